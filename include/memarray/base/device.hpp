@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+
+#include <dlpack/dlpack.h>
+
+#include <string>
+
+namespace memarray {
+
+/// A place where memory lives: DLPack's device type and an ordinal (0 for the CPU).
+struct Device {
+  DLDeviceType type = kDLCPU;
+  int id = 0;
+
+  [[nodiscard]] bool is_cpu() const noexcept { return type == kDLCPU; }
+  friend bool operator==(Device const&, Device const&) = default;
+};
+
+/// "cpu", "cuda:0", …
+[[nodiscard]] MEMARRAY_API std::string to_string(Device device);
+/// Reads "cpu", "cuda" and "cuda:1"; throws `ValueError` for anything else.
+[[nodiscard]] MEMARRAY_API Device device_from_string(std::string const& word);
+
+}  // namespace memarray

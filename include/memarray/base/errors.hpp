@@ -1,0 +1,104 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+
+#include <new>
+#include <stdexcept>
+#include <string>
+
+namespace memarray {
+
+/// Whatever memarray refuses for a reason of its own. Python: `memarray.Error` (a `RuntimeError`).
+class MEMARRAY_API Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+  ~Error() override;
+};
+
+/// Somebody else holds the array, or a lease is used outside its life. The array is as it was.
+/// Python: `memarray.LockError` (also a `BufferError`).
+class MEMARRAY_API LockError : public Error {
+ public:
+  using Error::Error;
+  ~LockError() override;
+};
+
+/// A dtype or rank for which no instance is registered. Python: `memarray.UnsupportedTypeError` (also a `TypeError`).
+class MEMARRAY_API UnsupportedTypeError : public Error {
+ public:
+  using Error::Error;
+  ~UnsupportedTypeError() override;
+};
+
+/// A CUDA driver call that failed, or a device that is not there. Python: `memarray.CudaError` (`.code`, `.name`).
+class MEMARRAY_API CudaError : public Error {
+ public:
+  /// `code` is a `CUresult`; `name` its spelling, such as "CUDA_ERROR_NO_DEVICE".
+  CudaError(int code, std::string name, std::string const& message);
+  ~CudaError() override;
+  [[nodiscard]] int code() const noexcept { return _code; }
+  [[nodiscard]] std::string const& name() const noexcept { return _name; }
+
+ private:
+  int _code;
+  std::string _name;
+};
+
+/// Memory that could not be had, after the pools were trimmed and the allocation tried again.
+/// Python: `memarray.OutOfMemoryError` (a `CudaError` and a `MemoryError`).
+class MEMARRAY_API OutOfMemoryError : public CudaError {
+ public:
+  explicit OutOfMemoryError(std::string const& message);
+  ~OutOfMemoryError() override;
+};
+
+/// An argument with the right type and a wrong value. Python: `ValueError`.
+class MEMARRAY_API ValueError : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+  ~ValueError() override;
+};
+
+/// An argument of the wrong type. Python: `TypeError`.
+class MEMARRAY_API TypeError : public std::invalid_argument {
+ public:
+  using std::invalid_argument::invalid_argument;
+  ~TypeError() override;
+};
+
+/// Memory that cannot be lent as asked. Python: `BufferError`.
+class MEMARRAY_API BufferError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+  ~BufferError() override;
+};
+
+/// An index outside the array. Python: `IndexError`.
+class MEMARRAY_API IndexError : public std::out_of_range {
+ public:
+  using std::out_of_range::out_of_range;
+  ~IndexError() override;
+};
+
+/// A size that 64 bits cannot hold. Python: `OverflowError`.
+class MEMARRAY_API OverflowError : public std::overflow_error {
+ public:
+  using std::overflow_error::overflow_error;
+  ~OverflowError() override;
+};
+
+/// A wait that the language runtime asked to end (Ctrl-C in Python, whose own exception is then pending).
+class MEMARRAY_API Interrupted : public Error {
+ public:
+  using Error::Error;
+  ~Interrupted() override;
+};
+
+namespace cuda_code {
+inline constexpr int out_of_memory = 2;
+inline constexpr int no_device = 100;
+inline constexpr int invalid_device = 101;
+inline constexpr int not_supported = 801;
+}  // namespace cuda_code
+
+}  // namespace memarray

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+
+namespace memarray {
+
+/// What the core asks of a language runtime that it knows nothing of. The Python binding fills this in once, when
+/// it is imported; until then every entry does nothing. Entries may be called from any thread.
+struct Hooks {
+  /// Lets go of the interpreter lock if the calling thread holds it; returns a token for `reacquire`, or nullptr.
+  void* (*release)() noexcept = nullptr;
+  void (*reacquire)(void* token) noexcept = nullptr;
+  /// With the lock let go as `token`: handles pending signals. False: the wait must end, an exception is pending.
+  bool (*poll_signals)(void*& token) noexcept = nullptr;
+};
+
+/// Copied, not referenced. Call it before other threads use the library.
+MEMARRAY_API void set_hooks(Hooks const& hooks) noexcept;
+[[nodiscard]] MEMARRAY_API Hooks hooks() noexcept;
+
+/// Lets go of the interpreter lock for a scope, if the calling thread holds it.
+class MEMARRAY_API RuntimeRelease {
+ public:
+  RuntimeRelease() noexcept;
+  ~RuntimeRelease();
+  RuntimeRelease(RuntimeRelease const&) = delete;
+  RuntimeRelease& operator=(RuntimeRelease const&) = delete;
+
+  /// Throws `Interrupted` if a signal handler raised.
+  void poll_signals();
+
+ private:
+  void* _token;
+};
+
+}  // namespace memarray

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace memarray {
+
+/// Process-wide counters; `memarray.stats()` in Python. Each only grows, unless it counts what is alive now.
+struct Counters {
+  std::atomic<std::int64_t> copies{0};        ///< copies of an array's contents that were reported
+  std::atomic<std::int64_t> copied_bytes{0};  ///< their bytes
+  std::atomic<std::int64_t> waits{0};         ///< blocking waits that were reported
+  std::atomic<std::int64_t> versions{0};      ///< times an array went on in fresh memory under kept views
+  std::atomic<std::int64_t> leases{0};        ///< leases granted
+  std::atomic<std::int64_t> live_blocks{0};   ///< blocks of memory alive
+  std::atomic<std::int64_t> live_bytes{0};    ///< their bytes
+};
+
+[[nodiscard]] MEMARRAY_API Counters& counters() noexcept;
+
+/// A copy or a wait that nobody asked for by name, or that somebody asked for: either way it is told.
+struct Report {
+  enum class Kind : int { copy, wait } kind;
+  std::int64_t bytes;  ///< of a copy
+  std::string message;
+};
+
+/// Counts the copy and queues its record; "copied <bytes> bytes: <why>".
+MEMARRAY_API void report_copy(std::int64_t bytes, std::string const& why);
+MEMARRAY_API void report_wait(std::string const& why);
+
+/// One relaxed load: whether `take_reports` would return any.
+[[nodiscard]] MEMARRAY_API bool reports_pending() noexcept;
+/// Empties the queue. It keeps the newest 10,000 records, so that a program that never asks does not grow.
+[[nodiscard]] MEMARRAY_API std::vector<Report> take_reports();
+
+}  // namespace memarray

@@ -1,0 +1,30 @@
+#include <memarray/base/device.hpp>
+#include <memarray/base/errors.hpp>
+
+#include <charconv>
+
+namespace memarray {
+
+std::string to_string(Device device) {
+  switch (device.type) {
+    case kDLCPU: return "cpu";
+    case kDLCUDA: return "cuda:" + std::to_string(device.id);
+    case kDLCUDAHost: return "cuda_host";
+    case kDLCUDAManaged: return "cuda_managed:" + std::to_string(device.id);
+    default: return "device type " + std::to_string(static_cast<int>(device.type)) + ":" + std::to_string(device.id);
+  }
+}
+
+Device device_from_string(std::string const& word) {
+  if (word == "cpu") return {};
+  if (word == "cuda") return {kDLCUDA, 0};
+  if (word.starts_with("cuda:")) {
+    int id = 0;
+    char const* const end = word.data() + word.size();
+    auto const [rest, error] = std::from_chars(word.data() + 5, end, id);
+    if (error == std::errc{} && rest == end && id >= 0) return {kDLCUDA, id};
+  }
+  throw ValueError("a device is written 'cpu', 'cuda' or 'cuda:<number>', not '" + word + "'");
+}
+
+}  // namespace memarray

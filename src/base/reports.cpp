@@ -1,0 +1,67 @@
+#include <memarray/base/reports.hpp>
+
+#include <pthread.h>
+
+#include <deque>
+#include <iterator>
+#include <mutex>
+
+namespace memarray {
+namespace {
+
+constexpr std::size_t kept_reports = 10'000;
+
+struct Queue {
+  std::mutex mutex;
+  std::deque<Report> reports;
+  std::atomic<bool> pending{false};
+};
+
+Queue& queue() {
+  static Queue& instance = [] () -> Queue& {
+    static Queue* const made = new Queue;
+    // A child must not inherit the mutex locked by a thread that it does not have.
+    pthread_atfork([] { queue().mutex.lock(); }, [] { queue().mutex.unlock(); }, [] { queue().mutex.unlock(); });
+    return *made;
+  }();
+  return instance;
+}
+
+void push(Report report) {
+  Queue& q = queue();
+  std::lock_guard const guard(q.mutex);
+  if (q.reports.size() == kept_reports) q.reports.pop_front();
+  q.reports.push_back(std::move(report));
+  q.pending.store(true, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Counters& counters() noexcept {
+  static Counters& instance = *new Counters;
+  return instance;
+}
+
+void report_copy(std::int64_t bytes, std::string const& why) {
+  counters().copies.fetch_add(1, std::memory_order_relaxed);
+  counters().copied_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  push({Report::Kind::copy, bytes, "copied " + std::to_string(bytes) + " bytes: " + why});
+}
+
+void report_wait(std::string const& why) {
+  counters().waits.fetch_add(1, std::memory_order_relaxed);
+  push({Report::Kind::wait, 0, "waited: " + why});
+}
+
+bool reports_pending() noexcept { return queue().pending.load(std::memory_order_relaxed); }
+
+std::vector<Report> take_reports() {
+  Queue& q = queue();
+  std::lock_guard const guard(q.mutex);
+  q.pending.store(false, std::memory_order_relaxed);
+  std::vector<Report> taken(std::make_move_iterator(q.reports.begin()), std::make_move_iterator(q.reports.end()));
+  q.reports.clear();
+  return taken;
+}
+
+}  // namespace memarray
