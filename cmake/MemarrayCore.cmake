@@ -1,0 +1,43 @@
+# libmemarray: the compiled core, which knows nothing of Python.
+set(core_layers base resource memory array interop)
+set(core_sources "")
+foreach(layer IN LISTS core_layers)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${layer}/*.cpp")
+  list(APPEND core_sources ${sources})
+  if(MEMARRAY_HAS_CUDA)
+    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${layer}/*.cu")
+    list(APPEND core_sources ${sources})
+  endif()
+endforeach()
+
+if(MEMARRAY_HAS_CUDA)
+  set(MEMARRAY_FLAVOUR cuda)
+  set(MEMARRAY_CUDA_DESCRIPTION "${CMAKE_CUDA_COMPILER_VERSION}")
+  string(REPLACE ";" " " MEMARRAY_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
+else()
+  set(MEMARRAY_FLAVOUR host)
+  set(MEMARRAY_CUDA_DESCRIPTION "")
+  set(MEMARRAY_ARCHITECTURES "")
+endif()
+configure_file("${PROJECT_SOURCE_DIR}/src/base/build_config.hpp.in"
+               "${PROJECT_BINARY_DIR}/generated/build_config.hpp" @ONLY)
+
+add_library(memarray SHARED ${core_sources})
+add_library(memarray::memarray ALIAS memarray)
+target_compile_features(memarray PUBLIC cxx_std_20)
+# CCCL by plain -I: as a system folder it would lose against nvcc's own.
+target_include_directories(
+  memarray
+  PUBLIC "${PROJECT_SOURCE_DIR}/include" "${MEMARRAY_DLPACK_DIR}" "${MEMARRAY_CCCL_DIR}"
+  PRIVATE "${PROJECT_SOURCE_DIR}/src" "${PROJECT_BINARY_DIR}/generated")
+target_compile_definitions(
+  memarray PUBLIC THRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP MEMARRAY_HAS_CUDA=${MEMARRAY_HAS_CUDA})
+target_compile_options(
+  memarray
+  PUBLIC $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>
+  PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
+target_link_libraries(memarray PRIVATE memarray_flags Threads::Threads ${CMAKE_DL_LIBS})
+if(NOT MEMARRAY_SANITIZE)
+  target_link_options(memarray PRIVATE LINKER:--no-undefined)
+endif()
+set_target_properties(memarray PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${MEMARRAY_PACKAGE_DIR}/lib")

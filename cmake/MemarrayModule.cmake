@@ -1,0 +1,23 @@
+# The extension module memarray._core, and the build tree's importable package around it.
+file(GLOB binding_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/bindings/*.cpp"
+                                            "${PROJECT_SOURCE_DIR}/src/python/*.cpp")
+if(binding_sources)
+  pybind11_add_module(_core MODULE NO_EXTRAS ${binding_sources})
+  target_link_libraries(_core PRIVATE memarray memarray_flags)
+  target_include_directories(_core PRIVATE "${PROJECT_SOURCE_DIR}/python/bindings" "${PROJECT_SOURCE_DIR}/src")
+  set_target_properties(_core PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${MEMARRAY_PACKAGE_DIR}" INSTALL_RPATH "$ORIGIN/lib")
+endif()
+
+# Links, file by file, so that an edited .py needs no build and a built module does not land among the sources.
+file(GLOB_RECURSE package_files CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}/python/memarray"
+     "${PROJECT_SOURCE_DIR}/python/memarray/*")
+list(FILTER package_files EXCLUDE REGEX "__pycache__|\\.so$")
+foreach(file IN LISTS package_files)
+  get_filename_component(folder "${file}" DIRECTORY)
+  file(MAKE_DIRECTORY "${MEMARRAY_PACKAGE_DIR}/${folder}")
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/python/memarray/${file}" "${MEMARRAY_PACKAGE_DIR}/${file}" SYMBOLIC)
+endforeach()
+file(MAKE_DIRECTORY "${MEMARRAY_PACKAGE_DIR}/include")
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}/include/memarray" "${MEMARRAY_PACKAGE_DIR}/include/memarray" SYMBOLIC)
+file(CREATE_LINK "${MEMARRAY_DLPACK_DIR}/dlpack" "${MEMARRAY_PACKAGE_DIR}/include/dlpack" SYMBOLIC)
+file(CREATE_LINK "${MEMARRAY_BUNDLED_CCCL_DIR}" "${MEMARRAY_PACKAGE_DIR}/include/cccl" SYMBOLIC)
