@@ -1,0 +1,212 @@
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include <dlpack/dlpack.h>
+
+#include <memarray/base/config.hpp>
+#include <memarray/base/float16.hpp>
+
+/// The element types that memarray ships: X(C++ type, name, DLPack code, bits). The only such list.
+#define MEMARRAY_FOR_EACH_DTYPE(X)                      \
+  X(bool, bool, kDLBool, 8)                             \
+  X(std::int8_t, int8, kDLInt, 8)                       \
+  X(std::int16_t, int16, kDLInt, 16)                    \
+  X(std::int32_t, int32, kDLInt, 32)                    \
+  X(std::int64_t, int64, kDLInt, 64)                    \
+  X(std::uint8_t, uint8, kDLUInt, 8)                    \
+  X(std::uint16_t, uint16, kDLUInt, 16)                 \
+  X(std::uint32_t, uint32, kDLUInt, 32)                 \
+  X(std::uint64_t, uint64, kDLUInt, 64)                 \
+  X(memarray::float16, float16, kDLFloat, 16)           \
+  X(memarray::bfloat16, bfloat16, kDLBfloat, 16)        \
+  X(float, float32, kDLFloat, 32)                       \
+  X(double, float64, kDLFloat, 64)                      \
+  X(std::complex<float>, complex64, kDLComplex, 64)     \
+  X(std::complex<double>, complex128, kDLComplex, 128)
+
+/// Makes a trivially copyable struct an element type: `MEMARRAY_DTYPE(ns::Particle);` in the global
+/// namespace. Its name is the type as spelled here.
+#define MEMARRAY_DTYPE(...)                                                                      \
+  template <>                                                                                    \
+  struct memarray::dtype_traits<__VA_ARGS__> : memarray::detail::UserDTypeTraits<__VA_ARGS__> {  \
+    static constexpr std::string_view name = #__VA_ARGS__;                                       \
+  }
+
+namespace memarray {
+
+/// Describes an element type at run time. A plain value without pointers into other modules but
+/// `init`, whose owner is the module that defined the type.
+struct DType {
+  char name[64] = {};      ///< as NumPy calls it; a struct's name as spelled in C++
+  char typestr[16] = {};   ///< NumPy's, as "<f4"; empty where it has none (bfloat16)
+  char format[16] = {};    ///< the buffer protocol's; empty where it has none (bfloat16)
+  DLDataType dl = {};      ///< `lanes` is 0 where DLPack cannot express the type (structs)
+  std::uint32_t itemsize = 0;
+  std::uint32_t alignment = 0;
+  void const* init = nullptr;  ///< `itemsize` bytes of T(), or null when these are all zero
+
+  [[nodiscard]] constexpr std::string_view name_view() const noexcept { return name; }
+  [[nodiscard]] constexpr bool has_dlpack() const noexcept { return dl.lanes != 0; }
+  [[nodiscard]] constexpr bool is_struct() const noexcept { return dl.code == kDLOpaqueHandle; }
+
+  friend constexpr bool operator==(DType const& left, DType const& right) noexcept {
+    return left.name_view() == right.name_view() && left.itemsize == right.itemsize &&
+           left.dl.code == right.dl.code && left.dl.bits == right.dl.bits &&
+           left.dl.lanes == right.dl.lanes;
+  }
+};
+static_assert(std::is_trivially_copyable_v<DType>);
+
+/// Defined for each element type: shipped, or by MEMARRAY_DTYPE.
+template <class T>
+struct dtype_traits;
+
+/// Whether arrays of T can exist; for constraints that must not be errors.
+template <class T>
+concept Element = requires { dtype_traits<std::remove_cv_t<T>>::name; };
+
+/// The shipped element types, in the order of the list.
+MEMARRAY_API std::span<DType const> shipped_dtypes() noexcept;
+
+/// The shipped element type of that name ("float64"), or null. Lives as long as the process.
+MEMARRAY_API DType const* find_dtype(std::string_view name) noexcept;
+
+/// The shipped element type that DLPack describes so, or null.
+MEMARRAY_API DType const* find_dtype(DLDataType type) noexcept;
+
+namespace detail {
+
+template <std::size_t size>
+constexpr void assign_text(char (&target)[size], std::string_view text) noexcept {
+  for (std::size_t i = 0; i < text.size() && i + 1 < size; ++i) {
+    target[i] = text[i];
+  }
+}
+
+constexpr void append_number(char* target, std::uint32_t number) noexcept {
+  char digits[10] = {};
+  int count = 0;
+  do {
+    digits[count++] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number != 0);
+  while (count > 0) {
+    *target++ = digits[--count];
+  }
+}
+
+constexpr char typestr_kind(std::uint8_t code) noexcept {
+  switch (code) {
+    case kDLBool: return 'b';
+    case kDLInt: return 'i';
+    case kDLUInt: return 'u';
+    case kDLFloat: return 'f';
+    case kDLComplex: return 'c';
+    default: return '\0';
+  }
+}
+
+/// 64-bit integers are spelled as NumPy spells them: `long` where that has 64 bits.
+constexpr std::string_view buffer_format(std::uint8_t code, int bits) noexcept {
+  constexpr bool long_is_64 = sizeof(long) == 8;
+  switch (code) {
+    case kDLBool: return "?";
+    case kDLInt: return bits == 8 ? "b" : bits == 16 ? "h" : bits == 32 ? "i" : long_is_64 ? "l" : "q";
+    case kDLUInt: return bits == 8 ? "B" : bits == 16 ? "H" : bits == 32 ? "I" : long_is_64 ? "L" : "Q";
+    case kDLFloat: return bits == 16 ? "e" : bits == 32 ? "f" : "d";
+    case kDLComplex: return bits == 64 ? "Zf" : "Zd";
+    default: return "";
+  }
+}
+
+template <class T>
+constexpr DType make_shipped_dtype(std::string_view name, std::uint8_t code, int bits) noexcept {
+  DType result;
+  assign_text(result.name, name);
+  assign_text(result.format, buffer_format(code, bits));
+  if (char const kind = typestr_kind(code); kind != '\0') {
+    result.typestr[0] = sizeof(T) == 1 ? '|' : '<';
+    result.typestr[1] = kind;
+    append_number(result.typestr + 2, sizeof(T));
+  }
+  result.dl = DLDataType{code, static_cast<std::uint8_t>(bits), 1};
+  result.itemsize = sizeof(T);
+  result.alignment = alignof(T);
+  return result;
+}
+
+template <class T>
+struct UserDTypeTraits {
+  static_assert(std::is_trivially_copyable_v<T>,
+                "memarray: elements are moved as bytes, so their type must be trivially copyable");
+  static_assert(std::is_default_constructible_v<T>,
+                "memarray: new elements are T(), so their type needs a default constructor");
+  static_assert(sizeof(T) <= UINT32_MAX && alignof(T) <= 64);
+};
+
+/// T() written over zeroed bytes, so that padding is zero too.
+template <class T>
+void const* init_pattern() noexcept {
+  alignas(T) static unsigned char bytes[sizeof(T)];
+  ::new (static_cast<void*>(bytes)) T();
+  for (unsigned char const byte : bytes) {
+    if (byte != 0) {
+      return bytes;
+    }
+  }
+  return nullptr;
+}
+
+template <class T>
+DType make_user_dtype() noexcept {
+  DType result;
+  constexpr std::string_view name = dtype_traits<T>::name;
+  static_assert(name.size() < sizeof(result.name), "memarray: the type's name is too long; use an alias");
+  assign_text(result.name, name);
+  assign_text(result.typestr, "|V");
+  append_number(result.typestr + 2, sizeof(T));
+  append_number(result.format, sizeof(T));
+  result.format[std::strlen(result.format)] = 'x';
+  result.dl = DLDataType{kDLOpaqueHandle, 0, 0};
+  result.itemsize = sizeof(T);
+  result.alignment = alignof(T);
+  result.init = init_pattern<T>();
+  return result;
+}
+
+}  // namespace detail
+
+#define MEMARRAY_DEFINE_DTYPE_TRAITS(type, spelling, code, bits)                         \
+  template <>                                                                            \
+  struct dtype_traits<type> {                                                            \
+    static_assert(sizeof(type) * 8 == (bits));                                           \
+    static constexpr std::string_view name = #spelling;                                  \
+    static constexpr DType value = detail::make_shipped_dtype<type>(name, code, bits);   \
+  };
+MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_DEFINE_DTYPE_TRAITS)
+#undef MEMARRAY_DEFINE_DTYPE_TRAITS
+
+/// The descriptor of an element type. The reference lives as long as the module that asks: copy what
+/// is to be kept.
+template <class T>
+DType const& dtype_of() noexcept {
+  using U = std::remove_cv_t<T>;
+  static_assert(Element<U>,
+                "memarray: this type has no dtype; write MEMARRAY_DTYPE(your::Type); in the global namespace");
+  if constexpr (requires { dtype_traits<U>::value; }) {
+    return dtype_traits<U>::value;
+  } else {
+    static DType const value = detail::make_user_dtype<U>();
+    return value;
+  }
+}
+
+}  // namespace memarray

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <memarray/base/config.hpp>
+
+namespace memarray {
+
+namespace detail {
+
+template <class T>
+concept Arithmetic = std::is_arithmetic_v<T>;
+
+/// The float nearest to zero's side of `value` with its last bit set if anything was cut off:
+/// rounding that once more to 16 bits equals rounding `value` itself.
+template <Arithmetic T>
+MEMARRAY_HD constexpr float round_to_odd(T value) noexcept {
+  if constexpr (sizeof(T) < 4 || std::is_same_v<T, float>) {
+    return static_cast<float>(value);
+  } else {
+    double const exact = static_cast<double>(value);
+    float const near = static_cast<float>(exact);
+    double const back = static_cast<double>(near);
+    if (back == exact || exact != exact || back - exact == back) {
+      return near;
+    }
+    auto bits = __builtin_bit_cast(std::uint32_t, near);
+    bool const away = exact < 0 ? back < exact : back > exact;
+    return __builtin_bit_cast(float, (away ? bits - 1 : bits) | 1U);
+  }
+}
+
+MEMARRAY_HD constexpr std::uint16_t float_to_half_bits(float value) noexcept {
+  auto const bits = __builtin_bit_cast(std::uint32_t, value);
+  auto const sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000U);
+  std::uint32_t const magnitude = bits & 0x7FFFFFFFU;
+  if (magnitude >= 0x7F800000U) {
+    bool const nan = magnitude > 0x7F800000U;
+    // A NaN keeps its upper payload bits and becomes quiet.
+    return static_cast<std::uint16_t>(
+        sign | 0x7C00U | (nan ? 0x200U | ((magnitude >> 13) & 0x3FFU) : 0U));
+  }
+  if (magnitude >= 0x477FF000U) {  // 65520 and above round to infinity
+    return static_cast<std::uint16_t>(sign | 0x7C00U);
+  }
+  if (magnitude >= 0x38800000U) {  // normal: rebias, then round half to even
+    std::uint32_t const rebased = magnitude - 0x38000000U;
+    return static_cast<std::uint16_t>(sign | ((rebased + 0xFFFU + ((rebased >> 13) & 1U)) >> 13));
+  }
+  // Subnormal: adding 0.5 lines the mantissa up with 2^-24, and the addition rounds.
+  float const shifted = __builtin_bit_cast(float, magnitude) + 0.5F;
+  return static_cast<std::uint16_t>(sign |
+                                    (__builtin_bit_cast(std::uint32_t, shifted) - 0x3F000000U));
+}
+
+MEMARRAY_HD constexpr float half_bits_to_float(std::uint16_t half) noexcept {
+  std::uint32_t const sign = (half & 0x8000U) << 16;
+  std::uint32_t const magnitude = half & 0x7FFFU;
+  if (magnitude >= 0x7C00U) {
+    return __builtin_bit_cast(float, sign | 0x7F800000U | ((magnitude & 0x3FFU) << 13));
+  }
+  if (magnitude >= 0x400U) {
+    return __builtin_bit_cast(float, sign | ((magnitude << 13) + 0x38000000U));
+  }
+  float const value = static_cast<float>(magnitude) * 0x1p-24F;
+  return sign != 0 ? -value : value;
+}
+
+MEMARRAY_HD constexpr std::uint16_t float_to_bfloat_bits(float value) noexcept {
+  auto const bits = __builtin_bit_cast(std::uint32_t, value);
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) {
+    return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
+  }
+  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
+}
+
+MEMARRAY_HD constexpr float bfloat_bits_to_float(std::uint16_t bits) noexcept {
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
+}
+
+struct HalfFormat {
+  MEMARRAY_HD static constexpr std::uint16_t from_float(float value) noexcept {
+    return float_to_half_bits(value);
+  }
+  MEMARRAY_HD static constexpr float to_float(std::uint16_t bits) noexcept {
+    return half_bits_to_float(bits);
+  }
+};
+
+struct BfloatFormat {
+  MEMARRAY_HD static constexpr std::uint16_t from_float(float value) noexcept {
+    return float_to_bfloat_bits(value);
+  }
+  MEMARRAY_HD static constexpr float to_float(std::uint16_t bits) noexcept {
+    return bfloat_bits_to_float(bits);
+  }
+};
+
+}  // namespace detail
+
+/// A 16-bit float with IEEE rounding, for host and device code. (`_Float16` breaks nvcc's device
+/// compiler.) As with C++23's extended types, two of a kind combine to the same kind, each step
+/// rounded; with any other number they behave as a float.
+template <class Format>
+struct BasicFloat16 {
+  std::uint16_t bits = 0;
+
+  constexpr BasicFloat16() noexcept = default;
+  template <detail::Arithmetic T>
+  MEMARRAY_HD constexpr BasicFloat16(T value) noexcept
+      : bits(Format::from_float(detail::round_to_odd(value))) {}
+  MEMARRAY_HD constexpr operator float() const noexcept { return Format::to_float(bits); }
+
+  MEMARRAY_HD static constexpr BasicFloat16 from_bits(std::uint16_t bits) noexcept {
+    BasicFloat16 result;
+    result.bits = bits;
+    return result;
+  }
+
+  MEMARRAY_HD constexpr BasicFloat16 operator-() const noexcept {
+    return from_bits(static_cast<std::uint16_t>(bits ^ 0x8000U));
+  }
+  MEMARRAY_HD constexpr BasicFloat16& operator+=(float other) noexcept {
+    return *this = BasicFloat16(Format::to_float(bits) + other);
+  }
+  MEMARRAY_HD constexpr BasicFloat16& operator-=(float other) noexcept {
+    return *this = BasicFloat16(Format::to_float(bits) - other);
+  }
+  MEMARRAY_HD constexpr BasicFloat16& operator*=(float other) noexcept {
+    return *this = BasicFloat16(Format::to_float(bits) * other);
+  }
+  MEMARRAY_HD constexpr BasicFloat16& operator/=(float other) noexcept {
+    return *this = BasicFloat16(Format::to_float(bits) / other);
+  }
+};
+
+// Templates, so that they take two of a kind and nothing that would first have to be converted:
+// mixed expressions then have one reading, as floats.
+template <class Format>
+MEMARRAY_HD constexpr BasicFloat16<Format> operator+(BasicFloat16<Format> left,
+                                                     BasicFloat16<Format> right) noexcept {
+  return Format::to_float(left.bits) + Format::to_float(right.bits);
+}
+template <class Format>
+MEMARRAY_HD constexpr BasicFloat16<Format> operator-(BasicFloat16<Format> left,
+                                                     BasicFloat16<Format> right) noexcept {
+  return Format::to_float(left.bits) - Format::to_float(right.bits);
+}
+template <class Format>
+MEMARRAY_HD constexpr BasicFloat16<Format> operator*(BasicFloat16<Format> left,
+                                                     BasicFloat16<Format> right) noexcept {
+  return Format::to_float(left.bits) * Format::to_float(right.bits);
+}
+template <class Format>
+MEMARRAY_HD constexpr BasicFloat16<Format> operator/(BasicFloat16<Format> left,
+                                                     BasicFloat16<Format> right) noexcept {
+  return Format::to_float(left.bits) / Format::to_float(right.bits);
+}
+
+using float16 = BasicFloat16<detail::HalfFormat>;
+using bfloat16 = BasicFloat16<detail::BfloatFormat>;
+
+static_assert(sizeof(float16) == 2 && std::is_trivially_copyable_v<float16>);
+static_assert(sizeof(bfloat16) == 2 && std::is_trivially_copyable_v<bfloat16>);
+
+}  // namespace memarray
