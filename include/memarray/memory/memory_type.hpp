@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace memarray {
+
+/// Who can reach a piece of memory.
+enum class MemoryType : std::uint8_t {
+  normal,   ///< the host
+  pinned,   ///< the host, page-locked; devices by copies that need not wait
+  unified,  ///< host and devices, moved by the driver
+  device,   ///< one device
+};
+
+[[nodiscard]] constexpr std::string_view to_string(MemoryType type) noexcept {
+  switch (type) {
+    case MemoryType::normal: return "normal";
+    case MemoryType::pinned: return "pinned";
+    case MemoryType::unified: return "unified";
+    case MemoryType::device: break;
+  }
+  return "device";
+}
+
+[[nodiscard]] constexpr bool is_host_accessible(MemoryType type) noexcept {
+  return type != MemoryType::device;
+}
+
+}  // namespace memarray

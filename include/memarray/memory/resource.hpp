@@ -1,0 +1,138 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include <memarray/base/config.hpp>
+#include <memarray/memory/memory_type.hpp>
+#include <memarray/resource/stream_handle.hpp>
+
+namespace memarray {
+
+/// What every block is aligned to at least: a cache line, and what DLPack consumers ask for.
+inline constexpr std::size_t default_alignment = 64;
+
+/// Something memory comes from, in the manner of `cuda::mr`: a copyable handle whose copies are one resource. All
+/// functions may be called from any thread. `allocate` throws `OutOfMemoryError`; memory goes back with the sizes
+/// it was asked for with, in the order of the stream.
+template <class R>
+concept Resource = std::copy_constructible<R> && std::equality_comparable<R> &&
+                   requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
+                     { r.allocate(stream, n, n) } -> std::same_as<void*>;
+                     { r.deallocate(stream, pointer, n, n) } noexcept;
+                     { c.memory_type() } noexcept -> std::same_as<MemoryType>;
+                   };
+
+/// A resource that can have zeroed memory for less than writing it takes.
+template <class R>
+concept ZeroingResource = Resource<R> && requires(R& r, StreamHandle const& stream, std::size_t n) {
+  { r.allocate_zeroed(stream, n, n) } -> std::same_as<void*>;
+};
+
+/// Shared ownership of any resource. Equal handles free each other's memory.
+class MEMARRAY_API MemoryResource {
+ public:
+  MemoryResource() noexcept = default;
+
+  template <class R>
+    requires(!std::same_as<R, MemoryResource>) && Resource<R>
+  MemoryResource(R resource) : _object(std::make_shared<R>(std::move(resource))), _functions(&functions<R>) {}
+
+  /// Refers to a resource that is never destroyed: copies count nothing.
+  template <class R>
+    requires(!std::same_as<R, MemoryResource>) && Resource<R>
+  [[nodiscard]] static MemoryResource immortal(R& resource) noexcept {
+    MemoryResource result;
+    result._object = std::shared_ptr<void>(std::shared_ptr<void>(), &resource);
+    result._functions = &functions<R>;
+    return result;
+  }
+
+  [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,
+                               std::size_t alignment = default_alignment) {
+    return _functions->allocate(_object.get(), stream, bytes, alignment);
+  }
+  /// As `allocate`; the memory reads as zero.
+  [[nodiscard]] void* allocate_zeroed(StreamHandle const& stream, std::size_t bytes,
+                                      std::size_t alignment = default_alignment) {
+    return _functions->allocate_zeroed(_object.get(), stream, bytes, alignment);
+  }
+  void deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
+                  std::size_t alignment = default_alignment) noexcept {
+    _functions->deallocate(_object.get(), stream, pointer, bytes, alignment);
+  }
+  [[nodiscard]] MemoryType memory_type() const noexcept { return _functions->memory_type(_object.get()); }
+
+  explicit operator bool() const noexcept { return _functions != nullptr; }
+
+  friend bool operator==(MemoryResource const& left, MemoryResource const& right) noexcept {
+    return left._object == right._object ||
+           (left._functions == right._functions && left._functions->equal(left._object.get(), right._object.get()));
+  }
+
+  // A stream is never made from a literal by accident.
+  void* allocate(std::nullptr_t, std::size_t, std::size_t = 0) = delete;
+  void* allocate_zeroed(std::nullptr_t, std::size_t, std::size_t = 0) = delete;
+  void deallocate(std::nullptr_t, void*, std::size_t, std::size_t = 0) = delete;
+
+ private:
+  struct Functions {
+    void* (*allocate)(void*, StreamHandle const&, std::size_t, std::size_t);
+    void* (*allocate_zeroed)(void*, StreamHandle const&, std::size_t, std::size_t);
+    void (*deallocate)(void*, StreamHandle const&, void*, std::size_t, std::size_t) noexcept;
+    MemoryType (*memory_type)(void const*) noexcept;
+    bool (*equal)(void const*, void const*) noexcept;
+  };
+
+  template <class R>
+  static void* allocate_zeroed_from(void* object, StreamHandle const& stream, std::size_t bytes, std::size_t alignment);
+
+  template <class R>
+  static constexpr Functions functions = {
+      [](void* object, StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
+        return static_cast<R*>(object)->allocate(stream, bytes, alignment);
+      },
+      &allocate_zeroed_from<R>,
+      [](void* object, StreamHandle const& stream, void* pointer, std::size_t bytes, std::size_t alignment) noexcept {
+        static_cast<R*>(object)->deallocate(stream, pointer, bytes, alignment);
+      },
+      [](void const* object) noexcept { return static_cast<R const*>(object)->memory_type(); },
+      [](void const* left, void const* right) noexcept {
+        return *static_cast<R const*>(left) == *static_cast<R const*>(right);
+      },
+  };
+
+  std::shared_ptr<void> _object;
+  Functions const* _functions = nullptr;
+};
+
+namespace detail {
+
+/// Writes zeros, with the host's threads where that pays. Throws `CudaError` for memory the host cannot reach.
+MEMARRAY_API void write_zeros(MemoryType type, void* pointer, std::size_t bytes);
+
+}  // namespace detail
+
+template <class R>
+void* MemoryResource::allocate_zeroed_from(void* object, StreamHandle const& stream, std::size_t bytes,
+                                           std::size_t alignment) {
+  R& resource = *static_cast<R*>(object);
+  if constexpr (ZeroingResource<R>) {
+    return resource.allocate_zeroed(stream, bytes, alignment);
+  } else {
+    void* const pointer = resource.allocate(stream, bytes, alignment);
+    try {
+      detail::write_zeros(resource.memory_type(), pointer, bytes);
+    } catch (...) {
+      resource.deallocate(stream, pointer, bytes, alignment);
+      throw;
+    }
+    return pointer;
+  }
+}
+
+static_assert(ZeroingResource<MemoryResource>);
+
+}  // namespace memarray

@@ -1,0 +1,110 @@
+#pragma once
+
+// Internal: not for headers that users include, as it brings Thrust.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include <thrust/host_vector.h>
+
+#include <memarray/base/shape.hpp>
+#include <memarray/memory/resource.hpp>
+
+namespace memarray::detail {
+
+/// A Thrust allocator over a memory resource. It belongs to its memory: moves and swaps of containers take it along,
+/// as another resource could not free it. It never writes elements; fresh memory is what the resource gave, zeroed
+/// if it was asked for so.
+template <class T, class Pointer = T*>
+class ThrustAllocator {
+ public:
+  using value_type = T;
+  using pointer = Pointer;
+  using const_pointer = typename std::pointer_traits<Pointer>::template rebind<T const>;
+  using reference = decltype(*std::declval<Pointer>());
+  using const_reference = decltype(*std::declval<const_pointer>());
+  using size_type = std::size_t;
+  using difference_type = std::ptrdiff_t;
+  using propagate_on_container_copy_assignment = std::false_type;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+  using is_always_equal = std::false_type;
+
+  template <class U>
+  struct rebind {
+    using other = ThrustAllocator<U, typename std::pointer_traits<Pointer>::template rebind<U>>;
+  };
+
+  enum class Contents : bool { uninitialized, zero };
+
+  ThrustAllocator(MemoryResource resource, StreamHandle stream, Contents contents = Contents::uninitialized) noexcept
+      : _resource(std::move(resource)), _stream(std::move(stream)), _contents(contents) {}
+  // Written out: nvcc gives defaulted ones host and device versions and then complains of what they call.
+  ThrustAllocator(ThrustAllocator const& other) noexcept
+      : _resource(other._resource), _stream(other._stream), _contents(other._contents) {}
+  ThrustAllocator(ThrustAllocator&& other) noexcept
+      : _resource(other._resource), _stream(other._stream), _contents(other._contents) {}
+  template <class U, class P>
+  explicit ThrustAllocator(ThrustAllocator<U, P> const& other) noexcept
+      : _resource(other.resource()),
+        _stream(other.stream()),
+        _contents(other.is_zeroing() ? Contents::zero : Contents::uninitialized) {}
+  ThrustAllocator& operator=(ThrustAllocator const& other) noexcept {
+    _resource = other._resource;
+    _stream = other._stream;
+    _contents = other._contents;
+    return *this;
+  }
+  ~ThrustAllocator() {}
+
+  [[nodiscard]] pointer allocate(size_type count) {
+    std::size_t const bytes = checked_bytes(static_cast<std::int64_t>(count), sizeof(T));
+    void* const memory = is_zeroing() ? _resource.allocate_zeroed(_stream, bytes) : _resource.allocate(_stream, bytes);
+    return pointer(static_cast<T*>(memory));
+  }
+  void deallocate(pointer memory, size_type count) noexcept {
+    _resource.deallocate(_stream, static_cast<void*>(raw(memory)), count * sizeof(T));
+  }
+
+  /// Leaves the element as the resource gave it.
+  template <class U>
+  void construct(U*) noexcept {}
+
+  [[nodiscard]] MemoryResource const& resource() const noexcept { return _resource; }
+  [[nodiscard]] StreamHandle const& stream() const noexcept { return _stream; }
+  [[nodiscard]] bool is_zeroing() const noexcept { return _contents == Contents::zero; }
+
+  friend bool operator==(ThrustAllocator const& left, ThrustAllocator const& right) noexcept {
+    return left._resource == right._resource;
+  }
+
+ private:
+  static T* raw(T* memory) noexcept { return memory; }
+  template <class P>
+  static T* raw(P const& memory) noexcept {
+    return memory.get();
+  }
+
+  MemoryResource _resource;
+  StreamHandle _stream;
+  Contents _contents;
+};
+
+using HostBytes = thrust::host_vector<std::byte, ThrustAllocator<std::byte>>;
+
+/// `count` bytes that nothing has written: as the allocator's resource gave them.
+template <class Vector>
+[[nodiscard]] Vector make_bytes(typename Vector::allocator_type const& allocator, std::size_t count) {
+  Vector result(allocator);
+#if CCCL_MAJOR_VERSION > 3 || (CCCL_MAJOR_VERSION == 3 && CCCL_MINOR_VERSION >= 1)
+  result.resize(count, thrust::no_init);
+#else
+  result.resize(count);
+#endif
+  return result;
+}
+
+}  // namespace memarray::detail
