@@ -1,0 +1,122 @@
+"""CMake builds of the tree, each in a folder of its own under build/test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import environment
+from .commands import ROOT, WORK, Absent, Part, PartFailed
+
+SANITIZER_OPTIONS = {
+    "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:detect_stack_use_after_return=1:strict_init_order=1",
+    "LSAN_OPTIONS": "print_suppressions=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+}
+
+
+@dataclass(frozen=True)
+class Build:
+    """A configured and built tree; `preset` is one of CMakePresets.json."""
+
+    preset: str
+    folder: Path
+    source: Path = ROOT
+
+    @property
+    def python_path(self) -> Path:
+        return self.folder / "python"
+
+    def make(self, part: Part, *options: str, targets: tuple[str, ...] = ()) -> Build:
+        """Configures and builds it; a second call builds what changed."""
+        missing = environment.install_debian_packages()
+        if missing:
+            raise PartFailed(missing)
+        cmake = environment.tool(part, "cmake")
+        env = self.environment(part)
+        configure = [cmake, "--preset", self.preset, "-B", self.folder]
+        configure += [
+            f"-DPython_EXECUTABLE={environment.python(part)}",
+            "-DMEMARRAY_WARNINGS_AS_ERRORS=ON",
+            *options,
+        ]
+        if environment.has_ccache():
+            configure += ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache", "-DCMAKE_CUDA_COMPILER_LAUNCHER=ccache"]
+        part.run(configure, env=env, cwd=self.source)
+        build = [cmake, "--build", self.folder, "-j", str(part.jobs)]
+        if targets:
+            build += ["--target", *targets]
+        part.run(build, env=env, cwd=self.source)
+        return self
+
+    def environment(self, part: Part) -> dict[str, str]:
+        tools = environment.tools(part) / "bin"
+        return {
+            "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+            # So that a copy of the tree finds what the tree itself has compiled.
+            "CCACHE_BASEDIR": str(self.source),
+            "CCACHE_NOHASHDIR": "1",
+        }
+
+    def cpp_programs(self) -> list[Path]:
+        layers = sorted({path.parent.name for path in (self.source / "test" / "cpp").glob("*/test_*.cpp")})
+        return [self.folder / "test" / "cpp" / f"test_{layer}" for layer in layers]
+
+    def run_cpp(self, part: Part, *, filters: str = "", limit: float = 900) -> None:
+        programs = self.cpp_programs()
+        if not programs:
+            raise Absent("test/cpp has no tests yet")
+        arguments = ["--gtest_brief=1"] + ([f"--gtest_filter={filters}"] if filters else [])
+        failures = []
+        for program in programs:
+            try:
+                part.run([program, *arguments], env=self.run_options(), limit=limit)
+            except PartFailed as failure:
+                failures.append(failure)
+        raise_first(failures)
+
+    def run_options(self) -> dict[str, str]:
+        return dict(SANITIZER_OPTIONS) if self.preset in ("asan", "tsan") else {}
+
+    def python_environment(self) -> dict[str, str]:
+        """What makes an ordinary interpreter import this build, with its sanitizer's run-time library first."""
+        env = {"PYTHONPATH": str(self.python_path), "PYTHONDONTWRITEBYTECODE": "1", **self.run_options()}
+        libraries = {"asan": ["libasan.so"], "tsan": ["libtsan.so"]}.get(self.preset)
+        if libraries:
+            # Without libstdc++ beside it every C++ exception aborts: the sanitizer looks for the real __cxa_throw at start.
+            env["LD_PRELOAD"] = " ".join(library(name) for name in [*libraries, "libstdc++.so"])
+            env["PYTHONMALLOC"] = "malloc"
+        return env
+
+
+def library(name: str) -> str:
+    """The compiler's own copy of a run-time library."""
+    found = subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True)
+    return str(Path(found.stdout.strip()).resolve())
+
+
+def raise_first(failures: list[PartFailed]) -> None:
+    if failures:
+        rest = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        raise PartFailed(f"{failures[0]}{rest}", failures[0].repeat)
+
+
+def of(preset: str) -> Build:
+    return Build(preset, WORK / preset)
+
+
+def toolkit() -> bool:
+    """Whether there is an nvcc that CMake would find, on the PATH or off it."""
+    folders = [os.environ.get(name, "") for name in ("CUDA_PATH", "CUDA_HOME")]
+    candidates = [
+        os.environ.get("CUDACXX"),
+        shutil.which("nvcc"),
+        "/usr/local/cuda/bin/nvcc",
+        "/opt/cuda/bin/nvcc",
+    ]
+    candidates += [f"{folder}/bin/nvcc" for folder in folders if folder]
+    return any(candidate and Path(candidate).exists() for candidate in candidates)

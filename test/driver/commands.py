@@ -1,0 +1,128 @@
+"""Running a command of a part: logged whole, its runner's closing line kept, shown only when it fails."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+WORK = ROOT / "build" / "test"
+
+# The lines with which pytest, GoogleTest, stubtest and ruff say how it went.
+CLOSING_LINE = re.compile(
+    r"^=+ .*(passed|failed|error|no tests ran|deselected).* =+$"
+    r"|^\[  (PASSED|FAILED)  \] \d+ tests?"
+    r"|^\d+ (passed|failed)\b"
+    r"|^Success: no issues found"
+    r"|^Found \d+ error"
+    r"|^All checks passed"
+)
+
+
+class PartFailed(Exception):
+    """A check did not pass; the message says which, `repeat` is the command that shows it again."""
+
+    def __init__(self, message: str, repeat: str = "") -> None:
+        super().__init__(message)
+        self.repeat = repeat
+
+
+class Absent(Exception):
+    """The part has nothing to work on in this tree or on this machine."""
+
+
+@dataclass
+class Part:
+    """What a running part may do: run commands, and note lines for the report."""
+
+    name: str
+    jobs: int
+    nightly: bool = False
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def log(self) -> Path:
+        return WORK / "logs" / f"{self.name}.log"
+
+    def note(self, line: str) -> None:
+        self.notes.append(line)
+        print(f"    {line}", flush=True)
+
+    def run(
+        self,
+        command: Sequence[str | Path],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path = ROOT,
+        limit: float = 1500,
+        check: bool = True,
+    ) -> subprocess.CompletedProcess[str]:
+        """Runs it, logs it, notes its closing lines; raises PartFailed if it fails and `check` is set."""
+        words = [str(word) for word in command]
+        repeat = as_shell(words, env or {}, cwd)
+        started = time.monotonic()
+        finished = run_logged(words, {**os.environ, **(env or {})}, cwd, limit, self.log, repeat)
+        for line in finished.stdout.splitlines():
+            if CLOSING_LINE.match(line):
+                self.note(line)
+        if check and finished.returncode != 0:
+            seconds = time.monotonic() - started
+            tail = "\n".join(finished.stdout.splitlines()[-80:])
+            print(tail, flush=True)
+            reason = f"exit status {finished.returncode}" if finished.returncode != TIMED_OUT else f"over {limit:.0f} s"
+            raise PartFailed(f"{Path(words[0]).name}: {reason} after {seconds:.0f} s (log: {self.log})", repeat)
+        return finished
+
+
+TIMED_OUT = 124
+
+
+def run_logged(
+    words: list[str], env: Mapping[str, str], cwd: Path, limit: float, log: Path, repeat: str
+) -> subprocess.CompletedProcess[str]:
+    """Output and errors together, also into the log. Past the limit the whole process group is ended."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a") as stream:
+        stream.write(f"\n$ {repeat}\n")
+    process = subprocess.Popen(
+        words,
+        env=dict(env),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=limit)
+        status = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        status = TIMED_OUT
+    except BaseException:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    with log.open("a") as stream:
+        stream.write(output)
+    return subprocess.CompletedProcess(words, status, output, "")
+
+
+def as_shell(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
+    """The command as one would type it at the root of the repository."""
+    settings = [f"{key}={shlex.quote(value)}" for key, value in env.items() if os.environ.get(key) != value]
+    line = shlex.join(words).replace(f"{ROOT}/", "")
+    if settings:
+        line = " ".join(settings).replace(f"{ROOT}/", "$PWD/") + " " + line
+    if cwd != ROOT:
+        line = f"(cd {shlex.quote(os.path.relpath(cwd, ROOT))} && {line})"
+    return line

@@ -1,0 +1,116 @@
+"""The environments that the parts run in, made on first use under build/test."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from .commands import ROOT, WORK, Part
+
+REQUIREMENTS = ROOT / "test" / "requirements.txt"
+# Consumers of arrays that the Python tests use where they can be had. JAX and torch are large: torch is only taken as its
+# CPU build, never with gigabytes of CUDA packages.
+PEERS = ("torch==2.13.0+cpu", "jax")
+
+
+def create(part: Part, name: str, python: str = sys.executable) -> Path:
+    """A fresh virtual environment under build/test; returns its folder."""
+    folder = WORK / name
+    shutil.rmtree(folder, ignore_errors=True)
+    part.run([python, "-m", "venv", folder])
+    return folder
+
+
+def pip_install(part: Part, folder: Path, *packages: str | Path, env: dict[str, str] | None = None) -> None:
+    command = [
+        folder / "bin" / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        *packages,
+    ]
+    part.run(command, env=env)
+
+
+def _install_once(part: Part, name: str, *packages: str | Path, optional: tuple[str, ...] = ()) -> Path:
+    """The environment `name` with these packages, made again only when what it should hold changes."""
+    folder = WORK / name
+    wanted = hashlib.sha256()
+    for package in (sys.version, *packages, *optional):
+        wanted.update(package.read_bytes() if isinstance(package, Path) else package.encode())
+    stamp = folder / "made-of"
+    if stamp.exists() and stamp.read_text() == wanted.hexdigest():
+        return folder
+    create(part, name)
+    options: list[str | Path] = []
+    for package in packages:
+        options += ["-r", package] if isinstance(package, Path) else [package]
+    pip_install(part, folder, *options)
+    for package in optional:
+        python = folder / "bin" / "python"
+        tried = part.run([python, "-m", "pip", "install", "--quiet", package], check=False, limit=900)
+        if tried.returncode:
+            part.note(f"{package} is not to be had here: the tests that use it are left out")
+    stamp.write_text(wanted.hexdigest())
+    return folder
+
+
+_made: dict[str, Path] = {}
+
+
+def tools(part: Part) -> Path:
+    """The environment with the linters, the build tools and the test runners, and with torch and JAX if possible."""
+    if "tools" not in _made:
+        _made["tools"] = _install_once(part, "venv", REQUIREMENTS, optional=PEERS)
+    return _made["tools"]
+
+
+def without_peers(part: Part) -> Path:
+    """Without torch and JAX, whose own threads and allocations the sanitizers would report."""
+    if "plain" not in _made:
+        _made["plain"] = _install_once(part, "venv-plain", "numpy", "pytest>=8", "hypothesis>=6", "ml_dtypes")
+    return _made["plain"]
+
+
+def python(part: Part) -> Path:
+    return tools(part) / "bin" / "python"
+
+
+def tool(part: Part, name: str) -> Path:
+    return tools(part) / "bin" / name
+
+
+def has_ccache() -> bool:
+    return shutil.which("ccache") is not None
+
+
+@functools.cache
+def install_debian_packages() -> str:
+    """Installs what is missing where that is possible; returns what still is, in words."""
+    wanted = {
+        "libgtest-dev": Path("/usr/include/gtest/gtest.h").exists(),
+        "libgmock-dev": Path("/usr/include/gmock/gmock.h").exists(),
+        "ccache": has_ccache(),
+    }
+    missing = [name for name, there in wanted.items() if not there]
+    if missing and os.geteuid() == 0 and shutil.which("apt-get"):
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
+        subprocess.run(["apt-get", "update"], check=False, **quiet)
+        install = ["apt-get", "install", "-y", "--no-install-recommends"]
+        for name in missing:
+            subprocess.run(
+                [*install, name],
+                check=False,
+                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+                **quiet,
+            )
+    if not Path("/usr/include/gmock/gmock.h").exists():
+        return "GoogleTest is missing: install libgtest-dev and libgmock-dev"
+    return ""

@@ -1,0 +1,96 @@
+"""The command line of ./test/run, and its report."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import parts
+from .commands import WORK, Absent, Part, PartFailed
+
+PASSED, FAILED, ABSENT = "passed", "FAILED", "absent"
+
+
+@dataclass
+class Outcome:
+    name: str
+    status: str
+    minutes: float
+    detail: str
+    repeat: str
+
+
+def arguments(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="test/run",
+        description="Builds memarray and runs everything a change must pass, in environments that it makes under "
+        "build/test. Parts whose inputs this tree or machine lacks are reported as absent.",
+        epilog="The parts: " + ", ".join(parts.PARTS) + ". --list says what each checks.",
+    )
+    parser.add_argument("--only", metavar="PART[,PART]", help="run these parts alone")
+    parser.add_argument(
+        "--nightly",
+        action="store_true",
+        help="also what takes long: mutants, every Python, all architectures",
+    )
+    parser.add_argument("--list", action="store_true", help="list the parts and end")
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="compile N files at a time (2)")
+    parser.add_argument("--fresh", action="store_true", help="forget earlier builds and environments first")
+    return parser.parse_args(argv)
+
+
+def run_part(name: str, check: Callable[[Part], None], jobs: int, nightly: bool) -> Outcome:
+    print(f"\n== {name}: {(check.__doc__ or '').strip()}", flush=True)
+    part = Part(name, jobs, nightly)
+    part.log.unlink(missing_ok=True)
+    started = time.monotonic()
+    status, detail, repeat = PASSED, "", ""
+    try:
+        check(part)
+        detail = part.notes[-1] if part.notes else ""
+    except Absent as absent:
+        status, detail = ABSENT, str(absent)
+    except PartFailed as failed:
+        status, detail, repeat = FAILED, str(failed), failed.repeat or f"./test/run --only {name}"
+    minutes = (time.monotonic() - started) / 60
+    print(f"== {name}: {status} in {minutes:.1f} min" + (f": {detail}" if status != PASSED else ""), flush=True)
+    if repeat:
+        print(f"   again: {repeat}", flush=True)
+    return Outcome(name, status, minutes, detail, repeat)
+
+
+def report(outcomes: list[Outcome]) -> int:
+    """Prints the table and the closing line; returns the exit status."""
+    print(f"\n{'part':14}{'result':10}{'minutes':>8}  detail")
+    for outcome in outcomes:
+        print(f"{outcome.name:14}{outcome.status:10}{outcome.minutes:8.1f}  {outcome.detail}")
+    print(f"{'all':24}{sum(outcome.minutes for outcome in outcomes):8.1f}")
+    for outcome in outcomes:
+        if outcome.repeat:
+            print(f"{outcome.name} again: {outcome.repeat}")
+    passed = sum(outcome.status == PASSED for outcome in outcomes)
+    failed = sum(outcome.status == FAILED for outcome in outcomes)
+    print(f"{passed} passed, {failed} failed", flush=True)
+    return 1 if failed or not passed else 0
+
+
+def main(argv: list[str] | None = None, table: dict[str, Callable[[Part], None]] | None = None) -> int:
+    options = arguments(argv)
+    table = parts.PARTS if table is None else table
+    if options.list:
+        for name, check in table.items():
+            print(f"{name:14}{(check.__doc__ or '').strip()}")
+        return 0
+    names = options.only.split(",") if options.only else list(table)
+    unknown = [name for name in names if name not in table]
+    if unknown:
+        print(f"no such part: {', '.join(unknown)}; there are {', '.join(table)}", file=sys.stderr)
+        return 2
+    if options.fresh:
+        shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True, exist_ok=True)
+    return report([run_part(name, table[name], options.jobs, options.nightly) for name in names])

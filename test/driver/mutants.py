@@ -1,0 +1,158 @@
+"""Mutants: patches that break one promise each. The suite that a patch names must notice.
+
+A file of test/mutants begins with lines of the form `# key: value`, then comes the diff:
+
+    # breaks: what is broken, in words
+    # suite: cpp array LeaseTest.*            test_<layer> with a --gtest_filter, or
+    # suite: python test/python/test_x.py -k torn     arguments of pytest
+    # build: host                             or asan, tsan (default: host)
+    # runs: 5                                 how often in a row it must be noticed (default 1)
+    # limit: 10                               seconds for each run (default 120)
+    # when: normal                            also in the normal run, not only nightly
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import builds, environment
+from .commands import ROOT, TIMED_OUT, WORK, Absent, Part, PartFailed
+
+TREE = WORK / "mutants" / "tree"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    patch: Path
+    breaks: str
+    suite: list[str]
+    build: str = "host"
+    runs: int = 1
+    limit: float = 120
+    when: str = "nightly"
+
+
+def read(patch: Path) -> Mutant:
+    header = dict(re.findall(r"^# (breaks|suite|build|runs|limit|when): *(.*?) *$", patch.read_text(), re.MULTILINE))
+    for key in ("breaks", "suite"):
+        if key not in header:
+            raise PartFailed(f"{patch.name} has no line '# {key}: ...'")
+    return Mutant(
+        patch,
+        header["breaks"],
+        shlex.split(header["suite"]),
+        header.get("build", "host"),
+        int(header.get("runs", "1")),
+        float(header.get("limit", "120")),
+        header.get("when", "nightly"),
+    )
+
+
+def mutants(part: Part) -> None:
+    """the patches of test/mutants, each of which the suite it names must notice (nightly: all of them)"""
+    every = [read(patch) for patch in sorted((ROOT / "test" / "mutants").glob("*.patch"))]
+    chosen = [mutant for mutant in every if part.nightly or mutant.when == "normal"]
+    if not chosen:
+        raise Absent(f"none of {len(every)} mutants are for the normal run" if every else "test/mutants is empty")
+    copy_tree()
+    failures = []
+    # One build after the other: each mutant then recompiles only what its patch touches.
+    for build in sorted({mutant.build for mutant in chosen}):
+        group = [mutant for mutant in chosen if mutant.build == build]
+        try:
+            failures += survivors(part, build, group)
+        except PartFailed as failure:
+            failures.append(str(failure))
+    if failures:
+        raise PartFailed("; ".join(failures))
+    part.note(f"{len(chosen)} passed: mutants noticed")
+
+
+def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
+    """What went wrong: mutants that were not noticed, patches that do not apply, suites that fail without one."""
+    build = builds.Build(build_name, TREE / "build" / "test" / build_name, TREE)
+    options = ("-DMEMARRAY_BUILD_DEMO=OFF",)
+    build.make(part, *options)
+    wrong = []
+    for mutant in group:
+        name = mutant.patch.stem
+        clean = run_suite(part, build, mutant)
+        if clean != 0:
+            wrong.append(f"{name}: its suite fails without it ({clean})")
+            continue
+        if apply(mutant.patch, "--check"):
+            wrong.append(f"{name}: the patch does not apply")
+            continue
+        apply(mutant.patch)
+        try:
+            build.make(part, *options)
+            statuses = [run_suite(part, build, mutant) for _ in range(mutant.runs)]
+        except PartFailed as failure:
+            wrong.append(f"{name}: does not compile ({failure})")
+            continue
+        finally:
+            apply(mutant.patch, "--reverse")
+        noticed = sum(is_noticed(mutant, status) for status in statuses)
+        part.note(f"mutant {name}: noticed {noticed} of {mutant.runs}: {mutant.breaks}")
+        if noticed < mutant.runs:
+            wrong.append(f"{name}: noticed only {noticed} times of {mutant.runs} (exit statuses {statuses})")
+    return wrong
+
+
+def run_suite(part: Part, build: builds.Build, mutant: Mutant) -> int:
+    kind, *rest = mutant.suite
+    if kind == "cpp":
+        layer, *filters = rest
+        command = [build.folder / "test" / "cpp" / f"test_{layer}", "--gtest_brief=1", "--gtest_fail_fast"]
+        command += [f"--gtest_filter={':'.join(filters)}"] if filters else []
+        env = build.run_options()
+        # A filter that matches nothing passes; nothing would be noticed either, which is then reported.
+    elif kind == "python":
+        make_env = environment.tools if mutant.build == "host" else environment.without_peers
+        interpreter = make_env(part) / "bin" / "python"
+        command = [interpreter, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *rest]
+        env = build.python_environment()
+    else:
+        raise PartFailed(f"{mutant.patch.name}: a suite is 'cpp LAYER [FILTER]' or 'python PYTEST-ARGUMENTS'")
+    return part.run(command, env=env, cwd=TREE, limit=mutant.limit, check=False).returncode
+
+
+def is_noticed(mutant: Mutant, status: int) -> bool:
+    """A failed test, a crash, a sanitizer's report or a hang; not a pytest that could not run (2 to 5)."""
+    if mutant.suite[0] == "python" and mutant.build == "host":
+        return status in (1, TIMED_OUT) or status < 0
+    return status != 0
+
+
+def copy_tree() -> None:
+    """A copy of the working tree's files that git does not ignore, beside whose build folders ours stay."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    wanted = {name for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()}
+    for old in TREE.rglob("*") if TREE.exists() else ():
+        name = old.relative_to(TREE).as_posix()
+        if old.is_file() and not name.startswith("build/") and name not in wanted:
+            old.unlink()
+    for name in wanted:
+        source, target = ROOT / name, TREE / name
+        if target.exists() and target.read_bytes() == source.read_bytes():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(source, target)
+
+
+def apply(patch: Path, *options: str) -> int:
+    """`git apply` in the copy, as if it were in no repository: in an ignored folder of one it would do nothing."""
+    env = {**os.environ, "GIT_CEILING_DIRECTORIES": str(TREE.parent)}
+    command = ["git", "apply", *options, str(patch)]
+    return subprocess.run(command, cwd=TREE, env=env, capture_output=True, check=False).returncode

@@ -1,0 +1,197 @@
+"""The parts of ./test/run, in the order in which they run. A part raises PartFailed, Absent, or neither."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from . import builds, environment, mutants, planted, wheels
+from .commands import ROOT, WORK, Absent, Part, PartFailed
+
+CPP_SOURCES = (
+    "include/**/*.hpp",
+    "src/**/*.[ch]pp",
+    "src/**/*.cu",
+    "python/bindings/*.[ch]pp",
+    "test/cpp/**/*.[ch]pp",
+    "examples/**/*.[ch]pp",
+    "examples/**/*.cu",
+    "test/downstream/**/*.[ch]pp",
+    "test/downstream/**/*.cu",
+    "test/planted/*.cpp",
+    "bench/**/*.[ch]pp",
+)
+
+
+def sources(*patterns: str) -> list[Path]:
+    found = {path for pattern in patterns for path in ROOT.glob(pattern) if "build" not in path.relative_to(ROOT).parts}
+    return sorted(found)
+
+
+def pytest(part: Part, *arguments: str | Path, env: dict[str, str], python: Path, limit: float = 1500) -> None:
+    command = [
+        python,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "faulthandler_timeout=300",
+        *arguments,
+    ]
+    part.run(command, env=env, limit=limit)
+
+
+def need(folder: str, pattern: str = "**/test_*.py") -> Path:
+    """The folder, if it has anything to run."""
+    if not any((ROOT / folder).glob(pattern)):
+        raise Absent(f"{folder} has nothing to run yet")
+    return ROOT / folder
+
+
+def lint(part: Part) -> None:
+    """clang-format, ruff (check and format) and clang-tidy"""
+    failures = []
+    checks = [
+        [environment.tool(part, "clang-format"), "--dry-run", "-Werror", *sources(*CPP_SOURCES)],
+        [environment.tool(part, "ruff"), "check", "--quiet", "."],
+        [environment.tool(part, "ruff"), "format", "--check", "--quiet", "."],
+    ]
+    build = builds.of("host").make(part, targets=("memarray",))
+    tidy_sources = sources("src/**/*.cpp")
+    half = (len(tidy_sources) + 1) // 2
+    tidy = [environment.tool(part, "clang-tidy"), "-p", build.folder, "--quiet", "--use-color=0"]
+    checks += [[*tidy, *group] for group in (tidy_sources[:half], tidy_sources[half:]) if group]
+    for command in checks:
+        try:
+            part.run(command)
+        except PartFailed as failure:
+            failures.append(failure)
+    builds.raise_first(failures)
+
+
+def architecture(part: Part) -> None:
+    """the rules of the layers, and that the test driver itself can fail"""
+    pytest(part, need("test/architecture"), env={}, python=environment.python(part))
+
+
+def host(part: Part) -> None:
+    """the build without CUDA: C++ tests and Python tests"""
+    build = builds.of("host").make(part)
+    build.run_cpp(part)
+    select = [] if part.nightly else ["-m", "not slow and not gpu"]
+    pytest(part, need("test/python"), *select, env=build.python_environment(), python=environment.python(part))
+
+
+def cuda(part: Part) -> None:
+    """the build with nvcc: compiled, imported, and everything but kernels run; nightly for all major architectures"""
+    if not builds.toolkit():
+        raise Absent("no CUDA toolkit on this machine")
+    architectures = "all-major" if part.nightly else "90-virtual"
+    build = builds.of("cuda").make(part, f"-DCMAKE_CUDA_ARCHITECTURES={architectures}")
+    build.run_cpp(part)
+    check = "import memarray; info = memarray.build_info(); assert info['flavour'] == 'cuda', info; print(info)"
+    part.run([environment.python(part), "-c", check], env=build.python_environment())
+    needed = part.run(["ldd", build.python_path / "memarray" / "lib" / "libmemarray.so"]).stdout
+    if "libcuda" in needed:
+        raise PartFailed("libmemarray.so links the driver or a shared CUDA runtime")
+    select = ["-m", "not gpu" if part.nightly else "not gpu and not slow"]
+    pytest(part, need("test/python"), *select, env=build.python_environment(), python=environment.python(part))
+
+
+def docs(part: Part) -> None:
+    """every snippet of README.md and docs/, executed"""
+    build = builds.of("host").make(part)
+    pytest(part, need("test/docs"), env=build.python_environment(), python=environment.python(part))
+
+
+def stubs(part: Part) -> None:
+    """the .pyi files against the built module, and mypy over the package"""
+    if not any((ROOT / "python" / "memarray").glob("*.pyi")):
+        raise Absent("python/memarray has no .pyi yet")
+    build = builds.of("host").make(part)
+    env = build.python_environment()
+    stubtest = [environment.python(part), "-m", "mypy.stubtest", "memarray", "--ignore-disjoint-bases"]
+    allowed = ROOT / "test" / "stubtest-allowlist.txt"
+    if allowed.exists():
+        stubtest += ["--allowlist", allowed]
+    part.run(stubtest, env={**env, "MYPYPATH": str(build.python_path)})
+
+
+def asan(part: Part) -> None:
+    """address, leak and undefined-behaviour sanitizers: C++ tests, and the Python tests marked `sanitize`"""
+    build = builds.of("asan").make(part)
+    build.run_cpp(part)
+    sanitized_pytest(part, build, "sanitize and not slow and not gpu")
+
+
+def tsan(part: Part) -> None:
+    """thread sanitizer: C++ tests, and the Python tests marked `threads`"""
+    build = builds.of("tsan").make(part)
+    build.run_cpp(part)
+    sanitized_pytest(part, build, "threads and not slow and not gpu")
+
+
+def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:
+    # The interpreter itself, not a script that would start it: the preload must reach the real process only.
+    interpreter = environment.without_peers(part) / "bin" / "python"
+    pytest(
+        part,
+        need("test/python"),
+        "-m",
+        markers,
+        "-p",
+        "no:faulthandler",
+        env=build.python_environment(),
+        python=interpreter,
+    )
+
+
+def pythons(part: Part) -> None:
+    """(nightly) the wheel, built and tested by every Python from 3.10 that is found"""
+    if not part.nightly:
+        raise Absent("nightly only")
+    failures = []
+    for interpreter in other_pythons():
+        try:
+            wheels.build_and_test(part, interpreter)
+        except PartFailed as failure:
+            failures.append(failure)
+    builds.raise_first(failures)
+
+
+def other_pythons() -> list[Path]:
+    """One interpreter for each minor version, from pyenv's folders or the PATH."""
+    found: dict[int, Path] = {}
+    root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    for minor in range(10, 16):
+        candidates = sorted(root.glob(f"3.{minor}.*/bin/python3.{minor}"))
+        on_path = shutil.which(f"python3.{minor}")
+        if candidates:
+            found[minor] = candidates[-1]
+        elif on_path and "shims" not in on_path:
+            found[minor] = Path(on_path)
+    return list(found.values())
+
+
+PARTS: dict[str, Callable[[Part], None]] = {
+    "architecture": architecture,
+    "host": host,
+    "lint": lint,
+    "package": wheels.package,
+    "demo": wheels.demo,
+    "downstream": wheels.downstream,
+    "docs": docs,
+    "stubs": stubs,
+    "cuda": cuda,
+    "asan": asan,
+    "tsan": tsan,
+    "planted": planted.planted,
+    "mutants": mutants.mutants,
+    "pythons": pythons,
+}
+
+__all__ = ["PARTS", "WORK"]

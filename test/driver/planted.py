@@ -1,0 +1,39 @@
+"""The part that shows that the sanitized builds see what they are there to see."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from . import builds, environment
+from .commands import ROOT, Part, PartFailed
+
+
+def planted(part: Part) -> None:
+    """faults on purpose, which the sanitized builds must report, in a C++ program and in Python"""
+    missed = []
+    for source in sorted((ROOT / "test" / "planted").glob("fault_*.cpp")):
+        words = dict(re.findall(r"^// (sanitizer|expect): (.*)$", source.read_text(), re.MULTILINE))
+        build = builds.of(words["sanitizer"]).make(part, targets=("run_fault", source.stem))
+        folder = build.folder / "test" / "planted"
+        library = folder / f"lib{source.stem}.so"
+        load = f"import ctypes; ctypes.CDLL({str(library)!r}).fault()"
+        interpreter = environment.without_peers(part) / "bin" / "python"
+        for command, env in (
+            ([folder / "run_fault", library], build.run_options()),
+            ([interpreter, "-c", load], build.python_environment()),
+        ):
+            if not reported(part, command, env, words["expect"]):
+                missed.append(f"{source.stem} in {Path(command[0]).name}")
+    if missed:
+        raise PartFailed(f"the sanitizers did not report: {', '.join(missed)}")
+
+
+def reported(part: Part, command: list[str | Path], env: dict[str, str], words: str) -> bool:
+    """Whether the fault was reported in those words and the program failed for it."""
+    finished = part.run(command, env=env, check=False, limit=120)
+    seen = finished.returncode != 0 and words in finished.stdout
+    part.note(
+        f"{Path(command[0]).name} {command[-1] if len(command) == 2 else ''}: {'reported' if seen else 'MISSED'} {words}"
+    )
+    return seen

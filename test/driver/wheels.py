@@ -1,0 +1,172 @@
+"""The parts that work on what is installed: the wheel, the demo in it, and projects built against it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+from . import builds, environment
+from .commands import ROOT, WORK, Absent, Part, PartFailed
+
+WHEEL_LIMIT = 6 * 2**20
+INSTALLED = "venv-installed"
+IN_WHEEL = (
+    "memarray/lib/libmemarray.so",
+    "memarray/lib/cmake/memarray/memarrayConfig.cmake",
+    "memarray/include/memarray/version.hpp",
+    "memarray/include/dlpack/dlpack.h",
+    "memarray/include/cccl/cuda/std/array",
+    "memarray/include/cccl/thrust/version.h",
+    "licenses/LICENSE",
+    "licenses/THIRD_PARTY_NOTICES",
+)
+
+
+def package(part: Part) -> None:
+    """the sdist, and from it alone, in pip's isolation, the host wheel: its contents, size and an empty environment"""
+    wheel = build_wheel(part, Path(sys.executable))
+    check_wheel(part, wheel)
+    folder = environment.create(part, INSTALLED)
+    environment.pip_install(part, folder, wheel)
+    python = folder / "bin" / "python"
+    check = "import memarray; info = memarray.build_info(); assert info['flavour'] == 'host', info; print(info)"
+    with tempfile.TemporaryDirectory() as elsewhere:
+        part.run([python, "-c", check], cwd=Path(elsewhere))
+        part.run([python, "-m", "memarray", "--version"], cwd=Path(elsewhere))
+    for library in sorted((installed_package(folder)).rglob("*.so")):
+        check_run_path(part, library)
+
+
+def build_wheel(part: Part, interpreter: Path) -> Path:
+    """Builds the sdist, and the wheel from nothing but that, as pip does for a user; returns the wheel."""
+    output = WORK / "dist" / interpreter.name
+    for old in output.glob("memarray-*"):
+        old.unlink()
+    tools = environment.python(part)
+    part.run(
+        [
+            tools,
+            "-c",
+            "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])",
+            output,
+        ]
+    )
+    sdist = next(output.glob("memarray-*.tar.gz"))
+    env = {"MEMARRAY_CUDA": "OFF", "CMAKE_BUILD_PARALLEL_LEVEL": str(part.jobs)}
+    part.run([interpreter, "-m", "pip", "wheel", "--no-deps", "--quiet", "-w", output, sdist], env=env)
+    return next(output.glob("memarray-*.whl"))
+
+
+def check_wheel(part: Part, wheel: Path) -> None:
+    size = wheel.stat().st_size
+    part.note(f"{wheel.name}: {size / 2**20:.2f} MiB")
+    if size > WHEEL_LIMIT:
+        raise PartFailed(f"{wheel.name} is {size} bytes, over {WHEEL_LIMIT}")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    missing = [name for name in IN_WHEEL if not any(entry.endswith(name) for entry in names)]
+    missing += [name for name in ("memarray/_core.", "memarray/py.typed") if not any(name in entry for entry in names)]
+    if missing:
+        raise PartFailed(f"{wheel.name} lacks {', '.join(missing)}")
+
+
+def check_run_path(part: Part, library: Path) -> None:
+    """Nothing that is shipped may look for libraries where it was built."""
+    output = part.run(["readelf", "-d", library]).stdout
+    paths = [line for line in output.splitlines() if "RPATH" in line or "RUNPATH" in line]
+    for line in paths:
+        entries = line.split("[", 1)[1].rstrip("]").split(":")
+        if any(not entry.startswith("$ORIGIN") for entry in entries):
+            raise PartFailed(f"{library.name} looks for libraries in {entries}")
+
+
+def installed(part: Part) -> Path:
+    """The environment that the wheel is installed in; made if this run did not."""
+    folder = WORK / INSTALLED
+    if not (folder / "bin" / "python").exists():
+        package(part)
+    return folder
+
+
+def installed_package(folder: Path) -> Path:
+    return next((folder / "lib").glob("python3*/site-packages/memarray"))
+
+
+def demo(part: Part) -> None:
+    """the demo from the installed wheel, first without and then with the packages of its extra"""
+    if not (ROOT / "examples" / "lennard_jones" / "CMakeLists.txt").exists():
+        raise Absent("examples/lennard_jones is not there yet")
+    folder = installed(part)
+    python = folder / "bin" / "python"
+    with tempfile.TemporaryDirectory() as elsewhere:
+        run = [python, "-m", "memarray", "demo", "--steps", "200"]
+        part.run([*run, "--out", Path(elsewhere) / "bare"], cwd=Path(elsewhere))
+        environment.pip_install(part, folder, "matplotlib", "tqdm")
+        part.run([*run, "--out", Path(elsewhere) / "full"], cwd=Path(elsewhere))
+        for run_folder in ("bare", "full"):
+            if not (Path(elsewhere) / run_folder / "summary.json").exists():
+                raise PartFailed(f"the demo ({run_folder}) wrote no summary.json")
+        if not list((Path(elsewhere) / "full").glob("*.png")):
+            raise PartFailed("the demo drew no picture although matplotlib is there")
+
+
+def downstream(part: Part) -> None:
+    """examples/* and test/downstream/*: projects built by their own CMakeLists.txt against the installed wheel"""
+    folder = installed(part)
+    projects = sorted(
+        path.parent
+        for pattern in ("examples/*", "test/downstream/*")
+        for path in ROOT.glob(f"{pattern}/CMakeLists.txt")
+    )
+    if not projects:
+        raise Absent("there is no examples/* nor test/downstream/* project yet")
+    environment.pip_install(part, folder, "pybind11>=3.0", "pytest>=8")
+    failures = []
+    for project in projects:
+        try:
+            build_project(part, folder, project)
+        except PartFailed as failure:
+            failures.append(failure)
+    builds.raise_first(failures)
+
+
+def build_project(part: Part, folder: Path, project: Path) -> None:
+    """Configures, builds and tests one project: its ctest tests, and its pytest tests on the module it built."""
+    python = folder / "bin" / "python"
+    cmake, ctest = environment.tool(part, "cmake"), environment.tool(part, "ctest")
+    build = WORK / "downstream" / project.name
+    env = {"PATH": f"{environment.tools(part) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    config = part.run([python, "-m", "memarray", "--cmakedir"], cwd=WORK).stdout.strip()
+    options = [
+        "-G",
+        "Ninja",
+        "-DCMAKE_BUILD_TYPE=Release",
+        f"-Dmemarray_DIR={config}",
+        f"-DPython_EXECUTABLE={python}",
+    ]
+    part.run([cmake, "-S", project, "-B", build, *options], env=env)
+    part.run([cmake, "--build", build, "-j", str(part.jobs)], env=env)
+    part.run([ctest, "--test-dir", build, "--output-on-failure", "--no-tests=ignore"], env=env)
+    if any(project.glob("test_*.py")):
+        part.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", project], env={"PYTHONPATH": str(build)})
+
+
+def build_and_test(part: Part, interpreter: Path) -> None:
+    """The wheel by another Python, in an environment of its own, with the tests that need no peer."""
+    wheel = build_wheel(part, interpreter)
+    folder = environment.create(part, f"venv-{interpreter.name}", str(interpreter))
+    environment.pip_install(part, folder, wheel, "pytest>=8", "hypothesis>=6", "ml_dtypes")
+    command = [
+        folder / "bin" / "python",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "not slow and not gpu",
+    ]
+    part.run([*command, ROOT / "test" / "python"])
