@@ -1,0 +1,1 @@
+"""Rows, rounds and tables of memarray's benchmarks."""

@@ -1,0 +1,123 @@
+"""The benchmarks' own environment under build/bench: virtual environment, memarray's wheel, native peers."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+PEERS = {
+    "numpy": "numpy",
+    "torch": "torch==2.13.0",
+    "numba": "numba",
+    "nanobind": "nanobind",
+    "jax": "jax",
+    "tvm_ffi": "apache-tvm-ffi",
+    "pybind11": "pybind11",
+}
+TOOLS = ("cmake", "ninja")
+SOURCES = ("CMakeLists.txt", "pyproject.toml", "cmake", "include", "src", "python", "examples")
+
+
+@dataclass(frozen=True)
+class Environment:
+    root: Path
+
+    @property
+    def folder(self) -> Path:
+        return self.root / "build" / "bench"
+
+    @property
+    def python(self) -> Path:
+        return self.folder / "venv" / "bin" / "python"
+
+    @property
+    def native(self) -> Path:
+        return self.folder / "native"
+
+    @property
+    def wheels(self) -> Path:
+        return self.folder / "wheel"
+
+    def prepare(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._make_venv()
+        self._install_peers()
+        self._install_memarray()
+        self._build_native()
+
+    def absent(self) -> list[str]:
+        """The peers that cannot be imported."""
+        probe = f"import importlib.util as u; print(*(n for n in {list(PEERS)!r} if u.find_spec(n) is None))"
+        return self._output(str(self.python), "-c", probe).split()
+
+    def variables(self, threads: int) -> dict[str, str]:
+        """For a row's process: thread counts of the peers that read them only at start."""
+        paths = [str(self.root / "bench"), str(self.native)]
+        counts = {name: str(threads) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NPROC")}
+        return {**os.environ, **counts, "PYTHONPATH": os.pathsep.join(paths), "JAX_PLATFORMS": "cpu"}
+
+    def _make_venv(self) -> None:
+        if not self.python.exists():
+            subprocess.run([sys.executable, "-m", "venv", str(self.folder / "venv")], check=True)
+
+    def _pip(self, *arguments: str) -> bool:
+        command = [str(self.python), "-m", "pip", *arguments, "--quiet", "--disable-pip-version-check"]
+        return subprocess.run(command, check=False).returncode == 0
+
+    def _install_peers(self) -> None:
+        # One at a time: a peer that cannot be had here must not take the others with it.
+        missing = self.absent()
+        for name in missing:
+            if not self._pip("install", PEERS[name]):
+                print(f"bench: {PEERS[name]} cannot be had here; rows go on without it", file=sys.stderr)
+        for tool in TOOLS:
+            if not (self.python.parent / tool).exists() and not self._pip("install", tool):
+                raise SystemExit(f"bench: {tool} cannot be installed")
+
+    def _fingerprint(self) -> str:
+        digest = hashlib.sha256()
+        for source in SOURCES:
+            path = self.root / source
+            files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
+            for file in files:
+                if "__pycache__" not in file.parts:
+                    digest.update(str(file.relative_to(self.root)).encode() + file.read_bytes())
+        return digest.hexdigest()
+
+    def _install_memarray(self) -> None:
+        """Builds the wheel as users get it, without kernels, and installs it, if anything changed since."""
+        stamp = self.folder / "installed"
+        fingerprint = self._fingerprint()
+        if stamp.exists() and stamp.read_text() == fingerprint and any(self.wheels.glob("memarray-*.whl")):
+            return
+        shutil.rmtree(self.wheels, ignore_errors=True)
+        options = ["-C", "cmake.define.MEMARRAY_CUDA=OFF", "-C", f"build-dir={self.folder / 'wheel-build'}"]
+        if not self._pip("wheel", str(self.root), "--no-deps", "--wheel-dir", str(self.wheels), *options):
+            raise SystemExit("bench: memarray's wheel does not build")
+        wheel = next(self.wheels.glob("memarray-*.whl"))
+        if not self._pip("install", "--no-deps", "--force-reinstall", str(wheel)):
+            raise SystemExit("bench: memarray's wheel does not install")
+        stamp.write_text(fingerprint)
+
+    def _build_native(self) -> None:
+        cmake = str(self.python.parent / "cmake")
+        configure = [
+            cmake, "-S", str(self.root / "bench" / "native"), "-B", str(self.native), "-G", "Ninja",
+            f"-DCMAKE_MAKE_PROGRAM={self.python.parent / 'ninja'}",
+            f"-DPython_EXECUTABLE={self.python}",
+            f"-Dmemarray_DIR={self._output(str(self.python), '-m', 'memarray', '--cmakedir')}",
+        ]  # fmt: skip
+        for package, flag in (("nanobind", "--cmake_dir"), ("pybind11", "--cmakedir")):
+            if package not in self.absent():
+                folder = self._output(str(self.python), "-m", package, flag)
+                configure.append(f"-D{package}_DIR={folder}")
+        subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([cmake, "--build", str(self.native)], check=True, stdout=subprocess.DEVNULL)
+
+    def _output(self, *command: str) -> str:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

@@ -1,0 +1,59 @@
+"""The tables: one line a comparison, then every formulation's ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.measure import Result
+
+
+def summary(results: Iterable[Result]) -> str:
+    lines = [
+        "| row | threads | against (fastest formulation) | goal | median | minimum | met |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for result in results:
+        unit = f" {result.unit}" if result.unit else ""
+        lines.append(
+            f"| {result.title} | {result.threads} | {result.against} | {result.goal}"
+            f" | {result.median:.3g}{unit} | {result.minimum:.3g}{unit} | {'yes' if result.met else '**no**'} |"
+        )
+    return "\n".join(lines)
+
+
+def formulations(results: Iterable[Result]) -> str:
+    lines = ["| row | threads | formulation: median ratio |", "|---|---|---|"]
+    for result in results:
+        if result.ratios:
+            fastest_first = sorted(result.ratios.items(), key=lambda item: -item[1])
+            parts = [f"{name}: {ratio:.3g}" for name, ratio in fastest_first]
+        elif result.note:
+            parts = [result.note]
+        else:
+            continue
+        lines.append(f"| {result.title} | {result.threads} | {'; '.join(parts)} |")
+    return "\n".join(lines)
+
+
+def duration(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds / 1e-9:.3g} ns"
+
+
+def progress(result: Result) -> str:
+    """What a terminal shows of one comparison, times included; the tables keep ratios alone."""
+    mark = "met   " if result.met else "MISSED"
+    unit = f" {result.unit}" if result.unit else ""
+    lines = [
+        f"{mark} {result.title} [{result.threads} thread(s)]: median {result.median:.3g}{unit},"
+        f" minimum {result.minimum:.3g}{unit}, goal {result.goal}, against {result.against}"
+    ]
+    if result.note:
+        lines.append(f"         {result.note}")
+    for name, cost in result.costs.items():
+        spelled = f"{cost:.4g} {result.counted}" if result.counted else duration(cost)
+        ratio = f"  (ratio {result.ratios[name]:.3g})" if name in result.ratios else ""
+        lines.append(f"         {spelled:>9}  {name}{ratio}")
+    return "\n".join(lines)

@@ -1,0 +1,94 @@
+// Loops for callgrind: each through ArrayIndexer and by hand. `indexer_loops WHICH ROWS` runs the function WHICH once;
+// callgrind is told to collect inside that function alone.
+#include <memarray/memarray.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace {
+
+constexpr std::int64_t columns = 64;
+constexpr std::int64_t depth = 48;
+
+using Indexer3 = memarray::ArrayIndexer<double, 3>;
+using Indexer2 = memarray::ArrayIndexer<double, 2>;
+
+[[gnu::noinline]] void nested_indexer(Indexer3 a) {
+  for (std::int64_t i = 0; i < a.shape()[0]; ++i) {
+    for (std::int64_t j = 0; j < a.shape()[1]; ++j) {
+      for (std::int64_t k = 0; k < a.shape()[2]; ++k) *a.get(a({i, j, k})) += 1.5;
+    }
+  }
+}
+
+// The raw loops have what the indexer carries: extents known only at run time.
+[[gnu::noinline]] void nested_raw(double* data, std::int64_t n0, std::int64_t n1, std::int64_t n2) {
+  for (std::int64_t i = 0; i < n0; ++i) {
+    for (std::int64_t j = 0; j < n1; ++j) {
+      for (std::int64_t k = 0; k < n2; ++k) data[(i * n1 + j) * n2 + k] += 1.5;
+    }
+  }
+}
+
+[[gnu::noinline]] void linear_raw(double* data, std::int64_t n0, std::int64_t n1) {
+  for (std::int64_t linear = 0; linear < n0 * n1; ++linear) {
+    data[linear] += static_cast<double>(linear / n1 + linear % n1);
+  }
+}
+
+[[gnu::noinline]] void linear_indexer(Indexer2 a) {
+  for (std::int64_t linear = 0; linear < a.size(); ++linear) {
+    auto const indices = a.get_indices(linear);
+    *a.get(linear) += static_cast<double>(indices[0] + indices[1]);
+  }
+}
+
+[[gnu::noinline]] double gather_raw(double const* data, std::int64_t n0, std::int64_t n1) {
+  double sum = 0;
+  for (std::int64_t j = 0; j < n1; ++j) {
+    for (std::int64_t i = 0; i < n0; ++i) sum += data[i * n1 + j];
+  }
+  return sum;
+}
+
+[[gnu::noinline]] double gather_indexer(memarray::ArrayIndexer<double const, 2> a) {
+  double sum = 0;
+  for (std::int64_t j = 0; j < a.shape()[1]; ++j) {
+    for (std::int64_t i = 0; i < a.shape()[0]; ++i) sum += *a.get(a({i, j}));
+  }
+  return sum;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: indexer_loops WHICH ROWS\n");
+    return 2;
+  }
+  char const* which = argv[1];
+  std::int64_t const rows = std::atoll(argv[2]);
+  std::vector<double> memory(rows * columns * depth, 1.0);
+  double* data = memory.data();
+  auto const is = [which](char const* name) { return std::strcmp(which, name) == 0; };
+  double result = 0;
+  if (is("nested_raw")) {
+    nested_raw(data, rows, columns, depth);
+  } else if (is("nested_indexer")) {
+    nested_indexer(Indexer3{data, {rows, columns, depth}});
+  } else if (is("linear_raw")) {
+    linear_raw(data, rows, columns);
+  } else if (is("linear_indexer")) {
+    linear_indexer(Indexer2{data, {rows, columns}});
+  } else if (is("gather_raw")) {
+    result = gather_raw(data, rows, columns);
+  } else if (is("gather_indexer")) {
+    result = gather_indexer({data, {rows, columns}});
+  } else {
+    return 2;
+  }
+  std::printf("%g\n", result + data[rows / 2]);
+}

@@ -1,0 +1,107 @@
+// add_index_tuple as a C++ programmer writes it for one machine: -O3 -march=native, several formulations.
+// Called through ctypes, which releases the GIL.
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace {
+
+// Splits [0, count) into one run per thread: the last one on the caller's own.
+template <class F>
+void on_threads(std::int64_t count, int threads, F const& run) {
+  std::vector<std::thread> helpers;
+  for (int t = 0; t + 1 < threads; ++t) {
+    helpers.emplace_back([=] { run(count * t / threads, count * (t + 1) / threads); });
+  }
+  run(count * (threads - 1) / threads, count);
+  for (auto& helper : helpers) helper.join();
+}
+
+template <class T>
+void add_row(T* __restrict row, std::int32_t first, std::int64_t length) {
+  for (std::int32_t k = 0; k < static_cast<std::int32_t>(length); ++k) row[k] += static_cast<T>(first + k);
+}
+
+template <class T>
+void add_rows_of_3(T* data, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    T const first = static_cast<T>(i);
+    T* row = data + 3 * i;
+    row[0] += first;
+    row[1] += first + 1;
+    row[2] += first + 2;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+/// 1 where the module was built with OpenMP.
+int has_openmp() {
+#ifdef _OPENMP
+  return 1;
+#else
+  return 0;
+#endif
+}
+
+/// Rows of the last dimension, outer indices hoisted, OpenMP.
+void rows_openmp_f32(float* data, std::int64_t n0, std::int64_t n1, std::int64_t n2, int threads) {
+  (void)threads;
+#pragma omp parallel for collapse(2) schedule(static) num_threads(threads)
+  for (std::int64_t i = 0; i < n0; ++i) {
+    for (std::int64_t j = 0; j < n1; ++j) add_row(data + (i * n1 + j) * n2, static_cast<std::int32_t>(i + j), n2);
+  }
+}
+
+/// The same with threads started for the call.
+void rows_threads_f32(float* data, std::int64_t n0, std::int64_t n1, std::int64_t n2, int threads) {
+  on_threads(n0 * n1, threads, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) {
+      add_row(data + r * n2, static_cast<std::int32_t>(r / n1 + r % n1), n2);
+    }
+  });
+}
+
+/// One flat loop that divides for its indices, OpenMP.
+void flat_openmp_f32(float* data, std::int64_t n0, std::int64_t n1, std::int64_t n2, int threads) {
+  (void)threads;
+  std::int64_t const size = n0 * n1 * n2;
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (std::int64_t linear = 0; linear < size; ++linear) {
+    std::int64_t const row = linear / n2;
+    data[linear] += static_cast<float>(row / n1 + row % n1 + linear % n2);
+  }
+}
+
+/// A ramp of one dimension.
+void ramp_openmp_f32(float* data, std::int64_t size, int threads) {
+  (void)threads;
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (std::int32_t i = 0; i < static_cast<std::int32_t>(size); ++i) data[i] += static_cast<float>(i);
+}
+
+void ramp_threads_f32(float* data, std::int64_t size, int threads) {
+  on_threads(size, threads, [=](std::int64_t begin, std::int64_t end) {
+    add_row(data + begin, static_cast<std::int32_t>(begin), end - begin);
+  });
+}
+
+/// N x 3 doubles.
+void rows_of_3_openmp_f64(double* data, std::int64_t rows, int threads) {
+  (void)threads;
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (std::int64_t i = 0; i < rows; ++i) add_rows_of_3(data, i, i + 1);
+}
+
+void rows_of_3_threads_f64(double* data, std::int64_t rows, int threads) {
+  on_threads(rows, threads, [=](std::int64_t begin, std::int64_t end) { add_rows_of_3(data, begin, end); });
+}
+
+}  // extern "C"

@@ -1,0 +1,46 @@
+"""ArrayIndexer beside pointers and strides written by hand: instructions, counted by callgrind."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from harness.measure import Candidate, Comparison
+from harness.registry import Setting, row
+
+LOOPS = {
+    "nested": ("three nested loops, `*a.get(a({i, j, k}))`", 2000 * 64 * 48),
+    "linear": ("one loop, `a.get_indices(linear)`", 2000 * 64),
+    "gather": ("down the columns, `*a.get(a({i, j}))`", 2000 * 64),
+}
+ROWS = 2000
+
+
+def instructions(program: Path, which: str) -> float:
+    options = ["--tool=callgrind", "--callgrind-out-file=/dev/null", f"--toggle-collect=*{which}*"]
+    command = ["valgrind", *options, str(program), which, str(ROWS)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return float(re.search(r"Collected\s*:\s*(\d+)", done.stderr)[1])
+
+
+@row("indexer", "ArrayIndexer in a loop, instructions per element")
+def indexer(setting: Setting) -> Iterator[Comparison]:
+    if shutil.which("valgrind") is None:
+        print("bench: valgrind is absent, the indexer row is left out")
+        return
+    program = next(Path(p) / "indexer_loops" for p in sys.path if (Path(p) / "indexer_loops").exists())
+    for loop, (title, elements) in LOOPS.items():
+        # The count is exact: one run serves every round.
+        counts = {kind: instructions(program, f"{loop}_{kind}") / elements for kind in ("indexer", "raw")}
+        yield Comparison(
+            f"ArrayIndexer, {title}: instructions per element",
+            1.01,
+            Candidate("ArrayIndexer", lambda counts=counts: counts["indexer"]),
+            [Candidate("raw loop", lambda counts=counts: counts["raw"])],
+            tolerance=0.0,
+            counted="instructions",
+        )
