@@ -119,10 +119,12 @@ def run_logged(
 
 def as_shell(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
     """The command as one would type it at the root of the repository."""
-    settings = [f"{key}={shlex.quote(value)}" for key, value in env.items() if os.environ.get(key) != value]
-    line = shlex.join(words).replace(f"{ROOT}/", "")
-    if settings:
-        line = " ".join(settings).replace(f"{ROOT}/", "$PWD/") + " " + line
+    settings = []
+    for key, value in env.items():
+        if os.environ.get(key) != value:
+            shorter = value.replace(os.environ["PATH"], "$PATH") if key == "PATH" else shlex.quote(value)
+            settings.append(f"{key}={shorter.replace(str(ROOT), '$PWD')}")
+    line = " ".join([*settings, shlex.join(words).replace(f"{ROOT}/", "")])
     if cwd != ROOT:
         line = f"(cd {shlex.quote(os.path.relpath(cwd, ROOT))} && {line})"
     return line

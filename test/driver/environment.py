@@ -13,8 +13,8 @@ from pathlib import Path
 from .commands import ROOT, WORK, Part
 
 REQUIREMENTS = ROOT / "test" / "requirements.txt"
-# Consumers of arrays that the Python tests use where they can be had. JAX and torch are large: torch is only taken as its
-# CPU build, never with gigabytes of CUDA packages.
+# Consumers of arrays that the Python tests use where they can be had; torch only as its CPU build, never with gigabytes
+# of CUDA packages.
 PEERS = ("torch==2.13.0+cpu", "jax")
 
 

@@ -33,7 +33,6 @@ def reported(part: Part, command: list[str | Path], env: dict[str, str], words: 
     """Whether the fault was reported in those words and the program failed for it."""
     finished = part.run(command, env=env, check=False, limit=120)
     seen = finished.returncode != 0 and words in finished.stdout
-    part.note(
-        f"{Path(command[0]).name} {command[-1] if len(command) == 2 else ''}: {'reported' if seen else 'MISSED'} {words}"
-    )
+    verdict = "reported" if seen else "MISSED"
+    part.note(f"{Path(command[0]).name} {Path(command[-1]).stem[:40]}: {verdict} {words}")
     return seen

@@ -1,0 +1,90 @@
+"""./test/run itself: a part that fails fails the run, and says how to see it again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from driver import commands, main, mutants
+
+
+@pytest.fixture(autouse=True)
+def logs_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "WORK", tmp_path)
+    monkeypatch.setattr(main, "WORK", tmp_path)
+
+
+def python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_a_failing_command_fails_the_run(capsys):
+    def bad(part):
+        """fails"""
+        part.run(python("print('3 passed, 1 failed'); raise SystemExit(3)"))
+
+    def good(part):
+        """passes"""
+        part.run(python("pass"))
+
+    assert main.main([], {"bad": bad, "good": good}) == 1
+    output = capsys.readouterr().out
+    assert output.splitlines()[-1] == "1 passed, 1 failed"
+    assert "exit status 3" in output
+    assert "bad again: " in output
+    assert "SystemExit(3)" in output.split("bad again: ")[1]
+
+
+def test_passing_parts_pass_the_run(capsys):
+    assert main.main([], {"good": lambda part: part.run(python("pass"))}) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 0 failed"
+
+
+def test_a_run_of_absent_parts_has_passed_nothing(capsys):
+    def absent(part):
+        raise commands.Absent("nothing there")
+
+    assert main.main([], {"absent": absent}) == 1
+    assert "nothing there" in capsys.readouterr().out
+
+
+def test_an_unknown_part_is_refused(capsys):
+    assert main.main(["--only", "nonsense"]) == 2
+    assert "nonsense" in capsys.readouterr().err
+
+
+def test_a_command_that_hangs_is_ended_and_fails():
+    part = commands.Part("hang", 1)
+    with pytest.raises(commands.PartFailed, match="over 1 s"):
+        part.run(python("import time; time.sleep(60)"), limit=1)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "====== 12 passed, 1 skipped in 3.21s ======",
+        "[  PASSED  ] 37 tests.",
+        "[  FAILED  ] 1 test, listed below:",
+        "Success: no issues found in 9 source files",
+    ],
+)
+def test_closing_lines_of_the_runners_are_kept(line):
+    part = commands.Part("closing", 1)
+    part.run(python(f"print('noise'); print({line!r})"))
+    assert part.notes == [line]
+
+
+def test_a_mutant_is_noticed_by_failed_tests_only():
+    mutant = mutants.Mutant(Path("x.patch"), "something", ["python", "test_x.py"])
+    assert [mutants.is_noticed(mutant, status) for status in (0, 1, 4, 5, -11)] == [False, True, False, False, True]
+
+
+def test_a_mutant_without_a_suite_is_refused(tmp_path):
+    patch = tmp_path / "x.patch"
+    patch.write_text("# breaks: everything\n--- a/x\n")
+    with pytest.raises(commands.PartFailed, match="# suite"):
+        mutants.read(patch)

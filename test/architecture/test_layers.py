@@ -1,0 +1,93 @@
+"""The tree keeps its rules, and each rule finds what it is there to find."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+import rules
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.__name__)
+def test_the_tree_keeps(rule):
+    assert rule(ROOT) == []
+
+
+def test_there_is_something_to_look_at():
+    assert sum(1 for _ in rules.code(ROOT)) >= 10
+
+
+# One file that breaks the rule, and one that looks like it but keeps it.
+MACHINE = "/" + "work/main/build"
+BREAKS = {
+    rules.includes_only_go_up: [
+        ("include/memarray/base/a.hpp", "#include <memarray/array/b.hpp>\n"),
+        ("src/memory/a.cpp", '#  include "memarray/interop/b.hpp"\n'),
+        ("src/memory/a.cpp", "#include <array/private.hpp>\n"),
+        ("include/memarray/array/a.hpp", "#include <memarray/memarray.hpp>\n"),
+    ],
+    rules.python_only_where_allowed: [
+        ("src/array/a.cpp", "#include <Python.h>\n"),
+        ("include/memarray/interop/other.hpp", "#include <Python.h>\n"),
+    ],
+    rules.pybind11_only_where_allowed: [("include/memarray/interop/c_api.hpp", "#include <pybind11/pybind11.h>\n")],
+    rules.thrust_only_where_allowed: [("include/memarray/array/a.hpp", "#include <thrust/host_vector.h>\n")],
+    rules.toolkit_headers_not_in_public_headers: [("include/memarray/resource/a.hpp", "#include <cuda.h>\n")],
+    rules.one_include_brings_no_thrust: [("include/memarray/memarray.hpp", "#include <thrust/device_vector.h>\n")],
+    rules.sources_have_their_header: [("src/base/lonely.cpp", "\n")],
+    rules.no_machine_paths: [("docs/a.md", f"see `{MACHINE}`\n")],
+    rules.no_unfinished_work: [("src/base/a.cpp", "// " + "TODO: more\n")],
+    rules.files_are_short: [("src/base/a.hpp", "\n" * 401)],
+}
+KEEPS = {
+    rules.includes_only_go_up: [
+        ("include/memarray/array/a.hpp", "#include <memarray/base/b.hpp>\n#include <memarray/array/c.hpp>\n"),
+        ("include/memarray/python/a.hpp", "#include <memarray/memarray.hpp>\n"),
+        ("src/base/a.cpp", "#include <memarray/version.hpp>\n#include <array>\n"),
+    ],
+    rules.python_only_where_allowed: [("src/interop/py_resource.cpp", "#include <Python.h>\n")],
+    rules.pybind11_only_where_allowed: [("python/bindings/a.cpp", "#include <pybind11/pybind11.h>\n")],
+    rules.thrust_only_where_allowed: [("src/memory/a.cpp", "#include <thrust/host_vector.h>\n")],
+    rules.toolkit_headers_not_in_public_headers: [("src/resource/a.cpp", "#include <cuda.h>\n")],
+    rules.one_include_brings_no_thrust: [("include/memarray/thrust.hpp", "#include <thrust/device_vector.h>\n")],
+    rules.sources_have_their_header: [("src/base/pair.cpp", "\n"), ("src/base/pair.hpp", "\n")],
+    rules.no_machine_paths: [("docs/a.md", "see build/main/work/x and $PWD/tmp/y\n")],
+    rules.no_unfinished_work: [("src/base/a.cpp", "// nothing left to do\n")],
+    rules.files_are_short: [("src/base/a.hpp", "\n" * 400)],
+}
+
+
+def plant(root: Path, *files: tuple[str, str]) -> Path:
+    subprocess.run(["git", "init", "--quiet", root], check=True)
+    for name, text in files:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("rule", "file"),
+    [(rule, file) for rule, files in BREAKS.items() for file in files],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_planted_violation_is_found(rule, file, tmp_path):
+    assert len(rule(plant(tmp_path, file))) == 1
+
+
+@pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.__name__)
+def test_what_is_allowed_passes(rule, tmp_path):
+    assert rule(plant(tmp_path, *KEEPS[rule])) == []
+
+
+def test_thrust_is_found_behind_other_headers(tmp_path):
+    plant(
+        tmp_path,
+        ("include/memarray/memarray.hpp", "#include <memarray/memory/a.hpp>\n"),
+        ("include/memarray/memory/a.hpp", "#include <thrust/host_vector.h>\n"),
+    )
+    assert rules.one_include_brings_no_thrust(tmp_path) == [
+        "memarray/memarray.hpp brings thrust/host_vector.h (by memarray/memory/a.hpp)"
+    ]
