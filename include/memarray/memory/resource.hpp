@@ -14,22 +14,25 @@ namespace memarray {
 /// What every block is aligned to at least: a cache line, and what DLPack consumers ask for.
 inline constexpr std::size_t default_alignment = 64;
 
-/// Something memory comes from, in the manner of `cuda::mr`: a copyable handle whose copies are one resource. All
-/// functions may be called from any thread. `allocate` throws `OutOfMemoryError`; memory goes back with the sizes
-/// it was asked for with, in the order of the stream.
+/// Something memory comes from, in the manner of `cuda::mr`: a copyable handle whose copies are equal and one
+/// resource. All functions may be called from any thread. `allocate` throws `OutOfMemoryError`; memory goes back with
+/// the sizes it was asked for with, in the order of the stream.
 template <class R>
-concept Resource = std::copy_constructible<R> && std::equality_comparable<R> &&
-                   requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
-                     { r.allocate(stream, n, n) } -> std::same_as<void*>;
-                     { r.deallocate(stream, pointer, n, n) } noexcept;
-                     { c.memory_type() } noexcept -> std::same_as<MemoryType>;
-                   };
-
-/// A resource that can have zeroed memory for less than writing it takes.
-template <class R>
-concept ZeroingResource = Resource<R> && requires(R& r, StreamHandle const& stream, std::size_t n) {
-  { r.allocate_zeroed(stream, n, n) } -> std::same_as<void*>;
+concept Resource = requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
+  { r.allocate(stream, n, n) } -> std::same_as<void*>;
+  { r.deallocate(stream, pointer, n, n) } noexcept;
+  { c.memory_type() } noexcept -> std::same_as<MemoryType>;
 };
+
+/// A resource that knows how to have zeroed memory, best for less than writing it takes. `zero` is for memory it gave;
+/// where `zeroes_lazily`, new zeroed memory and `zero` cost nothing until the memory is used.
+template <class R>
+concept ZeroingResource =
+    Resource<R> && requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
+      { r.allocate_zeroed(stream, n, n) } -> std::same_as<void*>;
+      r.zero(stream, pointer, n);
+      { c.zeroes_lazily(n) } noexcept -> std::same_as<bool>;
+    };
 
 /// Shared ownership of any resource. Equal handles free each other's memory.
 class MEMARRAY_API MemoryResource {
@@ -63,6 +66,13 @@ class MEMARRAY_API MemoryResource {
                   std::size_t alignment = default_alignment) noexcept {
     _functions->deallocate(_object.get(), stream, pointer, bytes, alignment);
   }
+  /// Makes memory of this resource read as zero again.
+  void zero(StreamHandle const& stream, void* pointer, std::size_t bytes) {
+    _functions->zero(_object.get(), stream, pointer, bytes);
+  }
+  [[nodiscard]] bool zeroes_lazily(std::size_t bytes) const noexcept {
+    return _functions->zeroes_lazily(_object.get(), bytes);
+  }
   [[nodiscard]] MemoryType memory_type() const noexcept { return _functions->memory_type(_object.get()); }
 
   explicit operator bool() const noexcept { return _functions != nullptr; }
@@ -81,28 +91,19 @@ class MEMARRAY_API MemoryResource {
   struct Functions {
     void* (*allocate)(void*, StreamHandle const&, std::size_t, std::size_t);
     void* (*allocate_zeroed)(void*, StreamHandle const&, std::size_t, std::size_t);
+    void (*zero)(void*, StreamHandle const&, void*, std::size_t);
+    bool (*zeroes_lazily)(void const*, std::size_t) noexcept;
     void (*deallocate)(void*, StreamHandle const&, void*, std::size_t, std::size_t) noexcept;
     MemoryType (*memory_type)(void const*) noexcept;
     bool (*equal)(void const*, void const*) noexcept;
   };
 
   template <class R>
-  static void* allocate_zeroed_from(void* object, StreamHandle const& stream, std::size_t bytes, std::size_t alignment);
-
+  struct Calls;
   template <class R>
-  static constexpr Functions functions = {
-      [](void* object, StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
-        return static_cast<R*>(object)->allocate(stream, bytes, alignment);
-      },
-      &allocate_zeroed_from<R>,
-      [](void* object, StreamHandle const& stream, void* pointer, std::size_t bytes, std::size_t alignment) noexcept {
-        static_cast<R*>(object)->deallocate(stream, pointer, bytes, alignment);
-      },
-      [](void const* object) noexcept { return static_cast<R const*>(object)->memory_type(); },
-      [](void const* left, void const* right) noexcept {
-        return *static_cast<R const*>(left) == *static_cast<R const*>(right);
-      },
-  };
+  static constexpr Functions functions = {&Calls<R>::allocate, &Calls<R>::allocate_zeroed, &Calls<R>::zero,
+                                          &Calls<R>::zeroes_lazily, &Calls<R>::deallocate, &Calls<R>::memory_type,
+                                          &Calls<R>::equal};
 
   std::shared_ptr<void> _object;
   Functions const* _functions = nullptr;
@@ -116,22 +117,61 @@ MEMARRAY_API void write_zeros(MemoryType type, void* pointer, std::size_t bytes)
 }  // namespace detail
 
 template <class R>
-void* MemoryResource::allocate_zeroed_from(void* object, StreamHandle const& stream, std::size_t bytes,
-                                           std::size_t alignment) {
-  R& resource = *static_cast<R*>(object);
-  if constexpr (ZeroingResource<R>) {
-    return resource.allocate_zeroed(stream, bytes, alignment);
-  } else {
-    void* const pointer = resource.allocate(stream, bytes, alignment);
-    try {
-      detail::write_zeros(resource.memory_type(), pointer, bytes);
-    } catch (...) {
-      resource.deallocate(stream, pointer, bytes, alignment);
-      throw;
-    }
-    return pointer;
+struct MemoryResource::Calls {
+  // Not part of the concept: asking whether R can be copied considers R -> MemoryResource, which asks the concept.
+  static_assert(std::copy_constructible<R> && std::equality_comparable<R>);
+
+  static void* allocate(void* object, StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
+    return static_cast<R*>(object)->allocate(stream, bytes, alignment);
   }
-}
+
+  static void* allocate_zeroed(void* object, StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
+    R& resource = *static_cast<R*>(object);
+    if constexpr (ZeroingResource<R>) {
+      return resource.allocate_zeroed(stream, bytes, alignment);
+    } else {
+      void* const pointer = resource.allocate(stream, bytes, alignment);
+      try {
+        zero(object, stream, pointer, bytes);
+      } catch (...) {
+        resource.deallocate(stream, pointer, bytes, alignment);
+        throw;
+      }
+      return pointer;
+    }
+  }
+
+  static void zero(void* object, StreamHandle const& stream, void* pointer, std::size_t bytes) {
+    R& resource = *static_cast<R*>(object);
+    if constexpr (ZeroingResource<R>) {
+      resource.zero(stream, pointer, bytes);
+    } else {
+      static_cast<void>(stream);
+      detail::write_zeros(resource.memory_type(), pointer, bytes);
+    }
+  }
+
+  static bool zeroes_lazily(void const* object, std::size_t bytes) noexcept {
+    if constexpr (ZeroingResource<R>) {
+      return static_cast<R const*>(object)->zeroes_lazily(bytes);
+    } else {
+      static_cast<void>(object);
+      static_cast<void>(bytes);
+      return false;
+    }
+  }
+
+  static void deallocate(void* object, StreamHandle const& stream, void* pointer, std::size_t bytes,
+                         std::size_t alignment) noexcept {
+    static_cast<R*>(object)->deallocate(stream, pointer, bytes, alignment);
+  }
+
+  static MemoryType memory_type(void const* object) noexcept { return static_cast<R const*>(object)->memory_type(); }
+
+  static bool equal(void const* left, void const* right) noexcept {
+    return *static_cast<R const*>(left) == *static_cast<R const*>(right);
+  }
+};
 
 static_assert(ZeroingResource<MemoryResource>);
 

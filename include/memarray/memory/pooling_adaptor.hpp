@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include <memarray/base/config.hpp>
+#include <memarray/memory/resource.hpp>
+
+namespace memarray {
+
+/// Keeps freed blocks of memory that the host can reach and gives them out again: their pages are there, so that
+/// reusing one costs no page faults. Sizes are rounded up by an eighth at most, so that blocks fit each other's place.
+///
+/// Blocks below `pooled_from` go straight through; so does alignment beyond the default. When more than the limit
+/// is kept, the oldest go back. Zeroed memory that comes lazily is kept apart, as it is mostly not there yet: warm
+/// blocks are left to those who will write them. Copies are one pool; it outlives its last handle in the memory it gave
+/// only if that holds a handle too. Safe in forked children, which may leak what was kept.
+class MEMARRAY_API PoolingAdaptor {
+ public:
+  static constexpr std::size_t pooled_from = std::size_t{1} << 16;
+
+  struct Statistics {
+    std::size_t kept_bytes;
+    std::size_t kept_blocks;
+    std::uint64_t hits;
+    std::uint64_t misses;
+  };
+
+  /// Without a limit of its own, `options().pool_limit` bounds what it keeps. Device memory is a `ValueError`: that
+  /// is pooled by the driver, in the order of streams.
+  explicit PoolingAdaptor(MemoryResource upstream, std::optional<std::size_t> limit = std::nullopt);
+
+  [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,
+                               std::size_t alignment = default_alignment);
+  [[nodiscard]] void* allocate_zeroed(StreamHandle const& stream, std::size_t bytes,
+                                      std::size_t alignment = default_alignment);
+  void deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
+                  std::size_t alignment = default_alignment) noexcept;
+  void zero(StreamHandle const& stream, void* pointer, std::size_t bytes);
+  [[nodiscard]] bool zeroes_lazily(std::size_t bytes) const noexcept;
+  [[nodiscard]] MemoryType memory_type() const noexcept;
+
+  /// Gives the oldest kept blocks back until at most `keep` bytes are left. Returns the bytes given back.
+  std::size_t trim(std::size_t keep = 0) noexcept;
+  [[nodiscard]] Statistics statistics() const noexcept;
+
+  friend bool operator==(PoolingAdaptor const& left, PoolingAdaptor const& right) noexcept {
+    return left._state == right._state;
+  }
+
+ private:
+  struct State;
+  std::shared_ptr<State> _state;
+};
+
+static_assert(ZeroingResource<PoolingAdaptor>);
+
+}  // namespace memarray

@@ -1,0 +1,29 @@
+#include <memarray/memory/resource.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include <memarray/base/errors.hpp>
+#include <memarray/base/threads.hpp>
+
+namespace memarray::detail {
+
+void write_zeros(MemoryType type, void* pointer, std::size_t bytes) {
+  if (!is_host_accessible(type)) {
+    throw CudaError(cuda_code::not_supported, "CUDA_ERROR_NOT_SUPPORTED",
+                    "the host cannot write to device memory; its resource must zero it");
+  }
+  std::int64_t const chunks = parallel_chunks(bytes);
+  if (chunks == 1) {
+    std::memset(pointer, 0, bytes);
+    return;
+  }
+  std::size_t const share = (bytes / static_cast<std::size_t>(chunks) + 4096) / 4096 * 4096;
+  parallel_for(chunks, [=](std::int64_t chunk) {
+    std::size_t const from = std::min(bytes, static_cast<std::size_t>(chunk) * share);
+    std::memset(static_cast<char*>(pointer) + from, 0, std::min(share, bytes - from));
+  });
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,31 @@
+#include <memarray/memory/default_resource.hpp>
+
+#include "resource_suite.hpp"
+
+namespace memarray::test {
+namespace {
+
+struct MakeDefault {
+  static MemoryResource make(MemoryResource) { return host_resource(); }
+  static constexpr bool uses_upstream = false;
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Default, ResourceSuite, MakeDefault);
+
+TEST(DefaultResource, IsOneForTheProcessAndCounts) {
+  EXPECT_EQ(host_resource(), host_resource());
+  trim();
+  auto const before = host_memory_statistics();
+  std::size_t const bytes = std::size_t{4} << 20;
+  void* const pointer = host_resource().allocate(default_stream(), bytes);
+  auto const during = host_memory_statistics();
+  EXPECT_EQ(during.in_use.live_bytes - before.in_use.live_bytes, bytes);
+  EXPECT_EQ(during.in_use.allocations - before.in_use.allocations, 1U);
+  host_resource().deallocate(default_stream(), pointer, bytes);
+  EXPECT_EQ(host_memory_statistics().in_use.live_blocks, before.in_use.live_blocks);
+  EXPECT_EQ(host_memory_statistics().pool.kept_bytes, bytes);
+  EXPECT_EQ(trim(bytes), 0U);
+  EXPECT_EQ(trim(), bytes);
+}
+
+}  // namespace
+}  // namespace memarray::test

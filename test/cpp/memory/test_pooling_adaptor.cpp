@@ -1,0 +1,237 @@
+#include <memarray/memory/pooling_adaptor.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <memarray/base/options.hpp>
+#include <memarray/memory/pageable_resource.hpp>
+
+#include "resource_suite.hpp"
+
+namespace memarray::test {
+namespace {
+
+struct MakePool {
+  static MemoryResource make(MemoryResource upstream) { return PoolingAdaptor(std::move(upstream)); }
+  static constexpr bool uses_upstream = true;
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(Pooling, ResourceSuite, MakePool);
+
+struct MakePoolOverPageable {
+  static MemoryResource make(MemoryResource) { return PoolingAdaptor(PageableResource()); }
+  static constexpr bool uses_upstream = false;
+};
+INSTANTIATE_TYPED_TEST_SUITE_P(PoolingPageable, ResourceSuite, MakePoolOverPageable);
+
+class PoolingAdaptorTest : public ::testing::Test {
+ protected:
+  void* take(std::size_t bytes) { return pool.allocate(stream, bytes); }
+  void* take_zeroed(std::size_t bytes) { return pool.allocate_zeroed(stream, bytes); }
+  void give(void* pointer, std::size_t bytes) { pool.deallocate(stream, pointer, bytes); }
+  void make_and_drop(std::size_t bytes) { give(take(bytes), bytes); }
+  std::size_t kept() const { return pool.statistics().kept_bytes; }
+
+  static constexpr std::size_t MiB = std::size_t{1} << 20;
+  CountingResource::Counts upstream;
+  PoolingAdaptor pool{CountingResource(upstream), 64 * MiB};
+  StreamHandle stream = default_stream();
+};
+
+TEST_F(PoolingAdaptorTest, GivesAFreedBlockAgain) {
+  void* const first = take(MiB);
+  give(first, MiB);
+  EXPECT_EQ(kept(), MiB);
+  EXPECT_EQ(take(MiB), first);
+  EXPECT_EQ(kept(), 0U);
+  give(first, MiB);
+  EXPECT_EQ(pool.statistics().hits, 1U);
+  EXPECT_EQ(pool.statistics().misses, 1U);
+  EXPECT_EQ(upstream.allocations, 1);
+}
+
+TEST_F(PoolingAdaptorTest, TheNewestIsWarmest) {
+  void* const a = take(MiB);
+  void* const b = take(MiB);
+  give(a, MiB);
+  give(b, MiB);
+  EXPECT_EQ(take(MiB), b);
+  EXPECT_EQ(take(MiB), a);
+  give(a, MiB);
+  give(b, MiB);
+}
+
+TEST_F(PoolingAdaptorTest, WastesAnEighthAtMost) {
+  for (std::size_t bytes = PoolingAdaptor::pooled_from; bytes < 5 * MiB; bytes += bytes / 100 + 1) {
+    void* const pointer = take(bytes);
+    auto const taken = static_cast<std::size_t>(upstream.bytes);
+    ASSERT_GE(taken, bytes);
+    ASSERT_LE(taken - bytes, bytes / 8);
+    give(pointer, bytes);
+    ASSERT_EQ(kept(), taken);
+    ASSERT_EQ(pool.trim(), taken);
+  }
+}
+
+TEST_F(PoolingAdaptorTest, KeepsNoMoreThanItsLimitAndDropsTheOldest) {
+  void* blocks[10];
+  for (void*& block : blocks) {
+    block = take(8 * MiB);
+  }
+  for (void* const block : blocks) {
+    give(block, 8 * MiB);
+    EXPECT_LE(kept(), 64 * MiB);
+  }
+  EXPECT_EQ(upstream.blocks, 8);
+  void* again[8];
+  for (int i = 0; i < 8; ++i) {
+    again[i] = take(8 * MiB);
+    EXPECT_EQ(again[i], blocks[9 - i]);
+  }
+  for (void* const block : again) {
+    give(block, 8 * MiB);
+  }
+  make_and_drop(65 * MiB);
+  EXPECT_EQ(upstream.bytes, 64 * static_cast<std::int64_t>(MiB));
+}
+
+TEST_F(PoolingAdaptorTest, TheOptionIsTheLimitWhereNoneIsGiven) {
+  std::size_t const before = options().pool_limit;
+  {
+    PoolingAdaptor free_of_limit{CountingResource(upstream)};
+    options().pool_limit = 2 * MiB;
+    for (std::size_t const mebibytes : {1, 1, 2, 3}) {
+      free_of_limit.deallocate(stream, free_of_limit.allocate(stream, mebibytes * MiB), mebibytes * MiB);
+    }
+    EXPECT_EQ(free_of_limit.statistics().kept_bytes, 2 * MiB);
+    options().pool_limit = 0;
+    free_of_limit.deallocate(stream, free_of_limit.allocate(stream, MiB), MiB);
+    EXPECT_EQ(free_of_limit.statistics().kept_bytes, 0U);
+  }
+  options().pool_limit = before;
+  EXPECT_EQ(upstream.blocks, 0);
+}
+
+TEST_F(PoolingAdaptorTest, TrimsTheOldestFirst) {
+  void* const a = take(MiB);
+  void* const b = take(4 * MiB);
+  give(a, MiB);
+  give(b, 4 * MiB);
+  EXPECT_EQ(pool.trim(4 * MiB), MiB);
+  EXPECT_EQ(kept(), 4 * MiB);
+  EXPECT_EQ(pool.trim(), 4 * MiB);
+  EXPECT_EQ(pool.trim(), 0U);
+  EXPECT_EQ(upstream.blocks, 0);
+}
+
+TEST_F(PoolingAdaptorTest, ManyBlocksOfOneSizeComeAndGo) {
+  PoolingAdaptor small{CountingResource(upstream), 100 * PoolingAdaptor::pooled_from};
+  std::vector<void*> blocks(1000);
+  for (int round = 0; round < 3; ++round) {
+    for (void*& block : blocks) {
+      block = small.allocate(stream, PoolingAdaptor::pooled_from);
+    }
+    for (void* const block : blocks) {
+      small.deallocate(stream, block, PoolingAdaptor::pooled_from);
+    }
+    EXPECT_EQ(small.statistics().kept_blocks, 100U);
+    EXPECT_EQ(upstream.blocks, 100);
+  }
+  EXPECT_EQ(small.statistics().hits, 200U);
+  small.trim();
+}
+
+TEST_F(PoolingAdaptorTest, SmallOrOddlyAlignedBlocksPass) {
+  make_and_drop(PoolingAdaptor::pooled_from - 1);
+  pool.deallocate(stream, pool.allocate(stream, MiB, 4096), MiB, 4096);
+  EXPECT_EQ(kept(), 0U);
+  EXPECT_EQ(upstream.blocks, 0);
+}
+
+TEST_F(PoolingAdaptorTest, WhatItKeepsIsGivenUpBeforeMemoryRunsOut) {
+  make_and_drop(8 * MiB);
+  upstream.failures = 1;
+  void* const pointer = take(MiB);
+  EXPECT_EQ(kept(), 0U);
+  give(pointer, MiB);
+  upstream.failures = 2;
+  try {
+    static_cast<void>(take(2 * MiB));
+    FAIL();
+  } catch (OutOfMemoryError const& error) {
+    EXPECT_NE(std::string(error.what()).find("2097152"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("1048576"), std::string::npos) << error.what();
+  }
+  upstream.failures = 0;
+}
+
+TEST_F(PoolingAdaptorTest, DeviceMemoryIsTheDriversToPool) {
+  struct Device {
+    void* allocate(StreamHandle const&, std::size_t, std::size_t) { return nullptr; }
+    void deallocate(StreamHandle const&, void*, std::size_t, std::size_t) noexcept {}
+    MemoryType memory_type() const noexcept { return MemoryType::device; }
+    bool operator==(Device const&) const noexcept { return true; }
+  };
+  EXPECT_THROW(PoolingAdaptor{Device()}, ValueError);
+  MemoryResource device{Device()};
+  EXPECT_THROW(static_cast<void>(device.allocate_zeroed(stream, 10)), CudaError);
+}
+
+TEST(PoolingPageable, ZeroedMemoryLeavesWarmBlocksToThoseWhoWriteThem) {
+  PoolingAdaptor pool{PageableResource(), std::size_t{1} << 30};
+  StreamHandle const stream = default_stream();
+  std::size_t const bytes = std::size_t{8} << 20;
+  void* const warm = pool.allocate(stream, bytes);
+  pool.deallocate(stream, warm, bytes);
+  void* const zeroed = pool.allocate_zeroed(stream, bytes);
+  EXPECT_NE(zeroed, warm);
+  pool.deallocate(stream, zeroed, bytes);
+  EXPECT_EQ(pool.allocate(stream, bytes), warm);
+  void* const zeroed_again = pool.allocate_zeroed(stream, bytes);
+  EXPECT_EQ(zeroed_again, zeroed);
+  pool.deallocate(stream, zeroed, bytes);
+  EXPECT_EQ(pool.allocate(stream, bytes), zeroed) << "better than none";
+  pool.deallocate(stream, warm, bytes);
+  pool.deallocate(stream, zeroed, bytes);
+}
+
+TEST(PoolingPageable, ForkedChildCanUseItWhateverThreadsDid) {
+  PoolingAdaptor pool{PageableResource(), std::size_t{16} << 20};
+  StreamHandle const stream = default_stream();
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (std::size_t id = 0; id < 2; ++id) {
+    threads.emplace_back([&, id] {
+      while (!stop) {
+        std::size_t const bytes = 100000 + id * 30000;
+        pool.deallocate(stream, pool.allocate(stream, bytes), bytes);
+      }
+    });
+  }
+  for (int round = 0; round < 50; ++round) {
+    pid_t const child = fork();
+    if (child == 0) {
+      alarm(20);
+      for (int i = 0; i < 100; ++i) {
+        std::size_t const bytes = 70000 + static_cast<std::size_t>(i) * 1000;
+        auto* const memory = static_cast<char*>(pool.allocate_zeroed(stream, bytes));
+        if (memory[bytes - 1] != 0) {
+          _exit(1);
+        }
+        memory[bytes - 1] = 1;
+        pool.deallocate(stream, memory, bytes);
+      }
+      _exit(0);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+  }
+  stop = true;
+  for (auto& thread : threads) {
+    thread.join();
+  }
+}
+
+}  // namespace
+}  // namespace memarray::test
