@@ -1,0 +1,59 @@
+"""Reading the pages: their fenced blocks, and what each kind of block means.
+
+- `python`: executed. The blocks of a page share one namespace, in order, in an empty folder.
+- `cpp` that begins with `// file: NAME`, `cmake` with `# file: NAME`: written into the page's project. When a page has
+  written a CMakeLists.txt, the project is built before the next python block, which can import its modules.
+- other `cpp`: a program of its own if it has a `main`, else statements that follow those of earlier blocks of the page; all
+  are compiled against memarray and run.
+- `sh`: a line of SHELL_LINES is tried elsewhere in ./test/run; `python -m memarray` lines are executed here.
+- `text` and `pycon` are shown only.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"\s*(?://|#) file: (\S+)\n")
+KNOWN = {"python", "cpp", "cmake", "sh", "text", "pycon", "toml"}
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+    line: int
+
+    @property
+    def file(self) -> str | None:
+        named = NAMED.match(self.text)
+        return named.group(1) if named else None
+
+
+def pages() -> list[Path]:
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(text: str) -> list[Block]:
+    found = []
+    for fence in FENCE.finditer(text):
+        indent, language, body = fence.groups()
+        body = re.sub(rf"^{indent}", "", body, flags=re.MULTILINE)
+        found.append(Block(language, body, text[: fence.start()].count("\n") + 2))
+    return found
+
+
+def as_program(parts: list[str]) -> str:
+    """Statements as the body of a main; #include lines, and definitions before a line `// ---`, stay outside."""
+    outside, inside = ["#include <memarray/memarray.hpp>"], []
+    for part in parts:
+        definitions, separator, statements = part.partition("// ---\n")
+        if not separator:
+            definitions, statements = "", part
+        outside.append(definitions)
+        for line in statements.splitlines():
+            (outside if line.lstrip().startswith("#include") else inside).append(line)
+    return "\n".join([*outside, "int main() {", *inside, "}", ""])
