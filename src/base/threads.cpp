@@ -61,14 +61,15 @@ class Pool {
  private:
   // The gate: [number of the loop: 15 bits][open: 1][workers inside: 16]. The loop's data may be touched by its
   // caller while the gate is shut with nobody inside, and by who got in. A number that comes round again makes one
-  // worker miss one loop, no more.
+  // worker miss one loop, no more. Changes that are notified of are sequentially consistent: a notification first looks
+  // whether anybody waits, and must not look before the change is seen.
   static constexpr std::uint32_t inside = 0xFFFF;
   static constexpr std::uint32_t is_open = 0x10000;
   static constexpr std::uint32_t loop = 0x20000;
 
   void open(std::int64_t chunks) noexcept {
     std::uint32_t const number = (_gate.load(std::memory_order_relaxed) & ~(loop - 1)) + loop;
-    _gate.store(number | is_open, std::memory_order_release);
+    _gate.store(number | is_open, std::memory_order_seq_cst);
     if (chunks > static_cast<std::int64_t>(_workers.size())) {
       _gate.notify_all();
     } else {
@@ -118,7 +119,7 @@ class Pool {
       }
       if (_gate.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
         work();
-        if (((_gate.fetch_sub(1, std::memory_order_acq_rel) - 1) & (is_open | inside)) == 0) {
+        if (((_gate.fetch_sub(1, std::memory_order_seq_cst) - 1) & (is_open | inside)) == 0) {
           _gate.notify_all();
         }
         seen = number;
@@ -130,7 +131,7 @@ class Pool {
   void resize(std::size_t workers) {
     if (workers < _workers.size()) {
       _wanted.store(workers, std::memory_order_relaxed);
-      _gate.fetch_add(loop, std::memory_order_release);
+      _gate.fetch_add(loop, std::memory_order_seq_cst);
       _gate.notify_all();
       for (std::size_t i = workers; i < _workers.size(); ++i) {
         _workers[i].join();

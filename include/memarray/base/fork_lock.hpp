@@ -30,7 +30,8 @@ class ForkLock {
   }
 
   void unlock() noexcept {
-    _holder.store(0, std::memory_order_release);
+    // Sequentially consistent, as a notification first looks whether anybody waits and must not look too early.
+    _holder.store(0, std::memory_order_seq_cst);
     _holder.notify_one();
   }
 

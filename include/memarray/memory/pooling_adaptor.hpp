@@ -19,7 +19,7 @@ namespace memarray {
 /// only if that holds a handle too. Safe in forked children, which may leak what was kept.
 class MEMARRAY_API PoolingAdaptor {
  public:
-  static constexpr std::size_t pooled_from = std::size_t{1} << 16;
+  static constexpr std::size_t pooled_from = std::size_t{1} << 12;
 
   struct Statistics {
     std::size_t kept_bytes;
