@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from memarray import _core
+
 USAGE = """usage: python -m memarray [--version] [--cmakedir] [--includedir] [demo ...]
 
   demo ...       run the Lennard-Jones demo; `python -m memarray demo --help` says what it takes
@@ -14,7 +16,8 @@ USAGE = """usage: python -m memarray [--version] [--cmakedir] [--includedir] [de
 
 
 def main(arguments: list[str]) -> int:
-    package = Path(__file__).resolve().parent
+    # Beside the built module: in an editable install the .py files are elsewhere.
+    package = Path(_core.__file__).resolve().parent
     if arguments == ["--cmakedir"]:
         print(package / "lib" / "cmake" / "memarray")
     elif arguments == ["--includedir"]:

@@ -3,7 +3,7 @@
 - `python`: executed. The blocks of a page share one namespace, in order, in an empty folder.
 - `cpp` that begins with `// file: NAME`, `cmake` with `# file: NAME`: written into the page's project. When a page has
   written a CMakeLists.txt, the project is built before the next python block, which can import its modules.
-- other `cpp`: a program of its own if it has a `main`, else statements that follow those of earlier blocks of the page; all
+- other `cpp`: a program of its own if it has a `main`, else statements that follow those of earlier blocks; all
   are compiled against memarray and run.
 - `sh`: a line of SHELL_LINES is tried elsewhere in ./test/run; `python -m memarray` lines are executed here.
 - `text` and `pycon` are shown only.

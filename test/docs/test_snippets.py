@@ -25,8 +25,8 @@ SHELL_LINES = re.compile(
 
 
 def package_folder() -> Path:
-    """Where the headers and libmemarray are: the folder that memarray was imported from, links left as they are."""
-    return Path(memarray.__file__).parent
+    """Where the headers and libmemarray are: beside the built module."""
+    return Path(memarray._core.__file__).parent
 
 
 def compile_program(source: str, folder: Path, name: str) -> Path:

@@ -69,7 +69,7 @@ def lint(part: Part) -> None:
         try:
             part.run(command)
         except PartFailed as failure:
-            failures.append(failure)
+            failures.append(PartFailed(str(failure), "./test/run --only lint"))
     builds.raise_first(failures)
 
 
