@@ -18,13 +18,12 @@ struct Queue {
 };
 
 Queue& queue() {
-  static Queue& instance = [] () -> Queue& {
-    static Queue* const made = new Queue;
+  static Queue* const instance = [] {
     // A child must not inherit the mutex locked by a thread that it does not have.
     pthread_atfork([] { queue().mutex.lock(); }, [] { queue().mutex.unlock(); }, [] { queue().mutex.unlock(); });
-    return *made;
+    return new Queue;  // never destroyed: threads may report while the process exits
   }();
-  return instance;
+  return *instance;
 }
 
 void push(Report report) {

@@ -15,7 +15,6 @@ struct Counters {
   std::atomic<std::int64_t> copied_bytes{0};  ///< their bytes
   std::atomic<std::int64_t> waits{0};         ///< blocking waits that were reported
   std::atomic<std::int64_t> versions{0};      ///< times an array went on in fresh memory under kept views
-  std::atomic<std::int64_t> leases{0};        ///< leases granted
   std::atomic<std::int64_t> live_blocks{0};   ///< blocks of memory alive
   std::atomic<std::int64_t> live_bytes{0};    ///< their bytes
 };

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+
+#include <cuda/std/array>
+
+#include <array>
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace memarray {
+
+namespace detail {
+
+/// Anything with `ndim` integers and `operator[]`: `std::array`, `cuda::std::array`, of any integer type.
+template <class A, int ndim>
+concept IndexList = requires(A const& list, std::size_t i) {
+  { list[i] } -> std::convertible_to<std::int64_t>;
+  requires std::integral<std::remove_cvref_t<decltype(list[i])>>;
+  requires std::tuple_size<A>::value == static_cast<std::size_t>(ndim);
+};
+
+template <class IndexT, int ndim, class A>
+[[nodiscard]] MEMARRAY_HD constexpr cuda::std::array<IndexT, ndim> to_indices(A const& list) {
+  cuda::std::array<IndexT, ndim> indices{};
+  for (int d = 0; d < ndim; ++d) indices[d] = static_cast<IndexT>(list[d]);
+  return indices;
+}
+
+}  // namespace detail
+
+/// A pointer and a shape: what a kernel needs to find element (i, j, …) of a dense, C-ordered array.
+///
+/// Trivially copyable: pass it by value. It owns nothing, checks no lock and never calls into CUDA; debug builds
+/// assert its bounds. `IndexT` is 32 bits wide where the launcher found that the size allows it.
+template <class T, int ndim, class IndexT = std::int64_t>
+struct ArrayIndexer {
+  static_assert(ndim >= 1, "an ArrayIndexer has at least one dimension");
+  static_assert(std::signed_integral<IndexT>, "indices are signed integers");
+
+  using Indices = cuda::std::array<IndexT, ndim>;
+
+  T* pointer;
+  Indices extents;
+
+  /// The linear index of `indices`, last dimension fastest.
+  [[nodiscard]] MEMARRAY_HD constexpr IndexT operator()(Indices const& indices) const {
+    IndexT linear = 0;
+    for (int d = 0; d < ndim; ++d) {
+      assert(indices[d] >= 0 && indices[d] < extents[d]);
+      linear = linear * extents[d] + indices[d];
+    }
+    return linear;
+  }
+  template <class A>
+    requires(detail::IndexList<A, ndim> && !std::same_as<A, Indices>)
+  [[nodiscard]] MEMARRAY_HD constexpr IndexT operator()(A const& indices) const {
+    return (*this)(detail::to_indices<IndexT, ndim>(indices));
+  }
+
+  /// The element at `indices`.
+  [[nodiscard]] MEMARRAY_HD constexpr T& operator[](Indices const& indices) const { return pointer[(*this)(indices)]; }
+  template <class A>
+    requires(detail::IndexList<A, ndim> && !std::same_as<A, Indices>)
+  [[nodiscard]] MEMARRAY_HD constexpr T& operator[](A const& indices) const {
+    return pointer[(*this)(indices)];
+  }
+
+  /// The inverse of `operator()`. Divides in 32 bits where `linear` fits, which costs a third.
+  [[nodiscard]] MEMARRAY_HD constexpr Indices get_indices(IndexT linear) const {
+    assert(linear >= 0 && linear < size());
+    Indices indices{};
+    if (static_cast<std::uint64_t>(linear) <= UINT32_MAX && fits_32_bits()) {
+      auto rest = static_cast<std::uint32_t>(linear);
+      for (int d = ndim - 1; d > 0; --d) {
+        auto const extent = static_cast<std::uint32_t>(extents[d]);
+        indices[d] = static_cast<IndexT>(rest % extent);
+        rest /= extent;
+      }
+      indices[0] = static_cast<IndexT>(rest);
+    } else {
+      for (int d = ndim - 1; d > 0; --d) {
+        indices[d] = linear % extents[d];
+        linear /= extents[d];
+      }
+      indices[0] = linear;
+    }
+    return indices;
+  }
+
+  /// The address of the element at linear index `linear`; one past the last is allowed.
+  [[nodiscard]] MEMARRAY_HD constexpr T* get(IndexT linear) const {
+    assert(linear >= 0 && linear <= size());
+    return pointer + linear;
+  }
+
+  [[nodiscard]] MEMARRAY_HD constexpr IndexT size() const {
+    IndexT product = 1;
+    for (int d = 0; d < ndim; ++d) product *= extents[d];
+    return product;
+  }
+
+  [[nodiscard]] MEMARRAY_HD constexpr Indices const& shape() const { return extents; }
+
+ private:
+  [[nodiscard]] MEMARRAY_HD constexpr bool fits_32_bits() const {
+    for (int d = 1; d < ndim; ++d)
+      if (static_cast<std::uint64_t>(extents[d]) > UINT32_MAX) return false;
+    return true;
+  }
+};
+
+static_assert(std::is_aggregate_v<ArrayIndexer<double, 3>>);
+static_assert(std::is_trivially_copyable_v<ArrayIndexer<double const, 3, std::int32_t>>);
+
+}  // namespace memarray

@@ -1,0 +1,240 @@
+#pragma once
+
+#include <memarray/array/access.hpp>
+#include <memarray/array/launch_device.hpp>
+#include <memarray/array/launch_host.hpp>
+#include <memarray/array/mem_array.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/base/errors.hpp>
+#include <memarray/resource/stream_handle.hpp>
+
+#include <cuda/std/array>
+#include <cuda/std/tuple>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace memarray {
+namespace detail {
+
+[[noreturn]] MEMARRAY_API void throw_shape_mismatch(State const& state, Extents launch);
+[[noreturn]] MEMARRAY_API void throw_given_twice(State const& state);
+[[noreturn]] MEMARRAY_API void throw_null_stream();
+/// Whether they are current on a device, the same one; throws the `Error` that names the move to make if they differ.
+[[nodiscard]] MEMARRAY_API bool on_one_device(std::span<State const* const> states);
+template <class... S>
+[[nodiscard]] bool on_one_device(S const&... states) {
+  State const* const all[] = {&states...};
+  return on_one_device(std::span<State const* const>(all));
+}
+
+// Launch code differs between compilers.
+inline namespace MEMARRAY_LAUNCH_NAMESPACE {
+
+/// What a kernel is called with for one array. `prepare` runs before the functor, `argument` is what it gets.
+template <class T, int ndim>
+struct IndexerArgument {
+  ArrayIndexer<T, ndim> indexer;
+  MEMARRAY_HD void prepare(std::int64_t) const {}
+  MEMARRAY_HD ArrayIndexer<T, ndim> argument(std::int64_t) const { return indexer; }
+};
+
+template <class T, bool in_place>
+struct ElementArgument {
+  T const* source;
+  T* target;
+  MEMARRAY_HD void prepare(std::int64_t linear) const {
+    if constexpr (!in_place) target[linear] = source[linear];
+  }
+  MEMARRAY_HD T& argument(std::int64_t linear) const { return target[linear]; }
+};
+
+template <bool in_place, class T, int ndim, State::Access access>
+auto make_argument(ArrayAccess<T, ndim, access> const& given, Hold const& hold) {
+  if constexpr (access == State::Access::update) {
+    return ElementArgument<T, in_place>{reinterpret_cast<T const*>(hold.source()), reinterpret_cast<T*>(hold.target())};
+  } else {
+    using Element = std::conditional_t<access == State::Access::read, T const, T>;
+    ArrayIndexer<Element, ndim> indexer{reinterpret_cast<Element*>(hold.target()), {}};
+    for (int d = 0; d < ndim; ++d) indexer.extents[d] = given.state->shape()[d];
+    return IndexerArgument<Element, ndim>{indexer};
+  }
+}
+
+template <class T, int ndim, State::Access access, std::size_t launch_ndim>
+void check_shape(ArrayAccess<T, ndim, access> const& given, std::array<std::int64_t, launch_ndim> const& shape) {
+  if constexpr (access == State::Access::overwrite || access == State::Access::update) {
+    bool equal = static_cast<std::size_t>(ndim) == launch_ndim;
+    for (std::size_t d = 0; equal && d < launch_ndim; ++d) equal = given.state->shape()[d] == shape[d];
+    if (!equal) throw_shape_mismatch(*given.state, Extents(shape));
+  }
+}
+
+/// Whether an array may be given both as `a` and as `b`: only to be read.
+template <class A, class B>
+void check_pair(A const& a, B const& b) {
+  if (a.state.get() == b.state.get() && !(A::kind == State::Access::read && B::kind == State::Access::read))
+    throw_given_twice(*a.state);
+}
+template <class First, class... Rest>
+void check_pairs(First const& first, Rest const&... rest) {
+  (check_pair(first, rest), ...);
+  if constexpr (sizeof...(rest) > 0) check_pairs(rest...);
+}
+
+/// Holds every array, one deeper in the stack than the other, and calls `run` with the holds.
+template <class Run, class... Held>
+void with_holds(Run const& run, std::tuple<Held&...> const& held) {
+  std::apply(run, held);
+}
+template <class Run, class... Held, class First, class... Rest>
+void with_holds(Run const& run, std::tuple<Held&...> const& held, First const& first, Rest const&... rest) {
+  // Reading what this launch reads already: a writer that waits must not come between.
+  bool const again = std::apply([&](auto&... earlier) { return ((&earlier.state() == first.state.get()) || ...); }, held);
+  Hold hold(*first.state, First::kind, first.lock_id, "a kernel", again ? Hold::past_writers : Hold::plain);
+  with_holds(run, std::tuple_cat(held, std::tuple<Hold&>(hold)), rest...);
+}
+
+/// The body of a loop over linear indices: the same on the host and on a device.
+template <class IndexT, int ndim, class F, class... Arguments>
+struct Body {
+  F f;
+  cuda::std::array<std::int64_t, ndim> shape;
+  cuda::std::tuple<Arguments...> arguments;
+
+  template <class Indices>
+  MEMARRAY_HD void call(std::int64_t linear, Indices const& indices) {
+    cuda::std::apply(
+        [&](Arguments const&... argument) {
+          (argument.prepare(linear), ...);
+          f(indices, argument.argument(linear)...);
+        },
+        arguments);
+  }
+  /// On a device: one element.
+  MEMARRAY_HD void operator()(std::int64_t linear) {
+    auto const indices = ArrayIndexer<char const, ndim>{nullptr, shape}.get_indices(linear);
+    call(linear, to_indices<IndexT, ndim>(indices));
+  }
+};
+
+/// Puts the element first, as the one-array form has it.
+template <class F>
+struct ElementFirst {
+  F f;
+  template <class Indices, class T>
+  MEMARRAY_HD auto operator()(Indices const& indices, T& element) -> decltype(f(element, indices)) {
+    return f(element, indices);
+  }
+};
+
+template <class F, class Indices, class... Arguments>
+concept Takes = std::is_invocable_v<F&, Indices, decltype(std::declval<Arguments const&>().argument(0))...>;
+
+template <std::size_t ndim, class F, class... Arguments>
+void run_body(std::array<std::int64_t, ndim> const& shape, StreamHandle const& stream, bool on_device, std::size_t bytes,
+              F const& f, Arguments const&... arguments) {
+  constexpr int n = static_cast<int>(ndim);
+  auto const extents = to_indices<std::int64_t, n>(shape);
+  std::int64_t size = 1;
+  for (std::int64_t const extent : shape) size *= extent;
+  auto const run = [&]<class IndexT>(IndexT) {
+    using Loop = Body<IndexT, n, F, Arguments...>;
+    if (on_device) {
+#if defined(__CUDACC__)
+      launch_device(size, stream, Loop{f, extents, {arguments...}});
+#else
+      static_cast<void>(stream);
+      throw_not_compiled_for_device();
+#endif
+    } else {
+      run_host(size, bytes, [&](std::int64_t begin, std::int64_t end) {
+        Loop loop{f, extents, {arguments...}};
+        visit_range<IndexT, n>(extents, begin, end,
+                               [&](std::int64_t linear, auto const& indices) { loop.call(linear, indices); });
+      });
+    }
+  };
+  if constexpr (Takes<F, cuda::std::array<std::int32_t, n>, Arguments...>) {
+    if (size <= INT32_MAX) return run(std::int32_t{});
+  }
+  run(std::int64_t{});
+}
+
+}  // namespace MEMARRAY_LAUNCH_NAMESPACE
+}  // namespace detail
+
+inline namespace MEMARRAY_LAUNCH_NAMESPACE {
+
+/// Calls `f(indices, a, b, …)` once for each index of `shape`, in parallel, where the arrays are: on the host's threads,
+/// or as a CUDA kernel on `stream`. Arrays come as `read(a)`, `write(b)`, `overwrite(c)` or `update(d)`.
+///
+/// All arrays are held while the kernel runs, or none: `LockError`. `ValueError` when an `overwrite` or `update` array
+/// has another shape. `indices` is a `cuda::std::array` of `std::int64_t`; a functor whose call operator is a
+/// template over it gets 32-bit ones where the size allows. Calls must not depend on their order. If one throws, the
+/// others may or may not have run; arrays whose views were kept are then as they were.
+template <std::size_t ndim, class F, class... Access>
+void for_each_index(std::array<std::int64_t, ndim> const& shape, StreamHandle const& stream, F f,
+                    Access const&... accesses) {
+  static_assert(sizeof...(Access) > 0, "name the arrays: read(a), write(b), overwrite(c), update(d)");
+  if (!stream) detail::throw_null_stream();
+  for (std::int64_t const extent : shape)
+    if (extent < 0) throw ValueError("for_each_index: extents are 0 or more, not " + std::to_string(extent));
+  detail::check_pairs(accesses...);
+  detail::with_holds(
+      [&](auto&... holds) {
+        (detail::check_shape(accesses, shape), ...);
+        bool const on_device = detail::on_one_device(*accesses.state...);
+        std::size_t const bytes = (accesses.state->bytes() + ...);
+        if ((holds.is_in_place() && ...))
+          detail::run_body(shape, stream, on_device, bytes, f, detail::make_argument<true>(accesses, holds)...);
+        else
+          detail::run_body(shape, stream, on_device, bytes, f, detail::make_argument<false>(accesses, holds)...);
+        (holds.commit(), ...);
+      },
+      std::tuple<>(), accesses...);
+}
+
+template <int ndim, class F, class... Access>
+void for_each_index(std::int64_t const (&shape)[ndim], StreamHandle const& stream, F f, Access const&... accesses) {
+  std::array<std::int64_t, ndim> extents{};
+  for (int d = 0; d < ndim; ++d) extents[static_cast<std::size_t>(d)] = shape[d];
+  for_each_index(extents, stream, std::move(f), accesses...);
+}
+
+/// Calls `f(element, indices)` once for each element of `array`, in parallel: an `update` of one array. `lock_id`: of
+/// the write lease that the caller holds.
+template <class T, int ndim, class F>
+void for_each_index(MemArray<T, ndim>& array, StreamHandle const& stream, F f, std::int64_t lock_id = -1) {
+  // Held before the shape is read, so that nobody resizes in between.
+  if (!stream) detail::throw_null_stream();
+  auto const access = update(array, lock_id);
+  detail::with_holds(
+      [&](auto& hold) {
+        detail::ElementFirst<F> element_first{std::move(f)};
+        bool const on_device = detail::on_one_device(*access.state);
+        std::size_t const bytes = access.state->bytes();
+        if (hold.is_in_place())
+          detail::run_body(array.get_shape(), stream, on_device, bytes, element_first,
+                           detail::make_argument<true>(access, hold));
+        else
+          detail::run_body(array.get_shape(), stream, on_device, bytes, element_first,
+                           detail::make_argument<false>(access, hold));
+        hold.commit();
+      },
+      std::tuple<>(), access);
+}
+
+}  // namespace MEMARRAY_LAUNCH_NAMESPACE
+
+// A stream is not made from an integer or nullptr by accident: say default_stream().
+template <class Where, class F, class... Rest>
+void for_each_index(Where&&, std::nullptr_t, F, Rest&&...) = delete;
+template <class Where, class F, class... Rest>
+void for_each_index(Where&&, int, F, Rest&&...) = delete;
+
+}  // namespace memarray

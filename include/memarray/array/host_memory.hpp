@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+
+#include <cstddef>
+
+namespace memarray::detail {
+
+/// Copies `bytes` bytes between ranges that do not overlap, on several threads where it is large.
+MEMARRAY_API void copy_host(std::byte* destination, std::byte const* source, std::size_t bytes);
+/// Repeats the `itemsize` bytes at `element` over `count` elements.
+MEMARRAY_API void fill_host(std::byte* destination, void const* element, std::size_t itemsize, std::size_t count);
+
+}  // namespace memarray::detail

@@ -1,0 +1,234 @@
+#pragma once
+
+#include <memarray/array/array_indexer.hpp>
+#include <memarray/array/dlpack_tensor.hpp>
+#include <memarray/array/lease.hpp>
+#include <memarray/array/state.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/base/dtype.hpp>
+#include <memarray/base/errors.hpp>
+
+#include <dlpack/dlpack.h>
+
+#include <cuda/std/array>
+#include <cuda/std/mdspan>
+
+#include <array>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace memarray {
+
+/// A dense, C-ordered, n-dimensional array that C++ owns and others borrow.
+///
+/// It is a pointer to a shared state, which leases and Python objects hold too: moving and swapping exchange states, so
+/// that an open lease follows its contents; destroying or assigning over a leased array lets go of its state,
+/// and the lease stays good. Every function that touches elements respects the array's lock: `lock_id` is −1, or the
+/// id of the write lease that the caller holds. Whole-array operations hold the lock while they run; element access,
+/// `ptr`, indexers and views only check it, so a thread that uses them while others may lease holds a lease itself.
+/// Errors leave the array as it was. Using an array that was moved from throws `Error`.
+template <class T, int ndim>
+class MemArray {
+  static_assert(ndim >= 1, "a MemArray has at least one dimension");
+  static_assert(std::is_trivially_copyable_v<T>, "elements of a MemArray are trivially copyable");
+  static_assert(!std::is_const_v<T>, "a MemArray owns its elements: use const MemArray or a ReadLease to protect them");
+
+ public:
+  static constexpr int NDIM = ndim;
+  using value_type = T;
+  using Shape = std::array<std::int64_t, ndim>;
+  using ArrayIndexer = memarray::ArrayIndexer<T, ndim>;
+  using ConstArrayIndexer = memarray::ArrayIndexer<T const, ndim>;
+  template <class E>
+  using View = cuda::std::mdspan<E, cuda::std::dextents<std::int64_t, ndim>>;
+
+  /// New host memory of `shape` (64-bit extents, 0 allowed), every element `T()`. `device_id`: the CUDA device that it
+  /// belongs to when it is moved to one. Throws `ValueError`, `OverflowError`, `OutOfMemoryError`.
+  explicit MemArray(Shape const& shape, int device_id = 0, ArrayOptions const& options = {})
+      : _state(detail::State::make(dtype_of<T>(), detail::Extents(shape), device_id, options)) {}
+  template <class A>
+    requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
+  explicit MemArray(A const& shape, int device_id = 0, ArrayOptions const& options = {})
+      : MemArray(to_shape(shape), device_id, options) {}
+
+  /// A deep copy, under the source's read lock; born unlocked. Throws `LockError` while it is held for writing.
+  MemArray(MemArray const& other) : _state(other.state().clone()) {}
+  MemArray& operator=(MemArray const& other) {
+    if (this != &other) MemArray(other).swap(*this);
+    return *this;
+  }
+  MemArray(MemArray&&) noexcept = default;
+  MemArray& operator=(MemArray&& other) noexcept {
+    MemArray(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~MemArray() = default;
+
+  /// Exchanges the states: leases and Python objects follow their contents to the other array.
+  void swap(MemArray& other) noexcept { std::swap(_state, other._state); }
+  friend void swap(MemArray& left, MemArray& right) noexcept { left.swap(right); }
+  /// Swaps contents (and shape) between the states: Python objects and names stay with their array. Holds both for
+  /// writing; throws `LockError` when either is held, or has live views under the policy "error".
+  void exchange(MemArray& other) { state().exchange(other.state()); }
+
+  /// Changes in `resize` and `exchange`: do not keep the reference across those.
+  [[nodiscard]] Shape const& get_shape() const {
+    // The state keeps `ndim` extents in a row, which is what a std::array is.
+    return *reinterpret_cast<Shape const*>(state().shape());
+  }
+  [[nodiscard]] std::int64_t get_size() const { return state().size(); }
+  [[nodiscard]] int get_device_id() const { return state().device_id(); }
+  /// Whether the current side is on a device.
+  [[nodiscard]] bool get_on_device() const { return state().on_device(); }
+  /// The id that the array is held for writing under; −1 when free or only read.
+  [[nodiscard]] std::int64_t get_lock_id() const { return state().lock_id(); }
+  [[nodiscard]] EscapedViews escaped_views() const { return state().escaped_views(); }
+  void escaped_views(EscapedViews policy) { state().set_escaped_views(policy); }
+
+  /// Throws `LockError` unless a write under `lock_id` would pass now.
+  void throw_invalid_lock_access(std::int64_t lock_id) const { state().check_write(lock_id, "this access"); }
+
+  /// One element. Checks lock and bounds in every build: `LockError`, `IndexError`.
+  [[nodiscard]] T operator()(Shape const& indices, std::int64_t lock_id = -1) const {
+    return reinterpret_cast<T const*>(state().checked_read(lock_id, "reading an element"))[linear(indices)];
+  }
+  template <class A>
+    requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
+  [[nodiscard]] T operator()(A const& indices, std::int64_t lock_id = -1) const {
+    return (*this)(to_shape(indices), lock_id);
+  }
+  void write(Shape const& indices, T const& value, std::int64_t lock_id = -1) {
+    std::int64_t const at = linear(indices);
+    reinterpret_cast<T*>(state().checked_write(lock_id, "writing an element"))[at] = value;
+  }
+  template <class A>
+    requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
+  void write(A const& indices, T const& value, std::int64_t lock_id = -1) {
+    write(to_shape(indices), value, lock_id);
+  }
+
+  /// Sets every element. Views that were kept keep the old contents; nothing is copied.
+  void fill(T const& value, std::int64_t lock_id = -1) { state().fill(&value, lock_id); }
+
+  /// The current side's memory: const looks, non-const makes the other side stale. Checked now, not later.
+  [[nodiscard]] T* ptr(std::int64_t lock_id = -1) { return reinterpret_cast<T*>(state().checked_write(lock_id, "ptr")); }
+  [[nodiscard]] T const* ptr(std::int64_t lock_id = -1) const {
+    return reinterpret_cast<T const*>(state().checked_read(lock_id, "ptr"));
+  }
+  [[nodiscard]] ArrayIndexer get_indexer(std::int64_t lock_id = -1) {
+    return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
+  }
+  [[nodiscard]] ConstArrayIndexer get_indexer(std::int64_t lock_id = -1) const {
+    return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
+  }
+  /// The host side as an mdspan. Throws `Error` when that side is stale.
+  [[nodiscard]] View<T> host_view(std::int64_t lock_id = -1) {
+    state().check_side(detail::Side::host);
+    return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
+  }
+  [[nodiscard]] View<T const> host_view(std::int64_t lock_id = -1) const {
+    state().check_side(detail::Side::host);
+    return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
+  }
+  /// The device side as an mdspan. Throws `Error` when that side is stale.
+  [[nodiscard]] View<T> device_view(std::int64_t lock_id = -1) {
+    state().check_side(detail::Side::device);
+    return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
+  }
+  [[nodiscard]] View<T const> device_view(std::int64_t lock_id = -1) const {
+    state().check_side(detail::Side::device);
+    return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
+  }
+
+  /// Fresh memory; the leading elements stay, in linear order, the others are `T()`. Refused under any lease.
+  void resize(Shape const& shape) { state().resize(detail::Extents(shape)); }
+  template <class A>
+    requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
+  void resize(A const& shape) {
+    resize(to_shape(shape));
+  }
+
+  /// Makes the copy on that device current. Refused under any lease, whatever `lock_id`. Throws `CudaError` for a
+  /// device that is not there, `ValueError` for what is none. `stream`: a CUDA stream as an integer, 0 the default.
+  void move_memory(DLDeviceType device_type, std::int64_t stream, int device_id, std::int64_t lock_id = -1,
+                   bool async = true) {
+    static_cast<void>(async);  // a move to the host side is over when it returns
+    if (stream < -1) throw ValueError("stream is a CUDA stream as an integer, or 0, 1, 2 or -1");
+    state().move({device_type, device_id}, lock_id);
+  }
+
+  /// Takes a write lease under an id of the caller's, from 0 to 2^62 − 1. Throws `LockError` while anybody holds the array.
+  void enter(std::int64_t lock_id) { state().enter(lock_id); }
+  /// Ends what `enter` began, and only that.
+  void exit() noexcept {
+    if (_state) _state->leave();
+  }
+
+  /// Lends the array over DLPack: writable under the id of an open write lease; with −1 read-only, a snapshot, and only as
+  /// the versioned struct. Throws `LockError`, `BufferError`.
+  [[nodiscard]] DLPackTensor get_dlpack_tensor(bool versioned, std::int64_t lock_id = -1) {
+    return detail::lend_under(state(), versioned, lock_id);
+  }
+  [[nodiscard]] std::pair<DLDeviceType, std::int32_t> get_dlpack_device() const {
+    Device const device = state().device();
+    return {device.type, device.id};
+  }
+
+  /// The shared state, for the layers above; `share` is another array object with it.
+  [[nodiscard]] detail::State& state() const {
+    if (!_state) detail::throw_moved_from();
+    return *_state;
+  }
+  [[nodiscard]] detail::StatePtr const& state_ptr() const noexcept { return _state; }
+  /// `state` is of this dtype and rank.
+  [[nodiscard]] static MemArray share(detail::StatePtr state) noexcept { return MemArray(std::move(state)); }
+
+ private:
+  explicit MemArray(detail::StatePtr state) noexcept : _state(std::move(state)) {}
+
+  template <class A>
+  [[nodiscard]] static Shape to_shape(A const& list) {
+    Shape shape{};
+    for (int d = 0; d < ndim; ++d) {
+      shape[static_cast<std::size_t>(d)] = static_cast<std::int64_t>(list[static_cast<std::size_t>(d)]);
+    }
+    return shape;
+  }
+
+  [[nodiscard]] std::int64_t linear(Shape const& indices) const {
+    std::int64_t const* const extents = state().shape();
+    std::int64_t at = 0;
+    for (int d = 0; d < ndim; ++d) {
+      std::int64_t const index = indices[static_cast<std::size_t>(d)];
+      if (index < 0 || index >= extents[d]) detail::throw_out_of_bounds(state(), d, index);
+      at = at * extents[d] + index;
+    }
+    return at;
+  }
+
+  detail::StatePtr _state;
+};
+
+template <class T, int ndim>
+ReadLease<T, ndim>::ReadLease(MemArray<T, ndim> const& array, LeaseOptions const& options,
+                              std::source_location const& where)
+    : ReadLease(Deferred{}, array, options) {
+  this->enter(where);
+}
+
+template <class T, int ndim>
+ReadLease<T, ndim>::ReadLease(Deferred, MemArray<T, ndim> const& array, LeaseOptions const& options)
+    : detail::TypedLease<T const, ndim>(detail::StatePtr::share(&array.state()), detail::LeaseCore::Kind::read, options) {}
+
+template <class T, int ndim>
+WriteLease<T, ndim>::WriteLease(MemArray<T, ndim>& array, LeaseOptions const& options, std::source_location const& where)
+    : WriteLease(Deferred{}, array, options) {
+  this->enter(where);
+}
+
+template <class T, int ndim>
+WriteLease<T, ndim>::WriteLease(Deferred, MemArray<T, ndim>& array, LeaseOptions const& options)
+    : detail::TypedLease<T, ndim>(detail::StatePtr::share(&array.state()), detail::LeaseCore::Kind::write, options) {}
+
+}  // namespace memarray

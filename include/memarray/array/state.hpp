@@ -1,0 +1,191 @@
+#pragma once
+
+#include <memarray/array/lock_word.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/base/dtype.hpp>
+#include <memarray/base/options.hpp>
+#include <memarray/memory/storage.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace memarray {
+
+/// How a new array is made.
+struct ArrayOptions {
+  bool uninitialized = false;                 ///< leave the elements as the memory comes, instead of `T()`
+  std::optional<EscapedViews> escaped_views{};  ///< its policy; by default `options().escaped_views`
+  std::optional<MemoryResource> resource{};     ///< of its host memory; by default the pooled one
+};
+
+namespace detail {
+
+class State;
+using Extents = std::span<std::int64_t const>;
+
+/// A shared owner of a `State`.
+class StatePtr {
+ public:
+  StatePtr() noexcept = default;
+  /// Takes over a reference that the caller owns.
+  explicit StatePtr(State* owned) noexcept : _state(owned) {}
+  StatePtr(StatePtr const& other) noexcept;
+  StatePtr(StatePtr&& other) noexcept : _state(std::exchange(other._state, nullptr)) {}
+  StatePtr& operator=(StatePtr other) noexcept {
+    std::swap(_state, other._state);
+    return *this;
+  }
+  ~StatePtr();
+  /// Another owner of a state that somebody else owns too.
+  [[nodiscard]] static StatePtr share(State* state) noexcept;
+
+  State* operator->() const noexcept { return _state; }
+  State& operator*() const noexcept { return *_state; }
+  [[nodiscard]] State* get() const noexcept { return _state; }
+  [[nodiscard]] State* release() noexcept { return std::exchange(_state, nullptr); }
+  explicit operator bool() const noexcept { return _state != nullptr; }
+
+ private:
+  State* _state = nullptr;
+};
+
+/// What an array is: lock word, storage, shape and policy, shared by the C++ array, its leases and Python objects.
+///
+/// Every function that touches contents takes what it needs of the lock, for as long as it needs it, and leaves the
+/// array as it was when it throws. `lock_id` is −1, or the id of the open write lease on whose behalf it is called;
+/// `LockError` says who holds the array otherwise.
+class MEMARRAY_API State {
+ public:
+  /// Dense host memory of `shape`. Throws `ValueError`, `OverflowError`, `CudaError` (a device that is not there),
+  /// `OutOfMemoryError`.
+  [[nodiscard]] static StatePtr make(DType const& dtype, Extents shape, int device_id, ArrayOptions const& options);
+
+  State(State const&) = delete;
+  State& operator=(State const&) = delete;
+
+  void retain() noexcept { _references.fetch_add(1, std::memory_order_relaxed); }
+  void release() noexcept {
+    if (_references.fetch_sub(1, std::memory_order_release) == 1) {
+      static_cast<void>(_references.load(std::memory_order_acquire));
+      destroy();
+    }
+  }
+
+  [[nodiscard]] DType const& dtype() const noexcept { return _dtype; }
+  [[nodiscard]] int ndim() const noexcept { return _ndim; }
+  /// `ndim` extents. They change in `resize` and `exchange`: whoever reads them while others may do that holds a
+  /// lease, or calls `copy_shape`.
+  [[nodiscard]] std::int64_t const* shape() const noexcept { return _shape; }
+  /// The extents of one moment, from any thread.
+  void copy_shape(std::int64_t* extents) const noexcept;
+  [[nodiscard]] std::int64_t size() const noexcept;
+  [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(size()) * _dtype.itemsize; }
+  [[nodiscard]] int device_id() const noexcept { return _device_id; }
+  [[nodiscard]] bool on_device() const noexcept { return _storage.current() == Side::device; }
+  [[nodiscard]] Device device() const noexcept;
+  [[nodiscard]] bool is_foreign() const noexcept { return _storage.block()->is_foreign(); }
+  /// The id that the array is held for writing under, else −1.
+  [[nodiscard]] std::int64_t lock_id() const noexcept;
+
+  [[nodiscard]] EscapedViews escaped_views() const noexcept { return _policy.load(std::memory_order_relaxed); }
+  void set_escaped_views(EscapedViews policy) noexcept { _policy.store(policy, std::memory_order_relaxed); }
+
+  /// Throws `LockError` unless a write by `lock_id` would pass now.
+  void check_write(std::int64_t lock_id, char const* what) const;
+  /// Throws `LockError` unless a read by `lock_id` would pass now.
+  void check_read(std::int64_t lock_id, char const* what) const;
+
+  /// The current host block's memory for one access that only checks the lock (element access, `ptr`). Outside any
+  /// lease the escaped-view policy is decided first. Throws `LockError`; `Error` if the host side is stale.
+  [[nodiscard]] std::byte const* checked_read(std::int64_t lock_id, char const* what);
+  [[nodiscard]] std::byte* checked_write(std::int64_t lock_id, char const* what);
+
+  /// Throws `Error`, with the move that makes it valid, when `side` is stale.
+  void check_side(Side side) const;
+
+  /// Sets every element to the one at `element`.
+  void fill(void const* element, std::int64_t lock_id = -1);
+  /// Replaces all contents through `write(destination)`, which fills `bytes()` bytes in C order.
+  void assign(char const* what, void (*write)(void* context, std::byte* destination), void* context);
+  void resize(Extents shape);
+  /// Swaps contents, shape and policy-free state with `other`, of the same dtype and rank.
+  void exchange(State& other);
+  /// A deep copy, born unlocked; holds this array's read lock meanwhile.
+  [[nodiscard]] StatePtr clone();
+  /// The same for a caller that holds a lease.
+  [[nodiscard]] StatePtr clone_leased() const;
+  /// Throws `ValueError` for what is no device of ours, `CudaError` for one that is not there.
+  void check_reachable(Device device, char const* what) const;
+  /// Makes the side on `target` current. Refused under any lease.
+  void move(Device target, std::int64_t lock_id);
+
+  /// A write lease under the caller's own id; `leave` ends only that.
+  void enter(std::int64_t lock_id);
+  void leave() noexcept;
+
+  // What holds and leases are made of.
+  enum class Access : std::uint8_t {
+    read,       ///< looks
+    write,      ///< may change anything: under kept views it starts from a copy
+    overwrite,  ///< gives up the old contents
+    update,     ///< rewrites each element from its own old value
+  };
+  /// Takes the word for `access` and settles what escaped views ask for, except that `overwrite` and `update` leave
+  /// a block that must not be written in place. Returns false when the time was up.
+  [[nodiscard]] bool take(Access access, std::int64_t id, Timeout timeout, bool past_writers = false);
+  void give_back(Access access) noexcept;
+  /// Whether a holder of the word for writing must write to fresh memory.
+  [[nodiscard]] bool must_leave_block() const noexcept;
+  /// Memory like the current block's, not yet the array's.
+  [[nodiscard]] BlockPtr fresh_block() const;
+  [[nodiscard]] Storage& storage() noexcept { return _storage; }
+  [[nodiscard]] Storage const& storage() const noexcept { return _storage; }
+  [[nodiscard]] LockWord& word() noexcept { return _word; }
+  /// "MemArray<float64, 3> of shape (2, 4, 7)"
+  [[nodiscard]] std::string describe() const;
+  /// Throws the `LockError` that says who stands in the way of `what`.
+  [[noreturn]] void refuse(char const* what, std::int64_t lock_id) const;
+
+ private:
+  State(DType const& dtype, Extents shape, int device_id, EscapedViews policy) noexcept;
+  ~State();
+  void destroy() noexcept;
+  void set_shape(Extents shape) noexcept;
+  void settle_for_read();
+  void detach(char const* why);
+  void check_policy(Block::Exports exports, char const* what) const;
+
+  std::atomic<std::int64_t> _references{1};
+  LockWord _word;
+  Storage _storage;
+  DType _dtype;
+  int _device_id;
+  int _ndim;
+  std::int64_t* _shape;  // in the same allocation, behind the object
+  mutable std::atomic<std::uint32_t> _shape_version{0};
+  std::atomic<EscapedViews> _policy;
+  std::atomic<std::int64_t> _entered{-1};
+  std::optional<MemoryResource> _resource;
+};
+
+[[noreturn]] MEMARRAY_API void throw_moved_from();
+[[noreturn]] MEMARRAY_API void throw_out_of_bounds(State const& state, int dimension, std::int64_t index);
+
+inline StatePtr::StatePtr(StatePtr const& other) noexcept : _state(other._state) {
+  if (_state) _state->retain();
+}
+inline StatePtr::~StatePtr() {
+  if (_state) _state->release();
+}
+inline StatePtr StatePtr::share(State* state) noexcept {
+  state->retain();
+  return StatePtr(state);
+}
+
+}  // namespace detail
+}  // namespace memarray

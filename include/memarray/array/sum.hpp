@@ -1,0 +1,79 @@
+#pragma once
+
+#include <memarray/array/hold.hpp>
+#include <memarray/array/launch_device.hpp>
+#include <memarray/array/mem_array.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/base/errors.hpp>
+#include <memarray/base/threads.hpp>
+#include <memarray/resource/stream_handle.hpp>
+
+#include <algorithm>
+#include <complex>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+namespace memarray {
+
+namespace detail {
+
+/// What elements of T are summed in: 64 bits of the same kind.
+template <class T>
+struct SumOf {
+  using type = std::conditional_t<std::signed_integral<T>, std::int64_t,
+                                  std::conditional_t<std::integral<T>, std::uint64_t, double>>;
+};
+template <class T>
+struct SumOf<std::complex<T>> {
+  using type = std::complex<double>;
+};
+
+/// Pieces have a fixed length, so that a floating-point sum does not depend on the number of threads.
+inline constexpr std::int64_t sum_piece = 1 << 16;
+inline constexpr std::int64_t sum_lanes = 8;
+
+template <class T>
+typename SumOf<T>::type sum_range(T const* element, std::int64_t count) {
+  using Sum = typename SumOf<T>::type;
+  Sum lanes[sum_lanes] = {};
+  std::int64_t i = 0;
+  for (; i + sum_lanes <= count; i += sum_lanes)
+    for (std::int64_t lane = 0; lane < sum_lanes; ++lane) lanes[lane] += static_cast<Sum>(element[i + lane]);
+  for (; i < count; ++i) lanes[0] += static_cast<Sum>(element[i]);
+  Sum sum{};
+  for (Sum const& lane : lanes) sum += lane;
+  return sum;
+}
+
+}  // namespace detail
+
+/// The sum of all elements: integers exactly, modulo 2^64; floating-point in double precision, the same for any number of
+/// threads. Holds the array for reading; `lock_id`: of the write lease that the caller holds. Throws `LockError`.
+template <class T, int ndim>
+[[nodiscard]] typename detail::SumOf<T>::type sum(MemArray<T, ndim> const& array, StreamHandle const& stream,
+                                                  std::int64_t lock_id = -1) {
+  using Sum = typename detail::SumOf<T>::type;
+  if (!stream) detail::throw_null_stream();
+  detail::Hold const hold(array.state(), detail::State::Access::read, lock_id, "sum");
+  if (array.get_on_device()) detail::throw_not_compiled_for_device();
+  std::int64_t const size = array.get_size();
+  auto const* const elements = reinterpret_cast<T const*>(hold.source());
+  std::vector<Sum> pieces(static_cast<std::size_t>((size + detail::sum_piece - 1) / detail::sum_piece));
+  auto const piece = [&](std::int64_t p) {
+    std::int64_t const first = p * detail::sum_piece;
+    pieces[static_cast<std::size_t>(p)] =
+        detail::sum_range(elements + first, std::min(detail::sum_piece, size - first));
+  };
+  auto const count = static_cast<std::int64_t>(pieces.size());
+  if (parallel_chunks(static_cast<std::size_t>(size) * sizeof(T)) > 1)
+    parallel_for(count, piece);
+  else
+    for (std::int64_t p = 0; p < count; ++p) piece(p);
+  Sum total{};
+  for (Sum const& each : pieces) total += each;
+  return total;
+}
+
+}  // namespace memarray

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+#include <memarray/base/device.hpp>
+#include <memarray/memory/resource.hpp>
+#include <memarray/resource/stream_handle.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace memarray::detail {
+
+class Block;
+
+/// A shared owner of a `Block`.
+class BlockPtr {
+ public:
+  BlockPtr() noexcept = default;
+  /// Takes over a reference that the caller owns.
+  explicit BlockPtr(Block* owned) noexcept : _block(owned) {}
+  BlockPtr(BlockPtr const& other) noexcept;
+  BlockPtr(BlockPtr&& other) noexcept : _block(std::exchange(other._block, nullptr)) {}
+  BlockPtr& operator=(BlockPtr other) noexcept {
+    std::swap(_block, other._block);
+    return *this;
+  }
+  ~BlockPtr();
+
+  Block* operator->() const noexcept { return _block; }
+  Block& operator*() const noexcept { return *_block; }
+  [[nodiscard]] Block* get() const noexcept { return _block; }
+  explicit operator bool() const noexcept { return _block != nullptr; }
+
+ private:
+  Block* _block = nullptr;
+};
+
+/// One piece of memory on one device, with its owner: the only thing in the library that owns memory.
+///
+/// References and live exports are counted in one word, so that an export costs one add and its drop another, and
+/// the last of either kind frees the memory. Exports are counted apart, writable from read-only: they decide whether an
+/// array may write in place. Dropping is a release and every look at the counts an acquire: who sees no exports
+/// knows that their holders' reads are over. All functions may be called from any thread.
+class MEMARRAY_API Block {
+ public:
+  /// How many exports of each kind are alive.
+  struct Exports {
+    std::uint32_t read_only;
+    std::uint32_t writable;
+    [[nodiscard]] std::uint32_t total() const noexcept { return read_only + writable; }
+  };
+  enum class Contents { uninitialized, zero };
+
+  /// Memory of `resource`, 64-byte aligned. Throws `OutOfMemoryError`.
+  [[nodiscard]] static BlockPtr allocate(MemoryResource const& resource, StreamHandle const& stream, std::size_t bytes,
+                                         Contents contents);
+  /// Memory that `keep_alive` owns; it is let go of when the last reference and export are gone.
+  [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device, std::shared_ptr<void const> keep_alive);
+
+  Block(Block const&) = delete;
+  Block& operator=(Block const&) = delete;
+
+  [[nodiscard]] std::byte* data() const noexcept { return _data; }
+  [[nodiscard]] std::size_t bytes() const noexcept { return _bytes; }
+  [[nodiscard]] Device device() const noexcept { return _device; }
+  [[nodiscard]] bool is_foreign() const noexcept { return _foreign; }
+
+  void retain() noexcept { _counts.fetch_add(reference, std::memory_order_relaxed); }
+  void release() noexcept { drop(reference); }
+
+  /// Counts a live export, which also keeps the memory. Throws `BufferError` past a million of a kind.
+  void add_export(bool writable) {
+    std::uint64_t const one = writable ? writable_export : read_only_export;
+    std::uint64_t const before = _counts.fetch_add(one, std::memory_order_seq_cst);
+    if ((before & (writable ? writable_limit : read_only_limit)) != 0) too_many_exports(one);
+  }
+  void drop_export(bool writable) noexcept { drop(writable ? writable_export : read_only_export); }
+
+  [[nodiscard]] Exports exports() const noexcept {
+    std::uint64_t const counts = _counts.load(std::memory_order_seq_cst);
+    return {static_cast<std::uint32_t>((counts / read_only_export) & field),
+            static_cast<std::uint32_t>(counts / writable_export)};
+  }
+
+ private:
+  friend struct OwnedBlock;
+  friend struct ForeignBlock;
+
+  // [writable exports: 22 bits][read-only exports: 21][references: 21]
+  static constexpr std::uint64_t reference = 1;
+  static constexpr std::uint64_t field = (std::uint64_t{1} << 21) - 1;
+  static constexpr std::uint64_t read_only_export = std::uint64_t{1} << 21;
+  static constexpr std::uint64_t writable_export = std::uint64_t{1} << 42;
+  static constexpr std::uint64_t read_only_limit = std::uint64_t{1} << 41;
+  static constexpr std::uint64_t writable_limit = std::uint64_t{1} << 62;
+
+  Block(std::byte* data, std::size_t bytes, Device device, bool foreign, void (*destroy)(Block*) noexcept) noexcept;
+  ~Block();
+
+  void drop(std::uint64_t one) noexcept {
+    if (_counts.fetch_sub(one, std::memory_order_release) == one) {
+      // Pairs with the releases of all who let go before: their accesses end before the memory does.
+      static_cast<void>(_counts.load(std::memory_order_acquire));
+      _destroy(this);
+    }
+  }
+  [[noreturn]] void too_many_exports(std::uint64_t one);
+
+  std::atomic<std::uint64_t> _counts{reference};
+  std::byte* _data;
+  std::size_t _bytes;
+  Device _device;
+  bool _foreign;
+  void (*_destroy)(Block*) noexcept;
+};
+
+inline BlockPtr::BlockPtr(BlockPtr const& other) noexcept : _block(other._block) {
+  if (_block) _block->retain();
+}
+inline BlockPtr::~BlockPtr() {
+  if (_block) _block->release();
+}
+
+}  // namespace memarray::detail

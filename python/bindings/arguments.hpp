@@ -1,0 +1,62 @@
+#pragma once
+
+#include <Python.h>
+
+#include <array>
+#include <cstddef>
+
+namespace memarray::python {
+
+/// Sorts a METH_FASTCALL | METH_KEYWORDS call into slots: one pointer comparison a keyword where names are interned.
+/// `keyword_only`: positional arguments are refused. False with `TypeError` set. Slots not given keep their value.
+template <std::size_t count>
+class Signature {
+ public:
+  constexpr Signature(char const* function, std::array<char const*, count> names, std::size_t positional) noexcept
+      : _function(function), _names(names), _positional(positional) {}
+
+  /// Interns the names; call once, with the GIL, before `parse`.
+  bool intern() noexcept {
+    for (std::size_t i = 0; i < count; ++i)
+      if (!_interned[i] && !(_interned[i] = PyUnicode_InternFromString(_names[i]))) return false;
+    return true;
+  }
+
+  bool parse(PyObject* const* args, Py_ssize_t positional, PyObject* keywords,
+             std::array<PyObject*, count>& slots) const noexcept {
+    if (positional > static_cast<Py_ssize_t>(_positional)) {
+      PyErr_Format(PyExc_TypeError, "%s() takes %zu positional arguments but %zd were given", _function, _positional,
+                   positional);
+      return false;
+    }
+    for (Py_ssize_t i = 0; i < positional; ++i) slots[static_cast<std::size_t>(i)] = args[i];
+    if (!keywords) return true;
+    Py_ssize_t const given = PyTuple_GET_SIZE(keywords);
+    for (Py_ssize_t k = 0; k < given; ++k) {
+      PyObject* const name = PyTuple_GET_ITEM(keywords, k);
+      std::size_t i = 0;
+      while (i < count && _interned[i] != name) ++i;
+      if (i == count)
+        for (i = 0; i < count; ++i)
+          if (PyUnicode_CompareWithASCIIString(name, _names[i]) == 0) break;
+      if (i == count) {
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", _function, name);
+        return false;
+      }
+      if (static_cast<Py_ssize_t>(i) < positional) {
+        PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%s'", _function, _names[i]);
+        return false;
+      }
+      slots[i] = args[positional + k];
+    }
+    return true;
+  }
+
+ private:
+  char const* _function;
+  std::array<char const*, count> _names;
+  std::array<PyObject*, count> _interned{};
+  std::size_t _positional;
+};
+
+}  // namespace memarray::python

@@ -1,0 +1,422 @@
+#include "array_type.hpp"
+
+#include "arguments.hpp"
+#include "buffer.hpp"
+#include "dlpack_capsule.hpp"
+#include "errors.hpp"
+#include "lease_type.hpp"
+
+#include <memarray/array/add_index_tuple.hpp>
+#include <memarray/array/dlpack_tensor.hpp>
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <new>
+#include <string>
+
+namespace memarray::python {
+namespace {
+
+using detail::LeaseCore;
+using detail::State;
+using detail::StatePtr;
+
+struct PyArray {
+  PyObject_HEAD
+  PyObject* weak_references;
+  StatePtr state;
+};
+
+PyTypeObject* array_base = nullptr;
+PyTypeObject* array_class = nullptr;  // memarray.MemArray
+
+State& state_of(PyObject* self) noexcept { return *reinterpret_cast<PyArray*>(self)->state; }
+
+Signature<3> read_signature("read", {"device", "stream", "timeout"}, 3);
+Signature<4> write_signature("write", {"device", "stream", "timeout", "discard"}, 3);
+Signature<3> get_dlpack_signature("get_dlpack", {"device_type", "device_id", "stream"}, 3);
+Signature<4> move_signature("move_memory", {"device_type", "device_id", "stream", "async_copy"}, 4);
+Signature<1> add_index_signature("add_index_tuple", {"stream"}, 1);
+
+PyObject* lease(PyObject* self, LeaseCore::Kind kind, PyObject* device, PyObject* stream, PyObject* timeout,
+                PyObject* discard) {
+  LeaseOptions options;
+  if (device && !read_device(device, options.device)) return nullptr;
+  if (stream && !read_stream(stream)) return nullptr;
+  if (timeout && !read_timeout(timeout, options.timeout)) return nullptr;
+  if (discard) {
+    if (!PyBool_Check(discard)) return PyErr_Format(PyExc_TypeError, "discard must be True or False, not %R", discard);
+    options.discard = discard == Py_True;
+  }
+  return make_lease(StatePtr::share(&state_of(self)), kind, options);
+}
+
+PyObject* read(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  std::array<PyObject*, 3> slots{};
+  if (!read_signature.parse(args, given, keywords, slots)) return nullptr;
+  return lease(self, LeaseCore::Kind::read, slots[0], slots[1], slots[2], nullptr);
+}
+
+PyObject* write(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  std::array<PyObject*, 4> slots{};
+  if (!write_signature.parse(args, given, keywords, slots)) return nullptr;
+  return lease(self, LeaseCore::Kind::write, slots[0], slots[1], slots[2], slots[3]);
+}
+
+/// DLPack's device type and an id as one device. False with the error set.
+bool read_dlpack_device(PyObject* type, PyObject* id, State const& state, Device& device) {
+  if (!PyLong_Check(type) || PyBool_Check(type)) {
+    PyErr_Format(PyExc_TypeError, "device_type must be one of memarray.dlpack (kDLCPU, kDLCUDA), not %R", type);
+    return false;
+  }
+  long const kind = PyLong_AsLong(type);
+  if (kind == -1 && PyErr_Occurred()) return false;
+  device = {static_cast<DLDeviceType>(kind), kind == kDLCPU ? 0 : state.device_id()};
+  if (!id || id == Py_None) return true;
+  if (!PyLong_Check(id) || PyBool_Check(id)) {
+    PyErr_Format(PyExc_TypeError, "device_id must be an integer or None, not %R", id);
+    return false;
+  }
+  int overflow = 0;
+  long const number = PyLong_AsLongAndOverflow(id, &overflow);
+  if (overflow != 0 || number < 0 || number > INT32_MAX) {
+    PyErr_Format(PyExc_ValueError, "device_id is %R; device ids start at 0", id);
+    return false;
+  }
+  if (kind != kDLCPU) device.id = static_cast<int>(number);
+  return true;
+}
+
+PyObject* get_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  std::array<PyObject*, 3> slots{};
+  if (!get_dlpack_signature.parse(args, given, keywords, slots)) return nullptr;
+  auto const [type, id, stream] = slots;
+  LeaseOptions options;
+  if (stream && !read_stream(stream)) return nullptr;
+  if (type && type != Py_None) {
+    Device device;
+    if (!read_dlpack_device(type, id, state_of(self), device)) return nullptr;
+    options.device = device;
+  }
+  return make_lease(StatePtr::share(&state_of(self)), LeaseCore::Kind::write, options);
+}
+
+PyObject* move_memory(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  std::array<PyObject*, 4> slots{};
+  if (!move_signature.parse(args, given, keywords, slots)) return nullptr;
+  auto const [type, id, stream, async_copy] = slots;
+  if (!type) {
+    PyErr_SetString(PyExc_TypeError, "move_memory() needs device_type: memarray.dlpack.kDLCPU or kDLCUDA");
+    return nullptr;
+  }
+  if (async_copy && !PyBool_Check(async_copy))
+    return PyErr_Format(PyExc_TypeError, "async_copy must be True or False, not %R", async_copy);
+  Device device;
+  if ((stream && !read_stream(stream)) || !read_dlpack_device(type, id, state_of(self), device)) return nullptr;
+  return guarded([&] {
+    state_of(self).move(device, -1);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  DLPackRequest request;
+  if (!parse_dlpack_request(args, given, keywords, request)) return nullptr;
+  return guarded([&] {
+    LeaseCore lease(StatePtr::share(&state_of(self)), LeaseCore::Kind::read, {});
+    lease.enter();
+    if (request.copy)
+      return request.versioned ? make_capsule(detail::lend_copy_versioned(lease))
+                               : make_capsule(detail::lend_copy_unversioned(lease));
+    return request.versioned ? make_capsule(detail::lend_versioned(lease))
+                             : make_capsule(detail::lend_unversioned(lease));
+  });
+}
+
+PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, PyObject* keywords) {
+  if (given != 0 || keywords) {
+    PyErr_SetString(PyExc_TypeError, "__dlpack_device__() takes no arguments");
+    return nullptr;
+  }
+  return dlpack_device(state_of(self).device());
+}
+
+PyObject* fill(PyObject* self, PyObject* value) {
+  return guarded([&]() -> PyObject* {
+    State& state = state_of(self);
+    DType const& dtype = state.dtype();
+    std::vector<std::byte> element(dtype.itemsize);
+    int const written = write_element(dtype, value, element.data());
+    if (written < 0) return nullptr;
+    if (written == 0) {
+      PyObject* const args = PyTuple_Pack(1, value);
+      PyObject* const bytes = args ? call_helper("element_bytes", self, args) : nullptr;
+      Py_XDECREF(args);
+      char* data = nullptr;
+      Py_ssize_t length = 0;
+      if (!bytes || PyBytes_AsStringAndSize(bytes, &data, &length) != 0) {
+        Py_XDECREF(bytes);
+        return nullptr;
+      }
+      bool const fits = length == static_cast<Py_ssize_t>(dtype.itemsize);
+      if (fits) std::copy_n(reinterpret_cast<std::byte const*>(data), length, element.data());
+      Py_DECREF(bytes);
+      if (!fits) return PyErr_Format(PyExc_TypeError, "%R is no element of %s", value, dtype.name);
+    }
+    state.fill(element.data());
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* resize(PyObject* self, PyObject* shape_object) {
+  return guarded([&]() -> PyObject* {
+    std::vector<std::int64_t> shape;
+    if (!read_shape(shape_object, shape)) return nullptr;
+    state_of(self).resize(shape);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* exchange(PyObject* self, PyObject* other) {
+  return guarded([&]() -> PyObject* {
+    State* const state = unwrap_state(other);
+    if (!state)
+      return PyErr_Format(PyExc_TypeError, "exchange swaps contents with another MemArray, not with %R", other);
+    state_of(self).exchange(*state);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* copy(PyObject* self, PyObject*) {
+  return guarded([&] { return make_array(Py_TYPE(self), state_of(self).clone()); });
+}
+
+PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  std::array<PyObject*, 1> slots{};
+  if (!add_index_signature.parse(args, given, keywords, slots)) return nullptr;
+  PyObject* const stream = slots[0];
+  if (stream && !read_stream(stream)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    State& state = state_of(self);
+    if (state.ndim() <= 6 && detail::is_shipped(state.dtype())) {
+      detail::add_index_tuple(state, 0);
+      return Py_NewRef(Py_None);
+    }
+    PyObject* const key = Py_BuildValue("(si)", state.dtype().name, state.ndim());
+    PyObject* const instance = key ? PyDict_GetItemWithError(instances(), key) : nullptr;
+    Py_XDECREF(key);
+    if (!instance)
+      return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_TypeError, "%s is not registered", state.describe().c_str());
+    return PyObject_CallMethod(instance, "add_index_tuple", "Oi", self, 0);
+  });
+}
+
+PyObject* get_shape(PyObject* self, void*) {
+  State const& state = state_of(self);
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
+  state.copy_shape(shape.data());
+  return to_tuple(shape.data(), state.ndim());
+}
+
+std::int64_t size_of(PyObject* self) {
+  State const& state = state_of(self);
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
+  state.copy_shape(shape.data());
+  std::int64_t size = 1;
+  for (std::int64_t const extent : shape) size *= extent;
+  return size;
+}
+
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(state_of(self).ndim()); }
+PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(size_of(self)); }
+PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromUnsignedLong(state_of(self).dtype().itemsize); }
+PyObject* get_nbytes(PyObject* self, void*) {
+  return PyLong_FromLongLong(size_of(self) * static_cast<std::int64_t>(state_of(self).dtype().itemsize));
+}
+PyObject* get_lock_id(PyObject* self, void*) { return PyLong_FromLongLong(state_of(self).lock_id()); }
+PyObject* get_is_foreign(PyObject* self, void*) { return PyBool_FromLong(state_of(self).is_foreign()); }
+PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(state_of(self).dtype().name); }
+PyObject* get_typestr(PyObject* self, void*) { return PyUnicode_FromString(state_of(self).dtype().typestr); }
+PyObject* get_device(PyObject* self, void*) {
+  Device const device = state_of(self).device();
+  return Py_BuildValue("(si)", device.is_cpu() ? "cpu" : "cuda", device.id);
+}
+PyObject* get_escaped_views(PyObject* self, void*) {
+  std::string_view const word = to_string(state_of(self).escaped_views());
+  return PyUnicode_FromStringAndSize(word.data(), static_cast<Py_ssize_t>(word.size()));
+}
+
+int set_escaped_views(PyObject* self, PyObject* value, void*) {
+  if (!value || !PyUnicode_Check(value)) {
+    PyErr_SetString(PyExc_TypeError, "escaped_views is 'snapshot', 'error' or 'alias'");
+    return -1;
+  }
+  char const* const word = PyUnicode_AsUTF8(value);
+  if (!word) return -1;
+  return guarded([&] {
+    state_of(self).set_escaped_views(escaped_views_from_string(word));
+    return 0;
+  });
+}
+
+void dealloc(PyObject* self) {
+  auto* const array = reinterpret_cast<PyArray*>(self);
+  if (array->weak_references) PyObject_ClearWeakRefs(self);
+  array->state.~StatePtr();
+  PyTypeObject* const type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+template <class Function>
+PyCFunction as_method(Function* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
+}
+
+constexpr int fast = METH_FASTCALL | METH_KEYWORDS;
+
+PyMethodDef methods[] = {
+    {"read", as_method(read), fast,
+     "read($self, /, device=None, stream=None, timeout=0)\n--\n\n"
+     "A read lease for a 'with' statement: others may read too, nobody changes the array. timeout: seconds to wait for a "
+     "writer; 0: raise LockError at once; None: wait until Ctrl-C. device: where the memory is wanted (None: where it is)."},
+    {"write", as_method(write), fast,
+     "write($self, /, device=None, stream=None, timeout=0, *, discard=False)\n--\n\n"
+     "A write lease for a 'with' statement: nobody else reads or changes the array. discard=True promises to write every "
+     "element: the old contents are given up, and under kept views nothing is copied. timeout and device as for read."},
+    {"get_dlpack", as_method(get_dlpack), fast,
+     "get_dlpack($self, /, device_type=None, device_id=None, stream=0)\n--\n\n"
+     "A write lease on that device (None: where the array is), to hand to np.from_dlpack and its like."},
+    {"move_memory", as_method(move_memory), fast,
+     "move_memory($self, /, device_type, device_id=None, stream=0, async_copy=False)\n--\n\n"
+     "Makes the copy of the array on that device current. LockError under any lease; CudaError without the device."},
+    {"add_index_tuple", as_method(add_index_tuple), fast,
+     "add_index_tuple($self, /, stream=0)\n--\n\nAdds to each element the sum of its indices, where the array is."},
+    {"fill", fill, METH_O,
+     "fill($self, value, /)\n--\n\nSets every element. TypeError for a value of another kind, OverflowError for an integer "
+     "that does not fit, LockError while the array is held."},
+    {"resize", resize, METH_O,
+     "resize($self, shape, /)\n--\n\nFresh memory of another shape of the same rank: the leading elements stay, in linear "
+     "order, the others are zero."},
+    {"exchange", exchange, METH_O,
+     "exchange($self, other, /)\n--\n\nSwaps contents with another array of the same dtype and rank, copying nothing. Holds both."},
+    {"copy", copy, METH_NOARGS, "copy($self, /)\n--\n\nA deep copy, born unlocked. LockError while the array is held for writing."},
+    {"__dlpack__", as_method(dlpack), fast,
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "A read-only DLPack capsule, through a read lease that closes at once: a snapshot, under the default policy."},
+    {"__dlpack_device__", as_method(dlpack_device_of), fast,
+     "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of where the array is."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {
+    {"shape", get_shape, nullptr, "The extents, a tuple.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
+    {"size", get_size, nullptr, "The number of elements.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"lock_id", get_lock_id, nullptr, "The id that the array is held for writing under; -1 when free or only read.", nullptr},
+    {"is_foreign", get_is_foreign, nullptr, "Whether the memory belongs to another library.", nullptr},
+    {"escaped_views", get_escaped_views, set_escaped_views,
+     "What becomes of views that outlive their lease: 'snapshot', 'error' or 'alias'.", nullptr},
+    {"_dtype_name", get_dtype_name, nullptr, nullptr, nullptr},
+    {"_typestr", get_typestr, nullptr, nullptr, nullptr},
+    {"_device", get_device, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyArray, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("What memarray.MemArray is made of.")},
+                       {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+                       {Py_tp_methods, methods},
+                       {Py_tp_getset, properties},
+                       {Py_tp_members, members},
+                       {0, nullptr}};
+
+PyType_Spec spec = {"memarray._core.ArrayBase", sizeof(PyArray), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+}  // namespace
+
+int add_array_type(PyObject* module) {
+  bool const interned = read_signature.intern() && write_signature.intern() && get_dlpack_signature.intern() &&
+                        move_signature.intern() && add_index_signature.intern();
+  if (!interned) return -1;
+  if (!array_base) {
+    array_base = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    if (!array_base) return -1;
+  }
+  return PyModule_AddObjectRef(module, "ArrayBase", reinterpret_cast<PyObject*>(array_base));
+}
+
+void set_array_class(PyObject* type) {
+  Py_INCREF(type);
+  array_class = reinterpret_cast<PyTypeObject*>(type);
+}
+
+PyObject* make_array(PyTypeObject* type, StatePtr state) {
+  if (!PyType_IsSubtype(type, array_base))
+    return PyErr_Format(PyExc_TypeError, "%R is not a subclass of memarray.MemArray", type);
+  PyObject* const self = type->tp_alloc(type, 0);
+  if (self) new (&reinterpret_cast<PyArray*>(self)->state) StatePtr(std::move(state));
+  return self;
+}
+
+PyObject* wrap_state(State& state) {
+  if (!array_class) {
+    // The class is the package's: a module may have been imported before it.
+    PyObject* const package = PyImport_ImportModule("memarray");
+    if (!package) return nullptr;
+    Py_DECREF(package);
+  }
+  return make_array(array_class, StatePtr::share(&state));
+}
+
+State* unwrap_state(PyObject* object) { return PyObject_TypeCheck(object, array_base) ? &state_of(object) : nullptr; }
+
+PyObject* call_helper(char const* name, PyObject* self, PyObject* args, PyObject* keywords) {
+  PyObject* const helpers = PyImport_ImportModule("memarray._helpers");
+  PyObject* const helper = helpers ? PyObject_GetAttrString(helpers, name) : nullptr;
+  PyObject* const first = helper ? PyTuple_Pack(1, self) : nullptr;
+  PyObject* const all = first ? (args ? PySequence_Concat(first, args) : Py_NewRef(first)) : nullptr;
+  PyObject* const result = all ? PyObject_Call(helper, all, keywords) : nullptr;
+  Py_XDECREF(all);
+  Py_XDECREF(first);
+  Py_XDECREF(helper);
+  Py_XDECREF(helpers);
+  return result;
+}
+
+bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
+  PyObject* const items = PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object)
+                              ? PySequence_Fast(object, "a shape is a sequence of integers")
+                              : nullptr;
+  if (!items) {
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers, such as [2, 4, 7], not %R", object);
+    return false;
+  }
+  Py_ssize_t const count = PySequence_Fast_GET_SIZE(items);
+  shape.clear();
+  for (Py_ssize_t d = 0; d < count; ++d) {
+    PyObject* const item = PySequence_Fast_GET_ITEM(items, d);
+    PyObject* const index = PyBool_Check(item) ? nullptr : PyNumber_Index(item);
+    if (!index) {
+      PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers; extent %zd is %R", d, item);
+      break;
+    }
+    int overflow = 0;
+    long long const extent = PyLong_AsLongLongAndOverflow(index, &overflow);
+    Py_DECREF(index);
+    if (overflow != 0) {
+      PyErr_Format(PyExc_OverflowError, "extent %zd of the shape, %R, does not fit into 64 bits", d, item);
+      break;
+    }
+    shape.push_back(extent);
+  }
+  Py_DECREF(items);
+  return !PyErr_Occurred();
+}
+
+}  // namespace memarray::python

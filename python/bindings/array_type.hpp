@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memarray/array/state.hpp>
+#include <memarray/base/dtype.hpp>
+
+#include <Python.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace memarray::python {
+
+/// Makes `_core.ArrayBase`, which the Python class `MemArray` extends, and adds it to the module.
+int add_array_type(PyObject* module);
+/// The class that arrays shown by C++ get; called once, by the package.
+void set_array_class(PyObject* type);
+
+/// A new Python array that shares `state`.
+PyObject* wrap_state(detail::State& state);
+/// The state of a Python array, borrowed, or null without an error.
+detail::State* unwrap_state(PyObject* object);
+/// A new array of `type` (a subclass of ArrayBase) with the state.
+PyObject* make_array(PyTypeObject* type, detail::StatePtr state);
+
+/// Calls `memarray._helpers.<name>(self, *args, **keywords)`.
+PyObject* call_helper(char const* name, PyObject* self, PyObject* args = nullptr, PyObject* keywords = nullptr);
+/// Reads a shape: a sequence of integers (or one integer). False with the error set.
+bool read_shape(PyObject* object, std::vector<std::int64_t>& shape);
+/// Writes one element. 1: done; 0: not a plain Python number that fits this dtype's kind, ask NumPy; −1: error set.
+int write_element(DType const& dtype, PyObject* value, std::byte* element);
+
+/// Instances: what the registry holds for a pair of dtype and rank.
+using AddIndex = void (*)(detail::State& state, std::int64_t stream);
+int register_instance(DType const& dtype, int ndim, AddIndex add_index);
+/// The registry, `MemArray._TYPE_INSTANCE_MAP`: a dict, borrowed.
+PyObject* instances();
+int add_instances(PyObject* module);
+
+}  // namespace memarray::python

@@ -1,0 +1,121 @@
+#include "buffer.hpp"
+
+#include <memarray/base/shape.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace memarray::python {
+namespace {
+
+/// What a view points into until it is released.
+struct BufferBox {
+  detail::Block* block;
+  bool writable;
+  std::vector<Py_ssize_t> shape;
+  std::vector<Py_ssize_t> strides;
+};
+
+bool refuse(Py_buffer* view, char const* why) {
+  view->obj = nullptr;
+  PyErr_SetString(PyExc_BufferError, why);
+  return false;
+}
+
+bool check_flags(detail::LeaseCore const& lease, Py_buffer* view, int flags) {
+  DType const& dtype = lease.state().dtype();
+  if ((flags & PyBUF_WRITABLE) && !lease.is_write())
+    return refuse(view, "a read lease lends read-only memory; take a write lease: 'with a.write() as lease'");
+  if ((flags & PyBUF_FORMAT) && dtype.format[0] == '\0')
+    return refuse(view, "the buffer protocol has no format for bfloat16; use DLPack, or np.asarray with ml_dtypes installed");
+  if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && (flags & PyBUF_C_CONTIGUOUS) != PyBUF_C_CONTIGUOUS &&
+      (flags & PyBUF_ANY_CONTIGUOUS) != PyBUF_ANY_CONTIGUOUS && lease.state().ndim() > 1)
+    return refuse(view, "the array is C-contiguous, not Fortran-contiguous");
+  return true;
+}
+
+}  // namespace
+
+int lease_getbuffer(PyObject* self, detail::LeaseCore& lease, Py_buffer* view, int flags) {
+  if (!check_flags(lease, view, flags)) return -1;
+  detail::State const& state = lease.state();
+  auto const ndim = static_cast<std::size_t>(state.ndim());
+  auto box = std::make_unique<BufferBox>();
+  std::vector<std::int64_t> shape(ndim);
+  std::vector<std::int64_t> strides(ndim);
+  box->block = &lease.begin_export();
+  box->writable = lease.is_write();
+  state.copy_shape(shape.data());
+  // The shape was that of the lease's memory if the lease is open still.
+  if (!lease.is_open()) {
+    box->block->drop_export(box->writable);
+    lease.throw_not_open();
+  }
+  c_strides(shape, strides);
+  auto const itemsize = static_cast<Py_ssize_t>(state.dtype().itemsize);
+  Py_ssize_t length = itemsize;
+  try {
+    for (std::size_t d = 0; d < ndim; ++d) {
+      box->shape.push_back(shape[d]);
+      box->strides.push_back(strides[d] * itemsize);
+      length *= shape[d];
+    }
+  } catch (...) {
+    box->block->drop_export(box->writable);
+    throw;
+  }
+  view->buf = box->block->data();
+  view->obj = Py_NewRef(self);
+  view->len = length;
+  view->readonly = !box->writable;
+  view->itemsize = itemsize;
+  view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(state.dtype().format) : nullptr;
+  view->ndim = state.ndim();
+  view->shape = (flags & PyBUF_ND) ? box->shape.data() : nullptr;
+  view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? box->strides.data() : nullptr;
+  view->suboffsets = nullptr;
+  view->internal = box.release();
+  return 0;
+}
+
+void lease_releasebuffer(detail::LeaseCore&, Py_buffer* view) {
+  std::unique_ptr<BufferBox> const box(static_cast<BufferBox*>(view->internal));
+  view->internal = nullptr;
+  if (box) box->block->drop_export(box->writable);
+}
+
+PyObject* to_tuple(std::int64_t const* values, int count) {
+  PyObject* const tuple = PyTuple_New(count);
+  if (!tuple) return nullptr;
+  for (int i = 0; i < count; ++i) {
+    PyObject* const value = PyLong_FromLongLong(values[i]);
+    if (!value) {
+      Py_DECREF(tuple);
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(tuple, i, value);
+  }
+  return tuple;
+}
+
+PyObject* lease_array_interface(detail::LeaseCore& lease) {
+  if (!lease.is_open()) {
+    PyErr_SetString(PyExc_AttributeError, "__array_interface__ is there inside the lease's 'with' block only");
+    return nullptr;
+  }
+  detail::State const& state = lease.state();
+  detail::Block& block = lease.pin();
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
+  state.copy_shape(shape.data());
+  if (!lease.is_open()) lease.throw_not_open();
+  // NumPy knows no bfloat16: plain bytes of its size, which ml_dtypes' dtype can view.
+  char const* const typestr = state.dtype().typestr[0] != '\0' ? state.dtype().typestr : "|V2";
+  PyObject* const extents = to_tuple(shape.data(), state.ndim());
+  if (!extents) return nullptr;
+  return Py_BuildValue("{s:(KO),s:O,s:N,s:s,s:i}", "data",
+                       static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(block.data())),
+                       lease.is_write() ? Py_False : Py_True, "strides", Py_None, "shape", extents, "typestr", typestr,
+                       "version", 3);
+}
+
+}  // namespace memarray::python

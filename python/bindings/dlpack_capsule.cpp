@@ -1,0 +1,105 @@
+#include "dlpack_capsule.hpp"
+
+#include "arguments.hpp"
+
+namespace memarray::python {
+namespace {
+
+constexpr char const* unversioned_name = "dltensor";
+constexpr char const* versioned_name = "dltensor_versioned";
+
+// Made at import: no guard of a static is held while Python runs.
+PyObject* cpu_device = nullptr;
+
+Signature<4> dlpack_signature("__dlpack__", {"stream", "max_version", "dl_device", "copy"}, 0);
+
+bool read_pair(PyObject* object, char const* what, long& first, long& second) {
+  if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != 2) {
+    PyErr_Format(PyExc_TypeError, "%s must be None or a tuple of two integers, not %R", what, object);
+    return false;
+  }
+  first = PyLong_AsLong(PyTuple_GET_ITEM(object, 0));
+  if (first == -1 && PyErr_Occurred()) return false;
+  second = PyLong_AsLong(PyTuple_GET_ITEM(object, 1));
+  return !(second == -1 && PyErr_Occurred());
+}
+
+bool read_stream(PyObject* stream) {
+  if (!PyLong_Check(stream)) {
+    PyErr_Format(PyExc_TypeError, "stream must be None or an integer, not %R", stream);
+    return false;
+  }
+  PyErr_Format(PyExc_ValueError, "stream=%R was asked for, but this memory is on the CPU, which has no streams: "
+               "pass stream=None", stream);
+  return false;
+}
+
+bool read_device(PyObject* device) {
+  long type = 0;
+  long id = 0;
+  if (!read_pair(device, "dl_device", type, id)) return false;
+  if (type == kDLCPU && id == 0) return true;
+  PyErr_Format(PyExc_BufferError, "dl_device=(%ld, %ld) was asked for, but this memory is on the CPU, (1, 0): "
+               "move the array there with move_memory first", type, id);
+  return false;
+}
+
+// Acts only while nobody took the tensor, which a consumer says by renaming the capsule. Touches no error state.
+template <class Managed>
+void destroy_capsule(PyObject* capsule, char const* name) {
+  if (!PyCapsule_IsValid(capsule, name)) return;
+  auto* const tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
+  if (tensor->deleter) tensor->deleter(tensor);
+}
+
+template <class Managed>
+PyObject* make(Managed* tensor, char const* name, PyCapsule_Destructor destructor) {
+  PyObject* const capsule = PyCapsule_New(tensor, name, destructor);
+  if (!capsule) tensor->deleter(tensor);
+  return capsule;
+}
+
+}  // namespace
+
+bool init_dlpack_request() {
+  if (!cpu_device) cpu_device = Py_BuildValue("(ii)", static_cast<int>(kDLCPU), 0);
+  return cpu_device && dlpack_signature.intern();
+}
+
+bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, DLPackRequest& request) {
+  std::array<PyObject*, 4> slots{};
+  if (!dlpack_signature.parse(args, positional, keywords, slots)) return false;
+  auto const [stream, max_version, dl_device, copy] = slots;
+  if (max_version && max_version != Py_None) {
+    long major = 0;
+    long minor = 0;
+    if (!read_pair(max_version, "max_version", major, minor)) return false;
+    request.versioned = major >= 1;
+  }
+  if (copy && copy != Py_None) {
+    if (!PyBool_Check(copy)) {
+      PyErr_Format(PyExc_TypeError, "copy must be None, True or False, not %R", copy);
+      return false;
+    }
+    request.copy = copy == Py_True;
+  }
+  if (stream && stream != Py_None && !read_stream(stream)) return false;
+  return !dl_device || dl_device == Py_None || read_device(dl_device);
+}
+
+PyObject* make_capsule(DLManagedTensor* tensor) {
+  return make(tensor, unversioned_name,
+              [](PyObject* capsule) { destroy_capsule<DLManagedTensor>(capsule, unversioned_name); });
+}
+
+PyObject* make_capsule(DLManagedTensorVersioned* tensor) {
+  return make(tensor, versioned_name,
+              [](PyObject* capsule) { destroy_capsule<DLManagedTensorVersioned>(capsule, versioned_name); });
+}
+
+PyObject* dlpack_device(Device device) {
+  if (device.is_cpu()) return Py_NewRef(cpu_device);
+  return Py_BuildValue("(ii)", static_cast<int>(device.type), device.id);
+}
+
+}  // namespace memarray::python

@@ -1,0 +1,107 @@
+#include "array_type.hpp"
+
+#include <memarray/base/float16.hpp>
+
+#include <complex>
+#include <cstring>
+#include <limits>
+
+namespace memarray::python {
+namespace {
+
+template <class T>
+void store(std::byte* element, T value) {
+  std::memcpy(element, &value, sizeof value);
+}
+
+int out_of_range(PyObject* value, DType const& dtype) {
+  PyErr_Format(PyExc_OverflowError, "%R does not fit into %s", value, dtype.name);
+  return -1;
+}
+
+template <class T>
+int write_integer(DType const& dtype, PyObject* value, std::byte* element) {
+  if constexpr (std::is_signed_v<T>) {
+    int overflow = 0;
+    long long const number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow != 0 || number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max())
+      return out_of_range(value, dtype);
+    store(element, static_cast<T>(number));
+  } else {
+    unsigned long long const number = PyLong_AsUnsignedLongLong(value);
+    if (PyErr_Occurred()) {
+      PyErr_Clear();
+      return out_of_range(value, dtype);
+    }
+    if (number > std::numeric_limits<T>::max()) return out_of_range(value, dtype);
+    store(element, static_cast<T>(number));
+  }
+  return 1;
+}
+
+int write_integer(DType const& dtype, PyObject* value, std::byte* element) {
+  bool const is_signed = dtype.dl.code == kDLInt;
+  switch (dtype.itemsize) {
+    case 1: return is_signed ? write_integer<std::int8_t>(dtype, value, element)
+                             : write_integer<std::uint8_t>(dtype, value, element);
+    case 2: return is_signed ? write_integer<std::int16_t>(dtype, value, element)
+                             : write_integer<std::uint16_t>(dtype, value, element);
+    case 4: return is_signed ? write_integer<std::int32_t>(dtype, value, element)
+                             : write_integer<std::uint32_t>(dtype, value, element);
+    default: return is_signed ? write_integer<std::int64_t>(dtype, value, element)
+                              : write_integer<std::uint64_t>(dtype, value, element);
+  }
+}
+
+void write_real(DType const& dtype, double value, std::byte* element) {
+  if (dtype.dl.code == kDLBfloat)
+    store(element, bfloat16(static_cast<float>(value)));
+  else if (dtype.itemsize == 2)
+    store(element, float16(static_cast<float>(value)));
+  else if (dtype.itemsize == 4)
+    store(element, static_cast<float>(value));
+  else
+    store(element, value);
+}
+
+void write_complex(DType const& dtype, std::complex<double> value, std::byte* element) {
+  if (dtype.itemsize == 8)
+    store(element, std::complex<float>(value));
+  else
+    store(element, value);
+}
+
+}  // namespace
+
+int write_element(DType const& dtype, PyObject* value, std::byte* element) {
+  bool const is_bool = PyBool_Check(value);
+  bool const is_int = PyLong_CheckExact(value) || is_bool;
+  switch (dtype.dl.code) {
+    case kDLBool:
+      if (!is_bool) return 0;
+      store(element, value == Py_True);
+      return 1;
+    case kDLInt:
+    case kDLUInt: return is_int ? write_integer(dtype, value, element) : 0;
+    case kDLFloat:
+    case kDLBfloat:
+    case kDLComplex: {
+      if (dtype.dl.code == kDLComplex && PyComplex_CheckExact(value)) {
+        Py_complex const number = PyComplex_AsCComplex(value);
+        write_complex(dtype, {number.real, number.imag}, element);
+        return 1;
+      }
+      if (!is_int && !PyFloat_CheckExact(value)) return 0;
+      double const number = PyFloat_AsDouble(value);
+      if (number == -1 && PyErr_Occurred()) return -1;
+      if (dtype.dl.code == kDLComplex)
+        write_complex(dtype, number, element);
+      else
+        write_real(dtype, number, element);
+      return 1;
+    }
+    default: return 0;
+  }
+}
+
+}  // namespace memarray::python

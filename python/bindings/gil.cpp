@@ -1,0 +1,40 @@
+#include "gil.hpp"
+
+#include <memarray/base/hooks.hpp>
+
+#include <Python.h>
+#include <unistd.h>
+
+namespace memarray::python {
+namespace {
+
+bool finalizing() noexcept {
+#if PY_VERSION_HEX >= 0x030d0000
+  return Py_IsFinalizing();
+#else
+  return _Py_IsFinalizing();
+#endif
+}
+
+void* release() noexcept {
+  if (!Py_IsInitialized() || finalizing() || !PyGILState_Check()) return nullptr;
+  return PyEval_SaveThread();
+}
+
+void reacquire(void* token) noexcept {
+  while (finalizing()) ::pause();
+  PyEval_RestoreThread(static_cast<PyThreadState*>(token));
+}
+
+bool poll_signals(void*& token) noexcept {
+  reacquire(token);
+  bool const go_on = PyErr_CheckSignals() == 0;
+  token = PyEval_SaveThread();
+  return go_on;
+}
+
+}  // namespace
+
+void install_hooks() { set_hooks({.release = release, .reacquire = reacquire, .poll_signals = poll_signals}); }
+
+}  // namespace memarray::python

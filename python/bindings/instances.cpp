@@ -1,0 +1,119 @@
+#include "array_type.hpp"
+#include "errors.hpp"
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <new>
+#include <string>
+
+namespace memarray::python {
+namespace {
+
+struct PyInstance {
+  PyObject_HEAD
+  DType dtype;
+  int ndim;
+  AddIndex add_index;
+};
+
+PyTypeObject* instance_type = nullptr;
+PyObject* registry = nullptr;
+
+PyInstance& instance_of(PyObject* self) noexcept { return *reinterpret_cast<PyInstance*>(self); }
+
+void dealloc(PyObject* self) {
+  PyTypeObject* const type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyObject* repr(PyObject* self) {
+  return PyUnicode_FromFormat("<instance MemArray<%s, %d>>", instance_of(self).dtype.name, instance_of(self).ndim);
+}
+
+// instance(type, shape, device_id, uninitialized)
+PyObject* call(PyObject* self, PyObject* args, PyObject*) {
+  PyTypeObject* type = nullptr;
+  PyObject* shape_object = nullptr;
+  int device_id = 0;
+  int uninitialized = 0;
+  if (!PyArg_ParseTuple(args, "O!Oip", &PyType_Type, &type, &shape_object, &device_id, &uninitialized)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::vector<std::int64_t> shape;
+    if (!read_shape(shape_object, shape)) return nullptr;
+    PyInstance const& instance = instance_of(self);
+    if (static_cast<int>(shape.size()) != instance.ndim) {
+      PyErr_Format(PyExc_ValueError, "%R makes arrays of %d dimensions; the shape has %zu", self, instance.ndim,
+                   shape.size());
+      return nullptr;
+    }
+    return make_array(type, detail::State::make(instance.dtype, shape, device_id,
+                                                ArrayOptions{.uninitialized = uninitialized != 0}));
+  });
+}
+
+// instance.add_index_tuple(array, stream)
+PyObject* add_index(PyObject* self, PyObject* args) {
+  PyObject* array = nullptr;
+  long long stream = 0;
+  if (!PyArg_ParseTuple(args, "OL", &array, &stream)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    PyInstance const& instance = instance_of(self);
+    detail::State* const state = unwrap_state(array);
+    if (!state || !(state->dtype() == instance.dtype) || state->ndim() != instance.ndim) {
+      PyErr_Format(PyExc_TypeError, "%R is not an array of %R", array, self);
+      return nullptr;
+    }
+    if (!instance.add_index) {
+      PyErr_Format(PyExc_TypeError, "%s has no += with a number, so its indices cannot be added to it",
+                   instance.dtype.name);
+      return nullptr;
+    }
+    instance.add_index(*state, stream);
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyMethodDef methods[] = {{"add_index_tuple", add_index, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>("Makes arrays of one dtype and rank: MemArray<T, ndim> as C++ knows it.")},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_call, reinterpret_cast<void*>(call)},
+    {Py_tp_methods, methods},
+    {0, nullptr}};
+
+PyType_Spec spec = {"memarray._core.Instance", sizeof(PyInstance), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, slots};
+
+}  // namespace
+
+PyObject* instances() { return registry; }
+
+int register_instance(DType const& dtype, int ndim, AddIndex add_index) {
+  PyObject* const self = instance_type->tp_alloc(instance_type, 0);
+  if (!self) return -1;
+  PyInstance& instance = instance_of(self);
+  new (&instance.dtype) DType(dtype);
+  instance.ndim = ndim;
+  instance.add_index = add_index;
+  PyObject* const key = Py_BuildValue("(si)", dtype.name, ndim);
+  int const failed = key ? PyDict_SetItem(registry, key, self) : -1;
+  Py_XDECREF(key);
+  Py_DECREF(self);
+  return failed;
+}
+
+int add_instances(PyObject* module) {
+  if (!instance_type) {
+    instance_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    registry = PyDict_New();
+    if (!instance_type || !registry) return -1;
+  }
+  if (PyModule_AddObjectRef(module, "Instance", reinterpret_cast<PyObject*>(instance_type)) != 0) return -1;
+  return PyModule_AddObjectRef(module, "instances", registry);
+}
+
+}  // namespace memarray::python

@@ -1,0 +1,203 @@
+#include "lease_type.hpp"
+
+#include "array_type.hpp"
+#include "buffer.hpp"
+#include "dlpack_capsule.hpp"
+#include "errors.hpp"
+
+#include <memarray/array/dlpack_tensor.hpp>
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <new>
+
+namespace memarray::python {
+namespace {
+
+using detail::LeaseCore;
+
+struct PyLease {
+  PyObject_HEAD
+  PyObject* weak_references;
+  LeaseCore core;
+};
+
+PyTypeObject* lease_type = nullptr;
+
+LeaseCore& core_of(PyObject* self) noexcept { return reinterpret_cast<PyLease*>(self)->core; }
+
+PyObject* enter(PyObject* self, PyObject* const*, Py_ssize_t given, PyObject*) {
+  if (given != 0) {
+    PyErr_SetString(PyExc_TypeError, "__enter__() takes no arguments");
+    return nullptr;
+  }
+  return guarded([&] {
+    core_of(self).enter(python_location());
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* exit(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
+  return guarded([&] {
+    core_of(self).exit();
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  DLPackRequest request;
+  if (!parse_dlpack_request(args, given, keywords, request)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    LeaseCore& core = core_of(self);
+    if (request.copy) {
+      if (!core.is_open()) core.throw_not_open();
+      return request.versioned ? make_capsule(detail::lend_copy_versioned(core))
+                               : make_capsule(detail::lend_copy_unversioned(core));
+    }
+    return request.versioned ? make_capsule(detail::lend_versioned(core)) : make_capsule(detail::lend_unversioned(core));
+  });
+}
+
+PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, PyObject* keywords) {
+  if (given != 0 || keywords) {
+    PyErr_SetString(PyExc_TypeError, "__dlpack_device__() takes no arguments");
+    return nullptr;
+  }
+  return guarded([&] {
+    LeaseCore& core = core_of(self);
+    if (!core.is_open()) core.throw_not_open();
+    return dlpack_device(core.state().storage().block()->device());
+  });
+}
+
+PyObject* as_numpy(PyObject* self, PyObject* args, PyObject* keywords) {
+  return call_helper("lease_to_numpy", self, args, keywords);
+}
+
+PyObject* get_array_interface(PyObject* self, void*) {
+  return guarded([&] { return lease_array_interface(core_of(self)); });
+}
+
+PyObject* get_lock_id(PyObject* self, void*) { return PyLong_FromLongLong(core_of(self).lock_id()); }
+PyObject* get_is_open(PyObject* self, void*) { return PyBool_FromLong(core_of(self).is_open()); }
+PyObject* get_writable(PyObject* self, void*) { return PyBool_FromLong(core_of(self).is_write()); }
+
+PyObject* get_array(PyObject* self, void*) {
+  return guarded([&] { return wrap_state(core_of(self).state()); });
+}
+
+PyObject* repr(PyObject* self) {
+  return guarded([&] {
+    LeaseCore const& core = core_of(self);
+    return PyUnicode_FromFormat("<%s %s lease of %s>", core.is_open() ? "open" : "closed",
+                                core.is_write() ? "write" : "read", core.state().describe().c_str());
+  });
+}
+
+// Runs while the object is still whole, so that the warning can show it.
+void finalize(PyObject* self) {
+  LeaseCore& core = core_of(self);
+  if (!core.is_open()) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  core.exit();
+  if (PyErr_ResourceWarning(self, 1, "%s lease was collected while it was open; use it in a 'with' statement",
+                            core.is_write() ? "a write" : "a read") != 0)
+    PyErr_WriteUnraisable(self);
+  PyErr_Restore(type, value, traceback);
+}
+
+void dealloc(PyObject* self) {
+  if (PyObject_CallFinalizerFromDealloc(self) < 0) return;
+  auto* const lease = reinterpret_cast<PyLease*>(self);
+  if (lease->weak_references) PyObject_ClearWeakRefs(self);
+  lease->core.~LeaseCore();
+  PyTypeObject* const type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int getbuffer(PyObject* self, Py_buffer* view, int flags) {
+  view->obj = nullptr;
+  return guarded([&] { return lease_getbuffer(self, core_of(self), view, flags); });
+}
+
+void releasebuffer(PyObject* self, Py_buffer* view) { lease_releasebuffer(core_of(self), view); }
+
+template <class Function>
+PyCFunction as_method(Function* function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
+}
+
+constexpr int fast = METH_FASTCALL | METH_KEYWORDS;
+
+PyMethodDef methods[] = {
+    {"__enter__", as_method(enter), fast,
+     "__enter__($self, /)\n--\n\nOpens the lease and returns it; everything that can be refused is refused here "
+     "(LockError)."},
+    {"__exit__", as_method(exit), fast,
+     "__exit__($self, /, *args)\n--\n\nCloses the lease; views that were taken stay valid and never change. Harmless twice."},
+    {"close", as_method(exit), fast, "close($self, /)\n--\n\nCloses the lease early. Harmless twice."},
+    {"__dlpack__", as_method(dlpack), fast,
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "A new DLPack capsule of the leased memory, without a copy: versioned if max_version is (1, 0) or more. The memory "
+     "lives as long as the consumer keeps it. LockError unless the lease is open; BufferError for a read lease and a "
+     "consumer of the unversioned struct, which cannot say read-only."},
+    {"__dlpack_device__", as_method(dlpack_device_of), fast,
+     "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of the leased memory."},
+    {"__array__", as_method(as_numpy), METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nThe leased memory as a NumPy array."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {
+    {"__array_interface__", get_array_interface, nullptr,
+     "NumPy's array interface, version 3. It has no release: reading it makes the lease itself a live export until it is "
+     "collected. AttributeError unless the lease is open.",
+     nullptr},
+    {"lock_id", get_lock_id, nullptr, "The id that the array is held for writing under; -1 for a read lease.", nullptr},
+    {"is_open", get_is_open, nullptr, "Whether the lease is open.", nullptr},
+    {"writable", get_writable, nullptr, "Whether it is a write lease.", nullptr},
+    {"array", get_array, nullptr, "The array that is leased.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyLease, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc, const_cast<char*>("A hold of an array for the length of a 'with' block; lends its memory without a copy.\n\n"
+                                  "Made by MemArray.read, MemArray.write and MemArray.get_dlpack. Hand it to "
+                                  "np.from_dlpack, torch.from_dlpack, memoryview, np.asarray.")},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_finalize, reinterpret_cast<void*>(finalize)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_tp_members, members},
+    {Py_bf_getbuffer, reinterpret_cast<void*>(getbuffer)},
+    {Py_bf_releasebuffer, reinterpret_cast<void*>(releasebuffer)},
+    {0, nullptr}};
+
+PyType_Spec spec = {"memarray.Lease", sizeof(PyLease), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, slots};
+
+}  // namespace
+
+int add_lease_type(PyObject* module) {
+  if (!lease_type) {
+    lease_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    if (!lease_type) return -1;
+  }
+  return PyModule_AddObjectRef(module, "Lease", reinterpret_cast<PyObject*>(lease_type));
+}
+
+PyObject* make_lease(detail::StatePtr state, LeaseCore::Kind kind, LeaseOptions const& options) {
+  PyObject* const self = lease_type->tp_alloc(lease_type, 0);
+  if (self) new (&core_of(self)) LeaseCore(std::move(state), kind, options);
+  return self;
+}
+
+LeaseCore* lease_of(PyObject* object) { return Py_IS_TYPE(object, lease_type) ? &core_of(object) : nullptr; }
+
+}  // namespace memarray::python

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memarray/array/lease.hpp>
+
+#include <Python.h>
+
+namespace memarray::python {
+
+/// Makes the type `memarray.Lease` and adds it to the module. −1 with the Python error set.
+int add_lease_type(PyObject* module);
+/// A new, inert lease.
+PyObject* make_lease(detail::StatePtr state, detail::LeaseCore::Kind kind, LeaseOptions const& options);
+/// The lease in `object`, or null without an error.
+detail::LeaseCore* lease_of(PyObject* object);
+
+/// Reads `device=`: None, a string, a `memarray.Device`, or anything with `type` and `index`. False with the error set.
+bool read_device(PyObject* object, std::optional<Device>& device);
+/// Reads `stream=` for memory on the host: None, an integer, or an object with `__cuda_stream__`.
+bool read_stream(PyObject* object);
+/// Reads `timeout=`: seconds, or None for as long as it takes.
+bool read_timeout(PyObject* object, Timeout& timeout);
+/// "file:line (function)" of the Python frame, when leases are traced.
+std::string python_location();
+
+}  // namespace memarray::python

@@ -1,0 +1,113 @@
+// The extension module memarray._core: types are made with the C API, as their methods are hot; what is called now and
+// then goes through pybind11.
+
+#include "array_type.hpp"
+#include "dlpack_capsule.hpp"
+#include "errors.hpp"
+#include "gil.hpp"
+#include "lease_type.hpp"
+#include "leases_type.hpp"
+
+#include <memarray/array/add_index_tuple.hpp>
+#include <memarray/base/build_info.hpp>
+#include <memarray/base/options.hpp>
+#include <memarray/base/reports.hpp>
+#include <memarray/base/threads.hpp>
+#include <memarray/memory/default_resource.hpp>
+#include <memarray/python/bridge.hpp>
+#include <memarray/resource/driver_table.hpp>
+
+#include <pybind11/pybind11.h>
+
+#include <string>
+
+namespace py = pybind11;
+
+namespace memarray::python {
+namespace {
+
+constexpr int shipped_ranks = 6;
+
+Bridge const bridge = {
+    .version = Bridge::current_version,
+    .wrap = wrap_state,
+    .unwrap = unwrap_state,
+    .register_instance = register_instance,
+    .translate = [](std::exception_ptr const& error) { return translate(error); },
+};
+
+void check(int status) {
+  if (status != 0) throw py::error_already_set();
+}
+
+py::dict stats() {
+  Counters const& c = counters();
+  HostMemoryStatistics const memory = host_memory_statistics();
+  py::dict result;
+  result["copies"] = c.copies.load();
+  result["copied_bytes"] = c.copied_bytes.load();
+  result["waits"] = c.waits.load();
+  result["versions"] = c.versions.load();
+  result["live_blocks"] = c.live_blocks.load();
+  result["live_bytes"] = c.live_bytes.load();
+  result["pool_bytes"] = memory.pool.kept_bytes;
+  result["pool_blocks"] = memory.pool.kept_blocks;
+  result["pool_hits"] = memory.pool.hits;
+  result["pool_misses"] = memory.pool.misses;
+  return result;
+}
+
+py::dict build_information() {
+  py::dict result;
+  for (auto const& [key, value] : build_info()) result[py::str(std::string(key))] = py::str(std::string(value));
+  return result;
+}
+
+void add_functions(py::module_& m) {
+  m.def("stats", &stats);
+  m.def("build_info", &build_information);
+  m.def("trim", [](std::size_t keep) { return trim(keep); }, py::arg("keep") = 0);
+  m.def("device_count", [] { return device_count(); });
+  m.def("report_copy", [](std::int64_t bytes, std::string const& why) {
+    report_copy(bytes, why);
+    log_reports();
+  });
+  m.def("set_array_class", [](py::handle type) { set_array_class(type.ptr()); });
+  m.def("get_threads", [] { return options().threads.load(); });
+  m.def("threads_in_use", [] { return threads(); });
+  m.def("set_threads", [](int threads) { options().threads.store(threads); });
+  m.def("get_pool_limit", [] { return options().pool_limit.load(); });
+  m.def("set_pool_limit", [](std::size_t bytes) {
+    options().pool_limit.store(bytes);
+    if (host_memory_statistics().pool.kept_bytes > bytes) trim(bytes);
+  });
+  m.def("get_escaped_views", [] { return std::string(to_string(options().escaped_views.load())); });
+  m.def("set_escaped_views", [](std::string const& word) { options().escaped_views.store(escaped_views_from_string(word)); });
+  m.def("get_trace_leases", [] { return options().trace_leases.load(); });
+  m.def("set_trace_leases", [](bool on) { options().trace_leases.store(on); });
+}
+
+void register_shipped() {
+  for (DType const& dtype : shipped_dtypes())
+    for (int ndim = 1; ndim <= shipped_ranks; ++ndim) check(register_instance(dtype, ndim, detail::add_index_tuple));
+}
+
+}  // namespace
+}  // namespace memarray::python
+
+PYBIND11_MODULE(_core, m) {
+  using namespace memarray::python;
+  install_hooks();
+  check(add_errors(m.ptr()));
+  if (!init_dlpack_request()) throw py::error_already_set();
+  check(add_lease_type(m.ptr()));
+  check(add_leases_type(m.ptr()));
+  check(add_array_type(m.ptr()));
+  check(add_instances(m.ptr()));
+  register_shipped();
+  py::register_local_exception_translator([](std::exception_ptr error) {
+    if (error && !translate(error)) std::rethrow_exception(error);
+  });
+  add_functions(m);
+  m.attr("_PYTHON_API") = py::capsule(&bridge, Bridge::capsule_name);
+}

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <memarray/base/reports.hpp>
+
+namespace memarray::python {
+
+/// Empties the queue of reports into the loggers `memarray.copies` and `memarray.waits`. Keeps a pending error.
+void log_pending_reports() noexcept;
+
+inline void log_reports() noexcept {
+  if (reports_pending()) [[unlikely]]
+    log_pending_reports();
+}
+
+}  // namespace memarray::python

@@ -1,0 +1,70 @@
+"""Memory that C++ owns and Python borrows, with no copy: it cannot dangle, tear or race.
+
+>>> import memarray
+>>> a = memarray.MemArray([2, 4, 7], float)
+>>> with a.read() as lease:
+...     x = np.from_dlpack(lease)  # or torch, jax, …
+"""
+
+from . import cuda, dlpack
+from ._array import MemArray
+from ._core import (
+    CudaError,
+    Error,
+    Lease,
+    LockError,
+    OutOfMemoryError,
+    UnsupportedTypeError,
+    leases,
+)
+from ._core import build_info as _build_info
+from ._core import stats as _stats
+from ._core import trim as _trim
+from ._device import Device
+from ._options import options
+
+__version__ = _build_info()["version"]
+
+__all__ = [
+    "CudaError",
+    "Device",
+    "Error",
+    "Lease",
+    "LockError",
+    "MemArray",
+    "OutOfMemoryError",
+    "UnsupportedTypeError",
+    "__version__",
+    "build_info",
+    "cuda",
+    "dlpack",
+    "leases",
+    "options",
+    "stats",
+    "synchronize",
+    "trim",
+]
+
+
+def build_info() -> dict:
+    """What was built: version, flavour (``host`` or ``cuda``), compilers, architectures, versions of CCCL and DLPack."""
+    return _build_info()
+
+
+def stats() -> dict:
+    """Counters of this process.
+
+    ``copies``, ``copied_bytes`` and ``waits`` that nobody asked for by name; ``versions``: times an array went on in
+    fresh memory under kept views; ``live_blocks``, ``live_bytes``: memory alive; ``pool_…``: what the pool keeps, and
+    how often it could serve.
+    """
+    return _stats()
+
+
+def trim() -> int:
+    """Gives the memory that the pool keeps back to the system. Returns its bytes."""
+    return _trim()
+
+
+def synchronize() -> None:
+    """Waits for all work that was submitted to devices. On the host alone there is none: work ends before its call does."""

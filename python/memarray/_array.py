@@ -1,0 +1,136 @@
+"""The Python class MemArray."""
+
+from __future__ import annotations
+
+from . import _core
+from ._device import CPU, Device
+from ._dtypes import dtype_name, numpy_dtype
+
+
+class MemArray(_core.ArrayBase):
+    """An n-dimensional array that C++ owns and Python borrows, without a copy.
+
+    ``MemArray(shape, dtype=None, device_id=0)`` makes host memory of zeros: `shape` is a sequence of integers, `dtype`
+    anything that ``np.dtype`` takes (float64 by default). Its elements are reached through leases::
+
+        with a.read() as lease:
+            x = np.from_dlpack(lease)
+
+    A view that outlives its lease stays valid and never changes (see `escaped_views`). Arrays that C++ shows are of
+    this class too. ``uninitialized=True`` leaves the memory as it comes.
+    """
+
+    __slots__ = ()
+
+    #: (dtype name, ndim) -> what makes such arrays. Other extension modules add to it with ``bind_mem_array<T, ndim>``.
+    _TYPE_INSTANCE_MAP = _core.instances
+
+    def __new__(cls, shape, dtype=None, device_id=0, *, uninitialized=False):
+        shape = _shape(shape)
+        instances = cls._TYPE_INSTANCE_MAP
+        name = dtype_name(dtype, instances)
+        instance = instances.get((name, len(shape)))
+        if instance is None:
+            raise _core.UnsupportedTypeError(_unsupported(name, len(shape), instances))
+        if isinstance(device_id, bool) or not hasattr(device_id, "__index__"):
+            raise TypeError(f"device_id must be an integer, not {device_id!r}")
+        device_id = device_id.__index__()
+        if not 0 <= device_id < 2**31:
+            raise ValueError(f"device_id is {device_id}; device ids start at 0")
+        if not isinstance(uninitialized, bool):
+            raise TypeError(f"uninitialized must be True or False, not {uninitialized!r}")
+        return instance(cls, shape, device_id, uninitialized)
+
+    @classmethod
+    def from_numpy(cls, array, device_id=0):
+        """A new array with the shape, dtype and contents of a NumPy array; one copy, which you asked for."""
+        import numpy as np
+
+        array = np.asanyarray(array)
+        made = cls(array.shape, array.dtype.newbyteorder("="), device_id, uninitialized=True)
+        made.read_numpy_array(array)
+        return made
+
+    @property
+    def dtype(self):
+        """The element type, an ``np.dtype``; for bfloat16 that of ml_dtypes where installed, else the name."""
+        return numpy_dtype(self._dtype_name, self._typestr)
+
+    @property
+    def device(self) -> Device:
+        """Where the current memory is; prints as ``cpu`` or ``cuda:0``."""
+        kind, index = self._device
+        return CPU if kind == "cpu" else Device(f"{kind}:{index}")
+
+    def read_numpy_array(self, array) -> None:
+        """Replaces all contents by those of `array`: the same shape, any strides, any dtype of the same kind.
+
+        ValueError for another shape, TypeError for another kind, LockError while the array is held. Views that were
+        kept keep the old contents.
+        """
+        from ._helpers import read_numpy_array
+
+        read_numpy_array(self, array)
+
+    def __array__(self, dtype=None, copy=None):
+        """A read-only NumPy view, through a read lease that closes at once: a snapshot, under the default policy."""
+        import numpy as np
+
+        from ._helpers import convert
+
+        with self.read() as lease:
+            return convert(np.asarray(lease), dtype, copy)
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        shape = ", ".join(map(str, self.shape))
+        return f"MemArray([{shape}], dtype={self._dtype_name}, device={self.device})"
+
+    def __getitem__(self, key):
+        raise TypeError(_NO_INDEXING)
+
+    def __setitem__(self, key, value):
+        raise TypeError(_NO_INDEXING)
+
+    def __iter__(self):
+        raise TypeError(_NO_INDEXING)
+
+    def __bool__(self):
+        raise TypeError("the truth of an array is not defined; ask for a.size, or lease it and use np.any or np.all")
+
+
+_NO_INDEXING = (
+    "a MemArray is not indexed itself: take a lease and index a view, "
+    "'with a.read() as lease: x = np.from_dlpack(lease)' (a.write() to change elements)"
+)
+
+
+def _shape(shape):
+    if hasattr(shape, "__index__") and not hasattr(shape, "__len__"):
+        raise TypeError(f"shape must be a sequence of integers: write [{shape!r}], not {shape!r}")
+    try:
+        return list(shape)
+    except TypeError:
+        raise TypeError(f"shape must be a sequence of integers, such as [2, 4, 7], not {shape!r}") from None
+
+
+def _unsupported(name, ndim, instances) -> str:
+    ranks = {}
+    for known, rank in instances:
+        ranks.setdefault(known, []).append(rank)
+    listed = "; ".join(f"{known} with ndim {', '.join(map(str, sorted(of)))}" for known, of in sorted(ranks.items()))
+    return (
+        f"no MemArray<{name}, {ndim}> is registered. There are: {listed}. "
+        "To add one, call bind_mem_array<T, ndim>(module) from <memarray/python/memarray.hpp> in an extension module"
+    )
+
+
+_core.set_array_class(MemArray)

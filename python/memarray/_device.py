@@ -1,0 +1,33 @@
+"""Where memory is."""
+
+from __future__ import annotations
+
+
+class Device:
+    """A place where memory lives: ``Device("cpu")``, ``Device("cuda:0")``. Equal devices are equal and hash alike."""
+
+    __slots__ = ("type", "index")
+
+    def __init__(self, name: str | Device = "cpu"):
+        kind, _, number = str(name).partition(":")
+        if kind == "cpu" and not number and ":" not in str(name):
+            self.type, self.index = "cpu", 0
+        elif kind == "cuda" and (number.isascii() and number.isdigit() or str(name) == "cuda"):
+            self.type, self.index = "cuda", int(number or 0)
+        else:
+            raise ValueError(f"a device is written 'cpu', 'cuda' or 'cuda:<number>', not {name!r}")
+
+    def __str__(self) -> str:
+        return self.type if self.type == "cpu" else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        return f"Device({str(self)!r})"
+
+    def __eq__(self, other) -> bool:
+        return isinstance(other, Device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+
+CPU = Device("cpu")

@@ -1,0 +1,70 @@
+"""Process-wide settings."""
+
+from __future__ import annotations
+
+from . import _core
+
+
+class Options:
+    """``memarray.options``: settings of this process, in force from the next use on."""
+
+    __slots__ = ()
+
+    @property
+    def threads(self) -> int:
+        """Host threads of a parallel loop. Set 0 for as many as the process may run on."""
+        return _core.threads_in_use()
+
+    @threads.setter
+    def threads(self, count: int) -> None:
+        _core.set_threads(_integer("threads", count, 2**16))
+
+    @property
+    def pool_limit(self) -> int:
+        """Bytes of freed memory that the pool may keep for new arrays."""
+        return _core.get_pool_limit()
+
+    @pool_limit.setter
+    def pool_limit(self, count: int) -> None:
+        _core.set_pool_limit(_integer("pool_limit", count, 2**63))
+
+    @property
+    def escaped_views(self) -> str:
+        """The policy of arrays made from now on: ``'snapshot'``, ``'error'`` or ``'alias'``."""
+        return _core.get_escaped_views()
+
+    @escaped_views.setter
+    def escaped_views(self, policy: str) -> None:
+        if not isinstance(policy, str):
+            raise TypeError(f"escaped_views is 'snapshot', 'error' or 'alias', not {policy!r}")
+        _core.set_escaped_views(policy)
+
+    @property
+    def trace_leases(self) -> bool:
+        """Whether each lease remembers where it was opened, so that a LockError can say it."""
+        return _core.get_trace_leases()
+
+    @trace_leases.setter
+    def trace_leases(self, on: bool) -> None:
+        if not isinstance(on, bool):
+            raise TypeError(f"trace_leases must be True or False, not {on!r}")
+        _core.set_trace_leases(on)
+
+    def __repr__(self) -> str:
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in _NAMES)
+        return f"<memarray.options: {values}>"
+
+
+_NAMES = ("threads", "pool_limit", "escaped_views", "trace_leases")
+
+
+def _integer(name: str, value, limit: int) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an integer, not {value!r}")
+    number = value.__index__()
+    if not 0 <= number < limit:
+        raise ValueError(f"{name} must be 0 or more, and less than {limit}; {number} was given")
+    return number
+
+
+options = Options()

@@ -1,0 +1,138 @@
+#include <memarray/array/dlpack_tensor.hpp>
+#include <memarray/base/errors.hpp>
+#include <memarray/base/shape.hpp>
+
+#include <cstdlib>
+#include <new>
+
+namespace memarray {
+
+DLPackTensor::~DLPackTensor() {
+  if (_versioned && _versioned->deleter) _versioned->deleter(_versioned);
+  if (_unversioned && _unversioned->deleter) _unversioned->deleter(_unversioned);
+}
+
+namespace detail {
+namespace {
+
+/// The managed tensor, what keeps its memory, and (behind it, in one allocation) shape and strides.
+template <class Managed>
+struct Box {
+  Managed managed;  // first: the deleter gets its address
+  Block* block;
+  bool writable;
+
+  static void destroy(Managed* managed) noexcept {
+    if (!managed) return;
+    auto* const box = reinterpret_cast<Box*>(managed);
+    Block* const block = box->block;
+    bool const writable = box->writable;
+    std::free(box);
+    block->drop_export(writable);
+  }
+};
+
+/// Takes over one counted export of `block`, also when it throws.
+template <class Managed>
+Managed* lend(Block& block, State const& state, bool writable, std::uint64_t flags) {
+  using TheBox = Box<Managed>;
+  auto const ndim = static_cast<std::size_t>(state.ndim());
+  void* const memory = std::malloc(sizeof(TheBox) + 2 * ndim * sizeof(std::int64_t));
+  if (!memory) {
+    block.drop_export(writable);
+    throw std::bad_alloc();
+  }
+  auto* const box = new (memory) TheBox{{}, &block, writable};
+  auto* const shape = reinterpret_cast<std::int64_t*>(box + 1);
+  std::int64_t* const strides = shape + ndim;
+  state.copy_shape(shape);
+  c_strides({shape, ndim}, {strides, ndim});
+
+  Managed& managed = box->managed;
+  Device const device = block.device();
+  managed.dl_tensor = {.data = block.data(),
+                       .device = {device.type, device.id},
+                       .ndim = state.ndim(),
+                       .dtype = state.dtype().dl,
+                       .shape = shape,
+                       .strides = strides,
+                       .byte_offset = 0};
+  managed.manager_ctx = box;
+  managed.deleter = &TheBox::destroy;
+  if constexpr (requires { managed.flags; }) {
+    managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+    managed.flags = flags;
+  }
+  return &managed;
+}
+
+void check_dtype(State const& state) {
+  if (!state.dtype().has_dlpack())
+    throw BufferError("DLPack has no dtype for " + std::string(state.dtype().name_view()) +
+                      "; use the buffer protocol: np.asarray(lease)");
+}
+
+[[noreturn]] void throw_read_only(State const& state) {
+  throw BufferError("the consumer asked for DLPack's unversioned struct, which cannot say that " + state.describe() +
+                    " is lent read-only; ask for max_version=(1, 0), or lend it writable: "
+                    "'with a.get_dlpack() as lease' (or a.write())");
+}
+
+template <class Managed>
+Managed* lend_copy(LeaseCore const& lease) {
+  if (!lease.is_open()) lease.throw_not_open();
+  check_dtype(lease.state());
+  StatePtr const copy = lease.state().clone_leased();
+  Block& block = *copy->storage().block();
+  block.add_export(true);
+  return lend<Managed>(block, *copy, true, DLPACK_FLAG_BITMASK_IS_COPIED);
+}
+
+template <class Managed>
+Managed* lend_leased(LeaseCore const& lease) {
+  if (!lease.state().dtype().has_dlpack()) check_dtype(lease.state());
+  std::uint64_t const flags = lease.is_write() ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
+  Managed* const managed = lend<Managed>(lease.begin_export(), lease.state(), lease.is_write(), flags);
+  // The shape was that of the lease's memory if the lease is open still.
+  if (!lease.is_open()) {
+    managed->deleter(managed);
+    lease.throw_not_open();
+  }
+  return managed;
+}
+
+}  // namespace
+
+DLManagedTensor* lend_unversioned(LeaseCore const& lease) {
+  if (!lease.is_open()) lease.throw_not_open();
+  if (!lease.is_write()) throw_read_only(lease.state());
+  return lend_leased<DLManagedTensor>(lease);
+}
+
+DLManagedTensorVersioned* lend_versioned(LeaseCore const& lease) {
+  return lend_leased<DLManagedTensorVersioned>(lease);
+}
+
+DLManagedTensor* lend_copy_unversioned(LeaseCore const& lease) { return lend_copy<DLManagedTensor>(lease); }
+
+DLManagedTensorVersioned* lend_copy_versioned(LeaseCore const& lease) {
+  return lend_copy<DLManagedTensorVersioned>(lease);
+}
+
+DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id) {
+  check_dtype(state);
+  if (lock_id < 0) {
+    if (!versioned) throw_read_only(state);
+    LeaseCore lease(StatePtr::share(&state), LeaseCore::Kind::read, {});
+    lease.enter();
+    return DLPackTensor(lend_versioned(lease));
+  }
+  if (state.lock_id() != lock_id) state.refuse("get_dlpack_tensor", lock_id);
+  Block& block = *state.storage().block();
+  block.add_export(true);
+  if (versioned) return DLPackTensor(lend<DLManagedTensorVersioned>(block, state, true, 0));
+  return DLPackTensor(lend<DLManagedTensor>(block, state, true, 0));
+}
+
+}  // namespace detail
+}  // namespace memarray

@@ -1,0 +1,41 @@
+#include <memarray/array/hold.hpp>
+#include <memarray/base/errors.hpp>
+#include <memarray/base/reports.hpp>
+
+namespace memarray::detail {
+
+Hold::Hold(State& state, Access access, std::int64_t lock_id, char const* what, Mode mode)
+    : _state(&state), _access(access), _taken(true) {
+  if (lock_id >= 0) {
+    // On behalf of an open write lease, which decided about kept views when it was opened.
+    if (state.word().load() != lock_id) state.refuse(what, lock_id);
+    _taken = false;
+    return;
+  }
+  if (!state.take(access, LockWord::operation, no_wait, mode == past_writers)) state.refuse(what, lock_id);
+  if (mode == in_place || access == Access::read || access == Access::write || !state.must_leave_block()) return;
+  try {
+    _fresh = state.fresh_block();
+  } catch (...) {
+    state.give_back(access);
+    throw;
+  }
+}
+
+Hold::~Hold() {
+  if (_taken) _state->give_back(_access);
+}
+
+std::byte const* Hold::source() const noexcept { return _state->storage().block()->data(); }
+
+std::byte* Hold::target() const noexcept { return _fresh ? _fresh->data() : _state->storage().block()->data(); }
+
+void Hold::commit() noexcept {
+  if (_access == Access::read) return;
+  Storage& storage = _state->storage();
+  if (!_fresh) return storage.wrote(storage.current());
+  counters().versions.fetch_add(1, std::memory_order_relaxed);
+  _fresh = storage.replace(storage.current(), std::move(_fresh));
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,18 @@
+#include <memarray/array/launch_device.hpp>
+#include <memarray/base/errors.hpp>
+
+#include <string>
+
+namespace memarray::detail {
+
+void throw_not_compiled_for_device() {
+  throw CudaError(cuda_code::not_supported, "CUDA_ERROR_NOT_SUPPORTED",
+                  "this kernel was compiled without nvcc, so it exists for the host alone, and its array is on a CUDA "
+                  "device: compile the file as CUDA, or move the array with move_memory(kDLCPU, …)");
+}
+
+void throw_launch_error(int code, char const* name, char const* what) {
+  throw CudaError(code, name, std::string("launching a kernel failed: ") + what);
+}
+
+}  // namespace memarray::detail

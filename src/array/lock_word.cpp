@@ -1,0 +1,113 @@
+#include <memarray/array/lock_word.hpp>
+#include <memarray/base/hooks.hpp>
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+namespace memarray::detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int spins = 64;
+constexpr int yields = 16;
+// The longest a waiter sleeps before it looks at signals.
+constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(20);
+
+void futex_wait(std::atomic<std::uint32_t>& epoch, std::uint32_t seen, std::chrono::nanoseconds for_at_most) noexcept {
+  static_assert(sizeof(epoch) == sizeof(std::uint32_t));
+  timespec const limit{static_cast<std::time_t>(for_at_most.count() / 1'000'000'000),
+                       static_cast<long>(for_at_most.count() % 1'000'000'000)};
+  ::syscall(SYS_futex, &epoch, FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
+}
+
+class Counted {
+ public:
+  explicit Counted(std::atomic<std::uint32_t>& count) noexcept : _count(count) {
+    _count.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~Counted() { _count.fetch_sub(1, std::memory_order_seq_cst); }
+  Counted(Counted const&) = delete;
+  Counted& operator=(Counted const&) = delete;
+
+ private:
+  std::atomic<std::uint32_t>& _count;
+};
+
+}  // namespace
+
+template <class Try>
+bool LockWord::wait(Timeout timeout, Try const& attempt) {
+  if (timeout && *timeout <= no_wait) return false;
+  // A time-out beyond what the clock can count is no time-out.
+  bool const forever = !timeout || *timeout > std::chrono::hours(24 * 365 * 100);
+  auto const deadline = forever ? Clock::time_point::max() : Clock::now() + *timeout;
+  RuntimeRelease released;
+  for (int i = 0; i < spins + yields; ++i) {
+    if (attempt()) return true;
+    if (i >= spins) ::sched_yield();
+  }
+  for (;;) {
+    // Counted before the look at the word, so that whoever frees it after that look sees a sleeper to wake.
+    std::uint32_t const seen = _epoch.load(std::memory_order_seq_cst);
+    {
+      Counted const sleeper(_sleepers);
+      if (attempt()) return true;
+      auto const now = Clock::now();
+      if (now >= deadline) return false;
+      futex_wait(_epoch, seen, forever ? slice : std::min<std::chrono::nanoseconds>(slice, deadline - now));
+    }
+    released.poll_signals();
+  }
+}
+
+bool LockWord::wait_shared(Timeout timeout, bool past_writers) {
+  // Another reader's exclusive moment is no conflict: it is waited out even by those who would not wait.
+  while (load() == settling) {
+    if (wait(std::chrono::milliseconds(1), [&] { return load() != settling; }) && try_lock_shared(past_writers))
+      return true;
+  }
+  if (try_lock_shared(past_writers)) return true;
+  return wait(timeout, [&] { return try_lock_shared(past_writers); });
+}
+
+bool LockWord::wait_exclusive(std::int64_t id, Timeout timeout) {
+  if (timeout && *timeout <= no_wait) return false;
+  // Readers that were held back for a writer that gave up must hear of it, after it is uncounted.
+  struct Wake {
+    LockWord& word;
+    bool taken = false;
+    ~Wake() {
+      if (!taken) word.wake_sleepers();
+    }
+  } wake{*this};
+  stamp_waiters();
+  Counted const writer(_waiting_writers);
+  return wake.taken = wait(timeout, [&] { return try_lock_exclusive(id); });
+}
+
+bool LockWord::waiters_are_of_this_process() noexcept {
+  if (_waiters_generation.load(std::memory_order_relaxed) == fork_generation()) return true;
+  stamp_waiters();
+  return false;
+}
+
+void LockWord::stamp_waiters() noexcept {
+  if (_waiters_generation.load(std::memory_order_relaxed) == fork_generation()) return;
+  // Threads that waited in the parent do not exist here. The child's first user of this array clears them.
+  _waiting_writers.store(0, std::memory_order_relaxed);
+  _sleepers.store(0, std::memory_order_relaxed);
+  _waiters_generation.store(fork_generation(), std::memory_order_relaxed);
+}
+
+void LockWord::wake_sleepers() noexcept {
+  _epoch.fetch_add(1, std::memory_order_seq_cst);
+  ::syscall(SYS_futex, &_epoch, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,328 @@
+#include <memarray/array/hold.hpp>
+#include <memarray/array/host_memory.hpp>
+#include <memarray/array/state.hpp>
+#include <memarray/array/trace.hpp>
+#include <memarray/base/errors.hpp>
+#include <memarray/base/reports.hpp>
+#include <memarray/base/shape.hpp>
+#include <memarray/memory/default_resource.hpp>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+namespace memarray::detail {
+namespace {
+
+// How often a reader looks again when others look at the same moment, before it calls that a conflict.
+constexpr int looks = 10'000;
+
+}  // namespace
+
+StatePtr State::make(DType const& dtype, Extents shape, int device_id, ArrayOptions const& options) {
+  if (device_id < 0) throw ValueError("device_id is " + std::to_string(device_id) + "; device ids start at 0");
+  std::size_t const bytes = checked_bytes(checked_size(shape), dtype.itemsize);
+  bool const zero = !options.uninitialized && dtype.init == nullptr;
+  MemoryResource const resource = options.resource ? *options.resource : host_resource();
+  BlockPtr block = Block::allocate(resource, default_stream(), bytes,
+                                   zero ? Block::Contents::zero : Block::Contents::uninitialized);
+  if (!options.uninitialized && dtype.init != nullptr)
+    fill_host(block->data(), dtype.init, dtype.itemsize, bytes / dtype.itemsize);
+
+  void* const memory = ::operator new(sizeof(State) + shape.size() * sizeof(std::int64_t));
+  EscapedViews const policy =
+      options.escaped_views.value_or(memarray::options().escaped_views.load(std::memory_order_relaxed));
+  StatePtr state(new (memory) State(dtype, shape, device_id, policy));
+  state->_storage = Storage(Side::host, std::move(block));
+  state->_resource = options.resource;
+  return state;
+}
+
+State::State(DType const& dtype, Extents shape, int device_id, EscapedViews policy) noexcept
+    : _dtype(dtype),
+      _device_id(device_id),
+      _ndim(static_cast<int>(shape.size())),
+      _shape(reinterpret_cast<std::int64_t*>(this + 1)),
+      _policy(policy) {
+  std::uninitialized_copy(shape.begin(), shape.end(), _shape);
+}
+
+State::~State() = default;
+
+void State::destroy() noexcept {
+  this->~State();
+  ::operator delete(this);
+}
+
+std::int64_t State::size() const noexcept {
+  std::int64_t product = 1;
+  for (int d = 0; d < _ndim; ++d) product *= _shape[d];
+  return product;
+}
+
+// A sequence lock: the version is odd while the extents change, and a reader that saw it change looks again.
+void State::set_shape(Extents shape) noexcept {
+  _shape_version.fetch_add(1, std::memory_order_acq_rel);
+  for (int d = 0; d < _ndim; ++d)
+    std::atomic_ref(_shape[d]).store(shape[static_cast<std::size_t>(d)], std::memory_order_release);
+  _shape_version.fetch_add(1, std::memory_order_release);
+}
+
+void State::copy_shape(std::int64_t* extents) const noexcept {
+  for (;;) {
+    std::uint32_t const before = _shape_version.load(std::memory_order_acquire);
+    for (int d = 0; d < _ndim; ++d) extents[d] = std::atomic_ref(_shape[d]).load(std::memory_order_acquire);
+    if (before % 2 == 0 && _shape_version.load(std::memory_order_relaxed) == before) return;
+    ::sched_yield();
+  }
+}
+
+Device State::device() const noexcept { return on_device() ? Device{kDLCUDA, _device_id} : Device{}; }
+
+std::int64_t State::lock_id() const noexcept {
+  std::int64_t const word = _word.load();
+  return LockWord::is_writer(word) ? word : -1;
+}
+
+std::string State::describe() const {
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(_ndim));
+  copy_shape(extents.data());
+  return "MemArray<" + std::string(_dtype.name_view()) + ", " + std::to_string(_ndim) + "> of shape " + shape_text(extents);
+}
+
+void State::refuse(char const* what, std::int64_t lock_id) const {
+  std::int64_t const word = _word.load();
+  std::string holder;
+  if (word == LockWord::settling || word == LockWord::operation)
+    holder = "an operation of memarray is using it; try again, or pass a timeout";
+  else if (LockWord::is_writer(word))
+    holder = word >= LockWord::first_lease_id
+                 ? "it is leased for writing (lock id " + std::to_string(word) + "); close that lease first"
+                 : "it is held for writing under lock id " + std::to_string(word) + "; call exit() first";
+  else if (std::int64_t const readers = LockWord::readers(word); readers > 0)
+    holder = "it is leased for reading by " + std::to_string(readers) + (readers == 1 ? " lease" : " leases") +
+             "; close " + (readers == 1 ? "it" : "them") + " first";
+  else
+    holder = "somebody held it a moment ago, or a writer is waiting for it; try again, or pass a timeout";
+  std::string message = std::string(what) + " is refused on " + describe() + ": " + holder;
+  if (lock_id >= 0) message += " (lock id " + std::to_string(lock_id) + " was given)";
+  if (word != LockWord::free && _word.taken_before_fork())
+    message += "; it was taken before this process was forked, by a thread that may not exist here: work on a copy "
+               "that was made before the fork";
+  for (std::string const& line : traced_leases(this)) message += "\n  opened at " + line;
+  throw LockError(message);
+}
+
+void State::check_write(std::int64_t lock_id, char const* what) const {
+  std::int64_t const word = _word.load();
+  if (word != LockWord::free && (!LockWord::is_writer(word) || word != lock_id)) refuse(what, lock_id);
+}
+
+void State::check_read(std::int64_t lock_id, char const* what) const {
+  std::int64_t word = _word.load();
+  while (word == LockWord::settling) {
+    ::sched_yield();
+    word = _word.load();
+  }
+  if (LockWord::is_writer(word) && word != lock_id) refuse(what, lock_id);
+}
+
+std::byte const* State::checked_read(std::int64_t lock_id, char const* what) {
+  check_read(lock_id, what);
+  if (_word.load() == LockWord::free && _storage.block()->exports().writable != 0 &&
+      escaped_views() != EscapedViews::alias) {
+    if (!take(Access::read, -1, no_wait)) refuse(what, lock_id);
+    give_back(Access::read);
+  }
+  return _storage.block()->data();
+}
+
+std::byte* State::checked_write(std::int64_t lock_id, char const* what) {
+  check_write(lock_id, what);
+  if (_word.load() == LockWord::free && _storage.block()->exports().total() != 0 &&
+      escaped_views() != EscapedViews::alias) {
+    if (!take(Access::write, LockWord::operation, no_wait)) refuse(what, lock_id);
+    give_back(Access::write);
+  }
+  _storage.wrote(_storage.current());
+  return _storage.block()->data();
+}
+
+bool State::take(Access access, std::int64_t id, Timeout timeout, bool past_writers) {
+  if (access == Access::read) {
+    for (int look = 0; look < looks; ++look) {
+      if (!_word.lock_shared(timeout, past_writers)) return false;
+      if (_storage.block()->exports().writable == 0 || escaped_views() == EscapedViews::alias) return true;
+      _word.unlock_shared();
+      if (!_word.try_lock_exclusive(LockWord::settling)) {
+        ::sched_yield();
+        continue;
+      }
+      try {
+        settle_for_read();
+      } catch (...) {
+        _word.unlock_exclusive();
+        throw;
+      }
+      _word.downgrade();
+      return true;
+    }
+    return false;
+  }
+  if (!_word.lock_exclusive(id, timeout)) return false;
+  try {
+    if (auto const exports = _storage.block()->exports(); exports.total() != 0) {
+      check_policy(exports, "writing");
+      if (access == Access::write && must_leave_block())
+        detach(exports.writable != 0 ? "a writable view was kept" : "a view was kept and the write may be partial");
+    }
+  } catch (...) {
+    _word.unlock_exclusive();
+    throw;
+  }
+  return true;
+}
+
+void State::give_back(Access access) noexcept {
+  if (access == Access::read)
+    _word.unlock_shared();
+  else
+    _word.unlock_exclusive();
+}
+
+void State::check_policy(Block::Exports exports, char const* what) const {
+  if (escaped_views() != EscapedViews::error) return;
+  throw LockError(std::string(what) + " is refused on " + describe() + ": " + std::to_string(exports.total()) +
+                  " exported view(s) of it are still alive (" + std::to_string(exports.writable) +
+                  " writable) and its escaped_views policy is 'error'; drop them first");
+}
+
+void State::settle_for_read() {
+  auto const exports = _storage.block()->exports();
+  if (exports.writable == 0 || escaped_views() == EscapedViews::alias) return;
+  check_policy(exports, "reading");
+  detach("a writable view was kept");
+}
+
+bool State::must_leave_block() const noexcept {
+  return escaped_views() == EscapedViews::snapshot && _storage.block()->exports().total() != 0;
+}
+
+BlockPtr State::fresh_block() const {
+  return Block::allocate(_resource ? *_resource : host_resource(), default_stream(), bytes(),
+                         Block::Contents::uninitialized);
+}
+
+void State::detach(char const* why) {
+  BlockPtr fresh = fresh_block();
+  copy_host(fresh->data(), _storage.block()->data(), bytes());
+  report_copy(static_cast<std::int64_t>(bytes()), describe() + " went on in fresh memory, as " + why);
+  counters().versions.fetch_add(1, std::memory_order_relaxed);
+  _storage.replace(_storage.current(), std::move(fresh));
+}
+
+void State::check_side(Side side) const {
+  if (_storage.valid(side)) return;
+  throw Error(side == Side::host ? "the host side of " + describe() + " is stale: call move_memory(kDLCPU, …) first"
+                                 : "the device side of " + describe() + " is stale: call move_memory(kDLCUDA, …) first");
+}
+
+void throw_moved_from() { throw Error("this MemArray was moved from: assign an array to it before it is used"); }
+
+void throw_out_of_bounds(State const& state, int dimension, std::int64_t index) {
+  throw IndexError("index " + std::to_string(index) + " of dimension " + std::to_string(dimension) +
+                   " is outside " + state.describe());
+}
+
+void State::fill(void const* element, std::int64_t lock_id) {
+  Hold hold(*this, Access::overwrite, lock_id, "fill");
+  fill_host(hold.target(), element, _dtype.itemsize, static_cast<std::size_t>(size()));
+  hold.commit();
+}
+
+void State::assign(char const* what, void (*write)(void* context, std::byte* destination), void* context) {
+  Hold hold(*this, Access::overwrite, -1, what);
+  write(context, hold.target());
+  hold.commit();
+}
+
+void State::resize(Extents shape) {
+  if (static_cast<int>(shape.size()) != _ndim)
+    throw ValueError("resize keeps the rank: " + describe() + " cannot become " + shape_text(shape));
+  std::size_t const new_bytes = checked_bytes(checked_size(shape), _dtype.itemsize);
+  Hold hold(*this, Access::overwrite, -1, "resize", Hold::in_place);
+  BlockPtr fresh = Block::allocate(_resource ? *_resource : host_resource(), default_stream(), new_bytes,
+                                   _dtype.init == nullptr ? Block::Contents::zero : Block::Contents::uninitialized);
+  std::size_t const kept = std::min(new_bytes, bytes());
+  copy_host(fresh->data(), _storage.block()->data(), kept);
+  if (_dtype.init != nullptr && new_bytes > kept)
+    fill_host(fresh->data() + kept, _dtype.init, _dtype.itemsize, (new_bytes - kept) / _dtype.itemsize);
+  BlockPtr const old = _storage.replace(_storage.current(), std::move(fresh));
+  set_shape(shape);
+}
+
+void State::exchange(State& other) {
+  if (this == &other) return;
+  if (_dtype != other._dtype || _ndim != other._ndim)
+    throw TypeError("exchange swaps arrays of one dtype and rank, not " + describe() + " and " + other.describe());
+  bool const ordered = this < &other;
+  Hold first(ordered ? *this : other, Access::overwrite, -1, "exchange", Hold::in_place);
+  Hold second(ordered ? other : *this, Access::overwrite, -1, "exchange", Hold::in_place);
+  settle_for_read();
+  other.settle_for_read();
+  std::vector<std::int64_t> const mine(_shape, _shape + _ndim);
+  std::vector<std::int64_t> const theirs(other._shape, other._shape + _ndim);
+  std::swap(_storage, other._storage);
+  std::swap(_device_id, other._device_id);
+  std::swap(_resource, other._resource);
+  set_shape(theirs);
+  other.set_shape(mine);
+}
+
+StatePtr State::clone() {
+  Hold const hold(*this, Access::read, -1, "copy");
+  return clone_leased();
+}
+
+StatePtr State::clone_leased() const {
+  ArrayOptions const options{.uninitialized = true, .escaped_views = escaped_views(), .resource = _resource};
+  StatePtr copy = make(_dtype, Extents(_shape, static_cast<std::size_t>(_ndim)), _device_id, options);
+  copy_host(copy->_storage.block()->data(), _storage.block()->data(), bytes());
+  return copy;
+}
+
+void State::check_reachable(Device device, char const* what) const {
+  if (device.type != kDLCPU && device.type != kDLCUDA)
+    throw ValueError(std::string(what) + ": memory lives on the CPU (kDLCPU) or on a CUDA device (kDLCUDA), not on " +
+                     to_string(device));
+  if (device.id < 0) throw ValueError("device_id is " + std::to_string(device.id) + "; device ids start at 0");
+  if (device.type == kDLCUDA)
+    throw CudaError(cuda_code::no_device, "CUDA_ERROR_NO_DEVICE",
+                    std::string(what) + " on " + to_string(device) +
+                        ": this process has no CUDA device that memarray can use; " + describe() +
+                        " stays on the host, where every operation works");
+}
+
+void State::move(Device target, std::int64_t lock_id) {
+  if (_word.load() != LockWord::free) refuse("move_memory", lock_id);
+  Hold const hold(*this, Access::overwrite, -1, "move_memory", Hold::in_place);
+  check_reachable(target, "move_memory");
+  settle_for_read();
+}
+
+void State::enter(std::int64_t lock_id) {
+  if (lock_id < 0) throw ValueError("enter takes a lock id of 0 or more, not " + std::to_string(lock_id));
+  if (lock_id >= LockWord::first_lease_id)
+    throw ValueError("lock ids from 2**62 on are those of leases; enter takes a smaller one");
+  if (!take(Access::write, lock_id, no_wait)) refuse("enter", lock_id);
+  _entered.store(lock_id, std::memory_order_relaxed);
+}
+
+void State::leave() noexcept {
+  std::int64_t const id = _entered.exchange(-1, std::memory_order_relaxed);
+  if (id >= 0 && _word.load() == id) _word.unlock_exclusive();
+}
+
+}  // namespace memarray::detail
