@@ -38,8 +38,7 @@ bool huge_pages_are_free(std::size_t bytes) noexcept {
 void* map(std::size_t bytes, std::size_t alignment) {
   std::size_t const unit = std::max(huge_page, alignment);
   std::size_t const length = round_up(bytes, page_size());
-  void* const reserved =
-      mmap(nullptr, length + unit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const reserved = mmap(nullptr, length + unit, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (reserved == MAP_FAILED) {
     throw_out_of_memory(bytes);
   }

@@ -144,9 +144,8 @@ struct PoolingAdaptor::State {
     std::size_t freed = 0;
     for (;;) {
       // One at a time, so that the lock is never held while the system takes pages back.
-      auto const [pointer, size] = locked([keep](Kept& kept) {
-        return kept.bytes > keep ? kept.take_oldest() : std::pair<void*, std::size_t>();
-      });
+      auto const [pointer, size] = locked(
+          [keep](Kept& kept) { return kept.bytes > keep ? kept.take_oldest() : std::pair<void*, std::size_t>(); });
       if (pointer == nullptr) {
         return freed;
       }

@@ -25,8 +25,7 @@ struct StatisticsAdaptor::State {
   std::atomic<std::uint64_t> peak_bytes{0};
 };
 
-StatisticsAdaptor::StatisticsAdaptor(MemoryResource upstream)
-    : _state(std::make_shared<State>(std::move(upstream))) {}
+StatisticsAdaptor::StatisticsAdaptor(MemoryResource upstream) : _state(std::make_shared<State>(std::move(upstream))) {}
 
 void* StatisticsAdaptor::allocate(StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
   return _state->count(_state->upstream.allocate(stream, bytes, alignment), bytes);

@@ -15,29 +15,29 @@
 #include <memarray/base/float16.hpp>
 
 /// The element types that memarray ships: X(C++ type, name, DLPack code, bits). The only such list.
-#define MEMARRAY_FOR_EACH_DTYPE(X)                      \
-  X(bool, bool, kDLBool, 8)                             \
-  X(std::int8_t, int8, kDLInt, 8)                       \
-  X(std::int16_t, int16, kDLInt, 16)                    \
-  X(std::int32_t, int32, kDLInt, 32)                    \
-  X(std::int64_t, int64, kDLInt, 64)                    \
-  X(std::uint8_t, uint8, kDLUInt, 8)                    \
-  X(std::uint16_t, uint16, kDLUInt, 16)                 \
-  X(std::uint32_t, uint32, kDLUInt, 32)                 \
-  X(std::uint64_t, uint64, kDLUInt, 64)                 \
-  X(memarray::float16, float16, kDLFloat, 16)           \
-  X(memarray::bfloat16, bfloat16, kDLBfloat, 16)        \
-  X(float, float32, kDLFloat, 32)                       \
-  X(double, float64, kDLFloat, 64)                      \
-  X(std::complex<float>, complex64, kDLComplex, 64)     \
+#define MEMARRAY_FOR_EACH_DTYPE(X)                  \
+  X(bool, bool, kDLBool, 8)                         \
+  X(std::int8_t, int8, kDLInt, 8)                   \
+  X(std::int16_t, int16, kDLInt, 16)                \
+  X(std::int32_t, int32, kDLInt, 32)                \
+  X(std::int64_t, int64, kDLInt, 64)                \
+  X(std::uint8_t, uint8, kDLUInt, 8)                \
+  X(std::uint16_t, uint16, kDLUInt, 16)             \
+  X(std::uint32_t, uint32, kDLUInt, 32)             \
+  X(std::uint64_t, uint64, kDLUInt, 64)             \
+  X(memarray::float16, float16, kDLFloat, 16)       \
+  X(memarray::bfloat16, bfloat16, kDLBfloat, 16)    \
+  X(float, float32, kDLFloat, 32)                   \
+  X(double, float64, kDLFloat, 64)                  \
+  X(std::complex<float>, complex64, kDLComplex, 64) \
   X(std::complex<double>, complex128, kDLComplex, 128)
 
 /// Makes a trivially copyable struct an element type: `MEMARRAY_DTYPE(ns::Particle);` in the global
 /// namespace. Its name is the type as spelled here.
-#define MEMARRAY_DTYPE(...)                                                                      \
-  template <>                                                                                    \
-  struct memarray::dtype_traits<__VA_ARGS__> : memarray::detail::UserDTypeTraits<__VA_ARGS__> {  \
-    static constexpr std::string_view name = #__VA_ARGS__;                                       \
+#define MEMARRAY_DTYPE(...)                                                                     \
+  template <>                                                                                   \
+  struct memarray::dtype_traits<__VA_ARGS__> : memarray::detail::UserDTypeTraits<__VA_ARGS__> { \
+    static constexpr std::string_view name = #__VA_ARGS__;                                      \
   }
 
 namespace memarray {
@@ -45,10 +45,10 @@ namespace memarray {
 /// Describes an element type at run time. A plain value without pointers into other modules but
 /// `init`, whose owner is the module that defined the type.
 struct DType {
-  char name[64] = {};      ///< as NumPy calls it; a struct's name as spelled in C++
-  char typestr[16] = {};   ///< NumPy's, as "<f4"; empty where it has none (bfloat16)
-  char format[16] = {};    ///< the buffer protocol's; empty where it has none (bfloat16)
-  DLDataType dl = {};      ///< `lanes` is 0 where DLPack cannot express the type (structs)
+  char name[64] = {};     ///< as NumPy calls it; a struct's name as spelled in C++
+  char typestr[16] = {};  ///< NumPy's, as "<f4"; empty where it has none (bfloat16)
+  char format[16] = {};   ///< the buffer protocol's; empty where it has none (bfloat16)
+  DLDataType dl = {};     ///< `lanes` is 0 where DLPack cannot express the type (structs)
   std::uint32_t itemsize = 0;
   std::uint32_t alignment = 0;
   void const* init = nullptr;  ///< `itemsize` bytes of T(), or null when these are all zero
@@ -58,9 +58,8 @@ struct DType {
   [[nodiscard]] constexpr bool is_struct() const noexcept { return dl.code == kDLOpaqueHandle; }
 
   friend constexpr bool operator==(DType const& left, DType const& right) noexcept {
-    return left.name_view() == right.name_view() && left.itemsize == right.itemsize &&
-           left.dl.code == right.dl.code && left.dl.bits == right.dl.bits &&
-           left.dl.lanes == right.dl.lanes;
+    return left.name_view() == right.name_view() && left.itemsize == right.itemsize && left.dl.code == right.dl.code &&
+           left.dl.bits == right.dl.bits && left.dl.lanes == right.dl.lanes;
   }
 };
 static_assert(std::is_trivially_copyable_v<DType>);
@@ -184,29 +183,37 @@ DType make_user_dtype() noexcept {
 
 }  // namespace detail
 
-#define MEMARRAY_DEFINE_DTYPE_TRAITS(type, spelling, code, bits)                         \
-  template <>                                                                            \
-  struct dtype_traits<type> {                                                            \
-    static_assert(sizeof(type) * 8 == (bits));                                           \
-    static constexpr std::string_view name = #spelling;                                  \
-    static constexpr DType value = detail::make_shipped_dtype<type>(name, code, bits);   \
+#define MEMARRAY_DEFINE_DTYPE_TRAITS(type, spelling, code, bits)                       \
+  template <>                                                                          \
+  struct dtype_traits<type> {                                                          \
+    static_assert(sizeof(type) * 8 == (bits));                                         \
+    static constexpr std::string_view name = #spelling;                                \
+    static constexpr DType value = detail::make_shipped_dtype<type>(name, code, bits); \
   };
 MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_DEFINE_DTYPE_TRAITS)
 #undef MEMARRAY_DEFINE_DTYPE_TRAITS
+
+namespace detail {
+
+template <class T>
+DType const& unqualified_dtype_of() noexcept {
+  static_assert(Element<T>,
+                "memarray: this type has no dtype; write MEMARRAY_DTYPE(your::Type); in the global namespace");
+  if constexpr (requires { dtype_traits<T>::value; }) {
+    return dtype_traits<T>::value;
+  } else {
+    static DType const value = make_user_dtype<T>();
+    return value;
+  }
+}
+
+}  // namespace detail
 
 /// The descriptor of an element type. The reference lives as long as the module that asks: copy what
 /// is to be kept.
 template <class T>
 DType const& dtype_of() noexcept {
-  using U = std::remove_cv_t<T>;
-  static_assert(Element<U>,
-                "memarray: this type has no dtype; write MEMARRAY_DTYPE(your::Type); in the global namespace");
-  if constexpr (requires { dtype_traits<U>::value; }) {
-    return dtype_traits<U>::value;
-  } else {
-    static DType const value = detail::make_user_dtype<U>();
-    return value;
-  }
+  return detail::unqualified_dtype_of<std::remove_cv_t<T>>();
 }
 
 }  // namespace memarray

@@ -38,8 +38,7 @@ MEMARRAY_HD constexpr std::uint16_t float_to_half_bits(float value) noexcept {
   if (magnitude >= 0x7F800000U) {
     bool const nan = magnitude > 0x7F800000U;
     // A NaN keeps its upper payload bits and becomes quiet.
-    return static_cast<std::uint16_t>(
-        sign | 0x7C00U | (nan ? 0x200U | ((magnitude >> 13) & 0x3FFU) : 0U));
+    return static_cast<std::uint16_t>(sign | 0x7C00U | (nan ? 0x200U | ((magnitude >> 13) & 0x3FFU) : 0U));
   }
   if (magnitude >= 0x477FF000U) {  // 65520 and above round to infinity
     return static_cast<std::uint16_t>(sign | 0x7C00U);
@@ -50,8 +49,7 @@ MEMARRAY_HD constexpr std::uint16_t float_to_half_bits(float value) noexcept {
   }
   // Subnormal: adding 0.5 lines the mantissa up with 2^-24, and the addition rounds.
   float const shifted = __builtin_bit_cast(float, magnitude) + 0.5F;
-  return static_cast<std::uint16_t>(sign |
-                                    (__builtin_bit_cast(std::uint32_t, shifted) - 0x3F000000U));
+  return static_cast<std::uint16_t>(sign | (__builtin_bit_cast(std::uint32_t, shifted) - 0x3F000000U));
 }
 
 MEMARRAY_HD constexpr float half_bits_to_float(std::uint16_t half) noexcept {
@@ -80,21 +78,13 @@ MEMARRAY_HD constexpr float bfloat_bits_to_float(std::uint16_t bits) noexcept {
 }
 
 struct HalfFormat {
-  MEMARRAY_HD static constexpr std::uint16_t from_float(float value) noexcept {
-    return float_to_half_bits(value);
-  }
-  MEMARRAY_HD static constexpr float to_float(std::uint16_t bits) noexcept {
-    return half_bits_to_float(bits);
-  }
+  MEMARRAY_HD static constexpr std::uint16_t from_float(float value) noexcept { return float_to_half_bits(value); }
+  MEMARRAY_HD static constexpr float to_float(std::uint16_t bits) noexcept { return half_bits_to_float(bits); }
 };
 
 struct BfloatFormat {
-  MEMARRAY_HD static constexpr std::uint16_t from_float(float value) noexcept {
-    return float_to_bfloat_bits(value);
-  }
-  MEMARRAY_HD static constexpr float to_float(std::uint16_t bits) noexcept {
-    return bfloat_bits_to_float(bits);
-  }
+  MEMARRAY_HD static constexpr std::uint16_t from_float(float value) noexcept { return float_to_bfloat_bits(value); }
+  MEMARRAY_HD static constexpr float to_float(std::uint16_t bits) noexcept { return bfloat_bits_to_float(bits); }
 };
 
 }  // namespace detail
@@ -108,8 +98,7 @@ struct BasicFloat16 {
 
   constexpr BasicFloat16() noexcept = default;
   template <detail::Arithmetic T>
-  MEMARRAY_HD constexpr BasicFloat16(T value) noexcept
-      : bits(Format::from_float(detail::round_to_odd(value))) {}
+  MEMARRAY_HD constexpr BasicFloat16(T value) noexcept : bits(Format::from_float(detail::round_to_odd(value))) {}
   MEMARRAY_HD constexpr operator float() const noexcept { return Format::to_float(bits); }
 
   MEMARRAY_HD static constexpr BasicFloat16 from_bits(std::uint16_t bits) noexcept {
@@ -138,23 +127,19 @@ struct BasicFloat16 {
 // Templates, so that they take two of a kind and nothing that would first have to be converted:
 // mixed expressions then have one reading, as floats.
 template <class Format>
-MEMARRAY_HD constexpr BasicFloat16<Format> operator+(BasicFloat16<Format> left,
-                                                     BasicFloat16<Format> right) noexcept {
+MEMARRAY_HD constexpr BasicFloat16<Format> operator+(BasicFloat16<Format> left, BasicFloat16<Format> right) noexcept {
   return Format::to_float(left.bits) + Format::to_float(right.bits);
 }
 template <class Format>
-MEMARRAY_HD constexpr BasicFloat16<Format> operator-(BasicFloat16<Format> left,
-                                                     BasicFloat16<Format> right) noexcept {
+MEMARRAY_HD constexpr BasicFloat16<Format> operator-(BasicFloat16<Format> left, BasicFloat16<Format> right) noexcept {
   return Format::to_float(left.bits) - Format::to_float(right.bits);
 }
 template <class Format>
-MEMARRAY_HD constexpr BasicFloat16<Format> operator*(BasicFloat16<Format> left,
-                                                     BasicFloat16<Format> right) noexcept {
+MEMARRAY_HD constexpr BasicFloat16<Format> operator*(BasicFloat16<Format> left, BasicFloat16<Format> right) noexcept {
   return Format::to_float(left.bits) * Format::to_float(right.bits);
 }
 template <class Format>
-MEMARRAY_HD constexpr BasicFloat16<Format> operator/(BasicFloat16<Format> left,
-                                                     BasicFloat16<Format> right) noexcept {
+MEMARRAY_HD constexpr BasicFloat16<Format> operator/(BasicFloat16<Format> left, BasicFloat16<Format> right) noexcept {
   return Format::to_float(left.bits) / Format::to_float(right.bits);
 }
 

@@ -23,8 +23,6 @@ enum class MemoryType : std::uint8_t {
   return "device";
 }
 
-[[nodiscard]] constexpr bool is_host_accessible(MemoryType type) noexcept {
-  return type != MemoryType::device;
-}
+[[nodiscard]] constexpr bool is_host_accessible(MemoryType type) noexcept { return type != MemoryType::device; }
 
 }  // namespace memarray

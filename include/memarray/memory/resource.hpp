@@ -101,8 +101,8 @@ class MEMARRAY_API MemoryResource {
   template <class R>
   struct Calls;
   template <class R>
-  static constexpr Functions functions = {&Calls<R>::allocate, &Calls<R>::allocate_zeroed, &Calls<R>::zero,
-                                          &Calls<R>::zeroes_lazily, &Calls<R>::deallocate, &Calls<R>::memory_type,
+  static constexpr Functions functions = {&Calls<R>::allocate,      &Calls<R>::allocate_zeroed, &Calls<R>::zero,
+                                          &Calls<R>::zeroes_lazily, &Calls<R>::deallocate,      &Calls<R>::memory_type,
                                           &Calls<R>::equal};
 
   std::shared_ptr<void> _object;

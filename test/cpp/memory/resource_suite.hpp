@@ -72,9 +72,8 @@ class ResourceSuite : public ::testing::Test {
   }
 
   // Around every limit that decides how memory is had.
-  static constexpr std::size_t sizes[] = {0,       1,       63,          64,          65,         4095,
-                                          65535,   65536,   65537,       (1 << 20),   (2 << 20) - 1, 2 << 20,
-                                          (2 << 20) + 1, (9 << 20) + 12345};
+  static constexpr std::size_t sizes[] = {
+      0, 1, 63, 64, 65, 4095, 65535, 65536, 65537, (1 << 20), (2 << 20) - 1, 2 << 20, (2 << 20) + 1, (9 << 20) + 12345};
 
   CountingResource::Counts upstream;
   MemoryResource resource;
@@ -140,8 +139,8 @@ TYPED_TEST_P(ResourceSuite, CopiesAreOneResource) {
 
 TYPED_TEST_P(ResourceSuite, SizesThatCannotBeHadAreOutOfMemory) {
   if (!TypeParam::uses_upstream) {
-    for (std::size_t const bytes : {std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max() / 2,
-                                    std::size_t{1} << 60}) {
+    for (std::size_t const bytes :
+         {std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max() / 2, std::size_t{1} << 60}) {
       EXPECT_THROW(static_cast<void>(this->resource.allocate(this->stream, bytes)), OutOfMemoryError);
       EXPECT_THROW(static_cast<void>(this->resource.allocate_zeroed(this->stream, bytes)), OutOfMemoryError);
     }
@@ -165,8 +164,7 @@ TYPED_TEST_P(ResourceSuite, ThreadsShareIt) {
       for (std::size_t round = 0; round < 200; ++round) {
         std::size_t const bytes = 1000 + round % 7 * 40000;
         bool const zeroed = round % 3 == 0;
-        void* const pointer =
-            zeroed ? mine.allocate_zeroed(this->stream, bytes) : mine.allocate(this->stream, bytes);
+        void* const pointer = zeroed ? mine.allocate_zeroed(this->stream, bytes) : mine.allocate(this->stream, bytes);
         torn += zeroed && !this->all_are(pointer, bytes, 0);
         std::memset(pointer, id, bytes);
         std::this_thread::yield();

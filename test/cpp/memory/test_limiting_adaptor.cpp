@@ -6,7 +6,9 @@ namespace memarray::test {
 namespace {
 
 struct MakeLimited {
-  static MemoryResource make(MemoryResource upstream) { return LimitingAdaptor(std::move(upstream), std::size_t{1} << 30); }
+  static MemoryResource make(MemoryResource upstream) {
+    return LimitingAdaptor(std::move(upstream), std::size_t{1} << 30);
+  }
   static constexpr bool uses_upstream = true;
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Limiting, ResourceSuite, MakeLimited);

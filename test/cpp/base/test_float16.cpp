@@ -1,0 +1,104 @@
+#include <memarray/base/float16.hpp>
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace memarray {
+namespace {
+
+template <class T>
+class Float16 : public ::testing::Test {};
+using Types = ::testing::Types<float16, bfloat16>;
+TYPED_TEST_SUITE(Float16, Types);
+
+bool same(float left, float right) { return std::bit_cast<std::uint32_t>(left) == std::bit_cast<std::uint32_t>(right); }
+
+TYPED_TEST(Float16, EveryPatternSurvivesTheWayThroughFloat) {
+  for (std::uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
+    auto const value = TypeParam::from_bits(static_cast<std::uint16_t>(bits));
+    auto const back = TypeParam(static_cast<float>(value));
+    if (std::isnan(static_cast<float>(value))) {
+      ASSERT_TRUE(std::isnan(static_cast<float>(back)));
+    } else {
+      ASSERT_EQ(back.bits, value.bits);
+    }
+  }
+}
+
+// Between neighbours a value goes to the nearer, half way to the even one, however it is given.
+TYPED_TEST(Float16, RoundsToTheNearest) {
+  for (std::uint32_t bits = 0;; ++bits) {
+    auto const low = TypeParam::from_bits(static_cast<std::uint16_t>(bits));
+    auto const high = TypeParam::from_bits(static_cast<std::uint16_t>(bits + 1));
+    if (std::isinf(static_cast<float>(high))) {
+      break;
+    }
+    double const middle = (double{low} + double{high}) / 2;
+    auto const even = bits % 2 == 0 ? low : high;
+    ASSERT_EQ(TypeParam(middle).bits, even.bits);
+    ASSERT_EQ(TypeParam(-middle).bits, (-even).bits);
+    ASSERT_EQ(TypeParam(std::nextafter(middle, 0.0)).bits, low.bits) << "by way of a float it would round twice";
+    ASSERT_EQ(TypeParam(std::nextafter(middle, std::numeric_limits<double>::infinity())).bits, high.bits);
+    auto const near = static_cast<float>(middle);
+    if (double{near} == middle) {
+      ASSERT_EQ(TypeParam(near).bits, even.bits);
+      ASSERT_EQ(TypeParam(std::nextafter(near, 0.0F)).bits, low.bits);
+      ASSERT_EQ(TypeParam(std::nextafter(near, std::numeric_limits<float>::infinity())).bits, high.bits);
+    }
+  }
+}
+
+TYPED_TEST(Float16, KnowsInfinityZeroAndNaN) {
+  float const infinity = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(same(TypeParam(infinity), infinity));
+  EXPECT_TRUE(same(TypeParam(-infinity), -infinity));
+  EXPECT_TRUE(same(TypeParam(1e300), infinity));
+  EXPECT_TRUE(same(TypeParam(-1e300), -infinity));
+  EXPECT_TRUE(same(TypeParam(-0.0F), -0.0F));
+  EXPECT_TRUE(same(TypeParam(-1e-300), -0.0F));
+  EXPECT_TRUE(std::isnan(float{TypeParam(std::nanf(""))}));
+  EXPECT_TRUE(std::isnan(float{TypeParam(std::nan(""))}));
+  EXPECT_EQ(TypeParam().bits, 0);
+}
+
+TYPED_TEST(Float16, IntegersRoundOnce) {
+  EXPECT_EQ(float{TypeParam(255)}, 255.0F);
+  EXPECT_EQ(float{TypeParam(true)}, 1.0F);
+  EXPECT_EQ(float{TypeParam(std::int64_t{-64})}, -64.0F);
+  EXPECT_EQ(TypeParam((std::int64_t{1} << 40) + (std::int64_t{1} << 31) + 1).bits,
+            TypeParam(std::nextafter(std::ldexp(1.0, 40) + std::ldexp(1.0, 31), 1e300)).bits);
+}
+
+TYPED_TEST(Float16, CombinesLikeWithLikeAndElseAsAFloat) {
+  TypeParam a = 1.5F;
+  TypeParam const b = 2;
+  static_assert(std::is_same_v<decltype(a + b), TypeParam>);
+  static_assert(std::is_same_v<decltype(a + 1.0F), float>);
+  static_assert(std::is_same_v<decltype(a * 2.0), double>);
+  EXPECT_EQ(a + b, 3.5F);
+  EXPECT_EQ(a - b, -0.5F);
+  EXPECT_EQ(a * b, 3.0F);
+  EXPECT_EQ(a / b, 0.75F);
+  EXPECT_EQ(-a, -1.5F);
+  EXPECT_LT(a, b);
+  a += b;
+  a -= 1;
+  a *= 2.0;
+  a /= b;
+  EXPECT_EQ(a, 2.5F);
+}
+
+TEST(Float16, OverflowsWhereIeeeSays) {
+  EXPECT_EQ(float{float16(65519.0F)}, 65504.0F);
+  EXPECT_TRUE(std::isinf(float{float16(65520.0F)}));
+  EXPECT_EQ(float{float16(65519.999999999)}, 65504.0F);
+  EXPECT_EQ(float16(1.0F).bits, 0x3C00);
+  EXPECT_EQ(bfloat16(1.0F).bits, 0x3F80);
+}
+
+}  // namespace
+}  // namespace memarray

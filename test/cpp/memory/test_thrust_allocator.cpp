@@ -1,0 +1,101 @@
+#include <memarray/memory/thrust_allocator.hpp>
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include <memarray/memory/pageable_resource.hpp>
+
+#include "resource_suite.hpp"
+
+namespace memarray::detail {
+namespace {
+
+using test::CountingResource;
+using Allocator = ThrustAllocator<std::byte>;
+
+class ThrustAllocatorTest : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    EXPECT_EQ(first_counts.bytes, 0) << "freed into the wrong resource";
+    EXPECT_EQ(second_counts.bytes, 0) << "freed into the wrong resource";
+  }
+
+  HostBytes make(MemoryResource const& resource, std::size_t count,
+                 Allocator::Contents contents = Allocator::Contents::uninitialized) {
+    return make_bytes<HostBytes>(Allocator(resource, default_stream(), contents), count);
+  }
+
+  CountingResource::Counts first_counts;
+  CountingResource::Counts second_counts;
+  MemoryResource first{CountingResource(first_counts)};
+  MemoryResource second{CountingResource(second_counts)};
+};
+
+TEST_F(ThrustAllocatorTest, LeavesMemoryAsTheResourceGaveIt) {
+  HostBytes const plain = make(first, 1000);
+  EXPECT_EQ(plain.size(), 1000U);
+  EXPECT_EQ(plain[0], std::byte{0xAB});
+  EXPECT_EQ(plain[999], std::byte{0xAB});
+  HostBytes const zeroed = make(first, 1000, Allocator::Contents::zero);
+  EXPECT_EQ(zeroed[0], std::byte{0});
+  EXPECT_EQ(zeroed[999], std::byte{0});
+  EXPECT_EQ(first_counts.bytes, 2000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(plain.data()) % default_alignment, 0U);
+}
+
+TEST_F(ThrustAllocatorTest, EmptyVectorsTakeNothing) {
+  HostBytes const empty = make(first, 0);
+  EXPECT_EQ(empty.size(), 0U);
+  EXPECT_EQ(first_counts.allocations, 0);
+}
+
+TEST_F(ThrustAllocatorTest, MovesTakeTheResourceAlong) {
+  HostBytes vector = make(first, 100);
+  HostBytes other = make(second, 200);
+  vector = std::move(other);
+  EXPECT_EQ(vector.size(), 200U);
+  EXPECT_EQ(first_counts.bytes, 0);
+  EXPECT_EQ(second_counts.bytes, 200);
+  HostBytes const stolen(std::move(vector));
+  EXPECT_EQ(second_counts.allocations, 1);
+}
+
+TEST_F(ThrustAllocatorTest, SwapsTakeTheResourceAlong) {
+  HostBytes vector = make(first, 100);
+  {
+    HostBytes other = make(second, 200);
+    vector.swap(other);
+    EXPECT_EQ(other.size(), 100U);
+  }
+  EXPECT_EQ(first_counts.bytes, 0);
+  EXPECT_EQ(second_counts.bytes, 200);
+}
+
+TEST_F(ThrustAllocatorTest, EqualIfEachFreesTheOthersMemory) {
+  Allocator const a(first, default_stream());
+  EXPECT_TRUE(a == Allocator(first, default_stream(), Allocator::Contents::zero));
+  EXPECT_FALSE(a == Allocator(second, default_stream()));
+  EXPECT_TRUE(a != Allocator(second, default_stream()));
+  ThrustAllocator<int> const ints(a);
+  EXPECT_TRUE(ints.resource() == first);
+}
+
+TEST_F(ThrustAllocatorTest, AFailedAllocationLeavesNothing) {
+  first_counts.failures = 1;
+  EXPECT_THROW(static_cast<void>(make(first, 100)), OutOfMemoryError);
+}
+
+TEST_F(ThrustAllocatorTest, LargeVectorsTouchNoPage) {
+  // 16 GiB of addresses without memory behind them.
+  HostBytes vector(Allocator(PageableResource(), default_stream()));
+  try {
+    vector = make(PageableResource(), std::size_t{1} << 34, Allocator::Contents::zero);
+  } catch (OutOfMemoryError const&) {
+    GTEST_SKIP() << "this machine does not overcommit";
+  }
+  EXPECT_EQ(vector[12345678901], std::byte{0});
+}
+
+}  // namespace
+}  // namespace memarray::detail
