@@ -238,7 +238,9 @@ void* PoolingAdaptor::allocate_zeroed(StreamHandle const& stream, std::size_t by
     try {
       state.locked([pointer](Kept& all) { all.lazy_in_use.insert(pointer); });
     } catch (std::bad_alloc const&) {
-      // It will be kept as a warm one.
+      state.upstream.deallocate(stream, pointer, size, alignment);
+      throw OutOfMemoryError("the system has no memory left to keep account of a block of " + std::to_string(size) +
+                             " bytes");
     }
   }
   return pointer;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <span>
 #include <string_view>
@@ -115,7 +116,7 @@ constexpr char typestr_kind(std::uint8_t code) noexcept {
 
 /// 64-bit integers are spelled as NumPy spells them: `long` where that has 64 bits.
 constexpr std::string_view buffer_format(std::uint8_t code, int bits) noexcept {
-  constexpr bool long_is_64 = sizeof(long) == 8;
+  constexpr bool long_is_64 = std::numeric_limits<long>::digits == 63;
   switch (code) {
     case kDLBool: return "?";
     case kDLInt: return bits == 8 ? "b" : bits == 16 ? "h" : bits == 32 ? "i" : long_is_64 ? "l" : "q";
