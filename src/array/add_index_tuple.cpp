@@ -1,42 +1,60 @@
-#include <memarray/array/add_index_tuple.hpp>
-#include <memarray/base/errors.hpp>
+#include "add_index_rows.hpp"
 
-#include <string>
+#include <memarray/array/add_index_tuple.hpp>
+#include <memarray/array/hold.hpp>
+#include <memarray/array/launch_host.hpp>
+#include <memarray/base/errors.hpp>
+#include <memarray/base/hooks.hpp>
+
+#include <optional>
 
 namespace memarray::detail {
 namespace {
 
-template <class T, int ndim>
-void run(State& state) {
-  auto array = MemArray<T, ndim>::share(StatePtr::share(&state));
-  for_each_index(array, default_stream(), AddIndex{});
+// Below this the interpreter lock is not worth letting go.
+constexpr std::size_t release_bytes = std::size_t{1} << 18;
+
+template <class T, class Index>
+void run(RowsPlan const& plan, Hold const& hold) {
+  auto const* const source = reinterpret_cast<T const*>(hold.source());
+  auto* const target = reinterpret_cast<T*>(hold.target());
+  auto const rows = rows_function<T, Index>();
+  std::size_t const bytes = static_cast<std::size_t>(plan.units * plan.block) * sizeof(T);
+  std::optional<RuntimeRelease> released;
+  if (bytes >= release_bytes) released.emplace();
+  run_host(plan.units, bytes, [&](std::int64_t begin, std::int64_t end) { rows(plan, source, target, begin, end); });
 }
 
 template <class T>
-void run_any_rank(State& state) {
-  switch (state.ndim()) {
-    case 1: return run<T, 1>(state);
-    case 2: return run<T, 2>(state);
-    case 3: return run<T, 3>(state);
-    case 4: return run<T, 4>(state);
-    case 5: return run<T, 5>(state);
-    case 6: return run<T, 6>(state);
-    default: throw UnsupportedTypeError("add_index_tuple is compiled for 1 to 6 dimensions, not for " + state.describe());
-  }
+void run_host_kernel(RowsPlan const& plan, Hold const& hold) {
+  if (plan.fits_32_bits)
+    run<T, std::int32_t>(plan, hold);
+  else
+    run<T, std::int64_t>(plan, hold);
 }
 
 }  // namespace
 
 void add_index_tuple(State& state, std::int64_t stream) {
   if (stream < -1) throw ValueError("stream is a CUDA stream as an integer, or 0, 1, 2 or -1");
-  DType const& dtype = state.dtype();
-#define MEMARRAY_RUN_IF(type, name, code, bits) \
-  if (dtype == dtype_of<type>()) return run_any_rank<type>(state);
+  Hold hold(state, State::Access::update, -1, "add_index_tuple");
+  if (state.on_device()) throw_not_compiled_for_device();
+  RowsPlan const plan = plan_rows(Extents(state.shape(), static_cast<std::size_t>(state.ndim())));
+  bool done = false;
+#define MEMARRAY_RUN_IF(type, name, code, bits)               \
+  if (!done && state.dtype() == dtype_of<type>()) {           \
+    run_host_kernel<type>(plan, hold);                        \
+    done = true;                                              \
+  }
   MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_RUN_IF)
 #undef MEMARRAY_RUN_IF
-  throw UnsupportedTypeError("add_index_tuple is not compiled for " + state.describe());
+  if (!done) throw UnsupportedTypeError("add_index_tuple is not compiled for " + state.describe());
+  hold.commit();
 }
 
-bool is_shipped(DType const& dtype) noexcept { return find_dtype(dtype.name_view()) != nullptr; }
+bool is_shipped(DType const& dtype) noexcept {
+  DType const* const shipped = find_dtype(dtype.name_view());
+  return shipped && *shipped == dtype;
+}
 
 }  // namespace memarray::detail
