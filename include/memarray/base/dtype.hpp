@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <dlpack/dlpack.h>
 
@@ -149,7 +150,7 @@ struct UserDTypeTraits {
                 "memarray: elements are moved as bytes, so their type must be trivially copyable");
   static_assert(std::is_default_constructible_v<T>,
                 "memarray: new elements are T(), so their type needs a default constructor");
-  static_assert(sizeof(T) <= UINT32_MAX && alignof(T) <= 64);
+  static_assert(std::in_range<std::uint32_t>(sizeof(T)) && alignof(T) <= 64);
 };
 
 /// T() written over zeroed bytes, so that padding is zero too.
