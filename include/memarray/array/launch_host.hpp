@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace memarray::detail {
 
@@ -45,26 +46,59 @@ void run_host(std::int64_t size, std::size_t bytes, Body const& body) {
   });
 }
 
-/// Calls `visit(linear, indices)` for each linear index in [begin, end), row by row: only the last index changes in the
-/// inner loop, which compilers can then vectorise.
+/// Visits `count` whole rows of `length` elements. A length that the compiler knows lets it vectorise across rows.
+template <class Length, class IndexT, int ndim, class Visit>
+MEMARRAY_ALWAYS_INLINE void visit_rows(cuda::std::array<IndexT, ndim> const& indices, std::int64_t linear, IndexT count,
+                                       Length length, Visit& visit) {
+  for (IndexT i = 0; i < count; ++i) {
+    for (IndexT j = 0; j < length; ++j) {
+      auto here = indices;
+      here[ndim - 2] += i;
+      here[ndim - 1] = j;
+      visit(linear + j, here);
+    }
+    linear += length;
+  }
+}
+
+template <int length>
+using RowLength = std::integral_constant<std::int32_t, length>;
+
+/// Calls `visit(linear, indices)` for each linear index in [begin, end): whole rows of the last dimension in two nested
+/// loops that compilers can vectorise, and the parts of rows at both ends.
 template <class IndexT, int ndim, class Visit>
 MEMARRAY_ALWAYS_INLINE void visit_range(cuda::std::array<std::int64_t, ndim> const& shape, std::int64_t begin,
                                         std::int64_t end, Visit&& visit) {
   if (begin >= end) return;
   auto indices = to_indices<IndexT, ndim>(ArrayIndexer<char const, ndim>{nullptr, shape}.get_indices(begin));
+  auto const length = static_cast<IndexT>(shape[ndim - 1]);
   while (begin < end) {
-    IndexT const first = indices[ndim - 1];
-    auto const row = static_cast<IndexT>(std::min<std::int64_t>(end - begin, shape[ndim - 1] - first));
-    for (IndexT j = 0; j < row; ++j) {
-      auto here = indices;
-      here[ndim - 1] = first + j;
-      visit(begin + j, here);
+    int moved = ndim - 1;  // the dimension that the loops went along
+    if (ndim == 1 || indices[ndim - 1] != 0 || end - begin < length) {
+      auto const part = static_cast<IndexT>(std::min<std::int64_t>(end - begin, length - indices[ndim - 1]));
+      for (IndexT j = 0; j < part; ++j) {
+        auto here = indices;
+        here[ndim - 1] += j;
+        visit(begin + j, here);
+      }
+      begin += part;
+      indices[ndim - 1] += part;
+    } else if constexpr (ndim > 1) {
+      moved = ndim - 2;
+      std::int64_t const left = shape[ndim - 2] - indices[ndim - 2];
+      auto const rows = static_cast<IndexT>(std::min((end - begin) / length, left));
+      switch (length) {  // rows as coordinates have them are written out
+        case 2: visit_rows<RowLength<2>, IndexT, ndim>(indices, begin, rows, {}, visit); break;
+        case 3: visit_rows<RowLength<3>, IndexT, ndim>(indices, begin, rows, {}, visit); break;
+        case 4: visit_rows<RowLength<4>, IndexT, ndim>(indices, begin, rows, {}, visit); break;
+        default: visit_rows<IndexT, IndexT, ndim>(indices, begin, rows, length, visit);
+      }
+      begin += std::int64_t{rows} * length;
+      indices[ndim - 2] += rows;
     }
-    begin += row;
-    indices[ndim - 1] = 0;
-    for (int d = ndim - 2; d >= 0; --d) {
-      if (++indices[d] < shape[d]) break;
+    for (int d = moved; d > 0 && indices[d] >= shape[d]; --d) {
       indices[d] = 0;
+      ++indices[d - 1];
     }
   }
 }
