@@ -2,6 +2,7 @@
 
 #include <memarray/array/add_index_tuple.hpp>
 #include <memarray/array/hold.hpp>
+#include <memarray/array/launch_device.hpp>
 #include <memarray/array/launch_host.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
@@ -38,8 +39,12 @@ void run_host_kernel(RowsPlan const& plan, Hold const& hold) {
 void add_index_tuple(State& state, std::int64_t stream) {
   if (stream < -1) throw ValueError("stream is a CUDA stream as an integer, or 0, 1, 2 or -1");
   Hold hold(state, State::Access::update, -1, "add_index_tuple");
-  if (state.on_device()) throw_not_compiled_for_device();
-  RowsPlan const plan = plan_rows(Extents(state.shape(), static_cast<std::size_t>(state.ndim())));
+  Extents const shape(state.shape(), static_cast<std::size_t>(state.ndim()));
+  if (state.on_device()) {
+    add_index_on_device(state.dtype(), shape, hold.source(), hold.target(), default_stream());
+    return hold.commit();
+  }
+  RowsPlan const plan = plan_rows(shape);
   bool done = false;
 #define MEMARRAY_RUN_IF(type, name, code, bits)               \
   if (!done && state.dtype() == dtype_of<type>()) {           \

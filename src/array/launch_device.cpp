@@ -15,4 +15,20 @@ void throw_launch_error(int code, char const* name, char const* what) {
   throw CudaError(code, name, std::string("launching a kernel failed: ") + what);
 }
 
+#if !MEMARRAY_HAS_CUDA
+
+void add_index_on_device(DType const&, std::span<std::int64_t const>, void const*, void*, StreamHandle const&) {
+  throw_not_compiled_for_device();
+}
+
+void sum_on_device(DType const&, std::int64_t, void const*, void*, StreamHandle const&) {
+  throw_not_compiled_for_device();
+}
+
+void exclusive_scan_on_device(DType const&, std::int64_t, void const*, void*, void*, StreamHandle const&) {
+  throw_not_compiled_for_device();
+}
+
+#endif
+
 }  // namespace memarray::detail

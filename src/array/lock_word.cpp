@@ -69,11 +69,14 @@ bool LockWord::wait(Timeout timeout, Try const& attempt) {
 bool LockWord::wait_shared(Timeout timeout, bool past_writers) {
   // Another reader's exclusive moment is no conflict: it is waited out even by those who would not wait.
   while (load() == settling) {
-    if (wait(std::chrono::milliseconds(1), [&] { return load() != settling; }) && try_lock_shared(past_writers))
-      return true;
+    if (wait_settled() && try_lock_shared(past_writers)) return true;
   }
   if (try_lock_shared(past_writers)) return true;
   return wait(timeout, [&] { return try_lock_shared(past_writers); });
+}
+
+bool LockWord::wait_settled() {
+  return wait(std::chrono::milliseconds(1), [&] { return load() != settling; });
 }
 
 bool LockWord::wait_exclusive(std::int64_t id, Timeout timeout) {

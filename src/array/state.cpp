@@ -116,16 +116,12 @@ void State::refuse(char const* what, std::int64_t lock_id) const {
 }
 
 void State::check_write(std::int64_t lock_id, char const* what) const {
-  std::int64_t const word = _word.load();
-  if (word != LockWord::free && (!LockWord::is_writer(word) || word != lock_id)) refuse(what, lock_id);
+  // An id whose lease is over is refused also while nobody holds the array: its caller is mistaken.
+  if (lock_id >= 0 ? !is_held_under(lock_id) : _word.load() != LockWord::free) refuse(what, lock_id);
 }
 
-void State::check_read(std::int64_t lock_id, char const* what) const {
-  std::int64_t word = _word.load();
-  while (word == LockWord::settling) {
-    ::sched_yield();
-    word = _word.load();
-  }
+void State::check_read(std::int64_t lock_id, char const* what) {
+  std::int64_t const word = _word.load_settled();
   if (LockWord::is_writer(word) && word != lock_id) refuse(what, lock_id);
 }
 

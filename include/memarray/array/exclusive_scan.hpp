@@ -26,8 +26,12 @@ T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, Stream
   detail::with_holds(
       [&](auto& from, auto& to) {
         detail::check_shape(output, array.get_shape());
-        if (detail::on_one_device(*input.state, *output.state)) detail::throw_not_compiled_for_device();
         std::int64_t const size = array.get_size();
+        if (detail::on_one_device(*input.state, *output.state)) {
+          detail::exclusive_scan_on_device(dtype_of<T>(), size, from.source(), to.target(), &total, stream);
+          to.commit();
+          return;
+        }
         auto const* const source = reinterpret_cast<T const*>(from.source());
         auto* const target = reinterpret_cast<T*>(to.target());
         std::int64_t const piece = detail::sum_piece;

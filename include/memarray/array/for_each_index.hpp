@@ -23,7 +23,6 @@ namespace detail {
 
 [[noreturn]] MEMARRAY_API void throw_shape_mismatch(State const& state, Extents launch);
 [[noreturn]] MEMARRAY_API void throw_given_twice(State const& state);
-[[noreturn]] MEMARRAY_API void throw_null_stream();
 /// Whether they are current on a device, the same one; throws the `Error` that names the move to make if they differ.
 [[nodiscard]] MEMARRAY_API bool on_one_device(std::span<State const* const> states);
 template <class... S>

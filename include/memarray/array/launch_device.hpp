@@ -1,16 +1,33 @@
 #pragma once
 
 #include <memarray/base/config.hpp>
+#include <memarray/base/dtype.hpp>
 #include <memarray/resource/stream_handle.hpp>
 
 #include <cstdint>
+#include <span>
 
 namespace memarray::detail {
 
+/// Throws the `ValueError` for a handle whose creation failed.
+[[noreturn]] MEMARRAY_API void throw_null_stream();
 /// Throws the `CudaError` for a kernel that this file's compiler could not make.
 [[noreturn]] MEMARRAY_API void throw_not_compiled_for_device();
 /// Throws `CudaError` unless `code` (a `cudaError_t`) is success.
 MEMARRAY_API void throw_launch_error(int code, char const* name, char const* what);
+
+// The shipped kernels on shipped dtypes, compiled into the library where it was built with nvcc; `CudaError` elsewhere.
+// All pointers but `result` are device memory; those with a result wait for it.
+
+/// target[i] = source[i] + sum of i's indices.
+void add_index_on_device(DType const& dtype, std::span<std::int64_t const> shape, void const* source, void* target,
+                         StreamHandle const& stream);
+/// `result`: one element of SumOf<T>.
+MEMARRAY_API void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result,
+                                StreamHandle const& stream);
+/// `result`: one element of the dtype, the total.
+MEMARRAY_API void exclusive_scan_on_device(DType const& dtype, std::int64_t size, void const* source, void* target,
+                                           void* result, StreamHandle const& stream);
 
 }  // namespace memarray::detail
 

@@ -57,8 +57,12 @@ template <class T, int ndim>
   using Sum = typename detail::SumOf<T>::type;
   if (!stream) detail::throw_null_stream();
   detail::Hold const hold(array.state(), detail::State::Access::read, lock_id, "sum");
-  if (array.get_on_device()) detail::throw_not_compiled_for_device();
   std::int64_t const size = array.get_size();
+  if (array.get_on_device()) {
+    Sum result{};
+    detail::sum_on_device(dtype_of<T>(), size, hold.source(), &result, stream);
+    return result;
+  }
   auto const* const elements = reinterpret_cast<T const*>(hold.source());
   std::vector<Sum> pieces(static_cast<std::size_t>((size + detail::sum_piece - 1) / detail::sum_piece));
   auto const piece = [&](std::int64_t p) {
