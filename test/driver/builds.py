@@ -11,13 +11,16 @@ from pathlib import Path
 from . import environment
 from .commands import ROOT, WORK, Absent, Part, PartFailed
 
-SANITIZER_OPTIONS = {
-    "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:detect_stack_use_after_return=1:strict_init_order=1",
-    "LSAN_OPTIONS": "print_suppressions=0",
-    "UBSAN_OPTIONS": "print_stacktrace=1",
-    "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
+RUN_OPTIONS = {
+    "asan": {
+        "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_init_order=1",
+        "LSAN_OPTIONS": "print_suppressions=0",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+    },
+    "tsan": {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1"},
 }
-
+# The run-time library that an uninstrumented Python must load first.
+PRELOADS = {"asan": "libasan.so", "tsan": "libtsan.so"}
 
 # g++ warns of what its own instrumentation does.
 builds_with_false_warnings = ("asan", "tsan", "coverage")
@@ -86,15 +89,14 @@ class Build:
         raise_first(failures)
 
     def run_options(self) -> dict[str, str]:
-        return dict(SANITIZER_OPTIONS) if self.preset in ("asan", "tsan") else {}
+        return dict(RUN_OPTIONS.get(self.preset, {}))
 
     def python_environment(self) -> dict[str, str]:
         """What makes an ordinary interpreter import this build, with its sanitizer's run-time library first."""
         env = {"PYTHONPATH": str(self.python_path), "PYTHONDONTWRITEBYTECODE": "1", **self.run_options()}
-        libraries = {"asan": ["libasan.so"], "tsan": ["libtsan.so"]}.get(self.preset)
-        if libraries:
+        if self.preset in PRELOADS:
             # Without libstdc++ beside it every C++ exception aborts: the real __cxa_throw is looked up at start.
-            env["LD_PRELOAD"] = " ".join(library(name) for name in [*libraries, "libstdc++.so"])
+            env["LD_PRELOAD"] = " ".join(library(name) for name in (PRELOADS[self.preset], "libstdc++.so"))
             env["PYTHONMALLOC"] = "malloc"
         return env
 

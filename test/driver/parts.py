@@ -138,16 +138,13 @@ def tsan(part: Part) -> None:
 def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:
     # The interpreter itself, not a script that would start it: the preload must reach the real process only.
     interpreter = environment.without_peers(part) / "bin" / "python"
-    pytest(
-        part,
-        need("test/python"),
-        "-m",
-        markers,
-        "-p",
-        "no:faulthandler",
-        env=build.python_environment(),
-        python=interpreter,
-    )
+    env = build.python_environment()
+    # The sanitizer reports a crash better than faulthandler does, if it gets to see the signal.
+    options = ["-p", "no:faulthandler"]
+    if build.preset == "asan":
+        env["PYTHONPATH"] += f":{ROOT / 'test' / 'sanitized'}"
+        options += ["-p", "ignore_import_leaks"]
+    pytest(part, need("test/python"), "-m", markers, *options, env=env, python=interpreter)
 
 
 def pythons(part: Part) -> None:
