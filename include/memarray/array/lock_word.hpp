@@ -65,6 +65,14 @@ class MEMARRAY_API LockWord {
     return try_lock_exclusive(id) || wait_exclusive(id, timeout);
   }
 
+  /// The word when no reader is settling. It lets go of the interpreter lock while it waits for that, as the reader may
+  /// need it to end. Throws `Interrupted`.
+  [[nodiscard]] std::int64_t load_settled() {
+    std::int64_t word = load();
+    for (; word == settling; word = load()) wait_settled();
+    return word;
+  }
+
   void unlock_shared() noexcept {
     if (_word.fetch_add(1, std::memory_order_seq_cst) == free - 1) wake();
   }
@@ -81,6 +89,7 @@ class MEMARRAY_API LockWord {
  private:
   bool wait_shared(Timeout timeout, bool past_writers);
   bool wait_exclusive(std::int64_t id, Timeout timeout);
+  bool wait_settled();
   template <class Try>
   bool wait(Timeout timeout, Try const& attempt);
   void wake() noexcept {

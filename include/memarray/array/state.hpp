@@ -95,10 +95,14 @@ class MEMARRAY_API State {
   [[nodiscard]] EscapedViews escaped_views() const noexcept { return _policy.load(std::memory_order_relaxed); }
   void set_escaped_views(EscapedViews policy) noexcept { _policy.store(policy, std::memory_order_relaxed); }
 
+  /// Whether the array is held for writing under `lock_id`, the id of a lease or of `enter`.
+  [[nodiscard]] bool is_held_under(std::int64_t lock_id) const noexcept {
+    return lock_id >= 0 && lock_id < LockWord::operation && _word.load() == lock_id;
+  }
   /// Throws `LockError` unless a write by `lock_id` would pass now.
   void check_write(std::int64_t lock_id, char const* what) const;
   /// Throws `LockError` unless a read by `lock_id` would pass now.
-  void check_read(std::int64_t lock_id, char const* what) const;
+  void check_read(std::int64_t lock_id, char const* what);
 
   /// The current host block's memory for one access that only checks the lock (element access, `ptr`). Outside any
   /// lease the escaped-view policy is decided first. Throws `LockError`; `Error` if the host side is stale.

@@ -1,0 +1,95 @@
+// A reader that settles kept views may have to wait for the interpreter lock before it can end. Nobody who holds that
+// lock may wait for the reader without letting go of it.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include <memarray/base/hooks.hpp>
+#include <memarray/memarray.hpp>
+
+namespace {
+
+using memarray::MemArray;
+
+// Stands for the interpreter lock.
+struct Interpreter {
+  std::timed_mutex lock;
+  std::atomic<std::thread::id> owner{};
+  std::atomic<bool> let_go{false};
+  std::atomic<bool> wanted_by_other{false};
+};
+Interpreter* interpreter = nullptr;
+
+void acquire() {
+  interpreter->lock.lock();
+  interpreter->owner = std::this_thread::get_id();
+}
+
+void* release() noexcept {
+  if (!interpreter || interpreter->owner != std::this_thread::get_id()) return nullptr;
+  interpreter->owner = std::thread::id();
+  interpreter->let_go = true;
+  interpreter->lock.unlock();
+  return interpreter;
+}
+
+void reacquire(void*) noexcept {
+  // The settling reader comes back only when the other thread has the lock.
+  while (!interpreter->wanted_by_other) std::this_thread::yield();
+  acquire();
+}
+
+bool poll(void*&) noexcept { return true; }
+
+struct HooksForTheTest {
+  HooksForTheTest() : before(memarray::hooks()) {
+    memarray::set_hooks({.release = release, .reacquire = reacquire, .poll_signals = poll});
+  }
+  ~HooksForTheTest() { memarray::set_hooks(before); }
+  memarray::Hooks before;
+};
+
+TEST(Settling, element_access_with_the_interpreter_lock_held_lets_it_end) {
+  // Not destroyed if the test fails: the threads would then hang on it for ever.
+  auto* const here = new Interpreter;
+  interpreter = here;
+  HooksForTheTest const hooks;
+  MemArray<double, 1> array({1 << 16});  // large enough for its copy to let go of the interpreter lock
+  array.fill(3);
+  memarray::DLPackTensor kept;
+  {
+    memarray::WriteLease lease(array);
+    kept = array.get_dlpack_tensor(true, lease.lock_id());
+  }
+
+  std::promise<double> element;
+  auto read = element.get_future();
+  std::thread settles([&] {
+    acquire();
+    memarray::ReadLease const lease(array);
+    release();
+  });
+  std::thread looks([&] {
+    while (!here->let_go) std::this_thread::yield();
+    acquire();
+    here->wanted_by_other = true;
+    element.set_value(array({7}));
+    release();
+  });
+  bool const ended = read.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  EXPECT_TRUE(ended) << "one thread waits for the array with the interpreter lock, the other for that lock with the array";
+  if (!ended) std::abort();
+  EXPECT_EQ(read.get(), 3);
+  settles.join();
+  looks.join();
+  interpreter = nullptr;
+  delete here;
+}
+
+}  // namespace
