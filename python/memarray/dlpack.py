@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+
+class DLDeviceType(int):
+    """DLPack's ``DLDeviceType``, an integer with a name; memarray's memory is on ``kDLCPU`` or ``kDLCUDA``."""
+
+    # Not an enum.IntEnum, whose import costs more than that of the whole package.
+    name: str
+
+    def __new__(cls, value: int, name: str | None = None):
+        if name is None:
+            for known in _ALL:
+                if known == value:
+                    return known
+            raise ValueError(f"{value!r} is no DLPack device type; there are {', '.join(map(repr, _ALL))}")
+        self = super().__new__(cls, value)
+        self.name = name
+        return self
+
+    def __repr__(self) -> str:
+        return f"{self.name} ({int(self)})"
+
+    def __reduce__(self):
+        return (DLDeviceType, (int(self),))
 
 
-class DLDeviceType(IntEnum):
-    """DLPack's ``DLDeviceType``; memarray's memory is on ``kDLCPU`` or ``kDLCUDA``."""
-
-    kDLCPU = 1
-    kDLCUDA = 2
-    kDLCUDAHost = 3
-    kDLOpenCL = 4
-    kDLVulkan = 7
-    kDLMetal = 8
-    kDLVPI = 9
-    kDLROCM = 10
-    kDLROCMHost = 11
-    kDLExtDev = 12
-    kDLCUDAManaged = 13
-    kDLOneAPI = 14
+_ALL: list[DLDeviceType] = []
 
 
-kDLCPU = DLDeviceType.kDLCPU
-kDLCUDA = DLDeviceType.kDLCUDA
-kDLCUDAHost = DLDeviceType.kDLCUDAHost
-kDLExtDev = DLDeviceType.kDLExtDev
-kDLCUDAManaged = DLDeviceType.kDLCUDAManaged
+def _add(name: str, value: int) -> DLDeviceType:
+    member = DLDeviceType(value, name)
+    _ALL.append(member)
+    setattr(DLDeviceType, name, member)
+    return member
+
+
+kDLCPU = _add("kDLCPU", 1)
+kDLCUDA = _add("kDLCUDA", 2)
+kDLCUDAHost = _add("kDLCUDAHost", 3)
+kDLExtDev = _add("kDLExtDev", 12)
+kDLCUDAManaged = _add("kDLCUDAManaged", 13)
