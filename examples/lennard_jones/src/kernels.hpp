@@ -1,0 +1,211 @@
+#pragma once
+
+#include "cell_grid.hpp"
+#include "potential.hpp"
+
+#include <memarray/memarray.hpp>
+
+#include <cmath>
+#include <cstdint>
+
+/// What happens to one element or particle, for `memarray::for_each_index`: the same source runs on host threads
+/// when g++ compiles it and as CUDA kernels when nvcc does.
+namespace lennard_jones {
+
+template <int ndim>
+using At = cuda::std::array<std::int64_t, ndim>;
+template <class T, int ndim>
+using In = memarray::ArrayIndexer<T const, ndim>;
+template <class T, int ndim>
+using Out = memarray::ArrayIndexer<T, ndim>;
+
+/// Four particles in each cubic cell, off the cell walls so that rounding cannot move one across.
+struct FccLattice {
+  double spacing;
+  std::int64_t cells;
+
+  MEMARRAY_HD void operator()(double& coordinate, At<2> at) const {
+    std::int64_t const basis = at[0] % 4;
+    std::int64_t cell = at[0] / 4;
+    for (std::int64_t axis = 2; axis > at[1]; --axis) cell /= cells;
+    bool const on_face = basis != 0 && basis - 1 != at[1];
+    coordinate = spacing * (static_cast<double>(cell % cells) + (on_face ? 0.75 : 0.25));
+  }
+};
+
+/// Normally distributed numbers that depend on seed and index alone, so that any number of threads, or a device,
+/// draws the same ones (splitmix64 of a counter, then Box and Muller's transform).
+struct NormalVelocity {
+  std::uint64_t seed;
+
+  MEMARRAY_HD double uniform(std::uint64_t counter) const {
+    std::uint64_t z = seed * 0xD1342543DE82EF95ULL + (counter + 1) * 0x9E3779B97F4A7C15ULL;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    z ^= z >> 31;
+    return (static_cast<double>(z >> 11) + 0.5) * 0x1p-53;
+  }
+
+  MEMARRAY_HD void operator()(double& velocity, At<2> at) const {
+    auto const counter = static_cast<std::uint64_t>(at[0] * 3 + at[1]) * 2;
+    double const two_pi = 6.283185307179586;
+    velocity = std::sqrt(-2.0 * std::log(uniform(counter))) * std::cos(two_pi * uniform(counter + 1));
+  }
+};
+
+/// One element per axis, added up in particle order: the result does not depend on the number of threads.
+struct MeanOfAxis {
+  int power;
+
+  MEMARRAY_HD void operator()(At<1> axis, In<double, 2> values, Out<double, 1> mean) const {
+    double total = 0.0;
+    for (std::int64_t i = 0; i < values.shape()[0]; ++i) {
+      double const value = values[{i, axis[0]}];
+      total += power == 2 ? value * value : value;
+    }
+    mean[axis] = total / static_cast<double>(values.shape()[0]);
+  }
+};
+
+struct SubtractMeanOfAxis {
+  MEMARRAY_HD void operator()(At<2> at, In<double, 1> mean, double& value) const { value -= mean[{at[1]}]; }
+};
+
+struct Scale {
+  double factor;
+
+  MEMARRAY_HD void operator()(double& value, At<2>) const { value *= factor; }
+};
+
+/// The first half of velocity Verlet's step: half a kick, and the drift with the velocity it gave.
+struct KickAndDrift {
+  double time_step;
+
+  MEMARRAY_HD void operator()(At<2> at, In<double, 2> forces, double& velocity, double& position) const {
+    velocity += 0.5 * time_step * forces[at];
+    position += time_step * velocity;
+  }
+};
+
+/// The second half of the step: the other half of the kick, with the new forces.
+struct Kick {
+  double time_step;
+
+  MEMARRAY_HD void operator()(At<2> at, In<double, 2> forces, double& velocity) const {
+    velocity += 0.5 * time_step * forces[at];
+  }
+};
+
+MEMARRAY_HD inline CellGrid::Cell cell_of_particle(CellGrid const& grid, In<double, 2> const& positions,
+                                                   std::int64_t i) {
+  return {grid.cell_of(grid.wrap(positions[{i, 0}])), grid.cell_of(grid.wrap(positions[{i, 1}])),
+          grid.cell_of(grid.wrap(positions[{i, 2}]))};
+}
+
+struct CountParticles {
+  CellGrid grid;
+
+  MEMARRAY_HD void operator()(At<1> i, In<double, 2> positions, Out<std::int64_t, 3> density) const {
+    memarray::atomic_add(density[cell_of_particle(grid, positions, i[0])], std::int64_t{1});
+  }
+};
+
+struct CopyElement {
+  MEMARRAY_HD void operator()(At<3> at, In<std::int64_t, 3> source, Out<std::int64_t, 3> target) const {
+    target[at] = source[at];
+  }
+};
+
+/// Hands each particle the next free slot of its cell; which of a cell's slots depends on timing.
+struct PlaceParticles {
+  CellGrid grid;
+
+  MEMARRAY_HD void operator()(At<1> i, In<double, 2> positions, Out<std::int64_t, 3> next_slot,
+                              Out<std::int64_t, 1> order) const {
+    auto const cell = cell_of_particle(grid, positions, i[0]);
+    order[{memarray::atomic_add(next_slot[cell], std::int64_t{1})}] = i[0];
+  }
+};
+
+/// Sorts the particles of each cell by number, so that forces add up in the same order every time.
+struct SortWithinCell {
+  MEMARRAY_HD void operator()(At<3> cell, In<std::int64_t, 3> first_slot, In<std::int64_t, 3> density,
+                              Out<std::int64_t, 1> order) const {
+    std::int64_t const first = first_slot[cell];
+    std::int64_t const end = first + density[cell];
+    for (std::int64_t slot = first + 1; slot < end; ++slot) {
+      std::int64_t const particle = order[{slot}];
+      std::int64_t hole = slot;
+      for (; hole > first && order[{hole - 1}] > particle; --hole) order[{hole}] = order[{hole - 1}];
+      order[{hole}] = particle;
+    }
+  }
+};
+
+/// Neighbours lie side by side in the sorted copy: the force loop walks memory in order.
+struct GatherWrapped {
+  CellGrid grid;
+
+  MEMARRAY_HD void operator()(At<2> at, In<double, 2> positions, In<std::int64_t, 1> order,
+                              Out<double, 2> sorted) const {
+    sorted[at] = grid.wrap(positions[{order[{at[0]}], at[1]}]);
+  }
+};
+
+/// The force on one particle, its half of each pair's energy and of each pair's virial. Every pair is visited from
+/// both ends, so that no two particles write to the same place; the two visits give exactly opposite forces.
+struct PairForces {
+  CellGrid grid;
+  Potential potential;
+
+  MEMARRAY_HD void operator()(At<1> slot, In<double, 2> sorted, In<std::int64_t, 1> order,
+                              In<std::int64_t, 3> first_slot, In<std::int64_t, 3> density, Out<double, 2> forces,
+                              Out<double, 1> energies, Out<double, 1> virials) const {
+    std::int64_t const self = slot[0];
+    double const x = sorted[{self, 0}];
+    double const y = sorted[{self, 1}];
+    double const z = sorted[{self, 2}];
+    double force_x = 0.0, force_y = 0.0, force_z = 0.0, energy = 0.0, virial = 0.0;
+
+    CellGrid::Cell const home = {grid.cell_of(x), grid.cell_of(y), grid.cell_of(z)};
+    for (std::int64_t a = home[0] - grid.reach; a <= home[0] + grid.reach; ++a) {
+      std::int64_t const image_a = grid.image_of(a);
+      double const shift_x = static_cast<double>(image_a) * grid.box;
+      for (std::int64_t b = home[1] - grid.reach; b <= home[1] + grid.reach; ++b) {
+        std::int64_t const image_b = grid.image_of(b);
+        double const shift_y = static_cast<double>(image_b) * grid.box;
+        for (std::int64_t c = home[2] - grid.reach; c <= home[2] + grid.reach; ++c) {
+          std::int64_t const image_c = grid.image_of(c);
+          double const shift_z = static_cast<double>(image_c) * grid.box;
+          CellGrid::Cell const cell = {a - image_a * grid.per_side, b - image_b * grid.per_side,
+                                       c - image_c * grid.per_side};
+          std::int64_t const first = first_slot[cell];
+          std::int64_t const end = first + density[cell];
+          for (std::int64_t other = first; other < end; ++other) {
+            double const dx = (x - sorted[{other, 0}]) - shift_x;
+            double const dy = (y - sorted[{other, 1}]) - shift_y;
+            double const dz = (z - sorted[{other, 2}]) - shift_z;
+            double const r_squared = dx * dx + dy * dy + dz * dz;
+            // Zero is the particle itself; its own images in a small box do count.
+            if (r_squared >= potential.cutoff_squared || r_squared == 0.0) continue;
+            PairTerm const pair = potential(r_squared);
+            force_x += pair.force_over_r * dx;
+            force_y += pair.force_over_r * dy;
+            force_z += pair.force_over_r * dz;
+            energy += 0.5 * pair.energy;
+            virial += 0.5 * pair.force_over_r * r_squared;
+          }
+        }
+      }
+    }
+
+    std::int64_t const particle = order[{self}];
+    forces[{particle, 0}] = force_x;
+    forces[{particle, 1}] = force_y;
+    forces[{particle, 2}] = force_z;
+    energies[{particle}] = energy;
+    virials[{particle}] = virial;
+  }
+};
+
+}  // namespace lennard_jones

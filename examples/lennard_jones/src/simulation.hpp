@@ -1,0 +1,85 @@
+#pragma once
+
+#include "cell_grid.hpp"
+#include "potential.hpp"
+
+#include <memarray/memarray.hpp>
+
+#include <cstdint>
+
+namespace lennard_jones {
+
+/// Everything in reduced units: lengths in sigma, energies in epsilon, masses 1.
+struct Options {
+  std::int64_t cells = 6;     ///< cubic FCC cells along each side: 4 cells^3 particles
+  double density = 0.8442;    ///< particles per volume
+  double temperature = 1.44;  ///< of the start; a crystal gives half of it away when it melts
+  double time_step = 0.002;
+  double cutoff = 2.5;
+  bool shifted_force = true;  ///< false: the plain potential, just cut
+  std::uint64_t seed = 1;
+};
+
+/// Lennard-Jones molecular dynamics in a periodic cube, from a perfect FCC crystal.
+///
+/// The arrays are members that anybody may borrow: between two steps Python leases them, keeps views of them, or writes
+/// into them (and then calls `compute_forces`). A kept view stays as it is; the next step writes a new version, and
+/// copies nothing.
+class Simulation {
+ public:
+  explicit Simulation(Options const& options);
+
+  /// Velocity Verlet. The result depends on the state alone, not on the number of threads. When somebody's lease stops
+  /// a step halfway (`LockError`), the next call begins by finishing it: `step(0)` does only that.
+  void step(std::int64_t count);
+
+  /// Brings `forces`, `energies`, `virials` and `density` up to date with `positions`.
+  void compute_forces();
+
+  /// Scales the velocities to this kinetic temperature; before that, `zero_momentum` stops the crystal as a whole.
+  void set_temperature(double temperature);
+  void zero_momentum();
+
+  /// The kinetic temperature, with three degrees of freedom less: the centre of mass rests.
+  double temperature();
+  double potential_energy() const;
+
+  /// Moves every array to a device, or none; steps then run there.
+  void move_memory(DLDeviceType device_type, int device_id = 0);
+
+  Options const& options() const noexcept { return _options; }
+  std::int64_t particles() const noexcept { return 4 * _options.cells * _options.cells * _options.cells; }
+  double box() const noexcept { return _grid.box; }
+  std::int64_t steps_done() const noexcept { return _steps_done; }
+  void set_steps_done(std::int64_t steps) noexcept { _steps_done = steps; }
+
+ private:
+  enum class Stage { complete, drifted, forces_known };
+
+  static Options const& checked(Options const& options);
+  void sort_into_cells();
+  void finish_step();
+
+  Options _options;
+  Potential _potential;
+  CellGrid _grid;
+  std::int64_t _steps_done = 0;
+  Stage _stage = Stage::complete;
+
+ public:
+  memarray::MemArray<double, 2> positions;  ///< not wrapped into the box, so that displacements can be measured
+  memarray::MemArray<double, 2> velocities;
+  memarray::MemArray<double, 2> forces;
+  memarray::MemArray<double, 1> energies;       ///< half of each pair's energy, per particle
+  memarray::MemArray<double, 1> virials;        ///< half of each pair's r F(r), per particle
+  memarray::MemArray<std::int64_t, 3> density;  ///< particles in each cell of the cell list
+
+ private:
+  memarray::MemArray<std::int64_t, 3> _first_slot;
+  memarray::MemArray<std::int64_t, 3> _next_slot;
+  memarray::MemArray<std::int64_t, 1> _order;
+  memarray::MemArray<double, 2> _sorted;
+  memarray::MemArray<double, 1> _mean;
+};
+
+}  // namespace lennard_jones

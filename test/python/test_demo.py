@@ -1,0 +1,143 @@
+"""python -m memarray demo, as a user runs it."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+demo = pytest.importorskip("memarray.lennard_jones.demo", reason="built without the demo")
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    def run_demo(*arguments, out="out"):
+        status = demo.main(["--cells", "3", "--out", str(tmp_path / out), *map(str, arguments)])
+        text = capsys.readouterr()
+        summary = tmp_path / out / "summary.json"
+        return status, text, json.loads(summary.read_text()) if summary.exists() else None
+
+    return run_demo
+
+
+@pytest.fixture
+def without(monkeypatch):
+    """Makes packages of the extra look as if they were not installed."""
+    find_spec = importlib.util.find_spec
+
+    def hide(*names):
+        for name in names:
+            monkeypatch.setitem(sys.modules, name, None)
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name in names else find_spec(name))
+
+    return hide
+
+
+def test_demo_shares_memory_copies_nothing_and_restarts(run, tmp_path):
+    status, text, summary = run("--steps", 60)
+    assert status == 0 and summary["passed"]
+    assert {"shared_memory", "nothing_copied", "frames_unchanged", "restart_identical"} <= summary["checks"].keys()
+    assert summary["copies"] == 0 and summary["frames"] >= 50 and summary["steps"] == 60
+    for name in ("positions", "velocities"):
+        assert summary["addresses"][name]["C++"] == summary["addresses"][name]["NumPy"]
+        assert summary["addresses"][name]["C++"] in text.out
+    for words in (
+        "device       cpu",
+        "the same memory",
+        "copies made  0",
+        "bit for bit",
+        "frames kept",
+        "summary.json",
+    ):
+        assert words in text.out
+    assert len(summary["radial_distribution"]["g"]) == 200 and len(summary["samples"]) == summary["frames"]
+    assert (tmp_path / "out" / "checkpoint.npz").exists()
+
+
+def test_restart_in_two_pieces_is_the_run_in_one(run, tmp_path):
+    run("--steps", 20, out="start")
+    whole = run("--steps", 40, "--restart", tmp_path / "start/checkpoint.npz", out="whole")[2]
+    run("--steps", 25, "--restart", tmp_path / "start/checkpoint.npz", out="half")
+    status, text, both = run("--steps", 15, "--restart", tmp_path / "half/checkpoint.npz", out="both")
+    assert status == 0 and "restarted    from" in text.out
+    assert both["last_step"] == whole["last_step"] == 60 and both["first_step"] == 45
+    assert both["positions_checksum"] == whole["positions_checksum"]
+
+
+def test_without_the_extra_it_runs_and_says_what_is_missing(run, without, tmp_path):
+    without("tqdm", "matplotlib", "matplotlib.backends.backend_agg", "matplotlib.figure", "torch")
+    status, text, summary = run("--steps", 20)
+    assert status == 0 and summary["missing"] == ["tqdm", "matplotlib"] and summary["picture"] is None
+    assert "no progress bar (tqdm is not installed) and no picture (matplotlib is not installed)" in text.out
+    assert "pip install 'memarray[demo]'" in text.out
+    assert not (tmp_path / "out" / "picture.png").exists()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")
+@pytest.mark.filterwarnings("default")
+def test_picture_is_drawn(run, tmp_path):
+    assert run("--steps", 20)[2]["picture"] == "picture.png"
+    assert (tmp_path / "out" / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_copy_or_a_changed_frame_fails_the_demo(run, monkeypatch):
+    """The demo's own checks can fail."""
+    kept = demo.Frames.keep
+
+    def keep_a_view_that_changes(self, array):
+        kept(self, array)
+        self._views[-1] = self._views[-1] + 1.0
+
+    monkeypatch.setattr(demo.Frames, "keep", keep_a_view_that_changes)
+    status, text, summary = run("--steps", 10)
+    assert status == 1 and not summary["passed"] and not summary["checks"]["frames_unchanged"]
+    assert "SOME HAVE CHANGED" in text.out and "FAILED: frames_unchanged" in text.err
+    monkeypatch.setattr(demo.Frames, "keep", kept)
+
+    counts = iter(range(100))
+    monkeypatch.setattr(demo.memarray, "stats", lambda: {"copies": next(counts)})
+    status, text, summary = run("--steps", 10)
+    assert status == 1 and "FAILED: nothing_copied" in text.err and summary["copies"] == 1
+
+
+def test_a_device_that_is_not_there_is_an_error_in_words(run):
+    import memarray
+
+    if memarray.cuda.is_available():
+        pytest.skip("there is a device")
+    status, text, summary = run("--device", "cuda")
+    assert status == 2 and summary is None
+    assert "The demo cannot run on cuda:" in text.err and "--device cpu" in text.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--steps", "0"], "--steps"),
+        (["--cells", "-1"], "--cells"),
+        (["--device", "gpu"], "neither cpu nor cuda"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(arguments, words, capsys):
+    with pytest.raises(SystemExit):
+        demo.main(arguments)
+    assert words in capsys.readouterr().err
+
+
+def test_bad_restarts_are_refused_in_words(run, tmp_path):
+    status, text, _ = run("--restart", tmp_path / "none.npz")
+    assert status == 2 and "no such checkpoint" in text.err
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    status, text, _ = run("--restart", tmp_path / "other.npz")
+    assert status == 2 and "not a checkpoint" in text.err
+
+
+def test_command_line(tmp_path):
+    command = [sys.executable, "-m", "memarray", "demo", "--steps", "5", "--cells", "2", "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "32 Lennard-Jones particles" in done.stdout and "copies made  0" in done.stdout
+    again = [*command, "--restart", str(tmp_path / "out" / "checkpoint.npz"), "--cells", "3"]
+    refused = subprocess.run(again, capture_output=True, text=True)
+    assert refused.returncode == 2 and "has 2 cells" in refused.stderr
