@@ -163,7 +163,6 @@ def test_the_energy_check_sees_a_force_that_jumps(shifted_force):
     assert (analysis.energy_drift(samples)[1] < 1e-3) is shifted_force
 
 
-@pytest.mark.threads
 @pytest.mark.parametrize("count", [1, 2])
 def test_hundred_steps_equal_the_numpy_reference(threads, count):
     threads(count)
@@ -187,6 +186,7 @@ def test_trajectory_does_not_depend_on_the_number_of_threads(threads):
             np.testing.assert_array_equal(one, another)
 
 
+@pytest.mark.sanitize
 def test_kept_frames_cost_no_copy_and_never_change():
     simulation = Simulation(cells=5)
     copies = memarray.stats()["copies"]
@@ -210,6 +210,7 @@ def test_numpy_and_cpp_share_addresses():
             assert np.from_dlpack(lease).ctypes.data == address
 
 
+@pytest.mark.sanitize
 def test_arrays_outlive_their_simulation():
     simulation = Simulation(cells=3)
     positions = simulation.positions

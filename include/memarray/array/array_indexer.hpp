@@ -23,6 +23,9 @@ concept IndexList = requires(A const& list, std::size_t i) {
   requires std::tuple_size<A>::value == static_cast<std::size_t>(ndim);
 };
 
+#if defined(__CUDACC__)
+#pragma nv_exec_check_disable  // host code passes std::array, whose operator[] is the host's
+#endif
 template <class IndexT, int ndim, class A>
 [[nodiscard]] MEMARRAY_HD constexpr cuda::std::array<IndexT, ndim> to_indices(A const& list) {
   cuda::std::array<IndexT, ndim> indices{};

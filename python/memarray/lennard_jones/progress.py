@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ T = TypeVar("T")
 
 def progress(items: Sequence[T], name: str) -> Iterator[T]:
     try:
-        from tqdm import tqdm
+        tqdm = import_module("tqdm").tqdm
     except ImportError:
         yield from _plain(items, name)
     else:
