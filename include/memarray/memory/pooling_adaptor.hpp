@@ -10,13 +10,15 @@
 
 namespace memarray {
 
-/// Keeps freed blocks of memory that the host can reach and gives them out again: their pages are there, so that
-/// reusing one costs no page faults. Sizes are rounded up by an eighth at most, so that blocks fit each other's place.
+/// Keeps freed blocks of memory that the host can reach and gives them out again: their pages are there already, so
+/// that reusing one costs no page fault. Sizes are rounded up, by an eighth at most, to few enough that blocks are
+/// reused.
 ///
-/// Blocks below `pooled_from` go straight through; so does alignment beyond the default. When more than the limit
-/// is kept, the oldest go back. Zeroed memory that comes lazily is kept apart, as it is mostly not there yet: warm
-/// blocks are left to those who will write them. Copies are one pool; it outlives its last handle in the memory it gave
-/// only if that holds a handle too. Safe in forked children, which may leak what was kept.
+/// Blocks below `pooled_from` and those with more than the default alignment go straight through. When more than the
+/// limit is kept, the oldest go back. Memory that was asked for zeroed, where that comes lazily, is kept apart: it is
+/// mostly untouched and soon zero again, while touched blocks are left to those who will write them.
+///
+/// Copies are one pool. In a forked child, what another thread was just putting away may be lost.
 class MEMARRAY_API PoolingAdaptor {
  public:
   static constexpr std::size_t pooled_from = std::size_t{1} << 12;
