@@ -70,8 +70,12 @@ bool read_dlpack_device(PyObject* type, PyObject* id, State const& state, Device
     PyErr_Format(PyExc_TypeError, "device_type must be one of memarray.dlpack (kDLCPU, kDLCUDA), not %R", type);
     return false;
   }
-  long const kind = PyLong_AsLong(type);
-  if (kind == -1 && PyErr_Occurred()) return false;
+  int type_overflow = 0;
+  long const kind = PyLong_AsLongAndOverflow(type, &type_overflow);
+  if (type_overflow != 0 || kind < 0 || kind > INT32_MAX) {
+    PyErr_Format(PyExc_ValueError, "device_type is %R; it is one of memarray.dlpack (kDLCPU, kDLCUDA)", type);
+    return false;
+  }
   device = {static_cast<DLDeviceType>(kind), kind == kDLCPU ? 0 : state.device_id()};
   if (!id || id == Py_None) return true;
   if (!PyLong_Check(id) || PyBool_Check(id)) {

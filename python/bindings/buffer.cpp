@@ -103,12 +103,21 @@ PyObject* lease_array_interface(detail::LeaseCore& lease) {
     PyErr_SetString(PyExc_AttributeError, "__array_interface__ is there inside the lease's 'with' block only");
     return nullptr;
   }
+  if (lease.state().dtype().typestr[0] == '\0') {
+    PyErr_Format(PyExc_AttributeError, "__array_interface__ has no name for %s; np.asarray(lease) works with ml_dtypes",
+                 lease.state().dtype().name);
+    return nullptr;
+  }
+  return lease_raw_interface(lease);
+}
+
+PyObject* lease_raw_interface(detail::LeaseCore& lease) {
+  if (!lease.is_open()) lease.throw_not_open();
   detail::State const& state = lease.state();
   detail::Block& block = lease.pin();
   std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
   state.copy_shape(shape.data());
   if (!lease.is_open()) lease.throw_not_open();
-  // NumPy knows no bfloat16: plain bytes of its size, which ml_dtypes' dtype can view.
   char const* const typestr = state.dtype().typestr[0] != '\0' ? state.dtype().typestr : "|V2";
   PyObject* const extents = to_tuple(shape.data(), state.ndim());
   if (!extents) return nullptr;

@@ -12,6 +12,8 @@ void lease_releasebuffer(detail::LeaseCore& lease, Py_buffer* view);
 /// `__array_interface__` (version 3). The protocol has no release: reading it makes the lease itself a live export until
 /// it is collected.
 PyObject* lease_array_interface(detail::LeaseCore& lease);
+/// The same also for bfloat16, which NumPy does not know: as plain bytes of its size, which ml_dtypes' dtype can view.
+PyObject* lease_raw_interface(detail::LeaseCore& lease);
 /// A tuple of integers.
 PyObject* to_tuple(std::int64_t const* values, int count);
 

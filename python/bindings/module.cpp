@@ -2,6 +2,7 @@
 // then goes through pybind11.
 
 #include "array_type.hpp"
+#include "buffer.hpp"
 #include "dlpack_capsule.hpp"
 #include "errors.hpp"
 #include "gil.hpp"
@@ -10,6 +11,7 @@
 
 #include <memarray/array/add_index_tuple.hpp>
 #include <memarray/base/build_info.hpp>
+#include <memarray/base/errors.hpp>
 #include <memarray/base/options.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/base/threads.hpp>
@@ -71,6 +73,13 @@ void add_functions(py::module_& m) {
   m.def("report_copy", [](std::int64_t bytes, std::string const& why) {
     report_copy(bytes, why);
     log_reports();
+  });
+  m.def("raw_interface", [](py::handle object) {
+    detail::LeaseCore* const lease = lease_of(object.ptr());
+    if (!lease) throw TypeError("raw_interface takes a lease");
+    py::object result = py::reinterpret_steal<py::object>(lease_raw_interface(*lease));
+    if (!result) throw py::error_already_set();
+    return result;
   });
   m.def("set_array_class", [](py::handle type) { set_array_class(type.ptr()); });
   m.def("get_threads", [] { return options().threads.load(); });

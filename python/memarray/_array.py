@@ -82,10 +82,24 @@ class MemArray(_core.ArrayBase):
             return convert(np.asarray(lease), dtype, copy)
 
     def __copy__(self):
-        return self.copy()
+        """A deep copy of the contents; a subclass's own attributes are shared, as copy.copy does."""
+        twin = self.copy()
+        if attributes := getattr(self, "__dict__", None):
+            twin.__dict__.update(attributes)
+        return twin
 
     def __deepcopy__(self, memo):
-        return self.copy()
+        """A deep copy, also of a subclass's own attributes."""
+        twin = memo[id(self)] = self.copy()
+        if attributes := getattr(self, "__dict__", None):
+            from copy import deepcopy
+
+            twin.__dict__.update(deepcopy(attributes, memo))
+        return twin
+
+    def __reduce_ex__(self, protocol):
+        """Refused: TypeError."""
+        raise TypeError("cannot pickle a MemArray; pickle a NumPy copy, np.array(a), and make an array with from_numpy")
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -25,6 +25,8 @@ def element_bytes(array, value) -> bytes:
     if source.ndim != 0:
         raise TypeError(f"fill takes one element, not an array of shape {source.shape}; use read_numpy_array")
     check_cast(source, target, "fill")
+    if target.kind in "iu" and not np.iinfo(target).min <= int(source) <= np.iinfo(target).max:
+        raise OverflowError(f"{value!r} does not fit into {target}")
     return source.astype(target).tobytes()
 
 
@@ -58,11 +60,11 @@ def convert(array, dtype, copy):
 
 
 class _Interface:
-    """Shows a lease's `__array_interface__` alone, and keeps the lease."""
+    """Shows a lease's memory through the array interface alone, and keeps the lease."""
 
     def __init__(self, lease):
         self.lease = lease
-        self.__array_interface__ = lease.__array_interface__
+        self.__array_interface__ = _core.raw_interface(lease)
 
 
 def read_numpy_array(array, source) -> None:
@@ -72,15 +74,23 @@ def read_numpy_array(array, source) -> None:
     if source.shape != array.shape:
         raise ValueError(f"read_numpy_array takes an array of shape {array.shape}, not {source.shape}; resize first")
     check_cast(source, target, "read_numpy_array")
+    # Told when the lease is over, as a log handler may want the array.
+    copied = None
     if target.kind == "V" and target.names is None:
         source = np.ascontiguousarray(source).view(target)
+    elif target.kind in "fc" and not np.can_cast(source.dtype, target):
+        # NumPy may raise while it converts, which must not leave half an array behind.
+        copied = f"read_numpy_array converted from {source.dtype} to {target} first"
+        source = source.astype(target)
     with array.write(discard=True) as lease:
         destination = np.asarray(lease)
         if destination.dtype != target:
             destination = destination.view(target)
         # Under the policy "alias" a kept view may be the source.
         if np.may_share_memory(destination, source):
+            copied = "the source of read_numpy_array overlaps the array"
             source = source.copy()
-            _core.report_copy(source.nbytes, "the source of read_numpy_array overlaps the array")
         np.copyto(destination, source, casting="same_kind")
         del destination
+    if copied:
+        _core.report_copy(source.nbytes, copied)
