@@ -1,6 +1,8 @@
 #include <memarray/array/dlpack_tensor.hpp>
+#include <memarray/array/host_memory.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
+#include <memarray/memory/default_resource.hpp>
 
 #include <cstdlib>
 #include <new>
@@ -15,7 +17,8 @@ DLPackTensor::~DLPackTensor() {
 namespace detail {
 namespace {
 
-/// The managed tensor, what keeps its memory, and (behind it, in one allocation) shape and strides.
+/// The managed tensor, what keeps its memory, and (behind it, in one allocation) shape and strides. A block's only
+/// export lies in the block itself.
 template <class Managed>
 struct Box {
   Managed managed;  // first: the deleter gets its address
@@ -27,17 +30,18 @@ struct Box {
     auto* const box = reinterpret_cast<Box*>(managed);
     Block* const block = box->block;
     bool const writable = box->writable;
-    std::free(box);
+    if (box != block->only_export()) std::free(box);
     block->drop_export(writable);
   }
 };
 
-/// Takes over one counted export of `block`, also when it throws.
+/// Takes over one counted export of `block`, also when it throws. `only`: it is the block's only one.
 template <class Managed>
-Managed* lend(Block& block, State const& state, bool writable, std::uint64_t flags) {
+Managed* lend(Block& block, bool only, State const& state, bool writable, std::uint64_t flags) {
   using TheBox = Box<Managed>;
   auto const ndim = static_cast<std::size_t>(state.ndim());
-  void* const memory = std::malloc(sizeof(TheBox) + 2 * ndim * sizeof(std::int64_t));
+  std::size_t const bytes = sizeof(TheBox) + 2 * ndim * sizeof(std::int64_t);
+  void* const memory = only && bytes <= Block::only_export_room ? block.only_export() : std::malloc(bytes);
   if (!memory) {
     block.drop_export(writable);
     throw std::bad_alloc();
@@ -78,27 +82,39 @@ void check_dtype(State const& state) {
                     "'with a.get_dlpack() as lease' (or a.write())");
 }
 
+/// The shape that was lent was that of the lease's memory if the lease is open still.
+template <class Managed>
+Managed* checked(LeaseCore const& lease, Managed* managed) {
+  if (lease.is_open()) return managed;
+  managed->deleter(managed);
+  lease.throw_not_open();
+}
+
 template <class Managed>
 Managed* lend_copy(LeaseCore const& lease) {
-  if (!lease.is_open()) lease.throw_not_open();
-  check_dtype(lease.state());
-  StatePtr const copy = lease.state().clone_leased();
-  Block& block = *copy->storage().block();
-  block.add_export(true);
-  return lend<Managed>(block, *copy, true, DLPACK_FLAG_BITMASK_IS_COPIED);
+  State const& state = lease.state();
+  check_dtype(state);
+  // Copied from an export of its own, so that the memory stays as it is if another thread closes the lease meanwhile.
+  struct Source {
+    explicit Source(LeaseCore const& from) : block(from.begin_export()), writable(from.is_write()) {}
+    ~Source() { block.drop_export(writable); }
+    Block& block;
+    bool writable;
+  } const source(lease);
+  std::size_t const bytes = source.block.bytes();
+  BlockPtr const copy = Block::allocate(host_resource(), default_stream(), bytes, Block::Contents::uninitialized);
+  copy_host(copy->data(), source.block.data(), bytes);
+  bool const only = copy->add_export(true);
+  return checked(lease, lend<Managed>(*copy, only, state, true, DLPACK_FLAG_BITMASK_IS_COPIED));
 }
 
 template <class Managed>
 Managed* lend_leased(LeaseCore const& lease) {
   if (!lease.state().dtype().has_dlpack()) check_dtype(lease.state());
   std::uint64_t const flags = lease.is_write() ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
-  Managed* const managed = lend<Managed>(lease.begin_export(), lease.state(), lease.is_write(), flags);
-  // The shape was that of the lease's memory if the lease is open still.
-  if (!lease.is_open()) {
-    managed->deleter(managed);
-    lease.throw_not_open();
-  }
-  return managed;
+  bool only = false;
+  Block& block = lease.begin_export(only);
+  return checked(lease, lend<Managed>(block, only, lease.state(), lease.is_write(), flags));
 }
 
 }  // namespace
@@ -127,11 +143,16 @@ DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id) {
     lease.enter();
     return DLPackTensor(lend_versioned(lease));
   }
-  if (state.lock_id() != lock_id) state.refuse("get_dlpack_tensor", lock_id);
+  if (!state.is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
   Block& block = *state.storage().block();
-  block.add_export(true);
-  if (versioned) return DLPackTensor(lend<DLManagedTensorVersioned>(block, state, true, 0));
-  return DLPackTensor(lend<DLManagedTensor>(block, state, true, 0));
+  bool const only = block.add_export(true);
+  // Counted first: if the lease is open still, its end will see the export.
+  if (!state.is_held_under(lock_id)) {
+    block.drop_export(true);
+    state.refuse("get_dlpack_tensor", lock_id);
+  }
+  if (versioned) return DLPackTensor(lend<DLManagedTensorVersioned>(block, only, state, true, 0));
+  return DLPackTensor(lend<DLManagedTensor>(block, only, state, true, 0));
 }
 
 }  // namespace detail

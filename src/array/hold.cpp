@@ -7,15 +7,18 @@ namespace memarray::detail {
 Hold::Hold(State& state, Access access, std::int64_t lock_id, char const* what, Mode mode)
     : _state(&state), _access(access), _taken(true) {
   if (lock_id >= 0) {
-    // On behalf of an open write lease, which decided about kept views when it was opened.
-    if (state.word().load() != lock_id) state.refuse(what, lock_id);
+    // On behalf of an open write lease, or of `enter`, which decided about kept views when it was opened.
+    if (!state.is_held_under(lock_id)) state.refuse(what, lock_id);
     _taken = false;
     return;
   }
-  if (!state.take(access, LockWord::operation, no_wait, mode == past_writers)) state.refuse(what, lock_id);
-  if (mode == in_place || access == Access::read || access == Access::write || !state.must_leave_block()) return;
+  // A partial write that fails must leave the array as it was: its copy becomes the array's in `commit`, too.
+  Access const taken = access == Access::write ? Access::overwrite : access;
+  if (!state.take(taken, LockWord::operation, no_wait, mode == past_writers)) state.refuse(what, lock_id);
+  if (mode == in_place || access == Access::read || !state.must_leave_block()) return;
   try {
-    _fresh = state.fresh_block();
+    _fresh = access == Access::write ? state.copied_block("a view was kept and the write may be partial")
+                                     : state.fresh_block();
   } catch (...) {
     state.give_back(access);
     throw;

@@ -3,21 +3,12 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/options.hpp>
 
-#include <algorithm>
-#include <chrono>
-#include <functional>
+#include <atomic>
+#include <new>
+#include <string>
 #include <vector>
 
 namespace memarray::detail {
-namespace {
-
-std::int64_t next_lock_id() noexcept {
-  static std::atomic<std::int64_t> next{LockWord::first_lease_id};
-  return next.fetch_add(1, std::memory_order_relaxed);
-}
-
-}  // namespace
-
 LeaseCore::LeaseCore(StatePtr state, Kind kind, LeaseOptions const& options) noexcept
     : _state(std::move(state)), _options(options), _kind(kind) {}
 
@@ -26,36 +17,64 @@ LeaseCore::~LeaseCore() {
   if (_pinned.load(std::memory_order_relaxed)) _block->drop_export(is_write());
 }
 
-void LeaseCore::enter(Timeout timeout, bool past_writers, std::string const& where) {
+void LeaseCore::begin() {
   Status expected = Status::inert;
   if (!_status.compare_exchange_strong(expected, Status::entering))
     throw LockError(expected == Status::closed ? "this lease is over and cannot be opened again; take a new one"
                                                : "this lease is open already");
-  char const* const what = is_write() ? "a write lease" : "a read lease";
-  State::Access const access = !is_write()        ? State::Access::read
-                               : _options.discard ? State::Access::overwrite
-                                                  : State::Access::write;
+  if (!_options.device) return;
   try {
-    if (_options.device) _state->check_reachable(*_options.device, what);
-    std::int64_t const id = is_write() ? next_lock_id() : -1;
-    if (!_state->take(access, id, timeout, past_writers)) _state->refuse(what, -1);
-    Storage& storage = _state->storage();
-    try {
-      if (access == State::Access::overwrite && _state->must_leave_block())
-        storage.replace(storage.current(), _state->fresh_block());
-      if (is_write()) storage.wrote(storage.current());
-      _block = storage.block();
-      if (!where.empty()) trace_opened(_state.get(), this, where);
-    } catch (...) {
-      _state->give_back(access);
-      throw;
-    }
-    _id = id;
+    _state->check_reachable(*_options.device, is_write() ? "a write lease" : "a read lease");
   } catch (...) {
-    _status.store(Status::inert);
+    abandon();
     throw;
   }
-  _status.store(Status::open, std::memory_order_seq_cst);
+}
+
+void LeaseCore::finish(Claim const& claim, std::string const& where) noexcept {
+  _block = _state->storage().block();
+  _id = claim.id;
+  if (!where.empty()) {
+    try {
+      trace_opened(_state.get(), this, where);
+    } catch (std::bad_alloc const&) {
+      // The lease is good without its trace.
+    }
+  }
+  _status.store(Status::open, std::memory_order_release);
+}
+
+State::Access LeaseCore::access() const noexcept {
+  if (!is_write()) return State::Access::read;
+  return _options.discard ? State::Access::overwrite : State::Access::write;
+}
+
+void LeaseCore::enter(std::string const& where) {
+  begin();
+  Claim claim{_state.get(), access()};
+  try {
+    take_all({&claim, 1}, _options.timeout);
+  } catch (...) {
+    abandon();
+    throw;
+  }
+  finish(claim, where);
+}
+
+void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string const& where) {
+  std::vector<Claim> claims;
+  claims.reserve(leases.size());
+  try {
+    for (LeaseCore* const lease : leases) {
+      lease->begin();
+      claims.push_back({&lease->state(), lease->access(), claims.size()});
+    }
+    take_all(claims, timeout);
+  } catch (...) {
+    for (Claim const& claim : claims) leases[claim.position]->abandon();
+    throw;
+  }
+  for (Claim const& claim : claims) leases[claim.position]->finish(claim, where);
 }
 
 void LeaseCore::exit() noexcept {
@@ -64,12 +83,6 @@ void LeaseCore::exit() noexcept {
   if (!_status.compare_exchange_strong(expected, Status::closed, std::memory_order_seq_cst)) return;
   trace_closed(this);
   _state->give_back(is_write() ? State::Access::write : State::Access::read);
-}
-
-void LeaseCore::undo_enter() noexcept {
-  exit();
-  Status expected = Status::closed;
-  _status.compare_exchange_strong(expected, Status::inert);
 }
 
 std::int64_t LeaseCore::lock_id() const noexcept { return is_open() ? _id : -1; }
@@ -90,37 +103,26 @@ void LeaseCore::throw_not_open() const {
                       : "this lease is not open yet: use it in a 'with' statement");
 }
 
-std::string trace_location(std::source_location const& where) {
-  if (!options().trace_leases.load(std::memory_order_relaxed)) return {};
-  return std::string(where.file_name()) + ":" + std::to_string(where.line()) + " (" + where.function_name() + ")";
+void open_slowly(Claim& claim, LeaseOptions const& options) {
+  if (options.device)
+    claim.state->check_reachable(*options.device,
+                                 claim.access == State::Access::read ? "a read lease" : "a write lease");
+  take_all({&claim, 1}, options.timeout);
+}
+
+void const* trace_typed_lease(State const* state, std::source_location const& where) noexcept {
+  static std::atomic<std::uintptr_t> next{1};
+  // Leases move, so an odd number stands for one: no address of a lease is odd.
+  auto const* const token = reinterpret_cast<void const*>(next.fetch_add(2, std::memory_order_relaxed));
+  try {
+    trace_opened(state, token, std::string(where.file_name()) + ":" + std::to_string(where.line()) + " (" +
+                                   where.function_name() + ")");
+  } catch (std::bad_alloc const&) {
+    return nullptr;  // the lease is good without its trace
+  }
+  return token;
 }
 
 void throw_lease_over() { throw LockError("this lease is over, or was moved from; take a new one"); }
-
-void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string const& where) {
-  using Clock = std::chrono::steady_clock;
-  std::vector<LeaseCore*> ordered(leases.begin(), leases.end());
-  std::stable_sort(ordered.begin(), ordered.end(), [](LeaseCore const* a, LeaseCore const* b) {
-    return std::less<State const*>{}(&a->state(), &b->state());
-  });
-  for (std::size_t i = 1; i < ordered.size(); ++i)
-    if (&ordered[i]->state() == &ordered[i - 1]->state() && (ordered[i]->is_write() || ordered[i - 1]->is_write()))
-      throw LockError("one array is asked for twice, at least once for writing: " + ordered[i]->state().describe());
-
-  bool const forever = !timeout || *timeout > std::chrono::hours(24 * 365 * 100);
-  auto const deadline = forever ? Clock::time_point::max() : Clock::now() + *timeout;
-  std::size_t opened = 0;
-  try {
-    for (; opened < ordered.size(); ++opened) {
-      Timeout const rest =
-          forever ? Timeout() : Timeout(std::max<std::chrono::nanoseconds>(no_wait, deadline - Clock::now()));
-      bool const again = opened > 0 && &ordered[opened]->state() == &ordered[opened - 1]->state();
-      ordered[opened]->enter(rest, again, where);
-    }
-  } catch (...) {
-    while (opened > 0) ordered[--opened]->undo_enter();
-    throw;
-  }
-}
 
 }  // namespace memarray::detail

@@ -1,4 +1,5 @@
 #include <memarray/array/lock_word.hpp>
+#include <memarray/base/fork.hpp>
 #include <memarray/base/hooks.hpp>
 
 #include <linux/futex.h>
@@ -53,15 +54,13 @@ bool LockWord::wait(Timeout timeout, Try const& attempt) {
     if (i >= spins) ::sched_yield();
   }
   for (;;) {
-    // Counted before the look at the word, so that whoever frees it after that look sees a sleeper to wake.
+    // Marked before the look at the word, so that whoever frees it after that look sees a sleeper to wake.
     std::uint32_t const seen = _epoch.load(std::memory_order_seq_cst);
-    {
-      Counted const sleeper(_sleepers);
-      if (attempt()) return true;
-      auto const now = Clock::now();
-      if (now >= deadline) return false;
-      futex_wait(_epoch, seen, forever ? slice : std::min<std::chrono::nanoseconds>(slice, deadline - now));
-    }
+    _bits.fetch_or(sleepers, std::memory_order_seq_cst);
+    if (attempt()) return true;
+    auto const now = Clock::now();
+    if (now >= deadline) return false;
+    futex_wait(_epoch, seen, forever ? slice : std::min<std::chrono::nanoseconds>(slice, deadline - now));
     released.poll_signals();
   }
 }
@@ -104,11 +103,17 @@ void LockWord::stamp_waiters() noexcept {
   if (_waiters_generation.load(std::memory_order_relaxed) == fork_generation()) return;
   // Threads that waited in the parent do not exist here. The child's first user of this array clears them.
   _waiting_writers.store(0, std::memory_order_relaxed);
-  _sleepers.store(0, std::memory_order_relaxed);
   _waiters_generation.store(fork_generation(), std::memory_order_relaxed);
 }
 
+bool LockWord::give_and_wake(std::uint64_t hold, With with) noexcept {
+  _bits.fetch_sub(hold, std::memory_order_seq_cst);
+  wake_sleepers();
+  return with == With::reference && release();
+}
+
 void LockWord::wake_sleepers() noexcept {
+  _bits.fetch_and(~sleepers, std::memory_order_seq_cst);
   _epoch.fetch_add(1, std::memory_order_seq_cst);
   ::syscall(SYS_futex, &_epoch, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
 }

@@ -41,11 +41,11 @@ StatePtr State::make(DType const& dtype, Extents shape, int device_id, ArrayOpti
 }
 
 State::State(DType const& dtype, Extents shape, int device_id, EscapedViews policy) noexcept
-    : _dtype(dtype),
+    : _policy(policy),
+      _dtype(dtype),
       _device_id(device_id),
       _ndim(static_cast<int>(shape.size())),
-      _shape(reinterpret_cast<std::int64_t*>(this + 1)),
-      _policy(policy) {
+      _shape(reinterpret_cast<std::int64_t*>(this + 1)) {
   std::uninitialized_copy(shape.begin(), shape.end(), _shape);
 }
 
@@ -83,7 +83,7 @@ Device State::device() const noexcept { return on_device() ? Device{kDLCUDA, _de
 
 std::int64_t State::lock_id() const noexcept {
   std::int64_t const word = _word.load();
-  return LockWord::is_writer(word) ? word : -1;
+  return LockWord::is_writer(word) && word != LockWord::settling ? word : -1;
 }
 
 std::string State::describe() const {
@@ -105,12 +105,13 @@ void State::refuse(char const* what, std::int64_t lock_id) const {
     holder = "it is leased for reading by " + std::to_string(readers) + (readers == 1 ? " lease" : " leases") +
              "; close " + (readers == 1 ? "it" : "them") + " first";
   else
-    holder = "somebody held it a moment ago, or a writer is waiting for it; try again, or pass a timeout";
+    holder = lock_id >= 0 ? "the lease with the given id is over"
+                          : "somebody held it a moment ago, or a writer is waiting for it; try again, or pass a timeout";
   std::string message = std::string(what) + " is refused on " + describe() + ": " + holder;
   if (lock_id >= 0) message += " (lock id " + std::to_string(lock_id) + " was given)";
-  if (word != LockWord::free && _word.taken_before_fork())
-    message += "; it was taken before this process was forked, by a thread that may not exist here: work on a copy "
-               "that was made before the fork";
+  if (word != LockWord::free && _made_in_generation != fork_generation())
+    message += "; if it was taken before this process was forked, by a thread that does not exist here, it stays held in "
+               "this process: work on a copy that was made before the fork";
   for (std::string const& line : traced_leases(this)) message += "\n  opened at " + line;
   throw LockError(message);
 }
@@ -121,8 +122,7 @@ void State::check_write(std::int64_t lock_id, char const* what) const {
 }
 
 void State::check_read(std::int64_t lock_id, char const* what) {
-  std::int64_t const word = _word.load_settled();
-  if (LockWord::is_writer(word) && word != lock_id) refuse(what, lock_id);
+  if (lock_id >= 0 ? !is_held_under(lock_id) : LockWord::is_writer(_word.load_settled())) refuse(what, lock_id);
 }
 
 std::byte const* State::checked_read(std::int64_t lock_id, char const* what) {
@@ -188,6 +188,15 @@ void State::give_back(Access access) noexcept {
     _word.unlock_exclusive();
 }
 
+std::int64_t State::next_lock_id() noexcept {
+  // Threads draw ids in batches, so that they do not meet at the counter.
+  constexpr std::int64_t batch = 1024;
+  static std::atomic<std::int64_t> next_batch{LockWord::first_lease_id};
+  thread_local std::int64_t next = 0;
+  if (next % batch == 0) next = next_batch.fetch_add(batch, std::memory_order_relaxed);
+  return next++;
+}
+
 void State::check_policy(Block::Exports exports, char const* what) const {
   if (escaped_views() != EscapedViews::error) return;
   throw LockError(std::string(what) + " is refused on " + describe() + ": " + std::to_string(exports.total()) +
@@ -211,10 +220,15 @@ BlockPtr State::fresh_block() const {
                          Block::Contents::uninitialized);
 }
 
-void State::detach(char const* why) {
+BlockPtr State::copied_block(char const* why) const {
   BlockPtr fresh = fresh_block();
   copy_host(fresh->data(), _storage.block()->data(), bytes());
   report_copy(static_cast<std::int64_t>(bytes()), describe() + " went on in fresh memory, as " + why);
+  return fresh;
+}
+
+void State::detach(char const* why) {
+  BlockPtr fresh = copied_block(why);
   counters().versions.fetch_add(1, std::memory_order_relaxed);
   _storage.replace(_storage.current(), std::move(fresh));
 }
@@ -279,10 +293,6 @@ void State::exchange(State& other) {
 
 StatePtr State::clone() {
   Hold const hold(*this, Access::read, -1, "copy");
-  return clone_leased();
-}
-
-StatePtr State::clone_leased() const {
   ArrayOptions const options{.uninitialized = true, .escaped_views = escaped_views(), .resource = _resource};
   StatePtr copy = make(_dtype, Extents(_shape, static_cast<std::size_t>(_ndim)), _device_id, options);
   copy_host(copy->_storage.block()->data(), _storage.block()->data(), bytes());

@@ -1,16 +1,21 @@
 #pragma once
 
 #include <memarray/array/array_indexer.hpp>
+#include <memarray/array/claim.hpp>
 #include <memarray/array/state.hpp>
+#include <memarray/array/trace.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/device.hpp>
+#include <memarray/base/options.hpp>
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace memarray {
 
@@ -41,12 +46,9 @@ class MEMARRAY_API LeaseCore {
 
   /// Opens it. Throws `LockError` (held by somebody else when the time was up; not inert; escaped views under the
   /// policy "error"), `CudaError`, `OutOfMemoryError`, `Interrupted`; it is then still inert.
-  void enter(std::string const& where = {}) { enter(_options.timeout, false, where); }
-  void enter(Timeout timeout, bool past_writers, std::string const& where);
+  void enter(std::string const& where = {});
   /// Closes it; harmless unless it is open. Exports stay alive and are from now on escaped views.
   void exit() noexcept;
-  /// Closes it as if it had never been opened, while nobody else has seen it open.
-  void undo_enter() noexcept;
 
   [[nodiscard]] bool is_open() const noexcept { return _status.load(std::memory_order_seq_cst) == Status::open; }
   [[nodiscard]] bool is_write() const noexcept { return _kind == Kind::write; }
@@ -60,13 +62,23 @@ class MEMARRAY_API LeaseCore {
   /// Throws `LockError` unless the lease is open: the count comes first, so that the next user of the array either
   /// sees it or came after this check failed.
   [[nodiscard]] Block& begin_export() const {
+    bool only = false;
+    return begin_export(only);
+  }
+  /// `only`: whether it is the block's only one.
+  [[nodiscard]] Block& begin_export(bool& only) const {
     if (is_open()) {
       Block& block = *_block;
-      block.add_export(is_write());
+      only = block.add_export(is_write());
       if (is_open()) return block;
       block.drop_export(is_write());
     }
     throw_not_open();
+  }
+  /// The memory that it lends; throws `LockError` unless it is open.
+  [[nodiscard]] Block& block() const {
+    if (!is_open()) throw_not_open();
+    return *_block;
   }
   /// Makes the lease itself a live export until it is destroyed, for protocols that have no release.
   [[nodiscard]] Block& pin();
@@ -74,6 +86,13 @@ class MEMARRAY_API LeaseCore {
 
  private:
   enum class Status : std::uint8_t { inert, entering, open, closed };
+  friend void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string const& where);
+
+  // Opening: nobody else can, then the word is taken, then it is open; or it is inert again.
+  void begin();
+  void finish(Claim const& claim, std::string const& where) noexcept;
+  void abandon() noexcept { _status.store(Status::inert); }
+  [[nodiscard]] State::Access access() const noexcept;
 
   StatePtr _state;
   BlockPtr _block;
@@ -84,43 +103,79 @@ class MEMARRAY_API LeaseCore {
   std::atomic<bool> _pinned{false};
 };
 
-/// "file:line (function)" when leases are traced, else nothing.
-[[nodiscard]] MEMARRAY_API std::string trace_location(std::source_location const& where);
+[[noreturn]] MEMARRAY_API void throw_lease_over();
+/// Takes what a C++ lease could not have at once. Throws as `take_all` does, and `CudaError` for a device that is not there.
+MEMARRAY_API void open_slowly(Claim& claim, LeaseOptions const& options);
+/// Remembers where a C++ lease was opened; the result is what `trace_closed` takes.
+[[nodiscard]] MEMARRAY_API void const* trace_typed_lease(State const* state, std::source_location const& where) noexcept;
+[[nodiscard]] inline bool tracing() noexcept { return options().trace_leases.load(std::memory_order_relaxed); }
 
-/// What the two typed leases share.
+/// A C++ lease: the array's word and a reference to its state, taken and given back together.
 template <class T, int ndim>
 class TypedLease {
  public:
-  /// Element access and kernels pass this on. −1 for a read lease.
-  [[nodiscard]] std::int64_t lock_id() const noexcept { return _core ? _core->lock_id() : -1; }
-  [[nodiscard]] bool is_open() const noexcept { return _core && _core->is_open(); }
+  TypedLease(TypedLease&& other) noexcept
+      : _state(std::exchange(other._state, nullptr)), _id(other._id), _traced(other._traced) {}
+  TypedLease& operator=(TypedLease&& other) noexcept {
+    std::swap(_state, other._state);
+    std::swap(_id, other._id);
+    std::swap(_traced, other._traced);
+    return *this;
+  }
+  ~TypedLease() { close(); }
+
+  /// Element access and kernels pass this on. −1 for a read lease, and when it is over.
+  [[nodiscard]] std::int64_t lock_id() const noexcept { return _state ? _id : -1; }
+  [[nodiscard]] bool is_open() const noexcept { return _state != nullptr; }
   /// Ends the lease early; harmless when it is over.
   void close() noexcept {
-    if (_core) _core->exit();
+    if (!_state) return;
+    if (_traced) trace_closed(_traced);
+    std::exchange(_state, nullptr)->give_back_with_reference(access());
   }
   /// The leased memory. Throws `LockError` when the lease is over.
   [[nodiscard]] T* ptr() const {
-    if (!is_open()) throw_over();
-    return reinterpret_cast<T*>(_core->state().storage().block()->data());
+    if (!_state) throw_lease_over();
+    return reinterpret_cast<T*>(_state->storage().block()->data());
   }
   [[nodiscard]] ArrayIndexer<T, ndim> indexer() const {
-    T* const pointer = ptr();
-    ArrayIndexer<T, ndim> result{pointer, {}};
-    for (int d = 0; d < ndim; ++d) result.extents[d] = _core->state().shape()[d];
+    ArrayIndexer<T, ndim> result{ptr(), {}};
+    for (int d = 0; d < ndim; ++d) result.extents[d] = _state->shape()[d];
     return result;
   }
-  /// The lease as the layers above know it.
-  [[nodiscard]] LeaseCore& core() const noexcept { return *_core; }
 
  protected:
-  TypedLease(StatePtr state, LeaseCore::Kind kind, LeaseOptions const& options)
-      : _core(std::make_unique<LeaseCore>(std::move(state), kind, options)) {}
-  void enter(std::source_location const& where) { _core->enter(trace_location(where)); }
+  TypedLease(State& state, LeaseOptions const& options, std::source_location const& where) {
+    if (!options.device) [[likely]] {
+      if constexpr (!std::is_const_v<T>) _id = State::next_lock_id();
+      if (state.try_take_with_reference(access(), _id)) [[likely]] {
+        _state = &state;
+        if (tracing()) trace(where);
+        return;
+      }
+    }
+    Claim claim{&state, options.discard ? State::Access::overwrite : access()};
+    open_slowly(claim, options);
+    adopt(claim, where);
+  }
+  /// Of a claim that was taken.
+  TypedLease(Claim const& claim, std::source_location const& where) { adopt(claim, where); }
 
  private:
-  [[noreturn]] void throw_over() const;
+  [[nodiscard]] static constexpr State::Access access() noexcept {
+    return std::is_const_v<T> ? State::Access::read : State::Access::write;
+  }
+  void adopt(Claim const& claim, std::source_location const& where) {
+    _state = claim.state;
+    _state->retain();
+    _id = claim.id;
+    if (tracing()) trace(where);
+  }
+  void trace(std::source_location const& where) { _traced = trace_typed_lease(_state, where); }
 
-  std::unique_ptr<LeaseCore> _core;
+  State* _state = nullptr;
+  std::int64_t _id = -1;
+  void const* _traced = nullptr;
 };
 
 }  // namespace detail
@@ -131,10 +186,10 @@ template <class T, int ndim>
 class ReadLease : public detail::TypedLease<T const, ndim> {
  public:
   explicit ReadLease(MemArray<T, ndim> const& array, LeaseOptions const& options = {},
-                     std::source_location const& where = std::source_location::current());
-  struct Deferred {};
-  /// Not open yet: for `leases`, which opens several or none.
-  ReadLease(Deferred, MemArray<T, ndim> const& array, LeaseOptions const& options);
+                     std::source_location const& where = std::source_location::current())
+      : detail::TypedLease<T const, ndim>(array.state(), options, where) {}
+  ReadLease(detail::Claim const& claim, std::source_location const& where)
+      : detail::TypedLease<T const, ndim>(claim, where) {}
 };
 
 /// An exclusive hold of an array, for a scope. Kernels and element access pass under its `lock_id()`.
@@ -143,22 +198,15 @@ template <class T, int ndim>
 class WriteLease : public detail::TypedLease<T, ndim> {
  public:
   explicit WriteLease(MemArray<T, ndim>& array, LeaseOptions const& options = {},
-                      std::source_location const& where = std::source_location::current());
-  struct Deferred {};
-  WriteLease(Deferred, MemArray<T, ndim>& array, LeaseOptions const& options);
+                      std::source_location const& where = std::source_location::current())
+      : detail::TypedLease<T, ndim>(array.state(), options, where) {}
+  WriteLease(detail::Claim const& claim, std::source_location const& where) : detail::TypedLease<T, ndim>(claim, where) {}
 };
 
 namespace detail {
 
-/// Opens all of `leases`, or none and throws what the first refusal threw. The order in which they are taken is the same for every
-/// caller, so that two callers cannot wait for each other; several reads of one array count as one.
+/// Opens all of `leases`, or none and throws what `take_all` threw or, for a lease that is not inert, `LockError`.
 MEMARRAY_API void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string const& where);
-[[noreturn]] MEMARRAY_API void throw_lease_over();
-
-template <class T, int ndim>
-void TypedLease<T, ndim>::throw_over() const {
-  throw_lease_over();
-}
 
 }  // namespace detail
 }  // namespace memarray

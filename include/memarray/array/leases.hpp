@@ -4,6 +4,8 @@
 #include <memarray/array/lease.hpp>
 
 #include <array>
+#include <concepts>
+#include <cstddef>
 #include <source_location>
 #include <tuple>
 
@@ -12,21 +14,26 @@ namespace memarray {
 namespace detail {
 
 template <class T, int ndim, State::Access access>
-auto deferred_lease(ArrayAccess<T, ndim, access> const& given, LeaseOptions options) {
-  auto array = MemArray<T, ndim>::share(given.state);
-  if constexpr (access == State::Access::read) {
-    return ReadLease<T, ndim>(typename ReadLease<T, ndim>::Deferred{}, array, options);
-  } else {
-    options.discard = access == State::Access::overwrite;
-    return WriteLease<T, ndim>(typename WriteLease<T, ndim>::Deferred{}, array, options);
-  }
+[[nodiscard]] Claim to_claim(ArrayAccess<T, ndim, access> const& given, std::size_t position) {
+  static_assert(access != State::Access::update, "leases are read(a), write(a) or overwrite(a); update(a) is for kernels");
+  return {given.state.get(), access, position};
+}
+
+template <class T, int ndim, State::Access access>
+[[nodiscard]] auto to_lease(ArrayAccess<T, ndim, access> const&, Claim const& claim, std::source_location const& where) {
+  if constexpr (access == State::Access::read)
+    return ReadLease<T, ndim>(claim, where);
+  else
+    return WriteLease<T, ndim>(claim, where);
 }
 
 /// Lets the caller's source location come after a pack: `LeaseTimeout` is made from a time-out where it is written.
 struct LeaseTimeout {
-  LeaseTimeout(Timeout limit = no_wait, std::source_location const& where = std::source_location::current())
+  LeaseTimeout(std::source_location const& where = std::source_location::current()) : location(where) {}
+  template <std::convertible_to<Timeout> T>
+  LeaseTimeout(T const& limit, std::source_location const& where = std::source_location::current())
       : timeout(limit), location(where) {}
-  Timeout timeout;
+  Timeout timeout = no_wait;
   std::source_location location;
 };
 
@@ -37,10 +44,13 @@ struct LeaseTimeout {
 /// wait for each other for ever. Throws `LockError` when one cannot be had within `timeout`, counted over all.
 template <class... Access>
 [[nodiscard]] auto leases(detail::LeaseTimeout const& timeout, Access const&... accesses) {
-  auto result = std::tuple(detail::deferred_lease(accesses, LeaseOptions{.timeout = timeout.timeout})...);
-  auto const cores = std::apply([](auto&... lease) { return std::array{&lease.core()...}; }, result);
-  detail::enter_all(cores, timeout.timeout, detail::trace_location(timeout.location));
-  return result;
+  std::size_t position = 0;
+  std::array claims{detail::to_claim(accesses, position++)...};
+  detail::take_all(claims, timeout.timeout);
+  std::array<detail::Claim const*, sizeof...(Access)> in_order{};
+  for (detail::Claim const& claim : claims) in_order[claim.position] = &claim;
+  position = 0;
+  return std::tuple{detail::to_lease(accesses, *in_order[position++], timeout.location)...};
 }
 
 template <class T, int ndim, detail::State::Access access, class... Access>

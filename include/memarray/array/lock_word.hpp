@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memarray/base/config.hpp>
-#include <memarray/base/fork.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -16,12 +15,13 @@ inline constexpr std::chrono::nanoseconds no_wait{0};
 
 namespace detail {
 
-/// The lock of one array: a readers-writer lock in one word that also says who holds it.
+/// The lock of one array, a readers-writer lock that says who holds it, and the count of the array's owners, in one word:
+/// a lease takes a hold and a reference with one atomic operation, and gives both back with another.
 ///
-/// Free at −1; held for writing under that id at ≥ 0; with n readers at −1 − n. Uncontended taking and releasing is
-/// one compare-exchange or add, sequentially consistent: the next hold's look at a block's export counts must not
-/// pass it. Waiters sleep on a futex in slices, between which the interpreter lock is free and signals are polled; a
-/// waiting writer holds back new readers, so that it is not starved.
+/// `load` shows the lock as one number: −1 free; ≥ 0 held for writing under that id; −1 − n with n readers. All changes are
+/// sequentially consistent: the next hold's look at a block's export counts must not pass them. Waiters sleep on a
+/// futex in slices, between which the interpreter lock is free and signals are polled; a waiting writer holds back
+/// new readers, so that it is not starved.
 class MEMARRAY_API LockWord {
  public:
   static constexpr std::int64_t free = -1;
@@ -32,29 +32,47 @@ class MEMARRAY_API LockWord {
   /// An operation of the library's own that needs the array for itself.
   static constexpr std::int64_t operation = INT64_MAX - 1;
 
-  [[nodiscard]] std::int64_t load() const noexcept { return _word.load(std::memory_order_seq_cst); }
+  /// Whether a hold comes and goes alone, or with a reference.
+  enum class With : std::uint64_t { nothing = 0, reference = 1 };
+
+  [[nodiscard]] std::int64_t load() const noexcept {
+    std::uint64_t const bits = _bits.load(std::memory_order_seq_cst);
+    if (bits & writer) return _id.load(std::memory_order_acquire);
+    return -1 - static_cast<std::int64_t>((bits / reader) & count_mask);
+  }
   [[nodiscard]] static constexpr bool is_writer(std::int64_t word) noexcept { return word >= 0; }
   [[nodiscard]] static constexpr std::int64_t readers(std::int64_t word) noexcept { return word < free ? -1 - word : 0; }
   [[nodiscard]] bool writer_waits() noexcept {
     return _waiting_writers.load(std::memory_order_relaxed) != 0 && waiters_are_of_this_process();
   }
-  /// Whether the word was last taken in a process that this one was forked from.
-  [[nodiscard]] bool taken_before_fork() const noexcept {
-    return _generation.load(std::memory_order_relaxed) != fork_generation();
+
+  void retain() noexcept { _bits.fetch_add(reference, std::memory_order_relaxed); }
+  /// True when that was the last reference: the caller destroys the object.
+  [[nodiscard]] bool release() noexcept {
+    if ((_bits.fetch_sub(reference, std::memory_order_release) & count_mask) != 1) return false;
+    // Pairs with the releases of all who let go before.
+    static_cast<void>(_bits.load(std::memory_order_acquire));
+    return true;
   }
 
   /// `past_writers`: whoever already holds a read of this array must not be held back by a waiting writer.
-  [[nodiscard]] bool try_lock_shared(bool past_writers = false) noexcept {
+  [[nodiscard]] bool try_lock_shared(bool past_writers = false, With with = With::nothing) noexcept {
     if (!past_writers && writer_waits()) return false;
-    std::int64_t word = _word.load(std::memory_order_relaxed);
-    while (word < 0)
-      if (_word.compare_exchange_weak(word, word - 1, std::memory_order_seq_cst, std::memory_order_relaxed))
-        return stamp();
+    std::uint64_t const taken = reader + static_cast<std::uint64_t>(with);
+    std::uint64_t bits = _bits.load(std::memory_order_relaxed);
+    while (!(bits & writer))
+      if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) return true;
     return false;
   }
-  [[nodiscard]] bool try_lock_exclusive(std::int64_t id) noexcept {
-    std::int64_t expected = free;
-    return _word.compare_exchange_strong(expected, id, std::memory_order_seq_cst, std::memory_order_relaxed) && stamp();
+  [[nodiscard]] bool try_lock_exclusive(std::int64_t id, With with = With::nothing) noexcept {
+    std::uint64_t const taken = writer + static_cast<std::uint64_t>(with);
+    std::uint64_t bits = _bits.load(std::memory_order_relaxed);
+    while (!(bits & (writer | count_mask * reader)))
+      if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
+        _id.store(id, std::memory_order_release);
+        return true;
+      }
+    return false;
   }
 
   /// True when taken, false when the time was up. Throws `Interrupted`.
@@ -73,41 +91,56 @@ class MEMARRAY_API LockWord {
     return word;
   }
 
-  void unlock_shared() noexcept {
-    if (_word.fetch_add(1, std::memory_order_seq_cst) == free - 1) wake();
-  }
+  void unlock_shared() noexcept { static_cast<void>(give(reader, With::nothing)); }
   void unlock_exclusive() noexcept {
-    _word.store(free, std::memory_order_seq_cst);
-    wake();
+    _id.store(nobody, std::memory_order_relaxed);
+    static_cast<void>(give(writer, With::nothing));
+  }
+  /// As above, with a reference; true when that was the last.
+  [[nodiscard]] bool unlock_shared_and_release() noexcept { return give(reader, With::reference); }
+  [[nodiscard]] bool unlock_exclusive_and_release() noexcept {
+    _id.store(nobody, std::memory_order_relaxed);
+    return give(writer, With::reference);
   }
   /// From exclusive to one reader, with nobody in between.
   void downgrade() noexcept {
-    _word.store(free - 1, std::memory_order_seq_cst);
-    wake();
+    _id.store(nobody, std::memory_order_relaxed);
+    if (_bits.fetch_sub(writer - reader, std::memory_order_seq_cst) & sleepers) wake_sleepers();
   }
 
  private:
+  // [somebody sleeps: 1 bit][writer: 1][readers: 24][references: 24]
+  static constexpr std::uint64_t reference = 1;
+  static constexpr std::uint64_t reader = std::uint64_t{1} << 24;
+  static constexpr std::uint64_t count_mask = reader - 1;
+  static constexpr std::uint64_t writer = std::uint64_t{1} << 48;
+  static constexpr std::uint64_t sleepers = std::uint64_t{1} << 49;
+  // Between taking and giving back, when no id is right: no lease has it.
+  static constexpr std::int64_t nobody = INT64_MAX - 2;
+
+  [[nodiscard]] bool give(std::uint64_t hold, With with) noexcept {
+    std::uint64_t const given = hold + static_cast<std::uint64_t>(with);
+    std::uint64_t bits = _bits.load(std::memory_order_relaxed);
+    // Without the reference the object may be gone, so sleepers are woken before it is given up.
+    while (!(bits & sleepers))
+      if (_bits.compare_exchange_weak(bits, bits - given, std::memory_order_seq_cst, std::memory_order_relaxed))
+        return with == With::reference && ((bits - given) & count_mask) == 0;
+    return give_and_wake(hold, with);
+  }
+  bool give_and_wake(std::uint64_t hold, With with) noexcept;
   bool wait_shared(Timeout timeout, bool past_writers);
   bool wait_exclusive(std::int64_t id, Timeout timeout);
   bool wait_settled();
   template <class Try>
   bool wait(Timeout timeout, Try const& attempt);
-  void wake() noexcept {
-    if (_sleepers.load(std::memory_order_seq_cst) != 0) wake_sleepers();
-  }
   void wake_sleepers() noexcept;
   bool waiters_are_of_this_process() noexcept;
   void stamp_waiters() noexcept;
-  bool stamp() noexcept {
-    if (taken_before_fork()) _generation.store(fork_generation(), std::memory_order_relaxed);
-    return true;
-  }
 
-  std::atomic<std::int64_t> _word{free};
-  std::atomic<std::uint32_t> _epoch{0};
-  std::atomic<std::uint32_t> _sleepers{0};
+  std::atomic<std::uint64_t> _bits{reference};
+  std::atomic<std::int64_t> _id{nobody};
   std::atomic<std::uint32_t> _waiting_writers{0};
-  std::atomic<std::uint32_t> _generation{0};
+  std::atomic<std::uint32_t> _epoch{0};
   std::atomic<std::uint32_t> _waiters_generation{0};
 };
 

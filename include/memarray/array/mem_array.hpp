@@ -210,25 +210,4 @@ class MemArray {
   detail::StatePtr _state;
 };
 
-template <class T, int ndim>
-ReadLease<T, ndim>::ReadLease(MemArray<T, ndim> const& array, LeaseOptions const& options,
-                              std::source_location const& where)
-    : ReadLease(Deferred{}, array, options) {
-  this->enter(where);
-}
-
-template <class T, int ndim>
-ReadLease<T, ndim>::ReadLease(Deferred, MemArray<T, ndim> const& array, LeaseOptions const& options)
-    : detail::TypedLease<T const, ndim>(detail::StatePtr::share(&array.state()), detail::LeaseCore::Kind::read, options) {}
-
-template <class T, int ndim>
-WriteLease<T, ndim>::WriteLease(MemArray<T, ndim>& array, LeaseOptions const& options, std::source_location const& where)
-    : WriteLease(Deferred{}, array, options) {
-  this->enter(where);
-}
-
-template <class T, int ndim>
-WriteLease<T, ndim>::WriteLease(Deferred, MemArray<T, ndim>& array, LeaseOptions const& options)
-    : detail::TypedLease<T, ndim>(detail::StatePtr::share(&array.state()), detail::LeaseCore::Kind::write, options) {}
-
 }  // namespace memarray

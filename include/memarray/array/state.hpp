@@ -3,6 +3,7 @@
 #include <memarray/array/lock_word.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
+#include <memarray/base/fork.hpp>
 #include <memarray/base/options.hpp>
 #include <memarray/memory/storage.hpp>
 
@@ -68,12 +69,9 @@ class MEMARRAY_API State {
   State(State const&) = delete;
   State& operator=(State const&) = delete;
 
-  void retain() noexcept { _references.fetch_add(1, std::memory_order_relaxed); }
+  void retain() noexcept { _word.retain(); }
   void release() noexcept {
-    if (_references.fetch_sub(1, std::memory_order_release) == 1) {
-      static_cast<void>(_references.load(std::memory_order_acquire));
-      destroy();
-    }
+    if (_word.release()) destroy();
   }
 
   [[nodiscard]] DType const& dtype() const noexcept { return _dtype; }
@@ -121,8 +119,6 @@ class MEMARRAY_API State {
   void exchange(State& other);
   /// A deep copy, born unlocked; holds this array's read lock meanwhile.
   [[nodiscard]] StatePtr clone();
-  /// The same for a caller that holds a lease.
-  [[nodiscard]] StatePtr clone_leased() const;
   /// Throws `ValueError` for what is no device of ours, `CudaError` for one that is not there.
   void check_reachable(Device device, char const* what) const;
   /// Makes the side on `target` current. Refused under any lease.
@@ -143,10 +139,32 @@ class MEMARRAY_API State {
   /// a block that must not be written in place. Returns false when the time was up.
   [[nodiscard]] bool take(Access access, std::int64_t id, Timeout timeout, bool past_writers = false);
   void give_back(Access access) noexcept;
+  /// Takes the word together with a reference, if nobody holds it and there is nothing to settle: one atomic operation.
+  /// A write gets `id` and makes the other side stale.
+  [[nodiscard]] bool try_take_with_reference(Access access, std::int64_t id) noexcept {
+    if (access == Access::read) {
+      if (!_word.try_lock_shared(false, LockWord::With::reference)) return false;
+      if (_storage.block()->exports().writable == 0) return true;
+    } else {
+      if (!_word.try_lock_exclusive(id, LockWord::With::reference)) return false;
+      if (_storage.block()->exports().total() == 0) {
+        _storage.wrote(_storage.current());
+        return true;
+      }
+    }
+    give_back_with_reference(access);
+    return false;
+  }
+  void give_back_with_reference(Access access) noexcept {
+    if (access == Access::read ? _word.unlock_shared_and_release() : _word.unlock_exclusive_and_release()) destroy();
+  }
+  [[nodiscard]] static std::int64_t next_lock_id() noexcept;
   /// Whether a holder of the word for writing must write to fresh memory.
   [[nodiscard]] bool must_leave_block() const noexcept;
   /// Memory like the current block's, not yet the array's.
   [[nodiscard]] BlockPtr fresh_block() const;
+  /// The same with the current contents: a copy, which is reported.
+  [[nodiscard]] BlockPtr copied_block(char const* why) const;
   [[nodiscard]] Storage& storage() noexcept { return _storage; }
   [[nodiscard]] Storage const& storage() const noexcept { return _storage; }
   [[nodiscard]] LockWord& word() noexcept { return _word; }
@@ -164,15 +182,15 @@ class MEMARRAY_API State {
   void detach(char const* why);
   void check_policy(Block::Exports exports, char const* what) const;
 
-  std::atomic<std::int64_t> _references{1};
   LockWord _word;
   Storage _storage;
+  std::atomic<EscapedViews> _policy;
   DType _dtype;
   int _device_id;
   int _ndim;
   std::int64_t* _shape;  // in the same allocation, behind the object
   mutable std::atomic<std::uint32_t> _shape_version{0};
-  std::atomic<EscapedViews> _policy;
+  std::uint32_t const _made_in_generation = fork_generation();
   std::atomic<std::int64_t> _entered{-1};
   std::optional<MemoryResource> _resource;
 };

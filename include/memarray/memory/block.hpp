@@ -71,12 +71,18 @@ class MEMARRAY_API Block {
   void retain() noexcept { _counts.fetch_add(reference, std::memory_order_relaxed); }
   void release() noexcept { drop(reference); }
 
-  /// Counts a live export, which also keeps the memory. Throws `BufferError` past a million of a kind.
-  void add_export(bool writable) {
+  /// Counts a live export, which also keeps the memory; true if it is the only one. Throws `BufferError` past a million
+  /// of a kind.
+  bool add_export(bool writable) {
     std::uint64_t const one = writable ? writable_export : read_only_export;
     std::uint64_t const before = _counts.fetch_add(one, std::memory_order_seq_cst);
     if ((before & (writable ? writable_limit : read_only_limit)) != 0) too_many_exports(one);
+    return before < read_only_export;
   }
+  /// Room for the description of an export, for whoever `add_export` told that it is the only one, until it is dropped:
+  /// the usual export allocates nothing.
+  static constexpr std::size_t only_export_room = 192;
+  [[nodiscard]] void* only_export() noexcept { return _only_export; }
   void drop_export(bool writable) noexcept { drop(writable ? writable_export : read_only_export); }
 
   [[nodiscard]] Exports exports() const noexcept {
@@ -115,6 +121,7 @@ class MEMARRAY_API Block {
   Device _device;
   bool _foreign;
   void (*_destroy)(Block*) noexcept;
+  alignas(std::max_align_t) std::byte _only_export[only_export_room];
 };
 
 inline BlockPtr::BlockPtr(BlockPtr const& other) noexcept : _block(other._block) {

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memarray/array/state.hpp>
+#include <memarray/base/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace memarray::detail {
+
+/// What one lease wants of one array, and what it got.
+struct Claim {
+  State* state;
+  State::Access access;
+  std::size_t position = 0;  ///< the caller's order, as `take_all` sorts
+  std::int64_t id = -1;      ///< of a write that was taken
+  BlockPtr fresh{};          ///< for contents that are given up while somebody looks at them
+};
+
+/// Takes the words of all claims and settles what escaped views ask for, or takes none, changes nothing, and throws:
+/// `LockError` when one cannot be had within `timeout` (counted over all) or an array is claimed twice, once for writing;
+/// `OutOfMemoryError`, `Interrupted`. Words are taken in one order whoever asks, so that two callers cannot wait for
+/// each other for ever; several reads of one array count as one when a writer waits.
+MEMARRAY_API void take_all(std::span<Claim> claims, Timeout timeout);
+
+}  // namespace memarray::detail

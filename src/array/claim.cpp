@@ -1,0 +1,63 @@
+#include <memarray/array/claim.hpp>
+#include <memarray/base/errors.hpp>
+#include <memarray/base/reports.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+
+namespace memarray::detail {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+char const* name_of(State::Access access) { return access == State::Access::read ? "a read lease" : "a write lease"; }
+
+void check_twice(std::span<Claim const> sorted) {
+  for (std::size_t i = 1; i < sorted.size(); ++i)
+    if (sorted[i].state == sorted[i - 1].state &&
+        (sorted[i].access != State::Access::read || sorted[i - 1].access != State::Access::read))
+      throw LockError("one array is asked for twice, at least once for writing: " + sorted[i].state->describe());
+}
+
+}  // namespace
+
+void take_all(std::span<Claim> claims, Timeout timeout) {
+  std::sort(claims.begin(), claims.end(),
+            [](Claim const& a, Claim const& b) { return std::less<State const*>{}(a.state, b.state); });
+  check_twice(claims);
+  bool const waits = timeout && *timeout > no_wait && *timeout <= std::chrono::hours(24 * 365 * 100);
+  auto const deadline = waits ? Clock::now() + *timeout : Clock::time_point();
+  std::size_t taken = 0;
+  try {
+    for (; taken < claims.size(); ++taken) {
+      Claim& claim = claims[taken];
+      Timeout rest = timeout;
+      if (waits) rest = std::max<std::chrono::nanoseconds>(no_wait, deadline - Clock::now());
+      if (claim.access != State::Access::read) claim.id = State::next_lock_id();
+      bool const again = taken > 0 && claims[taken - 1].state == claim.state;
+      if (!claim.state->take(claim.access, claim.id, rest, again)) claim.state->refuse(name_of(claim.access), -1);
+    }
+    for (Claim& claim : claims)
+      if (claim.access == State::Access::overwrite && claim.state->must_leave_block())
+        claim.fresh = claim.state->fresh_block();
+  } catch (...) {
+    while (taken > 0) {
+      --taken;
+      claims[taken].state->give_back(claims[taken].access);
+      claims[taken].fresh = {};
+    }
+    throw;
+  }
+  for (Claim& claim : claims) {
+    if (claim.access == State::Access::read) continue;
+    Storage& storage = claim.state->storage();
+    if (claim.fresh) {
+      counters().versions.fetch_add(1, std::memory_order_relaxed);
+      claim.fresh = storage.replace(storage.current(), std::move(claim.fresh));
+    }
+    storage.wrote(storage.current());
+  }
+}
+
+}  // namespace memarray::detail
