@@ -75,7 +75,11 @@ def pybind11_only_where_allowed(root: Path) -> list[str]:
 
 
 def thrust_only_where_allowed(root: Path) -> list[str]:
-    return _only_in(root, re.compile(r"^(thrust|cub)/"), MAY_SEE_THRUST)
+    return _only_in(root, re.compile(r"^thrust/"), MAY_SEE_THRUST)
+
+
+def cub_only_in_device_code(root: Path) -> list[str]:
+    return _only_in(root, re.compile(r"^cub/"), re.compile(r"^src/.*\.cuh?$"))
 
 
 def toolkit_headers_not_in_public_headers(root: Path) -> list[str]:
@@ -109,10 +113,9 @@ def one_include_brings_no_thrust(root: Path) -> list[str]:
 def sources_have_their_header(root: Path) -> list[str]:
     wrong = []
     for name, path in code(root):
-        if name.startswith("src/") and path.suffix in {".cpp", ".cu"}:
-            beside = [path.with_suffix(suffix) for suffix in (".hpp", ".cuh")]
+        if name.startswith("src/") and path.suffix == ".cpp":
             public = root / "include" / "memarray" / path.relative_to(root / "src").with_suffix(".hpp")
-            if not any(header.exists() for header in (public, *beside)):
+            if not public.exists() and not path.with_suffix(".hpp").exists():
                 wrong.append(f"{name}: no header has its stem")
     return wrong
 
@@ -163,6 +166,7 @@ RULES = (
     python_only_where_allowed,
     pybind11_only_where_allowed,
     thrust_only_where_allowed,
+    cub_only_in_device_code,
     toolkit_headers_not_in_public_headers,
     one_include_brings_no_thrust,
     sources_have_their_header,

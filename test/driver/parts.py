@@ -38,8 +38,6 @@ def pytest(part: Part, *arguments: str | Path, env: dict[str, str], python: Path
         "-q",
         "-p",
         "no:cacheprovider",
-        "-o",
-        "faulthandler_timeout=300",
         *arguments,
     ]
     part.run(command, env=env, limit=limit)
