@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from harness.measure import Candidate, Comparison, timed, timed_call
@@ -24,7 +25,11 @@ def numpy_view(array):
         return np.from_dlpack(lease)
 
 
-def checked_ours(shape: tuple[int, ...], dtype: str) -> tuple[object, Candidate]:
+def clock(setting: Setting) -> Callable[[], float]:
+    return time.process_time if setting.threads == 1 else time.perf_counter
+
+
+def checked_ours(shape: tuple[int, ...], dtype: str, setting: Setting) -> tuple[object, Candidate]:
     import memarray
     import numpy as np
     from harness import ramps
@@ -33,17 +38,17 @@ def checked_ours(shape: tuple[int, ...], dtype: str) -> tuple[object, Candidate]
     array.add_index_tuple()
     if not np.allclose(numpy_view(array), ramps.ramp(shape, dtype), rtol=1e-6):
         raise AssertionError("memarray does not add the sum of the indices")
-    return array, timed_call("memarray: a.add_index_tuple()", array.add_index_tuple)
+    return array, timed_call("memarray: a.add_index_tuple()", array.add_index_tuple, clock=clock(setting))
 
 
-def candidates(x, formulations) -> list[Candidate]:
+def candidates(x, formulations, setting: Setting) -> list[Candidate]:
     from harness import ramps
 
     made = []
     for name, run in formulations:
         if not name.startswith("jax"):
             ramps.check(name, x, run)
-        made.append(timed_call(name, run))
+        made.append(timed_call(name, run, clock=clock(setting)))
     return made
 
 
@@ -54,12 +59,12 @@ def index_3d(setting: Setting) -> Iterator[Comparison]:
 
     set_threads(setting.threads)
     shape = (32, 512, 512) if setting.quick else (256, 512, 512)
-    array, ours = checked_ours(shape, "float32")
+    array, ours = checked_ours(shape, "float32", setting)
     x = np.zeros(shape, np.float32)
-    native = candidates(x, ramps.native_ways(x, setting.threads, native_folder()))
+    native = candidates(x, ramps.native_ways(x, setting.threads, native_folder()), setting)
     yield Comparison("add_index_tuple, 256×512×512 float32, native loop", 1.05, ours, native)
-    numpy_ = candidates(x, ramps.numpy_ways(x, setting.threads))
-    others = candidates(x, [*ramps.torch_ways(x), *ramps.numba_ways(x), *ramps.jax_ways(x)])
+    numpy_ = candidates(x, ramps.numpy_ways(x, setting.threads), setting)
+    others = candidates(x, [*ramps.torch_ways(x), *ramps.numba_ways(x), *ramps.jax_ways(x)], setting)
     yield Comparison("add_index_tuple, 256×512×512 float32, NumPy", 0.75, ours, numpy_, others)
     del array
 
@@ -74,14 +79,14 @@ def against_numpy_and_numba(title: str, shape: tuple[int, ...], dtype: str, sett
     from harness import ramps
 
     set_threads(setting.threads)
-    _, ours = checked_ours(shape, dtype)
+    _, ours = checked_ours(shape, dtype, setting)
     x = np.zeros(shape, dtype)
-    numpy_ = candidates(x, ramps.numpy_ways(x, setting.threads))
+    numpy_ = candidates(x, ramps.numpy_ways(x, setting.threads), setting)
     yield Comparison(f"{title}, NumPy", 0.25, ours, numpy_)
     yield Comparison(f"{title}, NumPy with no ramp kept", 0.25, ours, without_kept_ramp(numpy_))
-    numba = candidates(x, ramps.numba_ways(x))
-    native = candidates(x, ramps.native_ways(x, setting.threads, native_folder()))
-    others = candidates(x, [*ramps.torch_ways(x), *ramps.jax_ways(x)])
+    numba = candidates(x, ramps.numba_ways(x), setting)
+    native = candidates(x, ramps.native_ways(x, setting.threads, native_folder()), setting)
+    others = candidates(x, [*ramps.torch_ways(x), *ramps.jax_ways(x)], setting)
     if numba:
         yield Comparison(f"{title}, numba", 0.9, ours, numba, native + others)
 
@@ -105,7 +110,7 @@ def index_small(setting: Setting) -> Iterator[Comparison]:
 
     set_threads(setting.threads)
     shape = (32, 32, 32)
-    array, _ = checked_ours(shape, "float32")
+    array, _ = checked_ours(shape, "float32", setting)
     x = np.zeros(shape, np.float32)
 
     def short(formulations) -> list[Candidate]:
@@ -172,7 +177,7 @@ def index_versions(setting: Setting) -> Iterator[Comparison]:
             np.add(x, grid[0], out=x)
 
     def candidate(name: str, run) -> Candidate:
-        return timed_call(name, run, before=kept.clear, per=versions)
+        return timed_call(name, run, before=kept.clear, per=versions, clock=clock(setting))
 
     mine = candidate("memarray: keep a view, add_index_tuple()", ours)
     made_new = [
