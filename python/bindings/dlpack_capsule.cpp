@@ -21,7 +21,21 @@ bool read_pair(PyObject* object, char const* what, long& first, long& second) {
   first = PyLong_AsLong(PyTuple_GET_ITEM(object, 0));
   if (first == -1 && PyErr_Occurred()) return false;
   second = PyLong_AsLong(PyTuple_GET_ITEM(object, 1));
-  return !(second == -1 && PyErr_Occurred());
+  return second != -1 || !PyErr_Occurred();
+}
+
+// The usual (1, n) costs one conversion.
+bool read_max_version(PyObject* object, bool& versioned) {
+  if (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) == 2 && PyLong_CheckExact(PyTuple_GET_ITEM(object, 1))) {
+    long const major = PyLong_AsLong(PyTuple_GET_ITEM(object, 0));
+    versioned = major >= 1;
+    return major != -1 || !PyErr_Occurred();
+  }
+  long major = 0;
+  long minor = 0;
+  if (!read_pair(object, "max_version", major, minor)) return false;
+  versioned = major >= 1;
+  return true;
 }
 
 bool read_stream(PyObject* stream) {
@@ -47,7 +61,8 @@ bool read_device(PyObject* device) {
 // Acts only while nobody took the tensor, which a consumer says by renaming the capsule. Touches no error state.
 template <class Managed>
 void destroy_capsule(PyObject* capsule, char const* name) {
-  if (!PyCapsule_IsValid(capsule, name)) return;
+  // Nearly always it is the name that we gave it, still at its address.
+  if (PyCapsule_GetName(capsule) != name && !PyCapsule_IsValid(capsule, name)) return;
   auto* const tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   if (tensor->deleter) tensor->deleter(tensor);
 }
@@ -67,15 +82,11 @@ bool init_dlpack_request() {
 }
 
 bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, DLPackRequest& request) {
+  if (positional == 0 && !keywords) return true;
   std::array<PyObject*, 4> slots{};
   if (!dlpack_signature.parse(args, positional, keywords, slots)) return false;
   auto const [stream, max_version, dl_device, copy] = slots;
-  if (max_version && max_version != Py_None) {
-    long major = 0;
-    long minor = 0;
-    if (!read_pair(max_version, "max_version", major, minor)) return false;
-    request.versioned = major >= 1;
-  }
+  if (max_version && max_version != Py_None && !read_max_version(max_version, request.versioned)) return false;
   if (copy && copy != Py_None) {
     if (!PyBool_Check(copy)) {
       PyErr_Format(PyExc_TypeError, "copy must be None, True or False, not %R", copy);
