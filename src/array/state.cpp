@@ -211,6 +211,11 @@ void State::settle_for_read() {
   detach("a writable view was kept");
 }
 
+void State::leave_views_before(State const& receiver) {
+  if (must_leave_block() && receiver.escaped_views() == EscapedViews::alias)
+    detach("a view was kept and its memory goes to an array that writes under kept views");
+}
+
 bool State::must_leave_block() const noexcept {
   return escaped_views() == EscapedViews::snapshot && _storage.block()->exports().total() != 0;
 }
@@ -282,6 +287,8 @@ void State::exchange(State& other) {
   Hold second(ordered ? other : *this, Access::overwrite, -1, "exchange", Hold::in_place);
   settle_for_read();
   other.settle_for_read();
+  leave_views_before(other);
+  other.leave_views_before(*this);
   std::vector<std::int64_t> const mine(_shape, _shape + _ndim);
   std::vector<std::int64_t> const theirs(other._shape, other._shape + _ndim);
   std::swap(_storage, other._storage);

@@ -180,6 +180,7 @@ class MEMARRAY_API State {
   void set_shape(Extents shape) noexcept;
   void settle_for_read();
   void detach(char const* why);
+  void leave_views_before(State const& receiver);
   void check_policy(Block::Exports exports, char const* what) const;
 
   LockWord _word;

@@ -1,0 +1,38 @@
+"""Every test gives back the memory that it took."""
+
+import gc
+
+import memarray
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def no_memory_left_behind():
+    before = memarray.stats()["live_blocks"]
+    yield
+    if memarray.stats()["live_blocks"] > before:
+        gc.collect()
+    left = memarray.stats()["live_blocks"] - before
+    assert left <= 0, f"{left} blocks of memory are still alive after the test"
+
+
+@pytest.fixture(autouse=True)
+def options_as_they_were():
+    names = ("pool_limit", "escaped_views", "trace_leases")
+    before = {name: getattr(memarray.options, name) for name in names}
+    yield
+    for name, value in before.items():
+        setattr(memarray.options, name, value)
+
+
+@pytest.fixture
+def copies():
+    """Counts what is reported as copied while the test runs: ``copies()`` is how many, since the last call."""
+    seen = memarray.stats()["copies"]
+
+    def since_last_call():
+        nonlocal seen
+        before, seen = seen, memarray.stats()["copies"]
+        return seen - before
+
+    return since_last_call

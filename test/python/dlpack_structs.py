@@ -1,0 +1,116 @@
+"""DLPack's structs in ctypes, and a consumer that takes a capsule apart as a C program would."""
+
+import ctypes
+
+READ_ONLY = 1
+IS_COPIED = 2
+CPU = (1, 0)
+#: code and bits of each dtype
+DTYPE_CODES = {
+    "bool": (6, 8),
+    **{f"int{bits}": (0, bits) for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}": (1, bits) for bits in (8, 16, 32, 64)},
+    **{f"float{bits}": (2, bits) for bits in (16, 32, 64)},
+    "bfloat16": (4, 16),
+    "complex64": (5, 64),
+    "complex128": (5, 128),
+}
+
+
+class Device(ctypes.Structure):
+    _fields_ = [("type", ctypes.c_int32), ("id", ctypes.c_int32)]
+
+
+class DataType(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
+
+
+class Tensor(ctypes.Structure):
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device", Device),
+        ("ndim", ctypes.c_int32),
+        ("dtype", DataType),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class Version(ctypes.Structure):
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)]
+
+
+Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Managed(ctypes.Structure):
+    _fields_ = [("tensor", Tensor), ("manager_ctx", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class ManagedVersioned(ctypes.Structure):
+    _fields_ = [
+        ("version", Version),
+        ("manager_ctx", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", Tensor),
+    ]
+
+
+_api = ctypes.pythonapi
+_api.PyCapsule_GetName.restype = ctypes.c_char_p
+_api.PyCapsule_GetName.argtypes = [ctypes.py_object]
+_api.PyCapsule_GetPointer.restype = ctypes.c_void_p
+_api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_api.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
+
+# A capsule keeps the pointer to its name, not the name.
+USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
+STRUCTS = {b"dltensor": Managed, b"dltensor_versioned": ManagedVersioned}
+
+
+def name_of(capsule):
+    return _api.PyCapsule_GetName(capsule).decode()
+
+
+def struct_of(capsule):
+    """The managed tensor in an unused capsule, looked at and not taken."""
+    name = _api.PyCapsule_GetName(capsule)
+    return STRUCTS[name].from_address(_api.PyCapsule_GetPointer(capsule, name))
+
+
+class Taken:
+    """A managed tensor that was taken from its capsule. `drop` calls its deleter; nobody else does."""
+
+    def __init__(self, capsule):
+        name = _api.PyCapsule_GetName(capsule)
+        self.address = _api.PyCapsule_GetPointer(capsule, name)
+        self.managed = STRUCTS[name].from_address(self.address)
+        _api.PyCapsule_SetName(capsule, USED[name])
+        self.dropped = False
+
+    @property
+    def deleter(self):
+        """The address of the deleter's code."""
+        return self.managed.deleter
+
+    @property
+    def size(self):
+        tensor = self.managed.tensor
+        count = 1
+        for d in range(tensor.ndim):
+            count *= tensor.shape[d]
+        return count
+
+    def bytes(self):
+        tensor = self.managed.tensor
+        return ctypes.string_at(tensor.data, self.size * tensor.dtype.bits // 8)
+
+    def write(self, data):
+        ctypes.memmove(self.managed.tensor.data, data, len(data))
+
+    def drop(self):
+        assert not self.dropped
+        self.dropped = True
+        Deleter(self.deleter)(self.address)

@@ -1,0 +1,71 @@
+"""What several test files share."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import memarray
+import numpy as np
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+COMPLEXES = ("complex64", "complex128")
+DTYPES = ("bool", *INTEGERS, *FLOATS, *COMPLEXES)
+#: Those that NumPy has itself.
+NUMPY_DTYPES = tuple(name for name in DTYPES if name != "bfloat16")
+RANKS = (1, 2, 3, 4, 5, 6)
+EXTENTS = (4, 3, 2, 5, 1, 3)
+
+
+def numpy_dtype(name):
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def shape_of(ndim):
+    return EXTENTS[:ndim]
+
+
+def pattern(shape, name="float64", start=0):
+    """Small numbers that every dtype holds exactly, each unlike its neighbours."""
+    numbers = (np.arange(np.prod(shape, dtype=int)) * 7 + start) % 31
+    return (numbers % 2 if name == "bool" else numbers).reshape(shape).astype(numpy_dtype(name))
+
+
+def filled(shape, name="float64", start=0):
+    """An array with `pattern` in it, and the pattern."""
+    values = pattern(shape, name, start)
+    array = memarray.MemArray(shape, name)
+    array.read_numpy_array(values)
+    return array, values
+
+
+def look(array):
+    """A private copy of the contents, so that no view is kept."""
+    with array.read() as lease:
+        return np.array(lease, copy=True)
+
+
+def index_sums(shape, name):
+    """What add_index_tuple adds, as the dtype takes it."""
+    sums = sum(np.indices(shape)) if shape else 0
+    return np.asarray(sums).astype(numpy_dtype(name))
+
+
+def run_python(code, *arguments, check=True, limit=120, env=None):
+    """Runs a program in an interpreter of its own; returns the finished process."""
+    finished = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=limit,
+        env={**os.environ, **(env or {})},
+        check=False,
+    )
+    if check:
+        assert finished.returncode == 0, f"exit status {finished.returncode}\n{finished.stdout}\n{finished.stderr}"
+    return finished
