@@ -22,10 +22,6 @@ detail::State* unwrap_state(PyObject* object);
 /// A new array of `type` (a subclass of ArrayBase) with the state.
 PyObject* make_array(PyTypeObject* type, detail::StatePtr state);
 
-/// Calls `memarray._helpers.<name>(self, *args, **keywords)`.
-PyObject* call_helper(char const* name, PyObject* self, PyObject* args = nullptr, PyObject* keywords = nullptr);
-/// Reads a shape: a sequence of integers (or one integer). False with the error set.
-bool read_shape(PyObject* object, std::vector<std::int64_t>& shape);
 /// Writes one element. 1: done; 0: not a plain Python number that fits this dtype's kind, ask NumPy; −1: error set.
 int write_element(DType const& dtype, PyObject* value, std::byte* element);
 

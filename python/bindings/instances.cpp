@@ -1,5 +1,6 @@
 #include "array_type.hpp"
 #include "errors.hpp"
+#include "helpers.hpp"
 
 #include <structmember.h>
 

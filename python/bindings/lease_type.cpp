@@ -4,6 +4,7 @@
 #include "buffer.hpp"
 #include "dlpack_capsule.hpp"
 #include "errors.hpp"
+#include "helpers.hpp"
 
 #include <memarray/array/dlpack_tensor.hpp>
 
@@ -109,7 +110,8 @@ void finalize(PyObject* self) {
 }
 
 void dealloc(PyObject* self) {
-  if (PyObject_CallFinalizerFromDealloc(self) < 0) return;
+  // The finalizer has work with an open lease alone.
+  if (core_of(self).is_open() && PyObject_CallFinalizerFromDealloc(self) < 0) return;
   auto* const lease = reinterpret_cast<PyLease*>(self);
   if (lease->weak_references) PyObject_ClearWeakRefs(self);
   lease->core.~LeaseCore();
@@ -193,9 +195,12 @@ int add_lease_type(PyObject* module) {
 }
 
 PyObject* make_lease(detail::StatePtr state, LeaseCore::Kind kind, LeaseOptions const& options) {
-  PyObject* const self = lease_type->tp_alloc(lease_type, 0);
-  if (self) new (&core_of(self)) LeaseCore(std::move(state), kind, options);
-  return self;
+  // Not tp_alloc, which writes zeros first.
+  PyLease* const self = PyObject_New(PyLease, lease_type);
+  if (!self) return nullptr;
+  self->weak_references = nullptr;
+  new (&self->core) LeaseCore(std::move(state), kind, options);
+  return reinterpret_cast<PyObject*>(self);
 }
 
 LeaseCore* lease_of(PyObject* object) { return Py_IS_TYPE(object, lease_type) ? &core_of(object) : nullptr; }

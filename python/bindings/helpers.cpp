@@ -1,0 +1,48 @@
+#include "helpers.hpp"
+
+namespace memarray::python {
+
+PyObject* call_helper(char const* name, PyObject* self, PyObject* args, PyObject* keywords) {
+  PyObject* const helpers = PyImport_ImportModule("memarray._helpers");
+  PyObject* const helper = helpers ? PyObject_GetAttrString(helpers, name) : nullptr;
+  PyObject* const first = helper ? PyTuple_Pack(1, self) : nullptr;
+  PyObject* const all = first ? (args ? PySequence_Concat(first, args) : Py_NewRef(first)) : nullptr;
+  PyObject* const result = all ? PyObject_Call(helper, all, keywords) : nullptr;
+  Py_XDECREF(all);
+  Py_XDECREF(first);
+  Py_XDECREF(helper);
+  Py_XDECREF(helpers);
+  return result;
+}
+
+bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
+  PyObject* const items = PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object)
+                              ? PySequence_Fast(object, "a shape is a sequence of integers")
+                              : nullptr;
+  if (!items) {
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers, such as [2, 4, 7], not %R", object);
+    return false;
+  }
+  Py_ssize_t const count = PySequence_Fast_GET_SIZE(items);
+  shape.clear();
+  for (Py_ssize_t d = 0; d < count; ++d) {
+    PyObject* const item = PySequence_Fast_GET_ITEM(items, d);
+    PyObject* const index = PyBool_Check(item) ? nullptr : PyNumber_Index(item);
+    if (!index) {
+      PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers; extent %zd is %R", d, item);
+      break;
+    }
+    int overflow = 0;
+    long long const extent = PyLong_AsLongLongAndOverflow(index, &overflow);
+    Py_DECREF(index);
+    if (overflow != 0) {
+      PyErr_Format(PyExc_OverflowError, "extent %zd of the shape, %R, does not fit into 64 bits", d, item);
+      break;
+    }
+    shape.push_back(extent);
+  }
+  Py_DECREF(items);
+  return !PyErr_Occurred();
+}
+
+}  // namespace memarray::python

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace memarray::python {
+
+/// Calls `memarray._helpers.<name>(self, *args, **keywords)`.
+PyObject* call_helper(char const* name, PyObject* self, PyObject* args = nullptr, PyObject* keywords = nullptr);
+/// Reads a shape: a sequence of integers (or one integer). False with the error set.
+bool read_shape(PyObject* object, std::vector<std::int64_t>& shape);
+
+}  // namespace memarray::python
