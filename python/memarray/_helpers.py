@@ -19,14 +19,20 @@ def element_bytes(array, value) -> bytes:
     """One element, converted as `read_numpy_array` converts arrays."""
     target = _dtype_for_numpy(array)
     try:
-        source = np.asarray(value, dtype=target) if target.kind == "V" and isinstance(value, tuple) else np.asarray(value)
+        source = (
+            np.asarray(value, dtype=target) if target.kind == "V" and isinstance(value, tuple) else np.asarray(value)
+        )
     except (ValueError, TypeError) as error:
         raise TypeError(f"{value!r} is no element of {target}") from error
     if source.ndim != 0:
         raise TypeError(f"fill takes one element, not an array of shape {source.shape}; use read_numpy_array")
+    if source.dtype.kind in "iu" and target.kind in "iu":
+        if not np.iinfo(target).min <= int(source) <= np.iinfo(target).max:
+            raise OverflowError(f"{value!r} does not fit into {target}")
+        return source.astype(target).tobytes()
     check_cast(source, target, "fill")
-    if target.kind in "iu" and not np.iinfo(target).min <= int(source) <= np.iinfo(target).max:
-        raise OverflowError(f"{value!r} does not fit into {target}")
+    if target.kind == "V" and source.dtype.kind == "V":
+        return source.tobytes()
     return source.astype(target).tobytes()
 
 
@@ -54,7 +60,9 @@ def convert(array, dtype, copy):
     """What `__array__(dtype, copy)` asks for, of an array that shares memory."""
     if dtype is not None and np.dtype(dtype) != array.dtype:
         if copy is False:
-            raise ValueError(f"converting from {array.dtype} to {np.dtype(dtype)} takes a copy, and copy=False was asked for")
+            raise ValueError(
+                f"converting from {array.dtype} to {np.dtype(dtype)} takes a copy, and copy=False was asked for"
+            )
         return array.astype(dtype)
     return array.copy() if copy else array
 

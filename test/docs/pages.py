@@ -1,12 +1,15 @@
 """Reading the pages: their fenced blocks, and what each kind of block means.
 
-- `python`: executed. The blocks of a page share one namespace, in order, in an empty folder.
-- `cpp` that begins with `// file: NAME`, `cmake` with `# file: NAME`: written into the page's project. When a page has
-  written a CMakeLists.txt, the project is built before the next python block, which can import its modules.
+- `python`: executed. The blocks of a page share one namespace, in order, in an empty folder and a fresh interpreter.
+- `pycon`: a transcript, executed by doctest in the same namespace: what it shows is what comes out (`...` stands for
+  anything).
+- `cpp` that begins with `// file: NAME`, `cmake` with `# file: NAME`: written into the page's project; `more of: NAME`
+  adds to it. When a page has written a CMakeLists.txt, the project is built before the next python block, which can
+  import its modules.
 - other `cpp`: a program of its own if it has a `main`, else statements that follow those of earlier blocks; all
   are compiled against memarray and run.
 - `sh`: a line of SHELL_LINES is tried elsewhere in ./test/run; `python -m memarray` lines are executed here.
-- `text` and `pycon` are shown only.
+- any block, of any language, after the line `<!-- not executed: WHY -->` is shown only. `text` always needs that line.
 """
 
 from __future__ import annotations
@@ -17,8 +20,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
-NAMED = re.compile(r"\s*(?://|#) file: (\S+)\n")
-KNOWN = {"python", "cpp", "cmake", "sh", "text", "pycon", "toml"}
+NAMED = re.compile(r"\s*(?://|#) (file|more of): (\S+)\n")
+NOT_EXECUTED = re.compile(r"<!-- not executed: (.*?) *-->\s*\Z", re.DOTALL)
+KNOWN = {"python", "pycon", "cpp", "cmake", "sh", "text"}
 
 
 @dataclass(frozen=True)
@@ -26,15 +30,23 @@ class Block:
     language: str
     text: str
     line: int
+    #: Why it is only shown; None: it is executed.
+    excuse: str | None = None
 
     @property
     def file(self) -> str | None:
         named = NAMED.match(self.text)
-        return named.group(1) if named else None
+        return named.group(2) if named else None
+
+    @property
+    def continues(self) -> bool:
+        named = NAMED.match(self.text)
+        return named is not None and named.group(1) == "more of"
 
 
 def pages() -> list[Path]:
-    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    top = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "bench" / "README.md"]
+    return [*top, *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def blocks(text: str) -> list[Block]:
@@ -42,7 +54,10 @@ def blocks(text: str) -> list[Block]:
     for fence in FENCE.finditer(text):
         indent, language, body = fence.groups()
         body = re.sub(rf"^{indent}", "", body, flags=re.MULTILINE)
-        found.append(Block(language, body, text[: fence.start()].count("\n") + 2))
+        excuse = NOT_EXECUTED.search(text[: fence.start()])
+        found.append(
+            Block(language, body, text[: fence.start()].count("\n") + 2, excuse.group(1).strip() if excuse else None)
+        )
     return found
 
 

@@ -1,0 +1,123 @@
+"""Executing the blocks of a page; `python execution.py PAGE` runs one page in the current folder."""
+
+from __future__ import annotations
+
+import doctest
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pages
+
+# Shell lines that other parts of ./test/run try, as they stand here or in other words.
+SHELL_LINES = re.compile(
+    r"^(pip install '?\.(\[\w+\])?'?( && python -m memarray demo)?"
+    r"|pip install [a-z0-9 -]+"
+    r"|git clone .*|cd \w+"
+    r"|\./test/run( .*)?|(\./)?bench/run( .*)?"
+    r"|cmake (--preset|-S|--build|-B) .*"
+    r"|PYTHONPATH=build/host/python python -m pytest test/python"
+    r"|MEMARRAY_CUDA=\w+ pip install .*)$"
+)
+
+
+def package_folder() -> Path:
+    """Where the headers and libmemarray are: beside the built module."""
+    import memarray
+
+    return Path(memarray._core.__file__).parent
+
+
+def run(command: list, shown: str, folder: Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+    assert done.returncode == 0, f"{shown}\n{done.stdout}{done.stderr}"
+
+
+def run_program(source: str, folder: Path, name: str) -> None:
+    path = folder / f"{name}.cpp"
+    path.write_text(source)
+    package = package_folder()
+    command = ["g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Wno-unused", str(path), "-o", str(folder / name)]
+    command += [f"-I{package}/include", f"-I{package}/include/cccl", f"-L{package}/lib", f"-Wl,-rpath,{package}/lib"]
+    command += ["-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP", "-DMEMARRAY_HAS_CUDA=0", "-lmemarray", "-pthread"]
+    run(command, source, folder)
+    run([folder / name], source, folder)
+
+
+def build_project(folder: Path) -> None:
+    """Builds what the page has written so far; what it makes can be imported afterwards."""
+    build = folder / "build"
+    config = package_folder() / "lib" / "cmake" / "memarray"
+    options = ["-G", "Ninja", f"-Dmemarray_DIR={config}", f"-DPython_EXECUTABLE={sys.executable}"]
+    run(["cmake", "-S", folder, "-B", build, *options], "cmake -S . -B build", folder)
+    run(["cmake", "--build", build], "cmake --build build", folder)
+    sys.path.insert(0, str(build))
+
+
+def run_shell(block: pages.Block, folder: Path) -> None:
+    for line in block.text.splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:3] == ["python", "-m", "memarray"]:
+            run([sys.executable, *words[1:]], line, folder)
+        else:
+            assert not words or SHELL_LINES.match(shlex.join(words)) or SHELL_LINES.match(line.split("#")[0].strip()), (
+                f"line {block.line}: nothing tries this: {line}"
+            )
+
+
+def run_transcript(block: pages.Block, namespace: dict[str, object], runner: doctest.DocTestRunner) -> None:
+    parsed = doctest.DocTestParser().get_doctest(block.text, namespace, "page", "<page>", block.line - 1)
+    assert parsed.examples, f"line {block.line}: a transcript without a line that begins with >>>"
+    complaints: list[str] = []
+    failed = runner.run(parsed, out=complaints.append, clear_globs=False).failed
+    assert failed == 0, "".join(complaints)
+    namespace.update(parsed.globs)
+
+
+def run_page(text: str, folder: Path) -> int:
+    """Executes the blocks of a page in order; returns how many did something."""
+    namespace: dict[str, object] = {"__name__": "__page__"}
+    # One for the page, as log handlers keep the standard output that it gives them.
+    transcripts = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
+    statements: list[str] = []
+    stale = False
+    executed = 0
+    for block in pages.blocks(text):
+        assert block.language in pages.KNOWN, (
+            f"line {block.line}: a block says its language: one of {sorted(pages.KNOWN)}"
+        )
+        if block.excuse is not None:
+            assert len(block.excuse.split()) > 2, f"line {block.line}: say why this is not executed"
+            continue
+        assert block.language != "text", f"line {block.line}: say why this is not executed, in <!-- not executed: … -->"
+        executed += 1
+        if block.language in {"python", "pycon"} and stale and (folder / "CMakeLists.txt").exists():
+            build_project(folder)
+            stale = False
+        if block.file:
+            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
+            with (folder / block.file).open("a" if block.continues else "w") as file:
+                file.write(block.text)
+            stale = True
+        elif block.language == "python":
+            exec(compile("\n" * (block.line - 1) + block.text, "<page>", "exec"), namespace)
+        elif block.language == "pycon":
+            run_transcript(block, namespace, transcripts)
+        elif block.language == "cpp" and re.search(r"\bint main\(", block.text):
+            run_program(block.text, folder, f"program_{block.line}")
+        elif block.language == "cpp":
+            statements.append(block.text)
+        else:
+            assert block.language == "sh", f"line {block.line}: {block.language} names its file in its first line"
+            run_shell(block, folder)
+    if statements:
+        run_program(pages.as_program(statements), folder, "statements")
+    if stale and (folder / "CMakeLists.txt").exists():
+        build_project(folder)
+    return executed
+
+
+if __name__ == "__main__":
+    run_page(Path(sys.argv[1]).read_text(), Path.cwd())
