@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <source_location>
 #include <tuple>
+#include <utility>
 
 namespace memarray {
 
@@ -44,13 +45,13 @@ struct LeaseTimeout {
 /// wait for each other for ever. Throws `LockError` when one cannot be had within `timeout`, counted over all.
 template <class... Access>
 [[nodiscard]] auto leases(detail::LeaseTimeout const& timeout, Access const&... accesses) {
-  std::size_t position = 0;
-  std::array claims{detail::to_claim(accesses, position++)...};
-  detail::take_all(claims, timeout.timeout);
-  std::array<detail::Claim const*, sizeof...(Access)> in_order{};
-  for (detail::Claim const& claim : claims) in_order[claim.position] = &claim;
-  position = 0;
-  return std::tuple{detail::to_lease(accesses, *in_order[position++], timeout.location)...};
+  return [&]<std::size_t... i>(std::index_sequence<i...>) {
+    std::array claims{detail::to_claim(accesses, i)...};
+    detail::take_all(claims, timeout.timeout);
+    std::array<detail::Claim const*, sizeof...(i)> in_order{};
+    for (detail::Claim const& claim : claims) in_order[claim.position] = &claim;
+    return std::tuple{detail::to_lease(accesses, *in_order[i], timeout.location)...};
+  }(std::index_sequence_for<Access...>());
 }
 
 template <class T, int ndim, detail::State::Access access, class... Access>
