@@ -1,0 +1,149 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <memarray/base/reports.hpp>
+#include <memarray/memarray.hpp>
+
+namespace memarray::test {
+
+/// Every block that a test makes must be gone when it ends.
+class ArrayTest : public ::testing::Test {
+ protected:
+  ArrayTest() {
+    _blocks = counters().live_blocks;
+    _bytes = counters().live_bytes;
+    _copies = counters().copies;
+    _copied_bytes = counters().copied_bytes;
+    _versions = counters().versions;
+    static_cast<void>(take_reports());
+  }
+  ArrayTest(ArrayTest const&) = delete;
+  ArrayTest& operator=(ArrayTest const&) = delete;
+  // In the destructor, as arrays that are members of the test are gone by then.
+  ~ArrayTest() override {
+    EXPECT_EQ(counters().live_blocks, _blocks) << "blocks leaked, or were freed twice";
+    EXPECT_EQ(counters().live_bytes, _bytes);
+  }
+
+  /// Since the test began.
+  [[nodiscard]] std::int64_t copies() const { return counters().copies - _copies; }
+  [[nodiscard]] std::int64_t copied_bytes() const { return counters().copied_bytes - _copied_bytes; }
+  [[nodiscard]] std::int64_t versions() const { return counters().versions - _versions; }
+  [[nodiscard]] std::int64_t live_blocks() const { return counters().live_blocks - _blocks; }
+
+ private:
+  std::int64_t _blocks = 0;
+  std::int64_t _bytes = 0;
+  std::int64_t _copies = 0;
+  std::int64_t _copied_bytes = 0;
+  std::int64_t _versions = 0;
+};
+
+/// What the `E` says that `run` throws; a failure, and "", if it throws none.
+template <class E, class Run>
+std::string message_of(Run&& run) {
+  try {
+    std::forward<Run>(run)();
+  } catch (E const& error) {
+    return error.what();
+  } catch (std::exception const& error) {
+    ADD_FAILURE() << "another exception: " << error.what();
+    return {};
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+/// Element i is T(i % 100), in linear order.
+template <class T, int ndim>
+void count_up(MemArray<T, ndim>& array) {
+  T* const elements = array.ptr();
+  for (std::int64_t i = 0; i < array.get_size(); ++i) elements[i] = static_cast<T>(static_cast<float>(i % 100));
+}
+
+/// What is in memory now, whoever holds the array.
+template <class T, int ndim>
+std::vector<T> contents(MemArray<T, ndim> const& array) {
+  auto const* const elements = reinterpret_cast<T const*>(array.state().storage().block()->data());
+  return {elements, elements + array.get_size()};
+}
+
+template <class T, int ndim>
+std::byte const* memory_of(MemArray<T, ndim> const& array) {
+  return array.state().storage().block()->data();
+}
+
+/// What a consumer holds.
+template <class T>
+class View {
+ public:
+  explicit View(DLPackTensor tensor) noexcept : _tensor(std::move(tensor)) {}
+
+  [[nodiscard]] DLPackTensor& tensor() { return _tensor; }
+  [[nodiscard]] T* data() const { return static_cast<T*>(_tensor.tensor().data); }
+  [[nodiscard]] std::int64_t size() const {
+    std::int64_t size = 1;
+    for (int d = 0; d < _tensor.tensor().ndim; ++d) size *= _tensor.tensor().shape[d];
+    return size;
+  }
+  [[nodiscard]] std::vector<T> copy() const { return {data(), data() + size()}; }
+  void drop() { DLPackTensor const gone = std::move(_tensor); }
+
+ private:
+  DLPackTensor _tensor;
+};
+/// A view that was kept when its lease closed.
+template <class T, int ndim>
+View<T> kept_read_only(MemArray<T, ndim>& array) {
+  return View<T>(array.get_dlpack_tensor(true));
+}
+template <class T, int ndim>
+View<T> kept_writable(MemArray<T, ndim>& array) {
+  WriteLease<T, ndim> const lease(array);
+  return View<T>(array.get_dlpack_tensor(true, lease.lock_id()));
+}
+
+/// A lease of either kind as the layers above have it.
+template <class T, int ndim>
+std::unique_ptr<detail::LeaseCore> core_lease(MemArray<T, ndim> const& array, detail::LeaseCore::Kind kind,
+                                              LeaseOptions const& options = {}) {
+  return std::make_unique<detail::LeaseCore>(array.state_ptr(), kind, options);
+}
+
+/// Plain memory that fails when it is told to.
+class FailingResource {
+ public:
+  struct Control {
+    int until_failure = -1;  ///< allocations that still succeed; −1: all
+    int asked = 0;
+    int live = 0;
+  };
+  explicit FailingResource(Control& control) : _control(&control) {}
+  void* allocate(StreamHandle const&, std::size_t bytes, std::size_t alignment) {
+    ++_control->asked;
+    if (_control->until_failure == 0) throw OutOfMemoryError("this resource was told to fail");
+    if (_control->until_failure > 0) --_control->until_failure;
+    ++_control->live;
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  }
+  void deallocate(StreamHandle const&, void* pointer, std::size_t, std::size_t) noexcept {
+    --_control->live;
+    std::free(pointer);
+  }
+  [[nodiscard]] MemoryType memory_type() const noexcept { return MemoryType::normal; }
+  friend bool operator==(FailingResource const&, FailingResource const&) noexcept = default;
+
+ private:
+  Control* _control;
+};
+
+}  // namespace memarray::test
