@@ -257,12 +257,6 @@ void State::fill(void const* element, std::int64_t lock_id) {
   hold.commit();
 }
 
-void State::assign(char const* what, void (*write)(void* context, std::byte* destination), void* context) {
-  Hold hold(*this, Access::overwrite, -1, what);
-  write(context, hold.target());
-  hold.commit();
-}
-
 void State::resize(Extents shape) {
   if (static_cast<int>(shape.size()) != _ndim)
     throw ValueError("resize keeps the rank: " + describe() + " cannot become " + shape_text(shape));

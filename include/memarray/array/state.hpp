@@ -4,6 +4,7 @@
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/base/fork.hpp>
+#include <memarray/base/intrusive_ptr.hpp>
 #include <memarray/base/options.hpp>
 #include <memarray/memory/storage.hpp>
 
@@ -29,31 +30,7 @@ namespace detail {
 class State;
 using Extents = std::span<std::int64_t const>;
 
-/// A shared owner of a `State`.
-class StatePtr {
- public:
-  StatePtr() noexcept = default;
-  /// Takes over a reference that the caller owns.
-  explicit StatePtr(State* owned) noexcept : _state(owned) {}
-  StatePtr(StatePtr const& other) noexcept;
-  StatePtr(StatePtr&& other) noexcept : _state(std::exchange(other._state, nullptr)) {}
-  StatePtr& operator=(StatePtr other) noexcept {
-    std::swap(_state, other._state);
-    return *this;
-  }
-  ~StatePtr();
-  /// Another owner of a state that somebody else owns too.
-  [[nodiscard]] static StatePtr share(State* state) noexcept;
-
-  State* operator->() const noexcept { return _state; }
-  State& operator*() const noexcept { return *_state; }
-  [[nodiscard]] State* get() const noexcept { return _state; }
-  [[nodiscard]] State* release() noexcept { return std::exchange(_state, nullptr); }
-  explicit operator bool() const noexcept { return _state != nullptr; }
-
- private:
-  State* _state = nullptr;
-};
+using StatePtr = IntrusivePtr<State>;
 
 /// What an array is: lock word, storage, shape and policy, shared by the C++ array, its leases and Python objects.
 ///
@@ -112,8 +89,6 @@ class MEMARRAY_API State {
 
   /// Sets every element to the one at `element`.
   void fill(void const* element, std::int64_t lock_id = -1);
-  /// Replaces all contents through `write(destination)`, which fills `bytes()` bytes in C order.
-  void assign(char const* what, void (*write)(void* context, std::byte* destination), void* context);
   void resize(Extents shape);
   /// Swaps contents, shape and policy-free state with `other`, of the same dtype and rank.
   void exchange(State& other);
@@ -198,17 +173,6 @@ class MEMARRAY_API State {
 
 [[noreturn]] MEMARRAY_API void throw_moved_from();
 [[noreturn]] MEMARRAY_API void throw_out_of_bounds(State const& state, int dimension, std::int64_t index);
-
-inline StatePtr::StatePtr(StatePtr const& other) noexcept : _state(other._state) {
-  if (_state) _state->retain();
-}
-inline StatePtr::~StatePtr() {
-  if (_state) _state->release();
-}
-inline StatePtr StatePtr::share(State* state) noexcept {
-  state->retain();
-  return StatePtr(state);
-}
 
 }  // namespace detail
 }  // namespace memarray

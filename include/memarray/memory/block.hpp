@@ -2,6 +2,7 @@
 
 #include <memarray/base/config.hpp>
 #include <memarray/base/device.hpp>
+#include <memarray/base/intrusive_ptr.hpp>
 #include <memarray/memory/resource.hpp>
 #include <memarray/resource/stream_handle.hpp>
 
@@ -9,34 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 namespace memarray::detail {
 
 class Block;
 
-/// A shared owner of a `Block`.
-class BlockPtr {
- public:
-  BlockPtr() noexcept = default;
-  /// Takes over a reference that the caller owns.
-  explicit BlockPtr(Block* owned) noexcept : _block(owned) {}
-  BlockPtr(BlockPtr const& other) noexcept;
-  BlockPtr(BlockPtr&& other) noexcept : _block(std::exchange(other._block, nullptr)) {}
-  BlockPtr& operator=(BlockPtr other) noexcept {
-    std::swap(_block, other._block);
-    return *this;
-  }
-  ~BlockPtr();
-
-  Block* operator->() const noexcept { return _block; }
-  Block& operator*() const noexcept { return *_block; }
-  [[nodiscard]] Block* get() const noexcept { return _block; }
-  explicit operator bool() const noexcept { return _block != nullptr; }
-
- private:
-  Block* _block = nullptr;
-};
+using BlockPtr = IntrusivePtr<Block>;
 
 /// One piece of memory on one device, with its owner: the only thing in the library that owns memory.
 ///
@@ -123,12 +102,5 @@ class MEMARRAY_API Block {
   void (*_destroy)(Block*) noexcept;
   alignas(std::max_align_t) std::byte _only_export[only_export_room];
 };
-
-inline BlockPtr::BlockPtr(BlockPtr const& other) noexcept : _block(other._block) {
-  if (_block) _block->retain();
-}
-inline BlockPtr::~BlockPtr() {
-  if (_block) _block->release();
-}
 
 }  // namespace memarray::detail
