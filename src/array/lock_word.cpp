@@ -67,7 +67,7 @@ bool LockWord::wait(Timeout timeout, Try const& attempt) {
 
 bool LockWord::wait_shared(Timeout timeout, bool past_writers) {
   // Another reader's exclusive moment is no conflict: it is waited out even by those who would not wait.
-  while (load() == settling) {
+  while (ends_soon(load())) {
     if (wait_settled() && try_lock_shared(past_writers)) return true;
   }
   if (try_lock_shared(past_writers)) return true;
@@ -75,7 +75,7 @@ bool LockWord::wait_shared(Timeout timeout, bool past_writers) {
 }
 
 bool LockWord::wait_settled() {
-  return wait(std::chrono::milliseconds(1), [&] { return load() != settling; });
+  return wait(std::chrono::milliseconds(1), [&] { return !ends_soon(load()); });
 }
 
 bool LockWord::wait_exclusive(std::int64_t id, Timeout timeout) {

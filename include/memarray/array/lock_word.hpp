@@ -87,7 +87,7 @@ class MEMARRAY_API LockWord {
   /// need it to end. Throws `Interrupted`.
   [[nodiscard]] std::int64_t load_settled() {
     std::int64_t word = load();
-    for (; word == settling; word = load()) wait_settled();
+    for (; ends_soon(word); word = load()) wait_settled();
     return word;
   }
 
@@ -117,6 +117,8 @@ class MEMARRAY_API LockWord {
   static constexpr std::uint64_t sleepers = std::uint64_t{1} << 49;
   // Between taking and giving back, when no id is right: no lease has it.
   static constexpr std::int64_t nobody = INT64_MAX - 2;
+  /// Whether it is a reader's exclusive moment, or may be one whose id is not there yet.
+  [[nodiscard]] static constexpr bool ends_soon(std::int64_t word) noexcept { return word == settling || word == nobody; }
 
   [[nodiscard]] bool give(std::uint64_t hold, With with) noexcept {
     std::uint64_t const given = hold + static_cast<std::uint64_t>(with);

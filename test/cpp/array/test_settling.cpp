@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <future>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include <memarray/base/hooks.hpp>
 #include <memarray/memarray.hpp>
@@ -90,6 +92,35 @@ TEST(Settling, element_access_with_the_interpreter_lock_held_lets_it_end) {
   looks.join();
   interpreter = nullptr;
   delete here;
+}
+
+TEST(Settling, readers_never_refuse_each_other) {
+  MemArray<double, 1> array({64});
+  constexpr int rounds = 20'000;
+  constexpr int readers = 2;
+  std::barrier phase(readers);
+  std::atomic<int> refused{0};
+  std::vector<std::thread> threads;
+  for (int reader = 0; reader < readers; ++reader)
+    threads.emplace_back([&, reader] {
+      for (int round = 0; round < rounds; ++round) {
+        memarray::DLPackTensor kept;
+        if (reader == 0) {
+          memarray::WriteLease lease(array);
+          kept = array.get_dlpack_tensor(true, lease.lock_id());
+        }
+        phase.arrive_and_wait();
+        try {
+          memarray::ReadLease const lease(array);
+          static_cast<void>(array({7}));
+        } catch (memarray::LockError const&) {
+          ++refused;
+        }
+        phase.arrive_and_wait();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(refused, 0);
 }
 
 }  // namespace
