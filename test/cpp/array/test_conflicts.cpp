@@ -1,0 +1,315 @@
+// Under each kind of hold, everything that writes is refused, says who holds the array, and changes nothing.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "array_test.hpp"
+
+namespace memarray::test {
+namespace {
+
+using Array = MemArray<float, 2>;
+
+struct Operation {
+  char const* name;
+  std::function<void(Array&)> run;
+};
+
+/// What writes, given no lock id.
+std::vector<Operation> writes() {
+  return {
+      {"write", [](Array& a) { a.write({0, 1}, 9.0F); }},
+      {"fill", [](Array& a) { a.fill(9); }},
+      {"ptr", [](Array& a) { *a.ptr() = 9; }},
+      {"get_indexer", [](Array& a) { a.get_indexer()[{0, 0}] = 9; }},
+      {"host_view", [](Array& a) { static_cast<void>(a.host_view()); }},
+      {"throw_invalid_lock_access", [](Array& a) { a.throw_invalid_lock_access(-1); }},
+      {"resize", [](Array& a) { a.resize({5, 5}); }},
+      {"resize to the same", [](Array& a) { a.resize(a.get_shape()); }},
+      {"move_memory to where it is", [](Array& a) { a.move_memory(kDLCPU, 0, 0); }},
+      {"move_memory elsewhere", [](Array& a) { a.move_memory(kDLCUDA, 0, 0); }},
+      {"enter", [](Array& a) { a.enter(5); }},
+      {"exchange", [](Array& a) {
+         Array other({3, 4});
+         a.exchange(other);
+       }},
+      {"exchange with it", [](Array& a) {
+         Array other({3, 4});
+         other.exchange(a);
+       }},
+      {"a write lease", [](Array& a) { WriteLease const lease(a); }},
+      {"a discarding lease", [](Array& a) { WriteLease const lease(a, {.discard = true}); }},
+      {"leases", [](Array& a) { static_cast<void>(leases(write(a))); }},
+      {"leases, overwriting", [](Array& a) { static_cast<void>(leases(overwrite(a))); }},
+      {"assign", [](Array& a) {
+         a.state().assign("a test", [](void*, std::byte* memory) { *memory = std::byte{1}; }, nullptr);
+       }},
+      {"a kernel", [](Array& a) { for_each_index(a, default_stream(), [](float& e, auto const&) { e = 9; }); }},
+      {"a kernel that writes", [](Array& a) {
+         for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { x[i] = 9; }, write(a));
+       }},
+      {"a kernel that overwrites", [](Array& a) {
+         for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { x[i] = 9; }, overwrite(a));
+       }},
+      {"a kernel that updates", [](Array& a) {
+         for_each_index({3, 4}, default_stream(), [](auto const&, float& x) { x = 9; }, update(a));
+       }},
+      {"add_index_tuple", [](Array& a) { add_index_tuple(a); }},
+      {"exclusive_scan into it", [](Array& a) {
+         Array const other({3, 4});
+         static_cast<void>(exclusive_scan(other, a, default_stream()));
+       }},
+      {"a writable tensor", [](Array& a) { static_cast<void>(a.get_dlpack_tensor(true, 12345)); }},
+  };
+}
+
+/// What reads, given no lock id.
+std::vector<Operation> reads() {
+  return {
+      {"an element", [](Array& a) { static_cast<void>(a({0, 1})); }},
+      {"ptr", [](Array& a) { static_cast<void>(std::as_const(a).ptr()); }},
+      {"get_indexer", [](Array& a) { static_cast<void>(std::as_const(a).get_indexer()); }},
+      {"host_view", [](Array& a) { static_cast<void>(std::as_const(a).host_view()); }},
+      {"copy", [](Array& a) { Array const copy(a); }},
+      {"copy assignment", [](Array& a) {
+         Array copy({1, 1});
+         copy = a;
+       }},
+      {"a read lease", [](Array& a) { ReadLease const lease(a); }},
+      {"leases", [](Array& a) { static_cast<void>(leases(read(a))); }},
+      {"sum", [](Array& a) { static_cast<void>(sum(a, default_stream())); }},
+      {"a kernel that reads", [](Array& a) {
+         for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { static_cast<void>(x[i]); }, read(a));
+       }},
+      {"exclusive_scan of it", [](Array& a) {
+         Array other({3, 4});
+         static_cast<void>(exclusive_scan(a, other, default_stream()));
+       }},
+      {"a read-only tensor", [](Array& a) { static_cast<void>(a.get_dlpack_tensor(true)); }},
+  };
+}
+
+class ConflictsTest : public ArrayTest {
+ protected:
+  ConflictsTest() {
+    count_up(array);
+    before = contents(array);
+    memory = memory_of(array);
+  }
+
+  void expect_unchanged(std::string const& name) {
+    EXPECT_EQ(contents(array), before) << name;
+    EXPECT_EQ(memory_of(array), memory) << name;
+    EXPECT_EQ(array.get_shape(), (std::array<std::int64_t, 2>{3, 4})) << name;
+    EXPECT_FALSE(array.get_on_device()) << name;
+  }
+
+  void expect_refused(std::vector<Operation> const& operations, std::string const& holder) {
+    std::int64_t const word = array.state().word().load();
+    for (Operation const& operation : operations) {
+      auto const words = message_of<LockError>([&] { operation.run(array); });
+      EXPECT_NE(words.find(holder), std::string::npos) << operation.name << ": " << words;
+      EXPECT_EQ(array.state().word().load(), word) << operation.name;
+      expect_unchanged(operation.name);
+    }
+    EXPECT_EQ(copies(), 0);
+  }
+
+  void expect_passes(std::vector<Operation> const& operations) {
+    for (Operation const& operation : operations) {
+      EXPECT_NO_THROW(operation.run(array)) << operation.name;
+      expect_unchanged(operation.name);
+    }
+  }
+
+  Array array{{3, 4}};
+  std::vector<float> before;
+  std::byte const* memory = nullptr;
+};
+
+// Or the matrix would also pass if everything were always refused.
+TEST_F(ConflictsTest, NothingIsRefusedOnAFreeArray) {
+  expect_passes(reads());
+  for (Operation const& operation : writes()) {
+    Array free({3, 4});
+    if (std::string(operation.name) == "move_memory elsewhere") {
+      EXPECT_THROW(operation.run(free), CudaError);
+    } else if (std::string(operation.name) == "a writable tensor") {
+      EXPECT_THROW(operation.run(free), LockError) << "its id is nobody's";
+    } else {
+      EXPECT_NO_THROW(operation.run(free)) << operation.name;
+    }
+    if (std::string(operation.name) == "enter") free.exit();
+    EXPECT_EQ(free.state().word().load(), detail::LockWord::free) << operation.name;
+  }
+}
+
+TEST_F(ConflictsTest, UnderAReadLeaseWritesAreRefusedAndReadsPass) {
+  ReadLease const lease(array);
+  expect_refused(writes(), "leased for reading by 1 lease");
+  expect_passes(reads());
+}
+
+TEST_F(ConflictsTest, UnderAWriteLeaseEverythingIsRefusedToOthers) {
+  WriteLease const lease(array);
+  expect_refused(writes(), "leased for writing");
+  expect_refused(reads(), "leased for writing");
+}
+
+TEST_F(ConflictsTest, UnderEnterEverythingIsRefusedToOthers) {
+  array.enter(3);
+  expect_refused(writes(), "lock id 3");
+  expect_refused(reads(), "lock id 3");
+  array.exit();
+}
+
+TEST_F(ConflictsTest, WhileAKernelWritesEverythingIsRefused) {
+  std::atomic<bool> first{true};
+  for_each_index(array, default_stream(), [&](float&, auto const&) {
+    if (!first.exchange(false)) return;
+    expect_refused(writes(), "an operation of memarray");
+    expect_refused(reads(), "an operation of memarray");
+  });
+  EXPECT_FALSE(first);
+}
+
+TEST_F(ConflictsTest, WhileAKernelReadsWritesAreRefusedAndReadsPass) {
+  std::atomic<bool> first{true};
+  for_each_index({3, 4}, default_stream(), [&](auto const&, auto) {
+    if (!first.exchange(false)) return;
+    expect_refused(writes(), "for reading");
+    expect_passes(reads());
+  }, read(array));
+}
+
+// The id of a write lease passes where one element, one pointer or one kernel is meant, not for what would change what
+// is leased.
+TEST_F(ConflictsTest, TheIdOfTheHolderPassesForElementsPointersAndKernelsAlone) {
+  auto const as_holder = [this](std::int64_t id) {
+    EXPECT_NO_THROW(array.throw_invalid_lock_access(id));
+    array.write({0, 0}, 1, id);
+    EXPECT_EQ(array({0, 0}, id), 1);
+    *array.ptr(id) = 2;
+    EXPECT_EQ(*std::as_const(array).ptr(id), 2);
+    array.get_indexer(id)[{0, 0}] = 3;
+    EXPECT_EQ((std::as_const(array).get_indexer(id)[{0, 0}]), 3);
+    EXPECT_EQ(array.host_view(id).extent(1), 4);
+    array.fill(4, id);
+    EXPECT_EQ(sum(array, default_stream(), id), 48);
+    for_each_index(array, default_stream(), [](float& e, auto const&) { e += 1; }, id);
+    for_each_index({3, 4}, default_stream(), [](auto const&, float& e) { e += 1; }, update(array, id));
+    for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { x[i] += 1; }, write(array, id));
+    EXPECT_EQ(array({2, 3}, id), 7);
+    for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { x[i] = 5; }, overwrite(array, id));
+    for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { EXPECT_EQ(x[i], 5); }, read(array, id));
+    EXPECT_EQ(array.get_dlpack_tensor(true, id).flags(), 0U);
+    EXPECT_EQ(array.get_lock_id(), id);
+    auto const inside = contents(array);
+    EXPECT_THROW(array.move_memory(kDLCPU, 0, 0, id), LockError);
+    EXPECT_THROW(array.move_memory(kDLCUDA, 0, 0, id), LockError);
+    EXPECT_THROW(array.resize({3, 4}), LockError);
+    EXPECT_THROW(array.enter(id < 100 ? id : 5), LockError);
+    Array other({3, 4});
+    EXPECT_THROW(array.exchange(other), LockError);
+    EXPECT_EQ(contents(array), inside);
+    EXPECT_EQ(memory_of(array), memory);
+  };
+  {
+    WriteLease const lease(array);
+    as_holder(lease.lock_id());
+    for (std::int64_t const wrong : {std::int64_t{0}, lease.lock_id() + 1, lease.lock_id() - 1, INT64_MAX}) {
+      EXPECT_THROW(array.write({0, 0}, 9, wrong), LockError);
+      EXPECT_THROW(static_cast<void>(array({0, 0}, wrong)), LockError);
+      EXPECT_THROW(array.fill(9, wrong), LockError);
+      EXPECT_THROW(static_cast<void>(array.get_dlpack_tensor(true, wrong)), LockError);
+    }
+    EXPECT_EQ(array({0, 0}, lease.lock_id()), 5);
+  }
+  array.enter(0);
+  as_holder(0);
+  array.exit();
+}
+
+TEST_F(ConflictsTest, AnIdWhoseLeaseIsOverIsRefusedAlsoOnAFreeArray) {
+  std::int64_t id = -1;
+  {
+    WriteLease const lease(array);
+    id = lease.lock_id();
+  }
+  EXPECT_NE(message_of<LockError>([&] { array.write({0, 0}, 9, id); }).find("is over"), std::string::npos);
+  EXPECT_THROW(static_cast<void>(array({0, 0}, id)), LockError);
+  EXPECT_THROW(static_cast<void>(array.ptr(id)), LockError);
+  EXPECT_THROW(array.fill(9, id), LockError);
+  EXPECT_THROW(static_cast<void>(sum(array, default_stream(), id)), LockError);
+  EXPECT_THROW(array.throw_invalid_lock_access(id), LockError);
+  expect_unchanged("an old id");
+}
+
+// The ids under which the library itself holds arrays are no keys.
+TEST_F(ConflictsTest, TheIdOfAnOperationOpensNothing) {
+  for_each_index({1}, default_stream(), [&](auto const&, auto) {
+    std::int64_t const id = array.get_lock_id();
+    EXPECT_THROW(array.write({0, 0}, 9, id), LockError);
+    EXPECT_THROW(array.fill(9, id), LockError);
+    EXPECT_THROW(static_cast<void>(array.get_dlpack_tensor(true, id)), LockError);
+  }, write(array));
+  expect_unchanged("an operation's id");
+}
+
+TEST_F(ConflictsTest, EnterTakesAnyIdOfTheCallersAndExitEndsOnlyThat) {
+  for (std::int64_t const id : {std::int64_t{0}, std::int64_t{1}, (std::int64_t{1} << 62) - 1}) {
+    array.enter(id);
+    EXPECT_EQ(array.get_lock_id(), id);
+    EXPECT_THROW(array.enter(id), LockError);
+    EXPECT_THROW(array.enter(id + 1 < (std::int64_t{1} << 62) ? id + 1 : 0), LockError);
+    array.exit();
+    EXPECT_EQ(array.get_lock_id(), -1);
+    array.exit();
+  }
+  EXPECT_THROW(array.enter(-1), ValueError);
+  EXPECT_THROW(array.enter(INT64_MIN), ValueError);
+  EXPECT_THROW(array.enter(std::int64_t{1} << 62), ValueError) << "those are the leases'";
+  EXPECT_THROW(array.enter(INT64_MAX), ValueError);
+  {
+    WriteLease const lease(array);
+    array.exit();
+    EXPECT_EQ(array.get_lock_id(), lease.lock_id()) << "exit() ended a lease that enter() did not begin";
+  }
+  {
+    ReadLease const lease(array);
+    array.exit();
+    EXPECT_THROW(array.fill(1), LockError);
+  }
+  array.enter(8);
+  array.exit();
+  WriteLease const lease(array);
+  array.exit();
+  EXPECT_TRUE(lease.is_open());
+  EXPECT_EQ(array.get_lock_id(), lease.lock_id());
+}
+
+TEST_F(ConflictsTest, BadArgumentsAreNamedBeforeOrAfterTheLockButNeverChangeAnything) {
+  EXPECT_THROW(array.move_memory(kDLMetal, 0, 0), ValueError);
+  EXPECT_THROW(array.move_memory(kDLCPU, 0, -1), ValueError);
+  EXPECT_THROW(array.move_memory(kDLCPU, -2, 0), ValueError);
+  EXPECT_THROW(array.move_memory(kDLCUDA, 0, 0), CudaError);
+  EXPECT_THROW(array.move_memory(kDLCUDA, 0, 100), CudaError);
+  EXPECT_THROW(array.resize({-1, 4}), ValueError);
+  EXPECT_THROW(array.resize({std::int64_t{1} << 40, std::int64_t{1} << 40}), OverflowError);
+  EXPECT_THROW(array.write({3, 0}, 1), IndexError);
+  EXPECT_THROW(array.write({0, -1}, 1), IndexError);
+  EXPECT_THROW(static_cast<void>(array({0, 4})), IndexError);
+  EXPECT_NE(message_of<IndexError>([&] { array.write({0, 4}, 1); }).find("dimension 1"), std::string::npos);
+  expect_unchanged("bad arguments");
+  EXPECT_EQ(array.state().word().load(), detail::LockWord::free);
+}
+
+}  // namespace
+}  // namespace memarray::test
