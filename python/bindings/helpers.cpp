@@ -17,16 +17,16 @@ PyObject* call_helper(char const* name, PyObject* self, PyObject* args, PyObject
 
 bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
   PyObject* const items = PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object)
-                              ? PySequence_Fast(object, "a shape is a sequence of integers")
+                              ? PySequence_Tuple(object)
                               : nullptr;
   if (!items) {
     if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers, such as [2, 4, 7], not %R", object);
     return false;
   }
-  Py_ssize_t const count = PySequence_Fast_GET_SIZE(items);
+  Py_ssize_t const count = PyTuple_GET_SIZE(items);
   shape.clear();
   for (Py_ssize_t d = 0; d < count; ++d) {
-    PyObject* const item = PySequence_Fast_GET_ITEM(items, d);
+    PyObject* const item = PyTuple_GET_ITEM(items, d);
     PyObject* const index = PyBool_Check(item) ? nullptr : PyNumber_Index(item);
     if (!index) {
       PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers; extent %zd is %R", d, item);

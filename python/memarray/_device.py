@@ -6,13 +6,16 @@ from __future__ import annotations
 class Device:
     """A place where memory lives: ``Device("cpu")``, ``Device("cuda:0")``. Equal devices are equal and hash alike."""
 
-    __slots__ = ("type", "index")
+    __slots__ = {
+        "type": "The kind of device: 'cpu' or 'cuda'.",
+        "index": "Which device of its kind, from 0 on.",
+    }
 
     def __init__(self, name: str | Device = "cpu"):
         kind, _, number = str(name).partition(":")
         if kind == "cpu" and not number and ":" not in str(name):
             self.type, self.index = "cpu", 0
-        elif kind == "cuda" and (number.isascii() and number.isdigit() or str(name) == "cuda"):
+        elif kind == "cuda" and ((number.isascii() and number.isdigit()) or str(name) == "cuda"):
             self.type, self.index = "cuda", int(number or 0)
         else:
             raise ValueError(f"a device is written 'cpu', 'cuda' or 'cuda:<number>', not {name!r}")

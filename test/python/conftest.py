@@ -7,9 +7,11 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def no_memory_left_behind():
+def no_memory_left_behind(request):
     before = memarray.stats()["live_blocks"]
     yield
+    # pytest would keep what other fixtures made a little longer.
+    request.node.funcargs.clear()
     if memarray.stats()["live_blocks"] > before:
         gc.collect()
     left = memarray.stats()["live_blocks"] - before

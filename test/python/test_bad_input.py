@@ -1,0 +1,279 @@
+"""Bad arguments: the right exception, with words that help, and nothing changed."""
+
+import memarray
+import numpy as np
+import pytest
+from support import filled
+
+new = memarray.MemArray
+CPU, CUDA = memarray.dlpack.kDLCPU, memarray.dlpack.kDLCUDA
+
+#: What is called, the exception, and what its message says.
+MAKING = [
+    # shapes
+    (lambda: new(4), TypeError, r"sequence of integers: write \[4\], not 4"),
+    (lambda: new(np.int64(4)), TypeError, r"sequence of integers"),
+    (lambda: new(None), TypeError, r"sequence of integers, such as \[2, 4, 7\], not None"),
+    (lambda: new(2.5), TypeError, r"sequence of integers"),
+    (lambda: new("23"), TypeError, r"sequence of integers"),
+    (lambda: new([2, "3"]), TypeError, r"extent 1 is '3'"),
+    (lambda: new([2.0, 3]), TypeError, r"extent 0 is 2.0"),
+    (lambda: new([2, None]), TypeError, r"extent 1 is None"),
+    (lambda: new([True, 2]), TypeError, r"extent 0 is True"),
+    (lambda: new([[2], [3]]), TypeError, r"extent 0 is \[2\]"),
+    (lambda: new([-1]), ValueError, r"-1"),
+    (lambda: new([3, -(2**63)]), ValueError, r"-9223372036854775808"),
+    (lambda: new([2**63]), OverflowError, r"9223372036854775808, does not fit into 64 bits"),
+    (lambda: new([-(2**63) - 1]), OverflowError, r"does not fit into 64 bits"),
+    (lambda: new([10**30, 0]), OverflowError, r"does not fit into 64 bits"),
+    (lambda: new([2**32, 2**32]), OverflowError, r"4294967296"),
+    (lambda: new([2**60], "float64"), OverflowError, r"1152921504606846976"),
+    (lambda: new([2**31, 2**31, 4]), OverflowError, r"2147483648"),
+    (lambda: new([2**62], "int8"), MemoryError, r"4611686018427387904"),
+    (lambda: new([]), memarray.UnsupportedTypeError, r"MemArray<float64, 0>.*There are: .*bind_mem_array<T, ndim>"),
+    (lambda: new([1] * 7), memarray.UnsupportedTypeError, r"MemArray<float64, 7>.*float64 with ndim 1, 2, 3, 4, 5, 6"),
+    (lambda: new(), TypeError, r"shape"),
+    # dtypes
+    (lambda: new([2], "float128"), memarray.UnsupportedTypeError, r"MemArray<(float128|longdouble), 1>"),
+    (lambda: new([2], "S5"), memarray.UnsupportedTypeError, r"There are: "),
+    (lambda: new([2], "M8[s]"), memarray.UnsupportedTypeError, r"MemArray<datetime64\[s\], 1>"),
+    (lambda: new([2], object), memarray.UnsupportedTypeError, r"MemArray<object, 1>"),
+    (lambda: new([2], [("x", "f8")]), memarray.UnsupportedTypeError, r"There are: "),
+    (lambda: new([2], "nonsense"), TypeError, r"nonsense"),
+    (lambda: new([2], 5), TypeError, r"5"),
+    (lambda: new([2], ">f8"), TypeError, r"native byte order, not '>f8'; convert with .astype\('float64'\)"),
+    # device ids
+    (lambda: new([2], device_id=-1), ValueError, r"device_id is -1; device ids start at 0"),
+    (lambda: new([2], device_id=2**31), ValueError, r"device ids start at 0"),
+    (lambda: new([2], device_id=0.0), TypeError, r"device_id must be an integer, not 0.0"),
+    (lambda: new([2], device_id="cuda:0"), TypeError, r"device_id must be an integer"),
+    (lambda: new([2], device_id=True), TypeError, r"device_id must be an integer"),
+    # the rest
+    (lambda: new([2], uninitialized=1), TypeError, r"uninitialized must be True or False, not 1"),
+    (lambda: new([2], None, 0, True), TypeError, r"positional"),
+    (lambda: new([2], order="C"), TypeError, r"order"),
+    (lambda: memarray.Lease(), TypeError, r"cannot create"),
+    (lambda: object.__new__(new), TypeError, r"not safe"),
+    (
+        lambda: new._TYPE_INSTANCE_MAP["float64", 1](int, [2], 0, False),
+        TypeError,
+        r"not a subclass of memarray.MemArray",
+    ),
+    (lambda: new.from_numpy(np.zeros(())), memarray.UnsupportedTypeError, r"MemArray<float64, 0>"),
+    (lambda: new.from_numpy(np.array(["a"])), memarray.UnsupportedTypeError, r"There are: "),
+    (lambda: new.from_numpy([[1, 2], [3]]), ValueError, r""),
+    # devices by name
+    (lambda: memarray.Device("gpu"), ValueError, r"'cpu', 'cuda' or 'cuda:<number>', not 'gpu'"),
+    (lambda: memarray.Device("cuda:-1"), ValueError, r"'cuda:<number>'"),
+    (lambda: memarray.Device("cuda:"), ValueError, r"'cuda:<number>'"),
+    (lambda: memarray.Device("cpu:1"), ValueError, r"'cpu'"),
+    (lambda: memarray.Device(None), ValueError, r"'cpu'"),
+    # leases of what is none
+    (lambda: memarray.leases(1), TypeError, r"leases\(\) takes leases, such as a.read\(\) and b.write\(\), not 1"),
+    (lambda: memarray.leases(new([1])), TypeError, r"takes leases"),
+    (lambda: memarray.leases(wait=1), TypeError, r"unexpected keyword argument 'wait'"),
+    (lambda: memarray.leases(timeout=-1), ValueError, r"timeout must be 0 or more seconds"),
+    (lambda: memarray.leases(timeout="1"), TypeError, r"timeout must be seconds as a number"),
+]
+
+CALLS = [
+    # time-outs
+    *(
+        (lambda a, take=take, value=value: getattr(a, take)(timeout=value), error, words)
+        for take in ("read", "write")
+        for value, error, words in (
+            (-1, ValueError, r"timeout must be 0 or more seconds, or None, not -1"),
+            (-0.5, ValueError, r"not -0.5"),
+            (float("nan"), ValueError, r"not nan"),
+            ("1", TypeError, r"timeout must be seconds as a number, or None to wait until Ctrl-C, not '1'"),
+            (True, TypeError, r"timeout must be seconds"),
+            ([1], TypeError, r"timeout must be seconds"),
+        )
+    ),
+    # devices
+    (lambda a: a.read(device="gpu"), ValueError, r"'cpu'.*'cuda"),
+    (lambda a: a.read(device="cuda:x"), ValueError, r"'cuda"),
+    (lambda a: a.write(device=1), ValueError, r"1"),
+    (lambda a: a.read(device="cuda:0").__enter__(), memarray.CudaError, r"no CUDA device .*stays on the host"),
+    (lambda a: a.write(device=memarray.Device("cuda:3")).__enter__(), memarray.CudaError, r"on cuda:3"),
+    (lambda a: a.get_dlpack(CUDA).__enter__(), memarray.CudaError, r"no CUDA device"),
+    (
+        lambda a: a.get_dlpack("cpu"),
+        TypeError,
+        r"device_type must be one of memarray.dlpack \(kDLCPU, kDLCUDA\), not 'cpu'",
+    ),
+    (lambda a: a.get_dlpack(99).__enter__(), ValueError, r"kDLCPU.*kDLCUDA"),
+    (lambda a: a.get_dlpack(CUDA, -1), ValueError, r"device_id is -1; device ids start at 0"),
+    (lambda a: a.get_dlpack(CUDA, "0"), TypeError, r"device_id must be an integer or None, not '0'"),
+    (lambda a: a.get_dlpack(CUDA, 2**31), ValueError, r"device ids start at 0"),
+    (lambda a: a.get_dlpack(CUDA, 2**80), ValueError, r"device ids start at 0"),
+    (lambda a: a.move_memory(), TypeError, r"needs device_type: memarray.dlpack.kDLCPU or kDLCUDA"),
+    (lambda a: a.move_memory("cuda"), TypeError, r"device_type must be one of memarray.dlpack"),
+    (lambda a: a.move_memory(True), TypeError, r"device_type must be one of memarray.dlpack"),
+    (lambda a: a.move_memory(CUDA), memarray.CudaError, r"move_memory on cuda:0: .*no CUDA device"),
+    (lambda a: a.move_memory(CUDA, 5), memarray.CudaError, r"move_memory on cuda:5"),
+    (lambda a: a.move_memory(CUDA, -5), ValueError, r"device ids start at 0"),
+    (
+        lambda a: a.move_memory(memarray.dlpack.kDLExtDev),
+        ValueError,
+        r"lives on the CPU \(kDLCPU\) or on a CUDA device",
+    ),
+    (lambda a: a.move_memory(0), ValueError, r"kDLCPU"),
+    (lambda a: a.move_memory(-1), ValueError, r"kDLCPU"),
+    (lambda a: a.move_memory(2**32 + 1), ValueError, r"device_type is 4294967297; it is one of memarray.dlpack"),
+    (lambda a: a.move_memory(10**30), ValueError, r"one of memarray.dlpack"),
+    (lambda a: a.move_memory(CPU, async_copy=1), TypeError, r"async_copy must be True or False, not 1"),
+    # streams
+    (lambda a: a.move_memory(CPU, stream="0"), TypeError, r"stream must be None, an integer or an object with"),
+    (lambda a: a.read(stream=-2), ValueError, r"None, -1, 0, 1, 2 or the address of a CUDA stream, not -2"),
+    (lambda a: a.read(stream=1.0), TypeError, r"__cuda_stream__"),
+    (lambda a: a.read(stream=True), TypeError, r"stream must be"),
+    (lambda a: a.get_dlpack(stream=2**80), OverflowError, r""),
+    (lambda a: a.add_index_tuple("x"), TypeError, r"stream must be"),
+    # arguments
+    (lambda a: a.read(None, None, 0, 0), TypeError, r"read\(\) takes 3 positional arguments but 4 were given"),
+    (lambda a: a.write(None, None, 0, True), TypeError, r"write\(\) takes 3 positional arguments but 4 were given"),
+    (lambda a: a.write(discard=1), TypeError, r"discard must be True or False, not 1"),
+    (lambda a: a.read(discard=True), TypeError, r"unexpected keyword argument 'discard'"),
+    (lambda a: a.read(None, device=None), TypeError, r"multiple values for argument 'device'"),
+    (lambda a: a.fill(), TypeError, r"argument"),
+    # contents
+    (lambda a: a.fill("x"), TypeError, r""),
+    (lambda a: a.fill(None), TypeError, r""),
+    (lambda a: a.fill([1.0, 2.0]), TypeError, r"one element, not an array of shape \(2,\); use read_numpy_array"),
+    (lambda a: a.fill(1j), TypeError, r"same_kind"),
+    (lambda a: a.fill(10**400), OverflowError, r""),
+    (lambda a: a.read_numpy_array(np.zeros((3, 2))), ValueError, r"of shape \(2, 3\), not \(3, 2\); resize first"),
+    (lambda a: a.read_numpy_array(np.zeros(6)), ValueError, r"not \(6,\)"),
+    (lambda a: a.read_numpy_array(1.0), ValueError, r"not \(\)"),
+    (lambda a: a.read_numpy_array(np.zeros((2, 3), complex)), TypeError, r"'same_kind'.*complex128 to float64.*astype"),
+    (lambda a: a.read_numpy_array(np.zeros((2, 3), object)), TypeError, r"same_kind"),
+    (lambda a: a.read_numpy_array(np.zeros((2, 3), "M8[s]")), TypeError, r"same_kind"),
+    (lambda a: a.read_numpy_array(np.full((2, 3), "x")), TypeError, r"same_kind"),
+    (lambda a: a.read_numpy_array(None), ValueError, r"not \(\)"),
+    (lambda a: a.resize(6), TypeError, r"sequence of integers, such as \[2, 4, 7\], not 6"),
+    (lambda a: a.resize([6]), ValueError, r"resize keeps the rank"),
+    (lambda a: a.resize([1, 2, 3]), ValueError, r"resize keeps the rank"),
+    (lambda a: a.resize("12"), TypeError, r"sequence of integers"),
+    (lambda a: a.resize([2, 2.0]), TypeError, r"extent 1 is 2.0"),
+    (lambda a: a.resize([-2, 2]), ValueError, r"-2"),
+    (lambda a: a.resize([2**40, 2**40]), OverflowError, r""),
+    (lambda a: a.resize([2**30, 2**30]), (OverflowError, MemoryError), r""),
+    (lambda a: a.resize([2**29, 2**29]), MemoryError, r""),
+    (lambda a: a.exchange(np.zeros((2, 3))), TypeError, r"another MemArray, not with"),
+    (lambda a: a.exchange(new([2, 3], "int64")), TypeError, r"one dtype and rank, not .*float64.* and .*int64"),
+    (lambda a: a.exchange(new([6])), TypeError, r"one dtype and rank"),
+    # what an array is not
+    (lambda a: a[0, 0], TypeError, r"'with a.read\(\) as lease: x = np.from_dlpack\(lease\)'"),
+    (lambda a: a.__setitem__(0, 1.0), TypeError, r"a.write\(\) to change elements"),
+    (lambda a: iter(a), TypeError, r"take a lease"),
+    (lambda a: list(a), TypeError, r"take a lease"),
+    (lambda a: bool(a), TypeError, r"a.size, or lease it"),
+    (lambda a: memoryview(a), TypeError, r""),
+    (lambda a: a + 1, TypeError, r""),
+    (lambda a: setattr(a, "shape", (6,)), AttributeError, r""),
+    (lambda a: setattr(a, "dtype", int), AttributeError, r""),
+    (lambda a: setattr(a, "new_attribute", 1), AttributeError, r""),
+    (lambda a: delattr(a, "escaped_views"), TypeError, r"'snapshot', 'error' or 'alias'"),
+    (lambda a: a.read().__enter__(1), TypeError, r"takes no arguments"),
+]
+
+
+def identities(table):
+    return [f"{number}-{words[:30]}" for number, (_, _, words) in enumerate(table)]
+
+
+@pytest.mark.sanitize
+@pytest.mark.trap("T12")
+@pytest.mark.parametrize(("call", "error", "words"), MAKING, ids=identities(MAKING))
+def test_making(call, error, words):
+    with pytest.raises(error, match=words or None):
+        call()
+
+
+@pytest.mark.sanitize
+@pytest.mark.trap("T12")
+@pytest.mark.parametrize(("call", "error", "words"), CALLS, ids=identities(CALLS))
+def test_calls(call, error, words):
+    array, values = filled((2, 3))
+    with pytest.raises(error, match=words or None):
+        call(array)
+    assert array.shape == (2, 3)
+    assert array.lock_id == -1
+    assert array.escaped_views == "snapshot"
+    np.testing.assert_array_equal(np.asarray(array), values)
+    array.fill(1)
+
+
+def test_unsupported_types_are_type_errors_too():
+    assert issubclass(memarray.UnsupportedTypeError, memarray.Error)
+    assert issubclass(memarray.UnsupportedTypeError, TypeError)
+
+
+def test_cuda_errors_say_their_code_and_name():
+    with pytest.raises(memarray.CudaError) as raised:
+        memarray.MemArray([1]).move_memory(memarray.dlpack.kDLCUDA)
+    assert (raised.value.code, raised.value.name) == (100, "CUDA_ERROR_NO_DEVICE")
+    assert isinstance(raised.value, memarray.Error)
+
+
+def test_out_of_memory_is_a_memory_error():
+    with pytest.raises(memarray.OutOfMemoryError) as raised:
+        memarray.MemArray([2**62], "int8")
+    assert isinstance(raised.value, MemoryError) and isinstance(raised.value, memarray.CudaError)
+    assert raised.value.code == 2
+
+
+class Odd:
+    """Raises when it is asked for anything."""
+
+    def __index__(self):
+        raise ZeroDivisionError("asked for an index")
+
+    def __float__(self):
+        raise ZeroDivisionError("asked for a float")
+
+    def __str__(self):
+        raise ZeroDivisionError("asked for a string")
+
+    __repr__ = object.__repr__
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a: new([Odd()]),
+        lambda a: a.resize([2, Odd()]),
+        lambda a: a.read(timeout=Odd()),
+        lambda a: a.read(device=Odd()),
+        lambda a: a.fill(Odd()),
+        lambda a: new([1], device_id=Odd()),
+    ],
+)
+def test_objects_that_raise_are_no_trouble(call):
+    array, values = filled((2, 3))
+    with pytest.raises((ZeroDivisionError, TypeError)):
+        call(array)
+    np.testing.assert_array_equal(np.asarray(array), values)
+
+
+class Clearing:
+    """An extent that empties its shape when it is read."""
+
+    def __init__(self, shape):
+        self.shape = shape
+
+    def __index__(self):
+        self.shape.clear()
+        return 2
+
+
+@pytest.mark.sanitize
+def test_a_shape_that_changes_while_it_is_read():
+    array, _ = filled((2, 3))
+    shape = [None, 3]
+    shape[0] = Clearing(shape)
+    array.resize(shape)
+    assert array.shape == (2, 3)
+    assert shape == []

@@ -1,0 +1,177 @@
+"""The buffer protocol of leases."""
+
+import ctypes
+import struct
+
+import memarray
+import numpy as np
+import pytest
+from support import NUMPY_DTYPES, RANKS, filled, look, shape_of
+
+# Flags of PyObject_GetBuffer.
+SIMPLE, WRITABLE, FORMAT, ND = 0, 0x1, 0x4, 0x8
+STRIDES = 0x10 | ND
+C_CONTIGUOUS, F_CONTIGUOUS, ANY_CONTIGUOUS = 0x20 | STRIDES, 0x40 | STRIDES, 0x80 | STRIDES
+INDIRECT = 0x100 | STRIDES
+FULL_RO, FULL = INDIRECT | FORMAT, INDIRECT | FORMAT | WRITABLE
+
+
+class Buffer(ctypes.Structure):
+    _fields_ = [
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("internal", ctypes.c_void_p),
+    ]
+
+
+_api = ctypes.pythonapi
+_api.PyObject_GetBuffer.argtypes = [ctypes.py_object, ctypes.POINTER(Buffer), ctypes.c_int]
+_api.PyBuffer_Release.argtypes = [ctypes.POINTER(Buffer)]
+_api.PyBuffer_Release.restype = None
+
+
+def get_buffer(lease, flags):
+    view = Buffer()
+    _api.PyObject_GetBuffer(lease, ctypes.byref(view), flags)
+    return view
+
+
+def release(view):
+    _api.PyBuffer_Release(ctypes.byref(view))
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("ndim", RANKS)
+@pytest.mark.parametrize("name", NUMPY_DTYPES)
+def test_a_memoryview_describes_the_array(name, ndim):
+    shape = shape_of(ndim)
+    array, values = filled(shape, name)
+    for lease, readonly in ((array.read(), True), (array.write(), False)):
+        with lease, memoryview(lease) as view:
+            assert view.shape == shape and view.ndim == ndim
+            assert view.strides == values.strides
+            assert view.itemsize == values.itemsize and view.nbytes == values.nbytes
+            assert view.readonly == readonly
+            assert view.c_contiguous
+            assert view.obj is lease
+            assert np.dtype(np.asarray(view).dtype) == values.dtype
+            assert view.tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "values"), [("int32", [1, -2, 3]), ("float64", [0.5, 1.5, 2.5]), ("bool", [True, False, True])]
+)
+def test_elements_can_be_read_and_written_without_numpy(name, values):
+    array = memarray.MemArray([3], name)
+    with array.write() as lease, memoryview(lease) as view:
+        for i, value in enumerate(values):
+            view[i] = value
+    with array.read() as lease, memoryview(lease) as view:
+        assert view.tolist() == values
+        with pytest.raises(TypeError, match="read-only"):
+            view[0] = values[1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "shape", "strides", "format_"),
+    [
+        (SIMPLE, False, False, False),
+        (WRITABLE, False, False, False),
+        (FORMAT, False, False, True),
+        (ND, True, False, False),
+        (STRIDES, True, True, False),
+        (C_CONTIGUOUS, True, True, False),
+        (ANY_CONTIGUOUS, True, True, False),
+        (FULL_RO, True, True, True),
+        (FULL, True, True, True),
+    ],
+)
+def test_a_consumer_gets_what_its_flags_ask_for(flags, shape, strides, format_):
+    array, values = filled((3, 4), "int16")
+    with array.write() as lease:
+        view = get_buffer(lease, flags)
+        assert (bool(view.shape), bool(view.strides), bool(view.format)) == (shape, strides, format_)
+        assert not view.suboffsets
+        assert view.len == 24 and view.readonly == 0
+        assert ctypes.string_at(view.buf, view.len) == values.tobytes()
+        release(view)
+
+
+@pytest.mark.sanitize
+def test_refusals_are_buffer_errors_with_words():
+    array, _ = filled((3, 4))
+    with array.read() as lease:
+        for flags in (WRITABLE, FULL):
+            with pytest.raises(BufferError, match=r"read-only memory; take a write lease"):
+                get_buffer(lease, flags)
+        with pytest.raises(BufferError, match="C-contiguous, not Fortran-contiguous"):
+            get_buffer(lease, F_CONTIGUOUS)
+    with pytest.raises(BufferError, match="over"):
+        memoryview(lease)
+    with pytest.raises(memarray.LockError, match="not open yet"):
+        memoryview(array.read())
+    with pytest.raises(TypeError):
+        memoryview(array)
+    array.fill(1)
+
+
+def test_one_dimension_is_contiguous_in_both_orders():
+    array, values = filled((4,))
+    with array.read() as lease:
+        view = get_buffer(lease, F_CONTIGUOUS)
+        assert ctypes.string_at(view.buf, view.len) == values.tobytes()
+        release(view)
+
+
+def test_bfloat16_has_no_format():
+    array = memarray.MemArray([4], "bfloat16")
+    with array.write() as lease:
+        with pytest.raises(BufferError, match="no format for bfloat16; use DLPack"):
+            memoryview(lease)
+        view = get_buffer(lease, STRIDES)
+        assert view.itemsize == 2 and view.len == 8
+        release(view)
+
+
+@pytest.mark.sanitize
+def test_a_released_view_is_an_export_no_longer(copies):
+    array, _ = filled((4,))
+    with array.read() as lease:
+        view = memoryview(lease)
+    address = np.from_dlpack(array).ctypes.data
+    view.release()
+    array.fill(1)
+    assert np.from_dlpack(array).ctypes.data == address
+    with pytest.raises(ValueError, match="released"):
+        view[0]
+    assert copies() == 0
+
+
+def test_files_and_structs_take_leases(tmp_path):
+    array, values = filled((5,), "float64")
+    path = tmp_path / "array.bin"
+    with array.read() as lease:
+        path.write_bytes(lease)
+        assert struct.unpack("5d", lease) == tuple(values)
+        assert bytes(lease) == bytearray(lease) == values.tobytes()
+    with array.write() as lease, open(path, "rb") as file:
+        np.asarray(lease)[:] = 0
+        assert file.readinto(lease) == 40
+    np.testing.assert_array_equal(look(array), values)
+
+
+def test_a_view_outlives_a_lease_that_was_collected():
+    array, values = filled((4,))
+    with array.read() as lease:
+        view = memoryview(lease)
+    del array, lease
+    assert view.tolist() == values.tolist()
+    view.release()

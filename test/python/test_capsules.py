@@ -1,0 +1,356 @@
+"""Lifetimes of what is lent: capsules dropped, taken, taken twice; deleters called from anywhere, at any time."""
+
+import ctypes
+import gc
+import itertools
+import threading
+
+import memarray
+import numpy as np
+import pytest
+from dlpack_structs import Taken, name_of
+from support import filled, look, run_python
+
+ORDERS_OF_FIVE = tuple(itertools.permutations(["array", "lease", "view", "slice", "memory"]))
+VERSIONS = pytest.mark.parametrize("version", [None, (1, 0)], ids=["unversioned", "versioned"])
+
+
+def live():
+    return memarray.stats()["live_blocks"]
+
+
+class Again:
+    """Offers one capsule again and again, as a broken producer would."""
+
+    def __init__(self, capsule):
+        self.capsule = capsule
+
+    def __dlpack__(self, **_):
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+@pytest.mark.trap("T01")
+@pytest.mark.sanitize
+@VERSIONS
+def test_a_capsule_that_nobody_took_frees_its_tensor(version):
+    array = memarray.MemArray([100])
+    start = live()
+    with array.write() as lease:
+        capsule = lease.__dlpack__(max_version=version)
+    del array, lease
+    assert live() == start
+    del capsule
+    assert live() == start - 1
+
+
+@pytest.mark.trap("T04")
+@pytest.mark.sanitize
+@VERSIONS
+def test_a_capsule_that_was_taken_frees_nothing(version):
+    array, values = filled((10,))
+    with array.write() as lease:
+        capsule = lease.__dlpack__(max_version=version)
+        taken = Taken(capsule)
+    start = live()
+    del capsule, array, lease
+    assert live() == start
+    assert taken.bytes() == values.tobytes()
+    taken.drop()
+    assert live() == start - 1
+
+
+@pytest.mark.trap("P01")
+@pytest.mark.sanitize
+@VERSIONS
+def test_a_capsule_is_taken_once(version):
+    array, values = filled((10,))
+    with array.write() as lease:
+        capsule = lease.__dlpack__(max_version=version)
+        offered = Again(capsule)
+        view = np.from_dlpack(offered)
+        assert name_of(capsule).startswith("used_")
+        with pytest.raises(ValueError):
+            np.from_dlpack(offered)
+        del capsule, offered
+        np.testing.assert_array_equal(view, values)
+        del view
+
+
+@pytest.mark.trap("P01")
+def test_every_call_makes_a_new_capsule():
+    array, values = filled((10,))
+    with array.write() as lease:
+        capsules = [lease.__dlpack__(max_version=(1, 0)) for _ in range(5)]
+        assert len({id(capsule) for capsule in capsules}) == 5
+        tensors = [Taken(capsule) for capsule in capsules]
+        assert len({taken.managed.tensor.data for taken in tensors}) == 1
+    for taken in tensors:
+        assert taken.bytes() == values.tobytes()
+        taken.drop()
+
+
+@pytest.mark.sanitize
+def test_one_consumer_cannot_spoil_a_tensor_for_another():
+    array, values = filled((4, 3))
+    with array.write() as lease:
+        first, second = (Taken(lease.__dlpack__()) for _ in range(2))
+        first.managed.tensor.shape[0] = 2**40
+        first.managed.tensor.strides[0] = -7
+        assert second.managed.tensor.shape[0] == 4
+        np.testing.assert_array_equal(np.from_dlpack(lease), values)
+    first.drop()
+    second.drop()
+
+
+@pytest.mark.sanitize
+@VERSIONS
+def test_a_hundred_thousand_exports_leave_nothing_behind(version):
+    array, _ = filled((10,))
+    before = memarray.stats()
+    with array.write() as lease:
+        for _ in range(100_000):
+            lease.__dlpack__(max_version=version)
+        for _ in range(1000):
+            np.from_dlpack(lease)
+            memoryview(lease)
+    array.fill(1)
+    after = memarray.stats()
+    unchanged = ("live_blocks", "live_bytes", "copies", "versions")
+    assert {key: after[key] for key in unchanged} == {key: before[key] for key in unchanged}
+
+
+def test_more_than_a_million_live_exports_are_refused_in_words():
+    array = memarray.MemArray([1])
+    with array.read() as lease:
+        kept = []
+        with pytest.raises(BufferError, match="more than a million exports"):
+            while len(kept) < 2_000_000:
+                kept.append(lease.__dlpack__(max_version=(1, 0)))
+        assert len(kept) >= 1_000_000
+        del kept
+        np.from_dlpack(lease)
+
+
+@pytest.mark.trap("P03")
+@VERSIONS
+def test_dropping_a_capsule_keeps_the_error_that_is_under_way(version):
+    array = memarray.MemArray([1])
+    with array.write() as lease:
+        with pytest.raises(TypeError, match="has no len"):
+            # The argument dies while the error is set.
+            len(lease.__dlpack__(max_version=version))
+    array.fill(1)
+
+
+@pytest.mark.trap("T02")
+@pytest.mark.sanitize
+@pytest.mark.parametrize("order", ORDERS_OF_FIVE, ids="-".join)
+def test_destroyed_in_every_order(order):
+    start = live()
+    array, values = filled((4, 5))
+    things = {"array": array}
+    things["lease"] = lease = array.write().__enter__()
+    things["view"] = np.from_dlpack(lease)
+    things["slice"] = things["view"][::2]
+    things["memory"] = memoryview(lease)
+    lease.close()
+    del array, lease
+    for name in order:
+        for kept, rows in (("view", slice(None)), ("slice", slice(None, None, 2)), ("memory", slice(None))):
+            if kept in things:
+                np.testing.assert_array_equal(np.asarray(things[kept]), values[rows])
+        del things[name]
+    assert live() == start
+
+
+@pytest.mark.sanitize
+def test_destroyed_with_the_module_in_every_order():
+    run_python(ORDERS)
+
+
+ORDERS = """
+    import gc, itertools, sys
+    import numpy as np
+    for order in itertools.permutations(["array", "lease", "view", "module"]):
+        import memarray
+        things = {"module": memarray, "array": memarray.MemArray([8])}
+        things["array"].fill(5)
+        things["lease"] = things["array"].read()
+        with things["lease"] as lease:
+            things["view"] = np.from_dlpack(lease)
+        del lease, memarray
+        for name in order:
+            del things[name]
+            if name == "module":
+                for loaded in [m for m in sys.modules if m.split(".")[0] == "memarray"]:
+                    del sys.modules[loaded]
+            gc.collect()
+            if "view" in things:
+                assert (things["view"] == 5).all()
+            if "array" in things:
+                things["array"].copy()
+"""
+
+
+class Pthread:
+    """Calls a deleter as a start routine, on a thread that Python never saw."""
+
+    # Holds the GIL while it calls: a deleter that waited for it would never end.
+    library = ctypes.PyDLL(None)
+
+    @classmethod
+    def drop(cls, taken):
+        taken.dropped = True
+        thread = ctypes.c_ulong()
+        created = cls.library.pthread_create(
+            ctypes.byref(thread), None, ctypes.c_void_p(taken.deleter), ctypes.c_void_p(taken.address)
+        )
+        assert created == 0
+        assert cls.library.pthread_join(thread, None) == 0
+
+
+@pytest.mark.trap("P04")
+@pytest.mark.threads
+@pytest.mark.sanitize
+@VERSIONS
+def test_deleters_run_on_foreign_threads_without_the_gil(version):
+    array, values = filled((1000,))
+    start = live()
+    with array.write() as lease:
+        tensors = [Taken(lease.__dlpack__(max_version=version)) for _ in range(50)]
+    del lease
+    for taken in tensors[:-1]:
+        Pthread.drop(taken)
+    np.testing.assert_array_equal(look(array), values)
+    # The array has left the block to the last tensor, which frees it from over there.
+    assert live() == start + 1
+    Pthread.drop(tensors[-1])
+    assert live() == start
+
+
+@pytest.mark.threads
+def test_views_are_dropped_by_other_threads_while_the_array_is_written():
+    array = memarray.MemArray([4096], "int64")
+    handed, failed = [], []
+    stop = threading.Event()
+
+    def drop():
+        while not stop.is_set() or handed:
+            try:
+                view, expected = handed.pop()
+            except IndexError:
+                continue
+            if not (view == expected).all():
+                failed.append(expected)
+            del view
+
+    dropper = threading.Thread(target=drop)
+    dropper.start()
+    for step in range(2000):
+        array.fill(step)
+        with array.read() as lease:
+            handed.append((np.from_dlpack(lease), step))
+    stop.set()
+    dropper.join(60)
+    assert not failed
+
+
+@pytest.mark.trap("P04")
+@pytest.mark.sanitize
+@VERSIONS
+def test_deleters_run_after_the_interpreter_is_gone(version):
+    """exit() runs what __cxa_atexit was given when Python has been finalised: it prints the memory, then frees it."""
+    finished = run_python(
+        """
+        import ctypes, os, sys
+        sys.path.insert(0, sys.argv[1])
+        import memarray
+        from dlpack_structs import Taken
+        array = memarray.MemArray([16], "uint8")
+        with array.write() as lease:
+            memoryview(lease).cast("B")[:] = b"still here" + bytes(6)
+            taken = Taken(lease.__dlpack__(max_version=eval(sys.argv[2])))
+        libc = ctypes.CDLL(None)
+        register = lambda f, x: libc.__cxa_atexit(ctypes.c_void_p(f), ctypes.c_void_p(x), None)
+        # Python registered nothing later, so these run last-in, first-out after Py_Finalize.
+        assert register(taken.deleter, taken.address) == 0
+        assert register(ctypes.cast(libc.puts, ctypes.c_void_p).value, taken.managed.tensor.data) == 0
+        """,
+        __file__.rsplit("/", 1)[0],
+        version,
+    )
+    assert finished.stdout == "still here\n"
+    assert finished.stderr == ""
+
+
+@pytest.mark.trap("P05")
+@pytest.mark.parametrize("work", ["exports", "waits", "copies"])
+def test_daemon_threads_are_no_trouble_at_exit(work):
+    run_python(
+        """
+        import sys, threading, time
+        import memarray
+        array = memarray.MemArray([2**20])
+        other = memarray.MemArray([2**20])
+        held = other.write()
+        held.__enter__()
+
+        def exports():
+            with array.read() as lease:
+                lease.__dlpack__(max_version=(1, 0))
+                memoryview(lease)
+
+        def waits():
+            try:
+                with other.read(timeout=0.001):
+                    pass
+            except memarray.LockError:
+                pass
+
+        def copies():
+            array.copy().fill(1)
+
+        def for_ever(work):
+            while True:
+                work()
+
+        work = {"exports": exports, "waits": waits, "copies": copies}[sys.argv[1]]
+        for _ in range(4):
+            threading.Thread(target=for_ever, args=(work,), daemon=True).start()
+        time.sleep(0.3)
+        held.close()
+        """,
+        work,
+    )
+
+
+def test_a_view_that_is_an_attribute_of_a_module_outlives_all():
+    run_python(
+        """
+        import memarray, numpy as np, threading
+        array = memarray.MemArray([1000])
+        lease = array.read()
+        with lease:
+            np.kept_until_numpy_goes = np.from_dlpack(lease)
+            threading.kept = memoryview(lease)
+        """
+    )
+
+
+def test_garbage_collection_finds_no_cycle():
+    array = memarray.MemArray([5])
+    gc.collect()
+    gc.disable()
+    try:
+        start = live()
+        for _ in range(100):
+            with array.read() as lease:
+                view = np.from_dlpack(lease)
+            array.fill(1)
+            del view, lease
+        assert live() == start
+    finally:
+        gc.enable()

@@ -1,0 +1,99 @@
+"""Importing memarray brings nothing else in, and every public object has its docstring."""
+
+import inspect
+import pkgutil
+
+import memarray
+import pytest
+from support import run_python
+
+
+@pytest.mark.parametrize("name", ["numpy", "torch", "jax", "logging", "ml_dtypes", "ctypes", "asyncio"])
+def test_importing_memarray_does_not_import(name):
+    run_python(
+        f"""
+        import sys
+        import memarray
+        assert {name!r} not in sys.modules
+        array = memarray.MemArray([2, 3], float)
+        with array.write() as lease:
+            memoryview(lease).cast("B").cast("d", (2, 3))[0, 0] = 1.0
+        array.fill(2.5)
+        array.resize([3, 3])
+        array.copy()
+        repr(array), array.shape, array.device
+        assert {name!r} not in sys.modules
+        """
+    )
+
+
+def test_the_module_is_imported_again_from_a_thread():
+    run_python(
+        """
+        import threading
+        errors = []
+        def load():
+            try:
+                import memarray
+                memarray.MemArray([1]).fill(1)
+            except BaseException as error:
+                errors.append(error)
+        threads = [threading.Thread(target=load) for _ in range(8)]
+        [thread.start() for thread in threads]
+        [thread.join() for thread in threads]
+        assert not errors, errors
+        """
+    )
+
+
+def public_objects():
+    yield "memarray", memarray
+    for module in (memarray, memarray.cuda, memarray.dlpack):
+        for name, value in vars(module).items():
+            if name.startswith("_") or not (inspect.isclass(value) or callable(value) or inspect.ismodule(value)):
+                continue
+            if inspect.ismodule(value) and not value.__name__.startswith("memarray"):
+                continue
+            yield f"{module.__name__}.{name}", value
+            if inspect.isclass(value):
+                for attribute, member in inspect.getmembers(value):
+                    defined_here = any(
+                        attribute in vars(base) for base in value.__mro__ if base.__module__ != "builtins"
+                    )
+                    if not attribute.startswith("_") and defined_here:
+                        yield f"{module.__name__}.{name}.{attribute}", member
+    for name in ("threads", "pool_limit", "escaped_views", "trace_leases"):
+        yield f"memarray.options.{name}", getattr(type(memarray.options), name)
+    yield "memarray.options", type(memarray.options)
+
+
+OBJECTS = {name: value for name, value in public_objects() if not isinstance(value, int)}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_has_a_docstring(name):
+    text = inspect.getdoc(OBJECTS[name])
+    assert text and len(text) > 10, f"{name} has no docstring"
+    assert text.rstrip()[-1] in ".:)…", f"the docstring of {name} is no sentence: {text!r}"
+
+
+def test_every_module_of_the_package_says_what_it_is():
+    for found in pkgutil.iter_modules(memarray.__path__):
+        if found.name in ("_core", "__main__", "lennard_jones"):
+            continue
+        module = __import__(f"memarray.{found.name}", fromlist=["x"])
+        assert module.__doc__, found.name
+
+
+def test_methods_written_in_c_show_their_signatures():
+    signatures = {
+        memarray.MemArray.read: "(self, /, device=None, stream=None, timeout=0)",
+        memarray.MemArray.write: "(self, /, device=None, stream=None, timeout=0, *, discard=False)",
+        memarray.MemArray.get_dlpack: "(self, /, device_type=None, device_id=None, stream=0)",
+        memarray.MemArray.move_memory: "(self, /, device_type, device_id=None, stream=0, async_copy=False)",
+        memarray.MemArray.__dlpack__: "(self, /, *, stream=None, max_version=None, dl_device=None, copy=None)",
+        memarray.Lease.__dlpack__: "(self, /, *, stream=None, max_version=None, dl_device=None, copy=None)",
+        memarray.leases: "(*leases, timeout=0)",
+    }
+    for function, expected in signatures.items():
+        assert str(inspect.signature(function)) == expected

@@ -1,0 +1,183 @@
+"""Every copy that nobody asked for by name is reported: counters and log records."""
+
+import logging
+import re
+
+import memarray
+import numpy as np
+import pytest
+from support import filled, look, run_python
+
+COPIES = "memarray.copies"
+
+
+def partial_write(array):
+    with array.write() as lease:
+        np.asarray(lease)[0] = 1
+
+
+@pytest.fixture
+def records(caplog):
+    caplog.set_level(logging.INFO, logger="memarray")
+    return lambda: [record for record in caplog.records if record.name == COPIES]
+
+
+def test_stats_are_counts_with_these_names():
+    stats = memarray.stats()
+    names = "copies copied_bytes waits versions live_blocks live_bytes pool_bytes pool_blocks pool_hits pool_misses"
+    assert set(names.split()) <= set(stats)
+    assert all(type(value) is int and value >= 0 for value in stats.values())
+
+
+@pytest.mark.parametrize("extent", [1, 1000, 123_457])
+def test_a_copy_is_one_info_record_with_its_bytes(records, extent):
+    array, _ = filled((extent,), "int64")
+    kept = np.from_dlpack(array)
+    before = memarray.stats()
+    partial_write(array)
+    after = memarray.stats()
+    assert after["copies"] - before["copies"] == 1
+    assert after["copied_bytes"] - before["copied_bytes"] == extent * 8
+    assert after["versions"] - before["versions"] == 1
+    (record,) = records()
+    assert record.levelno == logging.INFO
+    message = record.getMessage()
+    assert re.search(rf"\b{extent * 8}\b", message), message
+    assert f"MemArray<int64, 1> of shape ({extent},)" in message or f"({extent})" in message
+    assert kept.shape == (extent,)
+
+
+def test_each_copy_has_its_record(records):
+    array, _ = filled((10,))
+    kept = []
+    for _ in range(5):
+        kept.append(np.from_dlpack(array))
+        partial_write(array)
+    assert len(records()) == 5
+
+
+def test_what_was_asked_for_is_not_reported(records, copies):
+    array, values = filled((10,))
+    array.copy()
+    np.array(array)
+    np.from_dlpack(array, copy=True)
+    memarray.MemArray.from_numpy(values)
+    array.read_numpy_array(values)
+    array.resize([20])
+    array.move_memory(memarray.dlpack.kDLCPU)
+    assert copies() == 0 and records() == []
+
+
+def test_conversions_and_overlaps_are_reported(records, copies):
+    array, values = filled((10,), "float32")
+    array.read_numpy_array(values.astype("float64"))
+    assert "40" in records()[-1].getMessage() and "float64" in records()[-1].getMessage()
+    array.escaped_views = "alias"
+    array.read_numpy_array(np.asarray(array)[::-1])
+    assert "40" in records()[-1].getMessage() and "overlaps" in records()[-1].getMessage()
+    assert copies() == len(records()) == 2
+
+
+def test_a_record_is_written_before_the_call_returns(records):
+    array, _ = filled((10,))
+    with array.write() as lease:
+        kept = np.asarray(lease)
+    array.read().__enter__().close()
+    assert len(records()) == 1
+    assert kept.shape == (10,)
+
+
+@pytest.mark.sanitize
+def test_a_log_handler_may_use_the_array():
+    array, _ = filled((10,))
+    seen = []
+
+    class Handler(logging.Handler):
+        def emit(self, record):
+            other = memarray.MemArray([3])
+            other.add_index_tuple()
+            seen.append((array.shape, look(other).tolist()))
+
+    logger = logging.getLogger(COPIES)
+    handler = Handler()
+    logger.addHandler(handler)
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    try:
+        kept = np.from_dlpack(array)
+        partial_write(array)
+        array.escaped_views = "alias"
+        whole = np.asarray(array)
+        array.read_numpy_array(whole[::-1])
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+    assert seen == [((10,), [0, 1, 2])] * 2
+    assert kept.shape == (10,)
+
+
+def test_a_log_handler_that_raises_harms_nobody():
+    array, _ = filled((10,))
+    unraisable = []
+
+    class Handler(logging.Handler):
+        def handle(self, record):
+            raise ZeroDivisionError("in the handler")
+
+    logger = logging.getLogger(COPIES)
+    handler = Handler()
+    logger.addHandler(handler)
+    level = logger.level
+    logger.setLevel(logging.INFO)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("sys.unraisablehook", lambda seen: unraisable.append(seen.exc_type))
+            kept = np.from_dlpack(array)
+            partial_write(array)
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+    assert unraisable == [ZeroDivisionError]
+    assert look(array)[0] == 1 and kept[0] == 0
+
+
+def test_an_error_and_a_report_come_together(records):
+    """A refused exchange may have left a view behind already: its report does not replace the error."""
+    array, _ = filled((4,))
+    other = memarray.MemArray([4])
+    kept = np.from_dlpack(array)
+    with other.read(), pytest.raises(memarray.LockError):
+        array.exchange(other)
+    np.testing.assert_array_equal(look(array), kept)
+
+
+def test_without_logging_nobody_is_told_and_nothing_breaks():
+    run_python(
+        """
+        import sys
+        import memarray
+        assert "logging" not in sys.modules
+        array = memarray.MemArray([10])
+        with array.read() as lease:
+            kept = memoryview(lease)
+        with array.write():
+            pass
+        assert memarray.stats()["copies"] == 1
+        assert "logging" not in sys.modules
+        """
+    )
+
+
+def test_live_blocks_and_bytes_follow_the_arrays():
+    before = memarray.stats()
+    array = memarray.MemArray([1000], "float32")
+    assert memarray.stats()["live_blocks"] == before["live_blocks"] + 1
+    assert memarray.stats()["live_bytes"] == before["live_bytes"] + 4000
+    array.resize([500])
+    assert memarray.stats()["live_bytes"] == before["live_bytes"] + 2000
+    del array
+    assert memarray.stats() | {"pool_bytes": 0} == before | memarray.stats() | {
+        "live_blocks": before["live_blocks"],
+        "live_bytes": before["live_bytes"],
+        "pool_bytes": 0,
+    }
