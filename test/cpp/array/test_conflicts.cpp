@@ -48,9 +48,6 @@ std::vector<Operation> writes() {
       {"a discarding lease", [](Array& a) { WriteLease const lease(a, {.discard = true}); }},
       {"leases", [](Array& a) { static_cast<void>(leases(write(a))); }},
       {"leases, overwriting", [](Array& a) { static_cast<void>(leases(overwrite(a))); }},
-      {"assign", [](Array& a) {
-         a.state().assign("a test", [](void*, std::byte* memory) { *memory = std::byte{1}; }, nullptr);
-       }},
       {"a kernel", [](Array& a) { for_each_index(a, default_stream(), [](float& e, auto const&) { e = 9; }); }},
       {"a kernel that writes", [](Array& a) {
          for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { x[i] = 9; }, write(a));

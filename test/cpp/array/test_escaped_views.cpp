@@ -44,11 +44,6 @@ std::vector<Use> partial_writes() {
 std::vector<Use> whole_writes() {
   return {
       {"fill", [](Array& a) { a.fill(-1); }},
-      {"assign", [](Array& a) {
-         a.state().assign("a test", [](void* n, std::byte* to) {
-           for (std::int64_t i = 0; i < *static_cast<std::int64_t*>(n); ++i) reinterpret_cast<double*>(to)[i] = -1;
-         }, const_cast<std::int64_t*>(a.get_shape().data()));
-       }},
       {"a discarding lease", [](Array& a) {
          WriteLease const lease(a, {.discard = true});
          for (std::int64_t i = 0; i < a.get_size(); ++i) lease.ptr()[i] = -1;
