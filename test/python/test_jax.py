@@ -1,0 +1,109 @@
+"""JAX on leased memory."""
+
+import gc
+
+import memarray
+import numpy as np
+import pytest
+from support import DTYPES, filled, look
+
+jax = pytest.importorskip("jax", reason="JAX is not installed")
+jnp = pytest.importorskip("jax.numpy", reason="JAX is not installed")
+
+#: JAX halves 64-bit numbers unless told otherwise; those that it takes as they are:
+PLAIN = tuple(name for name in DTYPES if not name.endswith("64") and name != "complex128") + ("complex64",)
+
+
+def drop_jax_caches():
+    gc.collect()
+
+
+def lend(array):
+    """JAX asks for the unversioned struct alone, so that it needs a write lease."""
+    with array.get_dlpack() as lease:
+        return jax.dlpack.from_dlpack(lease)
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_dtypes(name):
+    if name == "bfloat16":
+        pytest.importorskip("ml_dtypes", reason="NumPy has no bfloat16 of its own")
+    array, values = filled((4, 3), name)
+    lent = lend(array)
+    assert lent.shape == (4, 3) and str(lent.dtype) == name
+    np.testing.assert_array_equal(np.asarray(lent), values)
+
+
+@pytest.mark.trap("P07")
+def test_a_read_lease_is_refused_in_words():
+    array, _ = filled((4,), "float32")
+    with array.read() as lease:
+        with pytest.raises(BufferError, match=r"read-only.*get_dlpack"):
+            jax.dlpack.from_dlpack(lease)
+    with pytest.raises(BufferError, match=r"read-only.*get_dlpack"):
+        jax.dlpack.from_dlpack(array)
+
+
+@pytest.mark.trap("P11")
+def test_the_memory_is_shared():
+    array, _ = filled((64,), "float32")
+    with array.get_dlpack() as lease:
+        lent = jax.dlpack.from_dlpack(lease)
+        assert lent.unsafe_buffer_pointer() == np.asarray(lease).ctypes.data
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda a: a.fill(9),
+        lambda a: a.add_index_tuple(),
+        lambda a: a.read_numpy_array(np.full((64,), 9, "float32")),
+        lambda a: write(a),
+        lambda a: a.resize([3]),
+    ],
+    ids=["fill", "add_index_tuple", "read_numpy_array", "write", "resize"],
+)
+def test_a_kept_array_never_changes(use):
+    array, values = filled((64,), "float32")
+    kept = lend(array)
+    doubled = jax.jit(lambda x: 2 * x)(kept)
+    for _ in range(3):
+        use(array)
+        np.testing.assert_array_equal(np.asarray(kept), values)
+    np.testing.assert_array_equal(np.asarray(doubled), 2 * values)
+    del array
+    np.testing.assert_array_equal(np.asarray(kept), values)
+
+
+def write(array):
+    with array.write() as lease:
+        np.asarray(lease)[0] = 9
+
+
+def test_asarray_takes_a_snapshot():
+    array, values = filled((64,), "float32")
+    taken = jnp.asarray(array)
+    with array.read() as lease:
+        leased = jnp.asarray(lease)
+    array.fill(0)
+    np.testing.assert_array_equal(np.asarray(taken), values)
+    np.testing.assert_array_equal(np.asarray(leased), values)
+
+
+def test_jax_lets_go_of_the_memory():
+    start = memarray.stats()["live_blocks"]
+    array, values = filled((64,), "float32")
+    kept = lend(array)
+    kept.block_until_ready()
+    del array
+    np.testing.assert_array_equal(np.asarray(kept), values)
+    del kept
+    drop_jax_caches()
+    assert memarray.stats()["live_blocks"] == start
+
+
+def test_results_come_back():
+    array, values = filled((64,), "float32")
+    result = jnp.cumsum(lend(array))
+    array.read_numpy_array(result)
+    np.testing.assert_allclose(look(array), np.cumsum(values))

@@ -1,0 +1,145 @@
+"""PyTorch on leased memory."""
+
+import memarray
+import numpy as np
+import pytest
+from support import DTYPES, RANKS, filled, look, pattern, shape_of
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+USES = {
+    "fill": lambda a: a.fill(9),
+    "add_index_tuple": lambda a: a.add_index_tuple(),
+    "write lease": lambda a: write(a, 9),
+    "resize": lambda a: a.resize([2] * a.ndim),
+    "read_numpy_array": lambda a: a.read_numpy_array(np.full(a.shape, 9.0)),
+}
+
+
+def write(array, value):
+    with array.write() as lease:
+        torch.from_dlpack(lease)[0] = value
+
+
+def as_bytes(tensor):
+    return bytes(tensor.contiguous().flatten().view(torch.uint8).tolist())
+
+
+@pytest.mark.parametrize("ndim", RANKS)
+@pytest.mark.parametrize("name", DTYPES)
+def test_every_dtype_and_rank(name, ndim):
+    if name == "bfloat16":
+        pytest.importorskip("ml_dtypes", reason="NumPy has no bfloat16 of its own")
+    array, values = filled(shape_of(ndim), name)
+    for lease in (array.read(), array.write()):
+        with lease:
+            tensor = torch.from_dlpack(lease)
+            assert tuple(tensor.shape) == shape_of(ndim)
+            assert str(tensor.dtype) == f"torch.{name}"
+            assert tensor.data_ptr() == np.asarray(lease).ctypes.data
+            assert as_bytes(tensor) == values.tobytes()
+            del tensor
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_kept_tensor_never_changes(use):
+    array, values = filled((4, 3))
+    with array.read() as lease:
+        kept = torch.from_dlpack(lease)
+        part = torch.from_dlpack(lease)[1:, ::2]
+    del lease
+    for _ in range(3):
+        use(array) if array.shape == (4, 3) else array.fill(1)
+        np.testing.assert_array_equal(kept.numpy(), values)
+        np.testing.assert_array_equal(part.numpy(), values[1:, ::2])
+    del array
+    np.testing.assert_array_equal(kept.numpy(), values)
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_late_write_into_a_kept_tensor_never_reaches_the_array(use):
+    array, values = filled((4, 3))
+    with array.write() as lease:
+        kept = torch.from_dlpack(lease)
+        kept[0, 0] = -1.0
+    values[0, 0] = -1.0
+    np.testing.assert_array_equal(look(array), values)
+    kept.fill_(-5.0)
+    np.testing.assert_array_equal(look(array), values)
+    use(array)
+    after = look(array)
+    kept.add_(1)
+    np.testing.assert_array_equal(look(array), after)
+
+
+def test_tensors_are_dropped_by_torch_in_its_own_time():
+    start = memarray.stats()["live_blocks"]
+    array, values = filled((100,))
+    with array.read() as lease:
+        tensor = torch.from_dlpack(lease)
+    storage = tensor.untyped_storage()
+    view = tensor[10:20]
+    del array, lease, tensor
+    assert memarray.stats()["live_blocks"] == start + 1
+    np.testing.assert_array_equal(view.numpy(), values[10:20])
+    del view
+    assert memarray.stats()["live_blocks"] == start + 1
+    del storage
+    assert memarray.stats()["live_blocks"] == start
+
+
+def test_capsules_are_taken_once():
+    array, _ = filled((10,))
+    start = memarray.stats()["live_blocks"]
+    with array.write() as lease:
+        for options in ({}, {"max_version": (1, 0)}):
+            capsule = lease.__dlpack__(**options)
+            tensor = torch.utils.dlpack.from_dlpack(capsule)
+            with pytest.raises(RuntimeError):
+                torch.utils.dlpack.from_dlpack(capsule)
+            del tensor, capsule
+    assert memarray.stats()["live_blocks"] == start
+
+
+def test_a_copy_is_torchs_own():
+    array, values = filled((10,))
+    with array.read() as lease:
+        copied = torch.from_dlpack(lease, copy=True)
+    copied.zero_()
+    np.testing.assert_array_equal(look(array), values)
+
+
+def test_the_array_itself_is_lent_as_a_snapshot():
+    array, values = filled((10,))
+    tensor = torch.from_dlpack(array)
+    other = torch.asarray(array)
+    array.fill(0)
+    np.testing.assert_array_equal(tensor.numpy(), values)
+    np.testing.assert_array_equal(other.numpy(), values)
+
+
+def test_autograd_through_leased_memory():
+    array, values = filled((10,))
+    with array.read() as lease:
+        x = torch.from_dlpack(lease).clone().requires_grad_()
+    (x**2).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 2 * values)
+
+
+def test_torch_computes_into_a_write_lease():
+    array, values = filled((6, 4), "float32")
+    with array.write() as lease:
+        tensor = torch.from_dlpack(lease)
+        torch.mul(tensor, 2, out=tensor)
+        del tensor
+    np.testing.assert_array_equal(look(array), 2 * values)
+
+
+def test_a_tensor_that_torch_lends_on_keeps_the_memory():
+    array, values = filled((5,))
+    with array.read() as lease:
+        again = np.from_dlpack(torch.from_dlpack(lease))
+    array.fill(0)
+    np.testing.assert_array_equal(again, values)
+    array.read_numpy_array(pattern((5,), start=3))
+    np.testing.assert_array_equal(again, values)
