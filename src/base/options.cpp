@@ -2,6 +2,7 @@
 #include <memarray/base/options.hpp>
 
 #include <string>
+#include <type_traits>
 
 namespace memarray {
 
@@ -20,9 +21,8 @@ EscapedViews escaped_views_from_string(std::string_view word) {
   throw ValueError("escaped_views is 'snapshot', 'error' or 'alias', not '" + std::string(word) + "'");
 }
 
-Options& options() noexcept {
-  static Options& instance = *new Options;  // threads may reach it while the process exits
-  return instance;
-}
+// Threads may reach it while the process starts and exits.
+constinit Options detail::process_options;
+static_assert(std::is_trivially_destructible_v<Options>);
 
 }  // namespace memarray

@@ -14,7 +14,6 @@ constexpr std::size_t kept_reports = 10'000;
 struct Queue {
   std::mutex mutex;
   std::deque<Report> reports;
-  std::atomic<bool> pending{false};
 };
 
 Queue& queue() {
@@ -31,10 +30,12 @@ void push(Report report) {
   std::lock_guard const guard(q.mutex);
   if (q.reports.size() == kept_reports) q.reports.pop_front();
   q.reports.push_back(std::move(report));
-  q.pending.store(true, std::memory_order_relaxed);
+  detail::any_reports.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace
+
+constinit std::atomic<bool> detail::any_reports{false};
 
 Counters& counters() noexcept {
   static Counters& instance = *new Counters;
@@ -52,12 +53,10 @@ void report_wait(std::string const& why) {
   push({Report::Kind::wait, 0, "waited: " + why});
 }
 
-bool reports_pending() noexcept { return queue().pending.load(std::memory_order_relaxed); }
-
 std::vector<Report> take_reports() {
   Queue& q = queue();
   std::lock_guard const guard(q.mutex);
-  q.pending.store(false, std::memory_order_relaxed);
+  detail::any_reports.store(false, std::memory_order_relaxed);
   std::vector<Report> taken(std::make_move_iterator(q.reports.begin()), std::make_move_iterator(q.reports.end()));
   q.reports.clear();
   return taken;

@@ -115,10 +115,11 @@ template <class T, int ndim>
 class TypedLease {
  public:
   TypedLease(TypedLease&& other) noexcept
-      : _state(std::exchange(other._state, nullptr)), _id(other._id), _traced(other._traced) {}
+      : _state(std::exchange(other._state, nullptr)), _id(other._id), _left(other._left), _traced(other._traced) {}
   TypedLease& operator=(TypedLease&& other) noexcept {
     std::swap(_state, other._state);
     std::swap(_id, other._id);
+    std::swap(_left, other._left);
     std::swap(_traced, other._traced);
     return *this;
   }
@@ -131,7 +132,7 @@ class TypedLease {
   void close() noexcept {
     if (!_state) return;
     if (_traced) trace_closed(_traced);
-    std::exchange(_state, nullptr)->give_back_with_reference(access());
+    std::exchange(_state, nullptr)->give_back_with_reference(access(), _left);
   }
   /// The leased memory. Throws `LockError` when the lease is over.
   [[nodiscard]] T* ptr() const {
@@ -148,7 +149,7 @@ class TypedLease {
   TypedLease(State& state, LeaseOptions const& options, std::source_location const& where) {
     if (!options.device) [[likely]] {
       if constexpr (!std::is_const_v<T>) _id = State::next_lock_id();
-      if (state.try_take_with_reference(access(), _id)) [[likely]] {
+      if (state.try_take_with_reference(access(), _id, _left)) [[likely]] {
         _state = &state;
         if (tracing()) trace(where);
         return;
@@ -175,6 +176,7 @@ class TypedLease {
 
   State* _state = nullptr;
   std::int64_t _id = -1;
+  LockWord::Guess _left = 0;
   void const* _traced = nullptr;
 };
 

@@ -55,21 +55,30 @@ class MEMARRAY_API LockWord {
     return true;
   }
 
+  /// The word as a hold left it. Giving back starts from it instead of a look, which would wait for the atomic operation
+  /// before; if others came meanwhile it only costs a second attempt.
+  using Guess = std::uint64_t;
+
   /// `past_writers`: whoever already holds a read of this array must not be held back by a waiting writer.
-  [[nodiscard]] bool try_lock_shared(bool past_writers = false, With with = With::nothing) noexcept {
+  [[nodiscard]] bool try_lock_shared(bool past_writers = false, With with = With::nothing,
+                                     Guess* left = nullptr) noexcept {
     if (!past_writers && writer_waits()) return false;
     std::uint64_t const taken = reader + static_cast<std::uint64_t>(with);
     std::uint64_t bits = _bits.load(std::memory_order_relaxed);
     while (!(bits & writer))
-      if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) return true;
+      if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
+        if (left) *left = bits + taken;
+        return true;
+      }
     return false;
   }
-  [[nodiscard]] bool try_lock_exclusive(std::int64_t id, With with = With::nothing) noexcept {
+  [[nodiscard]] bool try_lock_exclusive(std::int64_t id, With with = With::nothing, Guess* left = nullptr) noexcept {
     std::uint64_t const taken = writer + static_cast<std::uint64_t>(with);
     std::uint64_t bits = _bits.load(std::memory_order_relaxed);
     while (!(bits & (writer | count_mask * reader)))
       if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
         _id.store(id, std::memory_order_release);
+        if (left) *left = bits + taken;
         return true;
       }
     return false;
@@ -91,16 +100,16 @@ class MEMARRAY_API LockWord {
     return word;
   }
 
-  void unlock_shared() noexcept { static_cast<void>(give(reader, With::nothing)); }
+  void unlock_shared() noexcept { static_cast<void>(give(reader, With::nothing, look())); }
   void unlock_exclusive() noexcept {
     _id.store(nobody, std::memory_order_relaxed);
-    static_cast<void>(give(writer, With::nothing));
+    static_cast<void>(give(writer, With::nothing, look()));
   }
   /// As above, with a reference; true when that was the last.
-  [[nodiscard]] bool unlock_shared_and_release() noexcept { return give(reader, With::reference); }
-  [[nodiscard]] bool unlock_exclusive_and_release() noexcept {
+  [[nodiscard]] bool unlock_shared_and_release(Guess left) noexcept { return give(reader, With::reference, left); }
+  [[nodiscard]] bool unlock_exclusive_and_release(Guess left) noexcept {
     _id.store(nobody, std::memory_order_relaxed);
-    return give(writer, With::reference);
+    return give(writer, With::reference, left);
   }
   /// From exclusive to one reader, with nobody in between.
   void downgrade() noexcept {
@@ -120,9 +129,9 @@ class MEMARRAY_API LockWord {
   /// Whether it is a reader's exclusive moment, or may be one whose id is not there yet.
   [[nodiscard]] static constexpr bool ends_soon(std::int64_t word) noexcept { return word == settling || word == nobody; }
 
-  [[nodiscard]] bool give(std::uint64_t hold, With with) noexcept {
+  [[nodiscard]] Guess look() const noexcept { return _bits.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool give(std::uint64_t hold, With with, Guess bits) noexcept {
     std::uint64_t const given = hold + static_cast<std::uint64_t>(with);
-    std::uint64_t bits = _bits.load(std::memory_order_relaxed);
     // Without the reference the object may be gone, so sleepers are woken before it is given up.
     while (!(bits & sleepers))
       if (_bits.compare_exchange_weak(bits, bits - given, std::memory_order_seq_cst, std::memory_order_relaxed))

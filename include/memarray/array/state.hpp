@@ -116,22 +116,23 @@ class MEMARRAY_API State {
   void give_back(Access access) noexcept;
   /// Takes the word together with a reference, if nobody holds it and there is nothing to settle: one atomic operation.
   /// A write gets `id` and makes the other side stale.
-  [[nodiscard]] bool try_take_with_reference(Access access, std::int64_t id) noexcept {
+  [[nodiscard]] bool try_take_with_reference(Access access, std::int64_t id, LockWord::Guess& left) noexcept {
     if (access == Access::read) {
-      if (!_word.try_lock_shared(false, LockWord::With::reference)) return false;
+      if (!_word.try_lock_shared(false, LockWord::With::reference, &left)) return false;
       if (_storage.block()->exports().writable == 0) return true;
     } else {
-      if (!_word.try_lock_exclusive(id, LockWord::With::reference)) return false;
+      if (!_word.try_lock_exclusive(id, LockWord::With::reference, &left)) return false;
       if (_storage.block()->exports().total() == 0) {
         _storage.wrote(_storage.current());
         return true;
       }
     }
-    give_back_with_reference(access);
+    give_back_with_reference(access, left);
     return false;
   }
-  void give_back_with_reference(Access access) noexcept {
-    if (access == Access::read ? _word.unlock_shared_and_release() : _word.unlock_exclusive_and_release()) destroy();
+  void give_back_with_reference(Access access, LockWord::Guess left) noexcept {
+    if (access == Access::read ? _word.unlock_shared_and_release(left) : _word.unlock_exclusive_and_release(left))
+      destroy();
   }
   [[nodiscard]] static std::int64_t next_lock_id() noexcept;
   /// Whether a holder of the word for writing must write to fresh memory.

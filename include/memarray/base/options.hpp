@@ -28,7 +28,11 @@ struct Options {
   std::atomic<bool> trace_leases{false};  ///< remember where each lease was opened, for `LockError`s
 };
 
-/// The one instance; never destroyed.
-[[nodiscard]] MEMARRAY_API Options& options() noexcept;
+namespace detail {
+extern MEMARRAY_API Options process_options;
+}
+
+/// The one instance, ready before any code runs and never destroyed. Inline, as every lease looks at it.
+[[nodiscard]] inline Options& options() noexcept { return detail::process_options; }
 
 }  // namespace memarray

@@ -32,8 +32,12 @@ struct Report {
 MEMARRAY_API void report_copy(std::int64_t bytes, std::string const& why);
 MEMARRAY_API void report_wait(std::string const& why);
 
+namespace detail {
+extern MEMARRAY_API std::atomic<bool> any_reports;
+}
+
 /// One relaxed load: whether `take_reports` would return any.
-[[nodiscard]] MEMARRAY_API bool reports_pending() noexcept;
+[[nodiscard]] inline bool reports_pending() noexcept { return detail::any_reports.load(std::memory_order_relaxed); }
 /// Empties the queue. It keeps the newest 10,000 records, so that a program that never asks does not grow.
 [[nodiscard]] MEMARRAY_API std::vector<Report> take_reports();
 
