@@ -6,6 +6,7 @@
 #include <memarray/base/reports.hpp>
 #include <memarray/base/shape.hpp>
 #include <memarray/memory/default_resource.hpp>
+#include <memarray/resource/driver_table.hpp>
 
 #include <sched.h>
 
@@ -152,7 +153,7 @@ bool State::take(Access access, std::int64_t id, Timeout timeout, bool past_writ
       if (!_word.lock_shared(timeout, past_writers)) return false;
       if (_storage.block()->exports().writable == 0 || escaped_views() == EscapedViews::alias) return true;
       _word.unlock_shared();
-      if (!_word.try_lock_exclusive(LockWord::settling)) {
+      if (!_word.try_settle()) {
         ::sched_yield();
         continue;
       }
@@ -305,11 +306,15 @@ void State::check_reachable(Device device, char const* what) const {
     throw ValueError(std::string(what) + ": memory lives on the CPU (kDLCPU) or on a CUDA device (kDLCUDA), not on " +
                      to_string(device));
   if (device.id < 0) throw ValueError("device_id is " + std::to_string(device.id) + "; device ids start at 0");
-  if (device.type == kDLCUDA)
-    throw CudaError(cuda_code::no_device, "CUDA_ERROR_NO_DEVICE",
+  if (device.type != kDLCUDA) return;
+  std::string const stays = describe() + " stays on the host, where every operation works";
+  if (device.id < device_count())
+    throw CudaError(cuda_code::not_supported, "CUDA_ERROR_NOT_SUPPORTED",
                     std::string(what) + " on " + to_string(device) +
-                        ": this process has no CUDA device that memarray can use; " + describe() +
-                        " stays on the host, where every operation works");
+                        ": this version of memarray keeps arrays on the host; " + stays);
+  throw CudaError(cuda_code::no_device, "CUDA_ERROR_NO_DEVICE",
+                  std::string(what) + " on " + to_string(device) +
+                      ": this process has no such CUDA device; " + stays);
 }
 
 void State::move(Device target, std::int64_t lock_id) {
