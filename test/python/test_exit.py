@@ -18,7 +18,8 @@ ENDINGS = {
     "an array in builtins": "import builtins; builtins.kept = a",
     "host threads": "memarray.options.threads = 4; c = memarray.MemArray([2**22]); c.add_index_tuple()",
     "a thread that ends later": (
-        "t = threading.Thread(target=lambda: [time.sleep(0.2), a.fill(1), a.copy().add_index_tuple()]); t.start()"
+        "work = lambda: [time.sleep(0.2), a.fill(1), a.copy().add_index_tuple()];"
+        "t = threading.Thread(target=work); t.start()"
     ),
     "a daemon thread that waits for ever": (
         "l = a.write(); l.__enter__();"
@@ -26,13 +27,15 @@ ENDINGS = {
     ),
     "a daemon thread in a long operation": (
         "c = memarray.MemArray([2**24]);"
-        "t = threading.Thread(target=lambda: [c.fill(i) for i in range(10**6)], daemon=True); t.start(); time.sleep(0.1)"
+        "work = lambda: [c.fill(i) for i in range(10**6)];"
+        "t = threading.Thread(target=work, daemon=True); t.start(); time.sleep(0.1)"
     ),
     "something to do at exit": "atexit.register(lambda: (a.fill(1), a.copy(), np.asarray(b).sum()))",
     "a weak reference with a callback": "r = weakref.ref(a, lambda _: b.fill(1))",
     "a finalizer": "weakref.finalize(a, b.fill, 2)",
     "an object that works in __del__": (
-        "D = type('D', (), {'__del__': lambda self: (self.a.fill(1), self.a.read().__enter__().close())});"
+        "use = lambda self: (self.a.fill(1), self.a.read().__enter__().close());"
+        "D = type('D', (), {'__del__': use});"
         "d = D(); d.a = a; d.d = d"
     ),
     "traced leases": "memarray.options.trace_leases = True; l = a.read(); l.__enter__()",
