@@ -1,0 +1,157 @@
+"""Every id of test/traps.toml is carried by a test, and every id that a test carries is there."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CPP = re.compile(r'RecordProperty\(\s*"trap"\s*,\s*"([^"]*)"\s*\)')
+TABLE = re.compile(r"^\[(.+)\]\n((?:(?!\[).*\n?)*)", re.MULTILINE)
+ENTRY = re.compile(r'^(\w+) = (?:"((?:[^"\\]|\\.)*)"|(true|false))$', re.MULTILINE)
+
+
+def load(path: Path) -> dict[str, dict]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+
+        return tomllib.loads(path.read_text())
+    # Python 3.10 has no tomllib; the file needs no more of the language than this.
+    tables = TABLE.findall(path.read_text())
+    return {name: {key: text or word == "true" for key, text, word in ENTRY.findall(body)} for name, body in tables}
+
+
+def carried_by_python(source: str) -> set[str]:
+    """The ids in ``pytest.mark.trap("…")`` that decorate a test, a class, or are a module's `pytestmark`."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        is_test = isinstance(node, ast.FunctionDef) and node.name.startswith("test")
+        if is_test or (isinstance(node, ast.ClassDef) and node.name.startswith("Test")):
+            marks = node.decorator_list
+        elif isinstance(node, ast.Assign) and any(ast.unparse(target) == "pytestmark" for target in node.targets):
+            marks = node.value.elts if isinstance(node.value, ast.List | ast.Tuple) else [node.value]
+        else:
+            continue
+        for mark in marks:
+            if isinstance(mark, ast.Call) and ast.unparse(mark.func) in ("pytest.mark.trap", "mark.trap"):
+                found.update(ast.literal_eval(argument) for argument in mark.args)
+    return found
+
+
+def carried(root: Path) -> dict[str, set[str]]:
+    """Which tests carry which id."""
+    carriers: dict[str, set[str]] = {}
+    for path in sorted((root / "test").rglob("test_*.py")):
+        for trap in carried_by_python(path.read_text()):
+            carriers.setdefault(trap, set()).add(path.name)
+    for path in sorted((root / "test").rglob("*.cpp")):
+        # A comment is no carrier.
+        text = re.sub(r"//[^\n]*|/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+        for trap in CPP.findall(text):
+            carriers.setdefault(trap, set()).add(path.name)
+    return carriers
+
+
+def wrong(root: Path) -> list[str]:
+    traps, carriers = load(root / "test" / "traps.toml"), carried(root)
+    problems = [
+        f"{name}: {where} carry it, but traps.toml has no such id"
+        for name, where in carriers.items()
+        if name not in traps
+    ]
+    for name, trap in traps.items():
+        if not trap.get("mistake", "").endswith("."):
+            problems.append(f"{name}: says in no sentence which mistake it is")
+        if trap.get("later") and not trap.get("reason"):
+            problems.append(f"{name}: is for later without a reason")
+        if not trap.get("later") and name not in carriers:
+            problems.append(
+                f'{name}: no test carries it, as @pytest.mark.trap("{name}") or RecordProperty("trap", "{name}")'
+            )
+    return problems
+
+
+def test_nothing_is_wrong_with_the_list():
+    assert wrong(ROOT) == []
+    assert len(load(ROOT / "test" / "traps.toml")) >= 30
+
+
+@pytest.fixture
+def tree(tmp_path):
+    (tmp_path / "test").mkdir()
+    (tmp_path / "test" / "traps.toml").write_text('[T01]\nmistake = "One."\n')
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("test_a.py", '@pytest.mark.trap("T01")\ndef test_it():\n    pass\n'),
+        ("test_a.py", 'pytestmark = [pytest.mark.slow, pytest.mark.trap("T00", "T01")]\n'),
+        ("test_a.py", '@pytest.mark.trap("T01")\nclass TestIt:\n    pass\n'),
+        ("test_a.cpp", 'TEST(A, B) { RecordProperty("trap", "T01"); }\n'),
+    ],
+)
+def test_a_carrier_is_seen(tree, name, text):
+    (tree / "test" / name).write_text(text)
+    assert not any(problem.startswith("T01:") for problem in wrong(tree))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("test_a.py", '# @pytest.mark.trap("T01")\ndef test_it():\n    pass\n'),
+        ("test_a.py", '@pytest.mark.trap("T01")\ndef helper():\n    pass\n'),
+        ("helper.py", '@pytest.mark.trap("T01")\ndef test_it():\n    pass\n'),
+        ("test_a.py", '@pytest.mark.trap("T02")\ndef test_it():\n    pass\n'),
+        ("test_a.cpp", '// RecordProperty("trap", "T01");\n'),
+        ("test_a.cpp", '/* RecordProperty("trap", "T01");\n */\n'),
+    ],
+)
+def test_what_is_no_carrier_is_not_taken_for_one(tree, name, text):
+    (tree / "test" / name).write_text(text)
+    assert any(problem.startswith("T01:") for problem in wrong(tree))
+
+
+def test_unknown_ids_and_missing_reasons_are_told(tree):
+    (tree / "test" / "test_a.py").write_text('@pytest.mark.trap("T09")\ndef test_it():\n    pass\n')
+    (tree / "test" / "traps.toml").write_text('[T01]\nmistake = "One."\nlater = true\n')
+    assert [problem.split(":")[0] for problem in wrong(tree)] == ["T09", "T01"]
+
+
+CODE = [path for folder in ("include", "src", "python", "examples") for path in (ROOT / folder).rglob("*.[chp]*pp")]
+
+
+def uses(pattern: str, paths: list[Path]) -> list[str]:
+    found = []
+    for path in paths:
+        text = re.sub(r"//[^\n]*|/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+        found += [f"{path}: {match}" for match in re.findall(pattern, text)]
+    return found
+
+
+#: What must not be in the code: a pattern, and a line that it must find.
+FORBIDDEN = {
+    "T08": (r"thrust::async|thrust/async", "auto event = thrust::async::copy(a, b, c);"),
+    "T10": (
+        r"static\s+(?:const\s+)?(?:PyObject\s*\*|py::|pybind11::)[^;=(]*[={]",
+        'static py::object const module = py::module_::import("numpy");',
+    ),
+    "P05": (r"gil_scoped_\w+|call_guard", "py::gil_scoped_release release;"),
+}
+
+
+@pytest.mark.trap("T08")
+@pytest.mark.trap("T10")
+@pytest.mark.trap("P05")
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_the_code_does_without(name, tmp_path):
+    pattern, example = FORBIDDEN[name]
+    (tmp_path / "a.cpp").write_text(f"// {example}\n{example}\n")
+    assert len(uses(pattern, [tmp_path / "a.cpp"])) == 1
+    assert len(CODE) > 50
+    assert uses(pattern, CODE) == []
