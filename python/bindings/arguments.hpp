@@ -24,12 +24,22 @@ class Signature {
 
   bool parse(PyObject* const* args, Py_ssize_t positional, PyObject* keywords,
              std::array<PyObject*, count>& slots) const noexcept {
+    return visit(args, positional, keywords, [&](std::size_t i, PyObject* value) {
+      slots[i] = value;
+      return true;
+    });
+  }
+
+  /// Calls `take(slot, value)` for each argument, until one says false; false then, too.
+  template <class Take>
+  bool visit(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, Take&& take) const noexcept {
     if (positional > static_cast<Py_ssize_t>(_positional)) {
       PyErr_Format(PyExc_TypeError, "%s() takes %zu positional arguments but %zd were given", _function, _positional,
                    positional);
       return false;
     }
-    for (Py_ssize_t i = 0; i < positional; ++i) slots[static_cast<std::size_t>(i)] = args[i];
+    for (Py_ssize_t i = 0; i < positional; ++i)
+      if (!take(static_cast<std::size_t>(i), args[i])) return false;
     if (!keywords) return true;
     Py_ssize_t const given = PyTuple_GET_SIZE(keywords);
     for (Py_ssize_t k = 0; k < given; ++k) {
@@ -47,7 +57,7 @@ class Signature {
         PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%s'", _function, _names[i]);
         return false;
       }
-      slots[i] = args[positional + k];
+      if (!take(i, args[positional + k])) return false;
     }
     return true;
   }

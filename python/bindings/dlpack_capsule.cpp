@@ -11,7 +11,7 @@ constexpr char const* versioned_name = "dltensor_versioned";
 // Made at import: no guard of a static is held while Python runs.
 PyObject* cpu_device = nullptr;
 
-Signature<4> dlpack_signature("__dlpack__", {"stream", "max_version", "dl_device", "copy"}, 0);
+Signature<4> dlpack_signature("__dlpack__", {"max_version", "dl_device", "copy", "stream"}, 0);
 
 bool read_pair(PyObject* object, char const* what, long& first, long& second) {
   if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != 2) {
@@ -58,6 +58,15 @@ bool read_device(PyObject* device) {
   return false;
 }
 
+bool read_copy(PyObject* copy, bool& wanted) {
+  if (!PyBool_Check(copy)) {
+    PyErr_Format(PyExc_TypeError, "copy must be None, True or False, not %R", copy);
+    return false;
+  }
+  wanted = copy == Py_True;
+  return true;
+}
+
 // Acts only while nobody took the tensor, which a consumer says by renaming the capsule. Touches no error state.
 template <class Managed>
 void destroy_capsule(PyObject* capsule, char const* name) {
@@ -82,20 +91,15 @@ bool init_dlpack_request() {
 }
 
 bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, DLPackRequest& request) {
-  if (positional == 0 && !keywords) return true;
-  std::array<PyObject*, 4> slots{};
-  if (!dlpack_signature.parse(args, positional, keywords, slots)) return false;
-  auto const [stream, max_version, dl_device, copy] = slots;
-  if (max_version && max_version != Py_None && !read_max_version(max_version, request.versioned)) return false;
-  if (copy && copy != Py_None) {
-    if (!PyBool_Check(copy)) {
-      PyErr_Format(PyExc_TypeError, "copy must be None, True or False, not %R", copy);
-      return false;
+  return dlpack_signature.visit(args, positional, keywords, [&](std::size_t slot, PyObject* value) {
+    if (value == Py_None) return true;
+    switch (slot) {
+      case 0: return read_max_version(value, request.versioned);
+      case 1: return read_device(value);
+      case 2: return read_copy(value, request.copy);
+      default: return read_stream(value);
     }
-    request.copy = copy == Py_True;
-  }
-  if (stream && stream != Py_None && !read_stream(stream)) return false;
-  return !dl_device || dl_device == Py_None || read_device(dl_device);
+  });
 }
 
 PyObject* make_capsule(DLManagedTensor* tensor) {

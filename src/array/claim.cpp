@@ -23,9 +23,11 @@ void check_twice(std::span<Claim const> sorted) {
 }  // namespace
 
 void take_all(std::span<Claim> claims, Timeout timeout) {
-  std::sort(claims.begin(), claims.end(),
-            [](Claim const& a, Claim const& b) { return std::less<State const*>{}(a.state, b.state); });
-  check_twice(claims);
+  if (claims.size() > 1) {
+    std::sort(claims.begin(), claims.end(),
+              [](Claim const& a, Claim const& b) { return std::less<State const*>{}(a.state, b.state); });
+    check_twice(claims);
+  }
   bool const waits = timeout && *timeout > no_wait && *timeout <= std::chrono::hours(24 * 365 * 100);
   auto const deadline = waits ? Clock::now() + *timeout : Clock::time_point();
   std::size_t taken = 0;
