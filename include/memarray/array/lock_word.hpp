@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memarray/base/config.hpp>
+#include <memarray/base/fork.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -84,6 +85,12 @@ class MEMARRAY_API LockWord {
     return false;
   }
 
+  /// For a reader's exclusive moment.
+  [[nodiscard]] bool try_settle() noexcept {
+    _settling_generation.store(fork_generation(), std::memory_order_relaxed);
+    return try_lock_exclusive(settling);
+  }
+
   /// True when taken, false when the time was up. Throws `Interrupted`.
   [[nodiscard]] bool lock_shared(Timeout timeout, bool past_writers = false) {
     return try_lock_shared(past_writers) || wait_shared(timeout, past_writers);
@@ -126,8 +133,12 @@ class MEMARRAY_API LockWord {
   static constexpr std::uint64_t sleepers = std::uint64_t{1} << 49;
   // Between taking and giving back, when no id is right: no lease has it.
   static constexpr std::int64_t nobody = INT64_MAX - 2;
-  /// Whether it is a reader's exclusive moment, or may be one whose id is not there yet.
-  [[nodiscard]] static constexpr bool ends_soon(std::int64_t word) noexcept { return word == settling || word == nobody; }
+  /// Whether it is a reader's exclusive moment, or may be one whose id is not there yet. In a forked child, one that began
+  /// before the fork never ends.
+  [[nodiscard]] bool ends_soon(std::int64_t word) const noexcept {
+    return (word == settling || word == nobody) &&
+           _settling_generation.load(std::memory_order_relaxed) == fork_generation();
+  }
 
   [[nodiscard]] Guess look() const noexcept { return _bits.load(std::memory_order_relaxed); }
   [[nodiscard]] bool give(std::uint64_t hold, With with, Guess bits) noexcept {
@@ -153,6 +164,7 @@ class MEMARRAY_API LockWord {
   std::atomic<std::uint32_t> _waiting_writers{0};
   std::atomic<std::uint32_t> _epoch{0};
   std::atomic<std::uint32_t> _waiters_generation{0};
+  std::atomic<std::uint32_t> _settling_generation{fork_generation()};
 };
 
 }  // namespace detail

@@ -2,6 +2,8 @@
 // lock may wait for the reader without letting go of it.
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <barrier>
@@ -9,6 +11,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -85,13 +88,59 @@ TEST(Settling, element_access_with_the_interpreter_lock_held_lets_it_end) {
     release();
   });
   bool const ended = read.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
-  EXPECT_TRUE(ended) << "one thread waits for the array with the interpreter lock, the other for that lock with the array";
+  EXPECT_TRUE(ended)
+      << "one thread waits for the array with the interpreter lock, the other for that lock with the array";
   if (!ended) std::abort();
   EXPECT_EQ(read.get(), 3);
   settles.join();
   looks.join();
   interpreter = nullptr;
   delete here;
+}
+
+std::atomic<bool> copying{false};
+std::atomic<bool> may_go_on{false};
+
+TEST(Settling, is_not_waited_for_in_a_child_that_has_no_such_thread) {
+  copying = may_go_on = false;
+  HooksForTheTest const hooks;
+  memarray::set_hooks({.release = []() noexcept -> void* {
+                         if (copying.exchange(true)) return nullptr;
+                         while (!may_go_on) std::this_thread::yield();
+                         return nullptr;
+                       },
+                       .reacquire = {},
+                       .poll_signals = {}});
+  MemArray<double, 1> array({1 << 16});
+  memarray::DLPackTensor kept;
+  {
+    memarray::WriteLease lease(array);
+    kept = array.get_dlpack_tensor(true, lease.lock_id());
+  }
+  std::thread settles([&] { memarray::ReadLease const lease(array); });
+  while (!copying) std::this_thread::yield();
+  pid_t const child = fork();
+  if (child == 0) {
+    alarm(20);
+    int refused = 0;
+    try {
+      memarray::ReadLease const lease(array);
+    } catch (memarray::LockError const& error) {
+      refused += std::string_view(error.what()).find("fork") != std::string_view::npos;
+    }
+    try {
+      static_cast<void>(array({7}));
+    } catch (memarray::LockError const&) {
+      ++refused;
+    }
+    _exit(refused);
+  }
+  may_go_on = true;
+  settles.join();
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "the child waited for a thread of its parent";
+  EXPECT_EQ(WEXITSTATUS(status), 2);
 }
 
 TEST(Settling, readers_never_refuse_each_other) {
