@@ -6,16 +6,26 @@
 namespace memarray {
 namespace {
 
-// One pointer, so that a thread sees all entries or none; the old table leaks, as its readers cannot be counted.
-std::atomic<Hooks const*> installed{nullptr};
+struct Table {
+  Hooks hooks;
+  // Kept: a replaced table's readers cannot be counted.
+  Table const* before;
+};
+
+// One pointer, so that a thread sees all entries or none.
+std::atomic<Table const*> installed{nullptr};
 
 }  // namespace
 
-void set_hooks(Hooks const& hooks) noexcept { installed.store(new Hooks(hooks), std::memory_order_release); }
+void set_hooks(Hooks const& hooks) noexcept {
+  auto* const table = new Table{hooks, installed.load(std::memory_order_relaxed)};
+  while (!installed.compare_exchange_weak(table->before, table, std::memory_order_acq_rel)) {
+  }
+}
 
 Hooks hooks() noexcept {
-  Hooks const* const table = installed.load(std::memory_order_acquire);
-  return table ? *table : Hooks{};
+  Table const* const table = installed.load(std::memory_order_acquire);
+  return table ? table->hooks : Hooks{};
 }
 
 RuntimeRelease::RuntimeRelease() noexcept : _token(nullptr) {
