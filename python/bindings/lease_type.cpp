@@ -76,6 +76,11 @@ PyObject* as_numpy(PyObject* self, PyObject* args, PyObject* keywords) {
   return call_helper("lease_to_numpy", self, args, keywords);
 }
 
+PyObject* reduce(PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError, "cannot pickle a lease; pickle a NumPy copy of what it lends");
+  return nullptr;
+}
+
 PyObject* get_array_interface(PyObject* self, void*) {
   return guarded([&] { return lease_array_interface(core_of(self)); });
 }
@@ -148,6 +153,7 @@ PyMethodDef methods[] = {
      "consumer of the unversioned struct, which cannot say read-only."},
     {"__dlpack_device__", as_method(dlpack_device_of), fast,
      "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of the leased memory."},
+    {"__reduce_ex__", reduce, METH_O, "__reduce_ex__($self, protocol, /)\n--\n\nRefused: TypeError."},
     {"__array__", as_method(as_numpy), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\nThe leased memory as a NumPy array."},
     {nullptr, nullptr, 0, nullptr}};

@@ -46,12 +46,12 @@ __all__ = [
 ]
 
 
-def build_info() -> dict:
-    """What was built: version, flavour (``host`` or ``cuda``), compilers, architectures, versions of CCCL and DLPack."""
+def build_info() -> dict[str, str]:
+    """What was built: version, flavour (``host`` or ``cuda``), compilers, versions of CCCL and DLPack."""
     return _build_info()
 
 
-def stats() -> dict:
+def stats() -> dict[str, int]:
     """Counters of this process.
 
     ``copies``, ``copied_bytes`` and ``waits`` that nobody asked for by name; ``versions``: times an array went on in
@@ -67,4 +67,4 @@ def trim() -> int:
 
 
 def synchronize() -> None:
-    """Waits for all work that was submitted to devices. On the host alone there is none: work ends before its call does."""
+    """Waits for all work that was submitted to devices. On the host alone work ends before its call does."""

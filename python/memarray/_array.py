@@ -6,6 +6,16 @@ from . import _core
 from ._device import CPU, Device
 from ._dtypes import dtype_name, numpy_dtype
 
+# As typing has it, without importing it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, NoReturn, SupportsIndex
+
+    import numpy as np
+    import numpy.typing as npt
+    from typing_extensions import Self
+
 
 class MemArray(_core.ArrayBase):
     """An n-dimensional array that C++ owns and Python borrows, without a copy.
@@ -25,13 +35,20 @@ class MemArray(_core.ArrayBase):
     #: (dtype name, ndim) -> what makes such arrays. Other extension modules add to it with ``bind_mem_array<T, ndim>``.
     _TYPE_INSTANCE_MAP = _core.instances
 
-    def __new__(cls, shape, dtype=None, device_id=0, *, uninitialized=False):
-        shape = _shape(shape)
+    def __new__(
+        cls,
+        shape: Iterable[SupportsIndex],
+        dtype: npt.DTypeLike | None = None,
+        device_id: SupportsIndex = 0,
+        *,
+        uninitialized: bool = False,
+    ) -> Self:
+        extents = _shape(shape)
         instances = cls._TYPE_INSTANCE_MAP
         name = dtype_name(dtype, instances)
-        instance = instances.get((name, len(shape)))
+        instance = instances.get((name, len(extents)))
         if instance is None:
-            raise _core.UnsupportedTypeError(_unsupported(name, len(shape), instances))
+            raise _core.UnsupportedTypeError(_unsupported(name, len(extents), instances))
         if isinstance(device_id, bool) or not hasattr(device_id, "__index__"):
             raise TypeError(f"device_id must be an integer, not {device_id!r}")
         device_id = device_id.__index__()
@@ -39,10 +56,10 @@ class MemArray(_core.ArrayBase):
             raise ValueError(f"device_id is {device_id}; device ids start at 0")
         if not isinstance(uninitialized, bool):
             raise TypeError(f"uninitialized must be True or False, not {uninitialized!r}")
-        return instance(cls, shape, device_id, uninitialized)
+        return instance(cls, extents, device_id, uninitialized)
 
     @classmethod
-    def from_numpy(cls, array, device_id=0):
+    def from_numpy(cls, array: npt.ArrayLike, device_id: SupportsIndex = 0) -> Self:
         """A new array with the shape, dtype and contents of a NumPy array; one copy, which you asked for."""
         import numpy as np
 
@@ -52,7 +69,7 @@ class MemArray(_core.ArrayBase):
         return made
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[Any] | str:
         """The element type, an ``np.dtype``; for bfloat16 that of ml_dtypes where installed, else the name."""
         return numpy_dtype(self._dtype_name, self._typestr)
 
@@ -62,7 +79,7 @@ class MemArray(_core.ArrayBase):
         kind, index = self._device
         return CPU if kind == "cpu" else Device(f"{kind}:{index}")
 
-    def read_numpy_array(self, array) -> None:
+    def read_numpy_array(self, array: npt.ArrayLike) -> None:
         """Replaces all contents by those of `array`: the same shape, any strides, any dtype of the same kind.
 
         ValueError for another shape, TypeError for another kind, LockError while the array is held. Views that were
@@ -72,7 +89,7 @@ class MemArray(_core.ArrayBase):
 
         read_numpy_array(self, array)
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """A read-only NumPy view, through a read lease that closes at once: a snapshot, under the default policy."""
         import numpy as np
 
@@ -81,14 +98,14 @@ class MemArray(_core.ArrayBase):
         with self.read() as lease:
             return convert(np.asarray(lease), dtype, copy)
 
-    def __copy__(self):
+    def __copy__(self) -> Self:
         """A deep copy of the contents; a subclass's own attributes are shared, as copy.copy does."""
         twin = self.copy()
         if attributes := getattr(self, "__dict__", None):
             twin.__dict__.update(attributes)
         return twin
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """A deep copy, also of a subclass's own attributes."""
         twin = memo[id(self)] = self.copy()
         if attributes := getattr(self, "__dict__", None):
@@ -97,7 +114,7 @@ class MemArray(_core.ArrayBase):
             twin.__dict__.update(deepcopy(attributes, memo))
         return twin
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         """Refused: TypeError."""
         raise TypeError("cannot pickle a MemArray; pickle a NumPy copy, np.array(a), and make an array with from_numpy")
 
@@ -108,16 +125,16 @@ class MemArray(_core.ArrayBase):
         shape = ", ".join(map(str, self.shape))
         return f"MemArray([{shape}], dtype={self._dtype_name}, device={self.device})"
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> NoReturn:
         raise TypeError(_NO_INDEXING)
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
         raise TypeError(_NO_INDEXING)
 
-    def __iter__(self):
+    def __iter__(self) -> NoReturn:
         raise TypeError(_NO_INDEXING)
 
-    def __bool__(self):
+    def __bool__(self) -> NoReturn:
         raise TypeError("the truth of an array is not defined; ask for a.size, or lease it and use np.any or np.all")
 
 
@@ -127,7 +144,7 @@ _NO_INDEXING = (
 )
 
 
-def _shape(shape):
+def _shape(shape) -> list[Any]:
     if hasattr(shape, "__index__") and not hasattr(shape, "__len__"):
         raise TypeError(f"shape must be a sequence of integers: write [{shape!r}], not {shape!r}")
     try:
@@ -136,8 +153,8 @@ def _shape(shape):
         raise TypeError(f"shape must be a sequence of integers, such as [2, 4, 7], not {shape!r}") from None
 
 
-def _unsupported(name, ndim, instances) -> str:
-    ranks = {}
+def _unsupported(name: str, ndim: int, instances) -> str:
+    ranks: dict[str, list[int]] = {}
     for known, rank in instances:
         ranks.setdefault(known, []).append(rank)
     listed = "; ".join(f"{known} with ndim {', '.join(map(str, sorted(of)))}" for known, of in sorted(ranks.items()))

@@ -7,11 +7,14 @@ class Device:
     """A place where memory lives: ``Device("cpu")``, ``Device("cuda:0")``. Equal devices are equal and hash alike."""
 
     __slots__ = {
-        "type": "The kind of device: 'cpu' or 'cuda'.",
         "index": "Which device of its kind, from 0 on.",
+        "type": "The kind of device: 'cpu' or 'cuda'.",
     }
 
-    def __init__(self, name: str | Device = "cpu"):
+    type: str
+    index: int
+
+    def __init__(self, name: str | Device = "cpu") -> None:
         kind, _, number = str(name).partition(":")
         if kind == "cpu" and not number and ":" not in str(name):
             self.type, self.index = "cpu", 0
@@ -26,7 +29,7 @@ class Device:
     def __repr__(self) -> str:
         return f"Device({str(self)!r})"
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, Device) and (self.type, self.index) == (other.type, other.index)
 
     def __hash__(self) -> int:

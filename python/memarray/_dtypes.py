@@ -12,9 +12,8 @@ def dtype_name(dtype, instances) -> str:
     if isinstance(dtype, str):
         if any((dtype, rank) in instances for rank in range(1, 9)):
             return dtype
-    elif dtype is None or isinstance(dtype, type):
-        if dtype in _BUILTIN:
-            return _BUILTIN[dtype]
+    elif (dtype is None or isinstance(dtype, type)) and dtype in _BUILTIN:
+        return _BUILTIN[dtype]
     import numpy as np
 
     described = np.dtype(dtype)

@@ -8,6 +8,11 @@ class DLDeviceType(int):
 
     # Not an enum.IntEnum, whose import costs more than that of the whole package.
     name: str
+    kDLCPU: DLDeviceType
+    kDLCUDA: DLDeviceType
+    kDLCUDAHost: DLDeviceType
+    kDLExtDev: DLDeviceType
+    kDLCUDAManaged: DLDeviceType
 
     def __new__(cls, value: int, name: str | None = None):
         if name is None:

@@ -94,9 +94,9 @@ CALLS = [
     (lambda a: a.read(device="gpu"), ValueError, r"'cpu'.*'cuda"),
     (lambda a: a.read(device="cuda:x"), ValueError, r"'cuda"),
     (lambda a: a.write(device=1), ValueError, r"1"),
-    (lambda a: a.read(device="cuda:0").__enter__(), memarray.CudaError, r"no CUDA device .*stays on the host"),
+    (lambda a: a.read(device="cuda:0").__enter__(), memarray.CudaError, r"no such CUDA device; .*stays on the host"),
     (lambda a: a.write(device=memarray.Device("cuda:3")).__enter__(), memarray.CudaError, r"on cuda:3"),
-    (lambda a: a.get_dlpack(CUDA).__enter__(), memarray.CudaError, r"no CUDA device"),
+    (lambda a: a.get_dlpack(CUDA).__enter__(), memarray.CudaError, r"no such CUDA device"),
     (
         lambda a: a.get_dlpack("cpu"),
         TypeError,
@@ -110,7 +110,7 @@ CALLS = [
     (lambda a: a.move_memory(), TypeError, r"needs device_type: memarray.dlpack.kDLCPU or kDLCUDA"),
     (lambda a: a.move_memory("cuda"), TypeError, r"device_type must be one of memarray.dlpack"),
     (lambda a: a.move_memory(True), TypeError, r"device_type must be one of memarray.dlpack"),
-    (lambda a: a.move_memory(CUDA), memarray.CudaError, r"move_memory on cuda:0: .*no CUDA device"),
+    (lambda a: a.move_memory(CUDA), memarray.CudaError, r"move_memory on cuda:0: .*no such CUDA device"),
     (lambda a: a.move_memory(CUDA, 5), memarray.CudaError, r"move_memory on cuda:5"),
     (lambda a: a.move_memory(CUDA, -5), ValueError, r"device ids start at 0"),
     (
