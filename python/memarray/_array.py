@@ -157,11 +157,20 @@ def _unsupported(name: str, ndim: int, instances) -> str:
     ranks: dict[str, list[int]] = {}
     for known, rank in instances:
         ranks.setdefault(known, []).append(rank)
-    listed = "; ".join(f"{known} with ndim {', '.join(map(str, sorted(of)))}" for known, of in sorted(ranks.items()))
+    alike: dict[str, list[str]] = {}
+    for known, of in sorted(ranks.items()):
+        alike.setdefault(_listed(sorted(of)), []).append(known)
+    listed = "; ".join(f"{', '.join(names)} with ndim {of}" for of, names in alike.items())
     return (
         f"no MemArray<{name}, {ndim}> is registered. There are: {listed}. "
         "To add one, call bind_mem_array<T, ndim>(module) from <memarray/python/memarray.hpp> in an extension module"
     )
+
+
+def _listed(ranks: list[int]) -> str:
+    """1, 2, 3 as "1 to 3"; 1, 3 as "1, 3"."""
+    together = len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1
+    return f"{ranks[0]} to {ranks[-1]}" if together else ", ".join(map(str, ranks))
 
 
 _core.set_array_class(MemArray)
