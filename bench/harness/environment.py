@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -79,6 +81,14 @@ class Environment:
             if not (self.python.parent / tool).exists() and not self._pip("install", tool):
                 raise SystemExit(f"bench: {tool} cannot be installed")
 
+    def _install_build_requirements(self) -> None:
+        """Into the environment itself: pip's isolated folder changes with each build, so that it could not go on from
+        the last one."""
+        text = (self.root / "pyproject.toml").read_text()
+        requires = re.search(r"^requires = (\[.*?\])", text, re.MULTILINE | re.DOTALL)[1]
+        if not self._pip("install", *ast.literal_eval(requires)):
+            raise SystemExit("bench: what memarray is built with cannot be installed")
+
     def _fingerprint(self) -> str:
         digest = hashlib.sha256()
         for source in SOURCES:
@@ -95,8 +105,15 @@ class Environment:
         fingerprint = self._fingerprint()
         if stamp.exists() and stamp.read_text() == fingerprint and any(self.wheels.glob("memarray-*.whl")):
             return
+        self._install_build_requirements()
         shutil.rmtree(self.wheels, ignore_errors=True)
-        options = ["-C", "cmake.define.MEMARRAY_CUDA=OFF", "-C", f"build-dir={self.folder / 'wheel-build'}"]
+        options = [
+            "--no-build-isolation",
+            "-C",
+            "cmake.define.MEMARRAY_CUDA=OFF",
+            "-C",
+            f"build-dir={self.folder / 'wheel-build'}",
+        ]
         if not self._pip("wheel", str(self.root), "--no-deps", "--wheel-dir", str(self.wheels), *options):
             raise SystemExit("bench: memarray's wheel does not build")
         wheel = next(self.wheels.glob("memarray-*.whl"))

@@ -1,4 +1,5 @@
 #include "add_index_rows.hpp"
+#include "stream_stores.hpp"
 
 #include <memarray/array/add_index_tuple.hpp>
 
@@ -30,6 +31,19 @@ MEMARRAY_ALWAYS_INLINE void add_ramp(T const* source, T* target, Index base, std
   }
 }
 
+/// As `add_ramp`, into memory past the caches, by way of a piece that stays in them.
+template <class T, class Index>
+MEMARRAY_ALWAYS_INLINE void add_ramp_past_caches(T const* source, T* target, Index base, std::int64_t count) {
+  constexpr std::int64_t piece = 512;
+  alignas(64) unsigned char memory[static_cast<std::size_t>(piece) * sizeof(T)];
+  auto* const sums = reinterpret_cast<T*>(memory);
+  for (std::int64_t done = 0; done < count; done += piece) {
+    std::int64_t const length = std::min(piece, count - done);
+    add_ramp<T, Index>(source + done, sums, static_cast<Index>(base + done), length);
+    copy_past_caches(target + done, sums, static_cast<std::size_t>(length) * sizeof(T));
+  }
+}
+
 template <class T, class Index>
 MEMARRAY_ALWAYS_INLINE void add_pattern(T const* source, T* target, std::int32_t const* pattern, Index base,
                                         std::int64_t count) {
@@ -58,7 +72,11 @@ MEMARRAY_ALWAYS_INLINE void add_units(RowsPlan const& plan, T const* source, T* 
       row /= plan.outer[d];
     }
     if (plan.pattern.empty()) {
-      add_ramp<T, Index>(source + begin, target + begin, static_cast<Index>(outer_sum + at), row_end - at);
+      auto const base = static_cast<Index>(outer_sum + at);
+      if (plan.past_caches)
+        add_ramp_past_caches<T, Index>(source + begin, target + begin, base, row_end - at);
+      else
+        add_ramp<T, Index>(source + begin, target + begin, base, row_end - at);
       begin += row_end - at;
       continue;
     }
@@ -70,6 +88,7 @@ MEMARRAY_ALWAYS_INLINE void add_units(RowsPlan const& plan, T const* source, T* 
       begin += units;
     }
   }
+  if (plan.past_caches) end_stream_stores();
 }
 
 template <class T, class Index>

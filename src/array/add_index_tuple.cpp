@@ -15,6 +15,9 @@ namespace {
 // Below this the interpreter lock is not worth letting go.
 constexpr std::size_t release_bytes = std::size_t{1} << 18;
 
+// Well above what the caches hold.
+constexpr std::size_t past_caches_bytes = std::size_t{32} << 20;
+
 template <class T, class Index>
 void run(RowsPlan const& plan, Hold const& hold) {
   auto const* const source = reinterpret_cast<T const*>(hold.source());
@@ -44,7 +47,8 @@ void add_index_tuple(State& state, std::int64_t stream) {
     add_index_on_device(state.dtype(), shape, hold.source(), hold.target(), default_stream());
     return hold.commit();
   }
-  RowsPlan const plan = plan_rows(shape);
+  RowsPlan plan = plan_rows(shape);
+  plan.past_caches = hold.source() != hold.target() && state.bytes() >= past_caches_bytes;
   bool done = false;
 #define MEMARRAY_RUN_IF(type, name, code, bits)               \
   if (!done && state.dtype() == dtype_of<type>()) {           \
