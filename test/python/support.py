@@ -58,8 +58,11 @@ def index_sums(shape, name):
 
 def run_python(code, *arguments, check=True, limit=120, env=None):
     """Runs a program in an interpreter of its own; returns the finished process."""
+    code = textwrap.dedent(code)
+    if "libasan" in os.environ.get("LD_PRELOAD", "") and "numpy" in code:
+        code = f"import ignore_import_leaks\n{code}"
     finished = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
+        [sys.executable, "-c", code, *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=limit,

@@ -31,7 +31,7 @@ MAKING = [
     (lambda: new([2**31, 2**31, 4]), OverflowError, r"2147483648"),
     (lambda: new([2**62], "int8"), MemoryError, r"4611686018427387904"),
     (lambda: new([]), memarray.UnsupportedTypeError, r"MemArray<float64, 0>.*There are: .*bind_mem_array<T, ndim>"),
-    (lambda: new([1] * 7), memarray.UnsupportedTypeError, r"MemArray<float64, 7>.*float64 with ndim 1, 2, 3, 4, 5, 6"),
+    (lambda: new([1] * 7), memarray.UnsupportedTypeError, r"MemArray<float64, 7>.*float64.* with ndim 1 to 6"),
     (lambda: new(), TypeError, r"shape"),
     # dtypes
     (lambda: new([2], "float128"), memarray.UnsupportedTypeError, r"MemArray<(float128|longdouble), 1>"),
@@ -94,9 +94,9 @@ CALLS = [
     (lambda a: a.read(device="gpu"), ValueError, r"'cpu'.*'cuda"),
     (lambda a: a.read(device="cuda:x"), ValueError, r"'cuda"),
     (lambda a: a.write(device=1), ValueError, r"1"),
-    (lambda a: a.read(device="cuda:0").__enter__(), memarray.CudaError, r"no such CUDA device; .*stays on the host"),
+    (lambda a: a.read(device="cuda:0").__enter__(), memarray.CudaError, r"a read lease on cuda:0: .*stays on the host"),
     (lambda a: a.write(device=memarray.Device("cuda:3")).__enter__(), memarray.CudaError, r"on cuda:3"),
-    (lambda a: a.get_dlpack(CUDA).__enter__(), memarray.CudaError, r"no such CUDA device"),
+    (lambda a: a.get_dlpack(CUDA).__enter__(), memarray.CudaError, r"stays on the host"),
     (
         lambda a: a.get_dlpack("cpu"),
         TypeError,
@@ -110,7 +110,7 @@ CALLS = [
     (lambda a: a.move_memory(), TypeError, r"needs device_type: memarray.dlpack.kDLCPU or kDLCUDA"),
     (lambda a: a.move_memory("cuda"), TypeError, r"device_type must be one of memarray.dlpack"),
     (lambda a: a.move_memory(True), TypeError, r"device_type must be one of memarray.dlpack"),
-    (lambda a: a.move_memory(CUDA), memarray.CudaError, r"move_memory on cuda:0: .*no such CUDA device"),
+    (lambda a: a.move_memory(CUDA), memarray.CudaError, r"move_memory on cuda:0: .*stays on the host"),
     (lambda a: a.move_memory(CUDA, 5), memarray.CudaError, r"move_memory on cuda:5"),
     (lambda a: a.move_memory(CUDA, -5), ValueError, r"device ids start at 0"),
     (
@@ -212,7 +212,7 @@ def test_unsupported_types_are_type_errors_too():
 
 def test_cuda_errors_say_their_code_and_name():
     with pytest.raises(memarray.CudaError) as raised:
-        memarray.MemArray([1]).move_memory(memarray.dlpack.kDLCUDA)
+        memarray.MemArray([1]).move_memory(memarray.dlpack.kDLCUDA, 2**31 - 1)
     assert (raised.value.code, raised.value.name) == (100, "CUDA_ERROR_NO_DEVICE")
     assert isinstance(raised.value, memarray.Error)
 

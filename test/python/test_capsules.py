@@ -166,7 +166,6 @@ def test_destroyed_in_every_order(order):
     assert live() == start
 
 
-@pytest.mark.sanitize
 def test_destroyed_with_the_module_in_every_order():
     run_python(ORDERS)
 
