@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import memarray
 import numpy as np
 import pytest
 from support import filled, look

@@ -63,6 +63,7 @@ def test_the_interpreter_ends_with(what):
     assert finished.stderr == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ENDINGS)
 def test_sys_exit_in_a_with_block_with(what):
     finished = run_python(
