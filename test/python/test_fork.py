@@ -1,0 +1,145 @@
+"""Arrays and leases in a forked child."""
+
+import pytest
+from support import run_python
+
+pytestmark = pytest.mark.threads
+
+
+FORKED = """
+    import os, sys, threading
+    import numpy as np
+    import memarray
+
+    def in_child(work):
+        pid = os.fork()
+        if pid == 0:
+            try:
+                work()
+            except BaseException:
+                import traceback
+                traceback.print_exc()
+                os._exit(1)
+            os._exit(0)
+        _, status = os.waitpid(pid, 0)
+        assert status == 0, status
+
+    def refused(work, words):
+        try:
+            work()
+        except memarray.LockError as error:
+            assert words in str(error), error
+        else:
+            raise AssertionError("not refused")
+"""
+
+
+def test_arrays_exports_and_threads_work_in_a_forked_child():
+    run_python(
+        FORKED
+        + """
+    array = memarray.MemArray([2**21], "int64")
+    array.add_index_tuple()
+    kept = np.from_dlpack(array)
+
+    def work():
+        array.add_index_tuple()
+        assert np.asarray(array)[-1] == 2 * (2**21 - 1)
+        assert kept[-1] == 2**21 - 1
+        more = memarray.MemArray([2**21], "float32")
+        more.fill(2)
+        more.add_index_tuple()
+        assert np.asarray(more)[7] == 9
+        done = []
+        thread = threading.Thread(target=lambda: (array.fill(3), done.append(1)))
+        thread.start()
+        thread.join()
+        assert done and (np.asarray(array) == 3).all()
+
+    for _ in range(3):
+        in_child(work)
+    assert np.asarray(array)[-1] == 2**21 - 1
+    """
+    )
+
+
+def test_leases_of_the_forking_thread_carry_over():
+    run_python(
+        FORKED
+        + """
+    array = memarray.MemArray([4])
+    array.fill(1)
+    with array.write() as lease:
+        def work():
+            np.asarray(lease)[:] = 7
+            lease.close()
+            assert np.asarray(array).tolist() == [7] * 4
+            array.fill(8)
+        in_child(work)
+        assert np.asarray(lease).tolist() == [1] * 4
+    with array.read() as lease:
+        def work():
+            refused(lambda: array.fill(2), "forked")
+            lease.close()
+            array.fill(2)
+        in_child(work)
+    """
+    )
+
+
+def test_leases_of_other_threads_stay_refused_in_the_child_and_say_so():
+    run_python(
+        FORKED
+        + """
+    for kind in ("read", "write"):
+        array = memarray.MemArray([4])
+        opened, done = threading.Event(), threading.Event()
+        def hold():
+            with getattr(array, kind)():
+                opened.set()
+                done.wait()
+        thread = threading.Thread(target=hold)
+        thread.start()
+        opened.wait()
+        in_child(lambda: refused(lambda: array.fill(2), "forked"))
+        done.set()
+        thread.join()
+        array.fill(2)
+        in_child(lambda: array.fill(3))
+    """
+    )
+
+
+def test_waiting_in_the_parent_does_not_hold_readers_back_in_the_child():
+    run_python(
+        FORKED
+        + """
+    import time
+    array = memarray.MemArray([4])
+    with array.read():
+        waiter = threading.Thread(target=lambda: array.write(timeout=None).__enter__().close())
+        waiter.start()
+        time.sleep(0.2)
+        def work():
+            with array.read():
+                pass
+        in_child(work)
+    waiter.join()
+    array.fill(1)
+    """
+    )
+
+
+def test_a_child_may_exit_in_the_ordinary_way():
+    run_python(
+        """
+        import os, sys, memarray
+        array = memarray.MemArray([2**21])
+        array.add_index_tuple()
+        pid = os.fork()
+        if pid == 0:
+            array.add_index_tuple()
+            sys.exit(7)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
+        """
+    )
