@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 
 namespace memarray::python {
 namespace {
@@ -25,6 +26,9 @@ struct PyLease {
 };
 
 PyTypeObject* lease_type = nullptr;
+
+// The memory of the lease that ended last, for the next: most programs have one at a time.
+PyLease* spare = nullptr;
 
 LeaseCore& core_of(PyObject* self) noexcept { return reinterpret_cast<PyLease*>(self)->core; }
 
@@ -121,7 +125,11 @@ void dealloc(PyObject* self) {
   if (lease->weak_references) PyObject_ClearWeakRefs(self);
   lease->core.~LeaseCore();
   PyTypeObject* const type = Py_TYPE(self);
-  type->tp_free(self);
+  if (!spare) {
+    spare = lease;
+  } else {
+    type->tp_free(self);
+  }
   Py_DECREF(type);
 }
 
@@ -202,7 +210,11 @@ int add_lease_type(PyObject* module) {
 
 PyObject* make_lease(detail::StatePtr state, LeaseCore::Kind kind, LeaseOptions const& options) {
   // Not tp_alloc, which writes zeros first.
-  PyLease* const self = PyObject_New(PyLease, lease_type);
+  PyLease* self = std::exchange(spare, nullptr);
+  if (self)
+    PyObject_Init(reinterpret_cast<PyObject*>(self), lease_type);
+  else
+    self = PyObject_New(PyLease, lease_type);
   if (!self) return nullptr;
   self->weak_references = nullptr;
   new (&self->core) LeaseCore(std::move(state), kind, options);

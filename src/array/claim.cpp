@@ -23,11 +23,9 @@ void check_twice(std::span<Claim const> sorted) {
 }  // namespace
 
 void take_all(std::span<Claim> claims, Timeout timeout) {
-  if (claims.size() > 1) {
-    std::sort(claims.begin(), claims.end(),
-              [](Claim const& a, Claim const& b) { return std::less<State const*>{}(a.state, b.state); });
-    check_twice(claims);
-  }
+  std::sort(claims.begin(), claims.end(),
+            [](Claim const& a, Claim const& b) { return std::less<State const*>{}(a.state, b.state); });
+  check_twice(claims);
   bool const waits = timeout && *timeout > no_wait && *timeout <= std::chrono::hours(24 * 365 * 100);
   auto const deadline = waits ? Clock::now() + *timeout : Clock::time_point();
   std::size_t taken = 0;
@@ -60,6 +58,15 @@ void take_all(std::span<Claim> claims, Timeout timeout) {
     }
     storage.wrote(storage.current());
   }
+}
+
+void take_one(Claim& claim, Timeout timeout) {
+  if (claim.access == State::Access::overwrite) return take_all({&claim, 1}, timeout);
+  // Nothing can fail once the word is taken.
+  bool const writes = claim.access != State::Access::read;
+  if (writes) claim.id = State::next_lock_id();
+  if (!claim.state->take(claim.access, claim.id, timeout)) claim.state->refuse(name_of(claim.access), -1);
+  if (writes) claim.state->storage().wrote(claim.state->storage().current());
 }
 
 }  // namespace memarray::detail

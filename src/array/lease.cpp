@@ -53,7 +53,7 @@ void LeaseCore::enter(std::string const& where) {
   begin();
   Claim claim{_state.get(), access()};
   try {
-    take_all({&claim, 1}, _options.timeout);
+    take_one(claim, _options.timeout);
   } catch (...) {
     abandon();
     throw;
@@ -107,7 +107,7 @@ void open_slowly(Claim& claim, LeaseOptions const& options) {
   if (options.device)
     claim.state->check_reachable(*options.device,
                                  claim.access == State::Access::read ? "a read lease" : "a write lease");
-  take_all({&claim, 1}, options.timeout);
+  take_one(claim, options.timeout);
 }
 
 void const* trace_typed_lease(State const* state, std::source_location const& where) noexcept {

@@ -23,5 +23,7 @@ struct Claim {
 /// `OutOfMemoryError`, `Interrupted`. Words are taken in one order whoever asks, so that two callers cannot wait for
 /// each other for ever; several reads of one array count as one when a writer waits.
 MEMARRAY_API void take_all(std::span<Claim> claims, Timeout timeout);
+/// The same for one.
+MEMARRAY_API void take_one(Claim& claim, Timeout timeout);
 
 }  // namespace memarray::detail
