@@ -2,6 +2,7 @@
 #include "stream_stores.hpp"
 
 #include <memarray/array/add_index_tuple.hpp>
+#include <memarray/base/add_wrapping.hpp>
 
 #include <algorithm>
 #include <complex>
@@ -16,7 +17,7 @@ constexpr std::int64_t pattern_length = 512;  // elements of a pattern, which st
 
 template <class T, class Index>
 MEMARRAY_ALWAYS_INLINE T added(T element, Index sum) {
-  return static_cast<T>(element + static_cast<T>(sum));
+  return add_wrapping(element, static_cast<T>(sum));
 }
 
 template <class T, class Index>

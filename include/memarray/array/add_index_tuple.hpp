@@ -2,6 +2,7 @@
 
 #include <memarray/array/for_each_index.hpp>
 #include <memarray/array/mem_array.hpp>
+#include <memarray/base/add_wrapping.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/base/errors.hpp>
@@ -19,7 +20,7 @@ struct AddIndex {
   MEMARRAY_HD void operator()(T& element, Indices const& indices) const {
     auto sum = indices[0];
     for (std::size_t d = 1; d < indices.size(); ++d) sum += indices[d];
-    element = static_cast<T>(element + static_cast<T>(sum));
+    element = add_wrapping(element, static_cast<T>(sum));
   }
 };
 

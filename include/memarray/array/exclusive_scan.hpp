@@ -3,12 +3,14 @@
 #include <memarray/array/for_each_index.hpp>
 #include <memarray/array/mem_array.hpp>
 #include <memarray/array/sum.hpp>
+#include <memarray/base/add_wrapping.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/threads.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <utility>
 
 namespace memarray {
 
@@ -36,17 +38,17 @@ T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, Stream
         auto* const target = reinterpret_cast<T*>(to.target());
         std::int64_t const piece = detail::sum_piece;
         auto const count = (size + piece - 1) / piece;
-        std::vector<T> before(static_cast<std::size_t>(count));
+        auto const before = std::make_unique<T[]>(static_cast<std::size_t>(count));
         auto const add_up = [&](std::int64_t p) {
           T running{};
-          for (std::int64_t i = p * piece; i < std::min(size, (p + 1) * piece); ++i) running += source[i];
+          for (std::int64_t i = p * piece; i < std::min(size, (p + 1) * piece); ++i) running = detail::add_wrapping(running, source[i]);
           before[static_cast<std::size_t>(p)] = running;
         };
         auto const scan = [&](std::int64_t p) {
           T running = before[static_cast<std::size_t>(p)];
           for (std::int64_t i = p * piece; i < std::min(size, (p + 1) * piece); ++i) {
             target[i] = running;
-            running += source[i];
+            running = detail::add_wrapping(running, source[i]);
           }
         };
         auto const in_pieces = [&](auto const& work) {
@@ -56,10 +58,9 @@ T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, Stream
             for (std::int64_t p = 0; p < count; ++p) work(p);
         };
         in_pieces(add_up);
-        for (T& start : before) {
-          T const own = start;
-          start = total;
-          total += own;
+        for (std::int64_t p = 0; p < count; ++p) {
+          T const own = std::exchange(before[static_cast<std::size_t>(p)], total);
+          total = detail::add_wrapping(total, own);
         }
         in_pieces(scan);
         to.commit();

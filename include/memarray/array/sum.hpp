@@ -3,6 +3,7 @@
 #include <memarray/array/hold.hpp>
 #include <memarray/array/launch_device.hpp>
 #include <memarray/array/mem_array.hpp>
+#include <memarray/base/add_wrapping.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/threads.hpp>
@@ -37,14 +38,20 @@ inline constexpr std::int64_t sum_lanes = 8;
 template <class T>
 typename SumOf<T>::type sum_range(T const* element, std::int64_t count) {
   using Sum = typename SumOf<T>::type;
-  Sum lanes[sum_lanes] = {};
-  std::int64_t i = 0;
-  for (; i + sum_lanes <= count; i += sum_lanes)
-    for (std::int64_t lane = 0; lane < sum_lanes; ++lane) lanes[lane] += static_cast<Sum>(element[i + lane]);
-  for (; i < count; ++i) lanes[0] += static_cast<Sum>(element[i]);
-  Sum sum{};
-  for (Sum const& lane : lanes) sum += lane;
-  return sum;
+  if constexpr (std::integral<T>) {
+    std::uint64_t sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) sum += static_cast<std::uint64_t>(static_cast<Sum>(element[i]));
+    return static_cast<Sum>(sum);
+  } else {
+    Sum lanes[sum_lanes] = {};
+    std::int64_t i = 0;
+    for (; i + sum_lanes <= count; i += sum_lanes)
+      for (std::int64_t lane = 0; lane < sum_lanes; ++lane) lanes[lane] += static_cast<Sum>(element[i + lane]);
+    for (; i < count; ++i) lanes[0] += static_cast<Sum>(element[i]);
+    Sum sum{};
+    for (Sum const& lane : lanes) sum += lane;
+    return sum;
+  }
 }
 
 }  // namespace detail
@@ -76,7 +83,7 @@ template <class T, int ndim>
   else
     for (std::int64_t p = 0; p < count; ++p) piece(p);
   Sum total{};
-  for (Sum const& each : pieces) total += each;
+  for (Sum const& each : pieces) total = detail::add_wrapping(total, each);
   return total;
 }
 
