@@ -24,8 +24,7 @@ using detail::State;
 using detail::StatePtr;
 
 struct PyArray {
-  PyObject_HEAD
-  PyObject* weak_references;
+  PyObject_HEAD PyObject* weak_references;
   StatePtr state;
 };
 
@@ -212,7 +211,8 @@ PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t give
     PyObject* const instance = key ? PyDict_GetItemWithError(instances(), key) : nullptr;
     Py_XDECREF(key);
     if (!instance)
-      return PyErr_Occurred() ? nullptr : PyErr_Format(PyExc_TypeError, "%s is not registered", state.describe().c_str());
+      return PyErr_Occurred() ? nullptr
+                              : PyErr_Format(PyExc_TypeError, "%s is not registered", state.describe().c_str());
     return PyObject_CallMethod(instance, "add_index_tuple", "Oi", self, 0);
   });
 }
@@ -284,11 +284,14 @@ constexpr int fast = METH_FASTCALL | METH_KEYWORDS;
 PyMethodDef methods[] = {
     {"read", as_method(read), fast,
      "read($self, /, device=None, stream=None, timeout=0)\n--\n\n"
-     "A read lease for a 'with' statement: others may read too, nobody changes the array. timeout: seconds to wait for a "
-     "writer; 0: raise LockError at once; None: wait until Ctrl-C. device: where the memory is wanted (None: where it is)."},
+     "A read lease for a 'with' statement: others may read too, nobody changes the array. timeout: seconds to wait for "
+     "a "
+     "writer; 0: raise LockError at once; None: wait until Ctrl-C. device: where the memory is wanted (None: where it "
+     "is)."},
     {"write", as_method(write), fast,
      "write($self, /, device=None, stream=None, timeout=0, *, discard=False)\n--\n\n"
-     "A write lease for a 'with' statement: nobody else reads or changes the array. discard=True promises to write every "
+     "A write lease for a 'with' statement: nobody else reads or changes the array. discard=True promises to write "
+     "every "
      "element: the old contents are given up, and under kept views nothing is copied. timeout and device as for read."},
     {"get_dlpack", as_method(get_dlpack), fast,
      "get_dlpack($self, /, device_type=None, device_id=None, stream=0)\n--\n\n"
@@ -299,14 +302,18 @@ PyMethodDef methods[] = {
     {"add_index_tuple", as_method(add_index_tuple), fast,
      "add_index_tuple($self, /, stream=0)\n--\n\nAdds to each element the sum of its indices, where the array is."},
     {"fill", fill, METH_O,
-     "fill($self, value, /)\n--\n\nSets every element. TypeError for a value of another kind, OverflowError for an integer "
+     "fill($self, value, /)\n--\n\nSets every element. TypeError for a value of another kind, OverflowError for an "
+     "integer "
      "that does not fit, LockError while the array is held."},
     {"resize", resize, METH_O,
-     "resize($self, shape, /)\n--\n\nFresh memory of another shape of the same rank: the leading elements stay, in linear "
+     "resize($self, shape, /)\n--\n\nFresh memory of another shape of the same rank: the leading elements stay, in "
+     "linear "
      "order, the others are zero."},
     {"exchange", exchange, METH_O,
-     "exchange($self, other, /)\n--\n\nSwaps contents with another array of the same dtype and rank, copying nothing. Holds both."},
-    {"copy", copy, METH_NOARGS, "copy($self, /)\n--\n\nA deep copy, born unlocked. LockError while the array is held for writing."},
+     "exchange($self, other, /)\n--\n\nSwaps contents with another array of the same dtype and rank, copying nothing. "
+     "Holds both."},
+    {"copy", copy, METH_NOARGS,
+     "copy($self, /)\n--\n\nA deep copy, born unlocked. LockError while the array is held for writing."},
     {"__dlpack__", as_method(dlpack), fast,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "A read-only DLPack capsule, through a read lease that closes at once: a snapshot, under the default policy."},
@@ -320,7 +327,8 @@ PyGetSetDef properties[] = {
     {"size", get_size, nullptr, "The number of elements.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
-    {"lock_id", get_lock_id, nullptr, "The id that the array is held for writing under; -1 when free or only read.", nullptr},
+    {"lock_id", get_lock_id, nullptr, "The id that the array is held for writing under; -1 when free or only read.",
+     nullptr},
     {"is_foreign", get_is_foreign, nullptr, "Whether the memory belongs to another library.", nullptr},
     {"escaped_views", get_escaped_views, set_escaped_views,
      "What becomes of views that outlive their lease: 'snapshot', 'error' or 'alias'.", nullptr},
@@ -329,9 +337,8 @@ PyGetSetDef properties[] = {
     {"_device", get_device, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMemberDef members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyArray, weak_references), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyArray, weak_references), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
 
 PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("What memarray.MemArray is made of.")},
                        {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},

@@ -27,7 +27,8 @@ bool check_flags(detail::LeaseCore const& lease, Py_buffer* view, int flags) {
   if ((flags & PyBUF_WRITABLE) && !lease.is_write())
     return refuse(view, "a read lease lends read-only memory; take a write lease: 'with a.write() as lease'");
   if ((flags & PyBUF_FORMAT) && dtype.format[0] == '\0')
-    return refuse(view, "the buffer protocol has no format for bfloat16; use DLPack, or np.asarray with ml_dtypes installed");
+    return refuse(view,
+                  "the buffer protocol has no format for bfloat16; use DLPack, or np.asarray with ml_dtypes installed");
   if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && (flags & PyBUF_C_CONTIGUOUS) != PyBUF_C_CONTIGUOUS &&
       (flags & PyBUF_ANY_CONTIGUOUS) != PyBUF_ANY_CONTIGUOUS && lease.state().ndim() > 1)
     return refuse(view, "the array is C-contiguous, not Fortran-contiguous");

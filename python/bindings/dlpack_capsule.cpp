@@ -43,8 +43,10 @@ bool read_stream(PyObject* stream) {
     PyErr_Format(PyExc_TypeError, "stream must be None or an integer, not %R", stream);
     return false;
   }
-  PyErr_Format(PyExc_ValueError, "stream=%R was asked for, but this memory is on the CPU, which has no streams: "
-               "pass stream=None", stream);
+  PyErr_Format(PyExc_ValueError,
+               "stream=%R was asked for, but this memory is on the CPU, which has no streams: "
+               "pass stream=None",
+               stream);
   return false;
 }
 
@@ -53,8 +55,10 @@ bool read_device(PyObject* device) {
   long id = 0;
   if (!read_pair(device, "dl_device", type, id)) return false;
   if (type == kDLCPU && id == 0) return true;
-  PyErr_Format(PyExc_BufferError, "dl_device=(%ld, %ld) was asked for, but this memory is on the CPU, (1, 0): "
-               "move the array there with move_memory first", type, id);
+  PyErr_Format(PyExc_BufferError,
+               "dl_device=(%ld, %ld) was asked for, but this memory is on the CPU, (1, 0): "
+               "move the array there with move_memory first",
+               type, id);
   return false;
 }
 

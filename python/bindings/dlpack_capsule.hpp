@@ -15,8 +15,8 @@ struct DLPackRequest {
 
 /// Interns the keyword names of `__dlpack__`; once, at import.
 bool init_dlpack_request();
-/// Reads `__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)` for host memory. False with the Python
-/// error set: `TypeError` (arguments), `ValueError` (a stream on the CPU), `BufferError` (another device).
+/// Reads `__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)` for host memory. False with the
+/// Python error set: `TypeError` (arguments), `ValueError` (a stream on the CPU), `BufferError` (another device).
 bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, DLPackRequest& request);
 
 /// A capsule that owns the tensor until a consumer renames it. Takes over the tensor also when it fails.

@@ -42,14 +42,18 @@ int write_integer(DType const& dtype, PyObject* value, std::byte* element) {
 int write_integer(DType const& dtype, PyObject* value, std::byte* element) {
   bool const is_signed = dtype.dl.code == kDLInt;
   switch (dtype.itemsize) {
-    case 1: return is_signed ? write_integer<std::int8_t>(dtype, value, element)
-                             : write_integer<std::uint8_t>(dtype, value, element);
-    case 2: return is_signed ? write_integer<std::int16_t>(dtype, value, element)
-                             : write_integer<std::uint16_t>(dtype, value, element);
-    case 4: return is_signed ? write_integer<std::int32_t>(dtype, value, element)
-                             : write_integer<std::uint32_t>(dtype, value, element);
-    default: return is_signed ? write_integer<std::int64_t>(dtype, value, element)
-                              : write_integer<std::uint64_t>(dtype, value, element);
+    case 1:
+      return is_signed ? write_integer<std::int8_t>(dtype, value, element)
+                       : write_integer<std::uint8_t>(dtype, value, element);
+    case 2:
+      return is_signed ? write_integer<std::int16_t>(dtype, value, element)
+                       : write_integer<std::uint16_t>(dtype, value, element);
+    case 4:
+      return is_signed ? write_integer<std::int32_t>(dtype, value, element)
+                       : write_integer<std::uint32_t>(dtype, value, element);
+    default:
+      return is_signed ? write_integer<std::int64_t>(dtype, value, element)
+                       : write_integer<std::uint64_t>(dtype, value, element);
   }
 }
 

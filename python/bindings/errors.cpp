@@ -39,14 +39,16 @@ int add_errors(PyObject* module) {
   if (!error_type) {
     error_type = make_type("memarray.Error", "Whatever memarray refuses for a reason of its own.", PyExc_RuntimeError);
     if (!error_type) return -1;
-    lock_error_type = make_type("memarray.LockError",
-                                "Somebody else holds the array, or a lease is used outside its life; nothing was changed.",
-                                error_type, PyExc_BufferError);
-    unsupported_type_error_type = make_type("memarray.UnsupportedTypeError",
-                                            "No instance of MemArray is registered for this dtype and rank.", error_type,
-                                            PyExc_TypeError);
-    cuda_error_type = make_type("memarray.CudaError",
-                                "A CUDA driver call failed: `code` is its CUresult, `name` that code's spelling.", error_type);
+    lock_error_type =
+        make_type("memarray.LockError",
+                  "Somebody else holds the array, or a lease is used outside its life; nothing was changed.",
+                  error_type, PyExc_BufferError);
+    unsupported_type_error_type =
+        make_type("memarray.UnsupportedTypeError", "No instance of MemArray is registered for this dtype and rank.",
+                  error_type, PyExc_TypeError);
+    cuda_error_type =
+        make_type("memarray.CudaError",
+                  "A CUDA driver call failed: `code` is its CUresult, `name` that code's spelling.", error_type);
     if (!cuda_error_type) return -1;
     out_of_memory_error_type =
         make_type("memarray.OutOfMemoryError", "Memory that could not be had, after the pools were trimmed.",

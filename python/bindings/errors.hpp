@@ -17,7 +17,8 @@ bool translate(std::exception_ptr const& error) noexcept;
 /// Sets the Python error for the exception that is being handled.
 void raise_current() noexcept;
 
-/// The body of every entry point: runs `body`, turns C++ exceptions into Python's, and logs what was reported meanwhile.
+/// The body of every entry point: runs `body`, turns C++ exceptions into Python's, and logs what was reported
+/// meanwhile.
 template <class Body>
 auto guarded(Body&& body) noexcept -> decltype(body()) {
   using Result = decltype(body());

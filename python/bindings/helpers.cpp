@@ -20,7 +20,8 @@ bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
                               ? PySequence_Tuple(object)
                               : nullptr;
   if (!items) {
-    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers, such as [2, 4, 7], not %R", object);
+    if (!PyErr_Occurred())
+      PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers, such as [2, 4, 7], not %R", object);
     return false;
   }
   Py_ssize_t const count = PyTuple_GET_SIZE(items);

@@ -12,8 +12,7 @@ namespace memarray::python {
 namespace {
 
 struct PyInstance {
-  PyObject_HEAD
-  DType dtype;
+  PyObject_HEAD DType dtype;
   int ndim;
   AddIndex add_index;
 };
@@ -49,8 +48,8 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
                    shape.size());
       return nullptr;
     }
-    return make_array(type, detail::State::make(instance.dtype, shape, device_id,
-                                                ArrayOptions{.uninitialized = uninitialized != 0}));
+    return make_array(
+        type, detail::State::make(instance.dtype, shape, device_id, ArrayOptions{.uninitialized = uninitialized != 0}));
   });
 }
 

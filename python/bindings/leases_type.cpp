@@ -10,8 +10,7 @@ namespace memarray::python {
 namespace {
 
 struct PyLeases {
-  PyObject_HEAD
-  PyObject* leases;  // a tuple of Lease
+  PyObject_HEAD PyObject* leases;  // a tuple of Lease
   Timeout timeout;
 };
 
@@ -76,10 +75,11 @@ PyMethodDef methods[] = {
 
 PyType_Slot slots[] = {
     {Py_tp_doc,
-     const_cast<char*>("leases(*leases, timeout=0)\n--\n\n"
-                       "Opens several leases in one 'with' statement, or none: `with leases(a.read(), b.write()) as (x, y):`.\n\n"
-                       "timeout (seconds, counted over all; None: until Ctrl-C) stands for those of the single leases. "
-                       "Callers that want the same arrays in other orders do not wait for each other for ever.")},
+     const_cast<char*>(
+         "leases(*leases, timeout=0)\n--\n\n"
+         "Opens several leases in one 'with' statement, or none: `with leases(a.read(), b.write()) as (x, y):`.\n\n"
+         "timeout (seconds, counted over all; None: until Ctrl-C) stands for those of the single leases. "
+         "Callers that want the same arrays in other orders do not wait for each other for ever.")},
     {Py_tp_new, reinterpret_cast<void*>(create)},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_methods, methods},

@@ -91,7 +91,8 @@ void add_functions(py::module_& m) {
     if (host_memory_statistics().pool.kept_bytes > bytes) trim(bytes);
   });
   m.def("get_escaped_views", [] { return std::string(to_string(options().escaped_views.load())); });
-  m.def("set_escaped_views", [](std::string const& word) { options().escaped_views.store(escaped_views_from_string(word)); });
+  m.def("set_escaped_views",
+        [](std::string const& word) { options().escaped_views.store(escaped_views_from_string(word)); });
   m.def("get_trace_leases", [] { return options().trace_leases.load(); });
   m.def("set_trace_leases", [](bool on) { options().trace_leases.store(on); });
 }

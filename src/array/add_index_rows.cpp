@@ -12,7 +12,7 @@
 namespace memarray::detail {
 namespace {
 
-constexpr std::int64_t short_block = 64;     // elements below which a trailing dimension is no loop of its own
+constexpr std::int64_t short_block = 64;      // elements below which a trailing dimension is no loop of its own
 constexpr std::int64_t pattern_length = 512;  // elements of a pattern, which stays in the first cache
 
 template <class T, class Index>
@@ -26,8 +26,8 @@ MEMARRAY_ALWAYS_INLINE void add_ramp(T const* source, T* target, Index base, std
   if (source == target) {
     for (Index k = 0; k < length; ++k) target[k] = added(target[k], static_cast<Index>(base + k));
   } else {
-    T const* const __restrict from = source;
-    T* const __restrict to = target;
+    T const* __restrict const from = source;
+    T* __restrict const to = target;
     for (Index k = 0; k < length; ++k) to[k] = added(from[k], static_cast<Index>(base + k));
   }
 }
@@ -49,13 +49,13 @@ template <class T, class Index>
 MEMARRAY_ALWAYS_INLINE void add_pattern(T const* source, T* target, std::int32_t const* pattern, Index base,
                                         std::int64_t count) {
   auto const length = static_cast<std::int32_t>(count);
-  std::int32_t const* const __restrict sums = pattern;
+  std::int32_t const* __restrict const sums = pattern;
   if (source == target) {
-    T* const __restrict to = target;
+    T* __restrict const to = target;
     for (std::int32_t k = 0; k < length; ++k) to[k] = added(to[k], static_cast<Index>(base + sums[k]));
   } else {
-    T const* const __restrict from = source;
-    T* const __restrict to = target;
+    T const* __restrict const from = source;
+    T* __restrict const to = target;
     for (std::int32_t k = 0; k < length; ++k) to[k] = added(from[k], static_cast<Index>(base + sums[k]));
   }
 }
@@ -157,8 +157,8 @@ RowsFunction<T, Index> rows_function() noexcept {
   return add_units_portable<T, Index>;
 }
 
-#define MEMARRAY_INSTANTIATE(type, name, code, bits)                                        \
-  template RowsFunction<type, std::int32_t> rows_function<type, std::int32_t>() noexcept;   \
+#define MEMARRAY_INSTANTIATE(type, name, code, bits)                                      \
+  template RowsFunction<type, std::int32_t> rows_function<type, std::int32_t>() noexcept; \
   template RowsFunction<type, std::int64_t> rows_function<type, std::int64_t>() noexcept;
 MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_INSTANTIATE)
 #undef MEMARRAY_INSTANTIATE

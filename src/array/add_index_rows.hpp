@@ -17,8 +17,8 @@ struct RowsPlan {
   std::int64_t extent = 1;  ///< units in a row
   std::int64_t block = 1;   ///< elements in a unit
   std::int64_t rows_in_pattern = 0;
-  bool fits_32_bits = false;  ///< every index sum does
-  bool past_caches = false;   ///< fresh memory too large for them is written past them, without being read first
+  bool fits_32_bits = false;        ///< every index sum does
+  bool past_caches = false;         ///< fresh memory too large for them is written past them, without being read first
   std::vector<std::int64_t> outer;  ///< extents of the dimensions before
   std::vector<std::int32_t> pattern;
 };

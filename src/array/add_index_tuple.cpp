@@ -50,10 +50,10 @@ void add_index_tuple(State& state, std::int64_t stream) {
   RowsPlan plan = plan_rows(shape);
   plan.past_caches = hold.source() != hold.target() && state.bytes() >= past_caches_bytes;
   bool done = false;
-#define MEMARRAY_RUN_IF(type, name, code, bits)               \
-  if (!done && state.dtype() == dtype_of<type>()) {           \
-    run_host_kernel<type>(plan, hold);                        \
-    done = true;                                              \
+#define MEMARRAY_RUN_IF(type, name, code, bits)     \
+  if (!done && state.dtype() == dtype_of<type>()) { \
+    run_host_kernel<type>(plan, hold);              \
+    done = true;                                    \
   }
   MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_RUN_IF)
 #undef MEMARRAY_RUN_IF

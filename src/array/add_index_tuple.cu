@@ -44,7 +44,8 @@ void launch(std::span<std::int64_t const> shape, void const* source, void* targe
 }
 
 template <class T>
-void launch_any_rank(std::span<std::int64_t const> shape, void const* source, void* target, StreamHandle const& stream) {
+void launch_any_rank(std::span<std::int64_t const> shape, void const* source, void* target,
+                     StreamHandle const& stream) {
   switch (shape.size()) {
     case 1: return launch<T, 1>(shape, source, target, stream);
     case 2: return launch<T, 2>(shape, source, target, stream);

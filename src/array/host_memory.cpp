@@ -40,9 +40,8 @@ void fill_elements(std::byte* destination, std::byte const* element, std::size_t
 
 void copy_host(std::byte* destination, std::byte const* source, std::size_t bytes) {
   if (bytes == 0) return;
-  in_chunks(bytes, [&](std::size_t first, std::size_t length) {
-    std::memcpy(destination + first, source + first, length);
-  });
+  in_chunks(bytes,
+            [&](std::size_t first, std::size_t length) { std::memcpy(destination + first, source + first, length); });
 }
 
 void fill_host(std::byte* destination, void const* element, std::size_t itemsize, std::size_t count) {

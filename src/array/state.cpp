@@ -27,8 +27,8 @@ StatePtr State::make(DType const& dtype, Extents shape, int device_id, ArrayOpti
   std::size_t const bytes = checked_bytes(checked_size(shape), dtype.itemsize);
   bool const zero = !options.uninitialized && dtype.init == nullptr;
   MemoryResource const resource = options.resource ? *options.resource : host_resource();
-  BlockPtr block = Block::allocate(resource, default_stream(), bytes,
-                                   zero ? Block::Contents::zero : Block::Contents::uninitialized);
+  BlockPtr block =
+      Block::allocate(resource, default_stream(), bytes, zero ? Block::Contents::zero : Block::Contents::uninitialized);
   if (!options.uninitialized && dtype.init != nullptr)
     fill_host(block->data(), dtype.init, dtype.itemsize, bytes / dtype.itemsize);
 
@@ -90,7 +90,8 @@ std::int64_t State::lock_id() const noexcept {
 std::string State::describe() const {
   std::vector<std::int64_t> extents(static_cast<std::size_t>(_ndim));
   copy_shape(extents.data());
-  return "MemArray<" + std::string(_dtype.name_view()) + ", " + std::to_string(_ndim) + "> of shape " + shape_text(extents);
+  return "MemArray<" + std::string(_dtype.name_view()) + ", " + std::to_string(_ndim) + "> of shape " +
+         shape_text(extents);
 }
 
 void State::refuse(char const* what, std::int64_t lock_id) const {
@@ -106,13 +107,15 @@ void State::refuse(char const* what, std::int64_t lock_id) const {
     holder = "it is leased for reading by " + std::to_string(readers) + (readers == 1 ? " lease" : " leases") +
              "; close " + (readers == 1 ? "it" : "them") + " first";
   else
-    holder = lock_id >= 0 ? "the lease with the given id is over"
-                          : "somebody held it a moment ago, or a writer is waiting for it; try again, or pass a timeout";
+    holder = lock_id >= 0
+                 ? "the lease with the given id is over"
+                 : "somebody held it a moment ago, or a writer is waiting for it; try again, or pass a timeout";
   std::string message = std::string(what) + " is refused on " + describe() + ": " + holder;
   if (lock_id >= 0) message += " (lock id " + std::to_string(lock_id) + " was given)";
   if (word != LockWord::free && _made_in_generation != fork_generation())
-    message += "; if it was taken before this process was forked, by a thread that does not exist here, it stays held in "
-               "this process: work on a copy that was made before the fork";
+    message +=
+        "; if it was taken before this process was forked, by a thread that does not exist here, it stays held in "
+        "this process: work on a copy that was made before the fork";
   for (std::string const& line : traced_leases(this)) message += "\n  opened at " + line;
   throw LockError(message);
 }
@@ -241,15 +244,16 @@ void State::detach(char const* why) {
 
 void State::check_side(Side side) const {
   if (_storage.valid(side)) return;
-  throw Error(side == Side::host ? "the host side of " + describe() + " is stale: call move_memory(kDLCPU, …) first"
-                                 : "the device side of " + describe() + " is stale: call move_memory(kDLCUDA, …) first");
+  throw Error(side == Side::host
+                  ? "the host side of " + describe() + " is stale: call move_memory(kDLCPU, …) first"
+                  : "the device side of " + describe() + " is stale: call move_memory(kDLCUDA, …) first");
 }
 
 void throw_moved_from() { throw Error("this MemArray was moved from: assign an array to it before it is used"); }
 
 void throw_out_of_bounds(State const& state, int dimension, std::int64_t index) {
-  throw IndexError("index " + std::to_string(index) + " of dimension " + std::to_string(dimension) +
-                   " is outside " + state.describe());
+  throw IndexError("index " + std::to_string(index) + " of dimension " + std::to_string(dimension) + " is outside " +
+                   state.describe());
 }
 
 void State::fill(void const* element, std::int64_t lock_id) {
@@ -313,8 +317,7 @@ void State::check_reachable(Device device, char const* what) const {
                     std::string(what) + " on " + to_string(device) +
                         ": this version of memarray keeps arrays on the host; " + stays);
   throw CudaError(cuda_code::no_device, "CUDA_ERROR_NO_DEVICE",
-                  std::string(what) + " on " + to_string(device) +
-                      ": this process has no such CUDA device; " + stays);
+                  std::string(what) + " on " + to_string(device) + ": this process has no such CUDA device; " + stays);
 }
 
 void State::move(Device target, std::int64_t lock_id) {

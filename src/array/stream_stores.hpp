@@ -11,8 +11,8 @@
 
 namespace memarray::detail {
 
-/// Copies to memory that will not be read soon, without bringing it into the caches. `end_stream_stores` orders what was
-/// written so before later stores.
+/// Copies to memory that will not be read soon, without bringing it into the caches. `end_stream_stores` orders what
+/// was written so before later stores.
 inline void copy_past_caches(void* destination, void const* source, std::size_t bytes) noexcept {
 #if defined(__SSE2__)
   constexpr std::size_t line = 64;

@@ -33,8 +33,8 @@ void sum_of(std::int64_t size, void const* source, void* result, cudaStream_t st
   Scratch const total(sizeof(Sum), stream);
   std::size_t bytes = 0;
   auto const reduce = [&](void* scratch) {
-    check_cuda(cub::DeviceReduce::TransformReduce(scratch, bytes, elements, static_cast<Sum*>(total.get()), size, Plus<Sum>{},
-                                             Widen<Sum>{}, Sum{}, stream));
+    check_cuda(cub::DeviceReduce::TransformReduce(scratch, bytes, elements, static_cast<Sum*>(total.get()), size,
+                                                  Plus<Sum>{}, Widen<Sum>{}, Sum{}, stream));
   };
   reduce(nullptr);
   Scratch const scratch(bytes, stream);
@@ -45,7 +45,8 @@ void sum_of(std::int64_t size, void const* source, void* result, cudaStream_t st
 
 }  // namespace
 
-void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result, StreamHandle const& stream) {
+void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result,
+                   StreamHandle const& stream) {
 #define MEMARRAY_RUN_IF(type, name, code, bits) \
   if (dtype == dtype_of<type>()) return sum_of<type>(size, source, result, *stream);
   MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_RUN_IF)

@@ -25,15 +25,11 @@ constexpr BuildFact facts[] = {
     {"dlpack", MEMARRAY_BUILD_DLPACK_VERSION},
 };
 
-char const* flavour(bool has_cuda) {
-  return has_cuda ? "cuda" : "host";
-}
+char const* flavour(bool has_cuda) { return has_cuda ? "cuda" : "host"; }
 
 }  // namespace
 
-std::span<BuildFact const> build_info() noexcept {
-  return facts;
-}
+std::span<BuildFact const> build_info() noexcept { return facts; }
 
 void require_abi(int header_abi, bool header_has_cuda) {
   bool const has_cuda = MEMARRAY_HAS_CUDA != 0;

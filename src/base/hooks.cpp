@@ -33,11 +33,12 @@ RuntimeRelease::RuntimeRelease() noexcept : _token(nullptr) {
 }
 
 RuntimeRelease::~RuntimeRelease() {
-  if (_token) hooks().reacquire(_token);
+  if (auto const table = hooks(); _token && table.reacquire) table.reacquire(_token);
 }
 
 void RuntimeRelease::poll_signals() {
-  if (_token && !hooks().poll_signals(_token)) throw Interrupted("the wait was interrupted");
+  auto const table = hooks();
+  if (_token && table.poll_signals && !table.poll_signals(_token)) throw Interrupted("the wait was interrupted");
 }
 
 }  // namespace memarray

@@ -35,10 +35,11 @@ Block::~Block() {
   counters().live_bytes.fetch_sub(static_cast<std::int64_t>(_bytes), std::memory_order_relaxed);
 }
 
-BlockPtr Block::allocate(MemoryResource const& resource, StreamHandle const& stream, std::size_t bytes, Contents contents) {
+BlockPtr Block::allocate(MemoryResource const& resource, StreamHandle const& stream, std::size_t bytes,
+                         Contents contents) {
   using Allocator = HostBytes::allocator_type;
-  Allocator const allocator(resource, stream,
-                            contents == Contents::zero ? Allocator::Contents::zero : Allocator::Contents::uninitialized);
+  Allocator const allocator(
+      resource, stream, contents == Contents::zero ? Allocator::Contents::zero : Allocator::Contents::uninitialized);
   // Consumers of an empty array may still ask for its address, so it has one.
   return BlockPtr(new OwnedBlock(make_bytes<HostBytes>(allocator, bytes ? bytes : 1), bytes));
 }

@@ -28,8 +28,8 @@ template <class T, int ndim>
   return Access{detail::StatePtr::share(&array.state()), lock_id};
 }
 
-/// The kernel may change any element of `array`: it gets an `ArrayIndexer<T, ndim>`. Under kept views the old contents are
-/// copied first, and reported.
+/// The kernel may change any element of `array`: it gets an `ArrayIndexer<T, ndim>`. Under kept views the old contents
+/// are copied first, and reported.
 template <class T, int ndim>
 [[nodiscard]] auto write(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::State::Access::write>;
@@ -44,8 +44,9 @@ template <class T, int ndim>
   return Access{detail::StatePtr::share(&array.state()), lock_id};
 }
 
-/// The kernel rewrites each element of `array` from that element's old value: it gets `T&`, its own. Under kept views it
-/// reads the old memory and writes fresh memory in one pass, and nothing is copied. The array's shape is the launch's.
+/// The kernel rewrites each element of `array` from that element's old value: it gets `T&`, its own. Under kept views
+/// it reads the old memory and writes fresh memory in one pass, and nothing is copied. The array's shape is the
+/// launch's.
 template <class T, int ndim>
 [[nodiscard]] auto update(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::State::Access::update>;

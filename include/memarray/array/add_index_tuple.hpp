@@ -31,8 +31,8 @@ MEMARRAY_API void add_index_tuple(State& state, std::int64_t stream);
 }  // namespace detail
 
 /// Adds to each element the sum of its indices, where the array is: on the host's threads, or as a kernel. Under kept
-/// views the result goes to fresh memory. `stream`: a CUDA stream as an integer, 0 the default. Throws `LockError` while
-/// the array is held.
+/// views the result goes to fresh memory. `stream`: a CUDA stream as an integer, 0 the default. Throws `LockError`
+/// while the array is held.
 template <class T, int ndim>
 void add_index_tuple(MemArray<T, ndim>& array, std::int64_t stream = 0) {
   if constexpr (requires { dtype_traits<T>::value; } && ndim <= 6) {

@@ -10,8 +10,8 @@
 
 namespace memarray {
 
-/// Owns a managed tensor of either kind until somebody takes it. The tensor keeps its memory alive by itself: a reference
-/// to the block, shape and strides lie in one allocation, which the deleter frees, on any thread.
+/// Owns a managed tensor of either kind until somebody takes it. The tensor keeps its memory alive by itself: a
+/// reference to the block, shape and strides lie in one allocation, which the deleter frees, on any thread.
 class MEMARRAY_API DLPackTensor {
  public:
   DLPackTensor() noexcept = default;

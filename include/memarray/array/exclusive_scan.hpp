@@ -14,10 +14,10 @@
 
 namespace memarray {
 
-/// Sets each element of `sums` to the sum of the elements of `array` before it, in linear order, and returns the sum of all.
-/// `sums` is given up and rewritten whole; it has the shape of `array` (`ValueError`) and may not be `array` itself. Holds
-/// both; throws `LockError`. Integers wrap; pieces have a fixed length, so floating-point results do not depend on the
-/// number of threads.
+/// Sets each element of `sums` to the sum of the elements of `array` before it, in linear order, and returns the sum of
+/// all. `sums` is given up and rewritten whole; it has the shape of `array` (`ValueError`) and may not be `array`
+/// itself. Holds both; throws `LockError`. Integers wrap; pieces have a fixed length, so floating-point results do not
+/// depend on the number of threads.
 template <class T, int ndim>
 T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, StreamHandle const& stream) {
   if (!stream) detail::throw_null_stream();

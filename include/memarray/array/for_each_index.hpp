@@ -93,7 +93,8 @@ void with_holds(Run const& run, std::tuple<Held&...> const& held) {
 template <class Run, class... Held, class First, class... Rest>
 void with_holds(Run const& run, std::tuple<Held&...> const& held, First const& first, Rest const&... rest) {
   // Reading what this launch reads already: a writer that waits must not come between.
-  bool const again = std::apply([&](auto&... earlier) { return ((&earlier.state() == first.state.get()) || ...); }, held);
+  bool const again =
+      std::apply([&](auto&... earlier) { return ((&earlier.state() == first.state.get()) || ...); }, held);
   Hold hold(*first.state, First::kind, first.lock_id, "a kernel", again ? Hold::past_writers : Hold::plain);
   with_holds(run, std::tuple_cat(held, std::tuple<Hold&>(hold)), rest...);
 }
@@ -135,8 +136,8 @@ template <class F, class Indices, class... Arguments>
 concept Takes = std::is_invocable_v<F&, Indices, decltype(std::declval<Arguments const&>().argument(0))...>;
 
 template <std::size_t ndim, class F, class... Arguments>
-void run_body(std::array<std::int64_t, ndim> const& shape, StreamHandle const& stream, bool on_device, std::size_t bytes,
-              F const& f, Arguments const&... arguments) {
+void run_body(std::array<std::int64_t, ndim> const& shape, StreamHandle const& stream, bool on_device,
+              std::size_t bytes, F const& f, Arguments const&... arguments) {
   constexpr int n = static_cast<int>(ndim);
   auto const extents = to_indices<std::int64_t, n>(shape);
   std::int64_t size = 1;
@@ -169,8 +170,8 @@ void run_body(std::array<std::int64_t, ndim> const& shape, StreamHandle const& s
 
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-/// Calls `f(indices, a, b, …)` once for each index of `shape`, in parallel, where the arrays are: on the host's threads,
-/// or as a CUDA kernel on `stream`. Arrays come as `read(a)`, `write(b)`, `overwrite(c)` or `update(d)`.
+/// Calls `f(indices, a, b, …)` once for each index of `shape`, in parallel, where the arrays are: on the host's
+/// threads, or as a CUDA kernel on `stream`. Arrays come as `read(a)`, `write(b)`, `overwrite(c)` or `update(d)`.
 ///
 /// All arrays are held while the kernel runs, or none: `LockError`. `ValueError` when an `overwrite` or `update` array
 /// has another shape. `indices` is a `cuda::std::array` of `std::int64_t`; a functor whose call operator is a

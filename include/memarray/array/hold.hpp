@@ -9,9 +9,9 @@ namespace memarray::detail {
 
 /// The lock, held for the length of one whole-array operation, and the memory that it may use.
 ///
-/// Under the `lock_id` of an open write lease it takes nothing and works in place. Otherwise it takes the word or throws
-/// at once. Under kept views a write goes to fresh memory (`write` to a copy), which becomes the array's in `commit`:
-/// without that the array is as it was.
+/// Under the `lock_id` of an open write lease it takes nothing and works in place. Otherwise it takes the word or
+/// throws at once. Under kept views a write goes to fresh memory (`write` to a copy), which becomes the array's in
+/// `commit`: without that the array is as it was.
 class MEMARRAY_API Hold {
  public:
   using Access = State::Access;

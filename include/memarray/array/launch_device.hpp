@@ -45,13 +45,14 @@ __global__ void visit_kernel(std::int64_t size, Body body) {
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < size; i += step) body(i);
 }
 
-/// Launches `body(linear)` for each of `size` elements on `stream`: as many threads as the device holds at once, each of
-/// which strides through the grid.
+/// Launches `body(linear)` for each of `size` elements on `stream`: as many threads as the device holds at once, each
+/// of which strides through the grid.
 template <class Body>
 void launch_device(std::int64_t size, StreamHandle const& stream, Body const& body) {
   if (size == 0) return;
   auto const check = [](cudaError_t code) {
-    if (code != cudaSuccess) throw_launch_error(static_cast<int>(code), cudaGetErrorName(code), cudaGetErrorString(code));
+    if (code != cudaSuccess)
+      throw_launch_error(static_cast<int>(code), cudaGetErrorName(code), cudaGetErrorString(code));
   };
   int blocks = 0;
   int threads = 0;

@@ -15,8 +15,8 @@
 
 namespace memarray::detail {
 
-/// Runs `body(begin, end)` over [0, size) on the host's threads. Memory decides how many pieces a large loop is cut into;
-/// for a small one the first piece is timed, and the rest shared out if it is worth waking threads for.
+/// Runs `body(begin, end)` over [0, size) on the host's threads. Memory decides how many pieces a large loop is cut
+/// into; for a small one the first piece is timed, and the rest shared out if it is worth waking threads for.
 template <class Body>
 void run_host(std::int64_t size, std::size_t bytes, Body const& body) {
   using Clock = std::chrono::steady_clock;

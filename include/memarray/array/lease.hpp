@@ -24,8 +24,8 @@ class MemArray;
 
 /// How a lease is taken.
 struct LeaseOptions {
-  Timeout timeout = no_wait;  ///< 0: at once or `LockError`; `std::nullopt`: as long as it takes
-  bool discard = false;       ///< of a write lease: its holder writes everything, so the old contents are given up
+  Timeout timeout = no_wait;       ///< 0: at once or `LockError`; `std::nullopt`: as long as it takes
+  bool discard = false;            ///< of a write lease: its holder writes everything, so the old contents are given up
   std::optional<Device> device{};  ///< where the memory is wanted; by default where it is
 };
 
@@ -104,10 +104,12 @@ class MEMARRAY_API LeaseCore {
 };
 
 [[noreturn]] MEMARRAY_API void throw_lease_over();
-/// Takes what a C++ lease could not have at once. Throws as `take_all` does, and `CudaError` for a device that is not there.
+/// Takes what a C++ lease could not have at once. Throws as `take_all` does, and `CudaError` for a device that is not
+/// there.
 MEMARRAY_API void open_slowly(Claim& claim, LeaseOptions const& options);
 /// Remembers where a C++ lease was opened; the result is what `trace_closed` takes.
-[[nodiscard]] MEMARRAY_API void const* trace_typed_lease(State const* state, std::source_location const& where) noexcept;
+[[nodiscard]] MEMARRAY_API void const* trace_typed_lease(State const* state,
+                                                         std::source_location const& where) noexcept;
 [[nodiscard]] inline bool tracing() noexcept { return options().trace_leases.load(std::memory_order_relaxed); }
 
 /// A C++ lease: the array's word and a reference to its state, taken and given back together.
@@ -202,7 +204,8 @@ class WriteLease : public detail::TypedLease<T, ndim> {
   explicit WriteLease(MemArray<T, ndim>& array, LeaseOptions const& options = {},
                       std::source_location const& where = std::source_location::current())
       : detail::TypedLease<T, ndim>(array.state(), options, where) {}
-  WriteLease(detail::Claim const& claim, std::source_location const& where) : detail::TypedLease<T, ndim>(claim, where) {}
+  WriteLease(detail::Claim const& claim, std::source_location const& where)
+      : detail::TypedLease<T, ndim>(claim, where) {}
 };
 
 namespace detail {

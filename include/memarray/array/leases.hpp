@@ -16,12 +16,14 @@ namespace detail {
 
 template <class T, int ndim, State::Access access>
 [[nodiscard]] Claim to_claim(ArrayAccess<T, ndim, access> const& given, std::size_t position) {
-  static_assert(access != State::Access::update, "leases are read(a), write(a) or overwrite(a); update(a) is for kernels");
+  static_assert(access != State::Access::update,
+                "leases are read(a), write(a) or overwrite(a); update(a) is for kernels");
   return {given.state.get(), access, position};
 }
 
 template <class T, int ndim, State::Access access>
-[[nodiscard]] auto to_lease(ArrayAccess<T, ndim, access> const&, Claim const& claim, std::source_location const& where) {
+[[nodiscard]] auto to_lease(ArrayAccess<T, ndim, access> const&, Claim const& claim,
+                            std::source_location const& where) {
   if constexpr (access == State::Access::read)
     return ReadLease<T, ndim>(claim, where);
   else
@@ -41,8 +43,8 @@ struct LeaseTimeout {
 }  // namespace detail
 
 /// Leases several arrays, or none: `auto [a_lease, b_lease] = leases(timeout, read(a), write(b))`, where
-/// `overwrite(b)` is a write lease that gives up the old contents. Callers that want the same arrays in other orders do not
-/// wait for each other for ever. Throws `LockError` when one cannot be had within `timeout`, counted over all.
+/// `overwrite(b)` is a write lease that gives up the old contents. Callers that want the same arrays in other orders do
+/// not wait for each other for ever. Throws `LockError` when one cannot be had within `timeout`, counted over all.
 template <class... Access>
 [[nodiscard]] auto leases(detail::LeaseTimeout const& timeout, Access const&... accesses) {
   return [&]<std::size_t... i>(std::index_sequence<i...>) {

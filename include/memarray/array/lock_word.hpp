@@ -16,11 +16,11 @@ inline constexpr std::chrono::nanoseconds no_wait{0};
 
 namespace detail {
 
-/// The lock of one array, a readers-writer lock that says who holds it, and the count of the array's owners, in one word:
-/// a lease takes a hold and a reference with one atomic operation, and gives both back with another.
+/// The lock of one array, a readers-writer lock that says who holds it, and the count of the array's owners, in one
+/// word: a lease takes a hold and a reference with one atomic operation, and gives both back with another.
 ///
-/// `load` shows the lock as one number: −1 free; ≥ 0 held for writing under that id; −1 − n with n readers. All changes are
-/// sequentially consistent: the next hold's look at a block's export counts must not pass them. Waiters sleep on a
+/// `load` shows the lock as one number: −1 free; ≥ 0 held for writing under that id; −1 − n with n readers. All changes
+/// are sequentially consistent: the next hold's look at a block's export counts must not pass them. Waiters sleep on a
 /// futex in slices, between which the interpreter lock is free and signals are polled; a waiting writer holds back
 /// new readers, so that it is not starved.
 class MEMARRAY_API LockWord {
@@ -42,7 +42,9 @@ class MEMARRAY_API LockWord {
     return -1 - static_cast<std::int64_t>((bits / reader) & count_mask);
   }
   [[nodiscard]] static constexpr bool is_writer(std::int64_t word) noexcept { return word >= 0; }
-  [[nodiscard]] static constexpr std::int64_t readers(std::int64_t word) noexcept { return word < free ? -1 - word : 0; }
+  [[nodiscard]] static constexpr std::int64_t readers(std::int64_t word) noexcept {
+    return word < free ? -1 - word : 0;
+  }
   [[nodiscard]] bool writer_waits() noexcept {
     return _waiting_writers.load(std::memory_order_relaxed) != 0 && waiters_are_of_this_process();
   }
@@ -56,8 +58,8 @@ class MEMARRAY_API LockWord {
     return true;
   }
 
-  /// The word as a hold left it. Giving back starts from it instead of a look, which would wait for the atomic operation
-  /// before; if others came meanwhile it only costs a second attempt.
+  /// The word as a hold left it. Giving back starts from it instead of a look, which would wait for the atomic
+  /// operation before; if others came meanwhile it only costs a second attempt.
   using Guess = std::uint64_t;
 
   /// `past_writers`: whoever already holds a read of this array must not be held back by a waiting writer.
@@ -133,8 +135,8 @@ class MEMARRAY_API LockWord {
   static constexpr std::uint64_t sleepers = std::uint64_t{1} << 49;
   // Between taking and giving back, when no id is right: no lease has it.
   static constexpr std::int64_t nobody = INT64_MAX - 2;
-  /// Whether it is a reader's exclusive moment, or may be one whose id is not there yet. In a forked child, one that began
-  /// before the fork never ends.
+  /// Whether it is a reader's exclusive moment, or may be one whose id is not there yet. In a forked child, one that
+  /// began before the fork never ends.
   [[nodiscard]] bool ends_soon(std::int64_t word) const noexcept {
     return (word == settling || word == nobody) &&
            _settling_generation.load(std::memory_order_relaxed) == fork_generation();

@@ -112,7 +112,9 @@ class MemArray {
   void fill(T const& value, std::int64_t lock_id = -1) { state().fill(&value, lock_id); }
 
   /// The current side's memory: const looks, non-const makes the other side stale. Checked now, not later.
-  [[nodiscard]] T* ptr(std::int64_t lock_id = -1) { return reinterpret_cast<T*>(state().checked_write(lock_id, "ptr")); }
+  [[nodiscard]] T* ptr(std::int64_t lock_id = -1) {
+    return reinterpret_cast<T*>(state().checked_write(lock_id, "ptr"));
+  }
   [[nodiscard]] T const* ptr(std::int64_t lock_id = -1) const {
     return reinterpret_cast<T const*>(state().checked_read(lock_id, "ptr"));
   }
@@ -158,15 +160,16 @@ class MemArray {
     state().move({device_type, device_id}, lock_id);
   }
 
-  /// Takes a write lease under an id of the caller's, from 0 to 2^62 − 1. Throws `LockError` while anybody holds the array.
+  /// Takes a write lease under an id of the caller's, from 0 to 2^62 − 1. Throws `LockError` while anybody holds the
+  /// array.
   void enter(std::int64_t lock_id) { state().enter(lock_id); }
   /// Ends what `enter` began, and only that.
   void exit() noexcept {
     if (_state) _state->leave();
   }
 
-  /// Lends the array over DLPack: writable under the id of an open write lease; with −1 read-only, a snapshot, and only as
-  /// the versioned struct. Throws `LockError`, `BufferError`.
+  /// Lends the array over DLPack: writable under the id of an open write lease; with −1 read-only, a snapshot, and only
+  /// as the versioned struct. Throws `LockError`, `BufferError`.
   [[nodiscard]] DLPackTensor get_dlpack_tensor(bool versioned, std::int64_t lock_id = -1) {
     return detail::lend_under(state(), versioned, lock_id);
   }

@@ -20,7 +20,7 @@ namespace memarray {
 
 /// How a new array is made.
 struct ArrayOptions {
-  bool uninitialized = false;                 ///< leave the elements as the memory comes, instead of `T()`
+  bool uninitialized = false;                   ///< leave the elements as the memory comes, instead of `T()`
   std::optional<EscapedViews> escaped_views{};  ///< its policy; by default `options().escaped_views`
   std::optional<MemoryResource> resource{};     ///< of its host memory; by default the pooled one
 };

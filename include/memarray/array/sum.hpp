@@ -56,8 +56,8 @@ typename SumOf<T>::type sum_range(T const* element, std::int64_t count) {
 
 }  // namespace detail
 
-/// The sum of all elements: integers exactly, modulo 2^64; floating-point in double precision, the same for any number of
-/// threads. Holds the array for reading; `lock_id`: of the write lease that the caller holds. Throws `LockError`.
+/// The sum of all elements: integers exactly, modulo 2^64; floating-point in double precision, the same for any number
+/// of threads. Holds the array for reading; `lock_id`: of the write lease that the caller holds. Throws `LockError`.
 template <class T, int ndim>
 [[nodiscard]] typename detail::SumOf<T>::type sum(MemArray<T, ndim> const& array, StreamHandle const& stream,
                                                   std::int64_t lock_id = -1) {

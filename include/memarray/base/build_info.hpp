@@ -21,8 +21,6 @@ MEMARRAY_API std::span<BuildFact const> build_info() noexcept;
 MEMARRAY_API void require_abi(int header_abi, bool header_has_cuda);
 
 /// For the start of a module that links libmemarray: passes on what its own compilation saw.
-inline void require_matching_library() {
-  require_abi(MEMARRAY_ABI_VERSION, MEMARRAY_HAS_CUDA != 0);
-}
+inline void require_matching_library() { require_abi(MEMARRAY_ABI_VERSION, MEMARRAY_HAS_CUDA != 0); }
 
 }  // namespace memarray

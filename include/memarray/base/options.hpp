@@ -23,7 +23,7 @@ enum class EscapedViews : int {
 /// Process-wide settings, read at each use. Every member may be set at any time, from any thread.
 struct Options {
   std::atomic<int> threads{0};  ///< host threads of a parallel loop; 0: one per hardware thread
-  std::atomic<std::size_t> pool_limit{std::size_t{1} << 30};  ///< bytes that the host pool may keep
+  std::atomic<std::size_t> pool_limit{std::size_t{1} << 30};        ///< bytes that the host pool may keep
   std::atomic<EscapedViews> escaped_views{EscapedViews::snapshot};  ///< of arrays made from now on
   std::atomic<bool> trace_leases{false};  ///< remember where each lease was opened, for `LockError`s
 };

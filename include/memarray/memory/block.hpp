@@ -37,7 +37,8 @@ class MEMARRAY_API Block {
   [[nodiscard]] static BlockPtr allocate(MemoryResource const& resource, StreamHandle const& stream, std::size_t bytes,
                                          Contents contents);
   /// Memory that `keep_alive` owns; it is let go of when the last reference and export are gone.
-  [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device, std::shared_ptr<void const> keep_alive);
+  [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device,
+                                      std::shared_ptr<void const> keep_alive);
 
   Block(Block const&) = delete;
   Block& operator=(Block const&) = delete;

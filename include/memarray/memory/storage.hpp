@@ -21,9 +21,7 @@ class Storage {
  public:
   Storage() noexcept = default;
   /// Born valid on `side`.
-  Storage(Side side, BlockPtr block) noexcept : _current(side) {
-    at(side) = {std::move(block), true};
-  }
+  Storage(Side side, BlockPtr block) noexcept : _current(side) { at(side) = {std::move(block), true}; }
 
   [[nodiscard]] Side current() const noexcept { return _current; }
   [[nodiscard]] BlockPtr const& block() const noexcept { return at(_current).block; }

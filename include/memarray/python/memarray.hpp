@@ -24,7 +24,8 @@ inline Bridge const& fetch_bridge() {
   auto const* const table = static_cast<Bridge const*>(PyCapsule_Import(Bridge::capsule_name, 0));
   if (!table) throw pybind11::error_already_set();
   if (table->version != Bridge::current_version)
-    throw pybind11::import_error("this module was compiled for another version of memarray's Python table: build it again");
+    throw pybind11::import_error(
+        "this module was compiled for another version of memarray's Python table: build it again");
   pybind11::register_local_exception_translator([](std::exception_ptr error) {
     if (error && !static_cast<Bridge const*>(PyCapsule_Import(Bridge::capsule_name, 0))->translate(error))
       std::rethrow_exception(error);
@@ -67,8 +68,8 @@ using python::bind_mem_array;
 namespace pybind11::detail {
 
 /// Shows a C++ array to Python, and takes one from it, without a copy: both share its state, whatever the return value
-/// policy. Returned by value, the state is handed over. An argument checks dtype and rank only; the function takes its own
-/// leases. A parameter by value shares the state too.
+/// policy. Returned by value, the state is handed over. An argument checks dtype and rank only; the function takes its
+/// own leases. A parameter by value shares the state too.
 template <class T, int ndim>
 class type_caster<memarray::MemArray<T, ndim>> {
   using Array = memarray::MemArray<T, ndim>;

@@ -99,11 +99,12 @@ TYPED_TEST(ArrayIndexerTest, IsEmptyWhenOneExtentIs) {
 // No memory is touched, so sizes may be those of machines to come.
 TEST(LargeArrayIndexer, CrossesTheLimitsOf32Bits) {
   constexpr std::int64_t two_to_32 = std::int64_t{1} << 32;
-  for (Extents<3> const& extents : {Extents<3>{3, two_to_32, 5}, Extents<3>{two_to_32 + 7, 3, 11},
-                                    Extents<3>{1, 1, two_to_32}, Extents<3>{65536, 65536, 65536},
-                                    Extents<3>{2, 1, two_to_32 - 1}}) {
+  for (Extents<3> const& extents :
+       {Extents<3>{3, two_to_32, 5}, Extents<3>{two_to_32 + 7, 3, 11}, Extents<3>{1, 1, two_to_32},
+        Extents<3>{65536, 65536, 65536}, Extents<3>{2, 1, two_to_32 - 1}}) {
     ArrayIndexer<char const, 3> const indexer{nullptr, extents};
-    for (std::int64_t linear : {std::int64_t{0}, two_to_32 - 2, two_to_32 - 1, indexer.size() / 2, indexer.size() - 1}) {
+    for (std::int64_t linear :
+         {std::int64_t{0}, two_to_32 - 2, two_to_32 - 1, indexer.size() / 2, indexer.size() - 1}) {
       if (linear >= indexer.size()) continue;
       auto const indices = indexer.get_indices(linear);
       EXPECT_EQ(indexer(indices), linear);

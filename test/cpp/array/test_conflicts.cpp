@@ -36,11 +36,13 @@ std::vector<Operation> writes() {
       {"move_memory to where it is", [](Array& a) { a.move_memory(kDLCPU, 0, 0); }},
       {"move_memory elsewhere", [](Array& a) { a.move_memory(kDLCUDA, 0, 0); }},
       {"enter", [](Array& a) { a.enter(5); }},
-      {"exchange", [](Array& a) {
+      {"exchange",
+       [](Array& a) {
          Array other({3, 4});
          a.exchange(other);
        }},
-      {"exchange with it", [](Array& a) {
+      {"exchange with it",
+       [](Array& a) {
          Array other({3, 4});
          other.exchange(a);
        }},
@@ -49,17 +51,17 @@ std::vector<Operation> writes() {
       {"leases", [](Array& a) { static_cast<void>(leases(write(a))); }},
       {"leases, overwriting", [](Array& a) { static_cast<void>(leases(overwrite(a))); }},
       {"a kernel", [](Array& a) { for_each_index(a, default_stream(), [](float& e, auto const&) { e = 9; }); }},
-      {"a kernel that writes", [](Array& a) {
-         for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { x[i] = 9; }, write(a));
-       }},
-      {"a kernel that overwrites", [](Array& a) {
+      {"a kernel that writes",
+       [](Array& a) { for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { x[i] = 9; }, write(a)); }},
+      {"a kernel that overwrites",
+       [](Array& a) {
          for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { x[i] = 9; }, overwrite(a));
        }},
-      {"a kernel that updates", [](Array& a) {
-         for_each_index({3, 4}, default_stream(), [](auto const&, float& x) { x = 9; }, update(a));
-       }},
+      {"a kernel that updates",
+       [](Array& a) { for_each_index({3, 4}, default_stream(), [](auto const&, float& x) { x = 9; }, update(a)); }},
       {"add_index_tuple", [](Array& a) { add_index_tuple(a); }},
-      {"exclusive_scan into it", [](Array& a) {
+      {"exclusive_scan into it",
+       [](Array& a) {
          Array const other({3, 4});
          static_cast<void>(exclusive_scan(other, a, default_stream()));
        }},
@@ -75,17 +77,20 @@ std::vector<Operation> reads() {
       {"get_indexer", [](Array& a) { static_cast<void>(std::as_const(a).get_indexer()); }},
       {"host_view", [](Array& a) { static_cast<void>(std::as_const(a).host_view()); }},
       {"copy", [](Array& a) { Array const copy(a); }},
-      {"copy assignment", [](Array& a) {
+      {"copy assignment",
+       [](Array& a) {
          Array copy({1, 1});
          copy = a;
        }},
       {"a read lease", [](Array& a) { ReadLease const lease(a); }},
       {"leases", [](Array& a) { static_cast<void>(leases(read(a))); }},
       {"sum", [](Array& a) { static_cast<void>(sum(a, default_stream())); }},
-      {"a kernel that reads", [](Array& a) {
+      {"a kernel that reads",
+       [](Array& a) {
          for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { static_cast<void>(x[i]); }, read(a));
        }},
-      {"exclusive_scan of it", [](Array& a) {
+      {"exclusive_scan of it",
+       [](Array& a) {
          Array other({3, 4});
          static_cast<void>(exclusive_scan(a, other, default_stream()));
        }},
@@ -179,11 +184,14 @@ TEST_F(ConflictsTest, WhileAKernelWritesEverythingIsRefused) {
 
 TEST_F(ConflictsTest, WhileAKernelReadsWritesAreRefusedAndReadsPass) {
   std::atomic<bool> first{true};
-  for_each_index({3, 4}, default_stream(), [&](auto const&, auto) {
-    if (!first.exchange(false)) return;
-    expect_refused(writes(), "for reading");
-    expect_passes(reads());
-  }, read(array));
+  for_each_index(
+      {3, 4}, default_stream(),
+      [&](auto const&, auto) {
+        if (!first.exchange(false)) return;
+        expect_refused(writes(), "for reading");
+        expect_passes(reads());
+      },
+      read(array));
 }
 
 // The id of a write lease passes where one element, one pointer or one kernel is meant, not for what would change what
@@ -251,12 +259,15 @@ TEST_F(ConflictsTest, AnIdWhoseLeaseIsOverIsRefusedAlsoOnAFreeArray) {
 
 // The ids under which the library itself holds arrays are no keys.
 TEST_F(ConflictsTest, TheIdOfAnOperationOpensNothing) {
-  for_each_index({1}, default_stream(), [&](auto const&, auto) {
-    std::int64_t const id = array.get_lock_id();
-    EXPECT_THROW(array.write({0, 0}, 9, id), LockError);
-    EXPECT_THROW(array.fill(9, id), LockError);
-    EXPECT_THROW(static_cast<void>(array.get_dlpack_tensor(true, id)), LockError);
-  }, write(array));
+  for_each_index(
+      {1}, default_stream(),
+      [&](auto const&, auto) {
+        std::int64_t const id = array.get_lock_id();
+        EXPECT_THROW(array.write({0, 0}, 9, id), LockError);
+        EXPECT_THROW(array.fill(9, id), LockError);
+        EXPECT_THROW(static_cast<void>(array.get_dlpack_tensor(true, id)), LockError);
+      },
+      write(array));
   expect_unchanged("an operation's id");
 }
 

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <malloc.h>
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <malloc.h>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -86,7 +86,8 @@ TEST_F(DLPackTensorTest, TheUnversionedStructCannotSayReadOnlySoItIsRefused) {
 }
 
 TEST_F(DLPackTensorTest, EmptyArraysHaveStridesAndAnAddress) {
-  for (std::array<std::int64_t, 3> const shape : {std::array<std::int64_t, 3>{0, 3, 4}, {2, 0, 4}, {2, 3, 0}, {0, 0, 0}}) {
+  for (std::array<std::int64_t, 3> const shape :
+       {std::array<std::int64_t, 3>{0, 3, 4}, {2, 0, 4}, {2, 3, 0}, {0, 0, 0}}) {
     MemArray<float, 3> empty(shape);
     DLPackTensor const tensor = empty.get_dlpack_tensor(true);
     expect_dense(tensor.tensor(), {shape.begin(), shape.end()});
@@ -158,10 +159,14 @@ TEST_F(DLPackTensorTest, IsDeletedOnceByItsLastOwner) {
   DLPackTensor moved = std::move(first);
   EXPECT_EQ(block.exports().read_only, 2U);
   moved = std::move(second);
-  { DLPackTensor const gone = std::move(second); }
+  {
+    DLPackTensor const gone = std::move(second);
+  }
   EXPECT_EQ(block.exports().read_only, 1U);
   DLManagedTensorVersioned* const taken = moved.release_versioned();
-  { DLPackTensor const empty = std::move(moved); }
+  {
+    DLPackTensor const empty = std::move(moved);
+  }
   EXPECT_EQ(block.exports().read_only, 1U) << "whoever took it deletes it";
   EXPECT_EQ(static_cast<float*>(taken->dl_tensor.data)[0], 0);
   taken->deleter(taken);
@@ -221,8 +226,9 @@ TEST_F(DLPackTensorTest, AStructHasNoDLPackType) {
   MemArray<Particle, 1> particles({4});
   EXPECT_THROW(static_cast<void>(particles.get_dlpack_tensor(true)), BufferError);
   WriteLease const lease(particles);
-  EXPECT_NE(message_of<BufferError>([&] { static_cast<void>(particles.get_dlpack_tensor(true, lease.lock_id())); })
-                .find("Particle"),
+  EXPECT_NE(message_of<BufferError>([&] {
+              static_cast<void>(particles.get_dlpack_tensor(true, lease.lock_id()));
+            }).find("Particle"),
             std::string::npos);
   EXPECT_EQ(particles({3}, lease.lock_id()).id, 7);
 }
@@ -238,7 +244,9 @@ TEST_F(DLPackTensorTest, RunningOutOfMemoryForACopyCountsNothing) {
   auto const lease = core_lease(array, LeaseCore::Kind::read);
   lease->enter();
   auto const blocks = live_blocks();
-  { View<float> const view{DLPackTensor(detail::lend_copy_versioned(*lease))}; }
+  {
+    View<float> const view{DLPackTensor(detail::lend_copy_versioned(*lease))};
+  }
   EXPECT_EQ(live_blocks(), blocks);
   lease->exit();
   EXPECT_THROW(static_cast<void>(detail::lend_copy_versioned(*lease)), LockError);
@@ -258,7 +266,8 @@ TEST_F(DLPackTensorTest, AnExportThatRacesWithTheEndOfItsLeaseIsRefusedOrASnapsh
     bool torn = false;
     std::thread exporter([&] {
       ++ready;
-      while (ready < 2) {}
+      while (ready < 2) {
+      }
       for (int spin = 0; spin < round % 40; ++spin) std::atomic_signal_fence(std::memory_order_seq_cst);
       try {
         View<float> const view{DLPackTensor(detail::lend_versioned(*lease))};
@@ -270,7 +279,8 @@ TEST_F(DLPackTensorTest, AnExportThatRacesWithTheEndOfItsLeaseIsRefusedOrASnapsh
       }
     });
     ++ready;
-    while (ready < 2) {}
+    while (ready < 2) {
+    }
     lease->exit();
     array.fill(2);
     exporter.join();
@@ -298,7 +308,8 @@ TEST_F(DLPackTensorTest, ACopyThatRacesWithTheEndOfItsLeaseIsRefusedOrWhole) {
       } catch (LockError const&) {
       }
     });
-    while (!started) {}
+    while (!started) {
+    }
     lease->exit();
     large.fill(2);
     large.resize({8});

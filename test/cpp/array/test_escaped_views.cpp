@@ -29,13 +29,20 @@ std::vector<Use> partial_writes() {
       {"host_view", [](Array& a) { a.host_view()(1) = -1; }},
       {"a write lease", [](Array& a) { WriteLease(a).ptr()[1] = -1; }},
       {"leases", [](Array& a) { std::get<0>(leases(write(a))).ptr()[1] = -1; }},
-      {"enter", [](Array& a) {
+      {"enter",
+       [](Array& a) {
          a.enter(1);
          a.ptr(1)[1] = -1;
          a.exit();
        }},
-      {"a kernel that writes", [](Array& a) {
-         for_each_index({2}, default_stream(), [](auto const& i, auto x) { if (i[0] == 1) x[i] = -1; }, write(a));
+      {"a kernel that writes",
+       [](Array& a) {
+         for_each_index(
+             {2}, default_stream(),
+             [](auto const& i, auto x) {
+               if (i[0] == 1) x[i] = -1;
+             },
+             write(a));
        }},
   };
 }
@@ -44,22 +51,27 @@ std::vector<Use> partial_writes() {
 std::vector<Use> whole_writes() {
   return {
       {"fill", [](Array& a) { a.fill(-1); }},
-      {"a discarding lease", [](Array& a) {
+      {"a discarding lease",
+       [](Array& a) {
          WriteLease const lease(a, {.discard = true});
          for (std::int64_t i = 0; i < a.get_size(); ++i) lease.ptr()[i] = -1;
        }},
-      {"leases", [](Array& a) {
+      {"leases",
+       [](Array& a) {
          auto const [lease] = leases(overwrite(a));
          for (std::int64_t i = 0; i < a.get_size(); ++i) lease.ptr()[i] = -1;
        }},
       {"a kernel", [](Array& a) { for_each_index(a, default_stream(), [](double& e, auto const&) { e = -1; }); }},
-      {"a kernel that overwrites", [](Array& a) {
+      {"a kernel that overwrites",
+       [](Array& a) {
          for_each_index(a.get_shape(), default_stream(), [](auto const& i, auto x) { x[i] = -1; }, overwrite(a));
        }},
-      {"a kernel that updates", [](Array& a) {
+      {"a kernel that updates",
+       [](Array& a) {
          for_each_index(a.get_shape(), default_stream(), [](auto const&, double& x) { x -= x + 1; }, update(a));
        }},
-      {"exclusive_scan into it", [](Array& a) {
+      {"exclusive_scan into it",
+       [](Array& a) {
          Array const zeros(a.get_shape());
          static_cast<void>(exclusive_scan(zeros, a, default_stream()));
          for_each_index(a, default_stream(), [](double& e, auto const&) { e = -1; });
@@ -75,7 +87,8 @@ std::vector<Use> reads() {
       {"a read lease", [](Array& a) { ReadLease const lease(a); }},
       {"leases", [](Array& a) { static_cast<void>(leases(read(a))); }},
       {"sum", [](Array& a) { static_cast<void>(sum(a, default_stream())); }},
-      {"a kernel", [](Array& a) {
+      {"a kernel",
+       [](Array& a) {
          for_each_index({2}, default_stream(), [](auto const& i, auto x) { static_cast<void>(x[i]); }, read(a));
        }},
       {"a tensor", [](Array& a) { static_cast<void>(a.get_dlpack_tensor(true)); }},

@@ -133,7 +133,8 @@ TEST_F(LeaseTest, TheRefusalSaysWhoHoldsTheArray) {
   {
     WriteLease const one(array);
     auto const words = message_of<LockError>([&] { ReadLease const lease(array); });
-    EXPECT_NE(words.find("leased for writing (lock id " + std::to_string(one.lock_id()) + ")"), std::string::npos) << words;
+    EXPECT_NE(words.find("leased for writing (lock id " + std::to_string(one.lock_id()) + ")"), std::string::npos)
+        << words;
   }
   array.enter(17);
   auto const words = message_of<LockError>([&] { ReadLease const lease(array); });

@@ -82,7 +82,8 @@ TEST_F(LeasesTest, OneArrayMayBeReadTwiceButNotWritten) {
     EXPECT_EQ(x.ptr(), z.ptr());
   }
   EXPECT_TRUE(all_free());
-  EXPECT_NE(message_of<LockError>([&] { static_cast<void>(leases(read(a), write(a))); }).find("twice"), std::string::npos);
+  EXPECT_NE(message_of<LockError>([&] { static_cast<void>(leases(read(a), write(a))); }).find("twice"),
+            std::string::npos);
   EXPECT_THROW(static_cast<void>(leases(write(a), read(b), write(a))), LockError);
   EXPECT_TRUE(all_free());
 }

@@ -199,7 +199,8 @@ TEST(LockWordTest, AStreamOfReadersDoesNotStarveAWriter) {
   for (std::thread& reader : readers) reader.join();
 }
 
-// What the lock is for, seen by a plain variable: TSan would call a missing edge a race, and counting finds lost updates.
+// What the lock is for, seen by a plain variable: TSan would call a missing edge a race, and counting finds lost
+// updates.
 TEST(LockWordTest, OrdersPlainMemory) {
   LockWord word;
   std::int64_t value = 0;

@@ -41,8 +41,9 @@ struct Tally {
 };
 
 enum Kind { read_lease, write_lease, discarding_lease, entered, read_kernel, write_kernel, fill, element, kinds };
-constexpr char const* names[] = {"read leases", "write leases", "discarding leases", "enter", "kernels that read",
-                                 "kernels that write", "fill", "elements"};
+constexpr char const* names[] = {"read leases", "write leases",      "discarding leases",
+                                 "enter",       "kernels that read", "kernels that write",
+                                 "fill",        "elements"};
 
 class ThreadsLockingTest : public ArrayTest {
  protected:
@@ -90,14 +91,17 @@ class ThreadsLockingTest : public ArrayTest {
         return array.exit();
       }
       case read_kernel:
-        return for_each_index({1}, default_stream(), [&](auto const&, auto elements) {
-          check_twice(elements.pointer, value);
-        }, read(array));
+        return for_each_index(
+            {1}, default_stream(), [&](auto const&, auto elements) { check_twice(elements.pointer, value); },
+            read(array));
       case write_kernel:
-        return for_each_index({1}, default_stream(), [&](auto const&, auto elements) {
-          check(elements.pointer);
-          fill_in_halves(elements.pointer, value);
-        }, write(array));
+        return for_each_index(
+            {1}, default_stream(),
+            [&](auto const&, auto elements) {
+              check(elements.pointer);
+              fill_in_halves(elements.pointer, value);
+            },
+            write(array));
       case fill: return array.fill(value);
       case element: {
         // Only checks, so it counts as a reader that holds a lease of its own.
@@ -123,7 +127,8 @@ TEST_F(ThreadsLockingTest, GrantsAreWholeAndConflictsAreRefusedAThousandTimesOfE
   for (int t = 0; t < 8; ++t)
     threads.emplace_back([&, t] {
       std::mt19937 random(static_cast<unsigned>(t));
-      for (std::uint64_t value = static_cast<std::uint64_t>(t) << 32; !torn && !complete() && Clock::now() < end; ++value) {
+      for (std::uint64_t value = static_cast<std::uint64_t>(t) << 32; !torn && !complete() && Clock::now() < end;
+           ++value) {
         auto const kind = static_cast<Kind>(random() % kinds);
         try {
           use(kind, t, value);

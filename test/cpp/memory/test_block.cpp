@@ -98,8 +98,7 @@ TEST_F(BlockTest, AMillionExportsAreTooMany) {
   BlockPtr const block = make(64);
   for (bool const writable : {false, true}) {
     int counted = 0;
-    EXPECT_THROW(
-        for (; counted < 1 << 21; ++counted) block->add_export(writable), BufferError);
+    EXPECT_THROW(for (; counted < 1 << 21; ++counted) block->add_export(writable), BufferError);
     EXPECT_GE(counted, 1'000'000);
     EXPECT_EQ(block->exports().total(), static_cast<std::uint32_t>(counted)) << "the refused one must not stay counted";
     for (; counted > 0; --counted) block->drop_export(writable);
@@ -120,8 +119,7 @@ TEST_F(BlockTest, AFailedAllocationLeavesNothing) {
 
 TEST_F(BlockTest, ZeroedMemoryIsZero) {
   // The resource gives memory full of 0xAB.
-  BlockPtr const block =
-      Block::allocate(CountingResource(upstream), default_stream(), 4099, Block::Contents::zero);
+  BlockPtr const block = Block::allocate(CountingResource(upstream), default_stream(), 4099, Block::Contents::zero);
   for (std::size_t i = 0; i < block->bytes(); ++i) ASSERT_EQ(block->data()[i], std::byte{0});
 }
 
@@ -141,8 +139,8 @@ TEST_F(BlockTest, AForeignBlockLetsItsKeeperGoOnce) {
   EXPECT_EQ(let_go, 1);
 }
 
-// Whoever frees must see the accesses of those who let go before as over. A weakened count is a race here that the thread
-// sanitizer reports; the memory is written as it is freed.
+// Whoever frees must see the accesses of those who let go before as over. A weakened count is a race here that the
+// thread sanitizer reports; the memory is written as it is freed.
 TEST_F(BlockTest, TheLastToLetGoComesAfterAllOthers) {
   for (int round = 0; round < 200; ++round) {
     BlockPtr block = make(256);
