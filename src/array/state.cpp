@@ -24,6 +24,8 @@ constexpr int looks = 10'000;
 
 StatePtr State::make(DType const& dtype, Extents shape, int device_id, ArrayOptions const& options) {
   if (device_id < 0) throw ValueError("device_id is " + std::to_string(device_id) + "; device ids start at 0");
+  if (options.resource && !*options.resource)
+    throw ValueError("ArrayOptions::resource is empty; leave it out for the pooled host memory");
   std::size_t const bytes = checked_bytes(checked_size(shape), dtype.itemsize);
   bool const zero = !options.uninitialized && dtype.init == nullptr;
   MemoryResource const resource = options.resource ? *options.resource : host_resource();

@@ -41,7 +41,8 @@ T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, Stream
         auto const before = std::make_unique<T[]>(static_cast<std::size_t>(count));
         auto const add_up = [&](std::int64_t p) {
           T running{};
-          for (std::int64_t i = p * piece; i < std::min(size, (p + 1) * piece); ++i) running = detail::add_wrapping(running, source[i]);
+          for (std::int64_t i = p * piece; i < std::min(size, (p + 1) * piece); ++i)
+            running = detail::add_wrapping(running, source[i]);
           before[static_cast<std::size_t>(p)] = running;
         };
         auto const scan = [&](std::int64_t p) {

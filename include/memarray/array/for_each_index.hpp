@@ -6,6 +6,7 @@
 #include <memarray/array/mem_array.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/base/shape.hpp>
 #include <memarray/resource/stream_handle.hpp>
 
 #include <cuda/std/array>
@@ -13,7 +14,6 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -182,8 +182,7 @@ void for_each_index(std::array<std::int64_t, ndim> const& shape, StreamHandle co
                     Access const&... accesses) {
   static_assert(sizeof...(Access) > 0, "name the arrays: read(a), write(b), overwrite(c), update(d)");
   if (!stream) detail::throw_null_stream();
-  for (std::int64_t const extent : shape)
-    if (extent < 0) throw ValueError("for_each_index: extents are 0 or more, not " + std::to_string(extent));
+  static_cast<void>(checked_size(shape));
   detail::check_pairs(accesses...);
   detail::with_holds(
       [&](auto&... holds) {

@@ -185,10 +185,12 @@ class MemArray {
   }
   [[nodiscard]] detail::StatePtr const& state_ptr() const noexcept { return _state; }
   /// `state` is of this dtype and rank.
-  [[nodiscard]] static MemArray share(detail::StatePtr state) noexcept { return MemArray(std::move(state)); }
+  [[nodiscard]] static MemArray share(detail::StatePtr state) noexcept { return MemArray(Shared(), std::move(state)); }
 
  private:
-  explicit MemArray(detail::StatePtr state) noexcept : _state(std::move(state)) {}
+  // Not from a StatePtr alone, which a braced 0 could be, too.
+  struct Shared {};
+  MemArray(Shared, detail::StatePtr state) noexcept : _state(std::move(state)) {}
 
   template <class A>
   [[nodiscard]] static Shape to_shape(A const& list) {

@@ -74,7 +74,7 @@ void count_up(MemArray<T, ndim>& array) {
 template <class T, int ndim>
 std::vector<T> contents(MemArray<T, ndim> const& array) {
   auto const* const elements = reinterpret_cast<T const*>(array.state().storage().block()->data());
-  return {elements, elements + array.get_size()};
+  return std::vector<T>(elements, elements + array.get_size());
 }
 
 template <class T, int ndim>
@@ -95,7 +95,7 @@ class View {
     for (int d = 0; d < _tensor.tensor().ndim; ++d) size *= _tensor.tensor().shape[d];
     return size;
   }
-  [[nodiscard]] std::vector<T> copy() const { return {data(), data() + size()}; }
+  [[nodiscard]] std::vector<T> copy() const { return std::vector<T>(data(), data() + size()); }
   void drop() { DLPackTensor const gone = std::move(_tensor); }
 
  private:

@@ -47,7 +47,8 @@ TEST_F(AddIndexTupleTest, OverRowsOfEveryLength) {
 }
 
 TEST_F(AddIndexTupleTest, EmptyArraysAreFine) {
-  for (std::array<std::int64_t, 3> const shape : {std::array<std::int64_t, 3>{0, 3, 4}, {2, 0, 4}, {2, 3, 0}, {0, 0, 0}})
+  for (std::array<std::int64_t, 3> const shape :
+       {std::array<std::int64_t, 3>{0, 3, 4}, {2, 0, 4}, {2, 3, 0}, {0, 0, 0}})
     adds<float, 3>(shape);
 }
 

@@ -21,7 +21,8 @@ void sums_up() {
     count_up(array);
     using Sum = decltype(sum(array, default_stream()));
     double expected = 0;
-    for (std::int64_t i = 0; i < n; ++i) expected += std::is_same_v<T, bool> ? i % 100 != 0 : static_cast<double>(i % 100);
+    for (std::int64_t i = 0; i < n; ++i)
+      expected += std::is_same_v<T, bool> ? i % 100 != 0 : static_cast<double>(i % 100);
     ASSERT_EQ(sum(array, default_stream()), static_cast<Sum>(expected)) << dtype_of<T>().name << " " << n;
   }
 }
@@ -53,7 +54,8 @@ TEST_F(SumTest, SmallFloatsAreNotLostInALargeSum) {
 
 TEST_F(SumTest, DoesNotDependOnTheNumberOfThreads) {
   MemArray<double, 1> array({(1 << 20) + 7});
-  for_each_index(array, default_stream(), [](double& e, auto const& i) { e = 1.0 / (1.0 + static_cast<double>(i[0])); });
+  for_each_index(array, default_stream(),
+                 [](double& e, auto const& i) { e = 1.0 / (1.0 + static_cast<double>(i[0])); });
   int const before = options().threads.exchange(1);
   double const alone = sum(array, default_stream());
   options().threads = 2;
