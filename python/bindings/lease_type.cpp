@@ -20,8 +20,7 @@ namespace {
 using detail::LeaseCore;
 
 struct PyLease {
-  PyObject_HEAD
-  PyObject* weak_references;
+  PyObject_HEAD PyObject* weak_references;
   LeaseCore core;
 };
 
@@ -60,7 +59,8 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObje
       return request.versioned ? make_capsule(detail::lend_copy_versioned(core))
                                : make_capsule(detail::lend_copy_unversioned(core));
     }
-    return request.versioned ? make_capsule(detail::lend_versioned(core)) : make_capsule(detail::lend_unversioned(core));
+    return request.versioned ? make_capsule(detail::lend_versioned(core))
+                             : make_capsule(detail::lend_unversioned(core));
   });
 }
 
@@ -152,11 +152,13 @@ PyMethodDef methods[] = {
      "__enter__($self, /)\n--\n\nOpens the lease and returns it; everything that can be refused is refused here "
      "(LockError)."},
     {"__exit__", as_method(exit), fast,
-     "__exit__($self, /, *args)\n--\n\nCloses the lease; views that were taken stay valid and never change. Harmless twice."},
+     "__exit__($self, /, *args)\n--\n\nCloses the lease; views that were taken stay valid and never change. Harmless "
+     "twice."},
     {"close", as_method(exit), fast, "close($self, /)\n--\n\nCloses the lease early. Harmless twice."},
     {"__dlpack__", as_method(dlpack), fast,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-     "A new DLPack capsule of the leased memory, without a copy: versioned if max_version is (1, 0) or more. The memory "
+     "A new DLPack capsule of the leased memory, without a copy: versioned if max_version is (1, 0) or more. The "
+     "memory "
      "lives as long as the consumer keeps it. LockError unless the lease is open; BufferError for a read lease and a "
      "consumer of the unversioned struct, which cannot say read-only."},
     {"__dlpack_device__", as_method(dlpack_device_of), fast,
@@ -168,7 +170,8 @@ PyMethodDef methods[] = {
 
 PyGetSetDef properties[] = {
     {"__array_interface__", get_array_interface, nullptr,
-     "NumPy's array interface, version 3. It has no release: reading it makes the lease itself a live export until it is "
+     "NumPy's array interface, version 3. It has no release: reading it makes the lease itself a live export until it "
+     "is "
      "collected. AttributeError unless the lease is open.",
      nullptr},
     {"lock_id", get_lock_id, nullptr, "The id that the array is held for writing under; -1 for a read lease.", nullptr},
@@ -177,14 +180,14 @@ PyGetSetDef properties[] = {
     {"array", get_array, nullptr, "The array that is leased.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-PyMemberDef members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(PyLease, weak_references), READONLY, nullptr},
-    {nullptr, 0, 0, 0, nullptr}};
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyLease, weak_references), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
 
 PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char*>("A hold of an array for the length of a 'with' block; lends its memory without a copy.\n\n"
-                                  "Made by MemArray.read, MemArray.write and MemArray.get_dlpack. Hand it to "
-                                  "np.from_dlpack, torch.from_dlpack, memoryview, np.asarray.")},
+    {Py_tp_doc,
+     const_cast<char*>("A hold of an array for the length of a 'with' block; lends its memory without a copy.\n\n"
+                       "Made by MemArray.read, MemArray.write and MemArray.get_dlpack. Hand it to "
+                       "np.from_dlpack, torch.from_dlpack, memoryview, np.asarray.")},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_finalize, reinterpret_cast<void*>(finalize)},
     {Py_tp_repr, reinterpret_cast<void*>(repr)},

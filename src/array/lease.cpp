@@ -115,8 +115,9 @@ void const* trace_typed_lease(State const* state, std::source_location const& wh
   // Leases move, so an odd number stands for one: no address of a lease is odd.
   auto const* const token = reinterpret_cast<void const*>(next.fetch_add(2, std::memory_order_relaxed));
   try {
-    trace_opened(state, token, std::string(where.file_name()) + ":" + std::to_string(where.line()) + " (" +
-                                   where.function_name() + ")");
+    trace_opened(
+        state, token,
+        std::string(where.file_name()) + ":" + std::to_string(where.line()) + " (" + where.function_name() + ")");
   } catch (std::bad_alloc const&) {
     return nullptr;  // the lease is good without its trace
   }

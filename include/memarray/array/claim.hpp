@@ -19,9 +19,9 @@ struct Claim {
 };
 
 /// Takes the words of all claims and settles what escaped views ask for, or takes none, changes nothing, and throws:
-/// `LockError` when one cannot be had within `timeout` (counted over all) or an array is claimed twice, once for writing;
-/// `OutOfMemoryError`, `Interrupted`. Words are taken in one order whoever asks, so that two callers cannot wait for
-/// each other for ever; several reads of one array count as one when a writer waits.
+/// `LockError` when one cannot be had within `timeout` (counted over all) or an array is claimed twice, once for
+/// writing; `OutOfMemoryError`, `Interrupted`. Words are taken in one order whoever asks, so that two callers cannot
+/// wait for each other for ever; several reads of one array count as one when a writer waits.
 MEMARRAY_API void take_all(std::span<Claim> claims, Timeout timeout);
 /// The same for one.
 MEMARRAY_API void take_one(Claim& claim, Timeout timeout);

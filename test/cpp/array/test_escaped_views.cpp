@@ -37,12 +37,7 @@ std::vector<Use> partial_writes() {
        }},
       {"a kernel that writes",
        [](Array& a) {
-         for_each_index(
-             {2}, default_stream(),
-             [](auto const& i, auto x) {
-               if (i[0] == 1) x[i] = -1;
-             },
-             write(a));
+         for_each_index({2}, default_stream(), [](auto const& i, auto x) { x[i] = i[0] == 1 ? -1 : x[i]; }, write(a));
        }},
   };
 }
