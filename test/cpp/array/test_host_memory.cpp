@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -36,7 +37,7 @@ TEST(HostMemory, CopiesAllBytesAndNothingBeside) {
     std::vector<std::byte> to(bytes + 1, std::byte{0xEE});
     for (std::size_t i = 0; i < bytes; ++i) from[i] = static_cast<std::byte>(i * 7);
     detail::copy_host(to.data(), from.data(), bytes);
-    EXPECT_EQ(std::memcmp(to.data(), from.data(), bytes), 0);
+    EXPECT_TRUE(std::equal(from.begin(), from.end(), to.begin()));
     EXPECT_EQ(to[bytes], std::byte{0xEE});
   }
 }
