@@ -26,9 +26,6 @@ struct PyLease {
 
 PyTypeObject* lease_type = nullptr;
 
-// The memory of the lease that ended last, for the next: most programs have one at a time.
-PyLease* spare = nullptr;
-
 LeaseCore& core_of(PyObject* self) noexcept { return reinterpret_cast<PyLease*>(self)->core; }
 
 PyObject* enter(PyObject* self, PyObject* const*, Py_ssize_t given, PyObject*) {
@@ -125,11 +122,7 @@ void dealloc(PyObject* self) {
   if (lease->weak_references) PyObject_ClearWeakRefs(self);
   lease->core.~LeaseCore();
   PyTypeObject* const type = Py_TYPE(self);
-  if (!spare) {
-    spare = lease;
-  } else {
-    type->tp_free(self);
-  }
+  type->tp_free(self);
   Py_DECREF(type);
 }
 
@@ -213,11 +206,7 @@ int add_lease_type(PyObject* module) {
 
 PyObject* make_lease(detail::StatePtr state, LeaseCore::Kind kind, LeaseOptions const& options) {
   // Not tp_alloc, which writes zeros first.
-  PyLease* self = std::exchange(spare, nullptr);
-  if (self)
-    PyObject_Init(reinterpret_cast<PyObject*>(self), lease_type);
-  else
-    self = PyObject_New(PyLease, lease_type);
+  PyLease* const self = PyObject_New(PyLease, lease_type);
   if (!self) return nullptr;
   self->weak_references = nullptr;
   new (&self->core) LeaseCore(std::move(state), kind, options);
