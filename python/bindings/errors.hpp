@@ -1,10 +1,12 @@
 #pragma once
 
 #include <Python.h>
+#include <cxxabi.h>
 
 #include <exception>
 #include <utility>
 
+#include "gil.hpp"
 #include "reports.hpp"
 
 namespace memarray::python {
@@ -25,6 +27,8 @@ auto guarded(Body&& body) noexcept -> decltype(body()) {
   Result result;
   try {
     result = std::forward<Body>(body)();
+  } catch (abi::__forced_unwind&) {
+    park_for_ever();
   } catch (...) {
     raise_current();
     if constexpr (std::is_pointer_v<Result>)

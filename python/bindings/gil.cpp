@@ -3,6 +3,7 @@
 #include <memarray/base/hooks.hpp>
 
 #include <Python.h>
+#include <cxxabi.h>
 #include <unistd.h>
 
 namespace memarray::python {
@@ -22,8 +23,12 @@ void* release() noexcept {
 }
 
 void reacquire(void* token) noexcept {
-  while (finalizing()) ::pause();
-  PyEval_RestoreThread(static_cast<PyThreadState*>(token));
+  if (finalizing()) park_for_ever();
+  try {
+    PyEval_RestoreThread(static_cast<PyThreadState*>(token));
+  } catch (abi::__forced_unwind&) {
+    park_for_ever();  // it began to finalise meanwhile
+  }
 }
 
 bool poll_signals(void*& token) noexcept {
@@ -34,6 +39,10 @@ bool poll_signals(void*& token) noexcept {
 }
 
 }  // namespace
+
+void park_for_ever() noexcept {
+  for (;;) ::pause();
+}
 
 void install_hooks() { set_hooks({.release = release, .reacquire = reacquire, .poll_signals = poll_signals}); }
 

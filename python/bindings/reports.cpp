@@ -1,6 +1,9 @@
 #include "reports.hpp"
 
+#include "gil.hpp"
+
 #include <Python.h>
+#include <cxxabi.h>
 
 #include <new>
 
@@ -27,6 +30,8 @@ void log_pending_reports() noexcept {
       Py_XDECREF(done);
       Py_XDECREF(to);
     }
+  } catch (abi::__forced_unwind&) {
+    park_for_ever();
   } catch (std::bad_alloc const&) {
     // The records are lost; the counters are not.
   }
