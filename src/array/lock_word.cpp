@@ -27,17 +27,34 @@ void futex_wait(std::atomic<std::uint32_t>& epoch, std::uint32_t seen, std::chro
   ::syscall(SYS_futex, &epoch, FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
 }
 
+/// A count whose high half is the process that it was counted in: threads that waited in a parent do not exist here, so
+/// what they counted is worth nothing.
+constexpr std::uint64_t one_generation = std::uint64_t{1} << 32;
+
+constexpr bool is_of(std::uint64_t count, std::uint32_t generation) noexcept {
+  return count / one_generation == generation;
+}
+
 class Counted {
  public:
-  explicit Counted(std::atomic<std::uint32_t>& count) noexcept : _count(count) {
-    _count.fetch_add(1, std::memory_order_seq_cst);
+  explicit Counted(std::atomic<std::uint64_t>& count) noexcept : _count(count), _generation(fork_generation()) {
+    std::uint64_t const first = _generation * one_generation + 1;
+    std::uint64_t seen = _count.load(std::memory_order_relaxed);
+    while (
+        !_count.compare_exchange_weak(seen, is_of(seen, _generation) ? seen + 1 : first, std::memory_order_seq_cst)) {
+    }
   }
-  ~Counted() { _count.fetch_sub(1, std::memory_order_seq_cst); }
+  ~Counted() {
+    std::uint64_t seen = _count.load(std::memory_order_relaxed);
+    while (is_of(seen, _generation) && !_count.compare_exchange_weak(seen, seen - 1, std::memory_order_seq_cst)) {
+    }
+  }
   Counted(Counted const&) = delete;
   Counted& operator=(Counted const&) = delete;
 
  private:
-  std::atomic<std::uint32_t>& _count;
+  std::atomic<std::uint64_t>& _count;
+  std::uint32_t _generation;
 };
 
 }  // namespace
@@ -88,22 +105,12 @@ bool LockWord::wait_exclusive(std::int64_t id, Timeout timeout) {
       if (!taken) word.wake_sleepers();
     }
   } wake{*this};
-  stamp_waiters();
   Counted const writer(_waiting_writers);
   return wake.taken = wait(timeout, [&] { return try_lock_exclusive(id); });
 }
 
-bool LockWord::waiters_are_of_this_process() noexcept {
-  if (_waiters_generation.load(std::memory_order_relaxed) == fork_generation()) return true;
-  stamp_waiters();
-  return false;
-}
-
-void LockWord::stamp_waiters() noexcept {
-  if (_waiters_generation.load(std::memory_order_relaxed) == fork_generation()) return;
-  // Threads that waited in the parent do not exist here. The child's first user of this array clears them.
-  _waiting_writers.store(0, std::memory_order_relaxed);
-  _waiters_generation.store(fork_generation(), std::memory_order_relaxed);
+bool LockWord::waiters_are_of_this_process() const noexcept {
+  return is_of(_waiting_writers.load(std::memory_order_relaxed), fork_generation());
 }
 
 bool LockWord::give_and_wake(std::uint64_t hold, With with) noexcept {

@@ -45,8 +45,9 @@ class MEMARRAY_API LockWord {
   [[nodiscard]] static constexpr std::int64_t readers(std::int64_t word) noexcept {
     return word < free ? -1 - word : 0;
   }
-  [[nodiscard]] bool writer_waits() noexcept {
-    return _waiting_writers.load(std::memory_order_relaxed) != 0 && waiters_are_of_this_process();
+  [[nodiscard]] bool writer_waits() const noexcept {
+    return static_cast<std::uint32_t>(_waiting_writers.load(std::memory_order_relaxed)) != 0 &&
+           waiters_are_of_this_process();
   }
 
   void retain() noexcept { _bits.fetch_add(reference, std::memory_order_relaxed); }
@@ -158,14 +159,12 @@ class MEMARRAY_API LockWord {
   template <class Try>
   bool wait(Timeout timeout, Try const& attempt);
   void wake_sleepers() noexcept;
-  bool waiters_are_of_this_process() noexcept;
-  void stamp_waiters() noexcept;
+  [[nodiscard]] bool waiters_are_of_this_process() const noexcept;
 
   std::atomic<std::uint64_t> _bits{reference};
   std::atomic<std::int64_t> _id{nobody};
-  std::atomic<std::uint32_t> _waiting_writers{0};
+  std::atomic<std::uint64_t> _waiting_writers{0};  // [fork generation: 32 bits][how many: 32]
   std::atomic<std::uint32_t> _epoch{0};
-  std::atomic<std::uint32_t> _waiters_generation{0};
   std::atomic<std::uint32_t> _settling_generation{fork_generation()};
 };
 
