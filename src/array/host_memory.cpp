@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 namespace memarray::detail {
 namespace {
@@ -45,8 +46,11 @@ void copy_host(std::byte* destination, std::byte const* source, std::size_t byte
 }
 
 void fill_host(std::byte* destination, void const* element, std::size_t itemsize, std::size_t count) {
-  auto const* const item = static_cast<std::byte const*>(element);
-  bool const one_byte = std::all_of(item, item + itemsize, [&](std::byte b) { return b == item[0]; });
+  // Kept apart, as it may be one of the elements that other threads set.
+  auto const* const given = static_cast<std::byte const*>(element);
+  std::vector<std::byte> const kept(given, given + itemsize);
+  std::byte const* const item = kept.data();
+  bool const one_byte = std::all_of(kept.begin(), kept.end(), [&](std::byte b) { return b == item[0]; });
   if (one_byte) {
     in_chunks(itemsize * count, [&](std::size_t first, std::size_t length) {
       std::memset(destination + first, std::to_integer<int>(item[0]), length);
