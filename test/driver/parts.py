@@ -122,16 +122,21 @@ def stubs(part: Part) -> None:
 
 def asan(part: Part) -> None:
     """address, leak and undefined-behaviour sanitizers: C++ tests, and the Python tests marked `sanitize`"""
-    build = builds.of("asan").make(part)
+    build = builds.of("asan").make(part, instances(part))
     build.run_cpp(part)
     sanitized_pytest(part, build, "sanitize and not slow and not gpu")
 
 
 def tsan(part: Part) -> None:
     """thread sanitizer: C++ tests, and the Python tests marked `threads`"""
-    build = builds.of("tsan").make(part)
+    build = builds.of("tsan").make(part, instances(part))
     build.run_cpp(part)
     sanitized_pytest(part, build, "threads and not slow and not gpu")
+
+
+def instances(part: Part) -> str:
+    """Sanitized tests of a few dtypes and ranks, of all in the nightly run."""
+    return f"-DMEMARRAY_TEST_EVERY_INSTANCE={'ON' if part.nightly else 'OFF'}"
 
 
 def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:

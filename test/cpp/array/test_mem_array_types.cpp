@@ -122,11 +122,23 @@ struct Program<MemArray<T, ndim>> {
   }
 };
 
+// Under sanitizers, where each instance costs seconds to compile, a few stand for all but in the nightly run.
+template <class T>
+constexpr bool stands_for_others =
+    std::is_same_v<T, bool> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, float16> ||
+    std::is_same_v<T, double> || std::is_same_v<T, std::complex<float>>;
+template <class A>
+constexpr bool is_tested = MEMARRAY_TEST_EVERY_INSTANCE || (stands_for_others<typename A::value_type> &&
+                                                            (A::NDIM == 1 || A::NDIM == 3 || A::NDIM == 6));
+constexpr int tested_instances = MEMARRAY_TEST_EVERY_INSTANCE ? 15 * 6 : 5 * 3;
+
 // One test walks all instances: as typed tests they would take GoogleTest minutes to compile.
 template <class Run, class... Arrays>
 void for_each_array(List<Arrays...> const*, Run const& run) {
   auto const one = [&]<class A>(std::type_identity<A>) {
-    if constexpr (IsArray<A>::value) {
+    if constexpr (!IsArray<A>::value) {
+      return;
+    } else if constexpr (is_tested<A>) {
       SCOPED_TRACE(std::string(dtype_of<typename A::value_type>().name_view()) + ", rank " + std::to_string(A::NDIM));
       run(std::type_identity<Program<A>>());
     }
@@ -146,7 +158,7 @@ TEST_F(MemArrayTypesTest, WritesAndAddsIndices) {
     ++instances;
     P::writes_and_adds_indices();
   });
-  EXPECT_EQ(instances, 15 * 6);
+  EXPECT_EQ(instances, tested_instances);
 }
 
 TEST_F(MemArrayTypesTest, LendsItsMemory) {
