@@ -96,7 +96,9 @@ def test_every_attribute_is_classed(cls, table):
 
 
 def test_everything_in_the_module_is_classed():
-    assert {name for name in vars(memarray) if not name.startswith("_")} - set(MODULE) <= {"annotations"}
+    # The demo's package is there once another test has imported it, and has tests of its own.
+    others = {"annotations", "lennard_jones"}
+    assert {name for name in vars(memarray) if not name.startswith("_")} - set(MODULE) <= others
 
 
 def test_every_write_and_read_has_its_trial():

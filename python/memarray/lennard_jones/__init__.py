@@ -9,6 +9,8 @@ yourself:
     simulation.step(100)
     with simulation.positions.read() as lease:
         x = np.from_dlpack(lease)  # the C++ member's memory; keep x, and it stays as it is now
+
+Kept views cost memory, never a copy.
 """
 
 import memarray  # noqa: F401  the arrays' Python types
