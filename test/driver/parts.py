@@ -43,6 +43,11 @@ def pytest(part: Part, *arguments: str | Path, env: dict[str, str], python: Path
     part.run(command, env=env, limit=limit)
 
 
+def sweeps(part: Part) -> dict[str, str]:
+    """Random tests try many more cases in the nightly run."""
+    return {"MEMARRAY_NIGHTLY": "1"} if part.nightly else {}
+
+
 def need(folder: str, pattern: str = "**/test_*.py") -> Path:
     """The folder, if it has anything to run."""
     if not any((ROOT / folder).glob(pattern)):
@@ -81,7 +86,8 @@ def host(part: Part) -> None:
     build = builds.of("host").make(part)
     build.run_cpp(part)
     select = [] if part.nightly else ["-m", "not slow and not gpu"]
-    pytest(part, need("test/python"), *select, env=build.python_environment(), python=environment.python(part))
+    env = {**build.python_environment(), **sweeps(part)}
+    pytest(part, need("test/python"), *select, env=env, python=environment.python(part))
 
 
 def cuda(part: Part) -> None:
@@ -142,7 +148,7 @@ def instances(part: Part) -> str:
 def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:
     # The interpreter itself, not a script that would start it: the preload must reach the real process only.
     interpreter = environment.without_peers(part) / "bin" / "python"
-    env = build.python_environment()
+    env = {**build.python_environment(), **sweeps(part)}
     # The sanitizer reports a crash better than faulthandler does, if it gets to see the signal.
     options = ["-p", "no:faulthandler"]
     if build.preset == "asan":

@@ -1,0 +1,197 @@
+"""Every public operation with arguments that nobody would pass: an exception, never a crash, and nothing changed.
+
+MEMARRAY_NIGHTLY=1 makes many more calls; MEMARRAY_SEED=n repeats the run that printed n.
+"""
+
+import copy
+import gc
+import os
+import random
+import warnings
+
+import memarray
+import numpy as np
+import pytest
+from test_operations import ARRAY, LEASE
+
+CALLS = 200_000 if os.environ.get("MEMARRAY_NIGHTLY") else 4_000
+SEED = int(os.environ.get("MEMARRAY_SEED", random.randrange(2**32)))
+
+#: What a call may raise. Anything else (a SystemError, an AssertionError, a crash) is a fault of ours.
+REFUSALS = (TypeError, ValueError, OverflowError, BufferError, IndexError, AttributeError, MemoryError, memarray.Error)
+
+
+class Liar:
+    """Claims every protocol and keeps none."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __index__(self):
+        return self.answer
+
+    def __len__(self):
+        return 3
+
+    def __getitem__(self, index):
+        return self.answer
+
+    def __float__(self):
+        raise MemoryError("a liar")
+
+    def __iter__(self):
+        return iter([self.answer, self])
+
+    def __dlpack__(self, **_):
+        return self.answer
+
+    def __dlpack_device__(self):
+        return self.answer
+
+    @property
+    def __array_interface__(self):
+        return self.answer
+
+    @property
+    def __cuda_stream__(self):
+        return self.answer
+
+
+SCALARS = [
+    *(None, True, False, 0, 1, -1, 2, 7, 2**31, -(2**31), 2**62, 2**63, -(2**63) - 1, 10**30),
+    *(0.0, -0.5, 1e300, float("inf"), float("-inf"), float("nan"), 1j, b"", b"\0", "", "cpu", "cuda:0", "\udc80", "f8"),
+    *(object(), ..., int, memarray.MemArray, np.float32(3), np.int64(-1), np.bool_(True), np.datetime64("2020")),
+    *(memarray.dlpack.kDLCPU, memarray.dlpack.kDLCUDA, memarray.Device("cpu"), lambda: None, slice(None)),
+]
+
+
+def compounds():
+    """Made anew, as some of them can be changed: __deepcopy__ puts its result into the memo that it is given."""
+    return [
+        *([], [0], [2, 3], [2**40, 2**40], [-1], (1, 0), (2, 0), (1, 2**70), (1,), (1, 0, 0), {}, {"x": 1}, {1, 2}),
+        *(np.zeros((2, 3)), np.zeros((2, 3))[::-1], np.zeros(0), np.zeros((2, 3), "S3"), np.zeros((2, 3), ">f8")),
+        *(np.array(None), np.zeros((1,) * 8), np.broadcast_to(np.float64(2), (2, 3))),
+        *(memoryview(b"abcdef"), bytearray(48)),
+    ]
+
+
+#: Names that a caller might get right, so that the values come through to us.
+KEYWORDS = [
+    *("device", "stream", "timeout", "discard", "device_type", "device_id", "async_copy", "max_version"),
+    *("dl_device", "copy", "dtype", "shape", "uninitialized", "nonsense", "", "\udc80"),
+]
+#: Taken from what reflection lists; these end or replace the object itself, or belong to the interpreter.
+LEFT_OUT = {
+    *("__new__", "__del__", "__doc__", "__module__", "__slots__", "__annotations__", "__weakref__"),
+    *("__weaklistoffset__", "__firstlineno__", "__static_attributes__", "_TYPE_INSTANCE_MAP"),
+    # A caller of it by hand owns what it exports.
+    *("__release_buffer__", "__buffer__"),
+}
+
+
+class Fuzz:
+    def __init__(self, number):
+        self.random = random.Random(number)
+        self.array = memarray.MemArray([2, 3], self.random.choice(["float64", "int8", "complex64", "bool", "float16"]))
+        self.said = ""
+
+    def value(self):
+        roll = self.random.random()
+        if roll < 0.55:
+            return self.random.choice(SCALARS)
+        if roll < 0.8:
+            return self.random.choice(compounds())
+        if roll < 0.9:
+            return Liar(self.random.choice(SCALARS + compounds()))
+        return self.random.choice([self.array, self.array.read(), memarray.MemArray([2]), memarray.MemArray([2, 3])])
+
+    def arguments(self):
+        positional = [self.value() for _ in range(self.random.choice([0, 1, 1, 1, 2, 2, 3, 5]))]
+        names = self.random.sample(KEYWORDS, self.random.choice([0, 0, 0, 1, 1, 2]))
+        return positional, {name: self.value() for name in names}
+
+    def targets(self, lease):
+        yield from ((self.array, name) for name in ARRAY if name not in LEFT_OUT)
+        yield from ((lease, name) for name in LEASE if name not in LEFT_OUT)
+        yield from ((memarray, name) for name in ("MemArray", "leases", "trim", "stats", "Device", "build_info"))
+        yield from ((memarray.options, name) for name in ("pool_limit", "threads", "escaped_views", "trace_leases"))
+
+    def one(self):
+        lease = self.random.choice([self.array.read, self.array.write])()
+        state = self.random.choice(["unopened", "open", "closed"])
+        if state != "unopened":
+            lease.__enter__()
+        if state == "closed":
+            lease.close()
+        target, name = self.random.choice(list(self.targets(lease)))
+        positional, keywords = self.arguments()
+        self.said = f"{type(target).__name__}.{name}(*{positional!r}, **{keywords!r}) with a lease {lease!r}"
+        before = self.contents()
+        try:
+            if target is memarray.options:
+                setattr(target, name, positional[0] if positional else None)
+            else:
+                found = getattr(target, name)
+                if callable(found):
+                    found = found(*positional, **keywords)
+                if isinstance(found, (memarray.Lease, memarray.leases)):
+                    self.enter(found)
+        except REFUSALS:
+            if state != "open":
+                assert self.contents() == before, f"changed although it was refused: {self.said}"
+        finally:
+            lease.close()
+
+    def enter(self, lease):
+        # A lease with a time-out of None or of ages would wait for ourselves.
+        if self.array.lock_id == -1 and repr(lease).startswith("<unopened") and "timeout" not in self.said:
+            with lease:
+                pass
+
+    def contents(self):
+        lease = self.array.read()
+        try:
+            lease.__enter__()
+        except memarray.LockError:
+            return None
+        with_bytes = np.array(lease).tobytes()
+        lease.close()
+        return self.array.shape, self.array.device, with_bytes
+
+    def is_still_good(self):
+        self.array.resize([2, 3])
+        self.array.fill(True)
+        assert np.asarray(self.array).sum() == 6
+        assert copy.copy(self.array).shape == (2, 3)
+        assert self.array.lock_id == -1
+
+
+@pytest.fixture
+def every_option():
+    names = ("pool_limit", "threads", "escaped_views", "trace_leases")
+    before = {name: getattr(memarray.options, name) for name in names}
+    yield
+    for name, value in before.items():
+        setattr(memarray.options, name, value)
+
+
+@pytest.mark.sanitize
+def test_junk_is_refused_and_leaves_everything_as_it_was(every_option):
+    print(f"MEMARRAY_SEED={SEED}")
+    fuzz = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for call in range(CALLS):
+            if call % 50 == 0:
+                fuzz = Fuzz(SEED + call)
+            try:
+                fuzz.one()
+                if call % 50 == 49:
+                    memarray.options.escaped_views = "snapshot"
+                    fuzz.array.escaped_views = "snapshot"
+                    fuzz.is_still_good()
+            except BaseException as error:
+                print(f"call {call} of MEMARRAY_SEED={SEED}: {fuzz.said} ({error!r})")
+                raise
+    fuzz = None
+    gc.collect()
