@@ -13,6 +13,7 @@ A file of test/mutants begins with lines of the form `# key: value`, then comes 
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shlex
@@ -77,11 +78,13 @@ def mutants(part: Part) -> None:
 def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
     """What went wrong: mutants that were not noticed, patches that do not apply, suites that fail without one."""
     build = builds.Build(build_name, TREE / "build" / "test" / build_name, TREE)
-    options = ("-DMEMARRAY_BUILD_DEMO=OFF",)
-    build.make(part, *options)
     wrong = []
     for mutant in group:
         name = mutant.patch.stem
+        make = functools.partial(
+            build.make, part, "-DMEMARRAY_BUILD_DEMO=OFF", "-DMEMARRAY_TEST_EVERY_INSTANCE=OFF", targets=targets(mutant)
+        )
+        make()
         clean = run_suite(part, build, mutant)
         if clean != 0:
             wrong.append(f"{name}: its suite fails without it ({clean})")
@@ -91,7 +94,7 @@ def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
             continue
         apply(mutant.patch)
         try:
-            build.make(part, *options)
+            make()
             statuses = [run_suite(part, build, mutant) for _ in range(mutant.runs)]
         except PartFailed as failure:
             wrong.append(f"{name}: does not compile ({failure})")
@@ -103,6 +106,12 @@ def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
         if noticed < mutant.runs:
             wrong.append(f"{name}: noticed only {noticed} times of {mutant.runs} (exit statuses {statuses})")
     return wrong
+
+
+def targets(mutant: Mutant) -> tuple[str, ...]:
+    """What its suite runs, so that nothing else is compiled."""
+    kind, layer, *_ = mutant.suite
+    return (f"test_{layer}",) if kind == "cpp" else ("_core",)
 
 
 def run_suite(part: Part, build: builds.Build, mutant: Mutant) -> int:
