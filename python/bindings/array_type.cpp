@@ -8,7 +8,6 @@
 #include "lease_type.hpp"
 
 #include <memarray/array/add_index_tuple.hpp>
-#include <memarray/array/dlpack_tensor.hpp>
 
 #include <structmember.h>
 
@@ -130,11 +129,7 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObje
   return guarded([&] {
     LeaseCore lease(StatePtr::share(&state_of(self)), LeaseCore::Kind::read, {});
     lease.enter();
-    if (request.copy)
-      return request.versioned ? make_capsule(detail::lend_copy_versioned(lease))
-                               : make_capsule(detail::lend_copy_unversioned(lease));
-    return request.versioned ? make_capsule(detail::lend_versioned(lease))
-                             : make_capsule(detail::lend_unversioned(lease));
+    return make_capsule(lease, request);
   });
 }
 

@@ -44,27 +44,18 @@ int lease_getbuffer(PyObject* self, detail::LeaseCore& lease, Py_buffer* view, i
   auto box = std::make_unique<BufferBox>();
   std::vector<std::int64_t> shape(ndim);
   std::vector<std::int64_t> strides(ndim);
-  box->block = &lease.begin_export();
-  box->writable = lease.is_write();
-  state.copy_shape(shape.data());
-  // The shape was that of the lease's memory if the lease is open still.
-  if (!lease.is_open()) {
-    box->block->drop_export(box->writable);
-    lease.throw_not_open();
-  }
+  lease.copy_shape(shape.data());
   c_strides(shape, strides);
   auto const itemsize = static_cast<Py_ssize_t>(state.dtype().itemsize);
   Py_ssize_t length = itemsize;
-  try {
-    for (std::size_t d = 0; d < ndim; ++d) {
-      box->shape.push_back(shape[d]);
-      box->strides.push_back(strides[d] * itemsize);
-      length *= shape[d];
-    }
-  } catch (...) {
-    box->block->drop_export(box->writable);
-    throw;
+  for (std::size_t d = 0; d < ndim; ++d) {
+    box->shape.push_back(shape[d]);
+    box->strides.push_back(strides[d] * itemsize);
+    length *= shape[d];
   }
+  // Last: while it is open the shape stays, and nothing fails once the export is counted.
+  box->block = &lease.begin_export();
+  box->writable = lease.is_write();
   view->buf = box->block->data();
   view->obj = Py_NewRef(self);
   view->len = length;
@@ -113,12 +104,11 @@ PyObject* lease_array_interface(detail::LeaseCore& lease) {
 }
 
 PyObject* lease_raw_interface(detail::LeaseCore& lease) {
-  if (!lease.is_open()) lease.throw_not_open();
   detail::State const& state = lease.state();
-  detail::Block& block = lease.pin();
   std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
-  state.copy_shape(shape.data());
-  if (!lease.is_open()) lease.throw_not_open();
+  lease.copy_shape(shape.data());
+  // Last: while the lease is open the shape stays.
+  detail::Block const& block = lease.pin();
   char const* const typestr = state.dtype().typestr[0] != '\0' ? state.dtype().typestr : "|V2";
   PyObject* const extents = to_tuple(shape.data(), state.ndim());
   if (!extents) return nullptr;

@@ -2,6 +2,8 @@
 
 #include "arguments.hpp"
 
+#include <memarray/array/dlpack_tensor.hpp>
+
 namespace memarray::python {
 namespace {
 
@@ -87,6 +89,16 @@ PyObject* make(Managed* tensor, char const* name, PyCapsule_Destructor destructo
   return capsule;
 }
 
+PyObject* make_unversioned(DLManagedTensor* tensor) {
+  return make(tensor, unversioned_name,
+              [](PyObject* capsule) { destroy_capsule<DLManagedTensor>(capsule, unversioned_name); });
+}
+
+PyObject* make_versioned(DLManagedTensorVersioned* tensor) {
+  return make(tensor, versioned_name,
+              [](PyObject* capsule) { destroy_capsule<DLManagedTensorVersioned>(capsule, versioned_name); });
+}
+
 }  // namespace
 
 bool init_dlpack_request() {
@@ -106,14 +118,10 @@ bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject
   });
 }
 
-PyObject* make_capsule(DLManagedTensor* tensor) {
-  return make(tensor, unversioned_name,
-              [](PyObject* capsule) { destroy_capsule<DLManagedTensor>(capsule, unversioned_name); });
-}
-
-PyObject* make_capsule(DLManagedTensorVersioned* tensor) {
-  return make(tensor, versioned_name,
-              [](PyObject* capsule) { destroy_capsule<DLManagedTensorVersioned>(capsule, versioned_name); });
+PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& request) {
+  if (request.versioned)
+    return make_versioned(request.copy ? detail::lend_copy_versioned(lease) : detail::lend_versioned(lease));
+  return make_unversioned(request.copy ? detail::lend_copy_unversioned(lease) : detail::lend_unversioned(lease));
 }
 
 PyObject* dlpack_device(Device device) {

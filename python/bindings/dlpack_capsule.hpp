@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memarray/array/lease.hpp>
 #include <memarray/base/device.hpp>
 
 #include <Python.h>
@@ -19,9 +20,9 @@ bool init_dlpack_request();
 /// Python error set: `TypeError` (arguments), `ValueError` (a stream on the CPU), `BufferError` (another device).
 bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, DLPackRequest& request);
 
-/// A capsule that owns the tensor until a consumer renames it. Takes over the tensor also when it fails.
-PyObject* make_capsule(DLManagedTensor* tensor);
-PyObject* make_capsule(DLManagedTensorVersioned* tensor);
+/// A new capsule of what an open lease lends, which owns its tensor until a consumer renames it. Throws `LockError`
+/// (not open) and `BufferError` as `detail::lend_versioned` does.
+PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& request);
 
 /// (device type, device id), a new reference.
 PyObject* dlpack_device(Device device);

@@ -6,8 +6,6 @@
 #include "errors.hpp"
 #include "helpers.hpp"
 
-#include <memarray/array/dlpack_tensor.hpp>
-
 #include <structmember.h>
 
 #include <cstddef>
@@ -49,16 +47,7 @@ PyObject* exit(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
 PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
   DLPackRequest request;
   if (!parse_dlpack_request(args, given, keywords, request)) return nullptr;
-  return guarded([&]() -> PyObject* {
-    LeaseCore& core = core_of(self);
-    if (request.copy) {
-      if (!core.is_open()) core.throw_not_open();
-      return request.versioned ? make_capsule(detail::lend_copy_versioned(core))
-                               : make_capsule(detail::lend_copy_unversioned(core));
-    }
-    return request.versioned ? make_capsule(detail::lend_versioned(core))
-                             : make_capsule(detail::lend_unversioned(core));
-  });
+  return guarded([&] { return make_capsule(core_of(self), request); });
 }
 
 PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, PyObject* keywords) {
@@ -66,11 +55,7 @@ PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, P
     PyErr_SetString(PyExc_TypeError, "__dlpack_device__() takes no arguments");
     return nullptr;
   }
-  return guarded([&] {
-    LeaseCore& core = core_of(self);
-    if (!core.is_open()) core.throw_not_open();
-    return dlpack_device(core.state().storage().block()->device());
-  });
+  return guarded([&] { return dlpack_device(core_of(self).block().device()); });
 }
 
 PyObject* as_numpy(PyObject* self, PyObject* args, PyObject* keywords) {
@@ -97,8 +82,8 @@ PyObject* get_array(PyObject* self, void*) {
 PyObject* repr(PyObject* self) {
   return guarded([&] {
     LeaseCore const& core = core_of(self);
-    return PyUnicode_FromFormat("<%s %s lease of %s>", core.is_open() ? "open" : "closed",
-                                core.is_write() ? "write" : "read", core.state().describe().c_str());
+    return PyUnicode_FromFormat("<%s %s lease of %s>", core.status_name(), core.is_write() ? "write" : "read",
+                                core.state().describe().c_str());
   });
 }
 

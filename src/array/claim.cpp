@@ -3,15 +3,10 @@
 #include <memarray/base/reports.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 
 namespace memarray::detail {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-char const* name_of(State::Access access) { return access == State::Access::read ? "a read lease" : "a write lease"; }
 
 void check_twice(std::span<Claim const> sorted) {
   for (std::size_t i = 1; i < sorted.size(); ++i)
@@ -22,21 +17,23 @@ void check_twice(std::span<Claim const> sorted) {
 
 }  // namespace
 
+char const* lease_name(State::Access access) noexcept {
+  return access == State::Access::read ? "a read lease" : "a write lease";
+}
+
 void take_all(std::span<Claim> claims, Timeout timeout) {
   std::sort(claims.begin(), claims.end(),
             [](Claim const& a, Claim const& b) { return std::less<State const*>{}(a.state, b.state); });
   check_twice(claims);
-  bool const waits = timeout && *timeout > no_wait && *timeout <= std::chrono::hours(24 * 365 * 100);
-  auto const deadline = waits ? Clock::now() + *timeout : Clock::time_point();
+  Deadline const deadline(timeout);
   std::size_t taken = 0;
   try {
     for (; taken < claims.size(); ++taken) {
       Claim& claim = claims[taken];
-      Timeout rest = timeout;
-      if (waits) rest = std::max<std::chrono::nanoseconds>(no_wait, deadline - Clock::now());
       if (claim.access != State::Access::read) claim.id = State::next_lock_id();
       bool const again = taken > 0 && claims[taken - 1].state == claim.state;
-      if (!claim.state->take(claim.access, claim.id, rest, again)) claim.state->refuse(name_of(claim.access), -1);
+      if (!claim.state->take(claim.access, claim.id, deadline.rest(), again))
+        claim.state->refuse(lease_name(claim.access), -1);
     }
     for (Claim& claim : claims)
       if (claim.access == State::Access::overwrite && claim.state->must_leave_block())
@@ -65,7 +62,7 @@ void take_one(Claim& claim, Timeout timeout) {
   // Nothing can fail once the word is taken.
   bool const writes = claim.access != State::Access::read;
   if (writes) claim.id = State::next_lock_id();
-  if (!claim.state->take(claim.access, claim.id, timeout)) claim.state->refuse(name_of(claim.access), -1);
+  if (!claim.state->take(claim.access, claim.id, timeout)) claim.state->refuse(lease_name(claim.access), -1);
   if (writes) claim.state->storage().wrote(claim.state->storage().current());
 }
 

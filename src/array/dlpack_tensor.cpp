@@ -120,7 +120,7 @@ Managed* lend_leased(LeaseCore const& lease) {
 }  // namespace
 
 DLManagedTensor* lend_unversioned(LeaseCore const& lease) {
-  if (!lease.is_open()) lease.throw_not_open();
+  lease.check_open();
   if (!lease.is_write()) throw_read_only(lease.state());
   return lend_leased<DLManagedTensor>(lease);
 }

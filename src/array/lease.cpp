@@ -24,7 +24,7 @@ void LeaseCore::begin() {
                                                : "this lease is open already");
   if (!_options.device) return;
   try {
-    _state->check_reachable(*_options.device, is_write() ? "a write lease" : "a read lease");
+    _state->check_reachable(*_options.device, lease_name(access()));
   } catch (...) {
     abandon();
     throw;
@@ -89,12 +89,27 @@ std::int64_t LeaseCore::lock_id() const noexcept { return is_open() ? _id : -1; 
 
 Block& LeaseCore::pin() {
   if (_pinned.load(std::memory_order_acquire)) {
-    if (!is_open()) throw_not_open();
+    check_open();
     return *_block;
   }
   Block& block = begin_export();
   if (_pinned.exchange(true, std::memory_order_acq_rel)) block.drop_export(is_write());
   return block;
+}
+
+void LeaseCore::copy_shape(std::int64_t* extents) const {
+  // Open before and after: a lease opens once, so it was open between.
+  check_open();
+  _state->copy_shape(extents);
+  check_open();
+}
+
+char const* LeaseCore::status_name() const noexcept {
+  switch (_status.load()) {
+    case Status::open: return "open";
+    case Status::closed: return "closed";
+    default: return "unopened";
+  }
 }
 
 void LeaseCore::throw_not_open() const {
@@ -104,9 +119,7 @@ void LeaseCore::throw_not_open() const {
 }
 
 void open_slowly(Claim& claim, LeaseOptions const& options) {
-  if (options.device)
-    claim.state->check_reachable(*options.device,
-                                 claim.access == State::Access::read ? "a read lease" : "a write lease");
+  if (options.device) claim.state->check_reachable(*options.device, lease_name(claim.access));
   take_one(claim, options.timeout);
 }
 

@@ -13,8 +13,6 @@
 namespace memarray::detail {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int spins = 64;
 constexpr int yields = 16;
 // The longest a waiter sleeps before it looks at signals.
@@ -62,9 +60,7 @@ class Counted {
 template <class Try>
 bool LockWord::wait(Timeout timeout, Try const& attempt) {
   if (timeout && *timeout <= no_wait) return false;
-  // A time-out beyond what the clock can count is no time-out.
-  bool const forever = !timeout || *timeout > std::chrono::hours(24 * 365 * 100);
-  auto const deadline = forever ? Clock::time_point::max() : Clock::now() + *timeout;
+  Deadline const deadline(timeout);
   RuntimeRelease released;
   for (int i = 0; i < spins + yields; ++i) {
     if (attempt()) return true;
@@ -75,9 +71,9 @@ bool LockWord::wait(Timeout timeout, Try const& attempt) {
     std::uint32_t const seen = _epoch.load(std::memory_order_seq_cst);
     _bits.fetch_or(sleepers, std::memory_order_seq_cst);
     if (attempt()) return true;
-    auto const now = Clock::now();
-    if (now >= deadline) return false;
-    futex_wait(_epoch, seen, forever ? slice : std::min<std::chrono::nanoseconds>(slice, deadline - now));
+    Timeout const rest = deadline.rest();
+    if (rest && *rest <= no_wait) return false;
+    futex_wait(_epoch, seen, std::min(slice, rest.value_or(slice)));
     released.poll_signals();
   }
 }

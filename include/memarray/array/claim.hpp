@@ -18,6 +18,8 @@ struct Claim {
   BlockPtr fresh{};          ///< for contents that are given up while somebody looks at them
 };
 
+/// "a read lease" or "a write lease", for messages.
+[[nodiscard]] MEMARRAY_API char const* lease_name(State::Access access) noexcept;
 /// Takes the words of all claims and settles what escaped views ask for, or takes none, changes nothing, and throws:
 /// `LockError` when one cannot be had within `timeout` (counted over all) or an array is claimed twice, once for
 /// writing; `OutOfMemoryError`, `Interrupted`. Words are taken in one order whoever asks, so that two callers cannot

@@ -77,11 +77,18 @@ class MEMARRAY_API LeaseCore {
   }
   /// The memory that it lends; throws `LockError` unless it is open.
   [[nodiscard]] Block& block() const {
-    if (!is_open()) throw_not_open();
+    check_open();
     return *_block;
   }
   /// Makes the lease itself a live export until it is destroyed, for protocols that have no release.
   [[nodiscard]] Block& pin();
+  /// "unopened", "open" or "closed".
+  [[nodiscard]] char const* status_name() const noexcept;
+  /// The extents of the leased memory; throws `LockError` unless it is open.
+  void copy_shape(std::int64_t* extents) const;
+  void check_open() const {
+    if (!is_open()) throw_not_open();
+  }
   [[noreturn]] void throw_not_open() const;
 
  private:
@@ -157,7 +164,8 @@ class TypedLease {
         return;
       }
     }
-    Claim claim{&state, options.discard ? State::Access::overwrite : access()};
+    bool const discard = options.discard && !std::is_const_v<T>;
+    Claim claim{&state, discard ? State::Access::overwrite : access()};
     open_slowly(claim, options);
     adopt(claim, where);
   }

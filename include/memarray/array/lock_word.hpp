@@ -1,20 +1,13 @@
 #pragma once
 
+#include <memarray/array/timeout.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/fork.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <optional>
 
-namespace memarray {
-
-/// How long to wait for a lock: 0 (the default) not at all, `std::nullopt` until it is free or Ctrl-C is pressed.
-using Timeout = std::optional<std::chrono::nanoseconds>;
-inline constexpr std::chrono::nanoseconds no_wait{0};
-
-namespace detail {
+namespace memarray::detail {
 
 /// The lock of one array, a readers-writer lock that says who holds it, and the count of the array's owners, in one
 /// word: a lease takes a hold and a reference with one atomic operation, and gives both back with another.
@@ -168,5 +161,4 @@ class MEMARRAY_API LockWord {
   std::atomic<std::uint32_t> _settling_generation{fork_generation()};
 };
 
-}  // namespace detail
-}  // namespace memarray
+}  // namespace memarray::detail

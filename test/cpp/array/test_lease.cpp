@@ -72,6 +72,21 @@ TEST_F(LeaseTest, IsOverAfterClosingWhichMayBeDoneTwice) {
   EXPECT_THROW(array.fill(1, id), LockError);
 }
 
+TEST_F(LeaseTest, DiscardMeansNothingToAReader) {
+  LeaseOptions const discarding{.timeout = 5s, .discard = true};
+  std::optional<WriteLease<double, 2>> writer(array);
+  std::thread ender([&] {
+    std::this_thread::sleep_for(20ms);
+    writer.reset();
+  });
+  // It has to wait, so it is not taken at the first try.
+  ReadLease const waited(array, discarding);
+  ender.join();
+  ReadLease const second(array, discarding);
+  EXPECT_EQ(array.get_lock_id(), -1) << "held for reading, by two";
+  EXPECT_THROW(array.fill(1), LockError);
+}
+
 TEST_F(LeaseTest, MovesWithItsHold) {
   std::optional<WriteLease<double, 2>> first(array);
   std::int64_t const id = first->lock_id();
