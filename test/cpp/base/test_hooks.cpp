@@ -1,0 +1,67 @@
+#include <memarray/base/errors.hpp>
+#include <memarray/base/hooks.hpp>
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace memarray::test {
+namespace {
+
+// A runtime whose lock the test's thread holds, and no other.
+thread_local bool holds = false;
+int released = 0;
+int reacquired = 0;
+bool interrupted = false;
+
+class HooksTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    released = reacquired = 0;
+    interrupted = false;
+    holds = true;
+    set_hooks({.release = []() noexcept -> void* { return holds ? (++released, holds = false, &holds) : nullptr; },
+               .reacquire =
+                   [](void* token) noexcept {
+                     ++reacquired;
+                     *static_cast<bool*>(token) = true;
+                   },
+               .poll_signals = [](void*&) noexcept { return !interrupted; }});
+  }
+  void TearDown() override { set_hooks(before); }
+  Hooks before = hooks();
+};
+
+TEST_F(HooksTest, TheLockIsLetGoForAScope) {
+  {
+    RuntimeRelease const scope;
+    EXPECT_FALSE(holds);
+    RuntimeRelease const nested;  // nothing to let go of any more
+    EXPECT_EQ(released, 1);
+  }
+  EXPECT_TRUE(holds);
+  EXPECT_EQ(reacquired, 1);
+}
+
+TEST_F(HooksTest, AThreadWithoutTheLockHasNothingToLetGoOf) {
+  std::thread([] { RuntimeRelease const scope; }).join();
+  EXPECT_EQ(released, 0);
+  EXPECT_EQ(reacquired, 0);
+}
+
+TEST_F(HooksTest, SignalsEndAWait) {
+  RuntimeRelease scope;
+  EXPECT_NO_THROW(scope.poll_signals());
+  interrupted = true;
+  EXPECT_THROW(scope.poll_signals(), Interrupted);
+}
+
+TEST_F(HooksTest, WithoutARuntimeNothingIsAsked) {
+  set_hooks({});
+  RuntimeRelease scope;
+  EXPECT_NO_THROW(scope.poll_signals());
+  EXPECT_TRUE(holds);
+}
+
+}  // namespace
+}  // namespace memarray::test
