@@ -19,6 +19,37 @@ TOOLKIT_HEADERS = re.compile(r"^(cuda|cuda_runtime|cuda_runtime_api|cudaTypedefs
 MAY_SEE_THE_TOOLKIT = re.compile(r"^src/|^include/memarray/array/launch_device\.hpp$")
 # Folders of a particular machine; relative ones and CUDA's usual prefixes are nobody's.
 MACHINE_PATH = re.compile(r"(?:^|[^A-Za-z0-9_.$}])(/(?:work|root|tmp|home|farm)/\S*)", re.MULTILINE)
+# Pieces, so that this file does not find itself.
+REGISTRY_HOST = re.compile(
+    "|".join([r"\bpypi\." + "org", "python" + "hosted", r"debian\." + "(?:org|net)", "ana" + "conda"])
+)
+MAKERS = re.compile(
+    "|".join(
+        [r"\bclau" + "de", "anth" + "ropic", "open" + "ai", r"\bchat" + "gpt", r"\bll" + r"ms?\b", "copi" + "lot"]
+    ),
+    re.I,
+)
+TOP_LEVEL = {
+    *("CMakeLists.txt", "CMakePresets.json", "pyproject.toml", ".gitignore", ".clang-format", ".clang-tidy", ".ci"),
+    *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "THIRD_PARTY_NOTICES"),
+    *("include", "src", "python", "test", "cmake", "bench", "examples", "docs"),
+}
+SET_UP = ["pip install '.[demo]' && python -m memarray demo", "./test/run"]
+# What a kernel is for; the examples show how to do without.
+BY_HAND = re.compile(r"(?:\.|->)ptr\(|\bmem(?:cpy|move|set)\(|\bstd::copy(?:_n)?\(")
+# Headers without a test of their own stem, and where they are tested.
+TESTED_IN = {
+    "array/access": "array/test_for_each_index.cpp",  # read(a), write(a), …: arguments of it
+    "array/claim": "array/test_leases.cpp",  # what leases(…) takes
+    "array/launch_host": "array/test_for_each_index.cpp",  # its loop
+    "array/launch_device": "array/test_add_index_tuple.cpp",  # refused on the host, else a device's
+    "array/state": "array/test_mem_array.cpp",  # an array without its type
+    "base/build_info": "base/test_options.cpp",  # what Python shows
+    "base/config": "base/test_dtype.cpp",  # macros
+    "base/cuda_complex": "base/test_dtype.cpp",  # names of types
+    "base/fork": "base/test_fork_lock.cpp",
+    "memory/memory_type": "memory/test_resource.cpp",
+}
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 LINE_LIMIT = 400
 
@@ -120,6 +151,19 @@ def sources_have_their_header(root: Path) -> list[str]:
     return wrong
 
 
+def headers_have_their_test(root: Path) -> list[str]:
+    wrong = []
+    for name, path in code(root):
+        layer = layer_of(name)
+        if layer in (None, "python") or not name.startswith("include/") or path.suffix != ".hpp":
+            continue
+        stem = f"{layer}/{path.stem}"
+        test = TESTED_IN.get(stem, f"{layer}/test_{path.stem}.cpp")
+        if not (root / "test" / "cpp" / test).exists():
+            wrong.append(f"{name}: test/cpp/{test} is missing")
+    return wrong
+
+
 def tracked(root: Path) -> Iterator[tuple[str, str]]:
     """Every text file that is or would be committed."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -134,11 +178,35 @@ def tracked(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def no_machine_paths(root: Path) -> list[str]:
+    return [f"{name}: {found}" for name, text in tracked(root) for found in MACHINE_PATH.findall(text)]
+
+
+def no_registry_hosts(root: Path) -> list[str]:
+    return [f"{name}: {found}" for name, text in tracked(root) for found in REGISTRY_HOST.findall(text)]
+
+
+def speaks_only_of_itself(root: Path) -> list[str]:
+    return [f"{name}: {found}" for name, text in tracked(root) for found in MAKERS.findall(text)]
+
+
+def top_level_is_as_agreed(root: Path) -> list[str]:
+    there = {name.split("/")[0] for name, _ in tracked(root)}
+    return [f"{name}: has no place at the top" for name in sorted(there - TOP_LEVEL)]
+
+
+def readme_has_two_set_up_commands(root: Path) -> list[str]:
+    path = root / "README.md"
+    blocks = re.findall(r"^```sh\n(.*?)^```", path.read_text(), re.MULTILINE | re.DOTALL) if path.exists() else []
+    found = blocks[0].splitlines() if blocks else SET_UP
+    return [] if found == SET_UP else [f"README.md: sets up by {found}, not by {SET_UP}"]
+
+
+def examples_leave_loops_to_kernels(root: Path) -> list[str]:
     return [
         f"{name}: {found}"
         for name, text in tracked(root)
-        if not name.endswith(".in")
-        for found in MACHINE_PATH.findall(text)
+        if name.startswith("examples/") and name.endswith((".hpp", ".cpp", ".cu"))
+        for found in BY_HAND.findall(text)
     ]
 
 
@@ -170,7 +238,13 @@ RULES = (
     toolkit_headers_not_in_public_headers,
     one_include_brings_no_thrust,
     sources_have_their_header,
+    headers_have_their_test,
     no_machine_paths,
+    no_registry_hosts,
+    speaks_only_of_itself,
+    top_level_is_as_agreed,
+    readme_has_two_set_up_commands,
+    examples_leave_loops_to_kernels,
     no_unfinished_work,
     files_are_short,
 )

@@ -83,6 +83,14 @@ def test_a_mutant_is_noticed_by_failed_tests_only():
     assert [mutants.is_noticed(mutant, status) for status in (0, 1, 4, 5, -11)] == [False, True, False, False, True]
 
 
+def test_a_mutant_that_hangs_is_not_one_that_shows_what_is_expected():
+    mutant = mutants.Mutant(Path("x.patch"), "something", ["cpp", "array"], expect="torn")
+    assert mutants.is_noticed(mutant, 1, "a torn value")
+    assert not mutants.is_noticed(mutant, 1, "another failure")
+    assert not mutants.is_noticed(mutant, commands.TIMED_OUT, "a torn value")
+    assert mutants.is_noticed(mutants.Mutant(Path("x.patch"), "something", ["cpp", "array"]), commands.TIMED_OUT)
+
+
 def test_a_mutant_without_a_suite_is_refused(tmp_path):
     patch = tmp_path / "x.patch"
     patch.write_text("# breaks: everything\n--- a/x\n")

@@ -40,6 +40,15 @@ BREAKS = {
     rules.one_include_brings_no_thrust: [("include/memarray/memarray.hpp", "#include <thrust/device_vector.h>\n")],
     rules.sources_have_their_header: [("src/base/lonely.cpp", "\n")],
     rules.no_machine_paths: [("docs/a.md", f"see `{MACHINE}`\n")],
+    rules.headers_have_their_test: [("include/memarray/base/lonely.hpp", "\n")],
+    rules.no_registry_hosts: [("docs/a.md", "from https://pypi." + "org/simple\n")],
+    rules.speaks_only_of_itself: [("docs/a.md", "Asked of Clau" + "de once.\n")],
+    rules.top_level_is_as_agreed: [("NOTES.md", "\n"), ("scripts/a.py", "\n")],
+    rules.readme_has_two_set_up_commands: [("README.md", "```sh\n./test/run\n```\n")],
+    rules.examples_leave_loops_to_kernels: [
+        ("examples/a/src/b.cpp", "double* x = array.ptr();\n"),
+        ("examples/a/src/b.cu", "std::memcpy(a, b, n);\n"),
+    ],
     rules.no_unfinished_work: [("src/base/a.cpp", "// " + "TODO: more\n")],
     rules.files_are_short: [("src/base/a.hpp", "\n" * 401)],
 }
@@ -57,6 +66,18 @@ KEEPS = {
     rules.one_include_brings_no_thrust: [("include/memarray/thrust.hpp", "#include <thrust/device_vector.h>\n")],
     rules.sources_have_their_header: [("src/base/pair.cpp", "\n"), ("src/base/pair.hpp", "\n")],
     rules.no_machine_paths: [("docs/a.md", "see build/main/work/x and $PWD/tmp/y\n")],
+    rules.headers_have_their_test: [
+        ("include/memarray/base/a.hpp", "\n"),
+        ("test/cpp/base/test_a.cpp", "\n"),
+        ("include/memarray/python/b.hpp", "\n"),
+    ],
+    rules.no_registry_hosts: [("docs/a.md", "pip takes it from PyPI\n")],
+    rules.speaks_only_of_itself: [("docs/a.md", "memarray lends memory\n")],
+    rules.top_level_is_as_agreed: [("docs/a.md", "\n"), ("README.md", "\n")],
+    rules.readme_has_two_set_up_commands: [
+        ("README.md", "```sh\npip install '.[demo]' && python -m memarray demo\n./test/run\n```\n")
+    ],
+    rules.examples_leave_loops_to_kernels: [("examples/a/src/b.cpp", "for_each_index(array, stream, f);\n")],
     rules.no_unfinished_work: [("src/base/a.cpp", "// nothing left to do\n")],
     rules.files_are_short: [("src/base/a.hpp", "\n" * 400)],
 }

@@ -123,7 +123,13 @@ def test_unknown_ids_and_missing_reasons_are_told(tree):
     assert [problem.split(":")[0] for problem in wrong(tree)] == ["T09", "T01"]
 
 
-CODE = [path for folder in ("include", "src", "python", "examples") for path in (ROOT / folder).rglob("*.[chp]*pp")]
+SUFFIXES = {".hpp", ".cpp", ".h", ".cu", ".cuh", ".in"}
+CODE = [
+    path
+    for folder in ("include", "src", "python", "examples")
+    for path in (ROOT / folder).rglob("*")
+    if path.suffix in SUFFIXES and "build" not in path.parts
+]
 
 
 def uses(pattern: str, paths: list[Path]) -> list[str]:
@@ -134,12 +140,15 @@ def uses(pattern: str, paths: list[Path]) -> list[str]:
     return found
 
 
-#: What must not be in the code: a pattern, and a line that it must find.
+#: What must not be in the code: a pattern, and lines that it must find.
 FORBIDDEN = {
     "T08": (r"thrust::async|thrust/async", "auto event = thrust::async::copy(a, b, c);"),
     "T10": (
-        r"static\s+(?:const\s+)?(?:PyObject\s*\*|py::|pybind11::)[^;=(]*[={]",
+        r"static\s+(?:const\s+)?(?:PyObject\b|py::|pybind11::|auto\b[^;=]*=\s*(?:py::|pybind11::|Py[A-Z]\w*\())[^;=(]*[={(]",
         'static py::object const module = py::module_::import("numpy");',
+        "static auto module = py::module_::import(name);",
+        "static PyObject const* name = PyUnicode_FromString(word);",
+        "static const PyObject* name = nullptr;",
     ),
     "P05": (r"gil_scoped_\w+|call_guard", "py::gil_scoped_release release;"),
 }
@@ -150,8 +159,9 @@ FORBIDDEN = {
 @pytest.mark.trap("P05")
 @pytest.mark.parametrize("name", FORBIDDEN)
 def test_the_code_does_without(name, tmp_path):
-    pattern, example = FORBIDDEN[name]
-    (tmp_path / "a.cpp").write_text(f"// {example}\n{example}\n")
-    assert len(uses(pattern, [tmp_path / "a.cpp"])) == 1
-    assert len(CODE) > 50
+    pattern, *examples = FORBIDDEN[name]
+    for example in examples:
+        (tmp_path / "a.cu").write_text(f"// {example}\n{example}\n")
+        assert len(uses(pattern, [tmp_path / "a.cu"])) == 1, example
+    assert {path.suffix for path in CODE} == SUFFIXES - {".h"}
     assert uses(pattern, CODE) == []
