@@ -8,6 +8,7 @@ A file of test/mutants begins with lines of the form `# key: value`, then comes 
     # build: host                             or asan, tsan (default: host)
     # runs: 5                                 how often in a row it must be noticed (default 1)
     # limit: 10                               seconds for each run (default 120)
+    # expect: torn                            what its output must say; running into the limit is then no success
     # when: normal                            also in the normal run, not only nightly
 """
 
@@ -36,11 +37,14 @@ class Mutant:
     build: str = "host"
     runs: int = 1
     limit: float = 120
+    expect: str = ""
     when: str = "nightly"
 
 
 def read(patch: Path) -> Mutant:
-    header = dict(re.findall(r"^# (breaks|suite|build|runs|limit|when): *(.*?) *$", patch.read_text(), re.MULTILINE))
+    header = dict(
+        re.findall(r"^# (breaks|suite|build|runs|limit|expect|when): *(.*?) *$", patch.read_text(), re.MULTILINE)
+    )
     for key in ("breaks", "suite"):
         if key not in header:
             raise PartFailed(f"{patch.name} has no line '# {key}: ...'")
@@ -51,6 +55,7 @@ def read(patch: Path) -> Mutant:
         header.get("build", "host"),
         int(header.get("runs", "1")),
         float(header.get("limit", "120")),
+        header.get("expect", ""),
         header.get("when", "nightly"),
     )
 
@@ -85,7 +90,7 @@ def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
             build.make, part, "-DMEMARRAY_BUILD_DEMO=OFF", "-DMEMARRAY_TEST_EVERY_INSTANCE=OFF", targets=targets(mutant)
         )
         make()
-        clean = run_suite(part, build, mutant)
+        clean = run_suite(part, build, mutant).returncode
         if clean != 0:
             wrong.append(f"{name}: its suite fails without it ({clean})")
             continue
@@ -95,15 +100,16 @@ def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
         apply(mutant.patch)
         try:
             make()
-            statuses = [run_suite(part, build, mutant) for _ in range(mutant.runs)]
+            runs = [run_suite(part, build, mutant) for _ in range(mutant.runs)]
         except PartFailed as failure:
             wrong.append(f"{name}: does not compile ({failure})")
             continue
         finally:
             apply(mutant.patch, "--reverse")
-        noticed = sum(is_noticed(mutant, status) for status in statuses)
+        noticed = sum(is_noticed(mutant, run.returncode, run.stdout) for run in runs)
         part.note(f"mutant {name}: noticed {noticed} of {mutant.runs}: {mutant.breaks}")
         if noticed < mutant.runs:
+            statuses = [run.returncode for run in runs]
             wrong.append(f"{name}: noticed only {noticed} times of {mutant.runs} (exit statuses {statuses})")
     return wrong
 
@@ -114,7 +120,7 @@ def targets(mutant: Mutant) -> tuple[str, ...]:
     return (f"test_{layer}",) if kind == "cpp" else ("_core",)
 
 
-def run_suite(part: Part, build: builds.Build, mutant: Mutant) -> int:
+def run_suite(part: Part, build: builds.Build, mutant: Mutant) -> subprocess.CompletedProcess[str]:
     kind, *rest = mutant.suite
     if kind == "cpp":
         layer, *filters = rest
@@ -129,11 +135,13 @@ def run_suite(part: Part, build: builds.Build, mutant: Mutant) -> int:
         env = build.python_environment()
     else:
         raise PartFailed(f"{mutant.patch.name}: a suite is 'cpp LAYER [FILTER]' or 'python PYTEST-ARGUMENTS'")
-    return part.run(command, env=env, cwd=TREE, limit=mutant.limit, check=False).returncode
+    return part.run(command, env=env, cwd=TREE, limit=mutant.limit, check=False)
 
 
-def is_noticed(mutant: Mutant, status: int) -> bool:
+def is_noticed(mutant: Mutant, status: int, output: str = "") -> bool:
     """A failed test, a crash, a sanitizer's report or a hang; not a pytest that could not run (2 to 5)."""
+    if mutant.expect and (status == TIMED_OUT or mutant.expect not in output):
+        return False
     if mutant.suite[0] == "python" and mutant.build == "host":
         return status in (1, TIMED_OUT) or status < 0
     return status != 0
