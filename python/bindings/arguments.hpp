@@ -7,6 +7,13 @@
 
 namespace memarray::python {
 
+/// A function of any of the signatures that a `PyMethodDef` may have, as its table wants it.
+template <class Function>
+[[nodiscard]] PyCFunction as_method(Function* function) noexcept {
+  // By way of void *, as g++ warns of casts between function types.
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));  // NOLINT(bugprone-casting-through-void)
+}
+
 /// Sorts a METH_FASTCALL | METH_KEYWORDS call into slots: one pointer comparison a keyword where names are interned.
 /// `keyword_only`: positional arguments are refused. False with `TypeError` set. Slots not given keep their value.
 template <std::size_t count>

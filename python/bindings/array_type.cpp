@@ -269,32 +269,25 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-template <class Function>
-PyCFunction as_method(Function* function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
-}
-
-constexpr int fast = METH_FASTCALL | METH_KEYWORDS;
-
 PyMethodDef methods[] = {
-    {"read", as_method(read), fast,
+    {"read", as_method(read), METH_FASTCALL | METH_KEYWORDS,
      "read($self, /, device=None, stream=None, timeout=0)\n--\n\n"
      "A read lease for a 'with' statement: others may read too, nobody changes the array. timeout: seconds to wait for "
      "a "
      "writer; 0: raise LockError at once; None: wait until Ctrl-C. device: where the memory is wanted (None: where it "
      "is)."},
-    {"write", as_method(write), fast,
+    {"write", as_method(write), METH_FASTCALL | METH_KEYWORDS,
      "write($self, /, device=None, stream=None, timeout=0, *, discard=False)\n--\n\n"
      "A write lease for a 'with' statement: nobody else reads or changes the array. discard=True promises to write "
      "every "
      "element: the old contents are given up, and under kept views nothing is copied. timeout and device as for read."},
-    {"get_dlpack", as_method(get_dlpack), fast,
+    {"get_dlpack", as_method(get_dlpack), METH_FASTCALL | METH_KEYWORDS,
      "get_dlpack($self, /, device_type=None, device_id=None, stream=0)\n--\n\n"
      "A write lease on that device (None: where the array is), to hand to np.from_dlpack and its like."},
-    {"move_memory", as_method(move_memory), fast,
+    {"move_memory", as_method(move_memory), METH_FASTCALL | METH_KEYWORDS,
      "move_memory($self, /, device_type, device_id=None, stream=0, async_copy=False)\n--\n\n"
      "Makes the copy of the array on that device current. LockError under any lease; CudaError without the device."},
-    {"add_index_tuple", as_method(add_index_tuple), fast,
+    {"add_index_tuple", as_method(add_index_tuple), METH_FASTCALL | METH_KEYWORDS,
      "add_index_tuple($self, /, stream=0)\n--\n\nAdds to each element the sum of its indices, where the array is."},
     {"fill", fill, METH_O,
      "fill($self, value, /)\n--\n\nSets every element. TypeError for a value of another kind, OverflowError for an "
@@ -309,10 +302,10 @@ PyMethodDef methods[] = {
      "Holds both."},
     {"copy", copy, METH_NOARGS,
      "copy($self, /)\n--\n\nA deep copy, born unlocked. LockError while the array is held for writing."},
-    {"__dlpack__", as_method(dlpack), fast,
+    {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "A read-only DLPack capsule, through a read lease that closes at once: a snapshot, under the default policy."},
-    {"__dlpack_device__", as_method(dlpack_device_of), fast,
+    {"__dlpack_device__", as_method(dlpack_device_of), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of where the array is."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -1,5 +1,6 @@
 #include "lease_type.hpp"
 
+#include "arguments.hpp"
 #include "array_type.hpp"
 #include "buffer.hpp"
 #include "dlpack_capsule.hpp"
@@ -118,28 +119,22 @@ int getbuffer(PyObject* self, Py_buffer* view, int flags) {
 
 void releasebuffer(PyObject* self, Py_buffer* view) { lease_releasebuffer(core_of(self), view); }
 
-template <class Function>
-PyCFunction as_method(Function* function) {
-  return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));
-}
-
-constexpr int fast = METH_FASTCALL | METH_KEYWORDS;
-
 PyMethodDef methods[] = {
-    {"__enter__", as_method(enter), fast,
+    {"__enter__", as_method(enter), METH_FASTCALL | METH_KEYWORDS,
      "__enter__($self, /)\n--\n\nOpens the lease and returns it; everything that can be refused is refused here "
      "(LockError)."},
-    {"__exit__", as_method(exit), fast,
+    {"__exit__", as_method(exit), METH_FASTCALL | METH_KEYWORDS,
      "__exit__($self, /, *args)\n--\n\nCloses the lease; views that were taken stay valid and never change. Harmless "
      "twice."},
-    {"close", as_method(exit), fast, "close($self, /)\n--\n\nCloses the lease early. Harmless twice."},
-    {"__dlpack__", as_method(dlpack), fast,
+    {"close", as_method(exit), METH_FASTCALL | METH_KEYWORDS,
+     "close($self, /)\n--\n\nCloses the lease early. Harmless twice."},
+    {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "A new DLPack capsule of the leased memory, without a copy: versioned if max_version is (1, 0) or more. The "
      "memory "
      "lives as long as the consumer keeps it. LockError unless the lease is open; BufferError for a read lease and a "
      "consumer of the unversioned struct, which cannot say read-only."},
-    {"__dlpack_device__", as_method(dlpack_device_of), fast,
+    {"__dlpack_device__", as_method(dlpack_device_of), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of the leased memory."},
     {"__reduce_ex__", reduce, METH_O, "__reduce_ex__($self, protocol, /)\n--\n\nRefused: TypeError."},
     {"__array__", as_method(as_numpy), METH_VARARGS | METH_KEYWORDS,

@@ -43,6 +43,7 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 std::vector<detail::LeaseCore*> cores(PyObject* self) {
   std::vector<detail::LeaseCore*> result;
   PyObject* const leases = leases_of(self).leases;
+  result.reserve(static_cast<std::size_t>(PyTuple_GET_SIZE(leases)));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(leases); ++i) result.push_back(lease_of(PyTuple_GET_ITEM(leases, i)));
   return result;
 }
@@ -56,7 +57,9 @@ PyObject* enter(PyObject* self, PyObject*) {
 
 PyObject* exit(PyObject* self, PyObject*) {
   return guarded([&] {
-    for (detail::LeaseCore* const core : cores(self)) core->exit();
+    // Not by cores(self), which needs memory: closing cannot fail.
+    PyObject* const leases = leases_of(self).leases;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(leases); ++i) lease_of(PyTuple_GET_ITEM(leases, i))->exit();
     return Py_NewRef(Py_None);
   });
 }

@@ -115,9 +115,10 @@ PYBIND11_MODULE(_core, m) {
   check(add_array_type(m.ptr()));
   check(add_instances(m.ptr()));
   register_shipped();
-  py::register_local_exception_translator([](std::exception_ptr error) {
-    if (error && !translate(error)) std::rethrow_exception(error);
-  });
+  py::register_local_exception_translator(
+      [](std::exception_ptr error) {  // NOLINT(performance-unnecessary-value-param): the type pybind11 asks for
+        if (error && !translate(error)) std::rethrow_exception(error);
+      });
   add_functions(m);
   m.attr("_PYTHON_API") = py::capsule(&bridge, Bridge::capsule_name);
 }
