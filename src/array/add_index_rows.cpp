@@ -5,6 +5,7 @@
 #include <memarray/base/add_wrapping.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <complex>
 #include <cstddef>
 #include <type_traits>
@@ -97,6 +98,8 @@ void add_units_portable(RowsPlan const& plan, T const* source, T* target, std::i
   add_units<T, Index>(plan, source, target, begin, end);
 }
 
+constinit std::atomic<Vectors> vectors_limit{Vectors::avx512};
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define MEMARRAY_WIDE_PATHS 1
 
@@ -144,14 +147,28 @@ RowsPlan plan_rows(Extents shape) {
   return plan;
 }
 
+Vectors widest_vectors() noexcept {
+  Vectors has = Vectors::baseline;
+#if defined(MEMARRAY_WIDE_PATHS)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) has = Vectors::avx2;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    has = Vectors::avx512;
+#endif
+  return std::min(has, vectors_limit.load(std::memory_order_relaxed));
+}
+
+Vectors limit_vectors(Vectors most) noexcept { return vectors_limit.exchange(most, std::memory_order_relaxed); }
+
 template <class T, class Index>
 RowsFunction<T, Index> rows_function() noexcept {
 #if defined(MEMARRAY_WIDE_PATHS)
   if constexpr (std::is_arithmetic_v<T> && sizeof(Index) == 4) {
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-      return add_units_avx512<T, Index>;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return add_units_avx2<T, Index>;
+    switch (widest_vectors()) {
+      case Vectors::avx512: return add_units_avx512<T, Index>;
+      case Vectors::avx2: return add_units_avx2<T, Index>;
+      case Vectors::baseline: break;
+    }
   }
 #endif
   return add_units_portable<T, Index>;

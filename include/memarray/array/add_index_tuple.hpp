@@ -28,6 +28,13 @@ struct AddIndex {
 MEMARRAY_API void add_index_tuple(State& state, std::int64_t stream);
 [[nodiscard]] MEMARRAY_API bool is_shipped(DType const& dtype) noexcept;
 
+/// The vectors that its host loop is compiled for. It takes the widest that the processor has, up to a limit that tests
+/// lower to reach the others.
+enum class Vectors : int { baseline, avx2, avx512 };
+[[nodiscard]] MEMARRAY_API Vectors widest_vectors() noexcept;
+/// Returns the limit before.
+MEMARRAY_API Vectors limit_vectors(Vectors most) noexcept;
+
 }  // namespace detail
 
 /// Adds to each element the sum of its indices, where the array is: on the host's threads, or as a kernel. Under kept

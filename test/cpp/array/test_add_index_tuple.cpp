@@ -28,7 +28,16 @@ void adds(std::array<std::int64_t, ndim> const& shape) {
   }
 }
 
-TEST_F(AddIndexTupleTest, OverRowsOfEveryLength) {
+class AddIndexTupleVectorsTest : public AddIndexTupleTest, public ::testing::WithParamInterface<detail::Vectors> {
+ protected:
+  ~AddIndexTupleVectorsTest() override { detail::limit_vectors(before); }
+  detail::Vectors before = detail::limit_vectors(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(UpTo, AddIndexTupleVectorsTest,
+                         ::testing::Values(detail::Vectors::baseline, detail::Vectors::avx2, detail::Vectors::avx512));
+
+TEST_P(AddIndexTupleVectorsTest, OverRowsOfEveryLength) {
+  if (detail::widest_vectors() != GetParam()) GTEST_SKIP() << "this processor has no such vectors";
   for (int const threads : {1, 2}) {
     int const before = options().threads.exchange(threads);
     for (std::int64_t const n : {1, 2, 3, 5, 15, 16, 17, 63, 64, 65, 511, 513}) {
