@@ -1,0 +1,100 @@
+"""What C++ can do with a MemArray is read from its headers, classed, and tried under every kind of lease."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDE = ROOT / "include" / "memarray"
+READ, WRITE, BOTH, NEUTRAL = "read", "write", "both", "neutral"
+
+#: Members and free functions. `both`: the const form reads, the other writes.
+CLASSED = {
+    **dict.fromkeys(
+        ["write", "fill", "resize", "move_memory", "enter", "exchange", "throw_invalid_lock_access"], WRITE
+    ),
+    **dict.fromkeys(["operator()", "MemArray", "operator=", "sum", "read"], READ),
+    **dict.fromkeys(["ptr", "get_indexer", "host_view", "device_view", "get_dlpack_tensor", "exclusive_scan"], BOTH),
+    **dict.fromkeys(["for_each_index", "leases", "ReadLease", "WriteLease", "thrust_range"], BOTH),
+    **dict.fromkeys(["overwrite", "update", "add_index_tuple"], WRITE),
+    # About the array and not its contents, or which array is whose.
+    **dict.fromkeys(["swap", "exit", "share", "state", "state_ptr", "escaped_views", "get_dlpack_device"], NEUTRAL),
+    **dict.fromkeys(["get_shape", "get_size", "get_device_id", "get_on_device", "get_lock_id"], NEUTRAL),
+}
+#: How an operation is spelt in the lists of trials, where not by its name.
+SPELT = {"operator()": r"a\(\{", "MemArray": r"Array const copy\(a\)", "operator=": r"copy = a"}
+#: Tried elsewhere: on the host there is no device side to look at.
+ELSEWHERE = {
+    "device_view": "test_mem_array.cpp",
+    "thrust_range": "test_thrust.cpp",
+}
+FUNCTION = re.compile(
+    r"^(?:  )?(?:\[\[nodiscard\]\] |explicit |static |friend |inline |constexpr )*(?:[\w:<>, *&]+? )??"
+    r"([\*&]*)(MemArray|ReadLease|WriteLease|operator\(\)|operator=|[a-z]\w*)\(",
+    re.MULTILINE,
+)
+
+
+def without_detail(text: str) -> str:
+    """The text of namespace memarray alone: detail namespaces, comments and private parts are left out."""
+    text = re.sub(r"//[^\n]*", "", text)
+    text = re.sub(r"^namespace detail \{.*?^\}  ", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^namespace detail \{.*?^\}\s*$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"^ private:.*?^\};", "};", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def functions(text: str) -> set[str]:
+    keywords = {"requires", "if", "return", "for", "while", "throw", "sizeof", "static_assert", "decltype", "switch"}
+    return {match.group(2) for match in FUNCTION.finditer(without_detail(text))} - keywords
+
+
+def members() -> set[str]:
+    return functions((INCLUDE / "array" / "mem_array.hpp").read_text())
+
+
+def free_functions() -> set[str]:
+    """Those of the array layer and the opt-in header whose parameters name a MemArray or what is made from one."""
+    found = set()
+    for path in [*sorted((INCLUDE / "array").glob("*.hpp")), INCLUDE / "thrust.hpp"]:
+        if path.name == "mem_array.hpp":
+            continue
+        text = re.sub(r"//[^\n]*", "", path.read_text())
+        for match in re.finditer(r"^[^\n(]*?\b(\w+)\(([^;{]*?)\)\s*(?:noexcept\s*)?[{:;]", text, re.MULTILINE):
+            if re.search(r"\bMemArray<|ArrayAccess<|Access const&", match.group(2)) and match.group(1) in functions(
+                text
+            ):
+                found.add(match.group(1))
+    return found
+
+
+def test_every_operation_is_classed():
+    assert members() - set(CLASSED) == set(), "say in the table whether it reads, writes, both or neither"
+    assert free_functions() - set(CLASSED) == set(), "say in the table whether it reads, writes, both or neither"
+
+
+def test_the_headers_are_understood():
+    assert {"fill", "ptr", "operator()", "operator=", "resize", "swap", "get_dlpack_tensor", "MemArray"} <= members()
+    assert {"sum", "for_each_index", "exclusive_scan", "add_index_tuple", "leases", "thrust_range"} <= free_functions()
+    assert "clear" in functions("  void clear(int lock_id = -1) { state().clear(lock_id); }\n")
+
+
+def body(name: str, text: str) -> str:
+    return re.search(rf"^std::vector<Operation> {name}\(\) \{{(.*?)^\}}", text, re.MULTILINE | re.DOTALL).group(1)
+
+
+def test_every_read_and_write_is_tried_under_every_lease():
+    conflicts = (ROOT / "test" / "cpp" / "array" / "test_conflicts.cpp").read_text()
+    missing = []
+    for name, kind in CLASSED.items():
+        if name in ELSEWHERE:
+            where = (ROOT / "test" / "cpp" / "array" / ELSEWHERE[name]).read_text()
+            missing += [] if f"{name}(" in where and "LockError" in where else [f"{name} in {ELSEWHERE[name]}"]
+            continue
+        pattern = SPELT.get(name, rf"\b{re.escape(name)}(?: [a-z]+)*\(")
+        for trials, kinds in (("reads", (READ, BOTH)), ("writes", (WRITE, BOTH))):
+            if name in ("ReadLease", "WriteLease") and (name == "ReadLease") != (trials == "reads"):
+                continue
+            if kind in kinds and not re.search(pattern, body(trials, conflicts)):
+                missing.append(f"{name} among the {trials} of test_conflicts.cpp")
+    assert missing == []
