@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from driver import commands, main, mutants
+from driver import commands, kernels, main, mutants
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +90,16 @@ def test_a_mutant_that_hangs_is_not_one_that_shows_what_is_expected():
     assert not mutants.is_noticed(mutant, 1, "another failure")
     assert not mutants.is_noticed(mutant, commands.TIMED_OUT, "a torn value")
     assert mutants.is_noticed(mutants.Mutant(Path("x.patch"), "something", ["cpp", "array"]), commands.TIMED_OUT)
+
+
+def test_the_architectures_of_kernels_are_read():
+    def entry(kind, architecture, payload):
+        return struct.pack("<HHIQIIHHI", kind, 0, 32, len(payload), 0, 0, 0, 0, architecture) + payload
+
+    entries = entry(kernels.CUBIN, 75, b"code") + entry(kernels.CUBIN, 80, b"more") + entry(kernels.PTX, 120, b"text")
+    container = struct.pack("<IHHQ", kernels.CONTAINER, 1, 16, len(entries)) + entries
+    assert kernels.parse(b"\0" * 8 + container + container) == {kernels.CUBIN: {75, 80}, kernels.PTX: {120}}
+    assert kernels.parse(b"") == {kernels.CUBIN: set(), kernels.PTX: set()}
 
 
 def test_a_mutant_without_a_suite_is_refused(tmp_path):
