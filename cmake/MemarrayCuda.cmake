@@ -2,7 +2,10 @@
 include_guard(GLOBAL)
 
 # memarray_find_cuda(AUTO|ON|OFF): sets MEMARRAY_CUDA_COMPILER (empty: none) and MEMARRAY_CUDA_CCCL_DIR.
-# ON fails where nothing usable is found; AUTO says why and goes on without.
+# ON fails where nothing usable is found; AUTO says why and goes on without. The first of these that has an nvcc counts:
+# CMAKE_CUDA_COMPILER; the environment's CUDACXX; CUDAToolkit_ROOT, CUDA_PATH, CUDA_HOME and CUDA_ROOT, each as a variable
+# of CMake or of the environment; the PATH; the usual prefixes. MEMARRAY_CUDA_PREFIXES, as a list in CMake or separated by
+# colons in the environment, is looked at in place of the usual prefixes; empty, none is.
 function(memarray_find_cuda wanted)
   set(MEMARRAY_CUDA_COMPILER "" PARENT_SCOPE)
   set(MEMARRAY_CUDA_CCCL_DIR "" PARENT_SCOPE)
@@ -31,7 +34,15 @@ function(memarray_find_cuda wanted)
         list(APPEND hints "$ENV{${variable}}/bin")
       endif()
     endforeach()
-    find_program(nvcc nvcc HINTS ${hints} PATHS /usr/local/cuda/bin /opt/cuda/bin NO_CACHE)
+    set(prefixes /usr/local/cuda /opt/cuda /usr/local /usr)
+    if(DEFINED MEMARRAY_CUDA_PREFIXES)
+      set(prefixes ${MEMARRAY_CUDA_PREFIXES})
+    elseif(DEFINED ENV{MEMARRAY_CUDA_PREFIXES})
+      string(REPLACE ":" ";" prefixes "$ENV{MEMARRAY_CUDA_PREFIXES}")
+    endif()
+    list(TRANSFORM prefixes APPEND /bin)
+    # CMake's own prefixes would be some that MEMARRAY_CUDA_PREFIXES leaves out.
+    find_program(nvcc nvcc HINTS ${hints} PATHS ${prefixes} NO_CMAKE_SYSTEM_PATH NO_CACHE)
     if(nvcc)
       set(compiler "${nvcc}")
     endif()
