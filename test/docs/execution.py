@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pages
 
-# Shell lines that other parts of ./test/run try, as they stand here or in other words.
+# Shell lines that other parts of ./test/run try: `flavours` README's first command, as it stands there; the parts that
+# build, the others in their own words.
 SHELL_LINES = re.compile(
     r"^(pip install '?\.(\[\w+\])?'?( && python -m memarray demo)?"
     r"|pip install [a-z0-9 -]+"

@@ -27,6 +27,10 @@ PRELOADS = {"asan": "libasan.so", "tsan": "libtsan.so"}
 FALSE_WARNINGS = ("asan", "tsan", "coverage")
 
 
+# Where cmake/MemarrayCuda.cmake looks for a toolkit that nothing leads to.
+CUDA_PREFIXES = ("/usr/local/cuda", "/opt/cuda", "/usr/local", "/usr")
+
+
 @dataclass(frozen=True)
 class Build:
     """A configured and built tree; `preset` is one of CMakePresets.json."""
@@ -117,14 +121,13 @@ def of(preset: str) -> Build:
     return Build(preset, WORK / preset)
 
 
-def toolkit() -> bool:
-    """Whether there is an nvcc that CMake would find, on the PATH or off it."""
-    folders = [os.environ.get(name, "") for name in ("CUDA_PATH", "CUDA_HOME")]
+def toolkit() -> Path | None:
+    """An nvcc that CMake would find, on the PATH or off it."""
+    usual = os.environ.get("MEMARRAY_CUDA_PREFIXES", ":".join(CUDA_PREFIXES)).split(":")
+    folders = [*(os.environ.get(name, "") for name in ("CUDA_PATH", "CUDA_HOME")), *usual]
     candidates = [
         os.environ.get("CUDACXX"),
         shutil.which("nvcc"),
-        "/usr/local/cuda/bin/nvcc",
-        "/opt/cuda/bin/nvcc",
+        *(f"{folder}/bin/nvcc" for folder in folders if folder),
     ]
-    candidates += [f"{folder}/bin/nvcc" for folder in folders if folder]
-    return any(candidate and Path(candidate).exists() for candidate in candidates)
+    return next((Path(candidate) for candidate in candidates if candidate and Path(candidate).exists()), None)

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from . import builds, environment, mutants, planted, wheels
+from . import builds, environment, flavours, kernels, mutants, planted, wheels
 from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 CPP_SOURCES = (
@@ -64,7 +64,7 @@ def lint(part: Part) -> None:
         [environment.tool(part, "ruff"), "format", "--check", "--quiet", "."],
     ]
     build = builds.of("host").make(part, targets=("memarray",))
-    tidy_sources = sources("src/**/*.cpp")
+    tidy_sources = sources("src/**/*.cpp", "python/bindings/*.cpp")
     half = (len(tidy_sources) + 1) // 2
     tidy = [environment.tool(part, "clang-tidy"), "-p", build.folder, "--quiet", "--use-color=0"]
     checks += [[*tidy, *group] for group in (tidy_sources[:half], tidy_sources[half:]) if group]
@@ -99,11 +99,21 @@ def cuda(part: Part) -> None:
     build.run_cpp(part)
     check = "import memarray; info = memarray.build_info(); assert info['flavour'] == 'cuda', info; print(info)"
     part.run([environment.python(part), "-c", check], env=build.python_environment())
+    check_kernels(part, build.python_path / "memarray" / "lib" / "libmemarray.so")
     needed = part.run(["ldd", build.python_path / "memarray" / "lib" / "libmemarray.so"]).stdout
     if "libcuda" in needed:
         raise PartFailed("libmemarray.so links the driver or a shared CUDA runtime")
     select = ["-m", "not gpu" if part.nightly else "not gpu and not slow"]
     pytest(part, need("test/python"), *select, env=build.python_environment(), python=environment.python(part))
+
+
+def check_kernels(part: Part, library: Path) -> None:
+    """The library has what any device compiles (PTX) and, nightly, code for every major architecture."""
+    found = kernels.architectures(part, library)
+    part.note(f"kernels: code for {sorted(found[kernels.CUBIN])}, PTX of {sorted(found[kernels.PTX])}")
+    majors = {architecture // 10 for architecture in found[kernels.CUBIN]}
+    if not found[kernels.PTX] or (part.nightly and len(majors) < 5):
+        raise PartFailed(f"{library.name} lacks kernels: {found}")
 
 
 def docs(part: Part) -> None:
@@ -190,6 +200,7 @@ PARTS: dict[str, Callable[[Part], None]] = {
     "lint": lint,
     "package": wheels.package,
     "demo": wheels.demo,
+    "flavours": flavours.flavours,
     "downstream": wheels.downstream,
     "docs": docs,
     "stubs": stubs,

@@ -43,21 +43,19 @@ def package(part: Part) -> None:
 def build_wheel(part: Part, interpreter: Path) -> Path:
     """Builds the sdist, and the wheel from nothing but that, as pip does for a user; returns the wheel."""
     output = WORK / "dist" / interpreter.name
-    for old in output.glob("memarray-*"):
-        old.unlink()
-    tools = environment.python(part)
-    part.run(
-        [
-            tools,
-            "-c",
-            "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])",
-            output,
-        ]
-    )
-    sdist = next(output.glob("memarray-*.tar.gz"))
+    sdist = build_sdist(part, output)
     env = {"MEMARRAY_CUDA": "OFF", "CMAKE_BUILD_PARALLEL_LEVEL": str(part.jobs)}
     part.run([interpreter, "-m", "pip", "wheel", "--no-deps", "--quiet", "-w", output, sdist], env=env)
     return next(output.glob("memarray-*.whl"))
+
+
+def build_sdist(part: Part, output: Path) -> Path:
+    """Builds it into `output`, in place of what is there."""
+    for old in output.glob("memarray-*"):
+        old.unlink()
+    build = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
+    part.run([environment.python(part), "-c", build, output])
+    return next(output.glob("memarray-*.tar.gz"))
 
 
 def check_wheel(part: Part, wheel: Path) -> None:

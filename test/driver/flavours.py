@@ -1,0 +1,94 @@
+"""README's first command, as it stands there, in an empty environment: with every toolkit hidden, and off the PATH."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from . import builds, environment, wheels
+from .commands import ROOT, WORK, Part, PartFailed
+
+# What leads the build to a toolkit or away from one, and Python to another memarray.
+VARIABLES = (
+    *("MEMARRAY_CUDA", "MEMARRAY_CUDA_PREFIXES", "CUDACXX", "CUDAARCHS"),
+    *("CUDAToolkit_ROOT", "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT"),
+    "PYTHONPATH",
+)
+
+
+def flavours(part: Part) -> None:
+    """README's first command in empty environments: every toolkit hidden (host); one off the PATH (cuda, nightly)"""
+    line = first_command((ROOT / "README.md").read_text())
+    part.note(line)
+    # No prefix at all, not those where toolkits usually are.
+    set_up(part, line, "host", {"MEMARRAY_CUDA_PREFIXES": ""})
+    if not part.nightly:
+        return
+    toolkit = builds.toolkit()
+    if not toolkit:
+        part.note("no CUDA toolkit on this machine: the other flavour is not tried")
+        return
+    set_up(part, line, "cuda", {} if usual(toolkit) else {"CUDACXX": str(toolkit)})
+
+
+def first_command(readme: str) -> str:
+    """The first line of the first block of shell commands."""
+    block = re.search(r"^```sh\n(.+)$", readme, re.MULTILINE)
+    if not block or not block[1].startswith("pip install "):
+        raise PartFailed("README.md does not begin with the command that installs memarray")
+    return block[1]
+
+
+def usual(nvcc: Path) -> bool:
+    return any(nvcc == Path(prefix) / "bin" / "nvcc" for prefix in builds.CUDA_PREFIXES)
+
+
+def set_up(part: Part, line: str, flavour: str, settings: dict[str, str]) -> None:
+    """Runs the line in a copy of the files, with nothing of this machine's but the compilers; looks at what it made."""
+    folder = environment.create(part, f"venv-flavour-{flavour}")
+    with tempfile.TemporaryDirectory() as elsewhere:
+        copy = unpacked_sdist(part, Path(elsewhere))
+        env = {
+            "PATH": f"{folder / 'bin'}{os.pathsep}{path_without('nvcc', Path(elsewhere) / 'path')}",
+            "CMAKE_BUILD_PARALLEL_LEVEL": str(part.jobs),
+            **settings,
+        }
+        plain = ["env", *(f"--unset={variable}" for variable in VARIABLES if variable not in settings)]
+        part.run([*plain, "sh", "-ec", line], env=env, cwd=copy)
+        summary = copy / "memarray-demo" / "summary.json"
+        if not summary.exists() or not json.loads(summary.read_text()):
+            raise PartFailed(f"{line}: the demo ({flavour}) wrote no summary.json")
+        if not (summary.parent / "picture.png").exists():
+            raise PartFailed(f"{line}: the demo ({flavour}) drew no picture, although its extra is installed")
+        check = (
+            f"import memarray; info = memarray.build_info(); assert info['flavour'] == {flavour!r}, info; print(info)"
+        )
+        part.run([*plain, folder / "bin" / "python", "-c", check], cwd=Path(elsewhere))
+    part.note(f"built, installed and run: flavour {flavour}")
+    shutil.rmtree(folder)
+
+
+def unpacked_sdist(part: Part, folder: Path) -> Path:
+    """What a clone has, where building writes nothing into this one."""
+    part.run(["tar", "-xzf", wheels.build_sdist(part, WORK / "dist" / "flavours"), "-C", folder])
+    return next(folder.glob("memarray-*"))
+
+
+def path_without(program: str, folder: Path) -> str:
+    """The PATH; for each folder on it that has the program, links to all else in it."""
+    entries = []
+    for number, entry in enumerate(os.environ["PATH"].split(os.pathsep)):
+        if not entry or not (Path(entry) / program).exists():
+            entries.append(entry)
+            continue
+        links = folder / str(number)
+        links.mkdir(parents=True)
+        for path in Path(entry).iterdir():
+            if path.name != program:
+                (links / path.name).symlink_to(path)
+        entries.append(str(links))
+    return os.pathsep.join(entries)
