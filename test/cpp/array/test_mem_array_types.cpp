@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <complex>
 #include <cstdint>
 #include <numeric>
 #include <string>
@@ -14,22 +13,10 @@
 #include <cuda/std/array>
 
 #include "array_test.hpp"
+#include "every_instance.hpp"
 
 namespace memarray::test {
 namespace {
-
-#define MEMARRAY_TEST_RANKS(type, name, code, bits) \
-  MemArray<type, 1>, MemArray<type, 2>, MemArray<type, 3>, MemArray<type, 4>, MemArray<type, 5>, MemArray<type, 6>,
-// The list's last comma asks for one type more.
-template <class... Arrays>
-struct List {};
-using WithEnd = List<MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TEST_RANKS) void*>;
-#undef MEMARRAY_TEST_RANKS
-
-template <class T>
-struct IsArray : std::false_type {};
-template <class T, int n>
-struct IsArray<MemArray<T, n>> : std::true_type {};
 
 template <class A>
 struct Program;
@@ -44,7 +31,7 @@ struct Program<MemArray<T, ndim>> {
     for (std::size_t d = 0; d < ndim; ++d) result[d] = static_cast<std::int64_t>(2 + d % 3);
     return result;
   }
-  static T value(std::int64_t n) { return static_cast<T>(static_cast<float>(n)); }
+  static T value(std::int64_t n) { return test::value<T>(n); }
 
   /// Write 2 everywhere, add the index sums, compare, as the first program of every new user does.
   static void writes_and_adds_indices() {
@@ -122,32 +109,13 @@ struct Program<MemArray<T, ndim>> {
   }
 };
 
-// Under sanitizers, where each instance costs seconds to compile, a few stand for all but in the nightly run.
-template <class T>
-constexpr bool stands_for_others =
-    std::is_same_v<T, bool> || std::is_same_v<T, std::int32_t> || std::is_same_v<T, float16> ||
-    std::is_same_v<T, double> || std::is_same_v<T, std::complex<float>>;
-template <class A>
-constexpr bool is_tested = MEMARRAY_TEST_EVERY_INSTANCE || (stands_for_others<typename A::value_type> &&
-                                                            (A::NDIM == 1 || A::NDIM == 3 || A::NDIM == 6));
-constexpr int tested_instances = MEMARRAY_TEST_EVERY_INSTANCE ? 15 * 6 : 5 * 3;
-
 // One test walks all instances: as typed tests they would take GoogleTest minutes to compile.
-template <class Run, class... Arrays>
-void for_each_array(List<Arrays...> const*, Run const& run) {
-  auto const one = [&]<class A>(std::type_identity<A>) {
-    if constexpr (!IsArray<A>::value) {
-      return;
-    } else if constexpr (is_tested<A>) {
-      SCOPED_TRACE(std::string(dtype_of<typename A::value_type>().name_view()) + ", rank " + std::to_string(A::NDIM));
-      run(std::type_identity<Program<A>>());
-    }
-  };
-  (one(std::type_identity<Arrays>()), ...);
-}
 template <class Run>
 void for_each_array(Run const& run) {
-  for_each_array(static_cast<WithEnd const*>(nullptr), run);
+  for_each_instance([&]<class A>(std::type_identity<A>) {
+    SCOPED_TRACE(std::string(dtype_of<typename A::value_type>().name_view()) + ", rank " + std::to_string(A::NDIM));
+    run(std::type_identity<Program<A>>());
+  });
 }
 
 class MemArrayTypesTest : public ArrayTest {};
