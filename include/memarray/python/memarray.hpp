@@ -97,7 +97,7 @@ class type_caster<memarray::MemArray<T, ndim>> {
   static handle cast(Array const* array, return_value_policy policy, handle parent) {
     if (!array) return none().release();
     handle const result = cast(*array, policy, parent);
-    if (policy == return_value_policy::take_ownership) delete array;
+    if (policy == return_value_policy::take_ownership) destroy(array);
     return result;
   }
 
@@ -113,6 +113,8 @@ class type_caster<memarray::MemArray<T, ndim>> {
     if (!object) throw error_already_set();
     return object;
   }
+  // Never inline: where a pointer to a member is returned, g++ would warn of a delete that is not reached.
+  [[gnu::noinline]] static void destroy(Array const* array) { delete array; }
 
   std::optional<Array> _array;
 };

@@ -4,18 +4,54 @@
 
 #include <pybind11/pybind11.h>
 
+#include <cstdint>
+#include <string>
+#include <utility>
+
 namespace py = pybind11;
+
+namespace {
+
+using Field = memarray::MemArray<double, 2>;
+
+/// What `show` returns, under each policy that fits it.
+template <class Show>
+void bind_show(py::class_<tracers::Cloud>& cloud, char const* name, Show const& show) {
+  using Policy = py::return_value_policy;
+  std::pair<char const*, Policy> const policies[] = {
+      {"automatic", Policy::automatic}, {"automatic_reference", Policy::automatic_reference},
+      {"copy", Policy::copy},           {"move", Policy::move},
+      {"reference", Policy::reference}, {"reference_internal", Policy::reference_internal},
+  };
+  for (auto const& [policy_name, policy] : policies) {
+    cloud.def((std::string(name) + "_" + policy_name).c_str(), show, policy);
+  }
+}
+
+}  // namespace
 
 PYBIND11_MODULE(tracers, module) {
   memarray::bind_mem_array<tracers::Tracer, 1>(module);
   memarray::bind_mem_array<double, 7>(module);
-  py::class_<tracers::Cloud>(module, "Cloud")
-      .def(py::init<std::int64_t>())
+  py::class_<tracers::Cloud> cloud(module, "Cloud");
+  cloud.def(py::init<std::int64_t>())
       .def("drift", &tracers::Cloud::drift)
       .def("renew", &tracers::Cloud::renew)
       .def("take", &tracers::Cloud::take)
+      .def("number", &tracers::Cloud::number)
+      .def("sum_of_ids", &tracers::Cloud::sum_of_ids)
+      .def("address", [](tracers::Cloud const& self) { return reinterpret_cast<std::uintptr_t>(self._field.ptr()); })
       .def_readonly("field", &tracers::Cloud::_field)
       .def_readonly("tracers", &tracers::Cloud::_tracers);
+  bind_show(cloud, "reference", [](tracers::Cloud& self) -> Field& { return self._field; });
+  bind_show(cloud, "constant", [](tracers::Cloud const& self) -> Field const& { return self._field; });
+  bind_show(cloud, "pointer", [](tracers::Cloud& self) { return &self._field; });
+  bind_show(cloud, "constant_pointer", [](tracers::Cloud const& self) { return &self._field; });
+  cloud.def("nothing", [](tracers::Cloud&) -> Field* { return nullptr; });
+  // A pointer is handed over only if its array was made to be.
+  cloud.def(
+      "hand_over", [](tracers::Cloud& self) { return new Field(self.take()); },
+      py::return_value_policy::take_ownership);
   module.def("total", [](memarray::MemArray<double, 2> const& array) {
     return memarray::sum(array, memarray::default_stream());
   });

@@ -42,6 +42,98 @@ def test_python_goes_on_with_the_old_state_when_the_member_is_assigned():
     assert contents(cloud.field)[0, 0] == 0
 
 
+SHAPES = ["reference", "constant", "pointer", "constant_pointer"]
+POLICIES = ["automatic", "automatic_reference", "copy", "move", "reference", "reference_internal"]
+
+
+def address(array):
+    with array.read() as lease:
+        return np.from_dlpack(lease).ctypes.data
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_member_is_shared_whatever_the_return_value_policy(shape, policy):
+    cloud = tracers.Cloud(4)
+    before = memarray.stats()["copies"]
+    shown = getattr(cloud, f"{shape}_{policy}")()
+    assert address(shown) == cloud.address()
+    with shown.write() as lease:
+        np.from_dlpack(lease)[:] = 2.5
+    cloud.drift(1)
+    np.testing.assert_array_equal(contents(shown), [[3.5, 2.5]] * 4)
+    with shown.read(), pytest.raises(memarray.LockError):
+        cloud.drift(1)
+    assert memarray.stats()["copies"] == before
+    # The member goes on without it, then without its object.
+    cloud.renew()
+    assert address(shown) != cloud.address()
+    cloud.drift(1)
+    del cloud
+    gc.collect()
+    np.testing.assert_array_equal(contents(shown), [[3.5, 2.5]] * 4)
+    shown.fill(1)
+    assert contents(shown).sum() == 8
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_member_outlives_its_object_whatever_the_return_value_policy(shape, policy):
+    cloud = tracers.Cloud(4)
+    cloud.drift(3)
+    shown = getattr(cloud, f"{shape}_{policy}")()
+    with shown.read() as lease:
+        view = np.from_dlpack(lease)
+        del cloud
+        gc.collect()
+    np.testing.assert_array_equal(view, [[3.0, 0.0]] * 4)
+    np.testing.assert_array_equal(contents(shown), [[3.0, 0.0]] * 4)
+
+
+def test_a_pointer_that_is_handed_over_takes_its_memory_along():
+    cloud = tracers.Cloud(2)
+    cloud.drift(2)
+    where = cloud.address()
+    arrays = memarray.stats()["live_blocks"]
+    taken = cloud.hand_over()
+    del cloud
+    gc.collect()
+    assert address(taken) == where
+    np.testing.assert_array_equal(contents(taken), [[2.0, 0.0]] * 2)
+    del taken
+    assert memarray.stats()["live_blocks"] == arrays - 2, "the cloud's tracers and its field"
+
+
+def test_no_pointer_is_none():
+    assert tracers.Cloud(1).nothing() is None
+
+
+LAYOUT = np.dtype([("x", "<f4"), ("y", "<f4"), ("id", "<i4")])
+
+
+def test_an_array_of_structs_is_lent():
+    cloud = tracers.Cloud(3)
+    with cloud.tracers.read() as lease:
+        values = np.asarray(lease).view(LAYOUT)
+        assert values.tolist() == [(0, 0, 10), (1, -1, 11), (2, -2, 12)]
+        assert not values.flags.writeable
+        with pytest.raises(memarray.LockError):
+            cloud.number()
+    with cloud.tracers.write() as lease:
+        np.asarray(lease).view(LAYOUT)["id"] += 100
+    assert cloud.sum_of_ids() == 110 + 111 + 112
+    assert values["id"].tolist() == [10, 11, 12], "a kept view is a snapshot"
+
+
+def test_an_array_of_structs_outlives_its_object():
+    array = tracers.Cloud(2).tracers
+    gc.collect()
+    assert array.shape == (2,) and array.itemsize == 12
+    assert np.asarray(array).view(LAYOUT)["id"].tolist() == [10, 11]
+    with array.read() as lease, pytest.raises(BufferError, match="DLPack"):
+        lease.__dlpack__()
+
+
 def test_returning_by_value_hands_over():
     cloud = tracers.Cloud(2)
     cloud.drift(1)
