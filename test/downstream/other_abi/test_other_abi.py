@@ -1,0 +1,37 @@
+"""A module that was compiled for another ABI or flavour is refused in words, before anything goes wrong."""
+
+import importlib
+
+import memarray
+import pytest
+
+ABI = int(memarray.build_info()["abi"])
+FLAVOUR = memarray.build_info()["flavour"]
+OTHER_FLAVOUR = "host" if FLAVOUR == "cuda" else "cuda"
+WORDS = (
+    r"compiled against memarray with ABI {abi}, flavour {flavour}, but the memarray installed here "
+    rf"\({memarray.__version__}.*\) has ABI {ABI}, flavour {FLAVOUR}: build the module again against it"
+)
+
+
+def test_one_for_this_abi_is_imported():
+    assert importlib.import_module("same").size(memarray.MemArray([2, 3], float)) == 6
+
+
+@pytest.mark.parametrize("name", ["binds", "initializes"])
+def test_one_for_another_abi_is_refused_at_its_import(name):
+    for _ in range(2):
+        with pytest.raises(ImportError, match=WORDS.format(abi=ABI + 1, flavour=FLAVOUR)):
+            importlib.import_module(name)
+
+
+def test_one_for_another_flavour_is_refused_at_its_import():
+    with pytest.raises(ImportError, match=WORDS.format(abi=ABI, flavour=OTHER_FLAVOUR)):
+        importlib.import_module("other_flavour")
+
+
+def test_casters_alone_refuse_the_first_array():
+    module = importlib.import_module("has_casters_alone")
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=WORDS.format(abi=ABI + 1, flavour=FLAVOUR)):
+            module.size(memarray.MemArray([2, 3], float))
