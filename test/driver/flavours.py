@@ -21,7 +21,7 @@ VARIABLES = (
 
 
 def flavours(part: Part) -> None:
-    """README's first command in empty environments: with every toolkit hidden (host), and with one off the PATH (cuda)"""
+    """README's first command in empty environments: every toolkit hidden (host), and one off the PATH (cuda)"""
     line = first_command((ROOT / "README.md").read_text())
     part.note(line)
     # No prefix at all, not those where toolkits usually are.
