@@ -1,7 +1,7 @@
 """Python threads, and waits that are interrupted."""
 
 import contextlib
-import hashlib
+import random
 import signal
 import subprocess
 import sys
@@ -44,53 +44,100 @@ def run_all(*works):
         raise failures[0]
 
 
+LENGTH = 8192  # of 8 bytes: 64 KiB
+
+
+def check(view):
+    assert (view == view[0]).all(), "a torn value"
+
+
+def read_twice(lease):
+    view = np.from_dlpack(lease)
+    check(view)
+    time.sleep(0)
+    check(view)
+
+
+def write_in_halves(lease, value):
+    view = np.from_dlpack(lease)
+    view[: LENGTH // 2] = value
+    time.sleep(0)
+    view[LENGTH // 2 :] = value
+
+
+def read(array, value):
+    with array.read() as lease:
+        read_twice(lease)
+
+
+def write(array, value):
+    with array.write() as lease:
+        check(np.from_dlpack(lease))
+        write_in_halves(lease, value)
+
+
+def discard(array, value):
+    with array.write(discard=True) as lease:
+        write_in_halves(lease, value)
+
+
+def get_dlpack(array, value):
+    with array.get_dlpack() as lease:
+        check(np.from_dlpack(lease))
+        write_in_halves(lease, value)
+
+
+def read_by_leases(array, value):
+    with memarray.leases(memarray.MemArray([1]).write(), array.read()) as (_, lease):
+        read_twice(lease)
+
+
+def write_by_leases(array, value):
+    with memarray.leases(array.write(), memarray.MemArray([1]).read()) as (lease, _):
+        check(np.from_dlpack(lease))
+        write_in_halves(lease, value)
+
+
+def fill(array, value):
+    array.fill(value)
+
+
+KINDS = (read, write, discard, get_dlpack, read_by_leases, write_by_leases, fill)
+
+
 @pytest.mark.trap("T07")
 @pytest.mark.parametrize("policy", ["snapshot", "alias"])
-def test_readers_never_see_half_a_write(policy):
-    """Writers fill 64 KiB in two halves with a pause between; readers check that they see one writer's work."""
-    array = memarray.MemArray([8192], "int64")
+def test_every_kind_is_granted_whole_or_refused(policy):
+    """Whoever writes fills 64 KiB in two halves with a pause between; whoever reads sees the work of one writer."""
+    array = memarray.MemArray([LENGTH], "int64")
     array.escaped_views = policy
-    tally = {"read": [0, 0], "write": [0, 0]}
-    lock = threading.Lock()
-    stop = time.monotonic() + 60
+    tallies = {kind: [0, 0] for kind in KINDS}
+    counting = threading.Lock()
+    end = time.monotonic() + 120
 
     def enough():
-        return all(count >= 1000 for counts in tally.values() for count in counts) or time.monotonic() > stop
+        return min(map(min, tallies.values())) >= 1000 or time.monotonic() > end
 
-    def count(kind, granted):
-        with lock:
-            tally[kind][0 if granted else 1] += 1
-
-    def write(number):
+    def work(number):
+        choices = random.Random(number)
+        value = number
         while not enough():
+            value += 64
+            # First those that have been refused, or granted, least.
+            kind = min(choices.sample(KINDS, 2), key=lambda kind: min(tallies[kind]))
             try:
-                with array.write() as lease:
-                    view = np.asarray(lease)
-                    view[:4096] = number
-                    time.sleep(0)
-                    view[4096:] = number
-                    del view
-                count("write", True)
+                kind(array, value)
+                granted = 0
             except memarray.LockError:
-                count("write", False)
+                granted = 1
+            with counting:
+                tallies[kind][granted] += 1
             time.sleep(0)
 
-    def read():
-        while not enough():
-            try:
-                with array.read() as lease:
-                    view = np.asarray(lease)
-                    first = hashlib.sha1(view[:4096]).digest()
-                    time.sleep(0)
-                    assert first == hashlib.sha1(view[4096:]).digest(), "a torn read"
-                    del view
-                count("read", True)
-            except memarray.LockError:
-                count("read", False)
-            time.sleep(0)
-
-    run_all(*(lambda n=n: write(n) for n in range(1, 4)), *[read] * 4)
-    assert min(tally["read"] + tally["write"]) >= 1000, tally
+    run_all(*(lambda number=number: work(number) for number in range(6)))
+    for kind, granted_and_refused in tallies.items():
+        assert min(granted_and_refused) >= 1000, (kind.__name__, granted_and_refused)
+    assert array.lock_id == -1
 
 
 def test_every_waiting_writer_gets_its_turn():
