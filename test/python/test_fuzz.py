@@ -12,7 +12,7 @@ import warnings
 import memarray
 import numpy as np
 import pytest
-from test_operations import ARRAY, LEASE
+from operations import ARRAY, LEASE
 
 CALLS = 200_000 if os.environ.get("MEMARRAY_NIGHTLY") else 4_000
 SEED = int(os.environ.get("MEMARRAY_SEED", random.randrange(2**32)))

@@ -48,32 +48,13 @@ def test_the_memory_is_shared():
         assert lent.unsafe_buffer_pointer() == np.asarray(lease).ctypes.data
 
 
-@pytest.mark.parametrize(
-    "use",
-    [
-        lambda a: a.fill(9),
-        lambda a: a.add_index_tuple(),
-        lambda a: a.read_numpy_array(np.full((64,), 9, "float32")),
-        lambda a: write(a),
-        lambda a: a.resize([3]),
-    ],
-    ids=["fill", "add_index_tuple", "read_numpy_array", "write", "resize"],
-)
-def test_a_kept_array_never_changes(use):
+def test_what_jax_computes_from_a_kept_array_is_of_the_kept_values():
     array, values = filled((64,), "float32")
     kept = lend(array)
+    array.fill(9)
     doubled = jax.jit(lambda x: 2 * x)(kept)
-    for _ in range(3):
-        use(array)
-        np.testing.assert_array_equal(np.asarray(kept), values)
+    array.fill(8)
     np.testing.assert_array_equal(np.asarray(doubled), 2 * values)
-    del array
-    np.testing.assert_array_equal(np.asarray(kept), values)
-
-
-def write(array):
-    with array.write() as lease:
-        np.asarray(lease)[0] = 9
 
 
 def test_asarray_takes_a_snapshot():

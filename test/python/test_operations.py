@@ -5,81 +5,21 @@ import threading
 import memarray
 import numpy as np
 import pytest
+from operations import ARRAY, LEASE, LENDS, MODULE, NEUTRAL, READ, READS, USES, WRITE, WRITES, name_of
 from support import filled
 
-READ, WRITE, NEUTRAL = "read", "write", "neutral"
-
-#: What an operation on the array does to the contents.
-ARRAY = {
-    **dict.fromkeys(["fill", "resize", "exchange", "read_numpy_array", "add_index_tuple", "move_memory"], WRITE),
-    **dict.fromkeys(["write", "get_dlpack"], WRITE),
-    **dict.fromkeys(["read", "copy", "__copy__", "__deepcopy__", "__array__", "__dlpack__"], READ),
-    **dict.fromkeys(
-        [
-            *(
-                "shape",
-                "ndim",
-                "size",
-                "itemsize",
-                "nbytes",
-                "dtype",
-                "device",
-                "lock_id",
-                "is_foreign",
-                "escaped_views",
-            ),
-            *("_TYPE_INSTANCE_MAP", "from_numpy", "__dlpack_device__"),
-        ],
-        NEUTRAL,
-    ),
-    # Refused always, or about the object and not its contents.
-    **dict.fromkeys(["__getitem__", "__setitem__", "__iter__", "__bool__", "__reduce_ex__"], NEUTRAL),
-    **dict.fromkeys(["__new__", "__len__", "__repr__", "__doc__", "__module__", "__slots__", "__weakref__"], NEUTRAL),
-    **dict.fromkeys(["__annotations__", "__firstlineno__", "__static_attributes__", "__weaklistoffset__"], NEUTRAL),
-}
-#: What an operation on an open lease does to the array's contents: it lends them, under the lease's own right.
-LEASE = {
-    **dict.fromkeys(["__dlpack__", "__array__", "__array_interface__", "__buffer__", "__release_buffer__"], READ),
-    **dict.fromkeys(["__enter__", "__exit__", "close", "is_open", "lock_id", "writable", "array"], NEUTRAL),
-    **dict.fromkeys(["__dlpack_device__", "__doc__", "__module__", "__repr__", "__del__", "__reduce_ex__"], NEUTRAL),
-    **dict.fromkeys(["__weaklistoffset__", "__weakref__"], NEUTRAL),
-}
-MODULE = dict.fromkeys(memarray.__all__, NEUTRAL)
-
-WRITES = {
-    "fill": lambda a: a.fill(77),
-    "resize": lambda a: a.resize([5, 5]),
-    "resize to the same shape": lambda a: a.resize(list(a.shape)),
-    "exchange": lambda a: a.exchange(memarray.MemArray([2, 3])),
-    "exchange, as the other one": lambda a: memarray.MemArray([2, 3]).exchange(a),
-    "read_numpy_array": lambda a: a.read_numpy_array(np.full((2, 3), 77.0)),
-    "add_index_tuple": lambda a: a.add_index_tuple(),
-    "move_memory": lambda a: a.move_memory(memarray.dlpack.kDLCPU),
-    "write": lambda a: a.write().__enter__(),
-    "write, discarding": lambda a: a.write(discard=True).__enter__(),
-    "write, for a moment": lambda a: a.write(timeout=0.001).__enter__(),
-    "get_dlpack": lambda a: a.get_dlpack().__enter__(),
-    "get_dlpack on the cpu": lambda a: a.get_dlpack(memarray.dlpack.kDLCPU).__enter__(),
-    "leases": lambda a: memarray.leases(a.write()).__enter__(),
-}
-READS = {
-    "read": lambda a: a.read().__enter__().close(),
-    "leases": lambda a: memarray.leases(a.read()).__enter__()[0].close(),
-    "copy": lambda a: a.copy(),
-    "__copy__": lambda a: a.__copy__(),
-    "__deepcopy__": lambda a: a.__deepcopy__({}),
-    "__array__": lambda a: np.asarray(a),
-    "np.array": lambda a: np.array(a),
-    "__dlpack__": lambda a: np.from_dlpack(a),
-    "__dlpack__, copied": lambda a: a.__dlpack__(copy=True),
-}
+#: Every kind of lease, open.
 LEASES = {
-    "read": lambda a: [a.read()],
-    "two readers": lambda a: [a.read(), a.read()],
-    "write": lambda a: [a.write()],
-    "discard": lambda a: [a.write(discard=True)],
-    "get_dlpack": lambda a: [a.get_dlpack()],
-    "get_dlpack on the cpu": lambda a: [a.get_dlpack(memarray.dlpack.kDLCPU)],
+    "read": lambda a: [a.read().__enter__()],
+    "two readers": lambda a: [a.read().__enter__(), a.read().__enter__()],
+    "write": lambda a: [a.write().__enter__()],
+    "discard": lambda a: [a.write(discard=True).__enter__()],
+    "get_dlpack": lambda a: [a.get_dlpack().__enter__()],
+    "get_dlpack on the cpu": lambda a: [a.get_dlpack(memarray.dlpack.kDLCPU).__enter__()],
+    "leases, reading": lambda a: memarray.leases(a.read()).__enter__(),
+    "leases, reading twice": lambda a: memarray.leases(a.read(), a.read()).__enter__(),
+    "leases, writing": lambda a: memarray.leases(a.write()).__enter__(),
+    "leases, discarding": lambda a: memarray.leases(a.write(discard=True)).__enter__(),
 }
 
 
@@ -99,13 +39,17 @@ def test_everything_in_the_module_is_classed():
     # The demo's package is there once another test has imported it, and has tests of its own.
     others = {"annotations", "lennard_jones"}
     assert {name for name in vars(memarray) if not name.startswith("_")} - set(MODULE) <= others
+    assert set(memarray.__all__) == set(MODULE)
 
 
 def test_every_write_and_read_has_its_trial():
-    tried = {name.split(",")[0].split(" ")[0] for name in WRITES}
-    assert {name for name, kind in ARRAY.items() if kind == WRITE} <= tried
-    tried = {name.split(",")[0] for name in READS}
-    assert {name for name, kind in ARRAY.items() if kind == READ} <= tried
+    writes = {name for table in (ARRAY, MODULE) for name, kind in table.items() if kind == WRITE}
+    assert {name_of(trial) for trial in WRITES} == writes
+    assert {name_of(trial) for trial in USES} == writes
+    reads = {name for name, kind in ARRAY.items() if kind == READ}
+    assert reads <= {name_of(trial) for trial in READS}
+    lends = {name for name, kind in LEASE.items() if kind == READ and name != "__release_buffer__"}
+    assert {name_of(trial) for trial in LENDS} == lends
 
 
 class Witness:
@@ -124,10 +68,7 @@ class Witness:
 def hold(kind, policy="snapshot"):
     array, _ = filled((2, 3), start=3)
     array.escaped_views = policy
-    leases = LEASES[kind](array)
-    for lease in leases:
-        lease.__enter__()
-    return array, leases
+    return array, LEASES[kind](array)
 
 
 def in_another_thread(call):
@@ -197,6 +138,17 @@ def test_neutral_attributes_can_be_asked_under_every_lease(kind):
 @pytest.mark.parametrize("operation", WRITES)
 def test_writes_pass_when_nobody_holds_the_array(operation):
     array, _ = filled((2, 3))
-    WRITES[operation](array) if not operation.startswith(("write", "get_dlpack", "leases")) else None
+    outcome = WRITES[operation](array)
+    leases = [lease for lease in (outcome if isinstance(outcome, tuple) else [outcome]) if lease is not None]
+    assert len(leases) == {"leases": 1, "leases of several": 2}.get(operation, operation.startswith(("write", "get_")))
+    for lease in leases:
+        assert lease.is_open
+        if lease.writable:
+            assert array.lock_id == lease.lock_id >= 0
+            np.from_dlpack(lease)[...] = 5
+            lease.close()
+            with array.read() as reader:
+                assert (np.from_dlpack(reader) == 5).all()
+        lease.close()
     with array.write():
         pass

@@ -7,19 +7,6 @@ from support import DTYPES, RANKS, filled, look, pattern, shape_of
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
-USES = {
-    "fill": lambda a: a.fill(9),
-    "add_index_tuple": lambda a: a.add_index_tuple(),
-    "write lease": lambda a: write(a, 9),
-    "resize": lambda a: a.resize([2] * a.ndim),
-    "read_numpy_array": lambda a: a.read_numpy_array(np.full(a.shape, 9.0)),
-}
-
-
-def write(array, value):
-    with array.write() as lease:
-        torch.from_dlpack(lease)[0] = value
-
 
 def as_bytes(tensor):
     return bytes(tensor.contiguous().flatten().view(torch.uint8).tolist())
@@ -39,37 +26,6 @@ def test_every_dtype_and_rank(name, ndim):
             assert tensor.data_ptr() == np.asarray(lease).ctypes.data
             assert as_bytes(tensor) == values.tobytes()
             del tensor
-
-
-@pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_a_kept_tensor_never_changes(use):
-    array, values = filled((4, 3))
-    with array.read() as lease:
-        kept = torch.from_dlpack(lease)
-        part = torch.from_dlpack(lease)[1:, ::2]
-    del lease
-    for _ in range(3):
-        use(array) if array.shape == (4, 3) else array.fill(1)
-        np.testing.assert_array_equal(kept.numpy(), values)
-        np.testing.assert_array_equal(part.numpy(), values[1:, ::2])
-    del array
-    np.testing.assert_array_equal(kept.numpy(), values)
-
-
-@pytest.mark.parametrize("use", USES.values(), ids=USES)
-def test_a_late_write_into_a_kept_tensor_never_reaches_the_array(use):
-    array, values = filled((4, 3))
-    with array.write() as lease:
-        kept = torch.from_dlpack(lease)
-        kept[0, 0] = -1.0
-    values[0, 0] = -1.0
-    np.testing.assert_array_equal(look(array), values)
-    kept.fill_(-5.0)
-    np.testing.assert_array_equal(look(array), values)
-    use(array)
-    after = look(array)
-    kept.add_(1)
-    np.testing.assert_array_equal(look(array), after)
 
 
 def test_tensors_are_dropped_by_torch_in_its_own_time():

@@ -1,0 +1,189 @@
+"""What every public operation does to an array's contents, and how each is tried: tables for several tests."""
+
+import importlib.util
+
+import memarray
+import numpy as np
+import pytest
+
+READ, WRITE, NEUTRAL = "read", "write", "neutral"
+
+#: What an operation on the array does to the contents.
+ARRAY = {
+    **dict.fromkeys(["fill", "resize", "exchange", "read_numpy_array", "add_index_tuple", "move_memory"], WRITE),
+    **dict.fromkeys(["write", "get_dlpack"], WRITE),
+    **dict.fromkeys(["read", "copy", "__copy__", "__deepcopy__", "__array__", "__dlpack__"], READ),
+    **dict.fromkeys(["shape", "ndim", "size", "itemsize", "nbytes", "dtype", "device", "lock_id"], NEUTRAL),
+    **dict.fromkeys(["is_foreign", "escaped_views", "_TYPE_INSTANCE_MAP", "from_numpy", "__dlpack_device__"], NEUTRAL),
+    # Refused always, or about the object and not its contents.
+    **dict.fromkeys(["__getitem__", "__setitem__", "__iter__", "__bool__", "__reduce_ex__"], NEUTRAL),
+    **dict.fromkeys(["__new__", "__len__", "__repr__", "__doc__", "__module__", "__slots__", "__weakref__"], NEUTRAL),
+    **dict.fromkeys(["__annotations__", "__firstlineno__", "__static_attributes__", "__weaklistoffset__"], NEUTRAL),
+}
+#: What an operation on an open lease does to the array's contents: it lends them, under the lease's own right.
+LEASE = {
+    **dict.fromkeys(["__dlpack__", "__array__", "__array_interface__", "__buffer__", "__release_buffer__"], READ),
+    **dict.fromkeys(["__enter__", "__exit__", "close", "is_open", "lock_id", "writable", "array"], NEUTRAL),
+    **dict.fromkeys(["__dlpack_device__", "__doc__", "__module__", "__repr__", "__del__", "__reduce_ex__"], NEUTRAL),
+    **dict.fromkeys(["__weaklistoffset__", "__weakref__"], NEUTRAL),
+}
+#: What the module has besides.
+MODULE = {
+    "leases": WRITE,
+    **dict.fromkeys(["MemArray", "Lease", "Device"], NEUTRAL),
+    **dict.fromkeys(["Error", "LockError", "CudaError", "OutOfMemoryError", "UnsupportedTypeError"], NEUTRAL),
+    **dict.fromkeys(["build_info", "stats", "synchronize", "trim"], NEUTRAL),
+    **dict.fromkeys(["cuda", "dlpack", "options", "__version__"], NEUTRAL),
+}
+
+#: Calls that are refused while the array is leased. The first word is the operation's name.
+WRITES = {
+    "fill": lambda a: a.fill(77),
+    "resize": lambda a: a.resize([5, 5]),
+    "resize to the same shape": lambda a: a.resize(list(a.shape)),
+    "exchange": lambda a: a.exchange(memarray.MemArray([2, 3])),
+    "exchange, as the other one": lambda a: memarray.MemArray([2, 3]).exchange(a),
+    "read_numpy_array": lambda a: a.read_numpy_array(np.full((2, 3), 77.0)),
+    "add_index_tuple": lambda a: a.add_index_tuple(),
+    "move_memory": lambda a: a.move_memory(memarray.dlpack.kDLCPU),
+    "write": lambda a: a.write().__enter__(),
+    "write, discarding": lambda a: a.write(discard=True).__enter__(),
+    "write, for a moment": lambda a: a.write(timeout=0.001).__enter__(),
+    "get_dlpack": lambda a: a.get_dlpack().__enter__(),
+    "get_dlpack on the cpu": lambda a: a.get_dlpack(memarray.dlpack.kDLCPU).__enter__(),
+    "leases": lambda a: memarray.leases(a.write()).__enter__(),
+    "leases of several": lambda a: memarray.leases(memarray.MemArray([1]).read(), a.write()).__enter__(),
+}
+#: Calls that pass beside readers.
+READS = {
+    "read": lambda a: a.read().__enter__().close(),
+    "leases": lambda a: memarray.leases(a.read()).__enter__()[0].close(),
+    "copy": lambda a: a.copy(),
+    "__copy__": lambda a: a.__copy__(),
+    "__deepcopy__": lambda a: a.__deepcopy__({}),
+    "__array__": lambda a: np.asarray(a),
+    "np.array": lambda a: np.array(a),
+    "__dlpack__": lambda a: np.from_dlpack(a),
+    "__dlpack__, copied": lambda a: a.__dlpack__(copy=True),
+}
+
+
+def name_of(trial):
+    """The operation that a key of these tables tries."""
+    return trial.split(",")[0].split(" ")[0]
+
+
+def use_lease(opened, change):
+    with opened as leases:
+        lease = next(lease for lease in (leases if isinstance(leases, tuple) else (leases,)) if lease.writable)
+        change(np.from_dlpack(lease))
+
+
+def change_some(view):
+    view.flat[-1] += 1
+
+
+def change_all(view):
+    view[...] = 9
+
+
+def exchange(array):
+    other = memarray.MemArray(array.shape, array.dtype)
+    array.exchange(other)
+    other.fill(5)
+    array.fill(6)
+
+
+def exchange_as_the_other(array):
+    other = memarray.MemArray(array.shape, array.dtype)
+    other.exchange(array)
+    other.add_index_tuple()
+    array.add_index_tuple()
+
+
+def move_and_write(array):
+    array.move_memory(memarray.dlpack.kDLCPU)
+    array.fill(9)
+
+
+#: What happens to an array of any dtype while a view of it is kept, and how many copies are then reported: under a
+#: read-only view, and under a writable one, which every use leaves behind.
+USES = {
+    "fill": (lambda a: a.fill(9), 0, 0),
+    "add_index_tuple": (lambda a: a.add_index_tuple(), 0, 0),
+    "read_numpy_array": (lambda a: a.read_numpy_array(np.full(a.shape, 9, a.dtype)), 0, 0),
+    "resize": (lambda a: a.resize([2] * a.ndim), 0, 0),
+    "resize to the same shape": (lambda a: (a.resize(list(a.shape)), a.fill(9)), 0, 0),
+    "exchange": (exchange, 0, 1),
+    "exchange, as the other one": (exchange_as_the_other, 0, 1),
+    "move_memory to where it is": (move_and_write, 0, 1),
+    "write": (lambda a: use_lease(a.write(), change_some), 1, 1),
+    "write, waiting": (lambda a: use_lease(a.write(timeout=None), change_some), 1, 1),
+    "write, discarding": (lambda a: use_lease(a.write(discard=True), change_all), 0, 0),
+    "get_dlpack": (lambda a: use_lease(a.get_dlpack(), change_some), 1, 1),
+    "get_dlpack on the cpu": (lambda a: use_lease(a.get_dlpack(memarray.dlpack.kDLCPU), change_some), 1, 1),
+    "leases": (lambda a: use_lease(memarray.leases(a.write()), change_some), 1, 1),
+    "leases, discarding": (lambda a: use_lease(memarray.leases(a.write(discard=True)), change_all), 0, 0),
+}
+
+
+def by_torch(lease):
+    return pytest.importorskip("torch", reason="PyTorch is not installed").from_dlpack(lease)
+
+
+def by_jax(lease):
+    return pytest.importorskip("jax", reason="JAX is not installed").dlpack.from_dlpack(lease)
+
+
+class Interface:
+    """A consumer that knows the array interface alone."""
+
+    def __init__(self, lease):
+        self.lease = lease
+        self.__array_interface__ = lease.__array_interface__
+
+
+class Jax:
+    """An array of JAX's, of which np.asarray may show what it saw before."""
+
+    def __init__(self, lease):
+        self.array = by_jax(lease)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.from_dlpack(self.array)
+
+
+#: Ways to the memory of a lease, after the protocol that each goes by.
+LENDS = {
+    "__dlpack__": lambda lease: lease.__dlpack__(max_version=(1, 0)),
+    "__dlpack__, copied": lambda lease: lease.__dlpack__(max_version=(1, 0), copy=True),
+    "__dlpack__ of np.from_dlpack": np.from_dlpack,
+    **({"__dlpack__ of torch.from_dlpack": by_torch} if importlib.util.find_spec("torch") else {}),
+    **({"__dlpack__ of jax.dlpack.from_dlpack": by_jax} if importlib.util.find_spec("jax") else {}),
+    "__array__": lambda lease: lease.__array__(),
+    "__array__ of np.asarray": np.asarray,
+    "__array__ of np.array": np.array,
+    "__buffer__ of memoryview": memoryview,
+    "__buffer__ of bytes": bytes,
+    "__array_interface__": lambda lease: lease.__array_interface__,
+    "__array_interface__, kept": Interface,
+}
+
+#: How a view outlives its lease, as something that np.asarray reads.
+KEEPERS = {
+    "np.from_dlpack": np.from_dlpack,
+    "np.asarray": np.asarray,
+    "slice": lambda lease: np.from_dlpack(lease)[1:4, ::2],
+    "transposed": lambda lease: np.from_dlpack(lease).T,
+    "memoryview": memoryview,
+    "memoryview slice": lambda lease: memoryview(lease)[2:],
+    "array interface": lambda lease: np.asarray(Interface(lease)),
+    "torch": by_torch,
+    "torch slice": lambda lease: by_torch(lease)[1:, ::2],
+    "torch lent on": lambda lease: np.from_dlpack(by_torch(lease)),
+    "JAX": Jax,
+}
+#: Keepers that ask for what a read lease refuses: the unversioned struct, which cannot say that it is read-only.
+WRITERS_ONLY = {"JAX"}
+#: Keepers that never write.
+READERS_ONLY = {"JAX"}
