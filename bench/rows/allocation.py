@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 
 from harness.measure import Comparison, timed_call
@@ -82,8 +83,18 @@ def zeroed_of(size: int, spelled: str) -> Iterator[Comparison]:
         timed_call("np.zeros(n, uint8)", lambda: read_all(np.zeros(size, np.uint8))),
         timed_call("np.zeros(n / 8) as bytes", lambda: read_all(np.zeros(size // 8).view(np.uint8))),
     ]
+    def mapped():
+        # What the system calls cost by themselves: anonymous memory on huge pages, read and unmapped.
+        memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory.madvise(mmap.MADV_HUGEPAGE)
+        view = np.frombuffer(memory, np.uint8)
+        read_all(view)
+        del view
+        memory.close()
+
     title = f"make zeroed, read all, drop: {spelled}"
     warm = timed_call("memarray, pool warm", ours)
     cold = timed_call("memarray, pool trimmed", ours, before=memarray.trim)
-    yield Comparison(f"{title}, pool warm", 1.0, warm, peers)
-    yield Comparison(f"{title}, cold", 1.0, cold, peers)
+    shown = [timed_call("floor: mmap, read, munmap", mapped)]
+    yield Comparison(f"{title}, pool warm", 1.0, warm, peers, shown)
+    yield Comparison(f"{title}, cold", 1.0, cold, peers, shown)
