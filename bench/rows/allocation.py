@@ -83,6 +83,7 @@ def zeroed_of(size: int, spelled: str) -> Iterator[Comparison]:
         timed_call("np.zeros(n, uint8)", lambda: read_all(np.zeros(size, np.uint8))),
         timed_call("np.zeros(n / 8) as bytes", lambda: read_all(np.zeros(size // 8).view(np.uint8))),
     ]
+
     def mapped():
         # What the system calls cost by themselves: anonymous memory on huge pages, read and unmapped.
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
