@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from driver import commands, kernels, main, mutants
+from driver import commands, kernels, main, mutants, wheels
 
 
 @pytest.fixture(autouse=True)
@@ -107,3 +108,20 @@ def test_a_mutant_without_a_suite_is_refused(tmp_path):
     patch.write_text("# breaks: everything\n--- a/x\n")
     with pytest.raises(commands.PartFailed, match="# suite"):
         mutants.read(patch)
+
+
+def test_a_demo_that_finds_fault_with_itself_is_noticed(tmp_path):
+    file = tmp_path / "summary.json"
+    good = {"passed": True, "copies": 0, "frames": 50, "checks": dict.fromkeys(wheels.DEMO_CHECKS, True)}
+
+    def check(**changes):
+        file.write_text(json.dumps(good | changes))
+        wheels.check_demo("bare", file)
+
+    with pytest.raises(commands.PartFailed, match="wrote no summary"):
+        wheels.check_demo("bare", file)
+    check()
+    unshared = {"checks": good["checks"] | {"shared_memory": False}}
+    for wrong in ({"passed": False}, {"copies": 1}, {"frames": 49}, {"checks": {}}, unshared):
+        with pytest.raises(commands.PartFailed, match="went wrong"):
+            check(**wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import tempfile
@@ -13,6 +14,8 @@ from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 WHEEL_LIMIT = 6 * 2**20
 INSTALLED = "venv-installed"
+DEMO_CHECKS = ("shared_memory", "frames_unchanged", "nothing_copied", "restart_identical")
+DEMO_FRAMES = 50
 IN_WHEEL = (
     "memarray/lib/libmemarray.so",
     "memarray/lib/cmake/memarray/memarrayConfig.cmake",
@@ -105,10 +108,22 @@ def demo(part: Part) -> None:
         environment.pip_install(part, folder, "matplotlib", "tqdm")
         part.run([*run, "--out", Path(elsewhere) / "full"], cwd=Path(elsewhere))
         for run_folder in ("bare", "full"):
-            if not (Path(elsewhere) / run_folder / "summary.json").exists():
-                raise PartFailed(f"the demo ({run_folder}) wrote no summary.json")
+            check_demo(run_folder, Path(elsewhere) / run_folder / "summary.json")
         if not list((Path(elsewhere) / "full").glob("*.png")):
             raise PartFailed("the demo drew no picture although matplotlib is there")
+
+
+def check_demo(run: str, file: Path) -> None:
+    """What a run of the demo must have found of itself, by its summary.json."""
+    if not file.exists():
+        raise PartFailed(f"the demo ({run}) wrote no summary.json")
+    summary = json.loads(file.read_text())
+    failed = [name for name in DEMO_CHECKS if summary["checks"].get(name) is not True]
+    failed += [] if summary["passed"] is True else ["passed"]
+    failed += [] if summary["copies"] == 0 else [f"copies: {summary['copies']}"]
+    failed += [] if summary["frames"] >= DEMO_FRAMES else [f"frames: {summary['frames']}"]
+    if failed:
+        raise PartFailed(f"the demo ({run}) says in its summary.json that this went wrong: {', '.join(failed)}")
 
 
 def downstream(part: Part) -> None:

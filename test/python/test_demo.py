@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 
+import lj_reference
 import numpy as np
 import pytest
 
@@ -73,6 +74,65 @@ def test_without_the_extra_it_runs_and_says_what_is_missing(run, without, tmp_pa
     assert "no progress bar (tqdm is not installed) and no picture (matplotlib is not installed)" in text.out
     assert "pip install 'memarray[demo]'" in text.out
     assert not (tmp_path / "out" / "picture.png").exists()
+
+
+def test_torch_analyses_the_same_memory_where_it_is_installed(run, monkeypatch):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    status, text, summary = run("--steps", 10)
+    assert status == 0 and summary["checks"]["torch"] is True and summary["torch"] == torch.__version__
+    assert "the same memory; its structure factor agrees with NumPy's" in text.out
+    structure_factor = demo.analysis.structure_factor
+    monkeypatch.setattr(demo.analysis, "structure_factor", lambda *given: structure_factor(*given) * (1 + 1e-6))
+    status, text, summary = run("--steps", 10)
+    assert status == 1 and summary["checks"]["torch"] is False
+    assert "DISAGREES" in text.out and "FAILED: torch" in text.err
+
+
+def test_without_torch_nothing_is_said_of_it(run, without):
+    without("torch")
+    status, text, summary = run("--steps", 10)
+    assert (
+        status == 0
+        and "torch" not in summary
+        and "torch" not in summary["checks"]
+        and "structure factor" not in text.out
+    )
+
+
+def test_progress_is_shown_by_tqdm_where_it_is_installed(run, monkeypatch):
+    tqdm = pytest.importorskip("tqdm", reason="tqdm is not installed")
+    seen = {}
+
+    def count(items, desc, **_):
+        seen[desc.strip()] = 0
+        for item in items:
+            seen[desc.strip()] += 1
+            yield item
+
+    monkeypatch.setattr(tqdm, "tqdm", count)
+    _, text, summary = run("--steps", 60)
+    assert seen == {"melting": 2, "running": summary["frames"]}
+    assert "tqdm" not in summary["missing"] and "is not installed" not in text.out
+
+
+def test_the_summary_is_of_the_state_that_was_saved(run, tmp_path):
+    summary = run("--steps", 60)[2]
+    simulation = demo.load_checkpoint(tmp_path / "out" / "checkpoint.npz")
+    x, v = np.array(simulation.positions), np.array(simulation.velocities)
+    _, energies, virials = lj_reference.forces_and_energy(x, simulation.box)
+    kinetic = 0.5 * (v**2).sum()
+    last = summary["samples"][-1]
+    assert last["step"] == summary["last_step"] == 60
+    assert last["kinetic"] == pytest.approx(kinetic, rel=1e-12)
+    assert last["potential"] == pytest.approx(energies.sum(), rel=1e-10)
+    assert last["pressure"] == pytest.approx((2 * kinetic + virials.sum()) / (3 * simulation.box**3), rel=1e-9)
+    assert summary["momentum"] == pytest.approx(np.abs(v.sum(axis=0)).max(), rel=1e-3, abs=1e-12)
+    totals = [each["kinetic"] + each["potential"] for each in summary["samples"]]
+    assert summary["energy_per_particle"] == pytest.approx(np.mean(totals) / len(x), rel=1e-12)
+    temperatures = [2 * each["kinetic"] / (3 * (len(x) - 1)) for each in summary["samples"]]
+    assert summary["temperature"] == pytest.approx(np.mean(temperatures), rel=1e-12)
+    r, g = (np.array(summary["radial_distribution"][name]) for name in ("r", "g"))
+    assert g[r < 0.8].max() == 0.0 and 1.0 < r[g.argmax()] < 1.2 and g.max() > 2.0
 
 
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="matplotlib is not installed")

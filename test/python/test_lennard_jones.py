@@ -1,6 +1,8 @@
 """The physics of the example, and that Python's views of it cost no copy."""
 
 import hashlib
+import threading
+from pathlib import Path
 
 import lj_reference
 import memarray
@@ -131,6 +133,46 @@ def test_start_has_the_temperature_asked_for_and_no_momentum():
     assert Simulation(cells=2, temperature=0.0).temperature() == 0.0
 
 
+def test_samples_are_what_numpy_makes_of_private_copies():
+    simulation = melted(cells=3)
+    x, v = look(simulation.positions), look(simulation.velocities)
+    _, energies, virials = lj_reference.forces_and_energy(x, simulation.box)
+    kinetic = 0.5 * (v**2).sum()
+    seen = analysis.sample(simulation)
+    assert (seen.step, seen.kinetic) == (200, pytest.approx(kinetic, rel=1e-12))
+    assert seen.potential == pytest.approx(energies.sum(), rel=1e-10)
+    assert seen.temperature == pytest.approx(2 * kinetic / (3 * len(x) - 3), rel=1e-12)
+    assert seen.pressure == pytest.approx((2 * kinetic + virials.sum()) / (3 * simulation.box**3), rel=1e-9)
+
+
+def test_radial_distribution_is_the_histogram_of_all_pairs_and_of_a_liquid():
+    simulation = Simulation(cells=6, temperature=1.44)
+    frames = []
+    for block in range(12):
+        simulation.step(50)
+        simulation.set_temperature(0.9)
+        if block >= 6:
+            frames.append(look(simulation.positions))
+    box, count = simulation.box, simulation.particles
+    r, g = analysis.radial_distribution(frames, box)
+    edges = np.linspace(0.0, 5.0, 201)
+    np.testing.assert_allclose(r, 0.5 * (edges[1:] + edges[:-1]))
+    histogram = np.zeros(200)
+    for x in frames:
+        d = x[:, None] - x[None]
+        d -= box * np.rint(d / box)
+        distances = np.sqrt((d**2).sum(axis=2))[np.triu_indices(count, 1)]
+        histogram += np.histogram(distances, edges)[0]
+    shells = 4 / 3 * np.pi * (edges[1:] ** 3 - edges[:-1] ** 3)
+    expected = histogram / (len(frames) * shells * count * (count - 1) / 2 / box**3)
+    # A distance on an edge may be counted on either side of it.
+    np.testing.assert_allclose(g, expected, atol=2 * expected.max() / histogram.max())
+    # A liquid: nobody within the core, a shell of neighbours, and no order from afar.
+    assert g[r < 0.8].max() == 0.0
+    assert 1.0 < r[g.argmax()] < 1.15 and 2.3 < g.max() < 3.5
+    assert abs(g[r > 4.0].mean() - 1.0) < 0.01 and np.abs(g[r > 4.0] - 1.0).max() < 0.1
+
+
 @pytest.mark.parametrize("steps", [1_000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_energy_and_momentum_are_conserved(steps):
     simulation = Simulation(cells=6, density=0.8442, temperature=1.44, time_step=0.002)
@@ -163,15 +205,28 @@ def test_the_energy_check_sees_a_force_that_jumps(shifted_force):
     assert (analysis.energy_drift(samples)[1] < 1e-3) is shifted_force
 
 
+def seconds_on_cpus():
+    """How long each thread of this process has run; empty where the system does not say."""
+    tasks = Path("/proc/self/task")
+    return {file.parent.name: int(file.read_text().split()[0]) * 1e-9 for file in tasks.glob("*/schedstat")}
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_hundred_steps_equal_the_numpy_reference(threads, count):
     threads(count)
     simulation = melted(cells=5)
     x, v = look(simulation.positions), look(simulation.velocities)
+    before = seconds_on_cpus()
     simulation.step(100)
+    after = seconds_on_cpus()
     x, v = lj_reference.velocity_verlet(x, v, simulation.box, 0.002, 100)
     for array, expected in ((simulation.positions, x), (simulation.velocities, v)):
         np.testing.assert_allclose(look(array), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).mean())
+    if before:
+        caller = str(threading.get_native_id())
+        others = sum(after[thread] - before.get(thread, 0.0) for thread in after if thread != caller)
+        # Others have a hundredth at least, however busy the machine is, or nothing to do at all.
+        assert (others > 0.01 * (after[caller] - before[caller])) is (count == 2)
 
 
 @pytest.mark.threads

@@ -4,7 +4,9 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -296,6 +298,45 @@ TEST_P(ForEachIndexTest, RunsFromSeveralThreadsAtOnce) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
+}
+
+/// Which threads run a loop over 512 KiB that does `work` to each 1,024th element.
+template <class Work>
+std::set<std::thread::id> threads_of_half_a_mebibyte(Work const& work) {
+  static_assert(sizeof(std::int64_t) * 65536 == 512 << 10);
+  MemArray<std::int64_t, 1> array({65536});
+  std::mutex mutex;
+  std::set<std::thread::id> seen;
+  for_each_index(array, default_stream(), [&](std::int64_t& element, auto const& at) {
+    element += 1;
+    if (at[0] % 1024 != 0) return;
+    work();
+    std::lock_guard const guard(mutex);
+    seen.insert(std::this_thread::get_id());
+  });
+  return seen;
+}
+
+TEST_P(ForEachIndexTest, ACheapLoopOverHalfAMebibyteStaysOnItsCallersThread) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+  GTEST_SKIP() << "no loop is cheap in this build";
+#endif
+  std::set<std::thread::id> const caller{std::this_thread::get_id()};
+  int stayed = 0;
+  for (int round = 0; round < 200; ++round) stayed += threads_of_half_a_mebibyte([] {}) == caller;
+  // Not each time: a loop that is interrupted at its start looks long.
+  EXPECT_GE(stayed, 180);
+}
+
+TEST_P(ForEachIndexTest, ALongLoopOverHalfAMebibyteIsShared) {
+  std::set<std::thread::id> seen;
+  auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  int const wanted = GetParam();
+  for (int round = 0; round < 3 || (static_cast<int>(seen.size()) < wanted && std::chrono::steady_clock::now() < end);
+       ++round)
+    seen.merge(threads_of_half_a_mebibyte([] { std::this_thread::sleep_for(std::chrono::microseconds(200)); }));
+  EXPECT_EQ(seen.size(), static_cast<std::size_t>(wanted));
+  EXPECT_TRUE(seen.contains(std::this_thread::get_id()));
 }
 
 TEST_P(ForEachIndexTest, RunningOutOfMemoryUnderKeptViewsLeavesAllAsTheyWere) {
