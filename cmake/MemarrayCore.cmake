@@ -2,7 +2,8 @@
 set(core_layers base resource memory array interop)
 set(core_sources "")
 foreach(layer IN LISTS core_layers)
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${layer}/*.cpp")
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${layer}/*.cpp"
+       "${PROJECT_SOURCE_DIR}/src/${layer}/*/*.cpp")
   list(APPEND core_sources ${sources})
   if(MEMARRAY_HAS_CUDA)
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${layer}/*.cu")

@@ -1,11 +1,12 @@
+#include <memarray/base/fork.hpp>
+#include <memarray/base/hooks.hpp>
 #include <memarray/resource/driver_table.hpp>
 
 #include <dlfcn.h>
 
 #include <atomic>
 #include <cstdint>
-
-#include <memarray/base/fork.hpp>
+#include <string>
 
 namespace memarray {
 namespace {
@@ -13,55 +14,92 @@ namespace {
 // The entry that knows which of a function's forms belongs to which version.
 using GetProcAddress = int (*)(char const* symbol, void** function, int version, std::uint64_t flags, void* status);
 
-struct Driver {
+namespace code {
+constexpr cu::Result not_initialized = 3;
+constexpr cu::Result no_device = 100;
+constexpr cu::Result not_found = 500;
+}  // namespace code
+
+struct Machine {
   DriverTable table;
-  std::uint32_t generation;
-  bool usable;
+  DriverAbsence absence{0, ""};
+  std::string words;  // what `absence` points to, where it names something
 };
 
-bool resolve(DriverTable& table) noexcept {
+DriverAbsence resolve(Machine& machine) {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    return false;
-  }
+  if (!library) return {code::no_device, "no CUDA driver (libcuda.so.1) is installed"};
   auto const get = reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
-  if (get == nullptr) {
-    return false;
-  }
-#define MEMARRAY_RESOLVE_DRIVER_FUNCTION(name, version, parameters)                              \
-  if (void* found = nullptr; get(#name, &found, version, 0, nullptr) == 0 && found != nullptr) { \
-    table.name = reinterpret_cast<decltype(table.name)>(found);                                  \
-  } else {                                                                                       \
-    return false;                                                                                \
-  }
+  if (!get) return {code::not_found, "the CUDA driver is older than 12.0 (it has no cuGetProcAddress_v2): update it"};
+  auto const lacks = [&](char const* name, int version) {
+    machine.words = "the CUDA driver lacks " + std::string(name) + " of CUDA " + std::to_string(version / 1000) + "." +
+                    std::to_string(version % 1000 / 10) + ": update it";
+    return DriverAbsence{code::not_found, machine.words.c_str()};
+  };
+#define MEMARRAY_RESOLVE_DRIVER_FUNCTION(name, version, parameters)                 \
+  if (void* found = nullptr; get(#name, &found, version, 0, nullptr) == 0 && found) \
+    machine.table.name = reinterpret_cast<decltype(machine.table.name)>(found);     \
+  else                                                                              \
+    return lacks(#name, version);
   MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_RESOLVE_DRIVER_FUNCTION)
 #undef MEMARRAY_RESOLVE_DRIVER_FUNCTION
-  return table.cuInit(0) == 0;
+  if (cu::Result const failed = machine.table.cuInit(0); failed != 0) {
+    char const* name = nullptr;
+    if (machine.table.cuGetErrorName(failed, &name) != 0 || !name) name = "an unknown error";
+    machine.words = "the CUDA driver does not start: cuInit says " + std::string(name);
+    return {failed, machine.words.c_str()};
+  }
+  return {0, ""};
 }
 
-std::atomic<Driver const*> current{nullptr};
+std::atomic<Machine const*> machine{nullptr};
+std::atomic<DriverTable const*> replacement{nullptr};
+
+// Without a guard that a fork could leave held. Threads that come first together each resolve, and one's table is kept.
+Machine const& this_machine() noexcept {
+  Machine const* known = machine.load(std::memory_order_acquire);
+  if (known) return *known;
+  RuntimeRelease const released;  // loading and starting it takes its time
+  auto* const fresh = new Machine;
+  fresh->table.fork_generation = fork_generation();
+  fresh->absence = resolve(*fresh);
+  if (machine.compare_exchange_strong(known, fresh, std::memory_order_acq_rel, std::memory_order_acquire))
+    return *fresh;
+  delete fresh;
+  return *known;
+}
+
+bool is_of_this_process(DriverTable const& table) noexcept { return table.fork_generation == fork_generation(); }
 
 }  // namespace
 
-// Without a guard that a fork could leave held. Threads that come first together each resolve, and one's table is kept.
 DriverTable const* driver() noexcept {
-  Driver const* known = current.load(std::memory_order_acquire);
-  if (known == nullptr) {
-    auto* const fresh = new Driver{{}, fork_generation(), false};
-    fresh->usable = resolve(fresh->table);
-    if (current.compare_exchange_strong(known, fresh, std::memory_order_acq_rel, std::memory_order_acquire)) {
-      known = fresh;
-    } else {
-      delete fresh;
-    }
-  }
-  return known->usable && known->generation == fork_generation() ? &known->table : nullptr;
+  if (DriverTable const* const simulated = replacement.load(std::memory_order_acquire))
+    return is_of_this_process(*simulated) ? simulated : nullptr;
+  Machine const& known = this_machine();
+  return known.absence.code == 0 && is_of_this_process(known.table) ? &known.table : nullptr;
+}
+
+DriverAbsence driver_absence() noexcept {
+  if (driver()) return {0, ""};
+  DriverTable const* const simulated = replacement.load(std::memory_order_acquire);
+  if (!simulated && this_machine().absence.code != 0) return this_machine().absence;
+  return {code::not_initialized,
+          "this process was forked from one that had begun to use the CUDA driver, which cannot be used here: start "
+          "processes with 'spawn', or fork before the first use of a device"};
 }
 
 int device_count() noexcept {
   DriverTable const* const table = driver();
   int count = 0;
-  return table != nullptr && table->cuDeviceGetCount(&count) == 0 ? count : 0;
+  return table && table->cuDeviceGetCount(&count) == 0 ? count : 0;
 }
 
+namespace detail {
+
+DriverTable const* replace_driver(DriverTable const* table) noexcept {
+  return replacement.exchange(table, std::memory_order_acq_rel);
+}
+
+}  // namespace detail
 }  // namespace memarray

@@ -1,29 +1,44 @@
 #pragma once
 
 #include <memarray/base/config.hpp>
+#include <memarray/resource/driver_functions.hpp>
 
-/// The functions of the CUDA driver that memarray calls: X(name, version of CUDA that has this form, parameters). They
-/// all return a `CUresult`, as an int here, where no CUDA header is needed.
-#define MEMARRAY_FOR_EACH_DRIVER_FUNCTION(X)  \
-  X(cuInit, 2000, (unsigned int flags))       \
-  X(cuDriverGetVersion, 2020, (int* version)) \
-  X(cuDeviceGetCount, 2000, (int* count))     \
-  X(cuGetErrorName, 6000, (int error, char const** name))
+#include <cstdint>
 
 namespace memarray {
 
-/// The driver's functions, found at run time: nothing links to the driver.
+/// The driver's functions, found at run time: nothing links to the driver. Tables are never destroyed, so that a handle
+/// can keep the one that it was made with.
 struct DriverTable {
-#define MEMARRAY_DECLARE_DRIVER_FUNCTION(name, version, parameters) int(*name) parameters = nullptr;
+#define MEMARRAY_DECLARE_DRIVER_FUNCTION(name, version, parameters) cu::Result(*name) parameters = nullptr;
   MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_DECLARE_DRIVER_FUNCTION)
 #undef MEMARRAY_DECLARE_DRIVER_FUNCTION
+  /// Runs `kernel(data)` in the order of the stream, with device memory in reach; only simulated drivers have it.
+  cu::Result (*launch_simulated)(cu::Stream stream, cu::HostFunction kernel, void* data) = nullptr;
+  /// Of the process that made the table; no function of it may be called in a child of that.
+  std::uint32_t fork_generation = 0;
+
+  [[nodiscard]] bool is_simulated() const noexcept { return launch_simulated != nullptr; }
 };
 
-/// Null where there is no driver, where it is too old, and in the child of a process that had begun to use it. Loaded
-/// by the first call, never unloaded.
+/// The driver that new handles are made with: the simulated one if there is one, else the machine's. Null where there
+/// is no driver, where it lacks a function or fails to start, and in the child of a process that had begun to use it.
+/// The machine's is loaded by the first call, never unloaded.
 [[nodiscard]] MEMARRAY_API DriverTable const* driver() noexcept;
+/// Why `driver()` is null: the `CUresult` that creations of handles then report, and words for people.
+struct DriverAbsence {
+  cu::Result code;
+  char const* why;
+};
+[[nodiscard]] MEMARRAY_API DriverAbsence driver_absence() noexcept;
 
 /// How many CUDA devices there are; 0 where there is no driver or it fails.
 [[nodiscard]] MEMARRAY_API int device_count() noexcept;
 
+namespace detail {
+
+/// Makes `table` what `driver()` returns until it is replaced again; null: the machine's own. Returns the one before.
+DriverTable const* replace_driver(DriverTable const* table) noexcept;
+
+}  // namespace detail
 }  // namespace memarray

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+#include <memarray/resource/driver_table.hpp>
+#include <memarray/resource/handle.hpp>
+
+namespace memarray {
+
+/// The context that a device shares with everybody in the process, retained while the handle lives.
+[[nodiscard]] MEMARRAY_API ContextHandle get_primary_context(int device_id) noexcept;
+/// The calling thread's current context, borrowed. Null with code 201 (no context) if it has none.
+[[nodiscard]] MEMARRAY_API ContextHandle get_current_context() noexcept;
+/// A context of its own on a device; `flags` as for `cuCtxCreate`. It is not made current.
+[[nodiscard]] MEMARRAY_API ContextHandle create_context_handle(int device_id, unsigned flags = 0) noexcept;
+[[nodiscard]] MEMARRAY_API ContextHandle create_context_handle_ref(cu::Context context) noexcept;
+[[nodiscard]] MEMARRAY_API ContextHandle create_context_handle_with_owner(cu::Context context,
+                                                                          KeepAlive owner) noexcept;
+
+/// The device that a context is on.
+[[nodiscard]] MEMARRAY_API int device_id_of(ContextHandle const& context) noexcept;
+/// The driver that a context was made with; null in a child forked since, and for a null handle.
+[[nodiscard]] MEMARRAY_API DriverTable const* driver_of(ContextHandle const& context) noexcept;
+
+namespace detail {
+
+/// The primary context of a device if somebody holds it, else null; and the last device of which somebody does, or −1.
+[[nodiscard]] ContextHandle held_primary_context(int device_id) noexcept;
+[[nodiscard]] int last_held_device() noexcept;
+
+/// Makes a context current for a scope, if it is not. `driver()` is null, with the last error set, if that failed.
+class MEMARRAY_API ContextScope {
+ public:
+  explicit ContextScope(ContextHandle const& context) noexcept;
+  ~ContextScope();
+  ContextScope(ContextScope const&) = delete;
+  ContextScope& operator=(ContextScope const&) = delete;
+
+  [[nodiscard]] DriverTable const* driver() const noexcept { return _driver; }
+
+ private:
+  DriverTable const* _driver;
+  bool _pushed = false;
+};
+
+}  // namespace detail
+}  // namespace memarray

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+#include <memarray/resource/driver_table.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace memarray::simulated {
+class Session;
+}
+
+namespace memarray::testing {
+
+/// What the simulated devices are like.
+struct SimulatedOptions {
+  int count = 2;                                ///< how many devices
+  std::size_t memory = std::size_t{256} << 20;  ///< bytes of each
+  bool peer_access = true;                      ///< whether they reach each other's memory
+  bool pools = true;                            ///< whether they have stream-ordered pools
+  bool lend_as_cuda = false;                    ///< lent over DLPack as CUDA instead of as an extension device
+  bool continue_after_touch = false;            ///< a host touch of device memory does not end the process
+};
+
+/// How many resources of each kind there are.
+struct LiveResources {
+  std::int64_t contexts = 0;  ///< retained or created
+  std::int64_t streams = 0;
+  std::int64_t events = 0;
+  std::int64_t pools = 0;  ///< created; a device's own pool is no one's
+  std::int64_t device_memory = 0;
+  std::int64_t managed_memory = 0;
+  std::int64_t pinned_memory = 0;
+
+  [[nodiscard]] std::int64_t total() const noexcept {
+    return contexts + streams + events + pools + device_memory + managed_memory + pinned_memory;
+  }
+  friend bool operator==(LiveResources const&, LiveResources const&) = default;
+};
+
+/// Devices that are emulated on the host, while the object lives: `driver()` is theirs. Blocks may be nested; handles
+/// made inside stay good after the end, and so do the counters.
+///
+/// Each stream is a thread, so that work nobody waited for is really concurrent; a queue orders what a real stream
+/// orders and nothing else. Device memory faults when the host touches it outside a simulated copy or kernel: the
+/// touch is a violation, printed with its address and the allocation's site when it happens, and ends the process as
+/// any fault does, unless `continue_after_touch` opens the device's memory to the host from then on.
+class MEMARRAY_API SimulatedDevices {
+ public:
+  /// Throws `ValueError` (no device, no memory), `std::system_error` (the system refuses memory or threads).
+  explicit SimulatedDevices(SimulatedOptions const& options = {});
+  /// Ends the block.
+  ~SimulatedDevices();
+  SimulatedDevices(SimulatedDevices const&) = delete;
+  SimulatedDevices& operator=(SimulatedDevices const&) = delete;
+
+  /// Ends the block, if nobody has: waits for all work, then gives the driver before it back. Everything else here can
+  /// still be asked. Nothing happens in a forked child.
+  void end() noexcept;
+
+  /// The `nth` call from now of a driver function (by its name without suffix), and each later one (or `times` of
+  /// them), does nothing and returns `code`. Throws `ValueError` for an unknown name, as do the others.
+  void fail(std::string_view function, int nth = 1, int code = 2, int times = always);
+  /// The `nth` call from now, and `times` in all, does nothing and returns success. Throws `ValueError` for functions
+  /// that have something to give to their caller.
+  void drop(std::string_view function, int nth = 1, int times = 1);
+  /// Each piece of work on a stream takes that much longer.
+  void delay(std::chrono::nanoseconds each);
+  /// Ends what `fail`, `drop` and `delay` began.
+  void clear();
+
+  /// How often a function was called, failed and dropped calls included; with no name, all functions together.
+  [[nodiscard]] std::uint64_t calls(std::string_view function = {}) const;
+  [[nodiscard]] LiveResources live() const;
+  /// Each of them in words, with where it was made (`set_allocation_site`).
+  [[nodiscard]] std::vector<std::string> live_resources() const;
+  /// What no program may do, in words, in the order in which it happened: calls on destroyed resources, resources
+  /// destroyed before what depends on them, memory freed while work used it, host touches of device memory.
+  [[nodiscard]] std::vector<std::string> violations() const;
+  [[nodiscard]] DriverTable const* table() const noexcept;
+
+  static constexpr int always = -1;
+
+ private:
+  std::shared_ptr<simulated::Session> _session;
+};
+
+namespace detail {
+
+/// Where a kernel or a copy that runs in a simulated stream finds the memory that programs see at `pointer`; `pointer`
+/// itself if it is no simulated device memory.
+[[nodiscard]] MEMARRAY_API void* reachable(void const* pointer) noexcept;
+/// Words for where the calling thread's next allocations are made, for reports; null: none. It is copied.
+MEMARRAY_API void set_allocation_site(char const* site) noexcept;
+
+}  // namespace detail
+}  // namespace memarray::testing

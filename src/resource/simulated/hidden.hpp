@@ -1,0 +1,87 @@
+#pragma once
+
+#if defined(__SANITIZE_THREAD__)
+#define MEMARRAY_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MEMARRAY_THREAD_SANITIZER 1
+#endif
+#endif
+
+#if defined(MEMARRAY_THREAD_SANITIZER)
+extern "C" {
+void AnnotateIgnoreReadsBegin(char const* file, int line);
+void AnnotateIgnoreReadsEnd(char const* file, int line);
+void AnnotateIgnoreWritesBegin(char const* file, int line);
+void AnnotateIgnoreWritesEnd(char const* file, int line);
+void AnnotateIgnoreSyncBegin(char const* file, int line);
+void AnnotateIgnoreSyncEnd(char const* file, int line);
+void __tsan_acquire(void* address);
+void __tsan_release(void* address);
+}
+#endif
+
+/// What the thread sanitizer may know of a simulated driver.
+///
+/// The emulation needs locks and queues that a real device does not have between its threads. If the sanitizer saw
+/// them, a program's own race between two threads that both use a stream would go unreported. So all of the emulation
+/// runs hidden, and the orders that a real device does keep (work after its submission, a waiter after what it waited
+/// for) are told one by one, as edges.
+namespace memarray::simulated {
+
+#if defined(MEMARRAY_THREAD_SANITIZER)
+inline constexpr bool is_watched = true;
+
+inline void hide() noexcept {
+  AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+  AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  AnnotateIgnoreSyncBegin(__FILE__, __LINE__);
+}
+inline void show() noexcept {
+  AnnotateIgnoreSyncEnd(__FILE__, __LINE__);
+  AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+  AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+}
+#else
+inline constexpr bool is_watched = false;
+inline void hide() noexcept {}
+inline void show() noexcept {}
+#endif
+
+/// While it lives, the sanitizer sees nothing of what the calling thread does. May be nested.
+class Hidden {
+ public:
+  Hidden() noexcept { hide(); }
+  ~Hidden() { show(); }
+  Hidden(Hidden const&) = delete;
+  Hidden& operator=(Hidden const&) = delete;
+};
+
+/// Within one `Hidden`: the program's own accesses, a kernel's or a copy's, which the sanitizer is to see.
+class Visible {
+ public:
+  Visible() noexcept { show(); }
+  ~Visible() { hide(); }
+  Visible(Visible const&) = delete;
+  Visible& operator=(Visible const&) = delete;
+};
+
+/// An order that a real device keeps: who arrives comes after all that was done before somebody left. For use within
+/// one `Hidden`. The real synchronisation is the emulation's; this only tells the sanitizer.
+class Edge {
+ public:
+  void leave() noexcept {
+#if defined(MEMARRAY_THREAD_SANITIZER)
+    Visible const visible;
+    __tsan_release(this);
+#endif
+  }
+  void arrive() noexcept {
+#if defined(MEMARRAY_THREAD_SANITIZER)
+    Visible const visible;
+    __tsan_acquire(this);
+#endif
+  }
+};
+
+}  // namespace memarray::simulated

@@ -1,0 +1,84 @@
+#include <memarray/base/hooks.hpp>
+#include <memarray/resource/last_error.hpp>
+#include <memarray/resource/stream_order.hpp>
+
+namespace memarray {
+namespace {
+
+using detail::ContextScope;
+using detail::succeeded;
+
+constexpr cu::Result invalid_handle = 400;
+constexpr cu::Result not_ready = 600;
+
+// A stream of another driver than the scope's would be an address of nothing to it.
+bool goes_with(ContextScope const& scope, StreamHandle const& stream) noexcept {
+  if (!scope.driver()) return false;
+  ContextHandle const& context = context_of(stream);
+  return succeeded(stream && (!context || driver_of(context) == scope.driver()) ? 0 : invalid_handle);
+}
+
+}  // namespace
+
+// A full queue makes even submitting wait, so the interpreter lock is let go for all of these.
+bool record(EventHandle const& event, StreamHandle const& stream) noexcept {
+  ContextScope const scope(context_of(event));
+  if (!goes_with(scope, stream)) return false;
+  RuntimeRelease const released;
+  return scope.driver() && succeeded(scope.driver()->cuEventRecord(*event, *stream));
+}
+
+bool wait(StreamHandle const& stream, EventHandle const& event) noexcept {
+  if (!event) return true;
+  // The default streams belong to whichever context is current: then the event's.
+  ContextHandle const& of_stream = context_of(stream);
+  ContextScope const scope(of_stream ? of_stream : context_of(event));
+  if (!goes_with(scope, stream) || !succeeded(driver_of(context_of(event)) == scope.driver() ? 0 : invalid_handle))
+    return false;
+  RuntimeRelease const released;
+  return scope.driver() && succeeded(scope.driver()->cuStreamWaitEvent(*stream, *event, 0));
+}
+
+bool synchronize(EventHandle const& event) noexcept {
+  ContextScope const scope(context_of(event));
+  RuntimeRelease const released;
+  return scope.driver() && succeeded(scope.driver()->cuEventSynchronize(*event));
+}
+
+bool synchronize(StreamHandle const& stream, ContextHandle const& context) noexcept {
+  ContextHandle const& of_stream = context_of(stream);
+  ContextScope const scope(of_stream ? of_stream : context);
+  if (!goes_with(scope, stream)) return false;
+  RuntimeRelease const released;
+  return scope.driver() && succeeded(scope.driver()->cuStreamSynchronize(*stream));
+}
+
+bool synchronize_all() noexcept {
+  bool all = true;
+  RuntimeRelease const released;
+  for (int device = 0; device <= detail::last_held_device(); ++device) {
+    ContextHandle const context = detail::held_primary_context(device);
+    if (!context) continue;
+    ContextScope const scope(context);
+    all = scope.driver() && succeeded(scope.driver()->cuCtxSynchronize()) && all;
+  }
+  return all;
+}
+
+std::optional<bool> query(EventHandle const& event) noexcept {
+  ContextScope const scope(context_of(event));
+  if (!scope.driver()) return std::nullopt;
+  cu::Result const result = scope.driver()->cuEventQuery(*event);
+  if (result == not_ready) return false;
+  return succeeded(result) ? std::optional(true) : std::nullopt;
+}
+
+std::optional<double> elapsed(EventHandle const& start, EventHandle const& end) noexcept {
+  ContextScope const scope(context_of(start));
+  float milliseconds = 0;
+  if (!scope.driver() || !succeeded(scope.driver()->cuEventElapsedTime(&milliseconds, *start, *end)))
+    return std::nullopt;
+  return 1e-3 * static_cast<double>(milliseconds);
+}
+
+}  // namespace memarray

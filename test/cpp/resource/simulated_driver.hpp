@@ -1,0 +1,126 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <memarray/resource/simulated_devices.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#define EXPECT_OK(call) EXPECT_EQ((call), 0)
+#define ASSERT_OK(call) ASSERT_EQ((call), 0)
+
+/// For tests of mistakes that are races on memory: the sanitizer reports those, which is right.
+#if defined(__SANITIZE_THREAD__)
+#define SKIP_AS_IT_RACES() GTEST_SKIP() << "the thread sanitizer sees the mistake by itself"
+#else
+#define SKIP_AS_IT_RACES() static_cast<void>(0)
+#endif
+
+namespace memarray {
+
+/// Holds a stream up at the place where it is put, until it is opened.
+class Gate {
+ public:
+  Gate() = default;
+  Gate(DriverTable const& cuda, cu::Stream stream) { put(cuda, stream); }
+  ~Gate() { open(); }
+  Gate(Gate const&) = delete;
+  Gate& operator=(Gate const&) = delete;
+
+  void put(DriverTable const& cuda, cu::Stream stream) {
+    EXPECT_OK(cuda.cuLaunchHostFunc(stream, wait, new Flag(_is_open)));
+  }
+  // Relaxed: a gate orders nothing for the sanitizer.
+  void open() { _is_open->store(true, std::memory_order_relaxed); }
+
+ private:
+  // The stream may look at it once more when the gate is gone.
+  using Flag = std::shared_ptr<std::atomic<bool>>;
+
+  static void wait(void* data) {
+    std::unique_ptr<Flag> const flag(static_cast<Flag*>(data));
+    while (!(*flag)->load(std::memory_order_relaxed)) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+
+  Flag _is_open = std::make_shared<std::atomic<bool>>(false);
+};
+
+/// Simulated devices with the primary context of device 0 current. A test fails for what is live after it, and for
+/// violations that it did not expect.
+class SimulatedDriver : public ::testing::Test {
+ protected:
+  explicit SimulatedDriver(testing::SimulatedOptions const& options = {}) : sim(options) {}
+
+  void SetUp() override {
+    ASSERT_OK(cuda.cuDevicePrimaryCtxRetain(&context, 0));
+    ASSERT_OK(cuda.cuCtxPushCurrent(context));
+  }
+
+  void TearDown() override {
+    cu::Context popped = nullptr;
+    EXPECT_OK(cuda.cuCtxPopCurrent(&popped));
+    EXPECT_EQ(popped, context);
+    EXPECT_OK(cuda.cuDevicePrimaryCtxRelease(0));
+    EXPECT_EQ(sim.live(), testing::LiveResources{}) << ::testing::PrintToString(sim.live_resources());
+    auto const violations = sim.violations();
+    EXPECT_EQ(violations.size(), _expected) << ::testing::PrintToString(violations);
+  }
+
+  /// That the next violation is there and says this.
+  void expect_violation(std::string const& part) {
+    auto const violations = sim.violations();
+    ASSERT_GT(violations.size(), _expected) << "no violation: " << part;
+    EXPECT_NE(violations[_expected].find(part), std::string::npos) << violations[_expected];
+    ++_expected;
+  }
+
+  cu::Stream make_stream(unsigned flags = 1) {
+    cu::Stream stream = nullptr;
+    EXPECT_OK(cuda.cuStreamCreateWithPriority(&stream, flags, 0));
+    return stream;
+  }
+  cu::Event make_event(unsigned flags = 0) {
+    cu::Event event = nullptr;
+    EXPECT_OK(cuda.cuEventCreate(&event, flags));
+    return event;
+  }
+  cu::DevicePtr allocate(std::size_t bytes) {
+    cu::DevicePtr pointer = 0;
+    EXPECT_OK(cuda.cuMemAlloc(&pointer, bytes));
+    return pointer;
+  }
+  cu::DevicePtr allocate(std::size_t bytes, cu::Stream stream) {
+    cu::DevicePtr pointer = 0;
+    EXPECT_OK(cuda.cuMemAllocAsync(&pointer, bytes, stream));
+    return pointer;
+  }
+  unsigned char* pin(std::size_t bytes) {
+    void* pointer = nullptr;
+    EXPECT_OK(cuda.cuMemHostAlloc(&pointer, bytes, 0));
+    return static_cast<unsigned char*>(pointer);
+  }
+  /// Waits for the stream.
+  std::vector<unsigned char> read(cu::DevicePtr pointer, std::size_t bytes, cu::Stream stream) {
+    std::vector<unsigned char> values(bytes);
+    EXPECT_OK(cuda.cuMemcpyDtoHAsync(values.data(), pointer, bytes, stream));
+    return values;
+  }
+
+  testing::SimulatedDevices sim;
+  DriverTable const& cuda = *sim.table();
+  cu::Context context = nullptr;
+
+ private:
+  std::size_t _expected = 0;
+};
+
+inline std::vector<unsigned char> bytes_of(std::size_t count, int value) {
+  return std::vector<unsigned char>(count, static_cast<unsigned char>(value));
+}
+
+}  // namespace memarray

@@ -1,0 +1,137 @@
+#include "simulated_driver.hpp"
+
+namespace memarray {
+namespace {
+
+class SimulatedEvents : public SimulatedDriver {};
+
+TEST_F(SimulatedEvents, OfNoRecordAreDoneAndNobodyWaits) {
+  cu::Event const event = make_event();
+  EXPECT_OK(cuda.cuEventQuery(event));
+  EXPECT_OK(cuda.cuEventSynchronize(event));
+  EXPECT_OK(cuda.cuStreamWaitEvent(nullptr, event, 0));
+  EXPECT_OK(cuda.cuStreamSynchronize(nullptr));
+  EXPECT_OK(cuda.cuEventDestroy(event));
+}
+
+TEST_F(SimulatedEvents, AreDoneWhenTheStreamComesToThem) {
+  cu::Stream const stream = make_stream();
+  cu::Event const event = make_event();
+  Gate before(cuda, stream);
+  EXPECT_OK(cuda.cuEventRecord(event, stream));
+  Gate after(cuda, stream);
+  EXPECT_EQ(cuda.cuEventQuery(event), 600);
+  before.open();
+  EXPECT_OK(cuda.cuEventSynchronize(event));
+  EXPECT_OK(cuda.cuEventQuery(event));
+  EXPECT_EQ(cuda.cuStreamQuery(stream), 600);
+  after.open();
+  EXPECT_OK(cuda.cuStreamSynchronize(stream));
+  EXPECT_OK(cuda.cuEventDestroy(event));
+  EXPECT_OK(cuda.cuStreamDestroy(stream));
+}
+
+// The waiter waits for the record that there was when it began to.
+TEST_F(SimulatedEvents, RecordedAgainLeaveEarlierWaitersAlone) {
+  cu::Stream const first = make_stream();
+  cu::Stream const second = make_stream();
+  cu::Stream const waiter = make_stream();
+  cu::Event const event = make_event();
+  Gate early(cuda, first);
+  EXPECT_OK(cuda.cuEventRecord(event, first));
+  EXPECT_OK(cuda.cuStreamWaitEvent(waiter, event, 0));
+  Gate late(cuda, second);
+  EXPECT_OK(cuda.cuEventRecord(event, second));
+  early.open();
+  EXPECT_OK(cuda.cuStreamSynchronize(waiter));
+  EXPECT_EQ(cuda.cuEventQuery(event), 600);
+  EXPECT_OK(cuda.cuStreamWaitEvent(waiter, event, 0));
+  EXPECT_EQ(cuda.cuStreamQuery(waiter), 600);
+  late.open();
+  EXPECT_OK(cuda.cuStreamSynchronize(waiter));
+  EXPECT_OK(cuda.cuEventDestroy(event));
+  for (cu::Stream const stream : {first, second, waiter}) EXPECT_OK(cuda.cuStreamDestroy(stream));
+}
+
+// A second record does not take an earlier, unfinished one's place for those who wait.
+TEST_F(SimulatedEvents, RecordedAgainKeepTheWaitForTheUnfinishedRecord) {
+  cu::Stream const slow = make_stream();
+  cu::Stream const quick = make_stream();
+  cu::Stream const waiter = make_stream();
+  cu::Event const event = make_event();
+  Gate gate(cuda, slow);
+  EXPECT_OK(cuda.cuEventRecord(event, slow));
+  EXPECT_OK(cuda.cuStreamWaitEvent(waiter, event, 0));
+  EXPECT_OK(cuda.cuEventRecord(event, quick));
+  EXPECT_OK(cuda.cuEventSynchronize(event));
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(cuda.cuStreamQuery(waiter), 600);
+  gate.open();
+  EXPECT_OK(cuda.cuStreamSynchronize(waiter));
+  EXPECT_OK(cuda.cuEventDestroy(event));
+  for (cu::Stream const stream : {slow, quick, waiter}) EXPECT_OK(cuda.cuStreamDestroy(stream));
+}
+
+TEST_F(SimulatedEvents, MayBeDestroyedWhileAStreamWaits) {
+  cu::Stream const stream = make_stream();
+  cu::Stream const waiter = make_stream();
+  cu::Event const event = make_event();
+  Gate gate(cuda, stream);
+  EXPECT_OK(cuda.cuEventRecord(event, stream));
+  EXPECT_OK(cuda.cuStreamWaitEvent(waiter, event, 0));
+  EXPECT_OK(cuda.cuEventDestroy(event));
+  std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(cuda.cuStreamQuery(waiter), 600);
+  gate.open();
+  EXPECT_OK(cuda.cuStreamSynchronize(waiter));
+  EXPECT_OK(cuda.cuStreamDestroy(stream));
+  EXPECT_OK(cuda.cuStreamDestroy(waiter));
+}
+
+TEST_F(SimulatedEvents, MeasureTheTimeOfExecution) {
+  cu::Stream const stream = make_stream();
+  cu::Event const start = make_event();
+  cu::Event const end = make_event();
+  float milliseconds = -1;
+  EXPECT_EQ(cuda.cuEventElapsedTime(&milliseconds, start, end), 400);
+  EXPECT_OK(cuda.cuEventRecord(start, stream));
+  Gate gate(cuda, stream);
+  EXPECT_OK(cuda.cuEventRecord(end, stream));
+  EXPECT_EQ(cuda.cuEventElapsedTime(&milliseconds, start, end), 600);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  gate.open();
+  EXPECT_OK(cuda.cuEventSynchronize(end));
+  EXPECT_OK(cuda.cuEventElapsedTime(&milliseconds, start, end));
+  EXPECT_GE(milliseconds, 15);
+  EXPECT_OK(cuda.cuEventElapsedTime(&milliseconds, end, start));
+  EXPECT_LE(milliseconds, -15);
+  cu::Event const untimed = make_event(2);
+  EXPECT_OK(cuda.cuEventRecord(untimed, stream));
+  EXPECT_OK(cuda.cuEventSynchronize(untimed));
+  EXPECT_EQ(cuda.cuEventElapsedTime(&milliseconds, start, untimed), 400);
+  for (cu::Event const event : {start, end, untimed}) EXPECT_OK(cuda.cuEventDestroy(event));
+  EXPECT_OK(cuda.cuStreamDestroy(stream));
+}
+
+TEST_F(SimulatedEvents, AreRefusedOnceDestroyedAndInOtherContexts) {
+  cu::Event const event = make_event();
+  cu::Context other = nullptr;
+  EXPECT_OK(cuda.cuCtxCreate(&other, 0, 1));
+  cu::Stream const there = make_stream();
+  EXPECT_EQ(cuda.cuEventRecord(event, there), 400);
+  expect_violation("different contexts");
+  // Waiting across contexts is allowed.
+  EXPECT_OK(cuda.cuStreamWaitEvent(there, event, 0));
+  EXPECT_OK(cuda.cuStreamDestroy(there));
+  EXPECT_OK(cuda.cuCtxDestroy(other));
+  EXPECT_OK(cuda.cuEventDestroy(event));
+  EXPECT_EQ(cuda.cuEventDestroy(event), 400);
+  expect_violation("cuEventDestroy: event");
+  EXPECT_EQ(cuda.cuEventRecord(event, nullptr), 400);
+  expect_violation("destroyed");
+  cu::Event unmade = nullptr;
+  EXPECT_EQ(cuda.cuEventCreate(&unmade, 64), 1);
+}
+
+}  // namespace
+}  // namespace memarray

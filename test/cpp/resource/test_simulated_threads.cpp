@@ -1,0 +1,102 @@
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "simulated_driver.hpp"
+
+namespace memarray {
+namespace {
+
+class SimulatedThreads : public SimulatedDriver {};
+
+constexpr int threads = 8;
+constexpr int rounds = 200;
+
+// The sanitizer, where it is built in, finds no race in this, as there is none.
+TEST_F(SimulatedThreads, HammerAFewStreams) {
+  std::vector<cu::Stream> streams;
+  for (unsigned i = 0; i < 4; ++i) streams.push_back(make_stream(i % 2));
+  std::vector<std::thread> workers;
+  for (int number = 0; number < threads; ++number) {
+    workers.emplace_back([&, number] {
+      EXPECT_OK(cuda.cuCtxPushCurrent(context));
+      cu::Event event = nullptr;
+      EXPECT_OK(cuda.cuEventCreate(&event, 2));
+      for (int round = 0; round < rounds; ++round) {
+        cu::Stream const stream = streams[static_cast<std::size_t>(number + round) % 4];
+        cu::Stream const other = streams[static_cast<std::size_t>(number + round + 1) % 4];
+        auto const value = static_cast<unsigned char>(number * 16 + round % 16);
+        cu::DevicePtr memory = 0;
+        EXPECT_OK(cuda.cuMemAllocAsync(&memory, 1000, stream));
+        EXPECT_OK(cuda.cuMemsetD8Async(memory, value, 1000, stream));
+        EXPECT_OK(cuda.cuEventRecord(event, stream));
+        EXPECT_OK(cuda.cuStreamWaitEvent(other, event, 0));
+        unsigned char seen[1000];
+        EXPECT_OK(cuda.cuMemcpyDtoHAsync(seen, memory, 1000, other));
+        EXPECT_EQ(seen[0], value);
+        EXPECT_EQ(seen[999], value);
+        EXPECT_OK(cuda.cuMemFreeAsync(memory, other));
+        if (round % 16 == 0) {
+          EXPECT_OK(cuda.cuStreamSynchronize(stream));
+        }
+        if (round % 50 == 0) {
+          cu::DevicePtr plain = 0;
+          EXPECT_OK(cuda.cuMemAlloc(&plain, 5000));
+          EXPECT_OK(cuda.cuMemsetD8Async(plain, value, 5000, nullptr));
+          EXPECT_OK(cuda.cuMemFree(plain));
+        }
+      }
+      EXPECT_OK(cuda.cuEventDestroy(event));
+      cu::Context popped = nullptr;
+      EXPECT_OK(cuda.cuCtxPopCurrent(&popped));
+    });
+  }
+  for (auto& worker : workers) worker.join();
+  for (cu::Stream const stream : streams) EXPECT_OK(cuda.cuStreamDestroy(stream));
+}
+
+TEST_F(SimulatedThreads, MakeAndDestroyEverythingAtOnce) {
+  std::vector<std::thread> workers;
+  for (int number = 0; number < threads; ++number) {
+    workers.emplace_back([&] {
+      EXPECT_OK(cuda.cuCtxPushCurrent(context));
+      for (int round = 0; round < 20; ++round) {
+        cu::Stream const stream = make_stream(static_cast<unsigned>(round % 2));
+        cu::Event const event = make_event();
+        unsigned char* const pinned = pin(64);
+        cu::DevicePtr const memory = allocate(64, stream);
+        EXPECT_OK(cuda.cuMemsetD8Async(memory, 1, 64, stream));
+        EXPECT_OK(cuda.cuMemcpyDtoHAsync(pinned, memory, 64, stream));
+        EXPECT_OK(cuda.cuEventRecord(event, stream));
+        EXPECT_OK(cuda.cuMemFreeAsync(memory, stream));
+        EXPECT_OK(cuda.cuStreamDestroy(stream));
+        EXPECT_OK(cuda.cuEventSynchronize(event));
+        EXPECT_EQ(pinned[63], 1);
+        EXPECT_OK(cuda.cuEventDestroy(event));
+        EXPECT_OK(cuda.cuMemFreeHost(pinned));
+      }
+      cu::Context popped = nullptr;
+      EXPECT_OK(cuda.cuCtxPopCurrent(&popped));
+    });
+  }
+  for (auto& worker : workers) worker.join();
+}
+
+TEST(SimulatedBlocks, ComeAndGoInThreads) {
+  std::vector<std::thread> workers;
+  for (int number = 0; number < 4; ++number) {
+    workers.emplace_back([] {
+      for (int round = 0; round < 20; ++round) {
+        testing::SimulatedDevices sim({.count = 1, .memory = 1 << 16});
+        // Whichever block is the innermost now: its driver is whole.
+        int count = 0;
+        EXPECT_OK(sim.table()->cuDeviceGetCount(&count));
+        EXPECT_EQ(count, 1);
+      }
+    });
+  }
+  for (auto& worker : workers) worker.join();
+}
+
+}  // namespace
+}  // namespace memarray
