@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+#include <memarray/memory/resource.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace memarray {
+
+/// Fails on demand, to test what a program does then. Copies share what was asked for.
+class MEMARRAY_API FailingAdaptor {
+ public:
+  explicit FailingAdaptor(MemoryResource upstream);
+
+  /// The `nth` allocation from now, and `times` in all, is an `OutOfMemoryError`, and nothing is taken. Throws
+  /// `ValueError` unless both are positive.
+  void fail(std::int64_t nth, std::int64_t times = 1);
+  /// How many allocations were refused.
+  [[nodiscard]] std::int64_t failures() const noexcept;
+
+  [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,
+                               std::size_t alignment = default_alignment);
+  void deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
+                  std::size_t alignment = default_alignment) noexcept;
+  [[nodiscard]] MemoryType memory_type() const noexcept;
+
+  friend bool operator==(FailingAdaptor const& left, FailingAdaptor const& right) noexcept {
+    return left._state == right._state;
+  }
+
+ private:
+  struct State;
+  std::shared_ptr<State> _state;
+};
+
+static_assert(Resource<FailingAdaptor>);
+
+}  // namespace memarray

@@ -1,0 +1,136 @@
+#include <memarray/base/errors.hpp>
+#include <memarray/base/hooks.hpp>
+#include <memarray/memory/driver_resource.hpp>
+#include <memarray/resource/last_error.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace memarray {
+namespace {
+
+using detail::ContextScope;
+
+constexpr unsigned attach_global_flag = 1;  // CU_MEM_ATTACH_GLOBAL
+constexpr unsigned portable_flag = 1;       // CU_MEMHOSTALLOC_PORTABLE
+constexpr cu::Result not_supported = 801;
+
+template <class Handle>
+Handle checked(Handle handle, char const* what) {
+  if (handle) return handle;
+  if (peek_last_error() == 0) throw ValueError(std::string(what) + " needs a handle that is not null");
+  throw_last_error(what);
+}
+
+}  // namespace
+
+DriverResource::DriverResource(MemoryType type, ContextHandle context, MemoryPoolHandle pool)
+    : _type(type), _context(checked(std::move(context), "taking memory of a device")), _pool(std::move(pool)) {}
+
+DriverResource DriverResource::from_pool(MemoryPoolHandle pool) {
+  checked(pool, "taking memory of a pool");
+  ContextHandle const context = context_of(pool);
+  return {MemoryType::device, context, std::move(pool)};
+}
+
+DriverResource DriverResource::device(ContextHandle context) {
+  return {MemoryType::device, std::move(context), nullptr};
+}
+
+DriverResource DriverResource::managed(ContextHandle context) {
+  return {MemoryType::unified, std::move(context), nullptr};
+}
+
+DriverResource DriverResource::pinned(ContextHandle context) {
+  return {MemoryType::pinned, std::move(context), nullptr};
+}
+
+DriverResource DriverResource::of_device(int device_id) {
+  if (MemoryPoolHandle pool = create_memory_pool_handle(device_id)) return from_pool(std::move(pool));
+  if (peek_last_error() != not_supported) throw_last_error("making a pool of device memory");
+  clear_last_error();
+  return device(get_primary_context(device_id));
+}
+
+cu::Result DriverResource::take(DriverTable const& table, StreamHandle const& stream, std::size_t bytes,
+                                cu::DevicePtr& pointer) const noexcept {
+  // The driver refuses to give nothing.
+  std::size_t const wanted = std::max<std::size_t>(bytes, 1);
+  if (_pool) return table.cuMemAllocFromPoolAsync(&pointer, wanted, *_pool, *stream);
+  if (_type == MemoryType::device) return table.cuMemAlloc(&pointer, wanted);
+  if (_type == MemoryType::unified) return table.cuMemAllocManaged(&pointer, wanted, attach_global_flag);
+  void* host = nullptr;
+  cu::Result const result = table.cuMemHostAlloc(&host, wanted, portable_flag);
+  pointer = reinterpret_cast<cu::DevicePtr>(host);
+  return result;
+}
+
+void* DriverResource::allocate(StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
+  if (alignment > max_alignment)
+    throw ValueError("memory of the driver is aligned to " + std::to_string(max_alignment) + " bytes, not to " +
+                     std::to_string(alignment));
+  ContextScope const scope(_context);
+  if (!scope.driver()) throw_last_error("taking memory of a device");
+  RuntimeRelease const released;
+  cu::DevicePtr pointer = 0;
+  cu::Result result = take(*scope.driver(), stream, bytes, pointer);
+  if (result == cuda_code::out_of_memory && _pool && trim(_pool))
+    result = take(*scope.driver(), stream, bytes, pointer);
+  if (result != 0) throw_failure(result, bytes);
+  return reinterpret_cast<void*>(pointer);
+}
+
+void* DriverResource::allocate_zeroed(StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
+  void* const pointer = allocate(stream, bytes, alignment);
+  try {
+    zero(stream, pointer, bytes);
+  } catch (...) {
+    deallocate(stream, pointer, bytes, alignment);
+    throw;
+  }
+  return pointer;
+}
+
+void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::size_t, std::size_t) noexcept {
+  ContextScope const scope(_context);
+  DriverTable const* const table = scope.driver();
+  if (!table) return;  // in a forked child it is not ours to free
+  RuntimeRelease const released;
+  if (_pool) {
+    static_cast<void>(table->cuMemFreeAsync(reinterpret_cast<cu::DevicePtr>(pointer), *stream));
+    return;
+  }
+  // The driver itself waits for the memory's own device at most, and for pinned memory not at all.
+  static_cast<void>(table->cuStreamSynchronize(*stream));
+  if (_type == MemoryType::pinned)
+    static_cast<void>(table->cuMemFreeHost(pointer));
+  else
+    static_cast<void>(table->cuMemFree(reinterpret_cast<cu::DevicePtr>(pointer)));
+}
+
+void DriverResource::zero(StreamHandle const& stream, void* pointer, std::size_t bytes) {
+  if (is_host_accessible(_type)) return detail::write_zeros(_type, pointer, bytes);
+  if (bytes == 0) return;
+  ContextScope const scope(_context);
+  if (!scope.driver()) throw_last_error("zeroing memory of a device");
+  RuntimeRelease const released;
+  if (cu::Result const failed =
+          scope.driver()->cuMemsetD8Async(reinterpret_cast<cu::DevicePtr>(pointer), 0, bytes, *stream);
+      failed != 0)
+    throw_driver_error(failed, "zeroing memory of a device");
+}
+
+void DriverResource::throw_failure(cu::Result code, std::size_t bytes) const {
+  std::string what = "taking " + std::to_string(bytes) + " bytes of " + std::string(to_string(_type)) + " memory";
+  if (code != cuda_code::out_of_memory) throw_driver_error(code, what.c_str());
+  ContextScope const scope(_context);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  if (scope.driver() && scope.driver()->cuMemGetInfo(&free, &total) == 0)
+    what += " on cuda:" + std::to_string(device_id_of(_context)) + ", where " + std::to_string(free) + " of " +
+            std::to_string(total) + " are free,";
+  throw_driver_error(code, what.c_str());
+}
+
+}  // namespace memarray
