@@ -44,6 +44,19 @@ void park_for_ever() noexcept {
   for (;;) ::pause();
 }
 
+GilAcquire::GilAcquire() noexcept : _acquired(Py_IsInitialized() && !finalizing()) {
+  if (!_acquired) return;
+  try {
+    _state = PyGILState_Ensure();
+  } catch (abi::__forced_unwind&) {
+    park_for_ever();  // it began to finalise meanwhile
+  }
+}
+
+GilAcquire::~GilAcquire() {
+  if (_acquired) PyGILState_Release(_state);
+}
+
 void install_hooks() { set_hooks({.release = release, .reacquire = reacquire, .poll_signals = poll_signals}); }
 
 }  // namespace memarray::python

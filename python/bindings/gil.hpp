@@ -1,11 +1,29 @@
 #pragma once
 
+#include <Python.h>
+
 namespace memarray::python {
 
 /// Where a thread ends that the finalising interpreter stops by unwinding it (`pthread_exit`, before Python 3.14): it
 /// sleeps for ever instead, as no `noexcept` function can be unwound, and what it holds must not be given back half
 /// done.
 [[noreturn]] void park_for_ever() noexcept;
+
+/// Takes the GIL for a scope, on any thread. It is not had where there is no interpreter or it is finalising: whoever
+/// wanted to drop a Python object then leaks it.
+class GilAcquire {
+ public:
+  GilAcquire() noexcept;
+  ~GilAcquire();
+  GilAcquire(GilAcquire const&) = delete;
+  GilAcquire& operator=(GilAcquire const&) = delete;
+
+  explicit operator bool() const noexcept { return _acquired; }
+
+ private:
+  bool _acquired;
+  PyGILState_STATE _state{};
+};
 
 /// Tells the core how to let go of the GIL and how to look at signals. Safe when the interpreter is finalising: a
 /// thread that would take the GIL back then sleeps for ever, as unwinding it through `noexcept` would end the process.

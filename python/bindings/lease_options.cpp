@@ -62,7 +62,10 @@ bool read_stream(PyObject* object) {
 }
 
 std::string python_location() {
-  if (!options().trace_leases.load(std::memory_order_relaxed)) return {};
+  return options().trace_leases.load(std::memory_order_relaxed) ? line_of_caller() : std::string();
+}
+
+std::string line_of_caller() {
   PyFrameObject* const frame = PyEval_GetFrame();
   if (!frame) return {};
   PyCodeObject* const code = PyFrame_GetCode(frame);

@@ -21,5 +21,7 @@ bool read_stream(PyObject* object);
 bool read_timeout(PyObject* object, Timeout& timeout);
 /// "file:line (function)" of the Python frame, when leases are traced.
 std::string python_location();
+/// The same, whether or not.
+std::string line_of_caller();
 
 }  // namespace memarray::python

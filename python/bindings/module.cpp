@@ -8,6 +8,7 @@
 #include "gil.hpp"
 #include "lease_type.hpp"
 #include "leases_type.hpp"
+#include "resource_types.hpp"
 
 #include <memarray/array/add_index_tuple.hpp>
 #include <memarray/base/build_info.hpp>
@@ -120,5 +121,7 @@ PYBIND11_MODULE(_core, m) {
         if (error && !translate(error)) std::rethrow_exception(error);
       });
   add_functions(m);
+  add_resource_types(m);
+  add_simulated_devices(m);
   m.attr("_PYTHON_API") = py::capsule(&bridge, Bridge::capsule_name);
 }

@@ -11,14 +11,18 @@ from ._array import MemArray
 from ._core import (
     CudaError,
     Error,
+    Event,
     Lease,
     LockError,
+    MemoryPool,
     OutOfMemoryError,
+    Stream,
     UnsupportedTypeError,
     leases,
 )
 from ._core import build_info as _build_info
 from ._core import stats as _stats
+from ._core import synchronize as _synchronize
 from ._core import trim as _trim
 from ._device import Device
 from ._options import options
@@ -29,10 +33,13 @@ __all__ = [
     "CudaError",
     "Device",
     "Error",
+    "Event",
     "Lease",
     "LockError",
     "MemArray",
+    "MemoryPool",
     "OutOfMemoryError",
+    "Stream",
     "UnsupportedTypeError",
     "__version__",
     "build_info",
@@ -68,3 +75,4 @@ def trim() -> int:
 
 def synchronize() -> None:
     """Waits for all work that was submitted to devices. On the host alone work ends before its call does."""
+    _synchronize()

@@ -5,6 +5,8 @@ import gc
 import memarray
 import pytest
 
+pytest_plugins = ["memarray.pytest_plugin"]
+
 
 @pytest.fixture(autouse=True)
 def no_memory_left_behind(request):

@@ -30,7 +30,7 @@ LEASE = {
 #: What the module has besides.
 MODULE = {
     "leases": WRITE,
-    **dict.fromkeys(["MemArray", "Lease", "Device"], NEUTRAL),
+    **dict.fromkeys(["MemArray", "Lease", "Device", "Stream", "Event", "MemoryPool"], NEUTRAL),
     **dict.fromkeys(["Error", "LockError", "CudaError", "OutOfMemoryError", "UnsupportedTypeError"], NEUTRAL),
     **dict.fromkeys(["build_info", "stats", "synchronize", "trim"], NEUTRAL),
     **dict.fromkeys(["cuda", "dlpack", "options", "__version__"], NEUTRAL),

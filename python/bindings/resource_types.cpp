@@ -1,0 +1,258 @@
+#include "resource_types.hpp"
+
+#include "errors.hpp"
+#include "lease_type.hpp"
+
+#include <memarray/base/errors.hpp>
+#include <memarray/base/reports.hpp>
+#include <memarray/resource/last_error.hpp>
+#include <memarray/resource/memory_pool_handle.hpp>
+#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/resource/stream_order.hpp>
+
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace py = pybind11;
+
+namespace memarray::python {
+namespace {
+
+struct PyStream {
+  StreamHandle handle;
+};
+struct PyEvent {
+  EventHandle handle;
+  bool timing;
+};
+struct PyPool {
+  MemoryPoolHandle handle;
+};
+
+// What is made meanwhile is shown by simulated devices with the line that made it.
+class MadeHere {
+ public:
+  MadeHere() {
+    DriverTable const* const table = driver();
+    _simulated = table && table->is_simulated();
+    if (_simulated) testing::detail::set_allocation_site(line_of_caller().c_str());
+  }
+  ~MadeHere() {
+    if (_simulated) testing::detail::set_allocation_site(nullptr);
+  }
+  MadeHere(MadeHere const&) = delete;
+  MadeHere& operator=(MadeHere const&) = delete;
+
+ private:
+  bool _simulated = false;
+};
+
+ContextHandle context_on(int device_id, char const* what) {
+  if (device_id < 0) throw ValueError("device_id is " + std::to_string(device_id) + "; device ids start at 0");
+  ContextHandle context = get_primary_context(device_id);
+  if (!context) throw_last_error((std::string(what) + " on cuda:" + std::to_string(device_id)).c_str());
+  return context;
+}
+
+template <class T>
+T checked(T result, char const* what) {
+  if (!result) throw_last_error(what);
+  return result;
+}
+
+PyStream make_stream(int device_id, int priority, bool nonblocking) {
+  MadeHere const site;
+  ContextHandle const context = context_on(device_id, "making a stream");
+  return {checked(create_stream_handle(context, nonblocking, priority), "making a stream")};
+}
+
+PyEvent make_event(int device_id, bool timing) {
+  MadeHere const site;
+  return {checked(create_event_handle(context_on(device_id, "making an event"), timing), "making an event"), timing};
+}
+
+PyPool make_pool(int device_id, std::optional<std::uint64_t> release_threshold, std::size_t max_size) {
+  MadeHere const site;
+  static_cast<void>(context_on(device_id, "making a memory pool"));
+  MemoryPoolOptions options;
+  if (release_threshold) options.release_threshold = *release_threshold;
+  options.max_size = max_size;
+  return {checked(create_memory_pool_handle(device_id, options), "making a memory pool")};
+}
+
+// A stream that somebody else made; `owner` is kept as long as the handle.
+StreamHandle foreign_stream(std::intptr_t address, py::object owner) {
+  if (address < 0) throw ValueError("stream must be 0, 1, 2 or the address of a CUDA stream");
+  auto* const kept = owner.release().ptr();
+  KeepAlive keep(static_cast<void const*>(kept), [](void const* object) {
+    if (GilAcquire const gil; gil) Py_DECREF(static_cast<PyObject*>(const_cast<void*>(object)));
+  });
+  return checked(create_stream_handle_with_owner(reinterpret_cast<cu::Stream>(address), std::move(keep)),
+                 "using a foreign stream");
+}
+
+std::intptr_t to_address(py::handle number, char const* what) {
+  if (!PyLong_Check(number.ptr()) || PyBool_Check(number.ptr()))
+    throw TypeError(std::string(what) + " must be an integer");
+  Py_ssize_t const value = PyLong_AsSsize_t(number.ptr());
+  if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+  return value;
+}
+
+// A Stream, an integer, or an object with __cuda_stream__.
+StreamHandle to_stream(py::object const& object) {
+  if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().handle;
+  if (PyLong_Check(object.ptr()) && !PyBool_Check(object.ptr()))
+    return foreign_stream(to_address(object, "stream"), py::none());
+  if (!py::hasattr(object, "__cuda_stream__"))
+    throw TypeError("stream must be a Stream, an integer or an object with __cuda_stream__");
+  py::object const answer = object.attr("__cuda_stream__")();
+  if (!py::isinstance<py::tuple>(answer) || py::len(answer) != 2)
+    throw TypeError("__cuda_stream__ must return (version, address of the stream)");
+  py::tuple const pair(answer);
+  if (!PyLong_Check(py::handle(pair[0]).ptr()))
+    throw TypeError("the version that __cuda_stream__ returns must be an integer");
+  return foreign_stream(to_address(pair[1], "the address that __cuda_stream__ returns"), object);
+}
+
+py::object device_of(ContextHandle const& context) {
+  if (!context) return py::none();
+  return py::module_::import("memarray").attr("Device")("cuda:" + std::to_string(device_id_of(context)));
+}
+
+void synchronize_stream(PyStream const& self) {
+  checked(synchronize(self.handle, context_of(self.handle)), "waiting for a stream");
+}
+
+void add_stream(py::module_& m) {
+  py::class_<PyStream>(m, "Stream", R"(A queue of work on a CUDA device: what is submitted to it runs in order.
+
+The stream lives as long as anything that uses it. Raises CudaError where there is no such device.)")
+      .def(py::init(&make_stream), py::arg("device_id") = 0, py::arg("priority") = 0, py::arg("nonblocking") = true,
+           "priority: lower is sooner. nonblocking: it does not wait for the default stream, nor that for it.")
+      .def_property_readonly(
+          "handle", [](PyStream const& self) { return as_intptr(self.handle); }, "The address of the CUstream.")
+      .def_property_readonly(
+          "device", [](PyStream const& self) { return device_of(context_of(self.handle)); }, "Its device.")
+      .def("synchronize", &synchronize_stream, "Waits, without the GIL, until all work in it has ended.")
+      .def(
+          "wait",
+          [](PyStream const& self, PyEvent const& event) {
+            checked(wait(self.handle, event.handle), "making a stream wait");
+          },
+          py::arg("event"), "Work submitted from now on comes after what the event stands for now. Does not block.")
+      .def(
+          "record",
+          [](PyStream const& self, std::optional<PyEvent> event) {
+            MadeHere const site;
+            if (!event)
+              event = PyEvent{checked(create_event_handle(context_of(self.handle)), "making an event"), false};
+            checked(record(event->handle, self.handle), "recording an event");
+            return *event;
+          },
+          py::arg("event") = py::none(), "An event (a new one by default) for the end of all work in it now.")
+      .def(
+          "__cuda_stream__", [](PyStream const& self) { return py::make_tuple(0, as_intptr(self.handle)); },
+          "(0, address of the CUstream): how libraries hand streams to each other.")
+      .def(
+          "__eq__",
+          [](PyStream const& self, PyStream const& other) { return as_cu(self.handle) == as_cu(other.handle); },
+          py::is_operator())
+      .def("__hash__", [](PyStream const& self) { return py::hash(py::int_(as_intptr(self.handle))); })
+      .def("__repr__", [](PyStream const& self) {
+        return "<memarray.Stream " + std::to_string(as_intptr(self.handle)) + " on " +
+               py::str(device_of(context_of(self.handle))).cast<std::string>() + ">";
+      });
+}
+
+void add_event(py::module_& m) {
+  py::class_<PyEvent>(m, "Event", R"(A point in a stream that others can wait for.
+
+Until it is recorded there is nothing to wait for. Raises CudaError where there is no such device.)")
+      .def(py::init(&make_event), py::arg("device_id") = 0, py::arg("timing") = false,
+           "timing: it can be asked for times, and costs a little more.")
+      .def_property_readonly(
+          "handle", [](PyEvent const& self) { return as_intptr(self.handle); }, "The address of the CUevent.")
+      .def_property_readonly(
+          "device", [](PyEvent const& self) { return device_of(context_of(self.handle)); }, "Its device.")
+      .def_readonly("timing", &PyEvent::timing, "Whether it can be asked for times.")
+      .def(
+          "record",
+          [](PyEvent const& self, py::object const& stream) {
+            checked(record(self.handle, to_stream(stream)), "recording an event");
+          },
+          py::arg("stream"), "From now on it stands for the end of all work that is in the stream now.")
+      .def(
+          "synchronize", [](PyEvent const& self) { checked(synchronize(self.handle), "waiting for an event"); },
+          "Waits, without the GIL, until what it stands for has ended.")
+      .def(
+          "query",
+          [](PyEvent const& self) {
+            auto const ended = query(self.handle);
+            if (!ended) throw_last_error("asking for an event");
+            return *ended;
+          },
+          "Whether what it stands for has ended.")
+      .def(
+          "elapsed",
+          [](PyEvent const& self, PyEvent const& end) {
+            auto const seconds = elapsed(self.handle, end.handle);
+            if (!seconds) throw_last_error("asking for the time between two events");
+            return *seconds;
+          },
+          py::arg("end"), "Seconds from this event to another; both with timing, recorded and over.")
+      .def("__repr__", [](PyEvent const& self) {
+        return "<memarray.Event " + std::to_string(as_intptr(self.handle)) + " on " +
+               py::str(device_of(context_of(self.handle))).cast<std::string>() + ">";
+      });
+}
+
+void add_pool(py::module_& m) {
+  py::class_<PyPool>(m, "MemoryPool", R"(A pool of a device's memory, given and taken back in the order of streams.
+
+It lives as long as memory from it. Raises CudaError where there is no such device, or it has no pools.)")
+      .def(py::init(&make_pool), py::arg("device_id") = 0, py::arg("release_threshold") = py::none(),
+           py::arg("max_size") = 0,
+           "release_threshold: bytes it keeps for later (None: all); max_size: bytes it may grow to (0: no limit).")
+      .def_property_readonly(
+          "handle", [](PyPool const& self) { return as_intptr(self.handle); }, "The address of the CUmemoryPool.")
+      .def_property_readonly(
+          "device", [](PyPool const& self) { return device_of(context_of(self.handle)); }, "Its device.")
+      .def(
+          "stats",
+          [](PyPool const& self) {
+            MemoryPoolStatistics now;
+            checked(get_statistics(self.handle, now), "asking a memory pool");
+            py::dict result;
+            result["reserved_bytes"] = now.reserved;
+            result["reserved_bytes_high"] = now.reserved_high;
+            result["used_bytes"] = now.used;
+            result["used_bytes_high"] = now.used_high;
+            return result;
+          },
+          "Bytes reserved and used, now and at most.")
+      .def(
+          "trim",
+          [](PyPool const& self, std::size_t keep) { checked(trim(self.handle, keep), "trimming a memory pool"); },
+          py::arg("keep") = 0, "Gives memory that nobody uses back to the device, all but `keep` bytes.")
+      .def("__repr__", [](PyPool const& self) {
+        return "<memarray.MemoryPool " + std::to_string(as_intptr(self.handle)) + " on " +
+               py::str(device_of(context_of(self.handle))).cast<std::string>() + ">";
+      });
+}
+
+}  // namespace
+
+void add_resource_types(py::module_& m) {
+  add_stream(m);
+  add_event(m);
+  add_pool(m);
+  for (char const* const name : {"Stream", "Event", "MemoryPool"}) m.attr(name).attr("__module__") = "memarray";
+  m.def("synchronize", [] { checked(synchronize_all(), "waiting for the devices"); });
+}
+
+}  // namespace memarray::python

@@ -1,0 +1,162 @@
+"""Streams, events and memory pools on simulated devices, and the errors where there is none."""
+
+import gc
+
+import memarray
+import pytest
+
+pytestmark = pytest.mark.sanitize
+
+
+def test_without_a_device_making_one_says_so():
+    if memarray.cuda.is_available():
+        pytest.skip("this machine has a device")
+    for make in (memarray.Stream, memarray.Event, memarray.MemoryPool):
+        with pytest.raises(memarray.CudaError, match=r"cuda:0 failed: .*driver") as caught:
+            make()
+        assert caught.value.code != 0
+    memarray.synchronize()
+
+
+def test_a_stream(simulated_devices):
+    stream = memarray.Stream(1, priority=-1)
+    assert str(stream.device) == "cuda:1"
+    assert stream.handle > 2
+    assert stream.__cuda_stream__() == (0, stream.handle)
+    assert repr(stream) == f"<memarray.Stream {stream.handle} on cuda:1>"
+    stream.synchronize()
+    assert simulated_devices.calls("cuStreamSynchronize") == 1
+    other = memarray.Stream(1)
+    assert stream == stream and stream != other and len({stream, other, stream}) == 2
+    assert stream != 1
+
+
+@pytest.mark.parametrize("device", [-1, 2, 1000])
+@pytest.mark.parametrize("kind", ["Stream", "Event", "MemoryPool"])
+def test_a_device_that_is_not_there(simulated_devices, kind, device):
+    expected = ValueError if device < 0 else memarray.CudaError
+    with pytest.raises(expected, match=str(device)):
+        getattr(memarray, kind)(device)
+    for wrong in ("cuda:0", 1.5, None):
+        with pytest.raises(TypeError):
+            getattr(memarray, kind)(wrong)
+
+
+def test_an_event_stands_for_the_work_before_it(simulated_devices):
+    stream = memarray.Stream()
+    event = memarray.Event()
+    assert event.query(), "never recorded: there is nothing to wait for"
+    event.record(stream)
+    event.synchronize()
+    assert event.query()
+    assert not event.timing
+    another = stream.record()
+    assert isinstance(another, memarray.Event)
+    memarray.Stream().wait(another)
+    assert simulated_devices.calls("cuStreamWaitEvent") == 1
+    memarray.synchronize()
+    assert another.query()
+
+
+def test_times_are_in_seconds(simulated_devices):
+    stream = memarray.Stream()
+    start, end = memarray.Event(timing=True), memarray.Event(timing=True)
+    start.record(stream)
+    end.record(stream)
+    end.synchronize()
+    assert 0 <= start.elapsed(end) < 10
+    with pytest.raises(memarray.CudaError, match="time between two events"):
+        start.elapsed(memarray.Event())
+
+
+def test_streams_of_other_libraries(simulated_devices):
+    mine = memarray.Stream()
+
+    class Theirs:
+        def __cuda_stream__(self):
+            return 0, mine.handle
+
+    event = memarray.Event()
+    for stream in (mine.handle, Theirs(), 0, 1, 2):
+        event.record(stream)
+        event.synchronize()
+    gc.collect()
+
+    class Wrong:
+        def __cuda_stream__(self):
+            return 7
+
+    for stream in (None, "0", 1.5, True, Wrong()):
+        with pytest.raises(TypeError):
+            event.record(stream)
+    with pytest.raises(ValueError):
+        event.record(-5)
+    with pytest.raises(OverflowError):
+        event.record(2**64)
+    for answer in ((0, "x"), (0, None), ("0", mine.handle), (0, 1, 2)):
+        Wrong.__cuda_stream__ = lambda self, answer=answer: answer
+        with pytest.raises(TypeError):
+            event.record(Wrong())
+
+
+def test_a_pool_counts(simulated_devices):
+    pool = memarray.MemoryPool(release_threshold=1 << 20)
+    assert pool.stats() == dict.fromkeys(pool.stats(), 0)
+    assert set(pool.stats()) == {"reserved_bytes", "reserved_bytes_high", "used_bytes", "used_bytes_high"}
+    pool.trim()
+    assert str(pool.device) == "cuda:0"
+    assert repr(pool).endswith("on cuda:0>")
+
+
+@pytest.mark.simulated_devices(count=1, pools=False)
+def test_a_device_without_pools(simulated_devices):
+    with pytest.raises(memarray.CudaError, match="making a memory pool") as caught:
+        memarray.MemoryPool()
+    assert caught.value.code == 801
+
+
+@pytest.mark.parametrize("code", [2, 719])
+@pytest.mark.parametrize(
+    ("function", "use"),
+    [
+        ("cuStreamCreateWithPriority", lambda stream, event: memarray.Stream()),
+        ("cuEventCreate", lambda stream, event: memarray.Event()),
+        ("cuEventCreate", lambda stream, event: stream.record()),
+        ("cuMemPoolCreate", lambda stream, event: memarray.MemoryPool()),
+        ("cuEventRecord", lambda stream, event: event.record(stream)),
+        ("cuStreamWaitEvent", lambda stream, event: stream.wait(event)),
+        ("cuStreamSynchronize", lambda stream, event: stream.synchronize()),
+        ("cuEventSynchronize", lambda stream, event: event.synchronize()),
+        ("cuEventQuery", lambda stream, event: event.query()),
+        ("cuCtxSynchronize", lambda stream, event: memarray.synchronize()),
+    ],
+)
+def test_what_the_driver_refuses_is_said_and_leaves_nothing(simulated_devices, function, use, code):
+    stream, event = memarray.Stream(), memarray.Event()
+    before = simulated_devices.live()
+    simulated_devices.fail(function, code=code)
+    with pytest.raises(memarray.OutOfMemoryError if code == 2 else memarray.CudaError) as caught:
+        use(stream, event)
+    assert caught.value.code == code
+    assert simulated_devices.live() == before
+    simulated_devices.clear()
+    use(stream, event)
+
+
+def test_destroyed_in_every_order(simulated_devices):
+    import itertools
+
+    for order in itertools.permutations(range(3)):
+        made = [memarray.Stream(), memarray.Event(), memarray.MemoryPool()]
+        made[1].record(made[0])
+        for index in order:
+            made[index] = None
+    assert simulated_devices.live() == dict.fromkeys(simulated_devices.live(), 0)
+
+
+def test_arrays_stay_on_the_host(simulated_devices):
+    array = memarray.MemArray([2, 3])
+    with pytest.raises(memarray.CudaError, match="keeps arrays on the host"):
+        array.move_memory(memarray.dlpack.kDLCUDA)
+    with array.read(stream=memarray.Stream()):
+        pass
