@@ -51,6 +51,7 @@ TEST_F(StreamOrderTest, AWaitingStreamComesAfterTheRecordedWork) {
 
 // Or the test before would show nothing.
 TEST_F(StreamOrderTest, WithoutTheWaitTheOldContentsAreSeen) {
+  SKIP_AS_IT_RACES();
   set(first, 1);
   ASSERT_TRUE(synchronize(first, context));
   Gate gate(*devices.table(), as_cu(first));
