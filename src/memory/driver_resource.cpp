@@ -14,7 +14,6 @@ using detail::ContextScope;
 
 constexpr unsigned attach_global_flag = 1;  // CU_MEM_ATTACH_GLOBAL
 constexpr unsigned portable_flag = 1;       // CU_MEMHOSTALLOC_PORTABLE
-constexpr cu::Result not_supported = 801;
 
 template <class Handle>
 Handle checked(Handle handle, char const* what) {
@@ -48,7 +47,7 @@ DriverResource DriverResource::pinned(ContextHandle context) {
 
 DriverResource DriverResource::of_device(int device_id) {
   if (MemoryPoolHandle pool = create_memory_pool_handle(device_id)) return from_pool(std::move(pool));
-  if (peek_last_error() != not_supported) throw_last_error("making a pool of device memory");
+  if (peek_last_error() != cuda_code::not_supported) throw_last_error("making a pool of device memory");
   clear_last_error();
   return device(get_primary_context(device_id));
 }

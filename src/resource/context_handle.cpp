@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "box.hpp"
+#include "codes.hpp"
 
 namespace memarray {
 namespace {
@@ -16,9 +17,6 @@ using detail::box_of;
 using detail::driver_or_error;
 using detail::make_handle;
 using detail::succeeded;
-
-constexpr cu::Result invalid_context = 201;
-constexpr cu::Result not_initialized = 3;
 
 struct ContextBox : Box<cu::Context> {
   explicit ContextBox(DriverTable const* table) noexcept : Box(table) {}
@@ -148,7 +146,7 @@ ContextHandle get_current_context() noexcept {
   DriverTable const* const table = driver_or_error();
   if (!table) return nullptr;
   cu::Context current = nullptr;
-  if (!succeeded(table->cuCtxGetCurrent(&current)) || !succeeded(current ? 0 : invalid_context)) return nullptr;
+  if (!succeeded(table->cuCtxGetCurrent(&current)) || !succeeded(current ? 0 : code::invalid_context)) return nullptr;
   return create_context_handle_ref(current);
 }
 
@@ -177,7 +175,7 @@ ContextHandle create_context_handle_with_owner(cu::Context context, KeepAlive ow
   if (!table) return nullptr;
   return make_handle<ContextBox>(
       [&](ContextBox& box) {
-        if (!context) return invalid_context;
+        if (!context) return code::invalid_context;
         box.resource = context;
         box.owner = std::move(owner);
         return read_device(*table, context, box.device_id);
@@ -210,7 +208,7 @@ int last_held_device() noexcept {
 
 ContextScope::ContextScope(ContextHandle const& context) noexcept : _driver(driver_of(context)) {
   if (!_driver) {
-    static_cast<void>(succeeded(context ? not_initialized : invalid_context));
+    static_cast<void>(succeeded(context ? code::not_initialized : code::invalid_context));
     return;
   }
   cu::Context current = nullptr;

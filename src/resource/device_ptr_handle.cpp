@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "box.hpp"
+#include "codes.hpp"
 
 namespace memarray {
 namespace {
@@ -14,7 +15,6 @@ using detail::box_of;
 using detail::ContextScope;
 using detail::make_handle;
 
-constexpr cu::Result invalid_handle = 400;
 constexpr unsigned attach_global_flag = 1;  // CU_MEM_ATTACH_GLOBAL
 constexpr unsigned portable_flag = 1;       // CU_MEMHOSTALLOC_PORTABLE
 
@@ -91,7 +91,7 @@ DevicePtrHandle allocate_from_pool(MemoryPoolHandle const& pool, StreamHandle co
   ContextScope const scope(context);
   if (!scope.driver()) return nullptr;
   if (!stream || driver_of(context_of(pool)) != scope.driver()) {
-    static_cast<void>(detail::succeeded(invalid_handle));
+    static_cast<void>(detail::succeeded(code::invalid_handle));
     return nullptr;
   }
   return make_handle<DevicePtrBox>(

@@ -1,3 +1,5 @@
+#include "codes.hpp"
+
 #include <memarray/base/fork.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/resource/driver_table.hpp>
@@ -13,12 +15,6 @@ namespace {
 
 // The entry that knows which of a function's forms belongs to which version.
 using GetProcAddress = int (*)(char const* symbol, void** function, int version, std::uint64_t flags, void* status);
-
-namespace code {
-constexpr cu::Result not_initialized = 3;
-constexpr cu::Result no_device = 100;
-constexpr cu::Result not_found = 500;
-}  // namespace code
 
 struct Machine {
   DriverTable table;

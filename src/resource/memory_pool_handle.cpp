@@ -2,6 +2,7 @@
 #include <memarray/resource/memory_pool_handle.hpp>
 
 #include "box.hpp"
+#include "codes.hpp"
 
 namespace memarray {
 namespace {
@@ -11,9 +12,6 @@ using detail::box_of;
 using detail::make_handle;
 using detail::succeeded;
 
-constexpr cu::Result not_initialized = 3;
-constexpr cu::Result invalid_handle = 400;
-constexpr cu::Result not_supported = 801;
 constexpr int pools_supported_attribute = 115;
 
 // CUmemPool_attribute
@@ -34,7 +32,7 @@ struct MemoryPoolBox : Box<cu::MemoryPool> {
 cu::Result check_supported(DriverTable const& table, int device_id) noexcept {
   int supported = 0;
   cu::Result const result = table.cuDeviceGetAttribute(&supported, pools_supported_attribute, device_id);
-  return result == 0 && supported == 0 ? not_supported : result;
+  return result == 0 && supported == 0 ? code::not_supported : result;
 }
 
 template <class Create>
@@ -52,7 +50,7 @@ MemoryPoolHandle make_pool(int device_id, Create const& create) noexcept {
 
 DriverTable const* usable(MemoryPoolHandle const& pool) noexcept {
   DriverTable const* const table = pool ? box_of<MemoryPoolBox>(pool).of_this_process() : nullptr;
-  if (!table) static_cast<void>(succeeded(pool ? not_initialized : invalid_handle));
+  if (!table) static_cast<void>(succeeded(pool ? code::not_initialized : code::invalid_handle));
   return table;
 }
 

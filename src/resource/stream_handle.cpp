@@ -2,6 +2,7 @@
 #include <memarray/resource/stream_handle.hpp>
 
 #include "box.hpp"
+#include "codes.hpp"
 
 namespace memarray {
 namespace {
@@ -13,7 +14,6 @@ using detail::driver_or_error;
 using detail::make_handle;
 
 constexpr unsigned nonblocking_flag = 1;
-constexpr cu::Result not_initialized = 3;
 
 struct StreamBox : Box<cu::Stream> {
   constexpr StreamBox() noexcept : Box(nullptr) {}
@@ -78,7 +78,7 @@ StreamHandle create_stream_handle_with_owner(cu::Stream stream, KeepAlive owner,
   if (auto const number = reinterpret_cast<std::uintptr_t>(stream); number <= 2 && !context) return immortal(number);
   DriverTable const* const table = context ? driver_of(context) : driver_or_error();
   if (!table) {
-    if (context) static_cast<void>(detail::succeeded(not_initialized));
+    if (context) static_cast<void>(detail::succeeded(code::not_initialized));
     return nullptr;
   }
   if (!context) {

@@ -1,3 +1,5 @@
+#include "codes.hpp"
+
 #include <memarray/base/hooks.hpp>
 #include <memarray/resource/last_error.hpp>
 #include <memarray/resource/stream_order.hpp>
@@ -8,14 +10,11 @@ namespace {
 using detail::ContextScope;
 using detail::succeeded;
 
-constexpr cu::Result invalid_handle = 400;
-constexpr cu::Result not_ready = 600;
-
 // A stream of another driver than the scope's would be an address of nothing to it.
 bool goes_with(ContextScope const& scope, StreamHandle const& stream) noexcept {
   if (!scope.driver()) return false;
   ContextHandle const& context = context_of(stream);
-  return succeeded(stream && (!context || driver_of(context) == scope.driver()) ? 0 : invalid_handle);
+  return succeeded(stream && (!context || driver_of(context) == scope.driver()) ? 0 : code::invalid_handle);
 }
 
 }  // namespace
@@ -33,7 +32,8 @@ bool wait(StreamHandle const& stream, EventHandle const& event) noexcept {
   // The default streams belong to whichever context is current: then the event's.
   ContextHandle const& of_stream = context_of(stream);
   ContextScope const scope(of_stream ? of_stream : context_of(event));
-  if (!goes_with(scope, stream) || !succeeded(driver_of(context_of(event)) == scope.driver() ? 0 : invalid_handle))
+  if (!goes_with(scope, stream) ||
+      !succeeded(driver_of(context_of(event)) == scope.driver() ? 0 : code::invalid_handle))
     return false;
   RuntimeRelease const released;
   return scope.driver() && succeeded(scope.driver()->cuStreamWaitEvent(*stream, *event, 0));
@@ -69,7 +69,7 @@ std::optional<bool> query(EventHandle const& event) noexcept {
   ContextScope const scope(context_of(event));
   if (!scope.driver()) return std::nullopt;
   cu::Result const result = scope.driver()->cuEventQuery(*event);
-  if (result == not_ready) return false;
+  if (result == code::not_ready) return false;
   return succeeded(result) ? std::optional(true) : std::nullopt;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "codes.hpp"
+#include "../codes.hpp"
 
 namespace memarray::simulated {
 namespace {

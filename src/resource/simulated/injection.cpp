@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "codes.hpp"
+#include "../codes.hpp"
 
 namespace memarray::simulated {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "codes.hpp"
+#include "../codes.hpp"
 
 namespace memarray::simulated {
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "codes.hpp"
+#include "../codes.hpp"
 #include "context.hpp"
 #include "event.hpp"
 #include "handles.hpp"
