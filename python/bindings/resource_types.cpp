@@ -124,6 +124,12 @@ py::object device_of(ContextHandle const& context) {
   return py::module_::import("memarray").attr("Device")("cuda:" + std::to_string(device_id_of(context)));
 }
 
+template <class Handle>
+std::string describe(char const* kind, Handle const& handle) {
+  return "<memarray." + std::string(kind) + " " + std::to_string(as_intptr(handle)) + " on " +
+         py::str(device_of(context_of(handle))).cast<std::string>() + ">";
+}
+
 void synchronize_stream(PyStream const& self) {
   checked(synchronize(self.handle, context_of(self.handle)), "waiting for a stream");
 }
@@ -163,10 +169,7 @@ The stream lives as long as anything that uses it. Raises CudaError where there 
           [](PyStream const& self, PyStream const& other) { return as_cu(self.handle) == as_cu(other.handle); },
           py::is_operator())
       .def("__hash__", [](PyStream const& self) { return py::hash(py::int_(as_intptr(self.handle))); })
-      .def("__repr__", [](PyStream const& self) {
-        return "<memarray.Stream " + std::to_string(as_intptr(self.handle)) + " on " +
-               py::str(device_of(context_of(self.handle))).cast<std::string>() + ">";
-      });
+      .def("__repr__", [](PyStream const& self) { return describe("Stream", self.handle); });
 }
 
 void add_event(py::module_& m) {
@@ -190,25 +193,15 @@ Until it is recorded there is nothing to wait for. Raises CudaError where there 
           "synchronize", [](PyEvent const& self) { checked(synchronize(self.handle), "waiting for an event"); },
           "Waits, without the GIL, until what it stands for has ended.")
       .def(
-          "query",
-          [](PyEvent const& self) {
-            auto const ended = query(self.handle);
-            if (!ended) throw_last_error("asking for an event");
-            return *ended;
-          },
+          "query", [](PyEvent const& self) { return *checked(query(self.handle), "asking for an event"); },
           "Whether what it stands for has ended.")
       .def(
           "elapsed",
           [](PyEvent const& self, PyEvent const& end) {
-            auto const seconds = elapsed(self.handle, end.handle);
-            if (!seconds) throw_last_error("asking for the time between two events");
-            return *seconds;
+            return *checked(elapsed(self.handle, end.handle), "asking for the time between two events");
           },
           py::arg("end"), "Seconds from this event to another; both with timing, recorded and over.")
-      .def("__repr__", [](PyEvent const& self) {
-        return "<memarray.Event " + std::to_string(as_intptr(self.handle)) + " on " +
-               py::str(device_of(context_of(self.handle))).cast<std::string>() + ">";
-      });
+      .def("__repr__", [](PyEvent const& self) { return describe("Event", self.handle); });
 }
 
 void add_pool(py::module_& m) {
@@ -239,10 +232,7 @@ It lives as long as memory from it. Raises CudaError where there is no such devi
           "trim",
           [](PyPool const& self, std::size_t keep) { checked(trim(self.handle, keep), "trimming a memory pool"); },
           py::arg("keep") = 0, "Gives memory that nobody uses back to the device, all but `keep` bytes.")
-      .def("__repr__", [](PyPool const& self) {
-        return "<memarray.MemoryPool " + std::to_string(as_intptr(self.handle)) + " on " +
-               py::str(device_of(context_of(self.handle))).cast<std::string>() + ">";
-      });
+      .def("__repr__", [](PyPool const& self) { return describe("MemoryPool", self.handle); });
 }
 
 }  // namespace
