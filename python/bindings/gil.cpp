@@ -1,5 +1,7 @@
 #include "gil.hpp"
 
+#include "errors.hpp"
+
 #include <memarray/base/hooks.hpp>
 
 #include <Python.h>
@@ -38,6 +40,20 @@ bool poll_signals(void*& token) noexcept {
   return go_on;
 }
 
+void drop_object(void* object) noexcept {
+  GilAcquire const gil;
+  if (!gil) return;
+  // It may be dropped while an exception is on its way, which what the object's end calls must not see or replace.
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  try {
+    Py_DECREF(static_cast<PyObject*>(object));
+  } catch (abi::__forced_unwind&) {
+    park_for_ever();  // it began to finalise meanwhile
+  }
+  PyErr_Restore(type, value, traceback);
+}
+
 }  // namespace
 
 void park_for_ever() noexcept {
@@ -57,6 +73,12 @@ GilAcquire::~GilAcquire() {
   if (_acquired) PyGILState_Release(_state);
 }
 
-void install_hooks() { set_hooks({.release = release, .reacquire = reacquire, .poll_signals = poll_signals}); }
+void install_hooks() {
+  set_hooks({.release = release,
+             .reacquire = reacquire,
+             .poll_signals = poll_signals,
+             .raise = raise_current,
+             .drop_object = drop_object});
+}
 
 }  // namespace memarray::python

@@ -25,8 +25,9 @@ class GilAcquire {
   PyGILState_STATE _state{};
 };
 
-/// Tells the core how to let go of the GIL and how to look at signals. Safe when the interpreter is finalising: a
-/// thread that would take the GIL back then sleeps for ever, as unwinding it through `noexcept` would end the process.
+/// Tells the core how to let go of the GIL, look at signals, raise and drop objects. Safe when the interpreter is
+/// finalising: a thread that would take the GIL back then sleeps for ever, as unwinding it through `noexcept` would end
+/// the process.
 void install_hooks();
 
 }  // namespace memarray::python

@@ -10,6 +10,7 @@
 #include "leases_type.hpp"
 #include "resource_types.hpp"
 
+#include <memarray/interop/c_api.h>
 #include <memarray/array/add_index_tuple.hpp>
 #include <memarray/base/build_info.hpp>
 #include <memarray/base/errors.hpp>
@@ -123,5 +124,6 @@ PYBIND11_MODULE(_core, m) {
   add_functions(m);
   add_resource_types(m);
   add_simulated_devices(m);
+  m.attr("_C_API") = py::capsule(memarray_c_api(), "memarray._core._C_API");
   m.attr("_PYTHON_API") = py::capsule(&bridge, Bridge::capsule_name);
 }

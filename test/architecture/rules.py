@@ -141,12 +141,24 @@ def one_include_brings_no_thrust(root: Path) -> list[str]:
     ]
 
 
+def c_headers_stand_alone(root: Path) -> list[str]:
+    """What C code includes brings nothing of C++'s, nor Python.h, which has to come first where it is wanted."""
+    return [
+        f"{name}: includes {included}"
+        for name, path in code(root)
+        if name.startswith("include/") and path.suffix == ".h"
+        for included in includes(path)
+        if included not in ("stddef.h", "stdint.h")
+    ]
+
+
 def sources_have_their_header(root: Path) -> list[str]:
     wrong = []
     for name, path in code(root):
         if name.startswith("src/") and path.suffix == ".cpp":
-            public = root / "include" / "memarray" / path.relative_to(root / "src").with_suffix(".hpp")
-            if not public.exists() and not path.with_suffix(".hpp").exists():
+            public = root / "include" / "memarray" / path.relative_to(root / "src")
+            headers = (public.with_suffix(".hpp"), public.with_suffix(".h"), path.with_suffix(".hpp"))
+            if not any(header.exists() for header in headers):
                 wrong.append(f"{name}: no header has its stem")
     return wrong
 
@@ -155,7 +167,7 @@ def headers_have_their_test(root: Path) -> list[str]:
     wrong = []
     for name, path in code(root):
         layer = layer_of(name)
-        if layer in (None, "python") or not name.startswith("include/") or path.suffix != ".hpp":
+        if layer in (None, "python") or not name.startswith("include/") or path.suffix not in (".hpp", ".h"):
             continue
         stem = f"{layer}/{path.stem}"
         test = TESTED_IN.get(stem, f"{layer}/test_{path.stem}.cpp")
@@ -237,6 +249,7 @@ RULES = (
     cub_only_in_device_code,
     toolkit_headers_not_in_public_headers,
     one_include_brings_no_thrust,
+    c_headers_stand_alone,
     sources_have_their_header,
     headers_have_their_test,
     no_machine_paths,

@@ -38,9 +38,17 @@ BREAKS = {
     rules.cub_only_in_device_code: [("src/array/a.cpp", "#include <cub/cub.cuh>\n")],
     rules.toolkit_headers_not_in_public_headers: [("include/memarray/resource/a.hpp", "#include <cuda.h>\n")],
     rules.one_include_brings_no_thrust: [("include/memarray/memarray.hpp", "#include <thrust/device_vector.h>\n")],
+    rules.c_headers_stand_alone: [
+        ("include/memarray/interop/a.h", "#include <memarray/version.hpp>\n"),
+        ("include/memarray/interop/a.h", "#include <Python.h>\n"),
+        ("include/memarray/interop/a.h", "#include <cstdint>\n"),
+    ],
     rules.sources_have_their_header: [("src/base/lonely.cpp", "\n")],
     rules.no_machine_paths: [("docs/a.md", f"see `{MACHINE}`\n")],
-    rules.headers_have_their_test: [("include/memarray/base/lonely.hpp", "\n")],
+    rules.headers_have_their_test: [
+        ("include/memarray/base/lonely.hpp", "\n"),
+        ("include/memarray/interop/lonely.h", "\n"),
+    ],
     rules.no_registry_hosts: [("docs/a.md", "from https://pypi." + "org/simple\n")],
     rules.speaks_only_of_itself: [("docs/a.md", "Asked of Clau" + "de once.\n")],
     rules.top_level_is_as_agreed: [("NOTES.md", "\n"), ("scripts/a.py", "\n")],
@@ -64,7 +72,16 @@ KEEPS = {
     rules.cub_only_in_device_code: [("src/array/a.cu", "#include <cub/cub.cuh>\n")],
     rules.toolkit_headers_not_in_public_headers: [("src/resource/a.cpp", "#include <cuda.h>\n")],
     rules.one_include_brings_no_thrust: [("include/memarray/thrust.hpp", "#include <thrust/device_vector.h>\n")],
-    rules.sources_have_their_header: [("src/base/pair.cpp", "\n"), ("src/base/pair.hpp", "\n")],
+    rules.c_headers_stand_alone: [
+        ("include/memarray/interop/a.h", "#include <stdint.h>\n"),
+        ("include/memarray/interop/b.hpp", "#include <memarray/base/c.hpp>\n"),
+    ],
+    rules.sources_have_their_header: [
+        ("src/base/pair.cpp", "\n"),
+        ("src/base/pair.hpp", "\n"),
+        ("src/interop/api.cpp", "\n"),
+        ("include/memarray/interop/api.h", "\n"),
+    ],
     rules.no_machine_paths: [("docs/a.md", "see build/main/work/x and $PWD/tmp/y\n")],
     rules.headers_have_their_test: [
         ("include/memarray/base/a.hpp", "\n"),

@@ -11,6 +11,7 @@ from . import builds, environment, flavours, kernels, mutants, planted, wheels
 from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 CPP_SOURCES = (
+    "include/**/*.h",
     "include/**/*.hpp",
     "src/**/*.[ch]pp",
     "src/**/*.cu",
@@ -18,6 +19,7 @@ CPP_SOURCES = (
     "test/cpp/**/*.[ch]pp",
     "examples/**/*.[ch]pp",
     "examples/**/*.cu",
+    "test/downstream/**/*.[ch]",
     "test/downstream/**/*.[ch]pp",
     "test/downstream/**/*.cu",
     "test/planted/*.cpp",

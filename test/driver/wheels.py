@@ -20,6 +20,7 @@ IN_WHEEL = (
     "memarray/lib/libmemarray.so",
     "memarray/lib/cmake/memarray/memarrayConfig.cmake",
     "memarray/include/memarray/version.hpp",
+    "memarray/include/memarray/interop/c_api.h",
     "memarray/include/dlpack/dlpack.h",
     "memarray/include/cccl/cuda/std/array",
     "memarray/include/cccl/thrust/version.h",

@@ -12,6 +12,10 @@ struct Hooks {
   void (*reacquire)(void* token) noexcept = nullptr;
   /// With the lock let go as `token`: handles pending signals. False: the wait must end, an exception is pending.
   bool (*poll_signals)(void*& token) noexcept = nullptr;
+  /// With the lock held, while a C++ exception is handled: makes it the runtime's pending one.
+  void (*raise)() noexcept = nullptr;
+  /// Gives back a reference to an object of the runtime, taking the lock for it; leaks it where there is none any more.
+  void (*drop_object)(void* object) noexcept = nullptr;
 };
 
 /// Copied, not referenced. Call it before other threads use the library.

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <memarray/interop/c_api.h>
+#include <memarray/resource/device_ptr_handle.hpp>
+#include <memarray/resource/last_error.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "resource/codes.hpp"
+
+namespace memarray::detail {
+
+/// What a ref of the C API points at: a handle, and how many references C code has to it. So a reference more is the
+/// same pointer and cannot fail.
+template <class TheHandle>
+struct Counted {
+  using Handle = TheHandle;
+  explicit Counted(Handle of) noexcept : handle(std::move(of)) {}
+
+  std::atomic<std::size_t> count{1};
+  Handle handle;
+};
+
+}  // namespace memarray::detail
+
+struct MemArrayContext : memarray::detail::Counted<memarray::ContextHandle> {
+  using Counted::Counted;
+};
+struct MemArrayStream : memarray::detail::Counted<memarray::StreamHandle> {
+  using Counted::Counted;
+};
+struct MemArrayEvent : memarray::detail::Counted<memarray::EventHandle> {
+  using Counted::Counted;
+};
+struct MemArrayMemoryPool : memarray::detail::Counted<memarray::MemoryPoolHandle> {
+  using Counted::Counted;
+};
+struct MemArrayDevicePtr : memarray::detail::Counted<memarray::DevicePtrHandle> {
+  using Counted::Counted;
+};
+
+namespace memarray::detail {
+
+/// Null for a null handle, and with code 2 where there is no memory.
+template <class Ref>
+[[nodiscard]] Ref give(typename std::remove_pointer_t<Ref>::Handle handle) noexcept {
+  if (!handle) return nullptr;
+  auto* const ref = new (std::nothrow) std::remove_pointer_t<Ref>(std::move(handle));
+  if (!ref) static_cast<void>(succeeded(cuda_code::out_of_memory));
+  return ref;
+}
+
+template <class Object>
+Object* retain(Object* ref) noexcept {
+  if (ref) ref->count.fetch_add(1, std::memory_order_relaxed);
+  return ref;
+}
+
+template <class Object>
+void release(Object* ref) noexcept {
+  if (ref && ref->count.fetch_sub(1, std::memory_order_acq_rel) == 1) delete ref;
+}
+
+/// Whether all are there; else false with code 400.
+[[nodiscard]] bool given(auto const*... refs) noexcept {
+  return succeeded((... && (refs != nullptr)) ? 0 : code::invalid_handle);
+}
+
+}  // namespace memarray::detail
