@@ -6,6 +6,7 @@
 #include "errors.hpp"
 #include "helpers.hpp"
 #include "lease_type.hpp"
+#include "made_here.hpp"
 
 #include <memarray/array/add_index_tuple.hpp>
 
@@ -42,7 +43,7 @@ PyObject* lease(PyObject* self, LeaseCore::Kind kind, PyObject* device, PyObject
                 PyObject* discard) {
   LeaseOptions options;
   if (device && !read_device(device, options.device)) return nullptr;
-  if (stream && !read_stream(stream)) return nullptr;
+  if (stream && !read_stream(stream, options.stream)) return nullptr;
   if (timeout && !read_timeout(timeout, options.timeout)) return nullptr;
   if (discard) {
     if (!PyBool_Check(discard)) return PyErr_Format(PyExc_TypeError, "discard must be True or False, not %R", discard);
@@ -63,40 +64,12 @@ PyObject* write(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObjec
   return lease(self, LeaseCore::Kind::write, slots[0], slots[1], slots[2], slots[3]);
 }
 
-/// DLPack's device type and an id as one device. False with the error set.
-bool read_dlpack_device(PyObject* type, PyObject* id, State const& state, Device& device) {
-  if (!PyLong_Check(type) || PyBool_Check(type)) {
-    PyErr_Format(PyExc_TypeError, "device_type must be one of memarray.dlpack (kDLCPU, kDLCUDA), not %R", type);
-    return false;
-  }
-  int type_overflow = 0;
-  long const kind = PyLong_AsLongAndOverflow(type, &type_overflow);
-  if (type_overflow != 0 || kind < 0 || kind > INT32_MAX) {
-    PyErr_Format(PyExc_ValueError, "device_type is %R; it is one of memarray.dlpack (kDLCPU, kDLCUDA)", type);
-    return false;
-  }
-  device = {static_cast<DLDeviceType>(kind), kind == kDLCPU ? 0 : state.device_id()};
-  if (!id || id == Py_None) return true;
-  if (!PyLong_Check(id) || PyBool_Check(id)) {
-    PyErr_Format(PyExc_TypeError, "device_id must be an integer or None, not %R", id);
-    return false;
-  }
-  int overflow = 0;
-  long const number = PyLong_AsLongAndOverflow(id, &overflow);
-  if (overflow != 0 || number < 0 || number > INT32_MAX) {
-    PyErr_Format(PyExc_ValueError, "device_id is %R; device ids start at 0", id);
-    return false;
-  }
-  if (kind != kDLCPU) device.id = static_cast<int>(number);
-  return true;
-}
-
 PyObject* get_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
   std::array<PyObject*, 3> slots{};
   if (!get_dlpack_signature.parse(args, given, keywords, slots)) return nullptr;
   auto const [type, id, stream] = slots;
   LeaseOptions options;
-  if (stream && !read_stream(stream)) return nullptr;
+  if (stream && !read_stream(stream, options.stream)) return nullptr;
   if (type && type != Py_None) {
     Device device;
     if (!read_dlpack_device(type, id, state_of(self), device)) return nullptr;
@@ -116,9 +89,11 @@ PyObject* move_memory(PyObject* self, PyObject* const* args, Py_ssize_t given, P
   if (async_copy && !PyBool_Check(async_copy))
     return PyErr_Format(PyExc_TypeError, "async_copy must be True or False, not %R", async_copy);
   Device device;
-  if ((stream && !read_stream(stream)) || !read_dlpack_device(type, id, state_of(self), device)) return nullptr;
+  StreamChoice choice;
+  if ((stream && !read_stream(stream, choice)) || !read_dlpack_device(type, id, state_of(self), device)) return nullptr;
   return guarded([&] {
-    state_of(self).move(device, -1);
+    MadeHere const site;
+    state_of(self).move(device, -1, choice, async_copy == Py_True);
     return Py_NewRef(Py_None);
   });
 }
@@ -127,6 +102,7 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObje
   DLPackRequest request;
   if (!parse_dlpack_request(args, given, keywords, request)) return nullptr;
   return guarded([&] {
+    MadeHere const site;
     LeaseCore lease(StatePtr::share(&state_of(self)), LeaseCore::Kind::read, {});
     lease.enter();
     return make_capsule(lease, request);
@@ -138,7 +114,13 @@ PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, P
     PyErr_SetString(PyExc_TypeError, "__dlpack_device__() takes no arguments");
     return nullptr;
   }
-  return dlpack_device(state_of(self).device());
+  return guarded([&] {
+    // The block stays while it is looked at.
+    LeaseCore lease(StatePtr::share(&state_of(self)), LeaseCore::Kind::read, {});
+    if (!state_of(self).on_device()) return dlpack_device(Device{});
+    lease.enter();
+    return dlpack_device(lease.block().lent_device());
+  });
 }
 
 PyObject* fill(PyObject* self, PyObject* value) {
@@ -163,6 +145,7 @@ PyObject* fill(PyObject* self, PyObject* value) {
       Py_DECREF(bytes);
       if (!fits) return PyErr_Format(PyExc_TypeError, "%R is no element of %s", value, dtype.name);
     }
+    MadeHere const site;
     state.fill(element.data());
     return Py_NewRef(Py_None);
   });
@@ -172,6 +155,7 @@ PyObject* resize(PyObject* self, PyObject* shape_object) {
   return guarded([&]() -> PyObject* {
     std::vector<std::int64_t> shape;
     if (!read_shape(shape_object, shape)) return nullptr;
+    MadeHere const site;
     state_of(self).resize(shape);
     return Py_NewRef(Py_None);
   });
@@ -188,18 +172,23 @@ PyObject* exchange(PyObject* self, PyObject* other) {
 }
 
 PyObject* copy(PyObject* self, PyObject*) {
-  return guarded([&] { return make_array(Py_TYPE(self), state_of(self).clone()); });
+  return guarded([&] {
+    MadeHere const site;
+    return make_array(Py_TYPE(self), state_of(self).clone());
+  });
 }
 
 PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
   std::array<PyObject*, 1> slots{};
   if (!add_index_signature.parse(args, given, keywords, slots)) return nullptr;
   PyObject* const stream = slots[0];
-  if (stream && !read_stream(stream)) return nullptr;
+  StreamChoice choice;
+  if (stream && !read_stream(stream, choice)) return nullptr;
   return guarded([&]() -> PyObject* {
+    MadeHere const site;
     State& state = state_of(self);
     if (state.ndim() <= 6 && detail::is_shipped(state.dtype())) {
-      detail::add_index_tuple(state, 0);
+      detail::add_index_tuple(state, choice);
       return Py_NewRef(Py_None);
     }
     PyObject* const key = Py_BuildValue("(si)", state.dtype().name, state.ndim());
@@ -208,7 +197,8 @@ PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t give
     if (!instance)
       return PyErr_Occurred() ? nullptr
                               : PyErr_Format(PyExc_TypeError, "%s is not registered", state.describe().c_str());
-    return PyObject_CallMethod(instance, "add_index_tuple", "Oi", self, 0);
+    return PyObject_CallMethod(instance, "add_index_tuple", "OL", self,
+                               static_cast<long long>(state.on_device() ? as_intptr(choice.get()) : 0));
   });
 }
 
@@ -273,22 +263,29 @@ PyMethodDef methods[] = {
     {"read", as_method(read), METH_FASTCALL | METH_KEYWORDS,
      "read($self, /, device=None, stream=None, timeout=0)\n--\n\n"
      "A read lease for a 'with' statement: others may read too, nobody changes the array. timeout: seconds to wait for "
-     "a "
-     "writer; 0: raise LockError at once; None: wait until Ctrl-C. device: where the memory is wanted (None: where it "
-     "is)."},
+     "a writer; 0: raise LockError at once; None: wait until Ctrl-C. device: where the memory is wanted (None: where "
+     "it "
+     "is); it is moved there. stream: in which its holder uses it on a device (None: the default stream): that waits "
+     "for what came before, and who comes next waits for it."},
     {"write", as_method(write), METH_FASTCALL | METH_KEYWORDS,
      "write($self, /, device=None, stream=None, timeout=0, *, discard=False)\n--\n\n"
      "A write lease for a 'with' statement: nobody else reads or changes the array. discard=True promises to write "
      "every "
-     "element: the old contents are given up, and under kept views nothing is copied. timeout and device as for read."},
+     "element: the old contents are given up, and under kept views nothing is copied. timeout, device and stream as "
+     "for read."},
     {"get_dlpack", as_method(get_dlpack), METH_FASTCALL | METH_KEYWORDS,
      "get_dlpack($self, /, device_type=None, device_id=None, stream=0)\n--\n\n"
      "A write lease on that device (None: where the array is), to hand to np.from_dlpack and its like."},
     {"move_memory", as_method(move_memory), METH_FASTCALL | METH_KEYWORDS,
      "move_memory($self, /, device_type, device_id=None, stream=0, async_copy=False)\n--\n\n"
-     "Makes the copy of the array on that device current. LockError under any lease; CudaError without the device."},
+     "Makes the copy of the array on that device current: copies, in the order of stream, if it is stale. "
+     "async_copy=True "
+     "returns while the copy goes on; whoever uses the array next waits for it. LockError under any lease; CudaError "
+     "without the device; OutOfMemoryError."},
     {"add_index_tuple", as_method(add_index_tuple), METH_FASTCALL | METH_KEYWORDS,
-     "add_index_tuple($self, /, stream=0)\n--\n\nAdds to each element the sum of its indices, where the array is."},
+     "add_index_tuple($self, /, stream=0)\n--\n\nAdds to each element the sum of its indices, where the array is; on a "
+     "device in "
+     "the order of stream, which waits for what the array was used for before."},
     {"fill", fill, METH_O,
      "fill($self, value, /)\n--\n\nSets every element. TypeError for a value of another kind, OverflowError for an "
      "integer "

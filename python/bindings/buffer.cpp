@@ -3,6 +3,7 @@
 #include <memarray/base/shape.hpp>
 
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace memarray::python {
@@ -22,7 +23,16 @@ bool refuse(Py_buffer* view, char const* why) {
   return false;
 }
 
+// Of memory that the host cannot reach.
+std::string words_for_device(detail::LeaseCore const& lease) {
+  return "this memory is on " + to_string(lease.block().device()) +
+         ", where NumPy and the buffer protocol do not reach: move the array with move_memory(kDLCPU) first, or take "
+         "the lease with device='cpu'";
+}
+
 bool check_flags(detail::LeaseCore const& lease, Py_buffer* view, int flags) {
+  if (lease.is_open() && lease.block().memory_type() == MemoryType::device)
+    return refuse(view, words_for_device(lease).c_str());
   DType const& dtype = lease.state().dtype();
   if ((flags & PyBUF_WRITABLE) && !lease.is_write())
     return refuse(view, "a read lease lends read-only memory; take a write lease: 'with a.write() as lease'");
@@ -33,6 +43,21 @@ bool check_flags(detail::LeaseCore const& lease, Py_buffer* view, int flags) {
       (flags & PyBUF_ANY_CONTIGUOUS) != PyBUF_ANY_CONTIGUOUS && lease.state().ndim() > 1)
     return refuse(view, "the array is C-contiguous, not Fortran-contiguous");
   return true;
+}
+
+PyObject* interface_of(detail::LeaseCore& lease) {
+  detail::State const& state = lease.state();
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
+  lease.copy_shape(shape.data());
+  // Last: while the lease is open the shape stays.
+  detail::Block const& block = lease.pin();
+  char const* const typestr = state.dtype().typestr[0] != '\0' ? state.dtype().typestr : "|V2";
+  PyObject* const extents = to_tuple(shape.data(), state.ndim());
+  if (!extents) return nullptr;
+  return Py_BuildValue("{s:(KO),s:O,s:N,s:s,s:i}", "data",
+                       static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(block.data())),
+                       lease.is_write() ? Py_False : Py_True, "strides", Py_None, "shape", extents, "typestr", typestr,
+                       "version", 3);
 }
 
 }  // namespace
@@ -95,6 +120,10 @@ PyObject* lease_array_interface(detail::LeaseCore& lease) {
     PyErr_SetString(PyExc_AttributeError, "__array_interface__ is there inside the lease's 'with' block only");
     return nullptr;
   }
+  if (lease.block().memory_type() == MemoryType::device) {
+    PyErr_SetString(PyExc_AttributeError, words_for_device(lease).c_str());
+    return nullptr;
+  }
   if (lease.state().dtype().typestr[0] == '\0') {
     PyErr_Format(PyExc_AttributeError, "__array_interface__ has no name for %s; np.asarray(lease) works with ml_dtypes",
                  lease.state().dtype().name);
@@ -103,19 +132,35 @@ PyObject* lease_array_interface(detail::LeaseCore& lease) {
   return lease_raw_interface(lease);
 }
 
+PyObject* lease_cuda_array_interface(detail::LeaseCore& lease) {
+  auto const refuse_attribute = [](char const* why) {
+    PyErr_SetString(PyExc_AttributeError, why);
+    return nullptr;
+  };
+  if (!lease.is_open())
+    return refuse_attribute("__cuda_array_interface__ is there inside the lease's 'with' block only");
+  if (lease.block().lent_device().type != kDLCUDA)
+    return refuse_attribute("__cuda_array_interface__ is there for memory on a CUDA device only, and this is not");
+  if (lease.state().dtype().typestr[0] == '\0')
+    return refuse_attribute("__cuda_array_interface__ has no name for this dtype; use DLPack");
+  // The consumer waits for the lease's stream; 0 would not say which of the default streams that is.
+  lease.order_export(nullptr);
+  std::intptr_t const stream = as_intptr(lease.stream());
+  PyObject* const interface = interface_of(lease);
+  PyObject* const number = interface ? PyLong_FromSsize_t(stream == 0 ? 1 : stream) : nullptr;
+  int const set = number ? PyDict_SetItemString(interface, "stream", number) : -1;
+  Py_XDECREF(number);
+  if (set == 0) return interface;
+  Py_XDECREF(interface);
+  return nullptr;
+}
+
 PyObject* lease_raw_interface(detail::LeaseCore& lease) {
-  detail::State const& state = lease.state();
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
-  lease.copy_shape(shape.data());
-  // Last: while the lease is open the shape stays.
-  detail::Block const& block = lease.pin();
-  char const* const typestr = state.dtype().typestr[0] != '\0' ? state.dtype().typestr : "|V2";
-  PyObject* const extents = to_tuple(shape.data(), state.ndim());
-  if (!extents) return nullptr;
-  return Py_BuildValue("{s:(KO),s:O,s:N,s:s,s:i}", "data",
-                       static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(block.data())),
-                       lease.is_write() ? Py_False : Py_True, "strides", Py_None, "shape", extents, "typestr", typestr,
-                       "version", 3);
+  if (lease.block().memory_type() == MemoryType::device) {
+    PyErr_SetString(PyExc_BufferError, words_for_device(lease).c_str());
+    return nullptr;
+  }
+  return interface_of(lease);
 }
 
 }  // namespace memarray::python

@@ -13,6 +13,8 @@ void lease_releasebuffer(detail::LeaseCore& lease, Py_buffer* view);
 /// until it is collected.
 PyObject* lease_array_interface(detail::LeaseCore& lease);
 /// The same also for bfloat16, which NumPy does not know: as plain bytes of its size, which ml_dtypes' dtype can view.
+/// The CUDA array interface, version 3, with the lease's stream; null with `AttributeError` where it is none of CUDA's.
+PyObject* lease_cuda_array_interface(detail::LeaseCore& lease);
 PyObject* lease_raw_interface(detail::LeaseCore& lease);
 /// A tuple of integers.
 PyObject* to_tuple(std::int64_t const* values, int count);

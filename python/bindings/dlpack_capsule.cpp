@@ -1,8 +1,11 @@
 #include "dlpack_capsule.hpp"
 
 #include "arguments.hpp"
+#include "lease_type.hpp"
 
 #include <memarray/array/dlpack_tensor.hpp>
+
+#include <optional>
 
 namespace memarray::python {
 namespace {
@@ -40,27 +43,60 @@ bool read_max_version(PyObject* object, bool& versioned) {
   return true;
 }
 
-bool read_stream(PyObject* stream) {
-  if (!PyLong_Check(stream)) {
-    PyErr_Format(PyExc_TypeError, "stream must be None or an integer, not %R", stream);
+// The consumer's stream, as the array API has it for CUDA.
+bool read_consumer_stream(PyObject* object, Device device, std::optional<StreamHandle>& stream) {
+  if (device.is_cpu()) {
+    if (!object) return true;
+    if (!PyLong_Check(object))
+      PyErr_Format(PyExc_TypeError, "stream must be None or an integer, not %R", object);
+    else
+      PyErr_Format(PyExc_ValueError,
+                   "stream=%R was asked for, but this memory is on the CPU, which has no streams: pass stream=None",
+                   object);
     return false;
   }
-  PyErr_Format(PyExc_ValueError,
-               "stream=%R was asked for, but this memory is on the CPU, which has no streams: "
-               "pass stream=None",
-               stream);
-  return false;
+  if (!object) {
+    stream = get_legacy_stream();
+    return true;
+  }
+  if (PyLong_Check(object) && !PyBool_Check(object)) {
+    long long const number = PyLong_AsLongLong(object);
+    if (number == -1) return !PyErr_Occurred();
+    if (number == 0) {
+      PyErr_SetString(PyExc_ValueError,
+                      "stream=0 does not say which default stream is meant: pass 1 (of all threads), 2 (of this "
+                      "thread), or -1 for no order");
+      return false;
+    }
+  }
+  StreamChoice choice;
+  if (!python::read_stream(object, choice)) return false;
+  stream = choice.get();
+  return true;
 }
 
-bool read_device(PyObject* device) {
+// Where the consumer wants it.
+bool read_wanted_device(PyObject* object, detail::Block const& block, DLPackRequest const& request,
+                        detail::LendRequest& lend) {
   long type = 0;
   long id = 0;
-  if (!read_pair(device, "dl_device", type, id)) return false;
-  if (type == kDLCPU && id == 0) return true;
+  if (!read_pair(object, "dl_device", type, id)) return false;
+  Device const here = block.lent_device();
+  if (type == here.type && id == here.id) return true;
+  if (type == kDLCPU && id == 0) {
+    lend.to_host = true;
+    if (is_host_accessible(block.memory_type()) || request.copy) return true;
+    PyErr_Format(PyExc_BufferError,
+                 "dl_device=(1, 0) was asked for, but this memory is on %s, (%d, %d): move the array to the CPU with "
+                 "move_memory(kDLCPU), or pass copy=True",
+                 to_string(block.device()).c_str(), static_cast<int>(here.type), here.id);
+    return false;
+  }
   PyErr_Format(PyExc_BufferError,
-               "dl_device=(%ld, %ld) was asked for, but this memory is on the CPU, (1, 0): "
-               "move the array there with move_memory first",
-               type, id);
+               "dl_device=(%ld, %ld) was asked for, but this memory is on %s, (%d, %d): move the array there with "
+               "move_memory first",
+               type, id, here.is_cpu() ? "the CPU" : to_string(block.device()).c_str(), static_cast<int>(here.type),
+               here.id);
   return false;
 }
 
@@ -111,17 +147,24 @@ bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject
     if (value == Py_None) return true;
     switch (slot) {
       case 0: return read_max_version(value, request.versioned);
-      case 1: return read_device(value);
+      case 1: request.device = value; return true;
       case 2: return read_copy(value, request.copy);
-      default: return read_stream(value);
+      default: request.stream = value; return true;
     }
   });
 }
 
 PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& request) {
-  if (request.versioned)
-    return make_versioned(request.copy ? detail::lend_copy_versioned(lease) : detail::lend_versioned(lease));
-  return make_unversioned(request.copy ? detail::lend_copy_unversioned(lease) : detail::lend_unversioned(lease));
+  detail::LendRequest lend{.copy = request.copy};
+  std::optional<StreamHandle> stream;
+  detail::Block const& block = lease.block();
+  if (request.device || request.stream || block.uses() || block.memory_type() != MemoryType::normal) {
+    if (request.device && !read_wanted_device(request.device, block, request, lend)) return nullptr;
+    if (!read_consumer_stream(request.stream, lend.to_host ? Device{} : block.lent_device(), stream)) return nullptr;
+    if (stream) lend.stream = &*stream;
+  }
+  if (request.versioned) return make_versioned(detail::lend_versioned(lease, lend));
+  return make_unversioned(detail::lend_unversioned(lease, lend));
 }
 
 PyObject* dlpack_device(Device device) {

@@ -1,6 +1,7 @@
 #include "lease_type.hpp"
 
 #include "errors.hpp"
+#include "resource_types.hpp"
 
 #include <memarray/base/options.hpp>
 
@@ -46,19 +47,48 @@ bool read_device(PyObject* object, std::optional<Device>& device) {
   return read;
 }
 
-bool read_stream(PyObject* object) {
-  if (object == Py_None) return true;
-  if (PyLong_Check(object) && !PyBool_Check(object)) {
-    long long const value = PyLong_AsLongLong(object);
-    if (value == -1 && PyErr_Occurred()) return false;
-    if (value >= -1) return true;
-    PyErr_Format(PyExc_ValueError, "stream must be None, -1, 0, 1, 2 or the address of a CUDA stream, not %R", object);
+bool read_dlpack_device(PyObject* type, PyObject* id, detail::State const& state, Device& device) {
+  if (!PyLong_Check(type) || PyBool_Check(type)) {
+    PyErr_Format(PyExc_TypeError, "device_type must be one of memarray.dlpack (kDLCPU, kDLCUDA), not %R", type);
     return false;
   }
-  int const has_stream = PyObject_HasAttrString(object, "__cuda_stream__");
-  if (!has_stream)
-    PyErr_Format(PyExc_TypeError, "stream must be None, an integer or an object with __cuda_stream__, not %R", object);
-  return has_stream == 1;
+  int type_overflow = 0;
+  long const kind = PyLong_AsLongAndOverflow(type, &type_overflow);
+  if (type_overflow != 0 || kind < 0 || kind > INT32_MAX) {
+    PyErr_Format(PyExc_ValueError, "device_type is %R; it is one of memarray.dlpack (kDLCPU, kDLCUDA)", type);
+    return false;
+  }
+  device = {static_cast<DLDeviceType>(kind), kind == kDLCPU ? 0 : state.device_id()};
+  if (!id || id == Py_None) return true;
+  if (!PyLong_Check(id) || PyBool_Check(id)) {
+    PyErr_Format(PyExc_TypeError, "device_id must be an integer or None, not %R", id);
+    return false;
+  }
+  int overflow = 0;
+  long const number = PyLong_AsLongAndOverflow(id, &overflow);
+  if (overflow != 0 || number < 0 || number > INT32_MAX) {
+    PyErr_Format(PyExc_ValueError, "device_id is %R; device ids start at 0", id);
+    return false;
+  }
+  if (kind != kDLCPU) device.id = static_cast<int>(number);
+  return true;
+}
+
+bool read_stream(PyObject* object, StreamChoice& stream) {
+  if (object == Py_None) return true;
+  try {
+    if (!PyLong_Check(object) || PyBool_Check(object)) {
+      stream = stream_of(object);
+      return true;
+    }
+    long long const number = PyLong_AsLongLong(object);
+    if (number == -1 && PyErr_Occurred()) return false;
+    stream = StreamChoice::numbered(number);
+    return true;
+  } catch (...) {
+    raise_current();
+    return false;
+  }
 }
 
 std::string python_location() {

@@ -6,6 +6,7 @@
 #include "dlpack_capsule.hpp"
 #include "errors.hpp"
 #include "helpers.hpp"
+#include "made_here.hpp"
 
 #include <structmember.h>
 
@@ -33,6 +34,7 @@ PyObject* enter(PyObject* self, PyObject* const*, Py_ssize_t given, PyObject*) {
     return nullptr;
   }
   return guarded([&] {
+    MadeHere const site;
     core_of(self).enter(python_location());
     return Py_NewRef(self);
   });
@@ -48,7 +50,10 @@ PyObject* exit(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
 PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
   DLPackRequest request;
   if (!parse_dlpack_request(args, given, keywords, request)) return nullptr;
-  return guarded([&] { return make_capsule(core_of(self), request); });
+  return guarded([&] {
+    MadeHere const site;
+    return make_capsule(core_of(self), request);
+  });
 }
 
 PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, PyObject* keywords) {
@@ -56,7 +61,7 @@ PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, P
     PyErr_SetString(PyExc_TypeError, "__dlpack_device__() takes no arguments");
     return nullptr;
   }
-  return guarded([&] { return dlpack_device(core_of(self).block().device()); });
+  return guarded([&] { return dlpack_device(core_of(self).block().lent_device()); });
 }
 
 PyObject* as_numpy(PyObject* self, PyObject* args, PyObject* keywords) {
@@ -70,6 +75,10 @@ PyObject* reduce(PyObject*, PyObject*) {
 
 PyObject* get_array_interface(PyObject* self, void*) {
   return guarded([&] { return lease_array_interface(core_of(self)); });
+}
+
+PyObject* get_cuda_array_interface(PyObject* self, void*) {
+  return guarded([&] { return lease_cuda_array_interface(core_of(self)); });
 }
 
 PyObject* get_lock_id(PyObject* self, void*) { return PyLong_FromLongLong(core_of(self).lock_id()); }
@@ -146,6 +155,12 @@ PyGetSetDef properties[] = {
      "NumPy's array interface, version 3. It has no release: reading it makes the lease itself a live export until it "
      "is "
      "collected. AttributeError unless the lease is open.",
+     nullptr},
+    {"__cuda_array_interface__", get_cuda_array_interface, nullptr,
+     "The CUDA array interface, version 3, of memory on a CUDA device, with the lease's stream, which the consumer is "
+     "to "
+     "wait for. It has no release: reading it makes the lease itself a live export until it is collected. "
+     "AttributeError on the host, on simulated devices, and unless the lease is open.",
      nullptr},
     {"lock_id", get_lock_id, nullptr, "The id that the array is held for writing under; -1 for a read lease.", nullptr},
     {"is_open", get_is_open, nullptr, "Whether the lease is open.", nullptr},

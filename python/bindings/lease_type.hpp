@@ -15,8 +15,11 @@ detail::LeaseCore* lease_of(PyObject* object);
 
 /// Reads `device=`: None, a string, a `memarray.Device`, or anything with `type` and `index`. False with the error set.
 bool read_device(PyObject* object, std::optional<Device>& device);
-/// Reads `stream=` for memory on the host: None, an integer, or an object with `__cuda_stream__`.
-bool read_stream(PyObject* object);
+/// Reads DLPack's device type and an id (None: the array's own) as one device. False with the error set.
+bool read_dlpack_device(PyObject* type, PyObject* id, detail::State const& state, Device& device);
+/// Reads `stream=`: None (the default stream), an integer, a `memarray.Stream`, or an object with `__cuda_stream__`,
+/// which is kept as long as the choice. False with the error set.
+bool read_stream(PyObject* object, StreamChoice& stream);
 /// Reads `timeout=`: seconds, or None for as long as it takes.
 bool read_timeout(PyObject* object, Timeout& timeout);
 /// "file:line (function)" of the Python frame, when leases are traced.

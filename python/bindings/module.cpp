@@ -18,6 +18,7 @@
 #include <memarray/base/reports.hpp>
 #include <memarray/base/threads.hpp>
 #include <memarray/memory/default_resource.hpp>
+#include <memarray/memory/deferred.hpp>
 #include <memarray/python/bridge.hpp>
 #include <memarray/resource/driver_table.hpp>
 
@@ -45,6 +46,7 @@ void check(int status) {
 }
 
 py::dict stats() {
+  detail::run_deferred();  // what is on its way out is not live
   Counters const& c = counters();
   HostMemoryStatistics const memory = host_memory_statistics();
   py::dict result;
@@ -99,9 +101,13 @@ void add_functions(py::module_& m) {
   m.def("set_trace_leases", [](bool on) { options().trace_leases.store(on); });
 }
 
+void add_index(detail::State& state, std::int64_t stream) {
+  detail::add_index_tuple(state, StreamChoice::numbered(stream));
+}
+
 void register_shipped() {
   for (DType const& dtype : shipped_dtypes())
-    for (int ndim = 1; ndim <= shipped_ranks; ++ndim) check(register_instance(dtype, ndim, detail::add_index_tuple));
+    for (int ndim = 1; ndim <= shipped_ranks; ++ndim) check(register_instance(dtype, ndim, add_index));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include "resource_types.hpp"
 
 #include "errors.hpp"
-#include "lease_type.hpp"
+#include "made_here.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
@@ -31,24 +31,6 @@ struct PyEvent {
 };
 struct PyPool {
   MemoryPoolHandle handle;
-};
-
-// What is made meanwhile is shown by simulated devices with the line that made it.
-class MadeHere {
- public:
-  MadeHere() {
-    DriverTable const* const table = driver();
-    _simulated = table && table->is_simulated();
-    if (_simulated) testing::detail::set_allocation_site(line_of_caller().c_str());
-  }
-  ~MadeHere() {
-    if (_simulated) testing::detail::set_allocation_site(nullptr);
-  }
-  MadeHere(MadeHere const&) = delete;
-  MadeHere& operator=(MadeHere const&) = delete;
-
- private:
-  bool _simulated = false;
 };
 
 ContextHandle context_on(int device_id, char const* what) {
@@ -103,13 +85,10 @@ std::intptr_t to_address(py::handle number, char const* what) {
   return value;
 }
 
-// A Stream, an integer, or an object with __cuda_stream__.
-StreamHandle to_stream(py::object const& object) {
-  if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().handle;
-  if (PyLong_Check(object.ptr()) && !PyBool_Check(object.ptr()))
-    return foreign_stream(to_address(object, "stream"), py::none());
+StreamHandle with_cuda_stream(py::object const& object) {
   if (!py::hasattr(object, "__cuda_stream__"))
-    throw TypeError("stream must be a Stream, an integer or an object with __cuda_stream__");
+    throw TypeError("stream must be None, an integer, a memarray.Stream or an object with __cuda_stream__, not " +
+                    py::repr(object).cast<std::string>());
   py::object const answer = object.attr("__cuda_stream__")();
   if (!py::isinstance<py::tuple>(answer) || py::len(answer) != 2)
     throw TypeError("__cuda_stream__ must return (version, address of the stream)");
@@ -117,6 +96,14 @@ StreamHandle to_stream(py::object const& object) {
   if (!PyLong_Check(py::handle(pair[0]).ptr()))
     throw TypeError("the version that __cuda_stream__ returns must be an integer");
   return foreign_stream(to_address(pair[1], "the address that __cuda_stream__ returns"), object);
+}
+
+// A Stream, an integer, or an object with __cuda_stream__.
+StreamHandle to_stream(py::object const& object) {
+  if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().handle;
+  if (PyLong_Check(object.ptr()) && !PyBool_Check(object.ptr()))
+    return foreign_stream(to_address(object, "stream"), py::none());
+  return with_cuda_stream(object);
 }
 
 py::object device_of(ContextHandle const& context) {
@@ -236,6 +223,12 @@ It lives as long as memory from it. Raises CudaError where there is no such devi
 }
 
 }  // namespace
+
+StreamChoice stream_of(py::handle object) {
+  if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().handle;
+  if (!driver() && py::hasattr(object, "__cuda_stream__")) return {};
+  return with_cuda_stream(py::reinterpret_borrow<py::object>(object));
+}
 
 void add_resource_types(py::module_& m) {
   add_stream(m);

@@ -59,6 +59,7 @@ void add_simulated_devices(py::module_& m) {
       .def("calls", &SimulatedDevices::calls)
       .def("live", &live)
       .def("live_resources", &SimulatedDevices::live_resources)
+      .def("waits", &SimulatedDevices::waits)
       .def("violations", &SimulatedDevices::violations);
 }
 

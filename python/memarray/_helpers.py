@@ -90,7 +90,8 @@ def read_numpy_array(array, source) -> None:
         # NumPy may raise while it converts, which must not leave half an array behind.
         copied = f"read_numpy_array converted from {source.dtype} to {target} first"
         source = source.astype(target)
-    with array.write(discard=True) as lease:
+    # The host side is written; that of a device, if it was current, is stale then.
+    with array.write(discard=True) if array.device.type == "cpu" else array.write("cpu", discard=True) as lease:
         destination = np.asarray(lease)
         if destination.dtype != target:
             destination = destination.view(target)

@@ -114,6 +114,11 @@ class SimulatedDevices:
         """Each of them in words, with the line that made it where Python made it."""
         return self._opened().live_resources()
 
+    def waits(self) -> list[str]:
+        """Each wait for work so far, dropped ones included: ``"cuStreamWaitEvent: <where in the library>"``, and the
+        blocking ones (cuEventSynchronize, cuStreamSynchronize, cuCtxSynchronize) likewise."""
+        return self._opened().waits()
+
     def violations(self) -> list[str]:
         """What no program may do, in words, in the order in which it happened: calls on destroyed resources, resources
         destroyed before what depends on them, memory freed while work used it, host touches of device memory."""

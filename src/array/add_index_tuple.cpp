@@ -1,6 +1,7 @@
 #include "add_index_rows.hpp"
 
 #include <memarray/array/add_index_tuple.hpp>
+#include <memarray/array/for_each_index.hpp>
 #include <memarray/array/hold.hpp>
 #include <memarray/array/launch_device.hpp>
 #include <memarray/array/launch_host.hpp>
@@ -19,10 +20,12 @@ constexpr std::size_t release_bytes = std::size_t{1} << 18;
 constexpr std::size_t past_caches_bytes = std::size_t{32} << 20;
 
 template <class T, class Index>
-void run(RowsPlan const& plan, Hold const& hold) {
+void run(RowsPlan const& plan, Runs runs, Hold const& hold) {
   auto const* const source = reinterpret_cast<T const*>(hold.source());
   auto* const target = reinterpret_cast<T*>(hold.target());
   auto const rows = rows_function<T, Index>();
+  if (runs == Runs::in_emulation)
+    return launch_emulated(hold.queue(), [=] { rows(plan, source, target, 0, plan.units); });
   std::size_t const bytes = static_cast<std::size_t>(plan.units * plan.block) * sizeof(T);
   std::optional<RuntimeRelease> released;
   if (bytes >= release_bytes) released.emplace();
@@ -30,21 +33,21 @@ void run(RowsPlan const& plan, Hold const& hold) {
 }
 
 template <class T>
-void run_host_kernel(RowsPlan const& plan, Hold const& hold) {
+void run_host_kernel(RowsPlan const& plan, Runs runs, Hold const& hold) {
   if (plan.fits_32_bits)
-    run<T, std::int32_t>(plan, hold);
+    run<T, std::int32_t>(plan, runs, hold);
   else
-    run<T, std::int64_t>(plan, hold);
+    run<T, std::int64_t>(plan, runs, hold);
 }
 
 }  // namespace
 
-void add_index_tuple(State& state, std::int64_t stream) {
-  if (stream < -1) throw ValueError("stream is a CUDA stream as an integer, or 0, 1, 2 or -1");
-  Hold hold(state, State::Access::update, -1, "add_index_tuple");
+void add_index_tuple(State& state, StreamChoice const& stream) {
+  Hold hold(state, State::Access::update, -1, "add_index_tuple", Hold::plain, stream);
   Extents const shape(state.shape(), static_cast<std::size_t>(state.ndim()));
-  if (state.on_device()) {
-    add_index_on_device(state.dtype(), shape, hold.source(), hold.target(), default_stream());
+  Runs const runs = where_all_are(state);
+  if (runs == Runs::on_device) {
+    add_index_on_device(state.dtype(), shape, hold.source(), hold.target(), hold.queue());
     return hold.commit();
   }
   RowsPlan plan = plan_rows(shape);
@@ -52,7 +55,7 @@ void add_index_tuple(State& state, std::int64_t stream) {
   bool done = false;
 #define MEMARRAY_RUN_IF(type, name, code, bits)     \
   if (!done && state.dtype() == dtype_of<type>()) { \
-    run_host_kernel<type>(plan, hold);              \
+    run_host_kernel<type>(plan, runs, hold);        \
     done = true;                                    \
   }
   MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_RUN_IF)

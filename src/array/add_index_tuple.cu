@@ -25,7 +25,7 @@ struct AddIndexBody {
 };
 
 template <class T, int ndim>
-void launch(std::span<std::int64_t const> shape, void const* source, void* target, StreamHandle const& stream) {
+void launch(std::span<std::int64_t const> shape, void const* source, void* target, Queue const& queue) {
   ArrayIndexer<T, ndim> wide{static_cast<T*>(target), {}};
   ArrayIndexer<T, ndim, std::int32_t> narrow{static_cast<T*>(target), {}};
   std::size_t const padding = ndim - shape.size();
@@ -38,21 +38,21 @@ void launch(std::span<std::int64_t const> shape, void const* source, void* targe
   std::int64_t const size = wide.size();
   auto const* const from = static_cast<T const*>(source);
   if (fits && size <= INT32_MAX)
-    launch_device(size, stream, AddIndexBody<T, ndim, std::int32_t>{narrow, from});
+    launch_device(size, queue, AddIndexBody<T, ndim, std::int32_t>{narrow, from});
   else
-    launch_device(size, stream, AddIndexBody<T, ndim, std::int64_t>{wide, from});
+    launch_device(size, queue, AddIndexBody<T, ndim, std::int64_t>{wide, from});
 }
 
 template <class T>
 void launch_any_rank(std::span<std::int64_t const> shape, void const* source, void* target,
-                     StreamHandle const& stream) {
+                     Queue const& queue) {
   switch (shape.size()) {
-    case 1: return launch<T, 1>(shape, source, target, stream);
-    case 2: return launch<T, 2>(shape, source, target, stream);
-    case 3: return launch<T, 3>(shape, source, target, stream);
+    case 1: return launch<T, 1>(shape, source, target, queue);
+    case 2: return launch<T, 2>(shape, source, target, queue);
+    case 3: return launch<T, 3>(shape, source, target, queue);
     case 4:
     case 5:
-    case 6: return launch<T, 6>(shape, source, target, stream);
+    case 6: return launch<T, 6>(shape, source, target, queue);
     default: throw UnsupportedTypeError("add_index_tuple is compiled for 1 to 6 dimensions");
   }
 }
@@ -60,9 +60,9 @@ void launch_any_rank(std::span<std::int64_t const> shape, void const* source, vo
 }  // namespace
 
 void add_index_on_device(DType const& dtype, std::span<std::int64_t const> shape, void const* source, void* target,
-                         StreamHandle const& stream) {
+                         Queue const& queue) {
 #define MEMARRAY_RUN_IF(type, name, code, bits) \
-  if (dtype == dtype_of<type>()) return launch_any_rank<DeviceType<type>>(shape, source, target, stream);
+  if (dtype == dtype_of<type>()) return launch_any_rank<DeviceType<type>>(shape, source, target, queue);
   MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_RUN_IF)
 #undef MEMARRAY_RUN_IF
   throw UnsupportedTypeError("add_index_tuple is not compiled for " + std::string(dtype.name_view()));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace memarray::detail {
 namespace {
@@ -13,6 +14,39 @@ void check_twice(std::span<Claim const> sorted) {
     if (sorted[i].state == sorted[i - 1].state &&
         (sorted[i].access != State::Access::read || sorted[i - 1].access != State::Access::read))
       throw LockError("one array is asked for twice, at least once for writing: " + sorted[i].state->describe());
+}
+
+void take(Claim& claim, Timeout timeout, bool past_writers) {
+  if (claim.access != State::Access::read) claim.id = State::next_lock_id();
+  if (!claim.state->take(claim.access, claim.id, timeout, claim.place, past_writers))
+    claim.state->refuse(lease_name(claim.access), -1);
+}
+
+// What can fail once the word is taken.
+void prepare(Claim& claim) {
+  State& state = *claim.state;
+  StreamChoice const& stream = claim.place.stream;
+  if (claim.access == State::Access::overwrite && state.must_leave_block()) {
+    claim.block = claim.fresh = state.fresh_block(stream);
+  } else {
+    bool const reads = claim.access == State::Access::read;
+    claim.block = state.storage().block(reads ? state.side_in(claim.place) : state.storage().current());
+    state.await(*claim.block, claim.access, stream);
+  }
+  StreamUses* const uses = claim.block->uses();
+  if (!uses || claim.block->device().is_cpu()) return;
+  claim.lent = uses->open_lease(queue_on(stream.get(), uses->memory().context()),
+                                claim.access == State::Access::read ? Use::read : Use::write);
+}
+
+void publish(Claim& claim) noexcept {
+  if (claim.access == State::Access::read) return;
+  Storage& storage = claim.state->storage();
+  if (claim.fresh) {
+    counters().versions.fetch_add(1, std::memory_order_relaxed);
+    claim.fresh = storage.replace(storage.current(), std::move(claim.fresh));
+  }
+  storage.wrote(storage.current());
 }
 
 }  // namespace
@@ -29,41 +63,37 @@ void take_all(std::span<Claim> claims, Timeout timeout) {
   std::size_t taken = 0;
   try {
     for (; taken < claims.size(); ++taken) {
-      Claim& claim = claims[taken];
-      if (claim.access != State::Access::read) claim.id = State::next_lock_id();
-      bool const again = taken > 0 && claims[taken - 1].state == claim.state;
-      if (!claim.state->take(claim.access, claim.id, deadline.rest(), again))
-        claim.state->refuse(lease_name(claim.access), -1);
+      bool const again = taken > 0 && claims[taken - 1].state == claims[taken].state;
+      take(claims[taken], deadline.rest(), again);
     }
-    for (Claim& claim : claims)
-      if (claim.access == State::Access::overwrite && claim.state->must_leave_block())
-        claim.fresh = claim.state->fresh_block();
+    for (Claim& claim : claims) prepare(claim);
   } catch (...) {
-    while (taken > 0) {
-      --taken;
-      claims[taken].state->give_back(claims[taken].access);
-      claims[taken].fresh = {};
-    }
+    while (taken > 0) give_back(claims[--taken]);
     throw;
   }
-  for (Claim& claim : claims) {
-    if (claim.access == State::Access::read) continue;
-    Storage& storage = claim.state->storage();
-    if (claim.fresh) {
-      counters().versions.fetch_add(1, std::memory_order_relaxed);
-      claim.fresh = storage.replace(storage.current(), std::move(claim.fresh));
-    }
-    storage.wrote(storage.current());
-  }
+  for (Claim& claim : claims) publish(claim);
+}
+
+void close_streams(Block& block, StreamUses::Lease lent) noexcept {
+  if (lent != 0) block.uses()->close_lease(lent, block.exports().total() != 0);
+}
+
+void give_back(Claim& claim) noexcept {
+  if (claim.block) close_streams(*claim.block, std::exchange(claim.lent, 0));
+  claim.state->give_back(claim.access);
+  claim.block = {};
+  claim.fresh = {};
 }
 
 void take_one(Claim& claim, Timeout timeout) {
-  if (claim.access == State::Access::overwrite) return take_all({&claim, 1}, timeout);
-  // Nothing can fail once the word is taken.
-  bool const writes = claim.access != State::Access::read;
-  if (writes) claim.id = State::next_lock_id();
-  if (!claim.state->take(claim.access, claim.id, timeout)) claim.state->refuse(lease_name(claim.access), -1);
-  if (writes) claim.state->storage().wrote(claim.state->storage().current());
+  take(claim, timeout, false);
+  try {
+    prepare(claim);
+  } catch (...) {
+    give_back(claim);
+    throw;
+  }
+  publish(claim);
 }
 
 }  // namespace memarray::detail

@@ -3,6 +3,7 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
 #include <memarray/memory/default_resource.hpp>
+#include <memarray/memory/transfer.hpp>
 
 #include <cstdlib>
 #include <new>
@@ -37,7 +38,7 @@ struct Box {
 
 /// Takes over one counted export of `block`, also when it throws. `only`: it is the block's only one.
 template <class Managed>
-Managed* lend(Block& block, bool only, State const& state, bool writable, std::uint64_t flags) {
+Managed* lend(Block& block, bool only, State const& state, bool writable, std::uint64_t flags, bool as_host = false) {
   using TheBox = Box<Managed>;
   auto const ndim = static_cast<std::size_t>(state.ndim());
   std::size_t const bytes = sizeof(TheBox) + 2 * ndim * sizeof(std::int64_t);
@@ -53,7 +54,7 @@ Managed* lend(Block& block, bool only, State const& state, bool writable, std::u
   c_strides({shape, ndim}, {strides, ndim});
 
   Managed& managed = box->managed;
-  Device const device = block.device();
+  Device const device = as_host ? Device{} : block.lent_device();
   managed.dl_tensor = {.data = block.data(),
                        .device = {device.type, device.id},
                        .ndim = state.ndim(),
@@ -90,8 +91,28 @@ Managed* checked(LeaseCore const& lease, Managed* managed) {
   lease.throw_not_open();
 }
 
+// In the consumer's stream, so that what it does next comes after the copy.
+BlockPtr copy_for_consumer(Block& source, LendRequest const& request) {
+  std::size_t const bytes = source.bytes();
+  bool const on_device = source.memory_type() == MemoryType::device;
+  if (!on_device || request.to_host) {
+    BlockPtr copy = Block::allocate(host_resource(), default_stream(), bytes, Block::Contents::uninitialized);
+    if (on_device)
+      detail::copy(*copy, source, bytes, queue_on(default_stream(), source.uses()->memory().context()), Ending::now);
+    else
+      copy_host(copy->data(), source.data(), bytes);
+    return copy;
+  }
+  DeviceMemoryPtr const& memory = source.uses()->memory_ptr();
+  // Whoever asks for no order gets a copy that is over.
+  Queue const queue = queue_on(request.stream ? *request.stream : default_stream(), memory->context());
+  BlockPtr copy = Block::allocate(memory, queue, bytes);
+  detail::copy(*copy, source, bytes, queue, request.stream ? Ending::later : Ending::now);
+  return copy;
+}
+
 template <class Managed>
-Managed* lend_copy(LeaseCore const& lease) {
+Managed* lend_copy(LeaseCore const& lease, LendRequest const& request) {
   State const& state = lease.state();
   check_dtype(state);
   // Copied from an export of its own, so that the memory stays as it is if another thread closes the lease meanwhile.
@@ -101,38 +122,39 @@ Managed* lend_copy(LeaseCore const& lease) {
     Block& block;
     bool writable;
   } const source(lease);
-  std::size_t const bytes = source.block.bytes();
-  BlockPtr const copy = Block::allocate(host_resource(), default_stream(), bytes, Block::Contents::uninitialized);
-  copy_host(copy->data(), source.block.data(), bytes);
+  BlockPtr const copy = copy_for_consumer(source.block, request);
   bool const only = copy->add_export(true);
   return checked(lease, lend<Managed>(*copy, only, state, true, DLPACK_FLAG_BITMASK_IS_COPIED));
 }
 
 template <class Managed>
-Managed* lend_leased(LeaseCore const& lease) {
+Managed* lend_leased(LeaseCore const& lease, LendRequest const& request) {
+  if (request.copy) return lend_copy<Managed>(lease, request);
   if (!lease.state().dtype().has_dlpack()) check_dtype(lease.state());
   std::uint64_t const flags = lease.is_write() ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
   bool only = false;
   Block& block = lease.begin_export(only);
-  return checked(lease, lend<Managed>(block, only, lease.state(), lease.is_write(), flags));
+  if (block.uses()) {
+    try {
+      lease.order_export(request.stream);
+    } catch (...) {
+      block.drop_export(lease.is_write());
+      throw;
+    }
+  }
+  return checked(lease, lend<Managed>(block, only, lease.state(), lease.is_write(), flags, request.to_host));
 }
 
 }  // namespace
 
-DLManagedTensor* lend_unversioned(LeaseCore const& lease) {
+DLManagedTensor* lend_unversioned(LeaseCore const& lease, LendRequest const& request) {
   lease.check_open();
-  if (!lease.is_write()) throw_read_only(lease.state());
-  return lend_leased<DLManagedTensor>(lease);
+  if (!lease.is_write() && !request.copy) throw_read_only(lease.state());
+  return lend_leased<DLManagedTensor>(lease, request);
 }
 
-DLManagedTensorVersioned* lend_versioned(LeaseCore const& lease) {
-  return lend_leased<DLManagedTensorVersioned>(lease);
-}
-
-DLManagedTensor* lend_copy_unversioned(LeaseCore const& lease) { return lend_copy<DLManagedTensor>(lease); }
-
-DLManagedTensorVersioned* lend_copy_versioned(LeaseCore const& lease) {
-  return lend_copy<DLManagedTensorVersioned>(lease);
+DLManagedTensorVersioned* lend_versioned(LeaseCore const& lease, LendRequest const& request) {
+  return lend_leased<DLManagedTensorVersioned>(lease, request);
 }
 
 DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id) {
@@ -145,6 +167,9 @@ DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id) {
   }
   if (!state.is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
   Block& block = *state.storage().block();
+  // No stream is named, so the consumer must not find work going on.
+  state.await(block, State::Access::write, default_stream());
+  if (StreamUses* const uses = block.uses()) uses->synchronize(Use::write, "lending for any stream, after all users");
   bool const only = block.add_export(true);
   // Counted first: if the lease is open still, its end will see the export.
   if (!state.is_held_under(lock_id)) {

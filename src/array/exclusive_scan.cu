@@ -35,9 +35,10 @@ void scan_of(std::int64_t size, void const* source, void* target, void* result, 
 }  // namespace
 
 void exclusive_scan_on_device(DType const& dtype, std::int64_t size, void const* source, void* target, void* result,
-                              StreamHandle const& stream) {
+                              Queue const& queue) {
+  ContextScope const scope(queue.context);
 #define MEMARRAY_RUN_IF(type, name, code, bits) \
-  if (dtype == dtype_of<type>()) return scan_of<type>(size, source, target, result, *stream);
+  if (dtype == dtype_of<type>()) return scan_of<type>(size, source, target, result, *queue.stream);
   MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_RUN_IF)
 #undef MEMARRAY_RUN_IF
   throw UnsupportedTypeError("exclusive_scan is not compiled for " + std::string(dtype.name_view()));

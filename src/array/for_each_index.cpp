@@ -1,6 +1,7 @@
 #include <memarray/array/for_each_index.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
+#include <memarray/memory/stream_uses.hpp>
 
 namespace memarray::detail {
 
@@ -21,14 +22,15 @@ void throw_null_stream() {
       "default_stream()");
 }
 
-bool on_one_device(std::span<State const* const> states) {
-  Device const first = states.front()->device();
+Runs where_all_are(std::span<State const* const> states) {
+  State const& first = *states.front();
   for (State const* const state : states)
-    if (state->device() != first)
-      throw Error("a kernel runs where all its arrays are: " + states.front()->describe() + " is on " +
-                  to_string(first) + ", " + state->describe() + " on " + to_string(state->device()) +
+    if (state->device() != first.device())
+      throw Error("a kernel runs where all its arrays are: " + first.describe() + " is on " +
+                  to_string(first.device()) + ", " + state->describe() + " on " + to_string(state->device()) +
                   "; call move_memory on one of them first");
-  return !first.is_cpu();
+  if (!first.on_device()) return Runs::on_host;
+  return first.storage().block()->uses()->memory().driver().is_simulated() ? Runs::in_emulation : Runs::on_device;
 }
 
 }  // namespace memarray::detail

@@ -1,5 +1,8 @@
 #include <memarray/array/launch_device.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/base/hooks.hpp>
+#include <memarray/resource/driver_table.hpp>
+#include <memarray/resource/last_error.hpp>
 
 #include <string>
 
@@ -15,17 +18,27 @@ void throw_launch_error(int code, char const* name, char const* what) {
   throw CudaError(code, name, std::string("launching a kernel failed: ") + what);
 }
 
+void submit_emulated(Queue const& queue, cu::HostFunction kernel, void* data) {
+  ContextScope const scope(queue.context);
+  if (!scope.driver()) throw_last_error("launching a kernel");
+  RuntimeRelease const released;
+  if (cu::Result const failed = scope.driver()->launch_simulated(*queue.stream, kernel, data); failed != 0)
+    throw_driver_error(failed, "launching a kernel");
+}
+
+void finish(Queue const& queue) {
+  if (!synchronize(queue)) throw_last_error("waiting for a kernel");
+}
+
 #if !MEMARRAY_HAS_CUDA
 
-void add_index_on_device(DType const&, std::span<std::int64_t const>, void const*, void*, StreamHandle const&) {
+void add_index_on_device(DType const&, std::span<std::int64_t const>, void const*, void*, Queue const&) {
   throw_not_compiled_for_device();
 }
 
-void sum_on_device(DType const&, std::int64_t, void const*, void*, StreamHandle const&) {
-  throw_not_compiled_for_device();
-}
+void sum_on_device(DType const&, std::int64_t, void const*, void*, Queue const&) { throw_not_compiled_for_device(); }
 
-void exclusive_scan_on_device(DType const&, std::int64_t, void const*, void*, void*, StreamHandle const&) {
+void exclusive_scan_on_device(DType const&, std::int64_t, void const*, void*, void*, Queue const&) {
   throw_not_compiled_for_device();
 }
 

@@ -5,7 +5,9 @@
 
 #include <atomic>
 #include <new>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace memarray::detail {
@@ -31,9 +33,10 @@ void LeaseCore::begin() {
   }
 }
 
-void LeaseCore::finish(Claim const& claim, std::string const& where) noexcept {
-  _block = _state->storage().block();
+void LeaseCore::finish(Claim& claim, std::string const& where) noexcept {
+  _block = std::move(claim.block);
   _id = claim.id;
+  _lent = claim.lent;
   if (!where.empty()) {
     try {
       trace_opened(_state.get(), this, where);
@@ -51,7 +54,7 @@ State::Access LeaseCore::access() const noexcept {
 
 void LeaseCore::enter(std::string const& where) {
   begin();
-  Claim claim{_state.get(), access()};
+  Claim claim{_state.get(), access(), 0, place()};
   try {
     take_one(claim, _options.timeout);
   } catch (...) {
@@ -67,14 +70,14 @@ void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string 
   try {
     for (LeaseCore* const lease : leases) {
       lease->begin();
-      claims.push_back({&lease->state(), lease->access(), claims.size()});
+      claims.push_back({&lease->state(), lease->access(), claims.size(), lease->place()});
     }
     take_all(claims, timeout);
   } catch (...) {
     for (Claim const& claim : claims) leases[claim.position]->abandon();
     throw;
   }
-  for (Claim const& claim : claims) leases[claim.position]->finish(claim, where);
+  for (Claim& claim : claims) leases[claim.position]->finish(claim, where);
 }
 
 void LeaseCore::exit() noexcept {
@@ -82,6 +85,7 @@ void LeaseCore::exit() noexcept {
   // Marked before the word is given back: an export that counted itself too late sees the mark.
   if (!_status.compare_exchange_strong(expected, Status::closed, std::memory_order_seq_cst)) return;
   trace_closed(this);
+  close_streams(*_block, _lent);
   _state->give_back(is_write() ? State::Access::write : State::Access::read);
 }
 
@@ -95,6 +99,14 @@ Block& LeaseCore::pin() {
   Block& block = begin_export();
   if (_pinned.exchange(true, std::memory_order_acq_rel)) block.drop_export(is_write());
   return block;
+}
+
+void LeaseCore::order_export(StreamHandle const* stream) const {
+  if (_lent == 0) return check_open();
+  StreamUses& uses = *_block->uses();
+  std::optional<Queue> queue;
+  if (stream) queue = queue_on(*stream, uses.memory().context());
+  if (!uses.lend(_lent, queue ? &*queue : nullptr, stream != nullptr)) throw_not_open();
 }
 
 void LeaseCore::copy_shape(std::int64_t* extents) const {
@@ -118,7 +130,25 @@ void LeaseCore::throw_not_open() const {
                       : "this lease is not open yet: use it in a 'with' statement");
 }
 
+std::unique_ptr<LeasedBlock> lease_block(Claim& claim) {
+  if (claim.lent == 0 && claim.block.get() == claim.state->storage().block().get()) return nullptr;
+  try {
+    return std::make_unique<LeasedBlock>(LeasedBlock{claim.block, claim.lent});
+  } catch (...) {
+    give_back(claim);
+    throw;
+  }
+}
+
+std::byte* use_block(LeasedBlock& leased) {
+  if (leased.lent != 0) static_cast<void>(leased.block->uses()->lend(leased.lent, nullptr, true));
+  return leased.block->data();
+}
+
+void close_block(std::unique_ptr<LeasedBlock> leased) noexcept { close_streams(*leased->block, leased->lent); }
+
 void open_slowly(Claim& claim, LeaseOptions const& options) {
+  claim.place = {options.device, options.stream};
   if (options.device) claim.state->check_reachable(*options.device, lease_name(claim.access));
   take_one(claim, options.timeout);
 }

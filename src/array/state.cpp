@@ -6,11 +6,16 @@
 #include <memarray/base/reports.hpp>
 #include <memarray/base/shape.hpp>
 #include <memarray/memory/default_resource.hpp>
+#include <memarray/memory/deferred.hpp>
+#include <memarray/memory/stream_uses.hpp>
+#include <memarray/memory/transfer.hpp>
 #include <memarray/resource/driver_table.hpp>
+#include <memarray/resource/simulated_devices.hpp>
 
 #include <sched.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <vector>
 
@@ -34,13 +39,17 @@ StatePtr State::make(DType const& dtype, Extents shape, int device_id, ArrayOpti
   if (!options.uninitialized && dtype.init != nullptr)
     fill_host(block->data(), dtype.init, dtype.itemsize, bytes / dtype.itemsize);
 
-  void* const memory = ::operator new(sizeof(State) + shape.size() * sizeof(std::int64_t));
   EscapedViews const policy =
       options.escaped_views.value_or(memarray::options().escaped_views.load(std::memory_order_relaxed));
-  StatePtr state(new (memory) State(dtype, shape, device_id, policy));
+  StatePtr state = make_around(dtype, shape, device_id, policy);
   state->_storage = Storage(Side::host, std::move(block));
   state->_resource = options.resource;
   return state;
+}
+
+StatePtr State::make_around(DType const& dtype, Extents shape, int device_id, EscapedViews policy) {
+  void* const memory = ::operator new(sizeof(State) + shape.size() * sizeof(std::int64_t));
+  return StatePtr(new (memory) State(dtype, shape, device_id, policy));
 }
 
 State::State(DType const& dtype, Extents shape, int device_id, EscapedViews policy) noexcept
@@ -131,55 +140,41 @@ void State::check_read(std::int64_t lock_id, char const* what) {
   if (lock_id >= 0 ? !is_held_under(lock_id) : LockWord::is_writer(_word.load_settled())) refuse(what, lock_id);
 }
 
-std::byte const* State::checked_read(std::int64_t lock_id, char const* what) {
-  check_read(lock_id, what);
-  if (_word.load() == LockWord::free && _storage.block()->exports().writable != 0 &&
-      escaped_views() != EscapedViews::alias) {
-    if (!take(Access::read, -1, no_wait)) refuse(what, lock_id);
-    give_back(Access::read);
-  }
-  return _storage.block()->data();
-}
-
-std::byte* State::checked_write(std::int64_t lock_id, char const* what) {
-  check_write(lock_id, what);
-  if (_word.load() == LockWord::free && _storage.block()->exports().total() != 0 &&
-      escaped_views() != EscapedViews::alias) {
-    if (!take(Access::write, LockWord::operation, no_wait)) refuse(what, lock_id);
-    give_back(Access::write);
-  }
-  _storage.wrote(_storage.current());
-  return _storage.block()->data();
-}
-
-bool State::take(Access access, std::int64_t id, Timeout timeout, bool past_writers) {
+bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& place, bool past_writers) {
+  run_deferred();
   if (access == Access::read) {
-    for (int look = 0; look < looks; ++look) {
-      if (!_word.lock_shared(timeout, past_writers)) return false;
-      if (_storage.block()->exports().writable == 0 || escaped_views() == EscapedViews::alias) return true;
-      _word.unlock_shared();
-      if (!_word.try_settle()) {
-        ::sched_yield();
-        continue;
-      }
+    auto const settle = [&] {
       try {
-        settle_for_read();
+        settle_for_read(place.stream);
+        if (place.device) arrive_for_lease(place, access);
       } catch (...) {
         _word.unlock_exclusive();
         throw;
       }
       _word.downgrade();
       return true;
+    };
+    Deadline const deadline(timeout);
+    for (int look = 0; look < looks; ++look) {
+      if (!_word.lock_shared(deadline.rest(), past_writers)) return false;
+      if (!must_settle(place, look == 0)) return true;
+      _word.unlock_shared();
+      if (_word.try_settle()) return settle();
+      ::sched_yield();
     }
-    return false;
+    return timeout != Timeout(no_wait) && _word.settle(deadline.rest()) && settle();
   }
   if (!_word.lock_exclusive(id, timeout)) return false;
   try {
-    if (auto const exports = _storage.block()->exports(); exports.total() != 0) {
-      check_policy(exports, "writing");
-      if (access == Access::write && must_leave_block())
-        detach(exports.writable != 0 ? "a writable view was kept" : "a view was kept and the write may be partial");
+    auto exports = _storage.block()->exports();
+    if (exports.total() != 0) check_policy(exports, "writing");
+    if (place.device && *place.device != _storage.block()->device()) {
+      arrive_for_lease(place, access);
+      exports = _storage.block()->exports();
     }
+    if (exports.total() != 0 && access == Access::write && must_leave_block())
+      detach(exports.writable != 0 ? "a writable view was kept" : "a view was kept and the write may be partial",
+             place.stream);
   } catch (...) {
     _word.unlock_exclusive();
     throw;
@@ -210,36 +205,55 @@ void State::check_policy(Block::Exports exports, char const* what) const {
                   " writable) and its escaped_views policy is 'error'; drop them first");
 }
 
-void State::settle_for_read() {
+void State::settle_for_read(StreamChoice const& stream) {
   auto const exports = _storage.block()->exports();
   if (exports.writable == 0 || escaped_views() == EscapedViews::alias) return;
   check_policy(exports, "reading");
-  detach("a writable view was kept");
+  detach("a writable view was kept", stream);
 }
 
 void State::leave_views_before(State const& receiver) {
   if (must_leave_block() && receiver.escaped_views() == EscapedViews::alias)
-    detach("a view was kept and its memory goes to an array that writes under kept views");
+    detach("a view was kept and its memory goes to an array that writes under kept views", StreamChoice());
 }
 
 bool State::must_leave_block() const noexcept {
   return escaped_views() == EscapedViews::snapshot && _storage.block()->exports().total() != 0;
 }
 
-BlockPtr State::fresh_block() const {
+Queue State::queue(StreamChoice const& stream) const {
+  return queue_on(stream.get(), _storage.block(Side::device)->uses()->memory().context());
+}
+
+BlockPtr State::allocate_on(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) const {
+  if (!memory->driver().is_simulated()) return Block::allocate(memory, queue, bytes);
+  // Reports of host touches say whose memory it is.
+  testing::detail::AllocationOwner const owner(describe());
+  return Block::allocate(memory, queue, bytes);
+}
+
+BlockPtr State::fresh_block(StreamChoice const& stream) const {
+  if (on_device()) return allocate_on(_storage.block()->uses()->memory_ptr(), queue(stream), bytes());
   return Block::allocate(_resource ? *_resource : host_resource(), default_stream(), bytes(),
                          Block::Contents::uninitialized);
 }
 
-BlockPtr State::copied_block(char const* why) const {
-  BlockPtr fresh = fresh_block();
-  copy_host(fresh->data(), _storage.block()->data(), bytes());
+BlockPtr State::copied_block(char const* why, StreamChoice const& stream) const {
+  BlockPtr fresh = fresh_block(stream);
+  Block& current = *_storage.block();
+  if (on_device()) {
+    current.fence(false);
+    copy(*fresh, current, bytes(), queue(stream), Ending::later);
+  } else {
+    await(current, Access::read, stream);
+    copy_host(fresh->data(), current.data(), bytes());
+  }
   report_copy(static_cast<std::int64_t>(bytes()), describe() + " went on in fresh memory, as " + why);
   return fresh;
 }
 
-void State::detach(char const* why) {
-  BlockPtr fresh = copied_block(why);
+void State::detach(char const* why, StreamChoice const& stream) {
+  BlockPtr fresh = copied_block(why, stream);
   counters().versions.fetch_add(1, std::memory_order_relaxed);
   _storage.replace(_storage.current(), std::move(fresh));
 }
@@ -259,7 +273,11 @@ void throw_out_of_bounds(State const& state, int dimension, std::int64_t index) 
 }
 
 void State::fill(void const* element, std::int64_t lock_id) {
-  Hold hold(*this, Access::overwrite, lock_id, "fill");
+  Hold hold(*this, Access::overwrite, lock_id, "fill", on_device() ? Hold::orders_itself : Hold::plain);
+  if (on_device()) {
+    detail::fill(hold.target_block(), 0, element, _dtype.itemsize, static_cast<std::size_t>(size()), hold.queue());
+    return hold.commit(Hold::Work::counted);
+  }
   fill_host(hold.target(), element, _dtype.itemsize, static_cast<std::size_t>(size()));
   hold.commit();
 }
@@ -269,12 +287,25 @@ void State::resize(Extents shape) {
     throw ValueError("resize keeps the rank: " + describe() + " cannot become " + shape_text(shape));
   std::size_t const new_bytes = checked_bytes(checked_size(shape), _dtype.itemsize);
   Hold hold(*this, Access::overwrite, -1, "resize", Hold::in_place);
-  BlockPtr fresh = Block::allocate(_resource ? *_resource : host_resource(), default_stream(), new_bytes,
-                                   _dtype.init == nullptr ? Block::Contents::zero : Block::Contents::uninitialized);
   std::size_t const kept = std::min(new_bytes, bytes());
-  copy_host(fresh->data(), _storage.block()->data(), kept);
-  if (_dtype.init != nullptr && new_bytes > kept)
-    fill_host(fresh->data() + kept, _dtype.init, _dtype.itemsize, (new_bytes - kept) / _dtype.itemsize);
+  BlockPtr fresh;
+  Block& block = *_storage.block();
+  if (on_device()) {
+    Queue const queue = this->queue({});
+    fresh = allocate_on(block.uses()->memory_ptr(), queue, new_bytes);
+    block.fence(false);
+    copy(*fresh, block, kept, queue, Ending::later);
+    std::vector<std::byte> const zeros(_dtype.itemsize);
+    detail::fill(*fresh, kept, _dtype.init ? _dtype.init : zeros.data(), _dtype.itemsize,
+                 (new_bytes - kept) / _dtype.itemsize, queue);
+  } else {
+    fresh = Block::allocate(_resource ? *_resource : host_resource(), default_stream(), new_bytes,
+                            _dtype.init == nullptr ? Block::Contents::zero : Block::Contents::uninitialized);
+    await(block, Access::read, {});
+    copy_host(fresh->data(), block.data(), kept);
+    if (_dtype.init != nullptr && new_bytes > kept)
+      fill_host(fresh->data() + kept, _dtype.init, _dtype.itemsize, (new_bytes - kept) / _dtype.itemsize);
+  }
   BlockPtr const old = _storage.replace(_storage.current(), std::move(fresh));
   set_shape(shape);
 }
@@ -286,8 +317,8 @@ void State::exchange(State& other) {
   bool const ordered = this < &other;
   Hold first(ordered ? *this : other, Access::overwrite, -1, "exchange", Hold::in_place);
   Hold second(ordered ? other : *this, Access::overwrite, -1, "exchange", Hold::in_place);
-  settle_for_read();
-  other.settle_for_read();
+  settle_for_read({});
+  other.settle_for_read({});
   leave_views_before(other);
   other.leave_views_before(*this);
   std::vector<std::int64_t> const mine(_shape, _shape + _ndim);
@@ -301,32 +332,15 @@ void State::exchange(State& other) {
 
 StatePtr State::clone() {
   Hold const hold(*this, Access::read, -1, "copy");
-  ArrayOptions const options{.uninitialized = true, .escaped_views = escaped_views(), .resource = _resource};
-  StatePtr copy = make(_dtype, Extents(_shape, static_cast<std::size_t>(_ndim)), _device_id, options);
-  copy_host(copy->_storage.block()->data(), _storage.block()->data(), bytes());
-  return copy;
-}
-
-void State::check_reachable(Device device, char const* what) const {
-  if (device.type != kDLCPU && device.type != kDLCUDA)
-    throw ValueError(std::string(what) + ": memory lives on the CPU (kDLCPU) or on a CUDA device (kDLCUDA), not on " +
-                     to_string(device));
-  if (device.id < 0) throw ValueError("device_id is " + std::to_string(device.id) + "; device ids start at 0");
-  if (device.type != kDLCUDA) return;
-  std::string const stays = describe() + " stays on the host, where every operation works";
-  if (device.id < device_count())
-    throw CudaError(cuda_code::not_supported, "CUDA_ERROR_NOT_SUPPORTED",
-                    std::string(what) + " on " + to_string(device) +
-                        ": this version of memarray keeps arrays on the host; " + stays);
-  throw CudaError(cuda_code::no_device, "CUDA_ERROR_NO_DEVICE",
-                  std::string(what) + " on " + to_string(device) + ": this process has no such CUDA device; " + stays);
-}
-
-void State::move(Device target, std::int64_t lock_id) {
-  if (_word.load() != LockWord::free) refuse("move_memory", lock_id);
-  Hold const hold(*this, Access::overwrite, -1, "move_memory", Hold::in_place);
-  check_reachable(target, "move_memory");
-  settle_for_read();
+  StatePtr twin = make_around(_dtype, Extents(_shape, static_cast<std::size_t>(_ndim)), _device_id, escaped_views());
+  BlockPtr fresh = fresh_block({});
+  if (on_device())
+    copy(*fresh, *_storage.block(), bytes(), hold.queue(), Ending::later);
+  else
+    copy_host(fresh->data(), _storage.block()->data(), bytes());
+  twin->_storage = Storage(_storage.current(), std::move(fresh));
+  twin->_resource = _resource;
+  return twin;
 }
 
 void State::enter(std::int64_t lock_id) {

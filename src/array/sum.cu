@@ -46,9 +46,10 @@ void sum_of(std::int64_t size, void const* source, void* result, cudaStream_t st
 }  // namespace
 
 void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result,
-                   StreamHandle const& stream) {
+                   Queue const& queue) {
+  ContextScope const scope(queue.context);
 #define MEMARRAY_RUN_IF(type, name, code, bits) \
-  if (dtype == dtype_of<type>()) return sum_of<type>(size, source, result, *stream);
+  if (dtype == dtype_of<type>()) return sum_of<type>(size, source, result, *queue.stream);
   MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_RUN_IF)
 #undef MEMARRAY_RUN_IF
   throw UnsupportedTypeError("sum is not compiled for " + std::string(dtype.name_view()));

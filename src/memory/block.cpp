@@ -1,51 +1,151 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/memory/block.hpp>
+#include <memarray/memory/deferred.hpp>
+#include <memarray/memory/stream_uses.hpp>
 #include <memarray/memory/thrust_allocator.hpp>
 
+#include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
 namespace memarray::detail {
+namespace {
 
-/// Memory in a Thrust vector over a resource's allocator.
+struct Request {
+  Deferred deferred;  // first: it is found from its address
+  Block* block;
+  void (*run)(Block*) noexcept;
+};
+static_assert(sizeof(Request) <= Block::only_export_room);
+
+}  // namespace
+
+/// Memory that the host reaches, in a Thrust vector over a resource's allocator.
 struct OwnedBlock : Block {
-  OwnedBlock(HostBytes bytes, std::size_t count) noexcept
-      : Block(bytes.data(), count, Device{}, false, &destroy), vector(std::move(bytes)) {}
-  static void destroy(Block* block) noexcept { delete static_cast<OwnedBlock*>(block); }
+  OwnedBlock(HostBytes bytes, std::size_t count, MemoryType type) noexcept
+      : Block(bytes.data(), count, Device{}, type, false, &destroy), vector(std::move(bytes)) {}
+
+  static void destroy(Block* block) noexcept {
+    // The last owner may be on a thread that may not call the driver, and work may not be over.
+    if (block->uses() || block->memory_type() != MemoryType::normal) return block->destroy_later(&destroy_when_over);
+    delete static_cast<OwnedBlock*>(block);
+  }
+  static void destroy_when_over(Block* block) noexcept {
+    if (StreamUses* const uses = block->uses(); uses && !uses->is_over())
+      return block->destroy_later(&destroy_when_over);
+    delete static_cast<OwnedBlock*>(block);
+  }
+
   HostBytes vector;
+};
+
+/// Memory of a device, likewise; freed in the order of the stream that used it last.
+struct DeviceBlock : Block {
+  DeviceBlock(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t count)
+      : Block(nullptr, count, {kDLCUDA, memory->device_id()}, MemoryType::device, false, &destroy),
+        where(queue.stream),
+        vector(make_bytes<DeviceBytes>(DeviceBytes::allocator_type(memory->memory(), &where), count ? count : 1)) {
+    _data = vector.data().get();
+    auto* const uses = new StreamUses(memory);
+    _uses = uses;
+    if (uses->can_free_in(queue)) return;
+    // Not a stream to come back to.
+    where = nullptr;
+    uses->submitted({queue, end_of(queue, *memory)}, Use::write);
+  }
+
+  static void destroy(Block* block) noexcept { block->destroy_later(&destroy_in_order); }
+  static void destroy_in_order(Block* block) noexcept {
+    auto* const device = static_cast<DeviceBlock*>(block);
+    // In a forked child there is no driver to give it back to.
+    if (driver_of(device->uses()->memory().context())) {
+      device->fence(true);
+      device->where = device->uses()->order_free(device->where);
+    }
+    delete device;
+  }
+
+  StreamHandle where;
+  DeviceBytes vector;
 };
 
 /// Memory that somebody else keeps.
 struct ForeignBlock : Block {
   ForeignBlock(std::byte* data, std::size_t count, Device device, std::shared_ptr<void const> owner) noexcept
-      : Block(data, count, device, true, &destroy), keep_alive(std::move(owner)) {}
-  static void destroy(Block* block) noexcept { delete static_cast<ForeignBlock*>(block); }
+      : Block(data, count, device, device.is_cpu() ? MemoryType::normal : MemoryType::device, true, &destroy),
+        keep_alive(std::move(owner)) {}
+
+  static void destroy(Block* block) noexcept {
+    if (block->uses()) return block->destroy_later(&destroy_when_over);
+    delete static_cast<ForeignBlock*>(block);
+  }
+  static void destroy_when_over(Block* block) noexcept {
+    if (!block->uses()->is_over()) return block->destroy_later(&destroy_when_over);
+    delete static_cast<ForeignBlock*>(block);
+  }
+
   std::shared_ptr<void const> keep_alive;
 };
 
-Block::Block(std::byte* data, std::size_t bytes, Device device, bool foreign, void (*destroy)(Block*) noexcept) noexcept
-    : _data(data), _bytes(bytes), _device(device), _foreign(foreign), _destroy(destroy) {
+Block::Block(std::byte* data, std::size_t bytes, Device device, MemoryType type, bool foreign,
+             void (*destroy)(Block*) noexcept) noexcept
+    : _data(data), _bytes(bytes), _device(device), _type(type), _foreign(foreign), _destroy(destroy) {
   counters().live_blocks.fetch_add(1, std::memory_order_relaxed);
   counters().live_bytes.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
 }
 
 Block::~Block() {
+  delete uses();
   counters().live_blocks.fetch_sub(1, std::memory_order_relaxed);
   counters().live_bytes.fetch_sub(static_cast<std::int64_t>(_bytes), std::memory_order_relaxed);
 }
 
 BlockPtr Block::allocate(MemoryResource const& resource, StreamHandle const& stream, std::size_t bytes,
                          Contents contents) {
+  run_deferred();
   using Allocator = HostBytes::allocator_type;
   Allocator const allocator(
       resource, stream, contents == Contents::zero ? Allocator::Contents::zero : Allocator::Contents::uninitialized);
   // Consumers of an empty array may still ask for its address, so it has one.
-  return BlockPtr(new OwnedBlock(make_bytes<HostBytes>(allocator, bytes ? bytes : 1), bytes));
+  return BlockPtr(new OwnedBlock(make_bytes<HostBytes>(allocator, bytes ? bytes : 1), bytes, resource.memory_type()));
+}
+
+BlockPtr Block::allocate(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) {
+  run_deferred();
+  return BlockPtr(new DeviceBlock(memory, queue, bytes));
 }
 
 BlockPtr Block::adopt(void* data, std::size_t bytes, Device device, std::shared_ptr<void const> keep_alive) {
   return BlockPtr(new ForeignBlock(static_cast<std::byte*>(data), bytes, device, std::move(keep_alive)));
+}
+
+Device Block::lent_device() const noexcept {
+  if (_type == MemoryType::device && uses()) {
+    if (!uses()->memory().driver().lends_as_cuda) return {kDLExtDev, _device.id};
+  }
+  if (_type == MemoryType::unified) return {kDLCUDAManaged, 0};
+  return _device;
+}
+
+StreamUses& Block::uses_on(DeviceMemoryPtr const& memory) {
+  if (!uses()) _uses.store(new StreamUses(memory), std::memory_order_release);
+  return *uses();
+}
+
+void Block::fence(bool to_write) noexcept {
+  if (StreamUses* const known = uses()) known->fence_escaped(to_write ? Use::write : Use::read, exports().total() != 0);
+}
+
+void Block::destroy_later(void (*run)(Block*) noexcept) noexcept {
+  auto* const request = new (_only_export) Request{{[](Deferred* deferred) noexcept {
+                                                     auto* const asked = reinterpret_cast<Request*>(deferred);
+                                                     asked->run(asked->block);
+                                                   }},
+                                                   this,
+                                                   run};
+  defer(&request->deferred);
 }
 
 void Block::too_many_exports(std::uint64_t one) {

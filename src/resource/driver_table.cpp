@@ -50,6 +50,7 @@ DriverAbsence resolve(Machine& machine) {
 
 std::atomic<Machine const*> machine{nullptr};
 std::atomic<DriverTable const*> replacement{nullptr};
+std::atomic<detail::DriverHooks const*> hooks_above{nullptr};
 
 // Without a guard that a fork could leave held. Threads that come first together each resolve, and one's table is kept.
 Machine const& this_machine() noexcept {
@@ -96,6 +97,12 @@ namespace detail {
 DriverTable const* replace_driver(DriverTable const* table) noexcept {
   return replacement.exchange(table, std::memory_order_acq_rel);
 }
+
+DriverTable const* replacing_driver() noexcept { return replacement.load(std::memory_order_acquire); }
+
+void set_driver_hooks(DriverHooks const* hooks) noexcept { hooks_above.store(hooks, std::memory_order_release); }
+
+DriverHooks const* driver_hooks() noexcept { return hooks_above.load(std::memory_order_acquire); }
 
 }  // namespace detail
 }  // namespace memarray

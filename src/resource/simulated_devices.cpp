@@ -15,6 +15,7 @@ namespace memarray::testing {
 using simulated::function_index;
 using simulated::Hidden;
 using simulated::Session;
+using simulated::Visible;
 
 namespace {
 
@@ -24,6 +25,20 @@ void check_count(int nth, int times) {
 }
 
 // In a forked child any lock of its parent's sessions may be held for ever.
+void wait_for_all(Session& session) {
+  std::vector<std::shared_ptr<simulated::Completion>> work;
+  {
+    std::lock_guard const guard(session.lock);
+    work = session.work([](simulated::Context const&) { return true; });
+  }
+  simulated::wait(work);
+}
+
+// What is on its way out is not live.
+void settle() noexcept {
+  if (auto const* const above = memarray::detail::driver_hooks()) above->settle();
+}
+
 bool is_usable(Session const& session) noexcept { return session.generation == fork_generation(); }
 
 }  // namespace
@@ -46,12 +61,12 @@ void SimulatedDevices::end() noexcept {
   RuntimeRelease const released;  // work may need the interpreter to end
   Hidden const hidden;
   if (!is_usable(*_session)) return;
-  std::vector<std::shared_ptr<simulated::Completion>> work;
-  {
-    std::lock_guard const guard(_session->lock);
-    work = _session->work([](simulated::Context const&) { return true; });
+  wait_for_all(*_session);
+  if (auto const* const above = memarray::detail::driver_hooks()) {
+    Visible const visible;
+    above->end(_session->table);
   }
-  simulated::wait(work);
+  wait_for_all(*_session);  // frees, too, are work
   simulated::close_block(*_session);
   _session->close();
 }
@@ -91,6 +106,7 @@ std::uint64_t SimulatedDevices::calls(std::string_view function) const {
 }
 
 LiveResources SimulatedDevices::live() const {
+  settle();
   Hidden const hidden;
   if (!is_usable(*_session)) return {};
   std::lock_guard const guard(_session->lock);
@@ -98,6 +114,7 @@ LiveResources SimulatedDevices::live() const {
 }
 
 std::vector<std::string> SimulatedDevices::live_resources() const {
+  settle();
   Hidden const hidden;
   if (!is_usable(*_session)) return {};
   std::lock_guard const guard(_session->lock);
@@ -108,6 +125,17 @@ std::vector<std::string> SimulatedDevices::violations() const {
   Hidden const hidden;
   if (!is_usable(*_session)) return {};
   return _session->violations();
+}
+
+std::vector<std::string> SimulatedDevices::waits() const {
+  Hidden const hidden;
+  if (!is_usable(*_session)) return {};
+  return _session->waits();
+}
+
+bool detail::are_simulated() noexcept {
+  DriverTable const* const table = memarray::detail::replacing_driver();
+  return table && table->is_simulated();
 }
 
 DriverTable const* SimulatedDevices::table() const noexcept { return _session->table; }

@@ -1,4 +1,5 @@
 #include <memarray/base/hooks.hpp>
+#include <memarray/resource/queue.hpp>
 #include <memarray/resource/stream_handle.hpp>
 
 #include "box.hpp"
@@ -98,6 +99,11 @@ StreamHandle create_stream_handle_with_owner(cu::Stream stream, KeepAlive owner,
 
 ContextHandle const& context_of(StreamHandle const& stream) noexcept {
   return stream ? box_of<StreamBox>(stream).context : detail::no_context;
+}
+
+bool detail::keeps_stream(StreamHandle const& stream) noexcept {
+  StreamBox const& box = box_of<StreamBox>(stream);
+  return box.owned || box.owner || !box.context;
 }
 
 }  // namespace memarray

@@ -2,6 +2,8 @@
 
 #include <memarray/base/hooks.hpp>
 #include <memarray/resource/last_error.hpp>
+#include <memarray/resource/queue.hpp>
+#include <memarray/resource/simulated_devices.hpp>
 #include <memarray/resource/stream_order.hpp>
 
 namespace memarray {
@@ -27,16 +29,25 @@ bool record(EventHandle const& event, StreamHandle const& stream) noexcept {
   return scope.driver() && succeeded(scope.driver()->cuEventRecord(*event, *stream));
 }
 
-bool wait(StreamHandle const& stream, EventHandle const& event) noexcept {
+namespace {
+
+// Every wait of a stream for an event is made here.
+bool wait_in(ContextHandle const& context, StreamHandle const& stream, EventHandle const& event) noexcept {
   if (!event) return true;
-  // The default streams belong to whichever context is current: then the event's.
-  ContextHandle const& of_stream = context_of(stream);
-  ContextScope const scope(of_stream ? of_stream : context_of(event));
+  ContextScope const scope(context);
   if (!goes_with(scope, stream) ||
       !succeeded(driver_of(context_of(event)) == scope.driver() ? 0 : code::invalid_handle))
     return false;
   RuntimeRelease const released;
-  return scope.driver() && succeeded(scope.driver()->cuStreamWaitEvent(*stream, *event, 0));
+  return succeeded(scope.driver()->cuStreamWaitEvent(*stream, *event, 0));
+}
+
+}  // namespace
+
+bool wait(StreamHandle const& stream, EventHandle const& event) noexcept {
+  // The default streams belong to whichever context is current: then the event's.
+  ContextHandle const& of_stream = context_of(stream);
+  return wait_in(of_stream ? of_stream : context_of(event), stream, event);
 }
 
 bool synchronize(EventHandle const& event) noexcept {
@@ -81,4 +92,21 @@ std::optional<double> elapsed(EventHandle const& start, EventHandle const& end) 
   return 1e-3 * static_cast<double>(milliseconds);
 }
 
+namespace detail {
+
+void wait(Queue const& queue, EventHandle const& event, char const* site) {
+  testing::detail::WaitSite const named(site);
+  if (!wait_in(queue.context, queue.stream, event))
+    throw_last_error("making a stream wait for work on memory that it uses");
+}
+
+bool synchronize(Queue const& queue) noexcept { return memarray::synchronize(queue.stream, queue.context); }
+
+bool synchronize(ContextHandle const& context) noexcept {
+  ContextScope const scope(context);
+  RuntimeRelease const released;
+  return scope.driver() && succeeded(scope.driver()->cuCtxSynchronize());
+}
+
+}  // namespace detail
 }  // namespace memarray

@@ -23,6 +23,7 @@ ARRAY = {
 #: What an operation on an open lease does to the array's contents: it lends them, under the lease's own right.
 LEASE = {
     **dict.fromkeys(["__dlpack__", "__array__", "__array_interface__", "__buffer__", "__release_buffer__"], READ),
+    "__cuda_array_interface__": NEUTRAL,  # not there on the host; test_devices.py has it
     **dict.fromkeys(["__enter__", "__exit__", "close", "is_open", "lock_id", "writable", "array"], NEUTRAL),
     **dict.fromkeys(["__dlpack_device__", "__doc__", "__module__", "__repr__", "__del__", "__reduce_ex__"], NEUTRAL),
     **dict.fromkeys(["__weaklistoffset__", "__weakref__"], NEUTRAL),

@@ -124,7 +124,7 @@ CALLS = [
     (lambda a: a.move_memory(10**30), ValueError, r"one of memarray.dlpack"),
     (lambda a: a.move_memory(CPU, async_copy=1), TypeError, r"async_copy must be True or False, not 1"),
     # streams
-    (lambda a: a.move_memory(CPU, stream="0"), TypeError, r"stream must be None, an integer or an object with"),
+    (lambda a: a.move_memory(CPU, stream="0"), TypeError, r"stream must be None, an integer, a memarray.Stream or an"),
     (lambda a: a.read(stream=-2), ValueError, r"None, -1, 0, 1, 2 or the address of a CUDA stream, not -2"),
     (lambda a: a.read(stream=1.0), TypeError, r"__cuda_stream__"),
     (lambda a: a.read(stream=True), TypeError, r"stream must be"),

@@ -152,11 +152,3 @@ def test_destroyed_in_every_order(simulated_devices):
         for index in order:
             made[index] = None
     assert simulated_devices.live() == dict.fromkeys(simulated_devices.live(), 0)
-
-
-def test_arrays_stay_on_the_host(simulated_devices):
-    array = memarray.MemArray([2, 3])
-    with pytest.raises(memarray.CudaError, match="keeps arrays on the host"):
-        array.move_memory(memarray.dlpack.kDLCUDA)
-    with array.read(stream=memarray.Stream()):
-        pass

@@ -5,7 +5,6 @@
 #include <memarray/base/add_wrapping.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
-#include <memarray/base/errors.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -25,7 +24,7 @@ struct AddIndex {
 };
 
 /// For shipped dtypes, compiled into the library for each and its ranks. Throws `UnsupportedTypeError` for others.
-MEMARRAY_API void add_index_tuple(State& state, std::int64_t stream);
+MEMARRAY_API void add_index_tuple(State& state, StreamChoice const& stream);
 [[nodiscard]] MEMARRAY_API bool is_shipped(DType const& dtype) noexcept;
 
 /// The vectors that its host loop is compiled for. It takes the widest that the processor has, up to a limit that tests
@@ -43,10 +42,10 @@ MEMARRAY_API Vectors limit_vectors(Vectors most) noexcept;
 template <class T, int ndim>
 void add_index_tuple(MemArray<T, ndim>& array, std::int64_t stream = 0) {
   if constexpr (requires { dtype_traits<T>::value; } && ndim <= 6) {
-    detail::add_index_tuple(array.state(), stream);
+    detail::add_index_tuple(array.state(), StreamChoice::numbered(stream));
   } else {
-    if (stream < -1) throw ValueError("stream is a CUDA stream as an integer, or 0, 1, 2 or -1");
-    for_each_index(array, default_stream(), detail::AddIndex{});
+    for_each_index(array, array.get_on_device() ? StreamChoice::numbered(stream).get() : default_stream(),
+                   detail::AddIndex{});
   }
 }
 

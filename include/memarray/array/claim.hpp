@@ -2,6 +2,7 @@
 
 #include <memarray/array/state.hpp>
 #include <memarray/base/config.hpp>
+#include <memarray/memory/stream_uses.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -13,9 +14,12 @@ namespace memarray::detail {
 struct Claim {
   State* state;
   State::Access access;
-  std::size_t position = 0;  ///< the caller's order, as `take_all` sorts
-  std::int64_t id = -1;      ///< of a write that was taken
-  BlockPtr fresh{};          ///< for contents that are given up while somebody looks at them
+  std::size_t position = 0;    ///< the caller's order, as `take_all` sorts
+  Place place{};               ///< where the memory is wanted
+  std::int64_t id = -1;        ///< of a write that was taken
+  BlockPtr block{};            ///< what was got, of either
+  StreamUses::Lease lent = 0;  ///< of its uses, on a device
+  BlockPtr fresh{};            ///< for contents that are given up while somebody looks at them
 };
 
 /// "a read lease" or "a write lease", for messages.
@@ -27,5 +31,9 @@ struct Claim {
 MEMARRAY_API void take_all(std::span<Claim> claims, Timeout timeout);
 /// The same for one.
 MEMARRAY_API void take_one(Claim& claim, Timeout timeout);
+/// Gives back what a claim took: its streams' work so far comes before whoever uses the memory next.
+MEMARRAY_API void give_back(Claim& claim) noexcept;
+/// The end of a lease's streams, before its word is given back.
+MEMARRAY_API void close_streams(Block& block, StreamUses::Lease lent) noexcept;
 
 }  // namespace memarray::detail

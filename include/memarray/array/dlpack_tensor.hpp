@@ -46,13 +46,18 @@ class MEMARRAY_API DLPackTensor {
 
 namespace detail {
 
-/// Lends what an open lease holds. Throws `LockError` (not open), `BufferError` (dtype that DLPack lacks; a
-/// read-only lease to the unversioned struct, which cannot say so).
-[[nodiscard]] MEMARRAY_API DLManagedTensor* lend_unversioned(LeaseCore const& lease);
-[[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* lend_versioned(LeaseCore const& lease);
-/// Lends a copy made for the consumer alone: writable, flagged as copied, under no lock.
-[[nodiscard]] MEMARRAY_API DLManagedTensor* lend_copy_unversioned(LeaseCore const& lease);
-[[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* lend_copy_versioned(LeaseCore const& lease);
+/// How a consumer wants what it is lent.
+struct LendRequest {
+  StreamHandle const* stream = nullptr;  ///< of a device: where it will use it; null: it asks for no order
+  bool copy = false;                     ///< a copy for it alone: writable, flagged as copied, under no lock
+  bool to_host = false;                  ///< on the CPU: managed memory as it is, a copy wherever the array is
+};
+
+/// Lends what an open lease holds. Throws `LockError` (not open), `BufferError` (dtype that DLPack lacks; a read-only
+/// lease to the unversioned struct, which cannot say so), `CudaError`, `ValueError` (a stream of another device).
+[[nodiscard]] MEMARRAY_API DLManagedTensor* lend_unversioned(LeaseCore const& lease, LendRequest const& request = {});
+[[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* lend_versioned(LeaseCore const& lease,
+                                                                    LendRequest const& request = {});
 /// What `MemArray::get_dlpack_tensor` returns: under the id of an open write lease it is writable; with −1 it is the
 /// read-only export of a read lease that closes at once.
 [[nodiscard]] MEMARRAY_API DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id);

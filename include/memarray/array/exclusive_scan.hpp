@@ -14,10 +14,40 @@
 
 namespace memarray {
 
+namespace detail {
+
+/// Sums of pieces first, then the scan of each from there. Returns the sum of all.
+template <class T, class InParallel>
+T scan_of(T const* source, T* target, std::int64_t size, InParallel const& in_parallel) {
+  std::int64_t const count = (size + sum_piece - 1) / sum_piece;
+  auto const before = std::make_unique<T[]>(static_cast<std::size_t>(count));
+  in_parallel(count, [&](std::int64_t p) {
+    T running{};
+    for (std::int64_t i = p * sum_piece; i < std::min(size, (p + 1) * sum_piece); ++i)
+      running = add_wrapping(running, source[i]);
+    before[static_cast<std::size_t>(p)] = running;
+  });
+  T total{};
+  for (std::int64_t p = 0; p < count; ++p) {
+    T const own = std::exchange(before[static_cast<std::size_t>(p)], total);
+    total = add_wrapping(total, own);
+  }
+  in_parallel(count, [&](std::int64_t p) {
+    T running = before[static_cast<std::size_t>(p)];
+    for (std::int64_t i = p * sum_piece; i < std::min(size, (p + 1) * sum_piece); ++i) {
+      target[i] = running;
+      running = add_wrapping(running, source[i]);
+    }
+  });
+  return total;
+}
+
+}  // namespace detail
+
 /// Sets each element of `sums` to the sum of the elements of `array` before it, in linear order, and returns the sum of
 /// all. `sums` is given up and rewritten whole; it has the shape of `array` (`ValueError`) and may not be `array`
-/// itself. Holds both; throws `LockError`. Integers wrap; pieces have a fixed length, so floating-point results do not
-/// depend on the number of threads.
+/// itself. Holds both; throws `LockError`. On a device it runs in `stream` and is waited for. Integers wrap; pieces
+/// have a fixed length, so floating-point results do not depend on the number of threads.
 template <class T, int ndim>
 T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, StreamHandle const& stream) {
   if (!stream) detail::throw_null_stream();
@@ -25,48 +55,32 @@ T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, Stream
   auto const output = overwrite(sums);
   T total{};
   detail::check_pairs(input, output);
+  static_cast<void>(detail::where_all_are(*input.state, *output.state));
   detail::with_holds(
       [&](auto& from, auto& to) {
         detail::check_shape(output, array.get_shape());
         std::int64_t const size = array.get_size();
-        if (detail::on_one_device(*input.state, *output.state)) {
-          detail::exclusive_scan_on_device(dtype_of<T>(), size, from.source(), to.target(), &total, stream);
-          to.commit();
-          return;
-        }
         auto const* const source = reinterpret_cast<T const*>(from.source());
         auto* const target = reinterpret_cast<T*>(to.target());
-        std::int64_t const piece = detail::sum_piece;
-        auto const count = (size + piece - 1) / piece;
-        auto const before = std::make_unique<T[]>(static_cast<std::size_t>(count));
-        auto const add_up = [&](std::int64_t p) {
-          T running{};
-          for (std::int64_t i = p * piece; i < std::min(size, (p + 1) * piece); ++i)
-            running = detail::add_wrapping(running, source[i]);
-          before[static_cast<std::size_t>(p)] = running;
-        };
-        auto const scan = [&](std::int64_t p) {
-          T running = before[static_cast<std::size_t>(p)];
-          for (std::int64_t i = p * piece; i < std::min(size, (p + 1) * piece); ++i) {
-            target[i] = running;
-            running = detail::add_wrapping(running, source[i]);
-          }
-        };
-        auto const in_pieces = [&](auto const& work) {
-          if (parallel_chunks(static_cast<std::size_t>(size) * sizeof(T)) > 1)
-            parallel_for(count, work);
-          else
-            for (std::int64_t p = 0; p < count; ++p) work(p);
-        };
-        in_pieces(add_up);
-        for (std::int64_t p = 0; p < count; ++p) {
-          T const own = std::exchange(before[static_cast<std::size_t>(p)], total);
-          total = detail::add_wrapping(total, own);
+        switch (detail::where_all_are(*input.state, *output.state)) {
+          case detail::Runs::on_host:
+            total =
+                detail::scan_of(source, target, size, detail::OnThreads{static_cast<std::size_t>(size) * sizeof(T)});
+            break;
+          case detail::Runs::in_emulation:
+            detail::launch_emulated(to.queue(), [&total, source, target, size] {
+              total = detail::scan_of(source, target, size, detail::InOrder());
+            });
+            detail::finish(to.queue());
+            break;
+          case detail::Runs::on_device:
+            detail::exclusive_scan_on_device(dtype_of<T>(), size, source, target, &total, to.queue());
+            break;
         }
-        in_pieces(scan);
-        to.commit();
+        // It is waited for, but others may use the memory in streams that were not.
+        detail::commit_all(to, from);
       },
-      std::tuple<>(), input, output);
+      stream, std::tuple<>(), input, output);
   return total;
 }
 

@@ -23,12 +23,25 @@ namespace detail {
 
 [[noreturn]] MEMARRAY_API void throw_shape_mismatch(State const& state, Extents launch);
 [[noreturn]] MEMARRAY_API void throw_given_twice(State const& state);
-/// Whether they are current on a device, the same one; throws the `Error` that names the move to make if they differ.
-[[nodiscard]] MEMARRAY_API bool on_one_device(std::span<State const* const> states);
+/// Where a kernel over arrays runs: where they are current; throws the `Error` that names the move to make if that is
+/// not one place.
+[[nodiscard]] MEMARRAY_API Runs where_all_are(std::span<State const* const> states);
 template <class... S>
-[[nodiscard]] bool on_one_device(S const&... states) {
+[[nodiscard]] Runs where_all_are(S const&... states) {
   State const* const all[] = {&states...};
-  return on_one_device(std::span<State const* const>(all));
+  return where_all_are(std::span<State const* const>(all));
+}
+/// Commits them together: on a device, one event stands for the end of their kernel.
+template <class First, class... Rest>
+void commit_all(First& first, Rest&... rest) noexcept {
+  if (!first.state().on_device()) {
+    first.commit();
+    (rest.commit(), ...);
+    return;
+  }
+  StreamUse const end = first.end();
+  first.commit(end);
+  (rest.commit(end), ...);
 }
 
 // Launch code differs between compilers.
@@ -87,16 +100,17 @@ void check_pairs(First const& first, Rest const&... rest) {
 
 /// Holds every array, one deeper in the stack than the other, and calls `run` with the holds.
 template <class Run, class... Held>
-void with_holds(Run const& run, std::tuple<Held&...> const& held) {
+void with_holds(Run const& run, StreamHandle const&, std::tuple<Held&...> const& held) {
   std::apply(run, held);
 }
 template <class Run, class... Held, class First, class... Rest>
-void with_holds(Run const& run, std::tuple<Held&...> const& held, First const& first, Rest const&... rest) {
+void with_holds(Run const& run, StreamHandle const& stream, std::tuple<Held&...> const& held, First const& first,
+                Rest const&... rest) {
   // Reading what this launch reads already: a writer that waits must not come between.
   bool const again =
       std::apply([&](auto&... earlier) { return ((&earlier.state() == first.state.get()) || ...); }, held);
-  Hold hold(*first.state, First::kind, first.lock_id, "a kernel", again ? Hold::past_writers : Hold::plain);
-  with_holds(run, std::tuple_cat(held, std::tuple<Hold&>(hold)), rest...);
+  Hold hold(*first.state, First::kind, first.lock_id, "a kernel", again ? Hold::past_writers : Hold::plain, stream);
+  with_holds(run, stream, std::tuple_cat(held, std::tuple<Hold&>(hold)), rest...);
 }
 
 /// The body of a loop over linear indices: the same on the host and on a device.
@@ -135,29 +149,38 @@ struct ElementFirst {
 template <class F, class Indices, class... Arguments>
 concept Takes = std::is_invocable_v<F&, Indices, decltype(std::declval<Arguments const&>().argument(0))...>;
 
+/// `first`: any of the holds, for the place and the stream that all share.
 template <std::size_t ndim, class F, class... Arguments>
-void run_body(std::array<std::int64_t, ndim> const& shape, StreamHandle const& stream, bool on_device,
-              std::size_t bytes, F const& f, Arguments const&... arguments) {
+void run_body(std::array<std::int64_t, ndim> const& shape, Runs runs, Hold const& first, std::size_t bytes, F const& f,
+              Arguments const&... arguments) {
   constexpr int n = static_cast<int>(ndim);
   auto const extents = to_indices<std::int64_t, n>(shape);
   std::int64_t size = 1;
   for (std::int64_t const extent : shape) size *= extent;
   auto const run = [&]<class IndexT>(IndexT) {
     using Loop = Body<IndexT, n, F, Arguments...>;
-    if (on_device) {
-#if defined(__CUDACC__)
-      launch_device(size, stream, Loop{f, extents, {arguments...}});
-#else
-      static_cast<void>(stream);
-      throw_not_compiled_for_device();
-#endif
-    } else {
-      run_host(size, bytes, [&](std::int64_t begin, std::int64_t end) {
-        Loop loop{f, extents, {arguments...}};
-        visit_range<IndexT, n>(extents, begin, end,
-                               [&](std::int64_t linear, auto const& indices) { loop.call(linear, indices); });
-      });
+    auto const visit = [extents](Loop& loop, std::int64_t begin, std::int64_t end) {
+      visit_range<IndexT, static_cast<int>(ndim)>(
+          extents, begin, end, [&](std::int64_t linear, auto const& indices) { loop.call(linear, indices); });
+    };
+    switch (runs) {
+      case Runs::on_host:
+        return run_host(size, bytes, [&](std::int64_t begin, std::int64_t end) {
+          Loop loop{f, extents, {arguments...}};
+          visit(loop, begin, end);
+        });
+      case Runs::in_emulation:
+        if (size > 0)
+          launch_emulated(first.queue(),
+                          [visit, size, loop = Loop{f, extents, {arguments...}}]() mutable { visit(loop, 0, size); });
+        return;
+      case Runs::on_device: break;
     }
+#if defined(__CUDACC__)
+    launch_device(size, first.queue(), Loop{f, extents, {arguments...}});
+#else
+    throw_not_compiled_for_device();
+#endif
   };
   if constexpr (Takes<F, cuda::std::array<std::int32_t, n>, Arguments...>) {
     if (size <= INT32_MAX) return run(std::int32_t{});
@@ -171,7 +194,8 @@ void run_body(std::array<std::int64_t, ndim> const& shape, StreamHandle const& s
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
 /// Calls `f(indices, a, b, …)` once for each index of `shape`, in parallel, where the arrays are: on the host's
-/// threads, or as a CUDA kernel on `stream`. Arrays come as `read(a)`, `write(b)`, `overwrite(c)` or `update(d)`.
+/// threads, or as a CUDA kernel on `stream`, which then waits for what the arrays were used for on other streams.
+/// Arrays come as `read(a)`, `write(b)`, `overwrite(c)` or `update(d)`.
 ///
 /// All arrays are held while the kernel runs, or none: `LockError`. `ValueError` when an `overwrite` or `update` array
 /// has another shape. `indices` is a `cuda::std::array` of `std::int64_t`; a functor whose call operator is a
@@ -184,18 +208,22 @@ void for_each_index(std::array<std::int64_t, ndim> const& shape, StreamHandle co
   if (!stream) detail::throw_null_stream();
   static_cast<void>(checked_size(shape));
   detail::check_pairs(accesses...);
+  // Looked at before the stream is made to wait for anything; again when nobody moves them any more.
+  static_cast<void>(detail::where_all_are(*accesses.state...));
   detail::with_holds(
-      [&](auto&... holds) {
+      [&](auto& first, auto&... rest) {
         (detail::check_shape(accesses, shape), ...);
-        bool const on_device = detail::on_one_device(*accesses.state...);
+        detail::Runs const runs = detail::where_all_are(*accesses.state...);
         std::size_t const bytes = (accesses.state->bytes() + ...);
-        if ((holds.is_in_place() && ...))
-          detail::run_body(shape, stream, on_device, bytes, f, detail::make_argument<true>(accesses, holds)...);
-        else
-          detail::run_body(shape, stream, on_device, bytes, f, detail::make_argument<false>(accesses, holds)...);
-        (holds.commit(), ...);
+        [&](auto const&... holds) {
+          if ((holds.is_in_place() && ...))
+            detail::run_body(shape, runs, first, bytes, f, detail::make_argument<true>(accesses, holds)...);
+          else
+            detail::run_body(shape, runs, first, bytes, f, detail::make_argument<false>(accesses, holds)...);
+        }(first, rest...);
+        detail::commit_all(first, rest...);
       },
-      std::tuple<>(), accesses...);
+      stream, std::tuple<>(), accesses...);
 }
 
 template <int ndim, class F, class... Access>
@@ -215,17 +243,17 @@ void for_each_index(MemArray<T, ndim>& array, StreamHandle const& stream, F f, s
   detail::with_holds(
       [&](auto& hold) {
         detail::ElementFirst<F> element_first{std::move(f)};
-        bool const on_device = detail::on_one_device(*access.state);
+        detail::Runs const runs = detail::where_all_are(*access.state);
         std::size_t const bytes = access.state->bytes();
         if (hold.is_in_place())
-          detail::run_body(array.get_shape(), stream, on_device, bytes, element_first,
+          detail::run_body(array.get_shape(), runs, hold, bytes, element_first,
                            detail::make_argument<true>(access, hold));
         else
-          detail::run_body(array.get_shape(), stream, on_device, bytes, element_first,
+          detail::run_body(array.get_shape(), runs, hold, bytes, element_first,
                            detail::make_argument<false>(access, hold));
-        hold.commit();
+        detail::commit_all(hold);
       },
-      std::tuple<>(), access);
+      stream, std::tuple<>(), access);
 }
 
 }  // namespace MEMARRAY_LAUNCH_NAMESPACE

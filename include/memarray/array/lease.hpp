@@ -7,9 +7,11 @@
 #include <memarray/base/config.hpp>
 #include <memarray/base/device.hpp>
 #include <memarray/base/options.hpp>
+#include <memarray/memory/stream_uses.hpp>
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -27,6 +29,9 @@ struct LeaseOptions {
   Timeout timeout = no_wait;       ///< 0: at once or `LockError`; `std::nullopt`: as long as it takes
   bool discard = false;            ///< of a write lease: its holder writes everything, so the old contents are given up
   std::optional<Device> device{};  ///< where the memory is wanted; by default where it is
+  /// In which stream the holder uses it, on a device; by default the default stream. It waits there for what the memory
+  /// was used for before, and whoever comes next waits for it.
+  StreamChoice stream{};
 };
 
 namespace detail {
@@ -82,6 +87,12 @@ class MEMARRAY_API LeaseCore {
   }
   /// Makes the lease itself a live export until it is destroyed, for protocols that have no release.
   [[nodiscard]] Block& pin();
+  /// Orders an export of memory on a device: work that the consumer submits to `stream` from now on comes after what
+  /// the memory was used for, whatever the stream. Null: the consumer asks for no order, and gets that of the lease's
+  /// own stream. Nothing on the host. Throws `LockError`, `CudaError`, `ValueError` (a stream of another device).
+  void order_export(StreamHandle const* stream) const;
+  /// The stream that the lease was taken with. Throws as `StreamChoice::get` does.
+  [[nodiscard]] StreamHandle stream() const { return _options.stream.get(); }
   /// "unopened", "open" or "closed".
   [[nodiscard]] char const* status_name() const noexcept;
   /// The extents of the leased memory; throws `LockError` unless it is open.
@@ -97,7 +108,8 @@ class MEMARRAY_API LeaseCore {
 
   // Opening: nobody else can, then the word is taken, then it is open; or it is inert again.
   void begin();
-  void finish(Claim const& claim, std::string const& where) noexcept;
+  void finish(Claim& claim, std::string const& where) noexcept;
+  [[nodiscard]] Place place() const noexcept { return {_options.device, _options.stream}; }
   void abandon() noexcept { _status.store(Status::inert); }
   [[nodiscard]] State::Access access() const noexcept;
 
@@ -105,15 +117,27 @@ class MEMARRAY_API LeaseCore {
   BlockPtr _block;
   LeaseOptions _options;
   std::int64_t _id = -1;
+  StreamUses::Lease _lent = 0;
   Kind _kind;
   std::atomic<Status> _status{Status::inert};
   std::atomic<bool> _pinned{false};
 };
 
 [[noreturn]] MEMARRAY_API void throw_lease_over();
+/// What a C++ lease of memory on a device has to do with streams.
+struct LeasedBlock {
+  BlockPtr block;
+  StreamUses::Lease lent;
+};
 /// Takes what a C++ lease could not have at once. Throws as `take_all` does, and `CudaError` for a device that is not
 /// there.
 MEMARRAY_API void open_slowly(Claim& claim, LeaseOptions const& options);
+/// Of a claim that was taken. Null if the memory is the host's and that of the array's current side. Gives the claim
+/// back when it throws (`std::bad_alloc`).
+[[nodiscard]] MEMARRAY_API std::unique_ptr<LeasedBlock> lease_block(Claim& claim);
+/// The memory, to be used in the lease's stream.
+[[nodiscard]] MEMARRAY_API std::byte* use_block(LeasedBlock& leased);
+MEMARRAY_API void close_block(std::unique_ptr<LeasedBlock> leased) noexcept;
 /// Remembers where a C++ lease was opened; the result is what `trace_closed` takes.
 [[nodiscard]] MEMARRAY_API void const* trace_typed_lease(State const* state,
                                                          std::source_location const& where) noexcept;
@@ -124,12 +148,17 @@ template <class T, int ndim>
 class TypedLease {
  public:
   TypedLease(TypedLease&& other) noexcept
-      : _state(std::exchange(other._state, nullptr)), _id(other._id), _left(other._left), _traced(other._traced) {}
+      : _state(std::exchange(other._state, nullptr)),
+        _id(other._id),
+        _left(other._left),
+        _traced(other._traced),
+        _leased(std::move(other._leased)) {}
   TypedLease& operator=(TypedLease&& other) noexcept {
     std::swap(_state, other._state);
     std::swap(_id, other._id);
     std::swap(_left, other._left);
     std::swap(_traced, other._traced);
+    std::swap(_leased, other._leased);
     return *this;
   }
   ~TypedLease() { close(); }
@@ -141,11 +170,15 @@ class TypedLease {
   void close() noexcept {
     if (!_state) return;
     if (_traced) trace_closed(_traced);
+    if (_leased) close_block(std::move(_leased));
     std::exchange(_state, nullptr)->give_back_with_reference(access(), _left);
   }
-  /// The leased memory. Throws `LockError` when the lease is over.
+  /// The leased memory; on a device, for work in the lease's stream. Throws `LockError` when the lease is over,
+  /// `CudaError`.
   [[nodiscard]] T* ptr() const {
     if (!_state) throw_lease_over();
+    if (_leased) [[unlikely]]
+      return reinterpret_cast<T*>(use_block(*_leased));
     return reinterpret_cast<T*>(_state->storage().block()->data());
   }
   [[nodiscard]] ArrayIndexer<T, ndim> indexer() const {
@@ -156,7 +189,7 @@ class TypedLease {
 
  protected:
   TypedLease(State& state, LeaseOptions const& options, std::source_location const& where) {
-    if (!options.device) [[likely]] {
+    if (!options.device && options.stream.is_default()) [[likely]] {
       if constexpr (!std::is_const_v<T>) _id = State::next_lock_id();
       if (state.try_take_with_reference(access(), _id, _left)) [[likely]] {
         _state = &state;
@@ -169,14 +202,15 @@ class TypedLease {
     open_slowly(claim, options);
     adopt(claim, where);
   }
-  /// Of a claim that was taken.
-  TypedLease(Claim const& claim, std::source_location const& where) { adopt(claim, where); }
+  /// Of a claim that was taken; it is given back if that fails.
+  TypedLease(Claim& claim, std::source_location const& where) { adopt(claim, where); }
 
  private:
   [[nodiscard]] static constexpr State::Access access() noexcept {
     return std::is_const_v<T> ? State::Access::read : State::Access::write;
   }
-  void adopt(Claim const& claim, std::source_location const& where) {
+  void adopt(Claim& claim, std::source_location const& where) {
+    if (claim.block->uses()) _leased = lease_block(claim);
     _state = claim.state;
     _state->retain();
     _id = claim.id;
@@ -188,6 +222,7 @@ class TypedLease {
   std::int64_t _id = -1;
   LockWord::Guess _left = 0;
   void const* _traced = nullptr;
+  std::unique_ptr<LeasedBlock> _leased;
 };
 
 }  // namespace detail
@@ -200,7 +235,7 @@ class ReadLease : public detail::TypedLease<T const, ndim> {
   explicit ReadLease(MemArray<T, ndim> const& array, LeaseOptions const& options = {},
                      std::source_location const& where = std::source_location::current())
       : detail::TypedLease<T const, ndim>(array.state(), options, where) {}
-  ReadLease(detail::Claim const& claim, std::source_location const& where)
+  ReadLease(detail::Claim& claim, std::source_location const& where)
       : detail::TypedLease<T const, ndim>(claim, where) {}
 };
 
@@ -212,8 +247,7 @@ class WriteLease : public detail::TypedLease<T, ndim> {
   explicit WriteLease(MemArray<T, ndim>& array, LeaseOptions const& options = {},
                       std::source_location const& where = std::source_location::current())
       : detail::TypedLease<T, ndim>(array.state(), options, where) {}
-  WriteLease(detail::Claim const& claim, std::source_location const& where)
-      : detail::TypedLease<T, ndim>(claim, where) {}
+  WriteLease(detail::Claim& claim, std::source_location const& where) : detail::TypedLease<T, ndim>(claim, where) {}
 };
 
 namespace detail {

@@ -22,8 +22,7 @@ template <class T, int ndim, State::Access access>
 }
 
 template <class T, int ndim, State::Access access>
-[[nodiscard]] auto to_lease(ArrayAccess<T, ndim, access> const&, Claim const& claim,
-                            std::source_location const& where) {
+[[nodiscard]] auto to_lease(ArrayAccess<T, ndim, access> const&, Claim& claim, std::source_location const& where) {
   if constexpr (access == State::Access::read)
     return ReadLease<T, ndim>(claim, where);
   else
@@ -50,8 +49,8 @@ template <class... Access>
   return [&]<std::size_t... i>(std::index_sequence<i...>) {
     std::array claims{detail::to_claim(accesses, i)...};
     detail::take_all(claims, timeout.timeout);
-    std::array<detail::Claim const*, sizeof...(i)> in_order{};
-    for (detail::Claim const& claim : claims) in_order[claim.position] = &claim;
+    std::array<detail::Claim*, sizeof...(i)> in_order{};
+    for (detail::Claim& claim : claims) in_order[claim.position] = &claim;
     return std::tuple{detail::to_lease(accesses, *in_order[i], timeout.location)...};
   }(std::index_sequence_for<Access...>());
 }

@@ -86,6 +86,11 @@ class MEMARRAY_API LockWord {
     _settling_generation.store(fork_generation(), std::memory_order_relaxed);
     return try_lock_exclusive(settling);
   }
+  /// The same, for as long as it may take.
+  [[nodiscard]] bool settle(Timeout timeout) {
+    _settling_generation.store(fork_generation(), std::memory_order_relaxed);
+    return lock_exclusive(settling, timeout);
+  }
 
   /// True when taken, false when the time was up. Throws `Interrupted`.
   [[nodiscard]] bool lock_shared(Timeout timeout, bool past_writers = false) {

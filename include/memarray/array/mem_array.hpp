@@ -89,8 +89,14 @@ class MemArray {
   /// Throws `LockError` unless a write under `lock_id` would pass now.
   void throw_invalid_lock_access(std::int64_t lock_id) const { state().check_write(lock_id, "this access"); }
 
-  /// One element. Checks lock and bounds in every build: `LockError`, `IndexError`.
+  /// One element, wherever the array is: on a device it is moved alone, and the call returns when it has been. Checks
+  /// lock and bounds in every build: `LockError`, `IndexError`; `CudaError`.
   [[nodiscard]] T operator()(Shape const& indices, std::int64_t lock_id = -1) const {
+    if (state().on_device()) [[unlikely]] {
+      T value;
+      state().read_element(linear(indices), &value, lock_id);
+      return value;
+    }
     return reinterpret_cast<T const*>(state().checked_read(lock_id, "reading an element"))[linear(indices)];
   }
   template <class A>
@@ -100,6 +106,8 @@ class MemArray {
   }
   void write(Shape const& indices, T const& value, std::int64_t lock_id = -1) {
     std::int64_t const at = linear(indices);
+    if (state().on_device()) [[unlikely]]
+      return state().write_element(at, &value, lock_id);
     reinterpret_cast<T*>(state().checked_write(lock_id, "writing an element"))[at] = value;
   }
   template <class A>
@@ -151,13 +159,14 @@ class MemArray {
     resize(to_shape(shape));
   }
 
-  /// Makes the copy on that device current. Refused under any lease, whatever `lock_id`. Throws `CudaError` for a
-  /// device that is not there, `ValueError` for what is none. `stream`: a CUDA stream as an integer, 0 the default.
+  /// Makes the copy on that device current: copies, in the order of `stream`, if it is stale. Refused under any lease,
+  /// whatever `lock_id`. `async`: the copy may go on when the call returns; whoever uses the array next waits for it.
+  /// `stream`: a CUDA stream of either device as an integer, 0 the default, which lives until the copy is over. Throws
+  /// `CudaError` (a device that is not there, what the driver says), `OutOfMemoryError`, `ValueError` for what is no
+  /// device or no stream.
   void move_memory(DLDeviceType device_type, std::int64_t stream, int device_id, std::int64_t lock_id = -1,
                    bool async = true) {
-    static_cast<void>(async);  // a move to the host side is over when it returns
-    if (stream < -1) throw ValueError("stream is a CUDA stream as an integer, or 0, 1, 2 or -1");
-    state().move({device_type, device_id}, lock_id);
+    state().move({device_type, device_id}, lock_id, StreamChoice::numbered(stream), async);
   }
 
   /// Takes a write lease under an id of the caller's, from 0 to 2^62 − 1. Throws `LockError` while anybody holds the

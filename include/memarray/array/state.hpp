@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memarray/array/lock_word.hpp>
+#include <memarray/array/place.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/base/fork.hpp>
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +30,11 @@ struct ArrayOptions {
 namespace detail {
 
 class State;
+class DeviceMemory;
+using DeviceMemoryPtr = std::shared_ptr<DeviceMemory>;
+struct Queue;
+enum class Ending : bool;
+
 using Extents = std::span<std::int64_t const>;
 
 using StatePtr = IntrusivePtr<State>;
@@ -79,10 +86,14 @@ class MEMARRAY_API State {
   /// Throws `LockError` unless a read by `lock_id` would pass now.
   void check_read(std::int64_t lock_id, char const* what);
 
-  /// The current host block's memory for one access that only checks the lock (element access, `ptr`). Outside any
-  /// lease the escaped-view policy is decided first. Throws `LockError`; `Error` if the host side is stale.
+  /// The current block's memory for one access that only checks the lock (element access, `ptr`). Outside any lease
+  /// the escaped-view policy is decided first. Work on streams that uses the memory is waited for, and reported. Throws
+  /// `LockError`, `CudaError`.
   [[nodiscard]] std::byte const* checked_read(std::int64_t lock_id, char const* what);
   [[nodiscard]] std::byte* checked_write(std::int64_t lock_id, char const* what);
+  /// One element, wherever it is, `at` elements from the first.
+  void read_element(std::int64_t at, void* element, std::int64_t lock_id);
+  void write_element(std::int64_t at, void const* element, std::int64_t lock_id);
 
   /// Throws `Error`, with the move that makes it valid, when `side` is stale.
   void check_side(Side side) const;
@@ -96,8 +107,8 @@ class MEMARRAY_API State {
   [[nodiscard]] StatePtr clone();
   /// Throws `ValueError` for what is no device of ours, `CudaError` for one that is not there.
   void check_reachable(Device device, char const* what) const;
-  /// Makes the side on `target` current. Refused under any lease.
-  void move(Device target, std::int64_t lock_id);
+  /// Makes the side on `target` current; a copy, in `stream`, if it is stale. Refused under any lease.
+  void move(Device target, std::int64_t lock_id, StreamChoice const& stream = {}, bool async = false);
 
   /// A write lease under the caller's own id; `leave` ends only that.
   void enter(std::int64_t lock_id);
@@ -111,18 +122,21 @@ class MEMARRAY_API State {
     update,     ///< rewrites each element from its own old value
   };
   /// Takes the word for `access` and settles what escaped views ask for, except that `overwrite` and `update` leave
-  /// a block that must not be written in place. Returns false when the time was up.
-  [[nodiscard]] bool take(Access access, std::int64_t id, Timeout timeout, bool past_writers = false);
+  /// a block that must not be written in place. With a device in `place` the array is moved there under the word.
+  /// Returns false when the time was up.
+  [[nodiscard]] bool take(Access access, std::int64_t id, Timeout timeout, Place const& place = {},
+                          bool past_writers = false);
   void give_back(Access access) noexcept;
-  /// Takes the word together with a reference, if nobody holds it and there is nothing to settle: one atomic operation.
+  /// Takes the word together with a reference, if nobody holds it and there is nothing to settle or to wait for: one
+  /// atomic operation.
   /// A write gets `id` and makes the other side stale.
   [[nodiscard]] bool try_take_with_reference(Access access, std::int64_t id, LockWord::Guess& left) noexcept {
     if (access == Access::read) {
       if (!_word.try_lock_shared(false, LockWord::With::reference, &left)) return false;
-      if (_storage.block()->exports().writable == 0) return true;
+      if (_storage.block()->exports().writable == 0 && !_storage.block()->uses()) return true;
     } else {
       if (!_word.try_lock_exclusive(id, LockWord::With::reference, &left)) return false;
-      if (_storage.block()->exports().total() == 0) {
+      if (_storage.block()->exports().total() == 0 && !_storage.block()->uses()) {
         _storage.wrote(_storage.current());
         return true;
       }
@@ -137,10 +151,16 @@ class MEMARRAY_API State {
   [[nodiscard]] static std::int64_t next_lock_id() noexcept;
   /// Whether a holder of the word for writing must write to fresh memory.
   [[nodiscard]] bool must_leave_block() const noexcept;
+  /// Which side a holder of the word has in `place`.
+  [[nodiscard]] Side side_in(Place const& place) const noexcept;
+  /// Makes use of `block` come after what it must come after: in `stream` on a device, now on the host.
+  void await(Block& block, Access access, StreamChoice const& stream) const;
+  /// The stream, for work on the device of the current side.
+  [[nodiscard]] Queue queue(StreamChoice const& stream) const;
   /// Memory like the current block's, not yet the array's.
-  [[nodiscard]] BlockPtr fresh_block() const;
+  [[nodiscard]] BlockPtr fresh_block(StreamChoice const& stream) const;
   /// The same with the current contents: a copy, which is reported.
-  [[nodiscard]] BlockPtr copied_block(char const* why) const;
+  [[nodiscard]] BlockPtr copied_block(char const* why, StreamChoice const& stream) const;
   [[nodiscard]] Storage& storage() noexcept { return _storage; }
   [[nodiscard]] Storage const& storage() const noexcept { return _storage; }
   [[nodiscard]] LockWord& word() noexcept { return _word; }
@@ -154,8 +174,13 @@ class MEMARRAY_API State {
   ~State();
   void destroy() noexcept;
   void set_shape(Extents shape) noexcept;
-  void settle_for_read();
-  void detach(char const* why);
+  [[nodiscard]] BlockPtr allocate_on(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) const;
+  [[nodiscard]] bool must_settle(Place const& place, bool insist) const noexcept;
+  void settle_for_read(StreamChoice const& stream);
+  void detach(char const* why, StreamChoice const& stream);
+  void arrive_for_lease(Place const& place, Access access);
+  void arrive(Device target, StreamChoice const& stream, Access access, Ending ending);
+  [[nodiscard]] static StatePtr make_around(DType const& dtype, Extents shape, int device_id, EscapedViews policy);
   void leave_views_before(State const& receiver);
   void check_policy(Block::Exports exports, char const* what) const;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memarray/array/for_each_index.hpp>
 #include <memarray/array/hold.hpp>
 #include <memarray/array/launch_device.hpp>
 #include <memarray/array/mem_array.hpp>
@@ -54,37 +55,64 @@ typename SumOf<T>::type sum_range(T const* element, std::int64_t count) {
   }
 }
 
+/// `in_parallel(count, work)` calls `work(i)` for each i below count.
+template <class T, class InParallel>
+typename SumOf<T>::type sum_of(T const* elements, std::int64_t size, InParallel const& in_parallel) {
+  using Sum = typename SumOf<T>::type;
+  std::vector<Sum> pieces(static_cast<std::size_t>((size + sum_piece - 1) / sum_piece));
+  in_parallel(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t p) {
+    std::int64_t const first = p * sum_piece;
+    pieces[static_cast<std::size_t>(p)] = sum_range(elements + first, std::min(sum_piece, size - first));
+  });
+  Sum total{};
+  for (Sum const& each : pieces) total = add_wrapping(total, each);
+  return total;
+}
+
+/// On as many of the host's threads as `bytes` of memory are worth.
+struct OnThreads {
+  std::size_t bytes;
+  template <class Work>
+  void operator()(std::int64_t count, Work const& work) const {
+    if (parallel_chunks(bytes) > 1)
+      parallel_for(count, work);
+    else
+      for (std::int64_t i = 0; i < count; ++i) work(i);
+  }
+};
+/// In the thread that there is.
+struct InOrder {
+  template <class Work>
+  void operator()(std::int64_t count, Work const& work) const {
+    for (std::int64_t i = 0; i < count; ++i) work(i);
+  }
+};
+
 }  // namespace detail
 
 /// The sum of all elements: integers exactly, modulo 2^64; floating-point in double precision, the same for any number
-/// of threads. Holds the array for reading; `lock_id`: of the write lease that the caller holds. Throws `LockError`.
+/// of threads. Holds the array for reading; `lock_id`: of the write lease that the caller holds. On a device it runs in
+/// `stream` and is waited for. Throws `LockError`, `CudaError`.
 template <class T, int ndim>
 [[nodiscard]] typename detail::SumOf<T>::type sum(MemArray<T, ndim> const& array, StreamHandle const& stream,
                                                   std::int64_t lock_id = -1) {
   using Sum = typename detail::SumOf<T>::type;
   if (!stream) detail::throw_null_stream();
-  detail::Hold const hold(array.state(), detail::State::Access::read, lock_id, "sum");
+  detail::Hold hold(array.state(), detail::State::Access::read, lock_id, "sum", detail::Hold::plain, stream);
   std::int64_t const size = array.get_size();
-  if (array.get_on_device()) {
-    Sum result{};
-    detail::sum_on_device(dtype_of<T>(), size, hold.source(), &result, stream);
-    return result;
-  }
   auto const* const elements = reinterpret_cast<T const*>(hold.source());
-  std::vector<Sum> pieces(static_cast<std::size_t>((size + detail::sum_piece - 1) / detail::sum_piece));
-  auto const piece = [&](std::int64_t p) {
-    std::int64_t const first = p * detail::sum_piece;
-    pieces[static_cast<std::size_t>(p)] =
-        detail::sum_range(elements + first, std::min(detail::sum_piece, size - first));
-  };
-  auto const count = static_cast<std::int64_t>(pieces.size());
-  if (parallel_chunks(static_cast<std::size_t>(size) * sizeof(T)) > 1)
-    parallel_for(count, piece);
-  else
-    for (std::int64_t p = 0; p < count; ++p) piece(p);
-  Sum total{};
-  for (Sum const& each : pieces) total = detail::add_wrapping(total, each);
-  return total;
+  Sum result{};
+  switch (detail::where_all_are(array.state())) {
+    case detail::Runs::on_host:
+      return detail::sum_of(elements, size, detail::OnThreads{static_cast<std::size_t>(size) * sizeof(T)});
+    case detail::Runs::in_emulation:
+      detail::launch_emulated(hold.queue(),
+                              [&, elements, size] { result = detail::sum_of(elements, size, detail::InOrder()); });
+      detail::finish(hold.queue());
+      break;
+    case detail::Runs::on_device: detail::sum_on_device(dtype_of<T>(), size, elements, &result, hold.queue()); break;
+  }
+  return result;
 }
 
 }  // namespace memarray

@@ -14,6 +14,9 @@
 namespace memarray::detail {
 
 class Block;
+class DeviceMemory;
+class StreamUses;
+struct Queue;
 
 using BlockPtr = IntrusivePtr<Block>;
 
@@ -33,9 +36,13 @@ class MEMARRAY_API Block {
   };
   enum class Contents { uninitialized, zero };
 
-  /// Memory of `resource`, 64-byte aligned. Throws `OutOfMemoryError`.
+  /// Memory of `resource` that the host reaches, 64-byte aligned. Throws `OutOfMemoryError`.
   [[nodiscard]] static BlockPtr allocate(MemoryResource const& resource, StreamHandle const& stream, std::size_t bytes,
                                          Contents contents);
+  /// Uninitialised memory of a device, there for work submitted to `queue` from now on. Throws `OutOfMemoryError`,
+  /// `CudaError`.
+  [[nodiscard]] static BlockPtr allocate(std::shared_ptr<DeviceMemory> const& memory, Queue const& queue,
+                                         std::size_t bytes);
   /// Memory that `keep_alive` owns; it is let go of when the last reference and export are gone.
   [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device,
                                       std::shared_ptr<void const> keep_alive);
@@ -47,6 +54,16 @@ class MEMARRAY_API Block {
   [[nodiscard]] std::size_t bytes() const noexcept { return _bytes; }
   [[nodiscard]] Device device() const noexcept { return _device; }
   [[nodiscard]] bool is_foreign() const noexcept { return _foreign; }
+  [[nodiscard]] MemoryType memory_type() const noexcept { return _type; }
+  /// Where DLPack says that it is: a simulated device is an extension device, managed memory is everybody's.
+  [[nodiscard]] Device lent_device() const noexcept;
+
+  /// Which streams use it; null if none ever did, as for most memory of the host.
+  [[nodiscard]] StreamUses* uses() const noexcept { return _uses.load(std::memory_order_acquire); }
+  /// The same, made if need be, for work on the device of `memory`; by whoever holds the array's lock for itself.
+  [[nodiscard]] StreamUses& uses_on(std::shared_ptr<DeviceMemory> const& memory);
+  /// Counts uses of views that outlived their lease, before somebody uses the memory.
+  void fence(bool to_write) noexcept;
 
   void retain() noexcept { _counts.fetch_add(reference, std::memory_order_relaxed); }
   void release() noexcept { drop(reference); }
@@ -73,6 +90,7 @@ class MEMARRAY_API Block {
 
  private:
   friend struct OwnedBlock;
+  friend struct DeviceBlock;
   friend struct ForeignBlock;
 
   // [writable exports: 22 bits][read-only exports: 21][references: 21]
@@ -83,8 +101,11 @@ class MEMARRAY_API Block {
   static constexpr std::uint64_t read_only_limit = std::uint64_t{1} << 41;
   static constexpr std::uint64_t writable_limit = std::uint64_t{1} << 62;
 
-  Block(std::byte* data, std::size_t bytes, Device device, bool foreign, void (*destroy)(Block*) noexcept) noexcept;
+  Block(std::byte* data, std::size_t bytes, Device device, MemoryType type, bool foreign,
+        void (*destroy)(Block*) noexcept) noexcept;
   ~Block();
+  /// Has `run` called where the driver may be, with room for the request in the block.
+  void destroy_later(void (*run)(Block*) noexcept) noexcept;
 
   void drop(std::uint64_t one) noexcept {
     if (_counts.fetch_sub(one, std::memory_order_release) == one) {
@@ -99,7 +120,9 @@ class MEMARRAY_API Block {
   std::byte* _data;
   std::size_t _bytes;
   Device _device;
+  MemoryType _type;
   bool _foreign;
+  std::atomic<StreamUses*> _uses{nullptr};
   void (*_destroy)(Block*) noexcept;
   alignas(std::max_align_t) std::byte _only_export[only_export_room];
 };

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <thrust/device_vector.h>
+#include <thrust/execution_policy.h>
 #include <thrust/host_vector.h>
 
 #include <memarray/base/shape.hpp>
@@ -17,8 +19,8 @@ namespace memarray::detail {
 
 /// A Thrust allocator over a memory resource. It belongs to its memory: moves and swaps of containers take it along,
 /// as another resource could not free it. It never writes elements; fresh memory is what the resource gave, zeroed
-/// if it was asked for so.
-template <class T, class Pointer = T*>
+/// if it was asked for so. `Stream`: a `StreamHandle`, or a pointer to one that says where the memory is used last.
+template <class T, class Pointer = T*, class Stream = StreamHandle>
 class ThrustAllocator {
  public:
   using value_type = T;
@@ -35,12 +37,12 @@ class ThrustAllocator {
 
   template <class U>
   struct rebind {
-    using other = ThrustAllocator<U, typename std::pointer_traits<Pointer>::template rebind<U>>;
+    using other = ThrustAllocator<U, typename std::pointer_traits<Pointer>::template rebind<U>, Stream>;
   };
 
   enum class Contents : bool { uninitialized, zero };
 
-  ThrustAllocator(MemoryResource resource, StreamHandle stream, Contents contents = Contents::uninitialized) noexcept
+  ThrustAllocator(MemoryResource resource, Stream stream, Contents contents = Contents::uninitialized) noexcept
       : _resource(std::move(resource)), _stream(std::move(stream)), _contents(contents) {}
   // Written out: nvcc gives defaulted ones host and device versions and then complains of what they call.
   ThrustAllocator(ThrustAllocator const& other) noexcept
@@ -48,9 +50,9 @@ class ThrustAllocator {
   ThrustAllocator(ThrustAllocator&& other) noexcept
       : _resource(other._resource), _stream(other._stream), _contents(other._contents) {}
   template <class U, class P>
-  explicit ThrustAllocator(ThrustAllocator<U, P> const& other) noexcept
+  explicit ThrustAllocator(ThrustAllocator<U, P, Stream> const& other) noexcept
       : _resource(other.resource()),
-        _stream(other.stream()),
+        _stream(other.stream_or_place()),
         _contents(other.is_zeroing() ? Contents::zero : Contents::uninitialized) {}
   ThrustAllocator& operator=(ThrustAllocator const& other) noexcept {
     _resource = other._resource;
@@ -62,11 +64,12 @@ class ThrustAllocator {
 
   [[nodiscard]] pointer allocate(size_type count) {
     std::size_t const bytes = checked_bytes(static_cast<std::int64_t>(count), sizeof(T));
-    void* const memory = is_zeroing() ? _resource.allocate_zeroed(_stream, bytes) : _resource.allocate(_stream, bytes);
+    void* const memory =
+        is_zeroing() ? _resource.allocate_zeroed(stream(), bytes) : _resource.allocate(stream(), bytes);
     return pointer(static_cast<T*>(memory));
   }
   void deallocate(pointer memory, size_type count) noexcept {
-    _resource.deallocate(_stream, static_cast<void*>(raw(memory)), count * sizeof(T));
+    _resource.deallocate(stream(), static_cast<void*>(raw(memory)), count * sizeof(T));
   }
 
   /// Leaves the element as the resource gave it.
@@ -74,7 +77,13 @@ class ThrustAllocator {
   void construct(U*) noexcept {}
 
   [[nodiscard]] MemoryResource const& resource() const noexcept { return _resource; }
-  [[nodiscard]] StreamHandle const& stream() const noexcept { return _stream; }
+  [[nodiscard]] StreamHandle const& stream() const noexcept {
+    if constexpr (std::is_pointer_v<Stream>)
+      return *_stream;
+    else
+      return _stream;
+  }
+  [[nodiscard]] Stream const& stream_or_place() const noexcept { return _stream; }
   [[nodiscard]] bool is_zeroing() const noexcept { return _contents == Contents::zero; }
 
   friend bool operator==(ThrustAllocator const& left, ThrustAllocator const& right) noexcept {
@@ -89,11 +98,18 @@ class ThrustAllocator {
   }
 
   MemoryResource _resource;
-  StreamHandle _stream;
+  Stream _stream;
   Contents _contents;
 };
 
 using HostBytes = thrust::host_vector<std::byte, ThrustAllocator<std::byte>>;
+
+/// Thrust's name for memory that only the driver reaches: its algorithms do not compile for it unless one is written.
+struct device_tag : thrust::device_execution_policy<device_tag> {};
+template <class T>
+using DevicePointer = thrust::pointer<T, device_tag>;
+using DeviceBytes =
+    thrust::device_vector<std::byte, ThrustAllocator<std::byte, DevicePointer<std::byte>, StreamHandle const*>>;
 
 /// `count` bytes that nothing has written: as the allocator's resource gave them.
 template <class Vector>

@@ -15,6 +15,8 @@ struct DriverTable {
 #undef MEMARRAY_DECLARE_DRIVER_FUNCTION
   /// Runs `kernel(data)` in the order of the stream, with device memory in reach; only simulated drivers have it.
   cu::Result (*launch_simulated)(cu::Stream stream, cu::HostFunction kernel, void* data) = nullptr;
+  /// Whether consumers are told that its memory is CUDA's.
+  bool lends_as_cuda = true;
   /// Of the process that made the table; no function of it may be called in a child of that.
   std::uint32_t fork_generation = 0;
 
@@ -39,6 +41,20 @@ namespace detail {
 
 /// Makes `table` what `driver()` returns until it is replaced again; null: the machine's own. Returns the one before.
 DriverTable const* replace_driver(DriverTable const* table) noexcept;
+
+/// The one that replaces the machine's, or null.
+[[nodiscard]] DriverTable const* replacing_driver() noexcept;
+
+/// What the layer above has to do with simulated devices.
+struct DriverHooks {
+  /// Gives back what was dropped where it could not be.
+  void (*settle)() noexcept;
+  /// A block's work is over and its driver goes: lets go of what is kept for it.
+  void (*end)(DriverTable const* table) noexcept;
+};
+void set_driver_hooks(DriverHooks const* hooks) noexcept;
+/// Null until they were set.
+[[nodiscard]] DriverHooks const* driver_hooks() noexcept;
 
 }  // namespace detail
 }  // namespace memarray

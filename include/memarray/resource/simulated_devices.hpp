@@ -82,6 +82,10 @@ class MEMARRAY_API SimulatedDevices {
   /// What no program may do, in words, in the order in which it happened: calls on destroyed resources, resources
   /// destroyed before what depends on them, memory freed while work used it, host touches of device memory.
   [[nodiscard]] std::vector<std::string> violations() const;
+  /// Each wait for work so far, dropped ones included, in the order of the calls: "cuStreamWaitEvent: <where in the
+  /// library>", and the blocking ones (cuEventSynchronize, cuStreamSynchronize, cuCtxSynchronize) likewise. The n-th
+  /// that begins with a function's name is the one that `drop(function, n)` would have lost from the start.
+  [[nodiscard]] std::vector<std::string> waits() const;
   [[nodiscard]] DriverTable const* table() const noexcept;
 
   static constexpr int always = -1;
@@ -95,8 +99,34 @@ namespace detail {
 /// Where a kernel or a copy that runs in a simulated stream finds the memory that programs see at `pointer`; `pointer`
 /// itself if it is no simulated device memory.
 [[nodiscard]] MEMARRAY_API void* reachable(void const* pointer) noexcept;
+/// Whether a block of simulated devices is open, without asking for any driver.
+[[nodiscard]] MEMARRAY_API bool are_simulated() noexcept;
 /// Words for where the calling thread's next allocations are made, for reports; null: none. It is copied.
 MEMARRAY_API void set_allocation_site(char const* site) noexcept;
+
+/// While it lives, memory that the calling thread takes is shown as that of `owner`.
+class MEMARRAY_API AllocationOwner {
+ public:
+  explicit AllocationOwner(std::string_view owner) noexcept;
+  ~AllocationOwner();
+  AllocationOwner(AllocationOwner const&) = delete;
+  AllocationOwner& operator=(AllocationOwner const&) = delete;
+
+ private:
+  std::size_t _length;
+};
+
+/// While it lives, waits of the calling thread are made in this place of the library. Literals only.
+class MEMARRAY_API WaitSite {
+ public:
+  explicit WaitSite(char const* words) noexcept;
+  ~WaitSite();
+  WaitSite(WaitSite const&) = delete;
+  WaitSite& operator=(WaitSite const&) = delete;
+
+ private:
+  char const* _before;
+};
 
 }  // namespace detail
 }  // namespace memarray::testing

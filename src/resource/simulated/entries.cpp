@@ -66,6 +66,11 @@ constexpr bool only_names_errors(std::size_t index) {
   return index == function::cuGetErrorName || index == function::cuGetErrorString;
 }
 
+constexpr bool waits(std::size_t index) {
+  return index == function::cuStreamWaitEvent || index == function::cuEventSynchronize ||
+         index == function::cuStreamSynchronize || index == function::cuCtxSynchronize;
+}
+
 template <std::size_t index, auto emulation>
 struct Entry;
 
@@ -93,6 +98,7 @@ struct Entry<index, emulation> {
   }
 
   static cu::Result call(Session& session, Arguments... arguments) {
+    if constexpr (waits(index)) session.note_wait(index);
     if constexpr (index != not_counted)
       if (auto const injected = session.injection.begin(index)) return *injected;
     if constexpr (!only_names_errors(index)) {
@@ -126,8 +132,9 @@ constinit std::atomic<Kept*> kept{nullptr};
 
 }  // namespace
 
-DriverTable const* make_table() {
+DriverTable const* make_table(bool lends_as_cuda) {
   auto* const fresh = new Kept;
+  fresh->table.lends_as_cuda = lends_as_cuda;
 #define MEMARRAY_FILL_TABLE(name, version, parameters) fresh->table.name = MEMARRAY_SIMULATED_ENTRY(name)::call;
   MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_FILL_TABLE)
 #undef MEMARRAY_FILL_TABLE

@@ -29,7 +29,7 @@ Session::Session(testing::SimulatedOptions const& options, std::uint32_t number)
     : number(number),
       generation(fork_generation()),
       options(options),
-      table(make_table()),
+      table(make_table(options.lend_as_cuda)),
       memory(options, number, touches) {}
 
 Session::~Session() { remove_session(number); }
@@ -50,6 +50,17 @@ std::vector<std::string> Session::violations() const {
   words.reserve(all.size());
   for (auto& [order, text] : all) words.push_back(std::move(text));
   return words;
+}
+
+void Session::note_wait(std::size_t function) {
+  std::string wait = words(function_name(function), ": ", current_wait_site());
+  std::lock_guard const guard(_words_lock);
+  _waits.push_back(std::move(wait));
+}
+
+std::vector<std::string> Session::waits() const {
+  std::lock_guard const guard(_words_lock);
+  return _waits;
 }
 
 testing::LiveResources Session::live() const {

@@ -50,6 +50,8 @@ class Session : public std::enable_shared_from_this<Session> {
   /// Takes a lock of its own.
   void violation(std::string words);
   [[nodiscard]] std::vector<std::string> violations() const;
+  void note_wait(std::size_t function);
+  [[nodiscard]] std::vector<std::string> waits() const;
   [[nodiscard]] testing::LiveResources live() const;              // callers hold the lock
   [[nodiscard]] std::vector<std::string> live_resources() const;  // callers hold the lock
 
@@ -95,6 +97,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::atomic<int> _threads{0};
   mutable Lock _words_lock;
   std::vector<std::pair<std::uint64_t, std::string>> _violations;
+  std::vector<std::string> _waits;
   std::shared_ptr<Session> _self;
 };
 

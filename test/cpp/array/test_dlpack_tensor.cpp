@@ -192,8 +192,8 @@ TEST_F(DLPackTensorTest, CopiesBelongToTheConsumerAlone) {
   for (auto const kind : {LeaseCore::Kind::read, LeaseCore::Kind::write}) {
     auto const lease = core_lease(array, kind);
     lease->enter();
-    View<float> versioned{DLPackTensor(detail::lend_copy_versioned(*lease))};
-    View<float> unversioned{DLPackTensor(detail::lend_copy_unversioned(*lease))};
+    View<float> versioned{DLPackTensor(detail::lend_versioned(*lease, {.copy = true}))};
+    View<float> unversioned{DLPackTensor(detail::lend_unversioned(*lease, {.copy = true}))};
     EXPECT_EQ(versioned.tensor().flags(), DLPACK_FLAG_BITMASK_IS_COPIED) << "never read-only";
     expect_dense(versioned.tensor().tensor(), {2, 3, 4});
     expect_dense(unversioned.tensor().tensor(), {2, 3, 4});
@@ -248,11 +248,11 @@ TEST_F(DLPackTensorTest, RunningOutOfMemoryForACopyCountsNothing) {
   lease->enter();
   auto const blocks = live_blocks();
   {
-    View<float> const view{DLPackTensor(detail::lend_copy_versioned(*lease))};
+    View<float> const view{DLPackTensor(detail::lend_versioned(*lease, {.copy = true}))};
   }
   EXPECT_EQ(live_blocks(), blocks);
   lease->exit();
-  EXPECT_THROW(static_cast<void>(detail::lend_copy_versioned(*lease)), LockError);
+  EXPECT_THROW(static_cast<void>(detail::lend_versioned(*lease, {.copy = true})), LockError);
   EXPECT_EQ(array.state().storage().block()->exports().total(), 0U);
 }
 
@@ -317,7 +317,7 @@ TEST_F(DLPackTensorTest, ACopyThatRacesWithTheEndOfItsLeaseIsRefusedOrWhole) {
     std::thread copier([&] {
       started = true;
       try {
-        View<std::int32_t> const view{DLPackTensor(detail::lend_copy_versioned(*lease))};
+        View<std::int32_t> const view{DLPackTensor(detail::lend_versioned(*lease, {.copy = true}))};
         for (std::int32_t const element : view.copy()) torn = torn || element != 1;
       } catch (LockError const&) {
       }

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memarray/array/stream_choice.hpp>
+#include <memarray/base/device.hpp>
+
+#include <optional>
+
+namespace memarray::detail {
+
+/// Where a hold wants an array's memory, and in which stream it uses it there.
+struct Place {
+  std::optional<Device> device{};  ///< by default where it is
+  StreamChoice stream{};
+};
+
+}  // namespace memarray::detail

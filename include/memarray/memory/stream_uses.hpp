@@ -1,0 +1,102 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+#include <memarray/base/fork_lock.hpp>
+#include <memarray/memory/device_memory.hpp>
+#include <memarray/resource/queue.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace memarray::detail {
+
+enum class Use : std::uint8_t { read, write };
+
+/// An event for the end of all that is in the queue now. When there can be none, the context is synchronised, which is
+/// reported: null then, and all of it has ended.
+[[nodiscard]] MEMARRAY_API EventHandle end_of(Queue const& queue, DeviceMemory& memory) noexcept;
+
+/// Work in a queue that uses a piece of memory, up to its end.
+struct StreamUse {
+  Queue queue;
+  EventHandle event;  ///< null: it has ended
+};
+
+/// Which work on streams uses one piece of memory: the events of the last write and of the reads since. Whoever uses it
+/// next on another stream waits for exactly that: readers for the write, writers for all.
+///
+/// Any thread may call any function; two users that exclude each other are kept apart by the array's lock.
+class MEMARRAY_API StreamUses {
+ public:
+  explicit StreamUses(DeviceMemoryPtr memory) noexcept : _memory(std::move(memory)) {}
+
+  [[nodiscard]] DeviceMemory& memory() const noexcept { return *_memory; }
+  [[nodiscard]] DeviceMemoryPtr const& memory_ptr() const noexcept { return _memory; }
+
+  /// Work submitted to `queue` from now on comes after what `use` must come after; waits on the device. `site` says in
+  /// which place of the library. Throws `CudaError`.
+  void order(Queue const& queue, Use use, char const* site);
+  /// The same for the host: blocks, and reports it when it did. Throws `CudaError`, the error of work that failed.
+  void synchronize(Use use, char const* site);
+  /// Work that came after all that `use` must come after ends so; several writes are one owner's.
+  void submitted(std::span<StreamUse const> ends, Use use) noexcept;
+  void submitted(StreamUse const& end, Use use) noexcept { submitted(std::span(&end, 1), use); }
+  // A lease's holder and those it is lent to may use the memory in their streams at any time until it closes.
+  using Lease = std::uint64_t;
+  /// Calls nothing of the driver.
+  [[nodiscard]] Lease open_lease(Queue const& own, Use use);
+  /// The memory is handed out for use in `queue`, null: in the lease's own. That comes after all that it must come
+  /// after, and after what there is now in the lease's other streams. `known`: whether it is used there and nowhere
+  /// else. False if the lease is over. Throws `CudaError`.
+  [[nodiscard]] bool lend(Lease lease, Queue const* queue, bool known);
+  /// What there is now in the lease's streams counts as its uses. `alive`: views of it are, so that their holders may
+  /// go on using the memory.
+  void close_lease(Lease lease, bool alive) noexcept;
+
+  /// Counts what holders of such views may have submitted meanwhile as uses. `alive`: some still have theirs.
+  void fence_escaped(Use before, bool alive) noexcept;
+  /// Whether all that was submitted has ended.
+  [[nodiscard]] bool is_over() noexcept;
+  /// Whether memory may be freed in the queue whenever that is: it is known to be there still, for any thread.
+  [[nodiscard]] bool can_free_in(Queue const& queue) const noexcept;
+  /// A stream that comes after all uses: where the memory was used last, if it can be freed there, or `allocated` if it
+  /// was not used at all; null: of the library's own.
+  [[nodiscard]] StreamHandle order_free(StreamHandle const& allocated) noexcept;
+
+ private:
+  struct Entry {
+    StreamUse use;  // of a read without an event, only its queue counts
+    bool is_behind_writes;
+  };
+  using Events = std::vector<EventHandle>;
+  struct Locked;
+
+  struct Lent {
+    Lease lease;
+    Queue queue;
+    Use use;
+    bool is_used;   // by then somebody may have work there
+    bool is_known;  // and nowhere else
+  };
+
+  [[nodiscard]] Events events_before(Queue const* queue, Use use);
+  [[nodiscard]] std::vector<Queue> lent_for_writing(Queue const& but);
+  void forget(Events const& over) noexcept;
+  void fence_one(Queue const& queue, Use use) noexcept;
+  void remember(std::span<StreamUse const> ends, Use use) noexcept;
+  void escaped(Lent const& lent) noexcept;
+
+  DeviceMemoryPtr _memory;
+  ForkLock _lock;
+  std::vector<StreamUse> _writes;  // one, or those of several streams that one owner wrote in
+  std::vector<Entry> _reads;
+  std::vector<Lent> _lent;      // of leases that are open
+  std::vector<Queue> _escaped;  // of views that outlived theirs
+  bool _escaped_anywhere = false;
+  bool _escaped_writable = false;
+};
+
+}  // namespace memarray::detail

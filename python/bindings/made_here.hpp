@@ -1,0 +1,25 @@
+#pragma once
+
+#include "lease_type.hpp"
+
+#include <memarray/resource/simulated_devices.hpp>
+
+namespace memarray::python {
+
+/// While it lives, what is made is shown by simulated devices with the line of Python that made it.
+class MadeHere {
+ public:
+  MadeHere() : _simulated(testing::detail::are_simulated()) {
+    if (_simulated) testing::detail::set_allocation_site(line_of_caller().c_str());
+  }
+  ~MadeHere() {
+    if (_simulated) testing::detail::set_allocation_site(nullptr);
+  }
+  MadeHere(MadeHere const&) = delete;
+  MadeHere& operator=(MadeHere const&) = delete;
+
+ private:
+  bool _simulated;
+};
+
+}  // namespace memarray::python

@@ -1,0 +1,196 @@
+#include <memarray/base/errors.hpp>
+#include <memarray/base/hooks.hpp>
+#include <memarray/memory/deferred.hpp>
+#include <memarray/memory/device_memory.hpp>
+#include <memarray/memory/driver_resource.hpp>
+#include <memarray/memory/pooling_adaptor.hpp>
+#include <memarray/resource/last_error.hpp>
+#include <memarray/resource/memory_pool_handle.hpp>
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace memarray::detail {
+namespace {
+
+constexpr std::size_t kept_events = 1024;
+
+// What was left in the middle of a change in the parent of a fork is abandoned: no driver can be used here anyhow.
+struct Locked {
+  explicit Locked(ForkLock& held) noexcept : lock(held) { static_cast<void>(lock.lock()); }
+  ~Locked() { lock.unlock(); }
+  Locked(Locked const&) = delete;
+  Locked& operator=(Locked const&) = delete;
+  ForkLock& lock;
+};
+
+struct Known {
+  DriverTable const* driver;
+  int device_id;
+  DeviceMemoryPtr memory;
+};
+
+// Never destroyed, and without a guard that a fork could leave held.
+union Registry {
+  constexpr Registry() noexcept : all() {}
+  ~Registry() {}
+  struct {
+    ForkLock lock;
+    std::vector<Known> known;
+  } all;
+};
+constinit Registry registry;
+
+DeviceMemoryPtr find(DriverTable const* driver, int device_id) noexcept {
+  Locked const locked(registry.all.lock);
+  for (Known const& known : registry.all.known)
+    if (known.driver == driver && known.device_id == device_id) return known.memory;
+  return nullptr;
+}
+
+constexpr DriverHooks hooks_of_this_layer{&run_deferred, [](DriverTable const* driver) noexcept {
+                                            run_deferred();
+                                            drop_device_memory(driver);
+                                          }};
+
+}  // namespace
+
+// Gives its event back to the device that it came from.
+struct DeviceMemory::LentEvent {
+  LentEvent(DeviceMemoryPtr of, EventHandle lent) noexcept : memory(std::move(of)), event(std::move(lent)) {}
+  ~LentEvent() { memory->take_back(std::move(event)); }
+  LentEvent(LentEvent const&) = delete;
+  LentEvent& operator=(LentEvent const&) = delete;
+  DeviceMemoryPtr memory;
+  EventHandle event;
+};
+
+DeviceMemoryPtr DeviceMemory::known(int device_id) noexcept {
+  DriverTable const* const table = memarray::driver();
+  return table ? find(table, device_id) : nullptr;
+}
+
+DeviceMemoryPtr DeviceMemory::of(int device_id) {
+  if (DeviceMemoryPtr memory = known(device_id)) return memory;
+  ContextHandle context = get_primary_context(device_id);
+  if (!context) throw_last_error(("using cuda:" + std::to_string(device_id)).c_str());
+  DriverTable const* const table = driver_of(context);
+  DeviceMemoryPtr const made(new DeviceMemory(device_id, std::move(context)));
+  set_driver_hooks(&hooks_of_this_layer);
+  Locked const locked(registry.all.lock);
+  for (Known const& other : registry.all.known)
+    if (other.driver == table && other.device_id == device_id) return other.memory;
+  registry.all.known.push_back({table, device_id, made});
+  return made;
+}
+
+DeviceMemory::DeviceMemory(int device_id, ContextHandle context)
+    : _device_id(device_id), _context(std::move(context)), _driver(driver_of(_context)) {
+  DriverResource const memory = DriverResource::of_device(device_id);
+  _pool = memory.pool();
+  _memory = memory;
+  _staging = PoolingAdaptor(DriverResource::pinned(_context));
+}
+
+DeviceMemory::~DeviceMemory() = default;
+
+Queue DeviceMemory::errands() {
+  {
+    Locked const locked(_lock);
+    if (_errands) return queue_on(_errands, _context);
+  }
+  StreamHandle stream = create_stream_handle(_context);
+  if (!stream) throw_last_error("making a stream");
+  Locked const locked(_lock);
+  if (_is_over) return queue_on(stream, _context);
+  if (!_errands) _errands = std::move(stream);
+  return queue_on(_errands, _context);
+}
+
+EventHandle DeviceMemory::event() noexcept {
+  EventHandle event;
+  {
+    Locked const locked(_lock);
+    if (!_events.empty()) {
+      event = std::move(_events.back());
+      _events.pop_back();
+    }
+  }
+  if (!event) event = create_event_handle(_context);
+  if (!event) return nullptr;
+  try {
+    cu::Event const* const raw = event.get();
+    return {std::make_shared<LentEvent>(shared_from_this(), std::move(event)), raw};
+  } catch (std::bad_alloc const&) {
+    return nullptr;
+  }
+}
+
+void DeviceMemory::take_back(EventHandle event) noexcept {
+  Locked const locked(_lock);
+  if (_is_over || _events.size() >= kept_events) return;
+  try {
+    _events.push_back(std::move(event));
+  } catch (std::bad_alloc const&) {
+    // It goes, then.
+  }
+}
+
+bool DeviceMemory::reaches(DeviceMemory& other) noexcept {
+  if (&other == this) return true;
+  if (_driver != other._driver) return false;
+  {
+    Locked const locked(_lock);
+    if (std::find(_reached.begin(), _reached.end(), other._device_id) != _reached.end()) return true;
+  }
+  int can = 0;
+  if (_driver->cuDeviceCanAccessPeer(&can, other._device_id, _device_id) != 0 || can == 0) return false;
+  // The other device reaches into this one's pool, or context if there are no pools.
+  if (_pool) {
+    cu::MemoryAccess access;
+    access.location_id = other._device_id;
+    if (_driver->cuMemPoolSetAccess(*_pool, &access, 1) != 0) return false;
+  } else {
+    constexpr cu::Result already = 704;
+    ContextScope const scope(other._context);
+    if (!scope.driver()) return false;
+    if (cu::Result const result = _driver->cuCtxEnablePeerAccess(*_context, 0); result != 0 && result != already)
+      return false;
+  }
+  Locked const locked(_lock);
+  try {
+    _reached.push_back(other._device_id);
+  } catch (std::bad_alloc const&) {
+    // It is opened again the next time.
+  }
+  return true;
+}
+
+void DeviceMemory::drop_caches() noexcept {
+  StreamHandle errands;
+  std::vector<EventHandle> events;
+  Locked const locked(_lock);
+  _is_over = true;
+  errands.swap(_errands);
+  events.swap(_events);
+}
+
+void drop_device_memory(DriverTable const* driver) noexcept {
+  for (;;) {
+    DeviceMemoryPtr memory;
+    {
+      Locked const locked(registry.all.lock);
+      auto const found = std::find_if(registry.all.known.begin(), registry.all.known.end(),
+                                      [&](Known const& known) { return known.driver == driver; });
+      if (found == registry.all.known.end()) return;
+      memory = std::move(found->memory);
+      registry.all.known.erase(found);
+    }
+    memory->drop_caches();
+  }
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,349 @@
+#include <memarray/base/reports.hpp>
+#include <memarray/memory/stream_uses.hpp>
+#include <memarray/resource/last_error.hpp>
+#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/resource/stream_order.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <new>
+#include <string>
+
+namespace memarray::detail {
+namespace {
+
+void report_blocking(char const* site) noexcept {
+  try {
+    report_wait(site);
+  } catch (std::bad_alloc const&) {
+    // Counted or not, the wait is over.
+  }
+}
+
+// Of streams that are all there now, so that an address is one stream's.
+bool is_same_now(Queue const& left, Queue const& right) noexcept {
+  Queue first = left;
+  Queue second = right;
+  first.lasting = second.lasting = true;
+  return first.is(second);
+}
+
+// What is not known to have ended by an event is waited for by the host.
+void end_now(ContextHandle const& context) noexcept {
+  bool const ended = synchronize(context);
+  report_blocking(ended ? "no event could be recorded, so all work of the device was waited for"
+                        : "no event could be recorded, and the device's work cannot be waited for: it has failed");
+  clear_last_error();
+}
+
+}  // namespace
+
+struct StreamUses::Locked {
+  explicit Locked(StreamUses& held) noexcept : uses(held) {
+    if (uses._lock.lock()) return;
+    // In a forked child, what the parent was changing is abandoned: there is no driver to ask here.
+    new (&uses._writes) std::vector<StreamUse>();
+    new (&uses._reads) std::vector<Entry>();
+    new (&uses._lent) std::vector<Lent>();
+    new (&uses._escaped) std::vector<Queue>();
+  }
+  ~Locked() { uses._lock.unlock(); }
+  Locked(Locked const&) = delete;
+  Locked& operator=(Locked const&) = delete;
+  StreamUses& uses;
+};
+
+EventHandle end_of(Queue const& queue, DeviceMemory& memory) noexcept {
+  EventHandle event =
+      as_cu(queue.context) == as_cu(memory.context()) ? memory.event() : create_event_handle(queue.context);
+  if (event && record(event, queue.stream)) return event;
+  end_now(queue.context);
+  return nullptr;
+}
+
+StreamUses::Events StreamUses::events_before(Queue const* queue, Use use) {
+  auto const is_own = [&](StreamUse const& other) { return queue && other.queue.is(*queue); };
+  Events events;
+  Locked const locked(*this);
+  events.reserve(_writes.size() + _reads.size());
+  bool const is_behind = std::any_of(_reads.begin(), _reads.end(),
+                                     [&](Entry const& read) { return read.is_behind_writes && is_own(read.use); });
+  if (!is_behind)
+    for (StreamUse const& write : _writes)
+      if (!is_own(write)) events.push_back(write.event);
+  if (use == Use::write)
+    for (Entry const& read : _reads)
+      if (read.use.event && !is_own(read.use)) events.push_back(read.use.event);
+  return events;
+}
+
+void StreamUses::order(Queue const& queue, Use use, char const* site) {
+  Events const events = events_before(&queue, use);
+  for (EventHandle const& event : events) wait(queue, event, site);
+  // Only the holder of a write lease, or what is done on its behalf, comes here while there are such.
+  for (Queue const& lent : lent_for_writing(queue))
+    if (EventHandle const now = end_of(lent, *_memory))
+      wait(queue, now, "a lease's next work, after its other streams");
+  if (use == Use::write || events.empty() || !queue.lasting) return;
+  try {
+    Locked const locked(*this);
+    _reads.push_back({{queue, nullptr}, true});
+  } catch (std::bad_alloc const&) {
+    // It waits once more, then.
+  }
+}
+
+void StreamUses::synchronize(Use use, char const* site) {
+  testing::detail::WaitSite const named(site);
+  Events const events = events_before(nullptr, use);
+  if (events.empty()) return;
+  bool blocked = false;
+  for (EventHandle const& event : events) {
+    if (std::optional<bool> const over = query(event); over && *over) continue;
+    blocked = true;
+    if (!memarray::synchronize(event)) throw_last_error(site);
+  }
+  forget(events);
+  if (blocked) report_wait(site);
+}
+
+void StreamUses::forget(Events const& over) noexcept {
+  auto const is_over = [&](StreamUse const& use) {
+    return std::find(over.begin(), over.end(), use.event) != over.end();
+  };
+  Locked const locked(*this);
+  std::erase_if(_writes, is_over);
+  std::erase_if(_reads, [&](Entry const& read) { return is_over(read.use); });
+}
+
+std::vector<Queue> StreamUses::lent_for_writing(Queue const& but) {
+  std::vector<Queue> queues;
+  Locked const locked(*this);
+  for (Lent const& lent : _lent)
+    if (lent.use == Use::write && lent.is_used && !is_same_now(lent.queue, but)) queues.push_back(lent.queue);
+  return queues;
+}
+
+StreamUses::Lease StreamUses::open_lease(Queue const& own, Use use) {
+  static constinit std::atomic<Lease> next{1};
+  Lease const lease = next.fetch_add(1, std::memory_order_relaxed);
+  Locked const locked(*this);
+  _lent.push_back({lease, own, use, false, true});
+  return lease;
+}
+
+bool StreamUses::lend(Lease lease, Queue const* queue, bool known) {
+  std::vector<Queue> others;
+  std::optional<Queue> target;
+  Use use = Use::read;
+  {
+    Locked const locked(*this);
+    for (Lent const& lent : _lent) {
+      if (lent.lease != lease) continue;
+      if (!target) target = queue ? *queue : lent.queue;  // its own is the first
+      use = lent.use;
+      if (lent.is_used && use == Use::read && !is_same_now(lent.queue, *target)) others.push_back(lent.queue);
+    }
+  }
+  if (!target) return false;
+  order(*target, use,
+        use == Use::read ? "lending for reading, after the writer" : "lending for writing, after all users");
+  // Under a write lease `order` has seen to it.
+  for (Queue const& other : others)
+    if (EventHandle const now = end_of(other, *_memory)) wait(*target, now, "lending, after the lease's other streams");
+  Locked const locked(*this);
+  Lent* own = nullptr;
+  for (Lent& lent : _lent) {
+    if (lent.lease != lease) continue;
+    if (!own) own = &lent;
+    if (!is_same_now(lent.queue, *target)) continue;
+    lent.is_used = true;
+    lent.is_known = lent.is_known && known;
+    return true;
+  }
+  if (!own) return false;
+  _lent.push_back({lease, *target, use, true, known});
+  return true;
+}
+
+void StreamUses::close_lease(Lease lease, bool alive) noexcept {
+  // One by one, as nothing may fail: what is recorded together counts together.
+  std::vector<StreamUse> ends;
+  Use use = Use::read;
+  for (bool more = true; more;) {
+    std::optional<Lent> lent;
+    {
+      Locked const locked(*this);
+      auto const found =
+          std::find_if(_lent.begin(), _lent.end(), [&](Lent const& each) { return each.lease == lease; });
+      more = found != _lent.end();
+      if (more) {
+        lent = std::move(*found);
+        _lent.erase(found);
+      }
+    }
+    if (!lent || !lent->is_used) continue;
+    use = lent->use;
+    EventHandle const end = end_of(lent->queue, *_memory);
+    if (alive) escaped(*lent);
+    try {
+      if (end) ends.push_back({lent->queue, end});
+    } catch (std::bad_alloc const&) {
+      if (!memarray::synchronize(end)) clear_last_error();
+    }
+  }
+  if (!ends.empty()) remember(ends, use);
+}
+
+void StreamUses::submitted(std::span<StreamUse const> ends, Use use) noexcept {
+  remember(ends, use);
+  if (use == Use::read) return;
+  // Under a write lease its holder and those it lent to go on afterwards.
+  for (StreamUse const& end : ends) {
+    if (!end.event) continue;
+    try {
+      for (Queue const& lent : lent_for_writing(end.queue))
+        wait(lent, end.event, "a lease's streams, after its kernel");
+    } catch (...) {
+      end_now(end.queue.context);
+    }
+  }
+}
+
+void StreamUses::remember(std::span<StreamUse const> ends, Use use) noexcept {
+  // What is replaced goes without the lock.
+  std::vector<StreamUse> writes;
+  std::vector<Entry> reads;
+  try {
+    for (StreamUse const& end : ends)
+      if (end.event) writes.push_back(end);
+    Locked const locked(*this);
+    if (use == Use::write) {
+      writes.swap(_writes);
+      reads.swap(_reads);
+      return;
+    }
+    for (StreamUse const& end : writes) {
+      auto const known =
+          std::find_if(_reads.begin(), _reads.end(), [&](Entry const& read) { return read.use.queue.is(end.queue); });
+      if (known == _reads.end())
+        _reads.push_back({end, true});
+      else
+        known->use.event = end.event;
+    }
+    return;
+  } catch (std::bad_alloc const&) {
+  }
+  // They cannot be remembered, so they end now.
+  for (StreamUse const& end : ends)
+    if (end.event) static_cast<void>(memarray::synchronize(end.event));
+  clear_last_error();
+  report_blocking("there was no memory to remember work on a stream, so it was waited for");
+}
+
+void StreamUses::escaped(Lent const& lent) noexcept {
+  Locked const locked(*this);
+  _escaped_writable = _escaped_writable || lent.use == Use::write;
+  // A stream that its handle does not keep may be gone before the views are.
+  _escaped_anywhere = _escaped_anywhere || !lent.is_known || !lent.queue.lasting;
+  if (_escaped_anywhere) return;
+  try {
+    _escaped.push_back(lent.queue);
+  } catch (std::bad_alloc const&) {
+    _escaped_anywhere = true;
+  }
+}
+
+void StreamUses::fence_escaped(Use before, bool alive) noexcept {
+  std::vector<Queue> queues;
+  bool anywhere = false;
+  Use use = Use::read;
+  {
+    Locked const locked(*this);
+    if (_escaped.empty() && !_escaped_anywhere) return;
+    if (before == Use::read && !_escaped_writable) return;
+    anywhere = _escaped_anywhere;
+    use = _escaped_writable ? Use::write : Use::read;
+    if (!alive) {
+      queues.swap(_escaped);
+      _escaped_anywhere = false;
+      _escaped_writable = false;
+    } else {
+      try {
+        queues = _escaped;
+      } catch (std::bad_alloc const&) {
+        anywhere = true;
+      }
+    }
+  }
+  if (!anywhere) {
+    for (Queue const& queue : queues) fence_one(queue, use);
+    return;
+  }
+  if (!detail::synchronize(_memory->context())) clear_last_error();
+  report_blocking(
+      "views that were kept past their lease were used in streams that are not known, so all work of their device was "
+      "waited for");
+}
+
+void StreamUses::fence_one(Queue const& queue, Use use) noexcept {
+  EventHandle const event = end_of(queue, *_memory);
+  if (!event) return;
+  try {
+    Locked const locked(*this);
+    if (use == Use::write) {
+      // It came after none of the others, nor they after it.
+      for (Entry& read : _reads) read.is_behind_writes = false;
+      _writes.push_back({queue, event});
+    } else {
+      _reads.push_back({{queue, event}, false});
+    }
+    return;
+  } catch (std::bad_alloc const&) {
+  }
+  if (!memarray::synchronize(event)) clear_last_error();
+}
+
+bool StreamUses::is_over() noexcept {
+  try {
+    for (EventHandle const& event : events_before(nullptr, Use::write)) {
+      std::optional<bool> const over = query(event);
+      if (over && !*over) return false;
+    }
+    clear_last_error();  // what failed does nothing any more
+    return true;
+  } catch (std::bad_alloc const&) {
+    return false;
+  }
+}
+
+bool StreamUses::can_free_in(Queue const& queue) const noexcept {
+  // The allocator takes a default stream for that of its own context and thread.
+  return queue.lasting && as_cu(queue.context) == as_cu(_memory->context()) && queue.thread == std::thread::id();
+}
+
+StreamHandle StreamUses::order_free(StreamHandle const& allocated) noexcept {
+  try {
+    std::optional<Queue> queue;
+    bool is_used = false;
+    {
+      Locked const locked(*this);
+      auto const look_at = [&](Queue const& used) {
+        is_used = true;
+        if (can_free_in(used)) queue = used;
+      };
+      for (StreamUse const& write : _writes) look_at(write.queue);
+      for (Entry const& read : _reads) look_at(read.use.queue);
+    }
+    if (!is_used && allocated) return allocated;
+    if (!queue) queue = _memory->errands();
+    order(*queue, Use::write, "freeing memory");
+    return queue->stream;
+  } catch (...) {
+    // Without a stream to wait in, the host waits.
+  }
+  end_now(_memory->context());
+  return default_stream();
+}
+
+}  // namespace memarray::detail

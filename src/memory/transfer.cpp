@@ -1,0 +1,239 @@
+#include <memarray/base/hooks.hpp>
+#include <memarray/memory/transfer.hpp>
+#include <memarray/resource/driver_table.hpp>
+#include <memarray/resource/last_error.hpp>
+#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/resource/stream_order.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace memarray::detail {
+namespace {
+
+// Larger transfers of pageable memory go through as much pinned memory as this, piece by piece.
+constexpr std::size_t staging_bytes = std::size_t{16} << 20;
+// Smaller pinned memory is not kept for the next time.
+constexpr std::size_t least_staging = std::size_t{1} << 12;
+constexpr std::size_t pattern_bytes = std::size_t{1} << 16;
+
+cu::DevicePtr address(std::byte const* pointer) noexcept { return reinterpret_cast<cu::DevicePtr>(pointer); }
+
+void check(cu::Result result, char const* what) {
+  if (result != 0) throw_driver_error(result, what);
+}
+
+/// Submits to one queue. What was submitted when something fails is waited for, so that memory may go.
+class Submission {
+ public:
+  explicit Submission(Queue const& queue) : _queue(queue), _scope(queue.context) {
+    if (!_scope.driver()) throw_last_error("using a device");
+  }
+  ~Submission() {
+    if (_done) return;
+    if (!synchronize(_queue)) clear_last_error();
+  }
+  Submission(Submission const&) = delete;
+  Submission& operator=(Submission const&) = delete;
+
+  void to_device(std::byte* target, std::byte const* source, std::size_t bytes) const {
+    check(_scope.driver()->cuMemcpyHtoDAsync(address(target), source, bytes, *_queue.stream),
+          "copying from the host to a device");
+  }
+  void to_host(std::byte* target, std::byte const* source, std::size_t bytes) const {
+    check(_scope.driver()->cuMemcpyDtoHAsync(target, address(source), bytes, *_queue.stream),
+          "copying from a device to the host");
+  }
+  void on_device(std::byte* target, std::byte const* source, std::size_t bytes) const {
+    check(_scope.driver()->cuMemcpyDtoDAsync(address(target), address(source), bytes, *_queue.stream),
+          "copying on a device");
+  }
+  void to_peer(std::byte* target, DeviceMemory& target_memory, std::byte const* source, DeviceMemory& source_memory,
+               std::size_t bytes) const {
+    check(_scope.driver()->cuMemcpyPeerAsync(address(target), as_cu(target_memory.context()), address(source),
+                                             as_cu(source_memory.context()), bytes, *_queue.stream),
+          "copying between devices");
+  }
+  void set(std::byte* target, unsigned char value, std::size_t bytes) const {
+    check(_scope.driver()->cuMemsetD8Async(address(target), value, bytes, *_queue.stream),
+          "filling memory of a device");
+  }
+  /// The host copies when the stream comes to it.
+  void on_host(std::byte* target, std::byte const* source, std::size_t bytes) const {
+    struct Work {
+      std::byte* target;
+      std::byte const* source;
+      std::size_t bytes;
+    };
+    auto work = std::make_unique<Work>(Work{target, source, bytes});
+    cu::HostFunction const run = [](void* data) {
+      std::unique_ptr<Work> const todo(static_cast<Work*>(data));
+      std::memcpy(todo->target, todo->source, todo->bytes);
+    };
+    check(_scope.driver()->cuLaunchHostFunc(*_queue.stream, run, work.get()),
+          "copying on the host in a stream's order");
+    static_cast<void>(work.release());
+  }
+  /// All of it was submitted.
+  void done() noexcept { _done = true; }
+
+ private:
+  Queue const& _queue;
+  ContextScope _scope;
+  bool _done = false;
+};
+
+BlockPtr staging_block(DeviceMemory& memory, std::size_t bytes) {
+  return Block::allocate(memory.staging(), default_stream(), std::max(std::min(bytes, staging_bytes), least_staging),
+                         Block::Contents::uninitialized);
+}
+
+template <class Piece>
+void in_pieces(std::size_t bytes, Piece const& piece) {
+  for (std::size_t at = 0; at < bytes; at += staging_bytes) piece(at, std::min(staging_bytes, bytes - at));
+}
+
+bool is_pageable(Block const& block) noexcept { return block.memory_type() == MemoryType::normal; }
+
+void copy_between_devices(Submission const& submission, Block& target, Block& source, std::size_t bytes,
+                          Queue const& queue) {
+  DeviceMemory& to = target.uses()->memory();
+  DeviceMemory& from = source.uses()->memory();
+  if (&to == &from) return submission.on_device(target.data(), source.data(), bytes);
+  if (from.reaches(to) || to.reaches(from)) return submission.to_peer(target.data(), to, source.data(), from, bytes);
+  // Through the host: out in a stream of one device, in through one of the other.
+  BlockPtr const staging = staging_block(from, bytes);
+  StreamUses& staged = staging->uses_on(from.shared_from_this());
+  Queue const out = from.errands();
+  source.uses()->order(out, Use::read, "copying between devices: out, after the source's writer");
+  Submission outward(out);
+  in_pieces(bytes, [&](std::size_t at, std::size_t length) {
+    staged.order(out, Use::write, "copying between devices: out, after the last piece went in");
+    outward.to_host(staging->data(), source.data() + at, length);
+    staged.submitted({out, end_of(out, from)}, Use::write);
+    staged.order(queue, Use::read, "copying between devices: in, after it came out");
+    submission.to_device(target.data() + at, staging->data(), length);
+    staged.submitted({queue, end_of(queue, to)}, Use::read);
+  });
+  outward.done();
+  source.uses()->submitted({out, end_of(out, from)}, Use::read);
+}
+
+void copy_in(Submission const& submission, Block& target, Block& source, std::size_t bytes, Queue const& queue,
+             BlockPtr const& staging) {
+  if (target.memory_type() == MemoryType::device && source.memory_type() == MemoryType::device)
+    return copy_between_devices(submission, target, source, bytes, queue);
+  bool const inward = target.memory_type() == MemoryType::device;
+  if (!staging) {
+    if (inward)
+      submission.to_device(target.data(), source.data(), bytes);
+    else
+      submission.to_host(target.data(), source.data(), bytes);
+    return;
+  }
+  in_pieces(bytes, [&](std::size_t at, std::size_t length) {
+    if (inward) {
+      submission.on_host(staging->data(), source.data() + at, length);
+      submission.to_device(target.data() + at, staging->data(), length);
+    } else {
+      submission.to_host(staging->data(), source.data() + at, length);
+      submission.on_host(target.data() + at, staging->data(), length);
+    }
+  });
+}
+
+}  // namespace
+
+void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, Ending ending) {
+  if (bytes == 0) return;
+  bool const on_devices = target.memory_type() == MemoryType::device && source.memory_type() == MemoryType::device;
+  Block& on_device = target.memory_type() == MemoryType::device ? target : source;
+  Block& other = &on_device == &target ? source : target;
+  DeviceMemoryPtr const memory = on_device.uses()->memory_ptr();
+  StreamUses& target_uses = target.uses_on(memory);
+  StreamUses& source_uses = source.uses_on(memory);
+
+  RuntimeRelease const released;
+  bool const through_staging = !on_devices && is_pageable(other) && ending == Ending::later;
+  BlockPtr const staging = through_staging ? staging_block(*memory, bytes) : BlockPtr();
+  // The driver reads pageable memory when it is called, not when the stream comes to it.
+  if (!on_devices && !through_staging && is_pageable(source))
+    source_uses.synchronize(Use::read, "copying pageable memory to a device, after work that writes it");
+  source_uses.order(queue, Use::read, "copying, after the source's writer");
+  target_uses.order(queue, Use::write, "copying, after the target's users");
+  {
+    Submission submission(queue);
+    copy_in(submission, target, source, bytes, queue, staging);
+    submission.done();
+  }
+  EventHandle end = end_of(queue, *memory);
+  if (ending == Ending::now && end) {
+    testing::detail::WaitSite const site("a copy that is to be over");
+    if (!memarray::synchronize(end)) throw_last_error("waiting for a copy");
+    end = nullptr;
+  }
+  source_uses.submitted({queue, end}, Use::read);
+  target_uses.submitted({queue, end}, Use::write);
+  if (staging) staging->uses_on(memory).submitted({queue, end}, Use::write);
+}
+
+void fill(Block& target, std::size_t offset, void const* element, std::size_t itemsize, std::size_t count,
+          Queue const& queue) {
+  std::size_t const bytes = itemsize * count;
+  if (bytes == 0) return;
+  StreamUses& uses = *target.uses();
+  DeviceMemory& memory = uses.memory();
+  auto const* const item = static_cast<unsigned char const*>(element);
+  bool const one_byte = std::all_of(item, item + itemsize, [&](unsigned char byte) { return byte == item[0]; });
+  // Any other pattern is brought over once and then doubled: no kernel, so that every build can do it.
+  std::size_t const repeats = std::max<std::size_t>(1, std::min(count, pattern_bytes / itemsize));
+  BlockPtr staging;
+  if (!one_byte) {
+    staging = staging_block(memory, repeats * itemsize);
+    for (std::size_t i = 0; i < repeats; ++i) std::memcpy(staging->data() + i * itemsize, item, itemsize);
+  }
+  RuntimeRelease const released;
+  uses.order(queue, Use::write, "filling, after the target's users");
+  {
+    Submission submission(queue);
+    std::byte* const first = target.data() + offset;
+    if (one_byte) {
+      submission.set(first, item[0], bytes);
+    } else {
+      submission.to_device(first, staging->data(), repeats * itemsize);
+      for (std::size_t have = repeats * itemsize; have < bytes; have *= 2)
+        submission.on_device(first + have, first, std::min(have, bytes - have));
+    }
+    submission.done();
+  }
+  EventHandle const end = end_of(queue, memory);
+  uses.submitted({queue, end}, Use::write);
+  if (staging) staging->uses_on(uses.memory_ptr()).submitted({queue, end}, Use::write);
+}
+
+void read_bytes(Block& source, std::size_t offset, void* target, std::size_t bytes) {
+  StreamUses& uses = *source.uses();
+  Queue const queue = uses.memory().errands();
+  RuntimeRelease const released;
+  uses.order(queue, Use::read, "reading an element, after the array's writer");
+  Submission submission(queue);
+  submission.to_host(static_cast<std::byte*>(target), source.data() + offset, bytes);
+  submission.done();
+  if (!synchronize(queue)) throw_last_error("reading an element");
+}
+
+void write_bytes(Block& target, std::size_t offset, void const* source, std::size_t bytes) {
+  StreamUses& uses = *target.uses();
+  Queue const queue = uses.memory().errands();
+  RuntimeRelease const released;
+  uses.order(queue, Use::write, "writing an element, after the array's users");
+  Submission submission(queue);
+  submission.to_device(target.data() + offset, static_cast<std::byte const*>(source), bytes);
+  submission.done();
+  if (!synchronize(queue)) throw_last_error("writing an element");
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,122 @@
+// Arrays on simulated devices, from C++.
+
+#include <memarray/resource/simulated_devices.hpp>
+
+#include <numeric>
+
+#include "array_test.hpp"
+
+namespace memarray {
+namespace {
+
+using test::contents;
+using test::count_up;
+
+class DeviceArrayTest : public test::ArrayTest {
+ protected:
+  ~DeviceArrayTest() override {
+    devices.end();
+    EXPECT_EQ(devices.live(), testing::LiveResources()) << ::testing::PrintToString(devices.live_resources());
+    EXPECT_TRUE(devices.violations().empty()) << devices.violations().front();
+  }
+  StreamHandle make_stream(int device = 0) { return create_stream_handle(get_primary_context(device)); }
+
+  testing::SimulatedDevices devices;
+};
+
+TEST_F(DeviceArrayTest, AnElementIsReadAndWrittenWhereItIs) {
+  MemArray<float, 2> a({3, 4});
+  count_up(a);
+  a.move_memory(kDLCUDA, 0, 0);
+  EXPECT_EQ(a({2, 1}), 9);
+  a.write({2, 1}, 50);
+  EXPECT_EQ(a({2, 1}), 50);
+  EXPECT_TRUE(a.get_on_device());
+  a.move_memory(kDLCPU, 0, 0);
+  EXPECT_EQ(a({2, 1}), 50);
+  EXPECT_EQ(a({2, 2}), 10);
+}
+
+TEST_F(DeviceArrayTest, AKernelRunsInItsStream) {
+  MemArray<double, 2> a({20, 3});
+  MemArray<double, 1> sums({20});
+  count_up(a);
+  a.move_memory(kDLCUDA, 0, 1);
+  StreamHandle const stream = make_stream(1);
+  EXPECT_THROW(
+      for_each_index({20}, stream, [](auto const&, auto const&, auto const&) {}, read(a), overwrite(sums)), Error);
+  sums.move_memory(kDLCUDA, 0, 1);
+  for_each_index(
+      {20}, stream,
+      [](auto const& i, auto const& from, auto const& to) {
+        double const* const row = from.get(3 * i[0]);
+        *to.get(i[0]) = row[0] + row[1] + row[2];
+      },
+      read(a), overwrite(sums));
+  EXPECT_EQ(sum(sums, default_stream()), sum(a, stream));
+  sums.move_memory(kDLCPU, 0, 0);
+  EXPECT_EQ(sums({3}), 9 + 10 + 11);
+}
+
+TEST_F(DeviceArrayTest, ALeaseOrdersItsStream) {
+  MemArray<int, 1> a({1000});
+  a.move_memory(kDLCUDA, 0, 0);
+  StreamHandle const first = make_stream();
+  StreamHandle const second = make_stream();
+  devices.delay(std::chrono::milliseconds(1));
+  for (int step = 0; step < 4; ++step) {
+    WriteLease<int, 1> const lease(a, {.stream = step % 2 == 0 ? first : second});
+    for_each_index(
+        a, step % 2 == 0 ? second : first, [](int& element, auto const&) { element = 2 * element + 1; },
+        lease.lock_id());
+  }
+  devices.delay({});
+  a.move_memory(kDLCPU, 0, 0, -1, false);
+  EXPECT_EQ(a({999}), 15);
+}
+
+TEST_F(DeviceArrayTest, ALeaseThatWaitsForNothingCallsNothing) {
+  MemArray<int, 1> a({10});
+  a.move_memory(kDLCUDA, 0, 0, -1, false);
+  std::uint64_t const before = devices.calls();
+  {
+    ReadLease<int, 1> const lease(a);
+    WriteLease<int, 1> const none = [&] {
+      MemArray<int, 1> host({3});
+      return WriteLease<int, 1>(host);
+    }();
+  }
+  {
+    WriteLease<int, 1> const lease(a);
+  }
+  EXPECT_EQ(devices.calls(), before);
+}
+
+TEST_F(DeviceArrayTest, AnExceptionInALaunchLeavesTheArray) {
+  MemArray<int, 1> a({10});
+  count_up(a);
+  a.move_memory(kDLCUDA, 0, 0);
+  StreamHandle const other = make_stream(1);
+  EXPECT_THROW(for_each_index(a, other, [](int&, auto const&) {}), ValueError);
+  EXPECT_EQ(a.get_lock_id(), -1);
+  EXPECT_EQ(a({7}), 7);
+}
+
+TEST_F(DeviceArrayTest, CopiesAndExchangesStayOnTheDevice) {
+  MemArray<int, 1> a({10});
+  count_up(a);
+  a.move_memory(kDLCUDA, 0, 1);
+  MemArray<int, 1> b(a);
+  EXPECT_EQ(b.get_device_id(), 1);
+  b.fill(3);
+  a.exchange(b);
+  EXPECT_EQ(a({9}), 3);
+  EXPECT_EQ(b({9}), 9);
+  a.resize({12});
+  EXPECT_EQ(a({9}), 3);
+  EXPECT_EQ(a({11}), 0);
+  EXPECT_TRUE(a.get_on_device());
+}
+
+}  // namespace
+}  // namespace memarray

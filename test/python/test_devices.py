@@ -1,0 +1,255 @@
+"""Arrays on devices: coherence, moves, where things run, what is refused; on simulated devices."""
+
+import memarray
+import numpy as np
+import pytest
+from memarray.dlpack import kDLCPU, kDLCUDA
+from support import filled, index_sums, look, numpy_dtype, pattern
+
+REPRESENTATIVE = [("float32", 3), ("bool", 1), ("complex128", 2), ("bfloat16", 4), ("int8", 6)]
+
+
+def on_host(array):
+    """A private copy of the contents, without moving the array for good."""
+    return look(array.copy()) if array.device.type == "cpu" else _fetched(array.copy())
+
+
+def _fetched(array):
+    array.move_memory(kDLCPU)
+    return look(array)
+
+
+@pytest.mark.parametrize(("name", "ndim"), REPRESENTATIVE)
+def test_the_same_program_as_on_the_host(simulated_devices, name, ndim):
+    shape = (4, 3, 2, 5, 1, 3)[:ndim]
+    array, values = filled(shape, name)
+    array.move_memory(kDLCUDA)
+    assert str(array.device) == "cuda:0"
+    array.add_index_tuple()
+    values = (values.astype(numpy_dtype(name)) + index_sums(shape, name)).astype(numpy_dtype(name))
+    assert on_host(array).tobytes() == values.tobytes()
+    array.fill(name == "bool" or 1)
+    array.add_index_tuple()
+    assert str(array.device) == "cuda:0"
+    expected = (np.ones(shape, numpy_dtype(name)) + index_sums(shape, name)).astype(numpy_dtype(name))
+    array.move_memory(kDLCPU)
+    assert str(array.device) == "cpu"
+    assert look(array).tobytes() == expected.tobytes()
+
+
+def test_a_move_to_a_valid_side_copies_nothing_and_calls_nothing(simulated_devices, copies):
+    array, _ = filled((5, 4))
+    array.move_memory(kDLCUDA)
+    assert copies() == 1
+    calls = simulated_devices.calls()
+    array.move_memory(kDLCPU)
+    array.move_memory(kDLCUDA)
+    array.move_memory(kDLCPU)
+    assert copies() == 0
+    assert simulated_devices.calls() == calls
+    array.fill(2)  # the device's side is stale now
+    array.move_memory(kDLCUDA)
+    assert copies() == 1
+    array.add_index_tuple()
+    array.move_memory(kDLCPU)
+    assert copies() == 1
+    assert np.array_equal(look(array), np.full((5, 4), 2.0) + index_sums((5, 4), "float64"))
+
+
+@pytest.mark.parametrize("peer_access", [True, False])
+def test_moves_between_devices(peer_access):
+    with memarray.testing.simulated_devices(2, peer_access=peer_access) as sim:
+        array, values = filled((300, 7), "int32")
+        array.move_memory(kDLCUDA, device_id=0)
+        array.add_index_tuple()
+        array.move_memory(kDLCUDA, device_id=1, stream=memarray.Stream(1), async_copy=True)
+        assert str(array.device) == "cuda:1"
+        array.add_index_tuple(stream=memarray.Stream(1))
+        array.move_memory(kDLCUDA, device_id=0)
+        array.move_memory(kDLCPU)
+        assert np.array_equal(look(array), values + 2 * index_sums((300, 7), "int32"))
+        assert (sim.calls("cuMemcpyPeerAsync") > 0) == peer_access
+        del array
+    assert not any(sim.live().values())
+
+
+def test_large_moves_go_in_pieces(simulated_devices):
+    array, values = filled((3, 1 << 21), "float64")  # three times what the pinned memory for copies holds
+    array.move_memory(kDLCUDA, async_copy=True)
+    array.add_index_tuple()
+    array.move_memory(kDLCPU, async_copy=True)
+    assert np.array_equal(look(array), values + index_sums(values.shape, "float64"))
+    assert simulated_devices.calls("cuMemcpyHtoDAsync") == 3
+    assert simulated_devices.calls("cuMemcpyDtoHAsync") == 3
+
+
+def test_streams_are_ordered(simulated_devices):
+    streams = [memarray.Stream(), memarray.Stream(nonblocking=False), None]
+    array, values = filled((50, 3), "int64")
+    array.move_memory(kDLCUDA, async_copy=True, stream=streams[0])
+    simulated_devices.delay(0.002)
+    for step in range(9):
+        array.add_index_tuple(stream=streams[step % 3])
+    simulated_devices.delay(0)
+    array.move_memory(kDLCPU)
+    assert np.array_equal(look(array), values + 9 * index_sums((50, 3), "int64"))
+
+
+def test_one_stream_after_another_waits_once(simulated_devices):
+    first, second = memarray.Stream(), memarray.Stream()
+    array, _ = filled((8,))
+    array.move_memory(kDLCUDA)
+    array.add_index_tuple(stream=first)
+    waits = simulated_devices.calls("cuStreamWaitEvent")
+    records = simulated_devices.calls("cuEventRecord")
+    array.add_index_tuple(stream=first)
+    assert simulated_devices.calls("cuStreamWaitEvent") == waits
+    array.add_index_tuple(stream=second)
+    assert simulated_devices.calls("cuStreamWaitEvent") == waits + 1
+    assert simulated_devices.calls("cuEventRecord") == records + 2
+
+
+def test_what_it_takes_shows_who_made_it(simulated_devices):
+    array, _ = filled((8, 2), "float32")
+    array.move_memory(kDLCUDA)
+    (shown,) = [line for line in simulated_devices.live_resources() if line.startswith("device memory")]
+    assert "MemArray<float32, 2> of shape (8, 2)" in shown
+    assert "test_devices.py" in shown
+
+
+def test_numpy_is_told_what_to_call(simulated_devices):
+    array, _ = filled((3,))
+    array.move_memory(kDLCUDA)
+    for attempt in (np.from_dlpack, np.asarray, memoryview):
+        with (
+            array.write() as lease,
+            pytest.raises((BufferError, RuntimeError), match=r"move_memory|unsupported|device"),
+        ):
+            attempt(lease)
+    with pytest.raises(BufferError, match=r"move_memory\(kDLCPU\)"):
+        np.asarray(array)
+    with array.read() as lease:
+        assert not hasattr(lease, "__array_interface__")
+        assert not hasattr(lease, "__cuda_array_interface__")
+        assert lease.__dlpack_device__() == (12, 0)  # an extension device
+
+
+def test_lent_as_cuda():
+    with memarray.testing.simulated_devices(lend_as_cuda=True):
+        array, _ = filled((3, 2), "int16")
+        stream = memarray.Stream()
+        array.move_memory(kDLCUDA)
+        with array.write(stream=stream) as lease:
+            assert lease.__dlpack_device__() == (kDLCUDA, 0)
+            interface = lease.__cuda_array_interface__
+            assert interface["version"] == 3
+            assert interface["stream"] == stream.handle
+            assert interface["shape"] == (3, 2)
+            assert interface["data"][1] is False
+        with array.read() as lease:
+            assert lease.__cuda_array_interface__["stream"] == 1
+            assert lease.__cuda_array_interface__["data"][1] is True
+        del lease
+
+
+@pytest.mark.parametrize("stream", [None, -1, 1, 2])
+def test_consumers_streams(simulated_devices, stream):
+    array, _ = filled((3,))
+    array.move_memory(kDLCUDA)
+    elsewhere = memarray.Stream(1)
+    with array.write() as lease:
+        lease.__dlpack__(stream=stream, max_version=(1, 0))
+        with pytest.raises(ValueError, match="pass 1"):
+            lease.__dlpack__(stream=0)
+        with pytest.raises(BufferError, match="move_memory"):
+            lease.__dlpack__(dl_device=(kDLCPU, 0))
+        with pytest.raises(ValueError, match="cuda:1"):
+            lease.__dlpack__(stream=elsewhere.handle)
+
+
+def test_a_copy_for_the_host(simulated_devices):
+    array, values = filled((3, 4))
+    array.move_memory(kDLCUDA)
+    with array.read() as lease:
+        x = np.from_dlpack(_OnHost(lease))
+    array.fill(0)
+    assert np.array_equal(x, values)
+
+
+class _OnHost:
+    """Asks for a copy on the CPU, as ``from_dlpack(x, device="cpu", copy=True)`` does."""
+
+    def __init__(self, lease):
+        self.lease = lease
+
+    def __dlpack_device__(self):
+        return (kDLCPU, 0)
+
+    def __dlpack__(self, **_):
+        return self.lease.__dlpack__(max_version=(1, 0), dl_device=(kDLCPU, 0), copy=True)
+
+
+def test_leases_move(simulated_devices):
+    array, values = filled((4, 2))
+    with array.write("cuda:1") as lease:
+        assert str(array.device) == "cuda:1"
+        assert lease.__dlpack_device__() == (12, 1)
+    with array.read("cpu") as lease:
+        assert np.array_equal(np.asarray(lease), values)
+    with array.read("cuda:1") as lease:
+        assert lease.__dlpack_device__() == (12, 1)
+        # Valid on the host still, and others may read it there meanwhile.
+        with array.read("cpu") as other:
+            assert np.array_equal(np.asarray(other), values)
+    with array.read("cpu"), pytest.raises(memarray.LockError):
+        array.write("cuda:0").__enter__()
+
+
+def test_read_numpy_array_writes_the_hosts_side(simulated_devices, copies):
+    array, _ = filled((4, 2))
+    array.move_memory(kDLCUDA)
+    copies()
+    array.read_numpy_array(pattern((4, 2), start=3))
+    assert copies() == 0
+    assert str(array.device) == "cpu"
+    assert np.array_equal(look(array), pattern((4, 2), start=3))
+
+
+@pytest.mark.parametrize("async_copy", [True, False])
+def test_kept_views_are_snapshots_on_devices_too(simulated_devices, async_copy, copies):
+    array, values = filled((6, 2))
+    array.move_memory(kDLCUDA, async_copy=async_copy)
+    kept = array.__dlpack__(max_version=(1, 0))
+    copies()
+    blocks = memarray.stats()["live_blocks"]
+    array.add_index_tuple()  # goes on in fresh memory, in one pass
+    assert copies() == 0
+    assert memarray.stats()["live_blocks"] == blocks + 1
+    del kept
+    array.move_memory(kDLCPU)
+    assert np.array_equal(look(array), values + index_sums((6, 2), "float64"))
+
+
+def test_out_of_memory():
+    with memarray.testing.simulated_devices(1, memory=1 << 20) as sim:
+        array, values = filled((1 << 18,))
+        with pytest.raises(memarray.OutOfMemoryError, match=r"2097152 bytes"):
+            array.move_memory(kDLCUDA)
+        assert str(array.device) == "cpu"
+        assert np.array_equal(look(array), values)
+        del array
+    assert not any(sim.live().values())
+
+
+def test_an_array_outlives_its_devices():
+    with memarray.testing.simulated_devices(1) as sim:
+        array, values = filled((5,))
+        array.move_memory(kDLCUDA)
+        array.add_index_tuple()
+    live = sim.live()
+    assert live["device_memory"] == 1
+    assert live["pinned_memory"] == live["streams"] == 0
+    array.move_memory(kDLCPU)
+    assert np.array_equal(look(array), values + index_sums((5,), "float64"))
+    del array
+    assert not any(sim.live().values())
