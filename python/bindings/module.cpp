@@ -3,6 +3,7 @@
 
 #include "array_type.hpp"
 #include "buffer.hpp"
+#include "consumer.hpp"
 #include "dlpack_capsule.hpp"
 #include "errors.hpp"
 #include "gil.hpp"
@@ -130,6 +131,7 @@ PYBIND11_MODULE(_core, m) {
   add_functions(m);
   add_resource_types(m);
   add_simulated_devices(m);
+  add_consumer(m);
   m.attr("_C_API") = py::capsule(memarray_c_api(), "memarray._core._C_API");
   m.attr("_PYTHON_API") = py::capsule(&bridge, Bridge::capsule_name);
 }

@@ -14,8 +14,9 @@ import functools
 from types import TracebackType
 
 from . import _core
+from ._consumer import Consumer, ConsumerReading, ConsumerView
 
-__all__ = ["SimulatedDevices", "Violation", "simulated_devices"]
+__all__ = ["Consumer", "ConsumerReading", "ConsumerView", "SimulatedDevices", "Violation", "simulated_devices"]
 
 
 class Violation(AssertionError):
