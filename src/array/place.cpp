@@ -88,8 +88,9 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
     // It is there for other streams once its allocation has happened.
     into->uses()->submitted({queue, end_of(queue, *memory)}, Use::write);
   }
-  _storage.arrived(side, std::move(into));
+  // Before the side, for who asks at this moment.
   if (side == Side::device) _device_id = target.id;
+  _storage.arrived(side, std::move(into));
 }
 
 void State::arrive_for_lease(Place const& place, Access access) {

@@ -91,7 +91,7 @@ void State::copy_shape(std::int64_t* extents) const noexcept {
   }
 }
 
-Device State::device() const noexcept { return on_device() ? Device{kDLCUDA, _device_id} : Device{}; }
+Device State::device() const noexcept { return on_device() ? Device{kDLCUDA, device_id()} : Device{}; }
 
 std::int64_t State::lock_id() const noexcept {
   std::int64_t const word = _word.load();
@@ -324,7 +324,7 @@ void State::exchange(State& other) {
   std::vector<std::int64_t> const mine(_shape, _shape + _ndim);
   std::vector<std::int64_t> const theirs(other._shape, other._shape + _ndim);
   std::swap(_storage, other._storage);
-  std::swap(_device_id, other._device_id);
+  _device_id = other._device_id.exchange(_device_id);
   std::swap(_resource, other._resource);
   set_shape(theirs);
   other.set_shape(mine);

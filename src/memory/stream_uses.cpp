@@ -214,6 +214,7 @@ void StreamUses::remember(std::span<StreamUse const> ends, Use use) noexcept {
   // What is replaced goes without the lock.
   std::vector<StreamUse> writes;
   std::vector<Entry> reads;
+  bool many = false;
   try {
     for (StreamUse const& end : ends)
       if (end.event) writes.push_back(end);
@@ -221,24 +222,43 @@ void StreamUses::remember(std::span<StreamUse const> ends, Use use) noexcept {
     if (use == Use::write) {
       writes.swap(_writes);
       reads.swap(_reads);
-      return;
+    } else {
+      for (StreamUse& end : writes) {
+        auto const known =
+            std::find_if(_reads.begin(), _reads.end(), [&](Entry const& read) { return read.use.queue.is(end.queue); });
+        if (known == _reads.end())
+          _reads.push_back({end, true});
+        else
+          std::swap(known->use.event, end.event);
+      }
+      many = _reads.size() > _kept_reads;
     }
-    for (StreamUse const& end : writes) {
-      auto const known =
-          std::find_if(_reads.begin(), _reads.end(), [&](Entry const& read) { return read.use.queue.is(end.queue); });
-      if (known == _reads.end())
-        _reads.push_back({end, true});
-      else
-        known->use.event = end.event;
-    }
-    return;
   } catch (std::bad_alloc const&) {
+    // They cannot be remembered, so they end now.
+    for (StreamUse const& end : ends)
+      if (end.event) static_cast<void>(memarray::synchronize(end.event));
+    clear_last_error();
+    report_blocking("there was no memory to remember work on a stream, so it was waited for");
   }
-  // They cannot be remembered, so they end now.
-  for (StreamUse const& end : ends)
-    if (end.event) static_cast<void>(memarray::synchronize(end.event));
+  if (many) forget_ended_reads();
+}
+
+void StreamUses::forget_ended_reads() noexcept {
+  try {
+    Events events;
+    {
+      Locked const locked(*this);
+      for (Entry const& read : _reads)
+        if (read.use.event) events.push_back(read.use.event);
+    }
+    std::erase_if(events, [](EventHandle const& event) { return !query(event).value_or(false); });
+    forget(events);
+    Locked const locked(*this);
+    _kept_reads = std::max<std::size_t>(least_kept_reads, 2 * _reads.size());
+  } catch (std::bad_alloc const&) {
+    // They are kept, then.
+  }
   clear_last_error();
-  report_blocking("there was no memory to remember work on a stream, so it was waited for");
 }
 
 void StreamUses::escaped(Lent const& lent) noexcept {
@@ -247,6 +267,8 @@ void StreamUses::escaped(Lent const& lent) noexcept {
   // A stream that its handle does not keep may be gone before the views are.
   _escaped_anywhere = _escaped_anywhere || !lent.is_known || !lent.queue.lasting;
   if (_escaped_anywhere) return;
+  for (Queue const& known : _escaped)
+    if (known.is(lent.queue)) return;
   try {
     _escaped.push_back(lent.queue);
   } catch (std::bad_alloc const&) {

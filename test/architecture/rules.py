@@ -45,16 +45,11 @@ TESTED_IN = {
     "array/launch_device": "array/test_add_index_tuple.cpp",  # refused on the host, else a device's
     "array/place": "array/test_device_arrays.cpp",
     "array/state": "array/test_mem_array.cpp",  # an array without its type
-    "array/stream_choice": "array/test_device_arrays.cpp",  # what names a stream
     "base/build_info": "base/test_options.cpp",  # what Python shows
     "base/config": "base/test_dtype.cpp",  # macros
     "base/cuda_complex": "base/test_dtype.cpp",  # names of types
     "base/fork": "base/test_fork_lock.cpp",
-    "memory/device_memory": "array/test_device_arrays.cpp",
-    "memory/stream_uses": "array/test_device_arrays.cpp",
-    "memory/transfer": "array/test_device_arrays.cpp",
     "memory/memory_type": "memory/test_resource.cpp",
-    "resource/queue": "array/test_device_arrays.cpp",
 }
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 LINE_LIMIT = 400

@@ -67,7 +67,7 @@ class MEMARRAY_API State {
   void copy_shape(std::int64_t* extents) const noexcept;
   [[nodiscard]] std::int64_t size() const noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(size()) * _dtype.itemsize; }
-  [[nodiscard]] int device_id() const noexcept { return _device_id; }
+  [[nodiscard]] int device_id() const noexcept { return _device_id.load(std::memory_order_relaxed); }
   [[nodiscard]] bool on_device() const noexcept { return _storage.current() == Side::device; }
   [[nodiscard]] Device device() const noexcept;
   [[nodiscard]] bool is_foreign() const noexcept { return _storage.block()->is_foreign(); }
@@ -188,7 +188,7 @@ class MEMARRAY_API State {
   Storage _storage;
   std::atomic<EscapedViews> _policy;
   DType _dtype;
-  int _device_id;
+  std::atomic<int> _device_id;
   int _ndim;
   std::int64_t* _shape;  // in the same allocation, behind the object
   mutable std::atomic<std::uint32_t> _shape_version{0};

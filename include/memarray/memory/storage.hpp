@@ -3,6 +3,7 @@
 #include <memarray/memory/block.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -16,28 +17,35 @@ enum class Side : std::uint8_t { host, device };
 ///
 /// One side is current: the one that is used when nobody names one. It is always valid. Reading leaves both sides as
 /// they are, writing one makes the other stale, arriving on a stale side takes a copy first (the caller's work).
-/// Not thread-safe: whoever changes it holds the array's lock.
+/// Not thread-safe: whoever changes it holds the array's lock; but anybody may ask which side is current.
 class Storage {
  public:
   Storage() noexcept = default;
   /// Born valid on `side`.
   Storage(Side side, BlockPtr block) noexcept : _current(side) { at(side) = {std::move(block), true}; }
+  Storage(Storage&& other) noexcept : _sides(std::move(other._sides)), _current(other.current()) {}
+  Storage& operator=(Storage&& other) noexcept {
+    _sides = std::move(other._sides);
+    make_current(other.current());
+    return *this;
+  }
+  ~Storage() = default;
 
-  [[nodiscard]] Side current() const noexcept { return _current; }
-  [[nodiscard]] BlockPtr const& block() const noexcept { return at(_current).block; }
+  [[nodiscard]] Side current() const noexcept { return _current.load(std::memory_order_relaxed); }
+  [[nodiscard]] BlockPtr const& block() const noexcept { return at(current()).block; }
   [[nodiscard]] BlockPtr const& block(Side side) const noexcept { return at(side).block; }
   [[nodiscard]] bool valid(Side side) const noexcept { return at(side).valid; }
 
   /// `side` was written in place.
   void wrote(Side side) noexcept {
     at(other(side)).valid = false;
-    _current = side;
+    make_current(side);
   }
   /// `side` has the contents of the other, in its block or in `fresh`.
   void arrived(Side side, BlockPtr fresh = {}) noexcept {
     if (fresh) at(side).block = std::move(fresh);
     at(side).valid = true;
-    _current = side;
+    make_current(side);
   }
   /// New contents on `side`, in `fresh`. Returns the block that they replace.
   BlockPtr replace(Side side, BlockPtr fresh) noexcept {
@@ -52,11 +60,12 @@ class Storage {
     BlockPtr block;
     bool valid = false;
   };
+  void make_current(Side side) noexcept { _current.store(side, std::memory_order_relaxed); }
   [[nodiscard]] Half& at(Side side) noexcept { return _sides[static_cast<std::size_t>(side)]; }
   [[nodiscard]] Half const& at(Side side) const noexcept { return _sides[static_cast<std::size_t>(side)]; }
 
   std::array<Half, 2> _sides;
-  Side _current = Side::host;
+  std::atomic<Side> _current{Side::host};
 };
 
 }  // namespace memarray::detail

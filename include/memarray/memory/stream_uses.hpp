@@ -5,6 +5,7 @@
 #include <memarray/memory/device_memory.hpp>
 #include <memarray/resource/queue.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -73,6 +74,7 @@ class MEMARRAY_API StreamUses {
   };
   using Events = std::vector<EventHandle>;
   struct Locked;
+  static constexpr std::size_t least_kept_reads = 16;
 
   struct Lent {
     Lease lease;
@@ -85,6 +87,7 @@ class MEMARRAY_API StreamUses {
   [[nodiscard]] Events events_before(Queue const* queue, Use use);
   [[nodiscard]] std::vector<Queue> lent_for_writing(Queue const& but);
   void forget(Events const& over) noexcept;
+  void forget_ended_reads() noexcept;
   void fence_one(Queue const& queue, Use use) noexcept;
   void remember(std::span<StreamUse const> ends, Use use) noexcept;
   void escaped(Lent const& lent) noexcept;
@@ -93,8 +96,9 @@ class MEMARRAY_API StreamUses {
   ForkLock _lock;
   std::vector<StreamUse> _writes;  // one, or those of several streams that one owner wrote in
   std::vector<Entry> _reads;
-  std::vector<Lent> _lent;      // of leases that are open
-  std::vector<Queue> _escaped;  // of views that outlived theirs
+  std::size_t _kept_reads = least_kept_reads;  // with more, those that have ended are forgotten
+  std::vector<Lent> _lent;                     // of leases that are open
+  std::vector<Queue> _escaped;                 // of views that outlived theirs
   bool _escaped_anywhere = false;
   bool _escaped_writable = false;
 };

@@ -19,7 +19,7 @@ struct Queue {
 
   [[nodiscard]] DriverTable const& driver() const noexcept { return *driver_of(context); }
   /// Whether both are surely one queue, whose work runs in the order of its submission.
-  [[nodiscard]] bool is(Queue const& other) const noexcept;
+  [[nodiscard]] MEMARRAY_API bool is(Queue const& other) const noexcept;
 };
 
 /// `stream` for work on the device of `context`, the one in which a default stream is meant. Throws `ValueError` for a

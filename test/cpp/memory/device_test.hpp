@@ -1,0 +1,72 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <memarray/memory/block.hpp>
+#include <memarray/memory/default_resource.hpp>
+#include <memarray/memory/deferred.hpp>
+#include <memarray/memory/stream_uses.hpp>
+#include <memarray/memory/transfer.hpp>
+#include <memarray/resource/simulated_devices.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "resource/simulated_driver.hpp"
+
+namespace memarray::test {
+
+/// Two simulated devices and blocks on them; whatever is left behind, or no program may do, fails the test.
+class DeviceTest : public ::testing::Test {
+ protected:
+  explicit DeviceTest(testing::SimulatedOptions const& options = {}) : devices(options) {}
+  ~DeviceTest() override {
+    first = second = {};
+    devices.end();
+    EXPECT_EQ(devices.live(), testing::LiveResources()) << ::testing::PrintToString(devices.live_resources());
+    EXPECT_TRUE(devices.violations().empty()) << devices.violations().front();
+  }
+
+  [[nodiscard]] static detail::Queue make_queue(int device = 0) {
+    ContextHandle const context = detail::DeviceMemory::of(device)->context();
+    return detail::queue_on(create_stream_handle(context), context);
+  }
+  [[nodiscard]] static detail::BlockPtr on_device(std::size_t bytes, detail::Queue const& queue, int device = 0) {
+    return detail::Block::allocate(detail::DeviceMemory::of(device), queue, bytes);
+  }
+  [[nodiscard]] static detail::BlockPtr on_host(std::vector<unsigned char> const& bytes) {
+    detail::BlockPtr block = detail::Block::allocate(host_resource(), default_stream(), bytes.size(),
+                                                     detail::Block::Contents::uninitialized);
+    std::memcpy(block->data(), bytes.data(), bytes.size());
+    return block;
+  }
+  [[nodiscard]] static std::vector<unsigned char> bytes_in(detail::Block& block, detail::Queue const& queue) {
+    std::vector<unsigned char> bytes(block.bytes());
+    if (block.device().is_cpu()) {
+      if (block.uses()) block.uses()->synchronize(detail::Use::read, "a test");
+      std::memcpy(bytes.data(), block.data(), bytes.size());
+    } else {
+      detail::BlockPtr const here = on_host(bytes);
+      detail::copy(*here, block, bytes.size(), queue, detail::Ending::now);
+      std::memcpy(bytes.data(), here->data(), bytes.size());
+    }
+    return bytes;
+  }
+  /// What the library waited for since the last call, without the function's name.
+  [[nodiscard]] std::vector<std::string> new_waits() {
+    std::vector<std::string> all = devices.waits();
+    std::vector<std::string> fresh(all.begin() + static_cast<std::ptrdiff_t>(_seen), all.end());
+    _seen = all.size();
+    return fresh;
+  }
+
+  testing::SimulatedDevices devices;
+  detail::Queue first = make_queue();
+  detail::Queue second = make_queue();
+
+ private:
+  std::size_t _seen = 0;
+};
+
+}  // namespace memarray::test

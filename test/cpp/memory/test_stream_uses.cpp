@@ -1,0 +1,220 @@
+#include <memarray/base/errors.hpp>
+#include <memarray/base/reports.hpp>
+#include <memarray/memory/stream_uses.hpp>
+#include <memarray/resource/stream_order.hpp>
+
+#include "device_test.hpp"
+
+namespace memarray::test {
+namespace {
+
+using detail::DeviceMemory;
+using detail::end_of;
+using detail::Queue;
+using detail::StreamUses;
+using detail::Use;
+
+class StreamUsesTest : public DeviceTest {
+ protected:
+  ~StreamUsesTest() override { third = {}; }
+
+  /// Work in a queue, ordered and counted.
+  void use(Queue const& queue, Use how) {
+    uses.order(queue, how, "a test");
+    uses.submitted({queue, end_of(queue, uses.memory())}, how);
+  }
+  /// How many events it waits for before such a use.
+  std::size_t waits_before(Queue const& queue, Use how) {
+    static_cast<void>(new_waits());
+    uses.order(queue, how, "a test");
+    return new_waits().size();
+  }
+
+  Queue third = make_queue();
+  StreamUses uses{DeviceMemory::of(0)};
+};
+
+TEST_F(StreamUsesTest, NothingIsWaitedForAtFirst) {
+  EXPECT_EQ(waits_before(first, Use::write), 0u);
+  EXPECT_TRUE(uses.is_over());
+  uses.synchronize(Use::write, "a test");
+  EXPECT_TRUE(new_waits().empty());
+}
+
+TEST_F(StreamUsesTest, ReadersWaitForTheWriteOnce) {
+  use(first, Use::write);
+  EXPECT_EQ(waits_before(first, Use::read), 0u);
+  EXPECT_EQ(waits_before(second, Use::read), 1u);
+  EXPECT_EQ(waits_before(second, Use::read), 0u);
+  EXPECT_EQ(waits_before(third, Use::read), 1u);
+}
+
+TEST_F(StreamUsesTest, AWriterWaitsForAll) {
+  use(first, Use::write);
+  use(second, Use::read);
+  use(third, Use::read);
+  EXPECT_EQ(waits_before(first, Use::write), 2u);
+  use(second, Use::write);
+  // What came before it is behind it.
+  EXPECT_EQ(waits_before(third, Use::read), 1u);
+}
+
+TEST_F(StreamUsesTest, AReaderOnTheSameStreamTwiceIsOneEvent) {
+  use(first, Use::read);
+  use(first, Use::read);
+  EXPECT_EQ(waits_before(second, Use::write), 1u);
+}
+
+TEST_F(StreamUsesTest, AStreamThatIsNotKeptIsWaitedForAlways) {
+  StreamHandle const borrowed = create_stream_handle_ref(*first.stream, first.context);
+  Queue const queue = detail::queue_on(borrowed, first.context);
+  use(queue, Use::write);
+  EXPECT_EQ(waits_before(queue, Use::read), 1u);
+  EXPECT_EQ(waits_before(first, Use::read), 1u);
+}
+
+TEST_F(StreamUsesTest, TheHostBlocksAndSaysSo) {
+  use(first, Use::write);
+  Gate gate(*devices.table(), *first.stream);
+  use(first, Use::write);
+  EXPECT_FALSE(uses.is_over());
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    gate.open();
+  });
+  std::int64_t const waits = counters().waits;
+  uses.synchronize(Use::read, "the host looks");
+  opener.join();
+  EXPECT_EQ(counters().waits, waits + 1);
+  EXPECT_EQ(new_waits().back(), "cuEventSynchronize: the host looks");
+  EXPECT_TRUE(uses.is_over());
+  // It is over and forgotten.
+  std::uint64_t const calls = devices.calls();
+  uses.synchronize(Use::write, "the host looks");
+  EXPECT_EQ(waits_before(second, Use::write), 0u);
+  EXPECT_EQ(devices.calls(), calls);
+}
+
+TEST_F(StreamUsesTest, WhatIsOverIsNoWait) {
+  use(first, Use::write);
+  ASSERT_TRUE(synchronize(first));
+  std::int64_t const waits = counters().waits;
+  uses.synchronize(Use::read, "the host looks");
+  EXPECT_EQ(counters().waits, waits);
+}
+
+TEST_F(StreamUsesTest, AnEventThatCannotBeRecordedMeansASynchronisedContext) {
+  devices.fail("cuEventRecord", 1, 999, 1);
+  std::int64_t const waits = counters().waits;
+  use(first, Use::write);
+  EXPECT_EQ(counters().waits, waits + 1);
+  EXPECT_EQ(devices.calls("cuCtxSynchronize"), 1u);
+  EXPECT_EQ(waits_before(second, Use::read), 0u);
+}
+
+TEST_F(StreamUsesTest, ManyReadsThatHaveEndedAreForgotten) {
+  StreamHandle const borrowed = create_stream_handle_ref(*first.stream, first.context);
+  Queue const queue = detail::queue_on(borrowed, first.context);
+  for (int read = 0; read < 200; ++read) {
+    use(queue, Use::read);
+    ASSERT_TRUE(synchronize(queue));
+  }
+  EXPECT_LT(waits_before(second, Use::write), 40u);
+}
+
+TEST_F(StreamUsesTest, AnUnusedLeaseRecordsNothing) {
+  use(first, Use::write);
+  std::uint64_t const calls = devices.calls();
+  StreamUses::Lease const lease = uses.open_lease(second, Use::write);
+  uses.close_lease(lease, false);
+  EXPECT_EQ(devices.calls(), calls);
+  EXPECT_FALSE(uses.lend(lease, nullptr, true));
+}
+
+TEST_F(StreamUsesTest, ExportsUnderOneLeaseWaitForEachOther) {
+  StreamUses::Lease const lease = uses.open_lease(first, Use::write);
+  EXPECT_TRUE(uses.lend(lease, nullptr, true));  // to its own stream
+  static_cast<void>(new_waits());
+  EXPECT_TRUE(uses.lend(lease, &second, true));
+  EXPECT_EQ(new_waits().size(), 1u);
+  EXPECT_TRUE(uses.lend(lease, &third, true));
+  EXPECT_EQ(new_waits().size(), 2u);
+  EXPECT_TRUE(uses.lend(lease, &second, true));  // again, after what the third may do
+  EXPECT_EQ(new_waits().size(), 2u);
+  std::uint64_t const records = devices.calls("cuEventRecord");
+  uses.close_lease(lease, false);
+  EXPECT_EQ(devices.calls("cuEventRecord"), records + 3);
+  Queue const fourth = make_queue();
+  EXPECT_EQ(waits_before(fourth, Use::read), 3u);
+}
+
+TEST_F(StreamUsesTest, WorkUnderAWriteLeaseComesAfterItsStreamsAndBeforeTheirNext) {
+  StreamUses::Lease const lease = uses.open_lease(first, Use::write);
+  ASSERT_TRUE(uses.lend(lease, &second, true));
+  static_cast<void>(new_waits());
+  use(third, Use::write);
+  EXPECT_EQ(new_waits(), (std::vector<std::string>{
+                             "cuStreamWaitEvent: a lease's next work, after its other streams",
+                             "cuStreamWaitEvent: a lease's streams, after its kernel",
+                         }));
+  uses.close_lease(lease, false);
+}
+
+TEST_F(StreamUsesTest, ViewsThatOutliveTheirLeaseAreFenced) {
+  StreamUses::Lease const lease = uses.open_lease(first, Use::read);
+  ASSERT_TRUE(uses.lend(lease, &second, true));
+  uses.close_lease(lease, true);
+  uses.order(third, Use::write, "a test");
+  static_cast<void>(new_waits());
+  std::uint64_t const records = devices.calls("cuEventRecord");
+  uses.fence_escaped(Use::read, false);  // read-only views change nothing for readers
+  EXPECT_EQ(devices.calls("cuEventRecord"), records);
+  uses.fence_escaped(Use::write, true);  // alive still: fenced now, and again later
+  uses.fence_escaped(Use::write, false);
+  EXPECT_EQ(devices.calls("cuEventRecord"), records + 2);
+  uses.fence_escaped(Use::write, false);
+  EXPECT_EQ(devices.calls("cuEventRecord"), records + 2);
+  EXPECT_GE(waits_before(third, Use::write), 1u);
+  EXPECT_EQ(devices.calls("cuCtxSynchronize"), 0u);
+}
+
+TEST_F(StreamUsesTest, ViewsInUnknownStreamsSynchroniseTheContext) {
+  for (bool const known : {false, true}) {
+    Queue queue = second;
+    queue.lasting = false;
+    StreamUses::Lease const lease = uses.open_lease(first, Use::write);
+    ASSERT_TRUE(uses.lend(lease, known ? &queue : nullptr, known));
+    uses.close_lease(lease, true);
+    std::int64_t const waits = counters().waits;
+    uses.fence_escaped(Use::read, false);
+    EXPECT_EQ(counters().waits, waits + 1);
+  }
+  EXPECT_EQ(devices.calls("cuCtxSynchronize"), 2u);
+}
+
+TEST_F(StreamUsesTest, MemoryIsFreedWhereItWasUsedLast) {
+  EXPECT_EQ(uses.order_free(first.stream), first.stream);
+  use(first, Use::write);
+  use(second, Use::read);
+  EXPECT_EQ(uses.order_free(nullptr), second.stream);
+  Queue borrowed = third;
+  borrowed.lasting = false;
+  StreamUses others(DeviceMemory::of(0));
+  others.submitted({borrowed, end_of(borrowed, others.memory())}, Use::write);
+  EXPECT_NE(others.order_free(nullptr), third.stream);
+  Queue elsewhere = third;
+  elsewhere.thread = std::this_thread::get_id();
+  EXPECT_FALSE(others.can_free_in(elsewhere));
+}
+
+TEST_F(StreamUsesTest, AFailingFreeSynchronises) {
+  use(first, Use::write);
+  use(second, Use::read);
+  use(third, Use::read);
+  devices.fail("cuStreamWaitEvent", 1, 999, 1);
+  EXPECT_NE(uses.order_free(nullptr), nullptr);
+  EXPECT_EQ(devices.calls("cuCtxSynchronize"), 1u);
+}
+
+}  // namespace
+}  // namespace memarray::test

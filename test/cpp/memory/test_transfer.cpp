@@ -1,0 +1,185 @@
+#include <memarray/base/errors.hpp>
+#include <memarray/memory/default_resource.hpp>
+#include <memarray/memory/driver_resource.hpp>
+#include <memarray/memory/transfer.hpp>
+
+#include <numeric>
+
+#include "device_test.hpp"
+
+namespace memarray::test {
+namespace {
+
+using detail::Block;
+using detail::BlockPtr;
+using detail::copy;
+using detail::Ending;
+using detail::fill;
+using detail::Use;
+
+std::vector<unsigned char> counted(std::size_t count) {
+  std::vector<unsigned char> bytes(count);
+  std::iota(bytes.begin(), bytes.end(), static_cast<unsigned char>(1));
+  return bytes;
+}
+
+class TransferTest : public DeviceTest, public ::testing::WithParamInterface<Ending> {};
+
+TEST_P(TransferTest, ThereAndBack) {
+  for (std::size_t const count : {std::size_t{1}, std::size_t{1000}, (std::size_t{33} << 20) + 7}) {
+    std::vector<unsigned char> const bytes = counted(count);
+    BlockPtr const source = on_host(bytes);
+    BlockPtr const device = on_device(count, first);
+    BlockPtr const back = on_host(std::vector<unsigned char>(count));
+    copy(*device, *source, count, first, GetParam());
+    copy(*back, *device, count, second, GetParam());
+    EXPECT_TRUE(bytes_in(*back, first) == bytes) << count;
+  }
+}
+
+TEST_P(TransferTest, OnOneDeviceAndBetweenTwo) {
+  std::vector<unsigned char> const bytes = counted(5000);
+  BlockPtr const source = on_host(bytes);
+  BlockPtr const one = on_device(5000, first);
+  BlockPtr const twin = on_device(5000, second);
+  detail::Queue const there = make_queue(1);
+  BlockPtr const two = on_device(5000, there, 1);
+  copy(*one, *source, 5000, first, GetParam());
+  copy(*twin, *one, 5000, second, GetParam());
+  copy(*two, *twin, 5000, there, GetParam());
+  EXPECT_EQ(bytes_in(*two, there), bytes);
+}
+
+TEST_P(TransferTest, PinnedAndManagedMemoryNeedNoDetour) {
+  ContextHandle const context = first.context;
+  for (DriverResource const& resource : {DriverResource::pinned(context), DriverResource::managed(context)}) {
+    BlockPtr const host = Block::allocate(resource, default_stream(), 4096, Block::Contents::zero);
+    std::memset(host->data(), 7, 4096);
+    BlockPtr const device = on_device(4096, first);
+    std::uint64_t const functions = devices.calls("cuLaunchHostFunc");
+    copy(*device, *host, 4096, first, GetParam());
+    host->uses()->synchronize(Use::write, "a test");
+    std::memset(host->data(), 0, 4096);
+    copy(*host, *device, 4096, second, GetParam());
+    EXPECT_EQ(bytes_in(*host, first), std::vector<unsigned char>(4096, 7));
+    EXPECT_EQ(devices.calls("cuLaunchHostFunc"), functions);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Endings, TransferTest, ::testing::Values(Ending::later, Ending::now),
+                         [](auto const& info) { return info.param == Ending::now ? "now" : "later"; });
+
+class FillTest : public DeviceTest {};
+
+TEST_F(FillTest, EveryPattern) {
+  for (std::size_t const itemsize : {1, 2, 3, 8, 16}) {
+    for (std::size_t const count : {1, 7, 100'000}) {
+      BlockPtr const device = on_device(itemsize * (count + 2), first);
+      std::vector<unsigned char> const zero(itemsize, 0);
+      std::vector<unsigned char> const item = counted(itemsize);
+      fill(*device, 0, zero.data(), itemsize, count + 2, first);
+      fill(*device, itemsize, item.data(), itemsize, count, second);
+      std::vector<unsigned char> const bytes = bytes_in(*device, first);
+      bool right = true;
+      for (std::size_t i = 0; i < bytes.size(); ++i) {
+        bool const inside = i >= itemsize && i < itemsize * (count + 1);
+        right = right && bytes[i] == (inside ? item[i % itemsize] : 0);
+      }
+      EXPECT_TRUE(right) << itemsize << " bytes " << count << " times";
+    }
+  }
+}
+
+TEST_F(FillTest, AFewBytes) {
+  BlockPtr const device = on_device(64, first);
+  unsigned char const zero = 0;
+  fill(*device, 0, &zero, 1, 64, first);
+  int const number = 12345;
+  detail::write_bytes(*device, 8, &number, sizeof number);
+  int read = 0;
+  detail::read_bytes(*device, 8, &read, sizeof read);
+  EXPECT_EQ(read, number);
+}
+
+TEST_F(FillTest, TheCallerNeverWaitsForACopyThatMayGoOn) {
+  BlockPtr const source = on_host(counted(1 << 20));
+  BlockPtr const back = on_host(std::vector<unsigned char>(1 << 20));
+  BlockPtr const device = on_device(1 << 20, first);
+  Gate gate(*devices.table(), *first.stream);
+  copy(*device, *source, 1 << 20, first, Ending::later);
+  copy(*back, *device, 1 << 20, second, Ending::later);
+  EXPECT_FALSE(source->uses()->is_over());
+  EXPECT_FALSE(back->uses()->is_over());
+  gate.open();
+  EXPECT_EQ(bytes_in(*back, first), counted(1 << 20));
+}
+
+TEST_F(FillTest, DroppedMemoryWaitsForItsCopies) {
+  detail::run_deferred();
+  {
+    BlockPtr source = on_host(counted(100'000));
+    BlockPtr device = on_device(100'000, first);
+    Gate gate(*devices.table(), *first.stream);
+    copy(*device, *source, 100'000, first, Ending::later);
+    source = {};
+    device = {};
+    detail::run_deferred();                      // the host's memory is read still
+    EXPECT_EQ(devices.live().device_memory, 0);  // freed in the order of the stream
+    gate.open();
+  }
+  ASSERT_TRUE(synchronize(first));
+  detail::run_deferred();
+}
+
+class FailingTransferTest : public DeviceTest, public ::testing::WithParamInterface<Ending> {};
+
+TEST_P(FailingTransferTest, WhateverFailsNothingIsLost) {
+  for (char const* const function : {"cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuLaunchHostFunc", "cuMemHostAlloc",
+                                     "cuEventRecord", "cuEventCreate", "cuStreamWaitEvent", "cuEventSynchronize"}) {
+    for (int nth = 1; nth < 4; ++nth) {
+      std::vector<unsigned char> const bytes = counted((std::size_t{17} << 20) + 5);
+      BlockPtr const source = on_host(bytes);
+      BlockPtr const back = on_host(std::vector<unsigned char>(bytes.size()));
+      BlockPtr device = on_device(bytes.size(), first);
+      devices.fail(function, nth, 999, 1);
+      bool failed = false;
+      try {
+        copy(*device, *source, bytes.size(), first, GetParam());
+        copy(*back, *device, bytes.size(), second, GetParam());
+      } catch (CudaError const&) {
+        failed = true;
+      }
+      devices.clear();
+      if (failed) {
+        copy(*device, *source, bytes.size(), first, GetParam());
+        copy(*back, *device, bytes.size(), second, GetParam());
+      }
+      EXPECT_TRUE(bytes_in(*back, first) == bytes) << function << " " << nth;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Endings, FailingTransferTest, ::testing::Values(Ending::later, Ending::now),
+                         [](auto const& info) { return info.param == Ending::now ? "now" : "later"; });
+
+class NoPeerTest : public DeviceTest {
+ protected:
+  NoPeerTest() : DeviceTest({.peer_access = false}) {}
+};
+
+TEST_F(NoPeerTest, GoesThroughTheHost) {
+  std::vector<unsigned char> const bytes = counted((std::size_t{35} << 20) + 5);
+  BlockPtr const source = on_host(bytes);
+  BlockPtr const one = on_device(bytes.size(), first);
+  detail::Queue const there = make_queue(1);
+  BlockPtr const two = on_device(bytes.size(), there, 1);
+  devices.delay(std::chrono::milliseconds(1));
+  copy(*one, *source, bytes.size(), first, Ending::later);
+  copy(*two, *one, bytes.size(), there, Ending::later);
+  devices.delay({});
+  EXPECT_EQ(devices.calls("cuMemcpyPeerAsync"), 0u);
+  EXPECT_TRUE(bytes_in(*two, there) == bytes);
+}
+
+}  // namespace
+}  // namespace memarray::test
