@@ -2,18 +2,26 @@
 #include <memarray/base/hooks.hpp>
 #include <memarray/memory/driver_resource.hpp>
 #include <memarray/resource/last_error.hpp>
+#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/resource/stream_order.hpp>
 
 #include <algorithm>
 #include <string>
 #include <utility>
 
+#include "resource/driver_memory.hpp"
+
 namespace memarray {
 namespace {
 
 using detail::ContextScope;
+using detail::MemoryKind;
 
-constexpr unsigned attach_global_flag = 1;  // CU_MEM_ATTACH_GLOBAL
-constexpr unsigned portable_flag = 1;       // CU_MEMHOSTALLOC_PORTABLE
+MemoryKind kind_of(MemoryType type, MemoryPoolHandle const& pool) noexcept {
+  if (pool) return MemoryKind::pool;
+  if (type == MemoryType::device) return MemoryKind::device;
+  return type == MemoryType::unified ? MemoryKind::managed : MemoryKind::pinned;
+}
 
 template <class Handle>
 Handle checked(Handle handle, char const* what) {
@@ -52,19 +60,6 @@ DriverResource DriverResource::of_device(int device_id) {
   return device(get_primary_context(device_id));
 }
 
-cu::Result DriverResource::take(DriverTable const& table, StreamHandle const& stream, std::size_t bytes,
-                                cu::DevicePtr& pointer) const noexcept {
-  // The driver refuses to give nothing.
-  std::size_t const wanted = std::max<std::size_t>(bytes, 1);
-  if (_pool) return table.cuMemAllocFromPoolAsync(&pointer, wanted, *_pool, *stream);
-  if (_type == MemoryType::device) return table.cuMemAlloc(&pointer, wanted);
-  if (_type == MemoryType::unified) return table.cuMemAllocManaged(&pointer, wanted, attach_global_flag);
-  void* host = nullptr;
-  cu::Result const result = table.cuMemHostAlloc(&host, wanted, portable_flag);
-  pointer = reinterpret_cast<cu::DevicePtr>(host);
-  return result;
-}
-
 void* DriverResource::allocate(StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
   if (alignment > max_alignment)
     throw ValueError("memory of the driver is aligned to " + std::to_string(max_alignment) + " bytes, not to " +
@@ -73,9 +68,13 @@ void* DriverResource::allocate(StreamHandle const& stream, std::size_t bytes, st
   if (!scope.driver()) throw_last_error("taking memory of a device");
   RuntimeRelease const released;
   cu::DevicePtr pointer = 0;
-  cu::Result result = take(*scope.driver(), stream, bytes, pointer);
-  if (result == cuda_code::out_of_memory && _pool && trim(_pool))
-    result = take(*scope.driver(), stream, bytes, pointer);
+  auto const take = [&] {
+    // The driver refuses to give nothing.
+    std::size_t const wanted = std::max<std::size_t>(bytes, 1);
+    return detail::take_memory(*scope.driver(), kind_of(_type, _pool), _pool, stream, wanted, pointer);
+  };
+  cu::Result result = take();
+  if (result == cuda_code::out_of_memory && _pool && trim(_pool)) result = take();
   if (result != 0) throw_failure(result, bytes);
   return reinterpret_cast<void*>(pointer);
 }
@@ -96,16 +95,9 @@ void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::
   DriverTable const* const table = scope.driver();
   if (!table) return;  // in a forked child it is not ours to free
   RuntimeRelease const released;
-  if (_pool) {
-    static_cast<void>(table->cuMemFreeAsync(reinterpret_cast<cu::DevicePtr>(pointer), *stream));
-    return;
-  }
-  // The driver itself waits for the memory's own device at most, and for pinned memory not at all.
-  static_cast<void>(table->cuStreamSynchronize(*stream));
-  if (_type == MemoryType::pinned)
-    static_cast<void>(table->cuMemFreeHost(pointer));
-  else
-    static_cast<void>(table->cuMemFree(reinterpret_cast<cu::DevicePtr>(pointer)));
+  testing::detail::WaitSite const site("memory that goes back without a pool");
+  if (!_pool) static_cast<void>(detail::synchronize(*table, stream));
+  detail::give_memory_back(*table, kind_of(_type, _pool), stream, reinterpret_cast<cu::DevicePtr>(pointer));
 }
 
 void DriverResource::zero(StreamHandle const& stream, void* pointer, std::size_t bytes) {

@@ -1,11 +1,14 @@
 #include <memarray/base/hooks.hpp>
 #include <memarray/resource/device_ptr_handle.hpp>
+#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/resource/stream_order.hpp>
 
 #include <new>
 #include <vector>
 
 #include "box.hpp"
 #include "codes.hpp"
+#include "driver_memory.hpp"
 
 namespace memarray {
 namespace {
@@ -14,17 +17,13 @@ using detail::Box;
 using detail::box_of;
 using detail::ContextScope;
 using detail::make_handle;
-
-constexpr unsigned attach_global_flag = 1;  // CU_MEM_ATTACH_GLOBAL
-constexpr unsigned portable_flag = 1;       // CU_MEMHOSTALLOC_PORTABLE
-
-enum class From : unsigned char { elsewhere, pool, device, pinned };
+using detail::MemoryKind;
 
 struct DevicePtrBox : Box<cu::DevicePtr> {
-  DevicePtrBox(DriverTable const* table, From from_where, ContextHandle of, MemoryPoolHandle of_pool,
+  DevicePtrBox(DriverTable const* table, MemoryKind of_kind, ContextHandle of, MemoryPoolHandle of_pool,
                StreamHandle free_in_order_of) noexcept
       : Box(table),
-        from(from_where),
+        kind(of_kind),
         context(std::move(of)),
         pool(std::move(of_pool)),
         stream(std::move(free_in_order_of)) {}
@@ -35,51 +34,40 @@ struct DevicePtrBox : Box<cu::DevicePtr> {
     ContextScope const scope(context);
     if (!scope.driver()) return;
     RuntimeRelease const released;
-    give_back(*scope.driver());
+    testing::detail::WaitSite const site("memory that its last handle gives back");
+    for (EventHandle const& event : pending) come_after(*scope.driver(), event);
+    detail::give_memory_back(*scope.driver(), kind, stream, resource);
   }
 
-  void give_back(DriverTable const& table) noexcept {
-    switch (from) {
-      case From::pool:
-        for (EventHandle const& event : pending) static_cast<void>(table.cuStreamWaitEvent(*stream, *event, 0));
-        static_cast<void>(table.cuMemFreeAsync(resource, *stream));
-        break;
-      case From::device:
-        wait_for_pending(table);
-        static_cast<void>(table.cuMemFree(resource));
-        break;
-      case From::pinned:
-        wait_for_pending(table);
-        static_cast<void>(table.cuMemFreeHost(reinterpret_cast<void*>(resource)));
-        break;
-      case From::elsewhere: break;
-    }
+  // Where a device cannot be told to wait, the host does.
+  void come_after(DriverTable const& table, EventHandle const& event) const noexcept {
+    if (kind == MemoryKind::pool && detail::wait(table, stream, event) == 0) return;
+    static_cast<void>(detail::synchronize(table, event));
   }
 
-  // The driver waits for the memory's own device at most.
-  void wait_for_pending(DriverTable const& table) const noexcept {
-    for (EventHandle const& event : pending) static_cast<void>(table.cuEventSynchronize(*event));
-  }
-
-  From from;
+  MemoryKind kind;
   ContextHandle context;
   MemoryPoolHandle pool;
   StreamHandle stream;
   std::vector<EventHandle> pending;
 };
 
-template <class Allocate>
-DevicePtrHandle allocate(From from, ContextHandle const& context, Allocate const& allocate) noexcept {
+DevicePtrHandle allocate(MemoryKind kind, ContextHandle const& context, std::size_t bytes,
+                         MemoryPoolHandle const& pool = nullptr, StreamHandle const& stream = nullptr) noexcept {
   ContextScope const scope(context);
   if (!scope.driver()) return nullptr;
+  if (kind == MemoryKind::pool && (!stream || driver_of(context_of(pool)) != scope.driver())) {
+    static_cast<void>(detail::succeeded(code::invalid_handle));
+    return nullptr;
+  }
   return make_handle<DevicePtrBox>(
       [&](DevicePtrBox& box) {
         RuntimeRelease const released;
-        cu::Result const result = allocate(*scope.driver(), box.resource);
+        cu::Result const result = detail::take_memory(*scope.driver(), kind, pool, stream, bytes, box.resource);
         box.owned = result == 0;
         return result;
       },
-      scope.driver(), from, context, nullptr, nullptr);
+      scope.driver(), kind, context, pool, stream);
 }
 
 }  // namespace
@@ -87,41 +75,19 @@ DevicePtrHandle allocate(From from, ContextHandle const& context, Allocate const
 DevicePtrHandle allocate_from_pool(MemoryPoolHandle const& pool, StreamHandle const& stream,
                                    std::size_t bytes) noexcept {
   ContextHandle const& of_stream = context_of(stream);
-  ContextHandle const& context = of_stream ? of_stream : context_of(pool);
-  ContextScope const scope(context);
-  if (!scope.driver()) return nullptr;
-  if (!stream || driver_of(context_of(pool)) != scope.driver()) {
-    static_cast<void>(detail::succeeded(code::invalid_handle));
-    return nullptr;
-  }
-  return make_handle<DevicePtrBox>(
-      [&](DevicePtrBox& box) {
-        RuntimeRelease const released;
-        cu::Result const result = scope.driver()->cuMemAllocFromPoolAsync(&box.resource, bytes, *pool, *stream);
-        box.owned = result == 0;
-        return result;
-      },
-      scope.driver(), From::pool, context, pool, stream);
+  return allocate(MemoryKind::pool, of_stream ? of_stream : context_of(pool), bytes, pool, stream);
 }
 
 DevicePtrHandle allocate_device(ContextHandle const& context, std::size_t bytes) noexcept {
-  return allocate(From::device, context,
-                  [&](DriverTable const& table, cu::DevicePtr& pointer) { return table.cuMemAlloc(&pointer, bytes); });
+  return allocate(MemoryKind::device, context, bytes);
 }
 
 DevicePtrHandle allocate_managed(ContextHandle const& context, std::size_t bytes) noexcept {
-  return allocate(From::device, context, [&](DriverTable const& table, cu::DevicePtr& pointer) {
-    return table.cuMemAllocManaged(&pointer, bytes, attach_global_flag);
-  });
+  return allocate(MemoryKind::managed, context, bytes);
 }
 
 DevicePtrHandle allocate_pinned(ContextHandle const& context, std::size_t bytes) noexcept {
-  return allocate(From::pinned, context, [&](DriverTable const& table, cu::DevicePtr& pointer) {
-    void* host = nullptr;
-    cu::Result const result = table.cuMemHostAlloc(&host, bytes, portable_flag);
-    pointer = reinterpret_cast<cu::DevicePtr>(host);
-    return result;
-  });
+  return allocate(MemoryKind::pinned, context, bytes);
 }
 
 DevicePtrHandle create_device_ptr_handle_ref(cu::DevicePtr pointer) noexcept {
@@ -135,7 +101,7 @@ DevicePtrHandle create_device_ptr_handle_with_owner(cu::DevicePtr pointer, KeepA
         box.owner = std::move(owner);
         return 0;
       },
-      nullptr, From::elsewhere, nullptr, nullptr, nullptr);
+      nullptr, MemoryKind::device, nullptr, nullptr, nullptr);
 }
 
 StreamHandle deallocation_stream(DevicePtrHandle const& pointer) noexcept {
@@ -144,7 +110,7 @@ StreamHandle deallocation_stream(DevicePtrHandle const& pointer) noexcept {
 
 void set_deallocation_stream(DevicePtrHandle const& pointer, StreamHandle stream) noexcept {
   DevicePtrBox& box = box_of<DevicePtrBox>(pointer);
-  if (box.from != From::pool) return;
+  if (!box.pool) return;
   if (ContextHandle const& context = context_of(stream)) box.context = context;
   box.stream = std::move(stream);
 }

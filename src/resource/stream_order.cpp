@@ -21,7 +21,29 @@ bool goes_with(ContextScope const& scope, StreamHandle const& stream) noexcept {
 
 }  // namespace
 
-// A full queue makes even submitting wait, so the interpreter lock is let go for all of these.
+// A full queue makes even submitting wait, so the interpreter lock is let go for all calls here.
+namespace detail {
+
+// Every wait of a stream for an event is made here. An event of another driver would be an address of nothing to it.
+cu::Result wait(DriverTable const& driver, StreamHandle const& stream, EventHandle const& event) noexcept {
+  if (driver_of(context_of(event)) != &driver) return code::invalid_handle;
+  RuntimeRelease const released;
+  return driver.cuStreamWaitEvent(*stream, *event, 0);
+}
+
+cu::Result synchronize(DriverTable const& driver, EventHandle const& event) noexcept {
+  if (driver_of(context_of(event)) != &driver) return code::invalid_handle;
+  RuntimeRelease const released;
+  return driver.cuEventSynchronize(*event);
+}
+
+cu::Result synchronize(DriverTable const& driver, StreamHandle const& stream) noexcept {
+  RuntimeRelease const released;
+  return driver.cuStreamSynchronize(*stream);
+}
+
+}  // namespace detail
+
 bool record(EventHandle const& event, StreamHandle const& stream) noexcept {
   ContextScope const scope(context_of(event));
   if (!goes_with(scope, stream)) return false;
@@ -31,15 +53,10 @@ bool record(EventHandle const& event, StreamHandle const& stream) noexcept {
 
 namespace {
 
-// Every wait of a stream for an event is made here.
 bool wait_in(ContextHandle const& context, StreamHandle const& stream, EventHandle const& event) noexcept {
   if (!event) return true;
   ContextScope const scope(context);
-  if (!goes_with(scope, stream) ||
-      !succeeded(driver_of(context_of(event)) == scope.driver() ? 0 : code::invalid_handle))
-    return false;
-  RuntimeRelease const released;
-  return succeeded(scope.driver()->cuStreamWaitEvent(*stream, *event, 0));
+  return goes_with(scope, stream) && succeeded(detail::wait(*scope.driver(), stream, event));
 }
 
 }  // namespace
@@ -52,16 +69,13 @@ bool wait(StreamHandle const& stream, EventHandle const& event) noexcept {
 
 bool synchronize(EventHandle const& event) noexcept {
   ContextScope const scope(context_of(event));
-  RuntimeRelease const released;
-  return scope.driver() && succeeded(scope.driver()->cuEventSynchronize(*event));
+  return scope.driver() && succeeded(detail::synchronize(*scope.driver(), event));
 }
 
 bool synchronize(StreamHandle const& stream, ContextHandle const& context) noexcept {
   ContextHandle const& of_stream = context_of(stream);
   ContextScope const scope(of_stream ? of_stream : context);
-  if (!goes_with(scope, stream)) return false;
-  RuntimeRelease const released;
-  return scope.driver() && succeeded(scope.driver()->cuStreamSynchronize(*stream));
+  return goes_with(scope, stream) && succeeded(detail::synchronize(*scope.driver(), stream));
 }
 
 bool synchronize_all() noexcept {

@@ -51,6 +51,11 @@ TESTED_IN = {
     "base/fork": "base/test_fork_lock.cpp",
     "memory/memory_type": "memory/test_resource.cpp",
 }
+# A wait that went elsewhere would neither be counted nor be lost when a test drops it.
+ORDERING_CALL = re.compile(
+    r"(?:->|\.)\s*(cu(?:StreamWaitEvent|EventSynchronize|StreamSynchronize|CtxSynchronize|EventRecord))\b"
+)
+MAY_ORDER = re.compile(r"^src/resource/(stream_order\.cpp$|simulated/)")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 LINE_LIMIT = 400
 
@@ -153,6 +158,15 @@ def c_headers_stand_alone(root: Path) -> list[str]:
     ]
 
 
+def streams_are_ordered_in_one_place(root: Path) -> list[str]:
+    return [
+        f"{name}: {found}"
+        for name, path in code(root)
+        if not MAY_ORDER.search(name)
+        for found in ORDERING_CALL.findall(path.read_text())
+    ]
+
+
 def sources_have_their_header(root: Path) -> list[str]:
     wrong = []
     for name, path in code(root):
@@ -251,6 +265,7 @@ RULES = (
     toolkit_headers_not_in_public_headers,
     one_include_brings_no_thrust,
     c_headers_stand_alone,
+    streams_are_ordered_in_one_place,
     sources_have_their_header,
     headers_have_their_test,
     no_machine_paths,

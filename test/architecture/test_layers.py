@@ -43,6 +43,13 @@ BREAKS = {
         ("include/memarray/interop/a.h", "#include <Python.h>\n"),
         ("include/memarray/interop/a.h", "#include <cstdint>\n"),
     ],
+    rules.streams_are_ordered_in_one_place: [
+        ("src/resource/a.cpp", "static_cast<void>(table.cuStreamWaitEvent(stream, event, 0));\n"),
+        ("src/memory/a.cpp", "succeeded(scope.driver()->cuStreamSynchronize(*stream));\n"),
+        ("src/resource/a.cpp", "auto const waits = &driver().cuEventSynchronize;\n"),
+        ("include/memarray/array/a.hpp", "driver()\n    ->cuEventRecord(*event, *stream);\n"),
+        ("python/bindings/a.cpp", "table->cuCtxSynchronize();\n"),
+    ],
     rules.sources_have_their_header: [("src/base/lonely.cpp", "\n")],
     rules.no_machine_paths: [("docs/a.md", f"see `{MACHINE}`\n")],
     rules.headers_have_their_test: [
@@ -82,6 +89,13 @@ KEEPS = {
         ("src/interop/api.cpp", "\n"),
         ("include/memarray/interop/api.h", "\n"),
     ],
+    rules.streams_are_ordered_in_one_place: [
+        ("src/resource/stream_order.cpp", "driver.cuStreamWaitEvent(*stream, *event, 0);\n"),
+        ("src/resource/simulated/a.cpp", "table->cuStreamSynchronize(stream);\n"),
+        ("src/resource/a.cpp", "table.cuStreamWaitEventLike(s);\ntable.cuEventCreate(&event, 0);\n"),
+        ("include/memarray/resource/a.hpp", "X(cuEventRecord, 2000, (Event event))\n"),
+    ],
+    rules.sources_have_their_header: [("src/base/pair.cpp", "\n"), ("src/base/pair.hpp", "\n")],
     rules.no_machine_paths: [("docs/a.md", "see build/main/work/x and $PWD/tmp/y\n")],
     rules.headers_have_their_test: [
         ("include/memarray/base/a.hpp", "\n"),

@@ -51,8 +51,6 @@ class MEMARRAY_API DriverResource {
  private:
   DriverResource(MemoryType type, ContextHandle context, MemoryPoolHandle pool);
 
-  [[nodiscard]] cu::Result take(DriverTable const& table, StreamHandle const& stream, std::size_t bytes,
-                                cu::DevicePtr& pointer) const noexcept;
   [[noreturn]] void throw_failure(cu::Result code, std::size_t bytes) const;
 
   MemoryType _type;

@@ -24,4 +24,13 @@ namespace memarray {
 /// Seconds between two events with timing whose work has ended; `std::nullopt` with the last error set.
 [[nodiscard]] MEMARRAY_API std::optional<double> elapsed(EventHandle const& start, EventHandle const& end) noexcept;
 
+namespace detail {
+
+/// The driver's own waits, for what knows their context and has made it current; all others go through them too, so
+/// that a wait is counted, or lost, in one place. They leave the last error alone.
+[[nodiscard]] cu::Result wait(DriverTable const& driver, StreamHandle const& stream, EventHandle const& event) noexcept;
+[[nodiscard]] cu::Result synchronize(DriverTable const& driver, EventHandle const& event) noexcept;
+[[nodiscard]] cu::Result synchronize(DriverTable const& driver, StreamHandle const& stream) noexcept;
+
+}  // namespace detail
 }  // namespace memarray

@@ -1,8 +1,10 @@
 #include <memarray/resource/device_ptr_handle.hpp>
+#include <memarray/resource/stream_order.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -55,49 +57,74 @@ TEST_F(DevicePtrHandleTest, KeepsPoolStreamAndContext) {
   EXPECT_EQ(devices.live(), testing::LiveResources());
 }
 
-// A copy that another stream makes slowly still reads what was freed behind it in order.
-TEST_F(DevicePtrHandleTest, IsFreedInTheOrderOfItsDeallocationStream) {
-  MemoryPoolHandle const pool = create_memory_pool_handle(0);
-  StreamHandle const other = create_stream_handle(context);
-  DevicePtrHandle const target = allocate_pinned(context, 1 << 20);
-  DevicePtrHandle source = allocate_from_pool(pool, stream, 1 << 20);
-  auto const& table = *devices.table();
-  table.cuCtxPushCurrent(as_cu(context));
-  table.cuMemsetD8Async(as_cu(source), 9, 1 << 20, as_cu(stream));
-  table.cuStreamSynchronize(as_cu(stream));
+// Memory of a pool that another stream copies from, slowly: if it is given back too early, something else is copied.
+class SlowCopyTest : public DevicePtrHandleTest {
+ protected:
+  static constexpr std::size_t bytes = 1 << 20;
+
+  SlowCopyTest() {
+    table.cuMemsetD8Async(as_cu(source), 9, bytes, as_cu(stream));
+    table.cuStreamSynchronize(as_cu(stream));
+  }
+
+  void begin_copy() {
+    gate.put(table, as_cu(other));
+    table.cuMemcpyDtoHAsync(reinterpret_cast<void*>(as_intptr(target)), as_cu(source), bytes, as_cu(other));
+  }
+  void expect_copied() {
+    gate.open();
+    table.cuStreamSynchronize(as_cu(other));
+    EXPECT_EQ(static_cast<unsigned char const*>(reinterpret_cast<void*>(as_intptr(target)))[bytes - 1], 9);
+  }
+
+  DriverTable const& table = *devices.table();
+  detail::ContextScope scope{context};
+  MemoryPoolHandle pool = create_memory_pool_handle(0);
+  StreamHandle other = create_stream_handle(context);
+  EventHandle done = create_event_handle(context);
+  DevicePtrHandle target = allocate_pinned(context, bytes);
+  DevicePtrHandle source = allocate_from_pool(pool, stream, bytes);
+  Gate gate;
+};
+
+TEST_F(SlowCopyTest, MemoryIsFreedInTheOrderOfItsDeallocationStream) {
   EXPECT_EQ(deallocation_stream(source), stream);
   set_deallocation_stream(source, other);
   EXPECT_EQ(deallocation_stream(source), other);
-  Gate gate(table, as_cu(other));
-  table.cuMemcpyDtoHAsync(reinterpret_cast<void*>(as_intptr(target)), as_cu(source), 1 << 20, as_cu(other));
+  begin_copy();
   source.reset();
-  gate.open();
-  table.cuStreamSynchronize(as_cu(other));
-  EXPECT_EQ(static_cast<unsigned char const*>(reinterpret_cast<void*>(as_intptr(target)))[(1 << 20) - 1], 9);
-  cu::Context popped = nullptr;
-  table.cuCtxPopCurrent(&popped);
+  expect_copied();
 }
 
-TEST_F(DevicePtrHandleTest, IsFreedAfterTheWorkOfOtherStreamsThatItWasToldOf) {
-  MemoryPoolHandle const pool = create_memory_pool_handle(0);
-  StreamHandle const other = create_stream_handle(context);
-  DevicePtrHandle const target = allocate_pinned(context, 1 << 20);
-  DevicePtrHandle source = allocate_from_pool(pool, stream, 1 << 20);
-  auto const& table = *devices.table();
-  table.cuCtxPushCurrent(as_cu(context));
-  table.cuMemsetD8Async(as_cu(source), 9, 1 << 20, as_cu(stream));
-  table.cuStreamSynchronize(as_cu(stream));
-  Gate gate(table, as_cu(other));
-  table.cuMemcpyDtoHAsync(reinterpret_cast<void*>(as_intptr(target)), as_cu(source), 1 << 20, as_cu(other));
-  EventHandle const done = create_event_handle(context);
-  table.cuEventRecord(as_cu(done), as_cu(other));
+TEST_F(SlowCopyTest, MemoryIsFreedAfterTheWorkOfOtherStreamsThatItWasToldOf) {
+  begin_copy();
+  ASSERT_TRUE(record(done, other));
   ASSERT_TRUE(free_after(source, done));
   EXPECT_EQ(calls_in("cuStreamWaitEvent", [&] { source.reset(); }), 1u);
+  EXPECT_EQ(devices.waits().back(), "cuStreamWaitEvent: memory that its last handle gives back");
+  expect_copied();
+}
+
+TEST_F(SlowCopyTest, TheHostWaitsWhereTheStreamCannotBeToldTo) {
+  begin_copy();
+  ASSERT_TRUE(record(done, other));
+  ASSERT_TRUE(free_after(source, done));
+  devices.fail("cuStreamWaitEvent", 1, 999);
   gate.open();
-  table.cuStreamSynchronize(as_cu(other));
-  EXPECT_EQ(static_cast<unsigned char const*>(reinterpret_cast<void*>(as_intptr(target)))[(1 << 20) - 1], 9);
-  cu::Context popped = nullptr;
-  table.cuCtxPopCurrent(&popped);
+  EXPECT_EQ(calls_in("cuEventSynchronize", [&] { source.reset(); }), 1u);
+  EXPECT_EQ(peek_last_error(), 0) << "who lets go is not told";
+  devices.clear();
+  expect_copied();
+}
+
+TEST_F(SlowCopyTest, PinnedMemoryIsFreedByAHostThatWaits) {
+  devices.delay(std::chrono::milliseconds(20));
+  begin_copy();
+  ASSERT_TRUE(record(done, other));
+  ASSERT_TRUE(free_after(target, done));
+  gate.open();
+  // Else the copy would write to memory that is gone: a violation.
+  EXPECT_EQ(calls_in("cuEventSynchronize", [&] { target.reset(); }), 1u);
 }
 
 TEST_F(DevicePtrHandleTest, TooMuchIsOutOfMemory) {
