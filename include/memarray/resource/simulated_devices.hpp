@@ -50,6 +50,9 @@ struct LiveResources {
 /// orders and nothing else. Device memory faults when the host touches it outside a simulated copy or kernel: the
 /// touch is a violation, printed with its address and the allocation's site when it happens, and ends the process as
 /// any fault does, unless `continue_after_touch` opens the device's memory to the host from then on.
+///
+/// A kernel that throws is a violation with the exception's words. As after a failure on a real device, its context
+/// then answers 719 (CUDA_ERROR_LAUNCH_FAILED) to all but what gives back, until it ends.
 class MEMARRAY_API SimulatedDevices {
  public:
   /// Throws `ValueError` (no device, no memory), `std::system_error` (the system refuses memory or threads).
@@ -80,7 +83,8 @@ class MEMARRAY_API SimulatedDevices {
   /// Each of them in words, with where it was made (`set_allocation_site`).
   [[nodiscard]] std::vector<std::string> live_resources() const;
   /// What no program may do, in words, in the order in which it happened: calls on destroyed resources, resources
-  /// destroyed before what depends on them, memory freed while work used it, host touches of device memory.
+  /// destroyed before what depends on them, memory freed while work used it, host touches of device memory, exceptions
+  /// out of kernels.
   [[nodiscard]] std::vector<std::string> violations() const;
   /// Each wait for work so far, dropped ones included, in the order of the calls: "cuStreamWaitEvent: <where in the
   /// library>", and the blocking ones (cuEventSynchronize, cuStreamSynchronize, cuCtxSynchronize) likewise. The n-th

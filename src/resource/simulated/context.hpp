@@ -20,7 +20,8 @@ struct Context {
   bool is_primary = false;
   std::int64_t references = 1;  // of a primary context: how often it was retained
   std::string site;
-  std::set<int> peers;  // devices whose memory it reaches
+  cu::Result error = 0;  // since a kernel failed: the answer to all but what gives back
+  std::set<int> peers;   // devices whose memory it reaches
   // The streams that are not created but are there; made when first used.
   std::shared_ptr<Stream> legacy;
   std::unordered_map<std::thread::id, std::shared_ptr<Stream>> per_thread;

@@ -133,17 +133,18 @@ cu::Result cuCtxGetDevice(Session& session, cu::Device* device) {
 
 cu::Result cuCtxSynchronize(Session& session) {
   std::vector<std::shared_ptr<Completion>> work;
+  std::shared_ptr<Context> context;
   {
     std::lock_guard const guard(session.lock);
     cu::Result error = code::success;
-    auto const context = session.current(function::cuCtxSynchronize, error);
+    context = session.current(function::cuCtxSynchronize, error);
     if (!context) return error;
     work = session.work([&](Context const& one) { return &one == context.get(); });
   }
   wait(work);
   std::lock_guard const guard(session.lock);
   session.trim_pools();
-  return code::success;
+  return context->error;
 }
 
 cu::Result cuCtxGetStreamPriorityRange(Session& session, int* least, int* greatest) {
@@ -159,7 +160,7 @@ cu::Result cuCtxEnablePeerAccess(Session& session, cu::Context peer, unsigned fl
   std::lock_guard const guard(session.lock);
   cu::Result error = code::success;
   auto const other = session.context(peer, function::cuCtxEnablePeerAccess, error);
-  auto const context = other ? session.current(function::cuCtxEnablePeerAccess, error) : nullptr;
+  auto const context = other ? session.working_context(function::cuCtxEnablePeerAccess, error) : nullptr;
   if (!context) return error;
   if (flags != 0) return code::invalid_value;
   if (context->device == other->device) return code::invalid_device;

@@ -56,7 +56,7 @@ std::shared_ptr<Completion> submit_copy(Session& session, Stream& stream, Place 
 cu::Result copy_on_devices(Session& session, cu::DevicePtr target_address, cu::DevicePtr source_address,
                            std::size_t bytes, cu::Stream handle, std::size_t function) {
   cu::Result error = code::success;
-  auto const stream = session.stream(handle, function, error);
+  auto const stream = session.working_stream(handle, function, error);
   if (!stream) return error;
   if (bytes == 0) return code::success;
   auto target = find_place(session, static_cast<std::uintptr_t>(target_address), bytes, Side::device, function);
@@ -76,7 +76,7 @@ cu::Result cuMemcpyHtoDAsync(Session& session, cu::DevicePtr target_address, voi
   {
     std::lock_guard const guard(session.lock);
     cu::Result error = code::success;
-    stream = session.stream(handle, function::cuMemcpyHtoDAsync, error);
+    stream = session.working_stream(handle, function::cuMemcpyHtoDAsync, error);
     if (!stream) return error;
     if (bytes == 0) return code::success;
     target = find_place(session, static_cast<std::uintptr_t>(target_address), bytes, Side::device,
@@ -102,10 +102,11 @@ cu::Result cuMemcpyHtoDAsync(Session& session, cu::DevicePtr target_address, voi
 cu::Result cuMemcpyDtoHAsync(Session& session, void* target_address, cu::DevicePtr source_address, std::size_t bytes,
                              cu::Stream handle) {
   std::shared_ptr<Completion> completion;
+  cu::Context context = nullptr;
   {
     std::lock_guard const guard(session.lock);
     cu::Result error = code::success;
-    auto const stream = session.stream(handle, function::cuMemcpyDtoHAsync, error);
+    auto const stream = session.working_stream(handle, function::cuMemcpyDtoHAsync, error);
     if (!stream) return error;
     if (bytes == 0) return code::success;
     auto target = find_place(session, reinterpret_cast<std::uintptr_t>(target_address), bytes, Side::host,
@@ -114,12 +115,14 @@ cu::Result cuMemcpyDtoHAsync(Session& session, void* target_address, cu::DeviceP
                              function::cuMemcpyDtoHAsync);
     if (!target || !source) return code::invalid_value;
     bool const waits = target->is_pageable();
+    context = stream->context;
     completion = submit_copy(session, *stream, std::move(*target), std::move(*source), bytes, nullptr,
                              function::cuMemcpyDtoHAsync);
     if (!waits) return code::success;
   }
   completion->wait();
-  return code::success;
+  std::lock_guard const guard(session.lock);
+  return session.state_of(context);
 }
 
 cu::Result cuMemcpyDtoDAsync(Session& session, cu::DevicePtr target, cu::DevicePtr source, std::size_t bytes,
@@ -135,6 +138,7 @@ cu::Result cuMemcpyPeerAsync(Session& session, cu::DevicePtr target, cu::Context
   for (auto const& [address, handle] : {std::pair(target, target_context), std::pair(source, source_context)}) {
     auto const context = session.context(handle, function::cuMemcpyPeerAsync, error);
     if (!context) return error;
+    if (context->error != code::success) return context->error;
     auto const allocation = session.memory.find(static_cast<std::uintptr_t>(address));
     if (bytes == 0 || !allocation || allocation->device == context->device) continue;
     session.violation(words("cuMemcpyPeerAsync: ", session.memory.describe(static_cast<std::uintptr_t>(address)),
@@ -148,7 +152,7 @@ cu::Result cuMemsetD8Async(Session& session, cu::DevicePtr target_address, unsig
                            cu::Stream handle) {
   std::lock_guard const guard(session.lock);
   cu::Result error = code::success;
-  auto const stream = session.stream(handle, function::cuMemsetD8Async, error);
+  auto const stream = session.working_stream(handle, function::cuMemsetD8Async, error);
   if (!stream) return error;
   if (count == 0) return code::success;
   auto target =

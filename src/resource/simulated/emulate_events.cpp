@@ -18,7 +18,7 @@ cu::Result cuEventCreate(Session& session, cu::Event* event, unsigned flags) {
   if ((flags & ~known_flags) != 0) return code::invalid_value;
   std::lock_guard const guard(session.lock);
   cu::Result error = code::success;
-  auto const context = session.current(function::cuEventCreate, error);
+  auto const context = session.working_context(function::cuEventCreate, error);
   if (!context) return error;
   auto created = std::make_shared<Event>();
   created->context = context->handle;
@@ -41,7 +41,7 @@ cu::Result cuEventRecord(Session& session, cu::Event handle, cu::Stream stream_h
   std::lock_guard const guard(session.lock);
   cu::Result error = code::success;
   auto const event = session.event(handle, function::cuEventRecord, error);
-  auto const stream = event ? session.stream(stream_handle, function::cuEventRecord, error) : nullptr;
+  auto const stream = event ? session.working_stream(stream_handle, function::cuEventRecord, error) : nullptr;
   if (!stream) return error;
   if (event->context != stream->context) {
     session.violation(words("cuEventRecord: event ", static_cast<void const*>(handle), " and stream ",
@@ -57,22 +57,25 @@ cu::Result cuEventQuery(Session& session, cu::Event handle) {
   cu::Result error = code::success;
   auto const event = session.event(handle, function::cuEventQuery, error);
   if (!event) return error;
+  if (cu::Result const failed = session.state_of(event->context); failed != code::success) return failed;
   return !event->recorded || event->recorded->poll() ? code::success : code::not_ready;
 }
 
 cu::Result cuEventSynchronize(Session& session, cu::Event handle) {
   std::shared_ptr<Completion> recorded;
+  cu::Context context = nullptr;
   {
     std::lock_guard const guard(session.lock);
     cu::Result error = code::success;
     auto const event = session.event(handle, function::cuEventSynchronize, error);
     if (!event) return error;
     recorded = event->recorded;
+    context = event->context;
   }
   if (recorded) recorded->wait();
   std::lock_guard const guard(session.lock);
   session.trim_pools();
-  return code::success;
+  return session.state_of(context);
 }
 
 cu::Result cuEventElapsedTime(Session& session, float* milliseconds, cu::Event start_handle, cu::Event end_handle) {
@@ -81,6 +84,8 @@ cu::Result cuEventElapsedTime(Session& session, float* milliseconds, cu::Event s
   auto const start = session.event(start_handle, function::cuEventElapsedTime, error);
   auto const end = start ? session.event(end_handle, function::cuEventElapsedTime, error) : nullptr;
   if (!end) return error;
+  for (Event const* event : {start.get(), end.get()})
+    if (cu::Result const failed = session.state_of(event->context); failed != code::success) return failed;
   if (((start->flags | end->flags) & without_timing) != 0 || !start->recorded || !end->recorded)
     return code::invalid_handle;
   if (!start->recorded->poll() || !end->recorded->poll()) return code::not_ready;

@@ -35,7 +35,7 @@ cu::Result allocate_on_host(Session& session, std::uintptr_t* pointer, std::size
                             std::size_t function) {
   std::lock_guard const guard(session.lock);
   cu::Result error = code::success;
-  auto const context = session.current(function, error);
+  auto const context = session.working_context(function, error);
   if (!context) return error;
   if (bytes == 0) return code::invalid_value;
   if (bytes > most_on_host) return code::out_of_memory;
@@ -73,7 +73,7 @@ cu::Result cuMemAlloc(Session& session, cu::DevicePtr* pointer, std::size_t byte
   {
     std::lock_guard const guard(session.lock);
     cu::Result error = code::success;
-    auto const context = session.current(function::cuMemAlloc, error);
+    auto const context = session.working_context(function::cuMemAlloc, error);
     if (!context) return error;
     Arena& arena = session.memory.arena(context->device);
     if (bytes == 0) return code::invalid_value;

@@ -178,7 +178,7 @@ cu::Result cuMemAllocFromPoolAsync(Session& session, cu::DevicePtr* pointer, std
   std::lock_guard const guard(session.lock);
   cu::Result error = code::success;
   auto const pool = session.pool(handle, function::cuMemAllocFromPoolAsync, error);
-  auto const stream = pool ? session.stream(stream_handle, function::cuMemAllocFromPoolAsync, error) : nullptr;
+  auto const stream = pool ? session.working_stream(stream_handle, function::cuMemAllocFromPoolAsync, error) : nullptr;
   return stream ? allocate(session, pointer, bytes, pool, *stream) : error;
 }
 
@@ -186,7 +186,7 @@ cu::Result cuMemAllocAsync(Session& session, cu::DevicePtr* pointer, std::size_t
   if (!session.options.pools) return code::not_supported;
   std::lock_guard const guard(session.lock);
   cu::Result error = code::success;
-  auto const stream = session.stream(stream_handle, function::cuMemAllocAsync, error);
+  auto const stream = session.working_stream(stream_handle, function::cuMemAllocAsync, error);
   return stream ? allocate(session, pointer, bytes, session.memory.default_pool(stream->device), *stream) : error;
 }
 

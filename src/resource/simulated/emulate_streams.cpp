@@ -1,9 +1,15 @@
 #include "emulate_streams.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <functional>
 #include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "session.hpp"
+#include "site.hpp"
 
 namespace memarray::simulated::emulated {
 namespace {
@@ -11,21 +17,37 @@ namespace {
 constexpr unsigned nonblocking = 1;
 constexpr int greatest_priority = -5;
 
-cu::Result submit_program_code(Session& session, cu::Stream handle, cu::HostFunction code_of_program, void* data,
-                               std::size_t function) {
-  if (!code_of_program) return code::invalid_value;
+cu::Result submit_program_code(Session& session, cu::Stream handle, std::function<void()> work, std::size_t function) {
   std::lock_guard const guard(session.lock);
   cu::Result error = code::success;
-  auto const stream = session.stream(handle, function, error);
+  auto const stream = session.working_stream(handle, function, error);
   if (!stream) return error;
-  session.submit(*stream, {.work =
-                               [code_of_program, data] {
-                                 ProgramCode const program;
-                                 code_of_program(data);
-                               },
-                           .after = {},
-                           .takes_time = true});
+  session.submit(*stream, {.work = std::move(work), .after = {}, .takes_time = true});
   return code::success;
+}
+
+// What the kernel threw, in words.
+std::optional<std::string> run(cu::HostFunction kernel, void* data) {
+  ProgramCode const program;
+  try {
+    kernel(data);
+    return std::nullopt;
+  } catch (std::exception const& error) {
+    return error.what();
+  } catch (...) {
+    return "what is no std::exception";
+  }
+}
+
+// As on a device: nobody is told until he waits for it, and nothing works in the context any more. What was submitted
+// before runs on, so that what launches hold is let go of.
+void fail_kernel(Session& session, std::string const& thrown, std::string const& site) {
+  Stream const& stream = *running_stream();
+  session.violation(words("a kernel threw: ", thrown, site.empty() ? "" : ", launched at ", site, " (on stream ",
+                          static_cast<void const*>(stream.handle), " of device ", stream.device,
+                          ", whose context is of no use from now on: CUDA_ERROR_LAUNCH_FAILED)"));
+  std::lock_guard const guard(session.lock);
+  if (auto const context = session.contexts.find(stream.context)) context->error = code::launch_failed;
 }
 
 }  // namespace
@@ -34,7 +56,7 @@ cu::Result cuStreamCreateWithPriority(Session& session, cu::Stream* stream, unsi
   if ((flags & ~nonblocking) != 0) return code::invalid_value;
   std::lock_guard const guard(session.lock);
   cu::Result error = code::success;
-  auto const context = session.current(function::cuStreamCreateWithPriority, error);
+  auto const context = session.working_context(function::cuStreamCreateWithPriority, error);
   if (!context) return error;
   auto const kind = flags == nonblocking ? Stream::Kind::nonblocking : Stream::Kind::blocking;
   auto const created = session.start_stream(*context, kind, flags, std::clamp(priority, greatest_priority, 0));
@@ -59,23 +81,25 @@ cu::Result cuStreamDestroy(Session& session, cu::Stream handle) {
 
 cu::Result cuStreamSynchronize(Session& session, cu::Stream handle) {
   std::shared_ptr<Completion> last;
+  cu::Context context = nullptr;
   {
     std::lock_guard const guard(session.lock);
     cu::Result error = code::success;
     auto const stream = session.stream(handle, function::cuStreamSynchronize, error);
     if (!stream) return error;
     last = stream->last();
+    context = stream->context;
   }
   if (last) last->wait();
   std::lock_guard const guard(session.lock);
   session.trim_pools();
-  return code::success;
+  return session.state_of(context);
 }
 
 cu::Result cuStreamQuery(Session& session, cu::Stream handle) {
   std::lock_guard const guard(session.lock);
   cu::Result error = code::success;
-  auto const stream = session.stream(handle, function::cuStreamQuery, error);
+  auto const stream = session.working_stream(handle, function::cuStreamQuery, error);
   if (!stream) return error;
   return !stream->last() || stream->last()->poll() ? code::success : code::not_ready;
 }
@@ -84,9 +108,10 @@ cu::Result cuStreamWaitEvent(Session& session, cu::Stream handle, cu::Event even
   if (flags > 1) return code::invalid_value;
   std::lock_guard const guard(session.lock);
   cu::Result error = code::success;
-  auto const stream = session.stream(handle, function::cuStreamWaitEvent, error);
+  auto const stream = session.working_stream(handle, function::cuStreamWaitEvent, error);
   auto const event = stream ? session.event(event_handle, function::cuStreamWaitEvent, error) : nullptr;
   if (!event) return error;
+  if (cu::Result const failed = session.state_of(event->context); failed != code::success) return failed;
   if (event->recorded) session.submit(*stream, {.work = nullptr, .after = {event->recorded}});
   return code::success;
 }
@@ -119,11 +144,20 @@ cu::Result cuStreamGetFlags(Session& session, cu::Stream handle, unsigned* flags
 }
 
 cu::Result cuLaunchHostFunc(Session& session, cu::Stream handle, cu::HostFunction host_function, void* data) {
-  return submit_program_code(session, handle, host_function, data, function::cuLaunchHostFunc);
+  if (!host_function) return code::invalid_value;
+  auto work = [host_function, data] {
+    ProgramCode const program;
+    host_function(data);
+  };
+  return submit_program_code(session, handle, std::move(work), function::cuLaunchHostFunc);
 }
 
 cu::Result launch(Session& session, cu::Stream handle, cu::HostFunction kernel, void* data) {
-  return submit_program_code(session, handle, kernel, data, function::cuLaunchHostFunc);
+  if (!kernel) return code::invalid_value;
+  auto work = [&session, kernel, data, site = std::string(current_site())] {
+    if (auto const thrown = run(kernel, data)) fail_kernel(session, *thrown, site);
+  };
+  return submit_program_code(session, handle, std::move(work), function::cuLaunchHostFunc);
 }
 
 }  // namespace memarray::simulated::emulated

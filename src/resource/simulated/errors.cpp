@@ -31,7 +31,7 @@ constexpr Words known[] = {
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {code::peer_access_already_enabled, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
     {code::context_is_destroyed, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
-    {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {code::launch_failed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {code::not_permitted, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
     {code::not_supported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},

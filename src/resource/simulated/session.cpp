@@ -142,6 +142,29 @@ std::shared_ptr<Stream> Session::stream(cu::Stream handle, std::size_t function,
   return implicit;
 }
 
+cu::Result Session::state_of(cu::Context handle) const {
+  auto const context = contexts.find(handle);
+  return context ? context->error : code::success;
+}
+
+std::shared_ptr<Context> Session::working_context(std::size_t function, cu::Result& error) {
+  auto found = current(function, error);
+  if (found && found->error != code::success) {
+    error = found->error;
+    return nullptr;
+  }
+  return found;
+}
+
+std::shared_ptr<Stream> Session::working_stream(cu::Stream handle, std::size_t function, cu::Result& error) {
+  auto found = stream(handle, function, error);
+  if (cu::Result const state = found ? state_of(found->context) : code::success; state != code::success) {
+    error = state;
+    return nullptr;
+  }
+  return found;
+}
+
 std::shared_ptr<Event> Session::event(cu::Event handle, std::size_t function, cu::Result& error) {
   auto found = known(events, handle, "event", function);
   if (!found) error = code::invalid_handle;

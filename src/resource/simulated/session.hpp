@@ -64,6 +64,11 @@ class Session : public std::enable_shared_from_this<Session> {
   [[nodiscard]] std::shared_ptr<Context> current(std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Context> context(cu::Context handle, std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Stream> stream(cu::Stream handle, std::size_t function, cu::Result& error);
+  /// The same, for what needs a context in which no kernel has failed.
+  [[nodiscard]] std::shared_ptr<Context> working_context(std::size_t function, cu::Result& error);
+  [[nodiscard]] std::shared_ptr<Stream> working_stream(cu::Stream handle, std::size_t function, cu::Result& error);
+  /// `launch_failed` once a kernel has failed in the context.
+  [[nodiscard]] cu::Result state_of(cu::Context handle) const;
   [[nodiscard]] std::shared_ptr<Event> event(cu::Event handle, std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Pool> pool(cu::MemoryPool handle, std::size_t function, cu::Result& error);
   /// Starts the thread of a new stream.
