@@ -13,6 +13,9 @@ PYTHON_HEADERS = re.compile(r"^(Python|structmember|frameobject|datetime)\.h$|^(
 # The two places outside the python layer that may see Python.
 MAY_SEE_PYTHON = re.compile(r"^(include/memarray|src)/(python/|interop/(c_api|py_resource)\.)|^python/bindings/")
 MAY_SEE_PYBIND11 = re.compile(r"^(include/memarray|src)/python/|^python/bindings/")
+ABOVE_THE_LAYERS = ("memarray/memarray.hpp", "memarray/thrust.hpp", "memarray/cuda_mr.hpp")
+# Of CCCL, what needs the CUDA runtime's headers.
+NEEDS_THE_RUNTIME = re.compile(r"^cuda/(memory_resource|stream_ref|stream|buffer|devices|event_ref)$")
 MAY_SEE_THRUST = re.compile(r"^src/memory/|^include/memarray/(memory/thrust_\w+|thrust)\.hpp$")
 TOOLKIT_HEADERS = re.compile(r"^(cuda|cuda_runtime|cuda_runtime_api|cudaTypedefs|driver_types)\.h$")
 # Of the public headers only the one that nvcc alone compiles.
@@ -88,7 +91,7 @@ def includes_only_go_up(root: Path) -> list[str]:
             other = layer_of(included)
             if layer and other and LAYERS.index(other) > LAYERS.index(layer):
                 wrong.append(f"{name}: {layer} includes {included}")
-            if layer and included in ("memarray/memarray.hpp", "memarray/thrust.hpp") and layer != "python":
+            if layer and included in ABOVE_THE_LAYERS and layer != "python":
                 wrong.append(f"{name}: includes {included}, which stands above the layers")
     return wrong
 
@@ -121,6 +124,10 @@ def cub_only_in_device_code(root: Path) -> list[str]:
 
 def toolkit_headers_not_in_public_headers(root: Path) -> list[str]:
     return _only_in(root, TOOLKIT_HEADERS, MAY_SEE_THE_TOOLKIT)
+
+
+def the_runtime_only_by_choice(root: Path) -> list[str]:
+    return _only_in(root, NEEDS_THE_RUNTIME, re.compile(r"^include/memarray/cuda_mr\.hpp$"))
 
 
 def reached_from(root: Path, header: str) -> dict[str, str]:
@@ -263,6 +270,7 @@ RULES = (
     thrust_only_where_allowed,
     cub_only_in_device_code,
     toolkit_headers_not_in_public_headers,
+    the_runtime_only_by_choice,
     one_include_brings_no_thrust,
     c_headers_stand_alone,
     streams_are_ordered_in_one_place,

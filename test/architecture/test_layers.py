@@ -28,6 +28,7 @@ BREAKS = {
         ("src/memory/a.cpp", '#  include "memarray/interop/b.hpp"\n'),
         ("src/memory/a.cpp", "#include <array/private.hpp>\n"),
         ("include/memarray/array/a.hpp", "#include <memarray/memarray.hpp>\n"),
+        ("src/memory/a.cpp", "#include <memarray/cuda_mr.hpp>\n"),
     ],
     rules.python_only_where_allowed: [
         ("src/array/a.cpp", "#include <Python.h>\n"),
@@ -37,6 +38,10 @@ BREAKS = {
     rules.thrust_only_where_allowed: [("include/memarray/array/a.hpp", "#include <thrust/host_vector.h>\n")],
     rules.cub_only_in_device_code: [("src/array/a.cpp", "#include <cub/cub.cuh>\n")],
     rules.toolkit_headers_not_in_public_headers: [("include/memarray/resource/a.hpp", "#include <cuda.h>\n")],
+    rules.the_runtime_only_by_choice: [
+        ("include/memarray/memory/a.hpp", "#include <cuda/memory_resource>\n"),
+        ("src/resource/a.cpp", "#include <cuda/stream_ref>\n"),
+    ],
     rules.one_include_brings_no_thrust: [("include/memarray/memarray.hpp", "#include <thrust/device_vector.h>\n")],
     rules.c_headers_stand_alone: [
         ("include/memarray/interop/a.h", "#include <memarray/version.hpp>\n"),
@@ -78,6 +83,10 @@ KEEPS = {
     rules.thrust_only_where_allowed: [("src/memory/a.cpp", "#include <thrust/host_vector.h>\n")],
     rules.cub_only_in_device_code: [("src/array/a.cu", "#include <cub/cub.cuh>\n")],
     rules.toolkit_headers_not_in_public_headers: [("src/resource/a.cpp", "#include <cuda.h>\n")],
+    rules.the_runtime_only_by_choice: [
+        ("include/memarray/cuda_mr.hpp", "#include <cuda/memory_resource>\n#include <cuda/stream_ref>\n"),
+        ("include/memarray/array/a.hpp", "#include <cuda/std/array>\n"),
+    ],
     rules.one_include_brings_no_thrust: [("include/memarray/thrust.hpp", "#include <thrust/device_vector.h>\n")],
     rules.c_headers_stand_alone: [
         ("include/memarray/interop/a.h", "#include <stdint.h>\n"),

@@ -99,6 +99,7 @@ def cuda(part: Part) -> None:
     architectures = "all-major" if part.nightly else "90-virtual"
     build = builds.of("cuda").make(part, f"-DCMAKE_CUDA_ARCHITECTURES={architectures}")
     build.run_cpp(part)
+    part.run([build.folder / "test" / "cpp" / "test_cuda_mr", "--gtest_brief=1"])
     check = "import memarray; info = memarray.build_info(); assert info['flavour'] == 'cuda', info; print(info)"
     part.run([environment.python(part), "-c", check], env=build.python_environment())
     check_kernels(part, build.python_path / "memarray" / "lib" / "libmemarray.so")
