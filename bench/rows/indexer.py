@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from harness.measure import Candidate, Comparison
+from harness.programs import built
 from harness.registry import Setting, row
 
 # Title, elements, the raw loop of the goal, and one shown beside it.
@@ -34,7 +34,7 @@ def indexer(setting: Setting) -> Iterator[Comparison]:
     if shutil.which("valgrind") is None:
         print("bench: valgrind is absent, the indexer row is left out")
         return
-    program = next(Path(p) / "indexer_loops" for p in sys.path if (Path(p) / "indexer_loops").exists())
+    program = built("indexer_loops")
     names = {"raw": "raw loop", "narrow": "raw loop, 32-bit division where it fits"}
 
     def counted(loop: str, kind: str, elements: int) -> Candidate:

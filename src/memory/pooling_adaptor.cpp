@@ -3,156 +3,168 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
+#include <cstdint>
 #include <limits>
 #include <new>
 #include <string>
-#include <type_traits>
-#include <unordered_set>
 #include <utility>
-#include <vector>
 
 #include <memarray/base/errors.hpp>
-#include <memarray/base/fork_lock.hpp>
 #include <memarray/base/options.hpp>
+
+#include "pool_shard.hpp"
 
 namespace memarray {
 namespace {
 
-constexpr int steps_log2 = 3;  // sizes per doubling, so that rounding wastes an eighth at most
-constexpr std::size_t steps = std::size_t{1} << steps_log2;
-constexpr int smallest_log2 = std::countr_zero(PoolingAdaptor::pooled_from);
-constexpr std::size_t size_count = (std::numeric_limits<std::size_t>::digits - smallest_log2) * steps;
+using detail::PoolShard;
+using detail::PoolSizes;
+using detail::Shelves;
 
-std::size_t rounded(std::size_t bytes) noexcept {
-  std::size_t const step = std::bit_floor(bytes) >> steps_log2;
-  return (bytes + step - 1) & ~(step - 1);
+constexpr std::size_t shard_count = 16;
+constexpr std::size_t spare_grant = std::size_t{1} << 20;  // what is granted beyond what is asked for, at most
+
+// Threads take turns in getting a part; two with the same wait for each other at times.
+std::size_t shard_of_this_thread() noexcept {
+  static constinit std::atomic<std::size_t> threads{0};
+  static constinit thread_local std::size_t number = 0;  // 0: none yet
+  if (number == 0) number = threads.fetch_add(1, std::memory_order_relaxed) % shard_count + 1;
+  return number - 1;
 }
-
-// Of a rounded size.
-std::size_t size_index(std::size_t bytes) noexcept {
-  int const log2 = std::bit_width(bytes) - 1;
-  return static_cast<std::size_t>(log2 - smallest_log2) * steps + (bytes >> (log2 - steps_log2)) - steps;
-}
-
-struct KeptBlock {
-  void* pointer;
-  std::uint64_t age;  // the smaller, the older
-};
-
-// Of one size, oldest first.
-class Shelf {
- public:
-  [[nodiscard]] bool empty() const noexcept { return _first == _blocks.size(); }
-  [[nodiscard]] KeptBlock const& oldest() const noexcept { return _blocks[_first]; }
-  void put(KeptBlock block) { _blocks.push_back(block); }
-
-  void* take_newest() noexcept {
-    void* const pointer = _blocks.back().pointer;
-    _blocks.pop_back();
-    forget_gaps();
-    return pointer;
-  }
-
-  void* take_oldest() noexcept {
-    void* const pointer = _blocks[_first++].pointer;
-    forget_gaps();
-    return pointer;
-  }
-
- private:
-  void forget_gaps() noexcept {
-    if (_first * 2 >= _blocks.size()) {
-      _blocks.erase(_blocks.begin(), _blocks.begin() + static_cast<std::ptrdiff_t>(_first));
-      _first = 0;
-    }
-  }
-
-  std::vector<KeptBlock> _blocks;
-  std::size_t _first = 0;
-};
-
-struct Kept {
-  enum Kind : std::size_t { warm, lazy };  // lazy: zeroed when it was given, touched who knows where since
-
-  std::array<std::array<Shelf, size_count>, 2> shelves;
-  std::unordered_set<void*> lazy_in_use;
-  std::size_t bytes = 0;
-  std::size_t blocks = 0;
-  std::uint64_t age = 0;
-
-  void* take(Kind kind, std::size_t size) noexcept {
-    Shelf& shelf = shelves[kind][size_index(size)];
-    if (shelf.empty()) {
-      return nullptr;
-    }
-    bytes -= size;
-    --blocks;
-    return shelf.take_newest();
-  }
-
-  void put(Kind kind, std::size_t size, void* pointer) {
-    shelves[kind][size_index(size)].put({pointer, age++});
-    bytes += size;
-    ++blocks;
-  }
-
-  std::pair<void*, std::size_t> take_oldest() noexcept {
-    Shelf* oldest = nullptr;
-    std::size_t size = 0;
-    for (auto& kind : shelves) {
-      for (std::size_t i = 0; i < size_count; ++i) {
-        if (!kind[i].empty() && (oldest == nullptr || kind[i].oldest().age < oldest->oldest().age)) {
-          oldest = &kind[i];
-          size = (steps + i % steps) << (static_cast<std::size_t>(smallest_log2 - steps_log2) + i / steps);
-        }
-      }
-    }
-    if (oldest == nullptr) {
-      return {nullptr, 0};
-    }
-    bytes -= size;
-    --blocks;
-    return {oldest->take_oldest(), size};
-  }
-};
 
 }  // namespace
 
+// The limit is shared out: each part may keep what it was granted, without a look at the others.
 struct PoolingAdaptor::State {
-  State(MemoryResource upstream_, std::optional<std::size_t> limit_) : upstream(std::move(upstream_)), limit(limit_) {
-    ::new (static_cast<void*>(storage)) Kept();
-  }
+  State(MemoryResource upstream_, std::optional<std::size_t> limit_) : upstream(std::move(upstream_)), limit(limit_) {}
   ~State() {
     trim(0);
-    locked([](Kept& kept) { kept.~Kept(); });
+    for (auto const& shard : shards) delete shard.load(std::memory_order_relaxed);
+  }
+
+  // Null where there is no memory for it.
+  PoolShard* shard(std::size_t index) noexcept {
+    PoolShard* known = shards[index].load(std::memory_order_acquire);
+    return known ? known : make_shard(index);
+  }
+
+  PoolShard* make_shard(std::size_t index) noexcept {
+    try {
+      auto* const fresh = new PoolShard;
+      PoolShard* known = nullptr;
+      if (shards[index].compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) return fresh;
+      delete fresh;
+      return known;
+    } catch (std::bad_alloc const&) {
+      return nullptr;
+    }
   }
 
   template <class F>
-  std::invoke_result_t<F&, Kept&> locked(F&& use) {
-    if (!lock.lock()) {
-      ::new (static_cast<void*>(storage)) Kept();  // leaks what a thread lost in a fork was changing
+  void for_each_shard(F&& use) {
+    for (auto const& shard : shards)
+      if (PoolShard* const known = shard.load(std::memory_order_acquire)) use(*known);
+  }
+
+  void* take(Shelves::Kind kind, std::size_t size) noexcept {
+    auto const take_here = [=](Shelves& shelves) noexcept { return shelves.take(kind, size); };
+    PoolShard* const own = shard(shard_of_this_thread());
+    void* pointer = own ? own->locked(take_here) : nullptr;
+    if (pointer) return pointer;
+    for_each_shard([&](PoolShard& other) {
+      if (!pointer && &other != own) pointer = other.locked(take_here);
+    });
+    return pointer;
+  }
+
+  // False if there is no memory to keep account of it.
+  bool put(Shelves::Kind kind, std::size_t size, void* pointer, std::size_t most) noexcept {
+    PoolShard* const own = shard(shard_of_this_thread());
+    if (!own) return false;
+    try {
+      // Relaxed: what others are granted at this moment is a matter of luck anyhow.
+      bool const fits = granted.load(std::memory_order_relaxed) <= most && own->locked([=, this](Shelves& shelves) {
+        if (shelves.granted - shelves.bytes < size) return false;
+        shelves.put(kind, size, pointer, clock);
+        return true;
+      });
+      if (!fits && !put_after_grant(*own, kind, size, pointer, most)) trim(most);
+      return true;
+    } catch (std::bad_alloc const&) {
+      return false;
     }
-    struct Unlock {
-      detail::ForkLock& lock;
-      ~Unlock() { lock.unlock(); }
-    } const unlock{lock};
-    return use(*std::launder(reinterpret_cast<Kept*>(storage)));
+  }
+
+  // False if it is more than the limit allows.
+  bool put_after_grant(PoolShard& own, Shelves::Kind kind, std::size_t size, void* pointer, std::size_t most) {
+    Budget const budget(*this);
+    std::size_t all = granted.load(std::memory_order_relaxed);
+    if (all > most || most - all < size) granted.store(all = take_unused_grants(), std::memory_order_relaxed);
+    bool const fits = all <= most && size <= most - all;
+    std::size_t const more = fits ? std::min(most - all, size + std::min(most / 64, spare_grant)) : size;
+    own.locked([=, this](Shelves& shelves) {
+      shelves.put(kind, size, pointer, clock);
+      shelves.granted += more;
+    });
+    granted.store(all + more, std::memory_order_relaxed);
+    return fits;
   }
 
   std::size_t trim(std::size_t keep) noexcept {
     std::size_t freed = 0;
     for (;;) {
-      // One at a time, so that the lock is never held while the system takes pages back.
-      auto const [pointer, size] = locked(
-          [keep](Kept& kept) { return kept.bytes > keep ? kept.take_oldest() : std::pair<void*, std::size_t>(); });
-      if (pointer == nullptr) {
-        return freed;
-      }
+      // One at a time, so that no lock is held while the system takes pages back.
+      auto const [pointer, size] = take_oldest(keep);
+      if (pointer == nullptr) return freed;
       upstream.deallocate(default_stream(), pointer, size);
       freed += size;
     }
   }
+
+  std::pair<void*, std::size_t> take_oldest(std::size_t keep) noexcept {
+    Budget const budget(*this);
+    for (;;) {
+      std::size_t const all = take_unused_grants();
+      granted.store(all, std::memory_order_relaxed);
+      if (all <= keep) return {};
+      PoolShard* owner = nullptr;
+      std::pair<std::size_t, std::uint64_t> oldest;
+      for_each_shard([&](PoolShard& shard) {
+        auto const here = shard.locked([](Shelves& shelves) noexcept { return shelves.oldest(); });
+        if (!here || (owner && oldest.second <= here->second)) return;
+        owner = &shard;
+        oldest = *here;
+      });
+      if (!owner) continue;  // somebody took the last
+      auto const taken = owner->locked([&](Shelves& shelves) noexcept {
+        auto const block = shelves.take_oldest(oldest.first);
+        shelves.granted -= block.second;
+        return block;
+      });
+      granted.store(all - taken.second, std::memory_order_relaxed);
+      if (taken.first) return taken;
+    }
+  }
+
+  // What is kept is all that is granted then. For holders of the budget.
+  std::size_t take_unused_grants() noexcept {
+    std::size_t all = 0;
+    for_each_shard([&](PoolShard& shard) {
+      shard.locked([&](Shelves& shelves) noexcept { all += shelves.granted = shelves.bytes; });
+    });
+    return all;
+  }
+
+  struct Budget {
+    explicit Budget(State& of) noexcept : state(of) {
+      // What a thread lost in a fork was sharing out is counted again.
+      if (!state.budget.lock()) state.granted.store(state.take_unused_grants(), std::memory_order_relaxed);
+    }
+    ~Budget() { state.budget.unlock(); }
+    Budget(Budget const&) = delete;
+    Budget& operator=(Budget const&) = delete;
+    State& state;
+  };
 
   std::size_t current_limit() const noexcept {
     return limit ? *limit : options().pool_limit.load(std::memory_order_relaxed);
@@ -176,12 +188,40 @@ struct PoolingAdaptor::State {
     }
   }
 
+  // Where it is noted that a block was asked for zeroed.
+  PoolShard* home(void* pointer) noexcept {
+    return shard((reinterpret_cast<std::uintptr_t>(pointer) >> PoolSizes::smallest_log2) * 0x9E3779B97F4A7C15u >> 60);
+  }
+  bool remember_lazy(void* pointer) noexcept {
+    PoolShard* const known_there = home(pointer);
+    if (!known_there) return false;
+    try {
+      known_there->locked([=](Shelves& shelves) { shelves.lazy_in_use.insert(pointer); });
+      lazy_in_use.fetch_add(1, std::memory_order_relaxed);
+      return true;
+    } catch (std::bad_alloc const&) {
+      return false;
+    }
+  }
+  bool forget_lazy(void* pointer) noexcept {
+    // Whoever was given a block has seen its own count.
+    if (lazy_in_use.load(std::memory_order_relaxed) == 0) return false;
+    PoolShard* const known_there = home(pointer);
+    bool const was = known_there && known_there->locked([=](Shelves& shelves) noexcept {
+      return shelves.lazy_in_use.erase(pointer) != 0;
+    });
+    if (was) lazy_in_use.fetch_sub(1, std::memory_order_relaxed);
+    return was;
+  }
+
   MemoryResource upstream;
   std::optional<std::size_t> limit;
-  detail::ForkLock lock;
-  std::atomic<std::uint64_t> hits{0};
+  std::array<std::atomic<PoolShard*>, shard_count> shards{};
+  detail::ShortLock budget;
+  std::atomic<std::size_t> granted{0};  // to all parts together; changes under `budget`
+  std::atomic<std::uint64_t> clock{0};  // ages that some part has reached
+  std::atomic<std::size_t> lazy_in_use{0};
   std::atomic<std::uint64_t> misses{0};
-  alignas(Kept) std::byte storage[sizeof(Kept)];
 };
 
 namespace {
@@ -205,15 +245,9 @@ void* PoolingAdaptor::allocate(StreamHandle const& stream, std::size_t bytes, st
   if (passes(bytes, alignment)) {
     return state.or_after_trim(bytes, [&] { return state.upstream.allocate(stream, bytes, alignment); });
   }
-  std::size_t const size = rounded(bytes);
-  void* const kept = state.locked([size](Kept& all) {
-    void* const pointer = all.take(Kept::warm, size);
-    return pointer != nullptr ? pointer : all.take(Kept::lazy, size);
-  });
-  if (kept != nullptr) {
-    state.hits.fetch_add(1, std::memory_order_relaxed);
-    return kept;
-  }
+  std::size_t const size = PoolSizes::rounded(bytes);
+  if (void* const kept = state.take(Shelves::warm, size)) return kept;
+  if (void* const kept = state.take(Shelves::lazy, size)) return kept;
   state.misses.fetch_add(1, std::memory_order_relaxed);
   return state.or_after_trim(bytes, [&] { return state.upstream.allocate(stream, size, alignment); });
 }
@@ -223,25 +257,20 @@ void* PoolingAdaptor::allocate_zeroed(StreamHandle const& stream, std::size_t by
   if (passes(bytes, alignment)) {
     return state.or_after_trim(bytes, [&] { return state.upstream.allocate_zeroed(stream, bytes, alignment); });
   }
-  std::size_t const size = rounded(bytes);
+  std::size_t const size = PoolSizes::rounded(bytes);
   bool const lazily = state.upstream.zeroes_lazily(size);
-  void* pointer = state.locked([=](Kept& all) { return all.take(lazily ? Kept::lazy : Kept::warm, size); });
+  void* pointer = state.take(lazily ? Shelves::lazy : Shelves::warm, size);
   if (pointer != nullptr) {
-    state.hits.fetch_add(1, std::memory_order_relaxed);
     // All of a lazy block, so that the pages of its tail are not kept for ever.
     state.upstream.zero(stream, pointer, lazily ? size : bytes);
   } else {
     state.misses.fetch_add(1, std::memory_order_relaxed);
     pointer = state.or_after_trim(bytes, [&] { return state.upstream.allocate_zeroed(stream, size, alignment); });
   }
-  if (lazily) {
-    try {
-      state.locked([pointer](Kept& all) { all.lazy_in_use.insert(pointer); });
-    } catch (std::bad_alloc const&) {
-      state.upstream.deallocate(stream, pointer, size, alignment);
-      throw OutOfMemoryError("the system has no memory left to keep account of a block of " + std::to_string(size) +
-                             " bytes");
-    }
+  if (lazily && !state.remember_lazy(pointer)) {
+    state.upstream.deallocate(stream, pointer, size, alignment);
+    throw OutOfMemoryError("the system has no memory left to keep account of a block of " + std::to_string(size) +
+                           " bytes");
   }
   return pointer;
 }
@@ -253,27 +282,12 @@ void PoolingAdaptor::deallocate(StreamHandle const& stream, void* pointer, std::
     state.upstream.deallocate(stream, pointer, bytes, alignment);
     return;
   }
-  std::size_t const size = rounded(bytes);
+  std::size_t const size = PoolSizes::rounded(bytes);
   std::size_t const limit = state.current_limit();
-  bool const lazily = state.upstream.zeroes_lazily(size);
-  bool kept = size <= limit;
-  bool const over = state.locked([=, &kept](Kept& all) noexcept {
-    bool const lazy = lazily && all.lazy_in_use.erase(pointer) != 0;
-    try {
-      if (kept) {
-        all.put(lazy ? Kept::lazy : Kept::warm, size, pointer);
-      }
-    } catch (std::bad_alloc const&) {
-      kept = false;
-    }
-    return all.bytes > limit;
-  });
-  if (!kept) {
-    state.upstream.deallocate(stream, pointer, size, alignment);
-  }
-  if (over) {
-    state.trim(limit);
-  }
+  Shelves::Kind const kind = state.forget_lazy(pointer) ? Shelves::lazy : Shelves::warm;
+  if (size <= limit && state.put(kind, size, pointer, limit)) return;
+  state.upstream.deallocate(stream, pointer, size, alignment);
+  if (state.granted.load(std::memory_order_relaxed) > limit) state.trim(limit);
 }
 
 void PoolingAdaptor::zero(StreamHandle const& stream, void* pointer, std::size_t bytes) {
@@ -288,8 +302,15 @@ std::size_t PoolingAdaptor::trim(std::size_t keep) noexcept { return _state->tri
 
 PoolingAdaptor::Statistics PoolingAdaptor::statistics() const noexcept {
   State& state = *_state;
-  auto const [bytes, blocks] = state.locked([](Kept& kept) { return std::pair(kept.bytes, kept.blocks); });
-  return {bytes, blocks, state.hits.load(std::memory_order_relaxed), state.misses.load(std::memory_order_relaxed)};
+  Statistics all{0, 0, 0, state.misses.load(std::memory_order_relaxed)};
+  state.for_each_shard([&](PoolShard& shard) {
+    shard.locked([&](Shelves& shelves) noexcept {
+      all.kept_bytes += shelves.bytes;
+      all.kept_blocks += shelves.blocks;
+      all.hits += shelves.hits;
+    });
+  });
+  return all;
 }
 
 }  // namespace memarray

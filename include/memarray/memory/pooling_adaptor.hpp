@@ -15,10 +15,12 @@ namespace memarray {
 /// reused.
 ///
 /// Blocks below `pooled_from` and those with more than the default alignment go straight through. When more than the
-/// limit is kept, the oldest go back. Memory that was asked for zeroed, where that comes lazily, is kept apart: it is
-/// mostly untouched and soon zero again, while touched blocks are left to those who will write them.
+/// limit is kept, the oldest go back (those of different threads are compared to within some dozens). Memory that was
+/// asked for zeroed, where that comes lazily, is kept apart: it is mostly untouched and soon zero again, while touched
+/// blocks are left to those who will write them.
 ///
-/// Copies are one pool. In a forked child, what another thread was just putting away may be lost.
+/// Copies are one pool, in parts that threads use without waiting for each other; what one frees, all are given. In a
+/// forked child, what another thread was just putting away may be lost.
 class MEMARRAY_API PoolingAdaptor {
  public:
   static constexpr std::size_t pooled_from = std::size_t{1} << 12;

@@ -176,6 +176,141 @@ TEST_F(PoolingAdaptorTest, DeviceMemoryIsTheDriversToPool) {
   EXPECT_THROW(static_cast<void>(device.allocate_zeroed(stream, 10)), CudaError);
 }
 
+class ThreadsOfAPoolTest : public PoolingAdaptorTest {
+ protected:
+  static constexpr std::size_t block = PoolingAdaptor::pooled_from;
+
+  /// In a thread that ends.
+  template <class F>
+  static void elsewhere(F&& run) {
+    std::thread(std::forward<F>(run)).join();
+  }
+  std::vector<void*> take_many(int count, std::size_t bytes) {
+    std::vector<void*> blocks;
+    for (int i = 0; i < count; ++i) blocks.push_back(take(bytes));
+    return blocks;
+  }
+  void give_all(std::vector<void*> const& blocks, std::size_t bytes) {
+    for (void* const pointer : blocks) give(pointer, bytes);
+  }
+};
+
+TEST_F(ThreadsOfAPoolTest, WhatOneFreesAnotherIsGiven) {
+  auto const blocks = take_many(100, block);
+  elsewhere([&] { give_all(blocks, block); });
+  give_all(take_many(100, block), block);
+  EXPECT_EQ(upstream.allocations, 100);
+  EXPECT_EQ(pool.statistics().hits, 100U);
+  EXPECT_EQ(pool.statistics().misses, 100U);
+}
+
+TEST_F(ThreadsOfAPoolTest, TrimTakesFromAll) {
+  auto const blocks = take_many(60, MiB);
+  for (auto first = blocks.begin(); first != blocks.end(); first += 3)
+    elsewhere([&] { give_all({first, first + 3}, MiB); });
+  EXPECT_EQ(kept(), 60 * MiB);
+  EXPECT_EQ(pool.trim(10 * MiB), 50 * MiB);
+  EXPECT_EQ(kept(), 10 * MiB);
+  EXPECT_EQ(pool.trim(), 10 * MiB);
+  EXPECT_EQ(upstream.blocks, 0);
+}
+
+// Ages of different threads are compared to within some dozens of blocks.
+TEST_F(ThreadsOfAPoolTest, TheOldestGoesFirstWhoeverFreedIt) {
+  auto const pass_time = [&] {
+    for (int i = 0; i < 200; ++i) make_and_drop(block);
+  };
+  void* const first = take(MiB);
+  void* const second = take(2 * MiB);
+  void* const third = take(4 * MiB);
+  elsewhere([&] { give(first, MiB); });
+  pass_time();
+  give(second, 2 * MiB);
+  pass_time();
+  elsewhere([&] { give(third, 4 * MiB); });
+  for (std::size_t const mebibytes : {1, 2}) EXPECT_EQ(pool.trim(kept() - 1), mebibytes * MiB);
+}
+
+// A part may keep what it was granted; what it does not use is there for the others.
+TEST_F(ThreadsOfAPoolTest, ALimitThatOneUsedUpIsThereForAllAgain) {
+  PoolingAdaptor eight{CountingResource(upstream), 8 * MiB};
+  auto const give_eight = [&](std::vector<void*> const& blocks) {
+    for (void* const pointer : blocks) eight.deallocate(stream, pointer, MiB);
+  };
+  auto const take_eight = [&] {
+    std::vector<void*> blocks;
+    for (int i = 0; i < 8; ++i) blocks.push_back(eight.allocate(stream, MiB));
+    return blocks;
+  };
+  for (int round = 0; round < 3; ++round) {
+    elsewhere([&] { give_eight(take_eight()); });
+    auto const blocks = take_eight();
+    EXPECT_EQ(eight.statistics().kept_bytes, 0U);
+    give_eight(blocks);
+    EXPECT_EQ(eight.statistics().kept_bytes, 8 * MiB);
+  }
+  EXPECT_EQ(upstream.allocations, 8);
+  give_eight(take_many(8, MiB));
+  EXPECT_EQ(eight.statistics().kept_bytes, 8 * MiB);
+  EXPECT_EQ(upstream.blocks, 8);
+}
+
+TEST_F(ThreadsOfAPoolTest, TheLimitHoldsWhateverTheyDo) {
+  constexpr std::size_t limit = 512 << 10;
+  constexpr std::size_t largest = 64 << 10;
+  constexpr std::size_t thread_count = 4;
+  PoolingAdaptor small{CountingResource(upstream), limit};
+  std::atomic<int> running{thread_count};
+  std::vector<std::thread> threads;
+  for (std::size_t id = 0; id < thread_count; ++id) {
+    threads.emplace_back([&, id] {
+      std::uint32_t random = 2463534242u + static_cast<std::uint32_t>(id);
+      std::vector<std::pair<unsigned char*, std::size_t>> mine(16);
+      for (int i = 0; i < 5000; ++i) {
+        random = random * 1664525u + 1013904223u;
+        auto& [pointer, bytes] = mine[random >> 28];
+        if (pointer) {
+          // Nobody else was given it.
+          EXPECT_EQ(pointer[0], id);
+          EXPECT_EQ(pointer[bytes - 1], id);
+          small.deallocate(stream, pointer, bytes);
+        }
+        bytes = block + (random >> 8) % (largest - block);
+        pointer = static_cast<unsigned char*>(small.allocate(stream, bytes));
+        pointer[0] = pointer[bytes - 1] = static_cast<unsigned char>(id);
+      }
+      for (auto const& [pointer, bytes] : mine)
+        if (pointer) small.deallocate(stream, pointer, bytes);
+      --running;
+    });
+  }
+  while (running > 0) {
+    // Each may just be putting one away.
+    EXPECT_LE(small.statistics().kept_bytes, limit + thread_count * largest);
+    std::this_thread::yield();
+  }
+  for (std::thread& thread : threads) thread.join();
+  auto const after = small.statistics();
+  EXPECT_LE(after.kept_bytes, limit);
+  EXPECT_GT(after.kept_bytes, limit - 2 * largest) << "nor does it keep much less";
+  EXPECT_EQ(upstream.bytes, static_cast<std::int64_t>(after.kept_bytes));
+  EXPECT_EQ(upstream.blocks, static_cast<std::int64_t>(after.kept_blocks));
+  EXPECT_EQ(static_cast<std::int64_t>(after.misses), upstream.allocations);
+  EXPECT_EQ(after.hits + after.misses, thread_count * 5000U);
+}
+
+TEST(PoolingPageable, MemoryThatWasZeroedIsKnownToWhicheverThreadFreesIt) {
+  PoolingAdaptor pool{PageableResource(), std::size_t{1} << 30};
+  StreamHandle const stream = default_stream();
+  std::size_t const bytes = std::size_t{8} << 20;
+  auto* const zeroed = static_cast<unsigned char*>(pool.allocate_zeroed(stream, bytes));
+  zeroed[bytes - 1] = 7;
+  std::thread([&] { pool.deallocate(stream, zeroed, bytes); }).join();
+  EXPECT_EQ(pool.allocate_zeroed(stream, bytes), zeroed);
+  EXPECT_EQ(zeroed[bytes - 1], 0);
+  pool.deallocate(stream, zeroed, bytes);
+}
+
 TEST(PoolingPageable, ZeroedMemoryLeavesWarmBlocksToThoseWhoWriteThem) {
   PoolingAdaptor pool{PageableResource(), std::size_t{1} << 30};
   StreamHandle const stream = default_stream();

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <memarray/base/fork.hpp>
+#include <memarray/memory/pooling_adaptor.hpp>
+
+namespace memarray::detail {
+
+/// A lock for some ten instructions, which a forked child can always take. Giving it back is a plain store: who waits
+/// looks again and is not woken.
+class ShortLock {
+ public:
+  /// False if what the lock guards was left in the middle of a change, by a thread that this child of a fork does not
+  /// have. Locked either way.
+  [[nodiscard]] bool lock() noexcept {
+    std::uint32_t const mine = fork_generation() + 1;
+    std::uint32_t holder = 0;
+    return _holder.compare_exchange_strong(holder, mine, std::memory_order_acquire, std::memory_order_relaxed) ||
+           lock_late(mine);
+  }
+  void unlock() noexcept { _holder.store(0, std::memory_order_release); }
+
+ private:
+  bool lock_late(std::uint32_t mine) noexcept;
+
+  std::atomic<std::uint32_t> _holder{0};  // the holder's fork generation and 1, or 0
+};
+
+/// The sizes that blocks are rounded up to: eight for each doubling, so that an eighth is wasted at most.
+struct PoolSizes {
+  static constexpr int steps_log2 = 3;
+  static constexpr std::size_t steps = std::size_t{1} << steps_log2;
+  static constexpr int smallest_log2 = std::countr_zero(PoolingAdaptor::pooled_from);
+  static constexpr std::size_t count = (std::numeric_limits<std::size_t>::digits - smallest_log2) * steps;
+
+  [[nodiscard]] static std::size_t rounded(std::size_t bytes) noexcept {
+    std::size_t const step = std::bit_floor(bytes) >> steps_log2;
+    return (bytes + step - 1) & ~(step - 1);
+  }
+  /// Of a rounded size, and back.
+  [[nodiscard]] static std::size_t index(std::size_t bytes) noexcept {
+    int const log2 = std::bit_width(bytes) - 1;
+    return static_cast<std::size_t>(log2 - smallest_log2) * steps + (bytes >> (log2 - steps_log2)) - steps;
+  }
+  [[nodiscard]] static std::size_t size(std::size_t index) noexcept {
+    return (steps + index % steps) << (static_cast<std::size_t>(smallest_log2 - steps_log2) + index / steps);
+  }
+};
+
+/// Kept blocks of one size, oldest first.
+class Shelf {
+ public:
+  struct Block {
+    void* pointer;
+    std::uint64_t age;  // the smaller, the older
+  };
+
+  [[nodiscard]] bool empty() const noexcept { return _first == _blocks.size(); }
+  [[nodiscard]] Block const& oldest() const noexcept { return _blocks[_first]; }
+  void put(Block block) { _blocks.push_back(block); }
+  void* take_newest() noexcept {
+    void* const pointer = _blocks.back().pointer;
+    _blocks.pop_back();
+    if (_first != 0) forget_gaps();
+    return pointer;
+  }
+  void* take_oldest() noexcept {
+    void* const pointer = _blocks[_first++].pointer;
+    forget_gaps();
+    return pointer;
+  }
+
+ private:
+  void forget_gaps() noexcept;
+
+  std::vector<Block> _blocks;
+  std::size_t _first = 0;
+};
+
+/// What one part of a pool keeps. Threads use different parts, so that they do not wait for each other.
+struct Shelves {
+  enum Kind : std::size_t { warm, lazy };  // lazy: zeroed when it was given, touched who knows where since
+  static constexpr std::size_t shelf_count = 2 * PoolSizes::count;
+
+  std::size_t bytes = 0;
+  std::size_t granted = 0;  // how many bytes it may keep without asking
+  std::size_t blocks = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t age = 0;
+  std::array<std::uint64_t, (shelf_count + 63) / 64> filled{};  // shelves with something on them, and some without
+  std::array<Shelf, shelf_count> shelves;
+  std::unordered_set<void*> lazy_in_use;  // of all parts: those whose addresses belong here
+
+  [[nodiscard]] void* take(Kind kind, std::size_t size) noexcept {
+    Shelf& shelf = shelves[kind * PoolSizes::count + PoolSizes::index(size)];
+    if (shelf.empty()) return nullptr;
+    bytes -= size;
+    --blocks;
+    ++hits;
+    return shelf.take_newest();
+  }
+  /// `clock`: what the ages of all parts are set by now and then, so that they can be compared, if not to the last put.
+  void put(Kind kind, std::size_t size, void* pointer, std::atomic<std::uint64_t>& clock) {
+    constexpr std::uint64_t apart = 64;
+    std::size_t const index = kind * PoolSizes::count + PoolSizes::index(size);
+    std::uint64_t const shared = clock.load(std::memory_order_relaxed);
+    age = std::max(age + 1, shared);
+    if (age >= shared + apart) clock.store(age, std::memory_order_relaxed);
+    shelves[index].put({pointer, age});
+    filled[index / 64] |= std::uint64_t{1} << index % 64;
+    bytes += size;
+    ++blocks;
+  }
+  /// The shelf with the oldest block of all and that block's age.
+  [[nodiscard]] std::optional<std::pair<std::size_t, std::uint64_t>> oldest() noexcept;
+  /// A block and its size; null if the shelf is empty by now.
+  [[nodiscard]] std::pair<void*, std::size_t> take_oldest(std::size_t index) noexcept;
+};
+
+class alignas(64) PoolShard {
+ public:
+  PoolShard() { ::new (static_cast<void*>(_storage)) Shelves(); }
+  ~PoolShard() { std::destroy_at(&shelves()); }
+  PoolShard(PoolShard const&) = delete;
+  PoolShard& operator=(PoolShard const&) = delete;
+
+  /// `use(shelves)`, with nobody else at them.
+  template <class F>
+  auto locked(F&& use) {
+    // What a thread lost in a fork was changing can only be leaked.
+    if (!_lock.lock()) [[unlikely]]
+      ::new (static_cast<void*>(_storage)) Shelves();
+    struct Unlock {
+      ShortLock& lock;
+      ~Unlock() { lock.unlock(); }
+    } const unlock{_lock};
+    return use(shelves());
+  }
+
+ private:
+  Shelves& shelves() noexcept { return *std::launder(reinterpret_cast<Shelves*>(_storage)); }
+
+  ShortLock _lock;
+  alignas(Shelves) std::byte _storage[sizeof(Shelves)];
+};
+
+}  // namespace memarray::detail
