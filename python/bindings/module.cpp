@@ -54,6 +54,9 @@ py::dict stats() {
   result["copies"] = c.copies.load();
   result["copied_bytes"] = c.copied_bytes.load();
   result["waits"] = c.waits.load();
+  result["to_device_bytes"] = c.to_device_bytes.load();
+  result["to_host_bytes"] = c.to_host_bytes.load();
+  result["between_devices_bytes"] = c.between_devices_bytes.load();
   result["versions"] = c.versions.load();
   result["live_blocks"] = c.live_blocks.load();
   result["live_bytes"] = c.live_bytes.load();
@@ -130,6 +133,7 @@ PYBIND11_MODULE(_core, m) {
       });
   add_functions(m);
   add_resource_types(m);
+  add_cuda_functions(m);
   add_simulated_devices(m);
   add_consumer(m);
   m.attr("_C_API") = py::capsule(memarray_c_api(), "memarray._core._C_API");

@@ -207,12 +207,7 @@ It lives as long as memory from it. Raises CudaError where there is no such devi
           [](PyPool const& self) {
             MemoryPoolStatistics now;
             checked(get_statistics(self.handle, now), "asking a memory pool");
-            py::dict result;
-            result["reserved_bytes"] = now.reserved;
-            result["reserved_bytes_high"] = now.reserved_high;
-            result["used_bytes"] = now.used;
-            result["used_bytes_high"] = now.used_high;
-            return result;
+            return to_dict(now);
           },
           "Bytes reserved and used, now and at most.")
       .def(

@@ -61,9 +61,11 @@ def build_info() -> dict[str, str]:
 def stats() -> dict[str, int]:
     """Counters of this process.
 
-    ``copies``, ``copied_bytes`` and ``waits`` that nobody asked for by name; ``versions``: times an array went on in
-    fresh memory under kept views; ``live_blocks``, ``live_bytes``: memory alive; ``pool_…``: what the pool keeps, and
-    how often it could serve.
+    ``copies`` and ``copied_bytes``: what had to be copied though nobody asked for it by name, and all copies between
+    host and devices, whose bytes are also in ``to_device_bytes``, ``to_host_bytes`` and ``between_devices_bytes``;
+    ``waits`` that blocked unasked; ``versions``: times an array went on in fresh memory under kept views;
+    ``live_blocks``, ``live_bytes``: memory alive; ``pool_…``: what the pool of host memory keeps, and how often it
+    could serve.
     """
     return _stats()
 
@@ -76,3 +78,12 @@ def trim() -> int:
 def synchronize() -> None:
     """Waits for all work that was submitted to devices. On the host alone work ends before its call does."""
     _synchronize()
+
+
+def __getattr__(name: str) -> object:
+    # Not imported before it is wanted: programs have no use for it.
+    if name == "testing":
+        from importlib import import_module
+
+        return import_module("memarray.testing")
+    raise AttributeError(f"module 'memarray' has no attribute {name!r}")

@@ -6,6 +6,8 @@
 ...     stream.synchronize()
 ...     sim.calls("cuStreamSynchronize")
 1
+
+Leaving the block waits for all work, and raises what no program may do with devices.
 """
 
 from __future__ import annotations

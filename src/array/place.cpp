@@ -13,6 +13,15 @@
 // What an array does about where it is, and where others want it.
 namespace memarray::detail {
 
+namespace {
+
+std::atomic<std::int64_t>& direction(Device from, Device to) noexcept {
+  if (from.is_cpu()) return counters().to_device_bytes;
+  return to.is_cpu() ? counters().to_host_bytes : counters().between_devices_bytes;
+}
+
+}  // namespace
+
 Side State::side_in(Place const& place) const noexcept {
   if (!place.device) return _storage.current();
   return place.device->is_cpu() ? Side::host : Side::device;
@@ -82,8 +91,9 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
   if (access != Access::overwrite) {
     from->fence(false);
     copy(*into, *from, bytes(), queue, ending);
-    report_copy(static_cast<std::int64_t>(bytes()),
-                describe() + " went from " + to_string(from->device()) + " to " + to_string(target));
+    auto const moved = static_cast<std::int64_t>(bytes());
+    direction(from->device(), target).fetch_add(moved, std::memory_order_relaxed);
+    report_copy(moved, describe() + " went from " + to_string(from->device()) + " to " + to_string(target));
   } else if (!in_place && side == Side::device) {
     // It is there for other streams once its allocation has happened.
     into->uses()->submitted({queue, end_of(queue, *memory)}, Use::write);

@@ -88,11 +88,14 @@ DeviceMemoryPtr DeviceMemory::of(int device_id) {
 }
 
 DeviceMemory::DeviceMemory(int device_id, ContextHandle context)
-    : _device_id(device_id), _context(std::move(context)), _driver(driver_of(_context)) {
+    : _device_id(device_id),
+      _context(std::move(context)),
+      _driver(driver_of(_context)),
+      _staging_pool(DriverResource::pinned(_context)),
+      _staging(_staging_pool) {
   DriverResource const memory = DriverResource::of_device(device_id);
   _pool = memory.pool();
   _memory = memory;
-  _staging = PoolingAdaptor(DriverResource::pinned(_context));
 }
 
 DeviceMemory::~DeviceMemory() = default;
@@ -169,7 +172,14 @@ bool DeviceMemory::reaches(DeviceMemory& other) noexcept {
   return true;
 }
 
+void DeviceMemory::trim() noexcept {
+  run_deferred();
+  _staging_pool.trim();
+  if (_pool && !memarray::trim(_pool)) clear_last_error();
+}
+
 void DeviceMemory::drop_caches() noexcept {
+  trim();
   StreamHandle errands;
   std::vector<EventHandle> events;
   Locked const locked(_lock);

@@ -29,9 +29,7 @@ void check(cu::Result result, char const* what) {
 /// Submits to one queue. What was submitted when something fails is waited for, so that memory may go.
 class Submission {
  public:
-  explicit Submission(Queue const& queue) : _queue(queue), _scope(queue.context) {
-    if (!_scope.driver()) throw_last_error("using a device");
-  }
+  explicit Submission(Queue const& queue) noexcept : _queue(queue) {}
   ~Submission() {
     if (_done) return;
     if (!synchronize(_queue)) clear_last_error();
@@ -40,25 +38,25 @@ class Submission {
   Submission& operator=(Submission const&) = delete;
 
   void to_device(std::byte* target, std::byte const* source, std::size_t bytes) const {
-    check(_scope.driver()->cuMemcpyHtoDAsync(address(target), source, bytes, *_queue.stream),
+    check(Current(_queue).driver().cuMemcpyHtoDAsync(address(target), source, bytes, *_queue.stream),
           "copying from the host to a device");
   }
   void to_host(std::byte* target, std::byte const* source, std::size_t bytes) const {
-    check(_scope.driver()->cuMemcpyDtoHAsync(target, address(source), bytes, *_queue.stream),
+    check(Current(_queue).driver().cuMemcpyDtoHAsync(target, address(source), bytes, *_queue.stream),
           "copying from a device to the host");
   }
   void on_device(std::byte* target, std::byte const* source, std::size_t bytes) const {
-    check(_scope.driver()->cuMemcpyDtoDAsync(address(target), address(source), bytes, *_queue.stream),
+    check(Current(_queue).driver().cuMemcpyDtoDAsync(address(target), address(source), bytes, *_queue.stream),
           "copying on a device");
   }
   void to_peer(std::byte* target, DeviceMemory& target_memory, std::byte const* source, DeviceMemory& source_memory,
                std::size_t bytes) const {
-    check(_scope.driver()->cuMemcpyPeerAsync(address(target), as_cu(target_memory.context()), address(source),
-                                             as_cu(source_memory.context()), bytes, *_queue.stream),
+    check(Current(_queue).driver().cuMemcpyPeerAsync(address(target), as_cu(target_memory.context()), address(source),
+                                                     as_cu(source_memory.context()), bytes, *_queue.stream),
           "copying between devices");
   }
   void set(std::byte* target, unsigned char value, std::size_t bytes) const {
-    check(_scope.driver()->cuMemsetD8Async(address(target), value, bytes, *_queue.stream),
+    check(Current(_queue).driver().cuMemsetD8Async(address(target), value, bytes, *_queue.stream),
           "filling memory of a device");
   }
   /// The host copies when the stream comes to it.
@@ -73,7 +71,7 @@ class Submission {
       std::unique_ptr<Work> const todo(static_cast<Work*>(data));
       std::memcpy(todo->target, todo->source, todo->bytes);
     };
-    check(_scope.driver()->cuLaunchHostFunc(*_queue.stream, run, work.get()),
+    check(Current(_queue).driver().cuLaunchHostFunc(*_queue.stream, run, work.get()),
           "copying on the host in a stream's order");
     static_cast<void>(work.release());
   }
@@ -81,8 +79,19 @@ class Submission {
   void done() noexcept { _done = true; }
 
  private:
+  // For one call, as several queues may take turns: a default stream is that of the current context.
+  class Current {
+   public:
+    explicit Current(Queue const& queue) : _scope(queue.context) {
+      if (!_scope.driver()) throw_last_error("using a device");
+    }
+    [[nodiscard]] DriverTable const& driver() const noexcept { return *_scope.driver(); }
+
+   private:
+    ContextScope _scope;
+  };
+
   Queue const& _queue;
-  ContextScope _scope;
   bool _done = false;
 };
 

@@ -253,3 +253,57 @@ def test_an_array_outlives_its_devices():
     assert np.array_equal(look(array), values + index_sums((5,), "float64"))
     del array
     assert not any(sim.live().values())
+
+
+def test_copies_are_told_with_bytes_direction_and_line(simulated_devices, caplog):
+    array, _ = filled((10, 8), "int16")
+    before = memarray.stats()
+    with caplog.at_level("INFO", "memarray"):
+        array.move_memory(kDLCUDA)
+        array.move_memory(kDLCUDA, device_id=1)
+        array.add_index_tuple()
+        with array.read("cpu"):
+            pass
+    after = memarray.stats()
+    copies = [record for record in caplog.records if record.name == "memarray.copies"]
+    assert [record.getMessage().split("went ")[1] for record in copies] == [
+        "from cpu to cuda:0",
+        "from cuda:0 to cuda:1",
+        "from cuda:1 to cpu",
+    ]
+    assert all("160" in record.getMessage() and record.pathname == __file__ for record in copies)
+    assert len({record.lineno for record in copies}) == 3
+    assert {key: after[key] - before[key] for key in after if key.endswith(("_bytes", "copies", "waits"))} | {
+        "live_bytes": 0,
+        "pool_bytes": 0,
+    } == {
+        "copies": 3,
+        "copied_bytes": 480,
+        "to_device_bytes": 160,
+        "between_devices_bytes": 160,
+        "to_host_bytes": 160,
+        "waits": 1,
+        "live_bytes": 0,
+        "pool_bytes": 0,
+    }
+
+
+def test_what_a_device_has(simulated_devices):
+    assert memarray.cuda.is_available()
+    assert memarray.cuda.device_count() == 2
+    assert memarray.cuda.device_name(1)
+    free, total = memarray.cuda.memory_info(1)
+    assert 0 < free <= total
+    array, _ = filled((1000,))
+    array.move_memory(kDLCUDA, device_id=1)
+    assert memarray.cuda.pool_stats(1)["used_bytes"] >= 8000
+    memarray.cuda.synchronize(1)
+    del array
+    memarray.cuda.trim(1)
+    assert memarray.cuda.pool_stats(1)["used_bytes"] == 0
+    assert simulated_devices.live()["pinned_memory"] == 0
+    for ask in (memarray.cuda.device_name, memarray.cuda.memory_info, memarray.cuda.trim, memarray.cuda.synchronize):
+        with pytest.raises(memarray.CudaError, match="cuda:2"):
+            ask(2)
+        with pytest.raises(ValueError, match="start at 0"):
+            ask(-1)

@@ -25,6 +25,7 @@ def records(caplog):
 def test_stats_are_counts_with_these_names():
     stats = memarray.stats()
     names = "copies copied_bytes waits versions live_blocks live_bytes pool_bytes pool_blocks pool_hits pool_misses"
+    names += " to_device_bytes to_host_bytes between_devices_bytes"
     assert set(names.split()) <= set(stats)
     assert all(type(value) is int and value >= 0 for value in stats.values())
 

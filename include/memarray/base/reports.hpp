@@ -11,12 +11,15 @@ namespace memarray {
 
 /// Process-wide counters; `memarray.stats()` in Python. Each only grows, unless it counts what is alive now.
 struct Counters {
-  std::atomic<std::int64_t> copies{0};        ///< copies of an array's contents that were reported
-  std::atomic<std::int64_t> copied_bytes{0};  ///< their bytes
-  std::atomic<std::int64_t> waits{0};         ///< blocking waits that were reported
-  std::atomic<std::int64_t> versions{0};      ///< times an array went on in fresh memory under kept views
-  std::atomic<std::int64_t> live_blocks{0};   ///< blocks of memory alive
-  std::atomic<std::int64_t> live_bytes{0};    ///< their bytes
+  std::atomic<std::int64_t> copies{0};                 ///< copies of an array's contents that were reported
+  std::atomic<std::int64_t> copied_bytes{0};           ///< their bytes
+  std::atomic<std::int64_t> waits{0};                  ///< blocking waits that were reported
+  std::atomic<std::int64_t> to_device_bytes{0};        ///< of those copied bytes, from the host to a device
+  std::atomic<std::int64_t> to_host_bytes{0};          ///< from a device to the host
+  std::atomic<std::int64_t> between_devices_bytes{0};  ///< from one device to another
+  std::atomic<std::int64_t> versions{0};               ///< times an array went on in fresh memory under kept views
+  std::atomic<std::int64_t> live_blocks{0};            ///< blocks of memory alive
+  std::atomic<std::int64_t> live_bytes{0};             ///< their bytes
 };
 
 [[nodiscard]] MEMARRAY_API Counters& counters() noexcept;

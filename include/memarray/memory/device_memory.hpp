@@ -2,7 +2,9 @@
 
 #include <memarray/base/config.hpp>
 #include <memarray/base/fork_lock.hpp>
+#include <memarray/memory/pooling_adaptor.hpp>
 #include <memarray/memory/resource.hpp>
+#include <memarray/resource/memory_pool_handle.hpp>
 #include <memarray/resource/queue.hpp>
 
 #include <cstddef>
@@ -32,10 +34,14 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
   [[nodiscard]] ContextHandle const& context() const noexcept { return _context; }
   [[nodiscard]] DriverTable const& driver() const noexcept { return *_driver; }
   [[nodiscard]] MemoryResource const& memory() const noexcept { return _memory; }
+  /// Where that memory comes from; null where the device has no pools.
+  [[nodiscard]] MemoryPoolHandle const& pool() const noexcept { return _pool; }
   /// Pinned host memory, kept for the next copy when it comes back.
   [[nodiscard]] MemoryResource const& staging() const noexcept { return _staging; }
   /// A stream that waits for nobody and that nobody waits for. Throws `CudaError` when it cannot be made.
   [[nodiscard]] Queue errands();
+  /// Gives the device what nobody uses of its memory, and the system what is kept of pinned memory.
+  void trim() noexcept;
   /// An event that stands for nothing yet; null with the last error set. It comes back when its last handle goes.
   [[nodiscard]] EventHandle event() noexcept;
   /// Whether copies to and from `other` need not go through the host. Opens the way the first time.
@@ -53,6 +59,7 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
   DriverTable const* _driver;
   MemoryPoolHandle _pool;
   MemoryResource _memory;
+  PoolingAdaptor _staging_pool;
   MemoryResource _staging;
   ForkLock _lock;
   StreamHandle _errands;
