@@ -3,6 +3,7 @@
 import memarray
 import numpy as np
 import pytest
+from dlpack_structs import struct_of
 from memarray.dlpack import kDLCPU, kDLCUDA
 from support import filled, index_sums, look, numpy_dtype, pattern
 
@@ -95,6 +96,19 @@ def test_streams_are_ordered(simulated_devices):
     assert np.array_equal(look(array), values + 9 * index_sums((50, 3), "int64"))
 
 
+@pytest.mark.trap("T09")
+def test_a_move_that_is_not_async_is_over_when_it_returns(simulated_devices):
+    array, values = filled((50, 3))
+    stream = memarray.Stream()
+    simulated_devices.delay(0.01)
+    array.move_memory(kDLCUDA, stream=stream, async_copy=False)
+    array.add_index_tuple(stream=stream)
+    array.move_memory(kDLCPU, stream=stream, async_copy=False)
+    waits = memarray.stats()["waits"]
+    assert np.array_equal(look(array), values + index_sums((50, 3), "float64"))
+    assert memarray.stats()["waits"] == waits  # there was nothing left to wait for
+
+
 def test_one_stream_after_another_waits_once(simulated_devices):
     first, second = memarray.Stream(), memarray.Stream()
     array, _ = filled((8,))
@@ -134,6 +148,7 @@ def test_numpy_is_told_what_to_call(simulated_devices):
         assert lease.__dlpack_device__() == (12, 0)  # an extension device
 
 
+@pytest.mark.trap("T11")
 def test_lent_as_cuda():
     with memarray.testing.simulated_devices(lend_as_cuda=True):
         array, _ = filled((3, 2), "int16")
@@ -145,7 +160,12 @@ def test_lent_as_cuda():
             assert interface["version"] == 3
             assert interface["stream"] == stream.handle
             assert interface["shape"] == (3, 2)
-            assert interface["data"][1] is False
+            address, read_only = interface["data"]
+            assert read_only is False
+            assert address > 2**32  # more than an int can hold
+            capsule = lease.__dlpack__(max_version=(1, 0))
+            assert address == struct_of(capsule).tensor.data
+            del capsule
         with array.read() as lease:
             assert lease.__cuda_array_interface__["stream"] == 1
             assert lease.__cuda_array_interface__["data"][1] is True
