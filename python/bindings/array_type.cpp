@@ -114,13 +114,7 @@ PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, P
     PyErr_SetString(PyExc_TypeError, "__dlpack_device__() takes no arguments");
     return nullptr;
   }
-  return guarded([&] {
-    // The block stays while it is looked at.
-    LeaseCore lease(StatePtr::share(&state_of(self)), LeaseCore::Kind::read, {});
-    if (!state_of(self).on_device()) return dlpack_device(Device{});
-    lease.enter();
-    return dlpack_device(lease.block().lent_device());
-  });
+  return dlpack_device(state_of(self).lent_device());
 }
 
 PyObject* fill(PyObject* self, PyObject* value) {

@@ -99,7 +99,10 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
     into->uses()->submitted({queue, end_of(queue, *memory)}, Use::write);
   }
   // Before the side, for who asks at this moment.
-  if (side == Side::device) _device_id = target.id;
+  if (side == Side::device) {
+    _device_id = target.id;
+    _lent_type = into->lent_device().type;
+  }
   _storage.arrived(side, std::move(into));
 }
 

@@ -93,6 +93,12 @@ void State::copy_shape(std::int64_t* extents) const noexcept {
 
 Device State::device() const noexcept { return on_device() ? Device{kDLCUDA, device_id()} : Device{}; }
 
+Device State::lent_device() const noexcept {
+  if (on_device()) return {_lent_type.load(std::memory_order_relaxed), device_id()};
+  if (_resource && _resource->memory_type() == MemoryType::unified) return {kDLCUDAManaged, 0};
+  return {};
+}
+
 std::int64_t State::lock_id() const noexcept {
   std::int64_t const word = _word.load();
   return LockWord::is_writer(word) && word != LockWord::settling ? word : -1;
@@ -325,6 +331,7 @@ void State::exchange(State& other) {
   std::vector<std::int64_t> const theirs(other._shape, other._shape + _ndim);
   std::swap(_storage, other._storage);
   _device_id = other._device_id.exchange(_device_id);
+  _lent_type = other._lent_type.exchange(_lent_type);
   std::swap(_resource, other._resource);
   set_shape(theirs);
   other.set_shape(mine);
@@ -340,6 +347,7 @@ StatePtr State::clone() {
     copy_host(fresh->data(), _storage.block()->data(), bytes());
   twin->_storage = Storage(_storage.current(), std::move(fresh));
   twin->_resource = _resource;
+  twin->_lent_type = _lent_type.load();
   return twin;
 }
 

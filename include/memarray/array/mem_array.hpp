@@ -183,7 +183,7 @@ class MemArray {
     return detail::lend_under(state(), versioned, lock_id);
   }
   [[nodiscard]] std::pair<DLDeviceType, std::int32_t> get_dlpack_device() const {
-    Device const device = state().device();
+    Device const device = state().lent_device();
     return {device.type, device.id};
   }
 

@@ -70,6 +70,8 @@ class MEMARRAY_API State {
   [[nodiscard]] int device_id() const noexcept { return _device_id.load(std::memory_order_relaxed); }
   [[nodiscard]] bool on_device() const noexcept { return _storage.current() == Side::device; }
   [[nodiscard]] Device device() const noexcept;
+  /// The same as DLPack is told: simulated devices are extension devices. Any thread, under no lock.
+  [[nodiscard]] Device lent_device() const noexcept;
   [[nodiscard]] bool is_foreign() const noexcept { return _storage.block()->is_foreign(); }
   /// The id that the array is held for writing under, else −1.
   [[nodiscard]] std::int64_t lock_id() const noexcept;
@@ -189,6 +191,7 @@ class MEMARRAY_API State {
   std::atomic<EscapedViews> _policy;
   DType _dtype;
   std::atomic<int> _device_id;
+  std::atomic<DLDeviceType> _lent_type{kDLCUDA};  // of the device's side
   int _ndim;
   std::int64_t* _shape;  // in the same allocation, behind the object
   mutable std::atomic<std::uint32_t> _shape_version{0};

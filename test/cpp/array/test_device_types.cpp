@@ -54,7 +54,7 @@ struct DeviceProgram<MemArray<T, ndim>> {
     for (bool const async : {false, true}) {
       array.move_memory(kDLCUDA, as_intptr(stream), 0, -1, async);
       ASSERT_TRUE(array.get_on_device());
-      ASSERT_EQ(array.get_dlpack_device(), (std::pair<DLDeviceType, std::int32_t>(kDLCUDA, 0)));
+      ASSERT_EQ(array.get_dlpack_device(), (std::pair<DLDeviceType, std::int32_t>(kDLExtDev, 0)));
       add_index_tuple(array, as_intptr(stream));
       add_sums(expected, array.get_shape());
       add_index_tuple(array);
