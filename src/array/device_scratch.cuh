@@ -16,7 +16,9 @@ inline void check_cuda(cudaError_t code) {
 /// Device memory for a scope, in the order of a stream.
 class Scratch {
  public:
-  Scratch(std::size_t bytes, cudaStream_t stream) : _stream(stream) { check_cuda(cudaMallocAsync(&_pointer, bytes, stream)); }
+  Scratch(std::size_t bytes, cudaStream_t stream) : _stream(stream) {
+    check_cuda(cudaMallocAsync(&_pointer, bytes, stream));
+  }
   ~Scratch() { cudaFreeAsync(_pointer, _stream); }
   Scratch(Scratch const&) = delete;
   Scratch& operator=(Scratch const&) = delete;

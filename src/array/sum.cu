@@ -45,8 +45,7 @@ void sum_of(std::int64_t size, void const* source, void* result, cudaStream_t st
 
 }  // namespace
 
-void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result,
-                   Queue const& queue) {
+void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result, Queue const& queue) {
   ContextScope const scope(queue.context);
 #define MEMARRAY_RUN_IF(type, name, code, bits) \
   if (dtype == dtype_of<type>()) return sum_of<type>(size, source, result, *queue.stream);

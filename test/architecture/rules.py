@@ -44,6 +44,7 @@ BY_HAND = re.compile(r"(?:\.|->)ptr\(|\bmem(?:cpy|move|set)\(|\bstd::copy(?:_n)?
 TESTED_IN = {
     "array/access": "array/test_for_each_index.cpp",  # read(a), write(a), …: arguments of it
     "array/claim": "array/test_leases.cpp",  # what leases(…) takes
+    "array/kernel_argument": "array/test_device_loop.cpp",  # what the loop calls its functor with
     "array/launch_host": "array/test_for_each_index.cpp",  # its loop
     "array/launch_device": "array/test_add_index_tuple.cpp",  # refused on the host, else a device's
     "array/place": "array/test_device_arrays.cpp",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memarray/array/access.hpp>
+#include <memarray/array/kernel_argument.hpp>
 #include <memarray/array/launch_device.hpp>
 #include <memarray/array/launch_host.hpp>
 #include <memarray/array/mem_array.hpp>
@@ -46,24 +47,6 @@ void commit_all(First& first, Rest&... rest) noexcept {
 
 // Launch code differs between compilers.
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
-
-/// What a kernel is called with for one array. `prepare` runs before the functor, `argument` is what it gets.
-template <class T, int ndim>
-struct IndexerArgument {
-  ArrayIndexer<T, ndim> indexer;
-  MEMARRAY_HD void prepare(std::int64_t) const {}
-  MEMARRAY_HD ArrayIndexer<T, ndim> argument(std::int64_t) const { return indexer; }
-};
-
-template <class T, bool in_place>
-struct ElementArgument {
-  T const* source;
-  T* target;
-  MEMARRAY_HD void prepare(std::int64_t linear) const {
-    if constexpr (!in_place) target[linear] = source[linear];
-  }
-  MEMARRAY_HD T& argument(std::int64_t linear) const { return target[linear]; }
-};
 
 template <bool in_place, class T, int ndim, State::Access access>
 auto make_argument(ArrayAccess<T, ndim, access> const& given, Hold const& hold) {
@@ -113,7 +96,7 @@ void with_holds(Run const& run, StreamHandle const& stream, std::tuple<Held&...>
   with_holds(run, stream, std::tuple_cat(held, std::tuple<Hold&>(hold)), rest...);
 }
 
-/// The body of a loop over linear indices: the same on the host and on a device.
+/// The body of a loop over linear indices on the host, or on a simulated device.
 template <class IndexT, int ndim, class F, class... Arguments>
 struct Body {
   F f;
@@ -121,18 +104,13 @@ struct Body {
   cuda::std::tuple<Arguments...> arguments;
 
   template <class Indices>
-  MEMARRAY_HD void call(std::int64_t linear, Indices const& indices) {
+  void call(std::int64_t linear, Indices const& indices) {
     cuda::std::apply(
         [&](Arguments const&... argument) {
           (argument.prepare(linear), ...);
           f(indices, argument.argument(linear)...);
         },
         arguments);
-  }
-  /// On a device: one element.
-  MEMARRAY_HD void operator()(std::int64_t linear) {
-    auto const indices = ArrayIndexer<char const, ndim>{nullptr, shape}.get_indices(linear);
-    call(linear, to_indices<IndexT, ndim>(indices));
   }
 };
 
@@ -154,6 +132,7 @@ template <std::size_t ndim, class F, class... Arguments>
 void run_body(std::array<std::int64_t, ndim> const& shape, Runs runs, Hold const& first, std::size_t bytes, F const& f,
               Arguments const&... arguments) {
   constexpr int n = static_cast<int>(ndim);
+  constexpr bool takes_narrow = Takes<F, cuda::std::array<std::int32_t, n>, Arguments...>;
   auto const extents = to_indices<std::int64_t, n>(shape);
   std::int64_t size = 1;
   for (std::int64_t const extent : shape) size *= extent;
@@ -177,16 +156,46 @@ void run_body(std::array<std::int64_t, ndim> const& shape, Runs runs, Hold const
       case Runs::on_device: break;
     }
 #if defined(__CUDACC__)
-    launch_device(size, first.queue(), Loop{f, extents, {arguments...}});
+    // A functor with 32-bit indices has come here with 64-bit ones only if it must.
+    constexpr bool is_large = std::is_same_v<IndexT, std::int64_t> && takes_narrow;
+    launch_device<IndexT, is_large>(extents, size, first.queue(), f, arguments...);
 #else
     throw_not_compiled_for_device();
 #endif
   };
-  if constexpr (Takes<F, cuda::std::array<std::int32_t, n>, Arguments...>) {
+  if constexpr (takes_narrow) {
     if (size <= INT32_MAX) return run(std::int32_t{});
   }
   run(std::int64_t{});
 }
+
+/// A launch over several arrays, once they are held. No lambda captures the arrays: nvcc 13.0 takes the type of the
+/// last one for all where packs meet in nested lambdas.
+template <std::size_t ndim, class F, class... Access>
+struct Launch {
+  std::array<std::int64_t, ndim> const& shape;
+  F const& f;
+  std::tuple<Access const&...> accesses;
+
+  template <class... Held>
+  void operator()(Held&... holds) const {
+    run(std::tuple<Held&...>(holds...), std::index_sequence_for<Access...>());
+    commit_all(holds...);
+  }
+
+ private:
+  template <class Holds, std::size_t... a>
+  void run(Holds const& holds, std::index_sequence<a...>) const {
+    (check_shape(std::get<a>(accesses), shape), ...);
+    Runs const runs = where_all_are(*std::get<a>(accesses).state...);
+    std::size_t const bytes = (std::get<a>(accesses).state->bytes() + ...);
+    Hold const& any = std::get<0>(holds);
+    if ((std::get<a>(holds).is_in_place() && ...))
+      run_body(shape, runs, any, bytes, f, make_argument<true>(std::get<a>(accesses), std::get<a>(holds))...);
+    else
+      run_body(shape, runs, any, bytes, f, make_argument<false>(std::get<a>(accesses), std::get<a>(holds))...);
+  }
+};
 
 }  // namespace MEMARRAY_LAUNCH_NAMESPACE
 }  // namespace detail
@@ -210,20 +219,7 @@ void for_each_index(std::array<std::int64_t, ndim> const& shape, StreamHandle co
   detail::check_pairs(accesses...);
   // Looked at before the stream is made to wait for anything; again when nobody moves them any more.
   static_cast<void>(detail::where_all_are(*accesses.state...));
-  detail::with_holds(
-      [&](auto& first, auto&... rest) {
-        (detail::check_shape(accesses, shape), ...);
-        detail::Runs const runs = detail::where_all_are(*accesses.state...);
-        std::size_t const bytes = (accesses.state->bytes() + ...);
-        [&](auto const&... holds) {
-          if ((holds.is_in_place() && ...))
-            detail::run_body(shape, runs, first, bytes, f, detail::make_argument<true>(accesses, holds)...);
-          else
-            detail::run_body(shape, runs, first, bytes, f, detail::make_argument<false>(accesses, holds)...);
-        }(first, rest...);
-        detail::commit_all(first, rest...);
-      },
-      stream, std::tuple<>(), accesses...);
+  detail::with_holds(detail::Launch<ndim, F, Access...>{shape, f, {accesses...}}, stream, std::tuple<>(), accesses...);
 }
 
 template <int ndim, class F, class... Access>

@@ -4,6 +4,7 @@
 #include <memarray/base/dtype.hpp>
 #include <memarray/resource/queue.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -55,37 +56,87 @@ MEMARRAY_API void exclusive_scan_on_device(DType const& dtype, std::int64_t size
 
 #if defined(__CUDACC__)
 
+#include <memarray/array/device_loop.hpp>
+#include <memarray/array/launch_plan.hpp>
+#include <memarray/resource/last_error.hpp>
+
+#include <cuda/std/array>
+
 #include <cuda_runtime.h>
 
-#include <algorithm>
-
 namespace memarray::detail {
+inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-template <class Body>
-__global__ void visit_kernel(std::int64_t size, Body body) {
-  std::int64_t const step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
-  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < size; i += step) body(i);
+// Each library has a CUDA runtime of its own, which knows its own kernels only.
+#define MEMARRAY_OF_THIS_LIBRARY __attribute__((visibility("hidden")))
+
+MEMARRAY_OF_THIS_LIBRARY inline void check_launch(cudaError_t code) {
+  if (code == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // else the next one who asks would take it for his
+  throw_launch_error(static_cast<int>(code), cudaGetErrorName(code), cudaGetErrorString(code));
 }
 
-/// Launches `body(linear)` for each of `size` elements in `queue`: as many threads as the device holds at once, each
-/// of which strides through the grid.
-template <class Body>
-void launch_device(std::int64_t size, Queue const& queue, Body const& body) {
-  if (size == 0) return;
+MEMARRAY_OF_THIS_LIBRARY inline Occupancy occupancy_of(void const* kernel, int device_id, OccupancyCache& cache) {
+  // Larger blocks end together and leave the processor idle meanwhile.
+  constexpr int most_threads = 256;
+  if (auto const known = cache.find(device_id)) return *known;
+  Occupancy found{};
+  check_launch(cudaOccupancyMaxPotentialBlockSize(&found.blocks, &found.threads, kernel, 0, most_threads));
+  check_launch(cudaDeviceGetAttribute(&found.processors, cudaDevAttrMultiProcessorCount, device_id));
+  cache.keep(device_id, found);
+  return found;
+}
+
+template <class Loop>
+__global__ void run_loop(Loop loop) {
+  loop.run({blockIdx.x, threadIdx.x, gridDim.x, blockDim.x});
+}
+
+template <class Loop>
+void launch_loop(Loop& loop, std::int64_t size, Queue const& queue) {
+  static constinit OccupancyCache cache;
   ContextScope const scope(queue.context);
-  auto const check = [](cudaError_t code) {
-    if (code != cudaSuccess)
-      throw_launch_error(static_cast<int>(code), cudaGetErrorName(code), cudaGetErrorString(code));
-  };
-  int blocks = 0;
-  int threads = 0;
-  check(cudaOccupancyMaxPotentialBlockSize(&blocks, &threads, visit_kernel<Body>, 0, 0));
-  std::int64_t const needed = (size + threads - 1) / threads;
-  visit_kernel<Body><<<static_cast<unsigned>(std::min<std::int64_t>(needed, std::int64_t{blocks} * 8)),
-                       static_cast<unsigned>(threads), 0, *queue.stream>>>(size, body);
-  check(cudaGetLastError());
+  if (!scope.driver()) throw_last_error("launching a kernel");
+  auto const kernel = reinterpret_cast<void const*>(&run_loop<Loop>);
+  LaunchPlan const plan =
+      plan_launch(size, loop.is_aligned() ? Loop::width : 0, occupancy_of(kernel, device_id_of(queue.context), cache));
+  loop.vectors = static_cast<decltype(loop.vectors)>(plan.vectors);
+  void* parameters[] = {&loop};
+  check_launch(cudaLaunchKernel(kernel, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *queue.stream));
 }
 
+/// What reads and writes elements is one kernel, whether it does so in place or not.
+template <class T, int ndim>
+IndexerArgument<T, ndim> as_on_device(IndexerArgument<T, ndim> const& argument) {
+  return argument;
+}
+template <class T, bool in_place>
+ElementArgument<T, false> as_on_device(ElementArgument<T, in_place> const& argument) {
+  return {argument.source, argument.target};
+}
+
+/// Calls `f(indices, a, b, …)` for each index of `shape` in a kernel on `queue`, with indices of type IndexT.
+/// `is_large`: the size is known not to fit into 31 bits. Throws `CudaError` for what fails at once; what fails later
+/// comes out where the work is waited for.
+template <class IndexT, bool is_large, std::size_t ndim, class F, class... Arguments>
+void launch_device(cuda::std::array<std::int64_t, ndim> const& shape, std::int64_t size, Queue const& queue, F const& f,
+                   Arguments const&... arguments) {
+  if (size == 0) return;
+  auto const launch = [&]<class U>(U) {
+    constexpr int n = static_cast<int>(ndim);
+    using Loop = DeviceLoop<IndexT, U, n, F, decltype(as_on_device(arguments))...>;
+    Loop loop{static_cast<U>(size), 0, Unravel<U, n>(shape), f, {as_on_device(arguments)...}};
+    launch_loop(loop, size, queue);
+  };
+  if constexpr (!is_large) {
+    if (size <= INT32_MAX) return launch(std::uint32_t{});
+  }
+  if constexpr (sizeof(IndexT) == 8) launch(std::uint64_t{});
+}
+
+#undef MEMARRAY_OF_THIS_LIBRARY
+
+}  // namespace MEMARRAY_LAUNCH_NAMESPACE
 }  // namespace memarray::detail
 
 #endif

@@ -18,6 +18,13 @@
 #define MEMARRAY_HD
 #endif
 
+// Before a loop that device code must have written out.
+#if defined(__CUDA_ARCH__)
+#define MEMARRAY_UNROLL _Pragma("unroll")
+#else
+#define MEMARRAY_UNROLL
+#endif
+
 // Templates whose bodies differ between compilers live in this inline namespace, so that g++ and nvcc never
 // give one symbol two bodies.
 #if defined(__CUDACC__)

@@ -1,6 +1,9 @@
 #include <memarray/memory/thrust_allocator.hpp>
 
 #include <gtest/gtest.h>
+#include <memarray/base/errors.hpp>
+
+#include <sys/mman.h>
 
 #include <utility>
 
@@ -42,6 +45,34 @@ TEST_F(ThrustAllocatorTest, LeavesMemoryAsTheResourceGaveIt) {
   EXPECT_EQ(zeroed[999], std::byte{0});
   EXPECT_EQ(first_counts.bytes, 2000);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(plain.data()) % default_alignment, 0U);
+}
+
+/// Addresses that fault when anybody touches them.
+class Untouchable {
+ public:
+  void* allocate(StreamHandle const&, std::size_t bytes, std::size_t) {
+    void* const place = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (place == MAP_FAILED) throw OutOfMemoryError("no addresses left");
+    return place;
+  }
+  void deallocate(StreamHandle const&, void* pointer, std::size_t bytes, std::size_t) noexcept {
+    munmap(pointer, bytes);
+  }
+  [[nodiscard]] MemoryType memory_type() const noexcept { return MemoryType::device; }
+  friend bool operator==(Untouchable const&, Untouchable const&) noexcept = default;
+};
+
+TEST_F(ThrustAllocatorTest, MakingAndDroppingBytesOfADeviceLooksAtNone) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+  constexpr std::size_t many = std::size_t{1} << 20;
+#else
+  constexpr std::size_t many = std::size_t{1} << 42;  // a loop over so many would not end
+#endif
+  StreamHandle const stream = default_stream();
+  MemoryResource const untouchable{Untouchable()};
+  auto const bytes = make_bytes<DeviceBytes>(DeviceBytes::allocator_type(untouchable, &stream), many);
+  EXPECT_EQ(bytes.size(), many);
+  EXPECT_NE(bytes.data().get(), nullptr);
 }
 
 TEST_F(ThrustAllocatorTest, EmptyVectorsTakeNothing) {
