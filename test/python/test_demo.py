@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import lj_reference
+import memarray
 import numpy as np
 import pytest
 
@@ -162,9 +163,39 @@ def test_a_copy_or_a_changed_frame_fails_the_demo(run, monkeypatch):
     assert status == 1 and "FAILED: nothing_copied" in text.err and summary["copies"] == 1
 
 
-def test_a_device_that_is_not_there_is_an_error_in_words(run):
-    import memarray
+def test_a_simulated_device_gives_the_same_numbers(run, tmp_path):
+    """Bit for bit: its kernels are the host's functions, and each element's arithmetic has one order."""
+    on_host = run("--steps", 40, out="host")[2]
+    status, text, simulated = run("--steps", 40, "--device", "simulated", out="simulated")
+    assert status == 0 and simulated["passed"], text.err
+    assert simulated["device"] == "cuda:0 (simulated)" and "device       cuda:0 (simulated)" in text.out
+    assert on_host["device"] == "cpu"
+    for name in ("positions_checksum", "samples", "momentum", "radial_distribution", "mean_square_displacement"):
+        assert simulated[name] == on_host[name], name
+    assert simulated["checks"].keys() ^ on_host["checks"].keys() == {"copied_for_frames_only", "nothing_copied"}
+    assert simulated["copies"] == 4 * simulated["frames"]
+    whole = run("--steps", 5, "--restart", tmp_path / "host/checkpoint.npz", out="host")[2]
+    arguments = ("--restart", tmp_path / "simulated/checkpoint.npz", "--device", "simulated")
+    again = run("--steps", 5, *arguments, out="simulated")[2]
+    assert again["last_step"] == whole["last_step"] == 45
+    assert again["positions_checksum"] == whole["positions_checksum"]
 
+
+def test_a_copy_back_to_the_device_fails_the_demo(run, monkeypatch):
+    step = demo.Simulation.step
+
+    def step_after_writing_on_the_host(self, count):
+        with self.velocities.write(device="cpu"):
+            pass
+        step(self, count)
+
+    monkeypatch.setattr(demo.Simulation, "step", step_after_writing_on_the_host)
+    status, text, summary = run("--steps", 10, "--device", "simulated")
+    assert status == 1 and summary["checks"]["copied_for_frames_only"] is False
+    assert "FAILED: copied_for_frames_only" in text.err
+
+
+def test_a_device_that_is_not_there_is_an_error_in_words(run):
     if memarray.cuda.is_available():
         pytest.skip("there is a device")
     status, text, summary = run("--device", "cuda")
@@ -178,6 +209,7 @@ def test_a_device_that_is_not_there_is_an_error_in_words(run):
         (["--steps", "0"], "--steps"),
         (["--cells", "-1"], "--cells"),
         (["--device", "gpu"], "neither cpu nor cuda"),
+        (["--device", "simulated:1"], "neither cpu nor cuda"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(arguments, words, capsys):

@@ -102,6 +102,10 @@ MEMARRAY_HD inline CellGrid::Cell cell_of_particle(CellGrid const& grid, In<doub
           grid.cell_of(grid.wrap(positions[{i, 2}]))};
 }
 
+struct Clear {
+  MEMARRAY_HD void operator()(At<3> at, Out<std::int64_t, 3> density) const { density[at] = 0; }
+};
+
 struct CountParticles {
   CellGrid grid;
 

@@ -2,6 +2,8 @@
 
 #include "kernels.hpp"
 
+#include <memarray/resource/last_error.hpp>
+
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -51,9 +53,8 @@ Simulation::Simulation(Options const& options)
       _order({particles()}),
       _sorted({particles(), 3}),
       _mean({3}) {
-  auto const stream = memarray::default_stream();
-  for_each_index(positions, stream, FccLattice{_grid.box / static_cast<double>(_options.cells), _options.cells});
-  for_each_index(velocities, stream, NormalVelocity{_options.seed});
+  for_each_index(positions, _stream, FccLattice{_grid.box / static_cast<double>(_options.cells), _options.cells});
+  for_each_index(velocities, _stream, NormalVelocity{_options.seed});
   zero_momentum();
   set_temperature(_options.temperature);
   compute_forces();
@@ -61,10 +62,11 @@ Simulation::Simulation(Options const& options)
 
 void Simulation::step(std::int64_t count) {
   require(count >= 0, "count must not be negative");
+  come_back();
   if (_stage != Stage::complete) finish_step();
   for (std::int64_t i = 0; i < count; ++i) {
-    for_each_index(positions.get_shape(), memarray::default_stream(), KickAndDrift{_options.time_step}, read(forces),
-                   update(velocities), update(positions));
+    for_each_index(positions.get_shape(), _stream, KickAndDrift{_options.time_step}, read(forces), update(velocities),
+                   update(positions));
     _stage = Stage::drifted;
     finish_step();
   }
@@ -73,41 +75,41 @@ void Simulation::step(std::int64_t count) {
 void Simulation::finish_step() {
   if (_stage == Stage::drifted) compute_forces();
   _stage = Stage::forces_known;
-  for_each_index(velocities.get_shape(), memarray::default_stream(), Kick{_options.time_step}, read(forces),
-                 update(velocities));
+  for_each_index(velocities.get_shape(), _stream, Kick{_options.time_step}, read(forces), update(velocities));
   _stage = Stage::complete;
   ++_steps_done;
 }
 
 void Simulation::compute_forces() {
+  come_back();
   sort_into_cells();
   // The loop runs over particles and sets all three components of each: a full write, which only the lease can say.
   memarray::WriteLease all_forces(forces, memarray::LeaseOptions{.discard = true});
-  for_each_index(_order.get_shape(), memarray::default_stream(), PairForces{_grid, _potential}, read(_sorted),
-                 read(_order), read(_first_slot), read(density), write(forces, all_forces.lock_id()),
-                 overwrite(energies), overwrite(virials));
+  for_each_index(_order.get_shape(), _stream, PairForces{_grid, _potential}, read(_sorted), read(_order),
+                 read(_first_slot), read(density), write(forces, all_forces.lock_id()), overwrite(energies),
+                 overwrite(virials));
 }
 
 void Simulation::sort_into_cells() {
-  auto const stream = memarray::default_stream();
-  density.fill(0);
-  for_each_index(_order.get_shape(), stream, CountParticles{_grid}, read(positions), write(density));
-  memarray::exclusive_scan(density, _first_slot, stream);
-  for_each_index(_grid.shape(), stream, CopyElement{}, read(_first_slot), overwrite(_next_slot));
-  for_each_index(_order.get_shape(), stream, PlaceParticles{_grid}, read(positions), write(_next_slot),
+  for_each_index(_grid.shape(), _stream, Clear{}, overwrite(density));
+  for_each_index(_order.get_shape(), _stream, CountParticles{_grid}, read(positions), write(density));
+  memarray::exclusive_scan(density, _first_slot, _stream);
+  for_each_index(_grid.shape(), _stream, CopyElement{}, read(_first_slot), overwrite(_next_slot));
+  for_each_index(_order.get_shape(), _stream, PlaceParticles{_grid}, read(positions), write(_next_slot),
                  overwrite(_order));
-  for_each_index(_grid.shape(), stream, SortWithinCell{}, read(_first_slot), read(density), write(_order));
-  for_each_index(_sorted.get_shape(), stream, GatherWrapped{_grid}, read(positions), read(_order), overwrite(_sorted));
+  for_each_index(_grid.shape(), _stream, SortWithinCell{}, read(_first_slot), read(density), write(_order));
+  for_each_index(_sorted.get_shape(), _stream, GatherWrapped{_grid}, read(positions), read(_order), overwrite(_sorted));
 }
 
 void Simulation::zero_momentum() {
-  auto const stream = memarray::default_stream();
-  for_each_index(_mean.get_shape(), stream, MeanOfAxis{1}, read(velocities), overwrite(_mean));
-  for_each_index(velocities.get_shape(), stream, SubtractMeanOfAxis{}, read(_mean), update(velocities));
+  come_back();
+  for_each_index(_mean.get_shape(), _stream, MeanOfAxis{1}, read(velocities), overwrite(_mean));
+  for_each_index(velocities.get_shape(), _stream, SubtractMeanOfAxis{}, read(_mean), update(velocities));
 }
 
 double Simulation::temperature() {
-  for_each_index(_mean.get_shape(), memarray::default_stream(), MeanOfAxis{2}, read(velocities), overwrite(_mean));
+  come_back();
+  for_each_index(_mean.get_shape(), _stream, MeanOfAxis{2}, read(velocities), overwrite(_mean));
   auto const count = static_cast<double>(particles());
   return (_mean({0}) + _mean({1}) + _mean({2})) * count / (3.0 * (count - 1.0));
 }
@@ -115,24 +117,34 @@ double Simulation::temperature() {
 void Simulation::set_temperature(double target) {
   require(target >= 0.0 && std::isfinite(target), "temperature must not be negative");
   double const now = temperature();
-  for_each_index(velocities, memarray::default_stream(), Scale{now > 0.0 ? std::sqrt(target / now) : 0.0});
+  for_each_index(velocities, _stream, Scale{now > 0.0 ? std::sqrt(target / now) : 0.0});
 }
 
-double Simulation::potential_energy() const { return memarray::sum(energies, memarray::default_stream()); }
+double Simulation::potential_energy() const { return memarray::sum(energies, _stream); }
 
 void Simulation::move_memory(DLDeviceType device_type, int device_id) {
-  auto const move_all = [this](DLDeviceType type, int id) {
-    auto const move = [=](auto&... arrays) { (arrays.move_memory(type, 0, id), ...); };
-    move(positions, velocities, forces, energies, virials, density);
-    move(_first_slot, _next_slot, _order, _sorted, _mean);
-  };
-  auto const [type_before, id_before] = positions.get_dlpack_device();
+  memarray::Device const before = _device;
   try {
-    move_all(device_type, device_id);
+    for_all([&](auto& array) { array.move_memory(device_type, 0, device_id); });
+    if (device_type == kDLCUDA && (_device.type != device_type || _device.id != device_id)) {
+      _stream = memarray::create_stream_handle(memarray::get_primary_context(device_id));
+      if (!_stream) memarray::throw_last_error("making the simulation's stream");
+    }
   } catch (...) {
-    move_all(type_before, id_before);  // kernels want all arrays on one device
+    // Kernels want all arrays on one device.
+    if (!_stream) _stream = memarray::default_stream();
+    for_all([&](auto& array) { array.move_memory(before.type, 0, before.id); });
     throw;
   }
+  _device = {device_type, device_id};
+  if (device_type == kDLCPU) _stream = memarray::default_stream();
+}
+
+void Simulation::come_back() {
+  for_all([this](auto& array) {
+    auto const [type, id] = array.get_dlpack_device();
+    if (type != _device.type || id != _device.id) array.move_memory(_device.type, 0, _device.id);
+  });
 }
 
 }  // namespace lennard_jones

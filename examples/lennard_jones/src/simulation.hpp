@@ -44,7 +44,8 @@ class Simulation {
   double temperature();
   double potential_energy() const;
 
-  /// Moves every array to a device, or none; steps then run there.
+  /// Moves every array to a device, or none; everything then runs there, in a stream of the simulation's own. Arrays
+  /// that were looked at elsewhere since come back by themselves, which copies only what was written there.
   void move_memory(DLDeviceType device_type, int device_id = 0);
 
   Options const& options() const noexcept { return _options; }
@@ -56,7 +57,16 @@ class Simulation {
  private:
   enum class Stage { complete, drifted, forces_known };
 
+  /// Each array, in an order that does not matter.
+  template <class Visit>
+  void for_all(Visit const& visit) {
+    auto const each = [&](auto&... arrays) { (visit(arrays), ...); };
+    each(positions, velocities, forces, energies, virials, density);
+    each(_first_slot, _next_slot, _order, _sorted, _mean);
+  }
+
   static Options const& checked(Options const& options);
+  void come_back();
   void sort_into_cells();
   void finish_step();
 
@@ -65,6 +75,8 @@ class Simulation {
   CellGrid _grid;
   std::int64_t _steps_done = 0;
   Stage _stage = Stage::complete;
+  memarray::Device _device;
+  memarray::StreamHandle _stream = memarray::default_stream();
 
  public:
   memarray::MemArray<double, 2> positions;  ///< not wrapped into the box, so that displacements can be measured
