@@ -4,6 +4,7 @@ import gc
 
 import memarray
 import pytest
+from support import TestedDevice, no_gpu
 
 pytest_plugins = ["memarray.pytest_plugin"]
 
@@ -18,6 +19,18 @@ def no_memory_left_behind(request):
         gc.collect()
     left = memarray.stats()["live_blocks"] - before
     assert left <= 0, f"{left} blocks of memory are still alive after the test"
+
+
+@pytest.fixture(params=["simulated", pytest.param("gpu", marks=pytest.mark.gpu)])
+def device(request):
+    """cuda:0, simulated and, under the marker ``gpu``, real; `TestedDevice` says which."""
+    if request.param == "simulated":
+        yield TestedDevice(request.getfixturevalue("simulated_devices"))
+        return
+    if reason := no_gpu():
+        pytest.skip(reason)
+    yield TestedDevice(None)
+    memarray.synchronize()
 
 
 @pytest.fixture(autouse=True)

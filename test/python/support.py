@@ -18,6 +18,29 @@ RANKS = (1, 2, 3, 4, 5, 6)
 EXTENTS = (4, 3, 2, 5, 1, 3)
 
 
+class TestedDevice:
+    """What the fixture ``device`` gives: ``simulated`` is what counts and delays there, None on a real device."""
+
+    __test__ = False
+
+    def __init__(self, simulated):
+        self.simulated = simulated
+
+    def delay(self, seconds):
+        """Makes what is not waited for show, where that can be done."""
+        if self.simulated:
+            self.simulated.delay(seconds)
+
+
+def no_gpu():
+    """Why tests of a real device cannot run here; empty if they can."""
+    if not memarray.cuda.is_available():
+        return "no CUDA device on this machine"
+    if memarray.build_info()["flavour"] != "cuda":
+        return "this memarray was built without nvcc, so it has no kernels for the device that is here"
+    return ""
+
+
 def numpy_dtype(name):
     if name == "bfloat16":
         import ml_dtypes

@@ -21,7 +21,7 @@ def _fetched(array):
 
 
 @pytest.mark.parametrize(("name", "ndim"), REPRESENTATIVE)
-def test_the_same_program_as_on_the_host(simulated_devices, name, ndim):
+def test_the_same_program_as_on_the_host(device, name, ndim):
     shape = (4, 3, 2, 5, 1, 3)[:ndim]
     array, values = filled(shape, name)
     array.move_memory(kDLCUDA)
@@ -84,14 +84,14 @@ def test_large_moves_go_in_pieces(simulated_devices):
     assert simulated_devices.calls("cuMemcpyDtoHAsync") == 3
 
 
-def test_streams_are_ordered(simulated_devices):
+def test_streams_are_ordered(device):
     streams = [memarray.Stream(), memarray.Stream(nonblocking=False), None]
     array, values = filled((50, 3), "int64")
     array.move_memory(kDLCUDA, async_copy=True, stream=streams[0])
-    simulated_devices.delay(0.002)
+    device.delay(0.002)
     for step in range(9):
         array.add_index_tuple(stream=streams[step % 3])
-    simulated_devices.delay(0)
+    device.delay(0)
     array.move_memory(kDLCPU)
     assert np.array_equal(look(array), values + 9 * index_sums((50, 3), "int64"))
 
@@ -187,7 +187,7 @@ def test_consumers_streams(simulated_devices, stream):
             lease.__dlpack__(stream=elsewhere.handle)
 
 
-def test_a_copy_for_the_host(simulated_devices):
+def test_a_copy_for_the_host(device):
     array, values = filled((3, 4))
     array.move_memory(kDLCUDA)
     with array.read() as lease:
@@ -225,7 +225,7 @@ def test_leases_move(simulated_devices):
         array.write("cuda:0").__enter__()
 
 
-def test_read_numpy_array_writes_the_hosts_side(simulated_devices, copies):
+def test_read_numpy_array_writes_the_hosts_side(device, copies):
     array, _ = filled((4, 2))
     array.move_memory(kDLCUDA)
     copies()
@@ -236,7 +236,7 @@ def test_read_numpy_array_writes_the_hosts_side(simulated_devices, copies):
 
 
 @pytest.mark.parametrize("async_copy", [True, False])
-def test_kept_views_are_snapshots_on_devices_too(simulated_devices, async_copy, copies):
+def test_kept_views_are_snapshots_on_devices_too(device, async_copy, copies):
     array, values = filled((6, 2))
     array.move_memory(kDLCUDA, async_copy=async_copy)
     kept = array.__dlpack__(max_version=(1, 0))
