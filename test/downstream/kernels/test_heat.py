@@ -1,0 +1,141 @@
+"""The same kernels on the host, on simulated devices and on a real one, whichever compiler made them."""
+
+import heat
+import memarray
+import numpy as np
+import pytest
+from memarray.testing import simulated_devices
+
+SHAPE = (37, 52)
+
+
+def contents(array):
+    with array.read(device="cpu") as lease:
+        return np.array(lease, copy=True)
+
+
+class InNumPy:
+    """What the kernels do, in the same order of operations."""
+
+    def __init__(self):
+        self.temperature = sum(np.indices(SHAPE)).astype(np.float64)
+        self.lost = np.zeros(SHAPE, np.float32)
+        self.counts = np.zeros(SHAPE[0], np.int64)
+
+    def spread(self, rate):
+        t = np.pad(self.temperature, 1)
+        around = ((t[:-2, 1:-1] + t[2:, 1:-1]) + t[1:-1, :-2]) + t[1:-1, 2:]
+        self.temperature = self.temperature + rate * (around - 4 * self.temperature)
+
+    def count_above(self, limit):
+        self.counts += (self.temperature > limit).sum(axis=1)
+
+    def cool(self, factor):
+        before = self.temperature
+        self.temperature = before * factor
+        self.lost += (before - self.temperature).astype(np.float32)
+
+    def heat(self, first, by):
+        self.temperature[first:] += by
+
+
+def run(plate):
+    for step in range(6):
+        plate.spread(0.2)
+        plate.count_above(30.5)
+        plate.cool(0.75)
+        plate.heat(step * 5, 1.5)
+
+
+def expect_as_in_numpy(plate, exactly=True):
+    expected = InNumPy()
+    run(expected)
+    same = np.testing.assert_array_equal if exactly else lambda x, y: np.testing.assert_allclose(x, y, rtol=1e-6)
+    same(contents(plate.temperature), expected.temperature)
+    same(contents(plate.lost), expected.lost)
+    np.testing.assert_array_equal(contents(plate.counts), expected.counts)
+
+
+def test_on_the_host():
+    plate = heat.Plate(*SHAPE)
+    run(plate)
+    assert plate.total() == pytest.approx(contents(plate.temperature).sum(), rel=1e-12)
+    expect_as_in_numpy(plate)
+
+
+@pytest.mark.parametrize("delay", [0, 0.002])
+def test_on_a_simulated_device(delay):
+    copies = memarray.stats()["copies"]
+    with simulated_devices(2) as sim:
+        plate = heat.Plate(*SHAPE)
+        plate.move(1)
+        moved = memarray.stats()["copies"] - copies
+        sim.delay(delay)
+        run(plate)
+        sim.delay(0)
+        assert str(plate.temperature.device) == "cuda:1"
+        assert memarray.stats()["copies"] - copies == moved <= 4
+        assert any(wait.startswith("cuStreamWaitEvent") for wait in sim.waits()), "two streams take turns"
+        total = plate.total()
+        expect_as_in_numpy(plate)
+        plate.move(-1)
+        assert plate.total() == total
+        del plate
+    assert not any(sim.live().values())
+
+
+def test_kept_views_stay_on_simulated_devices_too():
+    with simulated_devices(1):
+        plate = heat.Plate(*SHAPE)
+        plate.move(0)
+        with plate.temperature.read(device="cpu") as lease:
+            kept = np.from_dlpack(lease)
+        before = kept.copy()
+        plate.move(0)
+        run(plate)
+        np.testing.assert_array_equal(kept, before)
+        expect_as_in_numpy(plate)
+        del plate
+
+
+def test_a_kernel_of_the_cpp_compiler_runs_on_simulated_devices():
+    with simulated_devices(1):
+        plate = heat.Plate(*SHAPE)
+        plate.move(0)
+        plate.double()
+        np.testing.assert_array_equal(contents(plate.temperature), 2 * sum(np.indices(SHAPE)))
+        del plate
+
+
+def test_arrays_in_two_places_are_refused_in_words():
+    with simulated_devices(1):
+        plate = heat.Plate(*SHAPE)
+        plate.move(0)
+        plate.lost.move_memory(memarray.dlpack.kDLCPU)
+        with pytest.raises(memarray.Error, match=r"cuda:0.*cpu.*move_memory"):
+            plate.cool(0.5)
+        del plate
+
+
+def test_a_device_that_is_not_there():
+    if memarray.cuda.is_available():
+        pytest.skip("there is one")
+    plate = heat.Plate(2, 2)
+    with pytest.raises(memarray.CudaError, match=r"CUDA_ERROR_NO_DEVICE|no CUDA driver"):
+        plate.move(0)
+    plate.cool(0.5)
+    assert plate.total() == 2.0
+
+
+@pytest.mark.skipif(not memarray.cuda.is_available(), reason="no CUDA device on this machine")
+def test_on_a_real_device():
+    plate = heat.Plate(*SHAPE)
+    plate.move(0)
+    if not plate.is_compiled_by_nvcc():
+        with pytest.raises(memarray.CudaError, match="nvcc"):
+            plate.cool(0.5)
+        return
+    run(plate)
+    expect_as_in_numpy(plate, exactly=False)  # a device fuses multiplications and additions
+    with pytest.raises(memarray.CudaError, match="nvcc"):
+        plate.double()
