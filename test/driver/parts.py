@@ -106,6 +106,7 @@ def cuda(part: Part) -> None:
     needed = part.run(["ldd", build.python_path / "memarray" / "lib" / "libmemarray.so"]).stdout
     if "libcuda" in needed:
         raise PartFailed("libmemarray.so links the driver or a shared CUDA runtime")
+    wheels.build_with_nvcc(part, build)
     select = ["-m", "not gpu" if part.nightly else "not gpu and not slow"]
     pytest(part, need("test/python"), *select, env=build.python_environment(), python=environment.python(part))
 

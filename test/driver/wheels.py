@@ -9,7 +9,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from . import builds, environment
+from . import builds, environment, kernels
 from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 WHEEL_LIMIT = 6 * 2**20
@@ -145,6 +145,33 @@ def downstream(part: Part) -> None:
         except PartFailed as failure:
             failures.append(failure)
     builds.raise_first(failures)
+
+
+def build_with_nvcc(part: Part, build: builds.Build) -> None:
+    """The projects with kernels of their own, compiled and linked for a GPU against what `build` installs, and tested
+    on the host and on simulated devices."""
+    stage = build.folder / "stage"
+    cmake = environment.tool(part, "cmake")
+    part.run([cmake, "--install", build.folder, "--prefix", stage, "--component", "devel"])
+    for project in ("kernels", "module"):
+        target = WORK / "downstream-cuda" / project
+        options = [
+            *("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CUDA_ARCHITECTURES=90"),
+            f"-DCMAKE_CUDA_COMPILER={builds.toolkit()}",
+            f"-Dmemarray_DIR={stage / 'memarray' / 'lib' / 'cmake' / 'memarray'}",
+            f"-DPython_EXECUTABLE={environment.python(part)}",
+            # The library that the package under test has loaded, not a second one.
+            f"-DMEMARRAY_RPATH={build.python_path / 'memarray' / 'lib'}",
+        ]
+        env = build.environment(part)
+        part.run([cmake, "-S", ROOT / "test" / "downstream" / project, "-B", target, *options], env=env)
+        part.run([cmake, "--build", target, "-j", str(part.jobs)], env=env)
+        found = kernels.architectures(part, next(target.glob("*.so")))
+        if 90 not in found[kernels.CUBIN]:
+            raise PartFailed(f"{project}: its module has no code for sm_90: {found}")
+        env = {"PYTHONPATH": f"{target}{os.pathsep}{build.python_path}", "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [environment.python(part), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        part.run([*command, ROOT / "test" / "downstream" / project], env=env)
 
 
 def build_project(part: Part, folder: Path, project: Path) -> None:
