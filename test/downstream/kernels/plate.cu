@@ -74,11 +74,14 @@ Plate::Plate(std::int64_t rows, std::int64_t columns)
 
 void Plate::move(int device_id) {
   memarray::StreamHandle streams[2] = {memarray::default_stream(), memarray::default_stream()};
-  if (device_id >= 0)
+  if (device_id >= 0) {
+    auto const context = memarray::get_primary_context(device_id);
+    if (!context) memarray::throw_last_error("moving the plate");
     for (memarray::StreamHandle& stream : streams) {
-      stream = memarray::create_stream_handle(memarray::get_primary_context(device_id));
+      stream = memarray::create_stream_handle(context);
       if (!stream) memarray::throw_last_error("moving the plate");
     }
+  }
   auto const move_all = [&](auto&... arrays) {
     (arrays.move_memory(device_id < 0 ? kDLCPU : kDLCUDA, 0, device_id < 0 ? 0 : device_id), ...);
   };
