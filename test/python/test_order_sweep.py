@@ -1,0 +1,375 @@
+"""Work on streams of two devices in any order, against NumPy, which does one thing after another.
+
+Every operation is submitted and not waited for; simulated devices run the streams at different paces. What the library
+has to order it must order, whatever came before. What only the consumers could order (two that were lent one memory
+under one lease and do not ask again) is not tried. MEMARRAY_NIGHTLY=1 runs many more examples; MEMARRAY_SEED=n repeats
+the run that printed n.
+"""
+
+import os
+import random
+import sys
+from dataclasses import dataclass, field
+
+import memarray
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, seed, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from memarray.dlpack import kDLCPU, kDLCUDA
+from memarray.testing import Consumer, ConsumerView, simulated_devices
+
+SEED = int(os.environ.get("MEMARRAY_SEED") or random.randrange(2**32))
+EXAMPLES = int(os.environ.get("MEMARRAY_EXAMPLES") or (10_000 if os.environ.get("MEMARRAY_NIGHTLY") else 500))
+SIZES = (6, 4, 9, 0)
+ARRAYS = 2
+DEVICES = ("cpu", "cuda:0", "cuda:1")
+
+which = st.integers(0, ARRAYS - 1)
+any_index = st.integers(0, 10**6)
+number = st.integers(-100, 100)
+place = st.sampled_from(DEVICES)
+
+
+@dataclass(eq=False)
+class Memory:
+    """One block: what it holds when all that was submitted has ended, and who uses it in which stream."""
+
+    data: np.ndarray
+    writable: int = 0  # views that may be written
+    uses: list = field(default_factory=list)  # (stream, whether it writes)
+    known: dict = field(default_factory=dict)  # stream: how many of the uses came before its work
+
+    def asked(self, stream):
+        self.known[stream] = len(self.uses)
+
+    def may(self, stream, writes):
+        """Whether work in the stream comes after all that it must come after."""
+        later = self.uses[self.known[stream] :]
+        return all(other == stream or not (writes or wrote) for other, wrote in later)
+
+
+@dataclass(eq=False)
+class View:
+    seen: ConsumerView
+    memory: Memory
+    stream: object
+    writable: bool
+
+
+@dataclass(eq=False)
+class Lease:
+    real: object
+    stream: object  # as the lease was asked for
+    writable: bool
+    memory: Memory
+    streams: set = field(default_factory=set)  # of consumers that it was lent to
+
+
+@dataclass(eq=False)
+class Model:
+    real: memarray.MemArray
+    memory: Memory
+    leases: list = field(default_factory=list)
+
+    @property
+    def data(self):
+        return self.memory.data
+
+    def becomes(self, data):
+        """New contents, which no view that was kept sees."""
+        self.memory = Memory(data)
+
+    def is_used(self):
+        """Views that may be written are left behind by any use."""
+        if self.memory.writable:
+            self.becomes(self.data.copy())
+
+
+class InItsStream:
+    """Asks for no order, as a consumer may that works in the lease's own stream."""
+
+    def __init__(self, lease):
+        self.lease = lease
+
+    def __dlpack_device__(self):
+        return self.lease.__dlpack_device__()
+
+    def __dlpack__(self, **arguments):
+        return self.lease.__dlpack__(**{**arguments, "stream": -1} if "stream" in arguments else arguments)
+
+
+class Machine(RuleBasedStateMachine):
+    @initialize(peer_access=st.booleans(), order=st.integers(0, 1000))
+    def make(self, peer_access, order):
+        self.order = random.Random(order)
+        self.block = simulated_devices(2, peer_access=peer_access)
+        self.sim = self.block.__enter__()
+        self.streams = [(memarray.Stream(d), memarray.Stream(d, nonblocking=False), None, 1, 2) for d in range(2)]
+        self.consumers = [self.consumer(kind) for kind in range(5)]
+        self.models = [Model(memarray.MemArray([6], "int64"), Memory(np.zeros(6, "int64"))) for _ in range(ARRAYS)]
+        self.views = []
+        self.readings = []
+
+    def consumer(self, kind):
+        if kind < 2:
+            return Consumer(stream=memarray.Stream(kind))
+        return Consumer(stream=("own", None, 2)[kind - 2])
+
+    def stream_on(self, device, choice):
+        """One of the streams that may be named there; of the default one for the host."""
+        return None if device == "cpu" else self.streams[int(device[-1])][choice % 5]
+
+    def refused(self, call):
+        with pytest.raises(memarray.LockError):
+            call()
+
+    def opened(self):
+        return [(model, lease) for model in self.models for lease in model.leases]
+
+    # Operations on arrays.
+
+    @rule(at=which, device=place, choice=any_index, from_source=st.booleans(), asynchronous=st.booleans())
+    def move(self, at, device, choice, from_source, asynchronous):
+        model = self.models[at]
+        here = str(model.real.device)
+        stream = self.stream_on(here if device == "cpu" or (from_source and here != "cpu") else device, choice)
+        arguments = {"device_id": int(device[-1]) if device != "cpu" else 0, "async_copy": asynchronous}
+        kind = kDLCPU if device == "cpu" else kDLCUDA
+        if model.leases:
+            return self.refused(lambda: model.real.move_memory(kind, **arguments))
+        model.real.move_memory(kind, stream=0 if stream is None else stream, **arguments)
+        model.is_used()
+        assert str(model.real.device) == device
+        model.memory = model.memory if device == here else Memory(model.data.copy())
+
+    @rule(at=which, choice=any_index)
+    def kernel(self, at, choice):
+        model = self.models[at]
+        if model.leases:
+            return self.refused(model.real.add_index_tuple)
+        model.real.add_index_tuple(stream=self.stream_on(str(model.real.device), choice))
+        model.becomes(model.data + np.arange(len(model.data)))
+
+    @rule(at=which, value=number)
+    def fill(self, at, value):
+        model = self.models[at]
+        if model.leases:
+            return self.refused(lambda: model.real.fill(value))
+        model.real.fill(value)
+        model.becomes(np.full_like(model.data, value))
+
+    @rule(at=which, value=number)
+    def read_numpy_array(self, at, value):
+        model = self.models[at]
+        source = np.arange(len(model.data)) * value
+        if model.leases:
+            return self.refused(lambda: model.real.read_numpy_array(source))
+        model.real.read_numpy_array(source)
+        assert str(model.real.device) == "cpu"
+        model.becomes(source)
+
+    @rule(at=which, size=st.sampled_from(SIZES))
+    def resize(self, at, size):
+        model = self.models[at]
+        if model.leases:
+            return self.refused(lambda: model.real.resize([size]))
+        model.real.resize([size])
+        data = np.zeros(size, "int64")
+        data[: len(model.data)] = model.data[:size]
+        model.becomes(data)
+
+    @rule()
+    def exchange(self):
+        first, second = self.models
+        if first.leases or second.leases:
+            return self.refused(lambda: first.real.exchange(second.real))
+        first.real.exchange(second.real)
+        for model in (first, second):
+            model.is_used()
+        first.memory, second.memory = second.memory, first.memory
+
+    @rule(at=which)
+    def copy_becomes_the_other(self, at):
+        model, other = self.models[at], self.models[1 - at]
+        if other.leases or any(lease.writable for lease in model.leases):
+            return
+        other.real = model.real.copy()
+        model.is_used()
+        other.becomes(model.data.copy())
+
+    @rule(at=which, moved=st.booleans())
+    def look(self, at, moved):
+        model = self.models[at]
+        if any(lease.writable for lease in model.leases):
+            return self.refused(model.real.read().__enter__)
+        if moved and not model.leases:
+            with model.real.read("cpu") as lease:
+                seen = np.array(lease)
+        else:
+            twin = model.real.copy()
+            twin.move_memory(kDLCPU)
+            seen = np.asarray(twin)
+        model.is_used()
+        np.testing.assert_array_equal(seen, model.data)
+
+    # Leases.
+
+    @rule(at=which, device=st.one_of(st.none(), place), choice=any_index, asked=st.sampled_from("rwd"), value=number)
+    def open(self, at, device, choice, asked, value):
+        model = self.models[at]
+        where = device or str(model.real.device)
+        stream = self.stream_on(where, choice)
+        if asked == "r":
+            lease = model.real.read(device, stream)
+        else:
+            lease = model.real.write(device, stream, discard=asked == "d")
+        try:
+            lease.__enter__()
+        except memarray.LockError:
+            assert model.leases
+            return
+        assert not model.leases or (asked == "r" and not model.leases[0].writable)
+        if asked != "r":
+            model.becomes(model.data.copy() if asked == "w" else np.full_like(model.data, value))
+        else:
+            model.is_used()
+        opened = Lease(lease, stream, asked != "r", model.memory)
+        model.leases.append(opened)
+        if asked == "d":
+            # The old contents are given up, so that its holder writes them all.
+            view = self.take_from(opened, self.consumer_on(lease, choice % 5))
+            view.seen.write(value)
+            view.memory.uses.append((view.stream, True))
+
+    @precondition(lambda self: self.opened())
+    @rule(at=any_index)
+    def close(self, at):
+        opened = self.opened()
+        model, lease = opened[at % len(opened)]
+        lease.real.close()
+        model.leases.remove(lease)
+
+    # Consumers.
+
+    def consumer_on(self, lease, by):
+        """The first two have a stream of one device."""
+        return self.consumers[lease.__dlpack_device__()[1] if by < 2 else by]
+
+    def take_from(self, lease, consumer, ordered=True):
+        seen = consumer.take(lease.real) if ordered else Consumer(stream=lease.stream).take(InItsStream(lease.real))
+        kind, index = seen.device
+        stream = "host"
+        if kind != kDLCPU:
+            asked = consumer.stream(index) if ordered else lease.stream
+            stream = asked if asked is not None and asked != 1 else f"default of {index}"
+            stream = f"own of {index}" if isinstance(stream, int) else stream
+            if ordered:
+                lease.streams.add(consumer)
+        view = View(seen, lease.memory, stream, lease.writable)
+        lease.memory.writable += view.writable
+        lease.memory.asked(stream)
+        self.views.append(view)
+        return view
+
+    @precondition(lambda self: self.opened())
+    @rule(at=any_index, by=st.integers(0, 4), ordered=st.booleans())
+    def take(self, at, by, ordered):
+        opened = self.opened()
+        _, lease = opened[at % len(opened)]
+        self.take_from(lease, self.consumer_on(lease.real, by), ordered or by < 2)
+
+    @precondition(lambda self: self.views)
+    @rule(at=any_index)
+    def read(self, at):
+        view = self.views[at % len(self.views)]
+        if view.memory.may(view.stream, False):
+            self.readings.append((view.seen.read(), view.memory.data.copy()))
+            view.memory.uses.append((view.stream, False))
+
+    @precondition(lambda self: self.views)
+    @rule(at=any_index, value=number, adds=st.booleans())
+    def write(self, at, value, adds):
+        view = self.views[at % len(self.views)]
+        if not view.writable or not view.memory.may(view.stream, True):
+            return
+        (view.seen.add if adds else view.seen.write)(value)
+        view.memory.data[...] = view.memory.data + value if adds else value
+        view.memory.uses.append((view.stream, True))
+
+    @precondition(lambda self: self.views)
+    @rule(at=any_index, in_stream=st.booleans())
+    def drop(self, at, in_stream):
+        view = self.views.pop(at % len(self.views))
+        view.seen.drop(in_stream=in_stream)
+        # Until a host function has dropped it, it is kept.
+        if in_stream and view.seen.device[0] != kDLCPU:
+            self.sim.delay(0)
+            memarray.synchronize()
+        view.memory.writable -= view.writable
+
+    @rule(by=st.integers(0, 4))
+    def consumer_goes(self, by):
+        """Its streams go, and another comes."""
+        if not any(self.consumers[by] in lease.streams for _, lease in self.opened()):
+            self.consumers[by] = self.consumer(by)
+
+    @precondition(lambda self: self.readings)
+    @rule(at=any_index)
+    def look_at_what_was_read(self, at):
+        reading, expected = self.readings.pop(at % len(self.readings))
+        np.testing.assert_array_equal(reading.result(), expected)
+
+    # Time.
+
+    @rule(seconds=st.sampled_from([0, 0.0003, 0.001]))
+    def delay(self, seconds):
+        self.sim.delay(seconds)
+
+    @rule(device=st.integers(0, 1), one=st.integers(0, 1), synchronize=st.booleans())
+    def event(self, device, one, synchronize):
+        event = self.streams[device][one].record()
+        self.streams[device][1 - one].wait(event)
+        if synchronize:
+            event.synchronize()
+
+    def look_at_everything(self, failed):
+        for model, lease in self.opened():
+            lease.real.close()
+            model.leases.remove(lease)
+        for at in range(0 if failed else ARRAYS):
+            self.look(at, False)
+        while self.readings and not failed:
+            self.look_at_what_was_read(0)
+
+    def teardown(self):
+        if not hasattr(self, "models"):
+            return
+        failed = sys.exc_info()[0] is not None
+        try:
+            self.look_at_everything(failed)
+        finally:
+            self.sim.clear()
+            kept = [self.models, self.views, self.readings, self.consumers, self.streams]
+            self.order.shuffle(kept)
+            for each in kept:
+                each.clear()
+            self.block.__exit__(*sys.exc_info())
+        if not failed:
+            assert not any(self.sim.live().values()), self.sim.live_resources()
+
+
+def test_any_order_of_work_on_streams():
+    print(f"MEMARRAY_SEED={SEED}")
+    run_state_machine_as_test(
+        seed(SEED)(Machine),
+        settings=settings(
+            max_examples=EXAMPLES,
+            stateful_step_count=30,
+            deadline=None,
+            database=None,
+            print_blob=True,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
