@@ -28,6 +28,11 @@ void prepare(Claim& claim) {
   StreamChoice const& stream = claim.place.stream;
   if (claim.access == State::Access::overwrite && state.must_leave_block()) {
     claim.block = claim.fresh = state.fresh_block(stream);
+    if (StreamUses* const uses = claim.fresh->uses()) {
+      // It is there for consumers' streams once its allocation has happened.
+      Queue const queue = queue_on(stream.get(), uses->memory().context());
+      uses->submitted({queue, end_of(queue, uses->memory())}, Use::write);
+    }
   } else {
     bool const reads = claim.access == State::Access::read;
     claim.block = state.storage().block(reads ? state.side_in(claim.place) : state.storage().current());

@@ -39,8 +39,12 @@ Hold::Hold(State& state, Access access, std::int64_t lock_id, char const* what, 
 
 void Hold::prepare(Mode mode, StreamChoice const& stream) {
   if (_state->on_device()) _queue = _state->queue(stream);
-  if (mode == in_place || mode == orders_itself) return;
+  if (mode == in_place) return;
   Block& block = *_state->storage().block();
+  if (mode == orders_itself) {
+    if (!_fresh) block.fence(_access != Access::read);
+    return;
+  }
   if (!_fresh)
     _state->await(block, _access, stream);
   else if (_access == Access::update)

@@ -81,22 +81,26 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
   if (is_there && into->exports().total() != 0) check_policy(into->exports(), "moving");
   bool const in_place =
       is_there && into->bytes() == bytes() && (escaped_views() == EscapedViews::alias || into->exports().total() == 0);
-  if (in_place)
+  if (in_place) {
     into->fence(true);
-  else if (side == Side::device)
-    into = allocate_on(memory, in_source ? queue_on(default_stream(), memory->context()) : queue, bytes());
-  else
+  } else if (side == Side::device) {
+    Queue const there = in_source ? queue_on(default_stream(), memory->context()) : queue;
+    into = allocate_on(memory, there, bytes());
+    // It is there for other streams once its allocation has happened.
+    if (in_source || access == Access::overwrite) into->uses()->submitted({there, end_of(there, *memory)}, Use::write);
+  } else {
     into = Block::allocate(_resource ? *_resource : host_resource(), default_stream(), bytes(),
                            Block::Contents::uninitialized);
+  }
   if (access != Access::overwrite) {
     from->fence(false);
-    copy(*into, *from, bytes(), queue, ending);
+    // The holder of a view on the host may write at any time, which is not to be seen.
+    bool const at_once = from->device().is_cpu() && from->exports().writable != 0 && ending == Ending::later;
+    copy(*into, *from, bytes(), queue, at_once ? Ending::now : ending);
+    if (at_once) report_wait("a view that can be written was kept on the host, so a copy to a device was waited for");
     auto const moved = static_cast<std::int64_t>(bytes());
     direction(from->device(), target).fetch_add(moved, std::memory_order_relaxed);
     report_copy(moved, describe() + " went from " + to_string(from->device()) + " to " + to_string(target));
-  } else if (!in_place && side == Side::device) {
-    // It is there for other streams once its allocation has happened.
-    into->uses()->submitted({queue, end_of(queue, *memory)}, Use::write);
   }
   // Before the side, for who asks at this moment.
   if (side == Side::device) {
@@ -159,7 +163,7 @@ void State::read_element(std::int64_t at, void* element, std::int64_t lock_id) {
     return;
   }
   if (lock_id < 0 && _word.load() == LockWord::free) {
-    Hold const hold(*this, Access::read, -1, "reading an element", Hold::in_place);
+    Hold const hold(*this, Access::read, -1, "reading an element", Hold::orders_itself);
     return read_bytes(*_storage.block(), offset, element, _dtype.itemsize);
   }
   check_read(lock_id, "reading an element");

@@ -215,7 +215,7 @@ void State::settle_for_read(StreamChoice const& stream) {
   auto const exports = _storage.block()->exports();
   if (exports.writable == 0 || escaped_views() == EscapedViews::alias) return;
   check_policy(exports, "reading");
-  detach("a writable view was kept", stream);
+  detach("a writable view was kept", stream_here(stream));
 }
 
 void State::leave_views_before(State const& receiver) {
@@ -229,6 +229,12 @@ bool State::must_leave_block() const noexcept {
 
 Queue State::queue(StreamChoice const& stream) const {
   return queue_on(stream.get(), _storage.block(Side::device)->uses()->memory().context());
+}
+
+StreamChoice State::stream_here(StreamChoice const& stream) const {
+  if (!on_device()) return {};
+  ContextHandle const context = context_of(stream.get());
+  return context && device_id_of(context) != _storage.block()->device().id ? StreamChoice() : stream;
 }
 
 BlockPtr State::allocate_on(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) const {

@@ -81,7 +81,7 @@ void StreamUses::order(Queue const& queue, Use use, char const* site) {
   Events const events = events_before(&queue, use);
   for (EventHandle const& event : events) wait(queue, event, site);
   // Only the holder of a write lease, or what is done on its behalf, comes here while there are such.
-  for (Queue const& lent : lent_for_writing(queue))
+  for (Queue const& lent : lent_for_writing(&queue))
     if (EventHandle const now = end_of(lent, *_memory))
       wait(queue, now, "a lease's next work, after its other streams");
   if (use == Use::write || events.empty() || !queue.lasting) return;
@@ -95,7 +95,11 @@ void StreamUses::order(Queue const& queue, Use use, char const* site) {
 
 void StreamUses::synchronize(Use use, char const* site) {
   testing::detail::WaitSite const named(site);
-  Events const events = events_before(nullptr, use);
+  Events events = events_before(nullptr, use);
+  // As in `order`: on behalf of a write lease.
+  for (Queue const& lent : lent_for_writing(nullptr)) {
+    if (EventHandle now = end_of(lent, *_memory)) events.push_back(std::move(now));
+  }
   if (events.empty()) return;
   bool blocked = false;
   for (EventHandle const& event : events) {
@@ -116,11 +120,11 @@ void StreamUses::forget(Events const& over) noexcept {
   std::erase_if(_reads, [&](Entry const& read) { return is_over(read.use); });
 }
 
-std::vector<Queue> StreamUses::lent_for_writing(Queue const& but) {
+std::vector<Queue> StreamUses::lent_for_writing(Queue const* but) {
   std::vector<Queue> queues;
   Locked const locked(*this);
   for (Lent const& lent : _lent)
-    if (lent.use == Use::write && lent.is_used && !is_same_now(lent.queue, but)) queues.push_back(lent.queue);
+    if (lent.use == Use::write && lent.is_used && !(but && is_same_now(lent.queue, *but))) queues.push_back(lent.queue);
   return queues;
 }
 
@@ -197,13 +201,40 @@ void StreamUses::close_lease(Lease lease, bool alive) noexcept {
 
 void StreamUses::submitted(std::span<StreamUse const> ends, Use use) noexcept {
   remember(ends, use);
-  if (use == Use::read) return;
+  if (use == Use::read) hold_back_escaped(ends);
   // Under a write lease its holder and those it lent to go on afterwards.
   for (StreamUse const& end : ends) {
     if (!end.event) continue;
     try {
-      for (Queue const& lent : lent_for_writing(end.queue))
+      for (Queue const& lent : lent_for_writing(&end.queue))
         wait(lent, end.event, "a lease's streams, after its kernel");
+    } catch (...) {
+      end_now(end.queue.context);
+    }
+  }
+}
+
+void StreamUses::hold_back_escaped(std::span<StreamUse const> ends) noexcept {
+  std::vector<Queue> queues;
+  bool anywhere = false;
+  try {
+    Locked const locked(*this);
+    if (!_escaped_writable) return;
+    anywhere = _escaped_anywhere;
+    if (!anywhere) queues = _escaped;
+  } catch (std::bad_alloc const&) {
+    anywhere = true;
+  }
+  for (StreamUse const& end : ends) {
+    if (!end.event) continue;
+    try {
+      for (Queue const& queue : queues)
+        if (!queue.is(end.queue)) wait(queue, end.event, "streams of kept views, before what they write later");
+      if (!anywhere) continue;
+      if (!memarray::synchronize(end.event)) clear_last_error();
+      report_blocking(
+          "a view that can be written was kept past its lease and is used in streams that are not known, so work that "
+          "reads its memory was waited for");
     } catch (...) {
       end_now(end.queue.context);
     }

@@ -1,6 +1,7 @@
 """Every test gives back the memory that it took."""
 
 import gc
+import logging
 
 import memarray
 import pytest
@@ -51,5 +52,30 @@ def copies():
         nonlocal seen
         before, seen = seen, memarray.stats()["copies"]
         return seen - before
+
+    return since_last_call
+
+
+def log_all():
+    """What was reported in calls that log nothing is logged by the next one that does."""
+    memarray.MemArray([1]).fill(0)
+
+
+@pytest.fixture
+def waits(caplog):
+    """The words of waits that were reported since the last call."""
+    caplog.set_level(logging.INFO, "memarray.waits")
+    log_all()
+    caplog.clear()
+    counted = memarray.stats()["waits"]
+
+    def since_last_call():
+        nonlocal counted
+        log_all()
+        found = [record.getMessage() for record in caplog.records if record.name == "memarray.waits"]
+        caplog.clear()
+        assert memarray.stats()["waits"] - counted == len(found)
+        counted += len(found)
+        return found
 
     return since_last_call

@@ -179,6 +179,9 @@ class MEMARRAY_API State {
   [[nodiscard]] BlockPtr allocate_on(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) const;
   [[nodiscard]] bool must_settle(Place const& place, bool insist) const noexcept;
   void settle_for_read(StreamChoice const& stream);
+  /// The stream if it is of the current side's device, else the default one: whoever moves an array may name a stream
+  /// of either device.
+  [[nodiscard]] StreamChoice stream_here(StreamChoice const& stream) const;
   void detach(char const* why, StreamChoice const& stream);
   void arrive_for_lease(Place const& place, Access access);
   void arrive(Device target, StreamChoice const& stream, Access access, Ending ending);

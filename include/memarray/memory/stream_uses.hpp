@@ -42,7 +42,8 @@ class MEMARRAY_API StreamUses {
   void order(Queue const& queue, Use use, char const* site);
   /// The same for the host: blocks, and reports it when it did. Throws `CudaError`, the error of work that failed.
   void synchronize(Use use, char const* site);
-  /// Work that came after all that `use` must come after ends so; several writes are one owner's.
+  /// Work that came after all that `use` must come after ends so; several writes are one owner's. What holders of kept
+  /// views write later comes after reads.
   void submitted(std::span<StreamUse const> ends, Use use) noexcept;
   void submitted(StreamUse const& end, Use use) noexcept { submitted(std::span(&end, 1), use); }
   // A lease's holder and those it is lent to may use the memory in their streams at any time until it closes.
@@ -85,10 +86,11 @@ class MEMARRAY_API StreamUses {
   };
 
   [[nodiscard]] Events events_before(Queue const* queue, Use use);
-  [[nodiscard]] std::vector<Queue> lent_for_writing(Queue const& but);
+  [[nodiscard]] std::vector<Queue> lent_for_writing(Queue const* but);
   void forget(Events const& over) noexcept;
   void forget_ended_reads() noexcept;
   void fence_one(Queue const& queue, Use use) noexcept;
+  void hold_back_escaped(std::span<StreamUse const> ends) noexcept;
   void remember(std::span<StreamUse const> ends, Use use) noexcept;
   void escaped(Lent const& lent) noexcept;
 

@@ -1,0 +1,58 @@
+"""Arrays on simulated devices and consumers on streams, for several test files."""
+
+import memarray
+from memarray.dlpack import kDLCPU, kDLCUDA
+from memarray.testing import Consumer
+from support import filled, index_sums, look
+
+SHAPE = (4, 3)
+SUMS = index_sums(SHAPE, "int64")
+
+
+def on_device(device=0):
+    array, values = filled(SHAPE, "int64")
+    array.move_memory(kDLCUDA, device_id=device)
+    return array, values
+
+
+def contents(array):
+    """What the array holds; found by a copy, which leaves it where it is."""
+    twin = array.copy()
+    twin.move_memory(kDLCPU)
+    return look(twin)
+
+
+def late(view):
+    """What is queued in the view's stream from now on happens well after what others do at once."""
+    return [view.read() for _ in range(4)]
+
+
+class InItsStream:
+    """Asks for no order: for a consumer that works in the lease's own stream."""
+
+    def __init__(self, lease):
+        self.lease = lease
+        self.__dlpack_device__ = lease.__dlpack_device__
+
+    def __dlpack__(self, **arguments):
+        return self.lease.__dlpack__(**{**arguments, "stream": -1})
+
+
+class WithCudaStream:
+    """A stream as another library's objects are."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __cuda_stream__(self):
+        return (0, self.stream.handle)
+
+
+#: How a consumer names its stream.
+NAMED = {
+    "by address": lambda: Consumer(),
+    "by object": lambda: Consumer(stream=memarray.Stream()),
+    "by a foreign object": lambda: Consumer(stream=WithCudaStream(memarray.Stream())),
+    "the default one": lambda: Consumer(stream=None),
+    "the thread's own": lambda: Consumer(stream=2),
+}
