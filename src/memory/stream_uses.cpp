@@ -9,16 +9,10 @@
 #include <new>
 #include <string>
 
+#include "ends.hpp"
+
 namespace memarray::detail {
 namespace {
-
-void report_blocking(char const* site) noexcept {
-  try {
-    report_wait(site);
-  } catch (std::bad_alloc const&) {
-    // Counted or not, the wait is over.
-  }
-}
 
 // Of streams that are all there now, so that an address is one stream's.
 bool is_same_now(Queue const& left, Queue const& right) noexcept {
@@ -26,14 +20,6 @@ bool is_same_now(Queue const& left, Queue const& right) noexcept {
   Queue second = right;
   first.lasting = second.lasting = true;
   return first.is(second);
-}
-
-// What is not known to have ended by an event is waited for by the host.
-void end_now(ContextHandle const& context) noexcept {
-  bool const ended = synchronize(context);
-  report_blocking(ended ? "no event could be recorded, so all work of the device was waited for"
-                        : "no event could be recorded, and the device's work cannot be waited for: it has failed");
-  clear_last_error();
 }
 
 }  // namespace
@@ -52,14 +38,6 @@ struct StreamUses::Locked {
   Locked& operator=(Locked const&) = delete;
   StreamUses& uses;
 };
-
-EventHandle end_of(Queue const& queue, DeviceMemory& memory) noexcept {
-  EventHandle event =
-      as_cu(queue.context) == as_cu(memory.context()) ? memory.event() : create_event_handle(queue.context);
-  if (event && record(event, queue.stream)) return event;
-  end_now(queue.context);
-  return nullptr;
-}
 
 StreamUses::Events StreamUses::events_before(Queue const* queue, Use use) {
   auto const is_own = [&](StreamUse const& other) { return queue && other.queue.is(*queue); };
@@ -207,7 +185,7 @@ void StreamUses::submitted(std::span<StreamUse const> ends, Use use) noexcept {
     if (!end.event) continue;
     try {
       for (Queue const& lent : lent_for_writing(&end.queue))
-        wait(lent, end.event, "a lease's streams, after its kernel");
+        hold_back(lent, end.event, "a lease's streams, after its kernel");
     } catch (...) {
       end_now(end.queue.context);
     }
@@ -229,7 +207,7 @@ void StreamUses::hold_back_escaped(std::span<StreamUse const> ends) noexcept {
     if (!end.event) continue;
     try {
       for (Queue const& queue : queues)
-        if (!queue.is(end.queue)) wait(queue, end.event, "streams of kept views, before what they write later");
+        if (!queue.is(end.queue)) hold_back(queue, end.event, "streams of kept views, before what they write later");
       if (!anywhere) continue;
       if (!memarray::synchronize(end.event)) clear_last_error();
       report_blocking(

@@ -1,5 +1,7 @@
 """What a lease of memory on a device promises to consumers' streams, and they to whoever comes next."""
 
+import threading
+
 import memarray
 import numpy as np
 import pytest
@@ -260,3 +262,32 @@ def test_closing_always_unlocks(simulated_devices, waits, refused):
     array.add_index_tuple()
     assert np.array_equal(contents(array), 4 + SUMS)
     del kept, values
+
+
+def in_a_thread(call):
+    result = []
+    thread = threading.Thread(target=lambda: result.append(call()))
+    thread.start()
+    thread.join()
+    return result.pop()
+
+
+def test_a_thread_s_own_stream_is_not_that_of_another_thread(simulated_devices, waits):
+    array, _ = on_device()
+    consumer = Consumer(stream=2)
+    simulated_devices.delay(0.002)
+    with array.write() as lease:
+
+        def work():
+            view = consumer.take(lease)
+            kept = late(view)
+            view.write(5)
+            return view, kept
+
+        view, kept = in_a_thread(work)
+        waits()
+    assert len(waits()) == 1, "that thread's stream cannot be recorded here, so the context is synchronised"
+    array.add_index_tuple()
+    view.drop()
+    assert np.array_equal(contents(array), 5 + SUMS)
+    del kept

@@ -20,8 +20,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer, ConsumerView, simulated_devices
 
+pytestmark = [pytest.mark.sanitize, pytest.mark.threads]
+
 SEED = int(os.environ.get("MEMARRAY_SEED") or random.randrange(2**32))
-EXAMPLES = int(os.environ.get("MEMARRAY_EXAMPLES") or (10_000 if os.environ.get("MEMARRAY_NIGHTLY") else 500))
+# Sanitizers slow it down, and look at more.
+SANITIZED = "san.so" in os.environ.get("LD_PRELOAD", "")
+EXAMPLES = (10_000 if os.environ.get("MEMARRAY_NIGHTLY") else 500) // (10 if SANITIZED else 1)
 SIZES = (6, 4, 9, 0)
 ARRAYS = 2
 DEVICES = ("cpu", "cuda:0", "cuda:1")
