@@ -71,9 +71,15 @@ class Worker {
             .stream = where.is_cpu() ? StreamChoice() : StreamChoice(stream_on(where.id))};
   }
 
+  // Counted first, so that no thread sees what is not counted.
   void add(Shared& shared, StreamHandle const& stream, std::int64_t lock_id) {
-    for_each_index(shared.array, stream, [](std::int64_t& element, auto const&) { ++element; }, lock_id);
     ++shared.added;
+    try {
+      for_each_index(shared.array, stream, [](std::int64_t& element, auto const&) { ++element; }, lock_id);
+    } catch (...) {
+      --shared.added;
+      throw;
+    }
   }
 
   static void expect_whole(std::int64_t const* elements, std::int64_t limit) {
@@ -93,7 +99,7 @@ class Worker {
           add(shared, asked.device->is_cpu() ? default_stream() : stream_on(asked.device->id), lease.lock_id());
         std::int64_t const now = a({0}, lease.lock_id());
         EXPECT_EQ(a({length - 1}, lease.lock_id()), now);
-        EXPECT_EQ(now, shared.added);
+        EXPECT_LE(now, shared.added);
         return;
       }
       case 2: {
@@ -110,7 +116,7 @@ class Worker {
       case 4: {
         MemArray<std::int64_t, 1> copy = a;
         copy.move_memory(kDLCPU, 0, 0);
-        return expect_whole(copy.ptr(), shared.added + threads * 4);
+        return expect_whole(copy.ptr(), shared.added);
       }
       case 5: {
         WriteLease<std::int64_t, 1> lease(a, options());
