@@ -16,22 +16,16 @@ void check_twice(std::span<Claim const> sorted) {
       throw LockError("one array is asked for twice, at least once for writing: " + sorted[i].state->describe());
 }
 
-void take(Claim& claim, Timeout timeout, bool past_writers) {
-  if (claim.access != State::Access::read) claim.id = State::next_lock_id();
-  if (!claim.state->take(claim.access, claim.id, timeout, claim.place, past_writers))
-    claim.state->refuse(lease_name(claim.access), -1);
-}
-
-// What can fail once the word is taken.
+// What can fail once the word is taken. An array that was moved for it goes back if it does.
 void prepare(Claim& claim) {
   State& state = *claim.state;
   StreamChoice const& stream = claim.place.stream;
   if (claim.access == State::Access::overwrite && state.must_leave_block()) {
     claim.block = claim.fresh = state.fresh_block(stream);
+    // It is there for the streams that it is lent to once its allocation has happened.
     if (StreamUses* const uses = claim.fresh->uses()) {
-      // It is there for consumers' streams once its allocation has happened.
-      Queue const queue = queue_on(stream.get(), uses->memory().context());
-      uses->submitted({queue, end_of(queue, uses->memory())}, Use::write);
+      Queue const queue = state.queue(stream);
+      uses->submitted(end_of(queue, uses->memory()), Use::write);
     }
   } else {
     bool const reads = claim.access == State::Access::read;
@@ -42,6 +36,17 @@ void prepare(Claim& claim) {
   if (!uses || claim.block->device().is_cpu()) return;
   claim.lent = uses->open_lease(queue_on(stream.get(), uses->memory().context()),
                                 claim.access == State::Access::read ? Use::read : Use::write);
+}
+
+void take(Claim& claim, Timeout timeout, bool past_writers) {
+  if (claim.access != State::Access::read) claim.id = State::next_lock_id();
+  try {
+    if (!claim.state->take(claim.access, claim.id, timeout, claim.place, past_writers, [&claim] { prepare(claim); }))
+      claim.state->refuse(lease_name(claim.access), -1);
+  } catch (...) {
+    claim.block = claim.fresh = {};
+    throw;
+  }
 }
 
 void publish(Claim& claim) noexcept {
@@ -71,7 +76,6 @@ void take_all(std::span<Claim> claims, Timeout timeout) {
       bool const again = taken > 0 && claims[taken - 1].state == claims[taken].state;
       take(claims[taken], deadline.rest(), again);
     }
-    for (Claim& claim : claims) prepare(claim);
   } catch (...) {
     while (taken > 0) give_back(claims[--taken]);
     throw;
@@ -92,12 +96,6 @@ void give_back(Claim& claim) noexcept {
 
 void take_one(Claim& claim, Timeout timeout) {
   take(claim, timeout, false);
-  try {
-    prepare(claim);
-  } catch (...) {
-    give_back(claim);
-    throw;
-  }
   publish(claim);
 }
 

@@ -7,6 +7,7 @@
 #include <memarray/memory/stream_uses.hpp>
 #include <memarray/memory/transfer.hpp>
 #include <memarray/resource/driver_table.hpp>
+#include <memarray/resource/last_error.hpp>
 
 #include <cstring>
 
@@ -41,8 +42,16 @@ void State::check_reachable(Device device, char const* what) const {
     throw ValueError(std::string(what) + ": memory lives on the CPU (kDLCPU) or on a CUDA device (kDLCUDA), not on " +
                      to_string(device));
   if (device.id < 0) throw ValueError("device_id is " + std::to_string(device.id) + "; device ids start at 0");
-  if (device.type != kDLCUDA || DeviceMemory::known(device.id) || device.id < device_count()) return;
+  if (device.type != kDLCUDA || DeviceMemory::known(device.id)) return;
+  int count = 0;
+  if (DriverTable const* const table = driver())
+    if (cu::Result const failed = table->cuDeviceGetCount(&count); failed != 0)
+      throw_driver_error(failed, "counting the CUDA devices");
+  if (device.id < count) return;
   if (BlockPtr const& block = _storage.block(Side::device); block && block->device() == device) return;
+  // A driver that is there and does not serve says why; none is an old story.
+  if (DriverAbsence const absence = driver_absence(); absence.code != 0 && absence.code != cuda_code::no_device)
+    throw_driver_error(absence.code, (std::string(what) + " on " + to_string(device)).c_str());
   throw CudaError(cuda_code::no_device, "CUDA_ERROR_NO_DEVICE",
                   std::string(what) + " on " + to_string(device) + ": this process has no such CUDA device; " +
                       describe() +
@@ -78,16 +87,16 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
   ContextHandle const& of_stream = context_of(given);
   bool const in_source = of_stream && !from->device().is_cpu() && device_id_of(of_stream) == from->device().id;
   Queue const queue = queue_on(given, in_source ? from->uses()->memory().context() : memory->context());
+  Queue const allocates = in_source ? queue_on(default_stream(), memory->context()) : queue;
   if (is_there && into->exports().total() != 0) check_policy(into->exports(), "moving");
   bool const in_place =
       is_there && into->bytes() == bytes() && (escaped_views() == EscapedViews::alias || into->exports().total() == 0);
   if (in_place) {
     into->fence(true);
   } else if (side == Side::device) {
-    Queue const there = in_source ? queue_on(default_stream(), memory->context()) : queue;
-    into = allocate_on(memory, there, bytes());
+    into = allocate_on(memory, allocates, bytes());
     // It is there for other streams once its allocation has happened.
-    if (in_source || access == Access::overwrite) into->uses()->submitted({there, end_of(there, *memory)}, Use::write);
+    if (in_source || access == Access::overwrite) into->uses()->submitted(end_of(allocates, *memory), Use::write);
   } else {
     into = Block::allocate(_resource ? *_resource : host_resource(), default_stream(), bytes(),
                            Block::Contents::uninitialized);
@@ -111,7 +120,11 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
 }
 
 void State::arrive_for_lease(Place const& place, Access access) {
-  if (!place.device->is_cpu()) return arrive(*place.device, place.stream, access, Ending::later);
+  if (!place.device->is_cpu()) {
+    // Looked at before anything moves, as the lease is for this stream.
+    static_cast<void>(queue_on(place.stream.get(), DeviceMemory::of(place.device->id)->context()));
+    return arrive(*place.device, place.stream, access, Ending::later);
+  }
   bool const copies = !_storage.valid(Side::host) && access != Access::overwrite;
   arrive(*place.device, place.stream, access, Ending::now);
   if (copies) report_wait("a lease on the host needed a copy from a device to be over");

@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace memarray::detail {
@@ -146,24 +148,47 @@ void State::check_read(std::int64_t lock_id, char const* what) {
   if (lock_id >= 0 ? !is_held_under(lock_id) : LockWord::is_writer(_word.load_settled())) refuse(what, lock_id);
 }
 
-bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& place, bool past_writers) {
+bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& place, bool past_writers,
+                 std::function<void()> const& prepare) {
   run_deferred();
+  // Under the word that was taken exclusively: all of `steps`, or the array stays where it is and the word goes back.
+  auto const all_of = [&](auto const& steps) {
+    std::optional<std::pair<Storage, int>> before;
+    try {
+      steps(before);
+      if (prepare) prepare();
+    } catch (...) {
+      if (before) {
+        _device_id = before->second;
+        _storage = std::move(before->first);
+      }
+      _word.unlock_exclusive();
+      throw;
+    }
+  };
   if (access == Access::read) {
     auto const settle = [&] {
-      try {
+      all_of([&](auto& before) {
         settle_for_read(place.stream);
-        if (place.device) arrive_for_lease(place, access);
-      } catch (...) {
-        _word.unlock_exclusive();
-        throw;
-      }
+        if (!place.device) return;
+        before.emplace(_storage, device_id());
+        arrive_for_lease(place, access);
+      });
       _word.downgrade();
       return true;
     };
     Deadline const deadline(timeout);
     for (int look = 0; look < looks; ++look) {
       if (!_word.lock_shared(deadline.rest(), past_writers)) return false;
-      if (!must_settle(place, look == 0)) return true;
+      if (!must_settle(place, look == 0)) {
+        try {
+          if (prepare) prepare();
+        } catch (...) {
+          _word.unlock_shared();
+          throw;
+        }
+        return true;
+      }
       _word.unlock_shared();
       if (_word.try_settle()) return settle();
       ::sched_yield();
@@ -171,20 +196,18 @@ bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& p
     return timeout != Timeout(no_wait) && _word.settle(deadline.rest()) && settle();
   }
   if (!_word.lock_exclusive(id, timeout)) return false;
-  try {
+  all_of([&](auto& before) {
     auto exports = _storage.block()->exports();
     if (exports.total() != 0) check_policy(exports, "writing");
     if (place.device && *place.device != _storage.block()->device()) {
+      before.emplace(_storage, device_id());
       arrive_for_lease(place, access);
       exports = _storage.block()->exports();
     }
     if (exports.total() != 0 && access == Access::write && must_leave_block())
       detach(exports.writable != 0 ? "a writable view was kept" : "a view was kept and the write may be partial",
              place.stream);
-  } catch (...) {
-    _word.unlock_exclusive();
-    throw;
-  }
+  });
   return true;
 }
 

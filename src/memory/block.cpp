@@ -4,6 +4,7 @@
 #include <memarray/memory/deferred.hpp>
 #include <memarray/memory/stream_uses.hpp>
 #include <memarray/memory/thrust_allocator.hpp>
+#include <memarray/resource/last_error.hpp>
 
 #include <memory>
 #include <new>
@@ -53,18 +54,28 @@ struct DeviceBlock : Block {
     if (uses->can_free_in(queue)) return;
     // Not a stream to come back to.
     where = nullptr;
-    uses->submitted({queue, end_of(queue, *memory)}, Use::write);
+    uses->submitted(end_of(queue, *memory), Use::write);
   }
 
   static void destroy(Block* block) noexcept { block->destroy_later(&destroy_in_order); }
   static void destroy_in_order(Block* block) noexcept {
     auto* const device = static_cast<DeviceBlock*>(block);
+    DeviceMemoryPtr const memory = device->uses()->memory_ptr();
     // In a forked child there is no driver to give it back to.
-    if (driver_of(device->uses()->memory().context())) {
-      device->fence(true);
-      device->where = device->uses()->order_free(device->where);
-    }
-    delete device;
+    if (!driver_of(memory->context())) return delete device;
+    // Current for the allocator, too, so that nothing can fail between.
+    ContextScope const scope(memory->context());
+    if (scope.driver() && device->order_free()) return delete device;
+    // Not under somebody's work: the next call of the library tries again.
+    clear_last_error();
+    device->destroy_later(&destroy_in_order);
+  }
+  bool order_free() noexcept {
+    if (!uses()->fence_escaped(Use::write, false)) return false;
+    StreamHandle ordered = uses()->order_free(where);
+    if (!ordered) return false;
+    where = std::move(ordered);
+    return true;
   }
 
   StreamHandle where;
@@ -134,8 +145,10 @@ StreamUses& Block::uses_on(DeviceMemoryPtr const& memory) {
   return *uses();
 }
 
-void Block::fence(bool to_write) noexcept {
-  if (StreamUses* const known = uses()) known->fence_escaped(to_write ? Use::write : Use::read, exports().total() != 0);
+void Block::fence(bool to_write) {
+  StreamUses* const known = uses();
+  if (known && !known->fence_escaped(to_write ? Use::write : Use::read, exports().total() != 0))
+    throw_last_error("waiting for work on views that outlived their lease");
 }
 
 void Block::destroy_later(void (*run)(Block*) noexcept) noexcept {

@@ -1,7 +1,9 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
+#include <memarray/base/reports.hpp>
 #include <memarray/memory/driver_resource.hpp>
 #include <memarray/resource/last_error.hpp>
+#include <memarray/resource/queue.hpp>
 #include <memarray/resource/simulated_devices.hpp>
 #include <memarray/resource/stream_order.hpp>
 
@@ -21,6 +23,12 @@ MemoryKind kind_of(MemoryType type, MemoryPoolHandle const& pool) noexcept {
   if (pool) return MemoryKind::pool;
   if (type == MemoryType::device) return MemoryKind::device;
   return type == MemoryType::unified ? MemoryKind::managed : MemoryKind::pinned;
+}
+
+void end_frees(ContextHandle const& context) {
+  testing::detail::WaitSite const site("memory that is freed in a stream, when no other is left");
+  if (detail::synchronize(context))
+    report_wait("the device has no memory left, so work was waited for that may free some");
 }
 
 template <class Handle>
@@ -74,7 +82,11 @@ void* DriverResource::allocate(StreamHandle const& stream, std::size_t bytes, st
     return detail::take_memory(*scope.driver(), kind_of(_type, _pool), _pool, stream, wanted, pointer);
   };
   cu::Result result = take();
-  if (result == cuda_code::out_of_memory && _pool && trim(_pool)) result = take();
+  if (result == cuda_code::out_of_memory && _pool) {
+    // What was freed in the order of streams comes back when these have come so far.
+    end_frees(_context);
+    if (trim(_pool)) result = take();
+  }
   if (result != 0) throw_failure(result, bytes);
   return reinterpret_cast<void*>(pointer);
 }
@@ -96,7 +108,8 @@ void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::
   if (!table) return;  // in a forked child it is not ours to free
   RuntimeRelease const released;
   testing::detail::WaitSite const site("memory that goes back without a pool");
-  if (!_pool) static_cast<void>(detail::synchronize(*table, stream));
+  // Under somebody's work it does not go back.
+  if (!_pool && detail::synchronize(*table, stream) != 0 && !detail::synchronize(_context)) return;
   detail::give_memory_back(*table, kind_of(_type, _pool), stream, reinterpret_cast<cu::DevicePtr>(pointer));
 }
 

@@ -9,21 +9,7 @@
 #include <new>
 #include <string>
 
-#include "ends.hpp"
-
 namespace memarray::detail {
-namespace {
-
-// Of streams that are all there now, so that an address is one stream's.
-bool is_same_now(Queue const& left, Queue const& right) noexcept {
-  Queue first = left;
-  Queue second = right;
-  first.lasting = second.lasting = true;
-  return first.is(second);
-}
-
-}  // namespace
-
 struct StreamUses::Locked {
   explicit Locked(StreamUses& held) noexcept : uses(held) {
     if (uses._lock.lock()) return;
@@ -48,20 +34,45 @@ StreamUses::Events StreamUses::events_before(Queue const* queue, Use use) {
                                      [&](Entry const& read) { return read.is_behind_writes && is_own(read.use); });
   if (!is_behind)
     for (StreamUse const& write : _writes)
-      if (!is_own(write)) events.push_back(write.event);
+      if (write.event && !is_own(write)) events.push_back(write.event);
   if (use == Use::write)
     for (Entry const& read : _reads)
       if (read.use.event && !is_own(read.use)) events.push_back(read.use.event);
   return events;
 }
 
+// What could not be recorded when it was submitted is recorded now, with what came after it.
+void StreamUses::find_ends() {
+  for (;;) {
+    std::optional<Queue> lost;
+    {
+      Locked const locked(*this);
+      for (StreamUse const& write : _writes)
+        if (write.is_unknown) lost = write.queue;
+      for (Entry const& read : _reads)
+        if (read.use.is_unknown) lost = read.use.queue;
+    }
+    if (!lost) return;
+    // A stream that its handle does not keep may be gone.
+    StreamUse const end =
+        lost->lasting ? end_of(*lost, *_memory) : StreamUse{*lost, nullptr, !detail::synchronize(lost->context)};
+    if (end.is_unknown) throw_last_error("waiting for work on memory that it uses");
+    auto const is_it = [&](StreamUse const& use) { return use.is_unknown && is_same_now(use.queue, *lost); };
+    Locked const locked(*this);
+    for (StreamUse& write : _writes)
+      if (is_it(write)) write = end;
+    for (Entry& read : _reads)
+      if (is_it(read.use)) read.use = end;
+  }
+}
+
 void StreamUses::order(Queue const& queue, Use use, char const* site) {
+  find_ends();
   Events const events = events_before(&queue, use);
   for (EventHandle const& event : events) wait(queue, event, site);
   // Only the holder of a write lease, or what is done on its behalf, comes here while there are such.
   for (Queue const& lent : lent_for_writing(&queue))
-    if (EventHandle const now = end_of(lent, *_memory))
-      wait(queue, now, "a lease's next work, after its other streams");
+    wait_for_now(queue, lent, *_memory, "a lease's next work, after its other streams");
   if (use == Use::write || events.empty() || !queue.lasting) return;
   try {
     Locked const locked(*this);
@@ -73,10 +84,13 @@ void StreamUses::order(Queue const& queue, Use use, char const* site) {
 
 void StreamUses::synchronize(Use use, char const* site) {
   testing::detail::WaitSite const named(site);
+  find_ends();
   Events events = events_before(nullptr, use);
   // As in `order`: on behalf of a write lease.
   for (Queue const& lent : lent_for_writing(nullptr)) {
-    if (EventHandle now = end_of(lent, *_memory)) events.push_back(std::move(now));
+    StreamUse now = end_of(lent, *_memory);
+    if (now.is_unknown) throw_last_error(site);
+    if (now.event) events.push_back(std::move(now.event));
   }
   if (events.empty()) return;
   bool blocked = false;
@@ -131,8 +145,7 @@ bool StreamUses::lend(Lease lease, Queue const* queue, bool known) {
   order(*target, use,
         use == Use::read ? "lending for reading, after the writer" : "lending for writing, after all users");
   // Under a write lease `order` has seen to it.
-  for (Queue const& other : others)
-    if (EventHandle const now = end_of(other, *_memory)) wait(*target, now, "lending, after the lease's other streams");
+  for (Queue const& other : others) wait_for_now(*target, other, *_memory, "lending, after the lease's other streams");
   Locked const locked(*this);
   Lent* own = nullptr;
   for (Lent& lent : _lent) {
@@ -166,12 +179,12 @@ void StreamUses::close_lease(Lease lease, bool alive) noexcept {
     }
     if (!lent || !lent->is_used) continue;
     use = lent->use;
-    EventHandle const end = end_of(lent->queue, *_memory);
+    StreamUse const end = end_of(lent->queue, *_memory);
     if (alive) escaped(*lent);
     try {
-      if (end) ends.push_back({lent->queue, end});
+      if (end.event || end.is_unknown) ends.push_back(end);
     } catch (std::bad_alloc const&) {
-      if (!memarray::synchronize(end)) clear_last_error();
+      if (end.event && !memarray::synchronize(end.event)) clear_last_error();
     }
   }
   if (!ends.empty()) remember(ends, use);
@@ -187,7 +200,7 @@ void StreamUses::submitted(std::span<StreamUse const> ends, Use use) noexcept {
       for (Queue const& lent : lent_for_writing(&end.queue))
         hold_back(lent, end.event, "a lease's streams, after its kernel");
     } catch (...) {
-      end_now(end.queue.context);
+      static_cast<void>(end_now(end.queue.context));
     }
   }
 }
@@ -214,7 +227,7 @@ void StreamUses::hold_back_escaped(std::span<StreamUse const> ends) noexcept {
           "a view that can be written was kept past its lease and is used in streams that are not known, so work that "
           "reads its memory was waited for");
     } catch (...) {
-      end_now(end.queue.context);
+      static_cast<void>(end_now(end.queue.context));
     }
   }
 }
@@ -226,7 +239,7 @@ void StreamUses::remember(std::span<StreamUse const> ends, Use use) noexcept {
   bool many = false;
   try {
     for (StreamUse const& end : ends)
-      if (end.event) writes.push_back(end);
+      if (end.event || end.is_unknown) writes.push_back(end);
     Locked const locked(*this);
     if (use == Use::write) {
       writes.swap(_writes);
@@ -238,14 +251,14 @@ void StreamUses::remember(std::span<StreamUse const> ends, Use use) noexcept {
         if (known == _reads.end())
           _reads.push_back({end, true});
         else
-          std::swap(known->use.event, end.event);
+          std::swap(known->use, end);
       }
       many = _reads.size() > _kept_reads;
     }
   } catch (std::bad_alloc const&) {
     // They cannot be remembered, so they end now.
     for (StreamUse const& end : ends)
-      if (end.event) static_cast<void>(memarray::synchronize(end.event));
+      if (end.event ? !memarray::synchronize(end.event) : end.is_unknown) static_cast<void>(end_now(end.queue));
     clear_last_error();
     report_blocking("there was no memory to remember work on a stream, so it was waited for");
   }
@@ -285,14 +298,14 @@ void StreamUses::escaped(Lent const& lent) noexcept {
   }
 }
 
-void StreamUses::fence_escaped(Use before, bool alive) noexcept {
+bool StreamUses::fence_escaped(Use before, bool alive) noexcept {
   std::vector<Queue> queues;
   bool anywhere = false;
   Use use = Use::read;
   {
     Locked const locked(*this);
-    if (_escaped.empty() && !_escaped_anywhere) return;
-    if (before == Use::read && !_escaped_writable) return;
+    if (_escaped.empty() && !_escaped_anywhere) return true;
+    if (before == Use::read && !_escaped_writable) return true;
     anywhere = _escaped_anywhere;
     use = _escaped_writable ? Use::write : Use::read;
     if (!alive) {
@@ -309,48 +322,54 @@ void StreamUses::fence_escaped(Use before, bool alive) noexcept {
   }
   if (!anywhere) {
     for (Queue const& queue : queues) fence_one(queue, use);
-    return;
+    return true;
   }
-  if (!detail::synchronize(_memory->context())) clear_last_error();
+  testing::detail::WaitSite const site("views that were kept past their lease, in streams that are not known");
+  if (!detail::synchronize(_memory->context())) {
+    Locked const locked(*this);
+    _escaped_anywhere = true;
+    _escaped_writable = _escaped_writable || use == Use::write;
+    return false;
+  }
   report_blocking(
       "views that were kept past their lease were used in streams that are not known, so all work of their device was "
       "waited for");
+  return true;
 }
 
 void StreamUses::fence_one(Queue const& queue, Use use) noexcept {
-  EventHandle const event = end_of(queue, *_memory);
-  if (!event) return;
+  StreamUse const end = end_of(queue, *_memory);
+  if (!end.event && !end.is_unknown) return;
   try {
     Locked const locked(*this);
     if (use == Use::write) {
       // It came after none of the others, nor they after it.
       for (Entry& read : _reads) read.is_behind_writes = false;
-      _writes.push_back({queue, event});
+      _writes.push_back(end);
     } else {
-      _reads.push_back({{queue, event}, false});
+      _reads.push_back({end, false});
     }
     return;
   } catch (std::bad_alloc const&) {
   }
-  if (!memarray::synchronize(event)) clear_last_error();
+  if (end.event && !memarray::synchronize(end.event)) clear_last_error();
 }
 
 bool StreamUses::is_over() noexcept {
   try {
+    find_ends();
     for (EventHandle const& event : events_before(nullptr, Use::write)) {
       std::optional<bool> const over = query(event);
-      if (over && !*over) return false;
+      if (over ? !*over : !memarray::synchronize(event)) {
+        clear_last_error();
+        return false;
+      }
     }
-    clear_last_error();  // what failed does nothing any more
+    clear_last_error();
     return true;
-  } catch (std::bad_alloc const&) {
+  } catch (...) {
     return false;
   }
-}
-
-bool StreamUses::can_free_in(Queue const& queue) const noexcept {
-  // The allocator takes a default stream for that of its own context and thread.
-  return queue.lasting && as_cu(queue.context) == as_cu(_memory->context()) && queue.thread == std::thread::id();
 }
 
 StreamHandle StreamUses::order_free(StreamHandle const& allocated) noexcept {
@@ -373,8 +392,7 @@ StreamHandle StreamUses::order_free(StreamHandle const& allocated) noexcept {
   } catch (...) {
     // Without a stream to wait in, the host waits.
   }
-  end_now(_memory->context());
-  return default_stream();
+  return end_now(_memory->context()) ? default_stream() : nullptr;
 }
 
 }  // namespace memarray::detail

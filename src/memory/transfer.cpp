@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <utility>
@@ -26,16 +27,10 @@ void check(cu::Result result, char const* what) {
   if (result != 0) throw_driver_error(result, what);
 }
 
-/// Submits to one queue. What was submitted when something fails is waited for, so that memory may go.
+/// Submits to one queue.
 class Submission {
  public:
   explicit Submission(Queue const& queue) noexcept : _queue(queue) {}
-  ~Submission() {
-    if (_done) return;
-    if (!synchronize(_queue)) clear_last_error();
-  }
-  Submission(Submission const&) = delete;
-  Submission& operator=(Submission const&) = delete;
 
   void to_device(std::byte* target, std::byte const* source, std::size_t bytes) const {
     check(Current(_queue).driver().cuMemcpyHtoDAsync(address(target), source, bytes, *_queue.stream),
@@ -75,8 +70,6 @@ class Submission {
           "copying on the host in a stream's order");
     static_cast<void>(work.release());
   }
-  /// All of it was submitted.
-  void done() noexcept { _done = true; }
 
  private:
   // For one call, as several queues may take turns: a default stream is that of the current context.
@@ -92,8 +85,25 @@ class Submission {
   };
 
   Queue const& _queue;
-  bool _done = false;
 };
+
+using Uses = std::initializer_list<std::pair<StreamUses*, Use>>;
+
+/// Has `body` submit to a queue. What it has submitted when something fails is waited for, so that memory may go; if
+/// that fails, too, it counts as `uses`.
+template <class Body>
+void submit(Queue const& queue, Uses uses, Body const& body) {
+  try {
+    Submission const submission(queue);
+    body(submission);
+  } catch (...) {
+    if (!end_now(queue))
+      for (auto const& [of, use] : uses)
+        if (of) of->submitted({queue, nullptr, true}, use);
+    clear_last_error();
+    throw;
+  }
+}
 
 BlockPtr staging_block(DeviceMemory& memory, std::size_t bytes) {
   return Block::allocate(memory.staging(), default_stream(), std::max(std::min(bytes, staging_bytes), least_staging),
@@ -118,17 +128,17 @@ void copy_between_devices(Submission const& submission, Block& target, Block& so
   StreamUses& staged = staging->uses_on(from.shared_from_this());
   Queue const out = from.errands();
   source.uses()->order(out, Use::read, "copying between devices: out, after the source's writer");
-  Submission outward(out);
-  in_pieces(bytes, [&](std::size_t at, std::size_t length) {
-    staged.order(out, Use::write, "copying between devices: out, after the last piece went in");
-    outward.to_host(staging->data(), source.data() + at, length);
-    staged.submitted({out, end_of(out, from)}, Use::write);
-    staged.order(queue, Use::read, "copying between devices: in, after it came out");
-    submission.to_device(target.data() + at, staging->data(), length);
-    staged.submitted({queue, end_of(queue, to)}, Use::read);
+  submit(out, {{source.uses(), Use::read}, {&staged, Use::write}}, [&](Submission const& outward) {
+    in_pieces(bytes, [&](std::size_t at, std::size_t length) {
+      staged.order(out, Use::write, "copying between devices: out, after the last piece went in");
+      outward.to_host(staging->data(), source.data() + at, length);
+      staged.submitted(end_of(out, from), Use::write);
+      staged.order(queue, Use::read, "copying between devices: in, after it came out");
+      submission.to_device(target.data() + at, staging->data(), length);
+      staged.submitted(end_of(queue, to), Use::read);
+    });
   });
-  outward.done();
-  source.uses()->submitted({out, end_of(out, from)}, Use::read);
+  source.uses()->submitted(end_of(out, from), Use::read);
 }
 
 void copy_in(Submission const& submission, Block& target, Block& source, std::size_t bytes, Queue const& queue,
@@ -173,20 +183,20 @@ void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, E
     source_uses.synchronize(Use::read, "copying pageable memory to a device, after work that writes it");
   source_uses.order(queue, Use::read, "copying, after the source's writer");
   target_uses.order(queue, Use::write, "copying, after the target's users");
-  {
-    Submission submission(queue);
-    copy_in(submission, target, source, bytes, queue, staging);
-    submission.done();
-  }
-  EventHandle end = end_of(queue, *memory);
-  if (ending == Ending::now && end) {
+  StreamUses* const staging_uses = staging ? &staging->uses_on(memory) : nullptr;
+  submit(queue, {{&source_uses, Use::read}, {&target_uses, Use::write}, {staging_uses, Use::write}},
+         [&](Submission const& submission) { copy_in(submission, target, source, bytes, queue, staging); });
+  StreamUse end = end_of(queue, *memory);
+  bool is_over = !end.is_unknown;
+  if (ending == Ending::now && end.event) {
     testing::detail::WaitSite const site("a copy that is to be over");
-    if (!memarray::synchronize(end)) throw_last_error("waiting for a copy");
-    end = nullptr;
+    is_over = memarray::synchronize(end.event);
+    if (is_over) end.event = nullptr;
   }
-  source_uses.submitted({queue, end}, Use::read);
-  target_uses.submitted({queue, end}, Use::write);
-  if (staging) staging->uses_on(memory).submitted({queue, end}, Use::write);
+  source_uses.submitted(end, Use::read);
+  target_uses.submitted(end, Use::write);
+  if (staging_uses) staging_uses->submitted(end, Use::write);
+  if (ending == Ending::now && !is_over) throw_last_error("waiting for a copy");
 }
 
 void fill(Block& target, std::size_t offset, void const* element, std::size_t itemsize, std::size_t count,
@@ -206,32 +216,37 @@ void fill(Block& target, std::size_t offset, void const* element, std::size_t it
   }
   RuntimeRelease const released;
   uses.order(queue, Use::write, "filling, after the target's users");
-  {
-    Submission submission(queue);
+  StreamUses* const staging_uses = staging ? &staging->uses_on(uses.memory_ptr()) : nullptr;
+  submit(queue, {{&uses, Use::write}, {staging_uses, Use::read}}, [&](Submission const& submission) {
     std::byte* const first = target.data() + offset;
-    if (one_byte) {
-      submission.set(first, item[0], bytes);
-    } else {
-      submission.to_device(first, staging->data(), repeats * itemsize);
-      for (std::size_t have = repeats * itemsize; have < bytes; have *= 2)
-        submission.on_device(first + have, first, std::min(have, bytes - have));
-    }
-    submission.done();
-  }
-  EventHandle const end = end_of(queue, memory);
-  uses.submitted({queue, end}, Use::write);
-  if (staging) staging->uses_on(uses.memory_ptr()).submitted({queue, end}, Use::write);
+    if (one_byte) return submission.set(first, item[0], bytes);
+    submission.to_device(first, staging->data(), repeats * itemsize);
+    for (std::size_t have = repeats * itemsize; have < bytes; have *= 2)
+      submission.on_device(first + have, first, std::min(have, bytes - have));
+  });
+  StreamUse const end = end_of(queue, memory);
+  uses.submitted(end, Use::write);
+  if (staging_uses) staging_uses->submitted(end, Use::read);
 }
+
+namespace {
+
+void wait_for(Queue const& queue, char const* what) {
+  testing::detail::WaitSite const site(what);
+  if (!synchronize(queue)) throw_last_error(what);
+}
+
+}  // namespace
 
 void read_bytes(Block& source, std::size_t offset, void* target, std::size_t bytes) {
   StreamUses& uses = *source.uses();
   Queue const queue = uses.memory().errands();
   RuntimeRelease const released;
   uses.order(queue, Use::read, "reading an element, after the array's writer");
-  Submission submission(queue);
-  submission.to_host(static_cast<std::byte*>(target), source.data() + offset, bytes);
-  submission.done();
-  if (!synchronize(queue)) throw_last_error("reading an element");
+  submit(queue, {{&uses, Use::read}}, [&](Submission const& submission) {
+    submission.to_host(static_cast<std::byte*>(target), source.data() + offset, bytes);
+    wait_for(queue, "reading an element");
+  });
 }
 
 void write_bytes(Block& target, std::size_t offset, void const* source, std::size_t bytes) {
@@ -239,10 +254,10 @@ void write_bytes(Block& target, std::size_t offset, void const* source, std::siz
   Queue const queue = uses.memory().errands();
   RuntimeRelease const released;
   uses.order(queue, Use::write, "writing an element, after the array's users");
-  Submission submission(queue);
-  submission.to_device(target.data() + offset, static_cast<std::byte const*>(source), bytes);
-  submission.done();
-  if (!synchronize(queue)) throw_last_error("writing an element");
+  submit(queue, {{&uses, Use::write}}, [&](Submission const& submission) {
+    submission.to_device(target.data() + offset, static_cast<std::byte const*>(source), bytes);
+    wait_for(queue, "writing an element");
+  });
 }
 
 }  // namespace memarray::detail

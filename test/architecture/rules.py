@@ -53,6 +53,7 @@ TESTED_IN = {
     "base/config": "base/test_dtype.cpp",  # macros
     "base/cuda_complex": "base/test_dtype.cpp",  # names of types
     "base/fork": "base/test_fork_lock.cpp",
+    "memory/stream_use": "memory/test_stream_uses.cpp",  # one of them
     "memory/memory_type": "memory/test_resource.cpp",
 }
 # A wait that went elsewhere would neither be counted nor be lost when a test drops it.

@@ -49,7 +49,7 @@ class MEMARRAY_API Hold {
   /// Of an array on a device: where the operation runs.
   [[nodiscard]] Queue const& queue() const noexcept { return *_queue; }
   /// The end of what was submitted to it, to `commit` several holds with.
-  [[nodiscard]] StreamUse end() const noexcept { return {*_queue, end_of(*_queue, memory())}; }
+  [[nodiscard]] StreamUse end() const noexcept { return end_of(*_queue, memory()); }
   /// The work is done, or submitted: its result is the array's contents.
   void commit(Work work = Work::submitted) noexcept;
   void commit(StreamUse const& end) noexcept;

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -125,9 +126,10 @@ class MEMARRAY_API State {
   };
   /// Takes the word for `access` and settles what escaped views ask for, except that `overwrite` and `update` leave
   /// a block that must not be written in place. With a device in `place` the array is moved there under the word.
-  /// Returns false when the time was up.
+  /// Then `prepare` is called; if it throws, the array goes back and so does the word. Returns false when the time was
+  /// up.
   [[nodiscard]] bool take(Access access, std::int64_t id, Timeout timeout, Place const& place = {},
-                          bool past_writers = false);
+                          bool past_writers = false, std::function<void()> const& prepare = {});
   void give_back(Access access) noexcept;
   /// Takes the word together with a reference, if nobody holds it and there is nothing to settle or to wait for: one
   /// atomic operation.

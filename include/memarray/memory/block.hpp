@@ -62,8 +62,8 @@ class MEMARRAY_API Block {
   [[nodiscard]] StreamUses* uses() const noexcept { return _uses.load(std::memory_order_acquire); }
   /// The same, made if need be, for work on the device of `memory`; by whoever holds the array's lock for itself.
   [[nodiscard]] StreamUses& uses_on(std::shared_ptr<DeviceMemory> const& memory);
-  /// Counts uses of views that outlived their lease, before somebody uses the memory.
-  void fence(bool to_write) noexcept;
+  /// Counts uses of views that outlived their lease, before somebody uses the memory. Throws `CudaError`.
+  void fence(bool to_write);
 
   void retain() noexcept { _counts.fetch_add(reference, std::memory_order_relaxed); }
   void release() noexcept { drop(reference); }

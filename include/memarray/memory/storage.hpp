@@ -23,6 +23,8 @@ class Storage {
   Storage() noexcept = default;
   /// Born valid on `side`.
   Storage(Side side, BlockPtr block) noexcept : _current(side) { at(side) = {std::move(block), true}; }
+  /// Shares the blocks: to go back to.
+  Storage(Storage const& other) noexcept : _sides(other._sides), _current(other.current()) {}
   Storage(Storage&& other) noexcept : _sides(std::move(other._sides)), _current(other.current()) {}
   Storage& operator=(Storage&& other) noexcept {
     _sides = std::move(other._sides);

@@ -3,28 +3,18 @@
 #include <memarray/base/config.hpp>
 #include <memarray/base/fork_lock.hpp>
 #include <memarray/memory/device_memory.hpp>
+#include <memarray/memory/stream_use.hpp>
 #include <memarray/resource/queue.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
 namespace memarray::detail {
-
-enum class Use : std::uint8_t { read, write };
-
-/// An event for the end of all that is in the queue now. When there can be none, the context is synchronised, which is
-/// reported: null then, and all of it has ended.
-[[nodiscard]] MEMARRAY_API EventHandle end_of(Queue const& queue, DeviceMemory& memory) noexcept;
-
-/// Work in a queue that uses a piece of memory, up to its end.
-struct StreamUse {
-  Queue queue;
-  EventHandle event;  ///< null: it has ended
-};
 
 /// Which work on streams uses one piece of memory: the events of the last write and of the reads since. Whoever uses it
 /// next on another stream waits for exactly that: readers for the write, writers for all.
@@ -58,14 +48,18 @@ class MEMARRAY_API StreamUses {
   /// go on using the memory.
   void close_lease(Lease lease, bool alive) noexcept;
 
-  /// Counts what holders of such views may have submitted meanwhile as uses. `alive`: some still have theirs.
-  void fence_escaped(Use before, bool alive) noexcept;
-  /// Whether all that was submitted has ended.
+  /// Counts what holders of such views may have submitted meanwhile as uses. `alive`: some still have theirs. False,
+  /// with the last error set, if that cannot be: they are counted the next time.
+  [[nodiscard]] bool fence_escaped(Use before, bool alive) noexcept;
+  /// Whether all that was submitted is known to have ended.
   [[nodiscard]] bool is_over() noexcept;
   /// Whether memory may be freed in the queue whenever that is: it is known to be there still, for any thread.
-  [[nodiscard]] bool can_free_in(Queue const& queue) const noexcept;
+  [[nodiscard]] bool can_free_in(Queue const& queue) const noexcept {
+    // The allocator takes a default stream for that of its own context and thread.
+    return queue.lasting && as_cu(queue.context) == as_cu(_memory->context()) && queue.thread == std::thread::id();
+  }
   /// A stream that comes after all uses: where the memory was used last, if it can be freed there, or `allocated` if it
-  /// was not used at all; null: of the library's own.
+  /// was not used at all; null: of the library's own. Null if there is none, and they cannot be waited for either.
   [[nodiscard]] StreamHandle order_free(StreamHandle const& allocated) noexcept;
 
  private:
@@ -87,6 +81,7 @@ class MEMARRAY_API StreamUses {
 
   [[nodiscard]] Events events_before(Queue const* queue, Use use);
   [[nodiscard]] std::vector<Queue> lent_for_writing(Queue const* but);
+  void find_ends();
   void forget(Events const& over) noexcept;
   void forget_ended_reads() noexcept;
   void fence_one(Queue const& queue, Use use) noexcept;

@@ -21,7 +21,7 @@ class StreamUsesTest : public DeviceTest {
   /// Work in a queue, ordered and counted.
   void use(Queue const& queue, Use how) {
     uses.order(queue, how, "a test");
-    uses.submitted({queue, end_of(queue, uses.memory())}, how);
+    uses.submitted(end_of(queue, uses.memory()), how);
   }
   /// How many events it waits for before such a use.
   std::size_t waits_before(Queue const& queue, Use how) {
@@ -167,12 +167,12 @@ TEST_F(StreamUsesTest, ViewsThatOutliveTheirLeaseAreFenced) {
   uses.order(third, Use::write, "a test");
   static_cast<void>(new_waits());
   std::uint64_t const records = devices.calls("cuEventRecord");
-  uses.fence_escaped(Use::read, false);  // read-only views change nothing for readers
+  EXPECT_TRUE(uses.fence_escaped(Use::read, false));  // read-only views change nothing for readers
   EXPECT_EQ(devices.calls("cuEventRecord"), records);
-  uses.fence_escaped(Use::write, true);  // alive still: fenced now, and again later
-  uses.fence_escaped(Use::write, false);
+  EXPECT_TRUE(uses.fence_escaped(Use::write, true));  // alive still: fenced now, and again later
+  EXPECT_TRUE(uses.fence_escaped(Use::write, false));
   EXPECT_EQ(devices.calls("cuEventRecord"), records + 2);
-  uses.fence_escaped(Use::write, false);
+  EXPECT_TRUE(uses.fence_escaped(Use::write, false));
   EXPECT_EQ(devices.calls("cuEventRecord"), records + 2);
   EXPECT_GE(waits_before(third, Use::write), 1u);
   EXPECT_EQ(devices.calls("cuCtxSynchronize"), 0u);
@@ -186,7 +186,7 @@ TEST_F(StreamUsesTest, ViewsInUnknownStreamsSynchroniseTheContext) {
     ASSERT_TRUE(uses.lend(lease, known ? &queue : nullptr, known));
     uses.close_lease(lease, true);
     std::int64_t const waits = counters().waits;
-    uses.fence_escaped(Use::read, false);
+    EXPECT_TRUE(uses.fence_escaped(Use::read, false));
     EXPECT_EQ(counters().waits, waits + 1);
   }
   EXPECT_EQ(devices.calls("cuCtxSynchronize"), 2u);
@@ -200,7 +200,7 @@ TEST_F(StreamUsesTest, MemoryIsFreedWhereItWasUsedLast) {
   Queue borrowed = third;
   borrowed.lasting = false;
   StreamUses others(DeviceMemory::of(0));
-  others.submitted({borrowed, end_of(borrowed, others.memory())}, Use::write);
+  others.submitted(end_of(borrowed, others.memory()), Use::write);
   EXPECT_NE(others.order_free(nullptr), third.stream);
   Queue elsewhere = third;
   elsewhere.thread = std::this_thread::get_id();

@@ -1,11 +1,11 @@
-#include "ends.hpp"
-
 #include <memarray/base/reports.hpp>
+#include <memarray/memory/stream_use.hpp>
 #include <memarray/resource/last_error.hpp>
 #include <memarray/resource/stream_order.hpp>
 
 #include <new>
 #include <thread>
+#include <utility>
 
 namespace memarray::detail {
 namespace {
@@ -25,29 +25,43 @@ void report_blocking(char const* site) noexcept {
   }
 }
 
+bool is_same_now(Queue const& left, Queue const& right) noexcept {
+  Queue first = left;
+  Queue second = right;
+  first.lasting = second.lasting = true;
+  return first.is(second);
+}
+
 void hold_back(Queue const& queue, EventHandle const& event, char const* site) {
   if (!is_another_threads(queue)) return wait(queue, event, site);
   if (!memarray::synchronize(event)) clear_last_error();
   report_blocking("another thread's default stream cannot be made to wait, so work was waited for");
 }
 
-void end_now(ContextHandle const& context) noexcept {
+bool end_now(ContextHandle const& context) noexcept {
   bool const ended = synchronize(context);
+  if (ended) clear_last_error();
   report_blocking(ended ? "no event could be recorded, so all work of the device was waited for"
-                        : "no event could be recorded, and the device's work cannot be waited for: it has failed");
-  clear_last_error();
+                        : "no event could be recorded, and the device's work cannot be waited for");
+  return ended;
 }
 
-EventHandle end_of(Queue const& queue, DeviceMemory& memory) noexcept {
-  if (is_another_threads(queue)) {
-    end_now(queue.context);
-    return nullptr;
-  }
+bool end_now(Queue const& queue) noexcept {
+  return (!is_another_threads(queue) && synchronize(queue)) || end_now(queue.context);
+}
+
+StreamUse end_of(Queue const& queue, DeviceMemory& memory) noexcept {
+  if (is_another_threads(queue)) return {queue, nullptr, !end_now(queue.context)};
   EventHandle event =
       as_cu(queue.context) == as_cu(memory.context()) ? memory.event() : create_event_handle(queue.context);
-  if (event && record(event, queue.stream)) return event;
-  end_now(queue.context);
-  return nullptr;
+  if (event && record(event, queue.stream)) return {queue, std::move(event)};
+  return {queue, nullptr, !end_now(queue.context)};
+}
+
+void wait_for_now(Queue const& queue, Queue const& other, DeviceMemory& memory, char const* site) {
+  StreamUse const now = end_of(other, memory);
+  if (now.is_unknown) throw_last_error(site);
+  if (now.event) wait(queue, now.event, site);
 }
 
 }  // namespace memarray::detail

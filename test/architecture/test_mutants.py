@@ -1,0 +1,28 @@
+"""Every mutant still changes the tree that it was written for; whether it is noticed is for ./test/run --nightly."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PATCHES = sorted((ROOT / "test" / "mutants").glob("*.patch"))
+
+
+def applies(patch: Path) -> bool:
+    command = ["git", "apply", "--check", str(patch)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.stem)
+def test_it_applies(patch):
+    assert applies(patch), "write it anew for the code as it is"
+
+
+def test_one_for_other_code_does_not(tmp_path):
+    stale = tmp_path / "stale.patch"
+    stale.write_text(PATCHES[0].read_text().replace("\n-", "\n-what nobody wrote: "))
+    assert not applies(stale)
+    assert len(PATCHES) > 30

@@ -1,0 +1,372 @@
+"""Every public operation, tried where it reaches the driver: a table for several tests."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import memarray
+import numpy as np
+from memarray.dlpack import kDLCPU, kDLCUDA
+from support import filled, look
+
+SHAPE = (6, 5)
+#: More than what one copy of a fill's pattern reaches.
+LARGE = (3, 1 << 13)
+
+
+class World:
+    """Arrays with known contents, streams, and whatever a trial keeps."""
+
+    def __init__(self, shape=SHAPE):
+        self.a, _ = filled(shape)
+        self.b, _ = filled(shape, start=3)
+        self.first, self.second = memarray.Stream(), memarray.Stream()
+        self.elsewhere = memarray.Stream(1)
+        self.event = memarray.Event()
+        self.kept = []
+
+    def keep(self, thing):
+        self.kept.append(thing)
+
+    def lend(self, lease, **request):
+        self.keep(lease.__dlpack__(max_version=(1, 0), **request))
+
+    def open(self, lease):
+        self.lease = lease.__enter__()
+        self.keep(self.lease)
+
+    def look(self):
+        """All that can be seen of the arrays; the copies that moves then take say which sides were valid."""
+        for thing in self.kept:
+            if isinstance(thing, memarray.Lease):
+                thing.close()
+        return [self._look_at(array) for array in (self.a, self.b)]
+
+    def _look_at(self, array):
+        seen = {"shape": array.shape, "lock": array.lock_id, "place": [array.device]}
+        copies = memarray.stats()["copies"]
+        array.move_memory(kDLCPU)
+        seen["place"].append(memarray.stats()["copies"] > copies)
+        seen["contents"] = look(array).tolist()
+        for device_id in (0, 1):
+            copies = memarray.stats()["copies"]
+            with array.read(f"cuda:{device_id}"):
+                pass
+            seen["place"].append(memarray.stats()["copies"] > copies)
+        return seen
+
+
+class Trial(NamedTuple):
+    prepare: Callable[[World], Any]
+    call: Callable[[World], Any]
+    options: Mapping[str, Any] = MappingProxyType({})
+    shape: tuple[int, ...] = SHAPE
+    #: What a failure may change: the "place" of one of several arrays, or "contents" that were to be given up.
+    may_change: str = ""
+
+
+def on_host(_):
+    pass
+
+
+def on_device(w):
+    w.a.move_memory(kDLCUDA)
+
+
+def after_kernel(w):
+    on_device(w)
+    w.a.add_index_tuple(stream=w.first)
+
+
+def on_second(w):
+    w.a.move_memory(kDLCUDA, device_id=1)
+    w.a.add_index_tuple(stream=w.elsewhere)
+
+
+def stale_on_device(w):
+    on_device(w)
+    w.a.fill(4)
+    w.a.move_memory(kDLCPU)
+    w.a.fill(5)
+
+
+def moving_back(w):
+    after_kernel(w)
+    w.a.move_memory(kDLCPU, stream=w.second, async_copy=True)
+
+
+def viewed(w):
+    after_kernel(w)
+    with w.a.read(stream=w.second) as lease:
+        w.lend(lease, stream=w.first.handle)
+
+
+def viewed_for_writing(w):
+    after_kernel(w)
+    with w.a.write(stream=w.second) as lease:
+        w.lend(lease, stream=w.first.handle)
+
+
+def viewed_anywhere(w):
+    after_kernel(w)
+    with w.a.write(stream=w.second) as lease:
+        w.lend(lease, stream=-1)
+
+
+def view_dropped(w):
+    viewed(w)
+    w.kept.clear()
+
+
+def view_dropped_anywhere(w):
+    viewed_anywhere(w)
+    w.kept.clear()
+
+
+def leased(w):
+    after_kernel(w)
+    w.open(w.a.read(stream=w.second))
+
+
+def leased_for_writing(w):
+    after_kernel(w)
+    w.open(w.a.write(stream=w.second))
+
+
+def lent_twice(w):
+    leased_for_writing(w)
+    w.lend(w.lease, stream=w.first.handle)
+    w.lend(w.lease, stream=1)
+
+
+def recorded(w):
+    after_kernel(w)
+    w.event.record(w.first)
+
+
+def exhausted(w):
+    """The device is full of what its pool keeps."""
+    on_device(w)
+    filler = memarray.MemArray([3 << 16])
+    filler.move_memory(kDLCUDA)
+
+
+def open_and_close(lease):
+    lease.__enter__().close()
+
+
+def close_all(leases):
+    for lease in leases:
+        lease.close()
+
+
+def drop(w):
+    w.kept.clear()
+    memarray.MemArray([1])  # an ordinary call, which does what droppers may not
+
+
+def numpy_on_host(w):
+    w.keep(np.asarray(w.a))
+
+
+PEERLESS = {"peer_access": False}
+POOLLESS = {"pools": False}
+TIMING = {"timing": True}
+
+#: What calls no driver function, whatever the array's device.
+NO_DRIVER = {
+    "MemArray": [
+        *("shape", "ndim", "size", "itemsize", "nbytes", "dtype", "device", "lock_id", "is_foreign", "escaped_views"),
+        *("from_numpy", "_TYPE_INSTANCE_MAP", "__getitem__", "__setitem__", "__iter__", "__bool__", "__reduce_ex__"),
+        *("__len__", "__repr__", "__new__"),
+    ],
+    "Lease": [
+        *("is_open", "lock_id", "writable", "array", "__dlpack_device__", "__repr__", "__del__", "__reduce_ex__"),
+        *("__array_interface__", "__array__", "__buffer__", "__release_buffer__"),
+    ],
+    "Stream": ["handle", "device", "__cuda_stream__", "__eq__", "__hash__", "__repr__"],
+    "Event": ["handle", "device", "timing", "__repr__"],
+    "MemoryPool": ["handle", "device", "__repr__"],
+    "memarray": [
+        *("Device", "Error", "LockError", "CudaError", "OutOfMemoryError", "UnsupportedTypeError", "build_info"),
+        *("stats", "dlpack", "options", "__version__"),
+    ],
+}
+
+#: The first word says which operation.
+TRIALS = {
+    "MemArray.move_memory to a device": Trial(on_host, lambda w: w.a.move_memory(kDLCUDA)),
+    "MemArray.move_memory to a device later": Trial(
+        on_host, lambda w: w.a.move_memory(kDLCUDA, stream=w.first, async_copy=True)
+    ),
+    "MemArray.move_memory to a device without pools": Trial(
+        on_host, lambda w: w.a.move_memory(kDLCUDA, stream=w.first), POOLLESS
+    ),
+    "MemArray.move_memory to a device again": Trial(
+        stale_on_device, lambda w: w.a.move_memory(kDLCUDA, stream=w.first, async_copy=True)
+    ),
+    "MemArray.move_memory to the default stream's device": Trial(
+        on_host, lambda w: w.a.move_memory(kDLCUDA, stream=2, async_copy=True)
+    ),
+    "MemArray.move_memory into a stream named by its address": Trial(
+        on_host, lambda w: w.a.move_memory(kDLCUDA, stream=w.first.handle, async_copy=True)
+    ),
+    "MemArray.move_memory into a full device": Trial(
+        exhausted, lambda w: w.b.move_memory(kDLCUDA), {"memory": 2 << 20}, (1 << 16,)
+    ),
+    "MemArray.move_memory to another device": Trial(after_kernel, lambda w: w.a.move_memory(kDLCUDA, device_id=1)),
+    "MemArray.move_memory to another device, its stream": Trial(
+        after_kernel, lambda w: w.a.move_memory(kDLCUDA, device_id=1, stream=w.elsewhere, async_copy=True)
+    ),
+    "MemArray.move_memory to another device, the first's stream": Trial(
+        after_kernel, lambda w: w.a.move_memory(kDLCUDA, device_id=1, stream=w.second, async_copy=True)
+    ),
+    "MemArray.move_memory to another device through the host": Trial(
+        after_kernel, lambda w: w.a.move_memory(kDLCUDA, device_id=1, stream=w.second, async_copy=True), PEERLESS
+    ),
+    "MemArray.move_memory to another device without pools": Trial(
+        after_kernel, lambda w: w.a.move_memory(kDLCUDA, device_id=1), POOLLESS
+    ),
+    "MemArray.move_memory to the host": Trial(after_kernel, lambda w: w.a.move_memory(kDLCPU)),
+    "MemArray.move_memory to the host later": Trial(
+        after_kernel, lambda w: w.a.move_memory(kDLCPU, stream=w.second, async_copy=True)
+    ),
+    "MemArray.move_memory to the host from under a view": Trial(
+        viewed_for_writing, lambda w: w.a.move_memory(kDLCPU, stream=w.second, async_copy=True)
+    ),
+    "MemArray.fill with one byte": Trial(after_kernel, lambda w: w.a.fill(0)),
+    "MemArray.fill with a pattern": Trial(after_kernel, lambda w: w.a.fill(7)),
+    "MemArray.fill with a pattern, often": Trial(
+        after_kernel, lambda w: w.a.fill(7), shape=LARGE, may_change="contents"
+    ),
+    "MemArray.fill under a view": Trial(viewed, lambda w: w.a.fill(7)),
+    "MemArray.fill after a view": Trial(view_dropped, lambda w: w.a.fill(7)),
+    "MemArray.fill on the host while it is copied": Trial(
+        lambda w: w.a.move_memory(kDLCUDA, stream=w.first, async_copy=True) or w.a.move_memory(kDLCPU),
+        lambda w: w.a.fill(7),
+    ),
+    "MemArray.add_index_tuple": Trial(after_kernel, lambda w: w.a.add_index_tuple(stream=w.second)),
+    "MemArray.add_index_tuple under a view": Trial(viewed, lambda w: w.a.add_index_tuple(stream=w.second)),
+    "MemArray.add_index_tuple under a writable view": Trial(
+        viewed_for_writing, lambda w: w.a.add_index_tuple(stream=w.second)
+    ),
+    "MemArray.add_index_tuple under a view of anybody's": Trial(
+        viewed_anywhere, lambda w: w.a.add_index_tuple(stream=w.second)
+    ),
+    "MemArray.add_index_tuple after a view of anybody's": Trial(
+        view_dropped_anywhere, lambda w: w.a.add_index_tuple(stream=w.second)
+    ),
+    "MemArray.add_index_tuple in a stream named by its address": Trial(
+        after_kernel, lambda w: w.a.add_index_tuple(stream=w.second.handle)
+    ),
+    "MemArray.add_index_tuple on the host, after a move": Trial(moving_back, lambda w: w.a.add_index_tuple()),
+    "MemArray.resize": Trial(after_kernel, lambda w: w.a.resize([9, 7])),
+    "MemArray.resize to less": Trial(after_kernel, lambda w: w.a.resize([2, 2])),
+    "MemArray.resize under a view": Trial(viewed_for_writing, lambda w: w.a.resize([9, 7])),
+    "MemArray.resize on the host, after a move": Trial(moving_back, lambda w: w.a.resize([9, 7])),
+    "MemArray.exchange": Trial(after_kernel, lambda w: w.a.exchange(w.b)),
+    "MemArray.exchange under a view": Trial(viewed_for_writing, lambda w: w.b.exchange(w.a)),
+    "MemArray.copy": Trial(after_kernel, lambda w: w.keep(w.a.copy())),
+    "MemArray.copy under a view": Trial(viewed_for_writing, lambda w: w.keep(w.a.copy())),
+    "MemArray.copy on another device": Trial(on_second, lambda w: w.keep(w.a.copy())),
+    "MemArray.copy on the host, after a move": Trial(moving_back, lambda w: w.keep(w.a.copy())),
+    "MemArray.__copy__": Trial(on_device, lambda w: w.keep(w.a.__copy__())),
+    "MemArray.__deepcopy__": Trial(on_device, lambda w: w.keep(w.a.__deepcopy__({}))),
+    "MemArray.read_numpy_array": Trial(after_kernel, lambda w: w.a.read_numpy_array(np.full(SHAPE, 2.5))),
+    "MemArray.read_numpy_array, after a move": Trial(moving_back, lambda w: w.a.read_numpy_array(np.full(SHAPE, 2.5))),
+    "MemArray.__array__, after a move": Trial(moving_back, numpy_on_host),
+    "MemArray.__dlpack__": Trial(after_kernel, lambda w: w.lend(w.a)),
+    "MemArray.__dlpack__ for a stream": Trial(after_kernel, lambda w: w.lend(w.a, stream=w.second.handle)),
+    "MemArray.__dlpack__ for no stream": Trial(after_kernel, lambda w: w.lend(w.a, stream=-1)),
+    "MemArray.__dlpack__ copied": Trial(after_kernel, lambda w: w.lend(w.a, copy=True, stream=w.second.handle)),
+    "MemArray.__dlpack__ copied, for no stream": Trial(after_kernel, lambda w: w.lend(w.a, copy=True, stream=-1)),
+    "MemArray.__dlpack__ copied to the host": Trial(
+        after_kernel, lambda w: w.lend(w.a, copy=True, dl_device=(kDLCPU, 0))
+    ),
+    "MemArray.__dlpack_device__": Trial(viewed_for_writing, lambda w: w.a.__dlpack_device__()),
+    "MemArray.read where it is": Trial(after_kernel, lambda w: open_and_close(w.a.read(stream=w.second))),
+    "MemArray.read on a device": Trial(on_host, lambda w: open_and_close(w.a.read("cuda:0", stream=w.first))),
+    "MemArray.read on another device": Trial(after_kernel, lambda w: open_and_close(w.a.read("cuda:1"))),
+    "MemArray.read on another device, the first's stream": Trial(
+        after_kernel, lambda w: open_and_close(w.a.read("cuda:1", stream=w.elsewhere.handle))
+    ),
+    "MemArray.read on the host": Trial(after_kernel, lambda w: open_and_close(w.a.read("cpu"))),
+    "MemArray.read under a writable view": Trial(viewed_for_writing, lambda w: open_and_close(w.a.read())),
+    "MemArray.read on the host, under a writable view": Trial(
+        viewed_for_writing, lambda w: open_and_close(w.a.read("cpu"))
+    ),
+    "MemArray.write where it is": Trial(after_kernel, lambda w: open_and_close(w.a.write(stream=w.second))),
+    "MemArray.write on a device": Trial(on_host, lambda w: open_and_close(w.a.write("cuda:0"))),
+    "MemArray.write on a device again": Trial(
+        stale_on_device, lambda w: open_and_close(w.a.write("cuda:0", stream=w.first.handle))
+    ),
+    "MemArray.write on another device": Trial(
+        after_kernel, lambda w: open_and_close(w.a.write("cuda:1", stream=w.elsewhere))
+    ),
+    "MemArray.write on another device, all of it": Trial(
+        after_kernel, lambda w: open_and_close(w.a.write("cuda:1", discard=True))
+    ),
+    "MemArray.write on the host": Trial(after_kernel, lambda w: open_and_close(w.a.write("cpu"))),
+    "MemArray.write under a view": Trial(viewed, lambda w: open_and_close(w.a.write(stream=w.second))),
+    "MemArray.write all, under a view": Trial(
+        viewed, lambda w: open_and_close(w.a.write(stream=w.second, discard=True))
+    ),
+    "MemArray.write after a view": Trial(view_dropped, lambda w: open_and_close(w.a.write(stream=w.second))),
+    "MemArray.get_dlpack": Trial(after_kernel, lambda w: open_and_close(w.a.get_dlpack())),
+    "MemArray.get_dlpack on a device": Trial(on_host, lambda w: open_and_close(w.a.get_dlpack(kDLCUDA, 1))),
+    "memarray.leases": Trial(
+        after_kernel,
+        lambda w: close_all(memarray.leases(w.b.write(), w.a.read(stream=w.second)).__enter__()),
+    ),
+    "memarray.leases elsewhere": Trial(
+        after_kernel,
+        lambda w: close_all(memarray.leases(w.b.write("cuda:1"), w.a.read("cpu")).__enter__()),
+        may_change="place",
+    ),
+    "Lease.__dlpack__": Trial(leased, lambda w: w.lend(w.lease)),
+    "Lease.__dlpack__ for another stream": Trial(lent_twice, lambda w: w.lend(w.lease, stream=2)),
+    "Lease.__dlpack__ for a stream named by its address": Trial(
+        leased_for_writing, lambda w: w.lend(w.lease, stream=w.first.handle)
+    ),
+    "Lease.__dlpack__ copied": Trial(leased, lambda w: w.lend(w.lease, copy=True)),
+    "Lease.__dlpack__ copied to the host": Trial(leased, lambda w: w.lend(w.lease, copy=True, dl_device=(kDLCPU, 0))),
+    "Lease.__cuda_array_interface__": Trial(
+        leased, lambda w: w.keep(w.lease.__cuda_array_interface__), {"lend_as_cuda": True}
+    ),
+    "Lease.close unused": Trial(leased, lambda w: w.lease.close()),
+    "Lease.close": Trial(lent_twice, lambda w: w.lease.close()),
+    "Lease.__exit__": Trial(lent_twice, lambda w: w.lease.__exit__(None, None, None)),
+    "Lease.__enter__": Trial(after_kernel, lambda w: w.a.read().__enter__().close()),
+    "Stream": Trial(on_host, lambda w: w.keep(memarray.Stream(1, nonblocking=False))),
+    "Stream.synchronize": Trial(after_kernel, lambda w: w.first.synchronize()),
+    "Stream.wait": Trial(recorded, lambda w: w.second.wait(w.event)),
+    "Stream.record": Trial(after_kernel, lambda w: w.keep(w.first.record())),
+    "Event": Trial(on_host, lambda w: w.keep(memarray.Event(1, timing=True))),
+    "Event.record": Trial(after_kernel, lambda w: w.event.record(w.first)),
+    "Event.record in a stream named by its address": Trial(after_kernel, lambda w: w.event.record(w.first.handle)),
+    "Event.synchronize": Trial(recorded, lambda w: w.event.synchronize()),
+    "Event.query": Trial(recorded, lambda w: w.event.query()),
+    "Event.elapsed": Trial(
+        lambda w: [w.keep(memarray.Event(timing=True)), w.kept[-1].record(w.first), w.first.synchronize()],
+        lambda w: w.kept[-1].elapsed(w.kept[-1]),
+    ),
+    "MemoryPool": Trial(on_host, lambda w: w.keep(memarray.MemoryPool(1, release_threshold=0))),
+    "MemoryPool.stats": Trial(lambda w: w.keep(memarray.MemoryPool()), lambda w: w.kept[-1].stats()),
+    "MemoryPool.trim": Trial(lambda w: w.keep(memarray.MemoryPool()), lambda w: w.kept[-1].trim()),
+    "memarray.synchronize": Trial(after_kernel, lambda w: memarray.synchronize()),
+    "memarray.cuda": Trial(on_host, lambda w: memarray.cuda.device_count()),
+    "memarray.trim": Trial(moving_back, lambda w: memarray.trim()),
+    # What happens where nothing can be raised.
+    "dropping an array": Trial(lambda w: [after_kernel(w), w.keep(w.a.copy())], drop),
+    "dropping an array that moves": Trial(
+        lambda w: [after_kernel(w), w.keep(w.a.copy()), w.kept[0].move_memory(kDLCPU, async_copy=True)], drop
+    ),
+    "dropping an array without pools": Trial(lambda w: [after_kernel(w), w.keep(w.a.copy())], drop, POOLLESS),
+    "dropping a view": Trial(lambda w: [viewed(w), w.a.fill(3)], drop),
+    "dropping a writable view": Trial(lambda w: [viewed_for_writing(w), w.a.fill(3)], drop),
+    "dropping a view of anybody's": Trial(lambda w: [viewed_anywhere(w), w.a.fill(3)], drop),
+    "dropping a lent lease": Trial(lent_twice, lambda w: [w.lease.close(), drop(w)]),
+    "dropping a stream": Trial(lambda w: w.keep(memarray.Stream()), drop),
+    "dropping an event": Trial(lambda w: w.keep(memarray.Event()), drop),
+    "dropping a pool": Trial(lambda w: w.keep(memarray.MemoryPool()), drop),
+}

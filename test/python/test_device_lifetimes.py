@@ -1,0 +1,281 @@
+"""What belongs to devices goes in any order, with the process, in its children, and where there are no devices."""
+
+import itertools
+import os
+from pathlib import Path
+
+import memarray
+import numpy as np
+import pytest
+from memarray.dlpack import kDLCPU, kDLCUDA
+from memarray.testing import Consumer, simulated_devices
+from support import filled, look, run_python
+
+THINGS = ("stream", "pool", "event", "array", "copy", "lease", "view", "consumer")
+ORDERS = list(itertools.permutations(THINGS))
+#: About a hundred of them, spread over all, or each.
+TRIED = ORDERS if os.environ.get("MEMARRAY_NIGHTLY") else ORDERS[:: len(ORDERS) // 97]
+
+
+def things_at_work():
+    """One of each that belongs to devices, with work on all of them in flight."""
+    stream, pool, event, consumer = memarray.Stream(), memarray.MemoryPool(), memarray.Event(), Consumer()
+    array, values = filled((50, 4))
+    array.move_memory(kDLCUDA, stream=stream, async_copy=True)
+    array.add_index_tuple(stream=stream)
+    copy = array.copy()
+    copy.move_memory(kDLCUDA, device_id=1)
+    copy.move_memory(kDLCPU, async_copy=True)
+    lease = array.write(stream=stream).__enter__()
+    view = consumer.take(lease)
+    view.add(1)
+    event.record(stream)
+    made = (stream, pool, event, array, copy, lease, view, consumer)
+    return dict(zip(THINGS, made, strict=True)), values
+
+
+@pytest.mark.filterwarnings("ignore:a write lease was collected:ResourceWarning")
+@pytest.mark.parametrize("block", ["inside the block", "after the block"])
+def test_things_go_in_any_order(block):
+    for order in TRIED:
+        blocks = memarray.stats()["live_blocks"]
+        with simulated_devices() as sim:
+            things, _ = things_at_work()
+            things["lease"].close()  # until then, the consumer's stream must live
+            if block == "inside the block":
+                for name in order:
+                    del things[name]
+        for name in order:
+            things.pop(name, None)
+        assert not any(sim.live().values()), (order, sim.live_resources())
+        assert not sim.violations(), order
+        assert memarray.stats()["live_blocks"] == blocks, order
+
+
+@pytest.mark.parametrize("first", THINGS)
+def test_the_others_stay_good(first, simulated_devices):
+    simulated_devices.delay(0.001)
+    things, values = things_at_work()
+    things["lease"].close()
+    del things[first]
+    if (array := things.get("array")) is not None:
+        array.add_index_tuple()
+        array.move_memory(kDLCPU)
+        assert np.array_equal(look(array), values + 2 * sum(np.indices(values.shape)) + 1)
+    if (copy := things.get("copy")) is not None:
+        assert np.array_equal(look(copy), values + sum(np.indices(values.shape)))
+    if (event := things.get("event")) is not None:
+        event.synchronize()
+        assert event.query()
+    if (stream := things.get("stream")) is not None:
+        stream.synchronize()
+    if (pool := things.get("pool")) is not None:
+        assert pool.stats()["used_bytes"] == 0
+
+
+AT_WORK = """
+import atexit, os, sys, threading, time, warnings
+import numpy as np
+import memarray
+from memarray.dlpack import kDLCPU, kDLCUDA
+from memarray.testing import Consumer, simulated_devices
+warnings.simplefilter("ignore", ResourceWarning)
+devices = simulated_devices()
+sim = devices.__enter__()
+stream = memarray.Stream()
+a = memarray.MemArray([5000])
+a.move_memory(kDLCUDA, stream=stream, async_copy=True)
+sim.delay(0.02)
+for _ in range(5):
+    a.add_index_tuple(stream=stream)
+"""
+ENDINGS = {
+    "kernels in flight": "",
+    "a copy to the host in flight": "a.move_memory(kDLCPU, stream=stream, async_copy=True)",
+    "the block left": "devices.__exit__(None, None, None)",
+    "an open lease": "lease = a.write(stream=stream); lease.__enter__()",
+    "a lent lease": "c = Consumer(); lease = a.write(); lease.__enter__(); v = c.take(lease); v.add(1)",
+    "a kept view": "c = Consumer()\nwith a.read() as lease: v = c.take(lease)\nlate = v.read()",
+    "a kept view, dropped late": "c = Consumer()\nwith a.write() as l: v = c.take(l)\nv.drop(in_stream=True)",
+    "a view in a cycle": "c = Consumer()\nwith a.read() as l: v = c.take(l)\nx = [v]; x.append(x)",
+    "everything in builtins": "import builtins; builtins.kept = [a, stream, sim, memarray.Event(), a.copy()]",
+    "a daemon thread that runs kernels": (
+        "run = lambda: [a.add_index_tuple(stream=stream) for _ in range(10**6)];"
+        "threading.Thread(target=run, daemon=True).start(); time.sleep(0.05)"
+    ),
+    "a daemon thread that waits": "threading.Thread(target=stream.synchronize, daemon=True).start(); time.sleep(0.01)",
+    "something to do at exit": "atexit.register(lambda: (a.fill(1), a.copy(), a.move_memory(kDLCPU)))",
+}
+
+
+@pytest.mark.parametrize("what", ENDINGS)
+def test_the_interpreter_ends_with(what):
+    finished = run_python(f"{AT_WORK}\nexec(sys.argv[1])", ENDINGS[what], limit=60)
+    assert finished.stderr == ""
+
+
+FORKED = (
+    AT_WORK
+    + """
+def refused(call):
+    try:
+        call()
+    except memarray.CudaError as error:
+        assert error.code == 3 and "forked" in str(error), error
+    else:
+        raise AssertionError("not refused")
+
+host = memarray.MemArray([1000], "int64")
+host.add_index_tuple()
+kept = np.from_dlpack(host)
+event = memarray.Event()
+pool = memarray.MemoryPool()
+"""
+)
+CHILDREN = {
+    "host arrays, views and threads work": """
+host.add_index_tuple()
+assert np.asarray(host)[-1] == 2 * 999 and kept[-1] == 999
+done = []
+thread = threading.Thread(target=lambda: (host.fill(3), done.append(1)))
+thread.start()
+thread.join()
+assert done and (np.asarray(host) == 3).all()
+""",
+    "arrays on devices are refused": """
+refused(a.add_index_tuple)
+refused(lambda: a.fill(1))
+refused(lambda: a.move_memory(kDLCPU))
+refused(a.copy)
+refused(lambda: a.read("cpu").__enter__())
+assert a.lock_id == -1 and str(a.device) == "cuda:0"
+""",
+    "new ones are refused": """
+for call in (memarray.Stream, memarray.Event, memarray.MemoryPool, lambda: host.move_memory(kDLCUDA)):
+    refused(call)
+assert str(host.device) == "cpu" and memarray.cuda.device_count() == 0
+""",
+    "known ones are refused": """
+for call in (stream.synchronize, lambda: event.record(stream), event.synchronize, pool.trim):
+    refused(call)
+""",
+    "things are dropped": """
+del a, stream, event, pool
+host.fill(2)
+assert sim.violations() == []
+""",
+    "the child ends in the ordinary way": "sys.exit(0)",
+}
+
+
+@pytest.mark.threads
+@pytest.mark.parametrize("what", CHILDREN)
+def test_a_forked_child(what):
+    finished = run_python(
+        FORKED
+        + """
+pid = os.fork()
+if pid == 0:
+    exec(sys.argv[1])
+    sys.exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+# The parent goes on.
+a.add_index_tuple(stream=stream)
+a.move_memory(kDLCPU)
+assert (np.asarray(a) == 6 * np.arange(5000)).all()
+stream.synchronize()
+devices.__exit__(None, None, None)
+""",
+        CHILDREN[what],
+    )
+    assert finished.stderr == ""
+
+
+def test_memory_runs_out_and_comes_back():
+    with simulated_devices(1, memory=4 << 20) as sim:
+        arrays = []
+        with pytest.raises(memarray.OutOfMemoryError, match=r"524288 bytes of device memory on cuda:0, where \d+ of"):
+            for _ in range(10):
+                arrays.append(filled((1 << 16,))[0])
+                arrays[-1].move_memory(kDLCUDA)
+                arrays[-1].add_index_tuple()
+        assert len(arrays) == 9
+        full = arrays.pop()
+        assert str(full.device) == "cpu"
+        with pytest.raises(memarray.OutOfMemoryError):
+            arrays[0].copy()
+        with pytest.raises(memarray.OutOfMemoryError):
+            arrays[0].resize([1 << 17])
+        values = filled((1 << 16,))[1]
+        del arrays[1:]
+        full.move_memory(kDLCUDA)
+        for array, steps in ((full, 0), (arrays[0], 1)):
+            array.move_memory(kDLCPU)
+            assert np.array_equal(look(array), values + steps * np.arange(1 << 16))
+        del arrays, full, array
+    assert not any(sim.live().values())
+
+
+WITHOUT = """
+import memarray, numpy as np
+from memarray.dlpack import kDLCPU, kDLCUDA
+a = memarray.MemArray([3])
+calls = [
+    lambda: a.move_memory(kDLCUDA),
+    lambda: a.read("cuda:0").__enter__(),
+    lambda: a.write("cuda:0", discard=True).__enter__(),
+    lambda: a.get_dlpack(kDLCUDA).__enter__(),
+    memarray.Stream,
+    memarray.Event,
+    memarray.MemoryPool,
+]
+for call in calls:
+    try:
+        call()
+    except memarray.CudaError as error:
+        print(error.code, error)
+    else:
+        raise AssertionError("not refused")
+assert memarray.cuda.device_count() == 0 and not memarray.cuda.is_available()
+memarray.synchronize()
+a.fill(2)
+a.move_memory(kDLCPU)
+a.add_index_tuple(stream=0)
+assert np.asarray(a).tolist() == [2, 3, 4] and a.lock_id == -1
+"""
+#: Drivers that cannot be used, and the code and words that each call then says.
+DRIVERS = {
+    "lacks a function": ({"FAKE_DRIVER_LACKS": "cuMemAllocFromPoolAsync"}, "500", "update it"),
+    "does not start": ({"FAKE_DRIVER_INIT": "999"}, "999", "does not start"),
+    "has no devices": ({"FAKE_DRIVER_DEVICES": "0"}, "10", ""),
+}
+
+
+def fake_driver():
+    for folder in (Path(memarray._core.__file__).parents[2], Path(memarray._core.__file__).parents[3]):
+        for found in folder.glob("**/libcuda.so.1"):
+            return found.parent
+    return None
+
+
+@pytest.mark.parametrize("what", DRIVERS)
+def test_a_driver_that(what):
+    folder = fake_driver()
+    if folder is None:
+        pytest.skip("the C++ tests, whose driver this uses, were not built")
+    settings, code, words = DRIVERS[what]
+    finished = run_python(WITHOUT, env={"LD_LIBRARY_PATH": str(folder), **settings})
+    lines = finished.stdout.splitlines()
+    assert len(lines) == 7
+    for line in lines:
+        assert line.startswith(code), line
+        assert words in line, line
+
+
+@pytest.mark.skipif(memarray.cuda.is_available(), reason="there is a driver")
+def test_no_driver():
+    lines = run_python(WITHOUT).stdout.splitlines()
+    assert len(lines) == 7
+    for line in lines:
+        assert line.startswith("100 "), line
+    assert any("no CUDA driver" in line for line in lines)

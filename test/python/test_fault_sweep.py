@@ -1,0 +1,251 @@
+"""Each driver call of every public operation fails, alone and with all later ones of its name.
+
+What then happens is success, or an exception that says it and leaves everything as it was; nothing is lost, and the
+next call works. MEMARRAY_NIGHTLY=1 tries every code for each call instead of one.
+"""
+
+import functools
+import itertools
+import os
+import re
+import threading
+from pathlib import Path
+
+import memarray
+import numpy as np
+import pytest
+from device_operations import NO_DRIVER, TRIALS, World
+from memarray.testing import simulated_devices
+from support import filled, look
+from test_operations import public_names
+
+#: Out of memory, illegal address, launch failure, unknown.
+CODES = (2, 700, 719, 999)
+NIGHTLY = bool(os.environ.get("MEMARRAY_NIGHTLY"))
+#: What gives something back: if that fails it is lost, and whatever it depends on outlives it in vain.
+LOSES = {
+    "cuStreamDestroy": "streams",
+    "cuEventDestroy": "events",
+    "cuMemPoolDestroy": "pools",
+    "cuMemFreeAsync": "device_memory",
+    "cuMemFree": "device_memory",
+    "cuMemFreeHost": "pinned_memory",
+    "cuDevicePrimaryCtxRelease": "contexts",
+}
+
+
+def driver_functions():
+    header = Path(memarray._core.__file__).parent / "include/memarray/resource/driver_functions.hpp"
+    names = re.findall(r"\bX\((cu\w+)", header.read_text())
+    assert len(names) > 50
+    return names
+
+
+FUNCTIONS = driver_functions()
+
+
+class Run:
+    """One call of a trial's operation on devices of its own, in which driver calls may fail."""
+
+    def __init__(self, trial, *faults, again=False):
+        blocks = memarray.stats()["live_blocks"]
+        self.violation = ""
+        self.failure = None
+        self.sim = simulated_devices(**trial.options)
+        # In a thread, for which a context that could not be made not current any more stays current.
+        thread = threading.Thread(target=self._open, args=(trial, faults, again))
+        thread.start()
+        thread.join()
+        if self.failure is not None:
+            raise self.failure
+        self.live = self.sim.live()
+        self.left = memarray.stats()["live_blocks"] - blocks
+
+    def _open(self, trial, faults, again):
+        try:
+            with self.sim:
+                self._run(trial, faults, again)
+        except memarray.testing.Violation as violation:
+            self.violation = str(violation)
+        except Exception as failure:
+            # Not its traceback, which would keep what it has seen.
+            self.failure = failure.with_traceback(None)
+
+    def _run(self, trial, faults, again):
+        world = World(trial.shape)
+        trial.prepare(world)
+        before = {function: self.sim.calls(function) for function in FUNCTIONS}
+        for function, nth, code, times in faults:
+            self.sim.fail(function, nth, code, times)
+        self.error = None
+        try:
+            trial.call(world)
+        except memarray.CudaError as error:
+            assert world.a.lock_id == -1 or hasattr(world, "lease"), "the lock is held"
+            self.error = (type(error), error.code, error.name, str(error))
+        self.calls = {function: self.sim.calls(function) - before[function] for function in FUNCTIONS}
+        self.sim.clear()
+        if again and self.error:
+            trial.call(world)
+        self.seen = world.look()
+
+
+@functools.cache
+def undisturbed(name):
+    """What is to be seen before a trial's call, and after it; and which driver functions it calls how often."""
+    trial = TRIALS[name]
+    before, after = Run(trial._replace(call=lambda world: None)), Run(trial)
+    for run in (before, after):
+        assert (run.error, run.violation, run.left, any(run.live.values())) == (None, "", 0, False)
+    return before.seen, after.seen, after.calls
+
+
+def differences(seen, expected, may_change=""):
+    """What of all that can be seen of the arrays is not as expected."""
+    return [
+        (what, got[what], wanted[what])
+        for got, wanted in zip(seen, expected, strict=True)
+        for what in wanted
+        if got[what] != wanted[what] and what != may_change
+    ]
+
+
+def check(name, function, nth, code, times, again):
+    """One failure. Returns whether the call was reached."""
+    before, after, _ = undisturbed(name)
+    try:
+        run = Run(TRIALS[name], (function, nth, code, times), again=again)
+    except memarray.OutOfMemoryError:
+        # What could not be given back is not there for the next.
+        assert function in LOSES
+        return True
+    if run.error is None:
+        assert not differences(run.seen, after), f"it did not say that it failed: {differences(run.seen, after)}"
+    else:
+        kind, reported, spelled, words = run.error
+        if function in LOSES and kind is memarray.OutOfMemoryError:
+            return True
+        assert reported == code, words
+        assert (kind is memarray.OutOfMemoryError) == (code == 2)
+        assert spelled.startswith("CUDA_ERROR_") and words.endswith(f"({spelled})") and " failed: " in words
+        wrong = differences(run.seen, after) if again else differences(run.seen, before, TRIALS[name].may_change)
+        assert not wrong, f"it said {words}: {wrong}"
+    assert run.left == 0, "blocks are left"
+    lost = LOSES.get(function)
+    if lost is None:
+        assert not run.violation, run.violation
+        assert not any(run.live.values()), "resources are left"
+    else:
+        # Nobody can give back what the driver does not take.
+        assert "destroyed before" in run.violation or not run.violation
+        assert sum(run.live.values()) <= 2 * run.calls[function]
+    return run.calls[function] >= nth
+
+
+def failures(name):
+    """(function, n, how often it fails, code, whether it is called again) as long as the n-th call is reached."""
+    codes = itertools.cycle(CODES)
+    for function, calls in undisturbed(name)[2].items():
+        if calls == 0:
+            continue
+        for nth in itertools.count(1):
+            reached = False
+            for times in (1, None):
+                for code in CODES if NIGHTLY else [next(codes)]:
+                    for again in (False, True) if NIGHTLY or times is None else (False,):
+                        reached = (yield function, nth, code, times, again) or reached
+            if not reached:
+                break
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_each_driver_call_fails(name):
+    cases = failures(name)
+    case = next(cases, None)
+    while case is not None:
+        function, nth, code, times, again = case
+        try:
+            reached = check(name, *case)
+        except Exception as error:
+            how = "alone" if times else "with all later ones"
+            raise AssertionError(
+                f"{function}, call {nth}, fails {how} with {code} (again: {again}): {error}"
+            ) from error
+        try:
+            case = cases.send(reached)
+        except StopIteration:
+            case = None
+
+
+KINDS = {cls.__name__: cls for cls in (memarray.MemArray, memarray.Lease, memarray.Stream, memarray.Event)}
+KINDS["MemoryPool"] = memarray.MemoryPool
+#: What every class of Python's has, and pybind11's.
+EVERYWHERE = {
+    *(
+        "__doc__",
+        "__module__",
+        "__slots__",
+        "__weakref__",
+        "__weaklistoffset__",
+        "__init__",
+        "__new__",
+        "__annotations__",
+    ),
+    *("__firstlineno__", "__static_attributes__", "__match_args__", "__dict__"),
+}
+
+
+def test_every_operation_is_tried():
+    tried = {name.split(" ")[0].rstrip(",") for name in TRIALS}
+    for kind, cls in KINDS.items():
+        names = {name for name in public_names(cls) if not name.startswith("_pybind11")} - EVERYWHERE
+        missing = {name for name in names - set(NO_DRIVER[kind]) if f"{kind}.{name}" not in tried}
+        assert not missing, f"say in the tables of device_operations.py what these do, of {kind}"
+    module = set(memarray.__all__) - set(KINDS) - set(NO_DRIVER["memarray"])
+    assert {name for name in module if f"memarray.{name}" not in tried} == set()
+    assert {"Stream", "Event", "MemoryPool"} <= tried
+
+
+def test_what_calls_no_driver_function(simulated_devices):
+    world = World()
+    world.a.move_memory(memarray.dlpack.kDLCUDA)
+    pool = memarray.MemoryPool()
+    with world.a.read() as lease:
+        calls = simulated_devices.calls()
+        for thing in (world.a, lease, world.first, world.event, pool):
+            for name in NO_DRIVER[type(thing).__name__]:
+                value = getattr(thing, name, None)
+                if name in {"__len__", "__repr__", "__hash__", "__cuda_stream__", "__dlpack_device__"}:
+                    value()
+        memarray.stats()
+        memarray.build_info()
+        assert simulated_devices.calls() == calls
+
+
+def test_the_driver_may_not_know_its_own_errors(simulated_devices):
+    simulated_devices.fail("cuGetErrorName", code=999)
+    simulated_devices.fail("cuGetErrorString", code=999)
+    simulated_devices.fail("cuStreamCreateWithPriority", code=719)
+    with pytest.raises(memarray.CudaError, match=r"the driver refused it \(CUDA_ERROR_719\)") as caught:
+        memarray.Stream()
+    assert (caught.value.code, caught.value.name) == (719, "CUDA_ERROR_719")
+
+
+def test_memory_whose_free_is_pending_is_waited_for():
+    with simulated_devices(1, memory=2 << 20) as sim:
+        first, second = memarray.Stream(), memarray.Stream()
+        old, _ = filled((200_000,))
+        old.move_memory(memarray.dlpack.kDLCUDA, stream=first)
+        sim.delay(0.05)
+        old.add_index_tuple(stream=first)
+        del old
+        new, values = filled((200_000,))
+        waits = memarray.stats()["waits"]
+        new.move_memory(memarray.dlpack.kDLCUDA, stream=second)
+        assert memarray.stats()["waits"] > waits
+        assert new.device.type == "cuda"
+        too_much = memarray.MemArray([200_000])
+        with pytest.raises(memarray.OutOfMemoryError, match=r"1600000 bytes of .* where \d+ of \d+ are free"):
+            too_much.move_memory(memarray.dlpack.kDLCUDA)
+        new.move_memory(memarray.dlpack.kDLCPU)
+        assert np.array_equal(look(new), values)
