@@ -17,7 +17,7 @@ SHELL_LINES = re.compile(
     r"^(pip install '?\.(\[\w+\])?'?( && python -m memarray demo)?"
     r"|pip install [a-z0-9 -]+"
     r"|git clone .*|cd \w+"
-    r"|\./test/run( .*)?|(\./)?bench/run( .*)?"
+    r"|\./test/run( .*)?|(\./)?bench/run( .*)?|python bench/gpu\.py( --simulated)?|python -m pytest -m gpu test/python"
     r"|cmake (--preset|-S|--build|-B) .*"
     r"|PYTHONPATH=build/host/python python -m pytest test/python"
     r"|MEMARRAY_CUDA=\w+ pip install .*)$"

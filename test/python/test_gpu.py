@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import memarray
 import numpy as np
@@ -221,3 +222,11 @@ def test_from_numpy_and_back(device):
     array = memarray.MemArray.from_numpy(values)
     array.move_memory(kDLCUDA)
     assert np.array_equal(fetched(array), values)
+
+
+@pytest.mark.slow
+def test_the_bench_for_real_devices_runs_on_simulated_ones():
+    bench = Path(__file__).resolve().parents[2] / "bench" / "gpu.py"
+    done = subprocess.run([sys.executable, bench, "--simulated"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "comparisons, simulated: the figures mean nothing" in done.stdout
