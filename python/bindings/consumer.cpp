@@ -160,7 +160,7 @@ class TakenTensor {
         todo->add(todo->elements, todo->count, todo->element.data());
       };
       check(driver.cuLaunchHostFunc(stream, run, sum.get()), "a consumer's sum");
-      static_cast<void>(sum.release());
+      [[maybe_unused]] auto* const taken = sum.release();
       check(driver.cuMemcpyHtoDAsync(address(), piece->data(), _bytes, stream), "a consumer's write");
     });
   }
@@ -186,7 +186,7 @@ class TakenTensor {
     if (!scope.driver()) throw_last_error("a consumer's drop");
     RuntimeRelease const released;
     check(scope.driver()->cuLaunchHostFunc(*_queue->stream, run, last.get()), "a consumer's drop");
-    static_cast<void>(last.release());
+    [[maybe_unused]] auto* const taken = last.release();
     _managed = nullptr;
   }
 
@@ -262,9 +262,9 @@ class TakenTensor {
 // What it queues is shown with the test's line.
 template <class Result, class... Arguments>
 auto here(Result (TakenTensor::*call)(Arguments...)) {
-  return [call](TakenTensor& self, std::decay_t<Arguments>... arguments) {
+  return [call](TakenTensor& self, std::decay_t<Arguments> const&... arguments) {
     MadeHere const site;
-    return (self.*call)(std::move(arguments)...);
+    return (self.*call)(arguments...);
   };
 }
 

@@ -78,7 +78,7 @@ DeviceMemoryPtr DeviceMemory::of(int device_id) {
   ContextHandle context = get_primary_context(device_id);
   if (!context) throw_last_error(("using cuda:" + std::to_string(device_id)).c_str());
   DriverTable const* const table = driver_of(context);
-  DeviceMemoryPtr const made(new DeviceMemory(device_id, std::move(context)));
+  DeviceMemoryPtr made(new DeviceMemory(device_id, std::move(context)));
   set_driver_hooks(&hooks_of_this_layer);
   Locked const locked(registry.all.lock);
   for (Known const& other : registry.all.known)

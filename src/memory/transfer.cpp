@@ -68,7 +68,7 @@ class Submission {
     };
     check(Current(_queue).driver().cuLaunchHostFunc(*_queue.stream, run, work.get()),
           "copying on the host in a stream's order");
-    static_cast<void>(work.release());
+    [[maybe_unused]] Work* const taken = work.release();
   }
 
  private:

@@ -60,16 +60,20 @@ struct Cool {
 
 }  // namespace
 
+// Not in the constructor, where nvcc takes no lambda for the device.
+void slope(memarray::MemArray<double, 2>& array, memarray::StreamHandle const& stream) {
+  for_each_index(array, stream, [] MEMARRAY_HD(double& element, cuda::std::array<std::int64_t, 2> const& i) {
+    element = static_cast<double>(i[0] + i[1]);
+  });
+}
+
 Plate::Plate(std::int64_t rows, std::int64_t columns)
     : temperature({rows, columns}),
       lost({rows, columns}),
       counts({rows}),
       _other({rows, columns}),
       _streams{memarray::default_stream(), memarray::default_stream()} {
-  for_each_index(temperature, next_stream(),
-                 [] MEMARRAY_HD(double& element, cuda::std::array<std::int64_t, 2> const& i) {
-                   element = static_cast<double>(i[0] + i[1]);
-                 });
+  slope(temperature, next_stream());
 }
 
 void Plate::move(int device_id) {
