@@ -140,15 +140,19 @@ class alignas(64) PoolShard {
   /// `use(shelves)`, with nobody else at them.
   template <class F>
   auto locked(F&& use) {
+    struct Unlock {
+      PoolShard& shard;
+      ~Unlock() { shard.unlock(); }
+    } const unlock{*this};
+    return use(lock());
+  }
+  [[nodiscard]] Shelves& lock() noexcept {
     // What a thread lost in a fork was changing can only be leaked.
     if (!_lock.lock()) [[unlikely]]
       ::new (static_cast<void*>(_storage)) Shelves();
-    struct Unlock {
-      ShortLock& lock;
-      ~Unlock() { lock.unlock(); }
-    } const unlock{_lock};
-    return use(shelves());
+    return shelves();
   }
+  void unlock() noexcept { _lock.unlock(); }
 
  private:
   Shelves& shelves() noexcept { return *std::launder(reinterpret_cast<Shelves*>(_storage)); }

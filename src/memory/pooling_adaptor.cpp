@@ -303,13 +303,19 @@ std::size_t PoolingAdaptor::trim(std::size_t keep) noexcept { return _state->tri
 PoolingAdaptor::Statistics PoolingAdaptor::statistics() const noexcept {
   State& state = *_state;
   Statistics all{0, 0, 0, state.misses.load(std::memory_order_relaxed)};
+  // All at once: else a block that a thread takes here and puts away there would be counted twice, or not at all.
+  // Without the budget nothing is put where nothing was, in a part that is not locked because it is not there yet.
+  State::Budget const budget(state);
+  std::array<PoolShard*, shard_count> held;
+  std::size_t count = 0;
   state.for_each_shard([&](PoolShard& shard) {
-    shard.locked([&](Shelves& shelves) noexcept {
-      all.kept_bytes += shelves.bytes;
-      all.kept_blocks += shelves.blocks;
-      all.hits += shelves.hits;
-    });
+    Shelves const& shelves = shard.lock();
+    held[count++] = &shard;
+    all.kept_bytes += shelves.bytes;
+    all.kept_blocks += shelves.blocks;
+    all.hits += shelves.hits;
   });
+  for (std::size_t i = 0; i < count; ++i) held[i]->unlock();
   return all;
 }
 
