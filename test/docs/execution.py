@@ -24,6 +24,10 @@ SHELL_LINES = re.compile(
 )
 
 
+MAIN = re.compile(r"\bint main\(")
+GOOGLETESTS = re.compile(r"^TEST(_F|_P)?\(", re.MULTILINE)
+
+
 def package_folder() -> Path:
     """Where the headers and libmemarray are: beside the built module."""
     import memarray
@@ -43,6 +47,8 @@ def run_program(source: str, folder: Path, name: str) -> None:
     command = ["g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Wno-unused", str(path), "-o", str(folder / name)]
     command += [f"-I{package}/include", f"-I{package}/include/cccl", f"-L{package}/lib", f"-Wl,-rpath,{package}/lib"]
     command += ["-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP", "-DMEMARRAY_HAS_CUDA=0", "-lmemarray", "-pthread"]
+    if GOOGLETESTS.search(source):
+        command += ["-lgtest_main", "-lgtest"]
     run(command, source, folder)
     run([folder / name], source, folder)
 
@@ -106,7 +112,7 @@ def run_page(text: str, folder: Path) -> int:
             exec(compile("\n" * (block.line - 1) + block.text, "<page>", "exec"), namespace)
         elif block.language == "pycon":
             run_transcript(block, namespace, transcripts)
-        elif block.language == "cpp" and re.search(r"\bint main\(", block.text):
+        elif block.language == "cpp" and (MAIN.search(block.text) or GOOGLETESTS.search(block.text)):
             run_program(block.text, folder, f"program_{block.line}")
         elif block.language == "cpp":
             statements.append(block.text)

@@ -6,8 +6,8 @@
 - `cpp` that begins with `// file: NAME`, `cmake` with `# file: NAME`: written into the page's project; `more of: NAME`
   adds to it. When a page has written a CMakeLists.txt, the project is built before the next python block, which can
   import its modules.
-- other `cpp`: a program of its own if it has a `main`, else statements that follow those of earlier blocks; all
-  are compiled against memarray and run.
+- other `cpp`: a program of its own if it has a `main` or tests for GoogleTest, else statements that follow those of
+  earlier blocks; all are compiled against memarray and run.
 - `sh`: a line of SHELL_LINES is tried elsewhere in ./test/run; `python -m memarray` lines are executed here.
 - any block, of any language, after the line `<!-- not executed: WHY -->` is shown only. `text` always needs that line.
 """

@@ -163,8 +163,8 @@ def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:
     # The interpreter itself, not a script that would start it: the preload must reach the real process only.
     interpreter = environment.without_peers(part) / "bin" / "python"
     env = {**build.python_environment(), **sweeps(part)}
-    # The sanitizer reports a crash better than faulthandler does, if it gets to see the signal.
-    options = ["-p", "no:faulthandler"]
+    # The sanitizer reports a crash better than faulthandler does, if it gets to see the signal and its words are kept.
+    options = ["-p", "no:faulthandler", "--capture=sys"]
     if build.preset == "asan":
         env["PYTHONPATH"] += f":{ROOT / 'test' / 'sanitized'}"
         options += ["-p", "ignore_import_leaks"]

@@ -11,14 +11,16 @@
 #include <vector>
 
 #include <memarray/base/reports.hpp>
+#include <memarray/gtest.hpp>
 #include <memarray/memarray.hpp>
 
 namespace memarray::test {
 
-/// Every block that a test makes must be gone when it ends.
-class ArrayTest : public ::testing::Test {
+/// Every block that is made while it lives must be gone when it ends. A fixture's first base, so that arrays that are
+/// members of the test are gone by then.
+class CountedArrays {
  protected:
-  ArrayTest() {
+  CountedArrays() {
     _blocks = counters().live_blocks;
     _bytes = counters().live_bytes;
     _copies = counters().copies;
@@ -26,10 +28,9 @@ class ArrayTest : public ::testing::Test {
     _versions = counters().versions;
     static_cast<void>(take_reports());
   }
-  ArrayTest(ArrayTest const&) = delete;
-  ArrayTest& operator=(ArrayTest const&) = delete;
-  // In the destructor, as arrays that are members of the test are gone by then.
-  ~ArrayTest() override {
+  CountedArrays(CountedArrays const&) = delete;
+  CountedArrays& operator=(CountedArrays const&) = delete;
+  ~CountedArrays() {
     EXPECT_EQ(counters().live_blocks, _blocks) << "blocks leaked, or were freed twice";
     EXPECT_EQ(counters().live_bytes, _bytes);
   }
@@ -46,6 +47,14 @@ class ArrayTest : public ::testing::Test {
   std::int64_t _copies = 0;
   std::int64_t _copied_bytes = 0;
   std::int64_t _versions = 0;
+};
+
+class ArrayTest : protected CountedArrays, public ::testing::Test {};
+
+/// Arrays on simulated devices.
+class DeviceArrayTest : protected CountedArrays, public testing::SimulatedDevicesTest {
+ protected:
+  using SimulatedDevicesTest::SimulatedDevicesTest;
 };
 
 /// What the `E` says that `run` throws; a failure, and "", if it throws none.

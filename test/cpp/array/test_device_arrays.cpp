@@ -1,7 +1,5 @@
 // Arrays on simulated devices, from C++.
 
-#include <memarray/resource/simulated_devices.hpp>
-
 #include <numeric>
 
 #include "array_test.hpp"
@@ -12,17 +10,9 @@ namespace {
 using test::contents;
 using test::count_up;
 
-class DeviceArrayTest : public test::ArrayTest {
- protected:
-  ~DeviceArrayTest() override {
-    devices.end();
-    EXPECT_EQ(devices.live(), testing::LiveResources()) << ::testing::PrintToString(devices.live_resources());
-    EXPECT_TRUE(devices.violations().empty()) << devices.violations().front();
-  }
-  StreamHandle make_stream(int device = 0) { return create_stream_handle(get_primary_context(device)); }
+using test::DeviceArrayTest;
 
-  testing::SimulatedDevices devices;
-};
+StreamHandle make_stream(int device = 0) { return create_stream_handle(get_primary_context(device)); }
 
 TEST_F(DeviceArrayTest, AnElementIsReadAndWrittenWhereItIs) {
   MemArray<float, 2> a({3, 4});
@@ -63,14 +53,14 @@ TEST_F(DeviceArrayTest, ALeaseOrdersItsStream) {
   a.move_memory(kDLCUDA, 0, 0);
   StreamHandle const first = make_stream();
   StreamHandle const second = make_stream();
-  devices.delay(std::chrono::milliseconds(1));
+  sim.delay(std::chrono::milliseconds(1));
   for (int step = 0; step < 4; ++step) {
     WriteLease<int, 1> const lease(a, {.stream = step % 2 == 0 ? first : second});
     for_each_index(
         a, step % 2 == 0 ? second : first, [](int& element, auto const&) { element = 2 * element + 1; },
         lease.lock_id());
   }
-  devices.delay({});
+  sim.delay({});
   a.move_memory(kDLCPU, 0, 0, -1, false);
   EXPECT_EQ(a({999}), 15);
 }
@@ -78,7 +68,7 @@ TEST_F(DeviceArrayTest, ALeaseOrdersItsStream) {
 TEST_F(DeviceArrayTest, ALeaseThatWaitsForNothingCallsNothing) {
   MemArray<int, 1> a({10});
   a.move_memory(kDLCUDA, 0, 0, -1, false);
-  std::uint64_t const before = devices.calls();
+  std::uint64_t const before = sim.calls();
   {
     ReadLease<int, 1> const lease(a);
     WriteLease<int, 1> const none = [&] {
@@ -89,7 +79,7 @@ TEST_F(DeviceArrayTest, ALeaseThatWaitsForNothingCallsNothing) {
   {
     WriteLease<int, 1> const lease(a);
   }
-  EXPECT_EQ(devices.calls(), before);
+  EXPECT_EQ(sim.calls(), before);
 }
 
 TEST_F(DeviceArrayTest, AnExceptionInALaunchLeavesTheArray) {

@@ -1,8 +1,6 @@
 // Threads that share arrays and streams of two devices: every update that was granted is there in the end, and nobody
 // sees half of one.
 
-#include <memarray/resource/simulated_devices.hpp>
-
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -41,6 +39,8 @@ struct World {
   std::atomic<std::int64_t> granted{0};
   std::atomic<std::int64_t> refused{0};
 };
+
+using DeviceThreadsTest = test::DeviceArrayTest;
 
 class Worker {
  public:
@@ -138,27 +138,20 @@ class Worker {
   std::vector<DLPackTensor> _kept;
 };
 
-TEST(DeviceThreadsTest, EightThreadsOnFourStreams) {
-  testing::SimulatedDevices devices;
+TEST_F(DeviceThreadsTest, EightThreadsOnFourStreams) {
+  World world(sim);
   {
-    World world(devices);
-    {
-      std::vector<std::thread> running;
-      for (unsigned i = 0; i < threads; ++i)
-        running.emplace_back(
-            [&world, i] { Worker(world, ::testing::UnitTest::GetInstance()->random_seed() + i).run(); });
-      for (std::thread& thread : running) thread.join();
-    }
-    for (Shared& shared : world.shared) {
-      shared.array.move_memory(kDLCPU, 0, 0);
-      for (std::int64_t i = 0; i < length; ++i) ASSERT_EQ(shared.array({i}), shared.added);
-    }
-    EXPECT_GT(world.granted, threads * steps / 4);
-    EXPECT_GT(world.refused, 0);
+    std::vector<std::thread> running;
+    for (unsigned i = 0; i < threads; ++i)
+      running.emplace_back([&world, i] { Worker(world, ::testing::UnitTest::GetInstance()->random_seed() + i).run(); });
+    for (std::thread& thread : running) thread.join();
   }
-  devices.end();
-  EXPECT_EQ(devices.live(), testing::LiveResources()) << ::testing::PrintToString(devices.live_resources());
-  EXPECT_TRUE(devices.violations().empty()) << devices.violations().front();
+  for (Shared& shared : world.shared) {
+    shared.array.move_memory(kDLCPU, 0, 0);
+    for (std::int64_t i = 0; i < length; ++i) ASSERT_EQ(shared.array({i}), shared.added);
+  }
+  EXPECT_GT(world.granted, threads * steps / 4);
+  EXPECT_GT(world.refused, 0);
 }
 
 }  // namespace

@@ -113,15 +113,7 @@ void for_each_array(Run const& run) {
   });
 }
 
-class DeviceTypesTest : public ArrayTest {
- protected:
-  ~DeviceTypesTest() override {
-    devices.end();
-    EXPECT_EQ(devices.live(), testing::LiveResources());
-    EXPECT_TRUE(devices.violations().empty()) << devices.violations().front();
-  }
-  testing::SimulatedDevices devices;
-};
+using DeviceTypesTest = DeviceArrayTest;
 
 TEST_F(DeviceTypesTest, MovesAndComputes) {
   int instances = 0;

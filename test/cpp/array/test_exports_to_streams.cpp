@@ -1,7 +1,6 @@
 // What is done under a lease's id, against consumers that the lease lent its memory to and that work in their streams.
 
 #include <memarray/array/dlpack_tensor.hpp>
-#include <memarray/resource/simulated_devices.hpp>
 
 #include <chrono>
 #include <optional>
@@ -14,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class ExportsToStreamsTest : public test::ArrayTest {
+class ExportsToStreamsTest : public test::DeviceArrayTest {
  protected:
   ExportsToStreamsTest() : context(get_primary_context(0)) {
     a.emplace(std::array<std::int64_t, 1>{100});
@@ -24,16 +23,7 @@ class ExportsToStreamsTest : public test::ArrayTest {
     lease->enter();
     tensor = detail::lend_versioned(*lease, {.stream = &consumer});
   }
-  ~ExportsToStreamsTest() override {
-    tensor->deleter(tensor);
-    lease.reset();
-    a.reset();
-    consumer.reset();
-    context.reset();
-    devices.end();
-    EXPECT_EQ(devices.live(), testing::LiveResources()) << ::testing::PrintToString(devices.live_resources());
-    EXPECT_TRUE(devices.violations().empty()) << devices.violations().front();
-  }
+  ~ExportsToStreamsTest() override { tensor->deleter(tensor); }
 
   /// The consumer's stream sets each element to the double of it plus one, some time from now.
   void submit() {
@@ -47,7 +37,6 @@ class ExportsToStreamsTest : public test::ArrayTest {
     for_each_index(*a, stream, [](int& element, auto const&) { element += 10; }, lease->lock_id());
   }
 
-  testing::SimulatedDevices devices;
   ContextHandle context;
   std::optional<MemArray<int, 1>> a;
   StreamHandle consumer;

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <gtest/gtest.h>
+#include <memarray/gtest.hpp>
 #include <memarray/memory/block.hpp>
 #include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/deferred.hpp>
 #include <memarray/memory/stream_uses.hpp>
 #include <memarray/memory/transfer.hpp>
-#include <memarray/resource/simulated_devices.hpp>
 
 #include <cstddef>
 #include <cstring>
@@ -17,16 +16,10 @@
 
 namespace memarray::test {
 
-/// Two simulated devices and blocks on them; whatever is left behind, or no program may do, fails the test.
-class DeviceTest : public ::testing::Test {
+/// Blocks on simulated devices.
+class DeviceTest : public testing::SimulatedDevicesTest {
  protected:
-  explicit DeviceTest(testing::SimulatedOptions const& options = {}) : devices(options) {}
-  ~DeviceTest() override {
-    first = second = {};
-    devices.end();
-    EXPECT_EQ(devices.live(), testing::LiveResources()) << ::testing::PrintToString(devices.live_resources());
-    EXPECT_TRUE(devices.violations().empty()) << devices.violations().front();
-  }
+  using SimulatedDevicesTest::SimulatedDevicesTest;
 
   [[nodiscard]] static detail::Queue make_queue(int device = 0) {
     ContextHandle const context = detail::DeviceMemory::of(device)->context();
@@ -55,13 +48,12 @@ class DeviceTest : public ::testing::Test {
   }
   /// What the library waited for since the last call, without the function's name.
   [[nodiscard]] std::vector<std::string> new_waits() {
-    std::vector<std::string> all = devices.waits();
+    std::vector<std::string> all = sim.waits();
     std::vector<std::string> fresh(all.begin() + static_cast<std::ptrdiff_t>(_seen), all.end());
     _seen = all.size();
     return fresh;
   }
 
-  testing::SimulatedDevices devices;
   detail::Queue first = make_queue();
   detail::Queue second = make_queue();
 

@@ -39,7 +39,7 @@ TEST_F(DeviceMemoryTest, EventsAreUsedAgain) {
 }
 
 TEST_F(DeviceMemoryTest, AnEventThatCannotBeMadeIsNull) {
-  devices.fail("cuEventCreate", 1, 2, 1);
+  sim.fail("cuEventCreate", 1, 2, 1);
   EXPECT_EQ(DeviceMemory::of(0)->event(), nullptr);
   EXPECT_EQ(get_last_error(), 2);
   EXPECT_NE(DeviceMemory::of(0)->event(), nullptr);
@@ -50,7 +50,7 @@ TEST_F(DeviceMemoryTest, StagingIsPinnedAndKept) {
   EXPECT_EQ(staging.memory_type(), MemoryType::pinned);
   void* const pointer = staging.allocate(default_stream(), 5000);
   staging.deallocate(default_stream(), pointer, 5000);
-  EXPECT_EQ(devices.live().pinned_memory, 1);
+  EXPECT_EQ(sim.live().pinned_memory, 1);
   EXPECT_EQ(staging.allocate(default_stream(), 5000), pointer);
   staging.deallocate(default_stream(), pointer, 5000);
 }
@@ -86,10 +86,10 @@ TEST_F(DeviceMemoryTest, ThreadsThatComeFirstTogetherGetOne) {
 
 TEST_F(DeviceMemoryTest, TheWayToAPeerIsOpenedOnce) {
   EXPECT_TRUE(DeviceMemory::of(0)->reaches(*DeviceMemory::of(1)));
-  std::uint64_t const calls = devices.calls();
+  std::uint64_t const calls = sim.calls();
   EXPECT_TRUE(DeviceMemory::of(0)->reaches(*DeviceMemory::of(1)));
   EXPECT_TRUE(DeviceMemory::of(0)->reaches(*DeviceMemory::of(0)));
-  EXPECT_EQ(devices.calls(), calls);
+  EXPECT_EQ(sim.calls(), calls);
 }
 
 TEST_F(DeviceMemoryTest, WithoutPeerAccessThereIsNoWay) {

@@ -3,7 +3,6 @@
 #include <memarray/memory/limiting_adaptor.hpp>
 #include <memarray/memory/statistics_adaptor.hpp>
 #include <memarray/resource/last_error.hpp>
-#include <memarray/resource/simulated_devices.hpp>
 #include <memarray/resource/stream_order.hpp>
 
 #include <gtest/gtest.h>
@@ -23,14 +22,9 @@
 namespace memarray::test {
 namespace {
 
-class DriverResourceTest : public ::testing::Test {
+class DriverResourceTest : public testing::SimulatedDevicesTest {
  protected:
-  ~DriverResourceTest() override {
-    stream.reset();
-    context.reset();
-    EXPECT_EQ(devices.live(), testing::LiveResources());
-    EXPECT_TRUE(devices.violations().empty()) << devices.violations().front();
-  }
+  DriverResourceTest() : SimulatedDevicesTest({.memory = std::size_t{8} << 20}) {}
 
   struct Kind {
     char const* name;
@@ -54,7 +48,6 @@ class DriverResourceTest : public ::testing::Test {
     return byte;
   }
 
-  testing::SimulatedDevices devices{{.memory = std::size_t{8} << 20}};
   ContextHandle context = get_primary_context(0);
   StreamHandle stream = create_stream_handle(context);
 };
@@ -122,24 +115,24 @@ TEST_F(DriverResourceTest, APoolIsTrimmedBeforeItGivesUp) {
 
 TEST_F(DriverResourceTest, OneRetryAndNoMore) {
   DriverResource resource = DriverResource::of_device(0);
-  devices.fail("cuMemAllocFromPoolAsync", 1, 2, 1);
+  sim.fail("cuMemAllocFromPoolAsync", 1, 2, 1);
   void* const pointer = resource.allocate(stream, 64);
-  EXPECT_EQ(devices.calls("cuMemPoolTrimTo"), 1u);
+  EXPECT_EQ(sim.calls("cuMemPoolTrimTo"), 1u);
   resource.deallocate(stream, pointer, 64);
-  devices.fail("cuMemAllocFromPoolAsync", 1, 2, 2);
+  sim.fail("cuMemAllocFromPoolAsync", 1, 2, 2);
   EXPECT_THROW(static_cast<void>(resource.allocate(stream, 64)), OutOfMemoryError);
-  devices.clear();
-  devices.fail("cuMemAllocFromPoolAsync", 1, 719);
+  sim.clear();
+  sim.fail("cuMemAllocFromPoolAsync", 1, 719);
   EXPECT_THROW(static_cast<void>(resource.allocate(stream, 64)), CudaError);
-  EXPECT_EQ(devices.calls("cuMemPoolTrimTo"), 2u) << "another failure is not for want of memory";
+  EXPECT_EQ(sim.calls("cuMemPoolTrimTo"), 2u) << "another failure is not for want of memory";
 }
 
 TEST_F(DriverResourceTest, WhatCannotBeZeroedGoesBack) {
   DriverResource resource = DriverResource::of_device(0);
-  devices.fail("cuMemsetD8Async", 1, 719);
+  sim.fail("cuMemsetD8Async", 1, 719);
   EXPECT_THROW(static_cast<void>(resource.allocate_zeroed(stream, 64)), CudaError);
-  devices.clear();
-  EXPECT_EQ(devices.live().device_memory, 0);
+  sim.clear();
+  EXPECT_EQ(sim.live().device_memory, 0);
 }
 
 TEST_F(DriverResourceTest, AlignmentsBeyondTheDriversAreRefused) {
@@ -157,10 +150,10 @@ TEST_F(DriverResourceTest, EqualOnesFreeEachOthersMemory) {
 
 TEST_F(DriverResourceTest, KeepsWhatItTakesFrom) {
   MemoryResource resource = DriverResource::of_device(1);
-  EXPECT_EQ(devices.live().pools, 1);
+  EXPECT_EQ(sim.live().pools, 1);
   MemoryResource const copy = resource;
   resource = {};
-  EXPECT_EQ(devices.live().pools, 1);
+  EXPECT_EQ(sim.live().pools, 1);
 }
 
 TEST_F(DriverResourceTest, AdaptorsGoOnTop) {
@@ -188,7 +181,7 @@ TEST_F(DriverResourceTest, PinnedMemoryGoesBackAfterTheStreamsWork) {
     gate.open();
   });
   pinned.deallocate(stream, host, 1 << 20);  // waits, or the copy would read memory that is gone: a violation
-  EXPECT_EQ(devices.waits().back(), "cuStreamSynchronize: memory that goes back without a pool");
+  EXPECT_EQ(sim.waits().back(), "cuStreamSynchronize: memory that goes back without a pool");
   opener.join();
   device.deallocate(stream, target, 1 << 20);
 }
@@ -204,12 +197,12 @@ TEST_F(DriverResourceTest, ANullHandleIsRefusedWithItsReason) {
 }
 
 TEST(DriverResourceWithoutPoolsTest, TakesPlainMemory) {
-  testing::SimulatedDevices const devices({.pools = false});
+  testing::SimulatedDevices const sim({.pools = false});
   DriverResource resource = DriverResource::of_device(0);
   EXPECT_FALSE(resource.pool());
   EXPECT_EQ(peek_last_error(), 0);
   resource.deallocate(default_stream(), resource.allocate(default_stream(), 100), 100);
-  EXPECT_EQ(devices.calls("cuMemAlloc"), 1u);
+  EXPECT_EQ(sim.calls("cuMemAlloc"), 1u);
 }
 
 TEST_F(DriverResourceTest, AForkedChildIsToldAndSkipsTheDriver) {

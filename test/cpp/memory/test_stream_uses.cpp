@@ -75,7 +75,7 @@ TEST_F(StreamUsesTest, AStreamThatIsNotKeptIsWaitedForAlways) {
 
 TEST_F(StreamUsesTest, TheHostBlocksAndSaysSo) {
   use(first, Use::write);
-  Gate gate(*devices.table(), *first.stream);
+  Gate gate(*sim.table(), *first.stream);
   use(first, Use::write);
   EXPECT_FALSE(uses.is_over());
   std::thread opener([&] {
@@ -89,10 +89,10 @@ TEST_F(StreamUsesTest, TheHostBlocksAndSaysSo) {
   EXPECT_EQ(new_waits().back(), "cuEventSynchronize: the host looks");
   EXPECT_TRUE(uses.is_over());
   // It is over and forgotten.
-  std::uint64_t const calls = devices.calls();
+  std::uint64_t const calls = sim.calls();
   uses.synchronize(Use::write, "the host looks");
   EXPECT_EQ(waits_before(second, Use::write), 0u);
-  EXPECT_EQ(devices.calls(), calls);
+  EXPECT_EQ(sim.calls(), calls);
 }
 
 TEST_F(StreamUsesTest, WhatIsOverIsNoWait) {
@@ -104,11 +104,11 @@ TEST_F(StreamUsesTest, WhatIsOverIsNoWait) {
 }
 
 TEST_F(StreamUsesTest, AnEventThatCannotBeRecordedMeansASynchronisedContext) {
-  devices.fail("cuEventRecord", 1, 999, 1);
+  sim.fail("cuEventRecord", 1, 999, 1);
   std::int64_t const waits = counters().waits;
   use(first, Use::write);
   EXPECT_EQ(counters().waits, waits + 1);
-  EXPECT_EQ(devices.calls("cuCtxSynchronize"), 1u);
+  EXPECT_EQ(sim.calls("cuCtxSynchronize"), 1u);
   EXPECT_EQ(waits_before(second, Use::read), 0u);
 }
 
@@ -124,10 +124,10 @@ TEST_F(StreamUsesTest, ManyReadsThatHaveEndedAreForgotten) {
 
 TEST_F(StreamUsesTest, AnUnusedLeaseRecordsNothing) {
   use(first, Use::write);
-  std::uint64_t const calls = devices.calls();
+  std::uint64_t const calls = sim.calls();
   StreamUses::Lease const lease = uses.open_lease(second, Use::write);
   uses.close_lease(lease, false);
-  EXPECT_EQ(devices.calls(), calls);
+  EXPECT_EQ(sim.calls(), calls);
   EXPECT_FALSE(uses.lend(lease, nullptr, true));
 }
 
@@ -141,9 +141,9 @@ TEST_F(StreamUsesTest, ExportsUnderOneLeaseWaitForEachOther) {
   EXPECT_EQ(new_waits().size(), 2u);
   EXPECT_TRUE(uses.lend(lease, &second, true));  // again, after what the third may do
   EXPECT_EQ(new_waits().size(), 2u);
-  std::uint64_t const records = devices.calls("cuEventRecord");
+  std::uint64_t const records = sim.calls("cuEventRecord");
   uses.close_lease(lease, false);
-  EXPECT_EQ(devices.calls("cuEventRecord"), records + 3);
+  EXPECT_EQ(sim.calls("cuEventRecord"), records + 3);
   Queue const fourth = make_queue();
   EXPECT_EQ(waits_before(fourth, Use::read), 3u);
 }
@@ -166,16 +166,16 @@ TEST_F(StreamUsesTest, ViewsThatOutliveTheirLeaseAreFenced) {
   uses.close_lease(lease, true);
   uses.order(third, Use::write, "a test");
   static_cast<void>(new_waits());
-  std::uint64_t const records = devices.calls("cuEventRecord");
+  std::uint64_t const records = sim.calls("cuEventRecord");
   EXPECT_TRUE(uses.fence_escaped(Use::read, false));  // read-only views change nothing for readers
-  EXPECT_EQ(devices.calls("cuEventRecord"), records);
+  EXPECT_EQ(sim.calls("cuEventRecord"), records);
   EXPECT_TRUE(uses.fence_escaped(Use::write, true));  // alive still: fenced now, and again later
   EXPECT_TRUE(uses.fence_escaped(Use::write, false));
-  EXPECT_EQ(devices.calls("cuEventRecord"), records + 2);
+  EXPECT_EQ(sim.calls("cuEventRecord"), records + 2);
   EXPECT_TRUE(uses.fence_escaped(Use::write, false));
-  EXPECT_EQ(devices.calls("cuEventRecord"), records + 2);
+  EXPECT_EQ(sim.calls("cuEventRecord"), records + 2);
   EXPECT_GE(waits_before(third, Use::write), 1u);
-  EXPECT_EQ(devices.calls("cuCtxSynchronize"), 0u);
+  EXPECT_EQ(sim.calls("cuCtxSynchronize"), 0u);
 }
 
 TEST_F(StreamUsesTest, ViewsInUnknownStreamsSynchroniseTheContext) {
@@ -189,7 +189,7 @@ TEST_F(StreamUsesTest, ViewsInUnknownStreamsSynchroniseTheContext) {
     EXPECT_TRUE(uses.fence_escaped(Use::read, false));
     EXPECT_EQ(counters().waits, waits + 1);
   }
-  EXPECT_EQ(devices.calls("cuCtxSynchronize"), 2u);
+  EXPECT_EQ(sim.calls("cuCtxSynchronize"), 2u);
 }
 
 TEST_F(StreamUsesTest, MemoryIsFreedWhereItWasUsedLast) {
@@ -211,9 +211,9 @@ TEST_F(StreamUsesTest, AFailingFreeSynchronises) {
   use(first, Use::write);
   use(second, Use::read);
   use(third, Use::read);
-  devices.fail("cuStreamWaitEvent", 1, 999, 1);
+  sim.fail("cuStreamWaitEvent", 1, 999, 1);
   EXPECT_NE(uses.order_free(nullptr), nullptr);
-  EXPECT_EQ(devices.calls("cuCtxSynchronize"), 1u);
+  EXPECT_EQ(sim.calls("cuCtxSynchronize"), 1u);
 }
 
 }  // namespace

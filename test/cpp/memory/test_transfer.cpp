@@ -1,4 +1,5 @@
 #include <memarray/base/errors.hpp>
+#include <memarray/base/reports.hpp>
 #include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/driver_resource.hpp>
 #include <memarray/memory/transfer.hpp>
@@ -56,13 +57,13 @@ TEST_P(TransferTest, PinnedAndManagedMemoryNeedNoDetour) {
     BlockPtr const host = Block::allocate(resource, default_stream(), 4096, Block::Contents::zero);
     std::memset(host->data(), 7, 4096);
     BlockPtr const device = on_device(4096, first);
-    std::uint64_t const functions = devices.calls("cuLaunchHostFunc");
+    std::uint64_t const functions = sim.calls("cuLaunchHostFunc");
     copy(*device, *host, 4096, first, GetParam());
     host->uses()->synchronize(Use::write, "a test");
     std::memset(host->data(), 0, 4096);
     copy(*host, *device, 4096, second, GetParam());
     EXPECT_EQ(bytes_in(*host, first), std::vector<unsigned char>(4096, 7));
-    EXPECT_EQ(devices.calls("cuLaunchHostFunc"), functions);
+    EXPECT_EQ(sim.calls("cuLaunchHostFunc"), functions);
   }
 }
 
@@ -105,7 +106,7 @@ TEST_F(FillTest, TheCallerNeverWaitsForACopyThatMayGoOn) {
   BlockPtr const source = on_host(counted(1 << 20));
   BlockPtr const back = on_host(std::vector<unsigned char>(1 << 20));
   BlockPtr const device = on_device(1 << 20, first);
-  Gate gate(*devices.table(), *first.stream);
+  Gate gate(*sim.table(), *first.stream);
   copy(*device, *source, 1 << 20, first, Ending::later);
   copy(*back, *device, 1 << 20, second, Ending::later);
   EXPECT_FALSE(source->uses()->is_over());
@@ -116,32 +117,35 @@ TEST_F(FillTest, TheCallerNeverWaitsForACopyThatMayGoOn) {
 
 TEST_F(FillTest, DroppedMemoryWaitsForItsCopies) {
   detail::run_deferred();
+  std::int64_t const before = counters().live_blocks;
   {
     BlockPtr source = on_host(counted(100'000));
     BlockPtr device = on_device(100'000, first);
-    Gate gate(*devices.table(), *first.stream);
+    Gate gate(*sim.table(), *first.stream);
     copy(*device, *source, 100'000, first, Ending::later);
     source = {};
     device = {};
-    detail::run_deferred();                      // the host's memory is read still
-    EXPECT_EQ(devices.live().device_memory, 0);  // freed in the order of the stream
+    detail::run_deferred();
+    EXPECT_EQ(counters().live_blocks, before + 2) << "the host's memory and the staging in use still";
+    EXPECT_EQ(sim.live().device_memory, 0) << "freed in the order of the stream";
     gate.open();
   }
   ASSERT_TRUE(synchronize(first));
   detail::run_deferred();
+  EXPECT_EQ(counters().live_blocks, before);
 }
 
 class FailingTransferTest : public DeviceTest, public ::testing::WithParamInterface<Ending> {};
 
 TEST_P(FailingTransferTest, WhateverFailsNothingIsLost) {
+  std::vector<unsigned char> const bytes = counted((std::size_t{17} << 20) + 5);
   for (char const* const function : {"cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync", "cuLaunchHostFunc", "cuMemHostAlloc",
                                      "cuEventRecord", "cuEventCreate", "cuStreamWaitEvent", "cuEventSynchronize"}) {
     for (int nth = 1; nth < 4; ++nth) {
-      std::vector<unsigned char> const bytes = counted((std::size_t{17} << 20) + 5);
       BlockPtr const source = on_host(bytes);
       BlockPtr const back = on_host(std::vector<unsigned char>(bytes.size()));
       BlockPtr device = on_device(bytes.size(), first);
-      devices.fail(function, nth, 999, 1);
+      sim.fail(function, nth, 999, 1);
       bool failed = false;
       try {
         copy(*device, *source, bytes.size(), first, GetParam());
@@ -149,7 +153,7 @@ TEST_P(FailingTransferTest, WhateverFailsNothingIsLost) {
       } catch (CudaError const&) {
         failed = true;
       }
-      devices.clear();
+      sim.clear();
       if (failed) {
         copy(*device, *source, bytes.size(), first, GetParam());
         copy(*back, *device, bytes.size(), second, GetParam());
@@ -173,11 +177,11 @@ TEST_F(NoPeerTest, GoesThroughTheHost) {
   BlockPtr const one = on_device(bytes.size(), first);
   detail::Queue const there = make_queue(1);
   BlockPtr const two = on_device(bytes.size(), there, 1);
-  devices.delay(std::chrono::milliseconds(1));
+  sim.delay(std::chrono::milliseconds(1));
   copy(*one, *source, bytes.size(), first, Ending::later);
   copy(*two, *one, bytes.size(), there, Ending::later);
-  devices.delay({});
-  EXPECT_EQ(devices.calls("cuMemcpyPeerAsync"), 0u);
+  sim.delay({});
+  EXPECT_EQ(sim.calls("cuMemcpyPeerAsync"), 0u);
   EXPECT_TRUE(bytes_in(*two, there) == bytes);
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <gtest/gtest.h>
-#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/gtest.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -50,11 +49,10 @@ class Gate {
   Flag _is_open = std::make_shared<std::atomic<bool>>(false);
 };
 
-/// Simulated devices with the primary context of device 0 current. A test fails for what is live after it, and for
-/// violations that it did not expect.
-class SimulatedDriver : public ::testing::Test {
+/// Simulated devices with the primary context of device 0 current.
+class SimulatedDriver : public testing::SimulatedDevicesTest {
  protected:
-  explicit SimulatedDriver(testing::SimulatedOptions const& options = {}) : sim(options) {}
+  using SimulatedDevicesTest::SimulatedDevicesTest;
 
   void SetUp() override {
     ASSERT_OK(cuda.cuDevicePrimaryCtxRetain(&context, 0));
@@ -66,17 +64,6 @@ class SimulatedDriver : public ::testing::Test {
     EXPECT_OK(cuda.cuCtxPopCurrent(&popped));
     EXPECT_EQ(popped, context);
     EXPECT_OK(cuda.cuDevicePrimaryCtxRelease(0));
-    EXPECT_EQ(sim.live(), testing::LiveResources{}) << ::testing::PrintToString(sim.live_resources());
-    auto const violations = sim.violations();
-    EXPECT_EQ(violations.size(), _expected) << ::testing::PrintToString(violations);
-  }
-
-  /// That the next violation is there and says this.
-  void expect_violation(std::string const& part) {
-    auto const violations = sim.violations();
-    ASSERT_GT(violations.size(), _expected) << "no violation: " << part;
-    EXPECT_NE(violations[_expected].find(part), std::string::npos) << violations[_expected];
-    ++_expected;
   }
 
   cu::Stream make_stream(unsigned flags = 1) {
@@ -111,12 +98,8 @@ class SimulatedDriver : public ::testing::Test {
     return values;
   }
 
-  testing::SimulatedDevices sim;
   DriverTable const& cuda = *sim.table();
   cu::Context context = nullptr;
-
- private:
-  std::size_t _expected = 0;
 };
 
 inline std::vector<unsigned char> bytes_of(std::size_t count, int value) {
