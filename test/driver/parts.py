@@ -97,7 +97,7 @@ def cuda(part: Part) -> None:
     if not builds.toolkit():
         raise Absent("no CUDA toolkit on this machine")
     architectures = "all-major" if part.nightly else "90-virtual"
-    build = builds.of("cuda").make(part, f"-DCMAKE_CUDA_ARCHITECTURES={architectures}")
+    build = builds.of("cuda").make(part, f"-DCMAKE_CUDA_ARCHITECTURES={architectures}", instances(part))
     build.run_cpp(part)
     part.run([build.folder / "test" / "cpp" / "test_cuda_mr", "--gtest_brief=1"])
     check = "import memarray; info = memarray.build_info(); assert info['flavour'] == 'cuda', info; print(info)"
@@ -155,7 +155,7 @@ def tsan(part: Part) -> None:
 
 
 def instances(part: Part) -> str:
-    """Sanitized tests of a few dtypes and ranks, of all in the nightly run."""
+    """Where the host's build tests all: a few dtypes and ranks, and all of them in the nightly run."""
     return f"-DMEMARRAY_TEST_EVERY_INSTANCE={'ON' if part.nightly else 'OFF'}"
 
 
