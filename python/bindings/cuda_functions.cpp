@@ -2,6 +2,7 @@
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
+#include <memarray/memory/deferred.hpp>
 #include <memarray/memory/device_memory.hpp>
 #include <memarray/resource/last_error.hpp>
 
@@ -15,6 +16,7 @@ namespace {
 
 detail::DeviceMemoryPtr memory_of(int device_id) {
   if (device_id < 0) throw ValueError("device_id is " + std::to_string(device_id) + "; device ids start at 0");
+  detail::run_deferred();  // what nobody holds is not in use
   return detail::DeviceMemory::of(device_id);
 }
 

@@ -5,6 +5,7 @@
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
+#include <memarray/memory/deferred.hpp>
 #include <memarray/resource/last_error.hpp>
 #include <memarray/resource/memory_pool_handle.hpp>
 #include <memarray/resource/simulated_devices.hpp>
@@ -35,6 +36,7 @@ struct PyPool {
 
 ContextHandle context_on(int device_id, char const* what) {
   if (device_id < 0) throw ValueError("device_id is " + std::to_string(device_id) + "; device ids start at 0");
+  detail::run_deferred();
   ContextHandle context = get_primary_context(device_id);
   if (!context) throw_last_error((std::string(what) + " on cuda:" + std::to_string(device_id)).c_str());
   return context;
@@ -98,8 +100,9 @@ StreamHandle with_cuda_stream(py::object const& object) {
   return foreign_stream(to_address(pair[1], "the address that __cuda_stream__ returns"), object);
 }
 
-// A Stream, an integer, or an object with __cuda_stream__.
+// None (the default stream), a Stream, an integer, or an object with __cuda_stream__.
 StreamHandle to_stream(py::object const& object) {
+  if (object.is_none()) return default_stream();
   if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().handle;
   if (PyLong_Check(object.ptr()) && !PyBool_Check(object.ptr()))
     return foreign_stream(to_address(object, "stream"), py::none());
@@ -175,7 +178,17 @@ Until it is recorded there is nothing to wait for. Raises CudaError where there 
           [](PyEvent const& self, py::object const& stream) {
             checked(record(self.handle, to_stream(stream)), "recording an event");
           },
-          py::arg("stream"), "From now on it stands for the end of all work that is in the stream now.")
+          py::arg("stream"),
+          "From now on it stands for the end of all work that is in the stream now (None: the default stream).")
+      .def(
+          "wait",
+          [](PyEvent const& self, py::object const& stream) {
+            checked(wait(to_stream(stream), self.handle), "making a stream wait");
+          },
+          py::arg("stream") = py::none(),
+          "Work submitted to the stream (None: the default stream) from now on comes after what it stands for now. "
+          "Does "
+          "not block.")
       .def(
           "synchronize", [](PyEvent const& self) { checked(synchronize(self.handle), "waiting for an event"); },
           "Waits, without the GIL, until what it stands for has ended.")
@@ -230,7 +243,10 @@ void add_resource_types(py::module_& m) {
   add_event(m);
   add_pool(m);
   for (char const* const name : {"Stream", "Event", "MemoryPool"}) m.attr(name).attr("__module__") = "memarray";
-  m.def("synchronize", [] { checked(synchronize_all(), "waiting for the devices"); });
+  m.def("synchronize", [] {
+    detail::run_deferred();
+    checked(synchronize_all(), "waiting for the devices");
+  });
 }
 
 }  // namespace memarray::python

@@ -49,11 +49,12 @@ void State::check_reachable(Device device, char const* what) const {
       throw_driver_error(failed, "counting the CUDA devices");
   if (device.id < count) return;
   if (BlockPtr const& block = _storage.block(Side::device); block && block->device() == device) return;
-  // A driver that is there and does not serve says why; none is an old story.
-  if (DriverAbsence const absence = driver_absence(); absence.code != 0 && absence.code != cuda_code::no_device)
+  DriverAbsence const absence = driver_absence();
+  if (absence.code != 0 && absence.code != cuda_code::no_device)
     throw_driver_error(absence.code, (std::string(what) + " on " + to_string(device)).c_str());
+  std::string const why = absence.code == 0 ? "; " : " (" + std::string(absence.why) + "); ";
   throw CudaError(cuda_code::no_device, "CUDA_ERROR_NO_DEVICE",
-                  std::string(what) + " on " + to_string(device) + ": this process has no such CUDA device; " +
+                  std::string(what) + " on " + to_string(device) + ": this process has no such CUDA device" + why +
                       describe() +
                       (on_device() ? " stays where it is" : " stays on the host, where every operation works"));
 }

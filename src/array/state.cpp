@@ -97,7 +97,7 @@ Device State::device() const noexcept { return on_device() ? Device{kDLCUDA, dev
 
 Device State::lent_device() const noexcept {
   if (on_device()) return {_lent_type.load(std::memory_order_relaxed), device_id()};
-  if (_resource && _resource->memory_type() == MemoryType::unified) return {kDLCUDAManaged, 0};
+  if (_resource && _resource->memory_type() == MemoryType::unified) return lent_managed_device();
   return {};
 }
 

@@ -136,8 +136,12 @@ Device Block::lent_device() const noexcept {
   if (_type == MemoryType::device && uses()) {
     if (!uses()->memory().driver().lends_as_cuda) return {kDLExtDev, _device.id};
   }
-  if (_type == MemoryType::unified) return {kDLCUDAManaged, 0};
-  return _device;
+  return _type == MemoryType::unified ? lent_managed_device() : _device;
+}
+
+Device lent_managed_device() noexcept {
+  DriverTable const* const table = driver();
+  return table && table->lends_as_cuda ? Device{kDLCUDAManaged, 0} : Device{};
 }
 
 StreamUses& Block::uses_on(DeviceMemoryPtr const& memory) {

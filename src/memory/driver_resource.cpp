@@ -1,6 +1,8 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/base/reports.hpp>
+#include <memarray/memory/deferred.hpp>
+#include <memarray/memory/device_memory.hpp>
 #include <memarray/memory/driver_resource.hpp>
 #include <memarray/resource/last_error.hpp>
 #include <memarray/resource/queue.hpp>
@@ -25,10 +27,16 @@ MemoryKind kind_of(MemoryType type, MemoryPoolHandle const& pool) noexcept {
   return type == MemoryType::unified ? MemoryKind::managed : MemoryKind::pinned;
 }
 
-void end_frees(ContextHandle const& context) {
+// What was freed in the order of streams comes back when these have come so far, and then the pools give it up.
+void make_room(ContextHandle const& context, MemoryPoolHandle const& pool) {
+  detail::run_deferred();
   testing::detail::WaitSite const site("memory that is freed in a stream, when no other is left");
   if (detail::synchronize(context))
     report_wait("the device has no memory left, so work was waited for that may free some");
+  detail::DeviceMemoryPtr const arrays = detail::DeviceMemory::known(device_id_of(context));
+  if (arrays) arrays->trim();
+  if (pool && !(arrays && arrays->pool() == pool)) static_cast<void>(trim(pool));
+  clear_last_error();
 }
 
 template <class Handle>
@@ -82,10 +90,9 @@ void* DriverResource::allocate(StreamHandle const& stream, std::size_t bytes, st
     return detail::take_memory(*scope.driver(), kind_of(_type, _pool), _pool, stream, wanted, pointer);
   };
   cu::Result result = take();
-  if (result == cuda_code::out_of_memory && _pool) {
-    // What was freed in the order of streams comes back when these have come so far.
-    end_frees(_context);
-    if (trim(_pool)) result = take();
+  if (result == cuda_code::out_of_memory) {
+    make_room(_context, _pool);
+    result = take();
   }
   if (result != 0) throw_failure(result, bytes);
   return reinterpret_cast<void*>(pointer);

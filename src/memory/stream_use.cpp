@@ -1,6 +1,7 @@
 #include <memarray/base/reports.hpp>
 #include <memarray/memory/stream_use.hpp>
 #include <memarray/resource/last_error.hpp>
+#include <memarray/resource/simulated_devices.hpp>
 #include <memarray/resource/stream_order.hpp>
 
 #include <new>
@@ -9,6 +10,8 @@
 
 namespace memarray::detail {
 namespace {
+
+constexpr char const* no_event = "work of whose end there is no event";
 
 // Its name means the caller's own default stream here.
 bool is_another_threads(Queue const& queue) noexcept {
@@ -34,11 +37,17 @@ bool is_same_now(Queue const& left, Queue const& right) noexcept {
 
 void hold_back(Queue const& queue, EventHandle const& event, char const* site) {
   if (!is_another_threads(queue)) return wait(queue, event, site);
-  if (!memarray::synchronize(event)) clear_last_error();
+  wait_here(event, site);
   report_blocking("another thread's default stream cannot be made to wait, so work was waited for");
 }
 
+void wait_here(EventHandle const& event, char const* site) noexcept {
+  testing::detail::WaitSite const named(site);
+  if (!memarray::synchronize(event)) clear_last_error();
+}
+
 bool end_now(ContextHandle const& context) noexcept {
+  testing::detail::WaitSite const site(no_event);
   bool const ended = synchronize(context);
   if (ended) clear_last_error();
   report_blocking(ended ? "no event could be recorded, so all work of the device was waited for"
@@ -47,6 +56,7 @@ bool end_now(ContextHandle const& context) noexcept {
 }
 
 bool end_now(Queue const& queue) noexcept {
+  testing::detail::WaitSite const site(no_event);
   return (!is_another_threads(queue) && synchronize(queue)) || end_now(queue.context);
 }
 

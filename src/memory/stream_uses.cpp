@@ -53,6 +53,7 @@ void StreamUses::find_ends() {
         if (read.use.is_unknown) lost = read.use.queue;
     }
     if (!lost) return;
+    testing::detail::WaitSite const site("work whose end was not known");
     // A stream that its handle does not keep may be gone.
     StreamUse const end =
         lost->lasting ? end_of(*lost, *_memory) : StreamUse{*lost, nullptr, !detail::synchronize(lost->context)};
@@ -184,7 +185,7 @@ void StreamUses::close_lease(Lease lease, bool alive) noexcept {
     try {
       if (end.event || end.is_unknown) ends.push_back(end);
     } catch (std::bad_alloc const&) {
-      if (end.event && !memarray::synchronize(end.event)) clear_last_error();
+      if (end.event) wait_here(end.event, not_remembered);
     }
   }
   if (!ends.empty()) remember(ends, use);
@@ -222,10 +223,8 @@ void StreamUses::hold_back_escaped(std::span<StreamUse const> ends) noexcept {
       for (Queue const& queue : queues)
         if (!queue.is(end.queue)) hold_back(queue, end.event, "streams of kept views, before what they write later");
       if (!anywhere) continue;
-      if (!memarray::synchronize(end.event)) clear_last_error();
-      report_blocking(
-          "a view that can be written was kept past its lease and is used in streams that are not known, so work that "
-          "reads its memory was waited for");
+      wait_here(end.event, "work that reads what kept views may write later, in streams that are not known");
+      report_blocking("work that reads was waited for: a kept view may be written in streams that are not known");
     } catch (...) {
       static_cast<void>(end_now(end.queue.context));
     }
@@ -257,6 +256,7 @@ void StreamUses::remember(std::span<StreamUse const> ends, Use use) noexcept {
     }
   } catch (std::bad_alloc const&) {
     // They cannot be remembered, so they end now.
+    testing::detail::WaitSite const site(not_remembered);
     for (StreamUse const& end : ends)
       if (end.event ? !memarray::synchronize(end.event) : end.is_unknown) static_cast<void>(end_now(end.queue));
     clear_last_error();
@@ -277,8 +277,7 @@ void StreamUses::forget_ended_reads() noexcept {
     forget(events);
     Locked const locked(*this);
     _kept_reads = std::max<std::size_t>(least_kept_reads, 2 * _reads.size());
-  } catch (std::bad_alloc const&) {
-    // They are kept, then.
+  } catch (std::bad_alloc const&) {  // they are kept, then
   }
   clear_last_error();
 }
@@ -331,9 +330,7 @@ bool StreamUses::fence_escaped(Use before, bool alive) noexcept {
     _escaped_writable = _escaped_writable || use == Use::write;
     return false;
   }
-  report_blocking(
-      "views that were kept past their lease were used in streams that are not known, so all work of their device was "
-      "waited for");
+  report_blocking("all work of a device was waited for: kept views were used in streams that are not known");
   return true;
 }
 
@@ -352,10 +349,11 @@ void StreamUses::fence_one(Queue const& queue, Use use) noexcept {
     return;
   } catch (std::bad_alloc const&) {
   }
-  if (end.event && !memarray::synchronize(end.event)) clear_last_error();
+  if (end.event) wait_here(end.event, not_remembered);
 }
 
 bool StreamUses::is_over() noexcept {
+  testing::detail::WaitSite const site("memory that goes, after its last use");
   try {
     find_ends();
     for (EventHandle const& event : events_before(nullptr, Use::write)) {
@@ -389,10 +387,14 @@ StreamHandle StreamUses::order_free(StreamHandle const& allocated) noexcept {
     if (!queue) queue = _memory->errands();
     order(*queue, Use::write, "freeing memory");
     return queue->stream;
-  } catch (...) {
-    // Without a stream to wait in, the host waits.
+  } catch (...) {  // without a stream to wait in, the host waits, also for streams of other devices
   }
-  return end_now(_memory->context()) ? default_stream() : nullptr;
+  try {
+    synchronize(Use::write, "memory that goes, after its last use");
+    return end_now(_memory->context()) ? default_stream() : nullptr;
+  } catch (...) {
+    return nullptr;
+  }
 }
 
 }  // namespace memarray::detail

@@ -39,7 +39,11 @@ DriverAbsence resolve(Machine& machine) {
     return lacks(#name, version);
   MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_RESOLVE_DRIVER_FUNCTION)
 #undef MEMARRAY_RESOLVE_DRIVER_FUNCTION
-  if (cu::Result const failed = machine.table.cuInit(0); failed != 0) {
+  int devices = 0;
+  cu::Result const failed = machine.table.cuInit(0);
+  if (failed == code::no_device || (failed == 0 && machine.table.cuDeviceGetCount(&devices) == 0 && devices == 0))
+    return {code::no_device, "the CUDA driver finds no device (CUDA_VISIBLE_DEVICES may hide them)"};
+  if (failed != 0) {
     char const* name = nullptr;
     if (machine.table.cuGetErrorName(failed, &name) != 0 || !name) name = "an unknown error";
     machine.words = "the CUDA driver does not start: cuInit says " + std::string(name);

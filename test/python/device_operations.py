@@ -345,6 +345,7 @@ TRIALS = {
     "Event.record": Trial(after_kernel, lambda w: w.event.record(w.first)),
     "Event.record in a stream named by its address": Trial(after_kernel, lambda w: w.event.record(w.first.handle)),
     "Event.synchronize": Trial(recorded, lambda w: w.event.synchronize()),
+    "Event.wait": Trial(recorded, lambda w: w.event.wait(w.second)),
     "Event.query": Trial(recorded, lambda w: w.event.query()),
     "Event.elapsed": Trial(
         lambda w: [w.keep(memarray.Event(timing=True)), w.kept[-1].record(w.first), w.first.synchronize()],

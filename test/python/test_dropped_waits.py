@@ -41,6 +41,8 @@ EXPLAINED = {
         "test_driver_resource.cpp"
     ),
     "memory that its last handle gives back": "for who uses `DevicePtrHandle`: test_device_ptr_handle.cpp",
+    "memory that goes, after its last use": "made when the driver fails: test_device_memory.py, test_fault_sweep.py",
+    "work whose end was not known": "made when the driver fails: test_fault_sweep.py",
 }
 
 

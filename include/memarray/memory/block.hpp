@@ -20,6 +20,9 @@ struct Queue;
 
 using BlockPtr = IntrusivePtr<Block>;
 
+/// As what managed memory is lent: CUDA's, or the host's where devices are simulated and not lent as CUDA.
+[[nodiscard]] Device lent_managed_device() noexcept;
+
 /// One piece of memory on one device, with its owner: the only thing in the library that owns memory.
 ///
 /// References and live exports are counted in one word, so that an export costs one add and its drop another, and

@@ -24,6 +24,11 @@ struct StreamUse {
 
 /// The end of all that is in the queue now. When no event can be had, the context is synchronised, which is reported.
 [[nodiscard]] MEMARRAY_API StreamUse end_of(Queue const& queue, DeviceMemory& memory) noexcept;
+/// Where waits are made that no memory was left to put off.
+inline constexpr char const* not_remembered = "work that cannot be remembered";
+
+/// Waits here for the event, if it can be waited for; there is nobody to tell if it cannot.
+void wait_here(EventHandle const& event, char const* site) noexcept;
 /// Work that others submit to the queue from now on comes after the event. `site` as for `wait`. Throws `CudaError`.
 void hold_back(Queue const& queue, EventHandle const& event, char const* site);
 /// Work submitted to `queue` from now on comes after what is in the other now. Throws `CudaError`.

@@ -59,8 +59,6 @@ Owner owner(Arguments... arguments) {
   return found;
 }
 
-constexpr std::size_t not_counted = function_count;
-
 // What needs no device: said also when there is none any more, and in kernels.
 constexpr bool only_names_errors(std::size_t index) {
   return index == function::cuGetErrorName || index == function::cuGetErrorString;
@@ -99,12 +97,10 @@ struct Entry<index, emulation> {
 
   static cu::Result call(Session& session, Arguments... arguments) {
     if constexpr (waits(index)) session.note_wait(index);
-    if constexpr (index != not_counted)
-      if (auto const injected = session.injection.begin(index)) return *injected;
+    if (auto const injected = session.injection.begin(index)) return *injected;
     if constexpr (!only_names_errors(index)) {
       if (ProgramCode::runs()) {
-        char const* const name = index == not_counted ? "a launch" : function_name(index);
-        session.violation(words(name, " called by a host function or kernel of a stream"));
+        session.violation(words(function_name(index), " called by a host function or kernel of a stream"));
         return code::not_permitted;
       }
     }
@@ -138,7 +134,7 @@ DriverTable const* make_table(bool lends_as_cuda) {
 #define MEMARRAY_FILL_TABLE(name, version, parameters) fresh->table.name = MEMARRAY_SIMULATED_ENTRY(name)::call;
   MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_FILL_TABLE)
 #undef MEMARRAY_FILL_TABLE
-  fresh->table.launch_simulated = Entry<not_counted, &emulated::launch>::call;
+  fresh->table.launch_simulated = Entry<launch_function, &emulated::launch>::call;
   fresh->table.fork_generation = fork_generation();
   fresh->before = kept.load(std::memory_order_relaxed);
   while (!kept.compare_exchange_weak(fresh->before, fresh)) {
@@ -150,6 +146,8 @@ bool can_be_dropped(std::size_t function) noexcept {
 #define MEMARRAY_GIVES_NOTHING(name, version, parameters) !MEMARRAY_SIMULATED_ENTRY(name)::gives_something,
   static constexpr std::array<bool, function_count> all{MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_GIVES_NOTHING)};
 #undef MEMARRAY_GIVES_NOTHING
+  // Who launches leaves it to the kernel to let go of what it was given.
+  if (function == launch_function) return false;
   return all[function] && function != function::cuPointerGetAttribute && function != function::cuMemPoolGetAttribute;
 }
 

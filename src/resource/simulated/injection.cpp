@@ -13,15 +13,21 @@ namespace memarray::simulated {
 namespace {
 
 #define MEMARRAY_NAME_DRIVER_FUNCTION(name, version, parameters) #name,
-constexpr char const* names[] = {MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_NAME_DRIVER_FUNCTION)};
+constexpr char const* names[] = {MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_NAME_DRIVER_FUNCTION) "cuLaunchKernel"};
 #undef MEMARRAY_NAME_DRIVER_FUNCTION
+static_assert(std::size(names) == counted_functions);
+
+// Who thinks of taking device memory in a stream's order means what memarray does, out of a pool of its own.
+std::string_view as_called(std::string_view name) noexcept {
+  return name == "cuMemAllocAsync" ? "cuMemAllocFromPoolAsync" : name;
+}
 
 }  // namespace
 
 char const* function_name(std::size_t function) noexcept { return names[function]; }
 
 std::size_t function_index(std::string_view name) {
-  auto const* const found = std::find(std::begin(names), std::end(names), name);
+  auto const* const found = std::find(std::begin(names), std::end(names), as_called(name));
   if (found == std::end(names))
     throw ValueError("'" + std::string(name) + "' is no driver function that memarray calls; see driver_functions.hpp");
   return static_cast<std::size_t>(found - std::begin(names));

@@ -25,8 +25,11 @@ namespace function {
 enum Index : std::size_t { MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_ENUMERATE_DRIVER_FUNCTION) };
 #undef MEMARRAY_ENUMERATE_DRIVER_FUNCTION
 }  // namespace function
+/// A kernel's launch, which goes through none of them; known as cuLaunchKernel.
+inline constexpr std::size_t launch_function = function_count;
+inline constexpr std::size_t counted_functions = function_count + 1;
 [[nodiscard]] char const* function_name(std::size_t function) noexcept;
-/// Throws `ValueError` for names of no function.
+/// Throws `ValueError` for names of functions that memarray does not call.
 [[nodiscard]] std::size_t function_index(std::string_view name);
 
 /// Counts a session's calls and says which of them go wrong.
@@ -48,7 +51,7 @@ class Injection {
     cu::Result code;
   };
 
-  std::array<std::atomic<std::uint64_t>, function_count> _calls{};
+  std::array<std::atomic<std::uint64_t>, counted_functions> _calls{};
   Lock _lock;
   std::vector<Rule> _rules;
 };

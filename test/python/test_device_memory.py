@@ -1,0 +1,111 @@
+"""Memory of devices, when it runs short and when it goes."""
+
+import memarray
+import pytest
+from memarray import dlpack
+from support import look
+
+
+def on_device(nbytes, device_id=0):
+    array = memarray.MemArray((nbytes,), "uint8")
+    array.move_memory(dlpack.kDLCUDA, device_id)
+    return array
+
+
+@pytest.mark.parametrize("code", [2, 719])
+def test_the_line_of_the_design(simulated_devices, code):
+    array = memarray.MemArray((8,), "float32")
+    simulated_devices.fail("cuMemAllocAsync", nth=1, code=code)
+    with pytest.raises(memarray.OutOfMemoryError if code == 2 else memarray.CudaError):
+        array.move_memory(dlpack.kDLCUDA, 0)
+    assert simulated_devices.calls("cuMemAllocAsync") == (2 if code == 2 else 1)
+    simulated_devices.clear()
+    array.move_memory(dlpack.kDLCUDA, 0)
+    assert str(array.device) == "cuda:0"
+
+
+@pytest.mark.parametrize("pools", [True, False])
+def test_one_refusal_is_not_the_end(pools):
+    with memarray.testing.simulated_devices(pools=pools) as sim:
+        array = memarray.MemArray((8,), "float32")
+        sim.fail("cuMemAllocFromPoolAsync" if pools else "cuMemAlloc", nth=1, code=2, times=1)
+        array.move_memory(dlpack.kDLCUDA, 0)
+        assert str(array.device) == "cuda:0"
+        # Memory for staging likewise.
+        other = memarray.MemArray((1 << 20,), "float32")
+        sim.fail("cuMemHostAlloc", nth=1, code=2, times=1)
+        other.move_memory(dlpack.kDLCUDA, 0, stream=memarray.Stream(), async_copy=True)
+        del array, other
+
+
+def test_what_arrays_keep_for_later_is_given_up_for_others():
+    with memarray.testing.simulated_devices(memory=8 << 20, pools=True) as sim:
+        array = on_device(6 << 20)
+        del array
+        free, total = memarray.cuda.memory_info()
+        assert free <= total - (6 << 20), "kept for the next array"
+        # More than is left: without the library's pool giving up, there would be none.
+        array = on_device(7 << 20)
+        assert sim.calls("cuMemPoolTrimTo") >= 1
+        del array
+
+
+def next_calls():
+    return {
+        "memarray.synchronize": memarray.synchronize,
+        "cuda.synchronize": memarray.cuda.synchronize,
+        "cuda.memory_info": memarray.cuda.memory_info,
+        "cuda.pool_stats": memarray.cuda.pool_stats,
+        "cuda.trim": memarray.cuda.trim,
+        "Stream": memarray.Stream,
+        "Event": memarray.Event,
+        "MemoryPool": memarray.MemoryPool,
+        "memarray.stats": memarray.stats,
+        "an array": lambda: memarray.MemArray((8,), "float32").move_memory(dlpack.kDLCUDA, 0),
+    }
+
+
+@pytest.mark.parametrize("call", list(next_calls()))
+def test_the_next_call_gives_back_what_went(simulated_devices, call):
+    array = on_device(1 << 20)
+    memarray.synchronize()
+    frees = simulated_devices.calls("cuMemFreeAsync")
+    del array
+    next_calls()[call]()
+    assert simulated_devices.calls("cuMemFreeAsync") >= frees + 1
+
+
+def test_a_launch_may_fail(simulated_devices):
+    array = memarray.MemArray((3,), "float32")
+    array.fill(1)
+    array.move_memory(dlpack.kDLCUDA, 0)
+    for nth in (1, 2):
+        simulated_devices.clear()
+        simulated_devices.fail("cuLaunchKernel", nth=nth, code=701, times=1)
+        if nth == 2:
+            array.add_index_tuple()
+        with pytest.raises(memarray.CudaError, match="701"):
+            array.add_index_tuple()
+        with array.write():
+            pass  # nobody holds it
+    array.move_memory(dlpack.kDLCPU)
+    assert list(look(array)) == [1, 2, 3]
+    with pytest.raises(ValueError, match="cuLaunchKernel"):
+        simulated_devices.drop("cuLaunchKernel")
+
+
+@pytest.mark.parametrize("pools", [True, False])
+def test_memory_stays_until_copies_by_another_device_are_over(pools):
+    # The wait that would order the free is refused, so that the host waits: also for the other device.
+    with memarray.testing.simulated_devices(pools=pools) as sim:
+        for _ in range(10):
+            array = on_device(7, device_id=1)
+            array.resize((7,))
+            sim.delay(0.002)
+            with array.write(device="cuda:0"):
+                pass
+            sim.fail("cuStreamWaitEvent", times=1)
+            array.move_memory(dlpack.kDLCUDA, 0)
+            sim.clear()
+            del array
+            memarray.synchronize()
