@@ -74,6 +74,9 @@ PyObject* get_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, Py
     Device device;
     if (!read_dlpack_device(type, id, state_of(self), device)) return nullptr;
     options.device = device;
+  } else if (id && id != Py_None) {
+    PyErr_SetString(PyExc_TypeError, "get_dlpack() needs device_type with device_id: memarray.dlpack.kDLCUDA");
+    return nullptr;
   }
   return make_lease(StatePtr::share(&state_of(self)), LeaseCore::Kind::write, options);
 }
@@ -236,10 +239,11 @@ int set_escaped_views(PyObject* self, PyObject* value, void*) {
     PyErr_SetString(PyExc_TypeError, "escaped_views is 'snapshot', 'error' or 'alias'");
     return -1;
   }
-  char const* const word = PyUnicode_AsUTF8(value);
+  Py_ssize_t length = 0;
+  char const* const word = PyUnicode_AsUTF8AndSize(value, &length);
   if (!word) return -1;
   return guarded([&] {
-    state_of(self).set_escaped_views(escaped_views_from_string(word));
+    state_of(self).set_escaped_views(escaped_views_from_string({word, static_cast<std::size_t>(length)}));
     return 0;
   });
 }

@@ -14,13 +14,12 @@ namespace py = pybind11;
 namespace memarray::python {
 namespace {
 
-detail::DeviceMemoryPtr memory_of(int device_id) {
-  if (device_id < 0) throw ValueError("device_id is " + std::to_string(device_id) + "; device ids start at 0");
+detail::DeviceMemoryPtr memory_of(DeviceId device_id) {
   detail::run_deferred();  // what nobody holds is not in use
   return detail::DeviceMemory::of(device_id);
 }
 
-std::string name_of(int device_id) {
+std::string name_of(DeviceId device_id) {
   detail::DeviceMemoryPtr const memory = memory_of(device_id);
   char name[256] = {};
   if (int const failed = memory->driver().cuDeviceGetName(name, sizeof name - 1, device_id); failed != 0)
@@ -28,7 +27,7 @@ std::string name_of(int device_id) {
   return name;
 }
 
-py::tuple memory_info(int device_id) {
+py::tuple memory_info(DeviceId device_id) {
   detail::DeviceMemoryPtr const memory = memory_of(device_id);
   detail::ContextScope const scope(memory->context());
   if (!scope.driver()) throw_last_error("asking for the memory of a device");
@@ -39,14 +38,14 @@ py::tuple memory_info(int device_id) {
   return py::make_tuple(free, total);
 }
 
-py::dict pool_stats(int device_id) {
+py::dict pool_stats(DeviceId device_id) {
   detail::DeviceMemoryPtr const memory = memory_of(device_id);
   MemoryPoolStatistics now;
   if (memory->pool() && !get_statistics(memory->pool(), now)) throw_last_error("asking a memory pool");
   return to_dict(now);
 }
 
-void synchronize_device(int device_id) {
+void synchronize_device(DeviceId device_id) {
   if (!detail::synchronize(memory_of(device_id)->context())) throw_last_error("waiting for a device");
 }
 
@@ -66,7 +65,7 @@ void add_cuda_functions(py::module_& m) {
   m.def("device_memory_info", &memory_info);
   m.def("device_pool_stats", &pool_stats);
   m.def("synchronize_device", &synchronize_device);
-  m.def("trim_device", [](int device_id) { memory_of(device_id)->trim(); });
+  m.def("trim_device", [](DeviceId device_id) { memory_of(device_id)->trim(); });
 }
 
 }  // namespace memarray::python

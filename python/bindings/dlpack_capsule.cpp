@@ -92,6 +92,14 @@ bool read_wanted_device(PyObject* object, detail::Block const& block, DLPackRequ
                  to_string(block.device()).c_str(), static_cast<int>(here.type), here.id);
     return false;
   }
+  if (type == kDLCUDA && here.type == kDLExtDev && id == here.id) {
+    PyErr_Format(
+        PyExc_BufferError,
+        "dl_device=(%ld, %ld) was asked for, but this memory is a simulated device's, (%d, %d), which no GPU can "
+        "use: to try consumers' code, simulated_devices(lend_as_cuda=True) lends it as CUDA's",
+        type, id, static_cast<int>(here.type), here.id);
+    return false;
+  }
   PyErr_Format(PyExc_BufferError,
                "dl_device=(%ld, %ld) was asked for, but this memory is on %s, (%d, %d): move the array there with "
                "move_memory first",

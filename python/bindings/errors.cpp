@@ -2,6 +2,8 @@
 
 #include <memarray/base/errors.hpp>
 
+#include <pybind11/pybind11.h>
+
 #include <new>
 
 namespace memarray::python {
@@ -103,6 +105,8 @@ void raise_current() noexcept {
   if (translate(error)) return;
   try {
     std::rethrow_exception(error);
+  } catch (pybind11::error_already_set& raised) {
+    raised.restore();
   } catch (std::bad_alloc const&) {
     PyErr_NoMemory();
   } catch (std::exception const& e) {

@@ -30,14 +30,32 @@ bool read_timeout(PyObject* object, Timeout& timeout) {
   return true;
 }
 
+bool read_device_id(PyObject* object, int& id) {
+  PyObject* const number = PyBool_Check(object) || !PyIndex_Check(object) ? nullptr : PyNumber_Index(object);
+  if (!number) {
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "device_id must be an integer or None, not %R", object);
+    return false;
+  }
+  int overflow = 0;
+  long const value = PyLong_AsLongAndOverflow(number, &overflow);
+  Py_DECREF(number);
+  if (overflow != 0 || value < 0 || value > INT32_MAX) {
+    PyErr_Format(PyExc_ValueError, "device_id is %R; device ids start at 0", object);
+    return false;
+  }
+  id = static_cast<int>(value);
+  return true;
+}
+
 bool read_device(PyObject* object, std::optional<Device>& device) {
   if (object == Py_None) return true;
   PyObject* const text = PyUnicode_Check(object) ? Py_NewRef(object) : PyObject_Str(object);
-  char const* const word = text ? PyUnicode_AsUTF8(text) : nullptr;
+  Py_ssize_t length = 0;
+  char const* const word = text ? PyUnicode_AsUTF8AndSize(text, &length) : nullptr;
   bool read = false;
   if (word) {
     try {
-      device = device_from_string(word);
+      device = device_from_string({word, static_cast<std::size_t>(length)});
       read = true;
     } catch (...) {
       raise_current();
@@ -60,28 +78,23 @@ bool read_dlpack_device(PyObject* type, PyObject* id, detail::State const& state
   }
   device = {static_cast<DLDeviceType>(kind), kind == kDLCPU ? 0 : state.device_id()};
   if (!id || id == Py_None) return true;
-  if (!PyLong_Check(id) || PyBool_Check(id)) {
-    PyErr_Format(PyExc_TypeError, "device_id must be an integer or None, not %R", id);
-    return false;
-  }
-  int overflow = 0;
-  long const number = PyLong_AsLongAndOverflow(id, &overflow);
-  if (overflow != 0 || number < 0 || number > INT32_MAX) {
-    PyErr_Format(PyExc_ValueError, "device_id is %R; device ids start at 0", id);
-    return false;
-  }
-  if (kind != kDLCPU) device.id = static_cast<int>(number);
+  int number = 0;
+  if (!read_device_id(id, number)) return false;
+  if (kind != kDLCPU) device.id = number;
   return true;
 }
 
 bool read_stream(PyObject* object, StreamChoice& stream) {
   if (object == Py_None) return true;
   try {
-    if (!PyLong_Check(object) || PyBool_Check(object)) {
+    if (!PyIndex_Check(object) || PyBool_Check(object)) {
       stream = stream_of(object);
       return true;
     }
-    long long const number = PyLong_AsLongLong(object);
+    PyObject* const index = PyNumber_Index(object);
+    if (!index) return false;
+    long long const number = PyLong_AsLongLong(index);
+    Py_DECREF(index);
     if (number == -1 && PyErr_Occurred()) return false;
     stream = StreamChoice::numbered(number);
     return true;

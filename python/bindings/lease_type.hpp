@@ -14,6 +14,8 @@ PyObject* make_lease(detail::StatePtr state, detail::LeaseCore::Kind kind, Lease
 detail::LeaseCore* lease_of(PyObject* object);
 
 /// Reads `device=`: None, a string, a `memarray.Device`, or anything with `type` and `index`. False with the error set.
+/// A device's number: an integer from 0, or what has `__index__`, but no bool.
+bool read_device_id(PyObject* object, int& id);
 bool read_device(PyObject* object, std::optional<Device>& device);
 /// Reads DLPack's device type and an id (None: the array's own) as one device. False with the error set.
 bool read_dlpack_device(PyObject* type, PyObject* id, detail::State const& state, Device& device);

@@ -17,16 +17,48 @@ PyObject* logger(char const* name) {
   return logging ? PyObject_CallMethod(logging, "getLogger", "s", name) : nullptr;
 }
 
+/// Takes the current error, with its traceback.
+PyObject* take_error() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback) PyException_SetTraceback(value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+  return value;
+}
+
+int raise_it(void* error) {
+  auto* const value = static_cast<PyObject*>(error);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(value)), value);
+  Py_DECREF(value);
+  return -1;
+}
+
+/// What a signal handler raised, Ctrl-C for one, is raised when the operation that was reported has returned: it has
+/// succeeded, and a lease that it made is somebody's.
+void raise_after_return(PyObject* raised) {
+  if (!raised || Py_AddPendingCall(&raise_it, raised) == 0) return;
+  raise_it(raised);
+  PyErr_WriteUnraisable(nullptr);
+}
+
 }  // namespace
 
 void log_pending_reports() noexcept {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
+  PyObject* interrupt = nullptr;
   try {
+    // Before the first Python code, which would run the handlers that are due as if they were part of it.
+    if (PyErr_CheckSignals() != 0) interrupt = take_error();
     for (Report const& report : take_reports()) {
       PyObject* const to = logger(report.kind == Report::Kind::copy ? "memarray.copies" : "memarray.waits");
       PyObject* const done = to ? PyObject_CallMethod(to, "info", "s", report.message.c_str()) : nullptr;
-      if (!done && PyErr_Occurred()) PyErr_WriteUnraisable(to);
+      if (!done && !interrupt && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
+        interrupt = take_error();
+      else if (!done && PyErr_Occurred())
+        PyErr_WriteUnraisable(to);
       Py_XDECREF(done);
       Py_XDECREF(to);
     }
@@ -35,6 +67,7 @@ void log_pending_reports() noexcept {
   } catch (std::bad_alloc const&) {
     // The records are lost; the counters are not.
   }
+  raise_after_return(interrupt);
   PyErr_Restore(type, value, traceback);
 }
 

@@ -14,6 +14,8 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
+#include <cstring>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,19 +25,32 @@ namespace py = pybind11;
 namespace memarray::python {
 namespace {
 
-struct PyStream {
-  StreamHandle handle;
+// What a Python object holds. Its memory is zeroed first: pybind11 gives out the memory of objects whose `__init__` has
+// not run, or has failed.
+template <class Handle>
+class Held {
+ public:
+  static void* operator new(std::size_t bytes) { return std::memset(::operator new(bytes), 0, bytes); }
+  static void* operator new(std::size_t, void* at) noexcept { return at; }
+  static void operator delete(void* held) noexcept { ::operator delete(held); }
+
+  Held(Handle handle) noexcept : _handle(std::move(handle)) {}
+  [[nodiscard]] Handle const& get() const {
+    if (!_handle) throw TypeError("__init__ of the base class was not called, or it failed");
+    return _handle;
+  }
+
+ private:
+  Handle _handle;
 };
-struct PyEvent {
-  EventHandle handle;
+using PyStream = Held<StreamHandle>;
+using PyPool = Held<MemoryPoolHandle>;
+struct PyEvent : Held<EventHandle> {
+  PyEvent(EventHandle handle, bool timing_) noexcept : Held(std::move(handle)), timing(timing_) {}
   bool timing;
-};
-struct PyPool {
-  MemoryPoolHandle handle;
 };
 
 ContextHandle context_on(int device_id, char const* what) {
-  if (device_id < 0) throw ValueError("device_id is " + std::to_string(device_id) + "; device ids start at 0");
   detail::run_deferred();
   ContextHandle context = get_primary_context(device_id);
   if (!context) throw_last_error((std::string(what) + " on cuda:" + std::to_string(device_id)).c_str());
@@ -48,18 +63,18 @@ T checked(T result, char const* what) {
   return result;
 }
 
-PyStream make_stream(int device_id, int priority, bool nonblocking) {
+PyStream make_stream(DeviceId device_id, int priority, bool nonblocking) {
   MadeHere const site;
   ContextHandle const context = context_on(device_id, "making a stream");
   return {checked(create_stream_handle(context, nonblocking, priority), "making a stream")};
 }
 
-PyEvent make_event(int device_id, bool timing) {
+PyEvent make_event(DeviceId device_id, bool timing) {
   MadeHere const site;
   return {checked(create_event_handle(context_on(device_id, "making an event"), timing), "making an event"), timing};
 }
 
-PyPool make_pool(int device_id, std::optional<std::uint64_t> release_threshold, std::size_t max_size) {
+PyPool make_pool(DeviceId device_id, std::optional<std::uint64_t> release_threshold, std::size_t max_size) {
   MadeHere const site;
   static_cast<void>(context_on(device_id, "making a memory pool"));
   MemoryPoolOptions options;
@@ -80,18 +95,27 @@ StreamHandle foreign_stream(std::intptr_t address, py::object owner) {
 }
 
 std::intptr_t to_address(py::handle number, char const* what) {
-  if (!PyLong_Check(number.ptr()) || PyBool_Check(number.ptr()))
+  if (!PyIndex_Check(number.ptr()) || PyBool_Check(number.ptr()))
     throw TypeError(std::string(what) + " must be an integer");
-  Py_ssize_t const value = PyLong_AsSsize_t(number.ptr());
+  Py_ssize_t const value = PyNumber_AsSsize_t(number.ptr(), PyExc_OverflowError);
   if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
   return value;
 }
 
+// Null if the object has none. What a property raises is its own affair.
+py::object cuda_stream_method(py::handle object) {
+  PyObject* const method = PyObject_GetAttrString(object.ptr(), "__cuda_stream__");
+  if (!method && !PyErr_ExceptionMatches(PyExc_AttributeError)) throw py::error_already_set();
+  PyErr_Clear();
+  return py::reinterpret_steal<py::object>(method);
+}
+
 StreamHandle with_cuda_stream(py::object const& object) {
-  if (!py::hasattr(object, "__cuda_stream__"))
+  py::object const method = cuda_stream_method(object);
+  if (!method)
     throw TypeError("stream must be None, an integer, a memarray.Stream or an object with __cuda_stream__, not " +
                     py::repr(object).cast<std::string>());
-  py::object const answer = object.attr("__cuda_stream__")();
+  py::object const answer = method();
   if (!py::isinstance<py::tuple>(answer) || py::len(answer) != 2)
     throw TypeError("__cuda_stream__ must return (version, address of the stream)");
   py::tuple const pair(answer);
@@ -103,8 +127,8 @@ StreamHandle with_cuda_stream(py::object const& object) {
 // None (the default stream), a Stream, an integer, or an object with __cuda_stream__.
 StreamHandle to_stream(py::object const& object) {
   if (object.is_none()) return default_stream();
-  if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().handle;
-  if (PyLong_Check(object.ptr()) && !PyBool_Check(object.ptr()))
+  if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().get();
+  if (PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()))
     return foreign_stream(to_address(object, "stream"), py::none());
   return with_cuda_stream(object);
 }
@@ -121,120 +145,120 @@ std::string describe(char const* kind, Handle const& handle) {
 }
 
 void synchronize_stream(PyStream const& self) {
-  checked(synchronize(self.handle, context_of(self.handle)), "waiting for a stream");
+  checked(synchronize(self.get(), context_of(self.get())), "waiting for a stream");
 }
 
 void add_stream(py::module_& m) {
   py::class_<PyStream>(m, "Stream", R"(A queue of work on a CUDA device: what is submitted to it runs in order.
 
 The stream lives as long as anything that uses it. Raises CudaError where there is no such device.)")
-      .def(py::init(&make_stream), py::arg("device_id") = 0, py::arg("priority") = 0, py::arg("nonblocking") = true,
+      .def(py::init(&make_stream), py::arg("device_id") = DeviceId(), py::arg("priority") = 0,
+           py::arg("nonblocking") = true,
            "priority: lower is sooner. nonblocking: it does not wait for the default stream, nor that for it.")
       .def_property_readonly(
-          "handle", [](PyStream const& self) { return as_intptr(self.handle); }, "The address of the CUstream.")
+          "handle", [](PyStream const& self) { return as_intptr(self.get()); }, "The address of the CUstream.")
       .def_property_readonly(
-          "device", [](PyStream const& self) { return device_of(context_of(self.handle)); }, "Its device.")
+          "device", [](PyStream const& self) { return device_of(context_of(self.get())); }, "Its device.")
       .def("synchronize", &synchronize_stream, "Waits, without the GIL, until all work in it has ended.")
       .def(
           "wait",
           [](PyStream const& self, PyEvent const& event) {
-            checked(wait(self.handle, event.handle), "making a stream wait");
+            checked(wait(self.get(), event.get()), "making a stream wait");
           },
           py::arg("event"), "Work submitted from now on comes after what the event stands for now. Does not block.")
       .def(
           "record",
           [](PyStream const& self, std::optional<PyEvent> event) {
             MadeHere const site;
-            if (!event)
-              event = PyEvent{checked(create_event_handle(context_of(self.handle)), "making an event"), false};
-            checked(record(event->handle, self.handle), "recording an event");
+            if (!event) event = PyEvent{checked(create_event_handle(context_of(self.get())), "making an event"), false};
+            checked(record(event->get(), self.get()), "recording an event");
             return *event;
           },
           py::arg("event") = py::none(), "An event (a new one by default) for the end of all work in it now.")
       .def(
-          "__cuda_stream__", [](PyStream const& self) { return py::make_tuple(0, as_intptr(self.handle)); },
+          "__cuda_stream__", [](PyStream const& self) { return py::make_tuple(0, as_intptr(self.get())); },
           "(0, address of the CUstream): how libraries hand streams to each other.")
       .def(
-          "__eq__",
-          [](PyStream const& self, PyStream const& other) { return as_cu(self.handle) == as_cu(other.handle); },
+          "__eq__", [](PyStream const& self, PyStream const& other) { return as_cu(self.get()) == as_cu(other.get()); },
           py::is_operator())
-      .def("__hash__", [](PyStream const& self) { return py::hash(py::int_(as_intptr(self.handle))); })
-      .def("__repr__", [](PyStream const& self) { return describe("Stream", self.handle); });
+      .def("__hash__", [](PyStream const& self) { return py::hash(py::int_(as_intptr(self.get()))); })
+      .def("__repr__", [](PyStream const& self) { return describe("Stream", self.get()); });
 }
 
 void add_event(py::module_& m) {
   py::class_<PyEvent>(m, "Event", R"(A point in a stream that others can wait for.
 
 Until it is recorded there is nothing to wait for. Raises CudaError where there is no such device.)")
-      .def(py::init(&make_event), py::arg("device_id") = 0, py::arg("timing") = false,
+      .def(py::init(&make_event), py::arg("device_id") = DeviceId(), py::arg("timing") = false,
            "timing: it can be asked for times, and costs a little more.")
       .def_property_readonly(
-          "handle", [](PyEvent const& self) { return as_intptr(self.handle); }, "The address of the CUevent.")
+          "handle", [](PyEvent const& self) { return as_intptr(self.get()); }, "The address of the CUevent.")
       .def_property_readonly(
-          "device", [](PyEvent const& self) { return device_of(context_of(self.handle)); }, "Its device.")
-      .def_readonly("timing", &PyEvent::timing, "Whether it can be asked for times.")
+          "device", [](PyEvent const& self) { return device_of(context_of(self.get())); }, "Its device.")
+      .def_property_readonly(
+          "timing", [](PyEvent const& self) { return self.get() && self.timing; }, "Whether it can be asked for times.")
       .def(
           "record",
           [](PyEvent const& self, py::object const& stream) {
-            checked(record(self.handle, to_stream(stream)), "recording an event");
+            checked(record(self.get(), to_stream(stream)), "recording an event");
           },
           py::arg("stream"),
           "From now on it stands for the end of all work that is in the stream now (None: the default stream).")
       .def(
           "wait",
           [](PyEvent const& self, py::object const& stream) {
-            checked(wait(to_stream(stream), self.handle), "making a stream wait");
+            checked(wait(to_stream(stream), self.get()), "making a stream wait");
           },
           py::arg("stream") = py::none(),
           "Work submitted to the stream (None: the default stream) from now on comes after what it stands for now. "
           "Does "
           "not block.")
       .def(
-          "synchronize", [](PyEvent const& self) { checked(synchronize(self.handle), "waiting for an event"); },
+          "synchronize", [](PyEvent const& self) { checked(synchronize(self.get()), "waiting for an event"); },
           "Waits, without the GIL, until what it stands for has ended.")
       .def(
-          "query", [](PyEvent const& self) { return *checked(query(self.handle), "asking for an event"); },
+          "query", [](PyEvent const& self) { return *checked(query(self.get()), "asking for an event"); },
           "Whether what it stands for has ended.")
       .def(
           "elapsed",
           [](PyEvent const& self, PyEvent const& end) {
-            return *checked(elapsed(self.handle, end.handle), "asking for the time between two events");
+            return *checked(elapsed(self.get(), end.get()), "asking for the time between two events");
           },
           py::arg("end"), "Seconds from this event to another; both with timing, recorded and over.")
-      .def("__repr__", [](PyEvent const& self) { return describe("Event", self.handle); });
+      .def("__repr__", [](PyEvent const& self) { return describe("Event", self.get()); });
 }
 
 void add_pool(py::module_& m) {
   py::class_<PyPool>(m, "MemoryPool", R"(A pool of a device's memory, given and taken back in the order of streams.
 
 It lives as long as memory from it. Raises CudaError where there is no such device, or it has no pools.)")
-      .def(py::init(&make_pool), py::arg("device_id") = 0, py::arg("release_threshold") = py::none(),
+      .def(py::init(&make_pool), py::arg("device_id") = DeviceId(), py::arg("release_threshold") = py::none(),
            py::arg("max_size") = 0,
            "release_threshold: bytes it keeps for later (None: all); max_size: bytes it may grow to (0: no limit).")
       .def_property_readonly(
-          "handle", [](PyPool const& self) { return as_intptr(self.handle); }, "The address of the CUmemoryPool.")
+          "handle", [](PyPool const& self) { return as_intptr(self.get()); }, "The address of the CUmemoryPool.")
       .def_property_readonly(
-          "device", [](PyPool const& self) { return device_of(context_of(self.handle)); }, "Its device.")
+          "device", [](PyPool const& self) { return device_of(context_of(self.get())); }, "Its device.")
       .def(
           "stats",
           [](PyPool const& self) {
             MemoryPoolStatistics now;
-            checked(get_statistics(self.handle, now), "asking a memory pool");
+            checked(get_statistics(self.get(), now), "asking a memory pool");
             return to_dict(now);
           },
           "Bytes reserved and used, now and at most.")
       .def(
           "trim",
-          [](PyPool const& self, std::size_t keep) { checked(trim(self.handle, keep), "trimming a memory pool"); },
+          [](PyPool const& self, std::size_t keep) { checked(trim(self.get(), keep), "trimming a memory pool"); },
           py::arg("keep") = 0, "Gives memory that nobody uses back to the device, all but `keep` bytes.")
-      .def("__repr__", [](PyPool const& self) { return describe("MemoryPool", self.handle); });
+      .def("__repr__", [](PyPool const& self) { return describe("MemoryPool", self.get()); });
 }
 
 }  // namespace
 
 StreamChoice stream_of(py::handle object) {
-  if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().handle;
-  if (!driver() && py::hasattr(object, "__cuda_stream__")) return {};
+  if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().get();
+  if (!driver() && cuda_stream_method(object)) return {};
   return with_cuda_stream(py::reinterpret_borrow<py::object>(object));
 }
 

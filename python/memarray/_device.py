@@ -6,22 +6,29 @@ from __future__ import annotations
 class Device:
     """A place where memory lives: ``Device("cpu")``, ``Device("cuda:0")``. Equal devices are equal and hash alike."""
 
-    __slots__ = {
-        "index": "Which device of its kind, from 0 on.",
-        "type": "The kind of device: 'cpu' or 'cuda'.",
-    }
+    __slots__ = ("_index", "_type")
 
-    type: str
-    index: int
+    _type: str
+    _index: int
 
     def __init__(self, name: str | Device = "cpu") -> None:
         kind, _, number = str(name).partition(":")
         if kind == "cpu" and not number and ":" not in str(name):
-            self.type, self.index = "cpu", 0
+            self._type, self._index = "cpu", 0
         elif kind == "cuda" and ((number.isascii() and number.isdigit()) or str(name) == "cuda"):
-            self.type, self.index = "cuda", int(number or 0)
+            self._type, self._index = "cuda", int(number or 0)
         else:
             raise ValueError(f"a device is written 'cpu', 'cuda' or 'cuda:<number>', not {name!r}")
+
+    @property
+    def type(self) -> str:
+        """The kind of device: 'cpu' or 'cuda'."""
+        return self._type
+
+    @property
+    def index(self) -> int:
+        """Which device of its kind, from 0 on."""
+        return self._index
 
     def __str__(self) -> str:
         return self.type if self.type == "cpu" else f"{self.type}:{self.index}"

@@ -1,6 +1,7 @@
 #include "context.hpp"
 
 #include "handles.hpp"
+#include "session.hpp"
 #include "sessions.hpp"
 
 namespace memarray::simulated {
@@ -27,7 +28,8 @@ cu::Context ContextStack::top() noexcept { return depth > 0 ? entries[depth - 1]
 
 bool ContextStack::drop_dead() {
   auto const parts = decode(top());
-  if (!parts || find_session(parts->session)) return false;
+  if (!parts) return false;
+  if (auto const session = find_session(parts->session); session && !session->is_retired()) return false;
   pop();
   return true;
 }

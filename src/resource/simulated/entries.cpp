@@ -80,7 +80,8 @@ struct Entry<index, emulation> {
     try {
       if constexpr (index == function::cuCtxPopCurrent)
         if (ContextStack::drop_dead()) return code::success;
-      Owner const found = owner(arguments...);
+      // Whoever asks whose a stream is asks the driver that is there now.
+      Owner const found = index == function::cuStreamGetCtx ? Owner{find_session_here()} : owner(arguments...);
       // A handle of the process that this was forked from is of no session here.
       if (found.is_gone) return fork_generation() == 0 ? code::invalid_handle : code::not_initialized;
       if (!found.session) {

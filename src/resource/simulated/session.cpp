@@ -294,6 +294,7 @@ void Session::retire() noexcept {
   std::shared_ptr<Session> self;
   std::lock_guard const guard(lock);
   if (_threads.load() != 0 || !_self || live().total() != 0) return;
+  _is_retired.store(true, std::memory_order_release);
   memory.give_back();
   self = std::move(_self);
 }

@@ -88,6 +88,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // Without the lock.
   void close() noexcept;   // the block has ended
   void retire() noexcept;  // gives everything back if it is over
+  [[nodiscard]] bool is_retired() const noexcept { return _is_retired.load(std::memory_order_acquire); }
   void begin_thread() noexcept { _threads.fetch_add(1); }
   void end_thread() noexcept { _threads.fetch_sub(1); }
 
@@ -99,6 +100,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   std::atomic<std::int64_t> _delay{0};
   std::atomic<bool> _is_closed{false};
+  std::atomic<bool> _is_retired{false};
   std::atomic<int> _threads{0};
   mutable Lock _words_lock;
   std::vector<std::pair<std::uint64_t, std::string>> _violations;

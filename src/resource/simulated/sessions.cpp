@@ -89,7 +89,8 @@ std::shared_ptr<Session> find_session_of_memory(std::uintptr_t address) {
 std::shared_ptr<Session> find_session_here() {
   while (cu::Context const context = ContextStack::top()) {
     auto const parts = decode(context);
-    if (auto session = parts ? find_session(parts->session) : nullptr) return session;
+    if (auto session = parts ? find_session(parts->session) : nullptr; session && !session->is_retired())
+      return session;
     static_cast<void>(ContextStack::drop_dead());
   }
   Registry& all = registry();

@@ -1,0 +1,230 @@
+"""Streams, devices and interrupts as only a hostile program would have them."""
+
+import gc
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import memarray
+import numpy as np
+import pytest
+from memarray.dlpack import kDLCPU, kDLCUDA
+from support import filled
+
+
+def on_device(device_id=0):
+    array, values = filled((4, 2))
+    array.move_memory(kDLCUDA, device_id)
+    return array, values
+
+
+class Raises:
+    """A stream that is none."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def __cuda_stream__(self):
+        raise self.error
+
+
+class RaisesOnLook(Raises):
+    @property
+    def __cuda_stream__(self):
+        raise self.error
+
+
+USES = {
+    "add_index_tuple": lambda a, stream: a.add_index_tuple(stream=stream),
+    "move_memory": lambda a, stream: a.move_memory(kDLCPU, stream=stream),
+    "read": lambda a, stream: a.read(stream=stream).__enter__(),
+    "write": lambda a, stream: a.write(stream=stream).__enter__(),
+    "get_dlpack": lambda a, stream: a.get_dlpack(stream=stream).__enter__(),
+    "Event.record": lambda a, stream: memarray.Event().record(stream),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("stream", [Raises, RaisesOnLook])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), KeyError("mine"), memarray.LockError("mine")])
+def test_what_a_stream_raises_comes_through(simulated_devices, use, stream, error):
+    array, values = on_device()
+    with pytest.raises(type(error)) as raised:
+        USES[use](array, stream(error))
+    assert raised.value is error
+    raised = None
+    error.__traceback__ = None  # which keeps the array
+    array.move_memory(kDLCPU)
+    assert np.array_equal(array, values)
+
+
+def test_an_address_that_is_too_large(simulated_devices):
+    class Far:
+        def __cuda_stream__(self):
+            return 0, 2**70
+
+    array, _ = on_device()
+    with pytest.raises(OverflowError):
+        array.add_index_tuple(stream=Far())
+    array.add_index_tuple()
+
+
+@pytest.mark.parametrize("kind", ["Stream", "Event", "MemoryPool"])
+def test_what_was_not_made_says_so(simulated_devices, kind):
+    base = getattr(memarray, kind)
+
+    class Mine(base):
+        def __init__(self, device_id):
+            try:
+                super().__init__(device_id)
+            finally:
+                if device_id != 0:
+                    with pytest.raises(TypeError, match="__init__"):
+                        repr(self)
+
+    for _ in range(50):
+        with pytest.raises(memarray.CudaError):
+            Mine(7)
+        bare = base.__new__(base)
+        for name in [name for name in dir(base) if not name.startswith("__")] + ["__repr__"]:
+            with pytest.raises(TypeError):
+                attribute = getattr(bare, name)
+                if callable(attribute):
+                    attribute(*([] if name not in ("wait", "record", "elapsed") or kind == "MemoryPool" else [None]))
+    assert repr(Mine(0))
+
+
+def test_numbers_are_taken_alike_everywhere(simulated_devices):
+    makers = [
+        memarray.Stream,
+        memarray.Event,
+        memarray.MemoryPool,
+        memarray.cuda.synchronize,
+        memarray.cuda.memory_info,
+        memarray.cuda.trim,
+        lambda device_id: memarray.MemArray([1]).move_memory(kDLCUDA, device_id),
+    ]
+    for make in makers:
+        make(np.int64(1))
+        for wrong in (2**31, -1, 2**80):
+            with pytest.raises(ValueError, match="device ids start at 0"):
+                make(wrong)
+        for wrong in (True, 1.0, "0"):
+            with pytest.raises(TypeError, match="device_id must be an integer"):
+                make(wrong)
+    array, _ = on_device()
+    array.add_index_tuple(stream=np.int64(1))
+    with pytest.raises(TypeError, match="device_type"):
+        array.get_dlpack(device_id=1)
+
+
+def test_a_name_ends_where_it_ends(simulated_devices):
+    array, _ = on_device()
+    with pytest.raises(ValueError):
+        array.read(device="cuda:1\0junk")
+    with pytest.raises(ValueError):
+        array.escaped_views = "error\0zz"
+    assert array.escaped_views == "snapshot"
+
+
+def test_devices_do_not_change():
+    device = memarray.MemArray([1]).device
+    for name in ("type", "index"):
+        with pytest.raises(AttributeError):
+            setattr(device, name, 7)
+    assert str(memarray.MemArray([1]).device) == "cpu"
+
+
+def test_simulated_memory_says_why_it_is_no_gpus(simulated_devices):
+    array, _ = on_device()
+    with array.read() as lease, pytest.raises(BufferError, match="lend_as_cuda=True"):
+        lease.__dlpack__(dl_device=(2, 0), max_version=(1, 0))
+
+
+def interrupt_soon(seconds=0.2):
+    timer = threading.Timer(seconds, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    return timer
+
+
+def test_an_interrupt_is_not_lost_in_what_is_reported(simulated_devices, waits):
+    array, _ = filled((4, 2))
+    simulated_devices.delay(0.6)
+    with pytest.raises(KeyboardInterrupt):
+        timer = interrupt_soon()
+        array.move_memory(kDLCUDA)
+        for _ in range(100):
+            time.sleep(0.01)
+    timer.join()
+    simulated_devices.delay(0)
+    assert str(array.device) == "cuda:0", "the move itself was over"
+
+
+def test_the_address_of_a_stream_of_another_simulation_is_refused():
+    with memarray.testing.simulated_devices() as first:
+        theirs = memarray.Stream()
+        for _ in range(2):
+            with (
+                pytest.raises(memarray.testing.Violation, match="cuStreamGetCtx: stream .* not known"),
+                memarray.testing.simulated_devices(),
+            ):
+                array, values = on_device()
+                with pytest.raises(memarray.CudaError):
+                    array.add_index_tuple(stream=theirs.handle)
+                with pytest.raises(ValueError, match="another driver"):
+                    array.add_index_tuple(stream=theirs)
+                array.move_memory(kDLCPU)
+                assert np.array_equal(array, values)
+                del array
+        assert not first.violations()
+
+
+class Alarm(Exception):
+    pass
+
+
+def test_what_a_signal_handler_raises_is_not_lost_either(simulated_devices, waits):
+    def ring(signum, frame):
+        raise Alarm
+
+    array, _ = filled((4, 2))
+    before = signal.signal(signal.SIGINT, ring)
+    try:
+        simulated_devices.delay(0.6)
+        with pytest.raises(Alarm):
+            timer = interrupt_soon()
+            array.move_memory(kDLCUDA)
+            for _ in range(100):
+                time.sleep(0.01)
+        timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
+        simulated_devices.delay(0)
+
+
+def test_a_context_that_stayed_current_is_no_later_simulations(tmp_path):
+    program = """
+import memarray
+from memarray.testing import simulated_devices
+
+with simulated_devices() as first:
+    first.fail("cuCtxPopCurrent", times=1)
+    a = memarray.MemArray([100])
+    a.move_memory(2)
+    del a
+for _ in range(5):
+    with simulated_devices() as second:
+        b = memarray.MemArray([100])
+        b.move_memory(2)
+        b.fill(7)
+        b.move_memory(1)
+        with b.read() as lease:
+            assert memoryview(lease)[99] == 7
+        del lease, b
+print("whole")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "whole\n"), done.stderr
+    gc.collect()
