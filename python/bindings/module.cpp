@@ -39,6 +39,9 @@ Bridge const bridge = {
     .wrap = wrap_state,
     .unwrap = unwrap_state,
     .register_instance = register_instance,
+    .wrap_stream = wrap_stream,
+    .wrap_event = wrap_event,
+    .wrap_pool = wrap_pool,
     .translate = [](std::exception_ptr const& error) { return translate(error); },
 };
 

@@ -44,11 +44,8 @@ class Held {
   Handle _handle;
 };
 using PyStream = Held<StreamHandle>;
+using PyEvent = Held<EventHandle>;
 using PyPool = Held<MemoryPoolHandle>;
-struct PyEvent : Held<EventHandle> {
-  PyEvent(EventHandle handle, bool timing_) noexcept : Held(std::move(handle)), timing(timing_) {}
-  bool timing;
-};
 
 ContextHandle context_on(int device_id, char const* what) {
   detail::run_deferred();
@@ -71,7 +68,7 @@ PyStream make_stream(DeviceId device_id, int priority, bool nonblocking) {
 
 PyEvent make_event(DeviceId device_id, bool timing) {
   MadeHere const site;
-  return {checked(create_event_handle(context_on(device_id, "making an event"), timing), "making an event"), timing};
+  return {checked(create_event_handle(context_on(device_id, "making an event"), timing), "making an event")};
 }
 
 PyPool make_pool(DeviceId device_id, std::optional<std::uint64_t> release_threshold, std::size_t max_size) {
@@ -170,7 +167,7 @@ The stream lives as long as anything that uses it. Raises CudaError where there 
           "record",
           [](PyStream const& self, std::optional<PyEvent> event) {
             MadeHere const site;
-            if (!event) event = PyEvent{checked(create_event_handle(context_of(self.get())), "making an event"), false};
+            if (!event) event = PyEvent{checked(create_event_handle(context_of(self.get())), "making an event")};
             checked(record(event->get(), self.get()), "recording an event");
             return *event;
           },
@@ -196,7 +193,7 @@ Until it is recorded there is nothing to wait for. Raises CudaError where there 
       .def_property_readonly(
           "device", [](PyEvent const& self) { return device_of(context_of(self.get())); }, "Its device.")
       .def_property_readonly(
-          "timing", [](PyEvent const& self) { return self.get() && self.timing; }, "Whether it can be asked for times.")
+          "timing", [](PyEvent const& self) { return has_timing(self.get()); }, "Whether it can be asked for times.")
       .def(
           "record",
           [](PyEvent const& self, py::object const& stream) {
@@ -254,7 +251,19 @@ It lives as long as memory from it. Raises CudaError where there is no such devi
       .def("__repr__", [](PyPool const& self) { return describe("MemoryPool", self.get()); });
 }
 
+template <class Handle>
+PyObject* wrap(Handle const& handle) noexcept {
+  return guarded([&] {
+    if (!handle) throw ValueError("this handle is null, which says that its creation failed: there is nothing to show");
+    return py::cast(Held<Handle>(handle)).release().ptr();
+  });
+}
+
 }  // namespace
+
+PyObject* wrap_stream(StreamHandle const& stream) { return wrap(stream); }
+PyObject* wrap_event(EventHandle const& event) { return wrap(event); }
+PyObject* wrap_pool(MemoryPoolHandle const& pool) { return wrap(pool); }
 
 StreamChoice stream_of(py::handle object) {
   if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().get();

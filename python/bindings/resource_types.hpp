@@ -3,6 +3,7 @@
 #include "lease_type.hpp"
 
 #include <memarray/array/stream_choice.hpp>
+#include <memarray/resource/event_handle.hpp>
 #include <memarray/resource/memory_pool_handle.hpp>
 
 #include <pybind11/pybind11.h>
@@ -18,6 +19,11 @@ struct DeviceId {
 /// The stream of a `Stream` or an object with `__cuda_stream__`, which the choice then keeps. Throws `TypeError`,
 /// `CudaError`, and what `__cuda_stream__` raises. Without a driver it is not looked at.
 StreamChoice stream_of(pybind11::handle object);
+
+/// A new `Stream`, `Event` or `MemoryPool` with the handle; null with the Python error set.
+PyObject* wrap_stream(StreamHandle const& stream);
+PyObject* wrap_event(EventHandle const& event);
+PyObject* wrap_pool(MemoryPoolHandle const& pool);
 
 /// Adds `Stream`, `Event`, `MemoryPool` and what tests of devices need to the module.
 void add_resource_types(pybind11::module_& module);

@@ -23,6 +23,7 @@ struct EventBox : Box<cu::Event> {
   }
 
   ContextHandle context;
+  bool timing = false;
 };
 
 }  // namespace
@@ -35,6 +36,7 @@ EventHandle create_event_handle(ContextHandle const& context, bool timing) noexc
         RuntimeRelease const released;
         cu::Result const result = scope.driver()->cuEventCreate(&box.resource, timing ? 0 : no_timing_flag);
         box.owned = result == 0;
+        box.timing = timing;
         return result;
       },
       scope.driver(), context);
@@ -58,5 +60,7 @@ EventHandle create_event_handle_with_owner(cu::Event event, KeepAlive owner, Con
 ContextHandle const& context_of(EventHandle const& event) noexcept {
   return event ? box_of<EventBox>(event).context : detail::no_context;
 }
+
+bool has_timing(EventHandle const& event) noexcept { return event && box_of<EventBox>(event).timing; }
 
 }  // namespace memarray

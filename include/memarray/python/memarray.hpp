@@ -42,6 +42,25 @@ inline Bridge const& fetch_bridge() {
 
 }  // namespace bridging
 
+namespace bridging {
+inline pybind11::object checked(PyObject* made) {
+  if (!made) throw pybind11::error_already_set();
+  return pybind11::reinterpret_steal<pybind11::object>(made);
+}
+}  // namespace bridging
+
+/// The handle as a `memarray.Stream`, `Event` or `MemoryPool`, which shares it: what it stands for lives as long as
+/// either. Null is a `ValueError`. With the GIL. (Seed 000, "Accessing Handle Values".)
+inline pybind11::object as_py(StreamHandle const& stream) {
+  return bridging::checked(bridging::bridge().wrap_stream(stream));
+}
+inline pybind11::object as_py(EventHandle const& event) {
+  return bridging::checked(bridging::bridge().wrap_event(event));
+}
+inline pybind11::object as_py(MemoryPoolHandle const& pool) {
+  return bridging::checked(bridging::bridge().wrap_pool(pool));
+}
+
 /// Makes memarray's exceptions arrive in Python as what they are, from every function of this module. Casters and
 /// `bind_mem_array` do it too; call it first in a module whose functions may throw before they are used.
 inline void initialize() { bridging::bridge(); }
@@ -62,8 +81,9 @@ void bind_mem_array(pybind11::module_&) {
 }  // namespace memarray::python
 
 namespace memarray {
+using python::as_py;
 using python::bind_mem_array;
-}
+}  // namespace memarray
 
 namespace pybind11::detail {
 

@@ -13,5 +13,7 @@ namespace memarray {
                                                                       ContextHandle context) noexcept;
 
 [[nodiscard]] MEMARRAY_API ContextHandle const& context_of(EventHandle const& event) noexcept;
+/// Whether it was made here to be asked for times. Of others' events that is not known, and null has none.
+[[nodiscard]] MEMARRAY_API bool has_timing(EventHandle const& event) noexcept;
 
 }  // namespace memarray

@@ -52,6 +52,13 @@ PYBIND11_MODULE(tracers, module) {
   cloud.def(
       "hand_over", [](tracers::Cloud& self) { return new Field(self.take()); },
       py::return_value_policy::take_ownership);
+  module.def("stream_of", [](int device_id) {
+    return memarray::as_py(memarray::create_stream_handle(memarray::get_primary_context(device_id)));
+  });
+  module.def("event_of", [](int device_id, bool timing) {
+    return memarray::as_py(memarray::create_event_handle(memarray::get_primary_context(device_id), timing));
+  });
+  module.def("pool_of", [](int device_id) { return memarray::as_py(memarray::create_memory_pool_handle(device_id)); });
   module.def("total", [](memarray::MemArray<double, 2> const& array) {
     return memarray::sum(array, memarray::default_stream());
   });

@@ -160,3 +160,18 @@ def test_the_wrong_array_is_refused_in_words():
         tracers.total(memarray.MemArray([2, 2], "int32"))
     with pytest.raises(TypeError):
         tracers.total(np.zeros((2, 2)))
+
+
+def test_handles_come_as_what_python_calls_them():
+    with memarray.testing.simulated_devices() as sim:
+        stream, event, pool = tracers.stream_of(1), tracers.event_of(1, True), tracers.pool_of(1)
+        assert (type(stream), type(event), type(pool)) == (memarray.Stream, memarray.Event, memarray.MemoryPool)
+        assert str(stream.device) == str(event.device) == str(pool.device) == "cuda:1"
+        assert event.timing and not tracers.event_of(0, False).timing
+        stream.record(event)
+        event.synchronize()
+        assert sim.live()["streams"] == 1
+        with pytest.raises(ValueError, match="handle is null"):
+            tracers.stream_of(7)
+        del stream, event, pool
+        assert not any(sim.live().values())
