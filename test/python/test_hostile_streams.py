@@ -167,7 +167,7 @@ def test_the_address_of_a_stream_of_another_simulation_is_refused():
         theirs = memarray.Stream()
         for _ in range(2):
             with (
-                pytest.raises(memarray.testing.Violation, match="cuStreamGetCtx: stream .* not known"),
+                pytest.raises(memarray.testing.Violation, match=r"cuStreamGetCtx: stream .* not known"),
                 memarray.testing.simulated_devices(),
             ):
                 array, values = on_device()
