@@ -4,8 +4,11 @@
 #include <memarray/resource/context_handle.hpp>
 #include <memarray/resource/driver_table.hpp>
 #include <memarray/resource/last_error.hpp>
+#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/resource/stream_handle.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -29,11 +32,50 @@ TEST(DriverAbsenceChildTest, Prints) {
   }
 }
 
-std::string output_with(std::string const& environment) {
+// What the machine's driver is used for before a fork.
+TEST(DriverAbsenceChildTest, Forks) {
+  if (!std::getenv("MEMARRAY_DRIVER_ABSENCE_CHILD")) GTEST_SKIP() << "for the tests below";
+  ContextHandle const context = get_primary_context(0);
+  StreamHandle const stream = create_stream_handle(context);
+  std::printf("before %d\n", driver_absence().code);
+  std::fflush(stdout);
+  pid_t const child = fork();
+  if (child == 0) {
+    std::printf("child devices %d code %d why %s\n", device_count(), driver_absence().code, driver_absence().why);
+    bool const made = static_cast<bool>(create_stream_handle(context));
+    std::printf("child stream %d error %d\n", made ? 1 : 0, peek_last_error());
+    std::fflush(stdout);
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  std::printf("parent devices %d code %d\n", device_count(), driver_absence().code);
+}
+
+// Streams of the machine's driver and of simulated devices beside each other.
+TEST(DriverAbsenceChildTest, Mixes) {
+  if (!std::getenv("MEMARRAY_DRIVER_ABSENCE_CHILD")) GTEST_SKIP() << "for the tests below";
+  for (bool const machine_first : {true, false}) {
+    StreamHandle on_machine = create_stream_handle(get_primary_context(0));
+    testing::SimulatedDevices sim({.count = 3});
+    StreamHandle simulated = create_stream_handle(get_primary_context(0));
+    std::printf("streams %d %d devices %d\n", on_machine ? 1 : 0, simulated ? 1 : 0, device_count());
+    std::printf("same table %d\n", driver_of(context_of(on_machine)) == driver_of(context_of(simulated)) ? 1 : 0);
+    std::printf("live %d", static_cast<int>(sim.live().streams));
+    (machine_first ? on_machine : simulated) = {};
+    std::printf(" %d", static_cast<int>(sim.live().streams));
+    (machine_first ? simulated : on_machine) = {};
+    std::printf(" %d violations %d\n", static_cast<int>(sim.live().total()), static_cast<int>(sim.violations().size()));
+    sim.end();
+    std::printf("devices again %d\n", device_count());
+  }
+}
+
+std::string output_with(std::string const& environment, char const* test = "Prints") {
   char program[4096] = {};
   if (readlink("/proc/self/exe", program, sizeof program - 1) <= 0) return "no program";
   std::string const command = environment + " MEMARRAY_DRIVER_ABSENCE_CHILD=1 '" + program +
-                              "' --gtest_filter=DriverAbsenceChildTest.Prints 2>&1";
+                              "' --gtest_filter=DriverAbsenceChildTest." + test + " 2>&1";
   std::FILE* const pipe = popen(command.c_str(), "r");
   if (!pipe) return "no shell";
   std::string output;
@@ -43,8 +85,8 @@ std::string output_with(std::string const& environment) {
   return output;
 }
 
-std::string with_fake_driver(std::string const& settings) {
-  return output_with("LD_LIBRARY_PATH='" MEMARRAY_FAKE_DRIVER "' " + settings);
+std::string with_fake_driver(std::string const& settings, char const* test = "Prints") {
+  return output_with("LD_LIBRARY_PATH='" MEMARRAY_FAKE_DRIVER "' " + settings, test);
 }
 
 #define EXPECT_SAYS(output, words) EXPECT_NE((output).find(words), std::string::npos) << (output)
@@ -75,6 +117,20 @@ TEST(DriverAbsenceTest, NoDevicesIsAnInvalidDevice) {
   EXPECT_SAYS(output, "devices 0");
   EXPECT_SAYS(output, "code 0 why");
   EXPECT_SAYS(output, "creation 101");
+}
+
+TEST(DriverAbsenceTest, AForkedChildIsToldWhy) {
+  std::string const output = with_fake_driver("FAKE_DRIVER_DEVICES=1", "Forks");
+  EXPECT_SAYS(output, "before 0");
+  EXPECT_SAYS(output, "child devices 0 code 3 why this process was forked from one that had begun to use the CUDA");
+  EXPECT_SAYS(output, "child stream 0 error 3");
+  EXPECT_SAYS(output, "parent devices 1 code 0");
+}
+
+TEST(DriverAbsenceTest, StreamsOfTheMachineAndSimulatedOnesLiveSideBySide) {
+  std::string const output = with_fake_driver("FAKE_DRIVER_DEVICES=1", "Mixes");
+  EXPECT_SAYS(output, "streams 1 1 devices 3\nsame table 0\nlive 1 1 0 violations 0\ndevices again 1");
+  EXPECT_SAYS(output, "streams 1 1 devices 3\nsame table 0\nlive 1 0 0 violations 0\ndevices again 1");
 }
 
 TEST(DriverAbsenceTest, NoDriverSaysSo) {
