@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -53,8 +54,9 @@ class Worker {
         ++_world.granted;
       } catch (LockError const&) {
         ++_world.refused;
-      } catch (ValueError const&) {
+      } catch (ValueError const& error) {
         // The array went to another device than that of the stream.
+        EXPECT_NE(std::string(error.what()).find(": name a stream of that device"), std::string::npos) << error.what();
         ++_world.refused;
       }
     }
