@@ -206,6 +206,28 @@ Program const programs[] = {
        consumer.submit();
        return w.last() == 11;
      }},
+    {"work that reads what kept views may write later, in streams that are not known",
+     "a kernel that reads what a view then writes in a stream that nobody knows",
+     [](World& w) {
+       w.a.escaped_views(EscapedViews::alias);
+       detail::LeaseCore lease(w.a.state_ptr(), detail::LeaseCore::Kind::write, LeaseOptions{});
+       lease.enter();
+       DLPackTensor const view(detail::lend_versioned(lease));
+       lease.exit();
+       // Late itself: all work is waited for before it.
+       for_each_index(
+           {length}, w.second,
+           [](auto const& i, auto const& from, auto const& to) {
+             if (i[0] == 0) std::this_thread::sleep_for(late);
+             *to.get(i[0]) = *from.get(i[0]);
+           },
+           read(w.a), overwrite(w.b));
+       auto* const elements = static_cast<int*>(testing::detail::reachable(view.tensor().data));
+       detail::launch_emulated(w.in(w.first), [elements] {
+         for (int i = 0; i < length; ++i) elements[i] = 7;
+       });
+       return sum(w.b, w.second) == length;
+     }},
     {"lending for any stream, after all users", "a tensor under a lease's id",
      [](World& w) {
        WriteLease<int, 1> const lease(w.a, {.stream = w.first});
