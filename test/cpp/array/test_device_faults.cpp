@@ -26,7 +26,7 @@ constexpr std::int64_t length = 40;
 
 char const* const functions[] = {
 #define MEMARRAY_NAME(name, version, parameters) #name,
-    MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_NAME)
+    MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_NAME) "cuLaunchKernel",
 #undef MEMARRAY_NAME
 };
 /// Out of memory, launch failure, unknown.
