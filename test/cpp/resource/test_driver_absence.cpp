@@ -112,11 +112,13 @@ TEST(DriverAbsenceTest, ADriverThatDoesNotStartSaysItsError) {
   EXPECT_SAYS(output, "creation 999");
 }
 
-TEST(DriverAbsenceTest, NoDevicesIsAnInvalidDevice) {
-  std::string const output = with_fake_driver("FAKE_DRIVER_DEVICES=0");
-  EXPECT_SAYS(output, "devices 0");
-  EXPECT_SAYS(output, "code 0 why");
-  EXPECT_SAYS(output, "creation 101");
+TEST(DriverAbsenceTest, ADriverThatFindsNoDeviceSaysSo) {
+  for (char const* const settings : {"FAKE_DRIVER_DEVICES=0", "FAKE_DRIVER_INIT=100"}) {
+    std::string const output = with_fake_driver(settings);
+    EXPECT_SAYS(output, "devices 0");
+    EXPECT_SAYS(output, "code 100 why the CUDA driver finds no device (CUDA_VISIBLE_DEVICES may hide them)");
+    EXPECT_SAYS(output, "creation 100");
+  }
 }
 
 TEST(DriverAbsenceTest, AForkedChildIsToldWhy) {
