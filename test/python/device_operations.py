@@ -355,7 +355,17 @@ TRIALS = {
     "MemoryPool.stats": Trial(lambda w: w.keep(memarray.MemoryPool()), lambda w: w.kept[-1].stats()),
     "MemoryPool.trim": Trial(lambda w: w.keep(memarray.MemoryPool()), lambda w: w.kept[-1].trim()),
     "memarray.synchronize": Trial(after_kernel, lambda w: memarray.synchronize()),
-    "memarray.cuda": Trial(on_host, lambda w: memarray.cuda.device_count()),
+    "memarray.cuda.device_count": Trial(on_host, lambda w: memarray.cuda.device_count()),
+    "memarray.cuda.is_available": Trial(on_host, lambda w: memarray.cuda.is_available()),
+    "memarray.cuda.device_name": Trial(on_host, lambda w: memarray.cuda.device_name(1)),
+    "memarray.cuda.memory_info": Trial(after_kernel, lambda w: memarray.cuda.memory_info(0)),
+    "memarray.cuda.pool_stats": Trial(after_kernel, lambda w: memarray.cuda.pool_stats(0)),
+    "memarray.cuda.pool_stats of a device that nothing used": Trial(on_host, lambda w: memarray.cuda.pool_stats(1)),
+    "memarray.cuda.pool_stats without pools": Trial(after_kernel, lambda w: memarray.cuda.pool_stats(0), POOLLESS),
+    "memarray.cuda.trim": Trial(lambda w: [after_kernel(w), w.a.copy()], lambda w: memarray.cuda.trim(0)),
+    "memarray.cuda.trim without pools": Trial(after_kernel, lambda w: memarray.cuda.trim(0), POOLLESS),
+    "memarray.cuda.synchronize": Trial(after_kernel, lambda w: memarray.cuda.synchronize(0)),
+    "memarray.cuda.synchronize of a device that nothing used": Trial(on_host, lambda w: memarray.cuda.synchronize(1)),
     "memarray.trim": Trial(moving_back, lambda w: memarray.trim()),
     # What happens where nothing can be raised.
     "dropping an array": Trial(lambda w: [after_kernel(w), w.keep(w.a.copy())], drop),
@@ -370,4 +380,10 @@ TRIALS = {
     "dropping a stream": Trial(lambda w: w.keep(memarray.Stream()), drop),
     "dropping an event": Trial(lambda w: w.keep(memarray.Event()), drop),
     "dropping a pool": Trial(lambda w: w.keep(memarray.MemoryPool()), drop),
+}
+#: Trials that reach no driver call all the same.
+WITHOUT_CALLS = {
+    *("MemArray.exchange", "MemArray.read_numpy_array", "MemArray.__dlpack_device__", "memarray.trim"),
+    *("Lease.__cuda_array_interface__", "Lease.close unused"),
+    *("memarray.cuda.pool_stats without pools", "memarray.cuda.trim without pools"),
 }
