@@ -2,14 +2,14 @@
 
 The fixture is a block of simulated devices around the test; the marker's arguments are those of
 `memarray.testing.simulated_devices`. A test that does what no program may do fails, and so does one that leaves
-resources behind: it says where they were made.
+resources behind: it says where they were made. The report of a test that fails shows what then lived on its devices.
 """
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,13 +20,36 @@ MARKER = "simulated_devices(count=2, *, memory=…, peer_access=True, pools=True
 
 
 FAILED = pytest.StashKey[bool]()
+DEVICES = pytest.StashKey["SimulatedDevices"]()
+#: How many violations the test's report has.
+TOLD = pytest.StashKey[int]()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    outcome: Any = yield
+    devices = item.stash.get(DEVICES, None)
+    if devices and outcome.excinfo is None and (violations := devices.violations()):
+        item.stash[TOLD] = len(violations)
+        words = "the test did what no program may do:\n  " + "\n  ".join(violations)
+        outcome.force_exception(pytest.fail.Exception(words, pytrace=False))
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    outcome = yield
-    if call.when == "call":
-        item.stash[FAILED] = outcome.get_result().failed  # type: ignore[attr-defined]
+    outcome: Any = yield
+    if call.when != "call":
+        return
+    report = outcome.get_result()
+    item.stash[FAILED] = report.failed
+    devices = item.stash.get(DEVICES, None)
+    if not (report.failed and devices):
+        return
+    violations, living = devices.violations(), devices.live_resources()
+    lines = violations[item.stash.get(TOLD, 0) :] + [f"alive: {line}" for line in living]
+    item.stash[TOLD] = len(violations)
+    if lines:
+        report.sections.append(("simulated devices", "\n".join(lines)))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,13 +58,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def simulated_devices(request: pytest.FixtureRequest) -> Iterator[SimulatedDevices]:
-    """Simulated devices around the test: see `memarray.testing.simulated_devices`."""
-    from memarray.testing import simulated_devices
+    """Simulated devices around the test: see `memarray.testing.simulated_devices`. A touch of their memory by the host
+    fails the test and not the process, unless the marker says ``continue_after_touch=False``."""
+    from memarray.testing import Violation, simulated_devices
 
     marker = request.node.get_closest_marker("simulated_devices")
-    with simulated_devices(*marker.args, **marker.kwargs) if marker else simulated_devices() as sim:
-        yield sim
-    if request.node.stash.get(FAILED, False):
+    options = {"continue_after_touch": True, **(marker.kwargs if marker else {})}
+    stash = request.node.stash
+    try:
+        with simulated_devices(*(marker.args if marker else ()), **options) as sim:
+            stash[DEVICES] = sim
+            yield sim
+    except Violation:
+        # Its report has them, if they were there when the test ended.
+        if len(sim.violations()) > stash.get(TOLD, 0):
+            raise
+    if stash.get(FAILED, False):
         return  # its traceback holds what it used
     if any(sim.live().values()):
         # What pytest keeps of other fixtures goes first, and what cycles hold.

@@ -1,5 +1,6 @@
 """The simulated devices themselves, as a tool for tests."""
 
+import re
 import subprocess
 import sys
 
@@ -105,12 +106,95 @@ def test_that_fails(simulated_devices):
 """
 
 
-def test_the_plugin_fails_tests_that_leave_resources(tmp_path):
-    (tmp_path / "test_it.py").write_text(TESTS)
+def run_tests(folder, tests):
+    (folder / "test_it.py").write_text(tests)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "memarray.pytest_plugin", "-p", "no:cacheprovider"]
-    done = subprocess.run([*command, "--strict-markers", str(tmp_path)], capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*command, "--strict-markers", str(folder)], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def line_of(tests, words):
+    """A line in Python's way of naming them."""
+    (number,) = (number for number, line in enumerate(tests.splitlines(), 1) if words in line)
+    return number
+
+
+def test_the_plugin_fails_tests_that_leave_resources(tmp_path):
+    done = run_tests(tmp_path, TESTS)
     assert "1 failed, 4 passed, 1 error" in done.stdout, done.stdout + done.stderr
     assert "left resources" in done.stdout and "test_it.py" in done.stdout and "test_leaves_a_stream" in done.stdout
+
+
+TOUCHES = """
+import ctypes, memarray, pytest
+from memarray.testing import Consumer
+
+def touched():
+    array = memarray.MemArray([7], "int32")
+    array.move_memory(memarray.dlpack.kDLCUDA)  # allocated here
+    with array.read() as lease, Consumer().take(lease) as view:
+        ctypes.string_at(view.address, 4)
+
+def test_touches(simulated_devices):
+    touched()
+
+@pytest.mark.xfail(strict=True)
+def test_is_expected_to_touch(simulated_devices):
+    touched()
+
+def test_fails_after_a_touch(simulated_devices):
+    touched()
+    raise KeyError("another reason")
+
+def test_the_next_one(simulated_devices):
+    assert simulated_devices.violations() == []
+"""
+
+
+def test_a_touch_fails_the_test_that_made_it(tmp_path):
+    done = run_tests(tmp_path, TOUCHES)
+    assert "2 failed, 1 passed, 1 xfailed" in done.stdout, done.stdout + done.stderr
+    assert "another reason" in done.stdout
+    assert "the test did what no program may do:\n  host touch" in done.stdout
+    touches = re.findall(r"(?m)^.*touch.*0x.*$", done.stdout)
+    where = f"test_it.py:{line_of(TOUCHES, 'allocated here')}"
+    assert [line for line in touches if where in line and "int32" in line], done.stdout
+
+
+def test_a_marker_may_say_that_a_touch_ends_the_process(tmp_path):
+    tests = TOUCHES.replace(
+        "def test_touches", "@pytest.mark.simulated_devices(continue_after_touch=False)\ndef test_touches"
+    )
+    done = run_tests(tmp_path, tests)
+    assert done.returncode < 0 and "failed" not in done.stdout
+
+
+FAILS = """
+import memarray
+
+def test_fails(simulated_devices):
+    stream = memarray.Stream()
+    address = stream.handle
+    event = memarray.Event(1)
+    del stream
+    try:
+        event.record(address)
+    except memarray.CudaError:
+        pass
+    assert event is None
+
+def test_fails_with_nothing(simulated_devices):
+    assert simulated_devices is None
+"""
+
+
+def test_the_report_of_a_failure_shows_what_lives(tmp_path):
+    done = run_tests(tmp_path, FAILS)
+    assert "2 failed in" in done.stdout, done.stdout + done.stderr
+    (section,) = re.findall(r"(?s)-+ simulated devices -+\n(.*?)\n(?=[_=-]{3})", done.stdout)
+    assert re.search(rf"alive: event .*test_it.py:{line_of(FAILS, 'Event(1)')}", section), section
+    assert "which was destroyed" in section and "alive: stream" not in section
 
 
 def use_destroyed_stream():
