@@ -5,9 +5,13 @@ import logging
 
 import memarray
 import pytest
-from support import TestedDevice, no_gpu
+from support import SEED, TestedDevice, no_gpu
 
 pytest_plugins = ["memarray.pytest_plugin"]
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line(f"MEMARRAY_SEED={SEED} repeats the random tests")
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,7 @@
 """What several test files share."""
 
 import os
+import random
 import subprocess
 import sys
 import textwrap
@@ -8,6 +9,8 @@ import textwrap
 import memarray
 import numpy as np
 
+#: What the random tests begin with; the end of each run says it.
+SEED = int(os.environ.get("MEMARRAY_SEED") or random.randrange(2**32))
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COMPLEXES = ("complex64", "complex128")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer
-from support import look
+from support import SEED, look
 
 pytestmark = pytest.mark.threads
 
@@ -123,11 +123,9 @@ class Worker:
 
 
 def test_eight_threads_on_four_streams(simulated_devices):
-    seed = random.randrange(2**32)
-    print(f"seed {seed}")
     streams = [memarray.Stream(device) for device in (0, 0, 1, 1)]
     shared = [Shared() for _ in range(3)]
-    workers = [Worker(simulated_devices, streams, shared, seed + number) for number in range(THREADS)]
+    workers = [Worker(simulated_devices, streams, shared, SEED + number) for number in range(THREADS)]
     threads = [threading.Thread(target=worker.run) for worker in workers]
     for thread in threads:
         thread.start()

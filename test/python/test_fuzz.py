@@ -13,9 +13,9 @@ import memarray
 import numpy as np
 import pytest
 from operations import ARRAY, LEASE
+from support import SEED
 
 CALLS = 200_000 if os.environ.get("MEMARRAY_NIGHTLY") else 4_000
-SEED = int(os.environ.get("MEMARRAY_SEED", random.randrange(2**32)))
 
 #: What a call may raise. Anything else (a SystemError, an AssertionError, a crash) is a fault of ours.
 REFUSALS = (TypeError, ValueError, OverflowError, BufferError, IndexError, AttributeError, MemoryError, memarray.Error)
@@ -177,7 +177,6 @@ def every_option():
 
 @pytest.mark.sanitize
 def test_junk_is_refused_and_leaves_everything_as_it_was(every_option):
-    print(f"MEMARRAY_SEED={SEED}")
     fuzz = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -4,7 +4,6 @@ MEMARRAY_NIGHTLY=1 runs many more examples; MEMARRAY_SEED=n repeats the run that
 """
 
 import os
-import random
 from dataclasses import dataclass, field
 
 import memarray
@@ -20,8 +19,8 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from support import SEED
 
-SEED = int(os.environ.get("MEMARRAY_SEED") or random.randrange(2**32))
 EXAMPLES = 5000 if os.environ.get("MEMARRAY_NIGHTLY") else 200
 SHAPES = ((6,), (4,), (9,), (0,))
 ARRAYS = 3
@@ -306,7 +305,6 @@ class Machine(RuleBasedStateMachine):
 
 
 def test_any_order_of_leases_views_and_writes():
-    print(f"MEMARRAY_SEED={SEED}")
     run_state_machine_as_test(
         seed(SEED)(Machine),
         settings=settings(

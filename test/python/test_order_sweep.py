@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer, ConsumerView, simulated_devices
+from support import SEED
 
 pytestmark = [pytest.mark.sanitize, pytest.mark.threads]
 
-SEED = int(os.environ.get("MEMARRAY_SEED") or random.randrange(2**32))
 # Sanitizers slow it down, and look at more.
 SANITIZED = "san.so" in os.environ.get("LD_PRELOAD", "")
 EXAMPLES = (10_000 if os.environ.get("MEMARRAY_NIGHTLY") else 500) // (10 if SANITIZED else 1)
@@ -220,32 +220,65 @@ class Machine(RuleBasedStateMachine):
 
     # Leases.
 
-    @rule(at=which, device=st.one_of(st.none(), place), choice=any_index, asked=st.sampled_from("rwd"), value=number)
-    def open(self, at, device, choice, asked, value):
+    def lease_for(self, at, device, choice, asked):
+        """One that is not open yet, and the stream that it names."""
+        real = self.models[at].real
+        stream = self.stream_on(device or str(real.device), choice)
+        return (real.read(device, stream) if asked == "r" else real.write(device, stream, discard=asked == "d")), stream
+
+    def has_opened(self, at, real, stream, choice, asked, value):
         model = self.models[at]
-        where = device or str(model.real.device)
-        stream = self.stream_on(where, choice)
-        if asked == "r":
-            lease = model.real.read(device, stream)
-        else:
-            lease = model.real.write(device, stream, discard=asked == "d")
-        try:
-            lease.__enter__()
-        except memarray.LockError:
-            assert model.leases
-            return
         assert not model.leases or (asked == "r" and not model.leases[0].writable)
         if asked != "r":
             model.becomes(model.data.copy() if asked == "w" else np.full_like(model.data, value))
         else:
             model.is_used()
-        opened = Lease(lease, stream, asked != "r", model.memory)
+        opened = Lease(real, stream, asked != "r", model.memory)
         model.leases.append(opened)
         if asked == "d":
             # The old contents are given up, so that its holder writes them all.
-            view = self.take_from(opened, self.consumer_on(lease, choice % 5))
+            view = self.take_from(opened, self.consumer_on(real, choice % 5))
             view.seen.write(value)
             view.memory.uses.append((view.stream, True))
+
+    @rule(at=which, device=st.one_of(st.none(), place), choice=any_index, asked=st.sampled_from("rwd"), value=number)
+    def open(self, at, device, choice, asked, value):
+        lease, stream = self.lease_for(at, device, choice, asked)
+        try:
+            lease.__enter__()
+        except memarray.LockError:
+            assert self.models[at].leases
+            return
+        self.has_opened(at, lease, stream, choice, asked, value)
+
+    @rule(
+        first=which,
+        devices=st.tuples(*2 * [st.one_of(st.none(), place)]),
+        choices=st.tuples(any_index, any_index),
+        asked=st.tuples(*2 * [st.sampled_from("rwd")]),
+        value=number,
+    )
+    def open_together(self, first, devices, choices, asked, value):
+        each = list(zip((first, 1 - first), devices, choices, asked, strict=True))
+        held = [model for model in self.models if model.leases]
+        if held and any(model.memory.writable for model in self.models):
+            return  # the one that can be had may have left its view behind, or not
+        if held and "d" in asked:
+            return  # nor is it said which contents are given up before another array is refused
+        made = [self.lease_for(at, device, choice, how) for at, device, choice, how in each]
+        places = [str(model.real.device) for model in self.models]
+        try:
+            memarray.leases(*(lease for lease, _ in made)).__enter__()
+        except memarray.LockError:
+            assert held
+            assert not any(lease.is_open for lease, _ in made)
+            for model, place_before in zip(self.models, places, strict=True):
+                if str(model.real.device) != place_before:
+                    assert model not in held
+                    model.becomes(model.data.copy())
+            return
+        for (at, _, choice, how), (lease, stream) in zip(each, made, strict=True):
+            self.has_opened(at, lease, stream, choice, how, value)
 
     @precondition(lambda self: self.opened())
     @rule(at=any_index)
@@ -365,7 +398,6 @@ class Machine(RuleBasedStateMachine):
 
 
 def test_any_order_of_work_on_streams():
-    print(f"MEMARRAY_SEED={SEED}")
     run_state_machine_as_test(
         seed(SEED)(Machine),
         settings=settings(

@@ -1,8 +1,10 @@
 """The simulated devices themselves, as a tool for tests."""
 
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import memarray
 import pytest
@@ -217,3 +219,19 @@ def test_another_exception_goes_first():
         with simulated_devices():
             use_destroyed_stream()
             raise KeyError
+
+
+@pytest.mark.parametrize("given", ["", "31"])
+def test_a_run_says_its_seed(given):
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_element_values.py"]
+    settings = {**os.environ, "MEMARRAY_SEED": given}
+    folder = Path(__file__).parent
+    done = subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (said,) = re.findall(r"MEMARRAY_SEED=(\d+)", done.stdout)
+    assert said == (given or said)
+
+
+@pytest.mark.parametrize("file", sorted(Path(__file__).parent.glob("test_*.py")), ids=lambda file: file.stem)
+def test_no_test_has_a_seed_that_is_not_said(file):
+    assert not re.search(r"\b(?<!self\.)random\.(?!Random|default_rng)\w+\(|Random\(\)|rng\(\)", file.read_text())
