@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import memarray
@@ -224,9 +225,12 @@ def test_from_numpy_and_back(device):
     assert np.array_equal(fetched(array), values)
 
 
-@pytest.mark.slow
-def test_the_bench_for_real_devices_runs_on_simulated_ones():
-    bench = Path(__file__).resolve().parents[2] / "bench" / "gpu.py"
-    done = subprocess.run([sys.executable, bench, "--simulated"], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("row", ["small-arrays", pytest.param("", marks=pytest.mark.slow)])
+def test_the_bench_for_real_devices_runs_on_simulated_ones(row):
+    root = Path(__file__).resolve().parents[2]
+    # Kept, as its native part takes a while to compile; each memarray has its own.
+    out = root / "build" / "bench" / f"gpu-{zlib.crc32(memarray._core.__file__.encode()):08x}"
+    command = [sys.executable, root / "bench" / "gpu.py", "--simulated", "--out", out, *(["--row", row] if row else [])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "comparisons, simulated: the figures mean nothing" in done.stdout
