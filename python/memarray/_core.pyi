@@ -78,7 +78,8 @@ class Lease:
 
 @final
 class leases(Generic[Unpack[_Leases]]):
-    """Opens several leases in one 'with' statement, or none."""
+    """Opens several leases in one 'with' statement, or none. If one is refused, an array whose lease has a device= may
+    stay where it was moved for it; no contents change."""
 
     def __new__(cls, *leases: Unpack[_Leases], timeout: _Timeout = 0) -> leases[Unpack[_Leases]]: ...
     def __enter__(self) -> tuple[Unpack[_Leases]]: ...
