@@ -76,8 +76,11 @@ def simulated_devices(request: pytest.FixtureRequest) -> Iterator[SimulatedDevic
     if stash.get(FAILED, False):
         return  # its traceback holds what it used
     if any(sim.live().values()):
-        # What pytest keeps of other fixtures goes first, and what cycles hold.
+        # What pytest keeps of other fixtures and of the test's own object goes first, and what cycles hold.
         request.node.funcargs.clear()
+        own = vars(request.instance) if request.instance is not None else {}
+        for name in [name for name in own if not name.startswith("_")]:
+            del own[name]
         gc.collect()
     left = sim.live_resources()
     if left:

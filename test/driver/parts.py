@@ -107,7 +107,7 @@ def cuda(part: Part) -> None:
     if "libcuda" in needed:
         raise PartFailed("libmemarray.so links the driver or a shared CUDA runtime")
     wheels.build_with_nvcc(part, build)
-    select = ["-m", "not gpu" if part.nightly else "not gpu and not slow"]
+    select = ["-m", "not gpu" if part.nightly else "not gpu and not slow and not sweep"]
     pytest(part, need("test/python"), *select, env=build.python_environment(), python=environment.python(part))
 
 
@@ -162,8 +162,7 @@ def instances(part: Part) -> str:
 def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:
     # The interpreter itself, not a script that would start it: the preload must reach the real process only.
     interpreter = environment.without_peers(part) / "bin" / "python"
-    # Random tests try as much as in the normal run: the host's build, ten times as fast, tries the rest.
-    env = build.python_environment()
+    env = {**build.python_environment(), **sweeps(part)}
     # The sanitizer reports a crash better than faulthandler does, if it gets to see the signal and its words are kept.
     options = ["-p", "no:faulthandler", "--capture=sys"]
     if build.preset == "asan":

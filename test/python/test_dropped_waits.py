@@ -18,6 +18,8 @@ from wait_scenarios import (
     writers_one_after_another,
 )
 
+pytestmark = pytest.mark.sweep
+
 ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / "docs" / "dropped_waits.md"
 #: What each piece of work takes longer, so that what waits for nothing comes first.
@@ -103,8 +105,8 @@ def as_markdown(seen):
         "# Waits that were lost",
         "",
         "For people who change what memarray waits for. Each place in the library where a stream or the host waits,",
-        "and the scenarios of `test/python/wait_scenarios.py`, or programs of `test/cpp/array/test_dropped_waits.cpp`, that",
-        "see when that wait is lost; written by `test/python/test_dropped_waits.py`.",
+        "and the scenarios of `test/python/wait_scenarios.py`, or programs of `test/cpp/array/test_dropped_waits.cpp`,",
+        "that see when that wait is lost; written by `test/python/test_dropped_waits.py`.",
         "",
         "| where | seen by |",
         "|---|---|",

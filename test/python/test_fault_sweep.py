@@ -19,6 +19,8 @@ from memarray.testing import simulated_devices
 from support import filled, look
 from test_operations import public_names
 
+pytestmark = pytest.mark.sweep
+
 #: Out of memory, illegal address, launch failure, unknown.
 CODES = (2, 700, 719, 999)
 #: What gives something back: if that fails it is lost, and whatever it depends on outlives it in vain.

@@ -21,7 +21,7 @@ from memarray.testing import Consumer, simulated_devices
 from order_model import Lease, Memory, Model, View
 from support import SEED
 
-pytestmark = [pytest.mark.sanitize, pytest.mark.threads]
+pytestmark = [pytest.mark.sanitize, pytest.mark.threads, pytest.mark.sweep]
 
 # Sanitizers slow it down, and look at more.
 SANITIZED = "san.so" in os.environ.get("LD_PRELOAD", "")

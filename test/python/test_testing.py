@@ -82,6 +82,7 @@ def test_live_resources_say_who_made_them(simulated_devices):
 
 
 TESTS = """
+import unittest
 import memarray, pytest
 kept = []
 
@@ -105,6 +106,21 @@ def test_with_a_fixture_of_its_own(stream):
 def test_that_fails(simulated_devices):
     stream = memarray.Stream()
     assert stream is None
+
+class TestThings:
+    def test_that_keeps_them_in_itself(self, simulated_devices):
+        self.stream = memarray.Stream()
+
+class TestCase(unittest.TestCase):
+    @pytest.fixture(autouse=True)
+    def on_devices(self, simulated_devices):
+        pass
+
+    def setUp(self):
+        self.stream = memarray.Stream()
+
+    def test_that_is_set_up(self):
+        self.stream.synchronize()
 """
 
 
@@ -124,7 +140,7 @@ def line_of(tests, words):
 
 def test_the_plugin_fails_tests_that_leave_resources(tmp_path):
     done = run_tests(tmp_path, TESTS)
-    assert "1 failed, 4 passed, 1 error" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 6 passed, 1 error" in done.stdout, done.stdout + done.stderr
     assert "left resources" in done.stdout and "test_it.py" in done.stdout and "test_leaves_a_stream" in done.stdout
 
 
