@@ -69,6 +69,7 @@ void take_all(std::span<Claim> claims, Timeout timeout) {
   std::sort(claims.begin(), claims.end(),
             [](Claim const& a, Claim const& b) { return std::less<State const*>{}(a.state, b.state); });
   check_twice(claims);
+  for (Claim& claim : claims) claim.place.is_among_others = claims.size() > 1;
   Deadline const deadline(timeout);
   std::size_t taken = 0;
   try {

@@ -171,10 +171,13 @@ DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id) {
   state.await(block, State::Access::write, default_stream());
   if (StreamUses* const uses = block.uses()) uses->synchronize(Use::write, "lending for any stream, after all users");
   bool const only = block.add_export(true);
-  // Counted first: if the lease is open still, its end will see the export.
-  if (!state.is_held_under(lock_id)) {
+  try {
+    // Counted first: if the lease is open still, its end will see the export, and what is done with it.
+    if (StreamUses* const uses = block.uses()) uses->lend_for_writer();
+    if (!state.is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
+  } catch (...) {
     block.drop_export(true);
-    state.refuse("get_dlpack_tensor", lock_id);
+    throw;
   }
   if (versioned) return DLPackTensor(lend<DLManagedTensorVersioned>(block, only, state, true, 0));
   return DLPackTensor(lend<DLManagedTensor>(block, only, state, true, 0));

@@ -65,12 +65,21 @@ void Hold::commit(Work work) noexcept {
 }
 
 void Hold::commit(StreamUse const& end) noexcept {
-  if (_queue) {
-    StreamUses& old = *_state->storage().block()->uses();
-    if (_access == Access::read || (_fresh && _access == Access::update)) old.submitted(end, Use::read);
-    if (_access != Access::read) target_block().uses()->submitted(end, Use::write);
-  }
+  if (_queue) used(end);
   publish();
+}
+
+void Hold::left_running() noexcept {
+  if (!_queue) return;
+  used(end());
+  // Of what is there now the other side knows nothing.
+  if (_access != Access::read && !_fresh) _state->storage().wrote(_state->storage().current());
+}
+
+void Hold::used(StreamUse const& end) noexcept {
+  StreamUses& old = *_state->storage().block()->uses();
+  if (_access == Access::read || (_fresh && _access == Access::update)) old.submitted(end, Use::read);
+  if (_access != Access::read) target_block().uses()->submitted(end, Use::write);
 }
 
 void Hold::publish() noexcept {

@@ -121,6 +121,8 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
 }
 
 void State::arrive_for_lease(Place const& place, Access access) {
+  // The contents are given up when the lease is had, which others may yet prevent.
+  if (place.is_among_others && access == Access::overwrite) access = Access::write;
   if (!place.device->is_cpu()) {
     // Looked at before anything moves, as the lease is for this stream.
     static_cast<void>(queue_on(place.stream.get(), DeviceMemory::of(place.device->id)->context()));

@@ -294,10 +294,10 @@ void State::detach(char const* why, StreamChoice const& stream) {
 }
 
 void State::check_side(Side side) const {
-  if (_storage.valid(side)) return;
-  throw Error(side == Side::host
-                  ? "the host side of " + describe() + " is stale: call move_memory(kDLCPU, …) first"
-                  : "the device side of " + describe() + " is stale: call move_memory(kDLCUDA, …) first");
+  // One that is valid and not current would be stale after the next write to the other.
+  if (_storage.current() == side) return;
+  throw Error(side == Side::host ? describe() + " is on a device: call move_memory(kDLCPU, …) before host_view()"
+                                 : describe() + " is on the host: call move_memory(kDLCUDA, …) before device_view()");
 }
 
 void throw_moved_from() { throw Error("this MemArray was moved from: assign an array to it before it is used"); }

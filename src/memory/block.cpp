@@ -2,9 +2,11 @@
 #include <memarray/base/reports.hpp>
 #include <memarray/memory/block.hpp>
 #include <memarray/memory/deferred.hpp>
+#include <memarray/memory/last_use.hpp>
 #include <memarray/memory/stream_uses.hpp>
 #include <memarray/memory/thrust_allocator.hpp>
 #include <memarray/resource/last_error.hpp>
+#include <memarray/resource/stream_order.hpp>
 
 #include <memory>
 #include <new>
@@ -34,7 +36,7 @@ struct OwnedBlock : Block {
     delete static_cast<OwnedBlock*>(block);
   }
   static void destroy_when_over(Block* block) noexcept {
-    if (StreamUses* const uses = block->uses(); uses && !uses->is_over())
+    if (StreamUses* const uses = block->uses(); uses && !is_over(*uses))
       return block->destroy_later(&destroy_when_over);
     delete static_cast<OwnedBlock*>(block);
   }
@@ -51,7 +53,7 @@ struct DeviceBlock : Block {
     _data = vector.data().get();
     auto* const uses = new StreamUses(memory);
     _uses = uses;
-    if (uses->can_free_in(queue)) return;
+    if (can_free_in(queue, *memory)) return;
     // Not a stream to come back to.
     where = nullptr;
     uses->submitted(end_of(queue, *memory), Use::write);
@@ -71,8 +73,8 @@ struct DeviceBlock : Block {
     device->destroy_later(&destroy_in_order);
   }
   bool order_free() noexcept {
-    if (!uses()->fence_escaped(Use::write, false)) return false;
-    StreamHandle ordered = uses()->order_free(where);
+    if (!uses()->fence_escaped(Use::write, false) && !is_lost(uses()->memory().context())) return false;
+    StreamHandle ordered = detail::order_free(*uses(), where);
     if (!ordered) return false;
     where = std::move(ordered);
     return true;
@@ -93,7 +95,7 @@ struct ForeignBlock : Block {
     delete static_cast<ForeignBlock*>(block);
   }
   static void destroy_when_over(Block* block) noexcept {
-    if (!block->uses()->is_over()) return block->destroy_later(&destroy_when_over);
+    if (!is_over(*block->uses())) return block->destroy_later(&destroy_when_over);
     delete static_cast<ForeignBlock*>(block);
   }
 

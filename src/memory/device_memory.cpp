@@ -56,6 +56,12 @@ constexpr DriverHooks hooks_of_this_layer{&run_deferred, [](DriverTable const* d
                                             drop_device_memory(driver);
                                           }};
 
+// Memory of the host, too, may be the driver's, and let go of later.
+[[maybe_unused]] bool const hooked = [] {
+  set_driver_hooks(&hooks_of_this_layer);
+  return true;
+}();
+
 }  // namespace
 
 // Gives its event back to the device that it came from.
@@ -79,7 +85,6 @@ DeviceMemoryPtr DeviceMemory::of(int device_id) {
   if (!context) throw_last_error(("using cuda:" + std::to_string(device_id)).c_str());
   DriverTable const* const table = driver_of(context);
   DeviceMemoryPtr made(new DeviceMemory(device_id, std::move(context)));
-  set_driver_hooks(&hooks_of_this_layer);
   Locked const locked(registry.all.lock);
   for (Known const& other : registry.all.known)
     if (other.driver == table && other.device_id == device_id) return other.memory;

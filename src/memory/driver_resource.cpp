@@ -10,6 +10,7 @@
 #include <memarray/resource/stream_order.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -110,13 +111,16 @@ void* DriverResource::allocate_zeroed(StreamHandle const& stream, std::size_t by
 }
 
 void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::size_t, std::size_t) noexcept {
-  ContextScope const scope(_context);
-  DriverTable const* const table = scope.driver();
-  if (!table) return;  // in a forked child it is not ours to free
+  if (!driver_of(_context)) return;  // in a forked child it is not ours to free
+  std::optional<ContextScope> scope(std::in_place, _context);
+  if (!scope->driver()) scope.emplace(_context);  // there is no later to try it in
+  DriverTable const* const table = scope->driver();
+  if (!table) return;
   RuntimeRelease const released;
   testing::detail::WaitSite const site("memory that goes back without a pool");
   // Under somebody's work it does not go back.
-  if (!_pool && detail::synchronize(*table, stream) != 0 && !detail::synchronize(_context)) return;
+  if (!_pool && detail::synchronize(*table, stream) != 0 && !detail::synchronize(_context) && !is_lost(_context))
+    return;
   detail::give_memory_back(*table, kind_of(_type, _pool), stream, reinterpret_cast<cu::DevicePtr>(pointer));
 }
 

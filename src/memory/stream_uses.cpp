@@ -162,6 +162,16 @@ bool StreamUses::lend(Lease lease, Queue const* queue, bool known) {
   return true;
 }
 
+bool StreamUses::lend_for_writer() {
+  Lease lease = 0;
+  {
+    Locked const locked(*this);
+    for (Lent const& lent : _lent)
+      if (lent.use == Use::write) lease = lent.lease;
+  }
+  return lease != 0 && lend(lease, nullptr, false);
+}
+
 void StreamUses::close_lease(Lease lease, bool alive) noexcept {
   // One by one, as nothing may fail: what is recorded together counts together.
   std::vector<StreamUse> ends;
@@ -352,49 +362,11 @@ void StreamUses::fence_one(Queue const& queue, Use use) noexcept {
   if (end.event) wait_here(end.event, not_remembered);
 }
 
-bool StreamUses::is_over() noexcept {
-  testing::detail::WaitSite const site("memory that goes, after its last use");
-  try {
-    find_ends();
-    for (EventHandle const& event : events_before(nullptr, Use::write)) {
-      std::optional<bool> const over = query(event);
-      if (over ? !*over : !memarray::synchronize(event)) {
-        clear_last_error();
-        return false;
-      }
-    }
-    clear_last_error();
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
-StreamHandle StreamUses::order_free(StreamHandle const& allocated) noexcept {
-  try {
-    std::optional<Queue> queue;
-    bool is_used = false;
-    {
-      Locked const locked(*this);
-      auto const look_at = [&](Queue const& used) {
-        is_used = true;
-        if (can_free_in(used)) queue = used;
-      };
-      for (StreamUse const& write : _writes) look_at(write.queue);
-      for (Entry const& read : _reads) look_at(read.use.queue);
-    }
-    if (!is_used && allocated) return allocated;
-    if (!queue) queue = _memory->errands();
-    order(*queue, Use::write, "freeing memory");
-    return queue->stream;
-  } catch (...) {  // without a stream to wait in, the host waits, also for streams of other devices
-  }
-  try {
-    synchronize(Use::write, "memory that goes, after its last use");
-    return end_now(_memory->context()) ? default_stream() : nullptr;
-  } catch (...) {
-    return nullptr;
-  }
+std::vector<StreamUse> StreamUses::all() {
+  Locked const locked(*this);
+  std::vector<StreamUse> all = _writes;
+  for (Entry const& read : _reads) all.push_back(read.use);
+  return all;
 }
 
 }  // namespace memarray::detail

@@ -194,6 +194,12 @@ namespace detail {
 
 constinit ContextHandle const no_context;
 
+bool keeps_context(ContextHandle const& context) noexcept {
+  if (!context) return false;
+  ContextBox const& box = box_of<ContextBox>(context);
+  return box.owned || box.owner;
+}
+
 ContextHandle held_primary_context(int device_id) noexcept {
   DriverTable const* const table = driver();
   return table ? primary_contexts().find(table, device_id) : nullptr;

@@ -6,6 +6,8 @@
 #include <memarray/resource/simulated_devices.hpp>
 #include <memarray/resource/stream_order.hpp>
 
+#include <cstddef>
+
 namespace memarray {
 namespace {
 
@@ -76,6 +78,18 @@ bool synchronize(StreamHandle const& stream, ContextHandle const& context) noexc
   ContextHandle const& of_stream = context_of(stream);
   ContextScope const scope(of_stream ? of_stream : context);
   return goes_with(scope, stream) && succeeded(detail::synchronize(*scope.driver(), stream));
+}
+
+bool is_lost(ContextHandle const& context) noexcept {
+  testing::detail::WaitSite const site("whether a context is lost");
+  ContextScope const scope(context);
+  if (!scope.driver()) return false;
+  RuntimeRelease const released;
+  std::size_t free = 0;
+  std::size_t total = 0;
+  cu::Result const failed = scope.driver()->cuCtxSynchronize();
+  // What ails one function only says nothing of the others.
+  return failed != 0 && scope.driver()->cuMemGetInfo(&free, &total) == failed;
 }
 
 bool synchronize_all() noexcept {

@@ -109,3 +109,18 @@ def test_memory_stays_until_copies_by_another_device_are_over(pools):
             sim.clear()
             del array
             memarray.synchronize()
+
+
+@pytest.mark.parametrize("where", ["cpu", "cuda:1"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_refused_group_gives_no_contents_up(simulated_devices, where, order):
+    for _ in range(4):  # which of two is taken first depends on where they are
+        one, other = memarray.MemArray((6,)), memarray.MemArray((6,))
+        one.fill(1)
+        one.move_memory(dlpack.kDLCUDA)
+        one.fill(7)  # only cuda:0 has it
+        leases = [one.write(where, discard=True), other.read("cuda:1")]
+        with other.read(), pytest.raises(memarray.LockError):
+            memarray.leases(*leases[::order]).__enter__()
+        one.move_memory(dlpack.kDLCPU)
+        assert list(look(one)) == [7] * 6

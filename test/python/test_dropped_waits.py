@@ -30,6 +30,7 @@ EXPLAINED = {
     "reading an element": "the driver waits itself: a copy to ordinary memory is over when its call returns",
     "memory that goes, after its last use": "made when the driver fails: test_device_memory.py, test_fault_sweep.py",
     "work of whose end there is no event": "made when the driver fails: test_fault_sweep.py",
+    "whether a context is lost": "asked when a kernel or the driver failed: test_throwing_kernels.cpp, test_last_use.cpp",
     "work that cannot be remembered": "made when the host has no memory left",
     "work whose end was not known": "made when the driver fails: test_fault_sweep.py",
 }
@@ -39,7 +40,7 @@ NOWHERE = "elsewhere"
 #: How many of them there are, of the scenario's own.
 WITHOUT_PLACE = {a_kernel_then_a_fill: 1, writers_one_after_another: 1}
 #: The delay of each piece of work is that many times as long, where the machine is too busy for less to tell.
-PATIENCE = (1, 4, 16)
+PATIENCE = (1, 5)
 
 
 def run(scenario, lost=None, patience=1):
@@ -81,7 +82,7 @@ def sites_in_the_sources():
         r'(?<!report_)\b(?:order|synchronize|wait|wait_for|wait_for_now|wait_here|hold_back|site)\((?:(?!report_wait)[^;{}"]|"[^"]*"(?=\s*:))*?"([^"]+)"'
     )
     either = re.compile(r'Use::read\s*\?\s*"([^"]+)"\s*:\s*"([^"]+)"')
-    named = re.compile(r'constexpr char const\* (?:no_event|not_remembered) = "([^"]+)"')
+    named = re.compile(r'constexpr char const\* (?:no_event|not_remembered|going) = "([^"]+)"')
     sites = set()
     for folder in ("src/memory", "src/array", "src/resource", "include/memarray/memory"):
         for path in sorted((ROOT / folder).rglob("*.[ch]pp")):

@@ -50,14 +50,16 @@ class InItsStream:
 
 
 class Machine(RuleBasedStateMachine):
-    @initialize(peer_access=st.booleans(), order=st.integers(0, 1000))
-    def make(self, peer_access, order):
+    @initialize(peer_access=st.booleans(), order=st.integers(0, 1000), strict=st.booleans())
+    def make(self, peer_access, order, strict):
         self.order = random.Random(order)
         self.block = simulated_devices(2, peer_access=peer_access)
         self.sim = self.block.__enter__()
         self.streams = [(memarray.Stream(d), memarray.Stream(d, nonblocking=False), None, 1, 2) for d in range(2)]
         self.consumers = [self.consumer(kind) for kind in range(5)]
         self.models = [Model(memarray.MemArray([6], "int64"), Memory(np.zeros(6, "int64"))) for _ in range(ARRAYS)]
+        for model in self.models:
+            model.real.escaped_views = "error" if strict else "snapshot"
         self.views = []
         self.readings = []
 
@@ -74,6 +76,18 @@ class Machine(RuleBasedStateMachine):
         with pytest.raises(memarray.LockError):
             call()
 
+    def refused_by_views(self, call, *models, writes=False, leased=False):
+        """Does it; whether views that were kept refused it, under the policy for that, or a lease if there is one."""
+        strict = [model for model in models if model.real.escaped_views == "error"]
+        try:
+            call()
+        except memarray.LockError:
+            assert leased or (strict and self.views)
+            return True
+        for model in strict if writes else ():
+            assert not any(view.memory is model.memory and len(model.data) for view in self.views)
+        return False
+
     def opened(self):
         return [(model, lease) for model in self.models for lease in model.leases]
 
@@ -88,7 +102,10 @@ class Machine(RuleBasedStateMachine):
         kind = kDLCPU if device == "cpu" else kDLCUDA
         if model.leases:
             return self.refused(lambda: model.real.move_memory(kind, **arguments))
-        model.real.move_memory(kind, stream=0 if stream is None else stream, **arguments)
+        if self.refused_by_views(
+            lambda: model.real.move_memory(kind, stream=0 if stream is None else stream, **arguments), model
+        ):
+            return
         model.is_used()
         assert str(model.real.device) == device
         model.memory = model.memory if device == here else Memory(model.data.copy())
@@ -98,7 +115,9 @@ class Machine(RuleBasedStateMachine):
         model = self.models[at]
         if model.leases:
             return self.refused(model.real.add_index_tuple)
-        model.real.add_index_tuple(stream=self.stream_on(str(model.real.device), choice))
+        stream = self.stream_on(str(model.real.device), choice)
+        if self.refused_by_views(lambda: model.real.add_index_tuple(stream=stream), model, writes=True):
+            return
         model.becomes(model.data + np.arange(len(model.data)))
 
     @rule(at=which, value=number)
@@ -106,7 +125,8 @@ class Machine(RuleBasedStateMachine):
         model = self.models[at]
         if model.leases:
             return self.refused(lambda: model.real.fill(value))
-        model.real.fill(value)
+        if self.refused_by_views(lambda: model.real.fill(value), model, writes=True):
+            return
         model.becomes(np.full_like(model.data, value))
 
     @rule(at=which, value=number)
@@ -115,16 +135,22 @@ class Machine(RuleBasedStateMachine):
         source = np.arange(len(model.data)) * value
         if model.leases:
             return self.refused(lambda: model.real.read_numpy_array(source))
-        model.real.read_numpy_array(source)
+        if self.refused_by_views(lambda: model.real.read_numpy_array(source), model, writes=True):
+            return
         assert str(model.real.device) == "cpu"
         model.becomes(source)
+
+    @rule(at=which, policy=st.sampled_from(["snapshot", "error"]))
+    def decide(self, at, policy):
+        self.models[at].real.escaped_views = policy
 
     @rule(at=which, size=st.sampled_from(SIZES))
     def resize(self, at, size):
         model = self.models[at]
         if model.leases:
             return self.refused(lambda: model.real.resize([size]))
-        model.real.resize([size])
+        if self.refused_by_views(lambda: model.real.resize([size]), model, writes=True):
+            return
         data = np.zeros(size, "int64")
         data[: len(model.data)] = model.data[:size]
         model.becomes(data)
@@ -134,7 +160,8 @@ class Machine(RuleBasedStateMachine):
         first, second = self.models
         if first.leases or second.leases:
             return self.refused(lambda: first.real.exchange(second.real))
-        first.real.exchange(second.real)
+        if self.refused_by_views(lambda: first.real.exchange(second.real), first, second):
+            return
         for model in (first, second):
             model.is_used()
         first.memory, second.memory = second.memory, first.memory
@@ -144,7 +171,11 @@ class Machine(RuleBasedStateMachine):
         model, other = self.models[at], self.models[1 - at]
         if other.leases or any(lease.writable for lease in model.leases):
             return
-        other.real = model.real.copy()
+        copies = []
+        if self.refused_by_views(lambda: copies.append(model.real.copy()), model):
+            return
+        copies[0].escaped_views = other.real.escaped_views
+        other.real = copies.pop()
         model.is_used()
         other.becomes(model.data.copy())
 
@@ -153,7 +184,9 @@ class Machine(RuleBasedStateMachine):
         model = self.models[at]
         if any(lease.writable for lease in model.leases):
             return self.refused(model.real.read().__enter__)
-        if moved and not model.leases:
+        if self.refused_by_views(lambda: model.real.read().__enter__().close(), model):
+            return
+        if moved and not model.leases and model.real.escaped_views == "snapshot":
             with model.real.read("cpu") as lease:
                 seen = np.array(lease)
         else:
@@ -189,10 +222,8 @@ class Machine(RuleBasedStateMachine):
     @rule(at=which, device=st.one_of(st.none(), place), choice=any_index, asked=st.sampled_from("rwd"), value=number)
     def open(self, at, device, choice, asked, value):
         lease, stream = self.lease_for(at, device, choice, asked)
-        try:
-            lease.__enter__()
-        except memarray.LockError:
-            assert self.models[at].leases
+        model = self.models[at]
+        if self.refused_by_views(lease.__enter__, model, writes=asked != "r", leased=bool(model.leases)):
             return
         self.has_opened(at, lease, stream, choice, asked, value)
 
@@ -208,8 +239,8 @@ class Machine(RuleBasedStateMachine):
         held = [model for model in self.models if model.leases]
         if held and any(model.memory.writable for model in self.models):
             return  # the one that can be had may have left its view behind, or not
-        if held and "d" in asked:
-            return  # nor is it said which contents are given up before another array is refused
+        if self.views and any(model.real.escaped_views == "error" for model in self.models):
+            return
         made = [self.lease_for(at, device, choice, how) for at, device, choice, how in each]
         places = [str(model.real.device) for model in self.models]
         try:
@@ -320,6 +351,8 @@ class Machine(RuleBasedStateMachine):
         for model, lease in self.opened():
             lease.real.close()
             model.leases.remove(lease)
+        for model in self.models:
+            model.real.escaped_views = "snapshot"
         for at in range(0 if failed else ARRAYS):
             self.look(at, False)
         while self.readings and not failed:

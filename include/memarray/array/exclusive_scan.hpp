@@ -62,20 +62,24 @@ T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, Stream
         std::int64_t const size = array.get_size();
         auto const* const source = reinterpret_cast<T const*>(from.source());
         auto* const target = reinterpret_cast<T*>(to.target());
-        switch (detail::where_all_are(*input.state, *output.state)) {
-          case detail::Runs::on_host:
-            total =
-                detail::scan_of(source, target, size, detail::OnThreads{static_cast<std::size_t>(size) * sizeof(T)});
-            break;
-          case detail::Runs::in_emulation:
-            detail::launch_emulated(to.queue(), [&total, source, target, size] {
-              total = detail::scan_of(source, target, size, detail::InOrder());
-            });
-            detail::finish(to.queue());
-            break;
-          case detail::Runs::on_device:
-            detail::exclusive_scan_on_device(dtype_of<T>(), size, source, target, &total, to.queue());
-            break;
+        try {
+          switch (detail::where_all_are(*input.state, *output.state)) {
+            case detail::Runs::on_host:
+              total =
+                  detail::scan_of(source, target, size, detail::OnThreads{static_cast<std::size_t>(size) * sizeof(T)});
+              break;
+            case detail::Runs::in_emulation:
+              total = detail::result_of<T>(to.queue(),
+                                           [=] { return detail::scan_of(source, target, size, detail::InOrder()); });
+              break;
+            case detail::Runs::on_device:
+              detail::exclusive_scan_on_device(dtype_of<T>(), size, source, target, &total, to.queue());
+              break;
+          }
+        } catch (...) {
+          from.left_running();
+          to.left_running();
+          throw;
         }
         // It is waited for, but others may use the memory in streams that were not.
         detail::commit_all(to, from);

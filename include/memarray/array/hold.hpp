@@ -53,9 +53,12 @@ class MEMARRAY_API Hold {
   /// The work is done, or submitted: its result is the array's contents.
   void commit(Work work = Work::submitted) noexcept;
   void commit(StreamUse const& end) noexcept;
+  /// The operation has failed, but work on the memory may be going on: whoever comes next comes after it.
+  void left_running() noexcept;
 
  private:
   void prepare(Mode mode, StreamChoice const& stream);
+  void used(StreamUse const& end) noexcept;
   void publish() noexcept;
   [[nodiscard]] DeviceMemory& memory() const noexcept { return _state->storage().block()->uses()->memory(); }
 

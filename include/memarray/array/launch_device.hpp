@@ -34,6 +34,15 @@ void launch_emulated(Queue const& queue, Kernel kernel) {
   submit_emulated(queue, run, owned.get());
   static_cast<void>(owned.release());
 }
+/// What `kernel()` returns, waited for. It is written where it can be written for ever, as a wait that fails leaves the
+/// kernel running. Throws `CudaError`.
+template <class Result, class Kernel>
+Result result_of(Queue const& queue, Kernel kernel) {
+  auto const result = std::make_shared<Result>();
+  launch_emulated(queue, [result, kernel] { *result = kernel(); });
+  finish(queue);
+  return *result;
+}
 /// Throws the `CudaError` for a kernel that this file's compiler could not make.
 [[noreturn]] MEMARRAY_API void throw_not_compiled_for_device();
 /// Throws `CudaError` unless `code` (a `cudaError_t`) is success.

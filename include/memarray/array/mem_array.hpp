@@ -132,7 +132,7 @@ class MemArray {
   [[nodiscard]] ConstArrayIndexer get_indexer(std::int64_t lock_id = -1) const {
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
-  /// The host side as an mdspan. Throws `Error` when that side is stale.
+  /// The array as an mdspan of the host's memory. Throws `Error` when it is on a device.
   [[nodiscard]] View<T> host_view(std::int64_t lock_id = -1) {
     state().check_side(detail::Side::host);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
@@ -141,7 +141,7 @@ class MemArray {
     state().check_side(detail::Side::host);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
-  /// The device side as an mdspan. Throws `Error` when that side is stale.
+  /// The array as an mdspan of its device's memory, for kernels. Throws `Error` when it is on the host.
   [[nodiscard]] View<T> device_view(std::int64_t lock_id = -1) {
     state().check_side(detail::Side::device);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};

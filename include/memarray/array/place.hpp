@@ -11,6 +11,7 @@ namespace memarray::detail {
 struct Place {
   std::optional<Device> device{};  ///< by default where it is
   StreamChoice stream{};
+  bool is_among_others = false;  ///< of holds that are had together, or none
 };
 
 }  // namespace memarray::detail

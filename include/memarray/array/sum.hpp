@@ -101,18 +101,20 @@ template <class T, int ndim>
   detail::Hold hold(array.state(), detail::State::Access::read, lock_id, "sum", detail::Hold::plain, stream);
   std::int64_t const size = array.get_size();
   auto const* const elements = reinterpret_cast<T const*>(hold.source());
-  Sum result{};
-  switch (detail::where_all_are(array.state())) {
-    case detail::Runs::on_host:
-      return detail::sum_of(elements, size, detail::OnThreads{static_cast<std::size_t>(size) * sizeof(T)});
-    case detail::Runs::in_emulation:
-      detail::launch_emulated(hold.queue(),
-                              [&, elements, size] { result = detail::sum_of(elements, size, detail::InOrder()); });
-      detail::finish(hold.queue());
-      break;
-    case detail::Runs::on_device: detail::sum_on_device(dtype_of<T>(), size, elements, &result, hold.queue()); break;
+  detail::Runs const where = detail::where_all_are(array.state());
+  if (where == detail::Runs::on_host)
+    return detail::sum_of(elements, size, detail::OnThreads{static_cast<std::size_t>(size) * sizeof(T)});
+  try {
+    if (where == detail::Runs::in_emulation) {
+      return detail::result_of<Sum>(hold.queue(), [=] { return detail::sum_of(elements, size, detail::InOrder()); });
+    }
+    Sum result{};
+    detail::sum_on_device(dtype_of<T>(), size, elements, &result, hold.queue());
+    return result;
+  } catch (...) {
+    hold.left_running();
+    throw;
   }
-  return result;
 }
 
 }  // namespace memarray

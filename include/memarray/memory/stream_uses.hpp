@@ -44,6 +44,9 @@ class MEMARRAY_API StreamUses {
   /// after, and after what there is now in the lease's other streams. `known`: whether it is used there and nowhere
   /// else. False if the lease is over. Throws `CudaError`.
   [[nodiscard]] bool lend(Lease lease, Queue const* queue, bool known);
+  /// The same for the lease that has it for writing, for use in its own stream and who knows which others. False if
+  /// there is none.
+  bool lend_for_writer();
   /// What there is now in the lease's streams counts as its uses. `alive`: views of it are, so that their holders may
   /// go on using the memory.
   void close_lease(Lease lease, bool alive) noexcept;
@@ -51,16 +54,8 @@ class MEMARRAY_API StreamUses {
   /// Counts what holders of such views may have submitted meanwhile as uses. `alive`: some still have theirs. False,
   /// with the last error set, if that cannot be: they are counted the next time.
   [[nodiscard]] bool fence_escaped(Use before, bool alive) noexcept;
-  /// Whether all that was submitted is known to have ended.
-  [[nodiscard]] bool is_over() noexcept;
-  /// Whether memory may be freed in the queue whenever that is: it is known to be there still, for any thread.
-  [[nodiscard]] bool can_free_in(Queue const& queue) const noexcept {
-    // The allocator takes a default stream for that of its own context and thread.
-    return queue.lasting && as_cu(queue.context) == as_cu(_memory->context()) && queue.thread == std::thread::id();
-  }
-  /// A stream that comes after all uses: where the memory was used last, if it can be freed there, or `allocated` if it
-  /// was not used at all; null: of the library's own. Null if there is none, and they cannot be waited for either.
-  [[nodiscard]] StreamHandle order_free(StreamHandle const& allocated) noexcept;
+  /// Everything that the next writer would have to come after.
+  [[nodiscard]] std::vector<StreamUse> all();
 
  private:
   struct Entry {

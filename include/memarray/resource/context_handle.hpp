@@ -23,6 +23,9 @@ namespace memarray {
 
 namespace detail {
 
+/// Whether the context is there as long as the handle is.
+[[nodiscard]] MEMARRAY_API bool keeps_context(ContextHandle const& context) noexcept;
+
 /// The primary context of a device if somebody holds it, else null; and the last device of which somebody does, or −1.
 [[nodiscard]] ContextHandle held_primary_context(int device_id) noexcept;
 [[nodiscard]] int last_held_device() noexcept;

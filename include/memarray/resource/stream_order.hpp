@@ -10,6 +10,9 @@ namespace memarray {
 
 /// The event stands for the end of all work that is in the stream now. False with the last error set, like the others.
 [[nodiscard]] MEMARRAY_API bool record(EventHandle const& event, StreamHandle const& stream) noexcept;
+/// Whether the context is of no use any more, as after a kernel that failed: every call says so until the process ends.
+/// Its work has ended: blocks until it has.
+[[nodiscard]] MEMARRAY_API bool is_lost(ContextHandle const& context) noexcept;
 /// Work that is submitted to the stream from now on comes after what the event stands for now. Waits on the device, not
 /// here. Nothing is called for a null event.
 [[nodiscard]] MEMARRAY_API bool wait(StreamHandle const& stream, EventHandle const& event) noexcept;

@@ -97,7 +97,7 @@ cu::Result cuDeviceCanAccessPeer(Session& session, int* can, cu::Device device, 
 cu::Result cuMemGetInfo(Session& session, std::size_t* free, std::size_t* total) {
   std::lock_guard const guard(session.lock);
   cu::Result error = code::success;
-  auto const context = session.current(function::cuMemGetInfo, error);
+  auto const context = session.working_context(function::cuMemGetInfo, error);
   if (!context) return error;
   Arena const& arena = session.memory.arena(context->device);
   *free = arena.free.bytes();

@@ -1,6 +1,8 @@
 // Arrays on simulated devices, from C++.
 
+#include <chrono>
 #include <numeric>
+#include <thread>
 
 #include "array_test.hpp"
 
@@ -25,6 +27,30 @@ TEST_F(DeviceArrayTest, AnElementIsReadAndWrittenWhereItIs) {
   a.move_memory(kDLCPU, 0, 0);
   EXPECT_EQ(a({2, 1}), 50);
   EXPECT_EQ(a({2, 2}), 10);
+}
+
+TEST_F(DeviceArrayTest, WhatIsDoneWithATensorUnderALeasesIdIsTheLeases) {
+  MemArray<int, 1> a({100});
+  a.move_memory(kDLCUDA, 0, 0, -1, false);
+  StreamHandle const stream = make_stream();
+  DLPackTensor tensor;
+  auto const nines_later = [&](int value) {
+    auto* const elements = static_cast<int*>(testing::detail::reachable(tensor.tensor().data));
+    detail::launch_emulated(detail::queue_on(stream, get_primary_context(0)), [=] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      for (int i = 0; i < 100; ++i) elements[i] = value;
+    });
+  };
+  {
+    WriteLease<int, 1> const lease(a, {.stream = stream});
+    tensor = a.get_dlpack_tensor(true, lease.lock_id());
+    nines_later(9);
+  }
+  EXPECT_EQ(a({5}), 9);
+  nines_later(8);  // a view that was kept, used in a stream that nobody knows of
+  a.write({5}, 7);
+  EXPECT_EQ(a({5}), 7);
+  EXPECT_EQ(a({6}), 9);
 }
 
 TEST_F(DeviceArrayTest, AKernelRunsInItsStream) {

@@ -153,6 +153,8 @@ Program const programs[] = {
     {"a_move_to_the_host", [](World& w) { w.a.move_memory(kDLCPU, as_intptr(w.second), 0); }},
     {"a_move_to_the_host_that_is_waited_for", [](World& w) { w.a.move_memory(kDLCPU, 0, 0, -1, false); }},
     {"a_move_to_another_device", [](World& w) { w.a.move_memory(kDLCUDA, as_intptr(w.second), 1); }},
+    {"a_sum", [](World& w) { EXPECT_EQ(sum(w.a, w.second), 860); }},
+    {"a_scan", [](World& w) { exclusive_scan(w.b, w.a, w.second); }},
     {"a_resize", [](World& w) { w.a.resize({length + 3}); }},
     {"a_fill", [](World& w) { w.a.fill(6); }},
     {"a_fill_under_a_kept_view", [](World& w) { w.a.fill(6); }, keep_a_view},

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,38 @@ TEST_F(DeviceKernelsTest, AViewOfASideThatIsStaleIsRefused) {
   WriteLease<int, 2> const lease(*a);
   EXPECT_THROW(static_cast<void>(a->host_view()), LockError);
   EXPECT_EQ(a->host_view(lease.lock_id())(9, 0), 80);
+}
+
+TEST_F(DeviceKernelsTest, AViewOfASideThatIsNotCurrentIsRefused) {
+  // Both sides are valid.
+  EXPECT_THROW(static_cast<void>(a->host_view()), Error);
+  EXPECT_THROW(static_cast<void>(std::as_const(*a).host_view()), Error);
+  auto const there = std::as_const(*a).device_view().data_handle();
+  EXPECT_NE(testing::detail::reachable(there), there);
+  a->move_memory(kDLCPU, 0, 0, -1, false);
+  EXPECT_THROW(static_cast<void>(a->device_view()), Error);
+  EXPECT_THROW(static_cast<void>(std::as_const(*a).device_view()), Error);
+  auto const here = std::as_const(*a).host_view().data_handle();
+  EXPECT_EQ(testing::detail::reachable(here), here);
+}
+
+TEST_F(DeviceKernelsTest, AScanOrSumWhoseWaitFailsIsWaitedForByTheNext) {
+  MemArray<int, 2> sums({10, 20});
+  sums.fill(2);
+  sums.move_memory(kDLCUDA, 0, 0, -1, false);
+  detail::Queue const queue = detail::queue_on(stream, get_primary_context(0));
+  auto const late = [&] { detail::launch_emulated(queue, [] { std::this_thread::sleep_for(20ms); }); };
+  late();
+  sim.fail("cuStreamSynchronize", 1, 999, 1);
+  EXPECT_THROW(exclusive_scan(*a, sums, stream), CudaError);
+  EXPECT_EQ(sums.get_lock_id(), -1);
+  int const last = sums({9, 19});
+  EXPECT_EQ(last, sum(*a, stream) - (*a)({9, 19})) << "it ran on, and whoever came next waited";
+  late();
+  sim.fail("cuStreamSynchronize", 1, 999, 1);
+  EXPECT_THROW(static_cast<void>(sum(*a, stream)), CudaError);
+  a->fill(0);  // comes after it reads
+  EXPECT_EQ(sum(*a, stream), 0);
 }
 
 TEST_F(DeviceKernelsTest, ScanAfterWhatIsGoingOn) {

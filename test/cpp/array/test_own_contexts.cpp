@@ -167,6 +167,18 @@ TEST_F(OwnContextsTest, TheContextMayBeLeftBeforeTheArray) {
   expect_everywhere(4);
 }
 
+TEST_F(OwnContextsTest, OneThatIsOnlyNamedMayGoWhenItsWorkIsOver) {
+  MemArray<int, 1> array({100});
+  ContextHandle const own_context = create_context_handle(0);
+  StreamHandle const its = create_stream_handle(own_context);
+  array.move_memory(kDLCUDA, as_intptr(its), 0);
+  EXPECT_EQ(array({1}), 0);
+  for_each_index(array, create_stream_handle_ref(as_cu(its)), [](int& element, auto const&) { ++element; });
+  EXPECT_EQ(array({1}), 1);
+  ASSERT_TRUE(synchronize(its, own_context));
+  // Its handles go before the array.
+}
+
 TEST_F(OwnContextsTest, AStreamOfAnotherDevicesOwnContextIsRefused) {
   ContextHandle const elsewhere = create_context_handle(1);
   StreamHandle const stream = create_stream_handle(elsewhere);

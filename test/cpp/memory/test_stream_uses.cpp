@@ -1,5 +1,6 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
+#include <memarray/memory/last_use.hpp>
 #include <memarray/memory/stream_uses.hpp>
 #include <memarray/resource/stream_order.hpp>
 
@@ -10,6 +11,7 @@ namespace {
 
 using detail::DeviceMemory;
 using detail::end_of;
+using detail::is_over;
 using detail::Queue;
 using detail::StreamUses;
 using detail::Use;
@@ -36,7 +38,7 @@ class StreamUsesTest : public DeviceTest {
 
 TEST_F(StreamUsesTest, NothingIsWaitedForAtFirst) {
   EXPECT_EQ(waits_before(first, Use::write), 0u);
-  EXPECT_TRUE(uses.is_over());
+  EXPECT_TRUE(is_over(uses));
   uses.synchronize(Use::write, "a test");
   EXPECT_TRUE(new_waits().empty());
 }
@@ -77,7 +79,7 @@ TEST_F(StreamUsesTest, TheHostBlocksAndSaysSo) {
   use(first, Use::write);
   Gate gate(*sim.table(), *first.stream);
   use(first, Use::write);
-  EXPECT_FALSE(uses.is_over());
+  EXPECT_FALSE(is_over(uses));
   std::thread opener([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     gate.open();
@@ -87,7 +89,7 @@ TEST_F(StreamUsesTest, TheHostBlocksAndSaysSo) {
   opener.join();
   EXPECT_EQ(counters().waits, waits + 1);
   EXPECT_EQ(new_waits().back(), "cuEventSynchronize: the host looks");
-  EXPECT_TRUE(uses.is_over());
+  EXPECT_TRUE(is_over(uses));
   // It is over and forgotten.
   std::uint64_t const calls = sim.calls();
   uses.synchronize(Use::write, "the host looks");
@@ -190,30 +192,6 @@ TEST_F(StreamUsesTest, ViewsInUnknownStreamsSynchroniseTheContext) {
     EXPECT_EQ(counters().waits, waits + 1);
   }
   EXPECT_EQ(sim.calls("cuCtxSynchronize"), 2u);
-}
-
-TEST_F(StreamUsesTest, MemoryIsFreedWhereItWasUsedLast) {
-  EXPECT_EQ(uses.order_free(first.stream), first.stream);
-  use(first, Use::write);
-  use(second, Use::read);
-  EXPECT_EQ(uses.order_free(nullptr), second.stream);
-  Queue borrowed = third;
-  borrowed.lasting = false;
-  StreamUses others(DeviceMemory::of(0));
-  others.submitted(end_of(borrowed, others.memory()), Use::write);
-  EXPECT_NE(others.order_free(nullptr), third.stream);
-  Queue elsewhere = third;
-  elsewhere.thread = std::this_thread::get_id();
-  EXPECT_FALSE(others.can_free_in(elsewhere));
-}
-
-TEST_F(StreamUsesTest, AFailingFreeSynchronises) {
-  use(first, Use::write);
-  use(second, Use::read);
-  use(third, Use::read);
-  sim.fail("cuStreamWaitEvent", 1, 999, 1);
-  EXPECT_NE(uses.order_free(nullptr), nullptr);
-  EXPECT_EQ(sim.calls("cuCtxSynchronize"), 1u);
 }
 
 }  // namespace

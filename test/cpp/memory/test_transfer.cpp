@@ -2,6 +2,7 @@
 #include <memarray/base/reports.hpp>
 #include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/driver_resource.hpp>
+#include <memarray/memory/last_use.hpp>
 #include <memarray/memory/transfer.hpp>
 
 #include <numeric>
@@ -109,8 +110,8 @@ TEST_F(FillTest, TheCallerNeverWaitsForACopyThatMayGoOn) {
   Gate gate(*sim.table(), *first.stream);
   copy(*device, *source, 1 << 20, first, Ending::later);
   copy(*back, *device, 1 << 20, second, Ending::later);
-  EXPECT_FALSE(source->uses()->is_over());
-  EXPECT_FALSE(back->uses()->is_over());
+  EXPECT_FALSE(detail::is_over(*source->uses()));
+  EXPECT_FALSE(detail::is_over(*back->uses()));
   gate.open();
   EXPECT_EQ(bytes_in(*back, first), counted(1 << 20));
 }

@@ -1,0 +1,72 @@
+#include <memarray/base/reports.hpp>
+#include <memarray/memory/last_use.hpp>
+#include <memarray/resource/last_error.hpp>
+#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/resource/stream_order.hpp>
+
+#include <new>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace memarray::detail {
+namespace {
+
+constexpr char const* going = "memory that goes, after its last use";
+
+// Waits for it, whatever that takes.
+bool has_ended(StreamUse const& use) noexcept {
+  if (!use.event && !use.is_unknown) return true;
+  if (use.event && memarray::synchronize(use.event)) return true;
+  ContextHandle const& context = use.queue.context;
+  return detail::synchronize(context) || is_lost(context);
+}
+
+}  // namespace
+
+bool is_over(StreamUses& uses) noexcept {
+  testing::detail::WaitSite const site(going);
+  bool over = true;
+  try {
+    for (StreamUse const& use : uses.all()) {
+      std::optional<bool> const known = use.event ? query(use.event) : std::nullopt;
+      if (known ? !*known : !has_ended(use)) over = false;
+      if (!over) break;
+    }
+  } catch (std::bad_alloc const&) {
+    over = false;
+  }
+  clear_last_error();
+  return over;
+}
+
+bool can_free_in(Queue const& queue, DeviceMemory const& memory) noexcept {
+  // The allocator takes a default stream for that of its own context and thread.
+  return queue.lasting && as_cu(queue.context) == as_cu(memory.context()) && queue.thread == std::thread::id();
+}
+
+StreamHandle order_free(StreamUses& uses, StreamHandle const& allocated) noexcept {
+  try {
+    std::vector<StreamUse> const all = uses.all();
+    std::optional<Queue> queue;
+    for (StreamUse const& use : all)
+      if (can_free_in(use.queue, uses.memory())) queue = use.queue;
+    if (all.empty() && allocated) return allocated;
+    if (!queue) queue = uses.memory().errands();
+    uses.order(*queue, Use::write, "freeing memory");
+    return queue->stream;
+  } catch (...) {  // without a stream to wait in, the host waits
+  }
+  testing::detail::WaitSite const site(going);
+  try {
+    for (StreamUse const& use : uses.all())
+      if (!has_ended(use)) return nullptr;
+  } catch (std::bad_alloc const&) {
+    return nullptr;
+  }
+  clear_last_error();
+  report_blocking("memory could not be freed in the order of a stream, so its uses were waited for");
+  return default_stream();
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,91 @@
+#include <memarray/base/reports.hpp>
+#include <memarray/memory/last_use.hpp>
+#include <memarray/resource/last_error.hpp>
+#include <memarray/resource/stream_order.hpp>
+
+#include <stdexcept>
+#include <thread>
+
+#include "device_test.hpp"
+
+namespace memarray::test {
+namespace {
+
+using detail::can_free_in;
+using detail::DeviceMemory;
+using detail::end_of;
+using detail::is_over;
+using detail::order_free;
+using detail::Queue;
+using detail::StreamUses;
+using detail::Use;
+
+class LastUseTest : public DeviceTest {
+ protected:
+  void use(Queue const& queue, Use how) { uses.submitted(end_of(queue, uses.memory()), how); }
+
+  StreamUses uses{DeviceMemory::of(0)};
+};
+
+TEST_F(LastUseTest, MemoryIsFreedWhereItWasUsedLast) {
+  EXPECT_EQ(order_free(uses, first.stream), first.stream);
+  use(first, Use::write);
+  use(second, Use::read);
+  EXPECT_EQ(order_free(uses, nullptr), second.stream);
+}
+
+TEST_F(LastUseTest, NotInAStreamThatMayBeGone) {
+  Queue borrowed = second;
+  borrowed.lasting = false;
+  use(borrowed, Use::write);
+  EXPECT_NE(order_free(uses, nullptr), second.stream);
+  Queue elsewhere = second;
+  elsewhere.thread = std::this_thread::get_id();
+  EXPECT_FALSE(can_free_in(elsewhere, uses.memory()));
+  EXPECT_FALSE(can_free_in(make_queue(1), uses.memory()));
+}
+
+TEST_F(LastUseTest, WithoutAStreamTheHostWaitsForAllOfThem) {
+  Queue const there = make_queue(1);
+  Gate gate(*sim.table(), *there.stream);
+  use(first, Use::write);
+  use(there, Use::read);
+  EXPECT_FALSE(is_over(uses));
+  std::int64_t const waits = counters().waits;
+  sim.fail("cuStreamWaitEvent", 1, 999, 1);
+  std::thread opens([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    gate.open();
+  });
+  EXPECT_NE(order_free(uses, nullptr), nullptr);
+  opens.join();
+  EXPECT_TRUE(is_over(uses)) << "that on the other device, too";
+  EXPECT_EQ(counters().waits, waits + 1);
+}
+
+TEST_F(LastUseTest, WhatCannotBeWaitedForIsNotFreed) {
+  use(first, Use::write);
+  use(make_queue(1), Use::read);
+  for (char const* const function : {"cuStreamWaitEvent", "cuEventSynchronize", "cuEventQuery", "cuCtxSynchronize"})
+    sim.fail(function, 1, 719);
+  EXPECT_EQ(order_free(uses, nullptr), nullptr);
+  EXPECT_FALSE(is_over(uses));
+  sim.clear();
+  EXPECT_NE(order_free(uses, nullptr), nullptr);
+}
+
+TEST_F(LastUseTest, ALostContextUsesNothing) {
+  EXPECT_FALSE(is_lost(first.context));
+  ASSERT_EQ(
+      sim.table()->launch_simulated(*first.stream, [](void*) { throw std::runtime_error("of mine"); }, nullptr), 0);
+  use(first, Use::write);
+  EXPECT_TRUE(is_lost(first.context));
+  EXPECT_FALSE(is_lost(make_queue(1).context));
+  EXPECT_TRUE(is_over(uses));
+  EXPECT_NE(order_free(uses, nullptr), nullptr);
+  clear_last_error();
+  expect_violation("of mine");
+}
+
+}  // namespace
+}  // namespace memarray::test
