@@ -30,7 +30,7 @@ EXPLAINED = {
     "reading an element": "the driver waits itself: a copy to ordinary memory is over when its call returns",
     "memory that goes, after its last use": "made when the driver fails: test_device_memory.py, test_fault_sweep.py",
     "work of whose end there is no event": "made when the driver fails: test_fault_sweep.py",
-    "whether a context is lost": "asked when a kernel or the driver failed: test_throwing_kernels.cpp, test_last_use.cpp",
+    "whether a context is lost": "asked when a kernel or a call failed: test_throwing_kernels.cpp, test_last_use.cpp",
     "work that cannot be remembered": "made when the host has no memory left",
     "work whose end was not known": "made when the driver fails: test_fault_sweep.py",
 }
