@@ -60,13 +60,14 @@ bool end_now(Queue const& queue) noexcept {
   return (!is_another_threads(queue) && synchronize(queue)) || end_now(queue.context);
 }
 
-// Of a context that its handle does not keep no event may stay behind: it may go as soon as its work is over.
-bool outlives(ContextHandle const& context, DeviceMemory const& memory) noexcept {
-  return as_cu(context) == as_cu(memory.context()) || keeps_context(context);
+// Of a context that nobody keeps no event may stay behind: it may go as soon as its work is over.
+bool is_kept(ContextHandle const& context, DeviceMemory const& memory) noexcept {
+  return as_cu(context) == as_cu(memory.context()) || keeps_context(context) ||
+         as_cu(context) == as_cu(held_primary_context(device_id_of(context)));
 }
 
 StreamUse end_of(Queue const& queue, DeviceMemory& memory) noexcept {
-  if (!outlives(queue.context, memory)) return {queue, nullptr, !end_now(queue)};
+  if (!is_kept(queue.context, memory)) return {queue, nullptr, !end_now(queue)};
   if (is_another_threads(queue)) return {queue, nullptr, !end_now(queue.context)};
   EventHandle event =
       as_cu(queue.context) == as_cu(memory.context()) ? memory.event() : create_event_handle(queue.context);

@@ -124,3 +124,18 @@ def test_a_refused_group_gives_no_contents_up(simulated_devices, where, order):
             memarray.leases(*leases[::order]).__enter__()
         one.move_memory(dlpack.kDLCPU)
         assert list(look(one)) == [7] * 6
+
+
+def test_a_stream_named_by_its_address_costs_no_wait_of_the_host(simulated_devices):
+    streams = [memarray.Stream(device) for device in range(2)]
+    array = on_device(100, device_id=1)
+    memarray.synchronize()
+    before = len(simulated_devices.waits())
+    simulated_devices.delay(0.01)
+    array.add_index_tuple(stream=streams[1].handle)
+    array.move_memory(dlpack.kDLCUDA, 0, stream=streams[1].handle, async_copy=True)  # by the device that it is on
+    array.move_memory(dlpack.kDLCUDA, 1, stream=streams[1].handle, async_copy=True)  # by the one where it goes
+    array.add_index_tuple(stream=streams[1].handle)
+    assert all(wait.startswith("cuStreamWaitEvent") for wait in simulated_devices.waits()[before:])
+    array.move_memory(dlpack.kDLCPU)
+    assert list(look(array)) == [2 * i for i in range(100)]
