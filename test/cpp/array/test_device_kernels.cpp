@@ -7,31 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "array_test.hpp"
+#include "device_kernels_test.hpp"
 
 namespace memarray {
 namespace {
 
 using namespace std::chrono_literals;
 
-class DeviceKernelsTest : public test::DeviceArrayTest {
- protected:
-  DeviceKernelsTest() {
-    a.emplace(std::array<std::int64_t, 2>{10, 20});
-    test::count_up(*a);
-    a->move_memory(kDLCUDA, 0, 0, -1, false);
-    stream = create_stream_handle(get_primary_context(0));
-  }
-
-  template <class T, int ndim>
-  [[nodiscard]] static std::vector<T> on_host(MemArray<T, ndim>& array) {
-    array.move_memory(kDLCPU, 0, 0, -1, false);
-    return test::contents(array);
-  }
-
-  StreamHandle stream;
-  std::optional<MemArray<int, 2>> a;
-};
+using test::DeviceKernelsTest;
 
 TEST_F(DeviceKernelsTest, UseAViewOfTheDevicesSide) {
   MemArray<int, 1> sums({10});

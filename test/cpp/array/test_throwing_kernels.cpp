@@ -11,27 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "array_test.hpp"
+#include "device_kernels_test.hpp"
 
 namespace memarray {
 namespace {
 
 using namespace std::chrono_literals;
 
-class DeviceKernelsTest : public test::DeviceArrayTest {
- protected:
-  DeviceKernelsTest() {
-    a.emplace(std::array<std::int64_t, 2>{10, 20});
-    test::count_up(*a);
-    a->move_memory(kDLCUDA, 0, 0, -1, false);
-    stream = create_stream_handle(get_primary_context(0));
-  }
-
-  StreamHandle stream;
-  std::optional<MemArray<int, 2>> a;
-};
-
-class ThrowingKernelsTest : public DeviceKernelsTest {
+class ThrowingKernelsTest : public test::DeviceKernelsTest {
  protected:
   /// The kernel throws at its 31st element.
   void submit() {
