@@ -34,7 +34,7 @@ void ConsumerPiece::run(std::function<void(DriverTable const& driver, cu::Stream
     };
     cu::Result const failed = scope.driver()->cuLaunchHostFunc(*_queue.stream, tell, told.get());
     if (failed != 0) throw_driver_error(failed, "a consumer's work");
-    static_cast<void>(told.release());
+    [[maybe_unused]] auto* const taken = told.release();
   } catch (...) {
     // Its memory may go then.
     if (!detail::synchronize(_queue)) clear_last_error();

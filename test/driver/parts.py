@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import builds, environment, flavours, kernels, mutants, planted, wheels
@@ -32,7 +33,10 @@ def sources(*patterns: str) -> list[Path]:
     return sorted(found)
 
 
-def pytest(part: Part, *arguments: str | Path, env: dict[str, str], python: Path, limit: float = 1500) -> None:
+def pytest(
+    part: Part, *arguments: str | Path, env: dict[str, str], python: Path, limit: float = 1500, at_once: bool = False
+) -> None:
+    """``at_once``: as many files at a time as may be compiled at a time."""
     command = [
         python,
         "-m",
@@ -40,6 +44,7 @@ def pytest(part: Part, *arguments: str | Path, env: dict[str, str], python: Path
         "-q",
         "-p",
         "no:cacheprovider",
+        *(["-n", str(part.jobs), "--dist", "loadfile"] if at_once else []),
         *arguments,
     ]
     part.run(command, env=env, limit=limit)
@@ -59,7 +64,6 @@ def need(folder: str, pattern: str = "**/test_*.py") -> Path:
 
 def lint(part: Part) -> None:
     """clang-format, ruff (check and format) and clang-tidy"""
-    failures = []
     checks = [
         [environment.tool(part, "clang-format"), "--dry-run", "-Werror", *sources(*CPP_SOURCES)],
         [environment.tool(part, "ruff"), "check", "--quiet", "."],
@@ -67,15 +71,18 @@ def lint(part: Part) -> None:
     ]
     build = builds.of("host").make(part, targets=("memarray",))
     tidy_sources = sources("src/**/*.cpp", "python/bindings/*.cpp")
-    half = (len(tidy_sources) + 1) // 2
     tidy = [environment.tool(part, "clang-tidy"), "-p", build.folder, "--quiet", "--use-color=0"]
-    checks += [[*tidy, *group] for group in (tidy_sources[:half], tidy_sources[half:]) if group]
-    for command in checks:
+    checks += [[*tidy, *tidy_sources[first :: part.jobs]] for first in range(part.jobs)]
+
+    def failure_of(command: list[str | Path]) -> PartFailed | None:
         try:
             part.run(command)
         except PartFailed as failure:
-            failures.append(PartFailed(str(failure), "./test/run --only lint"))
-    builds.raise_first(failures)
+            return PartFailed(str(failure), "./test/run --only lint")
+        return None
+
+    with ThreadPoolExecutor(part.jobs) as pool:
+        builds.raise_first([failure for failure in pool.map(failure_of, checks) if failure])
 
 
 def architecture(part: Part) -> None:
@@ -89,7 +96,7 @@ def host(part: Part) -> None:
     build.run_cpp(part)
     select = [] if part.nightly else ["-m", "not slow and not gpu"]
     env = {**build.python_environment(), **sweeps(part)}
-    pytest(part, need("test/python"), *select, env=env, python=environment.python(part))
+    pytest(part, need("test/python"), *select, env=env, python=environment.python(part), at_once=True)
 
 
 def cuda(part: Part) -> None:
@@ -108,7 +115,8 @@ def cuda(part: Part) -> None:
         raise PartFailed("libmemarray.so links the driver or a shared CUDA runtime")
     wheels.build_with_nvcc(part, build)
     select = ["-m", "not gpu" if part.nightly else "not gpu and not slow and not sweep"]
-    pytest(part, need("test/python"), *select, env=build.python_environment(), python=environment.python(part))
+    env = build.python_environment()
+    pytest(part, need("test/python"), *select, env=env, python=environment.python(part), at_once=True)
 
 
 def check_kernels(part: Part, library: Path) -> None:

@@ -10,7 +10,10 @@ import memarray
 import numpy as np
 
 #: What the random tests begin with; the end of each run says it.
-SEED = int(os.environ.get("MEMARRAY_SEED") or random.randrange(2**32))
+# Processes that share a run's tests have one seed, too.
+if not os.environ.get("MEMARRAY_SEED"):
+    os.environ["MEMARRAY_SEED"] = str(random.randrange(2**32))
+SEED = int(os.environ["MEMARRAY_SEED"])
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COMPLEXES = ("complex64", "complex128")
