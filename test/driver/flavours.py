@@ -21,28 +21,26 @@ VARIABLES = (
 
 
 def flavours(part: Part) -> None:
-    """README's first command in empty environments: every toolkit hidden (host), and one off the PATH (cuda)"""
+    """README's first command in an empty environment: every toolkit hidden (host); nightly also one off the PATH (cuda)"""
     line = first_command((ROOT / "README.md").read_text())
     part.note(line)
     try:
-        set_up_both(part, line)
+        set_up_each(part, line)
     except PartFailed as failure:
         # Its own command ran in a folder that is gone.
         raise PartFailed(str(failure), "./test/run --only flavours") from failure
 
 
-def set_up_both(part: Part, line: str) -> None:
+def set_up_each(part: Part, line: str) -> None:
     # No prefix at all, not those where toolkits usually are.
     set_up(part, line, "host", {"MEMARRAY_CUDA_PREFIXES": ""})
     toolkit = builds.toolkit()
     if not toolkit:
         part.note("no CUDA toolkit on this machine: the other flavour is not tried")
         return
-    settings = {} if usual(toolkit) else {"CUDACXX": str(toolkit)}
-    # Kernels for all architectures take minutes more.
-    if not part.nightly:
-        settings["CMAKE_ARGS"] = "-DCMAKE_CUDA_ARCHITECTURES=90-virtual"
-    set_up(part, line, "cuda", settings)
+    # Kernels for all architectures take minutes.
+    if part.nightly:
+        set_up(part, line, "cuda", {} if usual(toolkit) else {"CUDACXX": str(toolkit)})
 
 
 def first_command(readme: str) -> str:
