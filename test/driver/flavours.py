@@ -21,7 +21,7 @@ VARIABLES = (
 
 
 def flavours(part: Part) -> None:
-    """README's first command in an empty environment: every toolkit hidden (host); nightly also one off the PATH (cuda)"""
+    """README's first command in an empty environment with every toolkit hidden; nightly also with one off the PATH"""
     line = first_command((ROOT / "README.md").read_text())
     part.note(line)
     try:
