@@ -87,12 +87,10 @@ std::shared_ptr<Session> find_session_of_memory(std::uintptr_t address) {
 }
 
 std::shared_ptr<Session> find_session_here() {
-  while (cu::Context const context = ContextStack::top()) {
-    auto const parts = decode(context);
-    if (auto session = parts ? find_session(parts->session) : nullptr; session && !session->is_retired())
-      return session;
-    static_cast<void>(ContextStack::drop_dead());
+  while (ContextStack::drop_dead()) {
   }
+  auto const parts = decode(ContextStack::top());
+  if (auto session = parts ? find_session(parts->session) : nullptr) return session;
   Registry& all = registry();
   std::lock_guard const guard(all.lock);
   return all.open.empty() ? nullptr : all.open.back();
