@@ -143,22 +143,23 @@ def test_simulated_memory_says_why_it_is_no_gpus(simulated_devices):
         lease.__dlpack__(dl_device=(2, 0), max_version=(1, 0))
 
 
-def interrupt_soon(seconds=0.2):
-    timer = threading.Timer(seconds, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    return timer
-
-
-def test_an_interrupt_is_not_lost_in_what_is_reported(simulated_devices, waits):
+def interrupt_a_move(sim, error):
+    """A move, reported, during which the signal comes whose handler raises ``error``; the array."""
     array, _ = filled((4, 2))
-    simulated_devices.delay(0.6)
-    with pytest.raises(KeyboardInterrupt):
-        timer = interrupt_soon()
+    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    sim.delay(0.6)
+    with pytest.raises(error):
+        timer.start()
         array.move_memory(kDLCUDA)
         for _ in range(100):
             time.sleep(0.01)
     timer.join()
-    simulated_devices.delay(0)
+    sim.delay(0)
+    return array
+
+
+def test_an_interrupt_is_not_lost_in_what_is_reported(simulated_devices, waits):
+    array = interrupt_a_move(simulated_devices, KeyboardInterrupt)
     assert str(array.device) == "cuda:0", "the move itself was over"
 
 
@@ -189,19 +190,12 @@ def test_what_a_signal_handler_raises_is_not_lost_either(simulated_devices, wait
     def ring(signum, frame):
         raise Alarm
 
-    array, _ = filled((4, 2))
     before = signal.signal(signal.SIGINT, ring)
     try:
-        simulated_devices.delay(0.6)
-        with pytest.raises(Alarm):
-            timer = interrupt_soon()
-            array.move_memory(kDLCUDA)
-            for _ in range(100):
-                time.sleep(0.01)
-        timer.join()
+        array = interrupt_a_move(simulated_devices, Alarm)
     finally:
         signal.signal(signal.SIGINT, before)
-        simulated_devices.delay(0)
+    assert str(array.device) == "cuda:0", "the move itself was over"
 
 
 def test_a_context_that_stayed_current_is_no_later_simulations(tmp_path):
