@@ -5,7 +5,11 @@
 #include <memarray/memory/last_use.hpp>
 #include <memarray/memory/transfer.hpp>
 
+#include <atomic>
+#include <chrono>
+#include <cstring>
 #include <numeric>
+#include <thread>
 
 #include "device_test.hpp"
 
@@ -114,6 +118,25 @@ TEST_F(FillTest, TheCallerNeverWaitsForACopyThatMayGoOn) {
   EXPECT_FALSE(detail::is_over(*back->uses()));
   gate.open();
   EXPECT_EQ(bytes_in(*back, first), counted(1 << 20));
+}
+
+TEST_F(FillTest, TheHostWaitsForACopyToIt) {
+  BlockPtr const source = on_host(counted(1 << 20));
+  BlockPtr const back = on_host(std::vector<unsigned char>(1 << 20));
+  BlockPtr const device = on_device(1 << 20, first);
+  copy(*device, *source, 1 << 20, first, Ending::now);
+  Gate gate(*sim.table(), *first.stream);
+  copy(*back, *device, 1 << 20, first, Ending::later);
+  std::atomic<bool> opened{false};
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    opened = true;
+    gate.open();
+  });
+  back->uses()->synchronize(Use::read, "a test");
+  EXPECT_TRUE(opened) << "the copy cannot have begun";
+  EXPECT_EQ(std::memcmp(back->data(), source->data(), 1 << 20), 0);
+  opener.join();
 }
 
 TEST_F(FillTest, DroppedMemoryWaitsForItsCopies) {
