@@ -33,10 +33,9 @@ def sources(*patterns: str) -> list[Path]:
     return sorted(found)
 
 
-def pytest(
-    part: Part, *arguments: str | Path, env: dict[str, str], python: Path, limit: float = 1500, at_once: bool = False
-) -> None:
+def pytest(part: Part, *arguments: str | Path, env: dict[str, str], python: Path, at_once: bool = False) -> None:
     """``at_once``: as many files at a time as may be compiled at a time."""
+    limit = 7200 if part.nightly else 1500
     command = [
         python,
         "-m",
