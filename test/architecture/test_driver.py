@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import struct
 import sys
 from pathlib import Path
@@ -52,6 +53,15 @@ def test_a_run_of_absent_parts_has_passed_nothing(capsys):
 
     assert main.main([], {"absent": absent}) == 1
     assert "nothing there" in capsys.readouterr().out
+
+
+def test_in_the_background_too_tests_can_be_interrupted():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        show = "import signal; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+        assert main.main([], {"good": lambda part: part.run(python(show))}) == 0
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_an_unknown_part_is_refused(capsys):

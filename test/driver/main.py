@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable
@@ -79,6 +80,8 @@ def report(outcomes: list[Outcome]) -> int:
 
 
 def main(argv: list[str] | None = None, table: dict[str, Callable[[Part], None]] | None = None) -> int:
+    # Whoever runs it in the background has it ignore Ctrl-C, and its tests with it; some send it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     options = arguments(argv)
     table = parts.PARTS if table is None else table
     if options.list:
