@@ -190,6 +190,8 @@ stream.synchronize()
 devices.__exit__(None, None, None)
 """,
         CHILDREN[what],
+        # Python 3.12 and later warn of forks beside threads, which is what this is about.
+        env={"PYTHONWARNINGS": "ignore:This process:DeprecationWarning"},
     )
     assert finished.stderr == ""
 
