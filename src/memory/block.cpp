@@ -86,9 +86,11 @@ struct DeviceBlock : Block {
 
 /// Memory that somebody else keeps.
 struct ForeignBlock : Block {
-  ForeignBlock(std::byte* data, std::size_t count, Device device, std::shared_ptr<void const> owner) noexcept
-      : Block(data, count, device, device.is_cpu() ? MemoryType::normal : MemoryType::device, true, &destroy),
-        keep_alive(std::move(owner)) {}
+  ForeignBlock(std::byte* data, std::size_t count, Device device, MemoryType type, Keeper owner) noexcept
+      : Block(data, count, device, type, true, &destroy), keeper(owner) {}
+  ~ForeignBlock() {
+    if (keeper.drop) keeper.drop(keeper.object);
+  }
 
   static void destroy(Block* block) noexcept {
     if (block->uses()) return block->destroy_later(&destroy_when_over);
@@ -99,7 +101,7 @@ struct ForeignBlock : Block {
     delete static_cast<ForeignBlock*>(block);
   }
 
-  std::shared_ptr<void const> keep_alive;
+  Keeper keeper;
 };
 
 Block::Block(std::byte* data, std::size_t bytes, Device device, MemoryType type, bool foreign,
@@ -130,8 +132,18 @@ BlockPtr Block::allocate(DeviceMemoryPtr const& memory, Queue const& queue, std:
   return BlockPtr(new DeviceBlock(memory, queue, bytes));
 }
 
+BlockPtr Block::adopt(void* data, std::size_t bytes, Device device, MemoryType type, Keeper keeper) {
+  auto* const block = new (std::nothrow) ForeignBlock(static_cast<std::byte*>(data), bytes, device, type, keeper);
+  if (block) return BlockPtr(block);
+  if (keeper.drop) keeper.drop(keeper.object);
+  throw std::bad_alloc();
+}
+
 BlockPtr Block::adopt(void* data, std::size_t bytes, Device device, std::shared_ptr<void const> keep_alive) {
-  return BlockPtr(new ForeignBlock(static_cast<std::byte*>(data), bytes, device, std::move(keep_alive)));
+  using Owner = std::shared_ptr<void const>;
+  Keeper const keeper{new Owner(std::move(keep_alive)),
+                      [](void* owner) noexcept { delete static_cast<Owner*>(owner); }};
+  return adopt(data, bytes, device, device.is_cpu() ? MemoryType::normal : MemoryType::device, keeper);
 }
 
 Device Block::lent_device() const noexcept {

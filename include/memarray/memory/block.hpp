@@ -46,7 +46,15 @@ class MEMARRAY_API Block {
   /// `CudaError`.
   [[nodiscard]] static BlockPtr allocate(std::shared_ptr<DeviceMemory> const& memory, Queue const& queue,
                                          std::size_t bytes);
-  /// Memory that `keep_alive` owns; it is let go of when the last reference and export are gone.
+  /// What keeps memory that is not ours, and how it is let go of: once, on any thread, with or without an interpreter.
+  struct Keeper {
+    void* object;
+    void (*drop)(void* object) noexcept;  ///< may be null
+  };
+  /// Memory that `keeper` keeps until the last reference and export are gone. The keeper is taken over, also when this
+  /// throws (`std::bad_alloc`).
+  [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device, MemoryType type, Keeper keeper);
+  /// The same for what a `shared_ptr` keeps.
   [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device,
                                       std::shared_ptr<void const> keep_alive);
 
