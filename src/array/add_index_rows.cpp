@@ -1,11 +1,11 @@
 #include "add_index_rows.hpp"
 #include "stream_stores.hpp"
+#include "wide_paths.hpp"
 
-#include <memarray/array/add_index_tuple.hpp>
+#include <memarray/array/vectors.hpp>
 #include <memarray/base/add_wrapping.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <complex>
 #include <cstddef>
 #include <type_traits>
@@ -98,20 +98,16 @@ void add_units_portable(RowsPlan const& plan, T const* source, T* target, std::i
   add_units<T, Index>(plan, source, target, begin, end);
 }
 
-constinit std::atomic<Vectors> vectors_limit{Vectors::avx512};
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define MEMARRAY_WIDE_PATHS 1
-
+#if defined(MEMARRAY_WIDE_PATHS)
 template <class T, class Index>
-__attribute__((target("avx2,fma"))) void add_units_avx2(RowsPlan const& plan, T const* source, T* target,
-                                                        std::int64_t begin, std::int64_t end) {
+MEMARRAY_AVX2 void add_units_avx2(RowsPlan const& plan, T const* source, T* target, std::int64_t begin,
+                                  std::int64_t end) {
   add_units<T, Index>(plan, source, target, begin, end);
 }
 
 template <class T, class Index>
-__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512"))) void add_units_avx512(
-    RowsPlan const& plan, T const* source, T* target, std::int64_t begin, std::int64_t end) {
+MEMARRAY_AVX512 void add_units_avx512(RowsPlan const& plan, T const* source, T* target, std::int64_t begin,
+                                      std::int64_t end) {
   add_units<T, Index>(plan, source, target, begin, end);
 }
 #endif
@@ -146,19 +142,6 @@ RowsPlan plan_rows(Extents shape) {
     }
   return plan;
 }
-
-Vectors widest_vectors() noexcept {
-  Vectors has = Vectors::baseline;
-#if defined(MEMARRAY_WIDE_PATHS)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) has = Vectors::avx2;
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512vl"))
-    has = Vectors::avx512;
-#endif
-  return std::min(has, vectors_limit.load(std::memory_order_relaxed));
-}
-
-Vectors limit_vectors(Vectors most) noexcept { return vectors_limit.exchange(most, std::memory_order_relaxed); }
 
 template <class T, class Index>
 RowsFunction<T, Index> rows_function() noexcept {

@@ -42,6 +42,8 @@ SET_UP = ["pip install '.[demo]' && python -m memarray demo", "./test/run"]
 BY_HAND = re.compile(r"(?:\.|->)ptr\(|\bmem(?:cpy|move|set)\(|\bstd::copy(?:_n)?\(")
 # Headers without a test of their own stem, and where they are tested.
 TESTED_IN = {
+    "array/array_view": "array/test_buffer_view.cpp",  # what as<T, n>() gives
+    "array/view_core": "array/test_buffer_view.cpp",  # what both kinds of view are made of
     "array/access": "array/test_for_each_index.cpp",  # read(a), write(a), …: arguments of it
     "array/claim": "array/test_leases.cpp",  # what leases(…) takes
     "array/kernel_argument": "array/test_device_loop.cpp",  # what the loop calls its functor with
@@ -49,6 +51,7 @@ TESTED_IN = {
     "array/launch_device": "array/test_add_index_tuple.cpp",  # refused on the host, else a device's
     "array/place": "array/test_device_arrays.cpp",
     "array/state": "array/test_mem_array.cpp",  # an array without its type
+    "array/strided_operand": "array/test_strided_copy.cpp",  # its arguments
     "base/build_info": "base/test_options.cpp",  # what Python shows
     "base/config": "base/test_dtype.cpp",  # macros
     "base/cuda_complex": "base/test_dtype.cpp",  # names of types

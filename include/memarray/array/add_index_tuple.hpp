@@ -2,6 +2,7 @@
 
 #include <memarray/array/for_each_index.hpp>
 #include <memarray/array/mem_array.hpp>
+#include <memarray/array/vectors.hpp>
 #include <memarray/base/add_wrapping.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
@@ -26,13 +27,6 @@ struct AddIndex {
 /// For shipped dtypes, compiled into the library for each and its ranks. Throws `UnsupportedTypeError` for others.
 MEMARRAY_API void add_index_tuple(State& state, StreamChoice const& stream);
 [[nodiscard]] MEMARRAY_API bool is_shipped(DType const& dtype) noexcept;
-
-/// The vectors that its host loop is compiled for. It takes the widest that the processor has, up to a limit that tests
-/// lower to reach the others.
-enum class Vectors : int { baseline, avx2, avx512 };
-[[nodiscard]] MEMARRAY_API Vectors widest_vectors() noexcept;
-/// Returns the limit before.
-MEMARRAY_API Vectors limit_vectors(Vectors most) noexcept;
 
 }  // namespace detail
 

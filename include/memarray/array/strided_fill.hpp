@@ -1,0 +1,14 @@
+#pragma once
+
+#include <memarray/array/strided_operand.hpp>
+#include <memarray/base/config.hpp>
+
+namespace memarray::detail {
+
+/// Sets every element to the one at `element`, which may be one of them. Indices may share an element.
+MEMARRAY_API void fill(StridedTarget target, void const* element);
+
+/// Adds to each element the sum of its indices; integers wrap. Throws `TypeError` for structs.
+MEMARRAY_API void add_index(StridedTarget target);
+
+}  // namespace memarray::detail

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <memarray/array/loop_nest.hpp>
+#include <memarray/array/strided_layout.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/base/dtype.hpp>
+
+#include <string_view>
+
+namespace memarray::detail {
+
+/// How a kernel would walk over such a view: "sum", "mean", "min" or "max" over `axes`, "copy" and "cast" (both to a
+/// dense array in C order; a cast to elements of `to` bytes), "fill" or "add_index". Throws `ValueError`, listing the
+/// words, for any other; `TypeError` as the kernel does.
+[[nodiscard]] MEMARRAY_API LoopNest plan(std::string_view operation, DType const& dtype, StridedLayout const& layout,
+                                         AxisMask axes = 0, std::size_t to = 8);
+
+}  // namespace memarray::detail

@@ -1,0 +1,178 @@
+#include "copy_block.hpp"
+
+#include "stream_stores.hpp"
+#include "transpose_block.hpp"
+
+#include <memarray/base/config.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace memarray::detail {
+namespace {
+
+template <std::size_t itemsize>
+struct Item {
+  std::byte bytes[itemsize];
+};
+
+template <std::size_t itemsize>
+MEMARRAY_ALWAYS_INLINE void copy_item(std::byte* target, std::byte const* source) {
+  Item<itemsize> item;
+  std::memcpy(&item, source, itemsize);
+  std::memcpy(target, &item, itemsize);
+}
+
+/// A dense row from elements whose distance the compiler knows, so that it can take whole vectors.
+template <std::size_t itemsize, std::int64_t step>
+void copy_row_by(std::byte* __restrict target, std::byte const* __restrict source, std::int64_t count) {
+  constexpr auto item = static_cast<std::int64_t>(itemsize);
+  for (std::int64_t j = 0; j < count; ++j) copy_item<itemsize>(target + j * item, source + j * step * item);
+}
+
+template <std::size_t itemsize>
+void copy_rows(CopyBlock const& block) {
+  constexpr auto item = static_cast<std::int64_t>(itemsize);
+  for (std::int64_t i = 0; i < block.rows; ++i) {
+    std::byte* const target = block.target + i * block.target_row;
+    std::byte const* const source = block.source + i * block.source_row;
+    if (block.target_column == item && block.source_column == 0)
+      copy_row_by<itemsize, 0>(target, source, block.columns);
+    else if (block.target_column == item && block.source_column == -item)
+      copy_row_by<itemsize, -1>(target, source, block.columns);
+    else if (block.target_column == item && block.source_column == 2 * item)
+      copy_row_by<itemsize, 2>(target, source, block.columns);
+    else if (block.target_column == item)
+      for (std::int64_t j = 0; j < block.columns; ++j)
+        copy_item<itemsize>(target + j * item, source + j * block.source_column);
+    else
+      for (std::int64_t j = 0; j < block.columns; ++j)
+        copy_item<itemsize>(target + j * block.target_column, source + j * block.source_column);
+  }
+}
+
+void copy_rows_of_any(CopyBlock const& block, std::size_t itemsize) {
+  for (std::int64_t i = 0; i < block.rows; ++i)
+    for (std::int64_t j = 0; j < block.columns; ++j)
+      std::memcpy(block.target + i * block.target_row + j * block.target_column,
+                  block.source + i * block.source_row + j * block.source_column, itemsize);
+}
+
+void copy_by_size(CopyBlock const& block, std::size_t itemsize) {
+  switch (itemsize) {
+    case 1: return copy_rows<1>(block);
+    case 2: return copy_rows<2>(block);
+    case 4: return copy_rows<4>(block);
+    case 8: return copy_rows<8>(block);
+    case 16: return copy_rows<16>(block);
+    // Rows of two to four elements.
+    case 3: return copy_rows<3>(block);
+    case 6: return copy_rows<6>(block);
+    case 12: return copy_rows<12>(block);
+    case 24: return copy_rows<24>(block);
+    case 32: return copy_rows<32>(block);
+    default: return copy_rows_of_any(block, itemsize);
+  }
+}
+
+CopyBlock transposed(CopyBlock const& block) {
+  return {block.target,        block.target_column, block.target_row, block.source,
+          block.source_column, block.source_row,    block.columns,    block.rows};
+}
+
+CopyBlock part(CopyBlock const& block, std::int64_t top, std::int64_t left, std::int64_t rows, std::int64_t columns) {
+  CopyBlock result = block;
+  result.target += top * block.target_row + left * block.target_column;
+  result.source += top * block.source_row + left * block.source_column;
+  result.rows = std::min(rows, block.rows - top);
+  result.columns = std::min(columns, block.columns - left);
+  return result;
+}
+
+/// In squares of a few lines, each of which is used up before it leaves the first cache.
+void copy_tiles(CopyBlock const& block, std::size_t itemsize, bool past_caches) {
+  auto const item = static_cast<std::int64_t>(itemsize);
+  bool const has_squares = itemsize == 1 || itemsize == 2 || itemsize == 4 || itemsize == 8;
+  if (has_squares && block.target_column == item && std::abs(block.source_row) == item) {
+    CopyBlock forwards = block;
+    if (block.source_row < 0) {
+      forwards.source += (block.rows - 1) * block.source_row;
+      forwards.target += (block.rows - 1) * block.target_row;
+      forwards.source_row = -block.source_row;
+      forwards.target_row = -block.target_row;
+    }
+    return transpose_block(forwards, itemsize, past_caches);
+  }
+  std::int64_t const side = std::max<std::int64_t>(4, 64 / item);
+  for (std::int64_t left = 0; left < block.columns; left += side)
+    for (std::int64_t top = 0; top < block.rows; top += side)
+      copy_by_size(part(block, top, left, side, side), itemsize);
+}
+
+bool is_across(CopyBlock const& block) {
+  return block.source_row != 0 && std::abs(block.source_row) < std::abs(block.source_column) && block.rows > 3 &&
+         block.columns > 3;
+}
+
+void copy_cached(CopyBlock const& block, std::size_t itemsize) {
+  auto const item = static_cast<std::int64_t>(itemsize);
+  constexpr std::int64_t short_bytes = 32;
+  constexpr std::int64_t short_row = 8;
+  constexpr std::int64_t many_rows = 256;
+  if (block.target_column == item && block.source_column == item) {
+    std::int64_t const bytes = block.columns * item;
+    // Short rows are items themselves.
+    if (bytes <= short_bytes && block.rows > 1)
+      return copy_by_size({block.target, 0, block.target_row, block.source, 0, block.source_row, 1, block.rows},
+                          static_cast<std::size_t>(bytes));
+    for (std::int64_t i = 0; i < block.rows; ++i)
+      std::memcpy(block.target + i * block.target_row, block.source + i * block.source_row,
+                  static_cast<std::size_t>(bytes));
+  } else if (block.columns < short_row && block.rows > block.columns) {
+    for (std::int64_t top = 0; top < block.rows; top += many_rows)
+      copy_by_size(transposed(part(block, top, 0, many_rows, block.columns)), itemsize);
+  } else {
+    copy_by_size(block, itemsize);
+  }
+}
+
+/// Row by row by way of a buffer; short rows that follow one another on the target's side, several at once.
+void copy_rows_past_caches(CopyBlock const& block, std::size_t itemsize) {
+  constexpr std::int64_t buffer_bytes = 4096;
+  auto const item = static_cast<std::int64_t>(itemsize);
+  std::int64_t const most_columns = std::max<std::int64_t>(1, std::min(block.columns, buffer_bytes / item));
+  bool const packed = most_columns == block.columns && block.target_row == block.columns * item;
+  std::int64_t const most_rows = packed ? buffer_bytes / (most_columns * item) : 1;
+  alignas(64) std::byte buffer[static_cast<std::size_t>(buffer_bytes)];
+  for (std::int64_t top = 0; top < block.rows; top += most_rows)
+    for (std::int64_t left = 0; left < block.columns; left += most_columns) {
+      CopyBlock piece = part(block, top, left, most_rows, most_columns);
+      std::byte* const target = piece.target;
+      auto const bytes = static_cast<std::size_t>(piece.rows * piece.columns) * itemsize;
+      if (piece.source_column == item && piece.rows == 1) {
+        copy_past_caches(target, piece.source, bytes);
+        continue;
+      }
+      piece.target = buffer;
+      piece.target_row = piece.columns * item;
+      copy_cached(piece, itemsize);
+      copy_past_caches(target, buffer, bytes);
+    }
+}
+
+}  // namespace
+
+void copy_block(CopyBlock const& block, std::size_t itemsize, bool past_caches) {
+  if (block.rows <= 0 || block.columns <= 0) return;
+  if (is_across(block)) return copy_tiles(block, itemsize, past_caches);
+  auto const item = static_cast<std::int64_t>(itemsize);
+  constexpr std::int64_t long_row = 512;
+  bool const packed = block.rows == 1 || block.target_row == block.columns * item;
+  if (past_caches && itemsize <= 64 && block.target_column == item && (packed || block.columns * item >= long_row))
+    return copy_rows_past_caches(block, itemsize);
+  copy_cached(block, itemsize);
+}
+
+}  // namespace memarray::detail

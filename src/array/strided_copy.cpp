@@ -1,0 +1,173 @@
+#include "cast_from_first.hpp"
+#include "cast_from_last.hpp"
+#include "cast_from_middle.hpp"
+#include "cast_rows.hpp"
+#include "copy_block.hpp"
+#include "dtype_index.hpp"
+#include "nest_walk.hpp"
+#include "stream_stores.hpp"
+
+#include <memarray/array/loop_nest.hpp>
+#include <memarray/array/strided_copy.hpp>
+#include <memarray/base/errors.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace memarray::detail {
+namespace {
+
+using Loop = LoopNest::Loop;
+
+constexpr std::int64_t region_bytes = std::int64_t{1} << 18;
+// Elements that are converted at a time, and go through buffers where they do not follow one another.
+constexpr std::int64_t cast_elements = 2048;
+constexpr std::int64_t largest_item = 16;
+// Rows shorter than this are gathered, not converted one by one.
+constexpr std::int64_t short_row = 32;
+
+/// The strides of a nest's two inner loops, for regions of it.
+struct Inner {
+  explicit Inner(LoopNest const& nest) noexcept {
+    auto const all = nest.all();
+    if (!all.empty()) column = all.back();
+    if (all.size() > 1) row = all[all.size() - 2];
+  }
+  [[nodiscard]] CopyBlock block(Region const& region, StridedTarget const& target, StridedSource const& source,
+                                LoopNest const& nest) const noexcept {
+    return {target.data + nest.offsets[0] + region.first,
+            row.strides[0],
+            column.strides[0],
+            source.data + nest.offsets[1] + region.second,
+            row.strides[1],
+            column.strides[1],
+            region.rows,
+            region.columns};
+  }
+  Loop row{1, {0, 0}, false};
+  Loop column{1, {0, 0}, false};
+};
+
+/// Whether a target is too large to stay in the caches. Transpositions gain so much that it is early for them.
+bool goes_past_caches(LoopNest const& nest, std::size_t itemsize) noexcept {
+  std::size_t const bytes = static_cast<std::size_t>(nest.size()) * itemsize;
+  return bytes >= std::size_t{nest.kernel == LoopKernel::tiles ? 4U : 16U} << 20;
+}
+
+void copy_same(StridedTarget const& target, StridedSource const& source) {
+  std::size_t const itemsize = source.dtype.itemsize;
+  auto const item = static_cast<std::int64_t>(itemsize);
+  LoopNest const nest = plan_copy(target.layout, itemsize, source.layout, itemsize);
+  Inner const inner(nest);
+  bool const past_caches = goes_past_caches(nest, itemsize);
+  std::int64_t const most = std::max<std::int64_t>(1, region_bytes / item);
+  std::int64_t columns = std::min(most, std::max<std::int64_t>(1, inner.column.extent));
+  std::int64_t rows = std::max<std::int64_t>(1, most / columns);
+  if (nest.kernel == LoopKernel::tiles) {
+    columns = 256;
+    rows = 1024;
+  }
+  visit_regions(nest, rows, columns, itemsize, [&](Region const& region) {
+    copy_block(inner.block(region, target, source, nest), itemsize, past_caches);
+    if (past_caches) end_stream_stores();
+  });
+}
+
+/// A block whose target is dense, at `buffer`.
+CopyBlock gathered(CopyBlock block, std::byte* buffer, std::int64_t itemsize) {
+  block.target = buffer;
+  block.target_column = itemsize;
+  block.target_row = block.columns * itemsize;
+  return block;
+}
+
+/// A block whose source is dense, at `buffer`.
+CopyBlock scattered(CopyBlock block, std::byte const* buffer, std::int64_t itemsize) {
+  block.source = buffer;
+  block.source_column = itemsize;
+  block.source_row = block.columns * itemsize;
+  return block;
+}
+
+/// Takes at most `cast_elements` elements.
+void cast_block(CastRow cast, CopyBlock const& block, std::size_t to_size, std::size_t from_size, bool past_caches) {
+  auto const to = static_cast<std::int64_t>(to_size);
+  auto const from = static_cast<std::int64_t>(from_size);
+  bool const one_row = block.rows == 1;
+  bool const from_rows = block.source_column == from || block.columns == 1;
+  bool const to_rows = block.target_column == to || block.columns == 1;
+  if (!past_caches && from_rows && to_rows && (one_row || block.columns >= short_row)) {
+    for (std::int64_t i = 0; i < block.rows; ++i)
+      cast(block.source + i * block.source_row, block.target + i * block.target_row, block.columns);
+    return;
+  }
+  alignas(64) std::byte in[cast_elements * largest_item];
+  alignas(64) std::byte out[cast_elements * largest_item];
+  bool const from_dense = from_rows && (one_row || block.source_row == block.columns * from);
+  bool const to_dense = !past_caches && to_rows && (one_row || block.target_row == block.columns * to);
+  if (!from_dense) copy_block(gathered(block, in, from), from_size);
+  cast(from_dense ? block.source : in, to_dense ? block.target : out, block.rows * block.columns);
+  if (!to_dense) copy_block(scattered(block, out, to), to_size, past_caches);
+}
+
+void copy_converted(StridedTarget const& target, StridedSource const& source, CastRow cast) {
+  std::size_t const to_size = target.dtype.itemsize;
+  std::size_t const from_size = source.dtype.itemsize;
+  LoopNest const nest = plan_copy(target.layout, to_size, source.layout, from_size);
+  Inner const inner(nest);
+  bool const past_caches = goes_past_caches(nest, to_size);
+  bool const tiles = nest.kernel == LoopKernel::tiles;
+  std::int64_t const columns = std::min(tiles ? 128 : cast_elements, std::max<std::int64_t>(1, inner.column.extent));
+  std::int64_t const rows = cast_elements / columns;
+  // Down a band of columns, so that the source is read on where it was left.
+  std::int64_t const rows_of_region = tiles ? std::max<std::int64_t>(rows, 512) : rows;
+  visit_regions(nest, rows_of_region, columns, std::max(to_size, from_size), [&](Region const& region) {
+    CopyBlock const all = inner.block(region, target, source, nest);
+    for (std::int64_t top = 0; top < all.rows; top += rows) {
+      CopyBlock block = all;
+      block.target += top * all.target_row;
+      block.source += top * all.source_row;
+      block.rows = std::min(rows, all.rows - top);
+      cast_block(cast, block, to_size, from_size, past_caches);
+    }
+    if (past_caches) end_stream_stores();
+  });
+}
+
+/// In the order in which one kind may become another.
+int kind_of(DType const& dtype) noexcept {
+  switch (dtype.dl.code) {
+    case kDLBool: return 0;
+    case kDLUInt: return 1;
+    case kDLInt: return 2;
+    case kDLFloat:
+    case kDLBfloat: return 3;
+    default: return 4;
+  }
+}
+
+}  // namespace
+
+bool can_cast(DType const& from, DType const& to) noexcept {
+  if (shipped_index(from) < 0 || shipped_index(to) < 0) return from == to;
+  return kind_of(from) <= kind_of(to);
+}
+
+CastRow cast_row(int from, int to) {
+  if (from < 5) return cast_row_from_first(from, to);
+  if (from < 10) return cast_row_from_middle(from - 5, to);
+  return cast_row_from_last(from - 10, to);
+}
+
+void copy(StridedTarget target, StridedSource source) {
+  int const from = shipped_index(source.dtype);
+  int const to = shipped_index(target.dtype);
+  if (from >= 0 && to >= 0 && from != to) return copy_converted(target, source, cast_row(from, to));
+  if ((from < 0 || to < 0) && !(source.dtype == target.dtype))
+    throw TypeError(std::string("elements of ") + source.dtype.name + " cannot become " + target.dtype.name);
+  copy_same(target, source);
+}
+
+}  // namespace memarray::detail

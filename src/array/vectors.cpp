@@ -1,0 +1,34 @@
+#include "wide_paths.hpp"
+
+#include <memarray/array/vectors.hpp>
+
+#include <algorithm>
+#include <atomic>
+
+namespace memarray::detail {
+namespace {
+
+constinit std::atomic<Vectors> vectors_limit{Vectors::avx512};
+
+Vectors processor_vectors() noexcept {
+#if defined(MEMARRAY_WIDE_PATHS)
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Vectors::baseline;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl"))
+    return Vectors::avx512;
+  return Vectors::avx2;
+#else
+  return Vectors::baseline;
+#endif
+}
+
+}  // namespace
+
+Vectors widest_vectors() noexcept {
+  static Vectors const has = processor_vectors();
+  return std::min(has, vectors_limit.load(std::memory_order_relaxed));
+}
+
+Vectors limit_vectors(Vectors most) noexcept { return vectors_limit.exchange(most, std::memory_order_relaxed); }
+
+}  // namespace memarray::detail
