@@ -5,6 +5,7 @@
 #include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/transfer.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
@@ -36,11 +37,13 @@ struct Box {
   }
 };
 
-/// Takes over one counted export of `block`, also when it throws. `only`: it is the block's only one.
-template <class Managed>
-Managed* lend(Block& block, bool only, State const& state, bool writable, std::uint64_t flags, bool as_host = false) {
+/// Takes over one counted export of `block`, also when it throws. `only`: it is the block's only one. `describe` writes
+/// shape and strides, in elements, and returns the address of the first.
+template <class Managed, class Describe>
+Managed* lend(Block& block, bool only, int rank, DLDataType dtype, bool writable, std::uint64_t flags, bool as_host,
+              Describe const& describe) {
   using TheBox = Box<Managed>;
-  auto const ndim = static_cast<std::size_t>(state.ndim());
+  auto const ndim = static_cast<std::size_t>(rank);
   std::size_t const bytes = sizeof(TheBox) + 2 * ndim * sizeof(std::int64_t);
   void* const memory = only && bytes <= Block::only_export_room ? block.only_export() : std::malloc(bytes);
   if (!memory) {
@@ -50,15 +53,14 @@ Managed* lend(Block& block, bool only, State const& state, bool writable, std::u
   auto* const box = new (memory) TheBox{{}, &block, writable};
   auto* const shape = reinterpret_cast<std::int64_t*>(box + 1);
   std::int64_t* const strides = shape + ndim;
-  state.copy_shape(shape);
-  c_strides({shape, ndim}, {strides, ndim});
+  std::byte* const data = describe(shape, strides);
 
   Managed& managed = box->managed;
   Device const device = as_host ? Device{} : block.lent_device();
-  managed.dl_tensor = {.data = block.data(),
+  managed.dl_tensor = {.data = data,
                        .device = {device.type, device.id},
-                       .ndim = state.ndim(),
-                       .dtype = state.dtype().dl,
+                       .ndim = rank,
+                       .dtype = dtype,
                        .shape = shape,
                        .strides = strides,
                        .byte_offset = 0};
@@ -71,16 +73,57 @@ Managed* lend(Block& block, bool only, State const& state, bool writable, std::u
   return &managed;
 }
 
-void check_dtype(State const& state) {
-  if (!state.dtype().has_dlpack())
-    throw BufferError("DLPack has no dtype for " + std::string(state.dtype().name_view()) +
-                      "; use the buffer protocol: np.asarray(lease)");
+/// A whole block, as the state describes it.
+template <class Managed>
+Managed* lend(Block& block, bool only, State const& state, bool writable, std::uint64_t flags, bool as_host = false) {
+  return lend<Managed>(block, only, state.ndim(), state.dtype().dl, writable, flags, as_host,
+                       [&](std::int64_t* shape, std::int64_t* strides) {
+                         auto const ndim = static_cast<std::size_t>(state.ndim());
+                         state.copy_shape(shape);
+                         c_strides({shape, ndim}, {strides, ndim});
+                         return block.data();
+                       });
 }
 
-[[noreturn]] void throw_read_only(State const& state) {
-  throw BufferError("the consumer asked for DLPack's unversioned struct, which cannot say that " + state.describe() +
+void check_dtype(DType const& dtype) {
+  if (!dtype.has_dlpack())
+    throw BufferError("DLPack has no dtype for " + std::string(dtype.name_view()) +
+                      "; use the buffer protocol: np.asarray");
+}
+
+[[noreturn]] void throw_read_only(std::string const& what) {
+  throw BufferError("the consumer asked for DLPack's unversioned struct, which cannot say that " + what +
                     " is lent read-only; ask for max_version=(1, 0), or lend it writable: "
                     "'with a.get_dlpack() as lease' (or a.write())");
+}
+
+template <class Managed>
+Managed* lend_view(ViewCore const& view, bool copy) {
+  constexpr bool can_say_read_only = requires(Managed managed) { managed.flags; };
+  check_dtype(view.dtype());
+  if (copy) {
+    ViewCore const own = view.copy();
+    Managed* const managed = lend_view<Managed>(own, false);
+    if constexpr (can_say_read_only) managed->flags = DLPACK_FLAG_BITMASK_IS_COPIED;
+    return managed;
+  }
+  BlockExport own = view.memory();
+  if (!can_say_read_only && !own.writable()) throw_read_only("this " + view.describe());
+  check_lendable_strides(view);
+  bool const writable = own.writable();
+  return lend<Managed>(*own.release(), false, view.layout().ndim(), view.dtype().dl, writable,
+                       writable ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY, is_host_accessible(view.memory_type()),
+                       [&](std::int64_t* shape, std::int64_t* strides) {
+                         StridedLayout const& layout = view.layout();
+                         auto const itemsize = static_cast<std::int64_t>(view.dtype().itemsize);
+                         auto const ndim = static_cast<std::size_t>(layout.ndim());
+                         std::ranges::copy(layout.shape(), shape);
+                         // Where nobody steps, what a dense one would have.
+                         c_strides({shape, ndim}, {strides, ndim});
+                         for (int d = 0; d < layout.ndim(); ++d)
+                           if (layout.extent(d) > 1 && layout.size() != 0) strides[d] = layout.stride(d) / itemsize;
+                         return view.data();
+                       });
 }
 
 /// The shape that was lent was that of the lease's memory if the lease is open still.
@@ -114,15 +157,10 @@ BlockPtr copy_for_consumer(Block& source, LendRequest const& request) {
 template <class Managed>
 Managed* lend_copy(LeaseCore const& lease, LendRequest const& request) {
   State const& state = lease.state();
-  check_dtype(state);
+  check_dtype(state.dtype());
   // Copied from an export of its own, so that the memory stays as it is if another thread closes the lease meanwhile.
-  struct Source {
-    explicit Source(LeaseCore const& from) : block(from.begin_export()), writable(from.is_write()) {}
-    ~Source() { block.drop_export(writable); }
-    Block& block;
-    bool writable;
-  } const source(lease);
-  BlockPtr const copy = copy_for_consumer(source.block, request);
+  BlockExport const source = BlockExport::counted(lease.begin_export(), lease.is_write());
+  BlockPtr const copy = copy_for_consumer(source.block(), request);
   bool const only = copy->add_export(true);
   return checked(lease, lend<Managed>(*copy, only, state, true, DLPACK_FLAG_BITMASK_IS_COPIED));
 }
@@ -130,7 +168,7 @@ Managed* lend_copy(LeaseCore const& lease, LendRequest const& request) {
 template <class Managed>
 Managed* lend_leased(LeaseCore const& lease, LendRequest const& request) {
   if (request.copy) return lend_copy<Managed>(lease, request);
-  if (!lease.state().dtype().has_dlpack()) check_dtype(lease.state());
+  if (!lease.state().dtype().has_dlpack()) check_dtype(lease.state().dtype());
   std::uint64_t const flags = lease.is_write() ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
   bool only = false;
   Block& block = lease.begin_export(only);
@@ -149,7 +187,7 @@ Managed* lend_leased(LeaseCore const& lease, LendRequest const& request) {
 
 DLManagedTensor* lend_unversioned(LeaseCore const& lease, LendRequest const& request) {
   lease.check_open();
-  if (!lease.is_write() && !request.copy) throw_read_only(lease.state());
+  if (!lease.is_write() && !request.copy) throw_read_only(lease.state().describe());
   return lend_leased<DLManagedTensor>(lease, request);
 }
 
@@ -157,10 +195,29 @@ DLManagedTensorVersioned* lend_versioned(LeaseCore const& lease, LendRequest con
   return lend_leased<DLManagedTensorVersioned>(lease, request);
 }
 
+void check_lendable_strides(ViewCore const& view) {
+  auto const itemsize = static_cast<std::int64_t>(view.dtype().itemsize);
+  for (int d = 0; d < view.layout().ndim(); ++d) {
+    if (view.layout().extent(d) <= 1 || view.layout().size() == 0) continue;
+    std::int64_t const stride = view.layout().stride(d);
+    char const* const wrong = stride < 0               ? "negative strides, of which some consumers die"
+                              : stride % itemsize != 0 ? "strides that are no whole elements, which DLPack cannot say"
+                                                       : nullptr;
+    if (wrong)
+      throw BufferError("this " + view.describe() + " has " + wrong + ": lend a copy(), or use np.asarray(view)");
+  }
+}
+
+DLManagedTensor* lend_unversioned(ViewCore const& view, bool copy) { return lend_view<DLManagedTensor>(view, copy); }
+
+DLManagedTensorVersioned* lend_versioned(ViewCore const& view, bool copy) {
+  return lend_view<DLManagedTensorVersioned>(view, copy);
+}
+
 DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id) {
-  check_dtype(state);
+  check_dtype(state.dtype());
   if (lock_id < 0) {
-    if (!versioned) throw_read_only(state);
+    if (!versioned) throw_read_only(state.describe());
     LeaseCore lease(StatePtr::share(&state), LeaseCore::Kind::read, {});
     lease.enter();
     return DLPackTensor(lend_versioned(lease));

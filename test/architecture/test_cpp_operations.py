@@ -14,13 +14,15 @@ CLASSED = {
     **dict.fromkeys(
         ["write", "fill", "resize", "move_memory", "enter", "exchange", "throw_invalid_lock_access"], WRITE
     ),
-    **dict.fromkeys(["operator()", "MemArray", "operator=", "sum", "read"], READ),
+    **dict.fromkeys(["operator()", "MemArray", "operator=", "sum", "read", "view"], READ),
     **dict.fromkeys(["ptr", "get_indexer", "host_view", "device_view", "get_dlpack_tensor", "exclusive_scan"], BOTH),
     **dict.fromkeys(["for_each_index", "leases", "ReadLease", "WriteLease", "thrust_range"], BOTH),
     **dict.fromkeys(["overwrite", "update", "add_index_tuple"], WRITE),
     # About the array and not its contents, or which array is whose.
-    **dict.fromkeys(["swap", "exit", "share", "state", "state_ptr", "escaped_views", "get_dlpack_device"], NEUTRAL),
-    **dict.fromkeys(["get_shape", "get_size", "get_device_id", "get_on_device", "get_lock_id"], NEUTRAL),
+    **dict.fromkeys(
+        ["is_foreign", "swap", "exit", "share", "state", "state_ptr", "escaped_views", "get_dlpack_device"], NEUTRAL
+    ),
+    **dict.fromkeys(["get_shape", "get_size", "get_device_id", "get_on_device", "get_lock_id", "adopt"], NEUTRAL),
 }
 #: How an operation is spelt in the lists of trials, where not by its name.
 SPELT = {"operator()": r"a\(\{", "MemArray": r"Array const copy\(a\)", "operator=": r"copy = a"}

@@ -181,6 +181,12 @@ class TypedLease {
       return reinterpret_cast<T*>(use_block(*_leased));
     return reinterpret_cast<T*>(_state->storage().block()->data());
   }
+  // What a view of the lease is made of. Throw `LockError` when it is over.
+  [[nodiscard]] State const& state() const {
+    if (!_state) throw_lease_over();
+    return *_state;
+  }
+  [[nodiscard]] Block& block() const { return _leased ? *_leased->block : *state().storage().block(); }
   [[nodiscard]] ArrayIndexer<T, ndim> indexer() const {
     ArrayIndexer<T, ndim> result{ptr(), {}};
     for (int d = 0; d < ndim; ++d) result.extents[d] = _state->shape()[d];

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <memarray/array/adopt.hpp>
 #include <memarray/array/array_indexer.hpp>
+#include <memarray/array/buffer_view.hpp>
 #include <memarray/array/dlpack_tensor.hpp>
 #include <memarray/array/lease.hpp>
 #include <memarray/array/state.hpp>
@@ -182,6 +184,18 @@ class MemArray {
   [[nodiscard]] DLPackTensor get_dlpack_tensor(bool versioned, std::int64_t lock_id = -1) {
     return detail::lend_under(state(), versioned, lock_id);
   }
+  /// An array over the memory of a view, which it keeps; nothing is copied. Throws `TypeError` (another dtype or rank),
+  /// `BufferError` (not dense in C order), `ValueError` (closed).
+  [[nodiscard]] static MemArray adopt(BufferView const& view) {
+    static_cast<void>(view.as<T, ndim>());
+    return share(detail::adopt(view.core()));
+  }
+  /// Whether the memory is another owner's, who may use it at any time.
+  [[nodiscard]] bool is_foreign() const { return state().is_foreign(); }
+
+  /// A read-only view, through a read lease that closes at once: a snapshot, under the default policy. Throws
+  /// `LockError`, `BufferError` (memory that the host does not reach).
+  [[nodiscard]] ConstBufferView view() const { return ConstBufferView(detail::view_of(state())); }
   [[nodiscard]] std::pair<DLDeviceType, std::int32_t> get_dlpack_device() const {
     Device const device = state().lent_device();
     return {device.type, device.id};

@@ -51,6 +51,9 @@ class MEMARRAY_API State {
   /// `OutOfMemoryError`.
   [[nodiscard]] static StatePtr make(DType const& dtype, Extents shape, int device_id, ArrayOptions const& options);
 
+  /// Around memory of the host that holds `shape` elements.
+  [[nodiscard]] static StatePtr make_over(DType const& dtype, Extents shape, BlockPtr host);
+
   State(State const&) = delete;
   State& operator=(State const&) = delete;
 

@@ -84,6 +84,7 @@ std::vector<Operation> reads() {
        }},
       {"a read lease", [](Array& a) { ReadLease const lease(a); }},
       {"leases", [](Array& a) { static_cast<void>(leases(read(a))); }},
+      {"view", [](Array& a) { static_cast<void>(a.view()); }},
       {"sum", [](Array& a) { static_cast<void>(sum(a, default_stream())); }},
       {"a kernel that reads",
        [](Array& a) {

@@ -1,0 +1,149 @@
+#pragma once
+
+#include <memarray/array/array_view.hpp>
+#include <memarray/array/lease.hpp>
+#include <memarray/array/strided_layout.hpp>
+#include <memarray/array/view_core.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace memarray {
+
+template <class Byte>
+class BasicBufferView;
+
+/// Strided memory of whoever owns it, which it keeps alive: an array's or another library's. What it holds is known at
+/// run time: dtype, shape and strides in bytes, any of which may be zero or negative.
+using BufferView = BasicBufferView<std::byte>;
+/// The same, read-only: of memory that is lent so, or to say that nobody writes. Every `BufferView` is one, too.
+using ConstBufferView = BasicBufferView<std::byte const>;
+
+/// Seed 004. Functions that say "view" share the memory; copies are asked for by name, and reported. A view of an array
+/// counts as an export of it, so what the array does with views that outlive their lease is its policy for escaped
+/// views. All throw `ValueError` on a closed view.
+template <class Byte>
+class BasicBufferView {
+ public:
+  static constexpr bool is_writable = !std::is_const_v<Byte>;
+  using Extents = StridedLayout::Extents;
+
+  /// A closed view.
+  BasicBufferView() noexcept = default;
+  /// Throws `BufferError` if this is to be writable and the memory is not.
+  explicit BasicBufferView(detail::ViewCore core) : _core(std::move(core)) {
+    if (!_core.is_open()) return;
+    if constexpr (is_writable)
+      _core.check_writable("a BufferView");
+    else if (_core.writable())
+      _core = _core.read_only();
+  }
+  /// What an open lease lends. Throws `LockError`, `BufferError`.
+  template <class T, int ndim>
+  explicit BasicBufferView(WriteLease<T, ndim> const& lease) : _core(lease.state(), lease.block(), is_writable) {
+    _core.check_host();
+  }
+  template <class T, int ndim>
+    requires(!is_writable)
+  explicit BasicBufferView(ReadLease<T, ndim> const& lease) : _core(lease.state(), lease.block(), false) {
+    _core.check_host();
+  }
+  /// Any view can be looked at.
+  BasicBufferView(BasicBufferView<std::byte> const& other)  // NOLINT(google-explicit-constructor)
+    requires(!is_writable)
+      : BasicBufferView(other.core()) {}
+
+  [[nodiscard]] bool is_open() const noexcept { return _core.is_open(); }
+  /// Lets go of the memory now; views made of it keep it. Harmless twice.
+  void close() noexcept { _core.close(); }
+
+  /// The element whose indices are all 0.
+  [[nodiscard]] Byte* data() const { return _core.data(); }
+  [[nodiscard]] DType const& dtype() const noexcept { return _core.dtype(); }
+  [[nodiscard]] StridedLayout const& layout() const noexcept { return _core.layout(); }
+  [[nodiscard]] Extents shape() const noexcept { return layout().shape(); }
+  /// In bytes.
+  [[nodiscard]] Extents strides() const noexcept { return layout().strides(); }
+  [[nodiscard]] int ndim() const noexcept { return layout().ndim(); }
+  [[nodiscard]] std::int64_t size() const noexcept { return layout().size(); }
+  [[nodiscard]] Device device() const { return _core.device(); }
+  [[nodiscard]] MemoryType memory_type() const { return _core.memory_type(); }
+  [[nodiscard]] static constexpr bool writable() noexcept { return is_writable; }
+  /// Whether it is dense in C order.
+  [[nodiscard]] bool is_contiguous() const noexcept { return _core.is_contiguous(); }
+
+  /// Views of some elements; errors as `StridedLayout` has them.
+  [[nodiscard]] BasicBufferView slice(int dimension, Slice const& range) const {
+    return changed([&](StridedLayout& layout) { return layout.slice(dimension, range); });
+  }
+  [[nodiscard]] BasicBufferView select(int dimension, std::int64_t index) const {
+    return changed([&](StridedLayout& layout) { return layout.select(dimension, index); });
+  }
+  [[nodiscard]] BasicBufferView insert(int dimension) const {
+    return changed([&](StridedLayout& layout) { return layout.insert(dimension), 0; });
+  }
+  [[nodiscard]] BasicBufferView transpose(std::span<int const> axes = {}) const {
+    return changed([&](StridedLayout& layout) { return layout.transpose(axes), 0; });
+  }
+  /// The same elements in C order under another shape. Throws `ValueError` where that takes a copy.
+  [[nodiscard]] BasicBufferView reshape(Extents shape) const { return BasicBufferView(_core.reshaped(shape)); }
+  /// One element at many indices, so for looking only.
+  [[nodiscard]] ConstBufferView broadcast_to(Extents shape) const { return ConstBufferView(_core.broadcast_to(shape)); }
+
+  /// With the types that the caller knows it has. Throws `TypeError` for others.
+  template <class T, int n>
+    requires(is_writable || std::is_const_v<T>)
+  [[nodiscard]] ArrayView<T, n> as() const {
+    return ArrayView<T, n>(_core);
+  }
+
+  [[nodiscard]] BufferView copy() const { return BufferView(_core.copy()); }
+  /// This view where it is dense in C order, else a copy.
+  [[nodiscard]] BasicBufferView ensure_contiguous() const { return BasicBufferView(_core.ensure_contiguous()); }
+  /// A copy with another dtype, within a kind of number. Throws `TypeError`.
+  [[nodiscard]] BufferView cast(DType const& dtype) const { return BufferView(_core.cast(dtype)); }
+
+  /// Reductions over some axes, below zero from the end, or over all: new memory with the other dimensions. Integers
+  /// are summed in 64 bits; floating-point numbers in double precision, rounded once. Throw `IndexError`, `ValueError`
+  /// (an axis twice; the least or largest of nothing), `TypeError` for structs.
+  [[nodiscard]] BufferView sum(std::span<int const> axes = {}) const { return reduced(detail::Reduction::sum, axes); }
+  [[nodiscard]] BufferView mean(std::span<int const> axes = {}) const { return reduced(detail::Reduction::mean, axes); }
+  [[nodiscard]] BufferView min(std::span<int const> axes = {}) const { return reduced(detail::Reduction::min, axes); }
+  [[nodiscard]] BufferView max(std::span<int const> axes = {}) const { return reduced(detail::Reduction::max, axes); }
+
+  /// Sets every element. Throws `TypeError` unless T is the view's element type.
+  template <class T>
+    requires(is_writable && Element<T>)
+  void fill(T const& value) const {
+    detail::check_element(_core, dtype_of<T>());
+    _core.fill(&value);
+  }
+  /// Adds to each element the sum of its indices.
+  void add_index() const
+    requires(is_writable)
+  {
+    _core.add_index();
+  }
+
+  [[nodiscard]] detail::ViewCore const& core() const noexcept { return _core; }
+
+ private:
+  [[nodiscard]] BufferView reduced(detail::Reduction reduction, std::span<int const> axes) const {
+    detail::AxisMask const mask = axes.empty() ? detail::every_axis(ndim()) : detail::axis_mask(axes, ndim());
+    return BufferView(_core.reduced(reduction, mask));
+  }
+  template <class Change>
+  [[nodiscard]] BasicBufferView changed(Change const& change) const {
+    StridedLayout layout = _core.layout();
+    std::int64_t const offset = change(layout);
+    return BasicBufferView(_core.at(layout, offset));
+  }
+
+  detail::ViewCore _core;
+};
+
+}  // namespace memarray

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memarray/array/view_core.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/memory/block.hpp>
+
+#include <dlpack/dlpack.h>
+
+#include <cstddef>
+#include <optional>
+
+namespace memarray::detail {
+
+// Both take the tensor over: its deleter is called once, when the last view of it and of its views is gone, on whatever
+// thread, or before they throw. Nothing that it says is trusted before it was looked at. Throw `BufferError`, saying
+// what is wrong with it: a major version that is not ours, a negative or too large rank or extent, no shape, no data,
+// a size or strides that overflow, a dtype or device that is unknown, elements that are not aligned.
+
+/// Views memory of another library that the host reaches; writable unless the tensor says READ_ONLY.
+[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensorVersioned* tensor);
+/// The same for the unversioned struct, which is always writable.
+[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensor* tensor);
+
+/// A layout that somebody else tells: dense, or with strides in bytes. Throws `BufferError`.
+[[nodiscard]] MEMARRAY_API StridedLayout import_layout(StridedLayout::Extents shape,
+                                                       std::optional<StridedLayout::Extents> strides,
+                                                       std::size_t itemsize);
+/// Memory as other protocols describe it, in bytes. `keeper` is taken over as above. Throws `BufferError` likewise.
+struct ForeignMemory {
+  void* data;
+  Device device;
+  MemoryType type;
+  DType const* dtype;
+  StridedLayout layout;
+  bool writable;
+};
+[[nodiscard]] MEMARRAY_API ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper);
+
+}  // namespace memarray::detail

@@ -1,0 +1,116 @@
+#pragma once
+
+#include <memarray/array/strided_layout.hpp>
+#include <memarray/array/strided_reduce.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/base/device.hpp>
+#include <memarray/base/dtype.hpp>
+#include <memarray/memory/block_export.hpp>
+#include <memarray/memory/memory_type.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace memarray::detail {
+
+class LeaseCore;
+class State;
+
+/// What a view is, whatever its type says of writing: a counted export of a block, and where in it the elements lie.
+///
+/// A plain value: copies are views of the same memory, which live apart. All that looks at memory throws `ValueError`
+/// once the view is closed. Thread-safe as far as it is const; what others do with the memory meanwhile is theirs.
+class MEMARRAY_API ViewCore {
+ public:
+  /// A closed one.
+  ViewCore() noexcept = default;
+  /// `data`: the element whose indices are all 0.
+  ViewCore(BlockExport memory, std::byte* data, DType const& dtype, StridedLayout const& layout) noexcept
+      : _memory(std::move(memory)), _data(data), _dtype(dtype), _layout(layout) {}
+  /// What an open lease lends: writable under a write lease. The view outlives the lease, by the array's policy for
+  /// escaped views. Throws `LockError` (not open).
+  explicit ViewCore(LeaseCore const& lease);
+  /// The same for a C++ lease, of its state and block.
+  ViewCore(State const& state, Block& block, bool writable) : ViewCore(BlockExport(block, writable), state) {}
+  /// Dense, uninitialised memory of the view's own.
+  [[nodiscard]] static ViewCore make(DType const& dtype, StridedLayout::Extents shape);
+
+  [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(_memory); }
+  void check_open() const {
+    if (!is_open()) throw_closed();
+  }
+  /// Lets go of the memory; what was made of the view keeps it. Harmless twice.
+  void close() noexcept { _memory = {}; }
+  [[nodiscard]] bool writable() const noexcept { return _memory.writable(); }
+  /// Throws `BufferError`, naming the move to make, unless the host reaches the memory.
+  void check_host() const;
+  /// Throws `ValueError` (closed), `BufferError` (read-only) naming `what`.
+  void check_writable(char const* what) const;
+
+  [[nodiscard]] std::byte* data() const {
+    check_open();
+    return _data;
+  }
+  [[nodiscard]] Block& block() const {
+    check_open();
+    return _memory.block();
+  }
+  [[nodiscard]] BlockExport const& memory() const {
+    check_open();
+    return _memory;
+  }
+  [[nodiscard]] DType const& dtype() const noexcept { return _dtype; }
+  [[nodiscard]] StridedLayout const& layout() const noexcept { return _layout; }
+  [[nodiscard]] Device device() const { return block().device(); }
+  [[nodiscard]] MemoryType memory_type() const { return block().memory_type(); }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return static_cast<std::size_t>(_layout.size()) * _dtype.itemsize;
+  }
+  [[nodiscard]] bool is_contiguous() const noexcept { return _layout.is_contiguous(_dtype.itemsize); }
+  /// "view of float32, shape (3, 4)"
+  [[nodiscard]] std::string describe() const;
+
+  /// Other elements of the same memory: those of `layout`, the first of which is `offset` bytes away.
+  [[nodiscard]] ViewCore at(StridedLayout const& layout, std::int64_t offset) const;
+  [[nodiscard]] ViewCore read_only() const;
+  [[nodiscard]] ViewCore reshaped(StridedLayout::Extents shape) const;
+  [[nodiscard]] ViewCore broadcast_to(StridedLayout::Extents shape) const;
+
+  /// Dense, writable memory with the same elements; reported as a copy, as `cast` is.
+  [[nodiscard]] ViewCore copy() const;
+  /// Itself where it is dense in C order, else a copy.
+  [[nodiscard]] ViewCore ensure_contiguous() const;
+  /// The elements converted within a kind of number, as NumPy's 'same_kind' has it. Throws `TypeError`.
+  [[nodiscard]] ViewCore cast(DType const& dtype) const;
+  /// The reduction over `axes` in new memory with the other dimensions; `keep`: the axes stay with one element. Throws
+  /// as `reduce` does.
+  [[nodiscard]] ViewCore reduced(Reduction reduction, AxisMask axes, bool keep = false) const;
+  /// Sets every element to the one at `element`. Throws as `check_writable`, and `ValueError` where indices share
+  /// elements.
+  void fill(void const* element) const;
+  /// Adds to each element the sum of its indices. Throws as `fill` does, and `TypeError` for structs.
+  void add_index() const;
+
+ private:
+  ViewCore(BlockExport memory, State const& state);
+  [[nodiscard]] ViewCore converted(DType const& dtype, char const* why) const;
+  void check_elements_apart(char const* what) const;
+  [[noreturn]] static void throw_closed();
+
+  BlockExport _memory;
+  std::byte* _data = nullptr;
+  DType _dtype{};
+  StridedLayout _layout;
+};
+
+/// A read-only view of an array, through a read lease that closes at once. Throws `LockError`, `BufferError` (memory
+/// that the host does not reach).
+[[nodiscard]] MEMARRAY_API ViewCore view_of(State& state);
+
+[[nodiscard]] constexpr AxisMask every_axis(int ndim) noexcept { return (AxisMask{1} << ndim) - 1; }
+/// Axes, below zero from the end, as a mask. Throws `IndexError` (no such axis), `ValueError` (one twice).
+[[nodiscard]] MEMARRAY_API AxisMask axis_mask(std::span<int const> axes, int ndim);
+
+}  // namespace memarray::detail

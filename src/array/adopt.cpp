@@ -1,0 +1,36 @@
+#include <memarray/array/adopt.hpp>
+#include <memarray/base/errors.hpp>
+#include <memarray/memory/block_export.hpp>
+
+#include <string>
+#include <utility>
+
+namespace memarray::detail {
+
+StatePtr State::make_over(DType const& dtype, Extents shape, BlockPtr host) {
+  StatePtr state = make_around(dtype, shape, 0, options().escaped_views.load(std::memory_order_relaxed));
+  state->_storage = Storage(Side::host, std::move(host));
+  return state;
+}
+
+char const* why_not_adopted(ViewCore const& view) noexcept {
+  if (!view.is_open()) return "it is closed";
+  if (view.layout().ndim() == 0) return "an array has at least one dimension";
+  if (!is_host_accessible(view.memory_type())) return "its memory is on a device";
+  if (!view.writable()) return "it is read-only";
+  if (!view.is_contiguous()) return "it is not dense in C order";
+  return nullptr;
+}
+
+StatePtr adopt(ViewCore const& view) {
+  view.check_open();
+  if (char const* const why = why_not_adopted(view))
+    throw BufferError("an array cannot adopt this " + view.describe() + ": " + why + "; adopt a copy() of it");
+  // The view's memory may be part of more.
+  auto* const kept = new BlockExport(view.memory());
+  Block::Keeper const keeper{kept, [](void* memory) noexcept { delete static_cast<BlockExport*>(memory); }};
+  BlockPtr block = Block::adopt(view.data(), view.bytes(), Device{}, view.memory_type(), keeper);
+  return State::make_over(view.dtype(), view.layout().shape(), std::move(block));
+}
+
+}  // namespace memarray::detail
