@@ -7,6 +7,7 @@
 #include "helpers.hpp"
 #include "lease_type.hpp"
 #include "made_here.hpp"
+#include "view_type.hpp"
 
 #include <memarray/array/add_index_tuple.hpp>
 
@@ -175,6 +176,13 @@ PyObject* copy(PyObject* self, PyObject*) {
   });
 }
 
+PyObject* view(PyObject* self, PyObject*) {
+  return guarded([&] {
+    MadeHere const site;
+    return make_view(detail::view_of(state_of(self)), self);
+  });
+}
+
 PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
   std::array<PyObject*, 1> slots{};
   if (!add_index_signature.parse(args, given, keywords, slots)) return nullptr;
@@ -295,6 +303,9 @@ PyMethodDef methods[] = {
     {"exchange", exchange, METH_O,
      "exchange($self, other, /)\n--\n\nSwaps contents with another array of the same dtype and rank, copying nothing. "
      "Holds both."},
+    {"view", view, METH_NOARGS,
+     "view($self, /)\n--\n\nA read-only BufferView, through a read lease that closes at once: a snapshot, under the "
+     "default policy. a.write() and lease.view() for a writable one."},
     {"copy", copy, METH_NOARGS,
      "copy($self, /)\n--\n\nA deep copy, born unlocked. LockError while the array is held for writing."},
     {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,

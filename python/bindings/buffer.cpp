@@ -1,21 +1,11 @@
 #include "buffer.hpp"
 
-#include <memarray/base/shape.hpp>
+#include "view_buffer.hpp"
 
-#include <memory>
 #include <string>
-#include <vector>
 
 namespace memarray::python {
 namespace {
-
-/// What a view points into until it is released.
-struct BufferBox {
-  detail::Block* block;
-  bool writable;
-  std::vector<Py_ssize_t> shape;
-  std::vector<Py_ssize_t> strides;
-};
 
 bool refuse(Py_buffer* view, char const* why) {
   view->obj = nullptr;
@@ -46,59 +36,15 @@ bool check_flags(detail::LeaseCore const& lease, Py_buffer* view, int flags) {
 }
 
 PyObject* interface_of(detail::LeaseCore& lease) {
-  detail::State const& state = lease.state();
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
-  lease.copy_shape(shape.data());
-  // Last: while the lease is open the shape stays.
-  detail::Block const& block = lease.pin();
-  char const* const typestr = state.dtype().typestr[0] != '\0' ? state.dtype().typestr : "|V2";
-  PyObject* const extents = to_tuple(shape.data(), state.ndim());
-  if (!extents) return nullptr;
-  return Py_BuildValue("{s:(KO),s:O,s:N,s:s,s:i}", "data",
-                       static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(block.data())),
-                       lease.is_write() ? Py_False : Py_True, "strides", Py_None, "shape", extents, "typestr", typestr,
-                       "version", 3);
+  static_cast<void>(lease.pin());
+  return describe_memory(detail::ViewCore(lease));
 }
 
 }  // namespace
 
 int lease_getbuffer(PyObject* self, detail::LeaseCore& lease, Py_buffer* view, int flags) {
   if (!check_flags(lease, view, flags)) return -1;
-  detail::State const& state = lease.state();
-  auto const ndim = static_cast<std::size_t>(state.ndim());
-  auto box = std::make_unique<BufferBox>();
-  std::vector<std::int64_t> shape(ndim);
-  std::vector<std::int64_t> strides(ndim);
-  lease.copy_shape(shape.data());
-  c_strides(shape, strides);
-  auto const itemsize = static_cast<Py_ssize_t>(state.dtype().itemsize);
-  Py_ssize_t length = itemsize;
-  for (std::size_t d = 0; d < ndim; ++d) {
-    box->shape.push_back(shape[d]);
-    box->strides.push_back(strides[d] * itemsize);
-    length *= shape[d];
-  }
-  // Last: while it is open the shape stays, and nothing fails once the export is counted.
-  box->block = &lease.begin_export();
-  box->writable = lease.is_write();
-  view->buf = box->block->data();
-  view->obj = Py_NewRef(self);
-  view->len = length;
-  view->readonly = !box->writable;
-  view->itemsize = itemsize;
-  view->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(state.dtype().format) : nullptr;
-  view->ndim = state.ndim();
-  view->shape = (flags & PyBUF_ND) ? box->shape.data() : nullptr;
-  view->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? box->strides.data() : nullptr;
-  view->suboffsets = nullptr;
-  view->internal = box.release();
-  return 0;
-}
-
-void lease_releasebuffer(detail::LeaseCore&, Py_buffer* view) {
-  std::unique_ptr<BufferBox> const box(static_cast<BufferBox*>(view->internal));
-  view->internal = nullptr;
-  if (box) box->block->drop_export(box->writable);
+  return view_getbuffer(self, detail::ViewCore(lease), view, flags);
 }
 
 PyObject* to_tuple(std::int64_t const* values, int count) {

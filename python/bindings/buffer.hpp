@@ -6,9 +6,8 @@
 
 namespace memarray::python {
 
-/// The buffer protocol of an open lease on the host: each view is an export, counted until it is released.
+/// The buffer protocol of an open lease on the host: each view is an export, counted until `release_buffer`.
 int lease_getbuffer(PyObject* self, detail::LeaseCore& lease, Py_buffer* view, int flags);
-void lease_releasebuffer(detail::LeaseCore& lease, Py_buffer* view);
 /// `__array_interface__` (version 3). The protocol has no release: reading it makes the lease itself a live export
 /// until it is collected.
 PyObject* lease_array_interface(detail::LeaseCore& lease);

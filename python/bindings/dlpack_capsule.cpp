@@ -2,6 +2,7 @@
 
 #include "arguments.hpp"
 #include "lease_type.hpp"
+#include "view_import.hpp"
 
 #include <memarray/array/dlpack_tensor.hpp>
 
@@ -108,15 +109,6 @@ bool read_wanted_device(PyObject* object, detail::Block const& block, DLPackRequ
   return false;
 }
 
-bool read_copy(PyObject* copy, bool& wanted) {
-  if (!PyBool_Check(copy)) {
-    PyErr_Format(PyExc_TypeError, "copy must be None, True or False, not %R", copy);
-    return false;
-  }
-  wanted = copy == Py_True;
-  return true;
-}
-
 // Acts only while nobody took the tensor, which a consumer says by renaming the capsule. Touches no error state.
 template <class Managed>
 void destroy_capsule(PyObject* capsule, char const* name) {
@@ -173,6 +165,16 @@ PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& requ
   }
   if (request.versioned) return make_versioned(detail::lend_versioned(lease, lend));
   return make_unversioned(detail::lend_unversioned(lease, lend));
+}
+
+PyObject* make_capsule(detail::ViewCore const& view, DLPackRequest const& request) {
+  detail::LendRequest lend;
+  std::optional<StreamHandle> stream;
+  view.check_open();
+  if (request.device && !read_wanted_device(request.device, view.block(), request, lend)) return nullptr;
+  if (!read_consumer_stream(request.stream, Device{}, stream)) return nullptr;
+  if (request.versioned) return make_versioned(detail::lend_versioned(view, request.copy));
+  return make_unversioned(detail::lend_unversioned(view, request.copy));
 }
 
 PyObject* dlpack_device(Device device) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memarray/array/lease.hpp>
+#include <memarray/array/view_core.hpp>
 #include <memarray/base/device.hpp>
 
 #include <Python.h>
@@ -26,6 +27,10 @@ bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject
 /// the CPU; stream 0, or of another device), `BufferError` (another device). Throws `LockError` (not open),
 /// `BufferError` and `CudaError` as `detail::lend_versioned` does.
 PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& request);
+
+/// The same for a view of memory that the host reaches. Throws `ValueError` (closed), `BufferError` as
+/// `detail::lend_versioned` does.
+PyObject* make_capsule(detail::ViewCore const& view, DLPackRequest const& request);
 
 /// (device type, device id), a new reference.
 PyObject* dlpack_device(Device device);

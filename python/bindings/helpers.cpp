@@ -15,6 +15,19 @@ PyObject* call_helper(char const* name, PyObject* self, PyObject* args, PyObject
   return result;
 }
 
+bool find_attribute(PyObject* object, PyObject* name, PyObject*& attribute) {
+  attribute = PyObject_GetAttr(object, name);
+  if (!attribute && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
+  return attribute != nullptr;
+}
+
+bool find_attribute(PyObject* object, char const* name, PyObject*& attribute) {
+  PyObject* const word = PyUnicode_FromString(name);
+  bool const found = word && find_attribute(object, word, attribute);
+  Py_XDECREF(word);
+  return found;
+}
+
 bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
   PyObject* const items = PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object)
                               ? PySequence_Tuple(object)

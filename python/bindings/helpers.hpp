@@ -9,6 +9,9 @@ namespace memarray::python {
 
 /// Calls `memarray._helpers.<name>(self, *args, **keywords)`.
 PyObject* call_helper(char const* name, PyObject* self, PyObject* args = nullptr, PyObject* keywords = nullptr);
+/// Finds an attribute, a new reference. False with the error set, or without one where the object has none.
+bool find_attribute(PyObject* object, PyObject* name, PyObject*& attribute);
+bool find_attribute(PyObject* object, char const* name, PyObject*& attribute);
 /// Reads a shape: a sequence of integers (or one integer). False with the error set.
 bool read_shape(PyObject* object, std::vector<std::int64_t>& shape);
 

@@ -5,8 +5,13 @@
 #include "buffer.hpp"
 #include "dlpack_capsule.hpp"
 #include "errors.hpp"
+#include "exchange_api.hpp"
 #include "helpers.hpp"
 #include "made_here.hpp"
+#include "view_buffer.hpp"
+#include "view_type.hpp"
+
+#include <memarray/array/dlpack_tensor.hpp>
 
 #include <structmember.h>
 
@@ -68,6 +73,17 @@ PyObject* as_numpy(PyObject* self, PyObject* args, PyObject* keywords) {
   return call_helper("lease_to_numpy", self, args, keywords);
 }
 
+PyObject* view(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    detail::ViewCore core(core_of(self));
+    core.check_host();
+    PyObject* const owner = wrap_state(core_of(self).state());
+    PyObject* const result = owner ? make_view(std::move(core), owner) : nullptr;
+    Py_XDECREF(owner);
+    return result;
+  });
+}
+
 PyObject* reduce(PyObject*, PyObject*) {
   PyErr_SetString(PyExc_TypeError, "cannot pickle a lease; pickle a NumPy copy of what it lends");
   return nullptr;
@@ -126,8 +142,6 @@ int getbuffer(PyObject* self, Py_buffer* view, int flags) {
   return guarded([&] { return lease_getbuffer(self, core_of(self), view, flags); });
 }
 
-void releasebuffer(PyObject* self, Py_buffer* view) { lease_releasebuffer(core_of(self), view); }
-
 PyMethodDef methods[] = {
     {"__enter__", as_method(enter), METH_FASTCALL | METH_KEYWORDS,
      "__enter__($self, /)\n--\n\nOpens the lease and returns it; everything that can be refused is refused here "
@@ -145,6 +159,9 @@ PyMethodDef methods[] = {
      "consumer of the unversioned struct, which cannot say read-only."},
     {"__dlpack_device__", as_method(dlpack_device_of), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of the leased memory."},
+    {"view", view, METH_NOARGS,
+     "view($self, /)\n--\n\nA BufferView of the leased memory, writable under a write lease. After the lease it is an "
+     "escaped view, as any other."},
     {"__reduce_ex__", reduce, METH_O, "__reduce_ex__($self, protocol, /)\n--\n\nRefused: TypeError."},
     {"__array__", as_method(as_numpy), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\nThe leased memory as a NumPy array."},
@@ -168,6 +185,16 @@ PyGetSetDef properties[] = {
     {"array", get_array, nullptr, "The array that is leased.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
+int lend(void* object, DLManagedTensorVersioned** out) {
+  return guarded([&] {
+    *out = nullptr;
+    *out = detail::lend_versioned(core_of(static_cast<PyObject*>(object)));
+    return 0;
+  });
+}
+
+DLPackExchangeAPI exchange_api;
+
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyLease, weak_references), READONLY, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};
 
@@ -183,7 +210,7 @@ PyType_Slot slots[] = {
     {Py_tp_getset, properties},
     {Py_tp_members, members},
     {Py_bf_getbuffer, reinterpret_cast<void*>(getbuffer)},
-    {Py_bf_releasebuffer, reinterpret_cast<void*>(releasebuffer)},
+    {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
     {0, nullptr}};
 
 PyType_Spec spec = {"memarray.Lease", sizeof(PyLease), 0,
@@ -194,7 +221,7 @@ PyType_Spec spec = {"memarray.Lease", sizeof(PyLease), 0,
 int add_lease_type(PyObject* module) {
   if (!lease_type) {
     lease_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-    if (!lease_type) return -1;
+    if (!lease_type || add_exchange_api(lease_type, exchange_api, lend, nullptr) != 0) return -1;
   }
   return PyModule_AddObjectRef(module, "Lease", reinterpret_cast<PyObject*>(lease_type));
 }

@@ -6,13 +6,18 @@
 #include "consumer.hpp"
 #include "dlpack_capsule.hpp"
 #include "errors.hpp"
+#include "exchange_api.hpp"
 #include "gil.hpp"
 #include "lease_type.hpp"
 #include "leases_type.hpp"
 #include "resource_types.hpp"
+#include "view_import.hpp"
+#include "view_object.hpp"
+#include "view_reduce.hpp"
 
 #include <memarray/interop/c_api.h>
 #include <memarray/array/add_index_tuple.hpp>
+#include <memarray/array/adopt.hpp>
 #include <memarray/base/build_info.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/options.hpp>
@@ -87,10 +92,21 @@ void add_functions(py::module_& m) {
   });
   m.def("raw_interface", [](py::handle object) {
     detail::LeaseCore* const lease = lease_of(object.ptr());
-    if (!lease) throw TypeError("raw_interface takes a lease");
-    py::object result = py::reinterpret_steal<py::object>(lease_raw_interface(*lease));
+    if (!lease && !view_of(object.ptr())) throw TypeError("raw_interface takes a lease or a view");
+    py::object result =
+        py::reinterpret_steal<py::object>(lease ? lease_raw_interface(*lease) : pinned_interface(object.ptr()));
     if (!result) throw py::error_already_set();
     return result;
+  });
+  m.def("adopt", [](py::handle type, py::handle object, py::object const& copy) {
+    detail::ViewCore view = *view_of(object.ptr());
+    bool wanted = false;
+    if (!read_copy(copy.ptr(), wanted)) throw py::error_already_set();
+    if (wanted || (copy.is_none() && detail::why_not_adopted(view))) view = view.copy();
+    PyObject* const array = make_array(reinterpret_cast<PyTypeObject*>(type.ptr()), detail::adopt(view));
+    log_reports();
+    if (!array) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(array);
   });
   m.def("set_array_class", [](py::handle type) { set_array_class(type.ptr()); });
   m.def("get_threads", [] { return options().threads.load(); });
@@ -124,9 +140,11 @@ PYBIND11_MODULE(_core, m) {
   using namespace memarray::python;
   install_hooks();
   check(add_errors(m.ptr()));
-  if (!init_dlpack_request()) throw py::error_already_set();
+  if (!init_dlpack_request() || !init_view_reduce() || !init_view_import() || !init_exchange_api())
+    throw py::error_already_set();
   check(add_lease_type(m.ptr()));
   check(add_leases_type(m.ptr()));
+  check(add_view_type(m.ptr()));
   check(add_array_type(m.ptr()));
   check(add_instances(m.ptr()));
   register_shipped();

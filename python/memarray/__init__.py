@@ -9,6 +9,7 @@
 from . import cuda, dlpack
 from ._array import MemArray
 from ._core import (
+    BufferView,
     CudaError,
     Error,
     Event,
@@ -30,6 +31,7 @@ from ._options import options
 __version__ = _build_info()["version"]
 
 __all__ = [
+    "BufferView",
     "CudaError",
     "Device",
     "Error",
@@ -45,12 +47,16 @@ __all__ = [
     "build_info",
     "cuda",
     "dlpack",
+    "from_dlpack",
     "leases",
     "options",
     "stats",
     "synchronize",
     "trim",
 ]
+
+
+from_dlpack = BufferView.from_dlpack
 
 
 def build_info() -> dict[str, str]:

@@ -68,6 +68,21 @@ class MemArray(_core.ArrayBase):
         made.read_numpy_array(array)
         return made
 
+    @classmethod
+    def from_dlpack(cls, obj: Any, copy: bool | None = None) -> Self:
+        """An array over another library's memory, without a copy: of an object with `__dlpack__`, or a capsule.
+
+        That memory has other owners, who may use it at any time: the lock is not theirs, `is_foreign` says so. The
+        array goes on in memory of its own when it is resized, or written under kept views. Memory that is read-only or
+        not dense in C order is copied, which is reported; ``copy=False`` makes that a BufferError, ``copy=True``
+        copies always.
+        """
+        view = _core.BufferView.from_dlpack(obj)
+        name = view._dtype_name
+        if (name, view.ndim) not in cls._TYPE_INSTANCE_MAP:
+            raise _core.UnsupportedTypeError(_unsupported(name, view.ndim, cls._TYPE_INSTANCE_MAP))
+        return _core.adopt(cls, view, copy)
+
     @property
     def dtype(self) -> np.dtype[Any] | str:
         """The element type, an ``np.dtype``; for bfloat16 that of ml_dtypes where installed, else the name."""
@@ -114,9 +129,14 @@ class MemArray(_core.ArrayBase):
             twin.__dict__.update(deepcopy(attributes, memo))
         return twin
 
-    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        """Refused: TypeError."""
-        raise TypeError("cannot pickle a MemArray; pickle a NumPy copy, np.array(a), and make an array with from_numpy")
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        """Pickles a snapshot of the contents: out of band, without a copy, where protocol 5's buffer_callback takes it.
+
+        Unpickling makes a new array on the host. TypeError for older protocols; BufferError on a device.
+        """
+        from ._helpers import reduce_array
+
+        return reduce_array(self, protocol.__index__())
 
     def __len__(self) -> int:
         return self.shape[0]

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Generic, Literal, NoReturn, Protocol, SupportsFloat, SupportsIndex, TypeAlias, final
 
+import numpy as np
 import numpy.typing as npt
 from typing_extensions import CapsuleType, Self, TypeVarTuple, Unpack
 
@@ -16,6 +17,7 @@ _Stream: TypeAlias = int | _HasCudaStream | None
 _DeviceLike: TypeAlias = Device | str | None
 _Timeout: TypeAlias = SupportsFloat | SupportsIndex | None
 _EscapedViews: TypeAlias = Literal["snapshot", "error", "alias"]
+_Axis: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...] | None
 _Leases = TypeVarTuple("_Leases")
 
 class Error(RuntimeError):
@@ -58,6 +60,9 @@ class Lease:
         copy: bool | None = None,
     ) -> CapsuleType: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
+    def view(self) -> BufferView:
+        """A BufferView of the leased memory, writable under a write lease."""
+
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]: ...
     @property
     def __array_interface__(self) -> dict[str, Any]: ...
@@ -91,6 +96,160 @@ class leases(Generic[Unpack[_Leases]]):
         /,
     ) -> None: ...
 
+@final
+class BufferView:
+    """Strided memory of whoever owns it, without a copy; it is kept alive, indexed, reshaped and computed with."""
+
+    def __new__(cls, obj: Any, *, copy: bool | None = None) -> Self: ...
+    @staticmethod
+    def from_numpy(array: npt.NDArray[Any], /) -> BufferView:
+        """A view of a NumPy array, whatever its strides."""
+
+    @staticmethod
+    def from_buffer(obj: Any, dtype: npt.DTypeLike | None = None) -> BufferView:
+        """A view of what offers the buffer protocol."""
+
+    @staticmethod
+    def from_dlpack(obj: Any, /, *, copy: bool | None = None) -> BufferView:
+        """A view of another library's memory, over DLPack."""
+
+    def close(self) -> None:
+        """Lets go of the memory; views and tensors made of it keep it."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None = ...,
+        exc_value: BaseException | None = ...,
+        traceback: TracebackType | None = ...,
+        /,
+    ) -> None: ...
+    def is_contiguous(self) -> bool:
+        """Whether the elements follow one another in C order."""
+
+    def ensure_contiguous(self) -> BufferView:
+        """The view itself if it is contiguous, else a copy, which is reported."""
+
+    def copy(self) -> BufferView:
+        """Dense, writable memory of its own with the same elements."""
+
+    def cast(self, dtype: npt.DTypeLike, /) -> BufferView:
+        """A copy with another dtype of the same kind of number."""
+
+    def transpose(self, *axes: Any) -> BufferView:
+        """A view with the dimensions in another order; without axes: reversed."""
+
+    def reshape(self, *shape: Any) -> BufferView:
+        """A view with another shape; ValueError where that would take a copy."""
+
+    def broadcast_to(self, *shape: Any) -> BufferView:
+        """A read-only view in which dimensions of one element are repeated."""
+
+    def sum(self, axis: _Axis = None, *, keepdims: bool = False) -> Any:
+        """The sum over all or some axes."""
+
+    def mean(self, axis: _Axis = None, *, keepdims: bool = False) -> Any:
+        """The mean over all or some axes."""
+
+    def min(self, axis: _Axis = None, *, keepdims: bool = False) -> Any:
+        """The least element over all or some axes."""
+
+    def max(self, axis: _Axis = None, *, keepdims: bool = False) -> Any:
+        """The greatest element over all or some axes."""
+
+    def plan(self, operation: str, /, axis: _Axis = None) -> str:
+        """The loops that an operation would run, in words."""
+
+    def fill(self, value: Any, /) -> None:
+        """Sets every element."""
+
+    def add_index(self) -> None:
+        """Adds to each element the sum of its indices."""
+
+    def item(self) -> Any:
+        """The only element, as a Python number."""
+
+    def __getitem__(self, key: Any, /) -> Any: ...
+    def __setitem__(self, key: Any, value: Any, /) -> NoReturn: ...
+    def __delitem__(self, key: Any, /) -> NoReturn: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> NoReturn: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> CapsuleType: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __release_buffer__(self, buffer: memoryview, /) -> None: ...
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> Any: ...
+    @property
+    def data_ptr(self) -> int:
+        """The address of the element whose indices are all 0."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes from one index to the next, for each dimension."""
+
+    @property
+    def ndim(self) -> int:
+        """The number of dimensions, at most 16."""
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements, were they dense."""
+
+    @property
+    def dtype(self) -> np.dtype[Any] | str:
+        """The element type; for bfloat16 that of ml_dtypes where installed, else the name."""
+
+    @property
+    def device(self) -> Device:
+        """Where the memory is."""
+
+    @property
+    def memory_type(self) -> Literal["normal", "pinned", "unified", "device"]:
+        """Who can reach the memory."""
+
+    @property
+    def owner(self) -> Any:
+        """The object whose memory is viewed; None for memory of the view's own."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether the memory may be written."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the view was closed."""
+
+    @property
+    def T(self) -> BufferView:
+        """A view with the dimensions reversed."""
+
+    @property
+    def _dtype_name(self) -> str: ...
+    @property
+    def _typestr(self) -> str: ...
+
 class ArrayBase:
     """What memarray.MemArray is made of."""
 
@@ -121,6 +280,9 @@ class ArrayBase:
 
     def exchange(self, other: ArrayBase, /) -> None:
         """Swaps contents with another array of the same dtype and rank, copying nothing."""
+
+    def view(self) -> BufferView:
+        """A read-only BufferView, through a read lease that closes at once: a snapshot, under the default policy."""
 
     def copy(self) -> Self:
         """A deep copy, born unlocked."""

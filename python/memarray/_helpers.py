@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pickle import PickleBuffer
+
 import numpy as np
 
 from . import _core
@@ -103,3 +105,81 @@ def read_numpy_array(array, source) -> None:
         del destination
     if copied:
         _core.report_copy(source.nbytes, copied)
+
+
+def view_dtype(view):
+    """`BufferView.dtype`."""
+    return numpy_dtype(view._dtype_name, view._typestr)
+
+
+def view_to_numpy(view, dtype=None, copy=None):
+    """`BufferView.__array__`: reached where the buffer protocol has no format for the dtype."""
+    return convert(np.asarray(_Interface(view)).view(_dtype_for_numpy(view)), dtype, copy)
+
+
+def shipped_dtype_name(dtype) -> str:
+    """The name of anything that `np.dtype` takes, in native byte order."""
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        return dtype
+    described = np.dtype(dtype)
+    if not described.isnative:
+        raise TypeError(f"memory is in native byte order, not {dtype!r}")
+    return described.name
+
+
+def name_of_typestr(owner, typestr) -> str:
+    """The name of the dtype that an `__array_interface__` says; ml_dtypes' bfloat16 is known by its own name alone."""
+    if not isinstance(typestr, str):
+        raise BufferError(f"'typestr' of an __array_interface__ is a string, not {typestr!r}")
+    if typestr[1:] == "V2" and str(getattr(owner, "dtype", "")) == "bfloat16":
+        return "bfloat16"
+    try:
+        described = np.dtype(typestr)
+    except TypeError as error:
+        raise BufferError(f"memarray has no dtype for the typestr {typestr!r}") from error
+    if not described.isnative:
+        raise BufferError(f"memory in the other byte order cannot be viewed: convert with .astype({described.name!r})")
+    return described.name
+
+
+def _raw_bytes(view):
+    """The bytes of a dense view or an open lease, as a flat NumPy array that shares them, of any dtype."""
+    return np.asarray(_Interface(view)).reshape(-1).view(np.uint8)
+
+
+def reduce_view(view, protocol):
+    """`BufferView.__reduce_ex__`: the elements in C order, which protocol 5 can hand over out of band."""
+    _check_protocol(protocol)
+    name = shipped_dtype_name(view._dtype_name)
+    return rebuild_view, (PickleBuffer(_raw_bytes(view.ensure_contiguous())), name, view.shape)
+
+
+def rebuild_view(buffer, dtype, shape):
+    """What a pickled view becomes: a view of the bytes that came with it, read-only where they are."""
+    try:
+        view = _core.BufferView.from_buffer(buffer, dtype)
+    except BufferError:
+        # Whoever carried them has put them where elements of this dtype cannot be.
+        view = _core.BufferView.from_buffer(np.array(np.frombuffer(buffer, np.uint8)), dtype)
+    return view.reshape(shape)
+
+
+def reduce_array(array, protocol):
+    """`MemArray.__reduce_ex__`: a snapshot of the elements, which protocol 5 can hand over out of band."""
+    _check_protocol(protocol)
+    view = array.view()
+    arguments = (type(array), PickleBuffer(_raw_bytes(view)), array._dtype_name, view.shape)
+    return rebuild_array, arguments, getattr(array, "__dict__", None) or None
+
+
+def rebuild_array(cls, buffer, dtype, shape):
+    """What a pickled array becomes: a new one with the same contents."""
+    array = cls(shape, dtype, uninitialized=True)
+    with array.write(discard=True) as lease:
+        _raw_bytes(lease)[...] = np.frombuffer(buffer, np.uint8)
+    return array
+
+
+def _check_protocol(protocol):
+    if protocol < 5:
+        raise TypeError("pickling takes protocol 5 or later: pickle.dumps(…, protocol=5)")

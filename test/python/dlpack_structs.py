@@ -114,3 +114,42 @@ class Taken:
         assert not self.dropped
         self.dropped = True
         Deleter(self.deleter)(self.address)
+
+
+SetError = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+ManagedPointer = ctypes.POINTER(ManagedVersioned)
+
+
+class Table(ctypes.Structure):
+    _fields_ = [
+        ("version", Version),
+        ("older", ctypes.c_void_p),
+        (
+            "allocate",
+            ctypes.CFUNCTYPE(
+                ctypes.c_int, ctypes.POINTER(Tensor), ctypes.POINTER(ManagedPointer), ctypes.c_void_p, SetError
+            ),
+        ),
+        ("lend", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ManagedPointer))),
+        ("make", ctypes.PYFUNCTYPE(ctypes.c_int, ManagedPointer, ctypes.POINTER(ctypes.py_object))),
+        ("look", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Tensor))),
+        (
+            "stream",
+            ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p)),
+        ),
+    ]
+
+
+def table_of(kind):
+    return Table.from_address(_api.PyCapsule_GetPointer(kind.__dlpack_c_exchange_api__, b"dlpack_exchange_api"))
+
+
+def lend_by_table(lender, maker):
+    """What a consumer of the C exchange API makes, as an object of type `maker`."""
+    managed = ManagedPointer()
+    table_of(type(lender)).lend(lender, managed)
+    made = ctypes.py_object()
+    table_of(maker).make(managed, made)
+    result = made.value
+    _api.Py_DecRef(made)  # ctypes took a reference of its own
+    return result

@@ -5,6 +5,7 @@ import importlib.util
 import memarray
 import numpy as np
 import pytest
+from dlpack_structs import lend_by_table
 
 READ, WRITE, NEUTRAL = "read", "write", "neutral"
 
@@ -12,17 +13,20 @@ READ, WRITE, NEUTRAL = "read", "write", "neutral"
 ARRAY = {
     **dict.fromkeys(["fill", "resize", "exchange", "read_numpy_array", "add_index_tuple", "move_memory"], WRITE),
     **dict.fromkeys(["write", "get_dlpack"], WRITE),
-    **dict.fromkeys(["read", "copy", "__copy__", "__deepcopy__", "__array__", "__dlpack__"], READ),
+    **dict.fromkeys(["read", "view", "copy", "__copy__", "__deepcopy__", "__array__", "__dlpack__"], READ),
     **dict.fromkeys(["shape", "ndim", "size", "itemsize", "nbytes", "dtype", "device", "lock_id"], NEUTRAL),
-    **dict.fromkeys(["is_foreign", "escaped_views", "_TYPE_INSTANCE_MAP", "from_numpy", "__dlpack_device__"], NEUTRAL),
+    **dict.fromkeys(["is_foreign", "escaped_views", "_TYPE_INSTANCE_MAP", "from_numpy", "from_dlpack"], NEUTRAL),
+    "__dlpack_device__": NEUTRAL,
+    "__reduce_ex__": READ,
     # Refused always, or about the object and not its contents.
-    **dict.fromkeys(["__getitem__", "__setitem__", "__iter__", "__bool__", "__reduce_ex__"], NEUTRAL),
+    **dict.fromkeys(["__getitem__", "__setitem__", "__iter__", "__bool__"], NEUTRAL),
     **dict.fromkeys(["__new__", "__len__", "__repr__", "__doc__", "__module__", "__slots__", "__weakref__"], NEUTRAL),
     **dict.fromkeys(["__annotations__", "__firstlineno__", "__static_attributes__", "__weaklistoffset__"], NEUTRAL),
 }
 #: What an operation on an open lease does to the array's contents: it lends them, under the lease's own right.
 LEASE = {
-    **dict.fromkeys(["__dlpack__", "__array__", "__array_interface__", "__buffer__", "__release_buffer__"], READ),
+    **dict.fromkeys(["__dlpack__", "view", "__array__", "__array_interface__", "__buffer__"], READ),
+    **dict.fromkeys(["__release_buffer__", "__dlpack_c_exchange_api__"], READ),
     "__cuda_array_interface__": NEUTRAL,  # not there on the host; test_devices.py has it
     **dict.fromkeys(["__enter__", "__exit__", "close", "is_open", "lock_id", "writable", "array"], NEUTRAL),
     **dict.fromkeys(["__dlpack_device__", "__doc__", "__module__", "__repr__", "__del__", "__reduce_ex__"], NEUTRAL),
@@ -31,6 +35,8 @@ LEASE = {
 #: What the module has besides.
 MODULE = {
     "leases": WRITE,
+    # What a view does to the memory is in test_view.py.
+    **dict.fromkeys(["BufferView", "from_dlpack"], NEUTRAL),
     **dict.fromkeys(["MemArray", "Lease", "Device", "Stream", "Event", "MemoryPool"], NEUTRAL),
     **dict.fromkeys(["Error", "LockError", "CudaError", "OutOfMemoryError", "UnsupportedTypeError"], NEUTRAL),
     **dict.fromkeys(["build_info", "stats", "synchronize", "trim"], NEUTRAL),
@@ -59,9 +65,11 @@ WRITES = {
 READS = {
     "read": lambda a: a.read().__enter__().close(),
     "leases": lambda a: memarray.leases(a.read()).__enter__()[0].close(),
+    "view": lambda a: a.view(),
     "copy": lambda a: a.copy(),
     "__copy__": lambda a: a.__copy__(),
     "__deepcopy__": lambda a: a.__deepcopy__({}),
+    "__reduce_ex__": lambda a: a.__reduce_ex__(5),
     "__array__": lambda a: np.asarray(a),
     "np.array": lambda a: np.array(a),
     "__dlpack__": lambda a: np.from_dlpack(a),
@@ -164,6 +172,10 @@ LENDS = {
     "__array__": lambda lease: lease.__array__(),
     "__array__ of np.asarray": np.asarray,
     "__array__ of np.array": np.array,
+    "view": lambda lease: lease.view(),
+    "view, sliced": lambda lease: lease.view()[:, ::-1] if lease.array.ndim > 1 else lease.view()[::-1],
+    "view, lent on": lambda lease: np.from_dlpack(lease.view()),
+    "__dlpack_c_exchange_api__": lambda lease: lend_by_table(lease, memarray.BufferView),
     "__buffer__ of memoryview": memoryview,
     "__buffer__ of bytes": bytes,
     "__array_interface__": lambda lease: lease.__array_interface__,
@@ -178,6 +190,9 @@ KEEPERS = {
     "transposed": lambda lease: np.from_dlpack(lease).T,
     "memoryview": memoryview,
     "memoryview slice": lambda lease: memoryview(lease)[2:],
+    "view": lambda lease: lease.view(),
+    "view slice": lambda lease: lease.view()[1:],
+    "view lent on": lambda lease: np.asarray(lease.view()),
     "array interface": lambda lease: np.asarray(Interface(lease)),
     "torch": by_torch,
     "torch slice": lambda lease: by_torch(lease)[1:, ::2],

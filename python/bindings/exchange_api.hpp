@@ -1,0 +1,29 @@
+#pragma once
+
+#include <memarray/array/view_core.hpp>
+
+#include <Python.h>
+#include <dlpack/dlpack.h>
+
+namespace memarray::python {
+
+/// Interns names; once, at import.
+bool init_exchange_api();
+/// The table that an object's type has as `__dlpack_c_exchange_api__`, of a version that is ours to read; null without
+/// an error where there is none.
+DLPackExchangeAPI const* exchange_api_of(PyObject* object);
+/// Whether what lies in memory are the elements. PyTorch's table lends tensors that are conjugated lazily, or that
+/// gradients run through, without a word, and tensors that are negated lazily even over `__dlpack__`.
+enum class Lending {
+  elements,
+  refuses,  ///< over `__dlpack__`, in words
+  wrong,    ///< the Python error is set
+};
+Lending how_it_lends(PyObject* object);
+/// Gives a type of ours that attribute. `lend` makes a managed tensor of an instance, as `__dlpack__` would of one that
+/// asks for no stream; it throws. `look`: fills a tensor that is good as long as the instance is; may be null. −1 with
+/// the Python error set.
+int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManagedTensorFromPyObjectNoSync lend,
+                     DLPackDLTensorFromPyObjectNoSync look);
+
+}  // namespace memarray::python

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memarray/array/view_core.hpp>
+
+#include <Python.h>
+
+namespace memarray::python {
+
+// Both: true, and `view` is of `object`'s memory, which it keeps; false with the Python error set; or false without
+// one, as the object does not offer that.
+
+/// The buffer protocol. `dtype`: how dense bytes are to be read, as one dimension; null: as the buffer says.
+bool import_buffer(PyObject* object, DType const* dtype, detail::ViewCore& view);
+/// `__array_interface__`, version 3, of memory without a mask.
+bool import_array_interface(PyObject* object, detail::ViewCore& view);
+
+}  // namespace memarray::python

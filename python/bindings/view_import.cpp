@@ -1,0 +1,248 @@
+#include "view_import.hpp"
+
+#include "array_type.hpp"
+#include "errors.hpp"
+#include "exchange_api.hpp"
+#include "helpers.hpp"
+#include "import_buffer.hpp"
+#include "lease_type.hpp"
+#include "view_type.hpp"
+
+#include <memarray/array/import_dlpack.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace memarray::python {
+namespace {
+
+using detail::ViewCore;
+
+// Made at import, and kept as long as the process.
+PyObject* dlpack_name = nullptr;
+PyObject* newest_version = nullptr;
+PyObject* version_keyword = nullptr;
+
+/// A new Python view, or a copy if that was asked for.
+PyObject* finish(ViewCore core, PyObject* owner, bool copy) {
+  if (!copy) return make_view(std::move(core), owner);
+  return make_view(core.copy(), nullptr);
+}
+
+/// Renaming a capsule and owning its tensor are one step; the tensor's deleter is called once from then on.
+template <class Managed>
+PyObject* take(PyObject* capsule, char const* name, char const* used_name, PyObject* owner, bool copy) {
+  auto* const tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
+  if (!tensor || PyCapsule_SetName(capsule, used_name) != 0) return nullptr;
+  return finish(detail::import_dlpack(tensor), owner, copy);
+}
+
+PyObject* from_capsule(PyObject* capsule, PyObject* owner, bool copy) {
+  char const* const name = PyCapsule_GetName(capsule);
+  if (!name && PyErr_Occurred()) return nullptr;
+  if (name && std::strcmp(name, "dltensor_versioned") == 0)
+    return take<DLManagedTensorVersioned>(capsule, "dltensor_versioned", "used_dltensor_versioned", owner, copy);
+  if (name && std::strcmp(name, "dltensor") == 0)
+    return take<DLManagedTensor>(capsule, "dltensor", "used_dltensor", owner, copy);
+  if (name && std::strncmp(name, "used_dltensor", 13) == 0)
+    PyErr_SetString(PyExc_BufferError, "this capsule's tensor was taken already: ask for a new one with __dlpack__()");
+  else
+    PyErr_Format(PyExc_BufferError, "a capsule named '%s' holds no DLPack tensor", name ? name : "NULL");
+  return nullptr;
+}
+
+/// The capsule of an object with `__dlpack__`: the newest that it can make.
+PyObject* ask_for_capsule(PyObject* method) {
+  PyObject* const args[] = {newest_version};
+  PyObject* capsule = PyObject_Vectorcall(method, args, 0, version_keyword);
+  // Producers from before max_version do not know the keyword.
+  if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    capsule = PyObject_CallNoArgs(method);
+  }
+  if (capsule && !PyCapsule_CheckExact(capsule)) {
+    PyErr_Format(PyExc_TypeError, "__dlpack__() returned %R, which is no capsule", capsule);
+    Py_CLEAR(capsule);
+  }
+  return capsule;
+}
+
+/// 1: `result` is the view, or null with the error set; 0: it has no `__dlpack__`.
+int try_dlpack(PyObject* object, bool copy, PyObject*& result) {
+  result = nullptr;
+  PyObject* method = nullptr;
+  if (PyCapsule_CheckExact(object)) {
+    result = from_capsule(object, object, copy);
+    return 1;
+  }
+  DLPackExchangeAPI const* const api = exchange_api_of(object);
+  Lending const lending = api ? how_it_lends(object) : Lending::refuses;
+  if (lending == Lending::wrong) return 1;
+  if (lending == Lending::elements) {
+    DLManagedTensorVersioned* tensor = nullptr;
+    if (api->managed_tensor_from_py_object_no_sync(object, &tensor) == 0 && tensor) {
+      result = guarded([&] { return finish(detail::import_dlpack(tensor), object, copy); });
+    } else if (!PyErr_Occurred()) {
+      PyErr_Format(PyExc_BufferError, "%R lent no tensor, and did not say why", object);
+    }
+    return 1;
+  }
+  if (!find_attribute(object, dlpack_name, method)) return PyErr_Occurred() ? 1 : 0;
+  PyObject* const capsule = ask_for_capsule(method);
+  Py_DECREF(method);
+  if (!capsule) return 1;
+  // The capsule is let go of under a pending error, too.
+  result = guarded([&] { return from_capsule(capsule, object, copy); });
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Py_DECREF(capsule);
+  PyErr_Restore(type, value, traceback);
+  return 1;
+}
+
+/// A view of what is memarray's own. 1 and 0 as above.
+int try_own(PyObject* object, bool copy, PyObject*& result) {
+  result = nullptr;
+  if (ViewCore const* const view = view_of(object)) {
+    view->check_open();
+    PyObject* const owner = owner_of_view(object);
+    result = finish(*view, owner, copy);
+    Py_XDECREF(owner);
+    return 1;
+  }
+  detail::State* const state = unwrap_state(object);
+  detail::LeaseCore* const lease = state ? nullptr : lease_of(object);
+  if (!state && !lease) return 0;
+  PyObject* const view = PyObject_CallMethod(object, "view", nullptr);
+  if (!view) return 1;
+  result = copy ? PyObject_CallMethod(view, "copy", nullptr) : Py_NewRef(view);
+  Py_DECREF(view);
+  return 1;
+}
+
+}  // namespace
+
+bool init_view_import() {
+  if (dlpack_name) return true;
+  dlpack_name = PyUnicode_InternFromString("__dlpack__");
+  newest_version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
+  version_keyword = Py_BuildValue("(s)", "max_version");
+  return dlpack_name && newest_version && version_keyword;
+}
+
+bool read_copy(PyObject* object, bool& copy) {
+  if (object != Py_None && !PyBool_Check(object)) {
+    PyErr_Format(PyExc_TypeError, "copy must be None, True or False, not %R", object);
+    return false;
+  }
+  copy = object == Py_True;
+  return true;
+}
+
+PyObject* from_dlpack(PyObject*, PyObject* args, PyObject* keywords) {
+  static char const* const names[] = {"", "copy", nullptr};
+  PyObject* object = nullptr;
+  PyObject* copy_object = Py_None;
+  bool copy = false;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O", const_cast<char**>(names), &object, &copy_object) ||
+      !read_copy(copy_object, copy))
+    return nullptr;
+  return guarded([&]() -> PyObject* {
+    PyObject* result = nullptr;
+    if (try_own(object, copy, result) != 0 || try_dlpack(object, copy, result) != 0) return result;
+    return PyErr_Format(PyExc_TypeError,
+                        "from_dlpack takes a DLPack capsule or an object with __dlpack__, not %R: from_buffer and "
+                        "from_numpy take others",
+                        object);
+  });
+}
+
+PyObject* import_any(PyObject* object, PyObject* copy_object) {
+  bool copy = false;
+  if (!read_copy(copy_object, copy)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    PyObject* result = nullptr;
+    if (try_own(object, copy, result) != 0 || try_dlpack(object, copy, result) != 0) return result;
+    ViewCore core;
+    if (!import_buffer(object, nullptr, core)) {
+      if (PyErr_Occurred()) return nullptr;
+      if (!import_array_interface(object, core)) {
+        if (PyErr_Occurred()) return nullptr;
+        return PyErr_Format(PyExc_TypeError,
+                            "a BufferView is made of what lends memory (__dlpack__, the buffer protocol, "
+                            "__array_interface__), which %R does not",
+                            object);
+      }
+    }
+    return finish(std::move(core), object, copy);
+  });
+}
+
+PyObject* from_buffer(PyObject*, PyObject* args, PyObject* keywords) {
+  static char const* const names[] = {"obj", "dtype", nullptr};
+  PyObject* object = nullptr;
+  PyObject* dtype_object = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O", const_cast<char**>(names), &object, &dtype_object))
+    return nullptr;
+  return guarded([&]() -> PyObject* {
+    DType const* const dtype = dtype_object == Py_None ? nullptr : read_dtype(dtype_object);
+    if (!dtype && PyErr_Occurred()) return nullptr;
+    ViewCore core;
+    if (import_buffer(object, dtype, core)) return make_view(std::move(core), object);
+    if (PyErr_Occurred()) return nullptr;
+    return PyErr_Format(PyExc_TypeError, "from_buffer takes what offers the buffer protocol, not %R", object);
+  });
+}
+
+PyObject* from_numpy(PyObject*, PyObject* array) {
+  return guarded([&]() -> PyObject* {
+    PyObject* const numpy = PyImport_ImportModule("numpy");
+    PyObject* const type = numpy ? PyObject_GetAttrString(numpy, "ndarray") : nullptr;
+    int const is_array = type ? PyObject_IsInstance(array, type) : -1;
+    Py_XDECREF(type);
+    Py_XDECREF(numpy);
+    if (is_array < 0) return nullptr;
+    if (is_array == 0) return PyErr_Format(PyExc_TypeError, "from_numpy takes a NumPy array, not %R", array);
+    PyObject* result = nullptr;
+    if (try_dlpack(array, false, result) != 0 && result) return result;
+    // What DLPack cannot say: bfloat16, other dtypes, strides that are no whole elements.
+    if (!PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
+    PyErr_Clear();
+    ViewCore core;
+    if (import_array_interface(array, core)) return make_view(std::move(core), array);
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "this NumPy array has no __array_interface__");
+    return nullptr;
+  });
+}
+
+bool read_element_of(PyObject* array, DType const& dtype, PyObject* value, std::vector<std::byte>& element) {
+  element.resize(dtype.itemsize);
+  int const written = write_element(dtype, value, element.data());
+  if (written != 0) return written > 0;
+  PyObject* const args = PyTuple_Pack(1, value);
+  PyObject* const bytes = args ? call_helper("element_bytes", array, args) : nullptr;
+  Py_XDECREF(args);
+  char* data = nullptr;
+  Py_ssize_t length = 0;
+  if (!bytes || PyBytes_AsStringAndSize(bytes, &data, &length) != 0) {
+    Py_XDECREF(bytes);
+    return false;
+  }
+  bool const fits = length == static_cast<Py_ssize_t>(dtype.itemsize);
+  if (fits) std::copy_n(reinterpret_cast<std::byte const*>(data), length, element.data());
+  Py_DECREF(bytes);
+  if (!fits) PyErr_Format(PyExc_TypeError, "%R is no element of %s", value, dtype.name);
+  return fits;
+}
+
+DType const* read_dtype(PyObject* object) {
+  PyObject* const name = call_helper("shipped_dtype_name", object);
+  char const* const word = name ? PyUnicode_AsUTF8(name) : nullptr;
+  DType const* const dtype = word ? find_dtype(std::string_view(word)) : nullptr;
+  if (word && !dtype) PyErr_Format(PyExc_TypeError, "memarray has no dtype %R", object);
+  Py_XDECREF(name);
+  return dtype;
+}
+
+}  // namespace memarray::python

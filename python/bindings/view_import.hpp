@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memarray/base/dtype.hpp>
+
+#include <Python.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace memarray::python {
+
+/// Interns names; once, at import.
+bool init_view_import();
+/// Reads `copy=`: True: always; None and False: not. False with the error set.
+bool read_copy(PyObject* object, bool& copy);
+/// BufferView(obj, copy=…): a view of anything that lends memory.
+PyObject* import_any(PyObject* object, PyObject* copy);
+// BufferView.from_dlpack, from_buffer and from_numpy.
+PyObject* from_dlpack(PyObject*, PyObject* args, PyObject* keywords);
+PyObject* from_buffer(PyObject*, PyObject* args, PyObject* keywords);
+PyObject* from_numpy(PyObject*, PyObject* array);
+
+/// One element of `view`'s dtype from a Python value, as MemArray.fill reads it. False with the error set.
+bool read_element_of(PyObject* array, DType const& dtype, PyObject* value, std::vector<std::byte>& element);
+/// The shipped element type that `object` means, as `np.dtype` reads it; null with the Python error set.
+DType const* read_dtype(PyObject* object);
+
+}  // namespace memarray::python

@@ -1,0 +1,226 @@
+#include "arguments.hpp"
+#include "array_type.hpp"
+#include "dlpack_capsule.hpp"
+#include "errors.hpp"
+#include "helpers.hpp"
+#include "view_import.hpp"
+#include "view_object.hpp"
+#include "view_reduce.hpp"
+
+#include <memarray/base/errors.hpp>
+
+#include <climits>
+#include <utility>
+#include <vector>
+
+namespace memarray::python {
+namespace {
+
+using detail::ViewCore;
+
+template <class Body>
+PyObject* returning_view(PyObject* self, Body const& body) {
+  return guarded([&] { return derived(self, body(core_of(self))); });
+}
+
+template <class Body>
+PyObject* doing(PyObject* self, Body const& body) {
+  return guarded([&] {
+    body(core_of(self));
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* close(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
+  core_of(self).close();
+  Py_CLEAR(view_in(self)->owner);
+  Py_RETURN_NONE;
+}
+
+PyObject* enter(PyObject* self, PyObject*) {
+  return guarded([&] {
+    core_of(self).check_open();
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* is_contiguous(PyObject* self, PyObject*) { return PyBool_FromLong(core_of(self).is_contiguous()); }
+PyObject* copy(PyObject* self, PyObject*) {
+  return guarded([&] { return make_view(core_of(self).copy(), nullptr); });
+}
+
+PyObject* ensure_contiguous(PyObject* self, PyObject*) {
+  return guarded([&] {
+    ViewCore const& core = core_of(self);
+    core.check_open();
+    return core.is_contiguous() ? Py_NewRef(self) : make_view(core.ensure_contiguous(), nullptr);
+  });
+}
+
+/// Numbers are given one by one, or as one sequence.
+PyObject* list_in(PyObject* args) {
+  bool const is_sequence = PyTuple_GET_SIZE(args) == 1 && !PyIndex_Check(PyTuple_GET_ITEM(args, 0));
+  return is_sequence ? PyTuple_GET_ITEM(args, 0) : args;
+}
+
+PyObject* transpose(PyObject* self, PyObject* args) {
+  return guarded([&]() -> PyObject* {
+    PyObject* const axes = list_in(args);
+    std::vector<std::int64_t> given;
+    if (axes != Py_None && !read_shape(axes, given)) return nullptr;
+    std::vector<int> order;
+    for (std::int64_t const axis : given) order.push_back(std::in_range<int>(axis) ? static_cast<int>(axis) : INT_MAX);
+    ViewCore const& core = core_of(self);
+    StridedLayout layout = core.layout();
+    if (!order.empty() || (axes != args && axes != Py_None && layout.ndim() > 0))
+      layout.transpose(order.empty() ? std::vector<int>{INT_MAX} : order);
+    else
+      layout.transpose();
+    return derived(self, core.at(layout, 0));
+  });
+}
+
+/// A shape as one argument or as several.
+bool read_shape_arguments(PyObject* args, std::vector<std::int64_t>& shape) { return read_shape(list_in(args), shape); }
+
+PyObject* reshape(PyObject* self, PyObject* args) {
+  std::vector<std::int64_t> shape;
+  if (!read_shape_arguments(args, shape)) return nullptr;
+  return returning_view(self, [&](ViewCore const& core) { return core.reshaped(shape); });
+}
+
+PyObject* broadcast_to(PyObject* self, PyObject* args) {
+  std::vector<std::int64_t> shape;
+  if (!read_shape_arguments(args, shape)) return nullptr;
+  return returning_view(self, [&](ViewCore const& core) { return core.broadcast_to(shape); });
+}
+
+PyObject* cast(PyObject* self, PyObject* wanted) {
+  return guarded([&]() -> PyObject* {
+    DType const* const dtype = read_dtype(wanted);
+    return dtype ? make_view(core_of(self).cast(*dtype), nullptr) : nullptr;
+  });
+}
+
+PyObject* fill(PyObject* self, PyObject* value) {
+  return guarded([&]() -> PyObject* {
+    std::vector<std::byte> element;
+    if (!read_element_of(self, core_of(self).dtype(), value, element)) return nullptr;
+    core_of(self).fill(element.data());
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* add_index(PyObject* self, PyObject*) {
+  return doing(self, [](ViewCore const& core) { core.add_index(); });
+}
+
+PyObject* item(PyObject* self, PyObject*) {
+  return guarded([&] {
+    ViewCore const& core = core_of(self);
+    if (core.layout().size() != 1)
+      throw ValueError("item() is of a view with one element, not of a " + core.describe());
+    return read_element(core.dtype(), core.data());
+  });
+}
+
+PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  DLPackRequest request;
+  if (!parse_dlpack_request(args, given, keywords, request)) return nullptr;
+  return guarded([&] { return make_capsule(core_of(self), request); });
+}
+
+PyObject* dlpack_device_of(PyObject* self, PyObject*) {
+  return guarded([&] {
+    core_of(self).check_open();
+    return dlpack_device(Device{});
+  });
+}
+
+PyObject* as_numpy(PyObject* self, PyObject* args, PyObject* keywords) {
+  return call_helper("view_to_numpy", self, args, keywords);
+}
+
+PyObject* reduce_ex(PyObject* self, PyObject* protocol) {
+  PyObject* const args = PyTuple_Pack(1, protocol);
+  PyObject* const reduced = args ? call_helper("reduce_view", self, args) : nullptr;
+  Py_XDECREF(args);
+  return reduced;
+}
+
+}  // namespace
+
+PyMethodDef view_methods[] = {
+    {"from_numpy", from_numpy, METH_O | METH_STATIC,
+     "from_numpy(array, /)\n--\n\nA view of a NumPy array, whatever its strides; read-only where the array is. The "
+     "array "
+     "is "
+     "kept. TypeError for anything else; BufferError for a dtype that memarray lacks or elements that are not "
+     "aligned."},
+    {"from_buffer", as_method(from_buffer), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
+     "from_buffer(obj, dtype=None)\n--\n\nA view of what offers the buffer protocol: bytes, bytearray, memoryview, "
+     "array, "
+     "mmap. dtype: how its bytes are to be read, as one dimension (None: as they say themselves). The buffer stays "
+     "locked "
+     "as long as a view of it lives."},
+    {"from_dlpack", as_method(from_dlpack), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
+     "from_dlpack(obj, /, *, copy=None)\n--\n\nA view of another library's memory, over DLPack (a capsule, or an "
+     "object "
+     "with __dlpack__); read-only where it is lent so. copy=True: a copy of one's own; False: never copy. BufferError "
+     "for "
+     "what cannot be viewed."},
+    {"close", as_method(close), METH_FASTCALL | METH_KEYWORDS,
+     "close($self, /)\n--\n\nLets go of the memory; views and tensors made of it keep it. Harmless twice."},
+    {"__enter__", enter, METH_NOARGS, "__enter__($self, /)\n--\n\nThe view itself, for a 'with' block that closes it."},
+    {"__exit__", as_method(close), METH_FASTCALL | METH_KEYWORDS, "__exit__($self, /, *args)\n--\n\nCloses the view."},
+    {"is_contiguous", is_contiguous, METH_NOARGS,
+     "is_contiguous($self, /)\n--\n\nWhether the elements follow one another in C order."},
+    {"ensure_contiguous", ensure_contiguous, METH_NOARGS,
+     "ensure_contiguous($self, /)\n--\n\nThe view itself if it is contiguous, else a copy, which is reported."},
+    {"copy", copy, METH_NOARGS,
+     "copy($self, /)\n--\n\nDense, writable memory of its own with the same elements; reported as a copy."},
+    {"cast", cast, METH_O,
+     "cast($self, dtype, /)\n--\n\nA copy with another dtype of the same kind of number, as NumPy's 'same_kind'; else "
+     "TypeError."},
+    {"transpose", transpose, METH_VARARGS,
+     "transpose($self, /, *axes)\n--\n\nA view with the dimensions in another order; without axes: reversed."},
+    {"reshape", reshape, METH_VARARGS,
+     "reshape($self, /, *shape)\n--\n\nA view with another shape, one extent of which may be -1. ValueError where that "
+     "would take a copy."},
+    {"broadcast_to", broadcast_to, METH_VARARGS,
+     "broadcast_to($self, /, *shape)\n--\n\nA read-only view in which dimensions of one element are repeated."},
+    {"sum", as_method(view_sum), METH_FASTCALL | METH_KEYWORDS,
+     "sum($self, /, axis=None, *, keepdims=False)\n--\n\nThe sum over all or some axes: of integers in 64 bits, of "
+     "floats "
+     "added up in float64 and rounded once. A number where all axes are summed, else a view of new memory."},
+    {"mean", as_method(view_mean), METH_FASTCALL | METH_KEYWORDS,
+     "mean($self, /, axis=None, *, keepdims=False)\n--\n\nThe mean over all or some axes; of integers as float64."},
+    {"min", as_method(view_min), METH_FASTCALL | METH_KEYWORDS,
+     "min($self, /, axis=None, *, keepdims=False)\n--\n\nThe least element over all or some axes; NaN where there is "
+     "one. "
+     "ValueError where there are no elements."},
+    {"max", as_method(view_max), METH_FASTCALL | METH_KEYWORDS,
+     "max($self, /, axis=None, *, keepdims=False)\n--\n\nThe greatest element, likewise."},
+    {"plan", as_method(view_plan), METH_FASTCALL | METH_KEYWORDS,
+     "plan($self, operation, /, axis=None)\n--\n\nThe loops that an operation ('sum', 'mean', 'min', 'max', 'copy', "
+     "'fill', 'add_index') would run, in words."},
+    {"fill", fill, METH_O,
+     "fill($self, value, /)\n--\n\nSets every element. BufferError if the view is read-only; TypeError and "
+     "OverflowError as "
+     "MemArray.fill."},
+    {"add_index", add_index, METH_NOARGS, "add_index($self, /)\n--\n\nAdds to each element the sum of its indices."},
+    {"item", item, METH_NOARGS, "item($self, /)\n--\n\nThe only element, as a Python number."},
+    {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "A new DLPack capsule of the memory, without a copy. BufferError for a read-only view and a consumer of the "
+     "unversioned struct, and for negative strides, of which some consumers die."},
+    {"__dlpack_device__", dlpack_device_of, METH_NOARGS,
+     "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of the memory."},
+    {"__array__", as_method(as_numpy), METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nThe memory as a NumPy array."},
+    {"__reduce_ex__", reduce_ex, METH_O,
+     "__reduce_ex__($self, protocol, /)\n--\n\nPickles the elements; out of band with protocol 5 and a "
+     "buffer_callback."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace memarray::python

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "view_type.hpp"
+
+#include <utility>
+
+namespace memarray::python {
+
+/// The Python object of a view, for the files that make up its type.
+struct PyView {
+  PyObject_HEAD PyObject* weak_references;
+  PyObject* owner;
+  detail::ViewCore core;
+  detail::BlockExport pinned;     // for protocols that have no release
+  std::int64_t* element_strides;  // where somebody asked for them
+};
+
+[[nodiscard]] inline PyView* view_in(PyObject* self) noexcept { return reinterpret_cast<PyView*>(self); }
+[[nodiscard]] inline detail::ViewCore& core_of(PyObject* self) noexcept { return view_in(self)->core; }
+
+/// A view of the same memory, with the same owner.
+[[nodiscard]] inline PyObject* derived(PyObject* self, detail::ViewCore core) {
+  return make_view(std::move(core), view_in(self)->owner);
+}
+
+/// The dict of `__array_interface__`; the object keeps the memory from now on, also when it is closed.
+PyObject* pinned_interface(PyObject* self);
+
+extern PyMethodDef view_methods[];
+extern PyGetSetDef view_properties[];
+
+}  // namespace memarray::python

@@ -1,0 +1,104 @@
+#include "buffer.hpp"
+#include "errors.hpp"
+#include "helpers.hpp"
+#include "view_buffer.hpp"
+#include "view_object.hpp"
+
+namespace memarray::python {
+namespace {
+
+PyObject* get_data_ptr(PyObject* self, void*) {
+  return guarded([&] { return PyLong_FromVoidPtr(core_of(self).data()); });
+}
+PyObject* get_shape(PyObject* self, void*) {
+  StridedLayout const& layout = core_of(self).layout();
+  return to_tuple(layout.shape().data(), layout.ndim());
+}
+PyObject* get_strides(PyObject* self, void*) {
+  StridedLayout const& layout = core_of(self).layout();
+  return to_tuple(layout.strides().data(), layout.ndim());
+}
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(core_of(self).layout().ndim()); }
+PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(core_of(self).layout().size()); }
+PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromUnsignedLong(core_of(self).dtype().itemsize); }
+PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromSize_t(core_of(self).bytes()); }
+PyObject* get_dtype(PyObject* self, void*) { return call_helper("view_dtype", self); }
+PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(core_of(self).dtype().name); }
+PyObject* get_typestr(PyObject* self, void*) { return PyUnicode_FromString(core_of(self).dtype().typestr); }
+PyObject* get_device(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    core_of(self).check_open();
+    PyObject* const module = PyImport_ImportModule("memarray._device");
+    PyObject* const device = module ? PyObject_GetAttrString(module, "CPU") : nullptr;
+    Py_XDECREF(module);
+    return device;
+  });
+}
+PyObject* get_memory_type(PyObject* self, void*) {
+  return guarded([&] {
+    std::string_view const word = to_string(core_of(self).memory_type());
+    return PyUnicode_FromStringAndSize(word.data(), static_cast<Py_ssize_t>(word.size()));
+  });
+}
+PyObject* get_owner(PyObject* self, void*) {
+  PyObject* const owner = view_in(self)->owner;
+  return Py_NewRef(owner ? owner : Py_None);
+}
+PyObject* get_writable(PyObject* self, void*) { return PyBool_FromLong(core_of(self).writable()); }
+PyObject* get_closed(PyObject* self, void*) { return PyBool_FromLong(!core_of(self).is_open()); }
+PyObject* get_array_interface(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    detail::ViewCore const& core = core_of(self);
+    if (!core.is_open()) {
+      PyErr_SetString(PyExc_AttributeError, "__array_interface__: the view is closed");
+      return nullptr;
+    }
+    if (core.dtype().typestr[0] == '\0') {
+      PyErr_Format(PyExc_AttributeError, "__array_interface__ has no name for %s; np.asarray works with ml_dtypes",
+                   core.dtype().name);
+      return nullptr;
+    }
+    return pinned_interface(self);
+  });
+}
+
+PyObject* get_transposed(PyObject* self, void*) {
+  return guarded([&] {
+    StridedLayout layout = core_of(self).layout();
+    layout.transpose();
+    return derived(self, core_of(self).at(layout, 0));
+  });
+}
+
+}  // namespace
+
+PyObject* pinned_interface(PyObject* self) {
+  view_in(self)->pinned = core_of(self).memory();
+  return describe_memory(core_of(self));
+}
+
+PyGetSetDef view_properties[] = {
+    {"data_ptr", get_data_ptr, nullptr, "The address of the element whose indices are all 0.", nullptr},
+    {"shape", get_shape, nullptr, "The extents, a tuple.", nullptr},
+    {"strides", get_strides, nullptr, "Bytes from one index to the next, for each dimension.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of dimensions, at most 16.", nullptr},
+    {"size", get_size, nullptr, "The number of elements.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "Bytes of all elements, were they dense.", nullptr},
+    {"dtype", get_dtype, nullptr, "The element type, an np.dtype; for bfloat16 that of ml_dtypes where installed.",
+     nullptr},
+    {"device", get_device, nullptr, "Where the memory is.", nullptr},
+    {"memory_type", get_memory_type, nullptr, "'normal', 'pinned', 'unified' or 'device'.", nullptr},
+    {"owner", get_owner, nullptr, "The object whose memory is viewed; None for memory of the view's own.", nullptr},
+    {"writable", get_writable, nullptr, "Whether the memory may be written.", nullptr},
+    {"closed", get_closed, nullptr, "Whether the view was closed.", nullptr},
+    {"T", get_transposed, nullptr, "A view with the dimensions reversed.", nullptr},
+    {"__array_interface__", get_array_interface, nullptr,
+     "NumPy's array interface, version 3. It has no release: a view that was asked for it keeps its memory until it is "
+     "collected, also after close().",
+     nullptr},
+    {"_dtype_name", get_dtype_name, nullptr, nullptr, nullptr},
+    {"_typestr", get_typestr, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace memarray::python

@@ -1,0 +1,173 @@
+#include "view_type.hpp"
+
+#include "errors.hpp"
+#include "exchange_api.hpp"
+#include "view_buffer.hpp"
+#include "view_import.hpp"
+#include "view_object.hpp"
+
+#include <memarray/array/dlpack_tensor.hpp>
+#include <memarray/base/errors.hpp>
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <new>
+#include <utility>
+
+namespace memarray::python {
+namespace {
+
+using detail::ViewCore;
+
+PyTypeObject* view_type = nullptr;
+
+PyObject* make_new(PyTypeObject*, PyObject* args, PyObject* keywords) {
+  static char const* const names[] = {"obj", "copy", nullptr};
+  PyObject* object = nullptr;
+  PyObject* copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O", const_cast<char**>(names), &object, &copy)) return nullptr;
+  return import_any(object, copy);
+}
+
+PyObject* repr(PyObject* self) {
+  return guarded([&] {
+    ViewCore const& core = core_of(self);
+    char const* const kind = !core.is_open() ? "closed" : core.writable() ? "writable" : "read-only";
+    return PyUnicode_FromFormat("<%s %s>", kind, core.describe().c_str());
+  });
+}
+
+Py_ssize_t length(PyObject* self) {
+  StridedLayout const& layout = core_of(self).layout();
+  if (layout.ndim() > 0) return layout.extent(0);
+  PyErr_SetString(PyExc_TypeError, "a view without dimensions has no length");
+  return -1;
+}
+
+int refuse_assignment(PyObject*, PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError,
+                  "elements of a view are not assigned to: view[…].fill(value), or write through np.asarray(view)");
+  return -1;
+}
+
+int refuse_truth(PyObject*) {
+  PyErr_SetString(PyExc_TypeError, "the truth of a view is not defined; ask for view.size or view.item()");
+  return -1;
+}
+
+void dealloc(PyObject* self) {
+  PyView* const view = view_in(self);
+  if (view->weak_references) PyObject_ClearWeakRefs(self);
+  // What keeps the memory may run any code.
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  view->core.~ViewCore();
+  view->pinned.~BlockExport();
+  delete[] view->element_strides;
+  Py_XDECREF(view->owner);
+  PyErr_Restore(type, value, traceback);
+  PyTypeObject* const own_type = Py_TYPE(self);
+  own_type->tp_free(self);
+  Py_DECREF(own_type);
+}
+
+int getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
+  buffer->obj = nullptr;
+  return guarded([&] { return view_getbuffer(self, core_of(self), buffer, flags); });
+}
+
+/// Strides in elements, which last as long as the object. Throws `BufferError` if they are none, or negative.
+std::int64_t* element_strides(PyObject* self) {
+  PyView* const view = view_in(self);
+  detail::check_lendable_strides(view->core);
+  auto const itemsize = static_cast<std::int64_t>(view->core.dtype().itemsize);
+  StridedLayout const& layout = view->core.layout();
+  if (!view->element_strides) view->element_strides = new std::int64_t[StridedLayout::max_ndim];
+  for (int d = 0; d < layout.ndim(); ++d) view->element_strides[d] = layout.stride(d) / itemsize;
+  return view->element_strides;
+}
+
+int lend(void* object, DLManagedTensorVersioned** out) {
+  return guarded([&] {
+    *out = nullptr;
+    *out = detail::lend_versioned(core_of(static_cast<PyObject*>(object)));
+    return 0;
+  });
+}
+
+/// Nobody is told that it is read-only, so it is not.
+int look(void* object, DLTensor* out) {
+  return guarded([&] {
+    auto* const self = static_cast<PyObject*>(object);
+    ViewCore const& core = core_of(self);
+    core.check_writable("a DLTensor");
+    if (!core.dtype().has_dlpack()) throw BufferError("DLPack has no dtype for a " + core.describe());
+    StridedLayout const& layout = core.layout();
+    *out = {.data = core.data(),
+            .device = {kDLCPU, 0},
+            .ndim = layout.ndim(),
+            .dtype = core.dtype().dl,
+            .shape = const_cast<std::int64_t*>(layout.shape().data()),
+            .strides = element_strides(self),
+            .byte_offset = 0};
+    return 0;
+  });
+}
+
+DLPackExchangeAPI exchange_api;
+
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyView, weak_references), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc,
+     const_cast<char*>(
+         "BufferView(obj, *, copy=None)\n--\n\n"
+         "Strided memory of whoever owns it, without a copy: of a MemArray or a lease, of another library (DLPack), of "
+         "a "
+         "buffer, or of what has __array_interface__. It keeps the memory alive, is indexed and reshaped like a NumPy "
+         "array, and computes with whatever strides it has. copy=True: a copy of one's own.")},
+    {Py_tp_new, reinterpret_cast<void*>(make_new)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_methods, view_methods},
+    {Py_tp_getset, view_properties},
+    {Py_tp_members, members},
+    {Py_mp_subscript, reinterpret_cast<void*>(view_getitem)},
+    {Py_mp_ass_subscript, reinterpret_cast<void*>(refuse_assignment)},
+    {Py_mp_length, reinterpret_cast<void*>(length)},
+    {Py_nb_bool, reinterpret_cast<void*>(refuse_truth)},
+    {Py_bf_getbuffer, reinterpret_cast<void*>(getbuffer)},
+    {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+    {0, nullptr}};
+
+PyType_Spec spec = {"memarray.BufferView", sizeof(PyView), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
+
+}  // namespace
+
+int add_view_type(PyObject* module) {
+  if (!view_type) {
+    view_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    if (!view_type || add_exchange_api(view_type, exchange_api, lend, look) != 0) return -1;
+  }
+  return PyModule_AddObjectRef(module, "BufferView", reinterpret_cast<PyObject*>(view_type));
+}
+
+PyObject* make_view(ViewCore core, PyObject* owner) {
+  // Not tp_alloc, which writes zeros first.
+  PyView* const self = PyObject_New(PyView, view_type);
+  if (!self) return nullptr;
+  self->weak_references = nullptr;
+  self->element_strides = nullptr;
+  self->owner = Py_XNewRef(owner);
+  new (&self->core) ViewCore(std::move(core));
+  new (&self->pinned) detail::BlockExport();
+  return reinterpret_cast<PyObject*>(self);
+}
+
+ViewCore* view_of(PyObject* object) { return Py_IS_TYPE(object, view_type) ? &core_of(object) : nullptr; }
+
+PyObject* owner_of_view(PyObject* view) { return Py_XNewRef(view_in(view)->owner); }
+
+}  // namespace memarray::python

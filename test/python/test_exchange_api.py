@@ -1,0 +1,184 @@
+"""The C exchange API, both ways: tables of other libraries are used, ours is called as a C program would."""
+
+import ctypes
+
+import memarray
+import numpy as np
+import pytest
+from dlpack_structs import (
+    DataType,
+    Deleter,
+    Device,
+    ManagedPointer,
+    SetError,
+    Table,
+    Tensor,
+    Version,
+    _api,
+    table_of,
+)
+from memarray import BufferView
+
+pytestmark = pytest.mark.sanitize
+
+VIEWS, LEASES = table_of(BufferView), table_of(memarray.Lease)
+
+
+def test_a_view_is_lent_and_comes_back():
+    x = np.arange(12.0).reshape(3, 4)
+    view = BufferView.from_numpy(x)[:, ::2]
+    managed = ManagedPointer()
+    assert VIEWS.version.major == 1
+    assert VIEWS.lend(view, managed) == 0
+    tensor = managed.contents.tensor
+    assert tensor.data == view.data_ptr
+    assert [tensor.shape[d] for d in range(2)] == [3, 2]
+    assert [tensor.strides[d] for d in range(2)] == [4, 2]
+    assert managed.contents.flags == 0
+    made = ctypes.py_object()
+    assert VIEWS.make(managed, made) == 0
+    back = made.value
+    ctypes.pythonapi.Py_DecRef(made)  # ctypes took a reference of its own
+    del made
+    assert back.data_ptr == view.data_ptr
+    assert back.owner is None
+    np.testing.assert_array_equal(np.asarray(back), x[:, ::2])
+
+
+def test_a_lease_is_lent():
+    a = memarray.MemArray([3])
+    managed = ManagedPointer()
+    with a.read() as lease:
+        assert LEASES.lend(lease, managed) == 0
+    assert managed.contents.flags == 1
+    assert managed.contents.tensor.shape[0] == 3
+    assert not LEASES.look
+    Deleter(managed.contents.deleter)(ctypes.addressof(managed.contents))
+    with pytest.raises(memarray.LockError):
+        LEASES.lend(lease, managed)
+
+
+def test_a_view_is_looked_at():
+    x = np.arange(12, dtype="int16").reshape(3, 4)
+    view = BufferView.from_numpy(x)[1:, ::2]
+    tensor = Tensor()
+    for _ in range(2):
+        assert VIEWS.look(view, tensor) == 0
+        assert (tensor.data, tensor.ndim, tensor.byte_offset) == (view.data_ptr, 2, 0)
+        assert (tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes) == (0, 16, 1)
+        assert [tensor.strides[d] for d in range(2)] == [4, 2]
+    with pytest.raises(BufferError, match="read-only"):
+        VIEWS.look(view.broadcast_to(2, 2, 2), tensor)
+    with pytest.raises(BufferError, match="negative"):
+        VIEWS.look(view[::-1], tensor)
+    stream = ctypes.c_void_p(5)
+    assert VIEWS.stream(1, 0, stream) == 0
+    assert stream.value is None
+    view.close()
+    with pytest.raises(ValueError, match="closed"):
+        VIEWS.look(view, tensor)
+    with pytest.raises(ValueError, match="closed"):
+        VIEWS.lend(view, ManagedPointer())
+
+
+def test_tensors_are_allocated_without_python():
+    shape = (ctypes.c_int64 * 2)(3, 4)
+    prototype = Tensor(ndim=2, dtype=DataType(2, 32, 1), device=Device(1, 0), shape=shape)
+    heard = []
+    set_error = SetError(lambda _, kind, words: heard.append((kind, words)))
+    managed = ManagedPointer()
+    assert VIEWS.allocate(prototype, managed, None, set_error) == 0
+    made = ctypes.py_object()
+    assert VIEWS.make(managed, made) == 0
+    view = made.value
+    ctypes.pythonapi.Py_DecRef(made)
+    del made
+    assert (view.shape, view.dtype, view.writable) == ((3, 4), np.float32, True)
+    view.fill(1)
+    for wrong in (
+        {"device": Device(2, 0)}, {"dtype": DataType(2, 31, 1)}, {"dtype": DataType(2, 32, 4)}, {"ndim": -1},
+        {"ndim": 17}, {"shape": None},
+    ):  # fmt: skip
+        fields = {"ndim": 2, "dtype": DataType(2, 32, 1), "device": Device(1, 0), "shape": shape, **wrong}
+        assert VIEWS.allocate(Tensor(**fields), managed, None, set_error) == -1
+        assert heard.pop()[0] == b"BufferError"
+    shape[0] = -1
+    assert VIEWS.allocate(prototype, managed, None, set_error) == -1
+    assert heard.pop()[0] == b"ValueError"
+    assert not heard
+
+
+def make_type(lend, version=(1, 3), older=None, name=b"dlpack_exchange_api"):
+    table = Table()
+    table.version = Version(*version)
+    table.older = ctypes.addressof(older) if older else None
+    if lend:
+        table.lend = dict(Table._fields_)["lend"](lend)
+    new = _api.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    kind = type("Foreign", (), {"__dlpack__": lambda self, **_: self.view.__dlpack__(max_version=(1, 0))})
+    kind.kept = (table, name)
+    kind.__dlpack_c_exchange_api__ = new(ctypes.addressof(table), name, None)
+    return kind, table
+
+
+def foreign(kind):
+    made = kind()
+    made.view = BufferView.from_numpy(np.arange(3.0))
+    return made
+
+
+def test_the_table_of_a_type_is_used():
+    calls = []
+
+    def lend(object, out):
+        calls.append(object)
+        return VIEWS.lend(object.view, out)
+
+    kind, table = make_type(lend)
+    lender = foreign(kind)
+    view = memarray.from_dlpack(lender)
+    assert calls == [lender]
+    assert view.owner is lender
+    assert view.sum() == 3
+    # A newer library's: its older table is used, else __dlpack__.
+    newer, _ = make_type(lambda *_: 1 / 0, version=(2, 0), older=table)
+    assert memarray.from_dlpack(foreign(newer)).sum() == 3
+    assert len(calls) == 2
+    for other in (
+        make_type(lambda *_: 1 / 0, version=(2, 0)),
+        make_type(lambda *_: 1 / 0, version=(0, 9)),
+        make_type(None),
+        make_type(lambda *_: 1 / 0, name=b"another name"),
+    ):
+        assert memarray.from_dlpack(foreign(other[0])).sum() == 3
+
+
+def test_a_table_that_lends_nothing_is_told():
+    with pytest.raises(BufferError, match="did not say why"):
+        memarray.from_dlpack(foreign(make_type(lambda *_: -1)[0]))
+    with pytest.raises(BufferError, match="did not say why"):
+        memarray.from_dlpack(foreign(make_type(lambda *_: 0)[0]))
+
+
+def test_torch_lends_by_its_table_what_it_really_has():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    t = torch.arange(12.0).reshape(3, 4)[:, ::2]
+    view = memarray.from_dlpack(t)
+    assert (view.data_ptr, view.strides) == (t.data_ptr(), (16, 8))
+    with pytest.raises(BufferError, match="gradient"):
+        memarray.from_dlpack(torch.ones(3, requires_grad=True))
+    with pytest.raises(BufferError, match="conj"):
+        memarray.from_dlpack(torch.ones(3, dtype=torch.complex64).conj())
+    # Even np.from_dlpack gets the opposite numbers of these.
+    with pytest.raises(BufferError, match="resolve_neg"):
+        memarray.from_dlpack(torch._neg_view(torch.ones(3)))
+
+
+def test_tvm_ffi_takes_and_lends():
+    tvm_ffi = pytest.importorskip("tvm_ffi", reason="apache-tvm-ffi is not installed")
+    view = BufferView.from_numpy(np.arange(6.0, dtype="float32").reshape(2, 3))
+    tensor = tvm_ffi.from_dlpack(view.T)
+    assert tensor.shape == (3, 2)
+    back = memarray.from_dlpack(tensor)
+    assert (back.data_ptr, back.strides) == (view.data_ptr, (4, 12))

@@ -1,0 +1,248 @@
+"""Views of other libraries' memory: what they say is honoured, and what they say wrongly is refused."""
+
+import array
+import ctypes
+import mmap
+import threading
+
+import memarray
+import numpy as np
+import pytest
+from dlpack_producer import Producer
+from memarray import BufferView
+from support import DTYPES, NUMPY_DTYPES, numpy_dtype
+
+pytestmark = pytest.mark.sanitize
+
+
+@pytest.mark.parametrize("versioned", [False, True])
+def test_takes_capsules_of_both_kinds(versioned):
+    producer = Producer(versioned=versioned)
+    capsule = producer.capsule()
+    view = memarray.from_dlpack(capsule)
+    assert view.data_ptr == ctypes.addressof(producer.memory)
+    assert (view.shape, view.strides, view.dtype) == ((2, 3), (12, 4), np.int32)
+    assert view.writable
+    assert np.asarray(view).tolist() == [[0, 1, 2], [3, 4, 5]]
+    with pytest.raises(BufferError, match="taken already"):
+        memarray.from_dlpack(capsule)
+    part = view[1]
+    del view
+    assert producer.deleted == 0
+    del part
+    assert producer.deleted == 1
+
+
+def test_says_what_the_producer_says():
+    assert not memarray.from_dlpack(Producer(flags=1)).writable
+    assert memarray.from_dlpack(Producer(flags=2)).writable
+    assert memarray.from_dlpack(Producer(strides=None)).strides == (12, 4)
+    assert memarray.from_dlpack(Producer(byte_offset=8)).item is not None
+    assert memarray.from_dlpack(Producer(byte_offset=8))[0, 0] == 2
+    flipped = memarray.from_dlpack(Producer(byte_offset=20, strides=(-3, -1)))
+    assert np.asarray(flipped).tolist() == [[5, 4, 3], [2, 1, 0]]
+    assert memarray.from_dlpack(Producer(shape=(2, 0))).size == 0
+    assert memarray.from_dlpack(Producer(shape=(2, 0), data=None)).shape == (2, 0)
+    scalar = memarray.from_dlpack(Producer(ndim=0, shape=None, strides=None))
+    assert scalar.item() == 0
+    assert memarray.from_dlpack(Producer(version=(1, 99), flags=1 << 40)).sum() == 15
+    pinned = Producer()
+    pinned.managed.tensor.device.type = 3
+    assert memarray.from_dlpack(pinned).memory_type == "pinned"
+
+
+def test_asks_for_the_newest_and_takes_what_it_gets():
+    asked = []
+
+    class New(Producer):
+        def __dlpack__(self, **keywords):
+            asked.append(keywords)
+            return self.capsule()
+
+    class Old(Producer):
+        def __dlpack__(self, stream=None):
+            asked.append(stream)
+            return self.capsule()
+
+    assert memarray.from_dlpack(New()).sum() == 15
+    assert memarray.from_dlpack(Old(versioned=False)).sum() == 15
+    assert asked == [{"max_version": (1, 3)}, None]
+
+
+def test_copy_is_asked_for_or_never_made(copies):
+    producer = Producer()
+    assert memarray.from_dlpack(producer, copy=False).owner is producer
+    assert producer.deleted == 1
+    assert copies() == 0
+    own = memarray.from_dlpack(Producer(flags=1), copy=True)
+    assert copies() == 1
+    assert own.writable
+    assert own.owner is None
+    own.fill(0)
+    with pytest.raises(TypeError, match="copy"):
+        memarray.from_dlpack(producer, copy=1)
+
+
+def test_arrays_and_leases_are_viewed_as_what_they_are():
+    a = memarray.MemArray([3])
+    assert memarray.from_dlpack(a).owner is a
+    assert not BufferView(a).writable
+    with a.write() as lease:
+        assert memarray.from_dlpack(lease).writable
+        view = BufferView(BufferView(lease)[1:])
+        view.fill(4)
+    assert a.view().sum() == 8
+    assert BufferView(a, copy=True).writable
+
+
+@pytest.mark.parametrize(
+    ("buffer", "dtype", "writable"),
+    [
+        (b"abcd", "uint8", False),
+        (bytearray(b"abcd"), "uint8", True),
+        (memoryview(b"abcdefgh")[::-2], "uint8", False),
+        (array.array("i", [1, 2, 3]), "int32", True),
+        (array.array("d", [1, 2, 3]), "float64", True),
+        (array.array("L", [1, 2, 3]), "uint64", True),
+        (mmap.mmap(-1, 4096), "uint8", True),
+        ((ctypes.c_double * 5)(1, 2, 3, 4, 5), "float64", True),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_buffers(buffer, dtype, writable):
+    for view in (BufferView.from_buffer(buffer), BufferView(buffer)):
+        expected = np.asarray(memoryview(buffer))
+        assert (view.dtype, view.writable, view.owner is buffer) == (dtype, writable, True)
+        assert view.strides == expected.strides
+        np.testing.assert_array_equal(np.asarray(view), expected)
+        view.close()
+
+
+def test_a_buffer_read_as_another_dtype():
+    data = bytearray(np.arange(6, dtype="float32").tobytes())
+    view = BufferView.from_buffer(data, "float32")
+    assert (view.shape, view.sum()) == ((6,), 15.0)
+    view.fill(1)
+    assert np.frombuffer(data, "f4").sum() == 6
+    with pytest.raises(BufferError):
+        data.append(1)  # locked as long as it is viewed
+    view.close()
+    data.append(1)
+    with pytest.raises(ValueError, match="25 bytes are no whole number"):
+        BufferView.from_buffer(data, np.float32)
+    with pytest.raises(BufferError, match="not C-contiguous"):
+        BufferView.from_buffer(memoryview(bytes(16))[::2], "int16")
+    with pytest.raises(BufferError, match="aligned"):
+        BufferView.from_buffer(memoryview(bytes(17))[1:], "float64")
+    with pytest.raises(TypeError, match="buffer protocol"):
+        BufferView.from_buffer("text")
+    with pytest.raises(BufferError, match="format"):
+        BufferView.from_buffer(np.zeros(3, "U4"))
+    assert BufferView.from_buffer(b"").shape == (0,)
+
+
+def test_a_buffer_is_released_once_by_the_last_view():
+    data = bytearray(8)
+    view = BufferView.from_buffer(data)
+    part = view[2:]
+    view.close()
+    with pytest.raises(BufferError):
+        data.clear()
+    thread = threading.Thread(target=part.close)
+    thread.start()
+    thread.join()
+    data.clear()
+
+
+class Interface:
+    def __init__(self, x, **changes):
+        self.kept = x
+        self.__array_interface__ = {**x.__array_interface__, **changes}
+
+
+def test_array_interface():
+    x = np.arange(12.0).reshape(3, 4)[:, ::-2]
+    view = BufferView(Interface(x))
+    assert (view.shape, view.strides, view.writable) == (x.shape, x.strides, True)
+    np.testing.assert_array_equal(np.asarray(view), x)
+    x.flags.writeable = False
+    assert not BufferView(Interface(x)).writable
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"data": None}, {"data": 5}, {"data": (1.5, False)}, {"data": (0, False)}, {"data": (1, False)},
+        {"shape": None}, {"shape": 5}, {"shape": (-1,)}, {"shape": (2.5,)}, {"shape": (2**62, 2**62)},
+        {"strides": (8,)}, {"strides": (8, "x")}, {"strides": (2**62, 8)}, {"strides": (3, 8)},
+        {"typestr": None}, {"typestr": "nonsense"}, {"typestr": ">f8"}, {"typestr": "<U3"}, {"typestr": "<M8[s]"},
+        {"mask": np.zeros((3, 4), bool)},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_array_interfaces_that_lie_are_refused(changes):
+    with pytest.raises((BufferError, TypeError, ValueError, OverflowError)):
+        BufferView(Interface(np.arange(12.0).reshape(3, 4), **changes))
+
+
+def test_what_lends_nothing_is_refused():
+    for nothing in (None, 5, "text", [1, 2], object()):
+        with pytest.raises(TypeError, match="lends memory"):
+            BufferView(nothing)
+        with pytest.raises(TypeError, match="DLPack"):
+            memarray.from_dlpack(nothing)
+    with pytest.raises(TypeError, match="NumPy array"):
+        BufferView.from_numpy([1, 2])
+    with pytest.raises(BufferError):
+        BufferView.from_numpy(np.zeros(3, "U3"))
+    with pytest.raises(BufferError, match="byte order"):
+        BufferView.from_numpy(np.zeros(3, ">f4"))
+    with pytest.raises((BufferError, TypeError)):
+        BufferView.from_numpy(np.zeros(3, [("a", "f4")]))
+
+
+def test_a_field_of_a_struct_is_strided_memory():
+    records = np.zeros(4, [("a", "i4"), ("b", "f4"), ("c", "f8")])
+    records["b"] = [1, 2, 3, 4]
+    view = BufferView.from_numpy(records["b"])
+    assert view.strides == (16,)
+    assert view.sum() == 10
+    packed = np.zeros(4, [("a", "i1"), ("b", "f4")])
+    with pytest.raises(BufferError, match="aligned"):
+        BufferView.from_numpy(packed["b"])
+    odd = np.zeros(4, [("a", "i4"), ("b", "f8", ()), ("c", "i4")])["b"]
+    assert odd.strides == (16,)
+
+
+READ_ONLY_EXPORTS = {
+    "np.asarray": np.asarray,
+    "memoryview": memoryview,
+    "np.from_dlpack": np.from_dlpack,
+    "interface": lambda view: np.asarray(Interface(view)),
+}
+
+
+@pytest.mark.parametrize("name", READ_ONLY_EXPORTS)
+def test_read_only_stays_so_however_it_is_lent_on(name):
+    x = np.arange(4.0)
+    x.flags.writeable = False
+    view = BufferView(np.from_dlpack(BufferView.from_numpy(x)[1:]))
+    assert not view.writable
+    assert not BufferView(READ_ONLY_EXPORTS[name](view)).writable
+    with pytest.raises(BufferError, match="read-only"):
+        view.__dlpack__()
+    with pytest.raises(BufferError, match="read-only"):
+        view[1:].fill(0)
+    assert view.__array_interface__["data"][1]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_numpy_dtypes_at_odd_places(dtype):
+    x = np.array([[1, 0, 1, 1]] * 3).astype(numpy_dtype(dtype))
+    for part in (x, x.T, x[::-1], x[:, ::-2], x[1:, 1:], x[:0], x[0, 0:1].reshape(()), np.broadcast_to(x, (2, 3, 4))):
+        view = BufferView.from_numpy(part)
+        assert view.writable == part.flags.writeable
+        np.testing.assert_array_equal(np.asarray(view), part)
+        if dtype in NUMPY_DTYPES:
+            again = BufferView.from_buffer(part)
+            assert (again.shape, again.strides, again.dtype) == (part.shape, part.strides, part.dtype)

@@ -1,0 +1,182 @@
+"""Random views and what is computed of them, against NumPy.
+
+MEMARRAY_NIGHTLY=1 tries many more; MEMARRAY_SEED=n repeats the run that printed n.
+"""
+
+import math
+import os
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from memarray import BufferView
+from support import SEED, numpy_dtype
+
+EXAMPLES = 100_000 if os.environ.get("MEMARRAY_NIGHTLY") else 2_000
+DTYPES = ("float32", "float64", "int32", "uint8", "int64", "bool", "float16", "complex64", "bfloat16", "uint64")
+
+extents = st.sampled_from((0, 1, 1, 2, 3, 4, 5, 9, 17, 40))
+bound = st.one_of(st.none(), st.integers(-6, 6))
+steps = st.sampled_from((None, 1, 2, 3, -1, -2, -5))
+
+
+@st.composite
+def changes(draw, shape):
+    """A few views of one another: the changed array of NumPy's, and the words that did it."""
+    made = []
+    for _ in range(draw(st.integers(0, 4))):
+        kind = draw(st.sampled_from(("slice", "slice", "transpose", "reshape", "broadcast", "select", "newaxis")))
+        made.append((kind, draw(st.integers(0, 2**31))))
+    return made
+
+
+def change(x, view, kind, random):
+    """One view of both; None where NumPy makes none, and then memarray must refuse, too."""
+    rng = np.random.default_rng(random)
+    if kind == "slice" and x.ndim:
+        key = tuple(
+            slice(*(None if rng.random() < 0.5 else int(rng.integers(-6, 7)) for _ in range(2)),
+                  int(rng.choice([1, 1, 2, 3, -1, -2, -5])))
+            for _ in range(x.ndim)
+        )  # fmt: skip
+        return x[key], view[key]
+    if kind == "transpose":
+        axes = tuple(int(a) for a in rng.permutation(x.ndim))
+        return x.transpose(axes), view.transpose(axes) if axes else view.transpose()
+    if kind == "reshape":
+        return reshape(x, view, rng)
+    if kind == "broadcast" and x.ndim < 6 and x.size < 5000:
+        shape = tuple(int(rng.integers(1, 4)) if e == 1 else e for e in x.shape)
+        shape = (*([2] if rng.random() < 0.5 else []), *shape)
+        return np.broadcast_to(x, shape), view.broadcast_to(shape)
+    if kind == "select" and x.ndim and x.shape[-1]:
+        at = int(rng.integers(-x.shape[-1], x.shape[-1]))
+        return (x[..., at], view[..., at]) if x.ndim > 1 else (x, view)
+    if kind == "newaxis" and x.ndim < 8:
+        return x[None, ...], view[None, ...]
+    return x, view
+
+
+def reshape(x, view, rng):
+    factors = [int(f) for f in rng.permutation([p for e in x.shape for p in prime_factors(e)])]
+    shape = []
+    while factors:
+        take = int(rng.integers(1, len(factors) + 1))
+        shape.append(math.prod(factors[:take]))
+        factors = factors[take:]
+    shape = [0, 3] if x.size == 0 else shape
+    seen = x.view()
+    try:
+        seen.shape = shape
+    except AttributeError:
+        with pytest.raises(ValueError, match="without a copy"):
+            view.reshape(shape)
+        return x, view
+    return seen, view.reshape(shape)
+
+
+def prime_factors(n):
+    return [] if n <= 1 else next([p, *prime_factors(n // p)] for p in range(2, n + 1) if n % p == 0)
+
+
+def outcome(call):
+    """The value, or the kind of error."""
+    try:
+        return call()
+    except (ValueError, TypeError, IndexError) as error:
+        return next(kind for kind in (ValueError, TypeError, IndexError) if isinstance(error, kind))
+
+
+def same(got, expected, dtype, terms):
+    if isinstance(expected, type):
+        assert got is expected, (got, expected)
+        return
+    expected = np.asarray(expected)
+    if isinstance(got, BufferView):
+        assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
+        got = np.asarray(got)
+    if expected.dtype.kind in "biu":
+        np.testing.assert_array_equal(got, expected)
+        return
+    # NumPy's own sums are less exact than ours.
+    eps = {2: 2e-2, 4: 2e-6, 8: 2e-6 if dtype == "complex64" else 1e-12, 16: 1e-12}[expected.dtype.itemsize]
+    got, expected = np.asarray(got).astype("c16"), expected.astype("c16")
+    scale = max(1.0, float(np.abs(expected[np.isfinite(expected)]).max(initial=0)), float(terms) ** 0.5)
+    np.testing.assert_allclose(got, expected, rtol=eps * 8, atol=eps * 8 * scale)
+
+
+def reduced(x, name, axis, keepdims):
+    """NumPy's result, added up in double precision."""
+    if (name in ("sum", "mean") and x.dtype.kind in "fcV") or x.dtype.name == "bfloat16":
+        wide = x.astype("c16" if x.dtype.kind == "c" else "f8")
+        with np.errstate(over="ignore"):
+            return np.asarray(getattr(wide, name)(axis=axis, keepdims=keepdims)).astype(x.dtype)
+    return getattr(x, name)(axis=axis, keepdims=keepdims)
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value", "ignore:overflow")
+@pytest.mark.sweep
+def test_views_compute_as_numpy_does():
+    @seed(SEED)
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(
+        shape=st.lists(extents, max_size=4),
+        dtype=st.sampled_from(DTYPES),
+        random=st.integers(0, 2**32),
+        kinds=changes(None),
+        operation=st.sampled_from(("sum", "mean", "min", "max", "copy", "cast", "fill", "add_index")),
+        keepdims=st.booleans(),
+        nan=st.booleans(),
+    )
+    def run(shape, dtype, random, kinds, operation, keepdims, nan):
+        if math.prod(shape) > 20_000:
+            shape = shape[:2]
+        rng = np.random.default_rng(random)
+        kind = numpy_dtype(dtype)
+        base = rng.integers(0, 2 if dtype == "bool" else 100, shape).astype(kind)
+        if nan and kind.kind in "fc" and base.size:
+            base.flat[int(rng.integers(base.size))] = np.nan
+        x, view = base, BufferView.from_numpy(base)
+        for how, number in kinds:
+            x, view = change(x, view, how, number)
+        assert (view.shape, view.writable) == (x.shape, x.flags.writeable)
+        if x.size:
+            assert [s for s, e in zip(view.strides, view.shape, strict=True) if e > 1] == [
+                s for s, e in zip(x.strides, x.shape, strict=True) if e > 1
+            ]
+            assert view.data_ptr == x.__array_interface__["data"][0]
+        assert view.is_contiguous() == x.flags.c_contiguous
+        if operation in ("sum", "mean", "min", "max"):
+            count = int(rng.integers(0, x.ndim + 1))
+            axis = None if rng.random() < 0.3 else tuple(int(a) for a in rng.permutation(x.ndim)[:count])
+            expected = outcome(lambda: reduced(x, operation, axis, keepdims))
+            got = outcome(lambda: getattr(view, operation)(axis, keepdims=keepdims))
+            same(got, expected, dtype, x.size)
+            assert isinstance(view.plan(operation, axis), str)
+        elif operation == "copy":
+            np.testing.assert_array_equal(np.asarray(view.copy()), x)
+            assert view.copy().is_contiguous()
+        elif operation == "cast":
+            target = DTYPES[int(rng.integers(len(DTYPES)))]
+            if np.can_cast(x.dtype, numpy_dtype(target), "same_kind") and "bfloat16" not in (dtype, target):
+                np.testing.assert_array_equal(np.asarray(view.cast(target)), x.astype(target))
+            elif "bfloat16" not in (dtype, target):
+                assert outcome(lambda: view.cast(target)) is TypeError
+        elif x.flags.writeable:
+            before = base.copy()
+            twin = before
+            expected_view, _ = twin, None
+            for how, number in kinds:
+                expected_view, _ = change(expected_view, BufferView.from_numpy(expected_view), how, number)
+            if operation == "fill":
+                view.fill(True if dtype == "bool" else 3)
+                expected_view[...] = True if dtype == "bool" else 3
+            elif dtype in ("int32", "int64", "uint64", "uint8", "float32", "float64"):
+                view.add_index()
+                expected_view += np.indices(x.shape).sum(axis=0).astype(x.dtype) if x.ndim else 0
+            else:
+                return
+            np.testing.assert_array_equal(base, before)
+
+    run()
