@@ -1,5 +1,6 @@
 #pragma once
 
+#include "dtype_index.hpp"
 #include "reduce_kernels.hpp"
 #include "wide_paths.hpp"
 
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 // The loops of reductions, for an `Op` with types `Element` and `Accumulator` and functions `nothing()`,
 // `load(element)` and `combine(accumulator, accumulator)`, whose first argument is what came before.
@@ -23,6 +25,15 @@ template <class Op>
 MEMARRAY_ALWAYS_INLINE AccumulatorOf<Op> element_at(std::byte const* address) {
   return Op::load(*reinterpret_cast<ElementOf<Op> const*>(address));
 }
+
+/// Elements for which every path is compiled: those that most sums are of. All paths for all dtypes would take a
+/// compiler minutes.
+template <class Op>
+inline constexpr bool every_path = std::is_floating_point_v<ElementOf<Op>>;
+/// Elements that gain from wider vectors, as they are converted or as wide as what they are added up in.
+template <class Op>
+inline constexpr bool wide_path =
+    every_path<Op> || is_half<ElementOf<Op>> || (std::is_integral_v<ElementOf<Op>> && sizeof(ElementOf<Op>) >= 4);
 
 // Bytes ahead of where a row is read, and of a part of it that is prefetched at once.
 inline constexpr std::int64_t prefetch_ahead = 1024;
@@ -220,8 +231,9 @@ MEMARRAY_ALWAYS_INLINE void accumulate_block(LoopKernel kernel, void* memory, Re
   if (kernel == LoopKernel::columns) {
     if (block.column_stride == item)
       return add_dense_rows<Op, 1>(accumulators, block.columns, block.source, block.rows, block.row_stride);
-    if (block.column_stride == 2 * item && block.rows >= 8)
-      return add_dense_rows<Op, 2>(accumulators, block.columns, block.source, block.rows, block.row_stride);
+    if constexpr (every_path<Op>)
+      if (block.column_stride == 2 * item && block.rows >= 8)
+        return add_dense_rows<Op, 2>(accumulators, block.columns, block.source, block.rows, block.row_stride);
     if (block.row_stride == item && block.column_stride == block.rows * item) {
       if (block.rows == 2) return add_short_runs<Op, 2>(accumulators, block.source, block.columns);
       if (block.rows == 3) return add_short_runs<Op, 3>(accumulators, block.source, block.columns);
@@ -229,11 +241,12 @@ MEMARRAY_ALWAYS_INLINE void accumulate_block(LoopKernel kernel, void* memory, Re
     }
     return add_strided_rows<Op>(accumulators, block);
   }
-  if (kernel == LoopKernel::strided && block.row_stride == 2 * item) {
-    for (std::int64_t j = 0; j < block.columns; ++j)
-      add_wide_rows<Op, 2>(accumulators + j, block.source + j * block.column_stride, 1, block.rows);
-    return;
-  }
+  if constexpr (every_path<Op>)
+    if (kernel == LoopKernel::strided && block.row_stride == 2 * item) {
+      for (std::int64_t j = 0; j < block.columns; ++j)
+        add_wide_rows<Op, 2>(accumulators + j, block.source + j * block.column_stride, 1, block.rows);
+      return;
+    }
   if (kernel == LoopKernel::strided) return add_strided_runs<Op>(accumulators, block);
   // Contiguous runs are wide rows of one.
   bool const wide = kernel == LoopKernel::wide;
@@ -278,11 +291,10 @@ void collapse_accumulators(void* accumulators, std::int64_t columns, void* into)
 template <class Op>
 auto accumulate_function() noexcept {
 #if defined(MEMARRAY_WIDE_PATHS)
-  switch (widest_vectors()) {
-    case Vectors::avx512: return accumulate_avx512<Op>;
-    case Vectors::avx2: return accumulate_avx2<Op>;
-    case Vectors::baseline: break;
-  }
+  if constexpr (every_path<Op>)
+    if (widest_vectors() == Vectors::avx512) return accumulate_avx512<Op>;
+  if constexpr (wide_path<Op>)
+    if (widest_vectors() != Vectors::baseline) return accumulate_avx2<Op>;
 #endif
   return accumulate_portable<Op>;
 }

@@ -4,6 +4,7 @@
 #include <memarray/base/dtype.hpp>
 
 #include <algorithm>
+#include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -18,6 +20,22 @@
 namespace memarray::test {
 
 using Numbers = std::vector<std::int64_t>;
+
+#if !defined(MEMARRAY_TEST_EVERY_INSTANCE)
+#define MEMARRAY_TEST_EVERY_INSTANCE 1
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool tries_all = false;  // each takes ten times as long
+#else
+inline constexpr bool tries_all = MEMARRAY_TEST_EVERY_INSTANCE;
+#endif
+/// How many random cases are tried.
+constexpr int rounds(int all) { return tries_all ? all : all / 10; }
+/// Whether a dtype is tried with every layout: all, or some that stand for others.
+inline bool is_tried(DType const& dtype) {
+  constexpr std::array<std::string_view, 6> some{"bool", "int16", "uint64", "bfloat16", "float32", "complex64"};
+  return tries_all || std::ranges::find(some, dtype.name_view()) != some.end();
+}
 
 /// An element of any shipped dtype: the bits of an integer, else the parts of a number.
 struct Number {

@@ -75,7 +75,7 @@ TEST_P(StridedCopyTest, EveryPairOfDtypes) {
 TEST_P(StridedCopyTest, RandomViews) {
   constexpr std::uint64_t seed = 77;
   Random random(seed + static_cast<std::uint64_t>(GetParam()));
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < rounds(3000); ++round) {
     DType const& from = shipped_dtypes()[static_cast<std::size_t>(random.below(15))];
     DType const& to = random.one_in(2) ? from : shipped_dtypes()[static_cast<std::size_t>(random.below(15))];
     Numbers const shape = random.shape(static_cast<int>(random.one_in(10) ? 8 : random.below(6)), 6000);
@@ -152,7 +152,8 @@ void check_large(Numbers const& shape, Numbers const& target, Numbers const& sou
 TEST(StridedCopy, LargeTargets) {
   for (int const threads : {1, 2}) {
     int const before = options().threads.exchange(threads);
-    for (std::size_t const misaligned : {0U, 1U, 7U}) {
+    for (std::size_t const misaligned : {7U, 1U, 0U}) {
+      if (!tries_all && misaligned != 7U) continue;
       check_large({1500, 1024}, {1024 * 4, 4}, {4, 1500 * 4}, 0, misaligned);
       check_large({1500, 1024}, {1024 * 4, 4}, {-4, 1500 * 4}, 1499, misaligned);
       check_large({1100, 1300}, {1300 * 4, 4}, {4, 1100 * 4}, 0, misaligned);

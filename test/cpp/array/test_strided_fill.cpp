@@ -16,7 +16,7 @@ namespace {
 TEST(StridedFill, RandomViews) {
   constexpr std::uint64_t seed = 501;
   Random random(seed);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < rounds(2000); ++round) {
     DType const& dtype = shipped_dtypes()[static_cast<std::size_t>(random.below(15))];
     Numbers const shape = random.shape(static_cast<int>(random.below(7)), 4000);
     View view(dtype, random.layout(shape, dtype.itemsize, true));
@@ -99,7 +99,7 @@ void check_index_sums(View view, Random& random) {
 TEST(StridedFill, IndexSumsOfRandomViews) {
   constexpr std::uint64_t seed = 502;
   Random random(seed);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < rounds(2000); ++round) {
     DType const& dtype = shipped_dtypes()[static_cast<std::size_t>(random.below(15))];
     Numbers const shape = random.shape(static_cast<int>(random.below(7)), 4000);
     SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round));
