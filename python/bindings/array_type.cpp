@@ -3,6 +3,7 @@
 #include "arguments.hpp"
 #include "buffer.hpp"
 #include "dlpack_capsule.hpp"
+#include "elements.hpp"
 #include "errors.hpp"
 #include "helpers.hpp"
 #include "lease_type.hpp"
@@ -124,25 +125,8 @@ PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, P
 PyObject* fill(PyObject* self, PyObject* value) {
   return guarded([&]() -> PyObject* {
     State& state = state_of(self);
-    DType const& dtype = state.dtype();
-    std::vector<std::byte> element(dtype.itemsize);
-    int const written = write_element(dtype, value, element.data());
-    if (written < 0) return nullptr;
-    if (written == 0) {
-      PyObject* const args = PyTuple_Pack(1, value);
-      PyObject* const bytes = args ? call_helper("element_bytes", self, args) : nullptr;
-      Py_XDECREF(args);
-      char* data = nullptr;
-      Py_ssize_t length = 0;
-      if (!bytes || PyBytes_AsStringAndSize(bytes, &data, &length) != 0) {
-        Py_XDECREF(bytes);
-        return nullptr;
-      }
-      bool const fits = length == static_cast<Py_ssize_t>(dtype.itemsize);
-      if (fits) std::copy_n(reinterpret_cast<std::byte const*>(data), length, element.data());
-      Py_DECREF(bytes);
-      if (!fits) return PyErr_Format(PyExc_TypeError, "%R is no element of %s", value, dtype.name);
-    }
+    std::vector<std::byte> element;
+    if (!write_any_element(self, state.dtype(), value, element)) return nullptr;
     MadeHere const site;
     state.fill(element.data());
     return Py_NewRef(Py_None);

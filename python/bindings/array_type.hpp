@@ -22,9 +22,6 @@ detail::State* unwrap_state(PyObject* object);
 /// A new array of `type` (a subclass of ArrayBase) with the state.
 PyObject* make_array(PyTypeObject* type, detail::StatePtr state);
 
-/// Writes one element. 1: done; 0: not a plain Python number that fits this dtype's kind, ask NumPy; −1: error set.
-int write_element(DType const& dtype, PyObject* value, std::byte* element);
-
 /// Instances: what the registry holds for a pair of dtype and rank.
 using AddIndex = void (*)(detail::State& state, std::int64_t stream);
 int register_instance(DType const& dtype, int ndim, AddIndex add_index);

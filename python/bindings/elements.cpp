@@ -1,7 +1,10 @@
-#include "array_type.hpp"
+#include "elements.hpp"
+
+#include "helpers.hpp"
 
 #include <memarray/base/float16.hpp>
 
+#include <algorithm>
 #include <complex>
 #include <cstring>
 #include <limits>
@@ -75,6 +78,31 @@ void write_complex(DType const& dtype, std::complex<double> value, std::byte* el
     store(element, value);
 }
 
+template <class T>
+T load(std::byte const* element) noexcept {
+  T value;
+  std::memcpy(&value, element, sizeof value);
+  return value;
+}
+
+PyObject* read_integer(DType const& dtype, std::byte const* element) {
+  bool const is_signed = dtype.dl.code == kDLInt;
+  switch (dtype.itemsize) {
+    case 1: return PyLong_FromLong(is_signed ? load<std::int8_t>(element) : load<std::uint8_t>(element));
+    case 2: return PyLong_FromLong(is_signed ? load<std::int16_t>(element) : load<std::uint16_t>(element));
+    case 4: return PyLong_FromLongLong(is_signed ? load<std::int32_t>(element) : load<std::uint32_t>(element));
+    default:
+      return is_signed ? PyLong_FromLongLong(load<std::int64_t>(element))
+                       : PyLong_FromUnsignedLongLong(load<std::uint64_t>(element));
+  }
+}
+
+double read_real(DType const& dtype, std::byte const* element) {
+  if (dtype.dl.code == kDLBfloat) return static_cast<float>(load<bfloat16>(element));
+  if (dtype.itemsize == 2) return static_cast<float>(load<float16>(element));
+  return dtype.itemsize == 4 ? load<float>(element) : load<double>(element);
+}
+
 }  // namespace
 
 int write_element(DType const& dtype, PyObject* value, std::byte* element) {
@@ -105,6 +133,42 @@ int write_element(DType const& dtype, PyObject* value, std::byte* element) {
       return 1;
     }
     default: return 0;
+  }
+}
+
+bool write_any_element(PyObject* array, DType const& dtype, PyObject* value, std::vector<std::byte>& element) {
+  element.resize(dtype.itemsize);
+  int const written = write_element(dtype, value, element.data());
+  if (written != 0) return written > 0;
+  PyObject* const args = PyTuple_Pack(1, value);
+  PyObject* const bytes = args ? call_helper("element_bytes", array, args) : nullptr;
+  Py_XDECREF(args);
+  char* data = nullptr;
+  Py_ssize_t length = 0;
+  if (!bytes || PyBytes_AsStringAndSize(bytes, &data, &length) != 0) {
+    Py_XDECREF(bytes);
+    return false;
+  }
+  bool const fits = length == static_cast<Py_ssize_t>(dtype.itemsize);
+  if (fits) std::copy_n(reinterpret_cast<std::byte const*>(data), length, element.data());
+  Py_DECREF(bytes);
+  if (!fits) PyErr_Format(PyExc_TypeError, "%R is no element of %s", value, dtype.name);
+  return fits;
+}
+
+PyObject* read_element(DType const& dtype, std::byte const* element) {
+  switch (dtype.dl.code) {
+    case kDLBool: return PyBool_FromLong(load<std::uint8_t>(element));
+    case kDLInt:
+    case kDLUInt: return read_integer(dtype, element);
+    case kDLFloat:
+    case kDLBfloat: return PyFloat_FromDouble(read_real(dtype, element));
+    case kDLComplex: {
+      std::complex<double> const value =
+          dtype.itemsize == 8 ? load<std::complex<float>>(element) : load<std::complex<double>>(element);
+      return PyComplex_FromDoubles(value.real(), value.imag());
+    }
+    default: return PyBytes_FromStringAndSize(reinterpret_cast<char const*>(element), dtype.itemsize);
   }
 }
 

@@ -10,7 +10,6 @@
 
 #include <memarray/array/import_dlpack.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -214,26 +213,6 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "this NumPy array has no __array_interface__");
     return nullptr;
   });
-}
-
-bool read_element_of(PyObject* array, DType const& dtype, PyObject* value, std::vector<std::byte>& element) {
-  element.resize(dtype.itemsize);
-  int const written = write_element(dtype, value, element.data());
-  if (written != 0) return written > 0;
-  PyObject* const args = PyTuple_Pack(1, value);
-  PyObject* const bytes = args ? call_helper("element_bytes", array, args) : nullptr;
-  Py_XDECREF(args);
-  char* data = nullptr;
-  Py_ssize_t length = 0;
-  if (!bytes || PyBytes_AsStringAndSize(bytes, &data, &length) != 0) {
-    Py_XDECREF(bytes);
-    return false;
-  }
-  bool const fits = length == static_cast<Py_ssize_t>(dtype.itemsize);
-  if (fits) std::copy_n(reinterpret_cast<std::byte const*>(data), length, element.data());
-  Py_DECREF(bytes);
-  if (!fits) PyErr_Format(PyExc_TypeError, "%R is no element of %s", value, dtype.name);
-  return fits;
 }
 
 DType const* read_dtype(PyObject* object) {

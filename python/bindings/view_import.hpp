@@ -4,9 +4,6 @@
 
 #include <Python.h>
 
-#include <cstddef>
-#include <vector>
-
 namespace memarray::python {
 
 /// Interns names; once, at import.
@@ -20,8 +17,6 @@ PyObject* from_dlpack(PyObject*, PyObject* args, PyObject* keywords);
 PyObject* from_buffer(PyObject*, PyObject* args, PyObject* keywords);
 PyObject* from_numpy(PyObject*, PyObject* array);
 
-/// One element of `view`'s dtype from a Python value, as MemArray.fill reads it. False with the error set.
-bool read_element_of(PyObject* array, DType const& dtype, PyObject* value, std::vector<std::byte>& element);
 /// The shipped element type that `object` means, as `np.dtype` reads it; null with the Python error set.
 DType const* read_dtype(PyObject* object);
 

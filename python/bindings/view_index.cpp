@@ -1,44 +1,17 @@
 #include "view_type.hpp"
 
+#include "elements.hpp"
 #include "errors.hpp"
 
-#include <memarray/base/float16.hpp>
 #include <memarray/base/shape.hpp>
 
 #include <algorithm>
-#include <complex>
-#include <cstring>
 #include <vector>
 
 namespace memarray::python {
 namespace {
 
 using detail::ViewCore;
-
-template <class T>
-T load(std::byte const* element) noexcept {
-  T value;
-  std::memcpy(&value, element, sizeof value);
-  return value;
-}
-
-PyObject* read_integer(DType const& dtype, std::byte const* element) {
-  bool const is_signed = dtype.dl.code == kDLInt;
-  switch (dtype.itemsize) {
-    case 1: return PyLong_FromLong(is_signed ? load<std::int8_t>(element) : load<std::uint8_t>(element));
-    case 2: return PyLong_FromLong(is_signed ? load<std::int16_t>(element) : load<std::uint16_t>(element));
-    case 4: return PyLong_FromLongLong(is_signed ? load<std::int32_t>(element) : load<std::uint32_t>(element));
-    default:
-      return is_signed ? PyLong_FromLongLong(load<std::int64_t>(element))
-                       : PyLong_FromUnsignedLongLong(load<std::uint64_t>(element));
-  }
-}
-
-double read_real(DType const& dtype, std::byte const* element) {
-  if (dtype.dl.code == kDLBfloat) return static_cast<float>(load<bfloat16>(element));
-  if (dtype.itemsize == 2) return static_cast<float>(load<float16>(element));
-  return dtype.itemsize == 4 ? load<float>(element) : load<double>(element);
-}
 
 /// Walks over the parts of a key.
 class Indexing {
@@ -104,22 +77,6 @@ class Indexing {
 };
 
 }  // namespace
-
-PyObject* read_element(DType const& dtype, std::byte const* element) {
-  switch (dtype.dl.code) {
-    case kDLBool: return PyBool_FromLong(load<std::uint8_t>(element));
-    case kDLInt:
-    case kDLUInt: return read_integer(dtype, element);
-    case kDLFloat:
-    case kDLBfloat: return PyFloat_FromDouble(read_real(dtype, element));
-    case kDLComplex: {
-      std::complex<double> const value =
-          dtype.itemsize == 8 ? load<std::complex<float>>(element) : load<std::complex<double>>(element);
-      return PyComplex_FromDoubles(value.real(), value.imag());
-    }
-    default: return PyBytes_FromStringAndSize(reinterpret_cast<char const*>(element), dtype.itemsize);
-  }
-}
 
 bool read_axes(PyObject* object, int ndim, detail::AxisMask& axes) {
   if (!object || object == Py_None) {

@@ -1,6 +1,7 @@
 #include "arguments.hpp"
 #include "array_type.hpp"
 #include "dlpack_capsule.hpp"
+#include "elements.hpp"
 #include "errors.hpp"
 #include "helpers.hpp"
 #include "view_import.hpp"
@@ -69,6 +70,7 @@ PyObject* transpose(PyObject* self, PyObject* args) {
     std::vector<std::int64_t> given;
     if (axes != Py_None && !read_shape(axes, given)) return nullptr;
     std::vector<int> order;
+    order.reserve(given.size());
     for (std::int64_t const axis : given) order.push_back(std::in_range<int>(axis) ? static_cast<int>(axis) : INT_MAX);
     ViewCore const& core = core_of(self);
     StridedLayout layout = core.layout();
@@ -105,7 +107,7 @@ PyObject* cast(PyObject* self, PyObject* wanted) {
 PyObject* fill(PyObject* self, PyObject* value) {
   return guarded([&]() -> PyObject* {
     std::vector<std::byte> element;
-    if (!read_element_of(self, core_of(self).dtype(), value, element)) return nullptr;
+    if (!write_any_element(self, core_of(self).dtype(), value, element)) return nullptr;
     core_of(self).fill(element.data());
     return Py_NewRef(Py_None);
   });

@@ -15,8 +15,6 @@ detail::ViewCore* view_of(PyObject* object);
 /// What `view.owner` says, a new reference; null without an error if it has none.
 PyObject* owner_of_view(PyObject* view);
 
-/// One element as a Python number; structs as bytes.
-PyObject* read_element(DType const& dtype, std::byte const* element);
 /// Reads `axis=`: None or null (all), an integer or a tuple of them, as a mask of dimensions. False with the error set;
 /// throws `IndexError`, `ValueError`.
 bool read_axes(PyObject* object, int ndim, detail::AxisMask& axes);

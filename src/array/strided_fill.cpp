@@ -121,7 +121,8 @@ void add_index(StridedTarget target) {
   static constexpr Add table[] = {MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY)};
 #undef MEMARRAY_ENTRY
   int const index = shipped_index(target.dtype);
-  if (index < 0) throw TypeError(std::string("index sums are added to numbers, not to ") + target.dtype.name);
+  if (index < 0 || index >= shipped_count)
+    throw TypeError(std::string("index sums are added to numbers, not to ") + target.dtype.name);
   table[index](target);
 }
 
