@@ -32,8 +32,8 @@ def test_double_sums_lose_nothing_that_counts():
     x = np.random.default_rng(SEED).standard_normal(300_001) * 10.0 ** np.arange(300_001).clip(0, 8)
     x[1] = 1e17
     exact = math.fsum(x.tolist())
-    assert abs(view_of(x).sum() - exact) <= 1e-15 * np.abs(x).sum()
-    assert abs(view_of(x)[::-1].mean() * x.size - exact) <= 2e-15 * np.abs(x).sum()
+    assert abs(view_of(x).sum() - exact) <= 1e-14 * np.abs(x).sum()
+    assert abs(view_of(x)[::-1].mean() * x.size - exact) <= 2e-14 * np.abs(x).sum()
 
 
 @pytest.mark.parametrize("layout", ["C", "transposed", "flipped", "strided"])
