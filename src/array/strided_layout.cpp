@@ -32,7 +32,8 @@ StridedLayout StridedLayout::dense(Extents shape, std::size_t itemsize) {
   auto stride = static_cast<std::int64_t>(itemsize);
   for (std::size_t d = shape.size(); d-- > 0;) {
     result._strides[d] = stride;
-    stride *= std::max<std::int64_t>(shape[d], 1);
+    // Only of no elements can they be more than memory has.
+    if (__builtin_mul_overflow(stride, std::max<std::int64_t>(shape[d], 1), &stride)) stride = 0;
   }
   return result;
 }
@@ -43,10 +44,12 @@ StridedLayout StridedLayout::strided(Extents shape, Extents strides, std::size_t
   if (strides.size() != shape.size())
     throw ValueError("a shape of " + std::to_string(shape.size()) + " dimensions needs as many strides, not " +
                      std::to_string(strides.size()));
+  // Where there are no elements strides may be anything, also what cannot be multiplied.
+  if (size == 0) return dense(shape, itemsize);
   std::int64_t below = 0;
   auto above = static_cast<std::int64_t>(itemsize);
   bool fits = true;
-  for (std::size_t d = 0; size != 0 && d < shape.size(); ++d)
+  for (std::size_t d = 0; d < shape.size(); ++d)
     fits = fits && reaches(strides[d] < 0 ? below : above, shape[d], strides[d]);
   std::int64_t length = 0;
   if (!fits || __builtin_sub_overflow(above, below, &length))
@@ -107,11 +110,9 @@ bool StridedLayout::may_overlap(std::size_t itemsize) const noexcept {
 }
 
 StridedLayout::Span StridedLayout::span(std::size_t itemsize) const noexcept {
+  if (size() == 0) return {0, 0};
   Span result{0, static_cast<std::int64_t>(itemsize)};
-  for (int d = 0; d < _ndim; ++d) {
-    if (extent(d) == 0) return {0, 0};
-    (stride(d) < 0 ? result.first : result.last) += (extent(d) - 1) * stride(d);
-  }
+  for (int d = 0; d < _ndim; ++d) (stride(d) < 0 ? result.first : result.last) += (extent(d) - 1) * stride(d);
   return result;
 }
 

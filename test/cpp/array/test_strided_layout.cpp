@@ -84,7 +84,7 @@ TEST(StridedLayout, WhatCannotBeIsRefused) {
   EXPECT_THROW(strided({2, 2}, {most - 100, 101}), OverflowError);
   EXPECT_THROW(strided({2, 2}, {most / 2 + 2, -(most / 2 + 2)}), OverflowError) << "from one end to the other";
   EXPECT_THROW(strided({2}, {least}), OverflowError);
-  EXPECT_NO_THROW(strided({0, 2}, {most, most})) << "nobody goes there";
+  EXPECT_EQ(strided({0, 2}, {most, most}), dense({0, 2})) << "nobody goes there";
   EXPECT_NO_THROW(strided({1}, {least}));
   EXPECT_THAT(words([] { dense(Numbers(17, 1)); }), HasSubstr("at most 16 dimensions, not 17"));
 }
@@ -165,6 +165,16 @@ TEST(StridedLayout, SelectsAndInserts) {
   EXPECT_THROW(layout.insert(5), IndexError);
   StridedLayout full = dense(Numbers(16, 1));
   EXPECT_THROW(full.insert(0), ValueError);
+}
+
+TEST(StridedLayout, WithoutElementsNothingOverflows) {
+  StridedLayout layout = strided({5, 0, 7}, {most / 2, most, -(most / 2)});
+  EXPECT_EQ(layout.span(itemsize).last, 0);
+  static_cast<void>(layout.slice(2, {.step = -3}));
+  static_cast<void>(layout.select(0, -1));
+  static_cast<void>(layout.slice(0, {.start = 3}));
+  EXPECT_EQ(layout.size(), 0);
+  EXPECT_EQ(dense({0, most / 2, 2}).size(), 0);
 }
 
 TEST(StridedLayout, Transposes) {
