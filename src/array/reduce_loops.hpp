@@ -77,11 +77,12 @@ template <class Op, std::int64_t step>
 MEMARRAY_ALWAYS_INLINE void add_dense_rows(AccumulatorOf<Op>* __restrict accumulators, std::int64_t columns,
                                            std::byte const* source, std::int64_t rows, std::int64_t row_stride) {
   using Element = ElementOf<Op>;
-  constexpr auto item = static_cast<std::int64_t>(sizeof(Element)) * step;
+  [[maybe_unused]] constexpr auto item = static_cast<std::int64_t>(sizeof(Element)) * step;
   std::int64_t i = 0;
-  for (; i + 8 <= rows; i += 8)
-    add_eight_rows<Op, step>(accumulators, columns, source + i * row_stride, row_stride,
-                             8 * row_stride - columns * item);
+  if constexpr (every_path<Op>)
+    for (; i + 8 <= rows; i += 8)
+      add_eight_rows<Op, step>(accumulators, columns, source + i * row_stride, row_stride,
+                               8 * row_stride - columns * item);
   for (; i < rows; ++i) {
     auto const* __restrict const a = reinterpret_cast<Element const*>(source + i * row_stride);
     for (std::int64_t j = 0; j < columns; ++j) accumulators[j] = Op::combine(accumulators[j], Op::load(a[j * step]));
@@ -207,9 +208,10 @@ MEMARRAY_ALWAYS_INLINE void add_wide_rows(AccumulatorOf<Op>* accumulators, std::
   std::int64_t const whole = rows / copies;
   for (std::int64_t j = 0; j < width; ++j) wide[j] = Op::nothing();
   // Eight sections, read side by side.
-  std::int64_t const section = whole / 8;
-  for (std::int64_t i = 0; i < section; ++i)
-    add_eight_rows<Op, step>(wide, width, source + i * width * item, section * width * item, 0);
+  std::int64_t const section = every_path<Op> ? whole / 8 : 0;
+  if constexpr (every_path<Op>)
+    for (std::int64_t i = 0; i < section; ++i)
+      add_eight_rows<Op, step>(wide, width, source + i * width * item, section * width * item, 0);
   for (std::int64_t done = section * 8 * width; done < elements; done += width) {
     auto const* __restrict const last = reinterpret_cast<ElementOf<Op> const*>(source + done * item);
     std::int64_t const rest = std::min(width, elements - done);
