@@ -29,12 +29,16 @@ void in_chunks(std::size_t bytes, Work const& work) {
 }
 
 template <std::size_t itemsize>
-void fill_elements(std::byte* destination, std::byte const* element, std::size_t count) {
+void fill_row(std::byte* target, std::int64_t stride, std::int64_t count, std::byte const* element) {
   struct Item {
     std::byte bytes[itemsize];
   } item;
   std::memcpy(&item, element, itemsize);
-  for (std::size_t i = 0; i < count; ++i) std::memcpy(destination + i * itemsize, &item, itemsize);
+  constexpr auto dense = static_cast<std::int64_t>(itemsize);
+  if (stride == dense)
+    for (std::int64_t i = 0; i < count; ++i) std::memcpy(target + i * dense, &item, itemsize);
+  else
+    for (std::int64_t i = 0; i < count; ++i) std::memcpy(target + i * stride, &item, itemsize);
 }
 
 }  // namespace
@@ -64,15 +68,21 @@ void fill_host(std::byte* destination, void const* element, std::size_t itemsize
     std::size_t const first = static_cast<std::size_t>(chunk) * per_chunk;
     std::size_t const length = std::min(per_chunk, count - first);
     std::byte* const start = destination + first * itemsize;
-    switch (itemsize) {
-      case 2: return fill_elements<2>(start, item, length);
-      case 4: return fill_elements<4>(start, item, length);
-      case 8: return fill_elements<8>(start, item, length);
-      case 16: return fill_elements<16>(start, item, length);
-      default:
-        for (std::size_t i = 0; i < length; ++i) std::memcpy(start + i * itemsize, item, itemsize);
-    }
+    fill_row(start, static_cast<std::int64_t>(itemsize), static_cast<std::int64_t>(length), item, itemsize);
   });
+}
+
+void fill_row(std::byte* target, std::int64_t stride, std::int64_t count, std::byte const* element,
+              std::size_t itemsize) {
+  switch (itemsize) {
+    case 1: return fill_row<1>(target, stride, count, element);
+    case 2: return fill_row<2>(target, stride, count, element);
+    case 4: return fill_row<4>(target, stride, count, element);
+    case 8: return fill_row<8>(target, stride, count, element);
+    case 16: return fill_row<16>(target, stride, count, element);
+    default:
+      for (std::int64_t i = 0; i < count; ++i) std::memcpy(target + i * stride, element, itemsize);
+  }
 }
 
 }  // namespace memarray::detail

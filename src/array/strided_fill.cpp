@@ -12,7 +12,6 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -21,32 +20,6 @@ namespace memarray::detail {
 namespace {
 
 constexpr std::int64_t region_elements = std::int64_t{1} << 14;
-
-template <std::size_t itemsize>
-void fill_row(std::byte* target, std::int64_t stride, std::int64_t count, std::byte const* element) {
-  struct Item {
-    std::byte bytes[itemsize];
-  } item;
-  std::memcpy(&item, element, itemsize);
-  constexpr auto dense = static_cast<std::int64_t>(itemsize);
-  if (stride == dense)
-    for (std::int64_t i = 0; i < count; ++i) std::memcpy(target + i * dense, &item, itemsize);
-  else
-    for (std::int64_t i = 0; i < count; ++i) std::memcpy(target + i * stride, &item, itemsize);
-}
-
-void fill_row(std::byte* target, std::int64_t stride, std::int64_t count, std::byte const* element,
-              std::size_t itemsize) {
-  switch (itemsize) {
-    case 1: return fill_row<1>(target, stride, count, element);
-    case 2: return fill_row<2>(target, stride, count, element);
-    case 4: return fill_row<4>(target, stride, count, element);
-    case 8: return fill_row<8>(target, stride, count, element);
-    case 16: return fill_row<16>(target, stride, count, element);
-    default:
-      for (std::int64_t i = 0; i < count; ++i) std::memcpy(target + i * stride, element, itemsize);
-  }
-}
 
 /// What an element is added to as; a bool becomes true if the sum is not 0, as NumPy has it.
 template <class T>

@@ -1,5 +1,4 @@
 #include <memarray/array/strided_plan.hpp>
-#include <memarray/array/strided_reduce.hpp>
 #include <memarray/base/errors.hpp>
 
 #include <array>
@@ -7,16 +6,19 @@
 
 namespace memarray::detail {
 
+StridedLayout reduced_layout(Reduction reduction, DType const& dtype, StridedLayout const& layout, AxisMask axes) {
+  std::array<std::int64_t, StridedLayout::max_ndim> kept{};
+  std::size_t count = 0;
+  for (int d = 0; d < layout.ndim(); ++d)
+    if ((axes >> d & 1U) == 0) kept[count++] = layout.extent(d);
+  return StridedLayout::dense({kept.data(), count}, reduced_dtype(reduction, dtype).itemsize);
+}
+
 LoopNest plan(std::string_view operation, DType const& dtype, StridedLayout const& layout, AxisMask axes,
               std::size_t to) {
   for (Reduction const reduction : {Reduction::sum, Reduction::mean, Reduction::min, Reduction::max}) {
     if (operation != to_string(reduction)) continue;
-    std::array<std::int64_t, StridedLayout::max_ndim> kept{};
-    std::size_t count = 0;
-    for (int d = 0; d < layout.ndim(); ++d)
-      if ((axes >> d & 1U) == 0) kept[count++] = layout.extent(d);
-    StridedLayout const result = StridedLayout::dense({kept.data(), count}, reduced_dtype(reduction, dtype).itemsize);
-    return plan_reduce(reduction, dtype, layout, axes, result);
+    return plan_reduce(reduction, dtype, layout, axes, reduced_layout(reduction, dtype, layout, axes));
   }
   if (operation == "fill") return plan_fill(layout, dtype.itemsize);
   if (operation == "add_index") return plan_add_index(layout, dtype.itemsize);

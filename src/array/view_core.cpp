@@ -2,6 +2,7 @@
 #include <memarray/array/lease.hpp>
 #include <memarray/array/strided_copy.hpp>
 #include <memarray/array/strided_fill.hpp>
+#include <memarray/array/strided_plan.hpp>
 #include <memarray/array/view_core.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
@@ -113,11 +114,7 @@ ViewCore ViewCore::converted(DType const& dtype, char const* why) const {
 ViewCore ViewCore::reduced(Reduction reduction, AxisMask axes, bool keep) const {
   ViewCore const source = *this;
   source.check_open();
-  std::array<std::int64_t, StridedLayout::max_ndim> shape{};
-  std::size_t kept = 0;
-  for (int d = 0; d < _layout.ndim(); ++d)
-    if (((axes >> d) & 1U) == 0) shape[kept++] = _layout.extent(d);
-  ViewCore result = make(reduced_dtype(reduction, _dtype), {shape.data(), kept});
+  ViewCore result = make(reduced_dtype(reduction, _dtype), reduced_layout(reduction, _dtype, _layout, axes).shape());
   reduce(reduction, StridedSource{source._data, source._dtype, source._layout}, axes,
          StridedTarget{result._data, result._dtype, result._layout});
   if (keep)

@@ -11,6 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "array_test.hpp"
+
 namespace memarray::test {
 namespace {
 
@@ -38,16 +40,6 @@ class BufferViewTest : public ::testing::Test {
 std::vector<double> values(ConstBufferView const& view) {
   ArrayView<double const, 1> const flat = view.copy().reshape(std::array<std::int64_t, 1>{-1}).as<double const, 1>();
   return {flat.data(), flat.data() + flat.size()};
-}
-
-template <class Call>
-std::string words(Call const& call) {
-  try {
-    call();
-  } catch (std::exception const& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST_F(BufferViewTest, OfAnArrayIsASnapshot) {
@@ -103,8 +95,9 @@ TEST_F(BufferViewTest, SlicesSelectsAndTurns) {
   EXPECT_THAT(view.insert(1).shape(), ElementsAre(3, 1, 4));
   EXPECT_THAT(values(view.transpose()), ElementsAre(0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11));
   EXPECT_THAT(view.reshape(std::array<std::int64_t, 2>{-1, 2}).shape(), ElementsAre(6, 2));
-  EXPECT_THAT(words([&] { static_cast<void>(view.transpose().reshape(std::array<std::int64_t, 1>{12})); }),
-              HasSubstr("without a copy"));
+  EXPECT_THAT(
+      message_of<ValueError>([&] { static_cast<void>(view.transpose().reshape(std::array<std::int64_t, 1>{12})); }),
+      HasSubstr("without a copy"));
   EXPECT_THAT(values(view.select(0, 0).broadcast_to(std::array<std::int64_t, 2>{2, 4})),
               ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
 }
@@ -120,7 +113,8 @@ TEST_F(BufferViewTest, TypedViewsKnowTheirElements) {
   EXPECT_EQ(span.mapping()(3, 1), 7);
   EXPECT_THROW((view.as<float const, 2>()), TypeError);
   EXPECT_THROW((view.as<double const, 3>()), TypeError);
-  EXPECT_THAT(words([&] { static_cast<void>(view.as<float const, 2>()); }), HasSubstr("float64, shape (3, 4)"));
+  EXPECT_THAT(message_of<TypeError>([&] { static_cast<void>(view.as<float const, 2>()); }),
+              HasSubstr("float64, shape (3, 4)"));
   auto const flipped = view.slice(0, {.step = -1}).as<double const, 2>();
   EXPECT_EQ(flipped(0, 0), 8.0);
   EXPECT_THROW(static_cast<void>(flipped.mdspan()), ValueError);
@@ -169,7 +163,7 @@ TEST_F(BufferViewTest, WritesWhereEachIndexIsOneElement) {
   view.fill(0.0);
   view.transpose().add_index();
   EXPECT_EQ((view.as<double, 2>()(2, 3)), 5.0);
-  EXPECT_THAT(words([&] { view.fill(1.0F); }), HasSubstr("no elements of float32"));
+  EXPECT_THAT(message_of<TypeError>([&] { view.fill(1.0F); }), HasSubstr("no elements of float32"));
 }
 
 TEST_F(BufferViewTest, ClosedViewsRefuse) {

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "array_test.hpp"
+
 namespace memarray {
 namespace {
 
@@ -43,16 +45,6 @@ Numbers offsets(StridedLayout const& layout, std::int64_t from = 0) {
     found.push_back(offset);
   }
   return found;
-}
-
-template <class Call>
-std::string words(Call const& call) {
-  try {
-    call();
-  } catch (std::exception const& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST(StridedLayout, DenseIsInCOrder) {
@@ -86,7 +78,7 @@ TEST(StridedLayout, WhatCannotBeIsRefused) {
   EXPECT_THROW(strided({2}, {least}), OverflowError);
   EXPECT_EQ(strided({0, 2}, {most, most}), dense({0, 2})) << "nobody goes there";
   EXPECT_NO_THROW(strided({1}, {least}));
-  EXPECT_THAT(words([] { dense(Numbers(17, 1)); }), HasSubstr("at most 16 dimensions, not 17"));
+  EXPECT_THAT(test::message_of<ValueError>([] { dense(Numbers(17, 1)); }), HasSubstr("at most 16 dimensions, not 17"));
 }
 
 TEST(StridedLayout, ContiguityIgnoresWhatNobodySteps) {
