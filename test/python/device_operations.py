@@ -177,19 +177,19 @@ TIMING = {"timing": True}
 NO_DRIVER = {
     "MemArray": [
         *("shape", "ndim", "size", "itemsize", "nbytes", "dtype", "device", "lock_id", "is_foreign", "escaped_views"),
-        *("from_numpy", "_TYPE_INSTANCE_MAP", "__getitem__", "__setitem__", "__iter__", "__bool__", "__reduce_ex__"),
-        *("__len__", "__repr__", "__new__"),
+        *("from_numpy", "from_dlpack", "_TYPE_INSTANCE_MAP", "__getitem__", "__setitem__", "__iter__", "__bool__"),
+        *("__len__", "__repr__", "__new__", "__reduce_ex__", "view"),
     ],
     "Lease": [
         *("is_open", "lock_id", "writable", "array", "__dlpack_device__", "__repr__", "__del__", "__reduce_ex__"),
-        *("__array_interface__", "__array__", "__buffer__", "__release_buffer__"),
+        *("__array_interface__", "__array__", "__buffer__", "__release_buffer__", "__dlpack_c_exchange_api__", "view"),
     ],
     "Stream": ["handle", "device", "__cuda_stream__", "__eq__", "__hash__", "__repr__"],
     "Event": ["handle", "device", "timing", "__repr__"],
     "MemoryPool": ["handle", "device", "__repr__"],
     "memarray": [
         *("Device", "Error", "LockError", "CudaError", "OutOfMemoryError", "UnsupportedTypeError", "build_info"),
-        *("stats", "dlpack", "options", "__version__"),
+        *("stats", "dlpack", "options", "__version__", "BufferView", "from_dlpack"),
     ],
 }
 
