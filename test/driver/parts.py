@@ -149,14 +149,14 @@ def stubs(part: Part) -> None:
 
 def asan(part: Part) -> None:
     """address, leak and undefined-behaviour sanitizers: C++ tests, and the Python tests marked `sanitize`"""
-    build = builds.of("asan").make(part, instances(part))
+    build = builds.of("asan").make(part, instances(part), wide_paths(part))
     build.run_cpp(part)
     sanitized_pytest(part, build, "sanitize and not slow and not gpu")
 
 
 def tsan(part: Part) -> None:
     """thread sanitizer: C++ tests, and the Python tests marked `threads`"""
-    build = builds.of("tsan").make(part, instances(part))
+    build = builds.of("tsan").make(part, instances(part), wide_paths(part))
     build.run_cpp(part)
     sanitized_pytest(part, build, "threads and not slow and not gpu")
 
@@ -164,6 +164,11 @@ def tsan(part: Part) -> None:
 def instances(part: Part) -> str:
     """Where the host's build tests all: a few dtypes and ranks, and all of them in the nightly run."""
     return f"-DMEMARRAY_TEST_EVERY_INSTANCE={'ON' if part.nightly else 'OFF'}"
+
+
+def wide_paths(part: Part) -> str:
+    """Sanitizers look at the loops once: for other vectors only the compiler's part differs, and it takes minutes."""
+    return f"-DMEMARRAY_WIDE_PATHS={'ON' if part.nightly else 'OFF'}"
 
 
 def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:
