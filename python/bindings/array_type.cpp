@@ -5,6 +5,7 @@
 #include "dlpack_capsule.hpp"
 #include "elements.hpp"
 #include "errors.hpp"
+#include "exchange_api.hpp"
 #include "helpers.hpp"
 #include "lease_type.hpp"
 #include "made_here.hpp"
@@ -111,6 +112,17 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObje
     LeaseCore lease(StatePtr::share(&state_of(self)), LeaseCore::Kind::read, {});
     lease.enter();
     return make_capsule(lease, request);
+  });
+}
+
+int lend(void* object, DLManagedTensorVersioned** out) {
+  return guarded([&] {
+    *out = nullptr;
+    MadeHere const site;
+    LeaseCore lease(StatePtr::share(&state_of(static_cast<PyObject*>(object))), LeaseCore::Kind::read, {});
+    lease.enter();
+    *out = lend_over_table(lease);
+    return 0;
   });
 }
 
@@ -249,6 +261,8 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
+DLPackExchangeAPI exchange_api;
+
 PyMethodDef methods[] = {
     {"read", as_method(read), METH_FASTCALL | METH_KEYWORDS,
      "read($self, /, device=None, stream=None, timeout=0)\n--\n\n"
@@ -336,7 +350,7 @@ int add_array_type(PyObject* module) {
   if (!interned) return -1;
   if (!array_base) {
     array_base = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-    if (!array_base) return -1;
+    if (!array_base || add_exchange_api(array_base, exchange_api, lend, nullptr) != 0) return -1;
   }
   return PyModule_AddObjectRef(module, "ArrayBase", reinterpret_cast<PyObject*>(array_base));
 }

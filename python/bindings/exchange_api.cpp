@@ -7,6 +7,7 @@
 #include <memarray/array/dlpack_tensor.hpp>
 #include <memarray/array/import_dlpack.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/resource/stream_handle.hpp>
 
 #include <utility>
 
@@ -102,6 +103,13 @@ Lending how_it_lends(PyObject* object) {
     return Lending::wrong;
   }
   return Lending::elements;
+}
+
+DLManagedTensorVersioned* lend_over_table(detail::LeaseCore const& lease) {
+  detail::Block const& block = lease.block();
+  if (!block.uses() || block.lent_device().is_cpu()) return detail::lend_versioned(lease);
+  StreamHandle const stream = get_legacy_stream();
+  return detail::lend_versioned(lease, {.stream = &stream});
 }
 
 int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManagedTensorFromPyObjectNoSync lend,

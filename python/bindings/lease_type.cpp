@@ -11,8 +11,6 @@
 #include "view_buffer.hpp"
 #include "view_type.hpp"
 
-#include <memarray/array/dlpack_tensor.hpp>
-
 #include <structmember.h>
 
 #include <cstddef>
@@ -188,7 +186,7 @@ PyGetSetDef properties[] = {
 int lend(void* object, DLManagedTensorVersioned** out) {
   return guarded([&] {
     *out = nullptr;
-    *out = detail::lend_versioned(core_of(static_cast<PyObject*>(object)));
+    *out = lend_over_table(core_of(static_cast<PyObject*>(object)));
     return 0;
   });
 }

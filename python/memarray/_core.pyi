@@ -257,6 +257,8 @@ class BufferView:
 class ArrayBase:
     """What memarray.MemArray is made of."""
 
+    __dlpack_c_exchange_api__: ClassVar[CapsuleType]
+
     def read(self, device: _DeviceLike = None, stream: _Stream = None, timeout: _Timeout = 0) -> Lease:
         """A read lease for a 'with' statement: others may read too, nobody changes the array."""
 

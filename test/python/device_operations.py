@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import memarray
 import numpy as np
+from dlpack_structs import Lent
 from memarray.dlpack import kDLCPU, kDLCUDA
 from support import filled, look
 
@@ -30,6 +31,9 @@ class World:
 
     def lend(self, lease, **request):
         self.keep(lease.__dlpack__(max_version=(1, 0), **request))
+
+    def lend_over_table(self, lender):
+        self.keep(Lent(lender))
 
     def open(self, lease):
         self.lease = lease.__enter__()
@@ -182,7 +186,7 @@ NO_DRIVER = {
     ],
     "Lease": [
         *("is_open", "lock_id", "writable", "array", "__dlpack_device__", "__repr__", "__del__", "__reduce_ex__"),
-        *("__array_interface__", "__array__", "__buffer__", "__release_buffer__", "__dlpack_c_exchange_api__", "view"),
+        *("__array_interface__", "__array__", "__buffer__", "__release_buffer__", "view"),
     ],
     "Stream": ["handle", "device", "__cuda_stream__", "__eq__", "__hash__", "__repr__"],
     "Event": ["handle", "device", "timing", "__repr__"],
@@ -283,6 +287,7 @@ TRIALS = {
     "MemArray.__dlpack__ copied to the host": Trial(
         after_kernel, lambda w: w.lend(w.a, copy=True, dl_device=(kDLCPU, 0))
     ),
+    "MemArray.__dlpack_c_exchange_api__": Trial(after_kernel, lambda w: w.lend_over_table(w.a)),
     "MemArray.__dlpack_device__": Trial(viewed_for_writing, lambda w: w.a.__dlpack_device__()),
     "MemArray.read where it is": Trial(after_kernel, lambda w: open_and_close(w.a.read(stream=w.second))),
     "MemArray.read on a device": Trial(on_host, lambda w: open_and_close(w.a.read("cuda:0", stream=w.first))),
@@ -330,6 +335,7 @@ TRIALS = {
     ),
     "Lease.__dlpack__ copied": Trial(leased, lambda w: w.lend(w.lease, copy=True)),
     "Lease.__dlpack__ copied to the host": Trial(leased, lambda w: w.lend(w.lease, copy=True, dl_device=(kDLCPU, 0))),
+    "Lease.__dlpack_c_exchange_api__": Trial(leased, lambda w: w.lend_over_table(w.lease)),
     "Lease.__cuda_array_interface__": Trial(
         leased, lambda w: w.keep(w.lease.__cuda_array_interface__), {"lend_as_cuda": True}
     ),

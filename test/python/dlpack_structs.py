@@ -64,6 +64,8 @@ _api.PyCapsule_GetName.argtypes = [ctypes.py_object]
 _api.PyCapsule_GetPointer.restype = ctypes.c_void_p
 _api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _api.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_api.PyCapsule_New.restype = ctypes.py_object
+_api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 # A capsule keeps the pointer to its name, not the name.
 USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
@@ -144,10 +146,33 @@ def table_of(kind):
     return Table.from_address(_api.PyCapsule_GetPointer(kind.__dlpack_c_exchange_api__, b"dlpack_exchange_api"))
 
 
+class Lent:
+    """A managed tensor that was lent over the C exchange API. `drop` calls its deleter; so does its own end."""
+
+    def __init__(self, lender):
+        self.managed = ManagedPointer()
+        table_of(type(lender)).lend(lender, self.managed)
+
+    def take(self):
+        """Hands the tensor over: its pointer."""
+        managed, self.managed = self.managed, None
+        return managed
+
+    def capsule(self):
+        """Hands it over in a capsule, which somebody must take."""
+        return _api.PyCapsule_New(ctypes.addressof(self.take().contents), b"dltensor_versioned", None)
+
+    def drop(self):
+        if self.managed:
+            managed = self.take().contents
+            Deleter(managed.deleter)(ctypes.addressof(managed))
+
+    __del__ = drop
+
+
 def lend_by_table(lender, maker):
     """What a consumer of the C exchange API makes, as an object of type `maker`."""
-    managed = ManagedPointer()
-    table_of(type(lender)).lend(lender, managed)
+    managed = Lent(lender).take()
     made = ctypes.py_object()
     table_of(maker).make(managed, made)
     result = made.value

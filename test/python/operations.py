@@ -17,7 +17,7 @@ ARRAY = {
     **dict.fromkeys(["shape", "ndim", "size", "itemsize", "nbytes", "dtype", "device", "lock_id"], NEUTRAL),
     **dict.fromkeys(["is_foreign", "escaped_views", "_TYPE_INSTANCE_MAP", "from_numpy", "from_dlpack"], NEUTRAL),
     "__dlpack_device__": NEUTRAL,
-    "__reduce_ex__": READ,
+    **dict.fromkeys(["__reduce_ex__", "__dlpack_c_exchange_api__"], READ),
     # Refused always, or about the object and not its contents.
     **dict.fromkeys(["__getitem__", "__setitem__", "__iter__", "__bool__"], NEUTRAL),
     **dict.fromkeys(["__new__", "__len__", "__repr__", "__doc__", "__module__", "__slots__", "__weakref__"], NEUTRAL),
@@ -74,6 +74,7 @@ READS = {
     "np.array": lambda a: np.array(a),
     "__dlpack__": lambda a: np.from_dlpack(a),
     "__dlpack__, copied": lambda a: a.__dlpack__(copy=True),
+    "__dlpack_c_exchange_api__": lambda a: lend_by_table(a, memarray.BufferView),
 }
 
 

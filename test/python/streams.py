@@ -1,6 +1,7 @@
 """Arrays on simulated devices and consumers on streams, for several test files."""
 
 import memarray
+from dlpack_structs import Lent
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer
 from support import filled, index_sums, look
@@ -48,6 +49,25 @@ class WithCudaStream:
         return (0, self.stream.handle)
 
 
+class ByTable(Consumer):
+    """Asks over the C exchange API, which names no stream: the consumer works in the default one."""
+
+    def __init__(self):
+        super().__init__(stream=None)
+
+    def take(self, source):
+        return super().take(OverTable(source))
+
+
+class OverTable:
+    def __init__(self, lender):
+        self.lender = lender
+        self.__dlpack_device__ = lender.__dlpack_device__
+
+    def __dlpack__(self, **_):
+        return Lent(self.lender).capsule()
+
+
 #: How a consumer names its stream.
 NAMED = {
     "by address": lambda: Consumer(),
@@ -55,4 +75,5 @@ NAMED = {
     "by a foreign object": lambda: Consumer(stream=WithCudaStream(memarray.Stream())),
     "the default one": lambda: Consumer(stream=None),
     "the thread's own": lambda: Consumer(stream=2),
+    "by a table": ByTable,
 }

@@ -6,22 +6,25 @@ import memarray
 import numpy as np
 import pytest
 from dlpack_structs import (
+    READ_ONLY,
     DataType,
     Deleter,
     Device,
+    Lent,
     ManagedPointer,
     SetError,
     Table,
     Tensor,
     Version,
     _api,
+    lend_by_table,
     table_of,
 )
 from memarray import BufferView
 
 pytestmark = pytest.mark.sanitize
 
-VIEWS, LEASES = table_of(BufferView), table_of(memarray.Lease)
+VIEWS, LEASES, ARRAYS = (table_of(kind) for kind in (BufferView, memarray.Lease, memarray.MemArray))
 
 
 def test_a_view_is_lent_and_comes_back():
@@ -56,6 +59,62 @@ def test_a_lease_is_lent():
     Deleter(managed.contents.deleter)(ctypes.addressof(managed.contents))
     with pytest.raises(memarray.LockError):
         LEASES.lend(lease, managed)
+
+
+class Mine(memarray.MemArray):
+    """Of a subclass, which inherits the table."""
+
+
+@pytest.mark.parametrize("kind", [memarray.MemArray, Mine])
+def test_an_array_is_lent_as_a_snapshot(kind, copies):
+    a = kind([2, 3])
+    a.fill(1)
+    start = memarray.stats()["live_blocks"]
+    lent = Lent(a)
+    managed = lent.managed.contents
+    assert (managed.version.major, managed.flags) == (1, READ_ONLY)
+    assert managed.tensor.data == a.view().data_ptr
+    assert [managed.tensor.shape[d] for d in range(2)] == [2, 3]
+    assert [managed.tensor.strides[d] for d in range(2)] == [3, 1]
+    assert a.lock_id == -1
+    with a.read():  # and nobody holds it
+        pass
+    a.fill(2)  # in fresh memory, as the consumer's is kept
+    assert copies() == 0
+    assert ctypes.cast(managed.tensor.data, ctypes.POINTER(ctypes.c_double))[5] == 1
+    del a
+    assert memarray.stats()["live_blocks"] == start
+    lent.drop()
+    assert memarray.stats()["live_blocks"] == start - 1
+
+
+def test_an_array_is_never_looked_at():
+    """A DLTensor says nothing of read-only, and keeps no memory."""
+    assert not ARRAYS.look
+
+
+def test_an_array_is_lent_by_its_policy():
+    a = memarray.MemArray([3])
+    with a.write():
+        managed = ManagedPointer()
+        with pytest.raises(memarray.LockError):
+            ARRAYS.lend(a, managed)
+        assert not managed
+    with a.read():
+        Lent(a)
+    a.escaped_views = "error"
+    lent = Lent(a)
+    with pytest.raises(memarray.LockError):
+        a.fill(1)
+    lent.drop()
+    a.fill(1)
+
+
+def test_an_array_goes_round():
+    a = memarray.MemArray([3], "int16")
+    a.fill(5)
+    view = lend_by_table(a, BufferView)
+    assert (view.data_ptr, view.writable, view.sum()) == (a.view().data_ptr, False, 15)
 
 
 def test_a_view_is_looked_at():
@@ -182,3 +241,5 @@ def test_tvm_ffi_takes_and_lends():
     assert tensor.shape == (3, 2)
     back = memarray.from_dlpack(tensor)
     assert (back.data_ptr, back.strides) == (view.data_ptr, (4, 12))
+    a = memarray.MemArray([3])
+    assert memarray.from_dlpack(tvm_ffi.from_dlpack(a)).data_ptr == a.view().data_ptr

@@ -147,10 +147,24 @@ def several_leases(sim, name):
     return np.stack([reading.result(), contents(second)]), np.stack([values, 3 + SUMS])
 
 
+def an_array_without_a_lease(sim, name):
+    array, values = on_device()
+    stream = memarray.Stream()
+    for _ in range(4):
+        array.add_index_tuple(stream=stream)
+    view = NAMED[name]().take(array)
+    reading = view.read()
+    array.fill(0)  # in other memory
+    view.drop()
+    array.add_index_tuple()
+    return np.stack([reading.result(), contents(array)]), np.stack([values + 4 * SUMS, SUMS])
+
+
 SCENARIOS = [
     *(exports_under_one_lease, the_next_owner, the_next_writer_after_a_reader, the_next_lease_and_its_consumers),
     *(a_consumer_after_a_kernel, no_order_is_that_of_the_lease, a_move_to_another_device),
     *(a_kept_view_that_is_written_late, a_kept_view_that_is_dropped_with_reads_queued, several_leases),
+    an_array_without_a_lease,
 ]
 
 
