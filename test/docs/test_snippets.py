@@ -78,7 +78,7 @@ def test_what_is_not_executed_says_why(empty_folder):
 
 def test_links_lead_somewhere():
     broken = []
-    for page in [*pages.pages(), pages.ROOT / "CHANGELOG.md", pages.ROOT / "examples/lennard_jones/README.md"]:
+    for page in [*pages.pages(), pages.ROOT / "CHANGELOG.md", *pages.ROOT.glob("examples/*/README.md")]:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", pages.FENCE.sub("", page.read_text())):
             if not (page.parent / target).exists():
                 broken.append(f"{os.path.relpath(page, pages.ROOT)}: {target}")

@@ -175,10 +175,13 @@ def build_with_nvcc(part: Part, build: builds.Build) -> None:
 
 
 def build_project(part: Part, folder: Path, project: Path) -> None:
-    """Configures, builds and tests one project: its ctest tests, and its pytest tests on the module it built."""
+    """Installs what one project needs, configures, builds and tests it: its ctest tests, and its pytest tests on the
+    module it built."""
     python = folder / "bin" / "python"
     cmake, ctest = environment.tool(part, "cmake"), environment.tool(part, "ctest")
     build = WORK / "downstream" / project.name
+    if (project / "requirements.txt").exists():
+        environment.pip_install(part, folder, "-r", project / "requirements.txt")
     env = {"PATH": f"{environment.tools(part) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     config = part.run([python, "-m", "memarray", "--cmakedir"], cwd=WORK).stdout.strip()
     options = [

@@ -1,0 +1,325 @@
+"""What the ranks of test_mpi.py do; ``mpiexec -n 2 python -m mpi4py mpi_scenarios.py NAME`` runs one.
+
+Every rank calls the function of that name; under ``-m mpi4py`` an assertion that fails on one rank ends all.
+"""
+
+import ctypes
+import sys
+
+import memarray
+import numpy as np
+from memarray import MemArray
+from mpi4py import MPI
+from support import DTYPES, INTEGERS, look, pattern
+
+comm = MPI.COMM_WORLD
+right = (comm.rank + 1) % comm.size
+left = (comm.rank - 1) % comm.size
+# More than MPI sends before the other side asks for it.
+LARGE = 1 << 18
+
+
+def memory_of(lease):
+    """The bytes at the address that the lease says, whoever wrote them there."""
+    view = lease.view()
+    assert MPI.Get_address(lease) == view.data_ptr
+    return np.frombuffer((ctypes.c_char * view.nbytes).from_address(view.data_ptr), np.uint8)
+
+
+def refused(error, words, call, *arguments, **options):
+    try:
+        call(*arguments, **options)
+    except error as raised:
+        assert words in str(raised), raised
+    else:
+        raise AssertionError(f"{call} took what it should refuse")
+
+
+class NothingIsCopied:
+    KEYS = ("copies", "copied_bytes", "versions", "waits")
+
+    def __enter__(self):
+        self.before = {key: memarray.stats()[key] for key in self.KEYS}
+
+    def __exit__(self, *raised):
+        if raised == (None, None, None):
+            assert {key: memarray.stats()[key] for key in self.KEYS} == self.before
+
+
+def every_dtype_goes_round():
+    """A write lease, a read lease, a view and the array itself as what is sent; a write lease and its view receive."""
+    for name in DTYPES:
+        sent, received = MemArray([3, 5], name), MemArray([3, 5], name)
+        sent.read_numpy_array(pattern((3, 5), name, comm.rank))
+        expected = pattern((3, 5), name, left)
+        with NothingIsCopied():
+            for lend in (sent.read, sent.write):
+                with lend() as source, received.write() as target:
+                    there = memory_of(target)
+                    for views in (False, True):
+                        there[:] = 0
+                        status = MPI.Status()
+                        if views:
+                            comm.Sendrecv(source.view(), right, 7, target.view(), left, 7, status)
+                        else:
+                            comm.Sendrecv(source, right, 7, target, left, 7, status)
+                        assert status.Get_count(MPI.BYTE) == expected.nbytes
+                        assert there.tobytes() == expected.tobytes(), name
+            with received.write() as target:
+                there = memory_of(target)
+                comm.Sendrecv(sent, right, 8, target, left, 8)
+                assert there.tobytes() == expected.tobytes(), name
+        assert look(received).tobytes() == expected.tobytes()
+
+
+def elements_are_known():
+    """MPI adds elements up as what they are, so it was told the right datatype."""
+    for name in DTYPES:
+        if name in ("float16", "bfloat16"):
+            continue  # no MPI adds these up
+        a, b = MemArray([17], name), MemArray([17], name)
+        x, y = pattern((17,), name), pattern((17,), name, 5)
+        a.read_numpy_array(x)
+        b.read_numpy_array(y)
+        with a.read() as one, b.write() as other:
+            MPI.LOR.Reduce_local(one, other) if name == "bool" else MPI.SUM.Reduce_local(one, other)
+        np.testing.assert_array_equal(look(b), x + y)
+
+
+def collectives_in_place():
+    size, n = comm.size, 6
+    for name in (*INTEGERS, "float32", "float64", "complex64", "complex128"):
+        blocks = np.stack([pattern((n,), name, start) for start in range(size)])
+        whole = MemArray([size, n], name)
+        part = MemArray([n], name)
+        part.read_numpy_array(blocks[comm.rank])
+        with NothingIsCopied():
+            with part.write() as lease:
+                here = memory_of(lease)
+                comm.Allreduce(MPI.IN_PLACE, lease)
+                assert here.tobytes() == blocks.sum(axis=0, dtype=name).tobytes(), name
+        part.read_numpy_array(blocks[comm.rank])
+        for gather in ("out of a lease", "in place"):
+            with whole.write() as lease, part.read() as own:
+                here = memory_of(lease)
+                lease.view().fill(0)
+                if gather == "in place":
+                    np.asarray(lease)[comm.rank] = blocks[comm.rank]
+                    comm.Allgather(MPI.IN_PLACE, lease)
+                else:
+                    comm.Allgather(own, lease)
+                assert here.tobytes() == blocks.tobytes(), (name, gather)
+
+
+def collectives_from_a_root():
+    n = 4
+    a = MemArray([comm.size, n])
+    own = MemArray([n])
+    own.fill(comm.rank + 1)
+    with NothingIsCopied(), a.write() as lease, own.write() as mine:
+        here, there = np.asarray(lease), np.asarray(mine)
+        comm.Gather(mine, lease if comm.rank == 0 else None)
+        if comm.rank == 0:
+            assert here[:, 0].tolist() == list(range(1, comm.size + 1))
+        comm.Bcast(lease)
+        assert here.sum() == n * sum(range(1, comm.size + 1))
+        comm.Reduce(MPI.IN_PLACE if comm.rank == 0 else lease, lease if comm.rank == 0 else None)
+        if comm.rank == 0:
+            assert here[:, 0].tolist() == [comm.size * r for r in range(1, comm.size + 1)]
+        comm.Scatter(lease if comm.rank == 0 else None, mine)
+        assert there.tolist() == [comm.size * (comm.rank + 1)] * n
+        here[...] = comm.rank
+        comm.Alltoall(MPI.IN_PLACE, lease)
+        assert here[:, 0].tolist() == list(range(comm.size))
+
+
+def reading_is_no_receiving():
+    """A read lease, its view and the array itself are refused before anything is received."""
+    a = MemArray([8])
+    a.fill(3)
+    with a.read() as lease:
+        for target in (lease, lease.view(), a):
+            refused(BufferError, "not writable", comm.Recv, target, left, 1)
+            refused(BufferError, "not writable", comm.Irecv, target, left, 1)
+            refused(BufferError, "not writable", comm.Allreduce, MPI.IN_PLACE, target)
+            refused(BufferError, "not writable", comm.Bcast, target, root=right)
+    assert look(a).tolist() == [3] * 8
+    source = np.full(8, float(comm.rank))
+    with a.write() as lease:
+        comm.Sendrecv(source, right, 1, lease, left, 1)
+    assert look(a).tolist() == [left] * 8
+
+
+def a_lease_that_is_not_open():
+    a = MemArray([4])
+    a.escaped_views = "error"
+    lease = a.write()
+    refused(memarray.LockError, "", comm.Send, lease, right, 1)
+    with lease:
+        comm.Sendrecv(lease, right, 1, np.zeros(4), left, 1)
+    refused(memarray.LockError, "", comm.Send, lease, right, 1)
+    refused(memarray.LockError, "", comm.Recv, lease, left, 1)
+    view = a.view()
+    view.close()
+    refused(Exception, "closed", comm.Send, view, right, 1)
+    a.resize([5])  # under the policy "error" only without exports: MPI has let go of all
+
+
+def held_while_a_message_is_on_its_way():
+    """The lease stays open until the request is complete; until then nobody else has the array."""
+    sent, received = MemArray([LARGE]), MemArray([LARGE])
+    sent.fill(comm.rank)
+    with NothingIsCopied():
+        with memarray.leases(sent.read(), received.write()) as (source, target):
+            requests = [comm.Irecv(target, left, 2), comm.Isend(source, right, 2)]
+            refused(memarray.LockError, "", received.fill, 0)
+            refused(memarray.LockError, "", sent.fill, 0)
+            refused(memarray.LockError, "", received.read().__enter__)
+            with sent.read() as other:  # readers read on
+                assert other.view()[0] == comm.rank
+            MPI.Request.Waitall(requests)
+        del requests
+        sent.fill(-1)
+    with received.read() as lease:
+        assert lease.view().min() == lease.view().max() == left
+
+
+def a_lease_closed_too_early():
+    """The message is still whole and nothing dangles, as MPI keeps the memory: of a read lease it sends what was there
+    under the lease; what a write lease receives late is not the array's any more once that was used."""
+    sent, received = MemArray([LARGE]), MemArray([LARGE])
+    sent.fill(comm.rank)
+    received.fill(-5)
+    with sent.read() as source:
+        sending = comm.Issend(source, right, 3)
+    with received.write() as target:
+        late = target.view().data_ptr
+        receiving = comm.Irecv(target, left, 4)
+    sent.fill(-1)
+    assert received.view().max() == -5
+    with received.read() as lease:
+        assert lease.view().data_ptr != late
+    scratch = np.zeros(LARGE)
+    comm.Recv(scratch, left, 3)
+    sending.Wait()
+    assert scratch.min() == scratch.max() == left
+    del source, target
+    with sent.read() as source:
+        comm.Send(source, right, 4)
+        receiving.Wait()
+    with received.read() as lease:
+        assert lease.view().max() == -5
+
+
+def views_with_strides():
+    """Rows are taken, and what lies densely in another order, as it lies; columns are refused, or take a datatype."""
+    n = 6
+    grid = MemArray([n, n])
+    grid.read_numpy_array(np.arange(n * n, dtype="float64").reshape(n, n) + 100 * comm.rank)
+    theirs = np.arange(n * n, dtype="float64").reshape(n, n) + 100 * left
+    with NothingIsCopied(), grid.write() as lease:
+        view, x = lease.view(), np.asarray(lease)
+        comm.Sendrecv(view[1:3], right, 5, view[4:6], left, 5)
+        assert (x[4:6] == theirs[1:3]).all()
+        comm.Sendrecv(view[1], right, 5, view[0], left, 5)
+        assert (x[0] == theirs[1]).all()
+        for strided in (view[:, 1], view[::2], view[::-1], view[1:3, 1:3], view[:, ::-1]):
+            refused(BufferError, "", comm.Send, strided, right, 5)
+            refused(BufferError, "", comm.Recv, strided, left, 5)
+        column = MPI.DOUBLE.Create_vector(n, 1, n).Commit()
+        try:
+            mine = x[:, 2].copy()
+            expected = comm.sendrecv(mine, right, source=left)
+            flat = view.reshape(n * n)
+            comm.Sendrecv([flat[2:], 1, column], right, 5, [flat[3:], 1, column], left, 5)
+        finally:
+            column.Free()
+        assert (x[:, 3] == expected).all()
+        x[...] = np.arange(n * n).reshape(n, n)
+        received = np.zeros((n, n))
+        comm.Sendrecv(view.T, right, 5, received, left, 5)
+        assert (received == x).all()  # not x.T
+
+
+def one_sided():
+    """A window over a write lease: others write into the array, which is held for as long as the window is."""
+    a = MemArray([comm.size])
+    with NothingIsCopied(), a.write() as lease:
+        window = MPI.Win.Create(lease, disp_unit=8, comm=comm)
+        window.Fence()
+        for rank in range(comm.size):
+            window.Put(np.array([10.0 + comm.rank]), rank, comm.rank)
+        window.Fence()
+        window.Free()
+    assert look(a).tolist() == [10.0 + rank for rank in range(comm.size)]
+
+
+def errors_leave_all_as_it_was():
+    a = MemArray([4])
+    a.escaped_views = "error"
+    a.fill(1)
+    with a.write() as lease:
+        request = comm.Isend(np.ones(8), right, 6)
+        try:
+            comm.Recv(lease, left, 6)
+        except MPI.Exception as raised:
+            assert raised.Get_error_class() == MPI.ERR_TRUNCATE
+        else:
+            raise AssertionError("eight elements do not fit into four")
+        request.Wait()
+        refused(MPI.Exception, "rank", comm.Send, lease, comm.size)
+        assert lease.is_open
+        comm.Sendrecv(np.full(4, 2.0), right, 6, lease, left, 6)
+    assert look(a).tolist() == [2.0] * 4
+    a.resize([2])  # no export was left behind
+
+
+def memory_of_devices_by_way_of_the_host():
+    with memarray.testing.simulated_devices(1):
+        a = MemArray([4])
+        a.fill(comm.rank)
+        a.move_memory(memarray.dlpack.kDLCUDA)
+        received = np.zeros(4)
+        with a.read("cpu") as lease:
+            comm.Sendrecv(lease, right, 0, received, left, 0)
+        assert received.tolist() == [left] * 4
+        del a, lease
+
+
+def memory_of_devices_as_it_is():
+    """MPI takes any address for one that it can read: of a simulated device that is the fault that it always is."""
+    with memarray.testing.simulated_devices(1):
+        a = MemArray([4])
+        a.move_memory(memarray.dlpack.kDLCUDA)
+        with a.read() as lease:
+            comm.Sendrecv(lease, right, 0, np.zeros(4), left, 0)
+
+
+def one_rank_is_not_content():
+    assert comm.rank == 0, "this rank is not content"
+
+
+SCENARIOS = {
+    scenario.__name__: scenario
+    for scenario in (
+        every_dtype_goes_round,
+        elements_are_known,
+        collectives_in_place,
+        collectives_from_a_root,
+        reading_is_no_receiving,
+        a_lease_that_is_not_open,
+        held_while_a_message_is_on_its_way,
+        a_lease_closed_too_early,
+        views_with_strides,
+        one_sided,
+        errors_leave_all_as_it_was,
+        memory_of_devices_by_way_of_the_host,
+    )
+}
+ENDS_BADLY = {scenario.__name__: scenario for scenario in (memory_of_devices_as_it_is, one_rank_is_not_content)}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        (SCENARIOS | ENDS_BADLY)[name]()
+        comm.Barrier()
+        print(f"{name}: rank {comm.rank} of {comm.size} is content", flush=True)

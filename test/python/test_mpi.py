@@ -1,0 +1,68 @@
+"""Arrays, leases and views as what MPI sends and receives, through mpi4py: each scenario on two and on four ranks."""
+
+import ast
+import functools
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mpi4py", reason="mpi4py and mpich of test/requirements.txt are not installed")
+PROGRAM = Path(__file__).with_name("mpi_scenarios.py")
+# An MPI must not be initialised in the process of the tests, so its scenarios are read, not imported.
+FUNCTIONS = {node.name: node for node in ast.parse(PROGRAM.read_text()).body if isinstance(node, ast.FunctionDef)}
+ENDS_BADLY = ("memory_of_devices_as_it_is", "one_rank_is_not_content")
+SCENARIOS = [name for name, node in FUNCTIONS.items() if not node.args.args and name not in ENDS_BADLY]
+
+
+def mpiexec(ranks, *arguments, limit=120):
+    """The finished run, with what all ranks wrote."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    launcher = beside if beside.exists() else shutil.which("mpiexec")
+    assert launcher, "mpi4py is here, but no mpiexec: install mpich"
+    command = [launcher, "-n", str(ranks), sys.executable, "-m", "mpi4py", PROGRAM, *arguments]
+    return subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=limit, check=False
+    )
+
+
+@functools.cache
+def all_of(ranks):
+    """What all scenarios say, run one after the other by the same processes."""
+    return mpiexec(ranks, *SCENARIOS).stdout
+
+
+def content(scenario, ranks, output):
+    return all(f"{scenario}: rank {rank} of {ranks} is content" in output for rank in range(ranks))
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_scenario(scenario, ranks):
+    if content(scenario, ranks, all_of(ranks)):
+        return
+    # Its own fault, or that of one before it.
+    alone = mpiexec(ranks, scenario)
+    assert alone.returncode == 0, alone.stdout
+    assert content(scenario, ranks, alone.stdout), alone.stdout
+
+
+def test_the_scenarios_end_well_together():
+    assert len(SCENARIOS) >= 12
+    for ranks in (2, 4):
+        assert content(SCENARIOS[-1], ranks, all_of(ranks)), all_of(ranks)
+
+
+def test_a_rank_that_fails_ends_all():
+    finished = mpiexec(4, "one_rank_is_not_content")
+    assert finished.returncode != 0
+    assert "this rank is not content" in finished.stdout
+    assert "of 4 is content" not in finished.stdout
+
+
+def test_memory_of_a_simulated_device_is_not_read_in_silence():
+    finished = mpiexec(2, "memory_of_devices_as_it_is")
+    assert finished.returncode != 0
+    assert "host touch of simulated device memory" in finished.stdout
