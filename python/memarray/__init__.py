@@ -27,6 +27,7 @@ from ._core import synchronize as _synchronize
 from ._core import trim as _trim
 from ._device import Device
 from ._options import options
+from ._when_imported import when_imported as _when_imported
 
 __version__ = _build_info()["version"]
 
@@ -93,3 +94,15 @@ def __getattr__(name: str) -> object:
 
         return import_module("memarray.testing")
     raise AttributeError(f"module 'memarray' has no attribute {name!r}")
+
+
+def _tell_dask() -> None:
+    from contextlib import suppress
+
+    # A version that is too old pickles arrays, as it does any object.
+    with suppress(ImportError):
+        from . import dask  # noqa: F401
+
+
+# A process that only receives arrays must know them, too.
+_when_imported("distributed.protocol.serialize", _tell_dask)

@@ -128,12 +128,14 @@ def check_demo(run: str, file: Path) -> None:
 
 
 def downstream(part: Part) -> None:
-    """examples/* and test/downstream/*: projects built by their own CMakeLists.txt against the installed wheel"""
+    """examples/* and test/downstream/*: projects built by their own CMakeLists.txt, if any, with the installed wheel"""
     folder = installed(part)
     projects = sorted(
-        path.parent
-        for pattern in ("examples/*", "test/downstream/*")
-        for path in ROOT.glob(f"{pattern}/CMakeLists.txt")
+        {
+            path.parent
+            for pattern in ("examples/*", "test/downstream/*")
+            for path in (*ROOT.glob(f"{pattern}/CMakeLists.txt"), *ROOT.glob(f"{pattern}/test_*.py"))
+        }
     )
     if not projects:
         raise Absent("there is no examples/* nor test/downstream/* project yet")
@@ -175,25 +177,26 @@ def build_with_nvcc(part: Part, build: builds.Build) -> None:
 
 
 def build_project(part: Part, folder: Path, project: Path) -> None:
-    """Installs what one project needs, configures, builds and tests it: its ctest tests, and its pytest tests on the
-    module it built."""
+    """Installs what one project needs, builds and tests it: its ctest tests, and its pytest tests on the module it
+    built. A project without a CMakeLists.txt has nothing to build."""
     python = folder / "bin" / "python"
-    cmake, ctest = environment.tool(part, "cmake"), environment.tool(part, "ctest")
     build = WORK / "downstream" / project.name
     if (project / "requirements.txt").exists():
         environment.pip_install(part, folder, "-r", project / "requirements.txt")
-    env = {"PATH": f"{environment.tools(part) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    config = part.run([python, "-m", "memarray", "--cmakedir"], cwd=WORK).stdout.strip()
-    options = [
-        "-G",
-        "Ninja",
-        "-DCMAKE_BUILD_TYPE=Release",
-        f"-Dmemarray_DIR={config}",
-        f"-DPython_EXECUTABLE={python}",
-    ]
-    part.run([cmake, "-S", project, "-B", build, *options], env=env)
-    part.run([cmake, "--build", build, "-j", str(part.jobs)], env=env)
-    part.run([ctest, "--test-dir", build, "--output-on-failure", "--no-tests=ignore"], env=env)
+    if (project / "CMakeLists.txt").exists():
+        cmake, ctest = environment.tool(part, "cmake"), environment.tool(part, "ctest")
+        env = {"PATH": f"{environment.tools(part) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+        config = part.run([python, "-m", "memarray", "--cmakedir"], cwd=WORK).stdout.strip()
+        options = [
+            "-G",
+            "Ninja",
+            "-DCMAKE_BUILD_TYPE=Release",
+            f"-Dmemarray_DIR={config}",
+            f"-DPython_EXECUTABLE={python}",
+        ]
+        part.run([cmake, "-S", project, "-B", build, *options], env=env)
+        part.run([cmake, "--build", build, "-j", str(part.jobs)], env=env)
+        part.run([ctest, "--test-dir", build, "--output-on-failure", "--no-tests=ignore"], env=env)
     if any(project.glob("test_*.py")):
         part.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", project], env={"PYTHONPATH": str(build)})
 

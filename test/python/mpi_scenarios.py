@@ -75,14 +75,16 @@ def every_dtype_goes_round():
 def elements_are_known():
     """MPI adds elements up as what they are, so it was told the right datatype."""
     for name in DTYPES:
-        if name in ("float16", "bfloat16"):
-            continue  # no MPI adds these up
         a, b = MemArray([17], name), MemArray([17], name)
         x, y = pattern((17,), name), pattern((17,), name, 5)
         a.read_numpy_array(x)
         b.read_numpy_array(y)
+        add = MPI.LOR if name == "bool" else MPI.SUM
         with a.read() as one, b.write() as other:
-            MPI.LOR.Reduce_local(one, other) if name == "bool" else MPI.SUM.Reduce_local(one, other)
+            if name == "bfloat16":  # bytes, to MPI
+                refused(MPI.Exception, "", add.Reduce_local, one, other)
+                continue
+            add.Reduce_local(one, other)
         np.testing.assert_array_equal(look(b), x + y)
 
 

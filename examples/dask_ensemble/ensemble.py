@@ -1,0 +1,28 @@
+"""One member of the ensemble: what each worker runs, and what a serial program would."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memarray import MemArray
+from memarray.lennard_jones import Simulation
+
+
+@dataclass(frozen=True)
+class Member:
+    """A liquid that begins from its own random velocities."""
+
+    seed: int
+    temperature: float = 1.44
+    cells: int = 4
+    steps: int = 200
+
+
+def simulate(member: Member) -> MemArray:
+    """The positions after the last step: the C++ simulation's own array, which nobody copies in order to send it.
+
+    They depend on the member alone: not on threads, nor on which process computes them.
+    """
+    simulation = Simulation(cells=member.cells, temperature=member.temperature, seed=member.seed)
+    simulation.step(member.steps)
+    return simulation.positions

@@ -1,0 +1,116 @@
+"""Arrays and views as what `distributed` sends: a header of plain values, a frame of one byte, and their memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import Any
+
+from . import BufferView, MemArray
+from ._helpers import _raw_bytes, rebuild_array, shipped_dtype_name
+from .dask import MOVE_TO_HOST, may_move_to_host
+
+# The objects themselves, beside their memory.
+_OVERHEAD = 256
+
+
+def size_of_array(array: MemArray) -> int:
+    return _OVERHEAD + array.nbytes
+
+
+def size_of_view(view: BufferView) -> int:
+    """Of a broadcast view what there is, not what it shows."""
+    return _OVERHEAD + view.itemsize * prod(_part(view, _once(view)).shape)
+
+
+def array_to_frames(array: MemArray) -> tuple[dict[str, Any], list[memoryview]]:
+    if type(array) is not MemArray:
+        raise NotImplementedError("pickle knows how to send a subclass with its attributes")
+    if array.device.type == "cpu":
+        view = array.view()
+    else:
+        if not may_move_to_host():
+            raise BufferError(
+                f"this MemArray is on {array.device}, and is not moved unasked to be sent: move it to the host "
+                "first, a.move_memory(memarray.dlpack.kDLCPU), or have it copied there: "
+                f"dask.config.set({{{MOVE_TO_HOST!r}: True}})"
+            )
+        with array.read("cpu") as lease:
+            view = lease.view()
+    header = {"dtype": view._dtype_name, "shape": view.shape}
+    return header, _frames(view)
+
+
+def array_of_frames(header: dict[str, Any], frames: list[Any]) -> MemArray:
+    _, frame = frames
+    memory = memoryview(frame)
+    # Writable frames are the receiver's alone; a read-only one may be somebody's: another array, `bytes`, a file.
+    if not memory.readonly:
+        try:
+            view = BufferView.from_buffer(memory, header["dtype"])
+            return MemArray.from_dlpack(view.reshape(header["shape"]), copy=False)
+        except (BufferError, TypeError):
+            pass  # misaligned, as small frames come many in one buffer; a dtype of another module
+    return rebuild_array(MemArray, memory, header["dtype"], header["shape"])
+
+
+def view_to_frames(view: BufferView) -> tuple[dict[str, Any], list[memoryview]]:
+    if view.device.type != "cpu":
+        raise BufferError(f"this BufferView is on {view.device}: copy it to the host first, and send that")
+    # What lies densely in some order is sent as it lies. The rest has to be copied, which is reported.
+    once = _part(view, _once(view))
+    flips = [stride < 0 for stride in once.strides]
+    flipped = _part(once, _flipped(flips))
+    order = sorted(range(view.ndim), key=lambda axis: -flipped.strides[axis])
+    dense = flipped.transpose(*order) if view.ndim > 1 else flipped
+    header = {
+        "dtype": shipped_dtype_name(view._dtype_name),
+        "shape": view.shape,
+        "sent": dense.shape,
+        "order": order,
+        "flips": flips,
+        "writable": view.writable,
+    }
+    return header, _frames(dense.ensure_contiguous())
+
+
+def view_of_frames(header: dict[str, Any], frames: list[Any]) -> BufferView:
+    _, frame = frames
+    memory = memoryview(frame)
+    if not header["writable"]:
+        memory = memory.toreadonly()
+    elif memory.readonly:
+        memory = memoryview(bytearray(memory))
+    try:
+        dense = BufferView.from_buffer(memory, header["dtype"])
+    except BufferError:
+        aligned = memoryview(BufferView.from_buffer(memory, "uint8").copy())
+        dense = BufferView.from_buffer(aligned if header["writable"] else aligned.toreadonly(), header["dtype"])
+    view = dense.reshape(header["sent"])
+    if view.ndim > 1:
+        view = view.transpose(*(header["order"].index(axis) for axis in range(view.ndim)))
+    view = _part(view, _flipped(header["flips"]))
+    return view if view.shape == tuple(header["shape"]) else view.broadcast_to(*header["shape"])
+
+
+def _frames(view: BufferView) -> list[memoryview]:
+    # The first buffer of a message is received in one piece with the words before it, so at any address; those that
+    # follow get memory of their own. Read-only, for whoever is given it in this process.
+    return [memoryview(bytearray(1)), memoryview(_raw_bytes(view)).toreadonly()]
+
+
+def _once(view: BufferView) -> tuple[slice, ...]:
+    """The index that leaves one of each element that a broadcast shows many times."""
+    return tuple(
+        slice(0, 1) if stride == 0 and extent > 1 else slice(None)
+        for stride, extent in zip(view.strides, view.shape, strict=True)
+    )
+
+
+def _flipped(flips: Iterable[bool]) -> tuple[slice, ...]:
+    return tuple(slice(None, None, -1 if flip else 1) for flip in flips)
+
+
+def _part(view: BufferView, index: tuple[slice, ...]) -> BufferView:
+    # Without dimensions an index would name the element.
+    return view[index] if index else view

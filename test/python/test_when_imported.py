@@ -1,0 +1,63 @@
+"""The callback at the end of another module's import."""
+
+import importlib
+import sys
+
+import pytest
+from memarray._when_imported import when_imported
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch):
+    """A module that can be imported, and begins with the given line."""
+    monkeypatch.syspath_prepend(tmp_path)
+    finders = list(sys.meta_path)
+
+    def write(line):
+        (tmp_path / "imported_late.py").write_text(f"{line}\nready = True\n")
+        importlib.invalidate_caches()
+
+    yield write
+    sys.modules.pop("imported_late", None)
+    assert sys.meta_path == finders
+
+
+def test_calls_at_once_what_is_there():
+    calls = []
+    when_imported("sys", lambda: calls.append(1))
+    assert calls == [1]
+
+
+def test_calls_once_when_the_module_is_ready(library):
+    library("")
+    calls = []
+    when_imported("imported_late", lambda: calls.append(sys.modules["imported_late"].ready))
+    assert calls == []
+    import json.tool  # noqa: F401  another module
+
+    assert calls == []
+    import imported_late
+
+    assert calls == [True]
+    importlib.reload(imported_late)
+    assert calls == [True]
+
+
+def test_waits_for_an_import_that_succeeds(library, tmp_path):
+    library("raise RuntimeError('not yet')")
+    calls = []
+    when_imported("imported_late", lambda: calls.append(1))
+    with pytest.raises(RuntimeError, match="not yet"):
+        importlib.import_module("imported_late")
+    assert calls == []
+    library("later = 1")
+    importlib.import_module("imported_late")
+    assert calls == [1]
+
+
+def test_a_module_that_is_not_there_is_not_found(library):
+    when_imported("imported_late", lambda: None)
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("imported_late")
+    library("")
+    importlib.import_module("imported_late")
