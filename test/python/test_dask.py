@@ -19,6 +19,8 @@ from dask.sizeof import sizeof
 from distributed.protocol import deserialize, serialize
 from distributed.protocol.serialize import deserialize_bytes, serialize_bytes
 
+pytestmark = pytest.mark.sweep
+
 
 def address(buffer):
     return np.frombuffer(buffer, np.uint8).ctypes.data
@@ -210,6 +212,7 @@ def test_views_of_any_layout(layout, writable, dtype, copies):
     copies()
     header, frames = sent(view)
     assert copies() == (layout in GATHERED)
+    assert frames[-1].readonly
     assert len(frames[-1]) <= x.nbytes
     if layout in LAYOUTS and y.size:
         assert x.ctypes.data <= address(frames[-1]) < x.ctypes.data + x.nbytes

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("mpi4py", reason="mpi4py and mpich of test/requirements.txt are not installed")
+pytestmark = pytest.mark.sweep
 PROGRAM = Path(__file__).with_name("mpi_scenarios.py")
 # An MPI must not be initialised in the process of the tests, so its scenarios are read, not imported.
 FUNCTIONS = {node.name: node for node in ast.parse(PROGRAM.read_text()).body if isinstance(node, ast.FunctionDef)}
