@@ -13,6 +13,7 @@ from pathlib import Path
 from .commands import ROOT, WORK, Part
 
 REQUIREMENTS = ROOT / "test" / "requirements.txt"
+NIGHTLY_REQUIREMENTS = ROOT / "test" / "requirements-nightly.txt"
 # Consumers of arrays that the Python tests use where they can be had; torch only as its CPU build, never with gigabytes
 # of CUDA packages.
 PEERS = ("torch==2.13.0+cpu", "jax")
@@ -69,6 +70,11 @@ def tools(part: Part) -> Path:
     """The environment with the linters, the build tools and the test runners, and with torch and JAX if possible."""
     if "tools" not in _made:
         _made["tools"] = _install_once(part, "venv", REQUIREMENTS, optional=PEERS)
+        if part.nightly:
+            # On top, so that the next ordinary run need not begin again; it tries more, then.
+            install = [_made["tools"] / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", NIGHTLY_REQUIREMENTS]
+            if part.run(install, check=False, limit=900).returncode:
+                part.note("numba and pyarrow are not to be had here: the tests that use them are left out")
     return _made["tools"]
 
 
@@ -91,6 +97,20 @@ def has_ccache() -> bool:
     return shutil.which("ccache") is not None
 
 
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
+
+
+@functools.cache
+def update_debian_packages() -> None:
+    subprocess.run(["apt-get", "update"], check=False, **QUIET)
+
+
+def install_debian_package(*names: str) -> None:
+    """Together, or none of them; whoever asked looks whether they are there now."""
+    command = ["apt-get", "install", "-y", "--no-install-recommends", *names]
+    subprocess.run(command, check=False, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, **QUIET)
+
+
 @functools.cache
 def install_debian_packages() -> str:
     """Installs what is missing where that is possible; returns what still is, in words."""
@@ -101,16 +121,9 @@ def install_debian_packages() -> str:
     }
     missing = [name for name, there in wanted.items() if not there]
     if missing and os.geteuid() == 0 and shutil.which("apt-get"):
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}
-        subprocess.run(["apt-get", "update"], check=False, **quiet)
-        install = ["apt-get", "install", "-y", "--no-install-recommends"]
+        update_debian_packages()
         for name in missing:
-            subprocess.run(
-                [*install, name],
-                check=False,
-                env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
-                **quiet,
-            )
+            install_debian_package(name)
     if not Path("/usr/include/gmock/gmock.h").exists():
         return "GoogleTest is missing: install libgtest-dev and libgmock-dev"
     return ""

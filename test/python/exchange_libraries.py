@@ -1,0 +1,217 @@
+"""Each library's ways to take our memory and to lend its own."""
+
+import array
+import functools
+import importlib
+import importlib.metadata
+import importlib.util
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+EXTENSIONS = Path(__file__).with_name("extensions")
+
+
+@functools.cache
+def is_there(module):
+    """Whether a library is installed, without importing it."""
+    return importlib.util.find_spec(module) is not None
+
+
+def load(name):
+    """A module, or an attribute of one: jax.dlpack.from_dlpack."""
+    module, _, attribute = name.rpartition(".")
+    if name == "mpi4py.MPI":
+        # Buffers need no MPI that runs.
+        importlib.import_module("mpi4py").rc.initialize = False
+    return importlib.import_module(name) if not module or name == "mpi4py.MPI" else getattr(load(module), attribute)
+
+
+@functools.cache
+def _folder():
+    return tempfile.TemporaryDirectory(prefix="memarray-extensions-")
+
+
+@functools.cache
+def extension(name):
+    """A module of test/python/extensions, compiled now."""
+    folder = Path(_folder().name)
+    python = f"-I{sysconfig.get_path('include')}"
+    options = ["-O0", "-w", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-strict-aliasing", python]
+    target = folder / f"{name}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    if name == "taken_by_nanobind":
+        include = Path(load("nanobind").include_dir())
+        robin_map = include.parent / "ext" / "robin_map" / "include"
+        sources = [EXTENSIONS / f"{name}.cpp", include.parent / "src" / "nb_combined.cpp"]
+        command = ["g++", "-std=c++17", *options, f"-I{include}", f"-I{robin_map}", *sources, "-o", target]
+    else:
+        source = folder / f"{name}.c"
+        subprocess.run([sys.executable, "-m", "cython", EXTENSIONS / f"{name}.pyx", "-o", source], check=True)
+        command = ["gcc", *options, source, "-o", target]
+    subprocess.run(command, check=True)
+    spec = importlib.util.spec_from_file_location(name, target)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def address(view):
+    """Where the elements of any library's array are, as that library says it, or NumPy of it."""
+    for ask in ("data_ptr", "unsafe_buffer_pointer", "address"):
+        if hasattr(view, ask):
+            value = getattr(view, ask)
+            return value() if callable(value) else value
+    if hasattr(view, "buffers"):  # pyarrow's
+        return view.buffers()[1].address
+    return (np.from_dlpack(view) if hasattr(view, "__dlpack__") else np.asarray(view)).ctypes.data
+
+
+# They take ours. Each function gets the lender and its number of dimensions.
+
+
+def _by(name):
+    return lambda lender, ndim: load(name)(lender)
+
+
+def _by_nanobind(function):
+    return lambda lender, ndim: getattr(extension("taken_by_nanobind"), function)(lender)
+
+
+def _by_cython(function):
+    return lambda lender, ndim: getattr(extension("taken_by_cython"), f"{function}_{ndim}d")(lender)
+
+
+FIRST = {1: lambda x: x[0], 2: lambda x: x[0, 0]}
+
+
+class Jitted:
+    """What a function that Numba compiled saw of its argument."""
+
+    def __init__(self, argument, ndim):
+        numba = load("numba")
+        self.argument, self.kind = argument, numba.typeof(argument)
+        # Whatever it cannot compile for is refused here.
+        numba.njit(FIRST[ndim])(argument)
+
+    @property
+    def data_ptr(self):
+        return address(self.argument)
+
+    def __setitem__(self, index, value):
+        if not self.kind.mutable:
+            raise TypeError("Numba compiles no assignment to it")
+
+
+#: How a page names it -> the library's module, and the function.
+CONSUMERS = {
+    "np.from_dlpack": ("numpy", _by("numpy.from_dlpack")),
+    "np.asarray": ("numpy", _by("numpy.asarray")),
+    "memoryview": ("builtins", lambda lender, ndim: memoryview(lender)),
+    "torch.from_dlpack": ("torch", _by("torch.from_dlpack")),
+    "torch.asarray": ("torch", _by("torch.asarray")),
+    "jax.dlpack.from_dlpack": ("jax", _by("jax.dlpack.from_dlpack")),
+    "jnp.asarray": ("jax", _by("jax.numpy.asarray")),
+    "cupy.from_dlpack": ("cupy", _by("cupy.from_dlpack")),
+    "array_api_strict.from_dlpack": ("array_api_strict", _by("array_api_strict.from_dlpack")),
+    "array_api_strict.asarray": ("array_api_strict", _by("array_api_strict.asarray")),
+    "tvm_ffi.from_dlpack": ("tvm_ffi", _by("tvm_ffi.from_dlpack")),
+    "nb::ndarray<float>": ("nanobind", _by_nanobind("writable")),
+    "nb::ndarray<float const>": ("nanobind", _by_nanobind("read_only")),
+    "MPI.buffer.frombuffer": ("mpi4py", _by("mpi4py.MPI.buffer.frombuffer")),
+    "MPI.buffer.frombuffer(…, readonly=True)": (
+        "mpi4py",
+        lambda lender, ndim: load("mpi4py.MPI").buffer.frombuffer(lender, readonly=True),
+    ),
+    "numba.njit(f)": ("numba", Jitted),
+    "pyarrow.py_buffer": ("pyarrow", _by("pyarrow.py_buffer")),
+    "pyarrow.array": ("pyarrow", lambda lender, ndim: load("pyarrow").array(np.asarray(lender))),
+    "Cython's float[:]": ("Cython", _by_cython("writable")),
+    "Cython's const float[:]": ("Cython", _by_cython("read_only")),
+}
+
+
+# We take theirs. Each function makes an array of the library's of a NumPy array of float32, dense and its own.
+
+
+def _jax(values):
+    return load("jax.numpy").asarray(values)
+
+
+def _from_numpy(name):
+    return lambda values: load(name)(np.array(values))
+
+
+def _pyarrow_array(values):
+    return load("pyarrow").array(values.ravel())
+
+
+def _mpi(values):
+    memory = load("mpi4py.MPI").buffer.allocate(values.nbytes)
+    memory[:] = values.tobytes()
+    return memory
+
+
+def _cython(values):
+    return getattr(extension("taken_by_cython"), f"writable_{values.ndim}d")(np.array(values))
+
+
+#: How a page names it -> the library's module, and what makes one.
+LENDERS = {
+    "np.ndarray": ("numpy", np.array),
+    "memoryview": ("builtins", lambda values: memoryview(np.array(values))),
+    "array.array": ("builtins", lambda values: array.array("f", values.ravel())),
+    "torch.Tensor": ("torch", _from_numpy("torch.from_numpy")),
+    "jax.Array": ("jax", _jax),
+    "cupy.ndarray": ("cupy", lambda values: load("cupy").asarray(values)),
+    "array_api_strict's": ("array_api_strict", _from_numpy("array_api_strict.asarray")),
+    "tvm_ffi.Tensor": ("tvm_ffi", _from_numpy("tvm_ffi.from_dlpack")),
+    "MPI.buffer": ("mpi4py", _mpi),
+    "numba.njit's result": ("numba", lambda values: _copied(load("numba"))(values)),
+    "pyarrow.Array": ("pyarrow", _pyarrow_array),
+    "pyarrow.Tensor": ("pyarrow", lambda values: load("pyarrow").Tensor.from_numpy(np.array(values))),
+    "pyarrow.Buffer": ("pyarrow", lambda values: load("pyarrow").py_buffer(bytearray(values.tobytes()))),
+    "Cython's float[:]": ("Cython", _cython),
+}
+
+
+@functools.cache
+def _copied(numba):
+    return numba.njit(lambda x: x.copy())
+
+
+def _read_only(values):
+    frozen = values.copy()
+    frozen.flags.writeable = False
+    return frozen
+
+
+#: What makes one that must not be written, where a library has such: all of them, or by asking.
+READ_ONLY_LENDERS = {
+    "np.ndarray": _read_only,
+    "memoryview": lambda values: memoryview(_read_only(values)),
+    "jax.Array": _jax,
+    "array_api_strict's": lambda values: load("array_api_strict").asarray(_read_only(values), copy=False),
+    "MPI.buffer": lambda values: load("mpi4py.MPI").buffer.frombuffer(values.tobytes(), readonly=True),
+    "pyarrow.Array": _pyarrow_array,
+    "pyarrow.Tensor": lambda values: load("pyarrow").Tensor.from_numpy(_read_only(values)),
+    "pyarrow.Buffer": lambda values: load("pyarrow").py_buffer(values.tobytes()),
+    "Cython's float[:]": lambda values: extension("taken_by_cython").read_only_2d(_read_only(values)),
+}
+
+
+def is_available(module):
+    return module == "builtins" or is_there(module)
+
+
+def version_of(module):
+    """The version that is installed, as a page names it."""
+    if module == "builtins":
+        return f"Python {sys.version_info.major}.{sys.version_info.minor}"
+    if module == "memarray":
+        return load("memarray.__version__")
+    name = {"tvm_ffi": "apache-tvm-ffi", "array_api_strict": "array-api-strict"}.get(module, module)
+    return importlib.metadata.version(name).split("+")[0]

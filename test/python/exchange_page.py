@@ -1,0 +1,330 @@
+"""The tables of docs/guide/libraries.md: each cell is run. ``python exchange_page.py --update`` writes what it sees.
+
+A row belongs to a library. Where that is not installed the page keeps the row as it was seen elsewhere; a row that was
+never seen says so in every cell. So a test compares the rows of what is installed, and claims nothing of the others.
+"""
+
+import functools
+import gc
+import re
+import sys
+from pathlib import Path
+
+import memarray
+import numpy as np
+from dlpack_producer import Producer
+from exchange_libraries import CONSUMERS, LENDERS, READ_ONLY_LENDERS, address, is_available, load, version_of
+from memarray.testing import simulated_devices
+from support import filled, run_python
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "libraries.md"
+NEVER_SEEN = "not available here"
+VALUES = np.arange(24, dtype="float32").reshape(4, 6)
+
+
+def said(error):
+    return f"`{type(error).__name__}`"
+
+
+# They take ours.
+
+
+def taken(consume, lender, ndim=1):
+    try:
+        found = address(consume(lender, ndim))
+    except Exception as error:
+        return said(error)
+    return "shared" if found == np.asarray(lender).ctypes.data else "a copy"
+
+
+def of_a_lease(consume, kind):
+    with getattr(filled((8,), "float32")[0], kind)() as lease:
+        return taken(consume, lease)
+
+
+def of_a_view(consume, change):
+    # A copy of ours is aligned, without which JAX makes its own.
+    return taken(consume, change(memarray.BufferView(VALUES, copy=True)), 2)
+
+
+def under_a_read_lease(ask):
+    """A cell about what a read lease lends, if it lends."""
+
+    def cell(consume):
+        with filled((8,), "float32")[0].read() as lease:
+            if taken(consume, lease) != "shared":
+                return "–"
+            return ask(consume(lease, 1))
+
+    return cell
+
+
+def can_be_written(view):
+    try:
+        view[0] = 1
+    except (TypeError, ValueError, AttributeError):
+        return "no"
+    return "**yes**"
+
+
+def lent_on(view):
+    try:
+        again = memarray.BufferView(getattr(view, "argument", view))
+    except Exception as error:
+        return said(error)
+    return "**writable**" if again.writable else "read-only"
+
+
+TAKEN = {
+    "`a.read()`": lambda consume: of_a_lease(consume, "read"),
+    "`a` itself": lambda consume: taken(consume, filled((8,), "float32")[0]),
+    "`a.write()`": lambda consume: of_a_lease(consume, "write"),
+    "`view.T`": lambda consume: of_a_view(consume, lambda view: view.T),
+    "`view[:, ::2]`": lambda consume: of_a_view(consume, lambda view: view[:, ::2]),
+    "`view[::-1]`": lambda consume: of_a_view(consume, lambda view: view[::-1]),
+    "writes to what is read-only": under_a_read_lease(can_be_written),
+    "lends that on as": under_a_read_lease(lent_on),
+}
+
+
+# We take theirs.
+
+
+def imported(take, lender):
+    try:
+        found = take(lender)
+    except Exception as error:
+        return said(error)
+    view = found.view() if isinstance(found, memarray.MemArray) else found
+    return "shared" if view.data_ptr == address(lender) else "a copy"
+
+
+def part_of(make, part):
+    """What the library itself cuts of an array, if it can."""
+    try:
+        lent = make(VALUES)[part]
+        address(lent)
+    except Exception:
+        return "–"
+    return imported(memarray.BufferView, lent)
+
+
+def writable(make):
+    try:
+        return "writable" if memarray.BufferView(make(VALUES)).writable else "read-only"
+    except Exception as error:
+        return said(error)
+
+
+GIVEN = {
+    "`BufferView(x)`": lambda name: imported(memarray.BufferView, LENDERS[name][1](VALUES)),
+    "`from_dlpack(x)`": lambda name: imported(memarray.from_dlpack, LENDERS[name][1](VALUES)),
+    "`MemArray.from_dlpack(x)`": lambda name: imported(memarray.MemArray.from_dlpack, LENDERS[name][1](VALUES)),
+    "its `x[:, ::2]`": lambda name: part_of(LENDERS[name][1], np.s_[:, ::2]),
+    "its `x[::-1]`": lambda name: part_of(LENDERS[name][1], np.s_[::-1]),
+    "is taken as": lambda name: writable(LENDERS[name][1]),
+    "read-only ones as": lambda name: writable(READ_ONLY_LENDERS[name]) if name in READ_ONLY_LENDERS else "–",
+}
+
+
+# On devices.
+
+
+class Asked:
+    """A lease that remembers for which stream it was asked."""
+
+    def __init__(self, lease):
+        self.lease, self.streams = lease, []
+        self.__dlpack_device__ = lease.__dlpack_device__
+
+    def __dlpack__(self, **arguments):
+        self.streams.append(arguments.get("stream"))
+        return self.lease.__dlpack__(**arguments)
+
+
+def stream_asked_for(consume):
+    """`consume` may be bound to what has the stream: it is kept as long as the lease."""
+    array, _ = filled((8,), "float32")
+    array.move_memory(memarray.dlpack.kDLCUDA)
+    with array.write() as lease:
+        asked = Asked(lease)
+        view = consume(asked)
+        stream = asked.streams[-1]
+        del view
+    return (
+        "none" if stream is None else "a default one" if stream in (1, 2) else "no order" if stream == -1 else "its own"
+    )
+
+
+def on_simulated_devices(make):
+    with simulated_devices():
+        return stream_asked_for(make())
+
+
+DEVICE_CONSUMERS = {
+    "memarray.testing.Consumer": ("memarray", lambda: memarray.testing.Consumer().take),
+    "torch.from_dlpack": ("torch", lambda: load("torch.from_dlpack")),
+    "jax.dlpack.from_dlpack": ("jax", lambda: load("jax.dlpack.from_dlpack")),
+    "cupy.from_dlpack": ("cupy", lambda: load("cupy.from_dlpack")),
+}
+
+
+def has_device(module):
+    """Whether a library can use a device that is here."""
+    if module == "memarray":
+        return True
+    if not (memarray.cuda.is_available() and is_available(module)):
+        return False
+    if module == "torch":
+        return load("torch.cuda").is_available()
+    return module != "jax" or any(device.platform == "gpu" for device in load("jax").devices())
+
+
+def streams(name):
+    module, make = DEVICE_CONSUMERS[name]
+    return on_simulated_devices(make) if module == "memarray" else stream_asked_for(make())
+
+
+STREAMS = {"asks for the stream": streams}
+
+
+# What they make of tensors that lie. Each in a process of its own, which it may end.
+
+LIES = {
+    "shape is NULL": {"shape": None},
+    "ndim is −1": {"ndim": -1},
+    "ndim is 2³¹−1": {"ndim": 2**31 - 1},
+    "negative strides": {"strides": (3, -1), "byte_offset": 8},
+    "one capsule twice": None,
+}
+TRUSTING = {
+    "memarray.from_dlpack": ("memarray", "memarray.from_dlpack"),
+    **{
+        f"{name}.from_dlpack": (name.split(".")[0], f"{name}.from_dlpack")
+        for name in ("numpy", "torch", "jax.dlpack", "cupy", "array_api_strict", "tvm_ffi")
+    },
+    "nb::ndarray<float>": ("nanobind", "nanobind"),
+    "MPI.buffer.frombuffer": ("mpi4py", "mpi4py.MPI.buffer.frombuffer"),
+}
+PROBE = """
+    import os, sys, exchange_page
+    print(exchange_page.heard(*sys.argv[1:]), flush=True)
+    os._exit(0)  # before anything that was believed is let go of
+"""
+
+
+class Liar:
+    """Lends what a lie says, in a capsule of the kind that is asked for, and counts how often it is let go of."""
+
+    def __init__(self, lie):
+        self.lie, self.producer, self.capsule = LIES[lie], None, None
+
+    def __dlpack__(self, *, max_version=None, **_):
+        if self.capsule is None or self.lie is not None:
+            self.producer = Producer(versioned=max_version is not None, **(self.lie or {}))
+            self.producer.managed.tensor.dtype.code = 2  # floats, which all know
+            self.capsule = self.producer.capsule()
+        return self.capsule
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def heard(how, lie):
+    """What an importer makes of a lie; to be called where the process may end."""
+    liar = Liar(lie)
+    take = (lambda lender: load_nanobind()(lender, 2)) if how == "nanobind" else load(how)
+    taken = [take(liar)] if LIES[lie] is None else []
+    try:
+        taken.append(take(liar))
+    except Exception:
+        return "refused"
+    taken.clear()
+    gc.collect()
+    return f"**deleted {liar.producer.deleted} times**" if liar.producer.deleted > 1 else "taken"
+
+
+def load_nanobind():
+    return CONSUMERS["nb::ndarray<float>"][1]
+
+
+def believed(how, lie):
+    environment = {"PYTHONPATH": ":".join([str(Path(__file__).parent), *filter(None, sys.path)])}
+    finished = run_python(PROBE, how, lie, check=False, env=environment)
+    if finished.returncode < 0:
+        return "**ends the process**"
+    assert finished.returncode == 0, finished.stderr
+    return finished.stdout.strip().splitlines()[-1]
+
+
+BELIEVED = {lie: functools.partial(lambda lie, name: believed(TRUSTING[name][1], lie), lie) for lie in LIES}
+
+
+class Table:
+    """Rows by name, each of a module; and a function for each column, which gets what `argument` makes of the name."""
+
+    def __init__(self, modules, columns, argument=lambda name: name, is_there=is_available):
+        self.modules, self.columns, self.argument, self.is_there = modules, columns, argument, is_there
+
+    def is_available(self, name):
+        return self.is_there(self.modules[name])
+
+    def run(self, name):
+        """The cells of a row, as they come out here."""
+        return {column: cell(self.argument(name)) for column, cell in self.columns.items()}
+
+
+def modules_of(rows):
+    return {name: module for name, (module, _) in rows.items()}
+
+
+TABLES = {
+    "taken": Table(modules_of(CONSUMERS), TAKEN, lambda name: CONSUMERS[name][1]),
+    "given": Table(modules_of(LENDERS), GIVEN),
+    "streams": Table(modules_of(DEVICE_CONSUMERS), STREAMS, is_there=has_device),
+    "believed": Table(modules_of(TRUSTING), BELIEVED),
+}
+BETWEEN = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def committed(text):
+    """What a page says: table -> row -> column -> cell; "seen with" is a column, too."""
+    tables = {}
+    for _, table, body, _ in BETWEEN.findall(text):
+        lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in body.strip().splitlines()]
+        tables[table] = {row[0].strip("`"): dict(zip(lines[0][1:], row[1:], strict=True)) for row in lines[2:]}
+    return tables
+
+
+def render(table, rows):
+    heads = ["", *table.columns, "seen with"]
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for name, cells in rows.items():
+        lines.append("| " + " | ".join([f"`{name}`", *(cells[head] for head in heads[1:])]) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def updated(text, tables=TABLES):
+    """The page with all rows run that can be; the others stay, or are marked as never seen."""
+    before = committed(text)
+
+    def row(table, name):
+        if tables[table].is_available(name):
+            return {**tables[table].run(name), "seen with": version_of(tables[table].modules[name])}
+        unseen = dict.fromkeys(tables[table].columns, NEVER_SEEN) | {"seen with": "–"}
+        return unseen | {head: cell for head, cell in before[table].get(name, {}).items() if head in unseen}
+
+    def replaced(found):
+        table = found[2]
+        if table not in tables:
+            return found[0]
+        rows = {name: row(table, name) for name in tables[table].modules}
+        return f"{found[1]}{render(tables[table], rows)}{found[4]}"
+
+    return BETWEEN.sub(replaced, text)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] != ["--update"]:
+        sys.exit(f"usage: {sys.argv[0]} --update [{'|'.join(TABLES)} ...]")
+    PAGE.write_text(updated(PAGE.read_text(), {name: TABLES[name] for name in sys.argv[2:] or TABLES}))

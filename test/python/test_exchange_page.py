@@ -1,0 +1,56 @@
+"""docs/guide/libraries.md against what happens; ``python test/python/exchange_page.py --update`` writes it again."""
+
+import pytest
+from exchange_page import NEVER_SEEN, PAGE, TABLES, Table, committed, render, updated
+
+# torch.asarray warns of memory that cannot be written.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:The given buffer is not writable", "ignore:The given NumPy array is not writable"
+)
+COMMITTED = committed(PAGE.read_text())
+ROWS = [
+    pytest.param(table, name, marks=[pytest.mark.slow] if table == "believed" else [])
+    for table, rows in TABLES.items()
+    for name in rows.modules
+]
+
+
+@pytest.mark.parametrize(("table", "name"), ROWS)
+def test_the_page_says_what_happens(table, name):
+    if not TABLES[table].is_available(name):
+        pytest.skip(f"{TABLES[table].modules[name]}, or a device that it uses, is not here: nothing is claimed of it")
+    said = COMMITTED[table][name]
+    assert {head: said[head] for head in TABLES[table].columns} == TABLES[table].run(name)
+
+
+def test_the_page_has_every_row_and_column():
+    assert COMMITTED.keys() == TABLES.keys()
+    for table, rows in TABLES.items():
+        assert list(COMMITTED[table]) == list(rows.modules)
+        for cells in COMMITTED[table].values():
+            assert list(cells) == [*rows.columns, "seen with"]
+
+
+def page(**rows):
+    return f"before\n<!-- table: some -->\n{render(SOME, rows)}<!-- end -->\nafter\n"
+
+
+SOME = Table({"here": "numpy", "seen elsewhere": "no_such_module", "never seen": "no_such_module"}, {"works": len})
+
+
+def test_what_is_not_installed_keeps_its_row_or_is_marked():
+    rows = {"here": {"works": "?", "seen with": "?"}, "seen elsewhere": {"works": "yes", "seen with": "7"}}
+    SOME.columns["works"] = lambda name: f"{name}, now"
+    text = updated(page(**rows), {"some": SOME})
+    found = committed(text)["some"]
+    assert found["here"]["works"] == "here, now"
+    assert found["seen elsewhere"] == {"works": "yes", "seen with": "7"}
+    assert found["never seen"] == {"works": NEVER_SEEN, "seen with": "–"}
+    assert text.startswith("before\n") and text.endswith("after\n")
+    assert updated(text, {"some": SOME}) == text
+
+
+def test_nothing_that_was_never_seen_says_otherwise():
+    for table in COMMITTED.values():
+        for cells in table.values():
+            assert (NEVER_SEEN in cells.values()) == (cells["seen with"] == "–")
