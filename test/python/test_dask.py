@@ -4,6 +4,7 @@ import functools
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import memarray
@@ -229,6 +230,23 @@ def test_views_of_any_layout(layout, writable, dtype, copies):
         assert copies() == 0
         if y.size:
             assert address(frames[-1]) <= again.data_ptr < address(frames[-1]) + x.nbytes
+
+
+def test_what_arrived_lives_as_long_as_somebody_looks():
+    header, frames = sent(filled((8,))[0])
+    buffer = np.frombuffer(bytes(frames[-1]), np.uint8).copy()
+    gone = weakref.ref(buffer)
+    array = deserialize(header, [frames[0], memoryview(buffer)])
+    assert array.is_foreign
+    del buffer
+    with array.read() as lease:
+        kept = np.from_dlpack(lease)
+    expected = kept.copy()
+    del lease, array
+    assert gone() is not None
+    assert (kept == expected).all()
+    del kept
+    assert gone() is None
 
 
 def test_sizes_are_what_memory_they_keep():

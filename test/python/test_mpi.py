@@ -51,9 +51,16 @@ def test_scenario(scenario, ranks):
 
 
 def test_the_scenarios_end_well_together():
-    assert len(SCENARIOS) >= 12
+    assert len(SCENARIOS) >= 13
     for ranks in (2, 4):
         assert content(SCENARIOS[-1], ranks, all_of(ranks)), all_of(ranks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [3, 8])
+def test_messages_in_any_order_on_more_ranks(ranks):
+    finished = mpiexec(ranks, "messages_in_any_order", limit=900)
+    assert content("messages_in_any_order", ranks, finished.stdout), finished.stdout
 
 
 def test_a_rank_that_fails_ends_all():
