@@ -27,6 +27,19 @@ inline constexpr int shipped_count = 15;
   }
 }
 
+/// The same of a type, when it is compiled.
+template <class T>
+inline constexpr int dtype_index_of = [] {
+  int place = 0;
+  int found = -1;
+#define MEMARRAY_ENTRY(type, name, code, bits) \
+  if (std::is_same_v<T, type>) found = place;  \
+  ++place;
+  MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY)
+#undef MEMARRAY_ENTRY
+  return found;
+}();
+
 /// A bool as it lies in memory, where foreign code may have left any byte; it counts as true unless it is 0.
 struct StoredBool {
   std::uint8_t byte;

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <memarray/array/loop_nest.hpp>
+#include "cast_rows.hpp"
+
 #include <memarray/array/strided_reduce.hpp>
 
 #include <cstddef>
@@ -8,7 +9,15 @@
 
 namespace memarray::detail {
 
-/// Elements to add to a row of accumulators: `rows` for each of `columns`. Bytes from one to the next of each.
+/// How a block is added to its accumulators.
+enum class ReductionWalk : std::uint8_t {
+  columns,  ///< row by row to a row of accumulators
+  runs,     ///< the rows of each column in turn, to an accumulator for each column
+  fold,     ///< the same, all to one accumulator
+  wide,     ///< dense rows of a few columns, several at once
+};
+
+/// Elements to add to accumulators: `rows` for each of `columns`. Bytes from one to the next of each.
 struct ReductionBlock {
   std::byte const* source;
   std::int64_t columns;
@@ -24,19 +33,22 @@ struct ReductionEnd {
   std::int64_t repeat;  ///< how often a sum has met each
 };
 
-/// One reduction of one dtype, for the vectors of this processor. Partial results are kept twice: an accumulator takes
-/// the elements of one piece, a total the accumulators of all, in the order of the pieces.
+/// One reduction of one dtype. Partial results are kept twice: an accumulator takes the elements of one piece, a total
+/// the accumulators of all, in the order of the pieces.
 struct ReductionKernels {
   std::size_t accumulator_size;
   std::size_t total_size;
+  /// Of the elements that `accumulate` takes, and what makes them of the source's, or null where they are those.
+  std::size_t element_size;
+  CastRow convert;
+  /// Bits that are turned in each element, so that the least of what comes out is what is wanted.
+  std::uint64_t flip;
   void (*begin)(void* accumulators, std::int64_t columns);
-  void (*accumulate)(LoopKernel kernel, void* accumulators, ReductionBlock const& block);
-  /// Makes one of several accumulators, which are lost.
-  void (*collapse)(void* accumulators, std::int64_t columns, void* into);
+  void (*accumulate)(ReductionWalk walk, void* accumulators, ReductionBlock const& block, std::uint64_t flip);
   void (*begin_total)(void* totals, std::int64_t columns);
   void (*fold)(void* totals, void const* accumulators, std::int64_t columns);
-  void (*finish)(void const* totals, ReductionEnd const& end, std::byte* target, std::int64_t stride,
-                 std::int64_t columns);
+  void (*finish)(void const* totals, ReductionEnd const& end, std::uint64_t flip, std::byte* target,
+                 std::int64_t stride, std::int64_t columns);
 };
 
 }  // namespace memarray::detail

@@ -1,3 +1,4 @@
+#include "cast_block.hpp"
 #include "cast_from_first.hpp"
 #include "cast_from_last.hpp"
 #include "cast_from_middle.hpp"
@@ -22,11 +23,6 @@ namespace {
 using Loop = LoopNest::Loop;
 
 constexpr std::int64_t region_bytes = std::int64_t{1} << 18;
-// Elements that are converted at a time, and go through buffers where they do not follow one another.
-constexpr std::int64_t cast_elements = 2048;
-constexpr std::int64_t largest_item = 16;
-// Rows shorter than this are gathered, not converted one by one.
-constexpr std::int64_t short_row = 32;
 
 /// The strides of a nest's two inner loops, for regions of it.
 struct Inner {
@@ -73,43 +69,6 @@ void copy_same(StridedTarget const& target, StridedSource const& source) {
     copy_block(inner.block(region, target, source, nest), itemsize, past_caches);
     if (past_caches) end_stream_stores();
   });
-}
-
-/// A block whose target is dense, at `buffer`.
-CopyBlock gathered(CopyBlock block, std::byte* buffer, std::int64_t itemsize) {
-  block.target = buffer;
-  block.target_column = itemsize;
-  block.target_row = block.columns * itemsize;
-  return block;
-}
-
-/// A block whose source is dense, at `buffer`.
-CopyBlock scattered(CopyBlock block, std::byte const* buffer, std::int64_t itemsize) {
-  block.source = buffer;
-  block.source_column = itemsize;
-  block.source_row = block.columns * itemsize;
-  return block;
-}
-
-/// Takes at most `cast_elements` elements.
-void cast_block(CastRow cast, CopyBlock const& block, std::size_t to_size, std::size_t from_size, bool past_caches) {
-  auto const to = static_cast<std::int64_t>(to_size);
-  auto const from = static_cast<std::int64_t>(from_size);
-  bool const one_row = block.rows == 1;
-  bool const from_rows = block.source_column == from || block.columns == 1;
-  bool const to_rows = block.target_column == to || block.columns == 1;
-  if (!past_caches && from_rows && to_rows && (one_row || block.columns >= short_row)) {
-    for (std::int64_t i = 0; i < block.rows; ++i)
-      cast(block.source + i * block.source_row, block.target + i * block.target_row, block.columns);
-    return;
-  }
-  alignas(64) std::byte in[cast_elements * largest_item];
-  alignas(64) std::byte out[cast_elements * largest_item];
-  bool const from_dense = from_rows && (one_row || block.source_row == block.columns * from);
-  bool const to_dense = !past_caches && to_rows && (one_row || block.target_row == block.columns * to);
-  if (!from_dense) copy_block(gathered(block, in, from), from_size);
-  cast(from_dense ? block.source : in, to_dense ? block.target : out, block.rows * block.columns);
-  if (!to_dense) copy_block(scattered(block, out, to), to_size, past_caches);
 }
 
 void copy_converted(StridedTarget const& target, StridedSource const& source, CastRow cast) {

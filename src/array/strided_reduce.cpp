@@ -1,10 +1,9 @@
+#include "cast_block.hpp"
 #include "dtype_index.hpp"
 #include "nest_walk.hpp"
+#include "reduce_extremes.hpp"
 #include "reduce_kernels.hpp"
-#include "reduce_max.hpp"
-#include "reduce_mean.hpp"
-#include "reduce_min.hpp"
-#include "reduce_sum.hpp"
+#include "reduce_sums.hpp"
 
 #include <memarray/array/strided_copy.hpp>
 #include <memarray/array/strided_reduce.hpp>
@@ -28,31 +27,63 @@ constexpr std::size_t row_bytes = 16384;
 // Elements of a piece, and the most rows that one accumulator takes before it is folded: its roundings add up.
 constexpr std::int64_t elements_of_piece = std::int64_t{1} << 18;
 constexpr std::int64_t most_rows = 256;
+// Blocks that are added to one accumulator before it is folded.
+constexpr std::int64_t most_steps = 32;
 // The same of elements that one result takes from a run, in several accumulators; and of a tile of such results.
 constexpr std::int64_t most_strided = 8192;
-constexpr std::int64_t elements_of_tile = 8192;
+constexpr std::int64_t elements_of_tile = 32768;
 // Tiles that are enough for all threads, without cutting each in pieces for several.
 constexpr std::int64_t enough_tiles = 32;
 
 ReductionKernels kernels_of(Reduction reduction, int dtype_index) {
   switch (reduction) {
-    case Reduction::sum: return sum_kernels(dtype_index);
-    case Reduction::mean: return mean_kernels(dtype_index);
-    case Reduction::min: return min_kernels(dtype_index);
+    case Reduction::sum:
+    case Reduction::mean: return sum_kernels(dtype_index, reduction == Reduction::mean);
+    case Reduction::min:
     case Reduction::max: break;
   }
-  return max_kernels(dtype_index);
+  return extreme_kernels(dtype_index, reduction == Reduction::min);
 }
 
 bool by_parts(Reduction reduction, DType const& dtype) {
   return dtype.dl.code == kDLComplex && (reduction == Reduction::sum || reduction == Reduction::mean);
 }
 
+/// Converts the elements of a block as they are taken.
+void accumulate_converted(ReductionKernels const& kernels, ReductionWalk walk, std::byte* accumulators,
+                          ReductionBlock const& block, std::size_t itemsize) {
+  alignas(64) std::byte converted[cast_elements * sizeof(double)];
+  bool const by_rows = walk == ReductionWalk::columns || walk == ReductionWalk::wide;
+  auto const size = static_cast<std::int64_t>(kernels.element_size);
+  // What lies side by side in the buffer, and how often.
+  std::int64_t const inner = by_rows ? block.columns : block.rows;
+  std::int64_t const inner_stride = by_rows ? block.column_stride : block.row_stride;
+  std::int64_t const outer = by_rows ? block.rows : block.columns;
+  std::int64_t const outer_stride = by_rows ? block.row_stride : block.column_stride;
+  std::int64_t const width = std::min(inner, cast_elements);
+  std::int64_t const height = cast_elements / std::max<std::int64_t>(1, width);
+  bool const one_result = walk == ReductionWalk::fold || walk == ReductionWalk::wide;
+  for (std::int64_t top = 0; top < outer; top += height)
+    for (std::int64_t left = 0; left < inner; left += width) {
+      std::int64_t const rows = std::min(height, outer - top);
+      std::int64_t const columns = std::min(width, inner - left);
+      std::byte const* const source = block.source + top * outer_stride + left * inner_stride;
+      cast_block(kernels.convert, {converted, columns * size, size, source, outer_stride, inner_stride, rows, columns},
+                 kernels.element_size, itemsize, false);
+      std::int64_t const first = one_result ? 0 : by_rows ? left : top;
+      ReductionBlock const dense = by_rows ? ReductionBlock{converted, columns, size, rows, columns * size}
+                                           : ReductionBlock{converted, rows, columns * size, columns, size};
+      kernels.accumulate(walk, accumulators + static_cast<std::size_t>(first) * kernels.accumulator_size, dense,
+                         kernels.flip);
+    }
+}
+
 /// A reduction as tiles, each a row of results, and pieces, each a part of what is reduced. Both are cut the same
 /// whatever the number of threads.
 class Tiles {
  public:
-  Tiles(LoopNest const& nest, std::size_t accumulator_size) noexcept : _nest(nest) {
+  Tiles(LoopNest const& nest, std::size_t accumulator_size, std::size_t itemsize) noexcept
+      : _itemsize(itemsize), _walk(walk_of(nest.kernel)) {
     auto const outer = nest.outer();
     auto const kept = static_cast<std::size_t>(
         std::find_if(outer.begin(), outer.end(), [](Loop const& loop) { return loop.reduced; }) - outer.begin());
@@ -76,7 +107,7 @@ class Tiles {
       _pieces = steps * _pieces_of_row;
     } else {
       _piece_rows = _row.extent;
-      _piece_steps = std::clamp<std::int64_t>(rows / std::max<std::int64_t>(1, _row.extent), 1, most_rows);
+      _piece_steps = std::clamp<std::int64_t>(rows / std::max<std::int64_t>(1, _row.extent), 1, most_steps);
       _pieces = divide_up(steps, _piece_steps);
     }
     _across = divide_up(_column.extent, _width);
@@ -109,27 +140,37 @@ class Tiles {
   /// `source`: the tile's first element.
   void accumulate(ReductionKernels const& kernels, void* accumulators, std::byte const* source, std::int64_t results,
                   std::int64_t piece) const {
-    if (!_column.reduced) return add_piece(kernels, accumulators, source, results, piece);
-    alignas(64) std::byte columns[2 * row_bytes];
-    add_piece(kernels, columns, source, _column.extent, piece);
-    kernels.collapse(columns, _column.extent, accumulators);
-  }
-
- private:
-  void add_piece(ReductionKernels const& kernels, void* accumulators, std::byte const* source, std::int64_t columns,
-                 std::int64_t piece) const {
-    kernels.begin(accumulators, columns);
+    kernels.begin(accumulators, results);
+    std::int64_t const columns = _column.reduced ? _column.extent : results;
     std::int64_t const part = piece % _pieces_of_row * _piece_rows;
     std::int64_t const first = piece / _pieces_of_row * _piece_steps;
     std::int64_t const last = std::min(first + _piece_steps, steps_of(_reduced));
     Odometer at(_reduced, first);
-    for (std::int64_t step = first; step < last; ++step, at.next())
-      kernels.accumulate(_nest.kernel, accumulators,
-                         {source + at.first() + part * _row.strides[0], columns, _column.strides[0],
-                          std::min(_piece_rows, _row.extent - part), _row.strides[0]});
+    for (std::int64_t step = first; step < last; ++step, at.next()) {
+      ReductionBlock block{source + at.first() + part * _row.strides[0], columns, _column.strides[0],
+                           std::min(_piece_rows, _row.extent - part), _row.strides[0]};
+      ReductionWalk walk = _walk;
+      if (_column.reduced) {
+        // All to one result: by runs along what lies side by side.
+        if (walk == ReductionWalk::columns)
+          block = {block.source, block.rows, block.row_stride, block.columns, block.column_stride};
+        walk = ReductionWalk::fold;
+      }
+      if (kernels.convert)
+        accumulate_converted(kernels, walk, static_cast<std::byte*>(accumulators), block, _itemsize);
+      else
+        kernels.accumulate(walk, accumulators, block, kernels.flip);
+    }
   }
 
-  LoopNest const& _nest;
+ private:
+  static ReductionWalk walk_of(LoopKernel kernel) noexcept {
+    if (kernel == LoopKernel::columns) return ReductionWalk::columns;
+    return kernel == LoopKernel::wide ? ReductionWalk::wide : ReductionWalk::runs;
+  }
+
+  std::size_t _itemsize;
+  ReductionWalk _walk;
   std::span<Loop const> _kept;
   std::span<Loop const> _reduced;
   Loop _row{1, {0, 0}, true};
@@ -156,7 +197,7 @@ void run(Tiles const& tiles, ReductionKernels const& kernels, ReductionEnd const
     Scratch scratch;
     kernels.begin_total(scratch.totals, tile.columns);
     for (std::int64_t piece = 0; piece < tiles.pieces(); ++piece) fold_piece(tile, scratch, piece);
-    kernels.finish(scratch.totals, end, target + tile.target, tiles.result_stride(), tile.columns);
+    kernels.finish(scratch.totals, end, kernels.flip, target + tile.target, tiles.result_stride(), tile.columns);
   };
   std::int64_t const per_run =
       std::max<std::int64_t>(1, elements_of_piece / std::max<std::int64_t>(1, tiles.piece_elements()));
@@ -277,7 +318,8 @@ void reduce(Reduction reduction, StridedSource source, AxisMask axes, StridedTar
   if (terms == 0) return reduce_nothing(reduction, target);
   LoopNest const nest = plan_reduce(reduction, source.dtype, source.layout, axes, target.layout);
   ReductionKernels const kernels = kernels_of(reduction, index);
-  Tiles const tiles(nest, kernels.accumulator_size);
+  std::size_t const parts = by_parts(reduction, source.dtype) ? 2 : 1;
+  Tiles const tiles(nest, kernels.accumulator_size, source.dtype.itemsize / parts);
   ReductionEnd const end{reduction == Reduction::mean, tiles.reduced(), nest.repeat};
   std::size_t const bytes = static_cast<std::size_t>(nest.size()) * source.dtype.itemsize;
   run(tiles, kernels, end, source.data + nest.offsets[0], target.data + nest.offsets[1], bytes);

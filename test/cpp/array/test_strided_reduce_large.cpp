@@ -2,6 +2,7 @@
 
 #include "strided_test.hpp"
 
+#include <memarray/array/vectors.hpp>
 #include <memarray/base/options.hpp>
 
 #include <gtest/gtest.h>
@@ -57,17 +58,17 @@ StridedLayout layout_of(Large const& large, std::size_t itemsize) {
 }
 
 /// The results of a reduction over some axes, in C order.
-template <class T>
-std::vector<T> reduced(Reduction reduction, std::vector<T> const& memory, Large const& large, AxisMask axes) {
+template <class T, class Result = T>
+std::vector<Result> reduced(Reduction reduction, std::vector<T> const& memory, Large const& large, AxisMask axes) {
   Numbers shape;
   for (std::size_t d = 0; d < large.shape.size(); ++d)
     if ((axes >> d & 1U) == 0) shape.push_back(large.shape[d]);
-  StridedLayout const result = StridedLayout::dense(shape, sizeof(T));
-  std::vector<T> results(static_cast<std::size_t>(result.size()));
+  StridedLayout const result = StridedLayout::dense(shape, sizeof(Result));
+  std::vector<Result> results(static_cast<std::size_t>(result.size()));
   detail::reduce(
       reduction,
       {reinterpret_cast<std::byte const*>(memory.data() + large.first), dtype_of<T>(), layout_of(large, sizeof(T))},
-      axes, {reinterpret_cast<std::byte*>(results.data()), dtype_of<T>(), result});
+      axes, {reinterpret_cast<std::byte*>(results.data()), dtype_of<Result>(), result});
   return results;
 }
 
@@ -109,6 +110,34 @@ void check_error(long double most) {
 TEST(StridedReduceLarge, SumsOfFloatsAreRoundedOnce) { check_error<float>(0x1.0001p-24L); }
 
 TEST(StridedReduceLarge, SumsOfDoublesAreAlmostRoundedOnce) { check_error<double>(1e-15L); }
+
+/// Numbers that are converted on the way, with and without wide vectors.
+template <class T, class Sum>
+void check_whole_numbers() {
+  Random random(5);
+  std::vector<T> memory(1'200'000);
+  for (T& number : memory) number = static_cast<T>(static_cast<float>(random.below(100)));
+  for (std::size_t view = 0; view < std::size(large_views); view += 2) {
+    Large const& large = large_views[view];
+    for (AxisMask axes = 1; axes < (AxisMask{1} << large.shape.size()); ++axes) {
+      std::vector<long double> const wanted = sums(memory, large, axes);
+      for (detail::Vectors const most : {detail::Vectors::avx512, detail::Vectors::baseline}) {
+        detail::Vectors const before = detail::limit_vectors(most);
+        std::vector<Sum> const found = reduced<T, Sum>(Reduction::sum, memory, large, axes);
+        detail::limit_vectors(before);
+        for (std::size_t i = 0; i < found.size(); ++i)
+          ASSERT_EQ(found[i], static_cast<Sum>(static_cast<double>(wanted[i])))
+              << dtype_of<T>().name << ", " << large.name << ", axes " << axes << ", result " << i;
+      }
+    }
+  }
+}
+
+TEST(StridedReduceLarge, SumsOfWholeNumbersAreExact) {
+  check_whole_numbers<std::int8_t, std::int64_t>();
+  check_whole_numbers<std::uint32_t, std::uint64_t>();
+  check_whole_numbers<float16, float16>();
+}
 
 TEST(StridedReduceLarge, ThreadsDoNotMatter) {
   std::vector<double> const memory = numbers<double>(2);

@@ -1,0 +1,128 @@
+#include "reduce_sums.hpp"
+
+#include "dtype_index.hpp"
+#include "reduce_loops.hpp"
+
+#include <cmath>
+#include <type_traits>
+
+namespace memarray::detail {
+namespace {
+
+/// Sums of integers are exact modulo 2^64, signed ones by their two's complement; all others are double.
+template <class T, class Sum>
+struct Add {
+  using Element = T;
+  using Accumulator = Sum;
+  static constexpr bool has_rows = true;
+  static constexpr Sum nothing() { return Sum{}; }
+  MEMARRAY_ALWAYS_INLINE static Sum load(Element element, std::uint64_t /*flip*/) { return static_cast<Sum>(element); }
+  MEMARRAY_ALWAYS_INLINE static Sum combine(Sum left, Sum right) { return left + right; }
+  template <class Sums, class Elements>
+  MEMARRAY_ALWAYS_INLINE static void load_all(Sums& sums, Elements const& elements, std::uint64_t /*flip*/) {
+    sums = __builtin_convertvector(elements, Sums);
+  }
+  template <class Sums>
+  MEMARRAY_ALWAYS_INLINE static void combine_all(Sums& left, Sums const& right) {
+    left += right;
+  }
+};
+
+/// A sum in double, and what its roundings have lost.
+struct Total {
+  double sum;
+  double lost;
+};
+
+template <class Sum>
+using TotalOf = std::conditional_t<std::is_same_v<Sum, double>, Total, Sum>;
+
+template <class Sum>
+void begin_totals(void* totals, std::int64_t columns) {
+  std::fill_n(static_cast<TotalOf<Sum>*>(totals), columns, TotalOf<Sum>{});
+}
+
+template <class Sum>
+void fold_sums(void* totals, void const* accumulators, std::int64_t columns) {
+  auto* const into = static_cast<TotalOf<Sum>*>(totals);
+  auto const* const from = static_cast<Sum const*>(accumulators);
+  for (std::int64_t j = 0; j < columns; ++j) {
+    if constexpr (std::is_same_v<Sum, double>) {
+      double const before = into[j].sum;
+      double const sum = before + from[j];
+      double const added = sum - before;
+      into[j].sum = sum;
+      into[j].lost += (before - (sum - added)) + (from[j] - added);
+    } else {
+      into[j] += from[j];
+    }
+  }
+}
+
+double value_of(Total const& total) {
+  // What infinities lose is no number.
+  return std::isfinite(total.sum) ? total.sum + total.lost : total.sum;
+}
+
+/// `Result`: the type of the target's elements.
+template <class Result, class Sum>
+void finish_sums(void const* totals, ReductionEnd const& end, std::uint64_t /*flip*/, std::byte* target,
+                 std::int64_t stride, std::int64_t columns) {
+  auto const* const from = static_cast<TotalOf<Sum> const*>(totals);
+  for (std::int64_t j = 0; j < columns; ++j) {
+    auto& result = *reinterpret_cast<Result*>(target + j * stride);
+    if constexpr (std::is_same_v<Sum, double>) {
+      double const sum = value_of(from[j]);
+      if (end.mean)
+        result = static_cast<Result>(sum / static_cast<double>(end.count));
+      else
+        result = static_cast<Result>(end.repeat == 1 ? sum : sum * static_cast<double>(end.repeat));
+    } else {
+      result = from[j] * static_cast<std::uint64_t>(end.repeat);
+    }
+  }
+}
+
+/// `converted_to`: what elements become first, or −1 where they are T.
+template <class T, class Sum, class Result>
+ReductionKernels sums(int dtype_index, int converted_to) {
+  return {.accumulator_size = sizeof(Sum),
+          .total_size = sizeof(TotalOf<Sum>),
+          .element_size = sizeof(T),
+          .convert = converted_to < 0 ? nullptr : cast_row(dtype_index, converted_to),
+          .flip = 0,
+          .begin = begin_accumulators<Add<T, Sum>>,
+          .accumulate = accumulate<Add<T, Sum>>,
+          .begin_total = begin_totals<Sum>,
+          .fold = fold_sums<Sum>,
+          .finish = finish_sums<Result, Sum>};
+}
+
+}  // namespace
+
+ReductionKernels sum_kernels(int dtype_index, bool mean) {
+  constexpr int as_int32 = dtype_index_of<std::int32_t>;
+  constexpr int as_int64 = dtype_index_of<std::int64_t>;
+  constexpr int as_float = dtype_index_of<float>;
+  constexpr int as_double = dtype_index_of<double>;
+  switch (dtype_index) {
+    case dtype_index_of<float16>: return sums<float, double, float16>(dtype_index, as_float);
+    case dtype_index_of<bfloat16>: return sums<float, double, bfloat16>(dtype_index, as_float);
+    case dtype_index_of<float>:
+    case dtype_index_of<std::complex<float>>: return sums<float, double, float>(dtype_index, -1);
+    case dtype_index_of<double>:
+    case dtype_index_of<std::complex<double>>: return sums<double, double, double>(dtype_index, -1);
+    default: break;
+  }
+  std::size_t const size = shipped_dtypes()[static_cast<std::size_t>(dtype_index)].itemsize;
+  // Of integers in double, as NumPy has it; those of 16 bits are exact in float.
+  if (mean)
+    return size <= 2 ? sums<float, double, double>(dtype_index, as_float)
+                     : sums<double, double, double>(dtype_index, as_double);
+  if (size == 8) return sums<std::int64_t, std::uint64_t, std::uint64_t>(dtype_index, -1);
+  if (dtype_index == dtype_index_of<std::uint32_t>)
+    return sums<std::int64_t, std::uint64_t, std::uint64_t>(dtype_index, as_int64);
+  return sums<std::int32_t, std::uint64_t, std::uint64_t>(dtype_index, dtype_index == as_int32 ? -1 : as_int32);
+}
+
+}  // namespace memarray::detail
