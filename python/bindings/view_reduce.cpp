@@ -30,10 +30,13 @@ PyObject* reduce(Reduction reduction, PyObject* self, PyObject* const* args, Py_
     int const ndim = view.layout().ndim();
     AxisMask axes = 0;
     if (!read_axes(axis, ndim, axes)) return nullptr;
-    ViewCore result = view.reduced(reduction, axes, keep == Py_True);
     // Over all axes it is a number, as NumPy has it.
-    if (result.layout().ndim() == 0) return read_element(result.dtype(), result.data());
-    return make_view(std::move(result), nullptr);
+    if (axes == detail::every_axis(ndim) && (keep != Py_True || ndim == 0)) {
+      alignas(16) std::byte element[16];
+      DType const& dtype = view.reduce_all(reduction, element);
+      return read_element(dtype, element);
+    }
+    return make_view(view.reduced(reduction, axes, keep == Py_True), nullptr);
   });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cast_halves.hpp"
 #include "cast_rows.hpp"
 #include "dtype_index.hpp"
 #include "wide_paths.hpp"
@@ -78,8 +79,14 @@ void cast_row_portable(std::byte const* source, std::byte* target, std::int64_t 
   cast_elements<From, To>(source, target, count);
 }
 
+/// Conversions that compilers find instructions for: of whole vectors, or of 64-bit integers in AVX-512.
+template <class From, class To>
+inline constexpr bool has_vectors = (std::is_arithmetic_v<From> || is_half<From>) && std::is_arithmetic_v<To>;
 template <class T>
-inline constexpr bool has_vectors = std::is_arithmetic_v<T>;
+inline constexpr bool is_long = std::is_integral_v<T> && sizeof(T) == 8;
+template <class From, class To>
+inline constexpr bool has_long_vectors =
+    (is_long<From> && std::is_floating_point_v<To>) || (std::is_floating_point_v<From> && is_long<To>);
 
 #if defined(MEMARRAY_WIDE_PATHS)
 template <class From, class To>
@@ -95,13 +102,14 @@ MEMARRAY_AVX512 void cast_row_avx512(std::byte const* source, std::byte* target,
 template <class From, class To>
 [[nodiscard]] CastRow cast_row_of() {
 #if defined(MEMARRAY_WIDE_PATHS)
-  if constexpr ((has_vectors<From> || is_half<From>) && has_vectors<To>) {
-    switch (widest_vectors()) {
-      case Vectors::avx512: return cast_row_avx512<From, To>;
-      case Vectors::avx2: return cast_row_avx2<From, To>;
-      case Vectors::baseline: break;
-    }
-  }
+  if constexpr (std::is_same_v<From, float> && std::is_same_v<To, float16>)
+    if (CastRow const cast = cast_row_to_half()) return cast;
+  if constexpr (std::is_same_v<From, float16> && std::is_same_v<To, float>)
+    if (CastRow const cast = cast_row_from_half()) return cast;
+  if constexpr (has_long_vectors<From, To>)
+    if (widest_vectors() == Vectors::avx512) return cast_row_avx512<From, To>;
+  if constexpr (has_vectors<From, To>)
+    if (widest_vectors() != Vectors::baseline) return cast_row_avx2<From, To>;
 #endif
   return cast_row_portable<From, To>;
 }

@@ -78,6 +78,14 @@ void accumulate_converted(ReductionKernels const& kernels, ReductionWalk walk, s
     }
 }
 
+void accumulate_any(ReductionKernels const& kernels, ReductionWalk walk, void* accumulators,
+                    ReductionBlock const& block, std::size_t itemsize) {
+  if (kernels.convert)
+    accumulate_converted(kernels, walk, static_cast<std::byte*>(accumulators), block, itemsize);
+  else
+    kernels.accumulate(walk, accumulators, block, kernels.flip);
+}
+
 /// A reduction as tiles, each a row of results, and pieces, each a part of what is reduced. Both are cut the same
 /// whatever the number of threads.
 class Tiles {
@@ -156,10 +164,7 @@ class Tiles {
           block = {block.source, block.rows, block.row_stride, block.columns, block.column_stride};
         walk = ReductionWalk::fold;
       }
-      if (kernels.convert)
-        accumulate_converted(kernels, walk, static_cast<std::byte*>(accumulators), block, _itemsize);
-      else
-        kernels.accumulate(walk, accumulators, block, kernels.flip);
+      accumulate_any(kernels, walk, accumulators, block, _itemsize);
     }
   }
 
@@ -289,6 +294,28 @@ LoopNest plan_reduce(Reduction reduction, DType const& dtype, StridedLayout cons
 
 namespace {
 
+/// One result from so few elements that cutting them up would take longer than reducing them.
+bool is_short_run(LoopNest const& nest) noexcept {
+  constexpr std::int64_t most = 4096;
+  return nest.count == 0 || (nest.count == 1 && nest.loops[0].reduced && nest.loops[0].extent <= most);
+}
+
+void reduce_run(Reduction reduction, ReductionKernels const& kernels, LoopNest const& nest, StridedSource const& source,
+                StridedTarget const& target, std::size_t itemsize) {
+  constexpr std::size_t largest = 2 * sizeof(double);
+  alignas(16) std::byte accumulator[largest];
+  alignas(16) std::byte total[largest];
+  std::int64_t const rows = nest.count == 0 ? 1 : nest.loops[0].extent;
+  std::int64_t const stride = nest.count == 0 ? static_cast<std::int64_t>(itemsize) : nest.loops[0].strides[0];
+  ReductionBlock const block{source.data + nest.offsets[0], 1, 0, rows, stride};
+  kernels.begin(accumulator, 1);
+  accumulate_any(kernels, ReductionWalk::runs, accumulator, block, itemsize);
+  kernels.begin_total(total, 1);
+  kernels.fold(total, accumulator, 1);
+  kernels.finish(total, {reduction == Reduction::mean, rows, nest.repeat}, kernels.flip, target.data + nest.offsets[1],
+                 0, 1);
+}
+
 /// Zero for a sum, NaN for a mean.
 void reduce_nothing(Reduction reduction, StridedTarget target) {
   double const number = reduction == Reduction::mean ? std::numeric_limits<double>::quiet_NaN() : 0.0;
@@ -318,8 +345,10 @@ void reduce(Reduction reduction, StridedSource source, AxisMask axes, StridedTar
   if (terms == 0) return reduce_nothing(reduction, target);
   LoopNest const nest = plan_reduce(reduction, source.dtype, source.layout, axes, target.layout);
   ReductionKernels const kernels = kernels_of(reduction, index);
-  std::size_t const parts = by_parts(reduction, source.dtype) ? 2 : 1;
-  Tiles const tiles(nest, kernels.accumulator_size, source.dtype.itemsize / parts);
+  std::size_t const itemsize = source.dtype.itemsize / (by_parts(reduction, source.dtype) ? 2 : 1);
+  if (target.layout.ndim() == 0 && is_short_run(nest))
+    return reduce_run(reduction, kernels, nest, source, target, itemsize);
+  Tiles const tiles(nest, kernels.accumulator_size, itemsize);
   ReductionEnd const end{reduction == Reduction::mean, tiles.reduced(), nest.repeat};
   std::size_t const bytes = static_cast<std::size_t>(nest.size()) * source.dtype.itemsize;
   run(tiles, kernels, end, source.data + nest.offsets[0], target.data + nest.offsets[1], bytes);

@@ -112,15 +112,23 @@ ViewCore ViewCore::converted(DType const& dtype, char const* why) const {
 }
 
 ViewCore ViewCore::reduced(Reduction reduction, AxisMask axes, bool keep) const {
-  ViewCore const source = *this;
-  source.check_open();
+  // Its own export, as above.
+  BlockExport const kept = memory();
   ViewCore result = make(reduced_dtype(reduction, _dtype), reduced_layout(reduction, _dtype, _layout, axes).shape());
-  reduce(reduction, StridedSource{source._data, source._dtype, source._layout}, axes,
+  reduce(reduction, StridedSource{_data, _dtype, _layout}, axes,
          StridedTarget{result._data, result._dtype, result._layout});
   if (keep)
     for (int d = 0; d < _layout.ndim(); ++d)
       if (((axes >> d) & 1U) != 0) result._layout.insert(d);
   return result;
+}
+
+DType const& ViewCore::reduce_all(Reduction reduction, std::byte* element) const {
+  BlockExport const kept = memory();
+  DType const& dtype = reduced_dtype(reduction, _dtype);
+  reduce(reduction, StridedSource{_data, _dtype, _layout}, every_axis(_layout.ndim()),
+         StridedTarget{element, dtype, StridedLayout()});
+  return dtype;
 }
 
 void ViewCore::fill(void const* element) const {

@@ -4,6 +4,6 @@
 // `widest_vectors` chooses at run time. Without CMake's option MEMARRAY_WIDE_PATHS they are compiled once.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(MEMARRAY_BASELINE_ONLY)
 #define MEMARRAY_WIDE_PATHS 1
-#define MEMARRAY_AVX2 __attribute__((target("avx2,fma")))
-#define MEMARRAY_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#define MEMARRAY_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define MEMARRAY_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,prefer-vector-width=512")))
 #endif

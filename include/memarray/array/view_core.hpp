@@ -87,6 +87,8 @@ class MEMARRAY_API ViewCore {
   /// The reduction over `axes` in new memory with the other dimensions; `keep`: the axes stay with one element. Throws
   /// as `reduce` does.
   [[nodiscard]] ViewCore reduced(Reduction reduction, AxisMask axes, bool keep = false) const;
+  /// The reduction over all axes: writes an element of the dtype that is returned, of 16 bytes at most.
+  DType const& reduce_all(Reduction reduction, std::byte* element) const;
   /// Sets every element to the one at `element`. Throws as `check_writable`, and `ValueError` where indices share
   /// elements.
   void fill(void const* element) const;
