@@ -56,6 +56,25 @@ int current_stream(DLDeviceType, std::int32_t, void** stream) noexcept {
   return 0;
 }
 
+/// Whether the type or one of its bases has the attribute: most have not, and an AttributeError would cost more than
+/// all else of an import.
+bool is_in_type(PyTypeObject* type) {
+  PyObject* const bases = type->tp_mro;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
+    auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i));
+#if PY_VERSION_HEX >= 0x030C0000
+    PyObject* const names = PyType_GetDict(base);
+#else
+    PyObject* const names = Py_XNewRef(base->tp_dict);
+#endif
+    int const found = names ? PyDict_Contains(names, attribute_name) : 0;
+    Py_XDECREF(names);
+    if (found < 0) PyErr_Clear();
+    if (found == 1) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool init_exchange_api() {
@@ -68,6 +87,7 @@ bool init_exchange_api() {
 
 DLPackExchangeAPI const* exchange_api_of(PyObject* object) {
   PyObject* capsule = nullptr;
+  if (!is_in_type(Py_TYPE(object))) return nullptr;
   if (!find_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), attribute_name, capsule)) {
     // Of a type that fails to say there is none, as far as that goes.
     PyErr_Clear();

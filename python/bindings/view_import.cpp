@@ -1,5 +1,6 @@
 #include "view_import.hpp"
 
+#include "arguments.hpp"
 #include "array_type.hpp"
 #include "errors.hpp"
 #include "exchange_api.hpp"
@@ -10,6 +11,7 @@
 
 #include <memarray/array/import_dlpack.hpp>
 
+#include <array>
 #include <cstring>
 #include <utility>
 
@@ -22,6 +24,8 @@ using detail::ViewCore;
 PyObject* dlpack_name = nullptr;
 PyObject* newest_version = nullptr;
 PyObject* version_keyword = nullptr;
+
+Signature<1> from_dlpack_signature("from_dlpack", {"copy"}, 0);
 
 /// A new Python view, or a copy if that was asked for.
 PyObject* finish(ViewCore core, PyObject* owner, bool copy) {
@@ -127,7 +131,7 @@ bool init_view_import() {
   dlpack_name = PyUnicode_InternFromString("__dlpack__");
   newest_version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
   version_keyword = Py_BuildValue("(s)", "max_version");
-  return dlpack_name && newest_version && version_keyword;
+  return dlpack_name && newest_version && version_keyword && from_dlpack_signature.intern();
 }
 
 bool read_copy(PyObject* object, bool& copy) {
@@ -139,14 +143,12 @@ bool read_copy(PyObject* object, bool& copy) {
   return true;
 }
 
-PyObject* from_dlpack(PyObject*, PyObject* args, PyObject* keywords) {
-  static char const* const names[] = {"", "copy", nullptr};
-  PyObject* object = nullptr;
-  PyObject* copy_object = Py_None;
+PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  if (given != 1) return PyErr_Format(PyExc_TypeError, "from_dlpack() takes one positional argument, not %zd", given);
+  PyObject* const object = args[0];
+  std::array<PyObject*, 1> slots{Py_None};
   bool copy = false;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O", const_cast<char**>(names), &object, &copy_object) ||
-      !read_copy(copy_object, copy))
-    return nullptr;
+  if (!from_dlpack_signature.parse(args + 1, 0, keywords, slots) || !read_copy(slots[0], copy)) return nullptr;
   return guarded([&]() -> PyObject* {
     PyObject* result = nullptr;
     if (try_own(object, copy, result) != 0 || try_dlpack(object, copy, result) != 0) return result;

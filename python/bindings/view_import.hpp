@@ -13,7 +13,7 @@ bool read_copy(PyObject* object, bool& copy);
 /// BufferView(obj, copy=…): a view of anything that lends memory.
 PyObject* import_any(PyObject* object, PyObject* copy);
 // BufferView.from_dlpack, from_buffer and from_numpy.
-PyObject* from_dlpack(PyObject*, PyObject* args, PyObject* keywords);
+PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
 PyObject* from_buffer(PyObject*, PyObject* args, PyObject* keywords);
 PyObject* from_numpy(PyObject*, PyObject* array);
 

@@ -165,7 +165,7 @@ PyMethodDef view_methods[] = {
      "mmap. dtype: how its bytes are to be read, as one dimension (None: as they say themselves). The buffer stays "
      "locked "
      "as long as a view of it lives."},
-    {"from_dlpack", as_method(from_dlpack), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
+    {"from_dlpack", as_method(from_dlpack), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
      "from_dlpack(obj, /, *, copy=None)\n--\n\nA view of another library's memory, over DLPack (a capsule, or an "
      "object "
      "with __dlpack__); read-only where it is lent so. copy=True: a copy of one's own; False: never copy. BufferError "

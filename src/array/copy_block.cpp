@@ -33,23 +33,47 @@ void copy_row_by(std::byte* __restrict target, std::byte const* __restrict sourc
 }
 
 template <std::size_t itemsize>
-void copy_rows(CopyBlock const& block) {
+MEMARRAY_ALWAYS_INLINE void copy_row(std::byte* target, std::int64_t target_column, std::byte const* source,
+                                     std::int64_t source_column, std::int64_t count) {
   constexpr auto item = static_cast<std::int64_t>(itemsize);
+  if (target_column == item && source_column == 0)
+    copy_row_by<itemsize, 0>(target, source, count);
+  else if (target_column == item && source_column == -item)
+    copy_row_by<itemsize, -1>(target, source, count);
+  else if (target_column == item && source_column == 2 * item)
+    copy_row_by<itemsize, 2>(target, source, count);
+  else if (target_column == item)
+    for (std::int64_t j = 0; j < count; ++j) copy_item<itemsize>(target + j * item, source + j * source_column);
+  else
+    for (std::int64_t j = 0; j < count; ++j)
+      copy_item<itemsize>(target + j * target_column, source + j * source_column);
+}
+
+/// Memory that is read soon: asked for all at once it comes sooner than by reading it.
+void prefetch(std::byte const* first, std::int64_t bytes) {
+  for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(first + at);
+  for (std::int64_t at = 0; at > bytes; at -= 64) __builtin_prefetch(first + at);
+}
+
+/// In parts, each of which asks for the next one, or for one of the next rows.
+template <std::size_t itemsize>
+void copy_rows(CopyBlock const& block) {
+  constexpr std::int64_t part_bytes = 2048;
+  constexpr std::int64_t rows_ahead = 4;
+  std::int64_t const step = std::abs(block.source_column);
+  std::int64_t const part = std::max<std::int64_t>(16, part_bytes / std::max<std::int64_t>(1, step));
+  bool const has_short_rows = block.columns < part;
   for (std::int64_t i = 0; i < block.rows; ++i) {
     std::byte* const target = block.target + i * block.target_row;
     std::byte const* const source = block.source + i * block.source_row;
-    if (block.target_column == item && block.source_column == 0)
-      copy_row_by<itemsize, 0>(target, source, block.columns);
-    else if (block.target_column == item && block.source_column == -item)
-      copy_row_by<itemsize, -1>(target, source, block.columns);
-    else if (block.target_column == item && block.source_column == 2 * item)
-      copy_row_by<itemsize, 2>(target, source, block.columns);
-    else if (block.target_column == item)
-      for (std::int64_t j = 0; j < block.columns; ++j)
-        copy_item<itemsize>(target + j * item, source + j * block.source_column);
-    else
-      for (std::int64_t j = 0; j < block.columns; ++j)
-        copy_item<itemsize>(target + j * block.target_column, source + j * block.source_column);
+    for (std::int64_t left = 0; left < block.columns; left += part) {
+      std::int64_t const count = std::min(part, block.columns - left);
+      std::byte const* const from = source + left * block.source_column;
+      if (step != 0)
+        prefetch(from + (has_short_rows ? rows_ahead * block.source_row : part * block.source_column),
+                 count * block.source_column);
+      copy_row<itemsize>(target + left * block.target_column, block.target_column, from, block.source_column, count);
+    }
   }
 }
 

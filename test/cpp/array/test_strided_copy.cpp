@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -84,6 +85,37 @@ TEST_P(StridedCopyTest, RandomViews) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round));
     check(source, View(to, random.layout(shape, to.itemsize, false)));
     if (HasFailure()) return;
+  }
+}
+
+TEST_P(StridedCopyTest, HalvesAreConvertedAsOneByOne) {
+  std::vector<float16> halves(65536);
+  for (std::size_t bits = 0; bits < halves.size(); ++bits) {
+    auto const word = static_cast<std::uint16_t>(bits);
+    std::memcpy(&halves[bits], &word, sizeof word);
+  }
+  auto const layout = [](auto const& elements) {
+    return StridedLayout::dense(Numbers{static_cast<std::int64_t>(elements.size())}, sizeof(elements[0]));
+  };
+  std::vector<float> floats(halves.size());
+  detail::copy({reinterpret_cast<std::byte*>(floats.data()), dtype_of<float>(), layout(floats)},
+               {reinterpret_cast<std::byte const*>(halves.data()), dtype_of<float16>(), layout(halves)});
+  std::vector<float> between;
+  for (std::size_t i = 0; i < floats.size(); ++i) {
+    auto const one = static_cast<float>(halves[i]);
+    ASSERT_TRUE(floats[i] == one || (floats[i] != floats[i] && one != one)) << i;
+    // The number itself, what is next to it, and where rounding turns.
+    float const middle = i + 1 < floats.size() ? (one + static_cast<float>(halves[i + 1])) / 2 : one;
+    for (float const number : {one, middle})
+      for (float const towards : {-HUGE_VALF, number, HUGE_VALF}) between.push_back(std::nextafter(number, towards));
+  }
+  std::vector<float16> found(between.size());
+  detail::copy({reinterpret_cast<std::byte*>(found.data()), dtype_of<float16>(), layout(found)},
+               {reinterpret_cast<std::byte const*>(between.data()), dtype_of<float>(), layout(between)});
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    auto const got = static_cast<float>(found[i]);
+    auto const wanted = static_cast<float>(float16(between[i]));
+    ASSERT_TRUE(got == wanted || (got != got && wanted != wanted)) << between[i];
   }
 }
 
