@@ -89,16 +89,8 @@ PyObject* lease_cuda_array_interface(detail::LeaseCore& lease) {
     return refuse_attribute("__cuda_array_interface__ is there for memory on a CUDA device only, and this is not");
   if (lease.state().dtype().typestr[0] == '\0')
     return refuse_attribute("__cuda_array_interface__ has no name for this dtype; use DLPack");
-  // The consumer waits for the lease's stream; 0 would not say which of the default streams that is.
   lease.order_export(nullptr);
-  std::intptr_t const stream = as_intptr(lease.stream());
-  PyObject* const interface = interface_of(lease);
-  PyObject* const number = interface ? PyLong_FromSsize_t(stream == 0 ? 1 : stream) : nullptr;
-  int const set = number ? PyDict_SetItemString(interface, "stream", number) : -1;
-  Py_XDECREF(number);
-  if (set == 0) return interface;
-  Py_XDECREF(interface);
-  return nullptr;
+  return with_stream(interface_of(lease), lease.stream());
 }
 
 PyObject* lease_raw_interface(detail::LeaseCore& lease) {

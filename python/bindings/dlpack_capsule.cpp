@@ -168,13 +168,15 @@ PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& requ
 }
 
 PyObject* make_capsule(detail::ViewCore const& view, DLPackRequest const& request) {
-  detail::LendRequest lend;
+  detail::LendRequest lend{.copy = request.copy};
   std::optional<StreamHandle> stream;
   view.check_open();
   if (request.device && !read_wanted_device(request.device, view.block(), request, lend)) return nullptr;
-  if (!read_consumer_stream(request.stream, Device{}, stream)) return nullptr;
-  if (request.versioned) return make_versioned(detail::lend_versioned(view, request.copy));
-  return make_unversioned(detail::lend_unversioned(view, request.copy));
+  bool const on_device = view.on_device() && !lend.to_host;
+  if (!read_consumer_stream(request.stream, on_device ? view.block().lent_device() : Device{}, stream)) return nullptr;
+  if (stream) lend.stream = &*stream;
+  if (request.versioned) return make_versioned(detail::lend_versioned(view, lend));
+  return make_unversioned(detail::lend_unversioned(view, lend));
 }
 
 PyObject* dlpack_device(Device device) {

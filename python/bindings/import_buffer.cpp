@@ -107,7 +107,7 @@ bool describe(Py_buffer const& buffer, DType const* wanted, DType const*& dtype,
 
 bool read_integers(PyObject* sequence, char const* what, std::vector<std::int64_t>& numbers) {
   if (sequence && PyTuple_Check(sequence)) return read_shape(sequence, numbers);
-  PyErr_Format(PyExc_BufferError, "%s of an __array_interface__ is a tuple, not %R", what,
+  PyErr_Format(PyExc_BufferError, "%s of an array interface is a tuple, not %R", what,
                sequence ? sequence : Py_None);
   return false;
 }
@@ -115,7 +115,7 @@ bool read_integers(PyObject* sequence, char const* what, std::vector<std::int64_
 /// The address and whether it is read-only.
 bool read_data(PyObject* pair, void*& data, bool& writable) {
   if (!pair || !PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2 || !PyLong_Check(PyTuple_GET_ITEM(pair, 0))) {
-    PyErr_Format(PyExc_BufferError, "'data' of an __array_interface__ is (address, read-only), not %R",
+    PyErr_Format(PyExc_BufferError, "'data' of an array interface is (address, read-only), not %R",
                  pair ? pair : Py_None);
     return false;
   }
@@ -125,9 +125,23 @@ bool read_data(PyObject* pair, void*& data, bool& writable) {
   return read_only >= 0;
 }
 
-bool import_interface(PyObject* object, PyObject* interface, ViewCore& view) {
+/// Which stream the producer works in; null: none that is to be waited for.
+bool read_producer_stream(PyObject* object, StreamHandle& stream) {
+  if (!object || object == Py_None) return true;
+  int overflow = 0;
+  long long const number = PyLong_Check(object) ? PyLong_AsLongLongAndOverflow(object, &overflow) : 0;
+  if (number <= 0 || overflow != 0) {
+    PyErr_Format(PyExc_BufferError,
+                 "'stream' of a __cuda_array_interface__ is None, 1, 2 or the address of a stream, not %R", object);
+    return false;
+  }
+  stream = number == 1 ? get_legacy_stream() : StreamChoice::numbered(number).get();
+  return true;
+}
+
+bool import_interface(PyObject* object, PyObject* interface, bool cuda, ViewCore& view) {
   if (!PyDict_Check(interface)) {
-    PyErr_Format(PyExc_BufferError, "__array_interface__ is a dict, not %R", interface);
+    PyErr_Format(PyExc_BufferError, "an array interface is a dict, not %R", interface);
     return false;
   }
   auto const get = [&](char const* key) { return PyDict_GetItemString(interface, key); };
@@ -154,8 +168,27 @@ bool import_interface(PyObject* object, PyObject* interface, ViewCore& view) {
     return false;
   memory.layout = detail::import_layout(
       shape, has_strides ? std::optional(StridedLayout::Extents(strides)) : std::nullopt, memory.dtype->itemsize);
+  if (cuda) {
+    if (!read_producer_stream(get("stream"), memory.ready_in)) return false;
+    memory.type = MemoryType::device;
+    memory.device = memory.data ? detail::device_at(memory.data) : Device{kDLCUDA, 0};
+  }
   view = detail::import_memory(memory, Block::Keeper{Py_NewRef(object), &drop_object});
   return true;
+}
+
+bool import_named(PyObject* object, char const* name, bool cuda, ViewCore& view) {
+  PyObject* interface = nullptr;
+  if (!find_attribute(object, name, interface)) return false;
+  bool imported = false;
+  try {
+    imported = import_interface(object, interface, cuda, view);
+  } catch (...) {
+    Py_DECREF(interface);
+    throw;
+  }
+  Py_DECREF(interface);
+  return imported;
 }
 
 }  // namespace
@@ -182,17 +215,11 @@ bool import_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
 }
 
 bool import_array_interface(PyObject* object, ViewCore& view) {
-  PyObject* interface = nullptr;
-  if (!find_attribute(object, "__array_interface__", interface)) return false;
-  bool imported = false;
-  try {
-    imported = import_interface(object, interface, view);
-  } catch (...) {
-    Py_DECREF(interface);
-    throw;
-  }
-  Py_DECREF(interface);
-  return imported;
+  return import_named(object, "__array_interface__", false, view);
+}
+
+bool import_cuda_array_interface(PyObject* object, ViewCore& view) {
+  return import_named(object, "__cuda_array_interface__", true, view);
 }
 
 }  // namespace memarray::python

@@ -13,5 +13,7 @@ namespace memarray::python {
 bool import_buffer(PyObject* object, DType const* dtype, detail::ViewCore& view);
 /// `__array_interface__`, version 3, of memory without a mask.
 bool import_array_interface(PyObject* object, detail::ViewCore& view);
+/// `__cuda_array_interface__`, likewise; what is done with the view comes after what is in its stream now.
+bool import_cuda_array_interface(PyObject* object, detail::ViewCore& view);
 
 }  // namespace memarray::python

@@ -73,8 +73,8 @@ PyObject* as_numpy(PyObject* self, PyObject* args, PyObject* keywords) {
 
 PyObject* view(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
+    MadeHere const site;
     detail::ViewCore core(core_of(self));
-    core.check_host();
     PyObject* const owner = wrap_state(core_of(self).state());
     PyObject* const result = owner ? make_view(std::move(core), owner) : nullptr;
     Py_XDECREF(owner);
@@ -158,8 +158,8 @@ PyMethodDef methods[] = {
     {"__dlpack_device__", as_method(dlpack_device_of), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of the leased memory."},
     {"view", view, METH_NOARGS,
-     "view($self, /)\n--\n\nA BufferView of the leased memory, writable under a write lease. After the lease it is an "
-     "escaped view, as any other."},
+     "view($self, /)\n--\n\nA BufferView of the leased memory, writable under a write lease; on a device for use in "
+     "the lease's stream. After the lease it is an escaped view, as any other."},
     {"__reduce_ex__", reduce, METH_O, "__reduce_ex__($self, protocol, /)\n--\n\nRefused: TypeError."},
     {"__array__", as_method(as_numpy), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\nThe leased memory as a NumPy array."},

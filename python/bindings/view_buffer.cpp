@@ -39,7 +39,7 @@ char const* refusal(detail::ViewCore const& view, int flags) {
 }  // namespace
 
 int view_getbuffer(PyObject* self, detail::ViewCore const& view, Py_buffer* buffer, int flags) {
-  view.check_open();
+  view.check_host();
   if (char const* const why = refusal(view, flags)) {
     PyErr_SetString(PyExc_BufferError, why);
     return -1;
@@ -64,6 +64,17 @@ int view_getbuffer(PyObject* self, detail::ViewCore const& view, Py_buffer* buff
   buffer->suboffsets = nullptr;
   buffer->internal = box.release();
   return 0;
+}
+
+PyObject* with_stream(PyObject* interface, StreamHandle const& stream) {
+  // 0 would not say which of the default streams it is.
+  std::intptr_t const name = as_intptr(stream);
+  PyObject* const number = interface ? PyLong_FromSsize_t(name == 0 ? 1 : name) : nullptr;
+  int const set = number ? PyDict_SetItemString(interface, "stream", number) : -1;
+  Py_XDECREF(number);
+  if (set == 0) return interface;
+  Py_XDECREF(interface);
+  return nullptr;
 }
 
 void release_buffer(PyObject*, Py_buffer* buffer) {

@@ -1,6 +1,5 @@
-#include "view_type.hpp"
+#include "view_object.hpp"
 
-#include "elements.hpp"
 #include "errors.hpp"
 
 #include <memarray/base/shape.hpp>
@@ -112,7 +111,7 @@ PyObject* view_getitem(PyObject* self, PyObject* key) {
     if (!applied) return nullptr;
     // Looked at again: an index's __index__ may have closed it.
     if (indexing.only_integers && indexing.layout.ndim() == 0)
-      return read_element(view.dtype(), view.data() + indexing.offset);
+      return first_element(view.at(indexing.layout, indexing.offset));
     PyObject* const owner = owner_of_view(self);
     PyObject* const result = make_view(view.at(indexing.layout, indexing.offset), owner);
     Py_XDECREF(owner);

@@ -4,13 +4,17 @@
 #include "elements.hpp"
 #include "errors.hpp"
 #include "helpers.hpp"
+#include "lease_type.hpp"
+#include "made_here.hpp"
 #include "view_import.hpp"
 #include "view_object.hpp"
 #include "view_reduce.hpp"
 
 #include <memarray/base/errors.hpp>
 
+#include <array>
 #include <climits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -122,20 +126,49 @@ PyObject* item(PyObject* self, PyObject*) {
     ViewCore const& core = core_of(self);
     if (core.layout().size() != 1)
       throw ValueError("item() is of a view with one element, not of a " + core.describe());
-    return read_element(core.dtype(), core.data());
+    return first_element(core);
+  });
+}
+
+Signature<2> to_device_signature("to_device", {"device", "stream"}, 1);
+
+PyObject* to_device(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  std::array<PyObject*, 2> slots{};
+  if (!to_device_signature.parse(args, given, keywords, slots)) return nullptr;
+  auto const [name, stream] = slots;
+  if (!name || name == Py_None) {
+    PyErr_SetString(PyExc_TypeError, "to_device takes a device: view.to_device('cpu')");
+    return nullptr;
+  }
+  std::optional<Device> device;
+  StreamChoice choice;
+  if (!read_device(name, device) || (stream && !read_stream(stream, choice))) return nullptr;
+  return guarded([&, stream = stream] {
+    MadeHere const site;
+    ViewCore const& core = core_of(self);
+    core.check_open();
+    bool const named = stream && stream != Py_None;
+    bool const is_there = *device == core.device();
+    ViewCore result = core.to_device(*device, named ? &choice : nullptr);
+    if (is_there && !named) return Py_NewRef(self);
+    return is_there ? derived(self, std::move(result)) : make_view(std::move(result), nullptr);
   });
 }
 
 PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
   DLPackRequest request;
   if (!parse_dlpack_request(args, given, keywords, request)) return nullptr;
-  return guarded([&] { return make_capsule(core_of(self), request); });
+  return guarded([&] {
+    MadeHere const site;
+    return make_capsule(core_of(self), request);
+  });
 }
 
 PyObject* dlpack_device_of(PyObject* self, PyObject*) {
   return guarded([&] {
     core_of(self).check_open();
-    return dlpack_device(Device{});
+    ViewCore const& core = core_of(self);
+    return dlpack_device(core.on_device() ? core.block().lent_device() : Device{});
   });
 }
 
@@ -151,6 +184,15 @@ PyObject* reduce_ex(PyObject* self, PyObject* protocol) {
 }
 
 }  // namespace
+
+bool init_view_methods() { return to_device_signature.intern(); }
+
+PyObject* first_element(ViewCore const& view) {
+  if (!view.on_device()) return read_element(view.dtype(), view.data());
+  std::vector<std::byte> element(view.dtype().itemsize);
+  view.read_element(element.data());
+  return read_element(view.dtype(), element.data());
+}
 
 PyMethodDef view_methods[] = {
     {"from_numpy", from_numpy, METH_O | METH_STATIC,
@@ -181,6 +223,11 @@ PyMethodDef view_methods[] = {
      "ensure_contiguous($self, /)\n--\n\nThe view itself if it is contiguous, else a copy, which is reported."},
     {"copy", copy, METH_NOARGS,
      "copy($self, /)\n--\n\nDense, writable memory of its own with the same elements; reported as a copy."},
+    {"to_device", as_method(to_device), METH_FASTCALL | METH_KEYWORDS,
+     "to_device($self, device, /, *, stream=None)\n--\n\nThe same elements on 'cpu' or 'cuda:0': the view itself if "
+     "they are there, else a copy, which is reported. stream: in which it is made, of either device; else the view's "
+     "own. From the host it returns when the memory was read, to the host when it is there. ValueError, CudaError, "
+     "OutOfMemoryError."},
     {"cast", cast, METH_O,
      "cast($self, dtype, /)\n--\n\nA copy with another dtype of the same kind of number, as NumPy's 'same_kind'; else "
      "TypeError."},

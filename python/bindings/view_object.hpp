@@ -23,8 +23,14 @@ struct PyView {
   return make_view(std::move(core), view_in(self)->owner);
 }
 
+/// The first element as a Python number, brought from where it is.
+[[nodiscard]] PyObject* first_element(detail::ViewCore const& view);
+
 /// The dict of `__array_interface__`; the object keeps the memory from now on, also when it is closed.
 PyObject* pinned_interface(PyObject* self);
+
+/// Interns names; call once, with the GIL. False with the Python error set.
+bool init_view_methods();
 
 extern PyMethodDef view_methods[];
 extern PyGetSetDef view_properties[];

@@ -27,9 +27,11 @@ PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(co
 PyObject* get_typestr(PyObject* self, void*) { return PyUnicode_FromString(core_of(self).dtype().typestr); }
 PyObject* get_device(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
-    core_of(self).check_open();
+    Device const place = core_of(self).device();
     PyObject* const module = PyImport_ImportModule("memarray._device");
-    PyObject* const device = module ? PyObject_GetAttrString(module, "CPU") : nullptr;
+    PyObject* const device = !module          ? nullptr
+                             : place.is_cpu() ? PyObject_GetAttrString(module, "CPU")
+                                              : PyObject_CallMethod(module, "Device", "s", to_string(place).c_str());
     Py_XDECREF(module);
     return device;
   });
@@ -53,12 +55,32 @@ PyObject* get_array_interface(PyObject* self, void*) {
       PyErr_SetString(PyExc_AttributeError, "__array_interface__: the view is closed");
       return nullptr;
     }
+    if (core.on_device()) {
+      PyErr_SetString(PyExc_AttributeError,
+                      "__array_interface__: this memory is on a device; copy it with to_device('cpu') first");
+      return nullptr;
+    }
     if (core.dtype().typestr[0] == '\0') {
       PyErr_Format(PyExc_AttributeError, "__array_interface__ has no name for %s; np.asarray works with ml_dtypes",
                    core.dtype().name);
       return nullptr;
     }
     return pinned_interface(self);
+  });
+}
+
+PyObject* get_cuda_array_interface(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    detail::ViewCore const& core = core_of(self);
+    char const* const why = !core.is_open() ? "the view is closed"
+                            : !core.on_device() || core.block().lent_device().type != kDLCUDA
+                                ? "it is there for memory on a CUDA device only, and this is not"
+                            : core.dtype().typestr[0] == '\0' ? "it has no name for this dtype; use DLPack"
+                                                              : nullptr;
+    if (why) return PyErr_Format(PyExc_AttributeError, "__cuda_array_interface__: %s", why);
+    core.lend(nullptr);
+    view_in(self)->pinned = core.memory();
+    return with_stream(describe_memory(core), core.stream());
   });
 }
 
@@ -73,6 +95,7 @@ PyObject* get_transposed(PyObject* self, void*) {
 }  // namespace
 
 PyObject* pinned_interface(PyObject* self) {
+  core_of(self).check_host();
   view_in(self)->pinned = core_of(self).memory();
   return describe_memory(core_of(self));
 }
@@ -96,6 +119,10 @@ PyGetSetDef view_properties[] = {
     {"__array_interface__", get_array_interface, nullptr,
      "NumPy's array interface, version 3. It has no release: a view that was asked for it keeps its memory until it is "
      "collected, also after close().",
+     nullptr},
+    {"__cuda_array_interface__", get_cuda_array_interface, nullptr,
+     "The CUDA array interface, version 3, of memory on a CUDA device, with the view's stream, which the consumer is to "
+     "wait for. It has no release, as __array_interface__. AttributeError on the host and on simulated devices.",
      nullptr},
     {"_dtype_name", get_dtype_name, nullptr, nullptr, nullptr},
     {"_typestr", get_typestr, nullptr, nullptr, nullptr},

@@ -1,7 +1,6 @@
 #include "view_reduce.hpp"
 
 #include "arguments.hpp"
-#include "elements.hpp"
 #include "errors.hpp"
 #include "view_object.hpp"
 

@@ -91,7 +91,9 @@ std::int64_t* element_strides(PyObject* self) {
 int lend(void* object, DLManagedTensorVersioned** out) {
   return guarded([&] {
     *out = nullptr;
-    *out = detail::lend_versioned(core_of(static_cast<PyObject*>(object)));
+    // Consumers use it in the stream that `current_work_stream` says.
+    StreamHandle const stream = core_of(static_cast<PyObject*>(object)).on_device() ? get_legacy_stream() : nullptr;
+    *out = detail::lend_versioned(core_of(static_cast<PyObject*>(object)), {.stream = stream ? &stream : nullptr});
     return 0;
   });
 }
@@ -104,8 +106,14 @@ int look(void* object, DLTensor* out) {
     core.check_writable("a DLTensor");
     if (!core.dtype().has_dlpack()) throw BufferError("DLPack has no dtype for a " + core.describe());
     StridedLayout const& layout = core.layout();
+    Device place;
+    if (core.on_device()) {
+      StreamHandle const stream = get_legacy_stream();
+      core.lend(&stream);
+      place = core.block().lent_device();
+    }
     *out = {.data = core.data(),
-            .device = {kDLCPU, 0},
+            .device = {place.type, place.id},
             .ndim = layout.ndim(),
             .dtype = core.dtype().dl,
             .shape = const_cast<std::int64_t*>(layout.shape().data()),
@@ -149,7 +157,7 @@ PyType_Spec spec = {"memarray.BufferView", sizeof(PyView), 0, Py_TPFLAGS_DEFAULT
 int add_view_type(PyObject* module) {
   if (!view_type) {
     view_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-    if (!view_type || add_exchange_api(view_type, exchange_api, lend, look) != 0) return -1;
+    if (!view_type || !init_view_methods() || add_exchange_api(view_type, exchange_api, lend, look) != 0) return -1;
   }
   return PyModule_AddObjectRef(module, "BufferView", reinterpret_cast<PyObject*>(view_type));
 }

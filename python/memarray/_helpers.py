@@ -151,7 +151,8 @@ def reduce_view(view, protocol):
     """`BufferView.__reduce_ex__`: the elements in C order, which protocol 5 can hand over out of band."""
     _check_protocol(protocol)
     name = shipped_dtype_name(view._dtype_name)
-    return rebuild_view, (PickleBuffer(_raw_bytes(view.ensure_contiguous())), name, view.shape)
+    dense = view.ensure_contiguous().to_device("cpu")
+    return rebuild_view, (PickleBuffer(_raw_bytes(dense)), name, view.shape)
 
 
 def rebuild_view(buffer, dtype, shape):
@@ -167,7 +168,7 @@ def rebuild_view(buffer, dtype, shape):
 def reduce_array(array, protocol):
     """`MemArray.__reduce_ex__`: a snapshot of the elements, which protocol 5 can hand over out of band."""
     _check_protocol(protocol)
-    view = array.view()
+    view = array.view().to_device("cpu")
     arguments = (type(array), PickleBuffer(_raw_bytes(view)), array._dtype_name, view.shape)
     return rebuild_array, arguments, getattr(array, "__dict__", None) or None
 

@@ -7,7 +7,7 @@
 namespace memarray::detail {
 
 void check_typed(ViewCore const& view, DType const& dtype, int ndim, bool writable, std::int64_t* strides) {
-  view.check_open();
+  view.check_host();
   StridedLayout const& layout = view.layout();
   if (view.dtype() != dtype || layout.ndim() != ndim)
     throw TypeError("this is a " + view.describe() + "; wanted is " + std::string(dtype.name_view()) + " with " +

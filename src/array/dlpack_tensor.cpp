@@ -97,19 +97,29 @@ void check_dtype(DType const& dtype) {
                     "'with a.get_dlpack() as lease' (or a.write())");
 }
 
+ViewCore copy_for_consumer(ViewCore const& view, LendRequest const& request) {
+  if (!view.on_device()) return view.copy();
+  if (request.to_host) return view.to_device(Device{});
+  ViewCore copy = (request.stream ? view.in_stream(*request.stream) : view).copy();
+  // Whoever asks for no order gets a copy that is over.
+  if (!request.stream) copy.block().uses()->synchronize(Use::read, "a copy of a view that is to be over");
+  return copy;
+}
+
 template <class Managed>
-Managed* lend_view(ViewCore const& view, bool copy) {
+Managed* lend_view(ViewCore const& view, LendRequest const& request) {
   constexpr bool can_say_read_only = requires(Managed managed) { managed.flags; };
   check_dtype(view.dtype());
-  if (copy) {
-    ViewCore const own = view.copy();
-    Managed* const managed = lend_view<Managed>(own, false);
+  if (request.copy) {
+    ViewCore const own = copy_for_consumer(view, request);
+    Managed* const managed = lend_view<Managed>(own, {.stream = own.on_device() ? request.stream : nullptr});
     if constexpr (can_say_read_only) managed->flags = DLPACK_FLAG_BITMASK_IS_COPIED;
     return managed;
   }
   BlockExport own = view.memory();
   if (!can_say_read_only && !own.writable()) throw_read_only("this " + view.describe());
   check_lendable_strides(view);
+  if (view.on_device()) view.lend(request.stream);
   bool const writable = own.writable();
   return lend<Managed>(*own.release(), false, view.layout().ndim(), view.dtype().dl, writable,
                        writable ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY, is_host_accessible(view.memory_type()),
@@ -208,10 +218,12 @@ void check_lendable_strides(ViewCore const& view) {
   }
 }
 
-DLManagedTensor* lend_unversioned(ViewCore const& view, bool copy) { return lend_view<DLManagedTensor>(view, copy); }
+DLManagedTensor* lend_unversioned(ViewCore const& view, LendRequest const& request) {
+  return lend_view<DLManagedTensor>(view, request);
+}
 
-DLManagedTensorVersioned* lend_versioned(ViewCore const& view, bool copy) {
-  return lend_view<DLManagedTensorVersioned>(view, copy);
+DLManagedTensorVersioned* lend_versioned(ViewCore const& view, LendRequest const& request) {
+  return lend_view<DLManagedTensorVersioned>(view, request);
 }
 
 DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id) {

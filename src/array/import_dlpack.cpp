@@ -1,13 +1,26 @@
+#include "resource/codes.hpp"
+
 #include <memarray/array/import_dlpack.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/memory/device_memory.hpp>
+#include <memarray/memory/stream_uses.hpp>
+#include <memarray/resource/driver_table.hpp>
+#include <memarray/resource/last_error.hpp>
+#include <memarray/resource/simulated_devices.hpp>
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
 namespace memarray::detail {
 namespace {
+
+// CUpointer_attribute, CUmemorytype
+constexpr int memory_type_attribute = 2;
+constexpr int device_ordinal_attribute = 9;
+constexpr unsigned device_memory = 2;
 
 /// Lets go of what was taken over unless somebody else keeps it by then.
 class Taken {
@@ -38,9 +51,11 @@ Place place_of(DLDevice device) {
     case kDLCPU: return {Device{}, MemoryType::normal};
     case kDLCUDAHost: return {Device{}, MemoryType::pinned};
     case kDLCUDAManaged: return {Device{}, MemoryType::unified};
-    case kDLCUDA:
-      refuse("its memory is on cuda:" + std::to_string(device.device_id) +
-             ", where views do not reach; copy it to the host first, or ask for dl_device=(1, 0)");
+    case kDLCUDA: return {{kDLCUDA, device.device_id}, MemoryType::device};
+    case kDLExtDev:
+      // What simulated devices lend; whose memory it is is looked at.
+      if (testing::detail::are_simulated()) return {{kDLCUDA, device.device_id}, MemoryType::device};
+      refuse("its memory is on an extension device, which memarray does not know");
     default: refuse("its device type, " + std::to_string(device.device_type) + ", is none that memarray knows");
   }
 }
@@ -121,6 +136,41 @@ StridedLayout import_layout(StridedLayout::Extents shape, std::optional<StridedL
   throw BufferError("cannot import this memory: " + why);
 }
 
+Device device_at(void const* address) {
+  DriverTable const* const table = driver();
+  auto const get = [&](int attribute, void* value) {
+    cu::Result const result =
+        table ? table->cuPointerGetAttribute(value, attribute, reinterpret_cast<cu::DevicePtr>(address))
+              : code::invalid_value;
+    if (result != 0 && result != code::invalid_value)
+      throw_driver_error(result, "asking whose memory it is that is imported");
+    return result == 0;
+  };
+  unsigned kind = 0;
+  int ordinal = -1;
+  if (!get(memory_type_attribute, &kind) || kind != device_memory || !get(device_ordinal_attribute, &ordinal))
+    throw BufferError("cannot import this memory: it is said to be on a CUDA device, and no device of this process has "
+                      "memory at its address");
+  return {kDLCUDA, ordinal};
+}
+
+namespace {
+
+/// What is kept for the device that the memory says it is on. `first`: its lowest address, null if it has no elements.
+DeviceMemoryPtr device_of(ForeignMemory const& memory, void const* first) {
+  if (first && device_at(first) != memory.device)
+    throw BufferError("cannot import this memory: it says that it is on " + to_string(memory.device) + ", and is on " +
+                      to_string(device_at(first)));
+  try {
+    return DeviceMemory::of(memory.device.id);
+  } catch (CudaError const& error) {
+    if (error.code() != code::no_device && error.code() != code::invalid_device) throw;
+    throw BufferError("cannot import this memory, which is on " + to_string(memory.device) + ": " + error.what());
+  }
+}
+
+}  // namespace
+
 ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper) {
   Taken taken(keeper);
   DType const& dtype = *memory.dtype;
@@ -143,9 +193,19 @@ ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper) {
   // Of no elements: consumers may still ask for an address.
   alignas(64) static std::byte nothing[1];
   auto* const data = memory.data ? static_cast<std::byte*>(memory.data) : nothing;
+  bool const on_device = memory.type == MemoryType::device;
+  DeviceMemoryPtr const device =
+      on_device ? device_of(memory, span.last != span.first ? data + span.first : nullptr) : nullptr;
   BlockPtr const block = Block::adopt(data + span.first, static_cast<std::size_t>(span.last - span.first),
                                       memory.device, memory.type, taken.hand_over());
-  return {BlockExport(*block, memory.writable), data, dtype, memory.layout};
+  BlockExport own(*block, memory.writable);
+  if (!on_device) return {std::move(own), data, dtype, memory.layout};
+  Queue const queue = queue_on(get_legacy_stream(), device->context());
+  static_cast<void>(block->uses_on(device));
+  if (memory.ready_in)
+    wait_for_now(queue, queue_on(memory.ready_in, device->context()), *device,
+                 "importing memory, after the producer's stream");
+  return {std::move(own), data, dtype, memory.layout, std::make_shared<ViewStream>(ViewStream{queue})};
 }
 
 }  // namespace memarray::detail

@@ -39,6 +39,8 @@ void add_index_on_device(DType const&, std::span<std::int64_t const>, void const
   throw_not_compiled_for_device();
 }
 
+void strided_on_device(StridedJob const&, Queue const&) { throw_not_compiled_for_device(); }
+
 void sum_on_device(DType const&, std::int64_t, void const*, void*, Queue const&) { throw_not_compiled_for_device(); }
 
 void exclusive_scan_on_device(DType const&, std::int64_t, void const*, void*, void*, Queue const&) {

@@ -14,15 +14,6 @@
 // What an array does about where it is, and where others want it.
 namespace memarray::detail {
 
-namespace {
-
-std::atomic<std::int64_t>& direction(Device from, Device to) noexcept {
-  if (from.is_cpu()) return counters().to_device_bytes;
-  return to.is_cpu() ? counters().to_host_bytes : counters().between_devices_bytes;
-}
-
-}  // namespace
-
 Side State::side_in(Place const& place) const noexcept {
   if (!place.device) return _storage.current();
   return place.device->is_cpu() ? Side::host : Side::device;
@@ -108,9 +99,7 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
     bool const at_once = from->device().is_cpu() && from->exports().writable != 0 && ending == Ending::later;
     copy(*into, *from, bytes(), queue, at_once ? Ending::now : ending);
     if (at_once) report_wait("a view that can be written was kept on the host, so a copy to a device was waited for");
-    auto const moved = static_cast<std::int64_t>(bytes());
-    direction(from->device(), target).fetch_add(moved, std::memory_order_relaxed);
-    report_copy(moved, describe() + " went from " + to_string(from->device()) + " to " + to_string(target));
+    report_transfer(describe(), from->device(), target, bytes());
   }
   // Before the side, for who asks at this moment.
   if (side == Side::device) {

@@ -2,6 +2,7 @@
 #include <memarray/array/host_memory.hpp>
 #include <memarray/array/state.hpp>
 #include <memarray/array/trace.hpp>
+#include <memarray/array/view_stream.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/base/shape.hpp>
@@ -261,10 +262,7 @@ StreamChoice State::stream_here(StreamChoice const& stream) const {
 }
 
 BlockPtr State::allocate_on(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) const {
-  if (!memory->driver().is_simulated()) return Block::allocate(memory, queue, bytes);
-  // Reports of host touches say whose memory it is.
-  testing::detail::AllocationOwner const owner(describe());
-  return Block::allocate(memory, queue, bytes);
+  return allocate_for(describe(), memory, queue, bytes);
 }
 
 BlockPtr State::fresh_block(StreamChoice const& stream) const {

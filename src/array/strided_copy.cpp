@@ -120,12 +120,16 @@ CastRow cast_row(int from, int to) {
   return cast_row_from_last(from - 10, to);
 }
 
+void check_copy(DType const& to, DType const& from) {
+  if ((shipped_index(from) < 0 || shipped_index(to) < 0) && !(from == to))
+    throw TypeError(std::string("elements of ") + from.name + " cannot become " + to.name);
+}
+
 void copy(StridedTarget target, StridedSource source) {
+  check_copy(target.dtype, source.dtype);
   int const from = shipped_index(source.dtype);
   int const to = shipped_index(target.dtype);
-  if (from >= 0 && to >= 0 && from != to) return copy_converted(target, source, cast_row(from, to));
-  if ((from < 0 || to < 0) && !(source.dtype == target.dtype))
-    throw TypeError(std::string("elements of ") + source.dtype.name + " cannot become " + target.dtype.name);
+  if (from != to) return copy_converted(target, source, cast_row(from, to));
   copy_same(target, source);
 }
 

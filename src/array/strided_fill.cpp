@@ -93,10 +93,13 @@ void add_index(StridedTarget target) {
 #define MEMARRAY_ENTRY(type, name, code, bits) add_index_of<type>,
   static constexpr Add table[] = {MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY)};
 #undef MEMARRAY_ENTRY
-  int const index = shipped_index(target.dtype);
-  if (index < 0 || index >= shipped_count)
-    throw TypeError(std::string("index sums are added to numbers, not to ") + target.dtype.name);
-  table[index](target);
+  check_add_index(target.dtype);
+  table[shipped_index(target.dtype)](target);
+}
+
+void check_add_index(DType const& dtype) {
+  if (shipped_index(dtype) < 0)
+    throw TypeError(std::string("index sums are added to numbers, not to ") + dtype.name);
 }
 
 }  // namespace memarray::detail

@@ -316,6 +316,14 @@ void reduce_run(Reduction reduction, ReductionKernels const& kernels, LoopNest c
                  0, 1);
 }
 
+/// How many elements each result is made of.
+std::int64_t terms_of(StridedLayout const& source, AxisMask axes) noexcept {
+  std::int64_t terms = 1;
+  for (int d = 0; d < source.ndim(); ++d)
+    if ((axes >> d & 1U) != 0) terms *= source.extent(d);
+  return terms;
+}
+
 /// Zero for a sum, NaN for a mean.
 void reduce_nothing(Reduction reduction, StridedTarget target) {
   double const number = reduction == Reduction::mean ? std::numeric_limits<double>::quiet_NaN() : 0.0;
@@ -329,20 +337,22 @@ void reduce_nothing(Reduction reduction, StridedTarget target) {
 
 }  // namespace
 
+void check_reduce(Reduction reduction, DType const& dtype, StridedLayout const& source, AxisMask axes) {
+  static_cast<void>(reduced_dtype(reduction, dtype));
+  // As NumPy, also where there would be no result to give.
+  if ((reduction == Reduction::min || reduction == Reduction::max) && terms_of(source, axes) == 0)
+    throw ValueError(std::string(to_string(reduction)) + " of an empty view has no value");
+}
+
 void reduce(Reduction reduction, StridedSource source, AxisMask axes, StridedTarget target) {
   int const index = shipped_index(source.dtype);
   DType const& wanted = reduced_dtype(reduction, source.dtype);
   if (shipped_index(target.dtype) != shipped_index(wanted))
     throw TypeError("the " + std::string(to_string(reduction)) + " of " + source.dtype.name + " is " + wanted.name +
                     ", not " + target.dtype.name);
-  std::int64_t terms = 1;
-  for (int d = 0; d < source.layout.ndim(); ++d)
-    if ((axes >> d) & 1U) terms *= source.layout.extent(d);
-  // As NumPy, also where there would be no result to give.
-  if ((reduction == Reduction::min || reduction == Reduction::max) && terms == 0)
-    throw ValueError(std::string(to_string(reduction)) + " of an empty view has no value");
+  check_reduce(reduction, source.dtype, source.layout, axes);
   if (target.layout.size() == 0) return;
-  if (terms == 0) return reduce_nothing(reduction, target);
+  if (terms_of(source.layout, axes) == 0) return reduce_nothing(reduction, target);
   LoopNest const nest = plan_reduce(reduction, source.dtype, source.layout, axes, target.layout);
   ReductionKernels const kernels = kernels_of(reduction, index);
   std::size_t const itemsize = source.dtype.itemsize / (by_parts(reduction, source.dtype) ? 2 : 1);

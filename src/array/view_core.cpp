@@ -8,8 +8,10 @@
 #include <memarray/base/reports.hpp>
 #include <memarray/base/shape.hpp>
 #include <memarray/memory/default_resource.hpp>
+#include <memarray/memory/transfer.hpp>
 
 #include <array>
+#include <cstring>
 #include <utility>
 
 namespace memarray::detail {
@@ -19,12 +21,13 @@ BlockExport export_of(LeaseCore const& lease) { return BlockExport::counted(leas
 
 }  // namespace
 
-ViewCore::ViewCore(LeaseCore const& lease) : ViewCore(export_of(lease), lease.state()) {
+ViewCore::ViewCore(LeaseCore const& lease) : ViewCore(export_of(lease), lease.state(), lease.lent()) {
   // The shape was that of the lease's memory if the lease is open still.
   lease.check_open();
 }
 
-ViewCore::ViewCore(BlockExport memory, State const& state) : _memory(std::move(memory)), _dtype(state.dtype()) {
+ViewCore::ViewCore(BlockExport memory, State const& state, StreamUses::Lease lent)
+    : _memory(std::move(memory)), _dtype(state.dtype()) {
   if (state.ndim() > StridedLayout::max_ndim)
     throw ValueError("a view has at most " + std::to_string(StridedLayout::max_ndim) + " dimensions, and this is a " +
                      state.describe());
@@ -32,6 +35,7 @@ ViewCore::ViewCore(BlockExport memory, State const& state) : _memory(std::move(m
   state.copy_shape(shape.data());
   _layout = StridedLayout::dense({shape.data(), static_cast<std::size_t>(state.ndim())}, _dtype.itemsize);
   _data = _memory.block().data();
+  if (lent != 0) _stream = view_stream(_memory.block(), lent);
 }
 
 ViewCore ViewCore::make(DType const& dtype, StridedLayout::Extents shape) {
@@ -41,11 +45,32 @@ ViewCore ViewCore::make(DType const& dtype, StridedLayout::Extents shape) {
   return {BlockExport(*block, true), block->data(), dtype, layout};
 }
 
+ViewCore ViewCore::make_here(DType const& dtype, StridedLayout::Extents shape) const {
+  if (!on_device()) return make(dtype, shape);
+  return make_on(block().uses()->memory_ptr(), _stream->queue, dtype, shape);
+}
+
+ViewCore ViewCore::make_on(DeviceMemoryPtr const& memory, Queue const& queue, DType const& dtype,
+                           StridedLayout::Extents shape) {
+  StridedLayout const layout = StridedLayout::dense(shape, dtype.itemsize);
+  std::size_t const bytes = static_cast<std::size_t>(layout.size()) * dtype.itemsize;
+  ViewCore result({}, nullptr, dtype, layout, std::make_shared<ViewStream>(ViewStream{queue}));
+  BlockPtr const block = allocate_for(result.describe(), memory, queue, bytes);
+  result._memory = BlockExport(*block, true);
+  result._data = block->data();
+  return result;
+}
+
+void ViewCore::run(StridedJob const& job, ViewCore const& target, ViewCore const* source) {
+  if (!target.on_device()) return job.run_on_host();
+  submit(job, target._stream->queue, target.block(), source ? &source->block() : nullptr);
+}
+
 void ViewCore::check_host() const {
-  if (!is_host_accessible(memory_type()))
-    throw BufferError("this memory is on " + to_string(device()) +
-                      ", where views do not reach: move the array with move_memory(kDLCPU) first, or take the lease "
-                      "with device='cpu'");
+  check_open();
+  if (on_device())
+    throw BufferError("this " + describe() + " is on " + to_string(device()) +
+                      ", where the host does not reach: copy it with to_device('cpu') first");
 }
 
 void ViewCore::check_writable(char const* what) const {
@@ -61,12 +86,12 @@ std::string ViewCore::describe() const {
 
 ViewCore ViewCore::at(StridedLayout const& layout, std::int64_t offset) const {
   check_open();
-  return {_memory, _data + offset, _dtype, layout};
+  return {_memory, _data + offset, _dtype, layout, _stream};
 }
 
 ViewCore ViewCore::read_only() const {
   check_open();
-  return {BlockExport(_memory.block(), false), _data, _dtype, _layout};
+  return {BlockExport(_memory.block(), false), _data, _dtype, _layout, _stream};
 }
 
 ViewCore ViewCore::reshaped(StridedLayout::Extents shape) const {
@@ -104,19 +129,24 @@ ViewCore ViewCore::converted(DType const& dtype, char const* why) const {
   // Its own export: the copy may take long, and somebody may close the view meanwhile.
   ViewCore const source = *this;
   source.check_open();
-  ViewCore result = make(dtype, _layout.shape());
-  detail::copy(StridedTarget{result._data, result._dtype, result._layout},
-               StridedSource{source._data, source._dtype, source._layout});
+  ViewCore result = source.make_here(dtype, _layout.shape());
+  run({.kind = StridedJob::Kind::copy, .target = result.elements(), .source = source.elements()}, result, &source);
   report_copy(static_cast<std::int64_t>(result.bytes()), why + describe());
   return result;
 }
 
 ViewCore ViewCore::reduced(Reduction reduction, AxisMask axes, bool keep) const {
-  // Its own export, as above.
-  BlockExport const kept = memory();
-  ViewCore result = make(reduced_dtype(reduction, _dtype), reduced_layout(reduction, _dtype, _layout, axes).shape());
-  reduce(reduction, StridedSource{_data, _dtype, _layout}, axes,
-         StridedTarget{result._data, result._dtype, result._layout});
+  ViewCore const source = *this;
+  source.check_open();
+  check_reduce(reduction, _dtype, _layout, axes);
+  ViewCore result =
+      source.make_here(reduced_dtype(reduction, _dtype), reduced_layout(reduction, _dtype, _layout, axes).shape());
+  run({.kind = StridedJob::Kind::reduce,
+       .reduction = reduction,
+       .axes = axes,
+       .target = result.elements(),
+       .source = source.elements()},
+      result, &source);
   if (keep)
     for (int d = 0; d < _layout.ndim(); ++d)
       if (((axes >> d) & 1U) != 0) result._layout.insert(d);
@@ -124,8 +154,13 @@ ViewCore ViewCore::reduced(Reduction reduction, AxisMask axes, bool keep) const 
 }
 
 DType const& ViewCore::reduce_all(Reduction reduction, std::byte* element) const {
-  BlockExport const kept = memory();
   DType const& dtype = reduced_dtype(reduction, _dtype);
+  if (on_device()) {
+    reduced(reduction, every_axis(_layout.ndim())).read_element(element);
+    return dtype;
+  }
+  // Its own export, as above.
+  BlockExport const kept = memory();
   reduce(reduction, StridedSource{_data, _dtype, _layout}, every_axis(_layout.ndim()),
          StridedTarget{element, dtype, StridedLayout()});
   return dtype;
@@ -135,14 +170,75 @@ void ViewCore::fill(void const* element) const {
   check_writable("fill");
   check_elements_apart("fill");
   ViewCore const target = *this;
-  detail::fill(StridedTarget{target._data, target._dtype, target._layout}, element);
+  auto const* const bytes = static_cast<std::byte const*>(element);
+  run({.kind = StridedJob::Kind::fill, .target = target.elements(), .element = {bytes, bytes + _dtype.itemsize}},
+      target, nullptr);
 }
 
 void ViewCore::add_index() const {
   check_writable("add_index");
   check_elements_apart("add_index");
+  check_add_index(_dtype);
   ViewCore const target = *this;
-  detail::add_index(StridedTarget{target._data, target._dtype, target._layout});
+  run({.kind = StridedJob::Kind::add_index, .target = target.elements()}, target, nullptr);
+}
+
+ViewCore ViewCore::in_stream(StreamHandle const& stream) const {
+  check_open();
+  Queue const queue = queue_on(stream, block().uses()->memory().context());
+  ViewCore const own = *this;
+  lend_on(own.block(), *own._stream, queue, own.writable() ? Use::write : Use::read, true);
+  return {own._memory, own._data, _dtype, _layout,
+          std::make_shared<ViewStream>(ViewStream{queue, own._stream->lease})};
+}
+
+void ViewCore::lend(StreamHandle const* stream) const {
+  Use const use = writable() ? Use::write : Use::read;
+  if (!stream) return lend_on(block(), *_stream, _stream->queue, use, false);
+  lend_on(block(), *_stream, queue_on(*stream, block().uses()->memory().context()), use, true);
+}
+
+ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
+  check_open();
+  if (device.type != kDLCPU && device.type != kDLCUDA)
+    throw ValueError("to_device: memory lives on the CPU or on a CUDA device, not on " + to_string(device));
+  Device const here = this->device();
+  if (device == here) return stream && on_device() ? in_stream(stream->get()) : *this;
+  DeviceMemoryPtr const memory = device.is_cpu() ? block().uses()->memory_ptr() : DeviceMemory::of(device.id);
+  // Between two devices the stream may be of either.
+  StreamHandle const given = stream ? stream->get() : on_device() ? this->stream() : default_stream();
+  ContextHandle const of_stream = context_of(given);
+  bool const in_source = on_device() && (!stream || (of_stream && device_id_of(of_stream) == here.id));
+  Queue const queue = queue_on(given, in_source ? block().uses()->memory().context() : memory->context());
+  ViewCore const source = (in_source && stream ? in_stream(given) : *this).ensure_contiguous();
+  if (device.is_cpu()) {
+    ViewCore result = make(_dtype, _layout.shape());
+    source.transfer_to(result, queue, Ending::now);
+    return result;
+  }
+  Queue const used = in_source ? queue_on(default_stream(), memory->context()) : queue;
+  ViewCore result = make_on(memory, used, _dtype, _layout.shape());
+  // It is there for other streams once its allocation has happened.
+  if (in_source) result.block().uses()->submitted(end_of(used, *memory), Use::write);
+  source.transfer_to(result, queue, on_device() ? Ending::later : Ending::now);
+  return result;
+}
+
+void ViewCore::transfer_to(ViewCore const& target, Queue const& queue, Ending ending) const {
+  block().fence(false);
+  detail::copy(target.block(), block(), bytes(), queue, ending, static_cast<std::size_t>(_data - block().data()));
+  report_transfer(describe(), device(), target.device(), bytes());
+}
+
+void ViewCore::read_element(void* element) const {
+  ViewCore const source = *this;
+  source.check_open();
+  if (!on_device()) {
+    std::memcpy(element, source._data, _dtype.itemsize);
+    return;
+  }
+  source.block().fence(false);
+  read_bytes(source.block(), static_cast<std::size_t>(source._data - source.block().data()), element, _dtype.itemsize);
 }
 
 void ViewCore::check_elements_apart(char const* what) const {
@@ -154,9 +250,7 @@ void ViewCore::check_elements_apart(char const* what) const {
 ViewCore view_of(State& state) {
   LeaseCore lease(StatePtr::share(&state), LeaseCore::Kind::read, {});
   lease.enter();
-  ViewCore view(lease);
-  view.check_host();
-  return view;
+  return ViewCore(lease);
 }
 
 AxisMask axis_mask(std::span<int const> axes, int ndim) {

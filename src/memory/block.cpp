@@ -93,11 +93,15 @@ struct ForeignBlock : Block {
   }
 
   static void destroy(Block* block) noexcept {
-    if (block->uses()) return block->destroy_later(&destroy_when_over);
+    if (block->uses() && !block->uses()->is_unused()) return block->destroy_later(&destroy_when_over);
     delete static_cast<ForeignBlock*>(block);
   }
   static void destroy_when_over(Block* block) noexcept {
-    if (!is_over(*block->uses())) return block->destroy_later(&destroy_when_over);
+    StreamUses& uses = *block->uses();
+    // Its owner may do anything with the memory once it is let go of, so that nothing may use it then.
+    bool const fenced = uses.fence_escaped(Use::write, false) || is_lost(uses.memory().context());
+    clear_last_error();
+    if (!fenced || !is_over(uses)) return block->destroy_later(&destroy_when_over);
     delete static_cast<ForeignBlock*>(block);
   }
 
@@ -159,8 +163,11 @@ Device lent_managed_device() noexcept {
 }
 
 StreamUses& Block::uses_on(DeviceMemoryPtr const& memory) {
-  if (!uses()) _uses.store(new StreamUses(memory), std::memory_order_release);
-  return *uses();
+  if (StreamUses* const known = uses()) return *known;
+  auto made = std::make_unique<StreamUses>(memory);
+  StreamUses* first = nullptr;
+  if (!_uses.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel)) return *first;
+  return *made.release();
 }
 
 void Block::fence(bool to_write) {

@@ -162,6 +162,18 @@ bool StreamUses::lend(Lease lease, Queue const* queue, bool known) {
   return true;
 }
 
+std::optional<Queue> StreamUses::queue_of(Lease lease) {
+  Locked const locked(*this);
+  for (Lent const& lent : _lent)
+    if (lent.lease == lease) return lent.queue;
+  return std::nullopt;
+}
+
+void StreamUses::lend_kept(Queue const& queue, Use use, bool known) {
+  order(queue, use, "lending what a view keeps, after all users");
+  escaped({0, queue, use, true, known});
+}
+
 bool StreamUses::lend_for_writer() {
   Lease lease = 0;
   {
@@ -360,6 +372,12 @@ void StreamUses::fence_one(Queue const& queue, Use use) noexcept {
   } catch (std::bad_alloc const&) {
   }
   if (end.event) wait_here(end.event, not_remembered);
+}
+
+bool StreamUses::is_unused() noexcept {
+  Locked const locked(*this);
+  auto const has_ended = [](Entry const& read) { return !read.use.event && !read.use.is_unknown; };
+  return _writes.empty() && _escaped.empty() && !_escaped_anywhere && std::ranges::all_of(_reads, has_ended);
 }
 
 std::vector<StreamUse> StreamUses::all() {

@@ -1,4 +1,5 @@
 #include <memarray/base/hooks.hpp>
+#include <memarray/base/reports.hpp>
 #include <memarray/memory/transfer.hpp>
 #include <memarray/resource/driver_table.hpp>
 #include <memarray/resource/last_error.hpp>
@@ -117,12 +118,12 @@ void in_pieces(std::size_t bytes, Piece const& piece) {
 
 bool is_pageable(Block const& block) noexcept { return block.memory_type() == MemoryType::normal; }
 
-void copy_between_devices(Submission const& submission, Block& target, Block& source, std::size_t bytes,
-                          Queue const& queue) {
+void copy_between_devices(Submission const& submission, Block& target, Block& source, std::byte const* from_data,
+                          std::size_t bytes, Queue const& queue) {
   DeviceMemory& to = target.uses()->memory();
   DeviceMemory& from = source.uses()->memory();
-  if (&to == &from) return submission.on_device(target.data(), source.data(), bytes);
-  if (from.reaches(to) || to.reaches(from)) return submission.to_peer(target.data(), to, source.data(), from, bytes);
+  if (&to == &from) return submission.on_device(target.data(), from_data, bytes);
+  if (from.reaches(to) || to.reaches(from)) return submission.to_peer(target.data(), to, from_data, from, bytes);
   // Through the host: out in a stream of one device, in through one of the other.
   BlockPtr const staging = staging_block(from, bytes);
   StreamUses& staged = staging->uses_on(from.shared_from_this());
@@ -131,7 +132,7 @@ void copy_between_devices(Submission const& submission, Block& target, Block& so
   submit(out, {{source.uses(), Use::read}, {&staged, Use::write}}, [&](Submission const& outward) {
     in_pieces(bytes, [&](std::size_t at, std::size_t length) {
       staged.order(out, Use::write, "copying between devices: out, after the last piece went in");
-      outward.to_host(staging->data(), source.data() + at, length);
+      outward.to_host(staging->data(), from_data + at, length);
       staged.submitted(end_of(out, from), Use::write);
       staged.order(queue, Use::read, "copying between devices: in, after it came out");
       submission.to_device(target.data() + at, staging->data(), length);
@@ -141,24 +142,24 @@ void copy_between_devices(Submission const& submission, Block& target, Block& so
   source.uses()->submitted(end_of(out, from), Use::read);
 }
 
-void copy_in(Submission const& submission, Block& target, Block& source, std::size_t bytes, Queue const& queue,
-             BlockPtr const& staging) {
+void copy_in(Submission const& submission, Block& target, Block& source, std::byte const* from, std::size_t bytes,
+             Queue const& queue, BlockPtr const& staging) {
   if (target.memory_type() == MemoryType::device && source.memory_type() == MemoryType::device)
-    return copy_between_devices(submission, target, source, bytes, queue);
+    return copy_between_devices(submission, target, source, from, bytes, queue);
   bool const inward = target.memory_type() == MemoryType::device;
   if (!staging) {
     if (inward)
-      submission.to_device(target.data(), source.data(), bytes);
+      submission.to_device(target.data(), from, bytes);
     else
-      submission.to_host(target.data(), source.data(), bytes);
+      submission.to_host(target.data(), from, bytes);
     return;
   }
   in_pieces(bytes, [&](std::size_t at, std::size_t length) {
     if (inward) {
-      submission.on_host(staging->data(), source.data() + at, length);
+      submission.on_host(staging->data(), from + at, length);
       submission.to_device(target.data() + at, staging->data(), length);
     } else {
-      submission.to_host(staging->data(), source.data() + at, length);
+      submission.to_host(staging->data(), from + at, length);
       submission.on_host(target.data() + at, staging->data(), length);
     }
   });
@@ -166,7 +167,7 @@ void copy_in(Submission const& submission, Block& target, Block& source, std::si
 
 }  // namespace
 
-void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, Ending ending) {
+void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, Ending ending, std::size_t offset) {
   if (bytes == 0) return;
   bool const on_devices = target.memory_type() == MemoryType::device && source.memory_type() == MemoryType::device;
   Block& on_device = target.memory_type() == MemoryType::device ? target : source;
@@ -185,7 +186,7 @@ void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, E
   target_uses.order(queue, Use::write, "copying, after the target's users");
   StreamUses* const staging_uses = staging ? &staging->uses_on(memory) : nullptr;
   submit(queue, {{&source_uses, Use::read}, {&target_uses, Use::write}, {staging_uses, Use::write}},
-         [&](Submission const& submission) { copy_in(submission, target, source, bytes, queue, staging); });
+         [&](Submission const& submission) { copy_in(submission, target, source, source.data() + offset, bytes, queue, staging); });
   StreamUse end = end_of(queue, *memory);
   bool is_over = !end.is_unknown;
   if (ending == Ending::now && end.event) {
@@ -197,6 +198,15 @@ void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, E
   target_uses.submitted(end, Use::write);
   if (staging_uses) staging_uses->submitted(end, Use::write);
   if (ending == Ending::now && !is_over) throw_last_error("waiting for a copy");
+}
+
+void report_transfer(std::string const& what, Device from, Device to, std::size_t bytes) {
+  std::atomic<std::int64_t>& direction = from.is_cpu() ? counters().to_device_bytes
+                                         : to.is_cpu() ? counters().to_host_bytes
+                                                       : counters().between_devices_bytes;
+  auto const moved = static_cast<std::int64_t>(bytes);
+  direction.fetch_add(moved, std::memory_order_relaxed);
+  report_copy(moved, what + " went from " + to_string(from) + " to " + to_string(to));
 }
 
 void fill(Block& target, std::size_t offset, void const* element, std::size_t itemsize, std::size_t count,

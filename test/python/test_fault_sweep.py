@@ -14,7 +14,8 @@ from pathlib import Path
 import memarray
 import numpy as np
 import pytest
-from device_operations import NO_DRIVER, TRIALS, WITHOUT_CALLS, World
+from device_operations import NO_DRIVER, TRIALS, WITHOUT_CALLS
+from device_trials import World
 from memarray.testing import simulated_devices
 from support import filled, look
 from test_operations import public_names
@@ -180,7 +181,7 @@ def test_each_driver_call_fails(name):
 
 
 KINDS = {cls.__name__: cls for cls in (memarray.MemArray, memarray.Lease, memarray.Stream, memarray.Event)}
-KINDS["MemoryPool"] = memarray.MemoryPool
+KINDS |= {"MemoryPool": memarray.MemoryPool, "BufferView": memarray.BufferView}
 #: What every class of Python's has, and pybind11's.
 EVERYWHERE = {
     *(

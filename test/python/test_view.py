@@ -17,9 +17,9 @@ pytestmark = pytest.mark.sanitize
 VIEW = {
     **dict.fromkeys(["fill", "add_index"], "write"),
     **dict.fromkeys(["sum", "mean", "min", "max", "copy", "cast", "ensure_contiguous", "item", "__getitem__"], "read"),
-    **dict.fromkeys(["__reduce_ex__"], "read"),
+    **dict.fromkeys(["__reduce_ex__", "to_device"], "read"),
     **dict.fromkeys(["__dlpack__", "__array__", "__array_interface__", "__buffer__", "__release_buffer__"], "lend"),
-    "__dlpack_c_exchange_api__": "lend",
+    **dict.fromkeys(["__dlpack_c_exchange_api__", "__cuda_array_interface__"], "lend"),
     **dict.fromkeys(["transpose", "T", "reshape", "broadcast_to"], "view"),
     **dict.fromkeys(["from_numpy", "from_buffer", "from_dlpack", "__new__"], "make"),
     **dict.fromkeys(

@@ -26,6 +26,9 @@ using ConstBufferView = BasicBufferView<std::byte const>;
 /// Seed 004. Functions that say "view" share the memory; copies are asked for by name, and reported. A view of an array
 /// counts as an export of it, so what the array does with views that outlive their lease is its policy for escaped
 /// views. All throw `ValueError` on a closed view.
+///
+/// A view of device memory is used in the stream of its lease: operations are work there, ordered among the memory's
+/// other users, and may end after their call.
 template <class Byte>
 class BasicBufferView {
  public:
@@ -44,14 +47,10 @@ class BasicBufferView {
   }
   /// What an open lease lends. Throws `LockError`, `BufferError`.
   template <class T, int ndim>
-  explicit BasicBufferView(WriteLease<T, ndim> const& lease) : _core(lease.state(), lease.block(), is_writable) {
-    _core.check_host();
-  }
+  explicit BasicBufferView(WriteLease<T, ndim> const& lease) : _core(lease.state(), lease.block(), is_writable, lease.lent()) {}
   template <class T, int ndim>
     requires(!is_writable)
-  explicit BasicBufferView(ReadLease<T, ndim> const& lease) : _core(lease.state(), lease.block(), false) {
-    _core.check_host();
-  }
+  explicit BasicBufferView(ReadLease<T, ndim> const& lease) : _core(lease.state(), lease.block(), false, lease.lent()) {}
   /// Any view can be looked at.
   BasicBufferView(BasicBufferView<std::byte> const& other)  // NOLINT(google-explicit-constructor)
     requires(!is_writable)
@@ -101,6 +100,13 @@ class BasicBufferView {
     return ArrayView<T, n>(_core);
   }
 
+  /// The same elements on another device, or on the host: this view where they are there, else a copy. In `stream`, of
+  /// either device; by default the view's own. From the host it returns when the memory was read, to the host when it is
+  /// there. Throws `ValueError`, `CudaError`, `OutOfMemoryError`.
+  [[nodiscard]] BasicBufferView to_device(Device device) const { return BasicBufferView(_core.to_device(device)); }
+  [[nodiscard]] BasicBufferView to_device(Device device, StreamChoice const& stream) const {
+    return BasicBufferView(_core.to_device(device, &stream));
+  }
   [[nodiscard]] BufferView copy() const { return BufferView(_core.copy()); }
   /// This view where it is dense in C order, else a copy.
   [[nodiscard]] BasicBufferView ensure_contiguous() const { return BasicBufferView(_core.ensure_contiguous()); }

@@ -59,11 +59,12 @@ struct LendRequest {
 [[nodiscard]] MEMARRAY_API DLManagedTensor* lend_unversioned(LeaseCore const& lease, LendRequest const& request = {});
 [[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* lend_versioned(LeaseCore const& lease,
                                                                     LendRequest const& request = {});
-/// Lends a view of memory that the host reaches, to read only if the view is. `copy`: a dense one for the consumer
-/// alone. Throws `ValueError` (closed), `BufferError` (dtype or strides that DLPack lacks; negative strides, of which
-/// some consumers die; read-only memory to the unversioned struct).
-[[nodiscard]] MEMARRAY_API DLManagedTensor* lend_unversioned(ViewCore const& view, bool copy = false);
-[[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* lend_versioned(ViewCore const& view, bool copy = false);
+/// Lends a view, to read only if the view is. `request.copy`: a dense one for the consumer alone. Throws `ValueError`
+/// (closed; a stream of another device), `CudaError`, `BufferError` (dtype or strides that DLPack lacks; negative
+/// strides, of which some consumers die; read-only memory to the unversioned struct).
+[[nodiscard]] MEMARRAY_API DLManagedTensor* lend_unversioned(ViewCore const& view, LendRequest const& request = {});
+[[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* lend_versioned(ViewCore const& view,
+                                                                    LendRequest const& request = {});
 /// Throws `BufferError` unless DLPack can say a view's strides, and its consumers can take them.
 MEMARRAY_API void check_lendable_strides(ViewCore const& view);
 /// What `MemArray::get_dlpack_tensor` returns: under the id of an open write lease it is writable; with −1 it is the

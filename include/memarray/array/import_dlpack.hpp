@@ -3,6 +3,7 @@
 #include <memarray/array/view_core.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/memory/block.hpp>
+#include <memarray/resource/stream_handle.hpp>
 
 #include <dlpack/dlpack.h>
 
@@ -16,7 +17,10 @@ namespace memarray::detail {
 // what is wrong with it: a major version that is not ours, a negative or too large rank or extent, no shape, no data,
 // a size or strides that overflow, a dtype or device that is unknown, elements that are not aligned.
 
-/// Views memory of another library that the host reaches; writable unless the tensor says READ_ONLY.
+// Memory on a CUDA device, or on a simulated one (which lends as an extension device), is used in the default stream of
+// all threads, which is what producers order it for that were asked with no stream.
+
+/// Views memory of another library; writable unless the tensor says READ_ONLY.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensorVersioned* tensor);
 /// The same for the unversioned struct, which is always writable.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensor* tensor);
@@ -33,7 +37,10 @@ struct ForeignMemory {
   DType const* dtype;
   StridedLayout layout;
   bool writable;
+  StreamHandle ready_in{};  ///< of a device: comes after what is in this stream now; null: no order
 };
+/// The CUDA device whose memory is at an address, for protocols that do not say. Throws `BufferError`.
+[[nodiscard]] MEMARRAY_API Device device_at(void const* address);
 [[nodiscard]] MEMARRAY_API ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper);
 
 }  // namespace memarray::detail

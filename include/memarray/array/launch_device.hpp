@@ -12,6 +12,8 @@
 
 namespace memarray::detail {
 
+struct StridedJob;
+
 /// Where a kernel runs.
 enum class Runs {
   on_host,       ///< on the host's threads, now
@@ -54,6 +56,8 @@ MEMARRAY_API void throw_launch_error(int code, char const* name, char const* wha
 /// target[i] = source[i] + sum of i's indices.
 void add_index_on_device(DType const& dtype, std::span<std::int64_t const> shape, void const* source, void* target,
                          Queue const& queue);
+/// Any job on strided memory of the device.
+void strided_on_device(StridedJob const& job, Queue const& queue);
 /// `result`: one element of SumOf<T>.
 MEMARRAY_API void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result,
                                 Queue const& queue);

@@ -91,6 +91,8 @@ class MEMARRAY_API LeaseCore {
   /// the memory was used for, whatever the stream. Null: the consumer asks for no order, and gets that of the lease's
   /// own stream. Nothing on the host. Throws `LockError`, `CudaError`, `ValueError` (a stream of another device).
   void order_export(StreamHandle const* stream) const;
+  /// Of the block's uses, on a device; else 0.
+  [[nodiscard]] StreamUses::Lease lent() const noexcept { return _lent; }
   /// The stream that the lease was taken with. Throws as `StreamChoice::get` does.
   [[nodiscard]] StreamHandle stream() const { return _options.stream.get(); }
   /// "unopened", "open" or "closed".
@@ -187,6 +189,7 @@ class TypedLease {
     return *_state;
   }
   [[nodiscard]] Block& block() const { return _leased ? *_leased->block : *state().storage().block(); }
+  [[nodiscard]] StreamUses::Lease lent() const noexcept { return _leased ? _leased->lent : 0; }
   [[nodiscard]] ArrayIndexer<T, ndim> indexer() const {
     ArrayIndexer<T, ndim> result{ptr(), {}};
     for (int d = 0; d < ndim; ++d) result.extents[d] = _state->shape()[d];

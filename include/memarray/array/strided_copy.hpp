@@ -15,5 +15,7 @@ namespace memarray::detail {
 /// True; floats that no integer stands for become what x86 makes of them, everywhere. Throws `TypeError` from or to a
 /// struct that the other is not.
 MEMARRAY_API void copy(StridedTarget target, StridedSource source);
+/// Throws what `copy` would.
+MEMARRAY_API void check_copy(DType const& to, DType const& from);
 
 }  // namespace memarray::detail

@@ -10,5 +10,7 @@ MEMARRAY_API void fill(StridedTarget target, void const* element);
 
 /// Adds to each element the sum of its indices; integers wrap. Throws `TypeError` for structs.
 MEMARRAY_API void add_index(StridedTarget target);
+/// Throws what `add_index` would.
+MEMARRAY_API void check_add_index(DType const& dtype);
 
 }  // namespace memarray::detail

@@ -25,6 +25,8 @@ enum class Reduction : std::uint8_t { sum, mean, min, max };
 /// does not depend on the number of threads. A sum of nothing is 0, a mean of nothing NaN; `ValueError` for the least
 /// or largest of nothing. Throws `TypeError` for structs.
 MEMARRAY_API void reduce(Reduction reduction, StridedSource source, AxisMask axes, StridedTarget target);
+/// Throws what `reduce` would, without looking at the elements.
+MEMARRAY_API void check_reduce(Reduction reduction, DType const& dtype, StridedLayout const& source, AxisMask axes);
 
 /// How `reduce` would go.
 [[nodiscard]] MEMARRAY_API LoopNest plan_reduce(Reduction reduction, DType const& dtype, StridedLayout const& source,

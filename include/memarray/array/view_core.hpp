@@ -1,12 +1,17 @@
 #pragma once
 
+#include <memarray/array/stream_choice.hpp>
+#include <memarray/array/strided_job.hpp>
 #include <memarray/array/strided_layout.hpp>
 #include <memarray/array/strided_reduce.hpp>
+#include <memarray/array/view_stream.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/device.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/memory/block_export.hpp>
 #include <memarray/memory/memory_type.hpp>
+#include <memarray/memory/stream_uses.hpp>
+#include <memarray/memory/transfer.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,19 +27,26 @@ class State;
 ///
 /// A plain value: copies are views of the same memory, which live apart. All that looks at memory throws `ValueError`
 /// once the view is closed. Thread-safe as far as it is const; what others do with the memory meanwhile is theirs.
+///
+/// Of device memory: what is done with it is work in the view's stream, after all that uses the memory in other streams
+/// so far, and before whoever uses it next; it may end after the call. Results are views in that stream. All of it may
+/// throw `CudaError`, and `OutOfMemoryError` where there is a result.
 class MEMARRAY_API ViewCore {
  public:
   /// A closed one.
   ViewCore() noexcept = default;
   /// `data`: the element whose indices are all 0.
-  ViewCore(BlockExport memory, std::byte* data, DType const& dtype, StridedLayout const& layout) noexcept
-      : _memory(std::move(memory)), _data(data), _dtype(dtype), _layout(layout) {}
+  /// `stream`: of memory on a device.
+  ViewCore(BlockExport memory, std::byte* data, DType const& dtype, StridedLayout const& layout,
+           ViewStreamPtr stream = nullptr) noexcept
+      : _memory(std::move(memory)), _data(data), _dtype(dtype), _layout(layout), _stream(std::move(stream)) {}
   /// What an open lease lends: writable under a write lease. The view outlives the lease, by the array's policy for
   /// escaped views. Throws `LockError` (not open).
   explicit ViewCore(LeaseCore const& lease);
-  /// The same for a C++ lease, of its state and block.
-  ViewCore(State const& state, Block& block, bool writable) : ViewCore(BlockExport(block, writable), state) {}
-  /// Dense, uninitialised memory of the view's own.
+  /// The same for a C++ lease, of its state and block. `lent`: of the block's uses, on a device.
+  ViewCore(State const& state, Block& block, bool writable, StreamUses::Lease lent)
+      : ViewCore(BlockExport(block, writable), state, lent) {}
+  /// Dense, uninitialised memory of the view's own, on the host.
   [[nodiscard]] static ViewCore make(DType const& dtype, StridedLayout::Extents shape);
 
   [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(_memory); }
@@ -42,9 +54,16 @@ class MEMARRAY_API ViewCore {
     if (!is_open()) throw_closed();
   }
   /// Lets go of the memory; what was made of the view keeps it. Harmless twice.
-  void close() noexcept { _memory = {}; }
+  void close() noexcept {
+    _memory = {};
+    _stream = nullptr;
+  }
   [[nodiscard]] bool writable() const noexcept { return _memory.writable(); }
-  /// Throws `BufferError`, naming the move to make, unless the host reaches the memory.
+  /// Whether the memory is on a device, where the host does not reach it.
+  [[nodiscard]] bool on_device() const noexcept { return _stream != nullptr; }
+  /// The stream in which a view of device memory is used.
+  [[nodiscard]] StreamHandle const& stream() const noexcept { return _stream->queue.stream; }
+  /// Throws `BufferError`, naming the copy to make, unless the host reaches the memory.
   void check_host() const;
   /// Throws `ValueError` (closed), `BufferError` (read-only) naming `what`.
   void check_writable(char const* what) const;
@@ -82,6 +101,18 @@ class MEMARRAY_API ViewCore {
   [[nodiscard]] ViewCore copy() const;
   /// Itself where it is dense in C order, else a copy.
   [[nodiscard]] ViewCore ensure_contiguous() const;
+  /// The same elements on another device or on the host: itself, or dense memory there, a reported copy. In `stream`,
+  /// of either device; by default the view's own, from the host the default stream of the device. From the host it
+  /// returns when the memory was read, to the host when it is there. Throws `ValueError` (no such place; a stream of
+  /// another device), `CudaError`, `OutOfMemoryError`.
+  [[nodiscard]] ViewCore to_device(Device device, StreamChoice const* stream = nullptr) const;
+  /// The same device memory, for use in another stream of its device, which waits for this one.
+  [[nodiscard]] ViewCore in_stream(StreamHandle const& stream) const;
+  /// Device memory is handed to somebody who uses it in `stream`, which comes after what is there now; null: in the
+  /// view's own, or who knows where.
+  void lend(StreamHandle const* stream) const;
+  /// The first element, copied to the host.
+  void read_element(void* element) const;
   /// The elements converted within a kind of number, as NumPy's 'same_kind' has it. Throws `TypeError`.
   [[nodiscard]] ViewCore cast(DType const& dtype) const;
   /// The reduction over `axes` in new memory with the other dimensions; `keep`: the axes stay with one element. Throws
@@ -96,8 +127,17 @@ class MEMARRAY_API ViewCore {
   void add_index() const;
 
  private:
-  ViewCore(BlockExport memory, State const& state);
+  ViewCore(BlockExport memory, State const& state, StreamUses::Lease lent);
+  /// Like `make`, in the memory and the stream of this one.
+  [[nodiscard]] ViewCore make_here(DType const& dtype, StridedLayout::Extents shape) const;
   [[nodiscard]] ViewCore converted(DType const& dtype, char const* why) const;
+  [[nodiscard]] StridedElements elements() const noexcept { return {_data, _dtype, _layout}; }
+  /// Of an operation that was checked: `target` is written, `source`, if any, read.
+  static void run(StridedJob const& job, ViewCore const& target, ViewCore const* source);
+  [[nodiscard]] static ViewCore make_on(DeviceMemoryPtr const& memory, Queue const& queue, DType const& dtype,
+                                        StridedLayout::Extents shape);
+  /// Of a dense view, to another place.
+  void transfer_to(ViewCore const& target, Queue const& queue, Ending ending) const;
   void check_elements_apart(char const* what) const;
   [[noreturn]] static void throw_closed();
 
@@ -105,10 +145,11 @@ class MEMARRAY_API ViewCore {
   std::byte* _data = nullptr;
   DType _dtype{};
   StridedLayout _layout;
+  ViewStreamPtr _stream;
 };
 
-/// A read-only view of an array, through a read lease that closes at once. Throws `LockError`, `BufferError` (memory
-/// that the host does not reach).
+/// A read-only view of an array, through a read lease that closes at once; on a device for use in the default stream.
+/// Throws `LockError`, `CudaError`.
 [[nodiscard]] MEMARRAY_API ViewCore view_of(State& state);
 
 [[nodiscard]] constexpr AxisMask every_axis(int ndim) noexcept { return (AxisMask{1} << ndim) - 1; }

@@ -71,7 +71,7 @@ class MEMARRAY_API Block {
 
   /// Which streams use it; null if none ever did, as for most memory of the host.
   [[nodiscard]] StreamUses* uses() const noexcept { return _uses.load(std::memory_order_acquire); }
-  /// The same, made if need be, for work on the device of `memory`; by whoever holds the array's lock for itself.
+  /// The same, made if need be, for work on the device of `memory`.
   [[nodiscard]] StreamUses& uses_on(std::shared_ptr<DeviceMemory> const& memory);
   /// Counts uses of views that outlived their lease, before somebody uses the memory. Throws `CudaError`.
   void fence(bool to_write);

@@ -47,6 +47,10 @@ class MEMARRAY_API StreamUses {
   /// The same for the lease that has it for writing, for use in its own stream and who knows which others. False if
   /// there is none.
   bool lend_for_writer();
+  /// A lease's own queue; none if it is over.
+  [[nodiscard]] std::optional<Queue> queue_of(Lease lease);
+  /// Hands out memory that no lease lends any more for use in `queue`, which comes after all that it must come after. Whoever wants the memory next fences it.
+  void lend_kept(Queue const& queue, Use use, bool known);
   /// What there is now in the lease's streams counts as its uses. `alive`: views of it are, so that their holders may
   /// go on using the memory.
   void close_lease(Lease lease, bool alive) noexcept;
@@ -54,6 +58,8 @@ class MEMARRAY_API StreamUses {
   /// Counts what holders of such views may have submitted meanwhile as uses. `alive`: some still have theirs. False,
   /// with the last error set, if that cannot be: they are counted the next time.
   [[nodiscard]] bool fence_escaped(Use before, bool alive) noexcept;
+  /// Whether neither work nor views that were kept are known of.
+  [[nodiscard]] bool is_unused() noexcept;
   /// Everything that the next writer would have to come after.
   [[nodiscard]] std::vector<StreamUse> all();
 

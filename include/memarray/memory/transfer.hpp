@@ -6,6 +6,7 @@
 #include <memarray/resource/queue.hpp>
 
 #include <cstddef>
+#include <string>
 
 namespace memarray::detail {
 
@@ -19,7 +20,12 @@ enum class Ending : bool { later, now };
 /// Copies the first `bytes` bytes of a block to another, between host and devices, in `queue`, which is of a device of
 /// one of the two. With `Ending::later`, pageable memory is copied through pinned memory, so that the caller does not
 /// wait; else the call returns when the copy is over. Two devices that do not reach each other copy through the host.
-MEMARRAY_API void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, Ending ending);
+/// `offset`: where in the source it begins.
+MEMARRAY_API void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, Ending ending,
+                       std::size_t offset = 0);
+
+/// Counts a copy of `what` between host and devices, and reports it.
+MEMARRAY_API void report_transfer(std::string const& what, Device from, Device to, std::size_t bytes);
 
 /// Sets `count` elements of device memory, from byte `offset` on, to the `itemsize` bytes at `element`.
 MEMARRAY_API void fill(Block& target, std::size_t offset, void const* element, std::size_t itemsize, std::size_t count,

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <memarray/array/strided_job.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/memory/block.hpp>
+#include <memarray/memory/stream_uses.hpp>
+#include <memarray/resource/queue.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace memarray::detail {
+
+/// In which stream a view of device memory is used.
+struct ViewStream {
+  Queue queue;
+  StreamUses::Lease lease = 0;  ///< that the view came from, open or over; 0: none
+};
+using ViewStreamPtr = std::shared_ptr<ViewStream const>;
+
+// All throw `CudaError`.
+
+/// That of a lease, which lends the memory for use there: what comes next in it comes after what the memory was used
+/// for. Throws `LockError` when the lease is over.
+[[nodiscard]] MEMARRAY_API ViewStreamPtr view_stream(Block& block, StreamUses::Lease lease);
+/// Hands a view's memory to somebody who uses it in `queue`: what comes next there comes after all uses so far, those
+/// in the view's own stream too. `known`: there, and nowhere else.
+MEMARRAY_API void lend_on(Block& block, ViewStream const& stream, Queue const& queue, Use use, bool known);
+/// Submits a job that was checked, on memory of these blocks, ordered among their other uses.
+MEMARRAY_API void submit(StridedJob const& job, Queue const& queue, Block& target, Block* source);
+/// Memory of a device for use in `queue`, in reports that of `owner`. Throws `OutOfMemoryError` too.
+[[nodiscard]] MEMARRAY_API BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory,
+                                                 Queue const& queue, std::size_t bytes);
+
+}  // namespace memarray::detail

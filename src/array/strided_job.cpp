@@ -1,0 +1,43 @@
+#include "dtype_index.hpp"
+
+#include <memarray/array/launch_device.hpp>
+#include <memarray/array/strided_copy.hpp>
+#include <memarray/array/strided_fill.hpp>
+#include <memarray/array/strided_job.hpp>
+#include <memarray/base/errors.hpp>
+#include <memarray/resource/driver_table.hpp>
+#include <memarray/resource/simulated_devices.hpp>
+
+#include <string>
+
+namespace memarray::detail {
+
+void StridedJob::check() const {
+  switch (kind) {
+    case Kind::copy: return check_copy(target.dtype, source.dtype);
+    case Kind::reduce: return check_reduce(reduction, source.dtype, source.layout, axes);
+    case Kind::add_index: return check_add_index(target.dtype);
+    case Kind::fill: return;
+  }
+}
+
+void StridedJob::run_on_host() const {
+  switch (kind) {
+    case Kind::copy: return detail::copy(written(), read());
+    case Kind::reduce: return reduce(reduction, read(), axes, written());
+    case Kind::add_index: return add_index(written());
+    case Kind::fill: return detail::fill(written(), element.data());
+  }
+}
+
+void StridedJob::submit(Queue const& queue) const {
+  if (target.layout.size() == 0) return;
+  if (!queue.driver().is_simulated()) return strided_on_device(*this, queue);
+  StridedJob seen = *this;
+  for (StridedElements* const elements : {&seen.target, &seen.source})
+    if (elements->layout.size() != 0)
+      elements->data = static_cast<std::byte*>(testing::detail::reachable(elements->data));
+  launch_emulated(queue, [job = std::move(seen)] { job.run_on_host(); });
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,313 @@
+"""Views of device memory: operations in streams, on simulated devices, against NumPy and against late neighbours."""
+
+import gc
+import os
+import pickle
+
+import memarray
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from memarray import BufferView, testing
+from memarray.dlpack import kDLCPU, kDLCUDA
+from memarray.testing import Consumer
+from support import DTYPES, SEED, filled, look, numpy_dtype, pattern
+from test_view_random import change, changes, outcome, reduced, same
+
+pytestmark = pytest.mark.sanitize
+
+EXAMPLES = 10_000 if os.environ.get("MEMARRAY_NIGHTLY") else 200
+SHAPE = (6, 5)
+#: What each piece of work takes, so that what waits for nothing comes first.
+DELAY = 0.01
+
+
+def contents(array):
+    array.move_memory(kDLCPU)
+    return look(array)
+
+
+def fetched(view):
+    return np.array(view.to_device("cpu"))
+
+
+def on_device(shape=SHAPE, dtype="float64", device="cuda:0"):
+    """A view of device memory of its own, and what is in it."""
+    values = pattern(shape, dtype)
+    return BufferView.from_numpy(values).to_device(device), values
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_round_trip_of_every_dtype(simulated_devices, dtype):
+    view, values = on_device(dtype=dtype)
+    assert (view.shape, view.strides, view.size) == (SHAPE, values.strides, values.size)
+    assert (str(view.device), view.memory_type, view.writable, view.owner) == ("cuda:0", "device", True, None)
+    back = view.to_device("cpu")
+    assert (str(back.device), back.memory_type) == ("cpu", "normal")
+    np.testing.assert_array_equal(np.asarray(back.__array__()), values)
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value", "ignore:overflow")
+def test_random_views_compute_as_numpy_does(simulated_devices):
+    @seed(SEED)
+    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(
+        shape=st.lists(st.sampled_from((0, 1, 2, 3, 4, 9)), max_size=4),
+        dtype=st.sampled_from(("float32", "int64", "uint8", "float16", "complex64", "bool")),
+        random=st.integers(0, 2**32),
+        kinds=changes(None),
+        operation=st.sampled_from(("sum", "mean", "min", "max", "copy", "cast", "fill")),
+        keepdims=st.booleans(),
+    )
+    def run(shape, dtype, random, kinds, operation, keepdims):
+        rng = np.random.default_rng(random)
+        x = base = rng.integers(0, 2 if dtype == "bool" else 100, shape).astype(dtype)
+        view = whole = BufferView.from_numpy(base).to_device("cuda:0")
+        for how, number in kinds:
+            x, view = change(x, view, how, number)
+        assert (view.shape, view.writable) == (x.shape, x.flags.writeable)
+        if operation in ("sum", "mean", "min", "max"):
+            axis = tuple(int(a) for a in rng.permutation(x.ndim)[: int(rng.integers(0, x.ndim + 1))])
+            got = outcome(lambda: getattr(view, operation)(axis, keepdims=keepdims))
+            got = got.to_device("cpu") if isinstance(got, BufferView) else got
+            same(got, outcome(lambda: reduced(x, operation, axis, keepdims)), dtype, x.size)
+        elif operation == "copy":
+            np.testing.assert_array_equal(fetched(view), x)
+            np.testing.assert_array_equal(fetched(view.copy()), x)
+        elif operation == "cast":
+            np.testing.assert_array_equal(fetched(view.cast("complex128")), x.astype("complex128"))
+        elif x.flags.writeable:
+            x[...] = view.dtype.type(1)
+            view.fill(True if dtype == "bool" else 1)
+            np.testing.assert_array_equal(fetched(whole), base)
+
+    run()
+
+
+def test_a_view_of_an_array_counts_as_an_export(simulated_devices):
+    a, values = filled(SHAPE)
+    a.move_memory(kDLCUDA)
+    view = a.view()
+    assert (view.owner, view.writable, str(view.device)) == (a, False, "cuda:0")
+    with pytest.raises(memarray.LockError):
+        a.escaped_views = "error"
+        a.fill(1)
+    a.escaped_views = "snapshot"
+    a.fill(1)
+    assert (contents(a) == 1).all()
+    np.testing.assert_array_equal(fetched(view), values)
+
+
+def test_operations_come_after_the_kernels_of_other_streams(simulated_devices):
+    a, values = filled(SHAPE)
+    a.move_memory(kDLCUDA)
+    first, second = memarray.Stream(), memarray.Stream()
+    sums = np.indices(SHAPE).sum(0)
+    memarray.synchronize()
+    simulated_devices.delay(DELAY)
+    a.add_index_tuple(stream=first)
+    with a.read(stream=second) as lease:
+        assert lease.view().sum() == (values + sums).sum()
+    a.add_index_tuple(stream=first)
+    assert a.view().sum() == (values + 2 * sums).sum()
+
+
+def test_what_comes_next_comes_after_the_operations_of_a_view(simulated_devices):
+    a, values = filled(SHAPE)
+    a.move_memory(kDLCUDA)
+    first, second = memarray.Stream(), memarray.Stream()
+    memarray.synchronize()
+    simulated_devices.delay(DELAY)
+    with a.write(stream=first) as lease:
+        view = lease.view()
+        for _ in range(5):
+            view.add_index()
+        copied = view.copy()
+    with a.write(stream=second, discard=True) as lease:
+        lease.view().fill(-1)
+    sums = 5 * np.indices(SHAPE).sum(0)
+    np.testing.assert_array_equal(fetched(copied), values + sums)
+    np.testing.assert_array_equal(fetched(view), values + sums)
+    assert (contents(a) == -1).all()
+
+
+def test_two_views_of_one_block_in_two_streams_keep_their_order(simulated_devices):
+    view, values = on_device()
+    other = view.to_device("cuda:0", stream=memarray.Stream())
+    assert other is not view and other.data_ptr == view.data_ptr
+    memarray.synchronize()
+    simulated_devices.delay(DELAY)
+    for _ in range(3):
+        view.add_index()
+        other.add_index()
+    twice = other.cast("complex128")
+    view.fill(0)
+    np.testing.assert_array_equal(fetched(twice), values + 6 * np.indices(SHAPE).sum(0))
+    assert view.max() == 0
+
+
+def test_a_view_keeps_the_order_when_its_lease_is_over(simulated_devices):
+    a, _ = filled(SHAPE)
+    a.move_memory(kDLCUDA)
+    with a.write(stream=memarray.Stream()) as lease:
+        view = lease.view()
+    memarray.synchronize()
+    simulated_devices.delay(DELAY)
+    consumer = Consumer()
+    for _ in range(3):
+        view.fill(2)
+    seen = consumer.take(view).read()
+    for _ in range(3):
+        view.fill(9)
+    taken = consumer.take(view)
+    taken.write(4)
+    assert view.sum() == 4 * 30
+    assert (seen.result() == 2).all()
+    view.close()
+    taken.drop()
+
+
+def test_between_devices(simulated_devices):
+    view, values = on_device()
+    by = memarray.Stream(1)
+    there = view[::2].to_device("cuda:1")
+    asked = view.T.to_device("cuda:1", stream=by)
+    asked_here = view.T.to_device("cuda:1", stream=memarray.Stream(0))
+    np.testing.assert_array_equal(fetched(there), values[::2])
+    np.testing.assert_array_equal(fetched(asked), values.T)
+    np.testing.assert_array_equal(fetched(asked_here), values.T)
+    assert {str(v.device) for v in (there, asked, asked_here)} == {"cuda:1"}
+    with testing.simulated_devices(peer_access=False):
+        view, values = on_device()
+        np.testing.assert_array_equal(fetched(view.to_device("cuda:1")), values)
+
+
+def test_to_device_says_what_it_did(simulated_devices, copies):
+    view, values = on_device((4, 4), "float32")
+    assert copies() == 1
+    before = memarray.stats()
+    assert view.to_device("cuda:0") is view and view.to_device("cuda") is view
+    assert view.to_device("cuda:0", stream=None) is view
+    assert copies() == 0
+    view[:, :2].to_device("cpu")
+    assert copies() == 2  # it is made dense first
+    after = memarray.stats()
+    assert after["to_host_bytes"] - before["to_host_bytes"] == 32
+    assert view.ensure_contiguous() is view
+    host = BufferView.from_numpy(values)
+    assert host.to_device("cpu") is host and host.to_device(memarray.Device("cpu")) is host
+
+
+@pytest.mark.parametrize(
+    ("device", "stream", "error"),
+    [
+        ("cuda:7", None, memarray.CudaError),
+        ("gpu", None, ValueError),
+        ("cuda:1", "a string", TypeError),
+        ("cuda:1", -7, ValueError),
+        (None, None, TypeError),
+    ],
+)
+def test_to_device_refuses_what_it_cannot_do(simulated_devices, device, stream, error):
+    view, values = on_device()
+    with pytest.raises(error):
+        view.to_device(device, stream=stream)
+    np.testing.assert_array_equal(fetched(view), values)
+
+
+def test_a_stream_of_a_third_device_is_refused():
+    with testing.simulated_devices(count=3):
+        view, values = on_device()
+        with pytest.raises(ValueError, match="device"):
+            view.to_device("cuda:1", stream=memarray.Stream(2))
+        with pytest.raises(ValueError, match="device"):
+            view.to_device("cuda:0", stream=memarray.Stream(2))
+        np.testing.assert_array_equal(fetched(view), values)
+
+
+@pytest.mark.parametrize(
+    "reach",
+    [np.asarray, memoryview, lambda v: np.frombuffer(v), lambda v: v.__array__(), np.from_dlpack],
+    ids=["asarray", "memoryview", "frombuffer", "__array__", "from_dlpack"],
+)
+def test_the_host_does_not_reach_it(simulated_devices, reach):
+    view, values = on_device()
+    with pytest.raises((BufferError, TypeError, RuntimeError)) as caught:
+        reach(view)
+    if reach is not np.from_dlpack:
+        assert "to_device('cpu')" in str(caught.value)
+    assert not hasattr(view, "__array_interface__")
+    np.testing.assert_array_equal(fetched(view), values)
+
+
+def test_elements_are_brought_over(simulated_devices):
+    view, values = on_device()
+    simulated_devices.delay(DELAY)
+    view.add_index()
+    assert view[5, 4] == values[5, 4] + 9
+    assert view[2:3, 1:2].item() == values[2, 1] + 3
+    with pytest.raises(IndexError):
+        view[6, 0]
+
+
+def test_no_elements(simulated_devices):
+    view = BufferView.from_numpy(np.empty((0, 3))).to_device("cuda:0")
+    assert fetched(view).shape == (0, 3)
+    assert view.sum() == 0 and fetched(view.sum(axis=0)).tolist() == [0, 0, 0]
+    view.fill(3)
+    view.add_index()
+    with pytest.raises(ValueError, match="empty"):
+        view.min()
+    assert fetched(view.to_device("cuda:1").copy()).shape == (0, 3)
+
+
+def test_read_only_stays_read_only(simulated_devices):
+    a, _ = filled(SHAPE)
+    a.move_memory(kDLCUDA)
+    view = a.view()
+    for changed in (view[1:], view.T, view.to_device("cuda:0", stream=memarray.Stream())):
+        assert not changed.writable
+        with pytest.raises(BufferError, match="read-only"):
+            changed.fill(1)
+    assert memarray.from_dlpack(view.__dlpack__(max_version=(1, 3))).writable is False
+    assert view.copy().writable
+
+
+def test_pickling_brings_it_to_the_host(simulated_devices):
+    view, values = on_device()
+    again = pickle.loads(pickle.dumps(view.T, protocol=5))
+    assert str(again.device) == "cpu"
+    np.testing.assert_array_equal(np.asarray(again), values.T)
+    a, values = filled(SHAPE)
+    a.move_memory(kDLCUDA)
+    np.testing.assert_array_equal(look(pickle.loads(pickle.dumps(a, protocol=5))), values)
+
+
+def test_other_exchanges_show_where_it_is(simulated_devices):
+    view, values = on_device()
+    assert memarray.from_dlpack(view).data_ptr == view.data_ptr
+    copied = memarray.from_dlpack(view, copy=True)
+    assert copied.data_ptr != view.data_ptr and str(copied.device) == "cuda:0"
+    np.testing.assert_array_equal(fetched(BufferView(copied)), values)
+
+
+def test_nothing_is_left(simulated_devices):
+    a, _ = filled(SHAPE)
+    a.move_memory(kDLCUDA)
+    with a.write(stream=memarray.Stream()) as lease:
+        kept = [lease.view()[1:], lease.view().copy(), lease.view().sum(axis=0)]
+    kept.append(kept[0].to_device("cuda:1"))
+    kept.append(Consumer().take(kept[0]))
+    del a, lease
+    kept.clear()
+    gc.collect()
+    memarray.synchronize()
+    memarray.trim()
+    assert simulated_devices.live()["device_memory"] == 0
+    assert simulated_devices.violations() == []
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
+def test_typed_numpy_dtype_is_told(simulated_devices, dtype):
+    assert on_device(dtype=dtype)[0].dtype == numpy_dtype(dtype)
