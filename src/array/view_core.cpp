@@ -184,12 +184,10 @@ void ViewCore::add_index() const {
 }
 
 ViewCore ViewCore::in_stream(StreamHandle const& stream) const {
-  check_open();
-  Queue const queue = queue_on(stream, block().uses()->memory().context());
-  ViewCore const own = *this;
-  lend_on(own.block(), *own._stream, queue, own.writable() ? Use::write : Use::read, true);
-  return {own._memory, own._data, _dtype, _layout,
-          std::make_shared<ViewStream>(ViewStream{queue, own._stream->lease})};
+  ViewCore result = *this;
+  Queue const queue = queue_on(stream, result.block().uses()->memory().context());
+  result._stream = std::make_shared<ViewStream>(ViewStream{queue, _stream->lease});
+  return result;
 }
 
 void ViewCore::lend(StreamHandle const* stream) const {

@@ -283,6 +283,54 @@ def memory_when_no_other_is_left(w):
     second.move_memory(kDLCUDA, stream=w.second)
 
 
+def two_views(w):
+    """Of one block, in two streams."""
+    view = memarray.BufferView.from_numpy(w.values).to_device("cuda:0", stream=w.first)
+    return view, view.to_device("cuda:0", stream=w.second)
+
+
+def a_view_read_after_another_wrote_it(w):
+    view, other = two_views(w)
+    w.late(w.second)
+    other.add_index()
+    assert view[:, ::2].sum() == (w.values + SUMS)[:, ::2].sum()
+
+
+def a_view_written_after_another_wrote_it(w):
+    view, other = two_views(w)
+    w.late(w.second)
+    other[:, ::2].fill(1)
+    view.add_index()
+    assert view[:, ::2].sum() == (1 + SUMS)[:, ::2].sum()
+
+
+def a_view_lent_on_after_another_wrote_it(w):
+    view, other = two_views(w)
+    w.late(w.second)
+    other.add_index()
+    seen = Consumer(stream=w.first).take(view).read()
+    assert (seen.result() == w.values + SUMS).all()
+
+
+def a_copy_of_a_view_for_nobodys_stream(w):
+    view, _ = two_views(w)
+    w.late(w.first)
+    copied = Consumer(stream=-1).take(view[::2], copy=True)
+    assert (copied.read().result() == w.values[::2]).all()
+
+
+def memory_of_a_producer_that_is_late(w):
+    view, _ = two_views(w)
+    w.late(w.first)
+    view.fill(6)
+
+    class Shown:
+        __cuda_array_interface__ = view.__cuda_array_interface__
+        kept = view
+
+    assert memarray.BufferView(Shown()).sum() == 6 * w.values.size
+
+
 PEERLESS = {"peer_access": False}
 SCENARIOS = {
     scenario: options
@@ -299,8 +347,11 @@ SCENARIOS = {
                 *(a_view_written_late_by_somebody_known, a_view_read_late),
                 *(memory_freed_while_another_stream_reads_it, a_fresh_block_lent_to_another_stream),
                 *(a_copy_for_a_stream, a_resize_after_a_kernel),
+                *(a_view_read_after_another_wrote_it, a_view_written_after_another_wrote_it),
+                *(a_view_lent_on_after_another_wrote_it, a_copy_of_a_view_for_nobodys_stream),
             ),
         ),
+        ({"lend_as_cuda": True}, (memory_of_a_producer_that_is_late,)),
         (PEERLESS, (a_move_through_the_host, moves_through_the_host_at_once, a_large_move_through_the_host)),
         ({"memory": 1 << 20}, (memory_when_no_other_is_left,)),
     )

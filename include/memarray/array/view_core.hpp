@@ -106,7 +106,7 @@ class MEMARRAY_API ViewCore {
   /// returns when the memory was read, to the host when it is there. Throws `ValueError` (no such place; a stream of
   /// another device), `CudaError`, `OutOfMemoryError`.
   [[nodiscard]] ViewCore to_device(Device device, StreamChoice const* stream = nullptr) const;
-  /// The same device memory, for use in another stream of its device, which waits for this one.
+  /// The same device memory, used in another stream of its device.
   [[nodiscard]] ViewCore in_stream(StreamHandle const& stream) const;
   /// Device memory is handed to somebody who uses it in `stream`, which comes after what is there now; null: in the
   /// view's own, or who knows where.
