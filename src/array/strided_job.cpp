@@ -30,6 +30,14 @@ void StridedJob::run_on_host() const {
   }
 }
 
+StridedJob StridedJob::of_nothing() const {
+  StridedJob result{.kind = Kind::fill, .target = target, .element = std::vector<std::byte>(target.dtype.itemsize)};
+  std::int64_t const none = 0;
+  reduce(reduction, {nullptr, source.dtype, StridedLayout::dense({&none, 1}, source.dtype.itemsize)}, 1,
+         {result.element.data(), target.dtype, StridedLayout()});
+  return result;
+}
+
 void StridedJob::submit(Queue const& queue) const {
   if (target.layout.size() == 0) return;
   if (!queue.driver().is_simulated()) return strided_on_device(*this, queue);

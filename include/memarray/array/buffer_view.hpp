@@ -37,6 +37,11 @@ class BasicBufferView {
 
   /// A closed view.
   BasicBufferView() noexcept = default;
+  BasicBufferView(BasicBufferView const&) = default;
+  BasicBufferView(BasicBufferView&&) noexcept = default;
+  BasicBufferView& operator=(BasicBufferView const&) = default;
+  BasicBufferView& operator=(BasicBufferView&&) noexcept = default;
+  ~BasicBufferView() = default;
   /// Throws `BufferError` if this is to be writable and the memory is not.
   explicit BasicBufferView(detail::ViewCore core) : _core(std::move(core)) {
     if (!_core.is_open()) return;

@@ -36,6 +36,8 @@ struct MEMARRAY_API StridedJob {
   /// Throws what `run_on_host` would: `TypeError`, `ValueError`. Looks at no memory.
   void check() const;
   void run_on_host() const;
+  /// Of a reduction of no elements: a fill with what that gives.
+  [[nodiscard]] StridedJob of_nothing() const;
   /// The same on memory of the device of `queue`; it is over when the stream has come so far. A job that was checked.
   /// Throws `CudaError`, also where the library was compiled without nvcc and the device is no simulated one.
   void submit(Queue const& queue) const;

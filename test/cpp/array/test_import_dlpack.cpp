@@ -145,7 +145,7 @@ TEST(ImportVersionedTest, LentOnItSaysTheSame) {
   EXPECT_EQ(producer.deleted, 1);
   EXPECT_THROW(DLPackTensor(detail::lend_unversioned(import_dlpack(&producer.managed))), BufferError);
   EXPECT_EQ(producer.deleted, 2);
-  DLPackTensor const copied(detail::lend_versioned(import_dlpack(&producer.managed), true));
+  DLPackTensor const copied(detail::lend_versioned(import_dlpack(&producer.managed), {.copy = true}));
   EXPECT_EQ(producer.deleted, 3) << "a copy needs it no more";
   EXPECT_EQ(copied.flags(), DLPACK_FLAG_BITMASK_IS_COPIED);
   EXPECT_EQ(copied.tensor().strides[0], 3);
@@ -157,7 +157,7 @@ TEST(ImportVersionedTest, NegativeStridesAreNotLentOn) {
   producer.managed.dl_tensor.byte_offset = 8;
   ViewCore const view = import_dlpack(&producer.managed);
   EXPECT_THROW(DLPackTensor(detail::lend_versioned(view)), BufferError);
-  EXPECT_EQ(DLPackTensor(detail::lend_versioned(view, true)).tensor().strides[1], 1);
+  EXPECT_EQ(DLPackTensor(detail::lend_versioned(view, {.copy = true})).tensor().strides[1], 1);
 }
 
 /// Random bytes in every field: refused or good, never worse. Addresses are those of memory that is there.

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+#include <memarray/base/dtype.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memarray::detail {
+
+/// What elements are, for kernels of which one serves all dtypes: every thread of a launch takes the same branch.
+struct ElementKind {
+  std::uint8_t code;   ///< DLPack's
+  std::uint8_t bytes;  ///< of the whole element
+
+  [[nodiscard]] static ElementKind of(DType const& dtype) noexcept {
+    return {dtype.dl.code, static_cast<std::uint8_t>(dtype.dl.bits / 8)};
+  }
+  [[nodiscard]] MEMARRAY_HD bool is_integral() const {
+    return code == kDLBool || code == kDLInt || code == kDLUInt;
+  }
+};
+
+/// Any element, in the widest type of its kind.
+struct Number {
+  std::uint64_t bits = 0;  ///< of bool and integers, as 64 bits hold them
+  double real = 0;         ///< of all others
+  double imag = 0;
+};
+
+template <class T>
+MEMARRAY_HD T load_as(std::byte const* from) {
+  return *reinterpret_cast<T const*>(from);
+}
+
+MEMARRAY_HD inline Number load_number(ElementKind kind, std::byte const* from) {
+  Number number;
+  switch (kind.code) {
+    case kDLBool: number.bits = load_as<std::uint8_t>(from) != 0 ? 1 : 0; break;
+    case kDLInt:
+      number.bits = static_cast<std::uint64_t>(kind.bytes == 1   ? std::int64_t{load_as<std::int8_t>(from)}
+                                               : kind.bytes == 2 ? std::int64_t{load_as<std::int16_t>(from)}
+                                               : kind.bytes == 4 ? std::int64_t{load_as<std::int32_t>(from)}
+                                                                 : load_as<std::int64_t>(from));
+      break;
+    case kDLUInt:
+      number.bits = kind.bytes == 1   ? load_as<std::uint8_t>(from)
+                    : kind.bytes == 2 ? load_as<std::uint16_t>(from)
+                    : kind.bytes == 4 ? load_as<std::uint32_t>(from)
+                                      : load_as<std::uint64_t>(from);
+      break;
+    case kDLFloat:
+      number.real = kind.bytes == 2   ? static_cast<double>(static_cast<float>(load_as<float16>(from)))
+                    : kind.bytes == 4 ? static_cast<double>(load_as<float>(from))
+                                      : load_as<double>(from);
+      break;
+    case kDLBfloat: number.real = static_cast<double>(static_cast<float>(load_as<bfloat16>(from))); break;
+    default:
+      number.real = kind.bytes == 8 ? static_cast<double>(load_as<float>(from)) : load_as<double>(from);
+      number.imag = kind.bytes == 8 ? static_cast<double>(load_as<float>(from + 4)) : load_as<double>(from + 8);
+  }
+  return number;
+}
+
+template <class T>
+MEMARRAY_HD void store_as(std::byte* to, T value) {
+  *reinterpret_cast<T*>(to) = value;
+}
+
+/// The integer that a double is cut off to, or the least one where there is none, in so many bits.
+MEMARRAY_HD inline std::uint64_t truncated_bits(double value, bool to_64_bits) {
+  double const end = to_64_bits ? 0x1p63 : 0x1p31;
+  if (value >= -end && value < end) return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+  return static_cast<std::uint64_t>(to_64_bits ? INT64_MIN : std::int64_t{INT32_MIN});
+}
+
+/// As host code converts: `copy` of `strided_copy.hpp`.
+MEMARRAY_HD inline std::uint64_t integer_bits(ElementKind to, double value) {
+  if (to.code == kDLUInt && to.bytes == 8 && value >= 0x1p63)
+    return truncated_bits(value - 0x1p63, true) ^ (std::uint64_t{1} << 63);
+  return truncated_bits(value, to.bytes == 8 || (to.code == kDLUInt && to.bytes == 4));
+}
+
+/// Stores a number of kind `from` as an element of kind `to`.
+MEMARRAY_HD inline void store_number(ElementKind to, std::byte* target, ElementKind from, Number const& number) {
+  bool const integral = from.is_integral();
+  bool const is_unsigned = from.code == kDLUInt;
+  auto const as_signed = static_cast<std::int64_t>(number.bits);
+  switch (to.code) {
+    case kDLBool: {
+      bool const is_zero = integral ? number.bits == 0 : number.real == 0 && number.imag == 0;
+      return store_as(target, static_cast<std::uint8_t>(is_zero ? 0 : 1));
+    }
+    case kDLInt:
+    case kDLUInt: {
+      std::uint64_t const bits = integral ? number.bits : integer_bits(to, number.real);
+      if (to.bytes == 1) return store_as(target, static_cast<std::uint8_t>(bits));
+      if (to.bytes == 2) return store_as(target, static_cast<std::uint16_t>(bits));
+      if (to.bytes == 4) return store_as(target, static_cast<std::uint32_t>(bits));
+      return store_as(target, bits);
+    }
+    default: break;
+  }
+  // Rounded once, from what the element was.
+  double const real = !integral ? number.real : is_unsigned ? static_cast<double>(number.bits)
+                                                            : static_cast<double>(as_signed);
+  float const single = !integral     ? static_cast<float>(number.real)
+                       : is_unsigned ? static_cast<float>(number.bits)
+                                     : static_cast<float>(as_signed);
+  if (to.code == kDLBfloat) return store_as(target, bfloat16(real));
+  if (to.code == kDLFloat) {
+    if (to.bytes == 2) return store_as(target, float16(real));
+    if (to.bytes == 4) return store_as(target, single);
+    return store_as(target, real);
+  }
+  if (to.bytes == 8) {
+    store_as(target, single);
+    return store_as(target + 4, static_cast<float>(number.imag));
+  }
+  store_as(target, real);
+  store_as(target + 8, number.imag);
+}
+
+}  // namespace memarray::detail
