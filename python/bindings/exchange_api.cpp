@@ -132,6 +132,12 @@ DLManagedTensorVersioned* lend_over_table(detail::LeaseCore const& lease) {
   return detail::lend_versioned(lease, {.stream = &stream});
 }
 
+DLManagedTensorVersioned* lend_over_table(ViewCore const& view) {
+  if (!view.on_device()) return detail::lend_versioned(view);
+  StreamHandle const stream = get_legacy_stream();
+  return detail::lend_versioned(view, {.stream = &stream});
+}
+
 int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManagedTensorFromPyObjectNoSync lend,
                      DLPackDLTensorFromPyObjectNoSync look) {
   table = {.header = {.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, .prev_api = nullptr},

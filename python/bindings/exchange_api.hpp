@@ -24,6 +24,8 @@ Lending how_it_lends(PyObject* object);
 /// What an open lease lends over a table: to a consumer that works in the default stream, which is the one that our
 /// tables name. Throws as `detail::lend_versioned` does.
 DLManagedTensorVersioned* lend_over_table(detail::LeaseCore const& lease);
+/// The same of a view.
+DLManagedTensorVersioned* lend_over_table(detail::ViewCore const& view);
 /// Gives a type of ours that attribute. `lend` makes a managed tensor of an instance, as `__dlpack__` would of one that
 /// asks for no stream; it throws. `look`: fills a tensor that is good as long as the instance is; may be null. −1 with
 /// the Python error set.

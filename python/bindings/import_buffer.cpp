@@ -107,8 +107,7 @@ bool describe(Py_buffer const& buffer, DType const* wanted, DType const*& dtype,
 
 bool read_integers(PyObject* sequence, char const* what, std::vector<std::int64_t>& numbers) {
   if (sequence && PyTuple_Check(sequence)) return read_shape(sequence, numbers);
-  PyErr_Format(PyExc_BufferError, "%s of an array interface is a tuple, not %R", what,
-               sequence ? sequence : Py_None);
+  PyErr_Format(PyExc_BufferError, "%s of an array interface is a tuple, not %R", what, sequence ? sequence : Py_None);
   return false;
 }
 

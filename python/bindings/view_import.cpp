@@ -168,8 +168,8 @@ PyObject* import_any(PyObject* object, PyObject* copy_object) {
     ViewCore core;
     if (!import_buffer(object, nullptr, core)) {
       if (PyErr_Occurred()) return nullptr;
-      bool const found = import_array_interface(object, core) ||
-                         (!PyErr_Occurred() && import_cuda_array_interface(object, core));
+      bool const found =
+          import_array_interface(object, core) || (!PyErr_Occurred() && import_cuda_array_interface(object, core));
       if (!found && !PyErr_Occurred())
         PyErr_Format(PyExc_TypeError,
                      "a BufferView is made of what lends memory (__dlpack__, the buffer protocol, __array_interface__, "

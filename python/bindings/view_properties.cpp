@@ -121,7 +121,8 @@ PyGetSetDef view_properties[] = {
      "collected, also after close().",
      nullptr},
     {"__cuda_array_interface__", get_cuda_array_interface, nullptr,
-     "The CUDA array interface, version 3, of memory on a CUDA device, with the view's stream, which the consumer is to "
+     "The CUDA array interface, version 3, of memory on a CUDA device, with the view's stream, which the consumer is "
+     "to "
      "wait for. It has no release, as __array_interface__. AttributeError on the host and on simulated devices.",
      nullptr},
     {"_dtype_name", get_dtype_name, nullptr, nullptr, nullptr},

@@ -91,9 +91,7 @@ std::int64_t* element_strides(PyObject* self) {
 int lend(void* object, DLManagedTensorVersioned** out) {
   return guarded([&] {
     *out = nullptr;
-    // Consumers use it in the stream that `current_work_stream` says.
-    StreamHandle const stream = core_of(static_cast<PyObject*>(object)).on_device() ? get_legacy_stream() : nullptr;
-    *out = detail::lend_versioned(core_of(static_cast<PyObject*>(object)), {.stream = stream ? &stream : nullptr});
+    *out = lend_over_table(core_of(static_cast<PyObject*>(object)));
     return 0;
   });
 }

@@ -137,6 +137,9 @@ class BufferView:
     def copy(self) -> BufferView:
         """Dense, writable memory of its own with the same elements."""
 
+    def to_device(self, device: Device | str, /, *, stream: Any = None) -> BufferView:
+        """The same elements on "cpu" or "cuda:0": the view itself if they are there, else a copy, which is reported."""
+
     def cast(self, dtype: npt.DTypeLike, /) -> BufferView:
         """A copy with another dtype of the same kind of number."""
 

@@ -149,8 +149,9 @@ Device device_at(void const* address) {
   unsigned kind = 0;
   int ordinal = -1;
   if (!get(memory_type_attribute, &kind) || kind != device_memory || !get(device_ordinal_attribute, &ordinal))
-    throw BufferError("cannot import this memory: it is said to be on a CUDA device, and no device of this process has "
-                      "memory at its address");
+    throw BufferError(
+        "cannot import this memory: it is said to be on a CUDA device, and no device of this process has "
+        "memory at its address");
   return {kDLCUDA, ordinal};
 }
 

@@ -98,8 +98,7 @@ void add_index(StridedTarget target) {
 }
 
 void check_add_index(DType const& dtype) {
-  if (shipped_index(dtype) < 0)
-    throw TypeError(std::string("index sums are added to numbers, not to ") + dtype.name);
+  if (shipped_index(dtype) < 0) throw TypeError(std::string("index sums are added to numbers, not to ") + dtype.name);
 }
 
 }  // namespace memarray::detail

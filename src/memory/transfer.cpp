@@ -186,7 +186,9 @@ void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, E
   target_uses.order(queue, Use::write, "copying, after the target's users");
   StreamUses* const staging_uses = staging ? &staging->uses_on(memory) : nullptr;
   submit(queue, {{&source_uses, Use::read}, {&target_uses, Use::write}, {staging_uses, Use::write}},
-         [&](Submission const& submission) { copy_in(submission, target, source, source.data() + offset, bytes, queue, staging); });
+         [&](Submission const& submission) {
+           copy_in(submission, target, source, source.data() + offset, bytes, queue, staging);
+         });
   StreamUse end = end_of(queue, *memory);
   bool is_over = !end.is_unknown;
   if (ending == Ending::now && end.event) {

@@ -46,6 +46,8 @@ TESTED_IN = {
     "array/view_core": "array/test_buffer_view.cpp",  # what both kinds of view are made of
     "array/access": "array/test_for_each_index.cpp",  # read(a), write(a), …: arguments of it
     "array/claim": "array/test_leases.cpp",  # what leases(…) takes
+    "array/device_number": "array/test_device_strided_job.cpp",  # its elements
+    "array/device_strided": "array/test_device_strided_job.cpp",  # its kernels
     "array/kernel_argument": "array/test_device_loop.cpp",  # what the loop calls its functor with
     "array/launch_host": "array/test_for_each_index.cpp",  # its loop
     "array/launch_device": "array/test_add_index_tuple.cpp",  # refused on the host, else a device's

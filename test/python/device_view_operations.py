@@ -88,6 +88,7 @@ VIEW_TRIALS = {
     "BufferView.__dlpack__ of a kept view": Trial(lent_on, lambda w: w.lend(w.view, stream=2)),
     "BufferView.__dlpack__ copied": Trial(kept_view, lambda w: w.lend(w.view, copy=True, stream=w.first.handle)),
     "BufferView.__dlpack__ copied, for no stream": Trial(kept_view, lambda w: w.lend(w.view, copy=True, stream=-1)),
+    "BufferView.__dlpack_c_exchange_api__": Trial(kept_view, lambda w: w.lend_over_table(w.view)),
     "BufferView.__cuda_array_interface__": Trial(kept_view, lambda w: w.keep(w.view.__cuda_array_interface__), AS_CUDA),
     "BufferView.__new__": Trial(shown, lambda w: memarray.BufferView(w.shown).close(), AS_CUDA),
     "BufferView.from_dlpack": Trial(
@@ -113,5 +114,4 @@ VIEWS_WITHOUT_DRIVER = [
     *("writable", "closed", "T", "transpose", "reshape", "broadcast_to", "is_contiguous", "plan"),
     *("from_numpy", "from_buffer", "__enter__", "__len__", "__bool__", "__repr__", "__setitem__", "__delitem__"),
     *("__array__", "__array_interface__", "__buffer__", "__release_buffer__", "__dlpack_device__"),
-    "__dlpack_c_exchange_api__",
 ]

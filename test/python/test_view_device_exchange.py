@@ -1,12 +1,14 @@
 """Views of device memory lent to others and taken from them: DLPack, __cuda_array_interface__, their streams."""
 
-import gc
+import weakref
 
+import dlpack_structs as dl
 import memarray
 import numpy as np
 import pytest
+from dlpack_producer import Producer
 from memarray import BufferView
-from memarray.dlpack import kDLCPU, kDLExtDev
+from memarray.dlpack import kDLCPU, kDLCUDA, kDLExtDev
 from memarray.testing import Consumer
 from test_view_devices import DELAY, SHAPE, fetched, on_device
 
@@ -149,15 +151,56 @@ def test_simulated_memory_is_not_cuda(simulated_devices):
 
 
 def test_foreign_memory_is_let_go_of_when_nothing_uses_it(as_cuda):
-    view, _ = on_device()
+    view, values = on_device()
     owner = CudaObject(view.__cuda_array_interface__, view)
-    references = gc.get_referrers(owner)
+    alive = weakref.ref(owner)
     taken = BufferView(owner)
-    as_cuda.delay(0.05)
+    del owner
+    as_cuda.delay(0.1)
     copied = taken.copy()
     taken.close()
-    assert len(gc.get_referrers(owner)) >= len(references)
-    as_cuda.delay(0)
-    assert copied.sum() == fetched(view).sum()
+    memarray.trim()  # lets go of what can go
+    assert alive(), "the owner may use its memory for something else now, and the copy still reads it"
     memarray.synchronize()
     memarray.trim()
+    assert not alive()
+    np.testing.assert_array_equal(fetched(copied), values)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"device": (kDLExtDev, 1)}, "is on cuda:0"),
+        ({"device": (kDLCUDA, 1)}, "is on cuda:0"),
+        ({"device": (kDLExtDev, 9)}, "is on cuda:0"),
+        ({"device": (kDLExtDev, -1)}, "device id"),
+        ({"data": 64}, "no device of this process has memory"),
+        ({"strides": (1 << 40, 1)}, "import"),
+    ],
+    ids=str,
+)
+def test_tensors_that_lie_about_their_device_are_refused(simulated_devices, wrong, words):
+    view, values = on_device()
+    device = dl.Device(*wrong.get("device", (kDLExtDev, 0)))
+    strides = wrong.get("strides", (5, 1))
+    producer = Producer(data=wrong.get("data", view.data_ptr), device=device, shape=(6, 5), strides=strides)
+    if "strides" in wrong:
+        producer.managed.tensor.shape[0] = 1 << 40
+    with pytest.raises(BufferError, match=words):
+        memarray.from_dlpack(producer)
+    assert producer.deleted == 1
+    np.testing.assert_array_equal(fetched(view), values)
+
+
+def test_no_elements_on_a_device_that_is_not_there(simulated_devices):
+    producer = Producer(data=None, device=dl.Device(kDLExtDev, 9), shape=(0, 5))
+    with pytest.raises(BufferError, match="cuda:9"):
+        memarray.from_dlpack(producer)
+    assert producer.deleted == 1
+
+
+def test_extension_devices_of_others_are_not_known():
+    producer = Producer(device=dl.Device(kDLExtDev, 0))
+    with pytest.raises(BufferError, match="extension device"):
+        memarray.from_dlpack(producer)
+    assert producer.deleted == 1

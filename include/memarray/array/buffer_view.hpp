@@ -52,10 +52,12 @@ class BasicBufferView {
   }
   /// What an open lease lends. Throws `LockError`, `BufferError`.
   template <class T, int ndim>
-  explicit BasicBufferView(WriteLease<T, ndim> const& lease) : _core(lease.state(), lease.block(), is_writable, lease.lent()) {}
+  explicit BasicBufferView(WriteLease<T, ndim> const& lease)
+      : _core(lease.state(), lease.block(), is_writable, lease.lent()) {}
   template <class T, int ndim>
     requires(!is_writable)
-  explicit BasicBufferView(ReadLease<T, ndim> const& lease) : _core(lease.state(), lease.block(), false, lease.lent()) {}
+  explicit BasicBufferView(ReadLease<T, ndim> const& lease)
+      : _core(lease.state(), lease.block(), false, lease.lent()) {}
   /// Any view can be looked at.
   BasicBufferView(BasicBufferView<std::byte> const& other)  // NOLINT(google-explicit-constructor)
     requires(!is_writable)
@@ -106,8 +108,8 @@ class BasicBufferView {
   }
 
   /// The same elements on another device, or on the host: this view where they are there, else a copy. In `stream`, of
-  /// either device; by default the view's own. From the host it returns when the memory was read, to the host when it is
-  /// there. Throws `ValueError`, `CudaError`, `OutOfMemoryError`.
+  /// either device; by default the view's own. From the host it returns when the memory was read, to the host when it
+  /// is there. Throws `ValueError`, `CudaError`, `OutOfMemoryError`.
   [[nodiscard]] BasicBufferView to_device(Device device) const { return BasicBufferView(_core.to_device(device)); }
   [[nodiscard]] BasicBufferView to_device(Device device, StreamChoice const& stream) const {
     return BasicBufferView(_core.to_device(device, &stream));

@@ -16,9 +16,7 @@ struct ElementKind {
   [[nodiscard]] static ElementKind of(DType const& dtype) noexcept {
     return {dtype.dl.code, static_cast<std::uint8_t>(dtype.dl.bits / 8)};
   }
-  [[nodiscard]] MEMARRAY_HD bool is_integral() const {
-    return code == kDLBool || code == kDLInt || code == kDLUInt;
-  }
+  [[nodiscard]] MEMARRAY_HD bool is_integral() const { return code == kDLBool || code == kDLInt || code == kDLUInt; }
 };
 
 /// Any element, in the widest type of its kind.
@@ -102,8 +100,9 @@ MEMARRAY_HD inline void store_number(ElementKind to, std::byte* target, ElementK
     default: break;
   }
   // Rounded once, from what the element was.
-  double const real = !integral ? number.real : is_unsigned ? static_cast<double>(number.bits)
-                                                            : static_cast<double>(as_signed);
+  double const real = !integral     ? number.real
+                      : is_unsigned ? static_cast<double>(number.bits)
+                                    : static_cast<double>(as_signed);
   float const single = !integral     ? static_cast<float>(number.real)
                        : is_unsigned ? static_cast<float>(number.bits)
                                      : static_cast<float>(as_signed);

@@ -174,8 +174,8 @@ struct DevicePart {
 /// What is reduced, and how.
 struct DeviceReduction {
   Reduction reduction;
-  ElementKind kind;   ///< of the elements
-  bool in_double;     ///< integers, too: for their mean
+  ElementKind kind;     ///< of the elements
+  bool in_double;       ///< integers, too: for their mean
   std::int64_t terms;   ///< elements that a result is made of
   std::int64_t repeat;  ///< how often each of them counts
 
@@ -297,9 +297,7 @@ struct DeviceFinish {
   DevicePart const* from;
 
   MEMARRAY_HD void run(GridPlace const& place) const {
-    for_share(place, results, [&](U result) {
-      how.finish(to, target + kept.at(result).second, from[result].number);
-    });
+    for_share(place, results, [&](U result) { how.finish(to, target + kept.at(result).second, from[result].number); });
   }
 };
 

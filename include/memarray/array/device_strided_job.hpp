@@ -153,9 +153,9 @@ class DeviceStridedJob {
       made = folded;
       parts = groups;
     }
-    _machine.launch(DeviceFinish<U>{kept, static_cast<U>(results), how, ElementKind::of(_job.target.dtype),
-                                    _job.target.data, made},
-                    results);
+    _machine.launch(
+        DeviceFinish<U>{kept, static_cast<U>(results), how, ElementKind::of(_job.target.dtype), _job.target.data, made},
+        results);
   }
 
   DevicePart* parts_for(std::int64_t count) {

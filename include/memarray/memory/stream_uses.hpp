@@ -49,7 +49,8 @@ class MEMARRAY_API StreamUses {
   bool lend_for_writer();
   /// A lease's own queue; none if it is over.
   [[nodiscard]] std::optional<Queue> queue_of(Lease lease);
-  /// Hands out memory that no lease lends any more for use in `queue`, which comes after all that it must come after. Whoever wants the memory next fences it.
+  /// Hands out memory that no lease lends any more for use in `queue`, which comes after all that it must come after.
+  /// Whoever wants the memory next fences it.
   void lend_kept(Queue const& queue, Use use, bool known);
   /// What there is now in the lease's streams counts as its uses. `alive`: views of it are, so that their holders may
   /// go on using the memory.

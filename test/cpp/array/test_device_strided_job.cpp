@@ -60,7 +60,8 @@ class DeviceStridedTest : public ::testing::Test {
     ViewCore const as_double = ViewCore::make(dtype_of<double>(), shape);
     auto* const values = reinterpret_cast<double*>(as_double.data());
     for (std::int64_t i = 0; i < as_double.layout().size(); ++i)
-      values[i] = nan && below(40) == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(below(200)) - 60;
+      values[i] =
+          nan && below(40) == 0 ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(below(200)) - 60;
     ViewCore result = ViewCore::make(dtype, shape);
     copy({result.data(), result.dtype(), result.layout()}, {as_double.data(), as_double.dtype(), as_double.layout()});
     return result;
@@ -111,9 +112,12 @@ TEST_F(DeviceStridedTest, CopiesAndCastsAreTheHosts) {
 }
 
 TEST_F(DeviceStridedTest, CastsOfNumbersAtTheEndsOfTheirTypesAreTheHosts) {
-  double const ends[] = {0x1p31, -0x1p31, 0x1p32, 0x1p63, -0x1p63, 0x1p64, 1e300, -1e300, 65519.9, 65520.0, 0x1p-24,
-                         0x1p-25, 3e-46, 0.1, -0.5, 1.5, 255.9, 256, -129, INFINITY, -INFINITY, NAN, 0.0, -0.0,
-                         9007199254740993.0, 16777217.0, 2049.0, 257.0, 1.00390625};
+  double const ends[] = {0x1p31,     -0x1p31, 0x1p32, 0x1p63,    -0x1p63,
+                         0x1p64,     1e300,   -1e300, 65519.9,   65520.0,
+                         0x1p-24,    0x1p-25, 3e-46,  0.1,       -0.5,
+                         1.5,        255.9,   256,    -129,      INFINITY,
+                         -INFINITY,  NAN,     0.0,    -0.0,      9007199254740993.0,
+                         16777217.0, 2049.0,  257.0,  1.00390625};
   std::int64_t const count = std::size(ends);
   StridedLayout const line = StridedLayout::dense({&count, 1}, sizeof(double));
   for (DType const& from : shipped_dtypes()) {
@@ -198,7 +202,8 @@ TEST_F(DeviceStridedTest, ManyTermsAreFoldedInRounds) {
   ViewCore const source = ViewCore::make(dtype_of<float>(), shape);
   auto* const values = reinterpret_cast<float*>(source.data());
   double exact = 0;
-  for (std::int64_t i = 0; i < shape[0]; ++i) exact += static_cast<double>(values[i] = static_cast<float>(below(1 << 24)) / (1 << 24));
+  for (std::int64_t i = 0; i < shape[0]; ++i)
+    exact += static_cast<double>(values[i] = static_cast<float>(below(1 << 24)) / (1 << 24));
   float got = 0;
   HostMachine machine;
   StridedJob const job{.kind = StridedJob::Kind::reduce,
