@@ -1,6 +1,7 @@
 #include "view_reduce.hpp"
 
 #include "arguments.hpp"
+#include "elements.hpp"
 #include "errors.hpp"
 #include "view_object.hpp"
 
