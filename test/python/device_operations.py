@@ -183,6 +183,7 @@ NO_DRIVER = {
         *("shape", "ndim", "size", "itemsize", "nbytes", "dtype", "device", "lock_id", "is_foreign", "escaped_views"),
         *("from_numpy", "from_dlpack", "_TYPE_INSTANCE_MAP", "__getitem__", "__setitem__", "__iter__", "__bool__"),
         *("__len__", "__repr__", "__new__", "__reduce_ex__", "view"),
+        *("shared_memory", "recover"),
     ],
     "Lease": [
         *("is_open", "lock_id", "writable", "array", "__dlpack_device__", "__repr__", "__del__", "__reduce_ex__"),
@@ -194,6 +195,7 @@ NO_DRIVER = {
     "memarray": [
         *("Device", "Error", "LockError", "CudaError", "OutOfMemoryError", "UnsupportedTypeError", "build_info"),
         *("stats", "dlpack", "options", "__version__", "BufferView", "from_dlpack"),
+        "shared_memory",  # stays on the host
     ],
 }
 
