@@ -4,6 +4,8 @@
 >>> a = shared_memory.create([1000], float)  # hand it, or a.shared_memory, to other processes
 >>> b = shared_memory.attach(a.shared_memory)  # there
 >>> shared_memory.unlink(a)  # once, when nobody shall attach any more
+
+Leases exclude each other across all of them. docs/guide/shared_memory.md says what is as in one process, and what not.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ void State::check_not_shared(char const* what) const {
                 "copy");
 }
 
-Block::Exports State::exports() const noexcept { return _segment ? _segment->exports() : _storage.block()->exports(); }
+Block::Exports State::shared_exports() const noexcept { return _segment->exports(); }
 
 bool State::take_among_processes(Access access, std::int64_t id, Timeout timeout, Place const& place, bool past_writers,
                                  std::function<void()> const& prepare) {

@@ -156,7 +156,8 @@ void State::check_read(std::int64_t lock_id, char const* what) {
 bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& place, bool past_writers,
                  std::function<void()> const& prepare) {
   run_deferred();
-  if (_segment) return take_among_processes(access, id, timeout, place, past_writers, prepare);
+  if (_segment) [[unlikely]]
+    return take_among_processes(access, id, timeout, place, past_writers, prepare);
   // Under the word that was taken exclusively: all of `steps`, or the array stays where it is and the word goes back.
   auto const all_of = [&](auto const& steps) {
     std::optional<std::pair<Storage, int>> before;
@@ -218,7 +219,8 @@ bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& p
 }
 
 void State::give_back(Access access) noexcept {
-  if (_segment) give_back_among_processes(access);
+  if (_segment) [[unlikely]]
+    give_back_among_processes(access);
   if (access == Access::read)
     _word.unlock_shared();
   else

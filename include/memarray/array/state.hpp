@@ -179,7 +179,11 @@ class MEMARRAY_API State {
   [[nodiscard]] Storage const& storage() const noexcept { return _storage; }
   [[nodiscard]] LockWord& word() noexcept { return _word; }
   /// Live exports of the current block, in all processes that have it.
-  [[nodiscard]] Block::Exports exports() const noexcept;
+  [[nodiscard]] Block::Exports exports() const noexcept {
+    if (_segment) [[unlikely]]
+      return shared_exports();
+    return _storage.block()->exports();
+  }
   /// "MemArray<float64, 3> of shape (2, 4, 7)"
   [[nodiscard]] std::string describe() const;
   /// Throws the `LockError` that says who stands in the way of `what`.
@@ -206,6 +210,7 @@ class MEMARRAY_API State {
   [[nodiscard]] bool take_among_processes(Access access, std::int64_t id, Timeout timeout, Place const& place,
                                           bool past_writers, std::function<void()> const& prepare);
   void give_back_among_processes(Access access) noexcept;
+  [[nodiscard]] Block::Exports shared_exports() const noexcept;
   void check_not_shared(char const* what) const;
 
   LockWord _word;

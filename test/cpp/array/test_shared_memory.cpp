@@ -1,16 +1,18 @@
 // Arrays that several processes have: here several mappings in one process.
 
+#include <memarray/array/segment.hpp>
 #include <memarray/array/shared_memory.hpp>
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cstring>
+#include <functional>
 #include <optional>
 #include <thread>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "shared_test.hpp"
@@ -72,6 +74,13 @@ TEST_F(SharedMemoryTest, LeasesExcludeEachOtherAcrossMappings) {
     EXPECT_EQ(b.get_lock_id(), writer.lock_id());
     EXPECT_THROW(b.fill(1, writer.lock_id()), LockError) << "an id is good in the array that it was drawn from";
     a.fill(4, writer.lock_id());
+  }
+  {
+    Read const reader(a);
+    EXPECT_THROW(Write{b}, LockError);
+    EXPECT_THROW(b.fill(1), LockError);
+    EXPECT_THROW(b.write({0, 0}, 1), LockError);
+    EXPECT_THROW(static_cast<void>(b.ptr()), LockError);
   }
   {
     Read const one(a);
@@ -191,26 +200,44 @@ TEST_F(SharedMemoryTest, SeveralAreTakenTogether) {
 TEST_F(SharedMemoryTest, SeveralAreTakenInOneOrderByAllProcesses) {
   SharedFile const second(shared_bytes<std::int64_t, 2>({4, 3}));
   Array c = create_shared<std::int64_t, 2>(second.map(), {4, 3});
-  std::vector<std::unique_ptr<Array>> arrays;
-  for (int i = 0; i < 8; ++i) {
-    arrays.push_back(std::make_unique<Array>(attach()));
-    arrays.push_back(std::make_unique<Array>(attach_shared<std::int64_t, 2>(second.map())));
+  std::vector<Array> firsts;
+  std::vector<Array> seconds;
+  for (int i = 0; i < 4; ++i) {
+    firsts.push_back(attach());
+    seconds.push_back(attach_shared<std::int64_t, 2>(second.map()));
   }
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&, t] {
-      // The first array's mapping of one thread lies before the other's, that of the next behind it.
-      Array& first = *arrays[static_cast<std::size_t>(2 * t)];
-      Array& other = *arrays[static_cast<std::size_t>(15 - 2 * t)];
-      for (int round = 0; round < 200; ++round) {
-        auto const [x, y] = leases(detail::LeaseTimeout(std::nullopt), write(first), write(other));
-        ++x.ptr()[0];
-        ++y.ptr()[0];
+  auto const by_address = [](Array const& x, Array const& y) { return std::less<>()(&x.state(), &y.state()); };
+  std::ranges::sort(firsts, by_address);
+  std::ranges::sort(seconds, by_address);
+  ASSERT_TRUE(by_address(firsts[0], seconds[3]) && by_address(seconds[0], firsts[3]));
+  bool const a_comes_first = a.state().segment()->uid() < c.state().segment()->uid();
+  Array& earlier = a_comes_first ? a : c;
+  Array& later = a_comes_first ? c : a;
+  // Once the first lies before the second, once behind it.
+  for (auto const& [x, y] : {std::pair(&firsts[0], &seconds[3]), std::pair(&firsts[3], &seconds[0])}) {
+    std::optional<Write> holder(std::in_place, later);
+    std::atomic<bool> over{false};
+    std::thread taker([&, x = x, y = y] {
+      try {
+        static_cast<void>(leases(detail::LeaseTimeout(Timeout(20s)), write(*x), write(*y)));
+      } catch (LockError const& error) {
+        ADD_FAILURE() << error.what();
       }
+      over = true;
     });
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ((a({0, 0})), 800);
-  EXPECT_EQ((c({0, 0})), 800);
+    bool has_the_earlier = false;
+    while (!has_the_earlier && !over) {
+      try {
+        Read const look(earlier);
+        std::this_thread::yield();
+      } catch (LockError const& error) {
+        has_the_earlier = std::string(error.what()).find("holds it for writing") != std::string::npos;
+      }
+    }
+    EXPECT_TRUE(has_the_earlier) << "it waits for the other one first";
+    holder.reset();
+    taker.join();
+  }
 }
 
 TEST_F(SharedMemoryTest, ThreadsOverOneMappingAndOverSeveralAreKeptApart) {
