@@ -4,6 +4,8 @@
 
 #include "lent_array.hpp"
 
+#include <utility>
+
 namespace nb = nanobind;
 using namespace nb::literals;
 
@@ -29,6 +31,11 @@ struct ForwardingArray : lent::Array {
 struct YieldingArray : lent::Array {
   using Array::Array;
   nb::object lent = nd_array(memory);
+};
+
+struct KeptArray {
+  explicit KeptArray(nb::ndarray<> given) : array(std::move(given)) {}
+  nb::ndarray<> array;
 };
 
 template <class A>
@@ -75,6 +82,10 @@ nb::object forward(ForwardingArray& array, nb::kwargs const& kwargs) {
 }  // namespace
 
 NB_MODULE(nanobind_peer, m) {
+  // Other libraries' memory: kept by an object, or looked at for the length of a call.
+  nb::class_<KeptArray>(m, "KeptArray").def(nb::init<nb::ndarray<>>());
+  m.def("look_at", [](nb::ndarray<> const& array) { return array.data() != nullptr; });
+
   // The array is its own context manager and writes its capsules itself.
   nb::class_<CapsuleArray> capsule_array(m, "CapsuleArray");
   capsule_array.def(nb::init<std::int64_t>())

@@ -38,9 +38,39 @@ void add_rows_of_3(T* data, std::int64_t begin, std::int64_t end) {
   }
 }
 
+/// As fast as memory gives it: eight places at once, each prefetched.
+float read_section(float const* data, std::int64_t begin, std::int64_t end) {
+  constexpr std::int64_t places = 8, lanes = 16, ahead = 256;
+  float sums[places][lanes] = {};
+  std::int64_t const section = (end - begin) / places / lanes * lanes;
+  for (std::int64_t i = 0; i < section; i += lanes)
+    for (std::int64_t p = 0; p < places; ++p) {
+      float const* const place = data + begin + p * section + i;
+      __builtin_prefetch(place + ahead);
+      for (std::int64_t lane = 0; lane < lanes; ++lane) sums[p][lane] += place[lane];
+    }
+  float total = 0;
+  for (auto const& place : sums)
+    for (float const sum : place) total += sum;
+  for (std::int64_t i = begin + places * section; i < end; ++i) total += data[i];
+  return total;
+}
+
 }  // namespace
 
 extern "C" {
+
+/// Reads every element once and returns their sum, in float.
+float read_once(float const* data, std::int64_t size, int threads) {
+  std::vector<float> sums(static_cast<std::size_t>(threads));
+  on_threads(threads, threads, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t t = begin; t < end; ++t)
+      sums[static_cast<std::size_t>(t)] = read_section(data, size * t / threads, size * (t + 1) / threads);
+  });
+  float total = 0;
+  for (float const sum : sums) total += sum;
+  return total;
+}
 
 /// 1 where the module was built with OpenMP.
 int has_openmp() {

@@ -12,6 +12,7 @@
 #include <memarray/array/lease.hpp>
 #include <memarray/array/leases.hpp>
 #include <memarray/array/mem_array.hpp>
+#include <memarray/array/shared_memory.hpp>
 #include <memarray/array/sum.hpp>
 #include <memarray/base/cuda_complex.hpp>
 #include <memarray/base/device.hpp>

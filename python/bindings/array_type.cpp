@@ -9,6 +9,7 @@
 #include "helpers.hpp"
 #include "lease_type.hpp"
 #include "made_here.hpp"
+#include "shared_memory.hpp"
 #include "view_type.hpp"
 
 #include <memarray/array/add_index_tuple.hpp>
@@ -179,6 +180,13 @@ PyObject* view(PyObject* self, PyObject*) {
   });
 }
 
+PyObject* recover(PyObject* self, PyObject*) {
+  return guarded([&] {
+    MadeHere const site;
+    return recover_shared(state_of(self));
+  });
+}
+
 PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
   std::array<PyObject*, 1> slots{};
   if (!add_index_signature.parse(args, given, keywords, slots)) return nullptr;
@@ -229,6 +237,7 @@ PyObject* get_lock_id(PyObject* self, void*) { return PyLong_FromLongLong(state_
 PyObject* get_is_foreign(PyObject* self, void*) { return PyBool_FromLong(state_of(self).is_foreign()); }
 PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(state_of(self).dtype().name); }
 PyObject* get_typestr(PyObject* self, void*) { return PyUnicode_FromString(state_of(self).dtype().typestr); }
+PyObject* get_segment(PyObject* self, void*) { return describe_segment(state_of(self)); }
 PyObject* get_device(PyObject* self, void*) {
   Device const device = state_of(self).device();
   return Py_BuildValue("(si)", device.is_cpu() ? "cpu" : "cuda", device.id);
@@ -304,6 +313,11 @@ PyMethodDef methods[] = {
     {"view", view, METH_NOARGS,
      "view($self, /)\n--\n\nA read-only BufferView, through a read lease that closes at once: a snapshot, under the "
      "default policy. a.write() and lease.view() for a writable one."},
+    {"recover", recover, METH_NOARGS,
+     "recover($self, /)\n--\n\n"
+     "Of an array in shared memory: gives back what processes that have died held of it, and returns that as (pid, "
+     "'write', 'read' or 'views') pairs. After 'write' the contents may be half written: write them again before they "
+     "are used. Whoever lives keeps what he holds."},
     {"copy", copy, METH_NOARGS,
      "copy($self, /)\n--\n\nA deep copy, born unlocked. LockError while the array is held for writing."},
     {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
@@ -327,6 +341,7 @@ PyGetSetDef properties[] = {
     {"_dtype_name", get_dtype_name, nullptr, nullptr, nullptr},
     {"_typestr", get_typestr, nullptr, nullptr, nullptr},
     {"_device", get_device, nullptr, nullptr, nullptr},
+    {"_segment", get_segment, nullptr, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyArray, weak_references), READONLY, nullptr},

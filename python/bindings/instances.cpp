@@ -1,6 +1,9 @@
 #include "array_type.hpp"
 #include "errors.hpp"
 #include "helpers.hpp"
+#include "shared_memory.hpp"
+
+#include <memarray/array/shared_memory.hpp>
 
 #include <structmember.h>
 
@@ -75,7 +78,53 @@ PyObject* add_index(PyObject* self, PyObject* args) {
   });
 }
 
-PyMethodDef methods[] = {{"add_index_tuple", add_index, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+// instance.shared_bytes(shape)
+PyObject* shared_bytes(PyObject* self, PyObject* shape_object) {
+  return guarded([&]() -> PyObject* {
+    std::vector<std::int64_t> shape;
+    if (!read_shape(shape_object, shape)) return nullptr;
+    return PyLong_FromSize_t(detail::segment_bytes(instance_of(self).dtype, shape));
+  });
+}
+
+// instance.create_shared(type, view, keep, name, shape, is_zero)
+PyObject* create_shared(PyObject* self, PyObject* args) {
+  PyTypeObject* type = nullptr;
+  PyObject* view = nullptr;
+  PyObject* keep = nullptr;
+  char const* name = nullptr;
+  PyObject* shape_object = nullptr;
+  int is_zero = 0;
+  if (!PyArg_ParseTuple(args, "O!OOsOp", &PyType_Type, &type, &view, &keep, &name, &shape_object, &is_zero))
+    return nullptr;
+  return guarded([&]() -> PyObject* {
+    std::vector<std::int64_t> shape;
+    if (!read_shape(shape_object, shape)) return nullptr;
+    SharedBytes const memory = shared_bytes_of(view, keep);
+    return make_array(
+        type, detail::create_shared(memory.bytes, memory.keeper, name, is_zero != 0, instance_of(self).dtype, shape));
+  });
+}
+
+// instance.attach_shared(type, view, keep, name)
+PyObject* attach_shared(PyObject* self, PyObject* args) {
+  PyTypeObject* type = nullptr;
+  PyObject* view = nullptr;
+  PyObject* keep = nullptr;
+  char const* name = nullptr;
+  if (!PyArg_ParseTuple(args, "O!OOs", &PyType_Type, &type, &view, &keep, &name)) return nullptr;
+  return guarded([&]() -> PyObject* {
+    SharedBytes const memory = shared_bytes_of(view, keep);
+    PyInstance const& instance = instance_of(self);
+    return make_array(type, detail::attach_shared(memory.bytes, memory.keeper, name, instance.dtype, instance.ndim));
+  });
+}
+
+PyMethodDef methods[] = {{"add_index_tuple", add_index, METH_VARARGS, nullptr},
+                         {"shared_bytes", shared_bytes, METH_O, nullptr},
+                         {"create_shared", create_shared, METH_VARARGS, nullptr},
+                         {"attach_shared", attach_shared, METH_VARARGS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
 
 PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char*>("Makes arrays of one dtype and rank: MemArray<T, ndim> as C++ knows it.")},

@@ -11,6 +11,7 @@
 #include "lease_type.hpp"
 #include "leases_type.hpp"
 #include "resource_types.hpp"
+#include "shared_memory.hpp"
 #include "view_import.hpp"
 #include "view_object.hpp"
 #include "view_reduce.hpp"
@@ -107,6 +108,11 @@ void add_functions(py::module_& m) {
     log_reports();
     if (!array) throw py::error_already_set();
     return py::reinterpret_steal<py::object>(array);
+  });
+  m.def("shared_layout", [](py::handle view) {
+    auto layout = py::reinterpret_steal<py::object>(shared_layout(view.ptr()));
+    if (!layout) throw py::error_already_set();
+    return layout;
   });
   m.def("set_array_class", [](py::handle type) { set_array_class(type.ptr()); });
   m.def("get_threads", [] { return options().threads.load(); });

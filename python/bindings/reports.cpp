@@ -17,6 +17,16 @@ PyObject* logger(char const* name) {
   return logging ? PyObject_CallMethod(logging, "getLogger", "s", name) : nullptr;
 }
 
+struct Channel {
+  char const* logger;
+  char const* level;
+};
+
+Channel channel_of(Report::Kind kind) noexcept {
+  if (kind == Report::Kind::death) return {"memarray.deaths", "warning"};
+  return {kind == Report::Kind::copy ? "memarray.copies" : "memarray.waits", "info"};
+}
+
 /// Takes the current error, with its traceback.
 PyObject* take_error() {
   PyObject *type, *value, *traceback;
@@ -53,8 +63,9 @@ void log_pending_reports() noexcept {
     // Before the first Python code, which would run the handlers that are due as if they were part of it.
     if (PyErr_CheckSignals() != 0) interrupt = take_error();
     for (Report const& report : take_reports()) {
-      PyObject* const to = logger(report.kind == Report::Kind::copy ? "memarray.copies" : "memarray.waits");
-      PyObject* const done = to ? PyObject_CallMethod(to, "info", "s", report.message.c_str()) : nullptr;
+      Channel const channel = channel_of(report.kind);
+      PyObject* const to = logger(channel.logger);
+      PyObject* const done = to ? PyObject_CallMethod(to, channel.level, "s", report.message.c_str()) : nullptr;
       if (!done && !interrupt && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
         interrupt = take_error();
       else if (!done && PyErr_Occurred())

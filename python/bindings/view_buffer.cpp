@@ -2,21 +2,13 @@
 
 #include "buffer.hpp"
 
-#include <array>
 #include <cstdint>
-#include <cstring>
 #include <memory>
+#include <type_traits>
+#include <utility>
 
 namespace memarray::python {
 namespace {
-
-/// What a buffer points into until it is released.
-struct BufferBox {
-  detail::BlockExport memory;
-  std::array<Py_ssize_t, StridedLayout::max_ndim> shape{};
-  std::array<Py_ssize_t, StridedLayout::max_ndim> strides{};
-  char format[sizeof(DType::format)]{};
-};
 
 /// Why the consumer cannot have it so, or null.
 char const* refusal(detail::ViewCore const& view, int flags) {
@@ -36,33 +28,49 @@ char const* refusal(detail::ViewCore const& view, int flags) {
   return nullptr;
 }
 
+// What a buffer keeps is told by the first bits of its pointer, as nothing that a consumer can change says so: a block
+// with an export, writable or not, or a view.
+constexpr std::uintptr_t writable_bit = 1;
+constexpr std::uintptr_t view_bit = 2;
+
+/// All but what is kept. What describes the memory lies in `view`; closing it does not change that.
+bool fill_buffer(PyObject* self, detail::ViewCore const& view, Py_buffer* buffer, int flags) {
+  static_assert(std::is_same_v<Py_ssize_t, std::int64_t>);
+  view.check_open();
+  if (char const* const why = refusal(view, flags)) {
+    PyErr_SetString(PyExc_BufferError, why);
+    return false;
+  }
+  StridedLayout const& layout = view.layout();
+  bool const strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
+  buffer->buf = view.data();
+  buffer->len = static_cast<Py_ssize_t>(view.bytes());
+  buffer->readonly = !view.writable();
+  buffer->itemsize = static_cast<Py_ssize_t>(view.dtype().itemsize);
+  buffer->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(view.dtype().format) : nullptr;
+  buffer->ndim = layout.ndim();
+  buffer->shape = (flags & PyBUF_ND) ? const_cast<Py_ssize_t*>(layout.shape().data()) : nullptr;
+  buffer->strides = strided ? const_cast<Py_ssize_t*>(layout.strides().data()) : nullptr;
+  buffer->suboffsets = nullptr;
+  buffer->obj = Py_NewRef(self);
+  return true;
+}
+
 }  // namespace
 
 int view_getbuffer(PyObject* self, detail::ViewCore const& view, Py_buffer* buffer, int flags) {
   view.check_host();
-  if (char const* const why = refusal(view, flags)) {
-    PyErr_SetString(PyExc_BufferError, why);
-    return -1;
-  }
-  StridedLayout const& layout = view.layout();
-  auto box = std::make_unique<BufferBox>();
-  box->memory = view.memory();
-  std::memcpy(box->format, view.dtype().format, sizeof(box->format));
-  for (int d = 0; d < layout.ndim(); ++d) {
-    box->shape[static_cast<std::size_t>(d)] = layout.extent(d);
-    box->strides[static_cast<std::size_t>(d)] = layout.stride(d);
-  }
-  buffer->buf = view.data();
-  buffer->obj = Py_NewRef(self);
-  buffer->len = static_cast<Py_ssize_t>(view.bytes());
-  buffer->readonly = !view.writable();
-  buffer->itemsize = static_cast<Py_ssize_t>(view.dtype().itemsize);
-  buffer->format = (flags & PyBUF_FORMAT) ? box->format : nullptr;
-  buffer->ndim = layout.ndim();
-  buffer->shape = (flags & PyBUF_ND) ? box->shape.data() : nullptr;
-  buffer->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? box->strides.data() : nullptr;
-  buffer->suboffsets = nullptr;
-  buffer->internal = box.release();
+  detail::BlockExport memory = view.memory();
+  if (!fill_buffer(self, view, buffer, flags)) return -1;
+  std::uintptr_t const bit = memory.writable() ? writable_bit : 0;
+  buffer->internal = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory.release()) | bit);
+  return 0;
+}
+
+int view_getbuffer(PyObject* self, detail::ViewCore&& view, Py_buffer* buffer, int flags) {
+  auto kept = std::make_unique<detail::ViewCore>(std::move(view));
+  if (!fill_buffer(self, *kept, buffer, flags)) return -1;
+  buffer->internal = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(kept.release()) | view_bit);
   return 0;
 }
 
@@ -78,8 +86,12 @@ PyObject* with_stream(PyObject* interface, StreamHandle const& stream) {
 }
 
 void release_buffer(PyObject*, Py_buffer* buffer) {
-  std::unique_ptr<BufferBox> const box(static_cast<BufferBox*>(buffer->internal));
-  buffer->internal = nullptr;
+  auto const internal = reinterpret_cast<std::uintptr_t>(std::exchange(buffer->internal, nullptr));
+  void* const kept = reinterpret_cast<void*>(internal & ~(writable_bit | view_bit));
+  if ((internal & view_bit) != 0)
+    delete static_cast<detail::ViewCore*>(kept);
+  else if (kept)
+    static_cast<detail::Block*>(kept)->drop_export((internal & writable_bit) != 0);
 }
 
 PyObject* describe_memory(detail::ViewCore const& view) {

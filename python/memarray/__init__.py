@@ -6,7 +6,7 @@
 ...     x = np.from_dlpack(lease)  # or torch, jax, …
 """
 
-from . import cuda, dlpack
+from . import cuda, dlpack, shared_memory
 from ._array import MemArray
 from ._core import (
     BufferView,
@@ -51,6 +51,7 @@ __all__ = [
     "from_dlpack",
     "leases",
     "options",
+    "shared_memory",
     "stats",
     "synchronize",
     "trim",

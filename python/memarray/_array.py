@@ -44,11 +44,7 @@ class MemArray(_core.ArrayBase):
         uninitialized: bool = False,
     ) -> Self:
         extents = _shape(shape)
-        instances = cls._TYPE_INSTANCE_MAP
-        name = dtype_name(dtype, instances)
-        instance = instances.get((name, len(extents)))
-        if instance is None:
-            raise _core.UnsupportedTypeError(_unsupported(name, len(extents), instances))
+        instance = find_instance(cls, dtype_name(dtype, cls._TYPE_INSTANCE_MAP), len(extents))
         if isinstance(device_id, bool) or not hasattr(device_id, "__index__"):
             raise TypeError(f"device_id must be an integer, not {device_id!r}")
         device_id = device_id.__index__()
@@ -78,9 +74,7 @@ class MemArray(_core.ArrayBase):
         copies always.
         """
         view = _core.BufferView.from_dlpack(obj)
-        name = view._dtype_name
-        if (name, view.ndim) not in cls._TYPE_INSTANCE_MAP:
-            raise _core.UnsupportedTypeError(_unsupported(name, view.ndim, cls._TYPE_INSTANCE_MAP))
+        find_instance(cls, view._dtype_name, view.ndim)
         return _core.adopt(cls, view, copy)
 
     @property
@@ -93,6 +87,12 @@ class MemArray(_core.ArrayBase):
         """Where the current memory is; prints as ``cpu`` or ``cuda:0``."""
         kind, index = self._device
         return CPU if kind == "cpu" else Device(f"{kind}:{index}")
+
+    @property
+    def shared_memory(self) -> str | None:
+        """The name of the shared memory that the array is in; None for the memory of one process."""
+        segment = self._segment
+        return segment and segment[0]
 
     def read_numpy_array(self, array: npt.ArrayLike) -> None:
         """Replaces all contents by those of `array`: the same shape, any strides, any dtype of the same kind.
@@ -132,7 +132,8 @@ class MemArray(_core.ArrayBase):
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         """Pickles a snapshot of the contents: out of band, without a copy, where protocol 5's buffer_callback takes it.
 
-        Unpickling makes a new array on the host. TypeError for older protocols; BufferError on a device.
+        Unpickling makes a new array on the host. TypeError for older protocols; BufferError on a device. Of an array in
+        shared memory only the name is pickled, by any protocol: unpickling attaches to it, on the same host.
         """
         from ._helpers import reduce_array
 
@@ -171,6 +172,14 @@ def _shape(shape) -> list[Any]:
         return list(shape)
     except TypeError:
         raise TypeError(f"shape must be a sequence of integers, such as [2, 4, 7], not {shape!r}") from None
+
+
+def find_instance(cls: type[MemArray], name: str, ndim: int) -> _core.Instance:
+    """What makes arrays of that dtype and rank; UnsupportedTypeError if nothing does."""
+    instance = cls._TYPE_INSTANCE_MAP.get((name, ndim))
+    if instance is None:
+        raise _core.UnsupportedTypeError(_unsupported(name, ndim, cls._TYPE_INSTANCE_MAP))
+    return instance
 
 
 def _unsupported(name: str, ndim: int, instances) -> str:

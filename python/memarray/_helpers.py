@@ -166,11 +166,19 @@ def rebuild_view(buffer, dtype, shape):
 
 
 def reduce_array(array, protocol):
-    """`MemArray.__reduce_ex__`: a snapshot of the elements, which protocol 5 can hand over out of band."""
+    """`MemArray.__reduce_ex__`: a snapshot of the elements, which protocol 5 can hand over out of band.
+
+    Of an array in shared memory, its name.
+    """
+    attributes = getattr(array, "__dict__", None) or None
+    if (segment := array._segment) and segment[0]:
+        from .shared_memory import _reattach
+
+        return _reattach, (type(array), *segment), attributes
     _check_protocol(protocol)
     view = array.view().to_device("cpu")
     arguments = (type(array), PickleBuffer(_raw_bytes(view)), array._dtype_name, view.shape)
-    return rebuild_array, arguments, getattr(array, "__dict__", None) or None
+    return rebuild_array, arguments, attributes
 
 
 def rebuild_array(cls, buffer, dtype, shape):

@@ -1,4 +1,5 @@
 #include <memarray/array/claim.hpp>
+#include <memarray/array/segment.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
 
@@ -9,9 +10,23 @@
 namespace memarray::detail {
 namespace {
 
+// Which array it is among those that processes share; 0 for others.
+std::uint64_t uid_of(State const& state) noexcept { return state.segment() ? state.segment()->uid() : 0; }
+
+bool is_same(Claim const& a, Claim const& b) noexcept {
+  return a.state == b.state || (a.state->segment() && uid_of(*a.state) == uid_of(*b.state));
+}
+
+// One order for all processes: addresses are each one's own.
+bool comes_before(Claim const& a, Claim const& b) noexcept {
+  std::uint64_t const first = uid_of(*a.state);
+  std::uint64_t const second = uid_of(*b.state);
+  return first != second ? first < second : std::less<State const*>{}(a.state, b.state);
+}
+
 void check_twice(std::span<Claim const> sorted) {
   for (std::size_t i = 1; i < sorted.size(); ++i)
-    if (sorted[i].state == sorted[i - 1].state &&
+    if (is_same(sorted[i], sorted[i - 1]) &&
         (sorted[i].access != State::Access::read || sorted[i - 1].access != State::Access::read))
       throw LockError("one array is asked for twice, at least once for writing: " + sorted[i].state->describe());
 }
@@ -66,15 +81,14 @@ char const* lease_name(State::Access access) noexcept {
 }
 
 void take_all(std::span<Claim> claims, Timeout timeout) {
-  std::sort(claims.begin(), claims.end(),
-            [](Claim const& a, Claim const& b) { return std::less<State const*>{}(a.state, b.state); });
+  std::sort(claims.begin(), claims.end(), comes_before);
   check_twice(claims);
   for (Claim& claim : claims) claim.place.is_among_others = claims.size() > 1;
   Deadline const deadline(timeout);
   std::size_t taken = 0;
   try {
     for (; taken < claims.size(); ++taken) {
-      bool const again = taken > 0 && claims[taken - 1].state == claims[taken].state;
+      bool const again = taken > 0 && is_same(claims[taken - 1], claims[taken]);
       take(claims[taken], deadline.rest(), again);
     }
   } catch (...) {

@@ -1,4 +1,5 @@
 #include <memarray/array/lease.hpp>
+#include <memarray/array/segment.hpp>
 #include <memarray/array/trace.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/options.hpp>
@@ -11,6 +12,7 @@
 #include <vector>
 
 namespace memarray::detail {
+
 LeaseCore::LeaseCore(StatePtr state, Kind kind, LeaseOptions const& options) noexcept
     : _state(std::move(state)), _options(options), _kind(kind) {}
 
@@ -131,9 +133,10 @@ void LeaseCore::throw_not_open() const {
 }
 
 std::unique_ptr<LeasedBlock> lease_block(Claim& claim) {
-  if (claim.lent == 0 && claim.block.get() == claim.state->storage().block().get()) return nullptr;
+  Segment* const segment = claim.state->segment();
+  if (!segment && claim.lent == 0 && claim.block.get() == claim.state->storage().block().get()) return nullptr;
   try {
-    return std::make_unique<LeasedBlock>(LeasedBlock{claim.block, claim.lent});
+    return std::make_unique<LeasedBlock>(LeasedBlock{claim.block, claim.lent, segment, claim.access});
   } catch (...) {
     give_back(claim);
     throw;
@@ -145,7 +148,10 @@ std::byte* use_block(LeasedBlock& leased) {
   return leased.block->data();
 }
 
-void close_block(std::unique_ptr<LeasedBlock> leased) noexcept { close_streams(*leased->block, leased->lent); }
+void close_block(std::unique_ptr<LeasedBlock> leased) noexcept {
+  close_streams(*leased->block, leased->lent);
+  if (leased->segment) leased->segment->unlock(leased->access != State::Access::read);
+}
 
 void open_slowly(Claim& claim, LeaseOptions const& options) {
   claim.place = {options.device, options.stream};
@@ -165,6 +171,19 @@ void const* trace_typed_lease(State const* state, std::source_location const& wh
     return nullptr;  // the lease is good without its trace
   }
   return token;
+}
+
+void State::enter(std::int64_t lock_id) {
+  if (lock_id < 0) throw ValueError("enter takes a lock id of 0 or more, not " + std::to_string(lock_id));
+  if (lock_id >= LockWord::first_lease_id)
+    throw ValueError("lock ids from 2**62 on are those of leases; enter takes a smaller one");
+  if (!take(Access::write, lock_id, no_wait)) refuse("enter", lock_id);
+  _entered.store(lock_id, std::memory_order_relaxed);
+}
+
+void State::leave() noexcept {
+  std::int64_t const id = _entered.exchange(-1, std::memory_order_relaxed);
+  if (id >= 0 && _word.load() == id) give_back(Access::write);
 }
 
 void throw_lease_over() { throw LockError("this lease is over, or was moved from; take a new one"); }

@@ -123,6 +123,7 @@ void State::arrive_for_lease(Place const& place, Access access) {
 }
 
 void State::move(Device target, std::int64_t lock_id, StreamChoice const& stream, bool async) {
+  check_not_shared("move_memory");
   if (_word.load() != LockWord::free) refuse("move_memory", lock_id);
   Hold const hold(*this, Access::overwrite, -1, "move_memory", Hold::in_place);
   check_reachable(target, "move_memory");
@@ -132,8 +133,7 @@ void State::move(Device target, std::int64_t lock_id, StreamChoice const& stream
 
 std::byte const* State::checked_read(std::int64_t lock_id, char const* what) {
   check_read(lock_id, what);
-  if (_word.load() == LockWord::free && _storage.block()->exports().writable != 0 &&
-      escaped_views() != EscapedViews::alias) {
+  if (_word.load() == LockWord::free && exports().writable != 0 && escaped_views() != EscapedViews::alias) {
     if (!take(Access::read, -1, no_wait)) refuse(what, lock_id);
     give_back(Access::read);
   }
@@ -147,8 +147,7 @@ std::byte const* State::checked_read(std::int64_t lock_id, char const* what) {
 
 std::byte* State::checked_write(std::int64_t lock_id, char const* what) {
   check_write(lock_id, what);
-  if (_word.load() == LockWord::free && _storage.block()->exports().total() != 0 &&
-      escaped_views() != EscapedViews::alias) {
+  if (_word.load() == LockWord::free && exports().total() != 0 && escaped_views() != EscapedViews::alias) {
     if (!take(Access::write, LockWord::operation, no_wait)) refuse(what, lock_id);
     give_back(Access::write);
   }

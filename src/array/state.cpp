@@ -1,5 +1,6 @@
 #include <memarray/array/hold.hpp>
 #include <memarray/array/host_memory.hpp>
+#include <memarray/array/segment.hpp>
 #include <memarray/array/state.hpp>
 #include <memarray/array/trace.hpp>
 #include <memarray/array/view_stream.hpp>
@@ -104,7 +105,8 @@ Device State::lent_device() const noexcept {
 
 std::int64_t State::lock_id() const noexcept {
   std::int64_t const word = _word.load();
-  return LockWord::is_writer(word) && word != LockWord::settling ? word : -1;
+  if (LockWord::is_writer(word) && word != LockWord::settling) return word;
+  return _segment ? _segment->lock_id() : -1;
 }
 
 std::string State::describe() const {
@@ -116,8 +118,9 @@ std::string State::describe() const {
 
 void State::refuse(char const* what, std::int64_t lock_id) const {
   std::int64_t const word = _word.load();
-  std::string holder;
-  if (word == LockWord::settling || word == LockWord::operation)
+  std::string holder = _segment ? _segment->holder() : "";
+  if (!holder.empty()) {
+  } else if (word == LockWord::settling || word == LockWord::operation)
     holder = "an operation of memarray is using it; try again, or pass a timeout";
   else if (LockWord::is_writer(word))
     holder = word >= LockWord::first_lease_id
@@ -143,15 +146,19 @@ void State::refuse(char const* what, std::int64_t lock_id) const {
 void State::check_write(std::int64_t lock_id, char const* what) const {
   // An id whose lease is over is refused also while nobody holds the array: its caller is mistaken.
   if (lock_id >= 0 ? !is_held_under(lock_id) : _word.load() != LockWord::free) refuse(what, lock_id);
+  if (_segment && lock_id < 0 && _segment->is_used_elsewhere()) refuse(what, lock_id);
 }
 
 void State::check_read(std::int64_t lock_id, char const* what) {
   if (lock_id >= 0 ? !is_held_under(lock_id) : LockWord::is_writer(_word.load_settled())) refuse(what, lock_id);
+  if (_segment && lock_id < 0 && _segment->is_written_elsewhere()) refuse(what, lock_id);
 }
 
 bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& place, bool past_writers,
                  std::function<void()> const& prepare) {
   run_deferred();
+  if (_segment) [[unlikely]]
+    return take_among_processes(access, id, timeout, place, past_writers, prepare);
   // Under the word that was taken exclusively: all of `steps`, or the array stays where it is and the word goes back.
   auto const all_of = [&](auto const& steps) {
     std::optional<std::pair<Storage, int>> before;
@@ -213,6 +220,8 @@ bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& p
 }
 
 void State::give_back(Access access) noexcept {
+  if (_segment) [[unlikely]]
+    give_back_among_processes(access);
   if (access == Access::read)
     _word.unlock_shared();
   else
@@ -316,6 +325,7 @@ void State::fill(void const* element, std::int64_t lock_id) {
 }
 
 void State::resize(Extents shape) {
+  check_not_shared("resize");
   if (static_cast<int>(shape.size()) != _ndim)
     throw ValueError("resize keeps the rank: " + describe() + " cannot become " + shape_text(shape));
   std::size_t const new_bytes = checked_bytes(checked_size(shape), _dtype.itemsize);
@@ -346,6 +356,8 @@ void State::resize(Extents shape) {
 }
 
 void State::exchange(State& other) {
+  check_not_shared("exchange");
+  other.check_not_shared("exchange");
   if (this == &other) return;
   if (_dtype != other._dtype || _ndim != other._ndim)
     throw TypeError("exchange swaps arrays of one dtype and rank, not " + describe() + " and " + other.describe());
@@ -378,19 +390,6 @@ StatePtr State::clone() {
   twin->_resource = _resource;
   twin->_lent_type = _lent_type.load();
   return twin;
-}
-
-void State::enter(std::int64_t lock_id) {
-  if (lock_id < 0) throw ValueError("enter takes a lock id of 0 or more, not " + std::to_string(lock_id));
-  if (lock_id >= LockWord::first_lease_id)
-    throw ValueError("lock ids from 2**62 on are those of leases; enter takes a smaller one");
-  if (!take(Access::write, lock_id, no_wait)) refuse("enter", lock_id);
-  _entered.store(lock_id, std::memory_order_relaxed);
-}
-
-void State::leave() noexcept {
-  std::int64_t const id = _entered.exchange(-1, std::memory_order_relaxed);
-  if (id >= 0 && _word.load() == id) _word.unlock_exclusive();
 }
 
 }  // namespace memarray::detail

@@ -53,6 +53,8 @@ void report_wait(std::string const& why) {
   push({Report::Kind::wait, 0, "waited: " + why});
 }
 
+void report_death(std::string const& what) { push({Report::Kind::death, 0, what}); }
+
 std::vector<Report> take_reports() {
   Queue& q = queue();
   std::lock_guard const guard(q.mutex);

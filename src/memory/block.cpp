@@ -187,7 +187,7 @@ void Block::destroy_later(void (*run)(Block*) noexcept) noexcept {
 }
 
 void Block::too_many_exports(std::uint64_t one) {
-  drop(one);
+  drop_export(one == writable_export);
   throw BufferError("more than a million exports of one array are alive; drop some first");
 }
 

@@ -52,6 +52,7 @@ TESTED_IN = {
     "array/launch_host": "array/test_for_each_index.cpp",  # its loop
     "array/launch_device": "array/test_add_index_tuple.cpp",  # refused on the host, else a device's
     "array/place": "array/test_device_arrays.cpp",
+    "array/segment_place": "array/test_segment.cpp",  # a part of it
     "array/state": "array/test_mem_array.cpp",  # an array without its type
     "array/strided_operand": "array/test_strided_copy.cpp",  # its arguments
     "base/build_info": "base/test_options.cpp",  # what Python shows

@@ -23,6 +23,8 @@ CLASSED = {
         ["is_foreign", "swap", "exit", "share", "state", "state_ptr", "escaped_views", "get_dlpack_device"], NEUTRAL
     ),
     **dict.fromkeys(["get_shape", "get_size", "get_device_id", "get_on_device", "get_lock_id", "adopt"], NEUTRAL),
+    # About memory that processes share, and what dead ones left of its lock.
+    **dict.fromkeys(["create_shared", "recover"], NEUTRAL),
 }
 #: How an operation is spelt in the lists of trials, where not by its name.
 SPELT = {"operator()": r"a\(\{", "MemArray": r"Array const copy\(a\)", "operator=": r"copy = a"}

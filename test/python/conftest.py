@@ -1,10 +1,12 @@
 """Every test gives back the memory that it took."""
 
+import contextlib
 import gc
 import logging
 
 import memarray
 import pytest
+from memarray import shared_memory
 from support import SEED, TestedDevice, no_gpu
 
 pytest_plugins = ["memarray.pytest_plugin"]
@@ -83,3 +85,19 @@ def waits(caplog):
         return found
 
     return since_last_call
+
+
+@pytest.fixture
+def make_shared():
+    """Makes arrays in shared memory, whose names are gone in the end."""
+    names = []
+
+    def create(shape=(4, 3), dtype=float):
+        array = shared_memory.create(shape, dtype)
+        names.append(array.shared_memory)
+        return array
+
+    yield create
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            shared_memory.unlink(name)

@@ -38,6 +38,7 @@ NO_DRIVER = {
         *("shape", "ndim", "size", "itemsize", "nbytes", "dtype", "device", "lock_id", "is_foreign", "escaped_views"),
         *("from_numpy", "from_dlpack", "_TYPE_INSTANCE_MAP", "__getitem__", "__setitem__", "__iter__", "__bool__"),
         *("__len__", "__repr__", "__new__", "__reduce_ex__"),
+        *("shared_memory", "recover"),
     ],
     "Lease": [
         *("is_open", "lock_id", "writable", "array", "__dlpack_device__", "__repr__", "__del__", "__reduce_ex__"),
@@ -50,6 +51,7 @@ NO_DRIVER = {
     "memarray": [
         *("Device", "Error", "LockError", "CudaError", "OutOfMemoryError", "UnsupportedTypeError", "build_info"),
         *("stats", "dlpack", "options", "__version__"),
+        "shared_memory",  # stays on the host
     ],
 }
 

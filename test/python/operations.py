@@ -15,7 +15,8 @@ ARRAY = {
     **dict.fromkeys(["write", "get_dlpack"], WRITE),
     **dict.fromkeys(["read", "view", "copy", "__copy__", "__deepcopy__", "__array__", "__dlpack__"], READ),
     **dict.fromkeys(["shape", "ndim", "size", "itemsize", "nbytes", "dtype", "device", "lock_id"], NEUTRAL),
-    **dict.fromkeys(["is_foreign", "escaped_views", "_TYPE_INSTANCE_MAP", "from_numpy", "from_dlpack"], NEUTRAL),
+    **dict.fromkeys(["is_foreign", "shared_memory", "recover"], NEUTRAL),
+    **dict.fromkeys(["escaped_views", "_TYPE_INSTANCE_MAP", "from_numpy", "from_dlpack"], NEUTRAL),
     "__dlpack_device__": NEUTRAL,
     **dict.fromkeys(["__reduce_ex__", "__dlpack_c_exchange_api__"], READ),
     # Refused always, or about the object and not its contents.
@@ -40,7 +41,7 @@ MODULE = {
     **dict.fromkeys(["MemArray", "Lease", "Device", "Stream", "Event", "MemoryPool"], NEUTRAL),
     **dict.fromkeys(["Error", "LockError", "CudaError", "OutOfMemoryError", "UnsupportedTypeError"], NEUTRAL),
     **dict.fromkeys(["build_info", "stats", "synchronize", "trim"], NEUTRAL),
-    **dict.fromkeys(["cuda", "dlpack", "options", "__version__"], NEUTRAL),
+    **dict.fromkeys(["cuda", "dlpack", "options", "shared_memory", "__version__"], NEUTRAL),
 }
 
 #: Calls that are refused while the array is leased. The first word is the operation's name.

@@ -126,16 +126,18 @@ class MEMARRAY_API LeaseCore {
 };
 
 [[noreturn]] MEMARRAY_API void throw_lease_over();
-/// What a C++ lease of memory on a device has to do with streams.
+/// What a C++ lease has to end: of memory on a device its streams, of shared memory its hold in the segment.
 struct LeasedBlock {
   BlockPtr block;
   StreamUses::Lease lent;
+  Segment* segment;
+  State::Access access;
 };
 /// Takes what a C++ lease could not have at once. Throws as `take_all` does, and `CudaError` for a device that is not
 /// there.
 MEMARRAY_API void open_slowly(Claim& claim, LeaseOptions const& options);
-/// Of a claim that was taken. Null if the memory is the host's and that of the array's current side. Gives the claim
-/// back when it throws (`std::bad_alloc`).
+/// Of a claim that was taken. Null if the memory is this process's, the host's and that of the array's current side.
+/// Gives the claim back when it throws (`std::bad_alloc`).
 [[nodiscard]] MEMARRAY_API std::unique_ptr<LeasedBlock> lease_block(Claim& claim);
 /// The memory, to be used in the lease's stream.
 [[nodiscard]] MEMARRAY_API std::byte* use_block(LeasedBlock& leased);
@@ -219,7 +221,7 @@ class TypedLease {
     return std::is_const_v<T> ? State::Access::read : State::Access::write;
   }
   void adopt(Claim& claim, std::source_location const& where) {
-    if (claim.block->uses()) _leased = lease_block(claim);
+    if (claim.block->uses() || claim.state->segment()) _leased = lease_block(claim);
     _state = claim.state;
     _state->retain();
     _id = claim.id;

@@ -26,6 +26,11 @@ class MEMARRAY_API LockWord {
   /// An operation of the library's own that needs the array for itself.
   static constexpr std::int64_t operation = INT64_MAX - 1;
 
+  /// Says that the lock has a part elsewhere, which is taken after it: no hold can be had together with a reference.
+  void set_elsewhere() noexcept { _bits.fetch_or(elsewhere, std::memory_order_relaxed); }
+  /// The holder for writing goes on under another id.
+  void rename(std::int64_t id) noexcept { _id.store(id, std::memory_order_release); }
+
   /// Whether a hold comes and goes alone, or with a reference.
   enum class With : std::uint64_t { nothing = 0, reference = 1 };
 
@@ -61,8 +66,9 @@ class MEMARRAY_API LockWord {
                                      Guess* left = nullptr) noexcept {
     if (!past_writers && writer_waits()) return false;
     std::uint64_t const taken = reader + static_cast<std::uint64_t>(with);
+    std::uint64_t const against = writer | (with == With::reference ? elsewhere : 0);
     std::uint64_t bits = _bits.load(std::memory_order_relaxed);
-    while (!(bits & writer))
+    while (!(bits & against))
       if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
         if (left) *left = bits + taken;
         return true;
@@ -71,8 +77,9 @@ class MEMARRAY_API LockWord {
   }
   [[nodiscard]] bool try_lock_exclusive(std::int64_t id, With with = With::nothing, Guess* left = nullptr) noexcept {
     std::uint64_t const taken = writer + static_cast<std::uint64_t>(with);
+    std::uint64_t const against = writer | count_mask * reader | (with == With::reference ? elsewhere : 0);
     std::uint64_t bits = _bits.load(std::memory_order_relaxed);
-    while (!(bits & (writer | count_mask * reader)))
+    while (!(bits & against))
       if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
         _id.store(id, std::memory_order_release);
         if (left) *left = bits + taken;
@@ -126,12 +133,13 @@ class MEMARRAY_API LockWord {
   }
 
  private:
-  // [somebody sleeps: 1 bit][writer: 1][readers: 24][references: 24]
+  // [part of it is elsewhere: 1 bit][somebody sleeps: 1][writer: 1][readers: 24][references: 24]
   static constexpr std::uint64_t reference = 1;
   static constexpr std::uint64_t reader = std::uint64_t{1} << 24;
   static constexpr std::uint64_t count_mask = reader - 1;
   static constexpr std::uint64_t writer = std::uint64_t{1} << 48;
   static constexpr std::uint64_t sleepers = std::uint64_t{1} << 49;
+  static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 50;
   // Between taking and giving back, when no id is right: no lease has it.
   static constexpr std::int64_t nobody = INT64_MAX - 2;
   /// Whether it is a reader's exclusive moment, or may be one whose id is not there yet. In a forked child, one that

@@ -31,6 +31,7 @@ struct ArrayOptions {
 namespace detail {
 
 class State;
+class Segment;
 class DeviceMemory;
 using DeviceMemoryPtr = std::shared_ptr<DeviceMemory>;
 struct Queue;
@@ -53,6 +54,8 @@ class MEMARRAY_API State {
 
   /// Around memory of the host that holds `shape` elements.
   [[nodiscard]] static StatePtr make_over(DType const& dtype, Extents shape, BlockPtr host);
+  /// The same for memory that other processes have too: lock and export counts are theirs as well.
+  [[nodiscard]] static StatePtr make_shared(DType const& dtype, Extents shape, BlockPtr host, Segment& segment);
 
   State(State const&) = delete;
   State& operator=(State const&) = delete;
@@ -81,7 +84,11 @@ class MEMARRAY_API State {
   [[nodiscard]] std::int64_t lock_id() const noexcept;
 
   [[nodiscard]] EscapedViews escaped_views() const noexcept { return _policy.load(std::memory_order_relaxed); }
-  void set_escaped_views(EscapedViews policy) noexcept { _policy.store(policy, std::memory_order_relaxed); }
+  /// Throws `ValueError` for a policy that shared memory cannot have.
+  void set_escaped_views(EscapedViews policy);
+
+  /// The attachment to shared memory; null for the memory of one process.
+  [[nodiscard]] Segment* segment() const noexcept { return _segment; }
 
   /// Whether the array is held for writing under `lock_id`, the id of a lease or of `enter`.
   [[nodiscard]] bool is_held_under(std::int64_t lock_id) const noexcept {
@@ -171,6 +178,12 @@ class MEMARRAY_API State {
   [[nodiscard]] Storage& storage() noexcept { return _storage; }
   [[nodiscard]] Storage const& storage() const noexcept { return _storage; }
   [[nodiscard]] LockWord& word() noexcept { return _word; }
+  /// Live exports of the current block, in all processes that have it.
+  [[nodiscard]] Block::Exports exports() const noexcept {
+    if (_segment) [[unlikely]]
+      return shared_exports();
+    return _storage.block()->exports();
+  }
   /// "MemArray<float64, 3> of shape (2, 4, 7)"
   [[nodiscard]] std::string describe() const;
   /// Throws the `LockError` that says who stands in the way of `what`.
@@ -193,6 +206,12 @@ class MEMARRAY_API State {
   [[nodiscard]] static StatePtr make_around(DType const& dtype, Extents shape, int device_id, EscapedViews policy);
   void leave_views_before(State const& receiver);
   void check_policy(Block::Exports exports, char const* what) const;
+  /// `take`, of an array that other processes have too.
+  [[nodiscard]] bool take_among_processes(Access access, std::int64_t id, Timeout timeout, Place const& place,
+                                          bool past_writers, std::function<void()> const& prepare);
+  void give_back_among_processes(Access access) noexcept;
+  [[nodiscard]] Block::Exports shared_exports() const noexcept;
+  void check_not_shared(char const* what) const;
 
   LockWord _word;
   Storage _storage;
@@ -206,6 +225,7 @@ class MEMARRAY_API State {
   std::uint32_t const _made_in_generation = fork_generation();
   std::atomic<std::int64_t> _entered{-1};
   std::optional<MemoryResource> _resource;
+  Segment* _segment = nullptr;  // kept by the block
 };
 
 [[noreturn]] MEMARRAY_API void throw_moved_from();

@@ -24,9 +24,10 @@ struct Counters {
 
 [[nodiscard]] MEMARRAY_API Counters& counters() noexcept;
 
-/// A copy or a wait that nobody asked for by name, or that somebody asked for: either way it is told.
+/// A copy or a wait that nobody asked for by name, or that somebody asked for: either way it is told. Or what was left
+/// by another process that died.
 struct Report {
-  enum class Kind : int { copy, wait } kind;
+  enum class Kind : int { copy, wait, death } kind;
   std::int64_t bytes;  ///< of a copy
   std::string message;
 };
@@ -34,6 +35,8 @@ struct Report {
 /// Counts the copy and queues its record; "copied <bytes> bytes: <why>".
 MEMARRAY_API void report_copy(std::int64_t bytes, std::string const& why);
 MEMARRAY_API void report_wait(std::string const& why);
+/// Queues its record: which process has died, and what it had held.
+MEMARRAY_API void report_death(std::string const& what);
 
 namespace detail {
 extern MEMARRAY_API std::atomic<bool> any_reports;

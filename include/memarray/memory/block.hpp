@@ -20,6 +20,12 @@ struct Queue;
 
 using BlockPtr = IntrusivePtr<Block>;
 
+/// Where others count a block's exports too: all processes that have its memory.
+struct ExportTally {
+  void (*add)(ExportTally& tally, bool writable);  ///< may throw
+  void (*drop)(ExportTally& tally, bool writable) noexcept;
+};
+
 /// As what managed memory is lent: CUDA's, or the host's where devices are simulated and not lent as CUDA.
 [[nodiscard]] Device lent_managed_device() noexcept;
 
@@ -82,6 +88,8 @@ class MEMARRAY_API Block {
   /// Counts a live export, which also keeps the memory; true if it is the only one. Throws `BufferError` past a million
   /// of a kind.
   bool add_export(bool writable) {
+    if (_tally) [[unlikely]]
+      _tally->add(*_tally, writable);
     std::uint64_t const one = writable ? writable_export : read_only_export;
     std::uint64_t const before = _counts.fetch_add(one, std::memory_order_seq_cst);
     if ((before & (writable ? writable_limit : read_only_limit)) != 0) too_many_exports(one);
@@ -91,8 +99,15 @@ class MEMARRAY_API Block {
   /// the usual export allocates nothing.
   static constexpr std::size_t only_export_room = 192;
   [[nodiscard]] void* only_export() noexcept { return _only_export; }
-  void drop_export(bool writable) noexcept { drop(writable ? writable_export : read_only_export); }
+  void drop_export(bool writable) noexcept {
+    if (_tally) [[unlikely]]
+      _tally->drop(*_tally, writable);
+    drop(writable ? writable_export : read_only_export);
+  }
+  /// Before the first export. `tally` lives as long as the block.
+  void count_exports_in(ExportTally& tally) noexcept { _tally = &tally; }
 
+  /// Those of this process.
   [[nodiscard]] Exports exports() const noexcept {
     std::uint64_t const counts = _counts.load(std::memory_order_seq_cst);
     return {static_cast<std::uint32_t>((counts / read_only_export) & field),
@@ -133,6 +148,7 @@ class MEMARRAY_API Block {
   Device _device;
   MemoryType _type;
   bool _foreign;
+  ExportTally* _tally = nullptr;
   std::atomic<StreamUses*> _uses{nullptr};
   void (*_destroy)(Block*) noexcept;
   alignas(std::max_align_t) std::byte _only_export[only_export_room];

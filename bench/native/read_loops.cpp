@@ -1,0 +1,109 @@
+// The sum of a dense view beside loops that a C++ programmer writes, in one program: `read_loops SAMPLES ELEMENTS`
+// prints, for each, the seconds that one sum of that many floats took in each sample; they take turns within a round.
+#include <memarray/array/buffer_view.hpp>
+#include <memarray/memarray.hpp>
+
+#include <time.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+double now() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// As it is first written: one accumulator, whose additions wait for each other.
+double in_double(float const* data, std::int64_t size) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < size; ++i) sum += data[i];
+  return sum;
+}
+
+template <class Sum, std::int64_t lanes>
+double in_lanes(float const* data, std::int64_t size) {
+  Sum sums[lanes] = {};
+  std::int64_t i = 0;
+  for (; i + lanes <= size; i += lanes)
+    for (std::int64_t lane = 0; lane < lanes; ++lane) sums[lane] += static_cast<Sum>(data[i + lane]);
+  double total = 0;
+  for (Sum const sum : sums) total += static_cast<double>(sum);
+  for (; i < size; ++i) total += data[i];
+  return total;
+}
+
+/// Not a loop that sums as exactly: in float, in eight places at once, prefetched.
+double floor_of_reading(float const* data, std::int64_t size) {
+  constexpr std::int64_t places = 8, lanes = 16, ahead = 256;
+  float sums[places][lanes] = {};
+  std::int64_t const section = size / places / lanes * lanes;
+  for (std::int64_t i = 0; i < section; i += lanes)
+    for (std::int64_t p = 0; p < places; ++p) {
+      float const* const place = data + p * section + i;
+      __builtin_prefetch(place + ahead);
+      for (std::int64_t lane = 0; lane < lanes; ++lane) sums[p][lane] += place[lane];
+    }
+  double total = 0;
+  for (auto const& place : sums)
+    for (float const sum : place) total += sum;
+  for (std::int64_t i = places * section; i < size; ++i) total += data[i];
+  return total;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: read_loops SAMPLES ELEMENTS\n");
+    return 2;
+  }
+  int const samples = std::atoi(argv[1]);
+  std::int64_t const size = std::atoll(argv[2]);
+  memarray::options().threads = 1;
+  memarray::MemArray<float, 1> array({size});
+  auto lease = memarray::WriteLease<float, 1>(array);
+  for (std::int64_t i = 0; i < size; ++i) lease.ptr()[i] = static_cast<float>(i % 1000) * 0.001F;
+  memarray::BufferView const view(lease);
+  float const* const data = lease.ptr();
+  auto const ours = [&] { return static_cast<double>(*reinterpret_cast<float const*>(view.sum().data())); };
+  struct Way {
+    char const* name;
+    double (*run)(float const*, std::int64_t);
+  };
+  constexpr Way ways[] = {{"loop: one double", in_double},
+                          {"loop: 16 doubles", in_lanes<double, 16>},
+                          {"loop: 64 doubles", in_lanes<double, 64>},
+                          {"loop: 64 floats", in_lanes<float, 64>},
+                          {"floor", floor_of_reading}};
+  std::vector<std::pair<std::string, std::vector<double>>> costs = {{"memarray", {}}};
+  for (Way const& way : ways) costs.emplace_back(way.name, std::vector<double>());
+  double const expected = ours();
+  for (int s = 0; s < samples; ++s) {
+    double start = now();
+    if (ours() != expected) std::abort();
+    costs[0].second.push_back(now() - start);
+    for (std::size_t w = 0; w < std::size(ways); ++w) {
+      start = now();
+      double const sum = ways[w].run(data, size);
+      costs[w + 1].second.push_back(now() - start);
+      if (std::abs(sum - expected) > 1e-3 * expected) std::abort();
+    }
+  }
+  char const* separator = "{";
+  for (auto const& [name, values] : costs) {
+    std::printf("%s\"%s\": [", separator, name.c_str());
+    for (std::size_t s = 0; s < values.size(); ++s) std::printf("%s%.6e", s ? ", " : "", values[s]);
+    std::printf("]");
+    separator = ", ";
+  }
+  std::printf("}\n");
+}

@@ -1,0 +1,137 @@
+"""Arrays that several processes of one host use at once, over `multiprocessing.shared_memory`.
+
+>>> from memarray import shared_memory
+>>> a = shared_memory.create([1000], float)  # hand it, or a.shared_memory, to other processes
+>>> b = shared_memory.attach(a.shared_memory)  # there
+>>> shared_memory.unlink(a)  # once, when nobody shall attach any more
+
+Leases exclude each other across all of them. docs/guide/shared_memory.md says what is as in one process, and what not.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from . import _core
+from ._array import MemArray, _shape, find_instance
+from ._dtypes import dtype_name
+
+# As typing has it, without importing it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from multiprocessing.shared_memory import SharedMemory
+    from typing import Any, SupportsIndex, TypeVar
+
+    import numpy.typing as npt
+
+    Array = TypeVar("Array", bound=MemArray)
+
+__all__ = ["attach", "create", "unlink"]
+
+
+def create(
+    shape: Iterable[SupportsIndex], dtype: npt.DTypeLike | None = None, where: str | SharedMemory | None = None
+) -> MemArray:
+    """A new array of zeros in shared memory, for other processes to attach to.
+
+    `where`: the name to give to new shared memory, a `SharedMemory` object that is large enough, or None for new memory
+    under a name that is free. Leases exclude each other across all processes, and exports of all are counted. The lock
+    is in the memory itself, behind a header of 16 KiB, so the array never goes on elsewhere: its `escaped_views` policy
+    is 'error' (or 'alias'), and resize, exchange and move_memory raise `memarray.Error`.
+
+    The memory stays as long as arrays, or views of them, use it, and its name until `unlink`. A `SharedMemory` object
+    cannot be closed before that: its `close()` raises BufferError. FileExistsError for a name that is taken, ValueError
+    for memory that is too small or holds an array in use.
+    """
+    from multiprocessing.shared_memory import SharedMemory
+
+    extents = _shape(shape)
+    instance = find_instance(MemArray, dtype_name(dtype, MemArray._TYPE_INSTANCE_MAP), len(extents))
+    if where is not None and not isinstance(where, str):
+        return instance.create_shared(MemArray, *_given(where), extents, False)
+    size = instance.shared_bytes(extents)
+    memory = SharedMemory(where, create=True, size=size)
+    try:
+        return instance.create_shared(MemArray, *_given(memory), extents, True)
+    except BaseException:
+        memory.unlink()
+        raise
+
+
+def attach(where: str | SharedMemory) -> MemArray:
+    """The array that another process, or this one, made in shared memory: a name, or a `SharedMemory` object.
+
+    FileNotFoundError for a name that there is not (any more), ValueError for memory that holds no array, in words;
+    `memarray.Error` where the processes that use it cannot be seen (another pid namespace), and for the 251st user.
+    Attaching does not make this process responsible for the name: whoever made the array unlinks it.
+    """
+    return _attach(MemArray, where)
+
+
+def unlink(which: MemArray | str) -> None:
+    """Takes the name away from an array's shared memory, which goes when the last array and view of it have gone.
+
+    FileNotFoundError if the name is gone already, ValueError for an array that is in no named shared memory.
+    """
+    from multiprocessing.shared_memory import SharedMemory
+
+    name = which if isinstance(which, str) else which.shared_memory
+    if not name:
+        raise ValueError(f"{which!r} is in no shared memory that has a name")
+    try:
+        memory = SharedMemory(name)
+    except FileNotFoundError:
+        raise _gone(name) from None
+    memory.close()
+    memory.unlink()
+
+
+def _attach(cls: type[Array], where: str | SharedMemory) -> Array:
+    view, keep, name = _named(where) if isinstance(where, str) else _given(where)
+    dtype, shape = _core.shared_layout(view)
+    return find_instance(cls, dtype, len(shape)).attach_shared(cls, view, keep, name)
+
+
+def _reattach(cls: type[Array], name: str, uid: int) -> Array:
+    """What a pickled array becomes."""
+    array = _attach(cls, name)
+    if array._segment != (name, uid):
+        raise _core.Error(
+            f"the shared memory {name!r} holds another array than the one that was pickled, which is gone"
+        )
+    return array
+
+
+def _given(memory: SharedMemory) -> tuple[_core.BufferView, Any, str]:
+    """A view of its bytes, what keeps them, and its name."""
+    from multiprocessing.shared_memory import SharedMemory
+
+    if not isinstance(memory, SharedMemory):
+        raise TypeError(f"shared memory is given as a name or a SharedMemory object, not {memory!r}")
+    return _core.BufferView.from_buffer(memory.buf, "uint8"), memory, memory.name
+
+
+def _named(name: str) -> tuple[_core.BufferView, Any, str]:
+    # Not by SharedMemory: before Python 3.13 the process that attaches would unlink the name when it ends.
+    import mmap
+    from _posixshmem import shm_open  # type: ignore[import-not-found]
+
+    try:
+        file = shm_open("/" + name.removeprefix("/"), os.O_RDWR, mode=0o600)
+    except FileNotFoundError:
+        raise _gone(name) from None
+    try:
+        size = os.fstat(file).st_size
+        if size == 0:
+            raise ValueError(f"the shared memory {name!r} does not hold an array: it is empty, or not ready yet")
+        mapping = mmap.mmap(file, size)
+    finally:
+        os.close(file)
+    return _core.BufferView.from_buffer(mapping, "uint8"), None, name.removeprefix("/")
+
+
+def _gone(name: str) -> FileNotFoundError:
+    words = "there is no shared memory of that name: it was unlinked, or is on another host"
+    return FileNotFoundError(errno.ENOENT, words, name)

@@ -1,0 +1,133 @@
+"""Shared memory that holds no array, or that others write into."""
+
+import contextlib
+import gc
+import os
+import random
+import struct
+from multiprocessing.shared_memory import SharedMemory
+
+import memarray
+import numpy as np
+import pytest
+from memarray import shared_memory
+from shared_segments import (
+    HEADER,
+    SLOT_BYTES,
+    WORD,
+    get,
+    look,
+    mapped,
+    put,
+)
+from support import SEED
+
+#: What to put where in a header, and the words for it.
+HOSTILE = [
+    (0, b"\0" * 8, "not ready yet"),
+    (0, b"x" * 8, "other bytes"),
+    (8, struct.pack("<I", 9), "version 9"),
+    (12, struct.pack("<I", 2**32 - 1), "room for"),
+    (16, b"\0" * 8, "no identity"),
+    (32, struct.pack("<Q", 1), "contradict"),
+    (40, struct.pack("<Q", 2**64 - 64), "contradict"),
+    (48, struct.pack("<Q", 7), "takes 96 bytes"),
+    (120, struct.pack("<I", 0), "no bytes"),
+    (120, struct.pack("<I", 4), "takes 48 bytes"),
+    (128, struct.pack("<I", 17), "rank is 17"),
+    (136, struct.pack("<q", -4), "impossible"),
+    (136, struct.pack("<qq", 2**62, 2**62), "impossible"),
+    (136, struct.pack("<q", 1 << 20), "takes"),
+]
+
+
+@pytest.mark.parametrize(("at", "what", "words"), HOSTILE)
+def test_hostile_headers(make_shared, at, what, words):
+    a = make_shared()
+    with mapped(a.shared_memory) as memory:
+        before = memory[at : at + len(what)]
+        memory[at : at + len(what)] = what
+        with pytest.raises(ValueError, match=f"does not hold an array: .*{words}"):
+            shared_memory.attach(a.shared_memory)
+        # Who is attached goes on by what he read.
+        a.fill(3)
+        assert (a.shape, look(a).max()) == ((4, 3), 3)
+        memory[at : at + len(what)] = before
+    shared_memory.attach(a.shared_memory).fill(4)
+
+
+def test_other_dtypes_and_namespaces_are_refused(make_shared):
+    a = make_shared()
+    with mapped(a.shared_memory) as memory:
+        memory[56:64] = b"particle"
+        with pytest.raises(memarray.UnsupportedTypeError, match="particle"):
+            shared_memory.attach(a.shared_memory)
+        memory[56:64] = b"\xff\xfe\xfd64\0\0\0"
+        with pytest.raises((memarray.UnsupportedTypeError, UnicodeDecodeError)):
+            shared_memory.attach(a.shared_memory)
+        memory[56:64] = b"int64\0\0\0"
+        with pytest.raises(TypeError, match="holds an array of int64"):
+            shared_memory.attach(a.shared_memory)
+        memory[56:64] = b"float64\0"
+        put(memory, 24, get(memory, 24) + 1)
+        with pytest.raises(memarray.Error, match="namespace"):
+            shared_memory.attach(a.shared_memory)
+
+
+@pytest.mark.parametrize("size", [0, 1, 4096, HEADER, HEADER + 95])
+def test_files_that_were_cut_short(size):
+    name = f"memarray-cut-{os.getpid()}"
+    a = shared_memory.create([4, 3], float, name)
+    del a
+    gc.collect()
+    try:
+        os.truncate(f"/dev/shm/{name}", size)
+        with pytest.raises(ValueError, match="does not hold an array"):
+            shared_memory.attach(name)
+    finally:
+        os.truncate(f"/dev/shm/{name}", HEADER)
+        shared_memory.unlink(name)
+
+
+def test_memory_that_is_in_use_or_too_small():
+    memory = SharedMemory(create=True, size=HEADER + 96)
+    try:
+        with pytest.raises(ValueError, match="does not hold an array"):
+            shared_memory.attach(memory)
+        with pytest.raises(ValueError, match="bytes of shared memory"):
+            shared_memory.create([1000], float, memory)
+        a = shared_memory.create([4, 3], float, memory)
+        a.fill(5)
+        with pytest.raises(ValueError, match="in use"):
+            shared_memory.create([2], float, memory)
+        assert look(shared_memory.attach(memory)).max() == 5
+        del a
+        gc.collect()
+        again = shared_memory.create([6], "int32", memory)
+        assert look(again).tolist() == [0] * 6
+        del again
+        gc.collect()
+    finally:
+        memory.close()
+        memory.unlink()
+
+
+def test_the_words_of_other_libraries_are_not_believed(make_shared):
+    a = make_shared()
+    chance = random.Random(SEED)
+    with mapped(a.shared_memory) as memory:
+        for _ in range(300):
+            before = memory[WORD:HEADER]
+            for _ in range(30):
+                memory[WORD + chance.randrange(SLOT_BYTES * 4)] = chance.randrange(256)
+            for use in (lambda: look_now(a), lambda: a.fill(1), a.recover, lambda: a.lock_id):
+                with contextlib.suppress(memarray.LockError):
+                    use()
+            memory[WORD:HEADER] = before
+    a.fill(2)
+    assert look(a).max() == 2
+
+
+def look_now(array):
+    with array.read() as lease:
+        return np.from_dlpack(lease).sum()
