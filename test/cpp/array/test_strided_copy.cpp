@@ -81,7 +81,7 @@ TEST_P(StridedCopyTest, HalvesAreConvertedAsOneByOne) {
   std::vector<float16> halves(65536);
   for (std::size_t bits = 0; bits < halves.size(); ++bits) {
     auto const word = static_cast<std::uint16_t>(bits);
-    std::memcpy(&halves[bits], &word, sizeof word);
+    std::memcpy(static_cast<void*>(&halves[bits]), &word, sizeof word);
   }
   auto const layout = [](auto const& elements) {
     return StridedLayout::dense(Numbers{static_cast<std::int64_t>(elements.size())}, sizeof(elements[0]));
