@@ -173,6 +173,8 @@ def accuracy(setting: Setting) -> Iterator[Value]:
             plain = np.asarray(whole.sum(axis), np.float64).reshape(-1)
             some = range(0, len(lines), max(1, len(lines) // 300))
             exact = {i: (math.fsum(lines[i]), math.fsum(lines[i][:-1])) for i in some}
-            errors = [max(abs(sums[i] - rest) / total for i, (rest, total) in exact.items()) for sums in (found, plain)]
+            errors = [
+                max(abs(float(sums[i]) - rest) / total for i, (rest, total) in exact.items()) for sums in (found, plain)
+            ]
             title = f"relative error of sums along axis {axis} of {'×'.join(map(str, shape))}"
             yield Value(title, 1e-7, "", [errors[0]], f"NumPy: {errors[1]:.1e}")

@@ -8,6 +8,7 @@
 #include <memarray/resource/last_error.hpp>
 #include <memarray/resource/simulated_devices.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -76,9 +77,12 @@ StridedLayout layout_of(DLTensor const& tensor, std::size_t itemsize) {
   if (ndim != 0 && !tensor.shape) refuse("its shape is NULL");
   StridedLayout::Extents const shape(tensor.shape, ndim);
   if (!tensor.strides) return import_layout(shape, std::nullopt, itemsize);
+  // Of no elements nobody asks for the strides.
+  bool const empty = std::ranges::find(shape, 0) != shape.end();
   std::array<std::int64_t, StridedLayout::max_ndim> strides{};
   for (std::size_t d = 0; d < ndim; ++d)
-    if (shape[d] > 1 && __builtin_mul_overflow(tensor.strides[d], static_cast<std::int64_t>(itemsize), &strides[d]))
+    if (!empty && shape[d] > 1 &&
+        __builtin_mul_overflow(tensor.strides[d], static_cast<std::int64_t>(itemsize), &strides[d]))
       refuse("its stride " + std::to_string(tensor.strides[d]) + " is more than 64 bits of bytes");
   return import_layout(shape, StridedLayout::Extents(strides.data(), ndim), itemsize);
 }
@@ -182,7 +186,8 @@ ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper) {
     // Both ends are addresses.
     std::uintptr_t lowest = 0;
     std::uintptr_t end = 0;
-    if (__builtin_add_overflow(address, span.first, &lowest) || __builtin_add_overflow(address, span.last, &end))
+    if (__builtin_add_overflow(address, span.first, &lowest) || __builtin_add_overflow(address, span.last, &end) ||
+        lowest == 0)
       throw BufferError("cannot import this memory: its strides lead out of memory");
     bool aligned = address % dtype.alignment == 0;
     for (int d = 0; d < memory.layout.ndim(); ++d)

@@ -27,14 +27,27 @@ void append(LoopNest& nest, Loop const& loop) {
   if (loop.extent != 1) at(nest, nest.count++) = loop;
 }
 
+/// Only of no elements a step can be too long; nobody takes it then.
+void add_steps(std::int64_t& offset, std::int64_t steps, std::int64_t stride) {
+  std::int64_t distance = 0;
+  if (!__builtin_mul_overflow(steps, stride, &distance))
+    static_cast<void>(__builtin_add_overflow(offset, distance, &offset));
+}
+
+/// Whether one loop's step is as long as all of another's.
+bool goes_on(Loop const& outer, Loop const& inner, std::size_t operand) {
+  std::int64_t length = 0;
+  return !__builtin_mul_overflow(inner.strides[operand], inner.extent, &length) && outer.strides[operand] == length;
+}
+
 /// Walks each loop so that the operand that leads goes up; where it stands still, so that the other does.
 void flip(LoopNest& nest) {
   for (int i = 0; i < nest.count; ++i) {
     Loop& loop = at(nest, i);
     auto& [first, second] = loop.strides;
     if (loop.extent == 0 || !(first < 0 || (first == 0 && second < 0))) continue;
-    nest.offsets[0] += (loop.extent - 1) * first;
-    nest.offsets[1] += (loop.extent - 1) * second;
+    add_steps(nest.offsets[0], loop.extent - 1, first);
+    add_steps(nest.offsets[1], loop.extent - 1, second);
     first = -first;
     second = -second;
   }
@@ -56,9 +69,10 @@ void merge(LoopNest& nest) {
   for (int i = 1; i < nest.count; ++i) {
     Loop& outer = at(nest, last);
     Loop const& inner = at(nest, i);
-    if (outer.reduced == inner.reduced && outer.strides[0] == inner.strides[0] * inner.extent &&
-        outer.strides[1] == inner.strides[1] * inner.extent)
-      outer = {outer.extent * inner.extent, inner.strides, inner.reduced};
+    std::int64_t both = 0;
+    if (outer.reduced == inner.reduced && goes_on(outer, inner, 0) && goes_on(outer, inner, 1) &&
+        !__builtin_mul_overflow(outer.extent, inner.extent, &both))
+      outer = {both, inner.strides, inner.reduced};
     else
       at(nest, ++last) = inner;
   }

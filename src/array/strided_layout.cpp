@@ -3,6 +3,7 @@
 #include <memarray/base/shape.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,13 @@ void check_ndim(std::size_t ndim) {
   if (ndim > StridedLayout::max_ndim)
     throw ValueError("a view has at most " + std::to_string(StridedLayout::max_ndim) + " dimensions, not " +
                      std::to_string(ndim));
+}
+
+/// Among no elements no stride matters, and none need fit. Never the number that has no opposite.
+std::int64_t times_or_zero(std::int64_t stride, std::int64_t factor) noexcept {
+  std::int64_t result = 0;
+  bool const fits = !__builtin_mul_overflow(stride, factor, &result);
+  return fits && result != std::numeric_limits<std::int64_t>::min() ? result : 0;
 }
 
 /// Adds to a distance from the first element that must stay within 63 bits.
@@ -33,7 +41,7 @@ StridedLayout StridedLayout::dense(Extents shape, std::size_t itemsize) {
   for (std::size_t d = shape.size(); d-- > 0;) {
     result._strides[d] = stride;
     // Only of no elements can they be more than memory has.
-    if (__builtin_mul_overflow(stride, std::max<std::int64_t>(shape[d], 1), &stride)) stride = 0;
+    stride = times_or_zero(stride, std::max<std::int64_t>(shape[d], 1));
   }
   return result;
 }
@@ -46,6 +54,8 @@ StridedLayout StridedLayout::strided(Extents shape, Extents strides, std::size_t
                      std::to_string(strides.size()));
   // Where there are no elements strides may be anything, also what cannot be multiplied.
   if (size == 0) return dense(shape, itemsize);
+  // Also of elements that share memory: who copies them must be able to say how many bytes there are.
+  checked_bytes(size, itemsize);
   std::int64_t below = 0;
   auto above = static_cast<std::int64_t>(itemsize);
   bool fits = true;
@@ -69,27 +79,26 @@ std::int64_t StridedLayout::size() const noexcept {
 }
 
 bool StridedLayout::is_contiguous(std::size_t itemsize) const noexcept {
+  if (size() == 0) return true;
+  // As far as the strides are those of dense memory, it has as many bytes.
   auto expected = static_cast<std::int64_t>(itemsize);
-  bool dense = true;
   for (int d = _ndim; d-- > 0;) {
-    if (extent(d) == 0) return true;
     if (extent(d) == 1) continue;
-    dense = dense && stride(d) == expected;
+    if (stride(d) != expected) return false;
     expected *= extent(d);
   }
-  return dense;
+  return true;
 }
 
 bool StridedLayout::is_fortran_contiguous(std::size_t itemsize) const noexcept {
+  if (size() == 0) return true;
   auto expected = static_cast<std::int64_t>(itemsize);
-  bool dense = true;
   for (int d = 0; d < _ndim; ++d) {
-    if (extent(d) == 0) return true;
     if (extent(d) == 1) continue;
-    dense = dense && stride(d) == expected;
+    if (stride(d) != expected) return false;
     expected *= extent(d);
   }
-  return dense;
+  return true;
 }
 
 bool StridedLayout::may_overlap(std::size_t itemsize) const noexcept {
@@ -127,6 +136,7 @@ std::int64_t StridedLayout::slice(int dimension, Slice const& range) {
   std::int64_t const start = range.start ? cut(*range.start) : range.step > 0 ? lowest : highest;
   std::int64_t const stop = range.stop ? cut(*range.stop) : range.step > 0 ? highest : lowest;
   std::int64_t const stride = this->stride(dimension);
+  bool const has_elements = size() != 0;
   std::int64_t count = 0;
   // Unsigned, as the least number has no opposite.
   std::uint64_t const step = range.step > 0 ? static_cast<std::uint64_t>(range.step)
@@ -137,8 +147,8 @@ std::int64_t StridedLayout::slice(int dimension, Slice const& range) {
   }
   _shape[at(dimension)] = count;
   // Of one element or none the stride is nobody's, and might not fit.
-  if (count > 1) _strides[at(dimension)] = stride * range.step;
-  return count > 0 ? start * stride : 0;
+  if (count > 1) _strides[at(dimension)] = times_or_zero(stride, range.step);
+  return count > 0 && has_elements ? start * stride : 0;
 }
 
 std::int64_t StridedLayout::select(int dimension, std::int64_t index) {
@@ -147,7 +157,7 @@ std::int64_t StridedLayout::select(int dimension, std::int64_t index) {
   if (index < -extent || index >= extent)
     throw IndexError("index " + std::to_string(index) + " is outside dimension " + std::to_string(dimension) + " of " +
                      shape_text(shape()));
-  std::int64_t const offset = (index < 0 ? index + extent : index) * stride(dimension);
+  std::int64_t const offset = size() == 0 ? 0 : (index < 0 ? index + extent : index) * stride(dimension);
   erase(dimension);
   return offset;
 }
@@ -231,12 +241,14 @@ bool StridedLayout::reshape(Extents wanted, std::size_t itemsize) {
         to_size *= shape[to_end++];
     }
     // One stride must do for the group.
-    for (int d = from; d + 1 < from_end; ++d)
-      if (old.stride(d) != old.stride(d + 1) * old.extent(d + 1)) return false;
+    for (int d = from; d + 1 < from_end; ++d) {
+      std::int64_t whole = 0;
+      if (__builtin_mul_overflow(old.stride(d + 1), old.extent(d + 1), &whole) || old.stride(d) != whole) return false;
+    }
     std::int64_t stride = old.stride(from_end - 1);
     for (std::size_t d = to_end; d-- > to;) {
       result._strides[d] = stride;
-      stride *= shape[d];
+      stride = times_or_zero(stride, shape[d]);  // the last one is nobody's
     }
     from = from_end;
     to = to_end;

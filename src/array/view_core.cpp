@@ -105,6 +105,7 @@ ViewCore ViewCore::reshaped(StridedLayout::Extents shape) const {
 ViewCore ViewCore::broadcast_to(StridedLayout::Extents shape) const {
   StridedLayout layout = _layout;
   layout.broadcast_to(shape);
+  checked_bytes(layout.size(), _dtype.itemsize);
   // One element at many places is for readers.
   return ViewCore(at(layout, 0)).read_only();
 }

@@ -5,5 +5,10 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(MEMARRAY_BASELINE_ONLY)
 #define MEMARRAY_WIDE_PATHS 1
 #define MEMARRAY_AVX2 __attribute__((target("avx2,fma,f16c")))
+// clang ignores an attribute that has a word unknown to it.
+#if defined(__clang__)
+#define MEMARRAY_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))
+#else
 #define MEMARRAY_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c,prefer-vector-width=512")))
+#endif
 #endif

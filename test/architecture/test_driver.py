@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from driver import commands, kernels, main, mutants, wheels
+from driver import commands, fuzz, kernels, main, mutants, wheels
 
 
 @pytest.fixture(autouse=True)
@@ -135,3 +135,31 @@ def test_a_demo_that_finds_fault_with_itself_is_noticed(tmp_path):
     for wrong in ({"passed": False}, {"copies": 1}, {"frames": 49}, {"checks": {}}, unshared):
         with pytest.raises(commands.PartFailed, match="went wrong"):
             check(**wrong)
+
+
+def test_fuzzers_run_at_night_and_by_compilers_that_have_libfuzzer():
+    with pytest.raises(commands.Absent, match="nightly"):
+        fuzz.fuzz(commands.Part("fuzz", 1))
+    assert not fuzz.has_libfuzzer("false")
+
+
+def test_every_fuzzer_has_a_corpus():
+    assert fuzz.topics()
+    assert {folder.name for folder in (fuzz.FOLDER / "corpus").iterdir() if any(folder.iterdir())} == set(fuzz.topics())
+
+
+def test_an_input_that_fails_fails_the_part(tmp_path):
+    class Build:
+        folder = tmp_path
+
+        def run_options(self):
+            return {}
+
+    programs = tmp_path / "test" / "fuzz"
+    programs.mkdir(parents=True)
+    for topic in fuzz.topics():
+        program = programs / f"fuzz_{topic}"
+        program.write_text("#!/bin/sh\nexit 1\n")
+        program.chmod(0o755)
+    with pytest.raises(commands.PartFailed, match="exit status 1"):
+        fuzz.replay(commands.Part("host", 1), Build())

@@ -45,6 +45,7 @@ class Part:
     name: str
     jobs: int
     nightly: bool = False
+    minutes: float = 10
     notes: list[str] = field(default_factory=list)
 
     @property

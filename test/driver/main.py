@@ -40,13 +40,16 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--list", action="store_true", help="list the parts and end")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="compile N files at a time (2)")
+    parser.add_argument(
+        "--minutes", type=float, default=10, metavar="M", help="let each fuzzer of the part fuzz run so long (10)"
+    )
     parser.add_argument("--fresh", action="store_true", help="forget earlier builds and environments first")
     return parser.parse_args(argv)
 
 
-def run_part(name: str, check: Callable[[Part], None], jobs: int, nightly: bool) -> Outcome:
+def run_part(part: Part, check: Callable[[Part], None]) -> Outcome:
+    name = part.name
     print(f"\n== {name}: {(check.__doc__ or '').strip()}", flush=True)
-    part = Part(name, jobs, nightly)
     part.log.unlink(missing_ok=True)
     started = time.monotonic()
     status, detail, repeat = PASSED, "", ""
@@ -96,4 +99,5 @@ def main(argv: list[str] | None = None, table: dict[str, Callable[[Part], None]]
     if options.fresh:
         shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True, exist_ok=True)
-    return report([run_part(name, table[name], options.jobs, options.nightly) for name in names])
+    chosen = [Part(name, options.jobs, options.nightly, options.minutes) for name in names]
+    return report([run_part(part, table[part.name]) for part in chosen])

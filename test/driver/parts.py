@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import builds, environment, flavours, kernels, mutants, planted, wheels
+from . import builds, environment, flavours, fuzz, kernels, mutants, planted, wheels
 from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 CPP_SOURCES = (
@@ -23,6 +23,8 @@ CPP_SOURCES = (
     "test/downstream/**/*.[ch]",
     "test/downstream/**/*.[ch]pp",
     "test/downstream/**/*.cu",
+    "test/python/extensions/*.cpp",
+    "test/fuzz/*.[ch]pp",
     "test/planted/*.cpp",
     "bench/**/*.[ch]pp",
 )
@@ -93,6 +95,7 @@ def host(part: Part) -> None:
     """the build without CUDA: C++ tests and Python tests"""
     build = builds.of("host").make(part)
     build.run_cpp(part)
+    fuzz.replay(part, build)
     select = [] if part.nightly else ["-m", "not slow and not gpu"]
     env = {**build.python_environment(), **sweeps(part)}
     pytest(part, need("test/python"), *select, env=env, python=environment.python(part), at_once=True)
@@ -151,6 +154,7 @@ def asan(part: Part) -> None:
     """address, leak and undefined-behaviour sanitizers: C++ tests, and the Python tests marked `sanitize`"""
     build = builds.of("asan").make(part, instances(part), wide_paths(part))
     build.run_cpp(part)
+    fuzz.replay(part, build)
     sanitized_pytest(part, build, "sanitize and not slow and not gpu")
 
 
@@ -224,6 +228,7 @@ PARTS: dict[str, Callable[[Part], None]] = {
     "asan": asan,
     "tsan": tsan,
     "planted": planted.planted,
+    "fuzz": fuzz.fuzz,
     "mutants": mutants.mutants,
     "pythons": pythons,
 }

@@ -51,6 +51,28 @@ def test_says_what_the_producer_says():
     assert memarray.from_dlpack(pinned).memory_type == "pinned"
 
 
+def test_elements_that_share_memory_have_bytes_that_can_be_told():
+    assert memarray.from_dlpack(Producer(shape=(2**60, 1), strides=(0, 0))).nbytes == 2**62
+    with pytest.raises(BufferError, match="cannot import"):
+        memarray.from_dlpack(Producer(shape=(2**61, 1), strides=(0, 0)))
+    one = BufferView.from_numpy(np.zeros(1))
+    assert one.broadcast_to(2**59).nbytes == 2**62
+    for shape in (2**60, 2**61, 2**62):  # of which a wrapped number of bytes would be small
+        with pytest.raises(OverflowError):
+            one.broadcast_to(shape)
+
+
+def test_of_no_elements_the_strides_do_not_matter():
+    view = memarray.from_dlpack(Producer(shape=(0, 5), strides=(2**62, 2**62)))
+    assert view.shape == (0, 5)
+
+
+def test_elements_at_null_are_refused():
+    for data, offset in ((8, 0), (0, 8), (0, 0)):
+        with pytest.raises(BufferError):
+            memarray.from_dlpack(Producer(data=data, byte_offset=offset, strides=(-3, -1), shape=(1, 3)))
+
+
 def test_asks_for_the_newest_and_takes_what_it_gets():
     asked = []
 

@@ -31,7 +31,8 @@ class MEMARRAY_API StridedLayout {
   StridedLayout() noexcept = default;
   /// Dense, in C order. Throws `ValueError` (negative extents, too many of them), `OverflowError`.
   [[nodiscard]] static StridedLayout dense(Extents shape, std::size_t itemsize);
-  /// Any strides, in bytes. Throws like `dense`, and `OverflowError` if an element were further than 64 bits can say.
+  /// Any strides, in bytes. Throws like `dense`, and `OverflowError` if an element were further than 64 bits can say,
+  /// or all of them more bytes.
   [[nodiscard]] static StridedLayout strided(Extents shape, Extents strides, std::size_t itemsize);
 
   [[nodiscard]] int ndim() const noexcept { return _ndim; }

@@ -95,6 +95,7 @@ class MEMARRAY_API ViewCore {
   [[nodiscard]] ViewCore at(StridedLayout const& layout, std::int64_t offset) const;
   [[nodiscard]] ViewCore read_only() const;
   [[nodiscard]] ViewCore reshaped(StridedLayout::Extents shape) const;
+  /// Throws as the layout's, and `OverflowError` for more bytes than 64 bits can say.
   [[nodiscard]] ViewCore broadcast_to(StridedLayout::Extents shape) const;
 
   /// Dense, writable memory with the same elements; reported as a copy, as `cast` is.

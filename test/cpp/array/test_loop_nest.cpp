@@ -147,6 +147,12 @@ TEST(LoopNest, IndexSumsAreNeverMerged) {
             "contiguous: 5 (+16, -1), 4 (+4, +1); from -64, 4");
 }
 
+TEST(LoopNest, LongStridesDoNotOverflow) {
+  constexpr std::int64_t far = 1LL << 62;
+  EXPECT_EQ(to_string(plan_copy(layout({2, 2}, {8, 4}), itemsize, layout({2, 2}, {4, far}), itemsize)),
+            "strided: 2 (+8, +4), 2 (+4, +4611686018427387904)");
+}
+
 /// Every element must be met as often as without a plan, whatever the order.
 TEST(LoopNest, RandomNestsMeetEveryElement) {
   constexpr std::uint64_t seed = 31;

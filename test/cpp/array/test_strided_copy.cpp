@@ -1,5 +1,6 @@
 #include <memarray/array/strided_copy.hpp>
 
+#include "strided_expected.hpp"
 #include "strided_test.hpp"
 
 #include <memarray/array/loop_nest.hpp>
@@ -22,18 +23,6 @@ namespace memarray::test {
 namespace {
 
 using ::testing::HasSubstr;
-
-Number as_number(DType const& from, DType const& to, Number number) {
-  bool const was_integer = is_integer(from);
-  if (to == dtype_of<bool>()) {
-    number.whole = (was_integer ? number.whole != 0 : number.real != 0 || number.imag != 0) ? 1 : 0;
-  } else if (is_integer(to) && !was_integer) {
-    number.whole = static_cast<std::uint64_t>(static_cast<std::int64_t>(number.real));
-  }
-  std::byte bytes[16];
-  write(to, bytes, number);
-  return read(to, bytes);
-}
 
 void check(View const& source, View target) {
   std::string const what =

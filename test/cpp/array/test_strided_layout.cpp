@@ -169,6 +169,25 @@ TEST(StridedLayout, WithoutElementsNothingOverflows) {
   EXPECT_EQ(dense({0, most / 2, 2}).size(), 0);
 }
 
+TEST(StridedLayout, AmongNoElementsNothingMovesNorOverflows) {
+  constexpr std::int64_t much = 1LL << 30;
+  StridedLayout layout = StridedLayout::dense(Numbers{0, much, much}, 16);
+  EXPECT_EQ(layout.slice(1, {.start = much / 2, .step = -(much / 4)}), 0);
+  EXPECT_EQ(layout.select(2, much - 1), 0);
+  EXPECT_EQ(layout.slice(1, {.step = least}), 0);
+  EXPECT_TRUE(layout.is_contiguous(16));
+}
+
+TEST(StridedLayout, LongStridesDoNotOverflow) {
+  StridedLayout layout = strided({2, 2}, {8, 1LL << 62});
+  EXPECT_FALSE(layout.reshape(Numbers{4}, itemsize));
+  EXPECT_TRUE(layout.reshape(Numbers{2, 1, 2}, itemsize));
+  StridedLayout repeated = strided({1LL << 29, 1LL << 30}, {0, 0});
+  EXPECT_FALSE(repeated.is_contiguous(itemsize));
+  EXPECT_FALSE(repeated.is_fortran_contiguous(itemsize));
+  EXPECT_THROW(strided({1LL << 30, 1LL << 30}, {0, 0}), OverflowError) << "in bytes";
+}
+
 TEST(StridedLayout, Transposes) {
   StridedLayout layout = dense({2, 3, 4});
   layout.transpose();

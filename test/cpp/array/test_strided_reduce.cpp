@@ -1,5 +1,6 @@
 #include <memarray/array/strided_reduce.hpp>
 
+#include "strided_expected.hpp"
 #include "strided_test.hpp"
 
 #include <memarray/array/vectors.hpp>
@@ -22,61 +23,6 @@ using detail::Reduction;
 using ::testing::HasSubstr;
 
 constexpr Reduction all_reductions[] = {Reduction::sum, Reduction::mean, Reduction::min, Reduction::max};
-
-Numbers kept_of(Numbers const& index, AxisMask axes) {
-  Numbers kept;
-  for (std::size_t d = 0; d < index.size(); ++d)
-    if ((axes >> d & 1U) == 0) kept.push_back(index[d]);
-  return kept;
-}
-
-bool has_nan(Number const& number) { return number.real != number.real || number.imag != number.imag; }
-
-/// As NumPy: a NaN stays, else the better one.
-Number better(Reduction reduction, DType const& dtype, Number const& left, Number const& right) {
-  if (has_nan(left)) return left;
-  if (has_nan(right)) return right;
-  bool less = right.real != left.real ? right.real < left.real : right.imag < left.imag;
-  bool more = right.real != left.real ? right.real > left.real : right.imag > left.imag;
-  if (dtype.dl.code == kDLInt) {
-    less = static_cast<std::int64_t>(right.whole) < static_cast<std::int64_t>(left.whole);
-    more = static_cast<std::int64_t>(left.whole) < static_cast<std::int64_t>(right.whole);
-  } else if (is_integer(dtype)) {
-    less = right.whole < left.whole;
-    more = left.whole < right.whole;
-  }
-  return (reduction == Reduction::min ? less : more) ? right : left;
-}
-
-/// The results by a plain loop, read as elements of the result's dtype; no value where NumPy has none.
-std::optional<std::map<Numbers, Number>> expected(Reduction reduction, View const& view, AxisMask axes) {
-  std::map<Numbers, Number> results;
-  std::map<Numbers, std::int64_t> counts;
-  DType const& dtype = detail::reduced_dtype(reduction, view.dtype());
-  Numbers kept_shape = kept_of({view.layout().shape().begin(), view.layout().shape().end()}, axes);
-  View::for_each_index(kept_shape, [&](Numbers const& index) { results[index] = {}; });
-  View::for_each_index(view.layout().shape(), [&](Numbers const& index) {
-    Number const element = view.get(index);
-    Numbers const kept = kept_of(index, axes);
-    Number& result = results[kept];
-    bool const first = counts[kept]++ == 0;
-    if (reduction == Reduction::sum || reduction == Reduction::mean)
-      result = {result.real + element.real, result.imag + element.imag, result.whole + element.whole};
-    else
-      result = first ? element : better(reduction, view.dtype(), result, element);
-  });
-  for (auto& [index, result] : results) {
-    std::int64_t const count = counts[index];
-    if (count == 0 && (reduction == Reduction::min || reduction == Reduction::max)) return std::nullopt;
-    if (reduction == Reduction::mean)
-      result = {static_cast<double>(result.real) / static_cast<double>(count),
-                static_cast<double>(result.imag) / static_cast<double>(count), 0};
-    std::byte bytes[16];
-    write(dtype, bytes, result);
-    result = read(dtype, bytes);
-  }
-  return results;
-}
 
 std::string shown(Number const& number) {
   return std::to_string(number.real) + " + " + std::to_string(number.imag) + "i / " + std::to_string(number.whole);

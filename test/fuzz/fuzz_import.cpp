@@ -1,0 +1,263 @@
+#include "fuzz.hpp"
+
+#include <memarray/array/adopt.hpp>
+#include <memarray/array/dlpack_tensor.hpp>
+#include <memarray/array/import_dlpack.hpp>
+#include <memarray/base/dtype.hpp>
+#include <memarray/base/errors.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+// A producer of DLPack tensors whose fields are whatever the bytes say. What is imported must be what the tensor says,
+// what is refused must be refused as it ought to be, and the deleter is called once in any case.
+namespace memarray::fuzz {
+namespace {
+
+using detail::ViewCore;
+using Wide = __int128;
+
+constexpr std::size_t memory_size = 4096;
+constexpr std::int64_t few = 4096;  // elements that are looked at
+
+template <class Managed>
+struct Producer {
+  // Each on the heap and just as long as the tensor says, so that reading past it is seen.
+  std::unique_ptr<std::byte[]> memory{new (std::align_val_t{64}) std::byte[memory_size]{}};
+  std::unique_ptr<std::int64_t[]> shape;
+  std::unique_ptr<std::int64_t[]> strides;
+  int deleted = 0;
+  Managed managed{};
+
+  explicit Producer(Input& input) {
+    DLTensor& tensor = managed.dl_tensor;
+    managed.manager_ctx = this;
+    if (!input.one_in(16))
+      managed.deleter = [](Managed* self) { ++static_cast<Producer*>(self->manager_ctx)->deleted; };
+    if constexpr (requires { managed.version; }) {
+      managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+      if (input.one_in(16)) managed.version = {input.raw<std::uint32_t>(), input.raw<std::uint32_t>()};
+      managed.flags = input.one_in(4) ? input.raw<std::uint64_t>() : input.flag() ? 1 : 0;
+    }
+    fill_dtype(input);
+    tensor.device = {kDLCPU, 0};
+    if (input.one_in(8))
+      tensor.device = {static_cast<DLDeviceType>(input.one_in(2) ? input.raw<std::int32_t>() : input.below(20)),
+                       input.raw<std::int32_t>()};
+    tensor.ndim = input.one_in(8) ? input.raw<std::int32_t>() : static_cast<std::int32_t>(input.below(20)) - 1;
+    // More than it may have is not there.
+    auto const told = static_cast<std::size_t>(std::clamp(tensor.ndim, 0, StridedLayout::max_ndim));
+    shape = list(input, told, false);
+    strides = list(input, told, true);
+    tensor.shape = shape.get();
+    tensor.strides = strides.get();
+    std::int64_t const where = input.below(16);
+    tensor.data = where == 0   ? nullptr
+                  : where == 1 ? reinterpret_cast<void*>(input.number())  // NOLINT(performance-no-int-to-ptr)
+                               : memory.get() + (where == 2 ? input.below(256) : where * 64);
+    tensor.byte_offset = input.one_in(4) ? static_cast<std::uint64_t>(input.number()) : 0;
+  }
+
+  static void release(std::byte* memory) { ::operator delete[](memory, std::align_val_t{64}); }
+  Producer(Producer const&) = delete;
+  Producer& operator=(Producer const&) = delete;
+  ~Producer() { release(memory.release()); }
+
+ private:
+  void fill_dtype(Input& input) {
+    auto const all = shipped_dtypes();
+    managed.dl_tensor.dtype = all[static_cast<std::size_t>(input.below(static_cast<std::int64_t>(all.size())))].dl;
+    if (input.one_in(16))
+      managed.dl_tensor.dtype = {input.raw<std::uint8_t>(), input.raw<std::uint8_t>(), input.raw<std::uint16_t>()};
+  }
+
+  static std::unique_ptr<std::int64_t[]> list(Input& input, std::size_t count, bool of_strides) {
+    if (input.one_in(of_strides ? 3 : 16)) return nullptr;
+    std::unique_ptr<std::int64_t[]> result(new std::int64_t[count]);
+    bool const any = input.one_in(4);
+    for (std::size_t d = 0; d < count; ++d)
+      result[d] = any ? input.number() : of_strides ? input.raw<std::int8_t>() : input.below(6);
+    return result;
+  }
+};
+
+/// What a tensor says, reckoned without bounds: nothing where it cannot be an array of anybody's.
+struct Told {
+  Wide size = 1;   // elements
+  Wide first = 0;  // bytes from the first address to the element that is furthest below
+  Wide last = 0;   // and past the one furthest above
+};
+
+std::optional<Told> told_by(DLTensor const& tensor, std::size_t itemsize) {
+  constexpr Wide most = std::numeric_limits<std::int64_t>::max();
+  Told told;
+  Wide steps = 1;  // of a dense array
+  std::span<std::int64_t const> const shape(tensor.shape, static_cast<std::size_t>(tensor.ndim));
+  // Of no elements nobody asks for the strides.
+  bool const empty = std::ranges::find(shape, 0) != shape.end();
+  for (int d = tensor.ndim; d-- > 0;) {
+    Wide const extent = tensor.shape[d];
+    if (extent < 0) return std::nullopt;
+    if (extent > 1) {
+      Wide const distance = (extent - 1) * (tensor.strides ? Wide{tensor.strides[d]} : steps);
+      if (!empty && (distance > most || distance < -most)) return std::nullopt;
+      if (!empty) (distance < 0 ? told.first : told.last) += distance * static_cast<Wide>(itemsize);
+      steps *= extent;
+    }
+    if (steps > most) return std::nullopt;
+  }
+  // Elements that share memory count, too.
+  if (!empty && steps * static_cast<Wide>(itemsize) > most) return std::nullopt;
+  told.size = empty ? 0 : steps;
+  told.last += static_cast<Wide>(itemsize);
+  if (empty) told.first = told.last = 0;
+  return told;
+}
+
+bool is_a_place_of_the_host(DLDevice device) {
+  bool const known =
+      device.device_type == kDLCPU || device.device_type == kDLCUDAHost || device.device_type == kDLCUDAManaged;
+  return known && device.device_id >= 0;
+}
+
+template <class Managed>
+bool is_read_only(Managed const& managed) {
+  if constexpr (requires { managed.flags; })
+    return (managed.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+  else
+    return false;
+}
+
+/// Whether every element lies in memory that there is.
+bool is_inside(DLTensor const& tensor, Told const& told, std::byte const* memory) {
+  auto const address = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(tensor.data)) + tensor.byte_offset;
+  auto const begin = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(memory));
+  return told.size > 0 && address + told.first >= begin && address + told.last <= begin + Wide{memory_size};
+}
+
+/// Only what any importer must take: elements in memory that there is, aligned, of a dtype that there is.
+template <class Managed>
+bool is_good(Producer<Managed> const& producer, DType const* dtype) {
+  DLTensor const& tensor = producer.managed.dl_tensor;
+  if constexpr (requires { producer.managed.version; })
+    if (producer.managed.version.major != DLPACK_MAJOR_VERSION) return false;
+  if (!dtype || tensor.dtype.lanes != 1 || !is_a_place_of_the_host(tensor.device)) return false;
+  if (tensor.ndim < 0 || tensor.ndim > StridedLayout::max_ndim || (tensor.ndim > 0 && !tensor.shape)) return false;
+  auto const told = told_by(tensor, dtype->itemsize);
+  auto const address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
+  return told && is_inside(tensor, *told, producer.memory.get()) && address % dtype->alignment == 0 &&
+         dtype->alignment <= dtype->itemsize;
+}
+
+void lend_on(ViewCore const& view) {
+  DLManagedTensorVersioned* lent = nullptr;
+  try {
+    lent = detail::lend_versioned(view);
+  } catch (BufferError const&) {
+    return;  // strides that DLPack or its consumers cannot take
+  }
+  DLTensor const& tensor = lent->dl_tensor;
+  check(tensor.data == view.data() && tensor.byte_offset == 0, "lent on with another address");
+  check(((lent->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0) == view.writable(), "read-only lost on the way");
+  check(tensor.ndim == view.layout().ndim(), "lent on with another rank");
+  ViewCore const again = detail::import_dlpack(lent);
+  for (int d = 0; d < view.layout().ndim(); ++d) {
+    check(again.layout().extent(d) == view.layout().extent(d), "came back with another shape");
+    check(view.layout().size() == 0 || view.layout().extent(d) <= 1 ||
+              again.layout().stride(d) == view.layout().stride(d),
+          "came back with other strides");
+  }
+  check(again.writable() == view.writable(), "came back otherwise writable");
+  try {
+    DLManagedTensor* const unversioned = detail::lend_unversioned(view);
+    check(view.writable(), "the older struct cannot say read-only");
+    unversioned->deleter(unversioned);
+  } catch (BufferError const&) {
+    check(!view.writable(), "refused to the older struct");
+  }
+}
+
+/// Looks at every element, if they are few, and at the layout in any case.
+void use(ViewCore const& view, bool reachable) {
+  static_cast<void>(view.describe());
+  static_cast<void>(view.bytes());
+  static_cast<void>(detail::why_not_adopted(view));
+  StridedLayout const& layout = view.layout();
+  bool const contiguous = view.is_contiguous();
+  static_cast<void>(layout.is_fortran_contiguous(view.dtype().itemsize));
+  bool const overlaps = layout.may_overlap(view.dtype().itemsize);
+  lend_on(view);
+  if (!reachable || layout.size() > few) return;
+  ViewCore const copy = view.copy();
+  check(copy.is_contiguous() && copy.writable(), "a copy is one's own");
+  check(contiguous == (view.ensure_contiguous().data() == view.data()), "copied though contiguous, or not");
+  if (contiguous && layout.size() > 0)
+    check(std::memcmp(copy.data(), view.data(), copy.bytes()) == 0, "other elements");
+  static_cast<void>(view.reduced(detail::Reduction::sum, detail::every_axis(layout.ndim())));
+  try {
+    view.fill(copy.data());
+    check(view.writable() && !overlaps, "written though read-only, or shared");
+  } catch (BufferError const&) {
+    check(!view.writable(), "not written");
+  } catch (ValueError const&) {
+    check(overlaps, "not written");
+  }
+  if (!detail::why_not_adopted(view)) {
+    detail::StatePtr const array = detail::adopt(view);
+    check(array->is_foreign(), "adopted");
+  }
+}
+
+template <class Managed>
+void import_and_use(Input& input) {
+  Producer<Managed> producer(input);
+  Managed& managed = producer.managed;
+  DLTensor const& tensor = managed.dl_tensor;
+  DType const* const dtype = find_dtype(tensor.dtype);
+  bool const has_deleter = managed.deleter != nullptr;
+  bool imported = false;
+  try {
+    ViewCore const view = detail::import_dlpack(&managed);
+    imported = true;
+    check(dtype && tensor.dtype.lanes == 1 && view.dtype() == *dtype, "a dtype of its own invention");
+    check(is_a_place_of_the_host(tensor.device), "memory that the host does not reach");
+    check(tensor.ndim >= 0 && tensor.ndim == view.layout().ndim(), "another rank");
+    check(view.writable() == !is_read_only(managed), "otherwise writable");
+    auto const told = told_by(tensor, dtype->itemsize);
+    check(told.has_value(), "a shape that cannot be");
+    check(view.layout().size() == told->size, "another size");
+    check(told->size * static_cast<Wide>(dtype->itemsize) == Wide{view.bytes()}, "another size in bytes");
+    auto const address = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(tensor.data)) + tensor.byte_offset;
+    constexpr Wide end = Wide{1} << 64;
+    if (told->size > 0) {
+      check(static_cast<Wide>(reinterpret_cast<std::uintptr_t>(view.data())) == address, "another address");
+      check(address + told->first >= 0 && address + told->last <= end, "elements beyond all addresses");
+      check(tensor.data != nullptr, "elements at NULL");
+      StridedLayout::Span const span = view.layout().span(dtype->itemsize);
+      check(span.first == told->first && span.last == told->last, "another span");
+    }
+    for (int d = 0; d < tensor.ndim; ++d) check(view.layout().extent(d) == tensor.shape[d], "another shape");
+    check(producer.deleted == 0, "deleted while it is viewed");
+    use(view, told->size == 0 || is_inside(tensor, *told, producer.memory.get()));
+  } catch (BufferError const& error) {
+    check(!imported, error.what());
+    check(!is_good(producer, dtype), "refused without a reason");
+  }
+  check(producer.deleted == (has_deleter ? 1 : 0), "deleted never, or twice");
+}
+
+}  // namespace
+}  // namespace memarray::fuzz
+
+int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+  memarray::fuzz::Input input({data, size});
+  if (input.flag())
+    memarray::fuzz::import_and_use<DLManagedTensorVersioned>(input);
+  else
+    memarray::fuzz::import_and_use<DLManagedTensor>(input);
+  return 0;
+}
