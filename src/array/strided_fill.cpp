@@ -50,6 +50,13 @@ void add_index_to(StridedTarget const& target) {
                 });
 }
 
+int index_of_number(DType const& dtype) {
+  int const index = shipped_index(dtype);
+  if (index < 0 || index >= shipped_count)
+    throw TypeError(std::string("index sums are added to numbers, not to ") + dtype.name);
+  return index;
+}
+
 /// What is dense goes the way of whole arrays.
 template <class T>
 void add_index_of(StridedTarget const& target) {
@@ -93,12 +100,9 @@ void add_index(StridedTarget target) {
 #define MEMARRAY_ENTRY(type, name, code, bits) add_index_of<type>,
   static constexpr Add table[] = {MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY)};
 #undef MEMARRAY_ENTRY
-  check_add_index(target.dtype);
-  table[shipped_index(target.dtype)](target);
+  table[index_of_number(target.dtype)](target);
 }
 
-void check_add_index(DType const& dtype) {
-  if (shipped_index(dtype) < 0) throw TypeError(std::string("index sums are added to numbers, not to ") + dtype.name);
-}
+void check_add_index(DType const& dtype) { static_cast<void>(index_of_number(dtype)); }
 
 }  // namespace memarray::detail

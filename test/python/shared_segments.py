@@ -22,6 +22,14 @@ START_BITS = 42
 METHODS = ["fork", "spawn"]
 
 
+def start(*children):
+    """Starts processes, forked ones too, though tests before may have left threads in this one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for child in children:
+            child.start()
+
+
 @contextlib.contextmanager
 def mapped(name):
     """The bytes of shared memory, as anybody may write them."""
@@ -97,9 +105,7 @@ def holding(array, kind, method="fork"):
     context = multiprocessing.get_context(method)
     ready = context.Event()
     child = context.Process(target=hold, args=(array, kind, ready), daemon=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that this process has threads, which tests before may have left
-        child.start()
+    start(child)
     assert ready.wait(60)
     try:
         yield child

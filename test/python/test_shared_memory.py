@@ -31,6 +31,7 @@ from shared_segments import (
     mapped,
     return_sum,
     set_to,
+    start,
 )
 
 
@@ -38,8 +39,8 @@ from shared_segments import (
 def test_other_processes_work_on_the_same_elements(make_shared, method):
     a = make_shared()
     child = multiprocessing.get_context(method).Process(target=set_to, args=(a, 5))
-    child.start()
-    child.join()
+    start(child)
+    child.join(60)
     assert child.exitcode == 0
     assert look(a).tolist() == [[5.0] * 3] * 4
 
@@ -51,12 +52,12 @@ def test_arrays_go_through_queues_by_name(make_shared, method):
     context = multiprocessing.get_context(method)
     tasks, results = context.Queue(), context.Queue()
     child = context.Process(target=return_sum, args=(tasks, results))
-    child.start()
+    start(child)
     for _ in range(3):
         tasks.put(a)
     assert [results.get(timeout=60) for _ in range(3)] == [(24.0, a.shared_memory)] * 3
     tasks.put(None)
-    child.join()
+    child.join(60)
     assert child.exitcode == 0
     assert a.recover() == []
 
@@ -215,8 +216,7 @@ def test_processes_count_exactly(make_shared):
     a = make_shared()
     context = multiprocessing.get_context("spawn")
     children = [context.Process(target=count_up, args=(a, 250)) for _ in range(4)]
-    for child in children:
-        child.start()
+    start(*children)
     while any(child.is_alive() for child in children):
         with a.read(timeout=None) as lease:
             assert len(np.unique(np.from_dlpack(lease))) == 1, "half a write of another process"

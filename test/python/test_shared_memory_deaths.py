@@ -5,7 +5,6 @@ import multiprocessing
 import random
 import threading
 import time
-import warnings
 
 import memarray
 import pytest
@@ -25,6 +24,7 @@ from shared_segments import (
     look,
     mapped,
     put,
+    start,
 )
 from support import SEED
 
@@ -125,10 +125,7 @@ def kill_at_random(array, rounds, processes):
         children = [
             context.Process(target=die_somewhere, args=(array, chance.random()), daemon=True) for _ in range(processes)
         ]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for child in children:
-                child.start()
+        start(*children)
         pids = {child.pid for child in children}
         time.sleep(0.02 + chance.random() * 0.03)
         for child in children:
