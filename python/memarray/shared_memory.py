@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Array = TypeVar("Array", bound=MemArray)
+    _Array = TypeVar("_Array", bound=MemArray)
 
 __all__ = ["attach", "create", "unlink"]
 
@@ -88,13 +88,13 @@ def unlink(which: MemArray | str) -> None:
     memory.unlink()
 
 
-def _attach(cls: type[Array], where: str | SharedMemory) -> Array:
+def _attach(cls: type[_Array], where: str | SharedMemory) -> _Array:
     view, keep, name = _named(where) if isinstance(where, str) else _given(where)
     dtype, shape = _core.shared_layout(view)
     return find_instance(cls, dtype, len(shape)).attach_shared(cls, view, keep, name)
 
 
-def _reattach(cls: type[Array], name: str, uid: int) -> Array:
+def _reattach(cls: type[_Array], name: str, uid: int) -> _Array:
     """What a pickled array becomes."""
     array = _attach(cls, name)
     if array._segment != (name, uid):
