@@ -101,12 +101,16 @@ def host(part: Part) -> None:
     pytest(part, need("test/python"), *select, env=env, python=environment.python(part), at_once=True)
 
 
+#: The host's build tells which test forgot to include what it uses; the others need not, in half the time.
+PRECOMPILED = "-DMEMARRAY_TEST_PRECOMPILED=ON"
+
+
 def cuda(part: Part) -> None:
     """the build with nvcc: compiled, imported, and everything but kernels run; nightly for all major architectures"""
     if not builds.toolkit():
         raise Absent("no CUDA toolkit on this machine")
     architectures = "all-major" if part.nightly else "90-virtual"
-    build = builds.of("cuda").make(part, f"-DCMAKE_CUDA_ARCHITECTURES={architectures}", instances(part))
+    build = builds.of("cuda").make(part, f"-DCMAKE_CUDA_ARCHITECTURES={architectures}", instances(part), PRECOMPILED)
     build.run_cpp(part)
     part.run([build.folder / "test" / "cpp" / "test_cuda_mr", "--gtest_brief=1"])
     check = "import memarray; info = memarray.build_info(); assert info['flavour'] == 'cuda', info; print(info)"
@@ -152,7 +156,7 @@ def stubs(part: Part) -> None:
 
 def asan(part: Part) -> None:
     """address, leak and undefined-behaviour sanitizers: C++ tests, and the Python tests marked `sanitize`"""
-    build = builds.of("asan").make(part, instances(part), wide_paths(part))
+    build = builds.of("asan").make(part, instances(part), wide_paths(part), PRECOMPILED)
     build.run_cpp(part)
     fuzz.replay(part, build)
     sanitized_pytest(part, build, "sanitize and not slow and not gpu")
@@ -160,7 +164,7 @@ def asan(part: Part) -> None:
 
 def tsan(part: Part) -> None:
     """thread sanitizer: C++ tests, and the Python tests marked `threads`"""
-    build = builds.of("tsan").make(part, instances(part), wide_paths(part))
+    build = builds.of("tsan").make(part, instances(part), wide_paths(part), PRECOMPILED)
     build.run_cpp(part)
     sanitized_pytest(part, build, "threads and not slow and not gpu")
 

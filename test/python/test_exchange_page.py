@@ -4,9 +4,12 @@ import pytest
 from exchange_page import NEVER_SEEN, PAGE, TABLES, Table, committed, render, updated
 
 # torch.asarray warns of memory that cannot be written.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:The given buffer is not writable", "ignore:The given NumPy array is not writable"
-)
+pytestmark = [
+    pytest.mark.sweep,
+    pytest.mark.filterwarnings(
+        "ignore:The given buffer is not writable", "ignore:The given NumPy array is not writable"
+    ),
+]
 COMMITTED = committed(PAGE.read_text())
 ROWS = [
     pytest.param(table, name, marks=[pytest.mark.slow] if table == "believed" else [])

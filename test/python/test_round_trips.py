@@ -12,6 +12,7 @@ from exchange_libraries import CONSUMERS, address, is_available, load
 from memarray import BufferView
 from support import DTYPES, numpy_dtype, pattern
 
+pytestmark = pytest.mark.sweep
 LAYOUTS = {
     "C": lambda x: x,
     "F": lambda x: x.T,
