@@ -145,6 +145,11 @@ def test_two_views_of_one_block_in_two_streams_keep_their_order(simulated_device
     view.fill(0)
     np.testing.assert_array_equal(fetched(twice), values + 6 * np.indices(SHAPE).sum(0))
     assert view.max() == 0
+    for _ in range(5):
+        view.add_index()
+    other[:, ::2].fill(0)
+    memarray.synchronize()
+    assert view[:, ::2].max() == 0, "written before what came first"
 
 
 def test_a_view_keeps_the_order_when_its_lease_is_over(simulated_devices):
