@@ -23,21 +23,6 @@ constexpr int memory_type_attribute = 2;
 constexpr int device_ordinal_attribute = 9;
 constexpr unsigned device_memory = 2;
 
-/// Lets go of what was taken over unless somebody else keeps it by then.
-class Taken {
- public:
-  explicit Taken(Block::Keeper keeper) noexcept : _keeper(keeper) {}
-  ~Taken() {
-    if (_keeper.drop) _keeper.drop(_keeper.object);
-  }
-  Taken(Taken const&) = delete;
-  Taken& operator=(Taken const&) = delete;
-  [[nodiscard]] Block::Keeper hand_over() noexcept { return std::exchange(_keeper, {}); }
-
- private:
-  Block::Keeper _keeper;
-};
-
 [[noreturn]] void refuse(std::string const& why) { throw BufferError("cannot import this DLPack tensor: " + why); }
 
 struct Place {
@@ -105,20 +90,20 @@ Block::Keeper keeper_of(Managed* tensor) noexcept {
 
 template <class Managed>
 ViewCore import_tensor(Managed* managed, bool writable) {
-  Taken taken(keeper_of(managed));
+  KeeperGuard taken(keeper_of(managed));
   DLTensor const& tensor = managed->dl_tensor;
   DType const& dtype = dtype_of(tensor.dtype);
   Place const place = place_of(tensor.device);
   ForeignMemory const memory{data_of(tensor), place.device, place.type, &dtype, layout_of(tensor, dtype.itemsize),
                              writable};
-  return import_memory(memory, taken.hand_over());
+  return import_memory(memory, taken.release());
 }
 
 }  // namespace
 
 ViewCore import_dlpack(DLManagedTensorVersioned* tensor) {
   if (tensor->version.major != DLPACK_MAJOR_VERSION) {
-    Taken const taken(keeper_of(tensor));
+    KeeperGuard const taken(keeper_of(tensor));
     refuse("its version is " + std::to_string(tensor->version.major) + "." + std::to_string(tensor->version.minor) +
            ", and this library reads " + std::to_string(DLPACK_MAJOR_VERSION) + ".x");
   }
@@ -163,9 +148,10 @@ namespace {
 
 /// What is kept for the device that the memory says it is on. `first`: its lowest address, null if it has no elements.
 DeviceMemoryPtr device_of(ForeignMemory const& memory, void const* first) {
-  if (first && device_at(first) != memory.device)
+  Device const found = first ? device_at(first) : memory.device;
+  if (found != memory.device)
     throw BufferError("cannot import this memory: it says that it is on " + to_string(memory.device) + ", and is on " +
-                      to_string(device_at(first)));
+                      to_string(found));
   try {
     return DeviceMemory::of(memory.device.id);
   } catch (CudaError const& error) {
@@ -177,7 +163,7 @@ DeviceMemoryPtr device_of(ForeignMemory const& memory, void const* first) {
 }  // namespace
 
 ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper) {
-  Taken taken(keeper);
+  KeeperGuard taken(keeper);
   DType const& dtype = *memory.dtype;
   auto const address = reinterpret_cast<std::uintptr_t>(memory.data);
   StridedLayout::Span const span = memory.layout.span(dtype.itemsize);
@@ -203,7 +189,7 @@ ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper) {
   DeviceMemoryPtr const device =
       on_device ? device_of(memory, span.last != span.first ? data + span.first : nullptr) : nullptr;
   BlockPtr const block = Block::adopt(data + span.first, static_cast<std::size_t>(span.last - span.first),
-                                      memory.device, memory.type, taken.hand_over());
+                                      memory.device, memory.type, taken.release());
   BlockExport own(*block, memory.writable);
   if (!on_device) return {std::move(own), data, dtype, memory.layout};
   Queue const queue = queue_on(get_legacy_stream(), device->context());

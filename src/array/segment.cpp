@@ -15,9 +15,8 @@
 namespace memarray::detail {
 namespace {
 
-constexpr std::uint64_t state_shift = 24;
+constexpr std::uint64_t state_shift = SegmentPlace::number_bits;
 constexpr std::uint64_t state_mask = 0xff;
-constexpr std::uint64_t slot_mask = (std::uint64_t{1} << state_shift) - 1;
 constexpr std::uint64_t one_claim = std::uint64_t{1} << 32;
 constexpr std::uint64_t free_word = 0;
 /// Somebody looks whether he can have it; that never takes long.
@@ -37,29 +36,22 @@ void futex(std::atomic<std::uint32_t>& epoch, int operation, std::uint32_t value
   ::syscall(SYS_futex, &epoch, operation, value, limit, nullptr, 0);
 }
 
-constexpr std::uint64_t slot_of(std::uint64_t word) noexcept { return word & slot_mask; }
-
 }  // namespace
 
-Segment::Segment(std::span<std::byte> memory, SegmentLayout const& layout, Block::Keeper keeper, std::string name)
+Segment::Segment(std::span<std::byte> memory, SegmentLayout const& layout, KeeperGuard& keeper, std::string name)
     : ExportTally{[](ExportTally& tally, bool writable) { static_cast<Segment&>(tally)._place.count_export(writable); },
                   [](ExportTally& tally, bool writable) noexcept {
                     static_cast<Segment&>(tally)._place.uncount_export(writable);
                   }},
       _header(*reinterpret_cast<SegmentHeader*>(memory.data())),
-      _mapping{keeper},
+      _mapping(keeper.release()),
       _place(_header, std::move(name)),
       _uid(layout.uid) {}
 
 Segment::Attached Segment::attach(std::span<std::byte> memory, SegmentLayout const& layout, Block::Keeper keeper,
                                   std::string name) {
-  Segment* segment = nullptr;
-  try {
-    segment = new Segment(memory, layout, keeper, std::move(name));
-  } catch (...) {
-    if (keeper.drop) keeper.drop(keeper.object);
-    throw;
-  }
+  KeeperGuard guard(keeper);
+  auto* const segment = new Segment(memory, layout, guard, std::move(name));
   Block::Keeper const kept{segment, [](void* object) noexcept { delete static_cast<Segment*>(object); }};
   BlockPtr block = Block::adopt(memory.data() + layout.data_at, layout.data_bytes, Device{}, MemoryType::normal, kept);
   segment->_place.check_settled();
@@ -68,12 +60,12 @@ Segment::Attached Segment::attach(std::span<std::byte> memory, SegmentLayout con
 }
 
 bool Segment::is_held_here(std::uint64_t word) const noexcept {
-  return state_of(word) == held && _place.is_mine(_place.numbered(slot_of(word)));
+  return state_of(word) == held && _place.is_mine(_place.numbered(SegmentPlace::number_in(word)));
 }
 
 bool Segment::is_dead(std::uint64_t word) const noexcept {
   if (state_of(word) == free_word) return false;
-  SegmentSlot const* const slot = _place.numbered(slot_of(word));
+  SegmentSlot const* const slot = _place.numbered(SegmentPlace::number_in(word));
   bool const dead = state_of(word) > held || !slot || !is_alive(slot->owner.load());
   // Its place may be somebody else's if the word has changed meanwhile.
   return dead && _header.word.load() == word;
@@ -242,7 +234,7 @@ bool Segment::is_used_elsewhere() const noexcept {
 
 std::int64_t Segment::lock_id() const noexcept {
   std::uint64_t const word = _header.word.load();
-  SegmentSlot const* const slot = state_of(word) == held ? _place.numbered(slot_of(word)) : nullptr;
+  SegmentSlot const* const slot = state_of(word) == held ? _place.numbered(SegmentPlace::number_in(word)) : nullptr;
   return slot ? slot->lock_id.load() : -1;
 }
 
@@ -253,7 +245,7 @@ std::string Segment::holder() const {
                                    : "process " + std::to_string(pid_of(owner));
   };
   std::uint64_t const word = _header.word.load();
-  SegmentSlot const* const writer = _place.numbered(slot_of(word));
+  SegmentSlot const* const writer = _place.numbered(SegmentPlace::number_in(word));
   if (state_of(word) >= held && !is_held_here(word)) {
     if (is_dead(word)) {
       int const pid = writer ? pid_of(writer->owner.load()) : 0;
@@ -285,7 +277,7 @@ std::vector<Death> Segment::recover() {
   std::uint64_t word = _header.word.load();
   bool const dead = is_dead(word);
   if (dead && state_of(word) != claimed) {
-    SegmentSlot const* const slot = _place.numbered(slot_of(word));
+    SegmentSlot const* const slot = _place.numbered(SegmentPlace::number_in(word));
     deaths.push_back({slot ? pid_of(slot->owner.load()) : 0, Death::Held::write});
   }
   if (dead) {
@@ -294,7 +286,7 @@ std::vector<Death> Segment::recover() {
     set_word(free_word);
   }
   report_deaths(deaths, _place.name());
-  _place.clear_dead(slot_of(_header.word.load()), deaths);
+  _place.clear_dead(SegmentPlace::number_in(_header.word.load()), deaths);
   wake();
   return deaths;
 }

@@ -13,8 +13,6 @@ namespace {
 constexpr std::uint64_t writable_export = std::uint64_t{1} << 32;
 constexpr std::uint64_t read_only_export = 1;
 constexpr std::uint32_t nobodys_generation = UINT32_MAX;
-/// The low bits of the lock word, which name the slot of whoever has it.
-constexpr std::uint64_t slot_mask = (std::uint64_t{1} << 24) - 1;
 
 char const* held_name(Death::Held what) noexcept {
   switch (what) {
@@ -79,7 +77,7 @@ bool SegmentPlace::take_slot() noexcept {
 bool SegmentPlace::make_room() noexcept {
   try {
     std::vector<Death> deaths;
-    clear_dead(_header.word.load() & slot_mask, deaths);
+    clear_dead(number_in(_header.word.load()), deaths);
     return true;
   } catch (std::bad_alloc const&) {
     return false;

@@ -10,21 +10,6 @@
 namespace memarray::detail {
 namespace {
 
-/// Drops a keeper unless somebody took it over.
-class KeeperGuard {
- public:
-  explicit KeeperGuard(Block::Keeper keeper) noexcept : _keeper(keeper) {}
-  ~KeeperGuard() {
-    if (_keeper.drop) _keeper.drop(_keeper.object);
-  }
-  KeeperGuard(KeeperGuard const&) = delete;
-  KeeperGuard& operator=(KeeperGuard const&) = delete;
-  [[nodiscard]] Block::Keeper release() noexcept { return std::exchange(_keeper, Block::Keeper{nullptr, nullptr}); }
-
- private:
-  Block::Keeper _keeper;
-};
-
 StatePtr attach(std::span<std::byte> bytes, SegmentLayout const& layout, KeeperGuard& keeper, std::string name,
                 DType const& dtype) {
   Segment::Attached attached = Segment::attach(bytes, layout, keeper.release(), std::move(name));
@@ -32,11 +17,6 @@ StatePtr attach(std::span<std::byte> bytes, SegmentLayout const& layout, KeeperG
 }
 
 }  // namespace
-
-Block::Keeper keeper_of(std::shared_ptr<void const> keep_alive) {
-  using Owner = std::shared_ptr<void const>;
-  return {new Owner(std::move(keep_alive)), [](void* owner) noexcept { delete static_cast<Owner*>(owner); }};
-}
 
 StatePtr create_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::string name, bool is_zero,
                        DType const& dtype, Extents shape) {

@@ -53,6 +53,7 @@ void lend_on(Block& block, ViewStream const& stream, Queue const& queue, Use use
 }
 
 void submit(StridedJob const& job, Queue const& queue, Block& target, Block* source) {
+  job.check();
   if (job.target.layout.size() == 0) return;
   RuntimeRelease const released;
   target.fence(true);
@@ -63,12 +64,7 @@ void submit(StridedJob const& job, Queue const& queue, Block& target, Block* sou
   try {
     job.submit(queue);
   } catch (...) {
-    // Some of it may have been submitted.
-    if (!end_now(queue)) {
-      target.uses()->submitted({queue, nullptr, true}, Use::write);
-      if (source) source->uses()->submitted({queue, nullptr, true}, Use::read);
-    }
-    clear_last_error();
+    give_up(queue, {{target.uses(), Use::write}, {source ? source->uses() : nullptr, Use::read}});
     throw;
   }
   StreamUse const end = end_of(queue, target.uses()->memory());

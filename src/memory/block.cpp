@@ -9,7 +9,6 @@
 #include <memarray/resource/stream_order.hpp>
 
 #include <memory>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -86,11 +85,8 @@ struct DeviceBlock : Block {
 
 /// Memory that somebody else keeps.
 struct ForeignBlock : Block {
-  ForeignBlock(std::byte* data, std::size_t count, Device device, MemoryType type, Keeper owner) noexcept
-      : Block(data, count, device, type, true, &destroy), keeper(owner) {}
-  ~ForeignBlock() {
-    if (keeper.drop) keeper.drop(keeper.object);
-  }
+  ForeignBlock(std::byte* data, std::size_t count, Device device, MemoryType type, KeeperGuard& owner) noexcept
+      : Block(data, count, device, type, true, &destroy), keeper(owner.release()) {}
 
   static void destroy(Block* block) noexcept {
     if (block->uses() && !block->uses()->is_unused()) return block->destroy_later(&destroy_when_over);
@@ -105,7 +101,7 @@ struct ForeignBlock : Block {
     delete static_cast<ForeignBlock*>(block);
   }
 
-  Keeper keeper;
+  KeeperGuard keeper;
 };
 
 Block::Block(std::byte* data, std::size_t bytes, Device device, MemoryType type, bool foreign,
@@ -137,17 +133,13 @@ BlockPtr Block::allocate(DeviceMemoryPtr const& memory, Queue const& queue, std:
 }
 
 BlockPtr Block::adopt(void* data, std::size_t bytes, Device device, MemoryType type, Keeper keeper) {
-  auto* const block = new (std::nothrow) ForeignBlock(static_cast<std::byte*>(data), bytes, device, type, keeper);
-  if (block) return BlockPtr(block);
-  if (keeper.drop) keeper.drop(keeper.object);
-  throw std::bad_alloc();
+  KeeperGuard guard(keeper);
+  return BlockPtr(new ForeignBlock(static_cast<std::byte*>(data), bytes, device, type, guard));
 }
 
-BlockPtr Block::adopt(void* data, std::size_t bytes, Device device, std::shared_ptr<void const> keep_alive) {
+Block::Keeper keeper_of(std::shared_ptr<void const> keep_alive) {
   using Owner = std::shared_ptr<void const>;
-  Keeper const keeper{new Owner(std::move(keep_alive)),
-                      [](void* owner) noexcept { delete static_cast<Owner*>(owner); }};
-  return adopt(data, bytes, device, device.is_cpu() ? MemoryType::normal : MemoryType::device, keeper);
+  return {new Owner(std::move(keep_alive)), [](void* owner) noexcept { delete static_cast<Owner*>(owner); }};
 }
 
 Device Block::lent_device() const noexcept {

@@ -8,10 +8,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <initializer_list>
 #include <memory>
 #include <new>
-#include <utility>
 
 namespace memarray::detail {
 namespace {
@@ -88,20 +86,14 @@ class Submission {
   Queue const& _queue;
 };
 
-using Uses = std::initializer_list<std::pair<StreamUses*, Use>>;
-
-/// Has `body` submit to a queue. What it has submitted when something fails is waited for, so that memory may go; if
-/// that fails, too, it counts as `uses`.
+/// Has `body` submit to a queue, and gives up there if that fails.
 template <class Body>
-void submit(Queue const& queue, Uses uses, Body const& body) {
+void submit(Queue const& queue, std::initializer_list<UseOf> uses, Body const& body) {
   try {
     Submission const submission(queue);
     body(submission);
   } catch (...) {
-    if (!end_now(queue))
-      for (auto const& [of, use] : uses)
-        if (of) of->submitted({queue, nullptr, true}, use);
-    clear_last_error();
+    give_up(queue, uses);
     throw;
   }
 }
@@ -200,6 +192,13 @@ void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, E
   target_uses.submitted(end, Use::write);
   if (staging_uses) staging_uses->submitted(end, Use::write);
   if (ending == Ending::now && !is_over) throw_last_error("waiting for a copy");
+}
+
+void give_up(Queue const& queue, std::initializer_list<UseOf> uses) noexcept {
+  if (!end_now(queue))
+    for (auto const& [of, use] : uses)
+      if (of) of->submitted({queue, nullptr, true}, use);
+  clear_last_error();
 }
 
 void report_transfer(std::string const& what, Device from, Device to, std::size_t bytes) {

@@ -62,7 +62,7 @@ class MEMARRAY_API Segment final : private ExportTally {
   std::vector<Death> recover();
 
  private:
-  Segment(std::span<std::byte> memory, SegmentLayout const& layout, Block::Keeper keeper, std::string name);
+  Segment(std::span<std::byte> memory, SegmentLayout const& layout, KeeperGuard& keeper, std::string name);
   ~Segment() = default;
 
   template <class Try>
@@ -77,16 +77,8 @@ class MEMARRAY_API Segment final : private ExportTally {
   [[nodiscard]] bool is_dead(std::uint64_t word) const noexcept;
   [[nodiscard]] bool is_held_here(std::uint64_t word) const noexcept;
 
-  /// Given up last, when there is nothing in it any more.
-  struct Mapping {
-    Block::Keeper keeper;
-    ~Mapping() {
-      if (keeper.drop) keeper.drop(keeper.object);
-    }
-  };
-
   SegmentHeader& _header;
-  Mapping _mapping;
+  KeeperGuard _mapping;  // given up last, when there is nothing in it any more
   SegmentPlace _place;
   std::uint64_t _uid;
 };

@@ -22,6 +22,12 @@ class MEMARRAY_API SegmentPlace {
  public:
   using Exports = Block::Exports;
 
+  /// The low bits of the lock word, which number the slot of whoever has it; 0: nobody.
+  static constexpr int number_bits = 24;
+  [[nodiscard]] static constexpr std::uint64_t number_in(std::uint64_t word) noexcept {
+    return word & ((std::uint64_t{1} << number_bits) - 1);
+  }
+
   /// `name` is for reports. It has no slot before `settle`.
   SegmentPlace(SegmentHeader& header, std::string name) noexcept;
   ~SegmentPlace();

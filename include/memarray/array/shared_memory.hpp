@@ -35,7 +35,6 @@ namespace detail {
 [[nodiscard]] MEMARRAY_API StatePtr attach_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::string name,
                                                   DType const& dtype, int ndim);
 MEMARRAY_API std::vector<Death> recover(State& state);
-[[nodiscard]] MEMARRAY_API Block::Keeper keeper_of(std::shared_ptr<void const> keep_alive);
 
 }  // namespace detail
 

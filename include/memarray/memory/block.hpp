@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace memarray::detail {
 
@@ -54,15 +55,12 @@ class MEMARRAY_API Block {
                                          std::size_t bytes);
   /// What keeps memory that is not ours, and how it is let go of: once, on any thread, with or without an interpreter.
   struct Keeper {
-    void* object;
-    void (*drop)(void* object) noexcept;  ///< may be null
+    void* object = nullptr;
+    void (*drop)(void* object) noexcept = nullptr;  ///< may be null
   };
   /// Memory that `keeper` keeps until the last reference and export are gone. The keeper is taken over, also when this
   /// throws (`std::bad_alloc`).
   [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device, MemoryType type, Keeper keeper);
-  /// The same for what a `shared_ptr` keeps.
-  [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device,
-                                      std::shared_ptr<void const> keep_alive);
 
   Block(Block const&) = delete;
   Block& operator=(Block const&) = delete;
@@ -153,5 +151,23 @@ class MEMARRAY_API Block {
   void (*_destroy)(Block*) noexcept;
   alignas(std::max_align_t) std::byte _only_export[only_export_room];
 };
+
+/// Drops a keeper unless somebody took it over.
+class KeeperGuard {
+ public:
+  explicit KeeperGuard(Block::Keeper keeper) noexcept : _keeper(keeper) {}
+  ~KeeperGuard() {
+    if (_keeper.drop) _keeper.drop(_keeper.object);
+  }
+  KeeperGuard(KeeperGuard const&) = delete;
+  KeeperGuard& operator=(KeeperGuard const&) = delete;
+  [[nodiscard]] Block::Keeper release() noexcept { return std::exchange(_keeper, Block::Keeper()); }
+
+ private:
+  Block::Keeper _keeper;
+};
+
+/// Of what a `shared_ptr` keeps. Throws `std::bad_alloc`.
+[[nodiscard]] MEMARRAY_API Block::Keeper keeper_of(std::shared_ptr<void const> keep_alive);
 
 }  // namespace memarray::detail

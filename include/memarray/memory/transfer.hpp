@@ -6,6 +6,7 @@
 #include <memarray/resource/queue.hpp>
 
 #include <cstddef>
+#include <initializer_list>
 #include <string>
 
 namespace memarray::detail {
@@ -23,6 +24,15 @@ enum class Ending : bool { later, now };
 /// `offset`: where in the source it begins.
 MEMARRAY_API void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, Ending ending,
                        std::size_t offset = 0);
+
+/// A use of memory, null for none.
+struct UseOf {
+  StreamUses* uses;
+  Use use;
+};
+/// After something failed: what may have been submitted to `queue` is waited for, so that memory may go; if that fails,
+/// too, it counts as these uses. Drops the thread's last error.
+MEMARRAY_API void give_up(Queue const& queue, std::initializer_list<UseOf> uses) noexcept;
 
 /// Counts a copy of `what` between host and devices, and reports it.
 MEMARRAY_API void report_transfer(std::string const& what, Device from, Device to, std::size_t bytes);

@@ -127,7 +127,7 @@ TEST_F(BlockTest, AForeignBlockLetsItsKeeperGoOnce) {
   int let_go = 0;
   char memory[16];
   auto const keeper = std::shared_ptr<void>(memory, [&](void*) { ++let_go; });
-  BlockPtr block = Block::adopt(memory, sizeof(memory), Device{}, keeper);
+  BlockPtr block = Block::adopt(memory, sizeof(memory), Device{}, MemoryType::normal, detail::keeper_of(keeper));
   EXPECT_TRUE(block->is_foreign());
   EXPECT_EQ(block->data(), reinterpret_cast<std::byte*>(memory));
   block->add_export(true);
