@@ -103,6 +103,17 @@ def test_a_mutant_that_hangs_is_not_one_that_shows_what_is_expected():
     assert mutants.is_noticed(mutants.Mutant(Path("x.patch"), "something", ["cpp", "array"]), commands.TIMED_OUT)
 
 
+def test_of_a_mutants_layer_the_files_with_its_suites_are_compiled():
+    def files(*suite):
+        return mutants.files(mutants.Mutant(Path("x.patch"), "something", list(suite)))
+
+    assert files("cpp", "memory", "BlockTest.*") == "-DMEMARRAY_TEST_FILES=/memory/test_block[.]cpp$"
+    assert files("cpp", "memory", "BlockTest.A*:DeferredTest.*").count("|") == 1
+    assert files("cpp", "array", "*StridedReduceTest.Random*").endswith("=/array/test_strided_reduce[.]cpp$")
+    assert "test_block" in files("cpp", "memory")
+    assert files("python", "test/python/test_view.py") == "-DMEMARRAY_TEST_FILES="
+
+
 def test_the_architectures_of_kernels_are_read():
     def entry(kind, architecture, payload):
         return struct.pack("<HHIQIIHHI", kind, 0, 32, len(payload), 0, 0, 0, 0, architecture) + payload

@@ -14,6 +14,7 @@ A file of test/mutants begins with lines of the form `# key: value`, then comes 
 
 from __future__ import annotations
 
+import fnmatch
 import functools
 import os
 import re
@@ -88,7 +89,7 @@ def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
     wrong = []
     for mutant in group:
         name = mutant.patch.stem
-        make = functools.partial(build.make, part, *QUICK, targets=targets(mutant))
+        make = functools.partial(build.make, part, *QUICK, files(mutant), targets=targets(mutant))
         make()
         clean = run_suite(part, build, mutant).returncode
         if clean != 0:
@@ -118,6 +119,20 @@ def targets(mutant: Mutant) -> tuple[str, ...]:
     """What its suite runs, so that nothing else is compiled."""
     kind, layer, *_ = mutant.suite
     return (f"test_{layer}",) if kind == "cpp" else ("_core",)
+
+
+def files(mutant: Mutant) -> str:
+    """Of its layer the test files that have its suites, as an option of CMake: a header is in all of them."""
+    kind, layer, *filters = mutant.suite
+    patterns = [text.split(".")[0] for one in filters for text in one.split(":")]
+    found = []
+    for path in sorted((ROOT / "test" / "cpp" / layer).glob("test_*.cpp")) if kind == "cpp" else ():
+        suites = re.findall(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+),", path.read_text(), re.MULTILINE)
+        # With parameters or types a suite has more to its name.
+        names = [name for suite in suites for name in (suite, f"p/{suite}", f"{suite}/0")]
+        if not patterns or any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns):
+            found.append(f"/{layer}/{path.stem}[.]cpp$")
+    return f"-DMEMARRAY_TEST_FILES={'|'.join(found)}"
 
 
 def run_suite(part: Part, build: builds.Build, mutant: Mutant) -> subprocess.CompletedProcess[str]:
