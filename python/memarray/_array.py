@@ -69,9 +69,9 @@ class MemArray(_core.ArrayBase):
         """An array over another library's memory, without a copy: of an object with `__dlpack__`, or a capsule.
 
         That memory has other owners, who may use it at any time: the lock is not theirs, `is_foreign` says so. The
-        array goes on in memory of its own when it is resized, or written under kept views. Memory that is read-only or
-        not dense in C order is copied, which is reported; ``copy=False`` makes that a BufferError, ``copy=True``
-        copies always.
+        array goes on in memory of its own when it is resized, or written under kept views. Memory of a device is
+        asked for in its default stream and becomes the array's device side. Memory that is read-only or not dense in
+        C order is copied, which is reported; ``copy=False`` makes that a BufferError, ``copy=True`` copies always.
         """
         view = _core.BufferView.from_dlpack(obj)
         find_instance(cls, view._dtype_name, view.ndim)

@@ -7,16 +7,18 @@
 
 namespace memarray::detail {
 
-StatePtr State::make_over(DType const& dtype, Extents shape, BlockPtr host) {
-  StatePtr state = make_around(dtype, shape, 0, options().escaped_views.load(std::memory_order_relaxed));
-  state->_storage = Storage(Side::host, std::move(host));
+StatePtr State::make_over(DType const& dtype, Extents shape, BlockPtr block) {
+  bool const on_device = block->memory_type() == MemoryType::device;
+  StatePtr state = make_around(dtype, shape, on_device ? block->device().id : 0,
+                               options().escaped_views.load(std::memory_order_relaxed));
+  if (on_device) state->_lent_type = block->lent_device().type;
+  state->_storage = Storage(on_device ? Side::device : Side::host, std::move(block));
   return state;
 }
 
 char const* why_not_adopted(ViewCore const& view) noexcept {
   if (!view.is_open()) return "it is closed";
   if (view.layout().ndim() == 0) return "an array has at least one dimension";
-  if (!is_host_accessible(view.memory_type())) return "its memory is on a device";
   if (!view.writable()) return "it is read-only";
   if (!view.is_contiguous()) return "it is not dense in C order";
   return nullptr;
@@ -29,7 +31,7 @@ StatePtr adopt(ViewCore const& view) {
   // The view's memory may be part of more.
   auto* const kept = new BlockExport(view.memory());
   Block::Keeper const keeper{kept, [](void* memory) noexcept { delete static_cast<BlockExport*>(memory); }};
-  BlockPtr block = Block::adopt(view.data(), view.bytes(), Device{}, view.memory_type(), keeper);
+  BlockPtr block = Block::adopt_part(view.block(), view.data(), view.bytes(), keeper);
   return State::make_over(view.dtype(), view.layout().shape(), std::move(block));
 }
 

@@ -9,9 +9,7 @@ namespace memarray::detail {
 void check_typed(ViewCore const& view, DType const& dtype, int ndim, bool writable, std::int64_t* strides) {
   view.check_host();
   StridedLayout const& layout = view.layout();
-  if (view.dtype() != dtype || layout.ndim() != ndim)
-    throw TypeError("this is a " + view.describe() + "; wanted is " + std::string(dtype.name_view()) + " with " +
-                    std::to_string(ndim) + " dimensions");
+  view.check_is(dtype, ndim);
   if (writable) view.check_writable("an ArrayView of elements that are not const");
   auto const itemsize = static_cast<std::int64_t>(dtype.itemsize);
   for (int d = 0; d < ndim; ++d) {

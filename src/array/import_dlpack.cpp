@@ -94,8 +94,13 @@ ViewCore import_tensor(Managed* managed, bool writable) {
   DLTensor const& tensor = managed->dl_tensor;
   DType const& dtype = dtype_of(tensor.dtype);
   Place const place = place_of(tensor.device);
-  ForeignMemory const memory{data_of(tensor), place.device, place.type, &dtype, layout_of(tensor, dtype.itemsize),
-                             writable};
+  ForeignMemory const memory{data_of(tensor),
+                             place.device,
+                             place.type,
+                             &dtype,
+                             layout_of(tensor, dtype.itemsize),
+                             writable,
+                             place.type == MemoryType::device ? get_legacy_stream() : StreamHandle()};
   return import_memory(memory, taken.release());
 }
 
@@ -193,10 +198,9 @@ ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper) {
   BlockExport own(*block, memory.writable);
   if (!on_device) return {std::move(own), data, dtype, memory.layout};
   Queue const queue = queue_on(get_legacy_stream(), device->context());
-  static_cast<void>(block->uses_on(device));
+  StreamUses& uses = block->uses_on(device);
   if (memory.ready_in)
-    wait_for_now(queue, queue_on(memory.ready_in, device->context()), *device,
-                 "importing memory, after the producer's stream");
+    uses.begin_after(queue_on(memory.ready_in, device->context()), "importing memory, after the producer's stream");
   return {std::move(own), data, dtype, memory.layout, std::make_shared<ViewStream>(ViewStream{queue})};
 }
 

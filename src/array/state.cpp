@@ -346,11 +346,11 @@ void State::resize(Extents shape) {
                             _dtype.init == nullptr ? Block::Contents::zero : Block::Contents::uninitialized);
     await(block, Access::read, {});
     copy_host(fresh->data(), block.data(), kept);
-    if (block.is_foreign())
-      report_copy(static_cast<std::int64_t>(kept), describe() + " was resized out of memory of another owner");
     if (_dtype.init != nullptr && new_bytes > kept)
       fill_host(fresh->data() + kept, _dtype.init, _dtype.itemsize, (new_bytes - kept) / _dtype.itemsize);
   }
+  if (block.is_foreign())
+    report_copy(static_cast<std::int64_t>(kept), describe() + " was resized out of memory of another owner");
   BlockPtr const old = _storage.replace(_storage.current(), std::move(fresh));
   set_shape(shape);
 }

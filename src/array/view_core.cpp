@@ -66,6 +66,13 @@ void ViewCore::run(StridedJob const& job, ViewCore const& target, ViewCore const
   submit(job, target._stream->queue, target.block(), source ? &source->block() : nullptr);
 }
 
+void ViewCore::check_is(DType const& dtype, int ndim) const {
+  check_open();
+  if (_dtype != dtype || _layout.ndim() != ndim)
+    throw TypeError("this is a " + describe() + "; wanted is " + std::string(dtype.name_view()) + " with " +
+                    std::to_string(ndim) + " dimensions");
+}
+
 void ViewCore::check_host() const {
   check_open();
   if (on_device())

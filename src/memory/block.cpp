@@ -87,9 +87,14 @@ struct DeviceBlock : Block {
 struct ForeignBlock : Block {
   ForeignBlock(std::byte* data, std::size_t count, Device device, MemoryType type, KeeperGuard& owner) noexcept
       : Block(data, count, device, type, true, &destroy), keeper(owner.release()) {}
+  ForeignBlock(Block& whole, std::byte* data, std::size_t count, KeeperGuard& owner) noexcept
+      : ForeignBlock(data, count, whole.device(), whole.memory_type(), owner) {
+    _whole = whole._whole ? whole._whole : &whole;
+  }
 
   static void destroy(Block* block) noexcept {
-    if (block->uses() && !block->uses()->is_unused()) return block->destroy_later(&destroy_when_over);
+    // Of a part the whole has to wait.
+    if (!block->_whole && block->uses() && !block->uses()->is_unused()) return block->destroy_later(&destroy_when_over);
     delete static_cast<ForeignBlock*>(block);
   }
   static void destroy_when_over(Block* block) noexcept {
@@ -112,7 +117,7 @@ Block::Block(std::byte* data, std::size_t bytes, Device device, MemoryType type,
 }
 
 Block::~Block() {
-  delete uses();
+  delete _uses.load(std::memory_order_acquire);
   counters().live_blocks.fetch_sub(1, std::memory_order_relaxed);
   counters().live_bytes.fetch_sub(static_cast<std::int64_t>(_bytes), std::memory_order_relaxed);
 }
@@ -137,6 +142,11 @@ BlockPtr Block::adopt(void* data, std::size_t bytes, Device device, MemoryType t
   return BlockPtr(new ForeignBlock(static_cast<std::byte*>(data), bytes, device, type, guard));
 }
 
+BlockPtr Block::adopt_part(Block& whole, void* data, std::size_t bytes, Keeper keeper) {
+  KeeperGuard guard(keeper);
+  return BlockPtr(new ForeignBlock(whole, static_cast<std::byte*>(data), bytes, guard));
+}
+
 Block::Keeper keeper_of(std::shared_ptr<void const> keep_alive) {
   using Owner = std::shared_ptr<void const>;
   return {new Owner(std::move(keep_alive)), [](void* owner) noexcept { delete static_cast<Owner*>(owner); }};
@@ -155,6 +165,7 @@ Device lent_managed_device() noexcept {
 }
 
 StreamUses& Block::uses_on(DeviceMemoryPtr const& memory) {
+  if (_whole) return _whole->uses_on(memory);
   if (StreamUses* const known = uses()) return *known;
   auto made = std::make_unique<StreamUses>(memory);
   StreamUses* first = nullptr;
@@ -164,7 +175,8 @@ StreamUses& Block::uses_on(DeviceMemoryPtr const& memory) {
 
 void Block::fence(bool to_write) {
   StreamUses* const known = uses();
-  if (known && !known->fence_escaped(to_write ? Use::write : Use::read, exports().total() != 0))
+  bool const alive = (_whole ? _whole : this)->exports().total() != 0;
+  if (known && !known->fence_escaped(to_write ? Use::write : Use::read, alive))
     throw_last_error("waiting for work on views that outlived their lease");
 }
 

@@ -105,9 +105,7 @@ void StreamUses::synchronize(Use use, char const* site) {
 }
 
 void StreamUses::forget(Events const& over) noexcept {
-  auto const is_over = [&](StreamUse const& use) {
-    return std::find(over.begin(), over.end(), use.event) != over.end();
-  };
+  auto const is_over = [&](StreamUse const& use) { return std::ranges::find(over, use.event) != over.end(); };
   Locked const locked(*this);
   std::erase_if(_writes, is_over);
   std::erase_if(_reads, [&](Entry const& read) { return is_over(read.use); });
@@ -119,6 +117,14 @@ std::vector<Queue> StreamUses::lent_for_writing(Queue const* but) {
   for (Lent const& lent : _lent)
     if (lent.use == Use::write && lent.is_used && !(but && is_same_now(lent.queue, *but))) queues.push_back(lent.queue);
   return queues;
+}
+
+void StreamUses::begin_after(Queue const& queue, char const* site) {
+  StreamUse const end = end_of(queue, *_memory);
+  if (end.is_unknown) throw_last_error(site);
+  remember({&end, 1}, Use::write);
+  Locked const locked(*this);
+  _writes_were_before = true;
 }
 
 StreamUses::Lease StreamUses::open_lease(Queue const& own, Use use) {
@@ -192,8 +198,7 @@ void StreamUses::close_lease(Lease lease, bool alive) noexcept {
     std::optional<Lent> lent;
     {
       Locked const locked(*this);
-      auto const found =
-          std::find_if(_lent.begin(), _lent.end(), [&](Lent const& each) { return each.lease == lease; });
+      auto const found = std::ranges::find(_lent, lease, &Lent::lease);
       more = found != _lent.end();
       if (more) {
         lent = std::move(*found);
@@ -264,6 +269,7 @@ void StreamUses::remember(std::span<StreamUse const> ends, Use use) noexcept {
     Locked const locked(*this);
     if (use == Use::write) {
       writes.swap(_writes);
+      _writes_were_before = false;
       reads.swap(_reads);
     } else {
       for (StreamUse& end : writes) {
@@ -365,6 +371,7 @@ void StreamUses::fence_one(Queue const& queue, Use use) noexcept {
       // It came after none of the others, nor they after it.
       for (Entry& read : _reads) read.is_behind_writes = false;
       _writes.push_back(end);
+      _writes_were_before = false;
     } else {
       _reads.push_back({end, false});
     }
@@ -377,7 +384,8 @@ void StreamUses::fence_one(Queue const& queue, Use use) noexcept {
 bool StreamUses::is_unused() noexcept {
   Locked const locked(*this);
   auto const has_ended = [](Entry const& read) { return !read.use.event && !read.use.is_unknown; };
-  return _writes.empty() && _escaped.empty() && !_escaped_anywhere && std::ranges::all_of(_reads, has_ended);
+  return (_writes.empty() || _writes_were_before) && _escaped.empty() && !_escaped_anywhere &&
+         std::ranges::all_of(_reads, has_ended);
 }
 
 std::vector<StreamUse> StreamUses::all() {

@@ -37,6 +37,12 @@ def of_another(w):
     w.view = memarray.from_dlpack(w.view.__dlpack__(max_version=(1, 0), stream=1))
 
 
+def adopted(w):
+    of_its_own(w)
+    w.view = memarray.MemArray.from_dlpack(w.view)
+    w.view.add_index_tuple(stream=w.second)
+
+
 class Shown:
     def __init__(self, view):
         self.__cuda_array_interface__ = view.__cuda_array_interface__
@@ -97,11 +103,19 @@ VIEW_TRIALS = {
     ),
     "BufferView.__reduce_ex__": Trial(kept_view, lambda w: pickle.dumps(w.view, protocol=5)),
     "memarray.from_dlpack": Trial(of_its_own, lambda w: memarray.from_dlpack(w.view, copy=True).close()),
+    "MemArray.from_dlpack of device memory": Trial(
+        of_its_own,
+        lambda w: memarray.MemArray.from_dlpack(w.view.__dlpack__(max_version=(1, 0), stream=w.second.handle)),
+    ),
+    "MemArray.from_dlpack of what must be copied": Trial(
+        of_its_own, lambda w: memarray.MemArray.from_dlpack(w.view[::2])
+    ),
     "BufferView.close": Trial(lent_on, lambda w: w.view.close()),
     "BufferView.__exit__": Trial(kept_view, lambda w: w.view.__exit__(None, None, None)),
     "dropping a view that works": Trial(lambda w: [of_its_own(w), w.view.add_index()], drop_view),
     "dropping a view that its array left behind": Trial(lambda w: [kept_view(w), w.a.fill(3)], drop_view),
     "dropping a view that was lent on": Trial(lambda w: [lent_on(w), w.a.fill(3)], drop_view),
+    "dropping an array over another's memory": Trial(adopted, drop_view),
     "dropping a view of another's memory": Trial(lambda w: [of_another(w), w.view.add_index()], drop_view),
 }
 #: Trials that reach no driver call all the same.

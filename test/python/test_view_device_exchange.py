@@ -7,7 +7,7 @@ import memarray
 import numpy as np
 import pytest
 from dlpack_producer import Producer
-from memarray import BufferView
+from memarray import BufferView, MemArray
 from memarray.dlpack import kDLCPU, kDLCUDA, kDLExtDev
 from memarray.testing import Consumer
 from test_view_devices import DELAY, SHAPE, fetched, on_device
@@ -113,6 +113,63 @@ def test_an_import_comes_after_the_producers_stream(as_cuda):
     assert taken.sum() == 6 * 30
     # Without a stream there is nothing to wait for.
     assert BufferView(CudaObject(interface, late, stream=None)).shape == SHAPE
+
+
+@pytest.mark.parametrize("way", ["another stream", "lent on", "adopted"])
+def test_whatever_is_done_with_an_import_comes_after_the_producer(as_cuda, way):
+    view, _ = on_device()
+    late = view.to_device("cuda:0", stream=memarray.Stream())
+    memarray.synchronize()
+    as_cuda.delay(DELAY)
+    for value in (1, 2, 6):
+        late.fill(value)
+    taken = BufferView(CudaObject(late.__cuda_array_interface__, late))
+    elsewhere = memarray.Stream()
+    if way == "another stream":
+        total = taken.to_device("cuda:0", stream=elsewhere).sum()
+    elif way == "lent on":
+        total = Consumer(stream=elsewhere).take(taken).read().result().sum()
+    else:
+        adopted = MemArray.from_dlpack(taken)
+        adopted.add_index_tuple(stream=elsewhere)
+        total = taken.sum() - sum(i + j for i in range(6) for j in range(5))
+    assert total == 6 * 30
+
+
+def test_an_array_over_device_memory(simulated_devices, copies):
+    view, _ = on_device()
+    copies()
+    array = MemArray.from_dlpack(view)
+    assert copies() == 0
+    assert array.is_foreign and str(array.device) == "cuda:0"
+    for stream in (memarray.Stream(), memarray.Stream()):
+        array.add_index_tuple(stream=stream)
+        view.fill(1)
+    simulated_devices.delay(DELAY)
+    array.add_index_tuple(stream=memarray.Stream())
+    expected = 1 + np.add.outer(np.arange(6.0), np.arange(5.0))
+    np.testing.assert_array_equal(fetched(view), expected)
+    with array.read("cpu") as lease:
+        np.testing.assert_array_equal(np.asarray(lease), expected)
+    # Not dense: copied on its device.
+    copies()
+    part = MemArray.from_dlpack(view[::2])
+    assert (copies(), part.is_foreign, str(part.device)) == (1, True, "cuda:0")
+    part.fill(0)
+    np.testing.assert_array_equal(fetched(view), expected)
+    with pytest.raises(BufferError, match="not dense"):
+        MemArray.from_dlpack(view.T, copy=False)
+
+
+def test_device_memory_is_let_go_of_when_the_arrays_work_is_over(simulated_devices):
+    view, _ = on_device()
+    array = MemArray.from_dlpack(view)
+    view.close()
+    simulated_devices.delay(DELAY)
+    array.add_index_tuple(stream=memarray.Stream())
+    del array
+    again, values = on_device()
+    np.testing.assert_array_equal(fetched(again), values)
 
 
 @pytest.mark.parametrize(

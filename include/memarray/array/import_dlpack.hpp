@@ -37,7 +37,7 @@ struct ForeignMemory {
   DType const* dtype;
   StridedLayout layout;
   bool writable;
-  StreamHandle ready_in{};  ///< of a device: comes after what is in this stream now; null: no order
+  StreamHandle ready_in{};  ///< of a device: all uses come after what is in this stream now; null: no order
 };
 /// The CUDA device whose memory is at an address, for protocols that do not say. Throws `BufferError`.
 [[nodiscard]] MEMARRAY_API Device device_at(void const* address);

@@ -184,10 +184,10 @@ class MemArray {
   [[nodiscard]] DLPackTensor get_dlpack_tensor(bool versioned, std::int64_t lock_id = -1) {
     return detail::lend_under(state(), versioned, lock_id);
   }
-  /// An array over the memory of a view, which it keeps; nothing is copied. Throws `TypeError` (another dtype or rank),
-  /// `BufferError` (not dense in C order), `ValueError` (closed).
+  /// An array over the memory of a view, which it keeps, on the host or on a device; nothing is copied. Throws
+  /// `TypeError` (another dtype or rank), `BufferError` (read-only, not dense in C order), `ValueError` (closed).
   [[nodiscard]] static MemArray adopt(BufferView const& view) {
-    static_cast<void>(view.as<T, ndim>());
+    view.core().check_is(dtype_of<T>(), ndim);
     return share(detail::adopt(view.core()));
   }
   /// Whether the memory is another owner's, who may use it at any time.

@@ -52,8 +52,8 @@ class MEMARRAY_API State {
   /// `OutOfMemoryError`.
   [[nodiscard]] static StatePtr make(DType const& dtype, Extents shape, int device_id, ArrayOptions const& options);
 
-  /// Around memory of the host that holds `shape` elements.
-  [[nodiscard]] static StatePtr make_over(DType const& dtype, Extents shape, BlockPtr host);
+  /// Around memory of the host or of a device that holds `shape` elements.
+  [[nodiscard]] static StatePtr make_over(DType const& dtype, Extents shape, BlockPtr block);
   /// The same for memory that other processes have too: lock and export counts are theirs as well.
   [[nodiscard]] static StatePtr make_shared(DType const& dtype, Extents shape, BlockPtr host, Segment& segment);
 

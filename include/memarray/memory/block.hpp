@@ -61,6 +61,8 @@ class MEMARRAY_API Block {
   /// Memory that `keeper` keeps until the last reference and export are gone. The keeper is taken over, also when this
   /// throws (`std::bad_alloc`).
   [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device, MemoryType type, Keeper keeper);
+  /// A part of another block, which `keeper` keeps with an export: what uses either on streams is a use of both.
+  [[nodiscard]] static BlockPtr adopt_part(Block& whole, void* data, std::size_t bytes, Keeper keeper);
 
   Block(Block const&) = delete;
   Block& operator=(Block const&) = delete;
@@ -74,7 +76,9 @@ class MEMARRAY_API Block {
   [[nodiscard]] Device lent_device() const noexcept;
 
   /// Which streams use it; null if none ever did, as for most memory of the host.
-  [[nodiscard]] StreamUses* uses() const noexcept { return _uses.load(std::memory_order_acquire); }
+  [[nodiscard]] StreamUses* uses() const noexcept {
+    return (_whole ? _whole : this)->_uses.load(std::memory_order_acquire);
+  }
   /// The same, made if need be, for work on the device of `memory`.
   [[nodiscard]] StreamUses& uses_on(std::shared_ptr<DeviceMemory> const& memory);
   /// Counts uses of views that outlived their lease, before somebody uses the memory. Throws `CudaError`.
@@ -147,6 +151,7 @@ class MEMARRAY_API Block {
   MemoryType _type;
   bool _foreign;
   ExportTally* _tally = nullptr;
+  Block* _whole = nullptr;  // that it is a part of
   std::atomic<StreamUses*> _uses{nullptr};
   void (*_destroy)(Block*) noexcept;
   alignas(std::max_align_t) std::byte _only_export[only_export_room];

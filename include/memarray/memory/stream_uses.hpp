@@ -36,6 +36,9 @@ class MEMARRAY_API StreamUses {
   /// views write later comes after reads.
   void submitted(std::span<StreamUse const> ends, Use use) noexcept;
   void submitted(StreamUse const& end, Use use) noexcept { submitted(std::span(&end, 1), use); }
+  /// What there is now in `queue` is its producer's work on memory that is taken over: all uses come after it, and it
+  /// is none of them. Throws `CudaError`.
+  void begin_after(Queue const& queue, char const* site);
   // A lease's holder and those it is lent to may use the memory in their streams at any time until it closes.
   using Lease = std::uint64_t;
   /// Calls nothing of the driver.
@@ -59,7 +62,7 @@ class MEMARRAY_API StreamUses {
   /// Counts what holders of such views may have submitted meanwhile as uses. `alive`: some still have theirs. False,
   /// with the last error set, if that cannot be: they are counted the next time.
   [[nodiscard]] bool fence_escaped(Use before, bool alive) noexcept;
-  /// Whether neither work nor views that were kept are known of.
+  /// Whether neither work nor views that were kept are known of, but for what was there before.
   [[nodiscard]] bool is_unused() noexcept;
   /// Everything that the next writer would have to come after.
   [[nodiscard]] std::vector<StreamUse> all();
@@ -93,7 +96,8 @@ class MEMARRAY_API StreamUses {
 
   DeviceMemoryPtr _memory;
   ForkLock _lock;
-  std::vector<StreamUse> _writes;  // one, or those of several streams that one owner wrote in
+  std::vector<StreamUse> _writes;    // one, or those of several streams that one owner wrote in
+  bool _writes_were_before = false;  // they are the producer's
   std::vector<Entry> _reads;
   std::size_t _kept_reads = least_kept_reads;  // with more, those that have ended are forgotten
   std::vector<Lent> _lent;                     // of leases that are open

@@ -6,7 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <utility>
+
+#include "array_test.hpp"
 
 namespace memarray::test {
 namespace {
@@ -100,6 +104,93 @@ TEST_F(AdoptTest, WhatItCannotBeIsRefused) {
   EXPECT_THROW(static_cast<void>((MemArray<double, 2>::adopt(lent()))), TypeError);
   EXPECT_THROW(static_cast<void>(detail::adopt(lent().core().read_only())), BufferError);
   EXPECT_EQ(let_go, 5);
+}
+
+/// Device memory of an array that was left to a view.
+class AdoptOnDeviceTest : public DeviceArrayTest {
+ protected:
+  AdoptOnDeviceTest() {
+    MemArray<double, 2> first({4, 25});
+    count_up(first);
+    first.move_memory(kDLCUDA, 0, 0);
+    WriteLease<double, 2> const lease(first, {.stream = mine});
+    view = BufferView(lease);
+  }
+  static double sum_of(BufferView const& of) {
+    double value = 0;
+    of.sum().core().read_element(&value);
+    return value;
+  }
+
+  StreamHandle mine = create_stream_handle(get_primary_context(0));
+  StreamHandle other = create_stream_handle(get_primary_context(0));
+  BufferView view;
+};
+
+TEST_F(AdoptOnDeviceTest, IsTheDeviceSide) {
+  auto array = MemArray<double, 2>::adopt(view);
+  EXPECT_TRUE(array.is_foreign());
+  EXPECT_TRUE(array.get_on_device());
+  EXPECT_EQ(array.state().storage().block()->data(), view.core().data());
+  EXPECT_EQ(array.get_dlpack_device(), std::pair(kDLExtDev, 0));
+  EXPECT_EQ(array({3, 24}), 99.0);
+  for_each_index(array, other, [](double& element, auto const&) { element += 1.0; });
+  EXPECT_EQ(sum_of(view), 5050.0);
+  array.move_memory(kDLCPU, 0, 0);
+  EXPECT_FALSE(array.is_foreign());
+  array.fill(1.0);
+  EXPECT_EQ(sum_of(view), 5050.0);
+  array.move_memory(kDLCUDA, 0, 0);
+  EXPECT_TRUE(array.is_foreign());
+  EXPECT_EQ(sum_of(view), 100.0);
+}
+
+TEST_F(AdoptOnDeviceTest, ComesAfterWhatUsesTheMemoryAndBeforeWhoeverIsNext) {
+  sim.delay(std::chrono::milliseconds(5));
+  view.fill(3.0);
+  auto array = MemArray<double, 2>::adopt(view.slice(0, {.start = 1, .stop = 3}));
+  auto again = MemArray<double, 2>::adopt(view.slice(0, {.start = 1, .stop = 3}));
+  for_each_index(array, other, [](double& element, auto const&) { element *= 2.0; });
+  for_each_index(again, mine, [](double& element, auto const&) { element += 1.0; });
+  for_each_index(array, other, [](double& element, auto const&) { element *= 10.0; });
+  EXPECT_EQ(sum_of(view), 50 * 3.0 + 50 * 70.0);
+  EXPECT_EQ(again({0, 0}), 70.0);
+}
+
+TEST_F(AdoptOnDeviceTest, IsLetGoOfWhenItsWorkIsOver) {
+  sim.delay(std::chrono::milliseconds(5));
+  {
+    auto array = MemArray<double, 2>::adopt(view);
+    view.close();
+    for_each_index(array, other, [](double& element, auto const&) { element *= 2.0; });
+  }
+  // Ours again, if it was freed too early.
+  MemArray<double, 2> next({4, 25});
+  next.move_memory(kDLCUDA, 0, 0);
+  next.fill(5.0);
+  EXPECT_EQ(next({3, 24}), 5.0);
+}
+
+TEST_F(AdoptOnDeviceTest, MovesOutWhereItMust) {
+  auto array = MemArray<double, 2>::adopt(view);
+  ConstBufferView kept;
+  {
+    ReadLease<double, 2> const lease(array);
+    kept = ConstBufferView(lease);
+  }
+  auto before = copies();
+  array.fill(1.0);  // the old contents are given up
+  EXPECT_EQ(copies(), before);
+  EXPECT_FALSE(array.is_foreign());
+  EXPECT_EQ(sum_of(view), 4950.0);
+  array = MemArray<double, 2>::adopt(view);
+  before = copies();
+  array.resize({5, 25});
+  EXPECT_EQ(copies(), before + 1);
+  EXPECT_FALSE(array.is_foreign());
+  EXPECT_EQ(array({3, 24}), 99.0);
+  EXPECT_EQ(array({4, 0}), 0.0);
+  EXPECT_THROW(static_cast<void>(MemArray<double, 2>::adopt(view.transpose())), BufferError);
 }
 
 }  // namespace
