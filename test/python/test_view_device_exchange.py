@@ -161,6 +161,26 @@ def test_an_array_over_device_memory(simulated_devices, copies):
         MemArray.from_dlpack(view.T, copy=False)
 
 
+@pytest.mark.parametrize("policy", ["snapshot", "error", "alias"])
+def test_kept_views_of_an_array_over_device_memory_by_every_policy(simulated_devices, policy, copies):
+    view, values = on_device()
+    array = MemArray.from_dlpack(view)
+    array.escaped_views = policy
+    with array.read(stream=memarray.Stream()) as lease:
+        kept = lease.view()
+    if policy == "error":
+        with pytest.raises(memarray.LockError, match="exported view"):
+            array.fill(1)
+    else:
+        copies()
+        with array.write(stream=memarray.Stream()) as lease, lease.view() as written:
+            written[:1].fill(9)
+        assert (copies(), array.is_foreign) == ((0, True) if policy == "alias" else (1, False))
+        values[:1] = 9 if policy == "alias" else values[:1]
+    np.testing.assert_array_equal(fetched(kept), values)
+    np.testing.assert_array_equal(fetched(view), values)
+
+
 def test_device_memory_is_let_go_of_when_the_arrays_work_is_over(simulated_devices):
     view, _ = on_device()
     array = MemArray.from_dlpack(view)
