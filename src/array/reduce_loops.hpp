@@ -26,9 +26,9 @@ template <class Op>
 inline constexpr bool has_pairs = Op::has_rows && std::is_floating_point_v<typename Op::Element>;
 
 // Bytes of one of the streams that a long run is read as.
-inline constexpr std::int64_t stream_bytes = 8192;
-// Runs shorter than this are read as one.
-inline constexpr std::int64_t short_run_bytes = 4096;
+inline constexpr std::int64_t stream_bytes = 32768;
+// Runs shorter than this are read as one: what they would win from several streams is less than these cost.
+inline constexpr std::int64_t short_run_bytes = 16384;
 
 /// Makes one of several.
 template <class Op>
@@ -168,16 +168,26 @@ void fold_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, bool to_
   constexpr auto item = static_cast<std::int64_t>(sizeof(typename Op::Element)) * step;
   RowKernels<Op> const& rows_of = row_kernels<Op, step>();
   std::int64_t j = 0;
-  if (block.columns >= streams) {
+  if (to_one && block.columns >= streams) {
     AccumulatorOf<Op> kept[streams];
     std::fill_n(kept, streams, Op::nothing());
-    for (; j + streams <= block.columns; j += streams)
-      rows_of.fold_panel(to_one ? kept : results + j,
-                         {block.source + j * block.column_stride, block.rows, block.column_stride,
-                          streams * block.column_stride - block.rows * item},
+    // Each stream takes runs that follow one another.
+    std::int64_t const most = std::max<std::int64_t>(1, stream_bytes / (block.rows * item));
+    while (block.columns - j >= streams) {
+      std::int64_t const times = std::min(most, (block.columns - j) / streams);
+      rows_of.fold_panel(kept,
+                         {block.source + j * block.column_stride, block.rows, times * block.column_stride,
+                          block.column_stride - block.rows * item, times},
                          flip);
-    if (to_one) results[0] = Op::combine(results[0], combined<Op>(kept, streams));
+      j += times * streams;
+    }
+    results[0] = Op::combine(results[0], combined<Op>(kept, streams));
   }
+  for (; j + streams <= block.columns; j += streams)
+    rows_of.fold_panel(results + j,
+                       {block.source + j * block.column_stride, block.rows, block.column_stride,
+                        streams * block.column_stride - block.rows * item},
+                       flip);
   for (; j < block.columns; ++j) {
     auto& result = results[to_one ? 0 : j];
     result = Op::combine(result, fold_run<Op, step>(rows_of, block.source + j * block.column_stride, block.rows, flip));
@@ -218,12 +228,14 @@ template <class Op, std::int64_t step>
 void add_rows(AccumulatorOf<Op>* results, ReductionBlock const& block, std::uint64_t flip) {
   constexpr auto item = static_cast<std::int64_t>(sizeof(typename Op::Element)) * step;
   RowKernels<Op> const& rows_of = row_kernels<Op, step>();
+  std::int64_t const section = block.rows / streams;
   std::int64_t i = 0;
-  for (; i + streams <= block.rows; i += streams)
+  for (; i < section; ++i)
     rows_of.add_panel(results,
-                      {block.source + i * block.row_stride, block.columns, block.row_stride,
-                       streams * block.row_stride - block.columns * item},
+                      {block.source + i * block.row_stride, block.columns, section * block.row_stride,
+                       block.row_stride - block.columns * item},
                       flip);
+  i = section * streams;
   for (; i < block.rows; ++i) rows_of.add_row(results, block.source + i * block.row_stride, block.columns, flip);
 }
 

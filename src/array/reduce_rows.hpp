@@ -57,12 +57,14 @@ struct Lanes {
   }
 };
 
-/// Eight rows of `columns` elements. `jump`: bytes from a row's end to where its stream goes on.
+/// Eight rows of `columns` elements. `jump`: bytes from a row's end to where its stream goes on; it has `times` rows.
+/// Loops take it by value, as what they write to might else be part of it.
 struct Panel {
   std::byte const* source;
   std::int64_t columns;
   std::int64_t row_stride;
   std::int64_t jump;
+  std::int64_t times = 1;
 };
 
 template <class Op, std::int64_t step, std::size_t bytes>
@@ -99,33 +101,38 @@ struct RowLoops {
       for (std::int64_t i = 0; i + apart < count; i += 2 * apart) Op::combine_all(tree[i], tree[i + apart]);
     Op::combine_all(sums, tree[0]);
   }
-  MEMARRAY_ALWAYS_INLINE static std::byte const* ahead_of(Panel const& panel, std::int64_t column) {
+  MEMARRAY_ALWAYS_INLINE static std::int64_t ahead_of(Panel const& panel, std::int64_t column) {
     // Of short rows, that of the stream's next row.
     std::int64_t const ahead = column * item + std::min(prefetch_ahead, panel.columns * item);
-    return panel.source + ahead + (ahead < panel.columns * item ? 0 : panel.jump);
+    return ahead + (ahead < panel.columns * item ? 0 : panel.jump);
   }
 
   /// Each row to a result of its own.
-  MEMARRAY_ALWAYS_INLINE static void fold_panel(Accumulator* results, Panel const& panel, std::uint64_t flip) {
+  MEMARRAY_ALWAYS_INLINE static void fold_panel(Accumulator* results, Panel panel, std::uint64_t flip) {
     typename L::Sums sums[streams];
     Accumulator rest[streams];
+#pragma GCC unroll 8
     for (std::int64_t r = 0; r < streams; ++r) L::clear(sums[r]);
     for (std::int64_t r = 0; r < streams; ++r) rest[r] = results[r];
-    std::int64_t i = 0;
-    for (; i + of_line <= panel.columns; i += of_line) {
-      std::byte const* const next = ahead_of(panel, i);
+    std::byte const* source = panel.source;
+    for (std::int64_t t = 0; t < panel.times; ++t) {
+      std::int64_t i = 0;
+      for (; i + of_line <= panel.columns; i += of_line) {
+        std::byte const* const next = source + ahead_of(panel, i);
 #pragma GCC unroll 8
-      for (std::int64_t r = 0; r < streams; ++r) {
-        __builtin_prefetch(next + r * panel.row_stride);
-        take_tree<of_line / L::count>(sums[r], panel.source + r * panel.row_stride + i * item, L::count * item, flip);
+        for (std::int64_t r = 0; r < streams; ++r) {
+          __builtin_prefetch(next + r * panel.row_stride);
+          take_tree<of_line / L::count>(sums[r], source + r * panel.row_stride + i * item, L::count * item, flip);
+        }
       }
-    }
-    for (; i + L::count <= panel.columns; i += L::count)
+      for (; i + L::count <= panel.columns; i += L::count)
 #pragma GCC unroll 8
-      for (std::int64_t r = 0; r < streams; ++r) take(sums[r], panel.source + r * panel.row_stride + i * item, flip);
-    for (; i < panel.columns; ++i)
-      for (std::int64_t r = 0; r < streams; ++r)
-        rest[r] = Op::combine(rest[r], load(panel.source + r * panel.row_stride + i * item, flip));
+        for (std::int64_t r = 0; r < streams; ++r) take(sums[r], source + r * panel.row_stride + i * item, flip);
+      for (; i < panel.columns; ++i)
+        for (std::int64_t r = 0; r < streams; ++r)
+          rest[r] = Op::combine(rest[r], load(source + r * panel.row_stride + i * item, flip));
+      source += panel.columns * item + panel.jump;
+    }
     for (std::int64_t r = 0; r < streams; ++r) results[r] = Op::combine(rest[r], L::whole(sums[r]));
   }
 
@@ -133,6 +140,7 @@ struct RowLoops {
                                                      std::uint64_t flip) {
     constexpr std::int64_t chains = 4;
     typename L::Sums sums[chains];
+#pragma GCC unroll 4
     for (auto& chain : sums) L::clear(chain);
     std::int64_t i = 0;
     for (; i + chains * L::count <= columns; i += chains * L::count) {
@@ -141,17 +149,19 @@ struct RowLoops {
       for (std::int64_t u = 0; u < chains; ++u) take(sums[u], source + (i + u * L::count) * item, flip);
     }
     for (; i + L::count <= columns; i += L::count) take(sums[0], source + i * item, flip);
-    Accumulator result = Op::combine(Op::combine(L::whole(sums[0]), L::whole(sums[1])),
-                                     Op::combine(L::whole(sums[2]), L::whole(sums[3])));
+    Op::combine_all(sums[0], sums[1]);
+    Op::combine_all(sums[2], sums[3]);
+    Op::combine_all(sums[0], sums[2]);
+    Accumulator result = L::whole(sums[0]);
     for (; i < columns; ++i) result = Op::combine(result, load(source + i * item, flip));
     return result;
   }
 
   /// All rows to a row of results.
-  MEMARRAY_ALWAYS_INLINE static void add_panel(Accumulator* results, Panel const& panel, std::uint64_t flip) {
+  MEMARRAY_ALWAYS_INLINE static void add_panel(Accumulator* results, Panel panel, std::uint64_t flip) {
     std::int64_t i = 0;
     for (; i + of_line <= panel.columns; i += of_line) {
-      std::byte const* const next = ahead_of(panel, i);
+      std::byte const* const next = panel.source + ahead_of(panel, i);
 #pragma GCC unroll 8
       for (std::int64_t r = 0; r < streams; ++r) __builtin_prefetch(next + r * panel.row_stride);
 #pragma GCC unroll 8

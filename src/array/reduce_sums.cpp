@@ -6,6 +6,14 @@
 #include <cmath>
 #include <type_traits>
 
+// Where __builtin_convertvector makes a vector of two halves, converted apart, which is as slow as memory or slower.
+#if defined(MEMARRAY_WIDE_PATHS) && !defined(__clang__)
+#define MEMARRAY_GCC_WIDENS 1
+#include <immintrin.h>
+// Nothing here is called with vectors: all is inlined.
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
 namespace memarray::detail {
 namespace {
 
@@ -20,6 +28,16 @@ struct Add {
   MEMARRAY_ALWAYS_INLINE static Sum combine(Sum left, Sum right) { return left + right; }
   template <class Sums, class Elements>
   MEMARRAY_ALWAYS_INLINE static void load_all(Sums& sums, Elements const& elements, std::uint64_t /*flip*/) {
+#if defined(MEMARRAY_GCC_WIDENS)
+    if constexpr (sizeof(Sums) == sizeof(__m256d) && std::is_same_v<T, float>) {
+      sums = __builtin_bit_cast(Sums, __builtin_ia32_cvtps2pd256(elements));
+      return;
+    }
+    if constexpr (sizeof(Sums) == sizeof(__m256i) && std::is_same_v<T, std::int32_t>) {
+      sums = __builtin_bit_cast(Sums, __builtin_ia32_pmovsxdq256(elements));
+      return;
+    }
+#endif
     sums = __builtin_convertvector(elements, Sums);
   }
   template <class Sums>

@@ -41,6 +41,9 @@ Large const large_views[] = {
     {"three, in another order", {100, 50, 60}, {3, -24'000, 400}, 49 * 24'000},
     {"many short ones", {40'000, 5, 6}, {30, 6, 1}, 0},
     {"repeated", {300, 1000, 4}, {0, 4, 1}, 5},
+    {"inside of a cube", {98, 98, 98}, {10'000, 100, 1}, 10'101},
+    {"rows of a thousand, upside down", {998, 1001}, {-1200, 1}, 1'197'607},
+    {"every second of all rows", {29, 33, 333}, {40'000, 1000, 2}, 3},
 };
 
 template <class T>
@@ -135,6 +138,7 @@ void check_whole_numbers() {
 
 TEST(StridedReduceLarge, SumsOfWholeNumbersAreExact) {
   check_whole_numbers<std::int8_t, std::int64_t>();
+  check_whole_numbers<std::int32_t, std::int64_t>();
   check_whole_numbers<std::uint32_t, std::uint64_t>();
   check_whole_numbers<float16, float16>();
 }
