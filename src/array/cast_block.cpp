@@ -4,6 +4,8 @@ namespace memarray::detail {
 namespace {
 
 constexpr std::int64_t largest_item = 16;
+// How far ahead of what is converted memory is asked for.
+constexpr std::int64_t bytes_ahead = 4096;
 // Rows shorter than this are gathered, not converted one by one.
 constexpr std::int64_t short_row = 32;
 
@@ -40,7 +42,10 @@ void cast_block(CastRow cast, CopyBlock const& block, std::size_t to_size, std::
   alignas(64) std::byte out[cast_elements * largest_item];
   bool const from_dense = from_rows && (one_row || block.source_row == block.columns * from);
   bool const to_dense = !past_caches && to_rows && (one_row || block.target_row == block.columns * to);
-  if (!from_dense) copy_block(gathered(block, in, from), from_size);
+  if (from_dense)
+    prefetch(block.source + bytes_ahead, block.rows * block.columns * from);
+  else
+    copy_block(gathered(block, in, from), from_size);
   cast(from_dense ? block.source : in, to_dense ? block.target : out, block.rows * block.columns);
   if (!to_dense) copy_block(scattered(block, out, to), to_size, past_caches);
 }

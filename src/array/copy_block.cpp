@@ -42,6 +42,8 @@ MEMARRAY_ALWAYS_INLINE void copy_row(std::byte* target, std::int64_t target_colu
     copy_row_by<itemsize, -1>(target, source, count);
   else if (target_column == item && source_column == 2 * item)
     copy_row_by<itemsize, 2>(target, source, count);
+  else if (target_column == item && source_column == 4 * item)
+    copy_row_by<itemsize, 4>(target, source, count);
   else if (target_column == item)
     for (std::int64_t j = 0; j < count; ++j) copy_item<itemsize>(target + j * item, source + j * source_column);
   else
@@ -49,17 +51,13 @@ MEMARRAY_ALWAYS_INLINE void copy_row(std::byte* target, std::int64_t target_colu
       copy_item<itemsize>(target + j * target_column, source + j * source_column);
 }
 
-/// Memory that is read soon: asked for all at once it comes sooner than by reading it.
-void prefetch(std::byte const* first, std::int64_t bytes) {
-  for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(first + at);
-  for (std::int64_t at = 0; at > bytes; at -= 64) __builtin_prefetch(first + at);
-}
+// Memory is asked for in parts of rows, or in rows where these are shorter.
+constexpr std::int64_t part_bytes = 2048;
+constexpr std::int64_t rows_ahead = 4;
 
-/// In parts, each of which asks for the next one, or for one of the next rows.
+/// In parts, each of which asks for the next but one, or for one of the next rows.
 template <std::size_t itemsize>
 void copy_rows(CopyBlock const& block) {
-  constexpr std::int64_t part_bytes = 2048;
-  constexpr std::int64_t rows_ahead = 4;
   std::int64_t const step = std::abs(block.source_column);
   std::int64_t const part = std::max<std::int64_t>(16, part_bytes / std::max<std::int64_t>(1, step));
   bool const has_short_rows = block.columns < part;
@@ -70,7 +68,7 @@ void copy_rows(CopyBlock const& block) {
       std::int64_t const count = std::min(part, block.columns - left);
       std::byte const* const from = source + left * block.source_column;
       if (step != 0)
-        prefetch(from + (has_short_rows ? rows_ahead * block.source_row : part * block.source_column),
+        prefetch(from + (has_short_rows ? rows_ahead * block.source_row : 2 * part * block.source_column),
                  count * block.source_column);
       copy_row<itemsize>(target + left * block.target_column, block.target_column, from, block.source_column, count);
     }
@@ -104,15 +102,6 @@ void copy_by_size(CopyBlock const& block, std::size_t itemsize) {
 CopyBlock transposed(CopyBlock const& block) {
   return {block.target,        block.target_column, block.target_row, block.source,
           block.source_column, block.source_row,    block.columns,    block.rows};
-}
-
-CopyBlock part(CopyBlock const& block, std::int64_t top, std::int64_t left, std::int64_t rows, std::int64_t columns) {
-  CopyBlock result = block;
-  result.target += top * block.target_row + left * block.target_column;
-  result.source += top * block.source_row + left * block.source_column;
-  result.rows = std::min(rows, block.rows - top);
-  result.columns = std::min(columns, block.columns - left);
-  return result;
 }
 
 /// In squares of a few lines, each of which is used up before it leaves the first cache.
@@ -151,9 +140,11 @@ void copy_cached(CopyBlock const& block, std::size_t itemsize) {
     if (bytes <= short_bytes && block.rows > 1)
       return copy_by_size({block.target, 0, block.target_row, block.source, 0, block.source_row, 1, block.rows},
                           static_cast<std::size_t>(bytes));
-    for (std::int64_t i = 0; i < block.rows; ++i)
+    for (std::int64_t i = 0; i < block.rows; ++i) {
+      if (bytes <= part_bytes) prefetch(block.source + (i + rows_ahead) * block.source_row, bytes);
       std::memcpy(block.target + i * block.target_row, block.source + i * block.source_row,
                   static_cast<std::size_t>(bytes));
+    }
   } else if (block.columns < short_row && block.rows > block.columns) {
     for (std::int64_t top = 0; top < block.rows; top += many_rows)
       copy_by_size(transposed(part(block, top, 0, many_rows, block.columns)), itemsize);
@@ -187,6 +178,20 @@ void copy_rows_past_caches(CopyBlock const& block, std::size_t itemsize) {
 }
 
 }  // namespace
+
+void prefetch(std::byte const* first, std::int64_t bytes) {
+  for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(first + at);
+  for (std::int64_t at = 0; at > bytes; at -= 64) __builtin_prefetch(first + at);
+}
+
+CopyBlock part(CopyBlock const& block, std::int64_t top, std::int64_t left, std::int64_t rows, std::int64_t columns) {
+  CopyBlock result = block;
+  result.target += top * block.target_row + left * block.target_column;
+  result.source += top * block.source_row + left * block.source_column;
+  result.rows = std::min(rows, block.rows - top);
+  result.columns = std::min(columns, block.columns - left);
+  return result;
+}
 
 void copy_block(CopyBlock const& block, std::size_t itemsize, bool past_caches) {
   if (block.rows <= 0 || block.columns <= 0) return;

@@ -19,6 +19,13 @@ struct CopyBlock {
   std::int64_t columns;
 };
 
+/// Memory that is read soon, forwards or backwards: asked for all at once it comes sooner than by reading it.
+void prefetch(std::byte const* first, std::int64_t bytes);
+
+/// At most that many rows and columns of a block, from a place in it on.
+[[nodiscard]] CopyBlock part(CopyBlock const& block, std::int64_t top, std::int64_t left, std::int64_t rows,
+                             std::int64_t columns);
+
 /// Copies elements of `itemsize` bytes, of any alignment. `past_caches`: the target will not be read soon; whoever asks
 /// for it calls `end_stream_stores` afterwards.
 void copy_block(CopyBlock const& block, std::size_t itemsize, bool past_caches = false);

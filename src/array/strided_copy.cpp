@@ -23,6 +23,8 @@ namespace {
 using Loop = LoopNest::Loop;
 
 constexpr std::int64_t region_bytes = std::int64_t{1} << 18;
+// Elements that are converted at a time, so that their source and both buffers stay in the first cache together.
+constexpr std::int64_t elements_of_piece = 512;
 
 /// The strides of a nest's two inner loops, for regions of it.
 struct Inner {
@@ -78,19 +80,20 @@ void copy_converted(StridedTarget const& target, StridedSource const& source, Ca
   Inner const inner(nest);
   bool const past_caches = goes_past_caches(nest, to_size);
   bool const tiles = nest.kernel == LoopKernel::tiles;
-  std::int64_t const columns = std::min(tiles ? 128 : cast_elements, std::max<std::int64_t>(1, inner.column.extent));
-  std::int64_t const rows = cast_elements / columns;
-  // Down a band of columns, so that the source is read on where it was left.
-  std::int64_t const rows_of_region = tiles ? std::max<std::int64_t>(rows, 512) : rows;
-  visit_regions(nest, rows_of_region, columns, std::max(to_size, from_size), [&](Region const& region) {
+  std::size_t const itemsize = std::max(to_size, from_size);
+  std::int64_t const all_columns = std::max<std::int64_t>(1, inner.column.extent);
+  std::int64_t const most = tiles ? cast_elements : elements_of_piece;
+  std::int64_t const columns = std::min(tiles ? 128 : most, all_columns);
+  std::int64_t const rows = most / columns;
+  // Of tiles down a band of columns, so that the source is read on where it was left.
+  auto const most_of_region = region_bytes / static_cast<std::int64_t>(itemsize);
+  std::int64_t const columns_of_region = tiles ? columns : std::min(all_columns, most_of_region);
+  std::int64_t const rows_of_region = tiles ? std::max<std::int64_t>(rows, 512) : most_of_region / columns_of_region;
+  visit_regions(nest, rows_of_region, columns_of_region, itemsize, [&](Region const& region) {
     CopyBlock const all = inner.block(region, target, source, nest);
-    for (std::int64_t top = 0; top < all.rows; top += rows) {
-      CopyBlock block = all;
-      block.target += top * all.target_row;
-      block.source += top * all.source_row;
-      block.rows = std::min(rows, all.rows - top);
-      cast_block(cast, block, to_size, from_size, past_caches);
-    }
+    for (std::int64_t top = 0; top < all.rows; top += rows)
+      for (std::int64_t left = 0; left < all.columns; left += columns)
+        cast_block(cast, part(all, top, left, rows, columns), to_size, from_size, past_caches);
     if (past_caches) end_stream_stores();
   });
 }

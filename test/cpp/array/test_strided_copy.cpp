@@ -142,30 +142,36 @@ TEST(StridedCopy, LargeViewsOnThreads) {
   }
 }
 
-/// Copies of numbered elements, checked without reading them one by one through a view.
-void check_large(Numbers const& shape, Numbers const& target, Numbers const& source, std::int64_t source_first,
+/// Copies of numbered elements, checked without reading them one by one through a view. Strides are those of elements
+/// of four bytes, also where the target's are longer.
+template <class To = std::uint32_t>
+void check_large(Numbers const& shape, Numbers target, Numbers const& source, std::int64_t source_first,
                  std::size_t misaligned) {
-  StridedLayout const to = StridedLayout::strided(shape, target, 4);
+  constexpr auto size = static_cast<std::int64_t>(sizeof(To));
+  constexpr auto untouched = static_cast<To>(0xA5A5A5A5U);
+  for (std::int64_t& stride : target) stride *= size / 4;
+  StridedLayout const to = StridedLayout::strided(shape, target, sizeof(To));
   StridedLayout const from = StridedLayout::strided(shape, source, 4);
   std::vector<std::uint32_t> numbers(std::size_t{8} << 20);
   std::iota(numbers.begin(), numbers.end(), 1U);
-  std::vector<std::uint32_t> copied((static_cast<std::size_t>(to.span(4).last) / 4) + 64, 0xA5A5A5A5U);
-  detail::copy({reinterpret_cast<std::byte*>(copied.data() + misaligned), dtype_of<std::uint32_t>(), to},
+  std::vector<To> copied((static_cast<std::size_t>(to.span(sizeof(To)).last) / sizeof(To)) + 64, untouched);
+  detail::copy({reinterpret_cast<std::byte*>(copied.data() + misaligned), dtype_of<To>(), to},
                {reinterpret_cast<std::byte const*>(numbers.data() + source_first), dtype_of<std::uint32_t>(), from});
   std::int64_t wrong = 0;
   View::for_each_index(shape, [&](Numbers const& index) {
-    std::int64_t at = static_cast<std::int64_t>(misaligned) * 4;
+    std::int64_t at = static_cast<std::int64_t>(misaligned) * size;
     std::int64_t number = source_first * 4;
     for (std::size_t d = 0; d < index.size(); ++d) {
       at += index[d] * target[d];
       number += index[d] * source[d];
     }
-    std::uint32_t& found = copied[static_cast<std::size_t>(at) / 4];
-    wrong += found == static_cast<std::uint32_t>(number / 4 + 1) ? 0 : 1;
-    found = 0xA5A5A5A5U;
+    To& found = copied[static_cast<std::size_t>(at / size)];
+    std::int64_t const wanted = number / 4 + 1;
+    wrong += found == static_cast<To>(wanted) ? 0 : 1;
+    found = untouched;
   });
   EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(std::ranges::count(copied, 0xA5A5A5A5U), std::ssize(copied)) << "beside the elements";
+  EXPECT_EQ(std::ranges::count(copied, untouched), std::ssize(copied)) << "beside the elements";
 }
 
 // Targets past the caches: whole lines at once, wherever rows begin.
@@ -183,6 +189,21 @@ TEST(StridedCopy, LargeTargets) {
       check_large({2'100'000, 2}, {8, 4}, {0, 4}, 0, misaligned);
       check_large({2100, 2050}, {2050 * 4, 4}, {3000 * 4, 4}, 0, misaligned);
       check_large({2100, 2050}, {2060 * 4, 4}, {2100 * 4, 4}, 0, misaligned);
+    }
+    options().threads = before;
+  }
+}
+
+TEST(StridedCopy, LargeTargetsOfAnotherDtype) {
+  for (int const threads : {1, 2}) {
+    int const before = options().threads.exchange(threads);
+    for (std::size_t const misaligned : {3U, 0U}) {
+      if (!tries_all && misaligned != 3U) continue;
+      check_large<double>({2'100'001}, {4}, {4}, 3, misaligned);
+      check_large<double>({1043, 2011}, {2011 * 4, 4}, {4022 * 4, 8}, 1, misaligned);
+      check_large<float>({2093, 2005}, {2005 * 4, 4}, {2009 * 4, 4}, 5, misaligned);
+      check_large<double>({1043, 2015}, {2017 * 4, 4}, {-4030 * 4, -8}, 1043 * 4030 - 1, misaligned);
+      check_large<double>({30'001, 71}, {71 * 4, 4}, {75 * 4, 4}, 0, misaligned);
     }
     options().threads = before;
   }
