@@ -50,13 +50,13 @@ class Build:
             raise PartFailed(missing)
         cmake = environment.tool(part, "cmake")
         env = self.environment(part)
-        configure = [cmake, "--preset", self.preset, "-B", self.folder]
-        configure += [
+        strict = "OFF" if self.preset in FALSE_WARNINGS else "ON"
+        configure = [
+            *(cmake, "--preset", self.preset, "-B", self.folder),
             f"-DPython_EXECUTABLE={environment.python(part)}",
+            f"-DMEMARRAY_WARNINGS_AS_ERRORS={strict}",
             *options,
         ]
-        strict = "OFF" if self.preset in FALSE_WARNINGS else "ON"
-        configure.append(f"-DMEMARRAY_WARNINGS_AS_ERRORS={strict}")
         if environment.has_ccache():
             configure += ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache", "-DCMAKE_CUDA_COMPILER_LAUNCHER=ccache"]
         part.run(configure, env=env, cwd=self.source)
