@@ -4,10 +4,13 @@
 #include <Python.h>
 
 #include <dlpack/dlpack.h>
+#include <stdbool.h>
 #include <time.h>
 
 static PyObject* version_names;
 static PyObject* newest;
+static PyObject* is_neg;
+static PyObject* requires_grad;
 
 static double now(void) {
   struct timespec time;
@@ -73,10 +76,62 @@ static PyObject* take(PyObject* module, PyObject* object) {
   Py_RETURN_NONE;
 }
 
+// What lends by a table, taken with the two questions that a real tensor has to be asked, and nothing made of it.
+static PyObject* take_from_table(PyObject* module, PyObject* object) {
+  (void)module;
+  static PyTypeObject* known;
+  static DLPackExchangeAPI const* api;
+  if (Py_TYPE(object) != known) {
+    if (!(api = api_of(object))) return NULL;
+    known = Py_TYPE(object);
+  }
+  DLManagedTensorVersioned* tensor = NULL;
+  if (api->managed_tensor_from_py_object_no_sync(object, &tensor) != 0) return NULL;
+  PyObject* is_negated = PyObject_VectorcallMethod(is_neg, &object, 1, NULL);
+  PyObject* has_gradient = is_negated ? PyObject_GetAttr(object, requires_grad) : NULL;
+  tensor->deleter(tensor);
+  if (!has_gradient) {
+    Py_XDECREF(is_negated);
+    return NULL;
+  }
+  bool is_plain = is_negated == Py_False && has_gradient == Py_False;
+  Py_DECREF(is_negated);
+  Py_DECREF(has_gradient);
+  return PyBool_FromLong(is_plain);
+}
+
+// An object with room for the description of an array, which it keeps; nothing is read.
+typedef struct {
+  PyObject_HEAD PyObject* array;
+  char room[464];
+} Kept;
+
+static void drop(PyObject* self) {
+  Py_DECREF(((Kept*)self)->array);
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_Free(self);
+  Py_DECREF(type);
+}
+
+static PyType_Slot kept_slots[] = {{Py_tp_dealloc, drop}, {0, NULL}};
+static PyType_Spec kept_spec = {"exchange_calls.Kept", sizeof(Kept), 0, Py_TPFLAGS_DEFAULT, kept_slots};
+static PyTypeObject* kept_type;
+
+static PyObject* keep(PyObject* module, PyObject* array) {
+  (void)module;
+  Kept* kept = PyObject_New(Kept, kept_type);
+  if (!kept) return NULL;
+  Py_INCREF(array);
+  kept->array = array;
+  return (PyObject*)kept;
+}
+
 static PyMethodDef methods[] = {
     {"lend", lend, METH_VARARGS, NULL},
     {"look", look, METH_VARARGS, NULL},
     {"take", take, METH_O, NULL},
+    {"take_from_table", take_from_table, METH_O, NULL},
+    {"keep", keep, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -86,5 +141,9 @@ static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT, .m_name = "exchan
 PyMODINIT_FUNC PyInit_exchange_calls(void) {
   version_names = Py_BuildValue("(s)", "max_version");
   newest = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
-  return version_names && newest ? PyModule_Create(&module_def) : NULL;
+  is_neg = PyUnicode_InternFromString("is_neg");
+  requires_grad = PyUnicode_InternFromString("requires_grad");
+  kept_type = (PyTypeObject*)PyType_FromSpec(&kept_spec);
+  bool made = version_names && newest && is_neg && requires_grad && kept_type;
+  return made ? PyModule_Create(&module_def) : NULL;
 }

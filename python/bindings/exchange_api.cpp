@@ -56,23 +56,26 @@ int current_stream(DLDeviceType, std::int32_t, void** stream) noexcept {
   return 0;
 }
 
-/// Whether the type or one of its bases has the attribute: most have not, and an AttributeError would cost more than
-/// all else of an import.
-bool is_in_type(PyTypeObject* type) {
-  PyObject* const bases = type->tp_mro;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); ++i) {
-    auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(bases, i));
-#if PY_VERSION_HEX >= 0x030C0000
-    PyObject* const names = PyType_GetDict(base);
-#else
-    PyObject* const names = Py_XNewRef(base->tp_dict);
-#endif
-    int const found = names ? PyDict_Contains(names, attribute_name) : 0;
-    Py_XDECREF(names);
-    if (found < 0) PyErr_Clear();
-    if (found == 1) return true;
+/// What the attribute is, a new reference: of a type that has it as tensors have, without making a method of it. Null
+/// without an error if there is none, or if it fails.
+PyObject* ask(PyObject* object, PyObject* name) {
+  // Borrowed, from the cache that every type's attributes have.
+  PyObject* const found = _PyType_Lookup(Py_TYPE(object), name);
+  PyObject* answer = nullptr;
+  if (found && PyType_HasFeature(Py_TYPE(found), Py_TPFLAGS_METHOD_DESCRIPTOR)) {
+    Py_INCREF(found);
+    answer = PyObject_Vectorcall(found, &object, 1, nullptr);
+    Py_DECREF(found);
+  } else if (found && Py_IS_TYPE(found, &PyGetSetDescr_Type)) {
+    Py_INCREF(found);
+    answer = PyGetSetDescr_Type.tp_descr_get(found, object, reinterpret_cast<PyObject*>(Py_TYPE(object)));
+    Py_DECREF(found);
+  } else if (PyObject* attribute = nullptr; find_attribute(object, name, attribute)) {
+    answer = PyCallable_Check(attribute) ? PyObject_CallNoArgs(attribute) : Py_NewRef(attribute);
+    Py_DECREF(attribute);
   }
-  return false;
+  if (!answer) PyErr_Clear();
+  return answer;
 }
 
 }  // namespace
@@ -86,15 +89,18 @@ bool init_exchange_api() {
 }
 
 DLPackExchangeAPI const* exchange_api_of(PyObject* object) {
-  PyObject* capsule = nullptr;
-  if (!is_in_type(Py_TYPE(object))) return nullptr;
-  if (!find_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), attribute_name, capsule)) {
+  // Most have none, and an AttributeError would cost more than all else of an import.
+  PyObject* capsule = _PyType_Lookup(Py_TYPE(object), attribute_name);
+  if (!capsule) return nullptr;
+  if (PyCapsule_CheckExact(capsule)) {
+    Py_INCREF(capsule);
+  } else if (!find_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), attribute_name, capsule)) {
     // Of a type that fails to say there is none, as far as that goes.
     PyErr_Clear();
     return nullptr;
   }
-  void* const pointer =
-      PyCapsule_IsValid(capsule, capsule_name) ? PyCapsule_GetPointer(capsule, capsule_name) : nullptr;
+  void* const pointer = PyCapsule_CheckExact(capsule) ? PyCapsule_GetPointer(capsule, capsule_name) : nullptr;
+  if (!pointer) PyErr_Clear();
   Py_DECREF(capsule);
   auto const* header = static_cast<DLPackExchangeAPIHeader const*>(pointer);
   // A newer library keeps the tables of older versions behind its own.
@@ -104,22 +110,28 @@ DLPackExchangeAPI const* exchange_api_of(PyObject* object) {
   return table->managed_tensor_from_py_object_no_sync ? table : nullptr;
 }
 
-Lending how_it_lends(PyObject* object) {
+Lending how_it_lends(PyObject* object, std::uint8_t code) {
+  bool const whole = code == kDLInt || code == kDLUInt || code == kDLBool;
   for (PyObject* const name : lazy_names) {
-    PyObject* attribute = nullptr;
-    if (!find_attribute(object, name, attribute)) {
-      PyErr_Clear();
-      return Lending::elements;
-    }
-    PyObject* const value = PyCallable_Check(attribute) ? PyObject_CallNoArgs(attribute) : Py_NewRef(attribute);
-    Py_DECREF(attribute);
-    bool const is_set = value == Py_True;
-    Py_XDECREF(value);
-    PyErr_Clear();
+    // Numbers that are not complex have no conjugates, and whole numbers no gradients; all have opposites.
+    if (name == lazy_names[0] ? code != kDLComplex : name == lazy_names[2] && whole) continue;
+    PyObject* const answer = ask(object, name);
+    // A type without one of these is lazy in nothing.
+    if (!answer) return Lending::elements;
+    bool const is_set = answer == Py_True;
+    Py_DECREF(answer);
     if (!is_set) continue;
     if (name != lazy_names[1]) return Lending::refuses;
-    PyErr_Format(PyExc_BufferError, "%R is negated lazily: its memory holds the opposite numbers; call resolve_neg()",
-                 object);
+    PyObject* words = PyObject_Repr(object);
+    if (!words) {
+      // Some cannot be shown so.
+      PyErr_Clear();
+      words = PyObject_Repr(reinterpret_cast<PyObject*>(Py_TYPE(object)));
+    }
+    if (words)
+      PyErr_Format(PyExc_BufferError, "%U is negated lazily: its memory holds the opposite numbers; call resolve_neg()",
+                   words);
+    Py_XDECREF(words);
     return Lending::wrong;
   }
   return Lending::elements;

@@ -20,7 +20,8 @@ enum class Lending {
   refuses,  ///< over `__dlpack__`, in words
   wrong,    ///< the Python error is set
 };
-Lending how_it_lends(PyObject* object);
+/// Asks only what numbers with that code of DLPack's can be.
+Lending how_it_lends(PyObject* object, std::uint8_t code);
 /// What an open lease lends over a table: to a consumer that works in the default stream, which is the one that our
 /// tables name. Throws as `detail::lend_versioned` does.
 DLManagedTensorVersioned* lend_over_table(detail::LeaseCore const& lease);

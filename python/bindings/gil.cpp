@@ -40,7 +40,21 @@ bool poll_signals(void*& token) noexcept {
   return go_on;
 }
 
+/// Whether this thread runs Python now, as most who let go of objects do. Not PyGILState_Check(), which says yes to
+/// all once there was a second interpreter.
+bool has_gil() noexcept {
+  PyThreadState* const own = PyGILState_GetThisThreadState();
+#if PY_VERSION_HEX >= 0x030d0000
+  return own && own == PyThreadState_GetUnchecked();
+#else
+  return own && own == _PyThreadState_UncheckedGet();
+#endif
+}
+
 void drop_object(void* object) noexcept {
+  // If it is not the last reference nothing runs.
+  if (Py_IsInitialized() && !finalizing() && has_gil() && Py_REFCNT(static_cast<PyObject*>(object)) > 1)
+    return Py_DECREF(static_cast<PyObject*>(object));
   GilAcquire const gil;
   if (!gil) return;
   // It may be dropped while an exception is on its way, which what the object's end calls must not see or replace.

@@ -172,7 +172,7 @@ bool import_interface(PyObject* object, PyObject* interface, bool cuda, ViewCore
     memory.type = MemoryType::device;
     memory.device = memory.data ? detail::device_at(memory.data) : Device{kDLCUDA, 0};
   }
-  view = detail::import_memory(memory, Block::Keeper{Py_NewRef(object), &drop_object});
+  view = detail::import_memory(memory, keeper_of(object));
   return true;
 }
 
@@ -191,6 +191,8 @@ bool import_named(PyObject* object, char const* name, bool cuda, ViewCore& view)
 }
 
 }  // namespace
+
+Block::Keeper keeper_of(PyObject* object) noexcept { return {Py_NewRef(object), &drop_object}; }
 
 bool import_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
   if (!PyObject_CheckBuffer(object)) return false;

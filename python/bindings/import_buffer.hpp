@@ -9,6 +9,9 @@ namespace memarray::python {
 // Both: true, and `view` is of `object`'s memory, which it keeps; false with the Python error set; or false without
 // one, as the object does not offer that.
 
+/// Keeps a Python object until nobody looks at its memory: a new reference, dropped on any thread.
+[[nodiscard]] detail::Block::Keeper keeper_of(PyObject* object) noexcept;
+
 /// The buffer protocol. `dtype`: how dense bytes are to be read, as one dimension; null: as the buffer says.
 bool import_buffer(PyObject* object, DType const* dtype, detail::ViewCore& view);
 /// `__array_interface__`, version 3, of memory without a mask.

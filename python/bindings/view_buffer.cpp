@@ -2,13 +2,16 @@
 
 #include "buffer.hpp"
 
-#include <cstdint>
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 namespace memarray::python {
 namespace {
+
+// What flags say of an order, beside that there are strides.
+constexpr int c_order = PyBUF_C_CONTIGUOUS & ~PyBUF_STRIDES;
+constexpr int f_order = PyBUF_F_CONTIGUOUS & ~PyBUF_STRIDES;
+constexpr int one_order = PyBUF_ANY_CONTIGUOUS & ~PyBUF_STRIDES;
 
 /// Why the consumer cannot have it so, or null.
 char const* refusal(detail::ViewCore const& view, int flags) {
@@ -18,59 +21,30 @@ char const* refusal(detail::ViewCore const& view, int flags) {
   if (asks(PyBUF_WRITABLE) && !view.writable()) return "this view is read-only: copy() it, or view a write lease";
   if (asks(PyBUF_FORMAT) && view.dtype().format[0] == '\0')
     return "the buffer protocol has no format for bfloat16; use DLPack, or np.asarray with ml_dtypes installed";
-  bool const c = layout.is_contiguous(itemsize);
-  bool const fortran = layout.is_fortran_contiguous(itemsize);
-  if (asks(PyBUF_ANY_CONTIGUOUS)) return c || fortran ? nullptr : "the view is not contiguous: copy() it first";
-  if (asks(PyBUF_F_CONTIGUOUS)) return fortran ? nullptr : "the view is not Fortran-contiguous";
-  if (asks(PyBUF_C_CONTIGUOUS)) return c ? nullptr : "the view is not C-contiguous: copy() it first";
+  // Most ask for any strides.
+  if (asks(PyBUF_STRIDES) && (flags & (c_order | f_order | one_order)) == 0) return nullptr;
+  auto const c = [&] { return layout.is_contiguous(itemsize); };
+  auto const fortran = [&] { return layout.is_fortran_contiguous(itemsize); };
+  if (asks(PyBUF_ANY_CONTIGUOUS)) return c() || fortran() ? nullptr : "the view is not contiguous: copy() it first";
+  if (asks(PyBUF_F_CONTIGUOUS)) return fortran() ? nullptr : "the view is not Fortran-contiguous";
+  if (asks(PyBUF_C_CONTIGUOUS)) return c() ? nullptr : "the view is not C-contiguous: copy() it first";
   // Without strides the consumer takes it for dense.
-  if (!asks(PyBUF_STRIDES) && !c) return "the view is not C-contiguous, and was asked for without strides: copy() it";
+  if (!asks(PyBUF_STRIDES) && !c()) return "the view is not C-contiguous, and was asked for without strides: copy() it";
   return nullptr;
-}
-
-// What a buffer keeps is told by the first bits of its pointer, as nothing that a consumer can change says so: a block
-// with an export, writable or not, or a view.
-constexpr std::uintptr_t writable_bit = 1;
-constexpr std::uintptr_t view_bit = 2;
-
-/// All but what is kept. What describes the memory lies in `view`; closing it does not change that.
-bool fill_buffer(PyObject* self, detail::ViewCore const& view, Py_buffer* buffer, int flags) {
-  static_assert(std::is_same_v<Py_ssize_t, std::int64_t>);
-  view.check_open();
-  if (char const* const why = refusal(view, flags)) {
-    PyErr_SetString(PyExc_BufferError, why);
-    return false;
-  }
-  StridedLayout const& layout = view.layout();
-  bool const strided = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
-  buffer->buf = view.data();
-  buffer->len = static_cast<Py_ssize_t>(view.bytes());
-  buffer->readonly = !view.writable();
-  buffer->itemsize = static_cast<Py_ssize_t>(view.dtype().itemsize);
-  buffer->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(view.dtype().format) : nullptr;
-  buffer->ndim = layout.ndim();
-  buffer->shape = (flags & PyBUF_ND) ? const_cast<Py_ssize_t*>(layout.shape().data()) : nullptr;
-  buffer->strides = strided ? const_cast<Py_ssize_t*>(layout.strides().data()) : nullptr;
-  buffer->suboffsets = nullptr;
-  buffer->obj = Py_NewRef(self);
-  return true;
 }
 
 }  // namespace
 
-int view_getbuffer(PyObject* self, detail::ViewCore const& view, Py_buffer* buffer, int flags) {
-  view.check_host();
-  detail::BlockExport memory = view.memory();
-  if (!fill_buffer(self, view, buffer, flags)) return -1;
-  std::uintptr_t const bit = memory.writable() ? writable_bit : 0;
-  buffer->internal = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(memory.release()) | bit);
-  return 0;
+bool may_have_buffer(detail::ViewCore const& view, int flags) {
+  char const* const why = refusal(view, flags);
+  if (why) PyErr_SetString(PyExc_BufferError, why);
+  return !why;
 }
 
 int view_getbuffer(PyObject* self, detail::ViewCore&& view, Py_buffer* buffer, int flags) {
   auto kept = std::make_unique<detail::ViewCore>(std::move(view));
-  if (!fill_buffer(self, *kept, buffer, flags)) return -1;
-  buffer->internal = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(kept.release()) | view_bit);
+  if (!describe_buffer(self, *kept, buffer, flags)) return -1;
+  buffer->internal = kept.release();
   return 0;
 }
 
@@ -86,12 +60,7 @@ PyObject* with_stream(PyObject* interface, StreamHandle const& stream) {
 }
 
 void release_buffer(PyObject*, Py_buffer* buffer) {
-  auto const internal = reinterpret_cast<std::uintptr_t>(std::exchange(buffer->internal, nullptr));
-  void* const kept = reinterpret_cast<void*>(internal & ~(writable_bit | view_bit));
-  if ((internal & view_bit) != 0)
-    delete static_cast<detail::ViewCore*>(kept);
-  else if (kept)
-    static_cast<detail::Block*>(kept)->drop_export((internal & writable_bit) != 0);
+  delete static_cast<detail::ViewCore*>(std::exchange(buffer->internal, nullptr));
 }
 
 PyObject* describe_memory(detail::ViewCore const& view) {

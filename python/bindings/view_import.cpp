@@ -7,7 +7,8 @@
 #include "helpers.hpp"
 #include "import_buffer.hpp"
 #include "lease_type.hpp"
-#include "view_type.hpp"
+#include "numpy_array.hpp"
+#include "view_object.hpp"
 
 #include <memarray/array/import_dlpack.hpp>
 
@@ -27,10 +28,11 @@ PyObject* version_keyword = nullptr;
 
 Signature<1> from_dlpack_signature("from_dlpack", {"copy"}, 0);
 
-/// A new Python view, or a copy if that was asked for.
-PyObject* finish(ViewCore core, PyObject* owner, bool copy) {
-  if (!copy) return make_view(std::move(core), owner);
-  return make_view(core.copy(), nullptr);
+/// A new Python view of what `import` returns, or a copy if that was asked for. `import` is called in any case.
+template <class Import>
+PyObject* finish(PyObject* owner, bool copy, Import const& import) {
+  if (!copy) return make_view_of(owner, import);
+  return make_view(import().copy(), nullptr);
 }
 
 /// Renaming a capsule and owning its tensor are one step; the tensor's deleter is called once from then on.
@@ -38,7 +40,7 @@ template <class Managed>
 PyObject* take(PyObject* capsule, char const* name, char const* used_name, PyObject* owner, bool copy) {
   auto* const tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   if (!tensor || PyCapsule_SetName(capsule, used_name) != 0) return nullptr;
-  return finish(detail::import_dlpack(tensor), owner, copy);
+  return finish(owner, copy, [tensor] { return detail::import_dlpack(tensor); });
 }
 
 PyObject* from_capsule(PyObject* capsule, PyObject* owner, bool copy) {
@@ -71,6 +73,28 @@ PyObject* ask_for_capsule(PyObject* method) {
   return capsule;
 }
 
+/// False if the object is to be asked over `__dlpack__`.
+bool try_table(DLPackExchangeAPI const& api, PyObject* object, bool copy, PyObject*& result) {
+  DLManagedTensorVersioned* tensor = nullptr;
+  bool const lent = api.managed_tensor_from_py_object_no_sync(object, &tensor) == 0 && tensor;
+  if (!lent) {
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_BufferError, "%R lent no tensor, and did not say why", object);
+    return true;
+  }
+  // Another version's may be anything, and is refused.
+  bool const known = tensor->version.major == DLPACK_MAJOR_VERSION;
+  Lending const lending = known ? how_it_lends(object, tensor->dl_tensor.dtype.code) : Lending::elements;
+  if (lending == Lending::elements) {
+    result = finish(object, copy, [tensor] { return detail::import_dlpack(tensor); });
+    return true;
+  }
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (tensor->deleter) tensor->deleter(tensor);
+  PyErr_Restore(type, value, traceback);
+  return lending == Lending::wrong;
+}
+
 /// 1: `result` is the view, or null with the error set; 0: it has no `__dlpack__`.
 int try_dlpack(PyObject* object, bool copy, PyObject*& result) {
   result = nullptr;
@@ -79,18 +103,8 @@ int try_dlpack(PyObject* object, bool copy, PyObject*& result) {
     result = from_capsule(object, object, copy);
     return 1;
   }
-  DLPackExchangeAPI const* const api = exchange_api_of(object);
-  Lending const lending = api ? how_it_lends(object) : Lending::refuses;
-  if (lending == Lending::wrong) return 1;
-  if (lending == Lending::elements) {
-    DLManagedTensorVersioned* tensor = nullptr;
-    if (api->managed_tensor_from_py_object_no_sync(object, &tensor) == 0 && tensor) {
-      result = guarded([&] { return finish(detail::import_dlpack(tensor), object, copy); });
-    } else if (!PyErr_Occurred()) {
-      PyErr_Format(PyExc_BufferError, "%R lent no tensor, and did not say why", object);
-    }
+  if (DLPackExchangeAPI const* const api = exchange_api_of(object); api && try_table(*api, object, copy, result))
     return 1;
-  }
   if (!find_attribute(object, dlpack_name, method)) return PyErr_Occurred() ? 1 : 0;
   PyObject* const capsule = ask_for_capsule(method);
   Py_DECREF(method);
@@ -104,13 +118,21 @@ int try_dlpack(PyObject* object, bool copy, PyObject*& result) {
   return 1;
 }
 
+/// Of a plain NumPy array. 1 and 0 as above.
+int try_array(PyObject* object, bool copy, PyObject*& result) {
+  auto const memory = read_numpy_array(object);
+  if (!memory) return 0;
+  result = finish(object, copy, [&] { return detail::import_memory(*memory, keeper_of(object)); });
+  return 1;
+}
+
 /// A view of what is memarray's own. 1 and 0 as above.
 int try_own(PyObject* object, bool copy, PyObject*& result) {
   result = nullptr;
   if (ViewCore const* const view = view_of(object)) {
     view->check_open();
     PyObject* const owner = owner_of_view(object);
-    result = finish(*view, owner, copy);
+    result = finish(owner, copy, [view] { return *view; });
     Py_XDECREF(owner);
     return 1;
   }
@@ -151,7 +173,9 @@ PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t given, PyObje
   if (!from_dlpack_signature.parse(args + 1, 0, keywords, slots) || !read_copy(slots[0], copy)) return nullptr;
   return guarded([&]() -> PyObject* {
     PyObject* result = nullptr;
-    if (try_own(object, copy, result) != 0 || try_dlpack(object, copy, result) != 0) return result;
+    if (try_array(object, copy, result) != 0 || try_own(object, copy, result) != 0 ||
+        try_dlpack(object, copy, result) != 0)
+      return result;
     return PyErr_Format(PyExc_TypeError,
                         "from_dlpack takes a DLPack capsule or an object with __dlpack__, not %R: from_buffer and "
                         "from_numpy take others",
@@ -164,7 +188,9 @@ PyObject* import_any(PyObject* object, PyObject* copy_object) {
   if (!read_copy(copy_object, copy)) return nullptr;
   return guarded([&]() -> PyObject* {
     PyObject* result = nullptr;
-    if (try_own(object, copy, result) != 0 || try_dlpack(object, copy, result) != 0) return result;
+    if (try_array(object, copy, result) != 0 || try_own(object, copy, result) != 0 ||
+        try_dlpack(object, copy, result) != 0)
+      return result;
     ViewCore core;
     if (!import_buffer(object, nullptr, core)) {
       if (PyErr_Occurred()) return nullptr;
@@ -177,7 +203,7 @@ PyObject* import_any(PyObject* object, PyObject* copy_object) {
                      object);
       if (!found) return nullptr;
     }
-    return finish(std::move(core), object, copy);
+    return finish(object, copy, [&] { return std::move(core); });
   });
 }
 
@@ -199,6 +225,8 @@ PyObject* from_buffer(PyObject*, PyObject* args, PyObject* keywords) {
 
 PyObject* from_numpy(PyObject*, PyObject* array) {
   return guarded([&]() -> PyObject* {
+    PyObject* result = nullptr;
+    if (try_array(array, false, result) != 0) return result;
     PyObject* const numpy = PyImport_ImportModule("numpy");
     PyObject* const type = numpy ? PyObject_GetAttrString(numpy, "ndarray") : nullptr;
     int const is_array = type ? PyObject_IsInstance(array, type) : -1;
@@ -206,7 +234,6 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
     Py_XDECREF(numpy);
     if (is_array < 0) return nullptr;
     if (is_array == 0) return PyErr_Format(PyExc_TypeError, "from_numpy takes a NumPy array, not %R", array);
-    PyObject* result = nullptr;
     if (try_dlpack(array, false, result) != 0 && result) return result;
     // What DLPack cannot say: bfloat16, other dtypes, strides that are no whole elements.
     if (!PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;

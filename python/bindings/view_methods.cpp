@@ -37,8 +37,10 @@ PyObject* doing(PyObject* self, Body const& body) {
 }
 
 PyObject* close(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
-  core_of(self).close();
-  Py_CLEAR(view_in(self)->owner);
+  PyView* const view = view_in(self);
+  detail::BlockExport memory = view->core.close();
+  if (memory && view->buffers != 0) view->lent = std::move(memory);
+  Py_CLEAR(view->owner);
   Py_RETURN_NONE;
 }
 

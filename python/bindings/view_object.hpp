@@ -2,6 +2,7 @@
 
 #include "view_type.hpp"
 
+#include <new>
 #include <utility>
 
 namespace memarray::python {
@@ -12,11 +13,39 @@ struct PyView {
   PyObject* owner;
   detail::ViewCore core;
   detail::BlockExport pinned;     // for protocols that have no release
+  detail::BlockExport lent;       // what buffers keep of a view that was closed
+  Py_ssize_t buffers;             // that are not released: each keeps the object
   std::int64_t* element_strides;  // where somebody asked for them
 };
 
 [[nodiscard]] inline PyView* view_in(PyObject* self) noexcept { return reinterpret_cast<PyView*>(self); }
 [[nodiscard]] inline detail::ViewCore& core_of(PyObject* self) noexcept { return view_in(self)->core; }
+
+/// A new view without its core, or null with the Python error set. `owner`: as for `make_view`.
+[[nodiscard]] PyView* allocate_view(PyObject* owner);
+/// Frees one that got no core.
+void free_view(PyView* view) noexcept;
+
+/// A new view of what `import` returns, which is made in its place. It is called in any case, as it takes something
+/// over; what it throws is thrown.
+template <class Import>
+PyObject* make_view_of(PyObject* owner, Import const& import) {
+  PyView* const view = allocate_view(owner);
+  if (!view) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    static_cast<void>(import());
+    PyErr_Restore(type, value, traceback);
+    return nullptr;
+  }
+  try {
+    new (&view->core) detail::ViewCore(import());
+  } catch (...) {
+    free_view(view);
+    throw;
+  }
+  return reinterpret_cast<PyObject*>(view);
+}
 
 /// A view of the same memory, with the same owner.
 [[nodiscard]] inline PyObject* derived(PyObject* self, detail::ViewCore core) {

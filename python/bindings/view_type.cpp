@@ -60,13 +60,15 @@ void dealloc(PyObject* self) {
   PyView* const view = view_in(self);
   if (view->weak_references) PyObject_ClearWeakRefs(self);
   // What keeps the memory may run any code.
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  bool const pending = PyErr_Occurred() != nullptr;
+  if (pending) PyErr_Fetch(&type, &value, &traceback);
   view->core.~ViewCore();
   view->pinned.~BlockExport();
+  view->lent.~BlockExport();
   delete[] view->element_strides;
   Py_XDECREF(view->owner);
-  PyErr_Restore(type, value, traceback);
+  if (pending || PyErr_Occurred()) PyErr_Restore(type, value, traceback);
   PyTypeObject* const own_type = Py_TYPE(self);
   own_type->tp_free(self);
   Py_DECREF(own_type);
@@ -74,7 +76,17 @@ void dealloc(PyObject* self) {
 
 int getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
   buffer->obj = nullptr;
-  return guarded([&] { return view_getbuffer(self, core_of(self), buffer, flags); });
+  return guarded([&] {
+    core_of(self).check_host();
+    if (!describe_buffer(self, core_of(self), buffer, flags)) return -1;
+    ++view_in(self)->buffers;
+    return 0;
+  });
+}
+
+void releasebuffer(PyObject* self, Py_buffer*) {
+  PyView* const view = view_in(self);
+  if (--view->buffers == 0 && view->lent) view->lent = {};
 }
 
 /// Strides in elements, which last as long as the object. Throws `BufferError` if they are none, or negative.
@@ -145,7 +157,7 @@ PyType_Slot slots[] = {
     {Py_mp_length, reinterpret_cast<void*>(length)},
     {Py_nb_bool, reinterpret_cast<void*>(refuse_truth)},
     {Py_bf_getbuffer, reinterpret_cast<void*>(getbuffer)},
-    {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+    {Py_bf_releasebuffer, reinterpret_cast<void*>(releasebuffer)},
     {0, nullptr}};
 
 PyType_Spec spec = {"memarray.BufferView", sizeof(PyView), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
@@ -160,16 +172,27 @@ int add_view_type(PyObject* module) {
   return PyModule_AddObjectRef(module, "BufferView", reinterpret_cast<PyObject*>(view_type));
 }
 
-PyObject* make_view(ViewCore core, PyObject* owner) {
+PyView* allocate_view(PyObject* owner) {
   // Not tp_alloc, which writes zeros first.
   PyView* const self = PyObject_New(PyView, view_type);
   if (!self) return nullptr;
   self->weak_references = nullptr;
   self->element_strides = nullptr;
   self->owner = Py_XNewRef(owner);
-  new (&self->core) ViewCore(std::move(core));
+  self->buffers = 0;
   new (&self->pinned) detail::BlockExport();
-  return reinterpret_cast<PyObject*>(self);
+  new (&self->lent) detail::BlockExport();
+  return self;
+}
+
+void free_view(PyView* view) noexcept {
+  Py_XDECREF(view->owner);
+  PyObject_Free(view);
+  Py_DECREF(view_type);
+}
+
+PyObject* make_view(ViewCore core, PyObject* owner) {
+  return make_view_of(owner, [&] { return std::move(core); });
 }
 
 ViewCore* view_of(PyObject* object) { return Py_IS_TYPE(object, view_type) ? &core_of(object) : nullptr; }

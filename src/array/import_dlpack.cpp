@@ -180,25 +180,27 @@ ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper) {
     if (__builtin_add_overflow(address, span.first, &lowest) || __builtin_add_overflow(address, span.last, &end) ||
         lowest == 0)
       throw BufferError("cannot import this memory: its strides lead out of memory");
-    bool aligned = address % dtype.alignment == 0;
+    // Alignments are powers of two: a bit below one, in the address or in any stride, is too many.
+    std::uintptr_t bits = address;
     for (int d = 0; d < memory.layout.ndim(); ++d)
-      aligned = aligned && (memory.layout.extent(d) <= 1 || memory.layout.stride(d) % dtype.alignment == 0);
-    if (!aligned)
+      if (memory.layout.extent(d) > 1) bits |= static_cast<std::uintptr_t>(memory.layout.stride(d));
+    if ((bits & (dtype.alignment - 1)) != 0)
       throw BufferError("cannot import this memory: its " + std::string(dtype.name_view()) + " are not aligned to " +
                         std::to_string(dtype.alignment) + " bytes; copy it first");
   }
   // Of no elements: consumers may still ask for an address.
   alignas(64) static std::byte nothing[1];
   auto* const data = memory.data ? static_cast<std::byte*>(memory.data) : nothing;
-  bool const on_device = memory.type == MemoryType::device;
-  DeviceMemoryPtr const device =
-      on_device ? device_of(memory, span.last != span.first ? data + span.first : nullptr) : nullptr;
-  BlockPtr const block = Block::adopt(data + span.first, static_cast<std::size_t>(span.last - span.first),
-                                      memory.device, memory.type, taken.release());
-  BlockExport own(*block, memory.writable);
-  if (!on_device) return {std::move(own), data, dtype, memory.layout};
+  auto const adopt = [&] {
+    Block& block = Block::adopt_exported(data + span.first, static_cast<std::size_t>(span.last - span.first),
+                                         memory.device, memory.type, taken.release(), memory.writable);
+    return BlockExport::counted(block, memory.writable);
+  };
+  if (memory.type != MemoryType::device) return {adopt(), data, dtype, memory.layout};
+  DeviceMemoryPtr const device = device_of(memory, span.last != span.first ? data + span.first : nullptr);
+  BlockExport own = adopt();
   Queue const queue = queue_on(get_legacy_stream(), device->context());
-  StreamUses& uses = block->uses_on(device);
+  StreamUses& uses = own.block().uses_on(device);
   if (memory.ready_in)
     uses.begin_after(queue_on(memory.ready_in, device->context()), "importing memory, after the producer's stream");
   return {std::move(own), data, dtype, memory.layout, std::make_shared<ViewStream>(ViewStream{queue})};

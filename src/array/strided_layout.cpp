@@ -36,9 +36,9 @@ StridedLayout StridedLayout::dense(Extents shape, std::size_t itemsize) {
   checked_bytes(checked_size(shape), itemsize);
   StridedLayout result;
   result._ndim = static_cast<int>(shape.size());
-  std::ranges::copy(shape, result._shape.begin());
   auto stride = static_cast<std::int64_t>(itemsize);
   for (std::size_t d = shape.size(); d-- > 0;) {
+    result._shape[d] = shape[d];
     result._strides[d] = stride;
     // Only of no elements can they be more than memory has.
     stride = times_or_zero(stride, std::max<std::int64_t>(shape[d], 1));
@@ -47,6 +47,8 @@ StridedLayout StridedLayout::dense(Extents shape, std::size_t itemsize) {
 }
 
 StridedLayout StridedLayout::strided(Extents shape, Extents strides, std::size_t itemsize) {
+  StridedLayout result;
+  if (result.take(shape, strides, itemsize)) return result;
   check_ndim(shape.size());
   std::int64_t const size = checked_size(shape);
   if (strides.size() != shape.size())
@@ -56,26 +58,27 @@ StridedLayout StridedLayout::strided(Extents shape, Extents strides, std::size_t
   if (size == 0) return dense(shape, itemsize);
   // Also of elements that share memory: who copies them must be able to say how many bytes there are.
   checked_bytes(size, itemsize);
-  std::int64_t below = 0;
-  auto above = static_cast<std::int64_t>(itemsize);
-  bool fits = true;
-  for (std::size_t d = 0; d < shape.size(); ++d)
-    fits = fits && reaches(strides[d] < 0 ? below : above, shape[d], strides[d]);
-  std::int64_t length = 0;
-  if (!fits || __builtin_sub_overflow(above, below, &length))
-    throw OverflowError("strides " + shape_text(strides) + " of shape " + shape_text(shape) +
-                        " reach further than 64 bits can say");
-  StridedLayout result;
-  result._ndim = static_cast<int>(shape.size());
-  std::ranges::copy(shape, result._shape.begin());
-  std::ranges::copy(strides, result._strides.begin());
-  return result;
+  throw OverflowError("strides " + shape_text(strides) + " of shape " + shape_text(shape) +
+                      " reach further than 64 bits can say");
 }
 
-std::int64_t StridedLayout::size() const noexcept {
-  std::int64_t size = 1;
-  for (std::int64_t const extent : shape()) size *= extent;
-  return size;
+bool StridedLayout::take(Extents shape, Extents strides, std::size_t itemsize) noexcept {
+  if (shape.size() > max_ndim || strides.size() != shape.size()) return false;
+  auto bytes = static_cast<std::int64_t>(itemsize);
+  std::int64_t below = 0;
+  std::int64_t above = bytes;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    std::int64_t const extent = shape[d];
+    std::int64_t const stride = strides[d];
+    if (extent < 1 || __builtin_mul_overflow(bytes, extent, &bytes) ||
+        !reaches(stride < 0 ? below : above, extent, stride))
+      return false;
+    _shape[d] = extent;
+    _strides[d] = stride;
+  }
+  _ndim = static_cast<int>(shape.size());
+  std::int64_t length = 0;
+  return !__builtin_sub_overflow(above, below, &length);
 }
 
 bool StridedLayout::is_contiguous(std::size_t itemsize) const noexcept {
@@ -265,6 +268,7 @@ void StridedLayout::broadcast_to(Extents wanted) {
   StridedLayout result;
   result._ndim = static_cast<int>(wanted.size());
   std::ranges::copy(wanted, result._shape.begin());
+  std::fill_n(result._strides.begin(), wanted.size(), 0);
   for (int d = 0; d < _ndim; ++d) {
     std::int64_t const target = added < 0 ? -1 : wanted[at(d + added)];
     if (extent(d) == target)

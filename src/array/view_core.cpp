@@ -73,11 +73,10 @@ void ViewCore::check_is(DType const& dtype, int ndim) const {
                     std::to_string(ndim) + " dimensions");
 }
 
-void ViewCore::check_host() const {
+void ViewCore::throw_not_on_host() const {
   check_open();
-  if (on_device())
-    throw BufferError("this " + describe() + " is on " + to_string(device()) +
-                      ", where the host does not reach: copy it with to_device('cpu') first");
+  throw BufferError("this " + describe() + " is on " + to_string(device()) +
+                    ", where the host does not reach: copy it with to_device('cpu') first");
 }
 
 void ViewCore::check_writable(char const* what) const {

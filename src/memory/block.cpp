@@ -142,6 +142,14 @@ BlockPtr Block::adopt(void* data, std::size_t bytes, Device device, MemoryType t
   return BlockPtr(new ForeignBlock(static_cast<std::byte*>(data), bytes, device, type, guard));
 }
 
+Block& Block::adopt_exported(void* data, std::size_t bytes, Device device, MemoryType type, Keeper keeper,
+                             bool writable) {
+  KeeperGuard guard(keeper);
+  auto* const block = new ForeignBlock(static_cast<std::byte*>(data), bytes, device, type, guard);
+  block->_counts.store(writable ? writable_export : read_only_export, std::memory_order_relaxed);
+  return *block;
+}
+
 BlockPtr Block::adopt_part(Block& whole, void* data, std::size_t bytes, Keeper keeper) {
   KeeperGuard guard(keeper);
   return BlockPtr(new ForeignBlock(whole, static_cast<std::byte*>(data), bytes, guard));

@@ -1,4 +1,4 @@
-"""The buffer protocol of leases."""
+"""The buffer protocol of leases, and what buffers of closed views keep."""
 
 import ctypes
 import struct
@@ -6,6 +6,7 @@ import struct
 import memarray
 import numpy as np
 import pytest
+from dlpack_producer import Producer
 from support import NUMPY_DTYPES, RANKS, filled, look, shape_of
 
 # Flags of PyObject_GetBuffer.
@@ -175,3 +176,39 @@ def test_a_view_outlives_a_lease_that_was_collected():
     del array, lease
     assert view.tolist() == values.tolist()
     view.release()
+
+
+def test_buffers_of_a_closed_view_keep_its_memory():
+    for how in (lambda view: view.close(), lambda view: view.__exit__(None, None, None)):
+        producer = Producer()
+        view = memarray.from_dlpack(producer)
+        memoryview(view).release()
+        first, second = memoryview(view), memoryview(view)
+        how(view)
+        view.close()
+        first.release()
+        assert producer.deleted == 0
+        assert second.tolist() == [[0, 1, 2], [3, 4, 5]]
+        with pytest.raises(ValueError, match="closed"):
+            memoryview(view)
+        second.release()
+        assert producer.deleted == 1
+        del view
+        assert producer.deleted == 1
+    producer = Producer()
+    last = memoryview(memarray.from_dlpack(producer))
+    assert producer.deleted == 0
+    del last
+    assert producer.deleted == 1
+
+
+def test_a_buffer_of_a_closed_view_is_an_export():
+    a = memarray.MemArray([3])
+    a.escaped_views = "error"
+    view = a.view()
+    seen = memoryview(view)
+    view.close()
+    with pytest.raises(memarray.LockError):
+        a.fill(1)
+    seen.release()
+    a.fill(1)

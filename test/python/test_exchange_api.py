@@ -234,6 +234,55 @@ def test_torch_lends_by_its_table_what_it_really_has():
         memarray.from_dlpack(torch._neg_view(torch.ones(3)))
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float32", "complex64"])
+def test_torch_is_asked_what_its_dtype_can_be(dtype):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    t = torch.zeros(3, dtype=getattr(torch, dtype))
+    assert memarray.from_dlpack(t).data_ptr == t.data_ptr()
+    # Numbers of every kind can be lent as their opposites.
+    with pytest.raises(BufferError, match="resolve_neg"):
+        memarray.from_dlpack(torch._neg_view(t))
+    if t.is_floating_point() or t.is_complex():
+        with pytest.raises(BufferError, match="gradient"):
+            memarray.from_dlpack(t.clone().requires_grad_())
+    if t.is_complex():
+        with pytest.raises(BufferError, match="conj"):
+            memarray.from_dlpack(t.conj())
+        with pytest.raises(BufferError, match="resolve_neg"):
+            memarray.from_dlpack(torch._neg_view(t).imag)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "lazy", "words"),
+    [
+        ("float32", {"is_neg": lambda self: True}, "resolve_neg"),
+        ("float32", {"is_neg": lambda self: False, "requires_grad": True}, None),
+        ("int32", {"is_neg": lambda self: False, "requires_grad": True}, ""),
+        ("complex64", {"is_conj": lambda self: True}, None),
+        ("float32", {"is_conj": lambda self: True, "is_neg": property(lambda self: True)}, "resolve_neg"),
+    ],
+)
+def test_a_tensor_that_is_not_taken_is_deleted(dtype, lazy, words):
+    """Asked over `__dlpack__` (no words), refused with words, or taken."""
+    a = memarray.MemArray([3], dtype)
+    a.escaped_views = "error"
+    lends = []
+    kind, _ = make_type(lambda lender, out: lends.append(1) or VIEWS.lend(lender.view, out))
+    kind.__dlpack__ = lambda self, **_: lends.append(2) or self.view.__dlpack__(max_version=(1, 0))
+    for name, value in lazy.items():
+        setattr(kind, name, value)
+    lender = kind()
+    lender.view = a.view()
+    if words:
+        with pytest.raises(BufferError, match=words):
+            memarray.from_dlpack(lender)
+    else:
+        memarray.from_dlpack(lender).close()
+    assert lends == ([1] if words is not None else [1, 2])
+    lender.view.close()
+    a.fill(1)  # as nobody looks any more
+
+
 def test_tvm_ffi_takes_and_lends():
     tvm_ffi = pytest.importorskip("tvm_ffi", reason="apache-tvm-ffi is not installed")
     view = BufferView.from_numpy(np.arange(6.0, dtype="float32").reshape(2, 3))

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -28,7 +29,16 @@ class MEMARRAY_API StridedLayout {
   using Extents = std::span<std::int64_t const>;
 
   /// Of one element, without dimensions.
-  StridedLayout() noexcept = default;
+  StridedLayout() noexcept {}
+  StridedLayout(StridedLayout const& other) noexcept { *this = other; }
+  StridedLayout& operator=(StridedLayout const& other) noexcept {
+    _ndim = other._ndim;
+    for (std::size_t d = 0; d < at(_ndim); d += together) {
+      std::memcpy(&_shape[d], &other._shape[d], together * sizeof(_shape[d]));
+      std::memcpy(&_strides[d], &other._strides[d], together * sizeof(_strides[d]));
+    }
+    return *this;
+  }
   /// Dense, in C order. Throws `ValueError` (negative extents, too many of them), `OverflowError`.
   [[nodiscard]] static StridedLayout dense(Extents shape, std::size_t itemsize);
   /// Any strides, in bytes. Throws like `dense`, and `OverflowError` if an element were further than 64 bits can say,
@@ -41,7 +51,11 @@ class MEMARRAY_API StridedLayout {
   [[nodiscard]] std::int64_t extent(int dimension) const noexcept { return _shape[at(dimension)]; }
   [[nodiscard]] std::int64_t stride(int dimension) const noexcept { return _strides[at(dimension)]; }
   /// The number of elements.
-  [[nodiscard]] std::int64_t size() const noexcept;
+  [[nodiscard]] std::int64_t size() const noexcept {
+    std::int64_t size = 1;
+    for (std::int64_t const extent : shape()) size *= extent;
+    return size;
+  }
   /// Whether the elements follow one another in C order; strides of dimensions with one element do not matter.
   [[nodiscard]] bool is_contiguous(std::size_t itemsize) const noexcept;
   /// The same in Fortran's order.
@@ -78,11 +92,16 @@ class MEMARRAY_API StridedLayout {
 
  private:
   [[nodiscard]] static std::size_t at(int dimension) noexcept { return static_cast<std::size_t>(dimension); }
+  /// Becomes that of elements of which there are some and which 64 bits can reach; false without one.
+  [[nodiscard]] bool take(Extents shape, Extents strides, std::size_t itemsize) noexcept;
   void check_dimension(int dimension, int end) const;
   void erase(int dimension) noexcept;
 
-  std::array<std::int64_t, max_ndim> _shape{};
-  std::array<std::int64_t, max_ndim> _strides{};
+  static constexpr std::size_t together = 4;
+  static_assert(max_ndim % together == 0);
+  // What lies past the last dimension is neither set nor copied: most views have few.
+  std::array<std::int64_t, max_ndim> _shape;
+  std::array<std::int64_t, max_ndim> _strides;
   int _ndim = 0;
 };
 

@@ -53,10 +53,10 @@ class MEMARRAY_API ViewCore {
   void check_open() const {
     if (!is_open()) throw_closed();
   }
-  /// Lets go of the memory; what was made of the view keeps it. Harmless twice.
-  void close() noexcept {
-    _memory = {};
+  /// Lets go of the memory, or hands it to the caller; what was made of the view keeps it. Harmless twice.
+  BlockExport close() noexcept {
     _stream = nullptr;
+    return std::move(_memory);
   }
   [[nodiscard]] bool writable() const noexcept { return _memory.writable(); }
   /// Whether the memory is on a device, where the host does not reach it.
@@ -66,7 +66,9 @@ class MEMARRAY_API ViewCore {
   /// Throws `ValueError` (closed), `TypeError` (another dtype or rank).
   void check_is(DType const& dtype, int ndim) const;
   /// Throws `BufferError`, naming the copy to make, unless the host reaches the memory.
-  void check_host() const;
+  void check_host() const {
+    if (!is_open() || on_device()) throw_not_on_host();
+  }
   /// Throws `ValueError` (closed), `BufferError` (read-only) naming `what`.
   void check_writable(char const* what) const;
 
@@ -143,6 +145,7 @@ class MEMARRAY_API ViewCore {
   void transfer_to(ViewCore const& target, Queue const& queue, Ending ending) const;
   void check_elements_apart(char const* what) const;
   [[noreturn]] static void throw_closed();
+  [[noreturn]] void throw_not_on_host() const;
 
   BlockExport _memory;
   std::byte* _data = nullptr;

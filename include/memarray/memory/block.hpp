@@ -61,6 +61,9 @@ class MEMARRAY_API Block {
   /// Memory that `keeper` keeps until the last reference and export are gone. The keeper is taken over, also when this
   /// throws (`std::bad_alloc`).
   [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device, MemoryType type, Keeper keeper);
+  /// The same, with one counted export instead of the reference.
+  [[nodiscard]] static Block& adopt_exported(void* data, std::size_t bytes, Device device, MemoryType type,
+                                             Keeper keeper, bool writable);
   /// A part of another block, which `keeper` keeps with an export: what uses either on streams is a use of both.
   [[nodiscard]] static BlockPtr adopt_part(Block& whole, void* data, std::size_t bytes, Keeper keeper);
 
@@ -136,6 +139,8 @@ class MEMARRAY_API Block {
   void destroy_later(void (*run)(Block*) noexcept) noexcept;
 
   void drop(std::uint64_t one) noexcept {
+    // Who is alone needs no atomic addition: only its holders could let others count.
+    if (_counts.load(std::memory_order_acquire) == one) return _destroy(this);
     if (_counts.fetch_sub(one, std::memory_order_release) == one) {
       // Pairs with the releases of all who let go before: their accesses end before the memory does.
       static_cast<void>(_counts.load(std::memory_order_acquire));

@@ -139,6 +139,23 @@ TEST_F(BlockTest, AForeignBlockLetsItsKeeperGoOnce) {
   EXPECT_EQ(let_go, 1);
 }
 
+TEST_F(BlockTest, AdoptedMemoryMayBeHeldByAnExportAlone) {
+  for (bool const writable : {false, true}) {
+    int let_go = 0;
+    char memory[16];
+    Block::Keeper const keeper{&let_go, [](void* object) noexcept { ++*static_cast<int*>(object); }};
+    Block& block = Block::adopt_exported(memory, sizeof(memory), Device{}, MemoryType::normal, keeper, writable);
+    EXPECT_TRUE(block.is_foreign());
+    EXPECT_EQ(block.exports().writable, writable ? 1U : 0U);
+    EXPECT_EQ(block.exports().read_only, writable ? 0U : 1U);
+    EXPECT_FALSE(block.add_export(writable)) << "there is one already";
+    block.drop_export(writable);
+    EXPECT_EQ(let_go, 0);
+    block.drop_export(writable);
+    EXPECT_EQ(let_go, 1);
+  }
+}
+
 // Whoever frees must see the accesses of those who let go before as over. A weakened count is a race here that the
 // thread sanitizer reports; the memory is written as it is freed.
 TEST_F(BlockTest, TheLastToLetGoComesAfterAllOthers) {

@@ -1,0 +1,113 @@
+#include "numpy_array.hpp"
+
+#include <array>
+#include <cstring>
+
+namespace memarray::python {
+namespace {
+
+// NumPy's structs as its C API has them, up to the last field that is read; the same in all versions of it.
+struct Descriptor {
+  PyObject_HEAD PyTypeObject* scalar_type;
+  char kind;
+  char letter;
+  char byte_order;
+  char flags;
+  int number;
+};
+struct Array {
+  PyObject_HEAD void* data;
+  int ndim;
+  Py_ssize_t* shape;
+  Py_ssize_t* strides;
+  PyObject* base;
+  Descriptor* dtype;
+  int flags;
+};
+constexpr int writeable_flag = 0x400;
+// What PyArray_GetNDArrayCVersion says in NumPy 1 and 2.
+constexpr unsigned known_versions[] = {0x01000009, 0x02000000};
+
+constexpr DLDataType of_bytes(std::uint8_t code, std::size_t bytes) {
+  return {code, static_cast<std::uint8_t>(bytes * 8), 1};
+}
+/// By NumPy's numbers of types. Those without a code are none of ours.
+constexpr std::array<DLDataType, 24> numbered = [] {
+  std::array<DLDataType, 24> types{};
+  types[0] = of_bytes(kDLBool, 1);
+  constexpr std::size_t integers[] = {sizeof(char), sizeof(short), sizeof(int), sizeof(long), sizeof(long long)};
+  for (std::size_t i = 0; i < 5; ++i) {
+    types[1 + 2 * i] = of_bytes(kDLInt, integers[i]);
+    types[2 + 2 * i] = of_bytes(kDLUInt, integers[i]);
+  }
+  types[11] = of_bytes(kDLFloat, sizeof(float));
+  types[12] = of_bytes(kDLFloat, sizeof(double));
+  types[14] = of_bytes(kDLComplex, 2 * sizeof(float));
+  types[15] = of_bytes(kDLComplex, 2 * sizeof(double));
+  types[23] = of_bytes(kDLFloat, 2);
+  return types;
+}();
+
+// Found once, with the GIL, and kept as long as the process.
+PyTypeObject* array_type = nullptr;
+std::array<DType const*, numbered.size()> dtypes{};
+
+/// The type of arrays, borrowed, of a NumPy that somebody has imported; null without an error.
+PyTypeObject* type_in(char const* module_name) {
+  PyObject* const name = PyUnicode_FromString(module_name);
+  PyObject* const module = name ? PyImport_GetModule(name) : nullptr;
+  PyObject* const capsule = module ? PyObject_GetAttrString(module, "_ARRAY_API") : nullptr;
+  auto* const table = capsule ? static_cast<void**>(PyCapsule_GetPointer(capsule, nullptr)) : nullptr;
+  PyTypeObject* found = nullptr;
+  if (table) {
+    unsigned const version = reinterpret_cast<unsigned (*)()>(table[0])();
+    for (unsigned const known : known_versions)
+      if (version == known) found = static_cast<PyTypeObject*>(table[2]);
+  }
+  Py_XDECREF(capsule);
+  Py_XDECREF(module);
+  Py_XDECREF(name);
+  PyErr_Clear();
+  return found;
+}
+
+bool is_array_type(PyTypeObject* type) {
+  if (array_type) return type == array_type;
+  // The name makes it worth a look, no more.
+  if (std::strcmp(type->tp_name, "numpy.ndarray") != 0) return false;
+  PyTypeObject* found = type_in("numpy._core._multiarray_umath");
+  if (!found) found = type_in("numpy.core._multiarray_umath");
+  if (type != found) return false;
+  for (std::size_t i = 0; i < numbered.size(); ++i) dtypes[i] = numbered[i].bits ? find_dtype(numbered[i]) : nullptr;
+  Py_INCREF(reinterpret_cast<PyObject*>(type));
+  array_type = type;
+  return true;
+}
+
+}  // namespace
+
+std::optional<detail::ForeignMemory> read_numpy_array(PyObject* object) {
+  if (!is_array_type(Py_TYPE(object))) return std::nullopt;
+  auto const& array = *reinterpret_cast<Array const*>(object);
+  Descriptor const& descriptor = *array.dtype;
+  auto const number = static_cast<unsigned>(descriptor.number);
+  DType const* const dtype = number < dtypes.size() ? dtypes[number] : nullptr;
+  bool const native = descriptor.byte_order == '=' || descriptor.byte_order == '|';
+  if (!dtype || !native || array.ndim > StridedLayout::max_ndim) return std::nullopt;
+  std::array<std::int64_t, StridedLayout::max_ndim> strides;
+  for (int d = 0; d < array.ndim; ++d) {
+    if ((array.strides[d] & (dtype->itemsize - 1)) != 0) return std::nullopt;
+    // Where nobody steps, strides may be anything.
+    strides[d] = array.shape[d] > 1 ? array.strides[d] : 0;
+  }
+  auto const ndim = static_cast<std::size_t>(array.ndim);
+  return detail::ForeignMemory{.data = array.data,
+                               .device = Device{},
+                               .type = MemoryType::normal,
+                               .dtype = dtype,
+                               .layout = detail::import_layout(
+                                   {array.shape, ndim}, StridedLayout::Extents(strides.data(), ndim), dtype->itemsize),
+                               .writable = (array.flags & writeable_flag) != 0};
+}
+
+}  // namespace memarray::python

@@ -1,0 +1,200 @@
+"""Plain NumPy arrays, read from their object as `__dlpack__` would tell of them, words of refusals included."""
+
+import gc
+import sys
+import threading
+import weakref
+
+import memarray
+import numpy as np
+import pytest
+from memarray import BufferView
+from support import NUMPY_DTYPES, run_python
+
+pytestmark = pytest.mark.sanitize
+
+
+class Slow:
+    """Lends an array as it would itself, over DLPack alone."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keywords):
+        return self.array.__dlpack__(**keywords)
+
+
+LAYOUTS = {
+    "C": lambda x: x,
+    "F": lambda x: x.T,
+    "negative strides": lambda x: x[::-1, ::-2],
+    "zero strides": lambda x: np.broadcast_to(x[:1], (3, *x.shape)),
+    "offset": lambda x: x[2:, 1:],
+    "one row": lambda x: x[1:2, ::2],
+    "one element": lambda x: x[3:, 5:],
+    "no elements": lambda x: x[:0],
+    "no elements between": lambda x: x.reshape(2, 2, 6)[:, 2:, ::3],
+    "no dimension": lambda x: x[1, 2:3].reshape(()),
+    "rank 8": lambda x: x.reshape(2, 1, 2, 1, 3, 1, 2, 1).transpose(7, 4, 0, 6, 2, 1, 3, 5),
+    "rank 16": lambda x: x.reshape(4, *[1] * 14, 6),
+}
+
+
+def told(view):
+    return {
+        name: getattr(view, name)
+        for name in ("data_ptr", "shape", "strides", "dtype", "writable", "nbytes", "memory_type", "closed")
+    } | {"device": str(view.device), "repr": repr(view)}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [*NUMPY_DTYPES, "longlong", "ulonglong", "intc", "byte"])
+def test_it_is_as_dlpack_says(dtype, layout):
+    x = LAYOUTS[layout](np.arange(24).reshape(4, 6).astype(dtype))
+    for flags in ({}, {"write": False}):
+        x.setflags(**flags)
+        expected = told(memarray.from_dlpack(Slow(x)))
+        for take in (memarray.from_dlpack, BufferView, BufferView.from_dlpack, BufferView.from_numpy):
+            view = take(x)
+            assert told(view) == expected
+            assert view.owner is x
+            np.testing.assert_array_equal(np.asarray(view), x)
+
+
+def test_what_describes_a_dtype_else_does_not_matter():
+    x = np.zeros(3, np.dtype("f4", metadata={"unit": "m"}))
+    assert told(memarray.from_dlpack(x)) == told(memarray.from_dlpack(Slow(x)))
+    y = np.zeros(3, np.dtype("f4").newbyteorder("<"))
+    assert told(memarray.from_dlpack(y)) == told(memarray.from_dlpack(Slow(y)))
+
+
+REFUSED = {
+    "byte order": lambda: np.zeros(3, ">f4"),
+    "long double": lambda: np.zeros(3, np.longdouble),
+    "complex long double": lambda: np.zeros(3, np.clongdouble),
+    "time": lambda: np.zeros(3, "M8[s]"),
+    "difference of times": lambda: np.zeros(3, "m8[s]"),
+    "object": lambda: np.zeros(3, object),
+    "text": lambda: np.zeros(3, "U4"),
+    "bytes": lambda: np.zeros(3, "S4"),
+    "struct": lambda: np.zeros(3, [("a", "f4")]),
+    "strides of parts": lambda: np.zeros(3, [("a", "f4"), ("b", "i2")])["a"],
+    "not aligned": lambda: np.frombuffer(bytearray(13), np.uint8)[1:].view("f4"),
+    "rank 17": lambda: np.zeros((1,) * 17),
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_refusals_are_those_of_dlpack(why):
+    x = REFUSED[why]()
+    for take in (memarray.from_dlpack, BufferView):
+        words = []
+        for given in (x, Slow(x)):
+            with pytest.raises(BufferError) as caught:
+                take(given)
+            words.append(str(caught.value))
+        assert words[0] == words[1]
+    del given, caught
+    gc.collect()
+    assert sys.getrefcount(x) == 2
+
+
+def test_copies_as_asked(copies):
+    for given in (lambda x: x, Slow):
+        x = np.arange(6.0)
+        x.flags.writeable = False
+        lender = given(x)
+        start = copies()
+        for copy in (None, False):
+            assert memarray.from_dlpack(lender, copy=copy).data_ptr == x.ctypes.data
+        assert copies() == start
+        own = memarray.from_dlpack(lender, copy=True)
+        assert copies() == start + 1
+        assert own.writable
+        assert own.owner is None
+        assert own.sum() == 15
+        assert own.data_ptr != x.ctypes.data
+        with pytest.raises(TypeError, match="copy"):
+            memarray.from_dlpack(lender, copy=1)
+
+
+def test_the_array_is_kept_and_let_go_of_once():
+    x = np.arange(6.0)
+    references = sys.getrefcount(x)
+    start = memarray.stats()["live_blocks"]
+    view = memarray.from_dlpack(x)
+    with pytest.raises(ValueError, match="resize"):
+        x.resize(100)
+    part = view[1:]
+    view.close()
+    view = None
+    assert memarray.stats()["live_blocks"] == start + 1
+    gone = weakref.ref(x)
+    address = x.ctypes.data
+    kept = [part, memoryview(part), np.asarray(part)]
+    part = x = None
+    assert gone() is not None
+    assert kept[0].data_ptr == address + 8
+    thread = threading.Thread(target=kept.clear)
+    thread.start()
+    thread.join()
+    gc.collect()
+    assert gone() is None
+    assert memarray.stats()["live_blocks"] == start
+    y = np.arange(6.0)
+    for _ in range(100):
+        memarray.from_dlpack(y)
+        memarray.from_dlpack(y, copy=True)
+    assert sys.getrefcount(y) == references
+
+
+def test_the_array_is_let_go_of_under_an_exception():
+    holder = [np.arange(3.0)]
+    gone = weakref.ref(holder[0])
+    view = memarray.from_dlpack(holder.pop())
+    try:
+        raise KeyError("pending")
+    except KeyError as pending:
+        del view
+        assert pending.args == ("pending",)
+    assert gone() is None
+
+
+def test_subclasses_speak_for_themselves():
+    class Mine(np.ndarray):
+        asked = 0
+
+        def __dlpack__(self, **keywords):
+            type(self).asked += 1
+            return super().__dlpack__(**keywords)
+
+    x = np.zeros(3).view(Mine)
+    for take in (memarray.from_dlpack, BufferView, BufferView.from_numpy):
+        assert take(x).data_ptr == x.ctypes.data
+    assert Mine.asked == 3
+
+
+LIAR = """
+    import sys
+    import memarray
+    assert "numpy" not in sys.modules
+    if {numpy}:
+        import numpy as np
+        if {seen}:
+            memarray.from_dlpack(np.zeros(3))
+    a = memarray.MemArray([3], "int32")
+    liar = type("numpy.ndarray", (), {{"__dlpack__": lambda self, **keywords: a.view().__dlpack__(**keywords)}})()
+    for _ in range(3):
+        view = memarray.from_dlpack(liar)
+        assert view.shape == (3,)
+        assert view.owner is liar
+    assert ("numpy" in sys.modules) == {numpy}
+    if {numpy}:
+        x = np.arange(3)
+        assert memarray.from_dlpack(x).data_ptr == x.ctypes.data
+"""
+
+
+@pytest.mark.parametrize(("numpy", "seen"), [(False, False), (True, False), (True, True)])
+def test_a_type_of_that_name_is_taken_for_what_it_is(numpy, seen):
+    run_python(LIAR.format(numpy=numpy, seen=seen))
