@@ -142,11 +142,28 @@ def close(result: object, expected: np.ndarray, rtol: float) -> bool:
     return found.shape == expected.shape and bool(np.allclose(found, expected, rtol=rtol))
 
 
-def floor_of_reading(x: np.ndarray, setting: Setting) -> Candidate:
-    """What it takes to read all of dense ``x`` once, in eight places at a time and prefetched."""
+def lines_of(view: np.ndarray) -> tuple[int, int, int, int, int]:
+    """Planes, the distance of these, rows, theirs, and columns (in elements) of what has to be read: whole lines."""
+    line, part = 64 // view.itemsize, 1024
+    steps = sorted((abs(stride) // view.itemsize, n) for n, stride in zip(view.shape, view.strides, strict=True))
+    columns = 1
+    # What goes on where the elements before end, or in the line after.
+    while steps and steps[0][0] <= max(columns, line):
+        step, n = steps.pop(0)
+        columns += step * (n - 1)
+    pitch, rows = steps.pop(0) if steps else (columns, 1)
+    plane, planes = steps.pop(0) if steps else (0, 1)
+    if rows == 1 and columns >= part:
+        rows, pitch, columns = columns // part, part, part
+    return planes, plane, rows, pitch, columns
+
+
+def floor_of_reading(view: np.ndarray, setting: Setting) -> Candidate:
+    """What it takes to read what a view needs once, eight rows at a time and prefetched."""
     library = ctypes.CDLL(str(built("native_loops.so")))
     library.read_once.restype = ctypes.c_float
-    passed = [ctypes.c_void_p(x.ctypes.data), ctypes.c_int64(x.size), ctypes.c_int(setting.threads)]
+    upwards = view[tuple(slice(None, None, -1 if stride < 0 else 1) for stride in view.strides)]
+    passed = [ctypes.c_void_p(upwards.ctypes.data), *map(ctypes.c_int64, lines_of(view)), ctypes.c_int(setting.threads)]
     clock = time.process_time if setting.threads == 1 else time.perf_counter
-    name = "floor: every element read once, g++ -march=native"
+    name = "floor: every line read once, g++ -march=native"
     return timed_call(name, lambda: library.read_once(*passed), clock=clock)

@@ -2,6 +2,7 @@
 // Called through ctypes, which releases the GIL.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -38,21 +39,41 @@ void add_rows_of_3(T* data, std::int64_t begin, std::int64_t end) {
   }
 }
 
-/// As fast as memory gives it: eight places at once, each prefetched.
-float read_section(float const* data, std::int64_t begin, std::int64_t end) {
-  constexpr std::int64_t places = 8, lanes = 16, ahead = 256;
-  float sums[places][lanes] = {};
-  std::int64_t const section = (end - begin) / places / lanes * lanes;
-  for (std::int64_t i = 0; i < section; i += lanes)
+typedef float Line __attribute__((vector_size(64)));
+
+template <std::int64_t places>
+void read_lines(Line* sums, float const* first, std::int64_t apart, std::int64_t columns, std::int64_t jump) {
+  constexpr std::int64_t lanes = 16, most_ahead = 512;
+  std::int64_t const ahead = std::min(most_ahead, columns);
+  for (std::int64_t i = 0; i < columns; i += lanes) {
+    // The last one may begin in the one before.
+    float const* const at = first + std::min(i, columns - lanes);
+    float const* const next = first + i + ahead + (i + ahead < columns ? 0 : jump);
+#pragma GCC unroll 8
     for (std::int64_t p = 0; p < places; ++p) {
-      float const* const place = data + begin + p * section + i;
-      __builtin_prefetch(place + ahead);
-      for (std::int64_t lane = 0; lane < lanes; ++lane) sums[p][lane] += place[lane];
+      __builtin_prefetch(next + p * apart);
+      Line line;
+      std::memcpy(&line, at + p * apart, sizeof line);
+      sums[p] += line;
     }
+  }
+}
+
+/// As fast as memory gives it: eight places at once, each of which goes on for some rows, prefetched.
+float read_rows(float const* data, std::int64_t rows, std::int64_t columns, std::int64_t pitch) {
+  constexpr std::int64_t places = 8, most_of_place = 8192;
+  Line sums[places] = {};
+  std::int64_t row = 0;
+  while (rows - row >= places) {
+    std::int64_t const section = std::max<std::int64_t>(1, std::min((rows - row) / places, most_of_place / pitch));
+    for (std::int64_t i = 0; i < section; ++i)
+      read_lines<places>(sums, data + (row + i) * pitch, section * pitch, columns, pitch - columns);
+    row += section * places;
+  }
+  for (; row < rows; ++row) read_lines<1>(sums, data + row * pitch, 0, columns, pitch - columns);
   float total = 0;
-  for (auto const& place : sums)
-    for (float const sum : place) total += sum;
-  for (std::int64_t i = begin + places * section; i < end; ++i) total += data[i];
+  for (Line const& line : sums)
+    for (std::size_t lane = 0; lane < sizeof line / sizeof(float); ++lane) total += line[lane];
   return total;
 }
 
@@ -60,12 +81,18 @@ float read_section(float const* data, std::int64_t begin, std::int64_t end) {
 
 extern "C" {
 
-/// Reads every element once and returns their sum, in float.
-float read_once(float const* data, std::int64_t size, int threads) {
+/// Reads the lines of `columns` elements, at least 16 of them, of each row of each plane once. What it returns is no
+/// sum, only not nothing.
+float read_once(float const* data, std::int64_t planes, std::int64_t plane, std::int64_t rows, std::int64_t pitch,
+                std::int64_t columns, int threads) {
   std::vector<float> sums(static_cast<std::size_t>(threads));
   on_threads(threads, threads, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t t = begin; t < end; ++t)
-      sums[static_cast<std::size_t>(t)] = read_section(data, size * t / threads, size * (t + 1) / threads);
+      for (std::int64_t p = 0; p < planes; ++p) {
+        std::int64_t const top = rows * t / threads;
+        sums[static_cast<std::size_t>(t)] +=
+            read_rows(data + p * plane + top * pitch, rows * (t + 1) / threads - top, columns, pitch);
+      }
   });
   float total = 0;
   for (float const sum : sums) total += sum;

@@ -20,6 +20,8 @@ namespace memarray::detail {
 
 // Bytes ahead of where a row is read.
 inline constexpr std::int64_t prefetch_ahead = 1024;
+// The same where whole lines are used.
+inline constexpr std::int64_t panel_ahead = 2048;
 inline constexpr std::int64_t streams = 8;
 
 /// Vectors of `bytes` bytes: as wide as registers are, as compilers take wider ones apart element by element.
@@ -103,7 +105,7 @@ struct RowLoops {
   }
   MEMARRAY_ALWAYS_INLINE static std::int64_t ahead_of(Panel const& panel, std::int64_t column) {
     // Of short rows, that of the stream's next row.
-    std::int64_t const ahead = column * item + std::min(prefetch_ahead, panel.columns * item);
+    std::int64_t const ahead = column * item + std::min(panel_ahead, panel.columns * item);
     return ahead + (ahead < panel.columns * item ? 0 : panel.jump);
   }
 
