@@ -13,6 +13,7 @@
 #include "resource_types.hpp"
 #include "shared_memory.hpp"
 #include "view_import.hpp"
+#include "view_load.hpp"
 #include "view_object.hpp"
 #include "view_reduce.hpp"
 
@@ -48,6 +49,9 @@ Bridge const bridge = {
     .wrap_stream = wrap_stream,
     .wrap_event = wrap_event,
     .wrap_pool = wrap_pool,
+    .load_view = load_view,
+    .wrap_view = [](detail::ViewCore const& view) { return guarded([&] { return make_view(view, nullptr); }); },
+    .load_stream = load_stream,
     .translate = [](std::exception_ptr const& error) { return translate(error); },
 };
 

@@ -271,6 +271,31 @@ StreamChoice stream_of(py::handle object) {
   return with_cuda_stream(py::reinterpret_borrow<py::object>(object));
 }
 
+namespace {
+
+Loaded read_stream_argument(py::handle object, bool converts, StreamHandle& stream) {
+  if (object.is_none() || (PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()))) {
+    StreamChoice choice;
+    if (!converts) return Loaded::no;
+    if (!read_stream(object.ptr(), choice)) return Loaded::failed;
+    stream = choice.get();
+    return Loaded::yes;
+  }
+  if (!py::isinstance<PyStream>(object) && !cuda_stream_method(object)) return Loaded::no;
+  stream = stream_of(object).get();
+  return Loaded::yes;
+}
+
+}  // namespace
+
+Loaded load_stream(PyObject* object, bool converts, StreamHandle& stream) noexcept {
+  Loaded const loaded = guarded([&] { return read_stream_argument(object, converts, stream); });
+  // Other overloads come first; but not after Ctrl-C.
+  if (loaded != Loaded::failed || converts || !PyErr_ExceptionMatches(PyExc_Exception)) return loaded;
+  PyErr_Clear();
+  return Loaded::no;
+}
+
 void add_resource_types(py::module_& m) {
   add_stream(m);
   add_event(m);

@@ -3,6 +3,7 @@
 #include "lease_type.hpp"
 
 #include <memarray/array/stream_choice.hpp>
+#include <memarray/python/bridge.hpp>
 #include <memarray/resource/event_handle.hpp>
 #include <memarray/resource/memory_pool_handle.hpp>
 
@@ -19,6 +20,9 @@ struct DeviceId {
 /// The stream of a `Stream` or an object with `__cuda_stream__`, which the choice then keeps. Throws `TypeError`,
 /// `CudaError`, and what `__cuda_stream__` raises. Without a driver it is not looked at.
 StreamChoice stream_of(pybind11::handle object);
+
+/// What casters ask for: see `Bridge::load_stream`.
+Loaded load_stream(PyObject* object, bool converts, StreamHandle& stream) noexcept;
 
 /// A new `Stream`, `Event` or `MemoryPool` with the handle; null with the Python error set.
 PyObject* wrap_stream(StreamHandle const& stream);

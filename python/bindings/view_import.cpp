@@ -183,27 +183,29 @@ PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t given, PyObje
   });
 }
 
+int import_view(PyObject* object, bool copy, PyObject*& result) {
+  result = nullptr;
+  if (try_array(object, copy, result) != 0 || try_own(object, copy, result) != 0 ||
+      try_dlpack(object, copy, result) != 0)
+    return 1;
+  ViewCore core;
+  bool const found = import_buffer(object, nullptr, core) ||
+                     (!PyErr_Occurred() && import_array_interface(object, core)) ||
+                     (!PyErr_Occurred() && import_cuda_array_interface(object, core));
+  if (found) result = finish(object, copy, [&] { return std::move(core); });
+  return found || PyErr_Occurred() ? 1 : 0;
+}
+
 PyObject* import_any(PyObject* object, PyObject* copy_object) {
   bool copy = false;
   if (!read_copy(copy_object, copy)) return nullptr;
   return guarded([&]() -> PyObject* {
     PyObject* result = nullptr;
-    if (try_array(object, copy, result) != 0 || try_own(object, copy, result) != 0 ||
-        try_dlpack(object, copy, result) != 0)
-      return result;
-    ViewCore core;
-    if (!import_buffer(object, nullptr, core)) {
-      if (PyErr_Occurred()) return nullptr;
-      bool const found =
-          import_array_interface(object, core) || (!PyErr_Occurred() && import_cuda_array_interface(object, core));
-      if (!found && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError,
-                     "a BufferView is made of what lends memory (__dlpack__, the buffer protocol, __array_interface__, "
-                     "__cuda_array_interface__), which %R does not",
-                     object);
-      if (!found) return nullptr;
-    }
-    return finish(object, copy, [&] { return std::move(core); });
+    if (import_view(object, copy, result) != 0) return result;
+    return PyErr_Format(PyExc_TypeError,
+                        "a BufferView is made of what lends memory (__dlpack__, the buffer protocol, "
+                        "__array_interface__, __cuda_array_interface__), which %R does not",
+                        object);
   });
 }
 

@@ -10,6 +10,8 @@ namespace memarray::python {
 bool init_view_import();
 /// Reads `copy=`: True: always; None and False: not. False with the error set.
 bool read_copy(PyObject* object, bool& copy);
+/// 1: `result` is a view of what lends memory, or null with the error set; 0: it lends none.
+int import_view(PyObject* object, bool copy, PyObject*& result);
 /// BufferView(obj, copy=…): a view of anything that lends memory.
 PyObject* import_any(PyObject* object, PyObject* copy);
 // BufferView.from_dlpack, from_buffer and from_numpy.

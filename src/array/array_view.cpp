@@ -6,18 +6,28 @@
 
 namespace memarray::detail {
 
-void check_typed(ViewCore const& view, DType const& dtype, int ndim, bool writable, std::int64_t* strides) {
-  view.check_host();
+void check_typed(ViewCore const& view, DType const& dtype, int ndim, bool writable, ViewOptions options) {
+  if (includes(options, on_device)) {
+    view.check_open();
+    if (!view.on_device())
+      throw BufferError("this " + view.describe() +
+                        " is on the host, not on a device: copy it with to_device('cuda:0')");
+  } else {
+    view.check_host();
+  }
   StridedLayout const& layout = view.layout();
   view.check_is(dtype, ndim);
   if (writable) view.check_writable("an ArrayView of elements that are not const");
   auto const itemsize = static_cast<std::int64_t>(dtype.itemsize);
-  for (int d = 0; d < ndim; ++d) {
-    if (layout.extent(d) > 1 && layout.stride(d) % itemsize != 0)
-      throw TypeError("this " + view.describe() + " has strides " + shape_text(layout.strides()) +
-                      " bytes, which are no whole elements: copy() it first");
-    strides[d] = layout.stride(d) / itemsize;
-  }
+  auto const refuse = [&](char const* what) {
+    throw TypeError("this " + view.describe() + " has strides " + shape_text(layout.strides()) + " bytes, which are " +
+                    what + ": copy() it first");
+  };
+  for (int d = 0; d < ndim; ++d)
+    if (layout.extent(d) > 1 && layout.stride(d) % itemsize != 0) refuse("no whole elements");
+  if (includes(options, c_order) && !layout.is_contiguous(dtype.itemsize)) refuse("not dense in C order");
+  if (includes(options, f_order) && !layout.is_fortran_contiguous(dtype.itemsize))
+    refuse("not dense in Fortran's order");
 }
 
 void check_element(ViewCore const& view, DType const& dtype) {
@@ -29,5 +39,7 @@ void throw_no_mdspan(ViewCore const& view) {
   throw ValueError("an mdspan has positive strides, and this " + view.describe() + " has strides " +
                    shape_text(view.layout().strides()) + ": flip it, or copy() it first");
 }
+
+void throw_closed_view() { throw ValueError("the view is closed"); }
 
 }  // namespace memarray::detail

@@ -1,82 +1,212 @@
 #pragma once
 
-#include <memarray/array/array_indexer.hpp>
 #include <memarray/array/view_core.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
 
 #include <cuda/std/mdspan>
 
+#include <array>
 #include <cassert>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <type_traits>
 #include <utility>
 
 namespace memarray {
 
+/// What the type of an `ArrayView` says of its memory, beside the elements; combined with `|`. By default the memory is
+/// on the host, with any strides.
+enum class ViewOptions : std::uint8_t {
+  none = 0,
+  c_order = 1,    ///< dense: the last index goes through memory
+  f_order = 2,    ///< dense: the first index does
+  on_device = 4,  ///< on a device, where the host does not reach it
+};
+inline constexpr ViewOptions c_order = ViewOptions::c_order;
+inline constexpr ViewOptions f_order = ViewOptions::f_order;
+inline constexpr ViewOptions on_device = ViewOptions::on_device;
+
+[[nodiscard]] constexpr ViewOptions operator|(ViewOptions left, ViewOptions right) noexcept {
+  return static_cast<ViewOptions>(static_cast<unsigned>(left) | static_cast<unsigned>(right));
+}
+/// Whether `options` says all that `wanted` says.
+[[nodiscard]] constexpr bool includes(ViewOptions options, ViewOptions wanted) noexcept {
+  return (static_cast<unsigned>(options) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+}
+
 namespace detail {
 
-/// Throws `TypeError` unless `view` has that dtype and rank and its strides are whole elements; strides in elements go
-/// to `strides`. `writable`: throws `BufferError` if it is read-only.
-MEMARRAY_API void check_typed(ViewCore const& view, DType const& dtype, int ndim, bool writable, std::int64_t* strides);
+/// Throws `TypeError` unless `view` has that dtype, rank and order, and its strides are whole elements; `BufferError`
+/// if it is not where `options` says, or `writable` and it is read-only; `ValueError` if it is closed.
+MEMARRAY_API void check_typed(ViewCore const& view, DType const& dtype, int ndim, bool writable, ViewOptions options);
 [[noreturn]] MEMARRAY_API void throw_no_mdspan(ViewCore const& view);
+[[noreturn]] MEMARRAY_API void throw_closed_view();
 /// Throws `TypeError` unless `view` has elements of that dtype.
 MEMARRAY_API void check_element(ViewCore const& view, DType const& dtype);
+
+/// A view that was checked, and what is held as long as somebody uses it: the lease that a function's argument takes.
+struct CheckedView {
+  ViewCore core{};
+  std::shared_ptr<void const> held{};
+};
 
 }  // namespace detail
 
 /// A view whose type says what its elements are: `ArrayView<double, 2>`, or `ArrayView<double const, 2>` to look at.
-/// It keeps its memory alive. Extents and strides are in elements; `mdspan()` is the same for code that takes one.
-template <class T, int ndim>
+/// It keeps its memory alive, and so do its copies. Extents and strides are in elements; `mdspan()` is the same for
+/// code that takes one. `ArrayView<double, 2, c_order>` is dense, and its loops are as fast as over a pointer.
+///
+/// As a function's argument (`<memarray/python/memarray.hpp>`) it takes memory of any library; of an array, it and its
+/// copies hold the array's lease: for reading if T is const, else for writing.
+///
+/// Memory on a device (`on_device`) is used by work in `stream()`, which comes after what it was used for before.
+template <class T, int ndim, ViewOptions options = ViewOptions::none>
 class ArrayView {
   static_assert(ndim >= 0 && ndim <= StridedLayout::max_ndim);
+  static constexpr bool is_c_order = includes(options, c_order);
+  static constexpr bool is_f_order = includes(options, f_order);
+  static constexpr bool is_on_device = includes(options, on_device);
 
  public:
   using value_type = std::remove_cv_t<T>;
   using Extents = cuda::std::dextents<std::int64_t, ndim>;
-  using MdSpan = cuda::std::mdspan<T, Extents, cuda::std::layout_stride>;
+  using MdSpan = cuda::std::mdspan<
+      T, Extents,
+      std::conditional_t<is_c_order, cuda::std::layout_right,
+                         std::conditional_t<is_f_order, cuda::std::layout_left, cuda::std::layout_stride>>>;
   static constexpr int rank() noexcept { return ndim; }
 
-  /// Throws `ValueError` (closed), `TypeError` (another dtype or rank), `BufferError` (read-only).
-  explicit ArrayView(detail::ViewCore core) : _core(std::move(core)) {
-    detail::check_typed(_core, dtype_of<value_type>(), ndim, !std::is_const_v<T>, _strides);
+  /// A closed one, without elements.
+  ArrayView() noexcept = default;
+  /// Throws `ValueError` (closed), `TypeError` (another dtype or rank, not in that order), `BufferError` (read-only,
+  /// not there).
+  explicit ArrayView(detail::ViewCore core) : ArrayView(checked(std::move(core))) {}
+  /// Of what fits.
+  explicit ArrayView(detail::CheckedView view)
+      : _held(std::move(view.held)),
+        _memory(view.core.memory()),
+        _stream(view.core.stream_ptr()),
+        _data(reinterpret_cast<T*>(view.core.data())) {
+    StridedLayout const& layout = view.core.layout();
+    for (int d = 0; d < ndim; ++d) {
+      _extents[at(d)] = layout.extent(d);
+      _strides[at(d)] = layout.stride(d) / static_cast<std::int64_t>(sizeof(T));
+    }
+  }
+  /// What may be written may be looked at, and what is dense has strides, too.
+  template <class U, ViewOptions others>
+    requires((std::same_as<T, U> || std::same_as<T, U const>) && includes(others, options) &&
+             includes(others, on_device) == is_on_device && !(std::same_as<T, U> && others == options))
+  ArrayView(ArrayView<U, ndim, others> const& other)  // NOLINT(google-explicit-constructor)
+      : _held(other._held),
+        _memory(other._memory),
+        _stream(other._stream),
+        _data(other._data),
+        _extents(other._extents),
+        _strides(other._strides) {}
+
+  [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(_memory); }
+  /// On a device: an address there.
+  [[nodiscard]] T* data() const noexcept { return _data; }
+  [[nodiscard]] std::int64_t extent(int dimension) const noexcept { return _extents[at(dimension)]; }
+  [[nodiscard]] std::int64_t stride(int dimension) const noexcept { return _strides[at(dimension)]; }
+  [[nodiscard]] std::int64_t size() const noexcept {
+    std::int64_t size = is_open() ? 1 : 0;
+    for (int d = 0; d < ndim; ++d) size *= extent(d);
+    return size;
   }
 
-  [[nodiscard]] T* data() const noexcept { return reinterpret_cast<T*>(_core.data()); }
-  [[nodiscard]] std::int64_t extent(int dimension) const noexcept { return _core.layout().extent(dimension); }
-  [[nodiscard]] std::int64_t stride(int dimension) const noexcept { return _strides[dimension]; }
-  [[nodiscard]] std::int64_t size() const noexcept { return _core.layout().size(); }
-
   template <std::integral... Indices>
-    requires(sizeof...(Indices) == ndim)
+    requires(sizeof...(Indices) == ndim && !is_on_device)
   [[nodiscard]] T& operator()(Indices... indices) const noexcept {
     std::int64_t offset = 0;
     [[maybe_unused]] int d = 0;
     ((assert(static_cast<std::int64_t>(indices) >= 0 && static_cast<std::int64_t>(indices) < extent(d)),
-      offset += static_cast<std::int64_t>(indices) * _strides[d++]),
+      offset += static_cast<std::int64_t>(indices) * step(d), ++d),
      ...);
-    return data()[offset];
+    return _data[offset];
   }
 
   /// Keeps nothing alive. Strides of `layout_stride` are positive, so of a flipped view there is none: `ValueError`.
   [[nodiscard]] MdSpan mdspan() const {
     cuda::std::array<std::int64_t, ndim> extents{};
-    cuda::std::array<std::int64_t, ndim> strides{};
-    for (int d = 0; d < ndim; ++d) {
-      extents[d] = extent(d);
-      strides[d] = _strides[d];
-      // Of one element or none nobody steps.
-      if (extent(d) <= 1) strides[d] = 1;
-      if (strides[d] <= 0) detail::throw_no_mdspan(_core);
+    for (int d = 0; d < ndim; ++d) extents[d] = extent(d);
+    if constexpr (is_c_order || is_f_order) {
+      return MdSpan(_data, Extents(extents));
+    } else {
+      cuda::std::array<std::int64_t, ndim> strides{};
+      for (int d = 0; d < ndim; ++d) {
+        // Of one element or none nobody steps.
+        strides[d] = extent(d) <= 1 ? 1 : stride(d);
+        if (strides[d] <= 0) detail::throw_no_mdspan(core());
+      }
+      return MdSpan(_data, typename MdSpan::mapping_type(Extents(extents), strides));
     }
-    return MdSpan(data(), typename MdSpan::mapping_type(Extents(extents), strides));
+  }
+  /// All elements, as they lie in memory. Keeps nothing alive.
+  [[nodiscard]] std::span<T> span() const noexcept
+    requires(is_c_order || is_f_order)
+  {
+    return {_data, static_cast<std::size_t>(size())};
   }
 
-  [[nodiscard]] detail::ViewCore const& core() const noexcept { return _core; }
+  /// Work with the memory is submitted to this stream.
+  [[nodiscard]] StreamHandle const& stream() const
+    requires(is_on_device)
+  {
+    if (!is_open()) detail::throw_closed_view();
+    return _stream->queue.stream;
+  }
+  /// The same memory for work in another stream of its device: what is submitted there comes after all it was used for
+  /// so far, and whoever uses it next waits for that, too. Throws `CudaError`, `ValueError` (of another device).
+  [[nodiscard]] ArrayView in_stream(StreamHandle const& stream) const
+    requires(is_on_device)
+  {
+    detail::ViewCore moved = core().in_stream(stream);
+    moved.lend(&stream);
+    return ArrayView(detail::CheckedView{std::move(moved), _held});
+  }
+
+  /// The same as an untyped view, which keeps the memory and holds no lease. Throws `ValueError` (closed).
+  [[nodiscard]] detail::ViewCore core() const {
+    if (!is_open()) detail::throw_closed_view();
+    std::array<std::int64_t, ndim> bytes{};
+    for (int d = 0; d < ndim; ++d) bytes[at(d)] = stride(d) * static_cast<std::int64_t>(sizeof(T));
+    auto* const first = reinterpret_cast<std::byte*>(const_cast<value_type*>(_data));
+    bool const narrows = std::is_const_v<T> && _memory.writable();
+    return {narrows ? detail::BlockExport(_memory.block(), false) : _memory, first, dtype_of<value_type>(),
+            StridedLayout::strided({_extents.data(), ndim}, StridedLayout::Extents(bytes), sizeof(T)), _stream};
+  }
 
  private:
-  detail::ViewCore _core;
-  std::int64_t _strides[ndim == 0 ? 1 : ndim]{};
+  template <class U, int n, ViewOptions others>
+  friend class ArrayView;
+
+  static detail::CheckedView checked(detail::ViewCore core) {
+    detail::check_typed(core, dtype_of<value_type>(), ndim, !std::is_const_v<T>, options);
+    return {std::move(core), nullptr};
+  }
+  [[nodiscard]] static std::size_t at(int dimension) noexcept { return static_cast<std::size_t>(dimension); }
+  /// A stride, which in dense memory the compiler may know.
+  [[nodiscard]] std::int64_t step(int dimension) const noexcept {
+    if constexpr (is_c_order)
+      if (dimension == ndim - 1) return 1;
+    if constexpr (is_f_order)
+      if (dimension == 0) return 1;
+    return stride(dimension);
+  }
+
+  static constexpr std::size_t at_least_one = ndim == 0 ? 1 : ndim;
+  std::shared_ptr<void const> _held;  // ends last
+  detail::BlockExport _memory;
+  detail::ViewStreamPtr _stream;
+  T* _data = nullptr;
+  std::array<std::int64_t, at_least_one> _extents{};
+  std::array<std::int64_t, at_least_one> _strides{};
 };
 
 }  // namespace memarray

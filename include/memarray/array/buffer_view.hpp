@@ -100,11 +100,11 @@ class BasicBufferView {
   /// One element at many indices, so for looking only.
   [[nodiscard]] ConstBufferView broadcast_to(Extents shape) const { return ConstBufferView(_core.broadcast_to(shape)); }
 
-  /// With the types that the caller knows it has. Throws `TypeError` for others.
-  template <class T, int n>
+  /// With the types that the caller knows it has. Throws `TypeError` for others, `BufferError` for another place.
+  template <class T, int n, ViewOptions options = ViewOptions::none>
     requires(is_writable || std::is_const_v<T>)
-  [[nodiscard]] ArrayView<T, n> as() const {
-    return ArrayView<T, n>(_core);
+  [[nodiscard]] ArrayView<T, n, options> as() const {
+    return ArrayView<T, n, options>(_core);
   }
 
   /// The same elements on another device, or on the host: this view where they are there, else a copy. In `stream`, of

@@ -63,6 +63,7 @@ class MEMARRAY_API ViewCore {
   [[nodiscard]] bool on_device() const noexcept { return _stream != nullptr; }
   /// The stream in which a view of device memory is used.
   [[nodiscard]] StreamHandle const& stream() const noexcept { return _stream->queue.stream; }
+  [[nodiscard]] ViewStreamPtr const& stream_ptr() const noexcept { return _stream; }
   /// Throws `ValueError` (closed), `TypeError` (another dtype or rank).
   void check_is(DType const& dtype, int ndim) const;
   /// Throws `BufferError`, naming the copy to make, unless the host reaches the memory.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memarray/array/array_view.hpp>
 #include <memarray/array/state.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/resource/event_handle.hpp>
@@ -9,13 +10,32 @@
 
 #include <cstdint>
 #include <exception>
+#include <limits>
 
 namespace memarray::python {
+
+/// What a function wants of the memory that it is given.
+struct ViewWanted {
+  DType const& dtype;
+  int ndim;
+  bool writable;
+  ViewOptions options = ViewOptions::none;
+  bool forward = false;                                           ///< strides above zero, as mdspan has them
+  std::int64_t const* extents = nullptr;                          ///< `ndim` of them, −1 for any; null: all may be any
+  std::int64_t reach = std::numeric_limits<std::int64_t>::max();  ///< elements from the first to the last, at most
+};
+
+/// What became of an argument.
+enum class Loaded : int {
+  failed = -1,  ///< the Python error is set
+  no = 0,       ///< it is none of ours, or it does not fit and nobody asked why
+  yes = 1,
+};
 
 /// What the extension module `memarray._core` does for modules that show their arrays to Python: a table in the capsule
 /// `memarray._core._PYTHON_API`, so that arrays have one Python type whichever module made them. All need the GIL.
 struct Bridge {
-  static constexpr std::uint32_t current_version = 2;
+  static constexpr std::uint32_t current_version = 3;
   static constexpr char const* capsule_name = "memarray._core._PYTHON_API";
 
   std::uint32_t version;
@@ -29,6 +49,13 @@ struct Bridge {
   PyObject* (*wrap_stream)(StreamHandle const& stream);
   PyObject* (*wrap_event)(EventHandle const& event);
   PyObject* (*wrap_pool)(MemoryPoolHandle const& pool);
+  /// Borrows the memory of an object, without a copy; of an array with its lease, which `view` then holds. `converts`:
+  /// memory that does not fit is a `TypeError` in words, else nothing is raised.
+  Loaded (*load_view)(PyObject* object, ViewWanted const& wanted, bool converts, detail::CheckedView& view);
+  /// A new `memarray.BufferView`; null with the Python error set.
+  PyObject* (*wrap_view)(detail::ViewCore const& view);
+  /// The stream of a `memarray.Stream` or what has `__cuda_stream__`; if it `converts`, of an integer or None, too.
+  Loaded (*load_stream)(PyObject* object, bool converts, StreamHandle& stream);
   /// Sets the Python error for an exception of memarray's; false for any other.
   bool (*translate)(std::exception_ptr const& error);
 };

@@ -1,0 +1,123 @@
+#include "view_refusal.hpp"
+
+#include <memarray/base/shape.hpp>
+
+#include <cstdlib>
+#include <string>
+
+namespace memarray::python {
+namespace {
+
+// Names are compared last: only structs need them.
+bool is_same(DType const& left, DType const& right) noexcept {
+  return left.itemsize == right.itemsize && left.dl.code == right.dl.code && left.dl.bits == right.dl.bits &&
+         left.dl.lanes == right.dl.lanes && (left.has_dlpack() || left == right);
+}
+
+bool strides_fit(StridedLayout const& layout, ViewWanted const& wanted) noexcept {
+  std::size_t const itemsize = wanted.dtype.itemsize;
+  if (includes(wanted.options, c_order) && !layout.is_contiguous(itemsize)) return false;
+  if (includes(wanted.options, f_order) && !layout.is_fortran_contiguous(itemsize)) return false;
+  for (int d = 0; d < layout.ndim(); ++d) {
+    // Of one element or none nobody steps.
+    if (layout.extent(d) <= 1) continue;
+    if (layout.stride(d) % static_cast<std::int64_t>(itemsize) != 0) return false;
+    if (wanted.forward && layout.stride(d) <= 0) return false;
+  }
+  return true;
+}
+
+bool extents_fit(StridedLayout const& layout, ViewWanted const& wanted) noexcept {
+  std::int64_t last = 0;
+  for (int d = 0; d < layout.ndim(); ++d) {
+    std::int64_t const extent = layout.extent(d);
+    if (wanted.extents && wanted.extents[d] >= 0 && wanted.extents[d] != extent) return false;
+    if (extent > wanted.reach) return false;
+    // The layout says that 64 bits hold it.
+    last += (extent - 1) * std::abs(layout.stride(d) / static_cast<std::int64_t>(wanted.dtype.itemsize));
+  }
+  return layout.size() == 0 || last < wanted.reach;
+}
+
+std::string wanted_text(ViewWanted const& wanted) {
+  std::string text = "wanted is ";
+  if (wanted.writable) text += "writable ";
+  text += "memory of " + std::string(wanted.dtype.name_view()) + " with " + std::to_string(wanted.ndim) +
+          (wanted.ndim == 1 ? " dimension" : " dimensions");
+  if (wanted.extents) {
+    bool any = false;
+    std::string extents;
+    for (int d = 0; d < wanted.ndim; ++d) {
+      any = any || wanted.extents[d] >= 0;
+      extents += (d == 0 ? "" : ", ") + (wanted.extents[d] < 0 ? "any" : std::to_string(wanted.extents[d]));
+    }
+    if (any) text += " of (" + extents + ")";
+  }
+  if (includes(wanted.options, c_order))
+    text += ", dense in C order";
+  else if (includes(wanted.options, f_order))
+    text += ", dense in Fortran's order";
+  if (wanted.forward) text += ", with strides above zero";
+  return text + (includes(wanted.options, on_device) ? ", on a device" : ", on the host");
+}
+
+std::string given_text(PyObject* object, Given const& given) {
+  return std::string(Py_TYPE(object)->tp_name) + " is " + (given.writable ? "writable" : "read-only") + " memory of " +
+         std::string(given.dtype.name_view()) + ", shape " + shape_text(given.layout.shape()) + ", strides " +
+         shape_text(given.layout.strides()) + " bytes, on " +
+         (given.on_device ? to_string(given.device) : std::string("the host"));
+}
+
+std::string misfits_text(Misfits misfits, ViewWanted const& wanted) {
+  std::string text;
+  auto const add = [&](Misfit misfit, char const* words) {
+    if ((misfits & misfit) != 0) text += (text.empty() ? "" : ", ") + std::string(words);
+  };
+  add(misfit_dtype, "the dtype (convert it first)");
+  add(misfit_rank, "the number of dimensions (reshape it first)");
+  add(misfit_extents, "the shape");
+  add(misfit_read_only, "it is read-only (copy it first)");
+  add(misfit_strides, "the strides (copy it first)");
+  add(misfit_place, includes(wanted.options, on_device) ? "the place (move_memory or to_device('cuda:0') first)"
+                                                        : "the place (move_memory or to_device('cpu') first)");
+  return text;
+}
+
+}  // namespace
+
+Misfits misfits_of(Given const& given, ViewWanted const& wanted) noexcept {
+  Misfits misfits = 0;
+  bool const same_dtype = is_same(given.dtype, wanted.dtype);
+  if (!same_dtype) misfits |= misfit_dtype;
+  if (given.layout.ndim() != wanted.ndim) misfits |= misfit_rank;
+  if (wanted.writable && !given.writable) misfits |= misfit_read_only;
+  if (given.on_device != includes(wanted.options, on_device)) misfits |= misfit_place;
+  if ((misfits & (misfit_dtype | misfit_rank)) != 0) return misfits;
+  if (!strides_fit(given.layout, wanted)) misfits |= misfit_strides;
+  if (!extents_fit(given.layout, wanted)) misfits |= misfit_extents;
+  return misfits;
+}
+
+void raise_refusal(PyObject* object, Given const& given, ViewWanted const& wanted, Misfits misfits) {
+  PyErr_SetString(PyExc_TypeError, (wanted_text(wanted) + "; the " + given_text(object, given) +
+                                    ". What does not fit: " + misfits_text(misfits, wanted))
+                                       .c_str());
+}
+
+void raise_refusal_because(PyObject* object, ViewWanted const& wanted) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  if (traceback) PyException_SetTraceback(value, traceback);
+  PyErr_Format(PyExc_TypeError, "%s; the %s cannot be viewed: %S", wanted_text(wanted).c_str(),
+               Py_TYPE(object)->tp_name, value);
+  PyObject *raised, *words, *none;
+  PyErr_Fetch(&raised, &words, &none);
+  PyErr_NormalizeException(&raised, &words, &none);
+  PyException_SetCause(words, value);  // takes it over
+  PyErr_Restore(raised, words, none);
+  Py_XDECREF(type);
+  Py_XDECREF(traceback);
+}
+
+}  // namespace memarray::python

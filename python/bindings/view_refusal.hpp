@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memarray/python/bridge.hpp>
+
+namespace memarray::python {
+
+/// The memory that somebody gives for an argument.
+struct Given {
+  DType const& dtype;
+  StridedLayout const& layout;
+  bool writable;
+  bool on_device;
+  Device device;
+};
+
+/// One bit for each thing that does not fit.
+using Misfits = unsigned;
+enum Misfit : Misfits {
+  misfit_dtype = 1,
+  misfit_rank = 2,
+  misfit_extents = 4,
+  misfit_read_only = 8,
+  misfit_strides = 16,
+  misfit_place = 32,
+};
+
+[[nodiscard]] Misfits misfits_of(Given const& given, ViewWanted const& wanted) noexcept;
+
+/// Sets a `TypeError` that says what is given, what is wanted and what does not fit.
+void raise_refusal(PyObject* object, Given const& given, ViewWanted const& wanted, Misfits misfits);
+/// The same for memory that could not be looked at, which the pending error says.
+void raise_refusal_because(PyObject* object, ViewWanted const& wanted);
+
+}  // namespace memarray::python

@@ -1,0 +1,42 @@
+#include "parts.hpp"
+
+#include <pybind11/stl.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Sample {
+  float value;
+  std::int32_t count;
+};
+
+}  // namespace
+
+MEMARRAY_DTYPE(Sample);
+
+PYBIND11_MODULE(arguments, module) {
+  using memarray::ArrayView;
+  namespace py = pybind11;
+  arguments::add_sweep(module);
+  arguments::add_options(module);
+  arguments::add_holds(module);
+  // Overloads that take what lends no memory.
+  module.def("either", [](ArrayView<double const, 1>) { return "view"; });
+  module.def("either", [](std::vector<double> const&) { return "list"; });
+  module.def("either", [](std::string const&) { return "text"; });
+  module.def("maybe", [](std::optional<ArrayView<double const, 1>> const& view) { return view.has_value(); });
+  module.def("stream_or_number", [](memarray::StreamHandle const&) { return "stream"; });
+  module.def("stream_or_number", [](int) { return "number"; });
+  module.def("stream_or_number", [](std::string const&) { return "text"; });
+  module.def("stream_handle", [](memarray::StreamHandle const& stream) { return memarray::as_intptr(stream); });
+  module.def("same_stream", [](memarray::StreamHandle stream) { return stream; }, py::arg("stream") = py::none());
+  memarray::bind_mem_array<Sample, 1>(module);
+  module.def("count_samples", [](ArrayView<Sample const, 1> const& samples) {
+    std::int32_t count = 0;
+    for (std::int64_t i = 0; i < samples.extent(0); ++i) count += samples(i).count;
+    return count;
+  });
+}

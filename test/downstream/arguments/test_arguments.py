@@ -1,0 +1,261 @@
+"""Every dtype, rank, layout and source of memory, as C++ sees it."""
+
+import array
+import gc
+
+import arguments
+import memarray
+import numpy as np
+import pytest
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+DTYPES = ("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+EXTENTS = (3, 4, 2, 5)
+
+
+def dtype_of(name):
+    if name == "bfloat16":
+        return np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    return np.dtype(name)
+
+
+def numbers(name, shape):
+    """Elements that all differ, as far as the dtype has so many."""
+    return np.asarray(np.arange(np.prod(shape, dtype=int)).reshape(shape) % 120).astype(dtype_of(name))
+
+
+def fortran(name, shape):
+    return np.asfortranarray(numbers(name, shape))
+
+
+def negative(name, shape):
+    return numbers(name, shape)[(slice(None, None, -1),) * len(shape)]
+
+
+def sliced(name, shape):
+    return numbers(name, [2 * n for n in shape])[(slice(1, None, 2),) * len(shape)]
+
+
+def offset(name, shape):
+    return numbers(name, [n + 1 for n in shape])[(slice(1, None),) * len(shape)]
+
+
+def empty(name, shape):
+    return numbers(name, (*shape[:-1], 0))
+
+
+def mixed(name, shape):
+    x = numbers(name, shape).T
+    return x[..., ::-1]
+
+
+LAYOUTS = (numbers, fortran, negative, sliced, offset, empty, mixed)
+
+
+def check(seen, x, name):
+    dtype, address, shape, strides, elements = seen
+    assert (dtype, shape) == (name, x.shape)
+    assert elements == np.ascontiguousarray(x).tobytes()
+    if x.size:
+        assert address == x.__array_interface__["data"][0]
+        for d in range(x.ndim):
+            assert x.shape[d] == 1 or strides[d] * x.itemsize == x.strides[d]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("ndim", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", DTYPES)
+def test_numpy(name, ndim, layout):
+    x = layout(name, EXTENTS[:ndim])
+    check(arguments.look(x, name, ndim), x, name)
+    assert arguments.spread(x, name, ndim) == x.size
+    if x.size:
+        assert np.all(x == x[(-1,) * ndim])
+    kept = x.copy()
+    x.flags.writeable = False
+    check(arguments.look(x, name, ndim), x, name)
+    with pytest.raises(TypeError, match=r"writable memory.*read-only"):
+        arguments.spread(x, name, ndim)
+    assert np.array_equal(x, kept)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_numpy_without_dimensions(name):
+    x = numbers(name, ())
+    check(arguments.look(x, name, 0), x, name)
+    assert arguments.spread(x, name, 0) == 1
+
+
+@pytest.mark.parametrize("ndim", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", DTYPES)
+def test_arrays_leases_and_views(name, ndim):
+    x = numbers(name, EXTENTS[:ndim])
+    a = memarray.MemArray(x.shape, name)
+    a.read_numpy_array(x)
+    copies = memarray.stats()["copies"]
+    assert arguments.look(a, name, ndim)[4] == x.tobytes()
+    assert arguments.spread(a, name, ndim) == x.size
+    x[...] = x[(-1,) * ndim]
+    with a.read() as lease:
+        assert arguments.look(lease, name, ndim)[4] == x.tobytes()
+        assert arguments.look(lease.view(), name, ndim)[4] == x.tobytes()
+        assert arguments.look(a, name, ndim)[4] == x.tobytes(), "readers do not mind each other"
+        with pytest.raises(TypeError, match="read-only"):
+            arguments.spread(lease, name, ndim)
+        with pytest.raises(memarray.LockError):
+            arguments.spread(a, name, ndim)
+    with a.write() as lease:
+        assert arguments.spread(lease, name, ndim) == x.size
+        assert arguments.spread(lease.view()[::-1], name, ndim) == x.size
+        assert arguments.look(lease, name, ndim)[4] == x.tobytes()
+        with pytest.raises(memarray.LockError):
+            arguments.look(a, name, ndim)
+    assert memarray.stats()["copies"] == copies
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [("b", "int8"), ("H", "uint16"), ("i", "int32"), ("q", "int64"), ("d", "float64")]
+)
+def test_buffers(code, name):
+    data = array.array(code, [3, 1, 4, 1, 5])
+    assert arguments.look(data, name, 1)[4] == data.tobytes()
+    assert arguments.look(memoryview(data)[::-2], name, 1)[2:4] == ((3,), (-2,))
+    arguments.spread(memoryview(data)[:4], name, 1)
+    assert data.tolist() == [1, 1, 1, 1, 5]
+
+
+def test_bytes_are_for_looking():
+    assert arguments.look(b"abc", "uint8", 1)[4] == b"abc"
+    with pytest.raises(TypeError, match="read-only"):
+        arguments.spread(b"abc", "uint8", 1)
+
+
+@pytest.mark.parametrize("layout", [numbers, fortran, sliced, offset, empty])
+@pytest.mark.parametrize("ndim", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("name", [name for name in DTYPES if not name.startswith("uint")])
+def test_torch(name, ndim, layout):
+    torch = pytest.importorskip("torch")
+    if layout is not numbers and ndim == 0:
+        pytest.skip("one element has one layout")
+    x = layout(name, EXTENTS[:ndim])
+    t = torch.from_numpy(x.view("int16")).view(torch.bfloat16) if name == "bfloat16" else torch.from_numpy(x)
+    check(arguments.look(t, name, ndim), x, name)
+    arguments.spread(t, name, ndim)
+    if x.size:
+        assert np.all(x == x[(-1,) * ndim])
+
+
+@pytest.mark.parametrize("name", ["int32", "float32"])
+def test_jax(name):
+    jnp = pytest.importorskip("jax.numpy")
+    j = jnp.asarray(numbers(name, (3, 4)))
+    assert arguments.look(j, name, 2)[4] == numbers(name, (3, 4)).tobytes()
+
+
+def test_the_memory_outlives_its_object():
+    # In a variable of C++ until it is dropped.
+    x = np.arange(5.0)
+    arguments.keep(x)
+    del x
+    gc.collect()
+    assert arguments.kept_sum() == 10
+    arguments.drop()
+
+
+def test_nothing_is_kept_after_the_call():
+    import weakref
+
+    class Owner(np.ndarray):
+        pass
+
+    x = np.arange(5.0).view(Owner)
+    gone = weakref.ref(x)
+    arguments.look(x, "float64", 1)
+    with pytest.raises(TypeError):
+        arguments.look(x, "float32", 1)
+    del x
+    assert gone() is None
+
+
+def test_overloads_by_dtype_and_rank():
+    for x in (np.array(1.0), np.ones(2), np.ones((2, 3)), np.ones(2, "float32"), np.ones(2, "int64")):
+        assert arguments.overloaded(x)[0] == x.dtype.name
+        assert arguments.overloaded(x)[2] == x.shape
+    assert arguments.overloaded(memarray.MemArray([2, 2], "float32")) == "array"
+    assert arguments.overloaded(np.ones((2, 2), "float32"))[0] == "float32"
+    # Nobody holds what was tried in vain.
+    a = memarray.MemArray([2, 2], "float32")
+    arguments.overloaded(a)
+    a.fill(1)
+    with pytest.raises(TypeError, match=r"wanted is memory of float64 with 0 dimensions.*int8"):
+        arguments.overloaded(np.ones(2, "int8"))
+
+
+def test_what_lends_no_memory_is_for_other_overloads():
+    assert [arguments.either(x) for x in (np.ones(2), [1, 2], (1.5,), "text")] == ["view", "list", "list", "text"]
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        arguments.either(object())
+    with pytest.raises(TypeError, match=r"Annotated\[typing.Any, .float64, ndim=1, writable.\]"):
+        arguments.write_without_gil([1.0], 1)
+    assert arguments.maybe(None) is False
+    assert arguments.maybe(np.ones(2)) is True
+
+
+def test_elements_of_ones_own():
+    a = memarray.MemArray([3], "Sample")
+    a.fill(np.array((1, 5), np.dtype([("value", "f4"), ("count", "i4")])))
+    assert arguments.count_samples(a) == 15
+    with a.read() as lease:
+        assert arguments.count_samples(lease.view()[1:]) == 10
+    with pytest.raises(TypeError, match=r"memory of Sample.*float64"):
+        arguments.count_samples(memarray.MemArray([3]))
+
+
+class Refuses:
+    def __init__(self, error):
+        self.error = error
+
+    def __dlpack__(self, **_):
+        raise self.error
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_refusals_say_what_is_given_and_wanted():
+    x = np.zeros((3, 4), "float32")
+    x.flags.writeable = False
+    with pytest.raises(TypeError) as caught:
+        arguments.write_without_gil(x, 1)
+    assert str(caught.value) == (
+        "wanted is writable memory of float64 with 1 dimension, on the host; the numpy.ndarray is read-only memory of "
+        "float32, shape (3, 4), strides (16, 4) bytes, on the host. What does not fit: the dtype (convert it first), "
+        "the number of dimensions (reshape it first), it is read-only (copy it first)"
+    )
+    with pytest.raises(TypeError, match=r"the MemArray is writable memory of int8, shape \(2,\).*: the dtype"):
+        arguments.look(memarray.MemArray([2], "int8"), "float64", 1)
+    with pytest.raises(TypeError, match=r"strides \(12,\) bytes.*: the strides"):
+        arguments.look(np.zeros(3, "c8, i4")["f0"], "complex64", 1)
+
+
+def test_what_cannot_be_viewed_is_refused_with_its_reason():
+    with pytest.raises(TypeError, match=r"wanted is memory of float64.*the numpy.ndarray cannot be viewed") as caught:
+        arguments.look(np.zeros(3, "datetime64[s]"), "float64", 1)
+    assert isinstance(caught.value.__cause__, BufferError)
+    with pytest.raises(TypeError, match="cannot be viewed: not today"):
+        arguments.look(Refuses(BufferError("not today")), "float64", 1)
+    # All else is its own affair.
+    with pytest.raises(ZeroDivisionError):
+        arguments.look(Refuses(ZeroDivisionError()), "float64", 1)
+    with pytest.raises(ZeroDivisionError):
+        arguments.overloaded(Refuses(ZeroDivisionError()))
+    with pytest.raises(KeyboardInterrupt):
+        arguments.overloaded(Refuses(KeyboardInterrupt()))
+    with pytest.raises(memarray.LockError, match="this lease is over"):
+        with memarray.MemArray([3]).read() as lease:
+            pass
+        arguments.look(lease, "float64", 1)
+    view = memarray.MemArray([3]).view()
+    view.close()
+    with pytest.raises(ValueError, match="the view is closed"):
+        arguments.look(view, "float64", 1)

@@ -1,0 +1,166 @@
+"""What types of arguments say beside their elements: order, extents, place, streams."""
+
+import arguments
+import memarray
+import numpy as np
+import pytest
+
+X = np.arange(6.0).reshape(2, 3)
+
+
+def weight(x):
+    return sum((i + 1) * 10**j * x[i, j] for i in range(x.shape[0]) for j in range(x.shape[1]))
+
+
+def test_overloads_by_order():
+    assert arguments.order(X) == "C"
+    assert arguments.order(X.T) == "F"
+    assert arguments.order(X[:, ::2]) == "strided"
+    assert arguments.order(memarray.MemArray([2, 2])) == "C"
+    assert arguments.order(X[:1].T) == "C", "a column is dense in both"
+
+
+@pytest.mark.parametrize("x", [X, X[:0], X[:1], X[:, :1].copy()])
+def test_dense_views(x):
+    assert arguments.weigh_c(x) == (weight(x), weight(x), x.size)
+    assert arguments.weigh_f(np.asfortranarray(x)) == (weight(x), weight(x), x.size)
+    assert arguments.widened(x.copy()) == weight(x)
+
+
+def test_other_orders_are_refused():
+    with pytest.raises(TypeError, match=r"dense in C order.*strides \(8, 24\) bytes.*the strides"):
+        arguments.weigh_c(X.T)
+    with pytest.raises(TypeError, match=r"dense in Fortran's order.*the strides"):
+        arguments.weigh_f(X.copy())
+    with pytest.raises(TypeError, match="the strides"):
+        arguments.weigh_c(X[:, ::2])
+
+
+def test_an_mdspan_has_positive_strides():
+    assert arguments.weigh(X[:, ::2]) == weight(X[:, ::2])
+    with pytest.raises(ValueError, match="positive strides"):
+        arguments.weigh(X[::-1])
+
+
+def test_spans():
+    assert arguments.span_sum(np.arange(5.0)) == 10
+    assert arguments.span_sum(memarray.MemArray([4])) == 0
+    assert arguments.span_sum(np.zeros(0)) == 0
+    assert arguments.span_sum(np.arange(9.0)[4:5:3]) == 4
+    y = np.zeros(4, "float32")
+    arguments.span_fill(y[1:3], 2)
+    assert y.tolist() == [0, 2, 2, 0]
+    assert arguments.span_of_three(np.array([1, 2, 3], "int32")) == 6
+    with pytest.raises(TypeError, match=r"1 dimension of \(3\).*shape \(4,\).*: the shape"):
+        arguments.span_of_three(np.zeros(4, "int32"))
+    with pytest.raises(TypeError, match="the strides"):
+        arguments.span_sum(np.arange(5.0)[::2])
+    with pytest.raises(TypeError, match="writable"):
+        arguments.span_fill(memarray.MemArray([2], "float32").view(), 1)
+
+
+def test_a_span_holds_the_lease():
+    a = memarray.MemArray([4], "float32")
+    with a.read(), pytest.raises(memarray.LockError):
+        arguments.span_fill(a, 1)
+    arguments.span_fill(a, 1)
+    assert np.asarray(a).sum() == 4
+
+
+def test_mdspans():
+    assert arguments.mdspan_right(X) == weight(X)
+    assert arguments.mdspan_left(np.asfortranarray(X)) == weight(X)
+    assert arguments.mdspan_strided(X[::1, ::2]) == weight(X[:, ::2])
+    assert arguments.mdspan_strided(X.T) == weight(X.T)
+    assert arguments.mdspan_strided(X[::-1][:1]) == weight(X[1:])
+    assert arguments.mdspan_static(X) == weight(X)
+    assert arguments.mdspan_small(X) == weight(X)
+    with pytest.raises(TypeError, match=r"with strides above zero.*the strides"):
+        arguments.mdspan_strided(X[::-1])
+    with pytest.raises(TypeError, match="dense in C order"):
+        arguments.mdspan_right(X.T)
+    with pytest.raises(TypeError, match="dense in Fortran's order"):
+        arguments.mdspan_left(X.copy())
+    with pytest.raises(TypeError, match=r"2 dimensions of \(any, 3\).*: the shape"):
+        arguments.mdspan_static(np.zeros((3, 2)))
+
+
+def test_an_index_type_that_is_too_small_is_refused():
+    assert arguments.mdspan_small(np.zeros((1, 127))) == 0
+    for shape in [(1, 128), (2, 64), (0, 128)]:
+        with pytest.raises(TypeError, match="the shape"):
+            arguments.mdspan_small(np.zeros(shape))
+
+
+@pytest.fixture
+def sim():
+    with memarray.testing.simulated_devices(count=2) as devices:
+        yield devices
+
+
+def test_memory_on_a_device_is_asked_for(sim):
+    a = memarray.MemArray([4])
+    assert arguments.place(a) == "host"
+    a.move_memory(memarray.dlpack.kDLCUDA)
+    assert arguments.place(a) == "device"
+    with pytest.raises(TypeError, match=r"on the host; the MemArray.*on cuda:0.*the place \(move_memory"):
+        arguments.span_sum(a)
+    with pytest.raises(TypeError, match=r"on a device; the .*on the host.*the place"):
+        arguments.fill_on_device(np.zeros(4), 1)
+    # What was refused changed nothing.
+    assert str(a.device) == "cuda:0" and a.lock_id == -1
+    del a
+
+
+def test_work_on_a_device_comes_in_its_order(sim):
+    sim.delay(0.02)
+    a = memarray.MemArray([4])
+    a.move_memory(memarray.dlpack.kDLCUDA)
+    assert isinstance(arguments.fill_on_device(a, 3), memarray.Stream)
+    assert a.view().sum() == 12
+    stream = memarray.Stream()
+    arguments.fill_in_stream(a, stream, 5)
+    arguments.fill_on_device(a, 6)
+    arguments.fill_in_stream(a, stream, 7)
+    a.move_memory(memarray.dlpack.kDLCPU)
+    assert np.asarray(a).tolist() == [7] * 4
+    with a.write(device="cuda:0", stream=stream) as lease:
+        assert arguments.fill_on_device(lease, 8) == stream
+        arguments.fill_on_device(lease.view(), 9)
+    a.move_memory(memarray.dlpack.kDLCPU)
+    assert np.asarray(a).tolist() == [9] * 4
+    del a, lease
+    assert sim.violations() == []
+
+
+def test_streams(sim):
+    stream = memarray.Stream(1)
+    assert arguments.stream_handle(stream) == stream.handle
+
+    class Foreign:
+        def __cuda_stream__(self):
+            return (0, stream.handle)
+
+    assert arguments.stream_handle(Foreign()) == stream.handle
+    assert arguments.stream_handle(stream.handle) == stream.handle
+    assert arguments.stream_handle(None) == arguments.stream_handle(0) == arguments.stream_handle(1) == 0
+    assert arguments.same_stream(stream) == stream
+    assert [arguments.stream_or_number(x) for x in (stream, Foreign(), 3, "x")] == [
+        "stream",
+        "stream",
+        "number",
+        "text",
+    ]
+    assert arguments.stream_or_number(None) == "stream"
+    for wrong in (object(), True, 1.5):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            arguments.stream_handle(wrong)
+    with pytest.raises(ValueError, match="stream must be"):
+        arguments.stream_handle(-2)
+
+
+def test_streams_without_a_driver():
+    assert arguments.stream_handle(None) == 0
+    if not memarray.cuda.is_available():
+        with pytest.raises(memarray.CudaError):
+            arguments.stream_handle(12345)
