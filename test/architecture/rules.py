@@ -42,7 +42,6 @@ SET_UP = ["pip install '.[demo]' && python -m memarray demo", "./test/run"]
 BY_HAND = re.compile(r"(?:\.|->)ptr\(|\bmem(?:cpy|move|set)\(|\bstd::copy(?:_n)?\(")
 # Headers without a test of their own stem, and where they are tested.
 TESTED_IN = {
-    "array/array_view": "array/test_buffer_view.cpp",  # what as<T, n>() gives
     "array/view_core": "array/test_buffer_view.cpp",  # what both kinds of view are made of
     "array/access": "array/test_for_each_index.cpp",  # read(a), write(a), …: arguments of it
     "array/claim": "array/test_leases.cpp",  # what leases(…) takes
