@@ -5,13 +5,19 @@
 #include "import_buffer.hpp"
 #include "lease_type.hpp"
 #include "made_here.hpp"
+#include "numpy_array.hpp"
 #include "view_import.hpp"
 #include "view_refusal.hpp"
 #include "view_type.hpp"
 
+#include <memarray/array/import_dlpack.hpp>
+
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <source_location>
+#include <type_traits>
 #include <utility>
 
 namespace memarray::python {
@@ -26,7 +32,9 @@ struct Argument {
   PyObject* object;
   ViewWanted const& wanted;
   bool converts;
+  detail::ViewTarget view;
 
+  /// What the function returns for what does not fit.
   [[nodiscard]] Loaded refuse(Given const& given, Misfits misfits) const {
     if (!converts) return Loaded::no;
     raise_refusal(object, given, wanted, misfits);
@@ -34,48 +42,84 @@ struct Argument {
   }
 };
 
-Given given_by(ViewCore const& view) {
-  return {view.dtype(), view.layout(), view.writable(), view.on_device(), view.device()};
+/// Work of the function's comes after what is there now, and before whoever is next.
+void lend(detail::ViewParts const& parts) {
+  detail::Use const use = parts.memory.writable() ? detail::Use::write : detail::Use::read;
+  if (parts.stream) lend_on(parts.memory.block(), *parts.stream, parts.stream->queue, use, false);
 }
 
-/// The shape of a moment; of too many dimensions none.
+/// Of a view that is this call's own.
+Loaded load_view_of(Argument const& argument, ViewCore&& core) {
+  core.check_open();
+  Given const given{core.dtype(), core.layout(), core.writable(), core.on_device(), core.device()};
+  if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
+  if (core.on_device()) core.lend(nullptr);
+  argument.view.take(std::move(core));
+  return Loaded::yes;
+}
+
+Loaded load_python_view(Argument const& argument, ViewCore const& core) {
+  core.check_open();
+  Given const given{core.dtype(), core.layout(), core.writable(), core.on_device(), core.device()};
+  if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
+  detail::ViewParts parts{nullptr, core.memory(), core.stream_ptr(), core.data()};
+  lend(parts);
+  argument.view.parts = std::move(parts);
+  argument.view.set_layout(core.layout(), core.dtype().itemsize);
+  return Loaded::yes;
+}
+
 StridedLayout layout_of(State const& state) {
-  std::array<std::int64_t, StridedLayout::max_ndim> shape{};
+  std::array<std::int64_t, StridedLayout::max_ndim> shape;
   auto const ndim = static_cast<std::size_t>(state.ndim());
+  // Of more dimensions there is no view: the rank alone says so.
   if (ndim > shape.size()) return {};
   state.copy_shape(shape.data());
   return StridedLayout::dense({shape.data(), ndim}, state.dtype().itemsize);
 }
 
-Loaded finish(Argument const& argument, detail::CheckedView& view) {
-  view.core.check_open();
-  if (Misfits const misfits = misfits_of(given_by(view.core), argument.wanted)) {
-    Loaded const refused = argument.refuse(given_by(view.core), misfits);
-    view = {};
-    return refused;
-  }
-  // Work of the function's comes after what is there now, and before whoever is next.
-  if (view.core.on_device()) view.core.lend(nullptr);
+/// An argument's hold of an array, whose type is known elsewhere.
+template <class Byte>
+class ArgumentLease : public detail::TypedLease<Byte, 1> {
+ public:
+  explicit ArgumentLease(State& state)
+      : detail::TypedLease<Byte, 1>(state, LeaseOptions{}, std::source_location::current()) {}
+};
+
+/// Fills in what is leased, which `lease` knows.
+template <class Lease>
+Loaded load_leased(Argument const& argument, State& state, std::shared_ptr<Lease> lease) {
+  // It may have been resized or moved until now.
+  StridedLayout const layout = layout_of(state);
+  bool const writable = argument.wanted.writable;
+  Given const given{state.dtype(), layout, writable, lease->lent() != 0, lease->block().device()};
+  if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
+  detail::Block& block = lease->block();
+  detail::ViewParts parts{nullptr, detail::BlockExport(block, writable), nullptr, block.data()};
+  if (lease->lent() != 0) parts.stream = detail::view_stream(block, lease->lent());
+  lend(parts);
+  parts.held = std::move(lease);
+  argument.view.parts = std::move(parts);
+  argument.view.set_layout(layout, state.dtype().itemsize);
   return Loaded::yes;
 }
 
-/// Takes the lease, which the view then holds.
-Loaded load_array(Argument const& argument, State& state, detail::CheckedView& view) {
-  StridedLayout const layout = layout_of(state);
-  Given const given{state.dtype(), layout, true, state.on_device(), state.device()};
-  if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
-  auto const kind = argument.wanted.writable ? LeaseCore::Kind::write : LeaseCore::Kind::read;
-  auto const lease = std::make_shared<LeaseCore>(detail::StatePtr::share(&state), kind, LeaseOptions{});
-  lease->enter(python_location());
-  view = {ViewCore(*lease), lease};
-  // It may have been resized or moved in between.
-  return finish(argument, view);
-}
-
-Loaded load_lease(Argument const& argument, LeaseCore const& lease, detail::CheckedView& view) {
-  lease.check_open();
-  view.core = ViewCore(lease);
-  return finish(argument, view);
+Loaded load_array(Argument const& argument, State& state) {
+  MadeHere const site;
+  bool const writes = argument.wanted.writable;
+  // What can be known before is: a lease may copy.
+  if (Misfits const misfits = misfits_of(state.dtype(), state.ndim(), true, state.on_device(), argument.wanted)) {
+    StridedLayout const layout = layout_of(state);
+    return argument.refuse({state.dtype(), layout, true, state.on_device(), state.device()}, misfits);
+  }
+  if (detail::tracing()) {
+    auto const kind = writes ? LeaseCore::Kind::write : LeaseCore::Kind::read;
+    auto lease = std::make_shared<LeaseCore>(detail::StatePtr::share(&state), kind, LeaseOptions{});
+    lease->enter(python_location());
+    return load_leased(argument, state, std::move(lease));
+  }
+  if (writes) return load_leased(argument, state, std::make_shared<ArgumentLease<std::byte>>(state));
+  return load_leased(argument, state, std::make_shared<ArgumentLease<std::byte const>>(state));
 }
 
 /// What DLPack refuses to say may be said otherwise: other dtypes, strides that are no whole elements, read-only by
@@ -103,34 +147,49 @@ bool is_refused() {
   return type == PyExc_BufferError || type == PyExc_TypeError;
 }
 
-Loaded load_foreign(Argument const& argument, detail::CheckedView& view) {
-  PyObject* imported = nullptr;
-  if (guarded([&] { return import_view(argument.object, false, imported); }) == 0) return Loaded::no;
-  if (imported) {
-    view.core = std::move(*view_of(imported));
-    Py_DECREF(imported);
-  } else if (!is_refused() || !import_otherwise(argument.object, view.core)) {
-    if (argument.converts && is_refused()) raise_refusal_because(argument.object, argument.wanted);
-    return Loaded::failed;
-  }
-  return finish(argument, view);
+/// Makes such an error one that says what is wanted, too.
+void explain(Argument const& argument) {
+  if (argument.converts && is_refused()) raise_refusal_because(argument.object, argument.wanted);
 }
 
-Loaded load(Argument const& argument, detail::CheckedView& view) {
+Loaded load_foreign(Argument const& argument) {
   MadeHere const site;
-  if (State* const state = unwrap_state(argument.object)) return load_array(argument, *state, view);
-  if (LeaseCore const* const lease = lease_of(argument.object)) return load_lease(argument, *lease, view);
-  if (ViewCore const* const given = view_of(argument.object)) {
-    view.core = *given;
-    return finish(argument, view);
+  PyObject* imported = nullptr;
+  if (guarded([&] { return import_view(argument.object, false, imported); }) == 0) return Loaded::no;
+  ViewCore core;
+  if (imported) {
+    core = std::move(*view_of(imported));
+    Py_DECREF(imported);
+  } else if (!is_refused() || !import_otherwise(argument.object, core)) {
+    explain(argument);
+    return Loaded::failed;
   }
-  return load_foreign(argument, view);
+  return load_view_of(argument, std::move(core));
+}
+
+Loaded load_numpy(Argument const& argument, detail::ForeignMemory const& memory) {
+  Given const given{*memory.dtype, memory.layout, memory.writable, false, memory.device};
+  if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
+  Loaded const loaded = guarded([&] {
+    argument.view.take(detail::import_memory(memory, keeper_of(argument.object)));
+    return Loaded::yes;
+  });
+  if (loaded == Loaded::failed) explain(argument);
+  return loaded;
+}
+
+Loaded load(Argument const& argument) {
+  if (auto const memory = read_numpy_array(argument.object)) return load_numpy(argument, *memory);
+  if (ViewCore const* const given = view_of(argument.object)) return load_python_view(argument, *given);
+  if (State* const state = unwrap_state(argument.object)) return load_array(argument, *state);
+  if (LeaseCore const* const lease = lease_of(argument.object)) return load_view_of(argument, ViewCore(*lease));
+  return load_foreign(argument);
 }
 
 }  // namespace
 
-Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::CheckedView& view) noexcept {
-  Loaded const loaded = guarded([&] { return load({object, wanted, converts}, view); });
+Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view) noexcept {
+  Loaded const loaded = guarded([&] { return load({object, wanted, converts, view}); });
   // Other overloads come first; but not after Ctrl-C.
   if (loaded != Loaded::failed || converts || !PyErr_ExceptionMatches(PyExc_Exception)) return loaded;
   PyErr_Clear();

@@ -5,6 +5,6 @@
 namespace memarray::python {
 
 /// What casters ask for: see `Bridge::load_view`.
-Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::CheckedView& view) noexcept;
+Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view) noexcept;
 
 }  // namespace memarray::python

@@ -85,13 +85,17 @@ std::string misfits_text(Misfits misfits, ViewWanted const& wanted) {
 
 }  // namespace
 
-Misfits misfits_of(Given const& given, ViewWanted const& wanted) noexcept {
+Misfits misfits_of(DType const& dtype, int ndim, bool writable, bool is_on_device, ViewWanted const& wanted) noexcept {
   Misfits misfits = 0;
-  bool const same_dtype = is_same(given.dtype, wanted.dtype);
-  if (!same_dtype) misfits |= misfit_dtype;
-  if (given.layout.ndim() != wanted.ndim) misfits |= misfit_rank;
-  if (wanted.writable && !given.writable) misfits |= misfit_read_only;
-  if (given.on_device != includes(wanted.options, on_device)) misfits |= misfit_place;
+  if (!is_same(dtype, wanted.dtype)) misfits |= misfit_dtype;
+  if (ndim != wanted.ndim) misfits |= misfit_rank;
+  if (wanted.writable && !writable) misfits |= misfit_read_only;
+  if (is_on_device != includes(wanted.options, on_device)) misfits |= misfit_place;
+  return misfits;
+}
+
+Misfits misfits_of(Given const& given, ViewWanted const& wanted) noexcept {
+  Misfits misfits = misfits_of(given.dtype, given.layout.ndim(), given.writable, given.on_device, wanted);
   if ((misfits & (misfit_dtype | misfit_rank)) != 0) return misfits;
   if (!strides_fit(given.layout, wanted)) misfits |= misfit_strides;
   if (!extents_fit(given.layout, wanted)) misfits |= misfit_extents;

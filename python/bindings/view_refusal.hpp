@@ -24,6 +24,9 @@ enum Misfit : Misfits {
   misfit_place = 32,
 };
 
+/// What can be said without the layout.
+[[nodiscard]] Misfits misfits_of(DType const& dtype, int ndim, bool writable, bool is_on_device,
+                                 ViewWanted const& wanted) noexcept;
 [[nodiscard]] Misfits misfits_of(Given const& given, ViewWanted const& wanted) noexcept;
 
 /// Sets a `TypeError` that says what is given, what is wanted and what does not fit.

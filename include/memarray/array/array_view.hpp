@@ -48,10 +48,33 @@ MEMARRAY_API void check_typed(ViewCore const& view, DType const& dtype, int ndim
 /// Throws `TypeError` unless `view` has elements of that dtype.
 MEMARRAY_API void check_element(ViewCore const& view, DType const& dtype);
 
-/// A view that was checked, and what is held as long as somebody uses it: the lease that a function's argument takes.
-struct CheckedView {
-  ViewCore core{};
-  std::shared_ptr<void const> held{};
+/// What every `ArrayView` has, whatever its type.
+struct ViewParts {
+  std::shared_ptr<void const> held{};  ///< as long as somebody uses the memory: a lease. Ends last
+  BlockExport memory{};
+  ViewStreamPtr stream{};  ///< of memory on a device
+  void* data = nullptr;
+};
+
+/// An `ArrayView` that is filled in by whoever knows that the memory fits.
+struct ViewTarget {
+  ViewParts& parts;
+  std::int64_t* extents;  ///< in elements, and so are the strides
+  std::int64_t* strides;
+
+  void set_layout(StridedLayout const& layout, std::size_t itemsize) const noexcept {
+    for (int d = 0; d < layout.ndim(); ++d) {
+      extents[d] = layout.extent(d);
+      strides[d] = layout.stride(d) / static_cast<std::int64_t>(itemsize);
+    }
+  }
+  /// Takes the memory of `view`, which is open, over.
+  void take(ViewCore&& view) const {
+    set_layout(view.layout(), view.dtype().itemsize);
+    parts.data = view.data();
+    parts.stream = view.stream_ptr();
+    parts.memory = view.close();
+  }
 };
 
 }  // namespace detail
@@ -84,34 +107,20 @@ class ArrayView {
   ArrayView() noexcept = default;
   /// Throws `ValueError` (closed), `TypeError` (another dtype or rank, not in that order), `BufferError` (read-only,
   /// not there).
-  explicit ArrayView(detail::ViewCore core) : ArrayView(checked(std::move(core))) {}
-  /// Of what fits.
-  explicit ArrayView(detail::CheckedView view)
-      : _held(std::move(view.held)),
-        _memory(view.core.memory()),
-        _stream(view.core.stream_ptr()),
-        _data(reinterpret_cast<T*>(view.core.data())) {
-    StridedLayout const& layout = view.core.layout();
-    for (int d = 0; d < ndim; ++d) {
-      _extents[at(d)] = layout.extent(d);
-      _strides[at(d)] = layout.stride(d) / static_cast<std::int64_t>(sizeof(T));
-    }
+  explicit ArrayView(detail::ViewCore core) {
+    detail::check_typed(core, dtype_of<value_type>(), ndim, !std::is_const_v<T>, options);
+    target().take(std::move(core));
   }
   /// What may be written may be looked at, and what is dense has strides, too.
   template <class U, ViewOptions others>
     requires((std::same_as<T, U> || std::same_as<T, U const>) && includes(others, options) &&
              includes(others, on_device) == is_on_device && !(std::same_as<T, U> && others == options))
   ArrayView(ArrayView<U, ndim, others> const& other)  // NOLINT(google-explicit-constructor)
-      : _held(other._held),
-        _memory(other._memory),
-        _stream(other._stream),
-        _data(other._data),
-        _extents(other._extents),
-        _strides(other._strides) {}
+      : _parts(other._parts), _extents(other._extents), _strides(other._strides) {}
 
-  [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(_memory); }
+  [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(_parts.memory); }
   /// On a device: an address there.
-  [[nodiscard]] T* data() const noexcept { return _data; }
+  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(_parts.data); }
   [[nodiscard]] std::int64_t extent(int dimension) const noexcept { return _extents[at(dimension)]; }
   [[nodiscard]] std::int64_t stride(int dimension) const noexcept { return _strides[at(dimension)]; }
   [[nodiscard]] std::int64_t size() const noexcept {
@@ -128,7 +137,7 @@ class ArrayView {
     ((assert(static_cast<std::int64_t>(indices) >= 0 && static_cast<std::int64_t>(indices) < extent(d)),
       offset += static_cast<std::int64_t>(indices) * step(d), ++d),
      ...);
-    return _data[offset];
+    return data()[offset];
   }
 
   /// Keeps nothing alive. Strides of `layout_stride` are positive, so of a flipped view there is none: `ValueError`.
@@ -136,7 +145,7 @@ class ArrayView {
     cuda::std::array<std::int64_t, ndim> extents{};
     for (int d = 0; d < ndim; ++d) extents[d] = extent(d);
     if constexpr (is_c_order || is_f_order) {
-      return MdSpan(_data, Extents(extents));
+      return MdSpan(data(), Extents(extents));
     } else {
       cuda::std::array<std::int64_t, ndim> strides{};
       for (int d = 0; d < ndim; ++d) {
@@ -144,14 +153,14 @@ class ArrayView {
         strides[d] = extent(d) <= 1 ? 1 : stride(d);
         if (strides[d] <= 0) detail::throw_no_mdspan(core());
       }
-      return MdSpan(_data, typename MdSpan::mapping_type(Extents(extents), strides));
+      return MdSpan(data(), typename MdSpan::mapping_type(Extents(extents), strides));
     }
   }
   /// All elements, as they lie in memory. Keeps nothing alive.
   [[nodiscard]] std::span<T> span() const noexcept
     requires(is_c_order || is_f_order)
   {
-    return {_data, static_cast<std::size_t>(size())};
+    return {data(), static_cast<std::size_t>(size())};
   }
 
   /// Work with the memory is submitted to this stream.
@@ -159,7 +168,7 @@ class ArrayView {
     requires(is_on_device)
   {
     if (!is_open()) detail::throw_closed_view();
-    return _stream->queue.stream;
+    return _parts.stream->queue.stream;
   }
   /// The same memory for work in another stream of its device: what is submitted there comes after all it was used for
   /// so far, and whoever uses it next waits for that, too. Throws `CudaError`, `ValueError` (of another device).
@@ -168,7 +177,10 @@ class ArrayView {
   {
     detail::ViewCore moved = core().in_stream(stream);
     moved.lend(&stream);
-    return ArrayView(detail::CheckedView{std::move(moved), _held});
+    ArrayView result;
+    result.target().take(std::move(moved));
+    result._parts.held = _parts.held;
+    return result;
   }
 
   /// The same as an untyped view, which keeps the memory and holds no lease. Throws `ValueError` (closed).
@@ -176,20 +188,20 @@ class ArrayView {
     if (!is_open()) detail::throw_closed_view();
     std::array<std::int64_t, ndim> bytes{};
     for (int d = 0; d < ndim; ++d) bytes[at(d)] = stride(d) * static_cast<std::int64_t>(sizeof(T));
-    auto* const first = reinterpret_cast<std::byte*>(const_cast<value_type*>(_data));
-    bool const narrows = std::is_const_v<T> && _memory.writable();
-    return {narrows ? detail::BlockExport(_memory.block(), false) : _memory, first, dtype_of<value_type>(),
-            StridedLayout::strided({_extents.data(), ndim}, StridedLayout::Extents(bytes), sizeof(T)), _stream};
+    detail::BlockExport const& memory = _parts.memory;
+    bool const narrows = std::is_const_v<T> && memory.writable();
+    return {narrows ? detail::BlockExport(memory.block(), false) : memory, static_cast<std::byte*>(_parts.data),
+            dtype_of<value_type>(),
+            StridedLayout::strided({_extents.data(), ndim}, StridedLayout::Extents(bytes), sizeof(T)), _parts.stream};
   }
+
+  /// Where a caster writes it.
+  [[nodiscard]] detail::ViewTarget target() noexcept { return {_parts, _extents.data(), _strides.data()}; }
 
  private:
   template <class U, int n, ViewOptions others>
   friend class ArrayView;
 
-  static detail::CheckedView checked(detail::ViewCore core) {
-    detail::check_typed(core, dtype_of<value_type>(), ndim, !std::is_const_v<T>, options);
-    return {std::move(core), nullptr};
-  }
   [[nodiscard]] static std::size_t at(int dimension) noexcept { return static_cast<std::size_t>(dimension); }
   /// A stride, which in dense memory the compiler may know.
   [[nodiscard]] std::int64_t step(int dimension) const noexcept {
@@ -201,10 +213,7 @@ class ArrayView {
   }
 
   static constexpr std::size_t at_least_one = ndim == 0 ? 1 : ndim;
-  std::shared_ptr<void const> _held;  // ends last
-  detail::BlockExport _memory;
-  detail::ViewStreamPtr _stream;
-  T* _data = nullptr;
+  detail::ViewParts _parts;
   std::array<std::int64_t, at_least_one> _extents{};
   std::array<std::int64_t, at_least_one> _strides{};
 };

@@ -51,7 +51,7 @@ struct Bridge {
   PyObject* (*wrap_pool)(MemoryPoolHandle const& pool);
   /// Borrows the memory of an object, without a copy; of an array with its lease, which `view` then holds. `converts`:
   /// memory that does not fit is a `TypeError` in words, else nothing is raised.
-  Loaded (*load_view)(PyObject* object, ViewWanted const& wanted, bool converts, detail::CheckedView& view);
+  Loaded (*load_view)(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view);
   /// A new `memarray.BufferView`; null with the Python error set.
   PyObject* (*wrap_view)(detail::ViewCore const& view);
   /// The stream of a `memarray.Stream` or what has `__cuda_stream__`; if it `converts`, of an integer or None, too.

@@ -35,11 +35,8 @@ constexpr auto view_name() {
 template <class T, int ndim, ViewOptions options>
 bool load_view(pybind11::handle source, bool convert, ArrayView<T, ndim, options>& view, bool forward = false,
                std::int64_t const* extents = nullptr, std::int64_t reach = std::numeric_limits<std::int64_t>::max()) {
-  detail::CheckedView loaded;
   ViewWanted const wanted{dtype_of<T>(), ndim, !std::is_const_v<T>, options, forward, extents, reach};
-  if (!checked(bridge().load_view(source.ptr(), wanted, convert, loaded))) return false;
-  view = ArrayView<T, ndim, options>(std::move(loaded));
-  return true;
+  return checked(bridge().load_view(source.ptr(), wanted, convert, view.target()));
 }
 
 }  // namespace memarray::python::bridging

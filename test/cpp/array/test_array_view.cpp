@@ -25,7 +25,8 @@ using Columns = ArrayView<double const, 2, f_order>;
 using OnDevice = ArrayView<double, 1, on_device>;
 
 static_assert(std::is_convertible_v<Dense, Strided> && !std::is_convertible_v<Strided, Dense>);
-static_assert(std::is_convertible_v<Dense, ArrayView<double, 2>> && !std::is_convertible_v<Strided, ArrayView<double, 2>>);
+static_assert(std::is_convertible_v<Dense, ArrayView<double, 2>> &&
+              !std::is_convertible_v<Strided, ArrayView<double, 2>>);
 static_assert(!std::is_convertible_v<Dense, Columns>);
 static_assert(!std::is_convertible_v<OnDevice, ArrayView<double, 1>>, "the host does not reach it");
 static_assert(!std::is_invocable_v<OnDevice const&, int>);
@@ -104,7 +105,8 @@ TEST_F(ArrayViewTest, KeepsTheMemoryAndWhatIsHeldUntilTheLastCopyIsGone) {
   Dense kept;
   {
     WriteLease const lease(array);
-    Dense const view(detail::CheckedView{BufferView(lease).core(), std::move(held)});
+    Dense view(BufferView(lease).core());
+    view.target().parts.held = std::move(held);
     kept = view;
   }
   array = MemArray<double, 2>({1, 1});
