@@ -24,6 +24,7 @@ struct Array {
   Descriptor* dtype;
   int flags;
 };
+constexpr int aligned_flag = 0x100;
 constexpr int writeable_flag = 0x400;
 // What PyArray_GetNDArrayCVersion says in NumPy 1 and 2.
 constexpr unsigned known_versions[] = {0x01000009, 0x02000000};
@@ -86,7 +87,7 @@ bool is_array_type(PyTypeObject* type) {
 
 }  // namespace
 
-std::optional<detail::ForeignMemory> read_numpy_array(PyObject* object) {
+std::optional<NumpyFields> look_at_numpy_array(PyObject* object) {
   if (!is_array_type(Py_TYPE(object))) return std::nullopt;
   auto const& array = *reinterpret_cast<Array const*>(object);
   Descriptor const& descriptor = *array.dtype;
@@ -94,20 +95,30 @@ std::optional<detail::ForeignMemory> read_numpy_array(PyObject* object) {
   DType const* const dtype = number < dtypes.size() ? dtypes[number] : nullptr;
   bool const native = descriptor.byte_order == '=' || descriptor.byte_order == '|';
   if (!dtype || !native || array.ndim > StridedLayout::max_ndim) return std::nullopt;
-  std::array<std::int64_t, StridedLayout::max_ndim> strides;
-  for (int d = 0; d < array.ndim; ++d) {
+  for (int d = 0; d < array.ndim; ++d)
     if ((array.strides[d] & (dtype->itemsize - 1)) != 0) return std::nullopt;
-    // Where nobody steps, strides may be anything.
-    strides[d] = array.shape[d] > 1 ? array.strides[d] : 0;
-  }
   auto const ndim = static_cast<std::size_t>(array.ndim);
-  return detail::ForeignMemory{.data = array.data,
+  return NumpyFields{.data = array.data,
+                     .shape = {array.shape, ndim},
+                     .strides = {array.strides, ndim},
+                     .dtype = dtype,
+                     .writable = (array.flags & writeable_flag) != 0,
+                     .is_aligned = (array.flags & aligned_flag) != 0};
+}
+
+std::optional<detail::ForeignMemory> read_numpy_array(PyObject* object) {
+  std::optional<NumpyFields> const array = look_at_numpy_array(object);
+  if (!array) return std::nullopt;
+  std::array<std::int64_t, StridedLayout::max_ndim> strides;
+  std::size_t const ndim = array->shape.size();
+  for (std::size_t d = 0; d < ndim; ++d) strides[d] = array->shape[d] > 1 ? array->strides[d] : 0;
+  return detail::ForeignMemory{.data = array->data,
                                .device = Device{},
                                .type = MemoryType::normal,
-                               .dtype = dtype,
+                               .dtype = array->dtype,
                                .layout = detail::import_layout(
-                                   {array.shape, ndim}, StridedLayout::Extents(strides.data(), ndim), dtype->itemsize),
-                               .writable = (array.flags & writeable_flag) != 0};
+                                   array->shape, StridedLayout::Extents(strides.data(), ndim), array->dtype->itemsize),
+                               .writable = array->writable};
 }
 
 }  // namespace memarray::python

@@ -8,9 +8,21 @@
 
 namespace memarray::python {
 
+/// What NumPy's own struct says of an array.
+struct NumpyFields {
+  void* data;
+  StridedLayout::Extents shape;
+  StridedLayout::Extents strides;  ///< in bytes; where nobody steps, anything
+  DType const* dtype;
+  bool writable;
+  bool is_aligned;  ///< address and strides are those of whole, aligned elements
+};
+
 /// Of an array that is NumPy's own `ndarray`, of no subclass, what its `__dlpack__` would say, read from the object
 /// itself. Nothing, without an error, for all else, and for arrays with anything that DLPack would refuse or say
-/// otherwise: ask those. Never imports NumPy. Throws as `import_layout`.
+/// otherwise: ask those. Never imports NumPy.
+std::optional<NumpyFields> look_at_numpy_array(PyObject* object);
+/// The same, with a layout that was checked. Throws as `import_layout`.
 std::optional<detail::ForeignMemory> read_numpy_array(PyObject* object);
 
 }  // namespace memarray::python

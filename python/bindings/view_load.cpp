@@ -10,8 +10,6 @@
 #include "view_refusal.hpp"
 #include "view_type.hpp"
 
-#include <memarray/array/import_dlpack.hpp>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -48,10 +46,15 @@ void lend(detail::ViewParts const& parts) {
   if (parts.stream) lend_on(parts.memory.block(), *parts.stream, parts.stream->queue, use, false);
 }
 
+Given given_by(ViewCore const& core) {
+  core.check_open();
+  return {core.dtype(),    core.layout().shape(), core.layout().strides(),
+          core.writable(), core.on_device(),      core.device()};
+}
+
 /// Of a view that is this call's own.
 Loaded load_view_of(Argument const& argument, ViewCore&& core) {
-  core.check_open();
-  Given const given{core.dtype(), core.layout(), core.writable(), core.on_device(), core.device()};
+  Given const given = given_by(core);
   if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
   if (core.on_device()) core.lend(nullptr);
   argument.view.take(std::move(core));
@@ -59,13 +62,12 @@ Loaded load_view_of(Argument const& argument, ViewCore&& core) {
 }
 
 Loaded load_python_view(Argument const& argument, ViewCore const& core) {
-  core.check_open();
-  Given const given{core.dtype(), core.layout(), core.writable(), core.on_device(), core.device()};
+  Given const given = given_by(core);
   if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
   detail::ViewParts parts{nullptr, core.memory(), core.stream_ptr(), core.data()};
   lend(parts);
   argument.view.parts = std::move(parts);
-  argument.view.set_layout(core.layout(), core.dtype().itemsize);
+  argument.view.set_layout(given.shape, given.strides, core.dtype().itemsize);
   return Loaded::yes;
 }
 
@@ -92,7 +94,8 @@ Loaded load_leased(Argument const& argument, State& state, std::shared_ptr<Lease
   // It may have been resized or moved until now.
   StridedLayout const layout = layout_of(state);
   bool const writable = argument.wanted.writable;
-  Given const given{state.dtype(), layout, writable, lease->lent() != 0, lease->block().device()};
+  Given const given{state.dtype(), layout.shape(),     layout.strides(),
+                    writable,      lease->lent() != 0, lease->block().device()};
   if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
   detail::Block& block = lease->block();
   detail::ViewParts parts{nullptr, detail::BlockExport(block, writable), nullptr, block.data()};
@@ -100,7 +103,7 @@ Loaded load_leased(Argument const& argument, State& state, std::shared_ptr<Lease
   lend(parts);
   parts.held = std::move(lease);
   argument.view.parts = std::move(parts);
-  argument.view.set_layout(layout, state.dtype().itemsize);
+  argument.view.set_layout(given.shape, given.strides, state.dtype().itemsize);
   return Loaded::yes;
 }
 
@@ -110,7 +113,8 @@ Loaded load_array(Argument const& argument, State& state) {
   // What can be known before is: a lease may copy.
   if (Misfits const misfits = misfits_of(state.dtype(), state.ndim(), true, state.on_device(), argument.wanted)) {
     StridedLayout const layout = layout_of(state);
-    return argument.refuse({state.dtype(), layout, true, state.on_device(), state.device()}, misfits);
+    return argument.refuse({state.dtype(), layout.shape(), layout.strides(), true, state.on_device(), state.device()},
+                           misfits);
   }
   if (detail::tracing()) {
     auto const kind = writes ? LeaseCore::Kind::write : LeaseCore::Kind::read;
@@ -167,19 +171,20 @@ Loaded load_foreign(Argument const& argument) {
   return load_view_of(argument, std::move(core));
 }
 
-Loaded load_numpy(Argument const& argument, detail::ForeignMemory const& memory) {
-  Given const given{*memory.dtype, memory.layout, memory.writable, false, memory.device};
+/// The usual argument: neither a block nor a check of what NumPy has checked.
+Loaded load_numpy(Argument const& argument, NumpyFields const& array) {
+  Given const given{*array.dtype, array.shape, array.strides, array.writable, false, Device{}};
   if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
-  Loaded const loaded = guarded([&] {
-    argument.view.take(detail::import_memory(memory, keeper_of(argument.object)));
-    return Loaded::yes;
-  });
-  if (loaded == Loaded::failed) explain(argument);
-  return loaded;
+  detail::Block::Keeper const keeper = keeper_of(argument.object);
+  argument.view.parts.held = {keeper.object, keeper.drop};
+  argument.view.parts.data = array.data;
+  argument.view.set_layout(array.shape, array.strides, array.dtype->itemsize);
+  return Loaded::yes;
 }
 
 Loaded load(Argument const& argument) {
-  if (auto const memory = read_numpy_array(argument.object)) return load_numpy(argument, *memory);
+  if (auto const array = look_at_numpy_array(argument.object); array && array->is_aligned)
+    return load_numpy(argument, *array);
   if (ViewCore const* const given = view_of(argument.object)) return load_python_view(argument, *given);
   if (State* const state = unwrap_state(argument.object)) return load_array(argument, *state);
   if (LeaseCore const* const lease = lease_of(argument.object)) return load_view_of(argument, ViewCore(*lease));

@@ -2,6 +2,9 @@
 
 #include <memarray/base/shape.hpp>
 
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 
@@ -14,29 +17,50 @@ bool is_same(DType const& left, DType const& right) noexcept {
          left.dl.lanes == right.dl.lanes && (left.has_dlpack() || left == right);
 }
 
-bool strides_fit(StridedLayout const& layout, ViewWanted const& wanted) noexcept {
-  std::size_t const itemsize = wanted.dtype.itemsize;
-  if (includes(wanted.options, c_order) && !layout.is_contiguous(itemsize)) return false;
-  if (includes(wanted.options, f_order) && !layout.is_fortran_contiguous(itemsize)) return false;
-  for (int d = 0; d < layout.ndim(); ++d) {
+/// Whether the elements follow one another if the dimensions are gone through in this order.
+template <class Dimension>
+bool is_dense(Given const& given, Dimension const& dimension) noexcept {
+  auto expected = static_cast<std::int64_t>(given.dtype.itemsize);
+  bool dense = true;
+  for (std::size_t i = 0; i < given.shape.size(); ++i) {
+    std::size_t const d = dimension(i);
+    if (given.shape[d] == 0) return true;
+    if (given.shape[d] == 1) continue;
+    dense = dense && given.strides[d] == expected;
+    expected *= given.shape[d];
+  }
+  return dense;
+}
+
+bool strides_fit(Given const& given, ViewWanted const& wanted) noexcept {
+  std::size_t const ndim = given.shape.size();
+  if (includes(wanted.options, c_order) && !is_dense(given, [ndim](std::size_t i) { return ndim - 1 - i; }))
+    return false;
+  if (includes(wanted.options, f_order) && !is_dense(given, [](std::size_t i) { return i; })) return false;
+  auto const itemsize = static_cast<std::int64_t>(given.dtype.itemsize);
+  bool const is_power = std::has_single_bit(given.dtype.itemsize);
+  for (std::size_t d = 0; d < ndim; ++d) {
     // Of one element or none nobody steps.
-    if (layout.extent(d) <= 1) continue;
-    if (layout.stride(d) % static_cast<std::int64_t>(itemsize) != 0) return false;
-    if (wanted.forward && layout.stride(d) <= 0) return false;
+    if (given.shape[d] <= 1) continue;
+    std::int64_t const stride = given.strides[d];
+    if ((is_power ? stride & (itemsize - 1) : stride % itemsize) != 0) return false;
+    if (wanted.forward && stride <= 0) return false;
   }
   return true;
 }
 
-bool extents_fit(StridedLayout const& layout, ViewWanted const& wanted) noexcept {
+bool extents_fit(Given const& given, ViewWanted const& wanted) noexcept {
+  if (!wanted.extents && wanted.reach == ViewWanted::any_reach) return true;
   std::int64_t last = 0;
-  for (int d = 0; d < layout.ndim(); ++d) {
-    std::int64_t const extent = layout.extent(d);
+  bool is_empty = false;
+  for (std::size_t d = 0; d < given.shape.size(); ++d) {
+    std::int64_t const extent = given.shape[d];
     if (wanted.extents && wanted.extents[d] >= 0 && wanted.extents[d] != extent) return false;
     if (extent > wanted.reach) return false;
-    // The layout says that 64 bits hold it.
-    last += (extent - 1) * std::abs(layout.stride(d) / static_cast<std::int64_t>(wanted.dtype.itemsize));
+    is_empty = is_empty || extent == 0;
+    if (extent > 1) last += (extent - 1) * std::abs(given.strides[d] / static_cast<std::int64_t>(given.dtype.itemsize));
   }
-  return layout.size() == 0 || last < wanted.reach;
+  return is_empty || last < wanted.reach;
 }
 
 std::string wanted_text(ViewWanted const& wanted) {
@@ -63,8 +87,8 @@ std::string wanted_text(ViewWanted const& wanted) {
 
 std::string given_text(PyObject* object, Given const& given) {
   return std::string(Py_TYPE(object)->tp_name) + " is " + (given.writable ? "writable" : "read-only") + " memory of " +
-         std::string(given.dtype.name_view()) + ", shape " + shape_text(given.layout.shape()) + ", strides " +
-         shape_text(given.layout.strides()) + " bytes, on " +
+         std::string(given.dtype.name_view()) + ", shape " + shape_text(given.shape) + ", strides " +
+         shape_text(given.strides) + " bytes, on " +
          (given.on_device ? to_string(given.device) : std::string("the host"));
 }
 
@@ -95,10 +119,11 @@ Misfits misfits_of(DType const& dtype, int ndim, bool writable, bool is_on_devic
 }
 
 Misfits misfits_of(Given const& given, ViewWanted const& wanted) noexcept {
-  Misfits misfits = misfits_of(given.dtype, given.layout.ndim(), given.writable, given.on_device, wanted);
+  Misfits misfits =
+      misfits_of(given.dtype, static_cast<int>(given.shape.size()), given.writable, given.on_device, wanted);
   if ((misfits & (misfit_dtype | misfit_rank)) != 0) return misfits;
-  if (!strides_fit(given.layout, wanted)) misfits |= misfit_strides;
-  if (!extents_fit(given.layout, wanted)) misfits |= misfit_extents;
+  if (!strides_fit(given, wanted)) misfits |= misfit_strides;
+  if (!extents_fit(given, wanted)) misfits |= misfit_extents;
   return misfits;
 }
 

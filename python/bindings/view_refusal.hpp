@@ -7,7 +7,8 @@ namespace memarray::python {
 /// The memory that somebody gives for an argument.
 struct Given {
   DType const& dtype;
-  StridedLayout const& layout;
+  StridedLayout::Extents shape;
+  StridedLayout::Extents strides;  ///< in bytes
   bool writable;
   bool on_device;
   Device device;

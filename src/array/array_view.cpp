@@ -1,4 +1,5 @@
 #include <memarray/array/array_view.hpp>
+#include <memarray/array/import_dlpack.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
 
@@ -38,6 +39,18 @@ void check_element(ViewCore const& view, DType const& dtype) {
 void throw_no_mdspan(ViewCore const& view) {
   throw ValueError("an mdspan has positive strides, and this " + view.describe() + " has strides " +
                    shape_text(view.layout().strides()) + ": flip it, or copy() it first");
+}
+
+ViewCore untyped(ViewParts const& parts, DType const& dtype, StridedLayout::Extents shape,
+                 StridedLayout::Extents strides, bool writable) {
+  if (!parts.is_open()) throw_closed_view();
+  StridedLayout const layout = StridedLayout::strided(shape, strides, dtype.itemsize);
+  if (!parts.memory)
+    return import_memory({parts.data, Device{}, MemoryType::normal, &dtype, layout, writable}, keeper_of(parts.held));
+  // What was made to look at is lent to look at.
+  bool const narrows = !writable && parts.memory.writable();
+  return {narrows ? BlockExport(parts.memory.block(), false) : parts.memory, static_cast<std::byte*>(parts.data), dtype,
+          layout, parts.stream};
 }
 
 void throw_closed_view() { throw ValueError("the view is closed"); }

@@ -7,6 +7,7 @@
 #include <cuda/std/mdspan>
 
 #include <array>
+#include <bit>
 #include <cassert>
 #include <concepts>
 #include <cstddef>
@@ -48,13 +49,20 @@ MEMARRAY_API void check_typed(ViewCore const& view, DType const& dtype, int ndim
 /// Throws `TypeError` unless `view` has elements of that dtype.
 MEMARRAY_API void check_element(ViewCore const& view, DType const& dtype);
 
-/// What every `ArrayView` has, whatever its type.
+/// What every `ArrayView` has, whatever its type. One of the first two keeps the memory.
 struct ViewParts {
-  std::shared_ptr<void const> held{};  ///< as long as somebody uses the memory: a lease. Ends last
+  /// As long as somebody uses the memory: a lease of `memory`, or else the memory's owner. Ends last.
+  std::shared_ptr<void const> held{};
   BlockExport memory{};
   ViewStreamPtr stream{};  ///< of memory on a device
   void* data = nullptr;
+
+  [[nodiscard]] bool is_open() const noexcept { return memory || held; }
 };
+
+/// The view without its type. Throws `ValueError` (closed), `BufferError` (memory that nobody may view).
+[[nodiscard]] MEMARRAY_API ViewCore untyped(ViewParts const& parts, DType const& dtype, StridedLayout::Extents shape,
+                                            StridedLayout::Extents strides, bool writable);
 
 /// An `ArrayView` that is filled in by whoever knows that the memory fits.
 struct ViewTarget {
@@ -62,15 +70,18 @@ struct ViewTarget {
   std::int64_t* extents;  ///< in elements, and so are the strides
   std::int64_t* strides;
 
-  void set_layout(StridedLayout const& layout, std::size_t itemsize) const noexcept {
-    for (int d = 0; d < layout.ndim(); ++d) {
-      extents[d] = layout.extent(d);
-      strides[d] = layout.stride(d) / static_cast<std::int64_t>(itemsize);
+  void set_layout(StridedLayout::Extents shape, StridedLayout::Extents bytes, std::size_t itemsize) const noexcept {
+    auto const size = static_cast<std::int64_t>(itemsize);
+    // All but structs have powers of two, and a division takes as long as all else.
+    int const shift = std::has_single_bit(itemsize) ? std::countr_zero(itemsize) : -1;
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      extents[d] = shape[d];
+      strides[d] = shift < 0 ? bytes[d] / size : bytes[d] >> shift;
     }
   }
   /// Takes the memory of `view`, which is open, over.
   void take(ViewCore&& view) const {
-    set_layout(view.layout(), view.dtype().itemsize);
+    set_layout(view.layout().shape(), view.layout().strides(), view.dtype().itemsize);
     parts.data = view.data();
     parts.stream = view.stream_ptr();
     parts.memory = view.close();
@@ -118,7 +129,7 @@ class ArrayView {
   ArrayView(ArrayView<U, ndim, others> const& other)  // NOLINT(google-explicit-constructor)
       : _parts(other._parts), _extents(other._extents), _strides(other._strides) {}
 
-  [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(_parts.memory); }
+  [[nodiscard]] bool is_open() const noexcept { return _parts.is_open(); }
   /// On a device: an address there.
   [[nodiscard]] T* data() const noexcept { return static_cast<T*>(_parts.data); }
   [[nodiscard]] std::int64_t extent(int dimension) const noexcept { return _extents[at(dimension)]; }
@@ -185,14 +196,9 @@ class ArrayView {
 
   /// The same as an untyped view, which keeps the memory and holds no lease. Throws `ValueError` (closed).
   [[nodiscard]] detail::ViewCore core() const {
-    if (!is_open()) detail::throw_closed_view();
     std::array<std::int64_t, ndim> bytes{};
     for (int d = 0; d < ndim; ++d) bytes[at(d)] = stride(d) * static_cast<std::int64_t>(sizeof(T));
-    detail::BlockExport const& memory = _parts.memory;
-    bool const narrows = std::is_const_v<T> && memory.writable();
-    return {narrows ? detail::BlockExport(memory.block(), false) : memory, static_cast<std::byte*>(_parts.data),
-            dtype_of<value_type>(),
-            StridedLayout::strided({_extents.data(), ndim}, StridedLayout::Extents(bytes), sizeof(T)), _parts.stream};
+    return detail::untyped(_parts, dtype_of<value_type>(), {_extents.data(), ndim}, bytes, !std::is_const_v<T>);
   }
 
   /// Where a caster writes it.

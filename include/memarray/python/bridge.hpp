@@ -16,13 +16,15 @@ namespace memarray::python {
 
 /// What a function wants of the memory that it is given.
 struct ViewWanted {
+  static constexpr std::int64_t any_reach = std::numeric_limits<std::int64_t>::max();
+
   DType const& dtype;
   int ndim;
   bool writable;
   ViewOptions options = ViewOptions::none;
-  bool forward = false;                                           ///< strides above zero, as mdspan has them
-  std::int64_t const* extents = nullptr;                          ///< `ndim` of them, −1 for any; null: all may be any
-  std::int64_t reach = std::numeric_limits<std::int64_t>::max();  ///< elements from the first to the last, at most
+  bool forward = false;                   ///< strides above zero, as mdspan has them
+  std::int64_t const* extents = nullptr;  ///< `ndim` of them, −1 for any; null: all may be any
+  std::int64_t reach = any_reach;         ///< elements from the first to the last, at most
 };
 
 /// What became of an argument.

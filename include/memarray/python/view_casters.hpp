@@ -34,7 +34,7 @@ constexpr auto view_name() {
 /// A view as a function wants it, borrowed for an argument.
 template <class T, int ndim, ViewOptions options>
 bool load_view(pybind11::handle source, bool convert, ArrayView<T, ndim, options>& view, bool forward = false,
-               std::int64_t const* extents = nullptr, std::int64_t reach = std::numeric_limits<std::int64_t>::max()) {
+               std::int64_t const* extents = nullptr, std::int64_t reach = ViewWanted::any_reach) {
   ViewWanted const wanted{dtype_of<T>(), ndim, !std::is_const_v<T>, options, forward, extents, reach};
   return checked(bridge().load_view(source.ptr(), wanted, convert, view.target()));
 }
@@ -113,7 +113,7 @@ class type_caster<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, La
     static constexpr std::array<std::int64_t, ndim> wanted{
         (extents == cuda::std::dynamic_extent ? -1 : static_cast<std::int64_t>(extents))...};
     constexpr bool is_wide = sizeof(Index) >= sizeof(std::int64_t);
-    constexpr std::int64_t reach = is_wide ? std::numeric_limits<std::int64_t>::max()
+    constexpr std::int64_t reach = is_wide ? memarray::python::ViewWanted::any_reach
                                            : static_cast<std::int64_t>(std::numeric_limits<Index>::max());
     return memarray::python::bridging::load_view(source, convert, _view, !is_right && !is_left, wanted.data(), reach);
   }
