@@ -1,0 +1,47 @@
+"""Two extensions in one process exchange arrays, views and streams through one core."""
+
+import arguments
+import memarray
+import numpy as np
+import partner
+import pytest
+
+
+def test_arrays_and_their_leases():
+    a = partner.make(4)
+    assert arguments.read_and_call(a, lambda: None) == 8
+    arguments.share(a)
+    partner.fill(arguments.shared(), 3)
+    assert arguments.shared_sum(a) == 12
+    arguments.unshare()
+
+    def write():
+        with pytest.raises(memarray.LockError):
+            partner.fill(a, 1)
+
+    arguments.read_and_call(a, write)
+    partner.keep(a)
+    with pytest.raises(memarray.LockError, match="leased for reading"):
+        arguments.write_without_gil(a, 1)
+    partner.drop()
+    arguments.write_without_gil(a, 1)
+
+
+def test_views_of_views():
+    x = np.arange(5.0)
+    part = partner.part(arguments.pass_on(x))
+    assert part.data_ptr == x.ctypes.data + 8
+    assert arguments.read_and_call(part, lambda: None) == 10
+    with pytest.raises(TypeError, match="read-only"):
+        arguments.write_without_gil(part, 1)
+    del x
+    assert partner.part(part).sum() == 9
+
+
+def test_streams():
+    with memarray.testing.simulated_devices() as sim:
+        stream = partner.make_stream()
+        assert arguments.same_stream(stream) == stream
+        assert partner.address(arguments.same_stream(stream)) == arguments.stream_handle(stream) == stream.handle
+        del stream
+        assert sim.live()["streams"] == 0
