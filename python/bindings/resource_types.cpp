@@ -273,23 +273,19 @@ StreamChoice stream_of(py::handle object) {
 
 namespace {
 
-Loaded read_stream_argument(py::handle object, bool converts, StreamHandle& stream) {
-  if (object.is_none() || (PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()))) {
-    StreamChoice choice;
-    if (!converts) return Loaded::no;
-    if (!read_stream(object.ptr(), choice)) return Loaded::failed;
-    stream = choice.get();
-    return Loaded::yes;
-  }
-  if (!py::isinstance<PyStream>(object) && !cuda_stream_method(object)) return Loaded::no;
-  stream = stream_of(object).get();
+Loaded read_stream_argument(py::handle object, StreamHandle& stream) {
+  bool const names_one = object.is_none() || (PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()));
+  if (!names_one && !py::isinstance<PyStream>(object) && !cuda_stream_method(object)) return Loaded::no;
+  StreamChoice choice;
+  if (!read_stream(object.ptr(), choice)) return Loaded::failed;
+  stream = choice.get();
   return Loaded::yes;
 }
 
 }  // namespace
 
 Loaded load_stream(PyObject* object, bool converts, StreamHandle& stream) noexcept {
-  Loaded const loaded = guarded([&] { return read_stream_argument(object, converts, stream); });
+  Loaded const loaded = guarded([&] { return read_stream_argument(object, stream); });
   // Other overloads come first; but not after Ctrl-C.
   if (loaded != Loaded::failed || converts || !PyErr_ExceptionMatches(PyExc_Exception)) return loaded;
   PyErr_Clear();

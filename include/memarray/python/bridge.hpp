@@ -56,7 +56,8 @@ struct Bridge {
   Loaded (*load_view)(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view);
   /// A new `memarray.BufferView`; null with the Python error set.
   PyObject* (*wrap_view)(detail::ViewCore const& view);
-  /// The stream of a `memarray.Stream` or what has `__cuda_stream__`; if it `converts`, of an integer or None, too.
+  /// The stream that a `memarray.Stream`, what has `__cuda_stream__`, an integer or None names. `converts`: one that
+  /// cannot be had is an error, else nothing is raised.
   Loaded (*load_stream)(PyObject* object, bool converts, StreamHandle& stream);
   /// Sets the Python error for an exception of memarray's; false for any other.
   bool (*translate)(std::exception_ptr const& error);

@@ -30,9 +30,9 @@ using python::as_py;
 
 namespace pybind11::detail {
 
-/// Takes a `memarray.Stream`, an object with `__cuda_stream__`, which the handle keeps, and, where conversion is
-/// allowed, an integer (0 and 1: the default stream, 2: the thread's own, else an address) or None (the default
-/// stream).
+/// Takes a `memarray.Stream`, an object with `__cuda_stream__`, which the handle keeps, an integer (0 and 1: the
+/// default stream, 2: the thread's own, else an address) or None (the default stream). These are names of streams and
+/// no conversions, so that overloads of a function that takes a stream, too, are told apart in pybind11's first pass.
 template <>
 class type_caster<memarray::StreamHandle> {
  public:

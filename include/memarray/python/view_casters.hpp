@@ -97,6 +97,7 @@ template <class T, class Index, std::size_t... extents, class Layout>
   requires memarray::Element<T>
 class type_caster<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, Layout>> {
   using Extents = cuda::std::extents<Index, extents...>;
+  using Mapping = typename Layout::template mapping<Extents>;
   using MdSpan = cuda::std::mdspan<T, Extents, Layout>;
   static constexpr int ndim = sizeof...(extents);
   static constexpr bool is_right = std::is_same_v<Layout, cuda::std::layout_right>;
@@ -126,7 +127,7 @@ class type_caster<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, La
       cuda::std::array<Index, ndim> strides{};
       // Of one element or none nobody steps.
       for (int d = 0; d < ndim; ++d) strides[d] = shape[d] <= 1 ? Index{1} : static_cast<Index>(_view.stride(d));
-      return MdSpan(_view.data(), typename MdSpan::mapping_type(Extents(shape), strides));
+      return MdSpan(_view.data(), Mapping(Extents(shape), strides));
     }
   }
 

@@ -28,8 +28,8 @@ PYBIND11_MODULE(arguments, module) {
   module.def("either", [](std::vector<double> const&) { return "list"; });
   module.def("either", [](std::string const&) { return "text"; });
   module.def("maybe", [](std::optional<ArrayView<double const, 1>> const& view) { return view.has_value(); });
-  module.def("stream_or_number", [](memarray::StreamHandle const&) { return "stream"; });
   module.def("stream_or_number", [](int) { return "number"; });
+  module.def("stream_or_number", [](memarray::StreamHandle const&) { return "stream"; });
   module.def("stream_or_number", [](std::string const&) { return "text"; });
   module.def("stream_handle", [](memarray::StreamHandle const& stream) { return memarray::as_intptr(stream); });
   module.def("same_stream", [](memarray::StreamHandle stream) { return stream; }, py::arg("stream") = py::none());

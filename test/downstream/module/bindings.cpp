@@ -52,6 +52,7 @@ PYBIND11_MODULE(tracers, module) {
   cloud.def(
       "hand_over", [](tracers::Cloud& self) { return new Field(self.take()); },
       py::return_value_policy::take_ownership);
+  tracers::bind_views(module);
   module.def("stream_of", [](int device_id) {
     return memarray::as_py(memarray::create_stream_handle(memarray::get_primary_context(device_id)));
   });

@@ -175,3 +175,17 @@ def test_handles_come_as_what_python_calls_them():
             tracers.stream_of(7)
         del stream, event, pool
         assert not any(sim.live().values())
+
+
+def test_functions_take_memory_wherever_it_is():
+    x = np.arange(6.0).reshape(2, 3)
+    assert tracers.corner(x[:, :2]) == 4
+    tracers.set_all(x[0], 7, None)
+    assert x.tolist() == [[7, 7, 7], [3, 4, 5]]
+    with memarray.testing.simulated_devices():
+        a = memarray.MemArray([2, 3])
+        a.move_memory(memarray.dlpack.kDLCUDA)
+        tracers.set_all(a, 9, memarray.Stream())
+        a.move_memory(memarray.dlpack.kDLCPU)
+        assert contents(a).sum() == 54
+        del a

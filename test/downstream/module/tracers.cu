@@ -1,5 +1,9 @@
 #include "tracers.hpp"
 
+#include <memarray/python/memarray.hpp>
+
+#include <cuda/std/mdspan>
+
 namespace tracers {
 
 namespace {
@@ -16,5 +20,17 @@ struct Drift {
 }  // namespace
 
 void Cloud::drift(double dx) { memarray::for_each_index(_field, memarray::default_stream(), Drift{dx}); }
+
+void bind_views(pybind11::module_& module) {
+  using Strided = cuda::std::mdspan<double const, cuda::std::dextents<int, 2>, cuda::std::layout_stride>;
+  using OnDevice = memarray::ArrayView<double, 2, memarray::c_order | memarray::on_device>;
+  module.def("corner", [](Strided values) { return values(values.extent(0) - 1, values.extent(1) - 1); });
+  module.def("set_all", [](OnDevice const& view, double value, memarray::StreamHandle const& stream) {
+    view.in_stream(stream).core().fill(&value);
+  });
+  module.def("set_all", [](std::span<double> values, double value, memarray::StreamHandle const&) {
+    for (double& element : values) element = value;
+  });
+}
 
 }  // namespace tracers
