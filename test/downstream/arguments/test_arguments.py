@@ -238,6 +238,22 @@ def test_refusals_say_what_is_given_and_wanted():
         arguments.look(np.zeros(3, "c8, i4")["f0"], "complex64", 1)
 
 
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.ones(3, np.dtype("f8").newbyteorder()),
+        np.frombuffer(bytes(25), "u1")[1:].view("f8"),
+        np.zeros(3, "M8[s]"),
+        np.array([None]),
+        np.zeros(3, "f8,i4"),
+    ],
+    ids=["byte order", "misaligned", "dates", "objects", "records"],
+)
+def test_numpy_arrays_that_are_not_of_plain_elements_are_refused(x):
+    with pytest.raises(TypeError, match=r"wanted is memory of float64.*the numpy.ndarray (cannot be viewed|is)"):
+        arguments.look(x, "float64", 1)
+
+
 def test_what_cannot_be_viewed_is_refused_with_its_reason():
     with pytest.raises(TypeError, match=r"wanted is memory of float64.*the numpy.ndarray cannot be viewed") as caught:
         arguments.look(np.zeros(3, "datetime64[s]"), "float64", 1)
