@@ -25,6 +25,10 @@ using detail::LeaseCore;
 using detail::State;
 using detail::ViewCore;
 
+/// What fitted in the first pass over the overloads and could not be had, so that the second raises that, and not what
+/// an overload before it has to say. Compared, never looked at.
+thread_local PyObject const* to_be_tried_again = nullptr;
+
 /// One argument on its way to a function.
 struct Argument {
   PyObject* object;
@@ -34,7 +38,7 @@ struct Argument {
 
   /// What the function returns for what does not fit.
   [[nodiscard]] Loaded refuse(Given const& given, Misfits misfits) const {
-    if (!converts) return Loaded::no;
+    if (!converts || object == to_be_tried_again) return Loaded::no;
     raise_refusal(object, given, wanted, misfits);
     return Loaded::failed;
   }
@@ -195,8 +199,11 @@ Loaded load(Argument const& argument) {
 
 Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view) noexcept {
   Loaded const loaded = guarded([&] { return load({object, wanted, converts, view}); });
+  if (loaded != Loaded::failed) return loaded;
   // Other overloads come first; but not after Ctrl-C.
-  if (loaded != Loaded::failed || converts || !PyErr_ExceptionMatches(PyExc_Exception)) return loaded;
+  bool const comes_later = !converts && PyErr_ExceptionMatches(PyExc_Exception);
+  to_be_tried_again = comes_later ? object : nullptr;
+  if (!comes_later) return Loaded::failed;
   PyErr_Clear();
   return Loaded::no;
 }

@@ -67,6 +67,22 @@ def test_one_array_is_not_read_and_written_at_once(a):
     assert np.asarray(b).sum() == 1000
 
 
+def test_a_lease_that_cannot_be_had_is_said_whatever_the_overloads_before():
+    b = memarray.MemArray([3], "float32")
+    with b.write(), pytest.raises(memarray.LockError, match="leased for writing"):
+        arguments.overloaded(b)
+    assert arguments.overloaded(b)[0] == "float32"
+    # Said once, it is over.
+    with pytest.raises(TypeError, match=r"memory of float64.*the dtype"):
+        arguments.read_and_call(b, None)
+    with pytest.raises(TypeError, match=r"memory of float64.*the number of dimensions"):
+        arguments.read_and_call(memarray.MemArray([3, 3]), None)
+    # An overload that needs no lease is called.
+    c = memarray.MemArray([2, 2], "float32")
+    with c.write():
+        assert arguments.overloaded(c) == "array"
+
+
 def test_the_line_of_the_call_is_traced(a):
     memarray.options.trace_leases = True
     try:
