@@ -10,6 +10,7 @@
 #include "gil.hpp"
 #include "lease_type.hpp"
 #include "leases_type.hpp"
+#include "object_bridge.hpp"
 #include "resource_types.hpp"
 #include "shared_memory.hpp"
 #include "view_import.hpp"
@@ -25,6 +26,7 @@
 #include <memarray/base/options.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/base/threads.hpp>
+#include <memarray/interop/open_resources.hpp>
 #include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/deferred.hpp>
 #include <memarray/python/bridge.hpp>
@@ -132,6 +134,13 @@ void add_functions(py::module_& m) {
         [](std::string const& word) { options().escaped_views.store(escaped_views_from_string(word)); });
   m.def("get_trace_leases", [] { return options().trace_leases.load(); });
   m.def("set_trace_leases", [](bool on) { options().trace_leases.store(on); });
+  m.def("get_trace_resources", [] { return traces_resources(); });
+  m.def("set_trace_resources", [](bool on) { trace_resources(on); });
+  m.def("open_resources", [] {
+    py::list words;
+    for (std::string const& word : open_resources()) words.append(word);
+    return words;
+  });
 }
 
 void add_index(detail::State& state, std::int64_t stream) {
@@ -167,6 +176,7 @@ PYBIND11_MODULE(_core, m) {
   add_cuda_functions(m);
   add_simulated_devices(m);
   add_consumer(m);
+  install_object_bridge();
   m.attr("_C_API") = py::capsule(memarray_c_api(), "memarray._core._C_API");
   m.attr("_PYTHON_API") = py::capsule(&bridge, Bridge::capsule_name);
 }

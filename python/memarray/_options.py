@@ -50,12 +50,24 @@ class Options:
             raise TypeError(f"trace_leases must be True or False, not {on!r}")
         _core.set_trace_leases(on)
 
+    @property
+    def trace_resources(self) -> bool:
+        """Whether each resource that C code keeps open (``PyResource``) is remembered until it is closed: the process
+        tells at its end, on stderr, which never were."""
+        return _core.get_trace_resources()
+
+    @trace_resources.setter
+    def trace_resources(self, on: bool) -> None:
+        if not isinstance(on, bool):
+            raise TypeError(f"trace_resources must be True or False, not {on!r}")
+        _core.set_trace_resources(on)
+
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={getattr(self, name)!r}" for name in _NAMES)
         return f"<memarray.options: {values}>"
 
 
-_NAMES = ("threads", "pool_limit", "escaped_views", "trace_leases")
+_NAMES = ("threads", "pool_limit", "escaped_views", "trace_leases", "trace_resources")
 
 
 def _integer(name: str, value, limit: int) -> int:

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "interop/ref.hpp"
+#include "interop/resources.hpp"
 
 #define MEMARRAY_QUOTE_VALUE(x) #x
 #define MEMARRAY_QUOTE(x) MEMARRAY_QUOTE_VALUE(x)
@@ -91,10 +92,6 @@ int raise_last_error(char const* what) noexcept {
   return -1;
 }
 
-void drop_object(void* object) noexcept {
-  if (auto const drop = hooks().drop_object; drop && object) drop(object);
-}
-
 int statistics_of(MemArrayMemoryPoolRef pool, MemArrayMemoryPoolStatistics* statistics) noexcept {
   MemoryPoolStatistics now;
   if (!given(pool, statistics) || !get_statistics(pool->handle, now)) return -1;
@@ -136,7 +133,7 @@ constexpr MemArrayAPI table = {
     .clear_last_error = clear_last_error,
     .describe_error = describe_error,
     .raise_last_error = raise_last_error,
-    .drop_object = drop_object,
+    .drop_object = detail::drop_object,
 
     .get_primary_context = [](int device_id) { return give<MemArrayContextRef>(get_primary_context(device_id)); },
     .get_current_context = [] { return give<MemArrayContextRef>(get_current_context()); },
@@ -295,6 +292,10 @@ constexpr MemArrayAPI table = {
           if (!given(pointer, event)) return -1;
           return status(detail::succeeded(free_after(pointer->handle, event->handle) ? 0 : int{code::out_of_memory}));
         },
+
+    .hold_object = detail::hold_object,
+    .array_as_pointer = detail::array_as_pointer,
+    .view_as_pointer = detail::view_as_pointer,
 };
 
 }  // namespace

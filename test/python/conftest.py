@@ -42,7 +42,7 @@ def device(request):
 
 @pytest.fixture(autouse=True)
 def options_as_they_were():
-    names = ("pool_limit", "escaped_views", "trace_leases")
+    names = ("pool_limit", "escaped_views", "trace_leases", "trace_resources")
     before = {name: getattr(memarray.options, name) for name in names}
     yield
     for name, value in before.items():

@@ -114,7 +114,10 @@ class Fuzz:
         yield from ((self.array, name) for name in ARRAY if name not in LEFT_OUT)
         yield from ((lease, name) for name in LEASE if name not in LEFT_OUT)
         yield from ((memarray, name) for name in ("MemArray", "leases", "trim", "stats", "Device", "build_info"))
-        yield from ((memarray.options, name) for name in ("pool_limit", "threads", "escaped_views", "trace_leases"))
+        yield from (
+            (memarray.options, name)
+            for name in ("pool_limit", "threads", "escaped_views", "trace_leases", "trace_resources")
+        )
 
     def one(self):
         lease = self.random.choice([self.array.read, self.array.write])()
@@ -168,7 +171,7 @@ class Fuzz:
 
 @pytest.fixture
 def every_option():
-    names = ("pool_limit", "threads", "escaped_views", "trace_leases")
+    names = ("pool_limit", "threads", "escaped_views", "trace_leases", "trace_resources")
     before = {name: getattr(memarray.options, name) for name in names}
     yield
     for name, value in before.items():

@@ -62,7 +62,7 @@ def public_objects():
                     )
                     if not attribute.startswith("_") and defined_here:
                         yield f"{module.__name__}.{name}.{attribute}", member
-    for name in ("threads", "pool_limit", "escaped_views", "trace_leases"):
+    for name in ("threads", "pool_limit", "escaped_views", "trace_leases", "trace_resources"):
         yield f"memarray.options.{name}", getattr(type(memarray.options), name)
     yield "memarray.options", type(memarray.options)
 

@@ -83,7 +83,7 @@ def test_there_are_no_other_options():
     with pytest.raises(AttributeError):
         memarray.options.thread = 1
     text = repr(memarray.options)
-    assert all(name in text for name in ("threads", "pool_limit", "escaped_views", "trace_leases"))
+    assert all(name in text for name in ("threads", "pool_limit", "escaped_views", "trace_leases", "trace_resources"))
 
 
 def test_build_info_says_what_was_built():

@@ -16,8 +16,9 @@
 /// - **Failure** is NULL, or −1 where an int is returned, and a `CUresult` in the calling thread's last error: 400 for
 /// a
 ///   ref that is NULL and may not be, 500 for something asked for that is not there, 2 for no memory. Success leaves
-///   the last error as it was. No function sets a Python exception but `raise_last_error`.
-/// - **The GIL**: all but `raise_last_error` may be called with or without it. What can block lets go of it meanwhile.
+///   the last error as it was. No function sets a Python exception but those that say "with the GIL": NULL or −1 then
+///   means that one is set.
+/// - **The GIL**: all others may be called with or without it. What can block lets go of it meanwhile.
 /// - **Threads**: all may be called at the same time, also on one ref, where nothing else is said.
 
 #ifndef MEMARRAY_INTEROP_C_API_H
@@ -29,7 +30,7 @@
 /// Raised when an entry is changed or removed; then the minor one starts at 0 again.
 #define MEMARRAY_C_API_MAJOR 1
 /// Raised when entries are added, which is done at the table's end.
-#define MEMARRAY_C_API_MINOR 0
+#define MEMARRAY_C_API_MINOR 1
 
 #if defined(__clang__)
 #define __memarray_give __attribute__((annotate("memarray_give")))
@@ -55,6 +56,12 @@ typedef struct MemArrayDevicePtr* MemArrayDevicePtrRef;
 /// function that it was given to returns. It must not raise, and leaves a pending Python exception as it is. NULL where
 /// nothing has to be done.
 typedef void (*MemArrayDrop)(void* owner);
+
+/// What is good until it is closed: `close_func(data)`, once. `<memarray/interop/py_resource.h>` makes and closes them.
+typedef struct MemArrayResource {
+  void (*close_func)(void* data);
+  void* data;
+} MemArrayResource;
 
 /// Bytes, as the driver counts them: had from the device and handed out, now and at most.
 typedef struct MemArrayMemoryPoolStatistics {
@@ -218,6 +225,16 @@ typedef struct MemArrayAPI {
   /// Work on another stream that the free waits for, as the event stands now. Not at the same time as another call on
   /// this memory. 0, or −1.
   int (*free_after)(__memarray_keep MemArrayDevicePtrRef pointer, __memarray_keep MemArrayEventRef event);
+
+  // Since 1.1. What `<memarray/interop/py_resource.h>` is made of. `object`: a PyObject. Resources are closed on any
+  // thread, with or without the GIL; when the interpreter is ending or gone, Python objects are leaked.
+
+  /// Keeps `object` until `*resource` is closed. `what`: a literal, which names it where resources are traced.
+  void (*hold_object)(__memarray_take void* object, char const* what, MemArrayResource* resource);
+  /// With the GIL: `MemArray_AsPointerRes`.
+  void* (*array_as_pointer)(__memarray_keep void* object, int writable, MemArrayResource* resource);
+  /// With the GIL: `BufferView_AsPointerRes`.
+  void* (*view_as_pointer)(__memarray_keep void* object, int writable, MemArrayResource* resource);
 } MemArrayAPI;
 
 /// The table that the capsule has, for those who link libmemarray and need no Python. It is never destroyed.

@@ -13,7 +13,7 @@ import pytest
 from memarray.testing import simulated_devices
 
 CAPSULE = b"memarray._core._C_API"
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
 
 
 class Head(ctypes.Structure):
@@ -190,7 +190,7 @@ def fake(major=0, minor=0, size=0):
     return head, capsule_of(ctypes.addressof(head), CAPSULE, None)
 
 
-UPDATE = r"built for version 1\.0 of memarray's C API.*installed here has {}.*: update memarray"
+UPDATE = r"built for version 1\.1 of memarray's C API.*installed here has {}.*: update memarray"
 
 
 @pytest.mark.parametrize(
@@ -198,9 +198,10 @@ UPDATE = r"built for version 1\.0 of memarray's C API.*installed here has {}.*: 
     [
         ({"major": 1}, r"built for version 1 of memarray's C API.*has version 2: rebuild this extension"),
         ({"major": 1, "size": -8}, "rebuild this extension"),
-        ({"major": -1, "minor": 7}, UPDATE.format(r"0\.7")),
-        ({"major": -1, "size": 800}, UPDATE.format(r"0\.0")),
-        ({"size": -8}, UPDATE.format(r"1\.0")),
+        ({"major": -1, "minor": 7}, UPDATE.format(r"0\.8")),
+        ({"major": -1, "size": 800}, UPDATE.format(r"0\.1")),
+        ({"minor": -1}, UPDATE.format(r"1\.0")),
+        ({"size": -8}, UPDATE.format(r"1\.1")),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused(monkeypatch, difference, words):

@@ -1,0 +1,42 @@
+#include "object_bridge.hpp"
+
+#include "array_type.hpp"
+#include "lease_type.hpp"
+#include "reports.hpp"
+#include "view_type.hpp"
+
+#include <memarray/interop/objects.hpp>
+
+#include <Python.h>
+
+namespace memarray::python {
+namespace {
+
+PyObject* as_object(void* object) noexcept { return static_cast<PyObject*>(object); }
+
+detail::State* array_in(void* object) noexcept {
+  detail::State* const state = unwrap_state(as_object(object));
+  if (!state) PyErr_Format(PyExc_TypeError, "a memarray.MemArray is needed, not %R", as_object(object));
+  return state;
+}
+
+detail::ViewCore const* view_in(void* object) noexcept {
+  detail::ViewCore const* const view = view_of(as_object(object));
+  if (!view)
+    PyErr_Format(PyExc_TypeError, "a memarray.BufferView is needed, not %R: memarray.BufferView(obj) makes one",
+                 as_object(object));
+  return view;
+}
+
+detail::ObjectBridge const bridge = {
+    .array_in = array_in,
+    .view_in = view_in,
+    .line_of_caller = line_of_caller,
+    .log_reports = log_reports,
+};
+
+}  // namespace
+
+void install_object_bridge() noexcept { detail::set_object_bridge(bridge); }
+
+}  // namespace memarray::python

@@ -1,0 +1,98 @@
+#include <memarray/base/fork_lock.hpp>
+#include <memarray/interop/open_resources.hpp>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <list>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace memarray {
+namespace {
+
+std::atomic<bool> tracing{false};
+
+struct Traced;
+using Traces = std::list<Traced>;
+struct Traced {
+  MemArrayResource inner;
+  std::string words;
+  Traces::iterator self;
+};
+
+detail::ForkLock lock;
+// Never destroyed, as resources are closed until the very end.
+Traces& traces() noexcept {
+  static Traces& all = *new Traces;
+  return all;
+}
+
+/// What a thread that a forked child does not have left in the middle of a change is abandoned.
+class Locked {
+ public:
+  Locked() noexcept {
+    if (!lock.lock()) new (&traces()) Traces;
+  }
+  ~Locked() { lock.unlock(); }
+  Locked(Locked const&) = delete;
+  Locked& operator=(Locked const&) = delete;
+};
+
+void close_traced(void* data) noexcept {
+  Traces closed;
+  {
+    Locked const locked;
+    closed.splice(closed.end(), traces(), static_cast<Traced*>(data)->self);
+  }
+  MemArrayResource const inner = closed.front().inner;
+  inner.close_func(inner.data);
+}
+
+void report_open() noexcept {
+  Locked const locked;
+  std::size_t const count = traces().size();
+  if (count == 0) return;
+  std::fprintf(stderr, "memarray: %zu resource%s never closed:\n", count, count == 1 ? " was" : "s were");
+  for (Traced const& traced : traces()) std::fprintf(stderr, "  %s\n", traced.words.c_str());
+}
+
+}  // namespace
+
+void trace_resources(bool on) noexcept {
+  tracing.store(on, std::memory_order_relaxed);
+  if (!on) return;
+  static_cast<void>(traces());
+  static std::once_flag registered;
+  std::call_once(registered, [] { static_cast<void>(std::atexit(report_open)); });
+}
+
+bool traces_resources() noexcept { return tracing.load(std::memory_order_relaxed); }
+
+std::vector<std::string> open_resources() {
+  std::vector<std::string> words;
+  Locked const locked;
+  for (Traced const& traced : traces()) words.push_back(traced.words);
+  return words;
+}
+
+namespace detail {
+
+void trace_opened(MemArrayResource& resource, std::string words) noexcept {
+  try {
+    Traces made;
+    made.push_back({resource, std::move(words), {}});
+    made.front().self = made.begin();
+    resource = {close_traced, &made.front()};
+    Locked const locked;
+    traces().splice(traces().end(), made);
+  } catch (std::bad_alloc const&) {
+    return;  // the resource is good without
+  }
+}
+
+}  // namespace detail
+}  // namespace memarray

@@ -1,0 +1,114 @@
+#include "interop/resources.hpp"
+
+#include <memarray/array/lease.hpp>
+#include <memarray/array/view_core.hpp>
+#include <memarray/base/errors.hpp>
+#include <memarray/base/hooks.hpp>
+#include <memarray/interop/objects.hpp>
+#include <memarray/interop/open_resources.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace memarray::detail {
+namespace {
+
+template <class Kept>
+void close(void* kept) noexcept {
+  delete static_cast<Kept*>(kept);
+}
+
+std::string words_for(char const* what) {
+  ObjectBridge const* const python = object_bridge();
+  std::string const line = python ? python->line_of_caller() : std::string();
+  return line.empty() ? std::string(what) : what + (", opened at " + line);
+}
+
+/// With the GIL, as the line of the caller is asked for.
+void trace(MemArrayResource& resource, char const* what) noexcept {
+  if (!traces_resources()) return;
+  try {
+    trace_opened(resource, words_for(what));
+  } catch (std::bad_alloc const&) {
+    return;  // the resource is good without
+  }
+}
+
+/// Not null, which is an error: memory without bytes may have no address.
+void* address(std::byte* data) noexcept {
+  alignas(std::max_align_t) static std::byte nothing[1];
+  return data ? data : nothing;
+}
+
+/// Runs `body(python, where to keep)`, which returns the memory's address; then the resource is made.
+template <class Body>
+void* keep(char const* what, MemArrayResource* resource, Body const& body) noexcept {
+  ObjectBridge const* const python = object_bridge();
+  if (!python) return nullptr;
+  void* result = nullptr;
+  try {
+    result = body(*python);
+    if (result) trace(*resource, what);
+  } catch (...) {
+    hooks().raise();
+  }
+  python->log_reports();
+  return result;
+}
+
+template <class Kept>
+void* hand_over(std::byte* data, std::unique_ptr<Kept> kept, MemArrayResource& resource) noexcept {
+  resource = {close<Kept>, kept.release()};
+  return address(data);
+}
+
+}  // namespace
+
+void drop_object(void* object) noexcept {
+  if (auto const drop = hooks().drop_object; drop && object) drop(object);
+}
+
+void hold_object(void* object, char const* what, MemArrayResource* resource) noexcept {
+  *resource = {drop_object, object};
+  trace(*resource, what);
+}
+
+void* array_as_pointer(void* object, int writable, MemArrayResource* resource) noexcept {
+  char const* const what = "MemArray_AsPointerRes";
+  return keep(what, resource, [&](ObjectBridge const& python) -> void* {
+    State* const state = python.array_in(object);
+    if (!state) return nullptr;
+    auto const refuse = [&] {
+      throw BufferError("this " + state->describe() + " is on " + to_string(state->device()) +
+                        ", where the host does not reach: move it with move_memory(memarray.dlpack.kDLCPU) first");
+    };
+    // A write lease would make the host's side stale.
+    if (state->on_device()) refuse();
+    auto const kind = writable ? LeaseCore::Kind::write : LeaseCore::Kind::read;
+    auto lease = std::make_unique<LeaseCore>(StatePtr::share(state), kind, LeaseOptions{});
+    lease->enter(tracing() ? words_for(what) : std::string());
+    if (lease->lent() != 0) refuse();
+    std::byte* const data = lease->block().data();
+    return hand_over(data, std::move(lease), *resource);
+  });
+}
+
+void* view_as_pointer(void* object, int writable, MemArrayResource* resource) noexcept {
+  return keep("BufferView_AsPointerRes", resource, [&](ObjectBridge const& python) -> void* {
+    ViewCore const* const view = python.view_in(object);
+    if (!view) return nullptr;
+    view->check_host();
+    if (writable) view->check_writable("a pointer to write through");
+    if (!view->is_contiguous())
+      throw BufferError("this " + view->describe() +
+                        " is not dense in C order, which a pointer alone cannot say: copy it with ensure_contiguous() "
+                        "first");
+    auto kept = std::make_unique<ViewCore>(*view);
+    std::byte* const data = kept->data();
+    return hand_over(data, std::move(kept), *resource);
+  });
+}
+
+}  // namespace memarray::detail

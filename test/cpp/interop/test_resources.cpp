@@ -1,0 +1,131 @@
+#include "c_api_test.hpp"
+
+#include <memarray/base/errors.hpp>
+#include <memarray/base/hooks.hpp>
+#include <memarray/interop/objects.hpp>
+#include <memarray/interop/open_resources.hpp>
+#include <memarray/memarray.hpp>
+
+#include <atomic>
+#include <exception>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+namespace memarray::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string raised;
+
+void raise() noexcept {
+  try {
+    throw;
+  } catch (std::exception const& error) {
+    raised = error.what();
+  }
+}
+
+/// Objects are states, views, or counters.
+detail::ObjectBridge const bridge = {
+    .array_in = [](void* object) noexcept { return static_cast<detail::State*>(object); },
+    .view_in = [](void* object) noexcept { return static_cast<detail::ViewCore const*>(object); },
+    .line_of_caller = [] { return std::string("here"); },
+    .log_reports = []() noexcept {},
+};
+
+class ResourcesTest : public CApiTest {
+ protected:
+  ResourcesTest() {
+    raised.clear();
+    set_hooks({.raise = raise, .drop_object = [](void* object) noexcept { count(object); }});
+    detail::set_object_bridge(bridge);
+  }
+  ~ResourcesTest() override {
+    trace_resources(false);
+    set_hooks({});
+  }
+
+  static void close(MemArrayResource& resource) { resource.close_func(resource.data); }
+
+  MemArray<double, 1> array{{3}};
+};
+
+TEST_F(ResourcesTest, AnObjectIsHeldUntilItIsClosed) {
+  std::atomic<int> drops = 0;
+  MemArrayResource resource{};
+  api.hold_object(&drops, "a test", &resource);
+  EXPECT_EQ(drops, 0);
+  std::thread([&] { close(resource); }).join();
+  EXPECT_EQ(drops, 1);
+}
+
+TEST_F(ResourcesTest, OpenOnesAreRememberedWhereThatIsAskedFor) {
+  std::atomic<int> drops = 0;
+  MemArrayResource before{};
+  api.hold_object(&drops, "before", &before);
+  trace_resources(true);
+  EXPECT_TRUE(traces_resources());
+  std::vector<MemArrayResource> made(3);
+  for (MemArrayResource& resource : made) api.hold_object(&drops, "a test", &resource);
+  EXPECT_THAT(open_resources(), ElementsAre("a test, opened at here", "a test, opened at here", HasSubstr("here")));
+  trace_resources(false);
+  close(made[1]);
+  EXPECT_EQ(open_resources().size(), 2U);
+  close(made[0]);
+  close(made[2]);
+  close(before);
+  EXPECT_EQ(drops, 4);
+  EXPECT_TRUE(open_resources().empty());
+}
+
+TEST_F(ResourcesTest, ThreadsMakeAndCloseThemAtOnce) {
+  trace_resources(true);
+  std::atomic<int> drops = 0;
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 200; ++i) {
+        MemArrayResource resource{};
+        api.hold_object(&drops, "a test", &resource);
+        close(resource);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(drops, 800);
+  EXPECT_TRUE(open_resources().empty());
+}
+
+TEST_F(ResourcesTest, APointerOfAnArrayIsALease) {
+  MemArrayResource resource{};
+  auto* const pointer = static_cast<double*>(api.array_as_pointer(&array.state(), 1, &resource));
+  ASSERT_NE(pointer, nullptr);
+  pointer[2] = 7;
+  EXPECT_THROW(array.fill(0), LockError);
+  MemArrayResource other{nullptr, &other};
+  EXPECT_EQ(api.array_as_pointer(&array.state(), 0, &other), nullptr);
+  EXPECT_THAT(raised, HasSubstr("lease"));
+  EXPECT_EQ(other.data, static_cast<void*>(&other));
+  close(resource);
+  EXPECT_EQ(array({2}), 7);
+  EXPECT_EQ(api.array_as_pointer(nullptr, 0, &other), nullptr);
+}
+
+TEST_F(ResourcesTest, APointerOfAViewIsAnExport) {
+  ConstBufferView const view = array.view();
+  MemArrayResource resource{};
+  EXPECT_EQ(api.view_as_pointer(const_cast<detail::ViewCore*>(&view.core()), 0, &resource), view.data());
+  EXPECT_EQ(array.state().exports().read_only, 2U);
+  close(resource);
+  EXPECT_EQ(array.state().exports().read_only, 1U);
+  EXPECT_EQ(api.view_as_pointer(const_cast<detail::ViewCore*>(&view.core()), 1, &resource), nullptr);
+  EXPECT_THAT(raised, HasSubstr("read-only"));
+}
+
+}  // namespace
+}  // namespace memarray::test
