@@ -1,8 +1,10 @@
 #include "object_bridge.hpp"
 
 #include "array_type.hpp"
+#include "errors.hpp"
 #include "lease_type.hpp"
 #include "reports.hpp"
+#include "view_import.hpp"
 #include "view_type.hpp"
 
 #include <memarray/interop/objects.hpp>
@@ -28,9 +30,31 @@ detail::ViewCore const* view_in(void* object) noexcept {
   return view;
 }
 
+void* show_array(detail::State& state) noexcept {
+  return guarded([&] { return wrap_state(state); });
+}
+
+void* show_view(detail::ViewCore const& view) noexcept {
+  return guarded([&] { return make_view(view, nullptr); });
+}
+
+bool import_view(void* object, detail::ViewCore& view) noexcept {
+  PyObject* const imported = import_any(as_object(object), Py_None);
+  if (!imported) return false;
+  int const failed = guarded([&] {
+    view = *view_of(imported);
+    return 0;
+  });
+  Py_DECREF(imported);
+  return failed == 0;
+}
+
 detail::ObjectBridge const bridge = {
     .array_in = array_in,
     .view_in = view_in,
+    .show_array = show_array,
+    .show_view = show_view,
+    .import_view = import_view,
     .line_of_caller = line_of_caller,
     .log_reports = log_reports,
 };

@@ -11,6 +11,8 @@
 #include <optional>
 #include <string_view>
 
+#include "interop/array_ref.hpp"
+#include "interop/failure.hpp"
 #include "interop/ref.hpp"
 #include "interop/resources.hpp"
 
@@ -71,7 +73,7 @@ std::size_t describe_error(int code, char const* what, char* buffer, std::size_t
   };
   if (!what) what = "a call";
   try {
-    throw_driver_error(code, what);
+    detail::throw_failure(code, what);
   } catch (std::bad_alloc const&) {
     return copy(what);
   } catch (std::exception const& error) {
@@ -85,7 +87,7 @@ int raise_last_error(char const* what) noexcept {
   if (!what) what = "a call";
   try {
     if (peek_last_error() == 0) throw Error(std::string(what) + " failed, and why is not known: no error is left");
-    throw_last_error(what);
+    detail::throw_failure(get_last_error(), what);
   } catch (...) {
     raise();
   }
@@ -296,6 +298,9 @@ constexpr MemArrayAPI table = {
     .hold_object = detail::hold_object,
     .array_as_pointer = detail::array_as_pointer,
     .view_as_pointer = detail::view_as_pointer,
+
+    .arrays = &detail::array_api,
+    .views = &detail::view_api,
 };
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <string>
 #include <utility>
 
+#include "interop/with_python.hpp"
+
 namespace memarray::detail {
 namespace {
 
@@ -42,20 +44,14 @@ void* address(std::byte* data) noexcept {
   return data ? data : nothing;
 }
 
-/// Runs `body(python, where to keep)`, which returns the memory's address; then the resource is made.
+/// What `body(python)` returns, after it made the resource; null if it made none.
 template <class Body>
 void* keep(char const* what, MemArrayResource* resource, Body const& body) noexcept {
-  ObjectBridge const* const python = object_bridge();
-  if (!python) return nullptr;
-  void* result = nullptr;
-  try {
-    result = body(*python);
+  return with_python<void>([&](ObjectBridge const& python) {
+    void* const result = body(python);
     if (result) trace(*resource, what);
-  } catch (...) {
-    hooks().raise();
-  }
-  python->log_reports();
-  return result;
+    return result;
+  });
 }
 
 template <class Kept>

@@ -5,10 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "resource/failures.hpp"
+
 namespace memarray {
 namespace {
 
 thread_local cu::Result last_error = 0;
+thread_local std::uint64_t failure_count = 0;
 
 std::string name_of(cu::Result code) {
   char const* name = nullptr;
@@ -52,8 +55,11 @@ namespace detail {
 bool succeeded(cu::Result code) noexcept {
   if (code == 0) return true;
   last_error = code;
+  ++failure_count;
   return false;
 }
+
+std::uint64_t failures() noexcept { return failure_count; }
 
 }  // namespace detail
 }  // namespace memarray

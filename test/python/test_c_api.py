@@ -1,6 +1,7 @@
 """The table in `memarray._core._C_API`, read by ctypes with nothing but the header, and what must not change in it."""
 
 import ctypes
+import functools
 import hashlib
 import re
 import subprocess
@@ -8,6 +9,7 @@ import sys
 from pathlib import Path
 
 import memarray
+import numpy as np
 import pytest
 
 pytestmark = pytest.mark.sanitize
@@ -15,7 +17,12 @@ pytestmark = pytest.mark.sanitize
 CAPSULE = b"memarray._core._C_API"
 #: For each version, how many entries it ended with, and the digest of their declarations. A version that was released
 #: stays as it is here: functions are added at the end, with the next minor number.
-VERSIONS = {(1, 0): (65, "cd2ef6a0174ba7bb"), (1, 1): (68, "a23233019e188e27")}
+VERSIONS = {(1, 0): (65, "cd2ef6a0174ba7bb"), (1, 1): (70, "52634d9b12cc74a3")}
+#: The same of the structs that entries point at: in the header of that name, by what name, and since when.
+PARTS = {
+    "arrays": ("c_arrays.h", "MemArrayArrayAPI", {(1, 1): (27, "9198034076e7546a")}),
+    "views": ("c_views.h", "MemArrayViewAPI", {(1, 1): (30, "d5fb316bcbf1d54c")}),
+}
 
 TYPES = {
     "void": None,
@@ -26,23 +33,41 @@ TYPES = {
     "intptr_t": ctypes.c_ssize_t,
     "char const*": ctypes.c_char_p,
     "char*": ctypes.c_char_p,
+    "int64_t": ctypes.c_int64,
+    "double": ctypes.c_double,
+    "MemArrayDevice": type(
+        "Device", (ctypes.Structure,), {"_fields_": [("type", ctypes.c_int32), ("id", ctypes.c_int32)]}
+    ),
     "MemArrayDrop": ctypes.CFUNCTYPE(None, ctypes.c_void_p),
 }
-ENTRY = re.compile(r"(?P<result>[\w ]+?\**)\s*\(\*(?P<name>\w+)\)\((?P<parameters>[^)]*)\);")
+ENTRY = re.compile(
+    r"(?P<result>[\w ]+?\**)\s*\(\*(?P<name>\w+)\)\((?P<parameters>[^)]*)\);"
+    r"|(?P<struct>\w+) const\* (?P<part>\w+);"
+)
 
 
-def header():
+@functools.cache
+def folder():
     command = [sys.executable, "-m", "memarray", "--includedir"]
-    folder = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    return (Path(folder) / "memarray" / "interop" / "c_api.h").read_text()
+    return Path(subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
 
 
-def declarations(text):
-    """Each entry of the table, as (result, name, types of the parameters)."""
-    body = re.search(r"typedef struct MemArrayAPI \{(.*?)\n\} MemArrayAPI;", text, re.DOTALL)[1]
-    body = re.sub(r"//[^\n]*|\b__memarray_(?:give|take|keep)\b", "", body)
+def header(name="c_api.h"):
+    return (folder() / "memarray" / "interop" / name).read_text()
+
+
+def body_of(text, struct="MemArrayAPI"):
+    return re.search(rf"struct {struct} \{{(.*?)\n\}}", text, re.DOTALL)[1]
+
+
+def declarations(text, struct="MemArrayAPI"):
+    """Each entry of the table, as (result, name, types of the parameters); of a part, its name and its struct."""
+    body = re.sub(r"//[^\n]*|\b__memarray_(?:give|take|keep)\b", "", body_of(text, struct))
     found = []
     for entry in ENTRY.finditer(body.split("size_t size;")[1]):
+        if entry["part"]:
+            found.append(("part", entry["part"], (entry["struct"],)))
+            continue
         parameters = [] if entry["parameters"] == "void" else entry["parameters"].split(",")
         types = [re.sub(r"\s*\b\w+$", "", " ".join(parameter.split())) for parameter in parameters]
         found.append((entry["result"].strip(), entry["name"], tuple(types)))
@@ -53,11 +78,21 @@ def ctype(word):
     return TYPES.get(word, ctypes.c_void_p)
 
 
-def structure(entries):
-    fields = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("size", ctypes.c_size_t)]
+def structure(entries, head):
+    fields = [*head, ("size", ctypes.c_size_t)]
     for result, name, parameters in entries:
-        fields.append((name, ctypes.CFUNCTYPE(ctype(result), *map(ctype, parameters))))
+        if result == "part":
+            file, struct, _ = PARTS[name]
+            fields.append((name, ctypes.POINTER(structure(declarations(header(file), struct), []))))
+        else:
+            fields.append((name, ctypes.CFUNCTYPE(ctype(result), *map(ctype, parameters))))
     return type("API", (ctypes.Structure,), {"_fields_": fields})
+
+
+def with_the_gil(function):
+    """An entry that takes or gives Python objects, which ctypes.PyDLL's functions keep the GIL for."""
+    kept = ctypes.PYFUNCTYPE(function.restype, *function.argtypes)
+    return kept(ctypes.cast(function, ctypes.c_void_p).value)
 
 
 def pointer():
@@ -73,23 +108,23 @@ def entries():
 
 @pytest.fixture(scope="module")
 def api(entries):
-    return structure(entries).from_address(pointer())
+    return structure(entries, [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)]).from_address(pointer())
 
 
 def digest(entries):
     return hashlib.sha256(repr(entries).encode()).hexdigest()[:16]
 
 
-def changed(entries, version):
+def changed(entries, version, versions=VERSIONS):
     """What is wrong with the entries of this version, in words; empty if nothing is."""
     problems = []
-    for (major, minor), (count, known) in VERSIONS.items():
+    for (major, minor), (count, known) in versions.items():
         if major == version[0] and digest(entries[:count]) != known:
             problems.append(f"the {count} entries of {major}.{minor} are not what they were: {digest(entries[:count])}")
-    if version not in VERSIONS:
-        problems.append(f"{version} is not in VERSIONS")
-    elif VERSIONS[version][0] != len(entries):
-        problems.append(f"{len(entries)} entries, but {version} has {VERSIONS[version][0]}: raise the minor number")
+    if version not in versions:
+        problems.append(f"{version} is not among the known versions")
+    elif versions[version][0] != len(entries):
+        problems.append(f"{len(entries)} entries, but {version} has {versions[version][0]}: raise the minor number")
     return problems
 
 
@@ -99,6 +134,10 @@ def version_in(text):
 
 def test_entries_are_added_at_the_end_and_never_changed(entries):
     assert changed(entries, version_in(header())) == []
+    parts = {name for result, name, _ in entries if result == "part"}
+    assert parts == set(PARTS)
+    for file, struct, versions in PARTS.values():
+        assert changed(declarations(header(file), struct), version_in(header()), versions) == []
 
 
 def test_a_change_would_be_noticed(entries):
@@ -119,6 +158,8 @@ def test_the_table_is_what_the_header_says(api, entries):
     assert api.size == ctypes.sizeof(api)
     assert api.version().decode() == memarray.__version__
     assert len({name for _, name, _ in entries}) == len(entries)
+    for part in (api.arrays.contents, api.views.contents):
+        assert part.size == ctypes.sizeof(part)
 
 
 def test_the_table_of_the_library_is_the_same():
@@ -127,15 +168,13 @@ def test_the_table_of_the_library_is_the_same():
     assert library.memarray_c_api() == pointer()
 
 
-def test_every_function_is_documented():
-    lines = [line.strip() for line in header().split("typedef struct MemArrayAPI {")[1].split("\n")]
+@pytest.mark.parametrize(("file", "struct"), [("c_api.h", "MemArrayAPI"), *(part[:2] for part in PARTS.values())])
+def test_every_function_is_documented(file, struct):
+    lines = [line.strip() for line in body_of(header(file), struct).split("\n")]
     starts = [i for i, line in enumerate(lines) if "(*" in line]
-    bare = [
-        lines[i]
-        for i in starts
-        if not lines[i - 1].startswith("///") and not re.search(r"\(\*(retain_|release_|\w+_as_intptr)", lines[i])
-    ]
-    assert len(starts) >= 60
+    told_elsewhere = r"\(\*(retain_|release_|\w+_as_intptr|(mean|min|max)_view)"
+    bare = [lines[i] for i in starts if not lines[i - 1].startswith("///") and not re.search(told_elsewhere, lines[i])]
+    assert len(starts) >= 27
     assert bare == []
 
 
@@ -171,11 +210,88 @@ def test_ctypes_may_own_what_a_handle_needs(api, simulated_devices):
     assert dropped == [7]
 
 
+def test_ctypes_leases_an_array_that_python_sees(api):
+    arrays = api.arrays.contents
+    a = memarray.MemArray([2, 3], float)
+    array = with_the_gil(arrays.array_from_object)(id(a))
+    lease = arrays.write_array(array, 0.0, None, None, 0)
+    numbers = (ctypes.c_double * 6).from_address(arrays.lease_data(lease, 1))
+    numbers[4] = 5.0
+    with pytest.raises(memarray.LockError):
+        a.fill(0)
+    assert arrays.read_array(array, 0.0, None, None) is None
+    assert api.get_last_error() == -2
+    arrays.release_lease(lease)
+    shown = with_the_gil(arrays.array_to_object)(array)
+    other = ctypes.cast(shown, ctypes.py_object).value
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(other))
+    arrays.release_array(array)
+    assert other.shape == (2, 3) and other.view()[1, 1] == 5
+    with pytest.raises(TypeError, match=r"a memarray\.MemArray is needed, not 'text'"):
+        with_the_gil(arrays.array_from_object)(id("text"))
+
+
+def test_ctypes_computes_on_anybodys_memory(api):
+    views = api.views.contents
+    numbers = np.arange(12, dtype=np.int32).reshape(3, 4)
+    view = with_the_gil(views.view_from_object)(id(numbers))
+    part = views.slice_view(view, 1, 3, -(2**63), -2)
+    result = views.sum_view(part, 1, ctypes.byref(ctypes.c_int(0)))
+    shown = ctypes.cast(with_the_gil(views.view_to_object)(result), ctypes.py_object).value
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(shown))
+    assert np.asarray(shown).tolist() == numbers[:, 3::-2].sum(axis=0).tolist()
+    views.fill_view(part, ctypes.byref(ctypes.c_int(-1)))
+    assert numbers[:, [1, 3]].tolist() == [[-1, -1]] * 3
+    for one in (view, part, result):
+        views.release_view(one)
+    with pytest.raises(TypeError, match="which 5 does not"):
+        with_the_gil(views.view_from_object)(id(5))
+
+
+CODES = {
+    -1: memarray.Error,
+    -2: memarray.LockError,
+    -3: memarray.UnsupportedTypeError,
+    -4: ValueError,
+    -5: TypeError,
+    -6: BufferError,
+    -7: IndexError,
+    -8: OverflowError,
+}
+
+
+def test_every_code_is_an_exception(api):
+    raise_last_error = with_the_gil(api.raise_last_error)
+    seen = set()
+
+    def fails(part, name, *arguments):
+        assert getattr(part, name)(*arguments) in (None, -1)
+        code = api.peek_last_error()
+        seen.add(code)
+        with pytest.raises(CODES[code], match=r"trying failed: \w.*"):
+            raise_last_error(b"trying")
+        assert api.peek_last_error() == 0
+
+    arrays, views = api.arrays.contents, api.views.contents
+    shape = (ctypes.c_int64 * 2)(2, 3)
+    array = arrays.create_array(b"float32", 2, shape, 0, 0)
+    lease = arrays.read_array(array, 0.0, None, None)
+    view = arrays.lease_view(lease)
+    fails(arrays, "fill_array", array, ctypes.byref(ctypes.c_float(1)), -1)
+    fails(arrays, "create_array", b"float", 2, shape, 0, 0)
+    fails(arrays, "create_array", b"int8", 0, shape, 0, 0)
+    fails(arrays, "create_array", b"int8", 2, (ctypes.c_int64 * 2)(2**62, 2**62), 0, 0)
+    fails(arrays, "lease_data", lease, 1)
+    fails(views, "cast_view", view, b"int8")
+    fails(views, "select_view", view, 0, 2)
+    arrays.release_lease(lease)
+    arrays.release_array(array)
+    views.release_view(view)
+    assert seen == {-2, -3, -4, -5, -6, -7, -8}
+
+
 def test_the_exception_is_pythons(api, simulated_devices):
-    # With the GIL, which ctypes.PyDLL's functions keep.
-    raise_last_error = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(
-        ctypes.cast(api.raise_last_error, ctypes.c_void_p).value
-    )
+    raise_last_error = with_the_gil(api.raise_last_error)
     api.get_primary_context(2)
     with pytest.raises(memarray.CudaError, match="looking failed") as caught:
         raise_last_error(b"looking")

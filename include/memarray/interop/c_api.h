@@ -10,14 +10,12 @@
 ///       ...
 ///
 /// - **Refs** are counted, on any thread. `__memarray_give`: the caller has a reference to release. `__memarray_keep`:
-/// it
-///   is looked at during the call. `__memarray_take`: it is the callee's from now on, whether or not the call succeeds.
-///   A ref keeps what its resource depends on: a stream its context, memory its pool.
-/// - **Failure** is NULL, or −1 where an int is returned, and a `CUresult` in the calling thread's last error: 400 for
-/// a
-///   ref that is NULL and may not be, 500 for something asked for that is not there, 2 for no memory. Success leaves
-///   the last error as it was. No function sets a Python exception but those that say "with the GIL": NULL or −1 then
-///   means that one is set.
+///   it is looked at during the call. `__memarray_take`: it is the callee's from now on, whether or not the call
+///   succeeds. A ref keeps what its resource depends on: a stream its context, memory its pool.
+/// - **Failure** is NULL, or −1 where an int is returned, and a code in the calling thread's last error: a `CUresult`
+///   (400 for a ref that is NULL and may not be, 500 for something asked for that is not there, 2 for no memory), or
+///   one of `MemArrayErrorCode`, below 0. Success leaves the last error as it was. No function sets a Python exception
+///   but those that say "with the GIL": NULL or −1 then means that one is set.
 /// - **The GIL**: all others may be called with or without it. What can block lets go of it meanwhile.
 /// - **Threads**: all may be called at the same time, also on one ref, where nothing else is said.
 
@@ -46,11 +44,35 @@
 extern "C" {
 #endif
 
+/// What arrays and views are refused for: last errors beside the driver's, as Python's exceptions are.
+enum MemArrayErrorCode {
+  MEMARRAY_ERROR = -1,                   ///< `memarray.Error`
+  MEMARRAY_LOCK_ERROR = -2,              ///< `memarray.LockError`: somebody else holds the array, or a lease is over
+  MEMARRAY_UNSUPPORTED_TYPE_ERROR = -3,  ///< `memarray.UnsupportedTypeError`
+  MEMARRAY_VALUE_ERROR = -4,
+  MEMARRAY_TYPE_ERROR = -5,
+  MEMARRAY_BUFFER_ERROR = -6,  ///< memory that cannot be lent as asked
+  MEMARRAY_INDEX_ERROR = -7,
+  MEMARRAY_OVERFLOW_ERROR = -8,
+  MEMARRAY_INTERRUPTED = -9  ///< Ctrl-C, while it waited with the GIL let go; Python's exception is pending
+};
+
 typedef struct MemArrayContext* MemArrayContextRef;
 typedef struct MemArrayStream* MemArrayStreamRef;
 typedef struct MemArrayEvent* MemArrayEventRef;
 typedef struct MemArrayMemoryPool* MemArrayMemoryPoolRef;
 typedef struct MemArrayDevicePtr* MemArrayDevicePtrRef;
+typedef struct MemArrayArray* MemArrayArrayRef;
+typedef struct MemArrayLease* MemArrayLeaseRef;
+typedef struct MemArrayView* MemArrayViewRef;
+typedef struct MemArrayArrayAPI MemArrayArrayAPI;  ///< in <memarray/interop/c_arrays.h>
+typedef struct MemArrayViewAPI MemArrayViewAPI;    ///< in <memarray/interop/c_views.h>
+
+/// A place as DLPack numbers them: type 1 is the host, with id 0; 2 a CUDA device.
+typedef struct MemArrayDevice {
+  int32_t type;
+  int32_t id;
+} MemArrayDevice;
 
 /// Ends what keeps a foreign resource good; called once, on any thread, with or without the GIL, perhaps before the
 /// function that it was given to returns. It must not raise, and leaves a pending Python exception as it is. NULL where
@@ -85,17 +107,19 @@ typedef struct MemArrayAPI {
   /// 1 while new resources are those of simulated devices.
   int (*is_simulated)(void);
 
-  /// The `CUresult` of the calling thread's last failure, and forgets it; 0 if there is none.
+  /// The code of the calling thread's last failure, and forgets it; 0 if there is none.
   int (*get_last_error)(void);
   /// The same, without forgetting it.
   int (*peek_last_error)(void);
   /// Forgets it.
   void (*clear_last_error)(void);
-  /// Words for a `CUresult`, beginning with `what`: as many as fit with a NUL into `size` bytes of `buffer` (NULL if
-  /// `size` is 0). The length of all of them without NUL, as `snprintf` has it.
+  /// Words for a code, beginning with `what`: as many as fit with a NUL into `size` bytes of `buffer` (NULL if `size`
+  /// is 0). The length of all of them without NUL, as `snprintf` has it. Until the thread's next failure the code of
+  /// its last one has that failure's own words.
   size_t (*describe_error)(int code, char const* what, char* buffer, size_t size);
   /// With the GIL: sets the Python exception for the last error and forgets that: `memarray.OutOfMemoryError` for code
-  /// 2, else `memarray.CudaError`; `memarray.Error` if there is none. Its message begins with `what`. Returns −1.
+  /// 2, else `memarray.CudaError`, below 0 as `MemArrayErrorCode` says; `memarray.Error` if there is none. Its message
+  /// begins with `what`. Returns −1.
   int (*raise_last_error)(char const* what);
   /// A `MemArrayDrop` for owners that are Python objects: gives one reference back. It takes the GIL for that, and
   /// where the interpreter is ending or gone it does nothing.
@@ -235,6 +259,9 @@ typedef struct MemArrayAPI {
   void* (*array_as_pointer)(__memarray_keep void* object, int writable, MemArrayResource* resource);
   /// With the GIL: `BufferView_AsPointerRes`.
   void* (*view_as_pointer)(__memarray_keep void* object, int writable, MemArrayResource* resource);
+
+  MemArrayArrayAPI const* arrays;  ///< arrays and their leases
+  MemArrayViewAPI const* views;    ///< strided views
 } MemArrayAPI;
 
 /// The table that the capsule has, for those who link libmemarray and need no Python. It is never destroyed.

@@ -15,6 +15,12 @@ struct ObjectBridge {
   State* (*array_in)(void* object) noexcept;
   /// What a `memarray.BufferView` shows, borrowed; null with the Python error set.
   ViewCore const* (*view_in)(void* object) noexcept;
+  /// A new `memarray.MemArray` that shares the state; null with the Python error set.
+  void* (*show_array)(State& state) noexcept;
+  /// A new `memarray.BufferView` of the same memory; null with the Python error set.
+  void* (*show_view)(ViewCore const& view) noexcept;
+  /// What `memarray.BufferView(object)` shows; false with the Python error set.
+  bool (*import_view)(void* object, ViewCore& view) noexcept;
   /// Python's line that is being executed; empty where there is none.
   std::string (*line_of_caller)();
   /// Logs what was reported meanwhile; keeps a pending error.

@@ -2,13 +2,19 @@
 
 #include "resource/handle_test.hpp"
 
-#include <memarray/interop/c_api.h>
+#include <memarray/interop/c_arrays.h>
+#include <memarray/interop/c_views.h>
+
+#include <gmock/gmock.h>
 
 #include <atomic>
+#include <string>
 
 namespace memarray::test {
 
 inline MemArrayAPI const& api = *memarray_c_api();
+inline MemArrayArrayAPI const& arrays = *api.arrays;
+inline MemArrayViewAPI const& views = *api.views;
 
 /// Every test lets go of all refs by itself; HandleTest sees that nothing is left.
 class CApiTest : public HandleTest {
@@ -20,6 +26,14 @@ class CApiTest : public HandleTest {
   static void expect_error(int code) {
     EXPECT_EQ(api.get_last_error(), code);
     EXPECT_EQ(api.get_last_error(), 0);
+  }
+  /// The same, in these words.
+  static void expect_error(int code, std::string const& words) {
+    char described[2000];
+    api.describe_error(api.peek_last_error(), "a test", described, sizeof described);
+    EXPECT_THAT(std::string(described), ::testing::StartsWith("a test failed: "));
+    EXPECT_THAT(std::string(described), ::testing::HasSubstr(words));
+    expect_error(code);
   }
 };
 

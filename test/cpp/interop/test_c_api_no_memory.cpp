@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -63,6 +64,63 @@ TEST_F(CApiNoMemoryTest, TheOwnerIsTakenAllTheSame) {
   EXPECT_EQ(drops, failures);
   api.release_device_ptr(pointer);
   EXPECT_EQ(drops, failures + 1);
+}
+
+TEST_F(CApiNoMemoryTest, ArraysAndViewsAreAsTheyWere) {
+  std::int64_t const shape[] = {3, 4};
+  // What the process needs once, without which it cannot go on.
+  arrays.release_array(arrays.create_array("float32", 2, shape, 0, 0));
+  MemArrayArrayRef array = nullptr;
+  EXPECT_GE(failures_of([&] { return array = arrays.create_array("float32", 2, shape, 0, 0); }), 2);
+  MemArrayArrayRef other = nullptr;
+  EXPECT_GE(failures_of([&] { return other = arrays.copy_array(array); }), 2);
+  arrays.release_array(other);
+  for (int writable : {0, 1}) {
+    MemArrayLeaseRef lease = nullptr;
+    auto const take = [&] {
+      return lease = writable ? arrays.write_array(array, 0, nullptr, nullptr, 0)
+                              : arrays.read_array(array, 0, nullptr, nullptr);
+    };
+    EXPECT_GE(failures_of(take), 1);
+    EXPECT_EQ(arrays.lease_is_open(lease), 1);
+    arrays.release_lease(lease);
+    EXPECT_EQ(arrays.array_lock_id(array), -1);
+  }
+  MemArrayViewRef view = nullptr;
+  EXPECT_GE(failures_of([&] { return view = arrays.array_view(array); }), 1);
+  int const axis = 0;
+  std::int64_t const flat = -1;
+  std::int64_t const many[] = {2, 3, 4};
+  MemArrayViewRef made = nullptr;
+  auto const survives = [&](auto const& make, int least) {
+    EXPECT_GE(failures_of([&] { return made = make(); }), least);
+    views.release_view(made);
+  };
+  survives([&] { return views.slice_view(view, 0, 0, 2, 1); }, 1);
+  survives([&] { return views.select_view(view, 0, 0); }, 1);
+  survives([&] { return views.transpose_view(view, nullptr); }, 1);
+  survives([&] { return views.reshape_view(view, 1, &flat); }, 1);
+  survives([&] { return views.broadcast_view(view, 3, many); }, 1);
+  survives([&] { return views.copy_view(view); }, 2);
+  survives([&] { return views.cast_view(view, "float64"); }, 2);
+  survives([&] { return views.sum_view(view, 1, &axis); }, 2);
+  survives([&] { return views.create_view("int8", 2, shape); }, 2);
+  views.release_view(view);
+  // Under the lease even words need memory.
+  MemArrayLeaseRef const lease = arrays.write_array(array, 0, nullptr, nullptr, 0);
+  float const one = 1;
+  for (left = 0;; ++left) {
+    int const enough = left;
+    EXPECT_EQ(arrays.fill_array(array, &one, -1), -1);
+    left = -1;
+    int const code = api.get_last_error();
+    if (code == MEMARRAY_LOCK_ERROR) break;
+    ASSERT_EQ(code, 2);
+    ASSERT_LT(enough, 100);
+    left = enough;
+  }
+  arrays.release_lease(lease);
+  arrays.release_array(array);
 }
 
 TEST_F(CApiNoMemoryTest, ErrorsAreDescribedByTheirCallersWords) {

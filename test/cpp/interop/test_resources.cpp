@@ -34,6 +34,13 @@ void raise() noexcept {
 detail::ObjectBridge const bridge = {
     .array_in = [](void* object) noexcept { return static_cast<detail::State*>(object); },
     .view_in = [](void* object) noexcept { return static_cast<detail::ViewCore const*>(object); },
+    .show_array = [](detail::State& state) noexcept -> void* { return &state; },
+    .show_view = [](detail::ViewCore const& view) noexcept -> void* { return view.data(); },
+    .import_view =
+        [](void* object, detail::ViewCore& view) noexcept {
+          if (object) view = *static_cast<detail::ViewCore const*>(object);
+          return object != nullptr;
+        },
     .line_of_caller = [] { return std::string("here"); },
     .log_reports = []() noexcept {},
 };
@@ -125,6 +132,27 @@ TEST_F(ResourcesTest, APointerOfAViewIsAnExport) {
   EXPECT_EQ(array.state().exports().read_only, 1U);
   EXPECT_EQ(api.view_as_pointer(const_cast<detail::ViewCore*>(&view.core()), 1, &resource), nullptr);
   EXPECT_THAT(raised, HasSubstr("read-only"));
+}
+
+TEST_F(ResourcesTest, ArraysAndViewsAreThoseOfObjects) {
+  MemArrayArrayRef const ref = arrays.array_from_object(&array.state());
+  double const five = 5;
+  EXPECT_EQ(arrays.fill_array(ref, &five, -1), 0);
+  EXPECT_EQ(array({1}), 5);
+  EXPECT_EQ(arrays.array_to_object(ref), &array.state());
+  arrays.release_array(ref);
+  EXPECT_EQ(arrays.array_from_object(nullptr), nullptr);
+  EXPECT_EQ(arrays.array_to_object(nullptr), nullptr);
+  EXPECT_THAT(raised, HasSubstr("NULL"));
+
+  ConstBufferView const view = array.view();
+  MemArrayViewRef const shown = views.view_from_object(const_cast<detail::ViewCore*>(&view.core()));
+  EXPECT_EQ(views.view_data(shown, 0), view.data());
+  EXPECT_EQ(views.view_to_object(shown), view.data());
+  views.release_view(shown);
+  EXPECT_EQ(views.view_from_object(nullptr), nullptr);
+  EXPECT_EQ(views.view_to_object(nullptr), nullptr);
+  EXPECT_EQ(api.peek_last_error(), 0);
 }
 
 }  // namespace

@@ -1,5 +1,24 @@
-#include <memarray/interop/c_api.h>
+#include <memarray/interop/c_arrays.h>
+#include <memarray/interop/c_views.h>
 #include <stdio.h>
+
+double column_sum(MemArrayAPI const* api, MemArrayArrayRef array, int64_t column);
+
+/* An array, a lease that keeps others away, and a view: 0 if all is as it should be. */
+static int use_array(MemArrayAPI const* api) {
+  int64_t const shape[] = {3, 2};
+  MemArrayArrayRef const array = api->arrays->create_array("float64", 2, shape, 0, 0);
+  MemArrayLeaseRef const lease = api->arrays->write_array(array, 0, NULL, NULL, 0);
+  double* const numbers = (double*)api->arrays->lease_data(lease, 1);
+  double const one = 1;
+  int wrong = 0;
+  for (int i = 0; i < 6; ++i) numbers[i] = i;
+  wrong += api->arrays->fill_array(array, &one, -1) != -1 || api->get_last_error() != MEMARRAY_LOCK_ERROR;
+  api->arrays->release_lease(lease);
+  wrong += column_sum(api, array, 1) != 9;
+  api->arrays->release_array(array);
+  return wrong;
+}
 
 /* What a program in C sees that links the core: 0 if all is as it should be. */
 int main(void) {
@@ -12,5 +31,5 @@ int main(void) {
   char words[256];
   api->describe_error(code, "looking for a device", words, sizeof words);
   printf("memarray %s, %d devices; %s\n", api->version(), api->device_count(), words);
-  return number == 1 && code != 0 && api->peek_last_error() == 0 ? 0 : 1;
+  return number == 1 && code != 0 && api->peek_last_error() == 0 ? use_array(api) : 1;
 }

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <memarray/interop/c_arrays.h>
+#include <memarray/interop/c_views.h>
+#include <memarray/array/lease.hpp>
+#include <memarray/array/state.hpp>
+#include <memarray/array/view_core.hpp>
+#include <memarray/base/errors.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "interop/failure.hpp"
+#include "interop/ref.hpp"
+
+// What refs to arrays, leases and views point at; counted as those to handles are.
+struct MemArrayArray : memarray::detail::Counted<memarray::detail::StatePtr> {
+  using Counted::Counted;
+};
+struct MemArrayView : memarray::detail::Counted<memarray::detail::ViewCore> {
+  using Counted::Counted;
+};
+struct MemArrayLease {
+  MemArrayLease(memarray::detail::State& state, memarray::detail::LeaseCore::Kind kind,
+                memarray::LeaseOptions const& options) noexcept
+      : core(memarray::detail::StatePtr::share(&state), kind, options) {}
+
+  std::atomic<std::size_t> count{1};
+  memarray::detail::LeaseCore core;
+};
+
+namespace memarray::detail {
+
+extern MemArrayArrayAPI const array_api;
+extern MemArrayViewAPI const view_api;
+
+/// A new ref to what `make` returns, or null where it throws or there is no memory.
+template <class Object, class Make>
+Object* give_made(Make const& make) noexcept {
+  return attempt<Object*>(nullptr, [&] { return new Object(make()); });
+}
+/// The same of something that is made of what refs point at: those must not be null.
+template <class Object, class Make>
+Object* give_made_of(auto const* ref, Make const& make) noexcept {
+  return given(ref) ? give_made<Object>(make) : nullptr;
+}
+
+/// What `ask` returns of the object that a ref points at; `failed` for null.
+template <class Result, class Ask>
+Result look_at(auto const* ref, Result failed, Ask const& ask) noexcept {
+  return given(ref) ? attempt(failed, [&]() -> Result { return ask(); }) : failed;
+}
+
+[[nodiscard]] inline DType const& dtype_named(char const* name) {
+  DType const* const dtype = name ? find_dtype(std::string_view(name)) : nullptr;
+  if (!dtype)
+    throw UnsupportedTypeError(std::string("memarray has no dtype '") + (name ? name : "NULL") +
+                               "'; those that it ships are called as NumPy calls them, such as \"float64\"");
+  return *dtype;
+}
+
+/// `ndim` extents of a caller's. Throws `ValueError`.
+[[nodiscard]] inline Extents extents_of(int ndim, std::int64_t const* shape, int least) {
+  if (ndim < least || ndim > StridedLayout::max_ndim || (ndim > 0 && !shape))
+    throw ValueError("a shape of " + std::to_string(ndim) + " dimensions was given, where " + std::to_string(least) +
+                     " to " + std::to_string(StridedLayout::max_ndim) + " are taken");
+  return {shape, static_cast<std::size_t>(ndim)};
+}
+
+[[nodiscard]] inline Device device_of(MemArrayDevice const& device) noexcept {
+  return {static_cast<DLDeviceType>(device.type), device.id};
+}
+/// The default stream for null.
+[[nodiscard]] inline StreamChoice stream_of(MemArrayStreamRef stream) noexcept {
+  return stream ? StreamChoice(stream->handle) : StreamChoice();
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,96 @@
+#include "interop/failure.hpp"
+
+#include <memarray/interop/c_api.h>
+#include <memarray/base/errors.hpp>
+#include <memarray/resource/last_error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "resource/failures.hpp"
+
+namespace memarray::detail {
+namespace {
+
+template <std::size_t size>
+void assign(char (&target)[size], std::string_view text) noexcept {
+  std::size_t const length = std::min(text.size(), size - 1);
+  text.copy(target, length);
+  target[length] = '\0';
+}
+
+/// Of a thread's failure, as long as it is its last one. Cut off rather than allocated, as memory may be what lacks.
+struct Words {
+  std::uint64_t failure;
+  int code;
+  char name[48];  // of a driver's code
+  char text[1200];
+};
+constinit thread_local Words last_words{};
+
+void remember(int code, std::string_view text, std::string_view name = {}) noexcept {
+  static_cast<void>(succeeded(code));
+  last_words.failure = failures();
+  last_words.code = code;
+  assign(last_words.name, name);
+  assign(last_words.text, text);
+}
+
+}  // namespace
+
+void remember_current() noexcept {
+  try {
+    throw;
+  } catch (Interrupted const& error) {
+    remember(MEMARRAY_INTERRUPTED, error.what());
+  } catch (LockError const& error) {
+    remember(MEMARRAY_LOCK_ERROR, error.what());
+  } catch (UnsupportedTypeError const& error) {
+    remember(MEMARRAY_UNSUPPORTED_TYPE_ERROR, error.what());
+  } catch (CudaError const& error) {
+    remember(error.code(), error.what(), error.name());
+  } catch (ValueError const& error) {
+    remember(MEMARRAY_VALUE_ERROR, error.what());
+  } catch (TypeError const& error) {
+    remember(MEMARRAY_TYPE_ERROR, error.what());
+  } catch (BufferError const& error) {
+    remember(MEMARRAY_BUFFER_ERROR, error.what());
+  } catch (IndexError const& error) {
+    remember(MEMARRAY_INDEX_ERROR, error.what());
+  } catch (OverflowError const& error) {
+    remember(MEMARRAY_OVERFLOW_ERROR, error.what());
+  } catch (std::bad_alloc const&) {
+    static_cast<void>(succeeded(cuda_code::out_of_memory));
+  } catch (std::exception const& error) {
+    remember(MEMARRAY_ERROR, error.what());
+  } catch (...) {
+    remember(MEMARRAY_ERROR, "an exception of unknown type");
+  }
+}
+
+void throw_failure(int code, char const* what) {
+  bool const has_words = last_words.code == code && last_words.failure != 0 && last_words.failure == failures();
+  if (!has_words && code > 0) throw_driver_error(code, what);
+  std::string const message = std::string(what) + " failed" + (has_words ? std::string(": ") + last_words.text : "");
+  switch (code) {
+    case MEMARRAY_LOCK_ERROR: throw LockError(message);
+    case MEMARRAY_UNSUPPORTED_TYPE_ERROR: throw UnsupportedTypeError(message);
+    case MEMARRAY_VALUE_ERROR: throw ValueError(message);
+    case MEMARRAY_TYPE_ERROR: throw TypeError(message);
+    case MEMARRAY_BUFFER_ERROR: throw BufferError(message);
+    case MEMARRAY_INDEX_ERROR: throw IndexError(message);
+    case MEMARRAY_OVERFLOW_ERROR: throw OverflowError(message);
+    case MEMARRAY_INTERRUPTED: throw Interrupted(message);
+    case cuda_code::out_of_memory: throw OutOfMemoryError(message);
+    default:
+      if (code > 0) throw CudaError(code, last_words.name, message);
+      throw Error(message);
+  }
+}
+
+}  // namespace memarray::detail
