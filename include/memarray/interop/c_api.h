@@ -253,7 +253,8 @@ typedef struct MemArrayAPI {
   // Since 1.1. What `<memarray/interop/py_resource.h>` is made of. `object`: a PyObject. Resources are closed on any
   // thread, with or without the GIL; when the interpreter is ending or gone, Python objects are leaked.
 
-  /// Keeps `object` until `*resource` is closed. `what`: a literal, which names it where resources are traced.
+  /// With the GIL: keeps `object` until `*resource` is closed. `what`: a literal, which names it where resources are
+  /// traced. Cannot fail.
   void (*hold_object)(__memarray_take void* object, char const* what, MemArrayResource* resource);
   /// With the GIL: `MemArray_AsPointerRes`.
   void* (*array_as_pointer)(__memarray_keep void* object, int writable, MemArrayResource* resource);
