@@ -48,12 +48,6 @@ Object* give_made_of(auto const* ref, Make const& make) noexcept {
   return given(ref) ? give_made<Object>(make) : nullptr;
 }
 
-/// What `ask` returns of the object that a ref points at; `failed` for null.
-template <class Result, class Ask>
-Result look_at(auto const* ref, Result failed, Ask const& ask) noexcept {
-  return given(ref) ? attempt(failed, [&]() -> Result { return ask(); }) : failed;
-}
-
 [[nodiscard]] inline DType const& dtype_named(char const* name) {
   DType const* const dtype = name ? find_dtype(std::string_view(name)) : nullptr;
   if (!dtype)

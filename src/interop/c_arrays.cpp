@@ -6,7 +6,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 #include "interop/array_ref.hpp"
 #include "interop/with_python.hpp"
@@ -31,6 +35,13 @@ MemArrayLeaseRef open_lease(MemArrayArrayRef array, LeaseCore::Kind kind, double
     lease->core.enter(tracing() ? "an extension in C" : "");
     return lease.release();
   });
+}
+
+/// Of one moment, as others may resize it.
+std::int64_t size_of(State const& state) {
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
+  state.copy_shape(shape.data());
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 /// To be used in the lease's stream.
@@ -90,7 +101,9 @@ constinit MemArrayArrayAPI const array_api = {
           array->handle->copy_shape(shape);
           return 0;
         },
-    .array_size = [](MemArrayArrayRef array) -> std::int64_t { return given(array) ? array->handle->size() : -1; },
+    .array_size = [](MemArrayArrayRef array) -> std::int64_t {
+      return given(array) ? attempt<std::int64_t>(-1, [&] { return size_of(*array->handle); }) : -1;
+    },
     .array_device =
         [](MemArrayArrayRef array, MemArrayDevice* device) {
           if (!given(array, device)) return -1;

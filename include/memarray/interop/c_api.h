@@ -265,7 +265,8 @@ typedef struct MemArrayAPI {
   MemArrayViewAPI const* views;    ///< strided views
 } MemArrayAPI;
 
-/// The table that the capsule has, for those who link libmemarray and need no Python. It is never destroyed.
+/// The table that the capsule has, for those who link libmemarray and need no Python. It is never destroyed. Functions
+/// that need the GIL give nothing but NULL until memarray is imported.
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
