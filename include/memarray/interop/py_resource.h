@@ -84,7 +84,7 @@ static inline char const* PyCapsule_GetNameRes(PyObject* capsule, PyResource* re
 static inline char const* PyEval_GetFuncNameRes(PyObject* func, PyResource* res) {
   char const* const name = PyEval_GetFuncName(func);
   PyObject* const held = name ? PyBytes_FromString(name) : NULL;
-  return memarray_keep_(held, held ? PyBytes_AS_STRING(held) : NULL, "PyEval_GetFuncNameRes", res);
+  return memarray_keep_(held, held ? PyBytes_AsString(held) : NULL, "PyEval_GetFuncNameRes", res);
 }
 
 /// PyUnicode_AsUTF8AndSize; `psize` may be NULL. Keeps the object, and is as it was on failure but for `*psize`.
