@@ -177,7 +177,8 @@ def test_subclasses_speak_for_themselves():
 LIAR = """
     import sys
     import memarray
-    assert "numpy" not in sys.modules
+    # A sanitizer's run may have imported it before anything else.
+    before = "numpy" in sys.modules
     if {numpy}:
         import numpy as np
         if {seen}:
@@ -188,7 +189,7 @@ LIAR = """
         view = memarray.from_dlpack(liar)
         assert view.shape == (3,)
         assert view.owner is liar
-    assert ("numpy" in sys.modules) == {numpy}
+    assert ("numpy" in sys.modules) == ({numpy} or before)
     if {numpy}:
         x = np.arange(3)
         assert memarray.from_dlpack(x).data_ptr == x.ctypes.data
