@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
@@ -24,21 +25,24 @@ void assign(char (&target)[size], std::string_view text) noexcept {
   target[length] = '\0';
 }
 
-/// Of a thread's failure, as long as it is its last one. Cut off rather than allocated, as memory may be what lacks.
+/// Of a thread's failure, as long as it is its last one. Each thread that fails keeps one, beside its thread-local
+/// storage, of which a library that is loaded late may get little. Without memory for it there are no words.
 struct Words {
   std::uint64_t failure;
   int code;
   char name[48];  // of a driver's code
   char text[1200];
 };
-constinit thread_local Words last_words{};
+constinit thread_local std::unique_ptr<Words> last_words;
 
 void remember(int code, std::string_view text, std::string_view name = {}) noexcept {
   static_cast<void>(succeeded(code));
-  last_words.failure = failures();
-  last_words.code = code;
-  assign(last_words.name, name);
-  assign(last_words.text, text);
+  if (!last_words) last_words.reset(new (std::nothrow) Words);
+  if (!last_words) return;
+  last_words->failure = failures();
+  last_words->code = code;
+  assign(last_words->name, name);
+  assign(last_words->text, text);
 }
 
 }  // namespace
@@ -74,9 +78,9 @@ void remember_current() noexcept {
 }
 
 void throw_failure(int code, char const* what) {
-  bool const has_words = last_words.code == code && last_words.failure != 0 && last_words.failure == failures();
+  bool const has_words = last_words && last_words->code == code && last_words->failure == failures();
   if (!has_words && code > 0) throw_driver_error(code, what);
-  std::string const message = std::string(what) + " failed" + (has_words ? std::string(": ") + last_words.text : "");
+  std::string const message = std::string(what) + " failed" + (has_words ? std::string(": ") + last_words->text : "");
   switch (code) {
     case MEMARRAY_LOCK_ERROR: throw LockError(message);
     case MEMARRAY_UNSUPPORTED_TYPE_ERROR: throw UnsupportedTypeError(message);
@@ -88,7 +92,7 @@ void throw_failure(int code, char const* what) {
     case MEMARRAY_INTERRUPTED: throw Interrupted(message);
     case cuda_code::out_of_memory: throw OutOfMemoryError(message);
     default:
-      if (code > 0) throw CudaError(code, last_words.name, message);
+      if (code > 0) throw CudaError(code, has_words ? last_words->name : "", message);
       throw Error(message);
   }
 }
