@@ -52,7 +52,7 @@ Bridge const bridge = {
     .wrap_event = wrap_event,
     .wrap_pool = wrap_pool,
     .load_view = load_view,
-    .wrap_view = [](detail::ViewCore const& view) { return guarded([&] { return make_view(view, nullptr); }); },
+    .wrap_view = wrap_view,
     .load_stream = load_stream,
     .translate = [](std::exception_ptr const& error) { return translate(error); },
 };

@@ -34,9 +34,7 @@ void* show_array(detail::State& state) noexcept {
   return guarded([&] { return wrap_state(state); });
 }
 
-void* show_view(detail::ViewCore const& view) noexcept {
-  return guarded([&] { return make_view(view, nullptr); });
-}
+void* show_view(detail::ViewCore const& view) noexcept { return wrap_view(view); }
 
 bool import_view(void* object, detail::ViewCore& view) noexcept {
   PyObject* const imported = import_any(as_object(object), Py_None);

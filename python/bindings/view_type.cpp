@@ -195,6 +195,10 @@ PyObject* make_view(ViewCore core, PyObject* owner) {
   return make_view_of(owner, [&] { return std::move(core); });
 }
 
+PyObject* wrap_view(ViewCore const& core) noexcept {
+  return guarded([&] { return make_view(core, nullptr); });
+}
+
 ViewCore* view_of(PyObject* object) { return Py_IS_TYPE(object, view_type) ? &core_of(object) : nullptr; }
 
 PyObject* owner_of_view(PyObject* view) { return Py_XNewRef(view_in(view)->owner); }

@@ -10,6 +10,8 @@ namespace memarray::python {
 int add_view_type(PyObject* module);
 /// A new Python view. `owner`: what `view.owner` says, borrowed; may be null. Null with the Python error set.
 PyObject* make_view(detail::ViewCore core, PyObject* owner);
+/// The same of a view of nobody's, for those who must not throw.
+PyObject* wrap_view(detail::ViewCore const& core) noexcept;
 /// The view in `object`, or null without an error.
 detail::ViewCore* view_of(PyObject* object);
 /// What `view.owner` says, a new reference; null without an error if it has none.

@@ -1,14 +1,13 @@
 #include <memarray/interop/c_arrays.h>
 #include <memarray/array/adopt.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/base/shape.hpp>
 
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -41,7 +40,7 @@ MemArrayLeaseRef open_lease(MemArrayArrayRef array, LeaseCore::Kind kind, double
 std::int64_t size_of(State const& state) {
   std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
   state.copy_shape(shape.data());
-  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+  return checked_size(shape);
 }
 
 /// To be used in the lease's stream.

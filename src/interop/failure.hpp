@@ -4,7 +4,8 @@
 
 namespace memarray::detail {
 
-/// Makes the exception that is being handled the calling thread's last error, with its words. Allocates nothing.
+/// Makes the exception that is being handled the calling thread's last error, with its words unless there
+/// is no memory for the first of them.
 void remember_current() noexcept;
 /// Throws the exception that a code of the last error stands for; its message begins with `what`.
 [[noreturn]] void throw_failure(int code, char const* what);
