@@ -2,6 +2,7 @@
 
 #include "cast_rows.hpp"
 
+#include <memarray/array/reading_order.hpp>
 #include <memarray/array/strided_reduce.hpp>
 
 #include <cstddef>
@@ -24,6 +25,7 @@ struct ReductionBlock {
   std::int64_t column_stride;
   std::int64_t rows;
   std::int64_t row_stride;
+  ReadingOrder::Way way = ReadingOrder::Way::side_by_side;
 };
 
 /// What the sum over all pieces is made of at the end.

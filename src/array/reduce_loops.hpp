@@ -44,12 +44,32 @@ AccumulatorOf<Op> combined(AccumulatorOf<Op>* kept, std::int64_t count) {
   return std::min(rows / lanes, std::max(least, stream_bytes / std::max<std::int64_t>(1, stride)));
 }
 
+// Elements of a stream that are added one after the other, before roundings add up.
+inline constexpr std::int64_t most_in_a_row = 256;
+
+/// Eight runs of elements, one after the other: the additions of `fold_streams`.
+template <class Op>
+void fold_in_order(AccumulatorOf<Op>* results, std::byte const* source, std::int64_t stream_stride, std::int64_t rows,
+                   std::int64_t stride, std::uint64_t flip) {
+  for (std::int64_t s = 0; s < streams; ++s)
+    for (std::int64_t first = 0; first < rows; first += most_in_a_row) {
+      AccumulatorOf<Op> kept = Op::nothing();
+      for (std::int64_t i = first; i < std::min(rows, first + most_in_a_row); ++i)
+        kept = Op::combine(kept, element_at<Op>(source + s * stream_stride + i * stride, flip));
+      results[s] = Op::combine(results[s], kept);
+    }
+}
+
 /// Runs of elements at any distance: eight, each to a result of its own.
 template <class Op>
 void fold_streams(AccumulatorOf<Op>* results, std::byte const* source, std::int64_t stream_stride, std::int64_t rows,
-                  std::int64_t stride, std::int64_t jump, std::uint64_t flip) {
-  // Elements of a stream that are added one after the other, before roundings add up.
-  constexpr std::int64_t most = 256;
+                  std::int64_t stride, std::int64_t jump, std::uint64_t flip, ReadingOrder::Way way) {
+  constexpr std::int64_t line = 64;
+  // Where a line has several elements, eight additions at a time are what keeps up with memory; where lines are left
+  // out, eight places.
+  if (way == ReadingOrder::Way::in_order && stride >= line && stride < 2 * line)
+    return fold_in_order<Op>(results, source, stream_stride, rows, stride, flip);
+  constexpr std::int64_t most = most_in_a_row;
   std::int64_t const ahead = std::max<std::int64_t>(4 * stride, prefetch_ahead);
   for (std::int64_t first = 0; first < rows; first += most) {
     AccumulatorOf<Op> kept[streams];
@@ -69,12 +89,13 @@ void fold_streams(AccumulatorOf<Op>* results, std::byte const* source, std::int6
 
 /// One run of elements at any distance.
 template <class Op>
-AccumulatorOf<Op> fold_strided(std::byte const* source, std::int64_t rows, std::int64_t stride, std::uint64_t flip) {
+AccumulatorOf<Op> fold_strided(std::byte const* source, std::int64_t rows, std::int64_t stride, std::uint64_t flip,
+                               ReadingOrder::Way way) {
   AccumulatorOf<Op> kept[streams];
   std::fill_n(kept, streams, Op::nothing());
   while (rows >= streams) {
     std::int64_t const lane = lane_of(rows, stride, streams);
-    fold_streams<Op>(kept, source, lane * stride, lane, stride, (streams - 1) * lane * stride, flip);
+    fold_streams<Op>(kept, source, lane * stride, lane, stride, (streams - 1) * lane * stride, flip, way);
     source += streams * lane * stride;
     rows -= streams * lane;
   }
@@ -146,7 +167,7 @@ void add_short_runs(AccumulatorOf<Op>* __restrict results, ReductionBlock const&
 /// One run of every `step`th element.
 template <class Op, std::int64_t step>
 AccumulatorOf<Op> fold_run(RowKernels<Op> const& rows_of, std::byte const* source, std::int64_t rows,
-                           std::uint64_t flip) {
+                           std::uint64_t flip, ReadingOrder::Way way) {
   constexpr auto item = static_cast<std::int64_t>(sizeof(typename Op::Element)) * step;
   if (rows * item < short_run_bytes) return rows_of.fold_row(source, rows, flip);
   constexpr std::int64_t of_line = 64 / item;
@@ -154,7 +175,7 @@ AccumulatorOf<Op> fold_run(RowKernels<Op> const& rows_of, std::byte const* sourc
   std::fill_n(kept, streams, Op::nothing());
   while (rows * item >= short_run_bytes) {
     std::int64_t const lane = std::min(rows / streams / of_line * of_line, stream_bytes / item);
-    rows_of.fold_panel(kept, {source, lane, lane * item, (streams - 1) * lane * item}, flip);
+    rows_of.fold_panel(kept, {source, lane, lane * item, (streams - 1) * lane * item, 1, way}, flip);
     source += streams * lane * item;
     rows -= streams * lane;
   }
@@ -177,7 +198,7 @@ void fold_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, bool to_
       std::int64_t const times = std::min(most, (block.columns - j) / streams);
       rows_of.fold_panel(kept,
                          {block.source + j * block.column_stride, block.rows, times * block.column_stride,
-                          block.column_stride - block.rows * item, times},
+                          block.column_stride - block.rows * item, times, block.way},
                          flip);
       j += times * streams;
     }
@@ -186,11 +207,12 @@ void fold_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, bool to_
   for (; j + streams <= block.columns; j += streams)
     rows_of.fold_panel(results + j,
                        {block.source + j * block.column_stride, block.rows, block.column_stride,
-                        streams * block.column_stride - block.rows * item},
+                        streams * block.column_stride - block.rows * item, 1, block.way},
                        flip);
   for (; j < block.columns; ++j) {
     auto& result = results[to_one ? 0 : j];
-    result = Op::combine(result, fold_run<Op, step>(rows_of, block.source + j * block.column_stride, block.rows, flip));
+    std::byte const* const run = block.source + j * block.column_stride;
+    result = Op::combine(result, fold_run<Op, step>(rows_of, run, block.rows, flip, block.way));
   }
 }
 
@@ -210,7 +232,7 @@ void fold_strided_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, 
     if (count >= streams && !side_by_side) {
       count = streams;
       fold_streams<Op>(to, part.source, block.column_stride, block.rows, block.row_stride,
-                       streams * block.column_stride - block.rows * block.row_stride, flip);
+                       streams * block.column_stride - block.rows * block.row_stride, flip, block.way);
       continue;
     }
     count = side_by_side ? std::min(few, count) : 1;
@@ -218,7 +240,7 @@ void fold_strided_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, 
       case 4: fold_few<Op, 4>(to, part, flip); break;
       case 3: fold_few<Op, 3>(to, part, flip); break;
       case 2: fold_few<Op, 2>(to, part, flip); break;
-      default: *to = Op::combine(*to, fold_strided<Op>(part.source, block.rows, block.row_stride, flip));
+      default: *to = Op::combine(*to, fold_strided<Op>(part.source, block.rows, block.row_stride, flip, block.way));
     }
   }
   if (to_one) results[0] = Op::combine(results[0], combined<Op>(kept, streams));

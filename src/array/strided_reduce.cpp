@@ -5,6 +5,7 @@
 #include "reduce_kernels.hpp"
 #include "reduce_sums.hpp"
 
+#include <memarray/array/reading_order.hpp>
 #include <memarray/array/strided_copy.hpp>
 #include <memarray/array/strided_reduce.hpp>
 #include <memarray/base/errors.hpp>
@@ -145,30 +146,39 @@ class Tiles {
             std::min(width(), _column.extent - left)};
   }
 
-  /// `source`: the tile's first element.
+  /// `source`: the tile's first element; `bytes`: of the whole reduction.
   void accumulate(ReductionKernels const& kernels, void* accumulators, std::byte const* source, std::int64_t results,
-                  std::int64_t piece) const {
+                  std::int64_t piece, std::size_t bytes) const {
     kernels.begin(accumulators, results);
+    if (_walk != ReductionWalk::runs && !_column.reduced)
+      return accumulate(kernels, accumulators, source, results, piece, ReadingOrder::Way::side_by_side);
+    auto const read = static_cast<std::size_t>(piece_elements()) * _itemsize;
+    ReadingOrder::shared().run(
+        read, bytes, [&](ReadingOrder::Way way) { accumulate(kernels, accumulators, source, results, piece, way); });
+  }
+
+ private:
+  void accumulate(ReductionKernels const& kernels, void* accumulators, std::byte const* source, std::int64_t results,
+                  std::int64_t piece, ReadingOrder::Way way) const {
     std::int64_t const columns = _column.reduced ? _column.extent : results;
     std::int64_t const part = piece % _pieces_of_row * _piece_rows;
     std::int64_t const first = piece / _pieces_of_row * _piece_steps;
     std::int64_t const last = std::min(first + _piece_steps, steps_of(_reduced));
     Odometer at(_reduced, first);
     for (std::int64_t step = first; step < last; ++step, at.next()) {
-      ReductionBlock block{source + at.first() + part * _row.strides[0], columns, _column.strides[0],
-                           std::min(_piece_rows, _row.extent - part), _row.strides[0]};
+      ReductionBlock block{source + at.first() + part * _row.strides[0], columns,         _column.strides[0],
+                           std::min(_piece_rows, _row.extent - part),    _row.strides[0], way};
       ReductionWalk walk = _walk;
       if (_column.reduced) {
         // All to one result: by runs along what lies side by side.
         if (walk == ReductionWalk::columns)
-          block = {block.source, block.rows, block.row_stride, block.columns, block.column_stride};
+          block = {block.source, block.rows, block.row_stride, block.columns, block.column_stride, way};
         walk = ReductionWalk::fold;
       }
       accumulate_any(kernels, walk, accumulators, block, _itemsize);
     }
   }
 
- private:
   static ReductionWalk walk_of(LoopKernel kernel) noexcept {
     if (kernel == LoopKernel::columns) return ReductionWalk::columns;
     return kernel == LoopKernel::wide ? ReductionWalk::wide : ReductionWalk::runs;
@@ -211,7 +221,7 @@ void run(Tiles const& tiles, ReductionKernels const& kernels, ReductionEnd const
     return run_in_pieces(tiles.count(), tiles_per_run, bytes, [&](std::int64_t begin, std::int64_t last) {
       for (; begin < last; ++begin)
         finish(begin, [&](Tiles::Tile const& tile, Scratch& scratch, std::int64_t piece) {
-          tiles.accumulate(kernels, scratch.accumulators, source + tile.source, tile.columns, piece);
+          tiles.accumulate(kernels, scratch.accumulators, source + tile.source, tile.columns, piece, bytes);
           kernels.fold(scratch.totals, scratch.accumulators, tile.columns);
         });
     });
@@ -223,7 +233,7 @@ void run(Tiles const& tiles, ReductionKernels const& kernels, ReductionEnd const
   run_in_pieces(tiles.count() * tiles.pieces(), per_run, bytes, [&](std::int64_t begin, std::int64_t last) {
     for (; begin < last; ++begin) {
       Tiles::Tile const tile = tiles.tile(begin / tiles.pieces());
-      tiles.accumulate(kernels, part(begin), source + tile.source, tile.columns, begin % tiles.pieces());
+      tiles.accumulate(kernels, part(begin), source + tile.source, tile.columns, begin % tiles.pieces(), bytes);
     }
   });
   for (std::int64_t number = 0; number < tiles.count(); ++number)
