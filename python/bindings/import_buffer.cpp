@@ -155,7 +155,9 @@ bool import_interface(PyObject* object, PyObject* interface, bool cuda, ViewCore
   Py_XDECREF(args);
   char const* const word = name ? PyUnicode_AsUTF8(name) : nullptr;
   memory.dtype = word ? find_dtype(std::string_view(word)) : nullptr;
-  if (word && !memory.dtype) PyErr_Format(PyExc_BufferError, "memarray has no dtype '%s' (in native byte order)", word);
+  if (word && !memory.dtype)
+    PyErr_Format(PyExc_BufferError, "memarray has no dtype for elements of %s: convert them with .astype() first",
+                 word);
   Py_XDECREF(name);
   if (!memory.dtype) return false;
   std::vector<std::int64_t> shape;

@@ -126,6 +126,40 @@ int try_array(PyObject* object, bool copy, PyObject*& result) {
   return 1;
 }
 
+bool is_instance(PyTypeObject* type, char const* name) {
+  PyObject* const all = type->tp_mro;
+  for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(all); ++i) {
+    auto const* const base = reinterpret_cast<PyTypeObject const*>(PyTuple_GET_ITEM(all, i));
+    if (std::strcmp(base->tp_name, name) == 0) return true;
+  }
+  return false;
+}
+
+/// Of a NumPy array that is not plain: of a class of its own, or with a dtype that DLPack does not say (bfloat16),
+/// whose refusals are in our words. 1 and 0 as above.
+int try_other_array(PyObject* object, bool copy, PyObject*& result) {
+  result = nullptr;
+  if (!is_instance(Py_TYPE(object), "numpy.ndarray")) return 0;
+  // Its mask is in another array, which nothing that lends memory speaks of.
+  if (is_instance(Py_TYPE(object), "MaskedArray")) {
+    PyErr_SetString(
+        PyExc_BufferError,
+        "a view would lose the mask of this masked array: take x.filled(value), or x.data for all elements, "
+        "also those under the mask");
+    return 1;
+  }
+  if (try_dlpack(object, copy, result) != 0 && result) return 1;
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_TypeError))
+    return 1;
+  PyErr_Clear();
+  ViewCore core;
+  if (import_array_interface(object, core))
+    result = finish(object, copy, [&] { return std::move(core); });
+  else if (!PyErr_Occurred())
+    PyErr_SetString(PyExc_TypeError, "this NumPy array has no __array_interface__");
+  return 1;
+}
+
 /// A view of what is memarray's own. 1 and 0 as above.
 int try_own(PyObject* object, bool copy, PyObject*& result) {
   result = nullptr;
@@ -174,7 +208,7 @@ PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t given, PyObje
   return guarded([&]() -> PyObject* {
     PyObject* result = nullptr;
     if (try_array(object, copy, result) != 0 || try_own(object, copy, result) != 0 ||
-        try_dlpack(object, copy, result) != 0)
+        try_other_array(object, copy, result) != 0 || try_dlpack(object, copy, result) != 0)
       return result;
     return PyErr_Format(PyExc_TypeError,
                         "from_dlpack takes a DLPack capsule or an object with __dlpack__, not %R: from_buffer and "
@@ -186,7 +220,7 @@ PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t given, PyObje
 int import_view(PyObject* object, bool copy, PyObject*& result) {
   result = nullptr;
   if (try_array(object, copy, result) != 0 || try_own(object, copy, result) != 0 ||
-      try_dlpack(object, copy, result) != 0)
+      try_other_array(object, copy, result) != 0 || try_dlpack(object, copy, result) != 0)
     return 1;
   ViewCore core;
   bool const found = import_buffer(object, nullptr, core) ||
@@ -229,21 +263,8 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
   return guarded([&]() -> PyObject* {
     PyObject* result = nullptr;
     if (try_array(array, false, result) != 0) return result;
-    PyObject* const numpy = PyImport_ImportModule("numpy");
-    PyObject* const type = numpy ? PyObject_GetAttrString(numpy, "ndarray") : nullptr;
-    int const is_array = type ? PyObject_IsInstance(array, type) : -1;
-    Py_XDECREF(type);
-    Py_XDECREF(numpy);
-    if (is_array < 0) return nullptr;
-    if (is_array == 0) return PyErr_Format(PyExc_TypeError, "from_numpy takes a NumPy array, not %R", array);
-    if (try_dlpack(array, false, result) != 0 && result) return result;
-    // What DLPack cannot say: bfloat16, other dtypes, strides that are no whole elements.
-    if (!PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
-    PyErr_Clear();
-    ViewCore core;
-    if (import_array_interface(array, core)) return make_view(std::move(core), array);
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "this NumPy array has no __array_interface__");
-    return nullptr;
+    if (try_other_array(array, false, result) != 0) return result;
+    return PyErr_Format(PyExc_TypeError, "from_numpy takes a NumPy array, not %R", array);
   });
 }
 

@@ -102,8 +102,9 @@ std::string misfits_text(Misfits misfits, ViewWanted const& wanted) {
   add(misfit_extents, "the shape");
   add(misfit_read_only, "it is read-only (copy it first)");
   add(misfit_strides, "the strides (copy it first)");
-  add(misfit_place, includes(wanted.options, on_device) ? "the place (move_memory or to_device('cuda:0') first)"
-                                                        : "the place (move_memory or to_device('cpu') first)");
+  add(misfit_place, includes(wanted.options, on_device)
+                        ? "the place (memarray.BufferView(x).to_device('cuda:0') is on one)"
+                        : "the place (memarray.BufferView(x).to_device('cpu') is not)");
   return text;
 }
 

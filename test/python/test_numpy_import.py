@@ -84,17 +84,26 @@ REFUSED = {
 }
 
 
+WORDS = {
+    "byte order": r"other byte order cannot be viewed: convert with \.astype\('float32'\)",
+    "strides of parts": "not aligned to 4 bytes; copy it first",
+    "not aligned": "not aligned to 4 bytes; copy it first",
+    "rank 17": "16 dimensions",
+}
+
+
 @pytest.mark.parametrize("why", REFUSED)
-def test_refusals_are_those_of_dlpack(why):
+def test_what_is_refused(why):
+    """In our words, which say what to do; a capsule of it, or its maker's words, no less."""
     x = REFUSED[why]()
-    for take in (memarray.from_dlpack, BufferView):
-        words = []
-        for given in (x, Slow(x)):
-            with pytest.raises(BufferError) as caught:
-                take(given)
-            words.append(str(caught.value))
-        assert words[0] == words[1]
-    del given, caught
+    for take in (memarray.from_dlpack, BufferView, BufferView.from_numpy):
+        with pytest.raises(
+            BufferError, match=WORDS.get(why, r"no dtype for elements of \w+.*: convert them")
+        ) as caught:
+            take(x)
+    with pytest.raises(BufferError) as caught:
+        memarray.from_dlpack(Slow(x))
+    del caught
     gc.collect()
     assert sys.getrefcount(x) == 2
 

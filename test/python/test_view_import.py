@@ -207,6 +207,40 @@ def test_array_interfaces_that_lie_are_refused(changes):
         BufferView(Interface(np.arange(12.0).reshape(3, 4), **changes))
 
 
+@pytest.mark.parametrize(
+    "take", [BufferView, BufferView.from_numpy, memarray.from_dlpack, memarray.MemArray.from_dlpack]
+)
+def test_a_mask_is_not_lost(take):
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    with pytest.raises(BufferError, match="would lose the mask"):
+        take(masked)
+    assert take(masked.data).shape == take(masked.filled(0)).shape == (2,)
+
+
+@pytest.mark.parametrize("take", [BufferView, BufferView.from_numpy, memarray.from_dlpack])
+def test_numpy_arrays_are_refused_in_our_words(take):
+    with pytest.raises(BufferError, match=r"other byte order.*astype\('float32'\)"):
+        take(np.zeros(3, ">f4"))
+    for elements in (np.array(["text"]), np.zeros(2, "M8[s]"), np.zeros(2, [("a", "f4"), ("b", "f8")])):
+        with pytest.raises(BufferError, match="memarray has no dtype for elements of"):
+            take(elements)
+
+
+def test_arrays_of_ml_dtypes_are_viewed():
+    x = np.arange(4).astype(pytest.importorskip("ml_dtypes").bfloat16)
+    for view in (BufferView(x), BufferView.from_numpy(x), memarray.from_dlpack(x)):
+        assert view.data_ptr == x.ctypes.data and str(np.asarray(view).dtype) == "bfloat16"
+    assert BufferView(x, copy=True).data_ptr != x.ctypes.data
+
+
+def test_subclasses_of_arrays_are_viewed():
+    class Mine(np.ndarray):
+        pass
+
+    x = np.arange(6.0).reshape(2, 3).view(Mine)
+    assert BufferView(x[:, ::2]).data_ptr == x.ctypes.data
+
+
 def test_what_lends_nothing_is_refused():
     for nothing in (None, 5, "text", [1, 2], object()):
         with pytest.raises(TypeError, match="lends memory"):
