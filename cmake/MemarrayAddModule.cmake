@@ -1,12 +1,25 @@
 # Installed beside memarrayConfig.cmake, for projects that use memarray.
 include_guard(GLOBAL)
 
-# memarray_add_module(name sources... [CUDA])
+# Sets `folder` to what the Python package of a binding library says of itself.
+macro(_memarray_folder_of package question)
+  execute_process(
+    COMMAND "${Python_EXECUTABLE}" -m ${package} ${question}
+    OUTPUT_VARIABLE folder
+    OUTPUT_STRIP_TRAILING_WHITESPACE
+    RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "memarray_add_module(${name}): ${Python_EXECUTABLE} has no ${package}: "
+                        "run '${Python_EXECUTABLE} -m pip install ${package}'")
+  endif()
+endmacro()
+
+# memarray_add_module(name sources... [CUDA] [NANOBIND])
 #
-# A pybind11 module that is linked to memarray. A .cu among its sources is compiled by nvcc where the project has CUDA
+# A module of pybind11, or of nanobind, that is linked to memarray. A .cu among its sources is compiled by nvcc where the project has CUDA
 # enabled and memarray was built with it, else by the C++ compiler; with CUDA the module is refused where it would be.
 function(memarray_add_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;NANOBIND" "" "")
   set(sources ${arg_UNPARSED_ARGUMENTS})
   if(NOT sources)
     message(FATAL_ERROR "memarray_add_module(${name}): no sources given")
@@ -14,16 +27,15 @@ function(memarray_add_module name)
   if(NOT Python_EXECUTABLE OR NOT TARGET Python::Module)
     find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
   endif()
-  if(NOT COMMAND pybind11_add_module)
-    execute_process(
-      COMMAND "${Python_EXECUTABLE}" -m pybind11 --cmakedir
-      OUTPUT_VARIABLE folder
-      OUTPUT_STRIP_TRAILING_WHITESPACE
-      RESULT_VARIABLE failed)
-    if(failed)
-      message(FATAL_ERROR "memarray_add_module(${name}): ${Python_EXECUTABLE} has no pybind11: "
-                          "run '${Python_EXECUTABLE} -m pip install pybind11'")
+  if(arg_NANOBIND AND NOT COMMAND nanobind_add_module)
+    _memarray_folder_of(nanobind --cmake_dir)
+    find_package(nanobind CONFIG REQUIRED PATHS "${folder}" NO_DEFAULT_PATH)
+    if(nanobind_VERSION VERSION_LESS 2.4)
+      message(FATAL_ERROR "memarray_add_module(${name} NANOBIND): nanobind 2.4 or later is needed, not "
+                          "${nanobind_VERSION}: run '${Python_EXECUTABLE} -m pip install --upgrade nanobind'")
     endif()
+  elseif(NOT arg_NANOBIND AND NOT TARGET pybind11::module)
+    _memarray_folder_of(pybind11 --cmakedir)
     set(PYBIND11_FINDPYTHON ON)
     find_package(pybind11 3.0 CONFIG REQUIRED PATHS "${folder}" NO_DEFAULT_PATH GLOBAL)
   endif()
@@ -47,7 +59,12 @@ function(memarray_add_module name)
     set_source_files_properties(${kernels} PROPERTIES LANGUAGE ${language})
   endif()
 
-  pybind11_add_module(${name} MODULE NO_EXTRAS ${sources})
+  if(arg_NANOBIND)
+    # Its default is to compile all sources for size, which a simulation's loops do not want.
+    nanobind_add_module(${name} NB_STATIC NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${sources})
+  else()
+    pybind11_add_module(${name} MODULE NO_EXTRAS ${sources})
+  endif()
   target_link_libraries(${name} PRIVATE memarray::memarray)
   set_target_properties(
     ${name}

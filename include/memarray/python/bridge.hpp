@@ -2,6 +2,7 @@
 
 #include <memarray/array/array_view.hpp>
 #include <memarray/array/state.hpp>
+#include <memarray/base/build_info.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/resource/event_handle.hpp>
 #include <memarray/resource/memory_pool_handle.hpp>
@@ -62,5 +63,19 @@ struct Bridge {
   /// Sets the Python error for an exception of memarray's; false for any other.
   bool (*translate)(std::exception_ptr const& error);
 };
+
+/// The table of a core that serves what this module was compiled with; null with the Python error set, or an Error.
+/// With the GIL.
+inline Bridge const* find_bridge() {
+  require_matching_library();
+  PyObject* const package = PyImport_ImportModule("memarray");
+  if (!package) return nullptr;
+  Py_DECREF(package);
+  auto const* const table = static_cast<Bridge const*>(PyCapsule_Import(Bridge::capsule_name, 0));
+  if (!table || table->version == Bridge::current_version) return table;
+  PyErr_SetString(PyExc_ImportError,
+                  "this module was compiled for another version of memarray's Python table: build it again");
+  return nullptr;
+}
 
 }  // namespace memarray::python

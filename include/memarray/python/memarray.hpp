@@ -4,8 +4,8 @@
 
 #include <memarray/memarray.hpp>
 #include <memarray/python/array_casters.hpp>
-#include <memarray/python/bridge.hpp>
 #include <memarray/python/handle_casters.hpp>
+#include <memarray/python/instance.hpp>
 #include <memarray/python/module_bridge.hpp>
 #include <memarray/python/view_casters.hpp>
 
@@ -17,13 +17,7 @@ namespace memarray::python {
 /// of the module's own with MEMARRAY_DTYPE. Registering an instance again changes nothing.
 template <class T, int ndim>
 void bind_mem_array(pybind11::module_&) {
-  void (*add_index)(detail::State&, std::int64_t) = nullptr;
-  if constexpr (requires(T element, std::int64_t number) { static_cast<T>(element + static_cast<T>(number)); })
-    add_index = [](detail::State& state, std::int64_t stream) {
-      auto array = MemArray<T, ndim>::share(detail::StatePtr::share(&state));
-      add_index_tuple(array, stream);
-    };
-  if (bridging::bridge().register_instance(dtype_of<T>(), ndim, add_index) != 0) throw pybind11::error_already_set();
+  if (bridging::register_instance<T, ndim>(bridging::bridge()) != 0) throw pybind11::error_already_set();
 }
 
 }  // namespace memarray::python

@@ -2,13 +2,14 @@
 
 // The table of the core, as a pybind11 module reaches it.
 
-#include <memarray/base/build_info.hpp>
-#include <memarray/base/config.hpp>
+#include <memarray/python/arguments.hpp>
 #include <memarray/python/bridge.hpp>
 
 #include <pybind11/pybind11.h>
 
+#include <cstddef>
 #include <exception>
+#include <utility>
 
 namespace memarray::python {
 
@@ -16,13 +17,8 @@ namespace bridging {
 
 /// Fetches the table; once a module, with the GIL. Everything that can call Python happens outside any C++ lock.
 inline Bridge const& fetch_bridge() {
-  require_abi(MEMARRAY_ABI_VERSION, MEMARRAY_HAS_CUDA != 0);
-  pybind11::module_::import("memarray");
-  auto const* const table = static_cast<Bridge const*>(PyCapsule_Import(Bridge::capsule_name, 0));
+  Bridge const* const table = find_bridge();
   if (!table) throw pybind11::error_already_set();
-  if (table->version != Bridge::current_version)
-    throw pybind11::import_error(
-        "this module was compiled for another version of memarray's Python table: build it again");
   pybind11::register_local_exception_translator([](std::exception_ptr error) {
     if (error && !static_cast<Bridge const*>(PyCapsule_Import(Bridge::capsule_name, 0))->translate(error))
       std::rethrow_exception(error);
@@ -43,11 +39,43 @@ inline pybind11::object checked(PyObject* made) {
   return pybind11::reinterpret_steal<pybind11::object>(made);
 }
 
-/// Of a function of the table that reads an argument: what a caster's `load` returns.
-inline bool checked(Loaded loaded) {
-  if (loaded == Loaded::failed) throw pybind11::error_already_set();
-  return loaded == Loaded::yes;
-}
+/// An argument as the name of a pybind11 type and its `load`.
+template <class Parameter>
+class Loader {
+ public:
+  static constexpr auto name = []<std::size_t... at>(std::index_sequence<at...>) {
+    return pybind11::detail::descr<sizeof...(at)>(Argument<Parameter>::name[at]...);
+  }(std::make_index_sequence<Argument<Parameter>::name.size()>());
+
+  bool load(pybind11::handle source, bool convert) {
+    Loaded const loaded = _argument.load(bridge(), source.ptr(), convert);
+    if (loaded == Loaded::failed) throw pybind11::error_already_set();
+    return loaded == Loaded::yes;
+  }
+
+ protected:
+  Argument<Parameter> _argument;
+};
+
+/// A caster's part for arguments that lie in it.
+template <class Parameter>
+class ArgumentCaster : public Loader<Parameter> {
+ public:
+  template <class To>
+  using cast_op_type = pybind11::detail::movable_cast_op_type<To>;
+  operator Parameter*() { return &this->_argument.value(); }
+  operator Parameter&() { return this->_argument.value(); }
+  operator Parameter&&() && { return std::move(this->_argument.value()); }
+};
+
+/// A caster for spans, which are values.
+template <class Span>
+class SpanCaster : public Loader<Span> {
+ public:
+  template <class>
+  using cast_op_type = Span;
+  operator Span() { return this->_argument.value(); }
+};
 
 }  // namespace bridging
 

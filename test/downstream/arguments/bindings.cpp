@@ -1,7 +1,5 @@
 #include "parts.hpp"
 
-#include <pybind11/stl.h>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,12 +15,14 @@ struct Sample {
 
 MEMARRAY_DTYPE(Sample);
 
-PYBIND11_MODULE(arguments, module) {
+ARGUMENTS_MODULE(arguments, module) {
   using memarray::ArrayView;
-  namespace py = pybind11;
   arguments::add_sweep(module);
   arguments::add_options(module);
   arguments::add_holds(module);
+  module.attr("LIBRARY") = ARGUMENTS_LIBRARY;
+  module.def("scale_any", [](ArrayView<float, 1> const& view, double factor) { arguments::scale(view, factor); });
+  module.def("scale_any", [](ArrayView<double, 1> const& view, double factor) { arguments::scale(view, factor); });
   // Overloads that take what lends no memory.
   module.def("either", [](ArrayView<double const, 1>) { return "view"; });
   module.def("either", [](std::vector<double> const&) { return "list"; });

@@ -74,7 +74,7 @@ void add_devices(py::module_& module) {
   // Work in the view's own stream, and in another.
   module.def("fill_on_device", [](ArrayView<double, 1, on_device> const& view, double value) {
     view.core().fill(&value);
-    return memarray::as_py(view.stream());
+    return view.stream();
   });
   module.def("fill_in_stream", [](ArrayView<double, 1, on_device> const& view, memarray::StreamHandle const& stream,
                                   double value) { view.in_stream(stream).core().fill(&value); });

@@ -1,12 +1,10 @@
 // Another extension in the same process, with another registry of types: they share the core alone.
 
-#include <memarray/python/memarray.hpp>
+#include "parts.hpp"
 
 #include <optional>
 
-namespace py = pybind11;
-
-PYBIND11_MODULE(partner, module) {
+ARGUMENTS_MODULE(partner, module) {
   using Array = memarray::MemArray<double, 1>;
   using Reading = memarray::ArrayView<double const, 1>;
   static auto& kept = *new std::optional<Reading>;

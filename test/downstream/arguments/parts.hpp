@@ -1,15 +1,30 @@
 #pragma once
 
+// One source for a module of pybind11 and one of nanobind, where ARGUMENTS_NANOBIND is defined.
+
+#ifdef ARGUMENTS_NANOBIND
+#include <memarray/python/nanobind.hpp>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace py = nanobind;
+#define ARGUMENTS_MODULE NB_MODULE
+#define ARGUMENTS_LIBRARY "nanobind"
+#else
 #include <memarray/python/memarray.hpp>
 
-#include <pybind11/pybind11.h>
-
-#include <cstdint>
-#include <string_view>
-
-namespace arguments {
+#include <pybind11/stl.h>
 
 namespace py = pybind11;
+#define ARGUMENTS_MODULE PYBIND11_MODULE
+#define ARGUMENTS_LIBRARY "pybind11"
+#endif
+
+#include <cstdint>
+
+namespace arguments {
 
 /// `look` and `spread` for every dtype and rank, and overloads by them.
 void add_sweep(py::module_& module);
@@ -21,9 +36,9 @@ void add_holds(py::module_& module);
 /// A tuple of extents or strides.
 template <class Count>
 py::tuple to_tuple(int ndim, Count const& count) {
-  py::tuple result(ndim);
-  for (int d = 0; d < ndim; ++d) result[static_cast<std::size_t>(d)] = static_cast<std::int64_t>(count(d));
-  return result;
+  py::list result;
+  for (int d = 0; d < ndim; ++d) result.append(static_cast<std::int64_t>(count(d)));
+  return py::tuple(result);
 }
 
 /// Calls `visit` with every element, in C order.
@@ -41,6 +56,11 @@ double sum(View const& view) {
   double sum = 0;
   for_each_element(view, [&](double element) { sum += element; });
   return sum;
+}
+
+template <class T>
+void scale(memarray::ArrayView<T, 1> const& view, double factor) {
+  for_each_element(view, [&](T& element) { element = static_cast<T>(element * factor); });
 }
 
 }  // namespace arguments

@@ -14,7 +14,7 @@ py::tuple look(memarray::ArrayView<T const, ndim> const& view) {
   for_each_element(view, [&](T const& element) { bytes.append(reinterpret_cast<char const*>(&element), sizeof(T)); });
   return py::make_tuple(std::string(memarray::dtype_of<T>().name_view()), reinterpret_cast<std::uintptr_t>(view.data()),
                         to_tuple(ndim, [&](int d) { return view.extent(d); }),
-                        to_tuple(ndim, [&](int d) { return view.stride(d); }), py::bytes(bytes));
+                        to_tuple(ndim, [&](int d) { return view.stride(d); }), py::bytes(bytes.data(), bytes.size()));
 }
 
 /// Sets every element to the last one; returns how many there are.
@@ -48,7 +48,7 @@ Instance const& instance_of(std::string const& dtype, int ndim) {
   static std::array const instances{MEMARRAY_FOR_EACH_DTYPE(INSTANCES_OF_RANKS)};
   for (Instance const& instance : instances)
     if (instance.dtype == dtype && instance.ndim == ndim) return instance;
-  throw py::key_error(dtype);
+  throw py::key_error(dtype.c_str());
 }
 
 }  // namespace

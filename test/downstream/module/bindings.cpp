@@ -1,57 +1,64 @@
+#include "binding.hpp"
 #include "tracers.hpp"
-
-#include <memarray/python/memarray.hpp>
-
-#include <pybind11/pybind11.h>
 
 #include <cstdint>
 #include <string>
-#include <utility>
-
-namespace py = pybind11;
 
 namespace {
 
 using Field = memarray::MemArray<double, 2>;
+using Cloud = py::class_<tracers::Cloud>;
+
+#ifdef TRACERS_NANOBIND
+using Policy = py::rv_policy;
+template <class Member>
+void show_member(Cloud& cloud, char const* name, Member member) {
+  cloud.def_ro(name, member);
+}
+#else
+using Policy = py::return_value_policy;
+template <class Member>
+void show_member(Cloud& cloud, char const* name, Member member) {
+  cloud.def_readonly(name, member);
+}
+#endif
 
 /// What `show` returns, under each policy that fits it.
 template <class Show>
-void bind_show(py::class_<tracers::Cloud>& cloud, char const* name, Show const& show) {
-  using Policy = py::return_value_policy;
-  std::pair<char const*, Policy> const policies[] = {
-      {"automatic", Policy::automatic}, {"automatic_reference", Policy::automatic_reference},
-      {"copy", Policy::copy},           {"move", Policy::move},
-      {"reference", Policy::reference}, {"reference_internal", Policy::reference_internal},
-  };
-  for (auto const& [policy_name, policy] : policies) {
+void bind_show(Cloud& cloud, char const* name, Show const& show) {
+  auto const bind = [&](char const* policy_name, auto policy) {
     cloud.def((std::string(name) + "_" + policy_name).c_str(), show, policy);
-  }
+  };
+  bind("automatic", Policy::automatic);
+  bind("automatic_reference", Policy::automatic_reference);
+  bind("copy", Policy::copy);
+  bind("move", Policy::move);
+  bind("reference", Policy::reference);
+  bind("reference_internal", Policy::reference_internal);
 }
 
 }  // namespace
 
-PYBIND11_MODULE(tracers, module) {
+TRACERS_MODULE(tracers, module) {
   memarray::bind_mem_array<tracers::Tracer, 1>(module);
   memarray::bind_mem_array<double, 7>(module);
-  py::class_<tracers::Cloud> cloud(module, "Cloud");
+  Cloud cloud(module, "Cloud");
   cloud.def(py::init<std::int64_t>())
       .def("drift", &tracers::Cloud::drift)
       .def("renew", &tracers::Cloud::renew)
       .def("take", &tracers::Cloud::take)
       .def("number", &tracers::Cloud::number)
       .def("sum_of_ids", &tracers::Cloud::sum_of_ids)
-      .def("address", [](tracers::Cloud const& self) { return reinterpret_cast<std::uintptr_t>(self._field.ptr()); })
-      .def_readonly("field", &tracers::Cloud::_field)
-      .def_readonly("tracers", &tracers::Cloud::_tracers);
+      .def("address", [](tracers::Cloud const& self) { return reinterpret_cast<std::uintptr_t>(self._field.ptr()); });
+  show_member(cloud, "field", &tracers::Cloud::_field);
+  show_member(cloud, "tracers", &tracers::Cloud::_tracers);
   bind_show(cloud, "reference", [](tracers::Cloud& self) -> Field& { return self._field; });
   bind_show(cloud, "constant", [](tracers::Cloud const& self) -> Field const& { return self._field; });
   bind_show(cloud, "pointer", [](tracers::Cloud& self) { return &self._field; });
   bind_show(cloud, "constant_pointer", [](tracers::Cloud const& self) { return &self._field; });
   cloud.def("nothing", [](tracers::Cloud&) -> Field* { return nullptr; });
   // A pointer is handed over only if its array was made to be.
-  cloud.def(
-      "hand_over", [](tracers::Cloud& self) { return new Field(self.take()); },
-      py::return_value_policy::take_ownership);
+  cloud.def("hand_over", [](tracers::Cloud& self) { return new Field(self.take()); }, Policy::take_ownership);
   tracers::bind_views(module);
   module.def("stream_of", [](int device_id) {
     return memarray::as_py(memarray::create_stream_handle(memarray::get_primary_context(device_id)));

@@ -1,8 +1,10 @@
 #include "tracers.hpp"
 
-#include <memarray/python/memarray.hpp>
+#include "binding.hpp"
 
 #include <cuda/std/mdspan>
+
+#include <span>
 
 namespace tracers {
 
@@ -21,7 +23,7 @@ struct Drift {
 
 void Cloud::drift(double dx) { memarray::for_each_index(_field, memarray::default_stream(), Drift{dx}); }
 
-void bind_views(pybind11::module_& module) {
+void bind_views(py::module_& module) {
   using Strided = cuda::std::mdspan<double const, cuda::std::dextents<int, 2>, cuda::std::layout_stride>;
   using OnDevice = memarray::ArrayView<double, 2, memarray::c_order | memarray::on_device>;
   module.def("corner", [](Strided values) { return values(values.extent(0) - 1, values.extent(1) - 1); });

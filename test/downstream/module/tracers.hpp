@@ -4,14 +4,7 @@
 
 #include <cstdint>
 
-namespace pybind11 {
-class module_;
-}
-
 namespace tracers {
-
-/// Functions that take memory of any library, from a file that nvcc compiles where it is there.
-void bind_views(pybind11::module_& module);
 
 struct Tracer {
   float x, y;

@@ -1,0 +1,249 @@
+#pragma once
+
+// For nanobind modules, what memarray.hpp beside it is for pybind11's: arrays, views and streams as arguments and
+// results, and bind_mem_array<T, ndim>. Of nanobind 2 and later; the core need not have been built with either.
+
+#include <memarray/memarray.hpp>
+#include <memarray/python/arguments.hpp>
+#include <memarray/python/bridge.hpp>
+#include <memarray/python/instance.hpp>
+
+#include <nanobind/nanobind.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace memarray::python {
+
+namespace bridging::nb {
+
+Bridge const& bridge();
+
+/// Fetches the table; once a module, with the GIL. Everything that can call Python happens outside any C++ lock.
+inline Bridge const& fetch_bridge() {
+  Bridge const* const table = find_bridge();
+  if (!table) throw nanobind::python_error();
+  nanobind::register_exception_translator([](std::exception_ptr const& error, void*) {
+    if (!bridge().translate(error)) std::rethrow_exception(error);
+  });
+  return *table;
+}
+
+// One a module, so hidden: the translator is registered by the module that asks.
+[[gnu::visibility("hidden")]] inline Bridge const& bridge() {
+  static Bridge const* table = nullptr;  // a constant: no guard is held while Python runs
+  if (!table) table = &fetch_bridge();
+  return *table;
+}
+
+/// Of a function of the table that makes an object.
+inline nanobind::object checked(PyObject* made) {
+  if (!made) throw nanobind::python_error();
+  return nanobind::steal(made);
+}
+
+/// What a function that makes an object gives to nanobind, which looks at the Python error of a null.
+template <class Make>
+nanobind::handle made(Make const& make) noexcept {
+  try {
+    return make(bridge());
+  } catch (nanobind::python_error& error) {
+    error.restore();
+  } catch (std::exception const& error) {
+    auto const* const table = static_cast<Bridge const*>(PyCapsule_Import(Bridge::capsule_name, 0));
+    if (table && !table->translate(std::current_exception())) PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nanobind::handle();
+}
+
+/// The thread's last objects that were offered without conversions. nanobind does that where a function has overloads
+/// alone: none of them then refuses such an object in words, as another may take it.
+struct Offered {
+  std::array<PyObject*, 4> objects{};
+  std::size_t next = 0;
+
+  void add(PyObject* object) noexcept { objects[next++ % objects.size()] = object; }
+  bool has(PyObject* object) const noexcept {
+    return std::find(objects.begin(), objects.end(), object) != objects.end();
+  }
+};
+[[gnu::visibility("hidden")]] inline Offered& offered() noexcept {
+  thread_local Offered objects;
+  return objects;
+}
+
+/// An argument as the name of a nanobind type and its `from_python`. That must not raise: what it refuses in words it
+/// takes, and throws when the function is called.
+template <class Parameter>
+class Loader {
+ public:
+  static constexpr auto Name = []<std::size_t... at>(std::index_sequence<at...>) {
+    return nanobind::detail::descr<sizeof...(at)>(Argument<Parameter>::name[at]...);
+  }(std::make_index_sequence<Argument<Parameter>::name.size()>());
+  using Value = Parameter;
+
+  template <class>
+  static constexpr bool can_cast() {
+    return true;
+  }
+
+  template <class Flags>  // an uint8_t or an uint32_t, by nanobind's version
+  bool from_python(nanobind::handle source, Flags flags, nanobind::detail::cleanup_list*) noexcept {
+    bool const converts = (flags & static_cast<Flags>(nanobind::detail::cast_flags::convert)) != 0;
+    try {
+      Loaded const loaded = _argument.load(bridge(), source.ptr(), converts);
+      if (!converts) offered().add(source.ptr());
+      if (loaded == Loaded::failed && PyErr_ExceptionMatches(PyExc_TypeError) && offered().has(source.ptr())) {
+        PyErr_Clear();
+        return false;
+      }
+      if (loaded == Loaded::failed) throw nanobind::python_error();
+      return loaded == Loaded::yes;
+    } catch (...) {
+      _refusal = std::current_exception();
+      return true;
+    }
+  }
+
+ protected:
+  decltype(auto) value() {
+    if (offered().next != 0) offered() = {};  // an overload was found
+    if (_refusal) std::rethrow_exception(_refusal);
+    return _argument.value();
+  }
+
+ private:
+  Argument<Parameter> _argument;
+  std::exception_ptr _refusal;
+};
+
+/// A caster's part for arguments that lie in it.
+template <class Parameter>
+class ArgumentCaster : public Loader<Parameter> {
+ public:
+  template <class To>
+  using Cast = nanobind::detail::movable_cast_t<To>;
+  explicit operator Parameter*() { return &this->value(); }
+  explicit operator Parameter&() { return this->value(); }
+  explicit operator Parameter&&() { return std::move(this->value()); }
+};
+
+/// A caster for spans, which are values.
+template <class Span>
+class SpanCaster : public Loader<Span> {
+ public:
+  template <class>
+  using Cast = Span;
+  explicit operator Span() { return this->value(); }
+};
+
+}  // namespace bridging::nb
+
+// A program may have files of either library, where these names mean different functions.
+inline namespace with_nanobind {
+
+/// Makes memarray's exceptions arrive in Python as what they are, from every function of nanobind's. Casters and
+/// `bind_mem_array` do it too; call it first in a module whose functions may throw before they are used.
+inline void initialize() { bridging::nb::bridge(); }
+
+/// The handle as a `memarray.Stream`, `Event` or `MemoryPool`, which shares it: what it stands for lives as long as
+/// either. Null is a `ValueError`. With the GIL. (Seed 000, "Accessing Handle Values".)
+inline nanobind::object as_py(StreamHandle const& stream) {
+  return bridging::nb::checked(bridging::nb::bridge().wrap_stream(stream));
+}
+inline nanobind::object as_py(EventHandle const& event) {
+  return bridging::nb::checked(bridging::nb::bridge().wrap_event(event));
+}
+inline nanobind::object as_py(MemoryPoolHandle const& pool) {
+  return bridging::nb::checked(bridging::nb::bridge().wrap_pool(pool));
+}
+
+}  // namespace with_nanobind
+
+/// Registers the instance `MemArray<T, ndim>`, so that `memarray.MemArray(shape, dtype)` can make it; T may be a struct
+/// of the module's own with MEMARRAY_DTYPE. Registering an instance again changes nothing.
+template <class T, int ndim>
+void bind_mem_array(nanobind::module_&) {
+  if (bridging::register_instance<T, ndim>(bridging::nb::bridge()) != 0) throw nanobind::python_error();
+}
+
+}  // namespace memarray::python
+
+namespace memarray {
+using python::as_py;
+using python::bind_mem_array;
+}  // namespace memarray
+
+namespace nanobind::detail {
+
+/// Shows a C++ array to Python, and takes one from it, without a copy: both share its state, whatever the return value
+/// policy. Returned by value, the state is handed over.
+template <class T, int ndim>
+struct type_caster<memarray::MemArray<T, ndim>>
+    : memarray::python::bridging::nb::ArgumentCaster<memarray::MemArray<T, ndim>> {
+  using Array = memarray::MemArray<T, ndim>;
+
+  static handle from_cpp(Array const& array, rv_policy, cleanup_list*) noexcept {
+    return memarray::python::bridging::nb::made([&](auto const& bridge) { return bridge.wrap(array.state()); });
+  }
+  static handle from_cpp(Array&& array, rv_policy policy, cleanup_list* cleanup) noexcept {
+    Array const taken = std::move(array);
+    return from_cpp(taken, policy, cleanup);
+  }
+  static handle from_cpp(Array const* array, rv_policy policy, cleanup_list* cleanup) noexcept {
+    if (!array) return none().release();
+    handle const result = from_cpp(*array, policy, cleanup);
+    if (policy == rv_policy::take_ownership) delete array;
+    return result;
+  }
+};
+
+/// The same; null is None.
+template <class T, int ndim>
+struct type_caster<std::shared_ptr<memarray::MemArray<T, ndim>>>
+    : memarray::python::bridging::nb::ArgumentCaster<std::shared_ptr<memarray::MemArray<T, ndim>>> {
+  using Array = memarray::MemArray<T, ndim>;
+
+  static handle from_cpp(std::shared_ptr<Array> const& pointer, rv_policy policy, cleanup_list* cleanup) noexcept {
+    return pointer ? type_caster<Array>::from_cpp(*pointer, policy, cleanup) : none().release();
+  }
+};
+template <class T, int ndim>
+struct has_arg_defaults<std::shared_ptr<memarray::MemArray<T, ndim>>> : std::true_type {};
+
+/// Borrows memory of any library for a function; what does not fit is a `TypeError` in words. A view that is returned
+/// is a `BufferView`, which keeps the memory and holds no lease.
+template <class T, int ndim, memarray::ViewOptions options>
+struct type_caster<memarray::ArrayView<T, ndim, options>>
+    : memarray::python::bridging::nb::ArgumentCaster<memarray::ArrayView<T, ndim, options>> {
+  static handle from_cpp(memarray::ArrayView<T, ndim, options> const& view, rv_policy, cleanup_list*) noexcept {
+    return memarray::python::bridging::nb::made([&](auto const& bridge) { return bridge.wrap_view(view.core()); });
+  }
+};
+
+template <class T, std::size_t extent>
+  requires memarray::Element<T>
+struct type_caster<std::span<T, extent>> : memarray::python::bridging::nb::SpanCaster<std::span<T, extent>> {};
+
+template <class T, class Index, std::size_t... extents, class Layout>
+  requires memarray::Element<T>
+struct type_caster<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, Layout>>
+    : memarray::python::bridging::nb::SpanCaster<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, Layout>> {
+};
+
+template <>
+struct type_caster<memarray::StreamHandle> : memarray::python::bridging::nb::ArgumentCaster<memarray::StreamHandle> {
+  static handle from_cpp(memarray::StreamHandle const& stream, rv_policy, cleanup_list*) noexcept {
+    return memarray::python::bridging::nb::made([&](auto const& bridge) { return bridge.wrap_stream(stream); });
+  }
+};
+template <>
+struct has_arg_defaults<memarray::StreamHandle> : std::true_type {};
+
+}  // namespace nanobind::detail

@@ -1,0 +1,24 @@
+#pragma once
+
+// One source for a module of pybind11 and one of nanobind, where TRACERS_NANOBIND is defined.
+
+#ifdef TRACERS_NANOBIND
+#include <memarray/python/nanobind.hpp>
+
+namespace py = nanobind;
+#define TRACERS_MODULE NB_MODULE
+#else
+#include <memarray/python/memarray.hpp>
+
+#include <pybind11/pybind11.h>
+
+namespace py = pybind11;
+#define TRACERS_MODULE PYBIND11_MODULE
+#endif
+
+namespace tracers {
+
+/// Functions that take memory of any library, from a file that nvcc compiles where it is there.
+void bind_views(py::module_& module);
+
+}  // namespace tracers
