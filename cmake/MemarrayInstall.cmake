@@ -13,6 +13,13 @@ install(DIRECTORY "${config_dir}" DESTINATION ${MEMARRAY_INSTALL_DIR}/lib/cmake 
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/memarray" DESTINATION ${MEMARRAY_INSTALL_DIR}/include COMPONENT devel)
 install(FILES "${MEMARRAY_DLPACK_DIR}/dlpack/dlpack.h" DESTINATION ${MEMARRAY_INSTALL_DIR}/include/dlpack COMPONENT devel)
 install(DIRECTORY "${MEMARRAY_BUNDLED_CCCL_DIR}/" DESTINATION ${MEMARRAY_INSTALL_DIR}/include/cccl COMPONENT devel)
+install(
+  DIRECTORY "${PROJECT_SOURCE_DIR}/examples/gray_scott/"
+  DESTINATION ${MEMARRAY_INSTALL_DIR}/project
+  COMPONENT module
+  PATTERN "build" EXCLUDE
+  PATTERN "__pycache__" EXCLUDE
+  PATTERN ".pytest_cache" EXCLUDE)
 if(TARGET _core)
   install(TARGETS _core LIBRARY DESTINATION ${MEMARRAY_INSTALL_DIR} COMPONENT module)
 endif()

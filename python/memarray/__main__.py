@@ -1,4 +1,4 @@
-"""The command line: python -m memarray {demo, --cmakedir, --includedir, --version}."""
+"""The command line: python -m memarray {demo, new, --cmakedir, --includedir, --version}."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 
 from memarray import _core
 
-USAGE = """usage: python -m memarray [--version] [--cmakedir] [--includedir] [demo ...]
+USAGE = """usage: python -m memarray [--version] [--cmakedir] [--includedir] [demo ...] [new NAME]
 
   demo ...       run the Lennard-Jones demo; `python -m memarray demo --help` says what it takes
+  new NAME       write a project of your own; `python -m memarray new --help` says what it can have
   --cmakedir     print the folder for CMake's -Dmemarray_DIR=
   --includedir   print the folder with memarray's headers, DLPack's and, in cccl/, CCCL's
   --version      print the version and how this memarray was built"""
@@ -29,6 +30,10 @@ def main(arguments: list[str]) -> int:
         print(f"memarray {__version__} ({details})")
     elif arguments[:1] == ["demo"]:
         return demo(arguments[1:])
+    elif arguments[:1] == ["new"]:
+        from memarray import _new_project
+
+        return _new_project.main(arguments[1:])
     else:
         wants_help = arguments in (["-h"], ["--help"])
         print(USAGE, file=sys.stdout if wants_help else sys.stderr)

@@ -1,0 +1,30 @@
+#include "simulation.hpp"
+
+#include <memarray/python/memarray.hpp>
+
+namespace py = pybind11;
+using gray_scott::Simulation;
+
+namespace {
+
+// Other Python threads run meanwhile; what they lease makes the next step a LockError, never a race.
+void step(Simulation& simulation, std::int64_t count) {
+  memarray::RuntimeRelease release;
+  for (std::int64_t i = 0; i < count; ++i) {
+    simulation.step();
+    release.poll_signals();  // Ctrl-C ends it between two steps
+  }
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, module) {
+  memarray::python::initialize();  // its exceptions arrive as memarray's, from every function
+  py::class_<Simulation>(module, "Simulation", "Two substances that spread over a grid without edges and react.")
+      .def(py::init<std::int64_t, std::int64_t, double, double>(), py::arg("rows"), py::arg("columns"),
+           py::arg("feed") = 0.037, py::arg("kill") = 0.06)
+      .def("step", &step, py::arg("count") = 1, "Go on by `count` steps of time.")
+      .def("mean_v", &Simulation::mean_v, "The mean of v.")
+      .def("move_to", &Simulation::move_to, py::arg("device_id"), "To a CUDA device; below zero, to the host.")
+      .def_readonly("fields", &Simulation::fields, "(2, rows, columns) float64: u and v, the simulation's own memory");
+}

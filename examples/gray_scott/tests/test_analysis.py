@@ -1,0 +1,20 @@
+import gray_scott
+import memarray
+import numpy as np
+import pytest
+
+
+def test_points_are_counted_where_they_are():
+    simulation = gray_scott.Simulation(32, 32)
+    simulation.step(10)
+    with simulation.fields.read() as lease:
+        v = np.from_dlpack(lease)[1]
+    for field in (v, v[::-1, ::2], v.T, memarray.BufferView(v)):
+        assert gray_scott.count_above(field, 0.1) == np.count_nonzero(np.asarray(field) > 0.1)
+
+
+def test_what_is_no_field_is_refused():
+    with pytest.raises(TypeError, match="two dimensions"):
+        gray_scott.count_above(np.zeros(3), 0)
+    with pytest.raises(TypeError):
+        gray_scott.count_above([[1.0]], 0)

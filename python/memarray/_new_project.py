@@ -1,0 +1,127 @@
+"""``python -m memarray new NAME``: a project of one's own, made of the one that memarray's tests build and run."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import keyword
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from . import _core
+
+TEMPLATE = "gray_scott"
+#: What building and testing the example leaves behind.
+MADE = {"__pycache__", ".pytest_cache", "build"}
+#: Words of C++ that would do as a Python module; and our own name.
+CPP_KEYWORDS = re.compile(
+    "alignas|alignof|and_eq|asm|auto|bitand|bitor|bool|catch|char|compl|const|constexpr|decltype|default|delete|do|double|"
+    "enum|explicit|export|extern|false|float|friend|goto|inline|int|long|memarray|mutable|namespace|new|noexcept|not_eq|"
+    "nullptr|operator|or_eq|private|protected|public|register|requires|short|signed|sizeof|static|std|struct|switch|"
+    "template|this|throw|true|typedef|typeid|typename|union|unsigned|using|virtual|void|volatile|xor|xor_eq"
+)
+#: What each option changes: (file, what stands there once, what is to stand there).
+Edit = tuple[str, str, str]
+NANOBIND: tuple[Edit, ...] = (
+    ("src/bindings.cpp", "<memarray/python/memarray.hpp>", "<memarray/python/nanobind.hpp>"),
+    ("src/bindings.cpp", "namespace py = pybind11;", "namespace py = nanobind;"),
+    ("src/bindings.cpp", "PYBIND11_MODULE(", "NB_MODULE("),
+    ("src/bindings.cpp", ".def_readonly(", ".def_ro("),
+    ("CMakeLists.txt", "memarray_add_module(_core ", "memarray_add_module(_core NANOBIND "),
+    ("requirements.txt", "pybind11>=3.0", "nanobind>=2.4"),
+    ("pyproject.toml", "pybind11>=3.0", "nanobind>=2.4"),
+)
+CUDA: tuple[Edit, ...] = (
+    (
+        "CMakeLists.txt",
+        "find_package(memarray 0.1 CONFIG REQUIRED)",
+        "find_package(memarray 0.1 CONFIG REQUIRED COMPONENTS CUDA)",
+    ),
+    ("CMakeLists.txt", "src/bindings.cpp src/simulation.cpp)", "src/bindings.cpp src/simulation.cu CUDA)"),
+    ("CMakeLists.txt", "tests/test_simulation.cpp src/simulation.cpp)", "tests/test_simulation.cpp src/simulation.cu)"),
+    ("README.md", "`src/simulation.cpp`", "`src/simulation.cu`"),
+)
+NO_CYTHON: tuple[Edit, ...] = (
+    ("requirements.txt", "cython>=3.0\n", ""),
+    ("pyproject.toml", '"cython>=3.0", ', ""),
+    ("README.md", "| `src/analysis.pyx` | loops in Cython over memory of any library |\n", ""),
+)
+CYTHON_FILES = ("src/analysis.pyx", "tests/test_analysis.py")
+CYTHON_SECTION = re.compile(r"^ *# \[cython\]\n.*?^ *# \[/cython\]\n", re.MULTILINE | re.DOTALL)
+MARKER = re.compile(r"^ *# \[/?cython\]\n", re.MULTILINE)
+
+
+def template() -> Path:
+    """The project's folder, in the package."""
+    return Path(_core.__file__).resolve().parent / "project"
+
+
+def files(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not MADE & set(path.relative_to(folder).parts):
+            yield path.relative_to(folder).as_posix()
+
+
+def project(name: str, *, cuda: bool = False, cython: bool = False, nanobind: bool = False) -> dict[str, str]:
+    """The files of a project of that name: path, text."""
+    source = template()
+    made = {file: (source / file).read_text(encoding="utf-8") for file in files(source)}
+    edits = (*(CUDA if cuda else ()), *(NANOBIND if nanobind else ()), *(() if cython else NO_CYTHON))
+    for file, old, new in edits:
+        if made[file].count(old) != 1:
+            raise AssertionError(f"the project's {file} has {made[file].count(old)} times {old!r}")
+        made[file] = made[file].replace(old, new)
+    if not cython:
+        for file in CYTHON_FILES:
+            del made[file]
+    marks = MARKER if cython else CYTHON_SECTION
+    if cuda:
+        made["src/simulation.cu"] = made.pop("src/simulation.cpp")
+    return {file.replace(TEMPLATE, name): marks.sub("", text).replace(TEMPLATE, name) for file, text in made.items()}
+
+
+def complaint(name: str, folder: Path) -> str | None:
+    """Why there cannot be a project of that name there."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name.endswith("_") or "__" in name:
+        return f"{name!r} is no name for a module: small letters, digits and single underscores, a letter first"
+    if keyword.iskeyword(name) or CPP_KEYWORDS.fullmatch(name):
+        return f"{name!r} is a word of Python or C++: choose another name"
+    if importlib.util.find_spec(name) is not None and not folder.exists():
+        return f"there is a Python module {name!r} already, which would hide the new one: choose another name"
+    if folder.exists():
+        return f"{folder} exists already: choose another name, or another folder with --into"
+    return None
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m memarray new",
+        description="Write a project that owns its arrays in C++ and shows them to Python: source, bindings, tests in "
+        "C++ and Python, and what builds them. It builds and passes its tests as it is.",
+    )
+    parser.add_argument("name", help="of the project and its Python module, as my_simulation")
+    parser.add_argument(
+        "--cuda", action="store_true", help="compile the simulation with nvcc; memarray needs CUDA, too"
+    )
+    parser.add_argument("--cython", action="store_true", help="with a module in Cython, too")
+    parser.add_argument("--nanobind", action="store_true", help="bind with nanobind instead of pybind11")
+    parser.add_argument("--into", type=Path, default=Path(), metavar="FOLDER", help="where to put it (here)")
+    options = parser.parse_args(arguments)
+    folder = options.into / options.name
+    if wrong := complaint(options.name, folder):
+        parser.error(wrong)
+    if options.cuda and _core.build_info()["flavour"] != "cuda":
+        parser.error(
+            "--cuda: this memarray was built without CUDA; install it again where nvcc is, with MEMARRAY_CUDA=ON"
+        )
+    made = project(options.name, cuda=options.cuda, cython=options.cython, nanobind=options.nanobind)
+    for file, text in made.items():
+        path = folder / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    commands = re.search(r"^```sh\n(.*?)^```", made["README.md"], re.MULTILINE | re.DOTALL)
+    assert commands
+    print(f"{folder}: {len(made)} files. Next:\n\n  cd {folder}")
+    print("".join(f"  {line}\n" for line in commands[1].splitlines()), end="")
+    return 0

@@ -1,0 +1,107 @@
+"""What `python -m memarray new` writes, and refuses; the part `new` of the tests builds it."""
+
+import ast
+import itertools
+import json
+import re
+import subprocess
+import sys
+
+import memarray
+import pytest
+from memarray import _new_project
+
+OPTIONS = ("cuda", "cython", "nanobind")
+VARIANTS = [dict(zip(OPTIONS, chosen, strict=True)) for chosen in itertools.product((False, True), repeat=3)]
+
+
+def run(*arguments, cwd):
+    return subprocess.run(
+        [sys.executable, "-m", "memarray", "new", *arguments], cwd=cwd, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: "+".join(k for k in v if v[k]) or "plain")
+def test_every_variant_is_whole(variant):
+    made = _new_project.project("my_waves", **variant)
+    everything = "\n".join([*made, *made.values()])
+    assert "gray_scott" not in everything
+    assert "[cython]" not in everything and "[/cython]" not in everything
+    assert ("src/simulation.cu" in made) == variant["cuda"] != ("src/simulation.cpp" in made)
+    assert ("src/analysis.pyx" in made) == ("cython" in everything.lower()) == variant["cython"]
+    assert ("nanobind" in everything) == variant["nanobind"] != ("pybind11" in everything)
+    for file in (
+        "README.md",
+        "pyproject.toml",
+        ".gitignore",
+        ".github/workflows/tests.yml",
+        "python/my_waves/__init__.py",
+    ):
+        assert file in made
+    for file, text in made.items():
+        if file.endswith(".py"):
+            ast.parse(text)
+        if file.endswith(".json"):
+            json.loads(text)
+        for line in re.findall(r"\b(?:src|tests)/\w+\.\w+", text) if file in {"CMakeLists.txt", "README.md"} else ():
+            assert line in made, f"{file} speaks of {line}"
+
+
+def test_the_readme_has_two_commands():
+    blocks = re.findall(r"^```sh\n(.*?)^```", _new_project.project("waves")["README.md"], re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 1 and len(blocks[0].splitlines()) == 2
+    assert "--no-build-isolation" in blocks[0]
+
+
+def test_it_is_written_and_says_what_to_do(tmp_path):
+    done = run("waves", "--nanobind", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    made = _new_project.project("waves", nanobind=True)
+    assert {
+        p.relative_to(tmp_path / "waves").as_posix() for p in (tmp_path / "waves").rglob("*") if p.is_file()
+    } == set(made)
+    assert all((tmp_path / "waves" / file).read_text() == text for file, text in made.items())
+    assert "cd waves" in done.stdout and "cmake --workflow --preset test" in done.stdout
+
+
+def test_what_is_there_is_left_alone(tmp_path):
+    (tmp_path / "waves").mkdir()
+    (tmp_path / "waves" / "README.md").write_text("mine")
+    done = run("waves", cwd=tmp_path)
+    assert done.returncode == 2 and "exists already" in done.stderr
+    assert [p.name for p in (tmp_path / "waves").iterdir()] == ["README.md"]
+    assert (tmp_path / "waves" / "README.md").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("Waves", "no name for a module"),
+        ("my-waves", "no name for a module"),
+        ("../waves", "no name for a module"),
+        ("waves__", "no name for a module"),
+        ("", "no name for a module"),
+        ("template", "word of Python or C"),
+        ("lambda", "word of Python or C"),
+        ("memarray", "word of Python or C"),
+        ("json", "already"),
+        ("numpy", "already"),
+    ],
+)
+def test_a_name_that_would_not_work_is_refused(name, words, tmp_path):
+    done = run(name, cwd=tmp_path)
+    assert done.returncode == 2 and words in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(memarray.build_info()["flavour"] == "cuda", reason="this memarray has kernels")
+def test_cuda_is_refused_where_memarray_has_none(tmp_path):
+    done = run("waves", "--cuda", cwd=tmp_path)
+    assert done.returncode == 2 and "MEMARRAY_CUDA=ON" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_template_changes_only_where_an_option_says_so(monkeypatch):
+    monkeypatch.setattr(_new_project, "NANOBIND", (("README.md", "words that are not there", ""),))
+    with pytest.raises(AssertionError, match="0 times"):
+        _new_project.project("waves", nanobind=True)
