@@ -77,6 +77,24 @@ using Indexer2 = memarray::ArrayIndexer<double, 2>;
   return sum;
 }
 
+// A view as a function's argument has it: strides known only at run time, or, dense, the last one 1.
+template <class View>
+[[gnu::noipa]] void nested_view(View const a) {
+  for (std::int64_t i = 0; i < a.extent(0); ++i) {
+    for (std::int64_t j = 0; j < a.extent(1); ++j) {
+      for (std::int64_t k = 0; k < a.extent(2); ++k) a(i, j, k) += 1.5;
+    }
+  }
+}
+
+[[gnu::noipa]] void nested_strides(double* data, std::int64_t const* n, std::int64_t const* strides) {
+  for (std::int64_t i = 0; i < n[0]; ++i) {
+    for (std::int64_t j = 0; j < n[1]; ++j) {
+      for (std::int64_t k = 0; k < n[2]; ++k) data[i * strides[0] + j * strides[1] + k * strides[2]] += 1.5;
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -104,6 +122,15 @@ int main(int argc, char** argv) {
     result = gather_raw(data, rows, columns);
   } else if (is("gather_indexer")) {
     result = gather_indexer({data, {rows, columns}});
+  } else if (is("view_raw")) {
+    std::int64_t const shape[3] = {rows, columns, depth}, strides[3] = {columns * depth, depth, 1};
+    nested_strides(data, shape, strides);
+  } else if (is("view_indexer")) {
+    nested_view(memarray::MemArray<double, 3>({rows, columns, depth}).view().as<double, 3>());
+  } else if (is("dense_raw")) {
+    nested_raw(data, rows, columns, depth);
+  } else if (is("dense_indexer")) {
+    nested_view(memarray::MemArray<double, 3>({rows, columns, depth}).view().as<double, 3, memarray::c_order>());
   } else {
     return 2;
   }
