@@ -22,7 +22,7 @@ class Device:
 
     @property
     def type(self) -> str:
-        """The kind of device: 'cpu' or 'cuda'."""
+        """'cpu' or 'cuda'."""
         return self._type
 
     @property

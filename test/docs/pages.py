@@ -5,7 +5,7 @@
   anything).
 - `cpp` that begins with `// file: NAME`, `cmake` with `# file: NAME`: written into the page's project; `more of: NAME`
   adds to it. When a page has written a CMakeLists.txt, the project is built before the next python block, which can
-  import its modules.
+  import its modules. `c` and `cython` are always such files.
 - other `cpp`: a program of its own if it has a `main` or tests for GoogleTest, else statements that follow those of
   earlier blocks; all are compiled against memarray and run.
 - `sh`: a line of SHELL_LINES is tried elsewhere in ./test/run; `python -m memarray` lines are executed here.
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"\s*(?://|#) (file|more of): (\S+)\n")
 NOT_EXECUTED = re.compile(r"<!-- not executed: (.*?) *-->\s*\Z", re.DOTALL)
-KNOWN = {"python", "pycon", "cpp", "cmake", "sh", "text"}
+KNOWN = {"python", "pycon", "cpp", "c", "cython", "cmake", "sh", "text"}
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,8 @@ def page_of(language: str, body: str, before: str = "") -> str:
         (page_of("text", "nobody looks at this"), "say why this is not executed"),
         (page_of("text", "no words", "<!-- not executed: -->\n"), "say why this is not executed"),
         (page_of("cmake", "message(STATUS a)"), "names its file in its first line"),
+        (page_of("c", "int a;"), "c names its file in its first line"),
+        (page_of("cython", "cdef int a"), "cython names its file in its first line"),
         (page_of("cmake", "# file: CMakeLists.txt\nmessage(FATAL_ERROR no_such_project)"), "no_such_project"),
     ],
 )

@@ -1,0 +1,114 @@
+"""What the reference pages take from headers."""
+
+import re
+import sys
+
+import pages
+import pytest
+
+sys.path.insert(0, str(pages.ROOT / "docs" / "site"))
+headers = pytest.importorskip("headers")
+
+SAMPLE = """#pragma once
+
+// What this is for.
+
+#include <memory>
+
+namespace mine {
+
+struct Loose;
+
+/// A point.
+///
+/// - of two numbers
+struct Point {
+  /// Across.
+  double x = 0;
+  double y = 0;  ///< up
+
+  /// The distance from `other`,
+  /// never below zero.
+  [[nodiscard]] double distance(
+      Point const& other) const {
+    if (x == other.x) { return 0; }
+    return 1;
+  }
+};
+
+/// Owns it.
+class Owner final : public Base {
+  /// Nobody's business.
+  int _secret;
+
+ public:
+  /// Makes one.
+  explicit Owner(int number) : _secret(number) {}
+
+ private:
+  /// Neither.
+  void hide();
+};
+
+namespace detail {
+/// Not for users.
+void inner();
+}  // namespace detail
+
+/// Adds.
+template <class T>
+  requires(sizeof(T) > 1)
+T add(T left, T right);
+
+}  // namespace mine
+"""
+
+
+@pytest.fixture
+def sample(tmp_path):
+    path = tmp_path / "sample.hpp"
+    path.write_text(SAMPLE)
+    return headers.read(path)
+
+
+def test_what_is_public_is_told(sample):
+    words = [line for entry in sample.entries for line in entry.comment]
+    assert not {"Nobody's business.", "Neither.", "Not for users."} & set(words)
+    assert {"A point.", "Across.", "Owns it.", "Makes one.", "Adds."} <= set(words)
+    scopes = {entry.declaration.split("(")[0].split()[-1]: entry.scope for entry in sample.entries}
+    assert (scopes["distance"], scopes["Owner"], scopes["Point"]) == ("Point", "Owner", "")
+    assert [line for line in sample.about if line] == ["// What this is for."]
+
+
+def test_bodies_are_left_out(sample):
+    distance = next(entry for entry in sample.entries if "distance" in entry.declaration)
+    assert "return" not in distance.declaration and distance.declaration.endswith("const")
+    assert "\n" in distance.declaration, "as it is written"
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        ("array/mem_array.hpp", ("class MemArray", "move_memory", "resize", "get_dlpack_tensor")),
+        ("array/buffer_view.hpp", ("class BasicBufferView", "reshape", "to_device", "sum")),
+        ("array/lease.hpp", ("struct LeaseOptions", "class ReadLease", "class WriteLease")),
+        ("base/errors.hpp", ("class MEMARRAY_API LockError", "class MEMARRAY_API CudaError")),
+        ("interop/c_arrays.h", ("create_array", "write_array", "lease_data")),
+        ("interop/py_resource.h", ("PyResource_Close", "MemArray_AsPointerRes")),
+        ("base/dtype.hpp", ("define MEMARRAY_DTYPE",)),
+        ("python/nanobind.hpp", ("initialize", "bind_mem_array")),
+    ],
+)
+def test_what_users_look_for_is_there(header, names):
+    declared = "\n".join(entry.declaration for entry in headers.read(headers.INCLUDE / header).entries)
+    for name in names:
+        assert re.search(rf"\b{name}\b", declared), (name, declared)
+
+
+def test_no_declaration_is_torn():
+    """Parentheses close, and nothing private comes along."""
+    for path in headers.INCLUDE.rglob("*.h*"):
+        for entry in headers.read(path).entries:
+            assert entry.declaration.count("(") == entry.declaration.count(")"), (path, entry.declaration)
+            assert len(entry.declaration.splitlines()) < 14, (path, entry.declaration)
+            assert not re.search(r"\b_[a-z]\w*;", entry.declaration), (path, entry.declaration)
