@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from . import environment
 from .commands import ROOT, WORK, Absent, Part, PartFailed
+
+T = TypeVar("T")
 
 RUN_OPTIONS = {
     "asan": {
@@ -115,6 +120,20 @@ def raise_first(failures: list[PartFailed]) -> None:
     if failures:
         rest = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
         raise PartFailed(f"{failures[0]}{rest}", failures[0].repeat)
+
+
+def at_once(jobs: int, work: Callable[[T], None], items: Iterable[T]) -> None:
+    """The work on each item, `jobs` at a time; all are done before the first failure is raised."""
+
+    def failure_of(item: T) -> PartFailed | None:
+        try:
+            work(item)
+        except PartFailed as failure:
+            return failure
+        return None
+
+    with ThreadPoolExecutor(jobs) as pool:
+        raise_first([failure for failure in pool.map(failure_of, items) if failure])
 
 
 def of(preset: str) -> Build:

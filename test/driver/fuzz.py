@@ -6,11 +6,10 @@ import os
 import re
 import shutil
 import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from . import builds, environment
-from .commands import ROOT, WORK, Absent, Part, PartFailed
+from .commands import ROOT, WORK, Absent, Part
 
 FOLDER = ROOT / "test" / "fuzz"
 #: Debian's packages, the first that are to be had.
@@ -41,15 +40,7 @@ def fuzz(part: Part) -> None:
     options = (f"-DCMAKE_CXX_COMPILER={clang}", "-DMEMARRAY_LIBFUZZER=ON", "-DMEMARRAY_BUILD_DEMO=OFF")
     build = builds.Build("asan", WORK / "fuzz").make(part, *options, targets=targets)
 
-    def failure_of(topic: str) -> PartFailed | None:
-        try:
-            run_fuzzer(part, build, topic)
-        except PartFailed as failure:
-            return failure
-        return None
-
-    with ThreadPoolExecutor(part.jobs) as pool:
-        builds.raise_first([failure for failure in pool.map(failure_of, topics()) if failure])
+    builds.at_once(part.jobs, lambda topic: run_fuzzer(part, build, topic), topics())
 
 
 def run_fuzzer(part: Part, build: builds.Build, topic: str) -> None:

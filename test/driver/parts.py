@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import builds, environment, flavours, fuzz, kernels, mutants, planted, wheels
+from . import builds, environment, flavours, fuzz, kernels, mutants, new_project, planted, wheels
 from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 CPP_SOURCES = (
@@ -75,15 +74,13 @@ def lint(part: Part) -> None:
     tidy = [environment.tool(part, "clang-tidy"), "-p", build.folder, "--quiet", "--use-color=0"]
     checks += [[*tidy, *tidy_sources[first :: part.jobs]] for first in range(part.jobs)]
 
-    def failure_of(command: list[str | Path]) -> PartFailed | None:
+    def run(command: list[str | Path]) -> None:
         try:
             part.run(command)
         except PartFailed as failure:
-            return PartFailed(str(failure), "./test/run --only lint")
-        return None
+            raise PartFailed(str(failure), "./test/run --only lint") from failure
 
-    with ThreadPoolExecutor(part.jobs) as pool:
-        builds.raise_first([failure for failure in pool.map(failure_of, checks) if failure])
+    builds.at_once(part.jobs, run, checks)
 
 
 def architecture(part: Part) -> None:
@@ -135,9 +132,14 @@ def check_kernels(part: Part, library: Path) -> None:
 
 
 def docs(part: Part) -> None:
-    """every snippet of README.md and docs/, executed"""
+    """every snippet of README.md and docs/, executed; the site of docs/, whose warnings and broken links are errors"""
     build = builds.of("host").make(part)
-    pytest(part, need("test/docs"), env=build.python_environment(), python=environment.python(part))
+    env = build.python_environment()
+    pytest(part, need("test/docs"), env=env, python=environment.python(part), at_once=True)
+    site, source = WORK / "site", ROOT / "docs"
+    sphinx = [environment.python(part), "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
+    part.run([*sphinx, "-c", source / "site", source, site], env=env)
+    part.note(f"site: {len(list(site.rglob('*.html')))} pages")
 
 
 def stubs(part: Part) -> None:
@@ -188,7 +190,14 @@ def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:
     if build.preset == "asan":
         env["PYTHONPATH"] += f":{ROOT / 'test' / 'sanitized'}"
         options += ["-p", "ignore_import_leaks"]
-    pytest(part, need("test/python"), "-m", markers, *options, env=env, python=interpreter)
+    # Several processes, each with its own end, at which leaks are looked for; threads are watched one test at a time.
+    files = sorted(need("test/python").rglob("test_*.py"))
+    groups = part.jobs if build.preset == "asan" else 1
+
+    def run(group: list[Path]) -> None:
+        pytest(part, *group, "-m", markers, *options, env=env, python=interpreter)
+
+    builds.at_once(groups, run, [files[first::groups] for first in range(groups)])
 
 
 def pythons(part: Part) -> None:
@@ -226,6 +235,7 @@ PARTS: dict[str, Callable[[Part], None]] = {
     "demo": wheels.demo,
     "flavours": flavours.flavours,
     "downstream": wheels.downstream,
+    "new": new_project.new,
     "docs": docs,
     "stubs": stubs,
     "cuda": cuda,

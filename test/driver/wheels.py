@@ -14,6 +14,10 @@ from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 WHEEL_LIMIT = 6 * 2**20
 INSTALLED = "venv-installed"
+#: What memarray is built with, beside a compiler.
+BUILD_HEADERS = ("nvidia-cuda-cccl>=13.0", "apache-tvm-ffi>=0.1.15")
+#: Projects that build all of memarray again.
+LONG_PROJECTS = {"subdirectory"}
 DEMO_CHECKS = ("shared_memory", "frames_unchanged", "nothing_copied", "restart_identical")
 DEMO_FRAMES = 50
 IN_WHEEL = (
@@ -135,11 +139,12 @@ def downstream(part: Part) -> None:
             path.parent
             for pattern in ("examples/*", "test/downstream/*")
             for path in (*ROOT.glob(f"{pattern}/CMakeLists.txt"), *ROOT.glob(f"{pattern}/test_*.py"))
+            if part.nightly or path.parent.name not in LONG_PROJECTS
         }
     )
     if not projects:
         raise Absent("there is no examples/* nor test/downstream/* project yet")
-    environment.pip_install(part, folder, "pybind11>=3.0", "pytest>=8")
+    environment.pip_install(part, folder, "pybind11>=3.0", "pytest>=8", *(BUILD_HEADERS if part.nightly else ()))
     failures = []
     for project in projects:
         try:
