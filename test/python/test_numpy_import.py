@@ -193,7 +193,10 @@ LIAR = """
         if {seen}:
             memarray.from_dlpack(np.zeros(3))
     a = memarray.MemArray([3], "int32")
-    liar = type("numpy.ndarray", (), {{"__dlpack__": lambda self, **keywords: a.view().__dlpack__(**keywords)}})()
+    # Its slots lie where an array has its fields, and say: float32, native, no dimensions.
+    lend = lambda self, **keywords: a.view().__dlpack__(**keywords)
+    liar = type("numpy.ndarray", (), {{"__slots__": tuple("abcdefg"), "__dlpack__": lend}})()
+    liar.a, liar.f = object(), 11 << 30 | ord("=") << 16
     for _ in range(3):
         view = memarray.from_dlpack(liar)
         assert view.shape == (3,)
