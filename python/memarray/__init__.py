@@ -6,7 +6,12 @@
 ...     x = np.from_dlpack(lease)  # or torch, jax, …
 """
 
-from . import cuda, dlpack, shared_memory
+from . import (
+    _main_interpreter,  # noqa: F401  # first: what comes next would never return elsewhere
+    cuda,
+    dlpack,
+    shared_memory,
+)
 from ._array import MemArray
 from ._core import (
     BufferView,

@@ -46,6 +46,40 @@ def test_the_module_is_imported_again_from_a_thread():
     )
 
 
+SUB_INTERPRETER = """
+    import sys
+    try:
+        import _interpreters as interpreters
+    except ImportError:
+        import _xxsubinterpreters as interpreters
+    if {before}:
+        import memarray
+    lines = [
+        "import sys",
+        f"sys.path[:] = {{sys.path!r}}",
+        "words = ''",
+        "try:",
+        "    import memarray",
+        "except ImportError as error:",
+        "    words = str(error)",
+        "assert 'interpreter' in words, words",
+    ]
+    other = interpreters.create()
+    failure = interpreters.run_string(other, "\\n".join(lines))
+    assert failure is None, failure
+    interpreters.destroy(other)
+    import memarray
+    array = memarray.MemArray([3])
+    array.fill(1)
+    assert memoryview(array.view()).tolist() == [1, 1, 1]
+"""
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_a_sub_interpreter_is_refused_in_words(before):
+    run_python(SUB_INTERPRETER.format(before=before))
+
+
 def public_objects():
     yield "memarray", memarray
     for module in (memarray, memarray.cuda, memarray.dlpack):
