@@ -92,7 +92,8 @@ void accumulate_any(ReductionKernels const& kernels, ReductionWalk walk, void* a
 class Tiles {
  public:
   Tiles(LoopNest const& nest, std::size_t accumulator_size, std::size_t itemsize) noexcept
-      : _itemsize(itemsize), _walk(walk_of(nest.kernel)) {
+      : _itemsize(itemsize), _span(itemsize), _walk(walk_of(nest.kernel)) {
+    for (Loop const& loop : nest.all()) _span += static_cast<std::size_t>((loop.extent - 1) * loop.strides[0]);
     auto const outer = nest.outer();
     auto const kept = static_cast<std::size_t>(
         std::find_if(outer.begin(), outer.end(), [](Loop const& loop) { return loop.reduced; }) - outer.begin());
@@ -146,15 +147,16 @@ class Tiles {
             std::min(width(), _column.extent - left)};
   }
 
-  /// `source`: the tile's first element; `bytes`: of the whole reduction.
+  /// `source`: the tile's first element.
   void accumulate(ReductionKernels const& kernels, void* accumulators, std::byte const* source, std::int64_t results,
-                  std::int64_t piece, std::size_t bytes) const {
+                  std::int64_t piece) const {
     kernels.begin(accumulators, results);
     if (_walk != ReductionWalk::runs && !_column.reduced)
       return accumulate(kernels, accumulators, source, results, piece, ReadingOrder::Way::side_by_side);
-    auto const read = static_cast<std::size_t>(piece_elements()) * _itemsize;
+    std::size_t const read = std::max(static_cast<std::size_t>(piece_elements()) * _itemsize,
+                                      static_cast<std::size_t>(_piece_rows * _row.strides[0]));
     ReadingOrder::shared().run(
-        read, bytes, [&](ReadingOrder::Way way) { accumulate(kernels, accumulators, source, results, piece, way); });
+        read, _span, [&](ReadingOrder::Way way) { accumulate(kernels, accumulators, source, results, piece, way); });
   }
 
  private:
@@ -185,6 +187,7 @@ class Tiles {
   }
 
   std::size_t _itemsize;
+  std::size_t _span;  // bytes from the first element to the last
   ReductionWalk _walk;
   std::span<Loop const> _kept;
   std::span<Loop const> _reduced;
@@ -221,7 +224,7 @@ void run(Tiles const& tiles, ReductionKernels const& kernels, ReductionEnd const
     return run_in_pieces(tiles.count(), tiles_per_run, bytes, [&](std::int64_t begin, std::int64_t last) {
       for (; begin < last; ++begin)
         finish(begin, [&](Tiles::Tile const& tile, Scratch& scratch, std::int64_t piece) {
-          tiles.accumulate(kernels, scratch.accumulators, source + tile.source, tile.columns, piece, bytes);
+          tiles.accumulate(kernels, scratch.accumulators, source + tile.source, tile.columns, piece);
           kernels.fold(scratch.totals, scratch.accumulators, tile.columns);
         });
     });
@@ -233,7 +236,7 @@ void run(Tiles const& tiles, ReductionKernels const& kernels, ReductionEnd const
   run_in_pieces(tiles.count() * tiles.pieces(), per_run, bytes, [&](std::int64_t begin, std::int64_t last) {
     for (; begin < last; ++begin) {
       Tiles::Tile const tile = tiles.tile(begin / tiles.pieces());
-      tiles.accumulate(kernels, part(begin), source + tile.source, tile.columns, begin % tiles.pieces(), bytes);
+      tiles.accumulate(kernels, part(begin), source + tile.source, tile.columns, begin % tiles.pieces());
     }
   });
   for (std::int64_t number = 0; number < tiles.count(); ++number)

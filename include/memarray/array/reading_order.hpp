@@ -20,7 +20,7 @@ class ReadingOrder {
   /// Those of this process.
   MEMARRAY_API static ReadingOrder& shared() noexcept;
 
-  /// Calls `read(way)`, which reads `bytes` of a job of `job` bytes.
+  /// Calls `read(way)`, which reads `bytes` of a job whose memory spans `job` bytes.
   template <class Read>
   void run(std::size_t bytes, std::size_t job, Read const& read) {
     Way const way = next(job);
