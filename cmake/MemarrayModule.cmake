@@ -22,4 +22,4 @@ file(CREATE_LINK "${PROJECT_SOURCE_DIR}/include/memarray" "${MEMARRAY_PACKAGE_DI
 file(CREATE_LINK "${MEMARRAY_DLPACK_DIR}/dlpack" "${MEMARRAY_PACKAGE_DIR}/include/dlpack" SYMBOLIC)
 file(CREATE_LINK "${MEMARRAY_BUNDLED_CCCL_DIR}" "${MEMARRAY_PACKAGE_DIR}/include/cccl" SYMBOLIC)
 # What `python -m memarray new` starts from is an example, so that it is built and tested as one.
-file(CREATE_LINK "${PROJECT_SOURCE_DIR}/examples/gray_scott" "${MEMARRAY_PACKAGE_DIR}/project" SYMBOLIC)
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}/examples/gray_scott" "${MEMARRAY_PACKAGE_DIR}/.project" SYMBOLIC)

@@ -53,8 +53,8 @@ MARKER = re.compile(r"^ *# \[/?cython\]\n", re.MULTILINE)
 
 
 def template() -> Path:
-    """The project's folder, in the package."""
-    return Path(_core.__file__).resolve().parent / "project"
+    """The project's folder, in the package; the dot keeps those out who look for modules."""
+    return Path(_core.__file__).resolve().parent / ".project"
 
 
 def files(folder: Path) -> Iterator[str]:
