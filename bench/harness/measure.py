@@ -72,6 +72,7 @@ def timed(name: str, statement: str, seconds: float = 0.003, /, **names) -> Cand
     Timed by the thread's own clock, which stands still while another process has the core.
     """
     timer = timeit.Timer(statement, timer=time.thread_time, globals=names)
+    timer.timeit(1)  # what is done once is not what is repeated
     number, taken = 1, timer.timeit(1)
     while taken < seconds / 4:
         number *= 4

@@ -95,6 +95,13 @@ template <class View>
   }
 }
 
+template <memarray::ViewOptions options>
+void run_nested_view(std::int64_t rows) {
+  memarray::MemArray<double, 3> array({rows, columns, depth});
+  memarray::WriteLease lease(array);
+  nested_view(memarray::BufferView(lease).as<double, 3, options>());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -126,11 +133,11 @@ int main(int argc, char** argv) {
     std::int64_t const shape[3] = {rows, columns, depth}, strides[3] = {columns * depth, depth, 1};
     nested_strides(data, shape, strides);
   } else if (is("view_indexer")) {
-    nested_view(memarray::MemArray<double, 3>({rows, columns, depth}).view().as<double, 3>());
+    run_nested_view<memarray::ViewOptions::none>(rows);
   } else if (is("dense_raw")) {
     nested_raw(data, rows, columns, depth);
   } else if (is("dense_indexer")) {
-    nested_view(memarray::MemArray<double, 3>({rows, columns, depth}).view().as<double, 3, memarray::c_order>());
+    run_nested_view<memarray::c_order>(rows);
   } else {
     return 2;
   }

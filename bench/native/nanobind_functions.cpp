@@ -22,9 +22,8 @@ nb::ndarray<Framework, float, nb::ndim<1>> owning() {
 
 NB_MODULE(nanobind_functions, module) {
   using Array = nb::ndarray<float const, nb::ndim<1>, nb::device::cpu>;
-  module.def("look", [](Array const& array) {
-    return functions::ends(array.data(), static_cast<std::int64_t>(array.size()));
-  });
+  module.def("look",
+             [](Array const& array) { return functions::ends(array.data(), static_cast<std::int64_t>(array.size())); });
 #if !defined(ONE_FUNCTION)
   module.def("make", [] { return owning<nb::array_api>(); });
   module.def("make_numpy", [] { return owning<nb::numpy>(); });

@@ -8,7 +8,8 @@ namespace py = pybind11;
 
 PYBIND11_MODULE(pybind11_functions, module) {
   using Array = py::array_t<float, 0>;
-  module.def("look", [](Array const& array) { return functions::ends(array.data(), array.size()); }, py::arg().noconvert());
+  module.def(
+      "look", [](Array const& array) { return functions::ends(array.data(), array.size()); }, py::arg().noconvert());
 #if !defined(ONE_FUNCTION)
   module.def("make", [] {
     py::array_t<float> array(functions::returned_size);
