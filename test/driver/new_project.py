@@ -21,7 +21,7 @@ def new(part: Part) -> None:
     """`python -m memarray new`, from the command to green tests with the wheel; nightly every variant, and with nvcc"""
     folder = environment.create(part, "venv-new")
     wheels.installed(part)
-    environment.pip_install(part, folder, next((WORK / "dist").glob("*/memarray-*.whl")))
+    environment.pip_install(part, folder, next((WORK / "dist").glob("*/repaired/memarray-*.whl")))
     variants = list(itertools.product((False, True), repeat=len(OPTIONS))) if part.nightly else [(False, False)]
     for chosen in variants:
         options = [option for option, wanted in zip(OPTIONS, chosen, strict=True) if wanted]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import sys
 import tempfile
 import zipfile
@@ -14,6 +16,8 @@ from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 WHEEL_LIMIT = 6 * 2**20
 INSTALLED = "venv-installed"
+#: What every system has that the wheel's name stands for.
+SYSTEM = re.compile(r"libmemarray\.so|lib(stdc\+\+|gcc_s|m|c|pthread|dl|rt)\.so\.\d|ld-linux-[\w-]+\.so\.\d")
 #: What memarray is built with, beside a compiler.
 BUILD_HEADERS = ("nvidia-cuda-cccl>=13.0", "apache-tvm-ffi>=0.1.15")
 #: Projects that build all of memarray again.
@@ -25,6 +29,7 @@ IN_WHEEL = (
     "memarray/lib/cmake/memarray/memarrayConfig.cmake",
     "memarray/include/memarray/version.hpp",
     "memarray/include/memarray/interop/c_api.h",
+    "memarray/.project/CMakePresets.json",
     "memarray/include/dlpack/dlpack.h",
     "memarray/include/cccl/cuda/std/array",
     "memarray/include/cccl/thrust/version.h",
@@ -34,26 +39,46 @@ IN_WHEEL = (
 
 
 def package(part: Part) -> None:
-    """the sdist, and from it alone, in pip's isolation, the host wheel: its contents, size and an empty environment"""
-    wheel = build_wheel(part, Path(sys.executable))
+    """the sdist, from it alone the wheel, repaired: contents, size, links, an empty environment; nightly a CUDA one too"""
+    if part.nightly and builds.toolkit():
+        settings = {"CUDACXX": str(builds.toolkit()), "MEMARRAY_CUDA": "ON"}
+        wheel = repaired(part, build_wheel(part, Path(sys.executable), **settings))
+        install(part, "venv-installed-cuda", wheel, "cuda")
+    wheel = repaired(part, build_wheel(part, Path(sys.executable)))
     check_wheel(part, wheel)
-    folder = environment.create(part, INSTALLED)
+    install(part, INSTALLED, wheel, "host")
+
+
+def install(part: Part, name: str, wheel: Path, flavour: str) -> None:
+    """In an environment of that name, where it must work from."""
+    folder = environment.create(part, name)
     environment.pip_install(part, folder, wheel)
     python = folder / "bin" / "python"
-    check = "import memarray; info = memarray.build_info(); assert info['flavour'] == 'host', info; print(info)"
+    check = f"import memarray; info = memarray.build_info(); assert info['flavour'] == {flavour!r}, info; print(info)"
     with tempfile.TemporaryDirectory() as elsewhere:
         part.run([python, "-c", check], cwd=Path(elsewhere))
         part.run([python, "-m", "memarray", "--version"], cwd=Path(elsewhere))
+        part.run([python, "-m", "memarray", "demo", "--steps", "200"], cwd=Path(elsewhere))
     for library in sorted((installed_package(folder)).rglob("*.so")):
         check_run_path(part, library)
+        check_links(part, library)
 
 
-def build_wheel(part: Part, interpreter: Path) -> Path:
+def build_wheel(part: Part, interpreter: Path, **settings: str) -> Path:
     """Builds the sdist, and the wheel from nothing but that, as pip does for a user; returns the wheel."""
     output = WORK / "dist" / interpreter.name
     sdist = build_sdist(part, output)
-    env = {"MEMARRAY_CUDA": "OFF", "CMAKE_BUILD_PARALLEL_LEVEL": str(part.jobs)}
+    env = {"MEMARRAY_CUDA": "OFF", "CMAKE_BUILD_PARALLEL_LEVEL": str(part.jobs), **settings}
     part.run([interpreter, "-m", "pip", "wheel", "--no-deps", "--quiet", "-w", output, sdist], env=env)
+    return next(output.glob("memarray-*.whl"))
+
+
+def repaired(part: Part, wheel: Path) -> Path:
+    """The wheel as it can be handed on: named for the oldest system that has what it links."""
+    output = wheel.parent / "repaired"
+    shutil.rmtree(output, ignore_errors=True)
+    env = {"PATH": f"{environment.tools(part) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    part.run([environment.tool(part, "auditwheel"), "repair", "--wheel-dir", output, wheel], env=env)
     return next(output.glob("memarray-*.whl"))
 
 
@@ -87,6 +112,14 @@ def check_run_path(part: Part, library: Path) -> None:
         entries = line.split("[", 1)[1].rstrip("]").split(":")
         if any(not entry.startswith("$ORIGIN") for entry in entries):
             raise PartFailed(f"{library.name} looks for libraries in {entries}")
+
+
+def check_links(part: Part, library: Path) -> None:
+    """Nothing but what every such system has, and ourselves: no driver, no CUDA runtime, nothing of the machine's."""
+    output = part.run(["readelf", "-d", library]).stdout
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", output))
+    if others := sorted(name for name in needed if not SYSTEM.fullmatch(name)):
+        raise PartFailed(f"{library.name} links {', '.join(others)}")
 
 
 def installed(part: Part) -> Path:
@@ -208,7 +241,7 @@ def build_project(part: Part, folder: Path, project: Path) -> None:
 
 def build_and_test(part: Part, interpreter: Path) -> None:
     """The wheel by another Python, in an environment of its own, with the tests that need no peer."""
-    wheel = build_wheel(part, interpreter)
+    wheel = repaired(part, build_wheel(part, interpreter))
     folder = environment.create(part, f"venv-{interpreter.name}", str(interpreter))
     environment.pip_install(part, folder, wheel, "pytest>=8", "hypothesis>=6", "ml_dtypes")
     command = [
