@@ -39,7 +39,7 @@ IN_WHEEL = (
 
 
 def package(part: Part) -> None:
-    """the sdist, from it alone the wheel, repaired: contents, size, links, an empty environment; nightly a CUDA one too"""
+    """the sdist, from it alone the wheel, repaired: contents, size, links, an empty environment; nightly CUDA's, too"""
     if part.nightly and builds.toolkit():
         settings = {"CUDACXX": str(builds.toolkit()), "MEMARRAY_CUDA": "ON"}
         wheel = repaired(part, build_wheel(part, Path(sys.executable), **settings))
