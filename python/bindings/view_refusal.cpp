@@ -103,8 +103,8 @@ std::string misfits_text(Misfits misfits, ViewWanted const& wanted) {
   add(misfit_read_only, "it is read-only (copy it first)");
   add(misfit_strides, "the strides (copy it first)");
   add(misfit_place, includes(wanted.options, on_device)
-                        ? "the place (memarray.BufferView(x).to_device('cuda:0') is on one)"
-                        : "the place (memarray.BufferView(x).to_device('cpu') is not)");
+                        ? "the place (memarray.BufferView(x).to_device('cuda:0') copies it there)"
+                        : "the place (memarray.BufferView(x).to_device('cpu') copies it there)");
   return text;
 }
 
