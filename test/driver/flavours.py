@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from . import builds, environment, wheels
-from .commands import ROOT, WORK, Part, PartFailed
+from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 # What leads the build to a toolkit or away from one, and Python to another memarray.
 VARIABLES = (
@@ -21,7 +21,9 @@ VARIABLES = (
 
 
 def flavours(part: Part) -> None:
-    """README's first command in an empty environment with every toolkit hidden; nightly also with one off the PATH"""
+    """(nightly) README's first command in an empty environment, with every toolkit hidden and with one off the PATH"""
+    if not part.nightly:
+        raise Absent("nightly only; the parts package and demo do the same with the wheel")
     line = first_command((ROOT / "README.md").read_text())
     part.note(line)
     try:
@@ -38,9 +40,7 @@ def set_up_each(part: Part, line: str) -> None:
     if not toolkit:
         part.note("no CUDA toolkit on this machine: the other flavour is not tried")
         return
-    # Kernels for all architectures take minutes.
-    if part.nightly:
-        set_up(part, line, "cuda", {} if usual(toolkit) else {"CUDACXX": str(toolkit)})
+    set_up(part, line, "cuda", {} if usual(toolkit) else {"CUDACXX": str(toolkit)})
 
 
 def first_command(readme: str) -> str:
