@@ -13,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -33,40 +32,46 @@ class Argument;
 
 namespace bridging {
 
+// Functions and variables, as nvcc's front end evaluates no lambdas in the initializers of a class.
+template <class T, ViewOptions options>
+constexpr std::array<std::string_view, 7> view_name_parts() {
+  return {"typing.Annotated[typing.Any, \"",
+          dtype_traits<std::remove_cv_t<T>>::name,
+          ", ndim=",
+          includes(options, c_order)   ? ", C order"
+          : includes(options, f_order) ? ", Fortran order"
+                                       : "",
+          std::is_const_v<T> ? "" : ", writable",
+          includes(options, on_device) ? ", device" : "",
+          "\"]"};
+}
+constexpr std::size_t digits_of(int number) { return number < 10 ? 1 : 2; }
+template <class T, int ndim, ViewOptions options>
+constexpr std::size_t view_name_size() {
+  static_assert(ndim < 100);
+  std::size_t size = digits_of(ndim);
+  for (std::string_view const part : view_name_parts<T, options>()) size += part.size();
+  return size;
+}
+template <class T, int ndim, ViewOptions options>
+constexpr std::array<char, view_name_size<T, ndim, options>()> view_name_text() {
+  std::array<char, view_name_size<T, ndim, options>()> text{};
+  std::size_t at = 0;
+  int number = 0;
+  for (std::string_view const part : view_name_parts<T, options>()) {
+    for (char const character : part) text[at++] = character;
+    if (++number != 3) continue;
+    if (digits_of(ndim) == 2) text[at++] = static_cast<char>('0' + ndim / 10);
+    text[at++] = static_cast<char>('0' + ndim % 10);
+  }
+  return text;
+}
+template <class T, int ndim, ViewOptions options>
+inline constexpr auto view_name_of = view_name_text<T, ndim, options>();
 /// `typing.Annotated[typing.Any, "float64, ndim=2, C order, writable, device"]`
 template <class T, int ndim, ViewOptions options>
-struct ViewName {
-  static constexpr std::string_view parts[] = {
-      "typing.Annotated[typing.Any, \"",
-      dtype_traits<std::remove_cv_t<T>>::name,
-      ", ndim=",
-      includes(options, c_order)   ? ", C order"
-      : includes(options, f_order) ? ", Fortran order"
-                                   : "",
-      std::is_const_v<T> ? "" : ", writable",
-      includes(options, on_device) ? ", device" : "",
-      "\"]",
-  };
-  static constexpr std::size_t digits = ndim < 10 ? 1 : 2;
-  static constexpr std::size_t size = [] {
-    std::size_t sum = digits;
-    for (std::string_view const part : parts) sum += part.size();
-    return sum;
-  }();
-  static constexpr std::array<char, size> text = [] {
-    static_assert(ndim < 100);
-    std::array<char, size> name{};
-    std::size_t at = 0;
-    for (std::size_t i = 0; i < std::size(parts); ++i) {
-      for (char const character : parts[i]) name[at++] = character;
-      if (i != 2) continue;
-      if (digits == 2) name[at++] = static_cast<char>('0' + ndim / 10);
-      name[at++] = static_cast<char>('0' + ndim % 10);
-    }
-    return name;
-  }();
-  static constexpr std::string_view name{text.data(), text.size()};
-};
+inline constexpr std::string_view view_name{view_name_of<T, ndim, options>.data(),
+                                            view_name_of<T, ndim, options>.size()};
 
 /// The state of an array of that dtype and rank, borrowed.
 inline Loaded load_array(Bridge const& bridge, PyObject* object, DType const& dtype, int ndim, bool converts,
@@ -126,7 +131,7 @@ class Argument<std::shared_ptr<MemArray<T, ndim>>> {
 template <class T, int ndim, ViewOptions options>
 class Argument<ArrayView<T, ndim, options>> {
  public:
-  static constexpr std::string_view name = bridging::ViewName<T, ndim, options>::name;
+  static constexpr std::string_view name = bridging::view_name<T, ndim, options>;
 
   /// `extents`, `reach` and `forward`: as in `ViewWanted`.
   Loaded load(Bridge const& bridge, PyObject* object, bool converts, std::int64_t const* extents = nullptr,
