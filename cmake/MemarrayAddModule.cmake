@@ -16,8 +16,9 @@ endmacro()
 
 # memarray_add_module(name sources... [CUDA] [NANOBIND])
 #
-# A module of pybind11, or of nanobind, that is linked to memarray. A .cu among its sources is compiled by nvcc where the project has CUDA
-# enabled and memarray was built with it, else by the C++ compiler; with CUDA the module is refused where it would be.
+# A module of pybind11, or of nanobind, that is linked to memarray. A .cu among its sources is compiled by nvcc where the
+# project has CUDA enabled and memarray was built with it, else by the C++ compiler; with CUDA the module is refused
+# where it would be.
 function(memarray_add_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;NANOBIND" "" "")
   set(sources ${arg_UNPARSED_ARGUMENTS})

@@ -16,9 +16,9 @@ from harness.registry import Setting, row
 LOOPS = {
     "nested": ("three nested loops, `*a.get(a({i, j, k}))`", 2000 * 64 * 48, "raw", None),
     "gather": ("down the columns, `*a.get(a({i, j}))`", 2000 * 64, "raw", None),
-    # get_indices saves cycles, not instructions: it is compared with the same arithmetic by hand.
     "view": ("three nested loops, `view(i, j, k)`", 2000 * 64 * 48, "raw", None),
     "dense": ("three nested loops, `view(i, j, k)`, C order", 2000 * 64 * 48, "raw", None),
+    # get_indices saves cycles, not instructions: it is compared with the same arithmetic by hand.
     "linear": ("one loop, `a.get_indices(linear)`", 2000 * 64, "narrow", "raw"),
 }
 VIEWS = ("view", "dense")

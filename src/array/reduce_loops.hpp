@@ -69,12 +69,11 @@ void fold_streams(AccumulatorOf<Op>* results, std::byte const* source, std::int6
   // out, eight places.
   if (way == ReadingOrder::Way::in_order && stride >= line && stride < 2 * line)
     return fold_in_order<Op>(results, source, stream_stride, rows, stride, flip);
-  constexpr std::int64_t most = most_in_a_row;
   std::int64_t const ahead = std::max<std::int64_t>(4 * stride, prefetch_ahead);
-  for (std::int64_t first = 0; first < rows; first += most) {
+  for (std::int64_t first = 0; first < rows; first += most_in_a_row) {
     AccumulatorOf<Op> kept[streams];
     std::fill_n(kept, streams, Op::nothing());
-    for (std::int64_t i = first; i < std::min(rows, first + most); ++i) {
+    for (std::int64_t i = first; i < std::min(rows, first + most_in_a_row); ++i) {
       std::byte const* const at = source + i * stride;
       std::byte const* const next = at + ahead + (i * stride + ahead < rows * stride ? 0 : jump);
 #pragma GCC unroll 8

@@ -11,13 +11,13 @@
 namespace memarray::detail {
 
 /// How reductions read long runs: in eight places at once, each fetched ahead, or from one end to the other. Which is
-/// faster depends on the processor, nearly twice either way, so the first jobs that are much larger than caches are
-/// try both by turns, and what took less is done from then on. The results are the same to the last bit.
+/// faster depends on the processor, nearly twice either way, so the first jobs that are much larger than caches try
+/// both by turns, and what took less is done from then on. The results are the same to the last bit.
 class ReadingOrder {
  public:
   enum class Way : int { side_by_side, in_order };
 
-  /// Those of this process.
+  /// That of this process.
   MEMARRAY_API static ReadingOrder& shared() noexcept;
 
   /// Calls `read(way)`, which reads `bytes` of a job whose memory spans `job` bytes.
