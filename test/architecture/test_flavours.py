@@ -23,15 +23,15 @@ def program(folder: Path, name: str) -> None:
 
 
 def test_the_command_is_the_one_that_a_newcomer_types():
-    assert flavours.first_command((ROOT / "README.md").read_text()) == (
-        "pip install '.[demo]' && python -m memarray demo"
-    )
+    assert flavours.first_command(ROOT / "README.md") == "pip install '.[demo]' && python -m memarray demo"
 
 
-def test_a_readme_that_begins_otherwise_fails_the_part():
+def test_a_readme_that_begins_otherwise_fails_the_part(tmp_path):
+    readme = tmp_path / "README.md"
     for text in ("no command at all", "```sh\n./test/run\n```\n```sh\npip install .\n```\n"):
+        readme.write_text(text)
         with pytest.raises(commands.PartFailed, match=r"README\.md"):
-            flavours.first_command(text)
+            flavours.first_command(readme)
 
 
 def test_one_program_is_hidden_and_no_other(tmp_path, monkeypatch):

@@ -72,9 +72,8 @@ class Build:
         return self
 
     def environment(self, part: Part) -> dict[str, str]:
-        tools = environment.tools(part) / "bin"
         return {
-            "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+            **environment.path(environment.tools(part)),
             # So that a copy of the tree finds what the tree itself has compiled.
             "CCACHE_BASEDIR": str(self.source),
             "CCACHE_NOHASHDIR": "1",

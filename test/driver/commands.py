@@ -118,6 +118,14 @@ def run_logged(
     return subprocess.CompletedProcess(words, status, output, "")
 
 
+def shell_commands(readme: Path) -> list[str]:
+    """The lines of the first block of shell commands."""
+    block = re.search(r"^```sh\n(.*?)^```", readme.read_text(), re.MULTILINE | re.DOTALL)
+    if not block:
+        raise PartFailed(f"{readme.name} has no shell commands")
+    return block[1].splitlines()
+
+
 def as_shell(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
     """The command as one would type it at the root of the repository."""
     settings = []

@@ -93,6 +93,11 @@ def tool(part: Part, name: str) -> Path:
     return tools(part) / "bin" / name
 
 
+def path(folder: Path) -> dict[str, str]:
+    """The variable with which a shell finds an environment's programs before all others."""
+    return {"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+
 def has_ccache() -> bool:
     return shutil.which("ccache") is not None
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import tempfile
 from pathlib import Path
 
 from . import builds, environment, wheels
-from .commands import ROOT, WORK, Absent, Part, PartFailed
+from .commands import ROOT, WORK, Absent, Part, PartFailed, shell_commands
 
 # What leads the build to a toolkit or away from one, and Python to another memarray.
 VARIABLES = (
@@ -24,7 +23,7 @@ def flavours(part: Part) -> None:
     """(nightly) README's first command in an empty environment, with every toolkit hidden and with one off the PATH"""
     if not part.nightly:
         raise Absent("nightly only; the parts package and demo do the same with the wheel")
-    line = first_command((ROOT / "README.md").read_text())
+    line = first_command(ROOT / "README.md")
     part.note(line)
     try:
         set_up_each(part, line)
@@ -43,12 +42,11 @@ def set_up_each(part: Part, line: str) -> None:
     set_up(part, line, "cuda", {} if usual(toolkit) else {"CUDACXX": str(toolkit)})
 
 
-def first_command(readme: str) -> str:
-    """The first line of the first block of shell commands."""
-    block = re.search(r"^```sh\n(.+)$", readme, re.MULTILINE)
-    if not block or not block[1].startswith("pip install "):
-        raise PartFailed("README.md does not begin with the command that installs memarray")
-    return block[1]
+def first_command(readme: Path) -> str:
+    line = shell_commands(readme)[0]
+    if not line.startswith("pip install "):
+        raise PartFailed(f"{readme.name} does not begin with the command that installs memarray")
+    return line
 
 
 def usual(nvcc: Path) -> bool:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import os
-import re
 import shutil
 import tempfile
 import time
 from pathlib import Path
 
 from . import builds, environment, wheels
-from .commands import WORK, Part
+from .commands import WORK, Part, shell_commands
 
 OPTIONS = ("--cython", "--nanobind")
 NAME = "sample_project"
@@ -28,8 +26,8 @@ def new(part: Part) -> None:
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as elsewhere:
             project = write(part, folder, Path(elsewhere), options, {})
-            for line in commands(project):
-                part.run(["sh", "-ec", line], cwd=project, env=path(folder))
+            for line in shell_commands(project / "README.md"):
+                part.run(["sh", "-ec", line], cwd=project, env=environment.path(folder))
         part.note(f"new {' '.join(options)}: {(time.monotonic() - started) / 60:.1f} min to green tests")
         part.run([folder / "bin" / "python", "-m", "pip", "uninstall", "--quiet", "-y", NAME])
     if part.nightly and builds.toolkit():
@@ -39,26 +37,17 @@ def new(part: Part) -> None:
 
 def with_nvcc(part: Part, folder: Path) -> None:
     """The memarray with kernels is the build of the part `cuda`; what is not installed cannot be depended upon."""
-    build = builds.of("cuda").make(part, "-DCMAKE_CUDA_ARCHITECTURES=all-major", targets=("_core", "memarray"))
-    env = {"PYTHONPATH": str(build.python_path), "CUDACXX": str(builds.toolkit()), "CUDAARCHS": "90"}
+    library = builds.of("cuda").make(part, "-DCMAKE_CUDA_ARCHITECTURES=all-major", targets=("_core", "memarray"))
+    env = {"PYTHONPATH": str(library.python_path), "CUDACXX": str(builds.toolkit()), "CUDAARCHS": "90"}
     for options in (["--cuda"], ["--cuda", *OPTIONS]):
         with tempfile.TemporaryDirectory() as elsewhere:
             project = write(part, folder, Path(elsewhere), options, env)
             environment.pip_install(part, folder, "-r", project / "requirements.txt")
-            part.run(["sh", "-ec", commands(project)[1]], cwd=project, env={**path(folder), **env})
+            build = shell_commands(project / "README.md")[1]
+            part.run(["sh", "-ec", build], cwd=project, env={**environment.path(folder), **env})
         part.note(f"new {' '.join(options)}: built and tested")
 
 
 def write(part: Part, folder: Path, elsewhere: Path, options: list[str], env: dict[str, str]) -> Path:
     part.run([folder / "bin" / "python", "-m", "memarray", "new", NAME, *options], cwd=elsewhere, env=env)
     return elsewhere / NAME
-
-
-def commands(project: Path) -> list[str]:
-    block = re.search(r"^```sh\n(.*?)^```", (project / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert block, "its README has no commands"
-    return block[1].splitlines()
-
-
-def path(folder: Path) -> dict[str, str]:
-    return {"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}

@@ -77,7 +77,7 @@ def repaired(part: Part, wheel: Path) -> Path:
     """The wheel as it can be handed on: named for the oldest system that has what it links."""
     output = wheel.parent / "repaired"
     shutil.rmtree(output, ignore_errors=True)
-    env = {"PATH": f"{environment.tools(part) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    env = environment.path(environment.tools(part))
     part.run([environment.tool(part, "auditwheel"), "repair", "--wheel-dir", output, wheel], env=env)
     return next(output.glob("memarray-*.whl"))
 
@@ -223,7 +223,7 @@ def build_project(part: Part, folder: Path, project: Path) -> None:
         environment.pip_install(part, folder, "-r", project / "requirements.txt")
     if (project / "CMakeLists.txt").exists():
         cmake, ctest = environment.tool(part, "cmake"), environment.tool(part, "ctest")
-        env = {"PATH": f"{environment.tools(part) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+        env = environment.path(environment.tools(part))
         config = part.run([python, "-m", "memarray", "--cmakedir"], cwd=WORK).stdout.strip()
         options = [
             "-G",
