@@ -269,6 +269,14 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
 }
 
 DType const* read_dtype(PyObject* object) {
+  // NumPy would take several times as long to read a word as we to copy some hundred elements.
+  if (PyUnicode_Check(object)) {
+    Py_ssize_t length = 0;
+    char const* const word = PyUnicode_AsUTF8AndSize(object, &length);
+    DType const* const named = word ? find_dtype({word, static_cast<std::size_t>(length)}) : nullptr;
+    if (named) return named;
+    PyErr_Clear();
+  }
   PyObject* const name = call_helper("shipped_dtype_name", object);
   char const* const word = name ? PyUnicode_AsUTF8(name) : nullptr;
   DType const* const dtype = word ? find_dtype(std::string_view(word)) : nullptr;

@@ -2,7 +2,9 @@
 
 #include "stream_stores.hpp"
 #include "transpose_block.hpp"
+#include "wide_paths.hpp"
 
+#include <memarray/array/vectors.hpp>
 #include <memarray/base/config.hpp>
 
 #include <algorithm>
@@ -27,7 +29,8 @@ MEMARRAY_ALWAYS_INLINE void copy_item(std::byte* target, std::byte const* source
 
 /// A dense row from elements whose distance the compiler knows, so that it can take whole vectors.
 template <std::size_t itemsize, std::int64_t step>
-void copy_row_by(std::byte* __restrict target, std::byte const* __restrict source, std::int64_t count) {
+MEMARRAY_ALWAYS_INLINE void copy_row_by(std::byte* __restrict target, std::byte const* __restrict source,
+                                        std::int64_t count) {
   constexpr auto item = static_cast<std::int64_t>(itemsize);
   for (std::int64_t j = 0; j < count; ++j) copy_item<itemsize>(target + j * item, source + j * step * item);
 }
@@ -57,7 +60,7 @@ constexpr std::int64_t rows_ahead = 4;
 
 /// In parts, each of which asks for the next but one, or for one of the next rows.
 template <std::size_t itemsize>
-void copy_rows(CopyBlock const& block) {
+MEMARRAY_ALWAYS_INLINE void copy_rows_inline(CopyBlock const& block) {
   std::int64_t const step = std::abs(block.source_column);
   std::int64_t const part = std::max<std::int64_t>(16, part_bytes / std::max<std::int64_t>(1, step));
   bool const has_short_rows = block.columns < part;
@@ -75,6 +78,34 @@ void copy_rows(CopyBlock const& block) {
   }
 }
 
+template <std::size_t itemsize>
+void copy_rows_portable(CopyBlock const& block) {
+  copy_rows_inline<itemsize>(block);
+}
+#if defined(MEMARRAY_WIDE_PATHS)
+template <std::size_t itemsize>
+MEMARRAY_AVX2 void copy_rows_avx2(CopyBlock const& block) {
+  copy_rows_inline<itemsize>(block);
+}
+template <std::size_t itemsize>
+MEMARRAY_AVX512 void copy_rows_avx512(CopyBlock const& block) {
+  copy_rows_inline<itemsize>(block);
+}
+#endif
+
+/// Elements that the widest vectors gather.
+template <std::size_t itemsize>
+void copy_rows(CopyBlock const& block) {
+#if defined(MEMARRAY_WIDE_PATHS)
+  switch (widest_vectors()) {
+    case Vectors::avx512: return copy_rows_avx512<itemsize>(block);
+    case Vectors::avx2: return copy_rows_avx2<itemsize>(block);
+    case Vectors::baseline: break;
+  }
+#endif
+  copy_rows_portable<itemsize>(block);
+}
+
 void copy_rows_of_any(CopyBlock const& block, std::size_t itemsize) {
   for (std::int64_t i = 0; i < block.rows; ++i)
     for (std::int64_t j = 0; j < block.columns; ++j)
@@ -84,17 +115,17 @@ void copy_rows_of_any(CopyBlock const& block, std::size_t itemsize) {
 
 void copy_by_size(CopyBlock const& block, std::size_t itemsize) {
   switch (itemsize) {
-    case 1: return copy_rows<1>(block);
-    case 2: return copy_rows<2>(block);
+    case 1: return copy_rows_portable<1>(block);
+    case 2: return copy_rows_portable<2>(block);
     case 4: return copy_rows<4>(block);
     case 8: return copy_rows<8>(block);
-    case 16: return copy_rows<16>(block);
+    case 16: return copy_rows_portable<16>(block);
     // Rows of two to four elements.
-    case 3: return copy_rows<3>(block);
-    case 6: return copy_rows<6>(block);
-    case 12: return copy_rows<12>(block);
-    case 24: return copy_rows<24>(block);
-    case 32: return copy_rows<32>(block);
+    case 3: return copy_rows_portable<3>(block);
+    case 6: return copy_rows_portable<6>(block);
+    case 12: return copy_rows_portable<12>(block);
+    case 24: return copy_rows_portable<24>(block);
+    case 32: return copy_rows_portable<32>(block);
     default: return copy_rows_of_any(block, itemsize);
   }
 }
@@ -153,27 +184,26 @@ void copy_cached(CopyBlock const& block, std::size_t itemsize) {
   }
 }
 
-/// Row by row by way of a buffer; short rows that follow one another on the target's side, several at once.
-void copy_rows_past_caches(CopyBlock const& block, std::size_t itemsize) {
-  constexpr std::int64_t buffer_bytes = 4096;
+/// To a target that is one run of memory, from rows that are long and dense or by way of a buffer.
+void copy_run_past_caches(CopyBlock const& block, std::size_t itemsize) {
+  constexpr std::int64_t piece_bytes = 4096;
+  constexpr std::int64_t long_row = 256;
   auto const item = static_cast<std::int64_t>(itemsize);
-  std::int64_t const most_columns = std::max<std::int64_t>(1, std::min(block.columns, buffer_bytes / item));
-  bool const packed = most_columns == block.columns && block.target_row == block.columns * item;
-  std::int64_t const most_rows = packed ? buffer_bytes / (most_columns * item) : 1;
-  alignas(64) std::byte buffer[static_cast<std::size_t>(buffer_bytes)];
-  for (std::int64_t top = 0; top < block.rows; top += most_rows)
-    for (std::int64_t left = 0; left < block.columns; left += most_columns) {
-      CopyBlock piece = part(block, top, left, most_rows, most_columns);
-      std::byte* const target = piece.target;
-      auto const bytes = static_cast<std::size_t>(piece.rows * piece.columns) * itemsize;
-      if (piece.source_column == item && piece.rows == 1) {
-        copy_past_caches(target, piece.source, bytes);
-        continue;
-      }
-      piece.target = buffer;
+  StreamedRun run(block.target);
+  if (block.source_column == item && block.columns * item >= long_row) {
+    for (std::int64_t i = 0; i < block.rows; ++i)
+      run.put(block.source + i * block.source_row, static_cast<std::size_t>(block.columns * item));
+    return;
+  }
+  std::int64_t const columns = std::max<std::int64_t>(1, std::min(block.columns, piece_bytes / item));
+  std::int64_t const rows = columns == block.columns ? std::max<std::int64_t>(1, piece_bytes / (columns * item)) : 1;
+  for (std::int64_t top = 0; top < block.rows; top += rows)
+    for (std::int64_t left = 0; left < block.columns; left += columns) {
+      CopyBlock piece = part(block, top, left, rows, columns);
+      piece.target = run.room();
       piece.target_row = piece.columns * item;
       copy_cached(piece, itemsize);
-      copy_past_caches(target, buffer, bytes);
+      run.put(static_cast<std::size_t>(piece.rows * piece.columns) * itemsize);
     }
 }
 
@@ -193,15 +223,20 @@ CopyBlock part(CopyBlock const& block, std::int64_t top, std::int64_t left, std:
   return result;
 }
 
+bool is_run(CopyBlock const& block, std::size_t itemsize) {
+  auto const item = static_cast<std::int64_t>(itemsize);
+  return block.target_column == item && (block.rows == 1 || block.target_row == block.columns * item);
+}
+
 void copy_block(CopyBlock const& block, std::size_t itemsize, bool past_caches) {
   if (block.rows <= 0 || block.columns <= 0) return;
   if (is_across(block)) return copy_tiles(block, itemsize, past_caches);
   auto const item = static_cast<std::int64_t>(itemsize);
   constexpr std::int64_t long_row = 512;
-  bool const packed = block.rows == 1 || block.target_row == block.columns * item;
-  if (past_caches && itemsize <= 64 && block.target_column == item && (packed || block.columns * item >= long_row))
-    return copy_rows_past_caches(block, itemsize);
-  copy_cached(block, itemsize);
+  if (!past_caches || itemsize > 64 || block.target_column != item) return copy_cached(block, itemsize);
+  if (is_run(block, itemsize)) return copy_run_past_caches(block, itemsize);
+  if (block.columns * item < long_row) return copy_cached(block, itemsize);
+  for (std::int64_t i = 0; i < block.rows; ++i) copy_run_past_caches(part(block, i, 0, 1, block.columns), itemsize);
 }
 
 }  // namespace memarray::detail

@@ -26,6 +26,9 @@ void prefetch(std::byte const* first, std::int64_t bytes);
 [[nodiscard]] CopyBlock part(CopyBlock const& block, std::int64_t top, std::int64_t left, std::int64_t rows,
                              std::int64_t columns);
 
+/// Whether the target's elements follow one another.
+[[nodiscard]] bool is_run(CopyBlock const& block, std::size_t itemsize);
+
 /// Copies elements of `itemsize` bytes, of any alignment. `past_caches`: the target will not be read soon; whoever asks
 /// for it calls `end_stream_stores` afterwards.
 void copy_block(CopyBlock const& block, std::size_t itemsize, bool past_caches = false);

@@ -33,6 +33,54 @@ inline void copy_past_caches(void* destination, void const* source, std::size_t 
 #endif
 }
 
+/// Writes one run of memory past the caches, from pieces that are put one after another. A line that is
+/// written in two parts has to come from memory, and every store after it waits for that: what does not fill a line
+/// stays here until the next piece, or the end.
+class StreamedRun {
+ public:
+  static constexpr std::size_t room_bytes = 8192;
+
+  explicit StreamedRun(std::byte* target) noexcept
+      : _target(target), _skipped(reinterpret_cast<std::uintptr_t>(target) % line), _filled(_skipped) {}
+  StreamedRun(StreamedRun const&) = delete;
+  StreamedRun& operator=(StreamedRun const&) = delete;
+  ~StreamedRun() { std::memcpy(_target, _buffer + _skipped, _filled - _skipped); }
+
+  /// Where a piece of up to `room_bytes` goes.
+  [[nodiscard]] std::byte* room() noexcept { return _buffer + _filled; }
+  /// That so many bytes are there now.
+  void put(std::size_t bytes) noexcept {
+    _filled += bytes;
+    std::size_t const whole = _filled / line * line;
+    if (whole == 0) return;
+    copy_past_caches(_target, _buffer + _skipped, whole - _skipped);
+    _target += whole - _skipped;
+    _skipped = 0;
+    _filled -= whole;
+    std::memcpy(_buffer, _buffer + whole, _filled);
+  }
+  /// A piece that is elsewhere, of any size.
+  void put(std::byte const* source, std::size_t bytes) noexcept {
+    std::size_t const head = std::min(bytes, _filled == 0 ? 0 : line - _filled);
+    std::memcpy(room(), source, head);
+    put(head);
+    if (_filled != 0) return;
+    std::size_t const whole = (bytes - head) / line * line;
+    copy_past_caches(_target, source + head, whole);
+    _target += whole;
+    _filled = bytes - head - whole;
+    std::memcpy(_buffer, source + head + whole, _filled);
+  }
+
+ private:
+  static constexpr std::size_t line = 64;
+
+  std::byte* _target;
+  std::size_t _skipped;
+  std::size_t _filled;
+  alignas(line) std::byte _buffer[line + room_bytes];
+};
+
 inline void end_stream_stores() noexcept {
 #if defined(__SSE2__)
   _mm_sfence();

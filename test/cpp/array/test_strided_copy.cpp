@@ -189,6 +189,11 @@ TEST(StridedCopy, LargeTargets) {
       check_large({2'100'000, 2}, {8, 4}, {0, 4}, 0, misaligned);
       check_large({2100, 2050}, {2050 * 4, 4}, {3000 * 4, 4}, 0, misaligned);
       check_large({2100, 2050}, {2060 * 4, 4}, {2100 * 4, 4}, 0, misaligned);
+      // Rows that end within lines: those of a line and a little more, of less, and many to a buffer.
+      check_large({65'000, 65}, {65 * 4, 4}, {67 * 4, 4}, 0, misaligned);
+      check_large({310'000, 14}, {14 * 4, 4}, {19 * 4, 4}, 0, misaligned);
+      check_large({85, 250, 203}, {250 * 203 * 4, 203 * 4, 4}, {60'000 * 4, 215 * 4, 4}, 3, misaligned);
+      check_large({85, 250, 203}, {250 * 203 * 4, 203 * 4, 4}, {90'000 * 4, 350 * 4, 4}, 3, misaligned);
     }
     options().threads = before;
   }
@@ -204,6 +209,7 @@ TEST(StridedCopy, LargeTargetsOfAnotherDtype) {
       check_large<float>({2093, 2005}, {2005 * 4, 4}, {2009 * 4, 4}, 5, misaligned);
       check_large<double>({1043, 2015}, {2017 * 4, 4}, {-4030 * 4, -8}, 1043 * 4030 - 1, misaligned);
       check_large<double>({30'001, 71}, {71 * 4, 4}, {75 * 4, 4}, 0, misaligned);
+      check_large<double>({85, 250, 103}, {250 * 103 * 4, 103 * 4, 4}, {60'000 * 4, 215 * 4, 8}, 3, misaligned);
     }
     options().threads = before;
   }
