@@ -53,6 +53,6 @@ ViewCore untyped(ViewParts const& parts, DType const& dtype, StridedLayout::Exte
           layout, parts.stream};
 }
 
-void throw_closed_view() { throw ValueError("the view is closed"); }
+void throw_closed_view() { throw ValueError("the view is closed: take another of what it was made of"); }
 
 }  // namespace memarray::detail

@@ -28,7 +28,8 @@ void check_twice(std::span<Claim const> sorted) {
   for (std::size_t i = 1; i < sorted.size(); ++i)
     if (is_same(sorted[i], sorted[i - 1]) &&
         (sorted[i].access != State::Access::read || sorted[i - 1].access != State::Access::read))
-      throw LockError("one array is asked for twice, at least once for writing: " + sorted[i].state->describe());
+      throw LockError("one array is asked for twice, at least once for writing: " + sorted[i].state->describe() +
+                      "; a write lease reads too, so ask for that alone");
 }
 
 // What can fail once the word is taken. An array that was moved for it goes back if it does.

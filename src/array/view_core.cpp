@@ -1,3 +1,4 @@
+#include <memarray/array/array_view.hpp>
 #include <memarray/array/copy_decision.hpp>
 #include <memarray/array/lease.hpp>
 #include <memarray/array/strided_copy.hpp>
@@ -269,6 +270,6 @@ AxisMask axis_mask(std::span<int const> axes, int ndim) {
   return mask;
 }
 
-void ViewCore::throw_closed() { throw ValueError("the view is closed"); }
+void ViewCore::throw_closed() { throw_closed_view(); }
 
 }  // namespace memarray::detail

@@ -25,7 +25,9 @@ std::size_t page_size() noexcept {
 std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept { return (bytes + unit - 1) / unit * unit; }
 
 [[noreturn]] void throw_out_of_memory(std::size_t bytes) {
-  throw OutOfMemoryError("the system has no " + std::to_string(bytes) + " bytes of host memory to give");
+  throw OutOfMemoryError("the system has no " + std::to_string(bytes) +
+                         " bytes of host memory to give: let go of arrays and kept views, or "
+                         "make smaller ones");
 }
 
 // Asking for huge pages lets a fault stall while the kernel moves other memory out of the way: only where

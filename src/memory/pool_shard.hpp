@@ -43,10 +43,11 @@ class ShortLock {
 struct PoolSizes {
   static constexpr int steps_log2 = 3;
   static constexpr std::size_t steps = std::size_t{1} << steps_log2;
-  static constexpr int smallest_log2 = std::countr_zero(PoolingAdaptor::pooled_from);
+  static constexpr int smallest_log2 = std::countr_zero(PoolingAdaptor::smallest);
   static constexpr std::size_t count = (std::numeric_limits<std::size_t>::digits - smallest_log2) * steps;
 
   [[nodiscard]] static std::size_t rounded(std::size_t bytes) noexcept {
+    bytes = std::max(bytes, PoolingAdaptor::smallest);
     std::size_t const step = std::bit_floor(bytes) >> steps_log2;
     return (bytes + step - 1) & ~(step - 1);
   }

@@ -14,6 +14,12 @@
 
 #include "pool_shard.hpp"
 
+// The address sanitizer's, where the program has it; null elsewhere.
+extern "C" {
+[[gnu::weak]] void __asan_poison_memory_region(void const volatile* pointer, std::size_t bytes);
+[[gnu::weak]] void __asan_unpoison_memory_region(void const volatile* pointer, std::size_t bytes);
+}
+
 namespace memarray {
 namespace {
 
@@ -30,6 +36,13 @@ std::size_t shard_of_this_thread() noexcept {
   static constinit thread_local std::size_t number = 0;  // 0: none yet
   if (number == 0) number = threads.fetch_add(1, std::memory_order_relaxed) % shard_count + 1;
   return number - 1;
+}
+
+// That the first bytes of a block may be used, and the others not: the address sanitizer tells of who does so.
+void allow(void* pointer, std::size_t bytes, std::size_t size) noexcept {
+  if (__asan_poison_memory_region == nullptr || __asan_unpoison_memory_region == nullptr) return;
+  __asan_unpoison_memory_region(pointer, bytes);
+  __asan_poison_memory_region(static_cast<std::byte*>(pointer) + bytes, size - bytes);
 }
 
 }  // namespace
@@ -81,6 +94,7 @@ struct PoolingAdaptor::State {
   bool put(Shelves::Kind kind, std::size_t size, void* pointer, std::size_t most) noexcept {
     PoolShard* const own = shard(shard_of_this_thread());
     if (!own) return false;
+    allow(pointer, 0, size);
     try {
       // Relaxed: what others are granted at this moment is a matter of luck anyhow.
       bool const fits = granted.load(std::memory_order_relaxed) <= most && own->locked([=, this](Shelves& shelves) {
@@ -110,13 +124,18 @@ struct PoolingAdaptor::State {
     return fits;
   }
 
+  void give_back(StreamHandle const& stream, void* pointer, std::size_t size) noexcept {
+    allow(pointer, size, size);
+    upstream.deallocate(stream, pointer, size);
+  }
+
   std::size_t trim(std::size_t keep) noexcept {
     std::size_t freed = 0;
     for (;;) {
       // One at a time, so that no lock is held while the system takes pages back.
       auto const [pointer, size] = take_oldest(keep);
       if (pointer == nullptr) return freed;
-      upstream.deallocate(default_stream(), pointer, size);
+      give_back(default_stream(), pointer, size);
       freed += size;
     }
   }
@@ -182,8 +201,9 @@ struct PoolingAdaptor::State {
       try {
         return take();
       } catch (OutOfMemoryError const& error) {
-        throw OutOfMemoryError(std::string(error.what()) + ", though the pool gave back the " + std::to_string(freed) +
-                               " bytes that it kept (" + std::to_string(bytes) + " were asked for)");
+        throw OutOfMemoryError(std::string(error.what()) + " (" + std::to_string(bytes) +
+                               " were asked for; the pool has given back the " + std::to_string(freed) +
+                               " that it kept)");
       }
     }
   }
@@ -227,8 +247,7 @@ struct PoolingAdaptor::State {
 namespace {
 
 bool passes(std::size_t bytes, std::size_t alignment) noexcept {
-  return bytes < PoolingAdaptor::pooled_from || alignment > default_alignment ||
-         bytes > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+  return alignment > default_alignment || bytes > static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
 }
 
 }  // namespace
@@ -246,10 +265,14 @@ void* PoolingAdaptor::allocate(StreamHandle const& stream, std::size_t bytes, st
     return state.or_after_trim(bytes, [&] { return state.upstream.allocate(stream, bytes, alignment); });
   }
   std::size_t const size = PoolSizes::rounded(bytes);
-  if (void* const kept = state.take(Shelves::warm, size)) return kept;
-  if (void* const kept = state.take(Shelves::lazy, size)) return kept;
-  state.misses.fetch_add(1, std::memory_order_relaxed);
-  return state.or_after_trim(bytes, [&] { return state.upstream.allocate(stream, size, alignment); });
+  void* pointer = state.take(Shelves::warm, size);
+  if (pointer == nullptr && state.upstream.zeroes_lazily(size)) pointer = state.take(Shelves::lazy, size);
+  if (pointer == nullptr) {
+    state.misses.fetch_add(1, std::memory_order_relaxed);
+    pointer = state.or_after_trim(bytes, [&] { return state.upstream.allocate(stream, size, alignment); });
+  }
+  allow(pointer, bytes, size);
+  return pointer;
 }
 
 void* PoolingAdaptor::allocate_zeroed(StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
@@ -261,6 +284,7 @@ void* PoolingAdaptor::allocate_zeroed(StreamHandle const& stream, std::size_t by
   bool const lazily = state.upstream.zeroes_lazily(size);
   void* pointer = state.take(lazily ? Shelves::lazy : Shelves::warm, size);
   if (pointer != nullptr) {
+    allow(pointer, size, size);
     // All of a lazy block, so that the pages of its tail are not kept for ever.
     state.upstream.zero(stream, pointer, lazily ? size : bytes);
   } else {
@@ -268,10 +292,11 @@ void* PoolingAdaptor::allocate_zeroed(StreamHandle const& stream, std::size_t by
     pointer = state.or_after_trim(bytes, [&] { return state.upstream.allocate_zeroed(stream, size, alignment); });
   }
   if (lazily && !state.remember_lazy(pointer)) {
-    state.upstream.deallocate(stream, pointer, size, alignment);
+    state.give_back(stream, pointer, size);
     throw OutOfMemoryError("the system has no memory left to keep account of a block of " + std::to_string(size) +
                            " bytes");
   }
+  allow(pointer, bytes, size);
   return pointer;
 }
 
@@ -286,7 +311,7 @@ void PoolingAdaptor::deallocate(StreamHandle const& stream, void* pointer, std::
   std::size_t const limit = state.current_limit();
   Shelves::Kind const kind = state.forget_lazy(pointer) ? Shelves::lazy : Shelves::warm;
   if (size <= limit && state.put(kind, size, pointer, limit)) return;
-  state.upstream.deallocate(stream, pointer, size, alignment);
+  state.give_back(stream, pointer, size);
   if (state.granted.load(std::memory_order_relaxed) > limit) state.trim(limit);
 }
 

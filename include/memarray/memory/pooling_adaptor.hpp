@@ -14,16 +14,20 @@ namespace memarray {
 /// that reusing one costs no page fault. Sizes are rounded up, by an eighth at most, to few enough that blocks are
 /// reused.
 ///
-/// Blocks below `pooled_from` and those with more than the default alignment go straight through. When more than the
-/// limit is kept, the oldest go back (those of different threads are compared to within some dozens). Memory that was
-/// asked for zeroed, where that comes lazily, is kept apart: it is mostly untouched and soon zero again, while touched
-/// blocks are left to those who will write them.
+/// Blocks with more than the default alignment go straight through. When more than the limit is kept, the oldest go
+/// back (those of different threads are compared to within some dozens). Memory that was asked for zeroed, where that
+/// comes lazily, is kept apart: it is mostly untouched and soon zero again, while touched blocks are left to those who
+/// will write them.
+///
+/// Where the program has the address sanitizer, that is told whose memory is whose: it reports who touches what he has
+/// given back or never asked for, also where only his own code was compiled for it.
 ///
 /// Copies are one pool, in parts that threads use without waiting for each other; what one frees, all are given. In a
 /// forked child, what another thread was just putting away may be lost.
 class MEMARRAY_API PoolingAdaptor {
  public:
-  static constexpr std::size_t pooled_from = std::size_t{1} << 12;
+  /// Bytes of the smallest blocks; who asks for fewer is given so many.
+  static constexpr std::size_t smallest = std::size_t{1} << 6;
 
   struct Statistics {
     std::size_t kept_bytes;

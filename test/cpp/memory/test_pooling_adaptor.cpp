@@ -8,6 +8,10 @@
 
 #include "resource_suite.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace memarray::test {
 namespace {
 
@@ -61,7 +65,7 @@ TEST_F(PoolingAdaptorTest, TheNewestIsWarmest) {
 }
 
 TEST_F(PoolingAdaptorTest, WastesAnEighthAtMost) {
-  for (std::size_t bytes = PoolingAdaptor::pooled_from; bytes < 5 * MiB; bytes += bytes / 100 + 1) {
+  for (std::size_t bytes = PoolingAdaptor::smallest; bytes < 5 * MiB; bytes += bytes / 100 + 1) {
     void* const pointer = take(bytes);
     auto const taken = static_cast<std::size_t>(upstream.bytes);
     ASSERT_GE(taken, bytes);
@@ -124,14 +128,14 @@ TEST_F(PoolingAdaptorTest, TrimsTheOldestFirst) {
 }
 
 TEST_F(PoolingAdaptorTest, ManyBlocksOfOneSizeComeAndGo) {
-  PoolingAdaptor small{CountingResource(upstream), 100 * PoolingAdaptor::pooled_from};
+  PoolingAdaptor small{CountingResource(upstream), 100 * PoolingAdaptor::smallest};
   std::vector<void*> blocks(1000);
   for (int round = 0; round < 3; ++round) {
     for (void*& block : blocks) {
-      block = small.allocate(stream, PoolingAdaptor::pooled_from);
+      block = small.allocate(stream, PoolingAdaptor::smallest);
     }
     for (void* const block : blocks) {
-      small.deallocate(stream, block, PoolingAdaptor::pooled_from);
+      small.deallocate(stream, block, PoolingAdaptor::smallest);
     }
     EXPECT_EQ(small.statistics().kept_blocks, 100U);
     EXPECT_EQ(upstream.blocks, 100);
@@ -140,8 +144,32 @@ TEST_F(PoolingAdaptorTest, ManyBlocksOfOneSizeComeAndGo) {
   small.trim();
 }
 
-TEST_F(PoolingAdaptorTest, SmallOrOddlyAlignedBlocksPass) {
-  make_and_drop(PoolingAdaptor::pooled_from - 1);
+TEST_F(PoolingAdaptorTest, TheSmallestAreOfOneSize) {
+  for (std::size_t const bytes : {std::size_t{0}, std::size_t{1}, PoolingAdaptor::smallest - 1}) {
+    void* const pointer = take(bytes);
+    give(pointer, bytes);
+    EXPECT_EQ(kept(), PoolingAdaptor::smallest);
+    EXPECT_EQ(take(PoolingAdaptor::smallest), pointer);
+    give(pointer, PoolingAdaptor::smallest);
+  }
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+TEST_F(PoolingAdaptorTest, TheAddressSanitizerIsToldWhoseMemoryIsWhose) {
+  PoolingAdaptor pageable{PageableResource(), 8 * MiB};
+  auto const allowed = [](void* at, std::size_t i) { return !__asan_address_is_poisoned(static_cast<char*>(at) + i); };
+  for (std::size_t const bytes : {std::size_t{100}, 2 * MiB + 100, 16 * MiB + 100})
+    for (int round = 0; round < 4; ++round) {
+      void* const pointer = round % 2 == 0 ? pageable.allocate(stream, bytes) : pageable.allocate_zeroed(stream, bytes);
+      EXPECT_TRUE(allowed(pointer, 0) && allowed(pointer, bytes - 1) && !allowed(pointer, bytes)) << bytes;
+      pageable.deallocate(stream, pointer, bytes);
+      EXPECT_EQ(allowed(pointer, 0), bytes > 8 * MiB) << "over the limit it is the system's again";
+      if (round == 3) EXPECT_TRUE(pageable.trim() == 0 || bytes < MiB || allowed(pointer, bytes));
+    }
+}
+#endif
+
+TEST_F(PoolingAdaptorTest, OddlyAlignedBlocksPass) {
   pool.deallocate(stream, pool.allocate(stream, MiB, 4096), MiB, 4096);
   EXPECT_EQ(kept(), 0U);
   EXPECT_EQ(upstream.blocks, 0);
@@ -178,7 +206,7 @@ TEST_F(PoolingAdaptorTest, DeviceMemoryIsTheDriversToPool) {
 
 class ThreadsOfAPoolTest : public PoolingAdaptorTest {
  protected:
-  static constexpr std::size_t block = PoolingAdaptor::pooled_from;
+  static constexpr std::size_t block = PoolingAdaptor::smallest;
 
   /// In a thread that ends.
   template <class F>
