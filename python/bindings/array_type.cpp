@@ -201,13 +201,15 @@ PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t give
       return Py_NewRef(Py_None);
     }
     PyObject* const key = Py_BuildValue("(si)", state.dtype().name, state.ndim());
-    PyObject* const instance = key ? PyDict_GetItemWithError(instances(), key) : nullptr;
+    PyObject* const instance = key ? dict_item(instances(), key) : nullptr;
     Py_XDECREF(key);
     if (!instance)
       return PyErr_Occurred() ? nullptr
                               : PyErr_Format(PyExc_TypeError, "%s is not registered", state.describe().c_str());
-    return PyObject_CallMethod(instance, "add_index_tuple", "OL", self,
-                               static_cast<long long>(state.on_device() ? as_intptr(choice.get()) : 0));
+    PyObject* const done = PyObject_CallMethod(instance, "add_index_tuple", "OL", self,
+                                               static_cast<long long>(state.on_device() ? as_intptr(choice.get()) : 0));
+    Py_DECREF(instance);
+    return done;
   });
 }
 

@@ -17,6 +17,7 @@
 
 #include <pybind11/stl.h>
 
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -166,7 +167,7 @@ class TakenTensor {
   }
 
   void drop() noexcept {
-    void* const managed = std::exchange(_managed, nullptr);
+    void* const managed = _managed.exchange(nullptr);
     if (managed && _deleter) _deleter(managed);
   }
 
@@ -177,7 +178,7 @@ class TakenTensor {
       void* managed;
       std::function<void(void*)> deleter;
     };
-    auto last = std::make_unique<Last>(Last{_managed, _deleter});
+    auto last = std::make_unique<Last>(Last{_managed.load(), _deleter});
     cu::HostFunction const run = [](void* data) {
       std::unique_ptr<Last> const todo(static_cast<Last*>(data));
       if (todo->deleter) todo->deleter(todo->managed);
@@ -212,10 +213,10 @@ class TakenTensor {
   }
 
   void examine(py::object const& stream) {
-    if (_is_versioned && static_cast<DLManagedTensorVersioned*>(_managed)->version.major != DLPACK_MAJOR_VERSION)
+    if (_is_versioned && static_cast<DLManagedTensorVersioned*>(_managed.load())->version.major != DLPACK_MAJOR_VERSION)
       throw BufferError("this consumer does not know the tensor's version of DLPack");
-    DLTensor const& tensor = _is_versioned ? static_cast<DLManagedTensorVersioned*>(_managed)->dl_tensor
-                                           : static_cast<DLManagedTensor*>(_managed)->dl_tensor;
+    DLTensor const& tensor = _is_versioned ? static_cast<DLManagedTensorVersioned*>(_managed.load())->dl_tensor
+                                           : static_cast<DLManagedTensor*>(_managed.load())->dl_tensor;
     _dtype = &dtype_of_tensor(tensor);
     _device = tensor.device;
     _data = static_cast<std::byte*>(tensor.data) + tensor.byte_offset;
@@ -247,7 +248,7 @@ class TakenTensor {
   }
 
   std::shared_ptr<ConsumerBacklog> _backlog;
-  void* _managed = nullptr;
+  std::atomic<void*> _managed = nullptr;
   std::function<void(void*)> _deleter;
   bool _is_versioned = false;
   std::uint64_t _flags = 0;

@@ -59,21 +59,17 @@ int current_stream(DLDeviceType, std::int32_t, void** stream) noexcept {
 /// What the attribute is, a new reference: of a type that has it as tensors have, without making a method of it. Null
 /// without an error if there is none, or if it fails.
 PyObject* ask(PyObject* object, PyObject* name) {
-  // Borrowed, from the cache that every type's attributes have.
-  PyObject* const found = _PyType_Lookup(Py_TYPE(object), name);
+  PyObject* const found = type_attribute(Py_TYPE(object), name);
   PyObject* answer = nullptr;
   if (found && PyType_HasFeature(Py_TYPE(found), Py_TPFLAGS_METHOD_DESCRIPTOR)) {
-    Py_INCREF(found);
     answer = PyObject_Vectorcall(found, &object, 1, nullptr);
-    Py_DECREF(found);
   } else if (found && Py_IS_TYPE(found, &PyGetSetDescr_Type)) {
-    Py_INCREF(found);
     answer = PyGetSetDescr_Type.tp_descr_get(found, object, reinterpret_cast<PyObject*>(Py_TYPE(object)));
-    Py_DECREF(found);
   } else if (PyObject* attribute = nullptr; find_attribute(object, name, attribute)) {
     answer = PyCallable_Check(attribute) ? PyObject_CallNoArgs(attribute) : Py_NewRef(attribute);
     Py_DECREF(attribute);
   }
+  Py_XDECREF(found);
   if (!answer) PyErr_Clear();
   return answer;
 }
@@ -90,14 +86,13 @@ bool init_exchange_api() {
 
 DLPackExchangeAPI const* exchange_api_of(PyObject* object) {
   // Most have none, and an AttributeError would cost more than all else of an import.
-  PyObject* capsule = _PyType_Lookup(Py_TYPE(object), attribute_name);
+  PyObject* capsule = type_attribute(Py_TYPE(object), attribute_name);
   if (!capsule) return nullptr;
-  if (PyCapsule_CheckExact(capsule)) {
-    Py_INCREF(capsule);
-  } else if (!find_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), attribute_name, capsule)) {
+  if (!PyCapsule_CheckExact(capsule)) {
+    Py_DECREF(capsule);
     // Of a type that fails to say there is none, as far as that goes.
-    PyErr_Clear();
-    return nullptr;
+    if (!find_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), attribute_name, capsule)) PyErr_Clear();
+    if (!capsule) return nullptr;
   }
   void* const pointer = PyCapsule_CheckExact(capsule) ? PyCapsule_GetPointer(capsule, capsule_name) : nullptr;
   if (!pointer) PyErr_Clear();

@@ -40,6 +40,7 @@ bool poll_signals(void*& token) noexcept {
   return go_on;
 }
 
+#if !defined(Py_GIL_DISABLED)
 /// Whether this thread runs Python now, as most who let go of objects do. Not PyGILState_Check(), which says yes to
 /// all once there was a second interpreter.
 bool has_gil() noexcept {
@@ -50,11 +51,14 @@ bool has_gil() noexcept {
   return own && own == _PyThreadState_UncheckedGet();
 #endif
 }
+#endif
 
 void drop_object(void* object) noexcept {
+#if !defined(Py_GIL_DISABLED)
   // If it is not the last reference nothing runs.
   if (Py_IsInitialized() && !finalizing() && has_gil() && Py_REFCNT(static_cast<PyObject*>(object)) > 1)
     return Py_DECREF(static_cast<PyObject*>(object));
+#endif
   GilAcquire const gil;
   if (!gil) return;
   // It may be dropped while an exception is on its way, which what the object's end calls must not see or replace.

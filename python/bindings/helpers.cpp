@@ -15,6 +15,24 @@ PyObject* call_helper(char const* name, PyObject* self, PyObject* args, PyObject
   return result;
 }
 
+PyObject* type_attribute(PyTypeObject* type, PyObject* name) noexcept {
+#if PY_VERSION_HEX >= 0x030d0000
+  return _PyType_LookupRef(type, name);
+#else
+  return Py_XNewRef(_PyType_Lookup(type, name));
+#endif
+}
+
+PyObject* dict_item(PyObject* dict, PyObject* key) noexcept {
+#if PY_VERSION_HEX >= 0x030d0000
+  PyObject* item = nullptr;
+  static_cast<void>(PyDict_GetItemRef(dict, key, &item));
+  return item;
+#else
+  return Py_XNewRef(PyDict_GetItemWithError(dict, key));
+#endif
+}
+
 bool find_attribute(PyObject* object, PyObject* name, PyObject*& attribute) {
   attribute = PyObject_GetAttr(object, name);
   if (!attribute && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();

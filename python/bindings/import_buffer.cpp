@@ -138,11 +138,8 @@ bool read_producer_stream(PyObject* object, StreamHandle& stream) {
   return true;
 }
 
+/// `interface`: a dict that nobody else has.
 bool import_interface(PyObject* object, PyObject* interface, bool cuda, ViewCore& view) {
-  if (!PyDict_Check(interface)) {
-    PyErr_Format(PyExc_BufferError, "an array interface is a dict, not %R", interface);
-    return false;
-  }
   auto const get = [&](char const* key) { return PyDict_GetItemString(interface, key); };
   if (PyObject* const mask = get("mask"); mask && mask != Py_None) {
     PyErr_SetString(PyExc_BufferError, "memory with a mask cannot be viewed; fill its gaps first");
@@ -179,8 +176,12 @@ bool import_interface(PyObject* object, PyObject* interface, bool cuda, ViewCore
 }
 
 bool import_named(PyObject* object, char const* name, bool cuda, ViewCore& view) {
-  PyObject* interface = nullptr;
-  if (!find_attribute(object, name, interface)) return false;
+  PyObject* given = nullptr;
+  if (!find_attribute(object, name, given)) return false;
+  PyObject* const interface = PyDict_Check(given) ? PyDict_Copy(given) : nullptr;
+  if (!interface && !PyErr_Occurred()) PyErr_Format(PyExc_BufferError, "an array interface is a dict, not %R", given);
+  Py_DECREF(given);
+  if (!interface) return false;
   bool imported = false;
   try {
     imported = import_interface(object, interface, cuda, view);

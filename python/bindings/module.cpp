@@ -99,14 +99,14 @@ void add_functions(py::module_& m) {
   });
   m.def("raw_interface", [](py::handle object) {
     detail::LeaseCore* const lease = lease_of(object.ptr());
-    if (!lease && !view_of(object.ptr())) throw TypeError("raw_interface takes a lease or a view");
+    if (!lease && !is_view(object.ptr())) throw TypeError("raw_interface takes a lease or a view");
     py::object result =
         py::reinterpret_steal<py::object>(lease ? lease_raw_interface(*lease) : pinned_interface(object.ptr()));
     if (!result) throw py::error_already_set();
     return result;
   });
   m.def("adopt", [](py::handle type, py::handle object, py::object const& copy) {
-    detail::ViewCore view = *view_of(object.ptr());
+    detail::ViewCore view = view_of(object.ptr());
     bool wanted = false;
     if (!read_copy(copy.ptr(), wanted)) throw py::error_already_set();
     if (wanted || (copy.is_none() && detail::why_not_adopted(view))) view = view.copy();
@@ -155,7 +155,9 @@ void register_shipped() {
 }  // namespace
 }  // namespace memarray::python
 
-PYBIND11_MODULE(_core, m) {
+// Without the GIL, too: arrays have locks of their own, leases and handles change by atomic steps, and views are looked
+// at through `ViewScope`.
+PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   using namespace memarray::python;
   install_hooks();
   check(add_errors(m.ptr()));

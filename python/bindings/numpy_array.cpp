@@ -1,6 +1,7 @@
 #include "numpy_array.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstring>
 
 namespace memarray::python {
@@ -49,9 +50,14 @@ constexpr std::array<DLDataType, 24> numbered = [] {
   return types;
 }();
 
-// Found once, with the GIL, and kept as long as the process.
-PyTypeObject* array_type = nullptr;
-std::array<DType const*, numbered.size()> dtypes{};
+std::array const dtypes = []() noexcept {
+  std::array<DType const*, numbered.size()> found{};
+  for (std::size_t i = 0; i < numbered.size(); ++i) found[i] = numbered[i].bits ? find_dtype(numbered[i]) : nullptr;
+  return found;
+}();
+
+// Found once, and kept as long as the process.
+std::atomic<PyTypeObject*> array_type = nullptr;
 
 /// The type of arrays, borrowed, of a NumPy that somebody has imported; null without an error.
 PyTypeObject* type_in(char const* module_name) {
@@ -73,13 +79,12 @@ PyTypeObject* type_in(char const* module_name) {
 }
 
 bool is_array_type(PyTypeObject* type) {
-  if (array_type) return type == array_type;
+  if (PyTypeObject* const known = array_type.load(std::memory_order_relaxed)) return type == known;
   // The name makes it worth a look, no more.
   if (std::strcmp(type->tp_name, "numpy.ndarray") != 0) return false;
   PyTypeObject* found = type_in("numpy._core._multiarray_umath");
   if (!found) found = type_in("numpy.core._multiarray_umath");
   if (type != found) return false;
-  for (std::size_t i = 0; i < numbered.size(); ++i) dtypes[i] = numbered[i].bits ? find_dtype(numbered[i]) : nullptr;
   Py_INCREF(reinterpret_cast<PyObject*>(type));
   array_type = type;
   return true;

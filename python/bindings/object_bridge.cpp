@@ -22,12 +22,14 @@ detail::State* array_in(void* object) noexcept {
   return state;
 }
 
-detail::ViewCore const* view_in(void* object) noexcept {
-  detail::ViewCore const* const view = view_of(as_object(object));
-  if (!view)
-    PyErr_Format(PyExc_TypeError, "a memarray.BufferView is needed, not %R: memarray.BufferView(obj) makes one",
-                 as_object(object));
-  return view;
+bool view_in(void* object, detail::ViewCore& view) noexcept {
+  if (is_view(as_object(object))) {
+    view = view_of(as_object(object));
+    return true;
+  }
+  PyErr_Format(PyExc_TypeError, "a memarray.BufferView is needed, not %R: memarray.BufferView(obj) makes one",
+               as_object(object));
+  return false;
 }
 
 void* show_array(detail::State& state) noexcept {
@@ -39,12 +41,8 @@ void* show_view(detail::ViewCore const& view) noexcept { return wrap_view(view);
 bool import_view(void* object, detail::ViewCore& view) noexcept {
   PyObject* const imported = import_any(as_object(object), Py_None);
   if (!imported) return false;
-  int const failed = guarded([&] {
-    view = *view_of(imported);
-    return 0;
-  });
-  Py_DECREF(imported);
-  return failed == 0;
+  view = take_view(imported);
+  return true;
 }
 
 detail::ObjectBridge const bridge = {

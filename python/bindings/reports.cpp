@@ -12,9 +12,12 @@ namespace {
 
 /// A new reference to the logger, or null without an error: without the `logging` module nobody listens.
 PyObject* logger(char const* name) {
-  PyObject* const modules = PyImport_GetModuleDict();
-  PyObject* const logging = modules ? PyDict_GetItemString(modules, "logging") : nullptr;
-  return logging ? PyObject_CallMethod(logging, "getLogger", "s", name) : nullptr;
+  PyObject* const word = PyUnicode_FromString("logging");
+  PyObject* const logging = word ? PyImport_GetModule(word) : nullptr;
+  PyObject* const result = logging ? PyObject_CallMethod(logging, "getLogger", "s", name) : nullptr;
+  Py_XDECREF(logging);
+  Py_XDECREF(word);
+  return result;
 }
 
 struct Channel {

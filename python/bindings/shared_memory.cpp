@@ -30,10 +30,10 @@ struct Kept {
   }
 };
 
-ViewCore const& bytes_view(PyObject* object) {
-  ViewCore const* const view = view_of(object);
-  if (!view || view->dtype().itemsize != 1 || !view->is_contiguous()) throw TypeError("expected a BufferView of bytes");
-  return *view;
+ViewCore bytes_view(PyObject* object) {
+  ViewCore view = is_view(object) ? view_of(object) : ViewCore();
+  if (view.dtype().itemsize != 1 || !view.is_contiguous()) throw TypeError("expected a BufferView of bytes");
+  return view;
 }
 
 std::span<std::byte> span_of(ViewCore const& view) { return {view.data(), view.bytes()}; }
@@ -46,14 +46,15 @@ char const* held_word(Death::Held held) noexcept {
 }  // namespace
 
 SharedBytes shared_bytes_of(PyObject* object, PyObject* keep) {
-  ViewCore const& view = bytes_view(object);
+  ViewCore const view = bytes_view(object);
   view.check_writable("an array in shared memory");
   auto* const kept = new Kept{view.memory(), Py_NewRef(keep)};
   return {span_of(view), {kept, &Kept::drop}};
 }
 
 PyObject* shared_layout(PyObject* object) {
-  detail::SegmentLayout const layout = detail::read_segment(span_of(bytes_view(object)));
+  ViewCore const view = bytes_view(object);
+  detail::SegmentLayout const layout = detail::read_segment(span_of(view));
   PyObject* const shape = to_tuple(layout.shape.data(), static_cast<int>(layout.shape.size()));
   return shape ? Py_BuildValue("(sN)", layout.dtype_name.c_str(), shape) : nullptr;
 }

@@ -163,10 +163,11 @@ int try_other_array(PyObject* object, bool copy, PyObject*& result) {
 /// A view of what is memarray's own. 1 and 0 as above.
 int try_own(PyObject* object, bool copy, PyObject*& result) {
   result = nullptr;
-  if (ViewCore const* const view = view_of(object)) {
-    view->check_open();
+  if (is_view(object)) {
+    ViewCore const& view = view_of(object);
+    view.check_open();
     PyObject* const owner = owner_of_view(object);
-    result = finish(owner, copy, [view] { return *view; });
+    result = finish(owner, copy, [&view] { return view; });
     Py_XDECREF(owner);
     return 1;
   }

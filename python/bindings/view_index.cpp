@@ -103,13 +103,13 @@ bool read_axes(PyObject* object, int ndim, detail::AxisMask& axes) {
 
 PyObject* view_getitem(PyObject* self, PyObject* key) {
   return guarded([&]() -> PyObject* {
-    ViewCore const& view = *view_of(self);
-    view.check_open();
-    Indexing indexing(view);
+    view_of(self).check_open();
+    Indexing indexing(view_of(self));
     bool const applied =
         PyTuple_Check(key) ? indexing.apply(&PyTuple_GET_ITEM(key, 0), PyTuple_GET_SIZE(key)) : indexing.apply(&key, 1);
     if (!applied) return nullptr;
     // Looked at again: an index's __index__ may have closed it.
+    ViewCore const& view = view_of(self);
     if (indexing.only_integers && indexing.layout.ndim() == 0)
       return first_element(view.at(indexing.layout, indexing.offset));
     PyObject* const owner = owner_of_view(self);

@@ -166,8 +166,7 @@ Loaded load_foreign(Argument const& argument) {
   if (guarded([&] { return import_view(argument.object, false, imported); }) == 0) return Loaded::no;
   ViewCore core;
   if (imported) {
-    core = std::move(*view_of(imported));
-    Py_DECREF(imported);
+    core = take_view(imported);
   } else if (!is_refused() || !import_otherwise(argument.object, core)) {
     explain(argument);
     return Loaded::failed;
@@ -189,7 +188,7 @@ Loaded load_numpy(Argument const& argument, NumpyFields const& array) {
 Loaded load(Argument const& argument) {
   if (auto const array = look_at_numpy_array(argument.object); array && array->is_aligned)
     return load_numpy(argument, *array);
-  if (ViewCore const* const given = view_of(argument.object)) return load_python_view(argument, *given);
+  if (is_view(argument.object)) return load_python_view(argument, view_of(argument.object));
   if (State* const state = unwrap_state(argument.object)) return load_array(argument, *state);
   if (LeaseCore const* const lease = lease_of(argument.object)) return load_view_of(argument, ViewCore(*lease));
   return load_foreign(argument);

@@ -37,10 +37,18 @@ PyObject* doing(PyObject* self, Body const& body) {
 }
 
 PyObject* close(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
-  PyView* const view = view_in(self);
-  detail::BlockExport memory = view->core.close();
-  if (memory && view->buffers != 0) view->lent = std::move(memory);
-  Py_CLEAR(view->owner);
+  PyObject* owner = nullptr;
+  detail::BlockExport memory;
+  {
+    ViewScope const scope(self);
+    PyView& view = *view_in(self);
+    memory = view.core.close();
+    if (memory && view.buffers != 0) view.lent = std::move(memory);
+    owner = std::exchange(view.owner, nullptr);
+  }
+  // What they let go of may run any code.
+  memory = {};
+  Py_XDECREF(owner);
   Py_RETURN_NONE;
 }
 
@@ -113,7 +121,7 @@ PyObject* cast(PyObject* self, PyObject* wanted) {
 PyObject* fill(PyObject* self, PyObject* value) {
   return guarded([&]() -> PyObject* {
     std::vector<std::byte> element;
-    if (!write_any_element(self, core_of(self).dtype(), value, element)) return nullptr;
+    if (!write_any_element(self, dtype_of_view(self), value, element)) return nullptr;
     core_of(self).fill(element.data());
     return Py_NewRef(Py_None);
   });
@@ -168,8 +176,8 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObje
 
 PyObject* dlpack_device_of(PyObject* self, PyObject*) {
   return guarded([&] {
-    core_of(self).check_open();
     ViewCore const& core = core_of(self);
+    core.check_open();
     return dlpack_device(core.on_device() ? core.block().lent_device() : Device{});
   });
 }

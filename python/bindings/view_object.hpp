@@ -16,10 +16,39 @@ struct PyView {
   detail::BlockExport lent;       // what buffers keep of a view that was closed
   Py_ssize_t buffers;             // that are not released: each keeps the object
   std::int64_t* element_strides;  // where somebody asked for them
+#if defined(Py_GIL_DISABLED)
+  PyMutex mutex;  // of all that changes: the dtype and the layout of `core` do not
+#endif
 };
 
 [[nodiscard]] inline PyView* view_in(PyObject* self) noexcept { return reinterpret_cast<PyView*>(self); }
-[[nodiscard]] inline detail::ViewCore& core_of(PyObject* self) noexcept { return view_in(self)->core; }
+
+/// While it lives, no other thread changes the view. No Python code runs meanwhile.
+class ViewScope {
+ public:
+#if defined(Py_GIL_DISABLED)
+  explicit ViewScope(PyObject* self) noexcept : _mutex(view_in(self)->mutex) { PyMutex_Lock(&_mutex); }
+  ~ViewScope() { PyMutex_Unlock(&_mutex); }
+#else
+  explicit ViewScope(PyObject*) noexcept {}
+  ~ViewScope() {}  // NOLINT(modernize-use-equals-default): who makes one uses it
+#endif
+  ViewScope(ViewScope const&) = delete;
+  ViewScope& operator=(ViewScope const&) = delete;
+
+#if defined(Py_GIL_DISABLED)
+ private:
+  PyMutex& _mutex;
+#endif
+};
+
+[[nodiscard]] inline SeenView core_of(PyObject* self) noexcept {
+  ViewScope const scope(self);
+  return view_in(self)->core;
+}
+// What closing does not change.
+[[nodiscard]] inline DType const& dtype_of_view(PyObject* self) noexcept { return view_in(self)->core.dtype(); }
+[[nodiscard]] inline StridedLayout const& layout_of(PyObject* self) noexcept { return view_in(self)->core.layout(); }
 
 /// A new view without its core, or null with the Python error set. `owner`: as for `make_view`.
 [[nodiscard]] PyView* allocate_view(PyObject* owner);
@@ -49,12 +78,17 @@ PyObject* make_view_of(PyObject* owner, Import const& import) {
 
 /// A view of the same memory, with the same owner.
 [[nodiscard]] inline PyObject* derived(PyObject* self, detail::ViewCore core) {
-  return make_view(std::move(core), view_in(self)->owner);
+  PyObject* const owner = owner_of_view(self);
+  PyObject* const result = make_view(std::move(core), owner);
+  Py_XDECREF(owner);
+  return result;
 }
 
 /// The first element as a Python number, brought from where it is.
 [[nodiscard]] PyObject* first_element(detail::ViewCore const& view);
 
+/// Keeps the memory as long as the object from now on, also when it is closed.
+void pin(PyObject* self, detail::ViewCore const& core);
 /// The dict of `__array_interface__`; the object keeps the memory from now on, also when it is closed.
 PyObject* pinned_interface(PyObject* self);
 

@@ -11,20 +11,20 @@ PyObject* get_data_ptr(PyObject* self, void*) {
   return guarded([&] { return PyLong_FromVoidPtr(core_of(self).data()); });
 }
 PyObject* get_shape(PyObject* self, void*) {
-  StridedLayout const& layout = core_of(self).layout();
+  StridedLayout const& layout = layout_of(self);
   return to_tuple(layout.shape().data(), layout.ndim());
 }
 PyObject* get_strides(PyObject* self, void*) {
-  StridedLayout const& layout = core_of(self).layout();
+  StridedLayout const& layout = layout_of(self);
   return to_tuple(layout.strides().data(), layout.ndim());
 }
-PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(core_of(self).layout().ndim()); }
-PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(core_of(self).layout().size()); }
-PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromUnsignedLong(core_of(self).dtype().itemsize); }
-PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromSize_t(core_of(self).bytes()); }
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(layout_of(self).ndim()); }
+PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(layout_of(self).size()); }
+PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromUnsignedLong(dtype_of_view(self).itemsize); }
+PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromSize_t(view_in(self)->core.bytes()); }
 PyObject* get_dtype(PyObject* self, void*) { return call_helper("view_dtype", self); }
-PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(core_of(self).dtype().name); }
-PyObject* get_typestr(PyObject* self, void*) { return PyUnicode_FromString(core_of(self).dtype().typestr); }
+PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(dtype_of_view(self).name); }
+PyObject* get_typestr(PyObject* self, void*) { return PyUnicode_FromString(dtype_of_view(self).typestr); }
 PyObject* get_device(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Device const place = core_of(self).device();
@@ -43,8 +43,8 @@ PyObject* get_memory_type(PyObject* self, void*) {
   });
 }
 PyObject* get_owner(PyObject* self, void*) {
-  PyObject* const owner = view_in(self)->owner;
-  return Py_NewRef(owner ? owner : Py_None);
+  PyObject* const owner = owner_of_view(self);
+  return owner ? owner : Py_NewRef(Py_None);
 }
 PyObject* get_writable(PyObject* self, void*) { return PyBool_FromLong(core_of(self).writable()); }
 PyObject* get_closed(PyObject* self, void*) { return PyBool_FromLong(!core_of(self).is_open()); }
@@ -79,14 +79,14 @@ PyObject* get_cuda_array_interface(PyObject* self, void*) {
                                                               : nullptr;
     if (why) return PyErr_Format(PyExc_AttributeError, "__cuda_array_interface__: %s", why);
     core.lend(nullptr);
-    view_in(self)->pinned = core.memory();
+    pin(self, core);
     return with_stream(describe_memory(core), core.stream());
   });
 }
 
 PyObject* get_transposed(PyObject* self, void*) {
   return guarded([&] {
-    StridedLayout layout = core_of(self).layout();
+    StridedLayout layout = layout_of(self);
     layout.transpose();
     return derived(self, core_of(self).at(layout, 0));
   });
@@ -94,10 +94,18 @@ PyObject* get_transposed(PyObject* self, void*) {
 
 }  // namespace
 
+void pin(PyObject* self, detail::ViewCore const& core) {
+  detail::BlockExport pinned = core.memory();
+  // There is one memory that it can be of.
+  ViewScope const scope(self);
+  if (!view_in(self)->pinned) view_in(self)->pinned = std::move(pinned);
+}
+
 PyObject* pinned_interface(PyObject* self) {
-  core_of(self).check_host();
-  view_in(self)->pinned = core_of(self).memory();
-  return describe_memory(core_of(self));
+  detail::ViewCore const& core = core_of(self);
+  core.check_host();
+  pin(self, core);
+  return describe_memory(core);
 }
 
 PyGetSetDef view_properties[] = {

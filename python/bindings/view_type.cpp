@@ -39,7 +39,7 @@ PyObject* repr(PyObject* self) {
 }
 
 Py_ssize_t length(PyObject* self) {
-  StridedLayout const& layout = core_of(self).layout();
+  StridedLayout const& layout = layout_of(self);
   if (layout.ndim() > 0) return layout.extent(0);
   PyErr_SetString(PyExc_TypeError, "a view without dimensions has no length");
   return -1;
@@ -77,24 +77,29 @@ void dealloc(PyObject* self) {
 int getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
   buffer->obj = nullptr;
   return guarded([&] {
-    core_of(self).check_host();
-    if (!describe_buffer(self, core_of(self), buffer, flags)) return -1;
-    ++view_in(self)->buffers;
+    ViewScope const scope(self);
+    PyView& view = *view_in(self);
+    view.core.check_host();
+    if (!describe_buffer(self, view.core, buffer, flags)) return -1;
+    ++view.buffers;
     return 0;
   });
 }
 
 void releasebuffer(PyObject* self, Py_buffer*) {
-  PyView* const view = view_in(self);
-  if (--view->buffers == 0 && view->lent) view->lent = {};
+  detail::BlockExport lent;  // goes when others may look
+  ViewScope const scope(self);
+  PyView& view = *view_in(self);
+  if (--view.buffers == 0 && view.lent) lent = std::move(view.lent);
 }
 
 /// Strides in elements, which last as long as the object. Throws `BufferError` if they are none, or negative.
 std::int64_t* element_strides(PyObject* self) {
+  ViewScope const scope(self);
   PyView* const view = view_in(self);
   detail::check_lendable_strides(view->core);
-  auto const itemsize = static_cast<std::int64_t>(view->core.dtype().itemsize);
-  StridedLayout const& layout = view->core.layout();
+  auto const itemsize = static_cast<std::int64_t>(dtype_of_view(self).itemsize);
+  StridedLayout const& layout = layout_of(self);
   if (!view->element_strides) view->element_strides = new std::int64_t[StridedLayout::max_ndim];
   for (int d = 0; d < layout.ndim(); ++d) view->element_strides[d] = layout.stride(d) / itemsize;
   return view->element_strides;
@@ -115,7 +120,7 @@ int look(void* object, DLTensor* out) {
     ViewCore const& core = core_of(self);
     core.check_writable("a DLTensor");
     if (!core.dtype().has_dlpack()) throw BufferError("DLPack has no dtype for a " + core.describe());
-    StridedLayout const& layout = core.layout();
+    StridedLayout const& layout = layout_of(self);
     Device place;
     if (core.on_device()) {
       StreamHandle const stream = get_legacy_stream();
@@ -180,6 +185,9 @@ PyView* allocate_view(PyObject* owner) {
   self->element_strides = nullptr;
   self->owner = Py_XNewRef(owner);
   self->buffers = 0;
+#if defined(Py_GIL_DISABLED)
+  self->mutex = {};
+#endif
   new (&self->pinned) detail::BlockExport();
   new (&self->lent) detail::BlockExport();
   return self;
@@ -199,8 +207,19 @@ PyObject* wrap_view(ViewCore const& core) noexcept {
   return guarded([&] { return make_view(core, nullptr); });
 }
 
-ViewCore* view_of(PyObject* object) { return Py_IS_TYPE(object, view_type) ? &core_of(object) : nullptr; }
+bool is_view(PyObject* object) noexcept { return Py_IS_TYPE(object, view_type); }
 
-PyObject* owner_of_view(PyObject* view) { return Py_XNewRef(view_in(view)->owner); }
+SeenView view_of(PyObject* object) noexcept { return core_of(object); }
+
+ViewCore take_view(PyObject* object) noexcept {
+  ViewCore taken = std::move(view_in(object)->core);
+  Py_DECREF(object);
+  return taken;
+}
+
+PyObject* owner_of_view(PyObject* view) {
+  ViewScope const scope(view);
+  return Py_XNewRef(view_in(view)->owner);
+}
 
 }  // namespace memarray::python

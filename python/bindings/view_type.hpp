@@ -12,8 +12,18 @@ int add_view_type(PyObject* module);
 PyObject* make_view(detail::ViewCore core, PyObject* owner);
 /// The same of a view of nobody's, for those who must not throw.
 PyObject* wrap_view(detail::ViewCore const& core) noexcept;
-/// The view in `object`, or null without an error.
-detail::ViewCore* view_of(PyObject* object);
+/// A view as it is now: with the GIL the object's own, until it is closed; without the GIL a copy, as any other thread
+/// may close it meanwhile.
+#if defined(Py_GIL_DISABLED)
+using SeenView = detail::ViewCore;
+#else
+using SeenView = detail::ViewCore const&;
+#endif
+[[nodiscard]] bool is_view(PyObject* object) noexcept;
+/// Of an object that is one.
+[[nodiscard]] SeenView view_of(PyObject* object) noexcept;
+/// Of one that nobody else has, which ends.
+[[nodiscard]] detail::ViewCore take_view(PyObject* object) noexcept;
 /// What `view.owner` says, a new reference; null without an error if it has none.
 PyObject* owner_of_view(PyObject* view);
 

@@ -93,17 +93,16 @@ void* array_as_pointer(void* object, int writable, MemArrayResource* resource) n
 
 void* view_as_pointer(void* object, int writable, MemArrayResource* resource) noexcept {
   return keep("BufferView_AsPointerRes", resource, [&](ObjectBridge const& python) -> void* {
-    ViewCore const* const view = python.view_in(object);
-    if (!view) return nullptr;
+    auto view = std::make_unique<ViewCore>();
+    if (!python.view_in(object, *view)) return nullptr;
     view->check_host();
     if (writable) view->check_writable("a pointer to write through");
     if (!view->is_contiguous())
       throw BufferError("this " + view->describe() +
                         " is not dense in C order, which a pointer alone cannot say: copy it with ensure_contiguous() "
                         "first");
-    auto kept = std::make_unique<ViewCore>(*view);
-    std::byte* const data = kept->data();
-    return hand_over(data, std::move(kept), *resource);
+    std::byte* const data = view->data();
+    return hand_over(data, std::move(view), *resource);
   });
 }
 

@@ -3,6 +3,8 @@
 import contextlib
 import gc
 import logging
+import sys
+import sysconfig
 
 import memarray
 import pytest
@@ -16,6 +18,10 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(f"MEMARRAY_SEED={SEED} repeats the random tests")
 
 
+#: CPython 3.13 without the GIL keeps every class for ever once there was a second thread, and what its methods know.
+KEEPS_CLASSES = bool(sysconfig.get_config_var("Py_GIL_DISABLED")) and sys.version_info < (3, 14)
+
+
 @pytest.fixture(autouse=True)
 def no_memory_left_behind(request):
     before = memarray.stats()["live_blocks"]
@@ -25,7 +31,7 @@ def no_memory_left_behind(request):
     if memarray.stats()["live_blocks"] > before:
         gc.collect()
     left = memarray.stats()["live_blocks"] - before
-    assert left <= 0, f"{left} blocks of memory are still alive after the test"
+    assert left <= 0 or KEEPS_CLASSES, f"{left} blocks of memory are still alive after the test"
 
 
 @pytest.fixture(params=["simulated", pytest.param("gpu", marks=pytest.mark.gpu)])

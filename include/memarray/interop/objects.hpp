@@ -13,8 +13,8 @@ namespace memarray::detail {
 struct ObjectBridge {
   /// The state of a `memarray.MemArray`, borrowed; null with the Python error set.
   State* (*array_in)(void* object) noexcept;
-  /// What a `memarray.BufferView` shows, borrowed; null with the Python error set.
-  ViewCore const* (*view_in)(void* object) noexcept;
+  /// What a `memarray.BufferView` shows; false with the Python error set.
+  bool (*view_in)(void* object, ViewCore& view) noexcept;
   /// A new `memarray.MemArray` that shares the state; null with the Python error set.
   void* (*show_array)(State& state) noexcept;
   /// A new `memarray.BufferView` of the same memory; null with the Python error set.

@@ -7,6 +7,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <utility>
@@ -28,9 +29,10 @@ inline Bridge const& fetch_bridge() {
 
 // One a module, so hidden: the translator is registered in the module that asks.
 [[gnu::visibility("hidden")]] inline Bridge const& bridge() {
-  static Bridge const* table = nullptr;  // a constant: no guard is held while Python runs
-  if (!table) table = &fetch_bridge();
-  return *table;
+  static constinit std::atomic<Bridge const*> table{nullptr};  // a constant: no guard is held while Python runs
+  Bridge const* known = table.load(std::memory_order_acquire);
+  if (!known) table.store(known = &fetch_bridge(), std::memory_order_release);
+  return *known;
 }
 
 /// Of a function of the table that makes an object.

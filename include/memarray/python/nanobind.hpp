@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <memory>
@@ -37,9 +38,10 @@ inline Bridge const& fetch_bridge() {
 
 // One a module, so hidden: the translator is registered by the module that asks.
 [[gnu::visibility("hidden")]] inline Bridge const& bridge() {
-  static Bridge const* table = nullptr;  // a constant: no guard is held while Python runs
-  if (!table) table = &fetch_bridge();
-  return *table;
+  static constinit std::atomic<Bridge const*> table{nullptr};  // a constant: no guard is held while Python runs
+  Bridge const* known = table.load(std::memory_order_acquire);
+  if (!known) table.store(known = &fetch_bridge(), std::memory_order_release);
+  return *known;
 }
 
 /// Of a function of the table that makes an object.

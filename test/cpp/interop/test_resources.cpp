@@ -30,17 +30,18 @@ void raise() noexcept {
   }
 }
 
+bool view_of(void* object, detail::ViewCore& view) noexcept {
+  if (object) view = *static_cast<detail::ViewCore const*>(object);
+  return object != nullptr;
+}
+
 /// Objects are states, views, or counters.
 detail::ObjectBridge const bridge = {
     .array_in = [](void* object) noexcept { return static_cast<detail::State*>(object); },
-    .view_in = [](void* object) noexcept { return static_cast<detail::ViewCore const*>(object); },
+    .view_in = view_of,
     .show_array = [](detail::State& state) noexcept -> void* { return &state; },
     .show_view = [](detail::ViewCore const& view) noexcept -> void* { return view.data(); },
-    .import_view =
-        [](void* object, detail::ViewCore& view) noexcept {
-          if (object) view = *static_cast<detail::ViewCore const*>(object);
-          return object != nullptr;
-        },
+    .import_view = view_of,
     .line_of_caller = [] { return std::string("here"); },
     .log_reports = []() noexcept {},
 };
