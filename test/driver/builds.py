@@ -25,6 +25,8 @@ RUN_OPTIONS = {
     },
     "tsan": {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:die_after_fork=0"},
 }
+# Of what Python does by itself.
+QUIET = {"TSAN_OPTIONS": "report_bugs=0"}
 # The run-time library that an uninstrumented Python must load first.
 PRELOADS = {"asan": "libasan.so", "tsan": "libtsan.so"}
 
@@ -43,6 +45,8 @@ class Build:
     preset: str
     folder: Path
     source: Path = ROOT
+    #: Another Python than that of the tools.
+    interpreter: Path | None = None
 
     @property
     def python_path(self) -> Path:
@@ -58,7 +62,7 @@ class Build:
         strict = "OFF" if self.preset in FALSE_WARNINGS else "ON"
         configure = [
             *(cmake, "--preset", self.preset, "-B", self.folder),
-            f"-DPython_EXECUTABLE={environment.python(part)}",
+            f"-DPython_EXECUTABLE={self.interpreter or environment.python(part)}",
             f"-DMEMARRAY_WARNINGS_AS_ERRORS={strict}",
             *options,
         ]
@@ -77,7 +81,13 @@ class Build:
             # So that a copy of the tree finds what the tree itself has compiled.
             "CCACHE_BASEDIR": str(self.source),
             "CCACHE_NOHASHDIR": "1",
+            **(self.other_python(part) if self.interpreter else {}),
         }
+
+    def other_python(self, part: Part) -> dict[str, str]:
+        """The headers that come as packages are found among the tools, whichever Python looks; a sanitizer that is
+        part of it has nothing to say of that."""
+        return {"PYTHONPATH": str(environment.packages(environment.tools(part))), **QUIET}
 
     def cpp_programs(self) -> list[Path]:
         layers = sorted({path.parent.name for path in (self.source / "test" / "cpp").glob("*/test_*.cpp")})

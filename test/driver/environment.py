@@ -98,6 +98,11 @@ def path(folder: Path) -> dict[str, str]:
     return {"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
 
 
+def packages(folder: Path) -> Path:
+    """Where an environment has its packages."""
+    return next((folder / "lib").glob("python3*/site-packages"))
+
+
 def has_ccache() -> bool:
     return shutil.which("ccache") is not None
 

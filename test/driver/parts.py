@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from . import builds, environment, flavours, fuzz, kernels, mutants, new_project, planted, wheels
+from . import builds, environment, flavours, free_threaded, fuzz, kernels, mutants, new_project, planted, wheels
 from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 CPP_SOURCES = (
@@ -245,6 +245,7 @@ PARTS: dict[str, Callable[[Part], None]] = {
     "fuzz": fuzz.fuzz,
     "mutants": mutants.mutants,
     "pythons": pythons,
+    "free-threaded": free_threaded.free_threaded,
 }
 
 __all__ = ["PARTS", "WORK"]

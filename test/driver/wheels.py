@@ -131,7 +131,7 @@ def installed(part: Part) -> Path:
 
 
 def installed_package(folder: Path) -> Path:
-    return next((folder / "lib").glob("python3*/site-packages/memarray"))
+    return environment.packages(folder) / "memarray"
 
 
 def demo(part: Part) -> None:

@@ -1,0 +1,77 @@
+"""A Python without the GIL: memarray is built for it and tested in it, under its thread sanitizer if it has one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from . import builds, environment
+from .commands import ROOT, WORK, Absent, Part, PartFailed
+
+#: Names them, separated as on the PATH.
+VARIABLE = "PYTHON_FT"
+USUAL = tuple(f"python3.{minor}t" for minor in range(20, 12, -1))
+ABOUT = (
+    "import json, sysconfig; "
+    "print(json.dumps([sysconfig.get_config_var(name) for name in ('Py_GIL_DISABLED', 'CONFIG_ARGS')]))"
+)
+#: The module, and what its tests load.
+TARGETS = ("_core", "memarray", "contention", "py_resources", "fake_driver")
+PACKAGES = ("numpy", "pytest>=8", "hypothesis>=6")
+HAS_NO_GIL = "import sys, memarray, numpy; assert not sys._is_gil_enabled(); print(memarray.build_info())"
+
+
+def free_threaded(part: Part) -> None:
+    """(nightly) memarray for a Python without the GIL (PYTHON_FT names it): tests, under TSan if it is built so"""
+    if not part.nightly:
+        raise Absent("nightly only")
+    interpreters = found()
+    if not interpreters:
+        raise Absent(f"{VARIABLE} names no free-threaded Python; docs/guide/free_threading.md says how to get one")
+    failures = []
+    for interpreter in interpreters:
+        try:
+            build_and_test(part, interpreter)
+        except PartFailed as failure:
+            failures.append(failure)
+    builds.raise_first(failures)
+
+
+def found() -> list[Path]:
+    """Those that are named, or the newest on the PATH."""
+    named = [Path(name) for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
+    if named:
+        return named
+    return [Path(path) for path in map(shutil.which, USUAL) if path][:1]
+
+
+def build_and_test(part: Part, interpreter: Path) -> None:
+    about = json.loads(part.run([interpreter, "-c", ABOUT], env=builds.QUIET).stdout.splitlines()[-1])
+    if not about[0]:
+        raise PartFailed(f"{VARIABLE}: {interpreter} has its GIL")
+    watched = "--with-thread-sanitizer" in (about[1] or "")
+    name = f"{'tsan' if watched else 'host'}-{interpreter.name}"
+    folder = packages_for(part, f"packages-{interpreter.name}", interpreter)
+    build = replace(builds.of("tsan" if watched else "host"), folder=WORK / name, interpreter=interpreter)
+    build.make(part, "-DMEMARRAY_BUILD_DEMO=OFF", targets=TARGETS)
+    env = {
+        **build.run_options(),
+        "PYTHONPATH": f"{build.python_path}{os.pathsep}{folder}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    part.run([interpreter, "-W", "error", "-c", HAS_NO_GIL], env=env)
+    markers = f"{'threads and ' if watched else ''}not slow and not gpu"
+    command = [interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", markers, ROOT / "test" / "python"]
+    part.run(command, env=env, limit=3600)
+
+
+def packages_for(part: Part, name: str, interpreter: Path) -> Path:
+    """A folder with what the tests need, of wheels alone: few packages build for every Python."""
+    folder = WORK / name
+    shutil.rmtree(folder, ignore_errors=True)
+    install = [environment.python(part), "-m", "pip", "--python", interpreter, "install", "--quiet"]
+    part.run([*install, "--only-binary=:all:", "--target", folder, *PACKAGES], env=builds.QUIET)
+    return folder
