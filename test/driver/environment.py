@@ -19,11 +19,11 @@ NIGHTLY_REQUIREMENTS = ROOT / "test" / "requirements-nightly.txt"
 PEERS = ("torch==2.13.0+cpu", "jax")
 
 
-def create(part: Part, name: str, python: str = sys.executable) -> Path:
+def create(part: Part, name: str, python: str = sys.executable, env: dict[str, str] | None = None) -> Path:
     """A fresh virtual environment under build/test; returns its folder."""
     folder = WORK / name
     shutil.rmtree(folder, ignore_errors=True)
-    part.run([python, "-m", "venv", folder])
+    part.run([python, "-m", "venv", folder], env=env)
     return folder
 
 

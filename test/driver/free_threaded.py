@@ -53,25 +53,19 @@ def build_and_test(part: Part, interpreter: Path) -> None:
     if not about[0]:
         raise PartFailed(f"{VARIABLE}: {interpreter} has its GIL")
     watched = "--with-thread-sanitizer" in (about[1] or "")
-    name = f"{'tsan' if watched else 'host'}-{interpreter.name}"
-    folder = packages_for(part, f"packages-{interpreter.name}", interpreter)
-    build = replace(builds.of("tsan" if watched else "host"), folder=WORK / name, interpreter=interpreter)
+    preset = "tsan" if watched else "host"
+    # Its own pip knows which wheels are for it; few packages build for every Python.
+    folder = environment.create(part, f"venv-{preset}-free-threaded", str(interpreter), env=builds.QUIET)
+    environment.pip_install(part, folder, "--only-binary=:all:", *PACKAGES, env=builds.QUIET)
+    python = folder / "bin" / "python"
+    build = replace(builds.of(preset), folder=WORK / f"{preset}-free-threaded", interpreter=python)
     build.make(part, "-DMEMARRAY_BUILD_DEMO=OFF", targets=TARGETS)
     env = {
         **build.run_options(),
-        "PYTHONPATH": f"{build.python_path}{os.pathsep}{folder}",
+        "PYTHONPATH": str(build.python_path),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    part.run([interpreter, "-W", "error", "-c", HAS_NO_GIL], env=env)
+    part.run([python, "-W", "error", "-c", HAS_NO_GIL], env=env)
     markers = f"{'threads and ' if watched else ''}not slow and not gpu"
-    command = [interpreter, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", markers, ROOT / "test" / "python"]
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", markers, ROOT / "test" / "python"]
     part.run(command, env=env, limit=3600)
-
-
-def packages_for(part: Part, name: str, interpreter: Path) -> Path:
-    """A folder with what the tests need, of wheels alone: few packages build for every Python."""
-    folder = WORK / name
-    shutil.rmtree(folder, ignore_errors=True)
-    install = [environment.python(part), "-m", "pip", "--python", interpreter, "install", "--quiet"]
-    part.run([*install, "--only-binary=:all:", "--target", folder, *PACKAGES], env=builds.QUIET)
-    return folder
