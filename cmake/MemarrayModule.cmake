@@ -5,7 +5,7 @@ if(binding_sources)
   pybind11_add_module(_core MODULE NO_EXTRAS ${binding_sources})
   target_link_libraries(_core PRIVATE memarray memarray_flags)
   if(MEMARRAY_SANITIZE)
-    # No loop over elements is here, and pybind11's templates take the compiler two thirds as long.
+    # No loop over elements is here, and pybind11's templates take the compiler two thirds as long so.
     target_compile_options(_core PRIVATE -O0)
   endif()
   target_include_directories(_core PRIVATE "${PROJECT_SOURCE_DIR}/python/bindings" "${PROJECT_SOURCE_DIR}/src")

@@ -31,7 +31,7 @@ class ViewScope {
   ~ViewScope() { PyMutex_Unlock(&_mutex); }
 #else
   explicit ViewScope(PyObject*) noexcept {}
-  ~ViewScope() {}  // NOLINT(modernize-use-equals-default): who makes one uses it
+  ~ViewScope() {}  // not defaulted: else who only makes one has an unused variable
 #endif
   ViewScope(ViewScope const&) = delete;
   ViewScope& operator=(ViewScope const&) = delete;

@@ -1,6 +1,5 @@
 #include "copy_block.hpp"
 
-#include "stream_stores.hpp"
 #include "transpose_block.hpp"
 #include "wide_paths.hpp"
 
@@ -189,22 +188,15 @@ void copy_run_past_caches(CopyBlock const& block, std::size_t itemsize) {
   constexpr std::int64_t piece_bytes = 4096;
   constexpr std::int64_t long_row = 256;
   auto const item = static_cast<std::int64_t>(itemsize);
-  StreamedRun run(block.target);
   if (block.source_column == item && block.columns * item >= long_row) {
+    StreamedRun run(block.target);
     for (std::int64_t i = 0; i < block.rows; ++i)
       run.put(block.source + i * block.source_row, static_cast<std::size_t>(block.columns * item));
     return;
   }
   std::int64_t const columns = std::max<std::int64_t>(1, std::min(block.columns, piece_bytes / item));
   std::int64_t const rows = columns == block.columns ? std::max<std::int64_t>(1, piece_bytes / (columns * item)) : 1;
-  for (std::int64_t top = 0; top < block.rows; top += rows)
-    for (std::int64_t left = 0; left < block.columns; left += columns) {
-      CopyBlock piece = part(block, top, left, rows, columns);
-      piece.target = run.room();
-      piece.target_row = piece.columns * item;
-      copy_cached(piece, itemsize);
-      run.put(static_cast<std::size_t>(piece.rows * piece.columns) * itemsize);
-    }
+  write_run(block, rows, columns, itemsize, [&](CopyBlock const& piece) { copy_cached(piece, itemsize); });
 }
 
 }  // namespace

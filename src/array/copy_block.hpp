@@ -1,5 +1,7 @@
 #pragma once
 
+#include "stream_stores.hpp"
+
 #include <memarray/array/loop_nest.hpp>
 
 #include <cstddef>
@@ -32,5 +34,22 @@ void prefetch(std::byte const* first, std::int64_t bytes);
 /// Copies elements of `itemsize` bytes, of any alignment. `past_caches`: the target will not be read soon; whoever asks
 /// for it calls `end_stream_stores` afterwards.
 void copy_block(CopyBlock const& block, std::size_t itemsize, bool past_caches = false);
+
+/// To a target that is one run of memory, past the caches: `write(piece)` for pieces of at most that many rows and
+/// columns, in the order of the run, each with a target of its own. A piece has `StreamedRun::room_bytes` at most, and
+/// all columns where it has several rows.
+template <class Write>
+void write_run(CopyBlock const& block, std::int64_t rows, std::int64_t columns, std::size_t itemsize,
+               Write const& write) {
+  StreamedRun run(block.target);
+  for (std::int64_t top = 0; top < block.rows; top += rows)
+    for (std::int64_t left = 0; left < block.columns; left += columns) {
+      CopyBlock piece = part(block, top, left, rows, columns);
+      piece.target = run.room();
+      piece.target_row = piece.columns * static_cast<std::int64_t>(itemsize);
+      write(piece);
+      run.put(static_cast<std::size_t>(piece.rows * piece.columns) * itemsize);
+    }
+}
 
 }  // namespace memarray::detail

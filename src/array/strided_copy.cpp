@@ -73,20 +73,6 @@ void copy_same(StridedTarget const& target, StridedSource const& source) {
   });
 }
 
-/// To a target that is one run of memory, in pieces of at most `elements_of_piece`.
-void cast_run_past_caches(CastRow cast, CopyBlock const& block, std::int64_t rows, std::int64_t columns,
-                          std::size_t to_size, std::size_t from_size) {
-  StreamedRun run(block.target);
-  for (std::int64_t top = 0; top < block.rows; top += rows)
-    for (std::int64_t left = 0; left < block.columns; left += columns) {
-      CopyBlock piece = part(block, top, left, rows, columns);
-      piece.target = run.room();
-      piece.target_row = piece.columns * static_cast<std::int64_t>(to_size);
-      cast_block(cast, piece, to_size, from_size, false);
-      run.put(static_cast<std::size_t>(piece.rows * piece.columns) * to_size);
-    }
-}
-
 void copy_converted(StridedTarget const& target, StridedSource const& source, CastRow cast) {
   std::size_t const to_size = target.dtype.itemsize;
   std::size_t const from_size = source.dtype.itemsize;
@@ -106,7 +92,8 @@ void copy_converted(StridedTarget const& target, StridedSource const& source, Ca
   visit_regions(nest, rows_of_region, columns_of_region, itemsize, [&](Region const& region) {
     CopyBlock const all = inner.block(region, target, source, nest);
     if (past_caches && !tiles && is_run(all, to_size)) {
-      cast_run_past_caches(cast, all, rows, columns, to_size, from_size);
+      write_run(all, rows, columns, to_size,
+                [&](CopyBlock const& piece) { cast_block(cast, piece, to_size, from_size, false); });
       return end_stream_stores();
     }
     for (std::int64_t top = 0; top < all.rows; top += rows)

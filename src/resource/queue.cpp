@@ -33,8 +33,7 @@ Queue queue_on(StreamHandle const& stream, ContextHandle const& context) {
     if (driver_of(of_stream) != driver_of(context))
       throw ValueError(
           "the stream belongs to another driver than the memory (one of them is simulated): name a stream that was "
-          "made "
-          "where the memory was, or none");
+          "made where the memory was, or none");
     if (device_id_of(of_stream) != device_id_of(context))
       throw ValueError("the stream is of cuda:" + std::to_string(device_id_of(of_stream)) + ", the memory of cuda:" +
                        std::to_string(device_id_of(context)) + ": name a stream of that device");

@@ -31,13 +31,7 @@ def free_threaded(part: Part) -> None:
     interpreters = found()
     if not interpreters:
         raise Absent(f"{VARIABLE} names no free-threaded Python; docs/guide/free_threading.md says how to get one")
-    failures = []
-    for interpreter in interpreters:
-        try:
-            build_and_test(part, interpreter)
-        except PartFailed as failure:
-            failures.append(failure)
-    builds.raise_first(failures)
+    builds.at_once(1, lambda interpreter: build_and_test(part, interpreter), interpreters)
 
 
 def found() -> list[Path]:

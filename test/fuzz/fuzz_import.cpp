@@ -12,6 +12,7 @@
 #include <new>
 #include <optional>
 #include <utility>
+#include <vector>
 
 // A producer of DLPack tensors whose fields are whatever the bytes say. What is imported must be what the tensor says,
 // what is refused must be refused as it ought to be, and the deleter is called once in any case.
@@ -198,8 +199,11 @@ void use(ViewCore const& view, bool reachable) {
   if (contiguous && layout.size() > 0)
     check(std::memcmp(copy.data(), view.data(), copy.bytes()) == 0, "other elements");
   static_cast<void>(view.reduced(detail::Reduction::sum, detail::every_axis(layout.ndim())));
+  // Of no elements there is no first one.
+  std::vector<std::byte> element(view.dtype().itemsize);
+  if (layout.size() > 0) std::memcpy(element.data(), copy.data(), element.size());
   try {
-    view.fill(copy.data());
+    view.fill(element.data());
     check(view.writable() && !overlaps, "written though read-only, or shared");
   } catch (BufferError const&) {
     check(!view.writable(), "not written");
