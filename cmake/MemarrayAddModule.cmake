@@ -14,16 +14,21 @@ macro(_memarray_folder_of package question)
   endif()
 endmacro()
 
-# memarray_add_module(name sources... [CUDA] [NANOBIND])
+# memarray_add_module(name sources... [CUDA] [NANOBIND [FREE_THREADED]])
 #
 # A module of pybind11, or of nanobind, that is linked to memarray. A .cu among its sources is compiled by nvcc where the
 # project has CUDA enabled and memarray was built with it, else by the C++ compiler; with CUDA the module is refused
-# where it would be.
+# where it would be. FREE_THREADED: the module of nanobind declares that it needs no GIL; one of pybind11 does so in its
+# source, by PYBIND11_MODULE(name, module, pybind11::mod_gil_not_used()).
 function(memarray_add_module name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;NANOBIND" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;NANOBIND;FREE_THREADED" "" "")
   set(sources ${arg_UNPARSED_ARGUMENTS})
   if(NOT sources)
     message(FATAL_ERROR "memarray_add_module(${name}): no sources given")
+  endif()
+  if(arg_FREE_THREADED AND NOT arg_NANOBIND)
+    message(FATAL_ERROR "memarray_add_module(${name} FREE_THREADED): a module of pybind11 declares it in its source: "
+                        "PYBIND11_MODULE(${name}, module, pybind11::mod_gil_not_used())")
   endif()
   # Its variables end with the function that found it.
   if(NOT Python_VERSION OR NOT TARGET Python::Module)
@@ -63,7 +68,11 @@ function(memarray_add_module name)
 
   if(arg_NANOBIND)
     # Its default is to compile all sources for size, which a simulation's loops do not want.
-    nanobind_add_module(${name} NB_STATIC NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS ${sources})
+    set(options NB_STATIC NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS)
+    if(arg_FREE_THREADED)
+      list(APPEND options FREE_THREADED)
+    endif()
+    nanobind_add_module(${name} ${options} ${sources})
   else()
     pybind11_add_module(${name} MODULE NO_EXTRAS ${sources})
   endif()

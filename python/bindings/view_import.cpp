@@ -35,21 +35,46 @@ PyObject* finish(PyObject* owner, bool copy, Import const& import) {
   return make_view(import().copy(), nullptr);
 }
 
+constexpr char const* versioned_name = "dltensor_versioned";
+constexpr char const* unversioned_name = "dltensor";
+
 /// Renaming a capsule and owning its tensor are one step; the tensor's deleter is called once from then on.
 template <class Managed>
-PyObject* take(PyObject* capsule, char const* name, char const* used_name, PyObject* owner, bool copy) {
+PyObject* take(PyObject* capsule, char const* name, char const* used_name, PyObject* owner, bool copy,
+               bool writable = true) {
   auto* const tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   if (!tensor || PyCapsule_SetName(capsule, used_name) != 0) return nullptr;
-  return finish(owner, copy, [tensor] { return detail::import_dlpack(tensor); });
+  return finish(owner, copy, [=] {
+    ViewCore view = detail::import_dlpack(tensor);
+    return writable ? view : view.read_only();
+  });
 }
 
+/// What an object says beside an unversioned capsule, which cannot say read-only: JAX's arrays, which nothing may
+/// change, refuse writable buffers. -1 with the error set if that is another's than its own.
+int lends_for_writing(PyObject* object) {
+  if (!PyObject_CheckBuffer(object)) return 1;
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(object, &buffer, PyBUF_STRIDED) == 0) {
+    PyBuffer_Release(&buffer);
+    return 1;
+  }
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
+  PyErr_Clear();
+  return 0;
+}
+
+/// `owner` is whom it came from, or the capsule itself.
 PyObject* from_capsule(PyObject* capsule, PyObject* owner, bool copy) {
   char const* const name = PyCapsule_GetName(capsule);
   if (!name && PyErr_Occurred()) return nullptr;
-  if (name && std::strcmp(name, "dltensor_versioned") == 0)
-    return take<DLManagedTensorVersioned>(capsule, "dltensor_versioned", "used_dltensor_versioned", owner, copy);
-  if (name && std::strcmp(name, "dltensor") == 0)
-    return take<DLManagedTensor>(capsule, "dltensor", "used_dltensor", owner, copy);
+  if (name && std::strcmp(name, versioned_name) == 0)
+    return take<DLManagedTensorVersioned>(capsule, versioned_name, "used_dltensor_versioned", owner, copy);
+  if (name && std::strcmp(name, unversioned_name) == 0) {
+    int const writable = lends_for_writing(owner);
+    if (writable < 0) return nullptr;
+    return take<DLManagedTensor>(capsule, unversioned_name, "used_dltensor", owner, copy, writable == 1);
+  }
   if (name && std::strncmp(name, "used_dltensor", 13) == 0)
     PyErr_SetString(PyExc_BufferError, "this capsule's tensor was taken already: ask for a new one with __dlpack__()");
   else

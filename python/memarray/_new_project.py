@@ -26,9 +26,9 @@ Edit = tuple[str, str, str]
 NANOBIND: tuple[Edit, ...] = (
     ("src/bindings.cpp", "<memarray/python/memarray.hpp>", "<memarray/python/nanobind.hpp>"),
     ("src/bindings.cpp", "namespace py = pybind11;", "namespace py = nanobind;"),
-    ("src/bindings.cpp", "PYBIND11_MODULE(", "NB_MODULE("),
+    ("src/bindings.cpp", "PYBIND11_MODULE(_core, module, py::mod_gil_not_used())", "NB_MODULE(_core, module)"),
     ("src/bindings.cpp", ".def_readonly(", ".def_ro("),
-    ("CMakeLists.txt", "memarray_add_module(_core ", "memarray_add_module(_core NANOBIND "),
+    ("CMakeLists.txt", "memarray_add_module(_core ", "memarray_add_module(_core NANOBIND FREE_THREADED "),
     ("requirements.txt", "pybind11>=3.0", "nanobind>=2.4"),
     ("pyproject.toml", "pybind11>=3.0", "nanobind>=2.4"),
 )

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"\s*(?://|#) (file|more of): (\S+)\n")
 NOT_EXECUTED = re.compile(r"<!-- not executed: (.*?) *-->\s*\Z", re.DOTALL)
-KNOWN = {"python", "pycon", "cpp", "c", "cython", "cmake", "sh", "text"}
+KNOWN = {"python", "pycon", "cpp", "c", "cython", "cmake", "sh", "text", "toml"}
 
 
 @dataclass(frozen=True)

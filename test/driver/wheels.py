@@ -22,6 +22,10 @@ SYSTEM = re.compile(r"libmemarray\.so|lib(stdc\+\+|gcc_s|m|c|pthread|dl|rt)\.so\
 BUILD_HEADERS = ("nvidia-cuda-cccl>=13.0", "apache-tvm-ffi>=0.1.15")
 #: Projects that build all of memarray again.
 LONG_PROJECTS = {"subdirectory"}
+#: Projects that pip builds and installs.
+PACKAGES = {"scikit_build"}
+#: Projects whose tests lend memory of torch and JAX, which are among the tools.
+USE_PEERS = {"arguments", "nanobind"}
 DEMO_CHECKS = ("shared_memory", "frames_unchanged", "nothing_copied", "restart_identical")
 DEMO_FRAMES = 50
 IN_WHEEL = (
@@ -219,11 +223,13 @@ def build_project(part: Part, folder: Path, project: Path) -> None:
     built. A project without a CMakeLists.txt has nothing to build."""
     python = folder / "bin" / "python"
     build = WORK / "downstream" / project.name
+    env = {**environment.path(environment.tools(part)), "PYTHONPATH": str(build)}
     if (project / "requirements.txt").exists():
         environment.pip_install(part, folder, "-r", project / "requirements.txt")
-    if (project / "CMakeLists.txt").exists():
+    if project.name in PACKAGES:
+        environment.pip_install(part, folder, "--no-build-isolation", "--no-deps", project, env=env)
+    elif (project / "CMakeLists.txt").exists():
         cmake, ctest = environment.tool(part, "cmake"), environment.tool(part, "ctest")
-        env = environment.path(environment.tools(part))
         config = part.run([python, "-m", "memarray", "--cmakedir"], cwd=WORK).stdout.strip()
         options = [
             "-G",
@@ -234,9 +240,18 @@ def build_project(part: Part, folder: Path, project: Path) -> None:
         ]
         part.run([cmake, "-S", project, "-B", build, *options], env=env)
         part.run([cmake, "--build", build, "-j", str(part.jobs)], env=env)
+        if project.name in USE_PEERS:
+            env.update(with_peers(part, build))
         part.run([ctest, "--test-dir", build, "--output-on-failure", "--no-tests=ignore"], env=env)
     if any(project.glob("test_*.py")):
-        part.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", project], env={"PYTHONPATH": str(build)})
+        part.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", project], env=env)
+
+
+def with_peers(part: Part, build: Path) -> dict[str, str]:
+    """What leads to torch and JAX, and says which of them a test must not do without."""
+    packages = environment.packages(environment.tools(part))
+    there = " ".join(name for name in ("torch", "jax") if (packages / name).exists())
+    return {"PYTHONPATH": f"{build}{os.pathsep}{packages}", "MEMARRAY_TEST_PEERS": there}
 
 
 def build_and_test(part: Part, interpreter: Path) -> None:

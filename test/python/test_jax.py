@@ -84,3 +84,17 @@ def test_results_come_back():
     result = jnp.cumsum(lend(array))
     array.read_numpy_array(result)
     np.testing.assert_allclose(look(array), np.cumsum(values))
+
+
+@pytest.mark.parametrize("dtype", PLAIN)
+def test_arrays_of_jax_stay_as_they_are(dtype):
+    """Nothing may change them, and their capsules cannot say so."""
+    theirs = jnp.ones((3, 4), dtype)
+    zero = False if dtype == "bool" else 0
+    for view in (memarray.BufferView(theirs), memarray.from_dlpack(theirs)):
+        assert view.data_ptr == theirs.unsafe_buffer_pointer()
+        with pytest.raises(BufferError, match="read-only"):
+            view.fill(zero)
+    array = memarray.MemArray.from_dlpack(theirs)
+    array.fill(zero)
+    assert np.all(np.asarray(theirs) == np.ones((3, 4), theirs.dtype))

@@ -73,6 +73,30 @@ def test_elements_at_null_are_refused():
             memarray.from_dlpack(Producer(data=data, byte_offset=offset, strides=(-3, -1), shape=(1, 3)))
 
 
+@pytest.mark.parametrize(
+    ("kind", "versioned", "writable"),
+    [(bytes, False, False), (bytes, True, True), (bytearray, False, True), (object, False, True)],
+)
+def test_who_refuses_writable_buffers_and_has_the_unversioned_struct_alone_is_read_only(kind, versioned, writable):
+    """As JAX's arrays, which nothing may change: the struct has no word for it."""
+
+    class Lends(kind):
+        def __dlpack__(self, **_):
+            return producer.capsule()
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    producer = Producer(versioned=versioned)
+    for take in (memarray.from_dlpack, BufferView):
+        producer = Producer(versioned=versioned)
+        view = take(Lends())
+        assert view.writable == writable
+        assert view[1, 2] == 5
+        del view
+        assert producer.deleted == 1
+
+
 def test_asks_for_the_newest_and_takes_what_it_gets():
     asked = []
 

@@ -18,7 +18,7 @@ void step(Simulation& simulation, std::int64_t count) {
 
 }  // namespace
 
-PYBIND11_MODULE(_core, module) {
+PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
   memarray::python::initialize();  // its exceptions arrive as memarray's, from every function
   py::class_<Simulation>(module, "Simulation", "Two substances that spread over a grid without edges and react.")
       .def(py::init<std::int64_t, std::int64_t, double, double>(), py::arg("rows"), py::arg("columns"),

@@ -22,7 +22,7 @@ namespace memarray::detail {
 
 /// Views memory of another library; writable unless the tensor says READ_ONLY.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensorVersioned* tensor);
-/// The same for the unversioned struct, which is always writable.
+/// The same for the unversioned struct, which cannot say so, and is always writable.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensor* tensor);
 
 /// A layout that somebody else tells: dense, or with strides in bytes. Throws `BufferError`.

@@ -10,7 +10,7 @@
 #include <nanobind/stl/vector.h>
 
 namespace py = nanobind;
-#define ARGUMENTS_MODULE NB_MODULE
+#define ARGUMENTS_MODULE(name, module) NB_MODULE(name, module)
 #define ARGUMENTS_LIBRARY "nanobind"
 #else
 #include <memarray/python/memarray.hpp>
@@ -18,7 +18,7 @@ namespace py = nanobind;
 #include <pybind11/stl.h>
 
 namespace py = pybind11;
-#define ARGUMENTS_MODULE PYBIND11_MODULE
+#define ARGUMENTS_MODULE(name, module) PYBIND11_MODULE(name, module, pybind11::mod_gil_not_used())
 #define ARGUMENTS_LIBRARY "pybind11"
 #endif
 

@@ -41,8 +41,9 @@ Instance instance() {
           [](py::handle object) { return spread(py::cast<memarray::ArrayView<T, ndim>>(object)); }};
 }
 
-#define INSTANCES_OF_RANKS(type, name, code, bits) \
-  instance<type, 0>(), instance<type, 1>(), instance<type, 2>(), instance<type, 3>(), instance<type, 4>(),
+#define INSTANCES_OF_RANKS(type, name, code, bits)                                                         \
+  instance<type, 0>(), instance<type, 1>(), instance<type, 2>(), instance<type, 3>(), instance<type, 4>(), \
+      instance<type, 5>(), instance<type, 6>(),
 
 Instance const& instance_of(std::string const& dtype, int ndim) {
   static std::array const instances{MEMARRAY_FOR_EACH_DTYPE(INSTANCES_OF_RANKS)};

@@ -222,7 +222,7 @@ def test_other_threads_run_while_a_function_reads(a):
 
 def test_eight_threads(a):
     """Readers never see half of a write, whoever is refused."""
-    refusals = [0] * 8
+    done, refused = [0] * 8, [0] * 8
     torn = []
 
     def work(number):
@@ -232,8 +232,9 @@ def test_eight_threads(a):
                     arguments.write_without_gil(a, number * 1000 + i)
                 elif not arguments.read_without_gil(a, 0):
                     torn.append(i)
+                done[number] += 1
             except memarray.LockError:
-                refusals[number] += 1
+                refused[number] += 1
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -242,6 +243,9 @@ def test_eight_threads(a):
         thread.join()
     assert torn == []
     assert is_free(a)
+    assert all(sum(counts) == 300 for counts in zip(done, refused, strict=True))
+    assert sum(done[1::2]) > 0 and sum(done[::2]) > 0, "nobody wrote, or nobody read"
+    assert np.asarray(a)[0] > 1000
 
 
 def test_shared_pointers_share_the_array(a):

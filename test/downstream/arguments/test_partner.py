@@ -1,5 +1,8 @@
 """Two extensions in one process exchange arrays, views and streams through one core."""
 
+import subprocess
+import sys
+
 import arguments
 import memarray
 import numpy as np
@@ -25,6 +28,13 @@ def test_arrays_and_their_leases():
         arguments.write_without_gil(a, 1)
     partner.drop()
     arguments.write_without_gil(a, 1)
+
+
+@pytest.mark.parametrize("before", ["", "import memarray; ", "import arguments; "])
+def test_the_core_is_found_whoever_is_imported_first(before):
+    code = f"{before}import partner; a = partner.make(4); import memarray; assert type(a) is memarray.MemArray, type(a)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_views_of_views():

@@ -6,14 +6,14 @@
 #include <memarray/python/nanobind.hpp>
 
 namespace py = nanobind;
-#define TRACERS_MODULE NB_MODULE
+#define TRACERS_MODULE(name, module) NB_MODULE(name, module)
 #else
 #include <memarray/python/memarray.hpp>
 
 #include <pybind11/pybind11.h>
 
 namespace py = pybind11;
-#define TRACERS_MODULE PYBIND11_MODULE
+#define TRACERS_MODULE(name, module) PYBIND11_MODULE(name, module, pybind11::mod_gil_not_used())
 #endif
 
 namespace tracers {

@@ -41,7 +41,7 @@ void bind_show(Cloud& cloud, char const* name, Show const& show) {
 
 TRACERS_MODULE(tracers, module) {
   memarray::bind_mem_array<tracers::Tracer, 1>(module);
-  memarray::bind_mem_array<double, 7>(module);
+  memarray::bind_mem_array<std::int16_t, 7>(module);
   Cloud cloud(module, "Cloud");
   cloud.def(py::init<std::int64_t>())
       .def("drift", &tracers::Cloud::drift)

@@ -150,9 +150,12 @@ def test_a_lease_keeps_the_kernel_out():
 
 
 def test_a_rank_that_the_module_added():
-    array = memarray.MemArray([1, 2, 1, 2, 1, 2, 1], float)
+    with pytest.raises(TypeError, match=r"float64"):
+        memarray.MemArray([1, 2, 1, 2, 1, 2, 1], float)
+    array = memarray.MemArray([1, 2, 1, 2, 1, 2, 1], "int16")
     array.fill(2)
     assert contents(array).sum() == 16
+    assert array.view().sum(3).shape == (1, 2, 1, 1, 2, 1)
 
 
 def test_the_wrong_array_is_refused_in_words():

@@ -8,11 +8,15 @@
 #define MEMARRAY_HAS_CUDA 1
 #endif
 
+#if defined(NANOBIND)
+#include <memarray/python/nanobind.hpp>
+#define OTHER_ABI_MODULE NB_MODULE
+#else
 #include <memarray/python/memarray.hpp>
+#define OTHER_ABI_MODULE PYBIND11_MODULE
+#endif
 
-#include <pybind11/pybind11.h>
-
-PYBIND11_MODULE(NAME, module) {
+OTHER_ABI_MODULE(NAME, module) {
 #if defined(BINDS)
   memarray::bind_mem_array<double, 7>(module);
 #elif defined(INITIALIZES)

@@ -14,11 +14,12 @@ WORDS = (
 )
 
 
-def test_one_for_this_abi_is_imported():
-    assert importlib.import_module("same").size(memarray.MemArray([2, 3], float)) == 6
+@pytest.mark.parametrize("name", ["same", "nanobind_same"])
+def test_one_for_this_abi_is_imported(name):
+    assert importlib.import_module(name).size(memarray.MemArray([2, 3], float)) == 6
 
 
-@pytest.mark.parametrize("name", ["binds", "initializes"])
+@pytest.mark.parametrize("name", ["binds", "initializes", "nanobind_binds", "nanobind_initializes"])
 def test_one_for_another_abi_is_refused_at_its_import(name):
     for _ in range(2):
         with pytest.raises(ImportError, match=WORDS.format(abi=ABI + 1, flavour=FLAVOUR)):
@@ -30,8 +31,9 @@ def test_one_for_another_flavour_is_refused_at_its_import():
         importlib.import_module("other_flavour")
 
 
-def test_casters_alone_refuse_the_first_array():
-    module = importlib.import_module("has_casters_alone")
+@pytest.mark.parametrize("name", ["has_casters_alone", "nanobind_has_casters_alone"])
+def test_casters_alone_refuse_the_first_array(name):
+    module = importlib.import_module(name)
     for _ in range(2):
         with pytest.raises(RuntimeError, match=WORDS.format(abi=ABI + 1, flavour=FLAVOUR)):
             module.size(memarray.MemArray([2, 3], float))
