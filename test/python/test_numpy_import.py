@@ -41,10 +41,14 @@ LAYOUTS = {
 
 
 def told(view):
-    return {
-        name: getattr(view, name)
-        for name in ("data_ptr", "shape", "strides", "dtype", "writable", "nbytes", "memory_type", "closed")
-    } | {"device": str(view.device), "repr": repr(view)}
+    """All but the strides of dimensions with one element, along which nobody goes: NumPy 2.2 says others."""
+    names = ("data_ptr", "shape", "dtype", "writable", "nbytes", "memory_type", "closed")
+    goes = [n > 1 for n in view.shape]
+    return {name: getattr(view, name) for name in names} | {
+        "device": str(view.device),
+        "strides": tuple(stride for stride, far in zip(view.strides, goes, strict=True) if far),
+        "repr": repr(view) if all(goes) else None,
+    }
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
