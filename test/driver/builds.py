@@ -25,6 +25,11 @@ RUN_OPTIONS = {
     },
     "tsan": {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:die_after_fork=0"},
 }
+#: What the presets of these names compile and link with.
+SANITIZERS = {
+    "asan": "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer",
+    "tsan": "-fsanitize=thread -ftls-model=initial-exec",
+}
 # Of what Python does by itself.
 QUIET = {"TSAN_OPTIONS": "report_bugs=0"}
 # The run-time library that an uninstrumented Python must load first.

@@ -8,7 +8,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from . import builds, environment
+from . import builds, environment, projects
 from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 #: Names them, separated as on the PATH.
@@ -64,3 +64,8 @@ def build_and_test(part: Part, interpreter: Path) -> None:
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", markers, ROOT / "test" / "python"]
     # The tests' own extension modules declare nothing.
     part.run(command, env={**env, "PYTHON_GIL": "0"}, limit=3600)
+    tests = projects.DOWNSTREAM / "arguments" / ("test_holds.py" if watched else "")
+    for modules in projects.casters(part, build):
+        env["PYTHONPATH"] = f"{modules}{os.pathsep}{build.python_path}"
+        part.run([python, "-W", "error", "-c", f"import arguments; {HAS_NO_GIL}"], env=env)
+        part.run([python, *projects.QUIETLY, tests], env=env, limit=900)

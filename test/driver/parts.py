@@ -7,7 +7,19 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from . import builds, environment, flavours, free_threaded, fuzz, kernels, mutants, new_project, planted, wheels
+from . import (
+    builds,
+    environment,
+    flavours,
+    free_threaded,
+    fuzz,
+    kernels,
+    mutants,
+    new_project,
+    planted,
+    projects,
+    wheels,
+)
 from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 CPP_SOURCES = (
@@ -116,7 +128,7 @@ def cuda(part: Part) -> None:
     needed = part.run(["ldd", build.python_path / "memarray" / "lib" / "libmemarray.so"]).stdout
     if "libcuda" in needed:
         raise PartFailed("libmemarray.so links the driver or a shared CUDA runtime")
-    wheels.build_with_nvcc(part, build)
+    projects.build_with_nvcc(part, build)
     select = ["-m", "not gpu" if part.nightly else "not gpu and not slow and not sweep"]
     env = build.python_environment()
     pytest(part, need("test/python"), *select, env=env, python=environment.python(part), at_once=True)
@@ -157,18 +169,20 @@ def stubs(part: Part) -> None:
 
 
 def asan(part: Part) -> None:
-    """address, leak and undefined-behaviour sanitizers: C++ tests, and the Python tests marked `sanitize`"""
+    """address, leak and undefined-behaviour sanitizers: C++ and Python tests (`sanitize`); nightly casters, too"""
     build = builds.of("asan").make(part, instances(part), wide_paths(part), PRECOMPILED)
     build.run_cpp(part)
     fuzz.replay(part, build)
     sanitized_pytest(part, build, "sanitize and not slow and not gpu")
+    sanitized_casters(part, build, "test_*.py")
 
 
 def tsan(part: Part) -> None:
-    """thread sanitizer: C++ tests, and the Python tests marked `threads`"""
+    """thread sanitizer: C++ tests, and the Python tests marked `threads`; nightly casters, too"""
     build = builds.of("tsan").make(part, instances(part), wide_paths(part), PRECOMPILED)
     build.run_cpp(part)
     sanitized_pytest(part, build, "threads and not slow and not gpu")
+    sanitized_casters(part, build, "test_holds.py")
 
 
 def instances(part: Part) -> str:
@@ -182,35 +196,43 @@ def wide_paths(part: Part) -> str:
 
 
 def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:
-    # The interpreter itself, not a script that would start it: the preload must reach the real process only.
-    interpreter = environment.without_peers(part) / "bin" / "python"
-    env = {**build.python_environment(), **sweeps(part)}
-    # The sanitizer reports a crash better than faulthandler does, if it gets to see the signal and its words are kept.
-    options = ["-p", "no:faulthandler", "--capture=sys"]
-    if build.preset == "asan":
-        env["PYTHONPATH"] += f":{ROOT / 'test' / 'sanitized'}"
-        options += ["-p", "ignore_import_leaks"]
     # Several processes, each with its own end, at which leaks are looked for; threads are watched one test at a time.
     files = sorted(need("test/python").rglob("test_*.py"))
     groups = part.jobs if build.preset == "asan" else 1
 
     def run(group: list[Path]) -> None:
-        pytest(part, *group, "-m", markers, *options, env=env, python=interpreter)
+        watched(part, build, *group, "-m", markers)
 
     builds.at_once(groups, run, [files[first::groups] for first in range(groups)])
+
+
+def sanitized_casters(part: Part, build: builds.Build, tests: str) -> None:
+    """Nightly: extension modules that take memory as arguments, sanitized themselves."""
+    if part.nightly:
+        for modules in projects.casters(part, build):
+            watched(part, build, *sorted((projects.DOWNSTREAM / "arguments").glob(tests)), modules=modules)
+
+
+def watched(part: Part, build: builds.Build, *arguments: str | Path, modules: Path | None = None) -> None:
+    """pytest under the sanitizer of the build; ``modules``: where more extension modules are."""
+    # The interpreter itself, not a script that would start it: the preload must reach the real process only.
+    interpreter = environment.without_peers(part) / "bin" / "python"
+    env = {**build.python_environment(), **sweeps(part)}
+    # The sanitizer reports a crash better than faulthandler does, if it gets to see the signal and its words are kept.
+    options = ["-p", "no:faulthandler", "--capture=sys"]
+    if modules:
+        env["PYTHONPATH"] += f":{modules}"
+    if build.preset == "asan":
+        env["PYTHONPATH"] += f":{ROOT / 'test' / 'sanitized'}"
+        options += ["-p", "ignore_import_leaks"]
+    pytest(part, *arguments, *options, env=env, python=interpreter)
 
 
 def pythons(part: Part) -> None:
     """(nightly) the wheel, built and tested by every Python from 3.10 that is found"""
     if not part.nightly:
         raise Absent("nightly only")
-    failures = []
-    for interpreter in other_pythons():
-        try:
-            wheels.build_and_test(part, interpreter)
-        except PartFailed as failure:
-            failures.append(failure)
-    builds.raise_first(failures)
+    builds.at_once(1, lambda interpreter: wheels.build_and_test(part, interpreter), other_pythons())
 
 
 def other_pythons() -> list[Path]:
@@ -234,7 +256,7 @@ PARTS: dict[str, Callable[[Part], None]] = {
     "package": wheels.package,
     "demo": wheels.demo,
     "flavours": flavours.flavours,
-    "downstream": wheels.downstream,
+    "downstream": projects.downstream,
     "new": new_project.new,
     "docs": docs,
     "stubs": stubs,

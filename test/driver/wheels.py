@@ -1,9 +1,8 @@
-"""The parts that work on what is installed: the wheel, the demo in it, and projects built against it."""
+"""The parts that work on what is installed: the wheel, and the demo in it."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import sys
@@ -11,21 +10,13 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from . import builds, environment, kernels
+from . import builds, environment
 from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 WHEEL_LIMIT = 6 * 2**20
 INSTALLED = "venv-installed"
 #: What every system has that the wheel's name stands for.
 SYSTEM = re.compile(r"libmemarray\.so|lib(stdc\+\+|gcc_s|m|c|pthread|dl|rt)\.so\.\d|ld-linux-[\w-]+\.so\.\d")
-#: What memarray is built with, beside a compiler.
-BUILD_HEADERS = ("nvidia-cuda-cccl>=13.0", "apache-tvm-ffi>=0.1.15")
-#: Projects that build all of memarray again.
-LONG_PROJECTS = {"subdirectory"}
-#: Projects that pip builds and installs.
-PACKAGES = {"scikit_build"}
-#: Projects whose tests lend memory of torch and JAX, which are among the tools.
-USE_PEERS = {"arguments", "nanobind"}
 DEMO_CHECKS = ("shared_memory", "frames_unchanged", "nothing_copied", "restart_identical")
 DEMO_FRAMES = 50
 IN_WHEEL = (
@@ -166,92 +157,6 @@ def check_demo(run: str, file: Path) -> None:
     failed += [] if summary["frames"] >= DEMO_FRAMES else [f"frames: {summary['frames']}"]
     if failed:
         raise PartFailed(f"the demo ({run}) says in its summary.json that this went wrong: {', '.join(failed)}")
-
-
-def downstream(part: Part) -> None:
-    """examples/* and test/downstream/*: projects built by their own CMakeLists.txt, if any, with the installed wheel"""
-    folder = installed(part)
-    projects = sorted(
-        {
-            path.parent
-            for pattern in ("examples/*", "test/downstream/*")
-            for path in (*ROOT.glob(f"{pattern}/CMakeLists.txt"), *ROOT.glob(f"{pattern}/test_*.py"))
-            if part.nightly or path.parent.name not in LONG_PROJECTS
-        }
-    )
-    if not projects:
-        raise Absent("there is no examples/* nor test/downstream/* project yet")
-    environment.pip_install(part, folder, "pybind11>=3.0", "pytest>=8", *(BUILD_HEADERS if part.nightly else ()))
-    failures = []
-    for project in projects:
-        try:
-            build_project(part, folder, project)
-        except PartFailed as failure:
-            failures.append(failure)
-    builds.raise_first(failures)
-
-
-def build_with_nvcc(part: Part, build: builds.Build) -> None:
-    """The projects with kernels of their own, compiled and linked for a GPU against what `build` installs, and tested
-    on the host and on simulated devices."""
-    stage = build.folder / "stage"
-    cmake = environment.tool(part, "cmake")
-    part.run([cmake, "--install", build.folder, "--prefix", stage, "--component", "devel"])
-    for project in ("kernels", "module"):
-        target = WORK / "downstream-cuda" / project
-        options = [
-            *("-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CUDA_ARCHITECTURES=90"),
-            f"-DCMAKE_CUDA_COMPILER={builds.toolkit()}",
-            f"-Dmemarray_DIR={stage / 'memarray' / 'lib' / 'cmake' / 'memarray'}",
-            f"-DPython_EXECUTABLE={environment.python(part)}",
-            # The library that the package under test has loaded, not a second one.
-            f"-DMEMARRAY_RPATH={build.python_path / 'memarray' / 'lib'}",
-        ]
-        env = build.environment(part)
-        part.run([cmake, "-S", ROOT / "test" / "downstream" / project, "-B", target, *options], env=env)
-        part.run([cmake, "--build", target, "-j", str(part.jobs)], env=env)
-        found = kernels.architectures(part, next(target.glob("*.so")))
-        if 90 not in found[kernels.CUBIN]:
-            raise PartFailed(f"{project}: its module has no code for sm_90: {found}")
-        env = {"PYTHONPATH": f"{target}{os.pathsep}{build.python_path}", "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [environment.python(part), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        part.run([*command, ROOT / "test" / "downstream" / project], env=env)
-
-
-def build_project(part: Part, folder: Path, project: Path) -> None:
-    """Installs what one project needs, builds and tests it: its ctest tests, and its pytest tests on the module it
-    built. A project without a CMakeLists.txt has nothing to build."""
-    python = folder / "bin" / "python"
-    build = WORK / "downstream" / project.name
-    env = {**environment.path(environment.tools(part)), "PYTHONPATH": str(build)}
-    if (project / "requirements.txt").exists():
-        environment.pip_install(part, folder, "-r", project / "requirements.txt")
-    if project.name in PACKAGES:
-        environment.pip_install(part, folder, "--no-build-isolation", "--no-deps", project, env=env)
-    elif (project / "CMakeLists.txt").exists():
-        cmake, ctest = environment.tool(part, "cmake"), environment.tool(part, "ctest")
-        config = part.run([python, "-m", "memarray", "--cmakedir"], cwd=WORK).stdout.strip()
-        options = [
-            "-G",
-            "Ninja",
-            "-DCMAKE_BUILD_TYPE=Release",
-            f"-Dmemarray_DIR={config}",
-            f"-DPython_EXECUTABLE={python}",
-        ]
-        part.run([cmake, "-S", project, "-B", build, *options], env=env)
-        part.run([cmake, "--build", build, "-j", str(part.jobs)], env=env)
-        if project.name in USE_PEERS:
-            env.update(with_peers(part, build))
-        part.run([ctest, "--test-dir", build, "--output-on-failure", "--no-tests=ignore"], env=env)
-    if any(project.glob("test_*.py")):
-        part.run([python, "-m", "pytest", "-q", "-p", "no:cacheprovider", project], env=env)
-
-
-def with_peers(part: Part, build: Path) -> dict[str, str]:
-    """What leads to torch and JAX, and says which of them a test must not do without."""
-    packages = environment.packages(environment.tools(part))
-    there = " ".join(name for name in ("torch", "jax") if (packages / name).exists())
-    return {"PYTHONPATH": f"{build}{os.pathsep}{packages}", "MEMARRAY_TEST_PEERS": there}
 
 
 def build_and_test(part: Part, interpreter: Path) -> None:

@@ -1,0 +1,111 @@
+"""Projects that use memarray: built and tested against the installed wheel, or against a build of the tree."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from . import builds, environment, kernels, wheels
+from .commands import ROOT, WORK, Absent, Part, PartFailed
+
+DOWNSTREAM = ROOT / "test" / "downstream"
+#: What memarray is built with, beside a compiler.
+BUILD_HEADERS = ("nvidia-cuda-cccl>=13.0", "apache-tvm-ffi>=0.1.15")
+#: Projects that build all of memarray again.
+LONG_PROJECTS = {"subdirectory"}
+#: Projects that pip builds and installs.
+PACKAGES = {"scikit_build"}
+#: Projects whose tests lend memory of torch and JAX, which are among the tools.
+USE_PEERS = {"arguments", "nanobind"}
+#: The projects whose modules have casters: by pybind11, and by nanobind, with the tests of the first.
+CASTERS = ("arguments", "nanobind")
+QUIETLY = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+
+
+def downstream(part: Part) -> None:
+    """examples/* and test/downstream/*: projects built by their own CMakeLists.txt, if any, with the installed wheel"""
+    folder = wheels.installed(part)
+    projects = sorted(
+        {
+            path.parent
+            for pattern in ("examples/*", "test/downstream/*")
+            for path in (*ROOT.glob(f"{pattern}/CMakeLists.txt"), *ROOT.glob(f"{pattern}/test_*.py"))
+            if part.nightly or path.parent.name not in LONG_PROJECTS
+        }
+    )
+    if not projects:
+        raise Absent("there is no examples/* nor test/downstream/* project yet")
+    environment.pip_install(part, folder, "pybind11>=3.0", "pytest>=8", *(BUILD_HEADERS if part.nightly else ()))
+    builds.at_once(1, lambda project: build_project(part, folder, project), projects)
+
+
+def build_project(part: Part, folder: Path, project: Path) -> None:
+    """Installs what one project needs, builds and tests it: its ctest tests, and its pytest tests on the module it
+    built. A project without a CMakeLists.txt has nothing to build."""
+    python = folder / "bin" / "python"
+    build = WORK / "downstream" / project.name
+    env = {**environment.path(environment.tools(part)), "PYTHONPATH": str(build)}
+    if (project / "requirements.txt").exists():
+        environment.pip_install(part, folder, "-r", project / "requirements.txt")
+    if project.name in PACKAGES:
+        environment.pip_install(part, folder, "--no-build-isolation", "--no-deps", project, env=env)
+    elif (project / "CMakeLists.txt").exists():
+        config = part.run([python, "-m", "memarray", "--cmakedir"], cwd=WORK).stdout.strip()
+        options = ["-DCMAKE_BUILD_TYPE=Release", f"-Dmemarray_DIR={config}", f"-DPython_EXECUTABLE={python}"]
+        compile_project(part, project, build, options, env)
+        if project.name in USE_PEERS:
+            env.update(with_peers(part, build))
+        ctest = environment.tool(part, "ctest")
+        part.run([ctest, "--test-dir", build, "--output-on-failure", "--no-tests=ignore"], env=env)
+    if any(project.glob("test_*.py")):
+        part.run([python, *QUIETLY, project], env=env)
+
+
+def compile_project(part: Part, project: Path, build: Path, options: list[str], env: dict[str, str]) -> None:
+    cmake = environment.tool(part, "cmake")
+    part.run([cmake, "-S", project, "-B", build, "-G", "Ninja", *options], env=env)
+    part.run([cmake, "--build", build, "-j", str(part.jobs)], env=env)
+
+
+def with_peers(part: Part, build: Path) -> dict[str, str]:
+    """What leads to torch and JAX, and says which of them a test must not do without."""
+    packages = environment.packages(environment.tools(part))
+    there = " ".join(name for name in ("torch", "jax") if (packages / name).exists())
+    return {"PYTHONPATH": f"{build}{os.pathsep}{packages}", "MEMARRAY_TEST_PEERS": there}
+
+
+def build_against(part: Part, build: builds.Build, name: str, *options: str) -> Path:
+    """Compiles a project of test/downstream against what `build` installs; returns the folder of its modules."""
+    stage = build.folder / "stage"
+    cmake = environment.tool(part, "cmake")
+    part.run([cmake, "--install", build.folder, "--prefix", stage, "--component", "devel"])
+    target = build.folder / "downstream" / name
+    options = (
+        f"-Dmemarray_DIR={stage / 'memarray' / 'lib' / 'cmake' / 'memarray'}",
+        f"-DPython_EXECUTABLE={build.interpreter or environment.python(part)}",
+        # The library that the package under test has loaded, not a second one.
+        f"-DMEMARRAY_RPATH={build.python_path / 'memarray' / 'lib'}",
+        *options,
+    )
+    compile_project(part, DOWNSTREAM / name, target, list(options), build.environment(part))
+    return target
+
+
+def build_with_nvcc(part: Part, build: builds.Build) -> None:
+    """The projects with kernels of their own, compiled and linked for a GPU against what `build` installs, and tested
+    on the host and on simulated devices."""
+    options = ("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CUDA_ARCHITECTURES=90")
+    for project in ("kernels", "module"):
+        target = build_against(part, build, project, *options, f"-DCMAKE_CUDA_COMPILER={builds.toolkit()}")
+        found = kernels.architectures(part, next(target.glob("*.so")))
+        if 90 not in found[kernels.CUBIN]:
+            raise PartFailed(f"{project}: its module has no code for sm_90: {found}")
+        env = {"PYTHONPATH": f"{target}{os.pathsep}{build.python_path}", "PYTHONDONTWRITEBYTECODE": "1"}
+        part.run([environment.python(part), *QUIETLY, DOWNSTREAM / project], env=env)
+
+
+def casters(part: Part, build: builds.Build) -> list[Path]:
+    """The folders of the modules with casters, compiled against `build` with its sanitizers, if any."""
+    flags = builds.SANITIZERS.get(build.preset)
+    options = [f"-DCMAKE_CXX_FLAGS=-O1 -g1 {flags}", f"-DCMAKE_MODULE_LINKER_FLAGS={flags}"] if flags else []
+    return [build_against(part, build, name, *options) for name in CASTERS]
