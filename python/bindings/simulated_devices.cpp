@@ -35,19 +35,27 @@ void delay(SimulatedDevices& self, double seconds) {
   self.delay(std::chrono::nanoseconds(std::llround(seconds * 1e9)));
 }
 
+/// For a block that nobody left: no one waits for work to take its time when the interpreter ends.
+struct DropWithoutDelay {
+  void operator()(SimulatedDevices* devices) const {
+    devices->delay({});
+    delete devices;
+  }
+};
+using Owner = std::unique_ptr<SimulatedDevices, DropWithoutDelay>;
+
 }  // namespace
 
 void add_simulated_devices(py::module_& m) {
-  py::class_<SimulatedDevices>(m, "SimulatedDevices")
+  py::class_<SimulatedDevices, Owner>(m, "SimulatedDevices")
       .def(py::init([](int count, std::size_t memory, bool peer_access, bool pools, bool lend_as_cuda,
                        bool continue_after_touch) {
-             return std::make_unique<SimulatedDevices>(
-                 testing::SimulatedOptions{.count = count,
-                                           .memory = memory,
-                                           .peer_access = peer_access,
-                                           .pools = pools,
-                                           .lend_as_cuda = lend_as_cuda,
-                                           .continue_after_touch = continue_after_touch});
+             return Owner(new SimulatedDevices({.count = count,
+                                                .memory = memory,
+                                                .peer_access = peer_access,
+                                                .pools = pools,
+                                                .lend_as_cuda = lend_as_cuda,
+                                                .continue_after_touch = continue_after_touch}));
            }),
            py::kw_only(), py::arg("count"), py::arg("memory"), py::arg("peer_access"), py::arg("pools"),
            py::arg("lend_as_cuda"), py::arg("continue_after_touch"))

@@ -20,7 +20,7 @@ ABOUT = (
 )
 #: The module, and what its tests load.
 TARGETS = ("_core", "memarray", "contention", "py_resources", "fake_driver")
-PACKAGES = ("numpy", "pytest>=8", "hypothesis>=6")
+PACKAGES = ("numpy", "pytest>=8", "hypothesis>=6", "ml_dtypes")
 HAS_NO_GIL = "import sys, memarray, numpy; assert not sys._is_gil_enabled(); print(memarray.build_info())"
 
 
