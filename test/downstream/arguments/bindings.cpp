@@ -21,6 +21,7 @@ ARGUMENTS_MODULE(arguments, module) {
   arguments::add_options(module);
   arguments::add_holds(module);
   module.attr("LIBRARY") = ARGUMENTS_LIBRARY;
+  module.attr("MAJOR") = ARGUMENTS_LIBRARY_MAJOR;
   module.def("scale_any", [](ArrayView<float, 1> const& view, double factor) { arguments::scale(view, factor); });
   module.def("scale_any", [](ArrayView<double, 1> const& view, double factor) { arguments::scale(view, factor); });
   // Overloads that take what lends no memory.

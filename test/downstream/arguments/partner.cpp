@@ -5,6 +5,8 @@
 #include <optional>
 
 ARGUMENTS_MODULE(partner, module) {
+  module.attr("LIBRARY") = ARGUMENTS_LIBRARY;
+  module.attr("MAJOR") = ARGUMENTS_LIBRARY_MAJOR;
   using Array = memarray::MemArray<double, 1>;
   using Reading = memarray::ArrayView<double const, 1>;
   static auto& kept = *new std::optional<Reading>;

@@ -12,6 +12,7 @@
 namespace py = nanobind;
 #define ARGUMENTS_MODULE(name, module) NB_MODULE(name, module)
 #define ARGUMENTS_LIBRARY "nanobind"
+#define ARGUMENTS_LIBRARY_MAJOR NB_VERSION_MAJOR
 #else
 #include <memarray/python/memarray.hpp>
 
@@ -20,6 +21,7 @@ namespace py = nanobind;
 namespace py = pybind11;
 #define ARGUMENTS_MODULE(name, module) PYBIND11_MODULE(name, module, pybind11::mod_gil_not_used())
 #define ARGUMENTS_LIBRARY "pybind11"
+#define ARGUMENTS_LIBRARY_MAJOR PYBIND11_VERSION_MAJOR
 #endif
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 import gc
 import logging
 import threading
+import time
 import weakref
 
 import arguments
@@ -221,12 +222,15 @@ def test_other_threads_run_while_a_function_reads(a):
 
 
 def test_eight_threads(a):
-    """Readers never see half of a write, whoever is refused."""
-    done, refused = [0] * 8, [0] * 8
+    """Readers never see half of a write, whoever is refused; everyone is let in sooner or later."""
+    done = [0] * 8
     torn = []
+    end = time.monotonic() + 60
 
     def work(number):
-        for i in range(300):
+        i = 0
+        while i < 300 or (done[number] == 0 and time.monotonic() < end):
+            i += 1
             try:
                 if number % 2:
                     arguments.write_without_gil(a, number * 1000 + i)
@@ -234,7 +238,7 @@ def test_eight_threads(a):
                     torn.append(i)
                 done[number] += 1
             except memarray.LockError:
-                refused[number] += 1
+                pass
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:
@@ -243,8 +247,7 @@ def test_eight_threads(a):
         thread.join()
     assert torn == []
     assert is_free(a)
-    assert all(sum(counts) == 300 for counts in zip(done, refused, strict=True))
-    assert sum(done[1::2]) > 0 and sum(done[::2]) > 0, "nobody wrote, or nobody read"
+    assert all(done)
     assert np.asarray(a)[0] > 1000
 
 

@@ -10,6 +10,11 @@ import partner
 import pytest
 
 
+def test_they_are_of_different_libraries():
+    """Of pybind11, 3 and 2; or of nanobind and pybind11."""
+    assert (arguments.LIBRARY, arguments.MAJOR) != (partner.LIBRARY, partner.MAJOR)
+
+
 def test_arrays_and_their_leases():
     a = partner.make(4)
     assert arguments.read_and_call(a, lambda: None) == 8
