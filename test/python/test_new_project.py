@@ -51,6 +51,8 @@ def test_the_readme_has_two_commands():
     blocks = re.findall(r"^```sh\n(.*?)^```", _new_project.project("waves")["README.md"], re.MULTILINE | re.DOTALL)
     assert len(blocks) == 1 and len(blocks[0].splitlines()) == 2
     assert "--no-build-isolation" in blocks[0]
+    steps = re.findall(r"^ *- run: (.*)$", _new_project.project("waves")[".github/workflows/tests.yml"], re.MULTILINE)
+    assert steps[-2:] == blocks[0].splitlines(), "continuous integration does what the README says"
 
 
 def test_it_is_written_and_says_what_to_do(tmp_path):
