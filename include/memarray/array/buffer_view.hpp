@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -22,6 +23,17 @@ class BasicBufferView;
 using BufferView = BasicBufferView<std::byte>;
 /// The same, read-only: of memory that is lent so, or to say that nobody writes. Every `BufferView` is one, too.
 using ConstBufferView = BasicBufferView<std::byte const>;
+
+/// The values of an argument, in a container or in braces (`view.reshape({2, -1})`), as C++26's `std::span<T const>`
+/// takes them. They have to be there for the call alone.
+template <class T>
+class ListOf : public std::span<T const> {
+ public:
+  using std::span<T const>::span;
+  constexpr ListOf() noexcept = default;
+  constexpr ListOf(std::span<T const> values) noexcept : std::span<T const>(values) {}
+  constexpr ListOf(std::initializer_list<T> values) noexcept : std::span<T const>(values.begin(), values.size()) {}
+};
 
 /// Seed 004. Functions that say "view" share the memory; copies are asked for by name, and reported. A view of an array
 /// counts as an export of it, so what the array does with views that outlive their lease is its policy for escaped
@@ -92,13 +104,17 @@ class BasicBufferView {
   [[nodiscard]] BasicBufferView insert(int dimension) const {
     return changed([&](StridedLayout& layout) { return layout.insert(dimension), 0; });
   }
-  [[nodiscard]] BasicBufferView transpose(std::span<int const> axes = {}) const {
+  [[nodiscard]] BasicBufferView transpose(ListOf<int> axes = {}) const {
     return changed([&](StridedLayout& layout) { return layout.transpose(axes), 0; });
   }
   /// The same elements in C order under another shape. Throws `ValueError` where that takes a copy.
-  [[nodiscard]] BasicBufferView reshape(Extents shape) const { return BasicBufferView(_core.reshaped(shape)); }
+  [[nodiscard]] BasicBufferView reshape(ListOf<std::int64_t> shape) const {
+    return BasicBufferView(_core.reshaped(shape));
+  }
   /// One element at many indices, so for looking only.
-  [[nodiscard]] ConstBufferView broadcast_to(Extents shape) const { return ConstBufferView(_core.broadcast_to(shape)); }
+  [[nodiscard]] ConstBufferView broadcast_to(ListOf<std::int64_t> shape) const {
+    return ConstBufferView(_core.broadcast_to(shape));
+  }
 
   /// With the types that the caller knows it has. Throws `TypeError` for others, `BufferError` for another place.
   template <class T, int n, ViewOptions options = ViewOptions::none>
@@ -123,10 +139,10 @@ class BasicBufferView {
   /// Reductions over some axes, below zero from the end, or over all: new memory with the other dimensions. Integers
   /// are summed in 64 bits; floating-point numbers in double precision, rounded once. Throw `IndexError`, `ValueError`
   /// (an axis twice; the least or largest of nothing), `TypeError` for structs.
-  [[nodiscard]] BufferView sum(std::span<int const> axes = {}) const { return reduced(detail::Reduction::sum, axes); }
-  [[nodiscard]] BufferView mean(std::span<int const> axes = {}) const { return reduced(detail::Reduction::mean, axes); }
-  [[nodiscard]] BufferView min(std::span<int const> axes = {}) const { return reduced(detail::Reduction::min, axes); }
-  [[nodiscard]] BufferView max(std::span<int const> axes = {}) const { return reduced(detail::Reduction::max, axes); }
+  [[nodiscard]] BufferView sum(ListOf<int> axes = {}) const { return reduced(detail::Reduction::sum, axes); }
+  [[nodiscard]] BufferView mean(ListOf<int> axes = {}) const { return reduced(detail::Reduction::mean, axes); }
+  [[nodiscard]] BufferView min(ListOf<int> axes = {}) const { return reduced(detail::Reduction::min, axes); }
+  [[nodiscard]] BufferView max(ListOf<int> axes = {}) const { return reduced(detail::Reduction::max, axes); }
 
   /// Sets every element. Throws `TypeError` unless T is the view's element type.
   template <class T>

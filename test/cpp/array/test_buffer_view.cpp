@@ -94,12 +94,11 @@ TEST_F(BufferViewTest, SlicesSelectsAndTurns) {
   EXPECT_THAT(values(view.select(1, -1)), ElementsAre(3, 7, 11));
   EXPECT_THAT(view.insert(1).shape(), ElementsAre(3, 1, 4));
   EXPECT_THAT(values(view.transpose()), ElementsAre(0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11));
-  EXPECT_THAT(view.reshape(std::array<std::int64_t, 2>{-1, 2}).shape(), ElementsAre(6, 2));
+  EXPECT_THAT(view.reshape({-1, 2}).shape(), ElementsAre(6, 2));
   EXPECT_THAT(
       message_of<ValueError>([&] { static_cast<void>(view.transpose().reshape(std::array<std::int64_t, 1>{12})); }),
       HasSubstr("without a copy"));
-  EXPECT_THAT(values(view.select(0, 0).broadcast_to(std::array<std::int64_t, 2>{2, 4})),
-              ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
+  EXPECT_THAT(values(view.select(0, 0).broadcast_to({2, 4})), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
 }
 
 TEST_F(BufferViewTest, TypedViewsKnowTheirElements) {
@@ -148,12 +147,12 @@ TEST_F(BufferViewTest, CopiesAreReported) {
 TEST_F(BufferViewTest, Reduces) {
   ConstBufferView const view = array.view().slice(1, {.step = -1});
   EXPECT_EQ((view.sum().as<double, 0>()()), 66.0);
-  EXPECT_EQ((view.sum(std::array{0}).as<double, 1>()(0)), 21.0);
+  EXPECT_EQ((view.sum({0}).as<double, 1>()(0)), 21.0);
   EXPECT_EQ((view.max(std::array{-1}).as<double, 1>()(2)), 11.0);
   EXPECT_EQ((view.min().as<double, 0>()()), 0.0);
   EXPECT_EQ((view.mean().as<double, 0>()()), 5.5);
   EXPECT_THROW(static_cast<void>(view.sum(std::array{2})), IndexError);
-  EXPECT_THROW(static_cast<void>(view.sum(std::array{1, -1})), ValueError);
+  EXPECT_THROW(static_cast<void>(view.sum({1, -1})), ValueError);
   EXPECT_THROW(static_cast<void>(view.slice(0, {.stop = 0}).min()), ValueError);
 }
 
