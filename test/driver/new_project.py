@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from . import builds, environment, wheels
-from .commands import WORK, Part, shell_commands
+from .commands import Part, shell_commands
 
 OPTIONS = ("--cython", "--nanobind")
 NAME = "sample_project"
@@ -17,37 +17,29 @@ NAME = "sample_project"
 
 def new(part: Part) -> None:
     """`python -m memarray new`, from the command to green tests with the wheel; nightly every variant, and with nvcc"""
-    folder = environment.create(part, "venv-new")
-    wheels.installed(part)
-    environment.pip_install(part, folder, next((WORK / "dist").glob("*/repaired/memarray-*.whl")))
     variants = list(itertools.product((False, True), repeat=len(OPTIONS))) if part.nightly else [(False, False)]
+    try_all(part, "host", variants, {})
+    if part.nightly and builds.toolkit():
+        try_all(part, "cuda", variants, {"CUDACXX": str(builds.toolkit()), "CUDAARCHS": "90"})
+
+
+def try_all(part: Part, flavour: str, variants: list[tuple[bool, ...]], env: dict[str, str]) -> None:
+    """Each in turn, in an environment with nothing but that flavour's wheel."""
+    folder = environment.create(part, f"venv-new-{flavour}")
+    environment.pip_install(part, folder, wheels.built(part, flavour))
     for chosen in variants:
         options = [option for option, wanted in zip(OPTIONS, chosen, strict=True) if wanted]
+        options += ["--cuda"] if flavour == "cuda" else []
         started = time.monotonic()
         with tempfile.TemporaryDirectory() as elsewhere:
-            project = write(part, folder, Path(elsewhere), options, {})
+            project = write(part, folder, Path(elsewhere), options)
             for line in shell_commands(project / "README.md"):
-                part.run(["sh", "-ec", line], cwd=project, env=environment.path(folder))
+                part.run(["sh", "-ec", line], cwd=project, env={**environment.path(folder), **env})
         part.note(f"new {' '.join(options)}: {(time.monotonic() - started) / 60:.1f} min to green tests")
         part.run([folder / "bin" / "python", "-m", "pip", "uninstall", "--quiet", "-y", NAME])
-    if part.nightly and builds.toolkit():
-        with_nvcc(part, folder)
     shutil.rmtree(folder)
 
 
-def with_nvcc(part: Part, folder: Path) -> None:
-    """The memarray with kernels is the build of the part `cuda`; what is not installed cannot be depended upon."""
-    library = builds.of("cuda").make(part, "-DCMAKE_CUDA_ARCHITECTURES=all-major", targets=("_core", "memarray"))
-    env = {"PYTHONPATH": str(library.python_path), "CUDACXX": str(builds.toolkit()), "CUDAARCHS": "90"}
-    for options in (["--cuda"], ["--cuda", *OPTIONS]):
-        with tempfile.TemporaryDirectory() as elsewhere:
-            project = write(part, folder, Path(elsewhere), options, env)
-            environment.pip_install(part, folder, "-r", project / "requirements.txt")
-            build = shell_commands(project / "README.md")[1]
-            part.run(["sh", "-ec", build], cwd=project, env={**environment.path(folder), **env})
-        part.note(f"new {' '.join(options)}: built and tested")
-
-
-def write(part: Part, folder: Path, elsewhere: Path, options: list[str], env: dict[str, str]) -> Path:
-    part.run([folder / "bin" / "python", "-m", "memarray", "new", NAME, *options], cwd=elsewhere, env=env)
+def write(part: Part, folder: Path, elsewhere: Path, options: list[str]) -> Path:
+    part.run([folder / "bin" / "python", "-m", "memarray", "new", NAME, *options], cwd=elsewhere)
     return elsewhere / NAME

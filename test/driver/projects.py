@@ -19,6 +19,8 @@ PACKAGES = {"scikit_build"}
 USE_PEERS = {"arguments", "nanobind"}
 #: The projects whose modules have casters: by pybind11, and by nanobind, with the tests of the first.
 CASTERS = ("arguments", "nanobind")
+#: The projects with kernels of their own.
+WITH_KERNELS = ("kernels", "module")
 QUIETLY = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
@@ -37,13 +39,18 @@ def downstream(part: Part) -> None:
         raise Absent("there is no examples/* nor test/downstream/* project yet")
     environment.pip_install(part, folder, "pybind11>=3.0", "pytest>=8", *(BUILD_HEADERS if part.nightly else ()))
     builds.at_once(1, lambda project: build_project(part, folder, project), projects)
+    if part.nightly and builds.toolkit():
+        with_cuda = wheels.installed(part, "cuda")
+        environment.pip_install(part, with_cuda, "pybind11>=3.0", "pytest>=8")
+        for name in WITH_KERNELS:
+            build_project(part, with_cuda, DOWNSTREAM / name, *for_one_gpu())
 
 
-def build_project(part: Part, folder: Path, project: Path) -> None:
+def build_project(part: Part, folder: Path, project: Path, *options: str) -> None:
     """Installs what one project needs, builds and tests it: its ctest tests, and its pytest tests on the module it
     built. A project without a CMakeLists.txt has nothing to build."""
     python = folder / "bin" / "python"
-    build = WORK / "downstream" / project.name
+    build = WORK / "downstream" / folder.name / project.name
     env = {**environment.path(environment.tools(part)), "PYTHONPATH": str(build)}
     if (project / "requirements.txt").exists():
         environment.pip_install(part, folder, "-r", project / "requirements.txt")
@@ -51,8 +58,10 @@ def build_project(part: Part, folder: Path, project: Path) -> None:
         environment.pip_install(part, folder, "--no-build-isolation", "--no-deps", project, env=env)
     elif (project / "CMakeLists.txt").exists():
         config = part.run([python, "-m", "memarray", "--cmakedir"], cwd=WORK).stdout.strip()
-        options = ["-DCMAKE_BUILD_TYPE=Release", f"-Dmemarray_DIR={config}", f"-DPython_EXECUTABLE={python}"]
-        compile_project(part, project, build, options, env)
+        settings = ["-DCMAKE_BUILD_TYPE=Release", f"-Dmemarray_DIR={config}", f"-DPython_EXECUTABLE={python}", *options]
+        compile_project(part, project, build, settings, env)
+        if options:
+            check_kernels(part, build)
         if project.name in USE_PEERS:
             env.update(with_peers(part, build))
         ctest = environment.tool(part, "ctest")
@@ -94,14 +103,21 @@ def build_against(part: Part, build: builds.Build, name: str, *options: str) -> 
 def build_with_nvcc(part: Part, build: builds.Build) -> None:
     """The projects with kernels of their own, compiled and linked for a GPU against what `build` installs, and tested
     on the host and on simulated devices."""
-    options = ("-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CUDA_ARCHITECTURES=90")
-    for project in ("kernels", "module"):
-        target = build_against(part, build, project, *options, f"-DCMAKE_CUDA_COMPILER={builds.toolkit()}")
-        found = kernels.architectures(part, next(target.glob("*.so")))
-        if 90 not in found[kernels.CUBIN]:
-            raise PartFailed(f"{project}: its module has no code for sm_90: {found}")
+    for project in WITH_KERNELS:
+        target = build_against(part, build, project, "-DCMAKE_BUILD_TYPE=Release", *for_one_gpu())
+        check_kernels(part, target)
         env = {"PYTHONPATH": f"{target}{os.pathsep}{build.python_path}", "PYTHONDONTWRITEBYTECODE": "1"}
         part.run([environment.python(part), *QUIETLY, DOWNSTREAM / project], env=env)
+
+
+def for_one_gpu() -> tuple[str, ...]:
+    return ("-DCMAKE_CUDA_ARCHITECTURES=90", f"-DCMAKE_CUDA_COMPILER={builds.toolkit()}")
+
+
+def check_kernels(part: Part, modules: Path) -> None:
+    found = kernels.architectures(part, next(modules.glob("*.so")))
+    if 90 not in found[kernels.CUBIN]:
+        raise PartFailed(f"{modules.name}: its module has no code for sm_90: {found}")
 
 
 def casters(part: Part, build: builds.Build) -> list[Path]:

@@ -14,7 +14,8 @@ from . import builds, environment
 from .commands import ROOT, WORK, Absent, Part, PartFailed
 
 WHEEL_LIMIT = 6 * 2**20
-INSTALLED = "venv-installed"
+#: The environments that each flavour's wheel is installed in.
+INSTALLED = {"host": "venv-installed", "cuda": "venv-installed-cuda"}
 #: What every system has that the wheel's name stands for.
 SYSTEM = re.compile(r"libmemarray\.so|lib(stdc\+\+|gcc_s|m|c|pthread|dl|rt)\.so\.\d|ld-linux-[\w-]+\.so\.\d")
 DEMO_CHECKS = ("shared_memory", "frames_unchanged", "nothing_copied", "restart_identical")
@@ -36,17 +37,16 @@ IN_WHEEL = (
 def package(part: Part) -> None:
     """the sdist, from it alone the wheel, repaired: contents, size, links, an empty environment; nightly CUDA's, too"""
     if part.nightly and builds.toolkit():
-        settings = {"CUDACXX": str(builds.toolkit()), "MEMARRAY_CUDA": "ON"}
-        wheel = repaired(part, build_wheel(part, Path(sys.executable), **settings))
-        install(part, "venv-installed-cuda", wheel, "cuda")
-    wheel = repaired(part, build_wheel(part, Path(sys.executable)))
-    check_wheel(part, wheel)
-    install(part, INSTALLED, wheel, "host")
+        install(part, "cuda")
+    install(part, "host")
+    check_wheel(part, built(part, "host"))
 
 
-def install(part: Part, name: str, wheel: Path, flavour: str) -> None:
-    """In an environment of that name, where it must work from."""
-    folder = environment.create(part, name)
+def install(part: Part, flavour: str) -> Path:
+    """Builds that flavour's wheel and installs it in an environment of its own, where it must work from."""
+    settings = {"CUDACXX": str(builds.toolkit()), "MEMARRAY_CUDA": "ON"} if flavour == "cuda" else {}
+    wheel = repaired(part, build_wheel(part, Path(sys.executable), flavour, **settings))
+    folder = environment.create(part, INSTALLED[flavour])
     environment.pip_install(part, folder, wheel)
     python = folder / "bin" / "python"
     check = f"import memarray; info = memarray.build_info(); assert info['flavour'] == {flavour!r}, info; print(info)"
@@ -57,11 +57,25 @@ def install(part: Part, name: str, wheel: Path, flavour: str) -> None:
     for library in sorted((installed_package(folder)).rglob("*.so")):
         check_run_path(part, library)
         check_links(part, library)
+    return folder
 
 
-def build_wheel(part: Part, interpreter: Path, **settings: str) -> Path:
+def place_of(interpreter: Path, flavour: str) -> Path:
+    """Where wheels for an interpreter are built."""
+    return WORK / "dist" / f"{interpreter.name}-{flavour}"
+
+
+def built(part: Part, flavour: str) -> Path:
+    """The wheel that is installed in that flavour's environment."""
+    place = place_of(Path(sys.executable), flavour) / "repaired"
+    if not (installed(part, flavour) and list(place.glob("memarray-*.whl"))):
+        install(part, flavour)
+    return next(place.glob("memarray-*.whl"))
+
+
+def build_wheel(part: Part, interpreter: Path, flavour: str = "host", **settings: str) -> Path:
     """Builds the sdist, and the wheel from nothing but that, as pip does for a user; returns the wheel."""
-    output = WORK / "dist" / interpreter.name
+    output = place_of(interpreter, flavour)
     sdist = build_sdist(part, output)
     env = {"MEMARRAY_CUDA": "OFF", "CMAKE_BUILD_PARALLEL_LEVEL": str(part.jobs), **settings}
     part.run([interpreter, "-m", "pip", "wheel", "--no-deps", "--quiet", "-w", output, sdist], env=env)
@@ -117,12 +131,10 @@ def check_links(part: Part, library: Path) -> None:
         raise PartFailed(f"{library.name} links {', '.join(others)}")
 
 
-def installed(part: Part) -> Path:
-    """The environment that the wheel is installed in; made if this run did not."""
-    folder = WORK / INSTALLED
-    if not (folder / "bin" / "python").exists():
-        package(part)
-    return folder
+def installed(part: Part, flavour: str = "host") -> Path:
+    """The environment that the wheel is installed in; made if no run has."""
+    folder = WORK / INSTALLED[flavour]
+    return folder if (folder / "bin" / "python").exists() else install(part, flavour)
 
 
 def installed_package(folder: Path) -> Path:
