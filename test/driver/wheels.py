@@ -175,15 +175,9 @@ def build_and_test(part: Part, interpreter: Path) -> None:
     """The wheel by another Python, in an environment of its own, with the tests that need no peer."""
     wheel = repaired(part, build_wheel(part, interpreter))
     folder = environment.create(part, f"venv-{interpreter.name}", str(interpreter))
-    environment.pip_install(part, folder, wheel, "pytest>=8", "hypothesis>=6", "ml_dtypes")
+    environment.pip_install(part, folder, wheel, "pytest>=8", "pytest-xdist", "hypothesis>=6", "ml_dtypes")
     command = [
-        folder / "bin" / "python",
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "-m",
-        "not slow and not gpu",
+        *(folder / "bin" / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow and not gpu"),
+        *("-n", str(part.jobs), "--dist", "loadfile"),
     ]
     part.run([*command, ROOT / "test" / "python"])
