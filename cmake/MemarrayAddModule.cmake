@@ -44,7 +44,7 @@ function(memarray_add_module name)
   elseif(NOT arg_NANOBIND AND NOT TARGET pybind11::module)
     _memarray_folder_of(pybind11 --cmakedir)
     set(PYBIND11_FINDPYTHON ON)
-    find_package(pybind11 3.0 CONFIG REQUIRED PATHS "${folder}" NO_DEFAULT_PATH GLOBAL)
+    find_package(pybind11 3.1 CONFIG REQUIRED PATHS "${folder}" NO_DEFAULT_PATH GLOBAL)
   endif()
 
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)

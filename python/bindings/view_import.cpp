@@ -46,12 +46,13 @@ PyObject* take(PyObject* capsule, char const* name, char const* used_name, PyObj
   if (!tensor || PyCapsule_SetName(capsule, used_name) != 0) return nullptr;
   return finish(owner, copy, [=] {
     ViewCore view = detail::import_dlpack(tensor);
-    return writable ? view : view.read_only();
+    if (!writable) return view.read_only();
+    return view;
   });
 }
 
 /// What an object says beside an unversioned capsule, which cannot say read-only: JAX's arrays, which nothing may
-/// change, refuse writable buffers. -1 with the error set if that is another's than its own.
+/// change, refuse writable buffers. -1 with the error set if it is none that refuses.
 int lends_for_writing(PyObject* object) {
   if (!PyObject_CheckBuffer(object)) return 1;
   Py_buffer buffer;
@@ -59,9 +60,9 @@ int lends_for_writing(PyObject* object) {
     PyBuffer_Release(&buffer);
     return 1;
   }
-  if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
-  PyErr_Clear();
-  return 0;
+  for (PyObject* const refusal : {PyExc_BufferError, PyExc_TypeError, PyExc_ValueError})
+    if (PyErr_ExceptionMatches(refusal)) return PyErr_Clear(), 0;
+  return -1;
 }
 
 /// `owner` is whom it came from, or the capsule itself.

@@ -146,8 +146,13 @@ def at_once(jobs: int, work: Callable[[T], None], items: Iterable[T]) -> None:
             return failure
         return None
 
-    with ThreadPoolExecutor(jobs) as pool:
-        raise_first([failure for failure in pool.map(failure_of, items) if failure])
+    if jobs == 1:
+        # Ctrl-C ends what the main thread waits for.
+        outcomes = [failure_of(item) for item in items]
+    else:
+        with ThreadPoolExecutor(jobs) as pool:
+            outcomes = list(pool.map(failure_of, items))
+    raise_first([failure for failure in outcomes if failure])
 
 
 def of(preset: str) -> Build:

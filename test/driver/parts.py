@@ -97,6 +97,8 @@ def lint(part: Part) -> None:
 
 def architecture(part: Part) -> None:
     """the rules of the layers, and that the test driver itself can fail"""
+    if part.nightly:
+        fuzz.find_clang()  # whose syntax tree a test looks into
     pytest(part, need("test/architecture"), env={}, python=environment.python(part))
 
 

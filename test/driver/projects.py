@@ -37,11 +37,11 @@ def downstream(part: Part) -> None:
     )
     if not projects:
         raise Absent("there is no examples/* nor test/downstream/* project yet")
-    environment.pip_install(part, folder, "pybind11>=3.0", "pytest>=8", *(BUILD_HEADERS if part.nightly else ()))
+    environment.pip_install(part, folder, "pybind11>=3.1", "pytest>=8", *(BUILD_HEADERS if part.nightly else ()))
     builds.at_once(1, lambda project: build_project(part, folder, project), projects)
     if part.nightly and builds.toolkit():
         with_cuda = wheels.installed(part, "cuda")
-        environment.pip_install(part, with_cuda, "pybind11>=3.0", "pytest>=8")
+        environment.pip_install(part, with_cuda, "pybind11>=3.1", "pytest>=8")
         for name in WITH_KERNELS:
             build_project(part, with_cuda, DOWNSTREAM / name, *for_one_gpu())
 

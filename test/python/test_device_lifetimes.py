@@ -106,6 +106,7 @@ ENDINGS = {
         "run = lambda: [a.add_index_tuple(stream=stream) for _ in range(10**6)];"
         "threading.Thread(target=run, daemon=True).start(); time.sleep(0.05)"
     ),
+    "work that would take minutes": "sim.delay(2)\nfor _ in range(100): a.add_index_tuple(stream=stream)",
     "a daemon thread that waits": "threading.Thread(target=stream.synchronize, daemon=True).start(); time.sleep(0.01)",
     "something to do at exit": "atexit.register(lambda: (a.fill(1), a.copy(), a.move_memory(kDLCPU)))",
 }

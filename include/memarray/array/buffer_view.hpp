@@ -24,8 +24,8 @@ using BufferView = BasicBufferView<std::byte>;
 /// The same, read-only: of memory that is lent so, or to say that nobody writes. Every `BufferView` is one, too.
 using ConstBufferView = BasicBufferView<std::byte const>;
 
-/// The values of an argument, in a container or in braces (`view.reshape({2, -1})`), as C++26's `std::span<T const>`
-/// takes them. They have to be there for the call alone.
+/// The values of an argument, in a container or in braces: `view.reshape({2, -1})`. For parameters only: it keeps no
+/// values, and those in braces are gone after the call.
 template <class T>
 class ListOf : public std::span<T const> {
  public:
