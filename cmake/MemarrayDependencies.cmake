@@ -59,5 +59,5 @@ macro(memarray_find_dependencies)
 
   unset(pybind11_DIR CACHE)
   set(PYBIND11_FINDPYTHON ON)
-  find_package(pybind11 3.0 CONFIG REQUIRED PATHS "${memarray_pybind11_dir}" NO_DEFAULT_PATH)
+  find_package(pybind11 3.1 CONFIG REQUIRED PATHS "${memarray_pybind11_dir}" NO_DEFAULT_PATH)
 endmacro()
