@@ -61,11 +61,12 @@ def build_and_test(part: Part, interpreter: Path) -> None:
     }
     part.run([python, "-W", "error", "-c", HAS_NO_GIL], env=env)
     markers = f"{'threads and ' if watched else ''}not slow and not gpu"
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", markers, ROOT / "test" / "python"]
+    # What the sanitizer says goes where it can be read.
+    command = [python, *projects.QUIETLY, *(("-p", "no:faulthandler", "--capture=sys") if watched else ())]
     # The tests' own extension modules declare nothing.
-    part.run(command, env={**env, "PYTHON_GIL": "0"}, limit=3600)
+    part.run([*command, "-m", markers, ROOT / "test" / "python"], env={**env, "PYTHON_GIL": "0"}, limit=3600)
     tests = projects.DOWNSTREAM / "arguments" / ("test_holds.py" if watched else "")
     for modules in projects.casters(part, build):
         env["PYTHONPATH"] = f"{modules}{os.pathsep}{build.python_path}"
         part.run([python, "-W", "error", "-c", f"import arguments; {HAS_NO_GIL}"], env=env)
-        part.run([python, *projects.QUIETLY, tests], env=env, limit=900)
+        part.run([*command, tests], env=env, limit=900)

@@ -39,7 +39,8 @@ def test_neither_side_sees_half_a_write_of_the_other(policy):
     end = time.monotonic() + 240
 
     def enough():
-        here = min(map(min, tallies.values())) >= WANTED
+        with counting:
+            here = min(map(min, tallies.values())) >= WANTED
         return (here and min(map(min, crowd.tallies.values())) >= WANTED) or torn or time.monotonic() > end
 
     def count(kind, granted):

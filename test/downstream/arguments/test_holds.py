@@ -224,20 +224,26 @@ def test_other_threads_run_while_a_function_reads(a):
 def test_eight_threads(a):
     """Readers never see half of a write, whoever is refused; everyone is let in, and reads between writes."""
     done = [0] * 8  # by each: writes, or reads after the first write
+    counting = threading.Lock()
     torn = []
     end = time.monotonic() + 60
 
+    def ask(question, of=slice(None)):
+        with counting:
+            return question(done[of])
+
     def work(number):
         i = 0
-        while i < 300 or (min(done) < 4 and time.monotonic() < end):
+        while i < 300 or (ask(min) < 4 and time.monotonic() < end):
             i += 1
-            counts = number % 2 or any(done[1::2])
+            counts = number % 2 or ask(any, slice(1, None, 2))
             try:
                 if number % 2:
                     arguments.write_without_gil(a, number * 1000 + i)
                 elif not arguments.read_without_gil(a, 0):
                     torn.append(i)
-                done[number] += bool(counts)
+                with counting:
+                    done[number] += bool(counts)
             except memarray.LockError:
                 pass
             if i >= 300:
