@@ -14,6 +14,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "test"
+#: What follows the interpreter to run tests.
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 # The lines with which pytest, GoogleTest, stubtest and ruff say how it went.
 CLOSING_LINE = re.compile(

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from . import builds, environment, projects
-from .commands import ROOT, WORK, Absent, Part, PartFailed
+from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
 #: Names them, separated as on the PATH.
 VARIABLE = "PYTHON_FT"
@@ -62,7 +62,7 @@ def build_and_test(part: Part, interpreter: Path) -> None:
     part.run([python, "-W", "error", "-c", HAS_NO_GIL], env=env)
     markers = f"{'threads and ' if watched else ''}not slow and not gpu"
     # What the sanitizer says goes where it can be read.
-    command = [python, *projects.QUIETLY, *(("-p", "no:faulthandler", "--capture=sys") if watched else ())]
+    command = [python, *PYTEST, *(("-p", "no:faulthandler", "--capture=sys") if watched else ())]
     # The tests' own extension modules declare nothing.
     part.run([*command, "-m", markers, ROOT / "test" / "python"], env={**env, "PYTHON_GIL": "0"}, limit=3600)
     tests = projects.DOWNSTREAM / "arguments" / ("test_holds.py" if watched else "")

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import builds, environment
-from .commands import ROOT, TIMED_OUT, WORK, Absent, Part, PartFailed
+from .commands import PYTEST, ROOT, TIMED_OUT, WORK, Absent, Part, PartFailed
 
 TREE = WORK / "mutants" / "tree"
 # What a mutant changes is compiled again each time. It may leave variables unused.
@@ -151,7 +151,7 @@ def run_suite(part: Part, build: builds.Build, mutant: Mutant) -> subprocess.Com
     elif kind == "python":
         make_env = environment.tools if mutant.build == "host" else environment.without_peers
         interpreter = make_env(part) / "bin" / "python"
-        command = [interpreter, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *rest]
+        command = [interpreter, *PYTEST, "-x", *rest]
         env = build.python_environment()
     else:
         raise PartFailed(f"{mutant.patch.name}: a suite is 'cpp LAYER [FILTER]' or 'python PYTEST-ARGUMENTS'")

@@ -20,7 +20,7 @@ from . import (
     projects,
     wheels,
 )
-from .commands import ROOT, WORK, Absent, Part, PartFailed
+from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
 CPP_SOURCES = (
     "include/**/*.h",
@@ -51,11 +51,7 @@ def pytest(part: Part, *arguments: str | Path, env: dict[str, str], python: Path
     limit = 7200 if part.nightly else 1500
     command = [
         python,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:cacheprovider",
+        *PYTEST,
         *(["-n", str(part.jobs), "--dist", "loadfile"] if at_once else []),
         *arguments,
     ]

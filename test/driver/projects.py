@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from . import builds, environment, kernels, wheels
-from .commands import ROOT, WORK, Absent, Part, PartFailed
+from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
 DOWNSTREAM = ROOT / "test" / "downstream"
 #: What memarray is built with, beside a compiler.
@@ -21,7 +21,6 @@ USE_PEERS = {"arguments", "nanobind"}
 CASTERS = ("arguments", "nanobind")
 #: The projects with kernels of their own.
 WITH_KERNELS = ("kernels", "module")
-QUIETLY = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
 def downstream(part: Part) -> None:
@@ -67,7 +66,7 @@ def build_project(part: Part, folder: Path, project: Path, *options: str) -> Non
         ctest = environment.tool(part, "ctest")
         part.run([ctest, "--test-dir", build, "--output-on-failure", "--no-tests=ignore"], env=env)
     if any(project.glob("test_*.py")):
-        part.run([python, *QUIETLY, project], env=env)
+        part.run([python, *PYTEST, project], env=env)
 
 
 def compile_project(part: Part, project: Path, build: Path, options: list[str], env: dict[str, str]) -> None:
@@ -107,7 +106,7 @@ def build_with_nvcc(part: Part, build: builds.Build) -> None:
         target = build_against(part, build, project, "-DCMAKE_BUILD_TYPE=Release", *for_one_gpu())
         check_kernels(part, target)
         env = {"PYTHONPATH": f"{target}{os.pathsep}{build.python_path}", "PYTHONDONTWRITEBYTECODE": "1"}
-        part.run([environment.python(part), *QUIETLY, DOWNSTREAM / project], env=env)
+        part.run([environment.python(part), *PYTEST, DOWNSTREAM / project], env=env)
 
 
 def for_one_gpu() -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 from . import builds, environment
-from .commands import ROOT, WORK, Absent, Part, PartFailed
+from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
 WHEEL_LIMIT = 6 * 2**20
 #: The environments that each flavour's wheel is installed in.
@@ -66,9 +66,9 @@ def place_of(interpreter: Path, flavour: str) -> Path:
 
 
 def built(part: Part, flavour: str) -> Path:
-    """The wheel that is installed in that flavour's environment."""
+    """That flavour's wheel; made, and installed, if no run has."""
     place = place_of(Path(sys.executable), flavour) / "repaired"
-    if not (installed(part, flavour) and list(place.glob("memarray-*.whl"))):
+    if not list(place.glob("memarray-*.whl")):
         install(part, flavour)
     return next(place.glob("memarray-*.whl"))
 
@@ -176,8 +176,5 @@ def build_and_test(part: Part, interpreter: Path) -> None:
     wheel = repaired(part, build_wheel(part, interpreter))
     folder = environment.create(part, f"venv-{interpreter.name}", str(interpreter))
     environment.pip_install(part, folder, wheel, "pytest>=8", "pytest-xdist", "hypothesis>=6", "ml_dtypes")
-    command = [
-        *(folder / "bin" / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow and not gpu"),
-        *("-n", str(part.jobs), "--dist", "loadfile"),
-    ]
-    part.run([*command, ROOT / "test" / "python"])
+    options = ["-m", "not slow and not gpu", "-n", str(part.jobs), "--dist", "loadfile"]
+    part.run([folder / "bin" / "python", *PYTEST, *options, ROOT / "test" / "python"])
