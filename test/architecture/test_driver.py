@@ -6,13 +6,14 @@ import json
 import signal
 import struct
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from driver import commands, fuzz, kernels, main, mutants, wheels
+from driver import builds, commands, environment, fuzz, kernels, main, mutants, wheels
 
 
 @pytest.fixture(autouse=True)
@@ -53,6 +54,23 @@ def test_a_run_of_absent_parts_has_passed_nothing(capsys):
 
     assert main.main([], {"absent": absent}) == 1
     assert "nothing there" in capsys.readouterr().out
+
+
+def test_an_environment_that_several_want_at_once_is_made_once(tmp_path, monkeypatch):
+    made, found = [], []
+
+    def install(part, folder, *packages):
+        time.sleep(0.2)
+        made.append(folder)
+
+    monkeypatch.setattr(environment, "WORK", tmp_path)
+    monkeypatch.setattr(environment, "_made", {})
+    monkeypatch.setattr(environment, "create", lambda part, name: (tmp_path / name).mkdir())
+    monkeypatch.setattr(environment, "pip_install", install)
+    part = commands.Part("p", jobs=4)
+    builds.at_once(4, lambda _: found.append(environment.without_peers(part)), range(4))
+    assert made == [tmp_path / "venv-plain"]
+    assert found == made * 4
 
 
 def test_in_the_background_too_tests_can_be_interrupted():

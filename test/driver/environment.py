@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from .commands import ROOT, WORK, Part
@@ -64,25 +65,30 @@ def _install_once(part: Part, name: str, *packages: str | Path, optional: tuple[
 
 
 _made: dict[str, Path] = {}
+# A part may run several commands at once, and all of them want the same environment.
+_making = threading.Lock()
 
 
 def tools(part: Part) -> Path:
     """The environment with the linters, the build tools and the test runners, and with torch and JAX if possible."""
-    if "tools" not in _made:
-        _made["tools"] = _install_once(part, "venv", REQUIREMENTS, optional=PEERS)
-        if part.nightly:
-            # On top, so that the next ordinary run need not begin again; it tries more, then.
-            install = [_made["tools"] / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", NIGHTLY_REQUIREMENTS]
-            if part.run(install, check=False, limit=900).returncode:
-                part.note("numba and pyarrow are not to be had here: the tests that use them are left out")
-    return _made["tools"]
+    with _making:
+        if "tools" not in _made:
+            folder = _install_once(part, "venv", REQUIREMENTS, optional=PEERS)
+            if part.nightly:
+                # On top, so that the next ordinary run need not begin again; it tries more, then.
+                install = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", NIGHTLY_REQUIREMENTS]
+                if part.run(install, check=False, limit=900).returncode:
+                    part.note("numba and pyarrow are not to be had here: the tests that use them are left out")
+            _made["tools"] = folder
+        return _made["tools"]
 
 
 def without_peers(part: Part) -> Path:
     """Without torch and JAX, whose own threads and allocations the sanitizers would report."""
-    if "plain" not in _made:
-        _made["plain"] = _install_once(part, "venv-plain", "numpy", "pytest>=8", "hypothesis>=6", "ml_dtypes")
-    return _made["plain"]
+    with _making:
+        if "plain" not in _made:
+            _made["plain"] = _install_once(part, "venv-plain", "numpy", "pytest>=8", "hypothesis>=6", "ml_dtypes")
+        return _made["plain"]
 
 
 def python(part: Part) -> Path:
