@@ -1,6 +1,7 @@
 #include "array_type.hpp"
 
 #include "arguments.hpp"
+#include "array_object.hpp"
 #include "buffer.hpp"
 #include "dlpack_capsule.hpp"
 #include "elements.hpp"
@@ -27,15 +28,8 @@ using detail::LeaseCore;
 using detail::State;
 using detail::StatePtr;
 
-struct PyArray {
-  PyObject_HEAD PyObject* weak_references;
-  StatePtr state;
-};
-
 PyTypeObject* array_base = nullptr;
 PyTypeObject* array_class = nullptr;  // memarray.MemArray
-
-State& state_of(PyObject* self) noexcept { return *reinterpret_cast<PyArray*>(self)->state; }
 
 Signature<3> read_signature("read", {"device", "stream", "timeout"}, 3);
 Signature<4> write_signature("write", {"device", "stream", "timeout", "discard"}, 3);
@@ -213,56 +207,6 @@ PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t give
   });
 }
 
-PyObject* get_shape(PyObject* self, void*) {
-  State const& state = state_of(self);
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
-  state.copy_shape(shape.data());
-  return to_tuple(shape.data(), state.ndim());
-}
-
-std::int64_t size_of(PyObject* self) {
-  State const& state = state_of(self);
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
-  state.copy_shape(shape.data());
-  std::int64_t size = 1;
-  for (std::int64_t const extent : shape) size *= extent;
-  return size;
-}
-
-PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(state_of(self).ndim()); }
-PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(size_of(self)); }
-PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromUnsignedLong(state_of(self).dtype().itemsize); }
-PyObject* get_nbytes(PyObject* self, void*) {
-  return PyLong_FromLongLong(size_of(self) * static_cast<std::int64_t>(state_of(self).dtype().itemsize));
-}
-PyObject* get_lock_id(PyObject* self, void*) { return PyLong_FromLongLong(state_of(self).lock_id()); }
-PyObject* get_is_foreign(PyObject* self, void*) { return PyBool_FromLong(state_of(self).is_foreign()); }
-PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(state_of(self).dtype().name); }
-PyObject* get_typestr(PyObject* self, void*) { return PyUnicode_FromString(state_of(self).dtype().typestr); }
-PyObject* get_segment(PyObject* self, void*) { return describe_segment(state_of(self)); }
-PyObject* get_device(PyObject* self, void*) {
-  Device const device = state_of(self).device();
-  return Py_BuildValue("(si)", device.is_cpu() ? "cpu" : "cuda", device.id);
-}
-PyObject* get_escaped_views(PyObject* self, void*) {
-  std::string_view const word = to_string(state_of(self).escaped_views());
-  return PyUnicode_FromStringAndSize(word.data(), static_cast<Py_ssize_t>(word.size()));
-}
-
-int set_escaped_views(PyObject* self, PyObject* value, void*) {
-  if (!value || !PyUnicode_Check(value)) {
-    PyErr_SetString(PyExc_TypeError, "escaped_views is 'snapshot', 'error' or 'alias'");
-    return -1;
-  }
-  Py_ssize_t length = 0;
-  char const* const word = PyUnicode_AsUTF8AndSize(value, &length);
-  if (!word) return -1;
-  return guarded([&] {
-    state_of(self).set_escaped_views(escaped_views_from_string({word, static_cast<std::size_t>(length)}));
-    return 0;
-  });
-}
-
 void dealloc(PyObject* self) {
   auto* const array = reinterpret_cast<PyArray*>(self);
   if (array->weak_references) PyObject_ClearWeakRefs(self);
@@ -329,30 +273,13 @@ PyMethodDef methods[] = {
      "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of where the array is."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyGetSetDef properties[] = {
-    {"shape", get_shape, nullptr, "The extents, a tuple.", nullptr},
-    {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
-    {"size", get_size, nullptr, "The number of elements.", nullptr},
-    {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
-    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
-    {"lock_id", get_lock_id, nullptr, "The id that the array is held for writing under; -1 when free or only read.",
-     nullptr},
-    {"is_foreign", get_is_foreign, nullptr, "Whether the memory belongs to another library.", nullptr},
-    {"escaped_views", get_escaped_views, set_escaped_views,
-     "What becomes of views that outlive their lease: 'snapshot', 'error' or 'alias'.", nullptr},
-    {"_dtype_name", get_dtype_name, nullptr, nullptr, nullptr},
-    {"_typestr", get_typestr, nullptr, nullptr, nullptr},
-    {"_device", get_device, nullptr, nullptr, nullptr},
-    {"_segment", get_segment, nullptr, nullptr, nullptr},
-    {nullptr, nullptr, nullptr, nullptr, nullptr}};
-
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyArray, weak_references), READONLY, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};
 
 PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("What memarray.MemArray is made of.")},
                        {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                        {Py_tp_methods, methods},
-                       {Py_tp_getset, properties},
+                       {Py_tp_getset, array_properties},
                        {Py_tp_members, members},
                        {0, nullptr}};
 
@@ -372,27 +299,47 @@ int add_array_type(PyObject* module) {
   return PyModule_AddObjectRef(module, "ArrayBase", reinterpret_cast<PyObject*>(array_base));
 }
 
-void set_array_class(PyObject* type) {
-  Py_INCREF(type);
-  array_class = reinterpret_cast<PyTypeObject*>(type);
+int set_array_class(PyObject* object) {
+  auto* const type = reinterpret_cast<PyTypeObject*>(object);
+  bool const is_plain = PyType_Check(object) && PyType_IsSubtype(type, array_base) &&
+                        type->tp_basicsize == array_base->tp_basicsize && type->tp_dictoffset == 0;
+  if (!is_plain) {
+    PyErr_Format(PyExc_TypeError, "%R is no subclass of ArrayBase that adds nothing to it", object);
+    return -1;
+  }
+  Py_INCREF(object);
+  // Every class that a class statement makes is collected garbage. This one adds nothing to its base, so that arrays
+  // refer to no objects, and come and go faster without. Subclasses are collected again.
+  type->tp_flags &= ~Py_TPFLAGS_HAVE_GC;
+  type->tp_traverse = nullptr;
+  type->tp_clear = nullptr;
+  type->tp_free = PyObject_Free;
+  type->tp_dealloc = dealloc;
+  array_class = type;
+  return 0;
 }
 
 PyObject* make_array(PyTypeObject* type, StatePtr state) {
-  if (!PyType_IsSubtype(type, array_base))
+  bool const usual = type == array_class;
+  if (!usual && !PyType_IsSubtype(type, array_base))
     return PyErr_Format(PyExc_TypeError, "%R is not a subclass of memarray.MemArray", type);
-  PyObject* const self = type->tp_alloc(type, 0);
-  if (self) new (&reinterpret_cast<PyArray*>(self)->state) StatePtr(std::move(state));
+  // Not tp_alloc where nothing is to be zeroed first.
+  PyObject* const self = usual ? PyObject_New(PyObject, type) : type->tp_alloc(type, 0);
+  if (!self) return nullptr;
+  auto* const array = reinterpret_cast<PyArray*>(self);
+  array->weak_references = nullptr;
+  new (&array->state) StatePtr(std::move(state));
   return self;
 }
 
-PyObject* wrap_state(State& state) {
+PyObject* wrap_state(StatePtr state) {
   if (!array_class) {
     // The class is the package's: a module may have been imported before it.
     PyObject* const package = PyImport_ImportModule("memarray");
     if (!package) return nullptr;
     Py_DECREF(package);
   }
-  return make_array(array_class, StatePtr::share(&state));
+  return make_array(array_class, std::move(state));
 }
 
 State* unwrap_state(PyObject* object) { return PyObject_TypeCheck(object, array_base) ? &state_of(object) : nullptr; }

@@ -12,11 +12,12 @@ namespace memarray::python {
 
 /// Makes `_core.ArrayBase`, which the Python class `MemArray` extends, and adds it to the module.
 int add_array_type(PyObject* module);
-/// The class that arrays shown by C++ get; called once, by the package.
-void set_array_class(PyObject* type);
+/// The class that arrays shown by C++ get; called once, by the package. −1 with the Python error set for another class
+/// than one that adds nothing to ArrayBase.
+int set_array_class(PyObject* type);
 
-/// A new Python array that shares `state`.
-PyObject* wrap_state(detail::State& state);
+/// A new Python array with the state, which it takes over.
+PyObject* wrap_state(detail::StatePtr state);
 /// The state of a Python array, borrowed, or null without an error.
 detail::State* unwrap_state(PyObject* object);
 /// A new array of `type` (a subclass of ArrayBase) with the state.

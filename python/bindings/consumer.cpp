@@ -3,6 +3,7 @@
 
 #include "consumer.hpp"
 
+#include "capsule_names.hpp"
 #include "consumer_backlog.hpp"
 #include "lease_type.hpp"
 #include "made_here.hpp"
@@ -193,9 +194,9 @@ class TakenTensor {
 
  private:
   template <class Managed>
-  void own(PyObject* capsule, char const* name, char const* used) {
-    auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
-    if (!managed || PyCapsule_SetName(capsule, used) != 0) throw py::error_already_set();
+  void own(PyObject* capsule) {
+    auto* const managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, CapsuleName<Managed>::offered));
+    if (!managed || PyCapsule_SetName(capsule, CapsuleName<Managed>::used) != 0) throw py::error_already_set();
     _managed = managed;
     if (managed->deleter) _deleter = [deleter = managed->deleter](void* raw) { deleter(static_cast<Managed*>(raw)); };
     if constexpr (requires { managed->flags; }) {
@@ -206,9 +207,9 @@ class TakenTensor {
 
   // Renamed in the same breath, so that nobody else deletes it.
   void take(PyObject* capsule) {
-    if (PyCapsule_IsValid(capsule, "dltensor_versioned"))
-      return own<DLManagedTensorVersioned>(capsule, "dltensor_versioned", "used_dltensor_versioned");
-    if (PyCapsule_IsValid(capsule, "dltensor")) return own<DLManagedTensor>(capsule, "dltensor", "used_dltensor");
+    if (PyCapsule_IsValid(capsule, CapsuleName<DLManagedTensorVersioned>::offered))
+      return own<DLManagedTensorVersioned>(capsule);
+    if (PyCapsule_IsValid(capsule, CapsuleName<DLManagedTensor>::offered)) return own<DLManagedTensor>(capsule);
     throw ValueError("this is no capsule of DLPack's that nobody took");
   }
 

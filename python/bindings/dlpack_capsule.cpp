@@ -1,6 +1,7 @@
 #include "dlpack_capsule.hpp"
 
 #include "arguments.hpp"
+#include "capsule_names.hpp"
 #include "lease_type.hpp"
 #include "view_import.hpp"
 
@@ -10,9 +11,6 @@
 
 namespace memarray::python {
 namespace {
-
-constexpr char const* unversioned_name = "dltensor";
-constexpr char const* versioned_name = "dltensor_versioned";
 
 // Made at import: no guard of a static is held while Python runs.
 PyObject* cpu_device = nullptr;
@@ -111,28 +109,19 @@ bool read_wanted_device(PyObject* object, detail::Block const& block, DLPackRequ
 
 // Acts only while nobody took the tensor, which a consumer says by renaming the capsule. Touches no error state.
 template <class Managed>
-void destroy_capsule(PyObject* capsule, char const* name) {
+void destroy_capsule(PyObject* capsule) {
+  char const* const name = PyCapsule_GetName(capsule);
   // Nearly always it is the name that we gave it, still at its address.
-  if (PyCapsule_GetName(capsule) != name && !PyCapsule_IsValid(capsule, name)) return;
+  if (name != CapsuleName<Managed>::offered && !PyCapsule_IsValid(capsule, CapsuleName<Managed>::offered)) return;
   auto* const tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   if (tensor->deleter) tensor->deleter(tensor);
 }
 
 template <class Managed>
-PyObject* make(Managed* tensor, char const* name, PyCapsule_Destructor destructor) {
-  PyObject* const capsule = PyCapsule_New(tensor, name, destructor);
+PyObject* make(Managed* tensor) {
+  PyObject* const capsule = PyCapsule_New(tensor, CapsuleName<Managed>::offered, destroy_capsule<Managed>);
   if (!capsule) tensor->deleter(tensor);
   return capsule;
-}
-
-PyObject* make_unversioned(DLManagedTensor* tensor) {
-  return make(tensor, unversioned_name,
-              [](PyObject* capsule) { destroy_capsule<DLManagedTensor>(capsule, unversioned_name); });
-}
-
-PyObject* make_versioned(DLManagedTensorVersioned* tensor) {
-  return make(tensor, versioned_name,
-              [](PyObject* capsule) { destroy_capsule<DLManagedTensorVersioned>(capsule, versioned_name); });
 }
 
 }  // namespace
@@ -163,8 +152,8 @@ PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& requ
     if (!read_consumer_stream(request.stream, lend.to_host ? Device{} : block.lent_device(), stream)) return nullptr;
     if (stream) lend.stream = &*stream;
   }
-  if (request.versioned) return make_versioned(detail::lend_versioned(lease, lend));
-  return make_unversioned(detail::lend_unversioned(lease, lend));
+  if (request.versioned) return make(detail::lend_versioned(lease, lend));
+  return make(detail::lend_unversioned(lease, lend));
 }
 
 PyObject* make_capsule(detail::ViewCore const& view, DLPackRequest const& request) {
@@ -175,8 +164,8 @@ PyObject* make_capsule(detail::ViewCore const& view, DLPackRequest const& reques
   bool const on_device = view.on_device() && !lend.to_host;
   if (!read_consumer_stream(request.stream, on_device ? view.block().lent_device() : Device{}, stream)) return nullptr;
   if (stream) lend.stream = &*stream;
-  if (request.versioned) return make_versioned(detail::lend_versioned(view, lend));
-  return make_unversioned(detail::lend_unversioned(view, lend));
+  if (request.versioned) return make(detail::lend_versioned(view, lend));
+  return make(detail::lend_unversioned(view, lend));
 }
 
 PyObject* dlpack_device(Device device) {

@@ -75,7 +75,7 @@ PyObject* view(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     MadeHere const site;
     detail::ViewCore core(core_of(self));
-    PyObject* const owner = wrap_state(core_of(self).state());
+    PyObject* const owner = wrap_state(core_of(self).state_ptr());
     PyObject* const result = owner ? make_view(std::move(core), owner) : nullptr;
     Py_XDECREF(owner);
     return result;
@@ -100,7 +100,7 @@ PyObject* get_is_open(PyObject* self, void*) { return PyBool_FromLong(core_of(se
 PyObject* get_writable(PyObject* self, void*) { return PyBool_FromLong(core_of(self).is_write()); }
 
 PyObject* get_array(PyObject* self, void*) {
-  return guarded([&] { return wrap_state(core_of(self).state()); });
+  return guarded([&] { return wrap_state(core_of(self).state_ptr()); });
 }
 
 PyObject* repr(PyObject* self) {

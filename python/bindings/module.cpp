@@ -23,6 +23,7 @@
 #include <memarray/array/adopt.hpp>
 #include <memarray/base/build_info.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/base/live_memory.hpp>
 #include <memarray/base/options.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/base/threads.hpp>
@@ -64,7 +65,8 @@ void check(int status) {
 py::dict stats() {
   detail::run_deferred();  // what is on its way out is not live
   Counters const& c = counters();
-  HostMemoryStatistics const memory = host_memory_statistics();
+  LiveMemory const live = live_memory();
+  PoolingAdaptor::Statistics const pool = host_memory_statistics();
   py::dict result;
   result["copies"] = c.copies.load();
   result["copied_bytes"] = c.copied_bytes.load();
@@ -73,12 +75,12 @@ py::dict stats() {
   result["to_host_bytes"] = c.to_host_bytes.load();
   result["between_devices_bytes"] = c.between_devices_bytes.load();
   result["versions"] = c.versions.load();
-  result["live_blocks"] = c.live_blocks.load();
-  result["live_bytes"] = c.live_bytes.load();
-  result["pool_bytes"] = memory.pool.kept_bytes;
-  result["pool_blocks"] = memory.pool.kept_blocks;
-  result["pool_hits"] = memory.pool.hits;
-  result["pool_misses"] = memory.pool.misses;
+  result["live_blocks"] = live.blocks;
+  result["live_bytes"] = live.bytes;
+  result["pool_bytes"] = pool.kept_bytes;
+  result["pool_blocks"] = pool.kept_blocks;
+  result["pool_hits"] = pool.hits;
+  result["pool_misses"] = pool.misses;
   return result;
 }
 
@@ -120,14 +122,14 @@ void add_functions(py::module_& m) {
     if (!layout) throw py::error_already_set();
     return layout;
   });
-  m.def("set_array_class", [](py::handle type) { set_array_class(type.ptr()); });
+  m.def("set_array_class", [](py::handle type) { check(set_array_class(type.ptr())); });
   m.def("get_threads", [] { return options().threads.load(); });
   m.def("threads_in_use", [] { return threads(); });
   m.def("set_threads", [](int threads) { options().threads.store(threads); });
   m.def("get_pool_limit", [] { return options().pool_limit.load(); });
   m.def("set_pool_limit", [](std::size_t bytes) {
     options().pool_limit.store(bytes);
-    if (host_memory_statistics().pool.kept_bytes > bytes) trim(bytes);
+    if (host_memory_statistics().kept_bytes > bytes) trim(bytes);
   });
   m.def("get_escaped_views", [] { return std::string(to_string(options().escaped_views.load())); });
   m.def("set_escaped_views",

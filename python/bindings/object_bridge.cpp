@@ -33,7 +33,7 @@ bool view_in(void* object, detail::ViewCore& view) noexcept {
 }
 
 void* show_array(detail::State& state) noexcept {
-  return guarded([&] { return wrap_state(state); });
+  return guarded([&] { return wrap_state(detail::StatePtr::share(&state)); });
 }
 
 void* show_view(detail::ViewCore const& view) noexcept { return wrap_view(view); }

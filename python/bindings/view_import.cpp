@@ -2,6 +2,7 @@
 
 #include "arguments.hpp"
 #include "array_type.hpp"
+#include "capsule_names.hpp"
 #include "errors.hpp"
 #include "exchange_api.hpp"
 #include "helpers.hpp"
@@ -35,15 +36,11 @@ PyObject* finish(PyObject* owner, bool copy, Import const& import) {
   return make_view(import().copy(), nullptr);
 }
 
-constexpr char const* versioned_name = "dltensor_versioned";
-constexpr char const* unversioned_name = "dltensor";
-
 /// Renaming a capsule and owning its tensor are one step; the tensor's deleter is called once from then on.
 template <class Managed>
-PyObject* take(PyObject* capsule, char const* name, char const* used_name, PyObject* owner, bool copy,
-               bool writable = true) {
-  auto* const tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
-  if (!tensor || PyCapsule_SetName(capsule, used_name) != 0) return nullptr;
+PyObject* take(PyObject* capsule, PyObject* owner, bool copy, bool writable = true) {
+  auto* const tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, CapsuleName<Managed>::offered));
+  if (!tensor || PyCapsule_SetName(capsule, CapsuleName<Managed>::used) != 0) return nullptr;
   return finish(owner, copy, [=] {
     ViewCore view = detail::import_dlpack(tensor);
     if (!writable) return view.read_only();
@@ -69,12 +66,12 @@ int lends_for_writing(PyObject* object) {
 PyObject* from_capsule(PyObject* capsule, PyObject* owner, bool copy) {
   char const* const name = PyCapsule_GetName(capsule);
   if (!name && PyErr_Occurred()) return nullptr;
-  if (name && std::strcmp(name, versioned_name) == 0)
-    return take<DLManagedTensorVersioned>(capsule, versioned_name, "used_dltensor_versioned", owner, copy);
-  if (name && std::strcmp(name, unversioned_name) == 0) {
+  if (name && std::strcmp(name, CapsuleName<DLManagedTensorVersioned>::offered) == 0)
+    return take<DLManagedTensorVersioned>(capsule, owner, copy);
+  if (name && std::strcmp(name, CapsuleName<DLManagedTensor>::offered) == 0) {
     int const writable = lends_for_writing(owner);
     if (writable < 0) return nullptr;
-    return take<DLManagedTensor>(capsule, unversioned_name, "used_dltensor", owner, copy, writable == 1);
+    return take<DLManagedTensor>(capsule, owner, copy, writable == 1);
   }
   if (name && std::strncmp(name, "used_dltensor", 13) == 0)
     PyErr_SetString(PyExc_BufferError, "this capsule's tensor was taken already: ask for a new one with __dlpack__()");

@@ -9,10 +9,10 @@ namespace memarray::detail {
 
 StatePtr State::make_over(DType const& dtype, Extents shape, BlockPtr block) {
   bool const on_device = block->memory_type() == MemoryType::device;
-  StatePtr state = make_around(dtype, shape, on_device ? block->device().id : 0,
+  Device const device = on_device ? block->lent_device() : Device{kDLCUDA, 0};
+  StatePtr state = make_around(on_device ? Side::device : Side::host, std::move(block), dtype, shape, device.id,
                                options().escaped_views.load(std::memory_order_relaxed));
-  if (on_device) state->_lent_type = block->lent_device().type;
-  state->_storage = Storage(on_device ? Side::device : Side::host, std::move(block));
+  state->_lent_type = device.type;
   return state;
 }
 

@@ -41,8 +41,8 @@ std::vector<Death> recover(State& state) { return state.segment() ? state.segmen
 
 StatePtr State::make_shared(DType const& dtype, Extents shape, BlockPtr host, Segment& segment) {
   EscapedViews const usual = options().escaped_views.load(std::memory_order_relaxed);
-  StatePtr state = make_around(dtype, shape, 0, usual == EscapedViews::snapshot ? EscapedViews::error : usual);
-  state->_storage = Storage(Side::host, std::move(host));
+  StatePtr state = make_around(Side::host, std::move(host), dtype, shape, 0,
+                               usual == EscapedViews::snapshot ? EscapedViews::error : usual);
   state->_segment = &segment;
   state->_word.set_elsewhere();
   return state;

@@ -45,19 +45,20 @@ StatePtr State::make(DType const& dtype, Extents shape, int device_id, ArrayOpti
 
   EscapedViews const policy =
       options.escaped_views.value_or(memarray::options().escaped_views.load(std::memory_order_relaxed));
-  StatePtr state = make_around(dtype, shape, device_id, policy);
-  state->_storage = Storage(Side::host, std::move(block));
+  StatePtr state = make_around(Side::host, std::move(block), dtype, shape, device_id, policy);
   state->_resource = options.resource;
   return state;
 }
 
-StatePtr State::make_around(DType const& dtype, Extents shape, int device_id, EscapedViews policy) {
+StatePtr State::make_around(Side side, BlockPtr block, DType const& dtype, Extents shape, int device_id,
+                            EscapedViews policy) {
   void* const memory = ::operator new(sizeof(State) + shape.size() * sizeof(std::int64_t));
-  return StatePtr(new (memory) State(dtype, shape, device_id, policy));
+  return StatePtr(new (memory) State(side, std::move(block), dtype, shape, device_id, policy));
 }
 
-State::State(DType const& dtype, Extents shape, int device_id, EscapedViews policy) noexcept
-    : _policy(policy),
+State::State(Side side, BlockPtr block, DType const& dtype, Extents shape, int device_id, EscapedViews policy) noexcept
+    : _storage(side, std::move(block)),
+      _policy(policy),
       _dtype(dtype),
       _device_id(device_id),
       _ndim(static_cast<int>(shape.size())),
@@ -380,13 +381,13 @@ void State::exchange(State& other) {
 
 StatePtr State::clone() {
   Hold const hold(*this, Access::read, -1, "copy");
-  StatePtr twin = make_around(_dtype, Extents(_shape, static_cast<std::size_t>(_ndim)), _device_id, escaped_views());
   BlockPtr fresh = fresh_block({});
   if (on_device())
     copy(*fresh, *_storage.block(), bytes(), hold.queue(), Ending::later);
   else
     copy_host(fresh->data(), _storage.block()->data(), bytes());
-  twin->_storage = Storage(_storage.current(), std::move(fresh));
+  StatePtr twin = make_around(_storage.current(), std::move(fresh), _dtype,
+                              Extents(_shape, static_cast<std::size_t>(_ndim)), _device_id, escaped_views());
   twin->_resource = _resource;
   twin->_lent_type = _lent_type.load();
   return twin;

@@ -1,5 +1,5 @@
 #include <memarray/base/errors.hpp>
-#include <memarray/base/reports.hpp>
+#include <memarray/base/live_memory.hpp>
 #include <memarray/memory/block.hpp>
 #include <memarray/memory/deferred.hpp>
 #include <memarray/memory/last_use.hpp>
@@ -26,8 +26,11 @@ static_assert(sizeof(Request) <= Block::only_export_room);
 
 /// Memory that the host reaches, in a Thrust vector over a resource's allocator.
 struct OwnedBlock : Block {
-  OwnedBlock(HostBytes bytes, std::size_t count, MemoryType type) noexcept
-      : Block(bytes.data(), count, Device{}, type, false, &destroy), vector(std::move(bytes)) {}
+  // Consumers of an empty array may still ask for its address, so it has one.
+  OwnedBlock(HostBytes::allocator_type const& allocator, std::size_t count, MemoryType type)
+      : Block(nullptr, count, Device{}, type, false, &destroy), vector(count ? count : 1, allocator) {
+    _data = vector.data();
+  }
 
   static void destroy(Block* block) noexcept {
     // The last owner may be on a thread that may not call the driver, and work may not be over.
@@ -112,14 +115,12 @@ struct ForeignBlock : Block {
 Block::Block(std::byte* data, std::size_t bytes, Device device, MemoryType type, bool foreign,
              void (*destroy)(Block*) noexcept) noexcept
     : _data(data), _bytes(bytes), _device(device), _type(type), _foreign(foreign), _destroy(destroy) {
-  counters().live_blocks.fetch_add(1, std::memory_order_relaxed);
-  counters().live_bytes.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+  count_live(1, static_cast<std::int64_t>(bytes));
 }
 
 Block::~Block() {
   delete _uses.load(std::memory_order_acquire);
-  counters().live_blocks.fetch_sub(1, std::memory_order_relaxed);
-  counters().live_bytes.fetch_sub(static_cast<std::int64_t>(_bytes), std::memory_order_relaxed);
+  count_live(-1, -static_cast<std::int64_t>(_bytes));
 }
 
 BlockPtr Block::allocate(MemoryResource const& resource, StreamHandle const& stream, std::size_t bytes,
@@ -128,8 +129,7 @@ BlockPtr Block::allocate(MemoryResource const& resource, StreamHandle const& str
   using Allocator = HostBytes::allocator_type;
   Allocator const allocator(
       resource, stream, contents == Contents::zero ? Allocator::Contents::zero : Allocator::Contents::uninitialized);
-  // Consumers of an empty array may still ask for its address, so it has one.
-  return BlockPtr(new OwnedBlock(make_bytes<HostBytes>(allocator, bytes ? bytes : 1), bytes, resource.memory_type()));
+  return BlockPtr(new OwnedBlock(allocator, bytes, resource.memory_type()));
 }
 
 BlockPtr Block::allocate(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) {

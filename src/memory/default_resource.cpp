@@ -5,25 +5,17 @@
 namespace memarray {
 namespace {
 
-struct HostMemory {
-  PoolingAdaptor pool{PageableResource()};
-  StatisticsAdaptor statistics{pool};
-};
-
-HostMemory& host_memory() noexcept {
-  static HostMemory& memory = *new HostMemory;
-  return memory;
+PoolingAdaptor& pool() noexcept {
+  static PoolingAdaptor& instance = *new PoolingAdaptor(PageableResource());
+  return instance;
 }
 
 }  // namespace
 
-MemoryResource host_resource() noexcept { return MemoryResource::immortal(host_memory().statistics); }
+MemoryResource host_resource() noexcept { return MemoryResource::immortal(pool()); }
 
-HostMemoryStatistics host_memory_statistics() noexcept {
-  HostMemory& memory = host_memory();
-  return {memory.statistics.statistics(), memory.pool.statistics()};
-}
+PoolingAdaptor::Statistics host_memory_statistics() noexcept { return pool().statistics(); }
 
-std::size_t trim(std::size_t keep) noexcept { return host_memory().pool.trim(keep); }
+std::size_t trim(std::size_t keep) noexcept { return pool().trim(keep); }
 
 }  // namespace memarray

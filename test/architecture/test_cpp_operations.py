@@ -20,9 +20,10 @@ CLASSED = {
     **dict.fromkeys(["overwrite", "update", "add_index_tuple"], WRITE),
     # About the array and not its contents, or which array is whose.
     **dict.fromkeys(
-        ["is_foreign", "swap", "exit", "share", "state", "state_ptr", "escaped_views", "get_dlpack_device"], NEUTRAL
+        ["is_foreign", "swap", "exit", "share", "state", "state_ptr", "take_state", "escaped_views"], NEUTRAL
     ),
     **dict.fromkeys(["get_shape", "get_size", "get_device_id", "get_on_device", "get_lock_id", "adopt"], NEUTRAL),
+    "get_dlpack_device": NEUTRAL,
     # About memory that processes share, and what dead ones left of its lock.
     **dict.fromkeys(["create_shared", "recover"], NEUTRAL),
 }

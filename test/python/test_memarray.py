@@ -224,6 +224,24 @@ def test_a_subclass_in_a_reference_cycle_is_collected():
     assert memarray.stats()["live_blocks"] == before - 1
 
 
+def test_arrays_are_not_collected_garbage_but_subclasses_are():
+    assert memarray.MemArray.__basicsize__ == memarray.MemArray.__base__.__basicsize__
+    assert not gc.is_tracked(memarray.MemArray([1]))
+    assert not gc.is_tracked(memarray.MemArray([1]).copy())
+    assert gc.is_tracked(Named([1]))
+
+
+def test_the_class_of_arrays_adds_nothing_to_its_base():
+    class Slotted(memarray.MemArray):
+        __slots__ = ("name",)
+
+    for wrong in (Slotted, Named, dict, 3, None):
+        with pytest.raises(TypeError, match="no subclass of ArrayBase that adds nothing"):
+            memarray._core.set_array_class(wrong)
+    assert type(memarray.MemArray([1]).copy()) is memarray.MemArray
+    assert gc.is_tracked(Slotted([1]))
+
+
 def test_weak_references_see_the_end():
     array = memarray.MemArray([1])
     lease = array.read()

@@ -51,6 +51,8 @@ class MEMARRAY_API LockWord {
   void retain() noexcept { _bits.fetch_add(reference, std::memory_order_relaxed); }
   /// True when that was the last reference: the caller destroys the object.
   [[nodiscard]] bool release() noexcept {
+    // Who is alone needs no atomic subtraction: only owners could let others count.
+    if (_bits.load(std::memory_order_acquire) == reference) return true;
     if ((_bits.fetch_sub(reference, std::memory_order_release) & count_mask) != 1) return false;
     // Pairs with the releases of all who let go before.
     static_cast<void>(_bits.load(std::memory_order_acquire));

@@ -207,6 +207,11 @@ class MemArray {
     return *_state;
   }
   [[nodiscard]] detail::StatePtr const& state_ptr() const noexcept { return _state; }
+  /// The state, handed over: this array is moved from then.
+  [[nodiscard]] detail::StatePtr take_state() {
+    static_cast<void>(state());
+    return std::move(_state);
+  }
   /// `state` is of this dtype and rank.
   [[nodiscard]] static MemArray share(detail::StatePtr state) noexcept { return MemArray(Shared(), std::move(state)); }
 

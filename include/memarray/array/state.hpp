@@ -190,7 +190,7 @@ class MEMARRAY_API State {
   [[noreturn]] void refuse(char const* what, std::int64_t lock_id) const;
 
  private:
-  State(DType const& dtype, Extents shape, int device_id, EscapedViews policy) noexcept;
+  State(Side side, BlockPtr block, DType const& dtype, Extents shape, int device_id, EscapedViews policy) noexcept;
   ~State();
   void destroy() noexcept;
   void set_shape(Extents shape) noexcept;
@@ -203,7 +203,8 @@ class MEMARRAY_API State {
   void detach(char const* why, StreamChoice const& stream);
   void arrive_for_lease(Place const& place, Access access);
   void arrive(Device target, StreamChoice const& stream, Access access, Ending ending);
-  [[nodiscard]] static StatePtr make_around(DType const& dtype, Extents shape, int device_id, EscapedViews policy);
+  [[nodiscard]] static StatePtr make_around(Side side, BlockPtr block, DType const& dtype, Extents shape, int device_id,
+                                            EscapedViews policy);
   void leave_views_before(State const& receiver);
   void check_policy(Block::Exports exports, char const* what) const;
   /// `take`, of an array that other processes have too.

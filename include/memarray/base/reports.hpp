@@ -9,7 +9,7 @@
 
 namespace memarray {
 
-/// Process-wide counters; `memarray.stats()` in Python. Each only grows, unless it counts what is alive now.
+/// Process-wide counters, which only grow; `memarray.stats()` in Python.
 struct Counters {
   std::atomic<std::int64_t> copies{0};                 ///< copies of an array's contents that were reported
   std::atomic<std::int64_t> copied_bytes{0};           ///< their bytes
@@ -18,8 +18,6 @@ struct Counters {
   std::atomic<std::int64_t> to_host_bytes{0};          ///< from a device to the host
   std::atomic<std::int64_t> between_devices_bytes{0};  ///< from one device to another
   std::atomic<std::int64_t> versions{0};               ///< times an array went on in fresh memory under kept views
-  std::atomic<std::int64_t> live_blocks{0};            ///< blocks of memory alive
-  std::atomic<std::int64_t> live_bytes{0};             ///< their bytes
 };
 
 [[nodiscard]] MEMARRAY_API Counters& counters() noexcept;

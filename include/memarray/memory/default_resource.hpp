@@ -5,21 +5,15 @@
 #include <memarray/base/config.hpp>
 #include <memarray/memory/pooling_adaptor.hpp>
 #include <memarray/memory/resource.hpp>
-#include <memarray/memory/statistics_adaptor.hpp>
 
 namespace memarray {
 
-/// Where arrays take host memory from: pageable memory, pooled, counted. Never destroyed, so that memory may go back
+/// Where arrays take host memory from: pageable memory, pooled. Never destroyed, so that memory may go back
 /// from any thread however late.
 [[nodiscard]] MEMARRAY_API MemoryResource host_resource() noexcept;
 
-struct HostMemoryStatistics {
-  StatisticsAdaptor::Statistics in_use;
-  PoolingAdaptor::Statistics pool;
-};
-
 /// Of `host_resource()`.
-[[nodiscard]] MEMARRAY_API HostMemoryStatistics host_memory_statistics() noexcept;
+[[nodiscard]] MEMARRAY_API PoolingAdaptor::Statistics host_memory_statistics() noexcept;
 
 /// Gives what the pool keeps back to the system, all but the newest `keep` bytes. Returns the bytes given back.
 MEMARRAY_API std::size_t trim(std::size_t keep = 0) noexcept;

@@ -21,11 +21,10 @@ class type_caster<memarray::MemArray<T, ndim>>
   using Array = memarray::MemArray<T, ndim>;
 
  public:
-  static handle cast(Array const& array, return_value_policy, handle) { return wrap(array); }
-  static handle cast(Array&& array, return_value_policy, handle) {
-    Array const taken = std::move(array);
-    return wrap(taken);
+  static handle cast(Array const& array, return_value_policy, handle) {
+    return wrap(memarray::detail::StatePtr::share(&array.state()));
   }
+  static handle cast(Array&& array, return_value_policy, handle) { return wrap(array.take_state()); }
   static handle cast(Array const* array, return_value_policy policy, handle parent) {
     if (!array) return none().release();
     handle const result = cast(*array, policy, parent);
@@ -34,9 +33,9 @@ class type_caster<memarray::MemArray<T, ndim>>
   }
 
  private:
-  static handle wrap(Array const& array) {
+  static handle wrap(memarray::detail::StatePtr state) {
     using namespace memarray::python;
-    return bridging::checked(bridging::bridge().wrap(array.state())).release();
+    return bridging::checked(bridging::bridge().wrap(std::move(state))).release();
   }
   // Never inline: where a pointer to a member is returned, g++ would warn of a delete that is not reached.
   [[gnu::noinline]] static void destroy(Array const* array) { delete array; }

@@ -38,12 +38,12 @@ enum class Loaded : int {
 /// What the extension module `memarray._core` does for modules that show their arrays to Python: a table in the capsule
 /// `memarray._core._PYTHON_API`, so that arrays have one Python type whichever module made them. All need the GIL.
 struct Bridge {
-  static constexpr std::uint32_t current_version = 3;
+  static constexpr std::uint32_t current_version = 4;
   static constexpr char const* capsule_name = "memarray._core._PYTHON_API";
 
   std::uint32_t version;
-  /// A new Python array with the state; null with the Python error set.
-  PyObject* (*wrap)(detail::State& state);
+  /// A new Python array with the state, which it takes over; null with the Python error set.
+  PyObject* (*wrap)(detail::StatePtr state);
   /// The state of a Python array, borrowed; null, without an error, for anything else.
   detail::State* (*unwrap)(PyObject* object);
   /// Adds an instance to `MemArray._TYPE_INSTANCE_MAP`; −1 with the Python error set. `add_index` may be null.

@@ -192,11 +192,11 @@ struct type_caster<memarray::MemArray<T, ndim>>
   using Array = memarray::MemArray<T, ndim>;
 
   static handle from_cpp(Array const& array, rv_policy, cleanup_list*) noexcept {
-    return memarray::python::bridging::nb::made([&](auto const& bridge) { return bridge.wrap(array.state()); });
+    return memarray::python::bridging::nb::made(
+        [&](auto const& bridge) { return bridge.wrap(memarray::detail::StatePtr::share(&array.state())); });
   }
-  static handle from_cpp(Array&& array, rv_policy policy, cleanup_list* cleanup) noexcept {
-    Array const taken = std::move(array);
-    return from_cpp(taken, policy, cleanup);
+  static handle from_cpp(Array&& array, rv_policy, cleanup_list*) noexcept {
+    return memarray::python::bridging::nb::made([&](auto const& bridge) { return bridge.wrap(array.take_state()); });
   }
   static handle from_cpp(Array const* array, rv_policy policy, cleanup_list* cleanup) noexcept {
     if (!array) return none().release();

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <memarray/base/live_memory.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/gtest.hpp>
 #include <memarray/memarray.hpp>
@@ -21,8 +22,8 @@ namespace memarray::test {
 class CountedArrays {
  protected:
   CountedArrays() {
-    _blocks = counters().live_blocks;
-    _bytes = counters().live_bytes;
+    _blocks = live_memory().blocks;
+    _bytes = live_memory().bytes;
     _copies = counters().copies;
     _copied_bytes = counters().copied_bytes;
     _versions = counters().versions;
@@ -31,15 +32,15 @@ class CountedArrays {
   CountedArrays(CountedArrays const&) = delete;
   CountedArrays& operator=(CountedArrays const&) = delete;
   ~CountedArrays() {
-    EXPECT_EQ(counters().live_blocks, _blocks) << "blocks leaked, or were freed twice";
-    EXPECT_EQ(counters().live_bytes, _bytes);
+    EXPECT_EQ(live_memory().blocks, _blocks) << "blocks leaked, or were freed twice";
+    EXPECT_EQ(live_memory().bytes, _bytes);
   }
 
   /// Since the test began.
   [[nodiscard]] std::int64_t copies() const { return counters().copies - _copies; }
   [[nodiscard]] std::int64_t copied_bytes() const { return counters().copied_bytes - _copied_bytes; }
   [[nodiscard]] std::int64_t versions() const { return counters().versions - _versions; }
-  [[nodiscard]] std::int64_t live_blocks() const { return counters().live_blocks - _blocks; }
+  [[nodiscard]] std::int64_t live_blocks() const { return live_memory().blocks - _blocks; }
 
  private:
   std::int64_t _blocks = 0;

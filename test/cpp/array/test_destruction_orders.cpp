@@ -38,7 +38,7 @@ void in_every_order(std::size_t count, Make const& make) {
   for (std::size_t i = 0; i < count; ++i) order[i] = i;
   int orders = 0;
   do {
-    std::int64_t const blocks = counters().live_blocks;
+    std::int64_t const blocks = live_memory().blocks;
     std::string words;
     testing::SimulatedDevices sim;
     {
@@ -54,7 +54,7 @@ void in_every_order(std::size_t count, Make const& make) {
     sim.end();
     EXPECT_EQ(sim.violations(), std::vector<std::string>());
     EXPECT_EQ(sim.live(), testing::LiveResources()) << ::testing::PrintToString(sim.live_resources());
-    EXPECT_EQ(counters().live_blocks, blocks);
+    EXPECT_EQ(live_memory().blocks, blocks);
     ++orders;
   } while (std::next_permutation(order.begin(), order.end()) && !::testing::Test::HasFailure());
   EXPECT_GE(orders, 24);

@@ -172,7 +172,7 @@ struct Fault {
 /// A program run once, in which driver calls may fail, on devices of its own.
 struct Trial {
   explicit Trial(Program const& program, std::optional<Fault> const& fault = {}, bool act = true) {
-    std::int64_t const blocks = counters().live_blocks;
+    std::int64_t const blocks = live_memory().blocks;
     // In a thread, for which a context that could not be made not current any more stays current.
     std::thread([&] {
       testing::SimulatedDevices sim;
@@ -186,7 +186,7 @@ struct Trial {
       left = ::testing::PrintToString(sim.live_resources());
       violations = sim.violations();
     }).join();
-    live_blocks = counters().live_blocks - blocks;
+    live_blocks = live_memory().blocks - blocks;
   }
 
   std::vector<Look> looks;

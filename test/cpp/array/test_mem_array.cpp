@@ -302,6 +302,17 @@ TEST_F(MemArrayTest, AResourceThatIsNoneIsRefused) {
   EXPECT_THROW(Array({1, 1}, 0, {.resource = MemoryResource()}), ValueError);
 }
 
+TEST_F(MemArrayTest, AStateIsHandedOverOnce) {
+  Array array({2, 2});
+  array.write({1, 1}, 4);
+  detail::StatePtr state = array.take_state();
+  EXPECT_THROW(static_cast<void>(array.take_state()), Error);
+  EXPECT_THROW(array.fill(1), Error);
+  Array const same = Array::share(std::move(state));
+  EXPECT_EQ(same({1, 1}), 4);
+  EXPECT_EQ(live_blocks(), 1);
+}
+
 TEST_F(MemArrayTest, SeveralObjectsMayShareAState) {
   Array array({2, 2});
   Array same = Array::share(array.state_ptr());

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <memarray/base/errors.hpp>
-#include <memarray/base/reports.hpp>
+#include <memarray/base/live_memory.hpp>
 
 #include "resource_suite.hpp"
 
@@ -24,14 +24,14 @@ using detail::BlockPtr;
 class BlockTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    _blocks = counters().live_blocks;
-    _bytes = counters().live_bytes;
+    _blocks = live_memory().blocks;
+    _bytes = live_memory().bytes;
   }
   void TearDown() override {
     EXPECT_EQ(upstream.blocks, 0) << "leaked";
     EXPECT_EQ(upstream.bytes, 0);
-    EXPECT_EQ(counters().live_blocks, _blocks);
-    EXPECT_EQ(counters().live_bytes, _bytes);
+    EXPECT_EQ(live_memory().blocks, _blocks);
+    EXPECT_EQ(live_memory().bytes, _bytes);
   }
   BlockPtr make(std::size_t bytes) {
     return Block::allocate(CountingResource(upstream), default_stream(), bytes, Block::Contents::uninitialized);

@@ -1,5 +1,5 @@
 #include <memarray/base/errors.hpp>
-#include <memarray/base/reports.hpp>
+#include <memarray/base/live_memory.hpp>
 #include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/driver_resource.hpp>
 #include <memarray/memory/last_use.hpp>
@@ -141,7 +141,7 @@ TEST_F(FillTest, TheHostWaitsForACopyToIt) {
 
 TEST_F(FillTest, DroppedMemoryWaitsForItsCopies) {
   detail::run_deferred();
-  std::int64_t const before = counters().live_blocks;
+  std::int64_t const before = live_memory().blocks;
   {
     BlockPtr source = on_host(counted(100'000));
     BlockPtr device = on_device(100'000, first);
@@ -150,13 +150,13 @@ TEST_F(FillTest, DroppedMemoryWaitsForItsCopies) {
     source = {};
     device = {};
     detail::run_deferred();
-    EXPECT_EQ(counters().live_blocks, before + 2) << "the host's memory and the staging in use still";
+    EXPECT_EQ(live_memory().blocks, before + 2) << "the host's memory and the staging in use still";
     EXPECT_EQ(sim.live().device_memory, 0) << "freed in the order of the stream";
     gate.open();
   }
   ASSERT_TRUE(synchronize(first));
   detail::run_deferred();
-  EXPECT_EQ(counters().live_blocks, before);
+  EXPECT_EQ(live_memory().blocks, before);
 }
 
 class FailingTransferTest : public DeviceTest, public ::testing::WithParamInterface<Ending> {};

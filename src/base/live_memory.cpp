@@ -1,0 +1,83 @@
+#include <memarray/base/live_memory.hpp>
+
+#include <atomic>
+#include <new>
+
+namespace memarray {
+namespace {
+
+// What one thread counted: it alone changes it, by plain loads and stores. After its end another thread goes on with
+// it, so that there are as many as threads were alive at one time. None is ever freed.
+struct alignas(64) Part {
+  std::atomic<std::int64_t> blocks{0};
+  std::atomic<std::int64_t> bytes{0};
+  std::atomic<bool> taken{true};
+  Part* next = nullptr;
+};
+
+constinit std::atomic<Part*> parts{nullptr};
+// Of threads that have no part: at their very end, or where there is no memory for one.
+constinit Part shared;
+
+struct Mine {
+  Part* part = nullptr;
+  bool over = false;  // what is left of the thread are destructors
+};
+constinit thread_local Mine mine;
+
+struct GiveBack {
+  ~GiveBack() {
+    if (mine.part) mine.part->taken.store(false, std::memory_order_release);
+    mine = {nullptr, true};
+  }
+};
+
+Part* unused_part() noexcept {
+  for (Part* part = parts.load(std::memory_order_acquire); part; part = part->next)
+    if (!part->taken.load(std::memory_order_relaxed) && !part->taken.exchange(true, std::memory_order_acquire))
+      return part;
+  auto* const fresh = new (std::nothrow) Part;
+  if (!fresh) return nullptr;
+  fresh->next = parts.load(std::memory_order_relaxed);
+  while (!parts.compare_exchange_weak(fresh->next, fresh, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+  return fresh;
+}
+
+[[gnu::noinline]] Part* find_part() noexcept {
+  if (mine.over) return nullptr;
+  thread_local GiveBack const give_back;
+  static_cast<void>(give_back);
+  return mine.part = unused_part();
+}
+
+void add(std::atomic<std::int64_t>& own, std::int64_t more) noexcept {
+  own.store(own.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+void add_to(LiveMemory& sum, Part const& part) noexcept {
+  sum.blocks += part.blocks.load(std::memory_order_relaxed);
+  sum.bytes += part.bytes.load(std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void detail::count_live(std::int64_t blocks, std::int64_t bytes) noexcept {
+  Part* const part = mine.part ? mine.part : find_part();
+  if (!part) [[unlikely]] {
+    shared.blocks.fetch_add(blocks, std::memory_order_relaxed);
+    shared.bytes.fetch_add(bytes, std::memory_order_relaxed);
+    return;
+  }
+  add(part->blocks, blocks);
+  add(part->bytes, bytes);
+}
+
+LiveMemory live_memory() noexcept {
+  LiveMemory sum{0, 0};
+  add_to(sum, shared);
+  for (Part const* part = parts.load(std::memory_order_acquire); part; part = part->next) add_to(sum, *part);
+  return sum;
+}
+
+}  // namespace memarray
