@@ -208,6 +208,8 @@ PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t give
 }
 
 void dealloc(PyObject* self) {
+  // Of subclasses Python has called it already.
+  if (!PyObject_IS_GC(self) && Py_TYPE(self)->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;
   auto* const array = reinterpret_cast<PyArray*>(self);
   if (array->weak_references) PyObject_ClearWeakRefs(self);
   array->state.~StatePtr();
@@ -283,8 +285,9 @@ PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("What memarray.MemArray is 
                        {Py_tp_members, members},
                        {0, nullptr}};
 
-PyType_Spec spec = {"memarray._core.ArrayBase", sizeof(PyArray), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec spec = {
+    "memarray._core.ArrayBase", sizeof(PyArray), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 }  // namespace
 
@@ -301,10 +304,10 @@ int add_array_type(PyObject* module) {
 
 int set_array_class(PyObject* object) {
   auto* const type = reinterpret_cast<PyTypeObject*>(object);
-  bool const is_plain = PyType_Check(object) && PyType_IsSubtype(type, array_base) &&
+  bool const is_plain = PyType_Check(object) && type->tp_base == array_base &&
                         type->tp_basicsize == array_base->tp_basicsize && type->tp_dictoffset == 0;
   if (!is_plain) {
-    PyErr_Format(PyExc_TypeError, "%R is no subclass of ArrayBase that adds nothing to it", object);
+    PyErr_Format(PyExc_TypeError, "%R is no class over ArrayBase that adds nothing to it", object);
     return -1;
   }
   Py_INCREF(object);
@@ -338,6 +341,10 @@ PyObject* wrap_state(StatePtr state) {
     PyObject* const package = PyImport_ImportModule("memarray");
     if (!package) return nullptr;
     Py_DECREF(package);
+    if (!array_class) {
+      PyErr_SetString(PyExc_ImportError, "memarray is being imported still: it cannot make arrays yet");
+      return nullptr;
+    }
   }
   return make_array(array_class, std::move(state));
 }

@@ -77,8 +77,8 @@ def stats() -> dict[str, int]:
     ``copies`` and ``copied_bytes``: what had to be copied though nobody asked for it by name, and all copies between
     host and devices, whose bytes are also in ``to_device_bytes``, ``to_host_bytes`` and ``between_devices_bytes``;
     ``waits`` that blocked unasked; ``versions``: times an array went on in fresh memory under kept views;
-    ``live_blocks``, ``live_bytes``: memory alive; ``pool_…``: what the pool of host memory keeps, and how often it
-    could serve.
+    ``live_blocks``, ``live_bytes``: memory alive, exactly if no thread makes or frees any meanwhile; ``pool_…``: what
+    the pool of host memory keeps, and how often it could serve.
     """
     return _stats()
 

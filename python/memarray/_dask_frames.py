@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any
 
-from . import BufferView, MemArray
+from dask.base import normalize_token
+
+from . import BufferView, MemArray, _core
 from ._helpers import _raw_bytes, rebuild_array, shipped_dtype_name
 from .dask import MOVE_TO_HOST, may_move_to_host
 
@@ -21,6 +23,20 @@ def size_of_array(array: MemArray) -> int:
 def size_of_view(view: BufferView) -> int:
     """Of a broadcast view what there is, not what it shows."""
     return _OVERHEAD + view.itemsize * prod(_part(view, _once(view)).shape)
+
+
+def token_of_array(array: MemArray) -> tuple[object, ...]:
+    """What Dask tells equal arrays by: without it Dask would pickle each, there and back, twice."""
+    return type(array).__qualname__, _token(array.view()), normalize_token(getattr(array, "__dict__", None))
+
+
+def token_of_view(view: BufferView) -> tuple[object, ...]:
+    return "BufferView", _token(view)
+
+
+def _token(view: BufferView) -> tuple[object, ...]:
+    elements = _raw_bytes(view.ensure_contiguous().to_device("cpu"))
+    return view._dtype_name, view.shape, normalize_token(elements)
 
 
 def array_to_frames(array: MemArray) -> tuple[dict[str, Any], list[memoryview]]:
@@ -80,6 +96,7 @@ def view_of_frames(header: dict[str, Any], frames: list[Any]) -> BufferView:
     if not header["writable"]:
         memory = memory.toreadonly()
     elif memory.readonly:
+        _core.report_copy(memory.nbytes, "a writable view arrived in memory that is read-only")
         memory = memoryview(bytearray(memory))
     try:
         dense = BufferView.from_buffer(memory, header["dtype"])

@@ -161,7 +161,9 @@ def rebuild_view(buffer, dtype, shape):
         view = _core.BufferView.from_buffer(buffer, dtype)
     except BufferError:
         # Whoever carried them has put them where elements of this dtype cannot be.
-        view = _core.BufferView.from_buffer(np.array(np.frombuffer(buffer, np.uint8)), dtype)
+        moved = np.array(np.frombuffer(buffer, np.uint8))
+        _core.report_copy(moved.nbytes, "a pickled view arrived where its elements cannot be")
+        view = _core.BufferView.from_buffer(moved, dtype)
     return view.reshape(shape)
 
 
@@ -186,6 +188,7 @@ def rebuild_array(cls, buffer, dtype, shape):
     array = cls(shape, dtype, uninitialized=True)
     with array.write(discard=True) as lease:
         _raw_bytes(lease)[...] = np.frombuffer(buffer, np.uint8)
+    _core.report_copy(array.nbytes, "a pickled array became a new one")
     return array
 
 

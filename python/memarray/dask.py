@@ -11,6 +11,7 @@ configuration has ``memarray.move-to-host: true``; then it is copied to the host
 from __future__ import annotations
 
 import dask
+from dask.base import normalize_token
 from dask.sizeof import sizeof
 from distributed.protocol.serialize import dask_deserialize, dask_serialize
 
@@ -20,7 +21,7 @@ MOVE_TO_HOST = "memarray.move-to-host"
 
 def register() -> None:
     """Tells Dask of MemArray and BufferView; calling it again changes nothing. What it needs is loaded at first use."""
-    for table in (dask_serialize, dask_deserialize, sizeof):
+    for table in (dask_serialize, dask_deserialize, sizeof, normalize_token):
         table.register_lazy("memarray", _register_now)
 
 
@@ -34,6 +35,8 @@ def _register_now() -> None:
     dask_deserialize.register(BufferView, frames.view_of_frames)
     sizeof.register(MemArray, frames.size_of_array)
     sizeof.register(BufferView, frames.size_of_view)
+    normalize_token.register(MemArray, frames.token_of_array)
+    normalize_token.register(BufferView, frames.token_of_view)
 
 
 def may_move_to_host() -> bool:

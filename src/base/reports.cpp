@@ -38,7 +38,7 @@ void push(Report report) {
 constinit std::atomic<bool> detail::any_reports{false};
 
 Counters& counters() noexcept {
-  static Counters& instance = *new Counters;
+  static constinit Counters instance;  // with nothing to destroy, and there without memory to be had
   return instance;
 }
 

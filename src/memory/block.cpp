@@ -28,7 +28,8 @@ static_assert(sizeof(Request) <= Block::only_export_room);
 struct OwnedBlock : Block {
   // Consumers of an empty array may still ask for its address, so it has one.
   OwnedBlock(HostBytes::allocator_type const& allocator, std::size_t count, MemoryType type)
-      : Block(nullptr, count, Device{}, type, false, &destroy), vector(count ? count : 1, allocator) {
+      : Block(nullptr, count, Device{}, type, false, &destroy),
+        vector(make_bytes<HostBytes>(allocator, count ? count : 1)) {
     _data = vector.data();
   }
 

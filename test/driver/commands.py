@@ -25,6 +25,7 @@ CLOSING_LINE = re.compile(
     r"|^Success: no issues found"
     r"|^Found \d+ error"
     r"|^All checks passed"
+    r"|^MEMARRAY_SEED=\d+"  # of the random tests
 )
 
 

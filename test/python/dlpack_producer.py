@@ -3,6 +3,7 @@
 import ctypes
 
 import dlpack_structs as dl
+import memarray
 
 _api = ctypes.pythonapi
 _api.PyCapsule_New.restype = ctypes.py_object
@@ -20,7 +21,10 @@ class Producer:
     def __init__(self, *, versioned=True, name=None, version=(1, 3), flags=0, deleter=True, on_delete=None, **fields):
         self.deleted = 0
         self.on_delete = on_delete
-        self.memory = (ctypes.c_int32 * 64)(*range(64))
+        # At a multiple of 64 bytes, as consumers want it who would else copy.
+        storage = ctypes.create_string_buffer(4 * 64 + 63)
+        self.memory = (ctypes.c_int32 * 64).from_buffer(storage, -ctypes.addressof(storage) % 64)
+        self.memory[:] = range(64)
         self.managed = (dl.ManagedVersioned if versioned else dl.Managed)()
         tensor = self.managed.tensor
         tensor.data = ctypes.addressof(self.memory)
@@ -54,3 +58,46 @@ class Producer:
 
     def __dlpack_device__(self):
         return (self.managed.tensor.device.type, self.managed.tensor.device.id)
+
+
+def _by_table(producer):
+    """Through the table of a type that lends the producer's own struct."""
+
+    def lend(_, out):
+        out[0] = dl.ManagedPointer(producer.managed)
+        return 0
+
+    kind, _ = dl.make_type(lend)
+    return memarray.from_dlpack(kind())
+
+
+def _by_our_table(producer):
+    """As another library makes a view, of a tensor that it has."""
+    made = ctypes.py_object()
+    dl.table_of(memarray.BufferView).make(dl.ManagedPointer(producer.managed), made)
+    result = made.value
+    _api.Py_DecRef(made)  # ctypes took a reference of its own
+    return result
+
+
+#: All ways in, by name; each gets a producer, which those with a capsule or a table do not ask.
+ENTRANCES = {
+    "memarray.from_dlpack": lambda producer: memarray.from_dlpack(producer),
+    "BufferView": lambda producer: memarray.BufferView(producer),
+    "BufferView.from_dlpack": lambda producer: memarray.BufferView.from_dlpack(producer),
+    "MemArray.from_dlpack": lambda producer: memarray.MemArray.from_dlpack(producer),
+    "a capsule": lambda producer: memarray.from_dlpack(producer.capsule()),
+    "an array of a capsule": lambda producer: memarray.MemArray.from_dlpack(producer.capsule()),
+    "the type's table": _by_table,
+    "our table": _by_our_table,
+}
+
+
+def refused(error, take, producer):
+    """Asserts that it is, in words."""
+    try:
+        take(producer)
+    except error as refusal:
+        assert str(refusal)
+    else:
+        raise AssertionError(f"{error.__name__} was expected")

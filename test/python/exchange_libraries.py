@@ -61,6 +61,8 @@ def extension(name):
 
 def address(view):
     """Where the elements of any library's array are, as that library says it, or NumPy of it."""
+    if isinstance(view, np.ndarray):
+        return view.ctypes.data
     for ask in ("data_ptr", "unsafe_buffer_pointer", "address"):
         if hasattr(view, ask):
             value = getattr(view, ask)

@@ -106,6 +106,54 @@ def test_a_consumer_gets_what_its_flags_ask_for(flags, shape, strides, format_):
         release(view)
 
 
+#: A view of int16 -> the flags with which its memory can be had; all others are refused.
+LAYOUTS_AND_FLAGS = {
+    "C": (lambda view: view, {"any", "C", "no strides", "writable"}),
+    "F": (lambda view: view.T, {"any", "F", "writable"}),
+    "every second": (lambda view: view[:, ::2], {"any", "writable"}),
+    "backwards": (lambda view: view[::-1], {"any", "writable"}),
+    "one row": (lambda view: view[1], {"any", "C", "F", "no strides", "writable"}),
+    "nothing": (lambda view: view[:0, ::2], {"any", "C", "F", "no strides", "writable"}),
+    "broadcast": (lambda view: view.broadcast_to(2, 3, 4), {"any"}),
+}
+FLAGS = {
+    "any": [STRIDES, INDIRECT, FULL_RO, STRIDES | FORMAT],
+    "C": [C_CONTIGUOUS, C_CONTIGUOUS | FORMAT],
+    "F": [F_CONTIGUOUS, F_CONTIGUOUS | FORMAT],
+    "one order": [ANY_CONTIGUOUS, ANY_CONTIGUOUS | FORMAT],
+    "no strides": [SIMPLE, ND, FORMAT],
+}
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("writable", [False, True])
+@pytest.mark.parametrize("layout", LAYOUTS_AND_FLAGS)
+def test_a_view_gives_what_flags_ask_for_or_refuses(layout, writable):
+    make, allowed = LAYOUTS_AND_FLAGS[layout]
+    x = np.arange(12, dtype="int16").reshape(3, 4)
+    x.flags.writeable = writable
+    view = make(memarray.BufferView.from_numpy(x))
+    expected = np.asarray(view)
+    if allowed & {"C", "F"}:
+        allowed = allowed | {"one order"}
+    for name, several in FLAGS.items():
+        for flags in several:
+            for more in (0, WRITABLE):
+                if name in allowed and (not more or view.writable):
+                    buffer = get_buffer(view, flags | more)
+                    assert buffer.len == expected.nbytes
+                    assert buffer.readonly == (not view.writable)
+                    assert bool(buffer.strides) == (flags & STRIDES == STRIDES)
+                    assert bool(buffer.shape) == (flags & ND == ND)
+                    if buffer.strides:
+                        assert tuple(buffer.strides[: view.ndim]) == view.strides
+                    release(buffer)
+                else:
+                    with pytest.raises(BufferError, match=r"copy|contiguous|read-only"):
+                        get_buffer(view, flags | more)
+    assert view.writable == (writable and "writable" in allowed)
+
+
 @pytest.mark.sanitize
 def test_refusals_are_buffer_errors_with_words():
     array, _ = filled((3, 4))

@@ -10,7 +10,7 @@ import memarray
 import numpy as np
 import pytest
 from dlpack_structs import Taken, name_of
-from support import filled, look, run_python
+from support import filled, run_python
 
 ORDERS_OF_FIVE = tuple(itertools.permutations(["array", "lease", "view", "slice", "memory"]))
 VERSIONS = pytest.mark.parametrize("version", [None, (1, 0)], ids=["unversioned", "versioned"])
@@ -230,42 +230,6 @@ ORDERS = """
 """
 
 
-class Pthread:
-    """Calls a deleter as a start routine, on a thread that Python never saw."""
-
-    # Holds the GIL while it calls: a deleter that waited for it would never end.
-    library = ctypes.PyDLL(None)
-
-    @classmethod
-    def drop(cls, taken):
-        taken.dropped = True
-        thread = ctypes.c_ulong()
-        created = cls.library.pthread_create(
-            ctypes.byref(thread), None, ctypes.c_void_p(taken.deleter), ctypes.c_void_p(taken.address)
-        )
-        assert created == 0
-        assert cls.library.pthread_join(thread, None) == 0
-
-
-@pytest.mark.trap("P04")
-@pytest.mark.threads
-@pytest.mark.sanitize
-@VERSIONS
-def test_deleters_run_on_foreign_threads_without_the_gil(version):
-    array, values = filled((1000,))
-    start = live()
-    with array.write() as lease:
-        tensors = [Taken(lease.__dlpack__(max_version=version)) for _ in range(50)]
-    del lease
-    for taken in tensors[:-1]:
-        Pthread.drop(taken)
-    np.testing.assert_array_equal(look(array), values)
-    # The array has left the block to the last tensor, which frees it from over there.
-    assert live() == start + 1
-    Pthread.drop(tensors[-1])
-    assert live() == start
-
-
 @pytest.mark.threads
 def test_views_are_dropped_by_other_threads_while_the_array_is_written():
     array = memarray.MemArray([4096], "int64")
@@ -291,34 +255,6 @@ def test_views_are_dropped_by_other_threads_while_the_array_is_written():
     stop.set()
     dropper.join(60)
     assert not failed
-
-
-@pytest.mark.trap("P04")
-@pytest.mark.sanitize
-@VERSIONS
-def test_deleters_run_after_the_interpreter_is_gone(version):
-    """exit() runs what __cxa_atexit was given when Python has been finalised: it prints the memory, then frees it."""
-    finished = run_python(
-        """
-        import ctypes, os, sys
-        sys.path.insert(0, sys.argv[1])
-        import memarray
-        from dlpack_structs import Taken
-        array = memarray.MemArray([16], "uint8")
-        with array.write() as lease:
-            memoryview(lease).cast("B")[:] = b"still here" + bytes(6)
-            taken = Taken(lease.__dlpack__(max_version=eval(sys.argv[2])))
-        libc = ctypes.CDLL(None)
-        register = lambda f, x: libc.__cxa_atexit(ctypes.c_void_p(f), ctypes.c_void_p(x), None)
-        # Python registered nothing later, so these run last-in, first-out after Py_Finalize.
-        assert register(taken.deleter, taken.address) == 0
-        assert register(ctypes.cast(libc.puts, ctypes.c_void_p).value, taken.managed.tensor.data) == 0
-        """,
-        __file__.rsplit("/", 1)[0],
-        version,
-    )
-    assert finished.stdout == "still here\n"
-    assert finished.stderr == ""
 
 
 @pytest.mark.trap("P05")

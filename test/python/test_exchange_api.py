@@ -13,11 +13,9 @@ from dlpack_structs import (
     Lent,
     ManagedPointer,
     SetError,
-    Table,
     Tensor,
-    Version,
-    _api,
     lend_by_table,
+    make_type,
     table_of,
 )
 from memarray import BufferView
@@ -165,20 +163,6 @@ def test_tensors_are_allocated_without_python():
     assert VIEWS.allocate(prototype, managed, None, set_error) == -1
     assert heard.pop()[0] == b"ValueError"
     assert not heard
-
-
-def make_type(lend, version=(1, 3), older=None, name=b"dlpack_exchange_api"):
-    table = Table()
-    table.version = Version(*version)
-    table.older = ctypes.addressof(older) if older else None
-    if lend:
-        table.lend = dict(Table._fields_)["lend"](lend)
-    new = _api.PyCapsule_New
-    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    kind = type("Foreign", (), {"__dlpack__": lambda self, **_: self.view.__dlpack__(max_version=(1, 0))})
-    kind.kept = (table, name)
-    kind.__dlpack_c_exchange_api__ = new(ctypes.addressof(table), name, None)
-    return kind, table
 
 
 def foreign(kind):

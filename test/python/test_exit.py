@@ -38,6 +38,11 @@ ENDINGS = {
         "D = type('D', (), {'__del__': use});"
         "d = D(); d.a = a; d.d = d"
     ),
+    "views of others' memory": "v = memarray.BufferView(np.ones(9)); m = memoryview(v); c = v.__dlpack__()",
+    "an adopted array": "c = memarray.MemArray.from_dlpack(np.ones(9)); k = np.from_dlpack(c)",
+    "a view in a cycle": "x = {'v': memarray.BufferView(np.arange(9.0))}; x['x'] = x; x['m'] = memoryview(x['v'])",
+    "a view in a module": "np.kept = memarray.from_dlpack(np.ones(9)); threading.kept = memarray.BufferView(b'abc')",
+    "a view that owns a cycle": "o = np.ndarray.__new__(type('O', (np.ndarray,), {}), 9); o.v = memarray.BufferView(o)",
     "traced leases": "memarray.options.trace_leases = True; l = a.read(); l.__enter__()",
     "pending reports": "import logging; v = np.from_dlpack(a); l = a.write(); l.__enter__()",
 }

@@ -12,6 +12,7 @@ import warnings
 import memarray
 import numpy as np
 import pytest
+from memarray import BufferView
 from operations import ARRAY, LEASE
 from support import SEED
 
@@ -191,6 +192,69 @@ def test_junk_is_refused_and_leaves_everything_as_it_was(every_option):
                 if call % 50 == 49:
                     memarray.options.escaped_views = "snapshot"
                     fuzz.array.escaped_views = "snapshot"
+                    fuzz.is_still_good()
+            except BaseException as error:
+                print(f"call {call} of MEMARRAY_SEED={SEED}: {fuzz.said} ({error!r})")
+                raise
+    fuzz = None
+    gc.collect()
+
+
+def view_operations():
+    """What a view can be asked, by reflection, and whoever makes one."""
+    names = {name for name in dir(BufferView) if not name.startswith("_") or name in ("__getitem__", "__setitem__")}
+    names |= {"__dlpack__", "__dlpack_device__", "__array__", "__reduce_ex__", "__len__", "__iter__", "__bool__"}
+    return sorted(names - {"close"})
+
+
+class ViewFuzz(Fuzz):
+    """The same of views of memory that is not ours."""
+
+    def __init__(self, number):
+        super().__init__(number)
+        self.base = np.zeros((4, 6), self.random.choice(["float64", "int8", "complex64", "bool", "float16"]))
+        self.base.flags.writeable = self.random.random() < 0.7
+        change = self.random.choice([lambda x: x, lambda x: x.T, lambda x: x[::-2, 1:], lambda x: x[:0]])
+        self.view = BufferView.from_numpy(change(self.base))
+
+    def value(self):
+        return self.view if self.random.random() < 0.1 else super().value()
+
+    def one(self):
+        target, name = self.random.choice(
+            [(self.view, name) for name in view_operations()]
+            + [(memarray, "from_dlpack"), (memarray, "BufferView"), (memarray.MemArray, "from_dlpack")]
+            + [(BufferView, name) for name in ("from_numpy", "from_buffer", "from_dlpack")]
+        )
+        positional, keywords = self.arguments()
+        self.said = f"{name}(*{positional!r}, **{keywords!r}) of {self.view!r}"
+        before = self.base.tobytes()
+        try:
+            found = getattr(target, name)
+            if callable(found):
+                found(*positional, **keywords)
+        except REFUSALS:
+            assert self.base.tobytes() == before, f"changed although it was refused: {self.said}"
+        assert self.base.flags.writeable or self.base.tobytes() == before, f"read-only, and changed: {self.said}"
+
+    def is_still_good(self):
+        if self.view.writable:
+            self.view.fill(True)
+            assert self.view.sum() == self.view.size
+        np.testing.assert_array_equal(np.asarray(self.view.copy()), np.asarray(self.view))
+
+
+@pytest.mark.sanitize
+def test_junk_given_to_views_is_refused_and_changes_nothing():
+    fuzz = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for call in range(CALLS):
+            if call % 50 == 0:
+                fuzz = ViewFuzz(SEED + call)
+            try:
+                fuzz.one()
+                if call % 50 == 49:
                     fuzz.is_still_good()
             except BaseException as error:
                 print(f"call {call} of MEMARRAY_SEED={SEED}: {fuzz.said} ({error!r})")

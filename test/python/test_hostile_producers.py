@@ -44,30 +44,34 @@ LIES = {
 }
 
 RUN = """
-    import gc, sys
+    import ctypes, gc, sys
     import memarray
     sys.path.insert(0, sys.argv[1])
-    from dlpack_producer import Producer
+    from dlpack_producer import ENTRANCES, Producer
     import dlpack_structs as dl
     said = {said!r}
     if "dtype" in said: said["dtype"] = dl.DataType(*said["dtype"])
     if "device" in said: said["device"] = dl.Device(*said["device"])
     for versioned in (True, False):
-        if not versioned and ({{"version", "flags", "name"}} & set(said)):
+        if not versioned and ({{"version", "flags"}} & set(said)):
             continue
+        if not versioned and said.get("name") == "used_dltensor_versioned":
+            said["name"] = "used_dltensor"
         producer = Producer(versioned=versioned, **said)
-        for take in (memarray.from_dlpack, memarray.BufferView):
+        for name, take in ENTRANCES.items():
+            if "table" in name and (not versioned or "name" in said):
+                continue  # a table knows one struct, and no names
             before = producer.deleted
             try:
                 take(producer)
             except BufferError as error:
                 words = str(error)
             else:
-                raise AssertionError("it was taken")
+                raise AssertionError(f"{{name}}: it was taken")
             gc.collect()
-            assert len(words) > 20, words
+            assert len(words) > 20, (name, words)
             # A capsule of another name is not ours to take anything of.
-            assert producer.deleted - before == (0 if "name" in said else 1), producer.deleted
+            assert producer.deleted - before == (0 if "name" in said else 1), (name, producer.deleted)
     print("refused")
 """
 
@@ -78,90 +82,182 @@ def test_a_tensor_that_lies_is_refused_and_deleted_once(lie):
     assert run_python(RUN.format(said=LIES[lie]), Path(__file__).parent).stdout == "refused\n"
 
 
-def test_without_a_deleter_nothing_is_called():
-    producer = Producer(deleter=False)
-    view = memarray.from_dlpack(producer)
-    assert view.sum() == 15
-    del view
-    with pytest.raises(BufferError):
-        memarray.from_dlpack(Producer(deleter=False, ndim=-1))
+START = """
+import gc, sys
+import memarray
+sys.path.insert(0, sys.argv[1])
+from dlpack_producer import ENTRANCES, Producer, refused
 
+"""
 
-def test_a_deleter_that_raises_is_heard_and_harms_nothing(monkeypatch):
-    heard = []
-    monkeypatch.setattr("sys.unraisablehook", heard.append)
+#: Programs, each in a process of its own: what a producer does there, whoever is told to take its memory.
+BEHAVIOURS = {
+    "no deleter": """
+for name, take in ENTRANCES.items():
+    for versioned in (True, False):
+        if versioned or "table" not in name:
+            good = Producer(deleter=False, versioned=versioned)
+            assert memarray.BufferView(take(good)).sum() == 15
+            refused(BufferError, take, Producer(deleter=False, versioned=versioned, ndim=-1))
+""",
+    "a deleter that raises": """
+heard = []
+sys.unraisablehook = lambda what: heard.append(str(what.exc_value))
 
-    def fail():
-        raise RuntimeError("from the deleter")
+def fail():
+    raise RuntimeError("from the deleter")
 
-    view = memarray.from_dlpack(Producer(on_delete=fail))
-    try:
-        raise KeyError("pending")
-    except KeyError as pending:
-        del view
-        assert pending.args == ("pending",)
-    assert "from the deleter" in str(heard[0].exc_value)
-    heard.clear()
-    producer = Producer(on_delete=fail, ndim=-1)
-    with pytest.raises(BufferError, match="-1 dimensions"):
-        memarray.from_dlpack(producer)
-    assert producer.deleted == 1
-
-
+for name, take in ENTRANCES.items():
+    for said in ({}, {"ndim": -1}):
+        producer = Producer(on_delete=fail, **said)
+        if said:
+            refused(BufferError, take, producer)
+        else:
+            taken = take(producer)
+            try:
+                raise KeyError("pending")
+            except KeyError as pending:
+                del taken
+                gc.collect()
+                assert pending.args == ("pending",)
+        assert producer.deleted == 1, name
+        assert heard.pop() == "from the deleter", name
+        assert not heard
+""",
+    "re-enters": """
 class Reentering(Producer):
     def __dlpack__(self, **_):
         inner = memarray.from_dlpack(self.capsule())
         assert inner.sum() == 15
         del inner
-        assert self.deleted == 1
+        self.inner = self.deleted
         return self.capsule()
 
+for name, take in ENTRANCES.items():
+    if "capsule" in name or "table" in name:
+        continue
+    producer = Reentering()
+    taken = take(producer)
+    assert producer.deleted == producer.inner == 1, name
+    assert memarray.BufferView(taken).sum() == 15
+    del taken
+    gc.collect()
+    assert producer.deleted == 2, name
+""",
+    "a deleter that re-enters": """
+import numpy as np
+held = []
+for name, take in ENTRANCES.items():
+    def again():
+        held.append(memarray.from_dlpack(np.arange(4.0)).sum())
+    taken = take(Producer(on_delete=again))
+    del taken
+    gc.collect()
+    assert held.pop() == 6 and not held, name
+""",
+    "junk": """
+class Junk(Producer):
+    def __dlpack__(self, **_):
+        return self.junk
 
-def test_producers_that_do_odd_things():
-    assert memarray.from_dlpack(Reentering()).sum() == 15
-
-    class Junk(Producer):
-        def __dlpack__(self, **_):
-            return self.junk
-
-    for junk in (None, 5, b"", object()):
+for name, take in ENTRANCES.items():
+    if "capsule" in name or "table" in name:
+        continue
+    for junk in (None, 5, b"", object(), NotImplemented, type, lambda: None):
         producer = Junk()
         producer.junk = junk
-        with pytest.raises(TypeError, match="no capsule"):
-            memarray.from_dlpack(producer)
+        refused(TypeError, take, producer)
+        assert producer.deleted == 0
+""",
+    "drops itself": """
+import ctypes, weakref
 
-    class Raising(Producer):
-        def __dlpack__(self, **_):
-            raise OSError("no")
+# Calls with the only reference there is, which the producer lets go of meanwhile.
+call = ctypes.pythonapi.PyObject_CallOneArg
+call.restype = ctypes.py_object
+call.argtypes = [ctypes.py_object, ctypes.c_void_p]
+tensors = []
 
-    with pytest.raises(OSError, match="no"):
-        memarray.from_dlpack(Raising())
+class DropsItself(Producer):
+    def __dlpack__(self, **_):
+        capsule = self.capsule()
+        tensors.append((self.managed, self.callback, self.memory, self.lists, self.arrays))
+        holder.clear()
+        return capsule
 
-    class NoType(Producer):
-        @property
-        def __dlpack__(self):
-            raise OSError("not even that")
+    def _delete(self, address):
+        deleted.append(address)
 
-    with pytest.raises(OSError, match="not even"):
-        memarray.from_dlpack(NoType())
-
-    kept = []
-
-    class DropsItself(Producer):
-        def __dlpack__(self, **_):
-            kept.append(self.capsule())
-            holder.clear()
-            return kept[-1]
-
-    holder = [DropsItself()]
-    producer = holder[0]
-    view = memarray.from_dlpack(holder[0])
-    assert view.sum() == 15
-    with pytest.raises(BufferError, match="taken already"):
-        memarray.from_dlpack(kept[0])
-    del view
+for name, take in ENTRANCES.items():
+    if "capsule" in name or "table" in name:
+        continue
+    deleted, holder = [], [DropsItself()]
+    ended = weakref.ref(holder[0])
+    taken = call(take, id(holder[0]))
+    assert memarray.BufferView(taken).sum() == 15
+    assert not deleted
+    del taken
     gc.collect()
-    assert producer.deleted == 1
+    assert len(deleted) == 1, name
+""",
+    "keeps the capsule": """
+kept = []
+
+class Keeps(Producer):
+    def __dlpack__(self, **_):
+        kept.append(self.capsule())
+        return kept[-1]
+
+for name, take in ENTRANCES.items():
+    if "capsule" in name or "table" in name:
+        continue
+    producer = Keeps()
+    taken = take(producer)
+    refused(BufferError, memarray.from_dlpack, kept[-1])
+    del taken
+    gc.collect()
+    assert producer.deleted == 1, name
+""",
+    "raises": """
+class Raising(Producer):
+    def __dlpack__(self, **_):
+        raise OSError("no")
+
+class NoAttribute(Producer):
+    @property
+    def __dlpack__(self):
+        raise OSError("not even that")
+
+class NoDevice(Producer):
+    def __dlpack_device__(self):
+        raise OSError("nowhere")
+
+for name, take in ENTRANCES.items():
+    if "capsule" in name or "table" in name:
+        continue
+    for kind in (Raising, NoAttribute):
+        producer = kind()
+        refused(OSError, take, producer)
+        assert producer.deleted == 0
+    assert memarray.BufferView(take(NoDevice())).sum() == 15  # nobody needs to ask
+""",
+    "flags that nobody knows": """
+for name, take in ENTRANCES.items():
+    producer = Producer(version=(1, 99), flags=1 << 40 | 1 << 63)
+    taken = take(producer)
+    assert memarray.BufferView(taken).sum() == 15
+    del taken
+    gc.collect()
+    assert producer.deleted == 1, name
+""",
+}
+
+
+@pytest.mark.trap("P02", "P17", "P18")
+@pytest.mark.parametrize("behaviour", BEHAVIOURS)
+def test_a_producer_that_misbehaves_harms_nothing(behaviour):
+    code = START + BEHAVIOURS[behaviour] + 'print("survived")\n'
+    assert run_python(code, Path(__file__).parent).stdout == "survived\n"
 
 
 def test_the_deleter_runs_on_any_thread_once():

@@ -231,12 +231,38 @@ def test_arrays_are_not_collected_garbage_but_subclasses_are():
     assert gc.is_tracked(Named([1]))
 
 
+def test_a_finalizer_that_somebody_adds_is_called(monkeypatch):
+    class Plain(memarray.MemArray):
+        __slots__ = ()
+
+    ended = []
+    monkeypatch.setattr(memarray.MemArray, "__del__", lambda self: ended.append(type(self).__name__), raising=False)
+    for kind in (memarray.MemArray, Plain, Named):
+        made = kind([1])
+        del made
+    assert ended == ["MemArray", "Plain", "Named"]
+
+
+def test_an_array_keeps_its_class():
+    class Plain(memarray.MemArray):
+        __slots__ = ()
+
+    a = memarray.MemArray([1])
+    for other in (Plain, Named, memarray._core.ArrayBase):
+        with pytest.raises(TypeError):
+            a.__class__ = other
+    assert type(a.copy()) is memarray.MemArray
+
+
 def test_the_class_of_arrays_adds_nothing_to_its_base():
     class Slotted(memarray.MemArray):
         __slots__ = ("name",)
 
-    for wrong in (Slotted, Named, dict, 3, None):
-        with pytest.raises(TypeError, match="no subclass of ArrayBase that adds nothing"):
+    class Plain(memarray.MemArray):
+        __slots__ = ()
+
+    for wrong in (Slotted, Named, Plain, memarray._core.ArrayBase, dict, 3, None):
+        with pytest.raises(TypeError, match="no class over ArrayBase that adds nothing"):
             memarray._core.set_array_class(wrong)
     assert type(memarray.MemArray([1]).copy()) is memarray.MemArray
     assert gc.is_tracked(Slotted([1]))

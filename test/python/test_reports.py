@@ -1,11 +1,13 @@
 """Every copy that nobody asked for by name is reported: counters and log records."""
 
 import logging
+import pickle
 import re
 
 import memarray
 import numpy as np
 import pytest
+from memarray import BufferView
 from support import filled, look, run_python
 
 COPIES = "memarray.copies"
@@ -182,3 +184,72 @@ def test_live_blocks_and_bytes_follow_the_arrays():
         "live_bytes": before["live_bytes"],
         "pool_bytes": 0,
     }
+
+
+def pickled(source):
+    return pickle.loads(pickle.dumps(source, protocol=5))
+
+
+def arrived_misaligned(view):
+    buffers = []
+    data = pickle.dumps(view, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(data, buffers=[memoryview(b"x" + bytes(buffers[0].raw()))[1:]])
+
+
+#: What copies a view of 12 floats -> what it does, and how many bytes its record says.
+COPIES_OF_VIEWS = {
+    "copy": (lambda view: view.copy(), 96),
+    "cast": (lambda view: view.cast("float32"), 48),
+    "ensure_contiguous": (lambda view: view.T.ensure_contiguous(), 96),
+    "BufferView(copy=True)": (lambda view: BufferView(view, copy=True), 96),
+    "from_dlpack(copy=True)": (lambda view: memarray.from_dlpack(view, copy=True), 96),
+    "MemArray.from_dlpack(copy=True)": (lambda view: memarray.MemArray.from_dlpack(view, copy=True), 96),
+    "MemArray.from_dlpack of strides": (lambda view: memarray.MemArray.from_dlpack(view[:, ::2]), 48),
+    "__dlpack__(copy=True)": (lambda view: view.__dlpack__(max_version=(1, 0), copy=True), 96),
+    "pickle of strides": (lambda view: pickled(view[:, ::2]), 48),
+    "pickle that arrives misaligned": (arrived_misaligned, 96),
+    "pickle of an array": (lambda view: pickled(memarray.MemArray.from_dlpack(np.asarray(view))), 96),
+}
+
+
+@pytest.mark.parametrize("name", COPIES_OF_VIEWS)
+def test_each_copy_of_a_view_is_counted_and_has_its_record(name, records):
+    make, size = COPIES_OF_VIEWS[name]
+    view = BufferView.from_numpy(np.arange(12.0).reshape(3, 4))
+    before = memarray.stats()
+    make(view)
+    after = memarray.stats()
+    assert after["copies"] - before["copies"] == 1
+    assert after["copied_bytes"] - before["copied_bytes"] == size
+    (record,) = records()
+    assert record.levelno == logging.INFO
+    assert record.getMessage().startswith(f"copied {size} bytes: ")
+
+
+def test_a_view_that_is_brought_to_another_device_is_counted_and_has_its_record(simulated_devices, records):
+    view = BufferView.from_numpy(np.arange(12.0).reshape(3, 4))
+    there = view.to_device("cuda:0")
+    there.to_device("cpu")
+    assert [record.getMessage().split(":")[0] for record in records()] == ["copied 96 bytes"] * 2
+
+
+# Seed 004's tree: (on the same device, contiguous, the operation takes strides) -> an operation and its copies.
+DECISIONS = {
+    (True, True, True): (lambda view: view.sum(), 0),
+    (True, True, False): (lambda view: view.ensure_contiguous(), 0),
+    (True, False, True): (lambda view: view.sum(), 0),
+    (True, False, False): (lambda view: view.ensure_contiguous(), 1),
+    (False, True, True): (lambda view: view.to_device("cuda:0").sum(), 1),
+    (False, True, False): (lambda view: view.to_device("cuda:0"), 1),
+    # Made dense where it is first: the way to a device takes one piece of memory.
+    (False, False, True): (lambda view: view.to_device("cuda:0").sum(), 2),
+    (False, False, False): (lambda view: view.to_device("cuda:0"), 2),
+}
+
+
+@pytest.mark.parametrize(("same_device", "contiguous", "takes_strides"), DECISIONS)
+def test_a_copy_is_made_where_the_tree_says_so(same_device, contiguous, takes_strides, simulated_devices, copies):
+    operation, expected = DECISIONS[same_device, contiguous, takes_strides]
+    view = BufferView.from_numpy(np.arange(12.0).reshape(3, 4))
+    operation(view if contiguous else view.T)
+    assert copies() == expected

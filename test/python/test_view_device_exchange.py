@@ -91,6 +91,21 @@ def test_cuda_array_interface_both_ways(as_cuda):
     assert not hasattr(BufferView.from_numpy(values), "__cuda_array_interface__")
 
 
+def test_cuda_array_interface_of_what_is_read_only(as_cuda):
+    array = MemArray([4])
+    array.move_memory(kDLCUDA)
+    view = array.view()
+    assert view.__cuda_array_interface__["data"] == (view.data_ptr, True)
+    taken = BufferView(CudaObject(view.__cuda_array_interface__, view))
+    assert not taken.writable
+    assert taken.__cuda_array_interface__["data"][1] is True
+    assert not memarray.from_dlpack(taken.__dlpack__(max_version=(1, 0), stream=1)).writable
+    with pytest.raises(BufferError, match="read-only"):
+        taken.fill(1)
+    with pytest.raises(BufferError, match="read-only"):
+        MemArray.from_dlpack(taken, copy=False)
+
+
 class CudaObject:
     """Anything that shows CUDA memory, for as long as it lives."""
 
@@ -113,6 +128,9 @@ def test_an_import_comes_after_the_producers_stream(as_cuda):
     assert taken.sum() == 6 * 30
     # Without a stream there is nothing to wait for.
     assert BufferView(CudaObject(interface, late, stream=None)).shape == SHAPE
+    # The protocol's names of the default streams, whole and of each thread.
+    for default in (1, 2):
+        assert BufferView(CudaObject(interface, late, stream=default)).sum() == 6 * 30
 
 
 @pytest.mark.parametrize("way", ["another stream", "lent on", "adopted"])

@@ -3,12 +3,14 @@
 import array
 import ctypes
 import mmap
+import pickle
 import threading
 
 import memarray
 import numpy as np
 import pytest
 from dlpack_producer import Producer
+from dlpack_structs import lend_by_table
 from memarray import BufferView
 from support import DTYPES, NUMPY_DTYPES, numpy_dtype
 
@@ -127,6 +129,26 @@ def test_copy_is_asked_for_or_never_made(copies):
     own.fill(0)
     with pytest.raises(TypeError, match="copy"):
         memarray.from_dlpack(producer, copy=1)
+
+
+@pytest.mark.parametrize("kind", ["buffer", "interface", "view", "array"])
+def test_no_copy_is_made_of_any_kind_unless_it_is_asked_for(kind, copies):
+    x = np.arange(12.0).reshape(3, 4)
+    lender = {
+        "buffer": lambda: memoryview(x),
+        "interface": lambda: Interface(x),
+        "view": lambda: BufferView.from_numpy(x),
+        "array": lambda: memarray.MemArray.from_dlpack(x),
+    }[kind]()
+    for words in ({}, {"copy": None}, {"copy": False}):
+        assert BufferView(lender, **words).data_ptr == x.ctypes.data
+    assert copies() == 0
+    own = BufferView(lender, copy=True)
+    assert copies() == 1
+    assert own.data_ptr != x.ctypes.data
+    assert own.writable
+    with pytest.raises(TypeError, match="copy"):
+        BufferView(lender, copy="no")
 
 
 def test_arrays_and_leases_are_viewed_as_what_they_are():
@@ -294,7 +316,24 @@ def test_a_field_of_a_struct_is_strided_memory():
     assert odd.strides == (16,)
 
 
+def pickled_out_of_band(view):
+    buffers = []
+    return pickle.loads(pickle.dumps(view, protocol=5, buffer_callback=buffers.append), buffers=buffers)
+
+
+def sent_by_dask(view):
+    frames = pytest.importorskip("memarray._dask_frames", reason="Dask is not installed")
+    return frames.view_of_frames(*frames.view_to_frames(view))
+
+
 READ_ONLY_EXPORTS = {
+    "slice": lambda view: view[::-1].T.reshape(-1),
+    "broadcast": lambda view: view.broadcast_to(2, 3),
+    "table": lambda view: lend_by_table(view, BufferView),
+    "capsule": lambda view: memarray.from_dlpack(view.__dlpack__(max_version=(1, 0))),
+    "pickle": lambda view: pickle.loads(pickle.dumps(view, protocol=5)),
+    "pickle out of band": pickled_out_of_band,
+    "Dask's frames": sent_by_dask,
     "np.asarray": np.asarray,
     "memoryview": memoryview,
     "np.from_dlpack": np.from_dlpack,
@@ -308,7 +347,10 @@ def test_read_only_stays_so_however_it_is_lent_on(name):
     x.flags.writeable = False
     view = BufferView(np.from_dlpack(BufferView.from_numpy(x)[1:]))
     assert not view.writable
-    assert not BufferView(READ_ONLY_EXPORTS[name](view)).writable
+    lent = READ_ONLY_EXPORTS[name](view)
+    assert not BufferView(lent).writable
+    # Nor is what is lent on from there.
+    assert not BufferView(np.asarray(BufferView(lent))).writable
     with pytest.raises(BufferError, match="read-only"):
         view.__dlpack__()
     with pytest.raises(BufferError, match="read-only"):

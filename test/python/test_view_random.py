@@ -5,6 +5,7 @@ MEMARRAY_NIGHTLY=1 tries many more; MEMARRAY_SEED=n repeats the run that printed
 
 import math
 import os
+import re
 
 import numpy as np
 import pytest
@@ -105,6 +106,27 @@ def same(got, expected, dtype, terms):
     np.testing.assert_allclose(got, expected, rtol=eps * 8, atol=eps * 8 * scale)
 
 
+LOOP = re.compile(r"(\d+) \(([+-]?\d+)(?:, ([+-]?\d+))?\)")
+
+
+def check_plan(view, operation, axis, rng):
+    """The loops meet each element once, forwards; a view of the same memory in another order is walked likewise."""
+    plan = view.plan(operation, axis) if operation in ("sum", "mean", "min", "max") else view.plan(operation)
+    loops = [[int(number) for number in loop if number] for loop in LOOP.findall(plan)]
+    met = math.prod(extent for extent, *_ in loops) * math.prod(int(n) for n in re.findall(r"times (\d+)", plan))
+    if view.dtype.kind == "c" and operation in ("sum", "mean") and met % 2 == 0:
+        met //= 2  # as real and imaginary parts
+    repeats = any(stride == 0 for stride, extent in zip(view.strides, view.shape, strict=True) if extent > 1)
+    if not view.size:
+        return
+    # What a broadcast shows many times may be met once.
+    assert met == view.size or (repeats and view.size % met == 0), plan
+    assert all(strides[0] >= 0 for _, *strides in loops), plan
+    if operation in ("sum", "min", "max") and axis is None and view.ndim:
+        axes = [int(a) for a in rng.permutation(view.ndim)]
+        assert view.transpose(axes).plan(operation) == plan
+
+
 def reduced(x, name, axis, keepdims):
     """NumPy's result, added up in double precision."""
     if (name in ("sum", "mean") and x.dtype.kind in "fcV") or x.dtype.name == "bfloat16":
@@ -152,8 +174,16 @@ def test_views_compute_as_numpy_does():
             expected = outcome(lambda: reduced(x, operation, axis, keepdims))
             got = outcome(lambda: getattr(view, operation)(axis, keepdims=keepdims))
             same(got, expected, dtype, x.size)
-            assert isinstance(view.plan(operation, axis), str)
+            check_plan(view, operation, axis, rng)
+            # NumPy's AxisError is both kinds; of an axis that is not there ours is the latter.
+            wrong, kind = ((x.ndim, IndexError), (-x.ndim - 1, IndexError), ((0, 0), ValueError))[int(rng.integers(3))]
+            if x.ndim:
+                with pytest.raises(kind):
+                    getattr(view, operation)(wrong)
+                with pytest.raises(kind):
+                    getattr(x, operation)(wrong)
         elif operation == "copy":
+            check_plan(view, "copy", None, rng)
             np.testing.assert_array_equal(np.asarray(view.copy()), x)
             assert view.copy().is_contiguous()
         elif operation == "cast":

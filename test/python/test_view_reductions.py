@@ -6,7 +6,7 @@ import memarray
 import numpy as np
 import pytest
 from memarray import BufferView
-from support import INTEGERS, SEED
+from support import INTEGERS, SEED, numpy_dtype
 
 pytestmark = pytest.mark.sanitize
 
@@ -96,10 +96,10 @@ def test_integers_wrap_in_64_bits_alone(dtype):
     assert view.mean() == pytest.approx(float(np.iinfo(dtype).max))
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("operation", ["sum", "mean", "min", "max"])
 def test_nan_wins(dtype, operation):
-    x = np.ones((4, 50), dtype)
+    x = np.ones((4, 50), numpy_dtype(dtype))
     x[2, 33] = np.nan
     view = view_of(x)
     assert np.isnan(getattr(view, operation)())

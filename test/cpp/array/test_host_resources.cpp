@@ -58,6 +58,7 @@ class HostResourcesTest : public test::DeviceArrayTest, public ::testing::WithPa
 TEST_P(HostResourcesTest, HasItsMemoryFromThere) {
   EXPECT_EQ(a->state().storage().block()->memory_type(), GetParam().type);
   EXPECT_EQ(live(), 1);
+  EXPECT_EQ(a->view().memory_type(), GetParam().type);
   EXPECT_EQ((*a)({42}), 42);
   MemArray<int, 1> const twin = *a;
   EXPECT_EQ(twin.state().storage().block()->memory_type(), GetParam().type);

@@ -1,0 +1,137 @@
+"""Views of a device's memory against NumPy: on a real GPU its own kernels, else those that are run on the host."""
+
+import gc
+
+import memarray
+import numpy as np
+import pytest
+from memarray import BufferView
+from support import DTYPES, numpy_dtype, pattern
+
+#: Views of three dimensions, on the device and in NumPy alike.
+LAYOUTS = {
+    "C": lambda x: x,
+    "transposed": lambda x: x.transpose(2, 0, 1),
+    "backwards": lambda x: x[::-1, :, ::-1],
+    "every second": lambda x: x[:, ::2, 1:],
+    "one of each": lambda x: x[2],
+    "empty": lambda x: x[:, :0],
+}
+REDUCTIONS = ("sum", "mean", "min", "max")
+AXES = (None, 0, 1, -1, (0, 1), ())
+
+
+@pytest.fixture(params=[(7, 12, 10), pytest.param((33, 64, 130), marks=pytest.mark.slow)], ids=str)
+def shape(request, device):
+    """A few elements, and more than a device runs at one time."""
+    return request.param if device.simulated else tuple(3 * extent for extent in request.param)
+
+
+def there(values):
+    return BufferView.from_numpy(values).to_device("cuda:0")
+
+
+def here(view):
+    return np.array(view.to_device("cpu"))
+
+
+def sames(got, expected, dtype):
+    got, expected = (np.asarray(x).astype("c16" if dtype == "complex64" else "f8") for x in (got, expected))
+    rounded = 2e-3 if dtype == "float16" else 1e-6
+    np.testing.assert_allclose(got, expected, rtol=rounded, atol=rounded)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8", "bool", "complex64", "float16"])
+def test_reductions_are_numpys(device, shape, dtype, layout):
+    values = pattern(shape, dtype)
+    view, x = LAYOUTS[layout](there(values)), LAYOUTS[layout](values)
+    ordered = x.size and dtype != "complex64"  # nothing has no least, nor have complex numbers one
+    for name in REDUCTIONS if ordered else ("sum",):
+        for axis in AXES:
+            got = getattr(view, name)(axis)
+            expected = getattr(x.astype("f8") if x.dtype.kind == "f" else x, name)(axis=axis)
+            if dtype == "float16":  # too large a sum is infinite
+                with np.errstate(over="ignore"):
+                    expected = np.asarray(expected).astype(dtype)
+            sames(here(got) if isinstance(got, BufferView) else got, expected, dtype)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_copies_fills_and_casts_are_numpys(device, shape, dtype, layout):
+    if dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    values = pattern(shape, dtype)
+    base = there(values)
+    view, x = LAYOUTS[layout](base), LAYOUTS[layout](values)
+    copied = view.copy()
+    assert copied.is_contiguous()
+    np.testing.assert_array_equal(here(copied), x)
+    if dtype in ("int32", "float32"):
+        np.testing.assert_array_equal(here(view.cast("float64")), x.astype("float64"))
+    if dtype in ("int32", "int64", "float32", "float64"):
+        view.add_index()
+        x += np.indices(x.shape).sum(axis=0).astype(x.dtype)
+        np.testing.assert_array_equal(here(base), values)
+    view.fill(True)
+    x[...] = True
+    np.testing.assert_array_equal(here(base), values)  # and nothing beside it
+
+
+def test_a_broadcast_is_added_up(device):
+    values = pattern((1, 50), "float32")
+    view = there(values).broadcast_to(1000, 50)
+    assert view.sum() == pytest.approx(float(values.sum()) * 1000)
+    np.testing.assert_allclose(here(view.sum(axis=1)), np.full(1000, values.sum()), rtol=1e-6)
+
+
+def test_operations_are_in_the_order_of_the_views_stream(device):
+    streams = [memarray.Stream() for _ in range(3)]
+    views = [BufferView.from_numpy(pattern((200, 300), "float64")).to_device("cuda:0", stream=s) for s in streams]
+    for step in range(10):
+        for view in views:
+            view.fill(step)
+            view.add_index()
+    expected = 9 + np.indices((200, 300)).sum(axis=0)
+    for view in views:
+        np.testing.assert_array_equal(here(view), expected)
+
+
+def test_moves_between_host_and_device_in_a_named_stream(device):
+    stream = memarray.Stream()
+    x = pattern((100, 200), "float32")
+    view = BufferView.from_numpy(x).to_device("cuda:0", stream=stream)
+    view.fill(4)
+    back = view.to_device("cpu", stream=stream)
+    view.fill(5)  # after the copy was made
+    assert np.asarray(back).min() == np.asarray(back).max() == 4
+    assert here(view).min() == 5
+    np.testing.assert_array_equal(x, pattern((100, 200), "float32"))
+
+
+@pytest.mark.gpu
+def test_torch_and_views_share_a_devices_memory(device):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    if device.simulated or not torch.cuda.is_available():
+        pytest.skip("takes a real GPU and a PyTorch that was built with CUDA")
+    for name in ("float32", "int64", "complex64", "bfloat16"):
+        tensor = torch.arange(24, device="cuda").reshape(4, 6).to(getattr(torch, name))
+        for part in (tensor, tensor.T, tensor[:, ::2], tensor[1:, 1:]):
+            view = memarray.from_dlpack(part)
+            assert view.data_ptr == part.data_ptr()
+            again = torch.from_dlpack(view)
+            assert again.data_ptr() == part.data_ptr()
+            assert torch.equal(again, part)
+            interface = BufferView(part) if name != "bfloat16" else view
+            assert interface.data_ptr == part.data_ptr()
+    view.close()
+    del tensor, part, again, view, interface
+    gc.collect()
+
+
+def test_dtypes_arrive_as_they_were(device):
+    for dtype in DTYPES:
+        if dtype != "bfloat16":
+            view = there(pattern((3, 4), dtype))
+            assert (view.dtype, str(view.device)) == (numpy_dtype(dtype), "cuda:0")
