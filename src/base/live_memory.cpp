@@ -1,3 +1,4 @@
+#include <memarray/base/add_wrapping.hpp>
 #include <memarray/base/live_memory.hpp>
 
 #include <atomic>
@@ -52,12 +53,13 @@ Part* unused_part() noexcept {
 }
 
 void add(std::atomic<std::int64_t>& own, std::int64_t more) noexcept {
-  own.store(own.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  // Memory of others may be as large as they say: it wraps, as atomic additions do, and back when it goes.
+  own.store(detail::add_wrapping(own.load(std::memory_order_relaxed), more), std::memory_order_relaxed);
 }
 
 void add_to(LiveMemory& sum, Part const& part) noexcept {
-  sum.blocks += part.blocks.load(std::memory_order_relaxed);
-  sum.bytes += part.bytes.load(std::memory_order_relaxed);
+  sum.blocks = detail::add_wrapping(sum.blocks, part.blocks.load(std::memory_order_relaxed));
+  sum.bytes = detail::add_wrapping(sum.bytes, part.bytes.load(std::memory_order_relaxed));
 }
 
 }  // namespace

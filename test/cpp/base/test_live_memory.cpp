@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -20,6 +22,16 @@ TEST(LiveMemory, IsWhatCameWithoutWhatWent) {
   detail::count_live(-1, -100);
   detail::count_live(-1, -30);
   EXPECT_EQ(live_memory().blocks, before.blocks);
+  EXPECT_EQ(live_memory().bytes, before.bytes);
+}
+
+TEST(LiveMemory, HugeMemoryOfOthersWrapsAndComesBack) {
+  LiveMemory const before = live_memory();
+  constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max() - 3;
+  for (int i = 0; i < 3; ++i) detail::count_live(1, huge);
+  std::thread([] { detail::count_live(1, huge); }).join();
+  EXPECT_EQ(live_memory().blocks, before.blocks + 4);
+  for (int i = 0; i < 4; ++i) detail::count_live(-1, -huge);
   EXPECT_EQ(live_memory().bytes, before.bytes);
 }
 
