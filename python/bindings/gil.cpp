@@ -40,9 +40,8 @@ bool poll_signals(void*& token) noexcept {
   return go_on;
 }
 
-#if !defined(Py_GIL_DISABLED)
 /// Whether this thread runs Python now, as most who let go of objects do. Not PyGILState_Check(), which says yes to
-/// all once there was a second interpreter.
+/// all once there was a second interpreter. The thread that finalises does, until there is nothing left to run.
 bool has_gil() noexcept {
   PyThreadState* const own = PyGILState_GetThisThreadState();
 #if PY_VERSION_HEX >= 0x030d0000
@@ -51,7 +50,6 @@ bool has_gil() noexcept {
   return own && own == _PyThreadState_UncheckedGet();
 #endif
 }
-#endif
 
 void drop_object(void* object) noexcept {
 #if !defined(Py_GIL_DISABLED)
@@ -78,10 +76,11 @@ void park_for_ever() noexcept {
   for (;;) ::pause();
 }
 
-GilAcquire::GilAcquire() noexcept : _acquired(Py_IsInitialized() && !finalizing()) {
-  if (!_acquired) return;
+GilAcquire::GilAcquire() noexcept : _held(has_gil()) {
+  if (_held || !Py_IsInitialized() || finalizing()) return;
   try {
     _state = PyGILState_Ensure();
+    _held = _acquired = true;
   } catch (abi::__forced_unwind&) {
     park_for_ever();  // it began to finalise meanwhile
   }

@@ -9,8 +9,8 @@ namespace memarray::python {
 /// done.
 [[noreturn]] void park_for_ever() noexcept;
 
-/// Takes the GIL for a scope, on any thread. It is not had where there is no interpreter or it is finalising: whoever
-/// wanted to drop a Python object then leaks it.
+/// Takes the GIL for a scope, on any thread. It is not had where there is no interpreter, nor while it is finalising
+/// but by the thread that does that: whoever wanted to drop a Python object then leaks it.
 class GilAcquire {
  public:
   GilAcquire() noexcept;
@@ -18,10 +18,11 @@ class GilAcquire {
   GilAcquire(GilAcquire const&) = delete;
   GilAcquire& operator=(GilAcquire const&) = delete;
 
-  explicit operator bool() const noexcept { return _acquired; }
+  explicit operator bool() const noexcept { return _held; }
 
  private:
-  bool _acquired;
+  bool _held;
+  bool _acquired = false;
   PyGILState_STATE _state{};
 };
 
