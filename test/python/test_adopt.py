@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 from dlpack_producer import Producer
 from memarray import BufferView, MemArray
-from operations import READS, USES, WRITES, name_of
-from support import DTYPES, look, numpy_dtype
-from test_operations import LEASES
+from support import DTYPES, numpy_dtype
 
 pytestmark = pytest.mark.sanitize
 
@@ -67,65 +65,6 @@ def test_kept_views_by_every_policy(policy, copies):
         assert not a.is_foreign
         assert kept[0] == x[0] == 0
         assert a.view()[0] == 9
-
-
-def own(values):
-    return MemArray.from_numpy(values)
-
-
-def foreign(values):
-    return MemArray.from_dlpack(values.copy())
-
-
-def outcome(make, policy, kept, use):
-    """All that can be seen of a use of an array, of which a view is kept: None, "read-only" or "writable"."""
-    array = make(np.arange(6.0).reshape(2, 3))
-    array.escaped_views = policy
-    view = None
-    if kept:
-        with array.write() if kept == "writable" else array.read() as lease:
-            view = np.from_dlpack(lease)
-    before = memarray.stats()["copies"]
-    try:
-        use(array)
-        said = None
-    except (memarray.LockError, BufferError) as refusal:
-        said = type(refusal)
-    copied = memarray.stats()["copies"] - before
-    seen = None if view is None else view.tolist()
-    del view
-    gc.collect()
-    return said, copied, seen, array.shape, array.lock_id, look(array).tolist()
-
-
-@pytest.mark.parametrize("kept", [None, "read-only", "writable"])
-@pytest.mark.parametrize("policy", ["snapshot", "error", "alias"])
-@pytest.mark.parametrize("use", [*USES, *READS])
-def test_every_use_under_every_policy_is_as_with_memory_of_our_own(use, policy, kept):
-    perform = USES[use][0] if use in USES else READS[use]
-    said, copied, *ours = outcome(own, policy, kept, perform)
-    # Other owners' memory is not resized: the array moves out of it, which is reported.
-    moves_out = name_of(use) == "resize" and said is None
-    got = outcome(foreign, policy, kept, perform)
-    assert got[0] == said
-    assert copied <= got[1] <= copied + moves_out
-    assert list(got[2:]) == ours
-
-
-@pytest.mark.parametrize("kind", LEASES)
-@pytest.mark.parametrize("write", WRITES)
-def test_under_every_lease_writes_are_refused(write, kind):
-    x = np.arange(6.0).reshape(2, 3)
-    array = MemArray.from_dlpack(x)
-    leases = LEASES[kind](array)
-    with pytest.raises(memarray.LockError):
-        WRITES[write](array)
-    assert x.tolist() == [[0, 1, 2], [3, 4, 5]] or "discard" in kind
-    for lease in leases:
-        lease.close()
-    array.fill(1)
-    assert array.is_foreign
-    assert x.min() == x.max() == 1
 
 
 def test_resizing_moves_out_and_says_so(copies):

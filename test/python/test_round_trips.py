@@ -277,7 +277,7 @@ def chain(producer):
 
 
 ORDERS = [
-    pytest.param(order, id=str(order), marks=[pytest.mark.slow] if i % 10 else [])
+    pytest.param(order, id=str(order), marks=[pytest.mark.slow] if i % 20 else [])
     for i, order in enumerate(itertools.permutations(range(5)))
 ]
 
