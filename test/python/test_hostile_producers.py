@@ -10,7 +10,7 @@ import pytest
 from dlpack_producer import Producer
 from support import run_python
 
-pytestmark = pytest.mark.sanitize
+pytestmark = [pytest.mark.sanitize, pytest.mark.sweep]
 
 LIES = {
     "no shape": {"shape": None},
