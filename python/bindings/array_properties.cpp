@@ -14,20 +14,22 @@ namespace {
 
 using detail::State;
 
-PyObject* get_shape(PyObject* self, void*) {
+std::vector<std::int64_t> shape_of(PyObject* self) {
   State const& state = state_of(self);
   std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
   state.copy_shape(shape.data());
-  return to_tuple(shape.data(), state.ndim());
+  return shape;
 }
 
 std::int64_t size_of(PyObject* self) {
-  State const& state = state_of(self);
-  std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
-  state.copy_shape(shape.data());
   std::int64_t size = 1;
-  for (std::int64_t const extent : shape) size *= extent;
+  for (std::int64_t const extent : shape_of(self)) size *= extent;
   return size;
+}
+
+PyObject* get_shape(PyObject* self, void*) {
+  std::vector<std::int64_t> const shape = shape_of(self);
+  return to_tuple(shape.data(), static_cast<int>(shape.size()));
 }
 
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(state_of(self).ndim()); }

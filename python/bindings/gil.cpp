@@ -52,13 +52,12 @@ bool has_gil() noexcept {
 }
 
 void drop_object(void* object) noexcept {
-#if !defined(Py_GIL_DISABLED)
-  // If it is not the last reference nothing runs.
-  if (Py_IsInitialized() && !finalizing() && has_gil() && Py_REFCNT(static_cast<PyObject*>(object)) > 1)
-    return Py_DECREF(static_cast<PyObject*>(object));
-#endif
   GilAcquire const gil;
   if (!gil) return;
+#if !defined(Py_GIL_DISABLED)
+  // If it is not the last reference nothing runs.
+  if (Py_REFCNT(static_cast<PyObject*>(object)) > 1) return Py_DECREF(static_cast<PyObject*>(object));
+#endif
   // It may be dropped while an exception is on its way, which what the object's end calls must not see or replace.
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);

@@ -100,6 +100,7 @@ def test_a_command_that_hangs_is_ended_and_fails():
         "[  PASSED  ] 37 tests.",
         "[  FAILED  ] 1 test, listed below:",
         "Success: no issues found in 9 source files",
+        "MEMARRAY_SEED=1292539664 repeats the random tests",
     ],
 )
 def test_closing_lines_of_the_runners_are_kept(line):

@@ -170,7 +170,7 @@ for name, take in ENTRANCES.items():
         assert producer.deleted == 0
 """,
     "drops itself": """
-import ctypes, weakref
+import ctypes
 
 # Calls with the only reference there is, which the producer lets go of meanwhile.
 call = ctypes.pythonapi.PyObject_CallOneArg
@@ -192,7 +192,6 @@ for name, take in ENTRANCES.items():
     if "capsule" in name or "table" in name:
         continue
     deleted, holder = [], [DropsItself()]
-    ended = weakref.ref(holder[0])
     taken = call(take, id(holder[0]))
     assert memarray.BufferView(taken).sum() == 15
     assert not deleted

@@ -63,7 +63,7 @@ class ThrustAllocator {
   ~ThrustAllocator() {}
 
   [[nodiscard]] pointer allocate(size_type count) {
-    std::size_t const bytes = sizeof(T) == 1 ? count : checked_bytes(static_cast<std::int64_t>(count), sizeof(T));
+    std::size_t const bytes = checked_bytes(static_cast<std::int64_t>(count), sizeof(T));
     void* const memory =
         is_zeroing() ? _resource.allocate_zeroed(stream(), bytes) : _resource.allocate(stream(), bytes);
     return pointer(static_cast<T*>(memory));
