@@ -137,7 +137,12 @@ bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject
     switch (slot) {
       case 0: return read_max_version(value, request.versioned);
       case 1: request.device = value; return true;
-      case 2: return read_copy(value, request.copy);
+      case 2: {
+        Copy copy = Copy::allowed;
+        bool const read = read_copy(value, copy);
+        request.copy = copy == Copy::always;
+        return read;
+      }
       default: request.stream = value; return true;
     }
   });

@@ -109,9 +109,9 @@ void add_functions(py::module_& m) {
   });
   m.def("adopt", [](py::handle type, py::handle object, py::object const& copy) {
     detail::ViewCore view = view_of(object.ptr());
-    bool wanted = false;
+    Copy wanted = Copy::allowed;
     if (!read_copy(copy.ptr(), wanted)) throw py::error_already_set();
-    if (wanted || (copy.is_none() && detail::why_not_adopted(view))) view = view.copy();
+    if (wanted == Copy::always || (wanted == Copy::allowed && detail::why_not_adopted(view))) view = view.copy();
     PyObject* const array = make_array(reinterpret_cast<PyTypeObject*>(type.ptr()), detail::adopt(view));
     log_reports();
     if (!array) throw py::error_already_set();

@@ -4,14 +4,23 @@
 
 #include <Python.h>
 
+#include <cstdint>
+
 namespace memarray::python {
+
+/// What `copy=` asks for.
+enum class Copy : std::uint8_t {
+  allowed,  ///< None: a producer may make one; this library makes none
+  always,   ///< True
+  never,    ///< False: nor may the producer
+};
 
 /// Interns names; once, at import.
 bool init_view_import();
-/// Reads `copy=`: True: always; None and False: not. False with the error set.
-bool read_copy(PyObject* object, bool& copy);
+/// Reads `copy=`. False with the error set.
+bool read_copy(PyObject* object, Copy& copy);
 /// 1: `result` is a view of what lends memory, or null with the error set; 0: it lends none.
-int import_view(PyObject* object, bool copy, PyObject*& result);
+int import_view(PyObject* object, Copy copy, PyObject*& result);
 /// BufferView(obj, copy=…): a view of anything that lends memory.
 PyObject* import_any(PyObject* object, PyObject* copy);
 // BufferView.from_dlpack, from_buffer and from_numpy.

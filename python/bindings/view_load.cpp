@@ -163,7 +163,7 @@ void explain(Argument const& argument) {
 Loaded load_foreign(Argument const& argument) {
   MadeHere const site;
   PyObject* imported = nullptr;
-  if (guarded([&] { return import_view(argument.object, false, imported); }) == 0) return Loaded::no;
+  if (guarded([&] { return import_view(argument.object, Copy::allowed, imported); }) == 0) return Loaded::no;
   ViewCore core;
   if (imported) {
     core = take_view(imported);

@@ -140,7 +140,7 @@ PyObject* item(PyObject* self, PyObject*) {
   });
 }
 
-Signature<2> to_device_signature("to_device", {"device", "stream"}, 1);
+Signature<2> to_device_signature("to_device", {"device", "stream"}, 2);
 
 PyObject* to_device(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
   std::array<PyObject*, 2> slots{};
@@ -220,9 +220,10 @@ PyMethodDef view_methods[] = {
     {"from_dlpack", as_method(from_dlpack), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
      "from_dlpack(obj, /, *, copy=None)\n--\n\nA view of another library's memory, over DLPack (a capsule, or an "
      "object "
-     "with __dlpack__); read-only where it is lent so. copy=True: a copy of one's own; False: never copy. BufferError "
-     "for "
-     "what cannot be viewed."},
+     "with __dlpack__); read-only where it is lent so. copy=True: a copy of one's own; False: not even by the "
+     "producer, "
+     "where it knows the word. Memory of a device comes after what the producer's stream has now, managed memory waits "
+     "for it. BufferError for what cannot be viewed."},
     {"close", as_method(close), METH_FASTCALL | METH_KEYWORDS,
      "close($self, /)\n--\n\nLets go of the memory; views and tensors made of it keep it. Harmless twice."},
     {"__enter__", enter, METH_NOARGS, "__enter__($self, /)\n--\n\nThe view itself, for a 'with' block that closes it."},
@@ -234,7 +235,7 @@ PyMethodDef view_methods[] = {
     {"copy", copy, METH_NOARGS,
      "copy($self, /)\n--\n\nDense, writable memory of its own with the same elements; reported as a copy."},
     {"to_device", as_method(to_device), METH_FASTCALL | METH_KEYWORDS,
-     "to_device($self, device, /, *, stream=None)\n--\n\nThe same elements on 'cpu' or 'cuda:0': the view itself if "
+     "to_device($self, device, /, stream=None)\n--\n\nThe same elements on 'cpu' or 'cuda:0': the view itself if "
      "they are there, else a copy, which is reported. stream: in which it is made, of either device; else the view's "
      "own. From the host it returns when the memory was read, to the host when it is there. ValueError, CudaError, "
      "OutOfMemoryError."},

@@ -73,7 +73,7 @@ class MemArray(_core.ArrayBase):
         asked for in its default stream and becomes the array's device side. Memory that is read-only or not dense in
         C order is copied, which is reported; ``copy=False`` makes that a BufferError, ``copy=True`` copies always.
         """
-        view = _core.BufferView.from_dlpack(obj)
+        view = _core.BufferView.from_dlpack(obj, copy=False if copy is False else None)
         find_instance(cls, view._dtype_name, view.ndim)
         return _core.adopt(cls, view, copy)
 

@@ -137,7 +137,7 @@ class BufferView:
     def copy(self) -> BufferView:
         """Dense, writable memory of its own with the same elements."""
 
-    def to_device(self, device: Device | str, /, *, stream: Any = None) -> BufferView:
+    def to_device(self, device: Device | str, /, stream: Any = None) -> BufferView:
         """The same elements on "cpu" or "cuda:0": the view itself if they are there, else a copy, which is reported."""
 
     def cast(self, dtype: npt.DTypeLike, /) -> BufferView:

@@ -88,34 +88,59 @@ Block::Keeper keeper_of(Managed* tensor) noexcept {
           }};
 }
 
+/// What is kept for a device that somebody says some memory is on.
+DeviceMemoryPtr device_named(Device device) {
+  try {
+    return DeviceMemory::of(device.id);
+  } catch (CudaError const& error) {
+    if (error.code() != code::no_device && error.code() != code::invalid_device) throw;
+    throw BufferError("cannot import this memory, which is on " + to_string(device) + ": " + error.what());
+  }
+}
+
+/// The host reads managed memory without asking anybody.
+void wait_for_producer(Device device, StreamHandle const& ready_in) {
+  DeviceMemoryPtr const memory = device_named(device);
+  StreamUses uses(memory);
+  uses.begin_after(queue_on(ready_in, memory->context()), "importing managed memory");
+  uses.synchronize(Use::read, "importing managed memory, after the producer's stream");
+}
+
 template <class Managed>
-ViewCore import_tensor(Managed* managed, bool writable) {
+ViewCore import_tensor(Managed* managed, bool writable, StreamHandle const& ready_in) {
   KeeperGuard taken(keeper_of(managed));
   DLTensor const& tensor = managed->dl_tensor;
   DType const& dtype = dtype_of(tensor.dtype);
   Place const place = place_of(tensor.device);
-  ForeignMemory const memory{data_of(tensor),
-                             place.device,
-                             place.type,
-                             &dtype,
-                             layout_of(tensor, dtype.itemsize),
-                             writable,
-                             place.type == MemoryType::device ? get_legacy_stream() : StreamHandle()};
-  return import_memory(memory, taken.release());
+  StreamHandle ready;
+  if (is_used_in_streams(tensor.device)) ready = ready_in ? ready_in : get_legacy_stream();
+  ForeignMemory const memory{data_of(tensor), place.device, place.type, &dtype, layout_of(tensor, dtype.itemsize),
+                             writable,        ready};
+  ViewCore view = import_memory(memory, taken.release());
+  // Without a driver nothing runs that could write it still.
+  if (place.type == MemoryType::unified && driver()) wait_for_producer({kDLCUDA, tensor.device.device_id}, ready);
+  return view;
 }
 
 }  // namespace
 
-ViewCore import_dlpack(DLManagedTensorVersioned* tensor) {
+bool is_used_in_streams(DLDevice device) noexcept {
+  return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged ||
+         (device.device_type == kDLExtDev && testing::detail::are_simulated());
+}
+
+ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in) {
   if (tensor->version.major != DLPACK_MAJOR_VERSION) {
     KeeperGuard const taken(keeper_of(tensor));
     refuse("its version is " + std::to_string(tensor->version.major) + "." + std::to_string(tensor->version.minor) +
            ", and this library reads " + std::to_string(DLPACK_MAJOR_VERSION) + ".x");
   }
-  return import_tensor(tensor, (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0);
+  return import_tensor(tensor, (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0, ready_in);
 }
 
-ViewCore import_dlpack(DLManagedTensor* tensor) { return import_tensor(tensor, true); }
+ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in) {
+  return import_tensor(tensor, true, ready_in);
+}
 
 StridedLayout import_layout(StridedLayout::Extents shape, std::optional<StridedLayout::Extents> strides,
                             std::size_t itemsize) {
@@ -157,12 +182,7 @@ DeviceMemoryPtr device_of(ForeignMemory const& memory, void const* first) {
   if (found != memory.device)
     throw BufferError("cannot import this memory: it says that it is on " + to_string(memory.device) + ", and is on " +
                       to_string(found));
-  try {
-    return DeviceMemory::of(memory.device.id);
-  } catch (CudaError const& error) {
-    if (error.code() != code::no_device && error.code() != code::invalid_device) throw;
-    throw BufferError("cannot import this memory, which is on " + to_string(memory.device) + ": " + error.what());
-  }
+  return device_named(memory.device);
 }
 
 }  // namespace

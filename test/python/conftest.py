@@ -56,6 +56,13 @@ def options_as_they_were():
 
 
 @pytest.fixture
+def as_cuda():
+    """Simulated devices whose memory is lent as CUDA's, for what takes no other."""
+    with memarray.testing.simulated_devices(lend_as_cuda=True) as devices:
+        yield devices
+
+
+@pytest.fixture
 def copies():
     """Counts what is reported as copied while the test runs: ``copies()`` is how many, since the last call."""
     seen = memarray.stats()["copies"]

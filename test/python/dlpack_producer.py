@@ -18,6 +18,9 @@ class Producer:
     ``fields`` of the tensor, or ``version``, ``flags``, ``deleter``, ``name``; ``shape`` and ``strides`` may be None.
     """
 
+    #: What its table says of streams, if it has one.
+    stream = None
+
     def __init__(self, *, versioned=True, name=None, version=(1, 3), flags=0, deleter=True, on_delete=None, **fields):
         self.deleted = 0
         self.on_delete = on_delete
@@ -67,7 +70,7 @@ def _by_table(producer):
         out[0] = dl.ManagedPointer(producer.managed)
         return 0
 
-    kind, _ = dl.make_type(lend)
+    kind, _ = dl.make_type(lend, stream=producer.stream)
     return memarray.from_dlpack(kind())
 
 

@@ -146,13 +146,26 @@ def table_of(kind):
     return Table.from_address(_api.PyCapsule_GetPointer(kind.__dlpack_c_exchange_api__, b"dlpack_exchange_api"))
 
 
-def make_type(lend, version=(1, 3), older=None, name=b"dlpack_exchange_api"):
-    """A type with a table, whose objects lend what `lend` says, or by `__dlpack__` their attribute `view`."""
+def make_type(lend, version=(1, 3), older=None, name=b"dlpack_exchange_api", stream=None):
+    """A type with a table, whose objects lend what `lend` says, or by `__dlpack__` their attribute `view`.
+
+    ``stream(device_type, device_id)``: the address of the one that its library works in.
+    """
     table = Table()
     table.version = Version(*version)
     table.older = ctypes.addressof(older) if older else None
     if lend:
         table.lend = dict(Table._fields_)["lend"](lend)
+    if stream:
+
+        def say(device_type, device_id, out):
+            address = stream(device_type, device_id)
+            if address is None:
+                return -1
+            out[0] = address
+            return 0
+
+        table.stream = dict(Table._fields_)["stream"](say)
     kind = type("Foreign", (), {"__dlpack__": lambda self, **_: self.view.__dlpack__(max_version=(1, 0))})
     kind.kept = (table, name)
     kind.__dlpack_c_exchange_api__ = _api.PyCapsule_New(ctypes.addressof(table), name, None)

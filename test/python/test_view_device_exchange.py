@@ -15,12 +15,6 @@ from test_view_devices import DELAY, SHAPE, fetched, on_device
 pytestmark = pytest.mark.sanitize
 
 
-@pytest.fixture
-def as_cuda():
-    with memarray.testing.simulated_devices(lend_as_cuda=True) as devices:
-        yield devices
-
-
 def test_dlpack_says_where_it_is(simulated_devices):
     view, values = on_device()
     assert view.__dlpack_device__() == (kDLExtDev, 0)

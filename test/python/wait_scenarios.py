@@ -4,6 +4,8 @@ import itertools
 
 import memarray
 import numpy as np
+from dlpack_producer import ENTRANCES, Producer
+from dlpack_structs import Device
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer
 from support import filled, index_sums, look
@@ -331,6 +333,16 @@ def memory_of_a_producer_that_is_late(w):
     assert memarray.BufferView(Shown()).sum() == 6 * w.values.size
 
 
+def managed_memory_of_a_producer_that_is_late(w):
+    w.late(w.first)
+    last = memarray.Event()
+    last.record(w.first)
+    producer = Producer(device=Device(13, 0))
+    producer.stream = lambda *_: w.first.handle
+    assert ENTRANCES["the type's table"](producer).memory_type == "unified"
+    assert last.query()
+
+
 PEERLESS = {"peer_access": False}
 SCENARIOS = {
     scenario: options
@@ -351,7 +363,7 @@ SCENARIOS = {
                 *(a_view_lent_on_after_another_wrote_it, a_copy_of_a_view_for_nobodys_stream),
             ),
         ),
-        ({"lend_as_cuda": True}, (memory_of_a_producer_that_is_late,)),
+        ({"lend_as_cuda": True}, (memory_of_a_producer_that_is_late, managed_memory_of_a_producer_that_is_late)),
         (PEERLESS, (a_move_through_the_host, moves_through_the_host_at_once, a_large_move_through_the_host)),
         ({"memory": 1 << 20}, (memory_when_no_other_is_left,)),
     )

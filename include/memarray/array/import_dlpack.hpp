@@ -18,12 +18,15 @@ namespace memarray::detail {
 // a size or strides that overflow, a dtype or device that is unknown, elements that are not aligned.
 
 // Memory on a CUDA device, or on a simulated one (which lends as an extension device), is used in the default stream of
-// all threads, which is what producers order it for that were asked with no stream.
+// all threads, after what there is now in `ready_in`, the stream that the producer has it ready in; null: in that
+// default stream. Managed memory is the host's, so that it is waited for, which is reported.
 
 /// Views memory of another library; writable unless the tensor says READ_ONLY.
-[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensorVersioned* tensor);
+[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in = {});
 /// The same for the unversioned struct, which cannot say so, and is always writable.
-[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensor* tensor);
+[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in = {});
+/// Whether memory there is written in streams, so that it matters which the producer has it ready in.
+[[nodiscard]] MEMARRAY_API bool is_used_in_streams(DLDevice device) noexcept;
 
 /// A layout that somebody else tells: dense, or with strides in bytes. Throws `BufferError`.
 [[nodiscard]] MEMARRAY_API StridedLayout import_layout(StridedLayout::Extents shape,

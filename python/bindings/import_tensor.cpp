@@ -1,0 +1,224 @@
+#include "import_tensor.hpp"
+
+#include "capsule_names.hpp"
+#include "errors.hpp"
+#include "exchange_api.hpp"
+#include "helpers.hpp"
+
+#include <memarray/array/import_dlpack.hpp>
+#include <memarray/array/stream_choice.hpp>
+#include <memarray/base/errors.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+namespace memarray::python {
+namespace {
+
+using detail::ViewCore;
+
+// Made at import, and kept as long as the process.
+PyObject* dlpack_name = nullptr;
+PyObject* device_name = nullptr;
+PyObject* newest_version = nullptr;
+PyObject* legacy_stream = nullptr;
+PyObject* keyword_names[3] = {};  // max_version, stream, copy
+
+ViewCore import_tensor(DLManagedTensorVersioned* tensor, Copy copy, StreamHandle const& ready_in = {}) {
+  bool const is_copied =
+      tensor->version.major == DLPACK_MAJOR_VERSION && (tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
+  ViewCore view = detail::import_dlpack(tensor, ready_in);
+  if (is_copied && copy == Copy::never)
+    throw BufferError("copy=False: this is a copy that its producer made, as it says; without it, it is taken");
+  return view;
+}
+
+/// Renaming a capsule and owning its tensor are one step; the tensor's deleter is called once from then on.
+template <class Managed>
+Managed* take(PyObject* capsule) {
+  auto* const tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, CapsuleName<Managed>::offered));
+  return tensor && PyCapsule_SetName(capsule, CapsuleName<Managed>::used) == 0 ? tensor : nullptr;
+}
+
+/// What an object says beside an unversioned capsule, which cannot say read-only: JAX's arrays, which nothing may
+/// change, refuse writable buffers. -1 with the error set if it is none that refuses.
+int lends_for_writing(PyObject* object) {
+  if (!PyObject_CheckBuffer(object)) return 1;
+  Py_buffer buffer;
+  if (PyObject_GetBuffer(object, &buffer, PyBUF_STRIDED) == 0) {
+    PyBuffer_Release(&buffer);
+    return 1;
+  }
+  for (PyObject* const refusal : {PyExc_BufferError, PyExc_TypeError, PyExc_ValueError})
+    if (PyErr_ExceptionMatches(refusal)) return PyErr_Clear(), 0;
+  return -1;
+}
+
+/// `owner` is whom it came from, or the capsule itself.
+PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
+  char const* const name = PyCapsule_GetName(capsule);
+  if (!name && PyErr_Occurred()) return nullptr;
+  if (name && std::strcmp(name, CapsuleName<DLManagedTensorVersioned>::offered) == 0) {
+    auto* const tensor = take<DLManagedTensorVersioned>(capsule);
+    return tensor ? finish(owner, copy, [=] { return import_tensor(tensor, copy); }) : nullptr;
+  }
+  if (name && std::strcmp(name, CapsuleName<DLManagedTensor>::offered) == 0) {
+    int const writable = lends_for_writing(owner);
+    auto* const tensor = writable < 0 ? nullptr : take<DLManagedTensor>(capsule);
+    if (!tensor) return nullptr;
+    return finish(owner, copy, [=] {
+      ViewCore view = detail::import_dlpack(tensor);
+      return writable == 1 ? view : view.read_only();
+    });
+  }
+  if (name && std::strncmp(name, "used_dltensor", 13) == 0)
+    PyErr_SetString(PyExc_BufferError, "this capsule's tensor was taken already: ask for a new one with __dlpack__()");
+  else
+    PyErr_Format(PyExc_BufferError, "a capsule named '%s' holds no DLPack tensor", name ? name : "NULL");
+  return nullptr;
+}
+
+/// Whether an object says that its memory is used in streams: then it is asked to have it ready in the default one.
+/// -1 with the error set.
+int is_lent_in_streams(PyObject* object) {
+  PyObject* method = nullptr;
+  // Old producers of the host's memory do not say.
+  if (!find_attribute(object, device_name, method)) return PyErr_Occurred() ? -1 : 0;
+  PyObject* const answer = PyObject_CallNoArgs(method);
+  Py_DECREF(method);
+  if (!answer) return -1;
+  int type = 0;
+  int id = 0;
+  bool const read = PyTuple_Check(answer) && PyArg_ParseTuple(answer, "ii", &type, &id);
+  if (!read) PyErr_Format(PyExc_TypeError, "__dlpack_device__() returned %R, and not (device type, device id)", answer);
+  Py_DECREF(answer);
+  if (!read) return -1;
+  return detail::is_used_in_streams({static_cast<DLDeviceType>(type), id}) ? 1 : 0;
+}
+
+/// `__dlpack__` with those of its keywords whose values are not null.
+PyObject* call_with(PyObject* method, std::array<PyObject*, 3> const& values) {
+  std::array<PyObject*, 3> args{};
+  std::array<PyObject*, 3> names{};
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i]) continue;
+    args[count] = values[i];
+    names[count++] = keyword_names[i];
+  }
+  PyObject* const keywords = PyTuple_New(static_cast<Py_ssize_t>(count));
+  if (!keywords) return nullptr;
+  for (std::size_t i = 0; i < count; ++i) PyTuple_SET_ITEM(keywords, static_cast<Py_ssize_t>(i), Py_NewRef(names[i]));
+  PyObject* const result = PyObject_Vectorcall(method, args.data(), 0, keywords);
+  Py_DECREF(keywords);
+  return result;
+}
+
+/// The capsule of an object with `__dlpack__`: the newest that it can make.
+PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
+  int const in_streams = is_lent_in_streams(object);
+  if (in_streams < 0) return nullptr;
+  PyObject* const stream = in_streams == 1 ? legacy_stream : nullptr;
+  PyObject* capsule = call_with(method, {newest_version, stream, copy == Copy::never ? Py_False : nullptr});
+  // Producers from before max_version do not know the keyword, nor copy, which came with it.
+  if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    capsule = call_with(method, {nullptr, stream, nullptr});
+  }
+  if (capsule && !PyCapsule_CheckExact(capsule)) {
+    PyErr_Format(PyExc_TypeError, "__dlpack__() returned %R, which is no capsule", capsule);
+    Py_CLEAR(capsule);
+  }
+  return capsule;
+}
+
+/// The stream that a table's library works in, which nobody has put in order: that is left to who takes the tensor.
+bool read_work_stream(DLPackExchangeAPI const& api, DLDevice device, StreamHandle& stream) {
+  void* address = nullptr;
+  if (api.current_work_stream && api.current_work_stream(device.device_type, device.device_id, &address) != 0) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_BufferError, "its library did not say in which stream it works");
+    return false;
+  }
+  // NULL is CUDA's default stream, too.
+  stream = address ? StreamChoice::numbered(reinterpret_cast<std::int64_t>(address)).get() : get_legacy_stream();
+  return true;
+}
+
+void drop_tensor(DLManagedTensorVersioned* tensor) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  if (tensor->deleter) tensor->deleter(tensor);
+  PyErr_Restore(type, value, traceback);
+}
+
+/// False if the object is to be asked over `__dlpack__`.
+bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObject*& result) {
+  DLManagedTensorVersioned* tensor = nullptr;
+  bool const lent = api.managed_tensor_from_py_object_no_sync(object, &tensor) == 0 && tensor;
+  if (!lent) {
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_BufferError, "%R lent no tensor, and did not say why", object);
+    return true;
+  }
+  // Another version's may be anything, and is refused.
+  bool const known = tensor->version.major == DLPACK_MAJOR_VERSION;
+  Lending const lending = known ? how_it_lends(object, tensor->dl_tensor.dtype.code) : Lending::elements;
+  if (lending != Lending::elements) {
+    drop_tensor(tensor);
+    return lending == Lending::wrong;
+  }
+  StreamHandle ready_in;
+  bool ordered = true;
+  if (known && detail::is_used_in_streams(tensor->dl_tensor.device)) {
+    try {
+      ordered = read_work_stream(api, tensor->dl_tensor.device, ready_in);
+    } catch (...) {
+      drop_tensor(tensor);
+      throw;
+    }
+  }
+  if (ordered)
+    result = finish(object, copy, [&] { return import_tensor(tensor, copy, ready_in); });
+  else
+    drop_tensor(tensor);
+  return true;
+}
+
+}  // namespace
+
+bool init_import_tensor() {
+  if (dlpack_name) return true;
+  dlpack_name = PyUnicode_InternFromString("__dlpack__");
+  device_name = PyUnicode_InternFromString("__dlpack_device__");
+  newest_version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
+  legacy_stream = PyLong_FromLong(1);
+  char const* const names[] = {"max_version", "stream", "copy"};
+  for (int i = 0; i < 3; ++i)
+    if (!keyword_names[i]) keyword_names[i] = PyUnicode_InternFromString(names[i]);
+  return dlpack_name && device_name && newest_version && legacy_stream && keyword_names[0] && keyword_names[1] &&
+         keyword_names[2];
+}
+
+int try_dlpack(PyObject* object, Copy copy, PyObject*& result) {
+  result = nullptr;
+  PyObject* method = nullptr;
+  if (PyCapsule_CheckExact(object)) {
+    result = from_capsule(object, object, copy);
+    return 1;
+  }
+  if (DLPackExchangeAPI const* const api = exchange_api_of(object); api && try_table(*api, object, copy, result))
+    return 1;
+  if (!find_attribute(object, dlpack_name, method)) return PyErr_Occurred() ? 1 : 0;
+  PyObject* const capsule = ask_for_capsule(object, method, copy);
+  Py_DECREF(method);
+  if (!capsule) return 1;
+  // The capsule is let go of under a pending error, too.
+  result = guarded([&] { return from_capsule(capsule, object, copy); });
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Py_DECREF(capsule);
+  PyErr_Restore(type, value, traceback);
+  return 1;
+}
+
+}  // namespace memarray::python
