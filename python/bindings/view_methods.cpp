@@ -263,7 +263,7 @@ PyMethodDef view_methods[] = {
      "max($self, /, axis=None, *, keepdims=False)\n--\n\nThe greatest element, likewise."},
     {"plan", as_method(view_plan), METH_FASTCALL | METH_KEYWORDS,
      "plan($self, operation, /, axis=None)\n--\n\nThe loops that an operation ('sum', 'mean', 'min', 'max', 'copy', "
-     "'fill', 'add_index') would run, in words."},
+     "'cast' (to elements of 8 bytes), 'fill', 'add_index') would run, in words."},
     {"fill", fill, METH_O,
      "fill($self, value, /)\n--\n\nSets every element. BufferError if the view is read-only; TypeError and "
      "OverflowError as "

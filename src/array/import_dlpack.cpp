@@ -226,4 +226,21 @@ ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper) {
   return {std::move(own), data, dtype, memory.layout, std::make_shared<ViewStream>(ViewStream{queue})};
 }
 
+ViewCore import_owned(void* data, DType const& dtype, StridedLayout::Extents shape, StridedLayout::Extents strides,
+                      bool writable, std::shared_ptr<void const> owner) {
+  using Owner = std::shared_ptr<void const>;
+  bool const dense = strides.empty();
+  if (!dense && strides.size() != shape.size())
+    throw BufferError("cannot import this memory: it has " + std::to_string(shape.size()) + " extents and " +
+                      std::to_string(strides.size()) + " strides");
+  ForeignMemory const memory{data,
+                             Device{},
+                             MemoryType::normal,
+                             &dtype,
+                             import_layout(shape, dense ? std::nullopt : std::optional(strides), dtype.itemsize),
+                             writable};
+  return import_memory(memory,
+                       {new Owner(std::move(owner)), [](void* kept) noexcept { delete static_cast<Owner*>(kept); }});
+}
+
 }  // namespace memarray::detail

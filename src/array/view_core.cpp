@@ -1,5 +1,4 @@
 #include <memarray/array/array_view.hpp>
-#include <memarray/array/copy_decision.hpp>
 #include <memarray/array/lease.hpp>
 #include <memarray/array/strided_copy.hpp>
 #include <memarray/array/strided_fill.hpp>
@@ -119,9 +118,13 @@ ViewCore ViewCore::broadcast_to(StridedLayout::Extents shape) const {
 
 ViewCore ViewCore::copy() const { return converted(_dtype, "copy of a "); }
 
+CopyDecision ViewCore::decide(Device where, bool takes_strides) const {
+  return decide_copy(device() == where, is_contiguous(), takes_strides);
+}
+
 ViewCore ViewCore::ensure_contiguous() const {
   check_open();
-  if (!copies(decide_copy(true, is_contiguous(), false))) return *this;
+  if (!copies(decide(device(), false))) return *this;
   return converted(_dtype, "ensure_contiguous of a ");
 }
 
@@ -206,13 +209,13 @@ ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   check_open();
   if (device.type != kDLCPU && device.type != kDLCUDA)
     throw ValueError("to_device: memory lives on the CPU or on a CUDA device, not on " + to_string(device));
-  Device const here = this->device();
-  if (device == here) return stream && on_device() ? in_stream(stream->get()) : *this;
+  // Whoever asks for it there takes strides.
+  if (!copies(decide(device, true))) return stream && on_device() ? in_stream(stream->get()) : *this;
   DeviceMemoryPtr const memory = device.is_cpu() ? block().uses()->memory_ptr() : DeviceMemory::of(device.id);
   // Between two devices the stream may be of either.
   StreamHandle const given = stream ? stream->get() : on_device() ? this->stream() : default_stream();
   ContextHandle const of_stream = context_of(given);
-  bool const in_source = on_device() && (!stream || (of_stream && device_id_of(of_stream) == here.id));
+  bool const in_source = on_device() && (!stream || (of_stream && device_id_of(of_stream) == this->device().id));
   Queue const queue = queue_on(given, in_source ? block().uses()->memory().context() : memory->context());
   ViewCore const source = (in_source && stream ? in_stream(given) : *this).ensure_contiguous();
   if (device.is_cpu()) {

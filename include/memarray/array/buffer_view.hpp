@@ -1,28 +1,25 @@
 #pragma once
 
 #include <memarray/array/array_view.hpp>
+#include <memarray/array/dlpack_tensor.hpp>
+#include <memarray/array/import_dlpack.hpp>
 #include <memarray/array/lease.hpp>
 #include <memarray/array/strided_layout.hpp>
+#include <memarray/array/strided_plan.hpp>
 #include <memarray/array/view_core.hpp>
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 namespace memarray {
-
-template <class Byte>
-class BasicBufferView;
-
-/// Strided memory of whoever owns it, which it keeps alive: an array's or another library's. What it holds is known at
-/// run time: dtype, shape and strides in bytes, any of which may be zero or negative.
-using BufferView = BasicBufferView<std::byte>;
-/// The same, read-only: of memory that is lent so, or to say that nobody writes. Every `BufferView` is one, too.
-using ConstBufferView = BasicBufferView<std::byte const>;
 
 /// The values of an argument, in a container or in braces: `view.reshape({2, -1})`. For parameters only: it keeps no
 /// values, and those in braces are gone after the call.
@@ -70,6 +67,29 @@ class BasicBufferView {
     requires(!is_writable)
   explicit BasicBufferView(ReadLease<T, ndim> const& lease)
       : _core(lease.state(), lease.block(), false, lease.lent()) {}
+  /// Another library's tensor, which is taken over: its deleter is called once, when the last view of it is gone, on
+  /// whatever thread, or before this throws. On a device it is used in the default stream, after what there is now in
+  /// `ready_in` (null: in the default stream); managed memory is waited for. Throws `BufferError` for a tensor that
+  /// lies, a dtype or device that is not known, and memory that is read-only where this is to be writable; `CudaError`.
+  [[nodiscard]] static BasicBufferView from_dlpack(DLManagedTensorVersioned* tensor,
+                                                   StreamHandle const& ready_in = {}) {
+    return BasicBufferView(detail::import_dlpack(tensor, ready_in));
+  }
+  [[nodiscard]] static BasicBufferView from_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in = {}) {
+    return BasicBufferView(detail::import_dlpack(tensor, ready_in));
+  }
+  /// The host's memory of whoever has it, kept alive by `owner`, which is let go of with the last view, on whatever
+  /// thread. Strides in bytes; none: dense in C order. Throws `BufferError` for a layout that leads out of memory, and
+  /// elements that are not aligned.
+  template <class T>
+    requires(Element<std::remove_const_t<T>> && (!is_writable || !std::is_const_v<T>))
+  [[nodiscard]] static BasicBufferView from_memory(T* data, ListOf<std::int64_t> shape,
+                                                   std::shared_ptr<void const> owner,
+                                                   ListOf<std::int64_t> strides = {}) {
+    return BasicBufferView(detail::import_owned(const_cast<std::remove_const_t<T>*>(data),
+                                                dtype_of<std::remove_const_t<T>>(), shape, strides, is_writable,
+                                                std::move(owner)));
+  }
   /// Any view can be looked at.
   BasicBufferView(BasicBufferView<std::byte> const& other)  // NOLINT(google-explicit-constructor)
     requires(!is_writable)
@@ -136,6 +156,19 @@ class BasicBufferView {
   /// A copy with another dtype, within a kind of number. Throws `TypeError`.
   [[nodiscard]] BufferView cast(DType const& dtype) const { return BufferView(_core.cast(dtype)); }
 
+  /// The loops that an operation would run, in words, and over which axes where it is a reduction: "sum", "mean",
+  /// "min", "max", "copy", "cast" (to elements of 8 bytes), "fill" or "add_index". Throws `ValueError` for any other.
+  [[nodiscard]] std::string plan(std::string_view operation, ListOf<int> axes = {}) const {
+    _core.check_open();
+    return to_string(detail::plan(operation, dtype(), layout(), mask_of(axes)));
+  }
+  /// Lends the memory on, to read only if the view is, as `__dlpack__` of Python's views does. Throws `ValueError`
+  /// (closed), `BufferError` (dtype or strides that DLPack or its consumers lack; read-only memory to the unversioned
+  /// struct), `CudaError`.
+  [[nodiscard]] DLPackTensor get_dlpack_tensor(bool versioned = true) const {
+    return versioned ? DLPackTensor(detail::lend_versioned(_core)) : DLPackTensor(detail::lend_unversioned(_core));
+  }
+
   /// Reductions over some axes, below zero from the end, or over all: new memory with the other dimensions. Integers
   /// are summed in 64 bits; floating-point numbers in double precision, rounded once. Throw `IndexError`, `ValueError`
   /// (an axis twice; the least or largest of nothing), `TypeError` for structs.
@@ -162,8 +195,10 @@ class BasicBufferView {
 
  private:
   [[nodiscard]] BufferView reduced(detail::Reduction reduction, std::span<int const> axes) const {
-    detail::AxisMask const mask = axes.empty() ? detail::every_axis(ndim()) : detail::axis_mask(axes, ndim());
-    return BufferView(_core.reduced(reduction, mask));
+    return BufferView(_core.reduced(reduction, mask_of(axes)));
+  }
+  [[nodiscard]] detail::AxisMask mask_of(std::span<int const> axes) const {
+    return axes.empty() ? detail::every_axis(ndim()) : detail::axis_mask(axes, ndim());
   }
   template <class Change>
   [[nodiscard]] BasicBufferView changed(Change const& change) const {
@@ -174,5 +209,15 @@ class BasicBufferView {
 
   detail::ViewCore _core;
 };
+
+template <class T, int ndim>
+ConstBufferView ReadLease<T, ndim>::view() const {
+  return ConstBufferView(*this);
+}
+
+template <class T, int ndim>
+BufferView WriteLease<T, ndim>::view() const {
+  return BufferView(*this);
+}
 
 }  // namespace memarray

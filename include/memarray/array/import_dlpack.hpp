@@ -8,6 +8,7 @@
 #include <dlpack/dlpack.h>
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 
 namespace memarray::detail {
@@ -45,5 +46,10 @@ struct ForeignMemory {
 /// The CUDA device whose memory is at an address, for protocols that do not say. Throws `BufferError`.
 [[nodiscard]] MEMARRAY_API Device device_at(void const* address);
 [[nodiscard]] MEMARRAY_API ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper);
+/// The host's memory, kept by `owner`, which is let go of with the last view, on whatever thread. No strides: dense.
+/// Throws `BufferError` likewise.
+[[nodiscard]] MEMARRAY_API ViewCore import_owned(void* data, DType const& dtype, StridedLayout::Extents shape,
+                                                 StridedLayout::Extents strides, bool writable,
+                                                 std::shared_ptr<void const> owner);
 
 }  // namespace memarray::detail

@@ -10,6 +10,7 @@
 #include <memarray/memory/stream_uses.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -23,6 +24,15 @@ namespace memarray {
 
 template <class T, int ndim>
 class MemArray;
+
+// buffer_view.hpp
+template <class Byte>
+class BasicBufferView;
+/// Strided memory of whoever owns it, which it keeps alive: an array's or another library's. What it holds is known at
+/// run time: dtype, shape and strides in bytes, any of which may be zero or negative.
+using BufferView = BasicBufferView<std::byte>;
+/// The same, read-only: of memory that is lent so, or to say that nobody writes. Every `BufferView` is one, too.
+using ConstBufferView = BasicBufferView<std::byte const>;
 
 /// How a lease is taken.
 struct LeaseOptions {
@@ -248,6 +258,9 @@ class ReadLease : public detail::TypedLease<T const, ndim> {
       : detail::TypedLease<T const, ndim>(array.state(), options, where) {}
   ReadLease(detail::Claim& claim, std::source_location const& where)
       : detail::TypedLease<T const, ndim>(claim, where) {}
+  /// The leased memory; it may outlive the lease, by the array's policy for escaped views. Throws `LockError` when the
+  /// lease is over.
+  [[nodiscard]] ConstBufferView view() const;
 };
 
 /// An exclusive hold of an array, for a scope. Kernels and element access pass under its `lock_id()`.
@@ -259,6 +272,8 @@ class WriteLease : public detail::TypedLease<T, ndim> {
                       std::source_location const& where = std::source_location::current())
       : detail::TypedLease<T, ndim>(array.state(), options, where) {}
   WriteLease(detail::Claim& claim, std::source_location const& where) : detail::TypedLease<T, ndim>(claim, where) {}
+  /// The same, writable.
+  [[nodiscard]] BufferView view() const;
 };
 
 namespace detail {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memarray/array/copy_decision.hpp>
 #include <memarray/array/stream_choice.hpp>
 #include <memarray/array/strided_job.hpp>
 #include <memarray/array/strided_layout.hpp>
@@ -134,6 +135,8 @@ class MEMARRAY_API ViewCore {
 
  private:
   ViewCore(BlockExport memory, State const& state, StreamUses::Lease lent);
+  /// What getting at the elements there takes.
+  [[nodiscard]] CopyDecision decide(Device where, bool takes_strides) const;
   /// Like `make`, in the memory and the stream of this one.
   [[nodiscard]] ViewCore make_here(DType const& dtype, StridedLayout::Extents shape) const;
   [[nodiscard]] ViewCore converted(DType const& dtype, char const* why) const;

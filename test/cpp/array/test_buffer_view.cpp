@@ -7,8 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdint>
+#include <memory>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "array_test.hpp"
@@ -27,6 +30,10 @@ static_assert(std::is_convertible_v<BufferView, ConstBufferView> &&
 static_assert(!std::is_constructible_v<BufferView, ConstBufferView>);
 static_assert(!std::is_constructible_v<BufferView, ReadLease<double, 2>>, "a read lease lends to look at");
 static_assert(std::is_same_v<decltype(std::declval<ConstBufferView>().data()), std::byte const*>);
+template <class View, class T>
+concept TakesMemory = requires(T* data) { View::from_memory(data, {2}, nullptr); };
+static_assert(TakesMemory<BufferView, float> && !TakesMemory<BufferView, float const> &&
+              TakesMemory<ConstBufferView, float const>);
 
 class BufferViewTest : public ::testing::Test {
  protected:
@@ -54,6 +61,84 @@ TEST_F(BufferViewTest, OfAnArrayIsASnapshot) {
   array.fill(7.0);
   EXPECT_EQ(values(view)[11], 11.0);
   EXPECT_EQ(values(array.view())[11], 7.0);
+}
+
+TEST_F(BufferViewTest, OfALease) {
+  BufferView kept;
+  {
+    WriteLease<double, 2> const lease(array);
+    kept = lease.view();
+    kept.fill(2.0);
+    EXPECT_EQ(kept.data(), reinterpret_cast<std::byte*>(lease.ptr()));
+  }
+  EXPECT_EQ(values(kept)[3], 2.0);
+  ReadLease<double, 2> lease(array);
+  ConstBufferView const seen = lease.view();
+  EXPECT_EQ(values(seen)[3], 2.0);
+  lease.close();
+  EXPECT_THROW(static_cast<void>(lease.view()), LockError);
+}
+
+TEST_F(BufferViewTest, MemoryOfAnyOwner) {
+  auto owner = std::make_shared<std::vector<float>>(6, 2.0F);
+  std::weak_ptr<std::vector<float>> const alive = owner;
+  BufferView view = BufferView::from_memory(owner->data(), {2, 3}, owner);
+  EXPECT_EQ(view.dtype(), dtype_of<float>());
+  EXPECT_THAT(view.strides(), ElementsAre(12, 4));
+  view.fill(3.0F);
+  EXPECT_EQ((*owner)[5], 3.0F);
+  ConstBufferView part = ConstBufferView::from_memory(std::as_const(*owner).data() + 2, {3}, owner, {-4});
+  EXPECT_EQ((part.as<float const, 1>()(2)), 3.0F);
+  owner.reset();
+  view.close();
+  EXPECT_FALSE(alive.expired());
+  part.close();
+  EXPECT_TRUE(alive.expired());
+}
+
+TEST_F(BufferViewTest, MemoryThatCannotBeIsRefusedAndItsOwnerLetGoOf) {
+  alignas(8) static double numbers[4] = {};
+  auto* const odd = reinterpret_cast<double*>(reinterpret_cast<std::byte*>(numbers) + 1);
+  auto const refused = [](double* data, ListOf<std::int64_t> shape, ListOf<std::int64_t> strides) {
+    auto owner = std::make_shared<int>(0);
+    std::weak_ptr<int> const alive = owner;
+    EXPECT_THROW(static_cast<void>(BufferView::from_memory(data, shape, std::move(owner), strides)), BufferError);
+    EXPECT_TRUE(alive.expired());
+  };
+  refused(numbers, {-1}, {});
+  refused(numbers, {2, 2}, {8});
+  refused(numbers, {INT64_MAX, 2}, {});
+  refused(nullptr, {2}, {});
+  refused(odd, {1}, {});
+}
+
+TEST_F(BufferViewTest, GoesRoundOverDLPack) {
+  for (bool const versioned : {false, true}) {
+    WriteLease<double, 2> const lease(array);
+    DLPackTensor lent = lease.view().slice(1, {.step = 2}).get_dlpack_tensor(versioned);
+    EXPECT_EQ(lent.is_versioned(), versioned);
+    BufferView const back = versioned ? BufferView::from_dlpack(lent.release_versioned())
+                                      : BufferView::from_dlpack(lent.release_unversioned());
+    EXPECT_EQ(back.data(), reinterpret_cast<std::byte*>(lease.ptr()));
+    EXPECT_THAT(back.shape(), ElementsAre(3, 2));
+    EXPECT_THAT(back.strides(), ElementsAre(32, 16));
+  }
+  // Read-only memory is no BufferView, and is let go of; the older struct cannot say so.
+  DLPackTensor lent = array.view().get_dlpack_tensor();
+  EXPECT_THROW(static_cast<void>(BufferView::from_dlpack(lent.release_versioned())), BufferError);
+  EXPECT_THROW(static_cast<void>(array.view().get_dlpack_tensor(false)), BufferError);
+  DLPackTensor again = array.view().get_dlpack_tensor();
+  EXPECT_EQ(values(ConstBufferView::from_dlpack(again.release_versioned()))[11], 11.0);
+}
+
+TEST_F(BufferViewTest, ShowsItsPlans) {
+  ConstBufferView const view = array.view();
+  EXPECT_EQ(view.plan("sum"), to_string(detail::plan("sum", view.dtype(), view.layout(), 3)));
+  EXPECT_NE(view.plan("sum", {0}), view.plan("sum"));
+  EXPECT_EQ(view.plan("sum", {-2}), view.plan("sum", {0}));
+  EXPECT_THROW(static_cast<void>(view.plan("median")), ValueError);
+  EXPECT_THROW(static_cast<void>(view.plan("sum", {2})), IndexError);
+  EXPECT_THROW(static_cast<void>(ConstBufferView().plan("sum")), ValueError);
 }
 
 TEST_F(BufferViewTest, OfAWriteLeaseWrites) {
