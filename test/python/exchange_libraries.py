@@ -87,21 +87,44 @@ def _by_cython(function):
     return lambda lender, ndim: getattr(extension("taken_by_cython"), f"{function}_{ndim}d")(lender)
 
 
-FIRST = {1: lambda x: x[0], 2: lambda x: x[0, 0]}
+def _read_1d(x, out):
+    for i in range(out.shape[0]):
+        out[i] = x[i]
+
+
+def _read_2d(x, out):
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            out[i, j] = x[i, j]
+
+
+@functools.cache
+def _compiled():
+    """Functions that Numba compiles for what they are called with: one gives the address of its argument's elements,
+    the others copy the elements."""
+    numba, arrays = load("numba"), importlib.import_module("numba.np.arrayobj")
+
+    @load("numba.extending.intrinsic")
+    def address_of(context, x):
+        def build(context, builder, signature, values):
+            seen = arrays.make_array(signature.args[0])(context, builder, values[0])
+            return builder.ptrtoint(seen.data, context.get_value_type(numba.types.intp))
+
+        return numba.types.intp(x), build
+
+    return numba.njit(lambda x: address_of(x)), {1: numba.njit(_read_1d), 2: numba.njit(_read_2d)}
 
 
 class Jitted:
-    """What a function that Numba compiled saw of its argument."""
+    """What functions that Numba compiled see of their argument."""
 
     def __init__(self, argument, ndim):
-        numba = load("numba")
-        self.argument, self.kind = argument, numba.typeof(argument)
+        address_of, read = _compiled()
+        self.kind = load("numba").typeof(argument)
         # Whatever it cannot compile for is refused here.
-        numba.njit(FIRST[ndim])(argument)
-
-    @property
-    def data_ptr(self):
-        return address(self.argument)
+        self.data_ptr = address_of(argument)
+        self.elements = np.empty(np.shape(argument), np.asarray(argument).dtype)
+        read[ndim](argument, self.elements)
 
     def __setitem__(self, index, value):
         if not self.kind.mutable:
@@ -130,7 +153,7 @@ CONSUMERS = {
     ),
     "numba.njit(f)": ("numba", Jitted),
     "pyarrow.py_buffer": ("pyarrow", _by("pyarrow.py_buffer")),
-    "pyarrow.array": ("pyarrow", lambda lender, ndim: load("pyarrow").array(np.asarray(lender))),
+    "pyarrow.array(np.asarray(…))": ("pyarrow", lambda lender, ndim: load("pyarrow").array(np.asarray(lender))),
     "Cython's float[:]": ("Cython", _by_cython("writable")),
     "Cython's const float[:]": ("Cython", _by_cython("read_only")),
 }
@@ -176,6 +199,7 @@ LENDERS = {
     "pyarrow.Array": ("pyarrow", _pyarrow_array),
     "pyarrow.Tensor": ("pyarrow", lambda values: load("pyarrow").Tensor.from_numpy(np.array(values))),
     "pyarrow.Buffer": ("pyarrow", lambda values: load("pyarrow").py_buffer(bytearray(values.tobytes()))),
+    "nb::ndarray<float>": ("nanobind", lambda values: _by_nanobind("writable")(np.array(values), values.ndim)),
     "Cython's float[:]": ("Cython", _cython),
 }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import memarray
 import numpy as np
 from dlpack_producer import Producer
-from exchange_libraries import CONSUMERS, LENDERS, READ_ONLY_LENDERS, address, is_available, load, version_of
+from exchange_libraries import CONSUMERS, LENDERS, READ_ONLY_LENDERS, Jitted, address, is_available, load, version_of
 from memarray.testing import simulated_devices
 from support import filled, run_python
 
@@ -68,8 +68,10 @@ def can_be_written(view):
 
 
 def lent_on(view):
+    if isinstance(view, Jitted):
+        return "–"  # it gives nothing back that is the memory still
     try:
-        again = memarray.BufferView(getattr(view, "argument", view))
+        again = memarray.BufferView(view)
     except Exception as error:
         return said(error)
     return "**writable**" if again.writable else "read-only"
@@ -161,18 +163,44 @@ def on_simulated_devices(make):
         return stream_asked_for(make())
 
 
+def host_only(consume):
+    """Of one who knows no streams: whether it refuses memory of a device, in whatever words."""
+    array, _ = filled((8,), "float32")
+    with simulated_devices(lend_as_cuda=True):
+        array.move_memory(memarray.dlpack.kDLCUDA)
+        with array.write() as lease:
+            try:
+                consume(lease, 1)
+            except Exception:
+                return "refuses devices"
+    return "no: it takes the address"
+
+
+HOST_CONSUMERS = {
+    name: CONSUMERS[name]
+    for name in (
+        *("np.from_dlpack", "np.asarray", "memoryview", "array_api_strict.from_dlpack", "nb::ndarray<float>"),
+        *("MPI.buffer.frombuffer", "numba.njit(f)", "pyarrow.py_buffer", "Cython's float[:]"),
+    )
+}
 DEVICE_CONSUMERS = {
     "memarray.testing.Consumer": ("memarray", lambda: memarray.testing.Consumer().take),
     "torch.from_dlpack": ("torch", lambda: load("torch.from_dlpack")),
     "jax.dlpack.from_dlpack": ("jax", lambda: load("jax.dlpack.from_dlpack")),
     "cupy.from_dlpack": ("cupy", lambda: load("cupy.from_dlpack")),
+    "tvm_ffi.from_dlpack": ("tvm_ffi", lambda: load("tvm_ffi.from_dlpack")),
 }
+
+
+HOST_MODULES = {module for module, _ in HOST_CONSUMERS.values()}
 
 
 def has_device(module):
     """Whether a library can use a device that is here."""
     if module == "memarray":
         return True
+    if module in HOST_MODULES:
+        return is_available(module)
     if not (memarray.cuda.is_available() and is_available(module)):
         return False
     if module == "torch":
@@ -181,6 +209,8 @@ def has_device(module):
 
 
 def streams(name):
+    if name in HOST_CONSUMERS:
+        return host_only(HOST_CONSUMERS[name][1])
     module, make = DEVICE_CONSUMERS[name]
     return on_simulated_devices(make) if module == "memarray" else stream_asked_for(make())
 
@@ -284,7 +314,7 @@ def modules_of(rows):
 TABLES = {
     "taken": Table(modules_of(CONSUMERS), TAKEN, lambda name: CONSUMERS[name][1]),
     "given": Table(modules_of(LENDERS), GIVEN),
-    "streams": Table(modules_of(DEVICE_CONSUMERS), STREAMS, is_there=has_device),
+    "streams": Table(modules_of(DEVICE_CONSUMERS | HOST_CONSUMERS), STREAMS, is_there=has_device),
     "believed": Table(modules_of(TRUSTING), BELIEVED),
 }
 BETWEEN = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)

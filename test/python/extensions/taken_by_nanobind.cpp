@@ -1,12 +1,25 @@
-// What a function that nanobind binds takes of an array, and gives back. Compiled by exchange_libraries.py.
+// What functions that nanobind binds take of an array, and give back. Compiled by exchange_libraries.py.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <complex>
+#include <cstdint>
+
 namespace nb = nanobind;
 
+// One of each name for each element type: none converts, so that an array's own is found.
+template <class... Ts>
+void define(nb::module_& m) {
+  (m.def(
+       "writable", [](nb::ndarray<nb::array_api, Ts, nb::device::cpu> array) { return array; }, nb::arg().noconvert()),
+   ...);
+  (m.def(
+       "read_only", [](nb::ndarray<nb::array_api, Ts const, nb::device::cpu> array) { return array; },
+       nb::arg().noconvert()),
+   ...);
+}
+
 NB_MODULE(taken_by_nanobind, m) {
-  using Writable = nb::ndarray<nb::array_api, float, nb::device::cpu>;
-  using ReadOnly = nb::ndarray<nb::array_api, float const, nb::device::cpu>;
-  m.def("writable", [](Writable array) { return array; }, nb::arg().noconvert());
-  m.def("read_only", [](ReadOnly array) { return array; }, nb::arg().noconvert());
+  define<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
+         std::uint64_t, float, double, std::complex<float>, std::complex<double>>(m);
 }
