@@ -21,6 +21,8 @@ HIDDEN = {"detail", "bridging", ""}
 NAMESPACE = re.compile(r'^(?:inline )?namespace(?: ([\w:]*))?$|^extern ""$')
 TYPE = re.compile(r"\b(class|struct|enum(?: class)?|union)\b(?: \[\[[^\]]*\]\])?(?: MEMARRAY_\w+)? (\w+)")
 ACCESS = re.compile(r"^(public|private|protected):$")
+CONDITION = re.compile(r"^# *(if|ifdef|ifndef|elif|else|endif)\b")
+ATTRIBUTE = re.compile(r"__attribute__\(\(.*\)\)\s*")
 CODE = re.compile(r"`([^`]+)`")
 
 
@@ -43,6 +45,8 @@ class Header:
     path: Path
     about: list[str]
     entries: list[Entry] = field(default_factory=list)
+    #: What did not end: nothing, if all was understood.
+    left: list[str] = field(default_factory=list)
 
 
 def read(path: Path) -> Header:
@@ -57,7 +61,9 @@ def read(path: Path) -> Header:
         if continued or text.startswith("#"):
             if comment and text.startswith("#define "):
                 header.entries.append(Entry(text.rstrip("\\ "), comment, ""))
-            continued, comment = text.endswith("\\"), []
+            continued = text.endswith("\\")
+            # What stands before a condition is said of what follows it.
+            comment = comment if CONDITION.match(text) else []
             continue
         if text.startswith("///") and not pending:
             comment.append(text.removeprefix("///").removeprefix(" "))
@@ -70,7 +76,7 @@ def read(path: Path) -> Header:
             comment = []
             continue
         pending.append(line.split("//")[0].rstrip() if "///<" not in line else line.rstrip())
-        code = strip(" ".join(pending))
+        code = strip(pending)
         if not is_whole(code):
             continue
         if comment and all(scope.visible for scope in scopes):
@@ -78,6 +84,7 @@ def read(path: Path) -> Header:
             header.entries.append(Entry(shown(pending), comment, "::".join(names)))
         follow(scopes, code)
         comment, pending = [], []
+    header.left = pending + [scope.name or scope.kind for scope in scopes]
     return header
 
 
@@ -91,8 +98,10 @@ def about(lines: list[str]) -> list[str]:
     return ["" for _ in range(first)] + lines[first:last]
 
 
-def strip(code: str) -> str:
-    return re.sub(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)\'', '""', re.sub(r"///<.*", "", code))
+def strip(lines: list[str]) -> str:
+    """The lines as one, without what strings and comments say."""
+    code = " ".join(line.split("///<")[0].rstrip() for line in lines)
+    return re.sub(r'"(?:[^"\\]|\\.)*"|\'(?:[^\'\\]|\\.)\'', '""', code)
 
 
 def is_whole(code: str) -> bool:
@@ -125,10 +134,10 @@ def scope_of(text: str, scopes: list[Scope]) -> Scope:
 
 
 def shown(lines: list[str]) -> str:
-    """The declaration without a body, at the left margin."""
+    """The declaration without a body and GCC's attributes, at the left margin."""
     margin = min(len(line) - len(line.lstrip()) for line in lines)
-    text = "\n".join(line[margin:] for line in lines)
-    return re.sub(r"\s*(: _[^{]*)?\{[^{}]*\}?$", "", text).rstrip("; ,") or text
+    text = ATTRIBUTE.sub("", "\n".join(line[margin:] for line in lines))
+    return re.sub(r"\s*(: _[^{]*)?\{(?:[^{}]|\{[^{}]*\})*\}?$", "", text).rstrip("; ,") or text
 
 
 def prose(lines: list[str]) -> Iterator[nodes.Node]:

@@ -84,6 +84,8 @@ def test_bodies_are_left_out(sample):
     distance = next(entry for entry in sample.entries if "distance" in entry.declaration)
     assert "return" not in distance.declaration and distance.declaration.endswith("const")
     assert "\n" in distance.declaration, "as it is written"
+    inner = headers.shown(["  Target target() noexcept { return {_parts, _strides.data()}; }"])
+    assert inner == "Target target() noexcept"
 
 
 @pytest.mark.parametrize(
@@ -93,6 +95,8 @@ def test_bodies_are_left_out(sample):
         ("array/buffer_view.hpp", ("class BasicBufferView", "reshape", "to_device", "sum")),
         ("array/lease.hpp", ("struct LeaseOptions", "class ReadLease", "class WriteLease")),
         ("base/errors.hpp", ("class MEMARRAY_API LockError", "class MEMARRAY_API CudaError")),
+        ("interop/c_api.h", ("create_stream", "get_primary_context", "hold_object", "drop_object", "raise_last_error")),
+        ("interop/c_api.h", ("enum MemArrayErrorCode", "memarray_import", "memarray_c_api", r"const\* memarray_api")),
         ("interop/c_arrays.h", ("create_array", "write_array", "lease_data")),
         ("interop/py_resource.h", ("PyResource_Close", "MemArray_AsPointerRes")),
         ("base/dtype.hpp", ("define MEMARRAY_DTYPE",)),
@@ -105,9 +109,32 @@ def test_what_users_look_for_is_there(header, names):
         assert re.search(rf"\b{name}\b", declared), (name, declared)
 
 
+HEADERS = sorted(headers.INCLUDE.rglob("*.h*"))
+
+
+@pytest.mark.parametrize("path", HEADERS, ids=lambda path: path.relative_to(headers.INCLUDE).as_posix())
+def test_every_header_is_understood_to_its_end(path):
+    assert headers.read(path).left == []
+
+
+@pytest.mark.parametrize("last", ["B  ///< the last; no comma", "B  // it }; is", "B = '}'  ///< '"])
+def test_the_last_enumerator_needs_no_comma(last, tmp_path):
+    path = tmp_path / "sample.h"
+    enumeration = f"enum Which {{\n  A,  ///< the first\n  {last}\n}};"
+    path.write_text(f"// About.\n\n/// Which.\n{enumeration}\n\n/// Adds.\nint add(void);\n")
+    header = headers.read(path)
+    assert ([entry.declaration for entry in header.entries], header.left) == (["enum Which", "int add(void)"], [])
+
+
+def test_what_does_not_end_is_noticed(tmp_path):
+    path = tmp_path / "sample.h"
+    path.write_text("struct Open {\n  int a;\n  int b\n")
+    assert headers.read(path).left == ["  int b", "Open"]
+
+
 def test_no_declaration_is_torn():
     """Parentheses close, and nothing private comes along."""
-    for path in headers.INCLUDE.rglob("*.h*"):
+    for path in HEADERS:
         for entry in headers.read(path).entries:
             assert entry.declaration.count("(") == entry.declaration.count(")"), (path, entry.declaration)
             assert len(entry.declaration.splitlines()) < 14, (path, entry.declaration)
