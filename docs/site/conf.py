@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "docs" / "site"))
 project = "memarray"
 author = "the authors of memarray"
 version = release = memarray.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "headers"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "headers", "options"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["site"]
 root_doc = "index"
@@ -26,7 +26,9 @@ suppress_warnings = ["misc.highlighting_failure"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_default_options = {"members": True}
+# MemArray's methods are those of a class written in C; what Python's own bases have is left out.
+PYTHONS_OWN = "object,int,Enum,Exception,BaseException,RuntimeError,BufferError,TypeError,MemoryError"
+autodoc_default_options = {"members": True, "inherited-members": PYTHONS_OWN}
 napoleon_google_docstring = False
 
 FROM_THE_TOP = ("changelog", "contributing")
