@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -76,12 +75,3 @@ def test_what_is_not_executed_says_why(empty_folder):
     shown = page_of("python", "assert False", "<!-- not executed: it needs a GPU -->\n")
     assert execution.run_page(shown, empty_folder) == 0
     assert execution.run_page(shown + page_of("pycon", ">>> 1 + 1\n2"), empty_folder) == 1
-
-
-def test_links_lead_somewhere():
-    broken = []
-    for page in [*pages.pages(), pages.ROOT / "CHANGELOG.md", *pages.ROOT.glob("examples/*/README.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", pages.FENCE.sub("", page.read_text())):
-            if not (page.parent / target).exists():
-                broken.append(f"{os.path.relpath(page, pages.ROOT)}: {target}")
-    assert broken == []

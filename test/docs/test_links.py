@@ -1,0 +1,79 @@
+"""Links between pages lead to a file and, after a #, to a heading in it: as GitHub shows them, and as the site does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pages
+import pytest
+
+LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)")
+# As many levels as docs/site/conf.py gives anchors to.
+HEADING = re.compile(r"^#{1,3} +(.+?) *$", re.MULTILINE)
+
+
+def broken(page: Path) -> list[str]:
+    return [
+        f"{target}#{anchor}" if anchor else target
+        for target, anchor in LINK.findall(pages.FENCE.sub("", page.read_text()))
+        if not leads_somewhere(page, target, anchor)
+    ]
+
+
+def leads_somewhere(page: Path, target: str, anchor: str) -> bool:
+    there = page.parent / target if target else page
+    if not there.exists():
+        return False
+    return not anchor or (there.suffix == ".md" and anchor in anchors(there))
+
+
+def anchors(page: Path) -> set[str]:
+    """Of the headings: small letters, spaces as hyphens, no other signs; the second of a name ends in -1."""
+    found: set[str] = set()
+    for heading in HEADING.findall(pages.FENCE.sub("", page.read_text())):
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        name = unique = re.sub(r"[^\w -]", "", words.lower()).replace(" ", "-")
+        times = 0
+        while unique in found:
+            times += 1
+            unique = f"{name}-{times}"
+        found.add(unique)
+    return found
+
+
+LINKING = [*pages.pages(), pages.ROOT / "CHANGELOG.md", *sorted(pages.ROOT.glob("examples/*/README.md"))]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: page.relative_to(pages.ROOT).as_posix())
+def test_links_lead_somewhere(page):
+    assert broken(page) == []
+
+
+def test_there_are_links_to_headings():
+    with_anchor = [link for page in LINKING for link in LINK.findall(page.read_text()) if link[1]]
+    assert len(with_anchor) > 20
+
+
+FENCE = "`" * 3
+OTHER = f"# Other\n\n## Who holds `it`, and why?\n\n## Twice\n\n## Twice\n\n{FENCE}sh\n# no heading\n{FENCE}\n"
+
+
+@pytest.mark.parametrize("link", ["other.md", "other.md#who-holds-it-and-why", "#here", "other.md#twice-1", "./", ""])
+def test_a_link_that_leads_somewhere(link, tmp_path):
+    assert broken(planted(link, tmp_path)) == []
+
+
+BROKEN = ["no_such_page.md", "./#here", "#there", *(f"other.md#{name}" for name in ("who", "twice-2", "no-heading"))]
+
+
+@pytest.mark.parametrize("link", BROKEN)
+def test_a_broken_link_is_noticed(link, tmp_path):
+    assert broken(planted(link, tmp_path)) == [link]
+
+
+def planted(link: str, folder: Path) -> Path:
+    (folder / "other.md").write_text(OTHER)
+    page = folder / "page.md"
+    page.write_text(f"# Page\n\n## Here\n\nSee [this]({link}), [that](https://example.org/#x).\n")
+    return page
