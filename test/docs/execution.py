@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import re
 import shlex
 import subprocess
@@ -99,6 +100,9 @@ def run_page(text: str, folder: Path) -> int:
             assert len(block.excuse.split()) > 2, f"line {block.line}: say why this is not executed"
             continue
         assert block.language != "text", f"line {block.line}: say why this is not executed, in <!-- not executed: … -->"
+        if block.needed and not importlib.util.find_spec(block.needed):
+            print(f"line {block.line}: left out, as there is no {block.needed}")
+            continue
         executed += 1
         if block.language in {"python", "pycon"} and stale and (folder / "CMakeLists.txt").exists():
             build_project(folder)

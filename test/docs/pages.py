@@ -9,6 +9,7 @@
 - other `cpp`: a program of its own if it has a `main` or tests for GoogleTest, else statements that follow those of
   earlier blocks; all are compiled against memarray and run.
 - `sh`: a line of SHELL_LINES is tried elsewhere in ./test/run; `python -m memarray` lines are executed here.
+- any block after the line `<!-- executed where there is: MODULE -->` is executed if that Python module is installed.
 - any block, of any language, after the line `<!-- not executed: WHY -->` is shown only. `text` always needs that line.
 """
 
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"\s*(?://|#) (file|more of): (\S+)\n")
 NOT_EXECUTED = re.compile(r"<!-- not executed: (.*?) *-->\s*\Z", re.DOTALL)
+NEEDED = re.compile(r"<!-- executed where there is: (\w+) -->\s*\Z")
 KNOWN = {"python", "pycon", "cpp", "c", "cython", "cmake", "sh", "text", "toml"}
 
 
@@ -32,6 +34,8 @@ class Block:
     line: int
     #: Why it is only shown; None: it is executed.
     excuse: str | None = None
+    #: The Python module without which it is only shown.
+    needed: str | None = None
 
     @property
     def file(self) -> str | None:
@@ -54,9 +58,16 @@ def blocks(text: str) -> list[Block]:
     for fence in FENCE.finditer(text):
         indent, language, body = fence.groups()
         body = re.sub(rf"^{indent}", "", body, flags=re.MULTILINE)
-        excuse = NOT_EXECUTED.search(text[: fence.start()])
+        before = text[: fence.start()]
+        excuse, needed = NOT_EXECUTED.search(before), NEEDED.search(before)
         found.append(
-            Block(language, body, text[: fence.start()].count("\n") + 2, excuse.group(1).strip() if excuse else None)
+            Block(
+                language,
+                body,
+                before.count("\n") + 2,
+                excuse.group(1).strip() if excuse else None,
+                needed.group(1) if needed else None,
+            )
         )
     return found
 

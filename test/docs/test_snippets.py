@@ -31,7 +31,7 @@ def test_the_pages_for_users_have_snippets():
     guides = [page for page in pages.pages() if page.parent.name == "guide"]
     assert len(guides) >= 4
     for page in [pages.ROOT / "README.md", *guides]:
-        executed = [block for block in pages.blocks(page.read_text()) if block.excuse is None]
+        executed = [block for block in pages.blocks(page.read_text()) if not (block.excuse or block.needed)]
         assert len(executed) >= 2, page
 
 
@@ -75,3 +75,10 @@ def test_what_is_not_executed_says_why(empty_folder):
     shown = page_of("python", "assert False", "<!-- not executed: it needs a GPU -->\n")
     assert execution.run_page(shown, empty_folder) == 0
     assert execution.run_page(shown + page_of("pycon", ">>> 1 + 1\n2"), empty_folder) == 1
+
+
+def test_what_needs_a_module_is_executed_where_that_is(empty_folder):
+    wrong = page_of("python", "assert False, 'tried'", "<!-- executed where there is: {} -->\n")
+    assert execution.run_page(wrong.format("no_such_module"), empty_folder) == 0
+    with pytest.raises(AssertionError, match="tried"):
+        execution.run_page(wrong.format("json"), empty_folder)
