@@ -74,8 +74,9 @@ def build_info() -> dict[str, str]:
 def stats() -> dict[str, int]:
     """Counters of this process.
 
-    ``copies`` and ``copied_bytes``: what had to be copied though nobody asked for it by name, and all copies between
-    host and devices, whose bytes are also in ``to_device_bytes``, ``to_host_bytes`` and ``between_devices_bytes``;
+    ``copies`` and ``copied_bytes``: what had to be copied though nobody asked for it by name, all copies of views
+    (``copy``, ``cast``, ``copy=True`` too), and all between host and devices, whose bytes are also in
+    ``to_device_bytes``, ``to_host_bytes`` and ``between_devices_bytes``;
     ``waits`` that blocked unasked; ``versions``: times an array went on in fresh memory under kept views;
     ``live_blocks``, ``live_bytes``: memory alive, exactly if no thread makes or frees any meanwhile; ``pool_…``: what
     the pool of host memory keeps, and how often it could serve.

@@ -132,8 +132,9 @@ class MemArray(_core.ArrayBase):
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         """Pickles a snapshot of the contents: out of band, without a copy, where protocol 5's buffer_callback takes it.
 
-        Unpickling makes a new array on the host. TypeError for older protocols; BufferError on a device. Of an array in
-        shared memory only the name is pickled, by any protocol: unpickling attaches to it, on the same host.
+        What is on a device is copied to the host first, which is reported. Unpickling makes a new array on the host,
+        a copy that is reported too. TypeError for older protocols. Of an array in shared memory only the name is
+        pickled, by any protocol: unpickling attaches to it, on the same host.
         """
         from ._helpers import reduce_array
 
