@@ -1,0 +1,44 @@
+"""What pages show unexecuted because ./test/run does it: it is what ./test/run does."""
+
+from __future__ import annotations
+
+import pages
+import pytest
+
+DOWNSTREAM = pages.ROOT / "test" / "downstream"
+CMAKE_PAGE = pages.ROOT / "docs" / "guide" / "cmake.md"
+
+
+def code(text: str) -> list[str]:
+    """Its lines without comments and empty ones."""
+    return [line for line in text.splitlines() if line.strip() and not line.startswith(("#", "//"))]
+
+
+def shown(page, why: str) -> list[str]:
+    (block,) = [block for block in pages.blocks(page.read_text()) if why in (block.excuse or "")]
+    return code(block.text)
+
+
+@pytest.mark.parametrize("name", ["CMakeLists.txt", "pyproject.toml"])
+def test_the_package_for_pip_is_the_one_that_is_installed(name):
+    """By the part `downstream`."""
+    (block,) = [block for block in pages.blocks(CMAKE_PAGE.read_text()) if block.file == f"package/{name}"]
+    assert code(block.text) == code((DOWNSTREAM / "scikit_build" / name).read_text())
+
+
+def test_the_tree_with_memarray_in_it_is_like_the_one_that_is_built():
+    """By the part `downstream`, nightly."""
+    built = code((DOWNSTREAM / "subdirectory" / "CMakeLists.txt").read_text())
+    lines = shown(CMAKE_PAGE, "a project like this one")
+    assert [line.split("(")[0] for line in lines] == [line.split("(")[0] for line in built[: len(lines)]]
+    assert {line for line in lines if line.startswith(("set(", "cmake_"))} <= set(built)
+
+
+def test_the_commands_of_a_new_project_are_those_of_its_readme():
+    """Which the part `new` runs."""
+    readme = (pages.ROOT / "examples" / "gray_scott" / "README.md").read_text()
+    (commands,) = [code(block.text) for block in pages.blocks(readme) if block.language == "sh"]
+    assert shown(pages.ROOT / "docs" / "guide" / "own_project.md", "in an environment of its own") == [
+        "cd reef",
+        *commands,
+    ]
