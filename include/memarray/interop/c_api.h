@@ -3,15 +3,15 @@
 /// the same driver, the same last error, the same counters.
 ///
 ///     #include <Python.h>  // first, for memarray_import
-///     #include <memarray/interop/c_api.h>
+///     #include <memarray/c_api.h>
 ///
 ///     PyMODINIT_FUNC PyInit_mine(void) {
 ///       if (memarray_import() != 0) return NULL;
 ///       ...
 ///
-/// - **Refs** are counted, on any thread. `__memarray_give`: the caller has a reference to release. `__memarray_keep`:
-///   it is looked at during the call. `__memarray_take`: it is the callee's from now on, whether or not the call
-///   succeeds. A ref keeps what its resource depends on: a stream its context, memory its pool.
+/// - **Refs** are counted, on any thread. `__memarray_give`: the caller has a reference to release, or a resource to
+///   close. `__memarray_keep`: it is looked at during the call. `__memarray_take`: it is the callee's from now on,
+///   whether or not the call succeeds. A ref keeps what its resource depends on: a stream its context, memory its pool.
 /// - **Failure** is NULL, or −1 where an int is returned, and a code in the calling thread's last error: a `CUresult`
 ///   (400 for a ref that is NULL and may not be, 500 for something asked for that is not there, 2 for no memory), or
 ///   one of `MemArrayErrorCode`, below 0. Success leaves the last error as it was. No function sets a Python exception
@@ -255,11 +255,11 @@ typedef struct MemArrayAPI {
 
   /// With the GIL: keeps `object` until `*resource` is closed. `what`: a literal, which names it where resources are
   /// traced. Cannot fail.
-  void (*hold_object)(__memarray_take void* object, char const* what, MemArrayResource* resource);
+  void (*hold_object)(__memarray_take void* object, char const* what, __memarray_give MemArrayResource* resource);
   /// With the GIL: `MemArray_AsPointerRes`.
-  void* (*array_as_pointer)(__memarray_keep void* object, int writable, MemArrayResource* resource);
+  void* (*array_as_pointer)(__memarray_keep void* object, int writable, __memarray_give MemArrayResource* resource);
   /// With the GIL: `BufferView_AsPointerRes`.
-  void* (*view_as_pointer)(__memarray_keep void* object, int writable, MemArrayResource* resource);
+  void* (*view_as_pointer)(__memarray_keep void* object, int writable, __memarray_give MemArrayResource* resource);
 
   MemArrayArrayAPI const* arrays;  ///< arrays and their leases
   MemArrayViewAPI const* views;    ///< strided views
