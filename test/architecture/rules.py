@@ -13,7 +13,10 @@ PYTHON_HEADERS = re.compile(r"^(Python|structmember|frameobject|datetime)\.h$|^(
 # The two places outside the python layer that may see Python.
 MAY_SEE_PYTHON = re.compile(r"^(include/memarray|src)/(python/|interop/(c_api|py_resource)\.)|^python/bindings/")
 MAY_SEE_PYBIND11 = re.compile(r"^(include/memarray|src)/python/|^python/bindings/")
-ABOVE_THE_LAYERS = ("memarray/memarray.hpp", "memarray/thrust.hpp", "memarray/cuda_mr.hpp", "memarray/gtest.hpp")
+ABOVE_THE_LAYERS = (
+    *("memarray/memarray.hpp", "memarray/thrust.hpp", "memarray/cuda_mr.hpp", "memarray/gtest.hpp"),
+    "memarray/c_api.h",
+)
 # Of CCCL, what needs the CUDA runtime's headers.
 NEEDS_THE_RUNTIME = re.compile(r"^cuda/(memory_resource|stream_ref|stream|buffer|devices|event_ref)$")
 MAY_SEE_THRUST = re.compile(r"^src/memory/|^include/memarray/(memory/thrust_\w+|thrust)\.hpp$")

@@ -29,6 +29,7 @@ BREAKS = {
         ("src/memory/a.cpp", "#include <array/private.hpp>\n"),
         ("include/memarray/array/a.hpp", "#include <memarray/memarray.hpp>\n"),
         ("src/memory/a.cpp", "#include <memarray/cuda_mr.hpp>\n"),
+        ("include/memarray/interop/a.h", "#include <memarray/c_api.h>\n"),
     ],
     rules.python_only_where_allowed: [
         ("src/array/a.cpp", "#include <Python.h>\n"),

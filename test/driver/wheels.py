@@ -24,6 +24,7 @@ IN_WHEEL = (
     "memarray/lib/libmemarray.so",
     "memarray/lib/cmake/memarray/memarrayConfig.cmake",
     "memarray/include/memarray/version.hpp",
+    "memarray/include/memarray/c_api.h",
     "memarray/include/memarray/interop/c_api.h",
     "memarray/.project/CMakePresets.json",
     "memarray/include/dlpack/dlpack.h",

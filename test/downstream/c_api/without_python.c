@@ -1,6 +1,7 @@
 #include <memarray/interop/c_arrays.h>
 #include <memarray/interop/c_views.h>
-/* Twice, as headers are. */
+/* Twice, as headers are, and by its short name. */
+#include <memarray/c_api.h>
 #include <memarray/interop/c_api.h>
 
 #if defined(MEMARRAY_INTEROP_C_API_IMPORT)
