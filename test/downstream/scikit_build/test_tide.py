@@ -1,5 +1,7 @@
 """A module that pip has installed, found where it is installed and nowhere else."""
 
+import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -12,3 +14,9 @@ def test_it_shares_the_core_that_is_installed():
     levels = tide.levels(3)
     assert type(levels) is memarray.MemArray
     assert levels.view().sum() == 1.5
+
+
+def test_it_finds_the_core_before_memarray_is_imported(tmp_path):
+    code = "import sys, tide; assert 'memarray' not in sys.modules; print(tide.levels(3).view().sum())"
+    done = subprocess.run([sys.executable, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("1.5\n", "")
