@@ -14,6 +14,13 @@ macro(_memarray_folder_of package question)
   endif()
 endmacro()
 
+macro(_memarray_at_least version package option)
+  if(${package}_VERSION VERSION_LESS ${version})
+    message(FATAL_ERROR "memarray_add_module(${name}${option}): ${package} ${version} or later is needed, not "
+                        "${${package}_VERSION}: run '${Python_EXECUTABLE} -m pip install --upgrade ${package}'")
+  endif()
+endmacro()
+
 # memarray_add_module(name sources... [CUDA] [NANOBIND [FREE_THREADED]])
 #
 # A module of pybind11, or of nanobind, that is linked to memarray. A .cu among its sources is compiled by nvcc where the
@@ -37,14 +44,12 @@ function(memarray_add_module name)
   if(arg_NANOBIND AND NOT COMMAND nanobind_add_module)
     _memarray_folder_of(nanobind --cmake_dir)
     find_package(nanobind CONFIG REQUIRED PATHS "${folder}" NO_DEFAULT_PATH)
-    if(nanobind_VERSION VERSION_LESS 2.4)
-      message(FATAL_ERROR "memarray_add_module(${name} NANOBIND): nanobind 2.4 or later is needed, not "
-                          "${nanobind_VERSION}: run '${Python_EXECUTABLE} -m pip install --upgrade nanobind'")
-    endif()
+    _memarray_at_least(2.4 nanobind " NANOBIND")
   elseif(NOT arg_NANOBIND AND NOT TARGET pybind11::module)
     _memarray_folder_of(pybind11 --cmakedir)
     set(PYBIND11_FINDPYTHON ON)
-    find_package(pybind11 3.1 CONFIG REQUIRED PATHS "${folder}" NO_DEFAULT_PATH GLOBAL)
+    find_package(pybind11 CONFIG REQUIRED PATHS "${folder}" NO_DEFAULT_PATH GLOBAL)
+    _memarray_at_least(3.1 pybind11 "")
   endif()
 
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
