@@ -1,8 +1,11 @@
 #include "parts.hpp"
 
+#include <cuda/std/mdspan>
+
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -12,6 +15,7 @@ namespace {
 
 using Reading = memarray::ArrayView<double const, 1>;
 using Writing = memarray::ArrayView<double, 1>;
+using Table = cuda::std::mdspan<double const, cuda::std::dextents<std::int64_t, 2>>;
 
 // Kept until somebody drops it. Leaked, as modules are.
 auto& kept_reading = *new std::optional<Reading>;
@@ -43,6 +47,19 @@ void add_calls(py::module_& module) {
   module.def("read_and_call", [](Reading const& view, py::object const& callback) {
     callback();
     return sum(view);
+  });
+  module.def("span_and_call", [](std::span<double const> values, py::object const& callback) {
+    callback();
+    double sum = 0;
+    for (double const value : values) sum += value;
+    return sum;
+  });
+  module.def("mdspan_and_call", [](Table values, py::object const& callback) {
+    callback();
+    double sum = 0;
+    for (std::int64_t i = 0; i < values.extent(0); ++i)
+      for (std::int64_t j = 0; j < values.extent(1); ++j) sum += values(i, j);
+    return sum;
   });
   module.def("write_and_call", [](Writing view, py::object const& callback) {
     view(0) = 1;
@@ -93,6 +110,7 @@ void add_shared(py::module_& module) {
   module.def("shared_sum", [](std::shared_ptr<Array> const& array) {
     return array ? memarray::sum(*array, memarray::default_stream()) : -1.0;
   });
+  module.def("fill_by_value", [](Array array, double value) { array.fill(value); });
   module.def("make", [](std::int64_t size) {
     Array array({size});
     array.fill(3);

@@ -35,6 +35,27 @@ def test_while_a_function_reads_nobody_writes(a):
     assert is_free(a)
 
 
+@pytest.mark.parametrize(("call", "shape"), [(arguments.span_and_call, [6]), (arguments.mdspan_and_call, [2, 3])])
+def test_while_a_function_reads_a_span_nobody_writes(call, shape):
+    array = memarray.MemArray(shape)
+    array.fill(1)
+    tried = []
+
+    def write():
+        with pytest.raises(memarray.LockError, match="leased for reading by 1 lease"):
+            array.fill(2)
+        with array.read():
+            tried.append(array.lock_id)
+
+    copies = memarray.stats()["copies"]
+    assert call(array, write) == 6
+    assert len(tried) == 1
+    with pytest.raises(ZeroDivisionError):
+        call(array, lambda: 1 / 0)
+    assert is_free(array)
+    assert memarray.stats()["copies"] == copies
+
+
 def test_while_a_function_writes_nobody_reads(a):
     def read():
         with pytest.raises(memarray.LockError, match="leased for writing"):
@@ -273,6 +294,21 @@ def test_shared_pointers_share_the_array(a):
     assert arguments.shared_sum(None) == -1
     with pytest.raises(TypeError, match="MemArray<float64, 1> is needed"):
         arguments.share(memarray.MemArray([2], "int8"))
+
+
+def test_arrays_taken_by_value_share_the_memory(a):
+    def address():
+        return arguments.look(a, "float64", 1)[1]
+
+    before = memarray.stats()["copies"], address()
+    arguments.fill_by_value(a, 4)
+    assert np.asarray(a).tolist() == [4] * 1000
+    assert (memarray.stats()["copies"], address()) == before
+    assert is_free(a)
+    with a.read(), pytest.raises(memarray.LockError, match="leased for reading"):
+        arguments.fill_by_value(a, 5)
+    with pytest.raises(TypeError, match=r"MemArray<float64, 1> is needed"):
+        arguments.fill_by_value(memarray.MemArray([2], "int8"), 1)
 
 
 def test_arrays_returned_by_value_are_handed_over():
