@@ -43,8 +43,8 @@ CUDA: tuple[Edit, ...] = (
     ("README.md", "`src/simulation.cpp`", "`src/simulation.cu`"),
 )
 NO_CYTHON: tuple[Edit, ...] = (
-    ("requirements.txt", "cython>=3.0\n", ""),
-    ("pyproject.toml", '"cython>=3.0", ', ""),
+    ("requirements.txt", "cython>=3.1\n", ""),
+    ("pyproject.toml", '"cython>=3.1", ', ""),
     ("README.md", "| `src/analysis.pyx` | loops in Cython over memory of any library |\n", ""),
 )
 CYTHON_FILES = ("src/analysis.pyx", "tests/test_analysis.py")

@@ -1,4 +1,4 @@
-# cython: boundscheck=False, wraparound=False
+# cython: boundscheck=False, wraparound=False, freethreading_compatible=True
 """What a run made, looked at in loops that hold no GIL."""
 
 from libc.stdint cimport int64_t
