@@ -32,6 +32,10 @@ NANOBIND: tuple[Edit, ...] = (
     ("requirements.txt", "pybind11>=3.1", "nanobind>=2.4"),
     ("pyproject.toml", "pybind11>=3.1", "nanobind>=2.4"),
 )
+#: Packages of one version, or nvcc's parts do not fit together.
+TOOLKIT = " ".join(
+    f'"nvidia-{part}==13.0.*"' for part in ("cuda-nvcc", "cuda-crt", "nvvm", "cuda-runtime", "cuda-cccl")
+)
 CUDA: tuple[Edit, ...] = (
     (
         "CMakeLists.txt",
@@ -41,6 +45,16 @@ CUDA: tuple[Edit, ...] = (
     ("CMakeLists.txt", "src/bindings.cpp src/simulation.cpp)", "src/bindings.cpp src/simulation.cu CUDA)"),
     ("CMakeLists.txt", "tests/test_simulation.cpp src/simulation.cpp)", "tests/test_simulation.cpp src/simulation.cu)"),
     ("README.md", "`src/simulation.cpp`", "`src/simulation.cu`"),
+    # No GPU is there, but nvcc is: memarray and the project are both compiled by it.
+    (
+        ".github/workflows/tests.yml",
+        "      - run: pip install memarray  # or from where yours comes: a wheel, a clone\n",
+        f"      - run: pip install --target toolkit {TOOLKIT}\n"
+        "      - run: ln -s lib toolkit/nvidia/cu13/lib64  # where nvcc looks\n"
+        '      - run: echo "CUDACXX=$PWD/toolkit/nvidia/cu13/bin/nvcc" >> "$GITHUB_ENV"\n'
+        "      # Not a wheel without CUDA; or from where yours comes: a wheel with it, a clone\n"
+        "      - run: MEMARRAY_CUDA=ON pip install --no-binary memarray memarray\n",
+    ),
 )
 NO_CYTHON: tuple[Edit, ...] = (
     ("requirements.txt", "cython>=3.1\n", ""),

@@ -30,6 +30,7 @@ def test_every_variant_is_whole(variant):
     assert ("src/simulation.cu" in made) == variant["cuda"] != ("src/simulation.cpp" in made)
     assert ("src/analysis.pyx" in made) == ("cython" in everything.lower()) == variant["cython"]
     assert ("nanobind" in everything) == variant["nanobind"] != ("pybind11" in everything)
+    check_workflow(made[".github/workflows/tests.yml"], variant["cuda"])
     for file in (
         "README.md",
         "pyproject.toml",
@@ -45,6 +46,16 @@ def test_every_variant_is_whole(variant):
             json.loads(text)
         for line in re.findall(r"\b(?:src|tests)/\w+\.\w+", text) if file in {"CMakeLists.txt", "README.md"} else ():
             assert line in made, f"{file} speaks of {line}"
+
+
+def check_workflow(text, cuda):
+    """With CUDA it has an nvcc before it builds memarray with it, then the project; else it has none."""
+    steps = re.findall(r"^ *- run: (.*)$", text, re.MULTILINE)
+    assert ("memarray" in steps[-3]) and steps[-3].startswith("MEMARRAY_CUDA=ON pip install --no-binary") == cuda
+    at = [i for i, step in enumerate(steps) for words in ('"nvidia-cuda-nvcc==', "CUDACXX=") if words in step]
+    assert at == ([len(steps) - 6, len(steps) - 4] if cuda else [])
+    parts = re.findall(r'"nvidia-[a-z-]+==([\d.*]+)"', text)
+    assert len(parts) == (5 if cuda else 0) and len(set(parts)) == cuda, "parts of one version"
 
 
 def test_the_readme_has_two_commands():
