@@ -13,7 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from driver import builds, commands, environment, fuzz, kernels, main, mutants, wheels
+from driver import builds, commands, environment, fuzz, kernels, main, mutants, new_project, wheels
 
 
 @pytest.fixture(autouse=True)
@@ -165,6 +165,16 @@ def test_a_demo_that_finds_fault_with_itself_is_noticed(tmp_path):
     for wrong in ({"passed": False}, {"copies": 1}, {"frames": 49}, {"checks": {}}, unshared):
         with pytest.raises(commands.PartFailed, match="went wrong"):
             check(**wrong)
+
+
+def test_a_new_project_that_takes_long_is_noticed_but_not_a_busy_machine():
+    new_project.check_time(179, 250)
+    new_project.check_time(1000, 170)
+    with pytest.raises(commands.PartFailed, match="181 s to green tests"):
+        new_project.check_time(181, 181)
+    before = new_project.children_seconds()
+    commands.Part("p", 1).run(python("sum(range(5_000_000))"))
+    assert new_project.children_seconds() > before + 0.02
 
 
 def test_fuzzers_run_at_night_and_by_compilers_that_have_libfuzzer():
