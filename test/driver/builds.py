@@ -90,9 +90,10 @@ class Build:
         }
 
     def other_python(self, part: Part) -> dict[str, str]:
-        """The headers that come as packages are found among the tools, whichever Python looks; a sanitizer that is
-        part of it has nothing to say of that."""
-        return {"PYTHONPATH": str(environment.packages(environment.tools(part))), **QUIET}
+        """The headers that come as packages are found among the tools, and Cython's declarations in the build,
+        whichever Python looks; a sanitizer that is part of it has nothing to say of that."""
+        packages = environment.packages(environment.tools(part))
+        return {"PYTHONPATH": f"{self.python_path}{os.pathsep}{packages}", **QUIET}
 
     def cpp_programs(self) -> list[Path]:
         layers = sorted({path.parent.name for path in (self.source / "test" / "cpp").glob("*/test_*.cpp")})

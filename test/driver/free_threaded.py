@@ -8,7 +8,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from . import builds, environment, projects
+from . import builds, environment, new_project, projects
 from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
 #: Names them, separated as on the PATH.
@@ -70,3 +70,19 @@ def build_and_test(part: Part, interpreter: Path) -> None:
         env["PYTHONPATH"] = f"{modules}{os.pathsep}{build.python_path}"
         part.run([python, "-W", "error", "-c", f"import arguments; {HAS_NO_GIL}"], env=env)
         part.run([*command, tests], env=env, limit=900)
+    if not watched:
+        try_new_project(part, build, folder, env)
+
+
+def try_new_project(part: Part, build: builds.Build, folder: Path, env: dict[str, str]) -> None:
+    """What `new --cython` writes: its modules, of which one is Cython's, leave the GIL off and pass their tests."""
+    place = build.folder / "new"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    env = {**env, "PYTHONPATH": str(build.python_path)}
+    project = new_project.write(part, folder, place, ["--cython"], env)
+    modules = projects.build_against(part, build, project)
+    env["PYTHONPATH"] = f"{modules / 'python'}{os.pathsep}{build.python_path}"
+    python = folder / "bin" / "python"
+    part.run([python, "-W", "error", "-c", f"import {project.name}._analysis; {HAS_NO_GIL}"], env=env)
+    part.run([python, *PYTEST, "-p", "memarray.pytest_plugin", "tests"], cwd=project, env=env)

@@ -82,12 +82,12 @@ def with_peers(part: Part, build: Path) -> dict[str, str]:
     return {"PYTHONPATH": f"{build}{os.pathsep}{packages}", "MEMARRAY_TEST_PEERS": there}
 
 
-def build_against(part: Part, build: builds.Build, name: str, *options: str) -> Path:
-    """Compiles a project of test/downstream against what `build` installs; returns the folder of its modules."""
+def build_against(part: Part, build: builds.Build, project: Path, *options: str) -> Path:
+    """Compiles a project against what `build` installs; returns the folder of its modules."""
     stage = build.folder / "stage"
     cmake = environment.tool(part, "cmake")
     part.run([cmake, "--install", build.folder, "--prefix", stage, "--component", "devel"])
-    target = build.folder / "downstream" / name
+    target = build.folder / "downstream" / project.name
     options = (
         f"-Dmemarray_DIR={stage / 'memarray' / 'lib' / 'cmake' / 'memarray'}",
         f"-DPython_EXECUTABLE={build.interpreter or environment.python(part)}",
@@ -95,7 +95,7 @@ def build_against(part: Part, build: builds.Build, name: str, *options: str) -> 
         f"-DMEMARRAY_RPATH={build.python_path / 'memarray' / 'lib'}",
         *options,
     )
-    compile_project(part, DOWNSTREAM / name, target, list(options), build.environment(part))
+    compile_project(part, project, target, list(options), build.environment(part))
     return target
 
 
@@ -103,7 +103,7 @@ def build_with_nvcc(part: Part, build: builds.Build) -> None:
     """The projects with kernels of their own, compiled and linked for a GPU against what `build` installs, and tested
     on the host and on simulated devices."""
     for project in WITH_KERNELS:
-        target = build_against(part, build, project, "-DCMAKE_BUILD_TYPE=Release", *for_one_gpu())
+        target = build_against(part, build, DOWNSTREAM / project, "-DCMAKE_BUILD_TYPE=Release", *for_one_gpu())
         check_kernels(part, target)
         env = {"PYTHONPATH": f"{target}{os.pathsep}{build.python_path}", "PYTHONDONTWRITEBYTECODE": "1"}
         part.run([environment.python(part), *PYTEST, DOWNSTREAM / project], env=env)
@@ -123,4 +123,4 @@ def casters(part: Part, build: builds.Build) -> list[Path]:
     """The folders of the modules with casters, compiled against `build` with its sanitizers, if any."""
     flags = builds.SANITIZERS.get(build.preset)
     options = [f"-DCMAKE_CXX_FLAGS=-O1 -g1 {flags}", f"-DCMAKE_MODULE_LINKER_FLAGS={flags}"] if flags else []
-    return [build_against(part, build, name, *options) for name in CASTERS]
+    return [build_against(part, build, DOWNSTREAM / name, *options) for name in CASTERS]
