@@ -1,7 +1,10 @@
 #include "parts.hpp"
 
+#include <cuda/std/mdspan>
+
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string>
 
 namespace arguments {
@@ -26,19 +29,44 @@ std::int64_t spread(memarray::ArrayView<T, ndim> const& view) {
   return view.size();
 }
 
+template <class T, int ndim>
+using Strided = cuda::std::mdspan<T, cuda::std::dextents<std::int64_t, ndim>, cuda::std::layout_stride>;
+
+/// As `look` and `spread`: what both kinds of span see of the same memory.
+template <class T, int ndim>
+py::tuple look_at_mdspan(Strided<T const, ndim> const& span) {
+  std::string bytes;
+  for_each_element(span, [&](T const& element) { bytes.append(reinterpret_cast<char const*>(&element), sizeof(T)); });
+  return py::make_tuple(std::string(memarray::dtype_of<T>().name_view()),
+                        reinterpret_cast<std::uintptr_t>(span.data_handle()),
+                        to_tuple(ndim, [&](int d) { return span.extent(d); }),
+                        to_tuple(ndim, [&](int d) { return span.stride(d); }), py::bytes(bytes.data(), bytes.size()));
+}
+
+template <class T>
+std::int64_t spread_in_span(std::span<T> span) {
+  for (T& element : span) element = span.back();
+  return static_cast<std::int64_t>(span.size());
+}
+
 /// What a function of one dtype and rank would do, without a function for each.
 struct Instance {
   std::string dtype;
   int ndim;
   py::tuple (*look)(py::handle);
   std::int64_t (*spread)(py::handle);
+  py::tuple (*look_at_mdspan)(py::handle);
+  std::int64_t (*spread_in_span)(py::handle);
 };
 
 template <class T, int ndim>
 Instance instance() {
-  return {std::string(memarray::dtype_of<T>().name_view()), ndim,
+  return {std::string(memarray::dtype_of<T>().name_view()),
+          ndim,
           [](py::handle object) { return look(py::cast<memarray::ArrayView<T const, ndim>>(object)); },
-          [](py::handle object) { return spread(py::cast<memarray::ArrayView<T, ndim>>(object)); }};
+          [](py::handle object) { return spread(py::cast<memarray::ArrayView<T, ndim>>(object)); },
+          [](py::handle object) { return look_at_mdspan<T, ndim>(py::cast<Strided<T const, ndim>>(object)); },
+          [](py::handle object) { return spread_in_span<T>(py::cast<std::span<T>>(object)); }};
 }
 
 #define INSTANCES_OF_RANKS(type, name, code, bits)                                                         \
@@ -60,6 +88,12 @@ void add_sweep(py::module_& module) {
   });
   module.def("spread", [](py::object const& object, std::string const& dtype, int ndim) {
     return instance_of(dtype, ndim).spread(object);
+  });
+  module.def("look_at_mdspan", [](py::object const& object, std::string const& dtype, int ndim) {
+    return instance_of(dtype, ndim).look_at_mdspan(object);
+  });
+  module.def("spread_in_span", [](py::object const& object, std::string const& dtype) {
+    return instance_of(dtype, 1).spread_in_span(object);
   });
   module.def("overloaded", &look<double, 0>);
   module.def("overloaded", &look<double, 1>);

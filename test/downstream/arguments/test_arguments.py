@@ -87,6 +87,39 @@ def test_numpy(name, ndim, layout):
     assert np.array_equal(x, kept)
 
 
+@pytest.mark.parametrize("layout", [numbers, fortran, negative, sliced, offset, mixed])
+@pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("name", DTYPES)
+def test_mdspans_of_numpy(name, ndim, layout):
+    x = layout(name, EXTENTS[:ndim])
+    if any(step <= 0 < extent - 1 for step, extent in zip(x.strides, x.shape, strict=True)):
+        with pytest.raises(TypeError, match="the strides"):
+            arguments.look_at_mdspan(x, name, ndim)
+    else:
+        check(arguments.look_at_mdspan(x, name, ndim), x, name)
+    with pytest.raises(TypeError, match="the number of dimensions"):
+        arguments.look_at_mdspan(x, name, ndim - 1)
+    x.flags.writeable = False
+    if min(x.strides) > 0:
+        check(arguments.look_at_mdspan(x, name, ndim), x, name)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_spans_of_numpy(name):
+    x = numbers(name, (5,))
+    last = x[-1]
+    assert arguments.spread_in_span(x, name) == 5
+    assert np.all(x == last)
+    assert arguments.spread_in_span(x[:0], name) == 0
+    with pytest.raises(TypeError, match="the strides"):
+        arguments.spread_in_span(x[::2], name)
+    with pytest.raises(TypeError, match="the dtype"):
+        arguments.spread_in_span(x, "int8" if name != "int8" else "bool")
+    x.flags.writeable = False
+    with pytest.raises(TypeError, match=r"writable memory.*read-only"):
+        arguments.spread_in_span(x, name)
+
+
 @pytest.mark.parametrize("name", DTYPES)
 def test_numpy_without_dimensions(name):
     x = numbers(name, ())
@@ -140,7 +173,7 @@ def test_bytes_are_for_looking():
 
 @pytest.mark.parametrize("layout", [numbers, fortran, sliced, offset, empty])
 @pytest.mark.parametrize("ndim", range(7))
-@pytest.mark.parametrize("name", [name for name in DTYPES if not name.startswith("uint")])
+@pytest.mark.parametrize("name", DTYPES)
 def test_torch(name, ndim, layout):
     torch = peer("torch")
     if layout is not numbers and ndim == 0:
