@@ -16,6 +16,8 @@ OPTIONS = ("--cython", "--nanobind")
 NAME = "sample_project"
 #: From the command to green tests without options, on 2 cores.
 SECONDS = 180
+#: What its README says besides.
+ASAN = "cmake --workflow --preset asan"
 
 
 def new(part: Part) -> None:
@@ -38,7 +40,9 @@ def try_all(part: Part, flavour: str, variants: list[tuple[bool, ...]], env: dic
             project = write(part, folder, Path(elsewhere), options)
             for line in shell_commands(project / "README.md"):
                 part.run(["sh", "-ec", line], cwd=project, env={**environment.path(folder), **env})
-        took = time.monotonic() - started, children_seconds() - computed
+            took = time.monotonic() - started, children_seconds() - computed
+            if part.nightly and not options:
+                part.run(["sh", "-ec", ASAN], cwd=project, env={**environment.path(folder), **env})
         part.note(f"new {' '.join(options)}: {took[0] / 60:.1f} min to green tests")
         if not options:
             check_time(*took)
