@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import struct
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -175,6 +176,32 @@ def test_a_new_project_that_takes_long_is_noticed_but_not_a_busy_machine():
     before = new_project.children_seconds()
     commands.Part("p", 1).run(python("sum(range(5_000_000))"))
     assert new_project.children_seconds() > before + 0.02
+
+
+def shared_library(path, *options):
+    # As it is: the linker would leave out what nothing is used of.
+    command = ["g++", "-shared", "-x", "c++", "/dev/null", "-x", "none", "-o", path, "-Wl,--no-as-needed", *options]
+    subprocess.run(command, check=True)
+    return path
+
+
+def test_a_library_that_links_something_else_is_noticed(tmp_path):
+    part = commands.Part("package", 1)
+    core = shared_library(tmp_path / "libmemarray.so", "-Wl,-soname,libmemarray.so")
+    driver = shared_library(tmp_path / "libcuda.so", "-Wl,-soname,libcuda.so.1")
+    wheels.check_links(part, core)
+    wheels.check_links(part, shared_library(tmp_path / "module.so", core))
+    with pytest.raises(commands.PartFailed, match=r"module.so links libcuda\.so\.1"):
+        wheels.check_links(part, shared_library(tmp_path / "module.so", core, driver))
+
+
+@pytest.mark.parametrize("tag", ["--enable-new-dtags", "--disable-new-dtags"])
+def test_a_library_that_looks_where_it_was_built_is_noticed(tag, tmp_path):
+    part = commands.Part("package", 1)
+    wheels.check_run_path(part, shared_library(tmp_path / "a.so"))
+    wheels.check_run_path(part, shared_library(tmp_path / "a.so", f"-Wl,{tag},-rpath,$ORIGIN/lib:$ORIGIN/../lib"))
+    with pytest.raises(commands.PartFailed, match=r"a.so looks for libraries in .*/nowhere"):
+        wheels.check_run_path(part, shared_library(tmp_path / "a.so", f"-Wl,{tag},-rpath,$ORIGIN/lib:/nowhere"))
 
 
 def test_fuzzers_run_at_night_and_by_compilers_that_have_libfuzzer():

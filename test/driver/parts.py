@@ -225,10 +225,10 @@ def watched(part: Part, build: builds.Build, *arguments: str | Path, modules: Pa
 
 
 def pythons(part: Part) -> None:
-    """(nightly) the wheel, built and tested by every Python from 3.10 that is found"""
+    """(nightly) the wheel, and modules against it, built and tested by every Python from 3.10 that is found"""
     if not part.nightly:
         raise Absent("nightly only")
-    builds.at_once(1, lambda interpreter: wheels.build_and_test(part, interpreter), other_pythons())
+    builds.at_once(1, lambda interpreter: projects.build_and_test(part, interpreter), other_pythons())
 
 
 def other_pythons() -> list[Path]:

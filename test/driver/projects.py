@@ -19,6 +19,8 @@ PACKAGES = {"scikit_build"}
 USE_PEERS = {"arguments", "nanobind"}
 #: The projects whose modules have casters: by pybind11, and by nanobind, with the tests of the first.
 CASTERS = ("arguments", "nanobind")
+#: Those that every Python compiles: casters, C, Cython, and a package that pip builds.
+FOR_EVERY_PYTHON = ("arguments", "c_api", "cython", "scikit_build")
 #: The projects with kernels of their own.
 WITH_KERNELS = ("kernels", "module")
 
@@ -45,6 +47,13 @@ def downstream(part: Part) -> None:
             build_project(part, with_cuda, DOWNSTREAM / name, *for_one_gpu())
 
 
+def build_and_test(part: Part, interpreter: Path) -> None:
+    """The wheel by another Python, and what is compiled against it there."""
+    folder = wheels.build_and_test(part, interpreter)
+    environment.pip_install(part, folder, "pybind11>=3.1")
+    builds.at_once(1, lambda name: build_project(part, folder, DOWNSTREAM / name), FOR_EVERY_PYTHON)
+
+
 def build_project(part: Part, folder: Path, project: Path, *options: str) -> None:
     """Installs what one project needs, builds and tests it: its ctest tests, and its pytest tests on the module it
     built. A project without a CMakeLists.txt has nothing to build."""
@@ -61,7 +70,7 @@ def build_project(part: Part, folder: Path, project: Path, *options: str) -> Non
         compile_project(part, project, build, settings, env)
         if options:
             check_kernels(part, build)
-        if project.name in USE_PEERS:
+        if project.name in USE_PEERS and of_one_python(folder, environment.tools(part)):
             env.update(with_peers(part, build))
         ctest = environment.tool(part, "ctest")
         part.run([ctest, "--test-dir", build, "--output-on-failure", "--no-tests=ignore"], env=env)
@@ -73,6 +82,11 @@ def compile_project(part: Part, project: Path, build: Path, options: list[str], 
     cmake = environment.tool(part, "cmake")
     part.run([cmake, "-S", project, "-B", build, "-G", "Ninja", *options], env=env)
     part.run([cmake, "--build", build, "-j", str(part.jobs)], env=env)
+
+
+def of_one_python(folder: Path, other: Path) -> bool:
+    """Whether two environments have packages of the same Python."""
+    return environment.packages(folder).parent.name == environment.packages(other).parent.name
 
 
 def with_peers(part: Part, build: Path) -> dict[str, str]:

@@ -55,9 +55,7 @@ def install(part: Part, flavour: str) -> Path:
         part.run([python, "-c", check], cwd=Path(elsewhere))
         part.run([python, "-m", "memarray", "--version"], cwd=Path(elsewhere))
         part.run([python, "-m", "memarray", "demo", "--steps", "200"], cwd=Path(elsewhere))
-    for library in sorted((installed_package(folder)).rglob("*.so")):
-        check_run_path(part, library)
-        check_links(part, library)
+    check_libraries(part, folder)
     return folder
 
 
@@ -112,6 +110,13 @@ def check_wheel(part: Part, wheel: Path) -> None:
     missing += [name for name in ("memarray/_core.", "memarray/py.typed") if not any(name in entry for entry in names)]
     if missing:
         raise PartFailed(f"{wheel.name} lacks {', '.join(missing)}")
+
+
+def check_libraries(part: Part, folder: Path) -> None:
+    """Those of the package that is installed there."""
+    for library in sorted(installed_package(folder).rglob("*.so")):
+        check_run_path(part, library)
+        check_links(part, library)
 
 
 def check_run_path(part: Part, library: Path) -> None:
@@ -172,10 +177,12 @@ def check_demo(run: str, file: Path) -> None:
         raise PartFailed(f"the demo ({run}) says in its summary.json that this went wrong: {', '.join(failed)}")
 
 
-def build_and_test(part: Part, interpreter: Path) -> None:
-    """The wheel by another Python, in an environment of its own, with the tests that need no peer."""
+def build_and_test(part: Part, interpreter: Path) -> Path:
+    """The wheel by another Python, in an environment of its own, with the tests that need no peer; returns that."""
     wheel = repaired(part, build_wheel(part, interpreter))
     folder = environment.create(part, f"venv-{interpreter.name}", str(interpreter))
     environment.pip_install(part, folder, wheel, "pytest>=8", "pytest-xdist", "hypothesis>=6", "ml_dtypes")
+    check_libraries(part, folder)
     options = ["-m", "not slow and not gpu", "-n", str(part.jobs), "--dist", "loadfile"]
     part.run([folder / "bin" / "python", *PYTEST, *options, ROOT / "test" / "python"])
+    return folder
