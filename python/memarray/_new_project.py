@@ -29,8 +29,8 @@ NANOBIND: tuple[Edit, ...] = (
     ("src/bindings.cpp", "PYBIND11_MODULE(_core, module, py::mod_gil_not_used())", "NB_MODULE(_core, module)"),
     ("src/bindings.cpp", ".def_readonly(", ".def_ro("),
     ("CMakeLists.txt", "memarray_add_module(_core ", "memarray_add_module(_core NANOBIND FREE_THREADED "),
-    ("requirements.txt", "pybind11>=3.1", "nanobind>=2.4"),
-    ("pyproject.toml", "pybind11>=3.1", "nanobind>=2.4"),
+    ("requirements.txt", "pybind11>=3.1", "nanobind>=2.12"),
+    ("pyproject.toml", "pybind11>=3.1", "nanobind>=2.12"),
 )
 #: Packages of one version, or nvcc's parts do not fit together.
 TOOLKIT = " ".join(

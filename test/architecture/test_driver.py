@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import struct
 import subprocess
@@ -14,7 +15,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from driver import builds, commands, environment, fuzz, kernels, main, mutants, new_project, wheels
+from driver import builds, commands, environment, fuzz, kernels, main, mutants, new_project, projects, wheels
 
 
 @pytest.fixture(autouse=True)
@@ -176,6 +177,19 @@ def test_a_new_project_that_takes_long_is_noticed_but_not_a_busy_machine():
     before = new_project.children_seconds()
     commands.Part("p", 1).run(python("sum(range(5_000_000))"))
     assert new_project.children_seconds() > before + 0.02
+
+
+def test_the_nanobind_that_is_asked_for_is_the_one_that_is_tried():
+    asked = {
+        "cmake/MemarrayAddModule.cmake": r"_memarray_at_least\(([\d.]+) nanobind",
+        "include/memarray/python/nanobind.hpp": r"nanobind ([\d.]+) and later",
+        "python/memarray/_new_project.py": r"nanobind>=([\d.]+)",
+        "test/downstream/nanobind/requirements.txt": r"nanobind>=([\d.]+)",
+        "docs/guide/cmake.md": r"nanobind ([\d.]+) or later",
+        "docs/guide/arguments.md": r"nanobind ([\d.]+) or later",
+    }
+    for file, words in asked.items():
+        assert set(re.findall(words, (commands.ROOT / file).read_text())) == {projects.OLDEST_NANOBIND}, file
 
 
 def shared_library(path, *options):

@@ -11,6 +11,8 @@ from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 DOWNSTREAM = ROOT / "test" / "downstream"
 #: What memarray is built with, beside a compiler.
 BUILD_HEADERS = ("nvidia-cuda-cccl>=13.0", "apache-tvm-ffi>=0.1.15")
+#: Whose casters' interface is the oldest that ours are for.
+OLDEST_NANOBIND = "2.12"
 #: Projects that build all of memarray again.
 LONG_PROJECTS = {"subdirectory"}
 #: Projects that pip builds and installs.
@@ -40,11 +42,20 @@ def downstream(part: Part) -> None:
         raise Absent("there is no examples/* nor test/downstream/* project yet")
     environment.pip_install(part, folder, "pybind11>=3.1", "pytest>=8", *(BUILD_HEADERS if part.nightly else ()))
     builds.at_once(1, lambda project: build_project(part, folder, project), projects)
+    if part.nightly:
+        with_oldest_nanobind(part)
     if part.nightly and builds.toolkit():
         with_cuda = wheels.installed(part, "cuda")
         environment.pip_install(part, with_cuda, "pybind11>=3.1", "pytest>=8")
         for name in WITH_KERNELS:
             build_project(part, with_cuda, DOWNSTREAM / name, *for_one_gpu())
+
+
+def with_oldest_nanobind(part: Part) -> None:
+    folder = environment.create(part, "venv-oldest-nanobind")
+    packages = (wheels.built(part, "host"), f"nanobind=={OLDEST_NANOBIND}.0", "pybind11>=3.1", "pytest>=8", "ml_dtypes")
+    environment.pip_install(part, folder, *packages)
+    build_project(part, folder, DOWNSTREAM / "nanobind")
 
 
 def build_and_test(part: Part, interpreter: Path) -> None:

@@ -1,7 +1,7 @@
 #pragma once
 
 // For nanobind modules, what memarray.hpp beside it is for pybind11's: arrays, views and streams as arguments and
-// results, and bind_mem_array<T, ndim>. Of nanobind 2.4 and later; the core need not have been built with either.
+// results, and bind_mem_array<T, ndim>. Of nanobind 2.12 and later; the core need not have been built with either.
 
 #include <memarray/memarray.hpp>
 #include <memarray/python/arguments.hpp>
