@@ -2,6 +2,7 @@
 
 #include <memarray/base/shape.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -37,11 +38,12 @@ bool strides_fit(Given const& given, ViewWanted const& wanted) noexcept {
   if (includes(wanted.options, c_order) && !is_dense(given, [ndim](std::size_t i) { return ndim - 1 - i; }))
     return false;
   if (includes(wanted.options, f_order) && !is_dense(given, [](std::size_t i) { return i; })) return false;
+  // Of no element, or of one index, nobody steps.
+  if (std::ranges::find(given.shape, 0) != given.shape.end()) return true;
   auto const itemsize = static_cast<std::int64_t>(given.dtype.itemsize);
   bool const is_power = std::has_single_bit(given.dtype.itemsize);
   for (std::size_t d = 0; d < ndim; ++d) {
-    // Of one element or none nobody steps.
-    if (given.shape[d] <= 1) continue;
+    if (given.shape[d] == 1) continue;
     std::int64_t const stride = given.strides[d];
     if ((is_power ? stride & (itemsize - 1) : stride % itemsize) != 0) return false;
     if (wanted.forward && stride <= 0) return false;

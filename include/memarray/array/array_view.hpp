@@ -134,6 +134,10 @@ class ArrayView {
   [[nodiscard]] T* data() const noexcept { return static_cast<T*>(_parts.data); }
   [[nodiscard]] std::int64_t extent(int dimension) const noexcept { return _extents[at(dimension)]; }
   [[nodiscard]] std::int64_t stride(int dimension) const noexcept { return _strides[at(dimension)]; }
+  /// The stride, or 1 where there is one index or no element, so that nobody steps: an mdspan's are above zero.
+  [[nodiscard]] std::int64_t mdspan_stride(int dimension) const noexcept {
+    return extent(dimension) <= 1 || size() == 0 ? 1 : stride(dimension);
+  }
   [[nodiscard]] std::int64_t size() const noexcept {
     std::int64_t size = is_open() ? 1 : 0;
     for (int d = 0; d < ndim; ++d) size *= extent(d);
@@ -160,8 +164,7 @@ class ArrayView {
     } else {
       cuda::std::array<std::int64_t, ndim> strides{};
       for (int d = 0; d < ndim; ++d) {
-        // Of one element or none nobody steps.
-        strides[d] = extent(d) <= 1 ? 1 : stride(d);
+        strides[d] = mdspan_stride(d);
         if (strides[d] <= 0) detail::throw_no_mdspan(core());
       }
       return MdSpan(data(), typename MdSpan::mapping_type(Extents(extents), strides));

@@ -201,8 +201,7 @@ class Argument<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, Layou
       return MdSpan(view.data(), Extents(shape));
     } else {
       cuda::std::array<Index, ndim> strides{};
-      // Of one element or none nobody steps.
-      for (int d = 0; d < ndim; ++d) strides[d] = shape[d] <= 1 ? Index{1} : static_cast<Index>(view.stride(d));
+      for (int d = 0; d < ndim; ++d) strides[d] = static_cast<Index>(view.mdspan_stride(d));
       return MdSpan(view.data(), Mapping(Extents(shape), strides));
     }
   }

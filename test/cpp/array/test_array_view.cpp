@@ -77,6 +77,15 @@ TEST_F(ArrayViewTest, OtherOrdersAndPlacesAreRefused) {
   EXPECT_EQ((view.slice(0, {.stop = 1}).as<double const, 2, c_order | f_order>()(0, 3)), 3.0);
 }
 
+TEST_F(ArrayViewTest, OfNoElementsAnMdspanHasAnyStrides) {
+  ConstBufferView const flipped = array.view().slice(1, {.step = -1});
+  EXPECT_THROW(static_cast<void>(flipped.as<double const, 2>().mdspan()), ValueError);
+  auto const empty = flipped.slice(0, {.stop = 0}).as<double const, 2>();
+  EXPECT_EQ(empty.mdspan().extent(1), 4);
+  EXPECT_EQ(empty.mdspan().size(), 0U);
+  EXPECT_EQ((flipped.slice(1, {.stop = 1}).slice(0, {.stop = 1}).as<double const, 2>().mdspan()(0, 0)), 3.0);
+}
+
 TEST_F(ArrayViewTest, ConvertsToWhatSaysLess) {
   Dense const dense = [&] {
     WriteLease const lease(array);
