@@ -22,7 +22,7 @@ USE_PEERS = {"arguments", "nanobind"}
 #: The projects whose modules have casters: by pybind11, and by nanobind, with the tests of the first.
 CASTERS = ("arguments", "nanobind")
 #: Those that every Python compiles: casters, C, Cython, and a package that pip builds.
-FOR_EVERY_PYTHON = ("arguments", "c_api", "cython", "scikit_build")
+FOR_EVERY_PYTHON = (*(DOWNSTREAM / name for name in ("arguments", "c_api", "scikit_build")), ROOT / "examples/waves")
 #: The projects with kernels of their own.
 WITH_KERNELS = ("kernels", "module")
 
@@ -62,7 +62,7 @@ def build_and_test(part: Part, interpreter: Path) -> None:
     """The wheel by another Python, and what is compiled against it there."""
     folder = wheels.build_and_test(part, interpreter)
     environment.pip_install(part, folder, "pybind11>=3.1")
-    builds.at_once(1, lambda name: build_project(part, folder, DOWNSTREAM / name), FOR_EVERY_PYTHON)
+    builds.at_once(1, lambda project: build_project(part, folder, project), FOR_EVERY_PYTHON)
 
 
 def build_project(part: Part, folder: Path, project: Path, *options: str) -> None:
