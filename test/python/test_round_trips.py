@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from dlpack_producer import Producer
 from dlpack_structs import lend_by_table
-from exchange_libraries import CONSUMERS, Jitted, address, is_available, load
+from exchange_libraries import CONSUMERS, Jitted, address, extension, is_available, load
 from memarray import BufferView
 from support import DTYPES, numpy_dtype, pattern
 
@@ -72,8 +72,8 @@ LIBRARIES = {
     "MPI.buffer.frombuffer(…, readonly=True)": Takes(IN_ONE_PIECE, says=("BufferError",), flat=True),
     "pyarrow.py_buffer": Takes(IN_ONE_PIECE, says=("BufferError",), flat=True),
 }
-#: bool first, which Cython's memoryviews are none of
-SHORT_OF_HALVES = tuple(dtype for dtype in DTYPES if dtype not in ("float16", "bfloat16"))
+HALVES = ("float16", "bfloat16")
+SHORT_OF_HALVES = tuple(dtype for dtype in DTYPES if dtype not in HALVES)
 # Compiled for each dtype, rank and layout, or when they are asked for.
 COMPILED = {
     "numba.njit(f)": Takes(
@@ -88,8 +88,8 @@ COMPILED = {
         says=("BufferError", "TypeError"),
     ),
     "nb::ndarray<float const>": Takes(ALL, dtypes=SHORT_OF_HALVES),
-    "Cython's float[:]": Takes(ALL, dtypes=SHORT_OF_HALVES[1:], ranks=(1, 2)),
-    "Cython's const float[:]": Takes(ALL, dtypes=SHORT_OF_HALVES[1:], ranks=(1, 2)),
+    "Cython's float[:]": Takes(ALL, dtypes=SHORT_OF_HALVES, ranks=(1, 2)),
+    "Cython's const float[:]": Takes(ALL, dtypes=SHORT_OF_HALVES, ranks=(1, 2)),
 }
 CASES = [
     pytest.param(library, dtype, id=f"{library}-{dtype}", marks=[pytest.mark.slow] if library in COMPILED else [])
@@ -171,10 +171,25 @@ THEIRS = {
     ),
     "jax": ("jax", lambda x: load("jax.numpy").array(x), ALL, ()),
     "memoryview": ("builtins", memoryview, ALL, ("bfloat16",)),
+    "pyarrow.Tensor": (
+        "pyarrow", lambda x: load("pyarrow").Tensor.from_numpy(x), FORWARD,
+        ("bool", "bfloat16", "complex64", "complex128"),
+    ),
+    "nb::ndarray": ("nanobind", lambda x: extension("taken_by_nanobind").writable(x), WRITABLE, HALVES),
+    "Cython's T[:]": (
+        "Cython", lambda x: getattr(extension("taken_by_cython"), f"writable_{x.ndim}d")(x),
+        ("C", "F", "negative strides", "offset", "empty"), HALVES,
+    ),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("library", THEIRS)
+@pytest.mark.parametrize(
+    "library",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] if THEIRS[name][0] in ("nanobind", "Cython") else [])
+        for name in THEIRS
+    ],
+)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_their_own_objects_of_every_dtype_and_layout(library, dtype, wide_jax):
     module, make, layouts, without = THEIRS[library]
