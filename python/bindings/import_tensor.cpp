@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 
 namespace memarray::python {
 namespace {
@@ -120,11 +121,14 @@ PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
   int const in_streams = is_lent_in_streams(object);
   if (in_streams < 0) return nullptr;
   PyObject* const stream = in_streams == 1 ? legacy_stream : nullptr;
-  PyObject* capsule = call_with(method, {newest_version, stream, copy == Copy::never ? Py_False : nullptr});
-  // Producers from before max_version do not know the keyword, nor copy, which came with it.
-  if (!capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
+  // Older producers do not know all of the words: some not copy, which others learnt together with max_version.
+  std::array<PyObject*, 3> const asked[] = {
+      {newest_version, stream, Py_False}, {newest_version, stream, nullptr}, {nullptr, stream, nullptr}};
+  PyObject* capsule = nullptr;
+  for (std::size_t i = copy == Copy::never ? 0 : 1; !capsule && i < std::size(asked); ++i) {
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) break;
     PyErr_Clear();
-    capsule = call_with(method, {nullptr, stream, nullptr});
+    capsule = call_with(method, asked[i]);
   }
   if (capsule && !PyCapsule_CheckExact(capsule)) {
     PyErr_Format(PyExc_TypeError, "__dlpack__() returned %R, which is no capsule", capsule);

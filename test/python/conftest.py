@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import logging
+import signal
 import sys
 import sysconfig
 
@@ -12,6 +13,8 @@ from memarray import shared_memory
 from support import SEED, TestedDevice, no_gpu
 
 pytest_plugins = ["memarray.pytest_plugin"]
+# A shell that runs it in the background has it ignore Ctrl-C, which some tests send.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_terminal_summary(terminalreporter):

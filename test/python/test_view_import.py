@@ -10,7 +10,7 @@ import memarray
 import numpy as np
 import pytest
 from dlpack_producer import Producer
-from dlpack_structs import ManagedPointer, lend_by_table, make_type
+from dlpack_structs import lend_by_table
 from memarray import BufferView
 from support import DTYPES, NUMPY_DTYPES, numpy_dtype
 
@@ -115,47 +115,6 @@ def test_asks_for_the_newest_and_takes_what_it_gets():
     assert memarray.from_dlpack(New()).sum() == 15
     assert memarray.from_dlpack(Old(versioned=False)).sum() == 15
     assert asked == [{"max_version": (1, 3)}, None]
-
-
-def test_copy_is_asked_for_or_never_made(copies):
-    producer = Producer()
-    assert memarray.from_dlpack(producer, copy=False).owner is producer
-    assert producer.deleted == 1
-    assert copies() == 0
-    own = memarray.from_dlpack(Producer(flags=1), copy=True)
-    assert copies() == 1
-    assert own.writable
-    assert own.owner is None
-    own.fill(0)
-    with pytest.raises(TypeError, match="copy"):
-        memarray.from_dlpack(producer, copy=1)
-
-
-def over_the_table(producer, copy):
-    def lend(_, out):
-        out[0] = ManagedPointer(producer.managed)
-        return 0
-
-    kind, _ = make_type(lend)
-    return BufferView(kind(), copy=copy)
-
-
-@pytest.mark.parametrize("take", [memarray.from_dlpack, BufferView, memarray.MemArray.from_dlpack, over_the_table])
-def test_a_copy_that_the_producer_makes_is_refused_where_none_may_be(take):
-    asked = []
-
-    class Copies(Producer):
-        def __dlpack__(self, **keywords):
-            asked.append(keywords.get("copy"))
-            return super().__dlpack__()
-
-    for copy in (None, True):
-        assert BufferView(take(Copies(flags=2), copy=copy)).sum() == 15
-    never = Copies(flags=2)
-    with pytest.raises(BufferError, match="copy=False"):
-        take(never, copy=False)
-    assert never.deleted == 1
-    assert asked in ([None, None, False], [])
 
 
 @pytest.mark.parametrize("kind", ["buffer", "interface", "view", "array"])
