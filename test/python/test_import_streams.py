@@ -12,6 +12,9 @@ from test_view_devices import DELAY, on_device
 
 pytestmark = pytest.mark.sanitize
 
+#: The last that a producer writes, one after another.
+LAST = 20
+
 
 def by_table(view, stream):
     """An object whose type lends `view` over the C exchange API, in no order, and says `stream` for its library's."""
@@ -21,72 +24,54 @@ def by_table(view, stream):
     return shown
 
 
-def without_order(view):
-    """The same memory in a capsule that nobody has put in order: for a stream that has nothing to do."""
-    return view.__dlpack__(max_version=(1, 0), stream=-1)
-
-
-class LateProducer:
-    """Lends what it writes late in a stream of its own; `asked` is what a consumer said."""
+class LateProducer(Producer):
+    """Lends what it writes late in a stream of its own, as memory that nothing here knows; `asked` is what was said."""
 
     def __init__(self, devices):
         view, _ = on_device()
-        self.stream = memarray.Stream()
-        self.late = view.to_device("cuda:0", stream=self.stream)
-        self.asked = []
+        self.work, self.asked = memarray.Stream(), []
+        self.late = view.to_device("cuda:0", stream=self.work)
+        place = {"data": self.late.data_ptr, "device": dl.Device(*self.late.__dlpack_device__())}
+        super().__init__(**place, dtype=dl.DataType(2, 64, 1), shape=(6, 5), strides=(5, 1))
         memarray.synchronize()
-        # Handed out before there is any work, so that nothing but what is said orders who takes it.
-        self.capsule = without_order(self.late)
         devices.delay(DELAY)
-        for value in (1, 2, 6):
+        # More work than whoever takes it has of its own.
+        for value in range(1, LAST + 1):
             self.late.fill(value)
-
-    def __dlpack_device__(self):
-        return self.late.__dlpack_device__()
 
     def __dlpack__(self, **keywords):
         self.asked.append(keywords)
         event = memarray.Event()
-        event.record(self.stream)
+        event.record(self.work)
         event.wait(keywords.get("stream"))
-        return self.capsule
+        return self.capsule()
+
+    def stream(self, *device):
+        self.asked.append(device)
+        return self.work.handle
 
 
 @pytest.mark.parametrize("fixture", ["simulated_devices", "as_cuda"])
 def test_a_producer_is_asked_for_the_default_stream(fixture, request):
     producer = LateProducer(request.getfixturevalue(fixture))
-    assert memarray.from_dlpack(producer).sum() == 6 * 30
+    assert memarray.from_dlpack(producer).sum() == LAST * 30
     assert producer.asked == [{"max_version": (1, 3), "stream": 1}]
 
 
 def test_producers_from_before_max_version_are_asked_for_the_stream_alone(simulated_devices):
-    asked = []
-
     class Old(LateProducer):
         def __dlpack__(self, stream=None):
-            asked.append(stream)
             return super().__dlpack__(stream=stream)
 
-    assert memarray.from_dlpack(Old(simulated_devices)).sum() == 6 * 30
-    assert asked == [1]
+    producer = Old(simulated_devices)
+    assert memarray.from_dlpack(producer).sum() == LAST * 30
+    assert producer.asked == [{"stream": 1}]
 
 
 def test_the_stream_of_a_table_is_waited_for(simulated_devices):
     producer = LateProducer(simulated_devices)
-    said = []
-
-    def stream(*device):
-        said.append(device)
-        return producer.stream.handle
-
-    kind, _ = dl.make_type(lambda shown, out: hand_out(producer.capsule, out), stream=stream)
-    assert memarray.from_dlpack(kind()).sum() == 6 * 30
-    assert said == [(kDLExtDev, 0)]
-
-
-def hand_out(capsule, out):
-    out[0] = dl.ManagedPointer(dl.Taken(capsule).managed)
-    return 0
+    assert ENTRANCES["the type's table"](producer).sum() == LAST * 30
+    assert producer.asked == [(kDLExtDev, 0)]
 
 
 @pytest.mark.parametrize("words", ["did not say", "device 1|cuda:1"])
