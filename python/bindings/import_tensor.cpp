@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <string>
 
 namespace memarray::python {
 namespace {
@@ -38,8 +39,16 @@ ViewCore import_tensor(DLManagedTensorVersioned* tensor, Copy copy, StreamHandle
 /// Renaming a capsule and owning its tensor are one step; the tensor's deleter is called once from then on.
 template <class Managed>
 Managed* take(PyObject* capsule) {
-  auto* const tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, CapsuleName<Managed>::offered));
-  return tensor && PyCapsule_SetName(capsule, CapsuleName<Managed>::used) == 0 ? tensor : nullptr;
+  Managed* tensor = nullptr;
+#if defined(Py_GIL_DISABLED)
+  Py_BEGIN_CRITICAL_SECTION(capsule);
+#endif
+  tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, CapsuleName<Managed>::offered));
+  if (tensor && PyCapsule_SetName(capsule, CapsuleName<Managed>::used) != 0) tensor = nullptr;
+#if defined(Py_GIL_DISABLED)
+  Py_END_CRITICAL_SECTION();
+#endif
+  return tensor;
 }
 
 /// What an object says beside an unversioned capsule, which cannot say read-only: JAX's arrays, which nothing may
@@ -89,13 +98,14 @@ int is_lent_in_streams(PyObject* object) {
   PyObject* const answer = PyObject_CallNoArgs(method);
   Py_DECREF(method);
   if (!answer) return -1;
-  int type = 0;
-  int id = 0;
-  bool const read = PyTuple_Check(answer) && PyArg_ParseTuple(answer, "ii", &type, &id);
+  // The id is the tensor's to say; pandas has None for the host's.
+  bool const is_pair = PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == 2;
+  int const type = is_pair ? static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(answer, 0))) : -1;
+  bool const read = is_pair && !PyErr_Occurred();
   if (!read) PyErr_Format(PyExc_TypeError, "__dlpack_device__() returned %R, and not (device type, device id)", answer);
   Py_DECREF(answer);
   if (!read) return -1;
-  return detail::is_used_in_streams({static_cast<DLDeviceType>(type), id}) ? 1 : 0;
+  return detail::is_used_in_streams({static_cast<DLDeviceType>(type), 0}) ? 1 : 0;
 }
 
 /// `__dlpack__` with those of its keywords whose values are not null.
@@ -121,12 +131,19 @@ PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
   int const in_streams = is_lent_in_streams(object);
   if (in_streams < 0) return nullptr;
   PyObject* const stream = in_streams == 1 ? legacy_stream : nullptr;
-  // Older producers do not know all of the words: some not copy, which others learnt together with max_version.
-  std::array<PyObject*, 3> const asked[] = {
-      {newest_version, stream, Py_False}, {newest_version, stream, nullptr}, {nullptr, stream, nullptr}};
+  // Older producers do not know all of the words: some not copy, which others learnt together with max_version, some no
+  // stream, without which they are to make the memory ready in the default one all the same; TensorFlow refuses any.
+  std::array<PyObject*, 3> const asked[] = {{newest_version, stream, Py_False},
+                                            {newest_version, stream, nullptr},
+                                            {nullptr, stream, nullptr},
+                                            {newest_version, nullptr, nullptr},
+                                            {nullptr, nullptr, nullptr}};
+  std::size_t const end = stream ? std::size(asked) : 3;
   PyObject* capsule = nullptr;
-  for (std::size_t i = copy == Copy::never ? 0 : 1; !capsule && i < std::size(asked); ++i) {
-    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) break;
+  for (std::size_t i = copy == Copy::never ? 0 : 1; !capsule && i < end; ++i) {
+    bool const again = !PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError) ||
+                       (stream && PyErr_ExceptionMatches(PyExc_RuntimeError));
+    if (!again) break;
     PyErr_Clear();
     capsule = call_with(method, asked[i]);
   }
@@ -181,10 +198,14 @@ bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObje
       throw;
     }
   }
-  if (ordered)
-    result = finish(object, copy, [&] { return import_tensor(tensor, copy, ready_in); });
-  else
-    drop_tensor(tensor);
+  if (!ordered) return drop_tensor(tensor), true;
+  result = finish(object, copy, [&] {
+    try {
+      return import_tensor(tensor, copy, ready_in);
+    } catch (ValueError const& error) {
+      throw BufferError(std::string("the stream that its library works in cannot be waited for: ") + error.what());
+    }
+  });
   return true;
 }
 

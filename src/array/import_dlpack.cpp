@@ -98,9 +98,24 @@ DeviceMemoryPtr device_named(Device device) {
   }
 }
 
+/// What the driver knows of an address; false if it does not know it. Throws `CudaError`.
+bool read_attribute(void const* address, int attribute, void* value) {
+  DriverTable const* const table = driver();
+  auto const result = table ? table->cuPointerGetAttribute(value, attribute, reinterpret_cast<cu::DevicePtr>(address))
+                            : code::invalid_value;
+  if (result != 0 && result != code::invalid_value)
+    throw_driver_error(result, "asking whose memory it is that is imported");
+  return result == 0;
+}
+
 /// The host reads managed memory without asking anybody.
-void wait_for_producer(Device device, StreamHandle const& ready_in) {
-  DeviceMemoryPtr const memory = device_named(device);
+void wait_for_producer(DLTensor const& tensor, StreamHandle const& ready_in) {
+  // DLPack says 0 for the device of managed memory, whichever works on it.
+  ContextHandle const& context = context_of(ready_in);
+  int ordinal = context ? device_id_of(context) : -1;
+  if (ordinal < 0 && !read_attribute(data_of(tensor), device_ordinal_attribute, &ordinal))
+    ordinal = tensor.device.device_id;
+  DeviceMemoryPtr const memory = device_named({kDLCUDA, ordinal});
   StreamUses uses(memory);
   uses.begin_after(queue_on(ready_in, memory->context()), "importing managed memory");
   uses.synchronize(Use::read, "importing managed memory, after the producer's stream");
@@ -118,7 +133,7 @@ ViewCore import_tensor(Managed* managed, bool writable, StreamHandle const& read
                              writable,        ready};
   ViewCore view = import_memory(memory, taken.release());
   // Without a driver nothing runs that could write it still.
-  if (place.type == MemoryType::unified && driver()) wait_for_producer({kDLCUDA, tensor.device.device_id}, ready);
+  if (place.type == MemoryType::unified && driver()) wait_for_producer(tensor, ready);
   return view;
 }
 
@@ -156,18 +171,10 @@ StridedLayout import_layout(StridedLayout::Extents shape, std::optional<StridedL
 }
 
 Device device_at(void const* address) {
-  DriverTable const* const table = driver();
-  auto const get = [&](int attribute, void* value) {
-    cu::Result const result =
-        table ? table->cuPointerGetAttribute(value, attribute, reinterpret_cast<cu::DevicePtr>(address))
-              : code::invalid_value;
-    if (result != 0 && result != code::invalid_value)
-      throw_driver_error(result, "asking whose memory it is that is imported");
-    return result == 0;
-  };
   unsigned kind = 0;
   int ordinal = -1;
-  if (!get(memory_type_attribute, &kind) || kind != device_memory || !get(device_ordinal_attribute, &ordinal))
+  if (!read_attribute(address, memory_type_attribute, &kind) || kind != device_memory ||
+      !read_attribute(address, device_ordinal_attribute, &ordinal))
     throw BufferError(
         "cannot import this memory: it is said to be on a CUDA device, and no device of this process has "
         "memory at its address");

@@ -99,6 +99,17 @@ def test_who_refuses_writable_buffers_and_has_the_unversioned_struct_alone_is_re
         assert producer.deleted == 1
 
 
+def test_the_host_needs_no_device_id():
+    class Pandas(Producer):
+        def __dlpack_device__(self):
+            return (1, None)
+
+        def __dlpack__(self):
+            return self.capsule()
+
+    assert memarray.from_dlpack(Pandas()).sum() == 15
+
+
 def test_asks_for_the_newest_and_takes_what_it_gets():
     asked = []
 

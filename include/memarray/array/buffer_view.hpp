@@ -70,7 +70,8 @@ class BasicBufferView {
   /// Another library's tensor, which is taken over: its deleter is called once, when the last view of it is gone, on
   /// whatever thread, or before this throws. On a device it is used in the default stream, after what there is now in
   /// `ready_in` (null: in the default stream); managed memory is waited for. Throws `BufferError` for a tensor that
-  /// lies, a dtype or device that is not known, and memory that is read-only where this is to be writable; `CudaError`.
+  /// lies, a dtype or device that is not known, and memory that is read-only where this is to be writable; `CudaError`;
+  /// `ValueError` for a stream of another device.
   [[nodiscard]] static BasicBufferView from_dlpack(DLManagedTensorVersioned* tensor,
                                                    StreamHandle const& ready_in = {}) {
     return BasicBufferView(detail::import_dlpack(tensor, ready_in));
