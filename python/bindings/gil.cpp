@@ -58,15 +58,13 @@ void drop_object(void* object) noexcept {
   // If it is not the last reference nothing runs.
   if (Py_REFCNT(static_cast<PyObject*>(object)) > 1) return Py_DECREF(static_cast<PyObject*>(object));
 #endif
-  // It may be dropped while an exception is on its way, which what the object's end calls must not see or replace.
-  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
+  // It may be dropped while an exception is on its way.
+  ErrorAside const aside;
   try {
     Py_DECREF(static_cast<PyObject*>(object));
   } catch (abi::__forced_unwind&) {
     park_for_ever();  // it began to finalise meanwhile
   }
-  PyErr_Restore(type, value, traceback);
 }
 
 }  // namespace

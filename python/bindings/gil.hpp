@@ -26,6 +26,18 @@ class GilAcquire {
   PyGILState_STATE _state{};
 };
 
+/// Sets the current error aside for a scope, under the GIL: what runs there neither sees nor replaces it.
+class ErrorAside {
+ public:
+  ErrorAside() noexcept { PyErr_Fetch(&_type, &_value, &_traceback); }
+  ~ErrorAside() { PyErr_Restore(_type, _value, _traceback); }
+  ErrorAside(ErrorAside const&) = delete;
+  ErrorAside& operator=(ErrorAside const&) = delete;
+
+ private:
+  PyObject *_type = nullptr, *_value = nullptr, *_traceback = nullptr;
+};
+
 /// Tells the core how to let go of the GIL, look at signals, raise and drop objects. Safe when the interpreter is
 /// finalising: a thread that would take the GIL back then sleeps for ever, as unwinding it through `noexcept` would end
 /// the process.

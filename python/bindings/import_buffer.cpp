@@ -26,10 +26,8 @@ void drop_buffer(void* object) noexcept {
   auto* const buffer = static_cast<Py_buffer*>(object);
   GilAcquire const gil;
   if (!gil) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  ErrorAside const aside;
   PyBuffer_Release(buffer);
-  PyErr_Restore(type, value, traceback);
   delete buffer;
 }
 

@@ -167,10 +167,8 @@ bool read_work_stream(DLPackExchangeAPI const& api, DLDevice device, StreamHandl
 }
 
 void drop_tensor(DLManagedTensorVersioned* tensor) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  ErrorAside const aside;
   if (tensor->deleter) tensor->deleter(tensor);
-  PyErr_Restore(type, value, traceback);
 }
 
 /// False if the object is to be asked over `__dlpack__`.
@@ -239,10 +237,8 @@ int try_dlpack(PyObject* object, Copy copy, PyObject*& result) {
   if (!capsule) return 1;
   // The capsule is let go of under a pending error, too.
   result = guarded([&] { return from_capsule(capsule, object, copy); });
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  ErrorAside const aside;
   Py_DECREF(capsule);
-  PyErr_Restore(type, value, traceback);
   return 1;
 }
 

@@ -115,13 +115,11 @@ PyObject* repr(PyObject* self) {
 void finalize(PyObject* self) {
   LeaseCore& core = core_of(self);
   if (!core.is_open()) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  ErrorAside const aside;
   core.exit();
   if (PyErr_ResourceWarning(self, 1, "%s lease was collected while it was open; use it in a 'with' statement",
                             core.is_write() ? "a write" : "a read") != 0)
     PyErr_WriteUnraisable(self);
-  PyErr_Restore(type, value, traceback);
 }
 
 void dealloc(PyObject* self) {

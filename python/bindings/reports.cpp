@@ -59,8 +59,7 @@ void raise_after_return(PyObject* raised) {
 }  // namespace
 
 void log_pending_reports() noexcept {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  ErrorAside const aside;
   PyObject* interrupt = nullptr;
   try {
     // Before the first Python code, which would run the handlers that are due as if they were part of it.
@@ -82,7 +81,6 @@ void log_pending_reports() noexcept {
     // The records are lost; the counters are not.
   }
   raise_after_return(interrupt);
-  PyErr_Restore(type, value, traceback);
 }
 
 }  // namespace memarray::python

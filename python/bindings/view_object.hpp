@@ -1,5 +1,6 @@
 #pragma once
 
+#include "gil.hpp"
 #include "view_type.hpp"
 
 #include <new>
@@ -61,10 +62,8 @@ template <class Import>
 PyObject* make_view_of(PyObject* owner, Import const& import) {
   PyView* const view = allocate_view(owner);
   if (!view) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
+    ErrorAside const aside;
     static_cast<void>(import());
-    PyErr_Restore(type, value, traceback);
     return nullptr;
   }
   try {

@@ -63,7 +63,7 @@ class Producer:
         return (self.managed.tensor.device.type, self.managed.tensor.device.id)
 
 
-def _by_table(producer):
+def _by_table(producer, **words):
     """Through the table of a type that lends the producer's own struct."""
 
     def lend(_, out):
@@ -71,7 +71,7 @@ def _by_table(producer):
         return 0
 
     kind, _ = dl.make_type(lend, stream=producer.stream)
-    return memarray.from_dlpack(kind())
+    return memarray.from_dlpack(kind(), **words)
 
 
 def _by_our_table(producer):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from dlpack_producer import Producer
 from dlpack_structs import lend_by_table
-from exchange_libraries import CONSUMERS, Jitted, address, extension, is_available, load
+from exchange_libraries import CONSUMERS, Jitted, address, is_available, load
 from memarray import BufferView
 from support import DTYPES, numpy_dtype, pattern
 
@@ -175,9 +175,9 @@ THEIRS = {
         "pyarrow", lambda x: load("pyarrow").Tensor.from_numpy(x), FORWARD,
         ("bool", "bfloat16", "complex64", "complex128"),
     ),
-    "nb::ndarray": ("nanobind", lambda x: extension("taken_by_nanobind").writable(x), WRITABLE, HALVES),
+    "nb::ndarray": ("nanobind", lambda x: CONSUMERS["nb::ndarray<float>"][1](x, x.ndim), WRITABLE, HALVES),
     "Cython's T[:]": (
-        "Cython", lambda x: getattr(extension("taken_by_cython"), f"writable_{x.ndim}d")(x),
+        "Cython", lambda x: CONSUMERS["Cython's float[:]"][1](x, x.ndim),
         ("C", "F", "negative strides", "offset", "empty"), HALVES,
     ),
 }  # fmt: skip
