@@ -182,9 +182,9 @@ for name, take in ENTRANCES.items():
 import ctypes
 
 # Calls with the only reference there is, which the producer lets go of meanwhile.
-call = ctypes.pythonapi.PyObject_CallOneArg
+call = ctypes.pythonapi.PyObject_CallFunctionObjArgs
 call.restype = ctypes.py_object
-call.argtypes = [ctypes.py_object, ctypes.c_void_p]
+call.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p]
 tensors = []
 
 class DropsItself(Producer):
@@ -201,7 +201,7 @@ for name, take in ENTRANCES.items():
     if "capsule" in name or "table" in name:
         continue
     deleted, holder = [], [DropsItself()]
-    taken = call(take, id(holder[0]))
+    taken = call(take, id(holder[0]), None)
     assert memarray.BufferView(taken).sum() == 15
     assert not deleted
     del taken
