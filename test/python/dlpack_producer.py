@@ -1,6 +1,7 @@
 """A producer of DLPack tensors that says of each field what it is told to, and counts the calls of its deleter."""
 
 import ctypes
+import weakref
 
 import dlpack_structs as dl
 import memarray
@@ -65,12 +66,14 @@ class Producer:
 
 def _by_table(producer, **words):
     """Through the table of a type that lends the producer's own struct."""
+    # A Python without the GIL may keep the type, and what its functions know, for ever.
+    known = weakref.ref(producer)
 
     def lend(_, out):
-        out[0] = dl.ManagedPointer(producer.managed)
+        out[0] = dl.ManagedPointer(known().managed)
         return 0
 
-    kind, _ = dl.make_type(lend, stream=producer.stream)
+    kind, _ = dl.make_type(lend, stream=producer.stream and (lambda *device: known().stream(*device)))
     return memarray.from_dlpack(kind(), **words)
 
 

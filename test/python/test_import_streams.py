@@ -113,7 +113,8 @@ def test_a_table_without_a_good_stream_is_told_and_its_tensor_dropped(simulated_
     view, _ = on_device()
     lent = weakref.ref(view)
     other = memarray.Stream(1)
-    shown = by_table(view, lambda *_: None if words == "did not say" else other.handle)
+    said = None if words == "did not say" else other.handle
+    shown = by_table(view, lambda *_: said)
     with pytest.raises(BufferError, match=words):
         memarray.from_dlpack(shown)
     before = memarray.stats()["live_blocks"]
