@@ -69,6 +69,10 @@ void drop_object(void* object) noexcept {
 
 }  // namespace
 
+ErrorAside::~ErrorAside() {
+  if (has_gil()) PyErr_Restore(_type, _value, _traceback);
+}
+
 void park_for_ever() noexcept {
   for (;;) ::pause();
 }

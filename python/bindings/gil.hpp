@@ -26,11 +26,12 @@ class GilAcquire {
   PyGILState_STATE _state{};
 };
 
-/// Sets the current error aside for a scope, under the GIL: what runs there neither sees nor replaces it.
+/// Sets the current error aside for a scope, under the GIL: what runs there neither sees nor replaces it. A thread that
+/// is unwound there by the finalising interpreter no longer has the GIL, and takes nothing up again.
 class ErrorAside {
  public:
   ErrorAside() noexcept { PyErr_Fetch(&_type, &_value, &_traceback); }
-  ~ErrorAside() { PyErr_Restore(_type, _value, _traceback); }
+  ~ErrorAside();
   ErrorAside(ErrorAside const&) = delete;
   ErrorAside& operator=(ErrorAside const&) = delete;
 

@@ -30,6 +30,12 @@ ENDINGS = {
         "work = lambda: [c.fill(i) for i in range(10**6)];"
         "t = threading.Thread(target=work, daemon=True); t.start(); time.sleep(0.1)"
     ),
+    "a daemon thread in what the end of an open lease calls": (
+        "warnings.simplefilter('always'); called = threading.Event();"
+        "warnings.showwarning = lambda *_, sleep=time.sleep: [called.set(), sleep(0.5)];"
+        "t = threading.Thread(target=lambda: a.read().__enter__() and None, daemon=True); t.start(); called.wait();"
+        "L = type('L', (), {'__del__': lambda self, sleep=time.sleep: sleep(1)}); sys.late = L()"
+    ),
     "something to do at exit": "atexit.register(lambda: (a.fill(1), a.copy(), np.asarray(b).sum()))",
     "a weak reference with a callback": "r = weakref.ref(a, lambda _: b.fill(1))",
     "a finalizer": "weakref.finalize(a, b.fill, 2)",
