@@ -167,3 +167,24 @@ def floor_of_reading(view: np.ndarray, setting: Setting) -> Candidate:
     clock = time.process_time if setting.threads == 1 else time.perf_counter
     name = "floor: every line read once, g++ -march=native"
     return timed_call(name, lambda: library.read_once(*passed), clock=clock)
+
+
+def floors_of_copying(chosen: np.ndarray, dtype: str, setting: Setting) -> Ways:
+    """By loops compiled for its types and the step of its rows, into memory that is warm; none if transposed."""
+    library = ctypes.CDLL(str(built("copy_loops.so")))
+    copy = getattr(library, f"copy_{chosen.dtype}_{dtype}")
+    kept = np.zeros(chosen.shape, dtype)
+    planes, rows, columns = (1,) * (3 - chosen.ndim) + chosen.shape
+    plane, pitch, step = (0,) * (3 - chosen.ndim) + tuple(stride // chosen.itemsize for stride in chosen.strides)
+    if step not in (1, 2, 4, -1):
+        return
+    counts = [ctypes.c_int64(n) for n in (planes, plane, rows, pitch, columns, step)]
+    for name, past_caches in (("", 0), (", past the caches", 1)):
+
+        def copied(past_caches=past_caches):
+            to, source = ctypes.c_void_p(kept.ctypes.data), ctypes.c_void_p(chosen.ctypes.data)
+            if not copy(to, source, *counts, past_caches, setting.threads):
+                raise AssertionError(f"copy_loops.cpp has no loop of the step {step}")
+            return kept
+
+        yield f"floor: loop into a warm buffer{name}, g++ -march=native", copied

@@ -3,25 +3,15 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <thread>
 #include <vector>
 
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
-namespace {
+#include "on_threads.hpp"
 
-// Splits [0, count) into one run per thread: the last one on the caller's own.
-template <class F>
-void on_threads(std::int64_t count, int threads, F const& run) {
-  std::vector<std::thread> helpers;
-  for (int t = 0; t + 1 < threads; ++t) {
-    helpers.emplace_back([=] { run(count * t / threads, count * (t + 1) / threads); });
-  }
-  run(count * (threads - 1) / threads, count);
-  for (auto& helper : helpers) helper.join();
-}
+namespace {
 
 template <class T>
 void add_row(T* __restrict row, std::int32_t first, std::int64_t length) {

@@ -15,15 +15,17 @@ def copied(title: str, goals: tuple[float, float], x, select, dtype: str, settin
     import memarray
     from harness import view_ways
 
-    view = memarray.BufferView.from_numpy(select(x))
-    expected = select(x).astype(dtype)
+    chosen = select(x)
+    view = memarray.BufferView.from_numpy(chosen)
+    expected = chosen.astype(dtype)
 
     def ours():
         return view.copy() if dtype == x.dtype else view.cast(dtype)
 
     mine = view_ways.candidates(iter([("memarray", ours)]), expected, setting)[0]
     peers = view_ways.candidates(view_ways.copies(x, select, dtype, setting.threads), expected, setting)
-    yield Comparison(title, goals[setting.threads - 1], mine, peers)
+    shown = view_ways.candidates(view_ways.floors_of_copying(chosen, dtype, setting), expected, setting)
+    yield Comparison(title, goals[setting.threads - 1], mine, peers, shown)
 
 
 @row("view-transposed", "copy of a transposed 4096² float32", threads=(1, 2))
