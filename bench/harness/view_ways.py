@@ -158,15 +158,22 @@ def lines_of(view: np.ndarray) -> tuple[int, int, int, int, int]:
     return planes, plane, rows, pitch, columns
 
 
-def floor_of_reading(view: np.ndarray, setting: Setting) -> Candidate:
-    """What it takes to read what a view needs once, eight rows at a time and prefetched."""
+def floors_of_reading(view: np.ndarray, setting: Setting) -> list[Candidate]:
+    """What it takes to read what a view needs once: in order, and eight rows at a time and prefetched."""
     library = ctypes.CDLL(str(built("native_loops.so")))
     library.read_once.restype = ctypes.c_float
     upwards = view[tuple(slice(None, None, -1 if stride < 0 else 1) for stride in view.strides)]
-    passed = [ctypes.c_void_p(upwards.ctypes.data), *map(ctypes.c_int64, lines_of(view)), ctypes.c_int(setting.threads)]
+    passed = [ctypes.c_void_p(upwards.ctypes.data), *map(ctypes.c_int64, lines_of(view))]
     clock = time.process_time if setting.threads == 1 else time.perf_counter
-    name = "floor: every line read once, g++ -march=native"
-    return timed_call(name, lambda: library.read_once(*passed), clock=clock)
+    ways = ((1, "in order"), (0, "in eight places"))
+    return [
+        timed_call(
+            f"floor: every line read once, {name}, g++ -march=native",
+            lambda in_order=in_order: library.read_once(*passed, in_order, setting.threads),
+            clock=clock,
+        )
+        for in_order, name in ways
+    ]
 
 
 def floors_of_copying(chosen: np.ndarray, dtype: str, setting: Setting) -> Ways:

@@ -37,7 +37,7 @@ def reduced(
 
     mine = view_ways.candidates(iter([("memarray", ours)]), expected, setting, rtol=1e-6)[0]
     peers = view_ways.candidates(view_ways.reductions(x, select, name, axis, setting.threads), expected, setting)
-    yield Comparison(title, goals[setting.threads - 1], mine, peers, [view_ways.floor_of_reading(chosen, setting)])
+    yield Comparison(title, goals[setting.threads - 1], mine, peers, view_ways.floors_of_reading(chosen, setting))
 
 
 @row("view-broadcast", "sum of broadcast views", threads=(1, 2))
