@@ -4,7 +4,12 @@
 
 namespace memarray::detail {
 
-ReadingOrder& ReadingOrder::shared() noexcept {
+ReadingOrder& ReadingOrder::of_runs() noexcept {
+  static constinit ReadingOrder order;
+  return order;
+}
+
+ReadingOrder& ReadingOrder::of_rows() noexcept {
   static constinit ReadingOrder order;
   return order;
 }

@@ -28,6 +28,13 @@ struct ReductionBlock {
   ReadingOrder::Way way = ReadingOrder::Way::side_by_side;
 };
 
+// Where a `ReadingOrder::Way` makes a difference: runs of at least a page, runs with small gaps between them, and
+// elements of which a line has one. All others are read in eight places, prefetched.
+inline constexpr std::int64_t page_run = 4096;
+inline constexpr std::int64_t small_gap = 256;
+[[nodiscard]] constexpr bool has_small_gap(std::int64_t gap) noexcept { return gap >= 0 && gap <= small_gap; }
+[[nodiscard]] constexpr bool is_one_of_line(std::int64_t stride) noexcept { return stride >= 64 && stride < 128; }
+
 /// What the sum over all pieces is made of at the end.
 struct ReductionEnd {
   bool mean;

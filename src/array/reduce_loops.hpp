@@ -64,10 +64,9 @@ void fold_in_order(AccumulatorOf<Op>* results, std::byte const* source, std::int
 template <class Op>
 void fold_streams(AccumulatorOf<Op>* results, std::byte const* source, std::int64_t stream_stride, std::int64_t rows,
                   std::int64_t stride, std::int64_t jump, std::uint64_t flip, ReadingOrder::Way way) {
-  constexpr std::int64_t line = 64;
   // Where a line has several elements, eight additions at a time are what keeps up with memory; where lines are left
   // out, eight places.
-  if (way == ReadingOrder::Way::in_order && stride >= line && stride < 2 * line)
+  if (way == ReadingOrder::Way::in_order && is_one_of_line(stride))
     return fold_in_order<Op>(results, source, stream_stride, rows, stride, flip);
   std::int64_t const ahead = std::max<std::int64_t>(4 * stride, prefetch_ahead);
   for (std::int64_t first = 0; first < rows; first += most_in_a_row) {
@@ -124,7 +123,7 @@ void fold_few(AccumulatorOf<Op>* results, ReductionBlock const& block, std::uint
       std::byte const* const next = at + ahead + (i * block.row_stride + ahead < lane_stride ? 0 : 3 * lane_stride);
 #pragma GCC unroll 4
       for (std::int64_t l = 0; l < lanes; ++l) {
-        __builtin_prefetch(next + l * lane_stride);
+        if (block.way == ReadingOrder::Way::side_by_side) __builtin_prefetch(next + l * lane_stride);
         add(kept[l], at + l * lane_stride);
       }
     }
@@ -254,7 +253,7 @@ void add_rows(AccumulatorOf<Op>* results, ReductionBlock const& block, std::uint
   for (; i < section; ++i)
     rows_of.add_panel(results,
                       {block.source + i * block.row_stride, block.columns, section * block.row_stride,
-                       block.row_stride - block.columns * item},
+                       block.row_stride - block.columns * item, 1, block.way},
                       flip);
   i = section * streams;
   for (; i < block.rows; ++i) rows_of.add_row(results, block.source + i * block.row_stride, block.columns, flip);
@@ -301,7 +300,7 @@ void add_wide_rows(AccumulatorOf<Op>* results, ReductionBlock const& block, std:
   std::int64_t const section = block.rows / copies / streams;
   std::int64_t const section_bytes = section * width * item;
   for (std::int64_t i = 0; i < section; ++i)
-    rows_of.add_panel(wide, {block.source + i * width * item, width, section_bytes, 0}, flip);
+    rows_of.add_panel(wide, {block.source + i * width * item, width, section_bytes, 0, 1, block.way}, flip);
   std::int64_t const elements = block.rows * columns;
   for (std::int64_t done = section * streams * width; done < elements; done += width)
     rows_of.add_row(wide, block.source + done * item, std::min(width, elements - done), flip);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "reduce_kernels.hpp"
 #include "wide_paths.hpp"
 
 #include <memarray/array/reading_order.hpp>
@@ -13,7 +14,7 @@
 #include <utility>
 
 // What reductions do with rows of elements that lie side by side, or every second of them: eight rows at once, each
-// prefetched, or one after the other (`ReadingOrder`). For an `Op` with types `Element` and
+// prefetched or not, or one after the other (`ReadingOrder`). For an `Op` with types `Element` and
 // `Accumulator` and functions `nothing()`, `load(element, flip)`, `combine(accumulator, accumulator)`, whose first
 // argument is what came before, and for vectors the same as `load_all(lanes, elements, flip)` and `combine_all(lanes,
 // lanes)`.
@@ -113,19 +114,22 @@ struct RowLoops {
 
   /// Each row to a result of its own.
   MEMARRAY_ALWAYS_INLINE static void fold_panel(Accumulator* results, Panel panel, std::uint64_t flip) {
-    if (panel.way == ReadingOrder::Way::side_by_side || !has_long_runs(panel))
-      return fold_at_once(results, panel, flip);
-    for (std::int64_t r = 0; r < streams; ++r, panel.source += panel.row_stride)
-      results[r] = fold_stream(results[r], panel, flip);
+    if (panel.way == ReadingOrder::Way::in_order && has_long_runs(panel)) {
+      for (std::int64_t r = 0; r < streams; ++r, panel.source += panel.row_stride)
+        results[r] = fold_stream(results[r], panel, flip);
+      return;
+    }
+    // The processor does not see shorter runs coming.
+    if (panel.way == ReadingOrder::Way::side_by_side || panel.columns * item < page_run)
+      return fold_at_once<true>(results, panel, flip);
+    fold_at_once<false>(results, panel, flip);
   }
 
   /// Whether memory that is read in order is read in long runs: who jumps about gets more of it in eight places.
   MEMARRAY_ALWAYS_INLINE static bool has_long_runs(Panel const& panel) {
     constexpr std::int64_t long_run = 16384;
-    constexpr std::int64_t small_gap = 256;
     std::int64_t const run = panel.columns * item;
-    std::int64_t const gap = panel.times > 1 ? panel.jump : panel.row_stride - run;
-    return run >= long_run || (gap >= 0 && gap <= small_gap);
+    return run >= long_run || has_small_gap(panel.times > 1 ? panel.jump : panel.row_stride - run);
   }
 
   /// The first row: the additions that `fold_at_once` does for it, in their order.
@@ -144,6 +148,7 @@ struct RowLoops {
     return Op::combine(rest, L::whole(sums));
   }
 
+  template <bool prefetches>
   MEMARRAY_ALWAYS_INLINE static void fold_at_once(Accumulator* results, Panel panel, std::uint64_t flip) {
     typename L::Sums sums[streams];
     Accumulator rest[streams];
@@ -157,7 +162,7 @@ struct RowLoops {
         std::byte const* const next = source + ahead_of(panel, i);
 #pragma GCC unroll 8
         for (std::int64_t r = 0; r < streams; ++r) {
-          __builtin_prefetch(next + r * panel.row_stride);
+          if constexpr (prefetches) __builtin_prefetch(next + r * panel.row_stride);
           take_tree<of_line / L::count>(sums[r], source + r * panel.row_stride + i * item, L::count * item, flip);
         }
       }
@@ -197,9 +202,11 @@ struct RowLoops {
   MEMARRAY_ALWAYS_INLINE static void add_panel(Accumulator* results, Panel panel, std::uint64_t flip) {
     std::int64_t i = 0;
     for (; i + of_line <= panel.columns; i += of_line) {
-      std::byte const* const next = panel.source + ahead_of(panel, i);
+      if (panel.way == ReadingOrder::Way::side_by_side) {
+        std::byte const* const next = panel.source + ahead_of(panel, i);
 #pragma GCC unroll 8
-      for (std::int64_t r = 0; r < streams; ++r) __builtin_prefetch(next + r * panel.row_stride);
+        for (std::int64_t r = 0; r < streams; ++r) __builtin_prefetch(next + r * panel.row_stride);
+      }
 #pragma GCC unroll 8
       for (std::int64_t u = 0; u < of_line; u += L::count) {
         typename L::Sums sums;

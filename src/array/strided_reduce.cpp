@@ -151,12 +151,13 @@ class Tiles {
   void accumulate(ReductionKernels const& kernels, void* accumulators, std::byte const* source, std::int64_t results,
                   std::int64_t piece) const {
     kernels.begin(accumulators, results);
-    if (_walk != ReductionWalk::runs && !_column.reduced)
-      return accumulate(kernels, accumulators, source, results, piece, ReadingOrder::Way::side_by_side);
+    ReadingOrder& order = is_row_of_results() ? ReadingOrder::of_rows() : ReadingOrder::of_runs();
+    auto const add = [&](ReadingOrder::Way way) { accumulate(kernels, accumulators, source, results, piece, way); };
+    // What is converted, or read in the same way whatever the order, would have it chosen at random.
+    if (kernels.convert || !has_ways()) return add(order.next(0));
     std::size_t const read = std::max(static_cast<std::size_t>(piece_elements()) * _itemsize,
                                       static_cast<std::size_t>(_piece_rows * _row.strides[0]));
-    ReadingOrder::shared().run(
-        read, _span, [&](ReadingOrder::Way way) { accumulate(kernels, accumulators, source, results, piece, way); });
+    order.run(read, _span, add);
   }
 
  private:
@@ -179,6 +180,21 @@ class Tiles {
       }
       accumulate_any(kernels, walk, accumulators, block, _itemsize);
     }
+  }
+
+  [[nodiscard]] bool is_row_of_results() const noexcept { return _walk != ReductionWalk::runs && !_column.reduced; }
+
+  /// Whether a `ReadingOrder::Way` makes a difference.
+  [[nodiscard]] bool has_ways() const noexcept {
+    bool const by_rows = _walk != ReductionWalk::runs;
+    Loop const& along = by_rows ? _column : _row;
+    Loop const& across = by_rows ? _row : _column;
+    std::int64_t const stride = along.strides[0];
+    bool const is_run = stride <= 2 * static_cast<std::int64_t>(_itemsize);
+    if (is_row_of_results()) return is_run;
+    if (!is_run) return is_one_of_line(stride) || across.strides[0] < stride;
+    std::int64_t const run = along.extent * stride;
+    return run >= page_run || has_small_gap(across.strides[0] - run);
   }
 
   static ReductionWalk walk_of(LoopKernel kernel) noexcept {

@@ -10,15 +10,17 @@
 
 namespace memarray::detail {
 
-/// How reductions read long runs: in eight places at once, each fetched ahead, or from one end to the other. Which is
-/// faster depends on the processor, nearly twice either way, so the first jobs that are much larger than caches try
-/// both by turns, and what took less is done from then on. The results are the same to the last bit.
+/// How reductions read memory: in eight places at once, each fetched ahead, or as the processor fetches by itself, long
+/// runs from one end to the other. Which is faster depends on the processor, nearly twice either way, so the first jobs
+/// that are much larger than caches try both by turns, and what took less is done from then on. The results are the
+/// same to the last bit.
 class ReadingOrder {
  public:
   enum class Way : int { side_by_side, in_order };
 
-  /// That of this process.
-  MEMARRAY_API static ReadingOrder& shared() noexcept;
+  /// Those of this process: of runs that become one result each, and of rows that are added to a row of results.
+  MEMARRAY_API static ReadingOrder& of_runs() noexcept;
+  MEMARRAY_API static ReadingOrder& of_rows() noexcept;
 
   /// Calls `read(way)`, which reads `bytes` of a job whose memory spans `job` bytes.
   template <class Read>

@@ -68,6 +68,14 @@ TEST(ReadingOrder, TrialsEnd) {
   for (int i = 0; i < 4; ++i) order.run(piece, job, [&](Way way) { EXPECT_EQ(way, chosen); });
 }
 
+TEST(ReadingOrder, RunsAndRowsAreChosenApart) {
+  ReadingOrder::of_runs().choose(Way::in_order);
+  ReadingOrder::of_rows().choose(Way::side_by_side);
+  EXPECT_EQ(ReadingOrder::of_runs().next(job), Way::in_order);
+  EXPECT_EQ(ReadingOrder::of_rows().next(job), Way::side_by_side);
+  ReadingOrder::of_runs().choose(Way::side_by_side);
+}
+
 std::string bytes_of(BufferView const& view) {
   BufferView const dense = view.copy();
   auto const size = static_cast<std::size_t>(dense.size()) * dense.dtype().itemsize;
@@ -75,7 +83,8 @@ std::string bytes_of(BufferView const& view) {
 }
 
 std::vector<std::string> results(ConstBufferView const& view, Way way) {
-  ReadingOrder::shared().choose(way);
+  ReadingOrder::of_runs().choose(way);
+  ReadingOrder::of_rows().choose(way);
   std::vector<std::string> all;
   for (Vectors const widest : {Vectors::baseline, Vectors::avx512}) {
     Vectors const before = limit_vectors(widest);
@@ -87,7 +96,8 @@ std::vector<std::string> results(ConstBufferView const& view, Way way) {
     }
     limit_vectors(before);
   }
-  ReadingOrder::shared().choose(Way::side_by_side);
+  ReadingOrder::of_runs().choose(Way::side_by_side);
+  ReadingOrder::of_rows().choose(Way::side_by_side);
   return all;
 }
 
@@ -111,6 +121,8 @@ TYPED_TEST(ReadingOrderOf, ResultsAreTheSameToTheLastBit) {
   ConstBufferView const plane = shaped({std::int64_t{96} * 130, 64});
   ConstBufferView const wide = shaped({12, std::int64_t{8} * 130 * 64});
   ConstBufferView const cube = shaped({96, 130, 64});
+  // Runs of pages that are not long, far apart.
+  ConstBufferView const pages = shaped({96, std::int64_t{130} * 64});
   std::pair<char const*, ConstBufferView> const views[] = {
       {"dense", dense},
       {"reversed", dense.slice(0, {.step = -1})},
@@ -118,6 +130,7 @@ TYPED_TEST(ReadingOrderOf, ResultsAreTheSameToTheLastBit) {
       {"rows", plane},
       {"long rows", wide},
       {"rows with small gaps", plane.slice(1, {.start = 1, .stop = 62})},
+      {"rows of some pages", pages.slice(1, {.start = 100, .stop = 2500})},
       {"rows with large gaps", wide.slice(1, {.start = 100, .stop = 30'000})},
       {"inside of a cube", cube.slice(0, {.start = 1, .stop = -1}).slice(1, {.start = 1}).slice(2, {.stop = -1})},
       {"a column", plane.select(1, 5)},
