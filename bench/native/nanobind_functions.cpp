@@ -9,12 +9,17 @@ namespace nb = nanobind;
 #if !defined(ONE_FUNCTION)
 namespace {
 
+nb::capsule memory() {
+  return nb::capsule(new float[functions::returned_size](),
+                     [](void* memory) noexcept { delete[] static_cast<float*>(memory); });
+}
+
 /// Memory that whoever takes the nd-array owns.
 template <class Framework>
 nb::ndarray<Framework, float, nb::ndim<1>> owning() {
-  float* const data = new float[functions::returned_size]();
-  nb::capsule const owner(data, [](void* memory) noexcept { delete[] static_cast<float*>(memory); });
-  return nb::ndarray<Framework, float, nb::ndim<1>>(data, {static_cast<std::size_t>(functions::returned_size)}, owner);
+  nb::capsule const owner = memory();
+  return nb::ndarray<Framework, float, nb::ndim<1>>(owner.data(), {static_cast<std::size_t>(functions::returned_size)},
+                                                    owner);
 }
 
 }  // namespace
@@ -27,5 +32,8 @@ NB_MODULE(nanobind_functions, module) {
 #if !defined(ONE_FUNCTION)
   module.def("make", [] { return owning<nb::array_api>(); });
   module.def("make_numpy", [] { return owning<nb::numpy>(); });
+  module.def("make_capsule", memory);
+  nb::class_<functions::Owner>(module, "Owner");
+  module.def("make_owner", [] { return functions::Owner(); });
 #endif
 }

@@ -16,5 +16,11 @@ PYBIND11_MODULE(pybind11_functions, module) {
     std::fill_n(array.mutable_data(), functions::returned_size, 0.0f);
     return array;
   });
+  module.def("make_capsule", [] {
+    return py::capsule(new float[functions::returned_size](),
+                       [](void* memory) { delete[] static_cast<float*>(memory); });
+  });
+  py::class_<functions::Owner>(module, "Owner");
+  module.def("make_owner", [] { return functions::Owner(); });
 #endif
 }

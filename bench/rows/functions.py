@@ -45,10 +45,17 @@ def results(setting: Setting) -> Iterator[Comparison]:
     if (pybind11 := peer("pybind11_functions")) is not None:
         shown.append(timed("pybind11: py::array_t", "f()", f=pybind11.make))
     for library in ("pybind11", "nanobind"):
-        if (ours := peer(f"{library}_views")) is not None:
-            mine = timed(f"MemArray, {library}", "f()", f=ours.make)
-            theirs = timed("nanobind: owning nd-array", "f()", f=nanobind.make)
-            yield Comparison(f"an array returned by value, by {library}", 1.0, mine, [theirs], shown)
+        found = modules(f"{library}_views", f"{library}_functions")
+        if len(found) < 2:
+            continue
+        ours, plain = found.values()
+        mine = timed(f"MemArray, {library}", "f()", f=ours.make)
+        theirs = timed("nanobind: owning nd-array", "f()", f=nanobind.make)
+        floors = [
+            timed(f"floor: the memory in a capsule, {library}", "f()", f=plain.make_capsule),
+            timed(f"the memory in an object of a class bound by {library}", "f()", f=plain.make_owner),
+        ]
+        yield Comparison(f"an array returned by value, by {library}", 1.0, mine, [theirs], [*shown, *floors])
 
 
 def compilation(source: str) -> list[str]:
