@@ -149,7 +149,7 @@ BlockPtr copy_for_consumer(Block& source, LendRequest const& request) {
   std::size_t const bytes = source.bytes();
   bool const on_device = source.memory_type() == MemoryType::device;
   if (!on_device || request.to_host) {
-    BlockPtr copy = Block::allocate(host_resource(), default_stream(), bytes, Block::Contents::uninitialized);
+    BlockPtr copy = Block::allocate({}, bytes, Block::Contents::uninitialized);
     if (on_device)
       detail::copy(*copy, source, bytes, queue_on(default_stream(), source.uses()->memory().context()), Ending::now);
     else

@@ -90,8 +90,7 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
     // It is there for other streams once its allocation has happened.
     if (in_source || access == Access::overwrite) into->uses()->submitted(end_of(allocates, *memory), Use::write);
   } else {
-    into = Block::allocate(_resource ? *_resource : host_resource(), default_stream(), bytes(),
-                           Block::Contents::uninitialized);
+    into = Block::allocate(_resource, bytes(), Block::Contents::uninitialized);
   }
   if (access != Access::overwrite) {
     from->fence(false);

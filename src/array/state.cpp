@@ -37,9 +37,8 @@ StatePtr State::make(DType const& dtype, Extents shape, int device_id, ArrayOpti
     throw ValueError("ArrayOptions::resource is empty; leave it out for the pooled host memory");
   std::size_t const bytes = checked_bytes(checked_size(shape), dtype.itemsize);
   bool const zero = !options.uninitialized && dtype.init == nullptr;
-  MemoryResource const resource = options.resource ? *options.resource : host_resource();
   BlockPtr block =
-      Block::allocate(resource, default_stream(), bytes, zero ? Block::Contents::zero : Block::Contents::uninitialized);
+      Block::allocate(options.resource, bytes, zero ? Block::Contents::zero : Block::Contents::uninitialized);
   if (!options.uninitialized && dtype.init != nullptr)
     fill_host(block->data(), dtype.init, dtype.itemsize, bytes / dtype.itemsize);
 
@@ -277,8 +276,7 @@ BlockPtr State::allocate_on(DeviceMemoryPtr const& memory, Queue const& queue, s
 
 BlockPtr State::fresh_block(StreamChoice const& stream) const {
   if (on_device()) return allocate_on(_storage.block()->uses()->memory_ptr(), queue(stream), bytes());
-  return Block::allocate(_resource ? *_resource : host_resource(), default_stream(), bytes(),
-                         Block::Contents::uninitialized);
+  return Block::allocate(_resource, bytes(), Block::Contents::uninitialized);
 }
 
 BlockPtr State::copied_block(char const* why, StreamChoice const& stream) const {
@@ -343,7 +341,7 @@ void State::resize(Extents shape) {
     detail::fill(*fresh, kept, _dtype.init ? _dtype.init : zeros.data(), _dtype.itemsize,
                  (new_bytes - kept) / _dtype.itemsize, queue);
   } else {
-    fresh = Block::allocate(_resource ? *_resource : host_resource(), default_stream(), new_bytes,
+    fresh = Block::allocate(_resource, new_bytes,
                             _dtype.init == nullptr ? Block::Contents::zero : Block::Contents::uninitialized);
     await(block, Access::read, {});
     copy_host(fresh->data(), block.data(), kept);

@@ -41,7 +41,7 @@ ViewCore::ViewCore(BlockExport memory, State const& state, StreamUses::Lease len
 ViewCore ViewCore::make(DType const& dtype, StridedLayout::Extents shape) {
   StridedLayout const layout = StridedLayout::dense(shape, dtype.itemsize);
   std::size_t const bytes = static_cast<std::size_t>(layout.size()) * dtype.itemsize;
-  BlockPtr const block = Block::allocate(host_resource(), default_stream(), bytes, Block::Contents::uninitialized);
+  BlockPtr const block = Block::allocate({}, bytes, Block::Contents::uninitialized);
   return {BlockExport(*block, true), block->data(), dtype, layout};
 }
 

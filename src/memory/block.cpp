@@ -1,6 +1,7 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/live_memory.hpp>
 #include <memarray/memory/block.hpp>
+#include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/deferred.hpp>
 #include <memarray/memory/last_use.hpp>
 #include <memarray/memory/stream_uses.hpp>
@@ -22,12 +23,24 @@ struct Request {
 };
 static_assert(sizeof(Request) <= Block::only_export_room);
 
+using HostAllocator = HostBytes::allocator_type;
+
+// Those of most memory, made once: a copy of one that was written a moment ago waits for the writes.
+HostAllocator const& pooled(HostAllocator::Contents contents) {
+  auto const made = [](HostAllocator::Contents how) -> HostAllocator const& {
+    return *new HostAllocator(host_resource(), default_stream(), how);
+  };
+  static HostAllocator const& uninitialized = made(HostAllocator::Contents::uninitialized);
+  static HostAllocator const& zero = made(HostAllocator::Contents::zero);
+  return contents == HostAllocator::Contents::zero ? zero : uninitialized;
+}
+
 }  // namespace
 
 /// Memory that the host reaches, in a Thrust vector over a resource's allocator.
 struct OwnedBlock : Block {
   // Consumers of an empty array may still ask for its address, so it has one.
-  OwnedBlock(HostBytes::allocator_type const& allocator, std::size_t count, MemoryType type)
+  OwnedBlock(HostAllocator const& allocator, std::size_t count, MemoryType type)
       : Block(nullptr, count, Device{}, type, false, &destroy),
         vector(make_bytes<HostBytes>(allocator, count ? count : 1)) {
     _data = vector.data();
@@ -124,13 +137,11 @@ Block::~Block() {
   count_live(-1, -static_cast<std::int64_t>(_bytes));
 }
 
-BlockPtr Block::allocate(MemoryResource const& resource, StreamHandle const& stream, std::size_t bytes,
-                         Contents contents) {
+BlockPtr Block::allocate(std::optional<MemoryResource> const& resource, std::size_t bytes, Contents contents) {
   run_deferred();
-  using Allocator = HostBytes::allocator_type;
-  Allocator const allocator(
-      resource, stream, contents == Contents::zero ? Allocator::Contents::zero : Allocator::Contents::uninitialized);
-  return BlockPtr(new OwnedBlock(allocator, bytes, resource.memory_type()));
+  auto const how = contents == Contents::zero ? HostAllocator::Contents::zero : HostAllocator::Contents::uninitialized;
+  if (!resource) return BlockPtr(new OwnedBlock(pooled(how), bytes, MemoryType::normal));
+  return BlockPtr(new OwnedBlock(HostAllocator(*resource, default_stream(), how), bytes, resource->memory_type()));
 }
 
 BlockPtr Block::allocate(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) {

@@ -99,7 +99,7 @@ void submit(Queue const& queue, std::initializer_list<UseOf> uses, Body const& b
 }
 
 BlockPtr staging_block(DeviceMemory& memory, std::size_t bytes) {
-  return Block::allocate(memory.staging(), default_stream(), std::max(std::min(bytes, staging_bytes), least_staging),
+  return Block::allocate(memory.staging(), std::max(std::min(bytes, staging_bytes), least_staging),
                          Block::Contents::uninitialized);
 }
 

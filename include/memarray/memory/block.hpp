@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace memarray::detail {
@@ -46,8 +47,9 @@ class MEMARRAY_API Block {
   };
   enum class Contents { uninitialized, zero };
 
-  /// Memory of `resource` that the host reaches, 64-byte aligned. Throws `OutOfMemoryError`.
-  [[nodiscard]] static BlockPtr allocate(MemoryResource const& resource, StreamHandle const& stream, std::size_t bytes,
+  /// Memory of `resource` that the host reaches, by default of `host_resource()`, 64-byte aligned. Throws
+  /// `OutOfMemoryError`.
+  [[nodiscard]] static BlockPtr allocate(std::optional<MemoryResource> const& resource, std::size_t bytes,
                                          Contents contents);
   /// Uninitialised memory of a device, there for work submitted to `queue` from now on. Throws `OutOfMemoryError`,
   /// `CudaError`.

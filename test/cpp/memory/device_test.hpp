@@ -29,8 +29,7 @@ class DeviceTest : public testing::SimulatedDevicesTest {
     return detail::Block::allocate(detail::DeviceMemory::of(device), queue, bytes);
   }
   [[nodiscard]] static detail::BlockPtr on_host(std::vector<unsigned char> const& bytes) {
-    detail::BlockPtr block = detail::Block::allocate(host_resource(), default_stream(), bytes.size(),
-                                                     detail::Block::Contents::uninitialized);
+    detail::BlockPtr block = detail::Block::allocate({}, bytes.size(), detail::Block::Contents::uninitialized);
     std::memcpy(block->data(), bytes.data(), bytes.size());
     return block;
   }

@@ -34,7 +34,7 @@ class BlockTest : public ::testing::Test {
     EXPECT_EQ(live_memory().bytes, _bytes);
   }
   BlockPtr make(std::size_t bytes) {
-    return Block::allocate(CountingResource(upstream), default_stream(), bytes, Block::Contents::uninitialized);
+    return Block::allocate(CountingResource(upstream), bytes, Block::Contents::uninitialized);
   }
 
   CountingResource::Counts upstream;
@@ -119,7 +119,7 @@ TEST_F(BlockTest, AFailedAllocationLeavesNothing) {
 
 TEST_F(BlockTest, ZeroedMemoryIsZero) {
   // The resource gives memory full of 0xAB.
-  BlockPtr const block = Block::allocate(CountingResource(upstream), default_stream(), 4099, Block::Contents::zero);
+  BlockPtr const block = Block::allocate(CountingResource(upstream), 4099, Block::Contents::zero);
   for (std::size_t i = 0; i < block->bytes(); ++i) ASSERT_EQ(block->data()[i], std::byte{0});
 }
 

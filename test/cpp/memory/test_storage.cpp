@@ -19,9 +19,7 @@ using detail::Storage;
 class StorageTest : public ::testing::Test {
  protected:
   void TearDown() override { EXPECT_EQ(upstream.blocks, 0) << "leaked"; }
-  BlockPtr make() {
-    return Block::allocate(CountingResource(upstream), default_stream(), 64, Block::Contents::uninitialized);
-  }
+  BlockPtr make() { return Block::allocate(CountingResource(upstream), 64, Block::Contents::uninitialized); }
   CountingResource::Counts upstream;
 };
 

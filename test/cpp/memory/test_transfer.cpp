@@ -59,7 +59,7 @@ TEST_P(TransferTest, OnOneDeviceAndBetweenTwo) {
 TEST_P(TransferTest, PinnedAndManagedMemoryNeedNoDetour) {
   ContextHandle const context = first.context;
   for (DriverResource const& resource : {DriverResource::pinned(context), DriverResource::managed(context)}) {
-    BlockPtr const host = Block::allocate(resource, default_stream(), 4096, Block::Contents::zero);
+    BlockPtr const host = Block::allocate(resource, 4096, Block::Contents::zero);
     std::memset(host->data(), 7, 4096);
     BlockPtr const device = on_device(4096, first);
     std::uint64_t const functions = sim.calls("cuLaunchHostFunc");
