@@ -39,8 +39,9 @@ target_compile_options(
   PUBLIC $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>
   PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
 target_link_libraries(memarray PRIVATE memarray_flags Threads::Threads ${CMAKE_DL_LIBS})
-# Its threads never end and deleters of what it lent may come at any time: once loaded, it stays.
-target_link_options(memarray PRIVATE LINKER:-z,nodelete)
+# Its threads never end and deleters of what it lent may come at any time: once loaded, it stays. Its calls of its own
+# functions go where they go, not through a table.
+target_link_options(memarray PRIVATE LINKER:-z,nodelete LINKER:-Bsymbolic-functions)
 if(NOT MEMARRAY_SANITIZE)
   target_link_options(memarray PRIVATE LINKER:--no-undefined)
 endif()
