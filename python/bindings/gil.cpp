@@ -51,6 +51,12 @@ bool has_gil() noexcept {
 #endif
 }
 
+}  // namespace
+
+ErrorAside::~ErrorAside() {
+  if (has_gil()) PyErr_Restore(_type, _value, _traceback);
+}
+
 void drop_object(void* object) noexcept {
   GilAcquire const gil;
   if (!gil) return;
@@ -65,12 +71,6 @@ void drop_object(void* object) noexcept {
   } catch (abi::__forced_unwind&) {
     park_for_ever();  // it began to finalise meanwhile
   }
-}
-
-}  // namespace
-
-ErrorAside::~ErrorAside() {
-  if (has_gil()) PyErr_Restore(_type, _value, _traceback);
 }
 
 void park_for_ever() noexcept {

@@ -39,6 +39,9 @@ class ErrorAside {
   PyObject *_type = nullptr, *_value = nullptr, *_traceback = nullptr;
 };
 
+/// Lets go of a reference to an object, on any thread; where the GIL is not had, the object is leaked.
+void drop_object(void* object) noexcept;
+
 /// Tells the core how to let go of the GIL, look at signals, raise and drop objects. Safe when the interpreter is
 /// finalising: a thread that would take the GIL back then sleeps for ever, as unwinding it through `noexcept` would end
 /// the process.

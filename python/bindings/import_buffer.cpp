@@ -5,7 +5,6 @@
 #include "helpers.hpp"
 
 #include <memarray/array/import_dlpack.hpp>
-#include <memarray/base/hooks.hpp>
 
 #include <array>
 #include <cstring>
@@ -30,8 +29,6 @@ void drop_buffer(void* object) noexcept {
   PyBuffer_Release(buffer);
   delete buffer;
 }
-
-void drop_object(void* object) noexcept { hooks().drop_object(object); }
 
 /// The dtype that a format of the struct module means, in this machine's sizes and byte order; null if there is none.
 DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
@@ -143,7 +140,7 @@ bool import_interface(PyObject* object, PyObject* interface, bool cuda, ViewCore
     PyErr_SetString(PyExc_BufferError, "memory with a mask cannot be viewed; fill its gaps first");
     return false;
   }
-  detail::ForeignMemory memory{nullptr, Device{}, MemoryType::normal, nullptr, {}, false};
+  detail::ForeignMemory memory(nullptr, Device{}, MemoryType::normal, nullptr, {}, false);
   PyObject* const typestr = get("typestr");
   PyObject* const args = PyTuple_Pack(1, typestr ? typestr : Py_None);
   PyObject* const name = args ? call_helper("name_of_typestr", object, args) : nullptr;
@@ -200,7 +197,7 @@ bool import_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
   auto buffer = std::make_unique<Py_buffer>();
   // Writable if it can be: whoever is asked for more than it has, refuses.
   if (PyObject_GetBuffer(object, buffer.get(), PyBUF_FULL_RO) != 0) return false;
-  detail::ForeignMemory memory{buffer->buf, Device{}, MemoryType::normal, nullptr, {}, buffer->readonly == 0};
+  detail::ForeignMemory memory(buffer->buf, Device{}, MemoryType::normal, nullptr, {}, buffer->readonly == 0);
   bool described = false;
   try {
     described = describe(*buffer, dtype, memory.dtype, memory.layout);

@@ -111,19 +111,11 @@ std::optional<NumpyFields> look_at_numpy_array(PyObject* object) {
                      .is_aligned = (array.flags & aligned_flag) != 0};
 }
 
-std::optional<detail::ForeignMemory> read_numpy_array(PyObject* object) {
-  std::optional<NumpyFields> const array = look_at_numpy_array(object);
-  if (!array) return std::nullopt;
+detail::ForeignMemory memory_of(NumpyFields const& array) {
   std::array<std::int64_t, StridedLayout::max_ndim> strides;
-  std::size_t const ndim = array->shape.size();
-  for (std::size_t d = 0; d < ndim; ++d) strides[d] = array->shape[d] > 1 ? array->strides[d] : 0;
-  return detail::ForeignMemory{.data = array->data,
-                               .device = Device{},
-                               .type = MemoryType::normal,
-                               .dtype = array->dtype,
-                               .layout = detail::import_layout(
-                                   array->shape, StridedLayout::Extents(strides.data(), ndim), array->dtype->itemsize),
-                               .writable = array->writable};
+  std::size_t const ndim = array.shape.size();
+  for (std::size_t d = 0; d < ndim; ++d) strides[d] = array.shape[d] > 1 ? array.strides[d] : 0;
+  return {array.data, *array.dtype, array.shape, StridedLayout::Extents(strides.data(), ndim), array.writable};
 }
 
 }  // namespace memarray::python

@@ -1,13 +1,13 @@
 #include "shared_memory.hpp"
 
 #include "buffer.hpp"
+#include "gil.hpp"
 #include "view_type.hpp"
 
 #include <memarray/array/segment.hpp>
 #include <memarray/array/segment_layout.hpp>
 #include <memarray/array/shared_memory.hpp>
 #include <memarray/base/errors.hpp>
-#include <memarray/base/hooks.hpp>
 #include <memarray/memory/block_export.hpp>
 
 #include <vector>
@@ -25,7 +25,7 @@ struct Kept {
     auto* const kept = static_cast<Kept*>(object);
     // The owner may close the mapping when it goes.
     kept->memory = {};
-    hooks().drop_object(kept->owner);
+    drop_object(kept->owner);
     delete kept;
   }
 };

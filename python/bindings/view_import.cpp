@@ -25,9 +25,12 @@ Signature<1> from_dlpack_signature("from_dlpack", {"copy"}, 0);
 
 /// Of a plain NumPy array. 1: `result` is the view, or null with the error set; 0: it is none.
 int try_array(PyObject* object, Copy copy, PyObject*& result) {
-  auto const memory = read_numpy_array(object);
-  if (!memory) return 0;
-  result = finish(object, copy, [&] { return detail::import_memory(*memory, keeper_of(object)); });
+  auto const array = look_at_numpy_array(object);
+  if (!array) return 0;
+  result = finish(object, copy, [&] {
+    detail::ForeignMemory const memory = memory_of(*array);
+    return detail::import_memory(memory, keeper_of(object));
+  });
   return 1;
 }
 

@@ -64,11 +64,12 @@ StridedLayout layout_of(DLTensor const& tensor, std::size_t itemsize) {
   if (!tensor.strides) return import_layout(shape, std::nullopt, itemsize);
   // Of no elements nobody asks for the strides.
   bool const empty = std::ranges::find(shape, 0) != shape.end();
-  std::array<std::int64_t, StridedLayout::max_ndim> strides{};
-  for (std::size_t d = 0; d < ndim; ++d)
-    if (!empty && shape[d] > 1 &&
-        __builtin_mul_overflow(tensor.strides[d], static_cast<std::int64_t>(itemsize), &strides[d]))
-      refuse("its stride " + std::to_string(tensor.strides[d]) + " is more than 64 bits of bytes");
+  std::array<std::int64_t, StridedLayout::max_ndim> strides;
+  for (std::size_t d = 0; d < ndim; ++d) {
+    std::int64_t const elements = !empty && shape[d] > 1 ? tensor.strides[d] : 0;
+    if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(itemsize), &strides[d]))
+      refuse("its stride " + std::to_string(elements) + " is more than 64 bits of bytes");
+  }
   return import_layout(shape, StridedLayout::Extents(strides.data(), ndim), itemsize);
 }
 
@@ -129,8 +130,8 @@ ViewCore import_tensor(Managed* managed, bool writable, StreamHandle const& read
   Place const place = place_of(tensor.device);
   StreamHandle ready;
   if (is_used_in_streams(tensor.device)) ready = ready_in ? ready_in : get_legacy_stream();
-  ForeignMemory const memory{data_of(tensor), place.device, place.type, &dtype, layout_of(tensor, dtype.itemsize),
-                             writable,        ready};
+  ForeignMemory memory(data_of(tensor), place.device, place.type, &dtype, layout_of(tensor, dtype.itemsize), writable);
+  memory.ready_in = ready;
   ViewCore view = import_memory(memory, taken.release());
   // Without a driver nothing runs that could write it still.
   if (place.type == MemoryType::unified && driver()) wait_for_producer(tensor, ready);
@@ -157,7 +158,7 @@ ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in) {
   return import_tensor(tensor, true, ready_in);
 }
 
-StridedLayout import_layout(StridedLayout::Extents shape, std::optional<StridedLayout::Extents> strides,
+StridedLayout import_layout(StridedLayout::Extents shape, std::optional<StridedLayout::Extents> const& strides,
                             std::size_t itemsize) {
   std::string why;
   try {
@@ -240,12 +241,7 @@ ViewCore import_owned(void* data, DType const& dtype, StridedLayout::Extents sha
   if (!dense && strides.size() != shape.size())
     throw BufferError("cannot import this memory: it has " + std::to_string(shape.size()) + " extents and " +
                       std::to_string(strides.size()) + " strides");
-  ForeignMemory const memory{data,
-                             Device{},
-                             MemoryType::normal,
-                             &dtype,
-                             import_layout(shape, dense ? std::nullopt : std::optional(strides), dtype.itemsize),
-                             writable};
+  ForeignMemory const memory(data, dtype, shape, dense ? std::nullopt : std::optional(strides), writable);
   return import_memory(memory,
                        {new Owner(std::move(owner)), [](void* kept) noexcept { delete static_cast<Owner*>(kept); }});
 }

@@ -23,12 +23,6 @@ std::int64_t times_or_zero(std::int64_t stride, std::int64_t factor) noexcept {
   return fits && result != std::numeric_limits<std::int64_t>::min() ? result : 0;
 }
 
-/// Adds to a distance from the first element that must stay within 63 bits.
-bool reaches(std::int64_t& distance, std::int64_t extent, std::int64_t stride) noexcept {
-  std::int64_t step = 0;
-  return !__builtin_mul_overflow(extent - 1, stride, &step) && !__builtin_add_overflow(distance, step, &distance);
-}
-
 }  // namespace
 
 StridedLayout StridedLayout::dense(Extents shape, std::size_t itemsize) {
@@ -54,8 +48,12 @@ StridedLayout StridedLayout::strided(Extents shape, Extents strides, std::size_t
   if (strides.size() != shape.size())
     throw ValueError("a shape of " + std::to_string(shape.size()) + " dimensions needs as many strides, not " +
                      std::to_string(strides.size()));
-  // Where there are no elements strides may be anything, also what cannot be multiplied.
-  if (size == 0) return dense(shape, itemsize);
+  // Where there are no elements strides may be anything, also what cannot be multiplied. (One variable for all results:
+  // it is made where the caller wants it.)
+  if (size == 0) {
+    result = dense(shape, itemsize);
+    return result;
+  }
   // Also of elements that share memory: who copies them must be able to say how many bytes there are.
   checked_bytes(size, itemsize);
   throw OverflowError("strides " + shape_text(strides) + " of shape " + shape_text(shape) +
@@ -70,8 +68,11 @@ bool StridedLayout::take(Extents shape, Extents strides, std::size_t itemsize) n
   for (std::size_t d = 0; d < shape.size(); ++d) {
     std::int64_t const extent = shape[d];
     std::int64_t const stride = strides[d];
+    std::int64_t distance = 0;
     if (extent < 1 || __builtin_mul_overflow(bytes, extent, &bytes) ||
-        !reaches(stride < 0 ? below : above, extent, stride))
+        __builtin_mul_overflow(extent - 1, stride, &distance) ||
+        __builtin_add_overflow(below, std::min<std::int64_t>(distance, 0), &below) ||
+        __builtin_add_overflow(above, std::max<std::int64_t>(distance, 0), &above))
       return false;
     _shape[d] = extent;
     _strides[d] = stride;

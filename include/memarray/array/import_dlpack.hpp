@@ -31,13 +31,22 @@ namespace memarray::detail {
 
 /// A layout that somebody else tells: dense, or with strides in bytes. Throws `BufferError`.
 [[nodiscard]] MEMARRAY_API StridedLayout import_layout(StridedLayout::Extents shape,
-                                                       std::optional<StridedLayout::Extents> strides,
+                                                       std::optional<StridedLayout::Extents> const& strides,
                                                        std::size_t itemsize);
 /// Memory as other protocols describe it, in bytes. `keeper` is taken over as above. Throws `BufferError` likewise.
 struct ForeignMemory {
+  // No aggregate: the compiler clears all of one first.
+  ForeignMemory(void* data_, Device device_, MemoryType type_, DType const* dtype_, StridedLayout const& layout_,
+                bool writable_) noexcept
+      : data(data_), device(device_), type(type_), dtype(dtype_), layout(layout_), writable(writable_) {}
+  /// Of the host. Throws as `import_layout`.
+  ForeignMemory(void* data_, DType const& dtype_, StridedLayout::Extents shape,
+                std::optional<StridedLayout::Extents> const& strides, bool writable_)
+      : data(data_), dtype(&dtype_), layout(import_layout(shape, strides, dtype_.itemsize)), writable(writable_) {}
+
   void* data;
-  Device device;
-  MemoryType type;
+  Device device{};
+  MemoryType type = MemoryType::normal;
   DType const* dtype;
   StridedLayout layout;
   bool writable;
