@@ -3,13 +3,6 @@ add_library(memarray_flags INTERFACE)
 target_compile_options(
   memarray_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>
                            $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
-# What g++ clears structs of some hundred bytes with by default, `rep stos`, takes longer to start than all the rest.
-set(clear_in_vectors -mmemset-strategy=vector_loop:512:noalign,libcall:-1:noalign)
-include(CheckCXXCompilerFlag)
-check_cxx_compiler_flag(${clear_in_vectors} MEMARRAY_CLEARS_IN_VECTORS)
-if(MEMARRAY_CLEARS_IN_VECTORS)
-  target_compile_options(memarray_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${clear_in_vectors}>)
-endif()
 if(MEMARRAY_WARNINGS_AS_ERRORS)
   target_compile_options(
     memarray_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
