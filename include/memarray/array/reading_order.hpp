@@ -6,14 +6,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 namespace memarray::detail {
 
 /// How reductions read memory: in eight places at once, each fetched ahead, or as the processor fetches by itself, long
 /// runs from one end to the other. Which is faster depends on the processor, nearly twice either way, so the first jobs
-/// that are much larger than caches try both by turns, and what took less is done from then on. The results are the
-/// same to the last bit.
+/// that are much larger than caches try both by turns, and what took clearly less is done from then on. The results are
+/// the same to the last bit.
 class ReadingOrder {
  public:
   enum class Way : int { side_by_side, in_order };
@@ -36,7 +35,7 @@ class ReadingOrder {
   [[nodiscard]] Way next(std::size_t job) const noexcept {
     int const tried = _trials.load(std::memory_order_relaxed);
     if (tried >= trials || job < large) return _way.load(std::memory_order_relaxed);
-    return tried % 2 == 0 ? Way::side_by_side : Way::in_order;
+    return tried / turn % 2 == 0 ? Way::side_by_side : Way::in_order;
   }
   /// That a piece was read so. The last trial decides.
   MEMARRAY_API void took(Way way, std::size_t bytes, std::chrono::nanoseconds time) noexcept;
@@ -51,13 +50,19 @@ class ReadingOrder {
   /// Pieces of fewer bytes say little.
   static constexpr std::size_t least = std::size_t{1} << 18;
   static constexpr int trials = 48;
+  /// Pieces that are read the same way before the other has its turn: the first of them pays for the change.
+  static constexpr int turn = 4;
 
  private:
   std::atomic<Way> _way{Way::side_by_side};
   std::atomic<int> _trials{0};
-  /// Femtoseconds for a byte, at best: who had to wait for the processor says nothing.
-  std::atomic<std::int64_t> _best[2] = {std::numeric_limits<std::int64_t>::max(),
-                                        std::numeric_limits<std::int64_t>::max()};
+  /// What each piece took, in femtoseconds for a byte, and how many there are; 0: not yet written down.
+  struct Costs {
+    [[nodiscard]] std::int64_t median() const noexcept;  ///< 0 without any
+    std::atomic<int> count{0};
+    std::atomic<std::int64_t> each[trials]{};
+  };
+  Costs _costs[2];
 };
 
 }  // namespace memarray::detail

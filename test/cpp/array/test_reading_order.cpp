@@ -30,7 +30,7 @@ Way decided(nanoseconds at_once, nanoseconds in_order) {
   ReadingOrder order;
   for (int trial = 0; trial < ReadingOrder::trials; ++trial) {
     Way const way = order.next(job);
-    EXPECT_EQ(way, trial % 2 == 0 ? Way::side_by_side : Way::in_order) << "by turns";
+    EXPECT_EQ(way, trial / ReadingOrder::turn % 2 == 0 ? Way::side_by_side : Way::in_order) << "by turns";
     nanoseconds const waited(trial % 5 == 0 ? 5'000'000 : 0);
     order.took(way, piece, (way == Way::in_order ? in_order : at_once) + waited);
   }
@@ -44,6 +44,29 @@ TEST(ReadingOrder, WhatTookLessIsDone) {
   EXPECT_EQ(decided(nanoseconds(40'000), nanoseconds(40'000)), Way::side_by_side);
 }
 
+TEST(ReadingOrder, ALittleLessDecidesNothing) {
+  EXPECT_EQ(decided(nanoseconds(40'000), nanoseconds(35'000)), Way::side_by_side);
+  EXPECT_EQ(decided(nanoseconds(40'000), nanoseconds(32'000)), Way::in_order);
+}
+
+TEST(ReadingOrder, PiecesThatWereInTheCachesDecideNothing) {
+  ReadingOrder order;
+  for (int trial = 0; trial < ReadingOrder::trials; ++trial) {
+    Way const way = order.next(job);
+    bool const lucky = way == Way::in_order && trial % 3 == 0;
+    order.took(way, piece, nanoseconds(lucky ? 10'000 : way == Way::in_order ? 60'000 : 40'000));
+  }
+  EXPECT_EQ(order.next(job), Way::side_by_side);
+}
+
+TEST(ReadingOrder, ThreadsMayAllTryTheSameWay) {
+  for (Way const way : {Way::side_by_side, Way::in_order}) {
+    ReadingOrder order;
+    for (int trial = 0; trial < ReadingOrder::trials; ++trial) order.took(way, piece, nanoseconds(40'000));
+    EXPECT_EQ(order.next(job), Way::side_by_side) << "there is nothing to compare with";
+  }
+}
+
 TEST(ReadingOrder, SmallJobsAreNoTrials) {
   ReadingOrder order;
   int pieces = 0;
@@ -54,7 +77,7 @@ TEST(ReadingOrder, SmallJobsAreNoTrials) {
   }
   EXPECT_EQ(pieces, 8 * ReadingOrder::trials);
   EXPECT_EQ(order.next(job), Way::side_by_side) << "the first trial is still to come";
-  order.took(Way::side_by_side, piece, nanoseconds(1));
+  for (int i = 0; i < ReadingOrder::turn; ++i) order.took(Way::side_by_side, piece, nanoseconds(1));
   EXPECT_EQ(order.next(job), Way::in_order);
 }
 
