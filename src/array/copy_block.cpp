@@ -159,6 +159,11 @@ bool is_across(CopyBlock const& block) {
          block.columns > 3;
 }
 
+/// Of short dense rows, that of one of the next.
+MEMARRAY_ALWAYS_INLINE void ask_for_next_rows(CopyBlock const& block, std::int64_t row, std::int64_t bytes) {
+  if (bytes <= part_bytes) prefetch(block.source + (row + rows_ahead) * block.source_row, bytes);
+}
+
 void copy_cached(CopyBlock const& block, std::size_t itemsize) {
   auto const item = static_cast<std::int64_t>(itemsize);
   constexpr std::int64_t short_bytes = 32;
@@ -171,7 +176,7 @@ void copy_cached(CopyBlock const& block, std::size_t itemsize) {
       return copy_by_size({block.target, 0, block.target_row, block.source, 0, block.source_row, 1, block.rows},
                           static_cast<std::size_t>(bytes));
     for (std::int64_t i = 0; i < block.rows; ++i) {
-      if (bytes <= part_bytes) prefetch(block.source + (i + rows_ahead) * block.source_row, bytes);
+      ask_for_next_rows(block, i, bytes);
       std::memcpy(block.target + i * block.target_row, block.source + i * block.source_row,
                   static_cast<std::size_t>(bytes));
     }
@@ -190,8 +195,10 @@ void copy_run_past_caches(CopyBlock const& block, std::size_t itemsize) {
   auto const item = static_cast<std::int64_t>(itemsize);
   if (block.source_column == item && block.columns * item >= long_row) {
     StreamedRun run(block.target);
-    for (std::int64_t i = 0; i < block.rows; ++i)
+    for (std::int64_t i = 0; i < block.rows; ++i) {
+      ask_for_next_rows(block, i, block.columns * item);
       run.put(block.source + i * block.source_row, static_cast<std::size_t>(block.columns * item));
+    }
     return;
   }
   std::int64_t const columns = std::max<std::int64_t>(1, std::min(block.columns, piece_bytes / item));
@@ -200,11 +207,6 @@ void copy_run_past_caches(CopyBlock const& block, std::size_t itemsize) {
 }
 
 }  // namespace
-
-void prefetch(std::byte const* first, std::int64_t bytes) {
-  for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(first + at);
-  for (std::int64_t at = 0; at > bytes; at -= 64) __builtin_prefetch(first + at);
-}
 
 CopyBlock part(CopyBlock const& block, std::int64_t top, std::int64_t left, std::int64_t rows, std::int64_t columns) {
   CopyBlock result = block;
