@@ -122,8 +122,9 @@ def update_debian_packages() -> None:
 
 
 def install_debian_package(*names: str) -> None:
-    """Together, or none of them; whoever asked looks whether they are there now."""
-    command = ["apt-get", "install", "-y", "--no-install-recommends", *names]
+    """Together, or none of them; whoever asked looks whether they are there now. Another run may be at it, too."""
+    patient = ["-o", "DPkg::Lock::Timeout=600"]
+    command = ["apt-get", "install", "-y", "--no-install-recommends", *patient, *names]
     subprocess.run(command, check=False, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, **QUIET)
 
 
