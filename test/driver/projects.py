@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from . import builds, environment, kernels, wheels
@@ -44,6 +45,7 @@ def downstream(part: Part) -> None:
     builds.at_once(1, lambda project: build_project(part, folder, project), projects)
     if part.nightly:
         with_oldest_nanobind(part)
+        in_isolation(part)
     if part.nightly and builds.toolkit():
         with_cuda = wheels.installed(part, "cuda")
         environment.pip_install(part, with_cuda, "pybind11>=3.1", "pytest>=8")
@@ -56,6 +58,21 @@ def with_oldest_nanobind(part: Part) -> None:
     packages = (wheels.built(part, "host"), f"nanobind=={OLDEST_NANOBIND}.0", "pybind11>=3.1", "pytest>=8", "ml_dtypes")
     environment.pip_install(part, folder, *packages)
     build_project(part, folder, DOWNSTREAM / "nanobind")
+
+
+def in_isolation(part: Part) -> None:
+    """The package as pip builds it by itself: in a throw-away environment with another copy of memarray, which is gone
+    when the package is used."""
+    wheel = wheels.built(part, "host")
+    output = WORK / "dist" / "isolated"
+    shutil.rmtree(output, ignore_errors=True)
+    builder, folder = (environment.create(part, name) for name in ("venv-isolated-build", "venv-isolated"))
+    command = [builder / "bin" / "python", "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", output]
+    part.run([*command, DOWNSTREAM / "scikit_build"], env={"PIP_FIND_LINKS": str(wheel.parent)})
+    environment.pip_install(part, folder, wheel, next(output.glob("tide-*.whl")), "pytest>=8")
+    for module in environment.packages(folder).rglob("tide.*.so"):
+        wheels.check_run_path(part, module)
+    part.run([folder / "bin" / "python", *PYTEST, DOWNSTREAM / "scikit_build"])
 
 
 def build_and_test(part: Part, interpreter: Path) -> None:
