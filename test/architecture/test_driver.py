@@ -169,6 +169,14 @@ def test_a_demo_that_finds_fault_with_itself_is_noticed(tmp_path):
             check(**wrong)
 
 
+def test_a_command_line_that_tells_another_version_is_noticed():
+    wheels.check_version("memarray 0.1.0 (abi 1, flavour host, cccl 3.5.0)\n", "0.1.0", "host")
+    wheels.check_version("memarray 0.1.0 (flavour cuda)\n", "0.1.0", "cuda")
+    for said in ("", "memarray 0.1.0\n", "memarray 0.1.1 (abi 1, flavour host)\n", "memarray 0.1.0 (flavour cuda)\n"):
+        with pytest.raises(commands.PartFailed, match=r"not 0\.1\.0, host"):
+            wheels.check_version(said, "0.1.0", "host")
+
+
 def test_a_new_project_that_takes_long_is_noticed_but_not_a_busy_machine():
     new_project.check_time(179, 250)
     new_project.check_time(1000, 170)

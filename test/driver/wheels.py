@@ -53,10 +53,17 @@ def install(part: Part, flavour: str) -> Path:
     check = f"import memarray; info = memarray.build_info(); assert info['flavour'] == {flavour!r}, info; print(info)"
     with tempfile.TemporaryDirectory() as elsewhere:
         part.run([python, "-c", check], cwd=Path(elsewhere))
-        part.run([python, "-m", "memarray", "--version"], cwd=Path(elsewhere))
+        words = part.run([python, "-m", "memarray", "--version"], cwd=Path(elsewhere)).stdout
+        check_version(words, wheel.name.split("-")[1], flavour)
         part.run([python, "-m", "memarray", "demo", "--steps", "200"], cwd=Path(elsewhere))
     check_libraries(part, folder)
     return folder
+
+
+def check_version(words: str, version: str, flavour: str) -> None:
+    """What the command line says of the version and of how it was built."""
+    if not re.fullmatch(rf"memarray {re.escape(version)} \((.*, )?flavour {flavour}(, .*)?\)\n", words):
+        raise PartFailed(f"python -m memarray --version: not {version}, {flavour}, but {words!r}")
 
 
 def place_of(interpreter: Path, flavour: str) -> Path:
