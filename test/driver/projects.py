@@ -51,6 +51,8 @@ def downstream(part: Part) -> None:
         environment.pip_install(part, with_cuda, "pybind11>=3.1", "pytest>=8")
         for name in WITH_KERNELS:
             build_project(part, with_cuda, DOWNSTREAM / name, *for_one_gpu())
+        # Without kernels, and so without nvcc: what an import says of the two flavours, from the other side.
+        build_project(part, with_cuda, DOWNSTREAM / "other_abi")
 
 
 def with_oldest_nanobind(part: Part) -> None:
