@@ -232,6 +232,33 @@ def test_a_command_line_that_tells_another_version_is_noticed():
             wheels.check_version(said, "0.1.0", "host")
 
 
+def test_a_workflow_that_does_something_else_than_its_readme_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(environment, "python", lambda part: Path(sys.executable))
+    template = commands.ROOT / "examples" / "gray_scott"
+    file = tmp_path / ".github" / "workflows" / "tests.yml"
+    file.parent.mkdir(parents=True)
+    shutil.copy(template / "README.md", tmp_path)
+    right = (template / file.relative_to(tmp_path)).read_text()
+
+    def check(text, flavour="host"):
+        file.write_text(text)
+        new_project.check_workflow(commands.Part("new", 1), tmp_path, flavour)
+
+    check(right)
+    for old, new, words in (
+        ("cmake --workflow", "cmake --build", "the steps"),
+        ("memarray  #", "memarray#", "exit status 1"),
+        ("      - run: cmake", "      - if: false\n        run: cmake", "the steps"),
+        ("run: cmake", "run: # cmake", "the steps"),
+        ('"3.12"', "3.10", "3.1 is a number"),
+    ):
+        assert right.count(old) == 1, old
+        with pytest.raises(commands.PartFailed, match=words):
+            check(right.replace(old, new))
+    with pytest.raises(commands.PartFailed, match="the steps"):
+        check(right, "cuda")
+
+
 def test_a_new_project_that_takes_long_is_noticed_but_not_a_busy_machine():
     new_project.check_time(179, 250)
     new_project.check_time(1000, 170)
