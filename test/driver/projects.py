@@ -23,7 +23,10 @@ USE_PEERS = {"arguments", "nanobind"}
 #: The projects whose modules have casters: by pybind11, and by nanobind, with the tests of the first.
 CASTERS = ("arguments", "nanobind")
 #: Those that every Python compiles: casters, C, Cython, and a package that pip builds.
-FOR_EVERY_PYTHON = (*(DOWNSTREAM / name for name in ("arguments", "c_api", "scikit_build")), ROOT / "examples/waves")
+FOR_EVERY_PYTHON = (
+    *(DOWNSTREAM / name for name in ("arguments", "nanobind", "c_api", "scikit_build")),
+    ROOT / "examples/waves",
+)
 #: The projects with kernels of their own.
 WITH_KERNELS = ("kernels", "module")
 
