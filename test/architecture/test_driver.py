@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -167,6 +168,95 @@ def test_a_demo_that_finds_fault_with_itself_is_noticed(tmp_path):
     for wrong in ({"passed": False}, {"copies": 1}, {"frames": 49}, {"checks": {}}, unshared):
         with pytest.raises(commands.PartFailed, match="went wrong"):
             check(**wrong)
+
+
+def test_a_wheel_of_a_tree_that_has_changed_is_made_again(tmp_path, monkeypatch):
+    source = tmp_path / "tree" / "include" / "memarray" / "version.hpp"
+    source.parent.mkdir(parents=True)
+    source.write_text("first")
+    made = []
+
+    class Part:
+        def run(self, *command, **settings):
+            return subprocess.CompletedProcess(command, 0, "")
+
+    def create(part, name):
+        shutil.rmtree(tmp_path / name, ignore_errors=True)
+        (tmp_path / name).mkdir()
+        return tmp_path / name
+
+    def build_wheel(part, interpreter, flavour):
+        made.append(source.read_text())
+        wheel = wheels.place_of(interpreter, flavour) / "repaired" / "memarray-0.1.0-py3-none-any.whl"
+        wheel.parent.mkdir(parents=True, exist_ok=True)
+        wheel.write_text(made[-1])
+        return wheel
+
+    monkeypatch.setattr(wheels, "ROOT", tmp_path / "tree")
+    monkeypatch.setattr(wheels, "WORK", tmp_path)
+    monkeypatch.setattr(environment, "create", create)
+    monkeypatch.setattr(environment, "pip_install", lambda *arguments: None)
+    monkeypatch.setattr(wheels, "build_wheel", build_wheel)
+    monkeypatch.setattr(wheels, "repaired", lambda part, wheel: wheel)
+    for check in ("check_version", "check_libraries"):
+        monkeypatch.setattr(wheels, check, lambda *arguments: None)
+
+    for _ in range(2):
+        assert wheels.installed(Part()) == tmp_path / wheels.INSTALLED["host"]
+        assert wheels.built(Part(), "host").read_text() == "first"
+    (source.parent / "__pycache__").mkdir()
+    (source.parent / "__pycache__" / "x.pyc").touch()
+    wheels.installed(Part())
+    assert made == ["first"]
+    source.write_text("again")
+    wheels.installed(Part())
+    assert wheels.built(Part(), "host").read_text() == "again"
+    (source.parent / "new.hpp").touch()
+    wheels.built(Part(), "host")
+    wheels.installed(Part())
+    assert made == ["first", "again", "again"]
+
+
+def test_what_cmake_installs_or_compiles_is_among_the_sources_of_a_wheel():
+    assert all((commands.ROOT / source).exists() for source in wheels.SOURCES)
+    used = "".join(path.read_text() for path in (commands.ROOT / "cmake").iterdir())
+    folders = set(re.findall(r"\{PROJECT_SOURCE_DIR\}/((?:examples/)?\w+)", used))
+    assert folders and folders <= set(wheels.SOURCES)
+
+
+def test_a_command_line_that_tells_another_version_is_noticed():
+    wheels.check_version("memarray 0.1.0 (abi 1, flavour host, cccl 3.5.0)\n", "0.1.0", "host")
+    wheels.check_version("memarray 0.1.0 (flavour cuda)\n", "0.1.0", "cuda")
+    for said in ("", "memarray 0.1.0\n", "memarray 0.1.1 (abi 1, flavour host)\n", "memarray 0.1.0 (flavour cuda)\n"):
+        with pytest.raises(commands.PartFailed, match=r"not 0\.1\.0, host"):
+            wheels.check_version(said, "0.1.0", "host")
+
+
+def test_a_workflow_that_does_something_else_than_its_readme_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(environment, "python", lambda part: Path(sys.executable))
+    template = commands.ROOT / "examples" / "gray_scott"
+    file = tmp_path / ".github" / "workflows" / "tests.yml"
+    file.parent.mkdir(parents=True)
+    shutil.copy(template / "README.md", tmp_path)
+    right = (template / file.relative_to(tmp_path)).read_text()
+
+    def check(text, flavour="host"):
+        file.write_text(text)
+        new_project.check_workflow(commands.Part("new", 1), tmp_path, flavour)
+
+    check(right)
+    for old, new, words in (
+        ("cmake --workflow", "cmake --build", "the steps"),
+        ("memarray  #", "memarray#", "exit status 1"),
+        ("      - run: cmake", "      - if: false\n        run: cmake", "the steps"),
+        ("run: cmake", "run: # cmake", "the steps"),
+        ('"3.12"', "3.10", "3.1 is a number"),
+    ):
+        assert right.count(old) == 1, old
+        with pytest.raises(commands.PartFailed, match=words):
+            check(right.replace(old, new))
+    with pytest.raises(commands.PartFailed, match="the steps"):
+        check(right, "cuda")
 
 
 def test_a_new_project_that_takes_long_is_noticed_but_not_a_busy_machine():

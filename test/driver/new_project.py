@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+import re
 import resource
 import shutil
 import tempfile
@@ -18,6 +20,20 @@ NAME = "sample_project"
 SECONDS = 180
 #: What its README says besides.
 ASAN = "cmake --workflow --preset asan"
+#: Of its continuous integration, before what its README says.
+FIRST_STEPS = (r"actions/checkout@v\d+", r"actions/setup-python@v\d+", r"sudo apt-get update && .* libgtest-dev")
+STEPS = {
+    "host": (*FIRST_STEPS, "pip install memarray"),
+    "cuda": (
+        *FIRST_STEPS,
+        r'pip install --target toolkit( "nvidia-[a-z-]+==[\d.*]+"){5}',
+        r"ln -s lib toolkit/nvidia/cu\d+/lib64",
+        r'echo "CUDACXX=\$PWD/toolkit/nvidia/cu\d+/bin/nvcc" >> "\$GITHUB_ENV"',
+        "MEMARRAY_CUDA=ON pip install --no-binary memarray memarray",
+    ),
+}
+#: PyYAML is among the tools, not with the driver.
+READ_WORKFLOW = "import json, sys, yaml; print(json.dumps(yaml.safe_load(open(sys.argv[1]))['jobs']))"
 
 
 def new(part: Part) -> None:
@@ -38,6 +54,7 @@ def try_all(part: Part, flavour: str, variants: list[tuple[bool, ...]], env: dic
         started, computed = time.monotonic(), children_seconds()
         with tempfile.TemporaryDirectory() as elsewhere:
             project = write(part, folder, Path(elsewhere), options)
+            check_workflow(part, project, flavour)
             for line in shell_commands(project / "README.md"):
                 part.run(["sh", "-ec", line], cwd=project, env={**environment.path(folder), **env})
             took = time.monotonic() - started, children_seconds() - computed
@@ -50,6 +67,18 @@ def try_all(part: Part, flavour: str, variants: list[tuple[bool, ...]], env: dic
         part.run([folder / "bin" / "python", "-c", f"import {NAME}"], cwd=folder)
         part.run([folder / "bin" / "python", "-m", "pip", "uninstall", "--quiet", "-y", NAME])
     shutil.rmtree(folder)
+
+
+def check_workflow(part: Part, project: Path, flavour: str) -> None:
+    """Its continuous integration, as a YAML parser reads it, gets memarray and then does what the README says."""
+    file = project / ".github" / "workflows" / "tests.yml"
+    (job,) = json.loads(part.run([environment.python(part), "-c", READ_WORKFLOW, file]).stdout).values()
+    steps = [step["run"] if list(step) == ["run"] else step.get("uses", step) for step in job["steps"]]
+    wanted = [*STEPS[flavour], *map(re.escape, shell_commands(project / "README.md"))]
+    if len(steps) != len(wanted) or not all(map(re.fullmatch, wanted, map(str, steps))):
+        raise PartFailed(f"{file.name}: the steps {steps} are not {wanted}")
+    if not isinstance(version := job["steps"][1]["with"]["python-version"], str):
+        raise PartFailed(f"{file.name}: the Python {version} is a number, of which 3.10 is 3.1")
 
 
 def children_seconds() -> float:

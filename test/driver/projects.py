@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 from . import builds, environment, kernels, wheels
@@ -22,7 +23,10 @@ USE_PEERS = {"arguments", "nanobind"}
 #: The projects whose modules have casters: by pybind11, and by nanobind, with the tests of the first.
 CASTERS = ("arguments", "nanobind")
 #: Those that every Python compiles: casters, C, Cython, and a package that pip builds.
-FOR_EVERY_PYTHON = (*(DOWNSTREAM / name for name in ("arguments", "c_api", "scikit_build")), ROOT / "examples/waves")
+FOR_EVERY_PYTHON = (
+    *(DOWNSTREAM / name for name in ("arguments", "nanobind", "c_api", "scikit_build")),
+    ROOT / "examples/waves",
+)
 #: The projects with kernels of their own.
 WITH_KERNELS = ("kernels", "module")
 
@@ -44,11 +48,14 @@ def downstream(part: Part) -> None:
     builds.at_once(1, lambda project: build_project(part, folder, project), projects)
     if part.nightly:
         with_oldest_nanobind(part)
+        in_isolation(part)
     if part.nightly and builds.toolkit():
         with_cuda = wheels.installed(part, "cuda")
         environment.pip_install(part, with_cuda, "pybind11>=3.1", "pytest>=8")
         for name in WITH_KERNELS:
             build_project(part, with_cuda, DOWNSTREAM / name, *for_one_gpu())
+        # Without kernels, and so without nvcc: what an import says of the two flavours, from the other side.
+        build_project(part, with_cuda, DOWNSTREAM / "other_abi")
 
 
 def with_oldest_nanobind(part: Part) -> None:
@@ -56,6 +63,21 @@ def with_oldest_nanobind(part: Part) -> None:
     packages = (wheels.built(part, "host"), f"nanobind=={OLDEST_NANOBIND}.0", "pybind11>=3.1", "pytest>=8", "ml_dtypes")
     environment.pip_install(part, folder, *packages)
     build_project(part, folder, DOWNSTREAM / "nanobind")
+
+
+def in_isolation(part: Part) -> None:
+    """The package as pip builds it by itself: in a throw-away environment with another copy of memarray, which is gone
+    when the package is used."""
+    wheel = wheels.built(part, "host")
+    output = WORK / "dist" / "isolated"
+    shutil.rmtree(output, ignore_errors=True)
+    builder, folder = (environment.create(part, name) for name in ("venv-isolated-build", "venv-isolated"))
+    command = [builder / "bin" / "python", "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", output]
+    part.run([*command, DOWNSTREAM / "scikit_build"], env={"PIP_FIND_LINKS": str(wheel.parent)})
+    environment.pip_install(part, folder, wheel, next(output.glob("tide-*.whl")), "pytest>=8")
+    for module in environment.packages(folder).rglob("tide.*.so"):
+        wheels.check_run_path(part, module)
+    part.run([folder / "bin" / "python", *PYTEST, DOWNSTREAM / "scikit_build"])
 
 
 def build_and_test(part: Part, interpreter: Path) -> None:

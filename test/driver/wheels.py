@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -16,6 +17,15 @@ from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 WHEEL_LIMIT = 6 * 2**20
 #: The environments that each flavour's wheel is installed in.
 INSTALLED = {"host": "venv-installed", "cuda": "venv-installed-cuda"}
+#: What decides how an installed wheel works.
+SOURCES = (
+    *("CMakeLists.txt", "pyproject.toml", "cmake", "include", "src", "python"),
+    *("examples/lennard_jones", "examples/gray_scott"),
+)
+#: What building and testing leave behind among them.
+LEFT_BEHIND = {"__pycache__", ".pytest_cache", "build"}
+#: The file, beside a wheel and in its environment, that says which sources it is of.
+STAMP = "made-of"
 #: What every system has that the wheel's name stands for.
 SYSTEM = re.compile(r"libmemarray\.so|lib(stdc\+\+|gcc_s|m|c|pthread|dl|rt)\.so\.\d|ld-linux-[\w-]+\.so\.\d")
 DEMO_CHECKS = ("shared_memory", "frames_unchanged", "nothing_copied", "restart_identical")
@@ -45,18 +55,45 @@ def package(part: Part) -> None:
 
 def install(part: Part, flavour: str) -> Path:
     """Builds that flavour's wheel and installs it in an environment of its own, where it must work from."""
+    made_of = fingerprint()
     settings = {"CUDACXX": str(builds.toolkit()), "MEMARRAY_CUDA": "ON"} if flavour == "cuda" else {}
     wheel = repaired(part, build_wheel(part, Path(sys.executable), flavour, **settings))
     folder = environment.create(part, INSTALLED[flavour])
     environment.pip_install(part, folder, wheel)
+    for place in (wheel.parent, folder):
+        (place / STAMP).write_text(made_of)
     python = folder / "bin" / "python"
     check = f"import memarray; info = memarray.build_info(); assert info['flavour'] == {flavour!r}, info; print(info)"
     with tempfile.TemporaryDirectory() as elsewhere:
         part.run([python, "-c", check], cwd=Path(elsewhere))
-        part.run([python, "-m", "memarray", "--version"], cwd=Path(elsewhere))
+        words = part.run([python, "-m", "memarray", "--version"], cwd=Path(elsewhere)).stdout
+        check_version(words, wheel.name.split("-")[1], flavour)
         part.run([python, "-m", "memarray", "demo", "--steps", "200"], cwd=Path(elsewhere))
     check_libraries(part, folder)
     return folder
+
+
+def fingerprint() -> str:
+    """Of what a wheel that is built now would be made of, and by."""
+    found = hashlib.sha256(sys.version.encode())
+    for source in SOURCES:
+        for path in sorted([ROOT / source, *(ROOT / source).rglob("*")]):
+            name = path.relative_to(ROOT)
+            if path.is_file() and not LEFT_BEHIND.intersection(name.parts):
+                found.update(f"{name}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    return found.hexdigest()
+
+
+def is_current(place: Path) -> bool:
+    """Whether what is there was made of the sources as they are now."""
+    stamp = place / STAMP
+    return stamp.exists() and stamp.read_text() == fingerprint()
+
+
+def check_version(words: str, version: str, flavour: str) -> None:
+    """What the command line says of the version and of how it was built."""
+    if not re.fullmatch(rf"memarray {re.escape(version)} \((.*, )?flavour {flavour}(, .*)?\)\n", words):
+        raise PartFailed(f"python -m memarray --version: not {version}, {flavour}, but {words!r}")
 
 
 def place_of(interpreter: Path, flavour: str) -> Path:
@@ -65,9 +102,9 @@ def place_of(interpreter: Path, flavour: str) -> Path:
 
 
 def built(part: Part, flavour: str) -> Path:
-    """That flavour's wheel; made, and installed, if no run has."""
+    """That flavour's wheel of this tree; made, and installed, if no run has since it changed."""
     place = place_of(Path(sys.executable), flavour) / "repaired"
-    if not list(place.glob("memarray-*.whl")):
+    if not is_current(place):
         install(part, flavour)
     return next(place.glob("memarray-*.whl"))
 
@@ -138,9 +175,9 @@ def check_links(part: Part, library: Path) -> None:
 
 
 def installed(part: Part, flavour: str = "host") -> Path:
-    """The environment that the wheel is installed in; made if no run has."""
+    """The environment that this tree's wheel is installed in; made if no run has since the tree changed."""
     folder = WORK / INSTALLED[flavour]
-    return folder if (folder / "bin" / "python").exists() else install(part, flavour)
+    return folder if is_current(folder) else install(part, flavour)
 
 
 def installed_package(folder: Path) -> Path:

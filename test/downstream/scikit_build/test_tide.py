@@ -6,6 +6,7 @@ import sysconfig
 from pathlib import Path
 
 import memarray
+import pytest
 import tide
 
 
@@ -16,7 +17,8 @@ def test_it_shares_the_core_that_is_installed():
     assert levels.view().sum() == 1.5
 
 
-def test_it_finds_the_core_before_memarray_is_imported(tmp_path):
-    code = "import sys, tide; assert 'memarray' not in sys.modules; print(tide.levels(3).view().sum())"
+@pytest.mark.parametrize("name", ["tide", "coast.harbour.tide"])
+def test_it_finds_the_core_before_memarray_is_imported(name, tmp_path):
+    code = f"import sys, {name} as tide; assert 'memarray' not in sys.modules; print(tide.levels(3).view().sum())"
     done = subprocess.run([sys.executable, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("1.5\n", "")
