@@ -15,11 +15,20 @@ namespace {
 
 using Reading = memarray::ArrayView<double const, 1>;
 using Writing = memarray::ArrayView<double, 1>;
+using ReadingThere = memarray::ArrayView<double const, 1, memarray::on_device>;
+using WritingThere = memarray::ArrayView<double, 1, memarray::on_device>;
 using Table = cuda::std::mdspan<double const, cuda::std::dextents<std::int64_t, 2>>;
 
 // Kept until somebody drops it. Leaked, as modules are.
 auto& kept_reading = *new std::optional<Reading>;
 auto& kept_writing = *new std::optional<Writing>;
+auto& kept_there = *new std::optional<ReadingThere>;
+
+void drop_all() {
+  kept_reading.reset();
+  kept_writing.reset();
+  kept_there.reset();
+}
 
 void add_kept(py::module_& module) {
   module.def("keep", [](Reading view) { kept_reading = std::move(view); });
@@ -27,16 +36,13 @@ void add_kept(py::module_& module) {
   module.def("keep_to_write", [](Writing const& view) { kept_writing = view; });
   module.def("kept_sum", [] { return sum(kept_reading.value()); });
   module.def("write_kept", [](double value) { kept_writing.value()(0) = value; });
-  module.def("drop", [] {
-    kept_reading.reset();
-    kept_writing.reset();
+  module.def("keep_in_stream", [](ReadingThere const& view, memarray::StreamHandle const& stream) {
+    kept_there = view.in_stream(stream);
   });
+  module.def("drop", drop_all);
   module.def("drop_in_a_thread", [] {
     memarray::RuntimeRelease const released;
-    std::thread([] {
-      kept_reading.reset();
-      kept_writing.reset();
-    }).join();
+    std::thread(drop_all).join();
   });
   module.def("keep_untyped", [](Reading const& view) {
     return py::cast(Reading(view.core()));  // an export, without the lease
@@ -63,6 +69,14 @@ void add_calls(py::module_& module) {
   });
   module.def("write_and_call", [](Writing view, py::object const& callback) {
     view(0) = 1;
+    callback();
+  });
+  module.def("read_on_device_and_call", [](ReadingThere const& view, py::object const& callback) {
+    callback();
+    return view.size();
+  });
+  module.def("write_on_device_and_call", [](WritingThere const& view, double value, py::object const& callback) {
+    view.core().fill(&value);
     callback();
   });
   module.def("fail", [](Writing) { throw std::runtime_error("as asked"); });

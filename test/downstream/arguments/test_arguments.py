@@ -58,6 +58,12 @@ def mixed(name, shape):
 
 
 LAYOUTS = (numbers, fortran, negative, sliced, offset, empty, mixed)
+#: Parameters of any rank: what looks through them, and what writes.
+KINDS = {
+    "view": (arguments.look, arguments.spread),
+    "mdspan": (arguments.look_at_mdspan, arguments.spread_in_mdspan),
+}
+of_both_kinds = pytest.mark.parametrize(("look", "spread"), KINDS.values(), ids=KINDS)
 
 
 def check(seen, x, name):
@@ -92,67 +98,182 @@ def test_numpy(name, ndim, layout):
 @pytest.mark.parametrize("name", DTYPES)
 def test_mdspans_of_numpy(name, ndim, layout):
     x = layout(name, EXTENTS[:ndim])
+    kept = x.copy()
     steps = [step for step, extent in zip(x.strides, x.shape, strict=True) if x.size and extent > 1]
     if any(step <= 0 for step in steps):
-        with pytest.raises(TypeError, match="the strides"):
-            arguments.look_at_mdspan(x, name, ndim)
+        for call in KINDS["mdspan"]:
+            with pytest.raises(TypeError, match="the strides"):
+                call(x, name, ndim)
+        assert np.array_equal(x, kept)
     else:
         check(arguments.look_at_mdspan(x, name, ndim), x, name)
+        assert arguments.spread_in_mdspan(x, name, ndim) == x.size
+        if x.size:
+            assert np.all(x == kept[(-1,) * ndim])
+        x[...] = kept
     with pytest.raises(TypeError, match="the number of dimensions"):
         arguments.look_at_mdspan(x, name, ndim - 1)
     x.flags.writeable = False
     if all(step > 0 for step in steps):
         check(arguments.look_at_mdspan(x, name, ndim), x, name)
+    with pytest.raises(TypeError, match=r"writable memory.*read-only memory.*it is read-only"):
+        arguments.spread_in_mdspan(x, name, ndim)
+    assert np.array_equal(x, kept)
+
+
+def check_spans(lent, x, name):
+    """Of a line of memory that may be written and lies where `x` does, and of parts of it."""
+    check(arguments.look_at_span(lent, name), x, name)
+    check(arguments.look_at_span(lent[1:3], name), x[1:3], name)
+    last = x[-1]
+    assert arguments.spread_in_span(lent, name) == x.size
+    assert np.all(x == last)
+    assert arguments.spread_in_span(lent[:0], name) == 0
+    for call in (arguments.look_at_span, arguments.spread_in_span):
+        with pytest.raises(TypeError, match="the strides"):
+            call(lent[::2], name)
+        with pytest.raises(TypeError, match="the dtype"):
+            call(lent, "int8" if name != "int8" else "bool")
 
 
 @pytest.mark.parametrize("name", DTYPES)
 def test_spans_of_numpy(name):
     x = numbers(name, (5,))
-    last = x[-1]
-    assert arguments.spread_in_span(x, name) == 5
-    assert np.all(x == last)
-    assert arguments.spread_in_span(x[:0], name) == 0
-    with pytest.raises(TypeError, match="the strides"):
-        arguments.spread_in_span(x[::2], name)
-    with pytest.raises(TypeError, match="the dtype"):
-        arguments.spread_in_span(x, "int8" if name != "int8" else "bool")
+    check_spans(x, x, name)
+    x = numbers(name, (5,))
+    kept = x.copy()
     x.flags.writeable = False
-    with pytest.raises(TypeError, match=r"writable memory.*read-only"):
+    check(arguments.look_at_span(x, name), x, name)
+    with pytest.raises(TypeError, match=r"writable memory.*read-only memory.*it is read-only"):
         arguments.spread_in_span(x, name)
+    assert np.array_equal(x, kept)
 
 
 @pytest.mark.parametrize("name", DTYPES)
-def test_numpy_without_dimensions(name):
+def test_spans_of_arrays_leases_and_views(name):
+    x = numbers(name, (5,))
+    a = memarray.MemArray([5], name)
+    a.read_numpy_array(x)
+    copies = memarray.stats()["copies"]
+    assert arguments.look_at_span(a, name) == (name, arguments.look(a, name, 1)[1], (5,), (1,), x.tobytes())
+    with a.read() as lease:
+        for lent in (lease, lease.view(), a):
+            assert arguments.look_at_span(lent, name)[4] == x.tobytes()
+        for lent in (lease, lease.view()):
+            with pytest.raises(TypeError, match=r"writable memory.*read-only memory.*it is read-only"):
+                arguments.spread_in_span(lent, name)
+        with pytest.raises(memarray.LockError, match="leased for reading"):
+            arguments.spread_in_span(a, name)
+    del lent
+    with a.write() as lease:
+        with pytest.raises(memarray.LockError, match="leased for writing"):
+            arguments.look_at_span(a, name)
+        assert arguments.spread_in_span(lease, name) == 5
+        x[...] = x[-1]
+        assert arguments.look_at_span(lease.view(), name)[4] == x.tobytes()
+    x = numbers(name, (5,))
+    a.read_numpy_array(x)
+    assert arguments.spread_in_span(a, name) == 5
+    x[...] = x[-1]
+    assert arguments.look_at_span(a, name)[4] == x.tobytes()
+    assert memarray.stats()["copies"] == copies
+    with a.write() as lease:
+        check_spans(lease.view(), np.asarray(lease.view()), name)
+
+
+@of_both_kinds
+@pytest.mark.parametrize("name", DTYPES)
+def test_numpy_without_dimensions(name, look, spread):
     x = numbers(name, ())
-    check(arguments.look(x, name, 0), x, name)
-    assert arguments.spread(x, name, 0) == 1
+    check(look(x, name, 0), x, name)
+    assert spread(x, name, 0) == 1
 
 
+@of_both_kinds
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("name", DTYPES)
-def test_arrays_leases_and_views(name, ndim):
+def test_arrays_leases_and_views(name, ndim, look, spread):
     x = numbers(name, EXTENTS[:ndim])
     a = memarray.MemArray(x.shape, name)
     a.read_numpy_array(x)
     copies = memarray.stats()["copies"]
-    assert arguments.look(a, name, ndim)[4] == x.tobytes()
-    assert arguments.spread(a, name, ndim) == x.size
+    assert look(a, name, ndim)[4] == x.tobytes()
+    assert spread(a, name, ndim) == x.size
     x[...] = x[(-1,) * ndim]
     with a.read() as lease:
-        assert arguments.look(lease, name, ndim)[4] == x.tobytes()
-        assert arguments.look(lease.view(), name, ndim)[4] == x.tobytes()
-        assert arguments.look(a, name, ndim)[4] == x.tobytes(), "readers do not mind each other"
+        assert look(lease, name, ndim)[4] == x.tobytes()
+        assert look(lease.view(), name, ndim)[4] == x.tobytes()
+        assert look(a, name, ndim)[4] == x.tobytes(), "readers do not mind each other"
         with pytest.raises(TypeError, match="read-only"):
-            arguments.spread(lease, name, ndim)
+            spread(lease, name, ndim)
         with pytest.raises(memarray.LockError):
-            arguments.spread(a, name, ndim)
+            spread(a, name, ndim)
     with a.write() as lease:
-        assert arguments.spread(lease, name, ndim) == x.size
-        assert arguments.spread(lease.view()[::-1], name, ndim) == x.size
-        assert arguments.look(lease, name, ndim)[4] == x.tobytes()
+        assert spread(lease, name, ndim) == x.size
+        back = lease.view()[::-1]
+        if spread is arguments.spread:
+            assert spread(back, name, ndim) == x.size
+        else:
+            with pytest.raises(TypeError, match="the strides"):
+                spread(back, name, ndim)
+        assert look(lease, name, ndim)[4] == x.tobytes()
         with pytest.raises(memarray.LockError):
-            arguments.look(a, name, ndim)
+            look(a, name, ndim)
     assert memarray.stats()["copies"] == copies
+
+
+@pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("name", DTYPES)
+def test_arrays_themselves(name, ndim):
+    """By reference and back by value: what leases others hold is for the function to mind."""
+    spread = getattr(arguments, f"spread_{name}_{ndim}")
+    x = numbers(name, EXTENTS[:ndim])
+    a = memarray.MemArray(x.shape, name)
+    a.read_numpy_array(x)
+    before = memarray.stats()["live_blocks"], memarray.stats()["copies"], arguments.look(a, name, ndim)[1]
+    made = spread(a)
+    assert (type(made), made.shape, made.lock_id) == (memarray.MemArray, x.shape, -1)
+    assert arguments.look(made, name, ndim)[4] == x.tobytes()
+    assert memarray.stats()["live_blocks"] == before[0] + 1, "it is handed over"
+    x[...] = x[(-1,) * ndim]
+    assert arguments.look(a, name, ndim)[4] == x.tobytes()
+    del made
+    assert (memarray.stats()["live_blocks"], memarray.stats()["copies"], arguments.look(a, name, ndim)[1]) == before
+    with a.write():
+        assert arguments.look(spread(a), name, ndim)[4] == x.tobytes()
+    with a.read(), pytest.raises(memarray.LockError, match=r"fill is refused.*leased for reading"):
+        spread(a)
+    refuses_other_arrays(spread, name, ndim)
+    for memory in (x, a.view(), None):
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            spread(memory)
+
+
+@pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("name", DTYPES)
+def test_shared_pointers(name, ndim):
+    x = numbers(name, EXTENTS[:ndim])
+    a = memarray.MemArray(x.shape, name)
+    before = memarray.stats()["live_blocks"], memarray.stats()["copies"]
+    with a.write():
+        passed = arguments.pass_pointer(a, name, ndim)
+        assert passed.lock_id == a.lock_id, "it is the same array"
+    assert (memarray.stats()["live_blocks"], memarray.stats()["copies"]) == before
+    a.read_numpy_array(x)
+    del a
+    gc.collect()
+    assert (type(passed), passed.shape) == (memarray.MemArray, x.shape)
+    assert arguments.look(passed, name, ndim)[4] == x.tobytes()
+    assert arguments.pass_pointer(None, name, ndim) is None
+    refuses_other_arrays(lambda other: arguments.pass_pointer(other, name, ndim), name, ndim)
+
+
+def refuses_other_arrays(call, name, ndim):
+    """Of another dtype, of another rank."""
+    other = memarray.MemArray(EXTENTS[:ndim], "int8" if name != "int8" else "bool")
+    for wrong in (other, memarray.MemArray([1] * (ndim % 6 + 1), name)):
+        with pytest.raises(TypeError, match=f"a MemArray<{name}, {ndim}> is needed, not MemArray<"):
+            call(wrong)
 
 
 @pytest.mark.parametrize(
@@ -168,23 +289,41 @@ def test_buffers(code, name):
 
 def test_bytes_are_for_looking():
     assert arguments.look(b"abc", "uint8", 1)[4] == b"abc"
+    assert arguments.look_at_mdspan(b"abc", "uint8", 1)[4] == arguments.look_at_span(b"abc", "uint8")[4] == b"abc"
+    for call in (arguments.spread, arguments.spread_in_mdspan):
+        with pytest.raises(TypeError, match="read-only"):
+            call(b"abc", "uint8", 1)
     with pytest.raises(TypeError, match="read-only"):
-        arguments.spread(b"abc", "uint8", 1)
+        arguments.spread_in_span(b"abc", "uint8")
 
 
+def of_torch(x, name):
+    """A tensor of the array's memory."""
+    torch = peer("torch")
+    return torch.from_numpy(x.view("int16")).view(torch.bfloat16) if name == "bfloat16" else torch.from_numpy(x)
+
+
+@of_both_kinds
 @pytest.mark.parametrize("layout", [numbers, fortran, sliced, offset, empty])
 @pytest.mark.parametrize("ndim", range(7))
 @pytest.mark.parametrize("name", DTYPES)
-def test_torch(name, ndim, layout):
-    torch = peer("torch")
+def test_torch(name, ndim, layout, look, spread):
+    peer("torch")
     if layout is not numbers and ndim == 0:
         pytest.skip("one element has one layout")
     x = layout(name, EXTENTS[:ndim])
-    t = torch.from_numpy(x.view("int16")).view(torch.bfloat16) if name == "bfloat16" else torch.from_numpy(x)
-    check(arguments.look(t, name, ndim), x, name)
-    arguments.spread(t, name, ndim)
+    t = of_torch(x, name)
+    check(look(t, name, ndim), x, name)
+    kept = x.copy()
+    assert spread(t, name, ndim) == x.size
     if x.size:
-        assert np.all(x == x[(-1,) * ndim])
+        assert np.all(x == kept[(-1,) * ndim])
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_spans_of_torch(name):
+    x = numbers(name, (5,))
+    check_spans(of_torch(x, name), x, name)
 
 
 @pytest.fixture
@@ -197,20 +336,31 @@ def jax():
     jax.config.update("jax_enable_x64", before)
 
 
+@of_both_kinds
 @pytest.mark.parametrize("layout", [numbers, empty])
 @pytest.mark.parametrize("ndim", range(7))
 @pytest.mark.parametrize("name", DTYPES)
-def test_jax(name, ndim, layout, jax):
+def test_jax(name, ndim, layout, look, spread, jax):
     if layout is not numbers and ndim == 0:
         pytest.skip("one element has one layout")
     x = layout(name, EXTENTS[:ndim])
     j = jax.numpy.asarray(x)
-    dtype, address, shape, _, elements = arguments.look(j, name, ndim)
+    dtype, address, shape, _, elements = look(j, name, ndim)
     assert (dtype, shape, elements) == (name, x.shape, x.tobytes())
     if x.size:
         assert address == j.unsafe_buffer_pointer()
     with pytest.raises(TypeError, match=r"writable memory.*read-only"):
-        arguments.spread(j, name, ndim)
+        spread(j, name, ndim)
+    assert np.array_equal(np.asarray(j), x)
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_spans_of_jax(name, jax):
+    x = numbers(name, (5,))
+    j = jax.numpy.asarray(x)
+    assert arguments.look_at_span(j, name) == (name, j.unsafe_buffer_pointer(), (5,), (1,), x.tobytes())
+    with pytest.raises(TypeError, match=r"writable memory.*read-only memory.*it is read-only"):
+        arguments.spread_in_span(j, name)
     assert np.array_equal(np.asarray(j), x)
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 X = np.arange(6.0).reshape(2, 3)
+CUBES = np.arange(24, dtype="int16").reshape(2, 3, 4)
 
 
 def weight(x):
-    return sum((i + 1) * 10**j * x[i, j] for i in range(x.shape[0]) for j in range(x.shape[1]))
+    return sum((k + 1) * element for k, element in enumerate(x.ravel().tolist()))
 
 
 def test_overloads_by_order():
@@ -20,11 +21,31 @@ def test_overloads_by_order():
     assert arguments.order(X[:1].T) == "C", "a column is dense in both"
 
 
+def test_overloads_by_order_of_another_dtype_and_rank():
+    assert arguments.order_of_cubes(CUBES) == "C"
+    assert arguments.order_of_cubes(CUBES.T) == "F"
+    for strided in (CUBES.transpose(0, 2, 1), CUBES.transpose(1, 0, 2), CUBES[:, :2], CUBES[..., ::-1]):
+        assert arguments.order_of_cubes(strided) == "strided"
+    a = memarray.MemArray([2, 3, 4], "int16")
+    assert arguments.order_of_cubes(a) == "C"
+    assert arguments.order_of_cubes(a.view().T) == "F"
+    assert arguments.order_of_cubes(a.view().transpose(0, 2, 1)) == "strided"
+
+
 @pytest.mark.parametrize("x", [X, X[:0], X[:1], X[:, :1].copy()])
 def test_dense_views(x):
     assert arguments.weigh_c(x) == (weight(x), weight(x), x.size)
     assert arguments.weigh_f(np.asfortranarray(x)) == (weight(x), weight(x), x.size)
     assert arguments.widened(x.copy()) == weight(x)
+
+
+@pytest.mark.parametrize("x", [CUBES, CUBES[:0], CUBES[:1], CUBES[:, :, 1:2].copy()])
+def test_dense_views_of_another_dtype_and_rank(x):
+    assert arguments.weigh_c_of_cubes(x) == (weight(x), weight(x), x.size)
+    assert arguments.weigh_f_of_cubes(np.asfortranarray(x)) == (weight(x), weight(x), x.size)
+    assert arguments.widened_of_cubes(x.copy()) == weight(x)
+    assert arguments.mdspan_right_of_cubes(x) == weight(x)
+    assert arguments.mdspan_left_of_cubes(np.asfortranarray(x)) == weight(x)
 
 
 def test_other_orders_are_refused():
@@ -34,6 +55,20 @@ def test_other_orders_are_refused():
         arguments.weigh_f(X.copy())
     with pytest.raises(TypeError, match="the strides"):
         arguments.weigh_c(X[:, ::2])
+
+
+def test_other_orders_of_another_dtype_and_rank_are_refused():
+    # Dense in some order of the dimensions is not dense in the one that is asked for.
+    for dense in (CUBES.T, CUBES.transpose(0, 2, 1), CUBES.transpose(1, 0, 2)):
+        for call in (arguments.weigh_c_of_cubes, arguments.mdspan_right_of_cubes):
+            with pytest.raises(TypeError, match=r"memory of int16 with 3 dimensions, dense in C order.*: the strides"):
+                call(dense)
+    for dense in (CUBES.copy(), CUBES.T.transpose(0, 2, 1), CUBES.T.transpose(1, 0, 2)):
+        for call in (arguments.weigh_f_of_cubes, arguments.mdspan_left_of_cubes):
+            with pytest.raises(TypeError, match=r"of int16 with 3 dimensions, dense in Fortran's order.*: the strides"):
+                call(dense)
+    part = CUBES[:, ::2, 1:]
+    assert arguments.weigh_of_cubes(part) == arguments.mdspan_strided_of_cubes(part) == weight(part)
 
 
 def test_an_mdspan_has_positive_strides():
@@ -110,6 +145,31 @@ def test_memory_on_a_device_is_asked_for(sim):
     # What was refused changed nothing.
     assert str(a.device) == "cuda:0" and a.lock_id == -1
     del a
+
+
+def test_memory_on_a_device_of_another_dtype_and_rank(sim):
+    a = memarray.MemArray([2, 3, 4], "int16")
+    assert arguments.place_of_cubes(a) == "host"
+    assert arguments.place_of_cubes(a.view().T) == "host, F"
+    with pytest.raises(TypeError, match=r"int16 with 3 dimensions, dense in C order, on a device; .* the place"):
+        arguments.fill_cubes(a, None, 1)
+    a.move_memory(memarray.dlpack.kDLCUDA)
+    assert arguments.place_of_cubes(a) == "device"
+    assert arguments.place_of_cubes(a.view().T) == "device, F"
+    with pytest.raises(TypeError, match=r"of int16 with 3 dimensions, on the host; the MemArray.*on cuda:0.*the place"):
+        arguments.weigh_of_cubes(a)
+    with a.write(device="cuda:0") as lease:
+        with pytest.raises(TypeError, match="the strides"):
+            arguments.fill_cubes(lease.view().T, None, 1)
+        arguments.fill_cubes(lease.view(), None, 5)
+    assert a.view().sum() == 24 * 5
+    # The other side of the first index stays as it was.
+    with a.write(device="cuda:0") as lease:
+        arguments.fill_cubes(lease.view()[1:], memarray.Stream(), 7)
+    a.move_memory(memarray.dlpack.kDLCPU)
+    assert np.asarray(a).reshape(2, 12).sum(1).tolist() == [60, 84]
+    assert str(a.device) == "cpu" and a.lock_id == -1
+    del a, lease
 
 
 def test_work_on_a_device_comes_in_its_order(sim):
