@@ -73,6 +73,20 @@ void drop_object(void* object) noexcept {
   }
 }
 
+namespace {
+
+void call_aside(void (*call)(void* object), void* object) noexcept {
+  try {
+    if (!has_gil() || !PyErr_Occurred()) return call(object);
+    ErrorAside const aside;
+    call(object);
+  } catch (abi::__forced_unwind&) {
+    park_for_ever();  // it began to finalise meanwhile
+  }
+}
+
+}  // namespace
+
 void park_for_ever() noexcept {
   for (;;) ::pause();
 }
@@ -96,7 +110,8 @@ void install_hooks() {
              .reacquire = reacquire,
              .poll_signals = poll_signals,
              .raise = raise_current,
-             .drop_object = drop_object});
+             .drop_object = drop_object,
+             .call_aside = call_aside});
 }
 
 }  // namespace memarray::python

@@ -2,6 +2,7 @@
 
 #include <memarray/array/import_dlpack.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/base/hooks.hpp>
 #include <memarray/memory/device_memory.hpp>
 #include <memarray/memory/stream_uses.hpp>
 #include <memarray/resource/driver_table.hpp>
@@ -82,11 +83,15 @@ void* data_of(DLTensor const& tensor) {
 }
 
 template <class Managed>
+void call_deleter(void* object) {
+  auto* const managed = static_cast<Managed*>(object);
+  managed->deleter(managed);
+}
+
+template <class Managed>
 Block::Keeper keeper_of(Managed* tensor) noexcept {
-  return {tensor, [](void* object) noexcept {
-            auto* const managed = static_cast<Managed*>(object);
-            if (managed->deleter) managed->deleter(managed);
-          }};
+  if (!tensor->deleter) return {};
+  return {tensor, [](void* object) noexcept { call_aside(call_deleter<Managed>, object); }};
 }
 
 /// What is kept for a device that somebody says some memory is on.

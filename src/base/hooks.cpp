@@ -28,6 +28,11 @@ Hooks hooks() noexcept {
   return table ? table->hooks : Hooks{};
 }
 
+void call_aside(void (*call)(void* object), void* object) noexcept {
+  auto const hook = hooks().call_aside;
+  return hook ? hook(call, object) : call(object);
+}
+
 RuntimeRelease::RuntimeRelease() noexcept : _token(nullptr) {
   if (auto const table = hooks(); table.release) _token = table.release();
 }

@@ -277,3 +277,29 @@ def test_the_deleter_runs_on_any_thread_once():
     thread.join()
     gc.collect()
     assert producer.deleted == 1
+
+
+@pytest.mark.parametrize("versioned", [True, False])
+@pytest.mark.parametrize(
+    "hold",
+    [
+        memarray.from_dlpack,
+        lambda producer: memarray.from_dlpack(producer)[1:],
+        memarray.MemArray.from_dlpack,
+        lambda producer: memarray.MemArray.from_dlpack(producer).read(),
+        lambda producer: np.asarray(memarray.from_dlpack(producer)),
+    ],
+    ids=["view", "slice", "array", "lease", "NumPy"],
+)
+def test_a_deleter_in_python_leaves_the_error_that_is_on_its_way(hold, versioned):
+    producer = Producer(versioned=versioned)
+
+    def held_and_then_an_error():
+        yield hold(producer)
+        raise KeyError("the error on its way")
+
+    # The tuple is let go of in C, with the error set.
+    with pytest.raises(KeyError, match="the error on its way"):
+        tuple(held_and_then_an_error())
+    gc.collect()
+    assert producer.deleted == 1

@@ -16,11 +16,16 @@ struct Hooks {
   void (*raise)() noexcept = nullptr;
   /// Gives back a reference to an object of the runtime, taking the lock for it; leaks it where there is none any more.
   void (*drop_object)(void* object) noexcept = nullptr;
+  /// Calls what may run the runtime's code, from any thread: an exception that is pending on it is kept from that code.
+  void (*call_aside)(void (*call)(void* object), void* object) noexcept = nullptr;
 };
 
 /// Copied, not referenced. Call it before other threads use the library.
 MEMARRAY_API void set_hooks(Hooks const& hooks) noexcept;
 [[nodiscard]] MEMARRAY_API Hooks hooks() noexcept;
+
+/// Calls somebody else's code, which may be the runtime's, by the hook of that name.
+MEMARRAY_API void call_aside(void (*call)(void* object), void* object) noexcept;
 
 /// Lets go of the interpreter lock for a scope, if the calling thread holds it.
 class MEMARRAY_API RuntimeRelease {

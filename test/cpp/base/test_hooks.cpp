@@ -56,6 +56,21 @@ TEST_F(HooksTest, SignalsEndAWait) {
   EXPECT_THROW(scope.poll_signals(), Interrupted);
 }
 
+TEST_F(HooksTest, TheCodeOfOthersIsCalledByTheHookIfThereIsOne) {
+  static int aside = 0;
+  int called = 0;
+  auto const call = [](void* object) { ++*static_cast<int*>(object); };
+  call_aside(call, &called);
+  EXPECT_EQ(called, 1);
+  set_hooks({.call_aside = [](void (*other)(void*), void* object) noexcept {
+    ++aside;
+    other(object);
+  }});
+  call_aside(call, &called);
+  EXPECT_EQ(called, 2);
+  EXPECT_EQ(aside, 1);
+}
+
 TEST_F(HooksTest, WithoutARuntimeNothingIsAsked) {
   set_hooks({});
   RuntimeRelease scope;

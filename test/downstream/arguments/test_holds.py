@@ -239,7 +239,6 @@ for versioned in (True, False):
 """
 
 
-@pytest.mark.xfail(strict=True, reason="its deleter, in Python, is called with the refusal set as the current error")
 def test_a_tensor_that_is_refused_is_deleted_once():
     # nanobind ends the process where an error was set and is gone.
     program = [sys.executable, "-c", REFUSED, str(Path(dl.__file__).parent)]
