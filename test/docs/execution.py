@@ -5,25 +5,12 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import re
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pages
-
-# Shell lines that other parts of ./test/run try: `flavours` README's first command, as it stands there; the parts that
-# build, the others in their own words.
-SHELL_LINES = re.compile(
-    r"^(pip install '?\.(\[\w+\])?'?( && python -m memarray demo)?"
-    r"|pip install [a-z0-9 -]+"
-    r"|git clone .*|cd \w+"
-    r"|\./test/run( .*)?|(\./)?bench/run( .*)?|python bench/gpu\.py( --simulated)?|python -m pytest -m gpu test/python"
-    r"|cmake (--preset|-S|--build|-B) .*"
-    r"|PYTHONPATH=build/host/python python -m pytest test/python"
-    r"|MEMARRAY_CUDA=\w+ pip install .*)$"
-)
-
+import shell
 
 MAIN = re.compile(r"\bint main\(")
 GOOGLETESTS = re.compile(r"^TEST(_F|_P)?\(", re.MULTILINE)
@@ -64,15 +51,12 @@ def build_project(folder: Path) -> None:
     sys.path.insert(0, str(build))
 
 
-def run_shell(block: pages.Block, folder: Path) -> None:
-    for line in block.text.splitlines():
-        words = shlex.split(line, comments=True)
-        if words[:3] == ["python", "-m", "memarray"]:
-            run([sys.executable, *words[1:]], line, folder)
-        else:
-            assert not words or SHELL_LINES.match(shlex.join(words)) or SHELL_LINES.match(line.split("#")[0].strip()), (
-                f"line {block.line}: nothing tries this: {line}"
-            )
+def run_shell(block: pages.Block, folder: Path) -> bool:
+    """Whether it built the page's project."""
+    built = [shell.run_line(line, folder) for line in block.text.splitlines()]
+    # What it makes can be imported afterwards.
+    sys.path[:0] = [str(build) for build in built if build]
+    return any(built)
 
 
 def run_transcript(block: pages.Block, namespace: dict[str, object], runner: doctest.DocTestRunner) -> None:
@@ -122,7 +106,7 @@ def run_page(text: str, folder: Path) -> int:
             statements.append(block.text)
         else:
             assert block.language == "sh", f"line {block.line}: {block.language} names its file in its first line"
-            run_shell(block, folder)
+            stale = not run_shell(block, folder) and stale
     if statements:
         run_program(pages.as_program(statements), folder, "statements")
     if stale and (folder / "CMakeLists.txt").exists():
