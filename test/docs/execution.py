@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,8 +46,13 @@ def build_project(folder: Path) -> None:
     """Builds what the page has written so far; what it makes can be imported afterwards."""
     build = folder / "build"
     config = package_folder() / "lib" / "cmake" / "memarray"
-    options = ["-G", "Ninja", f"-Dmemarray_DIR={config}", f"-DPython_EXECUTABLE={sys.executable}"]
-    run(["cmake", "-S", folder, "-B", build, *options], "cmake -S . -B build", folder)
+    options = [f"-Dmemarray_DIR={config}", f"-DPython_EXECUTABLE={sys.executable}"]
+    if (folder / "CMakePresets.json").exists():
+        run(["cmake", "--preset", "test", *options], "cmake --preset test", folder)
+        run(["cmake", "--build", "--preset", "test"], "cmake --build --preset test", folder)
+        sys.path.insert(0, str(build / "test" / "python"))
+        return
+    run(["cmake", "-S", folder, "-B", build, "-G", "Ninja", *options], "cmake -S . -B build", folder)
     run(["cmake", "--build", build], "cmake --build build", folder)
     sys.path.insert(0, str(build))
 
@@ -74,7 +80,7 @@ def run_page(text: str, folder: Path) -> int:
     # One for the page, as log handlers keep the standard output that it gives them.
     transcripts = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
     statements: list[str] = []
-    stale = False
+    stale = (folder / "CMakeLists.txt").exists()
     executed = 0
     for block in pages.blocks(text):
         assert block.language in pages.KNOWN, (
@@ -114,5 +120,12 @@ def run_page(text: str, folder: Path) -> int:
     return executed
 
 
+def bring_project(page: Path, folder: Path) -> None:
+    """What a page finds in its folder: nothing, but for a new project's README."""
+    if page.parent == pages.NEW_PROJECT:
+        shutil.copytree(page.parent, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build"))
+
+
 if __name__ == "__main__":
+    bring_project(Path(sys.argv[1]), Path.cwd())
     run_page(Path(sys.argv[1]).read_text(), Path.cwd())

@@ -5,7 +5,7 @@
   anything).
 - `cpp` that begins with `// file: NAME`, `cmake` with `# file: NAME`: written into the page's project; `more of: NAME`
   adds to it. When a page has written a CMakeLists.txt, the project is built before the next python block, which can
-  import its modules. `c` and `cython` are always such files.
+  import its modules. `c` and `cython` are always such files. A new project's README has that project in its folder.
 - other `cpp`: a program of its own if it has a `main` or tests for GoogleTest, else statements that follow those of
   earlier blocks; all are compiled against memarray and run.
 - `sh`: `python -m memarray` and `cmake` lines are executed, in the page's project; of what would take long, and is done
@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+#: What `python -m memarray new` writes; its README goes along.
+NEW_PROJECT = ROOT / "examples" / "gray_scott"
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"\s*(?://|#) (file|more of): (\S+)\n")
 # The comment right before the block: another, farther up, excuses another block.
@@ -52,7 +54,7 @@ class Block:
 
 def pages() -> list[Path]:
     top = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "bench" / "README.md"]
-    return [*top, *sorted((ROOT / "docs").rglob("*.md"))]
+    return [*top, *sorted((ROOT / "docs").rglob("*.md")), NEW_PROJECT / "README.md"]
 
 
 def blocks(text: str) -> list[Block]:

@@ -36,6 +36,16 @@ def test_the_pages_for_users_have_snippets():
         assert len(executed) >= 2, page
 
 
+def test_the_readme_of_a_new_project_is_executed_beside_that(empty_folder):
+    readme = pages.NEW_PROJECT / "README.md"
+    assert readme in pages.pages()
+    assert [block.excuse for block in pages.blocks(readme.read_text()) if block.language == "python"] == [None]
+    execution.bring_project(readme, empty_folder)
+    assert (empty_folder / "CMakePresets.json").exists() and not (empty_folder / "build").exists()
+    execution.bring_project(pages.ROOT / "README.md", empty_folder / "other")
+    assert not (empty_folder / "other").exists()
+
+
 FENCE = "`" * 3
 
 
