@@ -60,7 +60,8 @@ struct MemArrayArrayAPI {
   /// The id that it is held for writing under; −1 while it is free or read, and on failure.
   int64_t (*array_lock_id)(__memarray_keep MemArrayArrayRef array);
 
-  /// Sets every element to the one of the array's dtype at `element`. 0, or −1.
+  /// Sets every element to the one of the array's dtype at `element`; on a device in the default stream (`lease_view`
+  /// and `fill_view` do it in the lease's), perhaps after the call. 0, or −1.
   int (*fill_array)(__memarray_keep MemArrayArrayRef array, void const* element, int64_t lock_id);
   /// Fresh memory of as many dimensions; the leading elements stay, in linear order, the others are 0. 0, or −1.
   int (*resize_array)(__memarray_keep MemArrayArrayRef array, int64_t const* shape);
