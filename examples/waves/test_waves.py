@@ -105,19 +105,49 @@ def test_views_go_both_ways(waves):
         waves.means(numbers, 2)
 
 
+def on_host(array):
+    array.move_memory(memarray.dlpack.kDLCPU, async_copy=False)
+    return np.asarray(array).tolist()
+
+
+def left(sim):
+    """How many streams, and blocks of memory, when all work is over."""
+    gc.collect()
+    memarray.synchronize()
+    assert sim.violations() == []
+    return sim.live()["streams"], sim.live()["device_memory"]
+
+
 def test_streams_and_events_without_the_gil(waves):
     with simulated_devices() as sim:
-        array = memarray.MemArray([100], float)
-        waves.fill_on_device(array, 1, 7.0)
-        assert str(array.device) == "cuda:1"
-        assert sim.calls("cuEventSynchronize") == 1
+        arrays = [memarray.MemArray([length], float) for length in (100, 1, 7)]
+        sim.delay(0.01)
+        waves.fill_on_device(arrays, 1, 7.0)
+        assert {str(array.device) for array in arrays} == {"cuda:1"}
+        assert (sim.calls("cuStreamCreateWithPriority"), sim.calls("cuEventSynchronize")) == (3, 3)
+        assert not any("cuStreamWaitEvent" in wait for wait in sim.waits()), "no stream waits for another"
+        assert [on_host(array) for array in arrays] == [[7.0] * 100, [7.0], [7.0] * 7]
         with pytest.raises(memarray.CudaError, match="filling on a device failed: "):
-            waves.fill_on_device(array, 5, 1.0)
-        array.move_memory(memarray.dlpack.kDLCPU, async_copy=False)
-        assert np.asarray(array).tolist() == [7.0] * 100
-        del array
-        gc.collect()
-        assert sim.violations() == []
+            waves.fill_on_device(arrays, 5, 1.0)
+        waves.fill_on_device([], 1, 1.0)
+        del arrays
+        assert left(sim) == (0, 0)
+
+
+def test_all_streams_have_work_before_the_first_is_waited_for(waves):
+    with simulated_devices() as sim:
+        arrays = [memarray.MemArray([10], float) for _ in range(3)]
+        sim.fail("cuEventSynchronize")
+        with pytest.raises(memarray.CudaError, match="filling on a device failed: "):
+            waves.fill_on_device(arrays, 0, 1.0)
+        assert (sim.calls("cuStreamCreateWithPriority"), sim.calls("cuEventSynchronize")) == (3, 1)
+        sim.clear()
+        assert [on_host(array) for array in arrays] == [[1.0] * 10] * 3
+        with pytest.raises(memarray.LockError, match="filling on a device failed: "):
+            waves.fill_on_device([arrays[0], arrays[0]], 0, 2.0)
+        arrays[0].fill(0)  # nobody holds it any more
+        del arrays
+        assert left(sim) == (0, 0)
 
 
 def test_pointers_stay_good(waves):

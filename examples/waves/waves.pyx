@@ -2,6 +2,7 @@
 """A wave on a string: C loops without the GIL over memory that Python sees."""
 
 from libc.stdint cimport int64_t
+from libc.stdlib cimport calloc, free
 
 from memarray cimport (
     MEMARRAY_LOCK_ERROR,
@@ -152,35 +153,63 @@ def means(lends, int axis):
         memarray_api.views.release_view(result)
 
 
-def fill_on_device(array, int device_id, double value):
-    """Fills an array on a device, in a stream of its own, and waits for that; all without the GIL."""
-    cdef MemArrayArrayRef ref = array_from_object(array)
+cdef struct Filling:
+    MemArrayArrayRef array
+    MemArrayStreamRef stream
+    MemArrayEventRef event
+    MemArrayLeaseRef lease
+    MemArrayViewRef view
+
+
+cdef int start_fill(Filling* filling, MemArrayContextRef context, MemArrayDevice device, double value) noexcept nogil:
+    """In a stream of its own, and then the event. 0, or -1 with the last error set."""
+    filling.stream = memarray_api.create_stream(context, 1, 0)
+    filling.event = memarray_api.create_event(context, 0)
+    if filling.stream == NULL or filling.event == NULL:
+        return -1
+    filling.lease = memarray_api.arrays.write_array(filling.array, 0, &device, filling.stream, 1)
+    if filling.lease == NULL:
+        return -1
+    # What is done with the view is work in the lease's stream.
+    filling.view = memarray_api.arrays.lease_view(filling.lease)
+    if filling.view == NULL or memarray_api.views.fill_view(filling.view, &value) != 0:
+        return -1
+    return memarray_api.record_event(filling.event, filling.stream)
+
+
+def fill_on_device(arrays, int device_id, double value):
+    """Fills arrays on a device, each in a stream of its own, and waits for all; without the GIL."""
+    cdef int64_t i, size = len(arrays)
+    cdef Filling* fillings = <Filling*>calloc(size + 1, sizeof(Filling))  # of NULLs, which may be released
     cdef MemArrayContextRef context = NULL
-    cdef MemArrayStreamRef stream = NULL
-    cdef MemArrayEventRef event = NULL
-    cdef MemArrayLeaseRef lease = NULL
     cdef MemArrayDevice device
-    cdef int status = -1
+    cdef int status
     device.type, device.id = 2, device_id
-    with nogil:
-        context = memarray_api.get_primary_context(device_id)
-        if context != NULL:
-            stream = memarray_api.create_stream(context, 1, 0)
-            event = memarray_api.create_event(context, 0)
-        if stream != NULL and event != NULL:
-            lease = memarray_api.arrays.write_array(ref, 0, &device, stream, 1)
-        if lease != NULL:
-            status = memarray_api.arrays.fill_array(ref, &value, memarray_api.arrays.lease_lock_id(lease))
-        if status == 0:
-            status = memarray_api.record_event(event, stream)
-        if status == 0:
-            status = memarray_api.synchronize_event(event)
-        memarray_api.arrays.release_lease(lease)
-        memarray_api.release_event(event)
-        memarray_api.release_stream(stream)
+    if fillings == NULL:
+        raise MemoryError()
+    try:
+        for i in range(size):
+            fillings[i].array = array_from_object(arrays[i])
+        with nogil:
+            context = memarray_api.get_primary_context(device_id)
+            status = 0 if context != NULL else -1
+            for i in range(size):
+                if status == 0:
+                    status = start_fill(&fillings[i], context, device, value)
+            # All are on their way.
+            for i in range(size):
+                if status == 0:
+                    status = memarray_api.synchronize_event(fillings[i].event)
+            check(status, "filling on a device")
+    finally:
+        for i in range(size):
+            memarray_api.views.release_view(fillings[i].view)
+            memarray_api.arrays.release_lease(fillings[i].lease)
+            memarray_api.release_event(fillings[i].event)
+            memarray_api.release_stream(fillings[i].stream)
+            memarray_api.arrays.release_array(fillings[i].array)
         memarray_api.release_context(context)
-        memarray_api.arrays.release_array(ref)
-        check(status, "filling on a device")
+        free(fillings)
 
 
 def count(text, lends, double limit):

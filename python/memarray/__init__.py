@@ -1,6 +1,7 @@
 """Memory that C++ owns and Python borrows, with no copy: it cannot dangle, tear or race.
 
 >>> import memarray
+>>> import numpy as np
 >>> a = memarray.MemArray([2, 4, 7], float)
 >>> with a.read() as lease:
 ...     x = np.from_dlpack(lease)  # or torch, jax, …

@@ -28,7 +28,9 @@ class Consumer:
     goes on, and drops tensors while that work is still to come. It waits for nothing but what the producer makes its
     stream wait for, so what the producer forgets goes wrong; with ``sim.delay`` of simulated devices, every time.
 
-    >>> with simulated_devices() as sim:
+    >>> import memarray
+    >>> from memarray.testing import Consumer, simulated_devices
+    >>> with simulated_devices():
     ...     a = memarray.MemArray([3])
     ...     a.move_memory(memarray.dlpack.kDLCUDA)
     ...     consumer = Consumer()

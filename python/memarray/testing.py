@@ -1,5 +1,6 @@
 """Devices that are emulated on the host, for tests of code that uses them.
 
+>>> import memarray
 >>> from memarray.testing import simulated_devices
 >>> with simulated_devices(count=2) as sim:
 ...     stream = memarray.Stream(1)

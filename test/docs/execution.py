@@ -5,25 +5,13 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import re
-import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pages
-
-# Shell lines that other parts of ./test/run try: `flavours` README's first command, as it stands there; the parts that
-# build, the others in their own words.
-SHELL_LINES = re.compile(
-    r"^(pip install '?\.(\[\w+\])?'?( && python -m memarray demo)?"
-    r"|pip install [a-z0-9 -]+"
-    r"|git clone .*|cd \w+"
-    r"|\./test/run( .*)?|(\./)?bench/run( .*)?|python bench/gpu\.py( --simulated)?|python -m pytest -m gpu test/python"
-    r"|cmake (--preset|-S|--build|-B) .*"
-    r"|PYTHONPATH=build/host/python python -m pytest test/python"
-    r"|MEMARRAY_CUDA=\w+ pip install .*)$"
-)
-
+import shell
 
 MAIN = re.compile(r"\bint main\(")
 GOOGLETESTS = re.compile(r"^TEST(_F|_P)?\(", re.MULTILINE)
@@ -58,21 +46,23 @@ def build_project(folder: Path) -> None:
     """Builds what the page has written so far; what it makes can be imported afterwards."""
     build = folder / "build"
     config = package_folder() / "lib" / "cmake" / "memarray"
-    options = ["-G", "Ninja", f"-Dmemarray_DIR={config}", f"-DPython_EXECUTABLE={sys.executable}"]
-    run(["cmake", "-S", folder, "-B", build, *options], "cmake -S . -B build", folder)
+    options = [f"-Dmemarray_DIR={config}", f"-DPython_EXECUTABLE={sys.executable}"]
+    if (folder / "CMakePresets.json").exists():
+        run(["cmake", "--preset", "test", *options], "cmake --preset test", folder)
+        run(["cmake", "--build", "--preset", "test"], "cmake --build --preset test", folder)
+        sys.path.insert(0, str(build / "test" / "python"))
+        return
+    run(["cmake", "-S", folder, "-B", build, "-G", "Ninja", *options], "cmake -S . -B build", folder)
     run(["cmake", "--build", build], "cmake --build build", folder)
     sys.path.insert(0, str(build))
 
 
-def run_shell(block: pages.Block, folder: Path) -> None:
-    for line in block.text.splitlines():
-        words = shlex.split(line, comments=True)
-        if words[:3] == ["python", "-m", "memarray"]:
-            run([sys.executable, *words[1:]], line, folder)
-        else:
-            assert not words or SHELL_LINES.match(shlex.join(words)) or SHELL_LINES.match(line.split("#")[0].strip()), (
-                f"line {block.line}: nothing tries this: {line}"
-            )
+def run_shell(block: pages.Block, folder: Path) -> bool:
+    """Whether it built the page's project."""
+    built = [shell.run_line(line, folder) for line in block.text.splitlines()]
+    # What it makes can be imported afterwards.
+    sys.path[:0] = [str(build) for build in built if build]
+    return any(built)
 
 
 def run_transcript(block: pages.Block, namespace: dict[str, object], runner: doctest.DocTestRunner) -> None:
@@ -90,7 +80,7 @@ def run_page(text: str, folder: Path) -> int:
     # One for the page, as log handlers keep the standard output that it gives them.
     transcripts = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
     statements: list[str] = []
-    stale = False
+    stale = (folder / "CMakeLists.txt").exists()
     executed = 0
     for block in pages.blocks(text):
         assert block.language in pages.KNOWN, (
@@ -122,7 +112,7 @@ def run_page(text: str, folder: Path) -> int:
             statements.append(block.text)
         else:
             assert block.language == "sh", f"line {block.line}: {block.language} names its file in its first line"
-            run_shell(block, folder)
+            stale = not run_shell(block, folder) and stale
     if statements:
         run_program(pages.as_program(statements), folder, "statements")
     if stale and (folder / "CMakeLists.txt").exists():
@@ -130,5 +120,12 @@ def run_page(text: str, folder: Path) -> int:
     return executed
 
 
+def bring_project(page: Path, folder: Path) -> None:
+    """What a page finds in its folder: nothing, but for a new project's README."""
+    if page.parent == pages.NEW_PROJECT:
+        shutil.copytree(page.parent, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build"))
+
+
 if __name__ == "__main__":
+    bring_project(Path(sys.argv[1]), Path.cwd())
     run_page(Path(sys.argv[1]).read_text(), Path.cwd())

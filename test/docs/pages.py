@@ -5,10 +5,11 @@
   anything).
 - `cpp` that begins with `// file: NAME`, `cmake` with `# file: NAME`: written into the page's project; `more of: NAME`
   adds to it. When a page has written a CMakeLists.txt, the project is built before the next python block, which can
-  import its modules. `c` and `cython` are always such files.
+  import its modules. `c` and `cython` are always such files. A new project's README has that project in its folder.
 - other `cpp`: a program of its own if it has a `main` or tests for GoogleTest, else statements that follow those of
   earlier blocks; all are compiled against memarray and run.
-- `sh`: a line of SHELL_LINES is tried elsewhere in ./test/run; `python -m memarray` lines are executed here.
+- `sh`: `python -m memarray` and `cmake` lines are executed, in the page's project; of what would take long, and is done
+  elsewhere in ./test/run, all that it names (files, options, presets, packages) has to be there.
 - any block after the line `<!-- executed where there is: MODULE -->` is executed if that Python module is installed.
 - any block, of any language, after the line `<!-- not executed: WHY -->` is shown only. `text` always needs that line.
 """
@@ -20,9 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+#: What `python -m memarray new` writes; its README goes along.
+NEW_PROJECT = ROOT / "examples" / "gray_scott"
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"\s*(?://|#) (file|more of): (\S+)\n")
-NOT_EXECUTED = re.compile(r"<!-- not executed: (.*?) *-->\s*\Z", re.DOTALL)
+# The comment right before the block: another, farther up, excuses another block.
+NOT_EXECUTED = re.compile(r"<!-- not executed: ((?:(?!-->).)*?) *-->\s*\Z", re.DOTALL)
 NEEDED = re.compile(r"<!-- executed where there is: (\w+) -->\s*\Z")
 KNOWN = {"python", "pycon", "cpp", "c", "cython", "cmake", "sh", "text", "toml"}
 
@@ -50,7 +54,7 @@ class Block:
 
 def pages() -> list[Path]:
     top = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "bench" / "README.md"]
-    return [*top, *sorted((ROOT / "docs").rglob("*.md"))]
+    return [*top, *sorted((ROOT / "docs").rglob("*.md")), NEW_PROJECT / "README.md"]
 
 
 def blocks(text: str) -> list[Block]:

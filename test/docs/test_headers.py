@@ -7,6 +7,9 @@ import pages
 import pytest
 
 sys.path.insert(0, str(pages.ROOT / "docs" / "site"))
+sys.path.append(str(pages.ROOT / "test" / "python"))
+from c_api_headers import PARTS, declarations
+
 headers = pytest.importorskip("headers")
 
 SAMPLE = """#pragma once
@@ -107,6 +110,23 @@ def test_what_users_look_for_is_there(header, names):
     declared = "\n".join(entry.declaration for entry in headers.read(headers.INCLUDE / header).entries)
     for name in names:
         assert re.search(rf"\b{name}\b", declared), (name, declared)
+
+
+def missing(path, struct):
+    """The entries of a table of the C API that the reference lacks."""
+    shown = "\n".join(entry.declaration for entry in headers.read(path).entries if entry.scope == struct)
+    names = [name for _, name, _ in declarations(path.read_text(), struct)]
+    return [name for name in names if not re.search(rf"\(\*{name}\)\(|\* {name}$", shown, re.MULTILINE)]
+
+
+@pytest.mark.parametrize(("file", "struct"), [("c_api.h", "MemArrayAPI"), *PARTS.values()])
+def test_every_entry_of_the_tables_is_there(file, struct, tmp_path):
+    header = headers.INCLUDE / "interop" / file
+    assert missing(header, struct) == []
+    silent = tmp_path / file
+    silent.write_text(re.sub(r"( *///[^\n]*\n)+(?=[^\n]*\(\*retain_)", "\n", header.read_text()))
+    retain = re.findall(r"\(\*(retain_\w+)", header.read_text())
+    assert missing(silent, struct) == retain != []
 
 
 HEADERS = sorted(headers.INCLUDE.rglob("*.h*"))

@@ -42,7 +42,7 @@ def anchors(page: Path) -> set[str]:
     return found
 
 
-LINKING = [*pages.pages(), pages.ROOT / "CHANGELOG.md", *sorted(pages.ROOT.glob("examples/*/README.md"))]
+LINKING = sorted({*pages.pages(), pages.ROOT / "CHANGELOG.md", *pages.ROOT.glob("examples/*/README.md")})
 
 
 @pytest.mark.parametrize("page", LINKING, ids=lambda page: page.relative_to(pages.ROOT).as_posix())

@@ -10,6 +10,7 @@ from pathlib import Path
 import execution
 import pages
 import pytest
+import shell
 
 
 @pytest.fixture
@@ -35,11 +36,24 @@ def test_the_pages_for_users_have_snippets():
         assert len(executed) >= 2, page
 
 
+def test_the_readme_of_a_new_project_is_executed_beside_that(empty_folder):
+    readme = pages.NEW_PROJECT / "README.md"
+    assert readme in pages.pages()
+    assert [block.excuse for block in pages.blocks(readme.read_text()) if block.language == "python"] == [None]
+    execution.bring_project(readme, empty_folder)
+    assert (empty_folder / "CMakePresets.json").exists() and not (empty_folder / "build").exists()
+    execution.bring_project(pages.ROOT / "README.md", empty_folder / "other")
+    assert not (empty_folder / "other").exists()
+
+
 FENCE = "`" * 3
 
 
 def page_of(language: str, body: str, before: str = "") -> str:
     return f"Some words.\n\n{before}{FENCE}{language}\n{body}\n{FENCE}\n"
+
+
+PROJECT = page_of("cmake", "# file: CMakeLists.txt\ncmake_minimum_required(VERSION 3.26)\nproject(tide LANGUAGES NONE)")
 
 
 @pytest.mark.parametrize(
@@ -57,6 +71,10 @@ def page_of(language: str, body: str, before: str = "") -> str:
         (page_of("cpp", "#include <gtest/gtest.h>\nTEST(Page, Fails) { FAIL(); }"), "FAILED  . Page.Fails"),
         (page_of("sh", "python -m memarray --no-such-option"), "usage: python -m memarray"),
         (page_of("sh", "curl something"), "nothing tries this: curl something"),
+        (page_of("sh", "cmake -S nowhere -B build"), "nowhere"),
+        (page_of("sh", "cmake --build build"), "build"),
+        (PROJECT + page_of("sh", "cmake -S . -B build -Dmemarry_DIR=/"), "not used by the project:.*memarry_DIR"),
+        (PROJECT + page_of("sh", "cmake -S . -B build -Da=$(python -m memarray --cmake)"), "usage: python -m memarray"),
         (page_of("", "no language"), "says its language"),
         (page_of("text", "nobody looks at this"), "say why this is not executed"),
         (page_of("text", "no words", "<!-- not executed: -->\n"), "say why this is not executed"),
@@ -69,6 +87,49 @@ def page_of(language: str, body: str, before: str = "") -> str:
 def test_a_wrong_snippet_is_noticed(text, complaint, empty_folder):
     with pytest.raises(AssertionError, match=re.compile(complaint, re.DOTALL)):
         execution.run_page(text, empty_folder)
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("cmake --preset hots", "no hots among the configurePresets"),
+        ("cmake --preset host && cmake --build --preset hots -j2", "no hots among the buildPresets"),
+        ("ctest --preset hots", "no hots among the testPresets"),
+        ("cmake --workflow --preset host", "no host among the workflowPresets"),
+        ("PYTHONPATH=build/hots/python python -m pytest test/python", "no build makes PYTHONPATH=build/hots/python"),
+        ("python -m pytest test/pyhton", "no tests in test/pyhton"),
+        ("python -m pytest -m gpus test/python", "no marker gpus"),
+        ("python -m memarray dmo", "usage: python -m memarray"),
+        ("pip install '.[dmo]'", "no extra dmo"),
+        ("pip install -r requirement.txt", "no requirement.txt"),
+        ("pip install cmake nanobinds", "no package nanobinds"),
+        ("pip install cmak", "no package cmak"),
+        ("./test/run --only host,lints", "run knows no host,lints"),
+        ("./test/run --lst", "run has no --lst"),
+        ("./test/runs", "nothing tries this"),
+        ("bench/run --row sessions", "run knows no sessions"),
+        ("bench/run --quik", "run has no --quik"),
+        ("python bench/gpu.py --simulate", "gpu.py has no --simulate"),
+        ("python bench/cpu.py", "nothing tries this"),
+    ],
+)
+def test_what_a_line_names_has_to_be_there(line, complaint, empty_folder):
+    with pytest.raises(AssertionError, match=complaint):
+        shell.run_line(line, empty_folder)
+
+
+def test_a_project_is_built_as_its_page_says(empty_folder):
+    words = 'file(WRITE "${CMAKE_BINARY_DIR}/said.py" "word = \\"${WORD}\\"\\n")'
+    page = PROJECT + page_of("cmake", f"# more of: CMakeLists.txt\n{words}")
+    page += page_of("sh", "cmake -S . -B build -DWORD=$(echo yes)  # as here\ncmake --build build")
+    execution.run_page(page + page_of("python", "from said import word\nassert word == 'yes'"), empty_folder)
+
+
+def test_only_the_comment_before_a_block_excuses_it(empty_folder):
+    shown = page_of("python", "assert False", "<!-- not executed: it needs a GPU -->\n")
+    other = page_of("python", "assert False, 'tried'", "<!-- end -->\n")
+    with pytest.raises(AssertionError, match="tried"):
+        execution.run_page(shown + other, empty_folder)
 
 
 def test_what_is_not_executed_says_why(empty_folder):

@@ -95,10 +95,12 @@ typedef struct MemArrayMemoryPoolStatistics {
 
 /// Raw resources are passed as integers: `(CUstream)memarray_api->stream_as_intptr(stream)`.
 typedef struct MemArrayAPI {
-  /// These three are the same in every version.
+  /// `MEMARRAY_C_API_MAJOR` of the memarray that is installed. This and the next two are the same in every version.
   uint32_t major;
+  /// Its `MEMARRAY_C_API_MINOR`.
   uint32_t minor;
-  size_t size;  ///< of this struct
+  /// Bytes of this struct there.
+  size_t size;
 
   /// The library's version, such as "0.1.0".
   char const* (*version)(void);
@@ -136,11 +138,13 @@ typedef struct MemArrayAPI {
   /// A CUcontext that is good until `drop(owner)`, which comes when the last ref is gone.
   __memarray_give MemArrayContextRef (*create_context_with_owner)(intptr_t context, __memarray_take void* owner,
                                                                   MemArrayDrop drop);
-  /// One more reference to the same, as all `retain_…`; NULL for NULL.
+  /// One more reference to the same context: the same pointer. NULL for NULL. Cannot fail, as all `retain_…`.
   __memarray_give MemArrayContextRef (*retain_context)(__memarray_keep MemArrayContextRef context);
-  /// Gives one reference back, as all `release_…`; with the last one the resource goes. Nothing happens for NULL.
+  /// Gives one reference back. With the last one, and when nothing is left that was made in it, a created context is
+  /// destroyed; a primary one is given back; an owner is dropped. Nothing happens for NULL. No `release_…` tells of
+  /// failure: whoever wants to know of work that failed synchronizes before.
   void (*release_context)(__memarray_take MemArrayContextRef context);
-  /// The CUcontext; 0 for NULL, as all `…_as_intptr`.
+  /// The CUcontext, good as long as the ref; 0 for NULL. Cannot fail, as all `…_as_intptr`.
   intptr_t (*context_as_intptr)(__memarray_keep MemArrayContextRef context);
   /// The device that it is on; −1 on failure.
   int (*context_device_id)(__memarray_keep MemArrayContextRef context);
@@ -162,8 +166,12 @@ typedef struct MemArrayAPI {
   __memarray_give MemArrayStreamRef (*create_stream_with_owner)(intptr_t stream, __memarray_take void* owner,
                                                                 MemArrayDrop drop,
                                                                 __memarray_keep MemArrayContextRef context);
+  /// One more reference to the same stream; NULL for NULL.
   __memarray_give MemArrayStreamRef (*retain_stream)(__memarray_keep MemArrayStreamRef stream);
+  /// Gives one reference back. With the last one a created stream is destroyed, and its work goes on to its end; an
+  /// owner is dropped. It does not wait for that work. Nothing happens for NULL, nor to a default stream.
   void (*release_stream)(__memarray_take MemArrayStreamRef stream);
+  /// The CUstream, good as long as the ref; of the default, legacy and per-thread streams 0, 1 and 2. 0 for NULL.
   intptr_t (*stream_as_intptr)(__memarray_keep MemArrayStreamRef stream);
   /// The context of a stream; code 500 for the default streams, which every context has.
   __memarray_give MemArrayContextRef (*stream_context)(__memarray_keep MemArrayStreamRef stream);
@@ -181,8 +189,12 @@ typedef struct MemArrayAPI {
   __memarray_give MemArrayEventRef (*create_event_with_owner)(intptr_t event, __memarray_take void* owner,
                                                               MemArrayDrop drop,
                                                               __memarray_keep MemArrayContextRef context);
+  /// One more reference to the same event; NULL for NULL.
   __memarray_give MemArrayEventRef (*retain_event)(__memarray_keep MemArrayEventRef event);
+  /// Gives one reference back. With the last one a created event is destroyed, and who waits for it still does; an
+  /// owner is dropped. It does not wait for it. Nothing happens for NULL.
   void (*release_event)(__memarray_take MemArrayEventRef event);
+  /// The CUevent, good as long as the ref; 0 for NULL.
   intptr_t (*event_as_intptr)(__memarray_keep MemArrayEventRef event);
   /// The context that it was made in.
   __memarray_give MemArrayContextRef (*event_context)(__memarray_keep MemArrayEventRef event);
@@ -209,15 +221,19 @@ typedef struct MemArrayAPI {
   /// The same, good until `drop(owner)`.
   __memarray_give MemArrayMemoryPoolRef (*create_memory_pool_with_owner)(intptr_t pool, __memarray_take void* owner,
                                                                          MemArrayDrop drop, int device_id);
+  /// One more reference to the same pool; NULL for NULL.
   __memarray_give MemArrayMemoryPoolRef (*retain_memory_pool)(__memarray_keep MemArrayMemoryPoolRef pool);
+  /// Gives one reference back. With the last one, and when memory from it is gone, a created pool is destroyed; an
+  /// owner is dropped. Nothing happens for NULL, nor to a device's own pool.
   void (*release_memory_pool)(__memarray_take MemArrayMemoryPoolRef pool);
+  /// The CUmemoryPool, good as long as the ref; 0 for NULL.
   intptr_t (*memory_pool_as_intptr)(__memarray_keep MemArrayMemoryPoolRef pool);
   /// The primary context of its device.
   __memarray_give MemArrayContextRef (*memory_pool_context)(__memarray_keep MemArrayMemoryPoolRef pool);
-  /// 0, or −1 with `*statistics` as it was.
+  /// What the pool has and has handed out. 0, or −1 with `*statistics` as it was.
   int (*get_memory_pool_statistics)(__memarray_keep MemArrayMemoryPoolRef pool,
                                     MemArrayMemoryPoolStatistics* statistics);
-  /// 0, or −1.
+  /// Sets how many bytes the pool keeps for later, as in `create_memory_pool`. 0, or −1.
   int (*set_release_threshold)(__memarray_keep MemArrayMemoryPoolRef pool, uint64_t bytes);
   /// Gives memory that nobody uses back to the device, but for `bytes_to_keep`. 0, or −1.
   int (*trim_memory_pool)(__memarray_keep MemArrayMemoryPoolRef pool, size_t bytes_to_keep);
@@ -237,8 +253,13 @@ typedef struct MemArrayAPI {
   /// The same, good until `drop(owner)`.
   __memarray_give MemArrayDevicePtrRef (*create_device_ptr_with_owner)(intptr_t pointer, __memarray_take void* owner,
                                                                        MemArrayDrop drop);
+  /// One more reference to the same memory; NULL for NULL.
   __memarray_give MemArrayDevicePtrRef (*retain_device_ptr)(__memarray_keep MemArrayDevicePtrRef pointer);
+  /// Gives one reference back. With the last one memory from a pool is freed in the order of its deallocation stream,
+  /// after the events of `free_after`; other memory when those and all work on its device have ended, which blocks; an
+  /// owner is dropped. Nothing happens for NULL.
   void (*release_device_ptr)(__memarray_take MemArrayDevicePtrRef pointer);
+  /// The address, a CUdeviceptr, good as long as the ref; 0 for NULL.
   intptr_t (*device_ptr_as_intptr)(__memarray_keep MemArrayDevicePtrRef pointer);
   /// The stream in whose order memory from a pool is freed; code 500 for other memory.
   __memarray_give MemArrayStreamRef (*deallocation_stream)(__memarray_keep MemArrayDevicePtrRef pointer);
@@ -261,8 +282,10 @@ typedef struct MemArrayAPI {
   /// With the GIL: `BufferView_AsPointerRes`.
   void* (*view_as_pointer)(__memarray_keep void* object, int writable, __memarray_give MemArrayResource* resource);
 
-  MemArrayArrayAPI const* arrays;  ///< arrays and their leases
-  MemArrayViewAPI const* views;    ///< strided views
+  /// Arrays and their leases: `<memarray/interop/c_arrays.h>`.
+  MemArrayArrayAPI const* arrays;
+  /// Strided views: `<memarray/interop/c_views.h>`.
+  MemArrayViewAPI const* views;
 } MemArrayAPI;
 
 /// The table that the capsule has, for those who link libmemarray and need no Python. It is never destroyed. Functions

@@ -24,7 +24,8 @@ extern "C" {
 #endif
 
 struct MemArrayArrayAPI {
-  size_t size;  ///< of this struct, to which entries are added at its end
+  /// Bytes of this struct, to which entries are added at its end.
+  size_t size;
 
   /// A new array on the host. `dtype`: NumPy's name, such as "float64". `ndim`: 1 to 16. Every element is 0 unless
   /// `uninitialized`. `device_id`: the CUDA device that it belongs to when it is moved to one.
@@ -38,7 +39,10 @@ struct MemArrayArrayAPI {
   __memarray_give MemArrayArrayRef (*adopt_view)(__memarray_keep MemArrayViewRef view);
   /// A deep copy, born unlocked.
   __memarray_give MemArrayArrayRef (*copy_array)(__memarray_keep MemArrayArrayRef array);
+  /// One more reference to the same array, not a copy; NULL for NULL. Cannot fail, and looks at no lock.
   __memarray_give MemArrayArrayRef (*retain_array)(__memarray_keep MemArrayArrayRef array);
+  /// Gives one reference back. With the last one the array goes, unless Python shows it; its leases and views keep what
+  /// they need. Memory on a device is freed in the order of the work that uses it. Nothing happens for NULL.
   void (*release_array)(__memarray_take MemArrayArrayRef array);
 
   /// NumPy's name of its dtype, or that of a struct as C++ spells it; as long as the ref.
@@ -56,7 +60,8 @@ struct MemArrayArrayAPI {
   /// The id that it is held for writing under; −1 while it is free or read, and on failure.
   int64_t (*array_lock_id)(__memarray_keep MemArrayArrayRef array);
 
-  /// Sets every element to the one of the array's dtype at `element`. 0, or −1.
+  /// Sets every element to the one of the array's dtype at `element`; on a device in the default stream (`lease_view`
+  /// and `fill_view` do it in the lease's), perhaps after the call. 0, or −1.
   int (*fill_array)(__memarray_keep MemArrayArrayRef array, void const* element, int64_t lock_id);
   /// Fresh memory of as many dimensions; the leading elements stay, in linear order, the others are 0. 0, or −1.
   int (*resize_array)(__memarray_keep MemArrayArrayRef array, int64_t const* shape);
@@ -76,12 +81,13 @@ struct MemArrayArrayAPI {
   __memarray_give MemArrayLeaseRef (*write_array)(__memarray_keep MemArrayArrayRef array, double timeout,
                                                   MemArrayDevice const* device,
                                                   __memarray_keep MemArrayStreamRef stream, int discard);
+  /// One more reference to the same lease, not another hold; NULL for NULL. Cannot fail.
   __memarray_give MemArrayLeaseRef (*retain_lease)(__memarray_keep MemArrayLeaseRef lease);
-  /// With the last reference the lease is closed.
+  /// Gives one reference back; with the last one the lease is closed. Nothing happens for NULL.
   void (*release_lease)(__memarray_take MemArrayLeaseRef lease);
   /// Closes it now. Nothing happens the second time, nor for NULL.
   void (*close_lease)(__memarray_keep MemArrayLeaseRef lease);
-  /// 1 or 0; 0 for NULL.
+  /// Whether it is open: 1 or 0; 0 for NULL.
   int (*lease_is_open)(__memarray_keep MemArrayLeaseRef lease);
   /// What a write lease's holder passes as `lock_id`; −1 for a read lease, and when it is over.
   int64_t (*lease_lock_id)(__memarray_keep MemArrayLeaseRef lease);

@@ -23,7 +23,8 @@ extern "C" {
 #endif
 
 struct MemArrayViewAPI {
-  size_t size;  ///< of this struct, to which entries are added at its end
+  /// Bytes of this struct, to which entries are added at its end.
+  size_t size;
 
   /// With the GIL: a view of what any object lends by `memarray.BufferView(object)`, which it keeps. NULL with the
   /// Python error set.
@@ -32,7 +33,10 @@ struct MemArrayViewAPI {
   __memarray_give void* (*view_to_object)(__memarray_keep MemArrayViewRef view);
   /// New, uninitialised memory on the host. `dtype`: NumPy's name, such as "float64". `ndim`: 0 to 16.
   __memarray_give MemArrayViewRef (*create_view)(char const* dtype, int ndim, int64_t const* shape);
+  /// One more reference to the same view; NULL for NULL. Cannot fail.
   __memarray_give MemArrayViewRef (*retain_view)(__memarray_keep MemArrayViewRef view);
+  /// Gives one reference back. With the last one the view lets go of its memory, whose owner is told when nobody else
+  /// keeps it. Nothing happens for NULL.
   void (*release_view)(__memarray_take MemArrayViewRef view);
 
   /// NumPy's name of its dtype, or that of a struct as C++ spells it; as long as the ref.
@@ -49,9 +53,9 @@ struct MemArrayViewAPI {
   int64_t (*view_size)(__memarray_keep MemArrayViewRef view);
   /// Where the memory is. 0, or −1.
   int (*view_device)(__memarray_keep MemArrayViewRef view, MemArrayDevice* device);
-  /// 1 or 0, and so is the next; 0 for NULL.
+  /// Whether it may be written: 1 or 0; 0 for NULL.
   int (*view_is_writable)(__memarray_keep MemArrayViewRef view);
-  /// Whether it is dense in C order.
+  /// Whether it is dense in C order: 1 or 0; 0 for NULL.
   int (*view_is_contiguous)(__memarray_keep MemArrayViewRef view);
   /// The element whose indices are all 0, as long as the ref; on a device for work in the view's stream. `writable`: a
   /// `MEMARRAY_BUFFER_ERROR` of a read-only view; without it nothing is written.
@@ -82,11 +86,18 @@ struct MemArrayViewAPI {
   /// own. From the host it returns when the memory was read, to the host when it is there.
   __memarray_give MemArrayViewRef (*view_to_device)(__memarray_keep MemArrayViewRef view, MemArrayDevice device,
                                                     __memarray_keep MemArrayStreamRef stream);
-  /// Reductions over `count` axes, below zero from the end; over all if `count` is 0. The result has the other
-  /// dimensions, and for sums and means a dtype as NumPy has it.
+  /// The sum over `count` axes, below zero from the end; over all if `count` is 0. The result has the other dimensions,
+  /// and is of int64 or uint64 for integers and bool, else of the view's dtype; 0 where there is nothing to add. A
+  /// `MEMARRAY_INDEX_ERROR` for an axis that it lacks, a `MEMARRAY_VALUE_ERROR` for one given twice, a
+  /// `MEMARRAY_TYPE_ERROR` for elements that are no numbers.
   __memarray_give MemArrayViewRef (*sum_view)(__memarray_keep MemArrayViewRef view, int count, int const* axes);
+  /// The mean, over axes as in `sum_view`: of float64 for integers and bool, else of the view's dtype; NaN where there
+  /// are no elements. The same errors.
   __memarray_give MemArrayViewRef (*mean_view)(__memarray_keep MemArrayViewRef view, int count, int const* axes);
+  /// The least element, over axes as in `sum_view`, of the view's dtype; NaN where one is. The same errors, and a
+  /// `MEMARRAY_VALUE_ERROR` where there are no elements.
   __memarray_give MemArrayViewRef (*min_view)(__memarray_keep MemArrayViewRef view, int count, int const* axes);
+  /// The greatest element, as `min_view`.
   __memarray_give MemArrayViewRef (*max_view)(__memarray_keep MemArrayViewRef view, int count, int const* axes);
 
   /// Sets every element to the one of the view's dtype at `element`. 0, or −1.
