@@ -65,11 +65,12 @@ def build_and_test(part: Part, interpreter: Path) -> None:
     command = [python, *PYTEST, *(("-p", "no:faulthandler", "--capture=sys") if watched else ())]
     # The tests' own extension modules declare nothing.
     part.run([*command, "-m", markers, ROOT / "test" / "python"], env={**env, "PYTHON_GIL": "0"}, limit=3600)
-    tests = projects.DOWNSTREAM / "arguments" / ("test_holds.py" if watched else "")
+    folder_of_tests = projects.DOWNSTREAM / "arguments"
+    tests = sorted(folder_of_tests.glob("test_*holds.py")) if watched else [folder_of_tests]
     for modules in projects.casters(part, build):
         env["PYTHONPATH"] = f"{modules}{os.pathsep}{build.python_path}"
         part.run([python, "-W", "error", "-c", f"import arguments; {HAS_NO_GIL}"], env=env)
-        part.run([*command, tests], env=env, limit=900)
+        part.run([*command, *tests], env=env, limit=900)
     if not watched:
         try_new_project(part, build, folder, env)
 

@@ -178,7 +178,7 @@ def tsan(part: Part) -> None:
     build = builds.of("tsan").make(part, instances(part), wide_paths(part), PRECOMPILED)
     build.run_cpp(part)
     sanitized_pytest(part, build, "threads and not slow and not gpu")
-    sanitized_casters(part, build, "test_holds.py")
+    sanitized_casters(part, build, "test_*holds.py")
 
 
 def instances(part: Part) -> str:

@@ -1,24 +1,15 @@
 """Leases that arguments hold: for the call, under exceptions, and in copies that C++ keeps."""
 
-import array
 import gc
 import logging
-import subprocess
-import sys
 import threading
 import time
 import weakref
-from pathlib import Path
 
 import arguments
 import memarray
 import numpy as np
 import pytest
-from test_arguments import peer
-
-sys.path.append(str(Path(__file__).parents[2] / "python"))
-import dlpack_structs as dl
-from dlpack_producer import Producer
 
 
 @pytest.fixture
@@ -184,139 +175,6 @@ def test_kept_views_are_dropped_with_and_without_the_gil(a, drop):
     assert np.asarray(a)[0] == 7
 
 
-DROPS = pytest.mark.parametrize("drop", [arguments.drop, arguments.drop_in_a_thread])
-KEEPS = pytest.mark.parametrize("keep", [arguments.keep, arguments.keep_copy])
-
-
-@pytest.fixture(params=[True, False], ids=["versioned", "unversioned"])
-def producer(request):
-    """Of 0, 1, 2, 3, 4 in float64."""
-    made = Producer(versioned=request.param, dtype=dl.DataType(2, 64, 1), ndim=1, shape=(5,), strides=(1,))
-    np.frombuffer(made.memory)[:5] = range(5)
-    return made
-
-
-@DROPS
-@KEEPS
-def test_a_kept_tensor_is_deleted_once_when_it_is_dropped(producer, keep, drop):
-    keep(producer)
-    gc.collect()
-    assert (arguments.kept_sum(), producer.deleted) == (10, 0)
-    np.frombuffer(producer.memory)[0] = 7
-    assert (arguments.kept_sum(), producer.deleted) == (17, 0), "it is the same memory"
-    drop()
-    gc.collect()
-    assert producer.deleted == 1
-    drop()
-    assert producer.deleted == 1
-
-
-def test_a_tensor_that_is_not_kept_is_deleted_after_the_call(producer):
-    seen = []
-    assert arguments.read_and_call(producer, lambda: seen.append(producer.deleted)) == 10
-    assert (seen, producer.deleted) == ([0], 1)
-    with pytest.raises(ZeroDivisionError):
-        arguments.write_and_call(producer, lambda: 1 / 0)
-    assert producer.deleted == 2
-
-
-REFUSED = """
-import sys
-
-import arguments
-
-sys.path.append(sys.argv[1])
-import dlpack_structs as dl
-from dlpack_producer import Producer
-
-for versioned in (True, False):
-    producer = Producer(versioned=versioned, dtype=dl.DataType(2, 64, 1), ndim=1, shape=(5,), strides=(1,))
-    try:
-        arguments.look(producer, "float32", 1)
-    except TypeError as refusal:
-        assert "the dtype" in str(refusal), refusal
-        print(producer.deleted)
-"""
-
-
-def test_a_tensor_that_is_refused_is_deleted_once():
-    # nanobind ends the process where an error was set and is gone.
-    program = [sys.executable, "-c", REFUSED, str(Path(dl.__file__).parent)]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n1\n", "")
-
-
-@DROPS
-@KEEPS
-def test_a_kept_tensor_of_torch_keeps_its_storage(keep, drop):
-    torch = peer("torch")
-    x = np.arange(5.0)
-    gone = weakref.ref(x)  # what the storage of the tensor keeps, and nobody else
-    t = torch.from_numpy(x)
-    del x
-    keep(t)
-    t[0] = 7
-    assert arguments.kept_sum() == 17
-    del t
-    gc.collect()
-    assert gone() is not None
-    assert arguments.kept_sum() == 17
-    drop()
-    gc.collect()
-    assert gone() is None
-    # Of memory that torch asked for itself.
-    t = torch.ones(1000, dtype=torch.float64)
-    arguments.keep_to_write(t)
-    part = t[:3]
-    del t
-    gc.collect()
-    arguments.write_kept(5)
-    drop()
-    assert part.tolist() == [5, 1, 1]
-
-
-@DROPS
-@KEEPS
-def test_a_kept_buffer_is_not_resized(keep, drop):
-    data = array.array("d", range(5))
-    gone = weakref.ref(data)
-    keep(data)
-    with pytest.raises(BufferError):
-        data.append(5)
-    del data
-    gc.collect()
-    assert arguments.kept_sum() == 10
-    data = gone()
-    with pytest.raises(BufferError):
-        data.append(5)
-    drop()
-    data.append(5)
-    assert data.tolist() == list(range(6))
-    del data
-    gc.collect()
-    assert gone() is None
-
-
-@DROPS
-def test_a_kept_part_of_a_buffer_is_written(drop):
-    data = bytearray(40)
-    arguments.keep_to_write(memoryview(data).cast("d")[1:])
-    gc.collect()
-    with pytest.raises(BufferError):
-        data.clear()
-    arguments.write_kept(7)
-    assert np.frombuffer(data).tolist() == [0, 7, 0, 0, 0]
-    drop()
-    data.clear()
-    assert len(data) == 0
-    # Neither the call nor a refusal keeps it longer.
-    row = array.array("d", range(5))
-    assert arguments.read_and_call(row, lambda: None) == 10
-    with pytest.raises(TypeError, match="the dtype"):
-        arguments.look(row, "float32", 1)
-    row.append(5)
-
-
 def test_an_untyped_view_holds_no_lease(a):
     view = arguments.keep_untyped(a)
     assert isinstance(view, memarray.BufferView) and not view.writable
@@ -464,98 +322,3 @@ def test_arrays_returned_by_value_are_handed_over():
 def test_under_pybind11s_own_guard(a):
     assert arguments.sum_under_guard(a) == 1000
     assert is_free(a)
-
-
-@pytest.fixture
-def sim():
-    with memarray.testing.simulated_devices(count=2) as devices:
-        yield devices
-
-
-@pytest.fixture
-def there(sim):
-    """On cuda:0."""
-    a = memarray.MemArray([4])
-    a.fill(1)
-    a.move_memory(memarray.dlpack.kDLCUDA)
-    yield a
-    arguments.drop()
-
-
-def is_free_there(a):
-    with a.write(device="cuda:0"):
-        pass
-    return a.lock_id == -1 and str(a.device) == "cuda:0"
-
-
-def test_while_a_function_reads_on_a_device_nobody_writes(there):
-    tried = []
-
-    def write():
-        with pytest.raises(memarray.LockError, match="leased for reading by 1 lease"):
-            arguments.fill_on_device(there, 2)
-        with pytest.raises(memarray.LockError, match="leased for reading by 1 lease"):
-            there.write(device="cuda:0").__enter__()
-        with there.read(device="cuda:0"):
-            tried.append(arguments.read_on_device_and_call(there, lambda: None))
-
-    assert arguments.read_on_device_and_call(there, write) == 4
-    assert tried == [4]
-    with pytest.raises(ZeroDivisionError):
-        arguments.read_on_device_and_call(there, lambda: 1 / 0)
-    assert is_free_there(there)
-    assert there.view().sum() == 4
-
-
-def test_while_a_function_writes_on_a_device_nobody_reads(there):
-    tried = []
-
-    def read():
-        with pytest.raises(memarray.LockError, match="leased for writing"):
-            there.read(device="cuda:0").__enter__()
-        with pytest.raises(memarray.LockError, match="leased for writing"):
-            there.read().__enter__()
-        with pytest.raises(memarray.LockError, match="leased for writing"):
-            arguments.read_on_device_and_call(there, lambda: None)
-        tried.append(there.lock_id)
-
-    arguments.write_on_device_and_call(there, 3, read)
-    assert len(tried) == 1 and tried[0] >= 0
-    with pytest.raises(ZeroDivisionError):
-        arguments.write_on_device_and_call(there, 5, lambda: 1 / 0)
-    assert is_free_there(there)
-    assert there.view().sum() == 20
-
-
-@pytest.mark.parametrize("device", [None, "cuda:0"])
-def test_a_function_on_a_device_is_refused_what_others_lease(there, device):
-    called = []
-    with there.read(device=device):
-        with pytest.raises(memarray.LockError, match="leased for reading by 1 lease"):
-            arguments.write_on_device_and_call(there, 3, lambda: called.append("write"))
-        assert arguments.read_on_device_and_call(there, lambda: called.append("read")) == 4
-    with there.write(device="cuda:0"):
-        for call in (
-            lambda: arguments.read_on_device_and_call(there, lambda: called.append("read")),
-            lambda: arguments.write_on_device_and_call(there, 3, lambda: called.append("write")),
-        ):
-            with pytest.raises(memarray.LockError, match="leased for writing"):
-                call()
-    assert called == ["read"]
-    assert is_free_there(there)
-    assert there.view().sum() == 4
-
-
-@DROPS
-def test_a_kept_view_on_a_device_holds_the_lease(there, drop):
-    # In another stream, too.
-    arguments.keep_in_stream(there, memarray.Stream())
-    gc.collect()
-    with pytest.raises(memarray.LockError, match="leased for reading by 1 lease"):
-        arguments.fill_on_device(there, 2)
-    with there.read(device="cuda:0"):
-        pass
-    drop()
-    assert is_free_there(there)
-    arguments.fill_on_device(there, 2)
-    assert there.view().sum() == 8

@@ -1,0 +1,153 @@
+"""Which of several functions an argument is for, and what refusals say."""
+
+import gc
+
+import arguments
+import memarray
+import numpy as np
+import pytest
+
+
+def test_the_memory_outlives_its_object():
+    # In a variable of C++ until it is dropped.
+    x = np.arange(5.0)
+    arguments.keep(x)
+    del x
+    gc.collect()
+    assert arguments.kept_sum() == 10
+    arguments.drop()
+
+
+def test_nothing_is_kept_after_the_call():
+    import weakref
+
+    class Owner(np.ndarray):
+        pass
+
+    x = np.arange(5.0).view(Owner)
+    gone = weakref.ref(x)
+    arguments.look(x, "float64", 1)
+    with pytest.raises(TypeError):
+        arguments.look(x, "float32", 1)
+    del x
+    assert gone() is None
+
+
+def test_overloads_by_dtype_and_rank():
+    for x in (np.array(1.0), np.ones(2), np.ones((2, 3)), np.ones(2, "float32"), np.ones(2, "int64")):
+        assert arguments.overloaded(x)[0] == x.dtype.name
+        assert arguments.overloaded(x)[2] == x.shape
+    assert arguments.overloaded(memarray.MemArray([2, 2], "float32")) == "array"
+    assert arguments.overloaded(np.ones((2, 2), "float32"))[0] == "float32"
+    # Nobody holds what was tried in vain.
+    a = memarray.MemArray([2, 2], "float32")
+    arguments.overloaded(a)
+    a.fill(1)
+    words = {
+        "pybind11": "wanted is memory of float64 with 0 dimensions.*int8",
+        "nanobind": r"(?s)supported.*float64, ndim=0.*float32, ndim=2.*ndarray",
+    }
+    with pytest.raises(TypeError, match=words[arguments.LIBRARY]):
+        arguments.overloaded(np.ones(2, "int8"))
+
+
+def test_overloads_by_array_and_number():
+    # An int is no float yet in nanobind's first pass over the overloads.
+    x = np.arange(3.0)
+    arguments.scale_any(x, 2)
+    assert x.tolist() == [0, 2, 4]
+    arguments.scale_any(x.astype("float32"), 2)
+    if arguments.LIBRARY == "nanobind":
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            arguments.scale_any(x.astype("int8"), 2)
+    arguments.scale_any(x, 2)
+    with pytest.raises(TypeError, match="What does not fit: the dtype"):
+        arguments.look(x, "float32", 1)
+    with pytest.raises(TypeError, match="What does not fit: the number of dimensions"):
+        arguments.keep(x.reshape(3, 1))
+
+
+def test_what_lends_no_memory_is_for_other_overloads():
+    assert [arguments.either(x) for x in (np.ones(2), [1, 2], (1.5,), "text")] == ["view", "list", "list", "text"]
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        arguments.either(object())
+    with pytest.raises(TypeError, match=r"Annotated\[typing.Any, .float64, ndim=1, writable.\]"):
+        arguments.write_without_gil([1.0], 1)
+    assert arguments.maybe(None) is False
+    assert arguments.maybe(np.ones(2)) is True
+
+
+def test_elements_of_ones_own():
+    a = memarray.MemArray([3], "Sample")
+    a.fill(np.array((1, 5), np.dtype([("value", "f4"), ("count", "i4")])))
+    assert arguments.count_samples(a) == 15
+    with a.read() as lease:
+        assert arguments.count_samples(lease.view()[1:]) == 10
+    with pytest.raises(TypeError, match=r"memory of Sample.*float64"):
+        arguments.count_samples(memarray.MemArray([3]))
+
+
+class Refuses:
+    def __init__(self, error):
+        self.error = error
+
+    def __dlpack__(self, **_):
+        raise self.error
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_refusals_say_what_is_given_and_wanted():
+    x = np.zeros((3, 4), "float32")
+    x.flags.writeable = False
+    with pytest.raises(TypeError) as caught:
+        arguments.write_without_gil(x, 1)
+    assert str(caught.value) == (
+        "wanted is writable memory of float64 with 1 dimension, on the host; the numpy.ndarray is read-only memory of "
+        "float32, shape (3, 4), strides (16, 4) bytes, on the host. What does not fit: the dtype (convert it first), "
+        "the number of dimensions (reshape it first), it is read-only (copy it first)"
+    )
+    with pytest.raises(TypeError, match=r"the MemArray is writable memory of int8, shape \(2,\).*: the dtype"):
+        arguments.look(memarray.MemArray([2], "int8"), "float64", 1)
+    with pytest.raises(TypeError, match=r"strides \(12,\) bytes.*: the strides"):
+        arguments.look(np.zeros(3, "c8, i4")["f0"], "complex64", 1)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        np.ones(3, np.dtype("f8").newbyteorder()),
+        np.frombuffer(bytes(25), "u1")[1:].view("f8"),
+        np.zeros(3, "M8[s]"),
+        np.array([None]),
+        np.zeros(3, "f8,i4"),
+    ],
+    ids=["byte order", "misaligned", "dates", "objects", "records"],
+)
+def test_numpy_arrays_that_are_not_of_plain_elements_are_refused(x):
+    with pytest.raises(TypeError, match=r"wanted is memory of float64.*the numpy.ndarray (cannot be viewed|is)"):
+        arguments.look(x, "float64", 1)
+
+
+def test_what_cannot_be_viewed_is_refused_with_its_reason():
+    with pytest.raises(TypeError, match=r"wanted is memory of float64.*the numpy.ndarray cannot be viewed") as caught:
+        arguments.look(np.zeros(3, "datetime64[s]"), "float64", 1)
+    assert isinstance(caught.value.__cause__, BufferError)
+    with pytest.raises(TypeError, match="cannot be viewed: not today"):
+        arguments.look(Refuses(BufferError("not today")), "float64", 1)
+    # All else is its own affair.
+    with pytest.raises(ZeroDivisionError):
+        arguments.look(Refuses(ZeroDivisionError()), "float64", 1)
+    with pytest.raises(ZeroDivisionError):
+        arguments.overloaded(Refuses(ZeroDivisionError()))
+    with pytest.raises(KeyboardInterrupt):
+        arguments.overloaded(Refuses(KeyboardInterrupt()))
+    with pytest.raises(memarray.LockError, match="this lease is over"):
+        with memarray.MemArray([3]).read() as lease:
+            pass
+        arguments.look(lease, "float64", 1)
+    view = memarray.MemArray([3]).view()
+    view.close()
+    with pytest.raises(ValueError, match="the view is closed"):
+        arguments.look(view, "float64", 1)
