@@ -205,13 +205,13 @@ bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& p
   }
   if (!_word.lock_exclusive(id, timeout)) return false;
   all_of([&](auto& before) {
-    auto exports = _storage.block()->exports();
-    if (exports.total() != 0) check_policy(exports, "writing");
+    // Those of the other side, too: it goes stale.
+    if (auto const all = _storage.exports(); all.total() != 0) check_policy(all, "writing");
     if (place.device && *place.device != _storage.block()->device()) {
       before.emplace(_storage, device_id());
       arrive_for_lease(place, access);
-      exports = _storage.block()->exports();
     }
+    auto const exports = _storage.block()->exports();
     if (exports.total() != 0 && access == Access::write && must_leave_block())
       detach(exports.writable != 0 ? "a writable view was kept" : "a view was kept and the write may be partial",
              place.stream);

@@ -166,6 +166,48 @@ def test_policy_error_refuses_until_the_last_view_is_gone(keep):
     array.fill(1)
 
 
+def lease_several(array):
+    with memarray.leases(array.write()):
+        pass
+
+
+WRITES_ON_ANY_DEVICE = {
+    "fill": lambda a: a.fill(2),
+    "kernel": lambda a: a.add_index_tuple(),
+    "write lease": lambda a: a.write().__enter__().close(),
+    "several leases": lease_several,
+    "resize": lambda a: a.resize([6]),
+    "move": lambda a: a.move_memory(memarray.dlpack.kDLCPU),
+}
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize("use", WRITES_ON_ANY_DEVICE)
+@pytest.mark.parametrize("here", ["cuda:0", "cpu"])
+def test_policy_error_counts_views_of_the_side_that_goes_stale(here, use):
+    perform = WRITES_ON_ANY_DEVICE[use]
+    with memarray.testing.simulated_devices():
+        array = memarray.MemArray([4])
+        with array.read(device="cuda:0") as lease:
+            if here == "cuda:0":
+                with array.read(device="cpu") as other:
+                    kept = np.asarray(other)
+            else:
+                kept = memarray.testing.Consumer().take(lease)
+        if here == "cpu":
+            array.move_memory(memarray.dlpack.kDLCPU)
+        array.escaped_views = "error"
+        assert str(array.device) == here
+        with pytest.raises(memarray.LockError, match=r"1 exported view\(s\) of it are still alive .*'error'"):
+            perform(array)
+        assert (array.lock_id, str(array.device), array.shape) == (-1, here, (4,))
+        with array.read():
+            pass
+        del kept
+        gc.collect()
+        perform(array)
+
+
 def test_policy_error_under_a_writable_view_refuses_reading_too():
     array = memarray.MemArray([4])
     array.escaped_views = "error"

@@ -150,7 +150,7 @@ class MEMARRAY_API State {
       if (_storage.block()->exports().writable == 0 && !_storage.block()->uses()) return true;
     } else {
       if (!_word.try_lock_exclusive(id, LockWord::With::reference, &left)) return false;
-      if (_storage.block()->exports().total() == 0 && !_storage.block()->uses()) {
+      if (_storage.exports().total() == 0 && !_storage.block()->uses()) {
         _storage.wrote(_storage.current());
         return true;
       }
@@ -178,11 +178,11 @@ class MEMARRAY_API State {
   [[nodiscard]] Storage& storage() noexcept { return _storage; }
   [[nodiscard]] Storage const& storage() const noexcept { return _storage; }
   [[nodiscard]] LockWord& word() noexcept { return _word; }
-  /// Live exports of the current block, in all processes that have it.
+  /// Live exports of the contents, on both sides and in all processes that have them.
   [[nodiscard]] Block::Exports exports() const noexcept {
     if (_segment) [[unlikely]]
       return shared_exports();
-    return _storage.block()->exports();
+    return _storage.exports();
   }
   /// "MemArray<float64, 3> of shape (2, 4, 7)"
   [[nodiscard]] std::string describe() const;

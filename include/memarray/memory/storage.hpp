@@ -37,6 +37,16 @@ class Storage {
   [[nodiscard]] BlockPtr const& block() const noexcept { return at(current()).block; }
   [[nodiscard]] BlockPtr const& block(Side side) const noexcept { return at(side).block; }
   [[nodiscard]] bool valid(Side side) const noexcept { return at(side).valid; }
+  /// Live exports of the contents: of the current block, and of the other side's while it is valid, too.
+  [[nodiscard]] Block::Exports exports() const noexcept {
+    Block::Exports all = block()->exports();
+    if (Half const& rest = at(other(current())); rest.valid) {
+      Block::Exports const more = rest.block->exports();
+      all.read_only += more.read_only;
+      all.writable += more.writable;
+    }
+    return all;
+  }
 
   /// `side` was written in place.
   void wrote(Side side) noexcept {

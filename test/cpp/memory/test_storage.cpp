@@ -51,6 +51,24 @@ TEST_F(StorageTest, ArrivingLeavesBothSidesValidAndWritingOne) {
   EXPECT_EQ(storage.block(Side::device).get(), there.get()) << "a stale side keeps its memory, to be filled again";
 }
 
+TEST_F(StorageTest, ExportsOfASideCountUntilItIsStale) {
+  BlockPtr const here = make();
+  BlockPtr const there = make();
+  Storage storage(Side::host, here);
+  here->add_export(false);
+  EXPECT_EQ(storage.exports().read_only, 1U);
+  storage.arrived(Side::device, there);
+  there->add_export(true);
+  EXPECT_EQ(storage.exports().read_only, 1U);
+  EXPECT_EQ(storage.exports().writable, 1U);
+  storage.wrote(Side::device);
+  EXPECT_EQ(storage.exports().read_only, 0U);
+  EXPECT_EQ(storage.exports().writable, 1U);
+  here->drop_export(false);
+  there->drop_export(true);
+  EXPECT_EQ(storage.exports().total(), 0U);
+}
+
 TEST_F(StorageTest, WritingASideMakesItCurrent) {
   Storage storage(Side::host, make());
   storage.arrived(Side::device, make());
