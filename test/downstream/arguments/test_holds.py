@@ -14,14 +14,14 @@ import pytest
 
 @pytest.fixture
 def a():
-    a = memarray.MemArray([1000])
-    a.fill(1)
-    yield a
+    array = memarray.MemArray([1000])
+    array.fill(1)
+    yield array
     arguments.drop()
 
 
-def is_free(a):
-    return a.lock_id == -1 and a.write().__enter__().__exit__() is None
+def is_free(array):
+    return array.lock_id == -1 and array.write().__enter__().__exit__() is None
 
 
 def test_while_a_function_reads_nobody_writes(a):
@@ -37,22 +37,22 @@ def test_while_a_function_reads_nobody_writes(a):
 
 @pytest.mark.parametrize(("call", "shape"), [(arguments.span_and_call, [6]), (arguments.mdspan_and_call, [2, 3])])
 def test_while_a_function_reads_a_span_nobody_writes(call, shape):
-    a = memarray.MemArray(shape)
-    a.fill(1)
+    array = memarray.MemArray(shape)
+    array.fill(1)
     tried = []
 
     def write():
         with pytest.raises(memarray.LockError, match="leased for reading by 1 lease"):
-            a.fill(2)
-        with a.read():
-            tried.append(a.lock_id)
+            array.fill(2)
+        with array.read():
+            tried.append(array.lock_id)
 
     copies = memarray.stats()["copies"]
-    assert call(a, write) == 6
+    assert call(array, write) == 6
     assert len(tried) == 1
     with pytest.raises(ZeroDivisionError):
-        call(a, lambda: 1 / 0)
-    assert is_free(a)
+        call(array, lambda: 1 / 0)
+    assert is_free(array)
     assert memarray.stats()["copies"] == copies
 
 
