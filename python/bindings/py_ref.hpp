@@ -1,0 +1,38 @@
+#pragma once
+
+#include <Python.h>
+
+#include <utility>
+
+namespace memarray::python {
+
+/// One owned reference to a Python object, or null. Every operation needs the GIL.
+class PyRef {
+ public:
+  PyRef() noexcept = default;
+  /// Takes over a new reference, as most functions of the C API return it; null stays null.
+  [[nodiscard]] static PyRef steal(PyObject* object) noexcept { return PyRef(object); }
+  /// Adds a reference to an object that something else owns; null stays null.
+  [[nodiscard]] static PyRef borrow(PyObject* object) noexcept { return PyRef(Py_XNewRef(object)); }
+
+  PyRef(PyRef&& other) noexcept : _object(std::exchange(other._object, nullptr)) {}
+  PyRef& operator=(PyRef&& other) noexcept {
+    PyRef dropped(std::exchange(_object, std::exchange(other._object, nullptr)));
+    return *this;
+  }
+  PyRef(PyRef const&) = delete;
+  PyRef& operator=(PyRef const&) = delete;
+  ~PyRef() { Py_XDECREF(_object); }
+
+  [[nodiscard]] PyObject* get() const noexcept { return _object; }
+  /// Gives the reference up to the caller.
+  [[nodiscard]] PyObject* release() noexcept { return std::exchange(_object, nullptr); }
+  explicit operator bool() const noexcept { return _object != nullptr; }
+
+ private:
+  explicit PyRef(PyObject* object) noexcept : _object(object) {}
+
+  PyObject* _object = nullptr;
+};
+
+}  // namespace memarray::python
