@@ -245,6 +245,19 @@ def other_pythons() -> list[Path]:
     return list(found.values())
 
 
+def peers(part: Part) -> None:
+    """(nightly) other projects' own tests of arrays and buffers, with memarray's objects in them"""
+    if not part.nightly:
+        raise Absent("nightly only")
+    build = builds.of("host").make(part)
+    script = ROOT / "test" / "peers" / "run.py"
+    env = {**build.python_environment(), **environment.path(environment.tools(part))}
+    printed = part.run([environment.python(part), script, WORK / "peers"], env=env, limit=3600).stdout
+    for line in printed.splitlines():
+        if ": " in line:
+            part.note(line)
+
+
 PARTS: dict[str, Callable[[Part], None]] = {
     "architecture": architecture,
     "host": host,
@@ -255,6 +268,7 @@ PARTS: dict[str, Callable[[Part], None]] = {
     "downstream": projects.downstream,
     "new": new_project.new,
     "docs": docs,
+    "peers": peers,
     "stubs": stubs,
     "cuda": cuda,
     "asan": asan,

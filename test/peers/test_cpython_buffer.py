@@ -1,0 +1,91 @@
+"""CPython's own tests of the buffer protocol, with a BufferView between each exporter and its consumer.
+
+What no view can show (formats that are no dtype or another spelling of one, suboffsets) goes to the consumer directly,
+as in CPython's own run.
+"""
+
+import _testbuffer
+import builtins
+from pathlib import Path
+
+import memarray
+
+from test import test_buffer as suite
+
+#: How many consumers got a view.
+through_views = 0
+
+
+def view_of(obj):
+    """A view of what exports a buffer, or the object itself where no view can show it."""
+    global through_views
+    try:
+        view = memarray.BufferView(obj)
+        with builtins.memoryview(view) as shown, builtins.memoryview(obj) as own:
+            if shown.format != own.format:
+                return obj
+    except (TypeError, BufferError, ValueError):
+        return obj
+    through_views += 1
+    return view
+
+
+def origin(obj):
+    """The exporter behind views and memoryviews; the suite expects its consumers to name it."""
+    while True:
+        behind = getattr(obj, "owner" if isinstance(obj, memarray.BufferView) else "obj", None)
+        if behind is None:
+            return obj
+        obj = behind
+
+
+class Instances(type):
+    """Instances of the consumer are those of the type that it wraps; so are its other attributes."""
+
+    def __instancecheck__(cls, obj):
+        return isinstance(obj, cls.wrapped)
+
+    def __getattr__(cls, name):
+        return getattr(cls.wrapped, name)
+
+
+class MemoryView(metaclass=Instances):
+    wrapped = builtins.memoryview
+
+    def __new__(cls, obj):
+        return cls.wrapped(view_of(obj))
+
+
+class NDArray(metaclass=Instances):
+    wrapped = _testbuffer.ndarray
+
+    def __new__(cls, obj, *args, **keywords):
+        return cls.wrapped(view_of(obj) if "getbuf" in keywords else obj, *args, **keywords)
+
+
+class TestBufferProtocol(suite.TestBufferProtocol):
+    def run(self, result=None):
+        suite.memoryview, suite.ndarray = MemoryView, NDArray
+        try:
+            return super().run(result)
+        finally:
+            del suite.memoryview
+            suite.ndarray = NDArray.wrapped
+
+    def assertIs(self, first, second, msg=None):
+        super().assertIs(origin(first), origin(second), msg)
+
+    def test_zz_views_were_used(self):
+        self.assertGreater(through_views, 1000)
+
+
+DIFFERENCES = {
+    **{
+        f"TestBufferProtocol.{name}": "sometimes makes a memoryview by a function that refuses other exporters"
+        for name in ("test_memoryview_construction", "test_ndarray_index_getitem_single", "test_ndarray_multidim")
+    },
+    "TestBufferProtocol.test_memoryview_from_static_exporter": "a view always has an exporter: itself",
+    "TestBufferProtocol.test_memoryview_release": "a view keeps the buffer that it was made of from being released",
+}
+if "na.tostring(" in Path(suite.__file__).read_text():
+    DIFFERENCES["TestBufferProtocol.test_py_buffer_to_contiguous"] = "calls a method that NumPy no longer has"
