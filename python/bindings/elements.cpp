@@ -1,6 +1,7 @@
 #include "elements.hpp"
 
 #include "helpers.hpp"
+#include "py_ref.hpp"
 
 #include <memarray/base/float16.hpp>
 
@@ -85,15 +86,22 @@ T load(std::byte const* element) noexcept {
   return value;
 }
 
-PyObject* read_integer(DType const& dtype, std::byte const* element) {
-  bool const is_signed = dtype.dl.code == kDLInt;
-  switch (dtype.itemsize) {
-    case 1: return PyLong_FromLong(is_signed ? load<std::int8_t>(element) : load<std::uint8_t>(element));
-    case 2: return PyLong_FromLong(is_signed ? load<std::int16_t>(element) : load<std::uint16_t>(element));
-    case 4: return PyLong_FromLongLong(is_signed ? load<std::int32_t>(element) : load<std::uint32_t>(element));
-    default:
-      return is_signed ? PyLong_FromLongLong(load<std::int64_t>(element))
-                       : PyLong_FromUnsignedLongLong(load<std::uint64_t>(element));
+// Each size returns from its own branch: in `c ? signed : unsigned` of 32 bits, C++ makes both arms unsigned.
+PyObject* read_signed(std::size_t itemsize, std::byte const* element) {
+  switch (itemsize) {
+    case 1: return PyLong_FromLong(load<std::int8_t>(element));
+    case 2: return PyLong_FromLong(load<std::int16_t>(element));
+    case 4: return PyLong_FromLong(load<std::int32_t>(element));
+    default: return PyLong_FromLongLong(load<std::int64_t>(element));
+  }
+}
+
+PyObject* read_unsigned(std::size_t itemsize, std::byte const* element) {
+  switch (itemsize) {
+    case 1: return PyLong_FromUnsignedLong(load<std::uint8_t>(element));
+    case 2: return PyLong_FromUnsignedLong(load<std::uint16_t>(element));
+    case 4: return PyLong_FromUnsignedLong(load<std::uint32_t>(element));
+    default: return PyLong_FromUnsignedLongLong(load<std::uint64_t>(element));
   }
 }
 
@@ -140,18 +148,13 @@ bool write_any_element(PyObject* array, DType const& dtype, PyObject* value, std
   element.resize(dtype.itemsize);
   int const written = write_element(dtype, value, element.data());
   if (written != 0) return written > 0;
-  PyObject* const args = PyTuple_Pack(1, value);
-  PyObject* const bytes = args ? call_helper("element_bytes", array, args) : nullptr;
-  Py_XDECREF(args);
+  PyRef const args = PyRef::steal(PyTuple_Pack(1, value));
+  PyRef const bytes = PyRef::steal(args ? call_helper("element_bytes", array, args.get()) : nullptr);
   char* data = nullptr;
   Py_ssize_t length = 0;
-  if (!bytes || PyBytes_AsStringAndSize(bytes, &data, &length) != 0) {
-    Py_XDECREF(bytes);
-    return false;
-  }
+  if (!bytes || PyBytes_AsStringAndSize(bytes.get(), &data, &length) != 0) return false;
   bool const fits = length == static_cast<Py_ssize_t>(dtype.itemsize);
   if (fits) std::copy_n(reinterpret_cast<std::byte const*>(data), length, element.data());
-  Py_DECREF(bytes);
   if (!fits) PyErr_Format(PyExc_TypeError, "%R is no element of %s", value, dtype.name);
   return fits;
 }
@@ -159,8 +162,8 @@ bool write_any_element(PyObject* array, DType const& dtype, PyObject* value, std
 PyObject* read_element(DType const& dtype, std::byte const* element) {
   switch (dtype.dl.code) {
     case kDLBool: return PyBool_FromLong(load<std::uint8_t>(element));
-    case kDLInt:
-    case kDLUInt: return read_integer(dtype, element);
+    case kDLInt: return read_signed(dtype.itemsize, element);
+    case kDLUInt: return read_unsigned(dtype.itemsize, element);
     case kDLFloat:
     case kDLBfloat: return PyFloat_FromDouble(read_real(dtype, element));
     case kDLComplex: {
