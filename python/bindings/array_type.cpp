@@ -11,6 +11,7 @@
 #include "lease_type.hpp"
 #include "made_here.hpp"
 #include "shared_memory.hpp"
+#include "view_numbers.hpp"
 #include "view_type.hpp"
 
 #include <memarray/array/add_index_tuple.hpp>
@@ -281,6 +282,8 @@ PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyArray, we
 PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("What memarray.MemArray is made of.")},
                        {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                        {Py_tp_methods, methods},
+                       {Py_tp_richcompare, reinterpret_cast<void*>(compare_identity)},
+                       {Py_tp_hash, reinterpret_cast<void*>(hash_identity)},
                        {Py_tp_getset, array_properties},
                        {Py_tp_members, members},
                        {0, nullptr}};

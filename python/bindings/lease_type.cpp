@@ -8,7 +8,9 @@
 #include "exchange_api.hpp"
 #include "helpers.hpp"
 #include "made_here.hpp"
+#include "py_ref.hpp"
 #include "view_buffer.hpp"
+#include "view_numbers.hpp"
 #include "view_type.hpp"
 
 #include <structmember.h>
@@ -80,6 +82,25 @@ PyObject* view(PyObject* self, PyObject*) {
     Py_XDECREF(owner);
     return result;
   });
+}
+
+PyObject* as_int(PyObject* self) { return through_view(self, &view_int); }
+PyObject* as_float(PyObject* self) { return through_view(self, &view_float); }
+PyObject* as_index(PyObject* self) { return through_view(self, &view_as_index); }
+PyObject* as_complex(PyObject* self, PyObject*) {
+  return through_view(self, [](PyObject* view) { return view_complex(view, nullptr); });
+}
+PyObject* iterate(PyObject* self) { return through_view(self, &view_iter); }
+
+int contains(PyObject* self, PyObject* value) {
+  PyRef const view = PyRef::steal(PyObject_CallMethod(self, "view", nullptr));
+  return view ? view_contains(view.get(), value) : -1;
+}
+
+int refuse_truth(PyObject*) {
+  PyErr_SetString(PyExc_TypeError,
+                  "the truth of a lease is not defined; ask for lease.is_open, or np.any(np.asarray(lease))");
+  return -1;
 }
 
 PyObject* reduce(PyObject*, PyObject*) {
@@ -158,6 +179,7 @@ PyMethodDef methods[] = {
     {"view", view, METH_NOARGS,
      "view($self, /)\n--\n\nA BufferView of the leased memory, writable under a write lease; on a device for use in "
      "the lease's stream. After the lease it is an escaped view, as any other."},
+    {"__complex__", as_complex, METH_NOARGS, "__complex__($self, /)\n--\n\nThe value of the only element."},
     {"__reduce_ex__", reduce, METH_O, "__reduce_ex__($self, protocol, /)\n--\n\nRefused: TypeError."},
     {"__array__", as_method(as_numpy), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\nThe leased memory as a NumPy array."},
@@ -205,6 +227,14 @@ PyType_Slot slots[] = {
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {Py_tp_members, members},
+    {Py_nb_bool, reinterpret_cast<void*>(refuse_truth)},
+    {Py_nb_int, reinterpret_cast<void*>(as_int)},
+    {Py_nb_float, reinterpret_cast<void*>(as_float)},
+    {Py_nb_index, reinterpret_cast<void*>(as_index)},
+    {Py_sq_contains, reinterpret_cast<void*>(contains)},
+    {Py_tp_iter, reinterpret_cast<void*>(iterate)},
+    {Py_tp_richcompare, reinterpret_cast<void*>(compare_identity)},
+    {Py_tp_hash, reinterpret_cast<void*>(hash_identity)},
     {Py_bf_getbuffer, reinterpret_cast<void*>(getbuffer)},
     {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
     {0, nullptr}};

@@ -1,6 +1,8 @@
 #include "view_object.hpp"
 
 #include "errors.hpp"
+#include "helpers.hpp"
+#include "py_ref.hpp"
 
 #include <memarray/base/shape.hpp>
 
@@ -58,17 +60,31 @@ class Indexing {
       Py_ssize_t step = 0;
       if (PySlice_Unpack(part, &start, &stop, &step) < 0) return false;
       offset += layout.slice(_dimension++, {start, stop, step});
-    } else if (PyIndex_Check(part) && !PyBool_Check(part)) {
+    } else if (PyLong_CheckExact(part) || is_scalar_index(part)) {
       Py_ssize_t const index = PyNumber_AsSsize_t(part, PyExc_IndexError);
       if (index == -1 && PyErr_Occurred()) return false;
       offset += layout.select(_dimension, index);
     } else {
+      if (PyErr_Occurred()) return false;
       PyErr_Format(PyExc_TypeError,
                    "a view is indexed by integers, slices, '...' and None, not by %R: np.asarray(view) takes the rest",
                    part);
       return false;
     }
     return true;
+  }
+
+  /// True if an object is one integer: no bool, no array with dimensions, of which NumPy and others make indexes, too,
+  /// and no array scalar that refuses to be an index. False with the error set where the object itself raised one.
+  static bool is_scalar_index(PyObject* part) {
+    if (!PyIndex_Check(part) || PyBool_Check(part)) return false;
+    PyObject* found = nullptr;
+    if (!find_attribute(part, "ndim", found)) return !PyErr_Occurred();
+    PyRef const ndim = PyRef::steal(found);
+    if (!PyLong_Check(found) || PyLong_AsLong(found) != 0) return PyErr_Clear(), false;
+    PyRef const index = PyRef::steal(PyNumber_Index(part));
+    if (!index && PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
+    return static_cast<bool>(index);
   }
 
   int _ndim;

@@ -6,7 +6,9 @@
 #include "helpers.hpp"
 #include "lease_type.hpp"
 #include "made_here.hpp"
+#include "py_ref.hpp"
 #include "view_import.hpp"
+#include "view_numbers.hpp"
 #include "view_object.hpp"
 #include "view_reduce.hpp"
 
@@ -63,6 +65,8 @@ PyObject* is_contiguous(PyObject* self, PyObject*) { return PyBool_FromLong(core
 PyObject* copy(PyObject* self, PyObject*) {
   return guarded([&] { return make_view(core_of(self).copy(), nullptr); });
 }
+
+PyObject* deep_copy(PyObject* self, PyObject*) { return copy(self, nullptr); }
 
 PyObject* ensure_contiguous(PyObject* self, PyObject*) {
   return guarded([&] {
@@ -187,15 +191,13 @@ PyObject* as_numpy(PyObject* self, PyObject* args, PyObject* keywords) {
 }
 
 PyObject* reduce_ex(PyObject* self, PyObject* protocol) {
-  PyObject* const args = PyTuple_Pack(1, protocol);
-  PyObject* const reduced = args ? call_helper("reduce_view", self, args) : nullptr;
-  Py_XDECREF(args);
-  return reduced;
+  PyRef const args = PyRef::steal(PyTuple_Pack(1, protocol));
+  return args ? call_helper("reduce_view", self, args.get()) : nullptr;
 }
 
 }  // namespace
 
-bool init_view_methods() { return to_device_signature.intern(); }
+bool init_view_methods() { return to_device_signature.intern() && init_view_numbers(); }
 
 PyObject* first_element(ViewCore const& view) {
   if (!view.on_device()) return read_element(view.dtype(), view.data());
@@ -250,17 +252,21 @@ PyMethodDef view_methods[] = {
     {"broadcast_to", broadcast_to, METH_VARARGS,
      "broadcast_to($self, /, *shape)\n--\n\nA read-only view in which dimensions of one element are repeated."},
     {"sum", as_method(view_sum), METH_FASTCALL | METH_KEYWORDS,
-     "sum($self, /, axis=None, *, keepdims=False)\n--\n\nThe sum over all or some axes: of integers in 64 bits, of "
+     "sum($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nThe sum over "
+     "all or some axes: of integers in 64 bits, of "
      "floats "
      "added up in float64 and rounded once. A number where all axes are summed, else a view of new memory."},
     {"mean", as_method(view_mean), METH_FASTCALL | METH_KEYWORDS,
-     "mean($self, /, axis=None, *, keepdims=False)\n--\n\nThe mean over all or some axes; of integers as float64."},
+     "mean($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nThe mean "
+     "over all or some axes; of integers as float64."},
     {"min", as_method(view_min), METH_FASTCALL | METH_KEYWORDS,
-     "min($self, /, axis=None, *, keepdims=False)\n--\n\nThe least element over all or some axes; NaN where there is "
+     "min($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nThe least "
+     "element over all or some axes; NaN where there is "
      "one. "
      "ValueError where there are no elements."},
     {"max", as_method(view_max), METH_FASTCALL | METH_KEYWORDS,
-     "max($self, /, axis=None, *, keepdims=False)\n--\n\nThe greatest element, likewise."},
+     "max($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nThe greatest "
+     "element, likewise."},
     {"plan", as_method(view_plan), METH_FASTCALL | METH_KEYWORDS,
      "plan($self, operation, /, axis=None)\n--\n\nThe loops that an operation ('sum', 'mean', 'min', 'max', 'copy', "
      "'cast' (to elements of 8 bytes), 'fill', 'add_index') would run, in words."},
@@ -270,6 +276,12 @@ PyMethodDef view_methods[] = {
      "MemArray.fill."},
     {"add_index", add_index, METH_NOARGS, "add_index($self, /)\n--\n\nAdds to each element the sum of its indices."},
     {"item", item, METH_NOARGS, "item($self, /)\n--\n\nThe only element, as a Python number."},
+    {"tolist", view_tolist, METH_NOARGS,
+     "tolist($self, /)\n--\n\nNested lists of all elements as Python numbers; without dimensions, one number."},
+    {"tobytes", as_method(view_tobytes), METH_FASTCALL | METH_KEYWORDS,
+     "tobytes($self, /, order='C')\n--\n\nThe bytes of all elements, in C or Fortran order ('A': as they lie, else "
+     "C)."},
+    {"__complex__", view_complex, METH_NOARGS, "__complex__($self, /)\n--\n\nThe value of the only element."},
     {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "A new DLPack capsule of the memory, without a copy. BufferError for a read-only view and a consumer of the "
@@ -280,7 +292,9 @@ PyMethodDef view_methods[] = {
      "__array__($self, /, dtype=None, copy=None)\n--\n\nThe memory as a NumPy array."},
     {"__reduce_ex__", reduce_ex, METH_O,
      "__reduce_ex__($self, protocol, /)\n--\n\nPickles the elements; out of band with protocol 5 and a "
-     "buffer_callback."},
+     "buffer_callback, else in band."},
+    {"__copy__", copy, METH_NOARGS, "__copy__($self, /)\n--\n\nThe same as copy()."},
+    {"__deepcopy__", deep_copy, METH_O, "__deepcopy__($self, memo, /)\n--\n\nThe same as copy()."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace memarray::python

@@ -3,6 +3,7 @@
 #include "arguments.hpp"
 #include "elements.hpp"
 #include "errors.hpp"
+#include "view_import.hpp"
 #include "view_object.hpp"
 
 #include <memarray/array/strided_plan.hpp>
@@ -17,15 +18,45 @@ using detail::AxisMask;
 using detail::Reduction;
 using detail::ViewCore;
 
-Signature<2> reduce_signature("a reduction", {"axis", "keepdims"}, 1);
+Signature<6> reduce_signature("a reduction", {"axis", "keepdims", "dtype", "out", "initial", "where"}, 1);
 Signature<2> plan_signature("plan", {"operation", "axis"}, 2);
 
+/// True if an argument says what its absence says, as NumPy's own functions pass it.
+bool is_default(PyObject* value) {
+  return !value || value == Py_None || std::string_view(Py_TYPE(value)->tp_name).ends_with("_NoValueType");
+}
+
+/// The arguments that NumPy's functions pass to a method of their name and that a view has no use for. False with
+/// `TypeError` set where one asks for something.
+bool check_numpy_arguments(Reduction reduction, PyObject* self, std::array<PyObject*, 6> const& slots) {
+  auto const [axis, keep, dtype, out, initial, where] = slots;
+  char const* const refused = !is_default(out)                         ? "out"
+                              : !is_default(initial)                   ? "initial"
+                              : !is_default(where) && where != Py_True ? "where"
+                                                                       : nullptr;
+  if (refused) {
+    PyErr_Format(PyExc_TypeError, "a reduction of a view takes no %s=: np.asarray(view) has such reductions", refused);
+    return false;
+  }
+  if (is_default(dtype)) return true;
+  DType const* const wanted = read_dtype(dtype);
+  if (!wanted) return false;
+  DType const& result = detail::reduced_dtype(reduction, dtype_of_view(self));
+  if (*wanted == result) return true;
+  PyErr_Format(PyExc_TypeError,
+               "this reduction of a view gives %s, not %s: cast() the view first, or reduce np.asarray(view)",
+               result.name, wanted->name);
+  return false;
+}
+
 PyObject* reduce(Reduction reduction, PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
-  std::array<PyObject*, 2> slots{};
+  std::array<PyObject*, 6> slots{};
   if (!reduce_signature.parse(args, given, keywords, slots)) return nullptr;
-  auto const [axis, keep] = slots;
+  PyObject* const axis = slots[0];
+  PyObject* const keep = slots[1] && is_default(slots[1]) && slots[1] != Py_None ? nullptr : slots[1];
   if (keep && !PyBool_Check(keep)) return PyErr_Format(PyExc_TypeError, "keepdims is True or False, not %R", keep);
-  return guarded([&, axis = axis, keep = keep]() -> PyObject* {
+  return guarded([&]() -> PyObject* {
+    if (keywords && !check_numpy_arguments(reduction, self, slots)) return nullptr;
     ViewCore const& view = core_of(self);
     int const ndim = view.layout().ndim();
     AxisMask axes = 0;

@@ -4,6 +4,7 @@
 #include "exchange_api.hpp"
 #include "view_buffer.hpp"
 #include "view_import.hpp"
+#include "view_numbers.hpp"
 #include "view_object.hpp"
 
 #include <memarray/array/dlpack_tensor.hpp>
@@ -160,6 +161,15 @@ PyType_Slot slots[] = {
     {Py_mp_ass_subscript, reinterpret_cast<void*>(refuse_assignment)},
     {Py_mp_length, reinterpret_cast<void*>(length)},
     {Py_nb_bool, reinterpret_cast<void*>(refuse_truth)},
+    {Py_nb_int, reinterpret_cast<void*>(view_int)},
+    {Py_nb_float, reinterpret_cast<void*>(view_float)},
+    {Py_nb_index, reinterpret_cast<void*>(view_as_index)},
+    {Py_sq_length, reinterpret_cast<void*>(length)},
+    {Py_sq_item, reinterpret_cast<void*>(view_row)},
+    {Py_sq_contains, reinterpret_cast<void*>(view_contains)},
+    {Py_tp_iter, reinterpret_cast<void*>(view_iter)},
+    {Py_tp_richcompare, reinterpret_cast<void*>(compare_identity)},
+    {Py_tp_hash, reinterpret_cast<void*>(hash_identity)},
     {Py_bf_getbuffer, reinterpret_cast<void*>(getbuffer)},
     {Py_bf_releasebuffer, reinterpret_cast<void*>(releasebuffer)},
     {0, nullptr}};

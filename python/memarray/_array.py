@@ -133,8 +133,8 @@ class MemArray(_core.ArrayBase):
         """Pickles a snapshot of the contents: out of band, without a copy, where protocol 5's buffer_callback takes it.
 
         What is on a device is copied to the host first, which is reported. Unpickling makes a new array on the host,
-        a copy that is reported too. TypeError for older protocols. Of an array in shared memory only the name is
-        pickled, by any protocol: unpickling attaches to it, on the same host.
+        a copy that is reported too. Older protocols carry the contents in band. Of an array in shared memory only the
+        name is pickled, by any protocol: unpickling attaches to it, on the same host.
         """
         from ._helpers import reduce_array
 

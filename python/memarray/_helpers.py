@@ -148,11 +148,17 @@ def _raw_bytes(view):
 
 
 def reduce_view(view, protocol):
-    """`BufferView.__reduce_ex__`: the elements in C order, which protocol 5 can hand over out of band."""
-    _check_protocol(protocol)
+    """`BufferView.__reduce_ex__`: the elements in C order, which protocol 5 can hand over out of band.
+
+    Older protocols get them in band: as a bytearray where the view is writable, which is then writable again.
+    """
     name = shipped_dtype_name(view._dtype_name)
-    dense = view.ensure_contiguous().to_device("cpu")
-    return rebuild_view, (PickleBuffer(_raw_bytes(dense)), name, view.shape)
+    raw = _raw_bytes(view.ensure_contiguous().to_device("cpu"))
+    return rebuild_view, (_pickled_bytes(raw, protocol, bytearray if view.writable else bytes), name, view.shape)
+
+
+def _pickled_bytes(raw, protocol, kind):
+    return PickleBuffer(raw) if protocol >= 5 else kind(raw)
 
 
 def rebuild_view(buffer, dtype, shape):
@@ -168,7 +174,7 @@ def rebuild_view(buffer, dtype, shape):
 
 
 def reduce_array(array, protocol):
-    """`MemArray.__reduce_ex__`: a snapshot of the elements, which protocol 5 can hand over out of band.
+    """`MemArray.__reduce_ex__`: a snapshot of the elements, out of band where protocol 5 can, else in band.
 
     Of an array in shared memory, its name.
     """
@@ -177,9 +183,8 @@ def reduce_array(array, protocol):
         from .shared_memory import _reattach
 
         return _reattach, (type(array), *segment), attributes
-    _check_protocol(protocol)
-    view = array.view().to_device("cpu")
-    arguments = (type(array), PickleBuffer(_raw_bytes(view)), array._dtype_name, view.shape)
+    raw = _raw_bytes(array.view().to_device("cpu"))
+    arguments = (type(array), _pickled_bytes(raw, protocol, bytes), array._dtype_name, array.shape)
     return rebuild_array, arguments, attributes
 
 
@@ -190,8 +195,3 @@ def rebuild_array(cls, buffer, dtype, shape):
         _raw_bytes(lease)[...] = np.frombuffer(buffer, np.uint8)
     _core.report_copy(array.nbytes, "a pickled array became a new one")
     return array
-
-
-def _check_protocol(protocol):
-    if protocol < 5:
-        raise TypeError("pickling takes protocol 5 or later: pickle.dumps(…, protocol=5)")

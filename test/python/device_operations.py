@@ -39,10 +39,13 @@ NO_DRIVER = {
         *("from_numpy", "from_dlpack", "_TYPE_INSTANCE_MAP", "__getitem__", "__setitem__", "__iter__", "__bool__"),
         *("__len__", "__repr__", "__new__", "__reduce_ex__"),
         *("shared_memory", "recover"),
+        *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"),
     ],
     "Lease": [
         *("is_open", "lock_id", "writable", "array", "__dlpack_device__", "__repr__", "__del__", "__reduce_ex__"),
         *("__array_interface__", "__array__", "__buffer__", "__release_buffer__"),
+        *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__bool__", "__index__"),
+        *("__int__", "__float__", "__complex__", "__iter__"),  # one number, or views
     ],
     "BufferView": VIEWS_WITHOUT_DRIVER,
     "Stream": ["handle", "device", "__cuda_stream__", "__eq__", "__hash__", "__repr__"],
@@ -197,6 +200,7 @@ TRIALS = {
     "Lease.__cuda_array_interface__": Trial(
         leased, lambda w: w.keep(w.lease.__cuda_array_interface__), {"lend_as_cuda": True}
     ),
+    "Lease.__contains__": Trial(leased, lambda w: 7.0 in w.lease),
     "Lease.close unused": Trial(leased, lambda w: w.lease.close()),
     "Lease.close": Trial(lent_twice, lambda w: w.lease.close()),
     "Lease.__exit__": Trial(lent_twice, lambda w: w.lease.__exit__(None, None, None)),

@@ -102,6 +102,15 @@ VIEW_TRIALS = {
         lambda w: memarray.from_dlpack(w.view.__dlpack__(max_version=(1, 0), stream=w.second.handle)).close(),
     ),
     "BufferView.__reduce_ex__": Trial(kept_view, lambda w: pickle.dumps(w.view, protocol=5)),
+    "BufferView.tolist": Trial(kept_view, lambda w: w.view.T.tolist()),
+    "BufferView.tobytes": Trial(kept_view, lambda w: w.view[:, ::2].tobytes()),
+    "BufferView.__copy__": Trial(kept_view, lambda w: w.view.__copy__().close()),
+    "BufferView.__deepcopy__": Trial(kept_view, lambda w: w.view.__deepcopy__({}).close()),
+    "BufferView.__int__": Trial(kept_view, lambda w: int(w.view[1:2, 2:3])),
+    "BufferView.__float__": Trial(kept_view, lambda w: float(w.view[1:2, 2:3])),
+    "BufferView.__complex__": Trial(kept_view, lambda w: complex(w.view[1:2, 2:3])),
+    "BufferView.__contains__": Trial(kept_view, lambda w: 7.0 in w.view),
+    "BufferView.__iter__": Trial(kept_view, lambda w: list(w.view[1])),
     "memarray.from_dlpack": Trial(of_its_own, lambda w: memarray.from_dlpack(w.view, copy=True).close()),
     "MemArray.from_dlpack of device memory": Trial(
         of_its_own,
@@ -128,4 +137,5 @@ VIEWS_WITHOUT_DRIVER = [
     *("writable", "closed", "T", "transpose", "reshape", "broadcast_to", "is_contiguous", "plan"),
     *("from_numpy", "from_buffer", "__enter__", "__len__", "__bool__", "__repr__", "__setitem__", "__delitem__"),
     *("__array__", "__array_interface__", "__buffer__", "__release_buffer__", "__dlpack_device__"),
+    *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__index__"),
 ]

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.sanitize
 VIEW = {
     **dict.fromkeys(["fill", "add_index"], "write"),
     **dict.fromkeys(["sum", "mean", "min", "max", "copy", "cast", "ensure_contiguous", "item", "__getitem__"], "read"),
-    **dict.fromkeys(["__reduce_ex__", "to_device"], "read"),
+    **dict.fromkeys(["__reduce_ex__", "to_device", "tolist", "tobytes", "__copy__", "__deepcopy__"], "read"),
+    **dict.fromkeys(["__int__", "__float__", "__complex__", "__index__", "__contains__", "__iter__"], "read"),
     **dict.fromkeys(["__dlpack__", "__array__", "__array_interface__", "__buffer__", "__release_buffer__"], "lend"),
     **dict.fromkeys(["__dlpack_c_exchange_api__", "__cuda_array_interface__"], "lend"),
     **dict.fromkeys(["transpose", "T", "reshape", "broadcast_to"], "view"),
@@ -28,6 +29,7 @@ VIEW = {
     **dict.fromkeys(["data_ptr", "shape", "strides", "dtype", "device", "memory_type", "owner", "writable"], "neutral"),
     **dict.fromkeys(["ndim", "size", "itemsize", "nbytes", "__len__", "__bool__", "__repr__"], "neutral"),
     **dict.fromkeys(["__setitem__", "__delitem__", "__doc__", "__module__"], "neutral"),
+    **dict.fromkeys(["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"], "neutral"),
     **dict.fromkeys(["__weaklistoffset__", "__weakref__"], "neutral"),
 }
 
