@@ -50,16 +50,28 @@ inline nanobind::object checked(PyObject* made) {
   return nanobind::steal(made);
 }
 
+/// Sets the Python error for an exception, with the GIL. Does not throw.
+inline void set_error(std::exception_ptr const& exception) noexcept {
+  try {
+    std::rethrow_exception(exception);
+  } catch (nanobind::python_error const& error) {
+    nanobind::python_error copy(error);  // `restore` empties it, and `exception` may be thrown again
+    copy.restore();
+  } catch (std::exception const& error) {
+    auto const* const table = static_cast<Bridge const*>(PyCapsule_Import(Bridge::capsule_name, 0));
+    if (table && !table->translate(exception)) PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    PyErr_SetString(PyExc_RuntimeError, "unknown exception");
+  }
+}
+
 /// What a function that makes an object gives to nanobind, which looks at the Python error of a null.
 template <class Make>
 nanobind::handle made(Make const& make) noexcept {
   try {
     return make(bridge());
-  } catch (nanobind::python_error& error) {
-    error.restore();
-  } catch (std::exception const& error) {
-    auto const* const table = static_cast<Bridge const*>(PyCapsule_Import(Bridge::capsule_name, 0));
-    if (table && !table->translate(std::current_exception())) PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (...) {
+    set_error(std::current_exception());
   }
   return nanobind::handle();
 }
@@ -80,8 +92,47 @@ struct Offered {
   return objects;
 }
 
-/// An argument as the name of a nanobind type and its `from_python`. That must not raise: what it refuses in words it
-/// takes, and throws when the function is called.
+/// Where the casters of elements leave a refusal for the caster of their container; null outside one of ours.
+[[gnu::visibility("hidden")]] inline std::exception_ptr*& container_refusal() noexcept {
+  thread_local std::exception_ptr* refusal = nullptr;
+  return refusal;
+}
+
+/// The refusal of an argument. nanobind calls `from_python` and the casters of containers from `noexcept` functions, so
+/// a refusal may leave a caster in two ways only. A function's own argument is converted where an exception may pass:
+/// `check` throws there. A container and `nanobind::cast` ask `can_cast` first: it returns false and sets the Python
+/// error, which `nanobind::cast` raises and which is cleared with the caster if nothing took it.
+class Refusal {
+ public:
+  Refusal() = default;
+  Refusal(Refusal const&) = delete;
+  Refusal& operator=(Refusal const&) = delete;
+  ~Refusal() {
+    if (_sets_error) PyErr_Clear();
+  }
+
+  void set(std::exception_ptr exception) noexcept { _exception = std::move(exception); }
+  /// Throws the refusal. Where nothing asked `can_cast`, the function's overload is found.
+  void check() const {
+    if (!_is_asked && offered().next != 0) offered() = {};
+    if (_exception) std::rethrow_exception(_exception);
+  }
+  [[nodiscard]] bool can_cast() const noexcept {
+    _is_asked = true;
+    if (!_exception) return true;
+    if (std::exception_ptr* const refusal = container_refusal()) *refusal = _exception;
+    set_error(_exception);
+    _sets_error = true;
+    return false;
+  }
+
+ private:
+  std::exception_ptr _exception;
+  mutable bool _is_asked = false;
+  mutable bool _sets_error = false;
+};
+
+/// An argument as the name of a nanobind type and its `from_python`, which must not raise.
 template <class Parameter>
 class Loader {
  public:
@@ -91,8 +142,8 @@ class Loader {
   using Value = Parameter;
 
   template <class>
-  static constexpr bool can_cast() {
-    return true;
+  bool can_cast() const noexcept {
+    return _refusal.can_cast();
   }
 
   template <class Flags>  // an uint8_t or an uint32_t, by nanobind's version
@@ -108,21 +159,22 @@ class Loader {
       if (loaded == Loaded::failed) throw nanobind::python_error();
       return loaded == Loaded::yes;
     } catch (...) {
-      _refusal = std::current_exception();
+      _refusal.set(std::current_exception());
       return true;
     }
   }
 
  protected:
   decltype(auto) value() {
-    if (offered().next != 0) offered() = {};  // an overload was found
-    if (_refusal) std::rethrow_exception(_refusal);
+    _refusal.check();
     return _argument.value();
   }
+  Argument<Parameter>& argument() const noexcept { return _argument; }
+  Refusal& refusal() const noexcept { return _refusal; }
 
  private:
-  Argument<Parameter> _argument;
-  std::exception_ptr _refusal;
+  mutable Argument<Parameter> _argument;
+  mutable Refusal _refusal;
 };
 
 /// A caster's part for arguments that lie in it.
@@ -136,13 +188,47 @@ class ArgumentCaster : public Loader<Parameter> {
   explicit operator Parameter&&() { return std::move(this->value()); }
 };
 
-/// A caster for spans, which are values.
+/// A caster for spans, which are values. The caster keeps the memory and the lease; in a container the call does, as
+/// the container's caster drops that of its elements before the function runs.
 template <class Span>
 class SpanCaster : public Loader<Span> {
  public:
   template <class>
   using Cast = Span;
-  explicit operator Span() { return this->value(); }
+
+  template <class Flags>
+  bool from_python(nanobind::handle source, Flags flags, nanobind::detail::cleanup_list* cleanup) noexcept {
+    _kept = nullptr;
+    _cleanup = cleanup;
+    return Loader<Span>::from_python(source, flags, cleanup);
+  }
+  template <class>
+  bool can_cast() const noexcept {
+    if (_cleanup && !_kept) keep_for_the_call();
+    return this->refusal().can_cast();
+  }
+  explicit operator Span() {
+    if (!_kept) return this->value();
+    return _kept->value();
+  }
+
+ private:
+  void keep_for_the_call() const noexcept {
+    try {
+      auto owned = std::make_unique<Argument<Span>>(std::move(this->argument()));
+      nanobind::object capsule = nanobind::steal(PyCapsule_New(owned.get(), nullptr, [](PyObject* object) {
+        delete static_cast<Argument<Span>*>(PyCapsule_GetPointer(object, nullptr));
+      }));
+      if (!capsule.is_valid()) throw nanobind::python_error();
+      _kept = owned.release();
+      _cleanup->append(capsule.release().ptr());
+    } catch (...) {
+      this->refusal().set(std::current_exception());
+    }
+  }
+
+  nanobind::detail::cleanup_list* _cleanup = nullptr;
+  mutable Argument<Span>* _kept = nullptr;
 };
 
 }  // namespace bridging::nb
@@ -249,3 +335,5 @@ template <>
 struct has_arg_defaults<memarray::StreamHandle> : std::true_type {};
 
 }  // namespace nanobind::detail
+
+#include <memarray/python/nanobind_containers.hpp>

@@ -19,6 +19,7 @@ ARGUMENTS_MODULE(arguments, module) {
   using memarray::ArrayView;
   arguments::add_sweep(module);
   arguments::add_options(module);
+  arguments::add_containers(module);
   arguments::add_holds(module);
   module.attr("LIBRARY") = ARGUMENTS_LIBRARY;
   module.attr("MAJOR") = ARGUMENTS_LIBRARY_MAJOR;

@@ -5,8 +5,17 @@
 #ifdef ARGUMENTS_NANOBIND
 #include <memarray/python/nanobind.hpp>
 
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/list.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/set.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unordered_map.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 namespace py = nanobind;
@@ -32,6 +41,8 @@ namespace arguments {
 void add_sweep(py::module_& module);
 /// What types say beside their elements: order, place, extents.
 void add_options(py::module_& module);
+/// Containers of views, spans, arrays and streams.
+void add_containers(py::module_& module);
 /// Views that are kept, leases that are held.
 void add_holds(py::module_& module);
 

@@ -1,0 +1,210 @@
+"""Refusals inside containers: each raises its own error, whatever the container, and gives back what was taken."""
+
+import arguments
+import memarray
+import numpy as np
+import pytest
+
+CONTAINERS = {
+    "plain": lambda first, second: second,
+    "vector": lambda first, second: [first, second],
+    "list": lambda first, second: (first, second),
+    "array": lambda first, second: [first, second],
+    "optional": lambda first, second: second,
+    "map": lambda first, second: {"a": first, "b": second},
+    "unordered_map": lambda first, second: {"a": first, "b": second},
+    "variant": lambda first, second: second,
+    "pair": lambda first, second: (second, 1),
+    "tuple": lambda first, second: (1, second),
+    "pairs": lambda first, second: [(1, first), (2, second)],
+    "vectors": lambda first, second: {"a": [first, None], "b": [second]},
+}
+TWO = {"vector", "list", "array", "map", "unordered_map", "pairs", "vectors"}
+VIEWS = ("views", "dense", "spans", "mdspans")
+ARRAYS = ("arrays", "pointers")
+ELEMENTS = (*VIEWS, *ARRAYS)
+
+
+class Raises:
+    def __init__(self, error):
+        self.error = error
+
+    def __dlpack__(self, **_):
+        raise self.error
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def read_only():
+    x = np.ones(3)
+    x.flags.writeable = False
+    return x
+
+
+def closed_view():
+    view = memarray.MemArray([3]).view()
+    view.close()
+    return view
+
+
+def closed_lease():
+    with memarray.MemArray([3]).read() as lease:
+        return lease
+
+
+#: What is refused: how it is made, the error, and its words.
+REFUSED = {
+    "dtype": (lambda: np.ones(3, "int8"), TypeError, "float64.*int8.*the dtype"),
+    "rank": (lambda: np.ones((3, 1)), TypeError, "the number of dimensions"),
+    "__dlpack__ raises": (lambda: Raises(ZeroDivisionError("as asked")), ZeroDivisionError, "as asked"),
+    "__dlpack__ is interrupted": (lambda: Raises(KeyboardInterrupt()), KeyboardInterrupt, None),
+    "__dlpack__ refuses": (lambda: Raises(BufferError("not today")), TypeError, "not today"),
+    "closed view": (closed_view, ValueError, "closed"),
+    "closed lease": (closed_lease, memarray.LockError, "over"),
+}
+REFUSED_BY_SOME = {
+    ("order", "dense"): (lambda: np.ones(6)[::2], TypeError, "C-contiguous|order|dense|strides"),
+    ("order", "spans"): (lambda: np.ones(6)[::2], TypeError, "C-contiguous|order|dense|strides"),
+    ("order", "mdspans"): (lambda: np.ones(6)[::2], TypeError, "C-contiguous|order|dense|strides"),
+    ("read-only", "dense"): (read_only, TypeError, "read-only"),
+    **{("dtype", of): (lambda: memarray.MemArray([3], "float32"), TypeError, "MemArray<float64, 1>") for of in ARRAYS},
+    **{("rank", of): (lambda: memarray.MemArray([3, 1]), TypeError, "MemArray<float64, 1>") for of in ARRAYS},
+}
+CASES = [
+    *((name, of, *REFUSED[name]) for of in VIEWS for name in REFUSED),
+    *((name, of, *case) for (name, of), case in REFUSED_BY_SOME.items()),
+]
+
+
+def call(container, of, first, second, then=lambda: None):
+    function = getattr(arguments, f"{container}_of_{of}", None)
+    if function is None:
+        pytest.skip(f"{of} have no default value, which nanobind's and pybind11's arrays need")
+    return function(CONTAINERS[container](first, second), then)
+
+
+def ones():
+    array = memarray.MemArray([3])
+    array.fill(1)
+    return array
+
+
+def is_leased(array):
+    try:
+        array.write().__enter__().__exit__()
+    except memarray.LockError:
+        return True
+    return False
+
+
+def is_free(array):
+    return array.lock_id == -1 and array.write().__enter__().__exit__() is None
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("of", ELEMENTS)
+def test_elements_are_passed_and_hold_their_leases(container, of):
+    first, second = ones(), ones()
+    seen = []
+    total = call(container, of, first, second, lambda: seen.append((is_leased(first), is_leased(second))))
+    assert total == (6 if container in TWO else 3)
+    if of in VIEWS and (of not in ("spans", "mdspans") or arguments.LIBRARY == "nanobind"):
+        assert seen == [(container in TWO, True)]
+    assert is_free(first) and is_free(second)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize(("name", "of", "make", "error", "words"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
+def test_a_refused_element_raises_its_own_error(container, name, of, make, error, words):
+    first = ones()
+    if container == "variant" and error is TypeError:  # another alternative might have taken it
+        words = "(?s)incompatible function arguments|" + words
+    called = []
+    with pytest.raises(error, match=words):
+        call(container, of, first, make(), lambda: called.append(1))
+    assert not called
+    assert is_free(first)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("of", VIEWS)
+def test_a_lease_that_is_held_is_a_lock_error(container, of):
+    first, second = ones(), ones()
+    with second.write(), pytest.raises(memarray.LockError, match="leased for writing"):
+        call(container, of, first, second)
+    assert is_free(first) and is_free(second)
+    assert call(container, of, first, second) == (6 if container in TWO else 3)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+@pytest.mark.parametrize("of", [*ELEMENTS, "streams"])
+def test_an_object_without_memory_is_a_type_error(container, of):
+    with pytest.raises(TypeError):
+        call(container, of, None if of == "streams" else ones(), object())
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_a_stream_that_cannot_be_had_is_refused(container):
+    class Broken:
+        def __cuda_stream__(self):
+            raise ZeroDivisionError("as asked")
+
+    with memarray.testing.simulated_devices(1), pytest.raises(ZeroDivisionError, match="as asked"):
+        call(container, "streams", 0, Broken())
+
+
+def test_memory_on_a_device_is_refused_for_the_host():
+    with memarray.testing.simulated_devices(1):
+        array = ones()
+        array.move_memory(2, 0)
+        with pytest.raises(TypeError, match="on the host"):
+            arguments.vector_of_views([array.view()], lambda: None)
+        del array
+
+
+def test_overloads_of_containers():
+    doubles, floats = [np.ones(2)] * 6, [np.ones(2, "f4")] * 6
+    assert arguments.floats_or_doubles(doubles).startswith("float64 12")
+    assert arguments.floats_or_doubles(floats).startswith("float32 12")
+    with pytest.raises(TypeError):
+        arguments.floats_or_doubles([np.ones(2, "i1")])
+    with pytest.raises(TypeError):
+        arguments.floats_or_doubles([np.ones(2), np.ones(2, "i1")])
+    array = ones()
+    with array.write(), pytest.raises(memarray.LockError):
+        arguments.floats_or_doubles([np.ones(2), array])
+    assert arguments.floats_or_doubles([array, array]).startswith("float64 6")
+    assert arguments.float_or_double(np.ones(2, "f4")) == 0
+    assert arguments.float_or_double(np.ones(2)) == 1
+    with array.write(), pytest.raises(memarray.LockError):
+        arguments.float_or_double(array)
+
+
+def test_containers_without_a_caster_of_ours():
+    assert arguments.set_of_pointers({ones()}) == 1
+    with pytest.raises(TypeError):
+        arguments.set_of_pointers({memarray.MemArray([3], "f4")})
+    with pytest.raises((TypeError, RuntimeError)):
+        arguments.cast_set({memarray.MemArray([3], "f4")})
+    assert arguments.cast_set({ones()}) == 1
+
+
+def test_casts_in_cpp_raise_the_refusal():
+    assert arguments.cast_view(ones()) == 3
+    assert arguments.cast_views([ones(), np.ones(2)]) == 5
+    for cast, wrap in ((arguments.cast_view, lambda x: x), (arguments.cast_views, lambda x: [ones(), x])):
+        with pytest.raises(TypeError, match="the dtype"):
+            cast(wrap(np.ones(2, "i1")))
+        with pytest.raises(ZeroDivisionError):
+            cast(wrap(Raises(ZeroDivisionError())))
+        array = ones()
+        with array.write(), pytest.raises(memarray.LockError):
+            cast(wrap(array))
+
+
+@pytest.mark.skipif(arguments.LIBRARY != "nanobind", reason="pybind11 has no try_cast")
+def test_try_cast_refuses_without_an_error():
+    assert arguments.try_cast_view(np.ones(2)) is True
+    assert arguments.try_cast_view(np.ones(2, "i1")) is False
+    assert arguments.try_cast_view(Raises(ZeroDivisionError())) is False
