@@ -69,10 +69,16 @@ void add_of(py::module_& module, std::string const& of) {
     for (auto& [key, element] : elements) result += total(element);
     return result;
   });
-  def("variant", [](std::variant<T, int> element, py::object const& call) {
-    call();
-    return std::visit([](auto& held) { return total(held); }, element);
-  });
+#ifdef ARGUMENTS_NANOBIND
+  constexpr bool has_variants = true;
+#else
+  constexpr bool has_variants = std::is_default_constructible_v<T>;  // pybind11's rule
+#endif
+  if constexpr (has_variants)
+    def("variant", [](std::variant<T, int> element, py::object const& call) {
+      call();
+      return std::visit([](auto& held) { return total(held); }, element);
+    });
   def("pair", [](std::pair<T, int> elements, py::object const& call) { return call(), total(elements.first); });
   def("tuple",
       [](std::tuple<int, T> elements, py::object const& call) { return call(), total(std::get<1>(elements)); });

@@ -172,7 +172,9 @@ def test_overloads_of_containers():
     with pytest.raises(TypeError):
         arguments.floats_or_doubles([np.ones(2), np.ones(2, "i1")])
     array = ones()
-    with array.write(), pytest.raises(memarray.LockError):
+    # pybind11's second pass refuses the first element for the first overload before it comes to the array.
+    refusal = memarray.LockError if arguments.LIBRARY == "nanobind" else TypeError
+    with array.write(), pytest.raises(refusal):
         arguments.floats_or_doubles([np.ones(2), array])
     assert arguments.floats_or_doubles([array, array]).startswith("float64 6")
     assert arguments.float_or_double(np.ones(2, "f4")) == 0
