@@ -181,6 +181,7 @@ PyMethodDef methods[] = {
      "the lease's stream. After the lease it is an escaped view, as any other."},
     {"__complex__", as_complex, METH_NOARGS, "__complex__($self, /)\n--\n\nThe value of the only element."},
     {"__reduce_ex__", reduce, METH_O, "__reduce_ex__($self, protocol, /)\n--\n\nRefused: TypeError."},
+    {"__reduce__", reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\nRefused: TypeError."},
     {"__array__", as_method(as_numpy), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, copy=None)\n--\n\nThe leased memory as a NumPy array."},
     {nullptr, nullptr, 0, nullptr}};

@@ -44,6 +44,17 @@ namespace {
 
 constexpr int shipped_ranks = 6;
 
+/// Makes pickling and copying the objects of a type a `TypeError`. Without it Python makes an object that was never
+/// initialized, and reading that ends the process.
+void refuse_pickling(py::object const& type) {
+  auto const refuse = [](py::handle self, py::args const&) -> py::object {
+    throw py::type_error("cannot pickle or copy a " + py::cast<std::string>(py::type::of(self).attr("__name__")) +
+                         ": it stands for a resource of this process");
+  };
+  for (char const* const name : {"__reduce_ex__", "__reduce__"})
+    py::setattr(type, name, py::cpp_function(refuse, py::name(name), py::is_method(type), "Refused: TypeError."));
+}
+
 Bridge const bridge = {
     .version = Bridge::current_version,
     .wrap = wrap_state,
@@ -180,6 +191,9 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   add_cuda_functions(m);
   add_simulated_devices(m);
   add_consumer(m);
+  for (char const* const name :
+       {"Stream", "Event", "MemoryPool", "SimulatedDevices", "ConsumerReading", "ConsumerTensor", "ConsumerBacklog"})
+    refuse_pickling(m.attr(name));
   install_object_bridge();
   m.attr("_C_API") = py::capsule(memarray_c_api(), "memarray._core._C_API");
   m.attr("_PYTHON_API") = py::capsule(&bridge, Bridge::capsule_name);

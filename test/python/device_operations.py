@@ -43,14 +43,15 @@ NO_DRIVER = {
     ],
     "Lease": [
         *("is_open", "lock_id", "writable", "array", "__dlpack_device__", "__repr__", "__del__", "__reduce_ex__"),
+        "__reduce__",
         *("__array_interface__", "__array__", "__buffer__", "__release_buffer__"),
         *("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__bool__", "__index__"),
         *("__int__", "__float__", "__complex__", "__iter__"),  # one number, or views
     ],
     "BufferView": VIEWS_WITHOUT_DRIVER,
-    "Stream": ["handle", "device", "__cuda_stream__", "__eq__", "__hash__", "__repr__"],
-    "Event": ["handle", "device", "timing", "__repr__"],
-    "MemoryPool": ["handle", "device", "__repr__"],
+    "Stream": ["handle", "device", "__cuda_stream__", "__eq__", "__hash__", "__repr__", "__reduce_ex__", "__reduce__"],
+    "Event": ["handle", "device", "timing", "__repr__", "__reduce_ex__", "__reduce__"],
+    "MemoryPool": ["handle", "device", "__repr__", "__reduce_ex__", "__reduce__"],
     "memarray": [
         *("Device", "Error", "LockError", "CudaError", "OutOfMemoryError", "UnsupportedTypeError", "build_info"),
         *("stats", "dlpack", "options", "__version__"),

@@ -32,6 +32,7 @@ LEASE = {
     "__cuda_array_interface__": NEUTRAL,  # not there on the host; test_devices.py has it
     **dict.fromkeys(["__enter__", "__exit__", "close", "is_open", "lock_id", "writable", "array"], NEUTRAL),
     **dict.fromkeys(["__dlpack_device__", "__doc__", "__module__", "__repr__", "__del__", "__reduce_ex__"], NEUTRAL),
+    "__reduce__": NEUTRAL,
     # Numbers that leave at once keep nothing of the memory; rows are views, as those of `view`.
     **dict.fromkeys(["__int__", "__float__", "__complex__", "__index__", "__contains__", "__iter__"], NEUTRAL),
     **dict.fromkeys(["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__bool__"], NEUTRAL),

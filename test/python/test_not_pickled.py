@@ -1,0 +1,52 @@
+"""Objects that stand for something of this process are refused by pickle and copy in words; none ends the process."""
+
+import copy
+import pickle
+
+import memarray
+import pytest
+from memarray import _core
+from memarray.testing import simulated_devices
+
+#: Types of the extension with a meaning of their own for pickle, and abstract ones.
+OTHERS = {"BufferView", "ArrayBase", "Instance", "Error", "LockError", "CudaError"}
+OTHERS |= {"OutOfMemoryError", "UnsupportedTypeError"}
+
+
+def objects(sim):
+    lease = memarray.MemArray([3]).read()
+    return {
+        "Stream": memarray.Stream(),
+        "Event": memarray.Event(),
+        "MemoryPool": memarray.MemoryPool(),
+        "Lease": lease,
+        "leases": memarray.leases(lease),
+        "SimulatedDevices": sim._opened(),
+        "ConsumerBacklog": _core.ConsumerBacklog(),
+    }
+
+
+WAYS = {
+    **{f"protocol {p}": lambda x, p=p: pickle.dumps(x, p) for p in range(pickle.HIGHEST_PROTOCOL + 1)},
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "reduce": lambda x: x.__reduce__(),
+    "reduce_ex": lambda x: x.__reduce_ex__(2),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_pickling_and_copying_is_a_type_error(way):
+    with simulated_devices(1) as sim:
+        for name, thing in objects(sim).items():
+            with pytest.raises(TypeError):
+                WAYS[way](thing)
+                pytest.fail(name)
+
+
+def test_every_type_of_the_extension_is_tried_or_refuses_by_itself():
+    types = {name for name, value in vars(_core).items() if isinstance(value, type)} - OTHERS
+    with simulated_devices(1) as sim:
+        tried = set(objects(sim))
+    for name in types - tried:
+        assert "__reduce_ex__" in vars(getattr(_core, name)), name

@@ -1,0 +1,188 @@
+"""Views and leases as numbers, as sequences and in comparisons; what NumPy's functions pass to their methods."""
+
+import copy
+import dataclasses
+import multiprocessing
+import operator
+import pickle
+import weakref
+
+import memarray
+import numpy as np
+import pytest
+from memarray import BufferView
+
+
+@pytest.fixture
+def view():
+    return BufferView(np.arange(6.0).reshape(2, 3))
+
+
+def leased(values):
+    return memarray.MemArray.from_numpy(values).read()
+
+
+@pytest.mark.parametrize("convert", [int, float, complex])
+@pytest.mark.parametrize("value", [True, -5, 53, 2.5, np.int8(-7)])
+def test_one_element_is_a_number(convert, value):
+    for shape in ((), (1,), (1, 1)):
+        x = np.full(shape, value)
+        assert convert(BufferView(x)) == convert(x.item())
+    with leased(np.full(1, value)) as lease:
+        assert convert(lease) == convert(np.asarray(lease).item())
+
+
+@pytest.mark.parametrize("convert", [int, float, complex, operator.index])
+def test_other_sizes_are_no_numbers(convert):
+    # These bytes are the digits of 123.
+    for x in (np.frombuffer(b"123", "u1"), np.zeros(0), np.zeros((2, 1))):
+        with pytest.raises(TypeError, match="view of"):
+            convert(BufferView(x))
+        if x.ndim == 1:
+            with leased(x) as lease, pytest.raises(TypeError, match="view of"):
+                convert(lease)
+
+
+def test_only_integers_without_dimensions_are_indexes():
+    assert operator.index(BufferView(np.array(-3))) == -3
+    for x in (np.array([3]), np.array(3.0), np.array(True), np.array(3j)):
+        with pytest.raises(TypeError, match="only a view of integers without dimensions"):
+            operator.index(BufferView(x))
+    with pytest.raises(TypeError):
+        int(BufferView(np.array(1j)))
+
+
+def test_rows_are_views_and_elements_numbers(view):
+    assert [row.tolist() for row in view] == [[0, 1, 2], [3, 4, 5]]
+    assert list(view[0]) == [0, 1, 2]
+    assert all(type(number) is float for number in view[1])
+    assert list(reversed(view[0])) == [2, 1, 0]
+    assert sum(view[1]) == 12
+    np.testing.assert_array_equal(np.array(list(view)), np.asarray(view))
+    with leased(np.arange(3)) as lease:
+        assert list(lease) == [0, 1, 2]
+        assert 2 in lease
+        assert 5 not in lease
+    with pytest.raises(memarray.LockError):
+        iter(lease)
+    with pytest.raises(TypeError, match="without dimensions"):
+        iter(BufferView(np.array(1)))
+
+
+def test_membership_is_of_elements(view):
+    assert 4 in view
+    assert 9 not in view
+    assert np.nan not in BufferView(np.array([np.nan]))
+    assert 1 not in view[:0]
+
+
+def test_iteration_of_a_view_that_is_closed_meanwhile_raises(view):
+    for given in (view, view[0]):
+        rows = iter(given)
+        next(rows)
+        given.close()
+        with pytest.raises(ValueError, match="closed"):
+            next(rows)
+        with pytest.raises(ValueError, match="closed"):
+            iter(given)
+
+
+@pytest.mark.parametrize("compare", [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge])
+def test_elements_are_not_compared(compare, view):
+    array = memarray.MemArray([2])
+    for given in (view, array, array.read()):
+        for other in (1, None, BufferView(np.zeros(2)), np.zeros(2), memarray.MemArray([2]), "text"):
+            with pytest.raises(TypeError, match=r"np.array_equal\(a, b\)"):
+                compare(given, other)
+
+
+def test_objects_equal_themselves_alone(view):
+    array = memarray.MemArray([2])
+    for given in (view, array, array.read()):
+        same = given
+        assert given == same
+        assert (given != same) is False
+        assert {given: 1}[given] == 1
+        assert given in weakref.WeakSet([given])
+    assert (np.asarray(view) == view).all()
+
+
+def test_truth_is_refused(view):
+    for given in (view, view[:1, :1], memarray.MemArray([1]).read()):
+        with pytest.raises(TypeError, match="truth"):
+            bool(given)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        np.array([True, False]), [True, False], [0, 1], np.array([0, 1]), np.array([1]), np.True_, True, np.array(True),
+        BufferView(np.array([0, 1])), BufferView(np.array([1])), 1.5, (0, [1]), (np.array([1]), 0),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_masks_and_lists_of_integers_are_no_indexes(key, view):
+    with pytest.raises(TypeError, match="indexed by integers, slices"):
+        view[key]
+
+
+def test_numpy_functions_reduce_views(view):
+    x = np.asarray(view)
+    for function in (np.sum, np.mean, np.min, np.max, np.amin, np.amax):
+        assert function(view) == function(x)
+        for keepdims in (False, True):
+            np.testing.assert_array_equal(
+                np.asarray(function(view, axis=0, keepdims=keepdims)), function(x, axis=0, keepdims=keepdims)
+            )
+    assert view.sum(dtype="f8", out=None, where=True, initial=None) == 15
+    for words in ({"out": np.zeros(())}, {"initial": 1}, {"where": np.zeros((2, 3), bool)}, {"dtype": "f4"}):
+        with pytest.raises(TypeError, match="reduction of a view"):
+            view.sum(**words)
+
+
+def test_dask_makes_arrays_of_views(view):
+    array = pytest.importorskip("dask.array", reason="Dask is not installed").from_array(view, chunks=2)
+    assert array.sum().compute() == 15
+
+
+def test_pandas_makes_columns_of_floats(view):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas.DataFrame({"b": [1, 2, 3]})
+    frame["a"] = view[1]
+    assert frame["a"].dtype == float
+    assert pandas.Series(view[1]).tolist() == [3, 4, 5]
+
+
+def test_pillow_makes_images_of_strided_views():
+    image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
+    x = np.arange(12, dtype="u1").reshape(3, 4)[:, ::-1]
+    np.testing.assert_array_equal(np.asarray(image.fromarray(BufferView(x))), x)
+
+
+def test_copies_of_views_are_of_their_own(view):
+    @dataclasses.dataclass
+    class Holder:
+        view: BufferView
+
+    for twin in (copy.copy(view), copy.deepcopy(view), dataclasses.asdict(Holder(view))["view"]):
+        assert twin.data_ptr != view.data_ptr
+        assert twin.tolist() == view.tolist()
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_writable_views_stay_writable(protocol, view):
+    assert pickle.loads(pickle.dumps(view, protocol)).writable
+    assert not pickle.loads(pickle.dumps(memarray.MemArray([2]).view(), protocol)).writable
+
+
+def test_queues_and_pipes_carry_views_and_arrays(view):
+    queue = multiprocessing.get_context("spawn").Queue()
+    queue.put(view)
+    assert queue.get(timeout=30).tolist() == view.tolist()
+    queue.put(memarray.MemArray.from_numpy(np.arange(3.0)))
+    assert queue.get(timeout=30).view().tolist() == [0, 1, 2]
+    queue.close()
+    queue.join_thread()
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    sender.send(view)
+    assert receiver.recv().tolist() == view.tolist()
