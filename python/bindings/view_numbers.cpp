@@ -172,7 +172,10 @@ PyObject* through_view(PyObject* lease, PyObject* (*function)(PyObject*)) {
 }
 
 PyObject* compare_identity(PyObject* self, PyObject* other, int operation) {
-  if (self == other && (operation == Py_EQ || operation == Py_NE)) return PyBool_FromLong(operation == Py_EQ);
+  bool const is_same = self == other;
+  // None has no elements; iter(queue.get, None) and its like compare with it.
+  if ((is_same || other == Py_None) && (operation == Py_EQ || operation == Py_NE))
+    return PyBool_FromLong((operation == Py_EQ) == is_same);
   PyErr_Format(PyExc_TypeError,
                "memarray does not compare elements: use np.array_equal(a, b) or np.asarray(a) == b, and 'a is b' for "
                "the object itself (%.80s with %.80s)",

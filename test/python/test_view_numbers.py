@@ -91,7 +91,7 @@ def test_iteration_of_a_view_that_is_closed_meanwhile_raises(view):
 def test_elements_are_not_compared(compare, view):
     array = memarray.MemArray([2])
     for given in (view, array, array.read()):
-        for other in (1, None, BufferView(np.zeros(2)), np.zeros(2), memarray.MemArray([2]), "text"):
+        for other in (1, BufferView(np.zeros(2)), np.zeros(2), memarray.MemArray([2]), "text"):
             with pytest.raises(TypeError, match=r"np.array_equal\(a, b\)"):
                 compare(given, other)
 
@@ -186,3 +186,11 @@ def test_queues_and_pipes_carry_views_and_arrays(view):
     receiver, sender = multiprocessing.Pipe(duplex=False)
     sender.send(view)
     assert receiver.recv().tolist() == view.tolist()
+
+
+def test_comparing_with_none_says_that_it_is_another_object():
+    view = memarray.BufferView(np.arange(3))
+    with memarray.MemArray([3]).read() as lease:
+        for thing in (view, lease, lease.array):
+            assert (thing == None, thing != None, thing == None) == (False, True, False)  # noqa: E711
+    assert [x.size for x in iter(iter([view, None]).__next__, None)] == [3]
