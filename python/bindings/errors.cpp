@@ -1,10 +1,13 @@
 #include "errors.hpp"
 
+#include "py_ref.hpp"
+
 #include <memarray/base/errors.hpp>
 
 #include <pybind11/pybind11.h>
 
 #include <new>
+#include <system_error>
 
 namespace memarray::python {
 namespace {
@@ -33,6 +36,12 @@ void set_cuda_error(PyObject* type, CudaError const& error) {
   Py_XDECREF(name);
   Py_XDECREF(code);
   Py_XDECREF(value);
+}
+
+// An OSError with its errno, whose subclass Python chooses.
+void set_os_error(std::system_error const& error) {
+  PyRef const arguments = PyRef::steal(Py_BuildValue("(is)", error.code().value(), error.what()));
+  if (arguments) PyErr_SetObject(PyExc_OSError, arguments.get());
 }
 
 }  // namespace
@@ -109,6 +118,8 @@ void raise_current() noexcept {
     raised.restore();
   } catch (std::bad_alloc const&) {
     PyErr_NoMemory();
+  } catch (std::system_error const& e) {
+    set_os_error(e);
   } catch (std::exception const& e) {
     PyErr_SetString(PyExc_RuntimeError, e.what());
   } catch (...) {

@@ -43,7 +43,8 @@ def create(
 
     The memory stays as long as arrays, or views of them, use it, and its name until `unlink`. A `SharedMemory` object
     cannot be closed before that: its `close()` raises BufferError. FileExistsError for a name that is taken, ValueError
-    for memory that is too small or holds an array in use.
+    for memory that is too small or holds an array in use. All of the memory is reserved here: OSError with the errno
+    ENOSPC, and no segment is left, if the file system of shared memory has not enough.
     """
     from multiprocessing.shared_memory import SharedMemory
 
@@ -54,10 +55,27 @@ def create(
     size = instance.shared_bytes(extents)
     memory = SharedMemory(where, create=True, size=size)
     try:
+        _reserve(memory, size)
         return instance.create_shared(MemArray, *_given(memory), extents, True)
     except BaseException:
         memory.unlink()
         raise
+
+
+def _reserve(memory: SharedMemory, size: int) -> None:
+    """Takes all of a new segment's memory from the system now: else a write to a page that is not there is a SIGBUS."""
+    file = memory._fd  # type: ignore[attr-defined]
+    try:
+        os.posix_fallocate(file, 0, size)
+    except OSError as error:
+        system = os.fstatvfs(file)
+        raise OSError(
+            error.errno,
+            f"shared memory for this array takes {size:,} bytes with its header, and the file system of shared memory "
+            f"(/dev/shm) has {system.f_bavail * system.f_frsize:,} of {system.f_blocks * system.f_frsize:,} bytes free "
+            f"({os.strerror(error.errno or 0)}): unlink segments that are no longer used, enlarge it "
+            "(mount -o remount,size=…, docker run --shm-size=…), or make a smaller array",
+        ) from None
 
 
 def attach(where: str | SharedMemory) -> MemArray:

@@ -3,12 +3,15 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
 
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <new>
+#include <system_error>
 
 namespace memarray::detail {
 namespace {
@@ -34,6 +37,28 @@ std::uint64_t random_number() noexcept {
 void check_place(std::span<std::byte const> memory, char const* what) {
   if (reinterpret_cast<std::uintptr_t>(memory.data()) % alignment != 0)
     throw ValueError(std::string(what) + ": shared memory starts at a multiple of 64 bytes, as mappings do");
+}
+
+// MADV_POPULATE_WRITE of Linux 5.14, which older headers do not define.
+constexpr int populate_write = 23;
+
+// Faults in every page now, so that memory that does not exist is an exception here and not a SIGBUS at a later write.
+// A kernel without the call leaves the pages to their first use.
+void reserve(std::span<std::byte> memory) {
+  auto const page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  auto const address = reinterpret_cast<std::uintptr_t>(memory.data());
+  std::uintptr_t const skipped = address % page;
+  int failed = 0;
+  do {
+    failed = ::madvise(memory.data() - skipped, memory.size() + skipped, populate_write) == 0 ? 0 : errno;
+  } while (failed == EINTR);
+  if (failed == EINVAL || failed == 0) return;
+  // EFAULT: a write to one of the pages would be a SIGBUS.
+  throw std::system_error(failed == EFAULT ? ENOSPC : failed, std::generic_category(),
+                          "an array in shared memory takes " + std::to_string(memory.size()) +
+                              " bytes with its header, and not all of this mapping can be backed by memory: its file "
+                              "system (/dev/shm, for shm_open) is full, or its file is shorter than the mapping; free "
+                              "or enlarge it, or make a smaller array");
 }
 
 bool is_in_use(std::span<std::byte const> memory) noexcept {
@@ -68,6 +93,7 @@ SegmentLayout write_segment(std::span<std::byte> memory, DType const& dtype, std
   if (memory.size() < bytes)
     throw ValueError("an array of shape " + shape_text(shape) + " takes " + std::to_string(bytes) +
                      " bytes of shared memory with its header, and this has " + std::to_string(memory.size()));
+  reserve(memory.first(bytes));
   if (is_in_use(memory))
     throw ValueError("this shared memory holds an array that is in use: attach() to it, or take other memory");
   auto* const header = new (memory.data()) SegmentHeader{};

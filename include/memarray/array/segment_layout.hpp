@@ -74,7 +74,8 @@ struct SegmentLayout {
 /// Bytes of shared memory for such an array. Throws `ValueError`, `OverflowError`.
 [[nodiscard]] MEMARRAY_API std::size_t segment_bytes(DType const& dtype, std::span<std::int64_t const> shape);
 /// Makes a segment of `memory`: a header, and elements `T()`. `zeroed`: it is all zero already, as fresh mappings are.
-/// Throws `ValueError` (too small, not aligned, or it holds an array that a living process uses).
+/// Throws `ValueError` (too small, not aligned, or it holds an array that a living process uses), `std::system_error`
+/// with ENOSPC if the file system behind the mapping has not enough memory.
 MEMARRAY_API SegmentLayout write_segment(std::span<std::byte> memory, DType const& dtype,
                                          std::span<std::int64_t const> shape, bool zeroed);
 /// Reads the header of `memory`, believing nothing. Throws `ValueError`, which says what is wrong with it; `Error` for

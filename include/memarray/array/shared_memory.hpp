@@ -47,7 +47,8 @@ template <class T, std::size_t ndim>
 /// A new array in `memory`, every element `T()`, for other processes to attach to. Leases exclude each other across all
 /// of them, and exports of all are counted. Its policy for escaped views is `error`, or `alias`; it cannot be moved,
 /// resized or exchanged, and a copy of it is this process's own. Throws `ValueError` (memory that is too small, or
-/// holds an array in use).
+/// holds an array in use), `std::system_error` with ENOSPC for a mapping that its file system cannot back with memory:
+/// without that check the first write to a missing page would be a SIGBUS.
 template <class T, int ndim>
 [[nodiscard]] MemArray<T, ndim> create_shared(SharedMemory memory, typename MemArray<T, ndim>::Shape const& shape) {
   return MemArray<T, ndim>::share(detail::create_shared(memory.bytes, detail::keeper_of(std::move(memory.keep_alive)),

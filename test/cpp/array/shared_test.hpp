@@ -32,6 +32,8 @@ class SharedFile {
   SharedFile& operator=(SharedFile const&) = delete;
   ~SharedFile() { ::close(_file); }
 
+  void truncate(std::size_t bytes) const { EXPECT_EQ(::ftruncate(_file, static_cast<off_t>(bytes)), 0); }
+
   [[nodiscard]] SharedMemory map() const {
     void* const at = ::mmap(nullptr, _bytes, PROT_READ | PROT_WRITE, MAP_SHARED, _file, 0);
     EXPECT_NE(at, MAP_FAILED);

@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -155,6 +158,25 @@ TEST_F(SharedMemoryTest, WhatCannotBeIsRefusedInWords) {
   EXPECT_THROW(static_cast<void>(create_shared<std::int64_t, 2>(small.map(), {4, 3})), ValueError);
   EXPECT_EQ(a.escaped_views(), EscapedViews::error);
   EXPECT_EQ(recover(other).size(), 0U);
+}
+
+TEST_F(SharedMemoryTest, MappingWithoutMemoryIsRefusedBeforeItIsWritten) {
+  // A write past the end of the file is a SIGBUS, as one to a page that a full file system cannot give.
+  std::size_t const bytes = shared_bytes<std::int64_t, 1>({4096});
+  for (std::size_t const there : {std::size_t{0}, std::size_t{4096}, bytes - 4096}) {
+    SharedFile const full(bytes);
+    SharedMemory memory = full.map();
+    full.truncate(there);
+    try {
+      static_cast<void>(create_shared<std::int64_t, 1>(std::move(memory), {4096}));
+      ADD_FAILURE() << there;
+    } catch (std::system_error const& error) {
+      EXPECT_EQ(error.code().value(), ENOSPC);
+      EXPECT_THAT(error.what(), HasSubstr(std::to_string(bytes) + " bytes"));
+    }
+  }
+  SharedFile const whole(bytes);
+  EXPECT_EQ((create_shared<std::int64_t, 1>(whole.map(), {4096}).get_size()), 4096);
 }
 
 TEST_F(SharedMemoryTest, CopiesAreThisProcesssOwn) {
