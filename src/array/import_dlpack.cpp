@@ -89,7 +89,7 @@ void call_deleter(void* object) {
 }
 
 template <class Managed>
-Block::Keeper keeper_of(Managed* tensor) noexcept {
+Block::Keeper managed_keeper(Managed* tensor) noexcept {
   if (!tensor->deleter) return {};
   return {tensor, [](void* object) noexcept { call_aside(call_deleter<Managed>, object); }};
 }
@@ -127,10 +127,10 @@ void wait_for_producer(DLTensor const& tensor, StreamHandle const& ready_in) {
   uses.synchronize(Use::read, "importing managed memory, after the producer's stream");
 }
 
-template <class Managed>
-ViewCore import_tensor(Managed* managed, bool writable, StreamHandle const& ready_in) {
-  KeeperGuard taken(keeper_of(managed));
-  DLTensor const& tensor = managed->dl_tensor;
+}  // namespace
+
+ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::Keeper keeper, StreamHandle const& ready_in) {
+  KeeperGuard taken(keeper);
   DType const& dtype = dtype_of(tensor.dtype);
   Place const place = place_of(tensor.device);
   StreamHandle ready;
@@ -143,24 +143,42 @@ ViewCore import_tensor(Managed* managed, bool writable, StreamHandle const& read
   return view;
 }
 
-}  // namespace
-
 bool is_used_in_streams(DLDevice device) noexcept {
   return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged ||
          (device.device_type == kDLExtDev && testing::detail::are_simulated());
 }
 
+Block::Keeper keeper_of(DLManagedTensorVersioned* tensor) noexcept { return managed_keeper(tensor); }
+
+Block::Keeper keeper_of(DLManagedTensor* tensor) noexcept { return managed_keeper(tensor); }
+
+Block::Keeper keeper_of_both(Block::Keeper first, Block::Keeper second) {
+  struct Both {
+    KeeperGuard second;  // destroyed last
+    KeeperGuard first;
+  };
+  KeeperGuard one(first);
+  KeeperGuard other(second);
+  // The guards give up what they hold only after the allocation.
+  auto* const both = new Both{KeeperGuard(other.release()), KeeperGuard(one.release())};
+  return {both, [](void* object) noexcept { delete static_cast<Both*>(object); }};
+}
+
+void check_version(DLManagedTensorVersioned const& tensor) {
+  if (tensor.version.major == DLPACK_MAJOR_VERSION) return;
+  refuse("its version is " + std::to_string(tensor.version.major) + "." + std::to_string(tensor.version.minor) +
+         ", and this library reads " + std::to_string(DLPACK_MAJOR_VERSION) + ".x");
+}
+
 ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in) {
-  if (tensor->version.major != DLPACK_MAJOR_VERSION) {
-    KeeperGuard const taken(keeper_of(tensor));
-    refuse("its version is " + std::to_string(tensor->version.major) + "." + std::to_string(tensor->version.minor) +
-           ", and this library reads " + std::to_string(DLPACK_MAJOR_VERSION) + ".x");
-  }
-  return import_tensor(tensor, (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0, ready_in);
+  KeeperGuard taken(keeper_of(tensor));
+  check_version(*tensor);
+  return import_dlpack(tensor->dl_tensor, (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0, taken.release(),
+                       ready_in);
 }
 
 ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in) {
-  return import_tensor(tensor, true, ready_in);
+  return import_dlpack(tensor->dl_tensor, true, keeper_of(tensor), ready_in);
 }
 
 StridedLayout import_layout(StridedLayout::Extents shape, std::optional<StridedLayout::Extents> const& strides,

@@ -26,6 +26,17 @@ namespace memarray::detail {
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in = {});
 /// The same for the unversioned struct, which cannot say so, and is always writable.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in = {});
+/// Views memory that `keeper` keeps alive and a borrowed tensor describes. The keeper is taken over like a tensor
+/// above; the tensor is not read after the call.
+[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::Keeper keeper,
+                                                  StreamHandle const& ready_in = {});
+/// A keeper that drops two others, the first one first. Both are taken over, also when this throws (`std::bad_alloc`).
+[[nodiscard]] MEMARRAY_API Block::Keeper keeper_of_both(Block::Keeper first, Block::Keeper second);
+/// Calls the tensor's deleter.
+[[nodiscard]] MEMARRAY_API Block::Keeper keeper_of(DLManagedTensorVersioned* tensor) noexcept;
+[[nodiscard]] MEMARRAY_API Block::Keeper keeper_of(DLManagedTensor* tensor) noexcept;
+/// Throws `BufferError` if the tensor's major version is not ours.
+MEMARRAY_API void check_version(DLManagedTensorVersioned const& tensor);
 /// Whether memory there is written in streams, so that it matters which the producer has it ready in.
 [[nodiscard]] MEMARRAY_API bool is_used_in_streams(DLDevice device) noexcept;
 

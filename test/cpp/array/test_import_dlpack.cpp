@@ -42,6 +42,52 @@ struct Producer {
   }
 };
 
+/// Appends a letter to a string when it is dropped.
+struct Noted {
+  std::string* order;
+  char letter;
+};
+Block::Keeper noted(std::string& order, char letter) {
+  return {new Noted{&order, letter}, [](void* object) noexcept {
+            auto* const self = static_cast<Noted*>(object);
+            self->order->push_back(self->letter);
+            delete self;
+          }};
+}
+
+TEST(ImportBorrowedDLPackTest, KeeperLivesAsLongAsTheView) {
+  float memory[6] = {};
+  std::string order;
+  ViewCore view;
+  {
+    std::int64_t shape[] = {2, 3};
+    DLTensor tensor{memory, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
+    view = import_dlpack(tensor, false, noted(order, 'k'));
+    shape[0] = 0;  // no longer read
+  }
+  EXPECT_THAT(view.layout().shape(), ElementsAre(2, 3));
+  EXPECT_FALSE(view.writable());
+  EXPECT_EQ(order, "");
+  view = {};
+  EXPECT_EQ(order, "k");
+}
+
+TEST(ImportBorrowedDLPackTest, KeeperIsDroppedWhenTheTensorIsRefused) {
+  std::string order;
+  std::int64_t shape[] = {-1};
+  DLTensor const tensor{nullptr, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  EXPECT_THROW(static_cast<void>(import_dlpack(tensor, true, noted(order, 'k'))), BufferError);
+  EXPECT_EQ(order, "k");
+}
+
+TEST(ImportBorrowedDLPackTest, FirstOfTwoKeepersIsDroppedFirst) {
+  std::string order;
+  Block::Keeper const both = detail::keeper_of_both(noted(order, '1'), noted(order, '2'));
+  EXPECT_EQ(order, "");
+  both.drop(both.object);
+  EXPECT_EQ(order, "12");
+}
+
 template <class Managed>
 class ImportDLPackTest : public ::testing::Test {};
 using Kinds = ::testing::Types<DLManagedTensor, DLManagedTensorVersioned>;
