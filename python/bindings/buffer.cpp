@@ -1,5 +1,6 @@
 #include "buffer.hpp"
 
+#include "py_ref.hpp"
 #include "view_buffer.hpp"
 
 #include <string>
@@ -23,15 +24,8 @@ std::string words_for_device(detail::LeaseCore const& lease) {
 bool check_flags(detail::LeaseCore const& lease, Py_buffer* view, int flags) {
   if (lease.is_open() && lease.block().memory_type() == MemoryType::device)
     return refuse(view, words_for_device(lease).c_str());
-  DType const& dtype = lease.state().dtype();
   if ((flags & PyBUF_WRITABLE) && !lease.is_write())
     return refuse(view, "a read lease lends read-only memory; take a write lease: 'with a.write() as lease'");
-  if ((flags & PyBUF_FORMAT) && dtype.format[0] == '\0')
-    return refuse(view,
-                  "the buffer protocol has no format for bfloat16; use DLPack, or np.asarray with ml_dtypes installed");
-  if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && (flags & PyBUF_C_CONTIGUOUS) != PyBUF_C_CONTIGUOUS &&
-      (flags & PyBUF_ANY_CONTIGUOUS) != PyBUF_ANY_CONTIGUOUS && lease.state().ndim() > 1)
-    return refuse(view, "the array is C-contiguous, not Fortran-contiguous");
   return true;
 }
 
@@ -48,17 +42,13 @@ int lease_getbuffer(PyObject* self, detail::LeaseCore& lease, Py_buffer* view, i
 }
 
 PyObject* to_tuple(std::int64_t const* values, int count) {
-  PyObject* const tuple = PyTuple_New(count);
-  if (!tuple) return nullptr;
-  for (int i = 0; i < count; ++i) {
+  PyRef tuple = PyRef::steal(PyTuple_New(count));
+  for (int i = 0; tuple && i < count; ++i) {
     PyObject* const value = PyLong_FromLongLong(values[i]);
-    if (!value) {
-      Py_DECREF(tuple);
-      return nullptr;
-    }
-    PyTuple_SET_ITEM(tuple, i, value);
+    if (!value) return nullptr;
+    PyTuple_SET_ITEM(tuple.get(), i, value);
   }
-  return tuple;
+  return tuple.release();
 }
 
 PyObject* lease_array_interface(detail::LeaseCore& lease) {

@@ -112,10 +112,7 @@ std::optional<NumpyFields> look_at_numpy_array(PyObject* object) {
 }
 
 detail::ForeignMemory memory_of(NumpyFields const& array) {
-  std::array<std::int64_t, StridedLayout::max_ndim> strides;
-  std::size_t const ndim = array.shape.size();
-  for (std::size_t d = 0; d < ndim; ++d) strides[d] = array.shape[d] > 1 ? array.strides[d] : 0;
-  return {array.data, *array.dtype, array.shape, StridedLayout::Extents(strides.data(), ndim), array.writable};
+  return {array.data, *array.dtype, array.shape, array.strides, array.writable};
 }
 
 }  // namespace memarray::python

@@ -86,7 +86,8 @@ int getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
   });
 }
 
-void releasebuffer(PyObject* self, Py_buffer*) {
+void releasebuffer(PyObject* self, Py_buffer* buffer) {
+  delete[] static_cast<Py_ssize_t*>(std::exchange(buffer->internal, nullptr));
   detail::BlockExport lent;  // goes when others may look
   ViewScope const scope(self);
   PyView& view = *view_in(self);
@@ -98,10 +99,8 @@ std::int64_t* element_strides(PyObject* self) {
   ViewScope const scope(self);
   PyView* const view = view_in(self);
   detail::check_lendable_strides(view->core);
-  auto const itemsize = static_cast<std::int64_t>(dtype_of_view(self).itemsize);
-  StridedLayout const& layout = layout_of(self);
   if (!view->element_strides) view->element_strides = new std::int64_t[StridedLayout::max_ndim];
-  for (int d = 0; d < layout.ndim(); ++d) view->element_strides[d] = layout.stride(d) / itemsize;
+  detail::write_element_strides(view->core, view->element_strides);
   return view->element_strides;
 }
 

@@ -124,14 +124,8 @@ Managed* lend_view(ViewCore const& view, LendRequest const& request) {
   return lend<Managed>(*own.release(), false, view.layout().ndim(), view.dtype().dl, writable,
                        writable ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY, is_host_accessible(view.memory_type()),
                        [&](std::int64_t* shape, std::int64_t* strides) {
-                         StridedLayout const& layout = view.layout();
-                         auto const itemsize = static_cast<std::int64_t>(view.dtype().itemsize);
-                         auto const ndim = static_cast<std::size_t>(layout.ndim());
-                         std::ranges::copy(layout.shape(), shape);
-                         // Where nobody steps, what a dense one would have.
-                         c_strides({shape, ndim}, {strides, ndim});
-                         for (int d = 0; d < layout.ndim(); ++d)
-                           if (layout.extent(d) > 1 && layout.size() != 0) strides[d] = layout.stride(d) / itemsize;
+                         std::ranges::copy(view.layout().shape(), shape);
+                         write_element_strides(view, strides);
                          return view.data();
                        });
 }
@@ -216,6 +210,22 @@ void check_lendable_strides(ViewCore const& view) {
     if (wrong)
       throw BufferError("this " + view.describe() + " has " + wrong + ": lend a copy(), or use np.asarray(view)");
   }
+}
+
+void write_element_strides(ViewCore const& view, std::int64_t* strides) {
+  StridedLayout const& layout = view.layout();
+  std::size_t const itemsize = view.dtype().itemsize;
+  auto const ndim = static_cast<std::size_t>(layout.ndim());
+  // Where no index steps, those of dense memory.
+  if (layout.is_contiguous(itemsize) || !layout.is_fortran_contiguous(itemsize)) {
+    c_strides(layout.shape(), {strides, ndim});
+  } else {
+    std::int64_t stride = 1;
+    for (std::size_t d = 0; d < ndim; stride *= layout.shape()[d++]) strides[d] = stride;
+  }
+  if (layout.size() == 0) return;
+  for (std::size_t d = 0; d < ndim; ++d)
+    if (layout.shape()[d] > 1) strides[d] = layout.strides()[d] / static_cast<std::int64_t>(itemsize);
 }
 
 DLManagedTensor* lend_unversioned(ViewCore const& view, LendRequest const& request) {

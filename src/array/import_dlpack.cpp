@@ -67,9 +67,10 @@ StridedLayout layout_of(DLTensor const& tensor, std::size_t itemsize) {
   bool const empty = std::ranges::find(shape, 0) != shape.end();
   std::array<std::int64_t, StridedLayout::max_ndim> strides;
   for (std::size_t d = 0; d < ndim; ++d) {
-    std::int64_t const elements = !empty && shape[d] > 1 ? tensor.strides[d] : 0;
-    if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(itemsize), &strides[d]))
-      refuse("its stride " + std::to_string(elements) + " is more than 64 bits of bytes");
+    std::int64_t const elements = empty ? 0 : tensor.strides[d];
+    if (!__builtin_mul_overflow(elements, static_cast<std::int64_t>(itemsize), &strides[d])) continue;
+    strides[d] = 0;
+    if (shape[d] > 1) refuse("its stride " + std::to_string(elements) + " is more than 64 bits of bytes");
   }
   return import_layout(shape, StridedLayout::Extents(strides.data(), ndim), itemsize);
 }
@@ -163,11 +164,29 @@ ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in) {
   return import_tensor(tensor, true, ready_in);
 }
 
+namespace {
+
+/// Dense in Fortran's order; at most `max_ndim` extents, with elements that were counted.
+StridedLayout fortran_layout(StridedLayout::Extents shape, std::size_t itemsize) {
+  std::array<std::int64_t, StridedLayout::max_ndim> strides;
+  auto stride = static_cast<std::int64_t>(itemsize);
+  for (std::size_t d = 0; d < shape.size(); stride *= shape[d++]) strides[d] = stride;
+  return StridedLayout::strided(shape, {strides.data(), shape.size()}, itemsize);
+}
+
+}  // namespace
+
 StridedLayout import_layout(StridedLayout::Extents shape, std::optional<StridedLayout::Extents> const& strides,
                             std::size_t itemsize) {
   std::string why;
   try {
-    return strides ? StridedLayout::strided(shape, *strides, itemsize) : StridedLayout::dense(shape, itemsize);
+    if (!strides) return StridedLayout::dense(shape, itemsize);
+    StridedLayout const layout = StridedLayout::strided(shape, *strides, itemsize);
+    if (std::ranges::find(shape, 1) == shape.end()) return layout;
+    // Producers give dimensions of one element any stride; consumers look for those of dense memory.
+    if (layout.is_contiguous(itemsize)) return StridedLayout::dense(shape, itemsize);
+    if (layout.is_fortran_contiguous(itemsize)) return fortran_layout(shape, itemsize);
+    return layout;
   } catch (ValueError const& error) {
     why = error.what();
   } catch (OverflowError const& error) {

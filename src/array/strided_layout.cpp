@@ -150,8 +150,8 @@ std::int64_t StridedLayout::slice(int dimension, Slice const& range) {
     count = static_cast<std::int64_t>((distance - 1) / step + 1);
   }
   _shape[at(dimension)] = count;
-  // Of one element or none the stride is nobody's, and might not fit.
-  if (count > 1) _strides[at(dimension)] = times_or_zero(stride, range.step);
+  // As in NumPy: also of one element, whose stride no index uses and which might not fit.
+  if (count > 0) _strides[at(dimension)] = times_or_zero(stride, range.step);
   return count > 0 && has_elements ? start * stride : 0;
 }
 

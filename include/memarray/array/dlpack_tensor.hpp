@@ -67,6 +67,9 @@ struct LendRequest {
                                                                     LendRequest const& request = {});
 /// Throws `BufferError` unless DLPack can say a view's strides, and its consumers can take them.
 MEMARRAY_API void check_lendable_strides(ViewCore const& view);
+/// Writes a view's strides in elements, as many as it has dimensions. Dimensions of one or no element get those of
+/// dense memory, in Fortran's order where the view is dense in that alone. The strides must be lendable.
+MEMARRAY_API void write_element_strides(ViewCore const& view, std::int64_t* strides);
 /// What `MemArray::get_dlpack_tensor` returns: under the id of an open write lease it is writable; with −1 it is the
 /// read-only export of a read lease that closes at once.
 [[nodiscard]] MEMARRAY_API DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id);
