@@ -21,6 +21,7 @@
 #include <memarray/base/float16.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/base/options.hpp>
+#include <memarray/base/struct_fields.hpp>
 #include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/resource.hpp>
 #include <memarray/resource/stream_handle.hpp>

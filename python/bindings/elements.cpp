@@ -1,6 +1,7 @@
 #include "elements.hpp"
 
 #include "helpers.hpp"
+#include "struct_dtype.hpp"
 
 #include <memarray/base/float16.hpp>
 
@@ -168,7 +169,9 @@ PyObject* read_element(DType const& dtype, std::byte const* element) {
           dtype.itemsize == 8 ? load<std::complex<float>>(element) : load<std::complex<double>>(element);
       return PyComplex_FromDoubles(value.real(), value.imag());
     }
-    default: return PyBytes_FromStringAndSize(reinterpret_cast<char const*>(element), dtype.itemsize);
+    default:
+      if (dtype.fields) return read_fields(*dtype.fields, element);
+      return PyBytes_FromStringAndSize(reinterpret_cast<char const*>(element), dtype.itemsize);
   }
 }
 
