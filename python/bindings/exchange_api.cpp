@@ -140,8 +140,10 @@ Lending how_it_lends(PyObject* object, std::uint8_t code) {
 bool check_instance(void* object, PyTypeObject* type) {
   auto* const given = static_cast<PyObject*>(object);
   if (given && PyObject_TypeCheck(given, type)) return true;
-  PyErr_Format(PyExc_TypeError, "this exchange table is of %s: expected one, got %s; look the table up at the object's "
-               "own type", type->tp_name, given ? Py_TYPE(given)->tp_name : "NULL");
+  PyErr_Format(PyExc_TypeError,
+               "this exchange table is of %s: expected one, got %s; look the table up at the object's "
+               "own type",
+               type->tp_name, given ? Py_TYPE(given)->tp_name : "NULL");
   return false;
 }
 

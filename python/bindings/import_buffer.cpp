@@ -127,7 +127,7 @@ bool read_integers(PyObject* sequence, char const* what, std::vector<std::int64_
 struct InterfaceData {
   void* address = nullptr;
   bool writable = false;
-  PyRef owner{};                       ///< the object and its dict
+  PyRef owner{};                        ///< the object and its dict
   std::unique_ptr<Py_buffer> buffer{};  ///< of memory that is given as a buffer
 
   ~InterfaceData() {
@@ -200,8 +200,7 @@ bool read_producer_stream(PyObject* object, StreamHandle& stream) {
 /// The dtype that an array interface names. Null with the error set.
 DType const* read_interface_dtype(PyObject* object, PyObject* interface) {
   PyRef const args = PyRef::steal(PyTuple_Pack(1, interface));
-  PyRef const description =
-      PyRef::steal(args ? call_helper("dtype_of_interface", object, args.get()) : nullptr);
+  PyRef const description = PyRef::steal(args ? call_helper("dtype_of_interface", object, args.get()) : nullptr);
   return description ? dtype_described(description.get()) : nullptr;
 }
 

@@ -55,10 +55,10 @@ std::uint32_t alignment_of(StructField const& field) {
 std::uint32_t alignment_of(StructFields const& fields) {
   std::uint32_t alignment = 1;
   for (StructField const& field : fields.list) alignment = std::max(alignment, alignment_of(field));
-  bool const is_packed = fields.itemsize % alignment != 0 ||
-                         std::ranges::any_of(fields.list, [](StructField const& field) {
-                           return field.offset % alignment_of(field) != 0;
-                         });
+  bool const is_packed =
+      fields.itemsize % alignment != 0 || std::ranges::any_of(fields.list, [](StructField const& field) {
+        return field.offset % alignment_of(field) != 0;
+      });
   return is_packed ? 1 : alignment;
 }
 

@@ -8,8 +8,8 @@
 
 namespace memarray::python {
 
-// Python describes the fields of a struct as (itemsize, ((name, offset, type, shape), …)). The type is a NumPy typestr or
-// such a tuple for a nested struct; the shape is that of a sub-array, () for one element.
+// Python describes the fields of a struct as (itemsize, ((name, offset, type, shape), …)). The type is a NumPy typestr
+// or such a tuple for a nested struct; the shape is that of a sub-array, () for one element.
 
 /// The buffer protocol's format; empty where there is none.
 [[nodiscard]] inline char const* buffer_format(DType const& dtype) noexcept {

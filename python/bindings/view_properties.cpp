@@ -117,7 +117,8 @@ PyGetSetDef view_properties[] = {
     {"size", get_size, nullptr, "The number of elements.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements, were they dense.", nullptr},
-    {"dtype", get_dtype, nullptr, "The element type, an np.dtype, structured for a struct with fields; for bfloat16 that of ml_dtypes where "
+    {"dtype", get_dtype, nullptr,
+     "The element type, an np.dtype, structured for a struct with fields; for bfloat16 that of ml_dtypes where "
      "installed.",
      nullptr},
     {"device", get_device, nullptr, "Where the memory is.", nullptr},

@@ -1,11 +1,11 @@
 #include <memarray/base/struct_fields.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
-#include <cctype>
 #include <charconv>
 #include <memory>
-#include <mutex>
+#include <string>
 #include <system_error>
 
 #include <memarray/base/errors.hpp>
@@ -92,6 +92,14 @@ DType foreign_dtype(StructFields const& fields, std::uint32_t alignment) {
   return result;
 }
 
+/// The layouts that are known, newest first. Nodes are only added and never freed: dtypes point into them until the
+/// process has ended, and a forked child finds the list whole.
+struct Node {
+  StructFields fields{};
+  Node const* older = nullptr;
+};
+constinit std::atomic<Node const*> newest{nullptr};
+
 }  // namespace
 
 std::uint32_t StructField::nbytes() const noexcept {
@@ -122,22 +130,24 @@ std::uint32_t field_itemsize(std::string_view typestr) noexcept {
 
 StructFields const* intern_struct(std::uint32_t itemsize, std::uint32_t alignment,
                                   std::span<StructField const> fields) {
-  // Never destroyed: dtypes point into it until the process has ended.
-  static auto& mutex = *new std::mutex;
-  static auto& known = *new std::vector<std::unique_ptr<StructFields>>;
   check(itemsize, fields);
   if (!std::has_single_bit(alignment) || alignment > 64)
     throw ValueError("an alignment is a power of two up to 64, not " + std::to_string(alignment));
-  std::scoped_lock const lock(mutex);
-  for (auto const& one : known)
-    if (one->itemsize == itemsize && std::ranges::equal(one->list, fields)) return one.get();
-  auto made = std::make_unique<StructFields>();
-  made->itemsize = itemsize;
-  made->list.assign(fields.begin(), fields.end());
-  made->format = struct_format(itemsize, fields);
-  made->dtype = foreign_dtype(*made, alignment);
-  known.push_back(std::move(made));
-  return known.back().get();
+  auto node = std::make_unique<Node>();
+  node->fields.itemsize = itemsize;
+  node->fields.list.assign(fields.begin(), fields.end());
+  node->fields.format = struct_format(itemsize, fields);
+  node->fields.dtype = foreign_dtype(node->fields, alignment);
+  Node const* seen = nullptr;
+  for (;;) {
+    Node const* const head = newest.load(std::memory_order_acquire);
+    for (Node const* one = head; one != seen; one = one->older)
+      if (one->fields.itemsize == itemsize && std::ranges::equal(one->fields.list, fields)) return &one->fields;
+    seen = head;
+    node->older = head;
+    Node const* expected = head;
+    if (newest.compare_exchange_strong(expected, node.get(), std::memory_order_acq_rel)) return &node.release()->fields;
+  }
 }
 
 namespace detail {
