@@ -65,9 +65,17 @@ void release(Object* ref) noexcept {
   if (ref && ref->count.fetch_sub(1, std::memory_order_acq_rel) == 1) delete ref;
 }
 
-/// Whether all are there; else false with code 400.
-[[nodiscard]] bool given(auto const*... refs) noexcept {
-  return succeeded((... && (refs != nullptr)) ? 0 : code::invalid_handle);
+/// True for refs to driver resources, which need a driver.
+template <class Object>
+inline constexpr bool is_handle_ref = requires(Object const& ref) { as_cu(ref.handle); };
+
+/// True if no ref is null. Else the error that made it null stays; if the thread has none, it is 400, or the reason for
+/// which there is no driver.
+template <class... Objects>
+[[nodiscard]] bool given(Objects const*... refs) noexcept {
+  if ((... && (refs != nullptr))) return true;
+  if constexpr ((... || is_handle_ref<Objects>)) return fail_for_null(code::invalid_handle);
+  return peek_last_error() == 0 && succeeded(code::invalid_handle);
 }
 
 }  // namespace memarray::detail

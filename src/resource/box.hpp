@@ -6,6 +6,7 @@
 #include <memarray/resource/handle.hpp>
 #include <memarray/resource/last_error.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <new>
 #include <utility>
@@ -61,6 +62,12 @@ template <class TheBox, class Create, class... Arguments>
 
 /// Of handles that are null.
 extern ContextHandle const no_context;
+
+/// What a function returns that was given a null handle, after `fail_for_null`.
+[[nodiscard]] inline std::nullptr_t null_for_null(cu::Result code) noexcept {
+  fail_for_null(code);
+  return nullptr;
+}
 
 /// `driver()`, or null with the last error set.
 [[nodiscard]] inline DriverTable const* driver_or_error() noexcept {

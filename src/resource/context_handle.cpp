@@ -183,7 +183,13 @@ ContextHandle create_context_handle_with_owner(cu::Context context, KeepAlive ow
       table);
 }
 
-int device_id_of(ContextHandle const& context) noexcept { return box_of<ContextBox>(context).device_id; }
+int device_id_of(ContextHandle const& context) noexcept {
+  if (!context) {
+    detail::fail_for_null(code::invalid_context);
+    return -1;
+  }
+  return box_of<ContextBox>(context).device_id;
+}
 
 DriverTable const* driver_of(ContextHandle const& context) noexcept {
   if (!context) return nullptr;
@@ -214,7 +220,7 @@ int last_held_device() noexcept {
 
 ContextScope::ContextScope(ContextHandle const& context) noexcept : _driver(driver_of(context)) {
   if (!_driver) {
-    static_cast<void>(succeeded(context ? code::not_initialized : code::invalid_context));
+    context ? succeeded(code::not_initialized) : fail_for_null(code::invalid_context);
     return;
   }
   cu::Context current = nullptr;

@@ -56,7 +56,8 @@ DevicePtrHandle allocate(MemoryKind kind, ContextHandle const& context, std::siz
                          MemoryPoolHandle const& pool = nullptr, StreamHandle const& stream = nullptr) noexcept {
   ContextScope const scope(context);
   if (!scope.driver()) return nullptr;
-  if (kind == MemoryKind::pool && (!stream || driver_of(context_of(pool)) != scope.driver())) {
+  if (kind == MemoryKind::pool && (!stream || !pool)) return detail::null_for_null(code::invalid_handle);
+  if (kind == MemoryKind::pool && driver_of(context_of(pool)) != scope.driver()) {
     static_cast<void>(detail::succeeded(code::invalid_handle));
     return nullptr;
   }
@@ -95,6 +96,7 @@ DevicePtrHandle create_device_ptr_handle_ref(cu::DevicePtr pointer) noexcept {
 }
 
 DevicePtrHandle create_device_ptr_handle_with_owner(cu::DevicePtr pointer, KeepAlive owner) noexcept {
+  if (!detail::driver_or_error()) return nullptr;
   return make_handle<DevicePtrBox>(
       [&](DevicePtrBox& box) {
         box.resource = pointer;
@@ -105,10 +107,15 @@ DevicePtrHandle create_device_ptr_handle_with_owner(cu::DevicePtr pointer, KeepA
 }
 
 StreamHandle deallocation_stream(DevicePtrHandle const& pointer) noexcept {
+  if (!pointer) return detail::null_for_null(code::invalid_handle);
   return box_of<DevicePtrBox>(pointer).stream;
 }
 
 void set_deallocation_stream(DevicePtrHandle const& pointer, StreamHandle stream) noexcept {
+  if (!pointer || !stream) {
+    detail::fail_for_null(code::invalid_handle);
+    return;
+  }
   DevicePtrBox& box = box_of<DevicePtrBox>(pointer);
   if (!box.pool) return;
   if (ContextHandle const& context = context_of(stream)) box.context = context;
@@ -116,6 +123,7 @@ void set_deallocation_stream(DevicePtrHandle const& pointer, StreamHandle stream
 }
 
 bool free_after(DevicePtrHandle const& pointer, EventHandle event) noexcept {
+  if (!pointer || !event) return detail::fail_for_null(code::invalid_handle);
   try {
     box_of<DevicePtrBox>(pointer).pending.push_back(std::move(event));
     return true;

@@ -2,6 +2,7 @@
 #include <memarray/resource/event_handle.hpp>
 
 #include "box.hpp"
+#include "codes.hpp"
 
 namespace memarray {
 namespace {
@@ -47,7 +48,12 @@ EventHandle create_event_handle_ref(cu::Event event, ContextHandle context) noex
 }
 
 EventHandle create_event_handle_with_owner(cu::Event event, KeepAlive owner, ContextHandle context) noexcept {
+  if (!context) return detail::null_for_null(code::invalid_context);
   DriverTable const* const table = driver_of(context);
+  if (!table) {
+    static_cast<void>(detail::succeeded(code::not_initialized));
+    return nullptr;
+  }
   return make_handle<EventBox>(
       [&](EventBox& box) {
         box.resource = event;

@@ -59,6 +59,12 @@ bool succeeded(cu::Result code) noexcept {
   return false;
 }
 
+bool fail_for_null(cu::Result code) noexcept {
+  if (last_error != 0) return false;
+  DriverAbsence const absence = driver_absence();
+  return succeeded(absence.code != 0 ? absence.code : code);
+}
+
 std::uint64_t failures() noexcept { return failure_count; }
 
 }  // namespace detail

@@ -49,8 +49,9 @@ MemoryPoolHandle make_pool(int device_id, Create const& create) noexcept {
 }
 
 DriverTable const* usable(MemoryPoolHandle const& pool) noexcept {
-  DriverTable const* const table = pool ? box_of<MemoryPoolBox>(pool).of_this_process() : nullptr;
-  if (!table) static_cast<void>(succeeded(pool ? code::not_initialized : code::invalid_handle));
+  if (!pool) return detail::null_for_null(code::invalid_handle);
+  DriverTable const* const table = box_of<MemoryPoolBox>(pool).of_this_process();
+  if (!table) static_cast<void>(succeeded(code::not_initialized));
   return table;
 }
 

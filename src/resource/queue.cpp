@@ -28,6 +28,8 @@ Queue queue_on(StreamHandle const& stream, ContextHandle const& context) {
     throw ValueError(
         "this stream handle is null, which says that its creation failed; for the default stream say "
         "default_stream()");
+  if (!context)
+    throw ValueError("this context handle is null, which says that its creation failed: see get_last_error()");
   ContextHandle const& of_stream = context_of(stream);
   if (of_stream && of_stream != context) {
     if (driver_of(of_stream) != driver_of(context))

@@ -102,6 +102,7 @@ ContextHandle const& context_of(StreamHandle const& stream) noexcept {
 }
 
 bool detail::keeps_stream(StreamHandle const& stream) noexcept {
+  if (!stream) return false;
   StreamBox const& box = box_of<StreamBox>(stream);
   return box.owned || box.owner || !box.context;
 }

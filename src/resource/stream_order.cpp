@@ -17,8 +17,9 @@ using detail::succeeded;
 // A stream of another driver than the scope's would be an address of nothing to it.
 bool goes_with(ContextScope const& scope, StreamHandle const& stream) noexcept {
   if (!scope.driver()) return false;
+  if (!stream) return detail::fail_for_null(code::invalid_handle);
   ContextHandle const& context = context_of(stream);
-  return succeeded(stream && (!context || driver_of(context) == scope.driver()) ? 0 : code::invalid_handle);
+  return succeeded(!context || driver_of(context) == scope.driver() ? 0 : code::invalid_handle);
 }
 
 }  // namespace
@@ -114,8 +115,9 @@ std::optional<bool> query(EventHandle const& event) noexcept {
 
 std::optional<double> elapsed(EventHandle const& start, EventHandle const& end) noexcept {
   ContextScope const scope(context_of(start));
+  if (scope.driver() && !end) detail::fail_for_null(code::invalid_handle);
   float milliseconds = 0;
-  if (!scope.driver() || !succeeded(scope.driver()->cuEventElapsedTime(&milliseconds, *start, *end)))
+  if (!end || !scope.driver() || !succeeded(scope.driver()->cuEventElapsedTime(&milliseconds, *start, *end)))
     return std::nullopt;
   return 1e-3 * static_cast<double>(milliseconds);
 }

@@ -16,7 +16,7 @@ namespace memarray {
 [[nodiscard]] MEMARRAY_API ContextHandle create_context_handle_with_owner(cu::Context context,
                                                                           KeepAlive owner) noexcept;
 
-/// The device that a context is on.
+/// The device that a context is on. −1, with the last error set, for a null handle.
 [[nodiscard]] MEMARRAY_API int device_id_of(ContextHandle const& context) noexcept;
 /// The driver that a context was made with; null in a child forked since, and for a null handle.
 [[nodiscard]] MEMARRAY_API DriverTable const* driver_of(ContextHandle const& context) noexcept;

@@ -25,12 +25,14 @@ namespace memarray {
 [[nodiscard]] MEMARRAY_API DevicePtrHandle create_device_ptr_handle_with_owner(cu::DevicePtr pointer,
                                                                                KeepAlive owner) noexcept;
 
-/// The stream in whose order memory from a pool is freed; null for other memory.
+/// The stream in whose order memory from a pool is freed; null for other memory, and with the last
+/// error set for a null handle.
 [[nodiscard]] MEMARRAY_API StreamHandle deallocation_stream(DevicePtrHandle const& pointer) noexcept;
 /// Where the memory was used last. Not thread-safe: called by whoever orders the use of that memory.
+/// A null handle changes nothing and sets the last error.
 MEMARRAY_API void set_deallocation_stream(DevicePtrHandle const& pointer, StreamHandle stream) noexcept;
 /// Work on another stream that the free waits for. Not thread-safe, like the former. False if there is no memory to
-/// remember it: the caller then waits for the event.
+/// remember it: the caller then waits for the event. False with the last error set for a null handle.
 [[nodiscard]] MEMARRAY_API bool free_after(DevicePtrHandle const& pointer, EventHandle event) noexcept;
 
 }  // namespace memarray

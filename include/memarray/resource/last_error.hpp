@@ -21,6 +21,9 @@ namespace detail {
 
 /// Remembers a failure; true for success.
 bool succeeded(cu::Result code) noexcept;
+/// Fails because of a null handle; always false. The error that made the handle null stays if the thread still has it.
+/// Otherwise the last error becomes `code`, or the reason for which there is no driver.
+MEMARRAY_API bool fail_for_null(cu::Result code) noexcept;
 
 }  // namespace detail
 }  // namespace memarray

@@ -81,6 +81,28 @@ TEST_F(CApiTest, WhatTheDriverRefusesIsTheLastError) {
   api.release_context(context);
 }
 
+TEST(CApiWithoutDriverTest, FirstErrorSurvivesTheCreationsThatDependOnIt) {
+  if (device_count() > 0 || driver_absence().code != 100) GTEST_SKIP() << "this machine has a driver";
+  api.clear_last_error();
+  MemArrayContextRef const context = api.get_primary_context(0);
+  EXPECT_EQ(context, nullptr);
+  EXPECT_EQ(api.create_stream(context, 1, 0), nullptr);
+  EXPECT_EQ(api.create_event(context, 0), nullptr);
+  EXPECT_EQ(api.get_last_error(), 100);
+  EXPECT_EQ(api.create_event_ref(64, nullptr), nullptr);
+  EXPECT_EQ(api.get_last_error(), 100);
+  EXPECT_EQ(api.create_device_ptr_ref(64), nullptr);
+  EXPECT_EQ(api.get_last_error(), 100);
+  EXPECT_EQ(api.allocate_device(nullptr, 8), nullptr);
+  EXPECT_EQ(api.get_last_error(), 100);
+}
+
+TEST_F(CApiTest, NullKeepsTheErrorThatMadeIt) {
+  devices.fail("cuDevicePrimaryCtxRetain", 1, 999);
+  EXPECT_EQ(api.create_stream(api.get_primary_context(1), 1, 0), nullptr);
+  expect_error(999);
+}
+
 TEST_F(CApiTest, NullIsRefusedWhereSomethingIsNeeded) {
   MemArrayContextRef const context = api.get_primary_context(0);
   MemArrayStreamRef const stream = api.create_stream(context, 1, 0);
