@@ -35,6 +35,7 @@ StatePtr State::make(DType const& dtype, Extents shape, int device_id, ArrayOpti
   if (device_id < 0) throw ValueError("device_id is " + std::to_string(device_id) + "; device ids start at 0");
   if (options.resource && !*options.resource)
     throw ValueError("ArrayOptions::resource is empty; leave it out for the pooled host memory");
+  if (options.resource) check_host_reaches(options.resource->memory_type(), "ArrayOptions::resource");
   std::size_t const bytes = checked_bytes(checked_size(shape), dtype.itemsize);
   bool const zero = !options.uninitialized && dtype.init == nullptr;
   BlockPtr block =

@@ -141,6 +141,7 @@ BlockPtr Block::allocate(std::optional<MemoryResource> const& resource, std::siz
   run_deferred();
   auto const how = contents == Contents::zero ? HostAllocator::Contents::zero : HostAllocator::Contents::uninitialized;
   if (!resource) return BlockPtr(new OwnedBlock(pooled(how), bytes, MemoryType::normal));
+  check_host_reaches(resource->memory_type(), "the resource of a block of host memory");
   return BlockPtr(new OwnedBlock(HostAllocator(*resource, default_stream(), how), bytes, resource->memory_type()));
 }
 

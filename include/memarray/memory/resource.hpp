@@ -111,8 +111,14 @@ class MEMARRAY_API MemoryResource {
 
 namespace detail {
 
+[[noreturn]] MEMARRAY_API void throw_host_cannot_reach(char const* what);
 /// Writes zeros, with the host's threads where that pays. Throws `CudaError` for memory the host cannot reach.
 MEMARRAY_API void write_zeros(MemoryType type, void* pointer, std::size_t bytes);
+/// Throws `ValueError` if only a device reaches memory of this type. `what` names the use on the host that needs it.
+inline void check_host_reaches(MemoryType type, char const* what) {
+  if (!is_host_accessible(type)) [[unlikely]]
+    throw_host_cannot_reach(what);
+}
 
 }  // namespace detail
 

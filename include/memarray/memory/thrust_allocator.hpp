@@ -62,7 +62,10 @@ class ThrustAllocator {
   }
   ~ThrustAllocator() {}
 
+  /// Throws `ValueError` for memory of a device where the pointers are the host's.
   [[nodiscard]] pointer allocate(size_type count) {
+    if constexpr (std::is_pointer_v<Pointer>)
+      check_host_reaches(_resource.memory_type(), "the resource of a Thrust vector on the host");
     std::size_t const bytes = checked_bytes(static_cast<std::int64_t>(count), sizeof(T));
     void* const memory =
         is_zeroing() ? _resource.allocate_zeroed(stream(), bytes) : _resource.allocate(stream(), bytes);
