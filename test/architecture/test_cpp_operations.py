@@ -12,7 +12,7 @@ READ, WRITE, BOTH, NEUTRAL = "read", "write", "both", "neutral"
 #: Members and free functions. `both`: the const form reads, the other writes.
 CLASSED = {
     **dict.fromkeys(
-        ["write", "fill", "resize", "move_memory", "enter", "exchange", "throw_invalid_lock_access"], WRITE
+        ["write", "fill", "copy_from", "resize", "move_memory", "enter", "exchange", "throw_invalid_lock_access"], WRITE
     ),
     **dict.fromkeys(["operator()", "MemArray", "operator=", "sum", "read", "view"], READ),
     **dict.fromkeys(["ptr", "get_indexer", "host_view", "device_view", "get_dlpack_tensor", "exclusive_scan"], BOTH),
@@ -22,7 +22,7 @@ CLASSED = {
     **dict.fromkeys(
         ["is_foreign", "swap", "exit", "share", "state", "state_ptr", "take_state", "escaped_views"], NEUTRAL
     ),
-    **dict.fromkeys(["get_shape", "get_size", "get_device_id", "get_on_device", "get_lock_id", "adopt"], NEUTRAL),
+    **dict.fromkeys(["get_shape", "get_size", "size", "get_device_id", "get_on_device", "get_lock_id", "adopt"], NEUTRAL),
     "get_dlpack_device": NEUTRAL,
     # About memory that processes share, and what dead ones left of its lock.
     **dict.fromkeys(["create_shared", "recover"], NEUTRAL),

@@ -3,6 +3,7 @@
 #include <memarray/array/adopt.hpp>
 #include <memarray/array/array_indexer.hpp>
 #include <memarray/array/buffer_view.hpp>
+#include <memarray/array/copy_from.hpp>
 #include <memarray/array/dlpack_tensor.hpp>
 #include <memarray/array/lease.hpp>
 #include <memarray/array/state.hpp>
@@ -80,6 +81,8 @@ class MemArray {
     return *reinterpret_cast<Shape const*>(state().shape());
   }
   [[nodiscard]] std::int64_t get_size() const { return state().size(); }
+  /// Number of elements, under the name that containers have for it.
+  [[nodiscard]] std::int64_t size() const { return state().size(); }
   [[nodiscard]] int get_device_id() const { return state().device_id(); }
   /// Whether the current side is on a device.
   [[nodiscard]] bool get_on_device() const { return state().on_device(); }
@@ -120,6 +123,19 @@ class MemArray {
 
   /// Sets every element. Views that were kept keep the old contents; nothing is copied.
   void fill(T const& value, std::int64_t lock_id = -1) { state().fill(&value, lock_id); }
+
+  /// Replaces all contents by those of `source`, as Python's `read_numpy_array` does: the same shape, any strides and
+  /// owner, on the host or on any device, any dtype of the same kind ('same_kind': integers wrap, floats round). The
+  /// array stays where it is; a source elsewhere is brought there first, which is reported. Views that were kept keep
+  /// the old contents. Throws `ValueError` (another shape; a closed view), `TypeError` (another kind of number),
+  /// `LockError`, `CudaError`, `OutOfMemoryError`; the array is then as it was.
+  void copy_from(ConstBufferView const& source, std::int64_t lock_id = -1) {
+    detail::copy_from(state(), source.core(), lock_id);
+  }
+  template <class E, int n, ViewOptions options>
+  void copy_from(ArrayView<E, n, options> const& source, std::int64_t lock_id = -1) {
+    detail::copy_from(state(), source.core(), lock_id);
+  }
 
   /// The current side's memory: const looks, non-const makes the other side stale. Checked now, not later.
   [[nodiscard]] T* ptr(std::int64_t lock_id = -1) {

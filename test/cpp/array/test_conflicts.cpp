@@ -27,6 +27,7 @@ std::vector<Operation> writes() {
   return {
       {"write", [](Array& a) { a.write({0, 1}, 9.0F); }},
       {"fill", [](Array& a) { a.fill(9); }},
+      {"copy_from", [](Array& a) { a.copy_from(Array({3, 4}).view()); }},
       {"ptr", [](Array& a) { *a.ptr() = 9; }},
       {"get_indexer", [](Array& a) { a.get_indexer()[{0, 0}] = 9; }},
       {"host_view", [](Array& a) { static_cast<void>(a.host_view()); }},

@@ -1,0 +1,87 @@
+"""`<memarray/memarray.hpp>` gives what docs/reference/cpp.rst shows of base, resource, memory and array."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("sphinx")
+
+ROOT = Path(__file__).resolve().parents[2]
+INCLUDE = ROOT / "include"
+LAYERS = ("base", "resource", "memory", "array")
+USES = ROOT / "test" / "cpp" / "array" / "test_one_include.cpp"
+#: The word before `(`, or after the keyword of a type.
+NAME = re.compile(
+    r"#define (\w+)|\b(?:class|struct|enum class|enum|using|concept)\b(?: MEMARRAY_API)? (\w+)|\b(\w+)\(|\b(\w+) ="
+)
+#: With others in them, two deep.
+PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+
+
+def entries(path: Path) -> list[str]:
+    """The declarations that the reference page shows of a header, those of members left out."""
+    source = ROOT / "docs" / "site" / "headers.py"
+    if "headers" not in sys.modules:
+        specification = importlib.util.spec_from_file_location("headers", source)
+        sys.modules["headers"] = importlib.util.module_from_spec(specification)
+        specification.loader.exec_module(sys.modules["headers"])
+    return [entry.declaration for entry in sys.modules["headers"].read(path).entries if not entry.scope]
+
+
+def name_of(declaration: str) -> str:
+    text = re.sub(r"\s+", " ", declaration)
+    previous = ""
+    while previous != text:
+        previous, text = text, re.sub(r"(?<!operator)<[^<>]*>", "", text)
+    # A constraint before the declaration, not the body of a concept.
+    text = re.sub(rf"(?<!= )\brequires ?(?:{PARENTHESES}|[\w:]+)(?: && {PARENTHESES})*", "", text)
+    return next(filter(None, NAME.search(text).groups()))
+
+
+def shown() -> dict[str, Path]:
+    return {
+        name_of(entry): path
+        for layer in LAYERS
+        for path in sorted((INCLUDE / "memarray" / layer).glob("*.hpp"))
+        for entry in entries(path)
+        if not entry.startswith("namespace ")
+    }
+
+
+def included(name: str, seen: set[str]) -> set[str]:
+    if name not in seen:
+        seen.add(name)
+        for other in re.findall(r"#include <(memarray/[^>]+)>", (INCLUDE / name).read_text(encoding="utf-8")):
+            if (INCLUDE / other).exists():
+                included(other, seen)
+    return seen
+
+
+def test_every_header_on_the_page_is_included():
+    given = included("memarray/memarray.hpp", set())
+    missing = {path.relative_to(INCLUDE).as_posix() for path in shown().values()} - given
+    assert missing == set(), "include them in memarray.hpp"
+
+
+def test_every_name_on_the_page_is_used_through_the_one_include():
+    text = USES.read_text(encoding="utf-8")
+    used = set(re.findall(r"using memarray::(?:\w+::)*(\w+);|#ifndef (\w+)", text))
+    assert set(shown()) - {one or other for one, other in used} == set(), f"use them in {USES.name}"
+    assert re.findall(r"#include <(memarray/.*)>", text) == ["memarray/memarray.hpp"]
+
+
+def test_names_are_found_in_declarations():
+    assert (
+        name_of("template <class T>\n  requires Element<std::complex<T>>\nstruct dtype_traits<C<T>> : X")
+        == "dtype_traits"
+    )
+    assert name_of("[[nodiscard]] MEMARRAY_API std::span<BuildFact const> build_info() noexcept") == "build_info"
+    assert name_of("template <class R>\nconcept Resource = requires(R& r) { r; }") == "Resource"
+    assert name_of("inline constexpr std::size_t default_alignment = 64") == "default_alignment"
+    assert name_of("using Timeout = std::optional<std::chrono::nanoseconds>") == "Timeout"
+    assert name_of("#define MEMARRAY_DTYPE(...)") == "MEMARRAY_DTYPE"
