@@ -49,16 +49,17 @@ using Owner = std::unique_ptr<SimulatedDevices, DropWithoutDelay>;
 void add_simulated_devices(py::module_& m) {
   py::class_<SimulatedDevices, Owner>(m, "SimulatedDevices")
       .def(py::init([](int count, std::size_t memory, bool peer_access, bool pools, bool lend_as_cuda,
-                       bool continue_after_touch) {
+                       bool continue_after_touch, bool late_copies) {
              return Owner(new SimulatedDevices({.count = count,
                                                 .memory = memory,
                                                 .peer_access = peer_access,
                                                 .pools = pools,
                                                 .lend_as_cuda = lend_as_cuda,
-                                                .continue_after_touch = continue_after_touch}));
+                                                .continue_after_touch = continue_after_touch,
+                                                .late_copies = late_copies}));
            }),
            py::kw_only(), py::arg("count"), py::arg("memory"), py::arg("peer_access"), py::arg("pools"),
-           py::arg("lend_as_cuda"), py::arg("continue_after_touch"))
+           py::arg("lend_as_cuda"), py::arg("continue_after_touch"), py::arg("late_copies"))
       .def("end", &SimulatedDevices::end)
       .def("fail", &SimulatedDevices::fail)
       .def("drop", &SimulatedDevices::drop)

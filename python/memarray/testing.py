@@ -43,6 +43,8 @@ class SimulatedDevices:
     pools : whether they have stream-ordered memory pools.
     lend_as_cuda : lend their memory over DLPack as CUDA's instead of as an extension device's.
     continue_after_touch : a touch of device memory by the host opens it to the host instead of ending the process.
+    late_copies : an asynchronous copy from or to pageable host memory reads or writes it when its stream comes to the
+        copy, as CUDA's documents allow, and not before the call returns, as drivers mostly do.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class SimulatedDevices:
         pools: bool = True,
         lend_as_cuda: bool = False,
         continue_after_touch: bool = False,
+        late_copies: bool = False,
     ) -> None:
         self._make = functools.partial(
             _core.SimulatedDevices,
@@ -63,6 +66,7 @@ class SimulatedDevices:
             pools=pools,
             lend_as_cuda=lend_as_cuda,
             continue_after_touch=continue_after_touch,
+            late_copies=late_copies,
         )
         self._driver: _core.SimulatedDevices | None = None
 

@@ -1,6 +1,7 @@
 #include "add_index_rows.hpp"
 
 #include <memarray/array/add_index_tuple.hpp>
+#include <memarray/array/device_element.hpp>
 #include <memarray/array/for_each_index.hpp>
 #include <memarray/array/hold.hpp>
 #include <memarray/array/launch_device.hpp>
@@ -25,7 +26,11 @@ void run(RowsPlan const& plan, Runs runs, Hold const& hold) {
   auto* const target = reinterpret_cast<T*>(hold.target());
   auto const rows = rows_function<T, Index>();
   if (runs == Runs::in_emulation)
-    return launch_emulated(hold.queue(), [=] { rows(plan, source, target, 0, plan.units); });
+    return launch_emulated(hold.queue(), [=] {
+      check_loads(ElementArgument<DeviceElement<T>, false>{reinterpret_cast<DeviceElement<T> const*>(source),
+                                                           reinterpret_cast<DeviceElement<T>*>(target)});
+      rows(plan, source, target, 0, plan.units);
+    });
   std::size_t const bytes = static_cast<std::size_t>(plan.units * plan.block) * sizeof(T);
   std::optional<RuntimeRelease> released;
   if (bytes >= release_bytes) released.emplace();

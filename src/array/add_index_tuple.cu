@@ -1,6 +1,5 @@
-#include "device_types.cuh"
-
 #include <memarray/array/add_index_tuple.hpp>
+#include <memarray/array/device_element.hpp>
 #include <memarray/array/launch_device.hpp>
 #include <memarray/base/errors.hpp>
 
@@ -23,7 +22,7 @@ struct AddIndexOf {
 /// Signed integers wrap as unsigned ones do, which are compiled anyhow.
 template <class T>
 using Added = typename std::conditional_t<std::signed_integral<T>, std::make_unsigned<T>,
-                                          std::type_identity<DeviceType<T>>>::type;
+                                          std::type_identity<DeviceElement<T>>>::type;
 
 /// Ranks between those that are compiled get leading extents of 1.
 template <class T, int ndim>

@@ -1,6 +1,6 @@
-#include "device_scratch.cuh"
-#include "device_types.cuh"
+#include "device_cub.cuh"
 
+#include <memarray/array/device_element.hpp>
 #include <memarray/array/launch_device.hpp>
 #include <memarray/base/errors.hpp>
 
@@ -15,30 +15,28 @@ namespace memarray::detail {
 namespace {
 
 template <class T>
-void scan_of(std::int64_t size, void const* source, void* target, void* result, cudaStream_t stream) {
-  using Element = DeviceType<T>;
+void scan_of(std::int64_t size, void const* source, void* target, void* result, DeviceRun& run) {
+  using Element = DeviceElement<T>;
   if (size == 0) return;
   auto const* const from = static_cast<Element const*>(source);
   auto* const to = static_cast<Element*>(target);
+  run_cub(run, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceScan::ExclusiveScan(scratch, bytes, from, to, Plus<Element>{}, Element{}, size,
+                                          *run.queue().stream);
+  });
   Element last{};
   Element before{};
-  check_cuda(cudaMemcpyAsync(&last, from + size - 1, sizeof last, cudaMemcpyDeviceToHost, stream));
-  std::size_t bytes = 0;
-  check_cuda(cub::DeviceScan::ExclusiveScan(nullptr, bytes, from, to, Plus<Element>{}, Element{}, size, stream));
-  Scratch const scratch(bytes, stream);
-  check_cuda(cub::DeviceScan::ExclusiveScan(scratch.get(), bytes, from, to, Plus<Element>{}, Element{}, size, stream));
-  check_cuda(cudaMemcpyAsync(&before, to + size - 1, sizeof before, cudaMemcpyDeviceToHost, stream));
-  check_cuda(cudaStreamSynchronize(stream));
+  auto const bytes_of = [](Element const* element) { return reinterpret_cast<std::byte const*>(element); };
+  run.read_back({{&last, bytes_of(from + size - 1), sizeof last}, {&before, bytes_of(to + size - 1), sizeof before}});
   *static_cast<Element*>(result) = Plus<Element>{}(before, last);
 }
 
 }  // namespace
 
 void exclusive_scan_on_device(DType const& dtype, std::int64_t size, void const* source, void* target, void* result,
-                              Queue const& queue) {
-  ContextScope const scope(queue.context);
+                              DeviceRun& run) {
 #define MEMARRAY_RUN_IF(type, name, code, bits) \
-  if (dtype == dtype_of<type>()) return scan_of<type>(size, source, target, result, *queue.stream);
+  if (dtype == dtype_of<type>()) return scan_of<type>(size, source, target, result, run);
   MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_RUN_IF)
 #undef MEMARRAY_RUN_IF
   throw UnsupportedTypeError("exclusive_scan is not compiled for " + std::string(dtype.name_view()));

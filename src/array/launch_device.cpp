@@ -3,7 +3,6 @@
 #include <memarray/base/hooks.hpp>
 #include <memarray/resource/driver_table.hpp>
 #include <memarray/resource/last_error.hpp>
-#include <memarray/resource/simulated_devices.hpp>
 
 #include <string>
 
@@ -15,22 +14,17 @@ void throw_not_compiled_for_device() {
                   "device: compile the file as CUDA, or move the array with move_memory(kDLCPU, …)");
 }
 
-void throw_launch_error(int code, char const* name, char const* what) {
-  throw CudaError(code, name, std::string("launching a kernel failed: ") + what);
+void throw_runtime_error(int code, char const* name, char const* what, char const* why) {
+  std::string const message = std::string(what) + " failed: " + why;
+  if (code == cuda_code::out_of_memory) throw OutOfMemoryError(message);
+  throw CudaError(code, name, message);
 }
 
 void submit_emulated(Queue const& queue, cu::HostFunction kernel, void* data) {
-  ContextScope const scope(queue.context);
-  if (!scope.driver()) throw_last_error("launching a kernel");
+  EnteredContext const context(queue.context, "launching a kernel");
   RuntimeRelease const released;
-  if (cu::Result const failed = scope.driver()->launch_simulated(*queue.stream, kernel, data); failed != 0)
+  if (cu::Result const failed = context.driver().launch_simulated(*queue.stream, kernel, data); failed != 0)
     throw_driver_error(failed, "launching a kernel");
-}
-
-void finish(Queue const& queue) {
-  testing::detail::WaitSite const site("a kernel that has a result");
-  bool const ended = synchronize(queue);
-  if (!ended) throw_last_error("waiting for a kernel");
 }
 
 #if !MEMARRAY_HAS_CUDA
@@ -39,11 +33,11 @@ void add_index_on_device(DType const&, std::span<std::int64_t const>, void const
   throw_not_compiled_for_device();
 }
 
-void strided_on_device(StridedJob const&, Queue const&) { throw_not_compiled_for_device(); }
+void strided_on_device(StridedJob const&, DeviceRun&) { throw_not_compiled_for_device(); }
 
-void sum_on_device(DType const&, std::int64_t, void const*, void*, Queue const&) { throw_not_compiled_for_device(); }
+void sum_on_device(DType const&, std::int64_t, void const*, void*, DeviceRun&) { throw_not_compiled_for_device(); }
 
-void exclusive_scan_on_device(DType const&, std::int64_t, void const*, void*, void*, Queue const&) {
+void exclusive_scan_on_device(DType const&, std::int64_t, void const*, void*, void*, DeviceRun&) {
   throw_not_compiled_for_device();
 }
 

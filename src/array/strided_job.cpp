@@ -1,5 +1,7 @@
 #include "dtype_index.hpp"
 
+#include <memarray/array/device_run.hpp>
+#include <memarray/array/device_strided_job.hpp>
 #include <memarray/array/launch_device.hpp>
 #include <memarray/array/strided_copy.hpp>
 #include <memarray/array/strided_fill.hpp>
@@ -38,9 +40,26 @@ StridedJob StridedJob::of_nothing() const {
   return result;
 }
 
-void StridedJob::submit(Queue const& queue) const {
+namespace {
+
+/// Takes the memory that the kernels of a device would. What they compute, the host's kernels do, to the same bits.
+struct SimulatedMachine {
+  DeviceRun& run;
+
+  template <class Kernel>
+  void launch(Kernel const&, std::int64_t) {}
+  std::byte* scratch(std::size_t bytes) { return run.scratch(bytes); }
+  std::byte* upload(std::size_t bytes, std::byte const* data) { return run.upload(bytes, data); }
+};
+
+}  // namespace
+
+void StridedJob::submit(DeviceMemory& memory, Queue const& queue) const {
   if (target.layout.size() == 0) return;
-  if (!queue.driver().is_simulated()) return strided_on_device(*this, queue);
+  DeviceRun run(memory, queue, "an operation on a view of device memory");
+  if (!memory.driver().is_simulated()) return strided_on_device(*this, run);
+  SimulatedMachine machine{run};
+  DeviceStridedJob(*this, machine).run();
   StridedJob seen = *this;
   for (StridedElements* const elements : {&seen.target, &seen.source})
     if (elements->layout.size() != 0)

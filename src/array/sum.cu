@@ -1,6 +1,6 @@
-#include "device_scratch.cuh"
-#include "device_types.cuh"
+#include "device_cub.cuh"
 
+#include <memarray/array/device_element.hpp>
 #include <memarray/array/launch_device.hpp>
 #include <memarray/array/sum.hpp>
 #include <memarray/base/errors.hpp>
@@ -27,28 +27,22 @@ struct Widen {
 };
 
 template <class T>
-void sum_of(std::int64_t size, void const* source, void* result, cudaStream_t stream) {
-  using Sum = DeviceType<typename SumOf<T>::type>;
-  auto const* const elements = static_cast<DeviceType<T> const*>(source);
-  Scratch const total(sizeof(Sum), stream);
-  std::size_t bytes = 0;
-  auto const reduce = [&](void* scratch) {
-    check_cuda(cub::DeviceReduce::TransformReduce(scratch, bytes, elements, static_cast<Sum*>(total.get()), size,
-                                                  Plus<Sum>{}, Widen<Sum>{}, Sum{}, stream));
-  };
-  reduce(nullptr);
-  Scratch const scratch(bytes, stream);
-  reduce(scratch.get());
-  check_cuda(cudaMemcpyAsync(result, total.get(), sizeof(Sum), cudaMemcpyDeviceToHost, stream));
-  check_cuda(cudaStreamSynchronize(stream));
+void sum_of(std::int64_t size, void const* source, void* result, DeviceRun& run) {
+  using Sum = DeviceElement<typename SumOf<T>::type>;
+  auto const* const elements = static_cast<DeviceElement<T> const*>(source);
+  std::byte* const total = run.scratch(sizeof(Sum));
+  run_cub(run, [&](void* scratch, std::size_t& bytes) {
+    return cub::DeviceReduce::TransformReduce(scratch, bytes, elements, reinterpret_cast<Sum*>(total), size,
+                                              Plus<Sum>{}, Widen<Sum>{}, Sum{}, *run.queue().stream);
+  });
+  run.read_back({{result, total, sizeof(Sum)}});
 }
 
 }  // namespace
 
-void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result, Queue const& queue) {
-  ContextScope const scope(queue.context);
+void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result, DeviceRun& run) {
 #define MEMARRAY_RUN_IF(type, name, code, bits) \
-  if (dtype == dtype_of<type>()) return sum_of<type>(size, source, result, *queue.stream);
+  if (dtype == dtype_of<type>()) return sum_of<type>(size, source, result, run);
   MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_RUN_IF)
 #undef MEMARRAY_RUN_IF
   throw UnsupportedTypeError("sum is not compiled for " + std::string(dtype.name_view()));

@@ -62,7 +62,7 @@ void submit(StridedJob const& job, Queue const& queue, Block& target, Block* sou
   if (source) source->uses()->order(queue, Use::read, "an operation on a view, after the memory's writer");
   target.uses()->order(queue, Use::write, "an operation on a view, after all users of what it writes");
   try {
-    job.submit(queue);
+    job.submit(target.uses()->memory(), queue);
   } catch (...) {
     give_up(queue, {{target.uses(), Use::write}, {source ? source->uses() : nullptr, Use::read}});
     throw;

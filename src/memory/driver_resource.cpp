@@ -20,6 +20,7 @@ namespace memarray {
 namespace {
 
 using detail::ContextScope;
+using detail::EnteredContext;
 using detail::MemoryKind;
 
 MemoryKind kind_of(MemoryType type, MemoryPoolHandle const& pool) noexcept {
@@ -81,14 +82,13 @@ void* DriverResource::allocate(StreamHandle const& stream, std::size_t bytes, st
   if (alignment > max_alignment)
     throw ValueError("memory of the driver is aligned to " + std::to_string(max_alignment) + " bytes, not to " +
                      std::to_string(alignment));
-  ContextScope const scope(_context);
-  if (!scope.driver()) throw_last_error("taking memory of a device");
+  EnteredContext const scope(_context, "taking memory of a device");
   RuntimeRelease const released;
   cu::DevicePtr pointer = 0;
   auto const take = [&] {
     // The driver refuses to give nothing.
     std::size_t const wanted = std::max<std::size_t>(bytes, 1);
-    return detail::take_memory(*scope.driver(), kind_of(_type, _pool), _pool, stream, wanted, pointer);
+    return detail::take_memory(scope.driver(), kind_of(_type, _pool), _pool, stream, wanted, pointer);
   };
   cu::Result result = take();
   if (result == cuda_code::out_of_memory) {
@@ -127,11 +127,10 @@ void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::
 void DriverResource::zero(StreamHandle const& stream, void* pointer, std::size_t bytes) {
   if (is_host_accessible(_type)) return detail::write_zeros(_type, pointer, bytes);
   if (bytes == 0) return;
-  ContextScope const scope(_context);
-  if (!scope.driver()) throw_last_error("zeroing memory of a device");
+  EnteredContext const scope(_context, "zeroing memory of a device");
   RuntimeRelease const released;
   if (cu::Result const failed =
-          scope.driver()->cuMemsetD8Async(reinterpret_cast<cu::DevicePtr>(pointer), 0, bytes, *stream);
+          scope.driver().cuMemsetD8Async(reinterpret_cast<cu::DevicePtr>(pointer), 0, bytes, *stream);
       failed != 0)
     throw_driver_error(failed, "zeroing memory of a device");
 }

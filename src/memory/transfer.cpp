@@ -74,13 +74,11 @@ class Submission {
   // For one call, as several queues may take turns: a default stream is that of the current context.
   class Current {
    public:
-    explicit Current(Queue const& queue) : _scope(queue.context) {
-      if (!_scope.driver()) throw_last_error("using a device");
-    }
-    [[nodiscard]] DriverTable const& driver() const noexcept { return *_scope.driver(); }
+    explicit Current(Queue const& queue) : _context(queue.context, "using a device") {}
+    [[nodiscard]] DriverTable const& driver() const noexcept { return _context.driver(); }
 
    private:
-    ContextScope _scope;
+    EnteredContext _context;
   };
 
   Queue const& _queue;

@@ -18,6 +18,7 @@ inline constexpr cu::Result not_found = 500;
 inline constexpr cu::Result not_ready = 600;
 inline constexpr cu::Result peer_access_already_enabled = 704;
 inline constexpr cu::Result context_is_destroyed = 709;
+inline constexpr cu::Result misaligned_address = 716;
 inline constexpr cu::Result launch_failed = 719;
 inline constexpr cu::Result not_permitted = 800;
 inline constexpr cu::Result not_supported = 801;

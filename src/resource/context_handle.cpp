@@ -1,6 +1,7 @@
 #include <memarray/base/fork_lock.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/resource/context_handle.hpp>
+#include <memarray/resource/last_error.hpp>
 
 #include <algorithm>
 #include <new>
@@ -227,6 +228,10 @@ ContextScope::ContextScope(ContextHandle const& context) noexcept : _driver(driv
   if (_driver->cuCtxGetCurrent(&current) == 0 && current == *context) return;
   _pushed = succeeded(_driver->cuCtxPushCurrent(*context));
   if (!_pushed) _driver = nullptr;
+}
+
+EnteredContext::EnteredContext(ContextHandle const& context, char const* what) : _scope(context) {
+  if (!_scope.driver()) throw_last_error(what);
 }
 
 ContextScope::~ContextScope() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memarray/array/element_pointer.hpp>
 #include <memarray/array/view_core.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
@@ -130,8 +131,9 @@ class ArrayView {
       : _parts(other._parts), _extents(other._extents), _strides(other._strides) {}
 
   [[nodiscard]] bool is_open() const noexcept { return _parts.is_open(); }
-  /// On a device: an address there.
-  [[nodiscard]] T* data() const noexcept { return static_cast<T*>(_parts.data); }
+  /// On a device: an address there. `BufferError` for imported elements that are not aligned as
+  /// `cuda::std::complex` asks.
+  [[nodiscard]] T* data() const noexcept(!detail::is_overaligned<T>) { return detail::elements_at<T>(_parts.data); }
   [[nodiscard]] std::int64_t extent(int dimension) const noexcept { return _extents[at(dimension)]; }
   [[nodiscard]] std::int64_t stride(int dimension) const noexcept { return _strides[at(dimension)]; }
   /// The stride, or 1 where there is one index or no element, so that nobody steps: an mdspan's are above zero.
@@ -146,7 +148,7 @@ class ArrayView {
 
   template <std::integral... Indices>
     requires(sizeof...(Indices) == ndim && !is_on_device)
-  [[nodiscard]] T& operator()(Indices... indices) const noexcept {
+  [[nodiscard]] T& operator()(Indices... indices) const noexcept(!detail::is_overaligned<T>) {
     std::int64_t offset = 0;
     [[maybe_unused]] int d = 0;
     ((assert(static_cast<std::int64_t>(indices) >= 0 && static_cast<std::int64_t>(indices) < extent(d)),
@@ -171,7 +173,7 @@ class ArrayView {
     }
   }
   /// All elements, as they lie in memory. Keeps nothing alive.
-  [[nodiscard]] std::span<T> span() const noexcept
+  [[nodiscard]] std::span<T> span() const noexcept(!detail::is_overaligned<T>)
     requires(is_c_order || is_f_order)
   {
     return {data(), static_cast<std::size_t>(size())};

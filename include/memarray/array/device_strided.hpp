@@ -81,7 +81,20 @@ MEMARRAY_HD void for_share(GridPlace const& place, U size, Step const& step) {
     step(position);
 }
 
-/// target = source, of one element type: moved as it is.
+template <class Word>
+MEMARRAY_HD void move_words(std::byte* to, std::byte const* from, std::uint32_t bytes) {
+  for (std::uint32_t at = 0; at < bytes; at += sizeof(Word)) store_as(to + at, load_as<Word>(from + at));
+}
+/// Moves an element as it is. `word`: a power of two that divides its addresses and size, at most 16.
+MEMARRAY_HD inline void move_element(std::byte* to, std::byte const* from, std::uint32_t bytes, std::uint32_t word) {
+  if (word == 16) return move_words<Word<16>>(to, from, bytes);
+  if (word == 8) return move_words<std::uint64_t>(to, from, bytes);
+  if (word == 4) return move_words<std::uint32_t>(to, from, bytes);
+  if (word == 2) return move_words<std::uint16_t>(to, from, bytes);
+  move_words<std::uint8_t>(to, from, bytes);
+}
+
+/// target = source, of one element type.
 template <class U>
 struct DeviceCopy {
   DeviceNest<U> nest;
@@ -89,27 +102,35 @@ struct DeviceCopy {
   std::byte* target;
   std::byte const* source;
   std::uint32_t itemsize;
-  std::uint32_t word;  ///< a power of two that divides addresses and strides, at most 16
+  std::uint32_t word;  ///< as `move_element`
 
-  template <class Word>
-  MEMARRAY_HD void move(std::byte* to, std::byte const* from) const {
-    for (std::uint32_t at = 0; at < itemsize; at += sizeof(Word)) store_as(to + at, load_as<Word>(from + at));
-  }
   MEMARRAY_HD void run(GridPlace const& place) const {
     for_share(place, size, [&](U position) {
       auto const offsets = nest.at(position);
-      std::byte* const to = target + offsets.first;
-      std::byte const* const from = source + offsets.second;
-      if (word == 16) return move<Word<16>>(to, from);
-      if (word == 8) return move<std::uint64_t>(to, from);
-      if (word == 4) return move<std::uint32_t>(to, from);
-      if (word == 2) return move<std::uint16_t>(to, from);
-      move<std::uint8_t>(to, from);
+      move_element(target + offsets.first, source + offsets.second, itemsize, word);
     });
   }
 };
 
-/// The same between two element types.
+/// Sets elements to one that is a parameter of the kernel.
+template <class U>
+struct DeviceFill {
+  static constexpr std::size_t most_bytes = 16;
+
+  DeviceNest<U> nest;
+  U size;
+  std::byte* target;
+  std::uint32_t itemsize;
+  std::uint32_t word;  ///< as `move_element`
+  alignas(16) std::byte element[most_bytes];
+
+  MEMARRAY_HD void run(GridPlace const& place) const {
+    for_share(place, size,
+              [&](U position) { move_element(target + nest.at(position).first, element, itemsize, word); });
+  }
+};
+
+/// Converts between two element types.
 template <class U>
 struct DeviceCast {
   DeviceNest<U> nest;
@@ -165,10 +186,34 @@ struct DeviceAddIndex {
   }
 };
 
-/// Part of a reduction.
-struct DevicePart {
-  Number number;
-  std::uint64_t is_some = 0;
+/// Accumulators of a reduction in memory: 8 bytes each, those of complex numbers 16.
+struct DeviceParts {
+  std::uint64_t* words = nullptr;
+  bool integral = false;
+  bool complex = false;
+
+  [[nodiscard]] MEMARRAY_HD Number load(std::uint64_t at) const {
+    Number number;
+    if (integral) {
+      number.bits = words[at];
+    } else if (complex) {
+      number.real = load_as<double>(reinterpret_cast<std::byte const*>(words + 2 * at));
+      number.imag = load_as<double>(reinterpret_cast<std::byte const*>(words + 2 * at + 1));
+    } else {
+      number.real = load_as<double>(reinterpret_cast<std::byte const*>(words + at));
+    }
+    return number;
+  }
+  MEMARRAY_HD void store(std::uint64_t at, Number const& number) const {
+    if (integral) {
+      words[at] = number.bits;
+    } else if (complex) {
+      store_as(reinterpret_cast<std::byte*>(words + 2 * at), number.real);
+      store_as(reinterpret_cast<std::byte*>(words + 2 * at + 1), number.imag);
+    } else {
+      store_as(reinterpret_cast<std::byte*>(words + at), number.real);
+    }
+  }
 };
 
 /// What is reduced, and how.
@@ -179,17 +224,27 @@ struct DeviceReduction {
   std::int64_t terms;   ///< elements that a result is made of
   std::int64_t repeat;  ///< how often each of them counts
 
-  MEMARRAY_HD void add(DevicePart& part, Number const& number) const {
-    if (part.is_some == 0) {
-      part.number = number;
-      part.is_some = 1;
-    } else if (reduction == Reduction::sum || reduction == Reduction::mean) {
-      part.number.bits += number.bits;
-      part.number.real += number.real;
-      part.number.imag += number.imag;
-    } else if (is_better(number, part.number)) {
-      part.number = number;
+  /// Size of an accumulator in memory.
+  [[nodiscard]] std::size_t part_bytes() const { return kind.code == kDLComplex ? 16 : 8; }
+  [[nodiscard]] DeviceParts parts_at(std::byte* memory) const {
+    return {reinterpret_cast<std::uint64_t*>(memory), kind.is_integral() && !in_double, kind.code == kDLComplex};
+  }
+  MEMARRAY_HD void add(Number& total, Number const& number) const {
+    if (reduction == Reduction::sum || reduction == Reduction::mean) {
+      total.bits += number.bits;
+      total.real += number.real;
+      total.imag += number.imag;
+    } else if (is_better(number, total)) {
+      total = number;
     }
+  }
+  /// Folds every `step`th term of a result, from `first` on, which exists. `terms`: where each term lies.
+  template <class U>
+  [[nodiscard]] MEMARRAY_HD Number fold(std::byte const* from, DeviceNest<U> const& reduced, U first, U count,
+                                        U step) const {
+    Number total = load(from + reduced.at(first).first);
+    for (U term = first + step; term < count; term += step) add(total, load(from + reduced.at(term).first));
+    return total;
   }
   [[nodiscard]] MEMARRAY_HD Number load(std::byte const* element) const {
     Number number = load_number(kind, element);
@@ -237,7 +292,28 @@ struct DeviceReduction {
   }
 };
 
-/// Each thread folds every `parts`th element of a result, from one on: neighbours read neighbours.
+/// Each thread folds all elements of a result and stores it: neighbours take neighbouring results.
+template <class U>
+struct DeviceReduceWhole {
+  DeviceNest<U> kept;     ///< source, target
+  DeviceNest<U> reduced;  ///< source
+  U results;
+  U terms;
+  DeviceReduction how;
+  ElementKind to;
+  std::byte const* source;
+  std::byte* target;
+
+  MEMARRAY_HD void run(GridPlace const& place) const {
+    for_share(place, results, [&](U result) {
+      auto const offsets = kept.at(result);
+      how.finish(to, target + offsets.second, how.fold<U>(source + offsets.first, reduced, 0, terms, 1));
+    });
+  }
+};
+
+/// Each thread folds every `parts`th element of a result, from one on: neighbours read neighbours. No more parts than
+/// terms.
 template <class U>
 struct DeviceReduce {
   DeviceNest<U> kept;     ///< source, target
@@ -247,17 +323,13 @@ struct DeviceReduce {
   U parts;  ///< of each result
   DeviceReduction how;
   std::byte const* source;
-  DevicePart* made;  ///< results × parts
+  DeviceParts made;  ///< results × parts
 
   MEMARRAY_HD void run(GridPlace const& place) const {
     for_share(place, results * parts, [&](U position) {
-      // Where one thread does it all, neighbours take neighbouring results.
-      U const result = parts == 1 ? position : position / parts;
+      U const result = position / parts;
       U const first = position - result * parts;
-      std::byte const* const from = source + kept.at(result).first;
-      DevicePart part;
-      for (U term = first; term < terms; term += parts) how.add(part, how.load(from + reduced.at(term).first));
-      made[position] = part;
+      made.store(position, how.fold<U>(source + kept.at(result).first, reduced, first, terms, parts));
     });
   }
 };
@@ -270,18 +342,17 @@ struct DeviceFold {
   U together;
   U groups;  ///< of each result
   DeviceReduction how;
-  DevicePart const* from;  ///< results × parts
-  DevicePart* made;        ///< results × groups
+  DeviceParts from;  ///< results × parts
+  DeviceParts made;  ///< results × groups
 
   MEMARRAY_HD void run(GridPlace const& place) const {
     for_share(place, results * groups, [&](U position) {
       U const result = position / groups;
       U const begin = (position - result * groups) * together;
       U const end = begin + together < parts ? begin + together : parts;
-      DevicePart part;
-      for (U at = begin; at < end; ++at)
-        if (DevicePart const& other = from[result * parts + at]; other.is_some != 0) how.add(part, other.number);
-      made[position] = part;
+      Number total = from.load(result * parts + begin);
+      for (U at = begin + 1; at < end; ++at) how.add(total, from.load(result * parts + at));
+      made.store(position, total);
     });
   }
 };
@@ -294,10 +365,10 @@ struct DeviceFinish {
   DeviceReduction how;
   ElementKind to;
   std::byte* target;
-  DevicePart const* from;
+  DeviceParts from;
 
   MEMARRAY_HD void run(GridPlace const& place) const {
-    for_share(place, results, [&](U result) { how.finish(to, target + kept.at(result).second, from[result].number); });
+    for_share(place, results, [&](U result) { how.finish(to, target + kept.at(result).second, from.load(result)); });
   }
 };
 

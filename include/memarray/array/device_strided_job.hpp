@@ -77,11 +77,30 @@ class DeviceStridedJob {
     });
   }
 
-  /// A copy of one element that is repeated.
+  /// A copy of one element that is repeated; a large struct has to be there first.
   void fill() {
+    if (_job.element.size() <= DeviceFill<std::uint32_t>::most_bytes) return fill_from_parameter();
     StridedElements one{_machine.upload(_job.element.size(), _job.element.data()), _job.target.dtype, {}};
     one.layout.broadcast_to(_job.target.layout.shape());
     copy(one);
+  }
+
+  void fill_from_parameter() {
+    StridedElements one{nullptr, _job.target.dtype, {}};
+    one.layout.broadcast_to(_job.target.layout.shape());
+    StridedElements const& to = _job.target;
+    LoopNest const nest = plan_copy(to.layout, to.dtype.itemsize, one.layout, one.dtype.itemsize);
+    with_positions(nest.size(), [&]<class U>(U) {
+      std::byte* const target = to.data + nest.offsets[0];
+      DeviceFill<U> kernel{device_nest<U>(nest),
+                           static_cast<U>(nest.size()),
+                           target,
+                           to.dtype.itemsize,
+                           word_of(target, nullptr, nest, to.dtype.itemsize),
+                           {}};
+      std::copy(_job.element.begin(), _job.element.end(), kernel.element);
+      _machine.launch(kernel, nest.size());
+    });
   }
 
   void add_index() {
@@ -140,26 +159,29 @@ class DeviceStridedJob {
   template <class U>
   void reduce_in_rounds(DeviceNest<U> const& kept, DeviceNest<U> const& reduced, DeviceReduction const& how,
                         std::int64_t results, std::int64_t terms, std::int64_t parts) {
-    DevicePart* made = parts_for(results * parts);
+    ElementKind const to = ElementKind::of(_job.target.dtype);
+    if (parts == 1)
+      return _machine.launch(DeviceReduceWhole<U>{kept, reduced, static_cast<U>(results), static_cast<U>(terms), how,
+                                                  to, _job.source.data, _job.target.data},
+                             results);
+    DeviceParts made = parts_for(how, results * parts);
     _machine.launch(DeviceReduce<U>{kept, reduced, static_cast<U>(results), static_cast<U>(terms),
                                     static_cast<U>(parts), how, _job.source.data, made},
                     results * parts);
     while (parts > 1) {
       std::int64_t const groups = (parts + parts_together - 1) / parts_together;
-      DevicePart* const folded = parts_for(results * groups);
+      DeviceParts const folded = parts_for(how, results * groups);
       _machine.launch(DeviceFold<U>{static_cast<U>(results), static_cast<U>(parts), static_cast<U>(parts_together),
                                     static_cast<U>(groups), how, made, folded},
                       results * groups);
       made = folded;
       parts = groups;
     }
-    _machine.launch(
-        DeviceFinish<U>{kept, static_cast<U>(results), how, ElementKind::of(_job.target.dtype), _job.target.data, made},
-        results);
+    _machine.launch(DeviceFinish<U>{kept, static_cast<U>(results), how, to, _job.target.data, made}, results);
   }
 
-  DevicePart* parts_for(std::int64_t count) {
-    return reinterpret_cast<DevicePart*>(_machine.scratch(static_cast<std::size_t>(count) * sizeof(DevicePart)));
+  DeviceParts parts_for(DeviceReduction const& how, std::int64_t count) {
+    return how.parts_at(_machine.scratch(static_cast<std::size_t>(count) * how.part_bytes()));
   }
 
   /// Zero for a sum, NaN for a mean.

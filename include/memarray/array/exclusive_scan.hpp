@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memarray/array/device_element.hpp>
+#include <memarray/array/element_pointer.hpp>
 #include <memarray/array/for_each_index.hpp>
 #include <memarray/array/mem_array.hpp>
 #include <memarray/array/sum.hpp>
@@ -60,22 +62,25 @@ T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, Stream
       [&](auto& from, auto& to) {
         detail::check_shape(output, array.get_shape());
         std::int64_t const size = array.get_size();
-        auto const* const source = reinterpret_cast<T const*>(from.source());
-        auto* const target = reinterpret_cast<T*>(to.target());
+        auto const* const source = detail::elements_at<T const>(from.source());
+        auto* const target = detail::elements_at<T>(to.target());
+        detail::Runs const where = detail::where_all_are(*input.state, *output.state);
+        if (where == detail::Runs::on_host) {
+          total = detail::scan_of(source, target, size, detail::OnThreads{static_cast<std::size_t>(size) * sizeof(T)});
+          return detail::commit_all(to, from);
+        }
         try {
-          switch (detail::where_all_are(*input.state, *output.state)) {
-            case detail::Runs::on_host:
-              total =
-                  detail::scan_of(source, target, size, detail::OnThreads{static_cast<std::size_t>(size) * sizeof(T)});
-              break;
-            case detail::Runs::in_emulation:
-              total = detail::result_of<T>(to.queue(),
-                                           [=] { return detail::scan_of(source, target, size, detail::InOrder()); });
-              break;
-            case detail::Runs::on_device:
-              detail::exclusive_scan_on_device(dtype_of<T>(), size, source, target, &total, to.queue());
-              break;
-          }
+          detail::DeviceRun run(to.memory(), to.queue(), "scanning on a device");
+          if (where == detail::Runs::in_emulation)
+            total = detail::result_of<T>(run, [=] {
+              using Element = detail::DeviceElement<T>;
+              if (size != 0)
+                for (T const* const place : {source, static_cast<T const*>(target)})
+                  testing::detail::check_load(place, alignof(Element));
+              return detail::scan_of(source, target, size, detail::InOrder());
+            });
+          else
+            detail::exclusive_scan_on_device(dtype_of<T>(), size, source, target, &total, run);
         } catch (...) {
           from.left_running();
           to.left_running();

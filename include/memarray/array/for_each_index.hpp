@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memarray/array/access.hpp>
+#include <memarray/array/element_pointer.hpp>
 #include <memarray/array/kernel_argument.hpp>
 #include <memarray/array/launch_device.hpp>
 #include <memarray/array/launch_host.hpp>
@@ -8,6 +9,7 @@
 #include <memarray/base/config.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
+#include <memarray/resource/simulated_devices.hpp>
 #include <memarray/resource/stream_handle.hpp>
 
 #include <cuda/std/array>
@@ -51,10 +53,10 @@ inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 template <bool in_place, class T, int ndim, State::Access access>
 auto make_argument(ArrayAccess<T, ndim, access> const& given, Hold const& hold) {
   if constexpr (access == State::Access::update) {
-    return ElementArgument<T, in_place>{reinterpret_cast<T const*>(hold.source()), reinterpret_cast<T*>(hold.target())};
+    return ElementArgument<T, in_place>{elements_at<T const>(hold.source()), elements_at<T>(hold.target())};
   } else {
     using Element = std::conditional_t<access == State::Access::read, T const, T>;
-    ArrayIndexer<Element, ndim> indexer{reinterpret_cast<Element*>(hold.target()), {}};
+    ArrayIndexer<Element, ndim> indexer{elements_at<Element>(hold.target()), {}};
     for (int d = 0; d < ndim; ++d) indexer.extents[d] = given.state->shape()[d];
     return IndexerArgument<Element, ndim>{indexer};
   }
@@ -94,6 +96,17 @@ void with_holds(Run const& run, StreamHandle const& stream, std::tuple<Held&...>
       std::apply([&](auto&... earlier) { return ((&earlier.state() == first.state.get()) || ...); }, held);
   Hold hold(*first.state, First::kind, first.lock_id, "a kernel", again ? Hold::past_writers : Hold::plain, stream);
   with_holds(run, stream, std::tuple_cat(held, std::tuple<Hold&>(hold)), rest...);
+}
+
+/// Fails a kernel on a simulated device whose elements a GPU would refuse to load.
+template <class T, int ndim>
+void check_loads(IndexerArgument<T, ndim> const& argument) {
+  if (argument.indexer.size() != 0) testing::detail::check_load(argument.indexer.pointer, alignof(T));
+}
+template <class T, bool in_place>
+void check_loads(ElementArgument<T, in_place> const& argument) {
+  testing::detail::check_load(argument.source, alignof(T));
+  testing::detail::check_load(argument.target, alignof(T));
 }
 
 /// The body of a loop over linear indices on the host, or on a simulated device.
@@ -150,8 +163,10 @@ void run_body(std::array<std::int64_t, ndim> const& shape, Runs runs, Hold const
         });
       case Runs::in_emulation:
         if (size > 0)
-          launch_emulated(first.queue(),
-                          [visit, size, loop = Loop{f, extents, {arguments...}}]() mutable { visit(loop, 0, size); });
+          launch_emulated(first.queue(), [visit, size, loop = Loop{f, extents, {arguments...}}]() mutable {
+            cuda::std::apply([](Arguments const&... argument) { (check_loads(argument), ...); }, loop.arguments);
+            visit(loop, 0, size);
+          });
         return;
       case Runs::on_device: break;
     }

@@ -48,6 +48,7 @@ class MEMARRAY_API Hold {
   [[nodiscard]] State& state() const noexcept { return *_state; }
   /// Of an array on a device: where the operation runs.
   [[nodiscard]] Queue const& queue() const noexcept { return *_queue; }
+  [[nodiscard]] DeviceMemory& memory() const noexcept { return _state->storage().block()->uses()->memory(); }
   /// The end of what was submitted to it, to `commit` several holds with.
   [[nodiscard]] StreamUse end() const noexcept { return end_of(*_queue, memory()); }
   /// The work is done, or submitted: its result is the array's contents.
@@ -60,7 +61,6 @@ class MEMARRAY_API Hold {
   void prepare(Mode mode, StreamChoice const& stream);
   void used(StreamUse const& end) noexcept;
   void publish() noexcept;
-  [[nodiscard]] DeviceMemory& memory() const noexcept { return _state->storage().block()->uses()->memory(); }
 
   State* _state;
   Access _access;

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <memarray/array/device_run.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/resource/queue.hpp>
+#include <memarray/resource/simulated_devices.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,8 +27,6 @@ enum class Runs {
 [[noreturn]] MEMARRAY_API void throw_null_stream();
 /// Submits `kernel(data)` to a stream of a simulated device. Throws `CudaError`.
 MEMARRAY_API void submit_emulated(Queue const& queue, cu::HostFunction kernel, void* data);
-/// Blocks until the queue's work has ended; the error of a kernel comes out here. Throws `CudaError`.
-MEMARRAY_API void finish(Queue const& queue);
 
 /// The same for any callable, which must not refer to what may be gone by then.
 template <class Kernel>
@@ -36,19 +36,21 @@ void launch_emulated(Queue const& queue, Kernel kernel) {
   submit_emulated(queue, run, owned.get());
   static_cast<void>(owned.release());
 }
-/// What `kernel()` returns, waited for. It is written where it can be written for ever, as a wait that fails leaves the
-/// kernel running. Throws `CudaError`.
+/// Returns the result of `kernel()` on a simulated device, by way of its memory, as a device's kernels return theirs.
+/// Throws `CudaError`, `OutOfMemoryError`.
 template <class Result, class Kernel>
-Result result_of(Queue const& queue, Kernel kernel) {
-  auto const result = std::make_shared<Result>();
-  launch_emulated(queue, [result, kernel] { *result = kernel(); });
-  finish(queue);
-  return *result;
+Result result_of(DeviceRun& run, Kernel kernel) {
+  std::byte* const place = run.scratch(sizeof(Result));
+  auto* const seen = static_cast<Result*>(testing::detail::reachable(place));
+  launch_emulated(run.queue(), [seen, kernel] { *seen = kernel(); });
+  Result result{};
+  run.read_back({{&result, place, sizeof result}});
+  return result;
 }
 /// Throws the `CudaError` for a kernel that this file's compiler could not make.
 [[noreturn]] MEMARRAY_API void throw_not_compiled_for_device();
-/// Throws `CudaError` unless `code` (a `cudaError_t`) is success.
-MEMARRAY_API void throw_launch_error(int code, char const* name, char const* what);
+/// Throws the `CudaError` of a `cudaError_t`: `OutOfMemoryError` for want of memory.
+[[noreturn]] MEMARRAY_API void throw_runtime_error(int code, char const* name, char const* what, char const* why);
 
 // The shipped kernels on shipped dtypes, compiled into the library where it was built with nvcc; `CudaError` elsewhere.
 // All pointers but `result` are device memory; those with a result wait for it.
@@ -57,13 +59,13 @@ MEMARRAY_API void throw_launch_error(int code, char const* name, char const* wha
 void add_index_on_device(DType const& dtype, std::span<std::int64_t const> shape, void const* source, void* target,
                          Queue const& queue);
 /// Any job on strided memory of the device.
-void strided_on_device(StridedJob const& job, Queue const& queue);
+void strided_on_device(StridedJob const& job, DeviceRun& run);
 /// `result`: one element of SumOf<T>.
 MEMARRAY_API void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result,
-                                Queue const& queue);
+                                DeviceRun& run);
 /// `result`: one element of the dtype, the total.
 MEMARRAY_API void exclusive_scan_on_device(DType const& dtype, std::int64_t size, void const* source, void* target,
-                                           void* result, Queue const& queue);
+                                           void* result, DeviceRun& run);
 
 }  // namespace memarray::detail
 
@@ -71,7 +73,7 @@ MEMARRAY_API void exclusive_scan_on_device(DType const& dtype, std::int64_t size
 
 #include <memarray/array/device_loop.hpp>
 #include <memarray/array/launch_plan.hpp>
-#include <memarray/resource/last_error.hpp>
+#include <memarray/array/runtime_check.hpp>
 
 #include <cuda/std/array>
 
@@ -83,10 +85,17 @@ inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 // Each library has a CUDA runtime of its own, which knows its own kernels only.
 #define MEMARRAY_OF_THIS_LIBRARY __attribute__((visibility("hidden")))
 
-MEMARRAY_OF_THIS_LIBRARY inline void check_launch(cudaError_t code) {
-  if (code == cudaSuccess) return;
-  static_cast<void>(cudaGetLastError());  // else the next one who asks would take it for his
-  throw_launch_error(static_cast<int>(code), cudaGetErrorName(code), cudaGetErrorString(code));
+struct MEMARRAY_OF_THIS_LIBRARY CudaRuntime {
+  static constexpr int success = cudaSuccess;
+  static void take_last_error() { static_cast<void>(cudaGetLastError()); }
+  [[noreturn]] static void throw_error(int code, char const* what) {
+    auto const error = static_cast<cudaError_t>(code);
+    throw_runtime_error(code, cudaGetErrorName(error), what, cudaGetErrorString(error));
+  }
+};
+
+MEMARRAY_OF_THIS_LIBRARY inline void check_cuda(cudaError_t code, char const* what = "launching a kernel") {
+  check_runtime(CudaRuntime(), static_cast<int>(code), what);
 }
 
 MEMARRAY_OF_THIS_LIBRARY inline Occupancy occupancy_of(void const* kernel, int device_id, OccupancyCache& cache) {
@@ -94,8 +103,8 @@ MEMARRAY_OF_THIS_LIBRARY inline Occupancy occupancy_of(void const* kernel, int d
   constexpr int most_threads = 256;
   if (auto const known = cache.find(device_id)) return *known;
   Occupancy found{};
-  check_launch(cudaOccupancyMaxPotentialBlockSize(&found.blocks, &found.threads, kernel, 0, most_threads));
-  check_launch(cudaDeviceGetAttribute(&found.processors, cudaDevAttrMultiProcessorCount, device_id));
+  check_cuda(cudaOccupancyMaxPotentialBlockSize(&found.blocks, &found.threads, kernel, 0, most_threads));
+  check_cuda(cudaDeviceGetAttribute(&found.processors, cudaDevAttrMultiProcessorCount, device_id));
   cache.keep(device_id, found);
   return found;
 }
@@ -108,14 +117,13 @@ __global__ void run_loop(Loop loop) {
 template <class Loop>
 void launch_loop(Loop& loop, std::int64_t size, Queue const& queue) {
   static constinit OccupancyCache cache;
-  ContextScope const scope(queue.context);
-  if (!scope.driver()) throw_last_error("launching a kernel");
+  EnteredContext const context(queue.context, "launching a kernel");
   auto const kernel = reinterpret_cast<void const*>(&run_loop<Loop>);
   LaunchPlan const plan =
       plan_launch(size, loop.is_aligned() ? Loop::width : 0, occupancy_of(kernel, device_id_of(queue.context), cache));
   loop.vectors = static_cast<decltype(loop.vectors)>(plan.vectors);
   void* parameters[] = {&loop};
-  check_launch(cudaLaunchKernel(kernel, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *queue.stream));
+  check_cuda(cudaLaunchKernel(kernel, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *queue.stream));
 }
 
 /// What reads and writes elements is one kernel, whether it does so in place or not.

@@ -2,6 +2,7 @@
 
 #include <memarray/array/array_indexer.hpp>
 #include <memarray/array/claim.hpp>
+#include <memarray/array/element_pointer.hpp>
 #include <memarray/array/state.hpp>
 #include <memarray/array/trace.hpp>
 #include <memarray/base/config.hpp>
@@ -192,8 +193,8 @@ class TypedLease {
   [[nodiscard]] T* ptr() const {
     if (!_state) throw_lease_over();
     if (_leased) [[unlikely]]
-      return reinterpret_cast<T*>(use_block(*_leased));
-    return reinterpret_cast<T*>(_state->storage().block()->data());
+      return elements_at<T>(use_block(*_leased));
+    return elements_at<T>(_state->storage().block()->data());
   }
   // What a view of the lease is made of. Throw `LockError` when it is over.
   [[nodiscard]] State const& state() const {

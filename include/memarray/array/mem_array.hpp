@@ -5,6 +5,7 @@
 #include <memarray/array/buffer_view.hpp>
 #include <memarray/array/copy_from.hpp>
 #include <memarray/array/dlpack_tensor.hpp>
+#include <memarray/array/element_pointer.hpp>
 #include <memarray/array/lease.hpp>
 #include <memarray/array/state.hpp>
 #include <memarray/base/config.hpp>
@@ -102,7 +103,7 @@ class MemArray {
       state().read_element(linear(indices), &value, lock_id);
       return value;
     }
-    return reinterpret_cast<T const*>(state().checked_read(lock_id, "reading an element"))[linear(indices)];
+    return detail::elements_at<T const>(state().checked_read(lock_id, "reading an element"))[linear(indices)];
   }
   template <class A>
     requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
@@ -113,7 +114,7 @@ class MemArray {
     std::int64_t const at = linear(indices);
     if (state().on_device()) [[unlikely]]
       return state().write_element(at, &value, lock_id);
-    reinterpret_cast<T*>(state().checked_write(lock_id, "writing an element"))[at] = value;
+    detail::elements_at<T>(state().checked_write(lock_id, "writing an element"))[at] = value;
   }
   template <class A>
     requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
@@ -139,10 +140,10 @@ class MemArray {
 
   /// The current side's memory: const looks, non-const makes the other side stale. Checked now, not later.
   [[nodiscard]] T* ptr(std::int64_t lock_id = -1) {
-    return reinterpret_cast<T*>(state().checked_write(lock_id, "ptr"));
+    return detail::elements_at<T>(state().checked_write(lock_id, "ptr"));
   }
   [[nodiscard]] T const* ptr(std::int64_t lock_id = -1) const {
-    return reinterpret_cast<T const*>(state().checked_read(lock_id, "ptr"));
+    return detail::elements_at<T const>(state().checked_read(lock_id, "ptr"));
   }
   [[nodiscard]] ArrayIndexer get_indexer(std::int64_t lock_id = -1) {
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};

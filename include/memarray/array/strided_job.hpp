@@ -12,6 +12,7 @@
 
 namespace memarray::detail {
 
+class DeviceMemory;
 struct Queue;
 
 /// Elements of a job. `data`: the one with all indices 0.
@@ -39,8 +40,9 @@ struct MEMARRAY_API StridedJob {
   /// Of a reduction of no elements: a fill with what that gives.
   [[nodiscard]] StridedJob of_nothing() const;
   /// The same on memory of the device of `queue`; it is over when the stream has come so far. A job that was checked.
-  /// Throws `CudaError`, also where the library was compiled without nvcc and the device is no simulated one.
-  void submit(Queue const& queue) const;
+  /// Throws `CudaError`, also where the library was compiled without nvcc and the device is no simulated one;
+  /// `OutOfMemoryError`.
+  void submit(DeviceMemory& memory, Queue const& queue) const;
 
  private:
   [[nodiscard]] StridedSource read() const noexcept { return {source.data, source.dtype, source.layout}; }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <memarray/array/device_element.hpp>
+#include <memarray/array/element_pointer.hpp>
 #include <memarray/array/for_each_index.hpp>
 #include <memarray/array/hold.hpp>
 #include <memarray/array/launch_device.hpp>
@@ -100,16 +102,20 @@ template <class T, int ndim>
   if (!stream) detail::throw_null_stream();
   detail::Hold hold(array.state(), detail::State::Access::read, lock_id, "sum", detail::Hold::plain, stream);
   std::int64_t const size = array.get_size();
-  auto const* const elements = reinterpret_cast<T const*>(hold.source());
+  auto const* const elements = detail::elements_at<T const>(hold.source());
   detail::Runs const where = detail::where_all_are(array.state());
   if (where == detail::Runs::on_host)
     return detail::sum_of(elements, size, detail::OnThreads{static_cast<std::size_t>(size) * sizeof(T)});
   try {
+    detail::DeviceRun run(hold.memory(), hold.queue(), "summing on a device");
     if (where == detail::Runs::in_emulation) {
-      return detail::result_of<Sum>(hold.queue(), [=] { return detail::sum_of(elements, size, detail::InOrder()); });
+      return detail::result_of<Sum>(run, [=] {
+        if (size != 0) testing::detail::check_load(elements, alignof(detail::DeviceElement<T>));
+        return detail::sum_of(elements, size, detail::InOrder());
+      });
     }
     Sum result{};
-    detail::sum_on_device(dtype_of<T>(), size, elements, &result, hold.queue());
+    detail::sum_on_device(dtype_of<T>(), size, elements, &result, run);
     return result;
   } catch (...) {
     hold.left_running();

@@ -30,10 +30,11 @@ namespace detail {
 [[nodiscard]] ContextHandle held_primary_context(int device_id) noexcept;
 [[nodiscard]] int last_held_device() noexcept;
 
-/// Makes a context current for a scope, if it is not. `driver()` is null, with the last error set, if that failed.
+/// Makes a context current for a scope, if it is not. `driver()` is null, with the last error set, if that failed: for
+/// functions that return errors. Those that throw use `EnteredContext`.
 class MEMARRAY_API ContextScope {
  public:
-  explicit ContextScope(ContextHandle const& context) noexcept;
+  [[nodiscard]] explicit ContextScope(ContextHandle const& context) noexcept;
   ~ContextScope();
   ContextScope(ContextScope const&) = delete;
   ContextScope& operator=(ContextScope const&) = delete;
@@ -43,6 +44,18 @@ class MEMARRAY_API ContextScope {
  private:
   DriverTable const* _driver;
   bool _pushed = false;
+};
+
+/// The same, certainly: throws the `CudaError` whose message begins with `what` if the context cannot be made current.
+/// In a forked child it throws without calling the driver.
+class MEMARRAY_API EnteredContext {
+ public:
+  [[nodiscard]] EnteredContext(ContextHandle const& context, char const* what);
+
+  [[nodiscard]] DriverTable const& driver() const noexcept { return *_scope.driver(); }
+
+ private:
+  ContextScope _scope;
 };
 
 }  // namespace detail

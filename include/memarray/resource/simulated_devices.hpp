@@ -25,6 +25,7 @@ struct SimulatedOptions {
   bool pools = true;                            ///< whether they have stream-ordered pools
   bool lend_as_cuda = false;                    ///< lent over DLPack as CUDA instead of as an extension device
   bool continue_after_touch = false;            ///< a host touch of device memory does not end the process
+  bool late_copies = false;                     ///< pageable memory is copied when the stream comes to it
 };
 
 /// How many resources of each kind there are.
@@ -51,8 +52,14 @@ struct LiveResources {
 /// touch is a violation, printed with its address and the allocation's site when it happens, and ends the process as
 /// any fault does, unless `continue_after_touch` opens the device's memory to the host from then on.
 ///
+/// An asynchronous copy from or to pageable memory may be over when its call returns, as drivers mostly do it, or
+/// happen when the stream comes to it, as CUDA's documents allow. The first is the default. With `late_copies` it is
+/// the second, some time after all work before: memory that a program changes or frees meanwhile goes wrong.
+///
 /// A kernel that throws is a violation with the exception's words. As after a failure on a real device, its context
-/// then answers 719 (CUDA_ERROR_LAUNCH_FAILED) to all but what gives back, until it ends.
+/// then answers 719 (CUDA_ERROR_LAUNCH_FAILED) to all but what gives back, until it ends. So does 716
+/// (CUDA_ERROR_MISALIGNED_ADDRESS) after a kernel over elements that are not aligned as their C++ type asks; it does
+/// not run. Checked are the arrays that a launch names, not pointers that a kernel makes itself.
 class MEMARRAY_API SimulatedDevices {
  public:
   /// Throws `ValueError` (no device, no memory), `std::system_error` (the system refuses memory or threads).
@@ -84,7 +91,7 @@ class MEMARRAY_API SimulatedDevices {
   [[nodiscard]] std::vector<std::string> live_resources() const;
   /// What no program may do, in words, in the order in which it happened: calls on destroyed resources, resources
   /// destroyed before what depends on them, memory freed while work used it, host touches of device memory, exceptions
-  /// out of kernels.
+  /// out of kernels, arrays of a kernel whose elements are not aligned as a GPU asks.
   [[nodiscard]] std::vector<std::string> violations() const;
   /// Each wait for work so far, dropped ones included, in the order of the calls: "cuStreamWaitEvent: <where in the
   /// library>", and the blocking ones (cuEventSynchronize, cuStreamSynchronize, cuCtxSynchronize) likewise. The n-th
@@ -103,6 +110,10 @@ namespace detail {
 /// Where a kernel or a copy that runs in a simulated stream finds the memory that programs see at `pointer`; `pointer`
 /// itself if it is no simulated device memory.
 [[nodiscard]] MEMARRAY_API void* reachable(void const* pointer) noexcept;
+/// Fails the kernel that the calling thread runs for a simulated device if a GPU would refuse to load or store at
+/// `pointer` what is aligned to `alignment` bytes: a violation, and CUDA_ERROR_MISALIGNED_ADDRESS in its context. Does
+/// nothing elsewhere.
+MEMARRAY_API void check_load(void const* pointer, std::size_t alignment);
 /// Whether a block of simulated devices is open, without asking for any driver.
 [[nodiscard]] MEMARRAY_API bool are_simulated() noexcept;
 /// Words for where the calling thread's next allocations are made, for reports; null: none. It is copied.

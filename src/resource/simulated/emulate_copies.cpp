@@ -1,8 +1,10 @@
 #include "emulate_copies.hpp"
 
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "session.hpp"
@@ -12,6 +14,9 @@ namespace memarray::simulated::emulated {
 namespace {
 
 enum class Side { host, device };
+
+// A copy of pageable memory is that much later than it could be, where copies are late.
+constexpr std::chrono::milliseconds lateness(2);
 
 // Under the lock. Null, and a violation, if it is no memory that the call may use.
 std::optional<Place> find_place(Session& session, std::uintptr_t address, std::size_t bytes, Side side,
@@ -41,9 +46,11 @@ std::optional<Place> find_place(Session& session, std::uintptr_t address, std::s
 std::shared_ptr<Completion> submit_copy(Session& session, Stream& stream, Place target, Place source, std::size_t bytes,
                                         std::shared_ptr<std::byte[]> staged, std::size_t function) {
   char const* const what = function_name(function);
+  bool const is_late = session.options.late_copies && (target.is_pageable() || source.is_pageable());
   return session.submit(stream, {.work =
-                                     [&session, what, bytes, staged = std::move(staged),
+                                     [&session, what, bytes, is_late, staged = std::move(staged),
                                       places = std::vector{std::move(target), std::move(source)}] {
+                                       if (is_late) std::this_thread::sleep_for(lateness);
                                        Use const use(session, what, places);
                                        Visible const visible;
                                        std::memmove(places[0].bytes, places[1].bytes, bytes);
@@ -85,9 +92,10 @@ cu::Result cuMemcpyHtoDAsync(Session& session, cu::DevicePtr target_address, voi
                         function::cuMemcpyHtoDAsync);
     if (!target || !source) return code::invalid_value;
   }
-  // Pageable memory is read before the call returns, pinned and managed memory when the stream comes to it.
+  // Pageable memory is read before the call returns unless copies are late, pinned and managed memory when the stream
+  // comes to it.
   std::shared_ptr<std::byte[]> staged;
-  if (source->is_pageable()) {
+  if (source->is_pageable() && !session.options.late_copies) {
     staged = std::make_shared_for_overwrite<std::byte[]>(bytes);
     Visible const visible;
     std::memcpy(staged.get(), source_address, bytes);
@@ -114,7 +122,7 @@ cu::Result cuMemcpyDtoHAsync(Session& session, void* target_address, cu::DeviceP
     auto source = find_place(session, static_cast<std::uintptr_t>(source_address), bytes, Side::device,
                              function::cuMemcpyDtoHAsync);
     if (!target || !source) return code::invalid_value;
-    bool const waits = target->is_pageable();
+    bool const waits = target->is_pageable() && !session.options.late_copies;
     context = stream->context;
     completion = submit_copy(session, *stream, std::move(*target), std::move(*source), bytes, nullptr,
                              function::cuMemcpyDtoHAsync);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -26,28 +27,43 @@ cu::Result submit_program_code(Session& session, cu::Stream handle, std::functio
   return code::success;
 }
 
-// What the kernel threw, in words.
-std::optional<std::string> run(cu::HostFunction kernel, void* data) {
+/// A load or store that a device refuses.
+struct Misaligned : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Why a kernel failed.
+struct Failure {
+  cu::Result code;
+  std::string name;
+  std::string words;
+};
+
+std::optional<Failure> run(cu::HostFunction kernel, void* data) {
   ProgramCode const program;
+  Failure failure{code::launch_failed, "CUDA_ERROR_LAUNCH_FAILED", "a kernel threw: "};
   try {
     kernel(data);
     return std::nullopt;
+  } catch (Misaligned const& error) {
+    failure = {code::misaligned_address, "CUDA_ERROR_MISALIGNED_ADDRESS", error.what()};
   } catch (std::exception const& error) {
-    return error.what();
+    failure.words += error.what();
   } catch (...) {
-    return "what is no std::exception";
+    failure.words += "what is no std::exception";
   }
+  return failure;
 }
 
 // As on a device: nobody is told until he waits for it, and nothing works in the context any more. What was submitted
 // before runs on, so that what launches hold is let go of.
-void fail_kernel(Session& session, std::string const& thrown, std::string const& site) {
+void fail_kernel(Session& session, Failure const& failure, std::string const& site) {
   Stream const& stream = *running_stream();
-  session.violation(words("a kernel threw: ", thrown, site.empty() ? "" : ", launched at ", site, " (on stream ",
+  session.violation(words(failure.words, site.empty() ? "" : ", launched at ", site, " (on stream ",
                           static_cast<void const*>(stream.handle), " of device ", stream.device,
-                          ", whose context is of no use from now on: CUDA_ERROR_LAUNCH_FAILED)"));
+                          ", whose context is of no use from now on: ", failure.name, ")"));
   std::lock_guard const guard(session.lock);
-  if (auto const context = session.contexts.find(stream.context)) context->error = code::launch_failed;
+  if (auto const context = session.contexts.find(stream.context)) context->error = failure.code;
 }
 
 }  // namespace
@@ -155,9 +171,17 @@ cu::Result cuLaunchHostFunc(Session& session, cu::Stream handle, cu::HostFunctio
 cu::Result launch(Session& session, cu::Stream handle, cu::HostFunction kernel, void* data) {
   if (!kernel) return code::invalid_value;
   auto work = [&session, kernel, data, site = std::string(current_site())] {
-    if (auto const thrown = run(kernel, data)) fail_kernel(session, *thrown, site);
+    if (auto const failure = run(kernel, data)) fail_kernel(session, *failure, site);
   };
   return submit_program_code(session, handle, std::move(work), function::cuLaunchHostFunc);
 }
 
 }  // namespace memarray::simulated::emulated
+
+void memarray::testing::detail::check_load(void const* pointer, std::size_t alignment) {
+  auto const address = reinterpret_cast<std::uintptr_t>(pointer);
+  if (!simulated::running_stream() || address % alignment == 0) return;
+  throw simulated::emulated::Misaligned(simulated::words(
+      "a kernel was given elements aligned to ", alignment, " bytes at an address that is ", address % alignment,
+      " bytes past a multiple of that, and a GPU refuses to load them (cudaErrorMisalignedAddress)"));
+}

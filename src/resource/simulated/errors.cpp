@@ -31,6 +31,7 @@ constexpr Words known[] = {
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {code::peer_access_already_enabled, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled"},
     {code::context_is_destroyed, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
+    {code::misaligned_address, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
     {code::launch_failed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
     {code::not_permitted, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted"},
     {code::not_supported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},

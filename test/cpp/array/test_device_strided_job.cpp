@@ -25,6 +25,7 @@ class HostMachine {
  public:
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
   int launches = 0;
+  std::size_t scratch_bytes = 0;
 
   template <class Kernel>
   void launch(Kernel kernel, std::int64_t size) {
@@ -36,6 +37,7 @@ class HostMachine {
       for (unsigned thread = 0; thread < threads; ++thread) kernel.run({block, thread, blocks, threads});
   }
   std::byte* scratch(std::size_t bytes) {
+    scratch_bytes += bytes;
     // Device memory holds anything.
     _scratch.push_back(std::make_unique<std::vector<std::max_align_t>>(bytes / sizeof(std::max_align_t) + 1));
     auto* const memory = reinterpret_cast<std::byte*>(_scratch.back()->data());
@@ -214,6 +216,49 @@ TEST_F(DeviceStridedTest, ManyTermsAreFoldedInRounds) {
   DeviceStridedJob(job, machine).run();
   EXPECT_EQ(got, static_cast<float>(exact));
   EXPECT_GE(machine.launches, 4) << "one round of parts, two of folding, and the end";
+}
+
+TEST_F(DeviceStridedTest, ResultsOfOnePartTakeNoScratchAndOthersTheAccumulatorsSize) {
+  struct Case {
+    DType const& dtype;
+    std::array<std::int64_t, 2> shape;
+    AxisMask axes;
+    std::size_t bytes;
+  };
+  std::int64_t const many = std::int64_t{2} << 20;
+  Case const cases[] = {
+      {dtype_of<float>(), {many, 2}, 2, 0},
+      // 160 terms are ten parts for each of three results, and one after the only round of folding.
+      {dtype_of<float>(), {3, 160}, 2, (30 + 3) * 8},
+      {dtype_of<std::int16_t>(), {3, 160}, 2, (30 + 3) * 8},
+      {dtype_of<std::complex<float>>(), {3, 160}, 2, (30 + 3) * 16},
+  };
+  for (Case const& each : cases) {
+    ViewCore const source = ViewCore::make(each.dtype, each.shape);
+    std::memset(source.data(), 0, source.bytes());
+    for (Reduction const reduction : {Reduction::sum, Reduction::mean, Reduction::min, Reduction::max}) {
+      ViewCore const got = ViewCore::make(reduced_dtype(reduction, each.dtype), {each.shape.data(), 1});
+      StridedJob const job{.kind = StridedJob::Kind::reduce,
+                           .reduction = reduction,
+                           .axes = each.axes,
+                           .target = elements(got),
+                           .source = elements(source)};
+      HostMachine machine;
+      DeviceStridedJob(job, machine).run();
+      EXPECT_EQ(machine.scratch_bytes, each.bytes) << each.dtype.name << " " << to_string(reduction);
+      EXPECT_EQ(machine.launches, each.bytes == 0 ? 1 : 3);
+    }
+  }
+}
+
+TEST_F(DeviceStridedTest, FillsOfShippedElementsNeedNoMemory) {
+  ViewCore const target = ViewCore::make(dtype_of<std::complex<double>>(), std::array<std::int64_t, 1>{9});
+  HostMachine machine;
+  StridedJob const job{
+      .kind = StridedJob::Kind::fill, .target = elements(target), .element = std::vector<std::byte>(16, std::byte{3})};
+  DeviceStridedJob(job, machine).run();
+  EXPECT_EQ(machine.scratch_bytes, 0U);
+  EXPECT_EQ(target.data()[9 * 16 - 1], std::byte{3});
 }
 
 TEST_F(DeviceStridedTest, ElementsOfAnySizeAreCopiedAndSet) {

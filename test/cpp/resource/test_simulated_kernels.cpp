@@ -55,6 +55,23 @@ TEST_F(SimulatedKernels, WhatIsThrownNeedNotBeAnException) {
   expect_violation("a kernel threw: what is no std::exception");
 }
 
+TEST_F(SimulatedKernels, MisalignedElementsAreAViolationAndTheErrorOfTheNextWait) {
+  constexpr cu::Result misaligned_address = 716;
+  alignas(16) static std::byte memory[32];
+  testing::detail::check_load(memory + 8, 16);  // no kernel
+  cu::HostFunction const kernel = [](void* data) {
+    testing::detail::check_load(data, 16);
+    *static_cast<std::byte*>(data) = std::byte{1};
+  };
+  EXPECT_OK(cuda.launch_simulated(nullptr, kernel, memory));
+  EXPECT_OK(cuda.cuStreamSynchronize(nullptr));
+  EXPECT_OK(cuda.launch_simulated(nullptr, kernel, memory + 8));
+  EXPECT_EQ(cuda.cuStreamSynchronize(nullptr), misaligned_address);
+  expect_violation("a kernel was given elements aligned to 16 bytes at an address that is 8 bytes past a multiple");
+  EXPECT_EQ(memory[0], std::byte{1});
+  EXPECT_EQ(memory[8], std::byte{0});
+}
+
 TEST_F(SimulatedKernels, NothingButGivingBackWorksAfterwards) {
   cu::Stream const stream = make_stream();
   cu::Event const event = make_event();

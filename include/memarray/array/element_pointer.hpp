@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+#include <memarray/base/dtype.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace memarray::detail {
+
+/// Throws the `BufferError` for memory that is aligned to its dtype and not to a type that asks for more.
+[[noreturn]] MEMARRAY_API void throw_misaligned(DType const& dtype, std::uintptr_t address, std::size_t wanted);
+
+/// True if T asks for more alignment than its dtype, to which alone imported memory is aligned: `cuda::std::complex`.
+template <class T>
+inline constexpr bool is_overaligned = [] {
+  if constexpr (requires { dtype_traits<std::remove_cv_t<T>>::value; })
+    return alignof(T) > dtype_traits<std::remove_cv_t<T>>::value.alignment;
+  else
+    return false;
+}();
+
+/// Returns memory as elements of T. Throws `BufferError` if T is `is_overaligned` and the memory is imported and lies
+/// at another multiple of its dtype's alignment; costs nothing for all other types.
+template <class T, class Byte>
+[[nodiscard]] T* elements_at(Byte* memory) {
+  if constexpr (is_overaligned<T>) {
+    auto const address = reinterpret_cast<std::uintptr_t>(memory);
+    if (address % alignof(T) != 0) throw_misaligned(dtype_of<T>(), address, alignof(T));
+  }
+  return reinterpret_cast<T*>(memory);
+}
+
+}  // namespace memarray::detail
