@@ -105,6 +105,11 @@ DLPackExchangeAPI const* exchange_api_of(PyObject* object) {
   return table->managed_tensor_from_py_object_no_sync ? table : nullptr;
 }
 
+bool defines_exchange_api(PyObject* object) {
+  PyObject* const names = Py_TYPE(object)->tp_dict;
+  return names && PyDict_Contains(names, attribute_name) == 1;
+}
+
 Lending how_it_lends(PyObject* object, std::uint8_t code) {
   bool const whole = code == kDLInt || code == kDLUInt || code == kDLBool;
   for (PyObject* const name : lazy_names) {

@@ -13,6 +13,8 @@ bool init_exchange_api();
 /// The table that an object's type has as `__dlpack_c_exchange_api__`, of a version that is ours to read; null without
 /// an error where there is none.
 DLPackExchangeAPI const* exchange_api_of(PyObject* object);
+/// True if the object's type has that attribute itself, not from a base class: no subclass answers in its place.
+bool defines_exchange_api(PyObject* object);
 /// Whether what lies in memory are the elements. PyTorch's table lends tensors that are conjugated lazily, or that
 /// gradients run through, without a word, and tensors that are negated lazily even over `__dlpack__`.
 enum class Lending {

@@ -4,6 +4,9 @@
 #include "errors.hpp"
 #include "exchange_api.hpp"
 #include "helpers.hpp"
+#include "import_buffer.hpp"
+#include "py_ref.hpp"
+#include "tensor_storage.hpp"
 
 #include <memarray/array/import_dlpack.hpp>
 #include <memarray/array/stream_choice.hpp>
@@ -18,6 +21,7 @@
 namespace memarray::python {
 namespace {
 
+using detail::Block;
 using detail::ViewCore;
 
 // Made at import, and kept as long as the process.
@@ -27,10 +31,16 @@ PyObject* newest_version = nullptr;
 PyObject* legacy_stream = nullptr;
 PyObject* keyword_names[3] = {};  // max_version, stream, copy
 
-ViewCore import_tensor(DLManagedTensorVersioned* tensor, Copy copy, StreamHandle const& ready_in = {}) {
+/// What a view keeps beside a managed tensor: the storage object, if there is one.
+Block::Keeper keeper_of_storage(PyRef const& storage) noexcept {
+  return storage ? keeper_of(storage.get()) : Block::Keeper{};
+}
+
+ViewCore import_tensor(DLManagedTensorVersioned* tensor, PyRef const& storage, Copy copy,
+                       StreamHandle const& ready_in = {}) {
   bool const is_copied =
       tensor->version.major == DLPACK_MAJOR_VERSION && (tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
-  ViewCore view = detail::import_dlpack(tensor, ready_in);
+  ViewCore view = detail::import_dlpack(tensor, ready_in, keeper_of_storage(storage));
   if (is_copied && copy == Copy::never)
     throw BufferError("copy=False: this is a copy that its producer made, as it says; without it, it is taken");
   return view;
@@ -65,20 +75,22 @@ int lends_for_writing(PyObject* object) {
   return -1;
 }
 
-/// `owner` is whom it came from, or the capsule itself.
+/// `owner`: the object that the capsule came from, or the capsule itself.
 PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
   char const* const name = PyCapsule_GetName(capsule);
   if (!name && PyErr_Occurred()) return nullptr;
   if (name && std::strcmp(name, CapsuleName<DLManagedTensorVersioned>::offered) == 0) {
+    PyRef const storage = storage_of(owner);
     auto* const tensor = take<DLManagedTensorVersioned>(capsule);
-    return tensor ? finish(owner, copy, [=] { return import_tensor(tensor, copy); }) : nullptr;
+    return tensor ? finish(owner, copy, [&] { return import_tensor(tensor, storage, copy); }) : nullptr;
   }
   if (name && std::strcmp(name, CapsuleName<DLManagedTensor>::offered) == 0) {
+    PyRef const storage = storage_of(owner);
     int const writable = lends_for_writing(owner);
     auto* const tensor = writable < 0 ? nullptr : take<DLManagedTensor>(capsule);
     if (!tensor) return nullptr;
-    return finish(owner, copy, [=] {
-      ViewCore view = detail::import_dlpack(tensor);
+    return finish(owner, copy, [&] {
+      ViewCore view = detail::import_dlpack(tensor, {}, keeper_of_storage(storage));
       return writable == 1 ? view : view.read_only();
     });
   }
@@ -171,14 +183,50 @@ void drop_tensor(DLManagedTensorVersioned* tensor) {
   if (tensor->deleter) tensor->deleter(tensor);
 }
 
+/// The stream in which memory of that device is ready. False with the error set.
+bool read_ready_in(DLPackExchangeAPI const& api, DLDevice device, StreamHandle& ready_in) {
+  return !detail::is_used_in_streams(device) || read_work_stream(api, device, ready_in);
+}
+
+/// Runs `import`, whose `ValueError`s are about the stream of the producer.
+template <class Import>
+PyObject* finish_in_stream(PyObject* object, Copy copy, Import const& import) {
+  return finish(object, copy, [&] {
+    try {
+      return import();
+    } catch (ValueError const& error) {
+      throw BufferError(std::string("the stream that its library works in cannot be waited for: ") + error.what());
+    }
+  });
+}
+
+/// Sets an error unless the producer did.
+void set_unexplained(PyObject* object) {
+  if (!PyErr_Occurred())
+    PyErr_Format(PyExc_BufferError, "a %.200s lent no tensor, and did not say why", Py_TYPE(object)->tp_name);
+}
+
+/// Like `try_table`, for a tensor that is borrowed while `storage` keeps its memory.
+bool try_borrowed(DLPackExchangeAPI const& api, PyObject* object, PyRef const& storage, Copy copy, PyObject*& result) {
+  DLTensor tensor{};
+  if (api.dltensor_from_py_object_no_sync(object, &tensor) != 0) return set_unexplained(object), true;
+  if (Lending const lending = how_it_lends(object, tensor.dtype.code); lending != Lending::elements)
+    return lending == Lending::wrong;
+  StreamHandle ready_in;
+  if (!read_ready_in(api, tensor.device, ready_in)) return true;
+  result = finish_in_stream(object, copy,
+                            [&] { return detail::import_dlpack(tensor, true, keeper_of(storage.get()), ready_in); });
+  return true;
+}
+
 /// False if the object is to be asked over `__dlpack__`.
 bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObject*& result) {
+  PyRef const storage = storage_of(object);
+  if (storage && api.dltensor_from_py_object_no_sync && is_plain_tensor(object))
+    return try_borrowed(api, object, storage, copy, result);
   DLManagedTensorVersioned* tensor = nullptr;
   bool const lent = api.managed_tensor_from_py_object_no_sync(object, &tensor) == 0 && tensor;
-  if (!lent) {
-    if (!PyErr_Occurred()) PyErr_Format(PyExc_BufferError, "%R lent no tensor, and did not say why", object);
-    return true;
-  }
+  if (!lent) return set_unexplained(object), true;
   // Another version's may be anything, and is refused.
   bool const known = tensor->version.major == DLPACK_MAJOR_VERSION;
   Lending const lending = known ? how_it_lends(object, tensor->dl_tensor.dtype.code) : Lending::elements;
@@ -187,29 +235,20 @@ bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObje
     return lending == Lending::wrong;
   }
   StreamHandle ready_in;
-  bool ordered = true;
-  if (known && detail::is_used_in_streams(tensor->dl_tensor.device)) {
-    try {
-      ordered = read_work_stream(api, tensor->dl_tensor.device, ready_in);
-    } catch (...) {
-      drop_tensor(tensor);
-      throw;
-    }
+  try {
+    if (known && !read_ready_in(api, tensor->dl_tensor.device, ready_in)) return drop_tensor(tensor), true;
+  } catch (...) {
+    drop_tensor(tensor);
+    throw;
   }
-  if (!ordered) return drop_tensor(tensor), true;
-  result = finish(object, copy, [&] {
-    try {
-      return import_tensor(tensor, copy, ready_in);
-    } catch (ValueError const& error) {
-      throw BufferError(std::string("the stream that its library works in cannot be waited for: ") + error.what());
-    }
-  });
+  result = finish_in_stream(object, copy, [&] { return import_tensor(tensor, storage, copy, ready_in); });
   return true;
 }
 
 }  // namespace
 
 bool init_import_tensor() {
+  if (!init_tensor_storage()) return false;
   if (dlpack_name) return true;
   dlpack_name = PyUnicode_InternFromString("__dlpack__");
   device_name = PyUnicode_InternFromString("__dlpack_device__");

@@ -95,6 +95,21 @@ Block::Keeper keeper_of(Managed* tensor) noexcept {
   return {tensor, [](void* object) noexcept { call_aside(call_deleter<Managed>, object); }};
 }
 
+/// Drops the tensor first.
+template <class Managed>
+Block::Keeper keeper_of(Managed* tensor, Block::Keeper also) {
+  if (!also.drop) return keeper_of(tensor);
+  struct Both {
+    KeeperGuard also;  // destroyed last
+    KeeperGuard tensor;
+  };
+  KeeperGuard second(also);
+  KeeperGuard first(keeper_of(tensor));
+  // The guards give up what they hold only after the allocation.
+  auto* const both = new Both{KeeperGuard(second.release()), KeeperGuard(first.release())};
+  return {both, [](void* object) noexcept { delete static_cast<Both*>(object); }};
+}
+
 /// What is kept for a device that somebody says some memory is on.
 DeviceMemoryPtr device_named(Device device) {
   try {
@@ -128,10 +143,10 @@ void wait_for_producer(DLTensor const& tensor, StreamHandle const& ready_in) {
   uses.synchronize(Use::read, "importing managed memory, after the producer's stream");
 }
 
-template <class Managed>
-ViewCore import_tensor(Managed* managed, bool writable, StreamHandle const& ready_in) {
-  KeeperGuard taken(keeper_of(managed));
-  DLTensor const& tensor = managed->dl_tensor;
+}  // namespace
+
+ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::Keeper keeper, StreamHandle const& ready_in) {
+  KeeperGuard taken(keeper);
   DType const& dtype = dtype_of(tensor.dtype);
   Place const place = place_of(tensor.device);
   StreamHandle ready;
@@ -144,24 +159,22 @@ ViewCore import_tensor(Managed* managed, bool writable, StreamHandle const& read
   return view;
 }
 
-}  // namespace
-
 bool is_used_in_streams(DLDevice device) noexcept {
   return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged ||
          (device.device_type == kDLExtDev && testing::detail::are_simulated());
 }
 
-ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in) {
-  if (tensor->version.major != DLPACK_MAJOR_VERSION) {
-    KeeperGuard const taken(keeper_of(tensor));
+ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in, Block::Keeper also) {
+  KeeperGuard taken(keeper_of(tensor, also));
+  if (tensor->version.major != DLPACK_MAJOR_VERSION)
     refuse("its version is " + std::to_string(tensor->version.major) + "." + std::to_string(tensor->version.minor) +
            ", and this library reads " + std::to_string(DLPACK_MAJOR_VERSION) + ".x");
-  }
-  return import_tensor(tensor, (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0, ready_in);
+  bool const writable = (tensor->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0;
+  return import_dlpack(tensor->dl_tensor, writable, taken.release(), ready_in);
 }
 
-ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in) {
-  return import_tensor(tensor, true, ready_in);
+ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in, Block::Keeper also) {
+  return import_dlpack(tensor->dl_tensor, true, keeper_of(tensor, also), ready_in);
 }
 
 namespace {

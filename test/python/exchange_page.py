@@ -37,9 +37,22 @@ def taken(consume, lender, ndim=1):
     return "shared" if found == np.asarray(lender).ctypes.data else "a copy"
 
 
+def reinterprets(consume):
+    """True if a consumer takes memory of another dtype and rank as something else."""
+    lender = memarray.BufferView(np.arange(6, dtype="int32").reshape(2, 3), copy=True)
+    try:
+        found = consume(lender, 2)
+    except Exception:
+        return False
+    if not (hasattr(found, "shape") and hasattr(found, "dtype")):
+        return False
+    return tuple(found.shape) != (2, 3) or "int32" not in str(found.dtype)
+
+
 def of_a_lease(consume, kind):
     with getattr(filled((8,), "float32")[0], kind)() as lease:
-        return taken(consume, lease)
+        cell = taken(consume, lease)
+    return "**as flat float32**" if cell == "shared" and reinterprets(consume) else cell
 
 
 def of_a_view(consume, change):

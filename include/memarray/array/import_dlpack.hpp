@@ -22,10 +22,17 @@ namespace memarray::detail {
 // all threads, after what there is now in `ready_in`, the stream that the producer has it ready in; null: in that
 // default stream. Managed memory is the host's, so that it is waited for, which is reported.
 
-/// Views memory of another library; writable unless the tensor says READ_ONLY.
-[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in = {});
+/// Views memory of another library; writable unless the tensor says READ_ONLY. `also` is dropped after the tensor, and
+/// taken over like it.
+[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in = {},
+                                                  Block::Keeper also = {});
 /// The same for the unversioned struct, which cannot say so, and is always writable.
-[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in = {});
+[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in = {},
+                                                  Block::Keeper also = {});
+/// Views memory that `keeper` keeps alive and a borrowed tensor describes. The keeper is taken over like a tensor
+/// above; the tensor is not read after the call.
+[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::Keeper keeper,
+                                                  StreamHandle const& ready_in = {});
 /// Whether memory there is written in streams, so that it matters which the producer has it ready in.
 [[nodiscard]] MEMARRAY_API bool is_used_in_streams(DLDevice device) noexcept;
 

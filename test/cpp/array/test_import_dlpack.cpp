@@ -42,10 +42,69 @@ struct Producer {
   }
 };
 
+/// Appends a letter to a string when it is dropped.
+struct Noted {
+  std::string* order;
+  char letter;
+};
+Block::Keeper noted(std::string& order, char letter) {
+  return {new Noted{&order, letter}, [](void* object) noexcept {
+            auto* const self = static_cast<Noted*>(object);
+            self->order->push_back(self->letter);
+            delete self;
+          }};
+}
+
+TEST(ImportBorrowedDLPackTest, KeeperLivesAsLongAsTheView) {
+  float memory[6] = {};
+  std::string order;
+  ViewCore view;
+  {
+    std::int64_t shape[] = {2, 3};
+    DLTensor tensor{memory, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
+    view = import_dlpack(tensor, false, noted(order, 'k'));
+    shape[0] = 0;  // no longer read
+  }
+  EXPECT_THAT(view.layout().shape(), ElementsAre(2, 3));
+  EXPECT_FALSE(view.writable());
+  EXPECT_EQ(order, "");
+  view = {};
+  EXPECT_EQ(order, "k");
+}
+
+TEST(ImportBorrowedDLPackTest, KeeperIsDroppedWhenTheTensorIsRefused) {
+  std::string order;
+  std::int64_t shape[] = {-1};
+  DLTensor const tensor{nullptr, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, nullptr, 0};
+  EXPECT_THROW(static_cast<void>(import_dlpack(tensor, true, noted(order, 'k'))), BufferError);
+  EXPECT_EQ(order, "k");
+}
+
 template <class Managed>
 class ImportDLPackTest : public ::testing::Test {};
 using Kinds = ::testing::Types<DLManagedTensor, DLManagedTensorVersioned>;
 TYPED_TEST_SUITE(ImportDLPackTest, Kinds);
+
+TYPED_TEST(ImportDLPackTest, AnotherKeeperIsDroppedAfterTheTensor) {
+  Producer<TypeParam> producer;
+  std::string order;
+  struct Seen {
+    int* deleted;
+    std::string* order;
+  } seen{&producer.deleted, &order};
+  Block::Keeper const also{&seen, [](void* object) noexcept {
+                             auto const& self = *static_cast<Seen*>(object);
+                             *self.order += std::to_string(*self.deleted);
+                           }};
+  {
+    ViewCore const view = import_dlpack(&producer.managed, {}, also);
+  }
+  EXPECT_EQ(order, "1");
+  // Also where the tensor is refused.
+  producer.managed.dl_tensor.ndim = -1;
+  EXPECT_THROW(static_cast<void>(import_dlpack(&producer.managed, {}, also)), BufferError);
+  EXPECT_EQ(order, "12");
+}
 
 TYPED_TEST(ImportDLPackTest, ViewsWhatItSays) {
   Producer<TypeParam> producer;
