@@ -28,6 +28,7 @@
 #include <memarray/base/live_memory.hpp>
 #include <memarray/base/options.hpp>
 #include <memarray/base/reports.hpp>
+#include <memarray/base/struct_fields.hpp>
 #include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/delaying_adaptor.hpp>
 #include <memarray/memory/driver_resource.hpp>

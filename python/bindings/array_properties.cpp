@@ -4,6 +4,7 @@
 #include "buffer.hpp"
 #include "errors.hpp"
 #include "shared_memory.hpp"
+#include "struct_dtype.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -41,7 +42,7 @@ PyObject* get_nbytes(PyObject* self, void*) {
 PyObject* get_lock_id(PyObject* self, void*) { return PyLong_FromLongLong(state_of(self).lock_id()); }
 PyObject* get_is_foreign(PyObject* self, void*) { return PyBool_FromLong(state_of(self).is_foreign()); }
 PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(state_of(self).dtype().name); }
-PyObject* get_typestr(PyObject* self, void*) { return PyUnicode_FromString(state_of(self).dtype().typestr); }
+PyObject* get_typestr(PyObject* self, void*) { return describe_dtype(state_of(self).dtype()); }
 PyObject* get_segment(PyObject* self, void*) { return describe_segment(state_of(self)); }
 PyObject* get_device(PyObject* self, void*) {
   Device const device = state_of(self).device();

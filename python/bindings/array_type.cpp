@@ -112,8 +112,9 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObje
 }
 
 int lend(void* object, DLManagedTensorVersioned** out) {
+  *out = nullptr;
+  if (!check_instance(object, array_base)) return -1;
   return guarded([&] {
-    *out = nullptr;
     MadeHere const site;
     LeaseCore lease(StatePtr::share(&state_of(static_cast<PyObject*>(object))), LeaseCore::Kind::read, {});
     lease.enter();

@@ -2,6 +2,7 @@
 
 #include "helpers.hpp"
 #include "py_ref.hpp"
+#include "struct_dtype.hpp"
 
 #include <memarray/base/float16.hpp>
 
@@ -171,7 +172,9 @@ PyObject* read_element(DType const& dtype, std::byte const* element) {
           dtype.itemsize == 8 ? load<std::complex<float>>(element) : load<std::complex<double>>(element);
       return PyComplex_FromDoubles(value.real(), value.imag());
     }
-    default: return PyBytes_FromStringAndSize(reinterpret_cast<char const*>(element), dtype.itemsize);
+    default:
+      if (dtype.fields) return read_fields(*dtype.fields, element);
+      return PyBytes_FromStringAndSize(reinterpret_cast<char const*>(element), dtype.itemsize);
   }
 }
 

@@ -46,6 +46,11 @@ int allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_co
 }
 
 int to_object(DLManagedTensorVersioned* tensor, void** out) noexcept {
+  *out = nullptr;
+  if (!tensor) {
+    PyErr_SetString(PyExc_BufferError, "cannot import this DLPack tensor: it is NULL");
+    return -1;
+  }
   *out = guarded([&] { return make_view(detail::import_dlpack(tensor), nullptr); });
   return *out ? 0 : -1;
 }
@@ -135,6 +140,16 @@ Lending how_it_lends(PyObject* object, std::uint8_t code) {
     return Lending::wrong;
   }
   return Lending::elements;
+}
+
+bool check_instance(void* object, PyTypeObject* type) {
+  auto* const given = static_cast<PyObject*>(object);
+  if (given && PyObject_TypeCheck(given, type)) return true;
+  PyErr_Format(PyExc_TypeError,
+               "this exchange table is of %s: expected one, got %s; look the table up at the object's "
+               "own type",
+               type->tp_name, given ? Py_TYPE(given)->tp_name : "NULL");
+  return false;
 }
 
 DLManagedTensorVersioned* lend_over_table(detail::LeaseCore const& lease) {

@@ -24,6 +24,9 @@ enum class Lending {
 };
 /// Asks only what numbers with that code of DLPack's can be.
 Lending how_it_lends(PyObject* object, std::uint8_t code);
+/// True if `object`, which a consumer gave to a function of an exchange table, is an instance of `type`. False with
+/// `TypeError` set.
+bool check_instance(void* object, PyTypeObject* type);
 /// What an open lease lends over a table: to a consumer that works in the default stream, which is the one that our
 /// tables name. Throws as `detail::lend_versioned` does.
 DLManagedTensorVersioned* lend_over_table(detail::LeaseCore const& lease);

@@ -3,6 +3,8 @@
 #include "errors.hpp"
 #include "gil.hpp"
 #include "helpers.hpp"
+#include "py_ref.hpp"
+#include "struct_dtype.hpp"
 
 #include <memarray/array/import_dlpack.hpp>
 
@@ -19,6 +21,9 @@ namespace {
 
 using detail::Block;
 using detail::ViewCore;
+
+/// For messages: the type of an object, "nothing" for null.
+char const* type_name(PyObject* object) noexcept { return object ? Py_TYPE(object)->tp_name : "nothing"; }
 
 /// Releases a buffer on whatever thread the last view of it ends; leaks it where there is no interpreter any more.
 void drop_buffer(void* object) noexcept {
@@ -53,6 +58,16 @@ DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
   return find_dtype(DLDataType{code, static_cast<std::uint8_t>(itemsize * 8), 1});
 }
 
+/// The dtype of a buffer of structs, whose format NumPy reads. Null with the error set.
+DType const* dtype_of_structs(Py_buffer const& buffer) {
+  PyRef const description = PyRef::steal(call_helper("struct_in_buffer", buffer.obj));
+  DType const* const dtype = description ? dtype_described(description.get()) : nullptr;
+  if (!dtype || dtype->itemsize == static_cast<std::uint32_t>(buffer.itemsize)) return dtype;
+  PyErr_Format(PyExc_BufferError, "the buffer format '%s' is of %u bytes, and its items have %zd", buffer.format,
+               static_cast<unsigned>(dtype->itemsize), buffer.itemsize);
+  return nullptr;
+}
+
 bool is_dense(Py_buffer const& buffer) { return PyBuffer_IsContiguous(&buffer, 'C') != 0; }
 
 /// Layout and dtype of a buffer. False with the error set.
@@ -80,7 +95,9 @@ bool describe(Py_buffer const& buffer, DType const* wanted, DType const*& dtype,
     layout = StridedLayout::dense({&count, 1}, wanted->itemsize);
     return true;
   }
-  dtype = dtype_of_format(buffer.format, buffer.itemsize);
+  bool const is_struct = buffer.obj && buffer.format && std::strstr(buffer.format, "T{");
+  dtype = is_struct ? dtype_of_structs(buffer) : dtype_of_format(buffer.format, buffer.itemsize);
+  if (!dtype && PyErr_Occurred()) return false;
   if (!dtype) {
     PyErr_Format(PyExc_BufferError, "memarray has no dtype for the buffer format '%s' of %zd bytes",
                  buffer.format ? buffer.format : "B", buffer.itemsize);
@@ -102,21 +119,67 @@ bool describe(Py_buffer const& buffer, DType const* wanted, DType const*& dtype,
 
 bool read_integers(PyObject* sequence, char const* what, std::vector<std::int64_t>& numbers) {
   if (sequence && PyTuple_Check(sequence)) return read_shape(sequence, numbers);
-  PyErr_Format(PyExc_BufferError, "%s of an array interface is a tuple, not %R", what, sequence ? sequence : Py_None);
+  PyErr_Format(PyExc_BufferError, "%s of an array interface is a tuple, not %s", what, type_name(sequence));
   return false;
 }
 
-/// The address and whether it is read-only.
-bool read_data(PyObject* pair, void*& data, bool& writable) {
-  if (!pair || !PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2 || !PyLong_Check(PyTuple_GET_ITEM(pair, 0))) {
-    PyErr_Format(PyExc_BufferError, "'data' of an array interface is (address, read-only), not %R",
-                 pair ? pair : Py_None);
+/// What an array interface says of its memory, and what keeps it.
+struct InterfaceData {
+  void* address = nullptr;
+  bool writable = false;
+  PyRef owner{};                        ///< the object and its dict
+  std::unique_ptr<Py_buffer> buffer{};  ///< of memory that is given as a buffer
+
+  ~InterfaceData() {
+    if (buffer) drop_buffer(buffer.release());
+  }
+};
+
+/// Reads 'data' as an address: (address, read-only).
+bool read_address(PyObject* pair, InterfaceData& data) {
+  data.address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(pair, 0));
+  int const read_only = PyErr_Occurred() ? -1 : PyObject_IsTrue(PyTuple_GET_ITEM(pair, 1));
+  data.writable = read_only == 0;
+  return read_only >= 0;
+}
+
+/// Reads 'data' as an object with the buffer protocol; `offset`: bytes before the first element. Leaves the error that
+/// the object raises.
+bool read_buffer(PyObject* object, PyObject* offset_object, StridedLayout::Span const& span, InterfaceData& data) {
+  Py_ssize_t const offset = offset_object ? PyNumber_AsSsize_t(offset_object, PyExc_OverflowError) : 0;
+  if (offset == -1 && PyErr_Occurred()) return false;
+  auto buffer = std::make_unique<Py_buffer>();
+  // As bytes: an address and a length.
+  if (PyObject_GetBuffer(object, buffer.get(), PyBUF_WRITABLE) != 0) {
+    PyErr_Clear();
+    if (PyObject_GetBuffer(object, buffer.get(), PyBUF_SIMPLE) != 0) return false;
+  }
+  data.buffer = std::move(buffer);
+  Py_ssize_t const length = data.buffer->len;
+  bool const fits = offset >= 0 && offset <= length && span.first >= -offset && span.last <= length - offset;
+  if (!fits) {
+    PyErr_Format(PyExc_BufferError,
+                 "the elements of this array interface are bytes %lld to %lld from offset %zd of a buffer of %zd bytes",
+                 static_cast<long long>(span.first), static_cast<long long>(span.last), offset, length);
     return false;
   }
-  data = PyLong_AsVoidPtr(PyTuple_GET_ITEM(pair, 0));
-  int const read_only = PyErr_Occurred() ? -1 : PyObject_IsTrue(PyTuple_GET_ITEM(pair, 1));
-  writable = read_only == 0;
-  return read_only >= 0;
+  data.address = static_cast<std::byte*>(data.buffer->buf) + offset;
+  data.writable = data.buffer->readonly == 0;
+  return true;
+}
+
+/// The address, whether it may be written, and the buffer that it is in.
+bool read_data(PyObject* object, PyObject* interface, StridedLayout::Span const& span, bool cuda, InterfaceData& data) {
+  PyObject* const given = PyDict_GetItemString(interface, "data");
+  if (given && PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 2 && PyLong_Check(PyTuple_GET_ITEM(given, 0)))
+    return read_address(given, data);
+  // None, or no entry: the object itself has the buffer protocol.
+  PyObject* const lender = given && given != Py_None ? given : object;
+  if (!cuda && PyObject_CheckBuffer(lender))
+    return read_buffer(lender, PyDict_GetItemString(interface, "offset"), span, data);
+  PyErr_Format(PyExc_BufferError, "'data' of an array interface is (address, read-only)%s, not %s",
+               cuda ? "" : ", or an object with the buffer protocol", type_name(given));
+  return false;
 }
 
 /// Which stream the producer works in; null: none that is to be waited for.
@@ -126,66 +189,73 @@ bool read_producer_stream(PyObject* object, StreamHandle& stream) {
   long long const number = PyLong_Check(object) ? PyLong_AsLongLongAndOverflow(object, &overflow) : 0;
   if (number <= 0 || overflow != 0) {
     PyErr_Format(PyExc_BufferError,
-                 "'stream' of a __cuda_array_interface__ is None, 1, 2 or the address of a stream, not %R", object);
+                 "'stream' of a __cuda_array_interface__ is None, 1, 2 or the address of a stream, not %s",
+                 PyLong_Check(object) ? "another integer" : type_name(object));
     return false;
   }
   stream = number == 1 ? get_legacy_stream() : StreamChoice::numbered(number).get();
   return true;
 }
 
-/// `interface`: a dict that nobody else has.
-bool import_interface(PyObject* object, PyObject* interface, bool cuda, ViewCore& view) {
+/// The dtype that an array interface names. Null with the error set.
+DType const* read_interface_dtype(PyObject* object, PyObject* interface) {
+  PyRef const args = PyRef::steal(PyTuple_Pack(1, interface));
+  PyRef const description = PyRef::steal(args ? call_helper("dtype_of_interface", object, args.get()) : nullptr);
+  return description ? dtype_described(description.get()) : nullptr;
+}
+
+/// What keeps memory that an array interface describes: the object with its dict, and a buffer.
+void drop_interface(void* kept) noexcept {
+  auto* const data = static_cast<InterfaceData*>(kept);
+  GilAcquire const gil;
+  if (!gil) return;
+  ErrorAside const aside;
+  delete data;
+}
+
+/// `interface`: a dict that nothing else refers to. `given`: what the attribute was.
+bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bool cuda, ViewCore& view) {
   auto const get = [&](char const* key) { return PyDict_GetItemString(interface, key); };
   if (PyObject* const mask = get("mask"); mask && mask != Py_None) {
     PyErr_SetString(PyExc_BufferError, "memory with a mask cannot be viewed; fill its gaps first");
     return false;
   }
-  detail::ForeignMemory memory(nullptr, Device{}, MemoryType::normal, nullptr, {}, false);
-  PyObject* const typestr = get("typestr");
-  PyObject* const args = PyTuple_Pack(1, typestr ? typestr : Py_None);
-  PyObject* const name = args ? call_helper("name_of_typestr", object, args) : nullptr;
-  Py_XDECREF(args);
-  char const* const word = name ? PyUnicode_AsUTF8(name) : nullptr;
-  memory.dtype = word ? find_dtype(std::string_view(word)) : nullptr;
-  if (word && !memory.dtype)
-    PyErr_Format(PyExc_BufferError, "memarray has no dtype for elements of %s: convert them with .astype() first",
-                 word);
-  Py_XDECREF(name);
-  if (!memory.dtype) return false;
+  DType const* const dtype = read_interface_dtype(object, interface);
+  if (!dtype) return false;
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;
   PyObject* const given_strides = get("strides");
   bool const has_strides = given_strides && given_strides != Py_None;
-  if (!read_data(get("data"), memory.data, memory.writable) || !read_integers(get("shape"), "shape", shape) ||
+  if (!read_integers(get("shape"), "shape", shape) ||
       (has_strides && !read_integers(given_strides, "strides", strides)))
     return false;
-  memory.layout = detail::import_layout(
-      shape, has_strides ? std::optional(StridedLayout::Extents(strides)) : std::nullopt, memory.dtype->itemsize);
+  StridedLayout const layout = detail::import_layout(
+      shape, has_strides ? std::optional(StridedLayout::Extents(strides)) : std::nullopt, dtype->itemsize);
+  auto data = std::make_unique<InterfaceData>();
+  if (!read_data(object, interface, layout.span(dtype->itemsize), cuda, *data)) return false;
+  // A dict that is made for each request may be the only owner of the memory.
+  data->owner = PyRef::steal(PyTuple_Pack(2, object, given));
+  if (!data->owner) return false;
+  detail::ForeignMemory memory(data->address, Device{}, MemoryType::normal, dtype, layout, data->writable);
   if (cuda) {
     if (!read_producer_stream(get("stream"), memory.ready_in)) return false;
     memory.type = MemoryType::device;
     memory.device = memory.data ? detail::device_at(memory.data) : Device{kDLCUDA, 0};
   }
-  view = detail::import_memory(memory, keeper_of(object));
+  view = detail::import_memory(memory, Block::Keeper{data.release(), &drop_interface});
   return true;
 }
 
 bool import_named(PyObject* object, char const* name, bool cuda, ViewCore& view) {
-  PyObject* given = nullptr;
-  if (!find_attribute(object, name, given)) return false;
-  PyObject* const interface = PyDict_Check(given) ? PyDict_Copy(given) : nullptr;
-  if (!interface && !PyErr_Occurred()) PyErr_Format(PyExc_BufferError, "an array interface is a dict, not %R", given);
-  Py_DECREF(given);
-  if (!interface) return false;
-  bool imported = false;
-  try {
-    imported = import_interface(object, interface, cuda, view);
-  } catch (...) {
-    Py_DECREF(interface);
-    throw;
+  PyObject* attribute = nullptr;
+  if (!find_attribute(object, name, attribute)) return false;
+  PyRef const given = PyRef::steal(attribute);
+  if (!PyDict_Check(given.get())) {
+    PyErr_Format(PyExc_BufferError, "%s is a dict, not %s", name, type_name(given.get()));
+    return false;
   }
-  Py_DECREF(interface);
-  return imported;
+  PyRef const interface = PyRef::steal(PyDict_Copy(given.get()));
+  return interface && import_interface(object, given.get(), interface.get(), cuda, view);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "errors.hpp"
 #include "helpers.hpp"
 #include "shared_memory.hpp"
+#include "struct_dtype.hpp"
 
 #include <memarray/array/shared_memory.hpp>
 
@@ -126,12 +127,18 @@ PyMethodDef methods[] = {{"add_index_tuple", add_index, METH_VARARGS, nullptr},
                          {"attach_shared", attach_shared, METH_VARARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 
+PyObject* get_typestr(PyObject* self, void*) { return describe_dtype(instance_of(self).dtype); }
+
+PyGetSetDef properties[] = {{"_typestr", get_typestr, nullptr, nullptr, nullptr},
+                            {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
 PyType_Slot slots[] = {
     {Py_tp_doc, const_cast<char*>("Makes arrays of one dtype and rank: MemArray<T, ndim> as C++ knows it.")},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_call, reinterpret_cast<void*>(call)},
     {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
     {0, nullptr}};
 
 PyType_Spec spec = {"memarray._core.Instance", sizeof(PyInstance), 0,

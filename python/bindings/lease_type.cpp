@@ -205,8 +205,9 @@ PyGetSetDef properties[] = {
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 int lend(void* object, DLManagedTensorVersioned** out) {
+  *out = nullptr;
+  if (!check_instance(object, lease_type)) return -1;
   return guarded([&] {
-    *out = nullptr;
     *out = lend_over_table(core_of(static_cast<PyObject*>(object)));
     return 0;
   });

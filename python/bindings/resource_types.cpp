@@ -118,6 +118,12 @@ StreamHandle with_cuda_stream(py::object const& object) {
   py::tuple const pair(answer);
   if (!PyLong_Check(py::handle(pair[0]).ptr()))
     throw TypeError("the version that __cuda_stream__ returns must be an integer");
+  int overflow = 0;
+  long long const version = PyLong_AsLongLongAndOverflow(py::handle(pair[0]).ptr(), &overflow);
+  if (version != 0 || overflow != 0)
+    throw ValueError("__cuda_stream__ returned version " +
+                     (overflow ? "too large for 64 bits" : std::to_string(version)) +
+                     ": expected 0, the one that memarray reads; pass the stream's address as an integer");
   return foreign_stream(to_address(pair[1], "the address that __cuda_stream__ returns"), object);
 }
 

@@ -24,8 +24,12 @@ char const* refusal(detail::ViewCore const& view, int flags) {
   if (asks(PyBUF_WRITABLE) && !view.writable()) return "this view is read-only: copy() it, or view a write lease";
   if (asks(PyBUF_FORMAT) && !asks(PyBUF_ND))
     return "a buffer without a shape has no format, as it is plain bytes: ask for PyBUF_ND | PyBUF_FORMAT";
-  if (asks(PyBUF_FORMAT) && view.dtype().format[0] == '\0')
-    return "the buffer protocol has no format for bfloat16; use DLPack, or np.asarray with ml_dtypes installed";
+  if (asks(PyBUF_FORMAT) && *buffer_format(view.dtype()) == '\0')
+    return view.dtype().is_struct()
+               ? "the buffer protocol has no format for a struct without fields: name them with MEMARRAY_FIELDS, or "
+                 "use "
+                 "np.asarray"
+               : "the buffer protocol has no format for bfloat16; use DLPack, or np.asarray with ml_dtypes installed";
   // Most ask for any strides.
   if (asks(PyBUF_STRIDES) && (flags & (c_order | f_order | one_order)) == 0) return nullptr;
   auto const c = [&] { return layout.is_contiguous(itemsize); };
@@ -105,9 +109,14 @@ PyObject* describe_memory(detail::ViewCore const& view) {
   // The CUDA array interface asks for 0 where there are no elements.
   bool const has_address = !view.on_device() || layout.size() != 0;
   auto const address = has_address ? reinterpret_cast<std::uintptr_t>(view.data()) : 0;
-  return Py_BuildValue("{s:(KO),s:N,s:N,s:s,s:i}", "data", static_cast<unsigned long long>(address),
-                       view.writable() ? Py_False : Py_True, "strides", strides.release(), "shape", shape.release(),
-                       "typestr", typestr, "version", 3);
+  PyRef interface =
+      PyRef::steal(Py_BuildValue("{s:(KO),s:N,s:N,s:s,s:i}", "data", static_cast<unsigned long long>(address),
+                                 view.writable() ? Py_False : Py_True, "strides", strides.release(), "shape",
+                                 shape.release(), "typestr", typestr, "version", 3));
+  if (!interface || !view.dtype().fields) return interface.release();
+  PyRef const descr = PyRef::steal(descr_of(*view.dtype().fields));
+  if (!descr || PyDict_SetItemString(interface.get(), "descr", descr.get()) != 0) return nullptr;
+  return interface.release();
 }
 
 }  // namespace memarray::python

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "struct_dtype.hpp"
+
 #include <memarray/array/view_core.hpp>
 
 #include <Python.h>
@@ -25,7 +27,7 @@ inline bool describe_buffer(PyObject* self, detail::ViewCore const& view, Py_buf
   DType const& dtype = view.dtype();
   StridedLayout const& layout = view.layout();
   // What np.asarray and memoryview ask for is nearly always to be had.
-  if ((flags != PyBUF_FULL_RO || dtype.format[0] == '\0') && !may_have_buffer(view, flags)) return false;
+  if ((flags != PyBUF_FULL_RO || *buffer_format(dtype) == '\0') && !may_have_buffer(view, flags)) return false;
   bool const has_shape = (flags & PyBUF_ND) == PyBUF_ND;
   bool const has_extents = has_shape && layout.ndim() > 0;
   bool const has_strides = has_extents && (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
@@ -33,7 +35,7 @@ inline bool describe_buffer(PyObject* self, detail::ViewCore const& view, Py_buf
   buffer->len = static_cast<Py_ssize_t>(view.bytes());
   buffer->readonly = !view.writable();
   buffer->itemsize = static_cast<Py_ssize_t>(dtype.itemsize);
-  buffer->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(dtype.format) : nullptr;
+  buffer->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(buffer_format(dtype)) : nullptr;
   // Without a shape it is one row of bytes.
   buffer->ndim = has_shape ? layout.ndim() : 1;
   buffer->shape = has_extents ? const_cast<Py_ssize_t*>(layout.shape().data()) : nullptr;

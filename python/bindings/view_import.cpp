@@ -8,6 +8,8 @@
 #include "import_tensor.hpp"
 #include "lease_type.hpp"
 #include "numpy_array.hpp"
+#include "py_ref.hpp"
+#include "struct_dtype.hpp"
 #include "view_object.hpp"
 
 #include <memarray/array/import_dlpack.hpp>
@@ -180,11 +182,11 @@ DType const* read_dtype(PyObject* object) {
     if (named) return named;
     PyErr_Clear();
   }
-  PyObject* const name = call_helper("shipped_dtype_name", object);
-  char const* const word = name ? PyUnicode_AsUTF8(name) : nullptr;
-  DType const* const dtype = word ? find_dtype(std::string_view(word)) : nullptr;
-  if (word && !dtype) PyErr_Format(PyExc_TypeError, "memarray has no dtype %R", object);
-  Py_XDECREF(name);
+  PyRef const description = PyRef::steal(call_helper("shipped_dtype_name", object));
+  if (!description) return nullptr;
+  DType const* const dtype = dtype_described(description.get());
+  if (!dtype && PyErr_ExceptionMatches(PyExc_BufferError) && PyUnicode_Check(description.get()))
+    PyErr_Format(PyExc_TypeError, "memarray has no dtype %R", object);
   return dtype;
 }
 

@@ -56,10 +56,21 @@ Given given_by(ViewCore const& core) {
           core.writable(), core.on_device(),      core.device()};
 }
 
+/// True if elements of a struct lie where the C++ type may be: foreign structs need not be aligned.
+bool is_aligned_for(DType const& wanted, ViewCore const& core) {
+  if (!wanted.is_struct() || core.layout().size() == 0) return true;
+  auto bits = reinterpret_cast<std::uintptr_t>(core.data());
+  for (int d = 0; d < core.layout().ndim(); ++d)
+    if (core.layout().extent(d) > 1) bits |= static_cast<std::uintptr_t>(core.layout().stride(d));
+  return (bits & (wanted.alignment - 1)) == 0;
+}
+
 /// Of a view that is this call's own.
 Loaded load_view_of(Argument const& argument, ViewCore&& core) {
   Given const given = given_by(core);
-  if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
+  Misfits misfits = misfits_of(given, argument.wanted);
+  if (!misfits && !is_aligned_for(argument.wanted.dtype, core)) misfits = misfit_alignment;
+  if (misfits) return argument.refuse(given, misfits);
   if (core.on_device()) core.lend(nullptr);
   argument.view.take(std::move(core));
   return Loaded::yes;
@@ -67,7 +78,9 @@ Loaded load_view_of(Argument const& argument, ViewCore&& core) {
 
 Loaded load_python_view(Argument const& argument, ViewCore const& core) {
   Given const given = given_by(core);
-  if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
+  Misfits misfits = misfits_of(given, argument.wanted);
+  if (!misfits && !is_aligned_for(argument.wanted.dtype, core)) misfits = misfit_alignment;
+  if (misfits) return argument.refuse(given, misfits);
   detail::ViewParts parts{nullptr, core.memory(), core.stream_ptr(), core.data()};
   lend(parts);
   argument.view.parts = std::move(parts);

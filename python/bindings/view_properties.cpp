@@ -1,6 +1,7 @@
 #include "buffer.hpp"
 #include "errors.hpp"
 #include "helpers.hpp"
+#include "struct_dtype.hpp"
 #include "view_buffer.hpp"
 #include "view_object.hpp"
 
@@ -24,7 +25,7 @@ PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromUnsignedLong(d
 PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromSize_t(view_in(self)->core.bytes()); }
 PyObject* get_dtype(PyObject* self, void*) { return call_helper("view_dtype", self); }
 PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(dtype_of_view(self).name); }
-PyObject* get_typestr(PyObject* self, void*) { return PyUnicode_FromString(dtype_of_view(self).typestr); }
+PyObject* get_typestr(PyObject* self, void*) { return describe_dtype(dtype_of_view(self)); }
 PyObject* get_device(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Device const place = core_of(self).device();
@@ -116,7 +117,9 @@ PyGetSetDef view_properties[] = {
     {"size", get_size, nullptr, "The number of elements.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements, were they dense.", nullptr},
-    {"dtype", get_dtype, nullptr, "The element type, an np.dtype; for bfloat16 that of ml_dtypes where installed.",
+    {"dtype", get_dtype, nullptr,
+     "The element type, an np.dtype, structured for a struct with fields; for bfloat16 that of ml_dtypes where "
+     "installed.",
      nullptr},
     {"device", get_device, nullptr, "Where the memory is.", nullptr},
     {"memory_type", get_memory_type, nullptr, "'normal', 'pinned', 'unified' or 'device'.", nullptr},

@@ -104,6 +104,7 @@ std::string misfits_text(Misfits misfits, ViewWanted const& wanted) {
   add(misfit_extents, "the shape");
   add(misfit_read_only, "it is read-only (copy it first)");
   add(misfit_strides, "the strides (copy it first)");
+  add(misfit_alignment, "the address (it is not aligned for the struct: copy it first)");
   add(misfit_place, includes(wanted.options, on_device)
                         ? "the place (memarray.BufferView(x).to_device('cuda:0') copies it there)"
                         : "the place (memarray.BufferView(x).to_device('cpu') copies it there)");

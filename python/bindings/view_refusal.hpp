@@ -23,6 +23,7 @@ enum Misfit : Misfits {
   misfit_read_only = 8,
   misfit_strides = 16,
   misfit_place = 32,
+  misfit_alignment = 64,
 };
 
 /// What can be said without the layout.

@@ -106,8 +106,9 @@ std::int64_t* element_strides(PyObject* self) {
 }
 
 int lend(void* object, DLManagedTensorVersioned** out) {
+  *out = nullptr;
+  if (!check_instance(object, view_type)) return -1;
   return guarded([&] {
-    *out = nullptr;
     *out = lend_over_table(core_of(static_cast<PyObject*>(object)));
     return 0;
   });
@@ -115,6 +116,7 @@ int lend(void* object, DLManagedTensorVersioned** out) {
 
 /// Nobody is told that it is read-only, so it is not.
 int look(void* object, DLTensor* out) {
+  if (!check_instance(object, view_type)) return -1;
   return guarded([&] {
     auto* const self = static_cast<PyObject*>(object);
     ViewCore const& core = core_of(self);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import _core
 from ._device import CPU, Device
-from ._dtypes import dtype_name, numpy_dtype
+from ._dtypes import dtype_name, numpy_dtype, view_dtype_name
 
 # As typing has it, without importing it.
 TYPE_CHECKING = False
@@ -44,7 +44,7 @@ class MemArray(_core.ArrayBase):
         uninitialized: bool = False,
     ) -> Self:
         extents = _shape(shape)
-        instance = find_instance(cls, dtype_name(dtype, cls._TYPE_INSTANCE_MAP), len(extents))
+        instance = find_instance(cls, dtype_name(dtype, cls._TYPE_INSTANCE_MAP, len(extents)), len(extents))
         if isinstance(device_id, bool) or not hasattr(device_id, "__index__"):
             raise TypeError(f"device_id must be an integer, not {device_id!r}")
         device_id = device_id.__index__()
@@ -74,7 +74,7 @@ class MemArray(_core.ArrayBase):
         C order is copied, which is reported; ``copy=False`` makes that a BufferError, ``copy=True`` copies always.
         """
         view = _core.BufferView.from_dlpack(obj, copy=False if copy is False else None)
-        find_instance(cls, view._dtype_name, view.ndim)
+        find_instance(cls, view_dtype_name(view, cls._TYPE_INSTANCE_MAP), view.ndim)
         return _core.adopt(cls, view, copy)
 
     @property

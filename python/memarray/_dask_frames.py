@@ -9,7 +9,8 @@ from typing import Any
 from dask.base import normalize_token
 
 from . import BufferView, MemArray, _core
-from ._helpers import _raw_bytes, rebuild_array, shipped_dtype_name
+from ._dtypes import view_dtype_name
+from ._helpers import _raw_bytes, carried_dtype, portable_dtype, rebuild_array
 from .dask import MOVE_TO_HOST, may_move_to_host
 
 # The objects themselves, beside their memory.
@@ -36,7 +37,7 @@ def token_of_view(view: BufferView) -> tuple[object, ...]:
 
 def _token(view: BufferView) -> tuple[object, ...]:
     elements = _raw_bytes(view.ensure_contiguous().to_device("cpu"))
-    return view._dtype_name, view.shape, normalize_token(elements)
+    return view._dtype_name, view._typestr, view.shape, normalize_token(elements)
 
 
 def array_to_frames(array: MemArray) -> tuple[dict[str, Any], list[memoryview]]:
@@ -53,7 +54,7 @@ def array_to_frames(array: MemArray) -> tuple[dict[str, Any], list[memoryview]]:
             )
         with array.read("cpu") as lease:
             view = lease.view()
-    header = {"dtype": view._dtype_name, "shape": view.shape}
+    header = {"dtype": view_dtype_name(view, _core.instances), "shape": view.shape}
     return header, _frames(view)
 
 
@@ -80,7 +81,7 @@ def view_to_frames(view: BufferView) -> tuple[dict[str, Any], list[memoryview]]:
     order = sorted(range(view.ndim), key=lambda axis: -flipped.strides[axis])
     dense = flipped.transpose(*order) if view.ndim > 1 else flipped
     header = {
-        "dtype": shipped_dtype_name(view._dtype_name),
+        "dtype": portable_dtype(view),
         "shape": view.shape,
         "sent": dense.shape,
         "order": order,
@@ -98,11 +99,12 @@ def view_of_frames(header: dict[str, Any], frames: list[Any]) -> BufferView:
     elif memory.readonly:
         _core.report_copy(memory.nbytes, "a writable view arrived in memory that is read-only")
         memory = memoryview(bytearray(memory))
+    dtype = carried_dtype(header["dtype"])
     try:
-        dense = BufferView.from_buffer(memory, header["dtype"])
+        dense = BufferView.from_buffer(memory, dtype)
     except BufferError:
         aligned = memoryview(BufferView.from_buffer(memory, "uint8").copy())
-        dense = BufferView.from_buffer(aligned if header["writable"] else aligned.toreadonly(), header["dtype"])
+        dense = BufferView.from_buffer(aligned if header["writable"] else aligned.toreadonly(), dtype)
     view = dense.reshape(header["sent"])
     if view.ndim > 1:
         view = view.transpose(*(header["order"].index(axis) for axis in range(view.ndim)))

@@ -7,8 +7,11 @@ import sys
 _BUILTIN = {float: "float64", int: "int64", bool: "bool", complex: "complex128", None: "float64"}
 
 
-def dtype_name(dtype, instances) -> str:
-    """The name of anything that `np.dtype` takes. Registered names and Python's own types need no NumPy."""
+def dtype_name(dtype, instances, ndim: int = 1) -> str:
+    """The name of anything that `np.dtype` takes. Registered names and Python's own types need no NumPy.
+
+    Of a structured dtype, the name of a registered struct with these fields, if possible one of rank `ndim`.
+    """
     if isinstance(dtype, str):
         if any((dtype, rank) in instances for rank in range(1, 9)):
             return dtype
@@ -19,11 +22,76 @@ def dtype_name(dtype, instances) -> str:
     described = np.dtype(dtype)
     if not described.isnative:
         raise TypeError(f"arrays are in native byte order, not {dtype!r}; convert with .astype({described.name!r})")
+    if described.names is not None:
+        name = registered_struct(describe_dtype(described), instances, ndim)
+        if name is None:
+            raise TypeError(
+                f"no registered struct has the fields of {described}: name the fields of the C++ struct with "
+                "MEMARRAY_FIELDS, and register it with bind_mem_array"
+            )
+        return name
     return described.name
 
 
-def numpy_dtype(name: str, typestr: str):
+def registered_struct(description: tuple, instances, ndim: int) -> str | None:
+    """The name of a struct in `instances` that has these fields, if possible one of rank `ndim`; None without one."""
+    found = None
+    for (name, rank), instance in tuple(instances.items()):
+        if instance._typestr == description:
+            if rank == ndim:
+                return name
+            found = found or name
+    return found
+
+
+def view_dtype_name(view, instances) -> str:
+    """The registered name of a view's dtype; a struct of another library has that of a struct with the same fields."""
+    name, description = view._dtype_name, view._typestr
+    if isinstance(description, tuple) and (name, view.ndim) not in instances:
+        return registered_struct(description, instances, view.ndim) or name
+    return name
+
+
+def describe_dtype(dtype):
+    """The name of an `np.dtype`; of one with fields what the extension module reads: (itemsize, fields).
+
+    Each field is (name, offset, typestr or such a tuple, shape), ordered by offset.
+    """
+    if dtype.names is None:
+        return dtype.name
+    fields = [(name, *dtype.fields[name][:2]) for name in dtype.names]
+    fields.sort(key=lambda field: field[2])
+    return dtype.itemsize, tuple(_describe_field(*field) for field in fields)
+
+
+def _describe_field(name, dtype, offset):
+    base, shape = dtype.subdtype or (dtype, ())
+    if base.names is not None:
+        return name, offset, describe_dtype(base), shape
+    # NumPy spells the dtypes of ml_dtypes as bytes. The extension module knows one of them.
+    if base.kind == "V":
+        known = base.name == "bfloat16" or base.name.startswith("void")
+        return name, offset, f"|V{base.itemsize}" if known else base.name, shape
+    return name, offset, base.str, shape
+
+
+def struct_dtype(description: tuple):
+    """The `np.dtype` of what `describe_dtype` makes of one with fields."""
+    import numpy as np
+
+    itemsize, fields = description
+    formats = []
+    for _, _, typestr, shape in fields:
+        base = struct_dtype(typestr) if isinstance(typestr, tuple) else np.dtype(typestr)
+        formats.append((base, tuple(shape)) if shape else base)
+    names, offsets = [field[0] for field in fields], [field[1] for field in fields]
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": itemsize})
+
+
+def numpy_dtype(name: str, typestr: str | tuple):
     """The `np.dtype` of an array; for bfloat16 that of ml_dtypes where installed, else the name."""
+    if isinstance(typestr, tuple):
+        return struct_dtype(typestr)
     if name == "bfloat16":
         ml_dtypes = import_ml_dtypes()
         if ml_dtypes is None:

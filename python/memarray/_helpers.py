@@ -7,7 +7,7 @@ from pickle import PickleBuffer
 import numpy as np
 
 from . import _core
-from ._dtypes import numpy_dtype
+from ._dtypes import describe_dtype, numpy_dtype, struct_dtype, view_dtype_name
 
 
 def _dtype_for_numpy(array):
@@ -33,6 +33,11 @@ def element_bytes(array, value) -> bytes:
             raise OverflowError(f"{value!r} does not fit into {target}")
         return source.astype(target).tobytes()
     check_cast(source, target, "fill")
+    if target.names is not None:
+        # NumPy converts fields and leaves the padding as the memory comes.
+        element = np.zeros((), target)
+        element[...] = source
+        return element.tobytes()
     if target.kind == "V" and source.dtype.kind == "V":
         return source.tobytes()
     return source.astype(target).tobytes()
@@ -40,15 +45,32 @@ def element_bytes(array, value) -> bytes:
 
 def check_cast(source, target, what: str) -> None:
     """Raises `TypeError` unless `source` converts to `target` within its kind."""
-    if target.kind == "V" and target.names is None and source.dtype.kind == "V":
+    if target.names is not None:
+        # NumPy would take fields by their places, whatever their names.
+        if _field_names(source.dtype) != _field_names(target):
+            raise TypeError(
+                f"{what} takes elements with the fields {target.names} in this order, not {source.dtype}; "
+                f"select and order them first, and convert with .astype({target})"
+            )
+        if np.can_cast(source.dtype, target, "same_kind"):
+            return
+    elif target.kind == "V" and source.dtype.kind == "V":
         if source.dtype.itemsize == target.itemsize:
             return
     elif np.can_cast(source.dtype, target, "same_kind"):
         return
     raise TypeError(
         f"{what} converts within a kind of number ('same_kind'), not from {source.dtype} to {target}; "
-        f"convert first with .astype({target.name!r})"
+        f"convert first with .astype({target if target.names else repr(target.name)})"
     )
+
+
+def _field_names(dtype):
+    """The names of all fields, also of nested structs, as they are nested; None for a dtype without fields."""
+    base = dtype.base
+    if base.names is None:
+        return None
+    return [(name, _field_names(base.fields[name][0])) for name in base.names]
 
 
 def lease_to_numpy(lease, dtype=None, copy=None):
@@ -88,7 +110,7 @@ def read_numpy_array(array, source) -> None:
     copied = None
     if target.kind == "V" and target.names is None:
         source = np.ascontiguousarray(source).view(target)
-    elif target.kind in "fc" and not np.can_cast(source.dtype, target):
+    elif (target.kind in "fc" or target.names is not None) and not np.can_cast(source.dtype, target):
         # NumPy may raise while it converts, which must not leave half an array behind.
         copied = f"read_numpy_array converted from {source.dtype} to {target} first"
         source = source.astype(target)
@@ -117,18 +139,22 @@ def view_to_numpy(view, dtype=None, copy=None):
     return convert(np.asarray(_Interface(view)).view(_dtype_for_numpy(view)), dtype, copy)
 
 
-def shipped_dtype_name(dtype) -> str:
-    """The name of anything that `np.dtype` takes, in native byte order."""
+def shipped_dtype_name(dtype):
+    """The name of anything that `np.dtype` takes, in native byte order; of one with fields their description."""
     if isinstance(dtype, str) and dtype == "bfloat16":
         return dtype
     described = np.dtype(dtype)
     if not described.isnative:
         raise TypeError(f"memory is in native byte order, not {dtype!r}")
-    return described.name
+    return describe_dtype(described)
 
 
-def name_of_typestr(owner, typestr) -> str:
-    """The name of the dtype that an `__array_interface__` says; ml_dtypes' bfloat16 is known by its own name alone."""
+def dtype_of_interface(owner, interface):
+    """What `describe_dtype` makes of the dtype that an `__array_interface__` says.
+
+    ml_dtypes' bfloat16 is known by its own name alone.
+    """
+    typestr = interface.get("typestr")
     if not isinstance(typestr, str):
         raise BufferError(f"'typestr' of an __array_interface__ is a string, not {typestr!r}")
     if typestr[1:] == "V2" and str(getattr(owner, "dtype", "")) == "bfloat16":
@@ -137,9 +163,58 @@ def name_of_typestr(owner, typestr) -> str:
         described = np.dtype(typestr)
     except TypeError as error:
         raise BufferError(f"memarray has no dtype for the typestr {typestr!r}") from error
-    if not described.isnative:
-        raise BufferError(f"memory in the other byte order cannot be viewed: convert with .astype({described.name!r})")
-    return described.name
+    descr = interface.get("descr")
+    if described.kind == "V" and descr is not None and descr != [("", typestr)]:
+        described = _dtype_of_descr(descr, described.itemsize)
+    return _native(described)
+
+
+def _dtype_of_descr(descr, itemsize):
+    """The dtype that 'descr' of an `__array_interface__` says, whose fields without names are padding."""
+    try:
+        described = np.lib.format.descr_to_dtype(descr)
+    except Exception as error:
+        raise BufferError(
+            f"'descr' of this __array_interface__ is no list of fields, but {descr!r}: {error}"
+        ) from error
+    if described.itemsize != itemsize:
+        raise BufferError(
+            f"'descr' of this __array_interface__ is of {described.itemsize} bytes, and its typestr of {itemsize}"
+        )
+    return described
+
+
+def struct_in_buffer(owner):
+    """What `describe_dtype` makes of the elements that the buffer of `owner` has, which are structs."""
+    try:
+        described = np.asarray(memoryview(owner)).dtype
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise BufferError(f"NumPy cannot read the format of this buffer of structs: {error}") from error
+    return _native(described)
+
+
+def _native(dtype):
+    if dtype.isnative:
+        return describe_dtype(dtype)
+    wanted = repr(dtype.name) if dtype.names is None else dtype.newbyteorder("=")
+    raise BufferError(f"memory in the other byte order cannot be viewed: convert with .astype({wanted})")
+
+
+def portable_dtype(view):
+    """What says a view's dtype in another process: the name, or the description of a struct's fields."""
+    if isinstance(view._typestr, tuple):
+        return view._typestr
+    if view._typestr.startswith("|V"):
+        raise TypeError(
+            f"a view of {view._dtype_name} cannot be pickled, as its fields are not known: name them in C++ with "
+            "MEMARRAY_FIELDS, or pickle the MemArray"
+        )
+    return view._dtype_name
+
+
+def carried_dtype(portable):
+    """What `from_buffer` takes for that."""
+    return portable if isinstance(portable, str) else struct_dtype(portable)
 
 
 def _raw_bytes(view):
@@ -152,7 +227,7 @@ def reduce_view(view, protocol):
 
     Older protocols get them in band: as a bytearray where the view is writable, which is then writable again.
     """
-    name = shipped_dtype_name(view._dtype_name)
+    name = portable_dtype(view)
     raw = _raw_bytes(view.ensure_contiguous().to_device("cpu"))
     return rebuild_view, (_pickled_bytes(raw, protocol, bytearray if view.writable else bytes), name, view.shape)
 
@@ -163,6 +238,7 @@ def _pickled_bytes(raw, protocol, kind):
 
 def rebuild_view(buffer, dtype, shape):
     """What a pickled view becomes: a view of the bytes that came with it, read-only where they are."""
+    dtype = carried_dtype(dtype)
     try:
         view = _core.BufferView.from_buffer(buffer, dtype)
     except BufferError:
@@ -183,8 +259,9 @@ def reduce_array(array, protocol):
         from .shared_memory import _reattach
 
         return _reattach, (type(array), *segment), attributes
-    raw = _raw_bytes(array.view().to_device("cpu"))
-    arguments = (type(array), _pickled_bytes(raw, protocol, bytes), array._dtype_name, array.shape)
+    view = array.view().to_device("cpu")
+    name = view_dtype_name(view, _core.instances)
+    arguments = (type(array), _pickled_bytes(_raw_bytes(view), protocol, bytes), name, view.shape)
     return rebuild_array, arguments, attributes
 
 

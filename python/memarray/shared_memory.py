@@ -49,7 +49,7 @@ def create(
     from multiprocessing.shared_memory import SharedMemory
 
     extents = _shape(shape)
-    instance = find_instance(MemArray, dtype_name(dtype, MemArray._TYPE_INSTANCE_MAP), len(extents))
+    instance = find_instance(MemArray, dtype_name(dtype, MemArray._TYPE_INSTANCE_MAP, len(extents)), len(extents))
     if where is not None and not isinstance(where, str):
         return instance.create_shared(MemArray, *_given(where), extents, False)
     size = instance.shared_bytes(extents)

@@ -35,7 +35,7 @@
   X(std::complex<double>, complex128, kDLComplex, 128)
 
 /// Makes a trivially copyable struct an element type: `MEMARRAY_DTYPE(ns::Particle);` in the global
-/// namespace. Its name is the type as spelled here.
+/// namespace. Its name is the type as spelled here. NumPy sees plain bytes: MEMARRAY_FIELDS says the fields, too.
 #define MEMARRAY_DTYPE(...)                                                                     \
   template <>                                                                                   \
   struct memarray::dtype_traits<__VA_ARGS__> : memarray::detail::UserDTypeTraits<__VA_ARGS__> { \
@@ -44,29 +44,34 @@
 
 namespace memarray {
 
+struct StructFields;
+
 /// Describes an element type at run time. A plain value without pointers into other modules but
-/// `init`, whose owner is the module that defined the type.
+/// `init`, whose owner is the module that defined the type. `fields` points into the core.
 struct DType {
   char name[64] = {};     ///< as NumPy calls it; a struct's name as spelled in C++
   char typestr[16] = {};  ///< NumPy's, as "<f4"; empty where it has none (bfloat16)
-  char format[16] = {};   ///< the buffer protocol's; empty where it has none (bfloat16)
+  char format[16] = {};   ///< the buffer protocol's; empty where it has none (bfloat16) and for structs
   DLDataType dl = {};     ///< `lanes` is 0 where DLPack cannot express the type (structs)
   std::uint32_t itemsize = 0;
   std::uint32_t alignment = 0;
-  void const* init = nullptr;  ///< `itemsize` bytes of T(), or null when these are all zero
+  void const* init = nullptr;            ///< `itemsize` bytes of T(), or null when these are all zero
+  StructFields const* fields = nullptr;  ///< of a struct that says its fields (MEMARRAY_FIELDS); as long as the process
 
   [[nodiscard]] constexpr std::string_view name_view() const noexcept { return name; }
   [[nodiscard]] constexpr bool has_dlpack() const noexcept { return dl.lanes != 0; }
   [[nodiscard]] constexpr bool is_struct() const noexcept { return dl.code == kDLOpaqueHandle; }
 
+  /// Structs that both say their fields are compared by these, all others by name.
   friend constexpr bool operator==(DType const& left, DType const& right) noexcept {
+    if (left.fields && right.fields) return left.fields == right.fields;
     return left.name_view() == right.name_view() && left.itemsize == right.itemsize && left.dl.code == right.dl.code &&
            left.dl.bits == right.dl.bits && left.dl.lanes == right.dl.lanes;
   }
 };
 static_assert(std::is_trivially_copyable_v<DType>);
 
-/// Defined for each element type: shipped, or by MEMARRAY_DTYPE.
+/// Defined for each element type: shipped, or by MEMARRAY_DTYPE or MEMARRAY_FIELDS.
 template <class T>
 struct dtype_traits;
 
@@ -174,12 +179,11 @@ DType make_user_dtype() noexcept {
   assign_text(result.name, name);
   assign_text(result.typestr, "|V");
   append_number(result.typestr + 2, sizeof(T));
-  append_number(result.format, sizeof(T));
-  result.format[std::strlen(result.format)] = 'x';
   result.dl = DLDataType{kDLOpaqueHandle, 0, 0};
   result.itemsize = sizeof(T);
   result.alignment = alignof(T);
   result.init = init_pattern<T>();
+  if constexpr (requires { dtype_traits<T>::fields; }) result.fields = dtype_traits<T>::intern();
   return result;
 }
 
@@ -200,7 +204,8 @@ namespace detail {
 template <class T>
 DType const& unqualified_dtype_of() noexcept {
   static_assert(Element<T>,
-                "memarray: this type has no dtype; write MEMARRAY_DTYPE(your::Type); in the global namespace");
+                "memarray: this type has no dtype; write MEMARRAY_FIELDS(your::Type, its, fields); or "
+                "MEMARRAY_DTYPE(your::Type); in the global namespace");
   if constexpr (requires { dtype_traits<T>::value; }) {
     return dtype_traits<T>::value;
   } else {
