@@ -279,8 +279,8 @@ ViewCore import_owned(void* data, DType const& dtype, StridedLayout::Extents sha
     throw BufferError("cannot import this memory: it has " + std::to_string(shape.size()) + " extents and " +
                       std::to_string(strides.size()) + " strides");
   ForeignMemory const memory(data, dtype, shape, dense ? std::nullopt : std::optional(strides), writable);
-  return import_memory(memory,
-                       {new Owner(std::move(owner)), [](void* kept) noexcept { delete static_cast<Owner*>(kept); }});
+  auto kept = std::make_unique<Owner>(std::move(owner));
+  return import_memory(memory, {kept.release(), [](void* owned) noexcept { delete static_cast<Owner*>(owned); }});
 }
 
 }  // namespace memarray::detail
