@@ -97,8 +97,9 @@ class MemArray(_core.ArrayBase):
     def read_numpy_array(self, array: npt.ArrayLike) -> None:
         """Replaces all contents by those of `array`: the same shape, any strides, any dtype of the same kind.
 
-        ValueError for another shape, TypeError for another kind, LockError while the array is held. Views that were
-        kept keep the old contents.
+        Integers that do not fit wrap around, floats are rounded, as by `astype(..., casting="same_kind")`. ValueError
+        for another shape, TypeError for another kind, LockError while the array is held. Views that were kept keep the
+        old contents.
         """
         from ._helpers import read_numpy_array
 
@@ -193,7 +194,8 @@ def _unsupported(name: str, ndim: int, instances) -> str:
     listed = "; ".join(f"{', '.join(names)} with ndim {of}" for of, names in alike.items())
     return (
         f"no MemArray<{name}, {ndim}> is registered. There are: {listed}. "
-        "To add one, call bind_mem_array<T, ndim>(module) from <memarray/python/memarray.hpp> in an extension module"
+        "To add one, call bind_mem_array<T, ndim>(module) from <memarray/python/memarray.hpp> in an extension module; "
+        "the fields of a struct are named with MEMARRAY_FIELDS"
     )
 
 

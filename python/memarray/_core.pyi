@@ -156,7 +156,10 @@ class BufferView:
         """The same elements on "cpu" or "cuda:0": the view itself if they are there, else a copy, which is reported."""
 
     def cast(self, dtype: npt.DTypeLike, /) -> BufferView:
-        """A copy with another dtype of the same kind of number."""
+        """A copy with another dtype of the same kind of number, as `astype(..., casting="same_kind")` makes it.
+
+        Integers that do not fit wrap around, floats are rounded; TypeError for another kind.
+        """
 
     def transpose(self, *axes: Any) -> BufferView:
         """A view with the dimensions in another order; without axes: reversed."""

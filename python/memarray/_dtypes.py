@@ -23,13 +23,7 @@ def dtype_name(dtype, instances, ndim: int = 1) -> str:
     if not described.isnative:
         raise TypeError(f"arrays are in native byte order, not {dtype!r}; convert with .astype({described.name!r})")
     if described.names is not None:
-        name = registered_struct(describe_dtype(described), instances, ndim)
-        if name is None:
-            raise TypeError(
-                f"no registered struct has the fields of {described}: name the fields of the C++ struct with "
-                "MEMARRAY_FIELDS, and register it with bind_mem_array"
-            )
-        return name
+        return registered_struct(describe_dtype(described), instances, ndim) or str(described)
     return described.name
 
 

@@ -174,9 +174,7 @@ def _dtype_of_descr(descr, itemsize):
     try:
         described = np.lib.format.descr_to_dtype(descr)
     except Exception as error:
-        raise BufferError(
-            f"'descr' of this __array_interface__ is no list of fields, but {descr!r}: {error}"
-        ) from error
+        raise BufferError(f"'descr' of this __array_interface__ is not a list of fields: {error}") from error
     if described.itemsize != itemsize:
         raise BufferError(
             f"'descr' of this __array_interface__ is of {described.itemsize} bytes, and its typestr of {itemsize}"

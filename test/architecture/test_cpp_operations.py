@@ -22,7 +22,9 @@ CLASSED = {
     **dict.fromkeys(
         ["is_foreign", "swap", "exit", "share", "state", "state_ptr", "take_state", "escaped_views"], NEUTRAL
     ),
-    **dict.fromkeys(["get_shape", "get_size", "size", "get_device_id", "get_on_device", "get_lock_id", "adopt"], NEUTRAL),
+    **dict.fromkeys(
+        ["get_shape", "get_size", "size", "get_device_id", "get_on_device", "get_lock_id", "adopt"], NEUTRAL
+    ),
     "get_dlpack_device": NEUTRAL,
     # About memory that processes share, and what dead ones left of its lock.
     **dict.fromkeys(["create_shared", "recover"], NEUTRAL),

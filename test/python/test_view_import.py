@@ -264,9 +264,11 @@ def test_a_mask_is_not_lost(take):
 def test_numpy_arrays_are_refused_in_our_words(take):
     with pytest.raises(BufferError, match=r"other byte order.*astype\('float32'\)"):
         take(np.zeros(3, ">f4"))
-    for elements in (np.array(["text"]), np.zeros(2, "M8[s]"), np.zeros(2, [("a", "f4"), ("b", "f8")])):
+    for elements in (np.array(["text"]), np.zeros(2, "M8[s]")):
         with pytest.raises(BufferError, match="memarray has no dtype for elements of"):
             take(elements)
+    with pytest.raises(BufferError, match="no dtype for this struct: field b is of '<M8"):
+        take(np.zeros(2, [("a", "f4"), ("b", "M8[s]")]))
 
 
 def test_arrays_of_ml_dtypes_are_viewed():
@@ -296,8 +298,8 @@ def test_what_lends_nothing_is_refused():
         BufferView.from_numpy(np.zeros(3, "U3"))
     with pytest.raises(BufferError, match="byte order"):
         BufferView.from_numpy(np.zeros(3, ">f4"))
-    with pytest.raises((BufferError, TypeError)):
-        BufferView.from_numpy(np.zeros(3, [("a", "f4")]))
+    with pytest.raises(BufferError, match="field a is of"):
+        BufferView.from_numpy(np.zeros(3, [("a", object)]))
 
 
 def test_a_field_of_a_struct_is_strided_memory():

@@ -10,6 +10,9 @@
 #ifndef MEMARRAY_DTYPE
 #error "MEMARRAY_DTYPE is missing"
 #endif
+#ifndef MEMARRAY_FIELDS
+#error "MEMARRAY_FIELDS is missing"
+#endif
 #ifndef MEMARRAY_FOR_EACH_DRIVER_FUNCTION
 #error "MEMARRAY_FOR_EACH_DRIVER_FUNCTION is missing"
 #endif
@@ -85,6 +88,7 @@ using memarray::EscapedViews;
 using memarray::EventHandle;
 using memarray::exclusive_scan;
 using memarray::FailingAdaptor;
+using memarray::field_itemsize;
 using memarray::find_dtype;
 using memarray::float16;
 using memarray::for_each_index;
@@ -103,6 +107,7 @@ using memarray::host_memory_statistics;
 using memarray::host_resource;
 using memarray::includes;
 using memarray::IndexError;
+using memarray::intern_struct;
 using memarray::Interrupted;
 using memarray::IntrusivePtr;
 using memarray::is_lost;
@@ -155,6 +160,8 @@ using memarray::StatisticsAdaptor;
 using memarray::StreamChoice;
 using memarray::StreamHandle;
 using memarray::StridedLayout;
+using memarray::StructField;
+using memarray::StructFields;
 using memarray::sum;
 using memarray::synchronize;
 using memarray::synchronize_all;

@@ -82,6 +82,17 @@ std::vector<Function> const& functions() {
       {"keeps_context(ContextHandle)", 0, context, tolerated, [](auto& h) { return detail::keeps_context(h.context); }},
       {"ContextScope(ContextHandle)", context, 0, fails,
        [](auto& h) { return detail::ContextScope(h.context).driver() != nullptr; }},
+      // It throws the error, which is put back for the checks below.
+      {"EnteredContext(ContextHandle)", context, 0, fails,
+       [](auto& h) {
+         try {
+           detail::EnteredContext const entered(h.context, "a test");
+           return true;
+         } catch (CudaError const& error) {
+           detail::fail_for_null(error.code());
+           return false;
+         }
+       }},
       {"allocate_from_pool(MemoryPoolHandle, StreamHandle)", pool | stream, 0, fails,
        [](auto& h) { return allocate_from_pool(h.pool, h.stream, 8) != nullptr; }},
       {"allocate_device(ContextHandle)", context, 0, fails,
