@@ -242,7 +242,7 @@ PyMethodDef view_methods[] = {
      "own. From the host it returns when the memory was read, to the host when it is there. ValueError, CudaError, "
      "OutOfMemoryError."},
     {"cast", cast, METH_O,
-     "cast($self, dtype, /)\n--\n\nA copy with another dtype of the same kind of number, as NumPy's 'same_kind'; else "
+     "cast($self, dtype, /)\n--\n\nA copy with another dtype of the same kind of number, as NumPy's astype with "
      "TypeError."},
     {"transpose", transpose, METH_VARARGS,
      "transpose($self, /, *axes)\n--\n\nA view with the dimensions in another order; without axes: reversed."},

@@ -104,13 +104,11 @@ class Build:
         if not programs:
             raise Absent("test/cpp has no tests yet")
         arguments = ["--gtest_brief=1"] + ([f"--gtest_filter={filters}"] if filters else [])
-        failures = []
-        for program in programs:
-            try:
-                part.run([program, *arguments], env=self.run_options(), limit=limit)
-            except PartFailed as failure:
-                failures.append(failure)
-        raise_first(failures)
+
+        def run(program: Path) -> None:
+            part.run([program, *arguments], env=self.run_options(), limit=limit)
+
+        at_once(part.jobs, run, programs)
 
     def run_options(self) -> dict[str, str]:
         return dict(RUN_OPTIONS.get(self.preset, {}))
@@ -131,12 +129,6 @@ def library(name: str) -> str:
     return str(Path(found.stdout.strip()).resolve())
 
 
-def raise_first(failures: list[PartFailed]) -> None:
-    if failures:
-        rest = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-        raise PartFailed(f"{failures[0]}{rest}", failures[0].repeat)
-
-
 def at_once(jobs: int, work: Callable[[T], None], items: Iterable[T]) -> None:
     """The work on each item, `jobs` at a time; all are done before the first failure is raised."""
 
@@ -153,7 +145,10 @@ def at_once(jobs: int, work: Callable[[T], None], items: Iterable[T]) -> None:
     else:
         with ThreadPoolExecutor(jobs) as pool:
             outcomes = list(pool.map(failure_of, items))
-    raise_first([failure for failure in outcomes if failure])
+    failures = [failure for failure in outcomes if failure]
+    if failures:
+        rest = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        raise PartFailed(f"{failures[0]}{rest}", failures[0].repeat)
 
 
 def of(preset: str) -> Build:
