@@ -71,7 +71,7 @@ def need(folder: str, pattern: str = "**/test_*.py") -> Path:
 
 
 def lint(part: Part) -> None:
-    """clang-format, ruff (check and format) and clang-tidy"""
+    """clang-format, ruff (check and format) and clang-tidy; nightly clang's static analyzer, too"""
     checks = [
         [environment.tool(part, "clang-format"), "--dry-run", "-Werror", *sources(*CPP_SOURCES)],
         [environment.tool(part, "ruff"), "check", "--quiet", "."],
@@ -79,7 +79,9 @@ def lint(part: Part) -> None:
     ]
     build = builds.of("host").make(part, targets=("memarray",))
     tidy_sources = sources("src/**/*.cpp", "python/bindings/*.cpp")
-    tidy = [environment.tool(part, "clang-tidy"), "-p", build.folder, "--quiet", "--use-color=0"]
+    # The analyzer takes four fifths of the time.
+    checks_of = [] if part.nightly else ["--checks=-clang-analyzer-*"]
+    tidy = [environment.tool(part, "clang-tidy"), "-p", build.folder, "--quiet", "--use-color=0", *checks_of]
     checks += [[*tidy, *tidy_sources[first :: part.jobs]] for first in range(part.jobs)]
 
     def run(command: list[str | Path]) -> None:
@@ -112,12 +114,22 @@ def host(part: Part) -> None:
 PRECOMPILED = "-DMEMARRAY_TEST_PRECOMPILED=ON"
 
 
+#: What a flavour can change: kernels, devices, memory and what is said of them. Other tests would repeat the host's.
+OF_A_FLAVOUR = "(base|interop|memory|resource)/test_|array/test_(device|exclusive|for_each|launch|stream|sum|thrust)"
+PYTHON_OF_A_FLAVOUR = ("device", "driver", "gpu", "import", "memarray", "options", "resources", "stream", "testing")
+
+
 def cuda(part: Part) -> None:
-    """the build with nvcc: compiled, imported, and everything but kernels run; nightly for all major architectures"""
+    """the build with nvcc: compiled, imported, tests of devices; nightly all tests, and all major architectures"""
     if not builds.toolkit():
         raise Absent("no CUDA toolkit on this machine")
-    architectures = "all-major" if part.nightly else "90-virtual"
-    build = builds.of("cuda").make(part, f"-DCMAKE_CUDA_ARCHITECTURES={architectures}", instances(part), PRECOMPILED)
+    build = builds.of("cuda").make(
+        part,
+        f"-DCMAKE_CUDA_ARCHITECTURES={'all-major' if part.nightly else '90-virtual'}",
+        f"-DMEMARRAY_TEST_FILES={'' if part.nightly else OF_A_FLAVOUR}",
+        instances(part),
+        PRECOMPILED,
+    )
     build.run_cpp(part)
     part.run([build.folder / "test" / "cpp" / "test_cuda_mr", "--gtest_brief=1"])
     check = "import memarray; info = memarray.build_info(); assert info['flavour'] == 'cuda', info; print(info)"
@@ -127,9 +139,15 @@ def cuda(part: Part) -> None:
     if "libcuda" in needed:
         raise PartFailed("libmemarray.so links the driver or a shared CUDA runtime")
     projects.build_with_nvcc(part, build)
+    tests = [need("test/python")] if part.nightly else python_tests(PYTHON_OF_A_FLAVOUR)
     select = ["-m", "not gpu" if part.nightly else "not gpu and not slow and not sweep"]
     env = build.python_environment()
-    pytest(part, need("test/python"), *select, env=env, python=environment.python(part), at_once=True)
+    pytest(part, *tests, *select, env=env, python=environment.python(part), at_once=True)
+
+
+def python_tests(words: tuple[str, ...]) -> list[Path]:
+    """The files of test/python whose names have one of the words."""
+    return [path for path in sources("test/python/test_*.py") if any(word in path.name for word in words)]
 
 
 def check_kernels(part: Part, library: Path) -> None:
