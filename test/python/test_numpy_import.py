@@ -81,7 +81,7 @@ REFUSED = {
     "object": lambda: np.zeros(3, object),
     "text": lambda: np.zeros(3, "U4"),
     "bytes": lambda: np.zeros(3, "S4"),
-    "struct": lambda: np.zeros(3, [("a", "f4")]),
+    "struct": lambda: np.zeros(3, [("a", "M8[s]")]),
     "strides of parts": lambda: np.zeros(3, [("a", "f4"), ("b", "i2")])["a"],
     "not aligned": lambda: np.frombuffer(bytearray(13), np.uint8)[1:].view("f4"),
     "rank 17": lambda: np.zeros((1,) * 17),
@@ -89,6 +89,7 @@ REFUSED = {
 
 
 WORDS = {
+    "struct": "no dtype for this struct: field a is of '<M8",
     "byte order": r"other byte order cannot be viewed: convert with \.astype\('float32'\)",
     "strides of parts": "not aligned to 4 bytes; copy it first",
     "not aligned": "not aligned to 4 bytes; copy it first",
