@@ -14,6 +14,7 @@ ENDINGS = {".cpp", ".cu", ".h", ".hpp", ".in", ".py", ".cmake"}
 TITLES = ("message", "words")
 #: Pieces that the sources put together, as what they are put together of.
 JOINED = (
+    ("launching a kernel", " failed:"),
     ("is outside ", "MemArray<"),
     ("failed: ", "the driver refused it", " (", "CUDA_ERROR_"),
     ("holds it for reading (", "1", " lease)", "; pass a timeout to wait for it"),
