@@ -35,6 +35,8 @@ QUICK = (
     "-DMEMARRAY_TEST_EVERY_INSTANCE=OFF",
     "-DMEMARRAY_TEST_OPTIMIZED=OFF",
 )
+#: Extension modules of test/cpp/python, which tests import.
+TEST_MODULES = ("contention", "py_resources", "structs")
 
 
 @dataclass(frozen=True)
@@ -122,8 +124,11 @@ def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
 
 def targets(mutant: Mutant) -> tuple[str, ...]:
     """What its suite runs, so that nothing else is compiled."""
-    kind, layer, *_ = mutant.suite
-    return (f"test_{layer}",) if kind == "cpp" else ("_core",)
+    kind, first, *_ = mutant.suite
+    if kind == "cpp":
+        return (f"test_{first}",)
+    imported = re.findall(rf"^import ({'|'.join(TEST_MODULES)})$", (ROOT / first).read_text(), re.MULTILINE)
+    return ("_core", *imported)
 
 
 def files(mutant: Mutant) -> str:
