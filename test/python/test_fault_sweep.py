@@ -155,7 +155,10 @@ def failures(name):
             reached = False
             # Memory that is not there has ways of its own; of the others one at each call.
             codes = CODES if NIGHTLY else (CODES[0], CODES[1 + nth % 3])
-            for times, code, again in itertools.product((1, None), codes, (False, True)):
+            every = list(itertools.product((1, None), codes, (False, True)))
+            # Half of them: each value with each of the others once.
+            chosen = every if NIGHTLY else [every[0], every[3], every[5], every[6]]
+            for times, code, again in chosen:
                 # Devices that lose something stay with it, and there are only so many.
                 if function in LOSES and (again or times is None) and code != codes[nth % len(codes)]:
                     continue
