@@ -41,6 +41,10 @@ PyObject* get_nbytes(PyObject* self, void*) {
 }
 PyObject* get_lock_id(PyObject* self, void*) { return PyLong_FromLongLong(state_of(self).lock_id()); }
 PyObject* get_is_foreign(PyObject* self, void*) { return PyBool_FromLong(state_of(self).is_foreign()); }
+PyObject* get_memory_type(PyObject* self, void*) {
+  std::string_view const word = to_string(state_of(self).memory_type());
+  return PyUnicode_FromStringAndSize(word.data(), static_cast<Py_ssize_t>(word.size()));
+}
 PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(state_of(self).dtype().name); }
 PyObject* get_typestr(PyObject* self, void*) { return describe_dtype(state_of(self).dtype()); }
 PyObject* get_segment(PyObject* self, void*) { return describe_segment(state_of(self)); }
@@ -80,6 +84,7 @@ PyGetSetDef array_properties[] = {
     {"is_foreign", get_is_foreign, nullptr, "Whether the memory belongs to another library.", nullptr},
     {"escaped_views", get_escaped_views, set_escaped_views,
      "What becomes of views that outlive their lease: 'snapshot', 'error' or 'alias'.", nullptr},
+    {"_memory_type", get_memory_type, nullptr, nullptr, nullptr},
     {"_dtype_name", get_dtype_name, nullptr, nullptr, nullptr},
     {"_typestr", get_typestr, nullptr, nullptr, nullptr},
     {"_device", get_device, nullptr, nullptr, nullptr},

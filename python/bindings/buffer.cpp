@@ -22,8 +22,7 @@ std::string words_for_device(detail::LeaseCore const& lease) {
 }
 
 bool check_flags(detail::LeaseCore const& lease, Py_buffer* view, int flags) {
-  if (lease.is_open() && lease.block().memory_type() == MemoryType::device)
-    return refuse(view, words_for_device(lease).c_str());
+  if (lease.is_open() && lease.block().is_on_device()) return refuse(view, words_for_device(lease).c_str());
   if ((flags & PyBUF_WRITABLE) && !lease.is_write())
     return refuse(view, "a read lease lends read-only memory; take a write lease: 'with a.write() as lease'");
   return true;
@@ -56,7 +55,7 @@ PyObject* lease_array_interface(detail::LeaseCore& lease) {
     PyErr_SetString(PyExc_AttributeError, "__array_interface__ is there inside the lease's 'with' block only");
     return nullptr;
   }
-  if (lease.block().memory_type() == MemoryType::device) {
+  if (lease.block().is_on_device()) {
     PyErr_SetString(PyExc_AttributeError, words_for_device(lease).c_str());
     return nullptr;
   }
@@ -84,7 +83,7 @@ PyObject* lease_cuda_array_interface(detail::LeaseCore& lease) {
 }
 
 PyObject* lease_raw_interface(detail::LeaseCore& lease) {
-  if (lease.block().memory_type() == MemoryType::device) {
+  if (lease.block().is_on_device()) {
     PyErr_SetString(PyExc_BufferError, words_for_device(lease).c_str());
     return nullptr;
   }

@@ -84,7 +84,7 @@ bool read_wanted_device(PyObject* object, detail::Block const& block, DLPackRequ
   if (type == here.type && id == here.id) return true;
   if (type == kDLCPU && id == 0) {
     lend.to_host = true;
-    if (is_host_accessible(block.memory_type()) || request.copy) return true;
+    if (!block.is_on_device() || request.copy) return true;
     PyErr_Format(PyExc_BufferError,
                  "dl_device=(1, 0) was asked for, but this memory is on %s, (%d, %d): move the array to the CPU with "
                  "move_memory(kDLCPU), or pass copy=True",

@@ -5,6 +5,7 @@
 #include "struct_dtype.hpp"
 
 #include <memarray/array/shared_memory.hpp>
+#include <memarray/memory/default_resource.hpp>
 
 #include <structmember.h>
 
@@ -36,13 +37,24 @@ PyObject* repr(PyObject* self) {
   return PyUnicode_FromFormat("<instance MemArray<%s, %d>>", instance_of(self).dtype.name, instance_of(self).ndim);
 }
 
-// instance(type, shape, device_id, uninitialized)
+detail::StatePtr make_state(DType const& dtype, std::vector<std::int64_t> const& shape, int device_id, MemoryType type,
+                            ArrayOptions options) {
+  if (type == MemoryType::device) return detail::State::make_on_device(dtype, shape, device_id, options);
+  if (type != MemoryType::normal) options.resource = host_resource(type, device_id);
+  return detail::State::make(dtype, shape, device_id, options);
+}
+
+// instance(type, shape, device_id, uninitialized, memory_type)
 PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   PyTypeObject* type = nullptr;
   PyObject* shape_object = nullptr;
   int device_id = 0;
   int uninitialized = 0;
-  if (!PyArg_ParseTuple(args, "O!Oip", &PyType_Type, &type, &shape_object, &device_id, &uninitialized)) return nullptr;
+  int memory_type = 0;
+  if (!PyArg_ParseTuple(args, "O!Oip|i", &PyType_Type, &type, &shape_object, &device_id, &uninitialized, &memory_type))
+    return nullptr;
+  if (memory_type < 0 || memory_type > static_cast<int>(MemoryType::device))
+    return PyErr_Format(PyExc_ValueError, "%d is no memory type", memory_type);
   return guarded([&]() -> PyObject* {
     std::vector<std::int64_t> shape;
     if (!read_shape(shape_object, shape)) return nullptr;
@@ -52,8 +64,8 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
                    shape.size());
       return nullptr;
     }
-    return make_array(
-        type, detail::State::make(instance.dtype, shape, device_id, ArrayOptions{.uninitialized = uninitialized != 0}));
+    return make_array(type, make_state(instance.dtype, shape, device_id, static_cast<MemoryType>(memory_type),
+                                       ArrayOptions{.uninitialized = uninitialized != 0}));
   });
 }
 

@@ -24,6 +24,15 @@ namespace {
 using detail::ViewCore;
 
 Signature<1> from_dlpack_signature("from_dlpack", {"copy"}, 0);
+Signature<1> from_numpy_signature("from_numpy", {"device"}, 1);
+
+/// The view, which is taken over, or a copy of it on another device. Null with the error set.
+PyObject* on_device(PyObject* view, PyObject* device) {
+  if (!view || device == Py_None) return view;
+  PyObject* const there = PyObject_CallMethod(view, "to_device", "O", device);
+  Py_DECREF(view);
+  return there;
+}
 
 /// Of a plain NumPy array. 1: `result` is the view, or null with the error set; 0: it is none.
 int try_array(PyObject* object, Copy copy, PyObject*& result) {
@@ -93,7 +102,9 @@ int try_own(PyObject* object, Copy copy, PyObject*& result) {
 
 }  // namespace
 
-bool init_view_import() { return init_import_tensor() && from_dlpack_signature.intern(); }
+bool init_view_import() {
+  return init_import_tensor() && from_dlpack_signature.intern() && from_numpy_signature.intern();
+}
 
 bool read_copy(PyObject* object, Copy& copy) {
   if (object != Py_None && !PyBool_Check(object)) {
@@ -149,26 +160,31 @@ PyObject* import_any(PyObject* object, PyObject* copy_object) {
 }
 
 PyObject* from_buffer(PyObject*, PyObject* args, PyObject* keywords) {
-  static char const* const names[] = {"obj", "dtype", nullptr};
+  static char const* const names[] = {"obj", "dtype", "device", nullptr};
   PyObject* object = nullptr;
   PyObject* dtype_object = Py_None;
-  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|O", const_cast<char**>(names), &object, &dtype_object))
+  PyObject* device = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|OO", const_cast<char**>(names), &object, &dtype_object, &device))
     return nullptr;
   return guarded([&]() -> PyObject* {
     DType const* const dtype = dtype_object == Py_None ? nullptr : read_dtype(dtype_object);
     if (!dtype && PyErr_Occurred()) return nullptr;
     ViewCore core;
-    if (import_buffer(object, dtype, core)) return make_view(std::move(core), object);
+    if (import_buffer(object, dtype, core)) return on_device(make_view(std::move(core), object), device);
     if (PyErr_Occurred()) return nullptr;
     return PyErr_Format(PyExc_TypeError, "from_buffer takes what offers the buffer protocol, not %R", object);
   });
 }
 
-PyObject* from_numpy(PyObject*, PyObject* array) {
+PyObject* from_numpy(PyObject*, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  if (given < 1) return PyErr_Format(PyExc_TypeError, "from_numpy() takes a NumPy array");
+  PyObject* const array = args[0];
+  std::array<PyObject*, 1> slots{Py_None};
+  if (!from_numpy_signature.parse(args + 1, given - 1, keywords, slots)) return nullptr;
   return guarded([&]() -> PyObject* {
     PyObject* result = nullptr;
-    if (try_array(array, Copy::never, result) != 0) return result;
-    if (try_other_array(array, Copy::never, result) != 0) return result;
+    if (try_array(array, Copy::never, result) != 0 || try_other_array(array, Copy::never, result) != 0)
+      return on_device(result, slots[0]);
     return PyErr_Format(PyExc_TypeError, "from_numpy takes a NumPy array, not %R", array);
   });
 }

@@ -26,7 +26,7 @@ PyObject* import_any(PyObject* object, PyObject* copy);
 // BufferView.from_dlpack, from_buffer and from_numpy.
 PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
 PyObject* from_buffer(PyObject*, PyObject* args, PyObject* keywords);
-PyObject* from_numpy(PyObject*, PyObject* array);
+PyObject* from_numpy(PyObject*, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
 
 /// The shipped element type that `object` means, as `np.dtype` reads it; null with the Python error set.
 DType const* read_dtype(PyObject* object);

@@ -207,18 +207,19 @@ PyObject* first_element(ViewCore const& view) {
 }
 
 PyMethodDef view_methods[] = {
-    {"from_numpy", from_numpy, METH_O | METH_STATIC,
-     "from_numpy(array, /)\n--\n\nA view of a NumPy array, whatever its strides; read-only where the array is. The "
-     "array "
-     "is "
-     "kept. TypeError for anything else; BufferError for a dtype that memarray lacks or elements that are not "
+    {"from_numpy", as_method(from_numpy), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
+     "from_numpy(array, /, device=None)\n--\n\nA view of a NumPy array, whatever its strides; read-only where the "
+     "array is. The array is kept. device: a copy on that device, as to_device makes and reports it; None: no copy. "
+     "TypeError for anything else; BufferError for a dtype that memarray lacks or elements that are not "
      "aligned."},
     {"from_buffer", as_method(from_buffer), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
-     "from_buffer(obj, dtype=None)\n--\n\nA view of what offers the buffer protocol: bytes, bytearray, memoryview, "
+     "from_buffer(obj, dtype=None, device=None)\n--\n\nA view of what offers the buffer protocol: bytes, bytearray, "
+     "memoryview, "
      "array, "
      "mmap. dtype: how its bytes are to be read, as one dimension (None: as they say themselves). The buffer stays "
      "locked "
-     "as long as a view of it lives."},
+     "as long as a view of it lives. device: a copy on that device, as to_device makes and reports it; None: no "
+     "copy."},
     {"from_dlpack", as_method(from_dlpack), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
      "from_dlpack(obj, /, *, copy=None)\n--\n\nA view of another library's memory, over DLPack (a capsule, or an "
      "object "
@@ -238,7 +239,9 @@ PyMethodDef view_methods[] = {
      "copy($self, /)\n--\n\nDense, writable memory of its own with the same elements; reported as a copy."},
     {"to_device", as_method(to_device), METH_FASTCALL | METH_KEYWORDS,
      "to_device($self, device, /, stream=None)\n--\n\nThe same elements on 'cpu' or 'cuda:0': the view itself if "
-     "they are there, else a copy, which is reported. stream: in which it is made, of either device; else the view's "
+     "they are there, else a copy, which is reported. Unified memory is not copied where the device and the host may "
+     "use it at the same time: a view of the same memory, which on the way back to 'cpu' waits for work that uses it. "
+     "stream: in which it is made, of either device; else the view's "
      "own. From the host it returns when the memory was read, to the host when it is there. ValueError, CudaError, "
      "OutOfMemoryError."},
     {"cast", cast, METH_O,

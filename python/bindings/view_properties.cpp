@@ -1,9 +1,12 @@
 #include "buffer.hpp"
 #include "errors.hpp"
 #include "helpers.hpp"
+#include "py_ref.hpp"
 #include "struct_dtype.hpp"
 #include "view_buffer.hpp"
 #include "view_object.hpp"
+
+#include <string>
 
 namespace memarray::python {
 namespace {
@@ -38,9 +41,10 @@ PyObject* get_device(PyObject* self, void*) {
   });
 }
 PyObject* get_memory_type(PyObject* self, void*) {
-  return guarded([&] {
-    std::string_view const word = to_string(core_of(self).memory_type());
-    return PyUnicode_FromStringAndSize(word.data(), static_cast<Py_ssize_t>(word.size()));
+  return guarded([&]() -> PyObject* {
+    std::string const word(to_string(core_of(self).memory_type()));
+    PyRef const module = PyRef::steal(PyImport_ImportModule("memarray._enums"));
+    return module ? PyObject_CallMethod(module.get(), "MemoryType", "s", word.c_str()) : nullptr;
   });
 }
 PyObject* get_owner(PyObject* self, void*) {
@@ -122,7 +126,8 @@ PyGetSetDef view_properties[] = {
      "installed.",
      nullptr},
     {"device", get_device, nullptr, "Where the memory is.", nullptr},
-    {"memory_type", get_memory_type, nullptr, "'normal', 'pinned', 'unified' or 'device'.", nullptr},
+    {"memory_type", get_memory_type, nullptr,
+     "Who can reach the memory, a MemoryType; equals 'normal', 'pinned', 'unified' or 'device'.", nullptr},
     {"owner", get_owner, nullptr, "The object whose memory is viewed; None for memory of the view's own.", nullptr},
     {"writable", get_writable, nullptr, "Whether the memory may be written.", nullptr},
     {"closed", get_closed, nullptr, "Whether the view was closed.", nullptr},

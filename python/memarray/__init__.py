@@ -35,18 +35,26 @@ from ._device import Device
 from ._options import options
 from ._when_imported import when_imported as _when_imported
 
+# As typing has it, without importing it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._enums import DeviceType, MemoryType
+del TYPE_CHECKING
+
 __version__ = _build_info()["version"]
 
 __all__ = [
     "BufferView",
     "CudaError",
     "Device",
+    "DeviceType",
     "Error",
     "Event",
     "Lease",
     "LockError",
     "MemArray",
     "MemoryPool",
+    "MemoryType",
     "OutOfMemoryError",
     "Stream",
     "UnsupportedTypeError",
@@ -96,11 +104,17 @@ def synchronize() -> None:
 
 
 def __getattr__(name: str) -> object:
-    # Not imported before it is wanted: programs have no use for it.
+    # Not imported before they are wanted: programs have no use for the one, and few for the others.
     if name == "testing":
         from importlib import import_module
 
         return import_module("memarray.testing")
+    if name in ("DeviceType", "MemoryType"):
+        from . import _enums
+
+        globals()["DeviceType"] = _enums.DeviceType
+        globals()["MemoryType"] = _enums.MemoryType
+        return globals()[name]
     raise AttributeError(f"module 'memarray' has no attribute {name!r}")
 
 

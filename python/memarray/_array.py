@@ -10,11 +10,13 @@ from ._dtypes import dtype_name, numpy_dtype, view_dtype_name
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, NoReturn, SupportsIndex
+    from typing import Any, Literal, NoReturn, SupportsIndex
 
     import numpy as np
     import numpy.typing as npt
     from typing_extensions import Self
+
+    from ._enums import MemoryType
 
 
 class MemArray(_core.ArrayBase):
@@ -28,6 +30,12 @@ class MemArray(_core.ArrayBase):
 
     A view that outlives its lease stays valid and never changes (see `escaped_views`). Arrays that C++ shows are of
     this class too. ``uninitialized=True`` leaves the memory as it comes.
+
+    `memory_type` (a word or a `MemoryType`) says which memory: ``"normal"``, pooled host memory; ``"pinned"``, host
+    memory that is page-locked, so that copies to and from devices need no detour and no wait; ``"unified"``, which the
+    host and the device `device_id` both use, without a copy through `BufferView.to_device`; ``"device"``, memory of the
+    device itself, filled in its default stream. What follows an array later (`resize`, `copy`, writes under kept
+    views) is of the same type on the host. CudaError where there is no such device, OutOfMemoryError.
     """
 
     __slots__ = ()
@@ -42,6 +50,7 @@ class MemArray(_core.ArrayBase):
         device_id: SupportsIndex = 0,
         *,
         uninitialized: bool = False,
+        memory_type: MemoryType | Literal["normal", "pinned", "unified", "device"] = "normal",
     ) -> Self:
         extents = _shape(shape)
         instance = find_instance(cls, dtype_name(dtype, cls._TYPE_INSTANCE_MAP, len(extents)), len(extents))
@@ -52,16 +61,32 @@ class MemArray(_core.ArrayBase):
             raise ValueError(f"device_id is {device_id}; device ids start at 0")
         if not isinstance(uninitialized, bool):
             raise TypeError(f"uninitialized must be True or False, not {uninitialized!r}")
-        return instance(cls, extents, device_id, uninitialized)
+        if memory_type == "normal":
+            return instance(cls, extents, device_id, uninitialized)
+        return instance(cls, extents, device_id, uninitialized, _memory_code(memory_type))
 
     @classmethod
-    def from_numpy(cls, array: npt.ArrayLike, device_id: SupportsIndex = 0) -> Self:
-        """A new array with the shape, dtype and contents of a NumPy array; one copy, which you asked for."""
+    def from_numpy(
+        cls, array: npt.ArrayLike, device_id: SupportsIndex = 0, *, device: Device | str | None = None
+    ) -> Self:
+        """A new array with the shape, dtype and contents of a NumPy array; one copy, which you asked for.
+
+        `device` (``"cuda:0"``): moves the array there at once, in the device's default stream: a second copy, counted
+        and logged like every copy between host and devices. CudaError where there is no such device,
+        OutOfMemoryError; ValueError if `device_id` names another one.
+        """
         import numpy as np
 
         array = np.asanyarray(array)
+        place = CPU if device is None else Device(device)
+        if place.is_cuda():
+            if device_id.__index__() not in (0, place.index):
+                raise ValueError(f"the device is given twice: device={str(place)!r} and device_id={device_id!r}")
+            device_id = place.index
         made = cls(array.shape, array.dtype.newbyteorder("="), device_id, uninitialized=True)
         made.read_numpy_array(array)
+        if place.is_cuda():
+            made.move_memory(2, device_id)
         return made
 
     @classmethod
@@ -87,6 +112,13 @@ class MemArray(_core.ArrayBase):
         """Where the current memory is; prints as ``cpu`` or ``cuda:0``."""
         kind, index = self._device
         return CPU if kind == "cpu" else Device(f"{kind}:{index}")
+
+    @property
+    def memory_type(self) -> MemoryType:
+        """Who can reach the current memory; equals 'normal', 'pinned', 'unified' or 'device'."""
+        from ._enums import MemoryType
+
+        return MemoryType(self._memory_type)
 
     @property
     def shared_memory(self) -> str | None:
@@ -174,6 +206,19 @@ def _shape(shape) -> list[Any]:
         return list(shape)
     except TypeError:
         raise TypeError(f"shape must be a sequence of integers, such as [2, 4, 7], not {shape!r}") from None
+
+
+#: As C++ numbers them.
+_MEMORY_CODES = {"normal": 0, "pinned": 1, "unified": 2, "device": 3}
+
+
+def _memory_code(memory_type: object) -> int:
+    if not isinstance(memory_type, str):
+        raise TypeError(f"memory_type must be a string or a MemoryType, not {type(memory_type).__name__}")
+    code = _MEMORY_CODES.get(memory_type)
+    if code is None:
+        raise ValueError(f"memory_type is one of {', '.join(map(repr, _MEMORY_CODES))}, not {memory_type[:40]!r}")
+    return code
 
 
 def find_instance(cls: type[MemArray], name: str, ndim: int) -> _core.Instance:

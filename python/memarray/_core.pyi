@@ -9,6 +9,7 @@ from typing_extensions import CapsuleType, Self, TypeVarTuple, Unpack
 
 from ._array import MemArray
 from ._device import Device
+from ._enums import MemoryType
 
 class _HasCudaStream(Protocol):
     def __cuda_stream__(self) -> tuple[int, int]: ...
@@ -121,12 +122,12 @@ class BufferView:
 
     def __new__(cls, obj: Any, *, copy: bool | None = None) -> Self: ...
     @staticmethod
-    def from_numpy(array: npt.NDArray[Any], /) -> BufferView:
-        """A view of a NumPy array, whatever its strides."""
+    def from_numpy(array: npt.NDArray[Any], /, device: _DeviceLike = None) -> BufferView:
+        """A view of a NumPy array, whatever its strides; with a device, a copy there."""
 
     @staticmethod
-    def from_buffer(obj: Any, dtype: npt.DTypeLike | None = None) -> BufferView:
-        """A view of what offers the buffer protocol."""
+    def from_buffer(obj: Any, dtype: npt.DTypeLike | None = None, device: _DeviceLike = None) -> BufferView:
+        """A view of what offers the buffer protocol; with a device, a copy there."""
 
     @staticmethod
     def from_dlpack(obj: Any, /, *, copy: bool | None = None) -> BufferView:
@@ -153,7 +154,8 @@ class BufferView:
         """Dense, writable memory of its own with the same elements."""
 
     def to_device(self, device: Device | str, /, stream: Any = None) -> BufferView:
-        """The same elements on "cpu" or "cuda:0": the view itself if they are there, else a copy, which is reported."""
+        """The same elements on "cpu" or "cuda:0": the view itself if they are there, a view of the same memory if that
+        is unified and the device uses it beside the host, else a copy, which is reported."""
 
     def cast(self, dtype: npt.DTypeLike, /) -> BufferView:
         """A copy with another dtype of the same kind of number, as `astype(..., casting="same_kind")` makes it.
@@ -310,7 +312,7 @@ class BufferView:
         """Where the memory is."""
 
     @property
-    def memory_type(self) -> Literal["normal", "pinned", "unified", "device"]:
+    def memory_type(self) -> MemoryType:
         """Who can reach the memory."""
 
     @property
@@ -415,6 +417,8 @@ class ArrayBase:
     @property
     def _typestr(self) -> str | tuple[int, tuple[Any, ...]]: ...
     @property
+    def _memory_type(self) -> str: ...
+    @property
     def _device(self) -> tuple[str, int]: ...
     @property
     def _segment(self) -> tuple[str, int] | None: ...
@@ -424,7 +428,13 @@ class Instance:
     """Makes arrays of one dtype and rank: MemArray<T, ndim> as C++ knows it."""
 
     def __call__(
-        self, cls: type[Any], shape: Sequence[SupportsIndex], device_id: int, uninitialized: bool, /
+        self,
+        cls: type[Any],
+        shape: Sequence[SupportsIndex],
+        device_id: int,
+        uninitialized: bool,
+        memory_type: int = 0,
+        /,
     ) -> Any: ...
     def add_index_tuple(self, array: ArrayBase, stream: int, /) -> None: ...
     def shared_bytes(self, shape: Sequence[SupportsIndex], /) -> int: ...

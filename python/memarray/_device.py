@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+# As typing has it, without importing it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import SupportsIndex
+
+    from ._enums import DeviceType
+
 
 class Device:
-    """A place where memory lives: ``Device("cpu")``, ``Device("cuda:0")``. Equal devices are equal and hash alike."""
+    """A place where memory lives: ``Device("cpu")``, ``Device("cuda:0")``, ``Device("cuda", 0)``.
+
+    `name` is such a word, another Device, or a `DeviceType` (``DeviceType.CUDA``); `index` says which device of the
+    kind, unless the word does. Equal devices are equal and hash alike. Making one does not look whether the device is
+    there. ValueError for other words and numbers, TypeError for an index that is no integer.
+    """
 
     __slots__ = ("_index", "_type")
 
     _type: str
     _index: int
 
-    def __init__(self, name: str | Device = "cpu") -> None:
+    def __init__(self, name: str | Device | int = "cpu", index: SupportsIndex | None = None) -> None:
+        if isinstance(name, int) and not isinstance(name, bool):
+            name = _KINDS.get(name, name)
+        if index is not None:
+            name = _with_index(str(name), index)
         kind, _, number = str(name).partition(":")
         if kind == "cpu" and not number and ":" not in str(name):
             self._type, self._index = "cpu", 0
@@ -30,6 +46,21 @@ class Device:
         """Which device of its kind, from 0 on."""
         return self._index
 
+    @property
+    def device_type(self) -> DeviceType:
+        """The kind as a `DeviceType`."""
+        from ._enums import DeviceType
+
+        return DeviceType.CPU if self.is_cpu() else DeviceType.CUDA
+
+    def is_cpu(self) -> bool:
+        """Whether this is the host."""
+        return self._type == "cpu"
+
+    def is_cuda(self) -> bool:
+        """Whether this is a CUDA device."""
+        return self._type == "cuda"
+
     def __str__(self) -> str:
         return self.type if self.type == "cpu" else f"{self.type}:{self.index}"
 
@@ -41,6 +72,21 @@ class Device:
 
     def __hash__(self) -> int:
         return hash((self.type, self.index))
+
+
+#: DLPack's codes of the devices that memarray's own memory is on.
+_KINDS = {1: "cpu", 2: "cuda"}
+
+
+def _with_index(kind: str, index: SupportsIndex) -> str:
+    if isinstance(index, bool) or not hasattr(index, "__index__"):
+        raise TypeError(f"index must be an integer, not {index!r}")
+    number = index.__index__()
+    if ":" in kind:
+        raise ValueError(f"the device is given twice, by {kind!r} and by index={number}: leave one out")
+    if number < 0 or (kind == "cpu" and number != 0):
+        raise ValueError(f"there is no device {number} of the kind {kind!r}; indices start at 0, and the CPU has one")
+    return kind if kind == "cpu" else f"{kind}:{number}"
 
 
 CPU = Device("cpu")

@@ -8,7 +8,7 @@
 namespace memarray::detail {
 
 StatePtr State::make_over(DType const& dtype, Extents shape, BlockPtr block) {
-  bool const on_device = block->memory_type() == MemoryType::device;
+  bool const on_device = block->is_on_device();
   Device const device = on_device ? block->lent_device() : Device{kDLCUDA, 0};
   StatePtr state = make_around(on_device ? Side::device : Side::host, std::move(block), dtype, shape, device.id,
                                options().escaped_views.load(std::memory_order_relaxed));

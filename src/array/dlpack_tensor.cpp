@@ -122,7 +122,7 @@ Managed* lend_view(ViewCore const& view, LendRequest const& request) {
   if (view.on_device()) view.lend(request.stream);
   bool const writable = own.writable();
   return lend<Managed>(*own.release(), false, view.layout().ndim(), view.dtype().dl, writable,
-                       writable ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY, is_host_accessible(view.memory_type()),
+                       writable ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY, !view.on_device(),
                        [&](std::int64_t* shape, std::int64_t* strides) {
                          std::ranges::copy(view.layout().shape(), shape);
                          write_element_strides(view, strides);
@@ -141,7 +141,7 @@ Managed* checked(LeaseCore const& lease, Managed* managed) {
 // In the consumer's stream, so that what it does next comes after the copy.
 BlockPtr copy_for_consumer(Block& source, LendRequest const& request) {
   std::size_t const bytes = source.bytes();
-  bool const on_device = source.memory_type() == MemoryType::device;
+  bool const on_device = source.is_on_device();
   if (!on_device || request.to_host) {
     BlockPtr copy = Block::allocate({}, bytes, Block::Contents::uninitialized);
     if (on_device)

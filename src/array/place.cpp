@@ -1,8 +1,10 @@
 #include <memarray/array/hold.hpp>
 #include <memarray/array/place.hpp>
 #include <memarray/array/state.hpp>
+#include <memarray/array/view_stream.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
+#include <memarray/base/shape.hpp>
 #include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/stream_uses.hpp>
 #include <memarray/memory/transfer.hpp>
@@ -10,9 +12,28 @@
 #include <memarray/resource/last_error.hpp>
 
 #include <cstring>
+#include <utility>
+#include <vector>
 
 // What an array does about where it is, and where others want it.
 namespace memarray::detail {
+
+StatePtr State::make_on_device(DType const& dtype, Extents shape, int device_id, ArrayOptions const& options) {
+  if (device_id < 0) throw ValueError("device_id is " + std::to_string(device_id) + "; device ids start at 0");
+  std::int64_t const size = checked_size(shape);
+  std::size_t const bytes = checked_bytes(size, dtype.itemsize);
+  DeviceMemoryPtr const memory = DeviceMemory::of(device_id);
+  Queue const queue = queue_on(default_stream(), memory->context());
+  BlockPtr block = allocate_for("a new array of " + std::string(dtype.name_view()), memory, queue, bytes);
+  if (!options.uninitialized) {
+    std::vector<std::byte> const zero(dtype.itemsize);
+    detail::fill(*block, 0, dtype.init ? dtype.init : zero.data(), dtype.itemsize, static_cast<std::size_t>(size),
+                 queue);
+  }
+  StatePtr state = make_over(dtype, shape, std::move(block));
+  if (options.escaped_views) state->set_escaped_views(*options.escaped_views);
+  return state;
+}
 
 Side State::side_in(Place const& place) const noexcept {
   if (!place.device) return _storage.current();

@@ -205,12 +205,36 @@ void ViewCore::lend(StreamHandle const* stream) const {
   lend_on(block(), *_stream, queue_on(*stream, block().uses()->memory().context()), use, true);
 }
 
+ViewCore ViewCore::without_copy(Device device, StreamChoice const* stream) const {
+  if (memory_type() != MemoryType::unified || on_device() != device.is_cpu()) return {};
+  if (device.is_cpu()) {
+    Block* const host = block().host_side();
+    if (!host) return {};
+    ViewCore result(BlockExport(*host, writable()), _data, _dtype, _layout);
+    if (stream) {
+      StreamHandle const given = stream->get();
+      lend(&given);
+    }
+    host->fence(writable());
+    host->uses()->synchronize(writable() ? Use::write : Use::read, "unified memory on the host, after work on streams");
+    return result;
+  }
+  DeviceMemoryPtr const memory = DeviceMemory::of(device.id);
+  Queue const queue = queue_on(stream ? stream->get() : default_stream(), memory->context());
+  auto* const kept = new BlockExport(_memory);
+  Block::Keeper const keeper{kept, [](void* object) noexcept { delete static_cast<BlockExport*>(object); }};
+  BlockPtr const there = Block::on_device(block(), memory, keeper);
+  if (!there) return {};
+  return {BlockExport(*there, writable()), _data, _dtype, _layout, std::make_shared<ViewStream>(ViewStream{queue})};
+}
+
 ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   check_open();
   if (device.type != kDLCPU && device.type != kDLCUDA)
     throw ValueError("to_device: memory lives on the CPU or on a CUDA device, not on " + to_string(device));
   // Whoever asks for it there takes strides.
   if (!copies(decide(device, true))) return stream && on_device() ? in_stream(stream->get()) : *this;
+  if (ViewCore shared = without_copy(device, stream); shared.is_open()) return shared;
   DeviceMemoryPtr const memory = device.is_cpu() ? block().uses()->memory_ptr() : DeviceMemory::of(device.id);
   // Between two devices the stream may be of either.
   StreamHandle const given = stream ? stream->get() : on_device() ? this->stream() : default_stream();

@@ -108,6 +108,11 @@ struct ForeignBlock : Block {
       : ForeignBlock(data, count, whole.device(), whole.memory_type(), owner) {
     _whole = whole._whole ? whole._whole : &whole;
   }
+  ForeignBlock(Block& host, Device device, KeeperGuard& owner) noexcept
+      : ForeignBlock(host.data(), host.bytes(), device, host.memory_type(), owner) {
+    _whole = host._whole ? host._whole : &host;
+    _host_side = &host;
+  }
 
   static void destroy(Block* block) noexcept {
     // Of a part the whole has to wait.
@@ -168,16 +173,24 @@ BlockPtr Block::adopt_part(Block& whole, void* data, std::size_t bytes, Keeper k
   return BlockPtr(new ForeignBlock(whole, static_cast<std::byte*>(data), bytes, guard));
 }
 
+BlockPtr Block::on_device(Block& host, DeviceMemoryPtr const& memory, Keeper keeper) {
+  KeeperGuard guard(keeper);
+  if (host.memory_type() != MemoryType::unified || host.is_on_device()) return {};
+  if (!memory->shares_with_host(host.data())) return {};
+  // The uses of a block are those of one device.
+  if (host.uses_on(memory).memory_ptr() != memory) return {};
+  return BlockPtr(new ForeignBlock(host, {kDLCUDA, memory->device_id()}, guard));
+}
+
 Block::Keeper keeper_of(std::shared_ptr<void const> keep_alive) {
   using Owner = std::shared_ptr<void const>;
   return {new Owner(std::move(keep_alive)), [](void* owner) noexcept { delete static_cast<Owner*>(owner); }};
 }
 
 Device Block::lent_device() const noexcept {
-  if (_type == MemoryType::device && uses()) {
-    if (!uses()->memory().driver().lends_as_cuda) return {kDLExtDev, _device.id};
-  }
-  return _type == MemoryType::unified ? lent_managed_device() : _device;
+  if (!is_on_device()) return _type == MemoryType::unified ? lent_managed_device() : _device;
+  if (uses() && !uses()->memory().driver().lends_as_cuda) return {kDLExtDev, _device.id};
+  return _device;
 }
 
 Device lent_managed_device() noexcept {

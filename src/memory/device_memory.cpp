@@ -177,6 +177,18 @@ bool DeviceMemory::reaches(DeviceMemory& other) noexcept {
   return true;
 }
 
+bool DeviceMemory::shares_with_host(void const* address) const noexcept {
+  constexpr int is_managed_attribute = 8;
+  constexpr int concurrent_managed_access_attribute = 89;
+  unsigned int is_managed = 0;
+  int is_concurrent = 0;
+  return _driver->cuPointerGetAttribute(&is_managed, is_managed_attribute, reinterpret_cast<cu::DevicePtr>(address)) ==
+             0 &&
+         is_managed != 0 &&
+         _driver->cuDeviceGetAttribute(&is_concurrent, concurrent_managed_access_attribute, _device_id) == 0 &&
+         is_concurrent != 0;
+}
+
 void DeviceMemory::trim() noexcept {
   run_deferred();
   _staging_pool.trim();

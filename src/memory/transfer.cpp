@@ -134,9 +134,9 @@ void copy_between_devices(Submission const& submission, Block& target, Block& so
 
 void copy_in(Submission const& submission, Block& target, Block& source, std::byte const* from, std::size_t bytes,
              Queue const& queue, BlockPtr const& staging) {
-  if (target.memory_type() == MemoryType::device && source.memory_type() == MemoryType::device)
+  if (target.is_on_device() && source.is_on_device())
     return copy_between_devices(submission, target, source, from, bytes, queue);
-  bool const inward = target.memory_type() == MemoryType::device;
+  bool const inward = target.is_on_device();
   if (!staging) {
     if (inward)
       submission.to_device(target.data(), from, bytes);
@@ -159,8 +159,8 @@ void copy_in(Submission const& submission, Block& target, Block& source, std::by
 
 void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, Ending ending, std::size_t offset) {
   if (bytes == 0) return;
-  bool const on_devices = target.memory_type() == MemoryType::device && source.memory_type() == MemoryType::device;
-  Block& on_device = target.memory_type() == MemoryType::device ? target : source;
+  bool const on_devices = target.is_on_device() && source.is_on_device();
+  Block& on_device = target.is_on_device() ? target : source;
   Block& other = &on_device == &target ? source : target;
   DeviceMemoryPtr const memory = on_device.uses()->memory_ptr();
   StreamUses& target_uses = target.uses_on(memory);

@@ -36,6 +36,7 @@ from memarray.dlpack import kDLCPU, kDLCUDA
 NO_DRIVER = {
     "MemArray": [
         *("shape", "ndim", "size", "itemsize", "nbytes", "dtype", "device", "lock_id", "is_foreign", "escaped_views"),
+        "memory_type",
         *("from_numpy", "from_dlpack", "_TYPE_INSTANCE_MAP", "__getitem__", "__setitem__", "__iter__", "__bool__"),
         *("__len__", "__repr__", "__new__", "__reduce_ex__"),
         *("shared_memory", "recover"),
@@ -53,7 +54,17 @@ NO_DRIVER = {
     "Event": ["handle", "device", "timing", "__repr__", "__reduce_ex__", "__reduce__"],
     "MemoryPool": ["handle", "device", "__repr__", "__reduce_ex__", "__reduce__"],
     "memarray": [
-        *("Device", "Error", "LockError", "CudaError", "OutOfMemoryError", "UnsupportedTypeError", "build_info"),
+        *(
+            "Device",
+            "DeviceType",
+            "MemoryType",
+            "Error",
+            "LockError",
+            "CudaError",
+            "OutOfMemoryError",
+            "UnsupportedTypeError",
+            "build_info",
+        ),
         *("stats", "dlpack", "options", "__version__"),
         "shared_memory",  # stays on the host
     ],
@@ -61,6 +72,12 @@ NO_DRIVER = {
 
 #: The first word says which operation.
 TRIALS = {
+    "MemArray.__new__ in pinned memory": Trial(on_host, lambda w: memarray.MemArray(SHAPE, memory_type="pinned")),
+    "MemArray.__new__ in unified memory": Trial(on_host, lambda w: memarray.MemArray(SHAPE, memory_type="unified")),
+    "MemArray.__new__ on a device": Trial(on_host, lambda w: memarray.MemArray(SHAPE, memory_type="device")),
+    "MemArray.from_numpy on a device": Trial(
+        on_host, lambda w: memarray.MemArray.from_numpy(np.ones(SHAPE), device="cuda:1")
+    ),
     "MemArray.move_memory to a device": Trial(on_host, lambda w: w.a.move_memory(kDLCUDA)),
     "MemArray.move_memory to a device later": Trial(
         on_host, lambda w: w.a.move_memory(kDLCUDA, stream=w.first, async_copy=True)

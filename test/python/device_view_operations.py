@@ -26,6 +26,15 @@ def of_its_own(w):
     w.view = memarray.BufferView.from_numpy(WHOLE).to_device("cuda:0", stream=w.first)
 
 
+def unified_here(w):
+    w.view = memarray.MemArray([6, 5], memory_type="unified").view()
+
+
+def unified_there(w):
+    unified_here(w)
+    w.view = w.view.to_device("cuda:0", stream=w.first)
+
+
 def lent_on(w):
     kept_view(w)
     w.lend(w.view, stream=w.first.handle)
@@ -84,6 +93,14 @@ VIEW_TRIALS = {
     "BufferView.to_device from the host": Trial(
         on_host, lambda w: memarray.BufferView.from_numpy(WHOLE).to_device("cuda:1", stream=w.elsewhere).close()
     ),
+    "BufferView.to_device of unified memory": Trial(unified_here, lambda w: w.view.to_device("cuda:0").close()),
+    "BufferView.to_device of unified memory, back": Trial(unified_there, lambda w: w.view.to_device("cpu").close()),
+    "BufferView.from_numpy on a device": Trial(
+        on_host, lambda w: memarray.BufferView.from_numpy(WHOLE, device="cuda:0").close()
+    ),
+    "BufferView.from_buffer on a device": Trial(
+        on_host, lambda w: memarray.BufferView.from_buffer(WHOLE, device="cuda:0").close()
+    ),
     "BufferView.to_device in another stream": Trial(
         lent_on, lambda w: w.view.to_device("cuda:0", stream=w.first).close()
     ),
@@ -130,6 +147,7 @@ VIEW_TRIALS = {
 #: Trials that reach no driver call all the same.
 VIEWS_WITHOUT_CALLS = {
     *("BufferView.close", "BufferView.__exit__", "Lease.view", "BufferView.to_device in another stream"),
+    "BufferView.to_device of unified memory, back",
 }
 #: What calls no driver function, wherever the view's memory is.
 VIEWS_WITHOUT_DRIVER = [

@@ -15,7 +15,7 @@ ARRAY = {
     **dict.fromkeys(["write", "get_dlpack"], WRITE),
     **dict.fromkeys(["read", "view", "copy", "__copy__", "__deepcopy__", "__array__", "__dlpack__"], READ),
     **dict.fromkeys(["shape", "ndim", "size", "itemsize", "nbytes", "dtype", "device", "lock_id"], NEUTRAL),
-    **dict.fromkeys(["is_foreign", "shared_memory", "recover"], NEUTRAL),
+    **dict.fromkeys(["is_foreign", "memory_type", "shared_memory", "recover"], NEUTRAL),
     **dict.fromkeys(["escaped_views", "_TYPE_INSTANCE_MAP", "from_numpy", "from_dlpack"], NEUTRAL),
     "__dlpack_device__": NEUTRAL,
     **dict.fromkeys(["__reduce_ex__", "__dlpack_c_exchange_api__"], READ),
@@ -44,6 +44,7 @@ MODULE = {
     # What a view does to the memory is in test_view.py.
     **dict.fromkeys(["BufferView", "from_dlpack"], NEUTRAL),
     **dict.fromkeys(["MemArray", "Lease", "Device", "Stream", "Event", "MemoryPool"], NEUTRAL),
+    **dict.fromkeys(["DeviceType", "MemoryType"], NEUTRAL),
     **dict.fromkeys(["Error", "LockError", "CudaError", "OutOfMemoryError", "UnsupportedTypeError"], NEUTRAL),
     **dict.fromkeys(["build_info", "stats", "synchronize", "trim"], NEUTRAL),
     **dict.fromkeys(["cuda", "dlpack", "options", "shared_memory", "__version__"], NEUTRAL),

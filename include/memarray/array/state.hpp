@@ -52,6 +52,11 @@ class MEMARRAY_API State {
   /// `OutOfMemoryError`.
   [[nodiscard]] static StatePtr make(DType const& dtype, Extents shape, int device_id, ArrayOptions const& options);
 
+  /// Dense memory of device `device_id`, filled in its default stream. Throws as `make` does. Ignores
+  /// `options.resource`.
+  [[nodiscard]] static StatePtr make_on_device(DType const& dtype, Extents shape, int device_id,
+                                               ArrayOptions const& options);
+
   /// Around memory of the host or of a device that holds `shape` elements.
   [[nodiscard]] static StatePtr make_over(DType const& dtype, Extents shape, BlockPtr block);
   /// The same for memory that other processes have too: lock and export counts are theirs as well.
@@ -80,6 +85,7 @@ class MEMARRAY_API State {
   /// The same as DLPack is told: simulated devices are extension devices. Any thread, under no lock.
   [[nodiscard]] Device lent_device() const noexcept;
   [[nodiscard]] bool is_foreign() const noexcept { return _storage.block()->is_foreign(); }
+  [[nodiscard]] MemoryType memory_type() const noexcept { return _storage.block()->memory_type(); }
   /// The id that the array is held for writing under, else −1.
   [[nodiscard]] std::int64_t lock_id() const noexcept;
 

@@ -110,7 +110,9 @@ class MEMARRAY_API ViewCore {
   [[nodiscard]] ViewCore ensure_contiguous() const;
   /// The same elements on another device or on the host: itself, or dense memory there, a reported copy. In `stream`,
   /// of either device; by default the view's own, from the host the default stream of the device. From the host it
-  /// returns when the memory was read, to the host when it is there. Throws `ValueError` (no such place; a stream of
+  /// returns when the memory was read, to the host when it is there. Unified memory is not copied where the device and
+  /// the host may use it at the same time: the result views the same memory; to the host it waits for work that uses
+  /// the memory, which is reported. Throws `ValueError` (no such place; a stream of
   /// another device), `CudaError`, `OutOfMemoryError`.
   [[nodiscard]] ViewCore to_device(Device device, StreamChoice const* stream = nullptr) const;
   /// The same device memory, used in another stream of its device.
@@ -135,6 +137,8 @@ class MEMARRAY_API ViewCore {
 
  private:
   ViewCore(BlockExport memory, State const& state, StreamUses::Lease lent);
+  /// The same unified memory as used on `device`; a closed view where that takes a copy.
+  [[nodiscard]] ViewCore without_copy(Device device, StreamChoice const* stream) const;
   /// What getting at the elements there takes.
   [[nodiscard]] CopyDecision decide(Device where, bool takes_strides) const;
   /// Like `make`, in the memory and the stream of this one.

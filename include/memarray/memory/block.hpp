@@ -68,6 +68,9 @@ class MEMARRAY_API Block {
                                              Keeper keeper, bool writable);
   /// A part of another block, which `keeper` keeps with an export: what uses either on streams is a use of both.
   [[nodiscard]] static BlockPtr adopt_part(Block& whole, void* data, std::size_t bytes, Keeper keeper);
+  /// All of `host`, which is unified memory, as work on the device of `memory` uses it. `keeper` keeps `host` with an
+  /// export. Null unless the driver says that this device and the host may use the memory at the same time.
+  [[nodiscard]] static BlockPtr on_device(Block& host, std::shared_ptr<DeviceMemory> const& memory, Keeper keeper);
 
   Block(Block const&) = delete;
   Block& operator=(Block const&) = delete;
@@ -77,6 +80,10 @@ class MEMARRAY_API Block {
   [[nodiscard]] Device device() const noexcept { return _device; }
   [[nodiscard]] bool is_foreign() const noexcept { return _foreign; }
   [[nodiscard]] MemoryType memory_type() const noexcept { return _type; }
+  /// True if work on a stream uses the memory, and the host does not touch it.
+  [[nodiscard]] bool is_on_device() const noexcept { return !_device.is_cpu(); }
+  /// The block that has the same unified memory on the host; null for every other block.
+  [[nodiscard]] Block* host_side() const noexcept { return _host_side; }
   /// Where DLPack says that it is: a simulated device is an extension device, managed memory is everybody's.
   [[nodiscard]] Device lent_device() const noexcept;
 
@@ -158,7 +165,8 @@ class MEMARRAY_API Block {
   MemoryType _type;
   bool _foreign;
   ExportTally* _tally = nullptr;
-  Block* _whole = nullptr;  // that it is a part of
+  Block* _whole = nullptr;      // that it is a part of
+  Block* _host_side = nullptr;  // kept by the keeper
   std::atomic<StreamUses*> _uses{nullptr};
   void (*_destroy)(Block*) noexcept;
   alignas(std::max_align_t) std::byte _only_export[only_export_room];

@@ -12,6 +12,11 @@ namespace memarray {
 /// from any thread however late.
 [[nodiscard]] MEMARRAY_API MemoryResource host_resource() noexcept;
 
+/// Memory of that type that the host reaches: `host_resource()`; pinned memory, which the library keeps for the next
+/// time until the device is trimmed; unified memory, which work on the device uses too. Throws `ValueError` for device
+/// memory, `CudaError` where there is no such device.
+[[nodiscard]] MEMARRAY_API MemoryResource host_resource(MemoryType type, int device_id);
+
 /// Of `host_resource()`.
 [[nodiscard]] MEMARRAY_API PoolingAdaptor::Statistics host_memory_statistics() noexcept;
 

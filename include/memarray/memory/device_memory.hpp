@@ -46,6 +46,8 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
   [[nodiscard]] EventHandle event() noexcept;
   /// Whether copies to and from `other` need not go through the host. Opens the way the first time.
   [[nodiscard]] bool reaches(DeviceMemory& other) noexcept;
+  /// True if unified memory of the driver is at `address` that this device and the host may use at the same time.
+  [[nodiscard]] bool shares_with_host(void const* address) const noexcept;
 
  private:
   struct LentEvent;

@@ -1,0 +1,254 @@
+"""Devices and memory types by name, and arrays and views made in each: on the host, pinned, unified and on a device."""
+
+import copy
+import pickle
+
+import memarray
+import numpy as np
+import pytest
+from memarray import BufferView, Device, DeviceType, MemArray, MemoryType, dlpack
+from memarray.dlpack import kDLCPU, kDLCUDA
+from support import look
+
+ON_HOST = ("normal", "pinned", "unified")
+VALUES = np.arange(12.0).reshape(3, 4)
+
+
+def pinned(sim):
+    return sim.live()["pinned_memory"]
+
+
+def managed(sim):
+    return sim.live()["managed_memory"]
+
+
+@pytest.fixture
+def unified(simulated_devices):
+    """A writable view of an array's unified memory, under an open lease."""
+    array = MemArray([3, 4], memory_type="unified")
+    array.read_numpy_array(VALUES)
+    with array.write() as lease:
+        yield lease.view()
+
+
+def test_device_types_are_the_codes_of_dlpack():
+    for name, member in [("CPU", DeviceType.CPU), ("CUDA", DeviceType.CUDA), ("CUDAHost", DeviceType.CUDA_HOST)]:
+        assert getattr(dlpack, f"kDL{name}") == member
+    assert (dlpack.kDLExtDev, dlpack.kDLCUDAManaged) == (DeviceType.EXT_DEV, DeviceType.CUDA_MANAGED)
+    assert DeviceType(MemArray([1]).__dlpack_device__()[0]) is DeviceType.CPU
+
+
+def test_memory_types_equal_their_strings():
+    assert [str(member) for member in MemoryType] == ["normal", "pinned", "unified", "device"]
+    assert all(member == member.value and f"{member}" == member.value for member in MemoryType)
+    assert {MemoryType.PINNED: 1}["pinned"] == 1
+    assert pickle.loads(pickle.dumps(MemoryType.PINNED)) is MemoryType.PINNED
+    view = MemArray([1]).view()
+    assert view.memory_type is MemoryType.NORMAL
+    assert view.memory_type == "normal"
+
+
+def test_device_takes_a_kind_and_an_index():
+    assert Device("cuda", 1) == Device("cuda:1") == Device(DeviceType.CUDA, 1) == Device(index=1, name=kDLCUDA)
+    assert Device(DeviceType.CPU) == Device("cpu", 0) == Device(Device("cpu"))
+    assert Device("cuda", 1).is_cuda() and not Device("cuda", 1).is_cpu()
+    assert Device("cpu").is_cpu() and not Device("cpu").is_cuda()
+    assert (Device("cuda", 1).device_type, Device("cpu").device_type) == (DeviceType.CUDA, DeviceType.CPU)
+    assert copy.deepcopy(Device("cuda", 1)) == pickle.loads(pickle.dumps(Device("cuda", 1))) == Device("cuda", 1)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("cuda:0", 1), ("cuda", -1), ("cpu", 1), ("metal", 0), (DeviceType.METAL,), (7,)]
+)
+def test_device_refuses_what_names_none(arguments):
+    with pytest.raises(ValueError, match=r"device|twice"):
+        Device(*arguments)
+
+
+@pytest.mark.parametrize("index", [True, 1.0, "1"])
+def test_device_refuses_an_index_that_is_no_integer(index):
+    with pytest.raises(TypeError, match="index must be an integer"):
+        Device("cuda", index)
+
+
+@pytest.mark.parametrize("kind", ["pinned", "unified", "device"])
+def test_array_in_each_type_of_memory(device, kind):
+    array = MemArray([3, 4], memory_type=kind)
+    assert (array.memory_type, array.is_foreign) == (kind, False)
+    assert array.device == Device("cuda" if kind == "device" else "cpu")
+    with array.read() as lease:
+        assert lease.view().memory_type == kind
+    array.add_index_tuple()
+    array.move_memory(kDLCPU)
+    np.testing.assert_array_equal(look(array), np.add.outer(np.arange(3), np.arange(4)))
+    array.read_numpy_array(VALUES)
+    array.move_memory(kDLCUDA)
+    assert array.memory_type == "device"
+    array.move_memory(kDLCPU)
+    np.testing.assert_array_equal(look(array), VALUES)
+    assert array.memory_type == ("normal" if kind == "device" else kind)
+
+
+@pytest.mark.parametrize("kind", MemoryType)
+@pytest.mark.parametrize("shape", [(0,), (3, 0, 2), (1,)])
+def test_array_in_each_type_of_memory_of_few_elements(simulated_devices, kind, shape):
+    array = MemArray(shape, "int16", memory_type=kind)
+    assert array.memory_type == kind
+    assert np.array(array.view().to_device("cpu")).tolist() == np.zeros(shape).tolist()
+
+
+@pytest.mark.parametrize("kind", ["pinned", "unified"])
+def test_what_follows_an_array_is_of_the_same_type(simulated_devices, kind):
+    array = MemArray([2, 2], memory_type=kind)
+    array.resize([3, 4])
+    assert array.memory_type == kind
+    kept = array.view()
+    array.fill(3)
+    assert (array.memory_type, kept.memory_type, kept.sum()) == (kind, kind, 0)
+    assert array.copy().memory_type == kind
+
+
+def test_memory_goes_back(simulated_devices):
+    arrays = [MemArray([1000], memory_type=kind) for kind in MemoryType]
+    assert (pinned(simulated_devices) >= 1, managed(simulated_devices)) == (True, 1)
+    del arrays
+    memarray.cuda.trim()
+    assert (pinned(simulated_devices), managed(simulated_devices)) == (0, 0)
+
+
+@pytest.mark.parametrize("kind", ["pinned", "unified", "device"])
+def test_memory_of_the_second_device(kind):
+    with memarray.testing.simulated_devices(2):
+        array = MemArray([5], "int32", 1, memory_type=kind)
+        array.fill(7)
+        assert array.view().to_device("cuda:1").sum() == 35
+        del array
+
+
+@pytest.mark.parametrize("kind", ["pinned", "unified", "device"])
+def test_memory_types_need_the_device(simulated_devices, kind):
+    with pytest.raises(memarray.CudaError, match="cuda:5"):
+        MemArray([3], device_id=5, memory_type=kind)
+
+
+def test_unknown_memory_types_are_refused():
+    with pytest.raises(ValueError, match="one of 'normal', 'pinned', 'unified', 'device', not 'pined'"):
+        MemArray([3], memory_type="pined")
+    for wrong in (1, None, b"pinned"):
+        with pytest.raises(TypeError, match="memory_type must be a string"):
+            MemArray([3], memory_type=wrong)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bool", "int8", "complex64", ">i4"])
+def test_array_from_numpy_on_a_device(device, copies, dtype):
+    values = VALUES.astype(dtype)
+    array = MemArray.from_numpy(values[::-1, ::2], device="cuda:0")
+    assert (str(array.device), array.is_foreign, copies()) == ("cuda:0", False, 1)
+    array.move_memory(kDLCPU)
+    np.testing.assert_array_equal(look(array), values[::-1, ::2])
+    assert MemArray.from_numpy(values, device="cpu").device == Device("cpu")
+
+
+def test_array_from_numpy_refuses_two_devices(simulated_devices):
+    with pytest.raises(ValueError, match="the device is given twice: device='cuda:0' and device_id=1"):
+        MemArray.from_numpy(VALUES, 1, device="cuda:0")
+
+
+def test_views_on_a_device_are_counted_copies(device, copies):
+    for make in (
+        lambda: BufferView.from_numpy(VALUES, device="cuda:0"),
+        lambda: BufferView.from_numpy(VALUES, Device("cuda", 0)),
+        lambda: BufferView.from_buffer(VALUES.tobytes(), "float64", device="cuda:0").reshape(3, 4),
+        lambda: BufferView.from_buffer(VALUES, None, "cuda:0"),
+    ):
+        view = make()
+        assert (str(view.device), view.memory_type, view.owner, copies()) == ("cuda:0", "device", None, 1)
+        np.testing.assert_array_equal(view.to_device("cpu"), VALUES)
+        copies()
+
+
+def test_views_on_the_host_are_no_copies(copies):
+    for view in (BufferView.from_numpy(VALUES, device="cpu"), BufferView.from_buffer(VALUES, device="cpu")):
+        assert view.data_ptr == VALUES.ctypes.data
+    assert copies() == 0
+    with pytest.raises(ValueError, match="a device is written"):
+        BufferView.from_numpy(VALUES, device="metal")
+
+
+def test_unified_memory_is_used_on_the_device_without_a_copy(unified, copies):
+    there = unified.to_device("cuda:0")
+    assert (there.data_ptr, str(there.device), there.memory_type) == (unified.data_ptr, "cuda:0", "unified")
+    there[1:].fill(7)
+    back = there.to_device("cpu")
+    assert (back.data_ptr, str(back.device), back.memory_type) == (unified.data_ptr, "cpu", "unified")
+    assert np.asarray(back).tolist() == [[0, 1, 2, 3], [7] * 4, [7] * 4]
+    assert (there.sum(), copies()) == (6 + 56, 0)
+    with pytest.raises(BufferError, match="is on cuda:0"):
+        np.asarray(there)
+
+
+def test_unified_memory_on_the_host_waits_for_the_device(unified, simulated_devices, waits):
+    simulated_devices.delay(0.05)
+    there = unified.to_device("cuda:0", stream=memarray.Stream())
+    there.fill(7)
+    assert np.asarray(there.to_device("cpu")).tolist() == [[7] * 4] * 3
+    assert waits() == ["waited: unified memory on the host, after work on streams"]
+
+
+def test_array_waits_for_work_on_its_unified_memory(simulated_devices):
+    simulated_devices.delay(0.05)
+    array = MemArray([1000], memory_type="unified")
+    with array.write() as lease:
+        lease.view().to_device("cuda:0").fill(7)
+    assert np.asarray(array).sum() == 7000
+
+
+def test_view_of_unified_memory_outlives_its_lease(simulated_devices):
+    array = MemArray([4], memory_type="unified")
+    there = array.view().to_device("cuda:0")
+    assert not there.writable
+    array.fill(3)
+    assert there.sum() == 0
+    with pytest.raises(BufferError, match="read-only"):
+        there.fill(2)
+    del array
+    assert there.to_device("cpu").tolist() == [0, 0, 0, 0]
+
+
+def test_parts_of_unified_memory(unified, copies):
+    there = unified[::-1, 1::2].to_device("cuda:0")
+    assert (there.strides, there.data_ptr) == ((-32, 16), unified.data_ptr + 72)
+    np.testing.assert_array_equal(there.to_device("cpu"), VALUES[::-1, 1::2])
+    assert copies() == 0
+
+
+def test_unified_memory_elsewhere_is_a_copy(copies):
+    with memarray.testing.simulated_devices(2):
+        array = MemArray([3, 4], memory_type="unified")
+        array.read_numpy_array(VALUES)
+        view = array.view()
+        first = view.to_device("cuda:0")
+        for source in (view, first):
+            other = source.to_device("cuda:1")
+            assert (other.memory_type, copies()) == ("device", 1)
+            np.testing.assert_array_equal(other.to_device("cpu"), VALUES)
+            copies()
+        del array, view, first, source, other
+
+
+def test_device_view_of_unified_memory_is_exported_as_device_memory(as_cuda):
+    array = MemArray([4], memory_type="unified")
+    there = array.view().to_device("cuda:0")
+    assert there.__dlpack_device__() == (kDLCUDA, 0)
+    assert there.__cuda_array_interface__["data"][0] == there.data_ptr
+    with pytest.raises(BufferError, match="copy=True"):
+        there.__dlpack__(dl_device=(1, 0))
+    del array
+
+
+def test_adopted_unified_memory_is_on_the_device(unified):
+    array = MemArray.from_dlpack(unified.to_device("cuda:0"))
+    assert (str(array.device), array.memory_type) == ("cuda:0", "unified")
+    array.add_index_tuple()
+    array.move_memory(kDLCPU)
+    np.testing.assert_array_equal(look(array), VALUES + np.add.outer(np.arange(3), np.arange(4)))
