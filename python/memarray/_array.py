@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class MemArray(_core.ArrayBase):
     """An n-dimensional array that C++ owns and Python borrows, without a copy.
 
-    ``MemArray(shape, dtype=None, device_id=0)`` makes host memory of zeros: `shape` is a sequence of integers, `dtype`
-    anything that ``np.dtype`` takes (float64 by default). Its elements are reached through leases::
+    ``MemArray(shape, dtype=None, device_id=0)`` makes host memory of zeros: `shape` is a sequence of integers, or
+    one; `dtype` anything that ``np.dtype`` takes (float64 by default). Its elements are reached through leases::
 
         with a.read() as lease:
             x = np.from_dlpack(lease)
@@ -37,7 +37,7 @@ class MemArray(_core.ArrayBase):
 
     def __new__(
         cls,
-        shape: Iterable[SupportsIndex],
+        shape: SupportsIndex | Iterable[SupportsIndex],
         dtype: npt.DTypeLike | None = None,
         device_id: SupportsIndex = 0,
         *,
@@ -46,20 +46,28 @@ class MemArray(_core.ArrayBase):
         extents = _shape(shape)
         instance = find_instance(cls, dtype_name(dtype, cls._TYPE_INSTANCE_MAP, len(extents)), len(extents))
         if isinstance(device_id, bool) or not hasattr(device_id, "__index__"):
-            raise TypeError(f"device_id must be an integer, not {device_id!r}")
+            raise TypeError(f"device_id must be an integer, not {_core.shown(device_id)}")
         device_id = device_id.__index__()
         if not 0 <= device_id < 2**31:
-            raise ValueError(f"device_id is {device_id}; device ids start at 0")
+            above = ", and none is above 2147483647" if device_id > 0 else ""
+            raise ValueError(f"device_id is {_core.shown(device_id)}; device ids start at 0{above}")
         if not isinstance(uninitialized, bool):
-            raise TypeError(f"uninitialized must be True or False, not {uninitialized!r}")
+            raise TypeError(f"uninitialized must be True or False, not {_core.shown(uninitialized)}")
         return instance(cls, extents, device_id, uninitialized)
 
     @classmethod
     def from_numpy(cls, array: npt.ArrayLike, device_id: SupportsIndex = 0) -> Self:
-        """A new array with the shape, dtype and contents of a NumPy array; one copy, which you asked for."""
+        """A new array with the shape, dtype and contents of a NumPy array; one copy, which you asked for.
+
+        BufferError for what carries a mask or a unit.
+        """
         import numpy as np
 
+        from ._helpers import check_unannotated
+
+        check_unannotated(array)
         array = np.asanyarray(array)
+        check_unannotated(array)
         made = cls(array.shape, array.dtype.newbyteorder("="), device_id, uninitialized=True)
         made.read_numpy_array(array)
         return made
@@ -71,7 +79,8 @@ class MemArray(_core.ArrayBase):
         That memory has other owners, who may use it at any time: the lock is not theirs, `is_foreign` says so. The
         array goes on in memory of its own when it is resized, or written under kept views. Memory of a device is
         asked for in its default stream and becomes the array's device side. Memory that is read-only or not dense in
-        C order is copied, which is reported; ``copy=False`` makes that a BufferError, ``copy=True`` copies always.
+        C order, or has bools that are neither 0 nor 1, is copied, which is reported; ``copy=False`` makes that a
+        BufferError, ``copy=True`` copies always. A copy has no other owner.
         """
         view = _core.BufferView.from_dlpack(obj, copy=False if copy is False else None)
         find_instance(cls, view_dtype_name(view, cls._TYPE_INSTANCE_MAP), view.ndim)
@@ -97,8 +106,8 @@ class MemArray(_core.ArrayBase):
     def read_numpy_array(self, array: npt.ArrayLike) -> None:
         """Replaces all contents by those of `array`: the same shape, any strides, any dtype of the same kind.
 
-        ValueError for another shape, TypeError for another kind, LockError while the array is held. Views that were
-        kept keep the old contents.
+        ValueError for another shape, TypeError for another kind, BufferError for what carries a mask or a unit,
+        LockError while the array is held. Views that were kept keep the old contents.
         """
         from ._helpers import read_numpy_array
 
@@ -167,12 +176,16 @@ _NO_INDEXING = (
 
 
 def _shape(shape) -> list[Any]:
-    if hasattr(shape, "__index__") and not hasattr(shape, "__len__"):
-        raise TypeError(f"shape must be a sequence of integers: write [{shape!r}], not {shape!r}")
+    if isinstance(shape, int) and not isinstance(shape, bool):
+        return [shape]
     try:
         return list(shape)
     except TypeError:
-        raise TypeError(f"shape must be a sequence of integers, such as [2, 4, 7], not {shape!r}") from None
+        # NumPy's integers and arrays of one have no items.
+        if hasattr(shape, "__index__") and not isinstance(shape, bool):
+            return [shape]
+        words = _core.shown(shape)
+        raise TypeError(f"shape must be an integer or a sequence of integers, such as [2, 4, 7], not {words}") from None
 
 
 def find_instance(cls: type[MemArray], name: str, ndim: int) -> _core.Instance:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from . import _core
+
 
 class Device:
     """A place where memory lives: ``Device("cpu")``, ``Device("cuda:0")``. Equal devices are equal and hash alike."""
@@ -16,9 +18,12 @@ class Device:
         if kind == "cpu" and not number and ":" not in str(name):
             self._type, self._index = "cpu", 0
         elif kind == "cuda" and ((number.isascii() and number.isdigit()) or str(name) == "cuda"):
+            # Few digits first: Python refuses to read thousands.
+            if len(number.lstrip("0")) > 10 or int(number or 0) >= 2**31:
+                raise ValueError(f"there is no device {_core.shown(name)}: no device's number is above 2147483647")
             self._type, self._index = "cuda", int(number or 0)
         else:
-            raise ValueError(f"a device is written 'cpu', 'cuda' or 'cuda:<number>', not {name!r}")
+            raise ValueError(f"a device is written 'cpu', 'cuda' or 'cuda:<number>', not {_core.shown(name)}")
 
     @property
     def type(self) -> str:
