@@ -57,7 +57,7 @@ class Signature {
         for (i = 0; i < count; ++i)
           if (PyUnicode_CompareWithASCIIString(name, _names[i]) == 0) break;
       if (i == count) {
-        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", _function, name);
+        PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%.80U'", _function, name);
         return false;
       }
       if (static_cast<Py_ssize_t>(i) < positional) {

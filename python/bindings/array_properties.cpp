@@ -4,6 +4,7 @@
 #include "buffer.hpp"
 #include "errors.hpp"
 #include "shared_memory.hpp"
+#include "shown.hpp"
 #include "struct_dtype.hpp"
 
 #include <cstdint>
@@ -65,6 +66,10 @@ int set_escaped_views(PyObject* self, PyObject* value, void*) {
   Py_ssize_t length = 0;
   char const* const word = PyUnicode_AsUTF8AndSize(value, &length);
   if (!word) return -1;
+  if (length > longest_word) {
+    PyErr_Format(PyExc_ValueError, "escaped_views is 'snapshot', 'error' or 'alias', not %s", shown(value).c_str());
+    return -1;
+  }
   return guarded([&] {
     state_of(self).set_escaped_views(escaped_views_from_string({word, static_cast<std::size_t>(length)}));
     return 0;

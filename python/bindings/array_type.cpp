@@ -11,6 +11,7 @@
 #include "lease_type.hpp"
 #include "made_here.hpp"
 #include "shared_memory.hpp"
+#include "shown.hpp"
 #include "view_numbers.hpp"
 #include "view_type.hpp"
 
@@ -45,7 +46,8 @@ PyObject* lease(PyObject* self, LeaseCore::Kind kind, PyObject* device, PyObject
   if (stream && !read_stream(stream, options.stream)) return nullptr;
   if (timeout && !read_timeout(timeout, options.timeout)) return nullptr;
   if (discard) {
-    if (!PyBool_Check(discard)) return PyErr_Format(PyExc_TypeError, "discard must be True or False, not %R", discard);
+    if (!PyBool_Check(discard))
+      return PyErr_Format(PyExc_TypeError, "discard must be True or False, not %s", shown(discard).c_str());
     options.discard = discard == Py_True;
   }
   return make_lease(StatePtr::share(&state_of(self)), kind, options);
@@ -89,7 +91,7 @@ PyObject* move_memory(PyObject* self, PyObject* const* args, Py_ssize_t given, P
     return nullptr;
   }
   if (async_copy && !PyBool_Check(async_copy))
-    return PyErr_Format(PyExc_TypeError, "async_copy must be True or False, not %R", async_copy);
+    return PyErr_Format(PyExc_TypeError, "async_copy must be True or False, not %s", shown(async_copy).c_str());
   Device device;
   StreamChoice choice;
   if ((stream && !read_stream(stream, choice)) || !read_dlpack_device(type, id, state_of(self), device)) return nullptr;
@@ -156,7 +158,8 @@ PyObject* exchange(PyObject* self, PyObject* other) {
   return guarded([&]() -> PyObject* {
     State* const state = unwrap_state(other);
     if (!state)
-      return PyErr_Format(PyExc_TypeError, "exchange swaps contents with another MemArray, not with %R", other);
+      return PyErr_Format(PyExc_TypeError, "exchange swaps contents with another MemArray, not with %s",
+                          shown(other).c_str());
     state_of(self).exchange(*state);
     return Py_NewRef(Py_None);
   });
@@ -311,7 +314,7 @@ int set_array_class(PyObject* object) {
   bool const is_plain = PyType_Check(object) && type->tp_base == array_base &&
                         type->tp_basicsize == array_base->tp_basicsize && type->tp_dictoffset == 0;
   if (!is_plain) {
-    PyErr_Format(PyExc_TypeError, "%R is no class over ArrayBase that adds nothing to it", object);
+    PyErr_Format(PyExc_TypeError, "%s is no class over ArrayBase that adds nothing to it", shown(object).c_str());
     return -1;
   }
   Py_INCREF(object);
@@ -329,7 +332,8 @@ int set_array_class(PyObject* object) {
 PyObject* make_array(PyTypeObject* type, StatePtr state) {
   bool const usual = type == array_class;
   if (!usual && !PyType_IsSubtype(type, array_base))
-    return PyErr_Format(PyExc_TypeError, "%R is not a subclass of memarray.MemArray", type);
+    return PyErr_Format(PyExc_TypeError, "%s is not a subclass of memarray.MemArray",
+                        shown(reinterpret_cast<PyObject*>(type)).c_str());
   // Not tp_alloc where nothing is to be zeroed first.
   PyObject* const self = usual ? PyObject_New(PyObject, type) : type->tp_alloc(type, 0);
   if (!self) return nullptr;

@@ -3,6 +3,7 @@
 #include "arguments.hpp"
 #include "capsule_names.hpp"
 #include "lease_type.hpp"
+#include "shown.hpp"
 #include "view_import.hpp"
 
 #include <memarray/array/dlpack_tensor.hpp>
@@ -19,7 +20,7 @@ Signature<4> dlpack_signature("__dlpack__", {"max_version", "dl_device", "copy",
 
 bool read_pair(PyObject* object, char const* what, long& first, long& second) {
   if (!PyTuple_Check(object) || PyTuple_GET_SIZE(object) != 2) {
-    PyErr_Format(PyExc_TypeError, "%s must be None or a tuple of two integers, not %R", what, object);
+    PyErr_Format(PyExc_TypeError, "%s must be None or a tuple of two integers, not %s", what, shown(object).c_str());
     return false;
   }
   first = PyLong_AsLong(PyTuple_GET_ITEM(object, 0));
@@ -47,11 +48,11 @@ bool read_consumer_stream(PyObject* object, Device device, std::optional<StreamH
   if (device.is_cpu()) {
     if (!object) return true;
     if (!PyLong_Check(object))
-      PyErr_Format(PyExc_TypeError, "stream must be None or an integer, not %R", object);
+      PyErr_Format(PyExc_TypeError, "stream must be None or an integer, not %s", shown(object).c_str());
     else
       PyErr_Format(PyExc_ValueError,
-                   "stream=%R was asked for, but this memory is on the CPU, which has no streams: pass stream=None",
-                   object);
+                   "stream=%s was asked for, but this memory is on the CPU, which has no streams: pass stream=None",
+                   shown(object).c_str());
     return false;
   }
   if (!object) {

@@ -2,6 +2,7 @@
 
 #include "helpers.hpp"
 #include "py_ref.hpp"
+#include "shown.hpp"
 #include "struct_dtype.hpp"
 
 #include <memarray/base/float16.hpp>
@@ -20,7 +21,7 @@ void store(std::byte* element, T value) {
 }
 
 int out_of_range(PyObject* value, DType const& dtype) {
-  PyErr_Format(PyExc_OverflowError, "%R does not fit into %s", value, dtype.name);
+  PyErr_Format(PyExc_OverflowError, "%s does not fit into %s", shown(value).c_str(), dtype.name);
   return -1;
 }
 
@@ -156,7 +157,7 @@ bool write_any_element(PyObject* array, DType const& dtype, PyObject* value, std
   if (!bytes || PyBytes_AsStringAndSize(bytes.get(), &data, &length) != 0) return false;
   bool const fits = length == static_cast<Py_ssize_t>(dtype.itemsize);
   if (fits) std::copy_n(reinterpret_cast<std::byte const*>(data), length, element.data());
-  if (!fits) PyErr_Format(PyExc_TypeError, "%R is no element of %s", value, dtype.name);
+  if (!fits) PyErr_Format(PyExc_TypeError, "%s is no element of %s", shown(value).c_str(), dtype.name);
   return fits;
 }
 

@@ -1,12 +1,15 @@
 #include "errors.hpp"
 
 #include "py_ref.hpp"
+#include "shown.hpp"
 
+#include <memarray/base/dtype.hpp>
 #include <memarray/base/errors.hpp>
 
 #include <pybind11/pybind11.h>
 
 #include <new>
+#include <string>
 #include <system_error>
 
 namespace memarray::python {
@@ -107,6 +110,19 @@ bool translate(std::exception_ptr const& error) noexcept {
     return false;
   }
   return true;
+}
+
+bool is_own_error(PyObject* type) noexcept { return type && PyErr_GivenExceptionMatches(type, error_type); }
+
+void set_unknown_dtype(PyObject* dtype) noexcept {
+  try {
+    std::string names;
+    for (DType const& known : shipped_dtypes()) names += (names.empty() ? "" : ", ") + std::string(known.name_view());
+    PyErr_Format(unsupported_type_error_type, "memarray has no dtype %s. There are: %s", shown(dtype).c_str(),
+                 names.c_str());
+  } catch (std::bad_alloc const&) {
+    PyErr_NoMemory();
+  }
 }
 
 void raise_current() noexcept {

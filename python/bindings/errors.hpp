@@ -16,6 +16,10 @@ int add_errors(PyObject* module);
 
 /// Sets the Python error for `error` if it is one of memarray's or of the standard library's; else false.
 bool translate(std::exception_ptr const& error) noexcept;
+/// True for an exception type that memarray made; `type` may be null.
+bool is_own_error(PyObject* type) noexcept;
+/// Sets `UnsupportedTypeError`: there is no such dtype, and these are.
+void set_unknown_dtype(PyObject* dtype) noexcept;
 /// Sets the Python error for the exception that is being handled.
 void raise_current() noexcept;
 

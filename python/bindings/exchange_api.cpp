@@ -2,6 +2,7 @@
 
 #include "errors.hpp"
 #include "helpers.hpp"
+#include "shown.hpp"
 #include "view_type.hpp"
 
 #include <memarray/array/dlpack_tensor.hpp>
@@ -127,16 +128,8 @@ Lending how_it_lends(PyObject* object, std::uint8_t code) {
     Py_DECREF(answer);
     if (!is_set) continue;
     if (name != lazy_names[1]) return Lending::refuses;
-    PyObject* words = PyObject_Repr(object);
-    if (!words) {
-      // Some cannot be shown so.
-      PyErr_Clear();
-      words = PyObject_Repr(reinterpret_cast<PyObject*>(Py_TYPE(object)));
-    }
-    if (words)
-      PyErr_Format(PyExc_BufferError, "%U is negated lazily: its memory holds the opposite numbers; call resolve_neg()",
-                   words);
-    Py_XDECREF(words);
+    PyErr_Format(PyExc_BufferError, "%s is negated lazily: its memory holds the opposite numbers; call resolve_neg()",
+                 shown(object).c_str());
     return Lending::wrong;
   }
   return Lending::elements;

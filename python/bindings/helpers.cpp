@@ -1,4 +1,6 @@
 #include "helpers.hpp"
+#include "py_ref.hpp"
+#include "shown.hpp"
 
 namespace memarray::python {
 
@@ -47,12 +49,17 @@ bool find_attribute(PyObject* object, char const* name, PyObject*& attribute) {
 }
 
 bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
+  if (PyLong_Check(object) && !PyBool_Check(object)) {
+    PyRef const one = PyRef::steal(PyTuple_Pack(1, object));
+    return one && read_shape(one.get(), shape);
+  }
   PyObject* const items = PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object)
                               ? PySequence_Tuple(object)
                               : nullptr;
   if (!items) {
     if (!PyErr_Occurred())
-      PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers, such as [2, 4, 7], not %R", object);
+      PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers, such as [2, 4, 7], not %s",
+                   shown(object).c_str());
     return false;
   }
   Py_ssize_t const count = PyTuple_GET_SIZE(items);
@@ -61,14 +68,15 @@ bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
     PyObject* const item = PyTuple_GET_ITEM(items, d);
     PyObject* const index = PyBool_Check(item) ? nullptr : PyNumber_Index(item);
     if (!index) {
-      PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers; extent %zd is %R", d, item);
+      PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers; extent %zd is %s", d, shown(item).c_str());
       break;
     }
     int overflow = 0;
     long long const extent = PyLong_AsLongLongAndOverflow(index, &overflow);
     Py_DECREF(index);
     if (overflow != 0) {
-      PyErr_Format(PyExc_OverflowError, "extent %zd of the shape, %R, does not fit into 64 bits", d, item);
+      PyErr_Format(PyExc_OverflowError, "extent %zd of the shape, %s, does not fit into 64 bits", d,
+                   shown(item).c_str());
       break;
     }
     shape.push_back(extent);

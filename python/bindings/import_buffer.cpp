@@ -63,7 +63,7 @@ DType const* dtype_of_structs(Py_buffer const& buffer) {
   PyRef const description = PyRef::steal(call_helper("struct_in_buffer", buffer.obj));
   DType const* const dtype = description ? dtype_described(description.get()) : nullptr;
   if (!dtype || dtype->itemsize == static_cast<std::uint32_t>(buffer.itemsize)) return dtype;
-  PyErr_Format(PyExc_BufferError, "the buffer format '%s' is of %u bytes, and its items have %zd", buffer.format,
+  PyErr_Format(PyExc_BufferError, "the buffer format '%.80s' is of %u bytes, and its items have %zd", buffer.format,
                static_cast<unsigned>(dtype->itemsize), buffer.itemsize);
   return nullptr;
 }
@@ -99,7 +99,7 @@ bool describe(Py_buffer const& buffer, DType const* wanted, DType const*& dtype,
   dtype = is_struct ? dtype_of_structs(buffer) : dtype_of_format(buffer.format, buffer.itemsize);
   if (!dtype && PyErr_Occurred()) return false;
   if (!dtype) {
-    PyErr_Format(PyExc_BufferError, "memarray has no dtype for the buffer format '%s' of %zd bytes",
+    PyErr_Format(PyExc_BufferError, "memarray has no dtype for the buffer format '%.80s' of %zd bytes",
                  buffer.format ? buffer.format : "B", buffer.itemsize);
     return false;
   }

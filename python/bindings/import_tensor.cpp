@@ -6,6 +6,7 @@
 #include "helpers.hpp"
 #include "import_buffer.hpp"
 #include "py_ref.hpp"
+#include "shown.hpp"
 #include "tensor_storage.hpp"
 
 #include <memarray/array/import_dlpack.hpp>
@@ -97,7 +98,7 @@ PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
   if (name && std::strncmp(name, "used_dltensor", 13) == 0)
     PyErr_SetString(PyExc_BufferError, "this capsule's tensor was taken already: ask for a new one with __dlpack__()");
   else
-    PyErr_Format(PyExc_BufferError, "a capsule named '%s' holds no DLPack tensor", name ? name : "NULL");
+    PyErr_Format(PyExc_BufferError, "a capsule named '%.80s' holds no DLPack tensor", name ? name : "NULL");
   return nullptr;
 }
 
@@ -114,7 +115,9 @@ int is_lent_in_streams(PyObject* object) {
   bool const is_pair = PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == 2;
   int const type = is_pair ? static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(answer, 0))) : -1;
   bool const read = is_pair && !PyErr_Occurred();
-  if (!read) PyErr_Format(PyExc_TypeError, "__dlpack_device__() returned %R, and not (device type, device id)", answer);
+  if (!read)
+    PyErr_Format(PyExc_TypeError, "__dlpack_device__() returned %s, and not (device type, device id)",
+                 shown(answer).c_str());
   Py_DECREF(answer);
   if (!read) return -1;
   return detail::is_used_in_streams({static_cast<DLDeviceType>(type), 0}) ? 1 : 0;
@@ -160,7 +163,7 @@ PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
     capsule = call_with(method, asked[i]);
   }
   if (capsule && !PyCapsule_CheckExact(capsule)) {
-    PyErr_Format(PyExc_TypeError, "__dlpack__() returned %R, which is no capsule", capsule);
+    PyErr_Format(PyExc_TypeError, "__dlpack__() returned %s, which is no capsule", shown(capsule).c_str());
     Py_CLEAR(capsule);
   }
   return capsule;
@@ -245,6 +248,29 @@ bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObje
   return true;
 }
 
+/// Makes a refusal of another library a `BufferError` of one line: some are a page of its own call stack. Leaves
+/// errors of memarray, and errors that are no refusals, such as KeyboardInterrupt.
+void shorten_refusal(PyObject* object) {
+  if (is_own_error(PyErr_Occurred())) return;
+  bool const is_buffer_error = PyErr_ExceptionMatches(PyExc_BufferError) != 0;
+  bool const is_refusal = is_buffer_error || PyErr_ExceptionMatches(PyExc_RuntimeError) ||
+                          PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_TypeError);
+  if (!is_refusal || PyErr_ExceptionMatches(PyExc_RecursionError)) return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  std::string const line = first_line(value);
+  PyRef const words = PyRef::steal(PyObject_Str(value));
+  bool const is_short = words && PyUnicode_CompareWithASCIIString(words.get(), line.c_str()) == 0;
+  PyErr_Clear();
+  if (is_short && !PyErr_GivenExceptionMatches(type, PyExc_RuntimeError)) return PyErr_Restore(type, value, traceback);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+  PyErr_Format(PyExc_BufferError, "the memory of this %.100s cannot be viewed: %s", Py_TYPE(object)->tp_name,
+               line.c_str());
+}
+
 }  // namespace
 
 bool init_import_tensor() {
@@ -268,12 +294,17 @@ int try_dlpack(PyObject* object, Copy copy, PyObject*& result) {
     result = from_capsule(object, object, copy);
     return 1;
   }
-  if (DLPackExchangeAPI const* const api = exchange_api_of(object); api && try_table(*api, object, copy, result))
+  if (DLPackExchangeAPI const* const api = exchange_api_of(object); api && try_table(*api, object, copy, result)) {
+    if (!result) shorten_refusal(object);
     return 1;
+  }
   if (!find_attribute(object, dlpack_name, method)) return PyErr_Occurred() ? 1 : 0;
   PyObject* const capsule = ask_for_capsule(object, method, copy);
   Py_DECREF(method);
-  if (!capsule) return 1;
+  if (!capsule) {
+    shorten_refusal(object);
+    return 1;
+  }
   // The capsule is let go of under a pending error, too.
   result = guarded([&] { return from_capsule(capsule, object, copy); });
   ErrorAside const aside;

@@ -2,6 +2,7 @@
 #include "errors.hpp"
 #include "helpers.hpp"
 #include "shared_memory.hpp"
+#include "shown.hpp"
 #include "struct_dtype.hpp"
 
 #include <memarray/array/shared_memory.hpp>
@@ -60,8 +61,8 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
     if (!read_shape(shape_object, shape)) return nullptr;
     PyInstance const& instance = instance_of(self);
     if (static_cast<int>(shape.size()) != instance.ndim) {
-      PyErr_Format(PyExc_ValueError, "%R makes arrays of %d dimensions; the shape has %zu", self, instance.ndim,
-                   shape.size());
+      PyErr_Format(PyExc_ValueError, "%s makes arrays of %d dimensions; the shape has %zu", shown(self).c_str(),
+                   instance.ndim, shape.size());
       return nullptr;
     }
     return make_array(type, make_state(instance.dtype, shape, device_id, static_cast<MemoryType>(memory_type),
@@ -78,7 +79,7 @@ PyObject* add_index(PyObject* self, PyObject* args) {
     PyInstance const& instance = instance_of(self);
     detail::State* const state = unwrap_state(array);
     if (!state || !(state->dtype() == instance.dtype) || state->ndim() != instance.ndim) {
-      PyErr_Format(PyExc_TypeError, "%R is not an array of %R", array, self);
+      PyErr_Format(PyExc_TypeError, "%s is not an array of %s", shown(array).c_str(), shown(self).c_str());
       return nullptr;
     }
     if (!instance.add_index) {

@@ -2,6 +2,7 @@
 
 #include "errors.hpp"
 #include "resource_types.hpp"
+#include "shown.hpp"
 
 #include <memarray/base/options.hpp>
 
@@ -18,11 +19,12 @@ bool read_timeout(PyObject* object, Timeout& timeout) {
   }
   double const seconds = PyBool_Check(object) ? -1 : PyFloat_AsDouble(object);
   if (PyBool_Check(object) || (seconds == -1 && PyErr_Occurred())) {
-    PyErr_Format(PyExc_TypeError, "timeout must be seconds as a number, or None to wait until Ctrl-C, not %R", object);
+    PyErr_Format(PyExc_TypeError, "timeout must be seconds as a number, or None to wait until Ctrl-C, not %s",
+                 shown(object).c_str());
     return false;
   }
   if (!(seconds >= 0)) {
-    PyErr_Format(PyExc_ValueError, "timeout must be 0 or more seconds, or None, not %R", object);
+    PyErr_Format(PyExc_ValueError, "timeout must be 0 or more seconds, or None, not %s", shown(object).c_str());
     return false;
   }
   constexpr double longest = 9.0e9;  // what nanoseconds in 64 bits can count: 285 years
@@ -33,14 +35,17 @@ bool read_timeout(PyObject* object, Timeout& timeout) {
 bool read_device_id(PyObject* object, int& id) {
   PyObject* const number = PyBool_Check(object) || !PyIndex_Check(object) ? nullptr : PyNumber_Index(object);
   if (!number) {
-    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "device_id must be an integer or None, not %R", object);
+    if (!PyErr_Occurred())
+      PyErr_Format(PyExc_TypeError, "device_id must be an integer or None, not %s", shown(object).c_str());
     return false;
   }
   int overflow = 0;
   long const value = PyLong_AsLongAndOverflow(number, &overflow);
   Py_DECREF(number);
   if (overflow != 0 || value < 0 || value > INT32_MAX) {
-    PyErr_Format(PyExc_ValueError, "device_id is %R; device ids start at 0", object);
+    bool const is_large = overflow > 0 || value > INT32_MAX;
+    PyErr_Format(PyExc_ValueError, "device_id is %s; device ids start at 0%s", shown(object).c_str(),
+                 is_large ? ", and none is above 2147483647" : "");
     return false;
   }
   id = static_cast<int>(value);
@@ -53,7 +58,9 @@ bool read_device(PyObject* object, std::optional<Device>& device) {
   Py_ssize_t length = 0;
   char const* const word = text ? PyUnicode_AsUTF8AndSize(text, &length) : nullptr;
   bool read = false;
-  if (word) {
+  if (length > longest_word) {
+    PyErr_Format(PyExc_ValueError, "a device is written 'cpu', 'cuda' or 'cuda:<number>', not %s", shown(text).c_str());
+  } else if (word) {
     try {
       device = device_from_string({word, static_cast<std::size_t>(length)});
       read = true;
@@ -67,13 +74,15 @@ bool read_device(PyObject* object, std::optional<Device>& device) {
 
 bool read_dlpack_device(PyObject* type, PyObject* id, detail::State const& state, Device& device) {
   if (!PyLong_Check(type) || PyBool_Check(type)) {
-    PyErr_Format(PyExc_TypeError, "device_type must be one of memarray.dlpack (kDLCPU, kDLCUDA), not %R", type);
+    PyErr_Format(PyExc_TypeError, "device_type must be one of memarray.dlpack (kDLCPU, kDLCUDA), not %s",
+                 shown(type).c_str());
     return false;
   }
   int type_overflow = 0;
   long const kind = PyLong_AsLongAndOverflow(type, &type_overflow);
   if (type_overflow != 0 || kind < 0 || kind > INT32_MAX) {
-    PyErr_Format(PyExc_ValueError, "device_type is %R; it is one of memarray.dlpack (kDLCPU, kDLCUDA)", type);
+    PyErr_Format(PyExc_ValueError, "device_type is %s; it is one of memarray.dlpack (kDLCPU, kDLCUDA)",
+                 shown(type).c_str());
     return false;
   }
   device = {static_cast<DLDeviceType>(kind), kind == kDLCPU ? 0 : state.device_id()};

@@ -2,6 +2,7 @@
 
 #include "errors.hpp"
 #include "lease_type.hpp"
+#include "shown.hpp"
 
 #include <new>
 #include <vector>
@@ -25,14 +26,14 @@ PyObject* create(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     Py_ssize_t position = 0;
     while (PyDict_Next(keywords, &position, &key, &value)) {
       if (PyUnicode_CompareWithASCIIString(key, "timeout") != 0)
-        return PyErr_Format(PyExc_TypeError, "leases() got an unexpected keyword argument '%U'", key);
+        return PyErr_Format(PyExc_TypeError, "leases() got an unexpected keyword argument '%.80U'", key);
       if (!read_timeout(value, timeout)) return nullptr;
     }
   }
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
     if (!lease_of(PyTuple_GET_ITEM(args, i)))
-      return PyErr_Format(PyExc_TypeError, "leases() takes leases, such as a.read() and b.write(), not %R",
-                          PyTuple_GET_ITEM(args, i));
+      return PyErr_Format(PyExc_TypeError, "leases() takes leases, such as a.read() and b.write(), not %s",
+                          shown(PyTuple_GET_ITEM(args, i)).c_str());
   PyObject* const self = type->tp_alloc(type, 0);
   if (!self) return nullptr;
   new (&leases_of(self).timeout) Timeout(timeout);

@@ -11,8 +11,10 @@
 #include "lease_type.hpp"
 #include "leases_type.hpp"
 #include "object_bridge.hpp"
+#include "plain_memory.hpp"
 #include "resource_types.hpp"
 #include "shared_memory.hpp"
+#include "shown.hpp"
 #include "view_import.hpp"
 #include "view_load.hpp"
 #include "view_object.hpp"
@@ -36,6 +38,7 @@
 #include <pybind11/pybind11.h>
 
 #include <string>
+#include <utility>
 
 namespace py = pybind11;
 
@@ -110,6 +113,11 @@ void add_functions(py::module_& m) {
     report_copy(bytes, why);
     log_reports();
   });
+  m.def("check_unannotated", [](py::handle object) {
+    if (!check_unannotated(object.ptr())) throw py::error_already_set();
+  });
+  m.def("shown", [](py::handle object) { return shown(object.ptr()); });
+  m.def("first_line", [](py::handle error) { return first_line(error.ptr()); });
   m.def("raw_interface", [](py::handle object) {
     detail::LeaseCore* const lease = lease_of(object.ptr());
     if (!lease && !is_view(object.ptr())) throw TypeError("raw_interface takes a lease or a view");
@@ -119,11 +127,12 @@ void add_functions(py::module_& m) {
     return result;
   });
   m.def("adopt", [](py::handle type, py::handle object, py::object const& copy) {
-    detail::ViewCore view = view_of(object.ptr());
+    detail::ViewCore const view = view_of(object.ptr());
     Copy wanted = Copy::allowed;
     if (!read_copy(copy.ptr(), wanted)) throw py::error_already_set();
-    if (wanted == Copy::always || (wanted == Copy::allowed && detail::why_not_adopted(view))) view = view.copy();
-    PyObject* const array = make_array(reinterpret_cast<PyTypeObject*>(type.ptr()), detail::adopt(view));
+    bool const copies = wanted == Copy::always || (wanted == Copy::allowed && detail::why_not_adopted(view));
+    detail::StatePtr state = copies ? detail::adopt_copy(view) : detail::adopt(view);
+    PyObject* const array = make_array(reinterpret_cast<PyTypeObject*>(type.ptr()), std::move(state));
     log_reports();
     if (!array) throw py::error_already_set();
     return py::reinterpret_steal<py::object>(array);

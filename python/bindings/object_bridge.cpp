@@ -4,6 +4,7 @@
 #include "errors.hpp"
 #include "lease_type.hpp"
 #include "reports.hpp"
+#include "shown.hpp"
 #include "view_import.hpp"
 #include "view_type.hpp"
 
@@ -18,7 +19,7 @@ PyObject* as_object(void* object) noexcept { return static_cast<PyObject*>(objec
 
 detail::State* array_in(void* object) noexcept {
   detail::State* const state = unwrap_state(as_object(object));
-  if (!state) PyErr_Format(PyExc_TypeError, "a memarray.MemArray is needed, not %R", as_object(object));
+  if (!state) PyErr_Format(PyExc_TypeError, "a memarray.MemArray is needed, not %s", shown(as_object(object)).c_str());
   return state;
 }
 
@@ -27,8 +28,8 @@ bool view_in(void* object, detail::ViewCore& view) noexcept {
     view = view_of(as_object(object));
     return true;
   }
-  PyErr_Format(PyExc_TypeError, "a memarray.BufferView is needed, not %R: memarray.BufferView(obj) makes one",
-               as_object(object));
+  PyErr_Format(PyExc_TypeError, "a memarray.BufferView is needed, not %s: memarray.BufferView(obj) makes one",
+               shown(as_object(object)).c_str());
   return false;
 }
 

@@ -2,6 +2,7 @@
 
 #include "errors.hpp"
 #include "made_here.hpp"
+#include "shown.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
@@ -111,7 +112,7 @@ StreamHandle with_cuda_stream(py::object const& object) {
   py::object const method = cuda_stream_method(object);
   if (!method)
     throw TypeError("stream must be None, an integer, a memarray.Stream or an object with __cuda_stream__, not " +
-                    py::repr(object).cast<std::string>());
+                    shown(object.ptr()));
   py::object const answer = method();
   if (!py::isinstance<py::tuple>(answer) || py::len(answer) != 2)
     throw TypeError("__cuda_stream__ must return (version, address of the stream)");

@@ -151,7 +151,7 @@ DType const* dtype_described(PyObject* description) {
     char const* const name = PyUnicode_AsUTF8(description);
     DType const* const dtype = name ? find_dtype(std::string_view(name)) : nullptr;
     if (name && !dtype)
-      PyErr_Format(PyExc_BufferError, "memarray has no dtype for elements of %s: convert them with .astype() first",
+      PyErr_Format(PyExc_BufferError, "memarray has no dtype for elements of %.80s: convert them with .astype() first",
                    name);
     return dtype;
   }
@@ -159,7 +159,7 @@ DType const* dtype_described(PyObject* description) {
     StructFields const* const fields = read(description);
     return fields ? &fields->dtype : nullptr;
   } catch (ValueError const& error) {
-    PyErr_Format(PyExc_BufferError, "memarray has no dtype for this struct: %s", error.what());
+    PyErr_Format(PyExc_BufferError, "memarray has no dtype for this struct: %.300s", error.what());
     return nullptr;
   }
 }

@@ -8,14 +8,15 @@
 #include "import_tensor.hpp"
 #include "lease_type.hpp"
 #include "numpy_array.hpp"
+#include "plain_memory.hpp"
 #include "py_ref.hpp"
+#include "shown.hpp"
 #include "struct_dtype.hpp"
 #include "view_object.hpp"
 
 #include <memarray/array/import_dlpack.hpp>
 
 #include <array>
-#include <cstring>
 #include <utility>
 
 namespace memarray::python {
@@ -45,28 +46,11 @@ int try_array(PyObject* object, Copy copy, PyObject*& result) {
   return 1;
 }
 
-bool is_instance(PyTypeObject* type, char const* name) {
-  PyObject* const all = type->tp_mro;
-  for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(all); ++i) {
-    auto const* const base = reinterpret_cast<PyTypeObject const*>(PyTuple_GET_ITEM(all, i));
-    if (std::strcmp(base->tp_name, name) == 0) return true;
-  }
-  return false;
-}
-
 /// Of a NumPy array that is not plain: of a class of its own, or with a dtype that DLPack does not say (bfloat16),
 /// whose refusals are in our words. 1 and 0 as above.
 int try_other_array(PyObject* object, Copy copy, PyObject*& result) {
   result = nullptr;
   if (!is_instance(Py_TYPE(object), "numpy.ndarray")) return 0;
-  // Its mask is in another array, which nothing that lends memory speaks of.
-  if (is_instance(Py_TYPE(object), "MaskedArray")) {
-    PyErr_SetString(
-        PyExc_BufferError,
-        "a view would lose the mask of this masked array: take x.filled(value), or x.data for all elements, "
-        "also those under the mask");
-    return 1;
-  }
   if (try_dlpack(object, copy, result) != 0 && result) return 1;
   if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_TypeError))
     return 1;
@@ -103,12 +87,13 @@ int try_own(PyObject* object, Copy copy, PyObject*& result) {
 }  // namespace
 
 bool init_view_import() {
-  return init_import_tensor() && from_dlpack_signature.intern() && from_numpy_signature.intern();
+  return init_import_tensor() && init_plain_memory() && from_dlpack_signature.intern() &&
+         from_numpy_signature.intern();
 }
 
 bool read_copy(PyObject* object, Copy& copy) {
   if (object != Py_None && !PyBool_Check(object)) {
-    PyErr_Format(PyExc_TypeError, "copy must be None, True or False, not %R", object);
+    PyErr_Format(PyExc_TypeError, "copy must be None, True or False, not %s", shown(object).c_str());
     return false;
   }
   copy = object == Py_None ? Copy::allowed : object == Py_True ? Copy::always : Copy::never;
@@ -123,19 +108,19 @@ PyObject* from_dlpack(PyObject*, PyObject* const* args, Py_ssize_t given, PyObje
   if (!from_dlpack_signature.parse(args + 1, 0, keywords, slots) || !read_copy(slots[0], copy)) return nullptr;
   return guarded([&]() -> PyObject* {
     PyObject* result = nullptr;
-    if (try_array(object, copy, result) != 0 || try_own(object, copy, result) != 0 ||
-        try_other_array(object, copy, result) != 0 || try_dlpack(object, copy, result) != 0)
-      return result;
+    if (try_array(object, copy, result) != 0 || try_own(object, copy, result) != 0) return result;
+    if (!check_plain(object)) return nullptr;
+    if (try_other_array(object, copy, result) != 0 || try_dlpack(object, copy, result) != 0) return result;
     return PyErr_Format(PyExc_TypeError,
-                        "from_dlpack takes a DLPack capsule or an object with __dlpack__, not %R: from_buffer and "
+                        "from_dlpack takes a DLPack capsule or an object with __dlpack__, not %s: from_buffer and "
                         "from_numpy take others",
-                        object);
+                        shown(object).c_str());
   });
 }
 
 int import_view(PyObject* object, Copy copy, PyObject*& result) {
   result = nullptr;
-  if (try_array(object, copy, result) != 0 || try_own(object, copy, result) != 0 ||
+  if (try_array(object, copy, result) != 0 || try_own(object, copy, result) != 0 || !check_plain(object) ||
       try_other_array(object, copy, result) != 0 || try_dlpack(object, copy, result) != 0)
     return 1;
   ViewCore core;
@@ -154,8 +139,8 @@ PyObject* import_any(PyObject* object, PyObject* copy_object) {
     if (import_view(object, copy, result) != 0) return result;
     return PyErr_Format(PyExc_TypeError,
                         "a BufferView is made of what lends memory (__dlpack__, the buffer protocol, "
-                        "__array_interface__, __cuda_array_interface__), which %R does not",
-                        object);
+                        "__array_interface__, __cuda_array_interface__), which %s does not",
+                        shown(object).c_str());
   });
 }
 
@@ -170,9 +155,11 @@ PyObject* from_buffer(PyObject*, PyObject* args, PyObject* keywords) {
     DType const* const dtype = dtype_object == Py_None ? nullptr : read_dtype(dtype_object);
     if (!dtype && PyErr_Occurred()) return nullptr;
     ViewCore core;
+    if (!check_plain(object)) return nullptr;
     if (import_buffer(object, dtype, core)) return on_device(make_view(std::move(core), object), device);
     if (PyErr_Occurred()) return nullptr;
-    return PyErr_Format(PyExc_TypeError, "from_buffer takes what offers the buffer protocol, not %R", object);
+    return PyErr_Format(PyExc_TypeError, "from_buffer takes what offers the buffer protocol, not %s",
+                        shown(object).c_str());
   });
 }
 
@@ -183,9 +170,10 @@ PyObject* from_numpy(PyObject*, PyObject* const* args, Py_ssize_t given, PyObjec
   if (!from_numpy_signature.parse(args + 1, given - 1, keywords, slots)) return nullptr;
   return guarded([&]() -> PyObject* {
     PyObject* result = nullptr;
-    if (try_array(array, Copy::never, result) != 0 || try_other_array(array, Copy::never, result) != 0)
-      return on_device(result, slots[0]);
-    return PyErr_Format(PyExc_TypeError, "from_numpy takes a NumPy array, not %R", array);
+    if (try_array(array, Copy::never, result) != 0) return on_device(result, slots[0]);
+    if (!check_plain(array)) return nullptr;
+    if (try_other_array(array, Copy::never, result) != 0) return on_device(result, slots[0]);
+    return PyErr_Format(PyExc_TypeError, "from_numpy takes a NumPy array, not %s", shown(array).c_str());
   });
 }
 
@@ -202,7 +190,7 @@ DType const* read_dtype(PyObject* object) {
   if (!description) return nullptr;
   DType const* const dtype = dtype_described(description.get());
   if (!dtype && PyErr_ExceptionMatches(PyExc_BufferError) && PyUnicode_Check(description.get()))
-    PyErr_Format(PyExc_TypeError, "memarray has no dtype %R", object);
+    set_unknown_dtype(object);
   return dtype;
 }
 

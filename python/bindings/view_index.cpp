@@ -3,6 +3,7 @@
 #include "errors.hpp"
 #include "helpers.hpp"
 #include "py_ref.hpp"
+#include "shown.hpp"
 
 #include <memarray/base/shape.hpp>
 
@@ -67,8 +68,8 @@ class Indexing {
     } else {
       if (PyErr_Occurred()) return false;
       PyErr_Format(PyExc_TypeError,
-                   "a view is indexed by integers, slices, '...' and None, not by %R: np.asarray(view) takes the rest",
-                   part);
+                   "a view is indexed by integers, slices, '...' and None, not by %s: np.asarray(view) takes the rest",
+                   shown(part).c_str());
       return false;
     }
     return true;
@@ -102,7 +103,8 @@ bool read_axes(PyObject* object, int ndim, detail::AxisMask& axes) {
   auto const add = [&](PyObject* axis) {
     bool const is_integer = PyIndex_Check(axis) && !PyBool_Check(axis);
     Py_ssize_t const number = is_integer ? PyNumber_AsSsize_t(axis, nullptr) : -1;
-    if (!is_integer) PyErr_Format(PyExc_TypeError, "axis is None, an integer or a tuple of integers, not %R", object);
+    if (!is_integer)
+      PyErr_Format(PyExc_TypeError, "axis is None, an integer or a tuple of integers, not %s", shown(object).c_str());
     if (PyErr_Occurred()) return false;
     // Far away is nowhere, too.
     given.push_back(static_cast<int>(std::clamp<Py_ssize_t>(number, -1000, 1000)));

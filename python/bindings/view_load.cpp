@@ -6,9 +6,12 @@
 #include "lease_type.hpp"
 #include "made_here.hpp"
 #include "numpy_array.hpp"
+#include "plain_memory.hpp"
 #include "view_import.hpp"
 #include "view_refusal.hpp"
 #include "view_type.hpp"
+
+#include <memarray/array/foreign_bools.hpp>
 
 #include <array>
 #include <cstddef>
@@ -21,9 +24,11 @@
 namespace memarray::python {
 namespace {
 
+using detail::has_invalid_bools;
 using detail::LeaseCore;
 using detail::State;
 using detail::ViewCore;
+using detail::with_valid_bools;
 
 /// What fitted in the first pass over the overloads and could not be had, so that the second raises that, and not what
 /// an overload before it has to say. Compared, never looked at.
@@ -65,12 +70,21 @@ bool is_aligned_for(DType const& wanted, ViewCore const& core) {
   return (bits & (wanted.alignment - 1)) == 0;
 }
 
+/// What does not fit of a view.
+Misfits misfits_of(Argument const& argument, Given const& given, ViewCore const& core) {
+  Misfits const misfits = misfits_of(given, argument.wanted);
+  if (misfits) return misfits;
+  if (!is_aligned_for(argument.wanted.dtype, core)) return misfit_alignment;
+  // To be read they are copied.
+  bool const must_not_be_read = argument.wanted.writable && has_invalid_bools(core);
+  return must_not_be_read ? Misfits{misfit_bools} : 0;
+}
+
 /// Of a view that is this call's own.
 Loaded load_view_of(Argument const& argument, ViewCore&& core) {
   Given const given = given_by(core);
-  Misfits misfits = misfits_of(given, argument.wanted);
-  if (!misfits && !is_aligned_for(argument.wanted.dtype, core)) misfits = misfit_alignment;
-  if (misfits) return argument.refuse(given, misfits);
+  if (Misfits const misfits = misfits_of(argument, given, core)) return argument.refuse(given, misfits);
+  if (!argument.wanted.writable && has_invalid_bools(core)) core = with_valid_bools(core, argument.wanted.dtype);
   if (core.on_device()) core.lend(nullptr);
   argument.view.take(std::move(core));
   return Loaded::yes;
@@ -78,9 +92,9 @@ Loaded load_view_of(Argument const& argument, ViewCore&& core) {
 
 Loaded load_python_view(Argument const& argument, ViewCore const& core) {
   Given const given = given_by(core);
-  Misfits misfits = misfits_of(given, argument.wanted);
-  if (!misfits && !is_aligned_for(argument.wanted.dtype, core)) misfits = misfit_alignment;
-  if (misfits) return argument.refuse(given, misfits);
+  if (Misfits const misfits = misfits_of(argument, given, core)) return argument.refuse(given, misfits);
+  if (!argument.wanted.writable && has_invalid_bools(core))
+    return load_view_of(argument, with_valid_bools(core, argument.wanted.dtype));
   detail::ViewParts parts{nullptr, core.memory(), core.stream_ptr(), core.data()};
   lend(parts);
   argument.view.parts = std::move(parts);
@@ -175,6 +189,10 @@ void explain(Argument const& argument) {
 
 Loaded load_foreign(Argument const& argument) {
   MadeHere const site;
+  if (!check_plain(argument.object)) {
+    explain(argument);
+    return Loaded::failed;
+  }
   PyObject* imported = nullptr;
   if (guarded([&] { return import_view(argument.object, Copy::allowed, imported); }) == 0) return Loaded::no;
   ViewCore core;
@@ -187,10 +205,16 @@ Loaded load_foreign(Argument const& argument) {
   return load_view_of(argument, std::move(core));
 }
 
+ViewCore view_of_numpy(PyObject* object, NumpyFields const& array) {
+  detail::ForeignMemory const memory = memory_of(array);
+  return detail::import_memory(memory, keeper_of(object));
+}
+
 /// The usual argument: neither a block nor a check of what NumPy has checked.
 Loaded load_numpy(Argument const& argument, NumpyFields const& array) {
   Given const given{*array.dtype, array.shape, array.strides, array.writable, false, Device{}};
   if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
+  if (array.dtype->dl.code == kDLBool) return load_view_of(argument, view_of_numpy(argument.object, array));
   detail::Block::Keeper const keeper = keeper_of(argument.object);
   argument.view.parts.held = {keeper.object, keeper.drop};
   argument.view.parts.data = array.data;

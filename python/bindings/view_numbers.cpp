@@ -4,6 +4,7 @@
 #include "elements.hpp"
 #include "errors.hpp"
 #include "py_ref.hpp"
+#include "shown.hpp"
 #include "view_object.hpp"
 
 #include <memarray/base/errors.hpp>
@@ -143,12 +144,12 @@ PyObject* view_tobytes(PyObject* self, PyObject* const* args, Py_ssize_t given, 
   std::array<PyObject*, 1> slots{};
   if (!tobytes_signature.parse(args, given, keywords, slots)) return nullptr;
   PyObject* const order = slots[0];
-  bool const is_word =
-      !order || order == Py_None ||
-      (PyUnicode_Check(order) && PyUnicode_GET_LENGTH(order) == 1 &&
-       std::string_view("CFA").find(static_cast<char>(PyUnicode_READ_CHAR(order, 0))) != std::string_view::npos);
+  bool const is_word = !order || order == Py_None ||
+                       (PyUnicode_Check(order) && PyUnicode_GET_LENGTH(order) == 1 &&
+                        std::u32string_view(U"CFA").find(PyUnicode_READ_CHAR(order, 0)) != std::u32string_view::npos);
   if (!is_word) {
-    PyErr_SetString(PyExc_TypeError, "order is 'C', 'F' or 'A' (as the elements lie, else 'C')");
+    PyErr_Format(PyExc_TypeError, "order is 'C', 'F' or 'A' (as the elements lie, else 'C'), not %s",
+                 shown(order).c_str());
     return nullptr;
   }
   char const letter = order && order != Py_None ? static_cast<char>(PyUnicode_READ_CHAR(order, 0)) : 'C';

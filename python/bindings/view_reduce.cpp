@@ -3,6 +3,7 @@
 #include "arguments.hpp"
 #include "elements.hpp"
 #include "errors.hpp"
+#include "shown.hpp"
 #include "view_import.hpp"
 #include "view_object.hpp"
 
@@ -54,7 +55,8 @@ PyObject* reduce(Reduction reduction, PyObject* self, PyObject* const* args, Py_
   if (!reduce_signature.parse(args, given, keywords, slots)) return nullptr;
   PyObject* const axis = slots[0];
   PyObject* const keep = slots[1] && is_default(slots[1]) && slots[1] != Py_None ? nullptr : slots[1];
-  if (keep && !PyBool_Check(keep)) return PyErr_Format(PyExc_TypeError, "keepdims is True or False, not %R", keep);
+  if (keep && !PyBool_Check(keep))
+    return PyErr_Format(PyExc_TypeError, "keepdims is True or False, not %s", shown(keep).c_str());
   return guarded([&]() -> PyObject* {
     if (keywords && !check_numpy_arguments(reduction, self, slots)) return nullptr;
     ViewCore const& view = core_of(self);
@@ -98,6 +100,9 @@ PyObject* view_plan(PyObject* self, PyObject* const* args, Py_ssize_t given, PyO
     AxisMask axes = 0;
     Py_ssize_t length = 0;
     char const* const operation = PyUnicode_AsUTF8AndSize(slots[0], &length);
+    if (operation && length > longest_word)
+      return PyErr_Format(PyExc_ValueError, "plan takes the name of an operation, such as 'sum', not %s",
+                          shown(slots[0]).c_str());
     if (!operation || !read_axes(slots[1], view.layout().ndim(), axes)) return nullptr;
     detail::LoopNest const nest =
         detail::plan({operation, static_cast<std::size_t>(length)}, view.dtype(), view.layout(), axes);

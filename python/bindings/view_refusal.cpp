@@ -1,5 +1,7 @@
 #include "view_refusal.hpp"
 
+#include "shown.hpp"
+
 #include <memarray/base/shape.hpp>
 
 #include <algorithm>
@@ -105,6 +107,7 @@ std::string misfits_text(Misfits misfits, ViewWanted const& wanted) {
   add(misfit_read_only, "it is read-only (copy it first)");
   add(misfit_strides, "the strides (copy it first)");
   add(misfit_alignment, "the address (it is not aligned for the struct: copy it first)");
+  add(misfit_bools, "its bools (some are neither 0 nor 1: write numpy.not_equal(x.view('uint8'), 0, out=x) first)");
   add(misfit_place, includes(wanted.options, on_device)
                         ? "the place (memarray.BufferView(x).to_device('cuda:0') copies it there)"
                         : "the place (memarray.BufferView(x).to_device('cpu') copies it there)");
@@ -142,8 +145,8 @@ void raise_refusal_because(PyObject* object, ViewWanted const& wanted) {
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   if (traceback) PyException_SetTraceback(value, traceback);
-  PyErr_Format(PyExc_TypeError, "%s; the %s cannot be viewed: %S", wanted_text(wanted).c_str(),
-               Py_TYPE(object)->tp_name, value);
+  PyErr_Format(PyExc_TypeError, "%s; the %s cannot be viewed: %s", wanted_text(wanted).c_str(),
+               Py_TYPE(object)->tp_name, first_line(value, 400).c_str());
   PyObject *raised, *words, *none;
   PyErr_Fetch(&raised, &words, &none);
   PyErr_NormalizeException(&raised, &words, &none);

@@ -24,6 +24,7 @@ enum Misfit : Misfits {
   misfit_strides = 16,
   misfit_place = 32,
   misfit_alignment = 64,
+  misfit_bools = 128,
 };
 
 /// What can be said without the layout.

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class MemArray(_core.ArrayBase):
     """An n-dimensional array that C++ owns and Python borrows, without a copy.
 
-    ``MemArray(shape, dtype=None, device_id=0)`` makes host memory of zeros: `shape` is a sequence of integers, `dtype`
-    anything that ``np.dtype`` takes (float64 by default). Its elements are reached through leases::
+    ``MemArray(shape, dtype=None, device_id=0)`` makes host memory of zeros: `shape` is a sequence of integers, or
+    one; `dtype` anything that ``np.dtype`` takes (float64 by default). Its elements are reached through leases::
 
         with a.read() as lease:
             x = np.from_dlpack(lease)
@@ -45,7 +45,7 @@ class MemArray(_core.ArrayBase):
 
     def __new__(
         cls,
-        shape: Iterable[SupportsIndex],
+        shape: SupportsIndex | Iterable[SupportsIndex],
         dtype: npt.DTypeLike | None = None,
         device_id: SupportsIndex = 0,
         *,
@@ -55,12 +55,13 @@ class MemArray(_core.ArrayBase):
         extents = _shape(shape)
         instance = find_instance(cls, dtype_name(dtype, cls._TYPE_INSTANCE_MAP, len(extents)), len(extents))
         if isinstance(device_id, bool) or not hasattr(device_id, "__index__"):
-            raise TypeError(f"device_id must be an integer, not {device_id!r}")
+            raise TypeError(f"device_id must be an integer, not {_core.shown(device_id)}")
         device_id = device_id.__index__()
         if not 0 <= device_id < 2**31:
-            raise ValueError(f"device_id is {device_id}; device ids start at 0")
+            above = ", and none is above 2147483647" if device_id > 0 else ""
+            raise ValueError(f"device_id is {_core.shown(device_id)}; device ids start at 0{above}")
         if not isinstance(uninitialized, bool):
-            raise TypeError(f"uninitialized must be True or False, not {uninitialized!r}")
+            raise TypeError(f"uninitialized must be True or False, not {_core.shown(uninitialized)}")
         if memory_type == "normal":
             return instance(cls, extents, device_id, uninitialized)
         return instance(cls, extents, device_id, uninitialized, _memory_code(memory_type))
@@ -73,15 +74,21 @@ class MemArray(_core.ArrayBase):
 
         `device` (``"cuda:0"``): moves the array there at once, in the device's default stream: a second copy, counted
         and logged like every copy between host and devices. CudaError where there is no such device,
-        OutOfMemoryError; ValueError if `device_id` names another one.
+        OutOfMemoryError; ValueError if `device_id` names another one; BufferError for what carries a mask or a unit.
         """
         import numpy as np
 
+        from ._helpers import check_unannotated
+
+        check_unannotated(array)
         array = np.asanyarray(array)
+        check_unannotated(array)
         place = CPU if device is None else Device(device)
         if place.is_cuda():
             if device_id.__index__() not in (0, place.index):
-                raise ValueError(f"the device is given twice: device={str(place)!r} and device_id={device_id!r}")
+                raise ValueError(
+                    f"the device is given twice: device={str(place)!r} and device_id={_core.shown(device_id)}"
+                )
             device_id = place.index
         made = cls(array.shape, array.dtype.newbyteorder("="), device_id, uninitialized=True)
         made.read_numpy_array(array)
@@ -96,7 +103,8 @@ class MemArray(_core.ArrayBase):
         That memory has other owners, who may use it at any time: the lock is not theirs, `is_foreign` says so. The
         array goes on in memory of its own when it is resized, or written under kept views. Memory of a device is
         asked for in its default stream and becomes the array's device side. Memory that is read-only or not dense in
-        C order is copied, which is reported; ``copy=False`` makes that a BufferError, ``copy=True`` copies always.
+        C order, or has bools that are neither 0 nor 1, is copied, which is reported; ``copy=False`` makes that a
+        BufferError, ``copy=True`` copies always. A copy has no other owner.
         """
         view = _core.BufferView.from_dlpack(obj, copy=False if copy is False else None)
         find_instance(cls, view_dtype_name(view, cls._TYPE_INSTANCE_MAP), view.ndim)
@@ -130,8 +138,8 @@ class MemArray(_core.ArrayBase):
         """Replaces all contents by those of `array`: the same shape, any strides, any dtype of the same kind.
 
         Integers that do not fit wrap around, floats are rounded, as by `astype(..., casting="same_kind")`. ValueError
-        for another shape, TypeError for another kind, LockError while the array is held. Views that were kept keep the
-        old contents.
+        for another shape, TypeError for another kind, BufferError for what carries a mask or a unit, LockError while
+        the array is held. Views that were kept keep the old contents.
         """
         from ._helpers import read_numpy_array
 
@@ -200,12 +208,16 @@ _NO_INDEXING = (
 
 
 def _shape(shape) -> list[Any]:
-    if hasattr(shape, "__index__") and not hasattr(shape, "__len__"):
-        raise TypeError(f"shape must be a sequence of integers: write [{shape!r}], not {shape!r}")
+    if isinstance(shape, int) and not isinstance(shape, bool):
+        return [shape]
     try:
         return list(shape)
     except TypeError:
-        raise TypeError(f"shape must be a sequence of integers, such as [2, 4, 7], not {shape!r}") from None
+        # NumPy's integers and arrays of one have no items.
+        if hasattr(shape, "__index__") and not isinstance(shape, bool):
+            return [shape]
+        words = _core.shown(shape)
+        raise TypeError(f"shape must be an integer or a sequence of integers, such as [2, 4, 7], not {words}") from None
 
 
 #: As C++ numbers them.

@@ -53,7 +53,7 @@ class Consumer:
 
     def __init__(self, device: Device | str | None = None, stream: Any = "own") -> None:
         if isinstance(stream, str) and stream != "own":
-            raise ValueError(f"stream is 'own', a stream or a number, not {stream!r}")
+            raise ValueError(f"stream is 'own', a stream or a number, not {_core.shown(stream)}")
         self._device = None if device is None else Device(device)
         self._stream = stream
         self._has_own = isinstance(stream, str) or (isinstance(stream, int) and stream == -1)

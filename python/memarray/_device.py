@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from . import _core
+
 # As typing has it, without importing it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,9 +34,12 @@ class Device:
         if kind == "cpu" and not number and ":" not in str(name):
             self._type, self._index = "cpu", 0
         elif kind == "cuda" and ((number.isascii() and number.isdigit()) or str(name) == "cuda"):
+            # Few digits first: Python refuses to read thousands.
+            if len(number.lstrip("0")) > 10 or int(number or 0) >= 2**31:
+                raise ValueError(f"there is no device {_core.shown(name)}: no device's number is above 2147483647")
             self._type, self._index = "cuda", int(number or 0)
         else:
-            raise ValueError(f"a device is written 'cpu', 'cuda' or 'cuda:<number>', not {name!r}")
+            raise ValueError(f"a device is written 'cpu', 'cuda' or 'cuda:<number>', not {_core.shown(name)}")
 
     @property
     def type(self) -> str:
@@ -80,12 +85,13 @@ _KINDS = {1: "cpu", 2: "cuda"}
 
 def _with_index(kind: str, index: SupportsIndex) -> str:
     if isinstance(index, bool) or not hasattr(index, "__index__"):
-        raise TypeError(f"index must be an integer, not {index!r}")
+        raise TypeError(f"index must be an integer, not {_core.shown(index)}")
     number = index.__index__()
     if ":" in kind:
-        raise ValueError(f"the device is given twice, by {kind!r} and by index={number}: leave one out")
+        raise ValueError(f"the device is given twice, by {_core.shown(kind)} and by index={_core.shown(number)}: leave one out")
     if number < 0 or (kind == "cpu" and number != 0):
-        raise ValueError(f"there is no device {number} of the kind {kind!r}; indices start at 0, and the CPU has one")
+        words = f"there is no device {_core.shown(number)} of the kind {_core.shown(kind)}"
+        raise ValueError(f"{words}; indices start at 0, and the CPU has one")
     return kind if kind == "cpu" else f"{kind}:{number}"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from . import _core
+
 _BUILTIN = {float: "float64", int: "int64", bool: "bool", complex: "complex128", None: "float64"}
 
 
@@ -19,11 +21,17 @@ def dtype_name(dtype, instances, ndim: int = 1) -> str:
         return _BUILTIN[dtype]
     import numpy as np
 
-    described = np.dtype(dtype)
+    try:
+        described = np.dtype(dtype)
+    except Exception:
+        # NumPy's refusals have many types. An instance of this name is not there either.
+        return _core.shown(dtype)
     if not described.isnative:
-        raise TypeError(f"arrays are in native byte order, not {dtype!r}; convert with .astype({described.name!r})")
+        raise TypeError(
+            f"arrays are in native byte order, not {_core.shown(dtype)}; convert with .astype({described.name!r})"
+        )
     if described.names is not None:
-        return registered_struct(describe_dtype(described), instances, ndim) or str(described)
+        return registered_struct(describe_dtype(described), instances, ndim) or str(described)[:80]
     return described.name
 
 

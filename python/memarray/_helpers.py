@@ -20,17 +20,18 @@ def _dtype_for_numpy(array):
 def element_bytes(array, value) -> bytes:
     """One element, converted as `read_numpy_array` converts arrays."""
     target = _dtype_for_numpy(array)
+    check_unannotated(value)
     try:
         source = (
             np.asarray(value, dtype=target) if target.kind == "V" and isinstance(value, tuple) else np.asarray(value)
         )
     except (ValueError, TypeError) as error:
-        raise TypeError(f"{value!r} is no element of {target}") from error
+        raise TypeError(f"{_core.shown(value)} is no element of {brief(target)}") from error
     if source.ndim != 0:
         raise TypeError(f"fill takes one element, not an array of shape {source.shape}; use read_numpy_array")
     if source.dtype.kind in "iu" and target.kind in "iu":
         if not np.iinfo(target).min <= int(source) <= np.iinfo(target).max:
-            raise OverflowError(f"{value!r} does not fit into {target}")
+            raise OverflowError(f"{_core.shown(value)} does not fit into {target}")
         return source.astype(target).tobytes()
     check_cast(source, target, "fill")
     if target.names is not None:
@@ -40,7 +41,23 @@ def element_bytes(array, value) -> bytes:
         return element.tobytes()
     if target.kind == "V" and source.dtype.kind == "V":
         return source.tobytes()
+    if target.kind == "b":
+        return b"\1" if source.view(np.uint8) else b"\0"
     return source.astype(target).tobytes()
+
+
+def check_unannotated(source) -> None:
+    """Refuses masks and units, also of what is in lists: BufferError. NumPy would drop them."""
+    if isinstance(source, (list, tuple)):
+        # Most lists are of numbers, whose types are few.
+        if any(kind not in _UNANNOTATED for kind in set(map(type, source))):
+            for item in source:
+                check_unannotated(item)
+    elif type(source) not in _UNANNOTATED:
+        _core.check_unannotated(source)
+
+
+_UNANNOTATED = frozenset({np.ndarray, bool, int, float, complex, str, bytes, type(None)})
 
 
 def check_cast(source, target, what: str) -> None:
@@ -49,8 +66,8 @@ def check_cast(source, target, what: str) -> None:
         # NumPy would take fields by their places, whatever their names.
         if _field_names(source.dtype) != _field_names(target):
             raise TypeError(
-                f"{what} takes elements with the fields {target.names} in this order, not {source.dtype}; "
-                f"select and order them first, and convert with .astype({target})"
+                f"{what} takes elements with the fields {brief(target.names)} in this order, not "
+                f"{brief(source.dtype)}; select and order them first, and convert with .astype({brief(target)})"
             )
         if np.can_cast(source.dtype, target, "same_kind"):
             return
@@ -60,9 +77,15 @@ def check_cast(source, target, what: str) -> None:
     elif np.can_cast(source.dtype, target, "same_kind"):
         return
     raise TypeError(
-        f"{what} converts within a kind of number ('same_kind'), not from {source.dtype} to {target}; "
-        f"convert first with .astype({target if target.names else repr(target.name)})"
+        f"{what} converts within a kind of number ('same_kind'), not from {brief(source.dtype)} to {brief(target)}; "
+        f"convert first with .astype({brief(target) if target.names else repr(target.name)})"
     )
+
+
+def brief(words) -> str:
+    """For messages: at most 80 characters of a dtype or of names."""
+    text = str(words)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _field_names(dtype):
@@ -84,9 +107,8 @@ def convert(array, dtype, copy):
     """What `__array__(dtype, copy)` asks for, of an array that shares memory."""
     if dtype is not None and np.dtype(dtype) != array.dtype:
         if copy is False:
-            raise ValueError(
-                f"converting from {array.dtype} to {np.dtype(dtype)} takes a copy, and copy=False was asked for"
-            )
+            names = f"from {brief(array.dtype)} to {brief(np.dtype(dtype))}"
+            raise ValueError(f"converting {names} takes a copy, and copy=False was asked for")
         return array.astype(dtype)
     return array.copy() if copy else array
 
@@ -101,7 +123,10 @@ class _Interface:
 
 def read_numpy_array(array, source) -> None:
     """Replaces all contents of `array` by those of `source`, of any strides and any dtype of the same kind."""
+    check_unannotated(source)
     source = np.asanyarray(source)
+    # An object with __array__ may give a masked array, too.
+    check_unannotated(source)
     target = _dtype_for_numpy(array)
     if source.shape != array.shape:
         raise ValueError(f"read_numpy_array takes an array of shape {array.shape}, not {source.shape}; resize first")
@@ -109,10 +134,11 @@ def read_numpy_array(array, source) -> None:
     # Told when the lease is over, as a log handler may want the array.
     copied = None
     if target.kind == "V" and target.names is None:
-        source = np.ascontiguousarray(source).view(target)
+        # Another dtype of the same size takes no copy, whatever the strides.
+        source = np.asarray(source).view(target)
     elif (target.kind in "fc" or target.names is not None) and not np.can_cast(source.dtype, target):
         # NumPy may raise while it converts, which must not leave half an array behind.
-        copied = f"read_numpy_array converted from {source.dtype} to {target} first"
+        copied = f"read_numpy_array converted from {brief(source.dtype)} to {brief(target)} first"
         source = source.astype(target)
     # The host side is written; that of a device, if it was current, is stale then.
     with array.write(discard=True) if array.device.type == "cpu" else array.write("cpu", discard=True) as lease:
@@ -123,7 +149,11 @@ def read_numpy_array(array, source) -> None:
         if np.may_share_memory(destination, source):
             copied = "the source of read_numpy_array overlaps the array"
             source = source.copy()
-        np.copyto(destination, source, casting="same_kind")
+        if target.kind == "b":
+            # NumPy copies bools as bytes, and those of other libraries may be neither 0 nor 1.
+            np.not_equal(np.asarray(source).view(np.uint8), 0, out=destination)
+        else:
+            np.copyto(destination, source, casting="same_kind")
         del destination
     if copied:
         _core.report_copy(source.nbytes, copied)
@@ -143,26 +173,29 @@ def shipped_dtype_name(dtype):
     """The name of anything that `np.dtype` takes, in native byte order; of one with fields their description."""
     if isinstance(dtype, str) and dtype == "bfloat16":
         return dtype
-    described = np.dtype(dtype)
+    try:
+        described = np.dtype(dtype)
+    except Exception:
+        # NumPy's refusals have many types. All say that there is no such dtype.
+        return _core.shown(dtype)
     if not described.isnative:
-        raise TypeError(f"memory is in native byte order, not {dtype!r}")
+        raise TypeError(f"memory is in native byte order, not {_core.shown(dtype)}")
     return describe_dtype(described)
 
 
 def dtype_of_interface(owner, interface):
-    """What `describe_dtype` makes of the dtype that an `__array_interface__` says.
-
-    ml_dtypes' bfloat16 is known by its own name alone.
-    """
+    """What `describe_dtype` makes of the dtype that an `__array_interface__` says."""
     typestr = interface.get("typestr")
     if not isinstance(typestr, str):
-        raise BufferError(f"'typestr' of an __array_interface__ is a string, not {typestr!r}")
-    if typestr[1:] == "V2" and str(getattr(owner, "dtype", "")) == "bfloat16":
-        return "bfloat16"
+        raise BufferError(f"'typestr' of an __array_interface__ is a string, not {_core.shown(typestr)}")
+    known = getattr(owner, "dtype", None)
+    if isinstance(known, np.dtype) and known.str == typestr and known.names is None and known.type is not np.void:
+        # The dtypes of ml_dtypes are known by their own names alone.
+        return _native(known)
     try:
         described = np.dtype(typestr)
     except TypeError as error:
-        raise BufferError(f"memarray has no dtype for the typestr {typestr!r}") from error
+        raise BufferError(f"memarray has no dtype for the typestr {_core.shown(typestr)}") from error
     descr = interface.get("descr")
     if described.kind == "V" and descr is not None and descr != [("", typestr)]:
         described = _dtype_of_descr(descr, described.itemsize)
@@ -174,7 +207,9 @@ def _dtype_of_descr(descr, itemsize):
     try:
         described = np.lib.format.descr_to_dtype(descr)
     except Exception as error:
-        raise BufferError(f"'descr' of this __array_interface__ is not a list of fields: {error}") from error
+        raise BufferError(
+            f"'descr' of this __array_interface__ is no list of fields that NumPy reads, but {_core.shown(descr)}"
+        ) from error
     if described.itemsize != itemsize:
         raise BufferError(
             f"'descr' of this __array_interface__ is of {described.itemsize} bytes, and its typestr of {itemsize}"
@@ -187,14 +222,15 @@ def struct_in_buffer(owner):
     try:
         described = np.asarray(memoryview(owner)).dtype
     except (ValueError, TypeError, RuntimeError) as error:
-        raise BufferError(f"NumPy cannot read the format of this buffer of structs: {error}") from error
+        words = _core.first_line(error)
+        raise BufferError(f"NumPy cannot read the format of this buffer of structs: {words}") from error
     return _native(described)
 
 
 def _native(dtype):
     if dtype.isnative:
         return describe_dtype(dtype)
-    wanted = repr(dtype.name) if dtype.names is None else dtype.newbyteorder("=")
+    wanted = repr(dtype.name) if dtype.names is None else brief(dtype.newbyteorder("="))
     raise BufferError(f"memory in the other byte order cannot be viewed: convert with .astype({wanted})")
 
 

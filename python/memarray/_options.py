@@ -36,7 +36,9 @@ class Options:
     @escaped_views.setter
     def escaped_views(self, policy: str) -> None:
         if not isinstance(policy, str):
-            raise TypeError(f"escaped_views is 'snapshot', 'error' or 'alias', not {policy!r}")
+            raise TypeError(f"escaped_views is 'snapshot', 'error' or 'alias', not {_core.shown(policy)}")
+        if policy not in ("snapshot", "error", "alias"):
+            raise ValueError(f"escaped_views is 'snapshot', 'error' or 'alias', not {_core.shown(policy)}")
         _core.set_escaped_views(policy)
 
     @property
@@ -47,7 +49,7 @@ class Options:
     @trace_leases.setter
     def trace_leases(self, on: bool) -> None:
         if not isinstance(on, bool):
-            raise TypeError(f"trace_leases must be True or False, not {on!r}")
+            raise TypeError(f"trace_leases must be True or False, not {_core.shown(on)}")
         _core.set_trace_leases(on)
 
     @property
@@ -59,7 +61,7 @@ class Options:
     @trace_resources.setter
     def trace_resources(self, on: bool) -> None:
         if not isinstance(on, bool):
-            raise TypeError(f"trace_resources must be True or False, not {on!r}")
+            raise TypeError(f"trace_resources must be True or False, not {_core.shown(on)}")
         _core.set_trace_resources(on)
 
     def __repr__(self) -> str:
@@ -72,10 +74,10 @@ _NAMES = ("threads", "pool_limit", "escaped_views", "trace_leases", "trace_resou
 
 def _integer(name: str, value, limit: int) -> int:
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} must be an integer, not {value!r}")
+        raise TypeError(f"{name} must be an integer, not {_core.shown(value)}")
     number = value.__index__()
     if not 0 <= number < limit:
-        raise ValueError(f"{name} must be 0 or more, and less than {limit}; {number} was given")
+        raise ValueError(f"{name} must be 0 or more, and less than {limit}; {_core.shown(number)} was given")
     return number
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from . import _core
+
 
 class DLDeviceType(int):
     """DLPack's ``DLDeviceType``, an integer with a name; memarray's memory is on ``kDLCPU`` or ``kDLCUDA``."""
@@ -19,7 +21,7 @@ class DLDeviceType(int):
             for known in _ALL:
                 if known == value:
                     return known
-            raise ValueError(f"{value!r} is no DLPack device type; there are {', '.join(map(repr, _ALL))}")
+            raise ValueError(f"{_core.shown(value)} is no DLPack device type; there are {', '.join(map(repr, _ALL))}")
         self = super().__new__(cls, value)
         self.name = name
         return self

@@ -32,7 +32,9 @@ __all__ = ["attach", "create", "unlink"]
 
 
 def create(
-    shape: Iterable[SupportsIndex], dtype: npt.DTypeLike | None = None, where: str | SharedMemory | None = None
+    shape: SupportsIndex | Iterable[SupportsIndex],
+    dtype: npt.DTypeLike | None = None,
+    where: str | SharedMemory | None = None,
 ) -> MemArray:
     """A new array of zeros in shared memory, for other processes to attach to.
 
@@ -44,8 +46,10 @@ def create(
     The memory stays as long as arrays, or views of them, use it, and its name until `unlink`. A `SharedMemory` object
     cannot be closed before that: its `close()` raises BufferError. FileExistsError for a name that is taken, ValueError
     for memory that is too small or holds an array in use. All of the memory is reserved here: OSError with the errno
-    ENOSPC, and no segment is left, if the file system of shared memory has not enough.
+    ENOSPC, and no segment is left, if the file system of shared memory has not enough; with EMFILE, likewise, if
+    there are not enough file descriptors.
     """
+    from multiprocessing import resource_tracker
     from multiprocessing.shared_memory import SharedMemory
 
     extents = _shape(shape)
@@ -53,6 +57,11 @@ def create(
     if where is not None and not isinstance(where, str):
         return instance.create_shared(MemArray, *_given(where), extents, False)
     size = instance.shared_bytes(extents)
+    # SharedMemory leaves its segment behind where the tracker of its name cannot be started, and confuses the tracker
+    # where one of its two descriptors cannot be had. Both are tried before.
+    resource_tracker.ensure_running()
+    for end in os.pipe():
+        os.close(end)
     memory = SharedMemory(where, create=True, size=size)
     try:
         _reserve(memory, size)
@@ -97,7 +106,7 @@ def unlink(which: MemArray | str) -> None:
 
     name = which if isinstance(which, str) else which.shared_memory
     if not name:
-        raise ValueError(f"{which!r} is in no shared memory that has a name")
+        raise ValueError(f"{_core.shown(which)} is in no shared memory that has a name")
     try:
         memory = SharedMemory(name)
     except FileNotFoundError:
@@ -117,7 +126,7 @@ def _reattach(cls: type[_Array], name: str, uid: int) -> _Array:
     array = _attach(cls, name)
     if array._segment != (name, uid):
         raise _core.Error(
-            f"the shared memory {name!r} holds another array than the one that was pickled, which is gone"
+            f"the shared memory {_core.shown(name)} holds another array than the one that was pickled, which is gone"
         )
     return array
 
@@ -127,7 +136,7 @@ def _given(memory: SharedMemory) -> tuple[_core.BufferView, Any, str]:
     from multiprocessing.shared_memory import SharedMemory
 
     if not isinstance(memory, SharedMemory):
-        raise TypeError(f"shared memory is given as a name or a SharedMemory object, not {memory!r}")
+        raise TypeError(f"shared memory is given as a name or a SharedMemory object, not {_core.shown(memory)}")
     return _core.BufferView.from_buffer(memory.buf, "uint8"), memory, memory.name
 
 
@@ -143,7 +152,9 @@ def _named(name: str) -> tuple[_core.BufferView, Any, str]:
     try:
         size = os.fstat(file).st_size
         if size == 0:
-            raise ValueError(f"the shared memory {name!r} does not hold an array: it is empty, or not ready yet")
+            raise ValueError(
+                f"the shared memory {_core.shown(name)} does not hold an array: it is empty, or not ready yet"
+            )
         mapping = mmap.mmap(file, size)
     finally:
         os.close(file)

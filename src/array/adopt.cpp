@@ -1,4 +1,5 @@
 #include <memarray/array/adopt.hpp>
+#include <memarray/array/foreign_bools.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/memory/block_export.hpp>
 
@@ -16,12 +17,20 @@ StatePtr State::make_over(DType const& dtype, Extents shape, BlockPtr block) {
   return state;
 }
 
-char const* why_not_adopted(ViewCore const& view) noexcept {
+char const* why_not_adopted(ViewCore const& view) {
   if (!view.is_open()) return "it is closed";
   if (view.layout().ndim() == 0) return "an array has at least one dimension";
   if (!view.writable()) return "it is read-only";
   if (!view.is_contiguous()) return "it is not dense in C order";
+  if (has_invalid_bools(view)) return "it has bools that are neither 0 nor 1";
   return nullptr;
+}
+
+StatePtr adopt_copy(ViewCore const& view) {
+  ViewCore const copy = view.copy();
+  if (char const* const why = why_not_adopted(copy))
+    throw BufferError("an array cannot be made of this " + view.describe() + ": " + why);
+  return State::make_over(copy.dtype(), copy.layout().shape(), BlockPtr::share(&copy.block()));
 }
 
 StatePtr adopt(ViewCore const& view) {

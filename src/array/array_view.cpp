@@ -1,13 +1,15 @@
 #include <memarray/array/array_view.hpp>
+#include <memarray/array/foreign_bools.hpp>
 #include <memarray/array/import_dlpack.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
 
 #include <string>
+#include <utility>
 
 namespace memarray::detail {
 
-void check_typed(ViewCore const& view, DType const& dtype, int ndim, bool writable, ViewOptions options) {
+void check_typed(ViewCore& view, DType const& dtype, int ndim, bool writable, ViewOptions options) {
   if (includes(options, on_device)) {
     view.check_open();
     if (!view.on_device())
@@ -29,6 +31,7 @@ void check_typed(ViewCore const& view, DType const& dtype, int ndim, bool writab
   if (includes(options, c_order) && !layout.is_contiguous(dtype.itemsize)) refuse("not dense in C order");
   if (includes(options, f_order) && !layout.is_fortran_contiguous(dtype.itemsize))
     refuse("not dense in Fortran's order");
+  view = checked_bools(std::move(view), dtype, writable);
 }
 
 void check_element(ViewCore const& view, DType const& dtype) {

@@ -1,4 +1,5 @@
 #include <memarray/array/copy_from.hpp>
+#include <memarray/array/foreign_bools.hpp>
 #include <memarray/array/hold.hpp>
 #include <memarray/array/strided_copy.hpp>
 #include <memarray/base/errors.hpp>
@@ -54,6 +55,7 @@ void copy_from(State& state, ViewCore const& given, std::int64_t lock_id) {
   // The conversion is done on the host where the source is there, for which every build has the code.
   if (on_device && !source.on_device() && source.dtype() != state.dtype()) source = source.cast(state.dtype());
   source = source.to_device(state.device());
+  if (has_invalid_bools(source)) source = source.copy();
   Block& target = hold.target_block();
   if (overlaps(source, target)) source = source.copy();
   StridedJob const job{

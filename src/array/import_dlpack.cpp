@@ -47,11 +47,40 @@ Place place_of(DLDevice device) {
   }
 }
 
+/// What its library calls an element type, as in "float8_e4m3fn" or "float32x4".
+std::string name_of(DLDataType type) {
+  // By the codes of DLPack. Names with a size of their own are complete.
+  constexpr std::array names = {"int",
+                                "uint",
+                                "float",
+                                "opaque",
+                                "bfloat",
+                                "complex",
+                                "bool",
+                                "float8_e3m4",
+                                "float8_e4m3",
+                                "float8_e4m3b11fnuz",
+                                "float8_e4m3fn",
+                                "float8_e4m3fnuz",
+                                "float8_e5m2",
+                                "float8_e5m2fnuz",
+                                "float8_e8m0fnu",
+                                "float6_e2m3fn",
+                                "float6_e3m2fn",
+                                "float4_e2m1fn"};
+  if (type.code >= names.size()) return "an element type that DLPack has no name for";
+  bool const has_size = type.code >= kDLFloat8_e3m4 || (type.code == kDLBool && type.bits == 8);
+  std::string name = names[type.code];
+  if (!has_size) name += std::to_string(type.bits);
+  if (type.lanes != 1) name.append("x").append(std::to_string(type.lanes));
+  return name;
+}
+
 DType const& dtype_of(DLDataType type) {
   DType const* const found = type.lanes == 1 ? find_dtype(type) : nullptr;
   if (!found)
-    refuse("memarray has no dtype with code " + std::to_string(type.code) + ", " + std::to_string(type.bits) +
-           " bits and " + std::to_string(type.lanes) + " lanes");
+    refuse("memarray has no dtype for " + name_of(type) + " (code " + std::to_string(type.code) + ", " +
+           std::to_string(type.bits) + " bits and " + std::to_string(type.lanes) + " lanes): convert it first");
   return *found;
 }
 

@@ -1,4 +1,5 @@
 #include <memarray/array/array_view.hpp>
+#include <memarray/array/foreign_bools.hpp>
 #include <memarray/array/lease.hpp>
 #include <memarray/array/strided_copy.hpp>
 #include <memarray/array/strided_fill.hpp>
@@ -11,6 +12,7 @@
 #include <memarray/memory/transfer.hpp>
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 
@@ -140,8 +142,13 @@ ViewCore ViewCore::converted(DType const& dtype, char const* why) const {
   // Its own export: the copy may take long, and somebody may close the view meanwhile.
   ViewCore const source = *this;
   source.check_open();
+  // Bools of another library are any bytes, and those of a copy are 0 and 1.
+  bool const is_foreign = !on_device() && block().is_foreign();
+  if (is_foreign && dtype.is_struct() && has_invalid_bools(source)) return with_valid_bools(source, dtype);
   ViewCore result = source.make_here(dtype, _layout.shape());
-  run({.kind = StridedJob::Kind::copy, .target = result.elements(), .source = source.elements()}, result, &source);
+  StridedElements from = source.elements();
+  if (is_foreign && from.dtype == dtype && dtype.dl.code == kDLBool) from.dtype = dtype_of<std::uint8_t>();
+  run({.kind = StridedJob::Kind::copy, .target = result.elements(), .source = from}, result, &source);
   report_copy(static_cast<std::int64_t>(result.bytes()), why + describe());
   return result;
 }
@@ -241,7 +248,8 @@ ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   ContextHandle const of_stream = context_of(given);
   bool const in_source = on_device() && (!stream || (of_stream && device_id_of(of_stream) == this->device().id));
   Queue const queue = queue_on(given, in_source ? block().uses()->memory().context() : memory->context());
-  ViewCore const source = (in_source && stream ? in_stream(given) : *this).ensure_contiguous();
+  ViewCore source = (in_source && stream ? in_stream(given) : *this).ensure_contiguous();
+  if (has_invalid_bools(source)) source = source.copy();
   if (device.is_cpu()) {
     ViewCore result = make(_dtype, _layout.shape());
     source.transfer_to(result, queue, Ending::now);

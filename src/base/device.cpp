@@ -24,6 +24,9 @@ Device device_from_string(std::string const& word) {
     auto const [rest, error] = std::from_chars(word.data() + 5, end, id);
     if (error == std::errc{} && rest == end && id >= 0) return {kDLCUDA, id};
   }
+  bool const is_number =
+      word.starts_with("cuda:") && word.size() > 5 && word.find_first_not_of("0123456789", 5) == std::string::npos;
+  if (is_number) throw ValueError("there is no device '" + word + "': no device's number is above 2147483647");
   throw ValueError("a device is written 'cpu', 'cuda' or 'cuda:<number>', not '" + word + "'");
 }
 

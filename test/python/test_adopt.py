@@ -190,3 +190,25 @@ def test_buffers_that_arrive_misaligned_are_copied():
     data = pickle.dumps(view, protocol=5, buffer_callback=buffers.append)
     moved = memoryview(b"x" + bytes(buffers[0].raw()))[1:]
     assert pickle.loads(data, buffers=[moved]).sum() == 10
+
+
+def test_a_copy_has_no_other_owner(copies):
+    x = np.arange(6.0).reshape(2, 3)
+    for source, keywords in (
+        (x, {"copy": True}),
+        (x.T, {}),
+        (x[:, ::2], {}),
+        (memarray.BufferView(x).broadcast_to(2, 3), {}),
+    ):
+        a = MemArray.from_dlpack(source, **keywords)
+        assert copies() == 1
+        assert not a.is_foreign
+        np.testing.assert_array_equal(np.asarray(a), np.asarray(source))
+        copies()
+        a.resize([1, 1])
+        assert copies() == 0, "nothing is moved out of memory of another owner"
+    lease = a.write().__enter__()
+    view = lease.view()
+    lease.close()
+    assert MemArray.from_dlpack(view).is_foreign, "the other array has that memory, too"
+    assert MemArray.from_dlpack(x).is_foreign

@@ -11,8 +11,9 @@ CPU, CUDA = memarray.dlpack.kDLCPU, memarray.dlpack.kDLCUDA
 #: What is called, the exception, and what its message says.
 MAKING = [
     # shapes
-    (lambda: new(4), TypeError, r"sequence of integers: write \[4\], not 4"),
-    (lambda: new(np.int64(4)), TypeError, r"sequence of integers"),
+    (lambda: new(True), TypeError, r"an integer or a sequence of integers, such as \[2, 4, 7\], not True"),
+    (lambda: new(-1), ValueError, r"-1"),
+    (lambda: new(2**63), OverflowError, r"does not fit into 64 bits"),
     (lambda: new(None), TypeError, r"sequence of integers, such as \[2, 4, 7\], not None"),
     (lambda: new(2.5), TypeError, r"sequence of integers"),
     (lambda: new("23"), TypeError, r"sequence of integers"),
@@ -39,12 +40,24 @@ MAKING = [
     (lambda: new([2], "M8[s]"), memarray.UnsupportedTypeError, r"MemArray<datetime64\[s\], 1>"),
     (lambda: new([2], object), memarray.UnsupportedTypeError, r"MemArray<object, 1>"),
     (lambda: new([2], [("x", "f8")]), memarray.UnsupportedTypeError, r"There are: "),
-    (lambda: new([2], "nonsense"), TypeError, r"nonsense"),
-    (lambda: new([2], 5), TypeError, r"5"),
+    (lambda: new([2], "nonsense"), memarray.UnsupportedTypeError, r"MemArray<'nonsense', 1>.*There are: .*float64"),
+    (lambda: new([2], "float65"), memarray.UnsupportedTypeError, r"MemArray<'float65', 1>.*There are: .*float64"),
+    (lambda: new([2], 7), memarray.UnsupportedTypeError, r"MemArray<7, 1>.*There are: .*float64"),
+    (lambda: new([2], (1, 2, 3)), memarray.UnsupportedTypeError, r"There are: .*float64"),
+    (
+        lambda: memarray.BufferView.from_buffer(b"", "float65"),
+        memarray.UnsupportedTypeError,
+        r"no dtype 'float65'. There are: bool, .*float64",
+    ),
+    (
+        lambda: memarray.BufferView(np.zeros(2)).cast(7),
+        memarray.UnsupportedTypeError,
+        r"no dtype 7. There are: bool, .*float64",
+    ),
     (lambda: new([2], ">f8"), TypeError, r"native byte order, not '>f8'; convert with .astype\('float64'\)"),
     # device ids
     (lambda: new([2], device_id=-1), ValueError, r"device_id is -1; device ids start at 0"),
-    (lambda: new([2], device_id=2**31), ValueError, r"device ids start at 0"),
+    (lambda: new([2], device_id=2**31), ValueError, r"device ids start at 0, and none is above 2147483647"),
     (lambda: new([2], device_id=0.0), TypeError, r"device_id must be an integer, not 0.0"),
     (lambda: new([2], device_id="cuda:0"), TypeError, r"device_id must be an integer"),
     (lambda: new([2], device_id=True), TypeError, r"device_id must be an integer"),
@@ -68,6 +81,9 @@ MAKING = [
     (lambda: memarray.Device("cuda:"), ValueError, r"'cuda:<number>'"),
     (lambda: memarray.Device("cpu:1"), ValueError, r"'cpu'"),
     (lambda: memarray.Device(None), ValueError, r"'cpu'"),
+    (lambda: memarray.Device("cuda:99999999999"), ValueError, r"no device 'cuda:99999999999': .* above 2147483647"),
+    (lambda: memarray.Device("cuda:2147483648"), ValueError, r"above 2147483647"),
+    (lambda: memarray.Device("cuda:" + "9" * 10000), ValueError, r"above 2147483647"),
     # leases of what is none
     (lambda: memarray.leases(1), TypeError, r"leases\(\) takes leases, such as a.read\(\) and b.write\(\), not 1"),
     (lambda: memarray.leases(new([1])), TypeError, r"takes leases"),
@@ -93,6 +109,7 @@ CALLS = [
     # devices
     (lambda a: a.read(device="gpu"), ValueError, r"'cpu'.*'cuda"),
     (lambda a: a.read(device="cuda:x"), ValueError, r"'cuda"),
+    (lambda a: a.read(device="cuda:99999999999"), ValueError, r"no device 'cuda:99999999999': .* above 2147483647"),
     (lambda a: a.write(device=1), ValueError, r"1"),
     (lambda a: a.read(device="cuda:0").__enter__(), memarray.CudaError, r"a read lease on cuda:0: .*stays on the host"),
     (lambda a: a.write(device=memarray.Device("cuda:3")).__enter__(), memarray.CudaError, r"on cuda:3"),
@@ -112,7 +129,12 @@ CALLS = [
     (lambda a: a.move_memory(True), TypeError, r"device_type must be one of memarray.dlpack"),
     (lambda a: a.move_memory(CUDA), memarray.CudaError, r"move_memory on cuda:0: .*stays on the host"),
     (lambda a: a.move_memory(CUDA, 5), memarray.CudaError, r"move_memory on cuda:5"),
-    (lambda a: a.move_memory(CUDA, -5), ValueError, r"device ids start at 0"),
+    (lambda a: a.move_memory(CUDA, -5), ValueError, r"device ids start at 0$"),
+    (
+        lambda a: a.move_memory(CUDA, 2**40),
+        ValueError,
+        r"device_id is 1099511627776; device ids start at 0, and none is above 2147483647",
+    ),
     (
         lambda a: a.move_memory(memarray.dlpack.kDLExtDev),
         ValueError,
@@ -151,7 +173,8 @@ CALLS = [
     (lambda a: a.read_numpy_array(np.zeros((2, 3), "M8[s]")), TypeError, r"same_kind"),
     (lambda a: a.read_numpy_array(np.full((2, 3), "x")), TypeError, r"same_kind"),
     (lambda a: a.read_numpy_array(None), ValueError, r"not \(\)"),
-    (lambda a: a.resize(6), TypeError, r"sequence of integers, such as \[2, 4, 7\], not 6"),
+    (lambda a: a.resize(6), ValueError, r"resize keeps the rank"),
+    (lambda a: a.resize(True), TypeError, r"sequence of integers, such as \[2, 4, 7\], not True"),
     (lambda a: a.resize([6]), ValueError, r"resize keeps the rank"),
     (lambda a: a.resize([1, 2, 3]), ValueError, r"resize keeps the rank"),
     (lambda a: a.resize("12"), TypeError, r"sequence of integers"),
@@ -203,6 +226,15 @@ def test_calls(call, error, words):
     assert array.escaped_views == "snapshot"
     np.testing.assert_array_equal(np.asarray(array), values)
     array.fill(1)
+
+
+def test_an_integer_is_a_shape_of_one_dimension():
+    for shape in (5, np.int64(5), np.array(5)):
+        assert new(shape).shape == (5,)
+    assert new(0).shape == (0,)
+    array = new(3)
+    array.resize(5)
+    assert array.shape == (5,)
 
 
 def test_unsupported_types_are_type_errors_too():

@@ -23,7 +23,6 @@ VIEWS = {
     "again": lambda x: np.from_dlpack(x),
     "memoryview": lambda x: np.asarray(memoryview(x)),
     "subclass": lambda x: x.view(np.matrix),
-    "masked": lambda x: np.ma.asarray(x),
 }
 
 

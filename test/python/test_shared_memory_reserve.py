@@ -73,3 +73,55 @@ def test_errno_is_kept_where_memory_is_shorter_than_its_mapping(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout) == (0, f"{errno.ENOSPC}\n"), done.stderr
+
+
+OUT_OF_DESCRIPTORS = """
+import errno, os, resource, sys
+import memarray
+from memarray import shared_memory
+if len(sys.argv) > 2:
+    shared_memory.unlink(shared_memory.create([4]))  # the tracker of names runs
+
+def open_files():
+    return {int(name) for name in os.listdir("/proc/self/fd")}
+
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+def limit(free):
+    "So many descriptors can be had."
+    used, number = open_files(), 0
+    while number - len([one for one in used if one < number]) < free:
+        number += 1
+    resource.setrlimit(resource.RLIMIT_NOFILE, (number, hard))
+
+name = sys.argv[1]
+made = 0
+for more in range(12):
+    for where in (name, None):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+        before = set(os.listdir("/dev/shm"))
+        limit(more)
+        try:
+            array = shared_memory.create([4], "float64", where)
+        except OSError as error:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+            assert error.errno == errno.EMFILE, error
+            left = set(os.listdir("/dev/shm")) - before
+            left = {one for one in left if one.startswith("psm_") or one == name}
+            assert not left, (more, left)
+        else:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+            shared_memory.unlink(array)
+            del array
+            made += 1
+assert made
+"""
+
+
+@pytest.mark.parametrize("arguments", [[], ["tracked"]], ids=["first use", "later"])
+def test_no_segment_is_left_when_file_descriptors_run_out(arguments):
+    name = f"memarray-descriptors-{len(arguments)}"
+    command = [sys.executable, "-c", OUT_OF_DESCRIPTORS, name, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""

@@ -99,3 +99,41 @@ def test_a_tensor_that_torch_lends_on_keeps_the_memory():
     np.testing.assert_array_equal(again, values)
     array.read_numpy_array(pattern((5,), start=3))
     np.testing.assert_array_equal(again, values)
+
+
+#: Tensors that are not plain memory.
+OTHER_TENSORS = {
+    "sparse": lambda: torch.eye(3).to_sparse(),
+    "sparse CSR": lambda: torch.eye(3).to_sparse_csr(),
+    "quantized": lambda: torch.quantize_per_tensor(torch.zeros(3), 0.1, 0, torch.qint8),
+    "meta": lambda: torch.zeros(3, device="meta"),
+    "mkldnn": lambda: torch.zeros(3).to_mkldnn(),
+    "nested": lambda: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]),
+    "conjugated": lambda: torch.ones(2, dtype=torch.complex64).conj(),
+    "negated": lambda: torch.imag(torch.ones(2, dtype=torch.complex64).conj()),
+    "gradient": lambda: torch.zeros(2, requires_grad=True),
+    "masked": lambda: torch.masked.masked_tensor(torch.zeros(2), torch.tensor([True, False])),
+    "batched": lambda: torch.zeros(2, 3),
+}
+
+
+@pytest.mark.parametrize("make", OTHER_TENSORS.values(), ids=OTHER_TENSORS)
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_not_plain_memory_is_refused_in_one_line(make):
+    try:
+        tensor = make()
+    except (RuntimeError, NotImplementedError) as error:
+        pytest.skip(f"this PyTorch makes none: {error}")
+
+    def check(tensor):
+        for take in (memarray.BufferView, memarray.from_dlpack, memarray.MemArray.from_dlpack):
+            with pytest.raises(BufferError) as raised:
+                take(tensor)
+            words = str(raised.value)
+            assert "\n" not in words and 20 < len(words) < 320, words
+            assert not raised.value.__cause__
+
+    if tensor.dim() == 2 and not tensor.is_sparse and tensor.layout == torch.strided:
+        torch.vmap(lambda row: check(row) or row)(tensor)
+    else:
+        check(tensor)

@@ -69,6 +69,35 @@ def test_of_no_elements_the_strides_do_not_matter():
     assert view.shape == (0, 5)
 
 
+@pytest.mark.parametrize(
+    ("code", "bits", "lanes", "name"),
+    [
+        (3, 64, 1, "opaque64"), (2, 128, 1, "float128"), (2, 32, 4, "float32x4"), (7, 8, 1, "float8_e3m4"),
+        (8, 8, 1, "float8_e4m3"), (9, 8, 1, "float8_e4m3b11fnuz"), (10, 8, 1, "float8_e4m3fn"),
+        (11, 8, 1, "float8_e4m3fnuz"), (12, 8, 1, "float8_e5m2"), (13, 8, 1, "float8_e5m2fnuz"),
+        (14, 8, 1, "float8_e8m0fnu"), (15, 6, 1, "float6_e2m3fn"), (16, 6, 1, "float6_e3m2fn"),
+        (17, 4, 2, "float4_e2m1fnx2"), (6, 8, 2, "boolx2"), (1, 4, 1, "uint4"), (200, 8, 1, "DLPack has no name"),
+    ],
+)  # fmt: skip
+def test_other_dtypes_are_named_as_their_library_does(code, bits, lanes, name):
+    producer = Producer()
+    producer.managed.tensor.dtype.code = code
+    producer.managed.tensor.dtype.bits = bits
+    producer.managed.tensor.dtype.lanes = lanes
+    with pytest.raises(BufferError, match=rf"no dtype for (an element type that )?{name}.*\(code {code}, {bits} bits"):
+        memarray.from_dlpack(producer)
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "int4", "float4_e2m1fn"])
+def test_dtypes_of_ml_dtypes_are_named(name):
+    dtype = getattr(pytest.importorskip("ml_dtypes"), name, None)
+    if dtype is None:
+        pytest.skip("this ml_dtypes lacks it")
+    for take in (BufferView, BufferView.from_numpy, memarray.from_dlpack):
+        with pytest.raises(BufferError, match=f"no dtype for elements of {name}:"):
+            take(np.zeros(2, dtype))
+
+
 def test_elements_at_null_are_refused():
     for data, offset in ((8, 0), (0, 8), (0, 0)):
         with pytest.raises(BufferError):
@@ -202,6 +231,8 @@ def test_a_buffer_read_as_another_dtype():
     with pytest.raises(TypeError, match="buffer protocol"):
         BufferView.from_buffer("text")
     with pytest.raises(BufferError, match="format"):
+        BufferView.from_buffer(array.array("u", "text"))
+    with pytest.raises(BufferError, match="elements of str128"):
         BufferView.from_buffer(np.zeros(3, "U4"))
     assert BufferView.from_buffer(b"").shape == (0,)
 

@@ -43,8 +43,9 @@ inline constexpr ViewOptions on_device = ViewOptions::on_device;
 namespace detail {
 
 /// Throws `TypeError` unless `view` has that dtype, rank and order, and its strides are whole elements; `BufferError`
-/// if it is not where `options` says, or `writable` and it is read-only; `ValueError` if it is closed.
-MEMARRAY_API void check_typed(ViewCore const& view, DType const& dtype, int ndim, bool writable, ViewOptions options);
+/// if it is not where `options` says, or `writable` and it is read-only; `ValueError` if it is closed. Bools of another
+/// library that are neither 0 nor 1 are a `BufferError` if `writable`; else `view` becomes a reported copy.
+MEMARRAY_API void check_typed(ViewCore& view, DType const& dtype, int ndim, bool writable, ViewOptions options);
 [[noreturn]] MEMARRAY_API void throw_no_mdspan(ViewCore const& view);
 [[noreturn]] MEMARRAY_API void throw_closed_view();
 /// Throws `TypeError` unless `view` has elements of that dtype.

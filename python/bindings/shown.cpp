@@ -1,0 +1,102 @@
+#include "shown.hpp"
+
+#include "gil.hpp"
+#include "helpers.hpp"
+#include "py_ref.hpp"
+
+#include <string_view>
+
+namespace memarray::python {
+namespace {
+
+constexpr Py_ssize_t longest = longest_word;
+constexpr Py_ssize_t most_items = 8;
+
+/// As UTF-8, cut to `most` characters. Empty with the error set.
+std::string cut(PyObject* text, Py_ssize_t most) {
+  bool const fits = PyUnicode_GET_LENGTH(text) <= most;
+  PyRef const part = fits ? PyRef::borrow(text) : PyRef::steal(PyUnicode_Substring(text, 0, most - 3));
+  // A lone surrogate has no UTF-8.
+  PyRef const bytes = PyRef::steal(part ? PyUnicode_AsEncodedString(part.get(), "utf-8", "backslashreplace") : nullptr);
+  if (!bytes) return {};
+  std::string result(PyBytes_AS_STRING(bytes.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get())));
+  return fits ? result : result + "...";
+}
+
+std::string type_name(PyObject* object) {
+  std::string_view const name = Py_TYPE(object)->tp_name;
+  return name.size() <= 60 ? std::string(name) : std::string(name.substr(0, 57)) + "...";
+}
+
+std::string counted(PyObject* object, Py_ssize_t count, char const* items) {
+  return "a " + type_name(object) + " of " + std::to_string(count) + " " + items;
+}
+
+std::string repr_of(PyObject* object) {
+  PyRef const words = PyRef::steal(PyObject_Repr(object));
+  std::string text = words ? cut(words.get(), longest) : std::string();
+  if (!text.empty()) return text;
+  PyErr_Clear();
+  return "a " + type_name(object);
+}
+
+/// True if the repr of an object is made in no time: numbers, short text, and short sequences of those.
+bool is_small(PyObject* object, int depth) {
+  if (object == Py_None || PyBool_Check(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object) ||
+      PyLong_CheckExact(object) || PyType_Check(object))
+    return true;
+  if (PyUnicode_CheckExact(object)) return PyUnicode_GET_LENGTH(object) <= longest;
+  if (PyBytes_CheckExact(object)) return PyBytes_GET_SIZE(object) <= longest;
+  bool const is_sequence = PyTuple_CheckExact(object) || PyList_CheckExact(object);
+  if (!is_sequence || depth == 0 || PySequence_Fast_GET_SIZE(object) > most_items) return false;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); ++i)
+    if (!is_small(PySequence_Fast_GET_ITEM(object, i), depth - 1)) return false;
+  return true;
+}
+
+/// The shape of what has dimensions; empty without.
+std::string shape_of(PyObject* object) {
+  PyObject* found = nullptr;
+  if (!find_attribute(object, "shape", found)) return PyErr_Clear(), std::string();
+  PyRef const shape = PyRef::steal(found);
+  if (!PyTuple_Check(shape.get()) || PyTuple_GET_SIZE(shape.get()) == 0) return {};
+  // PyTorch's shapes are tuples of a class of their own.
+  PyRef const plain = PyRef::steal(PyTuple_GetSlice(shape.get(), 0, PyTuple_GET_SIZE(shape.get())));
+  if (plain && is_small(plain.get(), 1)) return repr_of(plain.get());
+  return std::to_string(PyTuple_GET_SIZE(shape.get())) + " extents";
+}
+
+}  // namespace
+
+std::string shown(PyObject* object) {
+  ErrorAside const aside;
+  if (!object) return "nothing";
+  if (is_small(object, 2)) return repr_of(object);
+  if (PyUnicode_Check(object)) return counted(object, PyUnicode_GET_LENGTH(object), "characters");
+  if (std::string const shape = shape_of(object); !shape.empty())
+    return "a " + type_name(object) + " of shape " + shape;
+  bool const has_items = PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) ||
+                         PyAnySet_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object);
+  if (has_items) {
+    Py_ssize_t const count = PyObject_Size(object);
+    bool const is_bytes = PyBytes_Check(object) || PyByteArray_Check(object);
+    if (count >= 0) return counted(object, count, is_bytes ? "bytes" : "items");
+    PyErr_Clear();
+  }
+  return repr_of(object);
+}
+
+std::string first_line(PyObject* error, Py_ssize_t most) {
+  ErrorAside const aside;
+  PyRef const words = PyRef::steal(error ? PyObject_Str(error) : nullptr);
+  if (!words) return error ? type_name(error) : "no reason";
+  Py_ssize_t const length = PyUnicode_GET_LENGTH(words.get());
+  Py_ssize_t end = PyUnicode_FindChar(words.get(), '\n', 0, length, 1);
+  if (end < 0) end = length;
+  PyRef const line = PyRef::steal(PyUnicode_Substring(words.get(), 0, end));
+  std::string text = line ? cut(line.get(), most) : std::string();
+  PyErr_Clear();
+  return text.empty() ? type_name(error) : text;
+}
+
+}  // namespace memarray::python

@@ -1,0 +1,223 @@
+"""Objects that carry a mask, a unit, dates or text: every way in refuses them in our words."""
+
+import memarray
+import numpy as np
+import pytest
+from memarray import BufferView, MemArray
+
+pytestmark = pytest.mark.sanitize
+
+
+def array():
+    return MemArray([2])
+
+
+#: Every way in that takes an array of two elements.
+WAYS = {
+    "BufferView": lambda x: BufferView(x),
+    "copied BufferView": lambda x: BufferView(x, copy=True),
+    "BufferView.from_numpy": lambda x: BufferView.from_numpy(x),
+    "BufferView.from_buffer": lambda x: BufferView.from_buffer(x),
+    "BufferView.from_buffer with a dtype": lambda x: BufferView.from_buffer(x, "float64"),
+    "memarray.from_dlpack": lambda x: memarray.from_dlpack(x),
+    "MemArray.from_dlpack": lambda x: MemArray.from_dlpack(x),
+    "MemArray.from_numpy": lambda x: MemArray.from_numpy(x),
+    "read_numpy_array": lambda x: array().read_numpy_array(x),
+}
+#: Those that convert what NumPy converts.
+CONVERTING = ("MemArray.from_numpy", "read_numpy_array")
+every_way = pytest.mark.parametrize("take", WAYS.values(), ids=WAYS)
+
+
+class Masked(np.ndarray):
+    """As astropy's masked classes, which are none of NumPy's."""
+
+    mask = property(lambda self: np.array([True, False]))
+    unmasked = property(lambda self: self.view(np.ndarray))
+
+
+class MaskOfItsOwn(np.ndarray):
+    """Its mask is an attribute of the object."""
+
+
+class WithUnit(np.ndarray):
+    """As astropy's Quantity."""
+
+    unit = "m"
+
+
+class WithUnits(np.ndarray):
+    """As unyt's arrays."""
+
+    units = "kg"
+
+
+class Unmasked(np.ndarray):
+    """Nothing of this says what elements mean."""
+
+    mask = None
+    unit = property(lambda self: None)
+
+    def units(self):
+        return "a method"
+
+
+class Interface:
+    """A producer that is no array, whose mask is not in its array interface."""
+
+    def __init__(self, x):
+        self.x, self.mask = x, [False, True]
+
+    @property
+    def __array_interface__(self):
+        return self.x.__array_interface__
+
+
+def masked(class_):
+    x = np.arange(2.0).view(class_)
+    if class_ is MaskOfItsOwn:
+        x.mask = np.array([True, False])
+    return x
+
+
+MASKED = {
+    "a mask": lambda: np.ma.array([1.0, 2.0], mask=[False, True]),
+    "no element masked": lambda: np.ma.array([1.0, 2.0]),
+    "hard mask": lambda: np.ma.array([1.0, 2.0], mask=[True, True], hard_mask=True),
+    "astropy": lambda: masked(Masked),
+    "attribute": lambda: masked(MaskOfItsOwn),
+}
+
+
+@every_way
+@pytest.mark.parametrize("make", MASKED.values(), ids=MASKED)
+def test_a_mask_is_not_lost(take, make):
+    with pytest.raises(BufferError, match="would lose the mask of this Mask"):
+        take(make())
+
+
+@every_way
+@pytest.mark.parametrize("class_", [WithUnit, WithUnits])
+def test_a_unit_is_not_lost(take, class_):
+    with pytest.raises(BufferError, match="would lose the unit of this WithUnit"):
+        take(masked(class_))
+
+
+@every_way
+def test_an_attribute_that_says_nothing_is_no_mask(take):
+    take(masked(Unmasked))
+
+
+def test_the_mask_of_another_producer_is_not_lost():
+    for take in (BufferView, MemArray.from_numpy, array().read_numpy_array):
+        with pytest.raises(BufferError, match="mask of this Interface"):
+            take(Interface(np.arange(2.0)))
+
+
+def test_masks_in_lists_and_of_converted_objects_are_not_lost():
+    x = np.ma.array([1.0, 2.0], mask=[False, True])
+
+    class Wrapper:
+        def __array__(self, dtype=None, copy=None):
+            return x
+
+    for source in ([x[0], x[1]], (1.0, np.ma.masked), [np.float64(1), np.ma.masked], Wrapper()):
+        with pytest.raises(BufferError, match="would lose the mask"):
+            array().read_numpy_array(source)
+        with pytest.raises(BufferError, match="would lose the mask"):
+            MemArray.from_numpy(source)
+    with pytest.raises(BufferError, match="would lose the mask"):
+        MemArray.from_numpy([[1.0, 2.0], x])
+    assert MemArray.from_numpy([[1.0, 2], [3, 4]]).view().sum() == 10
+
+
+@pytest.mark.parametrize("value", [np.ma.masked, np.ma.array(1.0), masked(Masked)[:1].reshape(())], ids=str)
+def test_a_masked_element_is_not_set(value):
+    a = array()
+    with pytest.raises(BufferError, match="would lose the mask"):
+        a.fill(value)
+    with a.write() as lease, pytest.raises(BufferError, match="would lose the mask"):
+        lease.view().fill(value)
+    assert a.view().sum() == 0
+
+
+def test_an_element_with_a_unit_is_not_set():
+    with pytest.raises(BufferError, match="would lose the unit"):
+        array().fill(masked(WithUnit)[0:1].reshape(()))
+
+
+def test_a_field_of_that_name_is_no_mask():
+    fields = [("mask", "i4"), ("unit", "f4"), ("units", "f8")]
+    records = np.array([(1, 2, 3), (4, 5, 6)], fields)
+    for x in (records, records.view(np.recarray)):
+        assert BufferView(x).shape == (2,)
+        assert BufferView.from_numpy(x).shape == (2,)
+        assert BufferView(x["mask"]).sum() == 5
+    assert BufferView(records.view(np.recarray).mask).sum() == 5
+
+
+def test_what_has_no_memory_is_no_memory_with_a_mask():
+    class Face:
+        mask = "a mask"
+        unit = "a unit"
+
+    with pytest.raises(TypeError, match="lends memory"):
+        BufferView(Face())
+
+
+def test_arrays_of_a_users_subclass_may_have_a_unit():
+    class Field(MemArray):
+        unit = "K"
+
+    x = Field([2])
+    assert BufferView(x).shape == (2,)
+    array().read_numpy_array(x)
+
+
+def test_attributes_of_tensors_are_no_masks():
+    torch = pytest.importorskip("torch")
+    for tensor in (torch.zeros(2), torch.nn.Parameter(torch.zeros(2), requires_grad=False)):
+        tensor.mask = torch.ones(2)
+        assert BufferView(tensor).shape == (2,)
+
+
+TIMES_AND_TEXT = {
+    "date": lambda: np.datetime64("2020-01-01", "s"),
+    "difference": lambda: np.timedelta64(3, "s"),
+    "dates": lambda: np.array(["2020", "2021"], "M8[s]"),
+    "differences": lambda: np.array([1, 2], "m8[ns]"),
+    "text": lambda: np.str_("text"),
+    "texts": lambda: np.array(["a", "b"]),
+    "bytes": lambda: np.array([b"a", b"b"]),
+    "objects": lambda: np.array([1, 2], object),
+    "subclass": lambda: np.array(["2020", "2021"], "M8[s]").view(np.recarray),
+}
+
+
+@pytest.mark.parametrize("make", TIMES_AND_TEXT.values(), ids=TIMES_AND_TEXT)
+def test_dates_and_text_are_refused_in_our_words(make):
+    for way, take in WAYS.items():
+        if way in CONVERTING:
+            with pytest.raises((TypeError, ValueError), match=r"There are: |same_kind|of shape"):
+                take(make())
+        elif way in ("BufferView.from_numpy", "memarray.from_dlpack") and not isinstance(make(), np.ndarray):
+            with pytest.raises((TypeError, BufferError)):
+                take(make())
+        else:
+            with pytest.raises(BufferError, match=r"memarray has no dtype for elements of .*: convert them with"):
+                take(make())
+
+
+def test_a_cuda_interface_with_a_mask_is_refused():
+    class Cuda:
+        def __init__(self):
+            self.__cuda_array_interface__ = {
+                "shape": (2,),
+                "typestr": "<f8",
+                "data": (64, False),
+                "version": 3,
+                "mask": np.array([True, False]),
+            }
+
+    with pytest.raises(BufferError, match="memory with a mask cannot be viewed"):
+        BufferView(Cuda())

@@ -1,0 +1,185 @@
+"""Messages of errors carry no user data: every refusal of an object whose repr is huge is short."""
+
+import memarray
+import numpy as np
+import pytest
+from memarray import BufferView, MemArray, _core
+
+pytestmark = pytest.mark.sanitize
+LONG = "x" * 100_000
+
+
+class Huge:
+    """An object that is nothing that memarray takes, with much to show."""
+
+    def __repr__(self):
+        return LONG
+
+    __str__ = __repr__
+
+
+class HugeNumber(int):
+    def __repr__(self):
+        return LONG
+
+
+class HugeBytes(bytes):
+    def __repr__(self):
+        raise AssertionError("a buffer's contents are not looked at for a message")
+
+
+def array():
+    return MemArray([2, 3])
+
+
+def view():
+    return BufferView(np.zeros((2, 3)))
+
+
+def interface(**entries):
+    class Lends:
+        def __init__(self):
+            self.__array_interface__ = {"shape": (2,), "typestr": "<f8", "version": 3, "data": np.zeros(2), **entries}
+
+    return Lends()
+
+
+class Dlpack:
+    def __init__(self, **answers):
+        self.answers = answers
+
+    def __dlpack_device__(self):
+        return self.answers.get("device", (1, 0))
+
+    def __dlpack__(self, **_):
+        return self.answers["capsule"]
+
+
+REFUSING = {
+    "MemArray": lambda x: MemArray(x),
+    "extent": lambda x: MemArray([2, x]),
+    "dtype": lambda x: MemArray([2], x),
+    "device_id": lambda x: MemArray([2], device_id=x),
+    "uninitialized": lambda x: MemArray([2], uninitialized=x),
+    "MemArray.from_dlpack": lambda x: MemArray.from_dlpack(x),
+    "copy": lambda x: MemArray.from_dlpack(np.zeros(2), copy=x),
+    "MemArray.from_numpy": lambda x: MemArray.from_numpy(x),
+    "read_numpy_array": lambda x: array().read_numpy_array(x),
+    "fill": lambda x: array().fill(x),
+    "fill an integer": lambda x: MemArray([2], "int8").fill(x),
+    "resize": lambda x: array().resize(x),
+    "exchange": lambda x: array().exchange(x),
+    "read(device)": lambda x: array().read(device=x),
+    "read(stream)": lambda x: array().read(stream=x),
+    "read(timeout)": lambda x: array().read(timeout=x),
+    "write(discard)": lambda x: array().write(discard=x),
+    "get_dlpack": lambda x: array().get_dlpack(x),
+    "get_dlpack(device_id)": lambda x: array().get_dlpack(2, x),
+    "move_memory": lambda x: array().move_memory(x),
+    "async_copy": lambda x: array().move_memory(1, async_copy=x),
+    "escaped_views": lambda x: setattr(array(), "escaped_views", x),
+    "max_version": lambda x: array().__dlpack__(max_version=x),
+    "dl_device": lambda x: array().__dlpack__(dl_device=x),
+    "__dlpack__(stream)": lambda x: array().__dlpack__(stream=x),
+    "__dlpack__(copy)": lambda x: array().__dlpack__(copy=x),
+    "leases": lambda x: memarray.leases(x),
+    "BufferView": lambda x: BufferView(x),
+    "BufferView(copy)": lambda x: BufferView(np.zeros(2), copy=x),
+    "BufferView.from_numpy": lambda x: BufferView.from_numpy(x),
+    "BufferView.from_buffer": lambda x: BufferView.from_buffer(x),
+    "from_buffer(dtype)": lambda x: BufferView.from_buffer(bytes(8), x),
+    "from_dlpack": lambda x: memarray.from_dlpack(x),
+    "cast": lambda x: view().cast(x),
+    "index": lambda x: view()[x],
+    "axis": lambda x: view().sum(x),
+    "keepdims": lambda x: view().sum(keepdims=x),
+    "plan": lambda x: view().plan(x),
+    "tobytes": lambda x: view().tobytes(x),
+    "reshape": lambda x: view().reshape(x),
+    "broadcast_to": lambda x: view().broadcast_to([x]),
+    "to_device": lambda x: view().to_device(x),
+    "view fill": lambda x: view().fill(x),
+    "Device": lambda x: memarray.Device(x),
+    "DLDeviceType": lambda x: memarray.dlpack.DLDeviceType(x),
+    "Stream": lambda x: memarray.Stream(x),
+    "options.threads": lambda x: setattr(memarray.options, "threads", x),
+    "options.escaped_views": lambda x: setattr(memarray.options, "escaped_views", x),
+    "options.trace_leases": lambda x: setattr(memarray.options, "trace_leases", x),
+    "shared_memory.create": lambda x: memarray.shared_memory.create(x),
+    "shared_memory.attach": lambda x: memarray.shared_memory.attach(x),
+    "__dlpack_device__": lambda x: BufferView(Dlpack(device=x)),
+    "__dlpack__": lambda x: BufferView(Dlpack(capsule=x)),
+    "typestr": lambda x: BufferView(interface(typestr=x)),
+    "descr": lambda x: BufferView(interface(typestr="|V8", descr=x)),
+    "shape": lambda x: BufferView(interface(shape=x)),
+    "extents": lambda x: BufferView(interface(shape=(x,))),
+    "data": lambda x: BufferView(interface(data=(x, False))),
+    "instance": lambda x: MemArray._TYPE_INSTANCE_MAP["float64", 1](MemArray, [x], 0, False),
+}
+OBJECTS = {
+    "object": lambda: Huge(),
+    "text": lambda: LONG,
+    "other text": lambda: "é" * 100_000,
+    "surrogates": lambda: "\ud800" * 100,
+    "bytes": lambda: HugeBytes(b"\xff" * 100_001),
+    "list": lambda: [LONG] * 3,
+    "long list": lambda: [0.5] * 100_000,
+    "dict": lambda: {LONG: 1},
+    "number": lambda: HugeNumber(2**70),
+    "long number": lambda: 10**4000,
+    "type": lambda: type("T" * 10_000, (), {}),
+    "structs": lambda: np.zeros(2, [("f" * 10_000, "M8[s]"), ("g", "U3")]),
+    "struct dtype": lambda: np.dtype([("f" * 10_000, "M8[s]")]),
+    "unknown keyword": lambda: np.zeros((1,) * 30, "U1"),
+}
+
+
+@pytest.mark.parametrize("refuse", REFUSING.values(), ids=REFUSING)
+def test_no_refusal_shows_what_it_was_given(refuse):
+    for make in OBJECTS.values():
+        x = make()
+        try:
+            refuse(x)
+        except Exception as error:
+            if isinstance(error, (OSError, UnicodeError, AttributeError)):
+                continue  # Python's own
+            # What is expected and what there is take their room.
+            assert len(str(error)) < 700, (make, str(error)[:300])
+            assert "xxxxxxxxxx" * 9 not in str(error)
+
+
+def test_what_is_shown_is_short_and_says_enough():
+    shown = _core.shown
+    assert shown(5) == "5" and shown("text") == "'text'" and shown(None) == "None" and shown((1, "a")) == "(1, 'a')"
+    assert shown(np.zeros((3, 4))) == "a numpy.ndarray of shape (3, 4)"
+    assert shown([1] * 100) == "a list of 100 items"
+    assert shown(bytes(1000)) == "a bytes of 1000 bytes"
+    assert shown(LONG) == "a str of 100000 characters"
+    assert shown(Huge()) == "x" * 77 + "..."
+    assert len(shown(10**3000)) == 80
+    assert shown("\ud800") == r"'\ud800'"
+
+
+def test_a_repr_that_raises_is_not_needed():
+    class Broken:
+        def __repr__(self):
+            raise ZeroDivisionError
+
+    with pytest.raises(TypeError, match="which a Broken does not"):
+        BufferView(Broken())
+
+
+def test_an_image_is_not_printed():
+    image = pytest.importorskip("PIL.Image").new("RGB", (2000, 2000))
+    view = BufferView(image)
+    assert view.shape == (2000, 2000, 3)
+    with pytest.raises(TypeError) as raised:
+        memarray.from_dlpack(image)
+    assert len(str(raised.value)) < 300
+
+
+def test_the_order_of_bytes_is_one_of_three_letters():
+    for order in ("\u0143", "\u0246", "c", "CF", "", 1):  # the first two are C and F in their lower eight bits
+        with pytest.raises(TypeError, match="order is 'C', 'F' or 'A'"):
+            view().tobytes(order)
+    assert view().tobytes("F") == bytes(48)
