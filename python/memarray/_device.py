@@ -88,7 +88,9 @@ def _with_index(kind: str, index: SupportsIndex) -> str:
         raise TypeError(f"index must be an integer, not {_core.shown(index)}")
     number = index.__index__()
     if ":" in kind:
-        raise ValueError(f"the device is given twice, by {_core.shown(kind)} and by index={_core.shown(number)}: leave one out")
+        raise ValueError(
+            f"the device is given twice, by {_core.shown(kind)} and by index={_core.shown(number)}: leave one out"
+        )
     if number < 0 or (kind == "cpu" and number != 0):
         words = f"there is no device {_core.shown(number)} of the kind {_core.shown(kind)}"
         raise ValueError(f"{words}; indices start at 0, and the CPU has one")
