@@ -10,6 +10,7 @@
 #include "helpers.hpp"
 #include "lease_type.hpp"
 #include "made_here.hpp"
+#include "py_ref.hpp"
 #include "shared_memory.hpp"
 #include "shown.hpp"
 #include "view_numbers.hpp"
@@ -199,16 +200,13 @@ PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t give
       detail::add_index_tuple(state, choice);
       return Py_NewRef(Py_None);
     }
-    PyObject* const key = Py_BuildValue("(si)", state.dtype().name, state.ndim());
-    PyObject* const instance = key ? dict_item(instances(), key) : nullptr;
-    Py_XDECREF(key);
+    PyRef const key = PyRef::steal(Py_BuildValue("(si)", state.dtype().name, state.ndim()));
+    PyRef const instance = PyRef::steal(key ? dict_item(instances(), key.get()) : nullptr);
     if (!instance)
       return PyErr_Occurred() ? nullptr
                               : PyErr_Format(PyExc_TypeError, "%s is not registered", state.describe().c_str());
-    PyObject* const done = PyObject_CallMethod(instance, "add_index_tuple", "OL", self,
-                                               static_cast<long long>(state.on_device() ? as_intptr(choice.get()) : 0));
-    Py_DECREF(instance);
-    return done;
+    return PyObject_CallMethod(instance.get(), "add_index_tuple", "OL", self,
+                               static_cast<long long>(state.on_device() ? as_intptr(choice.get()) : 0));
   });
 }
 
@@ -346,9 +344,8 @@ PyObject* make_array(PyTypeObject* type, StatePtr state) {
 PyObject* wrap_state(StatePtr state) {
   if (!array_class) {
     // The class is the package's: a module may have been imported before it.
-    PyObject* const package = PyImport_ImportModule("memarray");
+    PyRef const package = PyRef::steal(PyImport_ImportModule("memarray"));
     if (!package) return nullptr;
-    Py_DECREF(package);
     if (!array_class) {
       PyErr_SetString(PyExc_ImportError, "memarray is being imported still: it cannot make arrays yet");
       return nullptr;

@@ -23,22 +23,17 @@ PyObject* cuda_error_type = nullptr;
 PyObject* out_of_memory_error_type = nullptr;
 
 PyObject* make_type(char const* name, char const* doc, PyObject* first, PyObject* second = nullptr) {
-  PyObject* const bases = second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first);
-  if (!bases) return nullptr;
-  PyObject* const type = PyErr_NewExceptionWithDoc(name, doc, bases, nullptr);
-  Py_DECREF(bases);
-  return type;
+  PyRef const bases = PyRef::steal(second ? PyTuple_Pack(2, first, second) : PyTuple_Pack(1, first));
+  return bases ? PyErr_NewExceptionWithDoc(name, doc, bases.get(), nullptr) : nullptr;
 }
 
 void set_cuda_error(PyObject* type, CudaError const& error) {
-  PyObject* const value = PyObject_CallFunction(type, "s", error.what());
-  PyObject* const code = value ? PyLong_FromLong(error.code()) : nullptr;
-  PyObject* const name = code ? PyUnicode_FromString(error.name().c_str()) : nullptr;
-  if (name && PyObject_SetAttrString(value, "code", code) == 0 && PyObject_SetAttrString(value, "name", name) == 0)
-    PyErr_SetObject(type, value);
-  Py_XDECREF(name);
-  Py_XDECREF(code);
-  Py_XDECREF(value);
+  PyRef const value = PyRef::steal(PyObject_CallFunction(type, "s", error.what()));
+  PyRef const code = PyRef::steal(value ? PyLong_FromLong(error.code()) : nullptr);
+  PyRef const name = PyRef::steal(code ? PyUnicode_FromString(error.name().c_str()) : nullptr);
+  if (name && PyObject_SetAttrString(value.get(), "code", code.get()) == 0 &&
+      PyObject_SetAttrString(value.get(), "name", name.get()) == 0)
+    PyErr_SetObject(type, value.get());
 }
 
 // An OSError with its errno, whose subclass Python chooses.

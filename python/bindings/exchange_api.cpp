@@ -62,20 +62,20 @@ int current_stream(DLDeviceType, std::int32_t, void** stream) noexcept {
   return 0;
 }
 
-/// What the attribute is, a new reference: of a type that has it as tensors have, without making a method of it. Null
+/// What the attribute is: of a type that has it as tensors have, without making a method of it. Null
 /// without an error if there is none, or if it fails.
-PyObject* ask(PyObject* object, PyObject* name) {
-  PyObject* const found = type_attribute(Py_TYPE(object), name);
-  PyObject* answer = nullptr;
-  if (found && PyType_HasFeature(Py_TYPE(found), Py_TPFLAGS_METHOD_DESCRIPTOR)) {
-    answer = PyObject_Vectorcall(found, &object, 1, nullptr);
-  } else if (found && Py_IS_TYPE(found, &PyGetSetDescr_Type)) {
-    answer = PyGetSetDescr_Type.tp_descr_get(found, object, reinterpret_cast<PyObject*>(Py_TYPE(object)));
-  } else if (PyObject* attribute = nullptr; find_attribute(object, name, attribute)) {
-    answer = PyCallable_Check(attribute) ? PyObject_CallNoArgs(attribute) : Py_NewRef(attribute);
-    Py_DECREF(attribute);
+PyRef ask(PyObject* object, PyObject* name) {
+  PyRef const found = PyRef::steal(type_attribute(Py_TYPE(object), name));
+  PyRef answer;
+  if (found && PyType_HasFeature(Py_TYPE(found.get()), Py_TPFLAGS_METHOD_DESCRIPTOR)) {
+    answer = PyRef::steal(PyObject_Vectorcall(found.get(), &object, 1, nullptr));
+  } else if (found && Py_IS_TYPE(found.get(), &PyGetSetDescr_Type)) {
+    auto* const type = reinterpret_cast<PyObject*>(Py_TYPE(object));
+    answer = PyRef::steal(PyGetSetDescr_Type.tp_descr_get(found.get(), object, type));
+  } else if (PyRef attribute; find_attribute(object, name, attribute)) {
+    bool const is_method = PyCallable_Check(attribute.get()) != 0;
+    answer = is_method ? PyRef::steal(PyObject_CallNoArgs(attribute.get())) : std::move(attribute);
   }
-  Py_XDECREF(found);
   if (!answer) PyErr_Clear();
   return answer;
 }
@@ -92,17 +92,16 @@ bool init_exchange_api() {
 
 DLPackExchangeAPI const* exchange_api_of(PyObject* object) {
   // Most have none, and an AttributeError would cost more than all else of an import.
-  PyObject* capsule = type_attribute(Py_TYPE(object), attribute_name);
+  PyRef capsule = PyRef::steal(type_attribute(Py_TYPE(object), attribute_name));
   if (!capsule) return nullptr;
-  if (!PyCapsule_CheckExact(capsule)) {
-    Py_DECREF(capsule);
+  if (!PyCapsule_CheckExact(capsule.get())) {
     // Of a type that fails to say there is none, as far as that goes.
     if (!find_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), attribute_name, capsule)) PyErr_Clear();
     if (!capsule) return nullptr;
   }
-  void* const pointer = PyCapsule_CheckExact(capsule) ? PyCapsule_GetPointer(capsule, capsule_name) : nullptr;
+  bool const is_capsule = PyCapsule_CheckExact(capsule.get());
+  void* const pointer = is_capsule ? PyCapsule_GetPointer(capsule.get(), capsule_name) : nullptr;
   if (!pointer) PyErr_Clear();
-  Py_DECREF(capsule);
   auto const* header = static_cast<DLPackExchangeAPIHeader const*>(pointer);
   // A newer library keeps the tables of older versions behind its own.
   while (header && header->version.major > DLPACK_MAJOR_VERSION) header = header->prev_api;
@@ -121,12 +120,10 @@ Lending how_it_lends(PyObject* object, std::uint8_t code) {
   for (PyObject* const name : lazy_names) {
     // Numbers that are not complex have no conjugates, and whole numbers no gradients; all have opposites.
     if (name == lazy_names[0] ? code != kDLComplex : name == lazy_names[2] && whole) continue;
-    PyObject* const answer = ask(object, name);
+    PyRef const answer = ask(object, name);
     // A type without one of these is lazy in nothing.
     if (!answer) return Lending::elements;
-    bool const is_set = answer == Py_True;
-    Py_DECREF(answer);
-    if (!is_set) continue;
+    if (answer.get() != Py_True) continue;
     if (name != lazy_names[1]) return Lending::refuses;
     PyErr_Format(PyExc_BufferError, "%s is negated lazily: its memory holds the opposite numbers; call resolve_neg()",
                  shown(object).c_str());
@@ -166,10 +163,9 @@ int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManaged
            .managed_tensor_to_py_object_no_sync = to_object,
            .dltensor_from_py_object_no_sync = look,
            .current_work_stream = current_stream};
-  PyObject* const capsule = PyCapsule_New(&table, capsule_name, nullptr);
+  PyRef const capsule = PyRef::steal(PyCapsule_New(&table, capsule_name, nullptr));
   // The type is not shown to anybody yet.
-  int const set = capsule ? PyDict_SetItem(type->tp_dict, attribute_name, capsule) : -1;
-  Py_XDECREF(capsule);
+  int const set = capsule ? PyDict_SetItem(type->tp_dict, attribute_name, capsule.get()) : -1;
   PyType_Modified(type);
   return set;
 }

@@ -5,16 +5,12 @@
 namespace memarray::python {
 
 PyObject* call_helper(char const* name, PyObject* self, PyObject* args, PyObject* keywords) {
-  PyObject* const helpers = PyImport_ImportModule("memarray._helpers");
-  PyObject* const helper = helpers ? PyObject_GetAttrString(helpers, name) : nullptr;
-  PyObject* const first = helper ? PyTuple_Pack(1, self) : nullptr;
-  PyObject* const all = first ? (args ? PySequence_Concat(first, args) : Py_NewRef(first)) : nullptr;
-  PyObject* const result = all ? PyObject_Call(helper, all, keywords) : nullptr;
-  Py_XDECREF(all);
-  Py_XDECREF(first);
-  Py_XDECREF(helper);
-  Py_XDECREF(helpers);
-  return result;
+  PyRef const helpers = PyRef::steal(PyImport_ImportModule("memarray._helpers"));
+  PyRef const helper = PyRef::steal(helpers ? PyObject_GetAttrString(helpers.get(), name) : nullptr);
+  PyRef const first = PyRef::steal(helper ? PyTuple_Pack(1, self) : nullptr);
+  if (!first) return nullptr;
+  PyRef const all = args ? PyRef::steal(PySequence_Concat(first.get(), args)) : PyRef::borrow(first.get());
+  return all ? PyObject_Call(helper.get(), all.get(), keywords) : nullptr;
 }
 
 PyObject* type_attribute(PyTypeObject* type, PyObject* name) noexcept {
@@ -35,17 +31,39 @@ PyObject* dict_item(PyObject* dict, PyObject* key) noexcept {
 #endif
 }
 
-bool find_attribute(PyObject* object, PyObject* name, PyObject*& attribute) {
-  attribute = PyObject_GetAttr(object, name);
+bool find_attribute(PyObject* object, PyObject* name, PyRef& attribute) {
+  attribute = PyRef::steal(PyObject_GetAttr(object, name));
   if (!attribute && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
-  return attribute != nullptr;
+  return static_cast<bool>(attribute);
 }
 
-bool find_attribute(PyObject* object, char const* name, PyObject*& attribute) {
-  PyObject* const word = PyUnicode_FromString(name);
-  bool const found = word && find_attribute(object, word, attribute);
-  Py_XDECREF(word);
-  return found;
+bool find_attribute(PyObject* object, char const* name, PyRef& attribute) {
+  PyRef const word = PyRef::steal(PyUnicode_FromString(name));
+  return word && find_attribute(object, word.get(), attribute);
+}
+
+PyRef take_error() {
+#if PY_VERSION_HEX >= 0x030c0000
+  return PyRef::steal(PyErr_GetRaisedException());
+#else
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyRef const type_taken = PyRef::steal(type);
+  PyRef const traceback_taken = PyRef::steal(traceback);
+  if (value && traceback) PyException_SetTraceback(value, traceback);
+  return PyRef::steal(value);
+#endif
+}
+
+void set_error(PyRef exception) {
+#if PY_VERSION_HEX >= 0x030c0000
+  PyErr_SetRaisedException(exception.release());
+#else
+  PyObject* const type = Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())));
+  PyObject* const traceback = PyException_GetTraceback(exception.get());
+  PyErr_Restore(type, exception.release(), traceback);
+#endif
 }
 
 bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
@@ -53,27 +71,25 @@ bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
     PyRef const one = PyRef::steal(PyTuple_Pack(1, object));
     return one && read_shape(one.get(), shape);
   }
-  PyObject* const items = PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object)
-                              ? PySequence_Tuple(object)
-                              : nullptr;
+  bool const is_sequence = PySequence_Check(object) && !PyUnicode_Check(object) && !PyBytes_Check(object);
+  PyRef const items = PyRef::steal(is_sequence ? PySequence_Tuple(object) : nullptr);
   if (!items) {
     if (!PyErr_Occurred())
       PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers, such as [2, 4, 7], not %s",
                    shown(object).c_str());
     return false;
   }
-  Py_ssize_t const count = PyTuple_GET_SIZE(items);
+  Py_ssize_t const count = PyTuple_GET_SIZE(items.get());
   shape.clear();
   for (Py_ssize_t d = 0; d < count; ++d) {
-    PyObject* const item = PyTuple_GET_ITEM(items, d);
-    PyObject* const index = PyBool_Check(item) ? nullptr : PyNumber_Index(item);
+    PyObject* const item = PyTuple_GET_ITEM(items.get(), d);
+    PyRef const index = PyRef::steal(PyBool_Check(item) ? nullptr : PyNumber_Index(item));
     if (!index) {
       PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers; extent %zd is %s", d, shown(item).c_str());
       break;
     }
     int overflow = 0;
-    long long const extent = PyLong_AsLongLongAndOverflow(index, &overflow);
-    Py_DECREF(index);
+    long long const extent = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
     if (overflow != 0) {
       PyErr_Format(PyExc_OverflowError, "extent %zd of the shape, %s, does not fit into 64 bits", d,
                    shown(item).c_str());
@@ -81,7 +97,6 @@ bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
     }
     shape.push_back(extent);
   }
-  Py_DECREF(items);
   return !PyErr_Occurred();
 }
 

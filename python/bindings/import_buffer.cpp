@@ -247,9 +247,8 @@ bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bo
 }
 
 bool import_named(PyObject* object, char const* name, bool cuda, ViewCore& view) {
-  PyObject* attribute = nullptr;
-  if (!find_attribute(object, name, attribute)) return false;
-  PyRef const given = PyRef::steal(attribute);
+  PyRef given;
+  if (!find_attribute(object, name, given)) return false;
   if (!PyDict_Check(given.get())) {
     PyErr_Format(PyExc_BufferError, "%s is a dict, not %s", name, type_name(given.get()));
     return false;

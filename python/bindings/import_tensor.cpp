@@ -105,20 +105,18 @@ PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
 /// Whether an object says that its memory is used in streams: then it is asked to have it ready in the default one.
 /// -1 with the error set.
 int is_lent_in_streams(PyObject* object) {
-  PyObject* method = nullptr;
+  PyRef method;
   // Old producers of the host's memory do not say.
   if (!find_attribute(object, device_name, method)) return PyErr_Occurred() ? -1 : 0;
-  PyObject* const answer = PyObject_CallNoArgs(method);
-  Py_DECREF(method);
+  PyRef const answer = PyRef::steal(PyObject_CallNoArgs(method.get()));
   if (!answer) return -1;
   // The id is the tensor's to say; pandas has None for the host's.
-  bool const is_pair = PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == 2;
-  int const type = is_pair ? static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(answer, 0))) : -1;
+  bool const is_pair = PyTuple_Check(answer.get()) && PyTuple_GET_SIZE(answer.get()) == 2;
+  int const type = is_pair ? static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(answer.get(), 0))) : -1;
   bool const read = is_pair && !PyErr_Occurred();
   if (!read)
     PyErr_Format(PyExc_TypeError, "__dlpack_device__() returned %s, and not (device type, device id)",
-                 shown(answer).c_str());
-  Py_DECREF(answer);
+                 shown(answer.get()).c_str());
   if (!read) return -1;
   return detail::is_used_in_streams({static_cast<DLDeviceType>(type), 0}) ? 1 : 0;
 }
@@ -133,12 +131,11 @@ PyObject* call_with(PyObject* method, std::array<PyObject*, 3> const& values) {
     args[count] = values[i];
     names[count++] = keyword_names[i];
   }
-  PyObject* const keywords = PyTuple_New(static_cast<Py_ssize_t>(count));
+  PyRef const keywords = PyRef::steal(PyTuple_New(static_cast<Py_ssize_t>(count)));
   if (!keywords) return nullptr;
-  for (std::size_t i = 0; i < count; ++i) PyTuple_SET_ITEM(keywords, static_cast<Py_ssize_t>(i), Py_NewRef(names[i]));
-  PyObject* const result = PyObject_Vectorcall(method, args.data(), 0, keywords);
-  Py_DECREF(keywords);
-  return result;
+  for (std::size_t i = 0; i < count; ++i)
+    PyTuple_SET_ITEM(keywords.get(), static_cast<Py_ssize_t>(i), Py_NewRef(names[i]));
+  return PyObject_Vectorcall(method, args.data(), 0, keywords.get());
 }
 
 /// The capsule of an object with `__dlpack__`: the newest that it can make.
@@ -256,17 +253,13 @@ void shorten_refusal(PyObject* object) {
   bool const is_refusal = is_buffer_error || PyErr_ExceptionMatches(PyExc_RuntimeError) ||
                           PyErr_ExceptionMatches(PyExc_ValueError) || PyErr_ExceptionMatches(PyExc_TypeError);
   if (!is_refusal || PyErr_ExceptionMatches(PyExc_RecursionError)) return;
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  std::string const line = first_line(value);
-  PyRef const words = PyRef::steal(PyObject_Str(value));
+  PyRef error = take_error();
+  std::string const line = first_line(error.get());
+  PyRef const words = PyRef::steal(PyObject_Str(error.get()));
   bool const is_short = words && PyUnicode_CompareWithASCIIString(words.get(), line.c_str()) == 0;
   PyErr_Clear();
-  if (is_short && !PyErr_GivenExceptionMatches(type, PyExc_RuntimeError)) return PyErr_Restore(type, value, traceback);
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(traceback);
+  if (is_short && !PyErr_GivenExceptionMatches(error.get(), PyExc_RuntimeError)) return set_error(std::move(error));
+  error = {};
   PyErr_Format(PyExc_BufferError, "the memory of this %.100s cannot be viewed: %s", Py_TYPE(object)->tp_name,
                line.c_str());
 }
@@ -289,7 +282,7 @@ bool init_import_tensor() {
 
 int try_dlpack(PyObject* object, Copy copy, PyObject*& result) {
   result = nullptr;
-  PyObject* method = nullptr;
+  PyRef method;
   if (PyCapsule_CheckExact(object)) {
     result = from_capsule(object, object, copy);
     return 1;
@@ -299,8 +292,7 @@ int try_dlpack(PyObject* object, Copy copy, PyObject*& result) {
     return 1;
   }
   if (!find_attribute(object, dlpack_name, method)) return PyErr_Occurred() ? 1 : 0;
-  PyObject* const capsule = ask_for_capsule(object, method, copy);
-  Py_DECREF(method);
+  PyObject* const capsule = ask_for_capsule(object, method.get(), copy);
   if (!capsule) {
     shorten_refusal(object);
     return 1;

@@ -1,6 +1,7 @@
 #include "array_type.hpp"
 #include "errors.hpp"
 #include "helpers.hpp"
+#include "py_ref.hpp"
 #include "shared_memory.hpp"
 #include "shown.hpp"
 #include "struct_dtype.hpp"
@@ -162,17 +163,14 @@ PyType_Spec spec = {"memarray._core.Instance", sizeof(PyInstance), 0,
 PyObject* instances() { return registry; }
 
 int register_instance(DType const& dtype, int ndim, AddIndex add_index) {
-  PyObject* const self = instance_type->tp_alloc(instance_type, 0);
+  PyRef const self = PyRef::steal(instance_type->tp_alloc(instance_type, 0));
   if (!self) return -1;
-  PyInstance& instance = instance_of(self);
+  PyInstance& instance = instance_of(self.get());
   new (&instance.dtype) DType(dtype);
   instance.ndim = ndim;
   instance.add_index = add_index;
-  PyObject* const key = Py_BuildValue("(si)", dtype.name, ndim);
-  int const failed = key ? PyDict_SetItem(registry, key, self) : -1;
-  Py_XDECREF(key);
-  Py_DECREF(self);
-  return failed;
+  PyRef const key = PyRef::steal(Py_BuildValue("(si)", dtype.name, ndim));
+  return key ? PyDict_SetItem(registry, key.get(), self.get()) : -1;
 }
 
 int add_instances(PyObject* module) {

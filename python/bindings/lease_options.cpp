@@ -1,6 +1,7 @@
 #include "lease_type.hpp"
 
 #include "errors.hpp"
+#include "py_ref.hpp"
 #include "resource_types.hpp"
 #include "shown.hpp"
 
@@ -33,15 +34,15 @@ bool read_timeout(PyObject* object, Timeout& timeout) {
 }
 
 bool read_device_id(PyObject* object, int& id) {
-  PyObject* const number = PyBool_Check(object) || !PyIndex_Check(object) ? nullptr : PyNumber_Index(object);
+  bool const is_index = PyIndex_Check(object) && !PyBool_Check(object);
+  PyRef const number = PyRef::steal(is_index ? PyNumber_Index(object) : nullptr);
   if (!number) {
     if (!PyErr_Occurred())
       PyErr_Format(PyExc_TypeError, "device_id must be an integer or None, not %s", shown(object).c_str());
     return false;
   }
   int overflow = 0;
-  long const value = PyLong_AsLongAndOverflow(number, &overflow);
-  Py_DECREF(number);
+  long const value = PyLong_AsLongAndOverflow(number.get(), &overflow);
   if (overflow != 0 || value < 0 || value > INT32_MAX) {
     bool const is_large = overflow > 0 || value > INT32_MAX;
     PyErr_Format(PyExc_ValueError, "device_id is %s; device ids start at 0%s", shown(object).c_str(),
@@ -54,12 +55,13 @@ bool read_device_id(PyObject* object, int& id) {
 
 bool read_device(PyObject* object, std::optional<Device>& device) {
   if (object == Py_None) return true;
-  PyObject* const text = PyUnicode_Check(object) ? Py_NewRef(object) : PyObject_Str(object);
+  PyRef const text = PyUnicode_Check(object) ? PyRef::borrow(object) : PyRef::steal(PyObject_Str(object));
   Py_ssize_t length = 0;
-  char const* const word = text ? PyUnicode_AsUTF8AndSize(text, &length) : nullptr;
+  char const* const word = text ? PyUnicode_AsUTF8AndSize(text.get(), &length) : nullptr;
   bool read = false;
   if (length > longest_word) {
-    PyErr_Format(PyExc_ValueError, "a device is written 'cpu', 'cuda' or 'cuda:<number>', not %s", shown(text).c_str());
+    PyErr_Format(PyExc_ValueError, "a device is written 'cpu', 'cuda' or 'cuda:<number>', not %s",
+                 shown(text.get()).c_str());
   } else if (word) {
     try {
       device = device_from_string({word, static_cast<std::size_t>(length)});
@@ -68,7 +70,6 @@ bool read_device(PyObject* object, std::optional<Device>& device) {
       raise_current();
     }
   }
-  Py_XDECREF(text);
   return read;
 }
 
@@ -100,10 +101,9 @@ bool read_stream(PyObject* object, StreamChoice& stream) {
       stream = stream_of(object);
       return true;
     }
-    PyObject* const index = PyNumber_Index(object);
+    PyRef const index = PyRef::steal(PyNumber_Index(object));
     if (!index) return false;
-    long long const number = PyLong_AsLongLong(index);
-    Py_DECREF(index);
+    long long const number = PyLong_AsLongLong(index.get());
     if (number == -1 && PyErr_Occurred()) return false;
     stream = StreamChoice::numbered(number);
     return true;
@@ -120,7 +120,8 @@ std::string python_location() {
 std::string line_of_caller() {
   PyFrameObject* const frame = PyEval_GetFrame();
   if (!frame) return {};
-  PyCodeObject* const code = PyFrame_GetCode(frame);
+  auto* const code = PyFrame_GetCode(frame);
+  PyRef const kept = PyRef::steal(reinterpret_cast<PyObject*>(code));
   char const* const file = PyUnicode_AsUTF8(code->co_filename);
   char const* const function = PyUnicode_AsUTF8(code->co_name);
   std::string text;
@@ -128,7 +129,6 @@ std::string line_of_caller() {
     text = std::string(file) + ":" + std::to_string(PyFrame_GetLineNumber(frame)) + " (" + function + ")";
   else
     PyErr_Clear();
-  Py_DECREF(code);
   return text;
 }
 

@@ -77,10 +77,8 @@ PyObject* view(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     MadeHere const site;
     detail::ViewCore core(core_of(self));
-    PyObject* const owner = wrap_state(core_of(self).state_ptr());
-    PyObject* const result = owner ? make_view(std::move(core), owner) : nullptr;
-    Py_XDECREF(owner);
-    return result;
+    PyRef const owner = PyRef::steal(wrap_state(core_of(self).state_ptr()));
+    return owner ? make_view(std::move(core), owner.get()) : nullptr;
   });
 }
 

@@ -42,8 +42,7 @@ PyRef own_attributes(PyObject* object) {
 bool has_memory(PyObject* object) {
   if (PyObject_CheckBuffer(object)) return true;
   for (char const* const name : {"__array__", "__array_interface__", "__dlpack__", "__cuda_array_interface__"}) {
-    PyObject* found = nullptr;
-    if (find_attribute(object, name, found)) return Py_DECREF(found), true;
+    if (PyRef found; find_attribute(object, name, found)) return true;
     PyErr_Clear();
   }
   return false;
@@ -74,9 +73,9 @@ bool check_carries_nothing(PyObject* object) {
 }
 
 PyRef attribute(PyObject* object, char const* name) {
-  PyObject* found = nullptr;
+  PyRef found;
   find_attribute(object, name, found);
-  return PyRef::steal(found);
+  return found;
 }
 
 /// True for types that say all of their memory. They come first, so that nothing else is asked of the usual object.

@@ -2,6 +2,7 @@
 
 #include "buffer.hpp"
 #include "gil.hpp"
+#include "py_ref.hpp"
 #include "view_type.hpp"
 
 #include <memarray/array/segment.hpp>
@@ -67,16 +68,13 @@ PyObject* describe_segment(detail::State const& state) {
 
 PyObject* recover_shared(detail::State& state) {
   std::vector<Death> const deaths = detail::recover(state);
-  PyObject* const result = PyList_New(static_cast<Py_ssize_t>(deaths.size()));
+  PyRef result = PyRef::steal(PyList_New(static_cast<Py_ssize_t>(deaths.size())));
   for (std::size_t i = 0; result && i < deaths.size(); ++i) {
     PyObject* const death = Py_BuildValue("(is)", deaths[i].pid, held_word(deaths[i].held));
-    if (!death) {
-      Py_DECREF(result);
-      return nullptr;
-    }
-    PyList_SET_ITEM(result, static_cast<Py_ssize_t>(i), death);
+    if (!death) return nullptr;
+    PyList_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i), death);
   }
-  return result;
+  return result.release();
 }
 
 }  // namespace memarray::python

@@ -56,9 +56,8 @@ bool is_small(PyObject* object, int depth) {
 
 /// The shape of what has dimensions; empty without.
 std::string shape_of(PyObject* object) {
-  PyObject* found = nullptr;
-  if (!find_attribute(object, "shape", found)) return PyErr_Clear(), std::string();
-  PyRef const shape = PyRef::steal(found);
+  PyRef shape;
+  if (!find_attribute(object, "shape", shape)) return PyErr_Clear(), std::string();
   if (!PyTuple_Check(shape.get()) || PyTuple_GET_SIZE(shape.get()) == 0) return {};
   // PyTorch's shapes are tuples of a class of their own.
   PyRef const plain = PyRef::steal(PyTuple_GetSlice(shape.get(), 0, PyTuple_GET_SIZE(shape.get())));

@@ -30,9 +30,8 @@ Signature<1> from_numpy_signature("from_numpy", {"device"}, 1);
 /// The view, which is taken over, or a copy of it on another device. Null with the error set.
 PyObject* on_device(PyObject* view, PyObject* device) {
   if (!view || device == Py_None) return view;
-  PyObject* const there = PyObject_CallMethod(view, "to_device", "O", device);
-  Py_DECREF(view);
-  return there;
+  PyRef const here = PyRef::steal(view);
+  return PyObject_CallMethod(here.get(), "to_device", "O", device);
 }
 
 /// Of a plain NumPy array. 1: `result` is the view, or null with the error set; 0: it is none.
@@ -69,26 +68,23 @@ int try_own(PyObject* object, Copy copy, PyObject*& result) {
   if (is_view(object)) {
     ViewCore const& view = view_of(object);
     view.check_open();
-    PyObject* const owner = owner_of_view(object);
-    result = finish(owner, copy, [&view] { return view; });
-    Py_XDECREF(owner);
+    PyRef const owner = PyRef::steal(owner_of_view(object));
+    result = finish(owner.get(), copy, [&view] { return view; });
     return 1;
   }
   detail::State* const state = unwrap_state(object);
   detail::LeaseCore* const lease = state ? nullptr : lease_of(object);
   if (!state && !lease) return 0;
-  PyObject* const view = PyObject_CallMethod(object, "view", nullptr);
+  PyRef view = PyRef::steal(PyObject_CallMethod(object, "view", nullptr));
   if (!view) return 1;
-  result = copy == Copy::always ? PyObject_CallMethod(view, "copy", nullptr) : Py_NewRef(view);
-  Py_DECREF(view);
+  result = copy == Copy::always ? PyObject_CallMethod(view.get(), "copy", nullptr) : view.release();
   return 1;
 }
 
 }  // namespace
 
 bool init_view_import() {
-  return init_import_tensor() && init_plain_memory() && from_dlpack_signature.intern() &&
-         from_numpy_signature.intern();
+  return init_import_tensor() && init_plain_memory() && from_dlpack_signature.intern() && from_numpy_signature.intern();
 }
 
 bool read_copy(PyObject* object, Copy& copy) {

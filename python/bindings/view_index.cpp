@@ -79,10 +79,9 @@ class Indexing {
   /// and no array scalar that refuses to be an index. False with the error set where the object itself raised one.
   static bool is_scalar_index(PyObject* part) {
     if (!PyIndex_Check(part) || PyBool_Check(part)) return false;
-    PyObject* found = nullptr;
-    if (!find_attribute(part, "ndim", found)) return !PyErr_Occurred();
-    PyRef const ndim = PyRef::steal(found);
-    if (!PyLong_Check(found) || PyLong_AsLong(found) != 0) return PyErr_Clear(), false;
+    PyRef ndim;
+    if (!find_attribute(part, "ndim", ndim)) return !PyErr_Occurred();
+    if (!PyLong_Check(ndim.get()) || PyLong_AsLong(ndim.get()) != 0) return PyErr_Clear(), false;
     PyRef const index = PyRef::steal(PyNumber_Index(part));
     if (!index && PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
     return static_cast<bool>(index);
@@ -130,10 +129,8 @@ PyObject* view_getitem(PyObject* self, PyObject* key) {
     ViewCore const& view = view_of(self);
     if (indexing.only_integers && indexing.layout.ndim() == 0)
       return first_element(view.at(indexing.layout, indexing.offset));
-    PyObject* const owner = owner_of_view(self);
-    PyObject* const result = make_view(view.at(indexing.layout, indexing.offset), owner);
-    Py_XDECREF(owner);
-    return result;
+    PyRef const owner = PyRef::steal(owner_of_view(self));
+    return make_view(view.at(indexing.layout, indexing.offset), owner.get());
   });
 }
 

@@ -2,11 +2,13 @@
 
 #include "array_type.hpp"
 #include "errors.hpp"
+#include "helpers.hpp"
 #include "import_buffer.hpp"
 #include "lease_type.hpp"
 #include "made_here.hpp"
 #include "numpy_array.hpp"
 #include "plain_memory.hpp"
+#include "py_ref.hpp"
 #include "view_import.hpp"
 #include "view_refusal.hpp"
 #include "view_type.hpp"
@@ -160,19 +162,15 @@ Loaded load_array(Argument const& argument, State& state) {
 /// What DLPack refuses to say may be said otherwise: other dtypes, strides that are no whole elements, read-only by
 /// producers of the old struct.
 bool import_otherwise(PyObject* object, ViewCore& core) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
+  PyRef refusal = take_error();
   int found = guarded([&] { return static_cast<int>(import_buffer(object, nullptr, core)); });
   PyErr_Clear();
   if (found != 1) found = guarded([&] { return static_cast<int>(import_array_interface(object, core)); });
   PyErr_Clear();
   if (found != 1) {
-    PyErr_Restore(type, value, traceback);
+    set_error(std::move(refusal));
     return false;
   }
-  Py_XDECREF(type);
-  Py_XDECREF(value);
-  Py_XDECREF(traceback);
   return true;
 }
 

@@ -1,5 +1,7 @@
 #include "view_refusal.hpp"
 
+#include "helpers.hpp"
+#include "py_ref.hpp"
 #include "shown.hpp"
 
 #include <memarray/base/shape.hpp>
@@ -141,19 +143,12 @@ void raise_refusal(PyObject* object, Given const& given, ViewWanted const& wante
 }
 
 void raise_refusal_because(PyObject* object, ViewWanted const& wanted) {
-  PyObject *type, *value, *traceback;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  if (traceback) PyException_SetTraceback(value, traceback);
+  PyRef cause = take_error();
   PyErr_Format(PyExc_TypeError, "%s; the %s cannot be viewed: %s", wanted_text(wanted).c_str(),
-               Py_TYPE(object)->tp_name, first_line(value, 400).c_str());
-  PyObject *raised, *words, *none;
-  PyErr_Fetch(&raised, &words, &none);
-  PyErr_NormalizeException(&raised, &words, &none);
-  PyException_SetCause(words, value);  // takes it over
-  PyErr_Restore(raised, words, none);
-  Py_XDECREF(type);
-  Py_XDECREF(traceback);
+               Py_TYPE(object)->tp_name, first_line(cause.get(), 400).c_str());
+  PyRef refusal = take_error();
+  PyException_SetCause(refusal.get(), cause.release());
+  set_error(std::move(refusal));
 }
 
 }  // namespace memarray::python
