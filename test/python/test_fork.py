@@ -143,3 +143,90 @@ def test_a_child_may_exit_in_the_ordinary_way():
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
         """
     )
+
+
+@pytest.mark.parametrize("held", ["write", "read"])
+def test_no_time_out_waits_for_a_lease_of_a_thread_that_the_child_does_not_have(held):
+    run_python(
+        FORKED
+        + f"""
+    array, other = memarray.MemArray([4]), memarray.MemArray([4])
+    opened, done = threading.Event(), threading.Event()
+    def hold():
+        with array.{held}():
+            opened.set()
+            done.wait()
+    thread = threading.Thread(target=hold)
+    thread.start()
+    opened.wait()
+
+    def enter(*leases, timeout):
+        with memarray.leases(*leases, timeout=timeout):
+            pass
+
+    def work():
+        for timeout in (0, 3600, None):
+            refused(lambda: array.write(timeout=timeout).__enter__(), "forked")
+            refused(lambda: enter(array.write(), other.write(), timeout=timeout), "forked")
+            refused(lambda: enter(other.read(), array.write(), timeout=timeout), "forked")
+            if "{held}" == "write":
+                refused(lambda: array.read(timeout=timeout).__enter__(), "forked")
+                refused(lambda: enter(array.read(), other.write(), timeout=timeout), "forked")
+            else:
+                enter(array.read(), other.write(), timeout=timeout)
+                with array.read(timeout=timeout) as lease:
+                    assert np.asarray(lease).sum() == 0
+            refused(lambda: array.fill(1), "forked")
+        with other.write(timeout=None) as lease:
+            np.asarray(lease)[:] = 3
+        assert np.asarray(other).tolist() == [3] * 4
+        mine = memarray.MemArray([4])
+        mine.fill(1)
+    in_child(work)
+    done.set()
+    thread.join()
+    array.fill(1)
+    """
+    )
+
+
+def test_children_of_multiprocessing_beside_a_writer_thread_go_on():
+    run_python(
+        """
+    import multiprocessing, threading
+    import memarray
+
+    array = memarray.MemArray([1000])
+    stop = threading.Event()
+    def write():
+        while not stop.is_set():
+            with array.write(timeout=None) as lease:
+                memarray.BufferView(lease).fill(1)
+
+    def work(results):
+        own = memarray.MemArray([4])
+        try:
+            with array.write(timeout=None):
+                results.put("written")
+        except memarray.LockError as error:
+            assert "forked" in str(error), error
+            results.put("refused")
+        with own.write(timeout=None):
+            pass
+        own.fill(1)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    for _ in range(20):
+        child = context.Process(target=work, args=(results,))
+        child.start()
+        child.join(30)
+        assert child.exitcode == 0, child.exitcode
+        assert results.get(timeout=30) in ("written", "refused")
+    stop.set()
+    thread.join()
+    """,
+        env={"PYTHONWARNINGS": "ignore"},
+    )
