@@ -119,6 +119,7 @@ void add_functions(py::module_& m) {
     return result;
   });
   m.def("adopt", [](py::handle type, py::handle object, py::object const& copy) {
+    if (!is_view(object.ptr()) || !PyType_Check(type.ptr())) throw TypeError("adopt takes a class and a BufferView");
     detail::ViewCore view = view_of(object.ptr());
     Copy wanted = Copy::allowed;
     if (!read_copy(copy.ptr(), wanted)) throw py::error_already_set();
