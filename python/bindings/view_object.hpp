@@ -26,6 +26,7 @@ struct PyView {
   detail::Block* lent;    // an export that buffers keep of a view that was closed
   std::int32_t buffers;   // that are not released: each keeps the object
   bool lent_is_writable;  // that export
+  bool is_tracked;        // by the garbage collector
 #if defined(Py_GIL_DISABLED)
   PyMutex mutex;  // of all that changes: the dtype and the layout of `core` do not
 #endif

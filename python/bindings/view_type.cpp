@@ -93,15 +93,17 @@ int clear(PyObject* self) {
 }
 
 void dealloc(PyObject* self) {
-  PyObject_GC_UnTrack(self);
   PyView* const view = view_in(self);
+  if (view->is_tracked) PyObject_GC_UnTrack(self);
   if (view->weak_references) PyObject_ClearWeakRefs(self);
   // What keeps the memory may run any code.
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   bool const pending = PyErr_Occurred() != nullptr;
   if (pending) PyErr_Fetch(&type, &value, &traceback);
-  uncount_holds(*view, holds_of(*view));
-  drop_owner(reinterpret_cast<PyObject*>(view->keeper));
+  if (view->keeper) {
+    uncount_holds(*view, holds_of(*view));
+    drop_owner(reinterpret_cast<PyObject*>(view->keeper));
+  }
   view->core.~ViewCore();
   delete view->rare;
   drop_owner(view->owner);
@@ -240,6 +242,7 @@ PyView* allocate_view(PyObject* owner) {
   self->lent = nullptr;
   self->buffers = 0;
   self->lent_is_writable = false;
+  self->is_tracked = false;
 #if defined(Py_GIL_DISABLED)
   self->mutex = {};
 #endif
@@ -262,7 +265,8 @@ void collect_view(PyView* view) noexcept {
     Py_INCREF(reinterpret_cast<PyObject*>(keeper));
     view->keeper = keeper;
   }
-  if (keeper || view->owner) PyObject_GC_Track(view);
+  view->is_tracked = keeper || view->owner;
+  if (view->is_tracked) PyObject_GC_Track(view);
 }
 
 void close_view(PyObject* self) noexcept {

@@ -1,7 +1,11 @@
 """Arrays and leases in a forked child."""
 
+from pathlib import Path
+
 import pytest
 from support import run_python
+
+TESTS = Path(__file__).parent
 
 pytestmark = pytest.mark.threads
 
@@ -229,4 +233,47 @@ def test_children_of_multiprocessing_beside_a_writer_thread_go_on():
     thread.join()
     """,
         env={"PYTHONWARNINGS": "ignore"},
+    )
+
+
+@pytest.mark.parametrize("held", ["write", "read"])
+def test_the_c_table_does_not_wait_for_threads_that_the_child_does_not_have(held):
+    run_python(
+        FORKED
+        + f"""
+    import ctypes
+    sys.path.insert(0, {str(TESTS)!r})
+    from c_api_headers import declarations, header
+    from test_c_api import pointer, structure, with_the_gil
+
+    head = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)]
+    api = structure(declarations(header()), head).from_address(pointer())
+    arrays = api.arrays.contents
+    raise_last_error = with_the_gil(api.raise_last_error)
+    array = memarray.MemArray([4])
+    ref = with_the_gil(arrays.array_from_object)(id(array))
+    opened, done = threading.Event(), threading.Event()
+    def hold():
+        with array.{held}():
+            opened.set()
+            done.wait()
+    thread = threading.Thread(target=hold)
+    thread.start()
+    opened.wait()
+
+    def work():
+        for timeout in (0.0, 3600.0, -1.0):
+            assert arrays.write_array(ref, timeout, None, None, 0) is None
+            refused(lambda: raise_last_error(b"writing"), "forked")
+            lease = arrays.read_array(ref, timeout, None, None)
+            if "{held}" == "write":
+                assert lease is None
+                refused(lambda: raise_last_error(b"reading"), "forked")
+            else:
+                arrays.release_lease(lease)
+    in_child(work)
+    done.set()
+    thread.join()
+    arrays.release_array(ref)
+    """
     )
