@@ -3,6 +3,7 @@
 #include "errors.hpp"
 #include "gil.hpp"
 #include "helpers.hpp"
+#include "memory_keeper.hpp"
 #include "py_ref.hpp"
 #include "struct_dtype.hpp"
 
@@ -24,16 +25,6 @@ using detail::ViewCore;
 
 /// For messages: the type of an object, "nothing" for null.
 char const* type_name(PyObject* object) noexcept { return object ? Py_TYPE(object)->tp_name : "nothing"; }
-
-/// Releases a buffer on whatever thread the last view of it ends; leaks it where there is no interpreter any more.
-void drop_buffer(void* object) noexcept {
-  auto* const buffer = static_cast<Py_buffer*>(object);
-  GilAcquire const gil;
-  if (!gil) return;
-  ErrorAside const aside;
-  PyBuffer_Release(buffer);
-  delete buffer;
-}
 
 /// The dtype that a format of the struct module means, in this machine's sizes and byte order; null if there is none.
 DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
@@ -58,9 +49,9 @@ DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
   return find_dtype(DLDataType{code, static_cast<std::uint8_t>(itemsize * 8), 1});
 }
 
-/// The dtype of a buffer of structs, whose format NumPy reads. Null with the error set.
-DType const* dtype_of_structs(Py_buffer const& buffer) {
-  PyRef const description = PyRef::steal(call_helper("struct_in_buffer", buffer.obj));
+/// The dtype of a buffer of structs of `object`, whose format NumPy reads. Null with the error set.
+DType const* dtype_of_structs(PyObject* object, Py_buffer const& buffer) {
+  PyRef const description = PyRef::steal(call_helper("struct_in_buffer", object));
   DType const* const dtype = description ? dtype_described(description.get()) : nullptr;
   if (!dtype || dtype->itemsize == static_cast<std::uint32_t>(buffer.itemsize)) return dtype;
   PyErr_Format(PyExc_BufferError, "the buffer format '%.80s' is of %u bytes, and its items have %zd", buffer.format,
@@ -70,8 +61,9 @@ DType const* dtype_of_structs(Py_buffer const& buffer) {
 
 bool is_dense(Py_buffer const& buffer) { return PyBuffer_IsContiguous(&buffer, 'C') != 0; }
 
-/// Layout and dtype of a buffer. False with the error set.
-bool describe(Py_buffer const& buffer, DType const* wanted, DType const*& dtype, StridedLayout& layout) {
+/// Layout and dtype of a buffer of `object`. False with the error set.
+bool describe(PyObject* object, Py_buffer const& buffer, DType const* wanted, DType const*& dtype,
+              StridedLayout& layout) {
   if (buffer.suboffsets) {
     for (int d = 0; d < buffer.ndim; ++d)
       if (buffer.suboffsets[d] >= 0) {
@@ -95,8 +87,8 @@ bool describe(Py_buffer const& buffer, DType const* wanted, DType const*& dtype,
     layout = StridedLayout::dense({&count, 1}, wanted->itemsize);
     return true;
   }
-  bool const is_struct = buffer.obj && buffer.format && std::strstr(buffer.format, "T{");
-  dtype = is_struct ? dtype_of_structs(buffer) : dtype_of_format(buffer.format, buffer.itemsize);
+  bool const is_struct = buffer.format && std::strstr(buffer.format, "T{");
+  dtype = is_struct ? dtype_of_structs(object, buffer) : dtype_of_format(buffer.format, buffer.itemsize);
   if (!dtype && PyErr_Occurred()) return false;
   if (!dtype) {
     PyErr_Format(PyExc_BufferError, "memarray has no dtype for the buffer format '%.80s' of %zd bytes",
@@ -123,16 +115,50 @@ bool read_integers(PyObject* sequence, char const* what, std::vector<std::int64_
   return false;
 }
 
-/// What an array interface says of its memory, and what keeps it.
+/// A keeper that no block has yet.
+class NewKeeper {
+ public:
+  /// Empty, with the Python error set, where there is no memory.
+  NewKeeper() : _keeper(PyRef::steal(reinterpret_cast<PyObject*>(make_memory_keeper()))) {}
+  explicit operator bool() const noexcept { return static_cast<bool>(_keeper); }
+  MemoryKeeper* operator->() const noexcept { return reinterpret_cast<MemoryKeeper*>(_keeper.get()); }
+  /// Asks for a buffer, read-only if it has to be, which the keeper releases. False with the Python error set.
+  [[nodiscard]] bool get_buffer(PyObject* object, int flags) const {
+    Py_buffer& buffer = (*this)->buffer;
+    // What the collector may clear gives its buffer to a memoryview, as exporters expect: a memoryview in its place
+    // would not survive to be cleared while it has given out a buffer.
+    if (flags == PyBUF_FULL_RO && PyType_IS_GC(Py_TYPE(object))) {
+      PyObject* const own = PyMemoryView_FromObject(object);
+      if (!own) return false;
+      (*this)->owner = own;
+      buffer = *PyMemoryView_GET_BUFFER(own);
+      buffer.obj = nullptr;
+      return true;
+    }
+    if (PyObject_GetBuffer(object, &buffer, flags) == 0) return true;
+    buffer.obj = nullptr;
+    return false;
+  }
+  /// Keeps two objects, beside a memoryview. False with the Python error set.
+  [[nodiscard]] bool set_owner(PyObject* object, PyObject* other) const {
+    PyRef const kept = PyRef::steal(std::exchange((*this)->owner, nullptr));
+    (*this)->owner = kept ? PyTuple_Pack(3, object, other, kept.get()) : PyTuple_Pack(2, object, other);
+    return (*this)->owner != nullptr;
+  }
+  [[nodiscard]] detail::Block::Keeper release() {
+    collect_keeper(operator->());
+    return keeper_for_block(reinterpret_cast<MemoryKeeper*>(_keeper.release()));
+  }
+
+ private:
+  PyRef _keeper;
+};
+
+/// What an array interface says of its memory, and what keeps it: the object with its dict, and a buffer.
 struct InterfaceData {
   void* address = nullptr;
   bool writable = false;
-  PyRef owner{};                        ///< the object and its dict
-  std::unique_ptr<Py_buffer> buffer{};  ///< of memory that is given as a buffer
-
-  ~InterfaceData() {
-    if (buffer) drop_buffer(buffer.release());
-  }
+  NewKeeper keeper{};
 };
 
 /// Reads 'data' as an address: (address, read-only).
@@ -148,14 +174,18 @@ bool read_address(PyObject* pair, InterfaceData& data) {
 bool read_buffer(PyObject* object, PyObject* offset_object, StridedLayout::Span const& span, InterfaceData& data) {
   Py_ssize_t const offset = offset_object ? PyNumber_AsSsize_t(offset_object, PyExc_OverflowError) : 0;
   if (offset == -1 && PyErr_Occurred()) return false;
-  auto buffer = std::make_unique<Py_buffer>();
-  // As bytes: an address and a length.
-  if (PyObject_GetBuffer(object, buffer.get(), PyBUF_WRITABLE) != 0) {
+  if (!data.keeper.get_buffer(object, PyBUF_FULL_RO)) {
+    // As bytes, where the elements have no format.
     PyErr_Clear();
-    if (PyObject_GetBuffer(object, buffer.get(), PyBUF_SIMPLE) != 0) return false;
+    if (!data.keeper.get_buffer(object, PyBUF_SIMPLE)) return false;
   }
-  data.buffer = std::move(buffer);
-  Py_ssize_t const length = data.buffer->len;
+  Py_buffer const& buffer = data.keeper->buffer;
+  if (!is_dense(buffer)) {
+    PyErr_SetString(PyExc_BufferError,
+                    "the buffer of an array interface is one row of bytes, and this is not contiguous");
+    return false;
+  }
+  Py_ssize_t const length = buffer.len;
   bool const fits = offset >= 0 && offset <= length && span.first >= -offset && span.last <= length - offset;
   if (!fits) {
     PyErr_Format(PyExc_BufferError,
@@ -163,8 +193,8 @@ bool read_buffer(PyObject* object, PyObject* offset_object, StridedLayout::Span 
                  static_cast<long long>(span.first), static_cast<long long>(span.last), offset, length);
     return false;
   }
-  data.address = static_cast<std::byte*>(data.buffer->buf) + offset;
-  data.writable = data.buffer->readonly == 0;
+  data.address = static_cast<std::byte*>(buffer.buf) + offset;
+  data.writable = buffer.readonly == 0;
   return true;
 }
 
@@ -204,15 +234,6 @@ DType const* read_interface_dtype(PyObject* object, PyObject* interface) {
   return description ? dtype_described(description.get()) : nullptr;
 }
 
-/// What keeps memory that an array interface describes: the object with its dict, and a buffer.
-void drop_interface(void* kept) noexcept {
-  auto* const data = static_cast<InterfaceData*>(kept);
-  GilAcquire const gil;
-  if (!gil) return;
-  ErrorAside const aside;
-  delete data;
-}
-
 /// `interface`: a dict that nothing else refers to. `given`: what the attribute was.
 bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bool cuda, ViewCore& view) {
   auto const get = [&](char const* key) { return PyDict_GetItemString(interface, key); };
@@ -231,18 +252,17 @@ bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bo
     return false;
   StridedLayout const layout = detail::import_layout(
       shape, has_strides ? std::optional(StridedLayout::Extents(strides)) : std::nullopt, dtype->itemsize);
-  auto data = std::make_unique<InterfaceData>();
-  if (!read_data(object, interface, layout.span(dtype->itemsize), cuda, *data)) return false;
+  InterfaceData data;
+  if (!data.keeper || !read_data(object, interface, layout.span(dtype->itemsize), cuda, data)) return false;
   // A dict that is made for each request may be the only owner of the memory.
-  data->owner = PyRef::steal(PyTuple_Pack(2, object, given));
-  if (!data->owner) return false;
-  detail::ForeignMemory memory(data->address, Device{}, MemoryType::normal, dtype, layout, data->writable);
+  if (!data.keeper.set_owner(object, given)) return false;
+  detail::ForeignMemory memory(data.address, Device{}, MemoryType::normal, dtype, layout, data.writable);
   if (cuda) {
     if (!read_producer_stream(get("stream"), memory.ready_in)) return false;
     memory.type = MemoryType::device;
     memory.device = memory.data ? detail::device_at(memory.data) : Device{kDLCUDA, 0};
   }
-  view = detail::import_memory(memory, Block::Keeper{data.release(), &drop_interface});
+  view = detail::import_memory(memory, data.keeper.release());
   return true;
 }
 
@@ -257,28 +277,50 @@ bool import_named(PyObject* object, char const* name, bool cuda, ViewCore& view)
   return interface && import_interface(object, given.get(), interface.get(), cuda, view);
 }
 
+/// Releases a buffer on whatever thread the last view of it ends; leaks it where there is no interpreter any more.
+void drop_buffer(void* object) noexcept {
+  auto* const buffer = static_cast<Py_buffer*>(object);
+  GilAcquire const gil;
+  if (!gil) return;
+  ErrorAside const aside;
+  PyBuffer_Release(buffer);
+  delete buffer;
+}
+
+/// `import_buffer` of an object that cannot refer to the view.
+bool import_plain_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
+  auto owned = std::make_unique<Py_buffer>();
+  // Writable if it can be: whoever is asked for more than it has, refuses.
+  if (PyObject_GetBuffer(object, owned.get(), PyBUF_FULL_RO) != 0) return false;
+  Py_buffer const& buffer = *owned;
+  detail::KeeperGuard keeper({owned.release(), &drop_buffer});
+  detail::ForeignMemory memory(buffer.buf, Device{}, MemoryType::normal, nullptr, {}, buffer.readonly == 0);
+  if (!describe(object, buffer, dtype, memory.dtype, memory.layout)) return false;
+  view = detail::import_memory(memory, keeper.release());
+  return true;
+}
+
 }  // namespace
 
 Block::Keeper keeper_of(PyObject* object) noexcept { return {Py_NewRef(object), &drop_object}; }
 
+bool import_collected(PyObject* object, detail::ForeignMemory const& memory, ViewCore& view) {
+  NewKeeper keeper;
+  if (!keeper) return false;
+  keeper->owner = Py_NewRef(object);
+  view = detail::import_memory(memory, keeper.release());
+  return true;
+}
+
 bool import_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
   if (!PyObject_CheckBuffer(object)) return false;
-  auto buffer = std::make_unique<Py_buffer>();
-  // Writable if it can be: whoever is asked for more than it has, refuses.
-  if (PyObject_GetBuffer(object, buffer.get(), PyBUF_FULL_RO) != 0) return false;
-  detail::ForeignMemory memory(buffer->buf, Device{}, MemoryType::normal, nullptr, {}, buffer->readonly == 0);
-  bool described = false;
-  try {
-    described = describe(*buffer, dtype, memory.dtype, memory.layout);
-  } catch (...) {
-    drop_buffer(buffer.release());
-    throw;
-  }
-  if (!described) {
-    drop_buffer(buffer.release());
-    return false;
-  }
-  view = detail::import_memory(memory, Block::Keeper{buffer.release(), &drop_buffer});
+  if (!PyType_IS_GC(Py_TYPE(object))) return import_plain_buffer(object, dtype, view);
+  NewKeeper keeper;
+  if (!keeper || !keeper.get_buffer(object, PyBUF_FULL_RO)) return false;
+  Py_buffer const& buffer = keeper->buffer;
+  detail::ForeignMemory memory(buffer.buf, Device{}, MemoryType::normal, nullptr, {}, buffer.readonly == 0);
+  if (!describe(object, buffer, dtype, memory.dtype, memory.layout)) return false;
+  view = detail::import_memory(memory, keeper.release());
   return true;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memarray/array/import_dlpack.hpp>
 #include <memarray/array/view_core.hpp>
 
 #include <Python.h>
@@ -11,6 +12,9 @@ namespace memarray::python {
 
 /// Keeps a Python object until nobody looks at its memory: a new reference, dropped on any thread.
 [[nodiscard]] detail::Block::Keeper keeper_of(PyObject* object) noexcept;
+/// Memory of an object that may refer to views of it: the garbage collector sees what keeps it. False with the Python
+/// error set; throws as `import_memory` does.
+[[nodiscard]] bool import_collected(PyObject* object, detail::ForeignMemory const& memory, detail::ViewCore& view);
 
 /// The buffer protocol. `dtype`: how dense bytes are to be read, as one dimension; null: as the buffer says.
 bool import_buffer(PyObject* object, DType const* dtype, detail::ViewCore& view);

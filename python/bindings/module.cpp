@@ -127,6 +127,7 @@ void add_functions(py::module_& m) {
     return result;
   });
   m.def("adopt", [](py::handle type, py::handle object, py::object const& copy) {
+    if (!is_view(object.ptr()) || !PyType_Check(type.ptr())) throw TypeError("adopt takes a class and a BufferView");
     detail::ViewCore const view = view_of(object.ptr());
     Copy wanted = Copy::allowed;
     if (!read_copy(copy.ptr(), wanted)) throw py::error_already_set();
@@ -187,6 +188,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     throw py::error_already_set();
   check(add_lease_type(m.ptr()));
   check(add_leases_type(m.ptr()));
+  check(add_memory_keeper_type());
   check(add_view_type(m.ptr()));
   check(add_array_type(m.ptr()));
   check(add_instances(m.ptr()));

@@ -1,5 +1,8 @@
 #include "numpy_array.hpp"
 
+#include "helpers.hpp"
+#include "py_ref.hpp"
+
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -90,10 +93,17 @@ bool is_array_type(PyTypeObject* type) {
   return true;
 }
 
-}  // namespace
+/// NumPy's own array type among the bases of a type; null if there is none.
+PyTypeObject* array_type_of(PyTypeObject* type) {
+  PyObject* const all = type->tp_mro;
+  for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(all); ++i) {
+    auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(all, i));
+    if (is_array_type(base)) return base;
+  }
+  return nullptr;
+}
 
-std::optional<NumpyFields> look_at_numpy_array(PyObject* object) {
-  if (!is_array_type(Py_TYPE(object))) return std::nullopt;
+std::optional<NumpyFields> fields_of(PyObject* object) {
   auto const& array = *reinterpret_cast<Array const*>(object);
   Descriptor const& descriptor = *array.dtype;
   auto const number = static_cast<unsigned>(descriptor.number);
@@ -109,6 +119,21 @@ std::optional<NumpyFields> look_at_numpy_array(PyObject* object) {
                      .dtype = dtype,
                      .writable = (array.flags & writeable_flag) != 0,
                      .is_aligned = (array.flags & aligned_flag) != 0};
+}
+
+}  // namespace
+
+std::optional<NumpyFields> look_at_numpy_array(PyObject* object) {
+  return is_array_type(Py_TYPE(object)) ? fields_of(object) : std::nullopt;
+}
+
+std::optional<NumpyFields> look_at_numpy_subclass(PyObject* object) {
+  PyTypeObject* const base = array_type_of(Py_TYPE(object));
+  PyRef const name = PyRef::steal(base ? PyUnicode_InternFromString("__dlpack__") : nullptr);
+  if (!name) return PyErr_Clear(), std::nullopt;
+  PyRef const own = PyRef::steal(type_attribute(base, name.get()));
+  PyRef const used = PyRef::steal(type_attribute(Py_TYPE(object), name.get()));
+  return own && own.get() == used.get() ? fields_of(object) : std::nullopt;
 }
 
 detail::ForeignMemory memory_of(NumpyFields const& array) {

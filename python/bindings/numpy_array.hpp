@@ -22,6 +22,8 @@ struct NumpyFields {
 /// itself. Nothing, without an error, for all else, and for arrays with anything that DLPack would refuse or say
 /// otherwise: ask those. Never imports NumPy.
 std::optional<NumpyFields> look_at_numpy_array(PyObject* object);
+/// The same of an array of a subclass that has NumPy's own `__dlpack__`.
+std::optional<NumpyFields> look_at_numpy_subclass(PyObject* object);
 /// As memory to import, with a layout that was checked. Throws as `import_layout`.
 [[nodiscard]] detail::ForeignMemory memory_of(NumpyFields const& array);
 

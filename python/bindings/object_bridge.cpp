@@ -17,13 +17,21 @@ namespace {
 
 PyObject* as_object(void* object) noexcept { return static_cast<PyObject*>(object); }
 
+/// False with `TypeError` set for NULL, which the functions of the C API return with an error of their own.
+bool check_given(void* object, char const* wanted) noexcept {
+  if (!object && !PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "expected %s, got NULL", wanted);
+  return object != nullptr;
+}
+
 detail::State* array_in(void* object) noexcept {
+  if (!check_given(object, "a memarray.MemArray")) return nullptr;
   detail::State* const state = unwrap_state(as_object(object));
   if (!state) PyErr_Format(PyExc_TypeError, "a memarray.MemArray is needed, not %s", shown(as_object(object)).c_str());
   return state;
 }
 
 bool view_in(void* object, detail::ViewCore& view) noexcept {
+  if (!check_given(object, "a memarray.BufferView")) return false;
   if (is_view(as_object(object))) {
     view = view_of(as_object(object));
     return true;
@@ -40,6 +48,7 @@ void* show_array(detail::State& state) noexcept {
 void* show_view(detail::ViewCore const& view) noexcept { return wrap_view(view); }
 
 bool import_view(void* object, detail::ViewCore& view) noexcept {
+  if (!check_given(object, "an object that lends memory")) return false;
   PyObject* const imported = import_any(as_object(object), Py_None);
   if (!imported) return false;
   view = take_view(imported);

@@ -50,11 +50,17 @@ int try_array(PyObject* object, Copy copy, PyObject*& result) {
 int try_other_array(PyObject* object, Copy copy, PyObject*& result) {
   result = nullptr;
   if (!is_instance(Py_TYPE(object), "numpy.ndarray")) return 0;
+  ViewCore core;
+  // Its attributes may refer to the view, which the tensor of NumPy's `__dlpack__` would hide from the collector.
+  if (auto const array = look_at_numpy_subclass(object)) {
+    if (import_collected(object, memory_of(*array), core))
+      result = finish(object, copy, [&] { return std::move(core); });
+    return 1;
+  }
   if (try_dlpack(object, copy, result) != 0 && result) return 1;
   if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_TypeError))
     return 1;
   PyErr_Clear();
-  ViewCore core;
   if (import_array_interface(object, core))
     result = finish(object, copy, [&] { return std::move(core); });
   else if (!PyErr_Occurred())

@@ -39,18 +39,7 @@ PyObject* doing(PyObject* self, Body const& body) {
 }
 
 PyObject* close(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
-  PyObject* owner = nullptr;
-  detail::BlockExport memory;
-  {
-    ViewScope const scope(self);
-    PyView& view = *view_in(self);
-    memory = view.core.close();
-    if (memory && view.buffers != 0) view.lent = std::move(memory);
-    owner = std::exchange(view.owner, nullptr);
-  }
-  // What they let go of may run any code.
-  memory = {};
-  Py_XDECREF(owner);
+  close_view(self);
   Py_RETURN_NONE;
 }
 

@@ -1,26 +1,44 @@
 #pragma once
 
 #include "gil.hpp"
+#include "memory_keeper.hpp"
 #include "view_type.hpp"
 
+#include <cstdint>
 #include <new>
 #include <utility>
 
 namespace memarray::python {
 
+/// What few views have.
+struct RarePart {
+  detail::BlockExport pinned;                                  ///< for protocols that have no release
+  std::int64_t element_strides[StridedLayout::max_ndim] = {};  ///< of the tensors that consumers look at
+};
+
 /// The Python object of a view, for the files that make up its type.
 struct PyView {
   PyObject_HEAD PyObject* weak_references;
   PyObject* owner;
+  MemoryKeeper* keeper;  // of the memory, where the garbage collector is to see it
   detail::ViewCore core;
-  detail::BlockExport pinned;     // for protocols that have no release
-  detail::BlockExport lent;       // what buffers keep of a view that was closed
-  Py_ssize_t buffers;             // that are not released: each keeps the object
-  std::int64_t* element_strides;  // where somebody asked for them
+  RarePart* rare;         // null until it is needed
+  detail::Block* lent;    // an export that buffers keep of a view that was closed
+  std::int32_t buffers;   // that are not released: each keeps the object
+  bool lent_is_writable;  // that export
+  bool is_tracked;        // by the garbage collector
 #if defined(Py_GIL_DISABLED)
   PyMutex mutex;  // of all that changes: the dtype and the layout of `core` do not
 #endif
+
+  /// Throws `std::bad_alloc`.
+  [[nodiscard]] RarePart& rare_part() {
+    if (!rare) rare = new RarePart();
+    return *rare;
+  }
 };
+// Python allocates at most 512 bytes fast, with the collector's 16 bytes.
+static_assert(sizeof(PyView) + 2 * sizeof(void*) <= 512);
 
 [[nodiscard]] inline PyView* view_in(PyObject* self) noexcept { return reinterpret_cast<PyView*>(self); }
 
@@ -56,6 +74,15 @@ class ViewScope {
 /// Frees one that got no core.
 void free_view(PyView* view) noexcept;
 
+/// Shows a new view to the garbage collector, unless neither its owner nor the keeper of its memory can refer to it.
+void collect_view(PyView* view) noexcept;
+[[nodiscard]] inline bool may_refer_to_views(PyObject* owner) noexcept {
+  return !owner || PyType_IS_GC(Py_TYPE(owner)) != 0;
+}
+
+/// Closes a view: it gives up its memory and its owner, except that its buffers keep the memory. Runs any code.
+void close_view(PyObject* self) noexcept;
+
 /// A new view of what `import` returns, which is made in its place. It is called in any case, as it takes something
 /// over; what it throws is thrown.
 template <class Import>
@@ -72,6 +99,7 @@ PyObject* make_view_of(PyObject* owner, Import const& import) {
     free_view(view);
     throw;
   }
+  if (may_refer_to_views(owner)) collect_view(view);
   return reinterpret_cast<PyObject*>(view);
 }
 

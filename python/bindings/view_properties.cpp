@@ -103,7 +103,11 @@ void pin(PyObject* self, detail::ViewCore const& core) {
   detail::BlockExport pinned = core.memory();
   // There is one memory that it can be of.
   ViewScope const scope(self);
-  if (!view_in(self)->pinned) view_in(self)->pinned = std::move(pinned);
+  PyView& view = *view_in(self);
+  RarePart& rare = view.rare_part();
+  if (rare.pinned) return;
+  rare.pinned = std::move(pinned);
+  if (view.keeper) view.keeper->in_views.fetch_add(1);
 }
 
 PyObject* pinned_interface(PyObject* self) {

@@ -13,6 +13,7 @@
 #include <structmember.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -57,18 +58,55 @@ int refuse_truth(PyObject*) {
   return -1;
 }
 
+/// How often a view holds its memory: as itself, for buffers of a closed view, and pinned.
+std::uint64_t holds_of(PyView const& view) noexcept {
+  return std::uint64_t{view.core.is_open()} + std::uint64_t{view.lent != nullptr} +
+         std::uint64_t{view.rare && view.rare->pinned};
+}
+
+/// Before holds go: the collector must not count more of them than there are.
+void uncount_holds(PyView& view, std::uint64_t holds) noexcept {
+  if (view.keeper) view.keeper->in_views.fetch_sub(holds);
+}
+
+/// Drops a reference to what a view was made of: the last one may drop another view, and so on.
+void drop_owner(PyObject* owner) noexcept {
+  if (!owner) return;
+#if !defined(Py_GIL_DISABLED)
+  if (Py_REFCNT(owner) > 1) return Py_DECREF(owner);
+#endif
+  detail::drop_keeper({owner, &drop_object});
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  // Without a ViewScope: the collector has stopped all threads, and none is stopped within one.
+  PyView const& view = *view_in(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(view.owner);
+  Py_VISIT(reinterpret_cast<PyObject*>(view.keeper));
+  return 0;
+}
+
+int clear(PyObject* self) {
+  close_view(self);
+  return 0;
+}
+
 void dealloc(PyObject* self) {
   PyView* const view = view_in(self);
+  if (view->is_tracked) PyObject_GC_UnTrack(self);
   if (view->weak_references) PyObject_ClearWeakRefs(self);
   // What keeps the memory may run any code.
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   bool const pending = PyErr_Occurred() != nullptr;
   if (pending) PyErr_Fetch(&type, &value, &traceback);
+  if (view->keeper) {
+    uncount_holds(*view, holds_of(*view));
+    drop_owner(reinterpret_cast<PyObject*>(view->keeper));
+  }
   view->core.~ViewCore();
-  view->pinned.~BlockExport();
-  view->lent.~BlockExport();
-  delete[] view->element_strides;
-  Py_XDECREF(view->owner);
+  delete view->rare;
+  drop_owner(view->owner);
   if (pending || PyErr_Occurred()) PyErr_Restore(type, value, traceback);
   PyTypeObject* const own_type = Py_TYPE(self);
   own_type->tp_free(self);
@@ -92,7 +130,9 @@ void releasebuffer(PyObject* self, Py_buffer* buffer) {
   detail::BlockExport lent;  // goes when others may look
   ViewScope const scope(self);
   PyView& view = *view_in(self);
-  if (--view.buffers == 0 && view.lent) lent = std::move(view.lent);
+  if (--view.buffers != 0 || !view.lent) return;
+  uncount_holds(view, 1);
+  lent = detail::BlockExport::counted(*std::exchange(view.lent, nullptr), view.lent_is_writable);
 }
 
 /// Strides in elements, which last as long as the object. Throws `BufferError` if they are none, or negative.
@@ -100,9 +140,9 @@ std::int64_t* element_strides(PyObject* self) {
   ViewScope const scope(self);
   PyView* const view = view_in(self);
   detail::check_lendable_strides(view->core);
-  if (!view->element_strides) view->element_strides = new std::int64_t[StridedLayout::max_ndim];
-  detail::write_element_strides(view->core, view->element_strides);
-  return view->element_strides;
+  std::int64_t* const strides = view->rare_part().element_strides;
+  detail::write_element_strides(view->core, strides);
+  return strides;
 }
 
 int lend(void* object, DLManagedTensorVersioned** out) {
@@ -155,6 +195,8 @@ PyType_Slot slots[] = {
          "array, and computes with whatever strides it has. copy=True: a copy of one's own.")},
     {Py_tp_new, reinterpret_cast<void*>(make_new)},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_methods, view_methods},
     {Py_tp_getset, view_properties},
@@ -176,7 +218,8 @@ PyType_Slot slots[] = {
     {Py_bf_releasebuffer, reinterpret_cast<void*>(releasebuffer)},
     {0, nullptr}};
 
-PyType_Spec spec = {"memarray.BufferView", sizeof(PyView), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE, slots};
+PyType_Spec spec = {"memarray.BufferView", sizeof(PyView), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, slots};
 
 }  // namespace
 
@@ -190,24 +233,63 @@ int add_view_type(PyObject* module) {
 
 PyView* allocate_view(PyObject* owner) {
   // Not tp_alloc, which writes zeros first.
-  PyView* const self = PyObject_New(PyView, view_type);
+  PyView* const self = PyObject_GC_New(PyView, view_type);
   if (!self) return nullptr;
   self->weak_references = nullptr;
-  self->element_strides = nullptr;
   self->owner = Py_XNewRef(owner);
+  self->keeper = nullptr;
+  self->rare = nullptr;
+  self->lent = nullptr;
   self->buffers = 0;
+  self->lent_is_writable = false;
+  self->is_tracked = false;
 #if defined(Py_GIL_DISABLED)
   self->mutex = {};
 #endif
-  new (&self->pinned) detail::BlockExport();
-  new (&self->lent) detail::BlockExport();
   return self;
 }
 
 void free_view(PyView* view) noexcept {
   Py_XDECREF(view->owner);
-  PyObject_Free(view);
+  PyObject_GC_Del(view);
   Py_DECREF(view_type);
+}
+
+void collect_view(PyView* view) noexcept {
+  // An export of the view itself, which it has not given up: the block is there.
+  detail::Block* const block = view->core.is_open() ? &view->core.block() : nullptr;
+  MemoryKeeper* const keeper = block && block->is_foreign() ? memory_keeper_of(*block) : nullptr;
+  if (keeper) {
+    keeper->block = block;
+    keeper->in_views.fetch_add(1);
+    Py_INCREF(reinterpret_cast<PyObject*>(keeper));
+    view->keeper = keeper;
+  }
+  view->is_tracked = keeper || view->owner;
+  if (view->is_tracked) PyObject_GC_Track(view);
+}
+
+void close_view(PyObject* self) noexcept {
+  PyObject *owner = nullptr, *keeper = nullptr;
+  detail::BlockExport memory;
+  {
+    ViewScope const scope(self);
+    PyView& view = *view_in(self);
+    std::uint64_t const holds = holds_of(view);
+    bool const stays = view.core.is_open() && view.buffers != 0;
+    if (view.core.is_open() && !stays) uncount_holds(view, 1);
+    memory = view.core.close();
+    if (stays) {
+      view.lent_is_writable = memory.writable();
+      view.lent = memory.release();
+    }
+    // A view that still holds memory refers to its keeper.
+    if (holds_of(view) == 0 && holds != 0) keeper = reinterpret_cast<PyObject*>(std::exchange(view.keeper, nullptr));
+    owner = std::exchange(view.owner, nullptr);
+  }
+  drop_owner(keeper);
+  memory = {};
+  drop_owner(owner);
 }
 
 PyObject* make_view(ViewCore core, PyObject* owner) {
@@ -223,7 +305,9 @@ bool is_view(PyObject* object) noexcept { return Py_IS_TYPE(object, view_type); 
 SeenView view_of(PyObject* object) noexcept { return core_of(object); }
 
 ViewCore take_view(PyObject* object) noexcept {
-  ViewCore taken = std::move(view_in(object)->core);
+  PyView& view = *view_in(object);
+  if (view.core.is_open()) uncount_holds(view, 1);
+  ViewCore taken = std::move(view.core);
   Py_DECREF(object);
   return taken;
 }

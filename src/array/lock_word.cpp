@@ -25,40 +25,57 @@ void futex_wait(std::atomic<std::uint32_t>& epoch, std::uint32_t seen, std::chro
   ::syscall(SYS_futex, &epoch, FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
 }
 
-/// A count whose high half is the process that it was counted in: threads that waited in a parent do not exist here, so
-/// what they counted is worth nothing.
-constexpr std::uint64_t one_generation = std::uint64_t{1} << 32;
-
-constexpr bool is_of(std::uint64_t count, std::uint32_t generation) noexcept {
-  return count / one_generation == generation;
-}
-
-class Counted {
- public:
-  explicit Counted(std::atomic<std::uint64_t>& count) noexcept : _count(count), _generation(fork_generation()) {
-    std::uint64_t const first = _generation * one_generation + 1;
-    std::uint64_t seen = _count.load(std::memory_order_relaxed);
-    while (
-        !_count.compare_exchange_weak(seen, is_of(seen, _generation) ? seen + 1 : first, std::memory_order_seq_cst)) {
-    }
-  }
-  ~Counted() {
-    std::uint64_t seen = _count.load(std::memory_order_relaxed);
-    while (is_of(seen, _generation) && !_count.compare_exchange_weak(seen, seen - 1, std::memory_order_seq_cst)) {
-    }
-  }
-  Counted(Counted const&) = delete;
-  Counted& operator=(Counted const&) = delete;
-
- private:
-  std::atomic<std::uint64_t>& _count;
-  std::uint32_t _generation;
-};
-
 }  // namespace
 
-template <class Try>
-bool LockWord::wait(Timeout timeout, Try const& attempt) {
+/// A writer that waits, counted for as long as it does. Threads that waited in a parent do not exist in a forked child,
+/// which starts to count again.
+class LockWord::WaitingWriter {
+ public:
+  explicit WaitingWriter(LockWord& word) noexcept : _word(word), _generation(generation()) {
+    // The child's generation is there, as an attempt came before.
+    _word._waiters.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~WaitingWriter() {
+    // A child that was forked meanwhile has counted afresh.
+    if (_generation == generation()) _word._waiters.fetch_sub(1, std::memory_order_seq_cst);
+  }
+  WaitingWriter(WaitingWriter const&) = delete;
+  WaitingWriter& operator=(WaitingWriter const&) = delete;
+
+ private:
+  LockWord& _word;
+  std::uint64_t _generation;
+};
+
+void LockWord::note_fork() const noexcept {
+  std::uint64_t seen = _waiters.load(std::memory_order_seq_cst);
+  for (;;) {
+    std::uint64_t const bits = _bits.load(std::memory_order_seq_cst);
+    std::uint64_t const readers = (bits / reader) & count_mask;
+    bool const is_written = (bits & writer) != 0;
+    bool const is_noted = seen / one_generation == generation() / one_generation;
+    // Holds that are lost are among those that are there.
+    std::uint64_t const lost = is_noted ? std::min((seen / lost_reader) & count_mask, readers) : readers;
+    bool const lost_to_writer = is_written && (!is_noted || (seen & lost_writer) != 0);
+    std::uint64_t const now =
+        generation() + (lost_to_writer ? lost_writer : 0) + lost * lost_reader + (is_noted ? seen & count_mask : 0);
+    if (now == seen || _waiters.compare_exchange_weak(seen, now, std::memory_order_seq_cst)) return;
+  }
+}
+
+bool LockWord::is_lost(bool to_write) const noexcept {
+  if (is_plain()) return false;
+  note_fork();
+  std::uint64_t const waiters = _waiters.load(std::memory_order_seq_cst);
+  std::uint64_t const bits = _bits.load(std::memory_order_seq_cst);
+  if (bits & writer) return (waiters & lost_writer) != 0;
+  // Readers of this process are waited for first.
+  std::uint64_t const readers = (bits / reader) & count_mask;
+  return to_write && readers != 0 && readers <= ((waiters / lost_reader) & count_mask);
+}
+
+template <class Try, class Lost>
+bool LockWord::wait(Timeout timeout, Try const& attempt, Lost const& is_in_vain) {
   if (timeout && *timeout <= no_wait) return false;
   Deadline const deadline(timeout);
   RuntimeRelease released;
@@ -72,7 +89,7 @@ bool LockWord::wait(Timeout timeout, Try const& attempt) {
     _bits.fetch_or(sleepers, std::memory_order_seq_cst);
     if (attempt()) return true;
     Timeout const rest = deadline.rest();
-    if (rest && *rest <= no_wait) return false;
+    if ((rest && *rest <= no_wait) || is_in_vain()) return false;
     futex_wait(_epoch, seen, std::min(slice, rest.value_or(slice)));
     released.poll_signals();
   }
@@ -84,11 +101,11 @@ bool LockWord::wait_shared(Timeout timeout, bool past_writers) {
     if (wait_settled() && try_lock_shared(past_writers)) return true;
   }
   if (try_lock_shared(past_writers)) return true;
-  return wait(timeout, [&] { return try_lock_shared(past_writers); });
+  return wait(timeout, [&] { return try_lock_shared(past_writers); }, [&] { return is_lost(false); });
 }
 
 bool LockWord::wait_settled() {
-  return wait(std::chrono::milliseconds(1), [&] { return !ends_soon(load()); });
+  return wait(std::chrono::milliseconds(1), [&] { return !ends_soon(load()); }, [] { return false; });
 }
 
 bool LockWord::wait_exclusive(std::int64_t id, Timeout timeout) {
@@ -101,12 +118,8 @@ bool LockWord::wait_exclusive(std::int64_t id, Timeout timeout) {
       if (!taken) word.wake_sleepers();
     }
   } wake{*this};
-  Counted const writer(_waiting_writers);
-  return wake.taken = wait(timeout, [&] { return try_lock_exclusive(id); });
-}
-
-bool LockWord::waiters_are_of_this_process() const noexcept {
-  return is_of(_waiting_writers.load(std::memory_order_relaxed), fork_generation());
+  WaitingWriter const waits(*this);
+  return wake.taken = wait(timeout, [&] { return try_lock_exclusive(id); }, [&] { return is_lost(true); });
 }
 
 bool LockWord::give_and_wake(std::uint64_t hold, With with) noexcept {

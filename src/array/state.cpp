@@ -136,10 +136,10 @@ void State::refuse(char const* what, std::int64_t lock_id) const {
                  : "somebody held it a moment ago, or a writer is waiting for it; try again, or pass a timeout";
   std::string message = std::string(what) + " is refused on " + describe() + ": " + holder;
   if (lock_id >= 0) message += " (lock id " + std::to_string(lock_id) + " was given)";
-  if (word != LockWord::free && _made_in_generation != fork_generation())
+  if (_word.is_lost(true))
     message +=
-        "; if it was taken before this process was forked, by a thread that does not exist here, it stays held in "
-        "this process: work on a copy that was made before the fork";
+        "; it was taken before this process was forked: if by a thread that does not exist here, it stays held in "
+        "this process and is not waited for: work on a copy that was made before the fork";
   for (std::string const& line : traced_leases(this)) message += "\n  opened at " + line;
   throw LockError(message);
 }

@@ -5,17 +5,19 @@
 #include <atomic>
 
 namespace memarray {
+
+constinit std::atomic<std::uint32_t> detail::current_fork_generation{0};
+
 namespace {
 
-std::atomic<std::uint32_t> generation{0};
-
-int const registered = pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+int const registered =
+    pthread_atfork(nullptr, nullptr, [] { detail::current_fork_generation.fetch_add(1, std::memory_order_relaxed); });
 
 }  // namespace
 
 std::uint32_t fork_generation() noexcept {
   static_cast<void>(registered);
-  return generation.load(std::memory_order_relaxed);
+  return detail::current_fork_generation.load(std::memory_order_relaxed);
 }
 
 }  // namespace memarray

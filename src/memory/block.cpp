@@ -10,8 +10,10 @@
 #include <memarray/resource/stream_order.hpp>
 
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace memarray::detail {
 namespace {
@@ -22,6 +24,15 @@ struct Request {
   void (*run)(Block*) noexcept;
 };
 static_assert(sizeof(Request) <= Block::only_export_room);
+
+// Keepers that drop each other, on one thread. Each level takes some hundred bytes of stack, and more in other
+// libraries.
+constexpr int deepest_drop = 8;
+struct Drops {
+  int depth = 0;
+  std::vector<Block::Keeper>* later = nullptr;  // of the outermost drop
+};
+constinit thread_local Drops drops;
 
 using HostAllocator = HostBytes::allocator_type;
 
@@ -180,6 +191,32 @@ BlockPtr Block::on_device(Block& host, DeviceMemoryPtr const& memory, Keeper kee
   // The uses of a block are those of one device.
   if (host.uses_on(memory).memory_ptr() != memory) return {};
   return BlockPtr(new ForeignBlock(host, {kDLCUDA, memory->device_id()}, guard));
+}
+
+Block::Keeper Block::keeper() const noexcept {
+  return _foreign ? static_cast<ForeignBlock const*>(this)->keeper.get() : Keeper();
+}
+
+void drop_keeper(Block::Keeper keeper) noexcept {
+  if (!keeper.drop) return;
+  Drops& mine = drops;
+  if (mine.depth == deepest_drop) {
+    try {
+      return mine.later->push_back(keeper);
+    } catch (std::bad_alloc const&) {
+      return keeper.drop(keeper.object);  // deeper, as nothing is left to remember it with
+    }
+  }
+  std::vector<Block::Keeper> later;
+  bool const is_outermost = mine.depth++ == 0;
+  if (is_outermost) mine.later = &later;
+  keeper.drop(keeper.object);
+  while (is_outermost && !later.empty()) {
+    Block::Keeper const next = later.back();
+    later.pop_back();
+    next.drop(next.object);
+  }
+  --mine.depth;
 }
 
 Block::Keeper keeper_of(std::shared_ptr<void const> keep_alive) {

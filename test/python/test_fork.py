@@ -1,7 +1,11 @@
 """Arrays and leases in a forked child."""
 
+from pathlib import Path
+
 import pytest
 from support import run_python
+
+TESTS = Path(__file__).parent
 
 pytestmark = pytest.mark.threads
 
@@ -142,4 +146,134 @@ def test_a_child_may_exit_in_the_ordinary_way():
             sys.exit(7)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 7
         """
+    )
+
+
+@pytest.mark.parametrize("held", ["write", "read"])
+def test_no_time_out_waits_for_a_lease_of_a_thread_that_the_child_does_not_have(held):
+    run_python(
+        FORKED
+        + f"""
+    array, other = memarray.MemArray([4]), memarray.MemArray([4])
+    opened, done = threading.Event(), threading.Event()
+    def hold():
+        with array.{held}():
+            opened.set()
+            done.wait()
+    thread = threading.Thread(target=hold)
+    thread.start()
+    opened.wait()
+
+    def enter(*leases, timeout):
+        with memarray.leases(*leases, timeout=timeout):
+            pass
+
+    def work():
+        for timeout in (0, 3600, None):
+            refused(lambda: array.write(timeout=timeout).__enter__(), "forked")
+            refused(lambda: enter(array.write(), other.write(), timeout=timeout), "forked")
+            refused(lambda: enter(other.read(), array.write(), timeout=timeout), "forked")
+            if "{held}" == "write":
+                refused(lambda: array.read(timeout=timeout).__enter__(), "forked")
+                refused(lambda: enter(array.read(), other.write(), timeout=timeout), "forked")
+            else:
+                enter(array.read(), other.write(), timeout=timeout)
+                with array.read(timeout=timeout) as lease:
+                    assert np.asarray(lease).sum() == 0
+            refused(lambda: array.fill(1), "forked")
+        with other.write(timeout=None) as lease:
+            np.asarray(lease)[:] = 3
+        assert np.asarray(other).tolist() == [3] * 4
+        mine = memarray.MemArray([4])
+        mine.fill(1)
+    in_child(work)
+    done.set()
+    thread.join()
+    array.fill(1)
+    """
+    )
+
+
+def test_children_of_multiprocessing_beside_a_writer_thread_go_on():
+    run_python(
+        """
+    import multiprocessing, threading
+    import memarray
+
+    array = memarray.MemArray([1000])
+    stop = threading.Event()
+    def write():
+        while not stop.is_set():
+            with array.write(timeout=None) as lease:
+                memarray.BufferView(lease).fill(1)
+
+    def work(results):
+        own = memarray.MemArray([4])
+        try:
+            with array.write(timeout=None):
+                results.put("written")
+        except memarray.LockError as error:
+            assert "forked" in str(error), error
+            results.put("refused")
+        with own.write(timeout=None):
+            pass
+        own.fill(1)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    context = multiprocessing.get_context("fork")
+    results = context.Queue()
+    for _ in range(20):
+        child = context.Process(target=work, args=(results,))
+        child.start()
+        child.join(30)
+        assert child.exitcode == 0, child.exitcode
+        assert results.get(timeout=30) in ("written", "refused")
+    stop.set()
+    thread.join()
+    """,
+        env={"PYTHONWARNINGS": "ignore"},
+    )
+
+
+@pytest.mark.parametrize("held", ["write", "read"])
+def test_the_c_table_does_not_wait_for_threads_that_the_child_does_not_have(held):
+    run_python(
+        FORKED
+        + f"""
+    import ctypes
+    sys.path.insert(0, {str(TESTS)!r})
+    from c_api_headers import declarations, header
+    from test_c_api import pointer, structure, with_the_gil
+
+    head = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)]
+    api = structure(declarations(header()), head).from_address(pointer())
+    arrays = api.arrays.contents
+    raise_last_error = with_the_gil(api.raise_last_error)
+    array = memarray.MemArray([4])
+    ref = with_the_gil(arrays.array_from_object)(id(array))
+    opened, done = threading.Event(), threading.Event()
+    def hold():
+        with array.{held}():
+            opened.set()
+            done.wait()
+    thread = threading.Thread(target=hold)
+    thread.start()
+    opened.wait()
+
+    def work():
+        for timeout in (0.0, 3600.0, -1.0):
+            assert arrays.write_array(ref, timeout, None, None, 0) is None
+            refused(lambda: raise_last_error(b"writing"), "forked")
+            lease = arrays.read_array(ref, timeout, None, None)
+            if "{held}" == "write":
+                assert lease is None
+                refused(lambda: raise_last_error(b"reading"), "forked")
+            else:
+                arrays.release_lease(lease)
+    in_child(work)
+    done.set()
+    thread.join()
+    arrays.release_array(ref)
+    """
     )

@@ -16,6 +16,10 @@ namespace memarray::detail {
 /// are sequentially consistent: the next hold's look at a block's export counts must not pass them. Waiters sleep on a
 /// futex in slices, between which the interpreter lock is free and signals are polled; a waiting writer holds back
 /// new readers, so that it is not starved.
+///
+/// A forked child finds holds of threads that it does not have. Before a thread of the child takes or awaits its first
+/// hold of an array, the holds that are there are noted as lost, and no call waits for a lost hold: it fails at once. A
+/// hold of the forking thread carries over and can be given back, but it is not waited for either.
 class MEMARRAY_API LockWord {
  public:
   static constexpr std::int64_t free = -1;
@@ -44,9 +48,11 @@ class MEMARRAY_API LockWord {
     return word < free ? -1 - word : 0;
   }
   [[nodiscard]] bool writer_waits() const noexcept {
-    return static_cast<std::uint32_t>(_waiting_writers.load(std::memory_order_relaxed)) != 0 &&
-           waiters_are_of_this_process();
+    std::uint64_t const waiters = _waiters.load(std::memory_order_relaxed);
+    return (waiters & count_mask) != 0 && waiters / one_generation == generation() / one_generation;
   }
+  /// True if nothing but holds that were there before this process was forked excludes a write, or a read.
+  [[nodiscard]] bool is_lost(bool to_write) const noexcept;
 
   void retain() noexcept { _bits.fetch_add(reference, std::memory_order_relaxed); }
   /// True when that was the last reference: the caller destroys the object.
@@ -66,7 +72,10 @@ class MEMARRAY_API LockWord {
   /// `past_writers`: whoever already holds a read of this array must not be held back by a waiting writer.
   [[nodiscard]] bool try_lock_shared(bool past_writers = false, With with = With::nothing,
                                      Guess* left = nullptr) noexcept {
-    if (!past_writers && writer_waits()) return false;
+    if (!is_plain()) [[unlikely]] {
+      note_fork();
+      if (!past_writers && writer_waits()) return false;
+    }
     std::uint64_t const taken = reader + static_cast<std::uint64_t>(with);
     std::uint64_t const against = writer | (with == With::reference ? elsewhere : 0);
     std::uint64_t bits = _bits.load(std::memory_order_relaxed);
@@ -78,6 +87,8 @@ class MEMARRAY_API LockWord {
     return false;
   }
   [[nodiscard]] bool try_lock_exclusive(std::int64_t id, With with = With::nothing, Guess* left = nullptr) noexcept {
+    if (!is_plain()) [[unlikely]]
+      note_fork();
     std::uint64_t const taken = writer + static_cast<std::uint64_t>(with);
     std::uint64_t const against = writer | count_mask * reader | (with == With::reference ? elsewhere : 0);
     std::uint64_t bits = _bits.load(std::memory_order_relaxed);
@@ -91,17 +102,11 @@ class MEMARRAY_API LockWord {
   }
 
   /// For a reader's exclusive moment.
-  [[nodiscard]] bool try_settle() noexcept {
-    _settling_generation.store(fork_generation(), std::memory_order_relaxed);
-    return try_lock_exclusive(settling);
-  }
+  [[nodiscard]] bool try_settle() noexcept { return try_lock_exclusive(settling); }
   /// The same, for as long as it may take.
-  [[nodiscard]] bool settle(Timeout timeout) {
-    _settling_generation.store(fork_generation(), std::memory_order_relaxed);
-    return lock_exclusive(settling, timeout);
-  }
+  [[nodiscard]] bool settle(Timeout timeout) { return lock_exclusive(settling, timeout); }
 
-  /// True when taken, false when the time was up. Throws `Interrupted`.
+  /// True when taken, false when the time was up or a lost hold is in the way. Throws `Interrupted`.
   [[nodiscard]] bool lock_shared(Timeout timeout, bool past_writers = false) {
     return try_lock_shared(past_writers) || wait_shared(timeout, past_writers);
   }
@@ -135,6 +140,8 @@ class MEMARRAY_API LockWord {
   }
 
  private:
+  class WaitingWriter;
+
   // [part of it is elsewhere: 1 bit][somebody sleeps: 1][writer: 1][readers: 24][references: 24]
   static constexpr std::uint64_t reference = 1;
   static constexpr std::uint64_t reader = std::uint64_t{1} << 24;
@@ -144,11 +151,23 @@ class MEMARRAY_API LockWord {
   static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 50;
   // Between taking and giving back, when no id is right: no lease has it.
   static constexpr std::int64_t nobody = INT64_MAX - 2;
-  /// Whether it is a reader's exclusive moment, or may be one whose id is not there yet. In a forked child, one that
-  /// began before the fork never ends.
+  // [fork generation: 15 bits][a lost writer: 1][lost readers: 24][waiting writers: 24]
+  static constexpr std::uint64_t lost_reader = std::uint64_t{1} << 24;
+  static constexpr std::uint64_t lost_writer = std::uint64_t{1} << 48;
+  static constexpr std::uint64_t one_generation = std::uint64_t{1} << 49;
+
+  /// The fork generation of this process where `_waiters` has it.
+  [[nodiscard]] static std::uint64_t generation() noexcept {
+    return current_fork_generation.load(std::memory_order_relaxed) * one_generation;
+  }
+  /// True if no writer waits and no hold is lost.
+  [[nodiscard]] bool is_plain() const noexcept { return _waiters.load(std::memory_order_relaxed) == generation(); }
+  /// Notes the holds that were there before a fork as lost, and forgets those that were given back since.
+  void note_fork() const noexcept;
+  /// True for a reader's exclusive moment, or for one whose id may not be there yet; not for a lost hold, which never
+  /// ends.
   [[nodiscard]] bool ends_soon(std::int64_t word) const noexcept {
-    return (word == settling || word == nobody) &&
-           _settling_generation.load(std::memory_order_relaxed) == fork_generation();
+    return (word == settling || word == nobody) && (is_plain() || !is_lost(false));
   }
 
   [[nodiscard]] Guess look() const noexcept { return _bits.load(std::memory_order_relaxed); }
@@ -164,16 +183,14 @@ class MEMARRAY_API LockWord {
   bool wait_shared(Timeout timeout, bool past_writers);
   bool wait_exclusive(std::int64_t id, Timeout timeout);
   bool wait_settled();
-  template <class Try>
-  bool wait(Timeout timeout, Try const& attempt);
+  template <class Try, class Lost>
+  bool wait(Timeout timeout, Try const& attempt, Lost const& is_in_vain);
   void wake_sleepers() noexcept;
-  [[nodiscard]] bool waiters_are_of_this_process() const noexcept;
 
   std::atomic<std::uint64_t> _bits{reference};
   std::atomic<std::int64_t> _id{nobody};
-  std::atomic<std::uint64_t> _waiting_writers{0};  // [fork generation: 32 bits][how many: 32]
+  mutable std::atomic<std::uint64_t> _waiters{generation()};
   std::atomic<std::uint32_t> _epoch{0};
-  std::atomic<std::uint32_t> _settling_generation{fork_generation()};
 };
 
 }  // namespace memarray::detail

@@ -4,7 +4,6 @@
 #include <memarray/array/place.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
-#include <memarray/base/fork.hpp>
 #include <memarray/base/intrusive_ptr.hpp>
 #include <memarray/base/options.hpp>
 #include <memarray/memory/storage.hpp>
@@ -229,7 +228,6 @@ class MEMARRAY_API State {
   int _ndim;
   std::int64_t* _shape;  // in the same allocation, behind the object
   mutable std::atomic<std::uint32_t> _shape_version{0};
-  std::uint32_t const _made_in_generation = fork_generation();
   std::atomic<std::int64_t> _entered{-1};
   std::optional<MemoryResource> _resource;
   Segment* _segment = nullptr;  // kept by the block

@@ -79,6 +79,8 @@ class MEMARRAY_API Block {
   [[nodiscard]] std::size_t bytes() const noexcept { return _bytes; }
   [[nodiscard]] Device device() const noexcept { return _device; }
   [[nodiscard]] bool is_foreign() const noexcept { return _foreign; }
+  /// The keeper of foreign memory, borrowed; empty for memory of our own.
+  [[nodiscard]] Keeper keeper() const noexcept;
   [[nodiscard]] MemoryType memory_type() const noexcept { return _type; }
   /// True if work on a stream uses the memory, and the host does not touch it.
   [[nodiscard]] bool is_on_device() const noexcept { return !_device.is_cpu(); }
@@ -127,6 +129,11 @@ class MEMARRAY_API Block {
     return {static_cast<std::uint32_t>((counts / read_only_export) & field),
             static_cast<std::uint32_t>(counts / writable_export)};
   }
+  /// References and exports together: the block is destroyed when none is left.
+  [[nodiscard]] std::uint64_t holders() const noexcept {
+    std::uint64_t const counts = _counts.load(std::memory_order_seq_cst);
+    return (counts & field) + ((counts / read_only_export) & field) + counts / writable_export;
+  }
 
  private:
   friend struct OwnedBlock;
@@ -172,16 +179,21 @@ class MEMARRAY_API Block {
   alignas(std::max_align_t) std::byte _only_export[only_export_room];
 };
 
+/// Drops a keeper. A drop may drop the keepers of other blocks: deep nesting is put off until the outermost call on the
+/// thread ends, so that a chain of blocks of any length needs little stack.
+MEMARRAY_API void drop_keeper(Block::Keeper keeper) noexcept;
+
 /// Drops a keeper unless somebody took it over.
 class KeeperGuard {
  public:
   explicit KeeperGuard(Block::Keeper keeper) noexcept : _keeper(keeper) {}
   ~KeeperGuard() {
-    if (_keeper.drop) _keeper.drop(_keeper.object);
+    if (_keeper.drop) drop_keeper(_keeper);
   }
   KeeperGuard(KeeperGuard const&) = delete;
   KeeperGuard& operator=(KeeperGuard const&) = delete;
   [[nodiscard]] Block::Keeper release() noexcept { return std::exchange(_keeper, Block::Keeper()); }
+  [[nodiscard]] Block::Keeper const& get() const noexcept { return _keeper; }
 
  private:
   Block::Keeper _keeper;

@@ -201,6 +201,75 @@ TEST_F(BlockTest, SeeingNoExportsMeansThatTheirReadsAreOver) {
   }
 }
 
+TEST_F(BlockTest, SaysWhatKeepsForeignMemory) {
+  alignas(64) static std::byte memory[64];
+  EXPECT_EQ(make(8)->keeper().drop, nullptr);
+  int object = 0;
+  void (*const drop)(void*) noexcept = [](void* dropped) noexcept { ++*static_cast<int*>(dropped); };
+  {
+    BlockPtr const block = Block::adopt(memory, sizeof memory, Device{}, MemoryType::normal, {&object, drop});
+    EXPECT_EQ(block->keeper().object, &object);
+    EXPECT_EQ(block->keeper().drop, drop);
+    EXPECT_EQ(object, 0);
+  }
+  EXPECT_EQ(object, 1);
+}
+
+TEST_F(BlockTest, CountsWhatHoldsIt) {
+  BlockPtr const block = make(8);
+  EXPECT_EQ(block->holders(), 1U);
+  BlockPtr const second = block;
+  static_cast<void>(block->add_export(true));
+  static_cast<void>(block->add_export(false));
+  static_cast<void>(block->add_export(false));
+  EXPECT_EQ(block->holders(), 5U);
+  block->drop_export(true);
+  block->drop_export(false);
+  block->drop_export(false);
+  EXPECT_EQ(block->holders(), 2U);
+}
+
+// Each block keeps the one before it.
+TEST_F(BlockTest, ChainsOfAnyLengthAreFreed) {
+  alignas(64) static std::byte memory[64];
+  std::int64_t const before = live_memory().blocks;
+  for (bool const exported : {false, true}) {
+    BlockPtr last = make(8);
+    for (int i = 0; i < 200'000; ++i) {
+      auto const keeper = detail::keeper_of(std::make_shared<BlockPtr>(std::move(last)));
+      if (exported) {
+        Block& next = Block::adopt_exported(memory, sizeof memory, Device{}, MemoryType::normal, keeper, true);
+        next.retain();
+        next.drop_export(true);
+        last = BlockPtr(&next);
+      } else {
+        last = Block::adopt(memory, sizeof memory, Device{}, MemoryType::normal, keeper);
+      }
+    }
+    EXPECT_EQ(live_memory().blocks, before + 200'001);
+    std::thread([&] { last = {}; }).join();
+    EXPECT_EQ(live_memory().blocks, before);
+  }
+}
+
+TEST_F(BlockTest, NestedKeepersAreAllDroppedWhenTheOutermostIs) {
+  struct Nested {
+    int depth;
+    int* dropped;
+    static void drop(void* object) noexcept {
+      Nested const mine = *static_cast<Nested*>(object);
+      delete static_cast<Nested*>(object);
+      ++*mine.dropped;
+      for (int i = 0; mine.depth > 0 && i < 2; ++i)
+        detail::drop_keeper({new Nested{mine.depth - 1, mine.dropped}, &Nested::drop});
+    }
+  };
+  int dropped = 0;
+  detail::drop_keeper({});
+  detail::drop_keeper({new Nested{12, &dropped}, &Nested::drop});
+  EXPECT_EQ(dropped, (1 << 13) - 1);
+}
+
 TEST_F(BlockTest, CountsSurviveManyThreads) {
   BlockPtr const block = make(64);
   std::vector<std::thread> threads;
