@@ -61,13 +61,9 @@ class MemArray(_core.ArrayBase):
 
         BufferError for what carries a mask or a unit.
         """
-        import numpy as np
+        from ._helpers import numpy_array
 
-        from ._helpers import check_unannotated
-
-        check_unannotated(array)
-        array = np.asanyarray(array)
-        check_unannotated(array)
+        array = numpy_array(array)
         made = cls(array.shape, array.dtype.newbyteorder("="), device_id, uninitialized=True)
         made.read_numpy_array(array)
         return made
