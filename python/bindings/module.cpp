@@ -107,7 +107,7 @@ py::dict build_information() {
 void add_functions(py::module_& m) {
   m.def("stats", &stats);
   m.def("build_info", &build_information);
-  m.def("trim", [](std::size_t keep) { return trim(keep); }, py::arg("keep") = 0);
+  m.def("trim", [](Parameter<std::size_t> keep) { return trim(keep); }, py::arg("keep") = 0);
   m.def("device_count", [] { return device_count(); });
   m.def("report_copy", [](std::int64_t bytes, std::string const& why) {
     report_copy(bytes, why);

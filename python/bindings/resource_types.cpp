@@ -61,18 +61,20 @@ T checked(T result, char const* what) {
   return result;
 }
 
-PyStream make_stream(DeviceId device_id, int priority, bool nonblocking) {
+PyStream make_stream(DeviceId device_id, Parameter<int> priority, Parameter<bool> nonblocking) {
   MadeHere const site;
   ContextHandle const context = context_on(device_id, "making a stream");
   return {checked(create_stream_handle(context, nonblocking, priority), "making a stream")};
 }
 
-PyEvent make_event(DeviceId device_id, bool timing) {
+PyEvent make_event(DeviceId device_id, Parameter<bool> timing) {
   MadeHere const site;
   return {checked(create_event_handle(context_on(device_id, "making an event"), timing), "making an event")};
 }
 
-PyPool make_pool(DeviceId device_id, std::optional<std::uint64_t> release_threshold, std::size_t max_size) {
+PyPool make_pool(DeviceId device_id, Parameter<std::optional<std::uint64_t>> const& threshold,
+                 Parameter<std::size_t> max_size) {
+  std::optional<std::uint64_t> const& release_threshold = threshold;
   MadeHere const site;
   static_cast<void>(context_on(device_id, "making a memory pool"));
   MemoryPoolOptions options;
@@ -137,6 +139,11 @@ StreamHandle to_stream(py::object const& object) {
   return with_cuda_stream(object);
 }
 
+PyEvent const& to_event(py::handle object) {
+  if (!py::isinstance<PyEvent>(object)) throw TypeError("expected a memarray.Event, got " + shown(object.ptr()));
+  return object.cast<PyEvent const&>();
+}
+
 py::object device_of(ContextHandle const& context) {
   if (!context) return py::none();
   return py::module_::import("memarray").attr("Device")("cuda:" + std::to_string(device_id_of(context)));
@@ -166,17 +173,19 @@ The stream lives as long as anything that uses it. Raises CudaError where there 
       .def("synchronize", &synchronize_stream, "Waits, without the GIL, until all work in it has ended.")
       .def(
           "wait",
-          [](PyStream const& self, PyEvent const& event) {
-            checked(wait(self.get(), event.get()), "making a stream wait");
+          [](PyStream const& self, py::handle event) {
+            checked(wait(self.get(), to_event(event).get()), "making a stream wait");
           },
           py::arg("event"), "Work submitted from now on comes after what the event stands for now. Does not block.")
       .def(
           "record",
-          [](PyStream const& self, std::optional<PyEvent> event) {
+          [](PyStream const& self, py::handle given) {
             MadeHere const site;
-            if (!event) event = PyEvent{checked(create_event_handle(context_of(self.get())), "making an event")};
-            checked(record(event->get(), self.get()), "recording an event");
-            return *event;
+            PyEvent const event = given.is_none()
+                                      ? PyEvent{checked(create_event_handle(context_of(self.get())), "making an event")}
+                                      : to_event(given);
+            checked(record(event.get(), self.get()), "recording an event");
+            return event;
           },
           py::arg("event") = py::none(), "An event (a new one by default) for the end of all work in it now.")
       .def(
@@ -225,8 +234,8 @@ Until it is recorded there is nothing to wait for. Raises CudaError where there 
           "Whether what it stands for has ended.")
       .def(
           "elapsed",
-          [](PyEvent const& self, PyEvent const& end) {
-            return *checked(elapsed(self.get(), end.get()), "asking for the time between two events");
+          [](PyEvent const& self, py::handle end) {
+            return *checked(elapsed(self.get(), to_event(end).get()), "asking for the time between two events");
           },
           py::arg("end"), "Seconds from this event to another; both with timing, recorded and over.")
       .def("__repr__", [](PyEvent const& self) { return describe("Event", self.get()); });
@@ -253,7 +262,9 @@ It lives as long as memory from it. Raises CudaError where there is no such devi
           "Bytes reserved and used, now and at most.")
       .def(
           "trim",
-          [](PyPool const& self, std::size_t keep) { checked(trim(self.get(), keep), "trimming a memory pool"); },
+          [](PyPool const& self, Parameter<std::size_t> keep) {
+            checked(trim(self.get(), keep), "trimming a memory pool");
+          },
           py::arg("keep") = 0, "Gives memory that nobody uses back to the device, all but `keep` bytes.")
       .def("__repr__", [](PyPool const& self) { return describe("MemoryPool", self.get()); });
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "lease_type.hpp"
+#include "shown.hpp"
 
 #include <memarray/array/stream_choice.hpp>
 #include <memarray/python/bridge.hpp>
@@ -9,12 +10,22 @@
 
 #include <pybind11/pybind11.h>
 
+#include <type_traits>
+#include <utility>
+
 namespace memarray::python {
 
 /// A device's number, as a parameter of functions that pybind11 binds.
 struct DeviceId {
   int value = 0;
   operator int() const noexcept { return value; }
+};
+
+/// A parameter of functions that pybind11 binds. Its refusal shows the object in short; pybind11's shows all of it.
+template <class T>
+struct Parameter {
+  T value{};
+  operator T const&() const noexcept { return value; }
 };
 
 /// The stream of a `Stream` or an object with `__cuda_stream__`, which the choice then keeps. Throws `TypeError`,
@@ -48,4 +59,26 @@ struct pybind11::detail::type_caster<memarray::python::DeviceId> {
     return true;
   }
   static handle cast(memarray::python::DeviceId id, return_value_policy, handle) { return PyLong_FromLong(id.value); }
+};
+
+template <class T>
+struct pybind11::detail::type_caster<memarray::python::Parameter<T>> {
+  PYBIND11_TYPE_CASTER(memarray::python::Parameter<T>, make_caster<T>::name);
+  bool load(handle source, bool) {
+    make_caster<T> inner;
+    if (!inner.load(source, true)) {
+      PyErr_Clear();
+      constexpr char const* expected = std::is_same_v<T, bool>  ? "True or False"
+                                       : std::is_same_v<T, int> ? "an integer"
+                                       : std::is_unsigned_v<T>  ? "an integer of 0 or more"
+                                                                : "None or an integer of 0 or more";
+      PyErr_Format(PyExc_TypeError, "expected %s, got %s", expected, memarray::python::shown(source.ptr()).c_str());
+      throw error_already_set();
+    }
+    value.value = cast_op<T>(std::move(inner));
+    return true;
+  }
+  static handle cast(memarray::python::Parameter<T> const& given, return_value_policy policy, handle parent) {
+    return make_caster<T>::cast(given.value, policy, parent);
+  }
 };

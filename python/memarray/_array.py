@@ -76,13 +76,9 @@ class MemArray(_core.ArrayBase):
         and logged like every copy between host and devices. CudaError where there is no such device,
         OutOfMemoryError; ValueError if `device_id` names another one; BufferError for what carries a mask or a unit.
         """
-        import numpy as np
+        from ._helpers import numpy_array
 
-        from ._helpers import check_unannotated
-
-        check_unannotated(array)
-        array = np.asanyarray(array)
-        check_unannotated(array)
+        array = numpy_array(array)
         place = CPU if device is None else Device(device)
         if place.is_cuda():
             if device_id.__index__() not in (0, place.index):

@@ -57,6 +57,16 @@ def check_unannotated(source) -> None:
         _core.check_unannotated(source)
 
 
+def numpy_array(source):
+    """`source` as a NumPy array, of a subclass where it is one; BufferError for masks and units."""
+    check_unannotated(source)
+    array = np.asanyarray(source)
+    # What __array__ returns may have a mask, too.
+    if array is not source:
+        check_unannotated(array)
+    return array
+
+
 _UNANNOTATED = frozenset({np.ndarray, bool, int, float, complex, str, bytes, type(None)})
 
 
@@ -123,10 +133,7 @@ class _Interface:
 
 def read_numpy_array(array, source) -> None:
     """Replaces all contents of `array` by those of `source`, of any strides and any dtype of the same kind."""
-    check_unannotated(source)
-    source = np.asanyarray(source)
-    # An object with __array__ may give a masked array, too.
-    check_unannotated(source)
+    source = numpy_array(source)
     target = _dtype_for_numpy(array)
     if source.shape != array.shape:
         raise ValueError(f"read_numpy_array takes an array of shape {array.shape}, not {source.shape}; resize first")

@@ -49,6 +49,15 @@ bool is_invalid(std::byte const* data, StridedLayout const& layout) {
   return largest > std::byte{1};
 }
 
+/// Writes the bools of elements as 0 and 1 to `target`.
+void write(DType const& dtype, ViewCore const& target, std::byte const* from, StridedLayout const& layout) {
+  DType const& valid = dtype_of<bool>();
+  find_bool(dtype, [&](std::size_t offset) {
+    copy({target.data() + offset, valid, target.layout()}, {from + offset, bytes(), layout});
+    return false;
+  });
+}
+
 }  // namespace
 
 bool has_bools(DType const& dtype) noexcept {
@@ -66,6 +75,10 @@ bool has_invalid_bools(ViewCore const& view) {
   return has_invalid_bools(kept.dtype(), kept.data(), kept.layout());
 }
 
+void write_valid_bools(ViewCore const& target, ViewCore const& source) {
+  write(source.dtype(), target, source.data(), source.layout());
+}
+
 ViewCore with_valid_bools(ViewCore const& view, DType const& dtype) {
   ViewCore const source = view;
   std::size_t const itemsize = dtype.itemsize;
@@ -74,11 +87,7 @@ ViewCore with_valid_bools(ViewCore const& view, DType const& dtype) {
   if (is_fortran) from.transpose();
   ViewCore const result = ViewCore::make(source.dtype(), from.shape());
   if (dtype.is_struct()) copy({result.data(), source.dtype(), result.layout()}, {source.data(), source.dtype(), from});
-  DType const& valid = dtype_of<bool>();
-  find_bool(dtype, [&](std::size_t offset) {
-    copy({result.data() + offset, valid, result.layout()}, {source.data() + offset, bytes(), from});
-    return false;
-  });
+  write(dtype, result, source.data(), from);
   report_copy(static_cast<std::int64_t>(result.bytes()),
               source.describe() + " has bools that are neither 0 nor 1, and C++ code reads a copy");
   if (!is_fortran) return result;

@@ -144,11 +144,11 @@ ViewCore ViewCore::converted(DType const& dtype, char const* why) const {
   source.check_open();
   // Bools of another library are any bytes, and those of a copy are 0 and 1.
   bool const is_foreign = !on_device() && block().is_foreign();
-  if (is_foreign && dtype.is_struct() && has_invalid_bools(source)) return with_valid_bools(source, dtype);
   ViewCore result = source.make_here(dtype, _layout.shape());
   StridedElements from = source.elements();
   if (is_foreign && from.dtype == dtype && dtype.dl.code == kDLBool) from.dtype = dtype_of<std::uint8_t>();
   run({.kind = StridedJob::Kind::copy, .target = result.elements(), .source = from}, result, &source);
+  if (is_foreign && dtype.is_struct() && has_bools(dtype)) write_valid_bools(result, source);
   report_copy(static_cast<std::int64_t>(result.bytes()), why + describe());
   return result;
 }

@@ -60,6 +60,20 @@ def test_what_a_stream_raises_comes_through(simulated_devices, use, stream, erro
     assert np.array_equal(array, values)
 
 
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("version", [1, -1, 2**70, True, "0", None])
+def test_another_version_of_the_protocol_is_refused(simulated_devices, use, version):
+    class Newer:
+        def __cuda_stream__(self):
+            return version, memarray.Stream().handle
+
+    array, values = on_device()
+    with pytest.raises((ValueError, TypeError), match="version"):
+        USES[use](array, Newer())
+    array.move_memory(kDLCPU)
+    assert np.array_equal(array, values)
+
+
 def test_an_address_that_is_too_large(simulated_devices):
     class Far:
         def __cuda_stream__(self):

@@ -3,6 +3,8 @@
 import importlib.util
 import inspect
 import pkgutil
+import subprocess
+import sys
 
 import memarray
 import pytest
@@ -122,6 +124,14 @@ def test_every_module_of_the_package_says_what_it_is():
         assert module.__doc__, found.name
 
 
+def test_help_is_no_error():
+    for words, status in ((["--help"], 0), (["-h"], 0), ([], 2), (["nonsense"], 2)):
+        command = [sys.executable, "-m", "memarray", *words]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == status
+        assert "usage: python -m memarray" in (done.stdout if status == 0 else done.stderr)
+
+
 def test_methods_written_in_c_show_their_signatures():
     signatures = {
         memarray.MemArray.read: "(self, /, device=None, stream=None, timeout=0)",
@@ -130,6 +140,7 @@ def test_methods_written_in_c_show_their_signatures():
         memarray.MemArray.move_memory: "(self, /, device_type, device_id=None, stream=0, async_copy=False)",
         memarray.MemArray.__dlpack__: "(self, /, *, stream=None, max_version=None, dl_device=None, copy=None)",
         memarray.Lease.__dlpack__: "(self, /, *, stream=None, max_version=None, dl_device=None, copy=None)",
+        memarray.BufferView.__dlpack__: "(self, /, *, stream=None, max_version=None, dl_device=None, copy=None)",
         memarray.leases: "(*leases, timeout=0)",
     }
     for function, expected in signatures.items():

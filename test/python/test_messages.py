@@ -102,6 +102,12 @@ REFUSING = {
     "Device": lambda x: memarray.Device(x),
     "DLDeviceType": lambda x: memarray.dlpack.DLDeviceType(x),
     "Stream": lambda x: memarray.Stream(x),
+    "Stream(priority)": lambda x: memarray.Stream(0, x),
+    "Event(device_id)": lambda x: memarray.Event(x),
+    "MemoryPool(release_threshold)": lambda x: memarray.MemoryPool(0, x),
+    "MemoryPool(max_size)": lambda x: memarray.MemoryPool(0, max_size=x),
+    "trim": lambda x: memarray.trim(x),
+    "device_name": lambda x: memarray.cuda.device_name(x),
     "options.threads": lambda x: setattr(memarray.options, "threads", x),
     "options.escaped_views": lambda x: setattr(memarray.options, "escaped_views", x),
     "options.trace_leases": lambda x: setattr(memarray.options, "trace_leases", x),
@@ -183,3 +189,13 @@ def test_the_order_of_bytes_is_one_of_three_letters():
         with pytest.raises(TypeError, match="order is 'C', 'F' or 'A'"):
             view().tobytes(order)
     assert view().tobytes("F") == bytes(48)
+
+
+@pytest.mark.parametrize("x", [Huge(), LONG, [LONG]], ids=["object", "text", "list"])
+def test_streams_and_events_show_little(simulated_devices, x):
+    stream, event, pool = memarray.Stream(), memarray.Event(), memarray.MemoryPool()
+    uses = (stream.wait, stream.record, event.record, event.wait, event.elapsed, pool.trim)
+    for use in uses:
+        with pytest.raises(TypeError) as raised:
+            use(x)
+        assert len(str(raised.value)) < 200

@@ -16,6 +16,9 @@ namespace memarray::detail {
 [[nodiscard]] MEMARRAY_API bool has_invalid_bools(DType const& dtype, std::byte const* data,
                                                   StridedLayout const& layout);
 
+/// Writes the bools of `source` as 0 and 1 to a host view of the same dtype and shape, whose other bytes stay.
+MEMARRAY_API void write_valid_bools(ViewCore const& target, ViewCore const& source);
+
 /// A dense copy in which each bool that is not 0 is 1, in C order, or in Fortran order where only that is the view's.
 /// Reported. `dtype`: as above, with the view's size.
 [[nodiscard]] MEMARRAY_API ViewCore with_valid_bools(ViewCore const& view, DType const& dtype);

@@ -111,6 +111,18 @@ TEST_F(ForeignBoolsTest, BoolsInStructsAreChecked) {
   EXPECT_THROW(static_cast<void>(BufferView(structs).as<Flagged, 2>()), BufferError);
 }
 
+TEST_F(ForeignBoolsTest, CopiesOfStructsAreDenseAndValid) {
+  *memory = {7, 0, 1, 0, 2, 9, 8, 0, 0, 3, 0, 9};
+  ViewCore const copied = view(dtype_of<Flagged>(), {2, 1}, {6, 12}).copy();
+  EXPECT_TRUE(copied.is_contiguous());
+  std::array<std::uint8_t, 12> bytes{};
+  std::memcpy(bytes.data(), copied.data(), bytes.size());
+  EXPECT_EQ(bytes, (std::array<std::uint8_t, 12>{7, 0, 1, 0, 1, 9, 8, 0, 0, 1, 0, 9}));
+  ViewCore const columns_first = view(dtype_of<Flagged>(), {2, 2}, {6, 12}).copy();
+  EXPECT_TRUE(columns_first.is_contiguous());
+  EXPECT_FALSE(has_invalid_bools(columns_first.dtype(), columns_first.data(), columns_first.layout()));
+}
+
 TEST_F(ForeignBoolsTest, MemoryOfThisLibraryIsNotLookedAt) {
   MemArray<bool, 1> array({4});
   WriteLease const lease(array);
