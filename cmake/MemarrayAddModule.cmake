@@ -21,6 +21,26 @@ macro(_memarray_at_least version package option)
   endif()
 endmacro()
 
+# Containers that check have another layout than those of an installed libmemarray. What is defined later, on the module
+# alone, is refused by the headers.
+function(_memarray_refuse_other_containers name)
+  get_target_property(imported memarray::memarray IMPORTED)
+  if(NOT imported)
+    return()
+  endif()
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" configuration)
+  get_directory_property(definitions COMPILE_DEFINITIONS)
+  get_directory_property(options COMPILE_OPTIONS)
+  set(all "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${configuration}} ${definitions} ${options}")
+  foreach(refused _GLIBCXX_DEBUG _GLIBCXX_USE_CXX11_ABI=0)
+    if(all MATCHES "(^|[ ;D])${refused}($|[ ;=])")
+      message(FATAL_ERROR "memarray_add_module(${name}): the module would be compiled with ${refused}, and libmemarray "
+                          "was not: containers or strings would have two layouts. Leave it out; "
+                          "-D_GLIBCXX_ASSERTIONS checks, too, and changes no layout")
+    endif()
+  endforeach()
+endfunction()
+
 # memarray_add_module(name sources... [CUDA] [NANOBIND [FREE_THREADED]])
 #
 # A module of pybind11, or of nanobind, that is linked to memarray. A .cu among its sources is compiled by nvcc where the
@@ -37,6 +57,7 @@ function(memarray_add_module name)
     message(FATAL_ERROR "memarray_add_module(${name} FREE_THREADED): a module of pybind11 declares it in its source: "
                         "PYBIND11_MODULE(${name}, module, pybind11::mod_gil_not_used())")
   endif()
+  _memarray_refuse_other_containers(${name})
   # Its variables end with the function that found it.
   if(NOT Python_VERSION OR NOT TARGET Python::Module)
     find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
@@ -56,12 +77,14 @@ function(memarray_add_module name)
     endif()
   endif()
 
+  # Of the target: variables end with the folder that called find_package().
+  get_target_property(has_cuda memarray::memarray MEMARRAY_HAS_CUDA)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
-  if(CUDA IN_LIST languages AND memarray_HAS_CUDA)
+  if(CUDA IN_LIST languages AND has_cuda)
     set(language CUDA)
   else()
     set(language CXX)
-    if(arg_CUDA AND NOT memarray_HAS_CUDA)
+    if(arg_CUDA AND NOT has_cuda)
       message(FATAL_ERROR "memarray_add_module(${name} CUDA): this memarray was built without CUDA; "
                           "install it again where nvcc is, with MEMARRAY_CUDA=ON")
     elseif(arg_CUDA)

@@ -38,6 +38,8 @@ target_compile_options(
   memarray
   PUBLIC $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>
   PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
+# Modules of the same project have the project's flags.
+target_compile_definitions(memarray INTERFACE MEMARRAY_ANY_STANDARD_LIBRARY)
 target_link_libraries(memarray PRIVATE memarray_flags Threads::Threads ${CMAKE_DL_LIBS})
 # Its threads never end and deleters of what it lent may come at any time: once loaded, it stays. Its calls of its own
 # functions go where they go, not through a table.
@@ -45,4 +47,4 @@ target_link_options(memarray PRIVATE LINKER:-z,nodelete LINKER:-Bsymbolic-functi
 if(NOT MEMARRAY_SANITIZE)
   target_link_options(memarray PRIVATE LINKER:--no-undefined)
 endif()
-set_target_properties(memarray PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${MEMARRAY_PACKAGE_DIR}/lib")
+set_target_properties(memarray PROPERTIES MEMARRAY_HAS_CUDA ${MEMARRAY_HAS_CUDA} LIBRARY_OUTPUT_DIRECTORY "${MEMARRAY_PACKAGE_DIR}/lib")

@@ -27,6 +27,16 @@ constexpr BuildFact facts[] = {
 
 char const* flavour(bool has_cuda) { return has_cuda ? "cuda" : "host"; }
 
+char const* describe(StandardLibrary library) {
+  switch (library) {
+    case StandardLibrary::libstdcxx: return "libstdc++";
+    case StandardLibrary::debug_libstdcxx: return "libstdc++ with _GLIBCXX_DEBUG";
+    case StandardLibrary::old_libstdcxx: return "libstdc++ with _GLIBCXX_USE_CXX11_ABI=0";
+    case StandardLibrary::other: break;
+  }
+  return "another C++ standard library than libstdc++";
+}
+
 }  // namespace
 
 std::span<BuildFact const> build_info() noexcept { return facts; }
@@ -40,6 +50,16 @@ void require_abi(int header_abi, bool header_has_cuda) {
               flavour(header_has_cuda) + ", but the memarray installed here (" MEMARRAY_BUILD_VERSION ") has ABI " +
               std::to_string(MEMARRAY_ABI_VERSION) + ", flavour " + flavour(has_cuda) +
               ": build the module again against it");
+}
+
+void require_library(int header_abi, bool header_has_cuda, StandardLibrary header_library) {
+  require_abi(header_abi, header_has_cuda);
+  if (header_library == MEMARRAY_STANDARD_LIBRARY) return;
+  throw Error(std::string("this module was compiled with ") + describe(header_library) +
+              ", but the memarray installed here (" MEMARRAY_BUILD_VERSION ") with " +
+              describe(MEMARRAY_STANDARD_LIBRARY) +
+              ", whose containers or strings have another layout: build the module again with the latter "
+              "(-D_GLIBCXX_ASSERTIONS checks, too, and changes no layout)");
 }
 
 }  // namespace memarray

@@ -247,6 +247,7 @@ void wait_for(Queue const& queue, char const* what) {
 
 }  // namespace
 
+// Pageable memory is enough here: both wait, so that it stays until the copy is over, whenever the driver looks at it.
 void read_bytes(Block& source, std::size_t offset, void* target, std::size_t bytes) {
   StreamUses& uses = *source.uses();
   Queue const queue = uses.memory().errands();

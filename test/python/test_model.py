@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import memarray
 import numpy as np
 import pytest
+from dtype_values import edges
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -31,7 +32,7 @@ PARTS = (slice(None), slice(None), slice(None), slice(None, None, 2))
 
 which = st.integers(0, ARRAYS - 1)
 any_index = st.integers(0, 10**6)
-value = st.integers(-100, 100)
+value = st.one_of(st.integers(-100, 100), st.sampled_from(edges("int64").tolist()))
 
 
 @dataclass(eq=False)

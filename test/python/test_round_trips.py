@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from dlpack_producer import Producer
 from dlpack_structs import lend_by_table
+from dtype_values import assert_same_values, edges
 from exchange_libraries import CONSUMERS, Jitted, address, is_available, load
 from memarray import BufferView
 from support import DTYPES, numpy_dtype, pattern
@@ -118,8 +119,10 @@ def check_lies_as(view, x, layout):
 
 
 def aligned(dtype):
-    """Memory of our own, as JAX wants it: at a multiple of 64 bytes."""
-    return np.asarray(BufferView.from_numpy(pattern((4, 6), dtype)).copy())
+    """Memory of our own with edge values, as JAX wants it: at a multiple of 64 bytes."""
+    values, all_edges = pattern((4, 6), dtype), edges(dtype)
+    values[:, 1::2].flat[:] = all_edges[np.linspace(0, len(all_edges) - 1, 12).astype(int)]
+    return np.asarray(BufferView.from_numpy(values).copy())
 
 
 def there(library):
@@ -154,7 +157,7 @@ def test_every_dtype_and_layout(library, dtype, wide_jax):
         else:
             back = BufferView.from_numpy(theirs) if isinstance(theirs, np.ndarray) else BufferView(theirs)
             assert (back.shape, back.dtype) == (x.shape, numpy_dtype(dtype)), layout
-            np.testing.assert_array_equal(np.asarray(back), x, err_msg=layout)
+            assert_same_values(np.asarray(back), x, layout)
             if layout in takes.shares and x.size:
                 check_lies_as(view, x, layout)
                 check_lies_as(back, x, layout)
@@ -204,7 +207,7 @@ def test_their_own_objects_of_every_dtype_and_layout(library, dtype, wide_jax):
                 continue  # NumPy lends none, nor do those that are made of it
             view = take(theirs)
             assert (view.shape, view.dtype) == (x.shape, numpy_dtype(dtype)), layout
-            np.testing.assert_array_equal(np.asarray(view), x, err_msg=layout)
+            assert_same_values(np.asarray(view), x, layout)
             if x.size:
                 assert view.data_ptr == address(theirs), layout
                 assert library == "jax" or view.data_ptr == x.ctypes.data, layout
@@ -233,7 +236,7 @@ def test_protocols_carry_every_dtype_and_layout(protocol, dtype):
         assert (view.shape, view.dtype, view.writable) == (x.shape, x.dtype, x.flags.writeable), layout
         if x.size:
             check_lies_as(view, x, layout)
-        np.testing.assert_array_equal(np.asarray(view), x, err_msg=layout)
+        assert_same_values(np.asarray(view), x, layout)
 
 
 @pytest.mark.parametrize("dtype", [name for name in DTYPES if name != "bfloat16"])
@@ -247,7 +250,7 @@ def test_cuda_arrays_of_every_dtype_and_layout(dtype):
             taken = BufferView(SimpleNamespace(__cuda_array_interface__=part.__cuda_array_interface__, kept=part))
             assert (taken.shape, taken.dtype, str(taken.device)) == (x.shape, x.dtype, "cuda:0"), layout
             assert taken.data_ptr == part.data_ptr or not x.size, layout
-            np.testing.assert_array_equal(np.array(taken.to_device("cpu")), x, err_msg=layout)
+            assert_same_values(np.array(taken.to_device("cpu")), x, layout)
             del there, part, taken
 
 

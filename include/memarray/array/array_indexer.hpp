@@ -23,13 +23,17 @@ concept IndexList = requires(A const& list, std::size_t i) {
   requires std::tuple_size<A>::value == static_cast<std::size_t>(ndim);
 };
 
+/// One number a dimension. The standard's arrays count in unsigned numbers, dimensions are signed ones.
+template <class IndexT, int ndim>
+using IndexArray = cuda::std::array<IndexT, static_cast<std::size_t>(ndim)>;
+
 #if defined(__CUDACC__)
 #pragma nv_exec_check_disable  // host code passes std::array, whose operator[] is the host's
 #endif
 template <class IndexT, int ndim, class A>
-[[nodiscard]] MEMARRAY_HD constexpr cuda::std::array<IndexT, ndim> to_indices(A const& list) {
-  cuda::std::array<IndexT, ndim> indices{};
-  for (int d = 0; d < ndim; ++d) indices[d] = static_cast<IndexT>(list[d]);
+[[nodiscard]] MEMARRAY_HD constexpr IndexArray<IndexT, ndim> to_indices(A const& list) {
+  IndexArray<IndexT, ndim> indices{};
+  for (std::size_t d = 0; d < indices.size(); ++d) indices[d] = static_cast<IndexT>(list[d]);
   return indices;
 }
 
@@ -44,7 +48,7 @@ struct ArrayIndexer {
   static_assert(ndim >= 1, "an ArrayIndexer has at least one dimension");
   static_assert(std::signed_integral<IndexT>, "indices are signed integers");
 
-  using Indices = cuda::std::array<IndexT, ndim>;
+  using Indices = detail::IndexArray<IndexT, ndim>;
 
   T* pointer;
   Indices extents;
@@ -52,7 +56,7 @@ struct ArrayIndexer {
   /// The linear index of `indices`, last dimension fastest.
   [[nodiscard]] MEMARRAY_HD constexpr IndexT operator()(Indices const& indices) const {
     IndexT linear = 0;
-    for (int d = 0; d < ndim; ++d) {
+    for (std::size_t d = 0; d < rank; ++d) {
       assert(indices[d] >= 0 && indices[d] < extents[d]);
       linear = linear * extents[d] + indices[d];
     }
@@ -78,14 +82,14 @@ struct ArrayIndexer {
     Indices indices{};
     if (static_cast<std::uint64_t>(linear) <= UINT32_MAX && fits_32_bits()) {
       auto rest = static_cast<std::uint32_t>(linear);
-      for (int d = ndim - 1; d > 0; --d) {
+      for (std::size_t d = rank - 1; d > 0; --d) {
         auto const extent = static_cast<std::uint32_t>(extents[d]);
         indices[d] = static_cast<IndexT>(rest % extent);
         rest /= extent;
       }
       indices[0] = static_cast<IndexT>(rest);
     } else {
-      for (int d = ndim - 1; d > 0; --d) {
+      for (std::size_t d = rank - 1; d > 0; --d) {
         indices[d] = linear % extents[d];
         linear /= extents[d];
       }
@@ -102,15 +106,17 @@ struct ArrayIndexer {
 
   [[nodiscard]] MEMARRAY_HD constexpr IndexT size() const {
     IndexT product = 1;
-    for (int d = 0; d < ndim; ++d) product *= extents[d];
+    for (std::size_t d = 0; d < rank; ++d) product *= extents[d];
     return product;
   }
 
   [[nodiscard]] MEMARRAY_HD constexpr Indices const& shape() const { return extents; }
 
  private:
+  static constexpr auto rank = static_cast<std::size_t>(ndim);
+
   [[nodiscard]] MEMARRAY_HD constexpr bool fits_32_bits() const {
-    for (int d = 1; d < ndim; ++d)
+    for (std::size_t d = 1; d < rank; ++d)
       if (static_cast<std::uint64_t>(extents[d]) > UINT32_MAX) return false;
     return true;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memarray/array/array_indexer.hpp>
 #include <memarray/array/element_pointer.hpp>
 #include <memarray/array/view_core.hpp>
 #include <memarray/base/config.hpp>
@@ -109,7 +110,7 @@ class ArrayView {
 
  public:
   using value_type = std::remove_cv_t<T>;
-  using Extents = cuda::std::dextents<std::int64_t, ndim>;
+  using Extents = cuda::std::dextents<std::int64_t, static_cast<std::size_t>(ndim)>;
   using MdSpan = cuda::std::mdspan<
       T, Extents,
       std::conditional_t<is_c_order, cuda::std::layout_right,
@@ -160,15 +161,15 @@ class ArrayView {
 
   /// Keeps nothing alive. Strides of `layout_stride` are positive, so of a flipped view there is none: `ValueError`.
   [[nodiscard]] MdSpan mdspan() const {
-    cuda::std::array<std::int64_t, ndim> extents{};
-    for (int d = 0; d < ndim; ++d) extents[d] = extent(d);
+    detail::IndexArray<std::int64_t, ndim> extents{};
+    for (int d = 0; d < ndim; ++d) extents[at(d)] = extent(d);
     if constexpr (is_c_order || is_f_order) {
       return MdSpan(data(), Extents(extents));
     } else {
-      cuda::std::array<std::int64_t, ndim> strides{};
+      detail::IndexArray<std::int64_t, ndim> strides{};
       for (int d = 0; d < ndim; ++d) {
-        strides[d] = mdspan_stride(d);
-        if (strides[d] <= 0) detail::throw_no_mdspan(core());
+        strides[at(d)] = mdspan_stride(d);
+        if (strides[at(d)] <= 0) detail::throw_no_mdspan(core());
       }
       return MdSpan(data(), typename MdSpan::mapping_type(Extents(extents), strides));
     }
@@ -202,7 +203,7 @@ class ArrayView {
 
   /// The same as an untyped view, which keeps the memory and holds no lease. Throws `ValueError` (closed).
   [[nodiscard]] detail::ViewCore core() const {
-    std::array<std::int64_t, ndim> bytes{};
+    std::array<std::int64_t, static_cast<std::size_t>(ndim)> bytes{};
     for (int d = 0; d < ndim; ++d) bytes[at(d)] = stride(d) * static_cast<std::int64_t>(sizeof(T));
     return detail::untyped(_parts, dtype_of<value_type>(), {_extents.data(), ndim}, bytes, !std::is_const_v<T>);
   }

@@ -97,7 +97,7 @@ struct DeviceLoop {
   }
 
  private:
-  using Indices = cuda::std::array<IndexT, ndim>;
+  using Indices = IndexArray<IndexT, ndim>;
 
   template <class T, bool in_place>
   static bool lies_well(ElementArgument<T, in_place> const& argument) {

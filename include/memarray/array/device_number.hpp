@@ -79,6 +79,14 @@ MEMARRAY_HD inline std::uint64_t integer_bits(ElementKind to, double value) {
   return truncated_bits(value, to.bytes == 8 || (to.code == kDLUInt && to.bytes == 4));
 }
 
+// By their bits, as compilers warn of equality in what users include.
+[[nodiscard]] MEMARRAY_HD constexpr bool is_zero(double number) noexcept {
+  return __builtin_bit_cast(std::uint64_t, number) << 1 == 0;
+}
+[[nodiscard]] MEMARRAY_HD constexpr bool is_nan(double number) noexcept {
+  return __builtin_bit_cast(std::uint64_t, number) << 1 > 0xFFE0000000000000U;
+}
+
 /// Stores a number of kind `from` as an element of kind `to`.
 MEMARRAY_HD inline void store_number(ElementKind to, std::byte* target, ElementKind from, Number const& number) {
   bool const integral = from.is_integral();
@@ -86,8 +94,8 @@ MEMARRAY_HD inline void store_number(ElementKind to, std::byte* target, ElementK
   auto const as_signed = static_cast<std::int64_t>(number.bits);
   switch (to.code) {
     case kDLBool: {
-      bool const is_zero = integral ? number.bits == 0 : number.real == 0 && number.imag == 0;
-      return store_as(target, static_cast<std::uint8_t>(is_zero ? 0 : 1));
+      bool const is_false = integral ? number.bits == 0 : is_zero(number.real) && is_zero(number.imag);
+      return store_as(target, static_cast<std::uint8_t>(is_false ? 0 : 1));
     }
     case kDLInt:
     case kDLUInt: {
@@ -100,15 +108,19 @@ MEMARRAY_HD inline void store_number(ElementKind to, std::byte* target, ElementK
     default: break;
   }
   // Rounded once, from what the element was.
+  if (to.code == kDLBfloat)
+    return store_as(target, !integral     ? bfloat16(number.real)
+                            : is_unsigned ? bfloat16(number.bits)
+                                          : bfloat16(as_signed));
+  if (to.code == kDLFloat && to.bytes == 2)
+    return store_as(target, !integral ? float16(number.real) : is_unsigned ? float16(number.bits) : float16(as_signed));
   double const real = !integral     ? number.real
                       : is_unsigned ? static_cast<double>(number.bits)
                                     : static_cast<double>(as_signed);
   float const single = !integral     ? static_cast<float>(number.real)
                        : is_unsigned ? static_cast<float>(number.bits)
                                      : static_cast<float>(as_signed);
-  if (to.code == kDLBfloat) return store_as(target, bfloat16(real));
   if (to.code == kDLFloat) {
-    if (to.bytes == 2) return store_as(target, float16(real));
     if (to.bytes == 4) return store_as(target, single);
     return store_as(target, real);
   }

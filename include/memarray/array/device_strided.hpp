@@ -173,6 +173,7 @@ struct DeviceAddIndex {
         number.real += static_cast<double>(sum);
       else
         number.real = static_cast<double>(static_cast<float>(number.real) + added_as(sum));
+      number.imag += 0.0;  // as a complex sum has it: of −0.0 that makes 0.0
       store_number(kind, element, kind, number);
     });
   }
@@ -272,7 +273,7 @@ struct DeviceReduction {
 
  private:
   [[nodiscard]] MEMARRAY_HD static bool is_nan(Number const& number) {
-    return number.real != number.real || number.imag != number.imag;
+    return detail::is_nan(number.real) || detail::is_nan(number.imag);
   }
   /// NaN wins, the first of several; complex numbers go by their real parts first.
   [[nodiscard]] MEMARRAY_HD bool is_better(Number const& number, Number const& than) const {
@@ -287,7 +288,8 @@ struct DeviceReduction {
     }
     if (is_nan(than)) return false;
     if (is_nan(number)) return true;
-    if (number.real != than.real) return least ? number.real < than.real : number.real > than.real;
+    if (number.real < than.real) return least;
+    if (number.real > than.real) return !least;
     return least ? number.imag < than.imag : number.imag > than.imag;
   }
 };

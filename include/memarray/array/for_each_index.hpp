@@ -57,7 +57,7 @@ auto make_argument(ArrayAccess<T, ndim, access> const& given, Hold const& hold) 
   } else {
     using Element = std::conditional_t<access == State::Access::read, T const, T>;
     ArrayIndexer<Element, ndim> indexer{elements_at<Element>(hold.target()), {}};
-    for (int d = 0; d < ndim; ++d) indexer.extents[d] = given.state->shape()[d];
+    for (int d = 0; d < ndim; ++d) indexer.extents[static_cast<std::size_t>(d)] = given.state->shape()[d];
     return IndexerArgument<Element, ndim>{indexer};
   }
 }
@@ -113,7 +113,7 @@ void check_loads(ElementArgument<T, in_place> const& argument) {
 template <class IndexT, int ndim, class F, class... Arguments>
 struct Body {
   F f;
-  cuda::std::array<std::int64_t, ndim> shape;
+  IndexArray<std::int64_t, ndim> shape;
   cuda::std::tuple<Arguments...> arguments;
 
   template <class Indices>
@@ -145,7 +145,7 @@ template <std::size_t ndim, class F, class... Arguments>
 void run_body(std::array<std::int64_t, ndim> const& shape, Runs runs, Hold const& first, std::size_t bytes, F const& f,
               Arguments const&... arguments) {
   constexpr int n = static_cast<int>(ndim);
-  constexpr bool takes_narrow = Takes<F, cuda::std::array<std::int32_t, n>, Arguments...>;
+  constexpr bool takes_narrow = Takes<F, IndexArray<std::int32_t, n>, Arguments...>;
   auto const extents = to_indices<std::int64_t, n>(shape);
   std::int64_t size = 1;
   for (std::int64_t const extent : shape) size *= extent;
@@ -164,7 +164,7 @@ void run_body(std::array<std::int64_t, ndim> const& shape, Runs runs, Hold const
       case Runs::in_emulation:
         if (size > 0)
           launch_emulated(first.queue(), [visit, size, loop = Loop{f, extents, {arguments...}}]() mutable {
-            cuda::std::apply([](Arguments const&... argument) { (check_loads(argument), ...); }, loop.arguments);
+            cuda::std::apply([](auto const&... argument) { (check_loads(argument), ...); }, loop.arguments);
             visit(loop, 0, size);
           });
         return;
@@ -237,10 +237,10 @@ void for_each_index(std::array<std::int64_t, ndim> const& shape, StreamHandle co
   detail::with_holds(detail::Launch<ndim, F, Access...>{shape, f, {accesses...}}, stream, std::tuple<>(), accesses...);
 }
 
-template <int ndim, class F, class... Access>
+template <std::size_t ndim, class F, class... Access>
 void for_each_index(std::int64_t const (&shape)[ndim], StreamHandle const& stream, F f, Access const&... accesses) {
   std::array<std::int64_t, ndim> extents{};
-  for (int d = 0; d < ndim; ++d) extents[static_cast<std::size_t>(d)] = shape[d];
+  for (std::size_t d = 0; d < ndim; ++d) extents[d] = shape[d];
   for_each_index(extents, stream, std::move(f), accesses...);
 }
 

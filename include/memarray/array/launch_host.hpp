@@ -48,13 +48,14 @@ void run_host(std::int64_t size, std::size_t bytes, Body const& body) {
 
 /// Visits `count` whole rows of `length` elements. A length that the compiler knows lets it vectorise across rows.
 template <class Length, class IndexT, int ndim, class Visit>
-MEMARRAY_ALWAYS_INLINE void visit_rows(cuda::std::array<IndexT, ndim> const& indices, std::int64_t linear, IndexT count,
+MEMARRAY_ALWAYS_INLINE void visit_rows(IndexArray<IndexT, ndim> const& indices, std::int64_t linear, IndexT count,
                                        Length length, Visit& visit) {
+  constexpr auto rank = static_cast<std::size_t>(ndim);
   for (IndexT i = 0; i < count; ++i) {
     for (IndexT j = 0; j < length; ++j) {
       auto here = indices;
-      here[ndim - 2] += i;
-      here[ndim - 1] = j;
+      here[rank - 2] += i;
+      here[rank - 1] = j;
       visit(linear + j, here);
     }
     linear += length;
@@ -67,25 +68,26 @@ using RowLength = std::integral_constant<std::int32_t, length>;
 /// Calls `visit(linear, indices)` for each linear index in [begin, end): whole rows of the last dimension in two nested
 /// loops that compilers can vectorise, and the parts of rows at both ends.
 template <class IndexT, int ndim, class Visit>
-MEMARRAY_ALWAYS_INLINE void visit_range(cuda::std::array<std::int64_t, ndim> const& shape, std::int64_t begin,
+MEMARRAY_ALWAYS_INLINE void visit_range(IndexArray<std::int64_t, ndim> const& shape, std::int64_t begin,
                                         std::int64_t end, Visit&& visit) {
   if (begin >= end) return;
+  constexpr auto rank = static_cast<std::size_t>(ndim);
   auto indices = to_indices<IndexT, ndim>(ArrayIndexer<char const, ndim>{nullptr, shape}.get_indices(begin));
-  auto const length = static_cast<IndexT>(shape[ndim - 1]);
+  auto const length = static_cast<IndexT>(shape[rank - 1]);
   while (begin < end) {
-    int moved = ndim - 1;  // the dimension that the loops went along
-    if (ndim == 1 || indices[ndim - 1] != 0 || end - begin < length) {
-      auto const part = static_cast<IndexT>(std::min<std::int64_t>(end - begin, length - indices[ndim - 1]));
+    std::size_t moved = rank - 1;  // the dimension that the loops went along
+    if (ndim == 1 || indices[rank - 1] != 0 || end - begin < length) {
+      auto const part = static_cast<IndexT>(std::min<std::int64_t>(end - begin, length - indices[rank - 1]));
       for (IndexT j = 0; j < part; ++j) {
         auto here = indices;
-        here[ndim - 1] += j;
+        here[rank - 1] += j;
         visit(begin + j, here);
       }
       begin += part;
-      indices[ndim - 1] += part;
+      indices[rank - 1] += part;
     } else if constexpr (ndim > 1) {
-      moved = ndim - 2;
-      std::int64_t const left = shape[ndim - 2] - indices[ndim - 2];
+      moved = rank - 2;
+      std::int64_t const left = shape[rank - 2] - indices[rank - 2];
       auto const rows = static_cast<IndexT>(std::min((end - begin) / length, left));
       switch (length) {  // rows as coordinates have them are written out
         case 2: visit_rows<RowLength<2>, IndexT, ndim>(indices, begin, rows, {}, visit); break;
@@ -94,9 +96,9 @@ MEMARRAY_ALWAYS_INLINE void visit_range(cuda::std::array<std::int64_t, ndim> con
         default: visit_rows<IndexT, IndexT, ndim>(indices, begin, rows, length, visit);
       }
       begin += std::int64_t{rows} * length;
-      indices[ndim - 2] += rows;
+      indices[rank - 2] += rows;
     }
-    for (int d = moved; d > 0 && indices[d] >= shape[d]; --d) {
+    for (std::size_t d = moved; d > 0 && indices[d] >= shape[d]; --d) {
       indices[d] = 0;
       ++indices[d - 1];
     }

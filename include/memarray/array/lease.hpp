@@ -205,7 +205,7 @@ class TypedLease {
   [[nodiscard]] StreamUses::Lease lent() const noexcept { return _leased ? _leased->lent : 0; }
   [[nodiscard]] ArrayIndexer<T, ndim> indexer() const {
     ArrayIndexer<T, ndim> result{ptr(), {}};
-    for (int d = 0; d < ndim; ++d) result.extents[d] = _state->shape()[d];
+    for (int d = 0; d < ndim; ++d) result.extents[static_cast<std::size_t>(d)] = _state->shape()[d];
     return result;
   }
 

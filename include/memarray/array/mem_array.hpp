@@ -41,11 +41,11 @@ class MemArray {
  public:
   static constexpr int NDIM = ndim;
   using value_type = T;
-  using Shape = std::array<std::int64_t, ndim>;
+  using Shape = std::array<std::int64_t, static_cast<std::size_t>(ndim)>;
   using ArrayIndexer = memarray::ArrayIndexer<T, ndim>;
   using ConstArrayIndexer = memarray::ArrayIndexer<T const, ndim>;
   template <class E>
-  using View = cuda::std::mdspan<E, cuda::std::dextents<std::int64_t, ndim>>;
+  using View = cuda::std::mdspan<E, cuda::std::dextents<std::int64_t, static_cast<std::size_t>(ndim)>>;
 
   /// New host memory of `shape` (64-bit extents, 0 allowed), every element `T()`. `device_id`: the CUDA device that it
   /// belongs to when it is moved to one. Throws `ValueError`, `OverflowError`, `OutOfMemoryError`.

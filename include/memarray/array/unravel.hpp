@@ -1,10 +1,10 @@
 #pragma once
 
+#include <memarray/array/array_indexer.hpp>
 #include <memarray/base/config.hpp>
 
-#include <cuda/std/array>
-
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 
 namespace memarray::detail {
@@ -54,19 +54,19 @@ template <std::unsigned_integral U, int ndim>
 class Unravel {
  public:
   /// No extent is 0.
-  constexpr explicit Unravel(cuda::std::array<std::int64_t, ndim> const& shape) noexcept {
+  constexpr explicit Unravel(IndexArray<std::int64_t, ndim> const& shape) noexcept {
     for (int d = 1; d < ndim; ++d) {
-      _extents[d] = static_cast<U>(shape[d]);
+      _extents[d] = static_cast<U>(shape[static_cast<std::size_t>(d)]);
       _divisors[d] = Divisor<U>(_extents[d]);
     }
   }
 
   template <std::signed_integral IndexT>
-  [[nodiscard]] MEMARRAY_HD constexpr cuda::std::array<IndexT, ndim> at(U linear) const noexcept {
-    cuda::std::array<IndexT, ndim> indices{};
+  [[nodiscard]] MEMARRAY_HD constexpr IndexArray<IndexT, ndim> at(U linear) const noexcept {
+    IndexArray<IndexT, ndim> indices{};
     for (int d = ndim - 1; d > 0; --d) {
       U const rest = _divisors[d].quotient(linear);
-      indices[d] = static_cast<IndexT>(linear - rest * _extents[d]);
+      indices[static_cast<std::size_t>(d)] = static_cast<IndexT>(linear - rest * _extents[d]);
       linear = rest;
     }
     indices[0] = static_cast<IndexT>(linear);
@@ -79,8 +79,8 @@ class Unravel {
   }
 
  private:
-  U _extents[ndim] = {};
-  Divisor<U> _divisors[ndim] = {};
+  U _extents[static_cast<std::size_t>(ndim)] = {};
+  Divisor<U> _divisors[static_cast<std::size_t>(ndim)] = {};
 };
 
 }  // namespace memarray::detail

@@ -6,6 +6,9 @@
 
 namespace memarray::detail {
 
+#if defined(__CUDACC__)
+#pragma nv_exec_check_disable  // std::complex adds on the host only, where code for the host calls this
+#endif
 /// The sum as NumPy has it: integers wrap, also signed ones, whose overflow C++ leaves undefined.
 template <class T>
 [[nodiscard]] MEMARRAY_HD constexpr T add_wrapping(T left, T right) {

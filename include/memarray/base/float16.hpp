@@ -12,6 +12,22 @@ namespace detail {
 template <class T>
 concept Arithmetic = std::is_arithmetic_v<T>;
 
+/// The double nearest to `value`; of an integer beyond 2^53 one that every rounding to 32 bits or less rounds as
+/// `value` itself: what is cut off is kept as one lowest bit.
+template <Arithmetic T>
+MEMARRAY_HD constexpr double as_double(T value) noexcept {
+  if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
+    bool const is_negative = value < 0;
+    auto magnitude = static_cast<std::uint64_t>(value);
+    if (is_negative) magnitude = 0 - magnitude;
+    if (magnitude >> 53 != 0) magnitude = (magnitude & ~0xFFFULL) | ((magnitude & 0xFFFULL) != 0 ? 0x800ULL : 0);
+    double const number = static_cast<double>(magnitude);
+    return is_negative ? -number : number;
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
 /// The float nearest to zero's side of `value` with its last bit set if anything was cut off:
 /// rounding that once more to 16 bits equals rounding `value` itself.
 template <Arithmetic T>
@@ -19,14 +35,15 @@ MEMARRAY_HD constexpr float round_to_odd(T value) noexcept {
   if constexpr (sizeof(T) < 4 || std::is_same_v<T, float>) {
     return static_cast<float>(value);
   } else {
-    double const exact = static_cast<double>(value);
+    double const exact = as_double(value);
     float const near = static_cast<float>(exact);
     double const back = static_cast<double>(near);
-    if (back == exact || exact != exact || back - exact == back) {
-      return near;
-    }
-    auto bits = __builtin_bit_cast(std::uint32_t, near);
-    bool const away = exact < 0 ? back < exact : back > exact;
+    bool const below = back < exact;
+    bool const above = back > exact;
+    auto const bits = __builtin_bit_cast(std::uint32_t, near);
+    bool const is_beyond_range = (bits & 0x7FFFFFFFU) == 0x7F800000U;
+    if (!(below || above) || is_beyond_range) return near;  // neither: exact, or NaN
+    bool const away = exact < 0 ? below : above;
     return __builtin_bit_cast(float, (away ? bits - 1 : bits) | 1U);
   }
 }

@@ -186,7 +186,7 @@ class Argument<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, Layou
   static constexpr std::string_view name = View::name;
 
   Loaded load(Bridge const& bridge, PyObject* object, bool converts) {
-    static constexpr std::array<std::int64_t, ndim> wanted{
+    static constexpr std::array<std::int64_t, static_cast<std::size_t>(ndim)> wanted{
         (extents == cuda::std::dynamic_extent ? -1 : static_cast<std::int64_t>(extents))...};
     constexpr bool is_wide = sizeof(Index) >= sizeof(std::int64_t);
     constexpr std::int64_t reach =
@@ -195,13 +195,13 @@ class Argument<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, Layou
   }
   MdSpan value() noexcept {
     auto const& view = _view.value();
-    cuda::std::array<Index, ndim> shape{};
-    for (int d = 0; d < ndim; ++d) shape[d] = static_cast<Index>(view.extent(d));
+    memarray::detail::IndexArray<Index, ndim> shape{};
+    for (int d = 0; d < ndim; ++d) shape[static_cast<std::size_t>(d)] = static_cast<Index>(view.extent(d));
     if constexpr (is_right || is_left) {
       return MdSpan(view.data(), Extents(shape));
     } else {
-      cuda::std::array<Index, ndim> strides{};
-      for (int d = 0; d < ndim; ++d) strides[d] = static_cast<Index>(view.mdspan_stride(d));
+      memarray::detail::IndexArray<Index, ndim> strides{};
+      for (int d = 0; d < ndim; ++d) strides[static_cast<std::size_t>(d)] = static_cast<Index>(view.mdspan_stride(d));
       return MdSpan(view.data(), Mapping(Extents(shape), strides));
     }
   }

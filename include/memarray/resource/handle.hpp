@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 namespace memarray {
 
@@ -34,7 +35,11 @@ template <class Raw>
 /// The same as a number, as Python and foreign code pass it on; 0 for a null handle.
 template <class Raw>
 [[nodiscard]] std::intptr_t as_intptr(std::shared_ptr<Raw const> const& handle) noexcept {
-  return (std::intptr_t)as_cu(handle);  // NOLINT: a pointer or a number
+  // A pointer or a number.
+  if constexpr (std::is_pointer_v<Raw>)
+    return reinterpret_cast<std::intptr_t>(as_cu(handle));
+  else
+    return static_cast<std::intptr_t>(as_cu(handle));
 }
 
 }  // namespace memarray

@@ -66,13 +66,26 @@ inline std::optional<std::map<Numbers, Number>> expected(detail::Reduction reduc
   return results;
 }
 
+/// A number cut off to an integer; the least one of 32 or 64 bits, as x86 has it, where there is none.
+inline std::uint64_t truncated(DType const& to, long double number) {
+  bool const is_unsigned = to.dl.code == kDLUInt;
+  bool const is_wide = to.itemsize == 8 || (is_unsigned && to.itemsize == 4);
+  long double const end = is_wide ? 0x1p63L : 0x1p31L;
+  auto const whole = [&](long double value) {
+    if (value >= -end && value < end) return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+    return static_cast<std::uint64_t>(is_wide ? INT64_MIN : std::int64_t{INT32_MIN});
+  };
+  if (is_unsigned && to.itemsize == 8 && number >= 0x1p63L) return whole(number - 0x1p63L) ^ (std::uint64_t{1} << 63);
+  return whole(number);
+}
+
 /// An element as one of another dtype, as casts make it.
 inline Number as_number(DType const& from, DType const& to, Number number) {
   bool const was_integer = is_integer(from);
   if (to == dtype_of<bool>()) {
     number.whole = (was_integer ? number.whole != 0 : number.real != 0 || number.imag != 0) ? 1 : 0;
   } else if (is_integer(to) && !was_integer) {
-    number.whole = static_cast<std::uint64_t>(static_cast<std::int64_t>(number.real));
+    number.whole = truncated(to, number.real);
   }
   std::byte bytes[16];
   write(to, bytes, number);

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <random>
 #include <string>
@@ -79,6 +82,14 @@ inline Number read(DType const& dtype, std::byte const* address) {
   return number;
 }
 
+/// A double that rounds to fewer bits as `number` itself does: what is cut off makes the last bit 1.
+inline double to_double(long double number) {
+  auto nearest = static_cast<double>(number);
+  if (static_cast<long double>(nearest) == number || !std::isfinite(nearest)) return nearest;
+  if (std::abs(static_cast<long double>(nearest)) > std::abs(number)) nearest = std::nextafter(nearest, 0.0);
+  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(nearest) | 1U);
+}
+
 /// Integers take `whole`, all else the parts, rounded.
 inline void write(DType const& dtype, std::byte* address, Number const& number) {
   with_type(dtype, [&](auto zero) {
@@ -90,10 +101,62 @@ inline void write(DType const& dtype, std::byte* address, Number const& number) 
       value = number.whole != 0;
     else if constexpr (std::is_integral_v<T>)
       value = static_cast<T>(number.whole);
+    else if constexpr (sizeof(T) < sizeof(double))
+      value = static_cast<T>(to_double(number.real));
     else
-      value = static_cast<T>(static_cast<double>(number.real));
+      value = static_cast<T>(number.real);
     std::memcpy(address, &value, sizeof(value));
   });
+}
+
+template <class T>
+struct Limits {
+  static constexpr long double largest = std::numeric_limits<T>::max();
+  static constexpr long double least_normal = std::numeric_limits<T>::min();
+  static constexpr long double least = std::numeric_limits<T>::denorm_min();
+};
+template <>
+struct Limits<float16> {
+  static constexpr long double largest = 65504;
+  static constexpr long double least_normal = 0x1p-14L;
+  static constexpr long double least = 0x1p-24L;
+};
+template <>
+struct Limits<bfloat16> {
+  static constexpr long double largest = 0x1.FEp127L;
+  static constexpr long double least_normal = 0x1p-126L;
+  static constexpr long double least = 0x1p-133L;
+};
+template <class T>
+struct Limits<std::complex<T>> : Limits<T> {};
+
+/// The values of a dtype at which conversions and comparisons go wrong: its limits, -1, 0, 1, -0.0, the least numbers,
+/// infinities and NaN; of complex numbers all pairs.
+inline std::vector<Number> edges(DType const& dtype) {
+  std::vector<Number> values;
+  with_type(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_same_v<T, bool>) {
+      values = {{0, 0, 0}, {1, 0, 1}};
+    } else if constexpr (std::is_integral_v<T>) {
+      constexpr T most = std::numeric_limits<T>::max();
+      for (T const value : {std::numeric_limits<T>::min(), most, static_cast<T>(most - 1), static_cast<T>(most / 2 + 1),
+                            T{0}, T{1}, static_cast<T>(-1)})
+        values.push_back({static_cast<long double>(value), 0, static_cast<std::uint64_t>(value)});
+    } else {
+      using L = Limits<T>;
+      constexpr long double infinity = std::numeric_limits<long double>::infinity();
+      std::vector<long double> parts{std::numeric_limits<long double>::quiet_NaN()};
+      for (long double const part : {0.0L, 1.0L, 2.5L, L::largest, L::least_normal, L::least, infinity})
+        for (long double const sign : {1.0L, -1.0L}) parts.push_back(sign * part);
+      for (long double const real : parts)
+        for (long double const imag : parts) {
+          values.push_back({real, is_complex_type<T> ? imag : 0, 0});
+          if constexpr (!is_complex_type<T>) break;
+        }
+    }
+  });
+  return values;
 }
 
 inline bool is_integer(DType const& dtype) {
@@ -104,6 +167,12 @@ inline bool is_integer(DType const& dtype) {
 inline bool same(Number const& left, Number const& right) {
   auto const equal = [](long double a, long double b) { return a == b || (a != a && b != b); };
   return left.whole == right.whole && equal(left.real, right.real) && equal(left.imag, right.imag);
+}
+
+/// The same, and of the same sign, also where it is 0.
+inline bool same_with_sign(Number const& left, Number const& right) {
+  auto const equal = [](long double a, long double b) { return a != a || std::signbit(a) == std::signbit(b); };
+  return same(left, right) && equal(left.real, right.real) && equal(left.imag, right.imag);
 }
 
 /// Memory with a view in it. What lies between the elements is kept an eye on.
@@ -215,6 +284,16 @@ class Random {
       if (with_nan && one_in(20))
         (one_in(2) ? number.real : number.imag) = std::numeric_limits<long double>::quiet_NaN();
       view.set(index, number);
+    });
+  }
+
+  /// Edge values among numbers of all sizes.
+  void fill_with_edges(View& view) {
+    fill(view, false);
+    std::vector<Number> const all = edges(view.dtype());
+    std::int64_t const every = 1 + below(8);
+    View::for_each_index(view.layout().shape(), [&](Numbers const& index) {
+      if (one_in(every)) view.set(index, all[static_cast<std::size_t>(below(static_cast<std::int64_t>(all.size())))]);
     });
   }
 

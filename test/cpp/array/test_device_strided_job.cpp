@@ -68,6 +68,17 @@ class DeviceStridedTest : public ::testing::Test {
     copy({result.data(), result.dtype(), result.layout()}, {as_double.data(), as_double.dtype(), as_double.layout()});
     return result;
   }
+  /// Those of a dtype, and integers that a double rounds.
+  static ViewCore edge_values(DType const& dtype) {
+    std::vector<test::Number> values = test::edges(dtype);
+    if (dtype.dl.code == kDLInt || dtype.dl.code == kDLUInt)
+      for (int exponent = 54; exponent <= 62; ++exponent)
+        values.push_back({0, 0, (std::uint64_t{1} << exponent) + (std::uint64_t{1} << (exponent - 8)) + 1});
+    auto const count = static_cast<std::int64_t>(values.size());
+    ViewCore result = ViewCore::make(dtype, {&count, 1});
+    for (std::size_t i = 0; i < values.size(); ++i) test::write(dtype, result.data() + i * dtype.itemsize, values[i]);
+    return result;
+  }
   /// Some view of it.
   ViewCore changed(ViewCore const& whole) {
     StridedLayout layout = whole.layout();
@@ -131,6 +142,35 @@ TEST_F(DeviceStridedTest, CastsOfNumbersAtTheEndsOfTheirTypesAreTheHosts) {
       run({.kind = StridedJob::Kind::copy, .target = elements(got), .source = elements(source)});
       copy({wanted.data(), to, wanted.layout()}, {source.data(), from, source.layout()});
       expect_same(got, wanted, std::string(from.name) + " to " + to.name);
+    }
+  }
+}
+
+TEST_F(DeviceStridedTest, CastsOfEdgeValuesAreTheHosts) {
+  for (DType const& from : shipped_dtypes()) {
+    ViewCore const source = edge_values(from);
+    for (DType const& to : shipped_dtypes()) {
+      ViewCore const got = ViewCore::make(to, source.layout().shape());
+      ViewCore const wanted = ViewCore::make(to, source.layout().shape());
+      run({.kind = StridedJob::Kind::copy, .target = elements(got), .source = elements(source)});
+      copy({wanted.data(), to, wanted.layout()}, {source.data(), from, source.layout()});
+      expect_same(got, wanted, std::string(from.name) + " to " + to.name);
+    }
+  }
+}
+
+TEST_F(DeviceStridedTest, IndexSumsOfEdgeValuesAreTheHosts) {
+  for (DType const& dtype : shipped_dtypes()) {
+    ViewCore const got = edge_values(dtype);
+    ViewCore const wanted = got.copy();
+    StridedJob job{.kind = StridedJob::Kind::add_index, .target = elements(got)};
+    run(job);
+    job.target = elements(wanted);
+    job.run_on_host();
+    for (std::int64_t i = 0; i < got.layout().size(); ++i) {
+      std::int64_t const at = i * dtype.itemsize;
+      EXPECT_TRUE(test::same_with_sign(test::read(dtype, got.data() + at), test::read(dtype, wanted.data() + at)))
+          << dtype.name << " at " << i;
     }
   }
 }

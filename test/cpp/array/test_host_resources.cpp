@@ -67,6 +67,19 @@ TEST_P(HostResourcesTest, HasItsMemoryFromThere) {
   EXPECT_EQ((*a)({length}), 0);
 }
 
+TEST_P(HostResourcesTest, IsUsedOnTheDeviceWithoutACopyIfUnified) {
+  BufferView const there = WriteLease<int, 1>(*a).view().to_device({kDLCUDA, 0});
+  bool const is_unified = GetParam().type == MemoryType::unified;
+  EXPECT_EQ(there.core().data() == a->state().storage().block()->data(), is_unified);
+  EXPECT_EQ(there.memory_type(), is_unified ? MemoryType::unified : MemoryType::device);
+  EXPECT_EQ(there.device(), (Device{kDLCUDA, 0}));
+  int const seven = 7;
+  there.core().fill(&seven);
+  BufferView const back = there.to_device(Device{});
+  EXPECT_EQ(back.core().data() == there.core().data(), is_unified);
+  EXPECT_EQ((back.as<int, 1>()(length - 1)), 7);
+}
+
 TEST_P(HostResourcesTest, MovesLaterBothWaysWithNothingBetween) {
   sim.delay(3ms);
   auto const blocking = [&] {

@@ -52,6 +52,24 @@ TYPED_TEST(Float16, RoundsToTheNearest) {
   }
 }
 
+// Just above the middle of two neighbours, by less than a double can say.
+TEST(Bfloat16, LargeIntegersRoundOnce) {
+  for (int exponent = 54; exponent <= 62; ++exponent) {
+    std::int64_t const middle = (std::int64_t{1} << exponent) + (std::int64_t{1} << (exponent - 8));
+    auto const low = static_cast<float>(std::int64_t{1} << exponent);
+    float const high = low + 2 * static_cast<float>(std::int64_t{1} << (exponent - 8));
+    EXPECT_TRUE(same(bfloat16(middle), low));
+    EXPECT_TRUE(same(bfloat16(middle + 1), high));
+    EXPECT_TRUE(same(bfloat16(middle - 1), low));
+    EXPECT_TRUE(same(bfloat16(-middle), -low));
+    EXPECT_TRUE(same(bfloat16(-middle - 1), -high));
+    EXPECT_TRUE(same(bfloat16(static_cast<std::uint64_t>(middle) + 1), high));
+  }
+  EXPECT_TRUE(same(bfloat16(std::numeric_limits<std::int64_t>::min()), -0x1p63F));
+  EXPECT_TRUE(same(bfloat16(std::numeric_limits<std::int64_t>::max()), 0x1p63F));
+  EXPECT_TRUE(same(bfloat16(std::numeric_limits<std::uint64_t>::max()), 0x1p64F));
+}
+
 TYPED_TEST(Float16, KnowsInfinityZeroAndNaN) {
   float const infinity = std::numeric_limits<float>::infinity();
   EXPECT_TRUE(same(TypeParam(infinity), infinity));

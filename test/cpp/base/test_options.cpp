@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace memarray::test {
 namespace {
@@ -38,6 +39,23 @@ TEST(BuildInfoTest, SaysWhatThisIs) {
   };
   EXPECT_EQ(value("flavour"), MEMARRAY_HAS_CUDA ? "cuda" : "host");
   EXPECT_EQ(value("abi"), std::to_string(MEMARRAY_ABI_VERSION));
+}
+
+TEST(BuildInfoTest, OtherStandardLibrariesAreRefusedInWords) {
+  auto const check = [](StandardLibrary library) {
+    require_library(MEMARRAY_ABI_VERSION, MEMARRAY_HAS_CUDA != 0, library);
+  };
+  EXPECT_NO_THROW(check(MEMARRAY_STANDARD_LIBRARY));
+  for (auto const& [library, word] : {std::pair(StandardLibrary::debug_libstdcxx, "_GLIBCXX_DEBUG"),
+                                      std::pair(StandardLibrary::old_libstdcxx, "_GLIBCXX_USE_CXX11_ABI=0"),
+                                      std::pair(StandardLibrary::other, "another C++ standard library")})
+    try {
+      check(library);
+      ADD_FAILURE() << word;
+    } catch (Error const& error) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+    }
+  EXPECT_THROW(require_library(MEMARRAY_ABI_VERSION + 1, MEMARRAY_HAS_CUDA != 0, MEMARRAY_STANDARD_LIBRARY), Error);
 }
 
 TEST(BuildInfoTest, OtherHeadersAreRefusedInWords) {

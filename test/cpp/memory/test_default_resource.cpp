@@ -1,5 +1,8 @@
 #include <memarray/memory/default_resource.hpp>
 
+#include <memarray/base/errors.hpp>
+#include <memarray/resource/simulated_devices.hpp>
+
 #include "resource_suite.hpp"
 
 namespace memarray::test {
@@ -27,6 +30,15 @@ TEST(DefaultResource, IsOneForTheProcessAndCounts) {
   host_resource().deallocate(default_stream(), pointer, bytes);
   EXPECT_EQ(trim(bytes), 0U);
   EXPECT_EQ(trim(), bytes);
+}
+
+TEST(DefaultResource, IsOfATypeOfMemory) {
+  memarray::testing::SimulatedDevices const devices;
+  EXPECT_EQ(host_resource(MemoryType::normal, 0), host_resource());
+  for (MemoryType const type : {MemoryType::pinned, MemoryType::unified})
+    EXPECT_EQ(host_resource(type, 0).memory_type(), type);
+  EXPECT_THROW(static_cast<void>(host_resource(MemoryType::device, 0)), ValueError);
+  EXPECT_THROW(static_cast<void>(host_resource(MemoryType::pinned, 7)), CudaError);
 }
 
 }  // namespace

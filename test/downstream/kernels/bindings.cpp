@@ -2,6 +2,7 @@
 
 #include <memarray/python/memarray.hpp>
 
+#include <pybind11/complex.h>
 #include <pybind11/pybind11.h>
 
 namespace py = pybind11;
@@ -16,6 +17,7 @@ struct Double {
 }  // namespace
 
 PYBIND11_MODULE(heat, module) {
+  module.def("total_of_sums", &heat::total_of_sums);
   py::class_<Plate>(module, "Plate")
       .def(py::init<std::int64_t, std::int64_t>())
       .def("move", &Plate::move)

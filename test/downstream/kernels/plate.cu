@@ -117,6 +117,13 @@ void Plate::heat(std::int64_t first, double by) {
 
 double Plate::total() const { return memarray::sum(temperature, _streams[0]); }
 
+std::complex<double> total_of_sums(memarray::MemArray<std::complex<double>, 1>& waves) {
+  memarray::MemArray<std::complex<double>, 1> sums(waves.get_shape());
+  memarray::add_index_tuple(waves);
+  std::complex<double> const last = memarray::exclusive_scan(waves, sums, memarray::default_stream());
+  return last + memarray::sum(sums, memarray::default_stream());
+}
+
 bool Plate::is_compiled_by_nvcc() const {
 #if defined(__CUDACC__)
   return true;

@@ -2,6 +2,7 @@
 
 #include <memarray/memarray.hpp>
 
+#include <complex>
 #include <cstdint>
 
 namespace heat {
@@ -36,5 +37,8 @@ class Plate {
   memarray::StreamHandle _streams[2];
   int _turn = 0;
 };
+
+/// Complex numbers in a file of kernels: the total of `waves` and of their running sums, on the host.
+[[nodiscard]] std::complex<double> total_of_sums(memarray::MemArray<std::complex<double>, 1>& waves);
 
 }  // namespace heat

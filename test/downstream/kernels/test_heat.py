@@ -140,3 +140,9 @@ def test_on_a_real_device():
     expect_as_in_numpy(plate, exactly=False)  # a device fuses multiplications and additions
     with pytest.raises(memarray.CudaError, match="nvcc"):
         plate.double()
+
+
+def test_complex_numbers_in_a_file_of_kernels():
+    waves = memarray.MemArray.from_numpy(np.array([1j, 2, 3 - 1j]))
+    x = np.array([1j, 2, 3 - 1j]) + np.arange(3)
+    assert heat.total_of_sums(waves) == x.sum() + np.concatenate([[0], np.cumsum(x)[:-1]]).sum()

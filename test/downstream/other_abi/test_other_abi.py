@@ -14,8 +14,22 @@ WORDS = (
 )
 
 
-def test_one_for_this_abi_is_imported():
-    assert importlib.import_module("same").size(memarray.MemArray([2, 3], float)) == 6
+DEBUG_WORDS = (
+    r"compiled with libstdc\+\+ with _GLIBCXX_DEBUG, but the memarray installed here .* with libstdc\+\+, "
+    "whose containers or strings have another layout: build the module again"
+)
+
+
+@pytest.mark.parametrize("name", ["same", "checked_containers"])
+def test_one_for_this_abi_is_imported(name):
+    assert importlib.import_module(name).size(memarray.MemArray([2, 3], float)) == 6
+
+
+@pytest.mark.parametrize("name", ["debug_containers", "nanobind_debug_containers"])
+def test_one_with_debug_containers_is_refused_at_its_import(name):
+    for _ in range(2):
+        with pytest.raises(ImportError, match=DEBUG_WORDS):
+            importlib.import_module(name)
 
 
 @pytest.mark.parametrize("name", ["binds", "initializes", "nanobind_binds"])
