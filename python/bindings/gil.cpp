@@ -40,17 +40,6 @@ bool poll_signals(void*& token) noexcept {
   return go_on;
 }
 
-/// Whether this thread runs Python now, as most who let go of objects do. Not PyGILState_Check(), which says yes to
-/// all once there was a second interpreter. The thread that finalises does, until there is nothing left to run.
-bool has_gil() noexcept {
-  PyThreadState* const own = PyGILState_GetThisThreadState();
-#if PY_VERSION_HEX >= 0x030d0000
-  return own && own == PyThreadState_GetUnchecked();
-#else
-  return own && own == _PyThreadState_UncheckedGet();
-#endif
-}
-
 }  // namespace
 
 ErrorAside::~ErrorAside() {

@@ -9,6 +9,17 @@ namespace memarray::python {
 /// done.
 [[noreturn]] void park_for_ever() noexcept;
 
+/// True if this thread runs Python now. Not PyGILState_Check(), which is true for all threads once there was a second
+/// interpreter. The thread that finalises has the GIL until there is nothing left to run.
+inline bool has_gil() noexcept {
+  PyThreadState* const own = PyGILState_GetThisThreadState();
+#if PY_VERSION_HEX >= 0x030d0000
+  return own && own == PyThreadState_GetUnchecked();
+#else
+  return own && own == _PyThreadState_UncheckedGet();
+#endif
+}
+
 /// Takes the GIL for a scope, on any thread. It is not had where there is no interpreter, nor while it is finalising
 /// but by the thread that does that: whoever wanted to drop a Python object then leaks it.
 class GilAcquire {

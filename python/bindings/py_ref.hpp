@@ -1,12 +1,15 @@
 #pragma once
 
+#include "gil.hpp"
+
 #include <Python.h>
 
 #include <utility>
 
 namespace memarray::python {
 
-/// One owned reference to a Python object, or null. Every operation needs the GIL.
+/// One owned reference to a Python object, or null. Every operation needs the GIL. A thread that the finalising
+/// interpreter unwinds no longer has it, and leaks the object.
 class PyRef {
  public:
   PyRef() noexcept = default;
@@ -22,7 +25,9 @@ class PyRef {
   }
   PyRef(PyRef const&) = delete;
   PyRef& operator=(PyRef const&) = delete;
-  ~PyRef() { Py_XDECREF(_object); }
+  ~PyRef() {
+    if (_object && !is_unwound()) Py_DECREF(_object);
+  }
 
   [[nodiscard]] PyObject* get() const noexcept { return _object; }
   /// Gives the reference up to the caller.
@@ -30,6 +35,8 @@ class PyRef {
   explicit operator bool() const noexcept { return _object != nullptr; }
 
  private:
+  /// Python 3.14 and later lets such threads hang.
+  static bool is_unwound() noexcept { return PY_VERSION_HEX < 0x030e0000 && !has_gil(); }
   explicit PyRef(PyObject* object) noexcept : _object(object) {}
 
   PyObject* _object = nullptr;

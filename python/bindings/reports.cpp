@@ -48,15 +48,15 @@ void raise_after_return(PyRef raised) {
 
 void log_pending_reports() noexcept {
   ErrorAside const aside;
-  PyRef interrupt;
+  // Declared out here: a thread that is unwound parks before they are dropped.
+  PyRef interrupt, to, done;
   try {
     // Before the first Python code, which would run the handlers that are due as if they were part of it.
     if (PyErr_CheckSignals() != 0) interrupt = take_error();
     for (Report const& report : take_reports()) {
       Channel const channel = channel_of(report.kind);
-      PyRef const to = logger(channel.logger);
-      PyRef const done =
-          PyRef::steal(to ? PyObject_CallMethod(to.get(), channel.level, "s", report.message.c_str()) : nullptr);
+      to = logger(channel.logger);
+      done = PyRef::steal(to ? PyObject_CallMethod(to.get(), channel.level, "s", report.message.c_str()) : nullptr);
       if (!done && !interrupt && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt))
         interrupt = take_error();
       else if (!done && PyErr_Occurred())
