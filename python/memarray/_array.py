@@ -63,9 +63,9 @@ class MemArray(_core.ArrayBase):
         """
         from ._helpers import numpy_array
 
-        array = numpy_array(array)
-        made = cls(array.shape, array.dtype.newbyteorder("="), device_id, uninitialized=True)
-        made.read_numpy_array(array)
+        source = numpy_array(array)
+        made = cls(source.shape, source.dtype.newbyteorder("="), device_id, uninitialized=True)
+        made.read_numpy_array(source)
         return made
 
     @classmethod
