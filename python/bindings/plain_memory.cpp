@@ -9,6 +9,7 @@
 #include "view_type.hpp"
 
 #include <cstring>
+#include <string_view>
 
 namespace memarray::python {
 namespace {
@@ -23,6 +24,8 @@ enum Carried { mask, unit, units };
 PyRef plain_attribute(PyObject* object, PyObject* name, PyRef const& own) {
   PyRef const of_class = PyRef::steal(type_attribute(Py_TYPE(object), name));
   if (of_class) {
+    // A field of a struct of ctypes is a part of its memory.
+    if (std::string_view(Py_TYPE(of_class.get())->tp_name).ends_with("CField")) return {};
     PyRef value = PyRef::steal(PyObject_GenericGetAttr(object, name));
     if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
     return value;

@@ -78,7 +78,7 @@ class MemArray(_core.ArrayBase):
         """
         from ._helpers import numpy_array
 
-        array = numpy_array(array)
+        source = numpy_array(array)
         place = CPU if device is None else Device(device)
         if place.is_cuda():
             if device_id.__index__() not in (0, place.index):
@@ -86,8 +86,8 @@ class MemArray(_core.ArrayBase):
                     f"the device is given twice: device={str(place)!r} and device_id={_core.shown(device_id)}"
                 )
             device_id = place.index
-        made = cls(array.shape, array.dtype.newbyteorder("="), device_id, uninitialized=True)
-        made.read_numpy_array(array)
+        made = cls(source.shape, source.dtype.newbyteorder("="), device_id, uninitialized=True)
+        made.read_numpy_array(source)
         if place.is_cuda():
             made.move_memory(2, device_id)
         return made

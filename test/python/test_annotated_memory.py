@@ -1,5 +1,7 @@
 """Objects that carry a mask, a unit, dates or text: every way in refuses them in our words."""
 
+import ctypes
+
 import memarray
 import numpy as np
 import pytest
@@ -154,6 +156,15 @@ def test_a_field_of_that_name_is_no_mask():
         assert BufferView.from_numpy(x).shape == (2,)
         assert BufferView(x["mask"]).sum() == 5
     assert BufferView(records.view(np.recarray).mask).sum() == 5
+
+
+def test_a_field_of_a_struct_of_ctypes_is_no_mask():
+    class Packet(ctypes.Structure):
+        _fields_ = (("mask", ctypes.c_int32), ("unit", ctypes.c_int32))
+
+    packet = Packet(3, 4)
+    assert BufferView.from_buffer(packet, "int32").tolist() == [3, 4]
+    assert BufferView((Packet * 2)(packet, packet)).shape == (2,)
 
 
 def test_what_has_no_memory_is_no_memory_with_a_mask():
