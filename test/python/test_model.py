@@ -141,7 +141,8 @@ class Machine(RuleBasedStateMachine):
         opened = [(model, lease) for model in self.models for lease in model.leases]
         model, lease = opened[at % len(opened)]
         lease.close()
-        model.leases.remove(lease)
+        # Leases are not compared: list.remove would have to.
+        model.leases = [other for other in model.leases if other is not lease]
         self.refused(lease.__enter__)
 
     @precondition(lambda self: any(model.leases for model in self.models))
