@@ -40,7 +40,7 @@ target_compile_options(
   PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
 # Modules of the same project have the project's flags.
 target_compile_definitions(memarray INTERFACE MEMARRAY_ANY_STANDARD_LIBRARY)
-target_link_libraries(memarray PRIVATE memarray_flags Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(memarray PRIVATE memarray_flags memarray_signs Threads::Threads ${CMAKE_DL_LIBS})
 # Its threads never end and deleters of what it lent may come at any time: once loaded, it stays. Its calls of its own
 # functions go where they go, not through a table.
 target_link_options(memarray PRIVATE LINKER:-z,nodelete LINKER:-Bsymbolic-functions)

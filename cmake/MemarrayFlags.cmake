@@ -8,6 +8,10 @@ if(MEMARRAY_WARNINGS_AS_ERRORS)
     memarray_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
                              $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings>)
 endif()
+# What the library and its Python module are compiled with besides: a signed number that became an unsigned one, or the
+# other way round, was a wrong value more than once.
+add_library(memarray_signs INTERFACE)
+target_compile_options(memarray_signs INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wsign-compare;-Wsign-conversion>)
 if(MEMARRAY_SANITIZE)
   set(sanitize -fsanitize=${MEMARRAY_SANITIZE} -fno-omit-frame-pointer -g)
   if(MEMARRAY_SANITIZE MATCHES undefined)

@@ -3,7 +3,7 @@ file(GLOB binding_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/bindin
                                             "${PROJECT_SOURCE_DIR}/src/python/*.cpp")
 if(binding_sources)
   pybind11_add_module(_core MODULE NO_EXTRAS ${binding_sources})
-  target_link_libraries(_core PRIVATE memarray memarray_flags)
+  target_link_libraries(_core PRIVATE memarray memarray_flags memarray_signs)
   if(MEMARRAY_SANITIZE)
     # No loop over elements is here, and pybind11's templates take the compiler two thirds as long so.
     target_compile_options(_core PRIVATE -O0)

@@ -105,7 +105,7 @@ AccumulatorOf<Op> fold_strided(std::byte const* source, std::int64_t rows, std::
 template <class Op, std::int64_t columns>
 void fold_few(AccumulatorOf<Op>* results, ReductionBlock const& block, std::uint64_t flip) {
   constexpr std::int64_t lanes = 4;
-  AccumulatorOf<Op> kept[lanes][columns];
+  AccumulatorOf<Op> kept[static_cast<std::size_t>(lanes)][static_cast<std::size_t>(columns)];
   for (auto& lane : kept) std::fill_n(lane, columns, Op::nothing());
   std::byte const* source = block.source;
   std::int64_t rows = block.rows;

@@ -42,12 +42,12 @@ struct Lanes {
     if constexpr (step == 2) {
       Elements last;
       std::memcpy(&last, source + (count - 1) * static_cast<std::int64_t>(sizeof(Element)), sizeof last);
-      take_evens(elements, last, std::make_index_sequence<count>());
+      take_evens(elements, last, std::make_index_sequence<static_cast<std::size_t>(count)>());
     }
   }
   MEMARRAY_ALWAYS_INLINE static void clear(Sums& sums) { sums = Op::nothing() - Sums{}; }
   MEMARRAY_ALWAYS_INLINE static Accumulator whole(Sums const& sums) {
-    Accumulator lanes[count];
+    Accumulator lanes[static_cast<std::size_t>(count)];
     std::memcpy(lanes, &sums, sizeof lanes);
     for (std::int64_t half = count / 2; half > 0; half /= 2)
       for (std::int64_t lane = 0; lane < half; ++lane) lanes[lane] = Op::combine(lanes[lane], lanes[lane + half]);
@@ -97,7 +97,7 @@ struct RowLoops {
   template <std::int64_t count>
   MEMARRAY_ALWAYS_INLINE static void take_tree(typename L::Sums& sums, std::byte const* source, std::int64_t stride,
                                                std::uint64_t flip) {
-    typename L::Sums tree[count];
+    typename L::Sums tree[static_cast<std::size_t>(count)];
 #pragma GCC unroll 8
     for (std::int64_t i = 0; i < count; ++i) load_all(tree[i], source + i * stride, flip);
 #pragma GCC unroll 4
