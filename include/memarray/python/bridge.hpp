@@ -15,9 +15,9 @@
 
 namespace memarray::python {
 
-// pybind11's own tables, which all modules of a process share, are containers too, so that a module with others may crash
-// before memarray's code runs. A project that compiles libmemarray itself defines MEMARRAY_ANY_STANDARD_LIBRARY: what
-// that was compiled with is compared when a module is imported.
+// pybind11's own tables, which all modules of a process share, are containers too, so that a module with others may
+// crash before memarray's code runs. A project that compiles libmemarray itself defines MEMARRAY_ANY_STANDARD_LIBRARY:
+// what that was compiled with is compared when a module is imported.
 #if !defined(MEMARRAY_ANY_STANDARD_LIBRARY)
 static_assert(MEMARRAY_STANDARD_LIBRARY == StandardLibrary::libstdcxx,
               "this module is compiled with _GLIBCXX_DEBUG, _GLIBCXX_USE_CXX11_ABI=0 or another standard library than "
