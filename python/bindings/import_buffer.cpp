@@ -290,7 +290,7 @@ void drop_buffer(void* object) noexcept {
 /// `import_buffer` of an object that cannot refer to the view.
 bool import_plain_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
   auto owned = std::make_unique<Py_buffer>();
-  // Writable if it can be: whoever is asked for more than it has, refuses.
+  // Exporters give writable memory without being asked; a request for it may be refused.
   if (PyObject_GetBuffer(object, owned.get(), PyBUF_FULL_RO) != 0) return false;
   Py_buffer const& buffer = *owned;
   detail::KeeperGuard keeper({owned.release(), &drop_buffer});

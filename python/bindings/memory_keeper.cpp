@@ -22,7 +22,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-// There is no tp_clear: memory must not go while the block is there. Views let go of the block when they are cleared.
+// There is no tp_clear: memory must not go while the block is there. Views drop their exports when they are cleared.
 void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   auto* const keeper = reinterpret_cast<MemoryKeeper*>(self);

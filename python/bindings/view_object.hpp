@@ -10,7 +10,7 @@
 
 namespace memarray::python {
 
-/// What few views have.
+/// Parts of a view that are rarely needed.
 struct RarePart {
   detail::BlockExport pinned;                                  ///< for protocols that have no release
   std::int64_t element_strides[StridedLayout::max_ndim] = {};  ///< of the tensors that consumers look at

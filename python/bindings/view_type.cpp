@@ -64,7 +64,7 @@ std::uint64_t holds_of(PyView const& view) noexcept {
          std::uint64_t{view.rare && view.rare->pinned};
 }
 
-/// Before holds go: the collector must not count more of them than there are.
+/// Uncounts holds that are about to be dropped: the collector must never count more of them than there are.
 void uncount_holds(PyView& view, std::uint64_t holds) noexcept {
   if (view.keeper) view.keeper->in_views.fetch_sub(holds);
 }
