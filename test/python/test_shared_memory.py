@@ -319,7 +319,10 @@ def test_names():
     with pytest.raises(memarray.UnsupportedTypeError):
         shared_memory.create([1] * 7, float)
     with pytest.raises(TypeError):
-        shared_memory.create(3)
+        shared_memory.create(None)
+    row = shared_memory.create(3)
+    assert row.shape == (3,)
+    shared_memory.unlink(row)
     with pytest.raises(ValueError, match="-1"):
         shared_memory.create([-1])
     with pytest.raises(OverflowError):

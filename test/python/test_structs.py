@@ -125,3 +125,13 @@ def test_a_struct_without_fields_is_copied_whole():
     assert np.asarray(pickle.loads(pickle.dumps(a, protocol=5))).view(POINT).tolist() == VALUES
     with pytest.raises(TypeError, match="MEMARRAY_FIELDS"):
         pickle.dumps(a.view(), protocol=5)
+
+
+def test_strided_structs_are_read_without_a_hidden_copy(copies):
+    a = memarray.MemArray([3], "structs::Opaque")
+    whole = np.arange(12, dtype="i4").view("V8")
+    for source in (whole[::2], whole[4::-2], whole[:3]):
+        copies()
+        a.read_numpy_array(source)
+        assert copies() == 0
+        assert np.asarray(a).tobytes() == source.tobytes()
