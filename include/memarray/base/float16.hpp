@@ -17,7 +17,8 @@ concept Arithmetic = std::is_arithmetic_v<T>;
 template <Arithmetic T>
 MEMARRAY_HD constexpr double as_double(T value) noexcept {
   if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
-    bool const is_negative = value < 0;
+    bool is_negative = false;
+    if constexpr (std::is_signed_v<T>) is_negative = value < 0;
     auto magnitude = static_cast<std::uint64_t>(value);
     if (is_negative) magnitude = 0 - magnitude;
     if (magnitude >> 53 != 0) magnitude = (magnitude & ~0xFFFULL) | ((magnitude & 0xFFFULL) != 0 ? 0x800ULL : 0);
