@@ -117,8 +117,8 @@ bool check_elements(PyObject* object) {
 bool init_plain_memory() {
   char const* const words[] = {"mask", "unit", "units"};
   for (int i = mask; i <= units; ++i)
-    if (!names[i] && !(names[i] = PyUnicode_InternFromString(words[i]))) return false;
-  return true;
+    if (!names[i]) names[i] = PyUnicode_InternFromString(words[i]);
+  return names[mask] && names[unit] && names[units];
 }
 
 bool is_instance(PyTypeObject* type, char const* name) {

@@ -89,7 +89,7 @@ class MemArray(_core.ArrayBase):
         made = cls(source.shape, source.dtype.newbyteorder("="), device_id, uninitialized=True)
         made.read_numpy_array(source)
         if place.is_cuda():
-            made.move_memory(2, device_id)
+            made.move_memory(2, place.index)
         return made
 
     @classmethod

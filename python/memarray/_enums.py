@@ -43,4 +43,4 @@ class MemoryType(str, Enum):
     """One device."""
 
     __str__ = str.__str__
-    __format__ = str.__format__
+    __format__ = str.__format__  # type: ignore[assignment]

@@ -71,7 +71,7 @@ bool has_invalid_bools(DType const& dtype, std::byte const* data, StridedLayout 
 
 bool has_invalid_bools(ViewCore const& view) {
   if (!has_bools(view.dtype()) || view.on_device() || !view.block().is_foreign()) return false;
-  ViewCore const kept = view;
+  ViewCore const kept = view;  // NOLINT(performance-unnecessary-copy-initialization): another thread may close the view
   return has_invalid_bools(kept.dtype(), kept.data(), kept.layout());
 }
 
@@ -80,12 +80,12 @@ void write_valid_bools(ViewCore const& target, ViewCore const& source) {
 }
 
 ViewCore with_valid_bools(ViewCore const& view, DType const& dtype) {
-  ViewCore const source = view;
+  ViewCore const source = view;  // NOLINT(performance-unnecessary-copy-initialization): as above
   std::size_t const itemsize = dtype.itemsize;
   StridedLayout from = source.layout();
   bool const is_fortran = !from.is_contiguous(itemsize) && from.is_fortran_contiguous(itemsize);
   if (is_fortran) from.transpose();
-  ViewCore const result = ViewCore::make(source.dtype(), from.shape());
+  ViewCore result = ViewCore::make(source.dtype(), from.shape());
   if (dtype.is_struct()) copy({result.data(), source.dtype(), result.layout()}, {source.data(), source.dtype(), from});
   write(dtype, result, source.data(), from);
   report_copy(static_cast<std::int64_t>(result.bytes()),

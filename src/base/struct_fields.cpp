@@ -80,7 +80,7 @@ DType foreign_dtype(StructFields const& fields, std::uint32_t alignment) {
   DType result;
   std::string name = "struct{";
   for (StructField const& field : fields.list) name += (name.back() == '{' ? "" : ", ") + field.name;
-  name += "}";
+  name.push_back('}');
   if (name.size() >= sizeof(result.name)) name.replace(sizeof(result.name) - 5, std::string::npos, "...}");
   detail::assign_text(result.name, name);
   detail::assign_text(result.typestr, "|V");

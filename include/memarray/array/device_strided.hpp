@@ -167,9 +167,7 @@ struct DeviceAddIndex {
         number.bits = number.bits != 0 || sum != 0 ? 1 : 0;
       else if (kind.is_integral())
         number.bits += static_cast<std::uint64_t>(sum);
-      else if (kind.code == kDLFloat && kind.bytes == 8)
-        number.real += static_cast<double>(sum);
-      else if (kind.code == kDLComplex && kind.bytes == 16)
+      else if ((kind.code == kDLFloat && kind.bytes == 8) || (kind.code == kDLComplex && kind.bytes == 16))
         number.real += static_cast<double>(sum);
       else
         number.real = static_cast<double>(static_cast<float>(number.real) + added_as(sum));

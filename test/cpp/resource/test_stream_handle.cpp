@@ -83,7 +83,7 @@ TEST_F(StreamHandleTest, NumbersOfDefaultStreamsAreThem) {
 TEST_F(StreamHandleTest, FailuresAreSaidAndLeaveNothing) {
   devices.fail("cuStreamCreateWithPriority", 1, 719);
   EXPECT_FALSE(create_stream_handle(context));
-  EXPECT_EQ(peek_last_error(), 719);
+  EXPECT_EQ(get_last_error(), 719);
   devices.clear();
   EXPECT_FALSE(create_stream_handle(nullptr));
   EXPECT_EQ(get_last_error(), 201);
