@@ -258,7 +258,9 @@ void shorten_refusal(PyObject* object) {
   PyRef const words = PyRef::steal(PyObject_Str(error.get()));
   bool const is_short = words && PyUnicode_CompareWithASCIIString(words.get(), line.c_str()) == 0;
   PyErr_Clear();
-  if (is_short && !PyErr_GivenExceptionMatches(error.get(), PyExc_RuntimeError)) return set_error(std::move(error));
+  // PyTorch refuses with RuntimeErrors; those of other producers are their own.
+  bool const is_torchs = PyErr_GivenExceptionMatches(error.get(), PyExc_RuntimeError) && exchange_api_of(object);
+  if (is_short && !is_torchs) return set_error(std::move(error));
   error = {};
   PyErr_Format(PyExc_BufferError, "the memory of this %.100s cannot be viewed: %s", Py_TYPE(object)->tp_name,
                line.c_str());

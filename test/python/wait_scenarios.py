@@ -343,6 +343,17 @@ def managed_memory_of_a_producer_that_is_late(w):
     assert last.query()
 
 
+def unified_memory_written_on_its_device(w):
+    array = memarray.MemArray(SHAPE, memory_type="unified")
+    with array.write() as lease:
+        view = lease.view()
+        view.fill(1)
+        there = view.to_device("cuda:0", stream=w.second)
+        w.late(w.second)
+        there.add_index()
+        assert (np.asarray(there.to_device("cpu")) == 1 + SUMS).all()
+
+
 PEERLESS = {"peer_access": False}
 SCENARIOS = {
     scenario: options
@@ -361,6 +372,7 @@ SCENARIOS = {
                 *(a_copy_for_a_stream, a_resize_after_a_kernel),
                 *(a_view_read_after_another_wrote_it, a_view_written_after_another_wrote_it),
                 *(a_view_lent_on_after_another_wrote_it, a_copy_of_a_view_for_nobodys_stream),
+                unified_memory_written_on_its_device,
             ),
         ),
         ({"lend_as_cuda": True}, (memory_of_a_producer_that_is_late, managed_memory_of_a_producer_that_is_late)),
