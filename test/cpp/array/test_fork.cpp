@@ -169,6 +169,7 @@ TEST_F(ForkTest, NoTimeOutWaitsForReadersThatTheChildDoesNotHave) {
             0);
 }
 
+#if !defined(__SANITIZE_THREAD__)  // which does not start threads in the child of a process that has some
 TEST_F(ForkTest, HoldsOfTheChildAreWaitedForBesideLostReaders) {
   auto const lost = std::make_unique<ReadElsewhere>(array);
   MemArray<double, 1> other({4});
@@ -235,6 +236,7 @@ TEST_F(ForkTest, AChildOfAChildKnowsItsOwnLostHolds) {
             }),
             0);
 }
+#endif
 
 TEST_F(ForkTest, OperationsThatTheParentWasInAreNotWaitedFor) {
   std::atomic<int> step{0};
