@@ -225,7 +225,7 @@ def _memory_code(memory_type: object) -> int:
         raise TypeError(f"memory_type must be a string or a MemoryType, not {type(memory_type).__name__}")
     code = _MEMORY_CODES.get(memory_type)
     if code is None:
-        raise ValueError(f"memory_type is one of {', '.join(map(repr, _MEMORY_CODES))}, not {memory_type[:40]!r}")
+        raise ValueError(f"memory_type is one of {', '.join(map(repr, _MEMORY_CODES))}, not {_core.shown(memory_type)}")
     return code
 
 

@@ -31,8 +31,14 @@ def dtype_name(dtype, instances, ndim: int = 1) -> str:
             f"arrays are in native byte order, not {_core.shown(dtype)}; convert with .astype({described.name!r})"
         )
     if described.names is not None:
-        return registered_struct(describe_dtype(described), instances, ndim) or str(described)[:80]
+        return registered_struct(describe_dtype(described), instances, ndim) or brief(described)
     return described.name
+
+
+def brief(words) -> str:
+    """For messages: at most 80 characters of a dtype or of names."""
+    text = str(words)
+    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def registered_struct(description: tuple, instances, ndim: int) -> str | None:

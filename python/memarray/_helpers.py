@@ -7,7 +7,7 @@ from pickle import PickleBuffer
 import numpy as np
 
 from . import _core
-from ._dtypes import describe_dtype, numpy_dtype, struct_dtype, view_dtype_name
+from ._dtypes import brief, describe_dtype, numpy_dtype, struct_dtype, view_dtype_name
 
 
 def _dtype_for_numpy(array):
@@ -90,12 +90,6 @@ def check_cast(source, target, what: str) -> None:
         f"{what} converts within a kind of number ('same_kind'), not from {brief(source.dtype)} to {brief(target)}; "
         f"convert first with .astype({brief(target) if target.names else repr(target.name)})"
     )
-
-
-def brief(words) -> str:
-    """For messages: at most 80 characters of a dtype or of names."""
-    text = str(words)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def _field_names(dtype):
