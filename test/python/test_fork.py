@@ -35,6 +35,17 @@ FORKED = """
             assert words in str(error), error
         else:
             raise AssertionError("not refused")
+
+    def held_by_a_thread(lease):
+        opened, done = threading.Event(), threading.Event()
+        def hold():
+            with lease:
+                opened.set()
+                done.wait()
+        thread = threading.Thread(target=hold)
+        thread.start()
+        opened.wait()
+        return thread, done
 """
 
 
@@ -155,14 +166,7 @@ def test_no_time_out_waits_for_a_lease_of_a_thread_that_the_child_does_not_have(
         FORKED
         + f"""
     array, other = memarray.MemArray([4]), memarray.MemArray([4])
-    opened, done = threading.Event(), threading.Event()
-    def hold():
-        with array.{held}():
-            opened.set()
-            done.wait()
-    thread = threading.Thread(target=hold)
-    thread.start()
-    opened.wait()
+    thread, done = held_by_a_thread(array.{held}())
 
     def enter(*leases, timeout):
         with memarray.leases(*leases, timeout=timeout):
@@ -252,14 +256,7 @@ def test_the_c_table_does_not_wait_for_threads_that_the_child_does_not_have(held
     raise_last_error = with_the_gil(api.raise_last_error)
     array = memarray.MemArray([4])
     ref = with_the_gil(arrays.array_from_object)(id(array))
-    opened, done = threading.Event(), threading.Event()
-    def hold():
-        with array.{held}():
-            opened.set()
-            done.wait()
-    thread = threading.Thread(target=hold)
-    thread.start()
-    opened.wait()
+    thread, done = held_by_a_thread(array.{held}())
 
     def work():
         for timeout in (0.0, 3600.0, -1.0):
