@@ -81,7 +81,7 @@ def test_names_are_found_in_declarations():
         == "dtype_traits"
     )
     assert name_of("[[nodiscard]] MEMARRAY_API std::span<BuildFact const> build_info() noexcept") == "build_info"
-    assert name_of("template <class R>\nconcept Resource = requires(R& r) { r; }") == "Resource"
+    assert name_of("template <class R>\nconcept IsMemoryResource = requires(R& r) { r; }") == "IsMemoryResource"
     assert name_of("inline constexpr std::size_t default_alignment = 64") == "default_alignment"
     assert name_of("using Timeout = std::optional<std::chrono::nanoseconds>") == "Timeout"
     assert name_of("#define MEMARRAY_DTYPE(...)") == "MEMARRAY_DTYPE"

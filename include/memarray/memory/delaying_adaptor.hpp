@@ -31,6 +31,6 @@ class MEMARRAY_API DelayingAdaptor {
   std::chrono::nanoseconds _each;
 };
 
-static_assert(Resource<DelayingAdaptor>);
+static_assert(IsMemoryResource<DelayingAdaptor>);
 
 }  // namespace memarray

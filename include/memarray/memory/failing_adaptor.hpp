@@ -35,6 +35,6 @@ class MEMARRAY_API FailingAdaptor {
   std::shared_ptr<State> _state;
 };
 
-static_assert(Resource<FailingAdaptor>);
+static_assert(IsMemoryResource<FailingAdaptor>);
 
 }  // namespace memarray

@@ -18,7 +18,7 @@ inline constexpr std::size_t default_alignment = 64;
 /// resource. All functions may be called from any thread. `allocate` throws `OutOfMemoryError`; memory goes back with
 /// the sizes it was asked for with, in the order of the stream.
 template <class R>
-concept Resource = requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
+concept IsMemoryResource = requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
   { r.allocate(stream, n, n) } -> std::same_as<void*>;
   { r.deallocate(stream, pointer, n, n) } noexcept;
   { c.memory_type() } noexcept -> std::same_as<MemoryType>;
@@ -28,7 +28,7 @@ concept Resource = requires(R& r, R const& c, StreamHandle const& stream, void* 
 /// where `zeroes_lazily`, new zeroed memory and `zero` cost nothing until the memory is used.
 template <class R>
 concept ZeroingResource =
-    Resource<R> && requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
+    IsMemoryResource<R> && requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
       { r.allocate_zeroed(stream, n, n) } -> std::same_as<void*>;
       r.zero(stream, pointer, n);
       { c.zeroes_lazily(n) } noexcept -> std::same_as<bool>;
@@ -40,12 +40,12 @@ class MEMARRAY_API MemoryResource {
   MemoryResource() noexcept = default;
 
   template <class R>
-    requires(!std::same_as<R, MemoryResource>) && Resource<R>
+    requires(!std::same_as<R, MemoryResource>) && IsMemoryResource<R>
   MemoryResource(R resource) : _object(std::make_shared<R>(std::move(resource))), _functions(&functions<R>) {}
 
   /// Refers to a resource that is never destroyed: copies count nothing.
   template <class R>
-    requires(!std::same_as<R, MemoryResource>) && Resource<R>
+    requires(!std::same_as<R, MemoryResource>) && IsMemoryResource<R>
   [[nodiscard]] static MemoryResource immortal(R& resource) noexcept {
     MemoryResource result;
     result._object = std::shared_ptr<void>(std::shared_ptr<void>(), &resource);

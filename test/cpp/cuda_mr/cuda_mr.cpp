@@ -30,7 +30,7 @@ static_assert(!cuda::mr::resource<MemoryResource>, "streams are other types: els
 static_assert(noexcept(std::declval<OnDevice&>().deallocate(std::declval<cuda::stream_ref>(), nullptr, 0)));
 static_assert(noexcept(std::declval<OnDevice&>().deallocate_sync(nullptr, 0)));
 static_assert(std::is_nothrow_move_constructible_v<OnDevice>);
-static_assert(!Resource<OnDevice>, "one made of another would take streams for what they are not");
+static_assert(!IsMemoryResource<OnDevice>, "one made of another would take streams for what they are not");
 
 cuda::stream_ref cuda_stream(StreamHandle const& stream) { return cuda::stream_ref(as_cu(stream)); }
 

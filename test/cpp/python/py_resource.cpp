@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 
 #include <memarray/interop/py_resource.h>
+#include <memarray/memarray.hpp>
 
 #include <cstddef>
 #include <cstring>
