@@ -5,6 +5,7 @@
 #include <memarray/array/array_view.hpp>
 #include <memarray/python/arguments.hpp>
 #include <memarray/python/module_bridge.hpp>
+#include <memarray/python/span_containers.hpp>
 
 #include <pybind11/pybind11.h>
 

@@ -109,9 +109,27 @@ def test_elements_are_passed_and_hold_their_leases(container, of):
     seen = []
     total = call(container, of, first, second, lambda: seen.append((is_leased(first), is_leased(second))))
     assert total == (6 if container in TWO else 3)
-    if of in VIEWS and (of not in ("spans", "mdspans") or arguments.LIBRARY == "nanobind"):
+    if of in VIEWS:
         assert seen == [(container in TWO, True)]
     assert is_free(first) and is_free(second)
+
+
+@pytest.mark.parametrize("of", VIEWS)
+def test_elements_that_nobody_else_has_live_as_long_as_the_call(of):
+    values = np.arange(3.0)
+    made = (values + number for number in range(2))
+    assert (
+        getattr(arguments, f"list_of_{of}")(made if arguments.LIBRARY == "pybind11" else list(made), lambda: None) == 9
+    )
+    array = ones()
+    given = [array, array.copy()]
+
+    def clear():
+        given.clear()
+        assert is_leased(array)
+
+    assert getattr(arguments, f"vector_of_{of}")(given, clear) == 6
+    assert is_free(array)
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
