@@ -1,5 +1,5 @@
 # libmemarray: the compiled core, which knows nothing of Python.
-set(core_layers base resource memory array interop)
+set(core_layers base driver memory launch strided state view array kernel interop)
 set(core_sources "")
 foreach(layer IN LISTS core_layers)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${layer}/*.cpp"

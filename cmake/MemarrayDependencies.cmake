@@ -28,11 +28,11 @@ function(memarray_read_number result file macro)
   set(${result} "${CMAKE_MATCH_1}" PARENT_SCOPE)
 endfunction()
 
-# Sets MEMARRAY_BUNDLED_CCCL_DIR (what is installed), MEMARRAY_CCCL_DIR (what this build includes), MEMARRAY_DLPACK_DIR,
-# their versions, and finds pybind11.
+# Sets MEMARRAY_BUNDLED_CCCL_DIR (installed with memarray), MEMARRAY_CCCL_DIR (included by this build), MEMARRAY_DLPACK_DIR,
+# and their versions. Finds pybind11.
 macro(memarray_find_dependencies)
   memarray_locate_in_package(MEMARRAY_BUNDLED_CCCL_DIR nvidia-cuda-cccl thrust/version.h 1)
-  memarray_locate_in_package(MEMARRAY_DLPACK_DIR apache-tvm-ffi include/dlpack/dlpack.h 1)
+  set(MEMARRAY_DLPACK_DIR "${PROJECT_SOURCE_DIR}/third_party/dlpack/include")
   memarray_locate_in_package(memarray_pybind11_dir pybind11 pybind11Config.cmake 0)
 
   # Halves of two CCCL versions do not compile together, so nvcc's own serves both compilers.
@@ -53,9 +53,6 @@ macro(memarray_find_dependencies)
   memarray_read_number(dlpack_major "${MEMARRAY_DLPACK_DIR}/dlpack/dlpack.h" DLPACK_MAJOR_VERSION)
   memarray_read_number(dlpack_minor "${MEMARRAY_DLPACK_DIR}/dlpack/dlpack.h" DLPACK_MINOR_VERSION)
   set(MEMARRAY_DLPACK_VERSION ${dlpack_major}.${dlpack_minor})
-  if(MEMARRAY_DLPACK_VERSION VERSION_LESS 1.3)
-    message(FATAL_ERROR "memarray: DLPack ${MEMARRAY_DLPACK_VERSION} in ${MEMARRAY_DLPACK_DIR} is older than 1.3")
-  endif()
 
   unset(pybind11_DIR CACHE)
   set(PYBIND11_FINDPYTHON ON)

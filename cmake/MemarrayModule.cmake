@@ -1,6 +1,5 @@
 # The extension module memarray._core, and the build tree's importable package around it.
-file(GLOB binding_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/bindings/*.cpp"
-                                            "${PROJECT_SOURCE_DIR}/src/python/*.cpp")
+file(GLOB_RECURSE binding_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/python/bindings/*.cpp")
 if(binding_sources)
   pybind11_add_module(_core MODULE NO_EXTRAS ${binding_sources})
   target_link_libraries(_core PRIVATE memarray memarray_flags memarray_signs)

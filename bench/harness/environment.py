@@ -22,7 +22,7 @@ PEERS = {
     "pybind11": "pybind11",
 }
 TOOLS = ("cmake", "ninja")
-SOURCES = ("CMakeLists.txt", "pyproject.toml", "cmake", "include", "src", "python", "examples")
+SOURCES = ("CMakeLists.txt", "pyproject.toml", "cmake", "include", "src", "python", "third_party", "examples")
 
 
 @dataclass(frozen=True)

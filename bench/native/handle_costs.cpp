@@ -1,10 +1,10 @@
 // What a handle costs beyond the driver's calls, on a driver of empty functions. `handle_costs SAMPLES MILLISECONDS`
 // prints, for each way, the seconds that creating and dropping one took in each sample; the ways take turns within a
 // round.
-#include <memarray/resource/context_handle.hpp>
-#include <memarray/resource/driver_table.hpp>
-#include <memarray/resource/event_handle.hpp>
-#include <memarray/resource/stream_handle.hpp>
+#include <memarray/driver/context_handle.hpp>
+#include <memarray/driver/driver_table.hpp>
+#include <memarray/driver/event_handle.hpp>
+#include <memarray/driver/stream_handle.hpp>
 
 #include <time.h>
 

@@ -1,7 +1,7 @@
 // The sum of a dense view beside loops that a C++ programmer writes, in one program: `read_loops SAMPLES ELEMENTS`
 // prints, for each, the seconds that one sum of that many floats took in each sample; they take turns within a round.
-#include <memarray/array/buffer_view.hpp>
 #include <memarray/memarray.hpp>
+#include <memarray/view/buffer_view.hpp>
 
 #include <time.h>
 

@@ -13,10 +13,10 @@
 #endif
 
 #include <memarray/base/errors.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/stream_order.hpp>
 #include <memarray/memory/driver_resource.hpp>
 #include <memarray/memory/resource.hpp>
-#include <memarray/resource/last_error.hpp>
-#include <memarray/resource/stream_order.hpp>
 
 #include <cuda/memory_resource>
 #include <cuda/stream_ref>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/driver/simulated_devices.hpp>
 
 #include <cstddef>
 #include <string>

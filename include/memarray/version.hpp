@@ -6,4 +6,4 @@
 #define MEMARRAY_VERSION_PATCH 0
 
 // Raised whenever code compiled against older headers would no longer work with a new libmemarray.
-#define MEMARRAY_ABI_VERSION 3
+#define MEMARRAY_ABI_VERSION 4

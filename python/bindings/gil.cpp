@@ -1,6 +1,6 @@
 #include "gil.hpp"
 
-#include "errors.hpp"
+#include "python_errors.hpp"
 
 #include <memarray/base/hooks.hpp>
 

@@ -4,9 +4,9 @@
 
 namespace memarray::python {
 
-PyObject* call_helper(char const* name, PyObject* self, PyObject* args, PyObject* keywords) {
-  PyRef const helpers = PyRef::steal(PyImport_ImportModule("memarray._helpers"));
-  PyRef const helper = PyRef::steal(helpers ? PyObject_GetAttrString(helpers.get(), name) : nullptr);
+PyObject* call_helper(char const* module, char const* name, PyObject* self, PyObject* args, PyObject* keywords) {
+  PyRef const imported = PyRef::steal(PyImport_ImportModule(module));
+  PyRef const helper = PyRef::steal(imported ? PyObject_GetAttrString(imported.get(), name) : nullptr);
   PyRef const first = PyRef::steal(helper ? PyTuple_Pack(1, self) : nullptr);
   if (!first) return nullptr;
   PyRef const all = args ? PyRef::steal(PySequence_Concat(first.get(), args)) : PyRef::borrow(first.get());

@@ -9,8 +9,9 @@
 
 namespace memarray::python {
 
-/// Calls `memarray._helpers.<name>(self, *args, **keywords)`.
-PyObject* call_helper(char const* name, PyObject* self, PyObject* args = nullptr, PyObject* keywords = nullptr);
+/// Calls `<module>.<name>(self, *args, **keywords)`. Returns a new reference; null with the error set.
+PyObject* call_helper(char const* module, char const* name, PyObject* self, PyObject* args = nullptr,
+                      PyObject* keywords = nullptr);
 /// Finds an attribute. False with the error set, or without one where the object has none.
 bool find_attribute(PyObject* object, PyObject* name, PyRef& attribute);
 bool find_attribute(PyObject* object, char const* name, PyRef& attribute);

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "lease_type.hpp"
+#include "lease/lease_type.hpp"
 
-#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/driver/simulated_devices.hpp>
 
 namespace memarray::python {
 

@@ -1,39 +1,40 @@
 // The extension module memarray._core: types are made with the C API, as their methods are hot; what is called now and
 // then goes through pybind11.
 
-#include "array_type.hpp"
-#include "buffer.hpp"
-#include "consumer.hpp"
-#include "dlpack_capsule.hpp"
-#include "errors.hpp"
-#include "exchange_api.hpp"
+#include "array/array_type.hpp"
+#include "array/shared_arrays.hpp"
+#include "cuda/handle_types.hpp"
+#include "export/buffer.hpp"
+#include "export/dlpack_capsule.hpp"
+#include "export/exchange_api.hpp"
 #include "gil.hpp"
-#include "lease_type.hpp"
-#include "leases_type.hpp"
+#include "import/plain_memory.hpp"
+#include "import/view_import.hpp"
+#include "lease/lease_type.hpp"
+#include "lease/leases_type.hpp"
 #include "object_bridge.hpp"
-#include "plain_memory.hpp"
-#include "resource_types.hpp"
-#include "shared_memory.hpp"
+#include "python_errors.hpp"
 #include "shown.hpp"
-#include "view_import.hpp"
-#include "view_load.hpp"
-#include "view_object.hpp"
-#include "view_reduce.hpp"
+#include "testing/consumer.hpp"
+#include "view/view_load.hpp"
+#include "view/view_object.hpp"
+#include "view/view_reduce.hpp"
+
+#include "interop/open_resources.hpp"
+#include "memory/deferred.hpp"
 
 #include <memarray/interop/c_api.h>
-#include <memarray/array/add_index_tuple.hpp>
-#include <memarray/array/adopt.hpp>
 #include <memarray/base/build_info.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/live_memory.hpp>
 #include <memarray/base/options.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/base/threads.hpp>
-#include <memarray/interop/open_resources.hpp>
+#include <memarray/detail/python/bridge.hpp>
+#include <memarray/detail/view/adopt.hpp>
+#include <memarray/driver/driver_table.hpp>
+#include <memarray/kernel/add_index_tuple.hpp>
 #include <memarray/memory/default_resource.hpp>
-#include <memarray/memory/deferred.hpp>
-#include <memarray/python/bridge.hpp>
-#include <memarray/resource/driver_table.hpp>
 
 #include <pybind11/pybind11.h>
 

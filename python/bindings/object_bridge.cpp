@@ -1,14 +1,14 @@
 #include "object_bridge.hpp"
 
-#include "array_type.hpp"
-#include "errors.hpp"
-#include "lease_type.hpp"
-#include "reports.hpp"
+#include "array/array_type.hpp"
+#include "import/view_import.hpp"
+#include "lease/lease_type.hpp"
+#include "python_errors.hpp"
+#include "report_logging.hpp"
 #include "shown.hpp"
-#include "view_import.hpp"
-#include "view_type.hpp"
+#include "view/view_type.hpp"
 
-#include <memarray/interop/objects.hpp>
+#include "interop/objects.hpp"
 
 #include <Python.h>
 

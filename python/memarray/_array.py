@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import _core
 from ._device import CPU, Device
 from ._dtypes import dtype_name, numpy_dtype, view_dtype_name
+from ._instances import find_instance, shape_of
 
 # As typing has it, without importing it.
 TYPE_CHECKING = False
@@ -52,7 +53,7 @@ class MemArray(_core.ArrayBase):
         uninitialized: bool = False,
         memory_type: MemoryType | Literal["normal", "pinned", "unified", "device"] = "normal",
     ) -> Self:
-        extents = _shape(shape)
+        extents = shape_of(shape)
         instance = find_instance(cls, dtype_name(dtype, cls._TYPE_INSTANCE_MAP, len(extents)), len(extents))
         if isinstance(device_id, bool) or not hasattr(device_id, "__index__"):
             raise TypeError(f"device_id must be an integer, not {_core.shown(device_id)}")
@@ -76,7 +77,7 @@ class MemArray(_core.ArrayBase):
         and logged like every copy between host and devices. CudaError where there is no such device,
         OutOfMemoryError; ValueError if `device_id` names another one; BufferError for what carries a mask or a unit.
         """
-        from ._helpers import numpy_array
+        from ._numpy import numpy_array
 
         source = numpy_array(array)
         place = CPU if device is None else Device(device)
@@ -137,7 +138,7 @@ class MemArray(_core.ArrayBase):
         for another shape, TypeError for another kind, BufferError for what carries a mask or a unit, LockError while
         the array is held. Views that were kept keep the old contents.
         """
-        from ._helpers import read_numpy_array
+        from ._numpy import read_numpy_array
 
         read_numpy_array(self, array)
 
@@ -145,7 +146,7 @@ class MemArray(_core.ArrayBase):
         """A read-only NumPy view, through a read lease that closes at once: a snapshot, under the default policy."""
         import numpy as np
 
-        from ._helpers import convert
+        from ._numpy import convert
 
         with self.read() as lease:
             return convert(np.asarray(lease), dtype, copy)
@@ -173,7 +174,7 @@ class MemArray(_core.ArrayBase):
         a copy that is reported too. Older protocols carry the contents in band. Of an array in shared memory only the
         name is pickled, by any protocol: unpickling attaches to it, on the same host.
         """
-        from ._helpers import reduce_array
+        from ._pickle import reduce_array
 
         return reduce_array(self, protocol.__index__())
 
@@ -203,19 +204,6 @@ _NO_INDEXING = (
 )
 
 
-def _shape(shape) -> list[Any]:
-    if isinstance(shape, int) and not isinstance(shape, bool):
-        return [shape]
-    try:
-        return list(shape)
-    except TypeError:
-        # NumPy's integers and arrays of one have no items.
-        if hasattr(shape, "__index__") and not isinstance(shape, bool):
-            return [shape]
-        words = _core.shown(shape)
-        raise TypeError(f"shape must be an integer or a sequence of integers, such as [2, 4, 7], not {words}") from None
-
-
 #: As C++ numbers them.
 _MEMORY_CODES = {"normal": 0, "pinned": 1, "unified": 2, "device": 3}
 
@@ -227,35 +215,6 @@ def _memory_code(memory_type: object) -> int:
     if code is None:
         raise ValueError(f"memory_type is one of {', '.join(map(repr, _MEMORY_CODES))}, not {_core.shown(memory_type)}")
     return code
-
-
-def find_instance(cls: type[MemArray], name: str, ndim: int) -> _core.Instance:
-    """What makes arrays of that dtype and rank; UnsupportedTypeError if nothing does."""
-    instance = cls._TYPE_INSTANCE_MAP.get((name, ndim))
-    if instance is None:
-        raise _core.UnsupportedTypeError(_unsupported(name, ndim, cls._TYPE_INSTANCE_MAP))
-    return instance
-
-
-def _unsupported(name: str, ndim: int, instances) -> str:
-    ranks: dict[str, list[int]] = {}
-    for known, rank in instances:
-        ranks.setdefault(known, []).append(rank)
-    alike: dict[str, list[str]] = {}
-    for known, of in sorted(ranks.items()):
-        alike.setdefault(_listed(sorted(of)), []).append(known)
-    listed = "; ".join(f"{', '.join(names)} with ndim {of}" for of, names in alike.items())
-    return (
-        f"no MemArray<{name}, {ndim}> is registered. There are: {listed}. "
-        "To add one, call bind_mem_array<T, ndim>(module) from <memarray/python/memarray.hpp> in an extension module; "
-        "the fields of a struct are named with MEMARRAY_FIELDS"
-    )
-
-
-def _listed(ranks: list[int]) -> str:
-    """1, 2, 3 as "1 to 3"; 1, 3 as "1, 3"."""
-    together = len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1
-    return f"{ranks[0]} to {ranks[-1]}" if together else ", ".join(map(str, ranks))
 
 
 _core.set_array_class(MemArray)

@@ -6,15 +6,23 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any
 
+import dask
 from dask.base import normalize_token
 
 from . import BufferView, MemArray, _core
 from ._dtypes import view_dtype_name
-from ._helpers import _raw_bytes, carried_dtype, portable_dtype, rebuild_array
-from .dask import MOVE_TO_HOST, may_move_to_host
+from ._pickle import carried_dtype, portable_dtype, raw_bytes, rebuild_array
+
+#: In Dask's configuration: whether what is on a device is copied to the host in order to be sent.
+MOVE_TO_HOST = "memarray.move-to-host"
 
 # The objects themselves, beside their memory.
 _OVERHEAD = 256
+
+
+def may_move_to_host() -> bool:
+    """Whether the configuration of this process asks for it."""
+    return bool(dask.config.get(MOVE_TO_HOST, False))
 
 
 def size_of_array(array: MemArray) -> int:
@@ -36,7 +44,7 @@ def token_of_view(view: BufferView) -> tuple[object, ...]:
 
 
 def _token(view: BufferView) -> tuple[object, ...]:
-    elements = _raw_bytes(view.ensure_contiguous().to_device("cpu"))
+    elements = raw_bytes(view.ensure_contiguous().to_device("cpu"))
     return view._dtype_name, view._typestr, view.shape, normalize_token(elements)
 
 
@@ -115,7 +123,7 @@ def view_of_frames(header: dict[str, Any], frames: list[Any]) -> BufferView:
 def _frames(view: BufferView) -> list[memoryview]:
     # The first buffer of a message is received in one piece with the words before it, so at any address; those that
     # follow get memory of their own. Read-only, for whoever is given it in this process.
-    return [memoryview(bytearray(1)), memoryview(_raw_bytes(view)).toreadonly()]
+    return [memoryview(bytearray(1)), memoryview(raw_bytes(view)).toreadonly()]
 
 
 def _once(view: BufferView) -> tuple[slice, ...]:

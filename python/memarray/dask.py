@@ -10,13 +10,9 @@ configuration has ``memarray.move-to-host: true``; then it is copied to the host
 
 from __future__ import annotations
 
-import dask
 from dask.base import normalize_token
 from dask.sizeof import sizeof
 from distributed.protocol.serialize import dask_deserialize, dask_serialize
-
-#: In Dask's configuration: whether what is on a device is copied to the host in order to be sent.
-MOVE_TO_HOST = "memarray.move-to-host"
 
 
 def register() -> None:
@@ -37,11 +33,6 @@ def _register_now() -> None:
     sizeof.register(BufferView, frames.size_of_view)
     normalize_token.register(MemArray, frames.token_of_array)
     normalize_token.register(BufferView, frames.token_of_view)
-
-
-def may_move_to_host() -> bool:
-    """Whether the configuration of this process asks for it."""
-    return bool(dask.config.get(MOVE_TO_HOST, False))
 
 
 register()

@@ -14,8 +14,9 @@ import errno
 import os
 
 from . import _core
-from ._array import MemArray, _shape, find_instance
+from ._array import MemArray
 from ._dtypes import dtype_name
+from ._instances import find_instance, shape_of
 
 # As typing has it, without importing it.
 TYPE_CHECKING = False
@@ -52,7 +53,7 @@ def create(
     from multiprocessing import resource_tracker
     from multiprocessing.shared_memory import SharedMemory
 
-    extents = _shape(shape)
+    extents = shape_of(shape)
     instance = find_instance(MemArray, dtype_name(dtype, MemArray._TYPE_INSTANCE_MAP, len(extents)), len(extents))
     if where is not None and not isinstance(where, str):
         return instance.create_shared(MemArray, *_given(where), extents, False)
@@ -94,7 +95,7 @@ def attach(where: str | SharedMemory) -> MemArray:
     `memarray.Error` where the processes that use it cannot be seen (another pid namespace), and for the 251st user.
     Attaching does not make this process responsible for the name: whoever made the array unlinks it.
     """
-    return _attach(MemArray, where)
+    return attach_as(MemArray, where)
 
 
 def unlink(which: MemArray | str) -> None:
@@ -115,20 +116,10 @@ def unlink(which: MemArray | str) -> None:
     memory.unlink()
 
 
-def _attach(cls: type[_Array], where: str | SharedMemory) -> _Array:
+def attach_as(cls: type[_Array], where: str | SharedMemory) -> _Array:
     view, keep, name = _named(where) if isinstance(where, str) else _given(where)
     dtype, shape = _core.shared_layout(view)
     return find_instance(cls, dtype, len(shape)).attach_shared(cls, view, keep, name)
-
-
-def _reattach(cls: type[_Array], name: str, uid: int) -> _Array:
-    """What a pickled array becomes."""
-    array = _attach(cls, name)
-    if array._segment != (name, uid):
-        raise _core.Error(
-            f"the shared memory {_core.shown(name)} holds another array than the one that was pickled, which is gone"
-        )
-    return array
 
 
 def _given(memory: SharedMemory) -> tuple[_core.BufferView, Any, str]:

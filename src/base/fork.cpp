@@ -1,4 +1,4 @@
-#include <memarray/base/fork.hpp>
+#include <memarray/detail/base/fork.hpp>
 
 #include <pthread.h>
 

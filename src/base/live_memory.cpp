@@ -1,5 +1,5 @@
-#include <memarray/base/add_wrapping.hpp>
 #include <memarray/base/live_memory.hpp>
+#include <memarray/detail/base/add_wrapping.hpp>
 
 #include <atomic>
 #include <new>

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include <memarray/base/fork.hpp>
 #include <memarray/base/options.hpp>
+#include <memarray/detail/base/fork.hpp>
 
 namespace memarray {
 namespace {

@@ -2,10 +2,10 @@
 
 #include <memarray/interop/c_arrays.h>
 #include <memarray/interop/c_views.h>
-#include <memarray/array/lease.hpp>
-#include <memarray/array/state.hpp>
-#include <memarray/array/view_core.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/detail/state/state.hpp>
+#include <memarray/detail/view/view_core.hpp>
+#include <memarray/state/lease.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-#include "interop/failure.hpp"
-#include "interop/ref.hpp"
+#include "failure.hpp"
+#include "ref.hpp"
 
 // What refs to arrays, leases and views point at; counted as those to handles are.
 struct MemArrayArray : memarray::detail::Counted<memarray::detail::StatePtr> {

@@ -1,8 +1,8 @@
 #include <memarray/interop/c_api.h>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
-#include <memarray/resource/memory_pool_handle.hpp>
-#include <memarray/resource/stream_order.hpp>
+#include <memarray/driver/memory_pool_handle.hpp>
+#include <memarray/driver/stream_order.hpp>
 #include <memarray/version.hpp>
 
 #include <algorithm>
@@ -11,10 +11,10 @@
 #include <optional>
 #include <string_view>
 
-#include "interop/array_ref.hpp"
-#include "interop/failure.hpp"
-#include "interop/ref.hpp"
-#include "interop/resources.hpp"
+#include "array_ref.hpp"
+#include "failure.hpp"
+#include "ref.hpp"
+#include "resources.hpp"
 
 #define MEMARRAY_QUOTE_VALUE(x) #x
 #define MEMARRAY_QUOTE(x) MEMARRAY_QUOTE_VALUE(x)

@@ -1,7 +1,7 @@
 #include <memarray/interop/c_arrays.h>
-#include <memarray/array/adopt.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
+#include <memarray/detail/view/adopt.hpp>
 
 #include <chrono>
 #include <cmath>
@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "interop/array_ref.hpp"
-#include "interop/with_python.hpp"
+#include "array_ref.hpp"
+#include "with_python.hpp"
 
 namespace memarray::detail {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "interop/array_ref.hpp"
-#include "interop/with_python.hpp"
+#include "array_ref.hpp"
+#include "with_python.hpp"
 
 namespace memarray::detail {
 namespace {

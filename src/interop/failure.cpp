@@ -1,8 +1,8 @@
-#include "interop/failure.hpp"
+#include "failure.hpp"
 
 #include <memarray/interop/c_api.h>
 #include <memarray/base/errors.hpp>
-#include <memarray/resource/last_error.hpp>
+#include <memarray/driver/last_error.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "resource/failures.hpp"
+#include "driver/failures.hpp"
 
 namespace memarray::detail {
 namespace {

@@ -1,4 +1,4 @@
-#include <memarray/interop/objects.hpp>
+#include "objects.hpp"
 
 #include <atomic>
 

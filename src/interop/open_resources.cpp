@@ -1,5 +1,6 @@
-#include <memarray/base/fork_lock.hpp>
-#include <memarray/interop/open_resources.hpp>
+#include "open_resources.hpp"
+
+#include <memarray/detail/base/fork_lock.hpp>
 
 #include <atomic>
 #include <cstdio>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <memarray/interop/c_api.h>
-#include <memarray/resource/device_ptr_handle.hpp>
-#include <memarray/resource/last_error.hpp>
+#include <memarray/driver/device_ptr_handle.hpp>
+#include <memarray/driver/last_error.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "resource/codes.hpp"
+#include "driver/codes.hpp"
 
 namespace memarray::detail {
 

@@ -1,18 +1,19 @@
-#include "interop/resources.hpp"
+#include "resources.hpp"
 
-#include <memarray/array/lease.hpp>
-#include <memarray/array/view_core.hpp>
+#include "objects.hpp"
+#include "open_resources.hpp"
+
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
-#include <memarray/interop/objects.hpp>
-#include <memarray/interop/open_resources.hpp>
+#include <memarray/detail/view/view_core.hpp>
+#include <memarray/state/lease.hpp>
 
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "interop/with_python.hpp"
+#include "with_python.hpp"
 
 namespace memarray::detail {
 namespace {

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "objects.hpp"
+
 #include <memarray/base/hooks.hpp>
-#include <memarray/interop/objects.hpp>
 
 namespace memarray::detail {
 

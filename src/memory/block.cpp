@@ -1,13 +1,14 @@
+#include "deferred.hpp"
+#include "last_use.hpp"
+#include "thrust_allocator.hpp"
+
 #include <memarray/base/errors.hpp>
 #include <memarray/base/live_memory.hpp>
-#include <memarray/memory/block.hpp>
+#include <memarray/detail/memory/block.hpp>
+#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/stream_order.hpp>
 #include <memarray/memory/default_resource.hpp>
-#include <memarray/memory/deferred.hpp>
-#include <memarray/memory/last_use.hpp>
-#include <memarray/memory/stream_uses.hpp>
-#include <memarray/memory/thrust_allocator.hpp>
-#include <memarray/resource/last_error.hpp>
-#include <memarray/resource/stream_order.hpp>
 
 #include <memory>
 #include <new>

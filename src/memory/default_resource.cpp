@@ -1,6 +1,6 @@
 #include <memarray/memory/default_resource.hpp>
 
-#include <memarray/memory/device_memory.hpp>
+#include <memarray/detail/memory/device_memory.hpp>
 #include <memarray/memory/driver_resource.hpp>
 #include <memarray/memory/pageable_resource.hpp>
 

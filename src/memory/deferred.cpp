@@ -1,4 +1,4 @@
-#include <memarray/memory/deferred.hpp>
+#include "deferred.hpp"
 
 #include <atomic>
 

@@ -1,11 +1,12 @@
+#include "deferred.hpp"
+
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
-#include <memarray/memory/deferred.hpp>
-#include <memarray/memory/device_memory.hpp>
+#include <memarray/detail/memory/device_memory.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/memory_pool_handle.hpp>
 #include <memarray/memory/driver_resource.hpp>
 #include <memarray/memory/pooling_adaptor.hpp>
-#include <memarray/resource/last_error.hpp>
-#include <memarray/resource/memory_pool_handle.hpp>
 
 #include <algorithm>
 #include <mutex>

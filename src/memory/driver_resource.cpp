@@ -1,20 +1,21 @@
+#include "deferred.hpp"
+
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/base/reports.hpp>
-#include <memarray/memory/deferred.hpp>
-#include <memarray/memory/device_memory.hpp>
+#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/memory/device_memory.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/simulated_devices.hpp>
+#include <memarray/driver/stream_order.hpp>
 #include <memarray/memory/driver_resource.hpp>
-#include <memarray/resource/last_error.hpp>
-#include <memarray/resource/queue.hpp>
-#include <memarray/resource/simulated_devices.hpp>
-#include <memarray/resource/stream_order.hpp>
 
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "resource/driver_memory.hpp"
+#include "driver/driver_memory.hpp"
 
 namespace memarray {
 namespace {

@@ -1,8 +1,9 @@
+#include "last_use.hpp"
+
 #include <memarray/base/reports.hpp>
-#include <memarray/memory/last_use.hpp>
-#include <memarray/resource/last_error.hpp>
-#include <memarray/resource/simulated_devices.hpp>
-#include <memarray/resource/stream_order.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/simulated_devices.hpp>
+#include <memarray/driver/stream_order.hpp>
 
 #include <new>
 #include <optional>

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <memarray/base/fork.hpp>
+#include <memarray/detail/base/fork.hpp>
 #include <memarray/memory/pooling_adaptor.hpp>
 
 namespace memarray::detail {

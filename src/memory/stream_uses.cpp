@@ -1,8 +1,8 @@
 #include <memarray/base/reports.hpp>
-#include <memarray/memory/stream_uses.hpp>
-#include <memarray/resource/last_error.hpp>
-#include <memarray/resource/simulated_devices.hpp>
-#include <memarray/resource/stream_order.hpp>
+#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/simulated_devices.hpp>
+#include <memarray/driver/stream_order.hpp>
 
 #include <algorithm>
 #include <atomic>

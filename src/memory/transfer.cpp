@@ -1,10 +1,10 @@
 #include <memarray/base/hooks.hpp>
 #include <memarray/base/reports.hpp>
-#include <memarray/memory/transfer.hpp>
-#include <memarray/resource/driver_table.hpp>
-#include <memarray/resource/last_error.hpp>
-#include <memarray/resource/simulated_devices.hpp>
-#include <memarray/resource/stream_order.hpp>
+#include <memarray/detail/memory/transfer.hpp>
+#include <memarray/driver/driver_table.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/simulated_devices.hpp>
+#include <memarray/driver/stream_order.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -268,6 +268,13 @@ void write_bytes(Block& target, std::size_t offset, void const* source, std::siz
     submission.to_device(target.data() + offset, static_cast<std::byte const*>(source), bytes);
     wait_for(queue, "writing an element");
   });
+}
+
+BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) {
+  if (!memory->driver().is_simulated()) return Block::allocate(memory, queue, bytes);
+  // Reports of host touches say whose memory it is.
+  testing::detail::AllocationOwner const shown(owner);
+  return Block::allocate(memory, queue, bytes);
 }
 
 }  // namespace memarray::detail

@@ -61,9 +61,13 @@ def members() -> set[str]:
 
 
 def free_functions() -> set[str]:
-    """Those of the array layer and the opt-in header whose parameters name a MemArray or what is made from one."""
+    """Public functions whose parameters name a MemArray or what is made from one."""
     found = set()
-    for path in [*sorted((INCLUDE / "array").glob("*.hpp")), INCLUDE / "thrust.hpp"]:
+    layers = ("state", "view", "array", "kernel")
+    for path in [
+        *(path for layer in layers for path in sorted((INCLUDE / layer).glob("*.hpp"))),
+        INCLUDE / "thrust.hpp",
+    ]:
         if path.name == "mem_array.hpp":
             continue
         text = re.sub(r"//[^\n]*", "", path.read_text())

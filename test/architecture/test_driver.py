@@ -16,7 +16,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from driver import builds, commands, environment, fuzz, kernels, main, mutants, new_project, projects, wheels
+from driver import builds, commands, environment, fuzz, kernels, main, mutants, new_project, parts, projects, wheels
 
 
 @pytest.fixture(autouse=True)
@@ -131,7 +131,7 @@ def test_of_a_mutants_layer_the_files_with_its_suites_are_compiled():
 
     assert files("cpp", "memory", "BlockTest.*") == "-DMEMARRAY_TEST_FILES=/memory/test_block[.]cpp$"
     assert files("cpp", "memory", "BlockTest.A*:DeferredTest.*").count("|") == 1
-    assert files("cpp", "array", "*StridedReduceTest.Random*").endswith("=/array/test_strided_reduce[.]cpp$")
+    assert files("cpp", "strided", "*StridedReduceTest.Random*").endswith("=/strided/test_strided_reduce[.]cpp$")
     assert "test_block" in files("cpp", "memory")
     assert files("python", "test/python/test_view.py") == "-DMEMARRAY_TEST_FILES="
 
@@ -334,3 +334,25 @@ def test_an_input_that_fails_fails_the_part(tmp_path):
         program.chmod(0o755)
     with pytest.raises(commands.PartFailed, match="exit status 1"):
         fuzz.replay(commands.Part("host", 1), Build())
+
+
+def test_without_options_the_contributors_run_is_made(capsys, monkeypatch):
+    seen = {}
+
+    def note(name):
+        def check(part):
+            seen[name] = part.quick
+
+        return check
+
+    table = {name: note(name) for name in parts.PARTS}
+    monkeypatch.setattr(parts, "PARTS", table)
+    assert main.main([]) == 0
+    assert seen == dict.fromkeys(parts.QUICK, True)
+    assert "Left out: package, " in capsys.readouterr().out.splitlines()[0]
+    seen.clear()
+    assert main.main(["--all"]) == 0
+    assert seen == dict.fromkeys(table, False)
+    seen.clear()
+    assert main.main(["--only", "asan"]) == 0
+    assert seen == {"asan": True}

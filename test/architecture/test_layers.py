@@ -38,10 +38,10 @@ BREAKS = {
     rules.pybind11_only_where_allowed: [("include/memarray/interop/c_api.hpp", "#include <pybind11/pybind11.h>\n")],
     rules.thrust_only_where_allowed: [("include/memarray/array/a.hpp", "#include <thrust/host_vector.h>\n")],
     rules.cub_only_in_device_code: [("src/array/a.cpp", "#include <cub/cub.cuh>\n")],
-    rules.toolkit_headers_not_in_public_headers: [("include/memarray/resource/a.hpp", "#include <cuda.h>\n")],
+    rules.toolkit_headers_not_in_public_headers: [("include/memarray/driver/a.hpp", "#include <cuda.h>\n")],
     rules.the_runtime_only_by_choice: [
         ("include/memarray/memory/a.hpp", "#include <cuda/memory_resource>\n"),
-        ("src/resource/a.cpp", "#include <cuda/stream_ref>\n"),
+        ("src/driver/a.cpp", "#include <cuda/stream_ref>\n"),
     ],
     rules.one_include_brings_no_thrust: [("include/memarray/memarray.hpp", "#include <thrust/device_vector.h>\n")],
     rules.c_headers_stand_alone: [
@@ -50,9 +50,9 @@ BREAKS = {
         ("include/memarray/interop/a.h", "#include <cstdint>\n"),
     ],
     rules.streams_are_ordered_in_one_place: [
-        ("src/resource/a.cpp", "static_cast<void>(table.cuStreamWaitEvent(stream, event, 0));\n"),
+        ("src/driver/a.cpp", "static_cast<void>(table.cuStreamWaitEvent(stream, event, 0));\n"),
         ("src/memory/a.cpp", "succeeded(scope.driver()->cuStreamSynchronize(*stream));\n"),
-        ("src/resource/a.cpp", "auto const waits = &driver().cuEventSynchronize;\n"),
+        ("src/driver/a.cpp", "auto const waits = &driver().cuEventSynchronize;\n"),
         ("include/memarray/array/a.hpp", "driver()\n    ->cuEventRecord(*event, *stream);\n"),
         ("python/bindings/a.cpp", "table->cuCtxSynchronize();\n"),
     ],
@@ -83,7 +83,7 @@ KEEPS = {
     rules.pybind11_only_where_allowed: [("python/bindings/a.cpp", "#include <pybind11/pybind11.h>\n")],
     rules.thrust_only_where_allowed: [("src/memory/a.cpp", "#include <thrust/host_vector.h>\n")],
     rules.cub_only_in_device_code: [("src/array/a.cu", "#include <cub/cub.cuh>\n")],
-    rules.toolkit_headers_not_in_public_headers: [("src/resource/a.cpp", "#include <cuda.h>\n")],
+    rules.toolkit_headers_not_in_public_headers: [("src/driver/a.cpp", "#include <cuda.h>\n")],
     rules.the_runtime_only_by_choice: [
         ("include/memarray/cuda_mr.hpp", "#include <cuda/memory_resource>\n#include <cuda/stream_ref>\n"),
         ("include/memarray/array/a.hpp", "#include <cuda/std/array>\n"),
@@ -100,10 +100,10 @@ KEEPS = {
         ("include/memarray/interop/api.h", "\n"),
     ],
     rules.streams_are_ordered_in_one_place: [
-        ("src/resource/stream_order.cpp", "driver.cuStreamWaitEvent(*stream, *event, 0);\n"),
-        ("src/resource/simulated/a.cpp", "table->cuStreamSynchronize(stream);\n"),
-        ("src/resource/a.cpp", "table.cuStreamWaitEventLike(s);\ntable.cuEventCreate(&event, 0);\n"),
-        ("include/memarray/resource/a.hpp", "X(cuEventRecord, 2000, (Event event))\n"),
+        ("src/driver/stream_order.cpp", "driver.cuStreamWaitEvent(*stream, *event, 0);\n"),
+        ("src/driver/simulated/a.cpp", "table->cuStreamSynchronize(stream);\n"),
+        ("src/driver/a.cpp", "table.cuStreamWaitEventLike(s);\ntable.cuEventCreate(&event, 0);\n"),
+        ("include/memarray/driver/a.hpp", "X(cuEventRecord, 2000, (Event event))\n"),
     ],
     rules.sources_have_their_header: [("src/base/pair.cpp", "\n"), ("src/base/pair.hpp", "\n")],
     rules.no_machine_paths: [("docs/a.md", "see build/main/work/x and $PWD/tmp/y\n")],

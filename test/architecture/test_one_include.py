@@ -1,4 +1,4 @@
-"""`<memarray/memarray.hpp>` gives what docs/reference/cpp.rst shows of base, resource, memory and array."""
+"""`<memarray/memarray.hpp>` gives what docs/reference/cpp.rst shows of the layers below interop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytest.importorskip("sphinx")
 
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
-LAYERS = ("base", "resource", "memory", "array")
+LAYERS = ("base", "driver", "memory", "strided", "state", "view", "array", "kernel")
 USES = ROOT / "test" / "cpp" / "array" / "test_one_include.cpp"
 #: The word before `(`, or after the keyword of a type.
 NAME = re.compile(
@@ -75,6 +75,31 @@ def test_every_name_on_the_page_is_used_through_the_one_include():
     assert re.findall(r"#include <(memarray/.*)>", text) == ["memarray/memarray.hpp"]
 
 
+#: Include others, and declare nothing.
+COLLECTIONS = {"memarray.hpp", "c_api.h"}
+PUBLIC_NAME = re.compile(r"#define MEMARRAY_\w+|\b(?:class|struct|enum|using|concept|typedef) \w+|\b\w+\(")
+NAMESPACE_DETAIL = re.compile(r"^namespace (?:\w+::)*detail \{.*?^\}\s*?$", re.MULTILINE | re.DOTALL)
+
+
+def declares_a_public_name(text: str) -> bool:
+    return bool(PUBLIC_NAME.search(NAMESPACE_DETAIL.sub("", re.sub(r"//[^\n]*", "", text))))
+
+
+def test_every_header_outside_detail_declares_a_public_name():
+    public = [path for path in (INCLUDE / "memarray").rglob("*.h*") if "detail" not in path.parts]
+    without = {path.name for path in public if not declares_a_public_name(path.read_text(encoding="utf-8"))}
+    assert len(public) > 60
+    assert without == COLLECTIONS, "move them to memarray/detail/"
+
+
+def test_headers_without_a_public_name_are_found():
+    assert not declares_a_public_name(
+        "#pragma once\n#include <array>\n\nnamespace memarray {\n\nnamespace detail {\n\nclass State;\n\n}  \n\n}\n"
+    )
+    assert not declares_a_public_name("namespace memarray::detail {\n\nclass State;\n\n}\n")
+    assert declares_a_public_name("namespace memarray {\n\nclass Lease {\n};\n}\n")
+
+
 def test_names_are_found_in_declarations():
     assert (
         name_of("template <class T>\n  requires Element<std::complex<T>>\nstruct dtype_traits<C<T>> : X")
@@ -85,3 +110,11 @@ def test_names_are_found_in_declarations():
     assert name_of("inline constexpr std::size_t default_alignment = 64") == "default_alignment"
     assert name_of("using Timeout = std::optional<std::chrono::nanoseconds>") == "Timeout"
     assert name_of("#define MEMARRAY_DTYPE(...)") == "MEMARRAY_DTYPE"
+
+
+def test_the_page_of_moved_headers_names_headers_that_exist():
+    page = (ROOT / "docs" / "moved_headers.md").read_text(encoding="utf-8")
+    moved = re.findall(r"^\| `(memarray/\S+)` \| `(memarray/\S+)` \|$", page, re.MULTILINE)
+    assert len(moved) > 60
+    assert [old for old, _ in moved if (INCLUDE / old).exists()] == []
+    assert [new for _, new in moved if not (INCLUDE / new).exists()] == []

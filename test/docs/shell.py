@@ -14,7 +14,7 @@ from pathlib import Path
 import pages
 
 SETTING = re.compile(r"^(\w+)=(\S+) ")
-PRESET = re.compile(r"(cmake(?: --build| --workflow)?|ctest) --preset (\w+)(?: -j\d+)?")
+PRESET = re.compile(r"(cmake(?: --build| --workflow)?|ctest) --preset (\w+)(?: -j\d+| -[RL] \w+)?")
 KINDS = {
     "cmake": "configurePresets",
     "cmake --build": "buildPresets",

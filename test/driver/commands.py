@@ -43,13 +43,23 @@ class Absent(Exception):
 
 @dataclass
 class Part:
-    """What a running part may do: run commands, and note lines for the report."""
+    """What a running part may do: run commands, and note lines for the report.
+
+    `quick`: a contributor's run, which leaves out what takes minutes. `nightly`: everything. Neither: what CI runs.
+    """
 
     name: str
     jobs: int
     nightly: bool = False
     minutes: float = 10
+    quick: bool = False
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def again(self) -> str:
+        """The command that runs the part alone, as it runs now."""
+        tier = "--nightly " if self.nightly else "" if self.quick else "--all "
+        return f"./test/run {tier}--only {self.name}"
 
     @property
     def log(self) -> Path:

@@ -29,7 +29,7 @@ def flavours(part: Part) -> None:
         set_up_each(part, line)
     except PartFailed as failure:
         # Its own command ran in a folder that is gone.
-        raise PartFailed(str(failure), "./test/run --only flavours") from failure
+        raise PartFailed(str(failure), part.again) from failure
 
 
 def set_up_each(part: Part, line: str) -> None:

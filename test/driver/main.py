@@ -28,15 +28,18 @@ class Outcome:
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="test/run",
-        description="Builds memarray and runs everything a change must pass, in environments that it makes under "
-        "build/test. Parts whose inputs this tree or machine lacks are reported as absent.",
+        description="Builds memarray and tests it, in environments that it makes under build/test: without options "
+        "what a contributor runs, in minutes; --all runs everything that a change must pass. Parts whose inputs this "
+        "tree or machine lacks are reported as absent.",
         epilog="The parts: " + ", ".join(parts.PARTS) + ". --list says what each checks.",
     )
     parser.add_argument("--only", metavar="PART[,PART]", help="run these parts alone")
-    parser.add_argument(
+    tier = parser.add_mutually_exclusive_group()
+    tier.add_argument("--all", action="store_true", help="all parts, as CI runs them")
+    tier.add_argument(
         "--nightly",
         action="store_true",
-        help="also what takes long: mutants, every Python, all architectures",
+        help="all parts, and in them what takes hours: mutants, every Python, all architectures",
     )
     parser.add_argument("--list", action="store_true", help="list the parts and end")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="compile N files at a time (2)")
@@ -59,7 +62,7 @@ def run_part(part: Part, check: Callable[[Part], None]) -> Outcome:
     except Absent as absent:
         status, detail = ABSENT, str(absent)
     except PartFailed as failed:
-        status, detail, repeat = FAILED, str(failed), failed.repeat or f"./test/run --only {name}"
+        status, detail, repeat = FAILED, str(failed), failed.repeat or part.again
     minutes = (time.monotonic() - started) / 60
     print(f"== {name}: {status} in {minutes:.1f} min" + (f": {detail}" if status != PASSED else ""), flush=True)
     if repeat:
@@ -91,7 +94,12 @@ def main(argv: list[str] | None = None, table: dict[str, Callable[[Part], None]]
         for name, check in table.items():
             print(f"{name:14}{(check.__doc__ or '').strip()}")
         return 0
+    is_quick = not (options.all or options.nightly)
     names = options.only.split(",") if options.only else list(table)
+    if is_quick and not options.only and table is parts.PARTS:
+        names = list(parts.QUICK)
+        left_out = ", ".join(name for name in table if name not in names)
+        print(f"The contributor's run. Left out: {left_out}, and long tests of the other parts. --all runs them.")
     unknown = [name for name in names if name not in table]
     if unknown:
         print(f"no such part: {', '.join(unknown)}; there are {', '.join(table)}", file=sys.stderr)
@@ -99,5 +107,5 @@ def main(argv: list[str] | None = None, table: dict[str, Callable[[Part], None]]
     if options.fresh:
         shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True, exist_ok=True)
-    chosen = [Part(name, options.jobs, options.nightly, options.minutes) for name in names]
+    chosen = [Part(name, options.jobs, options.nightly, options.minutes, is_quick) for name in names]
     return report([run_part(part, table[part.name]) for part in chosen])

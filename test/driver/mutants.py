@@ -36,7 +36,7 @@ QUICK = (
     "-DMEMARRAY_TEST_OPTIMIZED=OFF",
 )
 #: Extension modules of test/cpp/python, which tests import.
-TEST_MODULES = ("contention", "py_resources", "structs")
+TEST_MODULES = ("contention", "memory_arguments", "py_resources", "structs")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ CPP_SOURCES = (
     "include/**/*.hpp",
     "src/**/*.[ch]pp",
     "src/**/*.cu",
-    "python/bindings/*.[ch]pp",
+    "python/bindings/**/*.[ch]pp",
     "test/cpp/**/*.[ch]pp",
     "examples/**/*.[ch]pp",
     "examples/**/*.cu",
@@ -71,26 +71,31 @@ def need(folder: str, pattern: str = "**/test_*.py") -> Path:
 
 
 def lint(part: Part) -> None:
-    """clang-format, ruff (check and format) and clang-tidy; nightly clang's static analyzer, too"""
+    """clang-format, ruff (check and format); with --all clang-tidy, each public header alone; nightly more"""
     checks = [
         [environment.tool(part, "clang-format"), "--dry-run", "-Werror", *sources(*CPP_SOURCES)],
         [environment.tool(part, "ruff"), "check", "--quiet", "."],
         [environment.tool(part, "ruff"), "format", "--check", "--quiet", "."],
     ]
-    build = builds.of("host").make(part, targets=("memarray",))
-    tidy_sources = sources("src/**/*.cpp", "python/bindings/*.cpp")
-    # The analyzer takes four fifths of the time. Without it clang warns of what libstdc++ itself has deprecated.
-    quick = [] if part.nightly else ["--checks=-clang-analyzer-*", "--extra-arg=-Wno-deprecated-declarations"]
-    tidy = [environment.tool(part, "clang-tidy"), "-p", build.folder, "--quiet", "--use-color=0", *quick]
-    checks += [[*tidy, *tidy_sources[first :: part.jobs]] for first in range(part.jobs)]
+    if not part.quick:
+        checks += tidy_checks(part)
 
     def run(command: list[str | Path]) -> None:
         try:
             part.run(command)
         except PartFailed as failure:
-            raise PartFailed(str(failure), "./test/run --only lint") from failure
+            raise PartFailed(str(failure), part.again) from failure
 
     builds.at_once(part.jobs, run, checks)
+
+
+def tidy_checks(part: Part) -> list[list[str | Path]]:
+    build = host_build(part, "memarray", "public_headers_verify_interface_header_sets")
+    tidy_sources = sources("src/**/*.cpp", "python/bindings/**/*.cpp")
+    # The analyzer takes four fifths of the time. Without it clang warns of what libstdc++ itself has deprecated.
+    fewer = [] if part.nightly else ["--checks=-clang-analyzer-*", "--extra-arg=-Wno-deprecated-declarations"]
+    tidy = [environment.tool(part, "clang-tidy"), "-p", build.folder, "--quiet", "--use-color=0", *fewer]
+    return [[*tidy, *tidy_sources[first :: part.jobs]] for first in range(part.jobs)]
 
 
 def architecture(part: Part) -> None:
@@ -100,12 +105,26 @@ def architecture(part: Part) -> None:
     pytest(part, need("test/architecture"), env={}, python=environment.python(part))
 
 
+def host_build(part: Part, *targets: str) -> builds.Build:
+    """The build without CUDA. In the quick run it has the tests of few dtypes and ranks, compiled without optimisation,
+    and no demo."""
+    fewer = "OFF" if part.quick else "ON"
+    return builds.of("host").make(
+        part,
+        f"-DMEMARRAY_BUILD_DEMO={fewer}",
+        f"-DMEMARRAY_TEST_EVERY_INSTANCE={fewer}",
+        f"-DMEMARRAY_TEST_OPTIMIZED={fewer}",
+        f"-DMEMARRAY_TEST_PRECOMPILED={'ON' if part.quick else 'OFF'}",
+        targets=targets,
+    )
+
+
 def host(part: Part) -> None:
     """the build without CUDA: C++ tests and Python tests"""
-    build = builds.of("host").make(part)
+    build = host_build(part)
     build.run_cpp(part)
     fuzz.replay(part, build)
-    select = [] if part.nightly else ["-m", "not slow and not gpu"]
+    select = [] if part.nightly else ["-m", f"not slow and not gpu{' and not sweep' if part.quick else ''}"]
     env = {**build.python_environment(), **sweeps(part)}
     pytest(part, need("test/python"), *select, env=env, python=environment.python(part), at_once=True)
 
@@ -115,7 +134,7 @@ PRECOMPILED = "-DMEMARRAY_TEST_PRECOMPILED=ON"
 
 
 #: What a flavour can change: kernels, devices, memory and what is said of them. Other tests would repeat the host's.
-OF_A_FLAVOUR = "(base|interop|memory|resource)/test_|array/test_(device|exclusive|for_each|launch|stream|sum|thrust)"
+OF_A_FLAVOUR = "(base|driver|interop|kernel|launch|memory)/test_|(array|strided)/test_(device|thrust)"
 PYTHON_OF_A_FLAVOUR = ("device", "driver", "gpu", "import", "memarray", "options", "resources", "stream", "testing")
 
 
@@ -160,19 +179,21 @@ def check_kernels(part: Part, library: Path) -> None:
 
 
 def docs(part: Part) -> None:
-    """every snippet of README.md and docs/, executed; the site of docs/, whose warnings and broken links are errors"""
-    build = builds.of("host").make(part)
+    """every snippet of README.md and docs/, executed; with --all the site of docs/, whose warnings are errors"""
+    build = host_build(part)
     site = WORK / "site"
     env = {**build.python_environment(), "MEMARRAY_SITE": str(site)}
-    pytest(part, need("test/docs"), env=env, python=environment.python(part), at_once=True)
-    part.note(f"site: {len(list(site.rglob('*.html')))} pages")
+    tests = [need("test/docs")] if not part.quick else sources("test/docs/test_snippets.py", "test/docs/test_links.py")
+    pytest(part, *tests, env=env, python=environment.python(part), at_once=True)
+    if not part.quick:
+        part.note(f"site: {len(list(site.rglob('*.html')))} pages")
 
 
 def stubs(part: Part) -> None:
     """the .pyi files against the built module, and mypy over the package"""
     if not any((ROOT / "python" / "memarray").glob("*.pyi")):
         raise Absent("python/memarray has no .pyi yet")
-    build = builds.of("host").make(part)
+    build = host_build(part)
     env = build.python_environment()
     stubtest = [environment.python(part), "-m", "mypy.stubtest", "memarray", "--ignore-disjoint-bases"]
     allowed = ROOT / "test" / "stubtest-allowlist.txt"
@@ -267,7 +288,7 @@ def peers(part: Part) -> None:
     """(nightly) other projects' own tests of arrays and buffers, with memarray's objects in them"""
     if not part.nightly:
         raise Absent("nightly only")
-    build = builds.of("host").make(part)
+    build = host_build(part)
     script = ROOT / "test" / "peers" / "run.py"
     env = {**build.python_environment(), **environment.path(environment.tools(part))}
     printed = part.run([environment.python(part), script, WORK / "peers"], env=env, limit=3600).stdout
@@ -298,4 +319,7 @@ PARTS: dict[str, Callable[[Part], None]] = {
     "free-threaded": free_threaded.free_threaded,
 }
 
-__all__ = ["PARTS", "WORK"]
+#: What ./test/run does without options.
+QUICK = ("architecture", "lint", "host", "docs", "downstream")
+
+__all__ = ["PARTS", "QUICK", "WORK"]

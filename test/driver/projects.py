@@ -11,7 +11,7 @@ from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
 DOWNSTREAM = ROOT / "test" / "downstream"
 #: What memarray is built with, beside a compiler.
-BUILD_HEADERS = ("nvidia-cuda-cccl>=13.0", "apache-tvm-ffi>=0.1.15")
+BUILD_HEADERS = ("nvidia-cuda-cccl>=13.0",)
 #: Whose casters' interface is the oldest that ours are for.
 OLDEST_NANOBIND = "2.12"
 #: Projects that build all of memarray again.
@@ -32,7 +32,9 @@ WITH_KERNELS = ("kernels", "module")
 
 
 def downstream(part: Part) -> None:
-    """examples/* and test/downstream/*: projects built by their own CMakeLists.txt, if any, with the installed wheel"""
+    """examples/* and test/downstream/*, built with the installed wheel; the quick run: one, with the host's build"""
+    if part.quick:
+        return one_project(part)
     folder = wheels.installed(part)
     projects = sorted(
         {
@@ -56,6 +58,15 @@ def downstream(part: Part) -> None:
             build_project(part, with_cuda, DOWNSTREAM / name, *for_one_gpu())
         # Without kernels, and so without nvcc: what an import says of the two flavours, from the other side.
         build_project(part, with_cuda, DOWNSTREAM / "other_abi")
+
+
+def one_project(part: Part) -> None:
+    """An example, compiled against the files that the host's build installs, and its tests."""
+    build = builds.of("host")
+    project = ROOT / "examples" / "gray_scott"
+    target = build_against(part, build, project, "-DCMAKE_BUILD_TYPE=Release")
+    env = {"PYTHONPATH": f"{target}{os.pathsep}{build.python_path}", "PYTHONDONTWRITEBYTECODE": "1"}
+    part.run([environment.python(part), *PYTEST, project], env=env)
 
 
 def with_oldest_nanobind(part: Part) -> None:

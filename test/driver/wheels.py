@@ -19,7 +19,7 @@ WHEEL_LIMIT = 6 * 2**20
 INSTALLED = {"host": "venv-installed", "cuda": "venv-installed-cuda"}
 #: What decides how an installed wheel works.
 SOURCES = (
-    *("CMakeLists.txt", "pyproject.toml", "cmake", "include", "src", "python"),
+    *("CMakeLists.txt", "pyproject.toml", "cmake", "include", "src", "python", "third_party"),
     *("examples/lennard_jones", "examples/gray_scott"),
 )
 #: What building and testing leave behind among them.

@@ -1,10 +1,10 @@
 #include "fuzz.hpp"
 
-#include <memarray/array/adopt.hpp>
-#include <memarray/array/dlpack_tensor.hpp>
-#include <memarray/array/import_dlpack.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/detail/view/adopt.hpp>
+#include <memarray/detail/view/import_dlpack.hpp>
+#include <memarray/view/dlpack_tensor.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -1,13 +1,13 @@
-#include "array/strided_expected.hpp"
 #include "fuzz.hpp"
 #include "sliced.hpp"
+#include "strided/strided_expected.hpp"
 
-#include <memarray/array/strided_copy.hpp>
-#include <memarray/array/strided_fill.hpp>
-#include <memarray/array/strided_plan.hpp>
-#include <memarray/array/vectors.hpp>
-#include <memarray/array/view_core.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/detail/strided/strided_copy.hpp>
+#include <memarray/detail/strided/strided_plan.hpp>
+#include <memarray/detail/view/view_core.hpp>
+#include "strided/strided_fill.hpp"
+#include "strided/vectors.hpp"
 
 #include <algorithm>
 #include <optional>

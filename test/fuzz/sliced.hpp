@@ -1,10 +1,10 @@
 #pragma once
 
-#include "array/strided_test.hpp"
 #include "fuzz.hpp"
+#include "strided/strided_test.hpp"
 
-#include <memarray/array/strided_layout.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/strided/strided_layout.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -1,6 +1,6 @@
 // sanitizer: tsan
 // expect: data race
-#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/driver/simulated_devices.hpp>
 
 #include <atomic>
 #include <thread>

@@ -1,6 +1,6 @@
 // sanitizer: tsan
 // expect: data race
-#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/driver/simulated_devices.hpp>
 
 // Two streams write the same device memory and nothing orders them, although one has long ended when the other begins.
 extern "C" __attribute__((visibility("default"))) void fault() {

@@ -84,7 +84,16 @@ def sites_in_the_sources():
     either = re.compile(r'Use::read\s*\?\s*"([^"]+)"\s*:\s*"([^"]+)"')
     named = re.compile(r'constexpr char const\* (?:no_event|not_remembered|going) = "([^"]+)"')
     sites = set()
-    for folder in ("src/memory", "src/array", "src/resource", "include/memarray/memory"):
+    for folder in (
+        "src/memory",
+        "src/launch",
+        "src/strided",
+        "src/state",
+        "src/view",
+        "src/kernel",
+        "src/driver",
+        "include/memarray/detail/memory",
+    ):
         for path in sorted((ROOT / folder).rglob("*.[ch]pp")):
             text = path.read_text()
             if "simulated/" not in path.as_posix():

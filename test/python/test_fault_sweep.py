@@ -39,7 +39,7 @@ LOSES = {
 
 
 def driver_functions():
-    header = Path(memarray._core.__file__).parent / "include/memarray/resource/driver_functions.hpp"
+    header = Path(memarray._core.__file__).parent / "include/memarray/driver/driver_functions.hpp"
     names = re.findall(r"\bX\((cu\w+)", header.read_text())
     assert len(names) > 50
     return names

@@ -1,11 +1,11 @@
 // The driver's own copies, empty launches, and memarray without Python around it. Everything goes through memarray's
 // table of the driver, so that simulated devices run the same code.
 
+#include <memarray/driver/device_ptr_handle.hpp>
+#include <memarray/driver/driver_table.hpp>
+#include <memarray/driver/last_error.hpp>
 #include <memarray/memory/driver_resource.hpp>
 #include <memarray/python/memarray.hpp>
-#include <memarray/resource/device_ptr_handle.hpp>
-#include <memarray/resource/driver_table.hpp>
-#include <memarray/resource/last_error.hpp>
 
 #include <pybind11/pybind11.h>
 

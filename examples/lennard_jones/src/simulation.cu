@@ -2,7 +2,7 @@
 
 #include "kernels.hpp"
 
-#include <memarray/resource/last_error.hpp>
+#include <memarray/driver/last_error.hpp>
 
 #include <cmath>
 #include <stdexcept>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <memarray/array/array_indexer.hpp>
-#include <memarray/array/hold.hpp>
 #include <memarray/array/mem_array.hpp>
+#include <memarray/base/array_indexer.hpp>
+#include <memarray/detail/state/hold.hpp>
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <memarray/array/access.hpp>
-#include <memarray/array/lease.hpp>
+#include <memarray/state/lease.hpp>
 
 #include <array>
 #include <concepts>

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <memarray/array/adopt.hpp>
-#include <memarray/array/array_indexer.hpp>
-#include <memarray/array/buffer_view.hpp>
-#include <memarray/array/copy_from.hpp>
-#include <memarray/array/dlpack_tensor.hpp>
-#include <memarray/array/element_pointer.hpp>
-#include <memarray/array/lease.hpp>
-#include <memarray/array/state.hpp>
+#include <memarray/base/array_indexer.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/detail/base/element_pointer.hpp>
+#include <memarray/detail/state/state.hpp>
+#include <memarray/detail/view/adopt.hpp>
+#include <memarray/detail/view/copy_from.hpp>
+#include <memarray/state/lease.hpp>
+#include <memarray/view/buffer_view.hpp>
+#include <memarray/view/dlpack_tensor.hpp>
 
 #include <dlpack/dlpack.h>
 

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <memarray/array/mem_array.hpp>
-#include <memarray/array/segment_layout.hpp>
-#include <memarray/array/state.hpp>
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/base/process.hpp>
+#include <memarray/detail/state/segment_layout.hpp>
+#include <memarray/detail/state/shared_array.hpp>
+#include <memarray/detail/state/state.hpp>
 
 #include <array>
 #include <cstddef>
@@ -25,18 +26,6 @@ struct SharedMemory {
   std::string name{};                      ///< what others find it by; for messages, and for pickling in Python
   bool is_zero = false;                    ///< fresh: every byte is 0, so that none has to be written
 };
-
-namespace detail {
-
-/// The same with a keeper, which is taken over, also when these throw.
-[[nodiscard]] MEMARRAY_API StatePtr create_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::string name,
-                                                  bool is_zero, DType const& dtype, Extents shape);
-/// Throws `TypeError`, too, unless the array that it finds is of `dtype` and `ndim`.
-[[nodiscard]] MEMARRAY_API StatePtr attach_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::string name,
-                                                  DType const& dtype, int ndim);
-MEMARRAY_API std::vector<Death> recover(State& state);
-
-}  // namespace detail
 
 /// Bytes of shared memory that an array of `shape` takes, with the header that holds its lock.
 template <class T, std::size_t ndim>

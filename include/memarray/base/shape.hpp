@@ -1,13 +1,19 @@
 #pragma once
 
+#include <memarray/base/config.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
-#include <memarray/base/config.hpp>
-
 namespace memarray {
+
+namespace detail {
+
+using Extents = std::span<std::int64_t const>;
+
+}  // namespace detail
 
 /// The number of elements of a shape; extents of 0 are fine. Negative extents are a `ValueError`. An
 /// `OverflowError` if the extents other than 0 do not multiply within 64 bits, as strides could not

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <memarray/base/config.hpp>
+#include <memarray/driver/context_handle.hpp>
+#include <memarray/driver/memory_pool_handle.hpp>
 #include <memarray/memory/resource.hpp>
-#include <memarray/resource/context_handle.hpp>
-#include <memarray/resource/memory_pool_handle.hpp>
 
 #include <cstddef>
 

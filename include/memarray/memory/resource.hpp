@@ -6,8 +6,8 @@
 #include <utility>
 
 #include <memarray/base/config.hpp>
+#include <memarray/driver/stream_handle.hpp>
 #include <memarray/memory/memory_type.hpp>
-#include <memarray/resource/stream_handle.hpp>
 
 namespace memarray {
 

@@ -2,12 +2,12 @@
 
 // For pybind11 modules: arrays, views and streams as arguments and results, and bind_mem_array<T, ndim>.
 
+#include <memarray/detail/python/array_casters.hpp>
+#include <memarray/detail/python/handle_casters.hpp>
+#include <memarray/detail/python/instance.hpp>
+#include <memarray/detail/python/module_bridge.hpp>
+#include <memarray/detail/python/view_casters.hpp>
 #include <memarray/memarray.hpp>
-#include <memarray/python/array_casters.hpp>
-#include <memarray/python/handle_casters.hpp>
-#include <memarray/python/instance.hpp>
-#include <memarray/python/module_bridge.hpp>
-#include <memarray/python/view_casters.hpp>
 
 #include <pybind11/pybind11.h>
 

@@ -3,10 +3,10 @@
 // For nanobind modules, what memarray.hpp beside it is for pybind11's: arrays, views and streams as arguments and
 // results, and bind_mem_array<T, ndim>. Of nanobind 2.12 and later; the core need not have been built with either.
 
+#include <memarray/detail/python/arguments.hpp>
+#include <memarray/detail/python/bridge.hpp>
+#include <memarray/detail/python/instance.hpp>
 #include <memarray/memarray.hpp>
-#include <memarray/python/arguments.hpp>
-#include <memarray/python/bridge.hpp>
-#include <memarray/python/instance.hpp>
 
 #include <nanobind/nanobind.h>
 
@@ -336,4 +336,4 @@ struct has_arg_defaults<memarray::StreamHandle> : std::true_type {};
 
 }  // namespace nanobind::detail
 
-#include <memarray/python/nanobind_containers.hpp>
+#include <memarray/detail/python/nanobind_containers.hpp>

@@ -1,10 +1,10 @@
 // What is let go of in every order while work uses it: all is given back, and nothing before what depends on it.
 
-#include <memarray/array/dlpack_tensor.hpp>
-#include <memarray/resource/device_ptr_handle.hpp>
-#include <memarray/resource/event_handle.hpp>
-#include <memarray/resource/memory_pool_handle.hpp>
-#include <memarray/resource/stream_order.hpp>
+#include <memarray/driver/device_ptr_handle.hpp>
+#include <memarray/driver/event_handle.hpp>
+#include <memarray/driver/memory_pool_handle.hpp>
+#include <memarray/driver/stream_order.hpp>
+#include <memarray/view/dlpack_tensor.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,8 +2,8 @@
 // what then happens is success, or an exception that says it and leaves the arrays as they were or as they were to be.
 // MEMARRAY_NIGHTLY in the environment tries every code for each call instead of one.
 
-#include <memarray/array/dlpack_tensor.hpp>
-#include <memarray/resource/stream_order.hpp>
+#include <memarray/driver/stream_order.hpp>
+#include <memarray/view/dlpack_tensor.hpp>
 
 #include <array>
 #include <chrono>

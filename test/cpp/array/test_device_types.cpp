@@ -1,7 +1,7 @@
 // The same program on every shipped dtype and rank, on simulated devices.
 
 #include <gtest/gtest.h>
-#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/driver/simulated_devices.hpp>
 
 #include <array>
 #include <cstdint>

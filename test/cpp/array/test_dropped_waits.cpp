@@ -1,11 +1,11 @@
 // Waits that only C++ programs make: each is lost in turn, and the program that needs it sees that. The others are
 // those of test/python/test_dropped_waits.py; docs/dropped_waits.md lists all.
 
-#include <memarray/array/dlpack_tensor.hpp>
-#include <memarray/memory/device_memory.hpp>
+#include <memarray/detail/memory/device_memory.hpp>
+#include <memarray/driver/device_ptr_handle.hpp>
+#include <memarray/driver/stream_order.hpp>
 #include <memarray/memory/driver_resource.hpp>
-#include <memarray/resource/device_ptr_handle.hpp>
-#include <memarray/resource/stream_order.hpp>
+#include <memarray/view/dlpack_tensor.hpp>
 
 #include <array>
 #include <atomic>
@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "array_test.hpp"
-#include "resource/simulated_driver.hpp"
+#include "driver/simulated_driver.hpp"
 
 namespace memarray {
 namespace {

@@ -1,10 +1,10 @@
 // Arrays whose host memory is pinned or managed: the driver copies it when the stream comes to it, with nothing
 // between.
 
-#include <memarray/array/dlpack_tensor.hpp>
-#include <memarray/memory/device_memory.hpp>
+#include <memarray/detail/memory/device_memory.hpp>
+#include <memarray/driver/stream_order.hpp>
 #include <memarray/memory/driver_resource.hpp>
-#include <memarray/resource/stream_order.hpp>
+#include <memarray/view/dlpack_tensor.hpp>
 
 #include <chrono>
 #include <optional>

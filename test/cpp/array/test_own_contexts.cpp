@@ -1,7 +1,7 @@
 // Arrays of a device that are used in streams of a context of the program's own, beside the primary one.
 
-#include <memarray/array/dlpack_tensor.hpp>
-#include <memarray/resource/stream_order.hpp>
+#include <memarray/driver/stream_order.hpp>
+#include <memarray/view/dlpack_tensor.hpp>
 
 #include <chrono>
 #include <cstdint>

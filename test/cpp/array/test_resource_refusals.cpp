@@ -1,7 +1,9 @@
 // Memory that only a device reaches is refused wherever the host would use it: for every type of memory, with every
 // adaptor around its resource, and for every way in which a resource is passed.
+#include "memory/thrust_allocator.hpp"
+
 #include <memarray/base/errors.hpp>
-#include <memarray/memory/block.hpp>
+#include <memarray/detail/memory/block.hpp>
 #include <memarray/memory/delaying_adaptor.hpp>
 #include <memarray/memory/driver_resource.hpp>
 #include <memarray/memory/failing_adaptor.hpp>
@@ -9,7 +11,6 @@
 #include <memarray/memory/pageable_resource.hpp>
 #include <memarray/memory/pooling_adaptor.hpp>
 #include <memarray/memory/statistics_adaptor.hpp>
-#include <memarray/memory/thrust_allocator.hpp>
 
 #include <gmock/gmock.h>
 

@@ -1,6 +1,7 @@
 // Arrays that several processes have: here several mappings in one process.
 
-#include <memarray/array/segment.hpp>
+#include "state/segment.hpp"
+
 #include <memarray/array/shared_memory.hpp>
 
 #include <gmock/gmock.h>
@@ -18,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "shared_test.hpp"
+#include "state/shared_test.hpp"
 
 namespace memarray::test {
 

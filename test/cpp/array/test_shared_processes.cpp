@@ -13,7 +13,7 @@
 #include <tuple>
 #include <vector>
 
-#include "shared_test.hpp"
+#include "state/shared_test.hpp"
 
 namespace memarray::test {
 namespace {

@@ -1,5 +1,5 @@
-#include <memarray/base/add_wrapping.hpp>
 #include <memarray/base/float16.hpp>
+#include <memarray/detail/base/add_wrapping.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <memarray/base/fork_lock.hpp>
+#include <memarray/detail/base/fork_lock.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

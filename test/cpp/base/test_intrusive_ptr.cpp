@@ -1,4 +1,4 @@
-#include <memarray/base/intrusive_ptr.hpp>
+#include <memarray/detail/base/intrusive_ptr.hpp>
 
 #include <gtest/gtest.h>
 

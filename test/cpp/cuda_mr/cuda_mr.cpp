@@ -1,12 +1,12 @@
 // Compiled with a newer CCCL than the toolkit's may be; runs on simulated devices.
-#include "resource/simulated_driver.hpp"  // first: the toolkit's headers rename functions of the driver
+#include "driver/simulated_driver.hpp"  // first: the toolkit's headers rename functions of the driver
 
 #include <memarray/cuda_mr.hpp>
+#include <memarray/driver/simulated_devices.hpp>
 #include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/limiting_adaptor.hpp>
 #include <memarray/memory/pageable_resource.hpp>
 #include <memarray/memory/statistics_adaptor.hpp>
-#include <memarray/resource/simulated_devices.hpp>
 
 #include <cstring>
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "resource/handle_test.hpp"
+#include "driver/handle_test.hpp"
 
 #include <memarray/interop/c_arrays.h>
 #include <memarray/interop/c_views.h>

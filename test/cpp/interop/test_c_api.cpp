@@ -2,8 +2,8 @@
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
-#include <memarray/resource/last_error.hpp>
-#include <memarray/resource/stream_handle.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/stream_handle.hpp>
 
 #include <gmock/gmock.h>
 

@@ -3,7 +3,7 @@
 #include <memarray/interop/c_arrays.h>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
-#include <memarray/resource/stream_handle.hpp>
+#include <memarray/driver/stream_handle.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -1,9 +1,9 @@
 #include "c_api_test.hpp"
+#include "interop/objects.hpp"
+#include "interop/open_resources.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
-#include <memarray/interop/objects.hpp>
-#include <memarray/interop/open_resources.hpp>
 #include <memarray/memarray.hpp>
 
 #include <atomic>

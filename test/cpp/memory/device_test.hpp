@@ -1,18 +1,19 @@
 #pragma once
 
+#include "memory/deferred.hpp"
+
+#include <memarray/detail/memory/block.hpp>
+#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/detail/memory/transfer.hpp>
 #include <memarray/gtest.hpp>
-#include <memarray/memory/block.hpp>
 #include <memarray/memory/default_resource.hpp>
-#include <memarray/memory/deferred.hpp>
-#include <memarray/memory/stream_uses.hpp>
-#include <memarray/memory/transfer.hpp>
 
 #include <cstddef>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "resource/simulated_driver.hpp"
+#include "driver/simulated_driver.hpp"
 
 namespace memarray::test {
 

@@ -1,12 +1,12 @@
 // Each adaptor on top of each kind of memory that the driver gives.
 #include <memarray/base/errors.hpp>
+#include <memarray/driver/stream_order.hpp>
 #include <memarray/memory/delaying_adaptor.hpp>
 #include <memarray/memory/driver_resource.hpp>
 #include <memarray/memory/failing_adaptor.hpp>
 #include <memarray/memory/limiting_adaptor.hpp>
 #include <memarray/memory/pooling_adaptor.hpp>
 #include <memarray/memory/statistics_adaptor.hpp>
-#include <memarray/resource/stream_order.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "resource/simulated_driver.hpp"
+#include "driver/simulated_driver.hpp"
 
 namespace memarray::test {
 namespace {

@@ -1,4 +1,4 @@
-#include <memarray/memory/block.hpp>
+#include <memarray/detail/memory/block.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include <memarray/memory/block_export.hpp>
+#include <memarray/detail/memory/block_export.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <memarray/memory/default_resource.hpp>
 
 #include <memarray/base/errors.hpp>
-#include <memarray/resource/simulated_devices.hpp>
+#include <memarray/driver/simulated_devices.hpp>
 
 #include "resource_suite.hpp"
 

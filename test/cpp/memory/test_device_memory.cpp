@@ -1,6 +1,6 @@
 #include <memarray/base/errors.hpp>
-#include <memarray/memory/device_memory.hpp>
-#include <memarray/resource/last_error.hpp>
+#include <memarray/detail/memory/device_memory.hpp>
+#include <memarray/driver/last_error.hpp>
 
 #include <thread>
 

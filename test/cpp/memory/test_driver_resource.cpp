@@ -1,9 +1,9 @@
 #include <memarray/base/errors.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/stream_order.hpp>
 #include <memarray/memory/driver_resource.hpp>
 #include <memarray/memory/limiting_adaptor.hpp>
 #include <memarray/memory/statistics_adaptor.hpp>
-#include <memarray/resource/last_error.hpp>
-#include <memarray/resource/stream_order.hpp>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-#include "resource/simulated_driver.hpp"
+#include "driver/simulated_driver.hpp"
 
 namespace memarray::test {
 namespace {

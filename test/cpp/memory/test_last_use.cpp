@@ -1,7 +1,8 @@
+#include "memory/last_use.hpp"
+
 #include <memarray/base/reports.hpp>
-#include <memarray/memory/last_use.hpp>
-#include <memarray/resource/last_error.hpp>
-#include <memarray/resource/stream_order.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/stream_order.hpp>
 
 #include <stdexcept>
 #include <thread>

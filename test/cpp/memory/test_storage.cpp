@@ -1,4 +1,4 @@
-#include <memarray/memory/storage.hpp>
+#include <memarray/detail/memory/storage.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,9 @@
+#include "memory/last_use.hpp"
+
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
-#include <memarray/memory/last_use.hpp>
-#include <memarray/memory/stream_uses.hpp>
-#include <memarray/resource/stream_order.hpp>
+#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/driver/stream_order.hpp>
 
 #include "device_test.hpp"
 

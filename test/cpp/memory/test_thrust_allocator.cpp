@@ -1,4 +1,4 @@
-#include <memarray/memory/thrust_allocator.hpp>
+#include "memory/thrust_allocator.hpp"
 
 #include <gtest/gtest.h>
 #include <memarray/base/errors.hpp>

@@ -1,9 +1,10 @@
+#include "memory/last_use.hpp"
+
 #include <memarray/base/errors.hpp>
 #include <memarray/base/live_memory.hpp>
+#include <memarray/detail/memory/transfer.hpp>
 #include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/driver_resource.hpp>
-#include <memarray/memory/last_use.hpp>
-#include <memarray/memory/transfer.hpp>
 
 #include <atomic>
 #include <chrono>

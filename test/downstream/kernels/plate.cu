@@ -1,7 +1,7 @@
 #include "plate.hpp"
 
-#include <memarray/resource/context_handle.hpp>
-#include <memarray/resource/last_error.hpp>
+#include <memarray/driver/context_handle.hpp>
+#include <memarray/driver/last_error.hpp>
 
 namespace heat {
 

@@ -1,0 +1,163 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+#include <memarray/base/dtype.hpp>
+#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/launch/device_run.hpp>
+#include <memarray/driver/simulated_devices.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace memarray::detail {
+
+struct StridedJob;
+
+/// Where a kernel runs.
+enum class Runs {
+  on_host,       ///< on the host's threads, now
+  in_emulation,  ///< on a simulated device: as a host function in the order of a stream
+  on_device,
+};
+
+/// Throws the `ValueError` for a handle whose creation failed.
+[[noreturn]] MEMARRAY_API void throw_null_stream();
+/// Submits `kernel(data)` to a stream of a simulated device. Throws `CudaError`.
+MEMARRAY_API void submit_emulated(Queue const& queue, cu::HostFunction kernel, void* data);
+
+/// The same for any callable, which must not refer to what may be gone by then.
+template <class Kernel>
+void launch_emulated(Queue const& queue, Kernel kernel) {
+  auto owned = std::make_unique<Kernel>(std::move(kernel));
+  cu::HostFunction const run = [](void* data) { (*std::unique_ptr<Kernel>(static_cast<Kernel*>(data)))(); };
+  submit_emulated(queue, run, owned.get());
+  static_cast<void>(owned.release());
+}
+/// Returns the result of `kernel()` on a simulated device, by way of its memory, as a device's kernels return theirs.
+/// Throws `CudaError`, `OutOfMemoryError`.
+template <class Result, class Kernel>
+Result result_of(DeviceRun& run, Kernel kernel) {
+  std::byte* const place = run.scratch(sizeof(Result));
+  auto* const seen = static_cast<Result*>(testing::detail::reachable(place));
+  launch_emulated(run.queue(), [seen, kernel] { *seen = kernel(); });
+  Result result{};
+  run.read_back({{&result, place, sizeof result}});
+  return result;
+}
+/// Throws the `CudaError` for a kernel that this file's compiler could not make.
+[[noreturn]] MEMARRAY_API void throw_not_compiled_for_device();
+/// Throws the `CudaError` of a `cudaError_t`: `OutOfMemoryError` for want of memory.
+[[noreturn]] MEMARRAY_API void throw_runtime_error(int code, char const* name, char const* what, char const* why);
+
+// The shipped kernels on shipped dtypes, compiled into the library where it was built with nvcc; `CudaError` elsewhere.
+// All pointers but `result` are device memory; those with a result wait for it.
+
+/// target[i] = source[i] + sum of i's indices.
+void add_index_on_device(DType const& dtype, std::span<std::int64_t const> shape, void const* source, void* target,
+                         Queue const& queue);
+/// Any job on strided memory of the device.
+void strided_on_device(StridedJob const& job, DeviceRun& run);
+/// `result`: one element of SumOf<T>.
+MEMARRAY_API void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result,
+                                DeviceRun& run);
+/// `result`: one element of the dtype, the total.
+MEMARRAY_API void exclusive_scan_on_device(DType const& dtype, std::int64_t size, void const* source, void* target,
+                                           void* result, DeviceRun& run);
+
+}  // namespace memarray::detail
+
+#if defined(__CUDACC__)
+
+#include <memarray/detail/launch/device_loop.hpp>
+#include <memarray/detail/launch/launch_plan.hpp>
+#include <memarray/detail/launch/runtime_check.hpp>
+
+#include <cuda/std/array>
+
+#include <cuda_runtime.h>
+
+namespace memarray::detail {
+inline namespace MEMARRAY_LAUNCH_NAMESPACE {
+
+// Each library has a CUDA runtime of its own, which knows its own kernels only.
+#define MEMARRAY_OF_THIS_LIBRARY __attribute__((visibility("hidden")))
+
+struct MEMARRAY_OF_THIS_LIBRARY CudaRuntime {
+  static constexpr int success = cudaSuccess;
+  static void take_last_error() { static_cast<void>(cudaGetLastError()); }
+  [[noreturn]] static void throw_error(int code, char const* what) {
+    auto const error = static_cast<cudaError_t>(code);
+    throw_runtime_error(code, cudaGetErrorName(error), what, cudaGetErrorString(error));
+  }
+};
+
+MEMARRAY_OF_THIS_LIBRARY inline void check_cuda(cudaError_t code, char const* what = "launching a kernel") {
+  check_runtime(CudaRuntime(), static_cast<int>(code), what);
+}
+
+MEMARRAY_OF_THIS_LIBRARY inline Occupancy occupancy_of(void const* kernel, int device_id, OccupancyCache& cache) {
+  // Larger blocks end together and leave the processor idle meanwhile.
+  constexpr int most_threads = 256;
+  if (auto const known = cache.find(device_id)) return *known;
+  Occupancy found{};
+  check_cuda(cudaOccupancyMaxPotentialBlockSize(&found.blocks, &found.threads, kernel, 0, most_threads));
+  check_cuda(cudaDeviceGetAttribute(&found.processors, cudaDevAttrMultiProcessorCount, device_id));
+  cache.keep(device_id, found);
+  return found;
+}
+
+template <class Loop>
+__global__ void run_loop(Loop loop) {
+  loop.run({blockIdx.x, threadIdx.x, gridDim.x, blockDim.x});
+}
+
+template <class Loop>
+void launch_loop(Loop& loop, std::int64_t size, Queue const& queue) {
+  static constinit OccupancyCache cache;
+  EnteredContext const context(queue.context, "launching a kernel");
+  auto const kernel = reinterpret_cast<void const*>(&run_loop<Loop>);
+  LaunchPlan const plan =
+      plan_launch(size, loop.is_aligned() ? Loop::width : 0, occupancy_of(kernel, device_id_of(queue.context), cache));
+  loop.vectors = static_cast<decltype(loop.vectors)>(plan.vectors);
+  void* parameters[] = {&loop};
+  check_cuda(cudaLaunchKernel(kernel, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *queue.stream));
+}
+
+/// What reads and writes elements is one kernel, whether it does so in place or not.
+template <class T, int ndim>
+IndexerArgument<T, ndim> as_on_device(IndexerArgument<T, ndim> const& argument) {
+  return argument;
+}
+template <class T, bool in_place>
+ElementArgument<T, false> as_on_device(ElementArgument<T, in_place> const& argument) {
+  return {argument.source, argument.target};
+}
+
+/// Calls `f(indices, a, b, …)` for each index of `shape` in a kernel on `queue`, with indices of type IndexT.
+/// `is_large`: the size is known not to fit into 31 bits. Throws `CudaError` for what fails at once; what fails later
+/// comes out where the work is waited for.
+template <class IndexT, bool is_large, std::size_t ndim, class F, class... Arguments>
+void launch_device(cuda::std::array<std::int64_t, ndim> const& shape, std::int64_t size, Queue const& queue, F const& f,
+                   Arguments const&... arguments) {
+  if (size == 0) return;
+  auto const launch = [&]<class U>(U) {
+    constexpr int n = static_cast<int>(ndim);
+    using Loop = DeviceLoop<IndexT, U, n, F, decltype(as_on_device(arguments))...>;
+    Loop loop{static_cast<U>(size), 0, Unravel<U, n>(shape), f, {as_on_device(arguments)...}};
+    launch_loop(loop, size, queue);
+  };
+  if constexpr (!is_large) {
+    if (size <= INT32_MAX) return launch(std::uint32_t{});
+  }
+  if constexpr (sizeof(IndexT) == 8) launch(std::uint64_t{});
+}
+
+#undef MEMARRAY_OF_THIS_LIBRARY
+
+}  // namespace MEMARRAY_LAUNCH_NAMESPACE
+}  // namespace memarray::detail
+
+#endif

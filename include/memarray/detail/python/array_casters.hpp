@@ -1,0 +1,56 @@
+#pragma once
+
+// MemArray<T, ndim> as argument and result, by value, reference, pointer and shared_ptr.
+
+#include <memarray/array/mem_array.hpp>
+#include <memarray/detail/python/arguments.hpp>
+#include <memarray/detail/python/module_bridge.hpp>
+
+#include <pybind11/pybind11.h>
+
+#include <memory>
+#include <utility>
+
+namespace pybind11::detail {
+
+/// Shows a C++ array to Python, and takes one from it, without a copy: both share its state, whatever the return value
+/// policy. Returned by value, the state is handed over.
+template <class T, int ndim>
+class type_caster<memarray::MemArray<T, ndim>>
+    : public memarray::python::bridging::ArgumentCaster<memarray::MemArray<T, ndim>> {
+  using Array = memarray::MemArray<T, ndim>;
+
+ public:
+  static handle cast(Array const& array, return_value_policy, handle) {
+    return wrap(memarray::detail::StatePtr::share(&array.state()));
+  }
+  static handle cast(Array&& array, return_value_policy, handle) { return wrap(array.take_state()); }
+  static handle cast(Array const* array, return_value_policy policy, handle parent) {
+    if (!array) return none().release();
+    handle const result = cast(*array, policy, parent);
+    if (policy == return_value_policy::take_ownership) destroy(array);
+    return result;
+  }
+
+ private:
+  static handle wrap(memarray::detail::StatePtr state) {
+    using namespace memarray::python;
+    return bridging::checked(bridging::bridge().wrap(std::move(state))).release();
+  }
+  // Never inline: where a pointer to a member is returned, g++ would warn of a delete that is not reached.
+  [[gnu::noinline]] static void destroy(Array const* array) { delete array; }
+};
+
+/// The same; null is None.
+template <class T, int ndim>
+class type_caster<std::shared_ptr<memarray::MemArray<T, ndim>>>
+    : public memarray::python::bridging::ArgumentCaster<std::shared_ptr<memarray::MemArray<T, ndim>>> {
+  using Array = memarray::MemArray<T, ndim>;
+
+ public:
+  static handle cast(std::shared_ptr<Array> const& pointer, return_value_policy policy, handle parent) {
+    return pointer ? type_caster<Array>::cast(*pointer, policy, parent) : none().release();
+  }
+};
+
+}  // namespace pybind11::detail

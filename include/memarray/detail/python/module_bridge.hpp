@@ -1,0 +1,88 @@
+#pragma once
+
+// The table of the core, as a pybind11 module reaches it.
+
+#include <memarray/detail/python/arguments.hpp>
+#include <memarray/detail/python/bridge.hpp>
+
+#include <pybind11/pybind11.h>
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <utility>
+
+namespace memarray::python {
+
+namespace bridging {
+
+/// Fetches the table; once a module, with the GIL. Everything that can call Python happens outside any C++ lock.
+inline Bridge const& fetch_bridge() {
+  Bridge const* const table = find_bridge();
+  if (!table) throw pybind11::error_already_set();
+  pybind11::register_local_exception_translator([](std::exception_ptr error) {
+    if (error && !static_cast<Bridge const*>(PyCapsule_Import(Bridge::capsule_name, 0))->translate(error))
+      std::rethrow_exception(error);
+  });
+  return *table;
+}
+
+// One a module, so hidden: the translator is registered in the module that asks.
+[[gnu::visibility("hidden")]] inline Bridge const& bridge() {
+  static constinit std::atomic<Bridge const*> table{nullptr};  // a constant: no guard is held while Python runs
+  Bridge const* known = table.load(std::memory_order_acquire);
+  if (!known) table.store(known = &fetch_bridge(), std::memory_order_release);
+  return *known;
+}
+
+/// Of a function of the table that makes an object.
+inline pybind11::object checked(PyObject* made) {
+  if (!made) throw pybind11::error_already_set();
+  return pybind11::reinterpret_steal<pybind11::object>(made);
+}
+
+/// An argument as the name of a pybind11 type and its `load`.
+template <class Parameter>
+class Loader {
+ public:
+  static constexpr auto name = []<std::size_t... at>(std::index_sequence<at...>) {
+    return pybind11::detail::descr<sizeof...(at)>(Argument<Parameter>::name[at]...);
+  }(std::make_index_sequence<Argument<Parameter>::name.size()>());
+
+  bool load(pybind11::handle source, bool convert) {
+    Loaded const loaded = _argument.load(bridge(), source.ptr(), convert);
+    if (loaded == Loaded::failed) throw pybind11::error_already_set();
+    return loaded == Loaded::yes;
+  }
+
+ protected:
+  Argument<Parameter> _argument;
+};
+
+/// A caster's part for arguments that lie in it.
+template <class Parameter>
+class ArgumentCaster : public Loader<Parameter> {
+ public:
+  template <class To>
+  using cast_op_type = pybind11::detail::movable_cast_op_type<To>;
+  operator Parameter*() { return &this->_argument.value(); }
+  operator Parameter&() { return this->_argument.value(); }
+  operator Parameter&&() && { return std::move(this->_argument.value()); }
+};
+
+/// A caster for spans, which are values.
+template <class Span>
+class SpanCaster : public Loader<Span> {
+ public:
+  template <class>
+  using cast_op_type = Span;
+  operator Span() { return this->_argument.value(); }
+};
+
+}  // namespace bridging
+
+/// Makes memarray's exceptions arrive in Python as what they are, from every function of this module. Casters and
+/// `bind_mem_array` do it too; call it first in a module whose functions may throw before they are used.
+inline void initialize() { bridging::bridge(); }
+
+}  // namespace memarray::python

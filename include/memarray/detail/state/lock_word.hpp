@@ -1,0 +1,196 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+#include <memarray/detail/base/fork.hpp>
+#include <memarray/state/timeout.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace memarray::detail {
+
+/// The lock of one array, a readers-writer lock that says who holds it, and the count of the array's owners, in one
+/// word: a lease takes a hold and a reference with one atomic operation, and gives both back with another.
+///
+/// `load` shows the lock as one number: −1 free; ≥ 0 held for writing under that id; −1 − n with n readers. All changes
+/// are sequentially consistent: the next hold's look at a block's export counts must not pass them. Waiters sleep on a
+/// futex in slices, between which the interpreter lock is free and signals are polled; a waiting writer holds back
+/// new readers, so that it is not starved.
+///
+/// A forked child finds holds of threads that it does not have. Before a thread of the child takes or awaits its first
+/// hold of an array, the holds that are there are noted as lost, and no call waits for a lost hold: it fails at once. A
+/// hold of the forking thread carries over and can be given back, but it is not waited for either.
+class MEMARRAY_API LockWord {
+ public:
+  static constexpr std::int64_t free = -1;
+  /// Ids that leases draw for themselves start here.
+  static constexpr std::int64_t first_lease_id = std::int64_t{1} << 62;
+  /// A reader that for a moment needs the array for itself; other readers wait it out.
+  static constexpr std::int64_t settling = INT64_MAX;
+  /// An operation of the library's own that needs the array for itself.
+  static constexpr std::int64_t operation = INT64_MAX - 1;
+
+  /// Says that the lock has a part elsewhere, which is taken after it: no hold can be had together with a reference.
+  void set_elsewhere() noexcept { _bits.fetch_or(elsewhere, std::memory_order_relaxed); }
+  /// The holder for writing goes on under another id.
+  void rename(std::int64_t id) noexcept { _id.store(id, std::memory_order_release); }
+
+  /// Whether a hold comes and goes alone, or with a reference.
+  enum class With : std::uint64_t { nothing = 0, reference = 1 };
+
+  [[nodiscard]] std::int64_t load() const noexcept {
+    std::uint64_t const bits = _bits.load(std::memory_order_seq_cst);
+    if (bits & writer) return _id.load(std::memory_order_acquire);
+    return -1 - static_cast<std::int64_t>((bits / reader) & count_mask);
+  }
+  [[nodiscard]] static constexpr bool is_writer(std::int64_t word) noexcept { return word >= 0; }
+  [[nodiscard]] static constexpr std::int64_t readers(std::int64_t word) noexcept {
+    return word < free ? -1 - word : 0;
+  }
+  [[nodiscard]] bool writer_waits() const noexcept {
+    std::uint64_t const waiters = _waiters.load(std::memory_order_relaxed);
+    return (waiters & count_mask) != 0 && waiters / one_generation == generation() / one_generation;
+  }
+  /// True if nothing but holds that were there before this process was forked excludes a write, or a read.
+  [[nodiscard]] bool is_lost(bool to_write) const noexcept;
+
+  void retain() noexcept { _bits.fetch_add(reference, std::memory_order_relaxed); }
+  /// True when that was the last reference: the caller destroys the object.
+  [[nodiscard]] bool release() noexcept {
+    // Who is alone needs no atomic subtraction: only owners could let others count.
+    if (_bits.load(std::memory_order_acquire) == reference) return true;
+    if ((_bits.fetch_sub(reference, std::memory_order_release) & count_mask) != 1) return false;
+    // Pairs with the releases of all who let go before.
+    static_cast<void>(_bits.load(std::memory_order_acquire));
+    return true;
+  }
+
+  /// The word as a hold left it. Giving back starts from it instead of a look, which would wait for the atomic
+  /// operation before; if others came meanwhile it only costs a second attempt.
+  using Guess = std::uint64_t;
+
+  /// `past_writers`: whoever already holds a read of this array must not be held back by a waiting writer.
+  [[nodiscard]] bool try_lock_shared(bool past_writers = false, With with = With::nothing,
+                                     Guess* left = nullptr) noexcept {
+    if (!is_plain()) [[unlikely]] {
+      note_fork();
+      if (!past_writers && writer_waits()) return false;
+    }
+    std::uint64_t const taken = reader + static_cast<std::uint64_t>(with);
+    std::uint64_t const against = writer | (with == With::reference ? elsewhere : 0);
+    std::uint64_t bits = _bits.load(std::memory_order_relaxed);
+    while (!(bits & against))
+      if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
+        if (left) *left = bits + taken;
+        return true;
+      }
+    return false;
+  }
+  [[nodiscard]] bool try_lock_exclusive(std::int64_t id, With with = With::nothing, Guess* left = nullptr) noexcept {
+    if (!is_plain()) [[unlikely]]
+      note_fork();
+    std::uint64_t const taken = writer + static_cast<std::uint64_t>(with);
+    std::uint64_t const against = writer | count_mask * reader | (with == With::reference ? elsewhere : 0);
+    std::uint64_t bits = _bits.load(std::memory_order_relaxed);
+    while (!(bits & against))
+      if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
+        _id.store(id, std::memory_order_release);
+        if (left) *left = bits + taken;
+        return true;
+      }
+    return false;
+  }
+
+  /// For a reader's exclusive moment.
+  [[nodiscard]] bool try_settle() noexcept { return try_lock_exclusive(settling); }
+  /// The same, for as long as it may take.
+  [[nodiscard]] bool settle(Timeout timeout) { return lock_exclusive(settling, timeout); }
+
+  /// True when taken, false when the time was up or a lost hold is in the way. Throws `Interrupted`.
+  [[nodiscard]] bool lock_shared(Timeout timeout, bool past_writers = false) {
+    return try_lock_shared(past_writers) || wait_shared(timeout, past_writers);
+  }
+  [[nodiscard]] bool lock_exclusive(std::int64_t id, Timeout timeout) {
+    return try_lock_exclusive(id) || wait_exclusive(id, timeout);
+  }
+
+  /// The word when no reader is settling. It lets go of the interpreter lock while it waits for that, as the reader may
+  /// need it to end. Throws `Interrupted`.
+  [[nodiscard]] std::int64_t load_settled() {
+    std::int64_t word = load();
+    for (; ends_soon(word); word = load()) wait_settled();
+    return word;
+  }
+
+  void unlock_shared() noexcept { static_cast<void>(give(reader, With::nothing, look())); }
+  void unlock_exclusive() noexcept {
+    _id.store(nobody, std::memory_order_relaxed);
+    static_cast<void>(give(writer, With::nothing, look()));
+  }
+  /// As above, with a reference; true when that was the last.
+  [[nodiscard]] bool unlock_shared_and_release(Guess left) noexcept { return give(reader, With::reference, left); }
+  [[nodiscard]] bool unlock_exclusive_and_release(Guess left) noexcept {
+    _id.store(nobody, std::memory_order_relaxed);
+    return give(writer, With::reference, left);
+  }
+  /// From exclusive to one reader, with nobody in between.
+  void downgrade() noexcept {
+    _id.store(nobody, std::memory_order_relaxed);
+    if (_bits.fetch_sub(writer - reader, std::memory_order_seq_cst) & sleepers) wake_sleepers();
+  }
+
+ private:
+  class WaitingWriter;
+
+  // [part of it is elsewhere: 1 bit][somebody sleeps: 1][writer: 1][readers: 24][references: 24]
+  static constexpr std::uint64_t reference = 1;
+  static constexpr std::uint64_t reader = std::uint64_t{1} << 24;
+  static constexpr std::uint64_t count_mask = reader - 1;
+  static constexpr std::uint64_t writer = std::uint64_t{1} << 48;
+  static constexpr std::uint64_t sleepers = std::uint64_t{1} << 49;
+  static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 50;
+  // Between taking and giving back, when no id is right: no lease has it.
+  static constexpr std::int64_t nobody = INT64_MAX - 2;
+  // [fork generation: 15 bits][a lost writer: 1][lost readers: 24][waiting writers: 24]
+  static constexpr std::uint64_t lost_reader = std::uint64_t{1} << 24;
+  static constexpr std::uint64_t lost_writer = std::uint64_t{1} << 48;
+  static constexpr std::uint64_t one_generation = std::uint64_t{1} << 49;
+
+  /// The fork generation of this process where `_waiters` has it.
+  [[nodiscard]] static std::uint64_t generation() noexcept {
+    return current_fork_generation.load(std::memory_order_relaxed) * one_generation;
+  }
+  /// True if no writer waits and no hold is lost.
+  [[nodiscard]] bool is_plain() const noexcept { return _waiters.load(std::memory_order_relaxed) == generation(); }
+  /// Notes the holds that were there before a fork as lost, and forgets those that were given back since.
+  void note_fork() const noexcept;
+  /// True for a reader's exclusive moment, or for one whose id may not be there yet; not for a lost hold, which never
+  /// ends.
+  [[nodiscard]] bool ends_soon(std::int64_t word) const noexcept {
+    return (word == settling || word == nobody) && (is_plain() || !is_lost(false));
+  }
+
+  [[nodiscard]] Guess look() const noexcept { return _bits.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool give(std::uint64_t hold, With with, Guess bits) noexcept {
+    std::uint64_t const given = hold + static_cast<std::uint64_t>(with);
+    // Without the reference the object may be gone, so sleepers are woken before it is given up.
+    while (!(bits & sleepers))
+      if (_bits.compare_exchange_weak(bits, bits - given, std::memory_order_seq_cst, std::memory_order_relaxed))
+        return with == With::reference && ((bits - given) & count_mask) == 0;
+    return give_and_wake(hold, with);
+  }
+  bool give_and_wake(std::uint64_t hold, With with) noexcept;
+  bool wait_shared(Timeout timeout, bool past_writers);
+  bool wait_exclusive(std::int64_t id, Timeout timeout);
+  bool wait_settled();
+  template <class Try, class Lost>
+  bool wait(Timeout timeout, Try const& attempt, Lost const& is_in_vain);
+  void wake_sleepers() noexcept;
+
+  std::atomic<std::uint64_t> _bits{reference};
+  std::atomic<std::int64_t> _id{nobody};
+  mutable std::atomic<std::uint64_t> _waiters{generation()};
+  std::atomic<std::uint32_t> _epoch{0};
+};
+
+}  // namespace memarray::detail

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memarray/array/mem_array.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/base/dtype.hpp>
+#include <memarray/detail/base/add_wrapping.hpp>
+#include <memarray/kernel/for_each_index.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace memarray {
+
+namespace detail {
+
+/// element += sum of its indices
+struct AddIndex {
+  template <class T, class Indices>
+  MEMARRAY_HD void operator()(T& element, Indices const& indices) const {
+    auto sum = indices[0];
+    for (std::size_t d = 1; d < indices.size(); ++d) sum += indices[d];
+    element = add_wrapping(element, static_cast<T>(sum));
+  }
+};
+
+/// For shipped dtypes, compiled into the library for each and its ranks. Throws `UnsupportedTypeError` for others.
+MEMARRAY_API void add_index_tuple(State& state, StreamChoice const& stream);
+[[nodiscard]] MEMARRAY_API bool is_shipped(DType const& dtype) noexcept;
+
+}  // namespace detail
+
+/// Adds to each element the sum of its indices, where the array is: on the host's threads, or as a kernel. Under kept
+/// views the result goes to fresh memory. `stream`: a CUDA stream as an integer, 0 the default. Throws `LockError`
+/// while the array is held.
+template <class T, int ndim>
+void add_index_tuple(MemArray<T, ndim>& array, std::int64_t stream = 0) {
+  if constexpr (requires { dtype_traits<T>::value; } && ndim <= 6) {
+    detail::add_index_tuple(array.state(), StreamChoice::numbered(stream));
+  } else {
+    for_each_index(array, array.get_on_device() ? StreamChoice::numbered(stream).get() : default_stream(),
+                   detail::AddIndex{});
+  }
+}
+
+}  // namespace memarray

@@ -1,0 +1,278 @@
+#pragma once
+
+#include <memarray/array/access.hpp>
+#include <memarray/array/mem_array.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/base/errors.hpp>
+#include <memarray/base/shape.hpp>
+#include <memarray/detail/base/element_pointer.hpp>
+#include <memarray/detail/launch/kernel_argument.hpp>
+#include <memarray/detail/launch/launch_device.hpp>
+#include <memarray/detail/launch/launch_host.hpp>
+#include <memarray/driver/simulated_devices.hpp>
+#include <memarray/driver/stream_handle.hpp>
+
+#include <cuda/std/array>
+#include <cuda/std/tuple>
+
+#include <array>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace memarray {
+namespace detail {
+
+[[noreturn]] MEMARRAY_API void throw_shape_mismatch(State const& state, Extents launch);
+[[noreturn]] MEMARRAY_API void throw_given_twice(State const& state);
+/// Where a kernel over arrays runs: where they are current; throws the `Error` that names the move to make if that is
+/// not one place.
+[[nodiscard]] MEMARRAY_API Runs where_all_are(std::span<State const* const> states);
+template <class... S>
+[[nodiscard]] Runs where_all_are(S const&... states) {
+  State const* const all[] = {&states...};
+  return where_all_are(std::span<State const* const>(all));
+}
+/// Commits them together: on a device, one event stands for the end of their kernel.
+template <class First, class... Rest>
+void commit_all(First& first, Rest&... rest) noexcept {
+  if (!first.state().on_device()) {
+    first.commit();
+    (rest.commit(), ...);
+    return;
+  }
+  StreamUse const end = first.end();
+  first.commit(end);
+  (rest.commit(end), ...);
+}
+
+// Launch code differs between compilers.
+inline namespace MEMARRAY_LAUNCH_NAMESPACE {
+
+template <bool in_place, class T, int ndim, State::Access access>
+auto make_argument(ArrayAccess<T, ndim, access> const& given, Hold const& hold) {
+  if constexpr (access == State::Access::update) {
+    return ElementArgument<T, in_place>{elements_at<T const>(hold.source()), elements_at<T>(hold.target())};
+  } else {
+    using Element = std::conditional_t<access == State::Access::read, T const, T>;
+    ArrayIndexer<Element, ndim> indexer{elements_at<Element>(hold.target()), {}};
+    for (int d = 0; d < ndim; ++d) indexer.extents[static_cast<std::size_t>(d)] = given.state->shape()[d];
+    return IndexerArgument<Element, ndim>{indexer};
+  }
+}
+
+template <class T, int ndim, State::Access access, std::size_t launch_ndim>
+void check_shape(ArrayAccess<T, ndim, access> const& given, std::array<std::int64_t, launch_ndim> const& shape) {
+  if constexpr (access == State::Access::overwrite || access == State::Access::update) {
+    bool equal = static_cast<std::size_t>(ndim) == launch_ndim;
+    for (std::size_t d = 0; equal && d < launch_ndim; ++d) equal = given.state->shape()[d] == shape[d];
+    if (!equal) throw_shape_mismatch(*given.state, Extents(shape));
+  }
+}
+
+/// Whether an array may be given both as `a` and as `b`: only to be read.
+template <class A, class B>
+void check_pair(A const& a, B const& b) {
+  if (a.state.get() == b.state.get() && !(A::kind == State::Access::read && B::kind == State::Access::read))
+    throw_given_twice(*a.state);
+}
+template <class First, class... Rest>
+void check_pairs(First const& first, Rest const&... rest) {
+  (check_pair(first, rest), ...);
+  if constexpr (sizeof...(rest) > 0) check_pairs(rest...);
+}
+
+/// Holds every array, one deeper in the stack than the other, and calls `run` with the holds.
+template <class Run, class... Held>
+void with_holds(Run const& run, StreamHandle const&, std::tuple<Held&...> const& held) {
+  std::apply(run, held);
+}
+template <class Run, class... Held, class First, class... Rest>
+void with_holds(Run const& run, StreamHandle const& stream, std::tuple<Held&...> const& held, First const& first,
+                Rest const&... rest) {
+  // Reading what this launch reads already: a writer that waits must not come between.
+  bool const again =
+      std::apply([&](auto&... earlier) { return ((&earlier.state() == first.state.get()) || ...); }, held);
+  Hold hold(*first.state, First::kind, first.lock_id, "a kernel", again ? Hold::past_writers : Hold::plain, stream);
+  with_holds(run, stream, std::tuple_cat(held, std::tuple<Hold&>(hold)), rest...);
+}
+
+/// Fails a kernel on a simulated device whose elements a GPU would refuse to load.
+template <class T, int ndim>
+void check_loads(IndexerArgument<T, ndim> const& argument) {
+  if (argument.indexer.size() != 0) testing::detail::check_load(argument.indexer.pointer, alignof(T));
+}
+template <class T, bool in_place>
+void check_loads(ElementArgument<T, in_place> const& argument) {
+  testing::detail::check_load(argument.source, alignof(T));
+  testing::detail::check_load(argument.target, alignof(T));
+}
+
+/// The body of a loop over linear indices on the host, or on a simulated device.
+template <class IndexT, int ndim, class F, class... Arguments>
+struct Body {
+  F f;
+  IndexArray<std::int64_t, ndim> shape;
+  cuda::std::tuple<Arguments...> arguments;
+
+  template <class Indices>
+  void call(std::int64_t linear, Indices const& indices) {
+    cuda::std::apply(
+        [&](Arguments const&... argument) {
+          (argument.prepare(linear), ...);
+          f(indices, argument.argument(linear)...);
+        },
+        arguments);
+  }
+};
+
+/// Puts the element first, as the one-array form has it.
+template <class F>
+struct ElementFirst {
+  F f;
+  template <class Indices, class T>
+  MEMARRAY_HD auto operator()(Indices const& indices, T& element) -> decltype(f(element, indices)) {
+    return f(element, indices);
+  }
+};
+
+template <class F, class Indices, class... Arguments>
+concept Takes = std::is_invocable_v<F&, Indices, decltype(std::declval<Arguments const&>().argument(0))...>;
+
+/// `first`: any of the holds, for the place and the stream that all share.
+template <std::size_t ndim, class F, class... Arguments>
+void run_body(std::array<std::int64_t, ndim> const& shape, Runs runs, Hold const& first, std::size_t bytes, F const& f,
+              Arguments const&... arguments) {
+  constexpr int n = static_cast<int>(ndim);
+  constexpr bool takes_narrow = Takes<F, IndexArray<std::int32_t, n>, Arguments...>;
+  auto const extents = to_indices<std::int64_t, n>(shape);
+  std::int64_t size = 1;
+  for (std::int64_t const extent : shape) size *= extent;
+  auto const run = [&]<class IndexT>(IndexT) {
+    using Loop = Body<IndexT, n, F, Arguments...>;
+    auto const visit = [extents](Loop& loop, std::int64_t begin, std::int64_t end) {
+      visit_range<IndexT, static_cast<int>(ndim)>(
+          extents, begin, end, [&](std::int64_t linear, auto const& indices) { loop.call(linear, indices); });
+    };
+    switch (runs) {
+      case Runs::on_host:
+        return run_host(size, bytes, [&](std::int64_t begin, std::int64_t end) {
+          Loop loop{f, extents, {arguments...}};
+          visit(loop, begin, end);
+        });
+      case Runs::in_emulation:
+        if (size > 0)
+          launch_emulated(first.queue(), [visit, size, loop = Loop{f, extents, {arguments...}}]() mutable {
+            cuda::std::apply([](auto const&... argument) { (check_loads(argument), ...); }, loop.arguments);
+            visit(loop, 0, size);
+          });
+        return;
+      case Runs::on_device: break;
+    }
+#if defined(__CUDACC__)
+    // A functor with 32-bit indices has come here with 64-bit ones only if it must.
+    constexpr bool is_large = std::is_same_v<IndexT, std::int64_t> && takes_narrow;
+    launch_device<IndexT, is_large>(extents, size, first.queue(), f, arguments...);
+#else
+    throw_not_compiled_for_device();
+#endif
+  };
+  if constexpr (takes_narrow) {
+    if (size <= INT32_MAX) return run(std::int32_t{});
+  }
+  run(std::int64_t{});
+}
+
+/// A launch over several arrays, once they are held. No lambda captures the arrays: nvcc 13.0 takes the type of the
+/// last one for all where packs meet in nested lambdas.
+template <std::size_t ndim, class F, class... Access>
+struct Launch {
+  std::array<std::int64_t, ndim> const& shape;
+  F const& f;
+  std::tuple<Access const&...> accesses;
+
+  template <class... Held>
+  void operator()(Held&... holds) const {
+    run(std::tuple<Held&...>(holds...), std::index_sequence_for<Access...>());
+    commit_all(holds...);
+  }
+
+ private:
+  template <class Holds, std::size_t... a>
+  void run(Holds const& holds, std::index_sequence<a...>) const {
+    (check_shape(std::get<a>(accesses), shape), ...);
+    Runs const runs = where_all_are(*std::get<a>(accesses).state...);
+    std::size_t const bytes = (std::get<a>(accesses).state->bytes() + ...);
+    Hold const& any = std::get<0>(holds);
+    if ((std::get<a>(holds).is_in_place() && ...))
+      run_body(shape, runs, any, bytes, f, make_argument<true>(std::get<a>(accesses), std::get<a>(holds))...);
+    else
+      run_body(shape, runs, any, bytes, f, make_argument<false>(std::get<a>(accesses), std::get<a>(holds))...);
+  }
+};
+
+}  // namespace MEMARRAY_LAUNCH_NAMESPACE
+}  // namespace detail
+
+inline namespace MEMARRAY_LAUNCH_NAMESPACE {
+
+/// Calls `f(indices, a, b, …)` once for each index of `shape`, in parallel, where the arrays are: on the host's
+/// threads, or as a CUDA kernel on `stream`, which then waits for what the arrays were used for on other streams.
+/// Arrays come as `read(a)`, `write(b)`, `overwrite(c)` or `update(d)`.
+///
+/// All arrays are held while the kernel runs, or none: `LockError`. `ValueError` when an `overwrite` or `update` array
+/// has another shape. `indices` is a `cuda::std::array` of `std::int64_t`; a functor whose call operator is a
+/// template over it gets 32-bit ones where the size allows. Calls must not depend on their order. If one throws, the
+/// others may or may not have run; arrays whose views were kept are then as they were.
+template <std::size_t ndim, class F, class... Access>
+void for_each_index(std::array<std::int64_t, ndim> const& shape, StreamHandle const& stream, F f,
+                    Access const&... accesses) {
+  static_assert(sizeof...(Access) > 0, "name the arrays: read(a), write(b), overwrite(c), update(d)");
+  if (!stream) detail::throw_null_stream();
+  static_cast<void>(checked_size(shape));
+  detail::check_pairs(accesses...);
+  // Looked at before the stream is made to wait for anything; again when nobody moves them any more.
+  static_cast<void>(detail::where_all_are(*accesses.state...));
+  detail::with_holds(detail::Launch<ndim, F, Access...>{shape, f, {accesses...}}, stream, std::tuple<>(), accesses...);
+}
+
+template <std::size_t ndim, class F, class... Access>
+void for_each_index(std::int64_t const (&shape)[ndim], StreamHandle const& stream, F f, Access const&... accesses) {
+  std::array<std::int64_t, ndim> extents{};
+  for (std::size_t d = 0; d < ndim; ++d) extents[d] = shape[d];
+  for_each_index(extents, stream, std::move(f), accesses...);
+}
+
+/// Calls `f(element, indices)` once for each element of `array`, in parallel: an `update` of one array. `lock_id`: of
+/// the write lease that the caller holds.
+template <class T, int ndim, class F>
+void for_each_index(MemArray<T, ndim>& array, StreamHandle const& stream, F f, std::int64_t lock_id = -1) {
+  // Held before the shape is read, so that nobody resizes in between.
+  if (!stream) detail::throw_null_stream();
+  auto const access = update(array, lock_id);
+  detail::with_holds(
+      [&](auto& hold) {
+        detail::ElementFirst<F> element_first{std::move(f)};
+        detail::Runs const runs = detail::where_all_are(*access.state);
+        std::size_t const bytes = access.state->bytes();
+        if (hold.is_in_place())
+          detail::run_body(array.get_shape(), runs, hold, bytes, element_first,
+                           detail::make_argument<true>(access, hold));
+        else
+          detail::run_body(array.get_shape(), runs, hold, bytes, element_first,
+                           detail::make_argument<false>(access, hold));
+        detail::commit_all(hold);
+      },
+      stream, std::tuple<>(), access);
+}
+
+}  // namespace MEMARRAY_LAUNCH_NAMESPACE
+
+// A stream is not made from an integer or nullptr by accident: say default_stream().
+template <class Where, class F, class... Rest>
+void for_each_index(Where&&, std::nullptr_t, F, Rest&&...) = delete;
+template <class Where, class F, class... Rest>
+void for_each_index(Where&&, int, F, Rest&&...) = delete;
+
+}  // namespace memarray

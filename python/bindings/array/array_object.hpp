@@ -1,0 +1,20 @@
+#pragma once
+
+// What the files of `memarray._core.ArrayBase` share.
+
+#include <memarray/detail/state/state.hpp>
+
+#include <Python.h>
+
+namespace memarray::python {
+
+struct PyArray {
+  PyObject_HEAD PyObject* weak_references;
+  detail::StatePtr state;
+};
+
+inline detail::State& state_of(PyObject* self) noexcept { return *reinterpret_cast<PyArray*>(self)->state; }
+
+extern PyGetSetDef array_properties[];
+
+}  // namespace memarray::python

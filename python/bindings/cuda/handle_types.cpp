@@ -1,0 +1,325 @@
+#include "cuda/handle_types.hpp"
+
+#include "made_here.hpp"
+#include "python_errors.hpp"
+#include "shown.hpp"
+
+#include "memory/deferred.hpp"
+
+#include <memarray/base/errors.hpp>
+#include <memarray/base/reports.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/memory_pool_handle.hpp>
+#include <memarray/driver/simulated_devices.hpp>
+#include <memarray/driver/stream_order.hpp>
+
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace py = pybind11;
+
+namespace memarray::python {
+namespace {
+
+// What a Python object holds. Its memory is zeroed first: pybind11 gives out the memory of objects whose `__init__` has
+// not run, or has failed.
+template <class Handle>
+class Held {
+ public:
+  static void* operator new(std::size_t bytes) { return std::memset(::operator new(bytes), 0, bytes); }
+  static void* operator new(std::size_t, void* at) noexcept { return at; }
+  static void operator delete(void* held) noexcept { ::operator delete(held); }
+
+  Held(Handle handle) noexcept : _handle(std::move(handle)) {}
+  [[nodiscard]] Handle const& get() const {
+    if (!_handle) throw TypeError("__init__ of the base class was not called, or it failed");
+    return _handle;
+  }
+
+ private:
+  Handle _handle;
+};
+using PyStream = Held<StreamHandle>;
+using PyEvent = Held<EventHandle>;
+using PyPool = Held<MemoryPoolHandle>;
+
+ContextHandle context_on(int device_id, char const* what) {
+  detail::run_deferred();
+  ContextHandle context = get_primary_context(device_id);
+  if (!context) throw_last_error((std::string(what) + " on cuda:" + std::to_string(device_id)).c_str());
+  return context;
+}
+
+template <class T>
+T checked(T result, char const* what) {
+  if (!result) throw_last_error(what);
+  return result;
+}
+
+PyStream make_stream(DeviceId device_id, Parameter<int> priority, Parameter<bool> nonblocking) {
+  MadeHere const site;
+  ContextHandle const context = context_on(device_id, "making a stream");
+  return {checked(create_stream_handle(context, nonblocking, priority), "making a stream")};
+}
+
+PyEvent make_event(DeviceId device_id, Parameter<bool> timing) {
+  MadeHere const site;
+  return {checked(create_event_handle(context_on(device_id, "making an event"), timing), "making an event")};
+}
+
+PyPool make_pool(DeviceId device_id, Parameter<std::optional<std::uint64_t>> const& threshold,
+                 Parameter<std::size_t> max_size) {
+  std::optional<std::uint64_t> const& release_threshold = threshold;
+  MadeHere const site;
+  static_cast<void>(context_on(device_id, "making a memory pool"));
+  MemoryPoolOptions options;
+  if (release_threshold) options.release_threshold = *release_threshold;
+  options.max_size = max_size;
+  return {checked(create_memory_pool_handle(device_id, options), "making a memory pool")};
+}
+
+// A stream that somebody else made; `owner` is kept as long as the handle.
+StreamHandle foreign_stream(std::intptr_t address, py::object owner) {
+  if (address < 0) throw ValueError("stream must be 0, 1, 2 or the address of a CUDA stream");
+  auto* const kept = owner.release().ptr();
+  KeepAlive keep(static_cast<void const*>(kept), [](void const* object) {
+    if (GilAcquire const gil; gil) Py_DECREF(static_cast<PyObject*>(const_cast<void*>(object)));
+  });
+  return checked(create_stream_handle_with_owner(reinterpret_cast<cu::Stream>(address), std::move(keep)),
+                 "using a foreign stream");
+}
+
+std::intptr_t to_address(py::handle number, char const* what) {
+  if (!PyIndex_Check(number.ptr()) || PyBool_Check(number.ptr()))
+    throw TypeError(std::string(what) + " must be an integer");
+  Py_ssize_t const value = PyNumber_AsSsize_t(number.ptr(), PyExc_OverflowError);
+  if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
+  return value;
+}
+
+// Null if the object has none. What a property raises is its own affair.
+py::object cuda_stream_method(py::handle object) {
+  PyObject* const method = PyObject_GetAttrString(object.ptr(), "__cuda_stream__");
+  if (!method && !PyErr_ExceptionMatches(PyExc_AttributeError)) throw py::error_already_set();
+  PyErr_Clear();
+  return py::reinterpret_steal<py::object>(method);
+}
+
+StreamHandle with_cuda_stream(py::object const& object) {
+  py::object const method = cuda_stream_method(object);
+  if (!method)
+    throw TypeError("stream must be None, an integer, a memarray.Stream or an object with __cuda_stream__, not " +
+                    shown(object.ptr()));
+  py::object const answer = method();
+  if (!py::isinstance<py::tuple>(answer) || py::len(answer) != 2)
+    throw TypeError("__cuda_stream__ must return (version, address of the stream)");
+  py::tuple const pair(answer);
+  if (!PyLong_Check(py::handle(pair[0]).ptr()))
+    throw TypeError("the version that __cuda_stream__ returns must be an integer");
+  int overflow = 0;
+  long long const version = PyLong_AsLongLongAndOverflow(py::handle(pair[0]).ptr(), &overflow);
+  if (version != 0 || overflow != 0)
+    throw ValueError("__cuda_stream__ returned version " +
+                     (overflow ? "too large for 64 bits" : std::to_string(version)) +
+                     ": expected 0, the one that memarray reads; pass the stream's address as an integer");
+  return foreign_stream(to_address(pair[1], "the address that __cuda_stream__ returns"), object);
+}
+
+// None (the default stream), a Stream, an integer, or an object with __cuda_stream__.
+StreamHandle to_stream(py::object const& object) {
+  if (object.is_none()) return default_stream();
+  if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().get();
+  if (PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()))
+    return foreign_stream(to_address(object, "stream"), py::none());
+  return with_cuda_stream(object);
+}
+
+PyEvent const& to_event(py::handle object) {
+  if (!py::isinstance<PyEvent>(object)) throw TypeError("expected a memarray.Event, got " + shown(object.ptr()));
+  return object.cast<PyEvent const&>();
+}
+
+py::object device_of(ContextHandle const& context) {
+  if (!context) return py::none();
+  return py::module_::import("memarray").attr("Device")("cuda:" + std::to_string(device_id_of(context)));
+}
+
+template <class Handle>
+std::string describe(char const* kind, Handle const& handle) {
+  return "<memarray." + std::string(kind) + " " + std::to_string(as_intptr(handle)) + " on " +
+         py::str(device_of(context_of(handle))).cast<std::string>() + ">";
+}
+
+void synchronize_stream(PyStream const& self) {
+  checked(synchronize(self.get(), context_of(self.get())), "waiting for a stream");
+}
+
+void add_stream(py::module_& m) {
+  py::class_<PyStream>(m, "Stream", R"(A queue of work on a CUDA device: what is submitted to it runs in order.
+
+The stream lives as long as anything that uses it. Raises CudaError where there is no such device.)")
+      .def(py::init(&make_stream), py::arg("device_id") = DeviceId(), py::arg("priority") = 0,
+           py::arg("nonblocking") = true,
+           "priority: lower is sooner. nonblocking: it does not wait for the default stream, nor that for it.")
+      .def_property_readonly(
+          "handle", [](PyStream const& self) { return as_intptr(self.get()); }, "The address of the CUstream.")
+      .def_property_readonly(
+          "device", [](PyStream const& self) { return device_of(context_of(self.get())); }, "Its device.")
+      .def("synchronize", &synchronize_stream, "Waits, without the GIL, until all work in it has ended.")
+      .def(
+          "wait",
+          [](PyStream const& self, py::handle event) {
+            checked(wait(self.get(), to_event(event).get()), "making a stream wait");
+          },
+          py::arg("event"), "Work submitted from now on comes after what the event stands for now. Does not block.")
+      .def(
+          "record",
+          [](PyStream const& self, py::handle given) {
+            MadeHere const site;
+            PyEvent const event = given.is_none()
+                                      ? PyEvent{checked(create_event_handle(context_of(self.get())), "making an event")}
+                                      : to_event(given);
+            checked(record(event.get(), self.get()), "recording an event");
+            return event;
+          },
+          py::arg("event") = py::none(), "An event (a new one by default) for the end of all work in it now.")
+      .def(
+          "__cuda_stream__", [](PyStream const& self) { return py::make_tuple(0, as_intptr(self.get())); },
+          "(0, address of the CUstream): how libraries hand streams to each other.")
+      .def(
+          "__eq__", [](PyStream const& self, PyStream const& other) { return as_cu(self.get()) == as_cu(other.get()); },
+          py::is_operator())
+      .def("__hash__", [](PyStream const& self) { return py::hash(py::int_(as_intptr(self.get()))); })
+      .def("__repr__", [](PyStream const& self) { return describe("Stream", self.get()); });
+}
+
+void add_event(py::module_& m) {
+  py::class_<PyEvent>(m, "Event", R"(A point in a stream that others can wait for.
+
+Until it is recorded there is nothing to wait for. Raises CudaError where there is no such device.)")
+      .def(py::init(&make_event), py::arg("device_id") = DeviceId(), py::arg("timing") = false,
+           "timing: it can be asked for times, and costs a little more.")
+      .def_property_readonly(
+          "handle", [](PyEvent const& self) { return as_intptr(self.get()); }, "The address of the CUevent.")
+      .def_property_readonly(
+          "device", [](PyEvent const& self) { return device_of(context_of(self.get())); }, "Its device.")
+      .def_property_readonly(
+          "timing", [](PyEvent const& self) { return has_timing(self.get()); }, "Whether it can be asked for times.")
+      .def(
+          "record",
+          [](PyEvent const& self, py::object const& stream) {
+            checked(record(self.get(), to_stream(stream)), "recording an event");
+          },
+          py::arg("stream"),
+          "From now on it stands for the end of all work that is in the stream now (None: the default stream).")
+      .def(
+          "wait",
+          [](PyEvent const& self, py::object const& stream) {
+            checked(wait(to_stream(stream), self.get()), "making a stream wait");
+          },
+          py::arg("stream") = py::none(),
+          "Work submitted to the stream (None: the default stream) from now on comes after what it stands for now. "
+          "Does "
+          "not block.")
+      .def(
+          "synchronize", [](PyEvent const& self) { checked(synchronize(self.get()), "waiting for an event"); },
+          "Waits, without the GIL, until what it stands for has ended.")
+      .def(
+          "query", [](PyEvent const& self) { return *checked(query(self.get()), "asking for an event"); },
+          "Whether what it stands for has ended.")
+      .def(
+          "elapsed",
+          [](PyEvent const& self, py::handle end) {
+            return *checked(elapsed(self.get(), to_event(end).get()), "asking for the time between two events");
+          },
+          py::arg("end"), "Seconds from this event to another; both with timing, recorded and over.")
+      .def("__repr__", [](PyEvent const& self) { return describe("Event", self.get()); });
+}
+
+void add_pool(py::module_& m) {
+  py::class_<PyPool>(m, "MemoryPool", R"(A pool of a device's memory, given and taken back in the order of streams.
+
+It lives as long as memory from it. Raises CudaError where there is no such device, or it has no pools.)")
+      .def(py::init(&make_pool), py::arg("device_id") = DeviceId(), py::arg("release_threshold") = py::none(),
+           py::arg("max_size") = 0,
+           "release_threshold: bytes it keeps for later (None: all); max_size: bytes it may grow to (0: no limit).")
+      .def_property_readonly(
+          "handle", [](PyPool const& self) { return as_intptr(self.get()); }, "The address of the CUmemoryPool.")
+      .def_property_readonly(
+          "device", [](PyPool const& self) { return device_of(context_of(self.get())); }, "Its device.")
+      .def(
+          "stats",
+          [](PyPool const& self) {
+            MemoryPoolStatistics now;
+            checked(get_statistics(self.get(), now), "asking a memory pool");
+            return to_dict(now);
+          },
+          "Bytes reserved and used, now and at most.")
+      .def(
+          "trim",
+          [](PyPool const& self, Parameter<std::size_t> keep) {
+            checked(trim(self.get(), keep), "trimming a memory pool");
+          },
+          py::arg("keep") = 0, "Gives memory that nobody uses back to the device, all but `keep` bytes.")
+      .def("__repr__", [](PyPool const& self) { return describe("MemoryPool", self.get()); });
+}
+
+template <class Handle>
+PyObject* wrap(Handle const& handle) noexcept {
+  return guarded([&] {
+    if (!handle) throw ValueError("this handle is null, which says that its creation failed: there is nothing to show");
+    return py::cast(Held<Handle>(handle)).release().ptr();
+  });
+}
+
+}  // namespace
+
+PyObject* wrap_stream(StreamHandle const& stream) { return wrap(stream); }
+PyObject* wrap_event(EventHandle const& event) { return wrap(event); }
+PyObject* wrap_pool(MemoryPoolHandle const& pool) { return wrap(pool); }
+
+StreamChoice stream_of(py::handle object) {
+  if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().get();
+  if (!driver() && cuda_stream_method(object)) return {};
+  return with_cuda_stream(py::reinterpret_borrow<py::object>(object));
+}
+
+namespace {
+
+Loaded read_stream_argument(py::handle object, StreamHandle& stream) {
+  bool const names_one = object.is_none() || (PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()));
+  if (!names_one && !py::isinstance<PyStream>(object) && !cuda_stream_method(object)) return Loaded::no;
+  StreamChoice choice;
+  if (!read_stream(object.ptr(), choice)) return Loaded::failed;
+  stream = choice.get();
+  return Loaded::yes;
+}
+
+}  // namespace
+
+Loaded load_stream(PyObject* object, bool converts, StreamHandle& stream) noexcept {
+  Loaded const loaded = guarded([&] { return read_stream_argument(object, stream); });
+  // Other overloads come first; but not after Ctrl-C.
+  if (loaded != Loaded::failed || converts || !PyErr_ExceptionMatches(PyExc_Exception)) return loaded;
+  PyErr_Clear();
+  return Loaded::no;
+}
+
+void add_resource_types(py::module_& m) {
+  add_stream(m);
+  add_event(m);
+  add_pool(m);
+  for (char const* const name : {"Stream", "Event", "MemoryPool"}) m.attr(name).attr("__module__") = "memarray";
+  m.def("synchronize", [] {
+    detail::run_deferred();
+    checked(synchronize_all(), "waiting for the devices");
+  });
+}
+
+}  // namespace memarray::python

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "lease/lease_type.hpp"
+#include "shown.hpp"
+
+#include <memarray/detail/python/bridge.hpp>
+#include <memarray/driver/event_handle.hpp>
+#include <memarray/driver/memory_pool_handle.hpp>
+#include <memarray/driver/stream_choice.hpp>
+
+#include <pybind11/pybind11.h>
+
+#include <type_traits>
+#include <utility>
+
+namespace memarray::python {
+
+/// A device's number, as a parameter of functions that pybind11 binds.
+struct DeviceId {
+  int value = 0;
+  operator int() const noexcept { return value; }
+};
+
+/// A parameter of functions that pybind11 binds. Its refusal shows the object in short; pybind11's shows all of it.
+template <class T>
+struct Parameter {
+  T value{};
+  operator T const&() const noexcept { return value; }
+};
+
+/// The stream of a `Stream` or an object with `__cuda_stream__`, which the choice then keeps. Throws `TypeError`,
+/// `CudaError`, and what `__cuda_stream__` raises. Without a driver it is not looked at.
+StreamChoice stream_of(pybind11::handle object);
+
+/// What casters ask for: see `Bridge::load_stream`.
+Loaded load_stream(PyObject* object, bool converts, StreamHandle& stream) noexcept;
+
+/// A new `Stream`, `Event` or `MemoryPool` with the handle; null with the Python error set.
+PyObject* wrap_stream(StreamHandle const& stream);
+PyObject* wrap_event(EventHandle const& event);
+PyObject* wrap_pool(MemoryPoolHandle const& pool);
+
+/// Adds `Stream`, `Event`, `MemoryPool` and what tests of devices need to the module.
+void add_resource_types(pybind11::module_& module);
+void add_simulated_devices(pybind11::module_& module);
+/// Adds what `memarray.cuda` is made of.
+void add_cuda_functions(pybind11::module_& module);
+/// Bytes reserved and used, now and at most.
+pybind11::dict to_dict(MemoryPoolStatistics const& statistics);
+
+}  // namespace memarray::python
+
+template <>
+struct pybind11::detail::type_caster<memarray::python::DeviceId> {
+  PYBIND11_TYPE_CASTER(memarray::python::DeviceId, const_name("typing.SupportsIndex"));
+  /// Throws what `read_device_id` raises, so that all functions say the same.
+  bool load(handle source, bool) {
+    if (!memarray::python::read_device_id(source.ptr(), value.value)) throw error_already_set();
+    return true;
+  }
+  static handle cast(memarray::python::DeviceId id, return_value_policy, handle) { return PyLong_FromLong(id.value); }
+};
+
+template <class T>
+struct pybind11::detail::type_caster<memarray::python::Parameter<T>> {
+  PYBIND11_TYPE_CASTER(memarray::python::Parameter<T>, make_caster<T>::name);
+  bool load(handle source, bool) {
+    make_caster<T> inner;
+    if (!inner.load(source, true)) {
+      PyErr_Clear();
+      constexpr char const* expected = std::is_same_v<T, bool>  ? "True or False"
+                                       : std::is_same_v<T, int> ? "an integer"
+                                       : std::is_unsigned_v<T>  ? "an integer of 0 or more"
+                                                                : "None or an integer of 0 or more";
+      PyErr_Format(PyExc_TypeError, "expected %s, got %s", expected, memarray::python::shown(source.ptr()).c_str());
+      throw error_already_set();
+    }
+    value.value = cast_op<T>(std::move(inner));
+    return true;
+  }
+  static handle cast(memarray::python::Parameter<T> const& given, return_value_policy policy, handle parent) {
+    return make_caster<T>::cast(given.value, policy, parent);
+  }
+};

@@ -1,0 +1,336 @@
+#include "import/import_buffer.hpp"
+
+#include "array/struct_dtype.hpp"
+#include "gil.hpp"
+#include "helpers.hpp"
+#include "import/memory_keeper.hpp"
+#include "py_ref.hpp"
+#include "python_errors.hpp"
+
+#include <memarray/detail/view/import_dlpack.hpp>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace memarray::python {
+namespace {
+
+using detail::Block;
+using detail::ViewCore;
+
+/// For messages: the type of an object, "nothing" for null.
+char const* type_name(PyObject* object) noexcept { return object ? Py_TYPE(object)->tp_name : "nothing"; }
+
+/// The dtype that a format of the struct module means, in this machine's sizes and byte order; null if there is none.
+DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
+  std::string_view text(format ? format : "B");
+  bool const little = text.starts_with('<') || text.starts_with('@') || text.starts_with('=');
+  if (little) text.remove_prefix(1);
+  std::uint8_t code = 0;
+  if (text == "?")
+    code = kDLBool;
+  else if (text == "Zf" || text == "Zd")
+    code = kDLComplex;
+  else if (text.size() == 1 && std::strchr("bhilqn", text[0]))
+    code = kDLInt;
+  else if (text.size() == 1 && std::strchr("BHILQNc", text[0]))
+    code = kDLUInt;
+  else if (text.size() == 1 && std::strchr("efd", text[0]))
+    code = kDLFloat;
+  else
+    return nullptr;
+  // The letter says the kind, the item's size how many bits: 'l' has 4 or 8 bytes.
+  if (itemsize < 1 || itemsize > 16) return nullptr;
+  return find_dtype(DLDataType{code, static_cast<std::uint8_t>(itemsize * 8), 1});
+}
+
+/// The dtype of a buffer of structs of `object`, whose format NumPy reads. Null with the error set.
+DType const* dtype_of_structs(PyObject* object, Py_buffer const& buffer) {
+  PyRef const description = PyRef::steal(call_helper("memarray._numpy", "struct_in_buffer", object));
+  DType const* const dtype = description ? dtype_described(description.get()) : nullptr;
+  if (!dtype || dtype->itemsize == static_cast<std::uint32_t>(buffer.itemsize)) return dtype;
+  PyErr_Format(PyExc_BufferError, "the buffer format '%.80s' is of %u bytes, and its items have %zd", buffer.format,
+               static_cast<unsigned>(dtype->itemsize), buffer.itemsize);
+  return nullptr;
+}
+
+bool is_dense(Py_buffer const& buffer) { return PyBuffer_IsContiguous(&buffer, 'C') != 0; }
+
+/// Layout and dtype of a buffer of `object`. False with the error set.
+bool describe(PyObject* object, Py_buffer const& buffer, DType const* wanted, DType const*& dtype,
+              StridedLayout& layout) {
+  if (buffer.suboffsets) {
+    for (int d = 0; d < buffer.ndim; ++d)
+      if (buffer.suboffsets[d] >= 0) {
+        PyErr_SetString(PyExc_BufferError, "this buffer is an array of pointers to its rows; copy it first");
+        return false;
+      }
+  }
+  if (wanted) {
+    if (!is_dense(buffer)) {
+      PyErr_SetString(PyExc_BufferError,
+                      "the bytes of a buffer that is not C-contiguous cannot be read as another dtype");
+      return false;
+    }
+    if (buffer.len % static_cast<Py_ssize_t>(wanted->itemsize) != 0) {
+      PyErr_Format(PyExc_ValueError, "%zd bytes are no whole number of %s, which have %u bytes", buffer.len,
+                   wanted->name, static_cast<unsigned>(wanted->itemsize));
+      return false;
+    }
+    dtype = wanted;
+    std::int64_t const count = buffer.len / static_cast<Py_ssize_t>(wanted->itemsize);
+    layout = StridedLayout::dense({&count, 1}, wanted->itemsize);
+    return true;
+  }
+  bool const is_struct = buffer.format && std::strstr(buffer.format, "T{");
+  dtype = is_struct ? dtype_of_structs(object, buffer) : dtype_of_format(buffer.format, buffer.itemsize);
+  if (!dtype && PyErr_Occurred()) return false;
+  if (!dtype) {
+    PyErr_Format(PyExc_BufferError, "memarray has no dtype for the buffer format '%.80s' of %zd bytes",
+                 buffer.format ? buffer.format : "B", buffer.itemsize);
+    return false;
+  }
+  if (buffer.ndim < 0 || buffer.ndim > StridedLayout::max_ndim || (buffer.ndim > 0 && !buffer.shape)) {
+    PyErr_Format(PyExc_BufferError, "a view has 0 to %d dimensions, and this buffer says %d", StridedLayout::max_ndim,
+                 buffer.ndim);
+    return false;
+  }
+  auto const ndim = static_cast<std::size_t>(buffer.ndim);
+  std::vector<std::int64_t> const shape(buffer.shape, buffer.shape + ndim);
+  std::vector<std::int64_t> strides;
+  if (buffer.strides) strides.assign(buffer.strides, buffer.strides + ndim);
+  layout = detail::import_layout(shape, buffer.strides ? std::optional(StridedLayout::Extents(strides)) : std::nullopt,
+                                 dtype->itemsize);
+  return true;
+}
+
+bool read_integers(PyObject* sequence, char const* what, std::vector<std::int64_t>& numbers) {
+  if (sequence && PyTuple_Check(sequence)) return read_shape(sequence, numbers);
+  PyErr_Format(PyExc_BufferError, "%s of an array interface is a tuple, not %s", what, type_name(sequence));
+  return false;
+}
+
+/// A keeper that no block has yet.
+class NewKeeper {
+ public:
+  /// Empty, with the Python error set, where there is no memory.
+  NewKeeper() : _keeper(PyRef::steal(reinterpret_cast<PyObject*>(make_memory_keeper()))) {}
+  explicit operator bool() const noexcept { return static_cast<bool>(_keeper); }
+  MemoryKeeper* operator->() const noexcept { return reinterpret_cast<MemoryKeeper*>(_keeper.get()); }
+  /// Asks for a buffer, read-only if it has to be, which the keeper releases. False with the Python error set.
+  [[nodiscard]] bool get_buffer(PyObject* object, int flags) const {
+    Py_buffer& buffer = (*this)->buffer;
+    // What the collector may clear gives its buffer to a memoryview, as exporters expect: a memoryview in its place
+    // would not survive to be cleared while it has given out a buffer.
+    if (flags == PyBUF_FULL_RO && PyType_IS_GC(Py_TYPE(object))) {
+      PyObject* const own = PyMemoryView_FromObject(object);
+      if (!own) return false;
+      (*this)->owner = own;
+      buffer = *PyMemoryView_GET_BUFFER(own);
+      buffer.obj = nullptr;
+      return true;
+    }
+    if (PyObject_GetBuffer(object, &buffer, flags) == 0) return true;
+    buffer.obj = nullptr;
+    return false;
+  }
+  /// Keeps two objects, beside a memoryview. False with the Python error set.
+  [[nodiscard]] bool set_owner(PyObject* object, PyObject* other) const {
+    PyRef const kept = PyRef::steal(std::exchange((*this)->owner, nullptr));
+    (*this)->owner = kept ? PyTuple_Pack(3, object, other, kept.get()) : PyTuple_Pack(2, object, other);
+    return (*this)->owner != nullptr;
+  }
+  [[nodiscard]] detail::Block::Keeper release() {
+    collect_keeper(operator->());
+    return keeper_for_block(reinterpret_cast<MemoryKeeper*>(_keeper.release()));
+  }
+
+ private:
+  PyRef _keeper;
+};
+
+/// What an array interface says of its memory, and what keeps it: the object with its dict, and a buffer.
+struct InterfaceData {
+  void* address = nullptr;
+  bool writable = false;
+  NewKeeper keeper{};
+};
+
+/// Reads 'data' as an address: (address, read-only).
+bool read_address(PyObject* pair, InterfaceData& data) {
+  data.address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(pair, 0));
+  int const read_only = PyErr_Occurred() ? -1 : PyObject_IsTrue(PyTuple_GET_ITEM(pair, 1));
+  data.writable = read_only == 0;
+  return read_only >= 0;
+}
+
+/// Reads 'data' as an object with the buffer protocol; `offset`: bytes before the first element. Leaves the error that
+/// the object raises.
+bool read_buffer(PyObject* object, PyObject* offset_object, StridedLayout::Span const& span, InterfaceData& data) {
+  Py_ssize_t const offset = offset_object ? PyNumber_AsSsize_t(offset_object, PyExc_OverflowError) : 0;
+  if (offset == -1 && PyErr_Occurred()) return false;
+  if (!data.keeper.get_buffer(object, PyBUF_FULL_RO)) {
+    // As bytes, where the elements have no format.
+    PyErr_Clear();
+    if (!data.keeper.get_buffer(object, PyBUF_SIMPLE)) return false;
+  }
+  Py_buffer const& buffer = data.keeper->buffer;
+  if (!is_dense(buffer)) {
+    PyErr_SetString(PyExc_BufferError,
+                    "the buffer of an array interface is one row of bytes, and this is not contiguous");
+    return false;
+  }
+  Py_ssize_t const length = buffer.len;
+  bool const fits = offset >= 0 && offset <= length && span.first >= -offset && span.last <= length - offset;
+  if (!fits) {
+    PyErr_Format(PyExc_BufferError,
+                 "the elements of this array interface are bytes %lld to %lld from offset %zd of a buffer of %zd bytes",
+                 static_cast<long long>(span.first), static_cast<long long>(span.last), offset, length);
+    return false;
+  }
+  data.address = static_cast<std::byte*>(buffer.buf) + offset;
+  data.writable = buffer.readonly == 0;
+  return true;
+}
+
+/// The address, whether it may be written, and the buffer that it is in.
+bool read_data(PyObject* object, PyObject* interface, StridedLayout::Span const& span, bool cuda, InterfaceData& data) {
+  PyObject* const given = PyDict_GetItemString(interface, "data");
+  if (given && PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 2 && PyLong_Check(PyTuple_GET_ITEM(given, 0)))
+    return read_address(given, data);
+  // None, or no entry: the object itself has the buffer protocol.
+  PyObject* const lender = given && given != Py_None ? given : object;
+  if (!cuda && PyObject_CheckBuffer(lender))
+    return read_buffer(lender, PyDict_GetItemString(interface, "offset"), span, data);
+  PyErr_Format(PyExc_BufferError, "'data' of an array interface is (address, read-only)%s, not %s",
+               cuda ? "" : ", or an object with the buffer protocol", type_name(given));
+  return false;
+}
+
+/// Which stream the producer works in; null: none that is to be waited for.
+bool read_producer_stream(PyObject* object, StreamHandle& stream) {
+  if (!object || object == Py_None) return true;
+  int overflow = 0;
+  long long const number = PyLong_Check(object) ? PyLong_AsLongLongAndOverflow(object, &overflow) : 0;
+  if (number <= 0 || overflow != 0) {
+    PyErr_Format(PyExc_BufferError,
+                 "'stream' of a __cuda_array_interface__ is None, 1, 2 or the address of a stream, not %s",
+                 PyLong_Check(object) ? "another integer" : type_name(object));
+    return false;
+  }
+  stream = number == 1 ? get_legacy_stream() : StreamChoice::numbered(number).get();
+  return true;
+}
+
+/// The dtype that an array interface names. Null with the error set.
+DType const* read_interface_dtype(PyObject* object, PyObject* interface) {
+  PyRef const args = PyRef::steal(PyTuple_Pack(1, interface));
+  PyRef const description =
+      PyRef::steal(args ? call_helper("memarray._numpy", "dtype_of_interface", object, args.get()) : nullptr);
+  return description ? dtype_described(description.get()) : nullptr;
+}
+
+/// `interface`: a dict that nothing else refers to. `given`: what the attribute was.
+bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bool cuda, ViewCore& view) {
+  auto const get = [&](char const* key) { return PyDict_GetItemString(interface, key); };
+  if (PyObject* const mask = get("mask"); mask && mask != Py_None) {
+    PyErr_SetString(PyExc_BufferError, "memory with a mask cannot be viewed; fill its gaps first");
+    return false;
+  }
+  DType const* const dtype = read_interface_dtype(object, interface);
+  if (!dtype) return false;
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;
+  PyObject* const given_strides = get("strides");
+  bool const has_strides = given_strides && given_strides != Py_None;
+  if (!read_integers(get("shape"), "shape", shape) ||
+      (has_strides && !read_integers(given_strides, "strides", strides)))
+    return false;
+  StridedLayout const layout = detail::import_layout(
+      shape, has_strides ? std::optional(StridedLayout::Extents(strides)) : std::nullopt, dtype->itemsize);
+  InterfaceData data;
+  if (!data.keeper || !read_data(object, interface, layout.span(dtype->itemsize), cuda, data)) return false;
+  // A dict that is made for each request may be the only owner of the memory.
+  if (!data.keeper.set_owner(object, given)) return false;
+  detail::ForeignMemory memory(data.address, Device{}, MemoryType::normal, dtype, layout, data.writable);
+  if (cuda) {
+    if (!read_producer_stream(get("stream"), memory.ready_in)) return false;
+    memory.type = MemoryType::device;
+    memory.device = memory.data ? detail::device_at(memory.data) : Device{kDLCUDA, 0};
+  }
+  view = detail::import_memory(memory, data.keeper.release());
+  return true;
+}
+
+bool import_named(PyObject* object, char const* name, bool cuda, ViewCore& view) {
+  PyRef given;
+  if (!find_attribute(object, name, given)) return false;
+  if (!PyDict_Check(given.get())) {
+    PyErr_Format(PyExc_BufferError, "%s is a dict, not %s", name, type_name(given.get()));
+    return false;
+  }
+  PyRef const interface = PyRef::steal(PyDict_Copy(given.get()));
+  return interface && import_interface(object, given.get(), interface.get(), cuda, view);
+}
+
+/// Releases a buffer on whatever thread the last view of it ends; leaks it where there is no interpreter any more.
+void drop_buffer(void* object) noexcept {
+  auto* const buffer = static_cast<Py_buffer*>(object);
+  GilAcquire const gil;
+  if (!gil) return;
+  ErrorAside const aside;
+  PyBuffer_Release(buffer);
+  delete buffer;
+}
+
+/// `import_buffer` of an object that cannot refer to the view.
+bool import_plain_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
+  auto owned = std::make_unique<Py_buffer>();
+  // Exporters give writable memory without being asked; a request for it may be refused.
+  if (PyObject_GetBuffer(object, owned.get(), PyBUF_FULL_RO) != 0) return false;
+  Py_buffer const& buffer = *owned;
+  detail::KeeperGuard keeper({owned.release(), &drop_buffer});
+  detail::ForeignMemory memory(buffer.buf, Device{}, MemoryType::normal, nullptr, {}, buffer.readonly == 0);
+  if (!describe(object, buffer, dtype, memory.dtype, memory.layout)) return false;
+  view = detail::import_memory(memory, keeper.release());
+  return true;
+}
+
+}  // namespace
+
+Block::Keeper keeper_of(PyObject* object) noexcept { return {Py_NewRef(object), &drop_object}; }
+
+bool import_collected(PyObject* object, detail::ForeignMemory const& memory, ViewCore& view) {
+  NewKeeper keeper;
+  if (!keeper) return false;
+  keeper->owner = Py_NewRef(object);
+  view = detail::import_memory(memory, keeper.release());
+  return true;
+}
+
+bool import_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
+  if (!PyObject_CheckBuffer(object)) return false;
+  if (!PyType_IS_GC(Py_TYPE(object))) return import_plain_buffer(object, dtype, view);
+  NewKeeper keeper;
+  if (!keeper || !keeper.get_buffer(object, PyBUF_FULL_RO)) return false;
+  Py_buffer const& buffer = keeper->buffer;
+  detail::ForeignMemory memory(buffer.buf, Device{}, MemoryType::normal, nullptr, {}, buffer.readonly == 0);
+  if (!describe(object, buffer, dtype, memory.dtype, memory.layout)) return false;
+  view = detail::import_memory(memory, keeper.release());
+  return true;
+}
+
+bool import_array_interface(PyObject* object, ViewCore& view) {
+  return import_named(object, "__array_interface__", false, view);
+}
+
+bool import_cuda_array_interface(PyObject* object, ViewCore& view) {
+  return import_named(object, "__cuda_array_interface__", true, view);
+}
+
+}  // namespace memarray::python

@@ -1,0 +1,139 @@
+#include "import/plain_memory.hpp"
+
+#include "array/array_type.hpp"
+#include "export/exchange_api.hpp"
+#include "helpers.hpp"
+#include "import/numpy_array.hpp"
+#include "lease/lease_type.hpp"
+#include "py_ref.hpp"
+#include "view/view_type.hpp"
+
+#include <cstring>
+#include <string_view>
+
+namespace memarray::python {
+namespace {
+
+// Made at import, and kept as long as the process.
+PyObject* names[3] = {};  // mask, unit, units
+
+enum Carried { mask, unit, units };
+
+/// An attribute of an object's class or of its own, and none that `__getattr__` or `__getattribute__` makes up, as they
+/// do of fields and columns. Null without an error where there is none.
+PyRef plain_attribute(PyObject* object, PyObject* name, PyRef const& own) {
+  PyRef const of_class = PyRef::steal(type_attribute(Py_TYPE(object), name));
+  if (of_class) {
+    // A field of a struct of ctypes is a part of its memory.
+    if (std::string_view(Py_TYPE(of_class.get())->tp_name).ends_with("CField")) return {};
+    PyRef value = PyRef::steal(PyObject_GenericGetAttr(object, name));
+    if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
+    return value;
+  }
+  return own ? PyRef::steal(dict_item(own.get(), name)) : PyRef();
+}
+
+/// The object's own attributes; null without an error where there are none.
+PyRef own_attributes(PyObject* object) {
+  if (Py_TYPE(object)->tp_dictoffset == 0) return {};
+  PyRef dict = PyRef::steal(PyObject_GenericGetDict(object, nullptr));
+  if (!dict) PyErr_Clear();
+  return dict && PyDict_CheckExact(dict.get()) && PyDict_GET_SIZE(dict.get()) != 0 ? std::move(dict) : PyRef();
+}
+
+/// True if an object has memory or becomes an array. An object without is refused elsewhere, or is another argument.
+bool has_memory(PyObject* object) {
+  if (PyObject_CheckBuffer(object)) return true;
+  for (char const* const name : {"__array__", "__array_interface__", "__dlpack__", "__cuda_array_interface__"}) {
+    if (PyRef found; find_attribute(object, name, found)) return true;
+    PyErr_Clear();
+  }
+  return false;
+}
+
+/// `check_unannotated` for objects of other libraries.
+bool check_carries_nothing(PyObject* object) {
+  // Users hang what they like on tensors, whose class says that they have neither.
+  PyRef const own = exchange_api_of(object) ? PyRef() : own_attributes(object);
+  for (int i = mask; i <= units; ++i) {
+    PyRef const value = plain_attribute(object, names[i], own);
+    if (PyErr_Occurred()) return false;
+    if (!value || value.get() == Py_None || PyCallable_Check(value.get())) continue;
+    if (!has_memory(object)) return true;
+    if (i == mask)
+      PyErr_Format(PyExc_BufferError,
+                   "memarray would lose the mask of this %.100s: take x.filled(value), or all elements, also those "
+                   "under the mask (x.data, x.unmasked)",
+                   Py_TYPE(object)->tp_name);
+    else
+      PyErr_Format(PyExc_BufferError,
+                   "memarray would lose the unit of this %.100s: convert it to the unit that you mean and take its "
+                   "numbers (x.value, x.magnitude)",
+                   Py_TYPE(object)->tp_name);
+    return false;
+  }
+  return true;
+}
+
+PyRef attribute(PyObject* object, char const* name) {
+  PyRef found;
+  find_attribute(object, name, found);
+  return found;
+}
+
+/// True for types that say all of their memory. They come first, so that nothing else is asked of the usual object.
+bool is_known(PyObject* object) {
+  return PyBytes_CheckExact(object) || PyByteArray_CheckExact(object) || PyMemoryView_Check(object) ||
+         PyCapsule_CheckExact(object) || look_at_numpy_array(object).has_value() || is_view(object) ||
+         unwrap_state(object) || lease_of(object) || defines_exchange_api(object);
+}
+
+/// False with the error set for arrays and scalars of text, dates and objects.
+bool check_elements(PyObject* object) {
+  bool const is_scalar = is_instance(Py_TYPE(object), "numpy.generic");
+  if (!is_scalar && !is_instance(Py_TYPE(object), "numpy.ndarray")) return true;
+  // NumPy's bytes are Python's, too.
+  if (PyBytes_Check(object)) return true;
+  PyRef const dtype = attribute(object, "dtype");
+  PyRef const kind = dtype ? attribute(dtype.get(), "kind") : PyRef();
+  if (!kind || !PyUnicode_Check(kind.get()) || PyUnicode_GET_LENGTH(kind.get()) != 1) return !PyErr_Occurred();
+  char const* how = nullptr;
+  switch (PyUnicode_READ_CHAR(kind.get(), 0)) {
+    case 'M':
+    case 'm': how = "convert them with .astype('int64'), and keep their unit of time elsewhere"; break;
+    case 'S':
+    case 'U':
+    case 'O': how = "convert them with .astype() first"; break;
+    default: return true;
+  }
+  PyRef const name = attribute(dtype.get(), "name");
+  if (name && PyUnicode_Check(name.get()))
+    PyErr_Format(PyExc_BufferError, "memarray has no dtype for elements of %U: %s", name.get(), how);
+  return false;
+}
+
+}  // namespace
+
+bool init_plain_memory() {
+  char const* const words[] = {"mask", "unit", "units"};
+  for (int i = mask; i <= units; ++i)
+    if (!names[i]) names[i] = PyUnicode_InternFromString(words[i]);
+  return names[mask] && names[unit] && names[units];
+}
+
+bool is_instance(PyTypeObject* type, char const* name) {
+  PyObject* const all = type->tp_mro;
+  for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(all); ++i) {
+    auto const* const base = reinterpret_cast<PyTypeObject const*>(PyTuple_GET_ITEM(all, i));
+    if (std::strcmp(base->tp_name, name) == 0) return true;
+  }
+  return false;
+}
+
+bool check_unannotated(PyObject* object) { return is_known(object) || check_carries_nothing(object); }
+
+bool check_plain(PyObject* object) {
+  return is_known(object) || (check_carries_nothing(object) && check_elements(object));
+}
+
+}  // namespace memarray::python

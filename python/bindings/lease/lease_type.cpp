@@ -1,0 +1,266 @@
+#include "lease/lease_type.hpp"
+
+#include "array/array_type.hpp"
+#include "export/buffer.hpp"
+#include "export/dlpack_capsule.hpp"
+#include "export/exchange_api.hpp"
+#include "helpers.hpp"
+#include "made_here.hpp"
+#include "py_ref.hpp"
+#include "python_errors.hpp"
+#include "signature.hpp"
+#include "view/view_buffer.hpp"
+#include "view/view_numbers.hpp"
+#include "view/view_type.hpp"
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <new>
+#include <utility>
+
+namespace memarray::python {
+namespace {
+
+using detail::LeaseCore;
+
+struct PyLease {
+  PyObject_HEAD PyObject* weak_references;
+  LeaseCore core;
+};
+
+PyTypeObject* lease_type = nullptr;
+
+LeaseCore& core_of(PyObject* self) noexcept { return reinterpret_cast<PyLease*>(self)->core; }
+
+PyObject* enter(PyObject* self, PyObject* const*, Py_ssize_t given, PyObject*) {
+  if (given != 0) {
+    PyErr_SetString(PyExc_TypeError, "__enter__() takes no arguments");
+    return nullptr;
+  }
+  return guarded([&] {
+    MadeHere const site;
+    core_of(self).enter(python_location());
+    return Py_NewRef(self);
+  });
+}
+
+PyObject* exit(PyObject* self, PyObject* const*, Py_ssize_t, PyObject*) {
+  return guarded([&] {
+    core_of(self).exit();
+    return Py_NewRef(Py_None);
+  });
+}
+
+PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  DLPackRequest request;
+  if (!parse_dlpack_request(args, given, keywords, request)) return nullptr;
+  return guarded([&] {
+    MadeHere const site;
+    return make_capsule(core_of(self), request);
+  });
+}
+
+PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, PyObject* keywords) {
+  if (given != 0 || keywords) {
+    PyErr_SetString(PyExc_TypeError, "__dlpack_device__() takes no arguments");
+    return nullptr;
+  }
+  return guarded([&] { return dlpack_device(core_of(self).block().lent_device()); });
+}
+
+PyObject* as_numpy(PyObject* self, PyObject* args, PyObject* keywords) {
+  return call_helper("memarray._numpy", "lease_to_numpy", self, args, keywords);
+}
+
+PyObject* view(PyObject* self, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    MadeHere const site;
+    detail::ViewCore core(core_of(self));
+    PyRef const owner = PyRef::steal(wrap_state(core_of(self).state_ptr()));
+    return owner ? make_view(std::move(core), owner.get()) : nullptr;
+  });
+}
+
+PyObject* as_int(PyObject* self) { return through_view(self, &view_int); }
+PyObject* as_float(PyObject* self) { return through_view(self, &view_float); }
+PyObject* as_index(PyObject* self) { return through_view(self, &view_as_index); }
+PyObject* as_complex(PyObject* self, PyObject*) {
+  return through_view(self, [](PyObject* view) { return view_complex(view, nullptr); });
+}
+PyObject* iterate(PyObject* self) { return through_view(self, &view_iter); }
+
+int contains(PyObject* self, PyObject* value) {
+  PyRef const view = PyRef::steal(PyObject_CallMethod(self, "view", nullptr));
+  return view ? view_contains(view.get(), value) : -1;
+}
+
+int refuse_truth(PyObject*) {
+  PyErr_SetString(PyExc_TypeError,
+                  "the truth of a lease is not defined; ask for lease.is_open, or np.any(np.asarray(lease))");
+  return -1;
+}
+
+PyObject* reduce(PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError, "cannot pickle a lease; pickle a NumPy copy of what it lends");
+  return nullptr;
+}
+
+PyObject* get_array_interface(PyObject* self, void*) {
+  return guarded([&] { return lease_array_interface(core_of(self)); });
+}
+
+PyObject* get_cuda_array_interface(PyObject* self, void*) {
+  return guarded([&] { return lease_cuda_array_interface(core_of(self)); });
+}
+
+PyObject* get_lock_id(PyObject* self, void*) { return PyLong_FromLongLong(core_of(self).lock_id()); }
+PyObject* get_is_open(PyObject* self, void*) { return PyBool_FromLong(core_of(self).is_open()); }
+PyObject* get_writable(PyObject* self, void*) { return PyBool_FromLong(core_of(self).is_write()); }
+
+PyObject* get_array(PyObject* self, void*) {
+  return guarded([&] { return wrap_state(core_of(self).state_ptr()); });
+}
+
+PyObject* repr(PyObject* self) {
+  return guarded([&] {
+    LeaseCore const& core = core_of(self);
+    return PyUnicode_FromFormat("<%s %s lease of %s>", core.status_name(), core.is_write() ? "write" : "read",
+                                core.state().describe().c_str());
+  });
+}
+
+// Runs while the object is still whole, so that the warning can show it.
+void finalize(PyObject* self) {
+  LeaseCore& core = core_of(self);
+  if (!core.is_open()) return;
+  ErrorAside const aside;
+  core.exit();
+  if (PyErr_ResourceWarning(self, 1, "%s lease was collected while it was open; use it in a 'with' statement",
+                            core.is_write() ? "a write" : "a read") != 0)
+    PyErr_WriteUnraisable(self);
+}
+
+void dealloc(PyObject* self) {
+  // The finalizer has work with an open lease alone.
+  if (core_of(self).is_open() && PyObject_CallFinalizerFromDealloc(self) < 0) return;
+  auto* const lease = reinterpret_cast<PyLease*>(self);
+  if (lease->weak_references) PyObject_ClearWeakRefs(self);
+  lease->core.~LeaseCore();
+  PyTypeObject* const type = Py_TYPE(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+int getbuffer(PyObject* self, Py_buffer* view, int flags) {
+  view->obj = nullptr;
+  return guarded([&] { return lease_getbuffer(self, core_of(self), view, flags); });
+}
+
+PyMethodDef methods[] = {
+    {"__enter__", as_method(enter), METH_FASTCALL | METH_KEYWORDS,
+     "__enter__($self, /)\n--\n\nOpens the lease and returns it; everything that can be refused is refused here "
+     "(LockError)."},
+    {"__exit__", as_method(exit), METH_FASTCALL | METH_KEYWORDS,
+     "__exit__($self, /, *args)\n--\n\nCloses the lease; views that were taken stay valid and never change. Harmless "
+     "twice."},
+    {"close", as_method(exit), METH_FASTCALL | METH_KEYWORDS,
+     "close($self, /)\n--\n\nCloses the lease early. Harmless twice."},
+    {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+     "A new DLPack capsule of the leased memory, without a copy: versioned if max_version is (1, 0) or more. The "
+     "memory "
+     "lives as long as the consumer keeps it. LockError unless the lease is open; BufferError for a read lease and a "
+     "consumer of the unversioned struct, which cannot say read-only."},
+    {"__dlpack_device__", as_method(dlpack_device_of), METH_FASTCALL | METH_KEYWORDS,
+     "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of the leased memory."},
+    {"view", view, METH_NOARGS,
+     "view($self, /)\n--\n\nA BufferView of the leased memory, writable under a write lease; on a device for use in "
+     "the lease's stream. After the lease it is an escaped view, as any other."},
+    {"__complex__", as_complex, METH_NOARGS, "__complex__($self, /)\n--\n\nThe value of the only element."},
+    {"__reduce_ex__", reduce, METH_O, "__reduce_ex__($self, protocol, /)\n--\n\nRefused: TypeError."},
+    {"__reduce__", reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\nRefused: TypeError."},
+    {"__array__", as_method(as_numpy), METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nThe leased memory as a NumPy array."},
+    {nullptr, nullptr, 0, nullptr}};
+
+PyGetSetDef properties[] = {
+    {"__array_interface__", get_array_interface, nullptr,
+     "NumPy's array interface, version 3. It has no release: reading it makes the lease itself a live export until it "
+     "is "
+     "collected. AttributeError unless the lease is open.",
+     nullptr},
+    {"__cuda_array_interface__", get_cuda_array_interface, nullptr,
+     "The CUDA array interface, version 3, of memory on a CUDA device, with the lease's stream, which the consumer is "
+     "to "
+     "wait for. It has no release: reading it makes the lease itself a live export until it is collected. "
+     "AttributeError on the host, on simulated devices, and unless the lease is open.",
+     nullptr},
+    {"lock_id", get_lock_id, nullptr, "The id that the array is held for writing under; -1 for a read lease.", nullptr},
+    {"is_open", get_is_open, nullptr, "Whether the lease is open.", nullptr},
+    {"writable", get_writable, nullptr, "Whether it is a write lease.", nullptr},
+    {"array", get_array, nullptr, "The array that is leased.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+int lend(void* object, DLManagedTensorVersioned** out) {
+  *out = nullptr;
+  if (!check_instance(object, lease_type)) return -1;
+  return guarded([&] {
+    *out = lend_over_table(core_of(static_cast<PyObject*>(object)));
+    return 0;
+  });
+}
+
+DLPackExchangeAPI exchange_api;
+
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyLease, weak_references), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc,
+     const_cast<char*>("A hold of an array for the length of a 'with' block; lends its memory without a copy.\n\n"
+                       "Made by MemArray.read, MemArray.write and MemArray.get_dlpack. Hand it to "
+                       "np.from_dlpack, torch.from_dlpack, memoryview, np.asarray.")},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_finalize, reinterpret_cast<void*>(finalize)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_tp_members, members},
+    {Py_nb_bool, reinterpret_cast<void*>(refuse_truth)},
+    {Py_nb_int, reinterpret_cast<void*>(as_int)},
+    {Py_nb_float, reinterpret_cast<void*>(as_float)},
+    {Py_nb_index, reinterpret_cast<void*>(as_index)},
+    {Py_sq_contains, reinterpret_cast<void*>(contains)},
+    {Py_tp_iter, reinterpret_cast<void*>(iterate)},
+    {Py_tp_richcompare, reinterpret_cast<void*>(compare_identity)},
+    {Py_tp_hash, reinterpret_cast<void*>(hash_identity)},
+    {Py_bf_getbuffer, reinterpret_cast<void*>(getbuffer)},
+    {Py_bf_releasebuffer, reinterpret_cast<void*>(release_buffer)},
+    {0, nullptr}};
+
+PyType_Spec spec = {"memarray.Lease", sizeof(PyLease), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE, slots};
+
+}  // namespace
+
+int add_lease_type(PyObject* module) {
+  if (!lease_type) {
+    lease_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    if (!lease_type || add_exchange_api(lease_type, exchange_api, lend, nullptr) != 0) return -1;
+  }
+  return PyModule_AddObjectRef(module, "Lease", reinterpret_cast<PyObject*>(lease_type));
+}
+
+PyObject* make_lease(detail::StatePtr state, LeaseCore::Kind kind, LeaseOptions const& options) {
+  // Not tp_alloc, which writes zeros first.
+  PyLease* const self = PyObject_New(PyLease, lease_type);
+  if (!self) return nullptr;
+  self->weak_references = nullptr;
+  new (&self->core) LeaseCore(std::move(state), kind, options);
+  return reinterpret_cast<PyObject*>(self);
+}
+
+LeaseCore* lease_of(PyObject* object) { return Py_IS_TYPE(object, lease_type) ? &core_of(object) : nullptr; }
+
+}  // namespace memarray::python

@@ -1,0 +1,90 @@
+#include "testing/consumer_backlog.hpp"
+
+#include <memarray/driver/last_error.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+namespace memarray::python {
+
+ConsumerPiece::ConsumerPiece(detail::Queue queue, std::size_t bytes)
+    : _queue(std::move(queue)), _memory(allocate_pinned(_queue.context, std::max<std::size_t>(bytes, 1))) {
+  if (!_memory) throw_last_error("a consumer's own memory");
+}
+
+bool ConsumerPiece::is_over() const {
+  std::lock_guard const guard(_end->lock);
+  return _end->is_over;
+}
+
+void ConsumerPiece::run(std::function<void(DriverTable const& driver, cu::Stream stream)> const& submit) {
+  try {
+    detail::ContextScope const scope(_queue.context);
+    if (!scope.driver()) throw_last_error("a consumer's work");
+    RuntimeRelease const released;
+    submit(*scope.driver(), *_queue.stream);
+    auto told = std::make_unique<std::shared_ptr<End>>(_end);
+    cu::HostFunction const tell = [](void* data) {
+      std::unique_ptr<std::shared_ptr<End>> const end(static_cast<std::shared_ptr<End>*>(data));
+      std::lock_guard const guard((*end)->lock);
+      (*end)->is_over = true;
+      (*end)->changed.notify_all();
+    };
+    cu::Result const failed = scope.driver()->cuLaunchHostFunc(*_queue.stream, tell, told.get());
+    if (failed != 0) throw_driver_error(failed, "a consumer's work");
+    [[maybe_unused]] auto* const taken = told.release();
+  } catch (...) {
+    // Its memory may go then.
+    if (!detail::synchronize(_queue)) clear_last_error();
+    std::lock_guard const guard(_end->lock);
+    _end->is_over = true;
+    throw;
+  }
+}
+
+void ConsumerPiece::wait() const {
+  RuntimeRelease released;
+  std::unique_lock guard(_end->lock);
+  while (!_end->changed.wait_for(guard, std::chrono::seconds(5), [&] { return _end->is_over; })) {
+    guard.unlock();
+    released.poll_signals();
+    // After an error of the device no host function runs any more.
+    if (!detail::synchronize(_queue.context)) throw_last_error("waiting for a consumer's work");
+    guard.lock();
+  }
+}
+
+ConsumerBacklog::~ConsumerBacklog() {
+  try {
+    wait();
+  } catch (...) {
+    // Work that is not known to be over may use it for ever.
+    static_cast<void>(new (std::nothrow) std::vector(std::move(_pieces)));
+    clear_last_error();
+  }
+}
+
+std::shared_ptr<ConsumerPiece> ConsumerBacklog::begin(detail::Queue const& queue, std::size_t bytes) {
+  std::vector<std::shared_ptr<ConsumerPiece>> over;  // goes without the lock
+  auto piece = std::make_shared<ConsumerPiece>(queue, bytes);
+  std::lock_guard const guard(_lock);
+  auto const first =
+      std::stable_partition(_pieces.begin(), _pieces.end(), [](auto const& each) { return !each->is_over(); });
+  over.assign(first, _pieces.end());
+  _pieces.erase(first, _pieces.end());
+  return _pieces.emplace_back(std::move(piece));
+}
+
+void ConsumerBacklog::wait() {
+  std::vector<std::shared_ptr<ConsumerPiece>> pieces;
+  {
+    std::lock_guard const guard(_lock);
+    pieces = _pieces;
+  }
+  for (auto const& piece : pieces)
+    if (driver_of(piece->queue().context)) piece->wait();
+}
+
+}  // namespace memarray::python

@@ -1,0 +1,137 @@
+#include "view/view_object.hpp"
+
+#include "helpers.hpp"
+#include "py_ref.hpp"
+#include "python_errors.hpp"
+#include "shown.hpp"
+
+#include <memarray/base/shape.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace memarray::python {
+namespace {
+
+using detail::ViewCore;
+
+/// Walks over the parts of a key.
+class Indexing {
+ public:
+  explicit Indexing(ViewCore const& view) : layout(view.layout()), _ndim(view.layout().ndim()) {}
+
+  StridedLayout layout;
+  std::int64_t offset = 0;
+  bool only_integers = true;
+
+  bool apply(PyObject* const* parts, Py_ssize_t count) {
+    int indexed = 0;
+    int ellipses = 0;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (parts[i] == Py_Ellipsis)
+        ++ellipses;
+      else if (parts[i] != Py_None)
+        ++indexed;
+    }
+    if (ellipses > 1) {
+      PyErr_SetString(PyExc_IndexError, "an index can have one '...' only");
+      return false;
+    }
+    if (indexed > _ndim) {
+      PyErr_Format(PyExc_IndexError, "a view of %d dimensions is indexed by %d", _ndim, indexed);
+      return false;
+    }
+    for (Py_ssize_t i = 0; i < count; ++i)
+      if (!apply_one(parts[i], _ndim - indexed)) return false;
+    return true;
+  }
+
+ private:
+  bool apply_one(PyObject* part, int skipped) {
+    if (part == Py_Ellipsis) {
+      only_integers = false;
+      _dimension += skipped;
+    } else if (part == Py_None) {
+      only_integers = false;
+      layout.insert(_dimension++);
+    } else if (PySlice_Check(part)) {
+      only_integers = false;
+      Py_ssize_t start = 0;
+      Py_ssize_t stop = 0;
+      Py_ssize_t step = 0;
+      if (PySlice_Unpack(part, &start, &stop, &step) < 0) return false;
+      offset += layout.slice(_dimension++, {start, stop, step});
+    } else if (PyLong_CheckExact(part) || is_scalar_index(part)) {
+      Py_ssize_t const index = PyNumber_AsSsize_t(part, PyExc_IndexError);
+      if (index == -1 && PyErr_Occurred()) return false;
+      offset += layout.select(_dimension, index);
+    } else {
+      if (PyErr_Occurred()) return false;
+      PyErr_Format(PyExc_TypeError,
+                   "a view is indexed by integers, slices, '...' and None, not by %s: np.asarray(view) takes the rest",
+                   shown(part).c_str());
+      return false;
+    }
+    return true;
+  }
+
+  /// True if an object is one integer: no bool, no array with dimensions, of which NumPy and others make indexes, too,
+  /// and no array scalar that refuses to be an index. False with the error set where the object itself raised one.
+  static bool is_scalar_index(PyObject* part) {
+    if (!PyIndex_Check(part) || PyBool_Check(part)) return false;
+    PyRef ndim;
+    if (!find_attribute(part, "ndim", ndim)) return !PyErr_Occurred();
+    if (!PyLong_Check(ndim.get()) || PyLong_AsLong(ndim.get()) != 0) return PyErr_Clear(), false;
+    PyRef const index = PyRef::steal(PyNumber_Index(part));
+    if (!index && PyErr_ExceptionMatches(PyExc_TypeError)) PyErr_Clear();
+    return static_cast<bool>(index);
+  }
+
+  int _ndim;
+  int _dimension = 0;
+};
+
+}  // namespace
+
+bool read_axes(PyObject* object, int ndim, detail::AxisMask& axes) {
+  if (!object || object == Py_None) {
+    axes = detail::every_axis(ndim);
+    return true;
+  }
+  std::vector<int> given;
+  auto const add = [&](PyObject* axis) {
+    bool const is_integer = PyIndex_Check(axis) && !PyBool_Check(axis);
+    Py_ssize_t const number = is_integer ? PyNumber_AsSsize_t(axis, nullptr) : -1;
+    if (!is_integer)
+      PyErr_Format(PyExc_TypeError, "axis is None, an integer or a tuple of integers, not %s", shown(object).c_str());
+    if (PyErr_Occurred()) return false;
+    // Far away is nowhere, too.
+    given.push_back(static_cast<int>(std::clamp<Py_ssize_t>(number, -1000, 1000)));
+    return true;
+  };
+  bool read = true;
+  if (!PyTuple_Check(object))
+    read = add(object);
+  else
+    for (Py_ssize_t i = 0; read && i < PyTuple_GET_SIZE(object); ++i) read = add(PyTuple_GET_ITEM(object, i));
+  if (read) axes = detail::axis_mask(given, ndim);
+  return read;
+}
+
+PyObject* view_getitem(PyObject* self, PyObject* key) {
+  return guarded([&]() -> PyObject* {
+    view_of(self).check_open();
+    Indexing indexing(view_of(self));
+    bool const applied =
+        PyTuple_Check(key) ? indexing.apply(&PyTuple_GET_ITEM(key, 0), PyTuple_GET_SIZE(key)) : indexing.apply(&key, 1);
+    if (!applied) return nullptr;
+    // Looked at again: an index's __index__ may have closed it.
+    ViewCore const& view = view_of(self);
+    if (indexing.only_integers && indexing.layout.ndim() == 0)
+      return first_element(view.at(indexing.layout, indexing.offset));
+    PyRef const owner = PyRef::steal(owner_of_view(self));
+    return make_view(view.at(indexing.layout, indexing.offset), owner.get());
+  });
+}
+
+}  // namespace memarray::python

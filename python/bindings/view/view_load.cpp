@@ -1,0 +1,245 @@
+#include "view/view_load.hpp"
+
+#include "array/array_type.hpp"
+#include "helpers.hpp"
+#include "import/import_buffer.hpp"
+#include "import/numpy_array.hpp"
+#include "import/plain_memory.hpp"
+#include "import/view_import.hpp"
+#include "lease/lease_type.hpp"
+#include "made_here.hpp"
+#include "py_ref.hpp"
+#include "python_errors.hpp"
+#include "view/view_refusal.hpp"
+#include "view/view_type.hpp"
+
+#include "view/foreign_bools.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+namespace memarray::python {
+namespace {
+
+using detail::has_invalid_bools;
+using detail::LeaseCore;
+using detail::State;
+using detail::ViewCore;
+using detail::with_valid_bools;
+
+/// What fitted in the first pass over the overloads and could not be had, so that the second raises that, and not what
+/// an overload before it has to say. Compared, never looked at.
+thread_local PyObject const* to_be_tried_again = nullptr;
+
+/// One argument on its way to a function.
+struct Argument {
+  PyObject* object;
+  ViewWanted const& wanted;
+  bool converts;
+  detail::ViewTarget view;
+
+  /// What the function returns for what does not fit.
+  [[nodiscard]] Loaded refuse(Given const& given, Misfits misfits) const {
+    if (!converts || object == to_be_tried_again) return Loaded::no;
+    raise_refusal(object, given, wanted, misfits);
+    return Loaded::failed;
+  }
+};
+
+/// Work of the function's comes after what is there now, and before whoever is next.
+void lend(detail::ViewParts const& parts) {
+  detail::Use const use = parts.memory.writable() ? detail::Use::write : detail::Use::read;
+  if (parts.stream) lend_on(parts.memory.block(), *parts.stream, parts.stream->queue, use, false);
+}
+
+Given given_by(ViewCore const& core) {
+  core.check_open();
+  return {core.dtype(),    core.layout().shape(), core.layout().strides(),
+          core.writable(), core.on_device(),      core.device()};
+}
+
+/// True if elements of a struct lie where the C++ type may be: foreign structs need not be aligned.
+bool is_aligned_for(DType const& wanted, ViewCore const& core) {
+  if (!wanted.is_struct() || core.layout().size() == 0) return true;
+  auto bits = reinterpret_cast<std::uintptr_t>(core.data());
+  for (int d = 0; d < core.layout().ndim(); ++d)
+    if (core.layout().extent(d) > 1) bits |= static_cast<std::uintptr_t>(core.layout().stride(d));
+  return (bits & (wanted.alignment - 1)) == 0;
+}
+
+/// What does not fit of a view.
+Misfits misfits_of(Argument const& argument, Given const& given, ViewCore const& core) {
+  Misfits const misfits = misfits_of(given, argument.wanted);
+  if (misfits) return misfits;
+  if (!is_aligned_for(argument.wanted.dtype, core)) return misfit_alignment;
+  // To be read they are copied.
+  bool const must_not_be_read = argument.wanted.writable && has_invalid_bools(core);
+  return must_not_be_read ? Misfits{misfit_bools} : 0;
+}
+
+/// Of a view that is this call's own.
+Loaded load_view_of(Argument const& argument, ViewCore&& core) {
+  Given const given = given_by(core);
+  if (Misfits const misfits = misfits_of(argument, given, core)) return argument.refuse(given, misfits);
+  if (!argument.wanted.writable && has_invalid_bools(core)) core = with_valid_bools(core, argument.wanted.dtype);
+  if (core.on_device()) core.lend(nullptr);
+  argument.view.take(std::move(core));
+  return Loaded::yes;
+}
+
+Loaded load_python_view(Argument const& argument, ViewCore const& core) {
+  Given const given = given_by(core);
+  if (Misfits const misfits = misfits_of(argument, given, core)) return argument.refuse(given, misfits);
+  if (!argument.wanted.writable && has_invalid_bools(core))
+    return load_view_of(argument, with_valid_bools(core, argument.wanted.dtype));
+  detail::ViewParts parts{nullptr, core.memory(), core.stream_ptr(), core.data()};
+  lend(parts);
+  argument.view.parts = std::move(parts);
+  argument.view.set_layout(given.shape, given.strides, core.dtype().itemsize);
+  return Loaded::yes;
+}
+
+StridedLayout layout_of(State const& state) {
+  std::array<std::int64_t, StridedLayout::max_ndim> shape;
+  auto const ndim = static_cast<std::size_t>(state.ndim());
+  // Of more dimensions there is no view: the rank alone says so.
+  if (ndim > shape.size()) return {};
+  state.copy_shape(shape.data());
+  return StridedLayout::dense({shape.data(), ndim}, state.dtype().itemsize);
+}
+
+/// An argument's hold of an array, whose type is known elsewhere.
+template <class Byte>
+class ArgumentLease : public detail::TypedLease<Byte, 1> {
+ public:
+  explicit ArgumentLease(State& state)
+      : detail::TypedLease<Byte, 1>(state, LeaseOptions{}, std::source_location::current()) {}
+};
+
+/// Fills in what is leased, which `lease` knows.
+template <class Lease>
+Loaded load_leased(Argument const& argument, State& state, std::shared_ptr<Lease> lease) {
+  // It may have been resized or moved until now.
+  StridedLayout const layout = layout_of(state);
+  bool const writable = argument.wanted.writable;
+  Given const given{state.dtype(), layout.shape(),     layout.strides(),
+                    writable,      lease->lent() != 0, lease->block().device()};
+  if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
+  detail::Block& block = lease->block();
+  detail::ViewParts parts{nullptr, detail::BlockExport(block, writable), nullptr, block.data()};
+  if (lease->lent() != 0) parts.stream = detail::view_stream(block, lease->lent());
+  lend(parts);
+  parts.held = std::move(lease);
+  argument.view.parts = std::move(parts);
+  argument.view.set_layout(given.shape, given.strides, state.dtype().itemsize);
+  return Loaded::yes;
+}
+
+Loaded load_array(Argument const& argument, State& state) {
+  MadeHere const site;
+  bool const writes = argument.wanted.writable;
+  // What can be known before is: a lease may copy.
+  if (Misfits const misfits = misfits_of(state.dtype(), state.ndim(), true, state.on_device(), argument.wanted)) {
+    StridedLayout const layout = layout_of(state);
+    return argument.refuse({state.dtype(), layout.shape(), layout.strides(), true, state.on_device(), state.device()},
+                           misfits);
+  }
+  if (detail::tracing()) {
+    auto const kind = writes ? LeaseCore::Kind::write : LeaseCore::Kind::read;
+    auto lease = std::make_shared<LeaseCore>(detail::StatePtr::share(&state), kind, LeaseOptions{});
+    lease->enter(python_location());
+    return load_leased(argument, state, std::move(lease));
+  }
+  if (writes) return load_leased(argument, state, std::make_shared<ArgumentLease<std::byte>>(state));
+  return load_leased(argument, state, std::make_shared<ArgumentLease<std::byte const>>(state));
+}
+
+/// What DLPack refuses to say may be said otherwise: other dtypes, strides that are no whole elements, read-only by
+/// producers of the old struct.
+bool import_otherwise(PyObject* object, ViewCore& core) {
+  PyRef refusal = take_error();
+  int found = guarded([&] { return static_cast<int>(import_buffer(object, nullptr, core)); });
+  PyErr_Clear();
+  if (found != 1) found = guarded([&] { return static_cast<int>(import_array_interface(object, core)); });
+  PyErr_Clear();
+  if (found != 1) {
+    set_error(std::move(refusal));
+    return false;
+  }
+  return true;
+}
+
+/// Whether the pending error says that memory cannot be lent so; `LockError`, which is one, too, is another matter.
+bool is_refused() {
+  PyObject* const type = PyErr_Occurred();
+  return type == PyExc_BufferError || type == PyExc_TypeError;
+}
+
+/// Makes such an error one that says what is wanted, too.
+void explain(Argument const& argument) {
+  if (argument.converts && is_refused()) raise_refusal_because(argument.object, argument.wanted);
+}
+
+Loaded load_foreign(Argument const& argument) {
+  MadeHere const site;
+  if (!check_plain(argument.object)) {
+    explain(argument);
+    return Loaded::failed;
+  }
+  PyObject* imported = nullptr;
+  if (guarded([&] { return import_view(argument.object, Copy::allowed, imported); }) == 0) return Loaded::no;
+  ViewCore core;
+  if (imported) {
+    core = take_view(imported);
+  } else if (!is_refused() || !import_otherwise(argument.object, core)) {
+    explain(argument);
+    return Loaded::failed;
+  }
+  return load_view_of(argument, std::move(core));
+}
+
+ViewCore view_of_numpy(PyObject* object, NumpyFields const& array) {
+  detail::ForeignMemory const memory = memory_of(array);
+  return detail::import_memory(memory, keeper_of(object));
+}
+
+/// The usual argument: neither a block nor a check of what NumPy has checked.
+Loaded load_numpy(Argument const& argument, NumpyFields const& array) {
+  Given const given{*array.dtype, array.shape, array.strides, array.writable, false, Device{}};
+  if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
+  if (array.dtype->dl.code == kDLBool) return load_view_of(argument, view_of_numpy(argument.object, array));
+  detail::Block::Keeper const keeper = keeper_of(argument.object);
+  argument.view.parts.held = {keeper.object, keeper.drop};
+  argument.view.parts.data = array.data;
+  argument.view.set_layout(array.shape, array.strides, array.dtype->itemsize);
+  return Loaded::yes;
+}
+
+Loaded load(Argument const& argument) {
+  if (auto const array = look_at_numpy_array(argument.object); array && array->is_aligned)
+    return load_numpy(argument, *array);
+  if (is_view(argument.object)) return load_python_view(argument, view_of(argument.object));
+  if (State* const state = unwrap_state(argument.object)) return load_array(argument, *state);
+  if (LeaseCore const* const lease = lease_of(argument.object)) return load_view_of(argument, ViewCore(*lease));
+  return load_foreign(argument);
+}
+
+}  // namespace
+
+Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view) noexcept {
+  Loaded const loaded = guarded([&] { return load({object, wanted, converts, view}); });
+  if (loaded != Loaded::failed) return loaded;
+  // Other overloads come first; but not after Ctrl-C.
+  bool const comes_later = !converts && PyErr_ExceptionMatches(PyExc_Exception);
+  to_be_tried_again = comes_later ? object : nullptr;
+  if (!comes_later) return Loaded::failed;
+  PyErr_Clear();
+  return Loaded::no;
+}
+
+}  // namespace memarray::python

@@ -1,0 +1,10 @@
+#pragma once
+
+#include <memarray/detail/python/bridge.hpp>
+
+namespace memarray::python {
+
+/// What casters ask for: see `Bridge::load_view`.
+Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view) noexcept;
+
+}  // namespace memarray::python

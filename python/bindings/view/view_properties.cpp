@@ -1,0 +1,152 @@
+#include "array/struct_dtype.hpp"
+#include "export/buffer.hpp"
+#include "helpers.hpp"
+#include "py_ref.hpp"
+#include "python_errors.hpp"
+#include "view/view_buffer.hpp"
+#include "view/view_object.hpp"
+
+#include <string>
+
+namespace memarray::python {
+namespace {
+
+PyObject* get_data_ptr(PyObject* self, void*) {
+  return guarded([&] { return PyLong_FromVoidPtr(core_of(self).data()); });
+}
+PyObject* get_shape(PyObject* self, void*) {
+  StridedLayout const& layout = layout_of(self);
+  return to_tuple(layout.shape().data(), layout.ndim());
+}
+PyObject* get_strides(PyObject* self, void*) {
+  StridedLayout const& layout = layout_of(self);
+  return to_tuple(layout.strides().data(), layout.ndim());
+}
+PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(layout_of(self).ndim()); }
+PyObject* get_size(PyObject* self, void*) { return PyLong_FromLongLong(layout_of(self).size()); }
+PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromUnsignedLong(dtype_of_view(self).itemsize); }
+PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromSize_t(view_in(self)->core.bytes()); }
+PyObject* get_dtype(PyObject* self, void*) { return call_helper("memarray._numpy", "view_dtype", self); }
+PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(dtype_of_view(self).name); }
+PyObject* get_typestr(PyObject* self, void*) { return describe_dtype(dtype_of_view(self)); }
+PyObject* get_device(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    Device const place = core_of(self).device();
+    PyObject* const module = PyImport_ImportModule("memarray._device");
+    PyObject* const device = !module          ? nullptr
+                             : place.is_cpu() ? PyObject_GetAttrString(module, "CPU")
+                                              : PyObject_CallMethod(module, "Device", "s", to_string(place).c_str());
+    Py_XDECREF(module);
+    return device;
+  });
+}
+PyObject* get_memory_type(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    std::string const word(to_string(core_of(self).memory_type()));
+    PyRef const module = PyRef::steal(PyImport_ImportModule("memarray._enums"));
+    return module ? PyObject_CallMethod(module.get(), "MemoryType", "s", word.c_str()) : nullptr;
+  });
+}
+PyObject* get_owner(PyObject* self, void*) {
+  PyObject* const owner = owner_of_view(self);
+  return owner ? owner : Py_NewRef(Py_None);
+}
+PyObject* get_writable(PyObject* self, void*) { return PyBool_FromLong(core_of(self).writable()); }
+PyObject* get_closed(PyObject* self, void*) { return PyBool_FromLong(!core_of(self).is_open()); }
+PyObject* get_array_interface(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    detail::ViewCore const& core = core_of(self);
+    if (!core.is_open()) {
+      PyErr_SetString(PyExc_AttributeError, "__array_interface__: the view is closed");
+      return nullptr;
+    }
+    if (core.on_device()) {
+      PyErr_SetString(PyExc_AttributeError,
+                      "__array_interface__: this memory is on a device; copy it with to_device('cpu') first");
+      return nullptr;
+    }
+    if (core.dtype().typestr[0] == '\0') {
+      PyErr_Format(PyExc_AttributeError, "__array_interface__ has no name for %s; np.asarray works with ml_dtypes",
+                   core.dtype().name);
+      return nullptr;
+    }
+    return pinned_interface(self);
+  });
+}
+
+PyObject* get_cuda_array_interface(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    detail::ViewCore const& core = core_of(self);
+    char const* const why = !core.is_open() ? "the view is closed"
+                            : !core.on_device() || core.block().lent_device().type != kDLCUDA
+                                ? "it is there for memory on a CUDA device only, and this is not"
+                            : core.dtype().typestr[0] == '\0' ? "it has no name for this dtype; use DLPack"
+                                                              : nullptr;
+    if (why) return PyErr_Format(PyExc_AttributeError, "__cuda_array_interface__: %s", why);
+    core.lend(nullptr);
+    pin(self, core);
+    return with_stream(describe_memory(core), core.stream());
+  });
+}
+
+PyObject* get_transposed(PyObject* self, void*) {
+  return guarded([&] {
+    StridedLayout layout = layout_of(self);
+    layout.transpose();
+    return derived(self, core_of(self).at(layout, 0));
+  });
+}
+
+}  // namespace
+
+void pin(PyObject* self, detail::ViewCore const& core) {
+  detail::BlockExport pinned = core.memory();
+  // There is one memory that it can be of.
+  ViewScope const scope(self);
+  PyView& view = *view_in(self);
+  RarePart& rare = view.rare_part();
+  if (rare.pinned) return;
+  rare.pinned = std::move(pinned);
+  if (view.keeper) view.keeper->in_views.fetch_add(1);
+}
+
+PyObject* pinned_interface(PyObject* self) {
+  detail::ViewCore const& core = core_of(self);
+  core.check_host();
+  pin(self, core);
+  return describe_memory(core);
+}
+
+PyGetSetDef view_properties[] = {
+    {"data_ptr", get_data_ptr, nullptr, "The address of the element whose indices are all 0.", nullptr},
+    {"shape", get_shape, nullptr, "The extents, a tuple.", nullptr},
+    {"strides", get_strides, nullptr, "Bytes from one index to the next, for each dimension.", nullptr},
+    {"ndim", get_ndim, nullptr, "The number of dimensions, at most 16.", nullptr},
+    {"size", get_size, nullptr, "The number of elements.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "Bytes of all elements, were they dense.", nullptr},
+    {"dtype", get_dtype, nullptr,
+     "The element type, an np.dtype, structured for a struct with fields; for bfloat16 that of ml_dtypes where "
+     "installed.",
+     nullptr},
+    {"device", get_device, nullptr, "Where the memory is.", nullptr},
+    {"memory_type", get_memory_type, nullptr,
+     "Who can reach the memory, a MemoryType; equals 'normal', 'pinned', 'unified' or 'device'.", nullptr},
+    {"owner", get_owner, nullptr, "The object whose memory is viewed; None for memory of the view's own.", nullptr},
+    {"writable", get_writable, nullptr, "Whether the memory may be written.", nullptr},
+    {"closed", get_closed, nullptr, "Whether the view was closed.", nullptr},
+    {"T", get_transposed, nullptr, "A view with the dimensions reversed.", nullptr},
+    {"__array_interface__", get_array_interface, nullptr,
+     "NumPy's array interface, version 3. It has no release: a view that was asked for it keeps its memory until it is "
+     "collected, also after close().",
+     nullptr},
+    {"__cuda_array_interface__", get_cuda_array_interface, nullptr,
+     "The CUDA array interface, version 3, of memory on a CUDA device, with the view's stream, which the consumer is "
+     "to "
+     "wait for. It has no release, as __array_interface__. AttributeError on the host and on simulated devices.",
+     nullptr},
+    {"_dtype_name", get_dtype_name, nullptr, nullptr, nullptr},
+    {"_typestr", get_typestr, nullptr, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace memarray::python

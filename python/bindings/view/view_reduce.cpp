@@ -1,0 +1,115 @@
+#include "view/view_reduce.hpp"
+
+#include "import/view_import.hpp"
+#include "python_errors.hpp"
+#include "shown.hpp"
+#include "signature.hpp"
+#include "view/elements.hpp"
+#include "view/view_object.hpp"
+
+#include <memarray/detail/strided/strided_plan.hpp>
+
+#include <array>
+#include <string_view>
+
+namespace memarray::python {
+namespace {
+
+using detail::AxisMask;
+using detail::Reduction;
+using detail::ViewCore;
+
+Signature<6> reduce_signature("a reduction", {"axis", "keepdims", "dtype", "out", "initial", "where"}, 1);
+Signature<2> plan_signature("plan", {"operation", "axis"}, 2);
+
+/// True if an argument says what its absence says, as NumPy's own functions pass it.
+bool is_default(PyObject* value) {
+  return !value || value == Py_None || std::string_view(Py_TYPE(value)->tp_name).ends_with("_NoValueType");
+}
+
+/// The arguments that NumPy's functions pass to a method of their name and that a view has no use for. False with
+/// `TypeError` set where one asks for something.
+bool check_numpy_arguments(Reduction reduction, PyObject* self, std::array<PyObject*, 6> const& slots) {
+  auto const [axis, keep, dtype, out, initial, where] = slots;
+  char const* const refused = !is_default(out)                         ? "out"
+                              : !is_default(initial)                   ? "initial"
+                              : !is_default(where) && where != Py_True ? "where"
+                                                                       : nullptr;
+  if (refused) {
+    PyErr_Format(PyExc_TypeError, "a reduction of a view takes no %s=: np.asarray(view) has such reductions", refused);
+    return false;
+  }
+  if (is_default(dtype)) return true;
+  DType const* const wanted = read_dtype(dtype);
+  if (!wanted) return false;
+  DType const& result = detail::reduced_dtype(reduction, dtype_of_view(self));
+  if (*wanted == result) return true;
+  PyErr_Format(PyExc_TypeError,
+               "this reduction of a view gives %s, not %s: cast() the view first, or reduce np.asarray(view)",
+               result.name, wanted->name);
+  return false;
+}
+
+PyObject* reduce(Reduction reduction, PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  std::array<PyObject*, 6> slots{};
+  if (!reduce_signature.parse(args, given, keywords, slots)) return nullptr;
+  PyObject* const axis = slots[0];
+  PyObject* const keep = slots[1] && is_default(slots[1]) && slots[1] != Py_None ? nullptr : slots[1];
+  if (keep && !PyBool_Check(keep))
+    return PyErr_Format(PyExc_TypeError, "keepdims is True or False, not %s", shown(keep).c_str());
+  return guarded([&]() -> PyObject* {
+    if (keywords && !check_numpy_arguments(reduction, self, slots)) return nullptr;
+    ViewCore const& view = core_of(self);
+    int const ndim = view.layout().ndim();
+    AxisMask axes = 0;
+    if (!read_axes(axis, ndim, axes)) return nullptr;
+    // Over all axes it is a number, as NumPy has it.
+    if (axes == detail::every_axis(ndim) && (keep != Py_True || ndim == 0)) {
+      alignas(16) std::byte element[16];
+      DType const& dtype = view.reduce_all(reduction, element);
+      return read_element(dtype, element);
+    }
+    return make_view(view.reduced(reduction, axes, keep == Py_True), nullptr);
+  });
+}
+
+}  // namespace
+
+PyObject* view_sum(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  return reduce(Reduction::sum, self, args, given, keywords);
+}
+PyObject* view_mean(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  return reduce(Reduction::mean, self, args, given, keywords);
+}
+PyObject* view_min(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  return reduce(Reduction::min, self, args, given, keywords);
+}
+PyObject* view_max(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  return reduce(Reduction::max, self, args, given, keywords);
+}
+
+PyObject* view_plan(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  std::array<PyObject*, 2> slots{};
+  if (!plan_signature.parse(args, given, keywords, slots)) return nullptr;
+  if (!slots[0] || !PyUnicode_Check(slots[0])) {
+    PyErr_SetString(PyExc_TypeError, "plan takes the name of an operation: view.plan('sum')");
+    return nullptr;
+  }
+  return guarded([&]() -> PyObject* {
+    ViewCore const& view = core_of(self);
+    AxisMask axes = 0;
+    Py_ssize_t length = 0;
+    char const* const operation = PyUnicode_AsUTF8AndSize(slots[0], &length);
+    if (operation && length > longest_word)
+      return PyErr_Format(PyExc_ValueError, "plan takes the name of an operation, such as 'sum', not %s",
+                          shown(slots[0]).c_str());
+    if (!operation || !read_axes(slots[1], view.layout().ndim(), axes)) return nullptr;
+    detail::LoopNest const nest =
+        detail::plan({operation, static_cast<std::size_t>(length)}, view.dtype(), view.layout(), axes);
+    return PyUnicode_FromString(to_string(nest).c_str());
+  });
+}
+
+bool init_view_reduce() { return reduce_signature.intern() && plan_signature.intern(); }
+
+}  // namespace memarray::python

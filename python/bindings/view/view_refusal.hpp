@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memarray/detail/python/bridge.hpp>
+
+namespace memarray::python {
+
+/// The memory that somebody gives for an argument.
+struct Given {
+  DType const& dtype;
+  StridedLayout::Extents shape;
+  StridedLayout::Extents strides;  ///< in bytes
+  bool writable;
+  bool on_device;
+  Device device;
+};
+
+/// One bit for each thing that does not fit.
+using Misfits = unsigned;
+enum Misfit : Misfits {
+  misfit_dtype = 1,
+  misfit_rank = 2,
+  misfit_extents = 4,
+  misfit_read_only = 8,
+  misfit_strides = 16,
+  misfit_place = 32,
+  misfit_alignment = 64,
+  misfit_bools = 128,
+};
+
+/// What can be said without the layout.
+[[nodiscard]] Misfits misfits_of(DType const& dtype, int ndim, bool writable, bool is_on_device,
+                                 ViewWanted const& wanted) noexcept;
+[[nodiscard]] Misfits misfits_of(Given const& given, ViewWanted const& wanted) noexcept;
+
+/// Sets a `TypeError` that says what is given, what is wanted and what does not fit.
+void raise_refusal(PyObject* object, Given const& given, ViewWanted const& wanted, Misfits misfits);
+/// The same for memory that could not be looked at, which the pending error says.
+void raise_refusal_because(PyObject* object, ViewWanted const& wanted);
+
+}  // namespace memarray::python

@@ -1,0 +1,320 @@
+#include "view/view_type.hpp"
+
+#include "export/exchange_api.hpp"
+#include "import/view_import.hpp"
+#include "python_errors.hpp"
+#include "view/view_buffer.hpp"
+#include "view/view_numbers.hpp"
+#include "view/view_object.hpp"
+
+#include <memarray/base/errors.hpp>
+#include <memarray/view/dlpack_tensor.hpp>
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+
+namespace memarray::python {
+namespace {
+
+using detail::ViewCore;
+
+PyTypeObject* view_type = nullptr;
+
+PyObject* make_new(PyTypeObject*, PyObject* args, PyObject* keywords) {
+  static char const* const names[] = {"obj", "copy", nullptr};
+  PyObject* object = nullptr;
+  PyObject* copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, keywords, "O|$O", const_cast<char**>(names), &object, &copy)) return nullptr;
+  return import_any(object, copy);
+}
+
+PyObject* repr(PyObject* self) {
+  return guarded([&] {
+    ViewCore const& core = core_of(self);
+    char const* const kind = !core.is_open() ? "closed" : core.writable() ? "writable" : "read-only";
+    return PyUnicode_FromFormat("<%s %s>", kind, core.describe().c_str());
+  });
+}
+
+Py_ssize_t length(PyObject* self) {
+  StridedLayout const& layout = layout_of(self);
+  if (layout.ndim() > 0) return layout.extent(0);
+  PyErr_SetString(PyExc_TypeError, "a view without dimensions has no length");
+  return -1;
+}
+
+int refuse_assignment(PyObject*, PyObject*, PyObject*) {
+  PyErr_SetString(PyExc_TypeError,
+                  "elements of a view are not assigned to: view[…].fill(value), or write through np.asarray(view)");
+  return -1;
+}
+
+int refuse_truth(PyObject*) {
+  PyErr_SetString(PyExc_TypeError, "the truth of a view is not defined; ask for view.size or view.item()");
+  return -1;
+}
+
+/// How often a view holds its memory: as itself, for buffers of a closed view, and pinned.
+std::uint64_t holds_of(PyView const& view) noexcept {
+  return std::uint64_t{view.core.is_open()} + std::uint64_t{view.lent != nullptr} +
+         std::uint64_t{view.rare && view.rare->pinned};
+}
+
+/// Uncounts holds that are about to be dropped: the collector must never count more of them than there are.
+void uncount_holds(PyView& view, std::uint64_t holds) noexcept {
+  if (view.keeper) view.keeper->in_views.fetch_sub(holds);
+}
+
+/// Drops a reference to what a view was made of: the last one may drop another view, and so on.
+void drop_owner(PyObject* owner) noexcept {
+  if (!owner) return;
+#if !defined(Py_GIL_DISABLED)
+  if (Py_REFCNT(owner) > 1) return Py_DECREF(owner);
+#endif
+  detail::drop_keeper({owner, &drop_object});
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  // Without a ViewScope: the collector has stopped all threads, and none is stopped within one.
+  PyView const& view = *view_in(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(view.owner);
+  Py_VISIT(reinterpret_cast<PyObject*>(view.keeper));
+  return 0;
+}
+
+int clear(PyObject* self) {
+  close_view(self);
+  return 0;
+}
+
+void dealloc(PyObject* self) {
+  PyView* const view = view_in(self);
+  if (view->is_tracked) PyObject_GC_UnTrack(self);
+  if (view->weak_references) PyObject_ClearWeakRefs(self);
+  // What keeps the memory may run any code.
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  bool const pending = PyErr_Occurred() != nullptr;
+  if (pending) PyErr_Fetch(&type, &value, &traceback);
+  if (view->keeper) {
+    uncount_holds(*view, holds_of(*view));
+    drop_owner(reinterpret_cast<PyObject*>(view->keeper));
+  }
+  view->core.~ViewCore();
+  delete view->rare;
+  drop_owner(view->owner);
+  if (pending || PyErr_Occurred()) PyErr_Restore(type, value, traceback);
+  PyTypeObject* const own_type = Py_TYPE(self);
+  own_type->tp_free(self);
+  Py_DECREF(own_type);
+}
+
+int getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
+  buffer->obj = nullptr;
+  return guarded([&] {
+    ViewScope const scope(self);
+    PyView& view = *view_in(self);
+    view.core.check_host();
+    if (!describe_buffer(self, view.core, buffer, flags)) return -1;
+    ++view.buffers;
+    return 0;
+  });
+}
+
+void releasebuffer(PyObject* self, Py_buffer* buffer) {
+  delete[] static_cast<Py_ssize_t*>(std::exchange(buffer->internal, nullptr));
+  detail::BlockExport lent;  // goes when others may look
+  ViewScope const scope(self);
+  PyView& view = *view_in(self);
+  if (--view.buffers != 0 || !view.lent) return;
+  uncount_holds(view, 1);
+  lent = detail::BlockExport::counted(*std::exchange(view.lent, nullptr), view.lent_is_writable);
+}
+
+/// Strides in elements, which last as long as the object. Throws `BufferError` if they are none, or negative.
+std::int64_t* element_strides(PyObject* self) {
+  ViewScope const scope(self);
+  PyView* const view = view_in(self);
+  detail::check_lendable_strides(view->core);
+  std::int64_t* const strides = view->rare_part().element_strides;
+  detail::write_element_strides(view->core, strides);
+  return strides;
+}
+
+int lend(void* object, DLManagedTensorVersioned** out) {
+  *out = nullptr;
+  if (!check_instance(object, view_type)) return -1;
+  return guarded([&] {
+    *out = lend_over_table(core_of(static_cast<PyObject*>(object)));
+    return 0;
+  });
+}
+
+/// Nobody is told that it is read-only, so it is not.
+int look(void* object, DLTensor* out) {
+  if (!check_instance(object, view_type)) return -1;
+  return guarded([&] {
+    auto* const self = static_cast<PyObject*>(object);
+    ViewCore const& core = core_of(self);
+    core.check_writable("a DLTensor");
+    if (!core.dtype().has_dlpack()) throw BufferError("DLPack has no dtype for a " + core.describe());
+    StridedLayout const& layout = layout_of(self);
+    Device place;
+    if (core.on_device()) {
+      StreamHandle const stream = get_legacy_stream();
+      core.lend(&stream);
+      place = core.block().lent_device();
+    }
+    *out = {.data = core.data(),
+            .device = {place.type, place.id},
+            .ndim = layout.ndim(),
+            .dtype = core.dtype().dl,
+            .shape = const_cast<std::int64_t*>(layout.shape().data()),
+            .strides = element_strides(self),
+            .byte_offset = 0};
+    return 0;
+  });
+}
+
+DLPackExchangeAPI exchange_api;
+
+PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyView, weak_references), READONLY, nullptr},
+                         {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot slots[] = {
+    {Py_tp_doc,
+     const_cast<char*>(
+         "BufferView(obj, *, copy=None)\n--\n\n"
+         "Strided memory of whoever owns it, without a copy: of a MemArray or a lease, of another library (DLPack), of "
+         "a "
+         "buffer, or of what has __array_interface__. It keeps the memory alive, is indexed and reshaped like a NumPy "
+         "array, and computes with whatever strides it has. copy=True: a copy of one's own.")},
+    {Py_tp_new, reinterpret_cast<void*>(make_new)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void*>(clear)},
+    {Py_tp_repr, reinterpret_cast<void*>(repr)},
+    {Py_tp_methods, view_methods},
+    {Py_tp_getset, view_properties},
+    {Py_tp_members, members},
+    {Py_mp_subscript, reinterpret_cast<void*>(view_getitem)},
+    {Py_mp_ass_subscript, reinterpret_cast<void*>(refuse_assignment)},
+    {Py_mp_length, reinterpret_cast<void*>(length)},
+    {Py_nb_bool, reinterpret_cast<void*>(refuse_truth)},
+    {Py_nb_int, reinterpret_cast<void*>(view_int)},
+    {Py_nb_float, reinterpret_cast<void*>(view_float)},
+    {Py_nb_index, reinterpret_cast<void*>(view_as_index)},
+    {Py_sq_length, reinterpret_cast<void*>(length)},
+    {Py_sq_item, reinterpret_cast<void*>(view_row)},
+    {Py_sq_contains, reinterpret_cast<void*>(view_contains)},
+    {Py_tp_iter, reinterpret_cast<void*>(view_iter)},
+    {Py_tp_richcompare, reinterpret_cast<void*>(compare_identity)},
+    {Py_tp_hash, reinterpret_cast<void*>(hash_identity)},
+    {Py_bf_getbuffer, reinterpret_cast<void*>(getbuffer)},
+    {Py_bf_releasebuffer, reinterpret_cast<void*>(releasebuffer)},
+    {0, nullptr}};
+
+PyType_Spec spec = {"memarray.BufferView", sizeof(PyView), 0,
+                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, slots};
+
+}  // namespace
+
+int add_view_type(PyObject* module) {
+  if (!view_type) {
+    view_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    if (!view_type || !init_view_methods() || add_exchange_api(view_type, exchange_api, lend, look) != 0) return -1;
+  }
+  return PyModule_AddObjectRef(module, "BufferView", reinterpret_cast<PyObject*>(view_type));
+}
+
+PyView* allocate_view(PyObject* owner) {
+  // Not tp_alloc, which writes zeros first.
+  PyView* const self = PyObject_GC_New(PyView, view_type);
+  if (!self) return nullptr;
+  self->weak_references = nullptr;
+  self->owner = Py_XNewRef(owner);
+  self->keeper = nullptr;
+  self->rare = nullptr;
+  self->lent = nullptr;
+  self->buffers = 0;
+  self->lent_is_writable = false;
+  self->is_tracked = false;
+#if defined(Py_GIL_DISABLED)
+  self->mutex = {};
+#endif
+  return self;
+}
+
+void free_view(PyView* view) noexcept {
+  Py_XDECREF(view->owner);
+  PyObject_GC_Del(view);
+  Py_DECREF(view_type);
+}
+
+void collect_view(PyView* view) noexcept {
+  // An export of the view itself, which it has not given up: the block is there.
+  detail::Block* const block = view->core.is_open() ? &view->core.block() : nullptr;
+  MemoryKeeper* const keeper = block && block->is_foreign() ? memory_keeper_of(*block) : nullptr;
+  if (keeper) {
+    keeper->block = block;
+    keeper->in_views.fetch_add(1);
+    Py_INCREF(reinterpret_cast<PyObject*>(keeper));
+    view->keeper = keeper;
+  }
+  view->is_tracked = keeper || view->owner;
+  if (view->is_tracked) PyObject_GC_Track(view);
+}
+
+void close_view(PyObject* self) noexcept {
+  PyObject *owner = nullptr, *keeper = nullptr;
+  detail::BlockExport memory;
+  {
+    ViewScope const scope(self);
+    PyView& view = *view_in(self);
+    std::uint64_t const holds = holds_of(view);
+    bool const stays = view.core.is_open() && view.buffers != 0;
+    if (view.core.is_open() && !stays) uncount_holds(view, 1);
+    memory = view.core.close();
+    if (stays) {
+      view.lent_is_writable = memory.writable();
+      view.lent = memory.release();
+    }
+    // A view that still holds memory refers to its keeper.
+    if (holds_of(view) == 0 && holds != 0) keeper = reinterpret_cast<PyObject*>(std::exchange(view.keeper, nullptr));
+    owner = std::exchange(view.owner, nullptr);
+  }
+  drop_owner(keeper);
+  memory = {};
+  drop_owner(owner);
+}
+
+PyObject* make_view(ViewCore core, PyObject* owner) {
+  return make_view_of(owner, [&] { return std::move(core); });
+}
+
+PyObject* wrap_view(ViewCore const& core) noexcept {
+  return guarded([&] { return make_view(core, nullptr); });
+}
+
+bool is_view(PyObject* object) noexcept { return Py_IS_TYPE(object, view_type); }
+
+SeenView view_of(PyObject* object) noexcept { return core_of(object); }
+
+ViewCore take_view(PyObject* object) noexcept {
+  PyView& view = *view_in(object);
+  if (view.core.is_open()) uncount_holds(view, 1);
+  ViewCore taken = std::move(view.core);
+  Py_DECREF(object);
+  return taken;
+}
+
+PyObject* owner_of_view(PyObject* view) {
+  ViewScope const scope(view);
+  return Py_XNewRef(view_in(view)->owner);
+}
+
+}  // namespace memarray::python

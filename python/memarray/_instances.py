@@ -1,0 +1,53 @@
+"""The registered types of arrays: what makes an array of a dtype and a rank."""
+
+from __future__ import annotations
+
+from . import _core
+
+# As typing has it, without importing it.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def find_instance(cls: type[Any], name: str, ndim: int) -> _core.Instance:
+    """What makes arrays of that dtype and rank; UnsupportedTypeError if nothing does."""
+    instance = cls._TYPE_INSTANCE_MAP.get((name, ndim))
+    if instance is None:
+        raise _core.UnsupportedTypeError(_unsupported(name, ndim, cls._TYPE_INSTANCE_MAP))
+    return instance
+
+
+def _unsupported(name: str, ndim: int, instances) -> str:
+    ranks: dict[str, list[int]] = {}
+    for known, rank in instances:
+        ranks.setdefault(known, []).append(rank)
+    alike: dict[str, list[str]] = {}
+    for known, of in sorted(ranks.items()):
+        alike.setdefault(_listed(sorted(of)), []).append(known)
+    listed = "; ".join(f"{', '.join(names)} with ndim {of}" for of, names in alike.items())
+    return (
+        f"no MemArray<{name}, {ndim}> is registered. There are: {listed}. "
+        "To add one, call bind_mem_array<T, ndim>(module) from <memarray/python/memarray.hpp> in an extension module; "
+        "the fields of a struct are named with MEMARRAY_FIELDS"
+    )
+
+
+def _listed(ranks: list[int]) -> str:
+    """1, 2, 3 as "1 to 3"; 1, 3 as "1, 3"."""
+    together = len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1
+    return f"{ranks[0]} to {ranks[-1]}" if together else ", ".join(map(str, ranks))
+
+
+def shape_of(shape) -> list[Any]:
+    """The extents of a shape, which is an integer or a sequence of integers; TypeError for anything else."""
+    if isinstance(shape, int) and not isinstance(shape, bool):
+        return [shape]
+    try:
+        return list(shape)
+    except TypeError:
+        # NumPy's integers and arrays of one have no items.
+        if hasattr(shape, "__index__") and not isinstance(shape, bool):
+            return [shape]
+        words = _core.shown(shape)
+        raise TypeError(f"shape must be an integer or a sequence of integers, such as [2, 4, 7], not {words}") from None

@@ -1,0 +1,233 @@
+"""Conversions of values and arrays that the extension module leaves to NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import _core
+from ._dtypes import brief, describe_dtype, numpy_dtype
+
+
+def _dtype_for_numpy(array):
+    dtype = numpy_dtype(array._dtype_name, array._typestr)
+    if isinstance(dtype, str):
+        raise TypeError("NumPy has no bfloat16 of its own: install ml_dtypes, or use torch.from_dlpack(lease)")
+    return dtype
+
+
+def element_bytes(array, value) -> bytes:
+    """One element, converted as `read_numpy_array` converts arrays."""
+    target = _dtype_for_numpy(array)
+    check_unannotated(value)
+    try:
+        source = (
+            np.asarray(value, dtype=target) if target.kind == "V" and isinstance(value, tuple) else np.asarray(value)
+        )
+    except (ValueError, TypeError) as error:
+        raise TypeError(f"{_core.shown(value)} is no element of {brief(target)}") from error
+    if source.ndim != 0:
+        raise TypeError(f"fill takes one element, not an array of shape {source.shape}; use read_numpy_array")
+    if source.dtype.kind in "iu" and target.kind in "iu":
+        if not np.iinfo(target).min <= int(source) <= np.iinfo(target).max:
+            raise OverflowError(f"{_core.shown(value)} does not fit into {target}")
+        return source.astype(target).tobytes()
+    check_cast(source, target, "fill")
+    if target.names is not None:
+        # NumPy converts fields and leaves the padding as the memory comes.
+        element = np.zeros((), target)
+        element[...] = source
+        return element.tobytes()
+    if target.kind == "V" and source.dtype.kind == "V":
+        return source.tobytes()
+    if target.kind == "b":
+        return b"\1" if source.view(np.uint8) else b"\0"
+    return source.astype(target).tobytes()
+
+
+def check_unannotated(source) -> None:
+    """Refuses masks and units, also of what is in lists: BufferError. NumPy would drop them."""
+    if isinstance(source, (list, tuple)):
+        # Most lists are of numbers, whose types are few.
+        if any(kind not in _UNANNOTATED for kind in set(map(type, source))):
+            for item in source:
+                check_unannotated(item)
+    elif type(source) not in _UNANNOTATED:
+        _core.check_unannotated(source)
+
+
+def numpy_array(source):
+    """`source` as a NumPy array, of a subclass where it is one; BufferError for masks and units."""
+    check_unannotated(source)
+    array = np.asanyarray(source)
+    # What __array__ returns may have a mask, too.
+    if array is not source:
+        check_unannotated(array)
+    return array
+
+
+_UNANNOTATED = frozenset({np.ndarray, bool, int, float, complex, str, bytes, type(None)})
+
+
+def check_cast(source, target, what: str) -> None:
+    """Raises `TypeError` unless `source` converts to `target` within its kind."""
+    if target.names is not None:
+        # NumPy would take fields by their places, whatever their names.
+        if _field_names(source.dtype) != _field_names(target):
+            raise TypeError(
+                f"{what} takes elements with the fields {brief(target.names)} in this order, not "
+                f"{brief(source.dtype)}; select and order them first, and convert with .astype({brief(target)})"
+            )
+        if np.can_cast(source.dtype, target, "same_kind"):
+            return
+    elif target.kind == "V" and source.dtype.kind == "V":
+        if source.dtype.itemsize == target.itemsize:
+            return
+    elif np.can_cast(source.dtype, target, "same_kind"):
+        return
+    raise TypeError(
+        f"{what} converts within a kind of number ('same_kind'), not from {brief(source.dtype)} to {brief(target)}; "
+        f"convert first with .astype({brief(target) if target.names else repr(target.name)})"
+    )
+
+
+def _field_names(dtype):
+    """The names of all fields, also of nested structs, as they are nested; None for a dtype without fields."""
+    base = dtype.base
+    if base.names is None:
+        return None
+    return [(name, _field_names(base.fields[name][0])) for name in base.names]
+
+
+def lease_to_numpy(lease, dtype=None, copy=None):
+    """`Lease.__array__`: reached where the buffer protocol has no format for the dtype."""
+    target = _dtype_for_numpy(lease.array)
+    array = np.asarray(ArrayInterface(lease)).view(target)
+    return convert(array, dtype, copy)
+
+
+def convert(array, dtype, copy):
+    """What `__array__(dtype, copy)` asks for, of an array that shares memory."""
+    if dtype is not None and np.dtype(dtype) != array.dtype:
+        if copy is False:
+            names = f"from {brief(array.dtype)} to {brief(np.dtype(dtype))}"
+            raise ValueError(f"converting {names} takes a copy, and copy=False was asked for")
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+class ArrayInterface:
+    """Shows a lease's memory through the array interface alone, and keeps the lease."""
+
+    def __init__(self, lease):
+        self.lease = lease
+        self.__array_interface__ = _core.raw_interface(lease)
+
+
+def read_numpy_array(array, source) -> None:
+    """Replaces all contents of `array` by those of `source`, of any strides and any dtype of the same kind."""
+    source = numpy_array(source)
+    target = _dtype_for_numpy(array)
+    if source.shape != array.shape:
+        raise ValueError(f"read_numpy_array takes an array of shape {array.shape}, not {source.shape}; resize first")
+    check_cast(source, target, "read_numpy_array")
+    # Told when the lease is over, as a log handler may want the array.
+    copied = None
+    if target.kind == "V" and target.names is None:
+        # Another dtype of the same size takes no copy, whatever the strides.
+        source = np.asarray(source).view(target)
+    elif (target.kind in "fc" or target.names is not None) and not np.can_cast(source.dtype, target):
+        # NumPy may raise while it converts, which must not leave half an array behind.
+        copied = f"read_numpy_array converted from {brief(source.dtype)} to {brief(target)} first"
+        source = source.astype(target)
+    # The host side is written; that of a device, if it was current, is stale then.
+    with array.write(discard=True) if array.device.type == "cpu" else array.write("cpu", discard=True) as lease:
+        destination = np.asarray(lease)
+        if destination.dtype != target:
+            destination = destination.view(target)
+        # Under the policy "alias" a kept view may be the source.
+        if np.may_share_memory(destination, source):
+            copied = "the source of read_numpy_array overlaps the array"
+            source = source.copy()
+        if target.kind == "b":
+            # NumPy copies bools as bytes, and those of other libraries may be neither 0 nor 1.
+            np.not_equal(np.asarray(source).view(np.uint8), 0, out=destination)
+        else:
+            np.copyto(destination, source, casting="same_kind")
+        del destination
+    if copied:
+        _core.report_copy(source.nbytes, copied)
+
+
+def view_dtype(view):
+    """`BufferView.dtype`."""
+    return numpy_dtype(view._dtype_name, view._typestr)
+
+
+def view_to_numpy(view, dtype=None, copy=None):
+    """`BufferView.__array__`: reached where the buffer protocol has no format for the dtype."""
+    return convert(np.asarray(ArrayInterface(view)).view(_dtype_for_numpy(view)), dtype, copy)
+
+
+def shipped_dtype_name(dtype):
+    """The name of anything that `np.dtype` takes, in native byte order; of one with fields their description."""
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        return dtype
+    try:
+        described = np.dtype(dtype)
+    except Exception:
+        # NumPy's refusals have many types. All say that there is no such dtype.
+        return _core.shown(dtype)
+    if not described.isnative:
+        raise TypeError(f"memory is in native byte order, not {_core.shown(dtype)}")
+    return describe_dtype(described)
+
+
+def dtype_of_interface(owner, interface):
+    """What `describe_dtype` makes of the dtype that an `__array_interface__` says."""
+    typestr = interface.get("typestr")
+    if not isinstance(typestr, str):
+        raise BufferError(f"'typestr' of an __array_interface__ is a string, not {_core.shown(typestr)}")
+    known = getattr(owner, "dtype", None)
+    if isinstance(known, np.dtype) and known.str == typestr and known.names is None and known.type is not np.void:
+        # The dtypes of ml_dtypes are known by their own names alone.
+        return _native(known)
+    try:
+        described = np.dtype(typestr)
+    except TypeError as error:
+        raise BufferError(f"memarray has no dtype for the typestr {_core.shown(typestr)}") from error
+    descr = interface.get("descr")
+    if described.kind == "V" and descr is not None and descr != [("", typestr)]:
+        described = _dtype_of_descr(descr, described.itemsize)
+    return _native(described)
+
+
+def _dtype_of_descr(descr, itemsize):
+    """The dtype that 'descr' of an `__array_interface__` says, whose fields without names are padding."""
+    try:
+        described = np.lib.format.descr_to_dtype(descr)
+    except Exception as error:
+        raise BufferError(
+            f"'descr' of this __array_interface__ is no list of fields that NumPy reads, but {_core.shown(descr)}"
+        ) from error
+    if described.itemsize != itemsize:
+        raise BufferError(
+            f"'descr' of this __array_interface__ is of {described.itemsize} bytes, and its typestr of {itemsize}"
+        )
+    return described
+
+
+def struct_in_buffer(owner):
+    """What `describe_dtype` makes of the elements that the buffer of `owner` has, which are structs."""
+    try:
+        described = np.asarray(memoryview(owner)).dtype
+    except (ValueError, TypeError, RuntimeError) as error:
+        words = _core.first_line(error)
+        raise BufferError(f"NumPy cannot read the format of this buffer of structs: {words}") from error
+    return _native(described)
+
+
+def _native(dtype):
+    if dtype.isnative:
+        return describe_dtype(dtype)
+    wanted = repr(dtype.name) if dtype.names is None else brief(dtype.newbyteorder("="))
+    raise BufferError(f"memory in the other byte order cannot be viewed: convert with .astype({wanted})")

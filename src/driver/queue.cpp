@@ -1,0 +1,48 @@
+#include <memarray/base/errors.hpp>
+#include <memarray/detail/driver/queue.hpp>
+#include <memarray/driver/last_error.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace memarray::detail {
+namespace {
+
+// CUDA's names of default streams: 0 and 1 for the one that all threads share, 2 for each thread's own.
+std::intptr_t default_name(StreamHandle const& stream) noexcept {
+  std::intptr_t const number = as_intptr(stream);
+  return number == 1 ? 0 : number;
+}
+
+constexpr std::intptr_t per_thread = 2;
+
+}  // namespace
+
+bool Queue::is(Queue const& other) const noexcept {
+  return lasting && other.lasting && default_name(stream) == default_name(other.stream) &&
+         as_cu(context) == as_cu(other.context) && thread == other.thread;
+}
+
+Queue queue_on(StreamHandle const& stream, ContextHandle const& context) {
+  if (!stream)
+    throw ValueError(
+        "this stream handle is null, which says that its creation failed; for the default stream say "
+        "default_stream()");
+  if (!context)
+    throw ValueError("this context handle is null, which says that its creation failed: see get_last_error()");
+  ContextHandle const& of_stream = context_of(stream);
+  if (of_stream && of_stream != context) {
+    if (driver_of(of_stream) != driver_of(context))
+      throw ValueError(
+          "the stream belongs to another driver than the memory (one of them is simulated): name a stream that was "
+          "made where the memory was, or none");
+    if (device_id_of(of_stream) != device_id_of(context))
+      throw ValueError("the stream is of cuda:" + std::to_string(device_id_of(of_stream)) + ", the memory of cuda:" +
+                       std::to_string(device_id_of(context)) + ": name a stream of that device");
+  }
+  Queue queue{stream, of_stream ? of_stream : context, {}, keeps_stream(stream)};
+  if (!of_stream && as_intptr(stream) == per_thread) queue.thread = std::this_thread::get_id();
+  return queue;
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,155 @@
+#include "entries.hpp"
+
+#include <memarray/detail/base/fork.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <system_error>
+#include <type_traits>
+
+#include "emulate_contexts.hpp"
+#include "emulate_copies.hpp"
+#include "emulate_devices.hpp"
+#include "emulate_events.hpp"
+#include "emulate_memory.hpp"
+#include "emulate_pools.hpp"
+#include "emulate_streams.hpp"
+#include "errors.hpp"
+#include "injection.hpp"
+#include "session.hpp"
+#include "sessions.hpp"
+
+namespace memarray::simulated {
+namespace {
+
+// Whose session a call is: of the handles it names, else of the memory, else the calling thread's.
+struct Owner {
+  std::shared_ptr<Session> session;
+  bool is_gone = false;  // its session went, and so did all of its resources
+
+  template <typename Handle>
+  void look_at_handle(Handle handle) {
+    if constexpr (kind_of<Handle> != 0) {
+      auto const parts = session || is_gone ? std::nullopt : decode(handle);
+      if (!parts) return;
+      session = find_session(parts->session);
+      is_gone = !session;
+    }
+  }
+  template <typename Argument>
+  void look_at_memory(Argument argument) {
+    if (session || is_gone) return;
+    if constexpr (std::is_same_v<Argument, cu::DevicePtr>) {
+      session = find_session_of_memory(static_cast<std::uintptr_t>(argument));
+    } else if constexpr (std::is_same_v<Argument, void*>) {
+      session = find_session_of_memory(reinterpret_cast<std::uintptr_t>(argument));
+    }
+  }
+};
+
+template <typename... Arguments>
+Owner owner(Arguments... arguments) {
+  Owner found;
+  (found.look_at_handle(arguments), ...);
+  (found.look_at_memory(arguments), ...);
+  if (!found.session && !found.is_gone) found.session = find_session_here();
+  return found;
+}
+
+// What needs no device: said also when there is none any more, and in kernels.
+constexpr bool only_names_errors(std::size_t index) {
+  return index == function::cuGetErrorName || index == function::cuGetErrorString;
+}
+
+constexpr bool waits(std::size_t index) {
+  return index == function::cuStreamWaitEvent || index == function::cuEventSynchronize ||
+         index == function::cuStreamSynchronize || index == function::cuCtxSynchronize;
+}
+
+template <std::size_t index, auto emulation>
+struct Entry;
+
+template <std::size_t index, typename... Arguments, cu::Result (*emulation)(Session&, Arguments...)>
+struct Entry<index, emulation> {
+  static cu::Result call(Arguments... arguments) {
+    Hidden const hidden;
+    if (is_bare_child()) return code::not_initialized;
+    try {
+      if constexpr (index == function::cuCtxPopCurrent)
+        if (ContextStack::drop_dead()) return code::success;
+      // Whoever asks whose a stream is asks the driver that is there now.
+      Owner const found = index == function::cuStreamGetCtx ? Owner{find_session_here()} : owner(arguments...);
+      // A handle of the process that this was forked from is of no session here.
+      if (found.is_gone) return fork_generation() == 0 ? code::invalid_handle : code::not_initialized;
+      if (!found.session) {
+        if constexpr (index == function::cuGetErrorName) return name_error(arguments...);
+        if constexpr (index == function::cuGetErrorString) return describe_error(arguments...);
+        return code::not_initialized;
+      }
+      return call(*found.session, arguments...);
+    } catch (std::bad_alloc const&) {
+    } catch (std::system_error const&) {
+    }
+    return code::out_of_memory;
+  }
+
+  static cu::Result call(Session& session, Arguments... arguments) {
+    if constexpr (waits(index)) session.note_wait(index);
+    if (auto const injected = session.injection.begin(index)) return *injected;
+    if constexpr (!only_names_errors(index)) {
+      if (ProgramCode::runs()) {
+        session.violation(words(function_name(index), " called by a host function or kernel of a stream"));
+        return code::not_permitted;
+      }
+    }
+    cu::Result const result = emulation(session, arguments...);
+    session.retire();
+    return result;
+  }
+
+  // Memory to read from and to write to is void*; what a function gives back has a type.
+  static constexpr bool gives_something =
+      ((std::is_pointer_v<Arguments> && !std::is_const_v<std::remove_pointer_t<Arguments>> &&
+        (std::is_arithmetic_v<std::remove_pointer_t<Arguments>> ||
+         std::is_pointer_v<std::remove_pointer_t<Arguments>>)) ||
+       ...);
+};
+
+#define MEMARRAY_SIMULATED_ENTRY(name) Entry<function::name, &emulated::name>
+
+// Keeps tables in reach of a leak check.
+struct Kept {
+  DriverTable table;
+  Kept* before = nullptr;
+};
+constinit std::atomic<Kept*> kept{nullptr};
+
+}  // namespace
+
+DriverTable const* make_table(bool lends_as_cuda) {
+  auto* const fresh = new Kept;
+  fresh->table.lends_as_cuda = lends_as_cuda;
+#define MEMARRAY_FILL_TABLE(name, version, parameters) fresh->table.name = MEMARRAY_SIMULATED_ENTRY(name)::call;
+  MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_FILL_TABLE)
+#undef MEMARRAY_FILL_TABLE
+  fresh->table.launch_simulated = Entry<launch_function, &emulated::launch>::call;
+  fresh->table.fork_generation = fork_generation();
+  fresh->before = kept.load(std::memory_order_relaxed);
+  while (!kept.compare_exchange_weak(fresh->before, fresh)) {
+  }
+  return &fresh->table;
+}
+
+bool can_be_dropped(std::size_t function) noexcept {
+#define MEMARRAY_GIVES_NOTHING(name, version, parameters) !MEMARRAY_SIMULATED_ENTRY(name)::gives_something,
+  static constexpr std::array<bool, function_count> all{MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_GIVES_NOTHING)};
+#undef MEMARRAY_GIVES_NOTHING
+  // Who launches leaves it to the kernel to let go of what it was given.
+  if (function == launch_function) return false;
+  return all[function] && function != function::cuPointerGetAttribute && function != function::cuMemPoolGetAttribute;
+}
+
+}  // namespace memarray::simulated

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memarray/driver/driver_functions.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "lock.hpp"
+
+namespace memarray::simulated {
+
+#define MEMARRAY_COUNT_DRIVER_FUNCTION(name, version, parameters) +1
+inline constexpr std::size_t function_count = 0 MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_COUNT_DRIVER_FUNCTION);
+#undef MEMARRAY_COUNT_DRIVER_FUNCTION
+
+/// The place of each function in the list, and its name.
+namespace function {
+#define MEMARRAY_ENUMERATE_DRIVER_FUNCTION(name, version, parameters) name,
+enum Index : std::size_t { MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_ENUMERATE_DRIVER_FUNCTION) };
+#undef MEMARRAY_ENUMERATE_DRIVER_FUNCTION
+}  // namespace function
+/// A kernel's launch, which goes through none of them; known as cuLaunchKernel.
+inline constexpr std::size_t launch_function = function_count;
+inline constexpr std::size_t counted_functions = function_count + 1;
+[[nodiscard]] char const* function_name(std::size_t function) noexcept;
+/// Throws `ValueError` for names of functions that memarray does not call.
+[[nodiscard]] std::size_t function_index(std::string_view name);
+
+/// Counts a session's calls and says which of them go wrong.
+class Injection {
+ public:
+  /// Counts a call. What it is to return at once, if it is to do nothing.
+  [[nodiscard]] std::optional<cu::Result> begin(std::size_t function);
+  /// From the `nth` call from now, `times` of them or (-1) all.
+  void inject(std::size_t function, int nth, int times, cu::Result code);
+  void clear();
+  [[nodiscard]] std::uint64_t calls(std::size_t function) const noexcept;
+  [[nodiscard]] std::uint64_t calls() const noexcept;
+
+ private:
+  struct Rule {
+    std::size_t function;
+    std::uint64_t first;
+    std::uint64_t last;
+    cu::Result code;
+  };
+
+  std::array<std::atomic<std::uint64_t>, counted_functions> _calls{};
+  Lock _lock;
+  std::vector<Rule> _rules;
+};
+
+}  // namespace memarray::simulated

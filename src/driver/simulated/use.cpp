@@ -1,0 +1,66 @@
+#include "use.hpp"
+
+#include <memarray/driver/simulated_devices.hpp>
+
+#include <mutex>
+
+#include "guard.hpp"
+#include "session.hpp"
+#include "sessions.hpp"
+
+namespace memarray {
+namespace simulated {
+namespace {
+
+// What a kernel may not use; null if it may.
+char const* refusal(Session& session, std::uintptr_t address) {
+  auto const allocation = session.memory.find(address);
+  if (!allocation) return "use after free, or of what is not allocated, ";
+  Stream const* const stream = running_stream();
+  if (!stream) return nullptr;
+  if (!allocation->is_ready) return "use before the allocation, in the order of streams, of ";
+  if (allocation->device == stream->device) return nullptr;
+  auto const context = session.contexts.find(stream->context);
+  bool const reaches = allocation->pool ? allocation->pool->reached_by.contains(stream->device)
+                                        : context && context->peers.contains(allocation->device);
+  return reaches ? nullptr : "use of another device's memory without access to it: ";
+}
+
+}  // namespace
+Use::Use(Session& session, char const* what, std::vector<Place> const& places) : _session(session), _places(places) {
+  std::lock_guard const guard(session.lock);
+  for (Place const& place : places) {
+    if (!place.allocation) continue;
+    if (place.allocation->is_freed) {
+      session.violation(words(what, ": use after free of ", session.memory.describe(place.address)));
+    } else if (!place.allocation->is_ready) {
+      session.violation(words(what, ": use before the allocation, in the order of streams, of ",
+                              session.memory.describe(place.address)));
+    }
+    ++place.allocation->in_use;
+  }
+}
+
+Use::~Use() {
+  std::lock_guard const guard(_session.lock);
+  for (Place const& place : _places)
+    if (place.allocation) --place.allocation->in_use;
+}
+
+}  // namespace simulated
+
+void* testing::detail::reachable(void const* pointer) noexcept {
+  simulated::Hidden const hidden;
+  auto const address = reinterpret_cast<std::uintptr_t>(pointer);
+  simulated::GuardedRange const* const range = simulated::find_guarded(address);
+  if (!range) return const_cast<void*>(pointer);
+  std::byte* const reached = range->reach + (address - range->begin);
+  if (auto const session = simulated::find_session(range->session)) {
+    std::lock_guard const guard(session->lock);
+    if (char const* const why = simulated::refusal(*session, address))
+      session->violation(simulated::words("kernel: ", why, session->memory.describe(address)));
+  }
+  return reached;
+}
+
+}  // namespace memarray

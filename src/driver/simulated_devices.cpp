@@ -1,0 +1,143 @@
+#include <memarray/base/errors.hpp>
+#include <memarray/base/hooks.hpp>
+#include <memarray/detail/base/fork.hpp>
+#include <memarray/driver/simulated_devices.hpp>
+
+#include <mutex>
+#include <string>
+
+#include "driver/simulated/entries.hpp"
+#include "driver/simulated/session.hpp"
+#include "driver/simulated/sessions.hpp"
+
+namespace memarray::testing {
+
+using simulated::function_index;
+using simulated::Hidden;
+using simulated::Session;
+using simulated::Visible;
+
+namespace {
+
+void check_count(int nth, int times) {
+  if (nth < 1) throw ValueError("nth counts from 1");
+  if (times < 1 && times != SimulatedDevices::always) throw ValueError("times must be at least 1");
+}
+
+// In a forked child any lock of its parent's sessions may be held for ever.
+void wait_for_all(Session& session) {
+  std::vector<std::shared_ptr<simulated::Completion>> work;
+  {
+    std::lock_guard const guard(session.lock);
+    work = session.work([](simulated::Context const&) { return true; });
+  }
+  simulated::wait(work);
+}
+
+// What is on its way out is not live.
+void settle() noexcept {
+  if (auto const* const above = memarray::detail::driver_hooks()) above->settle();
+}
+
+bool is_usable(Session const& session) noexcept { return session.generation == fork_generation(); }
+
+}  // namespace
+
+SimulatedDevices::SimulatedDevices(SimulatedOptions const& options) {
+  Hidden const hidden;
+  _session = Session::make(options);
+  simulated::open_block(_session);
+}
+
+SimulatedDevices::~SimulatedDevices() {
+  end();
+  Hidden const hidden;
+  // Nothing of it can be undone in a child, where its threads are not.
+  if (!is_usable(*_session)) static_cast<void>(new std::shared_ptr<Session>(_session));
+  _session.reset();
+}
+
+void SimulatedDevices::end() noexcept {
+  RuntimeRelease const released;  // work may need the interpreter to end
+  Hidden const hidden;
+  if (!is_usable(*_session)) return;
+  wait_for_all(*_session);
+  if (auto const* const above = memarray::detail::driver_hooks()) {
+    Visible const visible;
+    above->end(_session->table);
+  }
+  wait_for_all(*_session);  // frees, too, are work
+  simulated::close_block(*_session);
+  _session->close();
+}
+
+void SimulatedDevices::fail(std::string_view function, int nth, int code, int times) {
+  Hidden const hidden;
+  check_count(nth, times);
+  if (code == 0) throw ValueError("a failure needs a code that is not 0; drop() loses a call");
+  std::size_t const index = function_index(function);
+  if (is_usable(*_session)) _session->injection.inject(index, nth, times, code);
+}
+
+void SimulatedDevices::drop(std::string_view function, int nth, int times) {
+  Hidden const hidden;
+  check_count(nth, times);
+  std::size_t const index = function_index(function);
+  if (!simulated::can_be_dropped(index))
+    throw ValueError(std::string(function) + " gives its caller something, so that no call can be lost; use fail()");
+  if (is_usable(*_session)) _session->injection.inject(index, nth, times, 0);
+}
+
+void SimulatedDevices::delay(std::chrono::nanoseconds each) {
+  Hidden const hidden;
+  if (each.count() < 0) throw ValueError("a delay cannot be negative");
+  _session->set_delay(each);
+}
+
+void SimulatedDevices::clear() {
+  Hidden const hidden;
+  _session->set_delay({});
+  if (is_usable(*_session)) _session->injection.clear();
+}
+
+std::uint64_t SimulatedDevices::calls(std::string_view function) const {
+  Hidden const hidden;
+  return function.empty() ? _session->injection.calls() : _session->injection.calls(function_index(function));
+}
+
+LiveResources SimulatedDevices::live() const {
+  settle();
+  Hidden const hidden;
+  if (!is_usable(*_session)) return {};
+  std::lock_guard const guard(_session->lock);
+  return _session->live();
+}
+
+std::vector<std::string> SimulatedDevices::live_resources() const {
+  settle();
+  Hidden const hidden;
+  if (!is_usable(*_session)) return {};
+  std::lock_guard const guard(_session->lock);
+  return _session->live_resources();
+}
+
+std::vector<std::string> SimulatedDevices::violations() const {
+  Hidden const hidden;
+  if (!is_usable(*_session)) return {};
+  return _session->violations();
+}
+
+std::vector<std::string> SimulatedDevices::waits() const {
+  Hidden const hidden;
+  if (!is_usable(*_session)) return {};
+  return _session->waits();
+}
+
+bool detail::are_simulated() noexcept {
+  DriverTable const* const table = memarray::detail::replacing_driver();
+  return table && table->is_simulated();
+}
+
+DriverTable const* SimulatedDevices::table() const noexcept { return _session->table; }
+
+}  // namespace memarray::testing

@@ -1,0 +1,142 @@
+#include "codes.hpp"
+
+#include <memarray/base/hooks.hpp>
+#include <memarray/detail/driver/queue.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/simulated_devices.hpp>
+#include <memarray/driver/stream_order.hpp>
+
+#include <cstddef>
+
+namespace memarray {
+namespace {
+
+using detail::ContextScope;
+using detail::succeeded;
+
+// A stream of another driver than the scope's would be an address of nothing to it.
+bool goes_with(ContextScope const& scope, StreamHandle const& stream) noexcept {
+  if (!scope.driver()) return false;
+  if (!stream) return detail::fail_for_null(code::invalid_handle);
+  ContextHandle const& context = context_of(stream);
+  return succeeded(!context || driver_of(context) == scope.driver() ? 0 : code::invalid_handle);
+}
+
+}  // namespace
+
+// A full queue makes even submitting wait, so the interpreter lock is let go for all calls here.
+namespace detail {
+
+// Every wait of a stream for an event is made here. An event of another driver would be an address of nothing to it.
+cu::Result wait(DriverTable const& driver, StreamHandle const& stream, EventHandle const& event) noexcept {
+  if (driver_of(context_of(event)) != &driver) return code::invalid_handle;
+  RuntimeRelease const released;
+  return driver.cuStreamWaitEvent(*stream, *event, 0);
+}
+
+cu::Result synchronize(DriverTable const& driver, EventHandle const& event) noexcept {
+  if (driver_of(context_of(event)) != &driver) return code::invalid_handle;
+  RuntimeRelease const released;
+  return driver.cuEventSynchronize(*event);
+}
+
+cu::Result synchronize(DriverTable const& driver, StreamHandle const& stream) noexcept {
+  RuntimeRelease const released;
+  return driver.cuStreamSynchronize(*stream);
+}
+
+}  // namespace detail
+
+bool record(EventHandle const& event, StreamHandle const& stream) noexcept {
+  ContextScope const scope(context_of(event));
+  if (!goes_with(scope, stream)) return false;
+  RuntimeRelease const released;
+  return scope.driver() && succeeded(scope.driver()->cuEventRecord(*event, *stream));
+}
+
+namespace {
+
+bool wait_in(ContextHandle const& context, StreamHandle const& stream, EventHandle const& event) noexcept {
+  if (!event) return true;
+  ContextScope const scope(context);
+  return goes_with(scope, stream) && succeeded(detail::wait(*scope.driver(), stream, event));
+}
+
+}  // namespace
+
+bool wait(StreamHandle const& stream, EventHandle const& event) noexcept {
+  // The default streams belong to whichever context is current: then the event's.
+  ContextHandle const& of_stream = context_of(stream);
+  return wait_in(of_stream ? of_stream : context_of(event), stream, event);
+}
+
+bool synchronize(EventHandle const& event) noexcept {
+  ContextScope const scope(context_of(event));
+  return scope.driver() && succeeded(detail::synchronize(*scope.driver(), event));
+}
+
+bool synchronize(StreamHandle const& stream, ContextHandle const& context) noexcept {
+  ContextHandle const& of_stream = context_of(stream);
+  ContextScope const scope(of_stream ? of_stream : context);
+  return goes_with(scope, stream) && succeeded(detail::synchronize(*scope.driver(), stream));
+}
+
+bool is_lost(ContextHandle const& context) noexcept {
+  testing::detail::WaitSite const site("whether a context is lost");
+  ContextScope const scope(context);
+  if (!scope.driver()) return false;
+  RuntimeRelease const released;
+  std::size_t free = 0;
+  std::size_t total = 0;
+  cu::Result const failed = scope.driver()->cuCtxSynchronize();
+  // What ails one function only says nothing of the others.
+  return failed != 0 && scope.driver()->cuMemGetInfo(&free, &total) == failed;
+}
+
+bool synchronize_all() noexcept {
+  bool all = true;
+  RuntimeRelease const released;
+  for (int device = 0; device <= detail::last_held_device(); ++device) {
+    ContextHandle const context = detail::held_primary_context(device);
+    if (!context) continue;
+    ContextScope const scope(context);
+    all = scope.driver() && succeeded(scope.driver()->cuCtxSynchronize()) && all;
+  }
+  return all;
+}
+
+std::optional<bool> query(EventHandle const& event) noexcept {
+  ContextScope const scope(context_of(event));
+  if (!scope.driver()) return std::nullopt;
+  cu::Result const result = scope.driver()->cuEventQuery(*event);
+  if (result == code::not_ready) return false;
+  return succeeded(result) ? std::optional(true) : std::nullopt;
+}
+
+std::optional<double> elapsed(EventHandle const& start, EventHandle const& end) noexcept {
+  ContextScope const scope(context_of(start));
+  if (scope.driver() && !end) detail::fail_for_null(code::invalid_handle);
+  float milliseconds = 0;
+  if (!end || !scope.driver() || !succeeded(scope.driver()->cuEventElapsedTime(&milliseconds, *start, *end)))
+    return std::nullopt;
+  return 1e-3 * static_cast<double>(milliseconds);
+}
+
+namespace detail {
+
+void wait(Queue const& queue, EventHandle const& event, char const* site) {
+  testing::detail::WaitSite const named(site);
+  if (!wait_in(queue.context, queue.stream, event))
+    throw_last_error("making a stream wait for work on memory that it uses");
+}
+
+bool synchronize(Queue const& queue) noexcept { return memarray::synchronize(queue.stream, queue.context); }
+
+bool synchronize(ContextHandle const& context) noexcept {
+  ContextScope const scope(context);
+  RuntimeRelease const released;
+  return scope.driver() && succeeded(scope.driver()->cuCtxSynchronize());
+}
+
+}  // namespace detail
+}  // namespace memarray

@@ -1,0 +1,36 @@
+#include <memarray/base/errors.hpp>
+#include <memarray/base/shape.hpp>
+#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/kernel/for_each_index.hpp>
+
+namespace memarray::detail {
+
+void throw_shape_mismatch(State const& state, Extents launch) {
+  throw ValueError("for_each_index over " + shape_text(launch) +
+                   " sets every element of its overwrite and update arrays, so " + state.describe() +
+                   " must have that shape; use write(array) to touch some elements");
+}
+
+void throw_given_twice(State const& state) {
+  throw LockError("for_each_index was given " + state.describe() +
+                  " twice, and not only to read it: one access cannot be held while the other is");
+}
+
+void throw_null_stream() {
+  throw ValueError(
+      "this stream handle is null, which says that its creation failed; for the default stream say "
+      "default_stream()");
+}
+
+Runs where_all_are(std::span<State const* const> states) {
+  State const& first = *states.front();
+  for (State const* const state : states)
+    if (state->device() != first.device())
+      throw Error("a kernel runs where all its arrays are: " + first.describe() + " is on " +
+                  to_string(first.device()) + ", " + state->describe() + " on " + to_string(state->device()) +
+                  "; call move_memory on one of them first");
+  if (!first.on_device()) return Runs::on_host;
+  return first.storage().block()->uses()->memory().driver().is_simulated() ? Runs::in_emulation : Runs::on_device;
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,83 @@
+#include <memarray/base/hooks.hpp>
+#include <memarray/detail/launch/device_run.hpp>
+#include <memarray/detail/memory/block.hpp>
+#include <memarray/detail/memory/transfer.hpp>
+#include <memarray/driver/driver_table.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/simulated_devices.hpp>
+
+#include <cstring>
+
+namespace memarray::detail {
+namespace {
+
+cu::DevicePtr address(std::byte const* pointer) noexcept { return reinterpret_cast<cu::DevicePtr>(pointer); }
+
+void check(cu::Result result, char const* what) {
+  if (result != 0) throw_driver_error(result, what);
+}
+
+BlockPtr staging_block(DeviceMemory& memory, std::size_t bytes) {
+  return Block::allocate(memory.staging(), bytes, Block::Contents::uninitialized);
+}
+
+}  // namespace
+
+DeviceRun::DeviceRun(DeviceMemory& memory, Queue const& queue, char const* what)
+    : _queue(queue), _memory(memory), _context(queue.context, what) {}
+
+DeviceRun::~DeviceRun() {
+  MemoryResource resource = _memory.memory();
+  for (Scratch const& each : _scratch) resource.deallocate(_queue.stream, each.data, each.bytes);
+}
+
+std::byte* DeviceRun::scratch(std::size_t bytes) {
+  _scratch.reserve(_scratch.size() + 1);
+  MemoryResource resource = _memory.memory();
+  auto* const data = static_cast<std::byte*>(resource.allocate(_queue.stream, bytes));
+  _scratch.push_back({data, bytes});
+  return data;
+}
+
+std::byte* DeviceRun::upload(std::size_t bytes, std::byte const* data) {
+  std::byte* const target = scratch(bytes);
+  // The driver may read memory that is not pinned at any time until the stream has come to the copy.
+  BlockPtr const staging = staging_block(_memory, bytes);
+  StreamUses& uses = staging->uses_on(_memory.shared_from_this());
+  std::memcpy(staging->data(), data, bytes);
+  RuntimeRelease const released;
+  check(_context.driver().cuMemcpyHtoDAsync(address(target), staging->data(), bytes, *_queue.stream),
+        "copying from the host to a device");
+  uses.submitted(end_of(_queue, _memory), Use::read);
+  return target;
+}
+
+void DeviceRun::read_back(std::initializer_list<Piece> pieces) {
+  std::size_t total = 0;
+  for (Piece const& piece : pieces) total += piece.bytes;
+  // Not to where results go: an error leaves the call while the copies may be still to come.
+  BlockPtr const staging = staging_block(_memory, total);
+  StreamUses& uses = staging->uses_on(_memory.shared_from_this());
+  RuntimeRelease const released;
+  try {
+    std::byte* at = staging->data();
+    for (Piece const& piece : pieces) {
+      check(_context.driver().cuMemcpyDtoHAsync(at, address(piece.from), piece.bytes, *_queue.stream),
+            "copying from a device to the host");
+      at += piece.bytes;
+    }
+    testing::detail::WaitSite const site("a kernel that has a result");
+    bool const ended = synchronize(_queue);
+    if (!ended) throw_last_error("waiting for a kernel");
+  } catch (...) {
+    give_up(_queue, {{&uses, Use::write}});
+    throw;
+  }
+  std::byte const* at = staging->data();
+  for (Piece const& piece : pieces) {
+    std::memcpy(piece.to, at, piece.bytes);
+    at += piece.bytes;
+  }
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,46 @@
+#include <memarray/base/errors.hpp>
+#include <memarray/base/hooks.hpp>
+#include <memarray/detail/launch/launch_device.hpp>
+#include <memarray/driver/driver_table.hpp>
+#include <memarray/driver/last_error.hpp>
+
+#include <string>
+
+namespace memarray::detail {
+
+void throw_not_compiled_for_device() {
+  throw CudaError(cuda_code::not_supported, "CUDA_ERROR_NOT_SUPPORTED",
+                  "this kernel was compiled without nvcc, so it exists for the host alone, and its array is on a CUDA "
+                  "device: compile the file as CUDA, or move the array with move_memory(kDLCPU, …)");
+}
+
+void throw_runtime_error(int code, char const* name, char const* what, char const* why) {
+  std::string const message = std::string(what) + " failed: " + why;
+  if (code == cuda_code::out_of_memory) throw OutOfMemoryError(message);
+  throw CudaError(code, name, message);
+}
+
+void submit_emulated(Queue const& queue, cu::HostFunction kernel, void* data) {
+  EnteredContext const context(queue.context, "launching a kernel");
+  RuntimeRelease const released;
+  if (cu::Result const failed = context.driver().launch_simulated(*queue.stream, kernel, data); failed != 0)
+    throw_driver_error(failed, "launching a kernel");
+}
+
+#if !MEMARRAY_HAS_CUDA
+
+void add_index_on_device(DType const&, std::span<std::int64_t const>, void const*, void*, Queue const&) {
+  throw_not_compiled_for_device();
+}
+
+void strided_on_device(StridedJob const&, DeviceRun&) { throw_not_compiled_for_device(); }
+
+void sum_on_device(DType const&, std::int64_t, void const*, void*, DeviceRun&) { throw_not_compiled_for_device(); }
+
+void exclusive_scan_on_device(DType const&, std::int64_t, void const*, void*, void*, DeviceRun&) {
+  throw_not_compiled_for_device();
+}
+
+#endif
+
+}  // namespace memarray::detail

@@ -1,0 +1,48 @@
+#include <memarray/detail/launch/launch_plan.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace memarray::detail {
+namespace {
+
+constexpr std::int64_t warp = 32;
+
+// A thread of a large launch goes on with further elements once as many blocks ran as the device holds so many times:
+// starting blocks costs more than a loop, and with fewer the last ones to end would be waited for.
+constexpr std::int64_t waves = 16;
+
+constexpr std::int64_t divide_up(std::int64_t count, std::int64_t by) noexcept { return (count + by - 1) / by; }
+
+}  // namespace
+
+std::optional<Occupancy> OccupancyCache::find(int device_id) const noexcept {
+  if (device_id < 0 || static_cast<std::size_t>(device_id) >= _known.size()) return std::nullopt;
+  std::uint64_t const known = _known[static_cast<std::size_t>(device_id)].load(std::memory_order_relaxed);
+  if (known == 0) return std::nullopt;
+  return Occupancy{static_cast<int>(known & 0xFFFF), static_cast<int>(known >> 32),
+                   static_cast<int>(known >> 16 & 0xFFFF)};
+}
+
+void OccupancyCache::keep(int device_id, Occupancy const& occupancy) noexcept {
+  if (device_id < 0 || static_cast<std::size_t>(device_id) >= _known.size()) return;
+  _known[static_cast<std::size_t>(device_id)].store(static_cast<std::uint64_t>(occupancy.blocks) << 32 |
+                                                        static_cast<std::uint64_t>(occupancy.processors) << 16 |
+                                                        static_cast<std::uint64_t>(occupancy.threads),
+                                                    std::memory_order_relaxed);
+}
+
+LaunchPlan plan_launch(std::int64_t size, int width, Occupancy const& occupancy) noexcept {
+  std::int64_t threads = occupancy.threads;
+  std::int64_t const at_once = threads * occupancy.blocks;
+  // Vectors use fewer threads, which a small loop may need all of.
+  std::int64_t const vectors = width > 0 && size / width >= at_once ? size / width : 0;
+  // Few elements are spread over all processors.
+  if (size < threads * occupancy.processors)
+    threads = std::clamp(divide_up(divide_up(size, occupancy.processors), warp) * warp, warp, threads);
+  std::int64_t const needed = vectors > 0 ? divide_up(vectors, threads * vectors_together) : divide_up(size, threads);
+  return {static_cast<unsigned>(std::min(needed, std::max<std::int64_t>(occupancy.blocks, 1) * waves)),
+          static_cast<unsigned>(threads), vectors};
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,137 @@
+#include <memarray/base/hooks.hpp>
+#include <memarray/detail/base/fork.hpp>
+#include <memarray/detail/state/lock_word.hpp>
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+namespace memarray::detail {
+namespace {
+
+constexpr int spins = 64;
+constexpr int yields = 16;
+// The longest a waiter sleeps before it looks at signals.
+constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(20);
+
+void futex_wait(std::atomic<std::uint32_t>& epoch, std::uint32_t seen, std::chrono::nanoseconds for_at_most) noexcept {
+  static_assert(sizeof(epoch) == sizeof(std::uint32_t));
+  timespec const limit{static_cast<std::time_t>(for_at_most.count() / 1'000'000'000),
+                       static_cast<long>(for_at_most.count() % 1'000'000'000)};
+  ::syscall(SYS_futex, &epoch, FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
+}
+
+}  // namespace
+
+/// A writer that waits, counted for as long as it does. Threads that waited in a parent do not exist in a forked child,
+/// which starts to count again.
+class LockWord::WaitingWriter {
+ public:
+  explicit WaitingWriter(LockWord& word) noexcept : _word(word), _generation(generation()) {
+    // The child's generation is there, as an attempt came before.
+    _word._waiters.fetch_add(1, std::memory_order_seq_cst);
+  }
+  ~WaitingWriter() {
+    // A child that was forked meanwhile has counted afresh.
+    if (_generation == generation()) _word._waiters.fetch_sub(1, std::memory_order_seq_cst);
+  }
+  WaitingWriter(WaitingWriter const&) = delete;
+  WaitingWriter& operator=(WaitingWriter const&) = delete;
+
+ private:
+  LockWord& _word;
+  std::uint64_t _generation;
+};
+
+void LockWord::note_fork() const noexcept {
+  std::uint64_t seen = _waiters.load(std::memory_order_seq_cst);
+  for (;;) {
+    std::uint64_t const bits = _bits.load(std::memory_order_seq_cst);
+    std::uint64_t const readers = (bits / reader) & count_mask;
+    bool const is_written = (bits & writer) != 0;
+    bool const is_noted = seen / one_generation == generation() / one_generation;
+    // Holds that are lost are among those that are there.
+    std::uint64_t const lost = is_noted ? std::min((seen / lost_reader) & count_mask, readers) : readers;
+    bool const lost_to_writer = is_written && (!is_noted || (seen & lost_writer) != 0);
+    std::uint64_t const now =
+        generation() + (lost_to_writer ? lost_writer : 0) + lost * lost_reader + (is_noted ? seen & count_mask : 0);
+    if (now == seen || _waiters.compare_exchange_weak(seen, now, std::memory_order_seq_cst)) return;
+  }
+}
+
+bool LockWord::is_lost(bool to_write) const noexcept {
+  if (is_plain()) return false;
+  note_fork();
+  std::uint64_t const waiters = _waiters.load(std::memory_order_seq_cst);
+  std::uint64_t const bits = _bits.load(std::memory_order_seq_cst);
+  if (bits & writer) return (waiters & lost_writer) != 0;
+  // Readers of this process are waited for first.
+  std::uint64_t const readers = (bits / reader) & count_mask;
+  return to_write && readers != 0 && readers <= ((waiters / lost_reader) & count_mask);
+}
+
+template <class Try, class Lost>
+bool LockWord::wait(Timeout timeout, Try const& attempt, Lost const& is_in_vain) {
+  if (timeout && *timeout <= no_wait) return false;
+  Deadline const deadline(timeout);
+  RuntimeRelease released;
+  for (int i = 0; i < spins + yields; ++i) {
+    if (attempt()) return true;
+    if (i >= spins) ::sched_yield();
+  }
+  for (;;) {
+    // Marked before the look at the word, so that whoever frees it after that look sees a sleeper to wake.
+    std::uint32_t const seen = _epoch.load(std::memory_order_seq_cst);
+    _bits.fetch_or(sleepers, std::memory_order_seq_cst);
+    if (attempt()) return true;
+    Timeout const rest = deadline.rest();
+    if ((rest && *rest <= no_wait) || is_in_vain()) return false;
+    futex_wait(_epoch, seen, std::min(slice, rest.value_or(slice)));
+    released.poll_signals();
+  }
+}
+
+bool LockWord::wait_shared(Timeout timeout, bool past_writers) {
+  // Another reader's exclusive moment is no conflict: it is waited out even by those who would not wait.
+  while (ends_soon(load())) {
+    if (wait_settled() && try_lock_shared(past_writers)) return true;
+  }
+  if (try_lock_shared(past_writers)) return true;
+  return wait(timeout, [&] { return try_lock_shared(past_writers); }, [&] { return is_lost(false); });
+}
+
+bool LockWord::wait_settled() {
+  return wait(std::chrono::milliseconds(1), [&] { return !ends_soon(load()); }, [] { return false; });
+}
+
+bool LockWord::wait_exclusive(std::int64_t id, Timeout timeout) {
+  if (timeout && *timeout <= no_wait) return false;
+  // Readers that were held back for a writer that gave up must hear of it, after it is uncounted.
+  struct Wake {
+    LockWord& word;
+    bool taken = false;
+    ~Wake() {
+      if (!taken) word.wake_sleepers();
+    }
+  } wake{*this};
+  WaitingWriter const waits(*this);
+  return wake.taken = wait(timeout, [&] { return try_lock_exclusive(id); }, [&] { return is_lost(true); });
+}
+
+bool LockWord::give_and_wake(std::uint64_t hold, With with) noexcept {
+  _bits.fetch_sub(hold, std::memory_order_seq_cst);
+  wake_sleepers();
+  return with == With::reference && release();
+}
+
+void LockWord::wake_sleepers() noexcept {
+  _bits.fetch_and(~sleepers, std::memory_order_seq_cst);
+  _epoch.fetch_add(1, std::memory_order_seq_cst);
+  ::syscall(SYS_futex, &_epoch, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,295 @@
+#include "segment.hpp"
+
+#include <memarray/base/hooks.hpp>
+
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <ctime>
+#include <utility>
+
+namespace memarray::detail {
+namespace {
+
+constexpr std::uint64_t state_shift = SegmentPlace::number_bits;
+constexpr std::uint64_t state_mask = 0xff;
+constexpr std::uint64_t one_claim = std::uint64_t{1} << 32;
+constexpr std::uint64_t free_word = 0;
+/// Somebody looks whether he can have it; that never takes long.
+constexpr std::uint64_t claimed = 1;
+constexpr std::uint64_t held = 2;
+
+constexpr int yields = 16;
+/// How often others are let run before a claim counts as a conflict.
+constexpr int claim_yields = 1000;
+/// The longest a waiter sleeps before it looks at signals and whether the holder lives.
+constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(20);
+
+constexpr std::uint64_t state_of(std::uint64_t word) noexcept { return word >> state_shift & state_mask; }
+constexpr std::uint64_t claims_of(std::uint64_t word) noexcept { return word & ~(one_claim - 1); }
+
+void futex(std::atomic<std::uint32_t>& epoch, int operation, std::uint32_t value, timespec const* limit) noexcept {
+  ::syscall(SYS_futex, &epoch, operation, value, limit, nullptr, 0);
+}
+
+}  // namespace
+
+Segment::Segment(std::span<std::byte> memory, SegmentLayout const& layout, KeeperGuard& keeper, std::string name)
+    : ExportTally{[](ExportTally& tally, bool writable) { static_cast<Segment&>(tally)._place.count_export(writable); },
+                  [](ExportTally& tally, bool writable) noexcept {
+                    static_cast<Segment&>(tally)._place.uncount_export(writable);
+                  }},
+      _header(*reinterpret_cast<SegmentHeader*>(memory.data())),
+      _mapping(keeper.release()),
+      _place(_header, std::move(name)),
+      _uid(layout.uid) {}
+
+Segment::Attached Segment::attach(std::span<std::byte> memory, SegmentLayout const& layout, Block::Keeper keeper,
+                                  std::string name) {
+  KeeperGuard guard(keeper);
+  auto* const segment = new Segment(memory, layout, guard, std::move(name));
+  Block::Keeper const kept{segment, [](void* object) noexcept { delete static_cast<Segment*>(object); }};
+  BlockPtr block = Block::adopt(memory.data() + layout.data_at, layout.data_bytes, Device{}, MemoryType::normal, kept);
+  segment->_place.check_settled();
+  block->count_exports_in(*segment);
+  return {std::move(block), segment};
+}
+
+bool Segment::is_held_here(std::uint64_t word) const noexcept {
+  return state_of(word) == held && _place.is_mine(_place.numbered(SegmentPlace::number_in(word)));
+}
+
+bool Segment::is_dead(std::uint64_t word) const noexcept {
+  if (state_of(word) == free_word) return false;
+  SegmentSlot const* const slot = _place.numbered(SegmentPlace::number_in(word));
+  bool const dead = state_of(word) > held || !slot || !is_alive(slot->owner.load());
+  // Its place may be somebody else's if the word has changed meanwhile.
+  return dead && _header.word.load() == word;
+}
+
+std::uint64_t Segment::claim_after(std::uint64_t word) const noexcept {
+  return (claims_of(word) + one_claim) | claimed << state_shift | _place.number();
+}
+
+void Segment::set_word(std::uint64_t state) noexcept {
+  std::uint64_t const claims = claims_of(_header.word.load());
+  _header.word.store(state == free_word ? claims : claims | state << state_shift | _place.number());
+}
+
+bool Segment::claim() noexcept {
+  for (int look = 0;;) {
+    std::uint64_t word = _header.word.load();
+    if (state_of(word) >= held) return false;
+    if (state_of(word) == claimed) {
+      if (++look < claim_yields) {
+        ::sched_yield();
+        continue;
+      }
+      if (!is_dead(word)) return false;
+    }
+    if (_header.word.compare_exchange_strong(word, claim_after(word))) return true;
+  }
+}
+
+bool Segment::try_shared(bool past_writers) noexcept {
+  if (state_of(_header.word.load()) >= held || (!past_writers && writer_waits())) return false;
+  _place.begin_reading();
+  std::uint64_t word = _header.word.load();
+  for (int look = 0; state_of(word) == claimed; word = _header.word.load()) {
+    if (++look < claim_yields) {
+      ::sched_yield();
+      continue;
+    }
+    // Whoever died while he looked has changed nothing.
+    if (!is_dead(word)) break;
+    static_cast<void>(_header.word.compare_exchange_strong(word, claims_of(word)));
+  }
+  if (state_of(word) == free_word) {
+    _place.keep_reading();
+    return true;
+  }
+  _place.give_up_reading();
+  // A writer may have seen it. Only then, as readers that wait would wake each other for nothing.
+  if (_header.waiting.load() != 0) wake();
+  return false;
+}
+
+bool Segment::try_exclusive(std::int64_t id) {
+  if (state_of(_header.word.load()) >= held || _place.anybody_reads(false) || !claim()) return false;
+  if (_place.anybody_reads(false)) {
+    set_word(free_word);
+    wake();
+    return false;
+  }
+  std::vector<Death> deaths;
+  try {
+    if (std::ranges::any_of(_place.slots(), [](SegmentSlot const& slot) { return slot.readers.load() != 0; }))
+      _place.clear_dead(_place.number(), deaths);
+  } catch (...) {
+    set_word(free_word);
+    throw;
+  }
+  _place.mine().lock_id.store(id);
+  set_word(held);
+  return true;
+}
+
+bool Segment::writer_waits() noexcept {
+  std::uint32_t waiting = _header.waiting.load();
+  if (waiting == 0) return false;
+  SegmentSlot const* const slot = _place.numbered(waiting);
+  if (slot && slot->waits.load() != 0 && is_alive(slot->owner.load())) return true;
+  static_cast<void>(_header.waiting.compare_exchange_strong(waiting, 0));
+  return false;
+}
+
+template <class Try>
+bool Segment::wait(Timeout timeout, Try const& attempt) {
+  if (timeout && *timeout <= no_wait) return false;
+  Deadline const deadline(timeout);
+  RuntimeRelease released;
+  for (int i = 0; i < yields; ++i) {
+    if (attempt()) return true;
+    ::sched_yield();
+  }
+  struct Sleeper {
+    std::atomic<std::uint32_t>& count;
+    explicit Sleeper(std::atomic<std::uint32_t>& sleepers) noexcept : count(sleepers) { count.fetch_add(1); }
+    ~Sleeper() { count.fetch_sub(1); }
+  };
+  for (;;) {
+    {
+      Sleeper const counted(_header.sleepers);
+      std::uint32_t const seen = _header.epoch.load();
+      if (attempt()) return true;
+      std::uint64_t const word = _header.word.load();
+      if (state_of(word) != claimed && is_dead(word)) return false;
+      Timeout const rest = deadline.rest();
+      if (rest && *rest <= no_wait) return false;
+      auto const nap = std::min(slice, rest.value_or(slice));
+      timespec const limit{0, static_cast<long>(nap.count())};
+      futex(_header.epoch, FUTEX_WAIT, seen, &limit);
+    }
+    released.poll_signals();
+  }
+}
+
+bool Segment::lock_shared(Timeout timeout, bool past_writers) {
+  _place.check_settled();
+  return try_shared(past_writers) || wait(timeout, [&] { return try_shared(past_writers); });
+}
+
+bool Segment::lock_exclusive(std::int64_t id, Timeout timeout) {
+  _place.check_settled();
+  if (try_exclusive(id)) return true;
+  if (timeout && *timeout <= no_wait) return false;
+  // New readers are held back for one waiting writer after the other.
+  struct Waiting {
+    Segment& segment;
+    explicit Waiting(Segment& of) noexcept : segment(of) { segment._place.mine().waits.fetch_add(1); }
+    ~Waiting() {
+      segment._place.mine().waits.fetch_sub(1);
+      std::uint32_t mine = segment._place.number();
+      if (segment._header.waiting.compare_exchange_strong(mine, 0)) segment.wake();
+    }
+  } const waiting(*this);
+  return wait(timeout, [&] {
+    std::uint32_t nobody = 0;
+    static_cast<void>(_header.waiting.compare_exchange_strong(nobody, _place.number()));
+    return try_exclusive(id);
+  });
+}
+
+void Segment::unlock_shared() noexcept {
+  if (_place.end_reading()) wake();
+}
+
+void Segment::unlock_exclusive() noexcept {
+  std::uint64_t const word = _header.word.load();
+  if (!is_held_here(word)) return;
+  _place.mine().lock_id.store(-1);
+  set_word(free_word);
+  wake();
+}
+
+void Segment::wake() noexcept {
+  if (_header.sleepers.load() == 0) return;
+  _header.epoch.fetch_add(1);
+  futex(_header.epoch, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+bool Segment::is_written_elsewhere() const noexcept {
+  std::uint64_t const word = _header.word.load();
+  return state_of(word) >= held && !is_held_here(word);
+}
+
+bool Segment::is_used_elsewhere() const noexcept {
+  if (is_written_elsewhere()) return true;
+  return _place.anybody_reads(true);
+}
+
+std::int64_t Segment::lock_id() const noexcept {
+  std::uint64_t const word = _header.word.load();
+  SegmentSlot const* const slot = state_of(word) == held ? _place.numbered(SegmentPlace::number_in(word)) : nullptr;
+  return slot ? slot->lock_id.load() : -1;
+}
+
+std::string Segment::holder() const {
+  auto const named = [](SegmentSlot const& slot) {
+    ProcessStamp const owner = slot.owner.load();
+    return owner == this_process() ? std::string("this process, through another array over the same shared memory,")
+                                   : "process " + std::to_string(pid_of(owner));
+  };
+  std::uint64_t const word = _header.word.load();
+  SegmentSlot const* const writer = _place.numbered(SegmentPlace::number_in(word));
+  if (state_of(word) >= held && !is_held_here(word)) {
+    if (is_dead(word)) {
+      int const pid = writer ? pid_of(writer->owner.load()) : 0;
+      return "process " + std::to_string(pid) +
+             " died while it held it for writing, so its contents may be half written: call recover(), and write them "
+             "again before they are used";
+    }
+    if (writer)
+      return named(*writer) + " holds it for writing (lock id " + std::to_string(writer->lock_id.load()) +
+             "); pass a timeout to wait for it";
+  }
+  std::string readers;
+  for (SegmentSlot const& slot : _place.slots()) {
+    std::uint64_t const count = slot.readers.load();
+    if (count == 0 || _place.is_mine(&slot) || !is_alive(slot.owner.load())) continue;
+    readers += (readers.empty() ? "" : " and ") + named(slot) + " holds it for reading (" + std::to_string(count) +
+               (count == 1 ? " lease)" : " leases)");
+  }
+  if (!readers.empty()) return readers + "; pass a timeout to wait for it";
+  SegmentSlot const* const waiter = _place.numbered(_header.waiting.load());
+  if (waiter && waiter->waits.load() != 0 && !_place.is_mine(waiter)) return named(*waiter) + " waits to write it";
+  return {};
+}
+
+std::vector<Death> Segment::recover() {
+  _place.check_settled();
+  std::vector<Death> deaths;
+  deaths.reserve(1);
+  std::uint64_t word = _header.word.load();
+  bool const dead = is_dead(word);
+  if (dead && state_of(word) != claimed) {
+    SegmentSlot const* const slot = _place.numbered(SegmentPlace::number_in(word));
+    deaths.push_back({slot ? pid_of(slot->owner.load()) : 0, Death::Held::write});
+  }
+  if (dead) {
+    // Somebody else recovers it now.
+    if (!_header.word.compare_exchange_strong(word, claim_after(word))) return {};
+    set_word(free_word);
+  }
+  report_deaths(deaths, _place.name());
+  _place.clear_dead(SegmentPlace::number_in(_header.word.load()), deaths);
+  wake();
+  return deaths;
+}
+
+}  // namespace memarray::detail

@@ -1,0 +1,376 @@
+#pragma once
+
+#include "device_number.hpp"
+
+#include <memarray/base/config.hpp>
+#include <memarray/detail/launch/device_loop.hpp>
+#include <memarray/detail/launch/unravel.hpp>
+#include <memarray/detail/strided/loop_nest.hpp>
+#include <memarray/detail/strided/strided_job.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+// What kernels on strided memory of a device do, compiled for the host too, where tests run them for each thread of a
+// grid. Each is a class with `run(GridPlace)`, which takes its share of `size` steps.
+namespace memarray::detail {
+
+/// Loops of a nest, outermost first, walked by a position in linear order. U: 32 bits where the size fits into 31.
+template <class U>
+class DeviceNest {
+ public:
+  static constexpr int max_loops = LoopNest::max_loops;
+
+  /// No extent is 0. Runs that are one are merged.
+  void add(std::int64_t extent, std::int64_t first, std::int64_t second) {
+    if (extent == 1) return;
+    if (_count > 0 && _strides[0][_count - 1] == first * extent && _strides[1][_count - 1] == second * extent) {
+      _size *= extent;
+      _extents[_count - 1] *= static_cast<U>(extent);
+      _strides[0][_count - 1] = first;
+      _strides[1][_count - 1] = second;
+      _divisors[_count - 1] = Divisor<U>(_extents[_count - 1]);
+      return;
+    }
+    _size *= extent;
+    _extents[_count] = static_cast<U>(extent);
+    _divisors[_count] = Divisor<U>(_extents[_count]);
+    _strides[0][_count] = first;
+    _strides[1][_count] = second;
+    ++_count;
+  }
+  [[nodiscard]] std::int64_t size() const { return _size; }
+
+  struct Offsets {
+    std::int64_t first = 0;
+    std::int64_t second = 0;
+  };
+  /// Bytes from the beginning, for each operand.
+  [[nodiscard]] MEMARRAY_HD Offsets at(U position) const {
+    Offsets offsets;
+    for (int d = _count - 1; d >= 0; --d) {
+      U const rest = d == 0 ? 0 : _divisors[d].quotient(position);
+      auto const index = static_cast<std::int64_t>(position - rest * _extents[d]);
+      offsets.first += index * _strides[0][d];
+      offsets.second += index * _strides[1][d];
+      position = rest;
+    }
+    return offsets;
+  }
+
+ private:
+  int _count = 0;
+  std::int64_t _size = 1;
+  U _extents[max_loops] = {};
+  Divisor<U> _divisors[max_loops] = {};
+  std::int64_t _strides[2][max_loops] = {};
+};
+
+template <class U>
+DeviceNest<U> device_nest(LoopNest const& nest) {
+  DeviceNest<U> result;
+  for (LoopNest::Loop const& loop : nest.all()) result.add(loop.extent, loop.strides[0], loop.strides[1]);
+  return result;
+}
+
+/// Calls `step(position)` for a thread's share of positions below `size`.
+template <class U, class Step>
+MEMARRAY_HD void for_share(GridPlace const& place, U size, Step const& step) {
+  U const stride = static_cast<U>(place.blocks) * place.threads;
+  for (U position = static_cast<U>(place.block) * place.threads + place.thread; position < size; position += stride)
+    step(position);
+}
+
+template <class Word>
+MEMARRAY_HD void move_words(std::byte* to, std::byte const* from, std::uint32_t bytes) {
+  for (std::uint32_t at = 0; at < bytes; at += sizeof(Word)) store_as(to + at, load_as<Word>(from + at));
+}
+/// Moves an element as it is. `word`: a power of two that divides its addresses and size, at most 16.
+MEMARRAY_HD inline void move_element(std::byte* to, std::byte const* from, std::uint32_t bytes, std::uint32_t word) {
+  if (word == 16) return move_words<Word<16>>(to, from, bytes);
+  if (word == 8) return move_words<std::uint64_t>(to, from, bytes);
+  if (word == 4) return move_words<std::uint32_t>(to, from, bytes);
+  if (word == 2) return move_words<std::uint16_t>(to, from, bytes);
+  move_words<std::uint8_t>(to, from, bytes);
+}
+
+/// target = source, of one element type.
+template <class U>
+struct DeviceCopy {
+  DeviceNest<U> nest;
+  U size;
+  std::byte* target;
+  std::byte const* source;
+  std::uint32_t itemsize;
+  std::uint32_t word;  ///< as `move_element`
+
+  MEMARRAY_HD void run(GridPlace const& place) const {
+    for_share(place, size, [&](U position) {
+      auto const offsets = nest.at(position);
+      move_element(target + offsets.first, source + offsets.second, itemsize, word);
+    });
+  }
+};
+
+/// Sets elements to one that is a parameter of the kernel.
+template <class U>
+struct DeviceFill {
+  static constexpr std::size_t most_bytes = 16;
+
+  DeviceNest<U> nest;
+  U size;
+  std::byte* target;
+  std::uint32_t itemsize;
+  std::uint32_t word;  ///< as `move_element`
+  alignas(16) std::byte element[most_bytes];
+
+  MEMARRAY_HD void run(GridPlace const& place) const {
+    for_share(place, size,
+              [&](U position) { move_element(target + nest.at(position).first, element, itemsize, word); });
+  }
+};
+
+/// Converts between two element types.
+template <class U>
+struct DeviceCast {
+  DeviceNest<U> nest;
+  U size;
+  std::byte* target;
+  std::byte const* source;
+  ElementKind to;
+  ElementKind from;
+
+  MEMARRAY_HD void run(GridPlace const& place) const {
+    for_share(place, size, [&](U position) {
+      auto const offsets = nest.at(position);
+      store_number(to, target + offsets.first, from, load_number(from, source + offsets.second));
+    });
+  }
+};
+
+/// element += the sum of its indices, which is the nest's second offset from `start`.
+template <class U>
+struct DeviceAddIndex {
+  DeviceNest<U> nest;
+  U size;
+  std::byte* target;
+  ElementKind kind;
+  std::int64_t start;
+
+  MEMARRAY_HD void run(GridPlace const& place) const {
+    for_share(place, size, [&](U position) {
+      auto const offsets = nest.at(position);
+      std::byte* const element = target + offsets.first;
+      std::int64_t const sum = start + offsets.second;
+      Number number = load_number(kind, element);
+      if (kind.code == kDLBool)
+        number.bits = number.bits != 0 || sum != 0 ? 1 : 0;
+      else if (kind.is_integral())
+        number.bits += static_cast<std::uint64_t>(sum);
+      else if ((kind.code == kDLFloat && kind.bytes == 8) || (kind.code == kDLComplex && kind.bytes == 16))
+        number.real += static_cast<double>(sum);
+      else
+        number.real = static_cast<double>(static_cast<float>(number.real) + added_as(sum));
+      number.imag += 0.0;  // as a complex sum has it: of −0.0 that makes 0.0
+      store_number(kind, element, kind, number);
+    });
+  }
+
+ private:
+  /// The sum as an element of the kind, which for those of 16 bits is rounded first.
+  [[nodiscard]] MEMARRAY_HD float added_as(std::int64_t sum) const {
+    if (kind.code == kDLBfloat) return static_cast<float>(bfloat16(sum));
+    if (kind.code == kDLFloat && kind.bytes == 2) return static_cast<float>(float16(sum));
+    return static_cast<float>(sum);
+  }
+};
+
+/// Accumulators of a reduction in memory: 8 bytes each, those of complex numbers 16.
+struct DeviceParts {
+  std::uint64_t* words = nullptr;
+  bool integral = false;
+  bool complex = false;
+
+  [[nodiscard]] MEMARRAY_HD Number load(std::uint64_t at) const {
+    Number number;
+    if (integral) {
+      number.bits = words[at];
+    } else if (complex) {
+      number.real = load_as<double>(reinterpret_cast<std::byte const*>(words + 2 * at));
+      number.imag = load_as<double>(reinterpret_cast<std::byte const*>(words + 2 * at + 1));
+    } else {
+      number.real = load_as<double>(reinterpret_cast<std::byte const*>(words + at));
+    }
+    return number;
+  }
+  MEMARRAY_HD void store(std::uint64_t at, Number const& number) const {
+    if (integral) {
+      words[at] = number.bits;
+    } else if (complex) {
+      store_as(reinterpret_cast<std::byte*>(words + 2 * at), number.real);
+      store_as(reinterpret_cast<std::byte*>(words + 2 * at + 1), number.imag);
+    } else {
+      store_as(reinterpret_cast<std::byte*>(words + at), number.real);
+    }
+  }
+};
+
+/// What is reduced, and how.
+struct DeviceReduction {
+  Reduction reduction;
+  ElementKind kind;     ///< of the elements
+  bool in_double;       ///< integers, too: for their mean
+  std::int64_t terms;   ///< elements that a result is made of
+  std::int64_t repeat;  ///< how often each of them counts
+
+  /// Size of an accumulator in memory.
+  [[nodiscard]] std::size_t part_bytes() const { return kind.code == kDLComplex ? 16 : 8; }
+  [[nodiscard]] DeviceParts parts_at(std::byte* memory) const {
+    return {reinterpret_cast<std::uint64_t*>(memory), kind.is_integral() && !in_double, kind.code == kDLComplex};
+  }
+  MEMARRAY_HD void add(Number& total, Number const& number) const {
+    if (reduction == Reduction::sum || reduction == Reduction::mean) {
+      total.bits += number.bits;
+      total.real += number.real;
+      total.imag += number.imag;
+    } else if (is_better(number, total)) {
+      total = number;
+    }
+  }
+  /// Folds every `step`th term of a result, from `first` on, which exists. `terms`: where each term lies.
+  template <class U>
+  [[nodiscard]] MEMARRAY_HD Number fold(std::byte const* from, DeviceNest<U> const& reduced, U first, U count,
+                                        U step) const {
+    Number total = load(from + reduced.at(first).first);
+    for (U term = first + step; term < count; term += step) add(total, load(from + reduced.at(term).first));
+    return total;
+  }
+  [[nodiscard]] MEMARRAY_HD Number load(std::byte const* element) const {
+    Number number = load_number(kind, element);
+    if (!in_double || !kind.is_integral()) return number;
+    auto const as_signed = static_cast<std::int64_t>(number.bits);
+    number.real = kind.code == kDLUInt ? static_cast<double>(number.bits) : static_cast<double>(as_signed);
+    return number;
+  }
+  MEMARRAY_HD void finish(ElementKind to, std::byte* target, Number number) const {
+    ElementKind from = kind;
+    if (reduction == Reduction::mean) {
+      if (in_double) from = {kDLFloat, 8};
+      auto const count = static_cast<double>(terms);
+      number.real /= count;
+      number.imag /= count;
+    } else if (reduction == Reduction::sum) {
+      if (repeat != 1) {
+        number.real *= static_cast<double>(repeat);
+        number.imag *= static_cast<double>(repeat);
+      }
+      number.bits *= static_cast<std::uint64_t>(repeat);
+    }
+    store_number(to, target, from, number);
+  }
+
+ private:
+  [[nodiscard]] MEMARRAY_HD static bool is_nan(Number const& number) {
+    return detail::is_nan(number.real) || detail::is_nan(number.imag);
+  }
+  /// NaN wins, the first of several; complex numbers go by their real parts first.
+  [[nodiscard]] MEMARRAY_HD bool is_better(Number const& number, Number const& than) const {
+    bool const least = reduction == Reduction::min;
+    if (kind.is_integral()) {
+      if (kind.code == kDLInt) {
+        auto const left = static_cast<std::int64_t>(number.bits);
+        auto const right = static_cast<std::int64_t>(than.bits);
+        return least ? left < right : left > right;
+      }
+      return least ? number.bits < than.bits : number.bits > than.bits;
+    }
+    if (is_nan(than)) return false;
+    if (is_nan(number)) return true;
+    if (number.real < than.real) return least;
+    if (number.real > than.real) return !least;
+    return least ? number.imag < than.imag : number.imag > than.imag;
+  }
+};
+
+/// Each thread folds all elements of a result and stores it: neighbours take neighbouring results.
+template <class U>
+struct DeviceReduceWhole {
+  DeviceNest<U> kept;     ///< source, target
+  DeviceNest<U> reduced;  ///< source
+  U results;
+  U terms;
+  DeviceReduction how;
+  ElementKind to;
+  std::byte const* source;
+  std::byte* target;
+
+  MEMARRAY_HD void run(GridPlace const& place) const {
+    for_share(place, results, [&](U result) {
+      auto const offsets = kept.at(result);
+      how.finish(to, target + offsets.second, how.fold<U>(source + offsets.first, reduced, 0, terms, 1));
+    });
+  }
+};
+
+/// Each thread folds every `parts`th element of a result, from one on: neighbours read neighbours. No more parts than
+/// terms.
+template <class U>
+struct DeviceReduce {
+  DeviceNest<U> kept;     ///< source, target
+  DeviceNest<U> reduced;  ///< source
+  U results;
+  U terms;
+  U parts;  ///< of each result
+  DeviceReduction how;
+  std::byte const* source;
+  DeviceParts made;  ///< results × parts
+
+  MEMARRAY_HD void run(GridPlace const& place) const {
+    for_share(place, results * parts, [&](U position) {
+      U const result = position / parts;
+      U const first = position - result * parts;
+      made.store(position, how.fold<U>(source + kept.at(result).first, reduced, first, terms, parts));
+    });
+  }
+};
+
+/// Each thread folds `together` parts that follow one another.
+template <class U>
+struct DeviceFold {
+  U results;
+  U parts;
+  U together;
+  U groups;  ///< of each result
+  DeviceReduction how;
+  DeviceParts from;  ///< results × parts
+  DeviceParts made;  ///< results × groups
+
+  MEMARRAY_HD void run(GridPlace const& place) const {
+    for_share(place, results * groups, [&](U position) {
+      U const result = position / groups;
+      U const begin = (position - result * groups) * together;
+      U const end = begin + together < parts ? begin + together : parts;
+      Number total = from.load(result * parts + begin);
+      for (U at = begin + 1; at < end; ++at) how.add(total, from.load(result * parts + at));
+      made.store(position, total);
+    });
+  }
+};
+
+/// Stores the results.
+template <class U>
+struct DeviceFinish {
+  DeviceNest<U> kept;
+  U results;
+  DeviceReduction how;
+  ElementKind to;
+  std::byte* target;
+  DeviceParts from;
+
+  MEMARRAY_HD void run(GridPlace const& place) const {
+    for_share(place, results, [&](U result) { how.finish(to, target + kept.at(result).second, from.load(result)); });
+  }
+};
+
+}  // namespace memarray::detail

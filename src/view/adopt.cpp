@@ -1,0 +1,48 @@
+#include "foreign_bools.hpp"
+
+#include <memarray/base/errors.hpp>
+#include <memarray/detail/memory/block_export.hpp>
+#include <memarray/detail/view/adopt.hpp>
+
+#include <string>
+#include <utility>
+
+namespace memarray::detail {
+
+StatePtr State::make_over(DType const& dtype, Extents shape, BlockPtr block) {
+  bool const on_device = block->is_on_device();
+  Device const device = on_device ? block->lent_device() : Device{kDLCUDA, 0};
+  StatePtr state = make_around(on_device ? Side::device : Side::host, std::move(block), dtype, shape, device.id,
+                               options().escaped_views.load(std::memory_order_relaxed));
+  state->_lent_type = device.type;
+  return state;
+}
+
+char const* why_not_adopted(ViewCore const& view) {
+  if (!view.is_open()) return "it is closed";
+  if (view.layout().ndim() == 0) return "an array has at least one dimension";
+  if (!view.writable()) return "it is read-only";
+  if (!view.is_contiguous()) return "it is not dense in C order";
+  if (has_invalid_bools(view)) return "it has bools that are neither 0 nor 1";
+  return nullptr;
+}
+
+StatePtr adopt_copy(ViewCore const& view) {
+  ViewCore const copy = view.copy();
+  if (char const* const why = why_not_adopted(copy))
+    throw BufferError("an array cannot be made of this " + view.describe() + ": " + why);
+  return State::make_over(copy.dtype(), copy.layout().shape(), BlockPtr::share(&copy.block()));
+}
+
+StatePtr adopt(ViewCore const& view) {
+  view.check_open();
+  if (char const* const why = why_not_adopted(view))
+    throw BufferError("an array cannot adopt this " + view.describe() + ": " + why + "; adopt a copy() of it");
+  // The view's memory may be part of more.
+  auto* const kept = new BlockExport(view.memory());
+  Block::Keeper const keeper{kept, [](void* memory) noexcept { delete static_cast<BlockExport*>(memory); }};
+  BlockPtr block = Block::adopt_part(view.block(), view.data(), view.bytes(), keeper);
+  return State::make_over(view.dtype(), view.layout().shape(), std::move(block));
+}
+
+}  // namespace memarray::detail

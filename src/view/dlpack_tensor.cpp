@@ -1,0 +1,267 @@
+#include "strided/host_memory.hpp"
+
+#include <memarray/base/errors.hpp>
+#include <memarray/base/shape.hpp>
+#include <memarray/detail/memory/transfer.hpp>
+#include <memarray/memory/default_resource.hpp>
+#include <memarray/view/dlpack_tensor.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+namespace memarray {
+
+DLPackTensor::~DLPackTensor() {
+  if (_versioned && _versioned->deleter) _versioned->deleter(_versioned);
+  if (_unversioned && _unversioned->deleter) _unversioned->deleter(_unversioned);
+}
+
+namespace detail {
+namespace {
+
+/// The managed tensor, what keeps its memory, and (behind it, in one allocation) shape and strides. A block's only
+/// export lies in the block itself.
+template <class Managed>
+struct Box {
+  Managed managed;  // first: the deleter gets its address
+  Block* block;
+  bool writable;
+
+  static void destroy(Managed* managed) noexcept {
+    if (!managed) return;
+    auto* const box = reinterpret_cast<Box*>(managed);
+    Block* const block = box->block;
+    bool const writable = box->writable;
+    if (box != block->only_export()) std::free(box);
+    block->drop_export(writable);
+  }
+};
+
+/// Takes over one counted export of `block`, also when it throws. `only`: it is the block's only one. `describe` writes
+/// shape and strides, in elements, and returns the address of the first.
+template <class Managed, class Describe>
+Managed* lend(Block& block, bool only, int rank, DLDataType dtype, bool writable, std::uint64_t flags, bool as_host,
+              Describe const& describe) {
+  using TheBox = Box<Managed>;
+  auto const ndim = static_cast<std::size_t>(rank);
+  std::size_t const bytes = sizeof(TheBox) + 2 * ndim * sizeof(std::int64_t);
+  void* const memory = only && bytes <= Block::only_export_room ? block.only_export() : std::malloc(bytes);
+  if (!memory) {
+    block.drop_export(writable);
+    throw std::bad_alloc();
+  }
+  auto* const box = new (memory) TheBox{{}, &block, writable};
+  auto* const shape = reinterpret_cast<std::int64_t*>(box + 1);
+  std::int64_t* const strides = shape + ndim;
+  std::byte* const data = describe(shape, strides);
+
+  Managed& managed = box->managed;
+  Device const device = as_host ? Device{} : block.lent_device();
+  managed.dl_tensor = {.data = data,
+                       .device = {device.type, device.id},
+                       .ndim = rank,
+                       .dtype = dtype,
+                       .shape = shape,
+                       .strides = strides,
+                       .byte_offset = 0};
+  managed.manager_ctx = box;
+  managed.deleter = &TheBox::destroy;
+  if constexpr (requires { managed.flags; }) {
+    managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+    managed.flags = flags;
+  }
+  return &managed;
+}
+
+/// A whole block, as the state describes it.
+template <class Managed>
+Managed* lend(Block& block, bool only, State const& state, bool writable, std::uint64_t flags, bool as_host = false) {
+  return lend<Managed>(block, only, state.ndim(), state.dtype().dl, writable, flags, as_host,
+                       [&](std::int64_t* shape, std::int64_t* strides) {
+                         auto const ndim = static_cast<std::size_t>(state.ndim());
+                         state.copy_shape(shape);
+                         c_strides({shape, ndim}, {strides, ndim});
+                         return block.data();
+                       });
+}
+
+void check_dtype(DType const& dtype) {
+  if (!dtype.has_dlpack())
+    throw BufferError("DLPack has no dtype for " + std::string(dtype.name_view()) +
+                      "; use the buffer protocol: np.asarray");
+}
+
+[[noreturn]] void throw_read_only(std::string const& what) {
+  throw BufferError("the consumer asked for DLPack's unversioned struct, which cannot say that " + what +
+                    " is lent read-only; ask for max_version=(1, 0), or lend it writable: "
+                    "'with a.get_dlpack() as lease' (or a.write())");
+}
+
+ViewCore copy_for_consumer(ViewCore const& view, LendRequest const& request) {
+  if (!view.on_device()) return view.copy();
+  if (request.to_host) return view.to_device(Device{});
+  ViewCore copy = (request.stream ? view.in_stream(*request.stream) : view).copy();
+  // Whoever asks for no order gets a copy that is over.
+  if (!request.stream) copy.block().uses()->synchronize(Use::read, "a copy of a view that is to be over");
+  return copy;
+}
+
+template <class Managed>
+Managed* lend_view(ViewCore const& view, LendRequest const& request) {
+  constexpr bool can_say_read_only = requires(Managed managed) { managed.flags; };
+  check_dtype(view.dtype());
+  if (request.copy) {
+    ViewCore const own = copy_for_consumer(view, request);
+    Managed* const managed = lend_view<Managed>(own, {.stream = own.on_device() ? request.stream : nullptr});
+    if constexpr (can_say_read_only) managed->flags = DLPACK_FLAG_BITMASK_IS_COPIED;
+    return managed;
+  }
+  BlockExport own = view.memory();
+  if (!can_say_read_only && !own.writable()) throw_read_only("this " + view.describe());
+  check_lendable_strides(view);
+  if (view.on_device()) view.lend(request.stream);
+  bool const writable = own.writable();
+  return lend<Managed>(*own.release(), false, view.layout().ndim(), view.dtype().dl, writable,
+                       writable ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY, !view.on_device(),
+                       [&](std::int64_t* shape, std::int64_t* strides) {
+                         std::ranges::copy(view.layout().shape(), shape);
+                         write_element_strides(view, strides);
+                         return view.data();
+                       });
+}
+
+/// The shape that was lent was that of the lease's memory if the lease is open still.
+template <class Managed>
+Managed* checked(LeaseCore const& lease, Managed* managed) {
+  if (lease.is_open()) return managed;
+  managed->deleter(managed);
+  lease.throw_not_open();
+}
+
+// In the consumer's stream, so that what it does next comes after the copy.
+BlockPtr copy_for_consumer(Block& source, LendRequest const& request) {
+  std::size_t const bytes = source.bytes();
+  bool const on_device = source.is_on_device();
+  if (!on_device || request.to_host) {
+    BlockPtr copy = Block::allocate({}, bytes, Block::Contents::uninitialized);
+    if (on_device)
+      detail::copy(*copy, source, bytes, queue_on(default_stream(), source.uses()->memory().context()), Ending::now);
+    else
+      copy_host(copy->data(), source.data(), bytes);
+    return copy;
+  }
+  DeviceMemoryPtr const& memory = source.uses()->memory_ptr();
+  // Whoever asks for no order gets a copy that is over.
+  Queue const queue = queue_on(request.stream ? *request.stream : default_stream(), memory->context());
+  BlockPtr copy = Block::allocate(memory, queue, bytes);
+  detail::copy(*copy, source, bytes, queue, request.stream ? Ending::later : Ending::now);
+  return copy;
+}
+
+template <class Managed>
+Managed* lend_copy(LeaseCore const& lease, LendRequest const& request) {
+  State const& state = lease.state();
+  check_dtype(state.dtype());
+  // Copied from an export of its own, so that the memory stays as it is if another thread closes the lease meanwhile.
+  BlockExport const source = BlockExport::counted(lease.begin_export(), lease.is_write());
+  BlockPtr const copy = copy_for_consumer(source.block(), request);
+  bool const only = copy->add_export(true);
+  return checked(lease, lend<Managed>(*copy, only, state, true, DLPACK_FLAG_BITMASK_IS_COPIED));
+}
+
+template <class Managed>
+Managed* lend_leased(LeaseCore const& lease, LendRequest const& request) {
+  if (request.copy) return lend_copy<Managed>(lease, request);
+  if (!lease.state().dtype().has_dlpack()) check_dtype(lease.state().dtype());
+  std::uint64_t const flags = lease.is_write() ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
+  bool only = false;
+  Block& block = lease.begin_export(only);
+  if (block.uses()) {
+    try {
+      lease.order_export(request.stream);
+    } catch (...) {
+      block.drop_export(lease.is_write());
+      throw;
+    }
+  }
+  return checked(lease, lend<Managed>(block, only, lease.state(), lease.is_write(), flags, request.to_host));
+}
+
+}  // namespace
+
+DLManagedTensor* lend_unversioned(LeaseCore const& lease, LendRequest const& request) {
+  lease.check_open();
+  if (!lease.is_write() && !request.copy) throw_read_only(lease.state().describe());
+  return lend_leased<DLManagedTensor>(lease, request);
+}
+
+DLManagedTensorVersioned* lend_versioned(LeaseCore const& lease, LendRequest const& request) {
+  return lend_leased<DLManagedTensorVersioned>(lease, request);
+}
+
+void check_lendable_strides(ViewCore const& view) {
+  auto const itemsize = static_cast<std::int64_t>(view.dtype().itemsize);
+  for (int d = 0; d < view.layout().ndim(); ++d) {
+    if (view.layout().extent(d) <= 1 || view.layout().size() == 0) continue;
+    std::int64_t const stride = view.layout().stride(d);
+    char const* const wrong = stride < 0               ? "negative strides, of which some consumers die"
+                              : stride % itemsize != 0 ? "strides that are no whole elements, which DLPack cannot say"
+                                                       : nullptr;
+    if (wrong)
+      throw BufferError("this " + view.describe() + " has " + wrong + ": lend a copy(), or use np.asarray(view)");
+  }
+}
+
+void write_element_strides(ViewCore const& view, std::int64_t* strides) {
+  StridedLayout const& layout = view.layout();
+  std::size_t const itemsize = view.dtype().itemsize;
+  auto const ndim = static_cast<std::size_t>(layout.ndim());
+  // Where no index steps, those of dense memory.
+  if (layout.is_contiguous(itemsize) || !layout.is_fortran_contiguous(itemsize)) {
+    c_strides(layout.shape(), {strides, ndim});
+  } else {
+    std::int64_t stride = 1;
+    for (std::size_t d = 0; d < ndim; stride *= layout.shape()[d++]) strides[d] = stride;
+  }
+  if (layout.size() == 0) return;
+  for (std::size_t d = 0; d < ndim; ++d)
+    if (layout.shape()[d] > 1) strides[d] = layout.strides()[d] / static_cast<std::int64_t>(itemsize);
+}
+
+DLManagedTensor* lend_unversioned(ViewCore const& view, LendRequest const& request) {
+  return lend_view<DLManagedTensor>(view, request);
+}
+
+DLManagedTensorVersioned* lend_versioned(ViewCore const& view, LendRequest const& request) {
+  return lend_view<DLManagedTensorVersioned>(view, request);
+}
+
+DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id) {
+  check_dtype(state.dtype());
+  if (lock_id < 0) {
+    if (!versioned) throw_read_only(state.describe());
+    LeaseCore lease(StatePtr::share(&state), LeaseCore::Kind::read, {});
+    lease.enter();
+    return DLPackTensor(lend_versioned(lease));
+  }
+  if (!state.is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
+  Block& block = *state.storage().block();
+  // No stream is named, so the consumer must not find work going on.
+  state.await(block, State::Access::write, default_stream());
+  if (StreamUses* const uses = block.uses()) uses->synchronize(Use::write, "lending for any stream, after all users");
+  bool const only = block.add_export(true);
+  try {
+    // Counted first: if the lease is open still, its end will see the export, and what is done with it.
+    if (StreamUses* const uses = block.uses()) uses->lend_for_writer();
+    if (!state.is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
+  } catch (...) {
+    block.drop_export(true);
+    throw;
+  }
+  if (versioned) return DLPackTensor(lend<DLManagedTensorVersioned>(block, only, state, true, 0));
+  return DLPackTensor(lend<DLManagedTensor>(block, only, state, true, 0));
+}
+
+}  // namespace detail
+}  // namespace memarray

@@ -1,0 +1,311 @@
+#include "foreign_bools.hpp"
+#include "strided/strided_fill.hpp"
+
+#include <memarray/base/errors.hpp>
+#include <memarray/base/reports.hpp>
+#include <memarray/base/shape.hpp>
+#include <memarray/detail/memory/transfer.hpp>
+#include <memarray/detail/strided/strided_copy.hpp>
+#include <memarray/detail/strided/strided_plan.hpp>
+#include <memarray/detail/view/view_core.hpp>
+#include <memarray/memory/default_resource.hpp>
+#include <memarray/state/lease.hpp>
+#include <memarray/view/array_view.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+namespace memarray::detail {
+namespace {
+
+BlockExport export_of(LeaseCore const& lease) { return BlockExport::counted(lease.begin_export(), lease.is_write()); }
+
+}  // namespace
+
+ViewCore::ViewCore(LeaseCore const& lease) : ViewCore(export_of(lease), lease.state(), lease.lent()) {
+  // The shape was that of the lease's memory if the lease is open still.
+  lease.check_open();
+}
+
+ViewCore::ViewCore(BlockExport memory, State const& state, StreamUses::Lease lent)
+    : _memory(std::move(memory)), _dtype(state.dtype()) {
+  if (state.ndim() > StridedLayout::max_ndim)
+    throw ValueError("a view has at most " + std::to_string(StridedLayout::max_ndim) + " dimensions, and this is a " +
+                     state.describe());
+  std::array<std::int64_t, StridedLayout::max_ndim> shape{};
+  state.copy_shape(shape.data());
+  _layout = StridedLayout::dense({shape.data(), static_cast<std::size_t>(state.ndim())}, _dtype.itemsize);
+  _data = _memory.block().data();
+  if (lent != 0) _stream = view_stream(_memory.block(), lent);
+}
+
+ViewCore ViewCore::make(DType const& dtype, StridedLayout::Extents shape) {
+  StridedLayout const layout = StridedLayout::dense(shape, dtype.itemsize);
+  std::size_t const bytes = static_cast<std::size_t>(layout.size()) * dtype.itemsize;
+  BlockPtr const block = Block::allocate({}, bytes, Block::Contents::uninitialized);
+  return {BlockExport(*block, true), block->data(), dtype, layout};
+}
+
+ViewCore ViewCore::make_here(DType const& dtype, StridedLayout::Extents shape) const {
+  if (!on_device()) return make(dtype, shape);
+  return make_on(block().uses()->memory_ptr(), _stream->queue, dtype, shape);
+}
+
+ViewCore ViewCore::make_on(DeviceMemoryPtr const& memory, Queue const& queue, DType const& dtype,
+                           StridedLayout::Extents shape) {
+  StridedLayout const layout = StridedLayout::dense(shape, dtype.itemsize);
+  std::size_t const bytes = static_cast<std::size_t>(layout.size()) * dtype.itemsize;
+  ViewCore result({}, nullptr, dtype, layout, std::make_shared<ViewStream>(ViewStream{queue}));
+  BlockPtr const block = allocate_for(result.describe(), memory, queue, bytes);
+  result._memory = BlockExport(*block, true);
+  result._data = block->data();
+  return result;
+}
+
+void ViewCore::run(StridedJob const& job, ViewCore const& target, ViewCore const* source) {
+  if (!target.on_device()) return job.run_on_host();
+  submit(job, target._stream->queue, target.block(), source ? &source->block() : nullptr);
+}
+
+void ViewCore::check_is(DType const& dtype, int ndim) const {
+  check_open();
+  if (_dtype != dtype || _layout.ndim() != ndim)
+    throw TypeError("this is a " + describe() + "; wanted is " + std::string(dtype.name_view()) + " with " +
+                    std::to_string(ndim) + " dimensions");
+}
+
+void ViewCore::throw_not_on_host() const {
+  check_open();
+  throw BufferError("this " + describe() + " is on " + to_string(device()) +
+                    ", where the host does not reach: copy it with to_device('cpu') first");
+}
+
+void ViewCore::check_writable(char const* what) const {
+  check_open();
+  if (!writable())
+    throw BufferError(std::string(what) + " would write, and this " + describe() +
+                      " is read-only: take a view of a write lease, or copy() it first");
+}
+
+std::string ViewCore::describe() const {
+  return "view of " + std::string(_dtype.name_view()) + ", shape " + shape_text(_layout.shape());
+}
+
+ViewCore ViewCore::at(StridedLayout const& layout, std::int64_t offset) const {
+  check_open();
+  return {_memory, _data + offset, _dtype, layout, _stream};
+}
+
+ViewCore ViewCore::read_only() const {
+  check_open();
+  return {BlockExport(_memory.block(), false), _data, _dtype, _layout, _stream};
+}
+
+ViewCore ViewCore::reshaped(StridedLayout::Extents shape) const {
+  StridedLayout layout = _layout;
+  if (!layout.reshape(shape, _dtype.itemsize))
+    throw ValueError("a " + describe() + " with strides " + shape_text(_layout.strides()) + " cannot be seen as " +
+                     shape_text(shape) + " without a copy: call copy() first");
+  return at(layout, 0);
+}
+
+ViewCore ViewCore::broadcast_to(StridedLayout::Extents shape) const {
+  StridedLayout layout = _layout;
+  layout.broadcast_to(shape);
+  checked_bytes(layout.size(), _dtype.itemsize);
+  // One element at many places is for readers.
+  return ViewCore(at(layout, 0)).read_only();
+}
+
+ViewCore ViewCore::copy() const { return converted(_dtype, "copy of a "); }
+
+CopyDecision ViewCore::decide(Device where, bool takes_strides) const {
+  return decide_copy(device() == where, is_contiguous(), takes_strides);
+}
+
+ViewCore ViewCore::ensure_contiguous() const {
+  check_open();
+  if (!copies(decide(device(), false))) return *this;
+  return converted(_dtype, "ensure_contiguous of a ");
+}
+
+ViewCore ViewCore::cast(DType const& dtype) const {
+  check_open();
+  if (!can_cast(_dtype, dtype))
+    throw TypeError("cast converts within a kind of number ('same_kind'), not from " + std::string(_dtype.name_view()) +
+                    " to " + std::string(dtype.name_view()));
+  return converted(dtype, "cast of a ");
+}
+
+ViewCore ViewCore::converted(DType const& dtype, char const* why) const {
+  // Its own export: the copy may take long, and somebody may close the view meanwhile.
+  ViewCore const source = *this;
+  source.check_open();
+  // Bools of another library are any bytes, and those of a copy are 0 and 1.
+  bool const is_foreign = !on_device() && block().is_foreign();
+  ViewCore result = source.make_here(dtype, _layout.shape());
+  StridedElements from = source.elements();
+  if (is_foreign && from.dtype == dtype && dtype.dl.code == kDLBool) from.dtype = dtype_of<std::uint8_t>();
+  run({.kind = StridedJob::Kind::copy, .target = result.elements(), .source = from}, result, &source);
+  if (is_foreign && dtype.is_struct() && has_bools(dtype)) write_valid_bools(result, source);
+  report_copy(static_cast<std::int64_t>(result.bytes()), why + describe());
+  return result;
+}
+
+ViewCore ViewCore::reduced(Reduction reduction, AxisMask axes, bool keep) const {
+  ViewCore const source = *this;
+  source.check_open();
+  ViewCore result =
+      source.make_here(reduced_dtype(reduction, _dtype), reduced_layout(reduction, _dtype, _layout, axes).shape());
+  run({.kind = StridedJob::Kind::reduce,
+       .reduction = reduction,
+       .axes = axes,
+       .target = result.elements(),
+       .source = source.elements()},
+      result, &source);
+  if (keep)
+    for (int d = 0; d < _layout.ndim(); ++d)
+      if (((axes >> d) & 1U) != 0) result._layout.insert(d);
+  return result;
+}
+
+DType const& ViewCore::reduce_all(Reduction reduction, std::byte* element) const {
+  DType const& dtype = reduced_dtype(reduction, _dtype);
+  if (on_device()) {
+    reduced(reduction, every_axis(_layout.ndim())).read_element(element);
+    return dtype;
+  }
+  // Its own export, as above.
+  BlockExport const kept = memory();
+  reduce(reduction, StridedSource{_data, _dtype, _layout}, every_axis(_layout.ndim()),
+         StridedTarget{element, dtype, StridedLayout()});
+  return dtype;
+}
+
+void ViewCore::fill(void const* element) const {
+  check_writable("fill");
+  check_elements_apart("fill");
+  ViewCore const target = *this;
+  auto const* const bytes = static_cast<std::byte const*>(element);
+  run({.kind = StridedJob::Kind::fill, .target = target.elements(), .element = {bytes, bytes + _dtype.itemsize}},
+      target, nullptr);
+}
+
+void ViewCore::add_index() const {
+  check_writable("add_index");
+  check_elements_apart("add_index");
+  ViewCore const target = *this;
+  run({.kind = StridedJob::Kind::add_index, .target = target.elements()}, target, nullptr);
+}
+
+ViewCore ViewCore::in_stream(StreamHandle const& stream) const {
+  ViewCore result = *this;
+  Queue const queue = queue_on(stream, result.block().uses()->memory().context());
+  result._stream = std::make_shared<ViewStream>(ViewStream{queue, _stream->lease});
+  return result;
+}
+
+void ViewCore::lend(StreamHandle const* stream) const {
+  Use const use = writable() ? Use::write : Use::read;
+  if (!stream) return lend_on(block(), *_stream, _stream->queue, use, false);
+  lend_on(block(), *_stream, queue_on(*stream, block().uses()->memory().context()), use, true);
+}
+
+ViewCore ViewCore::without_copy(Device device, StreamChoice const* stream) const {
+  if (memory_type() != MemoryType::unified || on_device() != device.is_cpu()) return {};
+  if (device.is_cpu()) {
+    Block* const host = block().host_side();
+    if (!host) return {};
+    ViewCore result(BlockExport(*host, writable()), _data, _dtype, _layout);
+    if (stream) {
+      StreamHandle const given = stream->get();
+      lend(&given);
+    }
+    host->fence(writable());
+    host->uses()->synchronize(writable() ? Use::write : Use::read, "unified memory on the host, after work on streams");
+    return result;
+  }
+  DeviceMemoryPtr const memory = DeviceMemory::of(device.id);
+  Queue const queue = queue_on(stream ? stream->get() : default_stream(), memory->context());
+  auto* const kept = new BlockExport(_memory);
+  Block::Keeper const keeper{kept, [](void* object) noexcept { delete static_cast<BlockExport*>(object); }};
+  BlockPtr const there = Block::on_device(block(), memory, keeper);
+  if (!there) return {};
+  return {BlockExport(*there, writable()), _data, _dtype, _layout, std::make_shared<ViewStream>(ViewStream{queue})};
+}
+
+ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
+  check_open();
+  if (device.type != kDLCPU && device.type != kDLCUDA)
+    throw ValueError("to_device: memory lives on the CPU or on a CUDA device, not on " + to_string(device));
+  // Whoever asks for it there takes strides.
+  if (!copies(decide(device, true))) return stream && on_device() ? in_stream(stream->get()) : *this;
+  if (ViewCore shared = without_copy(device, stream); shared.is_open()) return shared;
+  DeviceMemoryPtr const memory = device.is_cpu() ? block().uses()->memory_ptr() : DeviceMemory::of(device.id);
+  // Between two devices the stream may be of either.
+  StreamHandle const given = stream ? stream->get() : on_device() ? this->stream() : default_stream();
+  ContextHandle const of_stream = context_of(given);
+  bool const in_source = on_device() && (!stream || (of_stream && device_id_of(of_stream) == this->device().id));
+  Queue const queue = queue_on(given, in_source ? block().uses()->memory().context() : memory->context());
+  ViewCore source = (in_source && stream ? in_stream(given) : *this).ensure_contiguous();
+  if (has_invalid_bools(source)) source = source.copy();
+  if (device.is_cpu()) {
+    ViewCore result = make(_dtype, _layout.shape());
+    source.transfer_to(result, queue, Ending::now);
+    return result;
+  }
+  Queue const used = in_source ? queue_on(default_stream(), memory->context()) : queue;
+  ViewCore result = make_on(memory, used, _dtype, _layout.shape());
+  // It is there for other streams once its allocation has happened.
+  if (in_source) result.block().uses()->submitted(end_of(used, *memory), Use::write);
+  source.transfer_to(result, queue, on_device() ? Ending::later : Ending::now);
+  return result;
+}
+
+void ViewCore::transfer_to(ViewCore const& target, Queue const& queue, Ending ending) const {
+  block().fence(false);
+  detail::copy(target.block(), block(), bytes(), queue, ending, static_cast<std::size_t>(_data - block().data()));
+  report_transfer(describe(), device(), target.device(), bytes());
+}
+
+void ViewCore::read_element(void* element) const {
+  ViewCore const source = *this;
+  source.check_open();
+  if (!on_device()) {
+    std::memcpy(element, source._data, _dtype.itemsize);
+    return;
+  }
+  source.block().fence(false);
+  read_bytes(source.block(), static_cast<std::size_t>(source._data - source.block().data()), element, _dtype.itemsize);
+}
+
+void ViewCore::check_elements_apart(char const* what) const {
+  if (_layout.may_overlap(_dtype.itemsize))
+    throw ValueError(std::string(what) + " would write one element at several indices: this " + describe() +
+                     " has strides " + shape_text(_layout.strides()) + "; copy() it first");
+}
+
+ViewCore view_of(State& state) {
+  LeaseCore lease(StatePtr::share(&state), LeaseCore::Kind::read, {});
+  lease.enter();
+  return ViewCore(lease);
+}
+
+AxisMask axis_mask(std::span<int const> axes, int ndim) {
+  AxisMask mask = 0;
+  for (int const given : axes) {
+    int const axis = given < 0 ? given + ndim : given;
+    if (axis < 0 || axis >= ndim)
+      throw IndexError("axis " + std::to_string(given) + " is none of a view of " + std::to_string(ndim) +
+                       " dimensions");
+    if ((mask >> axis) & 1U) throw ValueError("axis " + std::to_string(given) + " is given twice");
+    mask |= AxisMask{1} << axis;
+  }
+  return mask;
+}
+
+void ViewCore::throw_closed() { throw_closed_view(); }
+
+}  // namespace memarray::detail

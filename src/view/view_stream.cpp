@@ -1,0 +1,75 @@
+#include <memarray/base/hooks.hpp>
+#include <memarray/detail/memory/transfer.hpp>
+#include <memarray/detail/view/view_stream.hpp>
+#include <memarray/driver/driver_table.hpp>
+#include <memarray/driver/last_error.hpp>
+#include <memarray/driver/simulated_devices.hpp>
+#include <memarray/state/lease.hpp>
+
+#include <optional>
+#include <utility>
+
+namespace memarray::detail {
+namespace {
+
+bool is_dense(StridedElements const& elements) noexcept {
+  return elements.layout.is_contiguous(elements.dtype.itemsize);
+}
+
+std::size_t bytes_of(StridedElements const& elements) noexcept {
+  return static_cast<std::size_t>(elements.layout.size()) * elements.dtype.itemsize;
+}
+
+/// What the driver does without a kernel, so that every build can.
+bool submit_plainly(StridedJob const& job, Queue const& queue, Block& target, Block* source) {
+  if (!is_dense(job.target)) return false;
+  auto const offset_in = [](StridedElements const& elements, Block const& block) {
+    return static_cast<std::size_t>(elements.data - block.data());
+  };
+  if (job.kind == StridedJob::Kind::fill) {
+    fill(target, offset_in(job.target, target), job.element.data(), job.element.size(),
+         static_cast<std::size_t>(job.target.layout.size()), queue);
+    return true;
+  }
+  bool const moves = job.kind == StridedJob::Kind::copy && job.source.dtype == job.target.dtype;
+  if (!moves || !is_dense(job.source) || job.target.data != target.data()) return false;
+  copy(target, *source, bytes_of(job.target), queue, Ending::later, offset_in(job.source, *source));
+  return true;
+}
+
+}  // namespace
+
+ViewStreamPtr view_stream(Block& block, StreamUses::Lease lease) {
+  std::optional<Queue> queue = block.uses()->queue_of(lease);
+  if (!queue) throw_lease_over();
+  return std::make_shared<ViewStream>(ViewStream{std::move(*queue), lease});
+}
+
+void lend_on(Block& block, ViewStream const& stream, Queue const& queue, Use use, bool known) {
+  RuntimeRelease const released;
+  if (stream.lease != 0 && block.uses()->lend(stream.lease, &queue, known)) return;
+  block.fence(use == Use::write);
+  block.uses()->lend_kept(queue, use, known);
+}
+
+void submit(StridedJob const& job, Queue const& queue, Block& target, Block* source) {
+  job.check();
+  if (job.target.layout.size() == 0) return;
+  RuntimeRelease const released;
+  target.fence(true);
+  if (source) source->fence(false);
+  if (submit_plainly(job, queue, target, source)) return;
+  if (source) source->uses()->order(queue, Use::read, "an operation on a view, after the memory's writer");
+  target.uses()->order(queue, Use::write, "an operation on a view, after all users of what it writes");
+  try {
+    job.submit(target.uses()->memory(), queue);
+  } catch (...) {
+    give_up(queue, {{target.uses(), Use::write}, {source ? source->uses() : nullptr, Use::read}});
+    throw;
+  }
+  StreamUse const end = end_of(queue, target.uses()->memory());
+  if (source) source->uses()->submitted(end, Use::read);
+  target.uses()->submitted(end, Use::write);
+}
+
+}  // namespace memarray::detail

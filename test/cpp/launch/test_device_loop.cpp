@@ -1,0 +1,180 @@
+// What a kernel does, run on the host for each thread of its grid.
+
+#include <memarray/detail/launch/device_loop.hpp>
+
+#include <gtest/gtest.h>
+#include <memarray/base/array_indexer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace memarray::detail {
+namespace {
+
+template <int ndim>
+using Shape = cuda::std::array<std::int64_t, ndim>;
+
+template <class Loop>
+void run_grid(Loop const& loop, unsigned blocks, unsigned threads) {
+  for (unsigned block = blocks; block-- > 0;)
+    for (unsigned thread = 0; thread < threads; ++thread) Loop(loop).run({block, thread, blocks, threads});
+}
+
+/// Elements at a place that vectors can be at, or `off` elements after it.
+template <class T>
+class Elements {
+ public:
+  explicit Elements(std::int64_t count, std::size_t off = 0) : _room(static_cast<std::size_t>(count) + 32), _off(off) {
+    auto const misplaced = reinterpret_cast<std::uintptr_t>(_room.data()) / sizeof(T) % 16;
+    _off += (16 - misplaced) % 16;
+  }
+  T* data() { return _room.data() + _off; }
+  /// That nothing around them was written.
+  void expect_borders(std::int64_t count) {
+    EXPECT_TRUE(std::all_of(_room.data(), data(), [](T const& t) { return t == T(); }));
+    EXPECT_TRUE(std::all_of(data() + count, _room.data() + _room.size(), [](T const& t) { return t == T(); }));
+  }
+
+ private:
+  std::vector<T> _room;
+  std::size_t _off;
+};
+
+/// element = 100 times its old value and its linear index by the indices that it was called with; seen once.
+template <int ndim>
+struct Mark {
+  Shape<ndim> shape;
+  std::vector<int>* seen;
+
+  template <class Indices, class T>
+  void operator()(Indices const& indices, T& element) const {
+    std::int64_t linear = 0;
+    for (int d = 0; d < ndim; ++d) linear = linear * shape[d] + indices[d];
+    ++(*seen)[static_cast<std::size_t>(linear)];
+    element = static_cast<T>(element + static_cast<T>(linear % 50 + 1));
+  }
+};
+
+struct Layout {
+  bool vectors;
+  std::size_t off;
+  bool in_place;
+};
+
+template <class T, class IndexT, class U, int ndim>
+void expect_each_once(Shape<ndim> const& shape, Layout const& layout, unsigned blocks, unsigned threads) {
+  std::int64_t const size = ArrayIndexer<T, ndim>{nullptr, shape}.size();
+  Elements<T> source(size, layout.off);
+  Elements<T> fresh(size, layout.off);
+  T* const target = layout.in_place ? source.data() : fresh.data();
+  for (std::int64_t i = 0; i < size; ++i) source.data()[i] = static_cast<T>(i % 40);
+  std::vector<int> seen(static_cast<std::size_t>(size));
+  using Loop = DeviceLoop<IndexT, U, ndim, Mark<ndim>, ElementArgument<T, false>>;
+  Loop loop{static_cast<U>(size), 0, Unravel<U, ndim>(shape), {shape, &seen}, {{source.data(), target}}};
+  EXPECT_EQ(loop.is_aligned(), layout.off * sizeof(T) % vector_bytes == 0);
+  if (layout.vectors) loop.vectors = static_cast<U>(size / Loop::width);
+  run_grid(loop, blocks, threads);
+  EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; }));
+  for (std::int64_t i = 0; i < size; ++i)
+    ASSERT_EQ(target[i], static_cast<T>(static_cast<T>(i % 40) + static_cast<T>(i % 50 + 1))) << i;
+  source.expect_borders(size);
+  fresh.expect_borders(size);
+}
+
+template <class T>
+void expect_all_layouts() {
+  for (bool const in_place : {true, false}) {
+    for (bool const vectors : {false, true}) {
+      Layout const layout{vectors, 0, in_place};
+      expect_each_once<T, std::int32_t, std::uint32_t, 1>({1}, layout, 1, 32);
+      expect_each_once<T, std::int32_t, std::uint32_t, 1>({1003}, layout, 3, 32);
+      expect_each_once<T, std::int64_t, std::uint32_t, 2>({37, 32}, layout, 2, 8);
+      expect_each_once<T, std::int64_t, std::uint64_t, 2>({100, 3}, layout, 5, 4);
+      expect_each_once<T, std::int32_t, std::uint32_t, 3>({5, 7, 16}, layout, 1, 1);
+      expect_each_once<T, std::int64_t, std::uint64_t, 4>({3, 2, 5, 11}, layout, 40, 32);
+    }
+    expect_each_once<T, std::int32_t, std::uint32_t, 2>({37, 32}, {false, 1, in_place}, 2, 8);
+  }
+}
+
+TEST(DeviceLoopTest, VisitsEachElementOnceWhateverTheGrid) {
+  expect_all_layouts<std::int8_t>();
+  expect_all_layouts<std::uint16_t>();
+  expect_all_layouts<float>();
+  expect_all_layouts<double>();
+  expect_all_layouts<std::complex<double>>();
+}
+
+struct Triple {
+  float x, y, z;
+  friend bool operator==(Triple const&, Triple const&) = default;
+};
+
+template <class... T>
+constexpr int width_of = VectorWidth<ElementArgument<T, false>...>::value;
+static_assert(width_of<char> == 16 && width_of<float> == 4 && width_of<std::complex<double>> == 1);
+static_assert(width_of<float, double> == 2 && width_of<char, std::complex<double>> == 1);
+static_assert(width_of<Triple> == 0 && width_of<float, Triple> == 0);
+static_assert(VectorWidth<ElementArgument<float, true>, IndexerArgument<float, 1>>::value == 0);
+static_assert(sizeof(Vector<float, 4>) == 16 && alignof(Vector<float, 4>) == 16);
+static_assert(sizeof(Vector<char, 2>) == 2 && alignof(Vector<char, 2>) == 2);
+
+struct AddAndCarry {
+  template <class Indices>
+  void operator()(Indices const& at, double& wide, float& narrow, char& flag) const {
+    wide += narrow;
+    narrow = static_cast<float>(at[0]);
+    flag = static_cast<char>(at[1]);
+  }
+};
+
+TEST(DeviceLoopTest, VectorsOfSeveralArraysHaveAsManyElements) {
+  Shape<2> const shape{13, 5};
+  Elements<double> wide(65);
+  Elements<float> narrow(65);
+  Elements<char> flags(65);
+  std::iota(wide.data(), wide.data() + 65, 0.0);
+  std::fill_n(narrow.data(), 65, 0.5F);
+  DeviceLoop<std::int64_t, std::uint32_t, 2, AddAndCarry, ElementArgument<double, false>, ElementArgument<float, false>,
+             ElementArgument<char, false>>
+      loop{65,
+           0,
+           Unravel<std::uint32_t, 2>(shape),
+           {},
+           {{wide.data(), wide.data()}, {narrow.data(), narrow.data()}, {flags.data(), flags.data()}}};
+  EXPECT_EQ(loop.width, 2);
+  ASSERT_TRUE(loop.is_aligned());
+  loop.vectors = 32;
+  run_grid(loop, 3, 4);
+  for (int i = 0; i < 65; ++i) {
+    EXPECT_EQ(wide.data()[i], i + 0.5);
+    EXPECT_EQ(narrow.data()[i], static_cast<float>(i / 5));
+    EXPECT_EQ(flags.data()[i], i % 5);
+  }
+}
+
+struct Gather {
+  void operator()(Shape<1> const& at, ArrayIndexer<int const, 1> from, Triple& to) const {
+    to.z = to.x + static_cast<float>(from[{9 - at[0]}]);
+  }
+};
+
+TEST(DeviceLoopTest, ElementsAndIndexersGoTogether) {
+  std::array<int, 10> from{};
+  std::iota(from.begin(), from.end(), 0);
+  std::array<Triple, 10> to{};
+  for (int i = 0; i < 10; ++i) to[static_cast<std::size_t>(i)] = {static_cast<float>(i), 7, 0};
+  DeviceLoop<std::int64_t, std::uint32_t, 1, Gather, IndexerArgument<int const, 1>, ElementArgument<Triple, false>>
+      loop{10, 0, Unravel<std::uint32_t, 1>(Shape<1>{10}), {}, {{{from.data(), {10}}}, {to.data(), to.data()}}};
+  EXPECT_FALSE(loop.is_aligned());
+  run_grid(loop, 2, 3);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(to[static_cast<std::size_t>(i)], (Triple{static_cast<float>(i), 7, 9}));
+}
+
+}  // namespace
+}  // namespace memarray::detail

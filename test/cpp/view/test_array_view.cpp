@@ -1,0 +1,155 @@
+#include <memarray/view/array_view.hpp>
+
+#include <memarray/memarray.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "array/array_test.hpp"
+
+namespace memarray::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using Strided = ArrayView<double const, 2>;
+using Dense = ArrayView<double, 2, c_order>;
+using Columns = ArrayView<double const, 2, f_order>;
+using OnDevice = ArrayView<double, 1, on_device>;
+
+static_assert(std::is_convertible_v<Dense, Strided> && !std::is_convertible_v<Strided, Dense>);
+static_assert(std::is_convertible_v<Dense, ArrayView<double, 2>> &&
+              !std::is_convertible_v<Strided, ArrayView<double, 2>>);
+static_assert(!std::is_convertible_v<Dense, Columns>);
+static_assert(!std::is_convertible_v<OnDevice, ArrayView<double, 1>>, "the host does not reach it");
+static_assert(!std::is_invocable_v<OnDevice const&, int>);
+static_assert(std::is_nothrow_move_constructible_v<Dense> && std::is_nothrow_move_assignable_v<Dense>);
+static_assert(std::is_same_v<Dense::MdSpan::layout_type, cuda::std::layout_right>);
+static_assert(std::is_same_v<Columns::MdSpan::layout_type, cuda::std::layout_left>);
+
+class ArrayViewTest : public ArrayTest {
+ protected:
+  ArrayViewTest() { count_up(array); }
+  MemArray<double, 2> array{{3, 4}};
+};
+
+TEST_F(ArrayViewTest, ADefaultOneIsClosedAndEmpty) {
+  Strided const view;
+  EXPECT_FALSE(view.is_open());
+  EXPECT_EQ(view.data(), nullptr);
+  EXPECT_EQ(view.size(), 0);
+  EXPECT_EQ(view.mdspan().size(), 0U);
+  EXPECT_THROW(static_cast<void>(view.core()), ValueError);
+  EXPECT_THROW(static_cast<void>(OnDevice().stream()), ValueError);
+  EXPECT_EQ((ArrayView<int, 0>().size()), 0);
+}
+
+TEST_F(ArrayViewTest, DenseViewsKnowHowTheyLie) {
+  WriteLease const lease(array);
+  auto const rows = BufferView(lease).as<double, 2, c_order>();
+  EXPECT_EQ(rows(2, 3), 11.0);
+  EXPECT_EQ(rows.mdspan()(2, 3), 11.0);
+  EXPECT_EQ(rows.span().size(), 12U);
+  EXPECT_EQ(rows.span()[5], 5.0);
+  auto const columns = BufferView(lease).transpose().as<double const, 2, f_order>();
+  EXPECT_EQ(columns(3, 2), 11.0);
+  EXPECT_EQ(columns.mdspan()(3, 2), 11.0);
+  EXPECT_EQ(columns.span()[5], 5.0);
+}
+
+TEST_F(ArrayViewTest, OtherOrdersAndPlacesAreRefused) {
+  ConstBufferView const view = array.view();
+  EXPECT_THAT(message_of<TypeError>([&] { static_cast<void>(view.as<double const, 2, f_order>()); }),
+              HasSubstr("strides (32, 8) bytes, which are not dense in Fortran's order"));
+  EXPECT_THAT(message_of<TypeError>([&] { static_cast<void>(view.transpose().as<double const, 2, c_order>()); }),
+              HasSubstr("not dense in C order"));
+  EXPECT_THROW(static_cast<void>(view.slice(1, {.step = 2}).as<double const, 2, c_order>()), TypeError);
+  EXPECT_THAT(message_of<BufferError>([&] { static_cast<void>(view.as<double const, 2, on_device>()); }),
+              HasSubstr("on the host, not on a device"));
+  // Of one row both orders are true, whatever its stride says.
+  EXPECT_EQ((view.slice(0, {.stop = 1}).as<double const, 2, c_order | f_order>()(0, 3)), 3.0);
+}
+
+TEST_F(ArrayViewTest, OfNoElementsAnMdspanHasAnyStrides) {
+  ConstBufferView const flipped = array.view().slice(1, {.step = -1});
+  EXPECT_THROW(static_cast<void>(flipped.as<double const, 2>().mdspan()), ValueError);
+  auto const empty = flipped.slice(0, {.stop = 0}).as<double const, 2>();
+  EXPECT_EQ(empty.mdspan().extent(1), 4);
+  EXPECT_EQ(empty.mdspan().size(), 0U);
+  EXPECT_EQ((flipped.slice(1, {.stop = 1}).slice(0, {.stop = 1}).as<double const, 2>().mdspan()(0, 0)), 3.0);
+}
+
+TEST_F(ArrayViewTest, ConvertsToWhatSaysLess) {
+  Dense const dense = [&] {
+    WriteLease const lease(array);
+    return BufferView(lease).as<double, 2, c_order>();
+  }();
+  Strided const wide = dense;
+  EXPECT_EQ(wide.data(), dense.data());
+  EXPECT_EQ(wide.stride(0), 4);
+  EXPECT_EQ(wide(1, 2), 6.0);
+}
+
+TEST_F(ArrayViewTest, AnUntypedViewIsTheSame) {
+  auto const flipped = array.view().slice(0, {.step = -1}).as<double const, 2>();
+  detail::ViewCore const core = flipped.core();
+  EXPECT_THAT(core.layout().strides(), ElementsAre(-32, 8));
+  EXPECT_EQ(core.data(), reinterpret_cast<std::byte const*>(flipped.data()));
+  EXPECT_EQ(core.dtype(), dtype_of<double>());
+  WriteLease const lease(array);
+  ArrayView<double const, 2> const looks = BufferView(lease).as<double const, 2>();
+  EXPECT_FALSE(looks.core().writable()) << "what was made to look at is lent to look at";
+}
+
+TEST_F(ArrayViewTest, KeepsTheMemoryAndWhatIsHeldUntilTheLastCopyIsGone) {
+  auto held = std::make_shared<int>(1);
+  std::weak_ptr<int> const watched = held;
+  Dense kept;
+  {
+    WriteLease const lease(array);
+    Dense view(BufferView(lease).core());
+    view.target().parts.held = std::move(held);
+    kept = view;
+  }
+  array = MemArray<double, 2>({1, 1});
+  EXPECT_FALSE(watched.expired());
+  ArrayView<double, 2> wide = kept;
+  kept = {};
+  EXPECT_FALSE(watched.expired());
+  EXPECT_EQ(wide(2, 3), 11.0);
+  ArrayView<double, 2> const moved = std::move(wide);
+  EXPECT_EQ(live_blocks(), 2) << "the old memory and the new";
+  EXPECT_EQ(moved(0, 1), 1.0);
+  detail::ViewCore const core = moved.core();
+  EXPECT_EQ(watched.use_count(), 1) << "an untyped view holds nothing";
+}
+
+TEST_F(DeviceArrayTest, AViewOfADeviceIsForWorkInItsStream) {
+  MemArray<double, 1> a({100});
+  a.move_memory(kDLCUDA, 0, 0);
+  StreamHandle const stream = create_stream_handle(get_primary_context(0));
+  sim.delay(std::chrono::milliseconds(20));
+  double const five = 5;
+  double const six = 6;
+  {
+    WriteLease const lease(a);
+    auto const view = BufferView(lease).as<double, 1, on_device>();
+    EXPECT_THROW(static_cast<void>(BufferView(lease).as<double, 1>()), BufferError);
+    EXPECT_EQ(as_cu(view.stream()), as_cu(default_stream()));
+    view.core().fill(&five);
+    OnDevice const there = view.in_stream(stream);
+    EXPECT_EQ(there.stream(), stream);
+    there.core().fill(&six);
+  }
+  EXPECT_EQ(a({50}), 6.0);
+}
+
+}  // namespace
+}  // namespace memarray::test

@@ -1,0 +1,107 @@
+// What is done under a lease's id, against consumers that the lease lent its memory to and that work in their streams.
+
+#include <memarray/view/dlpack_tensor.hpp>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include "array/array_test.hpp"
+
+namespace memarray {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ExportsToStreamsTest : public test::DeviceArrayTest {
+ protected:
+  ExportsToStreamsTest() : context(get_primary_context(0)) {
+    a.emplace(std::array<std::int64_t, 1>{100});
+    a->move_memory(kDLCUDA, 0, 0);
+    consumer = create_stream_handle(context);
+    lease.emplace(a->state_ptr(), detail::LeaseCore::Kind::write, LeaseOptions{});
+    lease->enter();
+    tensor = detail::lend_versioned(*lease, {.stream = &consumer});
+  }
+  ~ExportsToStreamsTest() override { tensor->deleter(tensor); }
+
+  /// The consumer's stream sets each element to the double of it plus one, some time from now.
+  void submit() {
+    auto* const elements = static_cast<int*>(testing::detail::reachable(tensor->dl_tensor.data));
+    detail::launch_emulated(detail::queue_on(consumer, context), [elements] {
+      std::this_thread::sleep_for(10ms);
+      for (int i = 0; i < 100; ++i) elements[i] = 2 * elements[i] + 1;
+    });
+  }
+  void add_ten(StreamHandle const& stream) {
+    for_each_index(*a, stream, [](int& element, auto const&) { element += 10; }, lease->lock_id());
+  }
+
+  ContextHandle context;
+  std::optional<MemArray<int, 1>> a;
+  StreamHandle consumer;
+  std::optional<detail::LeaseCore> lease;
+  DLManagedTensorVersioned* tensor = nullptr;
+};
+
+TEST_F(ExportsToStreamsTest, KernelsComeBetweenWhatAConsumerDidAndDoes) {
+  StreamHandle const other = create_stream_handle(context);
+  submit();                   // 1
+  add_ten(other);             // 11
+  submit();                   // 23
+  add_ten(default_stream());  // 33
+  submit();                   // 67
+  lease->exit();
+  EXPECT_EQ((*a)({99}), 67);
+}
+
+TEST_F(ExportsToStreamsTest, WhatAConsumerDoesComesAfterKernelsThatOnlyRead) {
+  MemArray<int, 1> seen({100});
+  seen.move_memory(kDLCUDA, 0, 0);
+  StreamHandle const other = create_stream_handle(context);
+  for_each_index(
+      {100}, other,
+      [](auto const& i, auto const& from, auto const& to) {
+        if (i[0] == 0) std::this_thread::sleep_for(30ms);
+        *to.get(i[0]) = *from.get(i[0]);
+      },
+      read(*a, lease->lock_id()), overwrite(seen));
+  submit();
+  EXPECT_EQ(seen({99}), 0);
+  EXPECT_EQ((*a)({99}, lease->lock_id()), 1);
+}
+
+TEST_F(ExportsToStreamsTest, ElementAccessComesAfterIt) {
+  submit();
+  EXPECT_EQ((*a)({5}, lease->lock_id()), 1);
+  submit();
+  a->write({5}, 100, lease->lock_id());
+  submit();
+  EXPECT_EQ((*a)({4}, lease->lock_id()), 7);
+  EXPECT_EQ((*a)({5}, lease->lock_id()), 201);
+}
+
+TEST_F(ExportsToStreamsTest, APointerForAnyStreamComesAfterIt) {
+  for (bool const writes : {false, true}) {
+    submit();
+    int const* const elements = writes ? a->ptr(lease->lock_id()) : std::as_const(*a).ptr(lease->lock_id());
+    EXPECT_EQ(*static_cast<int const*>(testing::detail::reachable(elements)), writes ? 3 : 1);
+  }
+}
+
+TEST_F(ExportsToStreamsTest, ATensorForAnyStreamComesAfterIt) {
+  submit();
+  DLPackTensor const other = a->get_dlpack_tensor(true, lease->lock_id());
+  EXPECT_EQ(*static_cast<int const*>(testing::detail::reachable(tensor->dl_tensor.data)), 1);
+}
+
+TEST_F(ExportsToStreamsTest, FillUnderTheIdComesAfterIt) {
+  submit();
+  a->fill(4, lease->lock_id());
+  submit();
+  lease->exit();
+  EXPECT_EQ((*a)({0}), 9);
+}
+
+}  // namespace
+}  // namespace memarray

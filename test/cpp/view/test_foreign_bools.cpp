@@ -1,0 +1,155 @@
+#include "view/foreign_bools.hpp"
+
+#include <memarray/base/reports.hpp>
+#include <memarray/base/struct_fields.hpp>
+#include <memarray/detail/view/adopt.hpp>
+#include <memarray/detail/view/import_dlpack.hpp>
+#include <memarray/memarray.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+namespace memarray::test {
+
+struct Flagged {
+  std::int16_t id;
+  bool flags[2];
+  bool is_last;
+};
+
+}  // namespace memarray::test
+
+MEMARRAY_FIELDS(memarray::test::Flagged, id, flags, is_last);
+
+namespace memarray::test {
+namespace {
+
+using detail::checked_bools;
+using detail::has_bools;
+using detail::has_invalid_bools;
+using detail::ViewCore;
+
+constexpr std::int64_t rows = 2;
+constexpr std::int64_t columns = 3;
+
+/// Bools of another library. Their bytes are written as bytes: a bool of another value cannot be made.
+class ForeignBoolsTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] ViewCore view(DType const& dtype, std::array<std::int64_t, 2> shape,
+                              std::array<std::int64_t, 2> strides, bool writable = true) {
+    return detail::import_owned(memory->data(), dtype, shape, strides, writable, memory);
+  }
+  [[nodiscard]] ViewCore bools(bool writable = true) {
+    return view(dtype_of<bool>(), {rows, columns}, {columns, 1}, writable);
+  }
+  [[nodiscard]] static std::int64_t copies() { return static_cast<std::int64_t>(counters().copies.load()); }
+
+  std::shared_ptr<std::array<std::uint8_t, 64>> memory =
+      std::make_shared<std::array<std::uint8_t, 64>>(std::array<std::uint8_t, 64>{0, 1, 2, 255, 128, 0});
+};
+
+TEST_F(ForeignBoolsTest, OnlyBoolsAndStructsWithBoolsHaveThem) {
+  EXPECT_TRUE(has_bools(dtype_of<bool>()));
+  EXPECT_TRUE(has_bools(dtype_of<Flagged>()));
+  EXPECT_FALSE(has_bools(dtype_of<std::uint8_t>()));
+  EXPECT_FALSE(has_bools(dtype_of<double>()));
+}
+
+TEST_F(ForeignBoolsTest, BytesOtherThan0And1AreFound) {
+  EXPECT_TRUE(has_invalid_bools(bools()));
+  EXPECT_FALSE(has_invalid_bools(view(dtype_of<bool>(), {1, 2}, {2, 1})));
+  EXPECT_FALSE(has_invalid_bools(view(dtype_of<bool>(), {0, 3}, {3, 1})));
+  EXPECT_FALSE(has_invalid_bools(view(dtype_of<std::uint8_t>(), {rows, columns}, {columns, 1})));
+  EXPECT_TRUE(has_invalid_bools(view(dtype_of<bool>(), {1, 2}, {2, 2}))) << "elements 0 and 2";
+  EXPECT_FALSE(has_invalid_bools(view(dtype_of<bool>(), {1, 2}, {2, 5}))) << "elements 0 and 5";
+}
+
+TEST_F(ForeignBoolsTest, ReadersGetAReportedCopyOf0And1) {
+  std::int64_t const before = copies();
+  auto const read = ConstBufferView(bools()).as<bool const, 2>();
+  EXPECT_EQ(copies(), before + 1);
+  int trues = 0;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) trues += static_cast<int>(read(i, j));
+  EXPECT_EQ(trues, 4);
+  EXPECT_NE(static_cast<void const*>(read.data()), memory->data());
+  EXPECT_EQ((*memory)[2], 2);
+}
+
+TEST_F(ForeignBoolsTest, WritersAreRefused) {
+  EXPECT_THROW(static_cast<void>(BufferView(bools()).as<bool, 2>()), BufferError);
+  memory->fill(1);
+  std::int64_t const before = copies();
+  EXPECT_EQ(static_cast<void*>((BufferView(bools()).as<bool, 2>().data())), memory->data());
+  EXPECT_EQ(copies(), before);
+}
+
+TEST_F(ForeignBoolsTest, CopiesKeepTheOrderThatFits) {
+  ViewCore const transposed = view(dtype_of<bool>(), {columns, rows}, {1, columns});
+  auto const read = ConstBufferView(transposed).as<bool const, 2, f_order>();
+  EXPECT_TRUE(read(2, 0));
+  EXPECT_TRUE(read(0, 1));
+  EXPECT_FALSE(read(0, 0));
+  EXPECT_FALSE(read(2, 1));
+}
+
+TEST_F(ForeignBoolsTest, BoolsInStructsAreChecked) {
+  static_assert(sizeof(Flagged) == 6);
+  *memory = {7, 0, 1, 0, 2, 9, 8, 0, 0, 3, 0, 9};
+  ViewCore const structs = view(dtype_of<Flagged>(), {1, 2}, {12, 6});
+  EXPECT_TRUE(has_invalid_bools(structs));
+  auto const read = ConstBufferView(structs).as<Flagged const, 2>();
+  EXPECT_EQ(read(0, 0).id, 7);
+  EXPECT_EQ(read(0, 1).id, 8);
+  EXPECT_TRUE(read(0, 0).flags[0] && !read(0, 0).flags[1] && read(0, 0).is_last);
+  EXPECT_TRUE(!read(0, 1).flags[0] && read(0, 1).flags[1] && !read(0, 1).is_last);
+  EXPECT_THROW(static_cast<void>(BufferView(structs).as<Flagged, 2>()), BufferError);
+}
+
+TEST_F(ForeignBoolsTest, CopiesOfStructsAreDenseAndValid) {
+  *memory = {7, 0, 1, 0, 2, 9, 8, 0, 0, 3, 0, 9};
+  ViewCore const copied = view(dtype_of<Flagged>(), {2, 1}, {6, 12}).copy();
+  EXPECT_TRUE(copied.is_contiguous());
+  std::array<std::uint8_t, 12> bytes{};
+  std::memcpy(bytes.data(), copied.data(), bytes.size());
+  EXPECT_EQ(bytes, (std::array<std::uint8_t, 12>{7, 0, 1, 0, 1, 9, 8, 0, 0, 1, 0, 9}));
+  ViewCore const columns_first = view(dtype_of<Flagged>(), {2, 2}, {6, 12}).copy();
+  EXPECT_TRUE(columns_first.is_contiguous());
+  EXPECT_FALSE(has_invalid_bools(columns_first.dtype(), columns_first.data(), columns_first.layout()));
+}
+
+TEST_F(ForeignBoolsTest, MemoryOfThisLibraryIsNotLookedAt) {
+  MemArray<bool, 1> array({4});
+  WriteLease const lease(array);
+  EXPECT_FALSE(has_invalid_bools(BufferView(lease).core()));
+}
+
+TEST_F(ForeignBoolsTest, ArraysDoNotAdoptThem) {
+  EXPECT_THROW(static_cast<void>(detail::adopt(bools())), BufferError);
+  auto const array = MemArray<bool, 2>::share(detail::adopt_copy(bools()));
+  EXPECT_FALSE(array.is_foreign());
+  EXPECT_TRUE(array({1, 0}));
+  EXPECT_FALSE(array({1, 2}));
+}
+
+TEST_F(ForeignBoolsTest, ArraysAreFilledWith0And1) {
+  MemArray<bool, 2> array({rows, columns});
+  array.copy_from(ConstBufferView(bools()));
+  std::array<std::uint8_t, 6> bytes{};
+  std::memcpy(bytes.data(), ReadLease(array).ptr(), bytes.size());
+  EXPECT_EQ(bytes, (std::array<std::uint8_t, 6>{0, 1, 1, 1, 1, 0}));
+}
+
+TEST_F(ForeignBoolsTest, CheckedViewsOfOtherTypesStayAsTheyAre) {
+  ViewCore const numbers = view(dtype_of<std::uint8_t>(), {rows, columns}, {columns, 1});
+  EXPECT_EQ(checked_bools(numbers, numbers.dtype(), true).data(), numbers.data());
+  EXPECT_THROW(static_cast<void>(checked_bools(ViewCore(), dtype_of<bool>(), false)), ValueError);
+}
+
+}  // namespace
+}  // namespace memarray::test
