@@ -1,4 +1,4 @@
-/// memarray for code that does not link it. Brings `<memarray/interop/c_api.h>`, whose own guards let it be included
+/// The C API, for code that does not link memarray. `<memarray/interop/c_api.h>` has its own guards: it can be included
 /// again after Python.h.
 
 #include <memarray/interop/c_api.h>

@@ -1,7 +1,7 @@
 #pragma once
 
-// Opt-in: memory resources as CCCL's `cuda::mr` has them. The only public header that brings the CUDA runtime's
-// headers, which CCCL's own need.
+// Opt-in: memory resources for CCCL's `cuda::mr`. The only public header that includes the CUDA runtime's headers,
+// which CCCL's headers need.
 
 #include <cuda/version>
 
@@ -28,8 +28,8 @@
 
 namespace memarray {
 
-/// Any memory resource as a `cuda::mr::resource_with<Properties...>`: one or both of `cuda::mr::host_accessible` and
-/// `cuda::mr::device_accessible`. Copies are equal and one resource.
+/// A memory resource as a `cuda::mr::resource_with<Properties...>`. The properties are one or both of
+/// `cuda::mr::host_accessible` and `cuda::mr::device_accessible`. Copies share the resource and compare equal.
 template <class... Properties>
 class CudaResource {
   template <class Property>
@@ -44,8 +44,9 @@ class CudaResource {
   using default_queries = cuda::mr::properties_list<Properties...>;
 #endif
 
-  /// `context`: of the memory's device; host memory needs none. Throws `ValueError` if the memory does not have the
-  /// properties.
+  /// `context` is that of the memory's device; host memory needs none. Throws `ValueError` for a null `resource`, for
+  /// memory without the properties, and for device memory without a context. Throws `CudaError` if no stream can be
+  /// created.
   explicit CudaResource(MemoryResource resource, ContextHandle const& context = {}) : _resource(std::move(resource)) {
     if (!_resource) throw ValueError("a CudaResource needs a memory resource that is not null");
     MemoryType const type = _resource.memory_type();
@@ -58,19 +59,19 @@ class CudaResource {
   }
   explicit CudaResource(DriverResource const& resource) : CudaResource(MemoryResource(resource), resource.context()) {}
 
-  /// Usable by work that is submitted to the stream from now on. Throws `OutOfMemoryError`, `CudaError`.
+  /// Returns memory that work submitted to `stream` from now on may use. Throws `OutOfMemoryError` or `CudaError`.
   [[nodiscard]] void* allocate(cuda::stream_ref stream, std::size_t bytes, std::size_t alignment = default_alignment) {
     StreamHandle const handle = create_stream_handle_ref(stream.get());
     if (!handle) throw_last_error("taking memory in the order of a stream");
     return _resource.allocate(handle, bytes, alignment);
   }
-  /// In the order of the stream where the memory is a device's. Pinned and managed memory wait for the stream; other
-  /// host memory goes back at once, as nothing that a stream does reaches it.
+  /// Frees device memory in the order of `stream`. Waits for `stream` before it frees pinned or managed memory. Frees
+  /// other host memory at once, because no work of a stream reaches it.
   void deallocate(cuda::stream_ref stream, void* pointer, std::size_t bytes,
                   std::size_t alignment = default_alignment) noexcept {
     StreamHandle handle = create_stream_handle_ref(stream.get());
     if (!handle) {
-      // In no order that can be named: after everything, then.
+      // No stream order without a handle: free after all work.
       static_cast<void>(synchronize_all());
       clear_last_error();
       handle = _own;
@@ -78,7 +79,8 @@ class CudaResource {
     _resource.deallocate(handle, pointer, bytes, alignment);
   }
 
-  /// Usable at once, by everybody.
+  /// Returns memory that is usable at once in every stream; waits for the allocation. Throws `OutOfMemoryError` or
+  /// `CudaError`.
   [[nodiscard]] void* allocate_sync(std::size_t bytes, std::size_t alignment = default_alignment) {
     void* const pointer = _resource.allocate(_own, bytes, alignment);
     if (_context && !synchronize(_own, _context)) {
@@ -87,7 +89,7 @@ class CudaResource {
     }
     return pointer;
   }
-  /// Memory that nobody uses any more.
+  /// Frees memory that no pending work uses.
   void deallocate_sync(void* pointer, std::size_t bytes, std::size_t alignment = default_alignment) noexcept {
     _resource.deallocate(_own, pointer, bytes, alignment);
   }
@@ -108,7 +110,7 @@ class CudaResource {
 
   MemoryResource _resource;
   ContextHandle _context;
-  StreamHandle _own = default_stream();  // for what is in no stream's order
+  StreamHandle _own = default_stream();  // for calls without a stream
 };
 
 static_assert(cuda::mr::resource_with<CudaResource<cuda::mr::host_accessible>, cuda::mr::host_accessible>);

@@ -9,9 +9,9 @@
 
 namespace memarray::testing {
 
-/// A GoogleTest fixture with simulated devices, in place of any real ones while a test runs. The test fails if it
-/// leaves resources behind, each named with where it was made, or if it did what no program may do. For both, what the
-/// fixture's own class keeps is gone by then.
+/// A GoogleTest fixture with simulated devices, which replace real devices while a test runs. The test fails if it
+/// leaves resources behind, each listed with its allocation site, or if it caused violations. Both checks run in this
+/// destructor, after the members of derived fixtures are destroyed.
 ///
 ///     class PlateTest : public memarray::testing::SimulatedDevicesTest {
 ///      protected:
@@ -20,7 +20,7 @@ namespace memarray::testing {
 ///     };
 class SimulatedDevicesTest : public ::testing::Test {
  protected:
-  /// Throws as `SimulatedDevices` does.
+  /// Throws what the constructor of `SimulatedDevices` throws.
   explicit SimulatedDevicesTest(SimulatedOptions const& options = {}) : sim(options) {}
   ~SimulatedDevicesTest() override {
     sim.end();
@@ -29,7 +29,8 @@ class SimulatedDevicesTest : public ::testing::Test {
     EXPECT_EQ(violations.size(), _expected) << ::testing::PrintToString(violations);
   }
 
-  /// That the next violation is there and says `part`. It is then not held against the test.
+  /// Fails the test unless the next violation exists and its text contains `part`. An expected violation does not fail
+  /// the test at its end.
   void expect_violation(std::string const& part) {
     std::vector<std::string> const violations = sim.violations();
     ASSERT_GT(violations.size(), _expected) << "no violation: " << part;
@@ -37,7 +38,7 @@ class SimulatedDevicesTest : public ::testing::Test {
     ++_expected;
   }
 
-  SimulatedDevices sim;  ///< what was counted, what is live, what is to fail
+  SimulatedDevices sim;  ///< counters, live resources and injected failures
 
  private:
   std::size_t _expected = 0;

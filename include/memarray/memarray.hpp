@@ -1,7 +1,7 @@
 #pragma once
 
-// The one include: arrays, leases, views, kernels, memory resources and handles of the driver's, errors and reports,
-// and the names of dlpack.h (kDLCPU, …). All of base, resource, memory and array that docs/reference/cpp.rst shows.
+// The one include: arrays, leases, views, kernels, memory resources, driver handles, errors, reports and the names of
+// dlpack.h (kDLCPU, …). Includes all of base, driver, memory and array that docs/reference/cpp.rst documents.
 
 #include <memarray/array/access.hpp>
 #include <memarray/array/leases.hpp>

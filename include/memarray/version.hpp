@@ -1,9 +1,9 @@
 #pragma once
 
-// The one place where the version is written; CMake and pyproject.toml read it from here.
+// The only definition of the version; CMake and pyproject.toml read it from this file.
 #define MEMARRAY_VERSION_MAJOR 0
 #define MEMARRAY_VERSION_MINOR 1
 #define MEMARRAY_VERSION_PATCH 0
 
-// Raised whenever code compiled against older headers would no longer work with a new libmemarray.
+// Increased whenever code compiled against older headers no longer works with the new libmemarray.
 #define MEMARRAY_ABI_VERSION 4

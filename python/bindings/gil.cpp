@@ -29,7 +29,7 @@ void reacquire(void* token) noexcept {
   try {
     PyEval_RestoreThread(static_cast<PyThreadState*>(token));
   } catch (abi::__forced_unwind&) {
-    park_for_ever();  // it began to finalise meanwhile
+    park_for_ever();  // the interpreter began to finalise meanwhile
   }
 }
 
@@ -50,15 +50,15 @@ void drop_object(void* object) noexcept {
   GilAcquire const gil;
   if (!gil) return;
 #if !defined(Py_GIL_DISABLED)
-  // If it is not the last reference nothing runs.
+  // Dropping a reference that is not the last runs no code.
   if (Py_REFCNT(static_cast<PyObject*>(object)) > 1) return Py_DECREF(static_cast<PyObject*>(object));
 #endif
-  // It may be dropped while an exception is on its way.
+  // The object may be dropped while an exception is pending.
   ErrorAside const aside;
   try {
     Py_DECREF(static_cast<PyObject*>(object));
   } catch (abi::__forced_unwind&) {
-    park_for_ever();  // it began to finalise meanwhile
+    park_for_ever();  // the interpreter began to finalise meanwhile
   }
 }
 
@@ -70,7 +70,7 @@ void call_aside(void (*call)(void* object), void* object) noexcept {
     ErrorAside const aside;
     call(object);
   } catch (abi::__forced_unwind&) {
-    park_for_ever();  // it began to finalise meanwhile
+    park_for_ever();  // the interpreter began to finalise meanwhile
   }
 }
 
@@ -86,7 +86,7 @@ GilAcquire::GilAcquire() noexcept : _held(has_gil()) {
     _state = PyGILState_Ensure();
     _held = _acquired = true;
   } catch (abi::__forced_unwind&) {
-    park_for_ever();  // it began to finalise meanwhile
+    park_for_ever();  // the interpreter began to finalise meanwhile
   }
 }
 

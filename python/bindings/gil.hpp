@@ -4,13 +4,13 @@
 
 namespace memarray::python {
 
-/// Where a thread ends that the finalising interpreter stops by unwinding it (`pthread_exit`, before Python 3.14): it
-/// sleeps for ever instead, as no `noexcept` function can be unwound, and what it holds must not be given back half
-/// done.
+/// Blocks the calling thread for ever. Before Python 3.14 a finalising interpreter stops other threads by unwinding
+/// them (`pthread_exit`). A `noexcept` function cannot be unwound, so the thread stops here. It must not release what
+/// it holds half done.
 [[noreturn]] void park_for_ever() noexcept;
 
-/// True if this thread runs Python now. Not PyGILState_Check(), which is true for all threads once there was a second
-/// interpreter. The thread that finalises has the GIL until there is nothing left to run.
+/// True if this thread runs Python now. Not PyGILState_Check(), which is true for all threads after a second
+/// interpreter has existed. The thread that finalises the interpreter keeps the GIL to the end.
 inline bool has_gil() noexcept {
   PyThreadState* const own = PyGILState_GetThisThreadState();
 #if PY_VERSION_HEX >= 0x030d0000
@@ -20,8 +20,8 @@ inline bool has_gil() noexcept {
 #endif
 }
 
-/// Takes the GIL for a scope, on any thread. It is not had where there is no interpreter, nor while it is finalising
-/// but by the thread that does that: whoever wanted to drop a Python object then leaks it.
+/// An acquisition of the GIL for a scope, on any thread. It fails without an interpreter, and during finalisation on
+/// every thread but the finalising one. A caller that wanted to drop a Python object then leaks it.
 class GilAcquire {
  public:
   GilAcquire() noexcept;
@@ -37,8 +37,8 @@ class GilAcquire {
   PyGILState_STATE _state{};
 };
 
-/// Sets the current error aside for a scope, under the GIL: what runs there neither sees nor replaces it. A thread that
-/// is unwound there by the finalising interpreter no longer has the GIL, and takes nothing up again.
+/// A scope that sets the current Python error aside, under the GIL. Code in the scope neither sees nor replaces the
+/// error. If the finalising interpreter unwinds the thread in the scope, the GIL is lost and the error is not restored.
 class ErrorAside {
  public:
   ErrorAside() noexcept { PyErr_Fetch(&_type, &_value, &_traceback); }
@@ -50,12 +50,12 @@ class ErrorAside {
   PyObject *_type = nullptr, *_value = nullptr, *_traceback = nullptr;
 };
 
-/// Lets go of a reference to an object, on any thread; where the GIL is not had, the object is leaked.
+/// Drops a reference to a Python object, on any thread. Leaks the object if the GIL cannot be acquired.
 void drop_object(void* object) noexcept;
 
-/// Tells the core how to let go of the GIL, look at signals, raise and drop objects. Safe when the interpreter is
-/// finalising: a thread that would take the GIL back then sleeps for ever, as unwinding it through `noexcept` would end
-/// the process.
+/// Installs the hooks with which the core releases the GIL, polls signals, raises errors and drops objects. Safe while
+/// the interpreter is finalising: a thread that would reacquire the GIL then parks for ever, because unwinding it
+/// through `noexcept` would end the process.
 void install_hooks();
 
 }  // namespace memarray::python

@@ -12,19 +12,20 @@ namespace memarray::python {
 /// Calls `<module>.<name>(self, *args, **keywords)`. Returns a new reference; null with the error set.
 PyObject* call_helper(char const* module, char const* name, PyObject* self, PyObject* args = nullptr,
                       PyObject* keywords = nullptr);
-/// Finds an attribute. False with the error set, or without one where the object has none.
+/// Reads an attribute into `attribute`. False with the error set, or without an error if the object has no such
+/// attribute.
 bool find_attribute(PyObject* object, PyObject* name, PyRef& attribute);
 bool find_attribute(PyObject* object, char const* name, PyRef& attribute);
-/// What a type has under a name, from the cache that every type has of its attributes: a new reference, as it is and
-/// not bound. Null without an error where it has none.
+/// Returns a new reference to a type's attribute, unbound, from the type's attribute cache. Null without an error if
+/// the type has none.
 PyObject* type_attribute(PyTypeObject* type, PyObject* name) noexcept;
-/// A new reference; null with the error set, or without one where the dict has none.
+/// Returns a new reference to an item; null with the error set, or without an error if the dict has no such key.
 PyObject* dict_item(PyObject* dict, PyObject* key) noexcept;
-/// Takes the pending error, with its traceback, as the exception.
+/// Takes the pending error, with its traceback, as an exception object.
 PyRef take_error();
-/// Makes an exception, with the traceback that it has, the pending error.
+/// Makes `exception` the pending error, with its own traceback.
 void set_error(PyRef exception);
-/// Reads a shape: a sequence of integers (or one integer). False with the error set.
+/// Reads a shape: a sequence of integers, or one integer. False with the error set.
 bool read_shape(PyObject* object, std::vector<std::int64_t>& shape);
 
 }  // namespace memarray::python

@@ -6,7 +6,7 @@
 
 namespace memarray::python {
 
-/// While it lives, what is made is shown by simulated devices with the line of Python that made it.
+/// A scope in which simulated devices report new resources with the calling line of Python.
 class MadeHere {
  public:
   MadeHere() : _simulated(testing::detail::are_simulated()) {

@@ -1,5 +1,5 @@
-// The extension module memarray._core: types are made with the C API, as their methods are hot; what is called now and
-// then goes through pybind11.
+// The extension module memarray._core. Types use the C API, as their methods are hot. Functions that are called rarely
+// use pybind11.
 
 #include "array/array_type.hpp"
 #include "array/shared_arrays.hpp"
@@ -48,8 +48,8 @@ namespace {
 
 constexpr int shipped_ranks = 6;
 
-/// Makes pickling and copying the objects of a type a `TypeError`. Without it Python makes an object that was never
-/// initialized, and reading that ends the process.
+/// Makes pickling and copying the objects of a type a `TypeError`. Python would otherwise make an object that was never
+/// initialized, and reading that object ends the process.
 void refuse_pickling(py::object const& type) {
   auto const refuse = [](py::handle self, py::args const&) -> py::object {
     throw py::type_error("cannot pickle or copy a " + py::cast<std::string>(py::type::of(self).attr("__name__")) +
@@ -78,7 +78,7 @@ void check(int status) {
 }
 
 py::dict stats() {
-  detail::run_deferred();  // what is on its way out is not live
+  detail::run_deferred();  // memory whose release was deferred is not live
   Counters const& c = counters();
   LiveMemory const live = live_memory();
   PoolingAdaptor::Statistics const pool = host_memory_statistics();
@@ -179,8 +179,8 @@ void register_shipped() {
 }  // namespace
 }  // namespace memarray::python
 
-// Without the GIL, too: arrays have locks of their own, leases and handles change by atomic steps, and views are looked
-// at through `ViewScope`.
+// Safe without the GIL: arrays have their own locks, leases and handles change by atomic steps, and views are read
+// through `ViewScope`.
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   using namespace memarray::python;
   install_hooks();

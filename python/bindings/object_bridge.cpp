@@ -17,7 +17,8 @@ namespace {
 
 PyObject* as_object(void* object) noexcept { return static_cast<PyObject*>(object); }
 
-/// False with `TypeError` set for NULL, which the functions of the C API return with an error of their own.
+/// True unless `object` is NULL. Sets `TypeError` for NULL, unless an error is pending: functions of the C API return
+/// NULL with their own error.
 bool check_given(void* object, char const* wanted) noexcept {
   if (!object && !PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "expected %s, got NULL", wanted);
   return object != nullptr;

@@ -2,7 +2,7 @@
 
 namespace memarray::python {
 
-/// Tells the C API how Python objects are made and read; once, at import.
+/// Installs the functions with which the C API makes and reads Python objects. Call once, at import.
 void install_object_bridge() noexcept;
 
 }  // namespace memarray::python

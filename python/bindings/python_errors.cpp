@@ -15,7 +15,7 @@
 namespace memarray::python {
 namespace {
 
-// Made once, at import; the process keeps them.
+// Made once, at import, and kept until the process ends.
 PyObject* error_type = nullptr;
 PyObject* lock_error_type = nullptr;
 PyObject* unsupported_type_error_type = nullptr;
@@ -36,7 +36,7 @@ void set_cuda_error(PyObject* type, CudaError const& error) {
     PyErr_SetObject(type, value.get());
 }
 
-// An OSError with its errno, whose subclass Python chooses.
+// Sets an OSError with the errno of `error`. Python chooses the subclass.
 void set_os_error(std::system_error const& error) {
   PyRef const arguments = PyRef::steal(Py_BuildValue("(is)", error.code().value(), error.what()));
   if (arguments) PyErr_SetObject(PyExc_OSError, arguments.get());
@@ -46,21 +46,21 @@ void set_os_error(std::system_error const& error) {
 
 int add_errors(PyObject* module) {
   if (!error_type) {
-    error_type = make_type("memarray.Error", "Whatever memarray refuses for a reason of its own.", PyExc_RuntimeError);
+    error_type = make_type("memarray.Error", "Base class of the errors that memarray defines.", PyExc_RuntimeError);
     if (!error_type) return -1;
-    lock_error_type =
-        make_type("memarray.LockError",
-                  "Somebody else holds the array, or a lease is used outside its life; nothing was changed.",
-                  error_type, PyExc_BufferError);
+    lock_error_type = make_type(
+        "memarray.LockError",
+        "Another reader or writer holds the array, or a lease was used while it was not open. Nothing was changed.",
+        error_type, PyExc_BufferError);
     unsupported_type_error_type =
         make_type("memarray.UnsupportedTypeError", "No instance of MemArray is registered for this dtype and rank.",
                   error_type, PyExc_TypeError);
     cuda_error_type =
         make_type("memarray.CudaError",
-                  "A CUDA driver call failed: `code` is its CUresult, `name` that code's spelling.", error_type);
+                  "A CUDA driver call failed. `code` is its CUresult, `name` the name of that code.", error_type);
     if (!cuda_error_type) return -1;
     out_of_memory_error_type =
-        make_type("memarray.OutOfMemoryError", "Memory that could not be had, after the pools were trimmed.",
+        make_type("memarray.OutOfMemoryError", "Memory could not be allocated, even after the pools were trimmed.",
                   cuda_error_type, PyExc_MemoryError);
   }
   struct {

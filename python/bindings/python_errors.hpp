@@ -11,20 +11,21 @@
 
 namespace memarray::python {
 
-/// Makes the exception types and adds them to the module. −1 with the Python error set.
+/// Makes the exception types and adds them to the module. Returns −1 with the Python error set on failure.
 int add_errors(PyObject* module);
 
-/// Sets the Python error for `error` if it is one of memarray's or of the standard library's; else false.
+/// Sets the Python error for `error` if memarray defines its type. Returns false and sets nothing for any other
+/// exception.
 bool translate(std::exception_ptr const& error) noexcept;
-/// True for an exception type that memarray made; `type` may be null.
+/// True if `type` is `memarray.Error` or derives from it. `type` may be null.
 bool is_own_error(PyObject* type) noexcept;
-/// Sets `UnsupportedTypeError`: there is no such dtype, and these are.
+/// Sets `UnsupportedTypeError` for an unknown dtype. The message lists all dtypes.
 void set_unknown_dtype(PyObject* dtype) noexcept;
-/// Sets the Python error for the exception that is being handled.
+/// Sets the Python error for the C++ exception that is being handled.
 void raise_current() noexcept;
 
-/// The body of every entry point: runs `body`, turns C++ exceptions into Python's, and logs what was reported
-/// meanwhile.
+/// Runs the body of an entry point, turns C++ exceptions into Python errors, and logs the reports that were queued
+/// meanwhile. Returns null or −1 after an exception.
 template <class Body>
 auto guarded(Body&& body) noexcept -> decltype(body()) {
   using Result = decltype(body());

@@ -12,7 +12,7 @@
 namespace memarray::python {
 namespace {
 
-/// The logger, or null without an error where the `logging` module was not imported, and so has no handlers.
+/// Returns a logger. Null without an error if the `logging` module was not imported and so has no handlers.
 PyRef logger(char const* name) {
   PyRef const word = PyRef::steal(PyUnicode_FromString("logging"));
   PyRef const logging = PyRef::steal(word ? PyImport_GetModule(word.get()) : nullptr);
@@ -34,8 +34,8 @@ int raise_it(void* error) {
   return -1;
 }
 
-/// What a signal handler raised, Ctrl-C for one, is raised when the operation that was reported has returned: it has
-/// succeeded, and a lease that it made is somebody's.
+/// Raises the exception of a signal handler, such as Ctrl-C, after the reported operation has returned. The operation
+/// has succeeded, and a lease that it opened must reach its caller.
 void raise_after_return(PyRef raised) {
   if (!raised) return;
   PyObject* const error = raised.release();
@@ -48,10 +48,10 @@ void raise_after_return(PyRef raised) {
 
 void log_pending_reports() noexcept {
   ErrorAside const aside;
-  // Declared out here: a thread that is unwound parks before they are dropped.
+  // Declared outside the `try`: an unwound thread parks before these references are dropped.
   PyRef interrupt, to, done;
   try {
-    // Before the first Python code, which would run the handlers that are due as if they were part of it.
+    // Poll signals before the first Python code, which would run pending handlers as a part of itself.
     if (PyErr_CheckSignals() != 0) interrupt = take_error();
     for (Report const& report : take_reports()) {
       Channel const channel = channel_of(report.kind);

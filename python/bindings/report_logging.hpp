@@ -4,8 +4,8 @@
 
 namespace memarray::python {
 
-/// Empties the queue of reports into the loggers `memarray.copies`, `memarray.waits` and `memarray.deaths`. Keeps a
-/// pending error.
+/// Writes all queued reports to the loggers `memarray.copies`, `memarray.waits` and `memarray.deaths`. Keeps a pending
+/// error.
 void log_pending_reports() noexcept;
 
 inline void log_reports() noexcept {

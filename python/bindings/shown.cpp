@@ -12,11 +12,11 @@ namespace {
 constexpr Py_ssize_t longest = longest_word;
 constexpr Py_ssize_t most_items = 8;
 
-/// As UTF-8, cut to `most` characters. Empty with the error set.
+/// Returns `text` as UTF-8, cut to `most` characters. Empty with the error set.
 std::string cut(PyObject* text, Py_ssize_t most) {
   bool const fits = PyUnicode_GET_LENGTH(text) <= most;
   PyRef const part = fits ? PyRef::borrow(text) : PyRef::steal(PyUnicode_Substring(text, 0, most - 3));
-  // A lone surrogate has no UTF-8.
+  // A lone surrogate has no UTF-8 form.
   PyRef const bytes = PyRef::steal(part ? PyUnicode_AsEncodedString(part.get(), "utf-8", "backslashreplace") : nullptr);
   if (!bytes) return {};
   std::string result(PyBytes_AS_STRING(bytes.get()), static_cast<std::size_t>(PyBytes_GET_SIZE(bytes.get())));
@@ -40,7 +40,7 @@ std::string repr_of(PyObject* object) {
   return "a " + type_name(object);
 }
 
-/// True if the repr of an object is made in no time: numbers, short text, and short sequences of those.
+/// True if the repr of an object is short and fast: a number, short text, or a short sequence of such objects.
 bool is_small(PyObject* object, int depth) {
   if (object == Py_None || PyBool_Check(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object) ||
       PyLong_CheckExact(object) || PyType_Check(object))
@@ -54,12 +54,12 @@ bool is_small(PyObject* object, int depth) {
   return true;
 }
 
-/// The shape of what has dimensions; empty without.
+/// Returns the words for the shape of an object with dimensions; empty for any other object.
 std::string shape_of(PyObject* object) {
   PyRef shape;
   if (!find_attribute(object, "shape", shape)) return PyErr_Clear(), std::string();
   if (!PyTuple_Check(shape.get()) || PyTuple_GET_SIZE(shape.get()) == 0) return {};
-  // PyTorch's shapes are tuples of a class of their own.
+  // PyTorch has its own class of tuples for shapes.
   PyRef const plain = PyRef::steal(PyTuple_GetSlice(shape.get(), 0, PyTuple_GET_SIZE(shape.get())));
   if (plain && is_small(plain.get(), 1)) return repr_of(plain.get());
   return std::to_string(PyTuple_GET_SIZE(shape.get())) + " extents";

@@ -6,14 +6,15 @@
 
 namespace memarray::python {
 
-/// How messages name an object: its repr where that is short, else its type with its shape or length. At most 80
-/// characters, and no contents of arrays, buffers and long sequences. Keeps the pending error; raises none.
+/// Returns the words for an object in messages: its repr if that is short, else its type with its shape or length. At
+/// most 80 characters, without contents of arrays, buffers and long sequences. Keeps a pending error and raises none.
 [[nodiscard]] std::string shown(PyObject* object);
 
-/// Text that is longer is none of the words that an argument may be, and is not put into a message.
+/// Length of the longest text that is compared with the words an argument may be. Messages do not contain longer text.
 inline constexpr Py_ssize_t longest_word = 80;
 
-/// The first line of an exception's message, at most `most` characters; its type where the message is empty.
+/// Returns the first line of an exception's message, at most `most` characters; the exception's type if the message is
+/// empty.
 [[nodiscard]] std::string first_line(PyObject* error, Py_ssize_t most = 200);
 
 }  // namespace memarray::python

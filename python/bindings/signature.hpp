@@ -7,22 +7,23 @@
 
 namespace memarray::python {
 
-/// A function of any of the signatures that a `PyMethodDef` may have, as its table wants it.
+/// Casts a function with any signature that a `PyMethodDef` allows to the type in its table.
 template <class Function>
 [[nodiscard]] PyCFunction as_method(Function* function) noexcept {
-  // By way of void *, as g++ warns of casts between function types.
+  // Through void *, because g++ warns about casts between function types.
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));  // NOLINT(bugprone-casting-through-void)
 }
 
-/// Sorts a METH_FASTCALL | METH_KEYWORDS call into slots: one pointer comparison a keyword where names are interned.
-/// `keyword_only`: positional arguments are refused. False with `TypeError` set. Slots not given keep their value.
+/// A parser of METH_FASTCALL | METH_KEYWORDS calls, which sorts arguments into slots. An interned keyword costs one
+/// pointer comparison for each name before it. `positional`: how many arguments may be given by position. `parse`
+/// returns false with `TypeError` set. Slots that are not given keep their value.
 template <std::size_t count>
 class Signature {
  public:
   constexpr Signature(char const* function, std::array<char const*, count> names, std::size_t positional) noexcept
       : _function(function), _names(names), _positional(positional) {}
 
-  /// Interns the names; call once, with the GIL, before `parse`.
+  /// Interns the names. Call once, with the GIL, before `parse`.
   bool intern() noexcept {
     for (std::size_t i = 0; i < count; ++i)
       if (!_interned[i] && !(_interned[i] = PyUnicode_InternFromString(_names[i]))) return false;
@@ -37,7 +38,7 @@ class Signature {
     });
   }
 
-  /// Calls `take(slot, value)` for each argument, until one says false; false then, too.
+  /// Calls `take(slot, value)` for each argument, and returns false as soon as one call does.
   template <class Take>
   bool visit(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, Take&& take) const noexcept {
     if (positional > static_cast<Py_ssize_t>(_positional)) {

@@ -8,7 +8,7 @@
 """
 
 from . import (
-    _main_interpreter,  # noqa: F401  # first: what comes next would never return elsewhere
+    _main_interpreter,  # noqa: F401  # first: in a sub-interpreter the next imports would never return
     cuda,
     dlpack,
     shared_memory,
@@ -35,7 +35,7 @@ from ._device import Device
 from ._options import options
 from ._when_imported import when_imported as _when_imported
 
-# As typing has it, without importing it.
+# Like typing.TYPE_CHECKING, without importing typing.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._enums import DeviceType, MemoryType
@@ -76,35 +76,36 @@ from_dlpack = BufferView.from_dlpack
 
 
 def build_info() -> dict[str, str]:
-    """What was built: version, flavour (``host`` or ``cuda``), compilers, versions of CCCL and DLPack."""
+    """Returns how memarray was built: version, flavour (``host`` or ``cuda``), compilers, versions of CCCL and
+    DLPack."""
     return _build_info()
 
 
 def stats() -> dict[str, int]:
-    """Counters of this process.
+    """Returns the counters of this process.
 
-    ``copies`` and ``copied_bytes``: what had to be copied though nobody asked for it by name, all copies of views
-    (``copy``, ``cast``, ``copy=True`` too), and all between host and devices, whose bytes are also in
-    ``to_device_bytes``, ``to_host_bytes`` and ``between_devices_bytes``;
-    ``waits`` that blocked unasked; ``versions``: times an array went on in fresh memory under kept views;
-    ``live_blocks``, ``live_bytes``: memory alive, exactly if no thread makes or frees any meanwhile; ``pool_…``: what
-    the pool of host memory keeps, and how often it could serve.
+    ``copies`` and ``copied_bytes`` count implicit copies, all copies of views (also ``copy``, ``cast`` and
+    ``copy=True``), and all copies between host and devices. The bytes of the last are also in ``to_device_bytes``,
+    ``to_host_bytes`` and ``between_devices_bytes``. ``waits`` counts implicit waits that blocked. ``versions`` counts
+    how often an array continued in fresh memory under escaped views. ``live_blocks`` and ``live_bytes`` measure live
+    memory, exactly if no other thread allocates or frees meanwhile. ``pool_…`` describes the pool of host memory: what
+    it keeps, and how often it served a request.
     """
     return _stats()
 
 
 def trim() -> int:
-    """Gives the memory that the pool keeps back to the system. Returns its bytes."""
+    """Gives the memory that the pool keeps back to the system. Returns the number of bytes."""
     return _trim()
 
 
 def synchronize() -> None:
-    """Waits for all work that was submitted to devices. On the host alone work ends before its call does."""
+    """Waits for all work that was submitted to devices. Work on the host completes before its call returns."""
     _synchronize()
 
 
 def __getattr__(name: str) -> object:
-    # Not imported before they are wanted: programs have no use for the one, and few for the others.
+    # Imported on first use: programs do not need the first, and few need the others.
     if name == "testing":
         from importlib import import_module
 
@@ -121,10 +122,10 @@ def __getattr__(name: str) -> object:
 def _tell_dask() -> None:
     from contextlib import suppress
 
-    # A version that is too old pickles arrays, as it does any object.
+    # If the version of Dask is too old, it pickles arrays like any object.
     with suppress(ImportError):
         from . import dask  # noqa: F401
 
 
-# A process that only receives arrays must know them, too.
+# A process that only receives arrays needs the registration, too.
 _when_imported("distributed.protocol.serialize", _tell_dask)

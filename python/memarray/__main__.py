@@ -17,7 +17,7 @@ USAGE = """usage: python -m memarray [--version] [--cmakedir] [--includedir] [de
 
 
 def main(arguments: list[str]) -> int:
-    # Beside the built module: in an editable install the .py files are elsewhere.
+    # Relative to the built module: in an editable install the .py files are elsewhere.
     package = Path(_core.__file__).resolve().parent
     if arguments == ["--cmakedir"]:
         print(package / "lib" / "cmake" / "memarray")

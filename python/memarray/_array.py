@@ -7,7 +7,7 @@ from ._device import CPU, Device
 from ._dtypes import dtype_name, numpy_dtype, view_dtype_name
 from ._instances import find_instance, shape_of
 
-# As typing has it, without importing it.
+# Like typing.TYPE_CHECKING, without importing typing.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,25 +23,26 @@ if TYPE_CHECKING:
 class MemArray(_core.ArrayBase):
     """An n-dimensional array that C++ owns and Python borrows, without a copy.
 
-    ``MemArray(shape, dtype=None, device_id=0)`` makes host memory of zeros: `shape` is a sequence of integers, or
-    one; `dtype` anything that ``np.dtype`` takes (float64 by default). Its elements are reached through leases::
+    ``MemArray(shape, dtype=None, device_id=0)`` makes host memory of zeros. `shape` is a sequence of integers, or one
+    integer. `dtype` is anything that ``np.dtype`` takes, float64 by default. Leases give access to the elements::
 
         with a.read() as lease:
             x = np.from_dlpack(lease)
 
-    A view that outlives its lease stays valid and never changes (see `escaped_views`). Arrays that C++ shows are of
-    this class too. ``uninitialized=True`` leaves the memory as it comes.
+    A view that outlives its lease stays valid and never changes (see `escaped_views`). Arrays that C++ shows have this
+    class too. ``uninitialized=True`` does not initialize the memory.
 
-    `memory_type` (a word or a `MemoryType`) says which memory: ``"normal"``, pooled host memory; ``"pinned"``, host
-    memory that is page-locked, so that copies to and from devices need no detour and no wait; ``"unified"``, which the
-    host and the device `device_id` both use, without a copy through `BufferView.to_device`; ``"device"``, memory of the
-    device itself, filled in its default stream. What follows an array later (`resize`, `copy`, writes under kept
-    views) is of the same type on the host. CudaError where there is no such device, OutOfMemoryError.
+    `memory_type`, a word or a `MemoryType`, chooses the memory. ``"normal"`` is pooled host memory. ``"pinned"`` is
+    page-locked host memory: copies to and from devices need no detour and no wait. ``"unified"`` memory is used by the
+    host and by the device `device_id`, without a copy in `BufferView.to_device`. ``"device"`` is memory of the device
+    itself, which is filled in its default stream. Later memory of the array (after `resize`, `copy`, and writes under
+    escaped views) has the same type on the host. Raises CudaError if the device does not exist, and OutOfMemoryError.
     """
 
     __slots__ = ()
 
-    #: (dtype name, ndim) -> what makes such arrays. Other extension modules add to it with ``bind_mem_array<T, ndim>``.
+    #: (dtype name, ndim) -> the factory of such arrays. ``bind_mem_array<T, ndim>`` adds to it from other extension
+    #: modules.
     _TYPE_INSTANCE_MAP = _core.instances
 
     def __new__(
@@ -71,11 +72,12 @@ class MemArray(_core.ArrayBase):
     def from_numpy(
         cls, array: npt.ArrayLike, device_id: SupportsIndex = 0, *, device: Device | str | None = None
     ) -> Self:
-        """A new array with the shape, dtype and contents of a NumPy array; one copy, which you asked for.
+        """Returns a new array with the shape, dtype and contents of a NumPy array. That is one copy.
 
-        `device` (``"cuda:0"``): moves the array there at once, in the device's default stream: a second copy, counted
-        and logged like every copy between host and devices. CudaError where there is no such device,
-        OutOfMemoryError; ValueError if `device_id` names another one; BufferError for what carries a mask or a unit.
+        `device` (``"cuda:0"``) moves the array there at once, in the device's default stream. That is a second copy,
+        counted and logged like every copy between host and devices. Raises CudaError if the device does not exist,
+        OutOfMemoryError, ValueError if `device_id` names another device, and BufferError if the source has a mask or a
+        unit.
         """
         from ._numpy import numpy_array
 
@@ -95,13 +97,13 @@ class MemArray(_core.ArrayBase):
 
     @classmethod
     def from_dlpack(cls, obj: Any, copy: bool | None = None) -> Self:
-        """An array over another library's memory, without a copy: of an object with `__dlpack__`, or a capsule.
+        """Returns an array over another library's memory, without a copy: an object with `__dlpack__`, or a capsule.
 
-        That memory has other owners, who may use it at any time: the lock is not theirs, `is_foreign` says so. The
-        array goes on in memory of its own when it is resized, or written under kept views. Memory of a device is
-        asked for in its default stream and becomes the array's device side. Memory that is read-only or not dense in
-        C order, or has bools that are neither 0 nor 1, is copied, which is reported; ``copy=False`` makes that a
-        BufferError, ``copy=True`` copies always. A copy has no other owner.
+        The memory has other owners, which may use it at any time: the lock does not bind them, and `is_foreign` is
+        True. When the array is resized, or written under escaped views, it continues in its own memory. Memory on a
+        device is requested in the device's default stream and becomes the array's device side. Memory is copied, and
+        the copy reported, if it is read-only, is not dense in C order, or has bools that are neither 0 nor 1. With
+        ``copy=False`` that is a BufferError; ``copy=True`` always copies. A copy has no other owner.
         """
         view = _core.BufferView.from_dlpack(obj, copy=False if copy is False else None)
         find_instance(cls, view_dtype_name(view, cls._TYPE_INSTANCE_MAP), view.ndim)
@@ -109,41 +111,43 @@ class MemArray(_core.ArrayBase):
 
     @property
     def dtype(self) -> np.dtype[Any] | str:
-        """The element type, an ``np.dtype``; for bfloat16 that of ml_dtypes where installed, else the name."""
+        """The element type, an ``np.dtype``. For bfloat16 it is that of ml_dtypes if installed, else the name."""
         return numpy_dtype(self._dtype_name, self._typestr)
 
     @property
     def device(self) -> Device:
-        """Where the current memory is; prints as ``cpu`` or ``cuda:0``."""
+        """The device of the current memory; prints as ``cpu`` or ``cuda:0``."""
         kind, index = self._device
         return CPU if kind == "cpu" else Device(f"{kind}:{index}")
 
     @property
     def memory_type(self) -> MemoryType:
-        """Who can reach the current memory; equals 'normal', 'pinned', 'unified' or 'device'."""
+        """The kind of the current memory: whether the host and devices can reach it. Equals 'normal', 'pinned',
+        'unified' or 'device'."""
         from ._enums import MemoryType
 
         return MemoryType(self._memory_type)
 
     @property
     def shared_memory(self) -> str | None:
-        """The name of the shared memory that the array is in; None for the memory of one process."""
+        """The name of the shared memory that holds the array; None for the memory of one process."""
         segment = self._segment
         return segment and segment[0]
 
     def read_numpy_array(self, array: npt.ArrayLike) -> None:
-        """Replaces all contents by those of `array`: the same shape, any strides, any dtype of the same kind.
+        """Replaces all contents with those of `array`: the same shape, any strides, any dtype of the same kind.
 
-        Integers that do not fit wrap around, floats are rounded, as by `astype(..., casting="same_kind")`. ValueError
-        for another shape, TypeError for another kind, BufferError for what carries a mask or a unit, LockError while
-        the array is held. Views that were kept keep the old contents.
+        Integers that do not fit wrap around and floats are rounded, as in `astype(..., casting="same_kind")`. Escaped
+        views keep the old contents. Raises ValueError for another shape, TypeError for another kind, BufferError if the
+        source has a mask or a unit, and LockError while the array is held.
         """
         from ._numpy import read_numpy_array
 
         read_numpy_array(self, array)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        """A read-only NumPy view, through a read lease that closes at once: a snapshot, under the default policy."""
+        """Returns a read-only NumPy view, through a read lease that closes at once: a snapshot, under the default
+        policy."""
         import numpy as np
 
         from ._numpy import convert
@@ -152,14 +156,14 @@ class MemArray(_core.ArrayBase):
             return convert(np.asarray(lease), dtype, copy)
 
     def __copy__(self) -> Self:
-        """A deep copy of the contents; a subclass's own attributes are shared, as copy.copy does."""
+        """Returns a deep copy of the contents. A subclass's own attributes are shared, as in copy.copy."""
         twin = self.copy()
         if attributes := getattr(self, "__dict__", None):
             twin.__dict__.update(attributes)
         return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """A deep copy, also of a subclass's own attributes."""
+        """Returns a deep copy, also of a subclass's own attributes."""
         twin = memo[id(self)] = self.copy()
         if attributes := getattr(self, "__dict__", None):
             from copy import deepcopy
@@ -168,11 +172,11 @@ class MemArray(_core.ArrayBase):
         return twin
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        """Pickles a snapshot of the contents: out of band, without a copy, where protocol 5's buffer_callback takes it.
+        """Pickles a snapshot of the contents: out of band, without a copy, if protocol 5's buffer_callback takes it.
 
-        What is on a device is copied to the host first, which is reported. Unpickling makes a new array on the host,
-        a copy that is reported too. Older protocols carry the contents in band. Of an array in shared memory only the
-        name is pickled, by any protocol: unpickling attaches to it, on the same host.
+        Contents on a device are copied to the host first, which is reported. Unpickling makes a new array on the host;
+        that copy is reported too. Older protocols carry the contents in band. For an array in shared memory every
+        protocol pickles only the name: unpickling attaches to that memory, on the same host.
         """
         from ._pickle import reduce_array
 
@@ -204,7 +208,7 @@ _NO_INDEXING = (
 )
 
 
-#: As C++ numbers them.
+#: The values of MemoryType in C++.
 _MEMORY_CODES = {"normal": 0, "pinned": 1, "unified": 2, "device": 3}
 
 

@@ -1,4 +1,4 @@
-"""A consumer of DLPack to test producers with."""
+"""A DLPack consumer with which producers are tested."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ _ON_DEVICE = (kDLCUDA, kDLCUDAManaged, kDLExtDev)
 
 
 class Consumer:
-    """A DLPack consumer with a stream of its own that reads, writes, keeps and drops late, on any device.
+    """A DLPack consumer with its own stream that reads, writes, keeps and drops late, on any device.
 
-    It is what tests of producers need: it asks for capsules as other libraries do, submits its work to its stream and
-    goes on, and drops tensors while that work is still to come. It waits for nothing but what the producer makes its
-    stream wait for, so what the producer forgets goes wrong; with ``sim.delay`` of simulated devices, every time.
+    Tests of producers need such a consumer. It asks for capsules as other libraries do, submits its work to its stream
+    without waiting, and drops tensors while work on them is pending. It waits only for what the producer orders before
+    its stream, so every wait that the producer forgets is an error. ``sim.delay`` of simulated devices makes that error
+    certain.
 
     >>> import memarray
     >>> from memarray.testing import Consumer, simulated_devices
@@ -43,12 +44,12 @@ class Consumer:
 
     Parameters
     ----------
-    device : where it wants tensors, ``"cpu"`` or ``"cuda:0"``; a producer that has them elsewhere is asked to bring
-        them there (``dl_device=``). None: where the producer has them.
-    stream : in which stream it works, and for which it asks. None, 1 or 2: CUDA's default streams, asked for like that;
-        a `memarray.Stream`, an object with ``__cuda_stream__`` or an address: that stream; ``"own"``: a nonblocking
-        stream of its own on each device, asked for by address; -1: the same, but the producer is asked for no order.
-        It means nothing on the host.
+    device : the device on which it takes tensors, ``"cpu"`` or ``"cuda:0"``; it asks a producer with other memory for a
+        transfer (``dl_device=``). None: the producer's device.
+    stream : the stream in which it works, and which it passes to producers. None, 1 or 2: CUDA's default streams,
+        passed as given; a `memarray.Stream`, an object with ``__cuda_stream__`` or an address: that stream; ``"own"``:
+        its own nonblocking stream on each device, passed by address; -1: its own stream, but it asks the producer for
+        no order. It has no meaning on the host.
     """
 
     def __init__(self, device: Device | str | None = None, stream: Any = "own") -> None:
@@ -61,7 +62,8 @@ class Consumer:
         self._backlog = _core.ConsumerBacklog()
 
     def stream(self, device_id: int = 0) -> Any:
-        """The stream in which it works on a device: a `memarray.Stream`, or what it was made with."""
+        """Returns the stream in which it works on a device: a `memarray.Stream`, or the `stream` that it was made
+        with."""
         if not self._has_own:
             return self._stream
         if device_id not in self._own:
@@ -69,9 +71,9 @@ class Consumer:
         return self._own[device_id]
 
     def take(self, source: Any, *, versioned: bool = True, copy: bool | None = None) -> ConsumerView:
-        """Takes a tensor from anything that has ``__dlpack__``, and keeps it.
+        """Takes a tensor from an object with ``__dlpack__``, and keeps it.
 
-        ``versioned=False`` asks for DLPack's older struct. What the producer raises is passed on.
+        ``versioned=False`` asks for DLPack's older struct. Errors of the producer are passed on.
         """
         kind, index = source.__dlpack_device__()
         arguments: dict[str, Any] = {}
@@ -91,7 +93,7 @@ class Consumer:
         return ConsumerView(self._backlog.take(source.__dlpack__(**arguments), works_in))
 
     def synchronize(self) -> None:
-        """Waits until all work that it queued is over."""
+        """Waits until all work that it queued has completed."""
         self._backlog.wait()
 
 
@@ -103,12 +105,12 @@ class ConsumerView:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Its extents."""
+        """The extents of the tensor."""
         return self._tensor.shape
 
     @property
     def dtype(self) -> np.dtype[Any] | str:
-        """Its element type, an ``np.dtype``; the name where NumPy has none."""
+        """The element type, an ``np.dtype``; the name if NumPy has none."""
         return numpy_dtype(self._tensor.dtype_name, self._tensor.typestr)
 
     @property
@@ -118,31 +120,31 @@ class ConsumerView:
 
     @property
     def address(self) -> int:
-        """Where its elements are; of a device, no place that the host may touch."""
+        """The address of the elements. The host must not touch an address on a device."""
         return self._tensor.address
 
     @property
     def versioned(self) -> bool:
-        """Whether it came in DLPack's newer struct."""
+        """True if the tensor came in DLPack's newer struct."""
         return self._tensor.versioned
 
     @property
     def read_only(self) -> bool:
-        """Whether the producer says that nobody may write it."""
+        """True if the producer marked the tensor read-only."""
         return self._tensor.read_only
 
     @property
     def is_copy(self) -> bool:
-        """Whether the producer says that it is a copy."""
+        """True if the producer marked the tensor as a copy."""
         return self._tensor.is_copy
 
     @property
     def dropped(self) -> bool:
-        """Whether it was given back."""
+        """True if the tensor was given back."""
         return self._tensor.dropped
 
     def read(self) -> ConsumerReading:
-        """Queues a copy into memory of the consumer's own; on the host it is made at once."""
+        """Queues a copy into the consumer's own memory. On the host the copy is made at once."""
         return ConsumerReading(self._tensor.read(), self.shape, self.dtype)
 
     def write(self, value: npt.ArrayLike) -> None:
@@ -154,15 +156,16 @@ class ConsumerView:
         self._tensor.write(contents.tobytes())
 
     def add(self, value: Any) -> None:
-        """Queues that a number is added to each element: a read, a sum, a write. ValueError if it is read-only."""
+        """Queues the addition of a number to each element: a read, a sum, a write. ValueError if the tensor is
+        read-only."""
         import numpy as np
 
         self._tensor.add(np.asarray(value).astype(self.dtype).tobytes())
 
     def drop(self, *, in_stream: bool = False) -> None:
-        """Gives the tensor back now, whatever work on it is still queued. Harmless twice.
+        """Gives the tensor back now, even if work on it is still queued. A second call has no effect.
 
-        ``in_stream``: in a host function behind that work, on a thread that is not Python's.
+        ``in_stream``: in a host function behind that work, on a thread that does not belong to Python.
         """
         if self.dropped:
             return
@@ -184,7 +187,7 @@ class ConsumerView:
 
 
 class ConsumerReading:
-    """What a `ConsumerView` was asked to read."""
+    """The result of a read by a `ConsumerView`."""
 
     def __init__(self, reading: _core.ConsumerReading, shape: tuple[int, ...], dtype: np.dtype[Any] | str) -> None:
         self._reading = reading
@@ -193,7 +196,7 @@ class ConsumerReading:
 
     @property
     def is_over(self) -> bool:
-        """Whether the elements are there."""
+        """True if the read has completed."""
         return self._reading.is_over
 
     def result(self) -> npt.NDArray[Any]:

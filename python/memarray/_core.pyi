@@ -1,4 +1,4 @@
-# What the extension module holds. The package shows what is public of it; the rest is the package's own.
+# The contents of the extension module. The package exports the public part; the rest is internal to the package.
 from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Literal, NoReturn, Protocol, SupportsFloat, SupportsIndex, TypeAlias, final
@@ -22,26 +22,26 @@ _Axis: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...] | None
 _Leases = TypeVarTuple("_Leases")
 
 class Error(RuntimeError):
-    """Whatever memarray refuses for a reason of its own."""
+    """Base class of the errors that memarray defines."""
 
 class LockError(Error, BufferError):
-    """Somebody else holds the array, or a lease is used outside its life; nothing was changed."""
+    """Another reader or writer holds the array, or a lease was used while it was not open. Nothing was changed."""
 
 class UnsupportedTypeError(Error, TypeError):
     """No instance of MemArray is registered for this dtype and rank."""
 
 class CudaError(Error):
-    """A CUDA driver call failed: `code` is its CUresult, `name` that code's spelling."""
+    """A CUDA driver call failed. `code` is its CUresult, `name` the name of that code."""
 
     code: int
     name: str
 
 class OutOfMemoryError(CudaError, MemoryError):
-    """Memory that could not be had, after the pools were trimmed."""
+    """Memory could not be allocated, even after the pools were trimmed."""
 
 @final
 class Lease:
-    """A hold of an array for the length of a 'with' block; lends its memory without a copy."""
+    """A hold of an array for the length of a 'with' block. It exports its memory without a copy."""
 
     __dlpack_c_exchange_api__: ClassVar[CapsuleType]
 
@@ -78,7 +78,7 @@ class Lease:
     ) -> CapsuleType: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
     def view(self) -> BufferView:
-        """A BufferView of the leased memory, writable under a write lease."""
+        """Returns a BufferView of the leased memory, writable under a write lease."""
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]: ...
     @property
@@ -101,8 +101,8 @@ class Lease:
 
 @final
 class leases(Generic[Unpack[_Leases]]):
-    """Opens several leases in one 'with' statement, or none. If one is refused, an array whose lease has a device= may
-    stay where it was moved for it; no contents change."""
+    """Opens several leases in one 'with' statement, or none. If one lease is refused, an array whose lease has a
+    device= may stay on that device; no contents change."""
 
     def __new__(cls, *leases: Unpack[_Leases], timeout: _Timeout = 0) -> leases[Unpack[_Leases]]: ...
     def __enter__(self) -> tuple[Unpack[_Leases]]: ...
@@ -116,25 +116,28 @@ class leases(Generic[Unpack[_Leases]]):
 
 @final
 class BufferView:
-    """Strided memory of whoever owns it, without a copy; it is kept alive, indexed, reshaped and computed with."""
+    """A strided view of memory, without a copy. The view keeps the memory alive, is indexed and reshaped like a NumPy
+    array, and computes with any strides."""
 
     __dlpack_c_exchange_api__: ClassVar[CapsuleType]
 
     def __new__(cls, obj: Any, *, copy: bool | None = None) -> Self: ...
     @staticmethod
     def from_numpy(array: npt.NDArray[Any], /, device: _DeviceLike = None) -> BufferView:
-        """A view of a NumPy array, whatever its strides; with a device, a copy there."""
+        """Returns a view of a NumPy array with any strides, without a copy. With device, returns a copy on that device,
+        which is reported."""
 
     @staticmethod
     def from_buffer(obj: Any, dtype: npt.DTypeLike | None = None, device: _DeviceLike = None) -> BufferView:
-        """A view of what offers the buffer protocol; with a device, a copy there."""
+        """Returns a view of an object with the buffer protocol. With device, returns a copy on that device, which is
+        reported."""
 
     @staticmethod
     def from_dlpack(obj: Any, /, *, copy: bool | None = None) -> BufferView:
-        """A view of another library's memory, over DLPack."""
+        """Returns a view of another library's memory over DLPack."""
 
     def close(self) -> None:
-        """Lets go of the memory; views and tensors made of it keep it."""
+        """Releases the memory. Views and tensors made from this view keep it alive."""
 
     def __enter__(self) -> Self: ...
     def __exit__(
@@ -145,32 +148,33 @@ class BufferView:
         /,
     ) -> None: ...
     def is_contiguous(self) -> bool:
-        """Whether the elements follow one another in C order."""
+        """Returns True if the elements are dense in C order."""
 
     def ensure_contiguous(self) -> BufferView:
-        """The view itself if it is contiguous, else a copy, which is reported."""
+        """Returns the view itself if it is dense in C order, else a copy, which is reported."""
 
     def copy(self) -> BufferView:
-        """Dense, writable memory of its own with the same elements."""
+        """Returns a dense, writable copy, which is reported."""
 
     def to_device(self, device: Device | str, /, stream: Any = None) -> BufferView:
-        """The same elements on "cpu" or "cuda:0": the view itself if they are there, a view of the same memory if that
-        is unified and the device uses it beside the host, else a copy, which is reported."""
+        """Returns the elements on a device such as "cpu" or "cuda:0": the view itself if its memory is there, else a
+        copy, which is reported. Unified memory is not copied if the device and the host may use it at the same time."""
 
     def cast(self, dtype: npt.DTypeLike, /) -> BufferView:
-        """A copy with another dtype of the same kind of number, as `astype(..., casting="same_kind")` makes it.
+        """Returns a copy with another dtype of a compatible kind of number, like NumPy's astype with
+        casting='same_kind'.
 
-        Integers that do not fit wrap around, floats are rounded; TypeError for another kind.
+        Integers that do not fit wrap around and floats are rounded. Raises TypeError for any other dtype.
         """
 
     def transpose(self, *axes: Any) -> BufferView:
-        """A view with the dimensions in another order; without axes: reversed."""
+        """Returns a view with the dimensions in the order of axes, or reversed without axes."""
 
     def reshape(self, *shape: Any) -> BufferView:
-        """A view with another shape; ValueError where that would take a copy."""
+        """Returns a view with another shape. Raises ValueError if that needs a copy."""
 
     def broadcast_to(self, *shape: Any) -> BufferView:
-        """A read-only view in which dimensions of one element are repeated."""
+        """Returns a read-only view that repeats dimensions of one element."""
 
     def sum(
         self,
@@ -182,7 +186,7 @@ class BufferView:
         initial: None = None,
         where: Literal[True] = True,
     ) -> Any:
-        """The sum over all or some axes."""
+        """Returns the sum over all or some axes."""
 
     def mean(
         self,
@@ -194,7 +198,7 @@ class BufferView:
         initial: None = None,
         where: Literal[True] = True,
     ) -> Any:
-        """The mean over all or some axes."""
+        """Returns the mean over all or some axes."""
 
     def min(
         self,
@@ -206,7 +210,7 @@ class BufferView:
         initial: None = None,
         where: Literal[True] = True,
     ) -> Any:
-        """The least element over all or some axes."""
+        """Returns the minimum over all or some axes, or NaN if an element is NaN."""
 
     def max(
         self,
@@ -218,10 +222,10 @@ class BufferView:
         initial: None = None,
         where: Literal[True] = True,
     ) -> Any:
-        """The greatest element over all or some axes."""
+        """Returns the maximum over all or some axes, or NaN if an element is NaN."""
 
     def plan(self, operation: str, /, axis: _Axis = None) -> str:
-        """The loops that an operation would run, in words."""
+        """Returns a description of the loops that an operation would run."""
 
     def fill(self, value: Any, /) -> None:
         """Sets every element."""
@@ -230,13 +234,13 @@ class BufferView:
         """Adds to each element the sum of its indices."""
 
     def item(self) -> Any:
-        """The only element, as a Python number."""
+        """Returns the only element as a Python number."""
 
     def tolist(self) -> Any:
-        """Nested lists of all elements as Python numbers; without dimensions, one number."""
+        """Returns all elements as nested lists of Python numbers; a view without dimensions gives one number."""
 
     def tobytes(self, order: Literal["C", "F", "A"] | None = "C") -> bytes:
-        """The bytes of all elements, in C or Fortran order."""
+        """Returns the bytes of all elements in C or Fortran order."""
 
     def __int__(self) -> int: ...
     def __float__(self) -> float: ...
@@ -281,11 +285,11 @@ class BufferView:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents."""
+        """The extents, as a tuple."""
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Bytes from one index to the next, for each dimension."""
+        """The strides in bytes, as a tuple."""
 
     @property
     def ndim(self) -> int:
@@ -297,35 +301,35 @@ class BufferView:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """The size of one element in bytes."""
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements, were they dense."""
+        """The size of all elements in bytes if they were dense."""
 
     @property
     def dtype(self) -> np.dtype[Any] | str:
-        """The element type; for bfloat16 that of ml_dtypes where installed, else the name."""
+        """The element type, as an np.dtype. For bfloat16 it is that of ml_dtypes if installed, else the name."""
 
     @property
     def device(self) -> Device:
-        """Where the memory is."""
+        """The device of the memory."""
 
     @property
     def memory_type(self) -> MemoryType:
-        """Who can reach the memory."""
+        """The kind of the memory: whether the host and devices can reach it."""
 
     @property
     def owner(self) -> Any:
-        """The object whose memory is viewed; None for memory of the view's own."""
+        """The object whose memory is viewed; None if the view owns its memory."""
 
     @property
     def writable(self) -> bool:
-        """Whether the memory may be written."""
+        """True if the memory may be written."""
 
     @property
     def closed(self) -> bool:
-        """Whether the view was closed."""
+        """True if the view is closed."""
 
     @property
     def T(self) -> BufferView:
@@ -337,7 +341,7 @@ class BufferView:
     def _typestr(self) -> str | tuple[int, tuple[Any, ...]]: ...
 
 class ArrayBase:
-    """What memarray.MemArray is made of."""
+    """Base class of memarray.MemArray."""
 
     __dlpack_c_exchange_api__: ClassVar[CapsuleType]
 
@@ -349,20 +353,21 @@ class ArrayBase:
     def __gt__(self, other: object, /) -> NoReturn: ...
     def __ge__(self, other: object, /) -> NoReturn: ...
     def read(self, device: _DeviceLike = None, stream: _Stream = None, timeout: _Timeout = 0) -> Lease:
-        """A read lease for a 'with' statement: others may read too, nobody changes the array."""
+        """Returns a read lease for a 'with' statement. Other readers are allowed, and nothing changes the array
+        meanwhile."""
 
     def write(
         self, device: _DeviceLike = None, stream: _Stream = None, timeout: _Timeout = 0, *, discard: bool = False
     ) -> Lease:
-        """A write lease for a 'with' statement: nobody else reads or changes the array."""
+        """Returns a write lease for a 'with' statement. Nothing else reads or changes the array meanwhile."""
 
     def get_dlpack(self, device_type: int | None = None, device_id: int | None = None, stream: _Stream = 0) -> Lease:
-        """A write lease on that device (None: where the array is), to hand to np.from_dlpack and its like."""
+        """Returns a write lease on a device (None: where the array is), for np.from_dlpack and other consumers."""
 
     def move_memory(
         self, device_type: int, device_id: int | None = None, stream: _Stream = 0, async_copy: bool = False
     ) -> None:
-        """Makes the copy of the array on that device current."""
+        """Makes the array's copy on a device current."""
 
     def add_index_tuple(self, stream: _Stream = 0) -> None:
         """Adds to each element the sum of its indices, where the array is."""
@@ -371,19 +376,21 @@ class ArrayBase:
         """Sets every element."""
 
     def resize(self, shape: SupportsIndex | Iterable[SupportsIndex], /) -> None:
-        """Fresh memory of another shape of the same rank: the leading elements stay, the others are zero."""
+        """Gives the array fresh memory of another shape with the same rank. The leading elements are kept in linear
+        order; the others are zero."""
 
     def exchange(self, other: ArrayBase, /) -> None:
-        """Swaps contents with another array of the same dtype and rank, copying nothing."""
+        """Swaps contents with another array of the same dtype and rank, without a copy."""
 
     def view(self) -> BufferView:
-        """A read-only BufferView, through a read lease that closes at once: a snapshot, under the default policy."""
+        """Returns a read-only BufferView, through a read lease that closes at once: a snapshot, under the default
+        policy."""
 
     def copy(self) -> Self:
-        """A deep copy, born unlocked."""
+        """Returns a deep copy, which is unlocked."""
 
     def recover(self) -> list[tuple[int, str]]:
-        """Of an array in shared memory: gives back what processes that have died held of it, and returns that."""
+        """Releases what exited processes held of an array in shared memory. Returns (pid, held) pairs."""
 
     def __dlpack__(
         self,
@@ -425,7 +432,7 @@ class ArrayBase:
 
 @final
 class Instance:
-    """Makes arrays of one dtype and rank: MemArray<T, ndim> as C++ knows it."""
+    """A factory of arrays of one dtype and rank: MemArray<T, ndim> in C++."""
 
     def __call__(
         self,
@@ -485,7 +492,7 @@ def set_trace_resources(arg0: bool, /) -> None: ...
 def open_resources() -> list[str]: ...
 
 class Stream:
-    """A queue of work on a CUDA device: what is submitted to it runs in order."""
+    """A stream of work on a CUDA device, which runs in the order of submission."""
 
     def __reduce_ex__(self, *args: Any) -> NoReturn: ...
     def __reduce__(self, *args: Any) -> NoReturn: ...
@@ -502,7 +509,7 @@ class Stream:
     def __hash__(self) -> int: ...
 
 class Event:
-    """A point in a stream that others can wait for."""
+    """A point in a stream that other streams and the host can wait for."""
 
     def __reduce_ex__(self, *args: Any) -> NoReturn: ...
     def __reduce__(self, *args: Any) -> NoReturn: ...
@@ -520,7 +527,7 @@ class Event:
     def elapsed(self, end: Event) -> float: ...
 
 class MemoryPool:
-    """A pool of a device's memory, given and taken back in the order of streams."""
+    """A pool of device memory, which is allocated and freed in stream order."""
 
     def __reduce_ex__(self, *args: Any) -> NoReturn: ...
     def __reduce__(self, *args: Any) -> NoReturn: ...

@@ -1,4 +1,4 @@
-"""Arrays and views as what `distributed` sends: a header of plain values, a frame of one byte, and their memory."""
+"""The form of arrays and views in `distributed`: a header of plain values, a frame of one byte, and their memory."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from . import BufferView, MemArray, _core
 from ._dtypes import view_dtype_name
 from ._pickle import carried_dtype, portable_dtype, raw_bytes, rebuild_array
 
-#: In Dask's configuration: whether what is on a device is copied to the host in order to be sent.
+#: Key in Dask's configuration: true if memory on a device is copied to the host in order to be sent.
 MOVE_TO_HOST = "memarray.move-to-host"
 
-# The objects themselves, beside their memory.
+# The size of the object itself, without its memory.
 _OVERHEAD = 256
 
 
 def may_move_to_host() -> bool:
-    """Whether the configuration of this process asks for it."""
+    """True if the configuration of this process allows copies from a device to the host."""
     return bool(dask.config.get(MOVE_TO_HOST, False))
 
 
@@ -30,12 +30,13 @@ def size_of_array(array: MemArray) -> int:
 
 
 def size_of_view(view: BufferView) -> int:
-    """Of a broadcast view what there is, not what it shows."""
+    """Returns the size of a view in bytes. A broadcast view counts each stored element once."""
     return _OVERHEAD + view.itemsize * prod(_part(view, _once(view)).shape)
 
 
 def token_of_array(array: MemArray) -> tuple[object, ...]:
-    """What Dask tells equal arrays by: without it Dask would pickle each, there and back, twice."""
+    """Returns the token by which Dask recognizes equal arrays. Without it Dask would pickle and unpickle each array
+    twice."""
     return type(array).__qualname__, _token(array.view()), normalize_token(getattr(array, "__dict__", None))
 
 
@@ -69,20 +70,20 @@ def array_to_frames(array: MemArray) -> tuple[dict[str, Any], list[memoryview]]:
 def array_of_frames(header: dict[str, Any], frames: list[Any]) -> MemArray:
     _, frame = frames
     memory = memoryview(frame)
-    # Writable frames are the receiver's alone; a read-only one may be somebody's: another array, `bytes`, a file.
+    # The receiver alone owns writable frames. A read-only frame may have another owner: an array, `bytes`, a file.
     if not memory.readonly:
         try:
             view = BufferView.from_buffer(memory, header["dtype"])
             return MemArray.from_dlpack(view.reshape(header["shape"]), copy=False)
         except (BufferError, TypeError):
-            pass  # misaligned, as small frames come many in one buffer; a dtype of another module
+            pass  # misaligned, as small frames share one buffer; or a dtype of another module
     return rebuild_array(MemArray, memory, header["dtype"], header["shape"])
 
 
 def view_to_frames(view: BufferView) -> tuple[dict[str, Any], list[memoryview]]:
     if view.device.type != "cpu":
         raise BufferError(f"this BufferView is on {view.device}: copy it to the host first, and send that")
-    # What lies densely in some order is sent as it lies. The rest has to be copied, which is reported.
+    # Dense memory in any order of dimensions is sent as it is. Other memory is copied, which is reported.
     once = _part(view, _once(view))
     flips = [stride < 0 for stride in once.strides]
     flipped = _part(once, _flipped(flips))
@@ -121,13 +122,13 @@ def view_of_frames(header: dict[str, Any], frames: list[Any]) -> BufferView:
 
 
 def _frames(view: BufferView) -> list[memoryview]:
-    # The first buffer of a message is received in one piece with the words before it, so at any address; those that
-    # follow get memory of their own. Read-only, for whoever is given it in this process.
+    # The first buffer of a message is received in one piece with the header, at any address. Later buffers get memory
+    # of their own. Read-only, because receivers in this process share the memory.
     return [memoryview(bytearray(1)), memoryview(raw_bytes(view)).toreadonly()]
 
 
 def _once(view: BufferView) -> tuple[slice, ...]:
-    """The index that leaves one of each element that a broadcast shows many times."""
+    """Returns the index that selects each stored element of a broadcast view once."""
     return tuple(
         slice(0, 1) if stride == 0 and extent > 1 else slice(None)
         for stride, extent in zip(view.strides, view.shape, strict=True)
@@ -139,5 +140,5 @@ def _flipped(flips: Iterable[bool]) -> tuple[slice, ...]:
 
 
 def _part(view: BufferView, index: tuple[slice, ...]) -> BufferView:
-    # Without dimensions an index would name the element.
+    # Without dimensions an index would return the element.
     return view[index] if index else view

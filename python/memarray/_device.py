@@ -1,10 +1,10 @@
-"""Where memory is."""
+"""The devices on which memory is."""
 
 from __future__ import annotations
 
 from . import _core
 
-# As typing has it, without importing it.
+# Like typing.TYPE_CHECKING, without importing typing.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import SupportsIndex
@@ -13,11 +13,12 @@ if TYPE_CHECKING:
 
 
 class Device:
-    """A place where memory lives: ``Device("cpu")``, ``Device("cuda:0")``, ``Device("cuda", 0)``.
+    """A device that has memory: ``Device("cpu")``, ``Device("cuda:0")``, ``Device("cuda", 0)``.
 
-    `name` is such a word, another Device, or a `DeviceType` (``DeviceType.CUDA``); `index` says which device of the
-    kind, unless the word does. Equal devices are equal and hash alike. Making one does not look whether the device is
-    there. ValueError for other words and numbers, TypeError for an index that is no integer.
+    `name` is such a word, another Device, or a `DeviceType` (``DeviceType.CUDA``). `index` is the number of the device
+    within its kind, unless `name` contains it. Equal devices compare equal and hash alike. The constructor does not
+    check that the device exists. Raises ValueError for other words and numbers, and TypeError for an index that is no
+    integer.
     """
 
     __slots__ = ("_index", "_type")
@@ -34,7 +35,7 @@ class Device:
         if kind == "cpu" and not number and ":" not in str(name):
             self._type, self._index = "cpu", 0
         elif kind == "cuda" and ((number.isascii() and number.isdigit()) or str(name) == "cuda"):
-            # Few digits first: Python refuses to read thousands.
+            # Check the number of digits first: Python refuses to convert thousands of digits.
             if len(number.lstrip("0")) > 10 or int(number or 0) >= 2**31:
                 raise ValueError(f"there is no device {_core.shown(name)}: no device's number is above 2147483647")
             self._type, self._index = "cuda", int(number or 0)
@@ -48,7 +49,7 @@ class Device:
 
     @property
     def index(self) -> int:
-        """Which device of its kind, from 0 on."""
+        """The number of the device within its kind, from 0 on."""
         return self._index
 
     @property
@@ -59,11 +60,11 @@ class Device:
         return DeviceType.CPU if self.is_cpu() else DeviceType.CUDA
 
     def is_cpu(self) -> bool:
-        """Whether this is the host."""
+        """True if this is the host."""
         return self._type == "cpu"
 
     def is_cuda(self) -> bool:
-        """Whether this is a CUDA device."""
+        """True if this is a CUDA device."""
         return self._type == "cuda"
 
     def __str__(self) -> str:
@@ -79,7 +80,7 @@ class Device:
         return hash((self.type, self.index))
 
 
-#: DLPack's codes of the devices that memarray's own memory is on.
+#: DLPack's codes of the devices on which memarray allocates.
 _KINDS = {1: "cpu", 2: "cuda"}
 
 

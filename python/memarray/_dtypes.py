@@ -10,9 +10,9 @@ _BUILTIN = {float: "float64", int: "int64", bool: "bool", complex: "complex128",
 
 
 def dtype_name(dtype, instances, ndim: int = 1) -> str:
-    """The name of anything that `np.dtype` takes. Registered names and Python's own types need no NumPy.
+    """Returns the name of anything that `np.dtype` takes. Registered names and Python's own types need no NumPy.
 
-    Of a structured dtype, the name of a registered struct with these fields, if possible one of rank `ndim`.
+    For a structured dtype returns the name of a registered struct with these fields, if possible one of rank `ndim`.
     """
     if isinstance(dtype, str):
         if any((dtype, rank) in instances for rank in range(1, 9)):
@@ -24,7 +24,7 @@ def dtype_name(dtype, instances, ndim: int = 1) -> str:
     try:
         described = np.dtype(dtype)
     except Exception:
-        # NumPy's refusals have many types. An instance of this name is not there either.
+        # NumPy refuses with many types of exceptions. No instance has this name either.
         return _core.shown(dtype)
     if not described.isnative:
         raise TypeError(
@@ -36,13 +36,14 @@ def dtype_name(dtype, instances, ndim: int = 1) -> str:
 
 
 def brief(words) -> str:
-    """For messages: at most 80 characters of a dtype or of names."""
+    """Returns a dtype or names for messages, with at most 80 characters."""
     text = str(words)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
 def registered_struct(description: tuple, instances, ndim: int) -> str | None:
-    """The name of a struct in `instances` that has these fields, if possible one of rank `ndim`; None without one."""
+    """Returns the name of a struct in `instances` with these fields, if possible one of rank `ndim`; None without
+    one."""
     found = None
     for (name, rank), instance in tuple(instances.items()):
         if instance._typestr == description:
@@ -53,7 +54,8 @@ def registered_struct(description: tuple, instances, ndim: int) -> str | None:
 
 
 def view_dtype_name(view, instances) -> str:
-    """The registered name of a view's dtype; a struct of another library has that of a struct with the same fields."""
+    """Returns the registered name of a view's dtype. For another library's struct it is a struct with the same
+    fields."""
     name, description = view._dtype_name, view._typestr
     if isinstance(description, tuple) and (name, view.ndim) not in instances:
         return registered_struct(description, instances, view.ndim) or name
@@ -61,9 +63,9 @@ def view_dtype_name(view, instances) -> str:
 
 
 def describe_dtype(dtype):
-    """The name of an `np.dtype`; of one with fields what the extension module reads: (itemsize, fields).
+    """Returns the name of an `np.dtype`, or for a dtype with fields the description (itemsize, fields).
 
-    Each field is (name, offset, typestr or such a tuple, shape), ordered by offset.
+    Each field is (name, offset, typestr or nested description, shape); fields are ordered by offset.
     """
     if dtype.names is None:
         return dtype.name
@@ -76,7 +78,7 @@ def _describe_field(name, dtype, offset):
     base, shape = dtype.subdtype or (dtype, ())
     if base.names is not None:
         return name, offset, describe_dtype(base), shape
-    # NumPy spells the dtypes of ml_dtypes as bytes. The extension module knows one of them.
+    # NumPy writes the dtypes of ml_dtypes as bytes. The extension module knows one of them.
     if base.kind == "V":
         known = base.name == "bfloat16" or base.name.startswith("void")
         return name, offset, f"|V{base.itemsize}" if known else base.name, shape
@@ -84,7 +86,7 @@ def _describe_field(name, dtype, offset):
 
 
 def struct_dtype(description: tuple):
-    """The `np.dtype` of what `describe_dtype` makes of one with fields."""
+    """Returns the `np.dtype` of a description that `describe_dtype` made."""
     import numpy as np
 
     itemsize, fields = description
@@ -97,7 +99,7 @@ def struct_dtype(description: tuple):
 
 
 def numpy_dtype(name: str, typestr: str | tuple):
-    """The `np.dtype` of an array; for bfloat16 that of ml_dtypes where installed, else the name."""
+    """Returns the `np.dtype` of an array. For bfloat16 it is that of ml_dtypes if installed, else the name."""
     if isinstance(typestr, tuple):
         return struct_dtype(typestr)
     if name == "bfloat16":
@@ -113,7 +115,7 @@ def numpy_dtype(name: str, typestr: str | tuple):
 
 
 def import_ml_dtypes():
-    """The module ml_dtypes, or None."""
+    """Returns the module ml_dtypes, or None."""
     if "ml_dtypes" in sys.modules:
         return sys.modules["ml_dtypes"]
     try:

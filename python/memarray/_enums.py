@@ -1,4 +1,4 @@
-"""Enumerations of memory. Imported when first asked for: `enum` takes longer to import than the rest of the package."""
+"""Enumerations of memory, imported on first use: `enum` takes longer to import than the rest of the package."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from enum import Enum, IntEnum
 class DeviceType(IntEnum):
     """Kinds of devices, with DLPack's codes, as ``__dlpack_device__`` returns and ``move_memory`` takes them.
 
-    memarray's own memory is on `CPU` or `CUDA`; the other codes name what other libraries may export. An integer:
-    ``DeviceType.CUDA == memarray.dlpack.kDLCUDA == 2``.
+    memarray's own memory is on `CPU` or `CUDA`. The other codes name devices of other libraries' exports. A member is
+    an integer: ``DeviceType.CUDA == memarray.dlpack.kDLCUDA == 2``.
     """
 
     CPU = 1
@@ -31,7 +31,8 @@ class DeviceType(IntEnum):
 
 
 class MemoryType(str, Enum):
-    """Who can reach a piece of memory. Each member equals its string: ``MemoryType.PINNED == "pinned"``."""
+    """Kinds of memory, which differ in what can reach it. Each member equals its string: ``MemoryType.PINNED ==
+    "pinned"``."""
 
     NORMAL = "normal"
     """The host; pageable."""

@@ -1,17 +1,17 @@
-"""The registered types of arrays: what makes an array of a dtype and a rank."""
+"""The registered factories of arrays, one for each pair of dtype and rank."""
 
 from __future__ import annotations
 
 from . import _core
 
-# As typing has it, without importing it.
+# Like typing.TYPE_CHECKING, without importing typing.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
 def find_instance(cls: type[Any], name: str, ndim: int) -> _core.Instance:
-    """What makes arrays of that dtype and rank; UnsupportedTypeError if nothing does."""
+    """Returns the factory of arrays of a dtype and a rank. Raises UnsupportedTypeError if there is none."""
     instance = cls._TYPE_INSTANCE_MAP.get((name, ndim))
     if instance is None:
         raise _core.UnsupportedTypeError(_unsupported(name, ndim, cls._TYPE_INSTANCE_MAP))
@@ -34,19 +34,19 @@ def _unsupported(name: str, ndim: int, instances) -> str:
 
 
 def _listed(ranks: list[int]) -> str:
-    """1, 2, 3 as "1 to 3"; 1, 3 as "1, 3"."""
+    """Returns 1, 2, 3 as "1 to 3", and 1, 3 as "1, 3"."""
     together = len(ranks) > 2 and ranks[-1] - ranks[0] == len(ranks) - 1
     return f"{ranks[0]} to {ranks[-1]}" if together else ", ".join(map(str, ranks))
 
 
 def shape_of(shape) -> list[Any]:
-    """The extents of a shape, which is an integer or a sequence of integers; TypeError for anything else."""
+    """Returns the extents of a shape, which is an integer or a sequence of integers. TypeError for anything else."""
     if isinstance(shape, int) and not isinstance(shape, bool):
         return [shape]
     try:
         return list(shape)
     except TypeError:
-        # NumPy's integers and arrays of one have no items.
+        # NumPy's integers and arrays with one element are not iterable.
         if hasattr(shape, "__index__") and not isinstance(shape, bool):
             return [shape]
         words = _core.shown(shape)

@@ -1,10 +1,10 @@
-"""Imported first: in a sub-interpreter the extension module would wait for the main one's lock for ever."""
+"""A check that is imported first: in a sub-interpreter the extension module would wait for ever for a lock."""
 
 from importlib import import_module
 
 
 def _is_main() -> bool:
-    # CPython's own module, as 3.13 and those before it call it.
+    # CPython's own module, by its names in 3.13 and in earlier versions.
     for name in ("_interpreters", "_xxsubinterpreters"):
         try:
             interpreters = import_module(name)

@@ -1,4 +1,4 @@
-"""``python -m memarray new NAME``: a project of one's own, made of the one that memarray's tests build and run."""
+"""``python -m memarray new NAME``: writes a new project, a copy of one that memarray's tests build and run."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pathlib import Path
 from . import _core
 
 TEMPLATE = "gray_scott"
-#: What building and testing the example leaves behind.
+#: Files that building and testing the example produces.
 MADE = {"__pycache__", ".pytest_cache", "build"}
-#: Words of C++ that would do as a Python module; and our own name.
+#: C++ keywords that are valid names of Python modules, and memarray itself.
 CPP_KEYWORDS = re.compile(
     "alignas|alignof|and_eq|asm|auto|bitand|bitor|bool|catch|char|compl|const|constexpr|decltype|default|delete|do|double|"
     "enum|explicit|export|extern|false|float|friend|goto|inline|int|long|memarray|mutable|namespace|new|noexcept|not_eq|"
     "nullptr|operator|or_eq|private|protected|public|register|requires|short|signed|sizeof|static|std|struct|switch|"
     "template|this|throw|true|typedef|typeid|typename|union|unsigned|using|virtual|void|volatile|xor|xor_eq"
 )
-#: What each option changes: (file, what stands there once, what is to stand there).
+#: The edits of an option: (file, old text, which occurs once, new text).
 Edit = tuple[str, str, str]
 NANOBIND: tuple[Edit, ...] = (
     ("src/bindings.cpp", "<memarray/python/memarray.hpp>", "<memarray/python/nanobind.hpp>"),
@@ -32,7 +32,7 @@ NANOBIND: tuple[Edit, ...] = (
     ("requirements.txt", "pybind11>=3.1", "nanobind>=2.12"),
     ("pyproject.toml", "pybind11>=3.1", "nanobind>=2.12"),
 )
-#: Packages of one version, or nvcc's parts do not fit together.
+#: All packages have one version, as the parts of nvcc must match.
 TOOLKIT = " ".join(
     f'"nvidia-{part}==13.0.*"' for part in ("cuda-nvcc", "cuda-crt", "nvvm", "cuda-runtime", "cuda-cccl")
 )
@@ -45,7 +45,7 @@ CUDA: tuple[Edit, ...] = (
     ("CMakeLists.txt", "src/bindings.cpp src/simulation.cpp)", "src/bindings.cpp src/simulation.cu CUDA)"),
     ("CMakeLists.txt", "tests/test_simulation.cpp src/simulation.cpp)", "tests/test_simulation.cpp src/simulation.cu)"),
     ("README.md", "`src/simulation.cpp`", "`src/simulation.cu`"),
-    # No GPU is there, but nvcc is: memarray and the project are both compiled by it.
+    # The workflow has nvcc but no GPU: nvcc compiles both memarray and the project.
     (
         ".github/workflows/tests.yml",
         "      - run: pip install memarray  # or from where yours comes: a wheel, a clone\n",
@@ -67,7 +67,7 @@ MARKER = re.compile(r"^ *# \[/?cython\]\n", re.MULTILINE)
 
 
 def template() -> Path:
-    """The project's folder, in the package; the dot keeps those out who look for modules."""
+    """Returns the project's folder in the package. The dot hides it from searches for modules."""
     return Path(_core.__file__).resolve().parent / ".project"
 
 
@@ -78,7 +78,7 @@ def files(folder: Path) -> Iterator[str]:
 
 
 def project(name: str, *, cuda: bool = False, cython: bool = False, nanobind: bool = False) -> dict[str, str]:
-    """The files of a project of that name: path, text."""
+    """Returns the files of a project with that name: path, text."""
     source = template()
     made = {file: (source / file).read_text(encoding="utf-8") for file in files(source)}
     edits = (*(CUDA if cuda else ()), *(NANOBIND if nanobind else ()), *(() if cython else NO_CYTHON))
@@ -96,7 +96,7 @@ def project(name: str, *, cuda: bool = False, cython: bool = False, nanobind: bo
 
 
 def complaint(name: str, folder: Path) -> str | None:
-    """Why there cannot be a project of that name there."""
+    """Returns the reason why there cannot be a project with that name there, or None."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name.endswith("_") or "__" in name:
         return f"{name!r} is no name for a module: small letters, digits and single underscores, a letter first"
     if keyword.iskeyword(name) or CPP_KEYWORDS.fullmatch(name):

@@ -1,4 +1,4 @@
-"""Conversions of values and arrays that the extension module leaves to NumPy."""
+"""Conversions of values and arrays for which the extension module uses NumPy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _dtype_for_numpy(array):
 
 
 def element_bytes(array, value) -> bytes:
-    """One element, converted as `read_numpy_array` converts arrays."""
+    """Returns the bytes of one element, converted as `read_numpy_array` converts arrays."""
     target = _dtype_for_numpy(array)
     check_unannotated(value)
     try:
@@ -33,7 +33,7 @@ def element_bytes(array, value) -> bytes:
         return source.astype(target).tobytes()
     check_cast(source, target, "fill")
     if target.names is not None:
-        # NumPy converts fields and leaves the padding as the memory comes.
+        # NumPy converts fields and leaves padding uninitialized.
         element = np.zeros((), target)
         element[...] = source
         return element.tobytes()
@@ -45,9 +45,9 @@ def element_bytes(array, value) -> bytes:
 
 
 def check_unannotated(source) -> None:
-    """Refuses masks and units, also of what is in lists: BufferError. NumPy would drop them."""
+    """Refuses masks and units, also in lists, with BufferError. NumPy would drop them."""
     if isinstance(source, (list, tuple)):
-        # Most lists are of numbers, whose types are few.
+        # Most lists hold numbers of few types.
         if any(kind not in _UNANNOTATED for kind in set(map(type, source))):
             for item in source:
                 check_unannotated(item)
@@ -56,10 +56,10 @@ def check_unannotated(source) -> None:
 
 
 def numpy_array(source):
-    """`source` as a NumPy array, of a subclass where it is one; BufferError for masks and units."""
+    """Returns `source` as a NumPy array, or as its subclass. BufferError for masks and units."""
     check_unannotated(source)
     array = np.asanyarray(source)
-    # What __array__ returns may have a mask, too.
+    # The array that __array__ returns may have a mask, too.
     if array is not source:
         check_unannotated(array)
     return array
@@ -71,7 +71,7 @@ _UNANNOTATED = frozenset({np.ndarray, bool, int, float, complex, str, bytes, typ
 def check_cast(source, target, what: str) -> None:
     """Raises `TypeError` unless `source` converts to `target` within its kind."""
     if target.names is not None:
-        # NumPy would take fields by their places, whatever their names.
+        # NumPy would match fields by position, whatever their names.
         if _field_names(source.dtype) != _field_names(target):
             raise TypeError(
                 f"{what} takes elements with the fields {brief(target.names)} in this order, not "
@@ -91,7 +91,7 @@ def check_cast(source, target, what: str) -> None:
 
 
 def _field_names(dtype):
-    """The names of all fields, also of nested structs, as they are nested; None for a dtype without fields."""
+    """Returns the names of all fields, nested like the structs; None for a dtype without fields."""
     base = dtype.base
     if base.names is None:
         return None
@@ -99,14 +99,14 @@ def _field_names(dtype):
 
 
 def lease_to_numpy(lease, dtype=None, copy=None):
-    """`Lease.__array__`: reached where the buffer protocol has no format for the dtype."""
+    """Implements `Lease.__array__`, if the buffer protocol has no format for the dtype."""
     target = _dtype_for_numpy(lease.array)
     array = np.asarray(ArrayInterface(lease)).view(target)
     return convert(array, dtype, copy)
 
 
 def convert(array, dtype, copy):
-    """What `__array__(dtype, copy)` asks for, of an array that shares memory."""
+    """Returns the result of `__array__(dtype, copy)` for an array that shares memory."""
     if dtype is not None and np.dtype(dtype) != array.dtype:
         if copy is False:
             names = f"from {brief(array.dtype)} to {brief(np.dtype(dtype))}"
@@ -116,7 +116,7 @@ def convert(array, dtype, copy):
 
 
 class ArrayInterface:
-    """Shows a lease's memory through the array interface alone, and keeps the lease."""
+    """An object that shows the memory of a lease or view through the array interface alone, and keeps it alive."""
 
     def __init__(self, lease):
         self.lease = lease
@@ -124,32 +124,32 @@ class ArrayInterface:
 
 
 def read_numpy_array(array, source) -> None:
-    """Replaces all contents of `array` by those of `source`, of any strides and any dtype of the same kind."""
+    """Replaces all contents of `array` with those of `source`, of any strides and any dtype of the same kind."""
     source = numpy_array(source)
     target = _dtype_for_numpy(array)
     if source.shape != array.shape:
         raise ValueError(f"read_numpy_array takes an array of shape {array.shape}, not {source.shape}; resize first")
     check_cast(source, target, "read_numpy_array")
-    # Told when the lease is over, as a log handler may want the array.
+    # Reported after the lease has closed, because a log handler may use the array.
     copied = None
     if target.kind == "V" and target.names is None:
-        # Another dtype of the same size takes no copy, whatever the strides.
+        # A view as another dtype of the same size takes no copy, whatever the strides.
         source = np.asarray(source).view(target)
     elif (target.kind in "fc" or target.names is not None) and not np.can_cast(source.dtype, target):
-        # NumPy may raise while it converts, which must not leave half an array behind.
+        # NumPy may raise while it converts. The array must not be left half written.
         copied = f"read_numpy_array converted from {brief(source.dtype)} to {brief(target)} first"
         source = source.astype(target)
-    # The host side is written; that of a device, if it was current, is stale then.
+    # The host side is written. A current device side is then stale.
     with array.write(discard=True) if array.device.type == "cpu" else array.write("cpu", discard=True) as lease:
         destination = np.asarray(lease)
         if destination.dtype != target:
             destination = destination.view(target)
-        # Under the policy "alias" a kept view may be the source.
+        # Under the policy "alias" an escaped view may be the source.
         if np.may_share_memory(destination, source):
             copied = "the source of read_numpy_array overlaps the array"
             source = source.copy()
         if target.kind == "b":
-            # NumPy copies bools as bytes, and those of other libraries may be neither 0 nor 1.
+            # NumPy copies bools as bytes, which in other libraries may be neither 0 nor 1.
             np.not_equal(np.asarray(source).view(np.uint8), 0, out=destination)
         else:
             np.copyto(destination, source, casting="same_kind")
@@ -159,23 +159,24 @@ def read_numpy_array(array, source) -> None:
 
 
 def view_dtype(view):
-    """`BufferView.dtype`."""
+    """Implements `BufferView.dtype`."""
     return numpy_dtype(view._dtype_name, view._typestr)
 
 
 def view_to_numpy(view, dtype=None, copy=None):
-    """`BufferView.__array__`: reached where the buffer protocol has no format for the dtype."""
+    """Implements `BufferView.__array__`, if the buffer protocol has no format for the dtype."""
     return convert(np.asarray(ArrayInterface(view)).view(_dtype_for_numpy(view)), dtype, copy)
 
 
 def shipped_dtype_name(dtype):
-    """The name of anything that `np.dtype` takes, in native byte order; of one with fields their description."""
+    """Returns the name, in native byte order, of anything that `np.dtype` takes; for a dtype with fields its
+    description."""
     if isinstance(dtype, str) and dtype == "bfloat16":
         return dtype
     try:
         described = np.dtype(dtype)
     except Exception:
-        # NumPy's refusals have many types. All say that there is no such dtype.
+        # NumPy refuses with many types of exceptions. Each means that there is no such dtype.
         return _core.shown(dtype)
     if not described.isnative:
         raise TypeError(f"memory is in native byte order, not {_core.shown(dtype)}")
@@ -183,13 +184,13 @@ def shipped_dtype_name(dtype):
 
 
 def dtype_of_interface(owner, interface):
-    """What `describe_dtype` makes of the dtype that an `__array_interface__` says."""
+    """Returns the `describe_dtype` of the dtype in an `__array_interface__`."""
     typestr = interface.get("typestr")
     if not isinstance(typestr, str):
         raise BufferError(f"'typestr' of an __array_interface__ is a string, not {_core.shown(typestr)}")
     known = getattr(owner, "dtype", None)
     if isinstance(known, np.dtype) and known.str == typestr and known.names is None and known.type is not np.void:
-        # The dtypes of ml_dtypes are known by their own names alone.
+        # The typestr does not identify the dtypes of ml_dtypes; their names do.
         return _native(known)
     try:
         described = np.dtype(typestr)
@@ -202,7 +203,7 @@ def dtype_of_interface(owner, interface):
 
 
 def _dtype_of_descr(descr, itemsize):
-    """The dtype that 'descr' of an `__array_interface__` says, whose fields without names are padding."""
+    """Returns the dtype of 'descr' in an `__array_interface__`. Fields without names are padding."""
     try:
         described = np.lib.format.descr_to_dtype(descr)
     except Exception as error:
@@ -217,7 +218,7 @@ def _dtype_of_descr(descr, itemsize):
 
 
 def struct_in_buffer(owner):
-    """What `describe_dtype` makes of the elements that the buffer of `owner` has, which are structs."""
+    """Returns the `describe_dtype` of the elements, which are structs, in the buffer of `owner`."""
     try:
         described = np.asarray(memoryview(owner)).dtype
     except (ValueError, TypeError, RuntimeError) as error:

@@ -6,13 +6,13 @@ from . import _core
 
 
 class Options:
-    """``memarray.options``: settings of this process, in force from the next use on."""
+    """``memarray.options``: settings of this process. A change applies from the next use on."""
 
     __slots__ = ()
 
     @property
     def threads(self) -> int:
-        """Host threads of a parallel loop. Set 0 for as many as the process may run on."""
+        """Number of host threads of a parallel loop. Set 0 for as many as the process may run on."""
         return _core.threads_in_use()
 
     @threads.setter
@@ -21,7 +21,7 @@ class Options:
 
     @property
     def pool_limit(self) -> int:
-        """Bytes of freed memory that the pool may keep for new arrays."""
+        """Bytes of freed host memory that the pool may keep for new arrays."""
         return _core.get_pool_limit()
 
     @pool_limit.setter
@@ -30,7 +30,7 @@ class Options:
 
     @property
     def escaped_views(self) -> str:
-        """The policy of arrays made from now on: ``'snapshot'``, ``'error'`` or ``'alias'``."""
+        """The policy of new arrays for views that outlive their lease: ``'snapshot'``, ``'error'`` or ``'alias'``."""
         return _core.get_escaped_views()
 
     @escaped_views.setter
@@ -43,7 +43,7 @@ class Options:
 
     @property
     def trace_leases(self) -> bool:
-        """Whether each lease remembers where it was opened, so that a LockError can say it."""
+        """True if each lease records where it was opened, so that a LockError can name the place."""
         return _core.get_trace_leases()
 
     @trace_leases.setter
@@ -54,8 +54,8 @@ class Options:
 
     @property
     def trace_resources(self) -> bool:
-        """Whether each resource that C code keeps open (``PyResource``) is remembered until it is closed: the process
-        tells at its end, on stderr, which never were."""
+        """True if each resource that C code opens (``PyResource``) is recorded until it is closed. At its end the
+        process lists on stderr the resources that were never closed."""
         return _core.get_trace_resources()
 
     @trace_resources.setter

@@ -1,4 +1,4 @@
-"""Pickles of arrays and views: what reduces them, and what a pickle calls to rebuild them."""
+"""Pickles of arrays and views: the functions that reduce them, and those that a pickle calls to rebuild them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._numpy import ArrayInterface
 
 
 def portable_dtype(view):
-    """What says a view's dtype in another process: the name, or the description of a struct's fields."""
+    """Returns a view's dtype in a form for other processes: its name, or the description of a struct's fields."""
     if isinstance(view._typestr, tuple):
         return view._typestr
     if view._typestr.startswith("|V"):
@@ -24,19 +24,20 @@ def portable_dtype(view):
 
 
 def carried_dtype(portable):
-    """What `from_buffer` takes for that."""
+    """Returns the dtype that `from_buffer` takes for the result of `portable_dtype`."""
     return portable if isinstance(portable, str) else struct_dtype(portable)
 
 
 def raw_bytes(view):
-    """The bytes of a dense view or an open lease, as a flat NumPy array that shares them, of any dtype."""
+    """Returns the bytes of a dense view or an open lease, of any dtype, as a flat NumPy array that shares them."""
     return np.asarray(ArrayInterface(view)).reshape(-1).view(np.uint8)
 
 
 def reduce_view(view, protocol):
-    """`BufferView.__reduce_ex__`: the elements in C order, which protocol 5 can hand over out of band.
+    """Implements `BufferView.__reduce_ex__`: the elements in C order, out of band in protocol 5.
 
-    Older protocols get them in band: as a bytearray where the view is writable, which is then writable again.
+    Older protocols carry the elements in band. Those of a writable view are a bytearray, so that the new view is
+    writable.
     """
     name = portable_dtype(view)
     raw = raw_bytes(view.ensure_contiguous().to_device("cpu"))
@@ -48,12 +49,12 @@ def _pickled_bytes(raw, protocol, kind):
 
 
 def rebuild_view(buffer, dtype, shape):
-    """What a pickled view becomes: a view of the bytes that came with it, read-only where they are."""
+    """Rebuilds a pickled view: a view of the bytes that came with it, read-only if they are."""
     dtype = carried_dtype(dtype)
     try:
         view = _core.BufferView.from_buffer(buffer, dtype)
     except BufferError:
-        # Whoever carried them has put them where elements of this dtype cannot be.
+        # The transport put the bytes at an address where elements of this dtype cannot be.
         moved = np.array(np.frombuffer(buffer, np.uint8))
         _core.report_copy(moved.nbytes, "a pickled view arrived where its elements cannot be")
         view = _core.BufferView.from_buffer(moved, dtype)
@@ -61,9 +62,9 @@ def rebuild_view(buffer, dtype, shape):
 
 
 def reduce_array(array, protocol):
-    """`MemArray.__reduce_ex__`: a snapshot of the elements, out of band where protocol 5 can, else in band.
+    """Implements `MemArray.__reduce_ex__`: a snapshot of the elements, out of band in protocol 5, else in band.
 
-    Of an array in shared memory, its name.
+    For an array in shared memory, its name instead.
     """
     attributes = getattr(array, "__dict__", None) or None
     if (segment := array._segment) and segment[0]:
@@ -75,7 +76,7 @@ def reduce_array(array, protocol):
 
 
 def rebuild_array(cls, buffer, dtype, shape):
-    """What a pickled array becomes: a new one with the same contents."""
+    """Rebuilds a pickled array: a new array with the same contents."""
     array = cls(shape, dtype, uninitialized=True)
     with array.write(discard=True) as lease:
         raw_bytes(lease)[...] = np.frombuffer(buffer, np.uint8)
@@ -84,7 +85,7 @@ def rebuild_array(cls, buffer, dtype, shape):
 
 
 def rebuild_shared(cls, name, uid):
-    """Attaches to the shared memory that a pickled array names. `memarray.Error` if it holds another array now."""
+    """Attaches to the shared memory that a pickled array names. `memarray.Error` if it now holds another array."""
     from .shared_memory import attach_as
 
     array = attach_as(cls, name)

@@ -1,4 +1,4 @@
-"""Calls back when another library is there, whichever of the two a program imports first."""
+"""A callback for the import of another library, whichever of the two a program imports first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def when_imported(name: str, call: Callable[[], object]) -> None:
-    """Calls `call` once the module `name` has been imported: now, if it was, or at the end of its import."""
+    """Calls `call` once the module `name` has been imported: now if it already was, else at the end of its import."""
     if name in sys.modules:
         call()
     else:
@@ -21,7 +21,7 @@ def when_imported(name: str, call: Callable[[], object]) -> None:
 
 
 class _Finder:
-    """Finds nothing itself: it has the loader of one module call back, and goes."""
+    """A finder that finds nothing itself. It makes the loader of one module call back, and removes itself."""
 
     def __init__(self, name: str, call: Callable[[], object]) -> None:
         self.name = name

@@ -1,6 +1,6 @@
 """CUDA devices that this process can use.
 
-Functions with a ``device_id`` raise CudaError where there is no such device.
+Functions with a ``device_id`` raise CudaError if the device does not exist.
 """
 
 from __future__ import annotations
@@ -9,28 +9,28 @@ from . import _core
 
 
 def device_count() -> int:
-    """How many CUDA devices the driver offers; 0 without a driver."""
+    """Returns the number of CUDA devices that the driver offers; 0 without a driver."""
     return _core.device_count()
 
 
 def is_available() -> bool:
-    """Whether arrays can be moved to a CUDA device."""
+    """True if arrays can be moved to a CUDA device."""
     return device_count() > 0
 
 
 def device_name(device_id: int = 0) -> str:
-    """What the driver calls the device."""
+    """Returns the driver's name for the device."""
     return _core.device_name(device_id)
 
 
 def memory_info(device_id: int = 0) -> tuple[int, int]:
-    """Free and total bytes of the device's memory. What the library's pool keeps for later is not free."""
+    """Returns the free and total bytes of the device's memory. Memory that the library's pool keeps is not free."""
     return _core.device_memory_info(device_id)
 
 
 def pool_stats(device_id: int = 0) -> dict[str, int]:
-    """Bytes that the pool of the library's arrays has of the device, and uses, now and at most; all 0 for a device
-    without pools."""
+    """Returns the bytes of device memory that the pool of the library's arrays has reserved and uses, now and at most.
+    All are 0 for a device without pools."""
     return _core.device_pool_stats(device_id)
 
 

@@ -1,11 +1,11 @@
-"""How Dask's distributed scheduler sends arrays and views: as frames of their own memory.
+"""Support for Dask's distributed scheduler, which sends arrays and views as frames of their own memory.
 
-Nothing needs to be called: this is registered in every process that imports both memarray and `distributed`, whichever
-comes first. An array that is sent is lent for as long as its frame lives: a snapshot, and no copy. What arrives is over
-the memory that the message was received in: a MemArray that `is_foreign`, a BufferView.
+No call is needed: every process that imports both memarray and `distributed` has this support, whichever comes first. A
+sent array is exported for as long as its frame lives: a snapshot, and no copy. The receiver gets an object over the
+memory into which the message was received: a MemArray that `is_foreign`, or a BufferView.
 
-An array that somebody holds for writing is not sent; the error says who holds it. Nor is one on a device, unless Dask's
-configuration has ``memarray.move-to-host: true``; then it is copied to the host first, which is reported.
+An array that is held for writing is not sent; the error names the holder. An array on a device is not sent either,
+unless Dask's configuration has ``memarray.move-to-host: true``. It is then copied to the host first, which is reported.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from distributed.protocol.serialize import dask_deserialize, dask_serialize
 
 
 def register() -> None:
-    """Tells Dask of MemArray and BufferView; calling it again changes nothing. What it needs is loaded at first use."""
+    """Registers MemArray and BufferView with Dask; calling it again has no effect. The code is loaded on first use."""
     for table in (dask_serialize, dask_deserialize, sizeof, normalize_token):
         table.register_lazy("memarray", _register_now)
 

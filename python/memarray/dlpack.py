@@ -8,7 +8,7 @@ from . import _core
 class DLDeviceType(int):
     """DLPack's ``DLDeviceType``, an integer with a name; memarray's memory is on ``kDLCPU`` or ``kDLCUDA``."""
 
-    # Not an enum.IntEnum, whose import costs more than that of the whole package.
+    # Not an enum.IntEnum: importing enum costs more than importing the whole package.
     name: str
     kDLCPU: DLDeviceType
     kDLCUDA: DLDeviceType

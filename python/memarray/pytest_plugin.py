@@ -1,8 +1,8 @@
-"""A pytest plugin, in force wherever memarray is installed: the fixture and the marker ``simulated_devices``.
+"""A pytest plugin, active wherever memarray is installed: the fixture and the marker ``simulated_devices``.
 
-The fixture is a block of simulated devices around the test; the marker's arguments are those of
-`memarray.testing.simulated_devices`. A test that does what no program may do fails, and so does one that leaves
-resources behind: it says where they were made. The report of a test that fails shows what then lived on its devices.
+The fixture is a block of simulated devices around the test. The marker takes the arguments of
+`memarray.testing.simulated_devices`. A test fails if it does what no program may do, or if it leaves resources behind:
+the message says where they were made. The report of a failed test lists the resources that were then alive.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MARKER = "simulated_devices(count=2, *, memory=…, peer_access=True, pools=True
 
 FAILED = pytest.StashKey[bool]()
 DEVICES = pytest.StashKey["SimulatedDevices"]()
-#: How many violations the test's report has.
+#: Number of violations in the test's report.
 TOLD = pytest.StashKey[int]()
 
 
@@ -58,8 +58,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def simulated_devices(request: pytest.FixtureRequest) -> Iterator[SimulatedDevices]:
-    """Simulated devices around the test: see `memarray.testing.simulated_devices`. A touch of their memory by the host
-    fails the test and not the process, unless the marker says ``continue_after_touch=False``."""
+    """Simulated devices around the test: see `memarray.testing.simulated_devices`. A host access to their memory fails
+    the test and not the process, unless the marker says ``continue_after_touch=False``."""
     from memarray.testing import Violation, simulated_devices
 
     marker = request.node.get_closest_marker("simulated_devices")
@@ -70,13 +70,13 @@ def simulated_devices(request: pytest.FixtureRequest) -> Iterator[SimulatedDevic
             stash[DEVICES] = sim
             yield sim
     except Violation:
-        # Its report has them, if they were there when the test ended.
+        # The report has the violations that happened before the end of the test.
         if len(sim.violations()) > stash.get(TOLD, 0):
             raise
     if stash.get(FAILED, False):
-        return  # its traceback holds what it used
+        return  # its traceback keeps resources alive
     if any(sim.live().values()):
-        # What pytest keeps of other fixtures and of the test's own object goes first, and what cycles hold.
+        # First drop what pytest keeps of other fixtures and of the test's own object, and what cycles keep.
         request.node.funcargs.clear()
         own = vars(request.instance) if request.instance is not None else {}
         for name in [name for name in own if not name.startswith("_")]:

@@ -5,7 +5,8 @@
 >>> b = shared_memory.attach(a.shared_memory)  # there
 >>> shared_memory.unlink(a)  # once, when nobody shall attach any more
 
-Leases exclude each other across all of them. docs/guide/shared_memory.md says what is as in one process, and what not.
+Leases exclude each other across all processes. docs/guide/shared_memory.md lists the differences from the arrays of one
+process.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ._array import MemArray
 from ._dtypes import dtype_name
 from ._instances import find_instance, shape_of
 
-# As typing has it, without importing it.
+# Like typing.TYPE_CHECKING, without importing typing.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,18 +38,18 @@ def create(
     dtype: npt.DTypeLike | None = None,
     where: str | SharedMemory | None = None,
 ) -> MemArray:
-    """A new array of zeros in shared memory, for other processes to attach to.
+    """Returns a new array of zeros in shared memory, to which other processes can attach.
 
-    `where`: the name to give to new shared memory, a `SharedMemory` object that is large enough, or None for new memory
-    under a name that is free. Leases exclude each other across all processes, and exports of all are counted. The lock
-    is in the memory itself, behind a header of 16 KiB, so the array never goes on elsewhere: its `escaped_views` policy
-    is 'error' (or 'alias'), and resize, exchange and move_memory raise `memarray.Error`.
+    `where` is the name of new shared memory, a `SharedMemory` object that is large enough, or None for new memory under
+    a free name. Leases exclude each other across all processes, and the exports of all processes are counted. The lock
+    is in the memory itself, behind a header of 16 KiB, so the array cannot continue elsewhere. Its `escaped_views`
+    policy is 'error' (or 'alias'), and resize, exchange and move_memory raise `memarray.Error`.
 
-    The memory stays as long as arrays, or views of them, use it, and its name until `unlink`. A `SharedMemory` object
-    cannot be closed before that: its `close()` raises BufferError. FileExistsError for a name that is taken, ValueError
-    for memory that is too small or holds an array in use. All of the memory is reserved here: OSError with the errno
-    ENOSPC, and no segment is left, if the file system of shared memory has not enough; with EMFILE, likewise, if
-    there are not enough file descriptors.
+    The memory lives as long as arrays, or views of them, use it; its name lives until `unlink`. A `SharedMemory` object
+    cannot be closed before that: its `close()` raises BufferError. All memory is reserved here. Raises FileExistsError
+    for a name that is taken, and ValueError for memory that is too small or holds an array in use. Raises OSError with
+    ENOSPC if the file system of shared memory is too full, and with EMFILE without enough file descriptors; no segment
+    is left then.
     """
     from multiprocessing import resource_tracker
     from multiprocessing.shared_memory import SharedMemory
@@ -58,8 +59,8 @@ def create(
     if where is not None and not isinstance(where, str):
         return instance.create_shared(MemArray, *_given(where), extents, False)
     size = instance.shared_bytes(extents)
-    # SharedMemory leaves its segment behind where the tracker of its name cannot be started, and confuses the tracker
-    # where one of its two descriptors cannot be had. Both are tried before.
+    # SharedMemory leaves its segment behind if the tracker of its name cannot be started. It confuses the tracker if it
+    # gets only one of its two descriptors. Try both before.
     resource_tracker.ensure_running()
     for end in os.pipe():
         os.close(end)
@@ -73,7 +74,7 @@ def create(
 
 
 def _reserve(memory: SharedMemory, size: int) -> None:
-    """Takes all of a new segment's memory from the system now: else a write to a page that is not there is a SIGBUS."""
+    """Reserves all memory of a new segment now. Otherwise a write to a page that cannot be allocated raises SIGBUS."""
     file = memory._fd  # type: ignore[attr-defined]
     try:
         os.posix_fallocate(file, 0, size)
@@ -89,19 +90,20 @@ def _reserve(memory: SharedMemory, size: int) -> None:
 
 
 def attach(where: str | SharedMemory) -> MemArray:
-    """The array that another process, or this one, made in shared memory: a name, or a `SharedMemory` object.
+    """Returns the array that another process, or this one, made in shared memory: a name, or a `SharedMemory` object.
 
-    FileNotFoundError for a name that there is not (any more), ValueError for memory that holds no array, in words;
-    `memarray.Error` where the processes that use it cannot be seen (another pid namespace), and for the 251st user.
-    Attaching does not make this process responsible for the name: whoever made the array unlinks it.
+    Raises FileNotFoundError for a name that does not exist (any more), and ValueError with a reason for memory that
+    holds no array. Raises `memarray.Error` if the processes that use it cannot be seen (another pid namespace), and for
+    the 251st user. Attaching does not make this process responsible for the name: the process that made the array
+    unlinks it.
     """
     return attach_as(MemArray, where)
 
 
 def unlink(which: MemArray | str) -> None:
-    """Takes the name away from an array's shared memory, which goes when the last array and view of it have gone.
+    """Removes the name of an array's shared memory. The memory is freed with the last array and view of it.
 
-    FileNotFoundError if the name is gone already, ValueError for an array that is in no named shared memory.
+    Raises FileNotFoundError if the name is already gone, and ValueError for an array without named shared memory.
     """
     from multiprocessing.shared_memory import SharedMemory
 
@@ -123,7 +125,7 @@ def attach_as(cls: type[_Array], where: str | SharedMemory) -> _Array:
 
 
 def _given(memory: SharedMemory) -> tuple[_core.BufferView, Any, str]:
-    """A view of its bytes, what keeps them, and its name."""
+    """Returns a view of the bytes, the object that keeps them alive, and the name."""
     from multiprocessing.shared_memory import SharedMemory
 
     if not isinstance(memory, SharedMemory):
@@ -132,7 +134,7 @@ def _given(memory: SharedMemory) -> tuple[_core.BufferView, Any, str]:
 
 
 def _named(name: str) -> tuple[_core.BufferView, Any, str]:
-    # Not by SharedMemory: before Python 3.13 the process that attaches would unlink the name when it ends.
+    # Not with SharedMemory: before Python 3.13 a process that attaches would unlink the name at its end.
     import mmap
     from _posixshmem import shm_open  # type: ignore[import-not-found]
 

@@ -1,4 +1,4 @@
-"""Devices that are emulated on the host, for tests of code that uses them.
+"""Devices that are emulated on the host, for tests of code that uses devices.
 
 >>> import memarray
 >>> from memarray.testing import simulated_devices
@@ -8,7 +8,7 @@
 ...     sim.calls("cuStreamSynchronize")
 1
 
-Leaving the block waits for all work, and raises what no program may do with devices.
+Leaving the block waits for all work, and raises `Violation` for what no program may do with devices.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ __all__ = ["Consumer", "ConsumerReading", "ConsumerView", "SimulatedDevices", "V
 
 
 class Violation(AssertionError):
-    """Something that no program may do with devices, seen while they were simulated; one line for each."""
+    """An error that no program may make with devices, seen while they were simulated; one line for each."""
 
 
 class SimulatedDevices:
-    """Simulated devices for the length of a ``with`` block, which makes this process use them instead of a real driver.
+    """Simulated devices for the length of a ``with`` block, where this process uses them instead of a real driver.
 
-    Each stream is a thread, so that work nobody waited for is really concurrent. Device memory faults when the host
-    touches it outside a simulated copy or kernel, and the touch is printed with address and allocation site: it ends
-    the process, or with ``continue_after_touch`` is a violation. Resources made inside stay good after the block, and
-    the counters can still be read. Leaving the block waits for all work; it raises `Violation` if there were any,
-    unless another exception is on its way.
+    Each stream is a thread, so work without a wait is really concurrent. Device memory faults if the host accesses it
+    outside a simulated copy or kernel. The access is printed with its address and allocation site. It ends the process,
+    or is a violation with ``continue_after_touch``. Resources made in the block stay valid after it, and the counters
+    can still be read. Leaving the block waits for all work. It raises `Violation` if there were any, unless another
+    exception is propagating.
 
     Parameters
     ----------
-    count : how many devices.
-    memory : bytes of each.
-    peer_access : whether they reach each other's memory.
-    pools : whether they have stream-ordered memory pools.
-    lend_as_cuda : lend their memory over DLPack as CUDA's instead of as an extension device's.
-    continue_after_touch : a touch of device memory by the host opens it to the host instead of ending the process.
-    late_copies : an asynchronous copy from or to pageable host memory reads or writes it when its stream comes to the
-        copy, as CUDA's documents allow, and not before the call returns, as drivers mostly do.
+    count : number of devices.
+    memory : bytes of each device.
+    peer_access : whether devices reach each other's memory.
+    pools : whether devices have stream-ordered memory pools.
+    lend_as_cuda : export their memory over DLPack as CUDA's instead of as an extension device's.
+    continue_after_touch : a host access to device memory opens that memory to the host instead of ending the process.
+    late_copies : an asynchronous copy from or to pageable host memory accesses that memory when its stream reaches the
+        copy, as CUDA's documents allow. Otherwise it does so before the call returns, as most drivers do.
     """
 
     def __init__(
@@ -93,43 +93,43 @@ class SimulatedDevices:
         return self._driver
 
     def fail(self, function: str, nth: int = 1, code: int = 2, times: int | None = None) -> None:
-        """The ``nth`` call from now of a driver function, by its name without suffix, fails with ``code`` (2: out of
-        memory), and so does each later one, or ``times`` of them. ValueError for an unknown name."""
+        """Makes the ``nth`` call from now of a driver function fail with ``code`` (2: out of memory). Each later call
+        fails too, or ``times`` calls in all. `function` is the name without suffix. ValueError for an unknown name."""
         self._opened().fail(function, nth, code, -1 if times is None else times)
 
     def drop(self, function: str, nth: int = 1, times: int = 1) -> None:
-        """The ``nth`` call from now, and ``times`` in all, says that it succeeded and does nothing. ValueError for a
-        function that has something to give to its caller."""
+        """Makes the ``nth`` call from now report success and do nothing, for ``times`` calls in all. ValueError for a
+        function that returns a result to its caller."""
         self._opened().drop(function, nth, times)
 
     def delay(self, seconds: float) -> None:
-        """Each piece of work on a stream takes that much longer."""
+        """Delays each piece of work on a stream by that time."""
         self._opened().delay(seconds)
 
     def clear(self) -> None:
-        """Ends what ``fail``, ``drop`` and ``delay`` began."""
+        """Ends the effects of ``fail``, ``drop`` and ``delay``."""
         self._opened().clear()
 
     def calls(self, function: str = "") -> int:
-        """How often a driver function was called; without a name, all of them together."""
+        """Returns the number of calls of a driver function; without a name, of all functions."""
         return self._opened().calls(function)
 
     def live(self) -> dict[str, int]:
-        """How many resources of each kind there are."""
+        """Returns the number of live resources of each kind."""
         return self._opened().live()
 
     def live_resources(self) -> list[str]:
-        """Each of them in words, with the line that made it where Python made it."""
+        """Describes each live resource, with the line of Python that made it, if Python did."""
         return self._opened().live_resources()
 
     def waits(self) -> list[str]:
-        """Each wait for work so far, dropped ones included: ``"cuStreamWaitEvent: <where in the library>"``, and the
-        blocking ones (cuEventSynchronize, cuStreamSynchronize, cuCtxSynchronize) likewise."""
+        """Returns each wait for work so far, also those dropped by ``drop``, as ``"cuStreamWaitEvent: <where in the
+        library>"``. The blocking waits (cuEventSynchronize, cuStreamSynchronize, cuCtxSynchronize) are included."""
         return self._opened().waits()
 
     def violations(self) -> list[str]:
-        """What no program may do, in words, in the order in which it happened: calls on destroyed resources, resources
-        destroyed before what depends on them, memory freed while work used it, host touches of device memory."""
+        """Describes the violations in the order in which they happened: calls on destroyed resources, resources
+        destroyed before their dependants, memory freed while work used it, host accesses to device memory."""
         return self._opened().violations()
 
 

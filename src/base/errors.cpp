@@ -4,8 +4,8 @@
 
 namespace memarray {
 
-// Out of line, so that each type has one vtable and one type_info, here: an exception thrown in one shared
-// library is then caught by type in another.
+// Out of line, so that each type has one vtable and one type_info. An exception thrown in one shared library is then
+// caught by type in another.
 Error::~Error() = default;
 LockError::~LockError() = default;
 UnsupportedTypeError::~UnsupportedTypeError() = default;

@@ -8,11 +8,11 @@ namespace {
 
 struct Table {
   Hooks hooks;
-  // Kept: a replaced table's readers cannot be counted.
+  // Replaced tables are kept, because their readers cannot be counted.
   Table const* before;
 };
 
-// One pointer, so that a thread sees all entries or none.
+// A single pointer, so that a thread sees all entries or none.
 std::atomic<Table const*> installed{nullptr};
 
 }  // namespace

@@ -7,8 +7,8 @@
 namespace memarray {
 namespace {
 
-// What one thread counted: it alone changes it, by plain loads and stores. After its end another thread goes on with
-// it, so that there are as many as threads were alive at one time. None is ever freed.
+// The counters of one thread, which alone changes them, by plain loads and stores. After its end another thread
+// continues with them, so that there are only as many as threads were alive at one time. None is ever freed.
 struct alignas(64) Part {
   std::atomic<std::int64_t> blocks{0};
   std::atomic<std::int64_t> bytes{0};
@@ -17,12 +17,12 @@ struct alignas(64) Part {
 };
 
 constinit std::atomic<Part*> parts{nullptr};
-// Of threads that have no part: at their very end, or where there is no memory for one.
+// The counters of threads without a part: during their last destructors, or if allocating a part failed.
 constinit Part shared;
 
 struct Mine {
   Part* part = nullptr;
-  bool over = false;  // what is left of the thread are destructors
+  bool over = false;  // only destructors of the thread are left to run
 };
 constinit thread_local Mine mine;
 
@@ -53,7 +53,8 @@ Part* unused_part() noexcept {
 }
 
 void add(std::atomic<std::int64_t>& own, std::int64_t more) noexcept {
-  // Memory of others may be as large as they say: it wraps, as atomic additions do, and back when it goes.
+  // A producer may claim any size for imported memory. The sum wraps, as atomic additions do, and wraps back at
+  // release.
   own.store(detail::add_wrapping(own.load(std::memory_order_relaxed), more), std::memory_order_relaxed);
 }
 

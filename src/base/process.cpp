@@ -21,7 +21,7 @@ struct Status {
   std::uint64_t started = 0;
 };
 
-/// The fields of /proc/PID/stat, by system calls alone: this is also asked after a fork.
+/// Returns fields of /proc/PID/stat. Uses only system calls, because it also runs after a fork.
 Status status_of(int pid) noexcept {
   char path[32];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -81,14 +81,14 @@ bool is_alive(ProcessStamp stamp) noexcept {
   if (::kill(pid, 0) != 0 && errno == ESRCH) return false;
   Status const status = status_of(pid);
   if (!status.known) return true;
-  // A leader that has ended while its threads run on looks like one that nobody has waited for.
+  // A leader that has ended while other threads run also has the state of a zombie.
   if ((status.state == 'Z' || status.state == 'X') && status.threads <= 1) return false;
   ProcessStamp const now = stamp_of(pid, status.started);
   return now == stamp || stamp == stamp_of(pid, 0);
 }
 
 std::uint64_t process_namespace() noexcept {
-  // Two small numbers of one file system, kept apart.
+  // Both inode numbers are small and of one file system; the shift keeps them apart.
   return inode_of("/proc/self/ns/pid") << 32 ^ inode_of("/proc/self/ns/time");
 }
 

@@ -18,7 +18,7 @@ struct Queue {
 
 Queue& queue() {
   static Queue* const instance = [] {
-    // A child must not inherit the mutex locked by a thread that it does not have.
+    // A forked child must not inherit a mutex that is locked by a thread of its parent.
     pthread_atfork([] { queue().mutex.lock(); }, [] { queue().mutex.unlock(); }, [] { queue().mutex.unlock(); });
     return new Queue;  // never destroyed: threads may report while the process exits
   }();
@@ -38,7 +38,7 @@ void push(Report report) {
 constinit std::atomic<bool> detail::any_reports{false};
 
 Counters& counters() noexcept {
-  static constinit Counters instance;  // with nothing to destroy, and there without memory to be had
+  static constinit Counters instance;  // needs no destructor and no allocation
   return instance;
 }
 

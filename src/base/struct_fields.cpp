@@ -13,7 +13,7 @@
 namespace memarray {
 namespace {
 
-/// The buffer protocol's letter, in standard sizes; for text and plain bytes with their count.
+/// Returns the buffer protocol's code in standard sizes; for text and plain bytes with the count.
 std::string format_of(std::string_view typestr) {
   std::uint32_t const size = field_itemsize(typestr);
   switch (typestr[1]) {
@@ -29,7 +29,7 @@ std::string format_of(std::string_view typestr) {
 
 std::string padding(std::uint32_t bytes) { return bytes == 0 ? std::string() : std::to_string(bytes) + "x"; }
 
-/// Throws `ValueError` for more than memory has.
+/// Returns the bytes of the whole field. Throws `ValueError` if 64 bits cannot hold them.
 std::uint64_t size_of(StructField const& field) {
   std::uint64_t size = field.nested ? field.nested->itemsize : field_itemsize(field.typestr);
   for (std::uint32_t const extent : field.extents) {
@@ -50,7 +50,7 @@ std::string struct_format(std::uint32_t itemsize, std::span<StructField const> f
       before = ',';
     }
     if (!field.extents.empty()) text.push_back(')');
-    // '=': no alignment but what the padding says.
+    // '=': no alignment beyond the explicit padding.
     if (!field.nested) text.push_back('=');
     text.append(field.nested ? field.nested->format : format_of(field.typestr));
     text.append(1, ':').append(field.name).append(1, ':');
@@ -92,8 +92,8 @@ DType foreign_dtype(StructFields const& fields, std::uint32_t alignment) {
   return result;
 }
 
-/// The layouts that are known, newest first. Nodes are only added and never freed: dtypes point into them until the
-/// process has ended, and a forked child finds the list whole.
+/// A node of the list of known layouts, newest first. Nodes are only added and never freed: dtypes point into them
+/// until the process ends, and a forked child finds the list complete.
 struct Node {
   StructFields fields{};
   Node const* older = nullptr;

@@ -26,7 +26,7 @@ void pause_cpu() noexcept {
 #endif
 }
 
-// Longer than the gap between the loops of a time step, shorter than anything another process would notice.
+// Spins for longer than the gap between the loops of a time step, but too briefly to disturb other processes.
 constexpr int spins = 2000;
 
 class Pool {
@@ -35,7 +35,7 @@ class Pool {
 
   std::uint32_t const generation;
 
-  /// False, and nothing done, while another loop runs.
+  /// Runs a loop and returns true. Returns false, without running it, while another loop runs.
   bool run(int width, std::int64_t chunks, void (*call)(void*, std::int64_t), void* context) {
     if (_busy.exchange(true, std::memory_order_acquire)) {
       return false;
@@ -59,10 +59,10 @@ class Pool {
   }
 
  private:
-  // The gate: [number of the loop: 15 bits][open: 1][workers inside: 16]. The loop's data may be touched by its
-  // caller while the gate is shut with nobody inside, and by who got in. A number that comes round again makes one
-  // worker miss one loop, no more. Changes that are notified of are sequentially consistent: a notification first looks
-  // whether anybody waits, and must not look before the change is seen.
+  // The gate: [loop number: 15 bits][open: 1][workers inside: 16]. The caller may touch the loop's data while the gate
+  // is shut with no worker inside; workers may while they are inside. A loop number that wraps around makes one worker
+  // miss one loop at most. Changes with a notification are sequentially consistent: the notification first checks for
+  // waiters and must not do so before the change is visible.
   static constexpr std::uint32_t inside = 0xFFFF;
   static constexpr std::uint32_t is_open = 0x10000;
   static constexpr std::uint32_t loop = 0x20000;
@@ -143,7 +143,8 @@ class Pool {
     }
   }
 
-  // Threads that cannot be had are done without. Signals are for the threads that the program made.
+  // If the system refuses threads, continues with fewer. Workers block all signals, which are for the program's
+  // threads.
   void grow(std::size_t workers) noexcept {
     sigset_t all;
     sigset_t before;
@@ -175,8 +176,8 @@ class Pool {
 
 std::atomic<Pool*> current{nullptr};
 
-// A child of a fork has no workers, and its copy of the pool may be in any state: it starts a fresh one. Pools are
-// never destroyed, as their threads never end.
+// A forked child has no workers, and its copy of the pool may be in any state, so it creates a new pool. Pools are
+// never destroyed, because their threads never end.
 Pool& pool() {
   Pool* known = current.load(std::memory_order_acquire);
   while (known == nullptr || known->generation != fork_generation()) {
@@ -198,7 +199,7 @@ int threads() noexcept {
   if (chosen > 0) {
     return std::min(chosen, most_threads);
   }
-  // Asked each time, as the process's CPUs may change; short beside any loop that is worth threads.
+  // Queried each time, as the process's CPUs may change. The query is short compared with any loop worth threads.
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   int const count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0
@@ -217,7 +218,7 @@ std::int64_t parallel_chunks(std::size_t bytes) noexcept {
   if (width == 1) {
     return 1;
   }
-  // Several each, so that a thread that comes late or is slow leaves little to wait for.
+  // Several chunks per thread, so that a late or slow thread leaves little to wait for.
   return static_cast<std::int64_t>(std::min(bytes / smallest_chunk, static_cast<std::size_t>(width) * 8));
 }
 

@@ -13,21 +13,21 @@
 
 namespace memarray::detail {
 
-/// What a handle points into. The raw resource comes first, so that a box is found from its handle.
+/// The object that a handle points to. The raw resource is its first member, so that a box is found from its handle.
 template <class Raw>
 struct Resource {
   Raw resource{};
 };
 
-/// The part that all boxes have: the driver they were made with and, for foreign resources, what keeps them good.
+/// The common part of all boxes: the driver of the resource and, for a foreign resource, its owner.
 template <class Raw>
 struct Box : Resource<Raw> {
   constexpr explicit Box(DriverTable const* table) noexcept : driver(table) {}
   Box(Box const&) = delete;
   Box& operator=(Box const&) = delete;
 
-  /// The driver, for destruction: null for resources that are not ours, for creations that failed, and in a forked
-  /// child, where no function of the driver may be called.
+  /// Returns the driver to destroy the resource with. Returns null for foreign resources, failed creations, and in a
+  /// forked child, where no driver function may be called.
   [[nodiscard]] DriverTable const* to_destroy() const noexcept { return owned ? of_this_process() : nullptr; }
   [[nodiscard]] DriverTable const* of_this_process() const noexcept {
     return driver && driver->fork_generation == fork_generation() ? driver : nullptr;
@@ -38,15 +38,15 @@ struct Box : Resource<Raw> {
   KeepAlive owner{};
 };
 
-/// The box of a handle that is not null.
+/// Returns the box of a handle that is not null.
 template <class TheBox, class Raw>
 [[nodiscard]] TheBox& box_of(std::shared_ptr<Raw const> const& handle) noexcept {
   auto const* const resource = reinterpret_cast<Resource<Raw> const*>(handle.get());
   return const_cast<TheBox&>(static_cast<TheBox const&>(*resource));
 }
 
-/// Makes the box, then the resource in it, then the handle: whatever fails, nothing is lost. `create(box)` returns a
-/// `CUresult`. Null with the last error set.
+/// Creates the box, then the resource in it, then the handle, so that no failure leaks the resource. `create(box)`
+/// returns a `CUresult`. Returns null with the last error set on failure.
 template <class TheBox, class Create, class... Arguments>
 [[nodiscard]] auto make_handle(Create const& create, Arguments&&... arguments) noexcept
     -> std::shared_ptr<decltype(TheBox::resource) const> {
@@ -60,16 +60,16 @@ template <class TheBox, class Create, class... Arguments>
   }
 }
 
-/// Of handles that are null.
+/// The context of null handles: a null handle.
 extern ContextHandle const no_context;
 
-/// What a function returns that was given a null handle, after `fail_for_null`.
+/// Calls `fail_for_null` and returns null, for functions that are given a null handle.
 [[nodiscard]] inline std::nullptr_t null_for_null(cu::Result code) noexcept {
   fail_for_null(code);
   return nullptr;
 }
 
-/// `driver()`, or null with the last error set.
+/// Returns `driver()`, or null with the last error set.
 [[nodiscard]] inline DriverTable const* driver_or_error() noexcept {
   DriverTable const* const table = driver();
   if (!table) static_cast<void>(succeeded(driver_absence().code));

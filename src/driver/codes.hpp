@@ -2,7 +2,7 @@
 
 #include <memarray/driver/driver_functions.hpp>
 
-/// The driver's numbers for how a call went: what the handles look for and what simulated devices answer.
+/// The driver's result codes (`CUresult`) that the handles check for and that simulated devices return.
 namespace memarray::code {
 
 inline constexpr cu::Result success = 0;

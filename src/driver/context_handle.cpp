@@ -32,8 +32,7 @@ struct ContextBox : Box<cu::Context> {
   }
 
   void release_primary(DriverTable const& table) const noexcept {
-    // A device's number alone does not say which of several blocks of simulated devices is meant; the current context
-    // does.
+    // A device's number does not identify one of several blocks of simulated devices; the current context does.
     bool const pushed = table.is_simulated() && table.cuCtxPushCurrent(resource) == 0;
     static_cast<void>(table.cuDevicePrimaryCtxRelease(device_id));
     cu::Context popped = nullptr;
@@ -44,8 +43,8 @@ struct ContextBox : Box<cu::Context> {
   bool primary = false;
 };
 
-// The primary contexts that somebody holds, so that all share one retention. Those of a real driver are kept until the
-// process ends: making a context anew takes long, and others may have borrowed it.
+// The primary contexts in use, so that all handles share one retention. Those of a real driver are kept until the
+// process ends: recreating a context is slow, and other libraries may have borrowed it.
 class PrimaryContexts {
  public:
   ContextHandle find(DriverTable const* table, int device_id) noexcept {
@@ -89,7 +88,7 @@ class PrimaryContexts {
   };
   struct Locked {
     explicit Locked(PrimaryContexts& contexts) noexcept : all(contexts) {
-      // What was left in the middle of a change can only be abandoned.
+      // A forked child can only abandon an unfinished change of its parent.
       if (!all._lock.lock()) new (&all._entries) std::vector<Entry>();
     }
     ~Locked() { all._lock.unlock(); }
@@ -102,8 +101,8 @@ class PrimaryContexts {
   std::vector<Entry> _entries;
 };
 
-// Never destroyed: handles may be made and dropped while the process ends. Without a guard that a fork could leave
-// held.
+// Never destroyed: handles may be created and dropped while the process exits. Has no initialisation guard that a fork
+// could leave locked.
 union Immortal {
   constexpr Immortal() noexcept : contexts() {}
   ~Immortal() {}
@@ -114,7 +113,7 @@ constinit Immortal immortal;
 
 PrimaryContexts& primary_contexts() noexcept { return immortal.contexts; }
 
-// With `context` current.
+// Reads the device of `context`, which it makes current for that.
 cu::Result read_device(DriverTable const& table, cu::Context context, int& device_id) noexcept {
   if (cu::Result const failed = table.cuCtxPushCurrent(context); failed != 0) return failed;
   cu::Result const result = table.cuCtxGetDevice(&device_id);
@@ -161,7 +160,7 @@ ContextHandle create_context_handle(int device_id, unsigned flags) noexcept {
         if (result == 0) result = table->cuCtxCreate(&box.resource, flags, box.device_id);
         if (result != 0) return result;
         box.owned = true;
-        cu::Context popped = nullptr;  // creating makes it current
+        cu::Context popped = nullptr;  // creation makes it current
         return table->cuCtxPopCurrent(&popped);
       },
       table);
@@ -213,7 +212,7 @@ ContextHandle held_primary_context(int device_id) noexcept {
 }
 
 int last_held_device() noexcept {
-  // Whoever has used no device does not load the driver here.
+  // Does not load the driver if the process has used no device.
   if (primary_contexts().empty()) return -1;
   DriverTable const* const table = driver();
   return table ? primary_contexts().highest(table) : -1;

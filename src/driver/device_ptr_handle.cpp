@@ -30,7 +30,7 @@ struct DevicePtrBox : Box<cu::DevicePtr> {
 
   ~DevicePtrBox() {
     if (!to_destroy()) return;
-    // Of the stream's context where that is known: default streams belong to whichever is current.
+    // The stream's context if known: a default stream is that of the current context.
     ContextScope const scope(context);
     if (!scope.driver()) return;
     RuntimeRelease const released;
@@ -39,7 +39,7 @@ struct DevicePtrBox : Box<cu::DevicePtr> {
     detail::give_memory_back(*scope.driver(), kind, stream, resource);
   }
 
-  // Where a device cannot be told to wait, the host does.
+  // Makes the stream wait for the event, or blocks if that is not possible.
   void come_after(DriverTable const& table, EventHandle const& event) const noexcept {
     if (kind == MemoryKind::pool && detail::wait(table, stream, event) == 0) return;
     static_cast<void>(detail::synchronize(table, event));

@@ -13,13 +13,13 @@
 namespace memarray {
 namespace {
 
-// The entry that knows which of a function's forms belongs to which version.
+// The driver function that finds the form of a function that belongs to a CUDA version.
 using GetProcAddress = int (*)(char const* symbol, void** function, int version, std::uint64_t flags, void* status);
 
 struct Machine {
   DriverTable table;
   DriverAbsence absence{0, ""};
-  std::string words;  // what `absence` points to, where it names something
+  std::string words;  // storage of composed text that `absence` points to
 };
 
 DriverAbsence resolve(Machine& machine) {
@@ -56,11 +56,11 @@ std::atomic<Machine const*> machine{nullptr};
 std::atomic<DriverTable const*> replacement{nullptr};
 std::atomic<detail::DriverHooks const*> hooks_above{nullptr};
 
-// Without a guard that a fork could leave held. Threads that come first together each resolve, and one's table is kept.
+// No initialisation guard, which a fork could leave locked. Concurrent first calls each resolve; one table is kept.
 Machine const& this_machine() noexcept {
   Machine const* known = machine.load(std::memory_order_acquire);
   if (known) return *known;
-  RuntimeRelease const released;  // loading and starting it takes its time
+  RuntimeRelease const released;  // loading and starting the driver is slow
   auto* const fresh = new Machine;
   fresh->table.fork_generation = fork_generation();
   fresh->absence = resolve(*fresh);

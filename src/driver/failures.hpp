@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// How often the calling thread's last error was set: whether words belong to it still.
+/// Returns how often the calling thread's last error was set. A change means that a stored error text is outdated.
 [[nodiscard]] std::uint64_t failures() noexcept;
 
 }  // namespace memarray::detail

@@ -8,7 +8,7 @@
 namespace memarray::detail {
 namespace {
 
-// CUDA's names of default streams: 0 and 1 for the one that all threads share, 2 for each thread's own.
+// Returns one number for each default stream: CUDA names the legacy stream 0 or 1, the per-thread stream 2.
 std::intptr_t default_name(StreamHandle const& stream) noexcept {
   std::intptr_t const number = as_intptr(stream);
   return number == 1 ? 0 : number;

@@ -24,7 +24,7 @@ void check_count(int nth, int times) {
   if (times < 1 && times != SimulatedDevices::always) throw ValueError("times must be at least 1");
 }
 
-// In a forked child any lock of its parent's sessions may be held for ever.
+// Blocks until all work has completed. Not for forked children, where any lock of a parent's session may stay locked.
 void wait_for_all(Session& session) {
   std::vector<std::shared_ptr<simulated::Completion>> work;
   {
@@ -34,7 +34,7 @@ void wait_for_all(Session& session) {
   simulated::wait(work);
 }
 
-// What is on its way out is not live.
+// Runs deferred frees, so that their resources do not count as live.
 void settle() noexcept {
   if (auto const* const above = memarray::detail::driver_hooks()) above->settle();
 }
@@ -52,13 +52,13 @@ SimulatedDevices::SimulatedDevices(SimulatedOptions const& options) {
 SimulatedDevices::~SimulatedDevices() {
   end();
   Hidden const hidden;
-  // Nothing of it can be undone in a child, where its threads are not.
+  // Leaks the session in a forked child, which does not have its threads.
   if (!is_usable(*_session)) static_cast<void>(new std::shared_ptr<Session>(_session));
   _session.reset();
 }
 
 void SimulatedDevices::end() noexcept {
-  RuntimeRelease const released;  // work may need the interpreter to end
+  RuntimeRelease const released;  // work may need the interpreter to complete
   Hidden const hidden;
   if (!is_usable(*_session)) return;
   wait_for_all(*_session);
@@ -66,7 +66,7 @@ void SimulatedDevices::end() noexcept {
     Visible const visible;
     above->end(_session->table);
   }
-  wait_for_all(*_session);  // frees, too, are work
+  wait_for_all(*_session);  // frees are work, too
   simulated::close_block(*_session);
   _session->close();
 }

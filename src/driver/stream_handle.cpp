@@ -29,7 +29,7 @@ struct StreamBox : Box<cu::Stream> {
   ContextHandle context;
 };
 
-// Good before and after every other static's life.
+// Valid before and after the lifetime of every other static.
 union Immortal {
   constexpr Immortal() noexcept : box() {}
   ~Immortal() {}
@@ -38,14 +38,14 @@ union Immortal {
 
 constinit Immortal default_streams[3];
 
-// Only the first, whose number is 0, is needed so early that this may not have happened yet.
+// Only the first, with number 0, may be needed before this initialisation.
 [[maybe_unused]] bool const numbered = [] {
   for (std::uintptr_t const number : {std::uintptr_t{1}, std::uintptr_t{2}})
     default_streams[number].box.resource = reinterpret_cast<cu::Stream>(number);
   return true;
 }();
 
-// Aliases nothing: there is no count to touch.
+// Returns an alias without an owner, which has no reference count.
 StreamHandle immortal(std::uintptr_t number) noexcept {
   return {StreamHandle(), &default_streams[number].box.resource};
 }
@@ -75,7 +75,7 @@ StreamHandle create_stream_handle_ref(cu::Stream stream, ContextHandle context) 
 }
 
 StreamHandle create_stream_handle_with_owner(cu::Stream stream, KeepAlive owner, ContextHandle context) noexcept {
-  // 0, 1 and 2 are names of default streams, which every context has.
+  // 0, 1 and 2 name the default streams, which every context has.
   if (auto const number = reinterpret_cast<std::uintptr_t>(stream); number <= 2 && !context) return immortal(number);
   DriverTable const* const table = context ? driver_of(context) : driver_or_error();
   if (!table) {

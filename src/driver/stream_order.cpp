@@ -14,7 +14,7 @@ namespace {
 using detail::ContextScope;
 using detail::succeeded;
 
-// A stream of another driver than the scope's would be an address of nothing to it.
+// True if the scope's driver can use the stream. Another driver's stream is no valid address for it.
 bool goes_with(ContextScope const& scope, StreamHandle const& stream) noexcept {
   if (!scope.driver()) return false;
   if (!stream) return detail::fail_for_null(code::invalid_handle);
@@ -24,10 +24,10 @@ bool goes_with(ContextScope const& scope, StreamHandle const& stream) noexcept {
 
 }  // namespace
 
-// A full queue makes even submitting wait, so the interpreter lock is let go for all calls here.
+// Submitting to a full queue blocks, so all calls here release the interpreter lock.
 namespace detail {
 
-// Every wait of a stream for an event is made here. An event of another driver would be an address of nothing to it.
+// The only place that makes a stream wait for an event. Another driver's event is no valid address for this driver.
 cu::Result wait(DriverTable const& driver, StreamHandle const& stream, EventHandle const& event) noexcept {
   if (driver_of(context_of(event)) != &driver) return code::invalid_handle;
   RuntimeRelease const released;
@@ -65,7 +65,7 @@ bool wait_in(ContextHandle const& context, StreamHandle const& stream, EventHand
 }  // namespace
 
 bool wait(StreamHandle const& stream, EventHandle const& event) noexcept {
-  // The default streams belong to whichever context is current: then the event's.
+  // A default stream is that of the current context, here the event's.
   ContextHandle const& of_stream = context_of(stream);
   return wait_in(of_stream ? of_stream : context_of(event), stream, event);
 }
@@ -89,7 +89,7 @@ bool is_lost(ContextHandle const& context) noexcept {
   std::size_t free = 0;
   std::size_t total = 0;
   cu::Result const failed = scope.driver()->cuCtxSynchronize();
-  // What ails one function only says nothing of the others.
+  // An error of one function alone does not mean that the context is lost.
   return failed != 0 && scope.driver()->cuMemGetInfo(&free, &total) == failed;
 }
 

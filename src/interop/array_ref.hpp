@@ -16,7 +16,7 @@
 #include "failure.hpp"
 #include "ref.hpp"
 
-// What refs to arrays, leases and views point at; counted as those to handles are.
+// Targets of refs to arrays, leases and views, counted like the targets of refs to handles.
 struct MemArrayArray : memarray::detail::Counted<memarray::detail::StatePtr> {
   using Counted::Counted;
 };
@@ -37,12 +37,12 @@ namespace memarray::detail {
 extern MemArrayArrayAPI const array_api;
 extern MemArrayViewAPI const view_api;
 
-/// A new ref to what `make` returns, or null where it throws or there is no memory.
+/// Returns a new ref to the result of `make`; null with the last error set if that throws or memory is short.
 template <class Object, class Make>
 Object* give_made(Make const& make) noexcept {
   return attempt<Object*>(nullptr, [&] { return new Object(make()); });
 }
-/// The same of something that is made of what refs point at: those must not be null.
+/// Like `give_made`, for a result made from `ref`. Fails if `ref` is null.
 template <class Object, class Make>
 Object* give_made_of(auto const* ref, Make const& make) noexcept {
   return given(ref) ? give_made<Object>(make) : nullptr;
@@ -56,7 +56,7 @@ Object* give_made_of(auto const* ref, Make const& make) noexcept {
   return *dtype;
 }
 
-/// `ndim` extents of a caller's. Throws `ValueError`.
+/// Returns a caller's extents. Throws `ValueError` if they are too few, too many or missing.
 [[nodiscard]] inline Extents extents_of(int ndim, std::int64_t const* shape, int least) {
   if (ndim < least || ndim > StridedLayout::max_ndim || (ndim > 0 && !shape))
     throw ValueError("a shape of " + std::to_string(ndim) + " dimensions was given, where " + std::to_string(least) +
@@ -67,7 +67,7 @@ Object* give_made_of(auto const* ref, Make const& make) noexcept {
 [[nodiscard]] inline Device device_of(MemArrayDevice const& device) noexcept {
   return {static_cast<DLDeviceType>(device.type), device.id};
 }
-/// The default stream for null.
+/// Returns the default stream for null.
 [[nodiscard]] inline StreamChoice stream_of(MemArrayStreamRef stream) noexcept {
   return stream ? StreamChoice(stream->handle) : StreamChoice();
 }

@@ -29,7 +29,7 @@ using detail::retain;
 
 int status(bool succeeded) noexcept { return succeeded ? 0 : -1; }
 
-// Null with code 500: there is none, which is no failure of anybody's.
+// Returns null with code 500 for a null handle: the resource does not exist, although no call failed.
 template <class Ref>
 Ref give_if_any(typename std::remove_pointer_t<Ref>::Handle handle) noexcept {
   return detail::succeeded(handle ? 0 : code::not_found) ? give<Ref>(std::move(handle)) : nullptr;
@@ -47,7 +47,7 @@ Raw from_integer(std::intptr_t raw) noexcept {
 
 ContextHandle optional(MemArrayContextRef context) noexcept { return context ? context->handle : nullptr; }
 
-// Takes the owner whatever happens next: if there is no memory to keep it in, it is dropped here.
+// A caller's owner, taken whatever happens next: it is dropped here if there is no memory to keep it.
 struct Owner {
   Owner(void* owner, MemArrayDrop drop) noexcept {
     try {

@@ -19,7 +19,7 @@ namespace {
 
 Timeout timeout_of(double seconds) {
   if (std::isnan(seconds)) throw ValueError("the timeout is not a number of seconds");
-  constexpr double most = 9e9;  // what nanoseconds in 64 bits can say
+  constexpr double most = 9e9;  // nanoseconds in 64 bits reach no further
   if (seconds < 0 || seconds > most) return std::nullopt;
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
 }
@@ -36,14 +36,14 @@ MemArrayLeaseRef open_lease(MemArrayArrayRef array, LeaseCore::Kind kind, double
   });
 }
 
-/// Of one moment, as others may resize it.
+/// Returns the size at one moment: other threads may resize the array.
 std::int64_t size_of(State const& state) {
   std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
   state.copy_shape(shape.data());
   return checked_size(shape);
 }
 
-/// To be used in the lease's stream.
+/// Returns the leased memory, for use in the lease's stream.
 void* data_of(LeaseCore const& lease, bool writable) {
   std::byte* const data = lease.block().data();
   if (writable && !lease.is_write())

@@ -14,7 +14,7 @@ namespace {
 
 ViewCore const& core(MemArrayViewRef view) noexcept { return view->handle; }
 
-/// Other elements of the same memory: `change` gives back how many bytes the first one moves.
+/// Returns a view of other elements of the memory. `change` returns the offset of the new first element in bytes.
 template <class Change>
 MemArrayViewRef changed(MemArrayViewRef view, Change const& change) noexcept {
   return give_made_of<MemArrayView>(view, [&] {

@@ -25,12 +25,12 @@ void assign(char (&target)[size], std::string_view text) noexcept {
   target[length] = '\0';
 }
 
-/// Of a thread's failure, as long as it is its last one. Each thread that fails keeps one, beside its thread-local
-/// storage, of which a library that is loaded late may get little. Without memory for it there are no words.
+/// The message of a thread's last failure. It is allocated at the thread's first failure, as a library that is loaded
+/// late may get little thread-local storage. Without memory for it, failures have no message.
 struct Words {
   std::uint64_t failure;
   int code;
-  char name[48];  // of a driver's code
+  char name[48];  // the driver's name of its code
   char text[1200];
 };
 constinit thread_local std::unique_ptr<Words> last_words;

@@ -4,13 +4,12 @@
 
 namespace memarray::detail {
 
-/// Makes the exception that is being handled the calling thread's last error, with its words unless there
-/// is no memory for the first of them.
+/// Makes the exception that is being handled the calling thread's last error. Keeps its message unless memory is short.
 void remember_current() noexcept;
-/// Throws the exception that a code of the last error stands for; its message begins with `what`.
+/// Throws the exception for a code of the last error; its message begins with `what`.
 [[noreturn]] void throw_failure(int code, char const* what);
 
-/// What `body` returns; `failed` if it throws, which becomes the last error.
+/// Returns the result of `body`. If `body` throws, the exception becomes the last error and the result is `failed`.
 template <class Result, class Body>
 Result attempt(Result failed, Body const& body) noexcept {
   try {
@@ -21,7 +20,7 @@ Result attempt(Result failed, Body const& body) noexcept {
   }
 }
 
-/// 0, or −1 if `body` throws.
+/// Returns 0, or −1 with the last error set if `body` throws.
 template <class Body>
 int attempt(Body const& body) noexcept {
   return attempt(-1, [&] { return body(), 0; });

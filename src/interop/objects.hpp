@@ -8,28 +8,28 @@
 
 namespace memarray::detail {
 
-/// What the C API asks of the Python binding, which fills this in when it is imported. Objects are `PyObject*`. All
-/// need the GIL.
+/// Functions of the Python binding for the C API, filled in when it is imported. Objects are `PyObject*`. All need the
+/// GIL. Failure is null or false, with the Python error set.
 struct ObjectBridge {
-  /// The state of a `memarray.MemArray`, borrowed; null with the Python error set.
+  /// Returns the state of a `memarray.MemArray`, borrowed.
   State* (*array_in)(void* object) noexcept;
-  /// What a `memarray.BufferView` shows; false with the Python error set.
+  /// Copies the view of a `memarray.BufferView` to `view`.
   bool (*view_in)(void* object, ViewCore& view) noexcept;
-  /// A new `memarray.MemArray` that shares the state; null with the Python error set.
+  /// Returns a new `memarray.MemArray` that shares the state.
   void* (*show_array)(State& state) noexcept;
-  /// A new `memarray.BufferView` of the same memory; null with the Python error set.
+  /// Returns a new `memarray.BufferView` of the same memory.
   void* (*show_view)(ViewCore const& view) noexcept;
-  /// What `memarray.BufferView(object)` shows; false with the Python error set.
+  /// Sets `view` to the view that `memarray.BufferView(object)` makes.
   bool (*import_view)(void* object, ViewCore& view) noexcept;
-  /// Python's line that is being executed; empty where there is none.
+  /// Returns the line of Python code that is being executed; empty if there is none.
   std::string (*line_of_caller)();
-  /// Logs what was reported meanwhile; keeps a pending error.
+  /// Logs the reports that were queued meanwhile. Preserves a pending error.
   void (*log_reports)() noexcept;
 };
 
-/// `bridge` lives as long as the process.
+/// Installs `bridge`, which must live as long as the process.
 MEMARRAY_API void set_object_bridge(ObjectBridge const& bridge) noexcept;
-/// Null until `memarray` is imported.
+/// Returns the installed bridge; null until `memarray` is imported.
 [[nodiscard]] MEMARRAY_API ObjectBridge const* object_bridge() noexcept;
 
 }  // namespace memarray::detail

@@ -26,13 +26,13 @@ struct Traced {
 };
 
 detail::ForkLock lock;
-// Never destroyed, as resources are closed until the very end.
+// Never destroyed, as resources are closed until the very end of the process.
 Traces& traces() noexcept {
   static Traces& all = *new Traces;
   return all;
 }
 
-/// What a thread that a forked child does not have left in the middle of a change is abandoned.
+/// A hold of the lock. In a forked child it abandons a list that a thread of the parent was changing during the fork.
 class Locked {
  public:
   Locked() noexcept {
@@ -91,7 +91,7 @@ void trace_opened(MemArrayResource& resource, std::string words) noexcept {
     Locked const locked;
     traces().splice(traces().end(), made);
   } catch (std::bad_alloc const&) {
-    return;  // the resource is good without
+    return;  // the resource works untraced
   }
 }
 

@@ -8,17 +8,16 @@
 
 namespace memarray {
 
-/// Whether resources that are made from now on are remembered until they are closed, so that the process can tell at
-/// its end, on stderr, which never were. Off at first.
+/// Turns tracing of new resources on or off; at first it is off. A traced resource is remembered until it is closed. At
+/// its end the process reports on stderr which resources were never closed.
 MEMARRAY_API void trace_resources(bool on) noexcept;
 [[nodiscard]] MEMARRAY_API bool traces_resources() noexcept;
-/// Those that are remembered, in words and in the order in which they were made.
+/// Returns a description of each traced resource that is still open, in the order in which they were made.
 [[nodiscard]] MEMARRAY_API std::vector<std::string> open_resources();
 
 namespace detail {
 
-/// Remembers `resource`, which was made just now, by wrapping its close. Where there is no memory for that, it is good
-/// without.
+/// Traces `resource`, which was just made, by wrapping its close function. If memory is short, it stays untraced.
 MEMARRAY_API void trace_opened(MemArrayResource& resource, std::string words) noexcept;
 
 }  // namespace detail

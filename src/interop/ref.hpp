@@ -14,7 +14,7 @@
 
 namespace memarray::detail {
 
-/// What a ref of the C API points at: a handle, and how many references C code has to it. So a reference more is the
+/// The target of a C API ref: a handle, and the number of references that C code has to it. Another reference is the
 /// same pointer and cannot fail.
 template <class TheHandle>
 struct Counted {
@@ -45,7 +45,7 @@ struct MemArrayDevicePtr : memarray::detail::Counted<memarray::DevicePtrHandle> 
 
 namespace memarray::detail {
 
-/// Null for a null handle, and with code 2 where there is no memory.
+/// Returns a new ref to the handle; null for a null handle, and null with code 2 if memory is short.
 template <class Ref>
 [[nodiscard]] Ref give(typename std::remove_pointer_t<Ref>::Handle handle) noexcept {
   if (!handle) return nullptr;
@@ -69,8 +69,8 @@ void release(Object* ref) noexcept {
 template <class Object>
 inline constexpr bool is_handle_ref = requires(Object const& ref) { as_cu(ref.handle); };
 
-/// True if no ref is null. Else the error that made it null stays; if the thread has none, it is 400, or the reason for
-/// which there is no driver.
+/// True if no ref is null. Otherwise the error that made a ref null stays the last error. If the thread has none, it
+/// becomes 400, or the reason why there is no driver.
 template <class... Objects>
 [[nodiscard]] bool given(Objects const*... refs) noexcept {
   if ((... && (refs != nullptr))) return true;

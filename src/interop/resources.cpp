@@ -29,23 +29,23 @@ std::string words_for(char const* what) {
   return line.empty() ? std::string(what) : what + (", opened at " + line);
 }
 
-/// With the GIL, as the line of the caller is asked for.
+/// Traces `resource` if tracing is on. Needs the GIL, to find the caller's line.
 void trace(MemArrayResource& resource, char const* what) noexcept {
   if (!traces_resources()) return;
   try {
     trace_opened(resource, words_for(what));
   } catch (std::bad_alloc const&) {
-    return;  // the resource is good without
+    return;  // the resource works untraced
   }
 }
 
-/// Not null, which is an error: memory without bytes may have no address.
+/// Returns an address that is not null, which would mean failure: memory of 0 bytes may have none.
 void* address(std::byte* data) noexcept {
   alignas(std::max_align_t) static std::byte nothing[1];
   return data ? data : nothing;
 }
 
-/// What `body(python)` returns, after it made the resource; null if it made none.
+/// Returns the result of `body(python)`, and traces the resource that it made; null if it made none.
 template <class Body>
 void* keep(char const* what, MemArrayResource* resource, Body const& body) noexcept {
   return with_python<void>([&](ObjectBridge const& python) {

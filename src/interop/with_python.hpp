@@ -6,7 +6,8 @@
 
 namespace memarray::detail {
 
-/// With the GIL: what `body(python)` returns; null with the Python error set where it throws, or without `memarray`.
+/// Returns the result of `body(python)`; null with the Python error set if it throws, without an error if `memarray` is
+/// not imported. Needs the GIL.
 template <class Result, class Body>
 Result* with_python(Body const& body) noexcept {
   ObjectBridge const* const python = object_bridge();

@@ -14,10 +14,10 @@
 namespace memarray::detail {
 namespace {
 
-// Below this the interpreter lock is not worth letting go.
+// For fewer bytes, releasing the interpreter lock is not worth its cost.
 constexpr std::size_t release_bytes = std::size_t{1} << 18;
 
-// Well above what the caches hold.
+// Well above the size of the caches.
 constexpr std::size_t past_caches_bytes = std::size_t{32} << 20;
 
 template <class T, class Index>

@@ -19,12 +19,12 @@ struct AddIndexOf {
   }
 };
 
-/// Signed integers wrap as unsigned ones do, which are compiled anyhow.
+/// Signed integers use the kernels of unsigned ones: they wrap alike, and those kernels are compiled anyway.
 template <class T>
 using Added = typename std::conditional_t<std::signed_integral<T>, std::make_unsigned<T>,
                                           std::type_identity<DeviceElement<T>>>::type;
 
-/// Ranks between those that are compiled get leading extents of 1.
+/// Launches a kernel of a compiled rank. Leading extents of 1 fill up other ranks.
 template <class T, int ndim>
 void launch(std::span<std::int64_t const> shape, void const* source, void* target, Queue const& queue) {
   cuda::std::array<std::int64_t, ndim> extents{};

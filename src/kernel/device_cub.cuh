@@ -10,7 +10,7 @@
 
 namespace memarray::detail {
 
-/// Runs `algorithm(scratch, bytes)`, which without scratch memory sets `bytes` to how much it takes.
+/// Runs a CUB algorithm, which sets `bytes` to the scratch memory that it needs if `scratch` is null.
 template <class Algorithm>
 void run_cub(DeviceRun& run, Algorithm const& algorithm) {
   std::size_t bytes = 0;

@@ -8,8 +8,9 @@ namespace {
 
 constexpr std::int64_t warp = 32;
 
-// A thread of a large launch goes on with further elements once as many blocks ran as the device holds so many times:
-// starting blocks costs more than a loop, and with fewer the last ones to end would be waited for.
+// Blocks of a large launch, as a multiple of the blocks that the device holds at once; each thread then loops over
+// further elements. Starting more blocks costs more than the loop. With fewer, the device idles until the last ones
+// end.
 constexpr std::int64_t waves = 16;
 
 constexpr std::int64_t divide_up(std::int64_t count, std::int64_t by) noexcept { return (count + by - 1) / by; }
@@ -35,7 +36,7 @@ void OccupancyCache::keep(int device_id, Occupancy const& occupancy) noexcept {
 LaunchPlan plan_launch(std::int64_t size, int width, Occupancy const& occupancy) noexcept {
   std::int64_t threads = occupancy.threads;
   std::int64_t const at_once = threads * occupancy.blocks;
-  // Vectors use fewer threads, which a small loop may need all of.
+  // Vectors use fewer threads; a small loop may need all of them.
   std::int64_t const vectors = width > 0 && size / width >= at_once ? size / width : 0;
   // Few elements are spread over all processors.
   if (size < threads * occupancy.processors)

@@ -20,24 +20,24 @@ namespace memarray::detail {
 namespace {
 
 struct Request {
-  Deferred deferred;  // first: it is found from its address
+  Deferred deferred;  // first, so that it has the request's address
   Block* block;
   void (*run)(Block*) noexcept;
 };
 static_assert(sizeof(Request) <= Block::only_export_room);
 
-// Keepers that drop each other, on one thread. Each level takes some hundred bytes of stack, and more in other
+// Limit of nested keeper drops on one thread. Each level takes a few hundred bytes of stack, and more in other
 // libraries.
 constexpr int deepest_drop = 8;
 struct Drops {
   int depth = 0;
-  std::vector<Block::Keeper>* later = nullptr;  // of the outermost drop
+  std::vector<Block::Keeper>* later = nullptr;  // owned by the outermost drop
 };
 constinit thread_local Drops drops;
 
 using HostAllocator = HostBytes::allocator_type;
 
-// Those of most memory, made once: a copy of one that was written a moment ago waits for the writes.
+// Returns the allocator of most memory. Created once: copying a newly written allocator stalls on the writes.
 HostAllocator const& pooled(HostAllocator::Contents contents) {
   auto const made = [](HostAllocator::Contents how) -> HostAllocator const& {
     return *new HostAllocator(host_resource(), default_stream(), how);
@@ -49,7 +49,7 @@ HostAllocator const& pooled(HostAllocator::Contents contents) {
 
 }  // namespace
 
-/// Memory that the host reaches, in a Thrust vector over a resource's allocator.
+/// Host-accessible memory, in a Thrust vector over a resource's allocator.
 struct OwnedBlock : Block {
   // Consumers of an empty array may still ask for its address, so it has one.
   OwnedBlock(HostAllocator const& allocator, std::size_t count, MemoryType type)
@@ -59,7 +59,7 @@ struct OwnedBlock : Block {
   }
 
   static void destroy(Block* block) noexcept {
-    // The last owner may be on a thread that may not call the driver, and work may not be over.
+    // The last owner's thread may not be allowed to call the driver, and work may be pending.
     if (block->uses() || block->memory_type() != MemoryType::normal) return block->destroy_later(&destroy_when_over);
     delete static_cast<OwnedBlock*>(block);
   }
@@ -72,7 +72,7 @@ struct OwnedBlock : Block {
   HostBytes vector;
 };
 
-/// Memory of a device, likewise; freed in the order of the stream that used it last.
+/// Device memory in a Thrust vector, freed in the order of the stream that used it last.
 struct DeviceBlock : Block {
   DeviceBlock(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t count)
       : Block(nullptr, count, {kDLCUDA, memory->device_id()}, MemoryType::device, false, &destroy),
@@ -82,7 +82,7 @@ struct DeviceBlock : Block {
     auto* const uses = new StreamUses(memory);
     _uses = uses;
     if (can_free_in(queue, *memory)) return;
-    // Not a stream to come back to.
+    // The memory cannot be freed in this stream later.
     where = nullptr;
     uses->submitted(end_of(queue, *memory), Use::write);
   }
@@ -91,12 +91,12 @@ struct DeviceBlock : Block {
   static void destroy_in_order(Block* block) noexcept {
     auto* const device = static_cast<DeviceBlock*>(block);
     DeviceMemoryPtr const memory = device->uses()->memory_ptr();
-    // In a forked child there is no driver to give it back to.
+    // A forked child has no driver to free it with.
     if (!driver_of(memory->context())) return delete device;
-    // Current for the allocator, too, so that nothing can fail between.
+    // The context stays current for the allocator, so that freeing cannot fail to enter it.
     ContextScope const scope(memory->context());
     if (scope.driver() && device->order_free()) return delete device;
-    // Not under somebody's work: the next call of the library tries again.
+    // Work may still use the memory: the next call of the library tries again.
     clear_last_error();
     device->destroy_later(&destroy_in_order);
   }
@@ -112,7 +112,7 @@ struct DeviceBlock : Block {
   DeviceBytes vector;
 };
 
-/// Memory that somebody else keeps.
+/// Memory that a keeper owns.
 struct ForeignBlock : Block {
   ForeignBlock(std::byte* data, std::size_t count, Device device, MemoryType type, KeeperGuard& owner) noexcept
       : Block(data, count, device, type, true, &destroy), keeper(owner.release()) {}
@@ -127,13 +127,13 @@ struct ForeignBlock : Block {
   }
 
   static void destroy(Block* block) noexcept {
-    // Of a part the whole has to wait.
+    // A part's pending work is tracked by the whole.
     if (!block->_whole && block->uses() && !block->uses()->is_unused()) return block->destroy_later(&destroy_when_over);
     delete static_cast<ForeignBlock*>(block);
   }
   static void destroy_when_over(Block* block) noexcept {
     StreamUses& uses = *block->uses();
-    // Its owner may do anything with the memory once it is let go of, so that nothing may use it then.
+    // The owner may do anything with the memory once it is released, so no work may use it then.
     bool const fenced = uses.fence_escaped(Use::write, false) || is_lost(uses.memory().context());
     clear_last_error();
     if (!fenced || !is_over(uses)) return block->destroy_later(&destroy_when_over);
@@ -189,7 +189,7 @@ BlockPtr Block::on_device(Block& host, DeviceMemoryPtr const& memory, Keeper kee
   KeeperGuard guard(keeper);
   if (host.memory_type() != MemoryType::unified || host.is_on_device()) return {};
   if (!memory->shares_with_host(host.data())) return {};
-  // The uses of a block are those of one device.
+  // A block tracks the pending work of one device.
   if (host.uses_on(memory).memory_ptr() != memory) return {};
   return BlockPtr(new ForeignBlock(host, {kDLCUDA, memory->device_id()}, guard));
 }
@@ -205,7 +205,7 @@ void drop_keeper(Block::Keeper keeper) noexcept {
     try {
       return mine.later->push_back(keeper);
     } catch (std::bad_alloc const&) {
-      return keeper.drop(keeper.object);  // deeper, as nothing is left to remember it with
+      return keeper.drop(keeper.object);  // nests deeper: no memory is left to defer it
     }
   }
   std::vector<Block::Keeper> later;

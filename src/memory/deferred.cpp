@@ -26,7 +26,7 @@ void run_deferred() noexcept {
     taken = next;
   }
   while (oldest) {
-    Deferred* const next = oldest->next;  // it may be gone when it has run
+    Deferred* const next = oldest->next;  // `run` may destroy `oldest`
     oldest->run(oldest);
     oldest = next;
   }

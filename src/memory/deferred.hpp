@@ -4,17 +4,16 @@
 
 namespace memarray::detail {
 
-/// Something to be done later, on an ordinary thread: memory that was dropped where no driver may be called, as in a
-/// host function of a stream. Part of what it frees, so that deferring needs no memory and cannot fail.
+/// A call deferred to an ordinary thread. It frees memory that was dropped where the driver must not be called, as in a
+/// host function of a stream. It is part of the object that it frees, so deferring allocates nothing and cannot fail.
 struct Deferred {
   void (*run)(Deferred*) noexcept;
   Deferred* next = nullptr;
 };
 
-/// Any thread, without a lock.
+/// Defers a call. Lock-free; any thread may call it.
 MEMARRAY_API void defer(Deferred* later) noexcept;
-/// Runs all that was deferred so far, in the order in which it was; called where the driver may be. One load if there
-/// is nothing.
+/// Runs all calls deferred so far, in order. Called where the driver may be called. Costs one load if there are none.
 MEMARRAY_API void run_deferred() noexcept;
 
 }  // namespace memarray::detail

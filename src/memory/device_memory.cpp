@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kept_events = 1024;
 
-// What was left in the middle of a change in the parent of a fork is abandoned: no driver can be used here anyhow.
+// A lock guard. A forked child ignores an unfinished change of its parent: it cannot use a driver anyway.
 struct Locked {
   explicit Locked(ForkLock& held) noexcept : lock(held) { static_cast<void>(lock.lock()); }
   ~Locked() { lock.unlock(); }
@@ -34,7 +34,7 @@ struct Known {
   DeviceMemoryPtr memory;
 };
 
-// Never destroyed, and without a guard that a fork could leave held.
+// Never destroyed, and without an initialisation guard that a fork could leave locked.
 union Registry {
   constexpr Registry() noexcept : all() {}
   ~Registry() {}
@@ -57,7 +57,7 @@ constexpr DriverHooks hooks_of_this_layer{&run_deferred, [](DriverTable const* d
                                             drop_device_memory(driver);
                                           }};
 
-// Memory of the host, too, may be the driver's, and let go of later.
+// Set at load time, because host memory, too, may belong to the driver and be freed later.
 [[maybe_unused]] bool const hooked = [] {
   set_driver_hooks(&hooks_of_this_layer);
   return true;
@@ -65,7 +65,7 @@ constexpr DriverHooks hooks_of_this_layer{&run_deferred, [](DriverTable const* d
 
 }  // namespace
 
-// Gives its event back to the device that it came from.
+// An event that returns to its device's cache when dropped.
 struct DeviceMemory::LentEvent {
   LentEvent(DeviceMemoryPtr of, EventHandle lent) noexcept : memory(std::move(of)), event(std::move(lent)) {}
   ~LentEvent() { memory->take_back(std::move(event)); }
@@ -144,7 +144,7 @@ void DeviceMemory::take_back(EventHandle event) noexcept {
   try {
     _events.push_back(std::move(event));
   } catch (std::bad_alloc const&) {
-    // It goes, then.
+    // The event is destroyed.
   }
 }
 
@@ -157,7 +157,7 @@ bool DeviceMemory::reaches(DeviceMemory& other) noexcept {
   }
   int can = 0;
   if (_driver->cuDeviceCanAccessPeer(&can, other._device_id, _device_id) != 0 || can == 0) return false;
-  // The other device reaches into this one's pool, or context if there are no pools.
+  // Allows the other device access to this device's pool, or to its context if there are no pools.
   if (_pool) {
     cu::MemoryAccess access;
     access.location_id = other._device_id;
@@ -173,7 +173,7 @@ bool DeviceMemory::reaches(DeviceMemory& other) noexcept {
   try {
     _reached.push_back(other._device_id);
   } catch (std::bad_alloc const&) {
-    // It is opened again the next time.
+    // The next call enables access again.
   }
   return true;
 }

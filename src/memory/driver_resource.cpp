@@ -30,7 +30,7 @@ MemoryKind kind_of(MemoryType type, MemoryPoolHandle const& pool) noexcept {
   return type == MemoryType::unified ? MemoryKind::managed : MemoryKind::pinned;
 }
 
-// What was freed in the order of streams comes back when these have come so far, and then the pools give it up.
+// Waits until stream-ordered frees have completed, and then trims the pools.
 void make_room(ContextHandle const& context, MemoryPoolHandle const& pool) {
   detail::run_deferred();
   testing::detail::WaitSite const site("memory that is freed in a stream, when no other is left");
@@ -87,7 +87,7 @@ void* DriverResource::allocate(StreamHandle const& stream, std::size_t bytes, st
   RuntimeRelease const released;
   cu::DevicePtr pointer = 0;
   auto const take = [&] {
-    // The driver refuses to give nothing.
+    // The driver refuses to allocate 0 bytes.
     std::size_t const wanted = std::max<std::size_t>(bytes, 1);
     return detail::take_memory(scope.driver(), kind_of(_type, _pool), _pool, stream, wanted, pointer);
   };
@@ -112,14 +112,14 @@ void* DriverResource::allocate_zeroed(StreamHandle const& stream, std::size_t by
 }
 
 void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::size_t, std::size_t) noexcept {
-  if (!driver_of(_context)) return;  // in a forked child it is not ours to free
+  if (!driver_of(_context)) return;  // a forked child must not free it
   std::optional<ContextScope> scope(std::in_place, _context);
-  if (!scope->driver()) scope.emplace(_context);  // there is no later to try it in
+  if (!scope->driver()) scope.emplace(_context);  // retried now: there is no later call
   DriverTable const* const table = scope->driver();
   if (!table) return;
   RuntimeRelease const released;
   testing::detail::WaitSite const site("memory that goes back without a pool");
-  // Under somebody's work it does not go back.
+  // Leaks the memory if work may still use it.
   if (!_pool && detail::synchronize(*table, stream) != 0 && !detail::synchronize(_context) && !is_lost(_context))
     return;
   detail::give_memory_back(*table, kind_of(_type, _pool), stream, reinterpret_cast<cu::DevicePtr>(pointer));

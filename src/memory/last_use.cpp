@@ -15,7 +15,7 @@ namespace {
 
 constexpr char const* going = "memory that goes, after its last use";
 
-// Waits for it, whatever that takes.
+// Blocks until the work has completed, for its whole context if necessary. True also if the context is lost.
 bool has_ended(StreamUse const& use) noexcept {
   if (!use.event && !use.is_unknown) return true;
   if (use.event && memarray::synchronize(use.event)) return true;
@@ -42,7 +42,7 @@ bool is_over(StreamUses& uses) noexcept {
 }
 
 bool can_free_in(Queue const& queue, DeviceMemory const& memory) noexcept {
-  // The allocator takes a default stream for that of its own context and thread.
+  // The allocator uses the default stream of its own context and thread.
   return queue.lasting && as_cu(queue.context) == as_cu(memory.context()) && queue.thread == std::thread::id();
 }
 

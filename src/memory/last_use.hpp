@@ -5,14 +5,15 @@
 
 namespace memarray::detail {
 
-/// Whether all that was submitted to the memory is known to have ended. Does not block, unless it cannot be asked.
+/// True if all submitted work on the memory is known to have completed. Blocks only if that cannot be queried.
 [[nodiscard]] MEMARRAY_API bool is_over(StreamUses& uses) noexcept;
 
-/// Whether memory may be freed in the queue whenever that is: it is known to be there still, for any thread.
+/// True if any thread may free memory in the queue at any later time, because its stream is known to exist then.
 [[nodiscard]] MEMARRAY_API bool can_free_in(Queue const& queue, DeviceMemory const& memory) noexcept;
 
-/// A stream that comes after all uses: where the memory was used last, if it can be freed there, or `allocated` if it
-/// was not used at all; null: of the library's own. Null if there is none, and the uses cannot be waited for either.
+/// Returns a stream ordered after all uses: that of the last use if it can free the memory, or `allocated` if there was
+/// no use. Otherwise returns the internal stream. Blocks, with a report, if there is none. Returns null if the uses
+/// cannot be waited for either.
 [[nodiscard]] MEMARRAY_API StreamHandle order_free(StreamUses& uses, StreamHandle const& allocated) noexcept;
 
 }  // namespace memarray::detail

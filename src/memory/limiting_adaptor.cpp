@@ -11,7 +11,7 @@ namespace memarray {
 struct LimitingAdaptor::State {
   State(MemoryResource upstream_, std::size_t limit_) : upstream(std::move(upstream_)), limit(limit_) {}
 
-  // Counted before it is asked for, so that threads cannot pass the limit together.
+  // Counts the bytes before the allocation, so that threads cannot exceed the limit together.
   template <class F>
   void* within_limit(std::size_t bytes, F&& take) {
     std::size_t used = in_use.load(std::memory_order_relaxed);

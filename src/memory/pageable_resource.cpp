@@ -29,8 +29,7 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept { return (byt
                          " bytes of host memory to give: let go of arrays and kept views, or make smaller ones");
 }
 
-// Asking for huge pages lets a fault stall while the kernel moves other memory out of the way: only where
-// there is free memory to make them of.
+// True if there is free memory for huge pages. Otherwise a fault could stall while the kernel moves other memory away.
 bool huge_pages_are_free(std::size_t bytes) noexcept {
   struct sysinfo info;
   return sysinfo(&info) == 0 && std::uint64_t{info.freeram} * info.mem_unit / 8 * 7 >= bytes;
@@ -92,7 +91,7 @@ void PageableResource::deallocate(StreamHandle const&, void* pointer, std::size_
 }
 
 void PageableResource::zero(StreamHandle const&, void* pointer, std::size_t bytes) {
-  // Locked pages cannot be given back.
+  // The kernel does not release locked pages.
   if (bytes < mapped_from || madvise(pointer, round_up(bytes, page_size()), MADV_DONTNEED) != 0) {
     detail::write_zeros(MemoryType::normal, pointer, bytes);
   }

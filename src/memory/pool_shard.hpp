@@ -19,12 +19,12 @@
 
 namespace memarray::detail {
 
-/// A lock for some ten instructions, which a forked child can always take. Giving it back is a plain store: who waits
-/// looks again and is not woken.
+/// A lock for some ten instructions, which a forked child can always acquire. Releasing it is a plain store: waiters
+/// poll and are not woken.
 class ShortLock {
  public:
-  /// False if what the lock guards was left in the middle of a change, by a thread that this child of a fork does not
-  /// have. Locked either way.
+  /// Acquires the lock in any case. Returns false if a thread that this forked child lacks was changing the guarded
+  /// data.
   [[nodiscard]] bool lock() noexcept {
     std::uint32_t const mine = fork_generation() + 1;
     std::uint32_t holder = 0;
@@ -36,10 +36,10 @@ class ShortLock {
  private:
   bool lock_late(std::uint32_t mine) noexcept;
 
-  std::atomic<std::uint32_t> _holder{0};  // the holder's fork generation and 1, or 0
+  std::atomic<std::uint32_t> _holder{0};  // the holder's fork generation plus 1; 0: free
 };
 
-/// The sizes that blocks are rounded up to: eight for each doubling, so that an eighth is wasted at most.
+/// The sizes that blocks are rounded up to: eight for each doubling, so at most an eighth is wasted.
 struct PoolSizes {
   static constexpr int steps_log2 = 3;
   static constexpr std::size_t steps = std::size_t{1} << steps_log2;
@@ -51,7 +51,7 @@ struct PoolSizes {
     std::size_t const step = std::bit_floor(bytes) >> steps_log2;
     return (bytes + step - 1) & ~(step - 1);
   }
-  /// Of a rounded size, and back.
+  /// Returns the index of a rounded size. `size` is the inverse.
   [[nodiscard]] static std::size_t index(std::size_t bytes) noexcept {
     int const log2 = std::bit_width(bytes) - 1;
     return static_cast<std::size_t>(log2 - smallest_log2) * steps + (bytes >> (log2 - steps_log2)) - steps;
@@ -61,12 +61,12 @@ struct PoolSizes {
   }
 };
 
-/// Kept blocks of one size, oldest first.
+/// Cached blocks of one size, oldest first.
 class Shelf {
  public:
   struct Block {
     void* pointer;
-    std::uint64_t age;  // the smaller, the older
+    std::uint64_t age;  // smaller is older
   };
 
   [[nodiscard]] bool empty() const noexcept { return _first == _blocks.size(); }
@@ -91,19 +91,19 @@ class Shelf {
   std::size_t _first = 0;
 };
 
-/// What one part of a pool keeps. Threads use different parts, so that they do not wait for each other.
+/// The cached blocks of one shard of a pool. Threads use different shards, so that they do not wait for each other.
 struct Shelves {
-  enum Kind : std::size_t { warm, lazy };  // lazy: zeroed when it was given, touched who knows where since
+  enum Kind : std::size_t { warm, lazy };  // lazy: zeroed when allocated, touched anywhere since
   static constexpr std::size_t shelf_count = 2 * PoolSizes::count;
 
   std::size_t bytes = 0;
-  std::size_t granted = 0;  // how many bytes it may keep without asking
+  std::size_t granted = 0;  // bytes it may cache without a further grant
   std::size_t blocks = 0;
   std::uint64_t hits = 0;
   std::uint64_t age = 0;
-  std::array<std::uint64_t, (shelf_count + 63) / 64> filled{};  // shelves with something on them, and some without
+  std::array<std::uint64_t, (shelf_count + 63) / 64> filled{};  // bits of all shelves with blocks, and of some without
   std::array<Shelf, shelf_count> shelves;
-  std::unordered_set<void*> lazy_in_use;  // of all parts: those whose addresses belong here
+  std::unordered_set<void*> lazy_in_use;  // blocks of all shards whose addresses belong here
 
   [[nodiscard]] void* take(Kind kind, std::size_t size) noexcept {
     Shelf& shelf = shelves[kind * PoolSizes::count + PoolSizes::index(size)];
@@ -113,7 +113,7 @@ struct Shelves {
     ++hits;
     return shelf.take_newest();
   }
-  /// `clock`: what the ages of all parts are set by now and then, so that they can be compared, if not to the last put.
+  /// Caches a block. `clock` synchronises the shards' ages now and then, so that they are roughly comparable.
   void put(Kind kind, std::size_t size, void* pointer, std::atomic<std::uint64_t>& clock) {
     constexpr std::uint64_t apart = 64;
     std::size_t const index = kind * PoolSizes::count + PoolSizes::index(size);
@@ -125,9 +125,9 @@ struct Shelves {
     bytes += size;
     ++blocks;
   }
-  /// The shelf with the oldest block of all and that block's age.
+  /// Returns the index of the shelf with the oldest block, and that block's age.
   [[nodiscard]] std::optional<std::pair<std::size_t, std::uint64_t>> oldest() noexcept;
-  /// A block and its size; null if the shelf is empty by now.
+  /// Returns a block and its size; null if the shelf is empty by now.
   [[nodiscard]] std::pair<void*, std::size_t> take_oldest(std::size_t index) noexcept;
 };
 
@@ -138,7 +138,7 @@ class alignas(64) PoolShard {
   PoolShard(PoolShard const&) = delete;
   PoolShard& operator=(PoolShard const&) = delete;
 
-  /// `use(shelves)`, with nobody else at them.
+  /// Returns `use(shelves)`, called with the lock held.
   template <class F>
   auto locked(F&& use) {
     struct Unlock {
@@ -148,7 +148,7 @@ class alignas(64) PoolShard {
     return use(lock());
   }
   [[nodiscard]] Shelves& lock() noexcept {
-    // What a thread lost in a fork was changing can only be leaked.
+    // Data that a thread lost in a fork was changing can only be leaked.
     if (!_lock.lock()) [[unlikely]]
       ::new (static_cast<void*>(_storage)) Shelves();
     return shelves();

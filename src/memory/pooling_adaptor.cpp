@@ -14,7 +14,7 @@
 
 #include "pool_shard.hpp"
 
-// The address sanitizer's, where the program has it; null elsewhere.
+// Functions of AddressSanitizer; null if the program does not use it.
 extern "C" {
 [[gnu::weak]] void __asan_poison_memory_region(void const volatile* pointer, std::size_t bytes);
 [[gnu::weak]] void __asan_unpoison_memory_region(void const volatile* pointer, std::size_t bytes);
@@ -28,9 +28,9 @@ using detail::PoolSizes;
 using detail::Shelves;
 
 constexpr std::size_t shard_count = 16;
-constexpr std::size_t spare_grant = std::size_t{1} << 20;  // what is granted beyond what is asked for, at most
+constexpr std::size_t spare_grant = std::size_t{1} << 20;  // maximum bytes granted beyond a request
 
-// Threads take turns in getting a part; two with the same wait for each other at times.
+// Assigns shards to threads in turn. Threads with the same shard may wait for each other.
 std::size_t shard_of_this_thread() noexcept {
   static constinit std::atomic<std::size_t> threads{0};
   static constinit thread_local std::size_t number = 0;  // 0: none yet
@@ -38,7 +38,7 @@ std::size_t shard_of_this_thread() noexcept {
   return number - 1;
 }
 
-// That the first bytes of a block may be used, and the others not: the address sanitizer tells of who does so.
+// Makes AddressSanitizer allow access to the first `bytes` of a block and report access to the rest.
 void allow(void* pointer, std::size_t bytes, std::size_t size) noexcept {
   if (__asan_poison_memory_region == nullptr || __asan_unpoison_memory_region == nullptr) return;
   __asan_unpoison_memory_region(pointer, bytes);
@@ -47,7 +47,7 @@ void allow(void* pointer, std::size_t bytes, std::size_t size) noexcept {
 
 }  // namespace
 
-// The limit is shared out: each part may keep what it was granted, without a look at the others.
+// The limit is divided: each shard may cache the bytes granted to it, without looking at the others.
 struct PoolingAdaptor::State {
   State(MemoryResource upstream_, std::optional<std::size_t> limit_) : upstream(std::move(upstream_)), limit(limit_) {}
   ~State() {
@@ -55,7 +55,7 @@ struct PoolingAdaptor::State {
     for (auto const& shard : shards) delete shard.load(std::memory_order_relaxed);
   }
 
-  // Null where there is no memory for it.
+  // Returns null if there is no memory for the shard.
   PoolShard* shard(std::size_t index) noexcept {
     PoolShard* known = shards[index].load(std::memory_order_acquire);
     return known ? known : make_shard(index);
@@ -90,13 +90,13 @@ struct PoolingAdaptor::State {
     return pointer;
   }
 
-  // False if there is no memory to keep account of it.
+  // Returns false if there is no memory to record the block.
   bool put(Shelves::Kind kind, std::size_t size, void* pointer, std::size_t most) noexcept {
     PoolShard* const own = shard(shard_of_this_thread());
     if (!own) return false;
     allow(pointer, 0, size);
     try {
-      // Relaxed: what others are granted at this moment is a matter of luck anyhow.
+      // Relaxed: concurrent grants to other shards are unordered anyway.
       bool const fits = granted.load(std::memory_order_relaxed) <= most && own->locked([=, this](Shelves& shelves) {
         if (shelves.granted - shelves.bytes < size) return false;
         shelves.put(kind, size, pointer, clock);
@@ -109,7 +109,7 @@ struct PoolingAdaptor::State {
     }
   }
 
-  // False if it is more than the limit allows.
+  // Caches the block in any case. Returns false if the limit is then exceeded.
   bool put_after_grant(PoolShard& own, Shelves::Kind kind, std::size_t size, void* pointer, std::size_t most) {
     Budget const budget(*this);
     std::size_t all = granted.load(std::memory_order_relaxed);
@@ -132,7 +132,7 @@ struct PoolingAdaptor::State {
   std::size_t trim(std::size_t keep) noexcept {
     std::size_t freed = 0;
     for (;;) {
-      // One at a time, so that no lock is held while the system takes pages back.
+      // One at a time, so that no lock is held while the system releases pages.
       auto const [pointer, size] = take_oldest(keep);
       if (pointer == nullptr) return freed;
       give_back(default_stream(), pointer, size);
@@ -154,7 +154,7 @@ struct PoolingAdaptor::State {
         owner = &shard;
         oldest = *here;
       });
-      if (!owner) continue;  // somebody took the last
+      if (!owner) continue;  // another thread took the last block
       auto const taken = owner->locked([&](Shelves& shelves) noexcept {
         auto const block = shelves.take_oldest(oldest.first);
         shelves.granted -= block.second;
@@ -165,7 +165,7 @@ struct PoolingAdaptor::State {
     }
   }
 
-  // What is kept is all that is granted then. For holders of the budget.
+  // Reduces each grant to the bytes cached. Returns their sum. The caller holds the budget.
   std::size_t take_unused_grants() noexcept {
     std::size_t all = 0;
     for_each_shard([&](PoolShard& shard) {
@@ -176,7 +176,7 @@ struct PoolingAdaptor::State {
 
   struct Budget {
     explicit Budget(State& of) noexcept : state(of) {
-      // What a thread lost in a fork was sharing out is counted again.
+      // Recounts the grants that a thread lost in a fork was changing.
       if (!state.budget.lock()) state.granted.store(state.take_unused_grants(), std::memory_order_relaxed);
     }
     ~Budget() { state.budget.unlock(); }
@@ -208,7 +208,7 @@ struct PoolingAdaptor::State {
     }
   }
 
-  // Where it is noted that a block was asked for zeroed.
+  // Returns the shard that records whether the block was allocated zeroed.
   PoolShard* home(void* pointer) noexcept {
     return shard((reinterpret_cast<std::uintptr_t>(pointer) >> PoolSizes::smallest_log2) * 0x9E3779B97F4A7C15u >> 60);
   }
@@ -224,7 +224,7 @@ struct PoolingAdaptor::State {
     }
   }
   bool forget_lazy(void* pointer) noexcept {
-    // Whoever was given a block has seen its own count.
+    // Relaxed: the owner of a block has seen the increment for that block.
     if (lazy_in_use.load(std::memory_order_relaxed) == 0) return false;
     PoolShard* const known_there = home(pointer);
     bool const was = known_there && known_there->locked([=](Shelves& shelves) noexcept {
@@ -238,8 +238,8 @@ struct PoolingAdaptor::State {
   std::optional<std::size_t> limit;
   std::array<std::atomic<PoolShard*>, shard_count> shards{};
   detail::ShortLock budget;
-  std::atomic<std::size_t> granted{0};  // to all parts together; changes under `budget`
-  std::atomic<std::uint64_t> clock{0};  // ages that some part has reached
+  std::atomic<std::size_t> granted{0};  // to all shards together; changes under `budget`
+  std::atomic<std::uint64_t> clock{0};  // ages that some shard has reached
   std::atomic<std::size_t> lazy_in_use{0};
   std::atomic<std::uint64_t> misses{0};
 };
@@ -285,7 +285,7 @@ void* PoolingAdaptor::allocate_zeroed(StreamHandle const& stream, std::size_t by
   void* pointer = state.take(lazily ? Shelves::lazy : Shelves::warm, size);
   if (pointer != nullptr) {
     allow(pointer, size, size);
-    // All of a lazy block, so that the pages of its tail are not kept for ever.
+    // Zeroes all of a lazy block, so that the pages of its tail are released, too.
     state.upstream.zero(stream, pointer, lazily ? size : bytes);
   } else {
     state.misses.fetch_add(1, std::memory_order_relaxed);
@@ -328,8 +328,8 @@ std::size_t PoolingAdaptor::trim(std::size_t keep) noexcept { return _state->tri
 PoolingAdaptor::Statistics PoolingAdaptor::statistics() const noexcept {
   State& state = *_state;
   Statistics all{0, 0, 0, state.misses.load(std::memory_order_relaxed)};
-  // All at once: else a block that a thread takes here and puts away there would be counted twice, or not at all.
-  // Without the budget nothing is put where nothing was, in a part that is not locked because it is not there yet.
+  // Locks all shards together: else a block that moves between shards would be counted twice or not at all. Holding the
+  // budget keeps blocks out of shards that do not exist yet and are therefore not locked.
   State::Budget const budget(state);
   std::array<PoolShard*, shard_count> held;
   std::size_t count = 0;

@@ -13,7 +13,7 @@ namespace memarray::detail {
 struct StreamUses::Locked {
   explicit Locked(StreamUses& held) noexcept : uses(held) {
     if (uses._lock.lock()) return;
-    // In a forked child, what the parent was changing is abandoned: there is no driver to ask here.
+    // A forked child abandons an unfinished change of its parent: it has no driver to query.
     new (&uses._writes) std::vector<StreamUse>();
     new (&uses._reads) std::vector<Entry>();
     new (&uses._lent) std::vector<Lent>();
@@ -41,7 +41,7 @@ StreamUses::Events StreamUses::events_before(Queue const* queue, Use use) {
   return events;
 }
 
-// What could not be recorded when it was submitted is recorded now, with what came after it.
+// Records the end of work that could not be recorded when it was submitted, and of work submitted after it.
 void StreamUses::find_ends() {
   for (;;) {
     std::optional<Queue> lost;
@@ -54,7 +54,7 @@ void StreamUses::find_ends() {
     }
     if (!lost) return;
     testing::detail::WaitSite const site("work whose end was not known");
-    // A stream that its handle does not keep may be gone.
+    // A stream that its handle does not own may no longer exist.
     StreamUse const end =
         lost->lasting ? end_of(*lost, *_memory) : StreamUse{*lost, nullptr, !detail::synchronize(lost->context)};
     if (end.is_unknown) throw_last_error("waiting for work on memory that it uses");
@@ -71,7 +71,7 @@ void StreamUses::order(Queue const& queue, Use use, char const* site) {
   find_ends();
   Events const events = events_before(&queue, use);
   for (EventHandle const& event : events) wait(queue, event, site);
-  // Only the holder of a write lease, or what is done on its behalf, comes here while there are such.
+  // While there are such streams, only the holder of the write lease, or work on its behalf, calls this.
   for (Queue const& lent : lent_for_writing(&queue))
     wait_for_now(queue, lent, *_memory, "a lease's next work, after its other streams");
   if (use == Use::write || events.empty() || !queue.lasting) return;
@@ -79,7 +79,7 @@ void StreamUses::order(Queue const& queue, Use use, char const* site) {
     Locked const locked(*this);
     _reads.push_back({{queue, nullptr}, true});
   } catch (std::bad_alloc const&) {
-    // It waits once more, then.
+    // The next use waits again.
   }
 }
 
@@ -87,7 +87,7 @@ void StreamUses::synchronize(Use use, char const* site) {
   testing::detail::WaitSite const named(site);
   find_ends();
   Events events = events_before(nullptr, use);
-  // As in `order`: on behalf of a write lease.
+  // On behalf of a write lease, see `order`.
   for (Queue const& lent : lent_for_writing(nullptr)) {
     StreamUse now = end_of(lent, *_memory);
     if (now.is_unknown) throw_last_error(site);
@@ -143,7 +143,7 @@ bool StreamUses::lend(Lease lease, Queue const* queue, bool known) {
     Locked const locked(*this);
     for (Lent const& lent : _lent) {
       if (lent.lease != lease) continue;
-      if (!target) target = queue ? *queue : lent.queue;  // its own is the first
+      if (!target) target = queue ? *queue : lent.queue;  // the lease's own queue is the first
       use = lent.use;
       if (lent.is_used && use == Use::read && !is_same_now(lent.queue, *target)) others.push_back(lent.queue);
     }
@@ -151,7 +151,7 @@ bool StreamUses::lend(Lease lease, Queue const* queue, bool known) {
   if (!target) return false;
   order(*target, use,
         use == Use::read ? "lending for reading, after the writer" : "lending for writing, after all users");
-  // Under a write lease `order` has seen to it.
+  // Under a write lease `order` already did this.
   for (Queue const& other : others) wait_for_now(*target, other, *_memory, "lending, after the lease's other streams");
   Locked const locked(*this);
   Lent* own = nullptr;
@@ -191,7 +191,7 @@ bool StreamUses::lend_for_writer() {
 }
 
 void StreamUses::close_lease(Lease lease, bool alive) noexcept {
-  // One by one, as nothing may fail: what is recorded together counts together.
+  // Removes them one by one, because nothing may fail. Records the ends together, so that they count as one owner's.
   std::vector<StreamUse> ends;
   Use use = Use::read;
   for (bool more = true; more;) {
@@ -221,7 +221,7 @@ void StreamUses::close_lease(Lease lease, bool alive) noexcept {
 void StreamUses::submitted(std::span<StreamUse const> ends, Use use) noexcept {
   remember(ends, use);
   if (use == Use::read) hold_back_escaped(ends);
-  // Under a write lease its holder and those it lent to go on afterwards.
+  // Under a write lease, later work of its holder and its consumers waits for this work.
   for (StreamUse const& end : ends) {
     if (!end.event) continue;
     try {
@@ -259,7 +259,7 @@ void StreamUses::hold_back_escaped(std::span<StreamUse const> ends) noexcept {
 }
 
 void StreamUses::remember(std::span<StreamUse const> ends, Use use) noexcept {
-  // What is replaced goes without the lock.
+  // Replaced entries are destroyed without the lock.
   std::vector<StreamUse> writes;
   std::vector<Entry> reads;
   bool many = false;
@@ -283,7 +283,7 @@ void StreamUses::remember(std::span<StreamUse const> ends, Use use) noexcept {
       many = _reads.size() > _kept_reads;
     }
   } catch (std::bad_alloc const&) {
-    // They cannot be remembered, so they end now.
+    // The work cannot be recorded, so wait for it now.
     testing::detail::WaitSite const site(not_remembered);
     for (StreamUse const& end : ends)
       if (end.event ? !memarray::synchronize(end.event) : end.is_unknown) static_cast<void>(end_now(end.queue));
@@ -305,7 +305,7 @@ void StreamUses::forget_ended_reads() noexcept {
     forget(events);
     Locked const locked(*this);
     _kept_reads = std::max<std::size_t>(least_kept_reads, 2 * _reads.size());
-  } catch (std::bad_alloc const&) {  // they are kept, then
+  } catch (std::bad_alloc const&) {  // they stay recorded
   }
   clear_last_error();
 }
@@ -313,7 +313,7 @@ void StreamUses::forget_ended_reads() noexcept {
 void StreamUses::escaped(Lent const& lent) noexcept {
   Locked const locked(*this);
   _escaped_writable = _escaped_writable || lent.use == Use::write;
-  // A stream that its handle does not keep may be gone before the views are.
+  // A stream that its handle does not own may be destroyed before the views.
   _escaped_anywhere = _escaped_anywhere || !lent.is_known || !lent.queue.lasting;
   if (_escaped_anywhere) return;
   for (Queue const& known : _escaped)
@@ -368,7 +368,7 @@ void StreamUses::fence_one(Queue const& queue, Use use) noexcept {
   try {
     Locked const locked(*this);
     if (use == Use::write) {
-      // It came after none of the others, nor they after it.
+      // This write and the recorded reads did not wait for each other.
       for (Entry& read : _reads) read.is_behind_writes = false;
       _writes.push_back(end);
       _writes_were_before = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Internal: not for headers that users include, as it brings Thrust.
+// Internal: includes Thrust, so no header that users include may include it.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +17,9 @@
 
 namespace memarray::detail {
 
-/// A Thrust allocator over a memory resource. It belongs to its memory: moves and swaps of containers take it along,
-/// as another resource could not free it. It never writes elements; fresh memory is what the resource gave, zeroed
-/// if it was asked for so. `Stream`: a `StreamHandle`, or a pointer to one that says where the memory is used last.
+/// A Thrust allocator over a memory resource. Moves and swaps of containers move it with the memory, because another
+/// resource could not free that. It never writes elements: new memory is as the resource returned it, zeroed if
+/// requested. `Stream`: a `StreamHandle`, or a pointer to one that names the stream of the last use.
 template <class T, class Pointer = T*, class Stream = StreamHandle>
 class ThrustAllocator {
  public:
@@ -44,7 +44,7 @@ class ThrustAllocator {
 
   ThrustAllocator(MemoryResource resource, Stream stream, Contents contents = Contents::uninitialized) noexcept
       : _resource(std::move(resource)), _stream(std::move(stream)), _contents(contents) {}
-  // Written out: nvcc gives defaulted ones host and device versions and then complains of what they call.
+  // Not defaulted: nvcc makes defaulted ones host and device functions, and then warns of the functions they call.
   ThrustAllocator(ThrustAllocator const& other) noexcept
       : _resource(other._resource), _stream(other._stream), _contents(other._contents) {}
   ThrustAllocator(ThrustAllocator&& other) noexcept
@@ -62,7 +62,7 @@ class ThrustAllocator {
   }
   ~ThrustAllocator() {}
 
-  /// Throws `ValueError` for memory of a device where the pointers are the host's.
+  /// Throws `ValueError` for device memory if the pointers are host pointers.
   [[nodiscard]] pointer allocate(size_type count) {
     if constexpr (std::is_pointer_v<Pointer>)
       check_host_reaches(_resource.memory_type(), "the resource of a Thrust vector on the host");
@@ -75,7 +75,7 @@ class ThrustAllocator {
     _resource.deallocate(stream(), static_cast<void*>(raw(memory)), count * sizeof(T));
   }
 
-  /// Leaves the element as the resource gave it.
+  /// Leaves the element as the resource returned it.
   template <class U>
   void construct(U*) noexcept {}
 
@@ -107,14 +107,14 @@ class ThrustAllocator {
 
 using HostBytes = thrust::host_vector<std::byte, ThrustAllocator<std::byte>>;
 
-/// Thrust's name for memory that only the driver reaches: its algorithms do not compile for it unless one is written.
+/// A Thrust tag for memory that only the driver accesses. Thrust's own algorithms do not compile for it.
 struct device_tag : thrust::device_execution_policy<device_tag> {};
 template <class T>
 using DevicePointer = thrust::pointer<T, device_tag>;
 using DeviceBytes =
     thrust::device_vector<std::byte, ThrustAllocator<std::byte, DevicePointer<std::byte>, StreamHandle const*>>;
 
-/// `count` bytes that nothing has written: as the allocator's resource gave them.
+/// Returns `count` unwritten bytes, as the allocator's resource returned them.
 template <class Vector>
 [[nodiscard]] Vector make_bytes(typename Vector::allocator_type const& allocator, std::size_t count) {
   Vector result(allocator);

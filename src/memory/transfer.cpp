@@ -14,9 +14,9 @@
 namespace memarray::detail {
 namespace {
 
-// Larger transfers of pageable memory go through as much pinned memory as this, piece by piece.
+// Maximum size of a staging buffer. Larger transfers of pageable memory go through it in pieces.
 constexpr std::size_t staging_bytes = std::size_t{16} << 20;
-// Smaller pinned memory is not kept for the next time.
+// Minimum size of a staging buffer, so that smaller ones are not cached.
 constexpr std::size_t least_staging = std::size_t{1} << 12;
 constexpr std::size_t pattern_bytes = std::size_t{1} << 16;
 
@@ -26,7 +26,7 @@ void check(cu::Result result, char const* what) {
   if (result != 0) throw_driver_error(result, what);
 }
 
-/// Submits to one queue.
+/// A queue to which copies and fills are submitted.
 class Submission {
  public:
   explicit Submission(Queue const& queue) noexcept : _queue(queue) {}
@@ -53,7 +53,7 @@ class Submission {
     check(Current(_queue).driver().cuMemsetD8Async(address(target), value, bytes, *_queue.stream),
           "filling memory of a device");
   }
-  /// The host copies when the stream comes to it.
+  /// Copies on the host, in the order of the stream.
   void on_host(std::byte* target, std::byte const* source, std::size_t bytes) const {
     struct Work {
       std::byte* target;
@@ -71,7 +71,7 @@ class Submission {
   }
 
  private:
-  // For one call, as several queues may take turns: a default stream is that of the current context.
+  // Entered for each call, because queues may take turns and a default stream is that of the current context.
   class Current {
    public:
     explicit Current(Queue const& queue) : _context(queue.context, "using a device") {}
@@ -84,7 +84,7 @@ class Submission {
   Queue const& _queue;
 };
 
-/// Has `body` submit to a queue, and gives up there if that fails.
+/// Calls `body` to submit to a queue. Calls `give_up` and rethrows if that fails.
 template <class Body>
 void submit(Queue const& queue, std::initializer_list<UseOf> uses, Body const& body) {
   try {
@@ -114,7 +114,7 @@ void copy_between_devices(Submission const& submission, Block& target, Block& so
   DeviceMemory& from = source.uses()->memory();
   if (&to == &from) return submission.on_device(target.data(), from_data, bytes);
   if (from.reaches(to) || to.reaches(from)) return submission.to_peer(target.data(), to, from_data, from, bytes);
-  // Through the host: out in a stream of one device, in through one of the other.
+  // Through the host: out in a stream of the source's device, in through `queue`.
   BlockPtr const staging = staging_block(from, bytes);
   StreamUses& staged = staging->uses_on(from.shared_from_this());
   Queue const out = from.errands();
@@ -169,7 +169,7 @@ void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, E
   RuntimeRelease const released;
   bool const through_staging = !on_devices && is_pageable(other) && ending == Ending::later;
   BlockPtr const staging = through_staging ? staging_block(*memory, bytes) : BlockPtr();
-  // The driver reads pageable memory when it is called, not when the stream comes to it.
+  // The driver reads pageable memory during the call, not in stream order.
   if (!on_devices && !through_staging && is_pageable(source))
     source_uses.synchronize(Use::read, "copying pageable memory to a device, after work that writes it");
   source_uses.order(queue, Use::read, "copying, after the source's writer");
@@ -216,7 +216,7 @@ void fill(Block& target, std::size_t offset, void const* element, std::size_t it
   DeviceMemory& memory = uses.memory();
   auto const* const item = static_cast<unsigned char const*>(element);
   bool const one_byte = std::all_of(item, item + itemsize, [&](unsigned char byte) { return byte == item[0]; });
-  // Any other pattern is brought over once and then doubled: no kernel, so that every build can do it.
+  // Any other pattern is copied to the device once and then doubled. This needs no kernel, so every build can do it.
   std::size_t const repeats = std::max<std::size_t>(1, std::min(count, pattern_bytes / itemsize));
   BlockPtr staging;
   if (!one_byte) {
@@ -247,7 +247,7 @@ void wait_for(Queue const& queue, char const* what) {
 
 }  // namespace
 
-// Pageable memory is enough here: both wait, so that it stays until the copy is over, whenever the driver looks at it.
+// Pageable memory is enough here: both functions wait, so it outlives the copy, whenever the driver accesses it.
 void read_bytes(Block& source, std::size_t offset, void* target, std::size_t bytes) {
   StreamUses& uses = *source.uses();
   Queue const queue = uses.memory().errands();
@@ -272,7 +272,7 @@ void write_bytes(Block& target, std::size_t offset, void const* source, std::siz
 
 BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) {
   if (!memory->driver().is_simulated()) return Block::allocate(memory, queue, bytes);
-  // Reports of host touches say whose memory it is.
+  // Reports of host accesses name the owner of the memory.
   testing::detail::AllocationOwner const shown(owner);
   return Block::allocate(memory, queue, bytes);
 }

@@ -11,14 +11,14 @@
 namespace memarray::detail {
 namespace {
 
-// Which array it is among those that processes share; 0 for others.
+// Returns the identity of an array in shared memory; 0 for private arrays.
 std::uint64_t uid_of(State const& state) noexcept { return state.segment() ? state.segment()->uid() : 0; }
 
 bool is_same(Claim const& a, Claim const& b) noexcept {
   return a.state == b.state || (a.state->segment() && uid_of(*a.state) == uid_of(*b.state));
 }
 
-// One order for all processes: addresses are each one's own.
+// By identity first: addresses differ between processes.
 bool comes_before(Claim const& a, Claim const& b) noexcept {
   std::uint64_t const first = uid_of(*a.state);
   std::uint64_t const second = uid_of(*b.state);
@@ -33,13 +33,13 @@ void check_twice(std::span<Claim const> sorted) {
                       "; a write lease reads too, so ask for that alone");
 }
 
-// What can fail once the word is taken. An array that was moved for it goes back if it does.
+// Takes the steps that can fail once the lock is held. If one does, `State::take` moves the array back.
 void prepare(Claim& claim) {
   State& state = *claim.state;
   StreamChoice const& stream = claim.place.stream;
   if (claim.access == State::Access::overwrite && state.must_leave_block()) {
     claim.block = claim.fresh = state.fresh_block(stream);
-    // It is there for the streams that it is lent to once its allocation has happened.
+    // Recorded as pending work: consumers' streams must wait until the allocation has happened.
     if (StreamUses* const uses = claim.fresh->uses()) {
       Queue const queue = state.queue(stream);
       uses->submitted(end_of(queue, uses->memory()), Use::write);

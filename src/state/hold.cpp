@@ -6,7 +6,7 @@
 namespace memarray::detail {
 namespace {
 
-// Kernels on simulated devices find memory elsewhere than programs see it.
+// Returns the address for kernels, which differs on simulated devices.
 std::byte* as_kernels_see(Block const& block) noexcept {
   if (block.device().is_cpu()) return block.data();
   return static_cast<std::byte*>(testing::detail::reachable(block.data()));
@@ -17,12 +17,12 @@ std::byte* as_kernels_see(Block const& block) noexcept {
 Hold::Hold(State& state, Access access, std::int64_t lock_id, char const* what, Mode mode, StreamChoice const& stream)
     : _state(&state), _access(access), _taken(lock_id < 0) {
   if (!_taken) {
-    // On behalf of an open write lease, or of `enter`, which decided about kept views when it was opened.
+    // An open write lease, or `enter`, applied the escaped-view policy when it was opened.
     if (!state.is_held_under(lock_id)) state.refuse(what, lock_id);
     prepare(mode, stream);
     return;
   }
-  // A partial write that fails must leave the array as it was: its copy becomes the array's in `commit`, too.
+  // A partial write that fails must leave the array as it was, so its copy becomes the array's in `commit` only.
   Access const taken = access == Access::write ? Access::overwrite : access;
   if (!state.take(taken, LockWord::operation, no_wait, Place{.device = {}, .stream = stream}, mode == past_writers))
     state.refuse(what, lock_id);
@@ -72,7 +72,7 @@ void Hold::commit(StreamUse const& end) noexcept {
 void Hold::left_running() noexcept {
   if (!_queue) return;
   used(end());
-  // Of what is there now the other side knows nothing.
+  // The other side is now stale.
   if (_access != Access::read && !_fresh) _state->storage().wrote(_state->storage().current());
 }
 

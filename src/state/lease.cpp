@@ -44,7 +44,7 @@ void LeaseCore::finish(Claim& claim, std::string const& where) noexcept {
     try {
       trace_opened(_state.get(), this, where);
     } catch (std::bad_alloc const&) {
-      // The lease is good without its trace.
+      // The lease is valid without its trace.
     }
   }
   _status.store(Status::open, std::memory_order_release);
@@ -85,7 +85,7 @@ void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string 
 
 void LeaseCore::exit() noexcept {
   Status expected = Status::open;
-  // Marked before the word is given back: an export that counted itself too late sees the mark.
+  // Closed before the lock is released: an export that was counted too late sees the new status.
   if (!_status.compare_exchange_strong(expected, Status::closed, std::memory_order_seq_cst)) return;
   trace_closed(this);
   close_streams(*_block, _lent);
@@ -113,7 +113,7 @@ void LeaseCore::order_export(StreamHandle const* stream) const {
 }
 
 void LeaseCore::copy_shape(std::int64_t* extents) const {
-  // Open before and after: a lease opens once, so it was open between.
+  // Open before and after means open in between, because a lease opens once.
   check_open();
   _state->copy_shape(extents);
   check_open();
@@ -162,14 +162,14 @@ void open_slowly(Claim& claim, LeaseOptions const& options) {
 
 void const* trace_typed_lease(State const* state, std::source_location const& where) noexcept {
   static std::atomic<std::uintptr_t> next{1};
-  // Leases move, so an odd number stands for one: no address of a lease is odd.
+  // Leases move, so an odd number identifies one: no lease has an odd address.
   auto const* const token = reinterpret_cast<void const*>(next.fetch_add(2, std::memory_order_relaxed));
   try {
     trace_opened(
         state, token,
         std::string(where.file_name()) + ":" + std::to_string(where.line()) + " (" + where.function_name() + ")");
   } catch (std::bad_alloc const&) {
-    return nullptr;  // the lease is good without its trace
+    return nullptr;  // the lease is valid without its trace
   }
   return token;
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int spins = 64;
 constexpr int yields = 16;
-// The longest a waiter sleeps before it looks at signals.
+// The longest wait before signals are polled.
 constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(20);
 
 void futex_wait(std::atomic<std::uint32_t>& epoch, std::uint32_t seen, std::chrono::nanoseconds for_at_most) noexcept {
@@ -27,16 +27,15 @@ void futex_wait(std::atomic<std::uint32_t>& epoch, std::uint32_t seen, std::chro
 
 }  // namespace
 
-/// A writer that waits, counted for as long as it does. Threads that waited in a parent do not exist in a forked child,
-/// which starts to count again.
+/// A waiting writer, counted while it waits. A forked child has none of its parent's threads and counts afresh.
 class LockWord::WaitingWriter {
  public:
   explicit WaitingWriter(LockWord& word) noexcept : _word(word), _generation(generation()) {
-    // The child's generation is there, as an attempt came before.
+    // An earlier attempt has stored this generation in `_waiters`.
     _word._waiters.fetch_add(1, std::memory_order_seq_cst);
   }
   ~WaitingWriter() {
-    // A child that was forked meanwhile has counted afresh.
+    // A child that was forked meanwhile does not count it.
     if (_generation == generation()) _word._waiters.fetch_sub(1, std::memory_order_seq_cst);
   }
   WaitingWriter(WaitingWriter const&) = delete;
@@ -54,7 +53,7 @@ void LockWord::note_fork() const noexcept {
     std::uint64_t const readers = (bits / reader) & count_mask;
     bool const is_written = (bits & writer) != 0;
     bool const is_noted = seen / one_generation == generation() / one_generation;
-    // Holds that are lost are among those that are there.
+    // Lost holds are among the present ones.
     std::uint64_t const lost = is_noted ? std::min((seen / lost_reader) & count_mask, readers) : readers;
     bool const lost_to_writer = is_written && (!is_noted || (seen & lost_writer) != 0);
     std::uint64_t const now =
@@ -69,7 +68,7 @@ bool LockWord::is_lost(bool to_write) const noexcept {
   std::uint64_t const waiters = _waiters.load(std::memory_order_seq_cst);
   std::uint64_t const bits = _bits.load(std::memory_order_seq_cst);
   if (bits & writer) return (waiters & lost_writer) != 0;
-  // Readers of this process are waited for first.
+  // A writer first waits for the readers of this process.
   std::uint64_t const readers = (bits / reader) & count_mask;
   return to_write && readers != 0 && readers <= ((waiters / lost_reader) & count_mask);
 }
@@ -84,7 +83,7 @@ bool LockWord::wait(Timeout timeout, Try const& attempt, Lost const& is_in_vain)
     if (i >= spins) ::sched_yield();
   }
   for (;;) {
-    // Marked before the look at the word, so that whoever frees it after that look sees a sleeper to wake.
+    // Marked before the attempt: a holder that releases after that attempt sees a sleeper to wake.
     std::uint32_t const seen = _epoch.load(std::memory_order_seq_cst);
     _bits.fetch_or(sleepers, std::memory_order_seq_cst);
     if (attempt()) return true;
@@ -96,7 +95,7 @@ bool LockWord::wait(Timeout timeout, Try const& attempt, Lost const& is_in_vain)
 }
 
 bool LockWord::wait_shared(Timeout timeout, bool past_writers) {
-  // Another reader's exclusive moment is no conflict: it is waited out even by those who would not wait.
+  // Another reader's exclusive moment is no conflict: even a call without a time-out waits for it.
   while (ends_soon(load())) {
     if (wait_settled() && try_lock_shared(past_writers)) return true;
   }
@@ -110,7 +109,7 @@ bool LockWord::wait_settled() {
 
 bool LockWord::wait_exclusive(std::int64_t id, Timeout timeout) {
   if (timeout && *timeout <= no_wait) return false;
-  // Readers that were held back for a writer that gave up must hear of it, after it is uncounted.
+  // When a writer gives up, the readers that it held back must wake, after it is uncounted.
   struct Wake {
     LockWord& word;
     bool taken = false;

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-// What an array does about where it is, and where others want it.
+// The part of `State` that deals with devices: moves, leases on a device, access from the host.
 namespace memarray::detail {
 
 StatePtr State::make_on_device(DType const& dtype, Extents shape, int device_id, ArrayOptions const& options) {
@@ -43,7 +43,7 @@ bool State::must_settle(Place const& place, bool insist) const noexcept {
   Block const& current = *_storage.block();
   if (current.exports().writable != 0 && escaped_views() != EscapedViews::alias) return true;
   if (!place.device || current.device() == *place.device) return false;
-  // Elsewhere it can be read without becoming current, if others do not leave the array alone.
+  // After the first attempt other readers use the array: a valid other side is read without becoming current.
   Side const side = side_in(place);
   return insist || !_storage.valid(side) || _storage.block(side)->device() != *place.device;
 }
@@ -94,7 +94,7 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
   DeviceMemoryPtr const memory = !is_there && side == Side::device ? DeviceMemory::of(target.id)
                                  : side == Side::device            ? into->uses()->memory_ptr()
                                                                    : from->uses()->memory_ptr();
-  // Between two devices the stream may be of either.
+  // For a copy between two devices, the stream may belong to either.
   StreamHandle const given = stream.get();
   ContextHandle const& of_stream = context_of(given);
   bool const in_source = of_stream && !from->device().is_cpu() && device_id_of(of_stream) == from->device().id;
@@ -107,20 +107,20 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
     into->fence(true);
   } else if (side == Side::device) {
     into = allocate_on(memory, allocates, bytes());
-    // It is there for other streams once its allocation has happened.
+    // Recorded as pending work: other streams must wait until the allocation has happened.
     if (in_source || access == Access::overwrite) into->uses()->submitted(end_of(allocates, *memory), Use::write);
   } else {
     into = Block::allocate(_resource, bytes(), Block::Contents::uninitialized);
   }
   if (access != Access::overwrite) {
     from->fence(false);
-    // The holder of a view on the host may write at any time, which is not to be seen.
+    // The holder of a writable host view may write at any time; a blocking copy does not see that.
     bool const at_once = from->device().is_cpu() && from->exports().writable != 0 && ending == Ending::later;
     copy(*into, *from, bytes(), queue, at_once ? Ending::now : ending);
     if (at_once) report_wait("a view that can be written was kept on the host, so a copy to a device was waited for");
     report_transfer(describe(), from->device(), target, bytes());
   }
-  // Before the side, for who asks at this moment.
+  // Stored before the side changes, for concurrent readers of `device`.
   if (side == Side::device) {
     _device_id = target.id;
     _lent_type = into->lent_device().type;
@@ -129,10 +129,10 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
 }
 
 void State::arrive_for_lease(Place const& place, Access access) {
-  // The contents are given up when the lease is had, which others may yet prevent.
+  // Another of several holds may still fail, so the contents are kept until all are acquired.
   if (place.is_among_others && access == Access::overwrite) access = Access::write;
   if (!place.device->is_cpu()) {
-    // Looked at before anything moves, as the lease is for this stream.
+    // Checks the stream before anything moves.
     static_cast<void>(queue_on(place.stream.get(), DeviceMemory::of(place.device->id)->context()));
     return arrive(*place.device, place.stream, access, Ending::later);
   }

@@ -20,14 +20,14 @@ constexpr std::uint64_t state_shift = SegmentPlace::number_bits;
 constexpr std::uint64_t state_mask = 0xff;
 constexpr std::uint64_t one_claim = std::uint64_t{1} << 32;
 constexpr std::uint64_t free_word = 0;
-/// Somebody looks whether he can have it; that never takes long.
+/// The state while a process checks for readers, before it holds the word; that never takes long.
 constexpr std::uint64_t claimed = 1;
 constexpr std::uint64_t held = 2;
 
 constexpr int yields = 16;
-/// How often others are let run before a claim counts as a conflict.
+/// Number of yields before another claim counts as a conflict.
 constexpr int claim_yields = 1000;
-/// The longest a waiter sleeps before it looks at signals and whether the holder lives.
+/// The longest wait before signals and the holder's process are checked.
 constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(20);
 
 constexpr std::uint64_t state_of(std::uint64_t word) noexcept { return word >> state_shift & state_mask; }
@@ -68,7 +68,7 @@ bool Segment::is_dead(std::uint64_t word) const noexcept {
   if (state_of(word) == free_word) return false;
   SegmentSlot const* const slot = _place.numbered(SegmentPlace::number_in(word));
   bool const dead = state_of(word) > held || !slot || !is_alive(slot->owner.load());
-  // Its place may be somebody else's if the word has changed meanwhile.
+  // If the word has changed, the slot may have a new owner.
   return dead && _header.word.load() == word;
 }
 
@@ -105,7 +105,7 @@ bool Segment::try_shared(bool past_writers) noexcept {
       ::sched_yield();
       continue;
     }
-    // Whoever died while he looked has changed nothing.
+    // A process that ended during its claim has changed nothing.
     if (!is_dead(word)) break;
     static_cast<void>(_header.word.compare_exchange_strong(word, claims_of(word)));
   }
@@ -114,7 +114,7 @@ bool Segment::try_shared(bool past_writers) noexcept {
     return true;
   }
   _place.give_up_reading();
-  // A writer may have seen it. Only then, as readers that wait would wake each other for nothing.
+  // A waiting writer may have seen the temporary count. Without one, waiting readers would only wake each other.
   if (_header.waiting.load() != 0) wake();
   return false;
 }
@@ -188,7 +188,7 @@ bool Segment::lock_exclusive(std::int64_t id, Timeout timeout) {
   _place.check_settled();
   if (try_exclusive(id)) return true;
   if (timeout && *timeout <= no_wait) return false;
-  // New readers are held back for one waiting writer after the other.
+  // One waiting writer at a time holds back new readers.
   struct Waiting {
     Segment& segment;
     explicit Waiting(Segment& of) noexcept : segment(of) { segment._place.mine().waits.fetch_add(1); }
@@ -282,7 +282,7 @@ std::vector<Death> Segment::recover() {
     deaths.push_back({slot ? pid_of(slot->owner.load()) : 0, Death::Held::write});
   }
   if (dead) {
-    // Somebody else recovers it now.
+    // Another process recovers it now.
     if (!_header.word.compare_exchange_strong(word, claim_after(word))) return {};
     set_word(free_word);
   }

@@ -15,50 +15,50 @@
 
 namespace memarray::detail {
 
-/// One process's attachment to an array in shared memory: the lock and the export counts that all processes share.
+/// An attachment of one array object to shared memory: the lock and export counts that all processes share.
 ///
-/// Threads of one process are kept apart by the array's own lock word, which is taken first. A reader counts itself in
-/// its slot and then looks at the lock word; a writer claims the word and then looks at all slots: at least one sees
-/// the other. Every fact is one atomic number whose owner is known from it, so whatever a process was doing when it was
-/// killed, the others know what it held. All are sequentially consistent.
+/// The array's own lock word, acquired first, excludes threads of one process. A reader counts itself in its slot and
+/// then reads the shared lock word; a writer claims that word and then reads all slots. At least one of them sees the
+/// other. Every fact is one atomic number that identifies its owner, so the holds of a killed process are always known.
+/// All accesses are sequentially consistent.
 class MEMARRAY_API Segment final : private ExportTally {
  public:
   using Exports = Block::Exports;
 
-  /// `memory` has been looked at by `read_segment`, and `keeper` keeps it; it is taken over, also when this throws.
-  /// `name`: what others find it by, or empty. Throws `Error` when no place is left, `std::bad_alloc`. The block that
-  /// is returned keeps the segment.
+  /// A new segment and the block over its elements, which keeps the segment alive.
   struct Attached {
     BlockPtr block;
     Segment* segment;
   };
+  /// Attaches to `memory`, which `read_segment` has checked and `keeper` keeps alive. Takes ownership of `keeper`, also
+  /// when it throws. `name`: how others find the memory, or empty. Throws `Error` if no slot is free, `std::bad_alloc`.
   [[nodiscard]] static Attached attach(std::span<std::byte> memory, SegmentLayout const& layout, Block::Keeper keeper,
                                        std::string name);
 
   [[nodiscard]] std::string const& name() const noexcept { return _place.name(); }
   [[nodiscard]] std::uint64_t uid() const noexcept { return _uid; }
 
-  /// True when taken; false when the time was up, or at once when the holder is dead and held it for writing. Throws
-  /// `Interrupted`; `Error` in a forked child for which there is no place. The caller holds the array's own lock word
-  /// likewise.
+  /// Return true when acquired; false when the time was up, or at once if the holder for writing is a process that has
+  /// ended. The caller holds the array's own lock word in the same mode. Throw `Interrupted`; `Error` if a forked child
+  /// finds no free slot.
   [[nodiscard]] bool lock_shared(Timeout timeout, bool past_writers);
   [[nodiscard]] bool lock_exclusive(std::int64_t id, Timeout timeout);
   void unlock_shared() noexcept;
   void unlock_exclusive() noexcept;
   void unlock(bool exclusive) noexcept { exclusive ? unlock_exclusive() : unlock_shared(); }
 
-  /// What an access meets that only looks: whether another attachment holds the array for writing, or at all.
+  /// For an access that only checks: true if another attachment holds the array for writing, or at all.
   [[nodiscard]] bool is_written_elsewhere() const noexcept;
   [[nodiscard]] bool is_used_elsewhere() const noexcept;
-  /// The id that somebody holds it for writing under, or −1.
+  /// Returns the id that the array is held for writing under, or −1.
   [[nodiscard]] std::int64_t lock_id() const noexcept;
-  /// Who holds it, in words; empty if nobody does.
+  /// Describes the holders for messages; empty if there are none.
   [[nodiscard]] std::string holder() const;
 
-  /// Exports of all living processes.
+  /// Returns the exports of all living processes.
   [[nodiscard]] Exports exports() const noexcept { return _place.exports(); }
 
-  /// Gives back what dead processes held. Their write hold is the array's no more, whose contents may be half written.
+  /// Releases what ended processes held, and returns a list of it. After a write hold the contents may be half written.
   std::vector<Death> recover();
 
  private:
@@ -78,7 +78,7 @@ class MEMARRAY_API Segment final : private ExportTally {
   [[nodiscard]] bool is_held_here(std::uint64_t word) const noexcept;
 
   SegmentHeader& _header;
-  KeeperGuard _mapping;  // given up last, when there is nothing in it any more
+  KeeperGuard _mapping;  // destroyed after all that lies in it
   SegmentPlace _place;
   std::uint64_t _uid;
 };

@@ -40,11 +40,11 @@ void check_place(std::span<std::byte const> memory, char const* what) {
     throw ValueError(std::string(what) + ": shared memory starts at a multiple of 64 bytes, as mappings do");
 }
 
-// MADV_POPULATE_WRITE of Linux 5.14, which older headers do not define.
+// MADV_POPULATE_WRITE, from Linux 5.14; older headers do not define it.
 constexpr int populate_write = 23;
 
-// Faults in every page now, so that memory that does not exist is an exception here and not a SIGBUS at a later write.
-// A kernel without the call leaves the pages to their first use.
+// Faults in every page now, so that missing memory is an exception here and not a SIGBUS at a later write. A kernel
+// without this advice faults pages in at first use.
 void reserve(std::span<std::byte> memory) {
   auto const page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   auto const address = reinterpret_cast<std::uintptr_t>(memory.data());
@@ -54,7 +54,7 @@ void reserve(std::span<std::byte> memory) {
     failed = ::madvise(memory.data() - skipped, memory.size() + skipped, populate_write) == 0 ? 0 : errno;
   } while (failed == EINTR);
   if (failed == EINVAL || failed == 0) return;
-  // EFAULT: a write to one of the pages would be a SIGBUS.
+  // EFAULT: a write to one of the pages would raise SIGBUS.
   throw std::system_error(failed == EFAULT ? ENOSPC : failed, std::generic_category(),
                           "an array in shared memory takes " + std::to_string(memory.size()) +
                               " bytes with its header, and not all of this mapping can be backed by memory: its file "
@@ -116,7 +116,7 @@ SegmentLayout write_segment(std::span<std::byte> memory, DType const& dtype, std
   std::vector<std::byte> const zeros(dtype.itemsize);
   if (dtype.init || !zeroed)
     fill_host(data, dtype.init ? dtype.init : zeros.data(), dtype.itemsize, header->data_bytes / dtype.itemsize);
-  // Last: who sees it sees the rest.
+  // Stored last: a reader that sees it sees the other fields.
   header->magic.store(SegmentHeader::magic_number, std::memory_order_release);
   return read_segment(memory);
 }
@@ -136,7 +136,7 @@ SegmentLayout read_segment(std::span<std::byte const> memory) {
     throw_wrong("its header has room for " + std::to_string(header.slots) + " processes, not " +
                 std::to_string(SegmentHeader::slot_count));
 
-  // Copied once: what others write there later changes nothing here.
+  // Copied once: later writes by others have no effect here.
   SegmentLayout layout;
   char name[sizeof(header.dtype)];
   std::memcpy(name, header.dtype, sizeof name);

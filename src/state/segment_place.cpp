@@ -116,7 +116,7 @@ void SegmentPlace::count_export(bool writable) {
 }
 
 void SegmentPlace::uncount_export(bool writable) noexcept {
-  // First, so that a new slot starts with what is now dropped.
+  // First, because a new slot starts with the local count, which includes this export.
   bool const counted = settle();
   std::uint64_t const one = writable ? writable_export : read_only_export;
   _local_exports.fetch_sub(one);
@@ -134,7 +134,7 @@ SegmentPlace::Exports SegmentPlace::exports() const noexcept {
   return total;
 }
 
-// A dead process's slot is owned before it is cleared, so that two do not clear one, nor what a new owner counts.
+// Takes ownership of an ended process's slot first, so that no other process clears it or counts in it meanwhile.
 void SegmentPlace::clear_dead(std::uint64_t except, std::vector<Death>& deaths) {
   std::size_t const before = deaths.size();
   for (SegmentSlot& slot : slots()) {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-// What an array does about other processes that have it.
+// The part of `State` for arrays in shared memory.
 namespace memarray::detail {
 namespace {
 
@@ -71,7 +71,7 @@ bool State::take_among_processes(Access access, std::int64_t id, Timeout timeout
   if (place.device && !place.device->is_cpu()) check_not_shared("a lease on a device");
   bool const reads = access == Access::read;
   Deadline const deadline(timeout);
-  // Threads of this process first. Under an id of nobody's, as long as others may have the array.
+  // The lock among threads comes first, under a placeholder id until the shared lock is held.
   if (reads ? !_word.lock_shared(deadline.rest(), past_writers)
             : !_word.lock_exclusive(LockWord::operation, deadline.rest()))
     return false;

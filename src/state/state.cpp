@@ -26,7 +26,7 @@
 namespace memarray::detail {
 namespace {
 
-// How often a reader looks again when others look at the same moment, before it calls that a conflict.
+// How often a reader retries when others settle at that moment, before it counts as a conflict.
 constexpr int looks = 10'000;
 
 }  // namespace
@@ -79,7 +79,7 @@ std::int64_t State::size() const noexcept {
   return product;
 }
 
-// A sequence lock: the version is odd while the extents change, and a reader that saw it change looks again.
+// A sequence lock: the version is odd while the extents change, and a reader that sees a change retries.
 void State::set_shape(Extents shape) noexcept {
   _shape_version.fetch_add(1, std::memory_order_acq_rel);
   for (int d = 0; d < _ndim; ++d)
@@ -145,7 +145,7 @@ void State::refuse(char const* what, std::int64_t lock_id) const {
 }
 
 void State::check_write(std::int64_t lock_id, char const* what) const {
-  // An id whose lease is over is refused also while nobody holds the array: its caller is mistaken.
+  // The id of a closed lease is refused even on a free array: it is the caller's mistake.
   if (lock_id >= 0 ? !is_held_under(lock_id) : _word.load() != LockWord::free) refuse(what, lock_id);
   if (_segment && lock_id < 0 && _segment->is_used_elsewhere()) refuse(what, lock_id);
 }
@@ -160,7 +160,7 @@ bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& p
   run_deferred();
   if (_segment) [[unlikely]]
     return take_among_processes(access, id, timeout, place, past_writers, prepare);
-  // Under the word that was taken exclusively: all of `steps`, or the array stays where it is and the word goes back.
+  // Runs under the exclusive lock: does all of `steps`, or moves the array back and releases the lock.
   auto const all_of = [&](auto const& steps) {
     std::optional<std::pair<Storage, int>> before;
     try {
@@ -206,7 +206,7 @@ bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& p
   }
   if (!_word.lock_exclusive(id, timeout)) return false;
   all_of([&](auto& before) {
-    // Those of the other side, too: it goes stale.
+    // Exports of the other side count, too: it becomes stale.
     if (auto const all = _storage.exports(); all.total() != 0) check_policy(all, "writing");
     if (place.device && *place.device != _storage.block()->device()) {
       before.emplace(_storage, device_id());
@@ -230,7 +230,7 @@ void State::give_back(Access access) noexcept {
 }
 
 std::int64_t State::next_lock_id() noexcept {
-  // Threads draw ids in batches, so that they do not meet at the counter.
+  // Threads draw ids in batches to avoid contention on the counter.
   constexpr std::int64_t batch = 1024;
   static std::atomic<std::int64_t> next_batch{LockWord::first_lease_id};
   thread_local std::int64_t next = 0;
@@ -301,7 +301,7 @@ void State::detach(char const* why, StreamChoice const& stream) {
 }
 
 void State::check_side(Side side) const {
-  // One that is valid and not current would be stale after the next write to the other.
+  // A side that is valid but not current would become stale at the next write to the other.
   if (_storage.current() == side) return;
   throw Error(side == Side::host ? describe() + " is on a device: call move_memory(kDLCPU, …) before host_view()"
                                  : describe() + " is on the host: call move_memory(kDLCUDA, …) before device_view()");

@@ -4,12 +4,12 @@ namespace memarray::detail {
 namespace {
 
 constexpr std::int64_t largest_item = 16;
-// How far ahead of what is converted memory is asked for.
+// Prefetch distance.
 constexpr std::int64_t bytes_ahead = 4096;
-// Rows shorter than this are gathered, not converted one by one.
+// Rows shorter than this are gathered into a buffer instead of converted one by one.
 constexpr std::int64_t short_row = 32;
 
-/// A block whose target is dense, at `buffer`.
+/// Returns the block with a dense target at `buffer`.
 CopyBlock gathered(CopyBlock block, std::byte* buffer, std::int64_t itemsize) {
   block.target = buffer;
   block.target_column = itemsize;
@@ -17,7 +17,7 @@ CopyBlock gathered(CopyBlock block, std::byte* buffer, std::int64_t itemsize) {
   return block;
 }
 
-/// A block whose source is dense, at `buffer`.
+/// Returns the block with a dense source at `buffer`.
 CopyBlock scattered(CopyBlock block, std::byte const* buffer, std::int64_t itemsize) {
   block.source = buffer;
   block.source_column = itemsize;

@@ -8,10 +8,10 @@
 
 namespace memarray::detail {
 
-/// Elements that are converted at a time, and go through buffers where they do not follow one another.
+/// Elements that are converted at a time. They go through buffers if they are not adjacent.
 inline constexpr std::int64_t cast_elements = 2048;
 
-/// Copies a block of at most `cast_elements` elements, each converted. `past_caches` as for `copy_block`.
+/// Copies a block of at most `cast_elements` elements and converts each. `past_caches` is as for `copy_block`.
 void cast_block(CastRow cast, CopyBlock const& block, std::size_t to_size, std::size_t from_size, bool past_caches);
 
 }  // namespace memarray::detail

@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// `cast_row` for the first third of `from`, counted from its beginning.
+/// Returns `cast_row` from bool and signed integers; `from` counts from bool.
 [[nodiscard]] CastRow cast_row_from_first(int from, int to);
 
 }  // namespace memarray::detail

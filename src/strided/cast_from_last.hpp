@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// `cast_row` for the last third of `from`, counted from its beginning.
+/// Returns `cast_row` from bfloat16, float32, float64 and complex numbers; `from` counts from bfloat16.
 [[nodiscard]] CastRow cast_row_from_last(int from, int to);
 
 }  // namespace memarray::detail

@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// `cast_row` for the middle third of `from`, counted from its beginning.
+/// Returns `cast_row` from unsigned integers and float16; `from` counts from uint8.
 [[nodiscard]] CastRow cast_row_from_middle(int from, int to);
 
 }  // namespace memarray::detail

@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// float32 to float16 and back by the processor's own instructions; null where it has none.
+/// Returns the conversion from float32 to float16, or back, by F16C instructions; null if the processor has none.
 [[nodiscard]] CastRow cast_row_to_half() noexcept;
 [[nodiscard]] CastRow cast_row_from_half() noexcept;
 

@@ -17,7 +17,8 @@
 
 namespace memarray::detail {
 
-/// The integer that a float is cut off to, or the least one where there is none: as x86's instructions, but defined.
+/// Truncates a float to an integer, or returns the least integer if none represents it: the result of x86 instructions,
+/// without undefined behaviour.
 template <class Integer, class Float>
 [[nodiscard]] MEMARRAY_ALWAYS_INLINE Integer truncated(Float value) {
   constexpr Float least = static_cast<Float>(std::numeric_limits<Integer>::min());
@@ -26,7 +27,8 @@ template <class Integer, class Float>
   return fits ? whole : std::numeric_limits<Integer>::min();
 }
 
-/// Through the integers that x86 compilers go through, so that values no integer stands for become what NumPy gives.
+/// Converts through the integer types that x86 compilers use. Values that no integer represents become what NumPy
+/// gives.
 template <std::integral To, std::floating_point From>
 [[nodiscard]] MEMARRAY_ALWAYS_INLINE To to_integer(From value) {
   if constexpr (std::is_same_v<To, std::uint64_t>) {
@@ -79,7 +81,7 @@ void cast_row_portable(std::byte const* source, std::byte* target, std::int64_t 
   cast_elements<From, To>(source, target, count);
 }
 
-/// Conversions that compilers find instructions for: of whole vectors, or of 64-bit integers in AVX-512.
+/// True if compilers vectorise the conversion: with AVX2, or for 64-bit integers (`has_long_vectors`) with AVX-512.
 template <class From, class To>
 inline constexpr bool has_vectors = (std::is_arithmetic_v<From> || is_half<From>) && std::is_arithmetic_v<To>;
 template <class T>

@@ -5,10 +5,10 @@
 
 namespace memarray::detail {
 
-/// Converts `count` elements that follow one another on both sides.
+/// A function that converts `count` elements, adjacent on both sides.
 using CastRow = void (*)(std::byte const* source, std::byte* target, std::int64_t count);
 
-/// For shipped dtypes, by their places in the list.
+/// Returns the conversion between shipped dtypes, given by their positions in the dtype list.
 [[nodiscard]] CastRow cast_row(int from, int to);
 
 }  // namespace memarray::detail

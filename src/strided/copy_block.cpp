@@ -27,7 +27,7 @@ MEMARRAY_ALWAYS_INLINE void copy_item(std::byte* target, std::byte const* source
   std::memcpy(target, &item, itemsize);
 }
 
-/// A dense row from elements whose distance the compiler knows, so that it can take whole vectors.
+/// Copies to a dense row from elements with a compile-time stride, so that the compiler can use whole vectors.
 template <std::size_t itemsize, std::int64_t step>
 MEMARRAY_ALWAYS_INLINE void copy_row_by(std::byte* __restrict target, std::byte const* __restrict source,
                                         std::int64_t count) {
@@ -54,11 +54,11 @@ MEMARRAY_ALWAYS_INLINE void copy_row(std::byte* target, std::int64_t target_colu
       copy_item<itemsize>(target + j * target_column, source + j * source_column);
 }
 
-// Memory is asked for in parts of rows, or in rows where these are shorter.
+// Prefetches cover parts of rows, or rows if these are shorter.
 constexpr std::int64_t part_bytes = 2048;
 constexpr std::int64_t rows_ahead = 4;
 
-/// In parts, each of which asks for the next but one, or for one of the next rows.
+/// Copies in parts. Each prefetches the part after the next, or a part of a later row.
 template <std::size_t itemsize>
 MEMARRAY_ALWAYS_INLINE void copy_rows_inline(CopyBlock const& block) {
   std::int64_t const step = std::abs(block.source_column);
@@ -93,7 +93,7 @@ MEMARRAY_AVX512 void copy_rows_avx512(CopyBlock const& block) {
 }
 #endif
 
-/// Elements that the widest vectors gather.
+/// Copies elements of sizes that the widest vectors can gather.
 template <std::size_t itemsize>
 void copy_rows(CopyBlock const& block) {
 #if defined(MEMARRAY_WIDE_PATHS)
@@ -135,7 +135,7 @@ CopyBlock transposed(CopyBlock const& block) {
           block.source_column, block.source_row,    block.columns,    block.rows};
 }
 
-/// In squares of a few lines, each of which is used up before it leaves the first cache.
+/// Copies in squares of a few cache lines, so that each line is used up before it leaves the first-level cache.
 void copy_tiles(CopyBlock const& block, std::size_t itemsize, bool past_caches) {
   auto const item = static_cast<std::int64_t>(itemsize);
   bool const has_squares = itemsize == 1 || itemsize == 2 || itemsize == 4 || itemsize == 8;
@@ -160,7 +160,7 @@ bool is_across(CopyBlock const& block) {
          block.columns > 3;
 }
 
-/// Of short dense rows, that of one of the next.
+/// Prefetches a later row if dense rows are short.
 MEMARRAY_ALWAYS_INLINE void ask_for_next_rows(CopyBlock const& block, std::int64_t row, std::int64_t bytes) {
   if (bytes <= part_bytes) prefetch(block.source + (row + rows_ahead) * block.source_row, bytes);
 }
@@ -172,7 +172,7 @@ void copy_cached(CopyBlock const& block, std::size_t itemsize) {
   constexpr std::int64_t many_rows = 256;
   if (block.target_column == item && block.source_column == item) {
     std::int64_t const bytes = block.columns * item;
-    // Short rows are items themselves.
+    // A short row is copied as one item.
     if (bytes <= short_bytes && block.rows > 1)
       return copy_by_size({block.target, 0, block.target_row, block.source, 0, block.source_row, 1, block.rows},
                           static_cast<std::size_t>(bytes));
@@ -189,7 +189,8 @@ void copy_cached(CopyBlock const& block, std::size_t itemsize) {
   }
 }
 
-/// To a target that is one run of memory, from rows that are long and dense or by way of a buffer.
+/// Copies to a target that is one run of memory, with non-temporal stores. Rows that are not long and dense go through
+/// a buffer.
 void copy_run_past_caches(CopyBlock const& block, std::size_t itemsize) {
   constexpr std::int64_t piece_bytes = 4096;
   constexpr std::int64_t long_row = 256;

@@ -9,7 +9,7 @@
 
 namespace memarray::detail {
 
-/// A rectangle to copy, and the bytes from one row and one column to the next on each side.
+/// A rectangle to copy, with the bytes from one row and one column to the next on each side.
 struct CopyBlock {
   std::byte* target;
   std::int64_t target_row;
@@ -21,27 +21,27 @@ struct CopyBlock {
   std::int64_t columns;
 };
 
-/// Memory that is read soon, forwards or backwards: asked for all at once it comes sooner than by reading it.
-/// Inline: g++ leaves calls out of what does nothing but prefetch.
+/// Prefetches memory that is read soon, forwards or backwards. Requesting all of it at once is faster than reading it.
+/// Inline, because g++ drops calls of a function that only prefetches.
 MEMARRAY_ALWAYS_INLINE void prefetch(std::byte const* first, std::int64_t bytes) {
   for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(first + at);
   for (std::int64_t at = 0; at > bytes; at -= 64) __builtin_prefetch(first + at);
 }
 
-/// At most that many rows and columns of a block, from a place in it on.
+/// Returns at most `rows` rows and `columns` columns of a block, from row `top` and column `left` on.
 [[nodiscard]] CopyBlock part(CopyBlock const& block, std::int64_t top, std::int64_t left, std::int64_t rows,
                              std::int64_t columns);
 
-/// Whether the target's elements follow one another.
+/// True if the target's elements are adjacent.
 [[nodiscard]] bool is_run(CopyBlock const& block, std::size_t itemsize);
 
-/// Copies elements of `itemsize` bytes, of any alignment. `past_caches`: the target will not be read soon; whoever asks
-/// for it calls `end_stream_stores` afterwards.
+/// Copies elements of `itemsize` bytes, of any alignment. `past_caches`: uses non-temporal stores because the target
+/// will not be read soon; the caller calls `end_stream_stores` afterwards.
 void copy_block(CopyBlock const& block, std::size_t itemsize, bool past_caches = false);
 
-/// To a target that is one run of memory, past the caches: `write(piece)` for pieces of at most that many rows and
-/// columns, in the order of the run, each with a target of its own. A piece has `StreamedRun::room_bytes` at most, and
-/// all columns where it has several rows.
+/// Writes a target that is one run of memory, with non-temporal stores. Calls `write(piece)` for pieces of at most
+/// `rows` rows and `columns` columns, in the order of the run. Each piece has its own target buffer. Precondition: a
+/// piece has at most `StreamedRun::room_bytes` bytes, and all columns if it has several rows.
 template <class Write>
 void write_run(CopyBlock const& block, std::int64_t rows, std::int64_t columns, std::size_t itemsize,
                Write const& write) {

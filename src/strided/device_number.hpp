@@ -8,10 +8,10 @@
 
 namespace memarray::detail {
 
-/// What elements are, for kernels of which one serves all dtypes: every thread of a launch takes the same branch.
+/// The kind of elements, for kernels that serve all dtypes: every thread of a launch takes the same branch.
 struct ElementKind {
-  std::uint8_t code;   ///< DLPack's
-  std::uint8_t bytes;  ///< of the whole element
+  std::uint8_t code;   ///< DLPack's type code
+  std::uint8_t bytes;  ///< size of the whole element
 
   [[nodiscard]] static ElementKind of(DType const& dtype) noexcept {
     return {dtype.dl.code, static_cast<std::uint8_t>(dtype.dl.bits / 8)};
@@ -19,10 +19,10 @@ struct ElementKind {
   [[nodiscard]] MEMARRAY_HD bool is_integral() const { return code == kDLBool || code == kDLInt || code == kDLUInt; }
 };
 
-/// Any element, in the widest type of its kind.
+/// The value of any element, in the widest type of its kind.
 struct Number {
-  std::uint64_t bits = 0;  ///< of bool and integers, as 64 bits hold them
-  double real = 0;         ///< of all others
+  std::uint64_t bits = 0;  ///< of bool and integers, extended to 64 bits
+  double real = 0;         ///< of all other kinds
   double imag = 0;
 };
 
@@ -65,21 +65,21 @@ MEMARRAY_HD void store_as(std::byte* to, T value) {
   *reinterpret_cast<T*>(to) = value;
 }
 
-/// The integer that a double is cut off to, or the least one where there is none, in so many bits.
+/// Returns a double truncated to an integer of 64 or 32 bits, or the least integer if none represents it.
 MEMARRAY_HD inline std::uint64_t truncated_bits(double value, bool to_64_bits) {
   double const end = to_64_bits ? 0x1p63 : 0x1p31;
   if (value >= -end && value < end) return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
   return static_cast<std::uint64_t>(to_64_bits ? INT64_MIN : std::int64_t{INT32_MIN});
 }
 
-/// As host code converts: `copy` of `strided_copy.hpp`.
+/// Converts like `copy` of `strided_copy.hpp` on the host.
 MEMARRAY_HD inline std::uint64_t integer_bits(ElementKind to, double value) {
   if (to.code == kDLUInt && to.bytes == 8 && value >= 0x1p63)
     return truncated_bits(value - 0x1p63, true) ^ (std::uint64_t{1} << 63);
   return truncated_bits(value, to.bytes == 8 || (to.code == kDLUInt && to.bytes == 4));
 }
 
-// By their bits, as compilers warn of equality in what users include.
+// Bits are compared, because compilers warn about floating-point equality in headers that users include.
 [[nodiscard]] MEMARRAY_HD constexpr bool is_zero(double number) noexcept {
   return __builtin_bit_cast(std::uint64_t, number) << 1 == 0;
 }
@@ -107,7 +107,7 @@ MEMARRAY_HD inline void store_number(ElementKind to, std::byte* target, ElementK
     }
     default: break;
   }
-  // Rounded once, from what the element was.
+  // Values are rounded once, from the original element.
   if (to.code == kDLBfloat)
     return store_as(target, !integral     ? bfloat16(number.real)
                             : is_unsigned ? bfloat16(number.bits)

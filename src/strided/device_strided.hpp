@@ -12,17 +12,17 @@
 #include <cstddef>
 #include <cstdint>
 
-// What kernels on strided memory of a device do, compiled for the host too, where tests run them for each thread of a
-// grid. Each is a class with `run(GridPlace)`, which takes its share of `size` steps.
+// Kernels on strided memory of a device. They compile for the host too, where tests run them for each thread of a grid.
+// Each is a class with `run(GridPlace)`, which takes its share of `size` steps.
 namespace memarray::detail {
 
-/// Loops of a nest, outermost first, walked by a position in linear order. U: 32 bits where the size fits into 31.
+/// The loops of a nest, outermost first, indexed by a position in linear order. U: 32 bits if the size fits into 31.
 template <class U>
 class DeviceNest {
  public:
   static constexpr int max_loops = LoopNest::max_loops;
 
-  /// No extent is 0. Runs that are one are merged.
+  /// Adds an inner loop, and merges it if it continues the last one. Precondition: `extent` is not 0.
   void add(std::int64_t extent, std::int64_t first, std::int64_t second) {
     if (extent == 1) return;
     if (_count > 0 && _strides[0][_count - 1] == first * extent && _strides[1][_count - 1] == second * extent) {
@@ -46,7 +46,7 @@ class DeviceNest {
     std::int64_t first = 0;
     std::int64_t second = 0;
   };
-  /// Bytes from the beginning, for each operand.
+  /// Returns the bytes from the beginning, for each operand.
   [[nodiscard]] MEMARRAY_HD Offsets at(U position) const {
     Offsets offsets;
     for (int d = _count - 1; d >= 0; --d) {
@@ -86,7 +86,7 @@ template <class Word>
 MEMARRAY_HD void move_words(std::byte* to, std::byte const* from, std::uint32_t bytes) {
   for (std::uint32_t at = 0; at < bytes; at += sizeof(Word)) store_as(to + at, load_as<Word>(from + at));
 }
-/// Moves an element as it is. `word`: a power of two that divides its addresses and size, at most 16.
+/// Moves an element unchanged. `word` is a power of two, at most 16, that divides its addresses and size.
 MEMARRAY_HD inline void move_element(std::byte* to, std::byte const* from, std::uint32_t bytes, std::uint32_t word) {
   if (word == 16) return move_words<Word<16>>(to, from, bytes);
   if (word == 8) return move_words<std::uint64_t>(to, from, bytes);
@@ -95,7 +95,7 @@ MEMARRAY_HD inline void move_element(std::byte* to, std::byte const* from, std::
   move_words<std::uint8_t>(to, from, bytes);
 }
 
-/// target = source, of one element type.
+/// A kernel: target = source, for one element type.
 template <class U>
 struct DeviceCopy {
   DeviceNest<U> nest;
@@ -103,7 +103,7 @@ struct DeviceCopy {
   std::byte* target;
   std::byte const* source;
   std::uint32_t itemsize;
-  std::uint32_t word;  ///< as `move_element`
+  std::uint32_t word;  ///< as in `move_element`
 
   MEMARRAY_HD void run(GridPlace const& place) const {
     for_share(place, size, [&](U position) {
@@ -113,7 +113,7 @@ struct DeviceCopy {
   }
 };
 
-/// Sets elements to one that is a parameter of the kernel.
+/// A kernel that sets elements to one of its parameters.
 template <class U>
 struct DeviceFill {
   static constexpr std::size_t most_bytes = 16;
@@ -122,7 +122,7 @@ struct DeviceFill {
   U size;
   std::byte* target;
   std::uint32_t itemsize;
-  std::uint32_t word;  ///< as `move_element`
+  std::uint32_t word;  ///< as in `move_element`
   alignas(16) std::byte element[most_bytes];
 
   MEMARRAY_HD void run(GridPlace const& place) const {
@@ -131,7 +131,7 @@ struct DeviceFill {
   }
 };
 
-/// Converts between two element types.
+/// A kernel that converts between two element types.
 template <class U>
 struct DeviceCast {
   DeviceNest<U> nest;
@@ -149,7 +149,7 @@ struct DeviceCast {
   }
 };
 
-/// element += the sum of its indices, which is the nest's second offset from `start`.
+/// A kernel: element += the sum of its indices, which is `start` plus the nest's second offset.
 template <class U>
 struct DeviceAddIndex {
   DeviceNest<U> nest;
@@ -172,13 +172,13 @@ struct DeviceAddIndex {
         number.real += static_cast<double>(sum);
       else
         number.real = static_cast<double>(static_cast<float>(number.real) + added_as(sum));
-      number.imag += 0.0;  // as a complex sum has it: of −0.0 that makes 0.0
+      number.imag += 0.0;  // like a complex addition, which turns −0.0 into 0.0
       store_number(kind, element, kind, number);
     });
   }
 
  private:
-  /// The sum as an element of the kind, which for those of 16 bits is rounded first.
+  /// Returns the sum in the kind's precision; for 16-bit kinds it is rounded first.
   [[nodiscard]] MEMARRAY_HD float added_as(std::int64_t sum) const {
     if (kind.code == kDLBfloat) return static_cast<float>(bfloat16(sum));
     if (kind.code == kDLFloat && kind.bytes == 2) return static_cast<float>(float16(sum));
@@ -186,7 +186,7 @@ struct DeviceAddIndex {
   }
 };
 
-/// Accumulators of a reduction in memory: 8 bytes each, those of complex numbers 16.
+/// Accumulators of a reduction in memory: 8 bytes each, 16 for complex numbers.
 struct DeviceParts {
   std::uint64_t* words = nullptr;
   bool integral = false;
@@ -216,15 +216,15 @@ struct DeviceParts {
   }
 };
 
-/// What is reduced, and how.
+/// The operation and the elements of a reduction.
 struct DeviceReduction {
   Reduction reduction;
   ElementKind kind;     ///< of the elements
-  bool in_double;       ///< integers, too: for their mean
-  std::int64_t terms;   ///< elements that a result is made of
-  std::int64_t repeat;  ///< how often each of them counts
+  bool in_double;       ///< integers, too, are added as doubles: for their mean
+  std::int64_t terms;   ///< elements of which a result is made
+  std::int64_t repeat;  ///< how often each element counts
 
-  /// Size of an accumulator in memory.
+  /// Returns the size of an accumulator in memory, in bytes.
   [[nodiscard]] std::size_t part_bytes() const { return kind.code == kDLComplex ? 16 : 8; }
   [[nodiscard]] DeviceParts parts_at(std::byte* memory) const {
     return {reinterpret_cast<std::uint64_t*>(memory), kind.is_integral() && !in_double, kind.code == kDLComplex};
@@ -238,7 +238,7 @@ struct DeviceReduction {
       total = number;
     }
   }
-  /// Folds every `step`th term of a result, from `first` on, which exists. `terms`: where each term lies.
+  /// Folds every `step`th term of a result from `first` on, which must exist. `reduced` gives the offset of each term.
   template <class U>
   [[nodiscard]] MEMARRAY_HD Number fold(std::byte const* from, DeviceNest<U> const& reduced, U first, U count,
                                         U step) const {
@@ -274,7 +274,8 @@ struct DeviceReduction {
   [[nodiscard]] MEMARRAY_HD static bool is_nan(Number const& number) {
     return detail::is_nan(number.real) || detail::is_nan(number.imag);
   }
-  /// NaN wins, the first of several; complex numbers go by their real parts first.
+  /// True if `number` replaces `than`. NaN wins, the first of several; complex numbers compare by their real parts
+  /// first.
   [[nodiscard]] MEMARRAY_HD bool is_better(Number const& number, Number const& than) const {
     bool const least = reduction == Reduction::min;
     if (kind.is_integral()) {
@@ -293,7 +294,7 @@ struct DeviceReduction {
   }
 };
 
-/// Each thread folds all elements of a result and stores it: neighbours take neighbouring results.
+/// A kernel whose threads each fold and store a whole result. Adjacent threads take adjacent results.
 template <class U>
 struct DeviceReduceWhole {
   DeviceNest<U> kept;     ///< source, target
@@ -313,8 +314,8 @@ struct DeviceReduceWhole {
   }
 };
 
-/// Each thread folds every `parts`th element of a result, from one on: neighbours read neighbours. No more parts than
-/// terms.
+/// A kernel whose threads each fold every `parts`th element of a result. Adjacent threads read adjacent elements.
+/// Precondition: there are no more parts than terms.
 template <class U>
 struct DeviceReduce {
   DeviceNest<U> kept;     ///< source, target
@@ -335,7 +336,7 @@ struct DeviceReduce {
   }
 };
 
-/// Each thread folds `together` parts that follow one another.
+/// A kernel whose threads each fold `together` consecutive parts.
 template <class U>
 struct DeviceFold {
   U results;
@@ -358,7 +359,7 @@ struct DeviceFold {
   }
 };
 
-/// Stores the results.
+/// A kernel that stores the results.
 template <class U>
 struct DeviceFinish {
   DeviceNest<U> kept;

@@ -15,17 +15,17 @@
 
 namespace memarray::detail {
 
-/// So many threads fill a device.
+/// Number of threads that fill a device.
 inline constexpr std::int64_t enough_parts = std::int64_t{1} << 17;
-/// The least number of elements that are worth a thread of their own, and parts that one thread folds.
+/// The smallest number of elements worth a thread of their own, and the number of parts that one thread folds.
 inline constexpr std::int64_t least_terms = 16;
 inline constexpr std::int64_t parts_together = 256;
 
-/// Runs a job as kernels, on whatever `Machine` is:
-///   launch(kernel, size)        runs `kernel` for `size` positions, after what was launched before
-///   scratch(bytes)              device memory until the job is over, as a `std::byte*`
-///   upload(bytes, data)         the same, with a copy of host memory
-/// The kernels are those of `device_strided.hpp`; what a device runs is what tests run on the host.
+/// A job run as kernels on a `Machine`, which has:
+///   launch(kernel, size)        runs `kernel` for `size` positions, after earlier launches
+///   scratch(bytes)              device memory until the job is done, as a `std::byte*`
+///   upload(bytes, data)         scratch memory with a copy of host memory
+/// The kernels are those of `device_strided.hpp`. Tests run on the host what a device runs.
 template <class Machine>
 class DeviceStridedJob {
  public:
@@ -42,7 +42,7 @@ class DeviceStridedJob {
   }
 
  private:
-  /// With positions of 32 bits where they fit.
+  /// Calls `body` with 32-bit positions if they are sufficient.
   template <class Body>
   static void with_positions(std::int64_t size, Body const& body) {
     if (size <= INT32_MAX)
@@ -78,7 +78,7 @@ class DeviceStridedJob {
     });
   }
 
-  /// A copy of one element that is repeated; a large struct has to be there first.
+  /// Copies one repeated element. A struct too large for a kernel parameter is uploaded first.
   void fill() {
     if (_job.element.size() <= DeviceFill<std::uint32_t>::most_bytes) return fill_from_parameter();
     StridedElements one{_machine.upload(_job.element.size(), _job.element.data()), _job.target.dtype, {}};
@@ -121,7 +121,7 @@ class DeviceStridedJob {
 
   void reduce() {
     StridedLayout const& layout = _job.source.layout;
-    // Elements that are met again are counted, not read again.
+    // Repeated elements are counted, not read again.
     std::array<Axis, StridedLayout::max_ndim> axes{};
     int count = 0;
     std::int64_t terms = 1;
@@ -135,7 +135,7 @@ class DeviceStridedJob {
     }
     for (int d = 0; d < count; ++d) terms *= axes[static_cast<std::size_t>(d)].extent;
     if (terms == 0) return fill_nothing();
-    // The order in which they lie.
+    // Terms are read in memory order.
     std::sort(axes.begin(), axes.begin() + count,
               [](Axis const& left, Axis const& right) { return std::abs(left.stride) > std::abs(right.stride); });
     std::int64_t const results = _job.target.layout.size();
@@ -185,7 +185,7 @@ class DeviceStridedJob {
     return how.parts_at(_machine.scratch(static_cast<std::size_t>(count) * how.part_bytes()));
   }
 
-  /// Zero for a sum, NaN for a mean.
+  /// Fills the target with the result of reducing no elements: 0 for a sum, NaN for a mean.
   void fill_nothing() {
     StridedJob const nothing = _job.of_nothing();
     DeviceStridedJob(nothing, _machine).run();

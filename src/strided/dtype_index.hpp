@@ -12,7 +12,7 @@ namespace memarray::detail {
 
 inline constexpr int shipped_count = 15;
 
-/// The place of a shipped dtype in the list of them; −1 for any other. Much faster than comparing names.
+/// Returns the position of a shipped dtype in the dtype list; −1 for any other. Much faster than comparing names.
 [[nodiscard]] inline int shipped_index(DType const& dtype) noexcept {
   if (dtype.dl.lanes != 1) return -1;
   int const log2_bytes = std::countr_zero(static_cast<unsigned>(dtype.dl.bits)) - 3;
@@ -27,7 +27,7 @@ inline constexpr int shipped_count = 15;
   }
 }
 
-/// The same of a type, when it is compiled.
+/// The position of type T in the dtype list, at compile time; −1 if it is not there.
 template <class T>
 inline constexpr int dtype_index_of = [] {
   int place = 0;
@@ -40,12 +40,12 @@ inline constexpr int dtype_index_of = [] {
   return found;
 }();
 
-/// A bool as it lies in memory, where foreign code may have left any byte; it counts as true unless it is 0.
+/// A bool in memory, where foreign code may have left any byte; every byte but 0 is true.
 struct StoredBool {
   std::uint8_t byte;
 };
 
-/// The type to read and write elements of a shipped dtype with.
+/// The type for reading and writing elements of a shipped dtype.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, StoredBool, T>;
 
@@ -56,14 +56,14 @@ inline constexpr bool is_complex<std::complex<T>> = true;
 template <class T>
 inline constexpr bool is_half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
-/// As the conversion that the type has, without branches: whole vectors go through it.
+/// Converts like the type's own conversion, but without branches, so that loops vectorise.
 [[nodiscard]] MEMARRAY_ALWAYS_INLINE float to_float(float16 half) noexcept {
   std::uint32_t const magnitude = half.bits & 0x7FFFU;
   std::uint32_t const sign = static_cast<std::uint32_t>(half.bits & 0x8000U) << 16;
-  // All bits where it holds.
+  // Masks: all bits are set if the condition holds.
   std::uint32_t const subnormal = 0U - static_cast<std::uint32_t>(magnitude < 0x400U);
   std::uint32_t const special = 0U - static_cast<std::uint32_t>(magnitude >= 0x7C00U);
-  // A subnormal gets a leading one, which is then subtracted as a number.
+  // A subnormal gets a leading one, which is then subtracted as a float.
   std::uint32_t const rebased = (magnitude << 13) + 0x38000000U + (subnormal & 0x00800000U);
   float const exact = __builtin_bit_cast(float, rebased) - __builtin_bit_cast(float, subnormal & 0x38800000U);
   return __builtin_bit_cast(float, (__builtin_bit_cast(std::uint32_t, exact) + (special & 0x38000000U)) | sign);

@@ -14,7 +14,7 @@ namespace memarray::detail {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
-// Below this the interpreter lock is not worth letting go.
+// For fewer bytes, releasing the interpreter lock is not worth its cost.
 constexpr std::size_t release_bytes = std::size_t{1} << 16;
 
 /// Runs `work(first byte, bytes)` over ranges that start at multiples of `chunk_bytes`.
@@ -51,7 +51,7 @@ void copy_host(std::byte* destination, std::byte const* source, std::size_t byte
 }
 
 void fill_host(std::byte* destination, void const* element, std::size_t itemsize, std::size_t count) {
-  // Kept apart, as it may be one of the elements that other threads set.
+  // A copy: `element` may be one of the elements that other threads set.
   auto const* const given = static_cast<std::byte const*>(element);
   std::vector<std::byte> const kept(given, given + itemsize);
   std::byte const* const item = kept.data();

@@ -14,10 +14,10 @@
 
 namespace memarray::detail {
 
-/// Where a walk over some loops of a nest is.
+/// The position of a walk over some loops of a nest.
 class Odometer {
  public:
-  /// At the `position`th of all steps.
+  /// Starts at step `position` of all steps.
   MEMARRAY_ALWAYS_INLINE Odometer(std::span<LoopNest::Loop const> loops, std::int64_t position) noexcept
       : _loops(loops) {
     for (std::size_t i = _loops.size(); i-- > 0;) {
@@ -29,11 +29,11 @@ class Odometer {
     }
   }
 
-  /// Bytes from the beginning, for each operand.
+  /// Returns the bytes from the beginning, for each operand.
   [[nodiscard]] std::int64_t first() const noexcept { return _first; }
   [[nodiscard]] std::int64_t second() const noexcept { return _second; }
 
-  /// After the last step comes the first.
+  /// Moves to the next step. The last step is followed by the first.
   MEMARRAY_ALWAYS_INLINE void next() noexcept {
     for (std::size_t i = _loops.size(); i-- > 0;) {
       LoopNest::Loop const& loop = _loops[i];
@@ -63,11 +63,11 @@ class Odometer {
   return (dividend + divisor - 1) / divisor;
 }
 
-// Below this the interpreter lock is not worth letting go.
+// For fewer bytes, releasing the interpreter lock is not worth its cost.
 inline constexpr std::size_t release_bytes = std::size_t{1} << 16;
 
-/// Calls `run(begin, end)` for ranges of `units` units, on as many threads as `bytes` of memory are worth, with the
-/// interpreter lock let go where they are many.
+/// Calls `run(begin, end)` for ranges of `units` units, on as many threads as `bytes` of memory justify. Releases the
+/// interpreter lock if there are many bytes.
 template <class Run>
 void run_in_pieces(std::int64_t units, std::int64_t units_per_piece, std::size_t bytes, Run const& run) {
   std::optional<RuntimeRelease> released;
@@ -86,9 +86,9 @@ struct Region {
   std::int64_t columns;
 };
 
-/// Calls `visit(region)` until all elements have been visited, in regions of at most that many rows and columns, on
-/// several threads where it is worth it. `itemsize`: bytes of memory for an element. Loops that are not there are of
-/// one step.
+/// Calls `visit(region)` until all elements have been visited, on several threads if that is worthwhile. Regions have
+/// at most `most_rows` rows and `most_columns` columns. `itemsize`: bytes of memory for an element. Missing loops count
+/// as loops of one step.
 template <class Visit>
 void visit_regions(LoopNest const& nest, std::int64_t most_rows, std::int64_t most_columns, std::size_t itemsize,
                    Visit const& visit) {

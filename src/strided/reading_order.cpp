@@ -6,8 +6,8 @@
 namespace memarray::detail {
 namespace {
 
-// One part in so many must be won: where dense memory is read nearly alike, other views lose more than that, and the
-// first job of a process finds memory slower than later ones do.
+// `in_order` must save one part in this many. If it saves less on dense memory, it loses more than that on other views.
+// The first job of a process also finds memory slower than later ones.
 constexpr std::int64_t least_gain = 6;
 
 }  // namespace
@@ -22,7 +22,7 @@ ReadingOrder& ReadingOrder::of_rows() noexcept {
   return order;
 }
 
-// Neither who had to wait for the processor nor who found a piece in the caches decides.
+// The median ignores pieces that waited for the processor and pieces that were in the caches.
 std::int64_t ReadingOrder::Costs::median() const noexcept {
   std::int64_t known[trials];
   std::int64_t* end = known;

@@ -21,8 +21,8 @@ template <class T>
   return __builtin_bit_cast(T, static_cast<Bits>(__builtin_bit_cast(Bits, number) ^ static_cast<Bits>(flip)));
 }
 
-/// The least number; once NaN, always NaN. The largest is the least of all with their signs, or all their bits, turned;
-/// unsigned numbers compare as signed ones with the first bit turned.
+/// The minimum of numbers; once NaN, always NaN. A maximum is a minimum of numbers whose sign, or all of whose bits,
+/// are inverted. Unsigned numbers compare as signed ones with the first bit inverted.
 template <class T>
 struct Least {
   using Element = T;
@@ -58,7 +58,7 @@ struct Least {
   }
 };
 
-/// By the real part, then the imaginary one; a number with a NaN in either wins.
+/// The minimum of complex numbers: by the real part, then the imaginary one. A number with a NaN in either wins.
 template <class T>
 struct Least<std::complex<T>> {
   using Element = std::complex<T>;
@@ -87,7 +87,7 @@ void fold_extremes(void* totals, void const* accumulators, std::int64_t columns)
   for (std::int64_t j = 0; j < columns; ++j) into[j] = Op::combine(into[j], from[j]);
 }
 
-/// `Result`: the type of the target's elements, or of as many bits.
+/// Stores the results. `Result`: the type of the target's elements, or of as many bits.
 template <class Result, class T>
 void finish_extremes(void const* totals, ReductionEnd const& /*end*/, std::uint64_t flip, std::byte* target,
                      std::int64_t stride, std::int64_t columns) {
@@ -96,7 +96,7 @@ void finish_extremes(void const* totals, ReductionEnd const& /*end*/, std::uint6
     *reinterpret_cast<Result*>(target + j * stride) = static_cast<Result>(Least<T>::load(from[j], flip));
 }
 
-/// `converted_to`: what elements become first, or −1 where they are T.
+/// Returns the kernels. `converted_to`: the dtype to which elements are converted first; −1 if they are T.
 template <class T, class Result = T>
 ReductionKernels extremes(int dtype_index, std::uint64_t flip, int converted_to = -1) {
   return {.accumulator_size = sizeof(T),

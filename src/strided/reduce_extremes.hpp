@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// The least or the largest. `dtype_index`: the place of a shipped dtype in the list.
+/// Returns the kernels of min or max. `dtype_index`: the position of a shipped dtype in the dtype list.
 [[nodiscard]] ReductionKernels extreme_kernels(int dtype_index, bool least);
 
 }  // namespace memarray::detail

@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// The walks of reductions over blocks, for an `Op` as rows have it; those that say `has_rows` false are taken element
-// by element.
+// Walks of reductions over blocks, for an `Op` as in `reduce_rows.hpp`. An `Op` whose `has_rows` is false is taken
+// element by element.
 namespace memarray::detail {
 
 template <class Op>
@@ -21,16 +21,16 @@ MEMARRAY_ALWAYS_INLINE AccumulatorOf<Op> element_at(std::byte const* address, st
   return Op::load(*reinterpret_cast<typename Op::Element const*>(address), flip);
 }
 
-/// Every second element, and rows of a few, are worth loops of their own where they are floats.
+/// True if every second element, and rows of a few elements, are worth loops of their own: if they are floats.
 template <class Op>
 inline constexpr bool has_pairs = Op::has_rows && std::is_floating_point_v<typename Op::Element>;
 
-// Bytes of one of the streams that a long run is read as.
+// Bytes of each stream in which a long run is read.
 inline constexpr std::int64_t stream_bytes = 32768;
-// Runs shorter than this are read as one: what they would win from several streams is less than these cost.
+// Shorter runs are read in one stream: several would cost more than they gain.
 inline constexpr std::int64_t short_run_bytes = 16384;
 
-/// Makes one of several.
+/// Combines several accumulators into one.
 template <class Op>
 AccumulatorOf<Op> combined(AccumulatorOf<Op>* kept, std::int64_t count) {
   for (; count > 1; count = (count + 1) / 2)
@@ -38,16 +38,17 @@ AccumulatorOf<Op> combined(AccumulatorOf<Op>* kept, std::int64_t count) {
   return kept[0];
 }
 
-/// How a run of `rows` elements is cut into `lanes` that are read side by side, again and again: elements of each.
+/// Returns the elements of one lane. A run of `rows` elements is cut, repeatedly, into `lanes` lanes that are read side
+/// by side.
 [[nodiscard]] inline std::int64_t lane_of(std::int64_t rows, std::int64_t stride, std::int64_t lanes) noexcept {
   constexpr std::int64_t least = 64;
   return std::min(rows / lanes, std::max(least, stream_bytes / std::max<std::int64_t>(1, stride)));
 }
 
-// Elements of a stream that are added one after the other, before roundings add up.
+// Elements of a stream that are added one after the other; more would accumulate rounding errors.
 inline constexpr std::int64_t most_in_a_row = 256;
 
-/// Eight runs of elements, one after the other: the additions of `fold_streams`.
+/// Folds eight runs of elements, one after the other, with the additions of `fold_streams`.
 template <class Op>
 void fold_in_order(AccumulatorOf<Op>* results, std::byte const* source, std::int64_t stream_stride, std::int64_t rows,
                    std::int64_t stride, std::uint64_t flip) {
@@ -60,12 +61,12 @@ void fold_in_order(AccumulatorOf<Op>* results, std::byte const* source, std::int
     }
 }
 
-/// Runs of elements at any distance: eight, each to a result of its own.
+/// Folds eight runs of elements with any stride, each to its own result.
 template <class Op>
 void fold_streams(AccumulatorOf<Op>* results, std::byte const* source, std::int64_t stream_stride, std::int64_t rows,
                   std::int64_t stride, std::int64_t jump, std::uint64_t flip, ReadingOrder::Way way) {
-  // Where a line has several elements, eight additions at a time are what keeps up with memory; where lines are left
-  // out, eight places.
+  // With several elements in a cache line, only eight additions at a time keep up with memory. With skipped lines,
+  // eight places do.
   if (way == ReadingOrder::Way::in_order && is_one_of_line(stride))
     return fold_in_order<Op>(results, source, stream_stride, rows, stride, flip);
   std::int64_t const ahead = std::max<std::int64_t>(4 * stride, prefetch_ahead);
@@ -85,7 +86,7 @@ void fold_streams(AccumulatorOf<Op>* results, std::byte const* source, std::int6
   }
 }
 
-/// One run of elements at any distance.
+/// Folds one run of elements with any stride.
 template <class Op>
 AccumulatorOf<Op> fold_strided(std::byte const* source, std::int64_t rows, std::int64_t stride, std::uint64_t flip,
                                ReadingOrder::Way way) {
@@ -101,7 +102,7 @@ AccumulatorOf<Op> fold_strided(std::byte const* source, std::int64_t rows, std::
   return combined<Op>(kept, streams);
 }
 
-/// The same for a few runs side by side: all of a row before the next.
+/// Folds a few runs side by side: all of a row before the next.
 template <class Op, std::int64_t columns>
 void fold_few(AccumulatorOf<Op>* results, ReductionBlock const& block, std::uint64_t flip) {
   constexpr std::int64_t lanes = 4;
@@ -136,7 +137,7 @@ void fold_few(AccumulatorOf<Op>* results, ReductionBlock const& block, std::uint
         Op::combine(results[j], Op::combine(Op::combine(kept[0][j], kept[1][j]), Op::combine(kept[2][j], kept[3][j])));
 }
 
-/// Rows of elements at any distance to a row of results.
+/// Adds rows of elements with any stride to a row of results.
 template <class Op, std::int64_t rows>
 void add_strided(AccumulatorOf<Op>* __restrict results, ReductionBlock const& block, std::uint64_t flip) {
   for (std::int64_t j = 0; j < block.columns; ++j) {
@@ -151,7 +152,7 @@ void add_strided(AccumulatorOf<Op>* __restrict results, ReductionBlock const& bl
   }
 }
 
-/// Runs of a few elements that follow one another, as do the runs: for a compiler that knows their length.
+/// Adds adjacent runs of a few adjacent elements, whose number the compiler knows.
 template <class Op, std::int64_t rows>
 void add_short_runs(AccumulatorOf<Op>* __restrict results, ReductionBlock const& block, std::uint64_t flip) {
   auto const* __restrict const elements = reinterpret_cast<typename Op::Element const*>(block.source);
@@ -162,7 +163,7 @@ void add_short_runs(AccumulatorOf<Op>* __restrict results, ReductionBlock const&
   }
 }
 
-/// One run of every `step`th element.
+/// Folds one run of every `step`th element.
 template <class Op, std::int64_t step>
 AccumulatorOf<Op> fold_run(RowKernels<Op> const& rows_of, std::byte const* source, std::int64_t rows,
                            std::uint64_t flip, ReadingOrder::Way way) {
@@ -181,7 +182,7 @@ AccumulatorOf<Op> fold_run(RowKernels<Op> const& rows_of, std::byte const* sourc
   return combined<Op>(kept, streams);
 }
 
-/// Runs of every `step`th element, each to a result of its own or all to one.
+/// Folds runs of every `step`th element, each to its own result or all to one.
 template <class Op, std::int64_t step>
 void fold_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, bool to_one, std::uint64_t flip) {
   constexpr auto item = static_cast<std::int64_t>(sizeof(typename Op::Element)) * step;
@@ -190,7 +191,7 @@ void fold_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, bool to_
   if (to_one && block.columns >= streams) {
     AccumulatorOf<Op> kept[streams];
     std::fill_n(kept, streams, Op::nothing());
-    // Each stream takes runs that follow one another.
+    // Each stream takes consecutive runs.
     std::int64_t const most = std::max<std::int64_t>(1, stream_bytes / (block.rows * item));
     while (block.columns - j >= streams) {
       std::int64_t const times = std::min(most, (block.columns - j) / streams);
@@ -214,7 +215,7 @@ void fold_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, bool to_
   }
 }
 
-/// The same of elements at any distance.
+/// Folds runs of elements with any stride, each to its own result or all to one.
 template <class Op>
 void fold_strided_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, bool to_one, std::uint64_t flip) {
   constexpr std::int64_t few = 4;
@@ -282,7 +283,7 @@ void add_strided_rows(AccumulatorOf<Op>* results, ReductionBlock const& block, s
   }
 }
 
-/// Dense rows of a few results: as many as make up some lanes are one row of a block of its own, folded at the end.
+/// Adds dense rows of a few results. Rows that together fill some lanes form one wide row, which is folded at the end.
 template <class Op>
 void add_wide_rows(AccumulatorOf<Op>* results, ReductionBlock const& block, std::uint64_t flip) {
   constexpr auto item = static_cast<std::int64_t>(sizeof(typename Op::Element));
@@ -291,7 +292,7 @@ void add_wide_rows(AccumulatorOf<Op>* results, ReductionBlock const& block, std:
   AccumulatorOf<Op> wide[most_lanes];
   std::int64_t const columns = block.columns;
   std::int64_t copies = most_lanes / columns;
-  // Whole lines, if that can be.
+  // Whole cache lines, if possible.
   if (copies > 16) copies -= copies % 16;
   copies = std::min(copies, std::max<std::int64_t>(1, block.rows / streams));
   std::int64_t const width = copies * columns;

@@ -13,20 +13,21 @@
 #include <cstring>
 #include <utility>
 
-// What reductions do with rows of elements that lie side by side, or every second of them: eight rows at once, each
-// prefetched or not, or one after the other (`ReadingOrder`). For an `Op` with types `Element` and
-// `Accumulator` and functions `nothing()`, `load(element, flip)`, `combine(accumulator, accumulator)`, whose first
-// argument is what came before, and for vectors the same as `load_all(lanes, elements, flip)` and `combine_all(lanes,
-// lanes)`.
+// Loops of reductions over rows of adjacent elements, or of every second element. Eight rows are read at once, with or
+// without prefetches, or one after the other (`ReadingOrder`).
+//
+// An `Op` has types `Element` and `Accumulator`, and functions `nothing()`, `load(element, flip)` and
+// `combine(accumulator, accumulator)`, whose first argument comes from earlier elements. `load_all(lanes, elements,
+// flip)` and `combine_all(lanes, lanes)` are their versions for vectors.
 namespace memarray::detail {
 
-// Bytes ahead of where a row is read.
+// Prefetch distance in bytes.
 inline constexpr std::int64_t prefetch_ahead = 1024;
-// The same where whole lines are used.
+// Prefetch distance in bytes if whole cache lines are used.
 inline constexpr std::int64_t panel_ahead = 2048;
 inline constexpr std::int64_t streams = 8;
 
-/// Vectors of `bytes` bytes: as wide as registers are, as compilers take wider ones apart element by element.
+/// Vectors of `bytes` bytes, as wide as registers: compilers split wider ones into elements.
 template <class Op, std::size_t bytes>
 struct Lanes {
   using Element = typename Op::Element;
@@ -35,7 +36,7 @@ struct Lanes {
   typedef Accumulator Sums __attribute__((vector_size(bytes)));
   typedef Element Elements __attribute__((vector_size(bytes / sizeof(Accumulator) * sizeof(Element))));
 
-  /// Every `step`th element, without touching any behind the last.
+  /// Reads every `step`th element, without touching memory behind the last.
   template <std::int64_t step>
   MEMARRAY_ALWAYS_INLINE static void read(Elements& elements, std::byte const* source) {
     std::memcpy(&elements, source, sizeof elements);
@@ -61,8 +62,8 @@ struct Lanes {
   }
 };
 
-/// Eight rows of `columns` elements. `jump`: bytes from a row's end to where its stream goes on; it has `times` rows.
-/// Loops take it by value, as what they write to might else be part of it.
+/// Eight rows of `columns` elements, each in a stream of `times` rows. `jump`: bytes from a row's end to the next row
+/// of its stream. Loops take a panel by value, because their stores might otherwise alias it.
 struct Panel {
   std::byte const* source;
   std::int64_t columns;
@@ -93,7 +94,7 @@ struct RowLoops {
     load_all(next, source, flip);
     Op::combine_all(sums, next);
   }
-  /// In pairs, and pairs of these: roundings add up less.
+  /// Combines vectors in pairs, and pairs of these, which accumulates less rounding error.
   template <std::int64_t count>
   MEMARRAY_ALWAYS_INLINE static void take_tree(typename L::Sums& sums, std::byte const* source, std::int64_t stride,
                                                std::uint64_t flip) {
@@ -107,32 +108,32 @@ struct RowLoops {
     Op::combine_all(sums, tree[0]);
   }
   MEMARRAY_ALWAYS_INLINE static std::int64_t ahead_of(Panel const& panel, std::int64_t column) {
-    // Of short rows, that of the stream's next row.
+    // For short rows, the stream's next row is prefetched.
     std::int64_t const ahead = column * item + std::min(panel_ahead, panel.columns * item);
     return ahead + (ahead < panel.columns * item ? 0 : panel.jump);
   }
 
-  /// Each row to a result of its own.
+  /// Folds each row to its own result.
   MEMARRAY_ALWAYS_INLINE static void fold_panel(Accumulator* results, Panel panel, std::uint64_t flip) {
     if (panel.way == ReadingOrder::Way::in_order && has_long_runs(panel)) {
       for (std::int64_t r = 0; r < streams; ++r, panel.source += panel.row_stride)
         results[r] = fold_stream(results[r], panel, flip);
       return;
     }
-    // The processor does not see shorter runs coming.
+    // The processor does not prefetch shorter runs by itself.
     if (panel.way == ReadingOrder::Way::side_by_side || panel.columns * item < page_run)
       return fold_at_once<true>(results, panel, flip);
     fold_at_once<false>(results, panel, flip);
   }
 
-  /// Whether memory that is read in order is read in long runs: who jumps about gets more of it in eight places.
+  /// True if the memory is read in long runs. Memory with shorter runs is read faster in eight places.
   MEMARRAY_ALWAYS_INLINE static bool has_long_runs(Panel const& panel) {
     constexpr std::int64_t long_run = 16384;
     std::int64_t const run = panel.columns * item;
     return run >= long_run || has_small_gap(panel.times > 1 ? panel.jump : panel.row_stride - run);
   }
 
-  /// The first row: the additions that `fold_at_once` does for it, in their order.
+  /// Folds the first row with the additions of `fold_at_once`, in their order.
   MEMARRAY_ALWAYS_INLINE static Accumulator fold_stream(Accumulator rest, Panel const& panel, std::uint64_t flip) {
     typename L::Sums sums;
     L::clear(sums);
@@ -198,7 +199,7 @@ struct RowLoops {
     return result;
   }
 
-  /// All rows to a row of results.
+  /// Adds all rows to a row of results.
   MEMARRAY_ALWAYS_INLINE static void add_panel(Accumulator* results, Panel panel, std::uint64_t flip) {
     std::int64_t i = 0;
     for (; i + of_line <= panel.columns; i += of_line) {
@@ -233,7 +234,7 @@ struct RowLoops {
   }
 };
 
-/// The loops for one kind of vectors.
+/// The loops for one width of vectors.
 template <class Op>
 struct RowKernels {
   using Accumulator = typename Op::Accumulator;
@@ -269,7 +270,7 @@ MEMARRAY_ROW_KERNELS(Avx2Rows, 32, MEMARRAY_AVX2);
 #endif
 #undef MEMARRAY_ROW_KERNELS
 
-/// For this processor. Vectors of AVX-512 would be no faster: memory is what is waited for.
+/// Returns the loops for this processor. AVX-512 would be no faster: memory is the bottleneck.
 template <class Op, std::int64_t step>
 RowKernels<Op> const& row_kernels() noexcept {
 #if defined(MEMARRAY_WIDE_PATHS)

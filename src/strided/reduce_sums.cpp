@@ -6,18 +6,18 @@
 #include <cmath>
 #include <type_traits>
 
-// Where __builtin_convertvector makes a vector of two halves, converted apart, which is as slow as memory or slower.
+// GCC's __builtin_convertvector converts the two halves of such a vector apart, which is as slow as memory or slower.
 #if defined(MEMARRAY_WIDE_PATHS) && !defined(__clang__)
 #define MEMARRAY_GCC_WIDENS 1
 #include <immintrin.h>
-// Nothing here is called with vectors: all is inlined.
+// No function here is called with vectors: all are inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
 namespace memarray::detail {
 namespace {
 
-/// Sums of integers are exact modulo 2^64, signed ones by their two's complement; all others are double.
+/// A sum: exact modulo 2^64 for integers, signed ones by their two's complement; double for all other types.
 template <class T, class Sum>
 struct Add {
   using Element = T;
@@ -46,7 +46,7 @@ struct Add {
   }
 };
 
-/// A sum in double, and what its roundings have lost.
+/// A sum in double, with its accumulated rounding error.
 struct Total {
   double sum;
   double lost;
@@ -78,11 +78,11 @@ void fold_sums(void* totals, void const* accumulators, std::int64_t columns) {
 }
 
 double value_of(Total const& total) {
-  // What infinities lose is no number.
+  // The rounding error of an infinite sum is NaN.
   return std::isfinite(total.sum) ? total.sum + total.lost : total.sum;
 }
 
-/// `Result`: the type of the target's elements.
+/// Stores the results. `Result`: the type of the target's elements.
 template <class Result, class Sum>
 void finish_sums(void const* totals, ReductionEnd const& end, std::uint64_t /*flip*/, std::byte* target,
                  std::int64_t stride, std::int64_t columns) {
@@ -101,7 +101,7 @@ void finish_sums(void const* totals, ReductionEnd const& end, std::uint64_t /*fl
   }
 }
 
-/// `converted_to`: what elements become first, or −1 where they are T.
+/// Returns the kernels. `converted_to`: the dtype to which elements are converted first; −1 if they are T.
 template <class T, class Sum, class Result>
 ReductionKernels sums(int dtype_index, int converted_to) {
   return {.accumulator_size = sizeof(Sum),
@@ -133,7 +133,7 @@ ReductionKernels sum_kernels(int dtype_index, bool mean) {
     default: break;
   }
   std::size_t const size = shipped_dtypes()[static_cast<std::size_t>(dtype_index)].itemsize;
-  // Of integers in double, as NumPy has it; those of 16 bits are exact in float.
+  // Means of integers are computed in double, like NumPy's; integers of 16 bits are exact in float.
   if (mean)
     return size <= 2 ? sums<float, double, double>(dtype_index, as_float)
                      : sums<double, double, double>(dtype_index, as_double);

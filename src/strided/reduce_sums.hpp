@@ -4,7 +4,8 @@
 
 namespace memarray::detail {
 
-/// Sums and means. `dtype_index`: the place of a shipped dtype in the list; complex numbers are summed by parts.
+/// Returns the kernels of a sum or mean. `dtype_index`: the position of a shipped dtype in the dtype list. Complex
+/// numbers are summed by parts.
 [[nodiscard]] ReductionKernels sum_kernels(int dtype_index, bool mean);
 
 }  // namespace memarray::detail

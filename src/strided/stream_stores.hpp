@@ -11,8 +11,8 @@
 
 namespace memarray::detail {
 
-/// Copies to memory that will not be read soon, without bringing it into the caches. `end_stream_stores` orders what
-/// was written so before later stores.
+/// Copies with non-temporal stores, for memory that will not be read soon. `end_stream_stores` orders them before later
+/// stores.
 inline void copy_past_caches(void* destination, void const* source, std::size_t bytes) noexcept {
 #if defined(__SSE2__)
   constexpr std::size_t line = 64;
@@ -33,9 +33,9 @@ inline void copy_past_caches(void* destination, void const* source, std::size_t 
 #endif
 }
 
-/// Writes one run of memory past the caches, from pieces that are put one after another. A line that is
-/// written in two parts has to come from memory, and every store after it waits for that: what does not fill a line
-/// stays here until the next piece, or the end.
+/// A writer of one run of memory with non-temporal stores, from consecutive pieces. A cache line that is written in two
+/// parts is first read from memory, and every later store waits for that. So bytes that do not fill a line stay here
+/// until the next piece, or the end.
 class StreamedRun {
  public:
   static constexpr std::size_t room_bytes = 8192;
@@ -46,9 +46,9 @@ class StreamedRun {
   StreamedRun& operator=(StreamedRun const&) = delete;
   ~StreamedRun() { std::memcpy(_target, _buffer + _skipped, _filled - _skipped); }
 
-  /// Where a piece of up to `room_bytes` goes.
+  /// Returns where the caller writes a piece of up to `room_bytes`.
   [[nodiscard]] std::byte* room() noexcept { return _buffer + _filled; }
-  /// That so many bytes are there now.
+  /// Takes the `bytes` bytes that the caller has written to `room()`.
   void put(std::size_t bytes) noexcept {
     _filled += bytes;
     std::size_t const whole = _filled / line * line;
@@ -59,7 +59,7 @@ class StreamedRun {
     _filled -= whole;
     std::memcpy(_buffer, _buffer + whole, _filled);
   }
-  /// A piece that is elsewhere, of any size.
+  /// Takes a piece of any size from other memory.
   void put(std::byte const* source, std::size_t bytes) noexcept {
     std::size_t const head = std::min(bytes, _filled == 0 ? 0 : line - _filled);
     std::memcpy(room(), source, head);

@@ -17,7 +17,7 @@ __global__ void run_strided(Kernel kernel) {
   kernel.run({blockIdx.x, threadIdx.x, gridDim.x, blockDim.x});
 }
 
-/// A stream of a device.
+/// A machine that launches kernels on a stream of a device.
 struct CudaMachine {
   DeviceRun& run;
 

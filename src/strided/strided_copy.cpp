@@ -23,10 +23,10 @@ namespace {
 using Loop = LoopNest::Loop;
 
 constexpr std::int64_t region_bytes = std::int64_t{1} << 18;
-// Elements that are converted at a time, so that their source and both buffers stay in the first cache together.
+// Elements that are converted at a time: their source and both buffers stay in the first-level cache together.
 constexpr std::int64_t elements_of_piece = 512;
 
-/// The strides of a nest's two inner loops, for regions of it.
+/// The two inner loops of a nest, for blocks of its regions.
 struct Inner {
   explicit Inner(LoopNest const& nest) noexcept {
     auto const all = nest.all();
@@ -48,7 +48,7 @@ struct Inner {
   Loop column{1, {0, 0}, false};
 };
 
-/// Whether a target is too large to stay in the caches. Transpositions gain so much that it is early for them.
+/// True if the target is too large to stay in the caches. Transpositions gain so much that their limit is lower.
 bool goes_past_caches(LoopNest const& nest, std::size_t itemsize) noexcept {
   std::size_t const bytes = static_cast<std::size_t>(nest.size()) * itemsize;
   return bytes >= std::size_t{nest.kernel == LoopKernel::tiles ? 4U : 16U} << 20;
@@ -85,7 +85,7 @@ void copy_converted(StridedTarget const& target, StridedSource const& source, Ca
   std::int64_t const most = tiles ? cast_elements : elements_of_piece;
   std::int64_t const columns = std::min(tiles ? 128 : most, all_columns);
   std::int64_t const rows = most / columns;
-  // Of tiles down a band of columns, so that the source is read on where it was left.
+  // Tiles go down a band of columns, so that reading continues where it stopped.
   auto const most_of_region = region_bytes / static_cast<std::int64_t>(itemsize);
   std::int64_t const columns_of_region = tiles ? columns : std::min(all_columns, most_of_region);
   std::int64_t const rows_of_region = tiles ? std::max<std::int64_t>(rows, 512) : most_of_region / columns_of_region;
@@ -103,7 +103,7 @@ void copy_converted(StridedTarget const& target, StridedSource const& source, Ca
   });
 }
 
-/// In the order in which one kind may become another.
+/// Returns the rank of a dtype's kind. A kind may convert to itself and to later ones.
 int kind_of(DType const& dtype) noexcept {
   switch (dtype.dl.code) {
     case kDLBool: return 0;

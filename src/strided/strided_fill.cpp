@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t region_elements = std::int64_t{1} << 14;
 
-/// What an element is added to as; a bool becomes true if the sum is not 0, as NumPy has it.
+/// Adds index sums to a row. A bool becomes true if the sum is not 0, like NumPy's.
 template <class T>
 void add_row(std::byte* target, std::int64_t stride, std::int64_t count, std::int64_t sum, std::int64_t step) {
   for (std::int64_t i = 0; i < count; ++i, sum += step) {
@@ -58,7 +58,7 @@ int index_of_number(DType const& dtype) {
   return index;
 }
 
-/// What is dense goes the way of whole arrays.
+/// Adds index sums. Dense views use the loops of whole arrays.
 template <class T>
 void add_index_of(StridedTarget const& target) {
   if (target.layout.ndim() == 0 || target.layout.size() == 0) return;
@@ -83,7 +83,7 @@ void fill(StridedTarget target, void const* element) {
   if (nest.size() == 0) return;
   if (nest.kernel == LoopKernel::contiguous && nest.count <= 1)
     return fill_host(first, element, itemsize, static_cast<std::size_t>(nest.size()));
-  // Kept apart, as it may be one of the elements that are set.
+  // A copy: `element` may be one of the elements that are set.
   auto const* const given = static_cast<std::byte const*>(element);
   std::vector<std::byte> const kept(given, given + itemsize);
   LoopNest::Loop const column = all.back();

@@ -42,7 +42,8 @@ StridedJob StridedJob::of_nothing() const {
 
 namespace {
 
-/// Takes the memory that the kernels of a device would. What they compute, the host's kernels do, to the same bits.
+/// A machine that takes the memory that a device's kernels would take, and computes nothing. The host's kernels compute
+/// bit-identical results.
 struct SimulatedMachine {
   DeviceRun& run;
 

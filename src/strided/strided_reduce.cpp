@@ -23,17 +23,18 @@ namespace {
 
 using Loop = LoopNest::Loop;
 
-// Of one row of accumulators, which stays in the first cache; totals take twice as much.
+// Bytes of a row of accumulators, which stays in the first-level cache; totals take twice as much.
 constexpr std::size_t row_bytes = 16384;
-// Elements of a piece, and the most rows that one accumulator takes before it is folded: its roundings add up.
+// Elements of a piece, and rows that one accumulator takes before it is folded, which limits its rounding errors.
 constexpr std::int64_t elements_of_piece = std::int64_t{1} << 18;
 constexpr std::int64_t most_rows = 256;
 // Blocks that are added to one accumulator before it is folded.
 constexpr std::int64_t most_steps = 32;
-// The same of elements that one result takes from a run, in several accumulators; and of a tile of such results.
+// Elements that one result takes from a strided run, in several accumulators, before they are folded; and elements of a
+// tile of such results.
 constexpr std::int64_t most_strided = 8192;
 constexpr std::int64_t elements_of_tile = 32768;
-// Tiles that are enough for all threads, without cutting each in pieces for several.
+// Number of tiles that occupies all threads, without cutting each into pieces for several.
 constexpr std::int64_t enough_tiles = 32;
 
 ReductionKernels kernels_of(Reduction reduction, int dtype_index) {
@@ -50,13 +51,13 @@ bool by_parts(Reduction reduction, DType const& dtype) {
   return dtype.dl.code == kDLComplex && (reduction == Reduction::sum || reduction == Reduction::mean);
 }
 
-/// Converts the elements of a block as they are taken.
+/// Converts the elements of a block and adds them to accumulators.
 void accumulate_converted(ReductionKernels const& kernels, ReductionWalk walk, std::byte* accumulators,
                           ReductionBlock const& block, std::size_t itemsize) {
   alignas(64) std::byte converted[cast_elements * sizeof(double)];
   bool const by_rows = walk == ReductionWalk::columns || walk == ReductionWalk::wide;
   auto const size = static_cast<std::int64_t>(kernels.element_size);
-  // What lies side by side in the buffer, and how often.
+  // Inner: adjacent elements in the buffer. Outer: runs of them.
   std::int64_t const inner = by_rows ? block.columns : block.rows;
   std::int64_t const inner_stride = by_rows ? block.column_stride : block.row_stride;
   std::int64_t const outer = by_rows ? block.rows : block.columns;
@@ -87,8 +88,8 @@ void accumulate_any(ReductionKernels const& kernels, ReductionWalk walk, void* a
     kernels.accumulate(walk, accumulators, block, kernels.flip);
 }
 
-/// A reduction as tiles, each a row of results, and pieces, each a part of what is reduced. Both are cut the same
-/// whatever the number of threads.
+/// A reduction as tiles, each a row of results, and pieces, each a part of the reduced elements. Neither cut depends on
+/// the number of threads.
 class Tiles {
  public:
   Tiles(LoopNest const& nest, std::size_t accumulator_size, std::size_t itemsize) noexcept
@@ -126,7 +127,7 @@ class Tiles {
 
   [[nodiscard]] std::int64_t count() const noexcept { return _count; }
   [[nodiscard]] std::int64_t pieces() const noexcept { return _pieces; }
-  /// Results in a tile, at most.
+  /// Returns the largest number of results in a tile.
   [[nodiscard]] std::int64_t width() const noexcept { return _column.reduced ? 1 : _width; }
   [[nodiscard]] std::int64_t piece_elements() const noexcept { return _width * _piece_rows * _piece_steps; }
   [[nodiscard]] std::int64_t reduced() const noexcept {
@@ -134,7 +135,7 @@ class Tiles {
   }
   [[nodiscard]] std::int64_t result_stride() const noexcept { return _column.strides[1]; }
 
-  /// Where a tile's elements and results begin, and how many results it has.
+  /// Offsets of a tile's first element and result, and its number of results.
   struct Tile {
     std::int64_t source;
     std::int64_t target;
@@ -147,13 +148,13 @@ class Tiles {
             std::min(width(), _column.extent - left)};
   }
 
-  /// `source`: the tile's first element.
+  /// Accumulates one piece. `source` is the tile's first element.
   void accumulate(ReductionKernels const& kernels, void* accumulators, std::byte const* source, std::int64_t results,
                   std::int64_t piece) const {
     kernels.begin(accumulators, results);
     ReadingOrder& order = is_row_of_results() ? ReadingOrder::of_rows() : ReadingOrder::of_runs();
     auto const add = [&](ReadingOrder::Way way) { accumulate(kernels, accumulators, source, results, piece, way); };
-    // What is converted, or read in the same way whatever the order, would have it chosen at random.
+    // Conversions, and pieces for which the order makes no difference, would choose the order at random.
     if (kernels.convert || !has_ways()) return add(order.next(0));
     std::size_t const read = std::max(static_cast<std::size_t>(piece_elements()) * _itemsize,
                                       static_cast<std::size_t>(_piece_rows * _row.strides[0]));
@@ -173,7 +174,7 @@ class Tiles {
                            std::min(_piece_rows, _row.extent - part),    _row.strides[0], way};
       ReductionWalk walk = _walk;
       if (_column.reduced) {
-        // All to one result: by runs along what lies side by side.
+        // All elements go to one result, so the runs follow adjacent elements.
         if (walk == ReductionWalk::columns)
           block = {block.source, block.rows, block.row_stride, block.columns, block.column_stride, way};
         walk = ReductionWalk::fold;
@@ -184,7 +185,7 @@ class Tiles {
 
   [[nodiscard]] bool is_row_of_results() const noexcept { return _walk != ReductionWalk::runs && !_column.reduced; }
 
-  /// Whether a `ReadingOrder::Way` makes a difference.
+  /// True if a `ReadingOrder::Way` makes a difference.
   [[nodiscard]] bool has_ways() const noexcept {
     bool const by_rows = _walk != ReductionWalk::runs;
     Loop const& along = by_rows ? _column : _row;
@@ -245,7 +246,7 @@ void run(Tiles const& tiles, ReductionKernels const& kernels, ReductionEnd const
         });
     });
   }
-  // Few results of many elements: each thread takes pieces of them, which are folded in order afterwards.
+  // With few results of many elements, each thread takes pieces, which are folded in order afterwards.
   std::size_t const part_size = static_cast<std::size_t>(tiles.width()) * kernels.accumulator_size;
   std::vector<std::byte> parts(static_cast<std::size_t>(tiles.count() * tiles.pieces()) * part_size);
   auto const part = [&](std::int64_t unit) { return parts.data() + static_cast<std::size_t>(unit) * part_size; };
@@ -261,7 +262,7 @@ void run(Tiles const& tiles, ReductionKernels const& kernels, ReductionEnd const
     });
 }
 
-/// Copies the first result along each dimension in which the source stands still to the others.
+/// Copies the first result to the others along each kept dimension in which the source has stride 0.
 void repeat_results(StridedSource const& source, AxisMask axes, StridedTarget const& target) {
   StridedLayout done = target.layout;
   AxisMask waiting = 0;
@@ -275,7 +276,7 @@ void repeat_results(StridedSource const& source, AxisMask axes, StridedTarget co
   }
   for (int d = 0; waiting >> d != 0; ++d) {
     if ((waiting >> d & 1U) == 0) continue;
-    // The others that still wait have one element.
+    // The other waiting dimensions still have one element.
     StridedLayout next = target.layout;
     for (int other = d + 1; waiting >> other != 0; ++other)
       if ((waiting >> other & 1U) != 0) next.slice(other, {.start = 0, .stop = 1});
@@ -323,7 +324,7 @@ LoopNest plan_reduce(Reduction reduction, DType const& dtype, StridedLayout cons
 
 namespace {
 
-/// One result from so few elements that cutting them up would take longer than reducing them.
+/// True if one result comes from so few elements that cutting them up would take longer than reducing them.
 bool is_short_run(LoopNest const& nest) noexcept {
   constexpr std::int64_t most = 4096;
   return nest.count == 0 || (nest.count == 1 && nest.loops[0].reduced && nest.loops[0].extent <= most);
@@ -345,7 +346,7 @@ void reduce_run(Reduction reduction, ReductionKernels const& kernels, LoopNest c
                  0, 1);
 }
 
-/// How many elements each result is made of.
+/// Returns the number of elements of which each result is made.
 std::int64_t terms_of(StridedLayout const& source, AxisMask axes) noexcept {
   std::int64_t terms = 1;
   for (int d = 0; d < source.ndim(); ++d)
@@ -353,7 +354,7 @@ std::int64_t terms_of(StridedLayout const& source, AxisMask axes) noexcept {
   return terms;
 }
 
-/// Zero for a sum, NaN for a mean.
+/// Stores the results of reducing no elements: 0 for a sum, NaN for a mean.
 void reduce_nothing(Reduction reduction, StridedTarget target) {
   double const number = reduction == Reduction::mean ? std::numeric_limits<double>::quiet_NaN() : 0.0;
   std::complex<double> const element(number, number);
@@ -368,7 +369,7 @@ void reduce_nothing(Reduction reduction, StridedTarget target) {
 
 void check_reduce(Reduction reduction, DType const& dtype, StridedLayout const& source, AxisMask axes) {
   static_cast<void>(reduced_dtype(reduction, dtype));
-  // As NumPy, also where there would be no result to give.
+  // Like NumPy, also if there are no results.
   if ((reduction == Reduction::min || reduction == Reduction::max) && terms_of(source, axes) == 0)
     throw ValueError(std::string(to_string(reduction)) + " of an empty view has no value");
 }

@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t line = 64;
 
-/// A square of `side` by `side` elements: `side` vectors of as many.
+/// A square of `side` by `side` elements, as `side` vectors.
 template <class Word, std::size_t side>
 struct Square {
   typedef Word Vector __attribute__((vector_size(side * sizeof(Word))));
 
-  /// Swaps the two quarters off the diagonal of each square of 2 * `half`.
+  /// Swaps the two off-diagonal quarters of each square of 2 * `half`.
   template <std::size_t half, std::size_t... lanes>
   MEMARRAY_ALWAYS_INLINE static void swap_quarters(Vector& upper, Vector& lower, std::index_sequence<lanes...>) {
     Vector const first = __builtin_shufflevector(upper, lower, ((lanes & half) == 0 ? lanes : lanes - half + side)...);
@@ -62,7 +62,7 @@ MEMARRAY_ALWAYS_INLINE void copy_ragged(CopyBlock const& block, std::int64_t top
                   block.source + i * block.source_row + j * block.source_column, sizeof(Word));
 }
 
-/// The squares of some rows, by way of `lines`, to memory past the caches.
+/// Transposes the squares of some rows, through `lines`, with non-temporal stores.
 template <class Word, std::size_t side, std::size_t count>
 MEMARRAY_ALWAYS_INLINE void transpose_past_caches(std::byte const* source, std::int64_t source_stride,
                                                   std::byte* target, std::int64_t target_stride) {
@@ -75,7 +75,7 @@ MEMARRAY_ALWAYS_INLINE void transpose_past_caches(std::byte const* source, std::
     copy_past_caches(target + i * target_stride, lines + i * bytes, count * line);
 }
 
-/// In bands of columns that make up whole lines of the target; down each band the source is read line by line.
+/// Transposes in bands of columns that fill whole lines of the target. Down each band the source is read line by line.
 template <class Word, std::size_t side>
 MEMARRAY_ALWAYS_INLINE void transpose_bands(CopyBlock const& block, bool past_caches) {
   constexpr auto item = static_cast<std::int64_t>(sizeof(Word));
@@ -84,7 +84,7 @@ MEMARRAY_ALWAYS_INLINE void transpose_bands(CopyBlock const& block, bool past_ca
   constexpr std::size_t many_lines = 8;
   std::int64_t const rows = block.rows / square * square;
   std::int64_t left = 0;
-  // Where rows begin at different places of a line, some lines are written in two parts: fewer if they are many.
+  // If rows begin at different offsets in a line, some lines are written in two parts. Wider bands have fewer of them.
   bool const aligned = block.target_row % static_cast<std::int64_t>(line) == 0;
   if (past_caches && aligned) {
     auto const off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(block.target) % line) / item;
@@ -114,7 +114,7 @@ MEMARRAY_ALWAYS_INLINE void transpose_bands(CopyBlock const& block, bool past_ca
   copy_ragged<Word>(block, rows, 0, block.rows - rows, block.columns);
 }
 
-// Sides as long as registers are wide.
+// Sides match the width of registers.
 void transpose_portable(CopyBlock const& block, std::size_t itemsize, bool past_caches) {
   switch (itemsize) {
     case 1: return transpose_bands<std::uint8_t, 16>(block, past_caches);

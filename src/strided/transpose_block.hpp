@@ -7,7 +7,7 @@
 namespace memarray::detail {
 
 /// Copies a block whose source lies across its target: `source_row` and `target_column` are one element. `past_caches`:
-/// the target will not be read soon; whoever asks for it calls `end_stream_stores` afterwards.
+/// uses non-temporal stores because the target will not be read soon; the caller calls `end_stream_stores` afterwards.
 void transpose_block(CopyBlock const& block, std::size_t itemsize, bool past_caches);
 
 }  // namespace memarray::detail

@@ -4,11 +4,11 @@
 
 namespace memarray::detail {
 
-/// The vectors that host loops are compiled for. They take the widest that the processor has, up to a limit that tests
+/// The vectors that host loops are compiled for. Loops use the widest that the processor has, up to a limit that tests
 /// lower to reach the others.
 enum class Vectors : int { baseline, avx2, avx512 };
 [[nodiscard]] MEMARRAY_API Vectors widest_vectors() noexcept;
-/// Returns the limit before.
+/// Sets the limit and returns the previous one.
 MEMARRAY_API Vectors limit_vectors(Vectors most) noexcept;
 
 }  // namespace memarray::detail

@@ -1,11 +1,11 @@
 #pragma once
 
-// Loops are written once, always inline, and compiled into one function for each kind of vectors, from which
-// `widest_vectors` chooses at run time. Without CMake's option MEMARRAY_WIDE_PATHS they are compiled once.
+// Loops are written once, always inline, and compiled into one function for each kind of vectors; `widest_vectors`
+// selects one at run time. Without CMake's option MEMARRAY_WIDE_PATHS they are compiled once.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(MEMARRAY_BASELINE_ONLY)
 #define MEMARRAY_WIDE_PATHS 1
 #define MEMARRAY_AVX2 __attribute__((target("avx2,fma,f16c")))
-// clang ignores an attribute that has a word unknown to it.
+// clang ignores an attribute with a word that it does not know.
 #if defined(__clang__)
 #define MEMARRAY_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))
 #else

@@ -38,7 +38,7 @@ StatePtr adopt(ViewCore const& view) {
   view.check_open();
   if (char const* const why = why_not_adopted(view))
     throw BufferError("an array cannot adopt this " + view.describe() + ": " + why + "; adopt a copy() of it");
-  // The view's memory may be part of more.
+  // The view may cover only part of its block.
   auto* const kept = new BlockExport(view.memory());
   Block::Keeper const keeper{kept, [](void* memory) noexcept { delete static_cast<BlockExport*>(memory); }};
   BlockPtr block = Block::adopt_part(view.block(), view.data(), view.bytes(), keeper);

@@ -51,7 +51,7 @@ ViewCore untyped(ViewParts const& parts, DType const& dtype, StridedLayout::Exte
   StridedLayout const layout = StridedLayout::strided(shape, strides, dtype.itemsize);
   if (!parts.memory)
     return import_memory({parts.data, Device{}, MemoryType::normal, &dtype, layout, writable}, keeper_of(parts.held));
-  // What was made to look at is lent to look at.
+  // A read-only view must not count as a writable export.
   bool const narrows = !writable && parts.memory.writable();
   return {narrows ? BlockExport(parts.memory.block(), false) : parts.memory, static_cast<std::byte*>(parts.data), dtype,
           layout, parts.stream};

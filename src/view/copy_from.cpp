@@ -16,7 +16,7 @@
 namespace memarray::detail {
 namespace {
 
-// The addresses between which the elements of a view lie.
+// The address range that covers the elements of a view.
 std::pair<std::byte const*, std::byte const*> range_of(ViewCore const& view) {
   std::byte const* first = view.data();
   std::byte const* last = first + view.dtype().itemsize;
@@ -39,7 +39,7 @@ bool overlaps(ViewCore const& view, Block const& block) {
 }  // namespace
 
 void copy_from(State& state, ViewCore const& given, std::int64_t lock_id) {
-  // An export of its own: another thread may close the view meanwhile.
+  // A separate export, as another thread may close the view meanwhile.
   ViewCore source = given;
   source.check_open();
   if (!can_cast(source.dtype(), state.dtype()))
@@ -53,7 +53,7 @@ void copy_from(State& state, ViewCore const& given, std::int64_t lock_id) {
   if (!std::ranges::equal(shape, source.layout().shape()))
     throw ValueError("copy_from expected a source of shape " + shape_text(shape) + ", got a " + source.describe() +
                      "; resize() the array first, or reshape() or broadcast_to() the source");
-  // The conversion is done on the host where the source is there, for which every build has the code.
+  // Convert on the host if the source is there: every build has the host kernels.
   if (on_device && !source.on_device() && source.dtype() != state.dtype()) source = source.cast(state.dtype());
   source = source.to_device(state.device());
   if (has_invalid_bools(source)) source = source.copy();

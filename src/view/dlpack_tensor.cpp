@@ -20,11 +20,11 @@ DLPackTensor::~DLPackTensor() {
 namespace detail {
 namespace {
 
-/// The managed tensor, what keeps its memory, and (behind it, in one allocation) shape and strides. A block's only
-/// export lies in the block itself.
+/// A managed tensor with the export of its block. Shape and strides follow in the same allocation, which for a block's
+/// only export lies in the block itself.
 template <class Managed>
 struct Box {
-  Managed managed;  // first: the deleter gets its address
+  Managed managed;  // first member: the deleter converts its address back
   Block* block;
   bool writable;
 
@@ -38,8 +38,8 @@ struct Box {
   }
 };
 
-/// Takes over one counted export of `block`, also when it throws. `only`: it is the block's only one. `describe` writes
-/// shape and strides, in elements, and returns the address of the first.
+/// Makes a managed tensor and takes over one counted export of `block`, even if it throws. `only`: this is the block's
+/// only export. `describe` writes shape and strides, in elements, and returns the address of the first element.
 template <class Managed, class Describe>
 Managed* lend(Block& block, bool only, int rank, DLDataType dtype, bool writable, std::uint64_t flags, bool as_host,
               Describe const& describe) {
@@ -74,7 +74,7 @@ Managed* lend(Block& block, bool only, int rank, DLDataType dtype, bool writable
   return &managed;
 }
 
-/// A whole block, as the state describes it.
+/// Exports a whole block with the shape of the array's state.
 template <class Managed>
 Managed* lend(Block& block, bool only, State const& state, bool writable, std::uint64_t flags, bool as_host = false) {
   return lend<Managed>(block, only, state.ndim(), state.dtype().dl, writable, flags, as_host,
@@ -102,7 +102,7 @@ ViewCore copy_for_consumer(ViewCore const& view, LendRequest const& request) {
   if (!view.on_device()) return view.copy();
   if (request.to_host) return view.to_device(Device{});
   ViewCore copy = (request.stream ? view.in_stream(*request.stream) : view).copy();
-  // Whoever asks for no order gets a copy that is over.
+  // A consumer that requests no order gets a finished copy.
   if (!request.stream) copy.block().uses()->synchronize(Use::read, "a copy of a view that is to be over");
   return copy;
 }
@@ -131,7 +131,7 @@ Managed* lend_view(ViewCore const& view, LendRequest const& request) {
                        });
 }
 
-/// The shape that was lent was that of the lease's memory if the lease is open still.
+/// Checks the lease again: the exported shape belongs to the leased memory only if the lease is still open.
 template <class Managed>
 Managed* checked(LeaseCore const& lease, Managed* managed) {
   if (lease.is_open()) return managed;
@@ -139,7 +139,7 @@ Managed* checked(LeaseCore const& lease, Managed* managed) {
   lease.throw_not_open();
 }
 
-// In the consumer's stream, so that what it does next comes after the copy.
+// The copy runs in the consumer's stream, so that the consumer's next work comes after it.
 BlockPtr copy_for_consumer(Block& source, LendRequest const& request) {
   std::size_t const bytes = source.bytes();
   bool const on_device = source.is_on_device();
@@ -152,7 +152,7 @@ BlockPtr copy_for_consumer(Block& source, LendRequest const& request) {
     return copy;
   }
   DeviceMemoryPtr const& memory = source.uses()->memory_ptr();
-  // Whoever asks for no order gets a copy that is over.
+  // A consumer that requests no order gets a finished copy.
   Queue const queue = queue_on(request.stream ? *request.stream : default_stream(), memory->context());
   BlockPtr copy = Block::allocate(memory, queue, bytes);
   detail::copy(*copy, source, bytes, queue, request.stream ? Ending::later : Ending::now);
@@ -163,7 +163,7 @@ template <class Managed>
 Managed* lend_copy(LeaseCore const& lease, LendRequest const& request) {
   State const& state = lease.state();
   check_dtype(state.dtype());
-  // Copied from an export of its own, so that the memory stays as it is if another thread closes the lease meanwhile.
+  // Copy from a separate export: the memory stays valid and unchanged if another thread closes the lease.
   BlockExport const source = BlockExport::counted(lease.begin_export(), lease.is_write());
   BlockPtr const copy = copy_for_consumer(source.block(), request);
   bool const only = copy->add_export(true);
@@ -217,7 +217,7 @@ void write_element_strides(ViewCore const& view, std::int64_t* strides) {
   StridedLayout const& layout = view.layout();
   std::size_t const itemsize = view.dtype().itemsize;
   auto const ndim = static_cast<std::size_t>(layout.ndim());
-  // Where no index steps, those of dense memory.
+  // Start from the strides of dense memory, which dimensions with at most one element keep.
   if (layout.is_contiguous(itemsize) || !layout.is_fortran_contiguous(itemsize)) {
     c_strides(layout.shape(), {strides, ndim});
   } else {
@@ -247,12 +247,13 @@ DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id) {
   }
   if (!state.is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
   Block& block = *state.storage().block();
-  // No stream is named, so the consumer must not find work going on.
+  // The consumer names no stream, so the export must have no pending work.
   state.await(block, State::Access::write, default_stream());
   if (StreamUses* const uses = block.uses()) uses->synchronize(Use::write, "lending for any stream, after all users");
   bool const only = block.add_export(true);
   try {
-    // Counted first: if the lease is open still, its end will see the export, and what is done with it.
+    // Count the export before the check: if the lease is still open then, its close sees the export and its pending
+    // work.
     if (StreamUses* const uses = block.uses()) uses->lend_for_writer();
     if (!state.is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
   } catch (...) {

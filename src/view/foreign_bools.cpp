@@ -25,7 +25,7 @@ bool has_bools(StructFields const& fields) noexcept {
   return false;
 }
 
-/// Calls `use(offset)` for each bool of an element until one returns true; true then, too.
+/// Calls `use(offset)` for each bool of an element until a call returns true. True if one did.
 template <class Use>
 bool find_bool(StructFields const& fields, std::size_t start, Use const& use) {
   for (StructField const& field : fields.list) {
@@ -50,7 +50,7 @@ bool is_invalid(std::byte const* data, StridedLayout const& layout) {
   return largest > std::byte{1};
 }
 
-/// Writes the bools of elements as 0 and 1 to `target`.
+/// Writes the bools of the elements at `from` to `target` as 0 and 1.
 void write(DType const& dtype, ViewCore const& target, std::byte const* from, StridedLayout const& layout) {
   DType const& valid = dtype_of<bool>();
   find_bool(dtype, [&](std::size_t offset) {

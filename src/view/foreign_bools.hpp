@@ -6,25 +6,26 @@
 
 namespace memarray::detail {
 
-/// True for bools, and for structs whose fields include one.
+/// True for bool, and for structs with a bool field.
 [[nodiscard]] MEMARRAY_API bool has_bools(DType const& dtype) noexcept;
 
-/// True if a bool of the elements may be a byte that is neither 0 nor 1, which C++ code must not read as a bool: memory
-/// of the host that another library wrote. Reads every bool.
+/// True if the view has a bool whose byte is neither 0 nor 1, which C++ code must not read as a bool. Only host memory
+/// of another library can have one. Reads every bool.
 [[nodiscard]] MEMARRAY_API bool has_invalid_bools(ViewCore const& view);
-/// The same of elements on the host that no view keeps. `dtype`: the one that C++ code reads.
+/// True if elements on the host, kept alive by the caller, have such a bool. `dtype`: the dtype that C++ code reads.
 [[nodiscard]] MEMARRAY_API bool has_invalid_bools(DType const& dtype, std::byte const* data,
                                                   StridedLayout const& layout);
 
-/// Writes the bools of `source` as 0 and 1 to a host view of the same dtype and shape, whose other bytes stay.
+/// Writes the bools of `source` as 0 and 1 to a host view of the same dtype and shape. Leaves all other bytes
+/// unchanged.
 MEMARRAY_API void write_valid_bools(ViewCore const& target, ViewCore const& source);
 
-/// A dense copy in which each bool that is not 0 is 1, in C order, or in Fortran order where only that is the view's.
-/// Reported. `dtype`: as above, with the view's size.
+/// Returns a dense copy in which each bool that is not 0 is 1; the copy is reported. It is in Fortran order if the view
+/// is dense in Fortran order only, else in C order. `dtype`: the dtype that C++ code reads, of the view's item size.
 [[nodiscard]] MEMARRAY_API ViewCore with_valid_bools(ViewCore const& view, DType const& dtype);
 
-/// The view itself, or `with_valid_bools` of one that is read only and has invalid ones. Throws `BufferError` if they
-/// are to be written.
+/// Returns the view if its bools are valid, else its `with_valid_bools`. Throws `BufferError` for invalid bools if
+/// `writable`.
 [[nodiscard]] MEMARRAY_API ViewCore checked_bools(ViewCore view, DType const& dtype, bool writable);
 
 }  // namespace memarray::detail

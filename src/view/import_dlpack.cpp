@@ -34,22 +34,22 @@ struct Place {
 Place place_of(DLDevice device) {
   if (device.device_id < 0) refuse("its device id is " + std::to_string(device.device_id));
   switch (device.device_type) {
-    // CPUs are one place, whatever numbers some library gives them.
+    // All CPU device ids mean the host; some libraries number CPUs.
     case kDLCPU: return {Device{}, MemoryType::normal};
     case kDLCUDAHost: return {Device{}, MemoryType::pinned};
     case kDLCUDAManaged: return {Device{}, MemoryType::unified};
     case kDLCUDA: return {{kDLCUDA, device.device_id}, MemoryType::device};
     case kDLExtDev:
-      // What simulated devices lend; whose memory it is is looked at.
+      // A simulated device exports as an extension device; `import_memory` checks that the address belongs to it.
       if (testing::detail::are_simulated()) return {{kDLCUDA, device.device_id}, MemoryType::device};
       refuse("its memory is on an extension device, which memarray does not know");
     default: refuse("its device type, " + std::to_string(device.device_type) + ", is none that memarray knows");
   }
 }
 
-/// What its library calls an element type, as in "float8_e4m3fn" or "float32x4".
+/// Returns a readable name of an element type, as in "float8_e4m3fn" or "float32x4".
 std::string name_of(DLDataType type) {
-  // By the codes of DLPack. Names with a size of their own are complete.
+  // Indexed by DLPack's type code. Names that include a size are complete.
   constexpr std::array names = {"int",
                                 "uint",
                                 "float",
@@ -92,7 +92,7 @@ StridedLayout layout_of(DLTensor const& tensor, std::size_t itemsize) {
   if (ndim != 0 && !tensor.shape) refuse("its shape is NULL");
   StridedLayout::Extents const shape(tensor.shape, ndim);
   if (!tensor.strides) return import_layout(shape, std::nullopt, itemsize);
-  // Of no elements nobody asks for the strides.
+  // Strides are irrelevant without elements, and need not be valid.
   bool const empty = std::ranges::find(shape, 0) != shape.end();
   std::array<std::int64_t, StridedLayout::max_ndim> strides;
   for (std::size_t d = 0; d < ndim; ++d) {
@@ -124,7 +124,7 @@ Block::Keeper keeper_of(Managed* tensor) noexcept {
   return {tensor, [](void* object) noexcept { call_aside(call_deleter<Managed>, object); }};
 }
 
-/// Drops the tensor first.
+/// Returns a keep-alive for both, which drops the tensor first.
 template <class Managed>
 Block::Keeper keeper_of(Managed* tensor, Block::Keeper also) {
   if (!also.drop) return keeper_of(tensor);
@@ -134,12 +134,12 @@ Block::Keeper keeper_of(Managed* tensor, Block::Keeper also) {
   };
   KeeperGuard second(also);
   KeeperGuard first(keeper_of(tensor));
-  // The guards give up what they hold only after the allocation.
+  // The guards release only after the allocation, which may throw.
   auto* const both = new Both{KeeperGuard(second.release()), KeeperGuard(first.release())};
   return {both, [](void* object) noexcept { delete static_cast<Both*>(object); }};
 }
 
-/// What is kept for a device that somebody says some memory is on.
+/// Returns the per-device record of a device that a producer names. Throws `BufferError` if there is no such device.
 DeviceMemoryPtr device_named(Device device) {
   try {
     return DeviceMemory::of(device.id);
@@ -149,7 +149,7 @@ DeviceMemoryPtr device_named(Device device) {
   }
 }
 
-/// What the driver knows of an address; false if it does not know it. Throws `CudaError`.
+/// Reads a pointer attribute from the driver; false if the driver does not know the address. Throws `CudaError`.
 bool read_attribute(void const* address, int attribute, void* value) {
   DriverTable const* const table = driver();
   auto const result = table ? table->cuPointerGetAttribute(value, attribute, reinterpret_cast<cu::DevicePtr>(address))
@@ -159,9 +159,9 @@ bool read_attribute(void const* address, int attribute, void* value) {
   return result == 0;
 }
 
-/// The host reads managed memory without asking anybody.
+/// Waits for the producer: host code reads managed memory without any stream order.
 void wait_for_producer(DLTensor const& tensor, StreamHandle const& ready_in) {
-  // DLPack says 0 for the device of managed memory, whichever works on it.
+  // DLPack gives managed memory the device id 0, whichever device works on it.
   ContextHandle const& context = context_of(ready_in);
   int ordinal = context ? device_id_of(context) : -1;
   if (ordinal < 0 && !read_attribute(data_of(tensor), device_ordinal_attribute, &ordinal))
@@ -183,7 +183,7 @@ ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::Keeper keep
   ForeignMemory memory(data_of(tensor), place.device, place.type, &dtype, layout_of(tensor, dtype.itemsize), writable);
   memory.ready_in = ready;
   ViewCore view = import_memory(memory, taken.release());
-  // Without a driver nothing runs that could write it still.
+  // Without a driver no pending work can write the memory.
   if (place.type == MemoryType::unified && driver()) wait_for_producer(tensor, ready);
   return view;
 }
@@ -208,7 +208,8 @@ ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in, Bl
 
 namespace {
 
-/// Dense in Fortran's order; at most `max_ndim` extents, with elements that were counted.
+/// Returns a dense layout in Fortran order. Requires at most `max_ndim` extents and a size that was checked for
+/// overflow.
 StridedLayout fortran_layout(StridedLayout::Extents shape, std::size_t itemsize) {
   std::array<std::int64_t, StridedLayout::max_ndim> strides;
   auto stride = static_cast<std::int64_t>(itemsize);
@@ -225,7 +226,7 @@ StridedLayout import_layout(StridedLayout::Extents shape, std::optional<StridedL
     if (!strides) return StridedLayout::dense(shape, itemsize);
     StridedLayout const layout = StridedLayout::strided(shape, *strides, itemsize);
     if (std::ranges::find(shape, 1) == shape.end()) return layout;
-    // Producers give dimensions of one element any stride; consumers look for those of dense memory.
+    // Producers give dimensions of one element any stride; consumers expect those of dense memory.
     if (layout.is_contiguous(itemsize)) return StridedLayout::dense(shape, itemsize);
     if (layout.is_fortran_contiguous(itemsize)) return fortran_layout(shape, itemsize);
     return layout;
@@ -250,7 +251,8 @@ Device device_at(void const* address) {
 
 namespace {
 
-/// What is kept for the device that the memory says it is on. `first`: its lowest address, null if it has no elements.
+/// Returns the per-device record of the device that the memory claims to be on, after a check with the driver. `first`:
+/// the lowest address, null if there are no elements.
 DeviceMemoryPtr device_of(ForeignMemory const& memory, void const* first) {
   Device const found = first ? device_at(first) : memory.device;
   if (found != memory.device)
@@ -268,13 +270,13 @@ ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper) {
   StridedLayout::Span const span = memory.layout.span(dtype.itemsize);
   if (span.last != span.first) {
     if (!memory.data) throw BufferError("cannot import this memory: it has elements, and its address is NULL");
-    // Both ends are addresses.
+    // Both ends of the range must be addresses.
     std::uintptr_t lowest = 0;
     std::uintptr_t end = 0;
     if (__builtin_add_overflow(address, span.first, &lowest) || __builtin_add_overflow(address, span.last, &end) ||
         lowest == 0)
       throw BufferError("cannot import this memory: its strides lead out of memory");
-    // Alignments are powers of two: a bit below one, in the address or in any stride, is too many.
+    // An alignment is a power of two: no lower bit may be set in the address or in any stride.
     std::uintptr_t bits = address;
     for (int d = 0; d < memory.layout.ndim(); ++d)
       if (memory.layout.extent(d) > 1) bits |= static_cast<std::uintptr_t>(memory.layout.stride(d));
@@ -282,7 +284,7 @@ ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper) {
       throw BufferError("cannot import this memory: its " + std::string(dtype.name_view()) + " are not aligned to " +
                         std::to_string(dtype.alignment) + " bytes; copy it first");
   }
-  // Of no elements: consumers may still ask for an address.
+  // Consumers may need an address even if there are no elements.
   alignas(64) static std::byte nothing[1];
   auto* const data = memory.data ? static_cast<std::byte*>(memory.data) : nothing;
   auto const adopt = [&] {

@@ -25,7 +25,7 @@ BlockExport export_of(LeaseCore const& lease) { return BlockExport::counted(leas
 }  // namespace
 
 ViewCore::ViewCore(LeaseCore const& lease) : ViewCore(export_of(lease), lease.state(), lease.lent()) {
-  // The shape was that of the lease's memory if the lease is open still.
+  // The shape belongs to the leased memory only if the lease is still open.
   lease.check_open();
 }
 
@@ -115,7 +115,7 @@ ViewCore ViewCore::broadcast_to(StridedLayout::Extents shape) const {
   StridedLayout layout = _layout;
   layout.broadcast_to(shape);
   checked_bytes(layout.size(), _dtype.itemsize);
-  // One element at many places is for readers.
+  // Several indices share an element, so the view is read-only.
   return ViewCore(at(layout, 0)).read_only();
 }
 
@@ -140,10 +140,10 @@ ViewCore ViewCore::cast(DType const& dtype) const {
 }
 
 ViewCore ViewCore::converted(DType const& dtype, char const* why) const {
-  // Its own export: the copy may take long, and somebody may close the view meanwhile.
+  // A separate export: the copy may take long, and another thread may close the view meanwhile.
   ViewCore const source = *this;
   source.check_open();
-  // Bools of another library are any bytes, and those of a copy are 0 and 1.
+  // Imported bools may be any byte; in a copy they are 0 or 1.
   bool const is_foreign = !on_device() && block().is_foreign();
   ViewCore result = source.make_here(dtype, _layout.shape());
   StridedElements from = source.elements();
@@ -177,7 +177,7 @@ DType const& ViewCore::reduce_all(Reduction reduction, std::byte* element) const
     reduced(reduction, every_axis(_layout.ndim())).read_element(element);
     return dtype;
   }
-  // Its own export, as above.
+  // A separate export, as another thread may close the view meanwhile.
   BlockExport const kept = memory();
   reduce(reduction, StridedSource{_data, _dtype, _layout}, every_axis(_layout.ndim()),
          StridedTarget{element, dtype, StridedLayout()});
@@ -240,11 +240,11 @@ ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   check_open();
   if (device.type != kDLCPU && device.type != kDLCUDA)
     throw ValueError("to_device: memory lives on the CPU or on a CUDA device, not on " + to_string(device));
-  // Whoever asks for it there takes strides.
+  // `to_device` accepts any strides.
   if (!copies(decide(device, true))) return stream && on_device() ? in_stream(stream->get()) : *this;
   if (ViewCore shared = without_copy(device, stream); shared.is_open()) return shared;
   DeviceMemoryPtr const memory = device.is_cpu() ? block().uses()->memory_ptr() : DeviceMemory::of(device.id);
-  // Between two devices the stream may be of either.
+  // Between two devices the stream may belong to either.
   StreamHandle const given = stream ? stream->get() : on_device() ? this->stream() : default_stream();
   ContextHandle const of_stream = context_of(given);
   bool const in_source = on_device() && (!stream || (of_stream && device_id_of(of_stream) == this->device().id));
@@ -258,7 +258,7 @@ ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   }
   Queue const used = in_source ? queue_on(default_stream(), memory->context()) : queue;
   ViewCore result = make_on(memory, used, _dtype, _layout.shape());
-  // It is there for other streams once its allocation has happened.
+  // Other streams may use the memory only after its allocation has happened.
   if (in_source) result.block().uses()->submitted(end_of(used, *memory), Use::write);
   source.transfer_to(result, queue, on_device() ? Ending::later : Ending::now);
   return result;

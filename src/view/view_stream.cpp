@@ -20,7 +20,7 @@ std::size_t bytes_of(StridedElements const& elements) noexcept {
   return static_cast<std::size_t>(elements.layout.size()) * elements.dtype.itemsize;
 }
 
-/// What the driver does without a kernel, so that every build can.
+/// Submits a job that the driver can do without a kernel, which every build can. False if the job needs a kernel.
 bool submit_plainly(StridedJob const& job, Queue const& queue, Block& target, Block* source) {
   if (!is_dense(job.target)) return false;
   auto const offset_in = [](StridedElements const& elements, Block const& block) {

@@ -77,6 +77,10 @@ def lint(part: Part) -> None:
         [environment.tool(part, "ruff"), "check", "--quiet", "."],
         [environment.tool(part, "ruff"), "format", "--check", "--quiet", "."],
     ]
+    commented = sources(
+        "include/**/*.h", "include/**/*.hpp", "src/**/*.[ch]pp", "src/**/*.cu*", "python/**/*.[ch]pp", "python/**/*.py*"
+    )
+    checks.append([environment.python(part), ROOT / "test" / "lint" / "language.py", *commented])
     if not part.quick:
         checks += tidy_checks(part)
 

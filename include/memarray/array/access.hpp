@@ -10,7 +10,7 @@ namespace memarray {
 
 namespace detail {
 
-/// What one kernel does with one array.
+/// An array and how a kernel or a lease uses it. Keeps the array's state alive; the launch takes the lock.
 template <class T, int ndim, State::Access access>
 struct ArrayAccess {
   static constexpr State::Access kind = access;
@@ -21,32 +21,34 @@ struct ArrayAccess {
 
 }  // namespace detail
 
-/// The kernel looks at any element of `array`: it gets an `ArrayIndexer<T const, ndim>`.
+/// Names an array of which a kernel reads any element, through an `ArrayIndexer<T const, ndim>`. `lock_id`: the id of
+/// the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto read(MemArray<T, ndim> const& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::State::Access::read>;
   return Access{detail::StatePtr::share(&array.state()), lock_id};
 }
 
-/// The kernel may change any element of `array`: it gets an `ArrayIndexer<T, ndim>`. Under kept views the old contents
-/// are copied first, and reported.
+/// Names an array of which a kernel may change any element, through an `ArrayIndexer<T, ndim>`. If views have escaped,
+/// the old contents are copied first, which is reported. `lock_id`: the id of the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto write(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::State::Access::write>;
   return Access{detail::StatePtr::share(&array.state()), lock_id};
 }
 
-/// The kernel sets every element of `array`, whose old contents are given up: it gets an `ArrayIndexer<T, ndim>`. Under
-/// kept views it writes fresh memory, and nothing is copied. The array's shape is the launch's.
+/// Names an array of which a kernel sets every element, through an `ArrayIndexer<T, ndim>`. The old contents are
+/// dropped: if views have escaped, the kernel writes fresh memory without a copy. The array has the launch's shape.
+/// `lock_id`: the id of the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto overwrite(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::State::Access::overwrite>;
   return Access{detail::StatePtr::share(&array.state()), lock_id};
 }
 
-/// The kernel rewrites each element of `array` from that element's old value: it gets `T&`, its own. Under kept views
-/// it reads the old memory and writes fresh memory in one pass, and nothing is copied. The array's shape is the
-/// launch's.
+/// Names an array of which a kernel computes each element from its old value, through a `T&`. If views have escaped, it
+/// reads the old memory and writes fresh memory in one pass, without a copy. The array has the launch's shape.
+/// `lock_id`: the id of the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto update(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::State::Access::update>;

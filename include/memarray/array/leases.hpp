@@ -29,7 +29,7 @@ template <class T, int ndim, State::Access access>
     return WriteLease<T, ndim>(claim, where);
 }
 
-/// Lets the caller's source location come after a pack: `LeaseTimeout` is made from a time-out where it is written.
+/// A time-out and the source location of its conversion: a default argument cannot follow a parameter pack.
 struct LeaseTimeout {
   LeaseTimeout(std::source_location const& where = std::source_location::current()) : location(where) {}
   template <std::convertible_to<Timeout> T>
@@ -41,9 +41,9 @@ struct LeaseTimeout {
 
 }  // namespace detail
 
-/// Leases several arrays, or none: `auto [a_lease, b_lease] = leases(timeout, read(a), write(b))`, where
-/// `overwrite(b)` is a write lease that gives up the old contents. Callers that want the same arrays in other orders do
-/// not wait for each other for ever. Throws `LockError` when one cannot be had within `timeout`, counted over all.
+/// Leases several arrays, or none: `auto [a_lease, b_lease] = leases(timeout, read(a), write(b))`. `overwrite(b)` is a
+/// write lease that drops the old contents. Calls that name the same arrays in different orders cannot deadlock. Throws
+/// `LockError` if a lock is not free within `timeout`, counted over all arrays.
 template <class... Access>
 [[nodiscard]] auto leases(detail::LeaseTimeout const& timeout, Access const&... accesses) {
   return [&]<std::size_t... i>(std::index_sequence<i...>) {

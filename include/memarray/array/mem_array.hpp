@@ -24,14 +24,14 @@
 
 namespace memarray {
 
-/// A dense, C-ordered, n-dimensional array that C++ owns and others borrow.
+/// A dense, C-ordered, n-dimensional array that C++ owns and consumers share.
 ///
-/// It is a pointer to a shared state, which leases and Python objects hold too: moving and swapping exchange states, so
-/// that an open lease follows its contents; destroying or assigning over a leased array lets go of its state,
-/// and the lease stays good. Every function that touches elements respects the array's lock: `lock_id` is −1, or the
-/// id of the write lease that the caller holds. Whole-array operations hold the lock while they run; element access,
-/// `ptr`, indexers and views only check it, so a thread that uses them while others may lease holds a lease itself.
-/// Errors leave the array as it was. Using an array that was moved from throws `Error`.
+/// It points to a shared state, which leases and Python objects hold too. Move and swap exchange states, so an open
+/// lease follows its contents. Destroying or assigning over a leased array drops its reference; the lease stays valid.
+/// Functions that touch elements respect the lock: `lock_id` is −1, or the id of the caller's write lease. Whole-array
+/// operations hold the lock while they run. Element access, `ptr`, indexers and views only check it, so a thread that
+/// uses them while others may lease the array must hold a lease. Errors leave the array as it was. Use of a moved-from
+/// array throws `Error`.
 template <class T, int ndim>
 class MemArray {
   static_assert(ndim >= 1, "a MemArray has at least one dimension");
@@ -47,8 +47,8 @@ class MemArray {
   template <class E>
   using View = cuda::std::mdspan<E, cuda::std::dextents<std::int64_t, static_cast<std::size_t>(ndim)>>;
 
-  /// New host memory of `shape` (64-bit extents, 0 allowed), every element `T()`. `device_id`: the CUDA device that it
-  /// belongs to when it is moved to one. Throws `ValueError`, `OverflowError`, `OutOfMemoryError`.
+  /// Allocates host memory of `shape` (64-bit extents, 0 allowed), every element `T()`. `device_id`: the CUDA device
+  /// that the array belongs to once it is moved to one. Throws `ValueError`, `OverflowError`, `OutOfMemoryError`.
   explicit MemArray(Shape const& shape, int device_id = 0, ArrayOptions const& options = {})
       : _state(detail::State::make(dtype_of<T>(), detail::Extents(shape), device_id, options)) {}
   template <class A>
@@ -56,7 +56,7 @@ class MemArray {
   explicit MemArray(A const& shape, int device_id = 0, ArrayOptions const& options = {})
       : MemArray(to_shape(shape), device_id, options) {}
 
-  /// A deep copy, under the source's read lock; born unlocked. Throws `LockError` while it is held for writing.
+  /// Makes a deep, unlocked copy under the source's read lock. Throws `LockError` while the source is held for writing.
   MemArray(MemArray const& other) : _state(other.state().clone()) {}
   MemArray& operator=(MemArray const& other) {
     if (this != &other) MemArray(other).swap(*this);
@@ -72,31 +72,31 @@ class MemArray {
   /// Exchanges the states: leases and Python objects follow their contents to the other array.
   void swap(MemArray& other) noexcept { std::swap(_state, other._state); }
   friend void swap(MemArray& left, MemArray& right) noexcept { left.swap(right); }
-  /// Swaps contents (and shape) between the states: Python objects and names stay with their array. Holds both for
-  /// writing; throws `LockError` when either is held, or has live views under the policy "error".
+  /// Swaps contents and shape between the states: Python objects and names stay with their array. Holds both for
+  /// writing. Throws `LockError` if either is held, or has live views under the policy "error".
   void exchange(MemArray& other) { state().exchange(other.state()); }
 
-  /// Changes in `resize` and `exchange`: do not keep the reference across those.
+  /// Returns the extents. `resize` and `exchange` change them: do not keep the reference across those.
   [[nodiscard]] Shape const& get_shape() const {
-    // The state keeps `ndim` extents in a row, which is what a std::array is.
+    // The state's `ndim` extents are contiguous, as in a std::array.
     return *reinterpret_cast<Shape const*>(state().shape());
   }
   [[nodiscard]] std::int64_t get_size() const { return state().size(); }
-  /// Number of elements, under the name that containers have for it.
+  /// Returns the number of elements, under the name that containers use.
   [[nodiscard]] std::int64_t size() const { return state().size(); }
   [[nodiscard]] int get_device_id() const { return state().device_id(); }
-  /// Whether the current side is on a device.
+  /// True if the current side is on a device.
   [[nodiscard]] bool get_on_device() const { return state().on_device(); }
-  /// The id that the array is held for writing under; −1 when free or only read.
+  /// Returns the writer's lock id; −1 when the array is free or only read.
   [[nodiscard]] std::int64_t get_lock_id() const { return state().lock_id(); }
   [[nodiscard]] EscapedViews escaped_views() const { return state().escaped_views(); }
   void escaped_views(EscapedViews policy) { state().set_escaped_views(policy); }
 
-  /// Throws `LockError` unless a write under `lock_id` would pass now.
+  /// Throws `LockError` unless a write under `lock_id` would succeed now.
   void throw_invalid_lock_access(std::int64_t lock_id) const { state().check_write(lock_id, "this access"); }
 
-  /// One element, wherever the array is: on a device it is moved alone, and the call returns when it has been. Checks
-  /// lock and bounds in every build: `LockError`, `IndexError`; `CudaError`.
+  /// Returns one element, from the host or a device. From a device only the element is copied; the call blocks until it
+  /// has arrived. Checks lock and bounds in every build. Throws `LockError`, `IndexError`, `CudaError`.
   [[nodiscard]] T operator()(Shape const& indices, std::int64_t lock_id = -1) const {
     if (state().on_device()) [[unlikely]] {
       T value;
@@ -110,6 +110,8 @@ class MemArray {
   [[nodiscard]] T operator()(A const& indices, std::int64_t lock_id = -1) const {
     return (*this)(to_shape(indices), lock_id);
   }
+  /// Sets one element, on the host or a device. Checks lock and bounds in every build. Throws `LockError`,
+  /// `IndexError`, `CudaError`.
   void write(Shape const& indices, T const& value, std::int64_t lock_id = -1) {
     std::int64_t const at = linear(indices);
     if (state().on_device()) [[unlikely]]
@@ -122,14 +124,15 @@ class MemArray {
     write(to_shape(indices), value, lock_id);
   }
 
-  /// Sets every element. Views that were kept keep the old contents; nothing is copied.
+  /// Sets every element; on a device in the default stream. Escaped views keep the old contents; nothing is copied.
+  /// Throws `LockError`, `CudaError`, `OutOfMemoryError`.
   void fill(T const& value, std::int64_t lock_id = -1) { state().fill(&value, lock_id); }
 
-  /// Replaces all contents by those of `source`, as Python's `read_numpy_array` does: the same shape, any strides and
-  /// owner, on the host or on any device, any dtype of the same kind ('same_kind': integers wrap, floats round). The
-  /// array stays where it is; a source elsewhere is brought there first, which is reported. Views that were kept keep
-  /// the old contents. Throws `ValueError` (another shape; a closed view), `TypeError` (another kind of number),
-  /// `LockError`, `CudaError`, `OutOfMemoryError`; the array is then as it was.
+  /// Replaces all contents by those of `source`, as Python's `read_numpy_array` does. The source has the array's shape
+  /// and a dtype of the same kind ('same_kind': integers wrap, floats round), with any strides, owner and device. The
+  /// array stays where it is: a source elsewhere is copied there first, which is reported. Escaped views keep the old
+  /// contents. Throws `ValueError` (another shape; a closed view), `TypeError` (another kind of number), `LockError`,
+  /// `CudaError`, `OutOfMemoryError`; the array is then as it was.
   void copy_from(ConstBufferView const& source, std::int64_t lock_id = -1) {
     detail::copy_from(state(), source.core(), lock_id);
   }
@@ -138,7 +141,8 @@ class MemArray {
     detail::copy_from(state(), source.core(), lock_id);
   }
 
-  /// The current side's memory: const looks, non-const makes the other side stale. Checked now, not later.
+  /// Returns the current side's memory; the non-const overload makes the other side stale. Checks the lock only now.
+  /// Blocks until pending work is complete. Throws `LockError`, `CudaError`.
   [[nodiscard]] T* ptr(std::int64_t lock_id = -1) {
     return detail::elements_at<T>(state().checked_write(lock_id, "ptr"));
   }
@@ -151,7 +155,7 @@ class MemArray {
   [[nodiscard]] ConstArrayIndexer get_indexer(std::int64_t lock_id = -1) const {
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
-  /// The array as an mdspan of the host's memory. Throws `Error` when it is on a device.
+  /// Returns the host memory as an mdspan. Throws `Error` when the array is on a device.
   [[nodiscard]] View<T> host_view(std::int64_t lock_id = -1) {
     state().check_side(detail::Side::host);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
@@ -160,7 +164,7 @@ class MemArray {
     state().check_side(detail::Side::host);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
-  /// The array as an mdspan of its device's memory, for kernels. Throws `Error` when it is on the host.
+  /// Returns the device memory as an mdspan, for kernels. Throws `Error` when the array is on the host.
   [[nodiscard]] View<T> device_view(std::int64_t lock_id = -1) {
     state().check_side(detail::Side::device);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
@@ -170,7 +174,8 @@ class MemArray {
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
 
-  /// Fresh memory; the leading elements stay, in linear order, the others are `T()`. Refused under any lease.
+  /// Moves the array to fresh memory of `shape`: the leading elements stay, in linear order, the others are `T()`.
+  /// Throws `LockError` under any lease.
   void resize(Shape const& shape) { state().resize(detail::Extents(shape)); }
   template <class A>
     requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
@@ -178,62 +183,64 @@ class MemArray {
     resize(to_shape(shape));
   }
 
-  /// Makes the copy on that device current: copies, in the order of `stream`, if it is stale. Refused under any lease,
-  /// whatever `lock_id`. `async`: the copy may go on when the call returns; whoever uses the array next waits for it.
-  /// `stream`: a CUDA stream of either device as an integer, 0 the default, which lives until the copy is over. Throws
-  /// `CudaError` (a device that is not there, what the driver says), `OutOfMemoryError`, `ValueError` for what is no
-  /// device or no stream.
+  /// Makes the copy on that device current, in the order of `stream`; copies only if that side is stale. Throws
+  /// `LockError` under any lease, whatever `lock_id`. `async`: the copy may still run on return; the next user of the
+  /// array waits for it. `stream`: a CUDA stream of either device as an integer, 0 the default; it must live until the
+  /// copy is complete. Throws `CudaError` (no such device; driver errors), `OutOfMemoryError`, `ValueError` (not a
+  /// device or stream).
   void move_memory(DLDeviceType device_type, std::int64_t stream, int device_id, std::int64_t lock_id = -1,
                    bool async = true) {
     state().move({device_type, device_id}, lock_id, StreamChoice::numbered(stream), async);
   }
 
-  /// Takes a write lease under an id of the caller's, from 0 to 2^62 − 1. Throws `LockError` while anybody holds the
-  /// array.
+  /// Acquires a write lease under an id of the caller's, from 0 to 2^62 − 1. Throws `LockError` while the array is
+  /// held.
   void enter(std::int64_t lock_id) { state().enter(lock_id); }
-  /// Ends what `enter` began, and only that.
+  /// Closes the lease that `enter` opened, and no other.
   void exit() noexcept {
     if (_state) _state->leave();
   }
 
-  /// Lends the array over DLPack: writable under the id of an open write lease; with −1 read-only, a snapshot, and only
-  /// as the versioned struct. Throws `LockError`, `BufferError`.
+  /// Exports the array over DLPack: writable under the id of an open write lease; with −1 a read-only snapshot, as the
+  /// versioned struct only. Throws `LockError`, `BufferError`.
   [[nodiscard]] DLPackTensor get_dlpack_tensor(bool versioned, std::int64_t lock_id = -1) {
     return detail::lend_under(state(), versioned, lock_id);
   }
-  /// An array over the memory of a view, which it keeps, on the host or on a device; nothing is copied. Throws
-  /// `TypeError` (another dtype or rank), `BufferError` (read-only, not dense in C order), `ValueError` (closed).
+  /// Makes an array over the memory of a view, on the host or a device, and keeps that memory alive; nothing is copied.
+  /// Throws `TypeError` (another dtype or rank), `BufferError` (read-only, not dense in C order), `ValueError`
+  /// (closed).
   [[nodiscard]] static MemArray adopt(BufferView const& view) {
     view.core().check_is(dtype_of<T>(), ndim);
     return share(detail::adopt(view.core()));
   }
-  /// Whether the memory is another owner's, who may use it at any time.
+  /// True if the memory has another owner, which may use it at any time.
   [[nodiscard]] bool is_foreign() const { return state().is_foreign(); }
 
-  /// A read-only view, through a read lease that closes at once: a snapshot, under the default policy. Throws
+  /// Returns a read-only view through a read lease that closes at once: under the default policy a snapshot. Throws
   /// `LockError`, `BufferError` (memory that the host does not reach).
   [[nodiscard]] ConstBufferView view() const { return ConstBufferView(detail::view_of(state())); }
+  /// Returns the current side's device as DLPack names it.
   [[nodiscard]] std::pair<DLDeviceType, std::int32_t> get_dlpack_device() const {
     Device const device = state().lent_device();
     return {device.type, device.id};
   }
 
-  /// The shared state, for the layers above; `share` is another array object with it.
+  /// Returns the shared state, for the layers above. Throws `Error` if the array was moved from.
   [[nodiscard]] detail::State& state() const {
     if (!_state) detail::throw_moved_from();
     return *_state;
   }
   [[nodiscard]] detail::StatePtr const& state_ptr() const noexcept { return _state; }
-  /// The state, handed over: this array is moved from then.
+  /// Returns the state and leaves the array moved from.
   [[nodiscard]] detail::StatePtr take_state() {
     static_cast<void>(state());
     return std::move(_state);
   }
-  /// `state` is of this dtype and rank.
+  /// Makes another array object with `state`, which has this dtype and rank.
   [[nodiscard]] static MemArray share(detail::StatePtr state) noexcept { return MemArray(Shared(), std::move(state)); }
 
  private:
-  // Not from a StatePtr alone, which a braced 0 could be, too.
+  // A tag: a braced 0 could be a StatePtr, too.
   struct Shared {};
   MemArray(Shared, detail::StatePtr state) noexcept : _state(std::move(state)) {}
 

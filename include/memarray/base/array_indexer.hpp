@@ -15,7 +15,7 @@ namespace memarray {
 
 namespace detail {
 
-/// Anything with `ndim` integers and `operator[]`: `std::array`, `cuda::std::array`, of any integer type.
+/// True if A holds `ndim` integers of any integer type with `operator[]`, such as `std::array` and `cuda::std::array`.
 template <class A, int ndim>
 concept IndexList = requires(A const& list, std::size_t i) {
   { list[i] } -> std::convertible_to<std::int64_t>;
@@ -23,12 +23,12 @@ concept IndexList = requires(A const& list, std::size_t i) {
   requires std::tuple_size<A>::value == static_cast<std::size_t>(ndim);
 };
 
-/// One number a dimension. The standard's arrays count in unsigned numbers, dimensions are signed ones.
+/// An array of one number per dimension. Array sizes are unsigned, `ndim` is signed.
 template <class IndexT, int ndim>
 using IndexArray = cuda::std::array<IndexT, static_cast<std::size_t>(ndim)>;
 
 #if defined(__CUDACC__)
-#pragma nv_exec_check_disable  // host code passes std::array, whose operator[] is the host's
+#pragma nv_exec_check_disable  // host code passes std::array, whose operator[] is host-only
 #endif
 template <class IndexT, int ndim, class A>
 [[nodiscard]] MEMARRAY_HD constexpr IndexArray<IndexT, ndim> to_indices(A const& list) {
@@ -39,10 +39,10 @@ template <class IndexT, int ndim, class A>
 
 }  // namespace detail
 
-/// A pointer and a shape: what a kernel needs to find element (i, j, …) of a dense, C-ordered array.
+/// A pointer and a shape, with which a kernel finds element (i, j, …) of a dense, C-ordered array.
 ///
-/// Trivially copyable: pass it by value. It owns nothing, checks no lock and never calls into CUDA; debug builds
-/// assert its bounds. `IndexT` is 32 bits wide where the launcher found that the size allows it.
+/// Trivially copyable: pass it by value. It owns nothing, checks no lock and never calls CUDA. Debug builds assert its
+/// bounds. The launcher chooses a 32-bit `IndexT` if the size allows it.
 template <class T, int ndim, class IndexT = std::int64_t>
 struct ArrayIndexer {
   static_assert(ndim >= 1, "an ArrayIndexer has at least one dimension");
@@ -53,7 +53,7 @@ struct ArrayIndexer {
   T* pointer;
   Indices extents;
 
-  /// The linear index of `indices`, last dimension fastest.
+  /// Returns the linear index of `indices`; the last dimension varies fastest.
   [[nodiscard]] MEMARRAY_HD constexpr IndexT operator()(Indices const& indices) const {
     IndexT linear = 0;
     for (std::size_t d = 0; d < rank; ++d) {
@@ -68,7 +68,7 @@ struct ArrayIndexer {
     return (*this)(detail::to_indices<IndexT, ndim>(indices));
   }
 
-  /// The element at `indices`.
+  /// Returns the element at `indices`.
   [[nodiscard]] MEMARRAY_HD constexpr T& operator[](Indices const& indices) const { return pointer[(*this)(indices)]; }
   template <class A>
     requires(detail::IndexList<A, ndim> && !std::same_as<A, Indices>)
@@ -76,7 +76,8 @@ struct ArrayIndexer {
     return pointer[(*this)(indices)];
   }
 
-  /// The inverse of `operator()`. Divides in 32 bits where `linear` fits, which costs a third.
+  /// Returns the indices of `linear`, the inverse of `operator()`. Divides in 32 bits if `linear` fits, at a third of
+  /// the cost.
   [[nodiscard]] MEMARRAY_HD constexpr Indices get_indices(IndexT linear) const {
     assert(linear >= 0 && linear < size());
     Indices indices{};
@@ -98,7 +99,7 @@ struct ArrayIndexer {
     return indices;
   }
 
-  /// The address of the element at linear index `linear`; one past the last is allowed.
+  /// Returns the address of the element at linear index `linear`; one past the last is allowed.
   [[nodiscard]] MEMARRAY_HD constexpr T* get(IndexT linear) const {
     assert(linear >= 0 && linear <= size());
     return pointer + linear;

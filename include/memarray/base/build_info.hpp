@@ -13,18 +13,18 @@ struct BuildFact {
   std::string_view value;
 };
 
-/// What this libmemarray was built as: version, abi, flavour ("host" or "cuda"), compilers, header versions.
-/// Facts that do not apply (CUDA's, in a host build) are there with an empty value.
+/// Returns facts about this build of libmemarray: version, abi, flavour ("host" or "cuda"), compilers, header versions.
+/// A fact that does not apply (CUDA's, in a host build) has an empty value.
 MEMARRAY_API std::span<BuildFact const> build_info() noexcept;
 
-/// Throws Error, in words, unless this libmemarray serves code compiled with headers of that ABI and flavour.
+/// Throws `Error` unless this libmemarray works with code compiled against headers of that ABI and flavour.
 MEMARRAY_API void require_abi(int header_abi, bool header_has_cuda);
 
-/// How the standard library of a compilation lays out what code and libmemarray hand to each other.
+/// A standard library, by the layout of its objects that cross the boundary of libmemarray.
 enum class StandardLibrary : int {
-  libstdcxx,        ///< GNU's, with strings of C++11
-  debug_libstdcxx,  ///< the same with `_GLIBCXX_DEBUG`: containers carry what they check
-  old_libstdcxx,    ///< with `_GLIBCXX_USE_CXX11_ABI=0`: strings of before C++11
+  libstdcxx,        ///< GNU's, with the C++11 string layout
+  debug_libstdcxx,  ///< GNU's with `_GLIBCXX_DEBUG`: containers hold data for their checks
+  old_libstdcxx,    ///< GNU's with `_GLIBCXX_USE_CXX11_ABI=0`: the string layout before C++11
   other,            ///< another library, such as LLVM's
 };
 
@@ -38,10 +38,10 @@ enum class StandardLibrary : int {
 #define MEMARRAY_STANDARD_LIBRARY ::memarray::StandardLibrary::libstdcxx
 #endif
 
-/// Like `require_abi`, also for the standard library that code was compiled with.
+/// Throws `Error` if `require_abi` does, or if the code was compiled with a different standard library.
 MEMARRAY_API void require_library(int header_abi, bool header_has_cuda, StandardLibrary header_library);
 
-/// For the start of a module that links libmemarray: passes on what its own compilation saw.
+/// Calls `require_library` with the facts of the calling module's compilation, at the start of a module.
 inline void require_matching_library() {
   require_library(MEMARRAY_ABI_VERSION, MEMARRAY_HAS_CUDA != 0, MEMARRAY_STANDARD_LIBRARY);
 }

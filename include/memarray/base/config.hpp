@@ -1,6 +1,6 @@
 #pragma once
 
-// What every header needs to say "exported", "host and device" and "inline here or nowhere".
+// Attributes for every header: exported, forced inline, cold, host and device.
 
 #if defined(__GNUC__)
 #define MEMARRAY_API __attribute__((visibility("default")))
@@ -18,15 +18,15 @@
 #define MEMARRAY_HD
 #endif
 
-// Before a loop that device code must have written out.
+// Goes before a loop that must be unrolled in device code.
 #if defined(__CUDA_ARCH__)
 #define MEMARRAY_UNROLL _Pragma("unroll")
 #else
 #define MEMARRAY_UNROLL
 #endif
 
-// Templates whose bodies differ between compilers live in this inline namespace, so that g++ and nvcc never
-// give one symbol two bodies.
+// The inline namespace of templates whose bodies differ between compilers, so that g++ and nvcc never define one symbol
+// differently.
 #if defined(__CUDACC__)
 #define MEMARRAY_LAUNCH_NAMESPACE compiled_by_nvcc
 #else

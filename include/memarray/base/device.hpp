@@ -8,7 +8,7 @@
 
 namespace memarray {
 
-/// A place where memory lives: DLPack's device type and an ordinal (0 for the CPU).
+/// A location of memory: DLPack's device type (`DLDevice`) and an ordinal (0 for the CPU).
 struct Device {
   DLDeviceType type = kDLCPU;
   int id = 0;
@@ -17,9 +17,9 @@ struct Device {
   friend bool operator==(Device const&, Device const&) = default;
 };
 
-/// "cpu", "cuda:0", …
+/// Returns "cpu", "cuda:0", …
 [[nodiscard]] MEMARRAY_API std::string to_string(Device device);
-/// Reads "cpu", "cuda" and "cuda:1"; throws `ValueError` for anything else.
+/// Parses "cpu", "cuda" or "cuda:<number>". Throws `ValueError` for any other text.
 [[nodiscard]] MEMARRAY_API Device device_from_string(std::string const& word);
 
 }  // namespace memarray

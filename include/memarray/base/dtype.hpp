@@ -34,8 +34,8 @@
   X(std::complex<float>, complex64, kDLComplex, 64) \
   X(std::complex<double>, complex128, kDLComplex, 128)
 
-/// Makes a trivially copyable struct an element type: `MEMARRAY_DTYPE(ns::Particle);` in the global
-/// namespace. Its name is the type as spelled here. NumPy sees plain bytes: MEMARRAY_FIELDS says the fields, too.
+/// Makes a trivially copyable struct an element type: `MEMARRAY_DTYPE(ns::Particle);` in the global namespace. The
+/// dtype's name is the type as spelled here. NumPy sees plain bytes; MEMARRAY_FIELDS also declares the fields.
 #define MEMARRAY_DTYPE(...)                                                                     \
   template <>                                                                                   \
   struct memarray::dtype_traits<__VA_ARGS__> : memarray::detail::UserDTypeTraits<__VA_ARGS__> { \
@@ -46,23 +46,23 @@ namespace memarray {
 
 struct StructFields;
 
-/// Describes an element type at run time. A plain value without pointers into other modules but
-/// `init`, whose owner is the module that defined the type. `fields` points into the core.
+/// An element type at run time. A plain value with two pointers: `init` belongs to the module that defined the type,
+/// `fields` to the core.
 struct DType {
-  char name[64] = {};     ///< as NumPy calls it; a struct's name as spelled in C++
-  char typestr[16] = {};  ///< NumPy's, as "<f4"; empty where it has none (bfloat16)
-  char format[16] = {};   ///< the buffer protocol's; empty where it has none (bfloat16) and for structs
-  DLDataType dl = {};     ///< `lanes` is 0 where DLPack cannot express the type (structs)
+  char name[64] = {};     ///< as in NumPy; a struct's name as spelled in C++
+  char typestr[16] = {};  ///< NumPy's, such as "<f4"; empty if NumPy has none (bfloat16)
+  char format[16] = {};   ///< the buffer protocol's (PEP 3118); empty if it has none (bfloat16) and for structs
+  DLDataType dl = {};     ///< `lanes` is 0 if DLPack cannot express the type (structs)
   std::uint32_t itemsize = 0;
   std::uint32_t alignment = 0;
-  void const* init = nullptr;            ///< `itemsize` bytes of T(), or null when these are all zero
-  StructFields const* fields = nullptr;  ///< of a struct that says its fields (MEMARRAY_FIELDS); as long as the process
+  void const* init = nullptr;            ///< `itemsize` bytes of T(), or null if all are zero
+  StructFields const* fields = nullptr;  ///< of a struct with declared fields (MEMARRAY_FIELDS); never freed
 
   [[nodiscard]] constexpr std::string_view name_view() const noexcept { return name; }
   [[nodiscard]] constexpr bool has_dlpack() const noexcept { return dl.lanes != 0; }
   [[nodiscard]] constexpr bool is_struct() const noexcept { return dl.code == kDLOpaqueHandle; }
 
-  /// Structs that both say their fields are compared by these, all others by name.
+  /// Compares structs that both have declared fields by these, and all other dtypes by name, size and DLPack type.
   friend constexpr bool operator==(DType const& left, DType const& right) noexcept {
     if (left.fields && right.fields) return left.fields == right.fields;
     return left.name_view() == right.name_view() && left.itemsize == right.itemsize && left.dl.code == right.dl.code &&
@@ -71,21 +71,21 @@ struct DType {
 };
 static_assert(std::is_trivially_copyable_v<DType>);
 
-/// Defined for each element type: shipped, or by MEMARRAY_DTYPE or MEMARRAY_FIELDS.
+/// The traits of an element type: shipped, or defined by MEMARRAY_DTYPE or MEMARRAY_FIELDS.
 template <class T>
 struct dtype_traits;
 
-/// Whether arrays of T can exist; for constraints that must not be errors.
+/// True if arrays of T can exist. For constraints that must not be hard errors.
 template <class T>
 concept Element = requires { dtype_traits<std::remove_cv_t<T>>::name; };
 
-/// The shipped element types, in the order of the list.
+/// Returns the shipped element types, in the order of the list.
 MEMARRAY_API std::span<DType const> shipped_dtypes() noexcept;
 
-/// The shipped element type of that name ("float64"), or null. Lives as long as the process.
+/// Returns the shipped element type of that name ("float64"), or null. It is valid until the process ends.
 MEMARRAY_API DType const* find_dtype(std::string_view name) noexcept;
 
-/// The shipped element type that DLPack describes so, or null.
+/// Returns the shipped element type of that DLPack type, or null. It is valid until the process ends.
 MEMARRAY_API DType const* find_dtype(DLDataType type) noexcept;
 
 namespace detail {
@@ -120,7 +120,7 @@ constexpr char typestr_kind(std::uint8_t code) noexcept {
   }
 }
 
-/// 64-bit integers are spelled as NumPy spells them: `long` where that has 64 bits.
+/// Returns the buffer protocol's format. 64-bit integers use `long` if it has 64 bits, as in NumPy.
 constexpr std::string_view buffer_format(std::uint8_t code, int bits) noexcept {
   constexpr bool long_is_64 = std::numeric_limits<long>::digits == 63;
   switch (code) {
@@ -158,7 +158,7 @@ struct UserDTypeTraits {
   static_assert(std::in_range<std::uint32_t>(sizeof(T)) && alignof(T) <= 64);
 };
 
-/// T() written over zeroed bytes, so that padding is zero too.
+/// Returns the bytes of T(), with zeroed padding, or null if all are zero.
 template <class T>
 void const* init_pattern() noexcept {
   alignas(T) static unsigned char bytes[sizeof(T)];
@@ -216,8 +216,8 @@ DType const& unqualified_dtype_of() noexcept {
 
 }  // namespace detail
 
-/// The descriptor of an element type. The reference lives as long as the module that asks: copy what
-/// is to be kept.
+/// Returns the descriptor of an element type. The reference is valid while the calling module is loaded: copy the
+/// descriptor to keep it longer.
 template <class T>
 DType const& dtype_of() noexcept {
   return detail::unqualified_dtype_of<std::remove_cv_t<T>>();

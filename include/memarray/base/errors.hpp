@@ -8,14 +8,14 @@
 
 namespace memarray {
 
-/// Whatever memarray refuses for a reason of its own. Python: `memarray.Error` (a `RuntimeError`).
+/// A request that memarray refuses for a reason of its own. Python: `memarray.Error` (a `RuntimeError`).
 class MEMARRAY_API Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   ~Error() override;
 };
 
-/// Somebody else holds the array, or a lease is used outside its life. The array is as it was.
+/// A conflict with another holder of the array, or a use of a lease outside its lifetime. The array is unchanged.
 /// Python: `memarray.LockError` (also a `BufferError`).
 class MEMARRAY_API LockError : public Error {
  public:
@@ -30,7 +30,7 @@ class MEMARRAY_API UnsupportedTypeError : public Error {
   ~UnsupportedTypeError() override;
 };
 
-/// A CUDA driver call that failed, or a device that is not there. Python: `memarray.CudaError` (`.code`, `.name`).
+/// A failed CUDA driver call, or a missing device. Python: `memarray.CudaError` (`.code`, `.name`).
 class MEMARRAY_API CudaError : public Error {
  public:
   /// `code` is a `CUresult`; `name` its spelling, such as "CUDA_ERROR_NO_DEVICE".
@@ -44,7 +44,7 @@ class MEMARRAY_API CudaError : public Error {
   std::string _name;
 };
 
-/// Memory that could not be had, after the pools were trimmed and the allocation tried again.
+/// An allocation that failed again after the pools were trimmed.
 /// Python: `memarray.OutOfMemoryError` (a `CudaError` and a `MemoryError`).
 class MEMARRAY_API OutOfMemoryError : public CudaError {
  public:
@@ -66,7 +66,7 @@ class MEMARRAY_API TypeError : public std::invalid_argument {
   ~TypeError() override;
 };
 
-/// Memory that cannot be lent as asked. Python: `BufferError`.
+/// Memory that cannot be exported or accessed as requested. Python: `BufferError`.
 class MEMARRAY_API BufferError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -87,7 +87,7 @@ class MEMARRAY_API OverflowError : public std::overflow_error {
   ~OverflowError() override;
 };
 
-/// A wait that the language runtime asked to end (Ctrl-C in Python, whose own exception is then pending).
+/// A wait that the language runtime ended (Ctrl-C in Python). The runtime's own exception is then pending.
 class MEMARRAY_API Interrupted : public Error {
  public:
   using Error::Error;

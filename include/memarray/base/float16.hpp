@@ -12,8 +12,8 @@ namespace detail {
 template <class T>
 concept Arithmetic = std::is_arithmetic_v<T>;
 
-/// The double nearest to `value`; of an integer beyond 2^53 one that every rounding to 32 bits or less rounds as
-/// `value` itself: what is cut off is kept as one lowest bit.
+/// Returns `value` as a double. Integers beyond 2^53 keep the cut-off bits as one lowest (sticky) bit, so that rounding
+/// the result to 32 bits or fewer equals rounding `value` itself.
 template <Arithmetic T>
 MEMARRAY_HD constexpr double as_double(T value) noexcept {
   if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
@@ -29,8 +29,8 @@ MEMARRAY_HD constexpr double as_double(T value) noexcept {
   }
 }
 
-/// The float nearest to zero's side of `value` with its last bit set if anything was cut off:
-/// rounding that once more to 16 bits equals rounding `value` itself.
+/// Returns `value` truncated to a float, with the last bit set if the conversion is inexact. Rounding the result to 16
+/// bits therefore equals rounding `value` itself.
 template <Arithmetic T>
 MEMARRAY_HD constexpr float round_to_odd(T value) noexcept {
   if constexpr (sizeof(T) < 4 || std::is_same_v<T, float>) {
@@ -107,9 +107,9 @@ struct BfloatFormat {
 
 }  // namespace detail
 
-/// A 16-bit float with IEEE rounding, for host and device code. (`_Float16` breaks nvcc's device
-/// compiler.) As with C++23's extended types, two of a kind combine to the same kind, each step
-/// rounded; with any other number they behave as a float.
+/// A 16-bit float with IEEE rounding, for host and device code. (`_Float16` breaks nvcc's device compiler.) An
+/// operation on two values of one format gives that format and rounds, as with C++23's extended types. Combined with
+/// any other number, a value behaves as a float.
 template <class Format>
 struct BasicFloat16 {
   std::uint16_t bits = 0;
@@ -142,8 +142,8 @@ struct BasicFloat16 {
   }
 };
 
-// Templates, so that they take two of a kind and nothing that would first have to be converted:
-// mixed expressions then have one reading, as floats.
+// Templates, so that they accept two values of one format and no operand that needs a conversion. A mixed expression
+// then has one reading: as floats.
 template <class Format>
 MEMARRAY_HD constexpr BasicFloat16<Format> operator+(BasicFloat16<Format> left, BasicFloat16<Format> right) noexcept {
   return Format::to_float(left.bits) + Format::to_float(right.bits);

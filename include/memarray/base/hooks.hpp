@@ -4,30 +4,31 @@
 
 namespace memarray {
 
-/// What the core asks of a language runtime that it knows nothing of. The Python binding fills this in once, when
-/// it is imported; until then every entry does nothing. Entries may be called from any thread.
+/// The functions of a language runtime that the core calls without knowing the runtime. The Python binding installs
+/// them once, at import. Until then no entry has an effect. Entries may be called from any thread.
 struct Hooks {
-  /// Lets go of the interpreter lock if the calling thread holds it; returns a token for `reacquire`, or nullptr.
+  /// Releases the interpreter lock if the calling thread holds it. Returns a token for `reacquire`, or nullptr.
   void* (*release)() noexcept = nullptr;
   void (*reacquire)(void* token) noexcept = nullptr;
-  /// With the lock let go as `token`: handles pending signals. False: the wait must end, an exception is pending.
+  /// Handles pending signals while the lock is released as `token`. Returns false if the wait must end because an
+  /// exception is pending.
   bool (*poll_signals)(void*& token) noexcept = nullptr;
-  /// With the lock held, while a C++ exception is handled: makes it the runtime's pending one.
+  /// Makes the C++ exception that is being handled the runtime's pending exception. The caller holds the lock.
   void (*raise)() noexcept = nullptr;
-  /// Gives back a reference to an object of the runtime, taking the lock for it; leaks it where there is none any more.
+  /// Drops a reference to an object of the runtime and acquires the lock to do so. Leaks it after the runtime's end.
   void (*drop_object)(void* object) noexcept = nullptr;
-  /// Calls what may run the runtime's code, from any thread: an exception that is pending on it is kept from that code.
+  /// Calls `call(object)`, which may run the runtime's code. Hides an exception that is pending on the thread from it.
   void (*call_aside)(void (*call)(void* object), void* object) noexcept = nullptr;
 };
 
-/// Copied, not referenced. Call it before other threads use the library.
+/// Installs a copy of `hooks`. Call it before other threads use the library.
 MEMARRAY_API void set_hooks(Hooks const& hooks) noexcept;
 [[nodiscard]] MEMARRAY_API Hooks hooks() noexcept;
 
-/// Calls somebody else's code, which may be the runtime's, by the hook of that name.
+/// Calls foreign code, which may run the runtime's, through `Hooks::call_aside`.
 MEMARRAY_API void call_aside(void (*call)(void* object), void* object) noexcept;
 
-/// Lets go of the interpreter lock for a scope, if the calling thread holds it.
+/// A scope in which the interpreter lock is released, if the calling thread held it.
 class MEMARRAY_API RuntimeRelease {
  public:
   RuntimeRelease() noexcept;
@@ -35,7 +36,7 @@ class MEMARRAY_API RuntimeRelease {
   RuntimeRelease(RuntimeRelease const&) = delete;
   RuntimeRelease& operator=(RuntimeRelease const&) = delete;
 
-  /// Throws `Interrupted` if a signal handler raised.
+  /// Handles pending signals. Throws `Interrupted` if a signal handler raised an exception.
   void poll_signals();
 
  private:

@@ -6,20 +6,20 @@
 
 namespace memarray {
 
-/// The blocks of memory that are alive in this process, its own and those that it borrows.
+/// The number and the total bytes of the live memory blocks of this process, its own and imported ones.
 struct LiveMemory {
   std::int64_t blocks;
   std::int64_t bytes;
 };
 
-/// Exact when nobody makes or frees a block meanwhile; else some of what happens then is counted and some is not. From
-/// any thread.
+/// Returns the current counts. They are exact unless blocks are created or freed during the call. Callable from any
+/// thread.
 [[nodiscard]] MEMARRAY_API LiveMemory live_memory() noexcept;
 
 namespace detail {
 
-/// Counts a block that comes, or with negative numbers one that goes, on whichever thread that is. Each thread counts
-/// for itself, so that threads do not wait for one another.
+/// Counts a new block, or with negative numbers a freed one, which another thread may have created. Each thread has its
+/// own counters, so that threads do not contend.
 MEMARRAY_API void count_live(std::int64_t blocks, std::int64_t bytes) noexcept;
 
 }  // namespace detail

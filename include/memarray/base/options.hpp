@@ -8,31 +8,31 @@
 
 namespace memarray {
 
-/// What happens to views that outlive their lease when the array is used next.
+/// The policy for escaped views at the next use of their array.
 enum class EscapedViews : int {
-  snapshot,  ///< the view keeps the old memory, the array goes on in fresh memory
-  error,     ///< writing is refused until the last view is gone
-  alias,     ///< the view goes on showing the array's memory
+  snapshot,  ///< the view keeps the old memory; the array continues in fresh memory
+  error,     ///< writing is refused until the last view is released
+  alias,     ///< the view continues to show the array's memory
 };
 
-/// "snapshot", "error" or "alias".
+/// Returns "snapshot", "error" or "alias".
 [[nodiscard]] MEMARRAY_API std::string_view to_string(EscapedViews policy) noexcept;
-/// Throws `ValueError`, listing the words, for any other.
+/// Parses "snapshot", "error" or "alias". Throws `ValueError`, which lists them, for any other word.
 [[nodiscard]] MEMARRAY_API EscapedViews escaped_views_from_string(std::string_view word);
 
-/// Process-wide settings, read at each use. Every member may be set at any time, from any thread.
+/// The process-wide settings, read at each use. Any thread may set a member at any time.
 struct Options {
-  std::atomic<int> threads{0};  ///< host threads of a parallel loop; 0: one per hardware thread
+  std::atomic<int> threads{0};  ///< host threads of a parallel loop; 0: one per CPU of the process
   std::atomic<std::size_t> pool_limit{std::size_t{1} << 30};        ///< bytes that the host pool may keep
-  std::atomic<EscapedViews> escaped_views{EscapedViews::snapshot};  ///< of arrays made from now on
-  std::atomic<bool> trace_leases{false};  ///< remember where each lease was opened, for `LockError`s
+  std::atomic<EscapedViews> escaped_views{EscapedViews::snapshot};  ///< of arrays created from now on
+  std::atomic<bool> trace_leases{false};  ///< record where each lease was opened, for `LockError` messages
 };
 
 namespace detail {
 extern MEMARRAY_API Options process_options;
 }
 
-/// The one instance, ready before any code runs and never destroyed. Inline, as every lease looks at it.
+/// Returns the one instance, initialized before any code runs and never destroyed. Inline: every lease reads it.
 [[nodiscard]] inline Options& options() noexcept { return detail::process_options; }
 
 }  // namespace memarray

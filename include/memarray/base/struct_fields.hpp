@@ -15,9 +15,9 @@
 #include <memarray/base/dtype.hpp>
 
 /// Makes a struct an element type whose fields other libraries see: `MEMARRAY_FIELDS(ns::Particle, position, mass,
-/// id);` in the global namespace, in place of MEMARRAY_DTYPE. Names every member, in the order of declaration. A member
-/// is a number, a bool, an enum, a char or std::byte, another such struct, or an array of one of these. The type has no
-/// comma in it: use an alias for a template.
+/// id);` in the global namespace, in place of MEMARRAY_DTYPE. List every member, in the order of declaration. A member
+/// is a number, a bool, an enum, a char or std::byte, a struct with a dtype, or an array of one of these. The type must
+/// not contain a comma: use an alias for a template.
 #define MEMARRAY_FIELDS(type, ...)                                                                   \
   template <>                                                                                        \
   struct memarray::dtype_traits<type> : memarray::detail::UserDTypeTraits<type> {                    \
@@ -48,45 +48,46 @@
 
 namespace memarray {
 
-/// One field of a struct, by value.
+/// One field of a struct, as a value without references to the C++ type.
 struct StructField {
   std::string name;
   std::uint32_t offset = 0;
-  std::string typestr;                   ///< NumPy's, of one element; empty for a nested struct
+  std::string typestr;                   ///< NumPy's, for one element; empty for a nested struct
   StructFields const* nested = nullptr;  ///< the fields of a nested struct
-  std::vector<std::uint32_t> extents{};  ///< of a sub-array; none: one element
+  std::vector<std::uint32_t> extents{};  ///< of a sub-array; empty for a single element
 
-  /// Bytes of the whole field.
+  /// Returns the bytes of the whole field.
   [[nodiscard]] MEMARRAY_API std::uint32_t nbytes() const noexcept;
   friend bool operator==(StructField const&, StructField const&) = default;
 };
 
-/// The fields of a struct dtype. There is one such object a process for equal fields, which is never freed, so that
-/// pointers to it can be kept and compared.
+/// The fields of a struct dtype. A process has one object for equal fields and never frees it, so that pointers to it
+/// can be kept and compared.
 struct StructFields {
   std::uint32_t itemsize = 0;
-  std::vector<StructField> list;  ///< by offset, without overlap
-  std::string format;             ///< the buffer protocol's (PEP 3118): "T{=d:mass:…}", with its padding
-  /// A dtype of these fields without a C++ type: its name lists the fields.
+  std::vector<StructField> list;  ///< sorted by offset, without overlap
+  std::string format;             ///< the buffer protocol's (PEP 3118): "T{=d:mass:…}", with padding
+  /// A dtype of these fields without a C++ type; its name lists the fields.
   DType dtype{};
 };
 
-/// The fields as the core keeps them. `alignment`: of `StructFields::dtype`, unless equal fields are known already.
-/// Throws `ValueError` for fields that overlap, have equal or empty names, or reach past `itemsize`, and for a typestr
-/// that is not one of a bool, number, text of bytes (S) or plain bytes (V) in native byte order.
+/// Returns the one `StructFields` of these fields, owned by the core. `alignment` applies to `StructFields::dtype`,
+/// unless equal fields are already known; it is a power of two up to 64. Typestrs are those of a bool, number, text of
+/// bytes (S) or plain bytes (V) in native byte order. Throws `ValueError` otherwise, and for fields that overlap, are
+/// not in order, have equal or empty names, or reach past `itemsize`.
 [[nodiscard]] MEMARRAY_API StructFields const* intern_struct(std::uint32_t itemsize, std::uint32_t alignment,
                                                              std::span<StructField const> fields);
 
-/// Bytes of one element of a typestr such as "<f8"; 0 for one that fields cannot have.
+/// Returns the bytes of one element of a typestr such as "<f8"; 0 for a typestr that fields cannot have.
 [[nodiscard]] MEMARRAY_API std::uint32_t field_itemsize(std::string_view typestr) noexcept;
 
 namespace detail {
 
-/// One field as the compiler knows it.
+/// One field at compile time.
 struct FieldSpec {
   std::string_view name;
   std::size_t offset = 0;
-  std::size_t size = 0;       ///< of the member, with all elements of an array
+  std::size_t size = 0;       ///< of the member, including all elements of an array
   std::size_t alignment = 1;  ///< of the member's type
   char kind = 'V';            ///< NumPy's letter
   std::uint32_t itemsize = 0;
@@ -108,7 +109,7 @@ struct FieldShape<T[n]> {
     FieldShape<T>::append(field);
   }
 };
-/// std::array, cuda::std::array.
+/// The specialization for `std::array` and `cuda::std::array`.
 template <class T>
   requires(!Element<T> &&
            requires {
@@ -140,7 +141,7 @@ consteval char field_kind() noexcept {
   else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
     return 'c';
   else if constexpr (Element<T>)
-    return 'V';  // bfloat16, which NumPy has no letter for; a nested struct
+    return 'V';  // bfloat16, for which NumPy has no letter, or a nested struct
   else
     return '\0';
 }
@@ -162,7 +163,7 @@ constexpr FieldSpec field_of(std::string_view name, std::size_t offset) {
   return field;
 }
 
-/// True if the fields lie in order, apart from each other, and leave only the gaps that alignment makes.
+/// True if the fields are in order, do not overlap and leave only alignment gaps.
 template <std::size_t count>
 consteval bool cover(std::array<FieldSpec, count> const& fields, std::size_t size, std::size_t alignment) {
   auto const up = [](std::size_t offset, std::size_t to) { return (offset + to - 1) / to * to; };
@@ -174,7 +175,7 @@ consteval bool cover(std::array<FieldSpec, count> const& fields, std::size_t siz
   return up(end, alignment) == size;
 }
 
-/// `intern_struct` of what the compiler knows.
+/// Returns `intern_struct` of fields known at compile time.
 [[nodiscard]] MEMARRAY_API StructFields const* intern_fields(std::span<FieldSpec const> fields, std::size_t itemsize,
                                                              std::size_t alignment);
 

@@ -9,17 +9,18 @@
 
 namespace memarray {
 
-/// Host threads that a parallel loop may use: `options().threads`, or as many as the process may run on.
+/// Returns the number of host threads of a parallel loop: `options().threads`, or the number of CPUs that the process
+/// may use. At most 1024.
 [[nodiscard]] MEMARRAY_API int threads() noexcept;
 
-/// Into how many chunks a loop over that much memory is best cut: one below about 1 MiB, where waking a
-/// thread costs more than it helps, and enough for every thread to have some above.
+/// Returns the number of chunks for a loop over `bytes` of memory. It is 1 below 1 MiB, where waking a thread costs
+/// more than it saves, and otherwise up to eight per thread.
 [[nodiscard]] MEMARRAY_API std::int64_t parallel_chunks(std::size_t bytes) noexcept;
 
-/// Calls `call(context, chunk)` once for each chunk from 0 on and returns when all have ended. The caller takes part;
-/// sleeping threads join as they wake and are not waited for if nothing is left to do. Calls from within a chunk, and
-/// those made while another thread's loop runs, run on the caller alone. If chunks throw, those not begun are skipped
-/// and the first exception is rethrown here. Works in forked children.
+/// Calls `call(context, chunk)` once for each chunk from 0 on and returns when all have completed. The caller takes
+/// part. Idle threads join as they wake, and the call does not wait for them once no chunk is left. A nested call, or a
+/// call while another thread's loop runs, uses the caller alone. If a chunk throws, chunks not begun are skipped and
+/// the first exception is rethrown here. Works in forked children.
 MEMARRAY_API void parallel_for(std::int64_t chunks, void (*call)(void* context, std::int64_t chunk), void* context);
 
 template <class F>

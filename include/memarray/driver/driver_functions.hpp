@@ -9,7 +9,7 @@ struct CUmemPoolHandle_st;
 
 namespace memarray {
 
-/// The driver's types, without the driver's header: opaque pointers, ints for its enumerations.
+/// The driver's types without the driver's header: opaque pointers, and ints for its enumerations.
 namespace cu {
 using Result = int;
 using Device = int;
@@ -19,28 +19,29 @@ using Event = CUevent_st*;
 using MemoryPool = CUmemPoolHandle_st*;
 using DevicePtr = unsigned long long;
 using HostFunction = void (*)(void* data);
-/// `CUmemPoolProps` and `CUmemAccessDesc`, word for word as they lie in memory.
+/// A struct with the memory layout of `CUmemPoolProps`.
 struct MemoryPoolProperties {
-  int allocation_type = 1;  // pinned to its device
+  int allocation_type = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED: pinned to its device
   int handle_types = 0;
-  int location_type = 1;  // a device
+  int location_type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
   int location_id = 0;
   void* security_attributes = nullptr;
   std::size_t max_size = 0;
   unsigned short usage = 0;
   unsigned char reserved[54] = {};
 };
+/// A struct with the memory layout of `CUmemAccessDesc`.
 struct MemoryAccess {
   int location_type = 1;
   int location_id = 0;
-  int flags = 3;  // reads and writes
+  int flags = 3;  // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
 };
 }  // namespace cu
 
 }  // namespace memarray
 
-/// The functions of the CUDA driver that memarray calls, by their names without suffixes:
-/// X(name, version of CUDA that brought this form, parameters). All return a `CUresult`, 0 for success.
+/// The functions of the CUDA driver that memarray calls, by name without suffix: X(name, CUDA version that introduced
+/// this form, parameters). All return a `CUresult`, 0 for success.
 #define MEMARRAY_FOR_EACH_DRIVER_FUNCTION(X)                                                                         \
   X(cuInit, 2000, (unsigned int flags))                                                                              \
   X(cuDriverGetVersion, 2020, (int* version))                                                                        \

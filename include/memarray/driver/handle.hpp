@@ -9,33 +9,32 @@
 
 namespace memarray {
 
-/// Shares a resource of the driver and all that it depends on. A handle points at the raw resource, inside a box that
-/// embeds the handles it depends on and knows how to give it back, so destruction comes in the right order whoever
-/// lets go last, on any thread. If a handle exists, its resource is valid; a null handle stands for a creation that
-/// failed. A handle never refers to another resource than at first.
+/// A shared owner of a driver resource and of everything that the resource depends on. A handle points at the raw
+/// resource inside a box. The box embeds the handles of the dependencies and the deallocation recipe. Destruction is
+/// therefore in the right order, on any thread, whichever handle is dropped last. If a handle exists, its resource is
+/// valid; a null handle stands for a failed creation. A handle always refers to one resource.
 ///
-/// Of each kind there are `create_…` (owning), `create_…_ref` (somebody else destroys it, later than the handle) and
-/// `create_…_with_owner` (it is good as long as the owner, any object, is kept). They never throw: a null handle's
-/// reason is `get_last_error()`.
+/// Each kind has `create_…` (owning), `create_…_ref` (borrowing: the resource must outlive the handle) and
+/// `create_…_with_owner` (the resource is valid while the owner, any object, is alive). These functions, and the ones
+/// that get or allocate a resource, never throw: `get_last_error()` gives the reason for a null handle.
 using ContextHandle = std::shared_ptr<cu::Context const>;
 using StreamHandle = std::shared_ptr<cu::Stream const>;
 using EventHandle = std::shared_ptr<cu::Event const>;
 using MemoryPoolHandle = std::shared_ptr<cu::MemoryPool const>;
 using DevicePtrHandle = std::shared_ptr<cu::DevicePtr const>;
 
-/// Keeps a foreign resource good: whatever object that takes.
+/// An object of any type that keeps a foreign resource valid.
 using KeepAlive = std::shared_ptr<void const>;
 
-/// The raw resource, to hand to the driver; null for a null handle.
+/// Returns the raw resource, to pass to the driver; null for a null handle.
 template <class Raw>
 [[nodiscard]] Raw as_cu(std::shared_ptr<Raw const> const& handle) noexcept {
   return handle ? *handle : Raw{};
 }
 
-/// The same as a number, as Python and foreign code pass it on; 0 for a null handle.
+/// Returns the raw resource as a number, as Python and foreign code pass it; 0 for a null handle.
 template <class Raw>
 [[nodiscard]] std::intptr_t as_intptr(std::shared_ptr<Raw const> const& handle) noexcept {
-  // A pointer or a number.
   if constexpr (std::is_pointer_v<Raw>)
     return reinterpret_cast<std::intptr_t>(as_cu(handle));
   else

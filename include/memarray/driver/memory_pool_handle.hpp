@@ -9,37 +9,39 @@
 
 namespace memarray {
 
-/// How a pool of stream-ordered device memory is made.
+/// The options of a new pool of stream-ordered device memory.
 struct MemoryPoolOptions {
-  std::uint64_t release_threshold = UINT64_MAX;  ///< bytes it keeps when it synchronises instead of giving them back
-  std::size_t max_size = 0;                      ///< bytes it may grow to; 0: the driver decides
+  std::uint64_t release_threshold = UINT64_MAX;  ///< bytes that a synchronization leaves reserved
+  std::size_t max_size = 0;                      ///< bytes that it may grow to; 0: the driver decides
 };
 
-/// A pool of memory on a device. It goes when the last handle and the last pointer from it are gone. Null with code
-/// 801 where the device has no pools.
+/// Creates a memory pool on a device (`cuMemPoolCreate`). It is destroyed after the last handle and the last pointer
+/// from it are dropped. Null with code 801 (CUDA_ERROR_NOT_SUPPORTED) if the device has no pools.
 [[nodiscard]] MEMARRAY_API MemoryPoolHandle create_memory_pool_handle(int device_id,
                                                                       MemoryPoolOptions const& options = {}) noexcept;
-/// The device's own pool, which nobody destroys.
+/// Returns the device's default pool (`cuDeviceGetDefaultMemPool`), which is never destroyed.
 [[nodiscard]] MEMARRAY_API MemoryPoolHandle get_device_memory_pool(int device_id) noexcept;
 [[nodiscard]] MEMARRAY_API MemoryPoolHandle create_memory_pool_handle_ref(cu::MemoryPool pool, int device_id) noexcept;
 [[nodiscard]] MEMARRAY_API MemoryPoolHandle create_memory_pool_handle_with_owner(cu::MemoryPool pool, KeepAlive owner,
                                                                                  int device_id) noexcept;
 
-/// The primary context of the pool's device.
+/// Returns the primary context of the pool's device; null for a null handle.
 [[nodiscard]] MEMARRAY_API ContextHandle const& context_of(MemoryPoolHandle const& pool) noexcept;
 
-/// Bytes, as the driver counts them.
+/// The bytes of a pool, as the driver counts them.
 struct MemoryPoolStatistics {
-  std::uint64_t reserved = 0;       ///< had from the device
-  std::uint64_t reserved_high = 0;  ///< at most
-  std::uint64_t used = 0;           ///< handed out
-  std::uint64_t used_high = 0;
+  std::uint64_t reserved = 0;       ///< allocated from the device
+  std::uint64_t reserved_high = 0;  ///< the maximum so far
+  std::uint64_t used = 0;           ///< in use by the pool's allocations
+  std::uint64_t used_high = 0;      ///< the maximum so far
 };
 
-/// False with the last error set.
+/// Reads the statistics of a pool. False with the last error set on failure; `statistics` is then unchanged.
 [[nodiscard]] MEMARRAY_API bool get_statistics(MemoryPoolHandle const& pool, MemoryPoolStatistics& statistics) noexcept;
+/// Sets `MemoryPoolOptions::release_threshold` of a pool. False with the last error set on failure.
 [[nodiscard]] MEMARRAY_API bool set_release_threshold(MemoryPoolHandle const& pool, std::uint64_t bytes) noexcept;
-/// Gives memory that nobody uses back to the device, but for `bytes_to_keep`.
+/// Returns unused memory to the device, except for `bytes_to_keep` (`cuMemPoolTrimTo`). False with the last error set
+/// on failure.
 [[nodiscard]] MEMARRAY_API bool trim(MemoryPoolHandle const& pool, std::size_t bytes_to_keep = 0) noexcept;
 
 }  // namespace memarray

@@ -17,23 +17,23 @@ class Session;
 
 namespace memarray::testing {
 
-/// What the simulated devices are like.
+/// The options of simulated devices.
 struct SimulatedOptions {
-  int count = 2;                                ///< how many devices
+  int count = 2;                                ///< number of devices
   std::size_t memory = std::size_t{256} << 20;  ///< bytes of each
-  bool peer_access = true;                      ///< whether they reach each other's memory
-  bool pools = true;                            ///< whether they have stream-ordered pools
-  bool lend_as_cuda = false;                    ///< lent over DLPack as CUDA instead of as an extension device
+  bool peer_access = true;                      ///< devices can access each other's memory
+  bool pools = true;                            ///< devices have stream-ordered pools
+  bool lend_as_cuda = false;                    ///< exported over DLPack as `kDLCUDA`, not `kDLExtDev`
   bool continue_after_touch = false;            ///< a host touch of device memory does not end the process
-  bool late_copies = false;                     ///< pageable memory is copied when the stream comes to it
+  bool late_copies = false;                     ///< pageable memory is copied when the stream reaches the copy
 };
 
-/// How many resources of each kind there are.
+/// The number of live resources of each kind.
 struct LiveResources {
-  std::int64_t contexts = 0;  ///< retained or created
+  std::int64_t contexts = 0;  ///< references to contexts, retained or created
   std::int64_t streams = 0;
   std::int64_t events = 0;
-  std::int64_t pools = 0;  ///< created; a device's own pool is no one's
+  std::int64_t pools = 0;  ///< created pools; the default pool of a device does not count
   std::int64_t device_memory = 0;
   std::int64_t managed_memory = 0;
   std::int64_t pinned_memory = 0;
@@ -44,58 +44,63 @@ struct LiveResources {
   friend bool operator==(LiveResources const&, LiveResources const&) = default;
 };
 
-/// Devices that are emulated on the host, while the object lives: `driver()` is theirs. Blocks may be nested; handles
-/// made inside stay good after the end, and so do the counters.
+/// A block of devices that are emulated on the host. While it is open, `driver()` is the simulated driver. Blocks may
+/// be nested. Handles created inside, and the counters, stay valid after the end.
 ///
-/// Each stream is a thread, so that work nobody waited for is really concurrent; a queue orders what a real stream
-/// orders and nothing else. Device memory faults when the host touches it outside a simulated copy or kernel: the
-/// touch is a violation, printed with its address and the allocation's site when it happens, and ends the process as
-/// any fault does, unless `continue_after_touch` opens the device's memory to the host from then on.
+/// Each stream is a thread, so that work without a wait is really concurrent: streams order only what real streams
+/// order. Device memory faults when the host touches it outside a simulated copy or kernel. The touch is a violation,
+/// printed at once with its address and the allocation's site. It ends the process as any fault does, unless
+/// `continue_after_touch` opens the device's memory to the host from then on.
 ///
-/// An asynchronous copy from or to pageable memory may be over when its call returns, as drivers mostly do it, or
-/// happen when the stream comes to it, as CUDA's documents allow. The first is the default. With `late_copies` it is
-/// the second, some time after all work before: memory that a program changes or frees meanwhile goes wrong.
+/// By default, an asynchronous copy has finished with pageable memory when its call returns, as drivers usually do it.
+/// With `late_copies` it runs when the stream reaches it, as CUDA's documentation allows, some time after all earlier
+/// work. Memory that a program changes or frees meanwhile is then corrupted.
 ///
-/// A kernel that throws is a violation with the exception's words. As after a failure on a real device, its context
-/// then answers 719 (CUDA_ERROR_LAUNCH_FAILED) to all but what gives back, until it ends. So does 716
-/// (CUDA_ERROR_MISALIGNED_ADDRESS) after a kernel over elements that are not aligned as their C++ type asks; it does
-/// not run. Checked are the arrays that a launch names, not pointers that a kernel makes itself.
+/// A kernel that throws is a violation with the exception's text. As on a real device, its context then returns 719
+/// (CUDA_ERROR_LAUNCH_FAILED) from all functions except releases, until the context ends. A kernel over elements that
+/// are not aligned as their C++ type requires does not run, and its context then returns 716
+/// (CUDA_ERROR_MISALIGNED_ADDRESS). Only the arrays of a launch are checked, not pointers that a kernel computes.
 class MEMARRAY_API SimulatedDevices {
  public:
-  /// Throws `ValueError` (no device, no memory), `std::system_error` (the system refuses memory or threads).
+  /// Opens the block. Throws `ValueError` for no devices or too little memory, and `std::system_error` if the system
+  /// refuses memory or threads.
   explicit SimulatedDevices(SimulatedOptions const& options = {});
   /// Ends the block.
   ~SimulatedDevices();
   SimulatedDevices(SimulatedDevices const&) = delete;
   SimulatedDevices& operator=(SimulatedDevices const&) = delete;
 
-  /// Ends the block, if nobody has: waits for all work, then gives the driver before it back. Everything else here can
-  /// still be asked. Nothing happens in a forked child.
+  /// Ends the block, if it is open: waits for all work, then restores the previous driver. All other members stay
+  /// usable. Has no effect in a forked child.
   void end() noexcept;
 
-  /// The `nth` call from now of a driver function (by its name without suffix), and each later one (or `times` of
-  /// them), does nothing and returns `code`. Throws `ValueError` for an unknown name, as do the others.
+  /// Makes `times` calls of a driver function fail (by default all), from the `nth` call from now on. They do nothing
+  /// and return `code`. `function` is a name without suffix. Throws `ValueError` for an unknown name, a `code` of 0 or
+  /// an invalid count.
   void fail(std::string_view function, int nth = 1, int code = 2, int times = always);
-  /// The `nth` call from now, and `times` in all, does nothing and returns success. Throws `ValueError` for functions
-  /// that have something to give to their caller.
+  /// Makes `times` calls of a driver function, from the `nth` call from now on, do nothing and return success. Throws
+  /// `ValueError` as `fail` does, and for functions that return a result to their caller.
   void drop(std::string_view function, int nth = 1, int times = 1);
-  /// Each piece of work on a stream takes that much longer.
+  /// Makes each piece of work on a stream take `each` longer. Throws `ValueError` for a negative delay.
   void delay(std::chrono::nanoseconds each);
-  /// Ends what `fail`, `drop` and `delay` began.
+  /// Ends the effects of `fail`, `drop` and `delay`.
   void clear();
 
-  /// How often a function was called, failed and dropped calls included; with no name, all functions together.
+  /// Returns the number of calls of a function, or of all functions if no name is given. Failed and dropped calls
+  /// count. Throws `ValueError` for an unknown name.
   [[nodiscard]] std::uint64_t calls(std::string_view function = {}) const;
+  /// Returns the number of live resources, after deferred releases.
   [[nodiscard]] LiveResources live() const;
-  /// Each of them in words, with where it was made (`set_allocation_site`).
+  /// Returns a text for each live resource, with its allocation site (`set_allocation_site`).
   [[nodiscard]] std::vector<std::string> live_resources() const;
-  /// What no program may do, in words, in the order in which it happened: calls on destroyed resources, resources
-  /// destroyed before what depends on them, memory freed while work used it, host touches of device memory, exceptions
-  /// out of kernels, arrays of a kernel whose elements are not aligned as a GPU asks.
+  /// Returns a text for each violation, in order of occurrence: calls on destroyed resources, resources destroyed
+  /// before their dependents, memory freed while in use, host touches of device memory; in kernels, exceptions and
+  /// arrays that are not aligned as a GPU requires.
   [[nodiscard]] std::vector<std::string> violations() const;
-  /// Each wait for work so far, dropped ones included, in the order of the calls: "cuStreamWaitEvent: <where in the
-  /// library>", and the blocking ones (cuEventSynchronize, cuStreamSynchronize, cuCtxSynchronize) likewise. The n-th
-  /// that begins with a function's name is the one that `drop(function, n)` would have lost from the start.
+  /// Returns a text for each wait for work so far, in the order of the calls and including dropped waits:
+  /// "cuStreamWaitEvent: <site in the library>". Blocking waits (cuEventSynchronize, cuStreamSynchronize,
+  /// cuCtxSynchronize) are included. The n-th text of a function is the wait that `drop(function, n)`, called at the
+  /// start, would have dropped.
   [[nodiscard]] std::vector<std::string> waits() const;
   [[nodiscard]] DriverTable const* table() const noexcept;
 
@@ -107,19 +112,19 @@ class MEMARRAY_API SimulatedDevices {
 
 namespace detail {
 
-/// Where a kernel or a copy that runs in a simulated stream finds the memory that programs see at `pointer`; `pointer`
-/// itself if it is no simulated device memory.
+/// Returns the address through which a kernel or copy in a simulated stream accesses the memory at `pointer`. Returns
+/// `pointer` itself if it is not simulated device memory.
 [[nodiscard]] MEMARRAY_API void* reachable(void const* pointer) noexcept;
-/// Fails the kernel that the calling thread runs for a simulated device if a GPU would refuse to load or store at
-/// `pointer` what is aligned to `alignment` bytes: a violation, and CUDA_ERROR_MISALIGNED_ADDRESS in its context. Does
-/// nothing elsewhere.
+/// Fails the simulated kernel on the calling thread if `pointer` is not a multiple of `alignment` bytes, as a GPU
+/// refuses such loads and stores. The failure is a violation, and CUDA_ERROR_MISALIGNED_ADDRESS in the kernel's
+/// context. Does nothing outside a simulated kernel.
 MEMARRAY_API void check_load(void const* pointer, std::size_t alignment);
-/// Whether a block of simulated devices is open, without asking for any driver.
+/// True if a block of simulated devices is open. Loads no driver.
 [[nodiscard]] MEMARRAY_API bool are_simulated() noexcept;
-/// Words for where the calling thread's next allocations are made, for reports; null: none. It is copied.
+/// Names the site of the calling thread's next allocations, for reports. Null: no site. `site` is copied.
 MEMARRAY_API void set_allocation_site(char const* site) noexcept;
 
-/// While it lives, memory that the calling thread takes is shown as that of `owner`.
+/// A scope in which reports show `owner` as the owner of the calling thread's allocations.
 class MEMARRAY_API AllocationOwner {
  public:
   explicit AllocationOwner(std::string_view owner) noexcept;
@@ -131,7 +136,7 @@ class MEMARRAY_API AllocationOwner {
   std::size_t _length;
 };
 
-/// While it lives, waits of the calling thread are made in this place of the library. Literals only.
+/// A scope that names the site in the library of the calling thread's waits. `words` must be a string literal.
 class MEMARRAY_API WaitSite {
  public:
   explicit WaitSite(char const* words) noexcept;

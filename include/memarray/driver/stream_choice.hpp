@@ -9,21 +9,21 @@
 
 namespace memarray {
 
-/// The stream that somebody named: by a handle, or by a number as the seed's functions and Python take it (0 and 1: the
-/// default stream, 2: the thread's own, −1: no order asked for, else the address of a CUDA stream). A number is looked
-/// at when there is something to order, which on the host there is not; until then its stream must live.
+/// A stream chosen by a handle or by a number, as Python and integer `stream` parameters take it. 0 and 1: the default
+/// stream; 2: the per-thread stream; −1: no ordering; otherwise the address of a CUDA stream. A number is resolved only
+/// when there is work to order, never on the host. Its stream must live until then.
 class MEMARRAY_API StreamChoice {
  public:
   /// The default stream.
   StreamChoice() noexcept = default;
-  /// A null handle is a `ValueError` when it is used.
+  /// Chooses a stream by its handle. A null handle is a `ValueError` when it is used.
   StreamChoice(StreamHandle stream) noexcept : _stream(std::move(stream)), _is_named(true) {}
   StreamChoice(std::nullptr_t) = delete;
-  /// Throws `ValueError` for a number below −1.
+  /// Chooses a stream by its number. Throws `ValueError` for a number below −1.
   [[nodiscard]] static StreamChoice numbered(std::int64_t number);
 
   [[nodiscard]] bool is_default() const noexcept { return !_is_named && _number == 0; }
-  /// Throws `CudaError` for a number that the driver does not know, and where there is no driver.
+  /// Returns the stream's handle. Throws `CudaError` for a number that the driver does not know, or without a driver.
   [[nodiscard]] StreamHandle get() const;
 
  private:

@@ -6,24 +6,27 @@
 
 namespace memarray {
 
-/// The default stream, CUDA's stream 0, of whatever context work is submitted in. On the host: work that is over when
-/// the call returns.
+/// Returns the default stream, CUDA's stream 0, of the context in which work is submitted. Work on the host with this
+/// stream is complete when the call returns.
 [[nodiscard]] MEMARRAY_API StreamHandle default_stream() noexcept;
-/// CUDA's names for the default stream that all threads share (1) and for each thread's own (2).
+/// Returns the default stream that all threads share: 1, `CU_STREAM_LEGACY`.
 [[nodiscard]] MEMARRAY_API StreamHandle get_legacy_stream() noexcept;
+/// Returns the default stream of each thread: 2, `CU_STREAM_PER_THREAD`.
 [[nodiscard]] MEMARRAY_API StreamHandle get_per_thread_stream() noexcept;
 
-/// A stream in a context. `nonblocking`: it does not wait for the default stream, nor that for it. `priority`: lower is
-/// sooner; the driver clamps it. When the last handle is gone its work goes on to its end.
+/// Creates a stream in a context. `nonblocking`: no implicit synchronization with the legacy default stream
+/// (`CU_STREAM_NON_BLOCKING`). `priority`: a lower number runs sooner; the driver clamps it. Submitted work continues
+/// to its end after the last handle is dropped.
 [[nodiscard]] MEMARRAY_API StreamHandle create_stream_handle(ContextHandle const& context, bool nonblocking = true,
                                                              int priority = 0) noexcept;
-/// `context`: that of the stream, which the driver is asked for if it is null.
+/// `context` is the stream's context. If it is null, the driver supplies it (`cuStreamGetCtx`); without a `context`, 0,
+/// 1 and 2 are the default streams.
 [[nodiscard]] MEMARRAY_API StreamHandle create_stream_handle_ref(cu::Stream stream,
                                                                  ContextHandle context = {}) noexcept;
 [[nodiscard]] MEMARRAY_API StreamHandle create_stream_handle_with_owner(cu::Stream stream, KeepAlive owner,
                                                                         ContextHandle context = {}) noexcept;
 
-/// The context of a stream; null for the default streams, which every context has.
+/// Returns the context of a stream. Null for the default streams, which every context has, and for a null handle.
 [[nodiscard]] MEMARRAY_API ContextHandle const& context_of(StreamHandle const& stream) noexcept;
 
 }  // namespace memarray

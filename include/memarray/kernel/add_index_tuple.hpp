@@ -13,7 +13,7 @@ namespace memarray {
 
 namespace detail {
 
-/// element += sum of its indices
+/// A functor: element += the sum of its indices.
 struct AddIndex {
   template <class T, class Indices>
   MEMARRAY_HD void operator()(T& element, Indices const& indices) const {
@@ -23,15 +23,16 @@ struct AddIndex {
   }
 };
 
-/// For shipped dtypes, compiled into the library for each and its ranks. Throws `UnsupportedTypeError` for others.
+/// Adds index sums to an array of a shipped dtype, with the kernels that the library has compiled for each rank. Throws
+/// `UnsupportedTypeError` for other dtypes.
 MEMARRAY_API void add_index_tuple(State& state, StreamChoice const& stream);
 [[nodiscard]] MEMARRAY_API bool is_shipped(DType const& dtype) noexcept;
 
 }  // namespace detail
 
-/// Adds to each element the sum of its indices, where the array is: on the host's threads, or as a kernel. Under kept
-/// views the result goes to fresh memory. `stream`: a CUDA stream as an integer, 0 the default. Throws `LockError`
-/// while the array is held.
+/// Adds the sum of its indices to each element, on host threads or as a kernel on the array's device. `stream` is a
+/// CUDA stream as an integer, 0 for the default stream. With escaped views the result goes to fresh memory. Throws
+/// `LockError` while the array is held; `CudaError`; `OutOfMemoryError`.
 template <class T, int ndim>
 void add_index_tuple(MemArray<T, ndim>& array, std::int64_t stream = 0) {
   if constexpr (requires { dtype_traits<T>::value; } && ndim <= 6) {

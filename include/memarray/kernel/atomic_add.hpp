@@ -11,9 +11,9 @@
 
 namespace memarray {
 
-/// Adds `value` to `where` as one step that no other `atomic_add` comes between; returns what was there before.
-/// Relaxed: it orders nothing else. For integers and floating-point types of 32 and 64 bits, inside kernels on the host
-/// and on devices.
+/// Adds `value` to `where` atomically with respect to other `atomic_add` calls, and returns the old value. The memory
+/// order is relaxed; on a device the scope is that device. For integers and floating-point types of 32 and 64 bits, in
+/// kernels on the host and on devices.
 template <class T>
   requires(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8))
 MEMARRAY_HD inline T atomic_add(T& where, T value) {

@@ -18,7 +18,7 @@ namespace memarray {
 
 namespace detail {
 
-/// Sums of pieces first, then the scan of each from there. Returns the sum of all.
+/// Sums the pieces, then scans each piece from the sum of the pieces before it. Returns the total.
 template <class T, class InParallel>
 T scan_of(T const* source, T* target, std::int64_t size, InParallel const& in_parallel) {
   std::int64_t const count = (size + sum_piece - 1) / sum_piece;
@@ -46,10 +46,13 @@ T scan_of(T const* source, T* target, std::int64_t size, InParallel const& in_pa
 
 }  // namespace detail
 
-/// Sets each element of `sums` to the sum of the elements of `array` before it, in linear order, and returns the sum of
-/// all. `sums` is given up and rewritten whole; it has the shape of `array` (`ValueError`) and may not be `array`
-/// itself. Holds both; throws `LockError`. On a device it runs in `stream` and is waited for. Integers wrap; pieces
-/// have a fixed length, so floating-point results do not depend on the number of threads.
+/// Sets each element of `sums` to the sum of the elements of `array` before it, in linear order, and returns the total.
+/// Holds both arrays and overwrites all of `sums`. On a device the scan runs in `stream`, and the call blocks until it
+/// is done. Integers wrap. Pieces have a fixed length, so floating-point results do not depend on the number of
+/// threads.
+///
+/// Throws `LockError` if another holder conflicts or `sums` is `array`; `ValueError` if the shapes differ or `stream`
+/// is null; `Error` if the arrays are on different devices; `CudaError`; `OutOfMemoryError`.
 template <class T, int ndim>
 T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, StreamHandle const& stream) {
   if (!stream) detail::throw_null_stream();
@@ -86,7 +89,7 @@ T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, Stream
           to.left_running();
           throw;
         }
-        // It is waited for, but others may use the memory in streams that were not.
+        // The scan has completed, but other streams may have pending work on the arrays.
         detail::commit_all(to, from);
       },
       stream, std::tuple<>(), input, output);

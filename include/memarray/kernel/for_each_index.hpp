@@ -26,15 +26,15 @@ namespace detail {
 
 [[noreturn]] MEMARRAY_API void throw_shape_mismatch(State const& state, Extents launch);
 [[noreturn]] MEMARRAY_API void throw_given_twice(State const& state);
-/// Where a kernel over arrays runs: where they are current; throws the `Error` that names the move to make if that is
-/// not one place.
+/// Returns where a kernel over the arrays runs: where they are current. Throws `Error`, which names the move to make,
+/// if they are on different devices.
 [[nodiscard]] MEMARRAY_API Runs where_all_are(std::span<State const* const> states);
 template <class... S>
 [[nodiscard]] Runs where_all_are(S const&... states) {
   State const* const all[] = {&states...};
   return where_all_are(std::span<State const* const>(all));
 }
-/// Commits them together: on a device, one event stands for the end of their kernel.
+/// Commits the holds together. On a device, one event stands for the end of their kernel.
 template <class First, class... Rest>
 void commit_all(First& first, Rest&... rest) noexcept {
   if (!first.state().on_device()) {
@@ -71,7 +71,7 @@ void check_shape(ArrayAccess<T, ndim, access> const& given, std::array<std::int6
   }
 }
 
-/// Whether an array may be given both as `a` and as `b`: only to be read.
+/// Throws `LockError` if one array is given twice, unless both accesses only read.
 template <class A, class B>
 void check_pair(A const& a, B const& b) {
   if (a.state.get() == b.state.get() && !(A::kind == State::Access::read && B::kind == State::Access::read))
@@ -83,7 +83,7 @@ void check_pairs(First const& first, Rest const&... rest) {
   if constexpr (sizeof...(rest) > 0) check_pairs(rest...);
 }
 
-/// Holds every array, one deeper in the stack than the other, and calls `run` with the holds.
+/// Acquires the arrays one after another, each in its own stack frame, and calls `run` with the holds.
 template <class Run, class... Held>
 void with_holds(Run const& run, StreamHandle const&, std::tuple<Held&...> const& held) {
   std::apply(run, held);
@@ -91,14 +91,14 @@ void with_holds(Run const& run, StreamHandle const&, std::tuple<Held&...> const&
 template <class Run, class... Held, class First, class... Rest>
 void with_holds(Run const& run, StreamHandle const& stream, std::tuple<Held&...> const& held, First const& first,
                 Rest const&... rest) {
-  // Reading what this launch reads already: a writer that waits must not come between.
+  // A second read by this launch must not be refused because a writer waits.
   bool const again =
       std::apply([&](auto&... earlier) { return ((&earlier.state() == first.state.get()) || ...); }, held);
   Hold hold(*first.state, First::kind, first.lock_id, "a kernel", again ? Hold::past_writers : Hold::plain, stream);
   with_holds(run, stream, std::tuple_cat(held, std::tuple<Hold&>(hold)), rest...);
 }
 
-/// Fails a kernel on a simulated device whose elements a GPU would refuse to load.
+/// Fails the kernel on a simulated device if a GPU would refuse to load its elements.
 template <class T, int ndim>
 void check_loads(IndexerArgument<T, ndim> const& argument) {
   if (argument.indexer.size() != 0) testing::detail::check_load(argument.indexer.pointer, alignof(T));
@@ -109,7 +109,7 @@ void check_loads(ElementArgument<T, in_place> const& argument) {
   testing::detail::check_load(argument.target, alignof(T));
 }
 
-/// The body of a loop over linear indices on the host, or on a simulated device.
+/// The body of a loop over linear indices, on the host or on a simulated device.
 template <class IndexT, int ndim, class F, class... Arguments>
 struct Body {
   F f;
@@ -127,7 +127,7 @@ struct Body {
   }
 };
 
-/// Puts the element first, as the one-array form has it.
+/// Adapts `f(element, indices)` of the one-array form to `f(indices, element)`.
 template <class F>
 struct ElementFirst {
   F f;
@@ -140,7 +140,7 @@ struct ElementFirst {
 template <class F, class Indices, class... Arguments>
 concept Takes = std::is_invocable_v<F&, Indices, decltype(std::declval<Arguments const&>().argument(0))...>;
 
-/// `first`: any of the holds, for the place and the stream that all share.
+/// Runs `f` where `runs` says. `first` is any of the holds: all share one device and stream.
 template <std::size_t ndim, class F, class... Arguments>
 void run_body(std::array<std::int64_t, ndim> const& shape, Runs runs, Hold const& first, std::size_t bytes, F const& f,
               Arguments const&... arguments) {
@@ -171,7 +171,7 @@ void run_body(std::array<std::int64_t, ndim> const& shape, Runs runs, Hold const
       case Runs::on_device: break;
     }
 #if defined(__CUDACC__)
-    // A functor with 32-bit indices has come here with 64-bit ones only if it must.
+    // A functor that takes 32-bit indices gets 64-bit ones only if the size requires them.
     constexpr bool is_large = std::is_same_v<IndexT, std::int64_t> && takes_narrow;
     launch_device<IndexT, is_large>(extents, size, first.queue(), f, arguments...);
 #else
@@ -184,8 +184,8 @@ void run_body(std::array<std::int64_t, ndim> const& shape, Runs runs, Hold const
   run(std::int64_t{});
 }
 
-/// A launch over several arrays, once they are held. No lambda captures the arrays: nvcc 13.0 takes the type of the
-/// last one for all where packs meet in nested lambdas.
+/// A launch over several arrays that are held. It stores the arrays because lambdas must not capture them: nvcc 13.0
+/// gives all of them the last one's type if packs meet in nested lambdas.
 template <std::size_t ndim, class F, class... Access>
 struct Launch {
   std::array<std::int64_t, ndim> const& shape;
@@ -217,14 +217,19 @@ struct Launch {
 
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-/// Calls `f(indices, a, b, …)` once for each index of `shape`, in parallel, where the arrays are: on the host's
-/// threads, or as a CUDA kernel on `stream`, which then waits for what the arrays were used for on other streams.
-/// Arrays come as `read(a)`, `write(b)`, `overwrite(c)` or `update(d)`.
+/// Calls `f(indices, a, b, …)` once for each index of `shape`, in parallel. It runs where the arrays are: on host
+/// threads, or as a CUDA kernel on `stream`. Arrays are given as `read(a)`, `write(b)`, `overwrite(c)` or `update(d)`.
 ///
-/// All arrays are held while the kernel runs, or none: `LockError`. `ValueError` when an `overwrite` or `update` array
-/// has another shape. `indices` is a `cuda::std::array` of `std::int64_t`; a functor whose call operator is a
-/// template over it gets 32-bit ones where the size allows. Calls must not depend on their order. If one throws, the
-/// others may or may not have run; arrays whose views were kept are then as they were.
+/// `indices` is a `cuda::std::array` of `std::int64_t`; a functor with a templated call operator gets 32-bit indices if
+/// the size allows. Calls must not depend on their order.
+///
+/// All arrays are held during the call, or none and it throws. On a device, `stream` first waits for the arrays'
+/// pending work on other streams, and the call returns when the kernel is submitted. If a call of `f` throws, the
+/// others may or may not have run. Arrays with escaped views then keep their old contents.
+///
+/// Throws `LockError` if another holder conflicts, or if an array is given twice and not only read. Throws `ValueError`
+/// if `stream` is null, an extent is negative, or an `overwrite` or `update` array has another shape. Throws `Error` if
+/// the arrays are on different devices; `OverflowError`; `CudaError`; `OutOfMemoryError`.
 template <std::size_t ndim, class F, class... Access>
 void for_each_index(std::array<std::int64_t, ndim> const& shape, StreamHandle const& stream, F f,
                     Access const&... accesses) {
@@ -232,7 +237,7 @@ void for_each_index(std::array<std::int64_t, ndim> const& shape, StreamHandle co
   if (!stream) detail::throw_null_stream();
   static_cast<void>(checked_size(shape));
   detail::check_pairs(accesses...);
-  // Looked at before the stream is made to wait for anything; again when nobody moves them any more.
+  // Checked before `stream` is made to wait. The launch checks again under the holds, when no array can move.
   static_cast<void>(detail::where_all_are(*accesses.state...));
   detail::with_holds(detail::Launch<ndim, F, Access...>{shape, f, {accesses...}}, stream, std::tuple<>(), accesses...);
 }
@@ -244,11 +249,11 @@ void for_each_index(std::int64_t const (&shape)[ndim], StreamHandle const& strea
   for_each_index(extents, stream, std::move(f), accesses...);
 }
 
-/// Calls `f(element, indices)` once for each element of `array`, in parallel: an `update` of one array. `lock_id`: of
-/// the write lease that the caller holds.
+/// Calls `f(element, indices)` once for each element of `array`, in parallel: an `update` of one array. `lock_id` is
+/// that of the caller's write lease, if any. Throws like the form for several arrays.
 template <class T, int ndim, class F>
 void for_each_index(MemArray<T, ndim>& array, StreamHandle const& stream, F f, std::int64_t lock_id = -1) {
-  // Held before the shape is read, so that nobody resizes in between.
+  // The hold comes before the shape is read, so that no resize can come between.
   if (!stream) detail::throw_null_stream();
   auto const access = update(array, lock_id);
   detail::with_holds(
@@ -269,7 +274,7 @@ void for_each_index(MemArray<T, ndim>& array, StreamHandle const& stream, F f, s
 
 }  // namespace MEMARRAY_LAUNCH_NAMESPACE
 
-// A stream is not made from an integer or nullptr by accident: say default_stream().
+// A stream cannot be made from an integer or nullptr by accident: call default_stream().
 template <class Where, class F, class... Rest>
 void for_each_index(Where&&, std::nullptr_t, F, Rest&&...) = delete;
 template <class Where, class F, class... Rest>

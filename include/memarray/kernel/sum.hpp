@@ -23,7 +23,7 @@ namespace memarray {
 
 namespace detail {
 
-/// What elements of T are summed in: 64 bits of the same kind.
+/// The type that elements of T are summed in: the 64-bit type of T's kind.
 template <class T>
 struct SumOf {
   using type = std::conditional_t<std::signed_integral<T>, std::int64_t,
@@ -34,7 +34,7 @@ struct SumOf<std::complex<T>> {
   using type = std::complex<double>;
 };
 
-/// Pieces have a fixed length, so that a floating-point sum does not depend on the number of threads.
+/// Pieces have a fixed length, so that floating-point sums do not depend on the number of threads.
 inline constexpr std::int64_t sum_piece = 1 << 16;
 inline constexpr std::int64_t sum_lanes = 8;
 
@@ -57,7 +57,7 @@ typename SumOf<T>::type sum_range(T const* element, std::int64_t count) {
   }
 }
 
-/// `in_parallel(count, work)` calls `work(i)` for each i below count.
+/// Sums in pieces. `in_parallel(count, work)` calls `work(i)` for each i below count.
 template <class T, class InParallel>
 typename SumOf<T>::type sum_of(T const* elements, std::int64_t size, InParallel const& in_parallel) {
   using Sum = typename SumOf<T>::type;
@@ -71,7 +71,7 @@ typename SumOf<T>::type sum_of(T const* elements, std::int64_t size, InParallel 
   return total;
 }
 
-/// On as many of the host's threads as `bytes` of memory are worth.
+/// Runs work on as many host threads as `bytes` of memory justify.
 struct OnThreads {
   std::size_t bytes;
   template <class Work>
@@ -82,7 +82,7 @@ struct OnThreads {
       for (std::int64_t i = 0; i < count; ++i) work(i);
   }
 };
-/// In the thread that there is.
+/// Runs work on the calling thread.
 struct InOrder {
   template <class Work>
   void operator()(std::int64_t count, Work const& work) const {
@@ -92,9 +92,10 @@ struct InOrder {
 
 }  // namespace detail
 
-/// The sum of all elements: integers exactly, modulo 2^64; floating-point in double precision, the same for any number
-/// of threads. Holds the array for reading; `lock_id`: of the write lease that the caller holds. On a device it runs in
-/// `stream` and is waited for. Throws `LockError`, `CudaError`.
+/// Returns the sum of all elements: integers exactly, modulo 2^64; floating-point numbers in double precision. The
+/// result does not depend on the number of threads. Holds the array for reading; `lock_id` is that of the caller's
+/// write lease, if any. On a device the sum runs in `stream`, and the call blocks until it is done. Throws `LockError`
+/// while the array is held for writing; `ValueError` if `stream` is null; `CudaError`; `OutOfMemoryError`.
 template <class T, int ndim>
 [[nodiscard]] typename detail::SumOf<T>::type sum(MemArray<T, ndim> const& array, StreamHandle const& stream,
                                                   std::int64_t lock_id = -1) {

@@ -8,19 +8,20 @@
 
 namespace memarray {
 
-/// Where arrays take host memory from: pageable memory, pooled. Never destroyed, so that memory may go back
-/// from any thread however late.
+/// Returns the resource of the arrays' host memory: pageable memory, pooled. It is never destroyed, so any thread may
+/// free memory to it at any time, also while the process exits.
 [[nodiscard]] MEMARRAY_API MemoryResource host_resource() noexcept;
 
-/// Memory of that type that the host reaches: `host_resource()`; pinned memory, which the library keeps for the next
-/// time until the device is trimmed; unified memory, which work on the device uses too. Throws `ValueError` for device
-/// memory, `CudaError` where there is no such device.
+/// Returns a resource of host-accessible memory. `normal` gives `host_resource()`. `pinned` memory is cached until the
+/// device is trimmed. `unified` memory is also accessible to work on the device. Throws `ValueError` for device memory,
+/// `CudaError` if the device does not exist.
 [[nodiscard]] MEMARRAY_API MemoryResource host_resource(MemoryType type, int device_id);
 
-/// Of `host_resource()`.
+/// Returns the pool statistics of `host_resource()`.
 [[nodiscard]] MEMARRAY_API PoolingAdaptor::Statistics host_memory_statistics() noexcept;
 
-/// Gives what the pool keeps back to the system, all but the newest `keep` bytes. Returns the bytes given back.
+/// Releases the memory that `host_resource()` caches to the system, except the newest `keep` bytes. Returns the bytes
+/// released.
 MEMARRAY_API std::size_t trim(std::size_t keep = 0) noexcept;
 
 }  // namespace memarray

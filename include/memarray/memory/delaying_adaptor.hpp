@@ -9,7 +9,8 @@
 
 namespace memarray {
 
-/// Takes its time to give memory and to take it back, to test what a program does meanwhile.
+/// An adaptor that delays each allocation and deallocation, to test what a program does meanwhile. Interpreter locks
+/// are released during the delay.
 class MEMARRAY_API DelayingAdaptor {
  public:
   DelayingAdaptor(MemoryResource upstream, std::chrono::nanoseconds each) noexcept

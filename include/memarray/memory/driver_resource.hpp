@@ -9,38 +9,40 @@
 
 namespace memarray {
 
-/// Memory of the CUDA driver. It keeps the pool or context that it takes from. All functions throw `CudaError`, and
-/// `OutOfMemoryError`, with what there was, after the pool was trimmed and the allocation tried once more. `ValueError`
-/// for an alignment beyond `max_alignment`.
+/// Memory of the CUDA driver. Shares ownership of the pool or context that it allocates from.
+///
+/// All functions throw `CudaError`. If memory runs out, the pool is trimmed and the allocation tried once more; then
+/// `OutOfMemoryError` names the free and total bytes. An alignment above `max_alignment` throws `ValueError`.
 class MEMARRAY_API DriverResource {
  public:
   static constexpr std::size_t max_alignment = 256;
 
-  /// A device's memory in the order of streams, from a pool.
+  /// Returns a resource of stream-ordered device memory from `pool`.
   [[nodiscard]] static DriverResource from_pool(MemoryPoolHandle pool);
-  /// A device's memory without a pool. Freeing it waits for the stream and the device.
+  /// Returns a resource of device memory without a pool. Freeing waits for the stream and the device.
   [[nodiscard]] static DriverResource device(ContextHandle context);
-  /// Memory that the host and devices reach and the driver moves. Freeing it waits for the stream.
+  /// Returns a resource of managed memory: accessible to host and devices, moved by the driver. Freeing waits for the
+  /// stream.
   [[nodiscard]] static DriverResource managed(ContextHandle context);
-  /// Page-locked host memory. Freeing it waits for the stream.
+  /// Returns a resource of page-locked host memory. Freeing waits for the stream.
   [[nodiscard]] static DriverResource pinned(ContextHandle context);
-  /// The best for a device: a pool of its own that keeps what it has, or plain memory where there are no pools.
+  /// Returns the best resource for a device: a new pool that keeps its memory, or `device` if it has no pools.
   [[nodiscard]] static DriverResource of_device(int device_id);
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,
                                std::size_t alignment = default_alignment);
   [[nodiscard]] void* allocate_zeroed(StreamHandle const& stream, std::size_t bytes,
                                       std::size_t alignment = default_alignment);
-  /// In the order of `stream`. Whoever used the memory in other streams has made this one wait for them.
+  /// Frees in the order of `stream`. Users on other streams must first make `stream` wait for their work.
   void deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
                   std::size_t alignment = default_alignment) noexcept;
-  /// In the order of `stream` where the memory is a device's; here and now where the host reaches it.
+  /// Zeroes device memory in the order of `stream`, and host-accessible memory at once.
   void zero(StreamHandle const& stream, void* pointer, std::size_t bytes);
   [[nodiscard]] bool zeroes_lazily(std::size_t) const noexcept { return false; }
 
   [[nodiscard]] MemoryType memory_type() const noexcept { return _type; }
   [[nodiscard]] ContextHandle const& context() const noexcept { return _context; }
-  /// Null unless it takes from one.
+  /// Returns the pool, or null if the resource uses none.
   [[nodiscard]] MemoryPoolHandle const& pool() const noexcept { return _pool; }
 
   friend bool operator==(DriverResource const& left, DriverResource const& right) noexcept {

@@ -9,15 +9,15 @@
 
 namespace memarray {
 
-/// Fails on demand, to test what a program does then. Copies share what was asked for.
+/// An adaptor that fails on demand, for tests. Copies share the pending failures.
 class MEMARRAY_API FailingAdaptor {
  public:
   explicit FailingAdaptor(MemoryResource upstream);
 
-  /// The `nth` allocation from now, and `times` in all, is an `OutOfMemoryError`, and nothing is taken. Throws
+  /// Makes `times` allocations, from the `nth` from now on, throw `OutOfMemoryError` without allocating. Throws
   /// `ValueError` unless both are positive.
   void fail(std::int64_t nth, std::int64_t times = 1);
-  /// How many allocations were refused.
+  /// Returns how many allocations failed on demand.
   [[nodiscard]] std::int64_t failures() const noexcept;
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,

@@ -8,7 +8,7 @@
 
 namespace memarray {
 
-/// Refuses, with `OutOfMemoryError`, to have more than `limit` bytes in use at a time. Copies share the limit.
+/// An adaptor that throws `OutOfMemoryError` if more than `limit` bytes would be in use. Copies share the limit.
 class MEMARRAY_API LimitingAdaptor {
  public:
   LimitingAdaptor(MemoryResource upstream, std::size_t limit);

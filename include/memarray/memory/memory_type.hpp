@@ -5,11 +5,11 @@
 
 namespace memarray {
 
-/// Who can reach a piece of memory.
+/// The processors that can access a piece of memory.
 enum class MemoryType : std::uint8_t {
   normal,   ///< the host
-  pinned,   ///< the host, page-locked; devices by copies that need not wait
-  unified,  ///< host and devices, moved by the driver
+  pinned,   ///< the host, page-locked; copies to and from devices can be asynchronous
+  unified,  ///< host and devices; moved by the driver
   device,   ///< one device
 };
 

@@ -7,9 +7,10 @@
 
 namespace memarray {
 
-/// Ordinary host memory, aligned to 64 bytes at least. From `mapped_from` bytes on each block is a mapping of its
-/// own, aligned to and asked to be made of huge pages: it is zero until it is written, costs nothing where it is not
-/// touched, and goes back to the system when freed.
+/// Pageable host memory, aligned to at least 64 bytes.
+///
+/// A block of `mapped_from` bytes or more is its own mapping, aligned to huge pages and requested as huge pages. It is
+/// zero until written, its untouched pages cost nothing, and freeing it returns it to the system.
 class MEMARRAY_API PageableResource {
  public:
   static constexpr std::size_t mapped_from = std::size_t{1} << 21;
@@ -21,7 +22,7 @@ class MEMARRAY_API PageableResource {
   void deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
                   std::size_t alignment = default_alignment) noexcept;
 
-  /// Makes a block of this resource zero again. Mapped ones give their pages back and are as new.
+  /// Zeroes a block of this resource. A mapped block returns its pages to the system and is like new.
   void zero(StreamHandle const& stream, void* pointer, std::size_t bytes);
   [[nodiscard]] bool zeroes_lazily(std::size_t bytes) const noexcept { return bytes >= mapped_from; }
 

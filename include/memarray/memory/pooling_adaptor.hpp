@@ -10,23 +10,21 @@
 
 namespace memarray {
 
-/// Keeps freed blocks of memory that the host can reach and gives them out again: their pages are there already, so
-/// that reusing one costs no page fault. Sizes are rounded up, by an eighth at most, to few enough that blocks are
-/// reused.
+/// An adaptor that caches freed blocks of host-accessible memory and reuses them. Their pages are already mapped, so
+/// reuse causes no page fault. Sizes are rounded up by at most an eighth, so that few distinct sizes exist.
 ///
-/// Blocks with more than the default alignment go straight through. When more than the limit is kept, the oldest go
-/// back (those of different threads are compared to within some dozens). Memory that was asked for zeroed, where that
-/// comes lazily, is kept apart: it is mostly untouched and soon zero again, while touched blocks are left to those who
-/// will write them.
+/// Blocks with more than the default alignment bypass the pool. Above the limit, the oldest cached blocks are
+/// released; ages of different threads are compared to within a few dozen blocks. Lazily zeroed blocks are cached
+/// separately: they are mostly untouched and cheap to zero again. Touched blocks are reused where they will be written.
 ///
-/// Where the program has the address sanitizer, that is told whose memory is whose: it reports who touches what he has
-/// given back or never asked for, also where only his own code was compiled for it.
+/// AddressSanitizer, if the program uses it, reports access to freed memory and beyond the requested bytes. Only the
+/// accessing code needs to be instrumented.
 ///
-/// Copies are one pool, in parts that threads use without waiting for each other; what one frees, all are given. In a
-/// forked child, what another thread was just putting away may be lost.
+/// Copies share one pool. Its shards let threads allocate without waiting for each other; all threads can reuse a
+/// freed block. A forked child may lose blocks that another thread was caching during the fork.
 class MEMARRAY_API PoolingAdaptor {
  public:
-  /// Bytes of the smallest blocks; who asks for fewer is given so many.
+  /// Bytes of the smallest blocks. Smaller requests are rounded up to it.
   static constexpr std::size_t smallest = std::size_t{1} << 6;
 
   struct Statistics {
@@ -36,8 +34,8 @@ class MEMARRAY_API PoolingAdaptor {
     std::uint64_t misses;
   };
 
-  /// Without a limit of its own, `options().pool_limit` bounds what it keeps. Device memory is a `ValueError`: that
-  /// is pooled by the driver, in the order of streams.
+  /// Caches at most `limit` bytes, by default `options().pool_limit`. Throws `ValueError` for device memory, which the
+  /// driver pools in stream order.
   explicit PoolingAdaptor(MemoryResource upstream, std::optional<std::size_t> limit = std::nullopt);
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,
@@ -50,7 +48,7 @@ class MEMARRAY_API PoolingAdaptor {
   [[nodiscard]] bool zeroes_lazily(std::size_t bytes) const noexcept;
   [[nodiscard]] MemoryType memory_type() const noexcept;
 
-  /// Gives the oldest kept blocks back until at most `keep` bytes are left. Returns the bytes given back.
+  /// Releases the oldest cached blocks until at most `keep` bytes are left. Returns the bytes released.
   std::size_t trim(std::size_t keep = 0) noexcept;
   [[nodiscard]] Statistics statistics() const noexcept;
 

@@ -11,12 +11,12 @@
 
 namespace memarray {
 
-/// What every block is aligned to at least: a cache line, and what DLPack consumers ask for.
+/// The minimum alignment of every block, in bytes: a cache line, and the alignment that DLPack consumers expect.
 inline constexpr std::size_t default_alignment = 64;
 
-/// Something memory comes from, in the manner of `cuda::mr`: a copyable handle whose copies are equal and one
-/// resource. All functions may be called from any thread. `allocate` throws `OutOfMemoryError`; memory goes back with
-/// the sizes it was asked for with, in the order of the stream.
+/// A source of memory in the style of `cuda::mr`: a copyable handle, whose copies are equal and refer to one resource.
+/// Any thread may call any function. `allocate` throws `OutOfMemoryError`. `deallocate` takes the bytes and alignment
+/// of the allocation and frees in the order of the stream.
 template <class R>
 concept IsMemoryResource = requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
   { r.allocate(stream, n, n) } -> std::same_as<void*>;
@@ -24,8 +24,8 @@ concept IsMemoryResource = requires(R& r, R const& c, StreamHandle const& stream
   { c.memory_type() } noexcept -> std::same_as<MemoryType>;
 };
 
-/// A resource that knows how to have zeroed memory, best for less than writing it takes. `zero` is for memory it gave;
-/// where `zeroes_lazily`, new zeroed memory and `zero` cost nothing until the memory is used.
+/// A resource that provides zeroed memory, ideally at less than the cost of writing it. `zero` accepts only memory of
+/// the resource. If `zeroes_lazily`, zeroed allocations and `zero` cost nothing until the memory is used.
 template <class R>
 concept ZeroingResource =
     IsMemoryResource<R> && requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
@@ -34,7 +34,7 @@ concept ZeroingResource =
       { c.zeroes_lazily(n) } noexcept -> std::same_as<bool>;
     };
 
-/// Shared ownership of any resource. Equal handles free each other's memory.
+/// Shared ownership of any resource. Equal handles can free each other's memory.
 class MEMARRAY_API MemoryResource {
  public:
   MemoryResource() noexcept = default;
@@ -43,7 +43,7 @@ class MEMARRAY_API MemoryResource {
     requires(!std::same_as<R, MemoryResource>) && IsMemoryResource<R>
   MemoryResource(R resource) : _object(std::make_shared<R>(std::move(resource))), _functions(&functions<R>) {}
 
-  /// Refers to a resource that is never destroyed: copies count nothing.
+  /// Returns a handle to a resource that is never destroyed. Copies change no reference count.
   template <class R>
     requires(!std::same_as<R, MemoryResource>) && IsMemoryResource<R>
   [[nodiscard]] static MemoryResource immortal(R& resource) noexcept {
@@ -53,15 +53,17 @@ class MEMARRAY_API MemoryResource {
     return result;
   }
 
+  /// Allocates memory for use in the order of `stream`. The caller must `deallocate` it. Throws `OutOfMemoryError`.
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,
                                std::size_t alignment = default_alignment) {
     return _functions->allocate(_object.get(), stream, bytes, alignment);
   }
-  /// As `allocate`; the memory reads as zero.
+  /// Like `allocate`, but the memory reads as zero.
   [[nodiscard]] void* allocate_zeroed(StreamHandle const& stream, std::size_t bytes,
                                       std::size_t alignment = default_alignment) {
     return _functions->allocate_zeroed(_object.get(), stream, bytes, alignment);
   }
+  /// Frees memory in the order of `stream`. `bytes` and `alignment` are those of the allocation.
   void deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
                   std::size_t alignment = default_alignment) noexcept {
     _functions->deallocate(_object.get(), stream, pointer, bytes, alignment);
@@ -82,7 +84,7 @@ class MEMARRAY_API MemoryResource {
            (left._functions == right._functions && left._functions->equal(left._object.get(), right._object.get()));
   }
 
-  // A stream is never made from a literal by accident.
+  // Deleted, so that a null literal does not become a stream by accident.
   void* allocate(std::nullptr_t, std::size_t, std::size_t = 0) = delete;
   void* allocate_zeroed(std::nullptr_t, std::size_t, std::size_t = 0) = delete;
   void deallocate(std::nullptr_t, void*, std::size_t, std::size_t = 0) = delete;
@@ -112,9 +114,9 @@ class MEMARRAY_API MemoryResource {
 namespace detail {
 
 [[noreturn]] MEMARRAY_API void throw_host_cannot_reach(char const* what);
-/// Writes zeros, with the host's threads where that pays. Throws `CudaError` for memory the host cannot reach.
+/// Writes zeros, on several host threads if that is faster. Throws `CudaError` for memory that the host cannot access.
 MEMARRAY_API void write_zeros(MemoryType type, void* pointer, std::size_t bytes);
-/// Throws `ValueError` if only a device reaches memory of this type. `what` names the use on the host that needs it.
+/// Throws `ValueError` if only a device can access memory of this type. `what` names the host's use of it.
 inline void check_host_reaches(MemoryType type, char const* what) {
   if (!is_host_accessible(type)) [[unlikely]]
     throw_host_cannot_reach(what);
@@ -124,7 +126,7 @@ inline void check_host_reaches(MemoryType type, char const* what) {
 
 template <class R>
 struct MemoryResource::Calls {
-  // Not part of the concept: asking whether R can be copied considers R -> MemoryResource, which asks the concept.
+  // Not part of the concept: checking that R is copyable considers R -> MemoryResource, which checks the concept.
   static_assert(std::copy_constructible<R> && std::equality_comparable<R>);
 
   static void* allocate(void* object, StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {

@@ -9,14 +9,14 @@
 
 namespace memarray {
 
-/// Counts what passes through it. Copies share their counts.
+/// An adaptor that counts allocations and bytes. Copies share the counts.
 class MEMARRAY_API StatisticsAdaptor {
  public:
   struct Statistics {
-    std::uint64_t allocations;  ///< that succeeded, since the beginning
+    std::uint64_t allocations;  ///< successful ones, since construction
     std::uint64_t live_blocks;
     std::uint64_t live_bytes;
-    std::uint64_t peak_bytes;  ///< the most that were live at one time
+    std::uint64_t peak_bytes;  ///< maximum of `live_bytes`
   };
 
   explicit StatisticsAdaptor(MemoryResource upstream);

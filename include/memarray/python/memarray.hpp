@@ -1,6 +1,6 @@
 #pragma once
 
-// For pybind11 modules: arrays, views and streams as arguments and results, and bind_mem_array<T, ndim>.
+// Casters for pybind11 modules: arrays, views and streams as arguments and results; and bind_mem_array<T, ndim>.
 
 #include <memarray/detail/python/array_casters.hpp>
 #include <memarray/detail/python/handle_casters.hpp>
@@ -13,8 +13,9 @@
 
 namespace memarray::python {
 
-/// Registers the instance `MemArray<T, ndim>`, so that `memarray.MemArray(shape, dtype)` can make it; T may be a struct
-/// of the module's own with MEMARRAY_DTYPE. Registering an instance again changes nothing.
+/// Registers the instance `MemArray<T, ndim>`, so that `memarray.MemArray(shape, dtype)` can make it. T may be a struct
+/// of the module with MEMARRAY_DTYPE. Registering an instance again changes nothing. Throws the Python error. Needs the
+/// GIL.
 template <class T, int ndim>
 void bind_mem_array(pybind11::module_&) {
   if (bridging::register_instance<T, ndim>(bridging::bridge()) != 0) throw pybind11::error_already_set();

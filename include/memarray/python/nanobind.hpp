@@ -1,7 +1,8 @@
 #pragma once
 
-// For nanobind modules, what memarray.hpp beside it is for pybind11's: arrays, views and streams as arguments and
-// results, and bind_mem_array<T, ndim>. Of nanobind 2.12 and later; the core need not have been built with either.
+// Casters for nanobind modules, the counterpart of memarray.hpp beside it for pybind11: arrays, views and streams as
+// arguments and results; and bind_mem_array<T, ndim>. For nanobind 2.12 and later; the core need not have been built
+// with either library.
 
 #include <memarray/detail/python/arguments.hpp>
 #include <memarray/detail/python/bridge.hpp>
@@ -26,7 +27,7 @@ namespace bridging::nb {
 
 Bridge const& bridge();
 
-/// Fetches the table; once a module, with the GIL. Everything that can call Python happens outside any C++ lock.
+/// Fetches the table, once for each module. Needs the GIL, and holds no C++ lock while Python may run.
 inline Bridge const& fetch_bridge() {
   Bridge const* const table = find_bridge();
   if (!table) throw nanobind::python_error();
@@ -36,26 +37,26 @@ inline Bridge const& fetch_bridge() {
   return *table;
 }
 
-// One a module, so hidden: the translator is registered by the module that asks.
+// Hidden, so that each module has its own: `fetch_bridge` registers the translator in the module that calls it.
 [[gnu::visibility("hidden")]] inline Bridge const& bridge() {
-  static constinit std::atomic<Bridge const*> table{nullptr};  // a constant: no guard is held while Python runs
+  static constinit std::atomic<Bridge const*> table{nullptr};  // constant: no static guard is held while Python runs
   Bridge const* known = table.load(std::memory_order_acquire);
   if (!known) table.store(known = &fetch_bridge(), std::memory_order_release);
   return *known;
 }
 
-/// Of a function of the table that makes an object.
+/// Takes over an object that a function of the table made. Throws the Python error for null.
 inline nanobind::object checked(PyObject* made) {
   if (!made) throw nanobind::python_error();
   return nanobind::steal(made);
 }
 
-/// Sets the Python error for an exception, with the GIL. Does not throw.
+/// Sets the Python error for an exception. Needs the GIL.
 inline void set_error(std::exception_ptr const& exception) noexcept {
   try {
     std::rethrow_exception(exception);
   } catch (nanobind::python_error const& error) {
-    nanobind::python_error copy(error);  // `restore` empties it, and `exception` may be thrown again
+    nanobind::python_error copy(error);  // `restore` empties it, but `exception` may be thrown again
     copy.restore();
   } catch (std::exception const& error) {
     auto const* const table = static_cast<Bridge const*>(PyCapsule_Import(Bridge::capsule_name, 0));
@@ -65,7 +66,7 @@ inline void set_error(std::exception_ptr const& exception) noexcept {
   }
 }
 
-/// What a function that makes an object gives to nanobind, which looks at the Python error of a null.
+/// Returns the object that `make` makes, or null with the Python error set, which nanobind raises.
 template <class Make>
 nanobind::handle made(Make const& make) noexcept {
   try {
@@ -76,8 +77,8 @@ nanobind::handle made(Make const& make) noexcept {
   return nanobind::handle();
 }
 
-/// The thread's last objects that were offered without conversions. nanobind does that where a function has overloads
-/// alone: none of them then refuses such an object in words, as another may take it.
+/// The objects that were last offered to the thread's casters without conversions. nanobind does so only for a function
+/// with overloads. None of the overloads may then raise a refusal of such an object, as another may take it.
 struct Offered {
   std::array<PyObject*, 4> objects{};
   std::size_t next = 0;
@@ -92,16 +93,17 @@ struct Offered {
   return objects;
 }
 
-/// Where the casters of elements leave a refusal for the caster of their container; null outside one of ours.
+/// Returns where the casters of elements store a refusal for the caster of their container; null outside memarray's
+/// container casters.
 [[gnu::visibility("hidden")]] inline std::exception_ptr*& container_refusal() noexcept {
   thread_local std::exception_ptr* refusal = nullptr;
   return refusal;
 }
 
 /// The refusal of an argument. nanobind calls `from_python` and the casters of containers from `noexcept` functions, so
-/// a refusal may leave a caster in two ways only. A function's own argument is converted where an exception may pass:
-/// `check` throws there. A container and `nanobind::cast` ask `can_cast` first: it returns false and sets the Python
-/// error, which `nanobind::cast` raises and which is cleared with the caster if nothing took it.
+/// a refusal can leave a caster in two ways only. For a function's own argument, `check` throws it during the
+/// conversion, where an exception may pass. A container and `nanobind::cast` call `can_cast` first: it returns false
+/// and sets the Python error. `nanobind::cast` raises that error; otherwise the caster's destructor clears it.
 class Refusal {
  public:
   Refusal() = default;
@@ -112,7 +114,7 @@ class Refusal {
   }
 
   void set(std::exception_ptr exception) noexcept { _exception = std::move(exception); }
-  /// Throws the refusal. Where nothing asked `can_cast`, the function's overload is found.
+  /// Throws the refusal. If `can_cast` was not called, the function's overload has been chosen, and the offers end.
   void check() const {
     if (!_is_asked && offered().next != 0) offered() = {};
     if (_exception) std::rethrow_exception(_exception);
@@ -132,7 +134,7 @@ class Refusal {
   mutable bool _sets_error = false;
 };
 
-/// An argument as the name of a nanobind type and its `from_python`, which must not raise.
+/// An adapter that gives an `Argument` nanobind's caster interface: `Name`, and `from_python`, which must not raise.
 template <class Parameter>
 class Loader {
  public:
@@ -146,7 +148,7 @@ class Loader {
     return _refusal.can_cast();
   }
 
-  template <class Flags>  // an uint8_t or an uint32_t, by nanobind's version
+  template <class Flags>  // uint8_t or uint32_t, by nanobind's version
   bool from_python(nanobind::handle source, Flags flags, nanobind::detail::cleanup_list*) noexcept {
     bool const converts = (flags & static_cast<Flags>(nanobind::detail::cast_flags::convert)) != 0;
     try {
@@ -177,7 +179,7 @@ class Loader {
   mutable Refusal _refusal;
 };
 
-/// A caster's part for arguments that lie in it.
+/// The base of casters that store their argument.
 template <class Parameter>
 class ArgumentCaster : public Loader<Parameter> {
  public:
@@ -188,8 +190,8 @@ class ArgumentCaster : public Loader<Parameter> {
   explicit operator Parameter&&() { return std::move(this->value()); }
 };
 
-/// A caster for spans, which are values. The caster keeps the memory and the lease; in a container the call does, as
-/// the container's caster drops that of its elements before the function runs.
+/// The base of casters for spans, which are passed by value. The caster keeps the memory and the lease. In a container
+/// the call keeps them, as the container's caster destroys its element casters before the function runs.
 template <class Span>
 class SpanCaster : public Loader<Span> {
  public:
@@ -233,15 +235,15 @@ class SpanCaster : public Loader<Span> {
 
 }  // namespace bridging::nb
 
-// A program may have files of either library, where these names mean different functions.
+// Inline, as a program may have files of both libraries, where these names mean different functions.
 inline namespace with_nanobind {
 
-/// Makes memarray's exceptions arrive in Python as what they are, from every function of nanobind's. Casters and
-/// `bind_mem_array` do it too; call it first in a module whose functions may throw before they are used.
+/// Makes memarray's exceptions keep their Python types in every function bound by nanobind. Casters and
+/// `bind_mem_array` do so too. Call it first in a module whose functions may throw before either is used.
 inline void initialize() { bridging::nb::bridge(); }
 
-/// The handle as a `memarray.Stream`, `Event` or `MemoryPool`, which shares it: what it stands for lives as long as
-/// either. Null is a `ValueError`. With the GIL. (Seed 000, "Accessing Handle Values".)
+/// Returns a `memarray.Stream`, `Event` or `MemoryPool` that shares the handle: the resource lives as long as either. A
+/// null handle is a `ValueError`. Needs the GIL.
 inline nanobind::object as_py(StreamHandle const& stream) {
   return bridging::nb::checked(bridging::nb::bridge().wrap_stream(stream));
 }
@@ -254,8 +256,9 @@ inline nanobind::object as_py(MemoryPoolHandle const& pool) {
 
 }  // namespace with_nanobind
 
-/// Registers the instance `MemArray<T, ndim>`, so that `memarray.MemArray(shape, dtype)` can make it; T may be a struct
-/// of the module's own with MEMARRAY_DTYPE. Registering an instance again changes nothing.
+/// Registers the instance `MemArray<T, ndim>`, so that `memarray.MemArray(shape, dtype)` can make it. T may be a struct
+/// of the module with MEMARRAY_DTYPE. Registering an instance again changes nothing. Throws the Python error. Needs the
+/// GIL.
 template <class T, int ndim>
 void bind_mem_array(nanobind::module_&) {
   if (bridging::register_instance<T, ndim>(bridging::nb::bridge()) != 0) throw nanobind::python_error();
@@ -270,8 +273,8 @@ using python::bind_mem_array;
 
 namespace nanobind::detail {
 
-/// Shows a C++ array to Python, and takes one from it, without a copy: both share its state, whatever the return value
-/// policy. Returned by value, the state is handed over.
+/// Converts between C++ and Python arrays without a copy: both share the state, whatever the return value policy.
+/// Returning by value hands the state over.
 template <class T, int ndim>
 struct type_caster<memarray::MemArray<T, ndim>>
     : memarray::python::bridging::nb::ArgumentCaster<memarray::MemArray<T, ndim>> {
@@ -292,7 +295,7 @@ struct type_caster<memarray::MemArray<T, ndim>>
   }
 };
 
-/// The same; null is None.
+/// Converts like the caster of `MemArray`; a null pointer is None.
 template <class T, int ndim>
 struct type_caster<std::shared_ptr<memarray::MemArray<T, ndim>>>
     : memarray::python::bridging::nb::ArgumentCaster<std::shared_ptr<memarray::MemArray<T, ndim>>> {
@@ -305,8 +308,8 @@ struct type_caster<std::shared_ptr<memarray::MemArray<T, ndim>>>
 template <class T, int ndim>
 struct has_arg_defaults<std::shared_ptr<memarray::MemArray<T, ndim>>> : std::true_type {};
 
-/// Borrows memory of any library for a function; what does not fit is a `TypeError` in words. A view that is returned
-/// is a `BufferView`, which keeps the memory and holds no lease.
+/// Borrows memory of any library for an argument; memory that does not fit is a `TypeError` that explains why. A
+/// returned view becomes a `BufferView`, which keeps the memory and holds no lease.
 template <class T, int ndim, memarray::ViewOptions options>
 struct type_caster<memarray::ArrayView<T, ndim, options>>
     : memarray::python::bridging::nb::ArgumentCaster<memarray::ArrayView<T, ndim, options>> {

@@ -7,11 +7,11 @@
 
 namespace memarray {
 
-/// How a new array is made.
+/// Options of a new array.
 struct ArrayOptions {
-  bool uninitialized = false;                   ///< leave the elements as the memory comes, instead of `T()`
-  std::optional<EscapedViews> escaped_views{};  ///< its policy; by default `options().escaped_views`
-  std::optional<MemoryResource> resource{};  ///< of its host memory, which the host reaches; by default the pooled one
+  bool uninitialized = false;                   ///< leave the elements uninitialised instead of `T()`
+  std::optional<EscapedViews> escaped_views{};  ///< by default `options().escaped_views`
+  std::optional<MemoryResource> resource{};     ///< of host memory that the host reaches; by default the pooled one
 };
 
 }  // namespace memarray

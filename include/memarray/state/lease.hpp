@@ -29,59 +29,58 @@ class MemArray;
 // buffer_view.hpp
 template <class Byte>
 class BasicBufferView;
-/// Strided memory of whoever owns it, which it keeps alive: an array's or another library's. What it holds is known at
-/// run time: dtype, shape and strides in bytes, any of which may be zero or negative.
+/// A view of strided memory, an array's or another library's, which it keeps alive. Dtype, shape and strides (in bytes,
+/// also zero or negative) are known at run time.
 using BufferView = BasicBufferView<std::byte>;
-/// The same, read-only: of memory that is lent so, or to say that nobody writes. Every `BufferView` is one, too.
+/// A read-only view of strided memory, because its owner or its user does not write. A `BufferView` converts to one.
 using ConstBufferView = BasicBufferView<std::byte const>;
 
-/// How a lease is taken.
+/// Options of a lease.
 struct LeaseOptions {
-  Timeout timeout = no_wait;       ///< 0: at once or `LockError`; `std::nullopt`: as long as it takes
-  bool discard = false;            ///< of a write lease: its holder writes everything, so the old contents are given up
-  std::optional<Device> device{};  ///< where the memory is wanted; by default where it is
-  /// In which stream the holder uses it, on a device; by default the default stream. It waits there for what the memory
-  /// was used for before, and whoever comes next waits for it.
+  Timeout timeout = no_wait;       ///< 0: at once or `LockError`; `std::nullopt`: no limit
+  bool discard = false;            ///< write lease: all elements will be set, drop the old contents
+  std::optional<Device> device{};  ///< where to use the memory; by default where it is
+  /// Stream in which the holder uses device memory, the default stream unless named. It waits for pending work, and the
+  /// next user waits for it.
   StreamChoice stream{};
 };
 
 namespace detail {
 
-/// One lease: inert, then open once, then closed. While it is open nobody else changes (read lease) or touches (write
-/// lease) the array. It keeps the array's state and, from `enter` to its own end, the block that it lends, which is
-/// the only memory that it exports.
+/// A lease of one array: inert, then open once, then closed. While it is open, no other code changes (read lease) or
+/// touches (write lease) the array. It keeps the array's state alive and, from `enter` until its destruction, the one
+/// block that it exports.
 class MEMARRAY_API LeaseCore {
  public:
   enum class Kind : std::uint8_t { read, write };
 
   LeaseCore(StatePtr state, Kind kind, LeaseOptions const& options) noexcept;
-  /// Closes it if need be.
+  /// Closes the lease if it is open.
   ~LeaseCore();
   LeaseCore(LeaseCore const&) = delete;
   LeaseCore& operator=(LeaseCore const&) = delete;
 
-  /// Opens it. Throws `LockError` (held by somebody else when the time was up; not inert; escaped views under the
-  /// policy "error"), `CudaError`, `OutOfMemoryError`, `Interrupted`; it is then still inert.
+  /// Opens the lease. `where` is for traces. Throws `LockError` (held until the time was up; not inert; escaped views
+  /// under the policy "error"), `CudaError`, `OutOfMemoryError`, `Interrupted`; the lease is then still inert.
   void enter(std::string const& where = {});
-  /// Closes it; harmless unless it is open. Exports stay alive and are from now on escaped views.
+  /// Closes the lease; no effect unless it is open. Exports stay alive and become escaped views.
   void exit() noexcept;
 
   [[nodiscard]] bool is_open() const noexcept { return _status.load(std::memory_order_seq_cst) == Status::open; }
   [[nodiscard]] bool is_write() const noexcept { return _kind == Kind::write; }
-  /// The id that element access and kernels pass; −1 for read leases and unless open.
+  /// Returns the id for element access and kernels; −1 for a read lease, and unless the lease is open.
   [[nodiscard]] std::int64_t lock_id() const noexcept;
   [[nodiscard]] Timeout timeout() const noexcept { return _options.timeout; }
   [[nodiscard]] State& state() const noexcept { return *_state; }
   [[nodiscard]] StatePtr const& state_ptr() const noexcept { return _state; }
 
-  /// Counts an export of the lease's block and returns it; whoever gets it calls `drop_export(is_write())`.
-  /// Throws `LockError` unless the lease is open: the count comes first, so that the next user of the array either
-  /// sees it or came after this check failed.
+  /// Counts an export of the lease's block and returns the block, for a later `drop_export(is_write())`. Throws
+  /// `LockError` unless the lease is open. The count comes first: the array's next user sees it, or this check fails.
   [[nodiscard]] Block& begin_export() const {
     bool only = false;
     return begin_export(only);
   }
-  /// `only`: whether it is the block's only one.
+  /// `only`: set to true if the block has no other export.
   [[nodiscard]] Block& begin_export(bool& only) const {
     if (is_open()) {
       Block& block = *_block;
@@ -91,24 +90,24 @@ class MEMARRAY_API LeaseCore {
     }
     throw_not_open();
   }
-  /// The memory that it lends; throws `LockError` unless it is open.
+  /// Returns the leased memory. Throws `LockError` unless the lease is open.
   [[nodiscard]] Block& block() const {
     check_open();
     return *_block;
   }
-  /// Makes the lease itself a live export until it is destroyed, for protocols that have no release.
+  /// Makes the lease itself an export until it is destroyed, for protocols without a release. Throws `LockError`.
   [[nodiscard]] Block& pin();
-  /// Orders an export of memory on a device: work that the consumer submits to `stream` from now on comes after what
-  /// the memory was used for, whatever the stream. Null: the consumer asks for no order, and gets that of the lease's
-  /// own stream. Nothing on the host. Throws `LockError`, `CudaError`, `ValueError` (a stream of another device).
+  /// Makes work that the consumer submits to `stream` from now on wait for the device memory's pending work. Null: the
+  /// consumer asks for no order, and the lease's own stream waits. Does nothing on the host. Throws `LockError`,
+  /// `CudaError`, `ValueError` (a stream of another device).
   void order_export(StreamHandle const* stream) const;
-  /// Of the block's uses, on a device; else 0.
+  /// Returns the lease's entry in its block's `StreamUses`; 0 on the host.
   [[nodiscard]] StreamUses::Lease lent() const noexcept { return _lent; }
-  /// The stream that the lease was taken with. Throws as `StreamChoice::get` does.
+  /// Returns the lease's stream. Throws what `StreamChoice::get` throws.
   [[nodiscard]] StreamHandle stream() const { return _options.stream.get(); }
-  /// "unopened", "open" or "closed".
+  /// Returns "unopened", "open" or "closed".
   [[nodiscard]] char const* status_name() const noexcept;
-  /// The extents of the leased memory; throws `LockError` unless it is open.
+  /// Writes the extents of the leased memory. Throws `LockError` unless the lease is open.
   void copy_shape(std::int64_t* extents) const;
   void check_open() const {
     if (!is_open()) throw_not_open();
@@ -119,7 +118,7 @@ class MEMARRAY_API LeaseCore {
   enum class Status : std::uint8_t { inert, entering, open, closed };
   friend void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string const& where);
 
-  // Opening: nobody else can, then the word is taken, then it is open; or it is inert again.
+  // `begin` keeps other threads from opening the lease; then `finish` or `abandon` ends the attempt.
   void begin();
   void finish(Claim& claim, std::string const& where) noexcept;
   [[nodiscard]] Place place() const noexcept { return {_options.device, _options.stream}; }
@@ -137,28 +136,27 @@ class MEMARRAY_API LeaseCore {
 };
 
 [[noreturn]] MEMARRAY_API void throw_lease_over();
-/// What a C++ lease has to end: of memory on a device its streams, of shared memory its hold in the segment.
+/// The parts of a C++ lease besides the lock word: use of streams on a device, the hold in a shared-memory segment.
 struct LeasedBlock {
   BlockPtr block;
   StreamUses::Lease lent;
   Segment* segment;
   State::Access access;
 };
-/// Takes what a C++ lease could not have at once. Throws as `take_all` does, and `CudaError` for a device that is not
-/// there.
+/// Acquires a lease that the inline attempt could not. Throws what `take_one` throws, and `CudaError` (no such device).
 MEMARRAY_API void open_slowly(Claim& claim, LeaseOptions const& options);
-/// Of a claim that was taken. Null if the memory is this process's, the host's and that of the array's current side.
-/// Gives the claim back when it throws (`std::bad_alloc`).
+/// Returns what the lease of an acquired claim must end. Null in the common case: private host memory, current side.
+/// Releases the claim when it throws (`std::bad_alloc`).
 [[nodiscard]] MEMARRAY_API std::unique_ptr<LeasedBlock> lease_block(Claim& claim);
-/// The memory, to be used in the lease's stream.
+/// Returns the memory, after making the lease's stream wait for pending work. Throws `CudaError`.
 [[nodiscard]] MEMARRAY_API std::byte* use_block(LeasedBlock& leased);
 MEMARRAY_API void close_block(std::unique_ptr<LeasedBlock> leased) noexcept;
-/// Remembers where a C++ lease was opened; the result is what `trace_closed` takes.
+/// Records where a lease was opened. Returns the argument for `trace_closed`; null if memory is short.
 [[nodiscard]] MEMARRAY_API void const* trace_typed_lease(State const* state,
                                                          std::source_location const& where) noexcept;
 [[nodiscard]] inline bool tracing() noexcept { return options().trace_leases.load(std::memory_order_relaxed); }
 
-/// A C++ lease: the array's word and a reference to its state, taken and given back together.
+/// A C++ lease: the array's lock word and a reference to its state, acquired and released together.
 template <class T, int ndim>
 class TypedLease {
  public:
@@ -178,25 +176,24 @@ class TypedLease {
   }
   ~TypedLease() { close(); }
 
-  /// Element access and kernels pass this on. −1 for a read lease, and when it is over.
+  /// Returns the id for element access and kernels; −1 for a read lease, and once closed.
   [[nodiscard]] std::int64_t lock_id() const noexcept { return _state ? _id : -1; }
   [[nodiscard]] bool is_open() const noexcept { return _state != nullptr; }
-  /// Ends the lease early; harmless when it is over.
+  /// Closes the lease early; no effect if it is closed.
   void close() noexcept {
     if (!_state) return;
     if (_traced) trace_closed(_traced);
     if (_leased) close_block(std::move(_leased));
     std::exchange(_state, nullptr)->give_back_with_reference(access(), _left);
   }
-  /// The leased memory; on a device, for work in the lease's stream. Throws `LockError` when the lease is over,
-  /// `CudaError`.
+  /// Returns the leased memory; on a device, for work in the lease's stream. Throws `LockError` (closed), `CudaError`.
   [[nodiscard]] T* ptr() const {
     if (!_state) throw_lease_over();
     if (_leased) [[unlikely]]
       return elements_at<T>(use_block(*_leased));
     return elements_at<T>(_state->storage().block()->data());
   }
-  // What a view of the lease is made of. Throw `LockError` when it is over.
+  // For views of the lease. `state` and `block` throw `LockError` if it is closed.
   [[nodiscard]] State const& state() const {
     if (!_state) throw_lease_over();
     return *_state;
@@ -224,7 +221,7 @@ class TypedLease {
     open_slowly(claim, options);
     adopt(claim, where);
   }
-  /// Of a claim that was taken; it is given back if that fails.
+  /// Opens the lease from an acquired claim, which is released if that fails.
   TypedLease(Claim& claim, std::source_location const& where) { adopt(claim, where); }
 
  private:
@@ -249,8 +246,8 @@ class TypedLease {
 
 }  // namespace detail
 
-/// A shared hold of an array, for a scope: others may read it, nobody changes it. Movable; ends when destroyed.
-/// Throws `LockError` when a writer holds the array longer than `options.timeout`.
+/// A shared hold of an array for a scope: others may read it, none may change it. Movable; closes when destroyed.
+/// Throws `LockError` if a writer holds the array longer than `options.timeout`.
 template <class T, int ndim>
 class ReadLease : public detail::TypedLease<T const, ndim> {
  public:
@@ -259,13 +256,13 @@ class ReadLease : public detail::TypedLease<T const, ndim> {
       : detail::TypedLease<T const, ndim>(array.state(), options, where) {}
   ReadLease(detail::Claim& claim, std::source_location const& where)
       : detail::TypedLease<T const, ndim>(claim, where) {}
-  /// The leased memory; it may outlive the lease, by the array's policy for escaped views. Throws `LockError` when the
-  /// lease is over.
+  /// Returns a read-only view, which may outlive the lease under the array's policy for escaped views. Throws
+  /// `LockError` if the lease is closed.
   [[nodiscard]] ConstBufferView view() const;
 };
 
-/// An exclusive hold of an array, for a scope. Kernels and element access pass under its `lock_id()`.
-/// Throws `LockError` when somebody holds the array longer than `options.timeout`.
+/// An exclusive hold of an array for a scope. Its `lock_id()` admits kernels and element access. Movable; closes when
+/// destroyed. Throws `LockError` if the array is held by others longer than `options.timeout`.
 template <class T, int ndim>
 class WriteLease : public detail::TypedLease<T, ndim> {
  public:
@@ -273,13 +270,13 @@ class WriteLease : public detail::TypedLease<T, ndim> {
                       std::source_location const& where = std::source_location::current())
       : detail::TypedLease<T, ndim>(array.state(), options, where) {}
   WriteLease(detail::Claim& claim, std::source_location const& where) : detail::TypedLease<T, ndim>(claim, where) {}
-  /// The same, writable.
+  /// Returns a writable view, which may outlive the lease. Throws `LockError` if the lease is closed.
   [[nodiscard]] BufferView view() const;
 };
 
 namespace detail {
 
-/// Opens all of `leases`, or none and throws what `take_all` threw or, for a lease that is not inert, `LockError`.
+/// Opens all of `leases`, or none. Throws what `take_all` throws, and `LockError` for a lease that is not inert.
 MEMARRAY_API void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string const& where);
 
 }  // namespace detail

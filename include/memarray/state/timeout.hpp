@@ -7,19 +7,19 @@
 
 namespace memarray {
 
-/// How long to wait for a lock: 0 (the default) not at all, `std::nullopt` until it is free or Ctrl-C is pressed.
+/// Time to wait for a lock. 0 (the default): not at all; `std::nullopt`: until the lock is free or Ctrl-C is pressed.
 using Timeout = std::optional<std::chrono::nanoseconds>;
 inline constexpr std::chrono::nanoseconds no_wait{0};
 
 namespace detail {
 
-/// The end of a time-out that begins now. One beyond what the clock can count is none. Asks the clock only if there is
-/// something to wait for.
+/// The end of a time-out that begins at construction. More than a century counts as infinite. Reads the clock only if
+/// there is a time to wait.
 class MEMARRAY_API Deadline {
  public:
   explicit Deadline(Timeout timeout);
 
-  /// What is left: 0 when it has passed, `std::nullopt` if it never comes.
+  /// Returns the time left: 0 once the deadline has passed, `std::nullopt` if there is none.
   [[nodiscard]] Timeout rest() const;
 
  private:

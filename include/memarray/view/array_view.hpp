@@ -21,13 +21,13 @@
 
 namespace memarray {
 
-/// What the type of an `ArrayView` says of its memory, beside the elements; combined with `|`. By default the memory is
-/// on the host, with any strides.
+/// Properties of an `ArrayView`'s memory that its type states, combined with `|`. The default is host memory with any
+/// strides.
 enum class ViewOptions : std::uint8_t {
   none = 0,
-  c_order = 1,    ///< dense: the last index goes through memory
-  f_order = 2,    ///< dense: the first index does
-  on_device = 4,  ///< on a device, where the host does not reach it
+  c_order = 1,    ///< dense, the last index varies fastest
+  f_order = 2,    ///< dense, the first index varies fastest
+  on_device = 4,  ///< on a device, not reachable from the host
 };
 inline constexpr ViewOptions c_order = ViewOptions::c_order;
 inline constexpr ViewOptions f_order = ViewOptions::f_order;
@@ -36,53 +36,54 @@ inline constexpr ViewOptions on_device = ViewOptions::on_device;
 [[nodiscard]] constexpr ViewOptions operator|(ViewOptions left, ViewOptions right) noexcept {
   return static_cast<ViewOptions>(static_cast<unsigned>(left) | static_cast<unsigned>(right));
 }
-/// Whether `options` says all that `wanted` says.
+/// True if `options` contains every option of `wanted`.
 [[nodiscard]] constexpr bool includes(ViewOptions options, ViewOptions wanted) noexcept {
   return (static_cast<unsigned>(options) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
 
 namespace detail {
 
-/// Throws `TypeError` unless `view` has that dtype, rank and order, and its strides are whole elements; `BufferError`
-/// if it is not where `options` says, or `writable` and it is read-only; `ValueError` if it is closed. Bools of another
-/// library that are neither 0 nor 1 are a `BufferError` if `writable`; else `view` becomes a reported copy.
+/// Throws `TypeError` unless `view` has this dtype, rank and order, and strides of whole elements; `BufferError` if the
+/// memory is not where `options` says, or is read-only although `writable`; `ValueError` if the view is closed.
+/// Imported bools that are neither 0 nor 1 are a `BufferError` if `writable`. Otherwise `view` becomes a copy, which is
+/// reported.
 MEMARRAY_API void check_typed(ViewCore& view, DType const& dtype, int ndim, bool writable, ViewOptions options);
 [[noreturn]] MEMARRAY_API void throw_no_mdspan(ViewCore const& view);
 [[noreturn]] MEMARRAY_API void throw_closed_view();
-/// Throws `TypeError` unless `view` has elements of that dtype.
+/// Throws `TypeError` unless `view` has elements of `dtype`.
 MEMARRAY_API void check_element(ViewCore const& view, DType const& dtype);
 
-/// What every `ArrayView` has, whatever its type. One of the first two keeps the memory.
+/// The untyped state of an `ArrayView`. `memory` or `held` keeps the memory alive.
 struct ViewParts {
-  /// As long as somebody uses the memory: a lease of `memory`, or else the memory's owner. Ends last.
+  /// A lease of `memory`, or, without `memory`, the keep-alive of the memory. Declared first, so it is released last.
   std::shared_ptr<void const> held{};
   BlockExport memory{};
-  ViewStreamPtr stream{};  ///< of memory on a device
+  ViewStreamPtr stream{};  ///< set for device memory
   void* data = nullptr;
 
   [[nodiscard]] bool is_open() const noexcept { return memory || held; }
 };
 
-/// The view without its type. Throws `ValueError` (closed), `BufferError` (memory that nobody may view).
+/// Returns the view without its type. Throws `ValueError` (closed), `BufferError` (memory that cannot be viewed).
 [[nodiscard]] MEMARRAY_API ViewCore untyped(ViewParts const& parts, DType const& dtype, StridedLayout::Extents shape,
                                             StridedLayout::Extents strides, bool writable);
 
-/// An `ArrayView` that is filled in by whoever knows that the memory fits.
+/// An `ArrayView` to fill in. The caller has checked that the memory fits its type.
 struct ViewTarget {
   ViewParts& parts;
-  std::int64_t* extents;  ///< in elements, and so are the strides
+  std::int64_t* extents;  ///< `extents` and `strides` are in elements
   std::int64_t* strides;
 
   void set_layout(StridedLayout::Extents shape, StridedLayout::Extents bytes, std::size_t itemsize) const noexcept {
     auto const size = static_cast<std::int64_t>(itemsize);
-    // All but structs have powers of two, and a division takes as long as all else.
+    // Only structs have sizes that are no powers of two; for all others a shift replaces the slow division.
     int const shift = std::has_single_bit(itemsize) ? std::countr_zero(itemsize) : -1;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       extents[d] = shape[d];
       strides[d] = shift < 0 ? bytes[d] / size : bytes[d] >> shift;
     }
   }
-  /// Takes the memory of `view`, which is open, over.
+  /// Moves the memory out of `view`, which must be open.
   void take(ViewCore&& view) const {
     set_layout(view.layout().shape(), view.layout().strides(), view.dtype().itemsize);
     parts.data = view.data();
@@ -93,14 +94,14 @@ struct ViewTarget {
 
 }  // namespace detail
 
-/// A view whose type says what its elements are: `ArrayView<double, 2>`, or `ArrayView<double const, 2>` to look at.
-/// It keeps its memory alive, and so do its copies. Extents and strides are in elements; `mdspan()` is the same for
-/// code that takes one. `ArrayView<double, 2, c_order>` is dense, and its loops are as fast as over a pointer.
+/// A strided view with element type, rank and options known at compile time: `ArrayView<double, 2>`, or
+/// `ArrayView<double const, 2>` to read. A view and its copies keep the memory alive. Extents and strides are in
+/// elements. `ArrayView<double, 2, c_order>` is dense, and loops over it are as fast as over a pointer.
 ///
-/// As a function's argument (`<memarray/python/memarray.hpp>`) it takes memory of any library; of an array, it and its
-/// copies hold the array's lease: for reading if T is const, else for writing.
+/// A function's argument of this type (`<memarray/python/memarray.hpp>`) accepts memory of any library. For an array,
+/// the view and its copies hold a lease of the array: a read lease if T is const, else a write lease.
 ///
-/// Memory on a device (`on_device`) is used by work in `stream()`, which comes after what it was used for before.
+/// Work on device memory (`on_device`) belongs in `stream()`, which is ordered after the pending work on the memory.
 template <class T, int ndim, ViewOptions options = ViewOptions::none>
 class ArrayView {
   static_assert(ndim >= 0 && ndim <= StridedLayout::max_ndim);
@@ -117,15 +118,15 @@ class ArrayView {
                          std::conditional_t<is_f_order, cuda::std::layout_left, cuda::std::layout_stride>>>;
   static constexpr int rank() noexcept { return ndim; }
 
-  /// A closed one, without elements.
+  /// Makes a closed view without elements.
   ArrayView() noexcept = default;
-  /// Throws `ValueError` (closed), `TypeError` (another dtype or rank, not in that order), `BufferError` (read-only,
-  /// not there).
+  /// Throws `ValueError` (closed), `TypeError` (another dtype, rank or order), `BufferError` (read-only, or on the
+  /// wrong side of host and device).
   explicit ArrayView(detail::ViewCore core) {
     detail::check_typed(core, dtype_of<value_type>(), ndim, !std::is_const_v<T>, options);
     target().take(std::move(core));
   }
-  /// What may be written may be looked at, and what is dense has strides, too.
+  /// Converts from a view with more guarantees: writable to read-only, dense to strided.
   template <class U, ViewOptions others>
     requires((std::same_as<T, U> || std::same_as<T, U const>) && includes(others, options) &&
              includes(others, on_device) == is_on_device && !(std::same_as<T, U> && others == options))
@@ -133,12 +134,13 @@ class ArrayView {
       : _parts(other._parts), _extents(other._extents), _strides(other._strides) {}
 
   [[nodiscard]] bool is_open() const noexcept { return _parts.is_open(); }
-  /// On a device: an address there. `BufferError` for imported elements that are not aligned as
-  /// `cuda::std::complex` asks.
+  /// Returns the address of the element whose indices are all 0; for device memory, a device address. Throws
+  /// `BufferError` if imported elements lack the alignment that T requires (`cuda::std::complex`).
   [[nodiscard]] T* data() const noexcept(!detail::is_overaligned<T>) { return detail::elements_at<T>(_parts.data); }
   [[nodiscard]] std::int64_t extent(int dimension) const noexcept { return _extents[at(dimension)]; }
   [[nodiscard]] std::int64_t stride(int dimension) const noexcept { return _strides[at(dimension)]; }
-  /// The stride, or 1 where there is one index or no element, so that nobody steps: an mdspan's are above zero.
+  /// Returns the stride, or 1 if the dimension has at most one index or the view no element: mdspan strides are
+  /// positive.
   [[nodiscard]] std::int64_t mdspan_stride(int dimension) const noexcept {
     return extent(dimension) <= 1 || size() == 0 ? 1 : stride(dimension);
   }
@@ -159,7 +161,8 @@ class ArrayView {
     return data()[offset];
   }
 
-  /// Keeps nothing alive. Strides of `layout_stride` are positive, so of a flipped view there is none: `ValueError`.
+  /// Returns an mdspan that borrows the memory. Throws `ValueError` for a negative or zero stride, which
+  /// `layout_stride` excludes.
   [[nodiscard]] MdSpan mdspan() const {
     detail::IndexArray<std::int64_t, ndim> extents{};
     for (int d = 0; d < ndim; ++d) extents[at(d)] = extent(d);
@@ -174,22 +177,23 @@ class ArrayView {
       return MdSpan(data(), typename MdSpan::mapping_type(Extents(extents), strides));
     }
   }
-  /// All elements, as they lie in memory. Keeps nothing alive.
+  /// Returns all elements in memory order. Borrows the memory.
   [[nodiscard]] std::span<T> span() const noexcept(!detail::is_overaligned<T>)
     requires(is_c_order || is_f_order)
   {
     return {data(), static_cast<std::size_t>(size())};
   }
 
-  /// Work with the memory is submitted to this stream.
+  /// Returns the stream for work on the memory. Throws `ValueError` if the view is closed.
   [[nodiscard]] StreamHandle const& stream() const
     requires(is_on_device)
   {
     if (!is_open()) detail::throw_closed_view();
     return _parts.stream->queue.stream;
   }
-  /// The same memory for work in another stream of its device: what is submitted there comes after all it was used for
-  /// so far, and whoever uses it next waits for that, too. Throws `CudaError`, `ValueError` (of another device).
+  /// Returns a view of this memory for work in another stream of the device. Work submitted to `stream` from now on
+  /// waits for the pending work on the memory. Later users of the memory wait for that work in turn. Throws
+  /// `ValueError` (closed, or a stream of another device), `CudaError`.
   [[nodiscard]] ArrayView in_stream(StreamHandle const& stream) const
     requires(is_on_device)
   {
@@ -201,14 +205,14 @@ class ArrayView {
     return result;
   }
 
-  /// The same as an untyped view, which keeps the memory and holds no lease. Throws `ValueError` (closed).
+  /// Returns an untyped view, which keeps the memory alive and holds no lease. Throws `ValueError` (closed).
   [[nodiscard]] detail::ViewCore core() const {
     std::array<std::int64_t, static_cast<std::size_t>(ndim)> bytes{};
     for (int d = 0; d < ndim; ++d) bytes[at(d)] = stride(d) * static_cast<std::int64_t>(sizeof(T));
     return detail::untyped(_parts, dtype_of<value_type>(), {_extents.data(), ndim}, bytes, !std::is_const_v<T>);
   }
 
-  /// Where a caster writes it.
+  /// Returns the parts for a caster to fill in.
   [[nodiscard]] detail::ViewTarget target() noexcept { return {_parts, _extents.data(), _strides.data()}; }
 
  private:
@@ -216,7 +220,7 @@ class ArrayView {
   friend class ArrayView;
 
   [[nodiscard]] static std::size_t at(int dimension) noexcept { return static_cast<std::size_t>(dimension); }
-  /// A stride, which in dense memory the compiler may know.
+  /// Returns the stride; in dense memory that of the fastest dimension is the constant 1.
   [[nodiscard]] std::int64_t step(int dimension) const noexcept {
     if constexpr (is_c_order)
       if (dimension == ndim - 1) return 1;

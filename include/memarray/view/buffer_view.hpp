@@ -21,8 +21,8 @@
 
 namespace memarray {
 
-/// The values of an argument, in a container or in braces: `view.reshape({2, -1})`. For parameters only: it keeps no
-/// values, and those in braces are gone after the call.
+/// A function parameter that accepts a container or a braced list: `view.reshape({2, -1})`. It borrows the values;
+/// those of a braced list are valid until the call returns.
 template <class T>
 class ListOf : public std::span<T const> {
  public:
@@ -32,26 +32,29 @@ class ListOf : public std::span<T const> {
   constexpr ListOf(std::initializer_list<T> values) noexcept : std::span<T const>(values.begin(), values.size()) {}
 };
 
-/// Seed 004. Functions that say "view" share the memory; copies are asked for by name, and reported. A view of an array
-/// counts as an export of it, so what the array does with views that outlive their lease is its policy for escaped
-/// views. All throw `ValueError` on a closed view.
+/// A strided view of memory that an array or another library owns, with dtype, shape and strides known at run time. The
+/// view keeps the memory alive.
 ///
-/// A view of device memory is used in the stream of its lease: operations are work there, ordered among the memory's
-/// other users, and may end after their call.
+/// Functions that return a view share the memory. Copies are explicit and reported. A view of an array counts as an
+/// export: if it outlives its lease, the array's policy for escaped views applies. Every function that accesses the
+/// memory throws `ValueError` if the view is closed.
+///
+/// Operations on device memory are work in the stream of the view's lease. They are ordered among all other users of
+/// the memory and may complete after the call returns.
 template <class Byte>
 class BasicBufferView {
  public:
   static constexpr bool is_writable = !std::is_const_v<Byte>;
   using Extents = StridedLayout::Extents;
 
-  /// A closed view.
+  /// Makes a closed view.
   BasicBufferView() noexcept = default;
   BasicBufferView(BasicBufferView const&) = default;
   BasicBufferView(BasicBufferView&&) noexcept = default;
   BasicBufferView& operator=(BasicBufferView const&) = default;
   BasicBufferView& operator=(BasicBufferView&&) noexcept = default;
   ~BasicBufferView() = default;
-  /// Throws `BufferError` if this is to be writable and the memory is not.
+  /// Throws `BufferError` if this type is writable and the memory is read-only.
   explicit BasicBufferView(detail::ViewCore core) : _core(std::move(core)) {
     if (!_core.is_open()) return;
     if constexpr (is_writable)
@@ -59,7 +62,7 @@ class BasicBufferView {
     else if (_core.writable())
       _core = _core.read_only();
   }
-  /// What an open lease lends. Throws `LockError`, `BufferError`.
+  /// Exports the memory of an open lease. Throws `LockError` if the lease is closed, `BufferError`.
   template <class T, int ndim>
   explicit BasicBufferView(WriteLease<T, ndim> const& lease)
       : _core(lease.state(), lease.block(), is_writable, lease.lent()) {}
@@ -67,11 +70,11 @@ class BasicBufferView {
     requires(!is_writable)
   explicit BasicBufferView(ReadLease<T, ndim> const& lease)
       : _core(lease.state(), lease.block(), false, lease.lent()) {}
-  /// Another library's tensor, which is taken over: its deleter is called once, when the last view of it is gone, on
-  /// whatever thread, or before this throws. On a device it is used in the default stream, after what there is now in
-  /// `ready_in` (null: in the default stream); managed memory is waited for. Throws `BufferError` for a tensor that
-  /// lies, a dtype or device that is not known, and memory that is read-only where this is to be writable; `CudaError`;
-  /// `ValueError` for a stream of another device.
+  /// Imports a DLPack tensor of another library and takes ownership of it. The tensor's deleter is called exactly once,
+  /// on any thread: when the last view of it is released, or before this function throws. Work on device memory runs in
+  /// the default stream, after the work that is now in `ready_in` (null: in the default stream). For managed memory the
+  /// host waits for that work. Throws `BufferError` for an inconsistent tensor, an unknown dtype or device, and
+  /// read-only memory if this type is writable; `CudaError`; `ValueError` for a stream of another device.
   [[nodiscard]] static BasicBufferView from_dlpack(DLManagedTensorVersioned* tensor,
                                                    StreamHandle const& ready_in = {}) {
     return BasicBufferView(detail::import_dlpack(tensor, ready_in));
@@ -79,9 +82,9 @@ class BasicBufferView {
   [[nodiscard]] static BasicBufferView from_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in = {}) {
     return BasicBufferView(detail::import_dlpack(tensor, ready_in));
   }
-  /// The host's memory of whoever has it, kept alive by `owner`, which is let go of with the last view, on whatever
-  /// thread. Strides in bytes; none: dense in C order. Throws `BufferError` for a layout that leads out of memory, and
-  /// elements that are not aligned.
+  /// Views host memory that `owner` keeps alive; `owner` is released with the last view, on any thread. Strides are in
+  /// bytes; without them the memory is dense in C order. Throws `BufferError` for a layout that leaves the address
+  /// space and for misaligned elements.
   template <class T>
     requires(Element<std::remove_const_t<T>> && (!is_writable || !std::is_const_v<T>))
   [[nodiscard]] static BasicBufferView from_memory(T* data, ListOf<std::int64_t> shape,
@@ -91,31 +94,32 @@ class BasicBufferView {
                                                 dtype_of<std::remove_const_t<T>>(), shape, strides, is_writable,
                                                 std::move(owner)));
   }
-  /// Any view can be looked at.
+  /// Converts any view to a read-only view.
   BasicBufferView(BasicBufferView<std::byte> const& other)  // NOLINT(google-explicit-constructor)
     requires(!is_writable)
       : BasicBufferView(other.core()) {}
 
   [[nodiscard]] bool is_open() const noexcept { return _core.is_open(); }
-  /// Lets go of the memory now; views made of it keep it. Harmless twice.
+  /// Releases the memory. Views made from this view keep it alive. A second call does nothing.
   void close() noexcept { _core.close(); }
 
-  /// The element whose indices are all 0.
+  /// Returns the address of the element whose indices are all 0; for device memory, a device address.
   [[nodiscard]] Byte* data() const { return _core.data(); }
   [[nodiscard]] DType const& dtype() const noexcept { return _core.dtype(); }
   [[nodiscard]] StridedLayout const& layout() const noexcept { return _core.layout(); }
   [[nodiscard]] Extents shape() const noexcept { return layout().shape(); }
-  /// In bytes.
+  /// Returns the strides in bytes.
   [[nodiscard]] Extents strides() const noexcept { return layout().strides(); }
   [[nodiscard]] int ndim() const noexcept { return layout().ndim(); }
   [[nodiscard]] std::int64_t size() const noexcept { return layout().size(); }
   [[nodiscard]] Device device() const { return _core.device(); }
   [[nodiscard]] MemoryType memory_type() const { return _core.memory_type(); }
   [[nodiscard]] static constexpr bool writable() noexcept { return is_writable; }
-  /// Whether it is dense in C order.
+  /// True if the elements are dense in C order.
   [[nodiscard]] bool is_contiguous() const noexcept { return _core.is_contiguous(); }
 
-  /// Views of some elements; errors as `StridedLayout` has them.
+  /// Return views of part of the elements, or of all in another arrangement. Throw as the function of this name in
+  /// `StridedLayout`.
   [[nodiscard]] BasicBufferView slice(int dimension, Slice const& range) const {
     return changed([&](StridedLayout& layout) { return layout.slice(dimension, range); });
   }
@@ -128,57 +132,64 @@ class BasicBufferView {
   [[nodiscard]] BasicBufferView transpose(ListOf<int> axes = {}) const {
     return changed([&](StridedLayout& layout) { return layout.transpose(axes), 0; });
   }
-  /// The same elements in C order under another shape. Throws `ValueError` where that takes a copy.
+  /// Returns a view of all elements, in C order, under another shape. Throws `ValueError` if that needs a copy.
   [[nodiscard]] BasicBufferView reshape(ListOf<std::int64_t> shape) const {
     return BasicBufferView(_core.reshaped(shape));
   }
-  /// One element at many indices, so for looking only.
+  /// Returns a view that repeats dimensions of one element. It is read-only, as several indices share an element.
   [[nodiscard]] ConstBufferView broadcast_to(ListOf<std::int64_t> shape) const {
     return ConstBufferView(_core.broadcast_to(shape));
   }
 
-  /// With the types that the caller knows it has. Throws `TypeError` for others, `BufferError` for another place.
+  /// Returns a typed view. Throws `TypeError` for another element type, rank or order; `BufferError` for memory on the
+  /// wrong side of host and device.
   template <class T, int n, ViewOptions options = ViewOptions::none>
     requires(is_writable || std::is_const_v<T>)
   [[nodiscard]] ArrayView<T, n, options> as() const {
     return ArrayView<T, n, options>(_core);
   }
 
-  /// The same elements on another device, or on the host: this view where they are there, else a copy. In `stream`, of
-  /// either device; by default the view's own. From the host it returns when the memory was read, to the host when it
-  /// is there. Throws `ValueError`, `CudaError`, `OutOfMemoryError`.
+  /// Returns the elements on another device or on the host: this view if its memory is there, else a dense copy, which
+  /// is reported. Unified memory is viewed, not copied, if the device and the host may use it at the same time; for the
+  /// host the call then waits for pending work, and reports the wait.
+  ///
+  /// The copy runs in `stream`, which belongs to either device. The default is the view's own stream; from the host,
+  /// the device's default stream. A copy from the host returns once the source has been read, a copy to the host once
+  /// it is complete. Throws `ValueError` (no such device; a stream of another device), `CudaError`, `OutOfMemoryError`.
   [[nodiscard]] BasicBufferView to_device(Device device) const { return BasicBufferView(_core.to_device(device)); }
   [[nodiscard]] BasicBufferView to_device(Device device, StreamChoice const& stream) const {
     return BasicBufferView(_core.to_device(device, &stream));
   }
   [[nodiscard]] BufferView copy() const { return BufferView(_core.copy()); }
-  /// This view where it is dense in C order, else a copy.
+  /// Returns this view if it is dense in C order, else a copy, which is reported.
   [[nodiscard]] BasicBufferView ensure_contiguous() const { return BasicBufferView(_core.ensure_contiguous()); }
-  /// A copy with another dtype, within a kind of number. Throws `TypeError`.
+  /// Returns a copy with another dtype of a compatible kind (NumPy's `same_kind`). Throws `TypeError`.
   [[nodiscard]] BufferView cast(DType const& dtype) const { return BufferView(_core.cast(dtype)); }
 
-  /// The loops that an operation would run, in words, and over which axes where it is a reduction: "sum", "mean",
-  /// "min", "max", "copy", "cast" (to elements of 8 bytes), "fill" or "add_index". Throws `ValueError` for any other.
+  /// Returns a description of the loops that an operation would run; `axes` are those of a reduction. Operations:
+  /// "sum", "mean", "min", "max", "copy", "cast" (to elements of 8 bytes), "fill", "add_index". Throws `ValueError` for
+  /// any other.
   [[nodiscard]] std::string plan(std::string_view operation, ListOf<int> axes = {}) const {
     _core.check_open();
     return to_string(detail::plan(operation, dtype(), layout(), mask_of(axes)));
   }
-  /// Lends the memory on, to read only if the view is, as `__dlpack__` of Python's views does. Throws `ValueError`
-  /// (closed), `BufferError` (dtype or strides that DLPack or its consumers lack; read-only memory to the unversioned
-  /// struct), `CudaError`.
+  /// Exports the memory as a DLPack tensor, like `__dlpack__` of Python's views. The tensor is read-only if the view
+  /// is. Throws `ValueError` (closed); `BufferError` for a dtype that DLPack lacks, for strides that DLPack or its
+  /// consumers do not support, and for read-only memory in the unversioned struct; `CudaError`.
   [[nodiscard]] DLPackTensor get_dlpack_tensor(bool versioned = true) const {
     return versioned ? DLPackTensor(detail::lend_versioned(_core)) : DLPackTensor(detail::lend_unversioned(_core));
   }
 
-  /// Reductions over some axes, below zero from the end, or over all: new memory with the other dimensions. Integers
-  /// are summed in 64 bits; floating-point numbers in double precision, rounded once. Throw `IndexError`, `ValueError`
-  /// (an axis twice; the least or largest of nothing), `TypeError` for structs.
+  /// Reduce over `axes`, or over all axes if there are none; a negative axis counts from the end. The result is new
+  /// memory with the other dimensions. Integers are summed in 64 bits; floating-point numbers are summed in double
+  /// precision and rounded once. Throw `IndexError` (no such axis), `ValueError` (a repeated axis, or the minimum or
+  /// maximum of no elements), `TypeError` for structs.
   [[nodiscard]] BufferView sum(ListOf<int> axes = {}) const { return reduced(detail::Reduction::sum, axes); }
   [[nodiscard]] BufferView mean(ListOf<int> axes = {}) const { return reduced(detail::Reduction::mean, axes); }
   [[nodiscard]] BufferView min(ListOf<int> axes = {}) const { return reduced(detail::Reduction::min, axes); }
   [[nodiscard]] BufferView max(ListOf<int> axes = {}) const { return reduced(detail::Reduction::max, axes); }
 
-  /// Sets every element. Throws `TypeError` unless T is the view's element type.
+  /// Sets every element to `value`. Throws `TypeError` unless T is the view's element type.
   template <class T>
     requires(is_writable && Element<T>)
   void fill(T const& value) const {

@@ -11,8 +11,9 @@
 
 namespace memarray {
 
-/// Owns a managed tensor of either kind until somebody takes it. The tensor keeps its memory alive by itself: a
-/// reference to the block, shape and strides lie in one allocation, which the deleter frees, on any thread.
+/// An owner of a DLPack managed tensor, versioned or unversioned, until it is released to a consumer. The tensor keeps
+/// its memory alive by itself. One allocation holds the reference to the block, the shape and the strides; the deleter
+/// frees it, on any thread.
 class MEMARRAY_API DLPackTensor {
  public:
   DLPackTensor() noexcept = default;
@@ -29,14 +30,14 @@ class MEMARRAY_API DLPackTensor {
   ~DLPackTensor();
 
   [[nodiscard]] bool is_versioned() const noexcept { return _versioned != nullptr; }
-  /// Not after a release.
+  /// Requires a tensor that has not been released.
   [[nodiscard]] DLTensor const& tensor() const noexcept {
     return _versioned ? _versioned->dl_tensor : _unversioned->dl_tensor;
   }
-  /// DLPACK_FLAG_BITMASK_…; 0 for an unversioned tensor, which has none.
+  /// Returns the `DLPACK_FLAG_BITMASK_…` flags; 0 for an unversioned tensor.
   [[nodiscard]] std::uint64_t flags() const noexcept { return _versioned ? _versioned->flags : 0; }
 
-  /// The caller calls the tensor's deleter. Null if it is of the other kind.
+  /// Release ownership: the caller must call the tensor's deleter. Return null if the tensor is of the other kind.
   [[nodiscard]] DLManagedTensor* release_unversioned() noexcept { return std::exchange(_unversioned, nullptr); }
   [[nodiscard]] DLManagedTensorVersioned* release_versioned() noexcept { return std::exchange(_versioned, nullptr); }
 
@@ -47,31 +48,33 @@ class MEMARRAY_API DLPackTensor {
 
 namespace detail {
 
-/// How a consumer wants what it is lent.
+/// The options of an export that a consumer requests.
 struct LendRequest {
-  StreamHandle const* stream = nullptr;  ///< of a device: where it will use it; null: it asks for no order
-  bool copy = false;                     ///< a copy for it alone: writable, flagged as copied, under no lock
-  bool to_host = false;                  ///< on the CPU: managed memory as it is, a copy wherever the array is
+  StreamHandle const* stream = nullptr;  ///< the consumer's stream on a device; null: no order requested
+  bool copy = false;                     ///< export a private copy: writable, flagged as copied, not locked
+  bool to_host = false;                  ///< export as CPU memory: managed memory as it is; with `copy`, any memory
 };
 
-/// Lends what an open lease holds. Throws `LockError` (not open), `BufferError` (dtype that DLPack lacks; a read-only
-/// lease to the unversioned struct, which cannot say so), `CudaError`, `ValueError` (a stream of another device).
+/// Export the memory of an open lease. Throw `LockError` (not open); `BufferError` for a dtype that DLPack lacks, and
+/// for a read lease in the unversioned struct, which has no read-only flag; `CudaError`; `ValueError` (a stream of
+/// another device).
 [[nodiscard]] MEMARRAY_API DLManagedTensor* lend_unversioned(LeaseCore const& lease, LendRequest const& request = {});
 [[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* lend_versioned(LeaseCore const& lease,
                                                                     LendRequest const& request = {});
-/// Lends a view, to read only if the view is. `request.copy`: a dense one for the consumer alone. Throws `ValueError`
-/// (closed; a stream of another device), `CudaError`, `BufferError` (dtype or strides that DLPack lacks; negative
-/// strides, of which some consumers die; read-only memory to the unversioned struct).
+/// Export a view; the tensor is read-only if the view is. With `request.copy` they export a dense private copy. Throw
+/// `ValueError` (closed; a stream of another device); `CudaError`; `BufferError` for a dtype or strides that DLPack
+/// lacks, negative strides (some consumers abort), and read-only memory in the unversioned struct.
 [[nodiscard]] MEMARRAY_API DLManagedTensor* lend_unversioned(ViewCore const& view, LendRequest const& request = {});
 [[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* lend_versioned(ViewCore const& view,
                                                                     LendRequest const& request = {});
-/// Throws `BufferError` unless DLPack can say a view's strides, and its consumers can take them.
+/// Throws `BufferError` unless DLPack can express the view's strides and its consumers support them.
 MEMARRAY_API void check_lendable_strides(ViewCore const& view);
-/// Writes a view's strides in elements, as many as it has dimensions. Dimensions of one or no element get those of
-/// dense memory, in Fortran's order where the view is dense in that alone. The strides must be lendable.
+/// Writes the strides in elements, one for each dimension. Dimensions with at most one element get the strides of dense
+/// memory: in Fortran order if the view is dense in Fortran order only, else in C order. The strides must pass
+/// `check_lendable_strides`.
 MEMARRAY_API void write_element_strides(ViewCore const& view, std::int64_t* strides);
-/// What `MemArray::get_dlpack_tensor` returns: under the id of an open write lease it is writable; with −1 it is the
-/// read-only export of a read lease that closes at once.
+/// Returns the tensor for `MemArray::get_dlpack_tensor`. With the id of an open write lease it is writable. With −1 it
+/// is the read-only export of a read lease that closes at once.
 [[nodiscard]] MEMARRAY_API DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id);
 
 }  // namespace detail

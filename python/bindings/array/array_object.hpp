@@ -1,6 +1,6 @@
 #pragma once
 
-// What the files of `memarray._core.ArrayBase` share.
+// Shared by the source files of `memarray._core.ArrayBase`.
 
 #include <memarray/detail/state/state.hpp>
 

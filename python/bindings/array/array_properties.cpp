@@ -1,4 +1,4 @@
-// The properties of arrays.
+// The properties of `memarray._core.ArrayBase`.
 
 #include "array/array_object.hpp"
 #include "array/shared_arrays.hpp"
@@ -79,16 +79,16 @@ int set_escaped_views(PyObject* self, PyObject* value, void*) {
 }  // namespace
 
 PyGetSetDef array_properties[] = {
-    {"shape", get_shape, nullptr, "The extents, a tuple.", nullptr},
+    {"shape", get_shape, nullptr, "The extents, as a tuple.", nullptr},
     {"ndim", get_ndim, nullptr, "The number of dimensions.", nullptr},
     {"size", get_size, nullptr, "The number of elements.", nullptr},
-    {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
-    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
-    {"lock_id", get_lock_id, nullptr, "The id that the array is held for writing under; -1 when free or only read.",
-     nullptr},
-    {"is_foreign", get_is_foreign, nullptr, "Whether the memory belongs to another library.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "The size of one element in bytes.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "The size of all elements in bytes.", nullptr},
+    {"lock_id", get_lock_id, nullptr,
+     "The id under which the array is held for writing; -1 if it is free or only read.", nullptr},
+    {"is_foreign", get_is_foreign, nullptr, "True if the memory belongs to another library.", nullptr},
     {"escaped_views", get_escaped_views, set_escaped_views,
-     "What becomes of views that outlive their lease: 'snapshot', 'error' or 'alias'.", nullptr},
+     "The policy for views that outlive their lease: 'snapshot', 'error' or 'alias'.", nullptr},
     {"_memory_type", get_memory_type, nullptr, nullptr, nullptr},
     {"_dtype_name", get_dtype_name, nullptr, nullptr, nullptr},
     {"_typestr", get_typestr, nullptr, nullptr, nullptr},

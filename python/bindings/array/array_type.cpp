@@ -211,7 +211,7 @@ PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t give
 }
 
 void dealloc(PyObject* self) {
-  // Of subclasses Python has called it already.
+  // Python has already called the finalizer of a subclass.
   if (!PyObject_IS_GC(self) && Py_TYPE(self)->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;
   auto* const array = reinterpret_cast<PyArray*>(self);
   if (array->weak_references) PyObject_ClearWeakRefs(self);
@@ -226,62 +226,63 @@ DLPackExchangeAPI exchange_api;
 PyMethodDef methods[] = {
     {"read", as_method(read), METH_FASTCALL | METH_KEYWORDS,
      "read($self, /, device=None, stream=None, timeout=0)\n--\n\n"
-     "A read lease for a 'with' statement: others may read too, nobody changes the array. timeout: seconds to wait for "
-     "a writer; 0: raise LockError at once; None: wait until Ctrl-C. device: where the memory is wanted (None: where "
-     "it "
-     "is); it is moved there. stream: in which its holder uses it on a device (None: the default stream): that waits "
-     "for what came before, and who comes next waits for it."},
+     "Returns a read lease for a 'with' statement. Other readers are allowed, and nothing changes the array "
+     "meanwhile. timeout: seconds to wait for a writer (0: raise LockError at once; None: wait until Ctrl-C). "
+     "device: where the memory is needed (None: where it is); the array is moved there. stream: the stream in which "
+     "the reader uses the memory on a device (None: the default stream). That stream waits for pending work, and the "
+     "next user of the array waits for the stream."},
     {"write", as_method(write), METH_FASTCALL | METH_KEYWORDS,
      "write($self, /, device=None, stream=None, timeout=0, *, discard=False)\n--\n\n"
-     "A write lease for a 'with' statement: nobody else reads or changes the array. discard=True promises to write "
-     "every "
-     "element: the old contents are given up, and under kept views nothing is copied. timeout, device and stream as "
-     "for read."},
+     "Returns a write lease for a 'with' statement. Nothing else reads or changes the array meanwhile. discard=True "
+     "promises to write every element: the old contents are given up, and nothing is copied for escaped views. "
+     "timeout, device and stream are as for read."},
     {"get_dlpack", as_method(get_dlpack), METH_FASTCALL | METH_KEYWORDS,
      "get_dlpack($self, /, device_type=None, device_id=None, stream=0)\n--\n\n"
-     "A write lease on that device (None: where the array is), to hand to np.from_dlpack and its like."},
+     "Returns a write lease on a device (None: where the array is), for np.from_dlpack and other consumers."},
     {"move_memory", as_method(move_memory), METH_FASTCALL | METH_KEYWORDS,
      "move_memory($self, /, device_type, device_id=None, stream=0, async_copy=False)\n--\n\n"
-     "Makes the copy of the array on that device current: copies, in the order of stream, if it is stale. "
-     "async_copy=True "
-     "returns while the copy goes on; whoever uses the array next waits for it. LockError under any lease; CudaError "
-     "without the device; OutOfMemoryError."},
+     "Makes the array's copy on a device current. Copies, in the order of stream, if that copy is stale. "
+     "async_copy=True returns while the copy is pending; the next user of the array waits for it. Raises LockError "
+     "under any lease, CudaError without the device, and OutOfMemoryError."},
     {"add_index_tuple", as_method(add_index_tuple), METH_FASTCALL | METH_KEYWORDS,
-     "add_index_tuple($self, /, stream=0)\n--\n\nAdds to each element the sum of its indices, where the array is; on a "
-     "device in "
-     "the order of stream, which waits for what the array was used for before."},
+     "add_index_tuple($self, /, stream=0)\n--\n\n"
+     "Adds to each element the sum of its indices, where the array is. On a device it runs in the order of "
+     "stream, which waits for pending work on the array."},
     {"fill", fill, METH_O,
-     "fill($self, value, /)\n--\n\nSets every element. TypeError for a value of another kind, OverflowError for an "
-     "integer "
-     "that does not fit, LockError while the array is held."},
+     "fill($self, value, /)\n--\n\n"
+     "Sets every element. Raises TypeError for a value of another kind, OverflowError for an integer that does not "
+     "fit, and LockError while the array is held."},
     {"resize", resize, METH_O,
-     "resize($self, shape, /)\n--\n\nFresh memory of another shape of the same rank: the leading elements stay, in "
-     "linear "
-     "order, the others are zero."},
+     "resize($self, shape, /)\n--\n\n"
+     "Gives the array fresh memory of another shape with the same rank. The leading elements are kept in linear "
+     "order; the others are zero."},
     {"exchange", exchange, METH_O,
-     "exchange($self, other, /)\n--\n\nSwaps contents with another array of the same dtype and rank, copying nothing. "
-     "Holds both."},
+     "exchange($self, other, /)\n--\n\n"
+     "Swaps contents with another array of the same dtype and rank, without a copy. Holds both arrays."},
     {"view", view, METH_NOARGS,
-     "view($self, /)\n--\n\nA read-only BufferView, through a read lease that closes at once: a snapshot, under the "
-     "default policy. a.write() and lease.view() for a writable one."},
+     "view($self, /)\n--\n\n"
+     "Returns a read-only BufferView, through a read lease that closes at once: a snapshot, under the default "
+     "policy. For a writable view use a.write() and lease.view()."},
     {"recover", recover, METH_NOARGS,
      "recover($self, /)\n--\n\n"
-     "Of an array in shared memory: gives back what processes that have died held of it, and returns that as (pid, "
-     "'write', 'read' or 'views') pairs. After 'write' the contents may be half written: write them again before they "
-     "are used. Whoever lives keeps what he holds."},
+     "Releases what exited processes held of an array in shared memory. Returns (pid, held) pairs, in which held is "
+     "'write', 'read' or 'views'. After 'write' the contents may be half written: write them again before use. "
+     "Processes that are alive keep their holds."},
     {"copy", copy, METH_NOARGS,
-     "copy($self, /)\n--\n\nA deep copy, born unlocked. LockError while the array is held for writing."},
+     "copy($self, /)\n--\n\n"
+     "Returns a deep copy, which is unlocked. Raises LockError while the array is held for writing."},
     {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-     "A read-only DLPack capsule, through a read lease that closes at once: a snapshot, under the default policy."},
+     "Returns a read-only DLPack capsule, through a read lease that closes at once: a snapshot, under the default "
+     "policy."},
     {"__dlpack_device__", as_method(dlpack_device_of), METH_FASTCALL | METH_KEYWORDS,
-     "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of where the array is."},
+     "__dlpack_device__($self, /)\n--\n\nReturns (DLPack device type, device id) of the array's memory."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyArray, weak_references), READONLY, nullptr},
                          {nullptr, 0, 0, 0, nullptr}};
 
-PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("What memarray.MemArray is made of.")},
+PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("Base class of memarray.MemArray.")},
                        {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                        {Py_tp_methods, methods},
                        {Py_tp_richcompare, reinterpret_cast<void*>(compare_identity)},
@@ -316,8 +317,8 @@ int set_array_class(PyObject* object) {
     return -1;
   }
   Py_INCREF(object);
-  // Every class that a class statement makes is collected garbage. This one adds nothing to its base, so that arrays
-  // refer to no objects, and come and go faster without. Subclasses are collected again.
+  // A class statement makes a garbage-collected class. This one adds nothing to its base, so its arrays refer to no
+  // objects. They are made and freed faster without collection. Subclasses are collected again.
   type->tp_flags &= ~Py_TPFLAGS_HAVE_GC;
   type->tp_traverse = nullptr;
   type->tp_clear = nullptr;
@@ -332,7 +333,7 @@ PyObject* make_array(PyTypeObject* type, StatePtr state) {
   if (!usual && !PyType_IsSubtype(type, array_base))
     return PyErr_Format(PyExc_TypeError, "%s is not a subclass of memarray.MemArray",
                         shown(reinterpret_cast<PyObject*>(type)).c_str());
-  // Not tp_alloc where nothing is to be zeroed first.
+  // tp_alloc would zero the memory first, which the usual class does not need.
   PyObject* const self = usual ? PyObject_New(PyObject, type) : type->tp_alloc(type, 0);
   if (!self) return nullptr;
   auto* const array = reinterpret_cast<PyArray*>(self);
@@ -343,7 +344,7 @@ PyObject* make_array(PyTypeObject* type, StatePtr state) {
 
 PyObject* wrap_state(StatePtr state) {
   if (!array_class) {
-    // The class is the package's: a module may have been imported before it.
+    // The package sets the class. An extension module may have been imported before the package.
     PyRef const package = PyRef::steal(PyImport_ImportModule("memarray"));
     if (!package) return nullptr;
     if (!array_class) {

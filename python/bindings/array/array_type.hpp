@@ -10,23 +10,25 @@
 
 namespace memarray::python {
 
-/// Makes `_core.ArrayBase`, which the Python class `MemArray` extends, and adds it to the module.
+/// Makes `_core.ArrayBase`, the base of the Python class `MemArray`, and adds it to the module. −1 with the Python
+/// error set.
 int add_array_type(PyObject* module);
-/// The class that arrays shown by C++ get; called once, by the package. −1 with the Python error set for another class
-/// than one that adds nothing to ArrayBase.
+/// Sets the class of the arrays that C++ shows. The package calls it once. Returns −1 with the Python error set if the
+/// class does not derive directly from ArrayBase or adds something to it.
 int set_array_class(PyObject* type);
 
-/// A new Python array with the state, which it takes over.
+/// Returns a new Python array that takes over the state; null with the Python error set.
 PyObject* wrap_state(detail::StatePtr state);
-/// The state of a Python array, borrowed, or null without an error.
+/// Returns the state of a Python array, borrowed. Null without an error for any other object.
 detail::State* unwrap_state(PyObject* object);
-/// A new array of `type` (a subclass of ArrayBase) with the state.
+/// Returns a new array of `type`, a subclass of ArrayBase, with the state; null with the Python error set.
 PyObject* make_array(PyTypeObject* type, detail::StatePtr state);
 
-/// Instances: what the registry holds for a pair of dtype and rank.
+/// The `add_index_tuple` of an instance; null if the dtype has no `+=` with a number. An instance is the entry of the
+/// registry for a pair of dtype and rank.
 using AddIndex = void (*)(detail::State& state, std::int64_t stream);
 int register_instance(DType const& dtype, int ndim, AddIndex add_index);
-/// The registry, `MemArray._TYPE_INSTANCE_MAP`: a dict, borrowed.
+/// Returns the registry, `MemArray._TYPE_INSTANCE_MAP`: a dict, borrowed.
 PyObject* instances();
 int add_instances(PyObject* module);
 

@@ -147,7 +147,7 @@ PyGetSetDef properties[] = {{"_typestr", get_typestr, nullptr, nullptr, nullptr}
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 PyType_Slot slots[] = {
-    {Py_tp_doc, const_cast<char*>("Makes arrays of one dtype and rank: MemArray<T, ndim> as C++ knows it.")},
+    {Py_tp_doc, const_cast<char*>("A factory of arrays of one dtype and rank: MemArray<T, ndim> in C++.")},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
     {Py_tp_call, reinterpret_cast<void*>(call)},

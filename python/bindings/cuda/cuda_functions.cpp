@@ -16,7 +16,7 @@ namespace memarray::python {
 namespace {
 
 detail::DeviceMemoryPtr memory_of(DeviceId device_id) {
-  detail::run_deferred();  // what nobody holds is not in use
+  detail::run_deferred();  // memory whose release was deferred is not in use
   return detail::DeviceMemory::of(device_id);
 }
 

@@ -27,8 +27,8 @@ namespace py = pybind11;
 namespace memarray::python {
 namespace {
 
-// What a Python object holds. Its memory is zeroed first: pybind11 gives out the memory of objects whose `__init__` has
-// not run, or has failed.
+// The handle in a Python object. Its memory is zeroed first: pybind11 exposes objects whose `__init__` has not run or
+// has failed.
 template <class Handle>
 class Held {
  public:
@@ -84,7 +84,7 @@ PyPool make_pool(DeviceId device_id, Parameter<std::optional<std::uint64_t>> con
   return {checked(create_memory_pool_handle(device_id, options), "making a memory pool")};
 }
 
-// A stream that somebody else made; `owner` is kept as long as the handle.
+// Returns a handle of a stream that other code made. The handle keeps `owner` alive.
 StreamHandle foreign_stream(std::intptr_t address, py::object owner) {
   if (address < 0) throw ValueError("stream must be 0, 1, 2 or the address of a CUDA stream");
   auto* const kept = owner.release().ptr();
@@ -103,7 +103,7 @@ std::intptr_t to_address(py::handle number, char const* what) {
   return value;
 }
 
-// Null if the object has none. What a property raises is its own affair.
+// Returns the object's `__cuda_stream__`; null if it has none. Passes on any other error that a property raises.
 py::object cuda_stream_method(py::handle object) {
   PyObject* const method = PyObject_GetAttrString(object.ptr(), "__cuda_stream__");
   if (!method && !PyErr_ExceptionMatches(PyExc_AttributeError)) throw py::error_already_set();
@@ -131,7 +131,7 @@ StreamHandle with_cuda_stream(py::object const& object) {
   return foreign_stream(to_address(pair[1], "the address that __cuda_stream__ returns"), object);
 }
 
-// None (the default stream), a Stream, an integer, or an object with __cuda_stream__.
+// Reads a stream: None (the default stream), a Stream, an integer, or an object with __cuda_stream__.
 StreamHandle to_stream(py::object const& object) {
   if (object.is_none()) return default_stream();
   if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().get();
@@ -161,23 +161,23 @@ void synchronize_stream(PyStream const& self) {
 }
 
 void add_stream(py::module_& m) {
-  py::class_<PyStream>(m, "Stream", R"(A queue of work on a CUDA device: what is submitted to it runs in order.
+  py::class_<PyStream>(m, "Stream", R"(A stream of work on a CUDA device, which runs in the order of submission.
 
-The stream lives as long as anything that uses it. Raises CudaError where there is no such device.)")
+The stream lives as long as anything that uses it. Raises CudaError if the device does not exist.)")
       .def(py::init(&make_stream), py::arg("device_id") = DeviceId(), py::arg("priority") = 0,
            py::arg("nonblocking") = true,
-           "priority: lower is sooner. nonblocking: it does not wait for the default stream, nor that for it.")
+           "priority: a lower number runs sooner. nonblocking: no implicit synchronization with the default stream.")
       .def_property_readonly(
           "handle", [](PyStream const& self) { return as_intptr(self.get()); }, "The address of the CUstream.")
       .def_property_readonly(
-          "device", [](PyStream const& self) { return device_of(context_of(self.get())); }, "Its device.")
-      .def("synchronize", &synchronize_stream, "Waits, without the GIL, until all work in it has ended.")
+          "device", [](PyStream const& self) { return device_of(context_of(self.get())); }, "The device of the stream.")
+      .def("synchronize", &synchronize_stream, "Waits, without the GIL, until all work in the stream has completed.")
       .def(
           "wait",
           [](PyStream const& self, py::handle event) {
             checked(wait(self.get(), to_event(event).get()), "making a stream wait");
           },
-          py::arg("event"), "Work submitted from now on comes after what the event stands for now. Does not block.")
+          py::arg("event"), "Makes later work wait for the work that the event stands for now. Does not block.")
       .def(
           "record",
           [](PyStream const& self, py::handle given) {
@@ -188,10 +188,11 @@ The stream lives as long as anything that uses it. Raises CudaError where there 
             checked(record(event.get(), self.get()), "recording an event");
             return event;
           },
-          py::arg("event") = py::none(), "An event (a new one by default) for the end of all work in it now.")
+          py::arg("event") = py::none(),
+          "Records an event (by default a new one) for the end of all work in the stream, and returns it.")
       .def(
           "__cuda_stream__", [](PyStream const& self) { return py::make_tuple(0, as_intptr(self.get())); },
-          "(0, address of the CUstream): how libraries hand streams to each other.")
+          "Returns (0, address of the CUstream), with which libraries pass streams to each other.")
       .def(
           "__eq__", [](PyStream const& self, PyStream const& other) { return as_cu(self.get()) == as_cu(other.get()); },
           py::is_operator())
@@ -200,59 +201,59 @@ The stream lives as long as anything that uses it. Raises CudaError where there 
 }
 
 void add_event(py::module_& m) {
-  py::class_<PyEvent>(m, "Event", R"(A point in a stream that others can wait for.
+  py::class_<PyEvent>(m, "Event", R"(A point in a stream that other streams and the host can wait for.
 
-Until it is recorded there is nothing to wait for. Raises CudaError where there is no such device.)")
+Before it is recorded there is nothing to wait for. Raises CudaError if the device does not exist.)")
       .def(py::init(&make_event), py::arg("device_id") = DeviceId(), py::arg("timing") = false,
-           "timing: it can be asked for times, and costs a little more.")
+           "timing: the event measures time, at a small cost.")
       .def_property_readonly(
           "handle", [](PyEvent const& self) { return as_intptr(self.get()); }, "The address of the CUevent.")
       .def_property_readonly(
-          "device", [](PyEvent const& self) { return device_of(context_of(self.get())); }, "Its device.")
+          "device", [](PyEvent const& self) { return device_of(context_of(self.get())); }, "The device of the event.")
       .def_property_readonly(
-          "timing", [](PyEvent const& self) { return has_timing(self.get()); }, "Whether it can be asked for times.")
+          "timing", [](PyEvent const& self) { return has_timing(self.get()); }, "True if the event measures time.")
       .def(
           "record",
           [](PyEvent const& self, py::object const& stream) {
             checked(record(self.get(), to_stream(stream)), "recording an event");
           },
           py::arg("stream"),
-          "From now on it stands for the end of all work that is in the stream now (None: the default stream).")
+          "Makes the event stand for the end of all work that is now in the stream (None: the default stream).")
       .def(
           "wait",
           [](PyEvent const& self, py::object const& stream) {
             checked(wait(to_stream(stream), self.get()), "making a stream wait");
           },
           py::arg("stream") = py::none(),
-          "Work submitted to the stream (None: the default stream) from now on comes after what it stands for now. "
-          "Does "
-          "not block.")
+          "Makes later work in the stream (None: the default stream) wait for the work that the event stands for now. "
+          "Does not block.")
       .def(
           "synchronize", [](PyEvent const& self) { checked(synchronize(self.get()), "waiting for an event"); },
-          "Waits, without the GIL, until what it stands for has ended.")
+          "Waits, without the GIL, until the work that the event stands for has completed.")
       .def(
           "query", [](PyEvent const& self) { return *checked(query(self.get()), "asking for an event"); },
-          "Whether what it stands for has ended.")
+          "Returns True if the work that the event stands for has completed.")
       .def(
           "elapsed",
           [](PyEvent const& self, py::handle end) {
             return *checked(elapsed(self.get(), to_event(end).get()), "asking for the time between two events");
           },
-          py::arg("end"), "Seconds from this event to another; both with timing, recorded and over.")
+          py::arg("end"),
+          "Returns the seconds from this event to another. Both must have timing, be recorded and be completed.")
       .def("__repr__", [](PyEvent const& self) { return describe("Event", self.get()); });
 }
 
 void add_pool(py::module_& m) {
-  py::class_<PyPool>(m, "MemoryPool", R"(A pool of a device's memory, given and taken back in the order of streams.
+  py::class_<PyPool>(m, "MemoryPool", R"(A pool of device memory, which is allocated and freed in stream order.
 
-It lives as long as memory from it. Raises CudaError where there is no such device, or it has no pools.)")
+The pool lives as long as memory from it. Raises CudaError if the device does not exist or has no pools.)")
       .def(py::init(&make_pool), py::arg("device_id") = DeviceId(), py::arg("release_threshold") = py::none(),
            py::arg("max_size") = 0,
-           "release_threshold: bytes it keeps for later (None: all); max_size: bytes it may grow to (0: no limit).")
+           "release_threshold: bytes that the pool keeps (None: all). max_size: bytes that it may have (0: no limit).")
       .def_property_readonly(
           "handle", [](PyPool const& self) { return as_intptr(self.get()); }, "The address of the CUmemoryPool.")
       .def_property_readonly(
-          "device", [](PyPool const& self) { return device_of(context_of(self.get())); }, "Its device.")
+          "device", [](PyPool const& self) { return device_of(context_of(self.get())); }, "The device of the pool.")
       .def(
           "stats",
           [](PyPool const& self) {
@@ -260,13 +261,13 @@ It lives as long as memory from it. Raises CudaError where there is no such devi
             checked(get_statistics(self.get(), now), "asking a memory pool");
             return to_dict(now);
           },
-          "Bytes reserved and used, now and at most.")
+          "Returns the bytes reserved and used, now and at most.")
       .def(
           "trim",
           [](PyPool const& self, Parameter<std::size_t> keep) {
             checked(trim(self.get(), keep), "trimming a memory pool");
           },
-          py::arg("keep") = 0, "Gives memory that nobody uses back to the device, all but `keep` bytes.")
+          py::arg("keep") = 0, "Gives unused memory back to the device, all but `keep` bytes.")
       .def("__repr__", [](PyPool const& self) { return describe("MemoryPool", self.get()); });
 }
 
@@ -305,7 +306,7 @@ Loaded read_stream_argument(py::handle object, StreamHandle& stream) {
 
 Loaded load_stream(PyObject* object, bool converts, StreamHandle& stream) noexcept {
   Loaded const loaded = guarded([&] { return read_stream_argument(object, stream); });
-  // Other overloads come first; but not after Ctrl-C.
+  // Other overloads are tried first, but not after Ctrl-C.
   if (loaded != Loaded::failed || converts || !PyErr_ExceptionMatches(PyExc_Exception)) return loaded;
   PyErr_Clear();
   return Loaded::no;

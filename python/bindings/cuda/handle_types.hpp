@@ -15,37 +15,39 @@
 
 namespace memarray::python {
 
-/// A device's number, as a parameter of functions that pybind11 binds.
+/// A device number, as a parameter of functions that pybind11 binds.
 struct DeviceId {
   int value = 0;
   operator int() const noexcept { return value; }
 };
 
-/// A parameter of functions that pybind11 binds. Its refusal shows the object in short; pybind11's shows all of it.
+/// A parameter of functions that pybind11 binds. Its error message shows the object briefly; pybind11's shows all of
+/// it.
 template <class T>
 struct Parameter {
   T value{};
   operator T const&() const noexcept { return value; }
 };
 
-/// The stream of a `Stream` or an object with `__cuda_stream__`, which the choice then keeps. Throws `TypeError`,
-/// `CudaError`, and what `__cuda_stream__` raises. Without a driver it is not looked at.
+/// Returns the stream of a `Stream` or of an object with `__cuda_stream__`. The choice keeps the object alive. Throws
+/// `TypeError`, `CudaError`, and what `__cuda_stream__` raises. Without a driver `__cuda_stream__` is not called.
 StreamChoice stream_of(pybind11::handle object);
 
-/// What casters ask for: see `Bridge::load_stream`.
+/// Reads a stream for casters: see `Bridge::load_stream`.
 Loaded load_stream(PyObject* object, bool converts, StreamHandle& stream) noexcept;
 
-/// A new `Stream`, `Event` or `MemoryPool` with the handle; null with the Python error set.
+/// Returns a new `Stream`, `Event` or `MemoryPool` with the handle; null with the Python error set.
 PyObject* wrap_stream(StreamHandle const& stream);
 PyObject* wrap_event(EventHandle const& event);
 PyObject* wrap_pool(MemoryPoolHandle const& pool);
 
-/// Adds `Stream`, `Event`, `MemoryPool` and what tests of devices need to the module.
+/// Adds `Stream`, `Event`, `MemoryPool` and `synchronize` to the module.
 void add_resource_types(pybind11::module_& module);
+/// Adds the class behind `memarray.testing.SimulatedDevices`.
 void add_simulated_devices(pybind11::module_& module);
-/// Adds what `memarray.cuda` is made of.
+/// Adds the functions behind `memarray.cuda`.
 void add_cuda_functions(pybind11::module_& module);
-/// Bytes reserved and used, now and at most.
+/// Returns the bytes reserved and used, now and at most.
 pybind11::dict to_dict(MemoryPoolStatistics const& statistics);
 
 }  // namespace memarray::python
@@ -53,7 +55,7 @@ pybind11::dict to_dict(MemoryPoolStatistics const& statistics);
 template <>
 struct pybind11::detail::type_caster<memarray::python::DeviceId> {
   PYBIND11_TYPE_CASTER(memarray::python::DeviceId, const_name("typing.SupportsIndex"));
-  /// Throws what `read_device_id` raises, so that all functions say the same.
+  /// Throws the error of `read_device_id`, so that all functions have one message.
   bool load(handle source, bool) {
     if (!memarray::python::read_device_id(source.ptr(), value.value)) throw error_already_set();
     return true;

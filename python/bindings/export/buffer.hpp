@@ -6,16 +6,21 @@
 
 namespace memarray::python {
 
-/// The buffer protocol of an open lease on the host: each view is an export, counted until `release_buffer`.
+/// Fills a buffer of an open lease on the host (PEP 3118). Each buffer is an export, counted until `release_buffer`. −1
+/// with the Python error set.
 int lease_getbuffer(PyObject* self, detail::LeaseCore& lease, Py_buffer* view, int flags);
-/// `__array_interface__` (version 3). The protocol has no release: reading it makes the lease itself a live export
-/// until it is collected.
+/// Returns `__array_interface__` (version 3). The protocol has no release: reading it makes the lease itself a live
+/// export until it is collected. Null with `AttributeError` set unless the lease is open, on the host, and of a dtype
+/// that NumPy knows.
 PyObject* lease_array_interface(detail::LeaseCore& lease);
-/// The same also for bfloat16, which NumPy does not know: as plain bytes of its size, which ml_dtypes' dtype can view.
-/// The CUDA array interface, version 3, with the lease's stream; null with `AttributeError` where it is none of CUDA's.
+/// Returns the CUDA array interface, version 3, with the lease's stream. Null with `AttributeError` set unless the
+/// lease is open, on a CUDA device, and of a dtype that NumPy knows.
 PyObject* lease_cuda_array_interface(detail::LeaseCore& lease);
+/// Like `lease_array_interface`, but also for bfloat16, which NumPy does not know: as plain bytes of its size, which
+/// the dtype of ml_dtypes can view. Null with `BufferError` set for memory on a device. Throws `LockError` unless the
+/// lease is open.
 PyObject* lease_raw_interface(detail::LeaseCore& lease);
-/// A tuple of integers.
+/// Returns a new tuple of integers; null with the Python error set.
 PyObject* to_tuple(std::int64_t const* values, int count);
 
 }  // namespace memarray::python

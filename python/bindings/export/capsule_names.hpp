@@ -4,8 +4,7 @@
 
 namespace memarray::python {
 
-/// The names of DLPack's capsules ("Python Specification for DLPack"): as a tensor is offered, and after somebody took
-/// it.
+/// The names of DLPack capsules ("Python Specification for DLPack"), before and after a consumer takes the tensor.
 template <class Managed>
 struct CapsuleName;
 template <>

@@ -19,11 +19,12 @@ using detail::ViewCore;
 
 constexpr char const* capsule_name = "dlpack_exchange_api";
 
-// Made at import, and kept as long as the process.
+// Made at import, and kept until the process ends.
 PyObject* attribute_name = nullptr;
 PyObject* lazy_names[3] = {};  // is_conj, is_neg, requires_grad
 
-/// A tensor of the consumer's own, of host memory. It may call without the GIL, so that errors go to its function.
+/// Allocates a tensor of host memory for a consumer. The consumer may call without the GIL, so errors go to
+/// `set_error`.
 int allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_context,
              void (*set_error)(void* error_context, char const* kind, char const* message)) noexcept {
   *out = nullptr;
@@ -57,13 +58,13 @@ int to_object(DLManagedTensorVersioned* tensor, void** out) noexcept {
 }
 
 int current_stream(DLDeviceType, std::int32_t, void** stream) noexcept {
-  // The default one.
+  // The default stream.
   *stream = nullptr;
   return 0;
 }
 
-/// What the attribute is: of a type that has it as tensors have, without making a method of it. Null
-/// without an error if there is none, or if it fails.
+/// Returns the value of an attribute, or the result of a method without arguments. Methods and properties of extension
+/// types are called without binding a method first. Null without an error if there is none, or if it fails.
 PyRef ask(PyObject* object, PyObject* name) {
   PyRef const found = PyRef::steal(type_attribute(Py_TYPE(object), name));
   PyRef answer;
@@ -91,11 +92,11 @@ bool init_exchange_api() {
 }
 
 DLPackExchangeAPI const* exchange_api_of(PyObject* object) {
-  // Most have none, and an AttributeError would cost more than all else of an import.
+  // Most types have none, and an AttributeError would cost more than the rest of an import.
   PyRef capsule = PyRef::steal(type_attribute(Py_TYPE(object), attribute_name));
   if (!capsule) return nullptr;
   if (!PyCapsule_CheckExact(capsule.get())) {
-    // Of a type that fails to say there is none, as far as that goes.
+    // A type that fails to return the attribute counts as one without it.
     if (!find_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), attribute_name, capsule)) PyErr_Clear();
     if (!capsule) return nullptr;
   }
@@ -103,7 +104,7 @@ DLPackExchangeAPI const* exchange_api_of(PyObject* object) {
   void* const pointer = is_capsule ? PyCapsule_GetPointer(capsule.get(), capsule_name) : nullptr;
   if (!pointer) PyErr_Clear();
   auto const* header = static_cast<DLPackExchangeAPIHeader const*>(pointer);
-  // A newer library keeps the tables of older versions behind its own.
+  // A newer library links the tables of older versions behind its own.
   while (header && header->version.major > DLPACK_MAJOR_VERSION) header = header->prev_api;
   if (!header || header->version.major != DLPACK_MAJOR_VERSION) return nullptr;
   auto const* const table = reinterpret_cast<DLPackExchangeAPI const*>(header);
@@ -118,10 +119,10 @@ bool defines_exchange_api(PyObject* object) {
 Lending how_it_lends(PyObject* object, std::uint8_t code) {
   bool const whole = code == kDLInt || code == kDLUInt || code == kDLBool;
   for (PyObject* const name : lazy_names) {
-    // Numbers that are not complex have no conjugates, and whole numbers no gradients; all have opposites.
+    // Only complex numbers have conjugates, whole numbers have no gradients, and all numbers have opposites.
     if (name == lazy_names[0] ? code != kDLComplex : name == lazy_names[2] && whole) continue;
     PyRef const answer = ask(object, name);
-    // A type without one of these is lazy in nothing.
+    // A type without one of these attributes evaluates nothing lazily.
     if (!answer) return Lending::elements;
     if (answer.get() != Py_True) continue;
     if (name != lazy_names[1]) return Lending::refuses;
@@ -164,7 +165,7 @@ int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManaged
            .dltensor_from_py_object_no_sync = look,
            .current_work_stream = current_stream};
   PyRef const capsule = PyRef::steal(PyCapsule_New(&table, capsule_name, nullptr));
-  // The type is not shown to anybody yet.
+  // No other code can see the type yet.
   int const set = capsule ? PyDict_SetItem(type->tp_dict, attribute_name, capsule.get()) : -1;
   PyType_Modified(type);
   return set;

@@ -8,33 +8,35 @@
 
 namespace memarray::python {
 
-/// Interns names; once, at import.
+/// Interns names. Call once, at import. False with the Python error set.
 bool init_exchange_api();
-/// The table that an object's type has as `__dlpack_c_exchange_api__`, of a version that is ours to read; null without
-/// an error where there is none.
+/// Returns the DLPack exchange table that an object's type has as `__dlpack_c_exchange_api__`, in a version that
+/// memarray reads. Null without an error if there is none.
 DLPackExchangeAPI const* exchange_api_of(PyObject* object);
-/// True if the object's type has that attribute itself, not from a base class: no subclass answers in its place.
+/// True if the object's type itself, not a base class, has `__dlpack_c_exchange_api__`: the object is then of no
+/// subclass that changes the export.
 bool defines_exchange_api(PyObject* object);
-/// Whether what lies in memory are the elements. PyTorch's table lends tensors that are conjugated lazily, or that
-/// gradients run through, without a word, and tensors that are negated lazily even over `__dlpack__`.
+/// The relation of an object's memory to its elements. PyTorch's table exports tensors that are conjugated lazily or
+/// that require gradients, without an error. It exports tensors that are negated lazily, and so does `__dlpack__`.
 enum class Lending {
-  elements,
-  refuses,  ///< over `__dlpack__`, in words
-  wrong,    ///< the Python error is set
+  elements,  ///< the memory holds the elements
+  refuses,   ///< `__dlpack__` refuses the export with a message
+  wrong,     ///< the memory holds other numbers; the Python error is set
 };
-/// Asks only what numbers with that code of DLPack's can be.
+/// Determines the relation. Asks only for the lazy states that numbers with DLPack's type code `code` can have.
 Lending how_it_lends(PyObject* object, std::uint8_t code);
-/// True if `object`, which a consumer gave to a function of an exchange table, is an instance of `type`. False with
+/// True if `object`, which a consumer passed to a function of an exchange table, is an instance of `type`. False with
 /// `TypeError` set.
 bool check_instance(void* object, PyTypeObject* type);
-/// What an open lease lends over a table: to a consumer that works in the default stream, which is the one that our
+/// Exports the memory of an open lease over a table, for a consumer that works in the default stream, which memarray's
 /// tables name. Throws as `detail::lend_versioned` does.
 DLManagedTensorVersioned* lend_over_table(detail::LeaseCore const& lease);
-/// The same of a view.
+/// Exports the memory of a view over a table, for a consumer that works in the default stream. Throws as
+/// `detail::lend_versioned` does.
 DLManagedTensorVersioned* lend_over_table(detail::ViewCore const& view);
-/// Gives a type of ours that attribute. `lend` makes a managed tensor of an instance, as `__dlpack__` would of one that
-/// asks for no stream; it throws. `look`: fills a tensor that is good as long as the instance is; may be null. −1 with
-/// the Python error set.
+/// Gives one of memarray's types the attribute `__dlpack_c_exchange_api__`. `lend` makes a managed tensor of an
+/// instance, as `__dlpack__` does without a stream. `look` fills a tensor that is valid as long as the instance; it may
+/// be null. −1 with the Python error set.
 int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManagedTensorFromPyObjectNoSync lend,
                      DLPackDLTensorFromPyObjectNoSync look);
 

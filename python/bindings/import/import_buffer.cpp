@@ -23,10 +23,10 @@ namespace {
 using detail::Block;
 using detail::ViewCore;
 
-/// For messages: the type of an object, "nothing" for null.
+/// Returns the type name of an object for messages; "nothing" for null.
 char const* type_name(PyObject* object) noexcept { return object ? Py_TYPE(object)->tp_name : "nothing"; }
 
-/// The dtype that a format of the struct module means, in this machine's sizes and byte order; null if there is none.
+/// Returns the dtype of a `struct` format, in native sizes and byte order; null if there is none.
 DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
   std::string_view text(format ? format : "B");
   bool const little = text.starts_with('<') || text.starts_with('@') || text.starts_with('=');
@@ -44,12 +44,12 @@ DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
     code = kDLFloat;
   else
     return nullptr;
-  // The letter says the kind, the item's size how many bits: 'l' has 4 or 8 bytes.
+  // The letter is the kind, the item size the number of bits: 'l' has 4 or 8 bytes.
   if (itemsize < 1 || itemsize > 16) return nullptr;
   return find_dtype(DLDataType{code, static_cast<std::uint8_t>(itemsize * 8), 1});
 }
 
-/// The dtype of a buffer of structs of `object`, whose format NumPy reads. Null with the error set.
+/// Returns the dtype of a buffer of structs, whose format NumPy reads. Null with the error set.
 DType const* dtype_of_structs(PyObject* object, Py_buffer const& buffer) {
   PyRef const description = PyRef::steal(call_helper("memarray._numpy", "struct_in_buffer", object));
   DType const* const dtype = description ? dtype_described(description.get()) : nullptr;
@@ -61,7 +61,7 @@ DType const* dtype_of_structs(PyObject* object, Py_buffer const& buffer) {
 
 bool is_dense(Py_buffer const& buffer) { return PyBuffer_IsContiguous(&buffer, 'C') != 0; }
 
-/// Layout and dtype of a buffer of `object`. False with the error set.
+/// Reads the layout and dtype of a buffer of `object`. False with the error set.
 bool describe(PyObject* object, Py_buffer const& buffer, DType const* wanted, DType const*& dtype,
               StridedLayout& layout) {
   if (buffer.suboffsets) {
@@ -115,18 +115,18 @@ bool read_integers(PyObject* sequence, char const* what, std::vector<std::int64_
   return false;
 }
 
-/// A keeper that no block has yet.
+/// A `MemoryKeeper` that no block refers to yet.
 class NewKeeper {
  public:
-  /// Empty, with the Python error set, where there is no memory.
+  /// Makes a keeper; it is empty, with the Python error set, if memory is exhausted.
   NewKeeper() : _keeper(PyRef::steal(reinterpret_cast<PyObject*>(make_memory_keeper()))) {}
   explicit operator bool() const noexcept { return static_cast<bool>(_keeper); }
   MemoryKeeper* operator->() const noexcept { return reinterpret_cast<MemoryKeeper*>(_keeper.get()); }
-  /// Asks for a buffer, read-only if it has to be, which the keeper releases. False with the Python error set.
+  /// Requests a buffer, which the keeper releases; a read-only buffer is accepted. False with the Python error set.
   [[nodiscard]] bool get_buffer(PyObject* object, int flags) const {
     Py_buffer& buffer = (*this)->buffer;
-    // What the collector may clear gives its buffer to a memoryview, as exporters expect: a memoryview in its place
-    // would not survive to be cleared while it has given out a buffer.
+    // If the collector may clear the object, a memoryview takes its buffer, as exporters expect. An object that is
+    // itself a memoryview could not be cleared safely while the keeper has a buffer of it.
     if (flags == PyBUF_FULL_RO && PyType_IS_GC(Py_TYPE(object))) {
       PyObject* const own = PyMemoryView_FromObject(object);
       if (!own) return false;
@@ -139,7 +139,7 @@ class NewKeeper {
     buffer.obj = nullptr;
     return false;
   }
-  /// Keeps two objects, beside a memoryview. False with the Python error set.
+  /// Keeps two objects alive, and the memoryview if there is one. False with the Python error set.
   [[nodiscard]] bool set_owner(PyObject* object, PyObject* other) const {
     PyRef const kept = PyRef::steal(std::exchange((*this)->owner, nullptr));
     (*this)->owner = kept ? PyTuple_Pack(3, object, other, kept.get()) : PyTuple_Pack(2, object, other);
@@ -154,14 +154,14 @@ class NewKeeper {
   PyRef _keeper;
 };
 
-/// What an array interface says of its memory, and what keeps it: the object with its dict, and a buffer.
+/// The data of an array interface and its keep-alive: the object, its dict and a buffer.
 struct InterfaceData {
   void* address = nullptr;
   bool writable = false;
   NewKeeper keeper{};
 };
 
-/// Reads 'data' as an address: (address, read-only).
+/// Reads 'data' as (address, read-only).
 bool read_address(PyObject* pair, InterfaceData& data) {
   data.address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(pair, 0));
   int const read_only = PyErr_Occurred() ? -1 : PyObject_IsTrue(PyTuple_GET_ITEM(pair, 1));
@@ -169,13 +169,13 @@ bool read_address(PyObject* pair, InterfaceData& data) {
   return read_only >= 0;
 }
 
-/// Reads 'data' as an object with the buffer protocol; `offset`: bytes before the first element. Leaves the error that
-/// the object raises.
+/// Reads 'data' as an object with the buffer protocol. `offset_object`: the bytes before the first element. Does not
+/// replace an error that the object raises.
 bool read_buffer(PyObject* object, PyObject* offset_object, StridedLayout::Span const& span, InterfaceData& data) {
   Py_ssize_t const offset = offset_object ? PyNumber_AsSsize_t(offset_object, PyExc_OverflowError) : 0;
   if (offset == -1 && PyErr_Occurred()) return false;
   if (!data.keeper.get_buffer(object, PyBUF_FULL_RO)) {
-    // As bytes, where the elements have no format.
+    // Retry as plain bytes: the elements may have no format.
     PyErr_Clear();
     if (!data.keeper.get_buffer(object, PyBUF_SIMPLE)) return false;
   }
@@ -198,12 +198,12 @@ bool read_buffer(PyObject* object, PyObject* offset_object, StridedLayout::Span 
   return true;
 }
 
-/// The address, whether it may be written, and the buffer that it is in.
+/// Reads the address, the read-only flag and the buffer that contains the address.
 bool read_data(PyObject* object, PyObject* interface, StridedLayout::Span const& span, bool cuda, InterfaceData& data) {
   PyObject* const given = PyDict_GetItemString(interface, "data");
   if (given && PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 2 && PyLong_Check(PyTuple_GET_ITEM(given, 0)))
     return read_address(given, data);
-  // None, or no entry: the object itself has the buffer protocol.
+  // Without 'data', the object itself has the buffer protocol.
   PyObject* const lender = given && given != Py_None ? given : object;
   if (!cuda && PyObject_CheckBuffer(lender))
     return read_buffer(lender, PyDict_GetItemString(interface, "offset"), span, data);
@@ -212,7 +212,7 @@ bool read_data(PyObject* object, PyObject* interface, StridedLayout::Span const&
   return false;
 }
 
-/// Which stream the producer works in; null: none that is to be waited for.
+/// Reads the producer's stream; null if the consumer need not wait.
 bool read_producer_stream(PyObject* object, StreamHandle& stream) {
   if (!object || object == Py_None) return true;
   int overflow = 0;
@@ -227,7 +227,7 @@ bool read_producer_stream(PyObject* object, StreamHandle& stream) {
   return true;
 }
 
-/// The dtype that an array interface names. Null with the error set.
+/// Returns the dtype that an array interface names. Null with the error set.
 DType const* read_interface_dtype(PyObject* object, PyObject* interface) {
   PyRef const args = PyRef::steal(PyTuple_Pack(1, interface));
   PyRef const description =
@@ -235,7 +235,7 @@ DType const* read_interface_dtype(PyObject* object, PyObject* interface) {
   return description ? dtype_described(description.get()) : nullptr;
 }
 
-/// `interface`: a dict that nothing else refers to. `given`: what the attribute was.
+/// Imports over an array interface. `interface`: a private copy of the dict. `given`: the attribute's value.
 bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bool cuda, ViewCore& view) {
   auto const get = [&](char const* key) { return PyDict_GetItemString(interface, key); };
   if (PyObject* const mask = get("mask"); mask && mask != Py_None) {
@@ -255,7 +255,7 @@ bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bo
       shape, has_strides ? std::optional(StridedLayout::Extents(strides)) : std::nullopt, dtype->itemsize);
   InterfaceData data;
   if (!data.keeper || !read_data(object, interface, layout.span(dtype->itemsize), cuda, data)) return false;
-  // A dict that is made for each request may be the only owner of the memory.
+  // A dict that the producer makes on each request may be the only owner of the memory.
   if (!data.keeper.set_owner(object, given)) return false;
   detail::ForeignMemory memory(data.address, Device{}, MemoryType::normal, dtype, layout, data.writable);
   if (cuda) {
@@ -278,7 +278,7 @@ bool import_named(PyObject* object, char const* name, bool cuda, ViewCore& view)
   return interface && import_interface(object, given.get(), interface.get(), cuda, view);
 }
 
-/// Releases a buffer on whatever thread the last view of it ends; leaks it where there is no interpreter any more.
+/// Releases a buffer, on any thread; leaks it if the interpreter has ended.
 void drop_buffer(void* object) noexcept {
   auto* const buffer = static_cast<Py_buffer*>(object);
   GilAcquire const gil;
@@ -288,10 +288,10 @@ void drop_buffer(void* object) noexcept {
   delete buffer;
 }
 
-/// `import_buffer` of an object that cannot refer to the view.
+/// Implements `import_buffer` for an object that cannot refer to the view.
 bool import_plain_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
   auto owned = std::make_unique<Py_buffer>();
-  // Exporters give writable memory without being asked; a request for it may be refused.
+  // Exporters mark writable memory as such in any case, but may refuse a request for it.
   if (PyObject_GetBuffer(object, owned.get(), PyBUF_FULL_RO) != 0) return false;
   Py_buffer const& buffer = *owned;
   detail::KeeperGuard keeper({owned.release(), &drop_buffer});

@@ -7,20 +7,22 @@
 
 namespace memarray::python {
 
-// Both: true, and `view` is of `object`'s memory, which it keeps; false with the Python error set; or false without
-// one, as the object does not offer that.
+// The import functions return true with `view` set to the object's memory, which the view keeps alive; false with the
+// Python error set; or false without an error if the object does not offer the protocol.
 
-/// Keeps a Python object until nobody looks at its memory: a new reference, dropped on any thread.
+/// Returns a keep-alive for a block: a new reference to a Python object, dropped on any thread.
 [[nodiscard]] detail::Block::Keeper keeper_of(PyObject* object) noexcept;
-/// Memory of an object that may refer to views of it: the garbage collector sees what keeps it. False with the Python
-/// error set; throws as `import_memory` does.
+/// Imports memory of an object that may refer to views of it, with a keep-alive that the garbage collector sees. False
+/// with the Python error set; throws as `import_memory` does.
 [[nodiscard]] bool import_collected(PyObject* object, detail::ForeignMemory const& memory, detail::ViewCore& view);
 
-/// The buffer protocol. `dtype`: how dense bytes are to be read, as one dimension; null: as the buffer says.
+/// Imports over the buffer protocol (PEP 3118). `dtype`: read dense bytes as one dimension of this dtype; null: as the
+/// buffer's format says.
 bool import_buffer(PyObject* object, DType const* dtype, detail::ViewCore& view);
-/// `__array_interface__`, version 3, of memory without a mask.
+/// Imports over `__array_interface__`, version 3. Refuses memory with a mask.
 bool import_array_interface(PyObject* object, detail::ViewCore& view);
-/// `__cuda_array_interface__`, likewise; what is done with the view comes after what is in its stream now.
+/// Imports over `__cuda_array_interface__`. Refuses memory with a mask. Work on the view comes after the current work
+/// of the interface's stream.
 bool import_cuda_array_interface(PyObject* object, detail::ViewCore& view);
 
 }  // namespace memarray::python

@@ -25,14 +25,14 @@ namespace {
 using detail::Block;
 using detail::ViewCore;
 
-// Made at import, and kept as long as the process.
+// Made at import, and kept for the life of the process.
 PyObject* dlpack_name = nullptr;
 PyObject* device_name = nullptr;
 PyObject* newest_version = nullptr;
 PyObject* legacy_stream = nullptr;
 PyObject* keyword_names[3] = {};  // max_version, stream, copy
 
-/// What a view keeps beside a managed tensor: the storage object, if there is one.
+/// Returns the keep-alive of a tensor's storage object; empty if there is none.
 Block::Keeper keeper_of_storage(PyRef const& storage) noexcept {
   return storage ? keeper_of(storage.get()) : Block::Keeper{};
 }
@@ -47,7 +47,8 @@ ViewCore import_tensor(DLManagedTensorVersioned* tensor, PyRef const& storage, C
   return view;
 }
 
-/// Renaming a capsule and owning its tensor are one step; the tensor's deleter is called once from then on.
+/// Takes the tensor out of a capsule and renames the capsule, in one step. From then on memarray calls the tensor's
+/// deleter, exactly once. Null with the error set.
 template <class Managed>
 Managed* take(PyObject* capsule) {
   Managed* tensor = nullptr;
@@ -62,8 +63,8 @@ Managed* take(PyObject* capsule) {
   return tensor;
 }
 
-/// What an object says beside an unversioned capsule, which cannot say read-only: JAX's arrays, which nothing may
-/// change, refuse writable buffers. -1 with the error set if it is none that refuses.
+/// Returns 1 if an unversioned capsule's memory may be written, else 0. Such a capsule has no read-only flag, so the
+/// buffer protocol decides: immutable arrays of JAX refuse writable buffers. −1 with the error set for any other error.
 int lends_for_writing(PyObject* object) {
   if (!PyObject_CheckBuffer(object)) return 1;
   Py_buffer buffer;
@@ -76,7 +77,7 @@ int lends_for_writing(PyObject* object) {
   return -1;
 }
 
-/// `owner`: the object that the capsule came from, or the capsule itself.
+/// Imports a capsule. `owner`: the object that made the capsule, or the capsule itself.
 PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
   char const* const name = PyCapsule_GetName(capsule);
   if (!name && PyErr_Occurred()) return nullptr;
@@ -102,15 +103,15 @@ PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
   return nullptr;
 }
 
-/// Whether an object says that its memory is used in streams: then it is asked to have it ready in the default one.
-/// -1 with the error set.
+/// Returns 1 if an object's memory is used in streams, so that its producer must be asked to have it ready in the
+/// default stream; else 0. −1 with the error set.
 int is_lent_in_streams(PyObject* object) {
   PyRef method;
-  // Old producers of the host's memory do not say.
+  // Old producers of host memory lack `__dlpack_device__`.
   if (!find_attribute(object, device_name, method)) return PyErr_Occurred() ? -1 : 0;
   PyRef const answer = PyRef::steal(PyObject_CallNoArgs(method.get()));
   if (!answer) return -1;
-  // The id is the tensor's to say; pandas has None for the host's.
+  // Only the type matters, as the tensor has the id. pandas returns None as the id of host memory.
   bool const is_pair = PyTuple_Check(answer.get()) && PyTuple_GET_SIZE(answer.get()) == 2;
   int const type = is_pair ? static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(answer.get(), 0))) : -1;
   bool const read = is_pair && !PyErr_Occurred();
@@ -121,7 +122,7 @@ int is_lent_in_streams(PyObject* object) {
   return detail::is_used_in_streams({static_cast<DLDeviceType>(type), 0}) ? 1 : 0;
 }
 
-/// `__dlpack__` with those of its keywords whose values are not null.
+/// Calls `__dlpack__` with the keywords whose values are not null.
 PyObject* call_with(PyObject* method, std::array<PyObject*, 3> const& values) {
   std::array<PyObject*, 3> args{};
   std::array<PyObject*, 3> names{};
@@ -138,13 +139,13 @@ PyObject* call_with(PyObject* method, std::array<PyObject*, 3> const& values) {
   return PyObject_Vectorcall(method, args.data(), 0, keywords.get());
 }
 
-/// The capsule of an object with `__dlpack__`: the newest that it can make.
+/// Returns the newest kind of capsule that an object's `__dlpack__` can make.
 PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
   int const in_streams = is_lent_in_streams(object);
   if (in_streams < 0) return nullptr;
   PyObject* const stream = in_streams == 1 ? legacy_stream : nullptr;
-  // Older producers do not know all of the words: some not copy, which others learnt together with max_version, some no
-  // stream, without which they are to make the memory ready in the default one all the same; TensorFlow refuses any.
+  // Older producers reject some keywords. Some lack `copy`, which others gained together with `max_version`. Some lack
+  // `stream`; they must have the memory ready in the default stream nevertheless. TensorFlow accepts no keyword.
   std::array<PyObject*, 3> const asked[] = {{newest_version, stream, Py_False},
                                             {newest_version, stream, nullptr},
                                             {nullptr, stream, nullptr},
@@ -166,14 +167,15 @@ PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
   return capsule;
 }
 
-/// The stream that a table's library works in, which nobody has put in order: that is left to who takes the tensor.
+/// Reads the stream in which the exchange table's library works. The table does not synchronize: the consumer must
+/// order its work after this stream.
 bool read_work_stream(DLPackExchangeAPI const& api, DLDevice device, StreamHandle& stream) {
   void* address = nullptr;
   if (api.current_work_stream && api.current_work_stream(device.device_type, device.device_id, &address) != 0) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_BufferError, "its library did not say in which stream it works");
     return false;
   }
-  // NULL is CUDA's default stream, too.
+  // NULL stands for CUDA's default stream.
   stream = address ? StreamChoice::numbered(reinterpret_cast<std::int64_t>(address)).get() : get_legacy_stream();
   return true;
 }
@@ -183,12 +185,12 @@ void drop_tensor(DLManagedTensorVersioned* tensor) {
   if (tensor->deleter) tensor->deleter(tensor);
 }
 
-/// The stream in which memory of that device is ready. False with the error set.
+/// Reads the stream in which memory on `device` is ready. False with the error set.
 bool read_ready_in(DLPackExchangeAPI const& api, DLDevice device, StreamHandle& ready_in) {
   return !detail::is_used_in_streams(device) || read_work_stream(api, device, ready_in);
 }
 
-/// Runs `import`, whose `ValueError`s are about the stream of the producer.
+/// Finishes an import whose `ValueError`s concern the producer's stream.
 template <class Import>
 PyObject* finish_in_stream(PyObject* object, Copy copy, Import const& import) {
   return finish(object, copy, [&] {
@@ -200,13 +202,13 @@ PyObject* finish_in_stream(PyObject* object, Copy copy, Import const& import) {
   });
 }
 
-/// Sets an error unless the producer did.
+/// Sets an error unless the producer set one.
 void set_unexplained(PyObject* object) {
   if (!PyErr_Occurred())
     PyErr_Format(PyExc_BufferError, "a %.200s lent no tensor, and did not say why", Py_TYPE(object)->tp_name);
 }
 
-/// Like `try_table`, for a tensor that is borrowed while `storage` keeps its memory.
+/// Like `try_table`, for a borrowed tensor whose memory `storage` keeps alive.
 bool try_borrowed(DLPackExchangeAPI const& api, PyObject* object, PyRef const& storage, Copy copy, PyObject*& result) {
   DLTensor tensor{};
   if (api.dltensor_from_py_object_no_sync(object, &tensor) != 0) return set_unexplained(object), true;
@@ -219,7 +221,7 @@ bool try_borrowed(DLPackExchangeAPI const& api, PyObject* object, PyRef const& s
   return true;
 }
 
-/// False if the object is to be asked over `__dlpack__`.
+/// Imports through the exchange table. False if the import must use `__dlpack__`.
 bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObject*& result) {
   PyRef const storage = storage_of(object);
   if (storage && api.dltensor_from_py_object_no_sync && is_plain_tensor(object))
@@ -227,7 +229,7 @@ bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObje
   DLManagedTensorVersioned* tensor = nullptr;
   bool const lent = api.managed_tensor_from_py_object_no_sync(object, &tensor) == 0 && tensor;
   if (!lent) return set_unexplained(object), true;
-  // Another version's may be anything, and is refused.
+  // A tensor of another major version has an unknown layout, and the import refuses it.
   bool const known = tensor->version.major == DLPACK_MAJOR_VERSION;
   Lending const lending = known ? how_it_lends(object, tensor->dl_tensor.dtype.code) : Lending::elements;
   if (lending != Lending::elements) {
@@ -245,8 +247,8 @@ bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObje
   return true;
 }
 
-/// Makes a refusal of another library a `BufferError` of one line: some are a page of its own call stack. Leaves
-/// errors of memarray, and errors that are no refusals, such as KeyboardInterrupt.
+/// Turns a refusal of another library into a `BufferError` of one line: some contain a page of the library's call
+/// stack. Keeps errors of memarray, and errors that are no refusals, such as KeyboardInterrupt.
 void shorten_refusal(PyObject* object) {
   if (is_own_error(PyErr_Occurred())) return;
   bool const is_buffer_error = PyErr_ExceptionMatches(PyExc_BufferError) != 0;
@@ -258,7 +260,7 @@ void shorten_refusal(PyObject* object) {
   PyRef const words = PyRef::steal(PyObject_Str(error.get()));
   bool const is_short = words && PyUnicode_CompareWithASCIIString(words.get(), line.c_str()) == 0;
   PyErr_Clear();
-  // PyTorch refuses with RuntimeErrors; those of other producers are their own.
+  // PyTorch's RuntimeErrors become `BufferError`s. A short error of another producer stays as it is.
   bool const is_torchs = PyErr_GivenExceptionMatches(error.get(), PyExc_RuntimeError) && exchange_api_of(object);
   if (is_short && !is_torchs) return set_error(std::move(error));
   error = {};
@@ -299,7 +301,7 @@ int try_dlpack(PyObject* object, Copy copy, PyObject*& result) {
     shorten_refusal(object);
     return 1;
   }
-  // The capsule is let go of under a pending error, too.
+  // The capsule must be released even under a pending error.
   result = guarded([&] { return from_capsule(capsule, object, copy); });
   ErrorAside const aside;
   Py_DECREF(capsule);

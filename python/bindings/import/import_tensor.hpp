@@ -11,13 +11,13 @@
 
 namespace memarray::python {
 
-/// Interns names; once, at import.
+/// Interns names. Call once, at import.
 bool init_import_tensor();
-/// A view of what an object lends over DLPack: of a capsule, over the table of its type, or by `__dlpack__`. 1:
-/// `result` is the view, or null with the error set; 0: it has none of these.
+/// Imports over DLPack: from a capsule, through the exchange table of the object's type, or by `__dlpack__`. 1:
+/// `result` is the view, or null with the error set; 0: the object offers none of these.
 int try_dlpack(PyObject* object, Copy copy, PyObject*& result);
 
-/// A new Python view of what `import` returns, or a copy if that was asked for. `import` is called in any case.
+/// Returns a new Python view of the result of `import`, or a copy of it if requested. Always calls `import`.
 template <class Import>
 PyObject* finish(PyObject* owner, Copy copy, Import const& import) {
   if (copy != Copy::always) return make_view_of(owner, import);

@@ -13,16 +13,16 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   auto const* const keeper = reinterpret_cast<MemoryKeeper const*>(self);
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(keeper->owner);
-  // A view that has an export keeps the block. Once all holders are views, only a view can make another holder, which
-  // needs the interpreter: the collector has that now.
+  // The export of a view keeps the block alive. Once views are the only holders, only a view can make another holder. A
+  // view needs the interpreter for it, which the collector has now.
   std::uint64_t const in_views = keeper->in_views.load();
   if (in_views == 0 || keeper->block.load()->holders() != in_views) return 0;
-  // The block's reference, on behalf of the views.
+  // The block's reference, reported on behalf of the views.
   Py_VISIT(self);
   return 0;
 }
 
-// There is no tp_clear: memory must not go while the block is there. Views drop their exports when they are cleared.
+// No tp_clear: the memory must outlive the block. Views drop their exports when they are cleared.
 void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   auto* const keeper = reinterpret_cast<MemoryKeeper*>(self);
@@ -36,7 +36,7 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("What keeps memory that a view was made of.")},
+PyType_Slot slots[] = {{Py_tp_doc, const_cast<char*>("The keep-alive of memory that a view was made from.")},
                        {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
                        {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
                        {0, nullptr}};

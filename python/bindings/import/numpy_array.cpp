@@ -10,7 +10,7 @@
 namespace memarray::python {
 namespace {
 
-// NumPy's structs as its C API has them, up to the last field that is read; the same in all versions of it.
+// NumPy's C API structs, up to the last field that is read here. All NumPy versions share this layout.
 struct Descriptor {
   PyObject_HEAD PyTypeObject* scalar_type;
   char kind;
@@ -30,13 +30,13 @@ struct Array {
 };
 constexpr int aligned_flag = 0x100;
 constexpr int writeable_flag = 0x400;
-// What PyArray_GetNDArrayCVersion says in NumPy 1 and 2.
+// The values of PyArray_GetNDArrayCVersion in NumPy 1 and 2.
 constexpr unsigned known_versions[] = {0x01000009, 0x02000000};
 
 constexpr DLDataType of_bytes(std::uint8_t code, std::size_t bytes) {
   return {code, static_cast<std::uint8_t>(bytes * 8), 1};
 }
-/// By NumPy's numbers of types. Those without a code are none of ours.
+/// DLPack types, indexed by NumPy's type numbers. Entries without bits are unsupported.
 constexpr std::array<DLDataType, 24> numbered = [] {
   std::array<DLDataType, 24> types{};
   types[0] = of_bytes(kDLBool, 1);
@@ -59,10 +59,10 @@ std::array const dtypes = []() noexcept {
   return found;
 }();
 
-// Found once, and kept as long as the process.
+// Found once, and kept for the life of the process.
 std::atomic<PyTypeObject*> array_type = nullptr;
 
-/// The type of arrays, borrowed, of a NumPy that somebody has imported; null without an error.
+/// Returns the array type of an already imported NumPy module, borrowed; null without an error.
 PyTypeObject* type_in(char const* module_name) {
   PyObject* const name = PyUnicode_FromString(module_name);
   PyObject* const module = name ? PyImport_GetModule(name) : nullptr;
@@ -83,7 +83,7 @@ PyTypeObject* type_in(char const* module_name) {
 
 bool is_array_type(PyTypeObject* type) {
   if (PyTypeObject* const known = array_type.load(std::memory_order_relaxed)) return type == known;
-  // The name makes it worth a look, no more.
+  // The name is only a hint; the C API decides.
   if (std::strcmp(type->tp_name, "numpy.ndarray") != 0) return false;
   PyTypeObject* found = type_in("numpy._core._multiarray_umath");
   if (!found) found = type_in("numpy.core._multiarray_umath");
@@ -93,7 +93,7 @@ bool is_array_type(PyTypeObject* type) {
   return true;
 }
 
-/// NumPy's own array type among the bases of a type; null if there is none.
+/// Returns NumPy's array type from the bases of a type; null if there is none.
 PyTypeObject* array_type_of(PyTypeObject* type) {
   PyObject* const all = type->tp_mro;
   for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(all); ++i) {

@@ -8,23 +8,23 @@
 
 namespace memarray::python {
 
-/// What NumPy's own struct says of an array.
+/// The fields of NumPy's array struct.
 struct NumpyFields {
   void* data;
   StridedLayout::Extents shape;
-  StridedLayout::Extents strides;  ///< in bytes; where nobody steps, anything
+  StridedLayout::Extents strides;  ///< in bytes; arbitrary for extents of 0 and 1
   DType const* dtype;
   bool writable;
-  bool is_aligned;  ///< address and strides are those of whole, aligned elements
+  bool is_aligned;  ///< address and strides fit whole, aligned elements
 };
 
-/// Of an array that is NumPy's own `ndarray`, of no subclass, what its `__dlpack__` would say, read from the object
-/// itself. Nothing, without an error, for all else, and for arrays with anything that DLPack would refuse or say
-/// otherwise: ask those. Never imports NumPy.
+/// Returns what `__dlpack__` of an array would export, read from the array object itself. The array must be exactly a
+/// `numpy.ndarray`, not a subclass. Returns nothing, without an error, for every other object, and for arrays that
+/// DLPack would refuse or export differently: use their protocols. Never imports NumPy.
 std::optional<NumpyFields> look_at_numpy_array(PyObject* object);
-/// The same of an array of a subclass that has NumPy's own `__dlpack__`.
+/// Returns these fields of an array of a subclass that inherits NumPy's `__dlpack__`.
 std::optional<NumpyFields> look_at_numpy_subclass(PyObject* object);
-/// As memory to import, with a layout that was checked. Throws as `import_layout`.
+/// Returns the array's memory for an import, with a checked layout. Throws as `import_layout` does.
 [[nodiscard]] detail::ForeignMemory memory_of(NumpyFields const& array);
 
 }  // namespace memarray::python

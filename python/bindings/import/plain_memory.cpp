@@ -14,17 +14,17 @@
 namespace memarray::python {
 namespace {
 
-// Made at import, and kept as long as the process.
+// Made at import, and kept for the life of the process.
 PyObject* names[3] = {};  // mask, unit, units
 
 enum Carried { mask, unit, units };
 
-/// An attribute of an object's class or of its own, and none that `__getattr__` or `__getattribute__` makes up, as they
-/// do of fields and columns. Null without an error where there is none.
+/// Returns an attribute of an object or of its class. Ignores attributes that `__getattr__` or `__getattribute__` makes
+/// up, as they do for fields and columns. Null without an error if there is none.
 PyRef plain_attribute(PyObject* object, PyObject* name, PyRef const& own) {
   PyRef const of_class = PyRef::steal(type_attribute(Py_TYPE(object), name));
   if (of_class) {
-    // A field of a struct of ctypes is a part of its memory.
+    // A field of a ctypes struct is part of its memory.
     if (std::string_view(Py_TYPE(of_class.get())->tp_name).ends_with("CField")) return {};
     PyRef value = PyRef::steal(PyObject_GenericGetAttr(object, name));
     if (!value && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
@@ -33,7 +33,7 @@ PyRef plain_attribute(PyObject* object, PyObject* name, PyRef const& own) {
   return own ? PyRef::steal(dict_item(own.get(), name)) : PyRef();
 }
 
-/// The object's own attributes; null without an error where there are none.
+/// Returns the dict of an object's own attributes; null without an error if it has none.
 PyRef own_attributes(PyObject* object) {
   if (Py_TYPE(object)->tp_dictoffset == 0) return {};
   PyRef dict = PyRef::steal(PyObject_GenericGetDict(object, nullptr));
@@ -41,7 +41,7 @@ PyRef own_attributes(PyObject* object) {
   return dict && PyDict_CheckExact(dict.get()) && PyDict_GET_SIZE(dict.get()) != 0 ? std::move(dict) : PyRef();
 }
 
-/// True if an object has memory or becomes an array. An object without is refused elsewhere, or is another argument.
+/// True if an object has memory or converts to an array. Other code handles objects without memory.
 bool has_memory(PyObject* object) {
   if (PyObject_CheckBuffer(object)) return true;
   for (char const* const name : {"__array__", "__array_interface__", "__dlpack__", "__cuda_array_interface__"}) {
@@ -51,9 +51,9 @@ bool has_memory(PyObject* object) {
   return false;
 }
 
-/// `check_unannotated` for objects of other libraries.
+/// Implements `check_unannotated` for objects of other libraries.
 bool check_carries_nothing(PyObject* object) {
-  // Users hang what they like on tensors, whose class says that they have neither.
+  // Ignore a tensor's own attributes: users attach arbitrary ones, and tensor classes have neither mask nor unit.
   PyRef const own = exchange_api_of(object) ? PyRef() : own_attributes(object);
   for (int i = mask; i <= units; ++i) {
     PyRef const value = plain_attribute(object, names[i], own);
@@ -81,18 +81,18 @@ PyRef attribute(PyObject* object, char const* name) {
   return found;
 }
 
-/// True for types that say all of their memory. They come first, so that nothing else is asked of the usual object.
+/// True for types whose memory has no annotation. Checked first, so that the usual object needs no attribute look-up.
 bool is_known(PyObject* object) {
   return PyBytes_CheckExact(object) || PyByteArray_CheckExact(object) || PyMemoryView_Check(object) ||
          PyCapsule_CheckExact(object) || look_at_numpy_array(object).has_value() || is_view(object) ||
          unwrap_state(object) || lease_of(object) || defines_exchange_api(object);
 }
 
-/// False with the error set for arrays and scalars of text, dates and objects.
+/// False with the error set for NumPy arrays and scalars of text, dates and objects.
 bool check_elements(PyObject* object) {
   bool const is_scalar = is_instance(Py_TYPE(object), "numpy.generic");
   if (!is_scalar && !is_instance(Py_TYPE(object), "numpy.ndarray")) return true;
-  // NumPy's bytes are Python's, too.
+  // NumPy's bytes scalars are also Python bytes.
   if (PyBytes_Check(object)) return true;
   PyRef const dtype = attribute(object, "dtype");
   PyRef const kind = dtype ? attribute(dtype.get(), "kind") : PyRef();

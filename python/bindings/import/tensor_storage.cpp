@@ -9,11 +9,11 @@
 namespace memarray::python {
 namespace {
 
-// Made at import, and kept as long as the process.
+// Made at import, and kept for the life of the process.
 PyObject* storage_name = nullptr;
 PyObject* override_name = nullptr;
 
-// Found once, and kept as long as the process.
+// Found once, and kept for the life of the process.
 std::atomic<PyTypeObject*> storage_type = nullptr;
 
 bool is_storage(PyObject* object) {
@@ -35,16 +35,16 @@ bool init_tensor_storage() {
 
 bool is_plain_tensor(PyObject* object) {
   PyRef const override = PyRef::steal(type_attribute(Py_TYPE(object), override_name));
-  // Parameters disable overrides with a function of C code.
+  // `torch.nn.Parameter` disables overrides with a C function.
   return override && (PyCFunction_Check(override.get()) || defines_exchange_api(object));
 }
 
 PyRef storage_of(PyObject* object) {
   PyRef const method = PyRef::steal(type_attribute(Py_TYPE(object), storage_name));
-  // A method of C code is PyTorch's own. A method that a subclass writes in Python may return anything.
+  // Only a C method is PyTorch's own. A Python method of a subclass may return anything.
   if (!method || !Py_IS_TYPE(method.get(), &PyMethodDescr_Type)) return {};
   PyRef storage = PyRef::steal(PyObject_Vectorcall(method.get(), &object, 1, nullptr));
-  // Some kinds of tensors have no storage. Whether their memory can be viewed is decided elsewhere.
+  // Some tensors have no storage. Other code decides if their memory can be viewed.
   if (!storage) return PyErr_Clear(), PyRef();
   // A TorchFunctionMode may have answered in place of PyTorch.
   if (!is_storage(storage.get())) return {};

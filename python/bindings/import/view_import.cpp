@@ -27,14 +27,14 @@ using detail::ViewCore;
 Signature<1> from_dlpack_signature("from_dlpack", {"copy"}, 0);
 Signature<1> from_numpy_signature("from_numpy", {"device"}, 1);
 
-/// The view, which is taken over, or a copy of it on another device. Null with the error set.
+/// Takes over `view` and returns it, or a copy of it on another device. Null with the error set.
 PyObject* on_device(PyObject* view, PyObject* device) {
   if (!view || device == Py_None) return view;
   PyRef const here = PyRef::steal(view);
   return PyObject_CallMethod(here.get(), "to_device", "O", device);
 }
 
-/// Of a plain NumPy array. 1: `result` is the view, or null with the error set; 0: it is none.
+/// Imports a plain NumPy array. 1: `result` is the view, or null with the error set; 0: the object is none.
 int try_array(PyObject* object, Copy copy, PyObject*& result) {
   auto const array = look_at_numpy_array(object);
   if (!array) return 0;
@@ -45,13 +45,14 @@ int try_array(PyObject* object, Copy copy, PyObject*& result) {
   return 1;
 }
 
-/// Of a NumPy array that is not plain: of a class of its own, or with a dtype that DLPack does not say (bfloat16),
-/// whose refusals are in our words. 1 and 0 as above.
+/// Imports any other NumPy array: of a subclass, or with a dtype that DLPack lacks (bfloat16), for which memarray words
+/// the error. Returns 1 or 0 as `try_array` does.
 int try_other_array(PyObject* object, Copy copy, PyObject*& result) {
   result = nullptr;
   if (!is_instance(Py_TYPE(object), "numpy.ndarray")) return 0;
   ViewCore core;
-  // Its attributes may refer to the view, which the tensor of NumPy's `__dlpack__` would hide from the collector.
+  // Attributes of the array may refer to the view. The tensor of NumPy's `__dlpack__` would hide them from the garbage
+  // collector.
   if (auto const array = look_at_numpy_subclass(object)) {
     if (import_collected(object, memory_of(*array), core))
       result = finish(object, copy, [&] { return std::move(core); });
@@ -68,7 +69,7 @@ int try_other_array(PyObject* object, Copy copy, PyObject*& result) {
   return 1;
 }
 
-/// A view of what is memarray's own. 1 and 0 as above.
+/// Imports memarray's own arrays, leases and views. Returns 1 or 0 as `try_array` does.
 int try_own(PyObject* object, Copy copy, PyObject*& result) {
   result = nullptr;
   if (is_view(object)) {
@@ -180,7 +181,7 @@ PyObject* from_numpy(PyObject*, PyObject* const* args, Py_ssize_t given, PyObjec
 }
 
 DType const* read_dtype(PyObject* object) {
-  // NumPy would take several times as long to read a word as we to copy some hundred elements.
+  // Look names up here first: NumPy would take several times as long as a copy of some hundred elements.
   if (PyUnicode_Check(object)) {
     Py_ssize_t length = 0;
     char const* const word = PyUnicode_AsUTF8AndSize(object, &length);

@@ -28,7 +28,7 @@ bool read_timeout(PyObject* object, Timeout& timeout) {
     PyErr_Format(PyExc_ValueError, "timeout must be 0 or more seconds, or None, not %s", shown(object).c_str());
     return false;
   }
-  constexpr double longest = 9.0e9;  // what nanoseconds in 64 bits can count: 285 years
+  constexpr double longest = 9.0e9;  // 64 bits of nanoseconds count 285 years
   timeout = seconds >= longest ? Timeout() : Timeout(std::chrono::nanoseconds(std::llround(seconds * 1e9)));
   return true;
 }

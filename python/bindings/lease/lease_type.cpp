@@ -142,7 +142,7 @@ void finalize(PyObject* self) {
 }
 
 void dealloc(PyObject* self) {
-  // The finalizer has work with an open lease alone.
+  // The finalizer acts only on an open lease.
   if (core_of(self).is_open() && PyObject_CallFinalizerFromDealloc(self) < 0) return;
   auto* const lease = reinterpret_cast<PyLease*>(self);
   if (lease->weak_references) PyObject_ClearWeakRefs(self);
@@ -159,47 +159,46 @@ int getbuffer(PyObject* self, Py_buffer* view, int flags) {
 
 PyMethodDef methods[] = {
     {"__enter__", as_method(enter), METH_FASTCALL | METH_KEYWORDS,
-     "__enter__($self, /)\n--\n\nOpens the lease and returns it; everything that can be refused is refused here "
-     "(LockError)."},
+     "__enter__($self, /)\n--\n\n"
+     "Opens the lease and returns it. A refused lease raises LockError here, and never later."},
     {"__exit__", as_method(exit), METH_FASTCALL | METH_KEYWORDS,
-     "__exit__($self, /, *args)\n--\n\nCloses the lease; views that were taken stay valid and never change. Harmless "
-     "twice."},
+     "__exit__($self, /, *args)\n--\n\n"
+     "Closes the lease. Views taken from it stay valid and never change. A second call has no effect."},
     {"close", as_method(exit), METH_FASTCALL | METH_KEYWORDS,
-     "close($self, /)\n--\n\nCloses the lease early. Harmless twice."},
+     "close($self, /)\n--\n\nCloses the lease early. A second call has no effect."},
     {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-     "A new DLPack capsule of the leased memory, without a copy: versioned if max_version is (1, 0) or more. The "
-     "memory "
-     "lives as long as the consumer keeps it. LockError unless the lease is open; BufferError for a read lease and a "
-     "consumer of the unversioned struct, which cannot say read-only."},
+     "Returns a new DLPack capsule of the leased memory, without a copy. It is versioned if max_version is (1, 0) or "
+     "more. The memory lives as long as the consumer keeps it. Raises LockError unless the lease is open. Raises "
+     "BufferError if a read lease is exported to a consumer of the unversioned struct, which cannot say read-only."},
     {"__dlpack_device__", as_method(dlpack_device_of), METH_FASTCALL | METH_KEYWORDS,
-     "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of the leased memory."},
+     "__dlpack_device__($self, /)\n--\n\nReturns (DLPack device type, device id) of the leased memory."},
     {"view", view, METH_NOARGS,
-     "view($self, /)\n--\n\nA BufferView of the leased memory, writable under a write lease; on a device for use in "
-     "the lease's stream. After the lease it is an escaped view, as any other."},
-    {"__complex__", as_complex, METH_NOARGS, "__complex__($self, /)\n--\n\nThe value of the only element."},
+     "view($self, /)\n--\n\n"
+     "Returns a BufferView of the leased memory, writable under a write lease. On a device it is for use in the "
+     "lease's stream. After the lease it is an escaped view, like any other export."},
+    {"__complex__", as_complex, METH_NOARGS, "__complex__($self, /)\n--\n\nReturns the only element as a complex."},
     {"__reduce_ex__", reduce, METH_O, "__reduce_ex__($self, protocol, /)\n--\n\nRefused: TypeError."},
     {"__reduce__", reduce, METH_NOARGS, "__reduce__($self, /)\n--\n\nRefused: TypeError."},
     {"__array__", as_method(as_numpy), METH_VARARGS | METH_KEYWORDS,
-     "__array__($self, /, dtype=None, copy=None)\n--\n\nThe leased memory as a NumPy array."},
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nReturns the leased memory as a NumPy array."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyGetSetDef properties[] = {
     {"__array_interface__", get_array_interface, nullptr,
-     "NumPy's array interface, version 3. It has no release: reading it makes the lease itself a live export until it "
-     "is "
-     "collected. AttributeError unless the lease is open.",
+     "NumPy's array interface, version 3. It has no release: reading it makes the lease itself a live export until "
+     "it is collected. Raises AttributeError on a device, and unless the lease is open.",
      nullptr},
     {"__cuda_array_interface__", get_cuda_array_interface, nullptr,
-     "The CUDA array interface, version 3, of memory on a CUDA device, with the lease's stream, which the consumer is "
-     "to "
-     "wait for. It has no release: reading it makes the lease itself a live export until it is collected. "
-     "AttributeError on the host, on simulated devices, and unless the lease is open.",
+     "The CUDA array interface, version 3, of memory on a CUDA device, with the lease's stream. The consumer must "
+     "wait for that stream. The interface has no release: reading it makes the lease itself a live export until it "
+     "is collected. Raises AttributeError on the host, on simulated devices, and unless the lease is open.",
      nullptr},
-    {"lock_id", get_lock_id, nullptr, "The id that the array is held for writing under; -1 for a read lease.", nullptr},
-    {"is_open", get_is_open, nullptr, "Whether the lease is open.", nullptr},
-    {"writable", get_writable, nullptr, "Whether it is a write lease.", nullptr},
-    {"array", get_array, nullptr, "The array that is leased.", nullptr},
+    {"lock_id", get_lock_id, nullptr, "The id under which the array is held for writing; -1 for a read lease.",
+     nullptr},
+    {"is_open", get_is_open, nullptr, "True if the lease is open.", nullptr},
+    {"writable", get_writable, nullptr, "True for a write lease.", nullptr},
+    {"array", get_array, nullptr, "The leased array.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 int lend(void* object, DLManagedTensorVersioned** out) {
@@ -218,9 +217,9 @@ PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyLease, we
 
 PyType_Slot slots[] = {
     {Py_tp_doc,
-     const_cast<char*>("A hold of an array for the length of a 'with' block; lends its memory without a copy.\n\n"
-                       "Made by MemArray.read, MemArray.write and MemArray.get_dlpack. Hand it to "
-                       "np.from_dlpack, torch.from_dlpack, memoryview, np.asarray.")},
+     const_cast<char*>("A hold of an array for the length of a 'with' block. It exports its memory without a copy.\n\n"
+                       "Made by MemArray.read, MemArray.write and MemArray.get_dlpack. Pass it to "
+                       "np.from_dlpack, torch.from_dlpack, memoryview or np.asarray.")},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_finalize, reinterpret_cast<void*>(finalize)},
     {Py_tp_repr, reinterpret_cast<void*>(repr)},
@@ -253,7 +252,7 @@ int add_lease_type(PyObject* module) {
 }
 
 PyObject* make_lease(detail::StatePtr state, LeaseCore::Kind kind, LeaseOptions const& options) {
-  // Not tp_alloc, which writes zeros first.
+  // tp_alloc would zero the memory first.
   PyLease* const self = PyObject_New(PyLease, lease_type);
   if (!self) return nullptr;
   self->weak_references = nullptr;

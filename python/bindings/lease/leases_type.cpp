@@ -58,7 +58,7 @@ PyObject* enter(PyObject* self, PyObject*) {
 
 PyObject* exit(PyObject* self, PyObject*) {
   return guarded([&] {
-    // Not by cores(self), which needs memory: closing cannot fail.
+    // cores(self) would allocate, and closing must not fail.
     PyObject* const leases = leases_of(self).leases;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(leases); ++i) lease_of(PyTuple_GET_ITEM(leases, i))->exit();
     return Py_NewRef(Py_None);
@@ -72,18 +72,19 @@ void dealloc(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyMethodDef methods[] = {
-    {"__enter__", enter, METH_NOARGS, "__enter__($self, /)\n--\n\nOpens all leases or none; returns them as a tuple."},
-    {"__exit__", exit, METH_VARARGS, "__exit__($self, /, *args)\n--\n\nCloses all leases."},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"__enter__", enter, METH_NOARGS,
+                          "__enter__($self, /)\n--\n\nOpens all leases or none, and returns them as a tuple."},
+                         {"__exit__", exit, METH_VARARGS, "__exit__($self, /, *args)\n--\n\nCloses all leases."},
+                         {nullptr, nullptr, 0, nullptr}};
 
 PyType_Slot slots[] = {
     {Py_tp_doc,
      const_cast<char*>(
          "leases(*leases, timeout=0)\n--\n\n"
          "Opens several leases in one 'with' statement, or none: `with leases(a.read(), b.write()) as (x, y):`.\n\n"
-         "timeout (seconds, counted over all; None: until Ctrl-C) stands for those of the single leases. "
-         "Callers that want the same arrays in other orders do not wait for each other for ever.")},
+         "timeout replaces the timeouts of the single leases: seconds for all of them together, or None to wait "
+         "until Ctrl-C. Callers that lease the same arrays in different orders do not deadlock. If one lease is "
+         "refused, an array whose lease has a device= may stay on that device; no contents change.")},
     {Py_tp_new, reinterpret_cast<void*>(create)},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_methods, methods},

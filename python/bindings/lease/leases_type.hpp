@@ -4,7 +4,8 @@
 
 namespace memarray::python {
 
-/// Makes `memarray.leases`, which opens several leases or none, and adds it to the module.
+/// Makes the type `memarray.leases`, which opens several leases or none, and adds it to the module. −1 with the Python
+/// error set.
 int add_leases_type(PyObject* module);
 
 }  // namespace memarray::python

@@ -1,5 +1,5 @@
-// A consumer as other libraries are: it knows the capsule and the driver, and nothing of leases, blocks and their
-// waits.
+// A DLPack consumer like those of other libraries. It knows the capsule and the driver, but not leases, blocks and
+// their waits.
 
 #include "testing/consumer.hpp"
 
@@ -38,7 +38,7 @@ void check(cu::Result result, char const* what) {
   if (result != 0) throw_driver_error(result, what);
 }
 
-/// The bytes of a tensor as they were when the consumer's stream came to it.
+/// The bytes of a tensor at the time when the consumer's stream reached the read.
 class Reading {
  public:
   Reading(std::shared_ptr<ConsumerBacklog> backlog, std::shared_ptr<ConsumerPiece> piece, std::string bytes)
@@ -56,7 +56,7 @@ class Reading {
 
  private:
   std::shared_ptr<ConsumerBacklog> _backlog;
-  std::shared_ptr<ConsumerPiece> _piece;  // null: it is over
+  std::shared_ptr<ConsumerPiece> _piece;  // null: completed
   std::string _bytes;
 };
 
@@ -205,7 +205,7 @@ class TakenTensor {
     }
   }
 
-  // Renamed in the same breath, so that nobody else deletes it.
+  // Takes the tensor and renames the capsule at once, so that nothing else deletes the tensor.
   void take(PyObject* capsule) {
     if (PyCapsule_IsValid(capsule, CapsuleName<DLManagedTensorVersioned>::offered))
       return own<DLManagedTensorVersioned>(capsule);
@@ -258,10 +258,10 @@ class TakenTensor {
   std::byte* _data = nullptr;
   std::size_t _bytes = 0;
   std::vector<std::int64_t> _shape;
-  std::optional<Queue> _queue;  // none: it is the host's
+  std::optional<Queue> _queue;  // empty: host memory
 };
 
-// What it queues is shown with the test's line.
+// Wraps a member function, so that simulated devices report its work with the line of the test.
 template <class Result, class... Arguments>
 auto here(Result (TakenTensor::*call)(Arguments...)) {
   return [call](TakenTensor& self, std::decay_t<Arguments> const&... arguments) {

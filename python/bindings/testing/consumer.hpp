@@ -4,7 +4,7 @@
 
 namespace memarray::python {
 
-/// Adds what `memarray.testing.Consumer` is made of to the module.
+/// Adds the classes behind `memarray.testing.Consumer` to the module.
 void add_consumer(pybind11::module_& module);
 
 }  // namespace memarray::python

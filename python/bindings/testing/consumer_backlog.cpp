@@ -36,7 +36,7 @@ void ConsumerPiece::run(std::function<void(DriverTable const& driver, cu::Stream
     if (failed != 0) throw_driver_error(failed, "a consumer's work");
     [[maybe_unused]] auto* const taken = told.release();
   } catch (...) {
-    // Its memory may go then.
+    // The memory of the piece may be freed after this.
     if (!detail::synchronize(_queue)) clear_last_error();
     std::lock_guard const guard(_end->lock);
     _end->is_over = true;
@@ -50,7 +50,7 @@ void ConsumerPiece::wait() const {
   while (!_end->changed.wait_for(guard, std::chrono::seconds(5), [&] { return _end->is_over; })) {
     guard.unlock();
     released.poll_signals();
-    // After an error of the device no host function runs any more.
+    // After a device error no host function runs.
     if (!detail::synchronize(_queue.context)) throw_last_error("waiting for a consumer's work");
     guard.lock();
   }
@@ -60,14 +60,14 @@ ConsumerBacklog::~ConsumerBacklog() {
   try {
     wait();
   } catch (...) {
-    // Work that is not known to be over may use it for ever.
+    // Leak the memory: work that may not have completed may still use it.
     static_cast<void>(new (std::nothrow) std::vector(std::move(_pieces)));
     clear_last_error();
   }
 }
 
 std::shared_ptr<ConsumerPiece> ConsumerBacklog::begin(detail::Queue const& queue, std::size_t bytes) {
-  std::vector<std::shared_ptr<ConsumerPiece>> over;  // goes without the lock
+  std::vector<std::shared_ptr<ConsumerPiece>> over;  // freed without the lock
   auto piece = std::make_shared<ConsumerPiece>(queue, bytes);
   std::lock_guard const guard(_lock);
   auto const first =

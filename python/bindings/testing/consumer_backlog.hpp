@@ -13,17 +13,17 @@
 
 namespace memarray::python {
 
-/// A piece of a stream's work, with the pinned memory that it uses. Its end is said by a host function behind it and
-/// not by an event, so that the calls and waits which a test counts are the producer's.
+/// A piece of a stream's work, with the pinned memory that it uses. A host function behind the work marks its end, not
+/// an event: a test then counts only the calls and waits of the producer.
 class ConsumerPiece {
  public:
-  /// Throws `CudaError`, as do the others.
+  /// Allocates the memory. Throws `CudaError`, as `run` and `wait` do.
   ConsumerPiece(detail::Queue queue, std::size_t bytes);
 
   [[nodiscard]] void* data() const noexcept { return reinterpret_cast<void*>(as_intptr(_memory)); }
   [[nodiscard]] detail::Queue const& queue() const noexcept { return _queue; }
   [[nodiscard]] bool is_over() const;
-  /// `submit`, and then the end of it; if that fails, what was submitted is waited for.
+  /// Calls `submit`, and submits the mark of the end. If that fails, waits for the work that was submitted.
   void run(std::function<void(DriverTable const& driver, cu::Stream stream)> const& submit);
   void wait() const;
 
@@ -39,16 +39,16 @@ class ConsumerPiece {
   std::shared_ptr<End> _end = std::make_shared<End>();
 };
 
-/// What a consumer has queued and may not be over; its memory goes only then.
+/// The work of a consumer that may not have completed. It keeps the memory of that work.
 class ConsumerBacklog {
  public:
   ConsumerBacklog() = default;
   ConsumerBacklog(ConsumerBacklog const&) = delete;
   ConsumerBacklog& operator=(ConsumerBacklog const&) = delete;
-  /// Waits.
+  /// Waits for the work.
   ~ConsumerBacklog();
 
-  /// A piece that is to be run.
+  /// Returns a new piece, which the caller runs.
   [[nodiscard]] std::shared_ptr<ConsumerPiece> begin(detail::Queue const& queue, std::size_t bytes);
   void wait();
 

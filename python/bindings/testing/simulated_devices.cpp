@@ -35,7 +35,8 @@ void delay(SimulatedDevices& self, double seconds) {
   self.delay(std::chrono::nanoseconds(std::llround(seconds * 1e9)));
 }
 
-/// For a block that nobody left: no one waits for work to take its time when the interpreter ends.
+/// A deleter for devices whose block was never left. It ends delays first, so that the end of the interpreter does not
+/// wait for delayed work.
 struct DropWithoutDelay {
   void operator()(SimulatedDevices* devices) const {
     devices->delay({});

@@ -9,12 +9,12 @@
 
 namespace memarray::python {
 
-/// Writes one element. 1: done; 0: not a plain Python number that fits this dtype's kind, ask NumPy; −1: error set.
+/// Writes a Python number to one element. 1: written; 0: NumPy has to convert the value to this dtype; −1: error set.
 int write_element(DType const& dtype, PyObject* value, std::byte* element);
-/// The same of any value that NumPy converts within a kind of number. `array`: the array or view that it is for. False
-/// with the error set.
+/// Writes any value that NumPy converts to a compatible kind of number (`same_kind`). `array`: the array or view that
+/// receives the element. False with the error set.
 bool write_any_element(PyObject* array, DType const& dtype, PyObject* value, std::vector<std::byte>& element);
-/// One element as a Python number; a struct as a tuple of its fields' values, or as bytes where it says no fields.
+/// Returns one element as a Python number; a struct as a tuple of its fields' values, or as bytes if it has no fields.
 PyObject* read_element(DType const& dtype, std::byte const* element);
 
 }  // namespace memarray::python

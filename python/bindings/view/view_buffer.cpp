@@ -11,12 +11,12 @@
 namespace memarray::python {
 namespace {
 
-// What flags say of an order, beside that there are strides.
+// The bits that request an order, without those that request strides.
 constexpr int c_order = PyBUF_C_CONTIGUOUS & ~PyBUF_STRIDES;
 constexpr int f_order = PyBUF_F_CONTIGUOUS & ~PyBUF_STRIDES;
 constexpr int one_order = PyBUF_ANY_CONTIGUOUS & ~PyBUF_STRIDES;
 
-/// Why the consumer cannot have it so, or null.
+/// Returns the reason why a consumer cannot have a buffer with these flags, or null.
 char const* refusal(detail::ViewCore const& view, int flags) {
   auto const asks = [&](int what) { return (flags & what) == what; };
   StridedLayout const& layout = view.layout();
@@ -30,19 +30,19 @@ char const* refusal(detail::ViewCore const& view, int flags) {
                  "use "
                  "np.asarray"
                : "the buffer protocol has no format for bfloat16; use DLPack, or np.asarray with ml_dtypes installed";
-  // Most ask for any strides.
+  // Most consumers accept any strides.
   if (asks(PyBUF_STRIDES) && (flags & (c_order | f_order | one_order)) == 0) return nullptr;
   auto const c = [&] { return layout.is_contiguous(itemsize); };
   auto const fortran = [&] { return layout.is_fortran_contiguous(itemsize); };
   if (asks(PyBUF_C_CONTIGUOUS) && !c()) return "the view is not C-contiguous: copy() it first";
   if (asks(PyBUF_F_CONTIGUOUS) && !fortran()) return "the view is not Fortran-contiguous: copy() it first";
   if (asks(PyBUF_ANY_CONTIGUOUS) && !c() && !fortran()) return "the view is not contiguous: copy() it first";
-  // Without strides the consumer takes it for dense.
+  // A consumer without strides assumes dense memory.
   if (!asks(PyBUF_STRIDES) && !c()) return "the view is not C-contiguous, and was asked for without strides: copy() it";
   return nullptr;
 }
 
-/// What `view_getbuffer` keeps until the buffer is released.
+/// The view and strides that a buffer of `view_getbuffer` owns until its release.
 struct KeptBuffer {
   detail::ViewCore view;
   std::unique_ptr<Py_ssize_t[]> strides;
@@ -55,7 +55,7 @@ void settle_strides(StridedLayout const& layout, Py_buffer* buffer, int flags) {
   bool const c = layout.is_contiguous(itemsize);
   bool const fortran = layout.is_fortran_contiguous(itemsize);
   if (!c && !fortran) return;
-  // Both orders hold for a single row or column: a consumer that asks for Fortran order gets the strides of that.
+  // A single row or column is dense in both orders: a consumer that requests Fortran order gets Fortran strides.
   bool const as_fortran = fortran && (!c || (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS);
   auto const ndim = static_cast<std::size_t>(layout.ndim());
   auto strides = std::make_unique<Py_ssize_t[]>(ndim);
@@ -63,7 +63,7 @@ void settle_strides(StridedLayout const& layout, Py_buffer* buffer, int flags) {
   for (std::size_t i = 0; i < ndim; ++i) {
     std::size_t const d = as_fortran ? i : ndim - 1 - i;
     strides[d] = stride;
-    // Elements are fewer than 64 bits can count; the extents of no elements need not be.
+    // The number of elements fits into 64 bits; the product of the extents may not if one of them is 0.
     if (__builtin_mul_overflow(stride, layout.shape()[d], &stride)) stride = 0;
   }
   if (std::ranges::equal(layout.strides(), std::span(strides.get(), ndim))) return;
@@ -88,7 +88,7 @@ int view_getbuffer(PyObject* self, detail::ViewCore&& view, Py_buffer* buffer, i
 PyObject* with_stream(PyObject* interface, StreamHandle const& stream) {
   PyRef dict = PyRef::steal(interface);
   if (!dict) return nullptr;
-  // 0 would not say which of the default streams it is.
+  // The protocol forbids 0, which does not say which default stream is meant.
   std::intptr_t const name = as_intptr(stream);
   PyRef const number = PyRef::steal(PyLong_FromSsize_t(name == 0 ? 1 : name));
   if (!number || PyDict_SetItemString(dict.get(), "stream", number.get()) != 0) return nullptr;
@@ -106,7 +106,7 @@ PyObject* describe_memory(detail::ViewCore const& view) {
   PyRef strides =
       view.is_contiguous() ? PyRef::borrow(Py_None) : PyRef::steal(to_tuple(layout.strides().data(), layout.ndim()));
   if (!shape || !strides) return nullptr;
-  // The CUDA array interface asks for 0 where there are no elements.
+  // The CUDA array interface requires the address 0 if there are no elements.
   bool const has_address = !view.on_device() || layout.size() != 0;
   auto const address = has_address ? reinterpret_cast<std::uintptr_t>(view.data()) : 0;
   PyRef interface =

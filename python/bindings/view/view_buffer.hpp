@@ -12,31 +12,32 @@
 
 namespace memarray::python {
 
-/// Whether a consumer that asks with these flags can have the view as it is. False with the Python error set.
+/// True if a consumer can have the view with these `PyBUF_…` flags. False with the Python error set.
 bool may_have_buffer(detail::ViewCore const& view, int flags);
 
-/// Gives a buffer of dense memory the strides that NumPy gives where an extent is 1 or 0. `buffer->internal` owns them
-/// then: an array of `Py_ssize_t`, for `delete[]`. Throws `std::bad_alloc`.
+/// Gives a buffer of dense memory NumPy's strides in dimensions whose extent is 0 or 1. `buffer->internal` then owns
+/// them: an array of `Py_ssize_t`, to be released with `delete[]`. Throws `std::bad_alloc`.
 void settle_strides(StridedLayout const& layout, Py_buffer* buffer, int flags);
 
-/// Fills in a buffer of host memory. Shape and strides are those of `view`, which closing does not change, or lie in
-/// `buffer->internal` (see `settle_strides`). It keeps `self` and nothing else. False with the Python error set;
-/// throws.
+/// Fills in a buffer of host memory (PEP 3118). Shape and strides are those of `view`, which closing does not change,
+/// or are in `buffer->internal` (see `settle_strides`). The buffer keeps `self` alive and nothing else. False with the
+/// Python error set. Throws `ValueError` (closed), `std::bad_alloc`.
 inline bool describe_buffer(PyObject* self, detail::ViewCore const& view, Py_buffer* buffer, int flags) {
   static_assert(std::is_same_v<Py_ssize_t, std::int64_t>);
   DType const& dtype = view.dtype();
   StridedLayout const& layout = view.layout();
-  // What np.asarray and memoryview ask for is nearly always to be had.
+  // Fast path: `np.asarray` and `memoryview` request `PyBUF_FULL_RO`, which needs no further check if the dtype has a
+  // format.
   if ((flags != PyBUF_FULL_RO || *buffer_format(dtype) == '\0') && !may_have_buffer(view, flags)) return false;
   bool const has_shape = (flags & PyBUF_ND) == PyBUF_ND;
   bool const has_extents = has_shape && layout.ndim() > 0;
   bool const has_strides = has_extents && (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
-  buffer->buf = view.data();  // throws if it is closed
+  buffer->buf = view.data();  // throws if the view is closed
   buffer->len = static_cast<Py_ssize_t>(view.bytes());
   buffer->readonly = !view.writable();
   buffer->itemsize = static_cast<Py_ssize_t>(dtype.itemsize);
   buffer->format = (flags & PyBUF_FORMAT) ? const_cast<char*>(buffer_format(dtype)) : nullptr;
-  // Without a shape it is one row of bytes.
+  // A buffer without a shape is one row of bytes.
   buffer->ndim = has_shape ? layout.ndim() : 1;
   buffer->shape = has_extents ? const_cast<Py_ssize_t*>(layout.shape().data()) : nullptr;
   buffer->strides = has_strides ? const_cast<Py_ssize_t*>(layout.strides().data()) : nullptr;
@@ -48,15 +49,15 @@ inline bool describe_buffer(PyObject* self, detail::ViewCore const& view, Py_buf
   return true;
 }
 
-/// The same of a view that is given away: an export of its own, until the buffer is released.
+/// Fills in a buffer that holds its own export of `view`, until `release_buffer`. −1 with the Python error set.
 int view_getbuffer(PyObject* self, detail::ViewCore&& view, Py_buffer* buffer, int flags);
 /// Releases a buffer that `view_getbuffer` filled in.
 void release_buffer(PyObject* self, Py_buffer* buffer);
-/// The dict of `__array_interface__`, version 3, also for bfloat16, which NumPy does not know: as plain bytes of its
-/// size. Its consumers keep nothing but the object that they asked.
+/// Returns the dict of `__array_interface__`, version 3. NumPy does not know bfloat16, which becomes plain bytes of its
+/// size. A consumer keeps alive only the object that has the attribute.
 PyObject* describe_memory(detail::ViewCore const& view);
-/// That dict (taken over; may be null with an error set) with the stream of `__cuda_array_interface__`, which the
-/// consumer waits for.
+/// Adds `stream` to such a dict, as `__cuda_array_interface__` requires; the consumer waits for this stream. Takes over
+/// the dict, which may be null with an error set.
 PyObject* with_stream(PyObject* interface, StreamHandle const& stream);
 
 }  // namespace memarray::python

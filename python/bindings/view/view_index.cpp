@@ -15,7 +15,7 @@ namespace {
 
 using detail::ViewCore;
 
-/// Walks over the parts of a key.
+/// Applies the parts of a key to a layout, one by one.
 class Indexing {
  public:
   explicit Indexing(ViewCore const& view) : layout(view.layout()), _ndim(view.layout().ndim()) {}
@@ -75,8 +75,9 @@ class Indexing {
     return true;
   }
 
-  /// True if an object is one integer: no bool, no array with dimensions, of which NumPy and others make indexes, too,
-  /// and no array scalar that refuses to be an index. False with the error set where the object itself raised one.
+  /// True if an object is one integer. Excludes bools and arrays with dimensions, which NumPy and other libraries treat
+  /// differently, and array scalars that refuse to be an index. False with the error set if the object raised another
+  /// error.
   static bool is_scalar_index(PyObject* part) {
     if (!PyIndex_Check(part) || PyBool_Check(part)) return false;
     PyRef ndim;
@@ -105,7 +106,7 @@ bool read_axes(PyObject* object, int ndim, detail::AxisMask& axes) {
     if (!is_integer)
       PyErr_Format(PyExc_TypeError, "axis is None, an integer or a tuple of integers, not %s", shown(object).c_str());
     if (PyErr_Occurred()) return false;
-    // Far away is nowhere, too.
+    // A clamped axis is still out of range.
     given.push_back(static_cast<int>(std::clamp<Py_ssize_t>(number, -1000, 1000)));
     return true;
   };
@@ -125,7 +126,7 @@ PyObject* view_getitem(PyObject* self, PyObject* key) {
     bool const applied =
         PyTuple_Check(key) ? indexing.apply(&PyTuple_GET_ITEM(key, 0), PyTuple_GET_SIZE(key)) : indexing.apply(&key, 1);
     if (!applied) return nullptr;
-    // Looked at again: an index's __index__ may have closed it.
+    // Read the view again: an index's `__index__` may have closed it.
     ViewCore const& view = view_of(self);
     if (indexing.only_integers && indexing.layout.ndim() == 0)
       return first_element(view.at(indexing.layout, indexing.offset));

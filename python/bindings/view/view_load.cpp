@@ -32,18 +32,19 @@ using detail::State;
 using detail::ViewCore;
 using detail::with_valid_bools;
 
-/// What fitted in the first pass over the overloads and could not be had, so that the second raises that, and not what
-/// an overload before it has to say. Compared, never looked at.
+/// The argument that matched an overload in the first pass but whose memory could not be acquired. In the second pass,
+/// overloads that do not match it raise nothing, so that the matching overload raises its own error. Compared by
+/// identity only.
 thread_local PyObject const* to_be_tried_again = nullptr;
 
-/// One argument on its way to a function.
+/// One argument of a C++ function.
 struct Argument {
   PyObject* object;
   ViewWanted const& wanted;
   bool converts;
   detail::ViewTarget view;
 
-  /// What the function returns for what does not fit.
+  /// Returns the result for an argument that does not fit, and raises `TypeError` if conversions are on.
   [[nodiscard]] Loaded refuse(Given const& given, Misfits misfits) const {
     if (!converts || object == to_be_tried_again) return Loaded::no;
     raise_refusal(object, given, wanted, misfits);
@@ -51,7 +52,7 @@ struct Argument {
   }
 };
 
-/// Work of the function's comes after what is there now, and before whoever is next.
+/// Orders the function's device work after the pending work on the memory and before its next user.
 void lend(detail::ViewParts const& parts) {
   detail::Use const use = parts.memory.writable() ? detail::Use::write : detail::Use::read;
   if (parts.stream) lend_on(parts.memory.block(), *parts.stream, parts.stream->queue, use, false);
@@ -63,7 +64,7 @@ Given given_by(ViewCore const& core) {
           core.writable(), core.on_device(),      core.device()};
 }
 
-/// True if elements of a struct lie where the C++ type may be: foreign structs need not be aligned.
+/// True if the elements are aligned for the C++ type: structs of other libraries need not be.
 bool is_aligned_for(DType const& wanted, ViewCore const& core) {
   if (!wanted.is_struct() || core.layout().size() == 0) return true;
   auto bits = reinterpret_cast<std::uintptr_t>(core.data());
@@ -72,17 +73,17 @@ bool is_aligned_for(DType const& wanted, ViewCore const& core) {
   return (bits & (wanted.alignment - 1)) == 0;
 }
 
-/// What does not fit of a view.
+/// Returns every misfit of a view.
 Misfits misfits_of(Argument const& argument, Given const& given, ViewCore const& core) {
   Misfits const misfits = misfits_of(given, argument.wanted);
   if (misfits) return misfits;
   if (!is_aligned_for(argument.wanted.dtype, core)) return misfit_alignment;
-  // To be read they are copied.
+  // A reader gets a copy with valid bools; a writer cannot.
   bool const must_not_be_read = argument.wanted.writable && has_invalid_bools(core);
   return must_not_be_read ? Misfits{misfit_bools} : 0;
 }
 
-/// Of a view that is this call's own.
+/// Loads a view that this call owns.
 Loaded load_view_of(Argument const& argument, ViewCore&& core) {
   Given const given = given_by(core);
   if (Misfits const misfits = misfits_of(argument, given, core)) return argument.refuse(given, misfits);
@@ -107,13 +108,13 @@ Loaded load_python_view(Argument const& argument, ViewCore const& core) {
 StridedLayout layout_of(State const& state) {
   std::array<std::int64_t, StridedLayout::max_ndim> shape;
   auto const ndim = static_cast<std::size_t>(state.ndim());
-  // Of more dimensions there is no view: the rank alone says so.
+  // A view with more dimensions does not exist; the rank alone is a misfit.
   if (ndim > shape.size()) return {};
   state.copy_shape(shape.data());
   return StridedLayout::dense({shape.data(), ndim}, state.dtype().itemsize);
 }
 
-/// An argument's hold of an array, whose type is known elsewhere.
+/// A C++ lease of an array whose element type the caller has checked.
 template <class Byte>
 class ArgumentLease : public detail::TypedLease<Byte, 1> {
  public:
@@ -121,10 +122,10 @@ class ArgumentLease : public detail::TypedLease<Byte, 1> {
       : detail::TypedLease<Byte, 1>(state, LeaseOptions{}, std::source_location::current()) {}
 };
 
-/// Fills in what is leased, which `lease` knows.
+/// Fills in the argument from an open lease, which the argument then holds.
 template <class Lease>
 Loaded load_leased(Argument const& argument, State& state, std::shared_ptr<Lease> lease) {
-  // It may have been resized or moved until now.
+  // The array may have been resized or moved before the lease opened.
   StridedLayout const layout = layout_of(state);
   bool const writable = argument.wanted.writable;
   Given const given{state.dtype(), layout.shape(),     layout.strides(),
@@ -143,7 +144,7 @@ Loaded load_leased(Argument const& argument, State& state, std::shared_ptr<Lease
 Loaded load_array(Argument const& argument, State& state) {
   MadeHere const site;
   bool const writes = argument.wanted.writable;
-  // What can be known before is: a lease may copy.
+  // First check everything that needs no lease: opening a lease may copy.
   if (Misfits const misfits = misfits_of(state.dtype(), state.ndim(), true, state.on_device(), argument.wanted)) {
     StridedLayout const layout = layout_of(state);
     return argument.refuse({state.dtype(), layout.shape(), layout.strides(), true, state.on_device(), state.device()},
@@ -159,8 +160,8 @@ Loaded load_array(Argument const& argument, State& state) {
   return load_leased(argument, state, std::make_shared<ArgumentLease<std::byte const>>(state));
 }
 
-/// What DLPack refuses to say may be said otherwise: other dtypes, strides that are no whole elements, read-only by
-/// producers of the old struct.
+/// Imports memory over other protocols after DLPack refused: other dtypes, strides of partial elements, read-only
+/// memory of producers of the unversioned struct. False with the refusal as the pending error.
 bool import_otherwise(PyObject* object, ViewCore& core) {
   PyRef refusal = take_error();
   int found = guarded([&] { return static_cast<int>(import_buffer(object, nullptr, core)); });
@@ -174,13 +175,13 @@ bool import_otherwise(PyObject* object, ViewCore& core) {
   return true;
 }
 
-/// Whether the pending error says that memory cannot be lent so; `LockError`, which is one, too, is another matter.
+/// True if the pending error refuses an export. A `LockError`, which is a `BufferError`, too, does not.
 bool is_refused() {
   PyObject* const type = PyErr_Occurred();
   return type == PyExc_BufferError || type == PyExc_TypeError;
 }
 
-/// Makes such an error one that says what is wanted, too.
+/// Replaces a refusal by an error that also states which memory is expected.
 void explain(Argument const& argument) {
   if (argument.converts && is_refused()) raise_refusal_because(argument.object, argument.wanted);
 }
@@ -208,7 +209,7 @@ ViewCore view_of_numpy(PyObject* object, NumpyFields const& array) {
   return detail::import_memory(memory, keeper_of(object));
 }
 
-/// The usual argument: neither a block nor a check of what NumPy has checked.
+/// Loads a plain NumPy array, the most common argument, without a block and without repeating NumPy's own checks.
 Loaded load_numpy(Argument const& argument, NumpyFields const& array) {
   Given const given{*array.dtype, array.shape, array.strides, array.writable, false, Device{}};
   if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
@@ -234,7 +235,7 @@ Loaded load(Argument const& argument) {
 Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view) noexcept {
   Loaded const loaded = guarded([&] { return load({object, wanted, converts, view}); });
   if (loaded != Loaded::failed) return loaded;
-  // Other overloads come first; but not after Ctrl-C.
+  // Other overloads are tried first, except after `KeyboardInterrupt` and similar exceptions.
   bool const comes_later = !converts && PyErr_ExceptionMatches(PyExc_Exception);
   to_be_tried_again = comes_later ? object : nullptr;
   if (!comes_later) return Loaded::failed;

@@ -65,7 +65,7 @@ PyObject* ensure_contiguous(PyObject* self, PyObject*) {
   });
 }
 
-/// Numbers are given one by one, or as one sequence.
+/// Returns the arguments as one sequence: they are either separate numbers or a single sequence.
 PyObject* list_in(PyObject* args) {
   bool const is_sequence = PyTuple_GET_SIZE(args) == 1 && !PyIndex_Check(PyTuple_GET_ITEM(args, 0));
   return is_sequence ? PyTuple_GET_ITEM(args, 0) : args;
@@ -89,7 +89,7 @@ PyObject* transpose(PyObject* self, PyObject* args) {
   });
 }
 
-/// A shape as one argument or as several.
+/// Reads a shape from one argument or from several.
 bool read_shape_arguments(PyObject* args, std::vector<std::int64_t>& shape) { return read_shape(list_in(args), shape); }
 
 PyObject* reshape(PyObject* self, PyObject* args) {
@@ -197,96 +197,91 @@ PyObject* first_element(ViewCore const& view) {
 
 PyMethodDef view_methods[] = {
     {"from_numpy", as_method(from_numpy), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
-     "from_numpy(array, /, device=None)\n--\n\nA view of a NumPy array, whatever its strides; read-only where the "
-     "array is. The array is kept. device: a copy on that device, as to_device makes and reports it; None: no copy. "
-     "TypeError for anything else; BufferError for a dtype that memarray lacks or elements that are not "
-     "aligned."},
+     "from_numpy(array, /, device=None)\n--\n\nReturns a view of a NumPy array with any strides, without a copy. The "
+     "view is read-only if the array is, and keeps the array alive. With device, returns a copy on that device, which "
+     "is reported. Raises TypeError for any other object, and BufferError for a dtype that memarray lacks or for "
+     "elements that are not aligned."},
     {"from_buffer", as_method(from_buffer), METH_VARARGS | METH_KEYWORDS | METH_STATIC,
-     "from_buffer(obj, dtype=None, device=None)\n--\n\nA view of what offers the buffer protocol: bytes, bytearray, "
-     "memoryview, "
-     "array, "
-     "mmap. dtype: how its bytes are to be read, as one dimension (None: as they say themselves). The buffer stays "
-     "locked "
-     "as long as a view of it lives. device: a copy on that device, as to_device makes and reports it; None: no "
-     "copy."},
+     "from_buffer(obj, dtype=None, device=None)\n--\n\nReturns a view of an object with the buffer protocol, such as "
+     "bytes, bytearray, memoryview, array or mmap. With dtype, the view reads the bytes as one dimension of that "
+     "dtype; without it, the buffer's own format applies. The buffer stays locked while a view of it exists. With "
+     "device, returns a copy on that device, which is reported."},
     {"from_dlpack", as_method(from_dlpack), METH_FASTCALL | METH_KEYWORDS | METH_STATIC,
-     "from_dlpack(obj, /, *, copy=None)\n--\n\nA view of another library's memory, over DLPack (a capsule, or an "
-     "object "
-     "with __dlpack__); read-only where it is lent so. copy=True: a copy of one's own; False: not even by the "
-     "producer, "
-     "where it knows the word. Memory of a device comes after what the producer's stream has now, managed memory waits "
-     "for it. BufferError for what cannot be viewed."},
+     "from_dlpack(obj, /, *, copy=None)\n--\n\nReturns a view of another library's memory over DLPack. The object is a "
+     "capsule or has __dlpack__. The view is read-only if the producer exports it so. copy=True returns a private "
+     "copy; copy=False forbids a copy by the producer, too, if it supports the argument. Work on device memory comes "
+     "after the work that is now in the producer's stream; an import of managed memory waits for that work. Raises "
+     "BufferError for memory that cannot be viewed."},
     {"close", as_method(close), METH_FASTCALL | METH_KEYWORDS,
-     "close($self, /)\n--\n\nLets go of the memory; views and tensors made of it keep it. Harmless twice."},
-    {"__enter__", enter, METH_NOARGS, "__enter__($self, /)\n--\n\nThe view itself, for a 'with' block that closes it."},
+     "close($self, /)\n--\n\nReleases the memory. Views and tensors made from this view keep it alive. A second call "
+     "does nothing."},
+    {"__enter__", enter, METH_NOARGS, "__enter__($self, /)\n--\n\nReturns the view itself; a 'with' block closes it."},
     {"__exit__", as_method(close), METH_FASTCALL | METH_KEYWORDS, "__exit__($self, /, *args)\n--\n\nCloses the view."},
     {"is_contiguous", is_contiguous, METH_NOARGS,
-     "is_contiguous($self, /)\n--\n\nWhether the elements follow one another in C order."},
+     "is_contiguous($self, /)\n--\n\nReturns True if the elements are dense in C order."},
     {"ensure_contiguous", ensure_contiguous, METH_NOARGS,
-     "ensure_contiguous($self, /)\n--\n\nThe view itself if it is contiguous, else a copy, which is reported."},
-    {"copy", copy, METH_NOARGS,
-     "copy($self, /)\n--\n\nDense, writable memory of its own with the same elements; reported as a copy."},
+     "ensure_contiguous($self, /)\n--\n\nReturns the view itself if it is dense in C order, else a copy, which is "
+     "reported."},
+    {"copy", copy, METH_NOARGS, "copy($self, /)\n--\n\nReturns a dense, writable copy, which is reported."},
     {"to_device", as_method(to_device), METH_FASTCALL | METH_KEYWORDS,
-     "to_device($self, device, /, stream=None)\n--\n\nThe same elements on 'cpu' or 'cuda:0': the view itself if "
-     "they are there, else a copy, which is reported. Unified memory is not copied where the device and the host may "
-     "use it at the same time: a view of the same memory, which on the way back to 'cpu' waits for work that uses it. "
-     "stream: in which it is made, of either device; else the view's "
-     "own. From the host it returns when the memory was read, to the host when it is there. ValueError, CudaError, "
-     "OutOfMemoryError."},
+     "to_device($self, device, /, stream=None)\n--\n\nReturns the elements on a device such as 'cpu' or 'cuda:0': the "
+     "view itself if its memory is there, else a copy, which is reported. Unified memory is not copied if the device "
+     "and the host may use it at the same time; a view of it for 'cpu' waits for pending work. The copy runs in "
+     "stream, which belongs to either device. The default is the view's own stream, or the default stream if the view "
+     "is on the host. A copy from the host returns once the source has been read, a copy to the host once it is "
+     "complete. Raises ValueError, CudaError or OutOfMemoryError."},
     {"cast", cast, METH_O,
-     "cast($self, dtype, /)\n--\n\nA copy with another dtype of the same kind of number, as NumPy's astype with "
-     "TypeError."},
+     "cast($self, dtype, /)\n--\n\nReturns a copy with another dtype of a compatible kind of number, like NumPy's "
+     "astype with casting='same_kind'. Raises TypeError for any other dtype."},
     {"transpose", transpose, METH_VARARGS,
-     "transpose($self, /, *axes)\n--\n\nA view with the dimensions in another order; without axes: reversed."},
+     "transpose($self, /, *axes)\n--\n\nReturns a view with the dimensions in the order of axes, or reversed without "
+     "axes."},
     {"reshape", reshape, METH_VARARGS,
-     "reshape($self, /, *shape)\n--\n\nA view with another shape, one extent of which may be -1. ValueError where that "
-     "would take a copy."},
+     "reshape($self, /, *shape)\n--\n\nReturns a view with another shape, in which one extent may be -1. Raises "
+     "ValueError if that needs a copy."},
     {"broadcast_to", broadcast_to, METH_VARARGS,
-     "broadcast_to($self, /, *shape)\n--\n\nA read-only view in which dimensions of one element are repeated."},
+     "broadcast_to($self, /, *shape)\n--\n\nReturns a read-only view that repeats dimensions of one element."},
     {"sum", as_method(view_sum), METH_FASTCALL | METH_KEYWORDS,
-     "sum($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nThe sum over "
-     "all or some axes: of integers in 64 bits, of "
-     "floats "
-     "added up in float64 and rounded once. A number where all axes are summed, else a view of new memory."},
+     "sum($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nReturns the "
+     "sum over all or some axes. Integers are summed in 64 bits; floats are summed in float64 and rounded once. The "
+     "result over all axes is a number, any other is a view of new memory."},
     {"mean", as_method(view_mean), METH_FASTCALL | METH_KEYWORDS,
-     "mean($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nThe mean "
-     "over all or some axes; of integers as float64."},
+     "mean($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nReturns the "
+     "mean over all or some axes; the mean of integers is float64."},
     {"min", as_method(view_min), METH_FASTCALL | METH_KEYWORDS,
-     "min($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nThe least "
-     "element over all or some axes; NaN where there is "
-     "one. "
-     "ValueError where there are no elements."},
+     "min($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nReturns the "
+     "minimum over all or some axes, or NaN if an element is NaN. Raises ValueError if there are no elements."},
     {"max", as_method(view_max), METH_FASTCALL | METH_KEYWORDS,
-     "max($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nThe greatest "
-     "element, likewise."},
+     "max($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nReturns the "
+     "maximum over all or some axes, or NaN if an element is NaN. Raises ValueError if there are no elements."},
     {"plan", as_method(view_plan), METH_FASTCALL | METH_KEYWORDS,
-     "plan($self, operation, /, axis=None)\n--\n\nThe loops that an operation ('sum', 'mean', 'min', 'max', 'copy', "
-     "'cast' (to elements of 8 bytes), 'fill', 'add_index') would run, in words."},
+     "plan($self, operation, /, axis=None)\n--\n\nReturns a description of the loops that an operation would run. "
+     "Operations: 'sum', 'mean', 'min', 'max', 'copy', 'cast' (to elements of 8 bytes), 'fill', 'add_index'."},
     {"fill", fill, METH_O,
-     "fill($self, value, /)\n--\n\nSets every element. BufferError if the view is read-only; TypeError and "
-     "OverflowError as "
-     "MemArray.fill."},
+     "fill($self, value, /)\n--\n\nSets every element to value. Raises BufferError if the view is read-only, and "
+     "TypeError and OverflowError as MemArray.fill does."},
     {"add_index", add_index, METH_NOARGS, "add_index($self, /)\n--\n\nAdds to each element the sum of its indices."},
-    {"item", item, METH_NOARGS, "item($self, /)\n--\n\nThe only element, as a Python number."},
+    {"item", item, METH_NOARGS, "item($self, /)\n--\n\nReturns the only element as a Python number."},
     {"tolist", view_tolist, METH_NOARGS,
-     "tolist($self, /)\n--\n\nNested lists of all elements as Python numbers; without dimensions, one number."},
+     "tolist($self, /)\n--\n\nReturns all elements as nested lists of Python numbers; a view without dimensions gives "
+     "one number."},
     {"tobytes", as_method(view_tobytes), METH_FASTCALL | METH_KEYWORDS,
-     "tobytes($self, /, order='C')\n--\n\nThe bytes of all elements, in C or Fortran order ('A': as they lie, else "
-     "C)."},
-    {"__complex__", view_complex, METH_NOARGS, "__complex__($self, /)\n--\n\nThe value of the only element."},
+     "tobytes($self, /, order='C')\n--\n\nReturns the bytes of all elements in C or Fortran order. Order 'A' is "
+     "Fortran order if the view is dense in Fortran order only, else C order."},
+    {"__complex__", view_complex, METH_NOARGS, "__complex__($self, /)\n--\n\nReturns the only element as a complex."},
     {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
-     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-     "A new DLPack capsule of the memory, without a copy. BufferError for a read-only view and a consumer of the "
-     "unversioned struct, and for negative strides, of which some consumers die."},
+     "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nReturns a new DLPack "
+     "capsule of the memory, without a copy unless copy=True. Raises BufferError for negative strides, which some "
+     "consumers do not survive, and if a consumer of the unversioned struct asks for a read-only view."},
     {"__dlpack_device__", dlpack_device_of, METH_NOARGS,
-     "__dlpack_device__($self, /)\n--\n\n(DLPack device type, device id) of the memory."},
+     "__dlpack_device__($self, /)\n--\n\nReturns the (DLPack device type, device id) of the memory."},
     {"__array__", as_method(as_numpy), METH_VARARGS | METH_KEYWORDS,
-     "__array__($self, /, dtype=None, copy=None)\n--\n\nThe memory as a NumPy array."},
+     "__array__($self, /, dtype=None, copy=None)\n--\n\nReturns the memory as a NumPy array."},
     {"__reduce_ex__", reduce_ex, METH_O,
-     "__reduce_ex__($self, protocol, /)\n--\n\nPickles the elements; out of band with protocol 5 and a "
+     "__reduce_ex__($self, protocol, /)\n--\n\nPickles the elements: out of band with protocol 5 and a "
      "buffer_callback, else in band."},
-    {"__copy__", copy, METH_NOARGS, "__copy__($self, /)\n--\n\nThe same as copy()."},
-    {"__deepcopy__", deep_copy, METH_O, "__deepcopy__($self, memo, /)\n--\n\nThe same as copy()."},
+    {"__copy__", copy, METH_NOARGS, "__copy__($self, /)\n--\n\nReturns a copy, like copy()."},
+    {"__deepcopy__", deep_copy, METH_O, "__deepcopy__($self, memo, /)\n--\n\nReturns a copy, like copy()."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace memarray::python

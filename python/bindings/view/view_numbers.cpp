@@ -22,7 +22,7 @@ using detail::ViewCore;
 
 Signature<1> tobytes_signature("tobytes", {"order"}, 1);
 
-/// The only element as a Python number.
+/// Returns the only element as a Python number. `conversion` names the operation in errors.
 PyRef only_number(PyObject* self, char const* conversion) {
   return PyRef::steal(guarded([&] {
     ViewCore const& view = core_of(self);
@@ -36,7 +36,7 @@ PyRef only_number(PyObject* self, char const* conversion) {
   }));
 }
 
-/// The elements on the host, in any layout.
+/// Returns a view of the elements on the host, in any layout.
 ViewCore on_host(ViewCore const& view) {
   view.check_open();
   return view.on_device() ? view.to_device(Device{}) : view;
@@ -55,7 +55,7 @@ PyObject* list_of(ViewCore const& view, int dimension, std::byte const* element)
   return list.release();
 }
 
-/// Searches the elements from `dimension` on; 1, 0 or -1 as `view_contains`.
+/// Searches the elements from `dimension` on. Returns 1, 0 or −1 as `view_contains` does.
 int search(ViewCore const& view, int dimension, std::byte const* element, PyObject* value) {
   StridedLayout const& layout = view.layout();
   if (dimension == layout.ndim()) {
@@ -127,7 +127,7 @@ PyObject* view_row(PyObject* self, Py_ssize_t index) {
 
 int view_contains(PyObject* self, PyObject* value) {
   return guarded([&] {
-    // A view of its own: comparisons run any code, which may close this one.
+    // A separate view: comparisons run any Python code, which may close this one.
     ViewCore const view = on_host(core_of(self));
     return view.layout().size() == 0 ? 0 : search(view, 0, view.data(), value);
   });
@@ -174,7 +174,7 @@ PyObject* through_view(PyObject* lease, PyObject* (*function)(PyObject*)) {
 
 PyObject* compare_identity(PyObject* self, PyObject* other, int operation) {
   bool const is_same = self == other;
-  // None has no elements; iter(queue.get, None) and its like compare with it.
+  // None has no elements, and idioms such as `iter(queue.get, None)` compare with it.
   if ((is_same || other == Py_None) && (operation == Py_EQ || operation == Py_NE))
     return PyBool_FromLong((operation == Py_EQ) == is_same);
   PyErr_Format(PyExc_TypeError,

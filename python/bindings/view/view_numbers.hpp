@@ -4,37 +4,39 @@
 
 namespace memarray::python {
 
-// The number and sequence protocols of views. Leases offer the same through a view of their memory.
+// The number and sequence protocols of views. Leases offer them through a view of their memory.
 
-/// `int(view)`, `float(view)`, `complex(view)`: the value of the only element. `TypeError` for more or fewer.
+/// Implement `int(view)`, `float(view)` and `complex(view)`: the value of the only element. Raise `TypeError` for more
+/// or fewer elements.
 PyObject* view_int(PyObject* self);
 PyObject* view_float(PyObject* self);
 PyObject* view_complex(PyObject* self, PyObject*);
-/// `operator.index(view)`: as NumPy, of a view of integers without dimensions; else `TypeError`.
+/// Implements `operator.index(view)` as NumPy does: for integer views without dimensions only, else `TypeError`.
 PyObject* view_as_index(PyObject* self);
 
-/// `iter(view)`: rows as views; of one dimension, elements as Python numbers. `TypeError` without dimensions.
+/// Implements `iter(view)`: rows as views; elements of a 1-d view as Python numbers. Raises `TypeError` for a view
+/// without dimensions.
 PyObject* view_iter(PyObject* self);
-/// Returns row `index`, which is not below 0, or raises `IndexError`.
+/// Returns row `index`, or raises `IndexError`. A negative index is out of range.
 PyObject* view_row(PyObject* self, Py_ssize_t index);
-/// `value in view`: 1 if one element equals `value`, 0 if none does, -1 with the error set.
+/// Implements `value in view`: 1 if an element equals `value`, 0 if none does, −1 with the error set.
 int view_contains(PyObject* self, PyObject* value);
 
-/// `view.tolist()`: nested lists of Python numbers; without dimensions, one number.
+/// Implements `view.tolist()`: nested lists of Python numbers; one number for a view without dimensions.
 PyObject* view_tolist(PyObject* self, PyObject*);
-/// `view.tobytes(order="C")`: the bytes of all elements.
+/// Implements `view.tobytes(order="C")`: the bytes of all elements.
 PyObject* view_tobytes(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
 
-/// Calls `function` with `lease.view()`: how a lease offers what its views do.
+/// Calls `function` with `lease.view()`: the implementation of these protocols for leases.
 PyObject* through_view(PyObject* lease, PyObject* (*function)(PyObject*));
 
-/// The comparison of views, leases and arrays. An object equals itself, so that sets and weak containers hold it. Every
-/// other comparison is a `TypeError`.
+/// Compares views, leases and arrays by identity. An object equals itself, so that sets and weak containers can hold
+/// it. A comparison with `None` is allowed. Every other comparison raises `TypeError`.
 PyObject* compare_identity(PyObject* self, PyObject* other, int operation);
-/// The hash that goes with `compare_identity`.
+/// Returns the hash that matches `compare_identity`.
 Py_hash_t hash_identity(PyObject* self);
 
-/// Interns names; call once, with the GIL. False with the Python error set.
+/// Interns names. Call once, with the GIL. False with the Python error set.
 bool init_view_numbers();
 
 }  // namespace memarray::python

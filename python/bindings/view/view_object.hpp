@@ -10,25 +10,25 @@
 
 namespace memarray::python {
 
-/// Parts of a view that are rarely needed.
+/// Members of a view that most views never need.
 struct RarePart {
-  detail::BlockExport pinned;                                  ///< for protocols that have no release
-  std::int64_t element_strides[StridedLayout::max_ndim] = {};  ///< of the tensors that consumers look at
+  detail::BlockExport pinned;                                  ///< for protocols without a release
+  std::int64_t element_strides[StridedLayout::max_ndim] = {};  ///< of borrowed tensors
 };
 
-/// The Python object of a view, for the files that make up its type.
+/// The Python object of a view. For the files that implement its type only.
 struct PyView {
   PyObject_HEAD PyObject* weak_references;
   PyObject* owner;
-  MemoryKeeper* keeper;  // of the memory, where the garbage collector is to see it
+  MemoryKeeper* keeper;  // keep-alive of the memory that the garbage collector sees; else null
   detail::ViewCore core;
-  RarePart* rare;         // null until it is needed
-  detail::Block* lent;    // an export that buffers keep of a view that was closed
-  std::int32_t buffers;   // that are not released: each keeps the object
-  bool lent_is_writable;  // that export
+  RarePart* rare;         // null until needed
+  detail::Block* lent;    // export that open buffers keep after the view was closed, or null
+  std::int32_t buffers;   // buffers not yet released; each keeps this object alive
+  bool lent_is_writable;  // whether `lent` is writable
   bool is_tracked;        // by the garbage collector
 #if defined(Py_GIL_DISABLED)
-  PyMutex mutex;  // of all that changes: the dtype and the layout of `core` do not
+  PyMutex mutex;  // protects all members but the dtype and layout of `core`, which never change
 #endif
 
   /// Throws `std::bad_alloc`.
@@ -37,12 +37,12 @@ struct PyView {
     return *rare;
   }
 };
-// Python allocates at most 512 bytes fast, with the collector's 16 bytes.
+// Python's small-object allocator takes up to 512 bytes, which include the collector's 16.
 static_assert(sizeof(PyView) + 2 * sizeof(void*) <= 512);
 
 [[nodiscard]] inline PyView* view_in(PyObject* self) noexcept { return reinterpret_cast<PyView*>(self); }
 
-/// While it lives, no other thread changes the view. No Python code runs meanwhile.
+/// A scope in which no other thread changes the view. It must not run Python code.
 class ViewScope {
  public:
 #if defined(Py_GIL_DISABLED)
@@ -50,7 +50,7 @@ class ViewScope {
   ~ViewScope() { PyMutex_Unlock(&_mutex); }
 #else
   explicit ViewScope(PyObject*) noexcept {}
-  ~ViewScope() {}  // not defaulted: else who only makes one has an unused variable
+  ~ViewScope() {}  // not defaulted: a scope object would be an unused variable
 #endif
   ViewScope(ViewScope const&) = delete;
   ViewScope& operator=(ViewScope const&) = delete;
@@ -65,26 +65,27 @@ class ViewScope {
   ViewScope const scope(self);
   return view_in(self)->core;
 }
-// What closing does not change.
+// The dtype and the layout, which closing does not change.
 [[nodiscard]] inline DType const& dtype_of_view(PyObject* self) noexcept { return view_in(self)->core.dtype(); }
 [[nodiscard]] inline StridedLayout const& layout_of(PyObject* self) noexcept { return view_in(self)->core.layout(); }
 
-/// A new view without its core, or null with the Python error set. `owner`: as for `make_view`.
+/// Allocates a Python view without its core. Null with the Python error set. `owner`: as for `make_view`.
 [[nodiscard]] PyView* allocate_view(PyObject* owner);
-/// Frees one that got no core.
+/// Frees a view whose core was never constructed.
 void free_view(PyView* view) noexcept;
 
-/// Shows a new view to the garbage collector, unless neither its owner nor the keeper of its memory can refer to it.
+/// Registers a new view with the garbage collector, unless neither its owner nor the keep-alive of its memory can refer
+/// to it.
 void collect_view(PyView* view) noexcept;
 [[nodiscard]] inline bool may_refer_to_views(PyObject* owner) noexcept {
   return !owner || PyType_IS_GC(Py_TYPE(owner)) != 0;
 }
 
-/// Closes a view: it gives up its memory and its owner, except that its buffers keep the memory. Runs any code.
+/// Closes a view: releases its memory and its owner. Open buffers of the view keep the memory. May run any Python code.
 void close_view(PyObject* self) noexcept;
 
-/// A new view of what `import` returns, which is made in its place. It is called in any case, as it takes something
-/// over; what it throws is thrown.
+/// Returns a new Python view of the result of `import`, which is constructed in place. Always calls `import`, which
+/// takes ownership of a resource, and passes on its exceptions. Null with the Python error set.
 template <class Import>
 PyObject* make_view_of(PyObject* owner, Import const& import) {
   PyView* const view = allocate_view(owner);
@@ -103,7 +104,7 @@ PyObject* make_view_of(PyObject* owner, Import const& import) {
   return reinterpret_cast<PyObject*>(view);
 }
 
-/// A view of the same memory, with the same owner.
+/// Returns a Python view of `core` with the owner of `self`.
 [[nodiscard]] inline PyObject* derived(PyObject* self, detail::ViewCore core) {
   PyObject* const owner = owner_of_view(self);
   PyObject* const result = make_view(std::move(core), owner);
@@ -111,15 +112,15 @@ PyObject* make_view_of(PyObject* owner, Import const& import) {
   return result;
 }
 
-/// The first element as a Python number, brought from where it is.
+/// Returns the first element as a Python number, copied to the host if need be.
 [[nodiscard]] PyObject* first_element(detail::ViewCore const& view);
 
-/// Keeps the memory as long as the object from now on, also when it is closed.
+/// Keeps the memory of a view alive until the Python object is destroyed, even after `close()`.
 void pin(PyObject* self, detail::ViewCore const& core);
-/// The dict of `__array_interface__`; the object keeps the memory from now on, also when it is closed.
+/// Returns the dict of `__array_interface__`, and pins the memory to the object.
 PyObject* pinned_interface(PyObject* self);
 
-/// Interns names; call once, with the GIL. False with the Python error set.
+/// Interns names. Call once, with the GIL. False with the Python error set.
 bool init_view_methods();
 
 extern PyMethodDef view_methods[];

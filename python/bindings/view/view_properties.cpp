@@ -101,7 +101,7 @@ PyObject* get_transposed(PyObject* self, void*) {
 
 void pin(PyObject* self, detail::ViewCore const& core) {
   detail::BlockExport pinned = core.memory();
-  // There is one memory that it can be of.
+  // A view has one memory, so a second pin needs nothing.
   ViewScope const scope(self);
   PyView& view = *view_in(self);
   RarePart& rare = view.rare_part();
@@ -119,31 +119,33 @@ PyObject* pinned_interface(PyObject* self) {
 
 PyGetSetDef view_properties[] = {
     {"data_ptr", get_data_ptr, nullptr, "The address of the element whose indices are all 0.", nullptr},
-    {"shape", get_shape, nullptr, "The extents, a tuple.", nullptr},
-    {"strides", get_strides, nullptr, "Bytes from one index to the next, for each dimension.", nullptr},
+    {"shape", get_shape, nullptr, "The extents, as a tuple.", nullptr},
+    {"strides", get_strides, nullptr, "The strides in bytes, as a tuple.", nullptr},
     {"ndim", get_ndim, nullptr, "The number of dimensions, at most 16.", nullptr},
     {"size", get_size, nullptr, "The number of elements.", nullptr},
-    {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
-    {"nbytes", get_nbytes, nullptr, "Bytes of all elements, were they dense.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "The size of one element in bytes.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "The size of all elements in bytes if they were dense.", nullptr},
     {"dtype", get_dtype, nullptr,
-     "The element type, an np.dtype, structured for a struct with fields; for bfloat16 that of ml_dtypes where "
-     "installed.",
+     "The element type, as an np.dtype. It is structured for a struct with fields; for bfloat16 it is that of "
+     "ml_dtypes, if installed.",
      nullptr},
-    {"device", get_device, nullptr, "Where the memory is.", nullptr},
+    {"device", get_device, nullptr, "The device of the memory.", nullptr},
     {"memory_type", get_memory_type, nullptr,
-     "Who can reach the memory, a MemoryType; equals 'normal', 'pinned', 'unified' or 'device'.", nullptr},
-    {"owner", get_owner, nullptr, "The object whose memory is viewed; None for memory of the view's own.", nullptr},
-    {"writable", get_writable, nullptr, "Whether the memory may be written.", nullptr},
-    {"closed", get_closed, nullptr, "Whether the view was closed.", nullptr},
+     "The kind of the memory: whether the host and devices can reach it. A MemoryType, which equals 'normal', "
+     "'pinned', 'unified' or 'device'.",
+     nullptr},
+    {"owner", get_owner, nullptr, "The object whose memory is viewed; None if the view owns its memory.", nullptr},
+    {"writable", get_writable, nullptr, "True if the memory may be written.", nullptr},
+    {"closed", get_closed, nullptr, "True if the view is closed.", nullptr},
     {"T", get_transposed, nullptr, "A view with the dimensions reversed.", nullptr},
     {"__array_interface__", get_array_interface, nullptr,
-     "NumPy's array interface, version 3. It has no release: a view that was asked for it keeps its memory until it is "
-     "collected, also after close().",
+     "NumPy's array interface, version 3. It has no release: once it was requested, the view keeps its memory until "
+     "the view is collected, even after close().",
      nullptr},
     {"__cuda_array_interface__", get_cuda_array_interface, nullptr,
-     "The CUDA array interface, version 3, of memory on a CUDA device, with the view's stream, which the consumer is "
-     "to "
-     "wait for. It has no release, as __array_interface__. AttributeError on the host and on simulated devices.",
+     "The CUDA array interface, version 3, of memory on a CUDA device. It contains the view's stream, for which the "
+     "consumer must wait. It has no release, like __array_interface__. Raises AttributeError for host memory and "
+     "simulated devices.",
      nullptr},
     {"_dtype_name", get_dtype_name, nullptr, nullptr, nullptr},
     {"_typestr", get_typestr, nullptr, nullptr, nullptr},

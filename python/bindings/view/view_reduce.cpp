@@ -22,13 +22,13 @@ using detail::ViewCore;
 Signature<6> reduce_signature("a reduction", {"axis", "keepdims", "dtype", "out", "initial", "where"}, 1);
 Signature<2> plan_signature("plan", {"operation", "axis"}, 2);
 
-/// True if an argument says what its absence says, as NumPy's own functions pass it.
+/// True if an argument stands for its default, in any of the ways in which NumPy's functions pass a default.
 bool is_default(PyObject* value) {
   return !value || value == Py_None || std::string_view(Py_TYPE(value)->tp_name).ends_with("_NoValueType");
 }
 
-/// The arguments that NumPy's functions pass to a method of their name and that a view has no use for. False with
-/// `TypeError` set where one asks for something.
+/// Checks the arguments that NumPy's functions pass to a method of this name and that views do not support. False with
+/// `TypeError` set if one has an effect.
 bool check_numpy_arguments(Reduction reduction, PyObject* self, std::array<PyObject*, 6> const& slots) {
   auto const [axis, keep, dtype, out, initial, where] = slots;
   char const* const refused = !is_default(out)                         ? "out"
@@ -63,7 +63,7 @@ PyObject* reduce(Reduction reduction, PyObject* self, PyObject* const* args, Py_
     int const ndim = view.layout().ndim();
     AxisMask axes = 0;
     if (!read_axes(axis, ndim, axes)) return nullptr;
-    // Over all axes it is a number, as NumPy has it.
+    // The result over all axes is a number, as in NumPy.
     if (axes == detail::every_axis(ndim) && (keep != Py_True || ndim == 0)) {
       alignas(16) std::byte element[16];
       DType const& dtype = view.reduce_all(reduction, element);

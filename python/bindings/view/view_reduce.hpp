@@ -4,13 +4,13 @@
 
 namespace memarray::python {
 
-// BufferView.sum, mean, min, max and plan.
+// Implement `BufferView.sum`, `mean`, `min`, `max` and `plan`.
 PyObject* view_sum(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
 PyObject* view_mean(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
 PyObject* view_min(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
 PyObject* view_max(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
 PyObject* view_plan(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
-/// Interns the keyword names; once, at import.
+/// Interns the keyword names. Call once, at import.
 bool init_view_reduce();
 
 }  // namespace memarray::python

@@ -16,13 +16,13 @@
 namespace memarray::python {
 namespace {
 
-// Names are compared last: only structs need them.
+// Compares names last, as only structs need them.
 bool is_same(DType const& left, DType const& right) noexcept {
   return left.itemsize == right.itemsize && left.dl.code == right.dl.code && left.dl.bits == right.dl.bits &&
          left.dl.lanes == right.dl.lanes && (left.has_dlpack() || left == right);
 }
 
-/// Whether the elements follow one another if the dimensions are gone through in this order.
+/// True if the elements are dense when the dimensions are ordered from the fastest to the slowest by `dimension`.
 template <class Dimension>
 bool is_dense(Given const& given, Dimension const& dimension) noexcept {
   auto expected = static_cast<std::int64_t>(given.dtype.itemsize);
@@ -42,7 +42,7 @@ bool strides_fit(Given const& given, ViewWanted const& wanted) noexcept {
   if (includes(wanted.options, c_order) && !is_dense(given, [ndim](std::size_t i) { return ndim - 1 - i; }))
     return false;
   if (includes(wanted.options, f_order) && !is_dense(given, [](std::size_t i) { return i; })) return false;
-  // Of no element, or of one index, nobody steps.
+  // The strides of an empty view and of extents of 1 do not matter.
   if (std::ranges::find(given.shape, 0) != given.shape.end()) return true;
   auto const itemsize = static_cast<std::int64_t>(given.dtype.itemsize);
   bool const is_power = std::has_single_bit(given.dtype.itemsize);

@@ -4,7 +4,7 @@
 
 namespace memarray::python {
 
-/// The memory that somebody gives for an argument.
+/// The memory that the caller passes for an argument.
 struct Given {
   DType const& dtype;
   StridedLayout::Extents shape;
@@ -14,7 +14,7 @@ struct Given {
   Device device;
 };
 
-/// One bit for each thing that does not fit.
+/// A set of misfits, one bit each.
 using Misfits = unsigned;
 enum Misfit : Misfits {
   misfit_dtype = 1,
@@ -27,14 +27,15 @@ enum Misfit : Misfits {
   misfit_bools = 128,
 };
 
-/// What can be said without the layout.
+/// Returns the misfits that do not depend on the layout.
 [[nodiscard]] Misfits misfits_of(DType const& dtype, int ndim, bool writable, bool is_on_device,
                                  ViewWanted const& wanted) noexcept;
 [[nodiscard]] Misfits misfits_of(Given const& given, ViewWanted const& wanted) noexcept;
 
-/// Sets a `TypeError` that says what is given, what is wanted and what does not fit.
+/// Sets a `TypeError` that states the expected memory, the given memory and the misfits.
 void raise_refusal(PyObject* object, Given const& given, ViewWanted const& wanted, Misfits misfits);
-/// The same for memory that could not be looked at, which the pending error says.
+/// Replaces the pending error, which says why an object has no usable memory, by a `TypeError` that also states the
+/// expected memory.
 void raise_refusal_because(PyObject* object, ViewWanted const& wanted);
 
 }  // namespace memarray::python

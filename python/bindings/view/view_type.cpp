@@ -58,18 +58,19 @@ int refuse_truth(PyObject*) {
   return -1;
 }
 
-/// How often a view holds its memory: as itself, for buffers of a closed view, and pinned.
+/// Returns the number of exports that a view holds: its own, one for buffers of a closed view, and the pinned one.
 std::uint64_t holds_of(PyView const& view) noexcept {
   return std::uint64_t{view.core.is_open()} + std::uint64_t{view.lent != nullptr} +
          std::uint64_t{view.rare && view.rare->pinned};
 }
 
-/// Uncounts holds that are about to be dropped: the collector must never count more of them than there are.
+/// Uncounts exports before they are dropped: the collector must never count more of them than exist.
 void uncount_holds(PyView& view, std::uint64_t holds) noexcept {
   if (view.keeper) view.keeper->in_views.fetch_sub(holds);
 }
 
-/// Drops a reference to what a view was made of: the last one may drop another view, and so on.
+/// Drops a reference to the owner of a view. The last reference may drop another view, to any depth, so `drop_keeper`
+/// bounds the recursion.
 void drop_owner(PyObject* owner) noexcept {
   if (!owner) return;
 #if !defined(Py_GIL_DISABLED)
@@ -79,7 +80,7 @@ void drop_owner(PyObject* owner) noexcept {
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
-  // Without a ViewScope: the collector has stopped all threads, and none is stopped within one.
+  // Needs no ViewScope: the collector has stopped all threads, none of them within a scope.
   PyView const& view = *view_in(self);
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(view.owner);
@@ -96,7 +97,7 @@ void dealloc(PyObject* self) {
   PyView* const view = view_in(self);
   if (view->is_tracked) PyObject_GC_UnTrack(self);
   if (view->weak_references) PyObject_ClearWeakRefs(self);
-  // What keeps the memory may run any code.
+  // Dropping the keep-alive may run any code, so save the pending error.
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   bool const pending = PyErr_Occurred() != nullptr;
   if (pending) PyErr_Fetch(&type, &value, &traceback);
@@ -127,7 +128,7 @@ int getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
 
 void releasebuffer(PyObject* self, Py_buffer* buffer) {
   delete[] static_cast<Py_ssize_t*>(std::exchange(buffer->internal, nullptr));
-  detail::BlockExport lent;  // goes when others may look
+  detail::BlockExport lent;  // dropped after the scope ends
   ViewScope const scope(self);
   PyView& view = *view_in(self);
   if (--view.buffers != 0 || !view.lent) return;
@@ -135,7 +136,8 @@ void releasebuffer(PyObject* self, Py_buffer* buffer) {
   lent = detail::BlockExport::counted(*std::exchange(view.lent, nullptr), view.lent_is_writable);
 }
 
-/// Strides in elements, which last as long as the object. Throws `BufferError` if they are none, or negative.
+/// Returns strides in elements, which are valid until the object is destroyed. Throws `BufferError` for negative
+/// strides and strides of partial elements.
 std::int64_t* element_strides(PyObject* self) {
   ViewScope const scope(self);
   PyView* const view = view_in(self);
@@ -154,7 +156,7 @@ int lend(void* object, DLManagedTensorVersioned** out) {
   });
 }
 
-/// Nobody is told that it is read-only, so it is not.
+/// Fills in a borrowed tensor. A `DLTensor` has no read-only flag, so a read-only view is refused.
 int look(void* object, DLTensor* out) {
   if (!check_instance(object, view_type)) return -1;
   return guarded([&] {
@@ -188,11 +190,10 @@ PyMemberDef members[] = {{"__weaklistoffset__", T_PYSSIZET, offsetof(PyView, wea
 PyType_Slot slots[] = {
     {Py_tp_doc,
      const_cast<char*>(
-         "BufferView(obj, *, copy=None)\n--\n\n"
-         "Strided memory of whoever owns it, without a copy: of a MemArray or a lease, of another library (DLPack), of "
-         "a "
-         "buffer, or of what has __array_interface__. It keeps the memory alive, is indexed and reshaped like a NumPy "
-         "array, and computes with whatever strides it has. copy=True: a copy of one's own.")},
+         "BufferView(obj, *, copy=None)\n--\n\nA strided view of memory, without a copy. obj is a MemArray or a lease, "
+         "memory of another library (DLPack), a buffer, or an object with __array_interface__. The view keeps the "
+         "memory alive, is indexed and reshaped like a NumPy array, and computes with any strides. copy=True makes a "
+         "private copy.")},
     {Py_tp_new, reinterpret_cast<void*>(make_new)},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_traverse, reinterpret_cast<void*>(traverse)},
@@ -232,7 +233,7 @@ int add_view_type(PyObject* module) {
 }
 
 PyView* allocate_view(PyObject* owner) {
-  // Not tp_alloc, which writes zeros first.
+  // Not tp_alloc, which would zero the object first.
   PyView* const self = PyObject_GC_New(PyView, view_type);
   if (!self) return nullptr;
   self->weak_references = nullptr;
@@ -256,7 +257,7 @@ void free_view(PyView* view) noexcept {
 }
 
 void collect_view(PyView* view) noexcept {
-  // An export of the view itself, which it has not given up: the block is there.
+  // The view is new and holds its export, so the block is alive.
   detail::Block* const block = view->core.is_open() ? &view->core.block() : nullptr;
   MemoryKeeper* const keeper = block && block->is_foreign() ? memory_keeper_of(*block) : nullptr;
   if (keeper) {
@@ -283,7 +284,7 @@ void close_view(PyObject* self) noexcept {
       view.lent_is_writable = memory.writable();
       view.lent = memory.release();
     }
-    // A view that still holds memory refers to its keeper.
+    // Only a view without exports gives up its reference to the keeper.
     if (holds_of(view) == 0 && holds != 0) keeper = reinterpret_cast<PyObject*>(std::exchange(view.keeper, nullptr));
     owner = std::exchange(view.owner, nullptr);
   }

@@ -1,7 +1,7 @@
 """Lennard-Jones molecular dynamics: a C++ simulation whose arrays Python borrows without copying.
 
-The C++ side is the example project `examples/lennard_jones`. `python -m memarray demo` runs it; to steer it
-yourself:
+The C++ side is the example project `examples/lennard_jones`. `python -m memarray demo` runs it. A program of your own
+steers it so:
 
     from memarray.lennard_jones import Simulation
 
@@ -10,7 +10,7 @@ yourself:
     with simulation.positions.read() as lease:
         x = np.from_dlpack(lease)  # the C++ member's memory; keep x, and it stays as it is now
 
-Kept views cost memory, never a copy.
+Escaped views cost memory, never a copy.
 """
 
 import memarray  # noqa: F401  the arrays' Python types

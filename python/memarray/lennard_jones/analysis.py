@@ -1,4 +1,4 @@
-"""What Python computes from borrowed arrays: plain NumPy, in reduced units."""
+"""Analysis of borrowed arrays in Python: plain NumPy, in reduced units."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Sample:
-    """One look at a simulation; energies are totals."""
+    """A sample of a simulation; energies are totals."""
 
     step: int
     kinetic: float
@@ -32,7 +32,7 @@ class Sample:
 
 
 def sample(simulation: Simulation) -> Sample:
-    """Energies, temperature and pressure, summed over views of the simulation's own memory."""
+    """Returns energies, temperature and pressure, summed over views of the simulation's own memory."""
     with (
         simulation.velocities.read(device="cpu") as velocities_lease,
         simulation.energies.read(device="cpu") as energies_lease,
@@ -52,8 +52,8 @@ def sample(simulation: Simulation) -> Sample:
 
 
 def energy_drift(samples: list[Sample]) -> tuple[float, float]:
-    """Slope of the total energy times the run's length, and its largest deviation from the mean, both as fractions
-    of the mean kinetic energy."""
+    """Returns the slope of the total energy times the run's length, and its largest deviation from the mean. Both are
+    fractions of the mean kinetic energy."""
     kinetic = float(np.mean([each.kinetic for each in samples]))
     total = np.array([each.total for each in samples])
     steps = np.array([each.step for each in samples], dtype=float)
@@ -63,12 +63,12 @@ def energy_drift(samples: list[Sample]) -> tuple[float, float]:
 
 
 def tail_correction(density: float, cutoff: float) -> float:
-    """The energy per particle beyond a plain cut, where particles are taken as spread evenly."""
+    """Returns the energy per particle beyond a plain cut-off, for evenly spread particles."""
     return 8.0 / 3.0 * np.pi * density * (cutoff**-9 / 3.0 - cutoff**-3)
 
 
 def radial_distribution(frames: Iterable[Array], box: float, bins: int = 200) -> tuple[Array, Array]:
-    """g(r): how much likelier than in an ideal gas it is to find a particle at distance r of another."""
+    """Returns r and g(r): the probability of a particle at distance r from another, relative to an ideal gas."""
     largest = min(0.5 * box, 5.0)
     counts = np.zeros(bins)
     ideal = 0.0
@@ -95,7 +95,7 @@ def mean_square_displacement(first: Array, last: Array) -> float:
 
 
 def structure_factor(positions: Array, box: float, count: int = 64) -> Array:
-    """S(k) for the first `count` wave vectors along x that fit the box."""
+    """Returns S(k) for the first `count` wave vectors along x that fit the box."""
     k = 2.0 * np.pi / box * np.arange(1, count + 1)
     phases = np.outer(k, positions[:, 0])
     return (np.cos(phases).sum(axis=1) ** 2 + np.sin(phases).sum(axis=1) ** 2) / len(positions)

@@ -1,4 +1,4 @@
-"""Checkpoints from which a simulation goes on to bit-identical positions."""
+"""Checkpoints from which a simulation continues with bit-identical positions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ VERSION = 1
 
 
 def save_checkpoint(simulation: Simulation, path: str | os.PathLike[str]) -> None:
-    """Write positions, velocities and options to `path` (an .npz file), whole or not at all.
+    """Writes positions, velocities and options to `path` (an .npz file), completely or not at all.
 
     Forces are not saved: they follow from the positions, to the last bit.
     """
-    simulation.step(0)  # finishes a step that a lease had interrupted
+    simulation.step(0)  # completes a step that a lease interrupted
     path = Path(path)
     metadata = {
         "format": FORMAT,
@@ -28,7 +28,7 @@ def save_checkpoint(simulation: Simulation, path: str | os.PathLike[str]) -> Non
         "steps_done": simulation.steps_done,
         "options": simulation.options,
     }
-    # Beside its target, so that the replacement is one rename; readers see the old file or the new one.
+    # In the folder of its target, so that one rename replaces it: readers see the old file or the new one.
     unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
     try:
         with (
@@ -50,7 +50,7 @@ def save_checkpoint(simulation: Simulation, path: str | os.PathLike[str]) -> Non
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> Simulation:
-    """A new simulation that goes on exactly where the saved one was."""
+    """Returns a new simulation that continues exactly from the saved state."""
     arrays, metadata = _read(Path(path))
     simulation = Simulation(**metadata["options"])
     for name in ("positions", "velocities"):

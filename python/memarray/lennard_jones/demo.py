@@ -1,4 +1,4 @@
-"""python -m memarray demo: C++ integrates, Python watches the same memory."""
+"""python -m memarray demo: C++ integrates, and Python reads the same memory."""
 
 from __future__ import annotations
 
@@ -115,12 +115,13 @@ class _Demo:
         return simulation
 
     def to_device(self, simulation: Simulation) -> None:
-        """Once; what Python looks at on the host meanwhile goes back by itself, uncopied."""
+        """Moves the simulation to the device, once. The device side stays valid while Python reads on the host, so
+        nothing is copied back."""
         kind, _, index = self.options.device.partition(":")
         if kind == "cpu":
             return
         simulation.move_memory(memarray.dlpack.kDLCUDA, int(index or 0))
-        simulation.compute_forces()  # there, as a GPU rounds otherwise than the processor
+        simulation.compute_forces()  # on the device, because a GPU rounds differently
 
     def show_shared_memory(self, simulation: Simulation) -> None:
         addresses: dict[str, dict[str, str]] = {}
@@ -140,7 +141,7 @@ class _Demo:
         self.checks["shared_memory"] = shared
 
     def equilibrate(self, simulation: Simulation) -> None:
-        """Melts the crystal, with the velocities scaled now and then, and lets it go."""
+        """Melts the crystal while it rescales velocities now and then, and then lets it equilibrate freely."""
         count = min(1000, (self.options.steps + 1) // 2)
         for done in progress(range(0, count, 20), "melting"):
             simulation.step(min(20, count - done))
@@ -170,7 +171,7 @@ class _Demo:
                 save_checkpoint(simulation, self.out / "checkpoint.npz")
         copies = memarray.stats()["copies"] - copies
         self.checks["frames_unchanged"] = unchanged = frames.unchanged()
-        # Of a device what is looked at comes to the host, once for each frame, and nothing goes back.
+        # From a device each frame is copied to the host once, and nothing is copied back.
         expected = 0 if self.options.device == "cpu" else LOOKED_AT * len(stops)
         self.checks["nothing_copied" if expected == 0 else "copied_for_frames_only"] = copies == expected
         rate = steps / seconds
@@ -257,7 +258,7 @@ class _Demo:
             self.summary["picture"] = None
 
     def restart(self, simulation: Simulation) -> None:
-        """Runs the last steps again from the file, and compares every bit."""
+        """Runs the last steps again from the checkpoint, and compares every bit."""
         path = self.out / "checkpoint.npz"
         again = load_checkpoint(path)
         self.to_device(again)

@@ -1,4 +1,4 @@
-"""Snapshots of an array: views that were kept, and nothing else."""
+"""Snapshots of an array: escaped views, and nothing else."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Frames:
-    """Keeps plain NumPy views of an array that goes on changing, and proves that they do not.
+    """Plain NumPy views of an array that continues to change, with a proof that the views do not.
 
-    A view that outlives its lease is a snapshot: the array's next writer leaves the memory to it.
+    A view that outlives its lease is a snapshot: the next writer of the array continues in other memory.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Frames:
         return [self.checksum(view) for view in self._views] == self._checksums
 
     def some(self, count: int) -> Iterator[Array]:
-        """About `count` of them, evenly spread."""
+        """Returns about `count` of the views, evenly spread."""
         yield from self._views[:: max(1, len(self) // count)]
 
     @property
@@ -44,7 +44,7 @@ class Frames:
 
     @property
     def places(self) -> int:
-        """In how many different places of memory they are."""
+        """The number of different addresses of the views."""
         return len({view.__array_interface__["data"][0] for view in self._views})
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""The demo's picture: energies, g(r) and the particles themselves."""
+"""The demo's picture: energies, g(r) and the particles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def draw(
     path: Path, samples: list[Sample], distribution: tuple[Array, Array], positions: Array, speeds: Array, box: float
 ) -> None:
-    """Write a PNG; raises ImportError where matplotlib is not installed."""
+    """Writes a PNG. Raises ImportError if matplotlib is not installed."""
     figure = import_module("matplotlib.figure").Figure(figsize=(15, 4.6), layout="constrained")
     particles = len(positions)
 

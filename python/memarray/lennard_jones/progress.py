@@ -1,4 +1,4 @@
-"""A progress bar: tqdm's where it is installed, else a line of text."""
+"""A progress bar: that of tqdm if installed, else a line of text."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ struct FreeHostBytes {
   void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
 };
 
-/// Memory that a program got. Work that uses it keeps it, so that bytes on the host outlive the work.
+/// An allocation of the program. Work that uses it shares ownership, so that bytes on the host outlive the work.
 struct Allocation {
   enum class Kind { device, managed, pinned };
 
@@ -25,16 +25,16 @@ struct Allocation {
   std::size_t bytes = 0;
   std::size_t reserved = 0;  // bytes, rounded up
   int device = 0;
-  cu::Context context = nullptr;  // which takes it along when it ends; null: of a pool
+  cu::Context context = nullptr;  // frees it when destroyed; null: pool memory
   std::shared_ptr<Pool> pool;     // null: not stream-ordered
   std::string site;
   std::size_t number = 0;                             // in the arena's table
   std::unique_ptr<std::byte, FreeHostBytes> on_host;  // managed or pinned
 
-  // Under the session's lock.
-  bool is_ready = true;  // its stream has come to where it was allocated
+  // Guarded by the session's lock.
+  bool is_ready = true;  // its stream has reached the allocation
   bool is_freed = false;
-  int in_use = 0;  // copies and kernels at it now
+  int in_use = 0;  // copies and fills that use it now
 };
 
 }  // namespace memarray::simulated

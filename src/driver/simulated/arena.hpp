@@ -8,10 +8,10 @@
 
 namespace memarray::simulated {
 
-inline constexpr std::size_t granularity = 512;  // of a device's allocations, bytes
+inline constexpr std::size_t granularity = 512;  // of device allocations, in bytes
 
-/// One device's memory: a file in memory, mapped where programs see it and cannot touch it, and where copies and
-/// kernels reach it.
+/// One device's memory: a file in memory, mapped twice. Programs see the mapping without access rights; copies and
+/// kernels use the accessible one.
 class Arena {
  public:
   /// Throws `std::system_error`.
@@ -23,7 +23,7 @@ class Arena {
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
     return address >= _begin && address - _begin < _bytes;
   }
-  /// Where an address of programs' is reached.
+  /// Returns the accessible address of an address that programs see.
   [[nodiscard]] std::byte* reach(std::uintptr_t address) const noexcept { return _reach + (address - _begin); }
   [[nodiscard]] std::size_t bytes() const noexcept { return _bytes; }
 

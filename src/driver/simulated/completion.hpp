@@ -8,12 +8,12 @@
 
 namespace memarray::simulated {
 
-/// The end of one piece of work: what an event records, what streams and threads wait for.
+/// The completion of one piece of work. Events record it; streams and threads wait for it.
 class Completion {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Once, by the stream that ran the work.
+  /// Marks the work as completed. Called once, by the stream that ran it.
   void finish() noexcept {
     _edge.leave();
     _when = Clock::now();
@@ -21,20 +21,20 @@ class Completion {
     _is_done.notify_all();
   }
 
-  /// The caller then comes after the work.
+  /// Blocks until the work has completed. The caller is then ordered after it.
   void wait() noexcept {
     _is_done.wait(0, std::memory_order_acquire);
     _edge.arrive();
   }
 
-  /// Whether the work has ended; if so, the caller comes after it.
+  /// True if the work has completed. The caller is then ordered after it.
   [[nodiscard]] bool poll() noexcept {
     if (_is_done.load(std::memory_order_acquire) == 0) return false;
     _edge.arrive();
     return true;
   }
 
-  /// When the work ended; of work that has.
+  /// Returns the end time of completed work.
   [[nodiscard]] Clock::time_point when() const noexcept { return _when; }
 
  private:

@@ -8,7 +8,7 @@ namespace memarray::simulated {
 namespace {
 
 constexpr int most = 64;
-// Trivially destroyed: handles are let go of while threads end, too.
+// Trivially destroyed: handles are also dropped while threads exit.
 thread_local cu::Context entries[most];
 thread_local int depth = 0;
 

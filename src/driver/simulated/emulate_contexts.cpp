@@ -34,7 +34,7 @@ void end(Session& session, Context& context, std::size_t function) {
   }
   wait(work);
   std::lock_guard const guard(session.lock);
-  // Somebody may have retained it meanwhile.
+  // Another thread may have retained it meanwhile.
   if (context.is_primary && --context.references > 0) return;
   session.destroy(context, function);
 }

@@ -15,10 +15,10 @@ namespace {
 
 enum class Side { host, device };
 
-// A copy of pageable memory is that much later than it could be, where copies are late.
+// The delay of a copy of pageable memory under `late_copies`.
 constexpr std::chrono::milliseconds lateness(2);
 
-// Under the lock. Null, and a violation, if it is no memory that the call may use.
+// Returns none, and records a violation, if the call may not use the memory. Callers hold the lock.
 std::optional<Place> find_place(Session& session, std::uintptr_t address, std::size_t bytes, Side side,
                                 std::size_t function) {
   auto allocation = session.memory.find(address);
@@ -42,7 +42,7 @@ std::optional<Place> find_place(Session& session, std::uintptr_t address, std::s
   return Place{session.memory.reach(*allocation, address), address, std::move(allocation)};
 }
 
-// Under the lock.
+// Callers hold the lock.
 std::shared_ptr<Completion> submit_copy(Session& session, Stream& stream, Place target, Place source, std::size_t bytes,
                                         std::shared_ptr<std::byte[]> staged, std::size_t function) {
   char const* const what = function_name(function);
@@ -59,7 +59,7 @@ std::shared_ptr<Completion> submit_copy(Session& session, Stream& stream, Place 
                                  .takes_time = true});
 }
 
-// Between two places on devices.
+// Copies between two places on devices. Callers hold the lock.
 cu::Result copy_on_devices(Session& session, cu::DevicePtr target_address, cu::DevicePtr source_address,
                            std::size_t bytes, cu::Stream handle, std::size_t function) {
   cu::Result error = code::success;
@@ -92,8 +92,8 @@ cu::Result cuMemcpyHtoDAsync(Session& session, cu::DevicePtr target_address, voi
                         function::cuMemcpyHtoDAsync);
     if (!target || !source) return code::invalid_value;
   }
-  // Pageable memory is read before the call returns unless copies are late, pinned and managed memory when the stream
-  // comes to it.
+  // Pageable memory is read before the call returns, unless copies are late. Pinned and managed memory is read in
+  // stream order.
   std::shared_ptr<std::byte[]> staged;
   if (source->is_pageable() && !session.options.late_copies) {
     staged = std::make_shared_for_overwrite<std::byte[]>(bytes);

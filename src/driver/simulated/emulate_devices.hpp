@@ -8,7 +8,7 @@ namespace memarray::simulated {
 class Session;
 }
 
-/// Devices: how many, what they are.
+/// Devices: count, names, attributes, free memory.
 namespace memarray::simulated::emulated {
 
 cu::Result cuInit(Session&, unsigned flags);

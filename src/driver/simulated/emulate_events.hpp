@@ -8,7 +8,7 @@ namespace memarray::simulated {
 class Session;
 }
 
-/// Events: records, waits by the host, times.
+/// Events: recording, waits by the host, elapsed times.
 namespace memarray::simulated::emulated {
 
 cu::Result cuEventCreate(Session& session, cu::Event* event, unsigned flags);

@@ -8,7 +8,7 @@ namespace memarray::simulated {
 class Session;
 }
 
-/// Memory that is in no stream's order, and what pointers are.
+/// Memory outside stream order, and attributes of pointers.
 namespace memarray::simulated::emulated {
 
 cu::Result cuMemAlloc(Session& session, cu::DevicePtr* pointer, std::size_t bytes);

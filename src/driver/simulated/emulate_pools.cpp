@@ -51,7 +51,7 @@ cu::Result free_in_order(Session& session, std::shared_ptr<Allocation> const& al
   session.memory.remove(*allocation);
   std::byte* const reached = session.memory.arena(allocation->device).reach(allocation->begin);
   auto const is_pooled = allocation->pool != nullptr;
-  // What comes later in the same stream may have the memory from now on.
+  // Later work in this stream may reuse the memory from now on.
   if (is_pooled) session.reclaim(*allocation, freeing);
   session.submit(stream, {.work =
                               [&session, allocation, freeing, reached, is_pooled] {
@@ -100,7 +100,7 @@ cu::Result cuMemPoolDestroy(Session& session, cu::MemoryPool handle) {
   auto const pool = session.pool(handle, function::cuMemPoolDestroy, error);
   if (!pool) return error;
   if (pool->is_default) return code::invalid_value;
-  // What is allocated stays so, and goes back to the device when it is freed.
+  // Allocations stay valid and return to the device when they are freed.
   pool->is_destroyed = true;
   pool->trim(0, session.memory.arena(pool->device).free);
   session.pools.remove(handle);

@@ -8,7 +8,7 @@ namespace memarray::simulated {
 class Session;
 }
 
-/// Pools, and memory in a stream's order.
+/// Pools, and stream-ordered memory.
 namespace memarray::simulated::emulated {
 
 cu::Result cuMemPoolCreate(Session& session, cu::MemoryPool* pool, cu::MemoryPoolProperties const* properties);

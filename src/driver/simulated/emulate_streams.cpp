@@ -27,12 +27,12 @@ cu::Result submit_program_code(Session& session, cu::Stream handle, std::functio
   return code::success;
 }
 
-/// A load or store that a device refuses.
+/// A misaligned load or store, which a device refuses.
 struct Misaligned : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Why a kernel failed.
+/// The cause of a kernel's failure.
 struct Failure {
   cu::Result code;
   std::string name;
@@ -55,8 +55,8 @@ std::optional<Failure> run(cu::HostFunction kernel, void* data) {
   return failure;
 }
 
-// As on a device: nobody is told until he waits for it, and nothing works in the context any more. What was submitted
-// before runs on, so that what launches hold is let go of.
+// Makes the context unusable, like a device. The program notices when it waits for the work. Work submitted before
+// still runs, so that launches release the resources that they hold.
 void fail_kernel(Session& session, Failure const& failure, std::string const& site) {
   Stream const& stream = *running_stream();
   session.violation(words(failure.words, site.empty() ? "" : ", launched at ", site, " (on stream ",

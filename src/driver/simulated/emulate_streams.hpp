@@ -8,7 +8,7 @@ namespace memarray::simulated {
 class Session;
 }
 
-/// Streams: their life, waits, and what runs in them.
+/// Streams: creation, waits, host functions and kernels.
 namespace memarray::simulated::emulated {
 
 cu::Result cuStreamCreateWithPriority(Session& session, cu::Stream* stream, unsigned flags, int priority);

@@ -25,10 +25,10 @@
 namespace memarray::simulated {
 namespace {
 
-// Whose session a call is: of the handles it names, else of the memory, else the calling thread's.
+// The session of a call: that of its handles, else of its memory, else of the calling thread.
 struct Owner {
   std::shared_ptr<Session> session;
-  bool is_gone = false;  // its session went, and so did all of its resources
+  bool is_gone = false;  // its session has ended, with all of its resources
 
   template <typename Handle>
   void look_at_handle(Handle handle) {
@@ -59,7 +59,7 @@ Owner owner(Arguments... arguments) {
   return found;
 }
 
-// What needs no device: said also when there is none any more, and in kernels.
+// True for functions that need no device: they also work without a session, and in kernels.
 constexpr bool only_names_errors(std::size_t index) {
   return index == function::cuGetErrorName || index == function::cuGetErrorString;
 }
@@ -80,9 +80,9 @@ struct Entry<index, emulation> {
     try {
       if constexpr (index == function::cuCtxPopCurrent)
         if (ContextStack::drop_dead()) return code::success;
-      // Whoever asks whose a stream is asks the driver that is there now.
+      // A query of a stream's context goes to the current driver.
       Owner const found = index == function::cuStreamGetCtx ? Owner{find_session_here()} : owner(arguments...);
-      // A handle of the process that this was forked from is of no session here.
+      // In a forked child, a handle of the parent belongs to no session.
       if (found.is_gone) return fork_generation() == 0 ? code::invalid_handle : code::not_initialized;
       if (!found.session) {
         if constexpr (index == function::cuGetErrorName) return name_error(arguments...);
@@ -110,7 +110,7 @@ struct Entry<index, emulation> {
     return result;
   }
 
-  // Memory to read from and to write to is void*; what a function gives back has a type.
+  // Memory to read or write is `void*`; an output parameter is typed.
   static constexpr bool gives_something =
       ((std::is_pointer_v<Arguments> && !std::is_const_v<std::remove_pointer_t<Arguments>> &&
         (std::is_arithmetic_v<std::remove_pointer_t<Arguments>> ||
@@ -120,7 +120,7 @@ struct Entry<index, emulation> {
 
 #define MEMARRAY_SIMULATED_ENTRY(name) Entry<function::name, &emulated::name>
 
-// Keeps tables in reach of a leak check.
+// Keeps tables reachable for leak checkers.
 struct Kept {
   DriverTable table;
   Kept* before = nullptr;
@@ -147,7 +147,7 @@ bool can_be_dropped(std::size_t function) noexcept {
 #define MEMARRAY_GIVES_NOTHING(name, version, parameters) !MEMARRAY_SIMULATED_ENTRY(name)::gives_something,
   static constexpr std::array<bool, function_count> all{MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_GIVES_NOTHING)};
 #undef MEMARRAY_GIVES_NOTHING
-  // Who launches leaves it to the kernel to let go of what it was given.
+  // A launch relies on the kernel to release its arguments.
   if (function == launch_function) return false;
   return all[function] && function != function::cuPointerGetAttribute && function != function::cuMemPoolGetAttribute;
 }

@@ -6,9 +6,9 @@
 
 namespace memarray::simulated {
 
-/// A new table of the simulated driver; never destroyed.
+/// Returns a new function table of the simulated driver. It is never destroyed.
 [[nodiscard]] DriverTable const* make_table(bool lends_as_cuda);
-/// Whether a call can be lost without its caller seeing it: it has nothing to give.
+/// True if a call can be lost unnoticed, because the function returns nothing but a code.
 [[nodiscard]] bool can_be_dropped(std::size_t function) noexcept;
 
 }  // namespace memarray::simulated

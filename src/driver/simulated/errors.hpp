@@ -6,7 +6,7 @@ namespace memarray::simulated {
 
 class Session;
 
-/// As `cuGetErrorName` and `cuGetErrorString`, which need no device.
+/// Returns a name or text like `cuGetErrorName` and `cuGetErrorString`. Needs no device.
 cu::Result name_error(cu::Result error, char const** name) noexcept;
 cu::Result describe_error(cu::Result error, char const** text) noexcept;
 

@@ -15,14 +15,14 @@
 
 namespace memarray::simulated {
 
-/// How a range became free: in the order of a stream, when that comes to it. Whoever gets the range comes after that.
+/// The freeing of a range, in the order of a stream. The next owner of the range is ordered after it.
 struct Freeing {
-  cu::Stream stream = nullptr;  // null: not in a stream's order, done
+  cu::Stream stream = nullptr;  // null: not stream-ordered, completed
   std::atomic<bool> has_run{false};
   Edge edge;
 };
 
-/// By the caller, who comes after all use of the range.
+/// Returns a completed freeing. The caller must be ordered after all use of the range.
 [[nodiscard]] inline std::shared_ptr<Freeing> freed_now() {
   auto freeing = std::make_shared<Freeing>();
   freeing->edge.leave();
@@ -30,26 +30,27 @@ struct Freeing {
   return freeing;
 }
 
-/// Ranges of addresses that are free, given out first fit.
+/// Free ranges of addresses, allocated first fit.
 class FreeRanges {
  public:
   using May = std::function<bool(Freeing const&)>;
 
   void give(std::uintptr_t begin, std::size_t bytes, std::shared_ptr<Freeing> freeing);
-  /// The first `bytes` in a row of which all `may` be taken; `behind` gets the freeings that the taker comes after.
+  /// Takes the first `bytes` contiguous bytes whose freeings satisfy `may`. Appends to `behind` the freeings that the
+  /// new owner must be ordered after.
   [[nodiscard]] std::optional<std::uintptr_t> take(std::size_t bytes, May const& may,
                                                    std::vector<std::shared_ptr<Freeing>>& behind);
-  /// At most `bytes` of what is done being freed, from the end, handed to `other`; returns how many.
+  /// Moves at most `bytes` bytes whose freeing has completed to `other`, from the end. Returns the bytes moved.
   std::size_t move_done(std::size_t bytes, FreeRanges& other);
   [[nodiscard]] std::size_t bytes() const noexcept { return _bytes; }
 
  private:
   struct Range {
     std::size_t bytes;
-    std::shared_ptr<Freeing> freeing;  // null: free as ever
+    std::shared_ptr<Freeing> freeing;  // null: never allocated
   };
 
-  // Ranges that nobody can tell apart are one. Under the sanitizer each keeps its own freeing, and so its edge.
+  // True if two ranges can be merged. Under the sanitizer each keeps its own freeing, and thereby its edge.
   [[nodiscard]] static bool are_alike(Range const& one, Range const& other) noexcept;
 
   std::map<std::uintptr_t, Range> _ranges;

@@ -19,7 +19,7 @@ namespace {
 struct Slot {
   enum State : std::uint32_t { empty, changing, full };
   std::atomic<std::uint32_t> state{empty};
-  // Read by handlers and kernels only for addresses in the range, which nobody uses once it is given back.
+  // Handlers and kernels read it only for addresses in the range, which must not be used after `unguard`.
   GuardedRange range;
 };
 
@@ -29,7 +29,7 @@ constinit std::atomic<std::uint64_t> order{0};
 
 struct sigaction previous;
 
-// Of what printf does, only what a signal handler may do.
+// The part of printf that a signal handler may use.
 class Words {
  public:
   Words& operator<<(char const* text) noexcept {
@@ -91,7 +91,8 @@ void call_previous(int signal, siginfo_t* info, void* context) noexcept {
   } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
     previous.sa_handler(signal);
   } else {
-    // The instruction runs again and ends the process as if we had not been here; a signal that was sent does not.
+    // After a fault, the instruction runs again and ends the process, as if without our handler. A sent signal does not
+    // recur.
     sigaction(SIGSEGV, &previous, nullptr);
     if (info->si_code <= 0) raise(signal);
   }
@@ -113,7 +114,7 @@ void handle(int signal, siginfo_t* info, void* context) {
   errno = saved;
 }
 
-// Once in a process, as a handler that others chained to must stay.
+// Runs once in a process: the handler is never removed, because other handlers may chain to it.
 void install() {
   static Lock lock;
   static bool is_installed = false;
@@ -121,7 +122,7 @@ void install() {
   if (is_installed) return;
   struct sigaction action{};
   action.sa_sigaction = handle;
-  // On the alternative stack of a thread that has one; nested, so that a fault in a handler before ours is its own.
+  // On the alternative stack of a thread that has one. Nested, so that a fault in the previous handler is delivered.
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   if (sigaction(SIGSEGV, nullptr, &previous) != 0 || sigaction(SIGSEGV, &action, nullptr) != 0)
     throw std::system_error(errno, std::system_category(), "simulated devices: sigaction");
@@ -149,7 +150,7 @@ std::vector<std::pair<std::uint64_t, std::string>> TouchLog::touches() const {
 
 AllocationTable::AllocationTable(std::size_t capacity)
     : _capacity(capacity),
-      // Pages of it become memory only when they are used.
+      // Pages are committed only when used.
       _records(static_cast<Record*>(mmap(nullptr, capacity * sizeof(Record), PROT_READ | PROT_WRITE,
                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
   if (_records == MAP_FAILED) throw std::system_error(errno, std::system_category(), "simulated devices: mmap");

@@ -10,8 +10,8 @@
 
 namespace memarray::simulated {
 
-/// What a simulated handle's value says. Values are never used twice, so that a call on a destroyed resource is known
-/// for one, and are no addresses, so that no real driver's handle is taken for one.
+/// The parts of a simulated handle's value. Values are never reused, so that a call on a destroyed resource is
+/// detected. They are no addresses, so that a real driver's handle is not mistaken for one.
 struct HandleParts {
   std::uint64_t kind;
   std::uint32_t session;
@@ -35,7 +35,7 @@ template <typename Handle>
   return reinterpret_cast<Handle>(mark | (std::uint64_t{session & 0xfffffU} << 36) | (std::uint64_t{serial} << 4));
 }
 
-/// Null for values that no simulated driver gave out for this kind of handle.
+/// Returns none for values that are not simulated handles of this kind.
 template <typename Handle>
 [[nodiscard]] std::optional<HandleParts> decode(Handle handle) noexcept {
   auto const value = reinterpret_cast<std::uint64_t>(handle);
@@ -44,7 +44,7 @@ template <typename Handle>
                      static_cast<std::uint32_t>(value >> 4)};
 }
 
-/// The resources of one kind that exist, by their handles.
+/// The existing resources of one kind, by handle.
 template <typename T, typename Handle>
 class Handles {
  public:

@@ -21,12 +21,12 @@ void __tsan_release(void* address);
 }
 #endif
 
-/// What the thread sanitizer may know of a simulated driver.
+/// The thread sanitizer's view of a simulated driver.
 ///
 /// The emulation needs locks and queues that a real device does not have between its threads. If the sanitizer saw
-/// them, a program's own race between two threads that both use a stream would go unreported. So all of the emulation
-/// runs hidden, and the orders that a real device does keep (work after its submission, a waiter after what it waited
-/// for) are told one by one, as edges.
+/// them, a program's own race between two threads that use one stream would go unreported. All of the emulation
+/// therefore runs hidden. The orders that a real device keeps (work after its submission, a waiter after the awaited
+/// work) are declared one by one, as edges.
 namespace memarray::simulated {
 
 #if defined(MEMARRAY_THREAD_SANITIZER)
@@ -48,7 +48,7 @@ inline void hide() noexcept {}
 inline void show() noexcept {}
 #endif
 
-/// While it lives, the sanitizer sees nothing of what the calling thread does. May be nested.
+/// A scope in which the sanitizer ignores the calling thread. Scopes may be nested.
 class Hidden {
  public:
   Hidden() noexcept { hide(); }
@@ -57,7 +57,7 @@ class Hidden {
   Hidden& operator=(Hidden const&) = delete;
 };
 
-/// Within one `Hidden`: the program's own accesses, a kernel's or a copy's, which the sanitizer is to see.
+/// A scope within one `Hidden` in which the sanitizer sees the program's own accesses, a kernel's or a copy's.
 class Visible {
  public:
   Visible() noexcept { show(); }
@@ -66,8 +66,8 @@ class Visible {
   Visible& operator=(Visible const&) = delete;
 };
 
-/// An order that a real device keeps: who arrives comes after all that was done before somebody left. For use within
-/// one `Hidden`. The real synchronisation is the emulation's; this only tells the sanitizer.
+/// An order that a real device keeps: a thread that arrives is ordered after all actions before a `leave`. For use
+/// within one `Hidden`. Informs only the sanitizer; the emulation does the synchronisation.
 class Edge {
  public:
   void leave() noexcept {

@@ -19,25 +19,25 @@ namespace memarray::simulated {
 inline constexpr std::size_t function_count = 0 MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_COUNT_DRIVER_FUNCTION);
 #undef MEMARRAY_COUNT_DRIVER_FUNCTION
 
-/// The place of each function in the list, and its name.
+/// The index of each driver function in the list.
 namespace function {
 #define MEMARRAY_ENUMERATE_DRIVER_FUNCTION(name, version, parameters) name,
 enum Index : std::size_t { MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_ENUMERATE_DRIVER_FUNCTION) };
 #undef MEMARRAY_ENUMERATE_DRIVER_FUNCTION
 }  // namespace function
-/// A kernel's launch, which goes through none of them; known as cuLaunchKernel.
+/// The index of a kernel launch, which calls no driver function; named cuLaunchKernel.
 inline constexpr std::size_t launch_function = function_count;
 inline constexpr std::size_t counted_functions = function_count + 1;
 [[nodiscard]] char const* function_name(std::size_t function) noexcept;
-/// Throws `ValueError` for names of functions that memarray does not call.
+/// Returns the index of a function. Throws `ValueError` if memarray does not call it.
 [[nodiscard]] std::size_t function_index(std::string_view name);
 
-/// Counts a session's calls and says which of them go wrong.
+/// The call counters of a session, and the rules for which calls fail or are lost.
 class Injection {
  public:
-  /// Counts a call. What it is to return at once, if it is to do nothing.
+  /// Counts a call. Returns the code that it must return at once without any effect, if any.
   [[nodiscard]] std::optional<cu::Result> begin(std::size_t function);
-  /// From the `nth` call from now, `times` of them or (-1) all.
+  /// Adds a rule for `times` calls, or all (-1), from the `nth` call from now on.
   void inject(std::size_t function, int nth, int times, cu::Result code);
   void clear();
   [[nodiscard]] std::uint64_t calls(std::size_t function) const noexcept;

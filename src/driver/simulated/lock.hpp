@@ -4,8 +4,8 @@
 
 namespace memarray::simulated {
 
-/// For short sections of the emulation, always within `Hidden`. Nothing waits for a device, and no code of the program
-/// runs, while it is held.
+/// A lock for short sections of the emulation, always within `Hidden`. While it is held, no thread waits for a device
+/// and no code of the program runs.
 class Lock {
  public:
   void lock() noexcept { static_cast<void>(_lock.lock()); }

@@ -15,7 +15,7 @@
 
 namespace memarray::simulated {
 
-/// The memory of a session's devices and what is allocated in it. All under the session's lock.
+/// The memory of a session's devices and its allocations. Guarded by the session's lock.
 class Memory {
  public:
   /// Throws `std::system_error`.
@@ -29,18 +29,18 @@ class Memory {
   }
 
   void add(std::shared_ptr<Allocation> const& allocation);
-  /// From then on it is freed memory to new calls; what is reserved for it stays so.
+  /// Makes the allocation freed memory for later calls. Its range stays reserved.
   void remove(Allocation const& allocation);
-  /// That holds the address; null: none does.
+  /// Returns the allocation that contains the address, or null.
   [[nodiscard]] std::shared_ptr<Allocation> find(std::uintptr_t address) const;
   [[nodiscard]] auto const& all() const noexcept { return _allocations; }
-  /// Where the bytes of an allocation are.
+  /// Returns the accessible address of an address in the allocation.
   [[nodiscard]] std::byte* reach(Allocation const& allocation, std::uintptr_t address) noexcept;
-  /// Words for an address that `find` does not find, or not as it was asked to be.
+  /// Returns a description of an address for messages.
   [[nodiscard]] std::string describe(std::uintptr_t address) const;
   [[nodiscard]] bool was_freed(std::uintptr_t address) const { return _freed.contains(address); }
 
-  /// Unmaps all of it.
+  /// Unmaps all device memory.
   void give_back() noexcept { _arenas.clear(); }
 
  private:

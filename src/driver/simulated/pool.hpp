@@ -25,16 +25,16 @@ inline constexpr int used_current = 7;
 inline constexpr int used_high = 8;
 }  // namespace pool_attribute
 
-/// Memory of a device that is kept for its next user. All under the session's lock.
+/// A pool of device memory, which caches freed memory. Guarded by the session's lock.
 struct Pool {
   cu::MemoryPool handle = nullptr;
   int device = 0;
-  std::size_t max_size = 0;  // 0: the device's
+  std::size_t max_size = 0;  // 0: that of the device
   bool is_default = false;
   bool is_destroyed = false;
   std::string site;
-  std::set<int> reached_by;  // devices besides its own
-  int reuse[3] = {1, 1, 1};  // by attribute, from 1
+  std::set<int> reached_by;  // other devices with access
+  int reuse[3] = {1, 1, 1};  // values of attributes 1 to 3
   std::uint64_t release_threshold = 0;
   std::uint64_t reserved = 0;
   std::uint64_t reserved_high = 0;
@@ -42,7 +42,8 @@ struct Pool {
   std::uint64_t used_high = 0;
   FreeRanges kept;
 
-  /// For work in the order of `stream`: what was freed in its own order, or what is done being freed in another's.
+  /// Allocates for work in the order of `stream`: cached memory freed in that stream's order or completely freed in
+  /// another's, else device memory. `behind` as in `FreeRanges::take`.
   [[nodiscard]] std::optional<std::uintptr_t> allocate(std::size_t bytes, cu::Stream stream, FreeRanges& device_memory,
                                                        std::vector<std::shared_ptr<Freeing>>& behind);
   void free(std::uintptr_t begin, std::size_t bytes, std::shared_ptr<Freeing> freeing);

@@ -226,7 +226,7 @@ void Session::end_stream(Context& context, Stream& stream) {
   stream.end();
   if (!stream.last()) return;
   auto& draining = stream.kind == Stream::Kind::blocking ? context.draining_blocking : context.draining;
-  // The sanitizer is told of orders with work that has ended, too.
+  // Under the sanitizer, completed work is kept, too, for its edges.
   if (!is_watched) std::erase_if(draining, [](auto const& completion) { return completion->poll(); });
   draining.push_back(stream.last());
 }

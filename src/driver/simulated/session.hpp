@@ -23,31 +23,31 @@
 
 namespace memarray::simulated {
 
-/// What one block of simulated devices consists of. It lives while the block, a resource or a stream's thread does.
+/// The state of one block of simulated devices. It exists while the block, a resource or a stream's thread does.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  /// Throws as `SimulatedDevices` does. It holds itself until it is closed and nothing of it is live.
+  /// Throws like `SimulatedDevices`. The session owns itself until it is closed and has no live resources.
   [[nodiscard]] static std::shared_ptr<Session> make(testing::SimulatedOptions const& options);
   ~Session();
 
   std::uint32_t const number;
-  std::uint32_t const generation;  // fork's
+  std::uint32_t const generation;  // fork generation of its process
   testing::SimulatedOptions const options;
   DriverTable const* const table;
   Injection injection;
 
-  /// What follows is guarded by it.
+  /// Guards the members below.
   Lock lock;
   TouchLog touches;
   Memory memory;
   Handles<Context, cu::Context> contexts;
   Handles<Stream, cu::Stream> streams;  // created ones
   Handles<Event, cu::Event> events;
-  Handles<Pool, cu::MemoryPool> pools;  // the devices' own, too, once asked for
+  Handles<Pool, cu::MemoryPool> pools;  // including the devices' own, once requested
 
   [[nodiscard]] bool has_device(int device) const noexcept { return device >= 0 && device < options.count; }
 
-  /// Takes a lock of its own.
+  /// Records a violation, under a lock of its own.
   void violation(std::string words);
   [[nodiscard]] std::vector<std::string> violations() const;
   void note_wait(std::size_t function);
@@ -60,34 +60,34 @@ class Session : public std::enable_shared_from_this<Session> {
   }
   void set_delay(std::chrono::nanoseconds each) noexcept { _delay.store(each.count(), std::memory_order_relaxed); }
 
-  // All with the lock held. A null result leaves the code in `error`; what no program may do is a violation.
+  // All with the lock held. A null result leaves the code in `error`. A call that no program may make is a violation.
   [[nodiscard]] std::shared_ptr<Context> current(std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Context> context(cu::Context handle, std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Stream> stream(cu::Stream handle, std::size_t function, cu::Result& error);
-  /// The same, for what needs a context in which no kernel has failed.
+  /// Like `current` and `stream`, but fail if a kernel has failed in the context.
   [[nodiscard]] std::shared_ptr<Context> working_context(std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Stream> working_stream(cu::Stream handle, std::size_t function, cu::Result& error);
-  /// `launch_failed` once a kernel has failed in the context.
+  /// Returns the error of the context: not 0 once a kernel has failed in it.
   [[nodiscard]] cu::Result state_of(cu::Context handle) const;
   [[nodiscard]] std::shared_ptr<Event> event(cu::Event handle, std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Pool> pool(cu::MemoryPool handle, std::size_t function, cu::Result& error);
-  /// Starts the thread of a new stream.
+  /// Creates a stream and starts its thread.
   std::shared_ptr<Stream> start_stream(Context& context, Stream::Kind kind, unsigned flags, int priority);
-  /// The next work of the stream, after what a default stream's rules add.
+  /// Submits the next work of the stream. The rules of default streams add dependencies.
   std::shared_ptr<Completion> submit(Stream& stream, Operation operation);
-  /// The ends of all work so far in the contexts that `of` takes.
+  /// Returns the completions of all work so far in the contexts that `of` accepts.
   [[nodiscard]] std::vector<std::shared_ptr<Completion>> work(std::function<bool(Context const&)> const& of);
   void end_stream(Context& context, Stream& stream);
-  /// The context and all that belongs to it go, with a violation for each kind that is left. Its work has ended.
+  /// Destroys the context and its resources, with a violation for each kind that is left. Its work has completed.
   void destroy(Context& context, std::size_t function);
-  /// As a device does when the program waits for it: pools give back what they keep too much.
+  /// Trims pools to their release thresholds, like a device when the program waits for it.
   void trim_pools();
-  /// Memory of an ended stream order goes back to where it came from.
+  /// Returns freed memory to its pool or device.
   void reclaim(Allocation const& allocation, std::shared_ptr<Freeing> freeing);
 
   // Without the lock.
   void close() noexcept;   // the block has ended
-  void retire() noexcept;  // gives everything back if it is over
+  void retire() noexcept;  // frees everything if closed and without live resources
   [[nodiscard]] bool is_retired() const noexcept { return _is_retired.load(std::memory_order_acquire); }
   void begin_thread() noexcept { _threads.fetch_add(1); }
   void end_thread() noexcept { _threads.fetch_sub(1); }
@@ -112,7 +112,7 @@ inline void wait(std::vector<std::shared_ptr<Completion>> const& work) noexcept 
   for (auto const& completion : work) completion->wait();
 }
 
-/// Joins what can be printed.
+/// Joins printable parts to one string.
 template <typename... Parts>
 [[nodiscard]] std::string words(Parts const&... parts) {
   std::ostringstream joined;

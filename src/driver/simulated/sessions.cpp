@@ -23,8 +23,8 @@ struct HostMemory {
   std::uint32_t session;
 };
 
-// One for each process of a line of forks; a child makes its own and never looks at its parent's, of which any part
-// may have been in the middle of a change.
+// One for each process in a line of forks. A child makes its own and never reads its parent's, which may be in the
+// middle of a change.
 struct Registry {
   std::uint32_t const generation = fork_generation();
   Lock lock;
@@ -37,7 +37,7 @@ struct Registry {
 constinit std::atomic<Registry*> current{nullptr};
 constinit std::atomic<std::uint32_t> numbers{0};
 
-// Never destroyed: handles are let go of until the very end.
+// Never destroyed: handles may be dropped until the process ends.
 Registry& registry() {
   Registry* known = current.load(std::memory_order_acquire);
   while (!known || known->generation != fork_generation()) {
@@ -111,7 +111,7 @@ void open_block(std::shared_ptr<Session> const& session) {
 
 void close_block(Session const& session) noexcept {
   Registry& all = registry();
-  std::shared_ptr<Session> closed;  // let go of without the lock
+  std::shared_ptr<Session> closed;  // destroyed without the lock
   std::lock_guard const guard(all.lock);
   auto const found =
       std::find_if(all.open.begin(), all.open.end(), [&](auto const& open) { return open.get() == &session; });

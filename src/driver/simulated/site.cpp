@@ -9,7 +9,7 @@
 namespace memarray {
 namespace {
 
-// Trivially destroyed: resources are made while threads end, too.
+// Trivially destroyed: resources are also created while threads exit.
 thread_local char site[simulated::site_capacity];
 thread_local char const* wait_site = "elsewhere";
 

@@ -19,7 +19,7 @@ thread_local Stream const* stream_here = nullptr;
 thread_local Session* session_here = nullptr;
 thread_local bool program_runs_here = false;
 
-// Signals are the program's: its own threads take them. Faults always come to the thread that made them.
+// Blocks signals, so that the program's own threads handle them. Faults always go to the thread that caused them.
 class BlockedSignals {
  public:
   BlockedSignals() noexcept {
@@ -117,7 +117,7 @@ void Stream::run(Session& session) {
     if (entry.operation.takes_time)
       if (auto const delay = session.delay(); delay.count() > 0) std::this_thread::sleep_for(delay);
     if (entry.operation.work) entry.operation.work();
-    // What the work kept is gone before anybody sees its end.
+    // Releases the work's resources before its completion is visible.
     entry.operation = {};
     entry.completion->finish();
   }

@@ -20,9 +20,9 @@ struct Context;
 
 /// One entry of a stream's queue.
 struct Operation {
-  std::function<void()> work;                      // none: it only orders
-  std::vector<std::shared_ptr<Completion>> after;  // what it waits for, beyond its stream's own order
-  bool takes_time = false;                         // a copy or a kernel, which a session's delay makes longer
+  std::function<void()> work;                      // empty: it only orders
+  std::vector<std::shared_ptr<Completion>> after;  // it waits for these, besides its stream's own order
+  bool takes_time = false;                         // a copy or a kernel, which a session's delay prolongs
 };
 
 /// A queue and the thread that runs it.
@@ -40,16 +40,16 @@ class Stream {
   int const priority;
   std::string const site;
 
-  /// Starts the thread, which keeps the session and the stream until `end`. Throws `std::system_error`.
+  /// Starts the thread, which keeps the session and the stream alive until `end`. Throws `std::system_error`.
   static void start(std::shared_ptr<Session> session, std::shared_ptr<Stream> stream);
-  /// The next work of the stream. Callers hold the session's lock.
+  /// Submits the next work of the stream. Callers hold the session's lock.
   std::shared_ptr<Completion> submit(Operation operation);
-  /// The end of all work so far; null before any. Under the session's lock.
+  /// Returns the completion of all work so far; null before any. Callers hold the session's lock.
   [[nodiscard]] std::shared_ptr<Completion> const& last() const noexcept { return _last; }
-  /// No work comes after that which there is; the thread ends when it is done.
+  /// Ends the thread after the work so far. No more work may be submitted.
   void end();
 
-  /// What the legacy stream (for that one: nobody) last waited for in this, and this in the legacy stream.
+  /// The last work in this stream that the legacy stream waited for, and the reverse. Unused in the legacy stream.
   std::shared_ptr<Completion> seen_by_legacy;
   std::shared_ptr<Completion> seen_of_legacy;
 
@@ -70,10 +70,10 @@ class Stream {
   std::atomic<std::uint32_t> _pushed{0};
 };
 
-/// The stream whose work the calling thread runs; null on the program's own threads.
+/// Returns the stream whose work the calling thread runs; null on the program's own threads.
 [[nodiscard]] Stream const* running_stream() noexcept;
 [[nodiscard]] Session* running_session() noexcept;
-/// While it lives, the stream's thread runs code of the program, which the sanitizer sees and which may not call the
+/// A scope in which a stream's thread runs code of the program. The sanitizer sees that code, and it must not call the
 /// driver.
 class ProgramCode {
  public:

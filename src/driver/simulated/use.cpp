@@ -12,7 +12,7 @@ namespace memarray {
 namespace simulated {
 namespace {
 
-// What a kernel may not use; null if it may.
+// Returns the reason why a kernel must not use the address; null if it may.
 char const* refusal(Session& session, std::uintptr_t address) {
   auto const allocation = session.memory.find(address);
   if (!allocation) return "use after free, or of what is not allocated, ";

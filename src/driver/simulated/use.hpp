@@ -9,7 +9,7 @@
 
 namespace memarray::simulated {
 
-/// What a copy reads or writes: a part of an allocation, or pageable memory of the program.
+/// The memory that a copy reads or writes: a part of an allocation, or pageable memory of the program.
 struct Place {
   std::byte* bytes = nullptr;
   std::uintptr_t address = 0;
@@ -18,11 +18,11 @@ struct Place {
   [[nodiscard]] bool is_pageable() const noexcept { return allocation == nullptr; }
 };
 
-/// While it lives, work on a stream uses allocations. Memory that was freed, or is not there yet in the order of
-/// streams, is a violation when the use begins; that it is freed while the use lasts is seen by who frees.
+/// A scope in which work on a stream uses allocations. Memory that is freed, or not yet allocated in stream order, is a
+/// violation when the use begins. The function that frees detects a free during the use.
 class Use {
  public:
-  /// `what` must outlive it.
+  /// `what` and `places` must outlive the object.
   Use(Session& session, char const* what, std::vector<Place> const& places);
   ~Use();
   Use(Use const&) = delete;

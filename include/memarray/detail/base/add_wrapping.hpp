@@ -7,9 +7,9 @@
 namespace memarray::detail {
 
 #if defined(__CUDACC__)
-#pragma nv_exec_check_disable  // std::complex adds on the host only, where code for the host calls this
+#pragma nv_exec_check_disable  // std::complex adds only on the host, and only host code calls this with it
 #endif
-/// The sum as NumPy has it: integers wrap, also signed ones, whose overflow C++ leaves undefined.
+/// Returns the sum as NumPy computes it: integers wrap, including signed ones, whose overflow is undefined in C++.
 template <class T>
 [[nodiscard]] MEMARRAY_HD constexpr T add_wrapping(T left, T right) {
   if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {

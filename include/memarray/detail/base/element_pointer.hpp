@@ -9,10 +9,11 @@
 
 namespace memarray::detail {
 
-/// Throws the `BufferError` for memory that is aligned to its dtype and not to a type that asks for more.
+/// Throws `BufferError` for memory that is aligned to its dtype, but not to the `wanted` bytes of the C++ type.
 [[noreturn]] MEMARRAY_API void throw_misaligned(DType const& dtype, std::uintptr_t address, std::size_t wanted);
 
-/// True if T asks for more alignment than its dtype, to which alone imported memory is aligned: `cuda::std::complex`.
+/// True if T requires more alignment than its dtype, as `cuda::std::complex` does. Imported memory is only aligned to
+/// its dtype.
 template <class T>
 inline constexpr bool is_overaligned = [] {
   if constexpr (requires { dtype_traits<std::remove_cv_t<T>>::value; })
@@ -21,8 +22,8 @@ inline constexpr bool is_overaligned = [] {
     return false;
 }();
 
-/// Returns memory as elements of T. Throws `BufferError` if T is `is_overaligned` and the memory is imported and lies
-/// at another multiple of its dtype's alignment; costs nothing for all other types.
+/// Returns memory as elements of T. Throws `BufferError` if T is `is_overaligned` and the memory, being imported, is
+/// not aligned to T. Costs nothing for all other types.
 template <class T, class Byte>
 [[nodiscard]] T* elements_at(Byte* memory) {
   if constexpr (is_overaligned<T>) {

@@ -7,12 +7,12 @@
 
 namespace memarray {
 
-/// 0 in the process that loaded the library, one more in each child forked from it: what was counted by threads
-/// of an older generation will never be uncounted.
+/// Returns 0 in the process that loaded the library, and one more in each child forked from it. Threads of an older
+/// generation do not exist here, so nothing that they counted will be decremented.
 [[nodiscard]] MEMARRAY_API std::uint32_t fork_generation() noexcept;
 
 namespace detail {
-/// `fork_generation()` as a number to read inline, for the paths of leases. Written in the child's one thread alone.
+/// The value of `fork_generation()`, to read inline in lease paths. Written only by the single thread of a new child.
 extern MEMARRAY_API std::atomic<std::uint32_t> current_fork_generation;
 }  // namespace detail
 

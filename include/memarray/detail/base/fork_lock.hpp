@@ -7,11 +7,12 @@
 
 namespace memarray::detail {
 
-/// A small lock for short sections that a forked child can always take, even if a thread that it does not have held it
-/// while the process forked.
+/// A small lock for short sections. A forked child can always acquire it, even if a thread of the parent held it during
+/// the fork.
 class ForkLock {
  public:
-  /// False if what the lock guards was left in the middle of a change and can only be abandoned. Locked either way.
+  /// Acquires the lock. Returns false if a fork left the guarded data in the middle of a change, so that it can only be
+  /// abandoned. The lock is held either way.
   [[nodiscard]] bool lock() noexcept {
     std::uint32_t const mine = fork_generation() + 1;
     for (;;) {
@@ -30,13 +31,13 @@ class ForkLock {
   }
 
   void unlock() noexcept {
-    // Sequentially consistent, as a notification first looks whether anybody waits and must not look too early.
+    // Sequentially consistent: `notify_one` first checks for waiters and must not do so before the store.
     _holder.store(0, std::memory_order_seq_cst);
     _holder.notify_one();
   }
 
  private:
-  std::atomic<std::uint32_t> _holder{0};  // the holder's fork generation and 1, or 0
+  std::atomic<std::uint32_t> _holder{0};  // the holder's fork generation + 1; 0 if free
 };
 
 }  // namespace memarray::detail

@@ -4,7 +4,7 @@
 
 namespace memarray {
 
-/// A shared owner of an object that counts its owners itself, by `retain()` and `release()`.
+/// A shared owner of an object that counts its own references, through `retain()` and `release()`.
 template <class T>
 class IntrusivePtr {
  public:
@@ -22,7 +22,7 @@ class IntrusivePtr {
   ~IntrusivePtr() {
     if (_object) _object->release();
   }
-  /// Another owner of an object that somebody else owns too.
+  /// Returns an additional owner of an object that already has one.
   [[nodiscard]] static IntrusivePtr share(T* object) noexcept {
     object->retain();
     return IntrusivePtr(object);

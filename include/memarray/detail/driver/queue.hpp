@@ -9,32 +9,32 @@
 
 namespace memarray::detail {
 
-/// A stream together with the context that its work is submitted in: the default streams' names say nothing of that,
-/// and one of them means another stream on each thread.
+/// A stream together with the context in which its work is submitted. The handle of a default stream does not determine
+/// the context, and the per-thread stream also depends on the thread.
 struct Queue {
   StreamHandle stream;
   ContextHandle context;
-  std::thread::id thread{};  ///< of a thread's own default stream
-  bool lasting = true;       ///< whether the handle keeps the stream; else its address may be another's one day
+  std::thread::id thread{};  ///< set only for the per-thread default stream
+  bool lasting = true;       ///< the handle keeps the stream alive; otherwise its address may be reused
 
   [[nodiscard]] DriverTable const& driver() const noexcept { return *driver_of(context); }
-  /// Whether both are surely one queue, whose work runs in the order of its submission.
+  /// True only if both are provably one queue, whose work runs in the order of its submission.
   [[nodiscard]] MEMARRAY_API bool is(Queue const& other) const noexcept;
 };
 
-/// `stream` for work on the device of `context`, the one in which a default stream is meant. Throws `ValueError` for a
-/// null handle, and for a stream of another device or driver: it says which.
+/// Returns the queue of `stream` for work on the device of `context`. `context` also selects the default stream. Throws
+/// `ValueError` for a null handle, and for a stream of another device or driver, which the message names.
 [[nodiscard]] MEMARRAY_API Queue queue_on(StreamHandle const& stream, ContextHandle const& context);
 
-/// Work submitted to `queue` from now on comes after what the event stands for. `site` names the place of the library
-/// that waits; simulated devices list it. Throws `CudaError`.
+/// Orders work submitted to `queue` from now on after the work that the event stands for. `site` names the code that
+/// waits, for `SimulatedDevices::waits`. Throws `CudaError`.
 MEMARRAY_API void wait(Queue const& queue, EventHandle const& event, char const* site);
-/// Blocks until all work of the queue has ended. False with the last error set.
+/// Blocks until all work of the queue has completed. False with the last error set on failure.
 [[nodiscard]] MEMARRAY_API bool synchronize(Queue const& queue) noexcept;
-/// Blocks until all work in the context has ended. False with the last error set.
+/// Blocks until all work in the context has completed. False with the last error set on failure.
 [[nodiscard]] MEMARRAY_API bool synchronize(ContextHandle const& context) noexcept;
 
-/// Whether the handle itself keeps its stream: it owns it, or has an owner, or it is a default stream.
+/// True if the handle keeps its stream alive: it owns the stream, has an owner, or is a default stream.
 [[nodiscard]] bool keeps_stream(StreamHandle const& stream) noexcept;
 
 }  // namespace memarray::detail

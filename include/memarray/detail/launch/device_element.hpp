@@ -7,9 +7,8 @@
 
 namespace memarray::detail {
 
-/// A complex number in the kernels that memarray ships, aligned as its parts are. Imported memory is aligned to the
-/// dtype, which asks for no more; `cuda::std::complex` is aligned to its whole size, and a GPU refuses to load one from
-/// any other address.
+/// A complex number in shipped kernels, aligned like its parts. Imported memory has the dtype's alignment, which is no
+/// larger. `cuda::std::complex` is aligned to its whole size, and a GPU refuses to load one from any other address.
 template <class T>
 struct DeviceComplex {
   T real{};
@@ -31,8 +30,8 @@ struct DeviceComplex {
   }
 };
 
-/// The type that stands for elements of T in the kernels that memarray ships: the same layout and alignment, with
-/// functions that work in device code.
+/// The type of elements of T in shipped kernels: T's layout, an alignment no stricter than the dtype's, and functions
+/// that work in device code.
 template <class T>
 struct DeviceElementOf {
   using type = T;

@@ -17,10 +17,10 @@
 
 namespace memarray::detail {
 
-/// As much as one load or store of a device moves.
+/// Bytes that one load or store of a device moves at most.
 inline constexpr std::size_t vector_bytes = 16;
 
-/// How many elements of each array a vector has; 0 unless all are elements of a size that divides it.
+/// The number of elements of each array in a vector; 0 unless all arguments are elements whose size divides a vector.
 template <class... Arguments>
 struct VectorWidth {
   static constexpr int value = 0;
@@ -36,7 +36,7 @@ struct VectorWidth<ElementArgument<T, in_place>...> {
   static constexpr int value = fits ? static_cast<int>(vector_bytes / largest) : 0;
 };
 
-/// So many bytes as one load or store, whatever they are of.
+/// Bytes moved by one load or store, whatever their type.
 template <std::size_t bytes>
 struct __attribute__((may_alias)) Word {
   using Part =
@@ -44,7 +44,7 @@ struct __attribute__((may_alias)) Word {
   alignas(bytes) Part parts[bytes / sizeof(Part)];
 };
 
-/// Neighbouring elements in registers.
+/// Adjacent elements in registers.
 template <class T, int width>
 struct Vector {
   using Bits = Word<sizeof(T) * static_cast<std::size_t>(width)>;
@@ -56,7 +56,7 @@ struct Vector {
   MEMARRAY_HD T& element(int e) { return reinterpret_cast<T*>(&bits)[e]; }
 };
 
-/// Where a thread is in its grid.
+/// The position of a thread in its grid.
 struct GridPlace {
   unsigned block;
   unsigned thread;
@@ -64,21 +64,21 @@ struct GridPlace {
   unsigned threads;
 };
 
-/// What a kernel does: calls `f(indices, a, b, …)` for its share of the elements. Compiled for the host too, where
+/// A kernel that calls `f(indices, a, b, …)` for a thread's share of the elements. It compiles for the host too, where
 /// tests run it for each thread of a grid.
 ///
-/// IndexT: of the indices that `f` gets. U: of positions in linear order.
+/// IndexT: the type of the indices that `f` gets. U: the type of positions in linear order.
 template <class IndexT, class U, int ndim, class F, class... Arguments>
 struct DeviceLoop {
   static constexpr int width = VectorWidth<Arguments...>::value;
 
   U size;
-  U vectors;  ///< as `LaunchPlan`; 0 unless `is_aligned()`
+  U vectors;  ///< as in `LaunchPlan`; 0 unless `is_aligned()`
   Unravel<U, ndim> unravel;
   F f;
   cuda::std::tuple<Arguments...> arguments;
 
-  /// Whether all arrays lie so that vectors can be loaded from them and stored to them.
+  /// True if all arrays are aligned for vector loads and stores.
   [[nodiscard]] bool is_aligned() const {
     if constexpr (width == 0)
       return false;
@@ -113,7 +113,7 @@ struct DeviceLoop {
     (opened.close(), ...);
   }
 
-  /// Whole blocks take neighbouring vectors, so that what a warp moves lies together.
+  /// Whole blocks take adjacent vectors, so that the memory accesses of a warp coalesce.
   template <std::size_t... a>
   MEMARRAY_HD void run_vectors(GridPlace const& place, std::index_sequence<a...>) {
     using Loaded = cuda::std::tuple<Vector<typename Arguments::Element, width>...>;

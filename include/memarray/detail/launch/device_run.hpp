@@ -11,21 +11,21 @@
 
 namespace memarray::detail {
 
-/// One operation of the library on a device, while its context is current: the memory that it needs besides its
-/// operands, and its results. Real and simulated devices take the same memory and copy the same way.
+/// One operation of the library on a device: its current context, scratch memory and results. Real and simulated
+/// devices take memory and copy in one way.
 class MEMARRAY_API DeviceRun {
  public:
-  /// Part of a result: `bytes` bytes of device memory, and where on the host they go.
+  /// A part of a result: `bytes` bytes of device memory, and their destination on the host.
   struct Piece {
     void* to;
     std::byte const* from;
     std::size_t bytes;
   };
 
-  /// `what` begins the error's message. Throws `CudaError` if the context cannot be entered; in a forked child without
-  /// a call of CUDA. `queue` outlives the run.
+  /// Enters the context of `queue`, which must outlive the run. `what` begins error messages. Throws `CudaError` if the
+  /// context cannot be entered; in a forked child it throws without calling CUDA.
   [[nodiscard]] DeviceRun(DeviceMemory& memory, Queue const& queue, char const* what);
-  /// Frees the scratch memory in the order of the queue.
+  /// Frees the scratch memory in stream order.
   ~DeviceRun();
   DeviceRun(DeviceRun const&) = delete;
   DeviceRun& operator=(DeviceRun const&) = delete;
@@ -33,11 +33,13 @@ class MEMARRAY_API DeviceRun {
   [[nodiscard]] Queue const& queue() const noexcept { return _queue; }
   [[nodiscard]] DeviceMemory& memory() const noexcept { return _memory; }
 
-  /// Device memory until the run ends, from where arrays have theirs. Throws `OutOfMemoryError`, `CudaError`.
+  /// Returns device memory until the run ends, from the resource that arrays use. Throws `OutOfMemoryError`,
+  /// `CudaError`.
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
-  /// The same with a copy of host memory, which is not read after the call.
+  /// Returns scratch memory with a copy of host memory, which is not read after the call. Throws like `scratch`.
   [[nodiscard]] std::byte* upload(std::size_t bytes, std::byte const* data);
-  /// Waits for the queue and then sets the results; after an error they are never written. Throws `CudaError`.
+  /// Blocks until the queue is done, then sets the results. After an error the results are never written. Throws
+  /// `CudaError`.
   void read_back(std::initializer_list<Piece> pieces);
 
  private:

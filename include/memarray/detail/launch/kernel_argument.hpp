@@ -7,16 +7,16 @@
 
 namespace memarray::detail {
 
-/// An array as a kernel's functor gets it: any element of it.
+/// An array argument of a kernel's functor: it reaches any element.
 template <class T, int ndim>
 struct IndexerArgument {
   ArrayIndexer<T, ndim> indexer;
 
-  /// On the host: before the functor is called for an element, and what it is called with.
+  /// On the host, `prepare` runs before the functor is called for an element; `argument` goes to the functor.
   MEMARRAY_HD void prepare(std::int64_t) const {}
   MEMARRAY_HD ArrayIndexer<T, ndim> argument(std::int64_t) const { return indexer; }
 
-  /// On a device: the same, as an object that lives as long as the call.
+  /// The argument on a device: an object that exists for one call.
   struct Opened {
     ArrayIndexer<T, ndim> indexer;
     MEMARRAY_HD ArrayIndexer<T, ndim> argument() const { return indexer; }
@@ -28,8 +28,8 @@ struct IndexerArgument {
   }
 };
 
-/// Only the element that the call is for. It comes from `source` and goes to `target`, which are one place unless views
-/// were kept.
+/// The one element that a call is for. It comes from `source` and goes to `target`, which are equal unless the array
+/// has escaped views.
 template <class T, bool in_place>
 struct ElementArgument {
   using Element = T;
@@ -42,7 +42,7 @@ struct ElementArgument {
   }
   MEMARRAY_HD T& argument(std::int64_t linear) const { return target[linear]; }
 
-  /// A device works on a copy in registers.
+  /// A copy in registers, which a device works on.
   struct Opened {
     T value;
     T* target;

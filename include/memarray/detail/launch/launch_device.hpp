@@ -16,19 +16,19 @@ namespace memarray::detail {
 
 struct StridedJob;
 
-/// Where a kernel runs.
+/// The place where a kernel runs.
 enum class Runs {
   on_host,       ///< on the host's threads, now
-  in_emulation,  ///< on a simulated device: as a host function in the order of a stream
+  in_emulation,  ///< on a simulated device: as a host function in stream order
   on_device,
 };
 
-/// Throws the `ValueError` for a handle whose creation failed.
+/// Throws `ValueError` for a stream handle whose creation failed.
 [[noreturn]] MEMARRAY_API void throw_null_stream();
 /// Submits `kernel(data)` to a stream of a simulated device. Throws `CudaError`.
 MEMARRAY_API void submit_emulated(Queue const& queue, cu::HostFunction kernel, void* data);
 
-/// The same for any callable, which must not refer to what may be gone by then.
+/// Submits any callable. It must not refer to objects that may be gone when the stream runs it. Throws `CudaError`.
 template <class Kernel>
 void launch_emulated(Queue const& queue, Kernel kernel) {
   auto owned = std::make_unique<Kernel>(std::move(kernel));
@@ -36,7 +36,7 @@ void launch_emulated(Queue const& queue, Kernel kernel) {
   submit_emulated(queue, run, owned.get());
   static_cast<void>(owned.release());
 }
-/// Returns the result of `kernel()` on a simulated device, by way of its memory, as a device's kernels return theirs.
+/// Returns the result of `kernel()` on a simulated device. The result goes through device memory, as on a real device.
 /// Throws `CudaError`, `OutOfMemoryError`.
 template <class Result, class Kernel>
 Result result_of(DeviceRun& run, Kernel kernel) {
@@ -47,23 +47,23 @@ Result result_of(DeviceRun& run, Kernel kernel) {
   run.read_back({{&result, place, sizeof result}});
   return result;
 }
-/// Throws the `CudaError` for a kernel that this file's compiler could not make.
+/// Throws `CudaError` for a kernel that was compiled without nvcc.
 [[noreturn]] MEMARRAY_API void throw_not_compiled_for_device();
-/// Throws the `CudaError` of a `cudaError_t`: `OutOfMemoryError` for want of memory.
+/// Throws the exception for a `cudaError_t`: `OutOfMemoryError` if memory ran out, else `CudaError`.
 [[noreturn]] MEMARRAY_API void throw_runtime_error(int code, char const* name, char const* what, char const* why);
 
-// The shipped kernels on shipped dtypes, compiled into the library where it was built with nvcc; `CudaError` elsewhere.
-// All pointers but `result` are device memory; those with a result wait for it.
+// The shipped kernels for shipped dtypes, compiled into the library if it is built with nvcc; otherwise they throw
+// `CudaError`. All pointers but `result` are device memory. Functions with a `result` wait for it.
 
-/// target[i] = source[i] + sum of i's indices.
+/// Sets target[i] = source[i] + the sum of i's indices.
 void add_index_on_device(DType const& dtype, std::span<std::int64_t const> shape, void const* source, void* target,
                          Queue const& queue);
-/// Any job on strided memory of the device.
+/// Runs a job on strided memory of the device.
 void strided_on_device(StridedJob const& job, DeviceRun& run);
-/// `result`: one element of SumOf<T>.
+/// Sums the elements. `result`: one element of SumOf<T>.
 MEMARRAY_API void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result,
                                 DeviceRun& run);
-/// `result`: one element of the dtype, the total.
+/// Scans `source` into `target`. `result`: the total, one element of the dtype.
 MEMARRAY_API void exclusive_scan_on_device(DType const& dtype, std::int64_t size, void const* source, void* target,
                                            void* result, DeviceRun& run);
 
@@ -82,7 +82,7 @@ MEMARRAY_API void exclusive_scan_on_device(DType const& dtype, std::int64_t size
 namespace memarray::detail {
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-// Each library has a CUDA runtime of its own, which knows its own kernels only.
+// Every library has its own CUDA runtime, which knows only that library's kernels.
 #define MEMARRAY_OF_THIS_LIBRARY __attribute__((visibility("hidden")))
 
 struct MEMARRAY_OF_THIS_LIBRARY CudaRuntime {
@@ -99,7 +99,7 @@ MEMARRAY_OF_THIS_LIBRARY inline void check_cuda(cudaError_t code, char const* wh
 }
 
 MEMARRAY_OF_THIS_LIBRARY inline Occupancy occupancy_of(void const* kernel, int device_id, OccupancyCache& cache) {
-  // Larger blocks end together and leave the processor idle meanwhile.
+  // Larger blocks leave the multiprocessor idle while their last threads end.
   constexpr int most_threads = 256;
   if (auto const known = cache.find(device_id)) return *known;
   Occupancy found{};
@@ -126,7 +126,7 @@ void launch_loop(Loop& loop, std::int64_t size, Queue const& queue) {
   check_cuda(cudaLaunchKernel(kernel, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *queue.stream));
 }
 
-/// What reads and writes elements is one kernel, whether it does so in place or not.
+/// Returns an argument for the device, where in-place and other element arguments share one kernel.
 template <class T, int ndim>
 IndexerArgument<T, ndim> as_on_device(IndexerArgument<T, ndim> const& argument) {
   return argument;
@@ -137,8 +137,8 @@ ElementArgument<T, false> as_on_device(ElementArgument<T, in_place> const& argum
 }
 
 /// Calls `f(indices, a, b, …)` for each index of `shape` in a kernel on `queue`, with indices of type IndexT.
-/// `is_large`: the size is known not to fit into 31 bits. Throws `CudaError` for what fails at once; what fails later
-/// comes out where the work is waited for.
+/// `is_large`: the size does not fit into 31 bits. Throws `CudaError` for failures at launch. Later failures are
+/// reported where the work is waited for.
 template <class IndexT, bool is_large, std::size_t ndim, class F, class... Arguments>
 void launch_device(cuda::std::array<std::int64_t, ndim> const& shape, std::int64_t size, Queue const& queue, F const& f,
                    Arguments const&... arguments) {

@@ -15,8 +15,8 @@
 
 namespace memarray::detail {
 
-/// Runs `body(begin, end)` over [0, size) on the host's threads. Memory decides how many pieces a large loop is cut
-/// into; for a small one the first piece is timed, and the rest shared out if it is worth waking threads for.
+/// Runs `body(begin, end)` over [0, size) on host threads. The memory of a large loop decides its number of chunks. A
+/// small loop times its first piece, and shares the rest if that is worth waking threads.
 template <class Body>
 void run_host(std::int64_t size, std::size_t bytes, Body const& body) {
   using Clock = std::chrono::steady_clock;
@@ -39,14 +39,14 @@ void run_host(std::int64_t size, std::size_t bytes, Body const& body) {
     chunks = std::clamp<std::int64_t>(rest / piece, 2, std::min<std::int64_t>(size - head, 1024));
   }
   std::int64_t const length = (size - begin) / chunks;
-  std::int64_t const longer = (size - begin) % chunks;  // so many chunks have one element more
+  std::int64_t const longer = (size - begin) % chunks;  // number of chunks with one element more
   parallel_for(chunks, [&](std::int64_t chunk) {
     std::int64_t const first = begin + chunk * length + std::min(chunk, longer);
     body(first, first + length + (chunk < longer ? 1 : 0));
   });
 }
 
-/// Visits `count` whole rows of `length` elements. A length that the compiler knows lets it vectorise across rows.
+/// Visits `count` whole rows of `length` elements. A compile-time length lets the compiler vectorise across rows.
 template <class Length, class IndexT, int ndim, class Visit>
 MEMARRAY_ALWAYS_INLINE void visit_rows(IndexArray<IndexT, ndim> const& indices, std::int64_t linear, IndexT count,
                                        Length length, Visit& visit) {
@@ -65,8 +65,8 @@ MEMARRAY_ALWAYS_INLINE void visit_rows(IndexArray<IndexT, ndim> const& indices, 
 template <int length>
 using RowLength = std::integral_constant<std::int32_t, length>;
 
-/// Calls `visit(linear, indices)` for each linear index in [begin, end): whole rows of the last dimension in two nested
-/// loops that compilers can vectorise, and the parts of rows at both ends.
+/// Calls `visit(linear, indices)` for each linear index in [begin, end). Whole rows of the last dimension run in two
+/// nested loops that compilers can vectorise; parts of rows at both ends run in one.
 template <class IndexT, int ndim, class Visit>
 MEMARRAY_ALWAYS_INLINE void visit_range(IndexArray<std::int64_t, ndim> const& shape, std::int64_t begin,
                                         std::int64_t end, Visit&& visit) {
@@ -75,7 +75,7 @@ MEMARRAY_ALWAYS_INLINE void visit_range(IndexArray<std::int64_t, ndim> const& sh
   auto indices = to_indices<IndexT, ndim>(ArrayIndexer<char const, ndim>{nullptr, shape}.get_indices(begin));
   auto const length = static_cast<IndexT>(shape[rank - 1]);
   while (begin < end) {
-    std::size_t moved = rank - 1;  // the dimension that the loops went along
+    std::size_t moved = rank - 1;  // the dimension along which the loops advanced
     if (ndim == 1 || indices[rank - 1] != 0 || end - begin < length) {
       auto const part = static_cast<IndexT>(std::min<std::int64_t>(end - begin, length - indices[rank - 1]));
       for (IndexT j = 0; j < part; ++j) {
@@ -89,7 +89,7 @@ MEMARRAY_ALWAYS_INLINE void visit_range(IndexArray<std::int64_t, ndim> const& sh
       moved = rank - 2;
       std::int64_t const left = shape[rank - 2] - indices[rank - 2];
       auto const rows = static_cast<IndexT>(std::min((end - begin) / length, left));
-      switch (length) {  // rows as coordinates have them are written out
+      switch (length) {  // short rows, such as coordinates, are unrolled
         case 2: visit_rows<RowLength<2>, IndexT, ndim>(indices, begin, rows, {}, visit); break;
         case 3: visit_rows<RowLength<3>, IndexT, ndim>(indices, begin, rows, {}, visit); break;
         case 4: visit_rows<RowLength<4>, IndexT, ndim>(indices, begin, rows, {}, visit); break;

@@ -20,13 +20,13 @@ struct Twice<std::uint64_t> {
   __extension__ using type = unsigned __int128;
 };
 
-/// Divides by a number that is known beforehand with one multiplication and one shift, as a division costs a device
-/// tens of instructions. For dividends below half of what U holds, which sizes are.
+/// A division by a divisor that is known beforehand: one multiplication and one shift, because a division costs a
+/// device tens of instructions. Dividends are below half of U's range, as sizes are.
 template <std::unsigned_integral U>
 class Divisor {
  public:
   constexpr Divisor() noexcept = default;
-  /// `divisor` is at least 1, and no larger than half of what U holds.
+  /// Precondition: `divisor` is at least 1, and at most half of U's range.
   constexpr explicit Divisor(U divisor) noexcept {
     using Wide = typename Twice<U>::type;
     while ((Wide{1} << _shift) < divisor) ++_shift;
@@ -49,11 +49,11 @@ class Divisor {
   unsigned _shift = 0;
 };
 
-/// Which indices an element has, from its place in linear order. U: 32 bits where the size fits into 31.
+/// The map from a position in linear order to indices. U: 32 bits if the size fits into 31.
 template <std::unsigned_integral U, int ndim>
 class Unravel {
  public:
-  /// No extent is 0.
+  /// Precondition: no extent is 0.
   constexpr explicit Unravel(IndexArray<std::int64_t, ndim> const& shape) noexcept {
     for (int d = 1; d < ndim; ++d) {
       _extents[d] = static_cast<U>(shape[static_cast<std::size_t>(d)]);
@@ -73,7 +73,7 @@ class Unravel {
     return indices;
   }
 
-  /// Whether `count` elements from a multiple of `count` on always lie in one row.
+  /// True if `count` elements from any multiple of `count` on always lie in one row.
   [[nodiscard]] MEMARRAY_HD constexpr bool has_rows_of(int count) const noexcept {
     return ndim == 1 || _extents[ndim - 1] % static_cast<U>(count) == 0;
   }

@@ -6,14 +6,13 @@
 
 namespace memarray::detail {
 
-/// One live export of a block, counted as long as it lives: the memory stays, and its array knows that somebody looks
-/// (or writes). Copies count for themselves.
+/// A counted export of a block: it keeps the memory and shows the array a reader (or writer). Each copy counts.
 class BlockExport {
  public:
   BlockExport() noexcept = default;
-  /// Counts one. Throws `BufferError` past a million of a kind.
+  /// Counts an export. Throws `BufferError` past a million of a kind.
   BlockExport(Block& block, bool writable) : _block(&block), _writable(writable) { _block->add_export(_writable); }
-  /// Takes over one that was counted.
+  /// Takes ownership of an export that was already counted.
   [[nodiscard]] static BlockExport counted(Block& block, bool writable) noexcept {
     BlockExport result;
     result._block = &block;
@@ -37,7 +36,7 @@ class BlockExport {
   explicit operator bool() const noexcept { return _block != nullptr; }
   [[nodiscard]] Block& block() const noexcept { return *_block; }
   [[nodiscard]] bool writable() const noexcept { return _writable; }
-  /// The block, whose count the caller drops from now on; null if there was none.
+  /// Releases the export: the caller must drop it. Returns its block, or null.
   [[nodiscard]] Block* release() noexcept { return std::exchange(_block, nullptr); }
 
  private:

@@ -16,14 +16,15 @@ namespace memarray::detail {
 class DeviceMemory;
 using DeviceMemoryPtr = std::shared_ptr<DeviceMemory>;
 
-/// What the library keeps for one device of one driver: its context, where its memory comes from, pinned memory for
-/// copies, a stream for the library's own errands, events to use again. Made when it is first asked for. Blocks keep
-/// it; the library's own reference goes when the driver is a simulated one whose block ends.
+/// The library's resources for one device of one driver: context, memory resource, pinned memory for copies, an
+/// internal stream, reusable events. Created on first use. Blocks share ownership. The library drops its own reference
+/// when a block of simulated devices ends.
 class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
  public:
-  /// Of the driver that new handles are made with. Throws `CudaError`: no driver, no such device, what it answered.
+  /// Returns the resources of a device of the current driver. Throws `CudaError` if there is no driver or no such
+  /// device, or with the driver's error.
   [[nodiscard]] static DeviceMemoryPtr of(int device_id);
-  /// The same if it has been asked for before, else null; calls nothing of the driver.
+  /// Returns the resources of a device if they exist, else null. Calls no driver function once the driver is loaded.
   [[nodiscard]] static DeviceMemoryPtr known(int device_id) noexcept;
 
   DeviceMemory(DeviceMemory const&) = delete;
@@ -34,19 +35,20 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
   [[nodiscard]] ContextHandle const& context() const noexcept { return _context; }
   [[nodiscard]] DriverTable const& driver() const noexcept { return *_driver; }
   [[nodiscard]] MemoryResource const& memory() const noexcept { return _memory; }
-  /// Where that memory comes from; null where the device has no pools.
+  /// Returns the pool of `memory()`; null if the device has no pools.
   [[nodiscard]] MemoryPoolHandle const& pool() const noexcept { return _pool; }
-  /// Pinned host memory, kept for the next copy when it comes back.
+  /// Returns a resource of pinned host memory, which caches freed memory for the next copy.
   [[nodiscard]] MemoryResource const& staging() const noexcept { return _staging; }
-  /// A stream that waits for nobody and that nobody waits for. Throws `CudaError` when it cannot be made.
+  /// Returns the internal stream. It is non-blocking: no implicit synchronisation with the legacy default stream.
+  /// Throws `CudaError` if it cannot be created.
   [[nodiscard]] Queue errands();
-  /// Gives the device what nobody uses of its memory, and the system what is kept of pinned memory.
+  /// Releases unused memory of the pool to the device, and cached pinned memory to the system.
   void trim() noexcept;
-  /// An event that stands for nothing yet; null with the last error set. It comes back when its last handle goes.
+  /// Returns an event to record; null with the last error set. Dropping its last handle makes it reusable.
   [[nodiscard]] EventHandle event() noexcept;
-  /// Whether copies to and from `other` need not go through the host. Opens the way the first time.
+  /// True if copies to and from `other` need no staging on the host. Enables peer access on the first call.
   [[nodiscard]] bool reaches(DeviceMemory& other) noexcept;
-  /// True if unified memory of the driver is at `address` that this device and the host may use at the same time.
+  /// True if `address` is in unified memory that this device and the host may use concurrently.
   [[nodiscard]] bool shares_with_host(void const* address) const noexcept;
 
  private:
@@ -66,11 +68,11 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
   ForkLock _lock;
   StreamHandle _errands;
   std::vector<EventHandle> _events;
-  std::vector<int> _reached;  // ordinals of devices that the way is open to
+  std::vector<int> _reached;  // ordinals of devices with peer access
   bool _is_over = false;
 };
 
-/// Lets go of what the library keeps for the devices of a driver.
+/// Drops the library's references to the resources of a driver's devices, and their caches.
 void drop_device_memory(DriverTable const* driver) noexcept;
 
 }  // namespace memarray::detail

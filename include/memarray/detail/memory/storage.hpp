@@ -13,17 +13,17 @@ enum class Side : std::uint8_t { host, device };
 
 [[nodiscard]] constexpr Side other(Side side) noexcept { return side == Side::host ? Side::device : Side::host; }
 
-/// The two sides of an array's memory, with the validity of each as in a cache protocol.
+/// The host and device sides of an array's memory, each valid or stale as in a cache protocol.
 ///
-/// One side is current: the one that is used when nobody names one. It is always valid. Reading leaves both sides as
-/// they are, writing one makes the other stale, arriving on a stale side takes a copy first (the caller's work).
-/// Not thread-safe: whoever changes it holds the array's lock; but anybody may ask which side is current.
+/// The current side is the default for access and always valid. Reading changes neither side. Writing one side makes
+/// the other stale. The caller must copy to a stale side before using it. Not thread-safe: a change needs the array's
+/// lock. Any thread may call `current`.
 class Storage {
  public:
   Storage() noexcept = default;
-  /// Born valid on `side`.
+  /// Starts valid on `side`.
   Storage(Side side, BlockPtr block) noexcept : _current(side) { at(side) = {std::move(block), true}; }
-  /// Shares the blocks: to go back to.
+  /// Shares the blocks, to restore the state later.
   Storage(Storage const& other) noexcept : _sides(other._sides), _current(other.current()) {}
   Storage(Storage&& other) noexcept : _sides(std::move(other._sides)), _current(other.current()) {}
   Storage& operator=(Storage&& other) noexcept {
@@ -37,7 +37,7 @@ class Storage {
   [[nodiscard]] BlockPtr const& block() const noexcept { return at(current()).block; }
   [[nodiscard]] BlockPtr const& block(Side side) const noexcept { return at(side).block; }
   [[nodiscard]] bool valid(Side side) const noexcept { return at(side).valid; }
-  /// Live exports of the contents: of the current block, and of the other side's while it is valid, too.
+  /// Returns the live exports of the contents: those of the current block, and of the other side's if it is valid.
   [[nodiscard]] Block::Exports exports() const noexcept {
     Block::Exports all = block()->exports();
     if (Half const& rest = at(other(current())); rest.valid) {
@@ -48,18 +48,18 @@ class Storage {
     return all;
   }
 
-  /// `side` was written in place.
+  /// Records a write in place: `side` is current, the other side stale.
   void wrote(Side side) noexcept {
     at(other(side)).valid = false;
     make_current(side);
   }
-  /// `side` has the contents of the other, in its block or in `fresh`.
+  /// Records a copy of the contents to `side`, into its block or `fresh`: `side` is valid and current.
   void arrived(Side side, BlockPtr fresh = {}) noexcept {
     if (fresh) at(side).block = std::move(fresh);
     at(side).valid = true;
     make_current(side);
   }
-  /// New contents on `side`, in `fresh`. Returns the block that they replace.
+  /// Makes `fresh` the contents, on `side`. Returns the block that it replaces.
   BlockPtr replace(Side side, BlockPtr fresh) noexcept {
     std::swap(at(side).block, fresh);
     at(side).valid = true;

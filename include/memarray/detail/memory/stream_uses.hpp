@@ -16,10 +16,10 @@
 
 namespace memarray::detail {
 
-/// Which work on streams uses one piece of memory: the events of the last write and of the reads since. Whoever uses it
-/// next on another stream waits for exactly that: readers for the write, writers for all.
+/// The pending work on one piece of memory: the events of the last write and of the reads since. The next user on
+/// another stream waits for exactly that: readers for the write, writers for all.
 ///
-/// Any thread may call any function; two users that exclude each other are kept apart by the array's lock.
+/// Any thread may call any function. The array's lock separates users that exclude each other.
 class MEMARRAY_API StreamUses {
  public:
   explicit StreamUses(DeviceMemoryPtr memory) noexcept : _memory(std::move(memory)) {}
@@ -27,49 +27,50 @@ class MEMARRAY_API StreamUses {
   [[nodiscard]] DeviceMemory& memory() const noexcept { return *_memory; }
   [[nodiscard]] DeviceMemoryPtr const& memory_ptr() const noexcept { return _memory; }
 
-  /// Work submitted to `queue` from now on comes after what `use` must come after; waits on the device. `site` says in
-  /// which place of the library. Throws `CudaError`.
+  /// Makes work submitted to `queue` from now on wait, on the device, for the pending work that `use` depends on.
+  /// `site` names the place in the library. Throws `CudaError`.
   void order(Queue const& queue, Use use, char const* site);
-  /// The same for the host: blocks, and reports it when it did. Throws `CudaError`, the error of work that failed.
+  /// Blocks until the pending work that `use` depends on has completed. Reports the wait if it blocked. Throws
+  /// `CudaError`, also for failed work.
   void synchronize(Use use, char const* site);
-  /// Work that came after all that `use` must come after ends so; several writes are one owner's. What holders of kept
-  /// views write later comes after reads.
+  /// Records work that waited for all that `use` depends on (see `order`). Several write ends belong to one writer.
+  /// Later writes by holders of escaped views wait for recorded reads.
   void submitted(std::span<StreamUse const> ends, Use use) noexcept;
   void submitted(StreamUse const& end, Use use) noexcept { submitted(std::span(&end, 1), use); }
-  /// What there is now in `queue` is its producer's work on memory that is taken over: all uses come after it, and it
-  /// is none of them. Throws `CudaError`.
+  /// Makes every later use of imported memory wait for its producer's work in `queue` so far. That work does not itself
+  /// count as a use. Throws `CudaError`.
   void begin_after(Queue const& queue, char const* site);
-  // A lease's holder and those it is lent to may use the memory in their streams at any time until it closes.
+  // The holder of a lease and its consumers may use the memory on their streams at any time until the lease closes.
   using Lease = std::uint64_t;
-  /// Calls nothing of the driver.
+  /// Opens a lease on the queue `own`. Does not call the driver.
   [[nodiscard]] Lease open_lease(Queue const& own, Use use);
-  /// The memory is handed out for use in `queue`, null: in the lease's own. That comes after all that it must come
-  /// after, and after what there is now in the lease's other streams. `known`: whether it is used there and nowhere
-  /// else. False if the lease is over. Throws `CudaError`.
+  /// Exports the memory for use in `queue`, or in the lease's own queue if null. Work there waits for the pending work
+  /// that it depends on, and for the work in the lease's other streams so far. `known`: no other stream will use the
+  /// memory. Returns false if the lease is closed. Throws `CudaError`.
   [[nodiscard]] bool lend(Lease lease, Queue const* queue, bool known);
-  /// The same for the lease that has it for writing, for use in its own stream and who knows which others. False if
-  /// there is none.
+  /// Exports the memory under the open write lease, for use in its own stream and unknown others. Returns false if
+  /// there is no write lease.
   bool lend_for_writer();
-  /// A lease's own queue; none if it is over.
+  /// Returns a lease's own queue; none if the lease is closed.
   [[nodiscard]] std::optional<Queue> queue_of(Lease lease);
-  /// Hands out memory that no lease lends any more for use in `queue`, which comes after all that it must come after.
-  /// Whoever wants the memory next fences it.
+  /// Exports memory of an escaped view for use in `queue`, which waits for the pending work that `use` depends on. The
+  /// next user of the memory calls `fence_escaped` first.
   void lend_kept(Queue const& queue, Use use, bool known);
-  /// What there is now in the lease's streams counts as its uses. `alive`: views of it are, so that their holders may
-  /// go on using the memory.
+  /// Records the work in the lease's streams so far as its uses. `alive`: views of the lease are alive, so their
+  /// holders may continue to use the memory.
   void close_lease(Lease lease, bool alive) noexcept;
 
-  /// Counts what holders of such views may have submitted meanwhile as uses. `alive`: some still have theirs. False,
-  /// with the last error set, if that cannot be: they are counted the next time.
+  /// Records work that holders of escaped views may have submitted meanwhile. Call it before a use of kind `before`.
+  /// `alive`: some views are still alive. Returns false, with the last error set, on failure; the next call retries.
   [[nodiscard]] bool fence_escaped(Use before, bool alive) noexcept;
-  /// Whether neither work nor views that were kept are known of, but for what was there before.
+  /// True if no pending work, other than the producer's, and no escaped views are known.
   [[nodiscard]] bool is_unused() noexcept;
-  /// Everything that the next writer would have to come after.
+  /// Returns all pending work that the next writer would wait for.
   [[nodiscard]] std::vector<StreamUse> all();
 
  private:
   struct Entry {
-    StreamUse use;  // of a read without an event, only its queue counts
+    StreamUse use;  // only the queue counts if a read has no event
     bool is_behind_writes;
   };
   using Events = std::vector<EventHandle>;
@@ -80,8 +81,8 @@ class MEMARRAY_API StreamUses {
     Lease lease;
     Queue queue;
     Use use;
-    bool is_used;   // by then somebody may have work there
-    bool is_known;  // and nowhere else
+    bool is_used;   // the queue may have work on the memory
+    bool is_known;  // no other stream has
   };
 
   [[nodiscard]] Events events_before(Queue const* queue, Use use);
@@ -96,12 +97,12 @@ class MEMARRAY_API StreamUses {
 
   DeviceMemoryPtr _memory;
   ForkLock _lock;
-  std::vector<StreamUse> _writes;    // one, or those of several streams that one owner wrote in
-  bool _writes_were_before = false;  // they are the producer's
+  std::vector<StreamUse> _writes;    // of the last writer, one for each of its streams
+  bool _writes_were_before = false;  // `_writes` is the producer's work
   std::vector<Entry> _reads;
-  std::size_t _kept_reads = least_kept_reads;  // with more, those that have ended are forgotten
-  std::vector<Lent> _lent;                     // of leases that are open
-  std::vector<Queue> _escaped;                 // of views that outlived theirs
+  std::size_t _kept_reads = least_kept_reads;  // above it, completed reads are removed
+  std::vector<Lent> _lent;                     // exports of open leases
+  std::vector<Queue> _escaped;                 // streams of escaped views
   bool _escaped_anywhere = false;
   bool _escaped_writable = false;
 };

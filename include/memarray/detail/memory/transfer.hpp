@@ -11,43 +11,43 @@
 
 namespace memarray::detail {
 
-/// Whether a transfer may end after the call.
+/// The time at which a transfer completes: after the call, or before it returns.
 enum class Ending : bool { later, now };
 
-// All functions order themselves behind the uses of the blocks that they touch, and count themselves as uses. They may
-// only throw before anything of the target is changed that somebody could see: the target is memory that nobody uses
-// yet, or whose contents are given up. Throw `CudaError`, `OutOfMemoryError`.
+// All functions wait for the pending work on the blocks that they use, and record their own. They throw `CudaError` and
+// `OutOfMemoryError`, but only before a visible change: the target is unused memory, or its contents are given up.
 
-/// Copies the first `bytes` bytes of a block to another, between host and devices, in `queue`, which is of a device of
-/// one of the two. With `Ending::later`, pageable memory is copied through pinned memory, so that the caller does not
-/// wait; else the call returns when the copy is over. Two devices that do not reach each other copy through the host.
-/// `offset`: where in the source it begins.
+/// Copies `bytes` bytes, from byte `offset` of the source to the start of the target, between host and devices. `queue`
+/// is on the device of one of the two. With `Ending::later`, pageable memory is copied through pinned memory, so that
+/// the caller does not wait; else the call returns when the copy has completed. Devices without peer access copy
+/// through the host.
 MEMARRAY_API void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, Ending ending,
                        std::size_t offset = 0);
 
-/// A use of memory, null for none.
+/// A use of one piece of memory. `uses` is null for none.
 struct UseOf {
   StreamUses* uses;
   Use use;
 };
-/// After something failed: what may have been submitted to `queue` is waited for, so that memory may go; if that fails,
-/// too, it counts as these uses. Drops the thread's last error.
+/// Waits, after a failure, for work that may have been submitted to `queue`, so that its memory can be freed. Records
+/// the work as `uses` if the wait fails. Clears the thread's last error.
 MEMARRAY_API void give_up(Queue const& queue, std::initializer_list<UseOf> uses) noexcept;
 
-/// Allocates memory of a device for use in `queue`. A simulated device names `owner` in its reports of host accesses.
+/// Allocates device memory for use in `queue`. Simulated devices name `owner` in reports of host accesses.
 /// Throws `CudaError`, `OutOfMemoryError`.
 [[nodiscard]] MEMARRAY_API BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory,
                                                  Queue const& queue, std::size_t bytes);
 
-/// Counts a copy of `what` between host and devices, and reports it.
+/// Counts and reports a copy of `what` from one device (or the host) to another.
 MEMARRAY_API void report_transfer(std::string const& what, Device from, Device to, std::size_t bytes);
 
 /// Sets `count` elements of device memory, from byte `offset` on, to the `itemsize` bytes at `element`.
 MEMARRAY_API void fill(Block& target, std::size_t offset, void const* element, std::size_t itemsize, std::size_t count,
                        Queue const& queue);
 
-/// A few bytes of device memory, to and from the host; over when the call returns. They leave no use behind.
+/// Copies a few bytes of device memory to the host. Waits for the copy and records no pending work.
 MEMARRAY_API void read_bytes(Block& source, std::size_t offset, void* target, std::size_t bytes);
+/// Copies a few bytes from the host to device memory. Waits for the copy and records no pending work.
 MEMARRAY_API void write_bytes(Block& target, std::size_t offset, void const* source, std::size_t bytes);
 
 }  // namespace memarray::detail

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a parameter of a bound function takes from Python, by the core's table alone. The casters of pybind11 and of
-// nanobind are these in each library's clothes.
+// Conversion of Python arguments to the parameters of bound functions, by the core's table alone. The casters of
+// pybind11 and of nanobind adapt these classes to each library.
 
 #include <memarray/array/mem_array.hpp>
 #include <memarray/base/dtype.hpp>
@@ -24,15 +24,16 @@
 
 namespace memarray::python {
 
-/// One argument. `load` borrows it from an object, with the GIL, and says yes, no, or that the Python error is set;
-/// `converts`: what does not fit is a `TypeError` in words, else a no. `value` is what the function gets, as long as
-/// the argument lives. `name` is the type in signatures.
+/// One argument of a bound function. `load` borrows it from an object and returns yes, no, or failed with the Python
+/// error set. With `converts`, an object that does not fit is a `TypeError` that explains why; without it, the result
+/// is no. `value` is passed to the function and is valid as long as the argument. `name` is the type in signatures.
+/// Needs the GIL.
 template <class Parameter>
 class Argument;
 
 namespace bridging {
 
-// Functions and variables, as nvcc's front end evaluates no lambdas in the initializers of a class.
+// Functions and variables instead of lambdas, which nvcc's front end does not evaluate in the initializers of a class.
 template <class T, ViewOptions options>
 constexpr std::array<std::string_view, 7> view_name_parts() {
   return {"typing.Annotated[typing.Any, \"",
@@ -73,7 +74,7 @@ template <class T, int ndim, ViewOptions options>
 inline constexpr std::string_view view_name{view_name_of<T, ndim, options>.data(),
                                             view_name_of<T, ndim, options>.size()};
 
-/// The state of an array of that dtype and rank, borrowed.
+/// Sets `state` to the state of an array of that dtype and rank, borrowed.
 inline Loaded load_array(Bridge const& bridge, PyObject* object, DType const& dtype, int ndim, bool converts,
                          detail::State*& state) {
   state = bridge.unwrap(object);
@@ -88,8 +89,8 @@ inline Loaded load_array(Bridge const& bridge, PyObject* object, DType const& dt
 
 }  // namespace bridging
 
-/// A C++ array from Python: both share its state. Dtype and rank are checked only; the function takes its own leases. A
-/// parameter by value shares the state too.
+/// A C++ array that shares the state of a Python array, also as a parameter by value. Only dtype and rank are checked;
+/// the function takes its own leases.
 template <class T, int ndim>
 class Argument<MemArray<T, ndim>> {
  public:
@@ -107,7 +108,8 @@ class Argument<MemArray<T, ndim>> {
   std::optional<MemArray<T, ndim>> _array;
 };
 
-/// The same; None is null where `converts`. The pointer is a new one for each call, its array shares the state.
+/// A pointer to a C++ array that shares the state of a Python array; each call gets a new one. With `converts`, None is
+/// null.
 template <class T, int ndim>
 class Argument<std::shared_ptr<MemArray<T, ndim>>> {
  public:
@@ -127,13 +129,14 @@ class Argument<std::shared_ptr<MemArray<T, ndim>>> {
 };
 
 /// Memory of any library: DLPack, the buffer protocol, `__array_interface__`, a `MemArray`, a lease, a `BufferView`.
-/// Nothing is copied or converted. The memory lives, and an array's lease is held, as long as the view and its copies.
+/// Nothing is copied or converted, except foreign bools other than 0 and 1 for a const T. The view and its copies keep
+/// the memory, and hold an array's lease.
 template <class T, int ndim, ViewOptions options>
 class Argument<ArrayView<T, ndim, options>> {
  public:
   static constexpr std::string_view name = bridging::view_name<T, ndim, options>;
 
-  /// `extents`, `reach` and `forward`: as in `ViewWanted`.
+  /// Loads the view. `extents`, `reach` and `forward`: as in `ViewWanted`.
   Loaded load(Bridge const& bridge, PyObject* object, bool converts, std::int64_t const* extents = nullptr,
               std::int64_t reach = ViewWanted::any_reach, bool forward = false) {
     ViewWanted const wanted{dtype_of<T>(), ndim, !std::is_const_v<T>, options, forward, extents, reach};
@@ -145,7 +148,7 @@ class Argument<ArrayView<T, ndim, options>> {
   ArrayView<T, ndim, options> _view;
 };
 
-/// The same for dense memory of one dimension. The span is for the length of the call.
+/// Dense memory of one dimension, of any library. The span is valid for the length of the call.
 template <class T, std::size_t extent>
   requires Element<T>
 class Argument<std::span<T, extent>> {
@@ -167,7 +170,8 @@ class Argument<std::span<T, extent>> {
   View _view;
 };
 
-/// The same for an mdspan: dense for `layout_right` and `layout_left`, with strides above zero for `layout_stride`.
+/// Memory of any library as an mdspan, valid for the length of the call: dense for `layout_right` and `layout_left`,
+/// with strides above zero for `layout_stride`.
 template <class T, class Index, std::size_t... extents, class Layout>
   requires Element<T>
 class Argument<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, Layout>> {
@@ -211,8 +215,8 @@ class Argument<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, Layou
 };
 
 /// A `memarray.Stream`, an object with `__cuda_stream__`, which the handle keeps, an integer (0 and 1: the default
-/// stream, 2: the thread's own, else an address) or None (the default stream). These are names of streams and no
-/// conversions, so that overloads of a function that takes a stream, too, are told apart in the first pass.
+/// stream, 2: the thread's own, else an address) or None (the default stream). None of these counts as a conversion, so
+/// that the first pass over a function's overloads already finds the one that takes a stream.
 template <>
 class Argument<StreamHandle> {
  public:

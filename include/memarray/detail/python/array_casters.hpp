@@ -1,6 +1,6 @@
 #pragma once
 
-// MemArray<T, ndim> as argument and result, by value, reference, pointer and shared_ptr.
+// Casters for MemArray<T, ndim> as argument and result, by value, reference, pointer and shared_ptr.
 
 #include <memarray/array/mem_array.hpp>
 #include <memarray/detail/python/arguments.hpp>
@@ -13,8 +13,8 @@
 
 namespace pybind11::detail {
 
-/// Shows a C++ array to Python, and takes one from it, without a copy: both share its state, whatever the return value
-/// policy. Returned by value, the state is handed over.
+/// Converts between C++ and Python arrays without a copy: both share the state, whatever the return value policy.
+/// Returning by value hands the state over.
 template <class T, int ndim>
 class type_caster<memarray::MemArray<T, ndim>>
     : public memarray::python::bridging::ArgumentCaster<memarray::MemArray<T, ndim>> {
@@ -37,11 +37,11 @@ class type_caster<memarray::MemArray<T, ndim>>
     using namespace memarray::python;
     return bridging::checked(bridging::bridge().wrap(std::move(state))).release();
   }
-  // Never inline: where a pointer to a member is returned, g++ would warn of a delete that is not reached.
+  // Never inline: g++ would warn of a delete that is not reached if a function returns a pointer to a member.
   [[gnu::noinline]] static void destroy(Array const* array) { delete array; }
 };
 
-/// The same; null is None.
+/// Converts like the caster of `MemArray`; a null pointer is None.
 template <class T, int ndim>
 class type_caster<std::shared_ptr<memarray::MemArray<T, ndim>>>
     : public memarray::python::bridging::ArgumentCaster<std::shared_ptr<memarray::MemArray<T, ndim>>> {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Handles of streams, events and pools as results; streams as arguments too.
+// Casters for handles of streams, events and pools as results, and of streams as arguments.
 
 #include <memarray/detail/python/arguments.hpp>
 #include <memarray/detail/python/module_bridge.hpp>
@@ -9,8 +9,8 @@
 
 namespace memarray::python {
 
-/// The handle as a `memarray.Stream`, `Event` or `MemoryPool`, which shares it: what it stands for lives as long as
-/// either. Null is a `ValueError`. With the GIL. (Seed 000, "Accessing Handle Values".)
+/// Returns a `memarray.Stream`, `Event` or `MemoryPool` that shares the handle: the resource lives as long as either. A
+/// null handle is a `ValueError`. Needs the GIL.
 inline pybind11::object as_py(StreamHandle const& stream) {
   return bridging::checked(bridging::bridge().wrap_stream(stream));
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The table of the core, as a pybind11 module reaches it.
+// Access to the core's table from a pybind11 module.
 
 #include <memarray/detail/python/arguments.hpp>
 #include <memarray/detail/python/bridge.hpp>
@@ -16,7 +16,7 @@ namespace memarray::python {
 
 namespace bridging {
 
-/// Fetches the table; once a module, with the GIL. Everything that can call Python happens outside any C++ lock.
+/// Fetches the table, once for each module. Needs the GIL, and holds no C++ lock while Python may run.
 inline Bridge const& fetch_bridge() {
   Bridge const* const table = find_bridge();
   if (!table) throw pybind11::error_already_set();
@@ -27,21 +27,21 @@ inline Bridge const& fetch_bridge() {
   return *table;
 }
 
-// One a module, so hidden: the translator is registered in the module that asks.
+// Hidden, so that each module has its own: `fetch_bridge` registers the translator in the module that calls it.
 [[gnu::visibility("hidden")]] inline Bridge const& bridge() {
-  static constinit std::atomic<Bridge const*> table{nullptr};  // a constant: no guard is held while Python runs
+  static constinit std::atomic<Bridge const*> table{nullptr};  // constant: no static guard is held while Python runs
   Bridge const* known = table.load(std::memory_order_acquire);
   if (!known) table.store(known = &fetch_bridge(), std::memory_order_release);
   return *known;
 }
 
-/// Of a function of the table that makes an object.
+/// Takes over an object that a function of the table made. Throws the Python error for null.
 inline pybind11::object checked(PyObject* made) {
   if (!made) throw pybind11::error_already_set();
   return pybind11::reinterpret_steal<pybind11::object>(made);
 }
 
-/// An argument as the name of a pybind11 type and its `load`.
+/// An adapter that gives an `Argument` pybind11's caster interface: `name` and `load`.
 template <class Parameter>
 class Loader {
  public:
@@ -59,7 +59,7 @@ class Loader {
   Argument<Parameter> _argument;
 };
 
-/// A caster's part for arguments that lie in it.
+/// The base of casters that store their argument.
 template <class Parameter>
 class ArgumentCaster : public Loader<Parameter> {
  public:
@@ -70,7 +70,7 @@ class ArgumentCaster : public Loader<Parameter> {
   operator Parameter&&() && { return std::move(this->_argument.value()); }
 };
 
-/// A caster for spans, which are values.
+/// The base of casters for spans, which are passed by value.
 template <class Span>
 class SpanCaster : public Loader<Span> {
  public:
@@ -81,8 +81,8 @@ class SpanCaster : public Loader<Span> {
 
 }  // namespace bridging
 
-/// Makes memarray's exceptions arrive in Python as what they are, from every function of this module. Casters and
-/// `bind_mem_array` do it too; call it first in a module whose functions may throw before they are used.
+/// Makes memarray's exceptions keep their Python types in every function of this module. Casters and `bind_mem_array`
+/// do so too. Call it first in a module whose functions may throw before either is used.
 inline void initialize() { bridging::bridge(); }
 
 }  // namespace memarray::python

@@ -1,8 +1,8 @@
 #pragma once
 
 // Containers of arrays, views, spans and streams as arguments of nanobind functions: a refused element raises its own
-// error. nanobind's casters of containers know only "does not fit"; these wrap them. Included by nanobind.hpp. A module
-// includes <nanobind/stl/vector.h>, <nanobind/stl/optional.h>, ... as for every container.
+// error. nanobind's casters of containers report only "does not fit"; the casters here wrap them. Included by
+// nanobind.hpp. A module includes <nanobind/stl/vector.h>, <nanobind/stl/optional.h>, ... as for every container.
 
 #include <memarray/python/nanobind.hpp>
 
@@ -68,7 +68,7 @@ inline constexpr bool has_arguments<std::tuple<T...>> = (has_arguments<T> || ...
 template <class... T>
 inline constexpr bool has_arguments<std::variant<T...>> = (has_arguments<T> || ...);
 
-/// Collects the refusal of an element while the caster of a container runs.
+/// A scope that collects the refusal of an element while the caster of a container runs.
 class RefusalScope {
  public:
   RefusalScope() noexcept : _outer(std::exchange(container_refusal(), &_refusal)) {}
@@ -83,7 +83,7 @@ class RefusalScope {
   std::exception_ptr* _outer;
 };
 
-/// A caster of nanobind's for a container, which raises the refusal of an element in place of "does not fit".
+/// A nanobind caster of a container that raises the refusal of an element instead of "does not fit".
 template <class Base>
 class ContainerCaster : public Base {
  public:
@@ -114,7 +114,7 @@ class ContainerCaster : public Base {
   Refusal _refusal;
 };
 
-/// The first alternative that takes the object: nanobind's rule for variants, which its own caster keeps to itself.
+/// A caster for the first alternative that fits: nanobind's rule for variants, whose own caster cannot be reused.
 template <class... Alternatives>
 class VariantCaster {
   template <class T>
@@ -138,7 +138,7 @@ class VariantCaster {
   bool from_python(nanobind::handle source, Flags flags, nanobind::detail::cleanup_list* cleanup) noexcept {
     auto const convert = static_cast<Flags>(nanobind::detail::cast_flags::convert);
     if ((flags & convert) == 0) return (take<Alternatives>(source, flags, cleanup) || ...);
-    // The first pass over the alternatives is none over the overloads of the function: its offers end here.
+    // The first pass over the alternatives is no pass over the overloads of the function: its offers end here.
     Offered const before = offered();
     bool const is_taken = (take<Alternatives>(source, static_cast<Flags>(flags & ~convert), cleanup) || ...) ||
                           (take<Alternatives>(source, flags, cleanup) || ...);
@@ -202,7 +202,7 @@ template <class Key, class T, class Compare, class Allocator>
 struct type_caster<std::map<Key, T, Compare, Allocator>>
     : memarray::python::bridging::nb::ContainerCaster<dict_caster<std::map<Key, T, Compare, Allocator>, Key, T>> {};
 
-// With the default allocator, as nanobind's own.
+// For the default allocator only, like nanobind's own.
 template <class Key, class T, class Hash, class Equal>
   requires memarray::python::bridging::nb::has_arguments<T>
 struct type_caster<std::unordered_map<Key, T, Hash, Equal>>

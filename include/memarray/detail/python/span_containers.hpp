@@ -1,8 +1,8 @@
 #pragma once
 
-// std::span and mdspan inside the containers of <pybind11/stl.h>, whose casters drop those of their elements before the
-// function runs. Here the call that runs keeps the memory and the leases of such elements until it is over; outside of
-// any call they are refused with a `pybind11::cast_error`.
+// Casters for std::span and mdspan inside the containers of <pybind11/stl.h>. A container's caster destroys the casters
+// of its elements before the function runs. So the running call keeps the memory and the leases of such elements until
+// it is over. Outside any call they are refused with a `pybind11::cast_error`.
 
 #include <memarray/base/dtype.hpp>
 
@@ -18,7 +18,7 @@
 
 namespace memarray::python::bridging {
 
-/// Whether a value refers to memory that only its caster keeps.
+/// True if a value refers to memory that only its caster keeps.
 template <class Value>
 inline constexpr bool refers_to_caster = false;
 template <class T, std::size_t extent>
@@ -30,7 +30,7 @@ inline constexpr bool refers_to_caster<std::pair<First, Second>> = refers_to_cas
 template <class... Values>
 inline constexpr bool refers_to_caster<std::tuple<Values...>> = (refers_to_caster<Values> || ...);
 
-/// An element of a container, whose caster the call keeps.
+/// An element of a container; the call keeps its caster.
 template <class Value>
 struct Kept {
   Kept() = default;

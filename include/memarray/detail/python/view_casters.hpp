@@ -1,6 +1,6 @@
 #pragma once
 
-// ArrayView, std::span and cuda::std::mdspan as arguments: memory of any library, without a copy.
+// Casters for ArrayView, std::span and cuda::std::mdspan as arguments: memory of any library, without a copy.
 
 #include <memarray/detail/python/arguments.hpp>
 #include <memarray/detail/python/module_bridge.hpp>
@@ -14,8 +14,8 @@
 
 namespace pybind11::detail {
 
-/// Borrows memory of any library for a function; what does not fit is a `TypeError` in words. A view that is returned
-/// is a `BufferView`, which keeps the memory and holds no lease.
+/// Borrows memory of any library for an argument; memory that does not fit is a `TypeError` that explains why. A
+/// returned view becomes a `BufferView`, which keeps the memory and holds no lease.
 template <class T, int ndim, memarray::ViewOptions options>
 class type_caster<memarray::ArrayView<T, ndim, options>>
     : public memarray::python::bridging::ArgumentCaster<memarray::ArrayView<T, ndim, options>> {

@@ -10,30 +10,30 @@
 
 namespace memarray::detail {
 
-/// What one lease wants of one array, and what it got.
+/// A request of one lease for one array, and its result.
 struct Claim {
   State* state;
   State::Access access;
-  std::size_t position = 0;    ///< the caller's order, as `take_all` sorts
-  Place place{};               ///< where the memory is wanted
-  std::int64_t id = -1;        ///< of a write that was taken
-  BlockPtr block{};            ///< what was got, of either
-  StreamUses::Lease lent = 0;  ///< of its uses, on a device
-  BlockPtr fresh{};            ///< for contents that are given up while somebody looks at them
+  std::size_t position = 0;    ///< index in the caller's order, as `take_all` sorts
+  Place place{};               ///< where to use the memory
+  std::int64_t id = -1;        ///< lock id of an acquired write
+  BlockPtr block{};            ///< the acquired memory, for either access
+  StreamUses::Lease lent = 0;  ///< its entry in the block's `StreamUses`, on a device
+  BlockPtr fresh{};            ///< new memory, if the old contents are dropped under live exports
 };
 
-/// "a read lease" or "a write lease", for messages.
+/// Returns "a read lease" or "a write lease", for messages.
 [[nodiscard]] MEMARRAY_API char const* lease_name(State::Access access) noexcept;
-/// Takes the words of all claims and settles what escaped views ask for, or takes none, changes nothing, and throws:
-/// `LockError` when one cannot be had within `timeout` (counted over all) or an array is claimed twice, once for
-/// writing; `OutOfMemoryError`, `Interrupted`. Words are taken in one order whoever asks, so that two callers cannot
-/// wait for each other for ever; several reads of one array count as one when a writer waits.
+/// Acquires the locks of all claims and applies the escaped-view policies. If one fails, acquires none, changes no
+/// contents, and throws: `LockError` if a lock is not free within `timeout` (counted over all), or if an array is
+/// claimed twice, once for writing; `OutOfMemoryError`, `CudaError`, `Interrupted`. All callers acquire in one order,
+/// which prevents deadlock. Several reads of one array count as one when a writer waits.
 MEMARRAY_API void take_all(std::span<Claim> claims, Timeout timeout);
-/// The same for one.
+/// Acquires the lock of one claim, as `take_all` does.
 MEMARRAY_API void take_one(Claim& claim, Timeout timeout);
-/// Gives back what a claim took: its streams' work so far comes before whoever uses the memory next.
+/// Releases an acquired claim. The next user of the memory waits for the work in its streams so far.
 MEMARRAY_API void give_back(Claim& claim) noexcept;
-/// The end of a lease's streams, before its word is given back.
+/// Ends a lease's use of streams, before its lock is released.
 MEMARRAY_API void close_streams(Block& block, StreamUses::Lease lent) noexcept;
 
 }  // namespace memarray::detail

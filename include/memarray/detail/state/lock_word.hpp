@@ -9,33 +9,34 @@
 
 namespace memarray::detail {
 
-/// The lock of one array, a readers-writer lock that says who holds it, and the count of the array's owners, in one
-/// word: a lease takes a hold and a reference with one atomic operation, and gives both back with another.
+/// A readers-writer lock with the writer's id, and the array's reference count, in one word. A lease acquires the lock
+/// and a reference with one atomic operation, and releases both with another.
 ///
-/// `load` shows the lock as one number: −1 free; ≥ 0 held for writing under that id; −1 − n with n readers. All changes
-/// are sequentially consistent: the next hold's look at a block's export counts must not pass them. Waiters sleep on a
-/// futex in slices, between which the interpreter lock is free and signals are polled; a waiting writer holds back
-/// new readers, so that it is not starved.
+/// `load` returns the lock as one number: −1 free; ≥ 0 held for writing under that id; −1 − n with n readers. All
+/// changes are sequentially consistent: the holder's read of a block's export counts must not pass them. Waiters block
+/// on a futex in slices, without the interpreter lock, and poll signals in between. A waiting writer holds back new
+/// readers, so that it is not starved.
 ///
-/// A forked child finds holds of threads that it does not have. Before a thread of the child takes or awaits its first
-/// hold of an array, the holds that are there are noted as lost, and no call waits for a lost hold: it fails at once. A
-/// hold of the forking thread carries over and can be given back, but it is not waited for either.
+/// A forked child inherits holds of threads that it does not have. Before a thread of the child acquires or awaits its
+/// first hold, the inherited holds are marked as lost. No call waits for a lost hold: it fails at once. The forking
+/// thread can release its own holds in the child, but no call waits for those either.
 class MEMARRAY_API LockWord {
  public:
   static constexpr std::int64_t free = -1;
-  /// Ids that leases draw for themselves start here.
+  /// The first of the ids that leases draw.
   static constexpr std::int64_t first_lease_id = std::int64_t{1} << 62;
-  /// A reader that for a moment needs the array for itself; other readers wait it out.
+  /// Id of a reader that needs the array exclusively for a moment; other readers wait for it.
   static constexpr std::int64_t settling = INT64_MAX;
-  /// An operation of the library's own that needs the array for itself.
+  /// Id of an operation of the library that needs the array exclusively.
   static constexpr std::int64_t operation = INT64_MAX - 1;
 
-  /// Says that the lock has a part elsewhere, which is taken after it: no hold can be had together with a reference.
+  /// Records that the lock has a second part (in shared memory), acquired after this one. From then on no hold can be
+  /// acquired together with a reference.
   void set_elsewhere() noexcept { _bits.fetch_or(elsewhere, std::memory_order_relaxed); }
-  /// The holder for writing goes on under another id.
+  /// Changes the id of the writer that holds the lock.
   void rename(std::int64_t id) noexcept { _id.store(id, std::memory_order_release); }
 
-  /// Whether a hold comes and goes alone, or with a reference.
+  /// Selects whether a reference is acquired or released with a hold.
   enum class With : std::uint64_t { nothing = 0, reference = 1 };
 
   [[nodiscard]] std::int64_t load() const noexcept {
@@ -51,25 +52,25 @@ class MEMARRAY_API LockWord {
     std::uint64_t const waiters = _waiters.load(std::memory_order_relaxed);
     return (waiters & count_mask) != 0 && waiters / one_generation == generation() / one_generation;
   }
-  /// True if nothing but holds that were there before this process was forked excludes a write, or a read.
+  /// True if only lost holds exclude a write, or a read.
   [[nodiscard]] bool is_lost(bool to_write) const noexcept;
 
   void retain() noexcept { _bits.fetch_add(reference, std::memory_order_relaxed); }
-  /// True when that was the last reference: the caller destroys the object.
+  /// Drops a reference. True if it was the last: the caller destroys the object.
   [[nodiscard]] bool release() noexcept {
-    // Who is alone needs no atomic subtraction: only owners could let others count.
+    // A sole owner needs no atomic subtraction: only an owner can add references.
     if (_bits.load(std::memory_order_acquire) == reference) return true;
     if ((_bits.fetch_sub(reference, std::memory_order_release) & count_mask) != 1) return false;
-    // Pairs with the releases of all who let go before.
+    // Pairs with the release order of all earlier drops.
     static_cast<void>(_bits.load(std::memory_order_acquire));
     return true;
   }
 
-  /// The word as a hold left it. Giving back starts from it instead of a look, which would wait for the atomic
-  /// operation before; if others came meanwhile it only costs a second attempt.
+  /// The word as an acquisition left it. Release tries this value first: a load would wait for the atomic operation
+  /// before. A wrong guess costs a second attempt.
   using Guess = std::uint64_t;
 
-  /// `past_writers`: whoever already holds a read of this array must not be held back by a waiting writer.
+  /// `past_writers`: the caller already holds a read of this array, so a waiting writer must not hold it back.
   [[nodiscard]] bool try_lock_shared(bool past_writers = false, With with = With::nothing,
                                      Guess* left = nullptr) noexcept {
     if (!is_plain()) [[unlikely]] {
@@ -101,12 +102,12 @@ class MEMARRAY_API LockWord {
     return false;
   }
 
-  /// For a reader's exclusive moment.
+  /// Acquires the lock for a reader's exclusive moment, if that is possible at once.
   [[nodiscard]] bool try_settle() noexcept { return try_lock_exclusive(settling); }
-  /// The same, for as long as it may take.
+  /// Acquires the lock for a reader's exclusive moment within `timeout`. Throws `Interrupted`.
   [[nodiscard]] bool settle(Timeout timeout) { return lock_exclusive(settling, timeout); }
 
-  /// True when taken, false when the time was up or a lost hold is in the way. Throws `Interrupted`.
+  /// Returns true when acquired; false when the time was up or a lost hold is in the way. Throws `Interrupted`.
   [[nodiscard]] bool lock_shared(Timeout timeout, bool past_writers = false) {
     return try_lock_shared(past_writers) || wait_shared(timeout, past_writers);
   }
@@ -114,8 +115,8 @@ class MEMARRAY_API LockWord {
     return try_lock_exclusive(id) || wait_exclusive(id, timeout);
   }
 
-  /// The word when no reader is settling. It lets go of the interpreter lock while it waits for that, as the reader may
-  /// need it to end. Throws `Interrupted`.
+  /// Returns the word once no reader is settling. Waits without the interpreter lock, which that reader may need.
+  /// Throws `Interrupted`.
   [[nodiscard]] std::int64_t load_settled() {
     std::int64_t word = load();
     for (; ends_soon(word); word = load()) wait_settled();
@@ -127,13 +128,13 @@ class MEMARRAY_API LockWord {
     _id.store(nobody, std::memory_order_relaxed);
     static_cast<void>(give(writer, With::nothing, look()));
   }
-  /// As above, with a reference; true when that was the last.
+  /// Releases the hold and a reference. True if that was the last.
   [[nodiscard]] bool unlock_shared_and_release(Guess left) noexcept { return give(reader, With::reference, left); }
   [[nodiscard]] bool unlock_exclusive_and_release(Guess left) noexcept {
     _id.store(nobody, std::memory_order_relaxed);
     return give(writer, With::reference, left);
   }
-  /// From exclusive to one reader, with nobody in between.
+  /// Turns the exclusive hold into one reader's, without a moment in between when the lock is free.
   void downgrade() noexcept {
     _id.store(nobody, std::memory_order_relaxed);
     if (_bits.fetch_sub(writer - reader, std::memory_order_seq_cst) & sleepers) wake_sleepers();
@@ -142,29 +143,29 @@ class MEMARRAY_API LockWord {
  private:
   class WaitingWriter;
 
-  // [part of it is elsewhere: 1 bit][somebody sleeps: 1][writer: 1][readers: 24][references: 24]
+  // [has a second part: 1 bit][has blocked waiters: 1][writer: 1][readers: 24][references: 24]
   static constexpr std::uint64_t reference = 1;
   static constexpr std::uint64_t reader = std::uint64_t{1} << 24;
   static constexpr std::uint64_t count_mask = reader - 1;
   static constexpr std::uint64_t writer = std::uint64_t{1} << 48;
   static constexpr std::uint64_t sleepers = std::uint64_t{1} << 49;
   static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 50;
-  // Between taking and giving back, when no id is right: no lease has it.
+  // Id outside a hold, and until the writer's id is stored. No lease has it.
   static constexpr std::int64_t nobody = INT64_MAX - 2;
   // [fork generation: 15 bits][a lost writer: 1][lost readers: 24][waiting writers: 24]
   static constexpr std::uint64_t lost_reader = std::uint64_t{1} << 24;
   static constexpr std::uint64_t lost_writer = std::uint64_t{1} << 48;
   static constexpr std::uint64_t one_generation = std::uint64_t{1} << 49;
 
-  /// The fork generation of this process where `_waiters` has it.
+  /// Returns the fork generation of this process at its position in `_waiters`.
   [[nodiscard]] static std::uint64_t generation() noexcept {
     return current_fork_generation.load(std::memory_order_relaxed) * one_generation;
   }
   /// True if no writer waits and no hold is lost.
   [[nodiscard]] bool is_plain() const noexcept { return _waiters.load(std::memory_order_relaxed) == generation(); }
-  /// Notes the holds that were there before a fork as lost, and forgets those that were given back since.
+  /// Marks the holds from before a fork as lost, and unmarks those released since.
   void note_fork() const noexcept;
-  /// True for a reader's exclusive moment, or for one whose id may not be there yet; not for a lost hold, which never
+  /// True for a reader's exclusive moment, or while a writer's id is not stored yet. False for a lost hold, which never
   /// ends.
   [[nodiscard]] bool ends_soon(std::int64_t word) const noexcept {
     return (word == settling || word == nobody) && (is_plain() || !is_lost(false));
@@ -173,7 +174,7 @@ class MEMARRAY_API LockWord {
   [[nodiscard]] Guess look() const noexcept { return _bits.load(std::memory_order_relaxed); }
   [[nodiscard]] bool give(std::uint64_t hold, With with, Guess bits) noexcept {
     std::uint64_t const given = hold + static_cast<std::uint64_t>(with);
-    // Without the reference the object may be gone, so sleepers are woken before it is given up.
+    // Waiters are woken before the reference is dropped: after the last drop the object is destroyed.
     while (!(bits & sleepers))
       if (_bits.compare_exchange_weak(bits, bits - given, std::memory_order_seq_cst, std::memory_order_relaxed))
         return with == With::reference && ((bits - given) & count_mask) == 0;

@@ -7,11 +7,11 @@
 
 namespace memarray::detail {
 
-/// Where a hold wants an array's memory, and in which stream it uses it there.
+/// The device on which a hold uses an array's memory, and the stream there.
 struct Place {
-  std::optional<Device> device{};  ///< by default where it is
+  std::optional<Device> device{};  ///< by default the current one
   StreamChoice stream{};
-  bool is_among_others = false;  ///< of holds that are had together, or none
+  bool is_among_others = false;  ///< one of several holds, acquired all or none
 };
 
 }  // namespace memarray::detail

@@ -14,21 +14,21 @@
 
 namespace memarray::detail {
 
-/// One array object's place among the users of a segment: its slot, what it counts there, and the places of the others.
+/// The slot of one array object in a segment, its counts there, and access to the other slots.
 ///
-/// A forked child's copy takes a slot of its own when it is first used, with the exports that the child inherited;
-/// holds that were taken before are the parent's, in the parent's slot.
+/// A forked child's copy takes its own slot at first use, with the exports that the child inherited. Earlier holds stay
+/// the parent's, in the parent's slot.
 class MEMARRAY_API SegmentPlace {
  public:
   using Exports = Block::Exports;
 
-  /// The low bits of the lock word, which number the slot of whoever has it; 0: nobody.
+  /// The low bits of the lock word: the number of the holder's slot, 0 if there is none.
   static constexpr int number_bits = 24;
   [[nodiscard]] static constexpr std::uint64_t number_in(std::uint64_t word) noexcept {
     return word & ((std::uint64_t{1} << number_bits) - 1);
   }
 
-  /// `name` is for reports. It has no slot before `settle`.
+  /// `name` is for reports. The object has no slot before `settle`.
   SegmentPlace(SegmentHeader& header, std::string name) noexcept;
   ~SegmentPlace();
   SegmentPlace(SegmentPlace const&) = delete;
@@ -36,36 +36,37 @@ class MEMARRAY_API SegmentPlace {
 
   [[nodiscard]] std::string const& name() const noexcept { return _name; }
   [[nodiscard]] bool is_settled() const noexcept;
-  /// Takes a slot, unless this process has one. False if there is none.
+  /// Takes a slot, unless this process has one. False if none is free.
   bool settle() noexcept;
-  /// The same; throws `Error`.
+  /// Takes a slot, unless this process has one. Throws `Error` if none is free.
   void check_settled();
 
-  /// Once settled.
+  /// The slot and its number, once settled.
   [[nodiscard]] SegmentSlot& mine() const noexcept { return _header.slot[_slot]; }
   [[nodiscard]] std::uint32_t number() const noexcept { return _slot + 1; }
   [[nodiscard]] bool is_mine(SegmentSlot const* slot) const noexcept { return is_settled() && slot == &mine(); }
-  /// The slot of that number; null if there is none.
+  /// Returns the slot of that number; null if there is none.
   [[nodiscard]] SegmentSlot* numbered(std::uint64_t number) const noexcept;
-  /// All that were ever used.
+  /// Returns all slots that were ever used.
   [[nodiscard]] std::span<SegmentSlot> slots() const noexcept;
-  /// Whether anybody who lives reads; `others`: but for this place.
+  /// True if a living process reads; `others`: through another slot.
   [[nodiscard]] bool anybody_reads(bool others) const noexcept;
 
-  /// A read hold, which `begin_reading` counts in the slot at once and `keep_reading` makes one of this object's.
+  /// A read hold: `begin_reading` counts it in the slot, then `keep_reading` makes it this object's, or
+  /// `give_up_reading` undoes it.
   void begin_reading() noexcept { mine().readers.fetch_add(1); }
   void keep_reading() noexcept { _local_readers.fetch_add(1); }
   void give_up_reading() noexcept { mine().readers.fetch_sub(1); }
-  /// False if it was a parent's.
+  /// Ends a read hold. False if a parent process took it.
   bool end_reading() noexcept;
 
-  /// Throws `Error` where a forked child finds no slot.
+  /// Counts an export. Throws `Error` if a forked child finds no free slot.
   void count_export(bool writable);
   void uncount_export(bool writable) noexcept;
-  /// Exports of all living processes.
+  /// Returns the exports of all living processes.
   [[nodiscard]] Exports exports() const noexcept;
 
-  /// Clears the slots of the dead but the one of number `except`, adds what they held to `deaths`, and reports it.
+  /// Clears the slots of ended processes, except number `except`; adds their holds to `deaths` and reports them.
   void clear_dead(std::uint64_t except, std::vector<Death>& deaths);
 
  private:
@@ -75,15 +76,15 @@ class MEMARRAY_API SegmentPlace {
   SegmentHeader& _header;
   std::string _name;
   std::uint32_t _slot = 0;
-  std::atomic<std::uint32_t> _generation;  // of the process that the slot belongs to
+  std::atomic<std::uint32_t> _generation;  // of the process that owns the slot
   ForkLock _settling;
-  // What a child starts from: what this object holds in this process, and how many read holds a parent took.
+  // A child's slot starts from these: this object's holds in this process, and the read holds that a parent took.
   std::atomic<std::uint64_t> _local_exports{0};
   std::atomic<std::int64_t> _local_readers{0};
   std::atomic<std::int64_t> _inherited_readers{0};
 };
 
-/// Tells of each, as "process 12 died while it held the array in shared memory 'name' …".
+/// Reports each as "process 12 died while it held the array in shared memory 'name' …".
 MEMARRAY_API void report_deaths(std::span<Death const> deaths, std::string const& name);
 
 }  // namespace memarray::detail

@@ -14,15 +14,15 @@
 
 namespace memarray::detail {
 
-// Each takes `keeper` over, also when it throws.
+// Both `create_shared` and `attach_shared` take ownership of `keeper`, also when they throw.
 
-/// Creates the state of a new array in shared memory. Throws as `memarray::create_shared`.
+/// Creates the state of an array in shared memory. Throws what `memarray::create_shared` throws.
 [[nodiscard]] MEMARRAY_API StatePtr create_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::string name,
                                                   bool is_zero, DType const& dtype, Extents shape);
-/// Attaches to the array in shared memory. Throws as `memarray::attach_shared`.
+/// Attaches to an array in shared memory. Throws what `memarray::attach_shared` throws.
 [[nodiscard]] MEMARRAY_API StatePtr attach_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::string name,
                                                   DType const& dtype, int ndim);
-/// Releases what processes that have ended held of the array, and returns it.
+/// Releases what processes that have ended held of the array, and returns a list of it.
 MEMARRAY_API std::vector<Death> recover(State& state);
 
 }  // namespace memarray::detail

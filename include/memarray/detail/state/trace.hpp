@@ -7,11 +7,12 @@
 
 namespace memarray::detail {
 
-/// Where open leases were opened, kept while `options().trace_leases` is on. `array` and `lease` are identities only.
+/// Records where a lease was opened; for use while `options().trace_leases` is on. `array` and `lease` are identities
+/// only.
 MEMARRAY_API void trace_opened(void const* array, void const* lease, std::string where);
-/// Harmless for a lease that was not traced.
+/// Drops the record of a lease; no effect if it was not traced.
 MEMARRAY_API void trace_closed(void const* lease) noexcept;
-/// One line a lease of `array` that is open and traced.
+/// Returns one line for each open, traced lease of `array`.
 [[nodiscard]] MEMARRAY_API std::vector<std::string> traced_leases(void const* array);
 
 }  // namespace memarray::detail

@@ -6,16 +6,16 @@
 
 namespace memarray::detail {
 
-/// Whether elements may be converted without being asked, as NumPy's "same_kind" has it: to their own kind, or a later
-/// one of bool, unsigned, signed, float, complex. bfloat16 is a float; a struct only becomes itself.
+/// True if elements may be converted implicitly, by NumPy's "same_kind" rule: to their own kind or a later one of bool,
+/// unsigned, signed, float, complex. bfloat16 is a float; a struct only converts to itself.
 [[nodiscard]] MEMARRAY_API bool can_cast(DType const& from, DType const& to) noexcept;
 
-/// Copies between views of one shape that do not overlap, and converts the elements where dtypes differ, whether or not
-/// `can_cast`: as NumPy's `astype`. Integers wrap, complex numbers lose their imaginary part, anything but zero is
-/// True; floats that no integer stands for become what x86 makes of them, everywhere. Throws `TypeError` from or to a
-/// struct that the other is not.
+/// Copies between views of one shape that do not overlap. Converts the elements if the dtypes differ, like NumPy's
+/// `astype`, even if `can_cast` is false. Integers wrap, complex numbers lose their imaginary part, and anything but
+/// zero is True. Floats that no integer represents become what x86 makes of them, on every processor. Throws
+/// `TypeError` if a struct would have to be converted.
 MEMARRAY_API void copy(StridedTarget target, StridedSource source);
-/// Throws what `copy` would.
+/// Throws the exception that `copy` would throw.
 MEMARRAY_API void check_copy(DType const& to, DType const& from);
 
 }  // namespace memarray::detail

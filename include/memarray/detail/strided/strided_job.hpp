@@ -15,15 +15,15 @@ namespace memarray::detail {
 class DeviceMemory;
 struct Queue;
 
-/// Elements of a job. `data`: the one with all indices 0.
+/// The elements of a job. `data` is the element with all indices 0.
 struct StridedElements {
   std::byte* data = nullptr;
   DType dtype{};
   StridedLayout layout;
 };
 
-/// One operation on strided memory, by value, so that it can be done later and elsewhere: at once on the host, as a
-/// host function in a simulated stream, as a kernel on a device.
+/// One operation on strided memory, as a value, so that it can run later and elsewhere: at once on the host, as a host
+/// function in a simulated stream, or as a kernel on a device.
 struct MEMARRAY_API StridedJob {
   enum class Kind : std::uint8_t { copy, reduce, fill, add_index };
 
@@ -31,17 +31,17 @@ struct MEMARRAY_API StridedJob {
   Reduction reduction = Reduction::sum;
   AxisMask axes = 0;
   StridedElements target{};
-  StridedElements source{};          ///< of copies, which convert, and reductions; only read
-  std::vector<std::byte> element{};  ///< what `fill` sets
+  StridedElements source{};          ///< of copies, which convert, and of reductions; only read
+  std::vector<std::byte> element{};  ///< the element that `fill` sets
 
-  /// Throws what `run_on_host` would: `TypeError`, `ValueError`. Looks at no memory.
+  /// Throws the `TypeError` or `ValueError` that `run_on_host` would throw. Accesses no memory.
   void check() const;
   void run_on_host() const;
-  /// Of a reduction of no elements: a fill with what that gives.
+  /// Returns a fill with the result of this reduction over no elements.
   [[nodiscard]] StridedJob of_nothing() const;
-  /// The same on memory of the device of `queue`; it is over when the stream has come so far. A job that was checked.
-  /// Throws `CudaError`, also where the library was compiled without nvcc and the device is no simulated one;
-  /// `OutOfMemoryError`.
+  /// Submits the job, which must have been checked, for memory of the device of `queue`. The job is done when the
+  /// stream reaches this point. Throws `CudaError`, also if the library was compiled without nvcc and the device is not
+  /// simulated; `OutOfMemoryError`.
   void submit(DeviceMemory& memory, Queue const& queue) const;
 
  private:

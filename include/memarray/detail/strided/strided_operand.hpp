@@ -7,14 +7,14 @@
 
 namespace memarray::detail {
 
-/// Elements that a kernel reads, aligned as their dtype asks. `data`: the element with all indices 0.
+/// Elements that a kernel reads, aligned as their dtype requires. `data` is the element with all indices 0.
 struct StridedSource {
   std::byte const* data;
   DType const& dtype;
   StridedLayout const& layout;
 };
 
-/// Elements that a kernel writes; no two indices are one element, unless said.
+/// Elements that a kernel writes. No two indices address one element, unless the kernel allows it.
 struct StridedTarget {
   std::byte* data;
   DType const& dtype;

@@ -10,13 +10,14 @@
 
 namespace memarray::detail {
 
-/// The result of a reduction over `axes`: the other dimensions, dense in C order. Throws `TypeError` for structs.
+/// Returns the layout of a reduction's result: the dimensions outside `axes`, dense in C order. Throws `TypeError` for
+/// structs.
 [[nodiscard]] MEMARRAY_API StridedLayout reduced_layout(Reduction reduction, DType const& dtype,
                                                         StridedLayout const& layout, AxisMask axes);
 
-/// How a kernel would walk over such a view: "sum", "mean", "min" or "max" over `axes`, "copy" and "cast" (both to a
-/// dense array in C order; a cast to elements of `to` bytes), "fill" or "add_index". Throws `ValueError`, listing the
-/// words, for any other; `TypeError` as the kernel does.
+/// Returns the plan of a kernel for a view. `operation` is "sum", "mean", "min" or "max" over `axes`, "copy", "cast",
+/// "fill" or "add_index". "copy" and "cast" go to a dense array in C order; a cast goes to elements of `to` bytes.
+/// Throws `ValueError`, which lists the words, for any other; `TypeError` like the kernel.
 [[nodiscard]] MEMARRAY_API LoopNest plan(std::string_view operation, DType const& dtype, StridedLayout const& layout,
                                          AxisMask axes = 0, std::size_t to = 8);
 

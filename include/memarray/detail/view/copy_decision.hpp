@@ -4,16 +4,16 @@
 
 namespace memarray::detail {
 
-/// How an operation gets at the elements of a view (seed 004's tree).
+/// The way in which an operation reaches the elements of a view.
 enum class CopyDecision : std::uint8_t {
-  as_it_is,  ///< dense, where it is wanted: nothing to do
-  strided,   ///< not dense, but the kernel takes strides: nothing to do either
-  copy,      ///< not dense, and nobody takes it so: made dense, which is reported
-  transfer,  ///< on another device: brought there, dense, which is reported
+  as_it_is,  ///< dense and on the requested device: no copy
+  strided,   ///< not dense, but the operation accepts strides: no copy
+  copy,      ///< not dense, and the operation needs dense memory: a reported copy
+  transfer,  ///< on another device: a reported, dense copy on the requested device
 };
 
-/// `same_device`: it is where the operation runs, or can be reached from there; `takes_strides`: there is a kernel for
-/// any strides.
+/// Returns the cheapest way. `same_device`: the memory is on the operation's device or can be reached from it.
+/// `takes_strides`: the operation has a kernel for any strides.
 [[nodiscard]] constexpr CopyDecision decide_copy(bool same_device, bool is_contiguous, bool takes_strides) noexcept {
   if (!same_device) return CopyDecision::transfer;
   if (is_contiguous) return CopyDecision::as_it_is;

@@ -13,40 +13,41 @@
 
 namespace memarray::detail {
 
-// Both take the tensor over: its deleter is called once, when the last view of it and of its views is gone, on whatever
-// thread, or before they throw. Nothing that it says is trusted before it was looked at. Throw `BufferError`, saying
-// what is wrong with it: a major version that is not ours, a negative or too large rank or extent, no shape, no data,
-// a size or strides that overflow, a dtype or device that is unknown, elements that are not aligned.
+// The functions below take ownership of a tensor or a keep-alive. Its deleter is called exactly once, on any thread:
+// when the last view of the memory is released, or before the function throws. All fields are validated before use.
+// They throw `BufferError`, with the reason, for another DLPack major version, a negative or too large rank or extent,
+// a missing shape or data pointer, an overflowing size or stride, an unknown dtype or device, and misaligned elements.
 
-// Memory on a CUDA device, or on a simulated one (which lends as an extension device), is used in the default stream of
-// all threads, after what there is now in `ready_in`, the stream that the producer has it ready in; null: in that
-// default stream. Managed memory is the host's, so that it is waited for, which is reported.
+// Work on imported device memory runs in the legacy default stream, after the work that is now in `ready_in`, the
+// stream in which the producer has the memory ready. Null stands for the legacy default stream. A simulated device
+// exports its memory as an extension device, which is imported in this way, too. Managed memory becomes host memory:
+// the import waits for the producer, and reports the wait.
 
-/// Views memory of another library; writable unless the tensor says READ_ONLY. `also` is dropped after the tensor, and
-/// taken over like it.
+/// Imports a versioned tensor; the view is writable unless the tensor is flagged READ_ONLY. Takes ownership of `also`,
+/// too, and drops it after the tensor.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in = {},
                                                   Block::Keeper also = {});
-/// The same for the unversioned struct, which cannot say so, and is always writable.
+/// Imports an unversioned tensor, which has no READ_ONLY flag; the view is always writable.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in = {},
                                                   Block::Keeper also = {});
-/// Views memory that `keeper` keeps alive and a borrowed tensor describes. The keeper is taken over like a tensor
-/// above; the tensor is not read after the call.
+/// Views memory that a borrowed tensor describes and `keeper` keeps alive. Takes ownership of the keeper; does not read
+/// the tensor after the call.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::Keeper keeper,
                                                   StreamHandle const& ready_in = {});
-/// Whether memory there is written in streams, so that it matters which the producer has it ready in.
+/// True if memory on this device is written in streams, so that an import must know the stream in which it is ready.
 [[nodiscard]] MEMARRAY_API bool is_used_in_streams(DLDevice device) noexcept;
 
-/// A layout that somebody else tells: dense, or with strides in bytes. Throws `BufferError`.
+/// Returns the layout that a producer describes: dense, or with strides in bytes. Throws `BufferError`.
 [[nodiscard]] MEMARRAY_API StridedLayout import_layout(StridedLayout::Extents shape,
                                                        std::optional<StridedLayout::Extents> const& strides,
                                                        std::size_t itemsize);
-/// Memory as other protocols describe it, in bytes. `keeper` is taken over as above. Throws `BufferError` likewise.
+/// Memory that a protocol other than DLPack describes, with strides in bytes.
 struct ForeignMemory {
-  // No aggregate: the compiler clears all of one first.
+  // Not an aggregate, whose members the compiler would clear first.
   ForeignMemory(void* data_, Device device_, MemoryType type_, DType const* dtype_, StridedLayout const& layout_,
                 bool writable_) noexcept
       : data(data_), device(device_), type(type_), dtype(dtype_), layout(layout_), writable(writable_) {}
-  /// Of the host. Throws as `import_layout`.
+  /// Describes host memory. Throws as `import_layout` does.
   ForeignMemory(void* data_, DType const& dtype_, StridedLayout::Extents shape,
                 std::optional<StridedLayout::Extents> const& strides, bool writable_)
       : data(data_), dtype(&dtype_), layout(import_layout(shape, strides, dtype_.itemsize)), writable(writable_) {}
@@ -57,13 +58,15 @@ struct ForeignMemory {
   DType const* dtype;
   StridedLayout layout;
   bool writable;
-  StreamHandle ready_in{};  ///< of a device: all uses come after what is in this stream now; null: no order
+  StreamHandle ready_in{};  ///< on a device: its current work precedes all uses; null: no order
 };
-/// The CUDA device whose memory is at an address, for protocols that do not say. Throws `BufferError`.
+/// Returns the CUDA device that owns the memory at an address, for protocols that do not name the device. Throws
+/// `BufferError`.
 [[nodiscard]] MEMARRAY_API Device device_at(void const* address);
+/// Views foreign memory, under the rules at the top. Takes ownership of `keeper`.
 [[nodiscard]] MEMARRAY_API ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper);
-/// The host's memory, kept by `owner`, which is let go of with the last view, on whatever thread. No strides: dense.
-/// Throws `BufferError` likewise.
+/// Views host memory that `owner` keeps alive; `owner` is released with the last view, on any thread. Empty `strides`:
+/// dense in C order. Throws `BufferError`.
 [[nodiscard]] MEMARRAY_API ViewCore import_owned(void* data, DType const& dtype, StridedLayout::Extents shape,
                                                  StridedLayout::Extents strides, bool writable,
                                                  std::shared_ptr<void const> owner);

@@ -24,54 +24,56 @@ namespace memarray::detail {
 class LeaseCore;
 class State;
 
-/// What a view is, whatever its type says of writing: a counted export of a block, and where in it the elements lie.
+/// The untyped view behind all view types: a counted export of a block, and the layout of the elements in it.
 ///
-/// A plain value: copies are views of the same memory, which live apart. All that looks at memory throws `ValueError`
-/// once the view is closed. Thread-safe as far as it is const; what others do with the memory meanwhile is theirs.
+/// A plain value: a copy views the same memory and has its own lifetime. Every function that accesses memory throws
+/// `ValueError` if the view is closed. Const functions are thread-safe, but do not protect the elements against other
+/// users of the memory.
 ///
-/// Of device memory: what is done with it is work in the view's stream, after all that uses the memory in other streams
-/// so far, and before whoever uses it next; it may end after the call. Results are views in that stream. All of it may
-/// throw `CudaError`, and `OutOfMemoryError` where there is a result.
+/// Operations on device memory are work in the view's stream, ordered after pending work in other streams and before
+/// the memory's next user. They may complete after the call returns. Results are views in that stream. All may throw
+/// `CudaError`, and `OutOfMemoryError` if they make a result.
 class MEMARRAY_API ViewCore {
  public:
-  /// A closed one.
+  /// Makes a closed view.
   ViewCore() noexcept = default;
-  /// `data`: the element whose indices are all 0.
-  /// `stream`: of memory on a device.
+  /// Views memory under an export that was counted. `data`: the element whose indices are all 0. `stream`: set for
+  /// device memory only.
   ViewCore(BlockExport memory, std::byte* data, DType const& dtype, StridedLayout const& layout,
            ViewStreamPtr stream = nullptr) noexcept
       : _memory(std::move(memory)), _data(data), _dtype(dtype), _layout(layout), _stream(std::move(stream)) {}
-  /// What an open lease lends: writable under a write lease. The view outlives the lease, by the array's policy for
-  /// escaped views. Throws `LockError` (not open).
+  /// Exports the memory of an open lease, writable if it is a write lease. A view that outlives the lease falls under
+  /// the array's policy for escaped views. Throws `LockError` (not open).
   explicit ViewCore(LeaseCore const& lease);
-  /// The same for a C++ lease, of its state and block. `lent`: of the block's uses, on a device.
+  /// Exports the memory of a C++ lease. `lent`: the lease's entry in the block's `StreamUses`; 0 on the host.
   ViewCore(State const& state, Block& block, bool writable, StreamUses::Lease lent)
       : ViewCore(BlockExport(block, writable), state, lent) {}
-  /// Dense, uninitialised memory of the view's own, on the host.
+  /// Allocates dense, uninitialised host memory.
   [[nodiscard]] static ViewCore make(DType const& dtype, StridedLayout::Extents shape);
 
   [[nodiscard]] bool is_open() const noexcept { return static_cast<bool>(_memory); }
   void check_open() const {
     if (!is_open()) throw_closed();
   }
-  /// Lets go of the memory, or hands it to the caller; what was made of the view keeps it. Harmless twice.
+  /// Releases the memory, or moves its export to the caller. Views made from this view keep the memory. A second call
+  /// does nothing.
   BlockExport close() noexcept {
     _stream = nullptr;
     return std::move(_memory);
   }
   [[nodiscard]] bool writable() const noexcept { return _memory.writable(); }
-  /// Whether the memory is on a device, where the host does not reach it.
+  /// True if the memory is on a device, not reachable from the host.
   [[nodiscard]] bool on_device() const noexcept { return _stream != nullptr; }
-  /// The stream in which a view of device memory is used.
+  /// Returns the stream for work on the memory. Requires device memory.
   [[nodiscard]] StreamHandle const& stream() const noexcept { return _stream->queue.stream; }
   [[nodiscard]] ViewStreamPtr const& stream_ptr() const noexcept { return _stream; }
   /// Throws `ValueError` (closed), `TypeError` (another dtype or rank).
   void check_is(DType const& dtype, int ndim) const;
-  /// Throws `BufferError`, naming the copy to make, unless the host reaches the memory.
+  /// Throws `BufferError`, which names the copy to make, unless the host can reach the memory.
   void check_host() const {
     if (!is_open() || on_device()) throw_not_on_host();
   }
-  /// Throws `ValueError` (closed), `BufferError` (read-only) naming `what`.
+  /// Throws `ValueError` (closed) or `BufferError` (read-only). `what`: the refused operation, for the message.
   void check_writable(char const* what) const;
 
   [[nodiscard]] std::byte* data() const {
@@ -94,62 +96,58 @@ class MEMARRAY_API ViewCore {
     return static_cast<std::size_t>(_layout.size()) * _dtype.itemsize;
   }
   [[nodiscard]] bool is_contiguous() const noexcept { return _layout.is_contiguous(_dtype.itemsize); }
-  /// "view of float32, shape (3, 4)"
+  /// Returns a description for messages: "view of float32, shape (3, 4)".
   [[nodiscard]] std::string describe() const;
 
-  /// Other elements of the same memory: those of `layout`, the first of which is `offset` bytes away.
+  /// Returns a view of other elements of this memory: those of `layout`, whose first element is `offset` bytes away.
   [[nodiscard]] ViewCore at(StridedLayout const& layout, std::int64_t offset) const;
   [[nodiscard]] ViewCore read_only() const;
   [[nodiscard]] ViewCore reshaped(StridedLayout::Extents shape) const;
-  /// Throws as the layout's, and `OverflowError` for more bytes than 64 bits can say.
+  /// Throws as `StridedLayout::broadcast_to` does, and `OverflowError` if the size in bytes exceeds 64 bits.
   [[nodiscard]] ViewCore broadcast_to(StridedLayout::Extents shape) const;
 
-  /// Dense, writable memory with the same elements; reported as a copy, as `cast` is.
+  /// Returns a dense, writable copy, which is reported.
   [[nodiscard]] ViewCore copy() const;
-  /// Itself where it is dense in C order, else a copy.
+  /// Returns this view if it is dense in C order, else a copy, which is reported.
   [[nodiscard]] ViewCore ensure_contiguous() const;
-  /// The same elements on another device or on the host: itself, or dense memory there, a reported copy. In `stream`,
-  /// of either device; by default the view's own, from the host the default stream of the device. From the host it
-  /// returns when the memory was read, to the host when it is there. Unified memory is not copied where the device and
-  /// the host may use it at the same time: the result views the same memory; to the host it waits for work that uses
-  /// the memory, which is reported. Throws `ValueError` (no such place; a stream of
-  /// another device), `CudaError`, `OutOfMemoryError`.
+  /// Implements `BasicBufferView::to_device`. `stream`: null for the default stream given there.
   [[nodiscard]] ViewCore to_device(Device device, StreamChoice const* stream = nullptr) const;
-  /// The same device memory, used in another stream of its device.
+  /// Returns a view of this device memory for use in another stream of its device.
   [[nodiscard]] ViewCore in_stream(StreamHandle const& stream) const;
-  /// Device memory is handed to somebody who uses it in `stream`, which comes after what is there now; null: in the
-  /// view's own, or who knows where.
+  /// Orders an export of device memory for use in `stream`, whose later work waits for the pending work on the memory.
+  /// Null: the consumer may use the view's stream or any other.
   void lend(StreamHandle const* stream) const;
-  /// The first element, copied to the host.
+  /// Copies the first element to `element`, on the host.
   void read_element(void* element) const;
-  /// The elements converted within a kind of number, as NumPy's 'same_kind' has it. Throws `TypeError`.
+  /// Returns a copy converted to another dtype of a compatible kind (NumPy's `same_kind`), which is reported. Throws
+  /// `TypeError`.
   [[nodiscard]] ViewCore cast(DType const& dtype) const;
-  /// The reduction over `axes` in new memory with the other dimensions; `keep`: the axes stay with one element. Throws
-  /// as `reduce` does.
+  /// Reduces over `axes` into new memory with the other dimensions. `keep`: reduced dimensions stay, with one element.
+  /// Throws as `reduce` does.
   [[nodiscard]] ViewCore reduced(Reduction reduction, AxisMask axes, bool keep = false) const;
-  /// The reduction over all axes: writes an element of the dtype that is returned, of 16 bytes at most.
+  /// Reduces over all axes. Writes one element of the returned dtype, of at most 16 bytes, to `element` on the host.
   DType const& reduce_all(Reduction reduction, std::byte* element) const;
-  /// Sets every element to the one at `element`. Throws as `check_writable`, and `ValueError` where indices share
-  /// elements.
+  /// Sets every element to the one at `element`. Throws as `check_writable` does; `ValueError` if several indices share
+  /// an element.
   void fill(void const* element) const;
   /// Adds to each element the sum of its indices. Throws as `fill` does, and `TypeError` for structs.
   void add_index() const;
 
  private:
   ViewCore(BlockExport memory, State const& state, StreamUses::Lease lent);
-  /// The same unified memory as used on `device`; a closed view where that takes a copy.
+  /// Returns a view of this unified memory for use on `device`; a closed view if that needs a copy.
   [[nodiscard]] ViewCore without_copy(Device device, StreamChoice const* stream) const;
-  /// What getting at the elements there takes.
+  /// Returns how an operation on device `where` reaches the elements.
   [[nodiscard]] CopyDecision decide(Device where, bool takes_strides) const;
-  /// Like `make`, in the memory and the stream of this one.
+  /// Allocates like `make`, on this view's device and in its stream.
   [[nodiscard]] ViewCore make_here(DType const& dtype, StridedLayout::Extents shape) const;
   [[nodiscard]] ViewCore converted(DType const& dtype, char const* why) const;
   [[nodiscard]] StridedElements elements() const noexcept { return {_data, _dtype, _layout}; }
-  /// Of an operation that was checked: `target` is written, `source`, if any, read.
+  /// Runs a checked operation, which writes `target` and reads `source` unless it is null.
   static void run(StridedJob const& job, ViewCore const& target, ViewCore const* source);
   [[nodiscard]] static ViewCore make_on(DeviceMemoryPtr const& memory, Queue const& queue, DType const& dtype,
                                         StridedLayout::Extents shape);
-  /// Of a dense view, to another place.
+  /// Copies a dense view to memory on another device or on the host.
   void transfer_to(ViewCore const& target, Queue const& queue, Ending ending) const;
   void check_elements_apart(char const* what) const;
   [[noreturn]] static void throw_closed();
@@ -162,12 +160,13 @@ class MEMARRAY_API ViewCore {
   ViewStreamPtr _stream;
 };
 
-/// A read-only view of an array, through a read lease that closes at once; on a device for use in the default stream.
-/// Throws `LockError`, `CudaError`.
+/// Returns a read-only view of an array, made through a read lease that closes at once; device memory is used in the
+/// default stream. Throws `LockError`, `CudaError`.
 [[nodiscard]] MEMARRAY_API ViewCore view_of(State& state);
 
 [[nodiscard]] constexpr AxisMask every_axis(int ndim) noexcept { return (AxisMask{1} << ndim) - 1; }
-/// Axes, below zero from the end, as a mask. Throws `IndexError` (no such axis), `ValueError` (one twice).
+/// Returns axes as a mask; a negative axis counts from the end. Throws `IndexError` (no such axis), `ValueError`
+/// (repeated).
 [[nodiscard]] MEMARRAY_API AxisMask axis_mask(std::span<int const> axes, int ndim);
 
 }  // namespace memarray::detail

@@ -12,21 +12,23 @@
 
 namespace memarray::detail {
 
-/// In which stream a view of device memory is used. It orders nothing by itself: each operation does.
+/// The stream in which a view of device memory is used. It orders nothing by itself: each operation orders its own
+/// work.
 struct ViewStream {
   Queue queue;
-  StreamUses::Lease lease = 0;  ///< that the view came from, open or over; 0: none
+  StreamUses::Lease lease = 0;  ///< the lease that made the view, open or closed; 0: none
 };
 using ViewStreamPtr = std::shared_ptr<ViewStream const>;
 
-// All throw `CudaError`.
+// All functions below throw `CudaError`.
 
-/// That of a lease. Throws `LockError` when it is over.
+/// Returns the stream of a lease. Throws `LockError` if the lease is closed.
 [[nodiscard]] MEMARRAY_API ViewStreamPtr view_stream(Block& block, StreamUses::Lease lease);
-/// Hands a view's memory to somebody who uses it in `queue`: what comes next there comes after all uses so far, and
-/// whoever uses the memory next waits for it. `known`: there, and nowhere else.
+/// Orders an export of a view's memory for use in `queue`. Work submitted to `queue` from now on waits for the pending
+/// work on the memory; later users of the memory wait for the work in `queue`. `known`: the consumer uses the memory in
+/// `queue` only.
 MEMARRAY_API void lend_on(Block& block, ViewStream const& stream, Queue const& queue, Use use, bool known);
-/// Submits a job that was checked, on memory of these blocks, ordered among their other uses.
+/// Submits a job on memory of these blocks, ordered among the other uses of the blocks.
 MEMARRAY_API void submit(StridedJob const& job, Queue const& queue, Block& target, Block* source);
 
 }  // namespace memarray::detail

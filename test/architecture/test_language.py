@@ -1,0 +1,43 @@
+"""The check of comments finds the habits that it is there to find, and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from lint import language
+
+HABITS = [
+    ("a.hpp", "/// Of a context that is kept.\nint a;\n", "Of"),
+    ("a.hpp", "int a;  ///< what somebody waits for\n", "somebody"),
+    ("a.cpp", "// It ends. Whether it did is not known.\n", "Whether"),
+    ("a.cpp", "// Released by\n// whoever comes next.\n", "whoever"),
+    ("a.cpp", "  f();  // What follows waits.\n", "What"),
+    ("a.py", '"""What a view becomes."""\n', "What"),
+    ("a.py", 'def f():\n    """Returns it.\n\n    Of an array the lease.\n    """\n', "Of"),
+    ("a.py", "#: Those of this process.\nA = 1\n", "Those"),
+    ("a.py", "x = 1  # he reads it\n", "he"),
+]
+PLAIN = [
+    ("a.hpp", "/// Returns the size\n/// Of the array, in bytes.\n"),
+    ("a.hpp", '/// Throws `LockError` ("Of" is a word). The part `What` is code.\nint a;\n'),
+    ("a.cpp", 'char const* a = "// What";\nint who;\n'),
+    ("a.py", "# Waits until a reader releases the lock.\nwho = 'somebody'\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "habit"), HABITS)
+def test_a_habit_is_found(name, text, habit, tmp_path, capsys):
+    (tmp_path / name).write_text(text)
+    assert language.main([str(tmp_path / name)]) == 1
+    assert repr(habit) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("name", "text"), PLAIN)
+def test_plain_comments_pass(name, text, tmp_path):
+    (tmp_path / name).write_text(text)
+    assert language.main([str(tmp_path / name)]) == 0

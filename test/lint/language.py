@@ -1,0 +1,57 @@
+"""Fails on habits of prose that make comments hard to read: language.py FILE...
+
+Comments and docstrings name things ("the caller", "the consumer", "a reader") and begin with a verb or a noun.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+PRONOUN = re.compile(
+    r"\b(?:some|no|any|every)body\b|\bwhoever\b|\bwho\b|\b(?:he|she|his|him)\b|\blets? go of\b", re.IGNORECASE
+)
+#: At the start of a comment, of a docstring or of a sentence.
+CLAUSE = re.compile(r"(?:^|[.;:] +)(?:Of|What|Whether|Those|Whose) ")
+CODE = re.compile(r"`[^`]*`|\"[^\"]*\"")
+
+
+def comments(path: Path) -> Iterator[tuple[int, str, bool]]:
+    """Line number, text, and whether the text begins a comment or goes on with the line before."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    marker = r"#:?" if path.suffix in (".py", ".pyi", ".cmake", ".txt") else r"//[/!]?<?"
+    quoted = goes_on = False
+    for number, line in enumerate(lines, 1):
+        if path.suffix in (".py", ".pyi") and (quoted or '"""' in line):
+            text = line.strip().removeprefix('"""').removesuffix('"""')
+            yield number, text, not quoted or not lines[number - 2].strip()
+            quoted ^= line.count('"""') == 1
+            continue
+        found = re.search(rf"(^|\s){marker}(?=\s|$)(.*)", line)
+        if found:
+            yield number, found[2].strip(), not goes_on or bool(line[: found.start()].strip())
+        goes_on = bool(found and found[2].strip())
+
+
+def habits(text: str, begins: bool) -> list[str]:
+    plain = CODE.sub("x", text)
+    found = [match[0] for match in PRONOUN.finditer(plain)]
+    return found + [match[0].strip(".;: ") for match in CLAUSE.finditer(plain if begins else f"x {plain}")]
+
+
+def main(names: list[str]) -> int:
+    count = 0
+    for name in names:
+        for number, text, begins in comments(Path(name)):
+            for habit in habits(text, begins):
+                count += 1
+                print(f"{name}:{number}: {habit!r}: {text}")
+    if count:
+        print(f"Found {count} errors: name what is meant, and begin with a verb or a noun")
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
