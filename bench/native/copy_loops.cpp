@@ -61,20 +61,20 @@ void stream_rows(To* to, From const* data, Shape const& shape, std::int64_t begi
 }
 
 template <std::int64_t step, class To, class From>
-void copy(To* to, From const* data, Shape const& shape, std::int64_t rows, bool past_caches, int threads) {
+void copy(To* to, From const* data, Shape const& shape, std::int64_t rows, bool nontemporal, int threads) {
   on_threads(rows, threads, [=](std::int64_t begin, std::int64_t end) {
     To* const first = to + begin * shape.columns;
-    if (past_caches) return stream_rows<step>(first, data, shape, begin, end);
+    if (nontemporal) return stream_rows<step>(first, data, shape, begin, end);
     for (std::int64_t r = begin; r < end; ++r)
       copy_row<step>(first + (r - begin) * shape.columns, shape.row(data, r), shape.columns);
   });
 }
 
 template <class To, class From>
-int copy_by_step(void* to, void const* from, std::int64_t step, Shape const& shape, std::int64_t rows, int past_caches,
+int copy_by_step(void* to, void const* from, std::int64_t step, Shape const& shape, std::int64_t rows, int nontemporal,
                  int threads) {
   auto const with = [&]<std::int64_t known>() {
-    copy<known>(static_cast<To*>(to), static_cast<From const*>(from), shape, rows, past_caches != 0, threads);
+    copy<known>(static_cast<To*>(to), static_cast<From const*>(from), shape, rows, nontemporal != 0, threads);
     return 1;
   };
   switch (step) {
@@ -93,8 +93,8 @@ extern "C" {
 // Strides count elements; `step` is that of the columns. 0: of no such step.
 #define MEMARRAY_BENCH_COPY(name, To, From)                                                                            \
   int name(void* to, void const* from, std::int64_t planes, std::int64_t plane, std::int64_t rows, std::int64_t pitch, \
-           std::int64_t columns, std::int64_t step, int past_caches, int threads) {                                    \
-    return copy_by_step<To, From>(to, from, step, Shape{rows, columns, plane, pitch}, planes * rows, past_caches,      \
+           std::int64_t columns, std::int64_t step, int nontemporal, int threads) {                                    \
+    return copy_by_step<To, From>(to, from, step, Shape{rows, columns, plane, pitch}, planes * rows, nontemporal,      \
                                   threads);                                                                            \
   }
 

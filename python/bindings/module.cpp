@@ -133,7 +133,7 @@ void add_functions(py::module_& m) {
     Copy wanted = Copy::allowed;
     if (!read_copy(copy.ptr(), wanted)) throw py::error_already_set();
     bool const copies = wanted == Copy::always || (wanted == Copy::allowed && detail::why_not_adopted(view));
-    detail::StatePtr state = copies ? detail::adopt_copy(view) : detail::adopt(view);
+    detail::ArrayStatePtr state = copies ? detail::adopt_copy(view) : detail::adopt(view);
     PyObject* const array = make_array(reinterpret_cast<PyTypeObject*>(type.ptr()), std::move(state));
     log_reports();
     if (!array) throw py::error_already_set();
@@ -167,7 +167,7 @@ void add_functions(py::module_& m) {
   });
 }
 
-void add_index(detail::State& state, std::int64_t stream) {
+void add_index(detail::ArrayState& state, std::int64_t stream) {
   detail::add_index_tuple(state, StreamChoice::numbered(stream));
 }
 

@@ -24,9 +24,9 @@ bool check_given(void* object, char const* wanted) noexcept {
   return object != nullptr;
 }
 
-detail::State* array_in(void* object) noexcept {
+detail::ArrayState* array_in(void* object) noexcept {
   if (!check_given(object, "a memarray.MemArray")) return nullptr;
-  detail::State* const state = unwrap_state(as_object(object));
+  detail::ArrayState* const state = unwrap_state(as_object(object));
   if (!state) PyErr_Format(PyExc_TypeError, "a memarray.MemArray is needed, not %s", shown(as_object(object)).c_str());
   return state;
 }
@@ -42,8 +42,8 @@ bool view_in(void* object, detail::ViewCore& view) noexcept {
   return false;
 }
 
-void* show_array(detail::State& state) noexcept {
-  return guarded([&] { return wrap_state(detail::StatePtr::share(&state)); });
+void* show_array(detail::ArrayState& state) noexcept {
+  return guarded([&] { return wrap_state(detail::ArrayStatePtr::share(&state)); });
 }
 
 void* show_view(detail::ViewCore const& view) noexcept { return wrap_view(view); }

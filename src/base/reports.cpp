@@ -11,22 +11,22 @@ namespace {
 
 constexpr std::size_t kept_reports = 10'000;
 
-struct Queue {
+struct BoundStream {
   std::mutex mutex;
   std::deque<Report> reports;
 };
 
-Queue& queue() {
-  static Queue* const instance = [] {
+BoundStream& queue() {
+  static BoundStream* const instance = [] {
     // A forked child must not inherit a mutex that is locked by a thread of its parent.
     pthread_atfork([] { queue().mutex.lock(); }, [] { queue().mutex.unlock(); }, [] { queue().mutex.unlock(); });
-    return new Queue;  // never destroyed: threads may report while the process exits
+    return new BoundStream;  // never destroyed: threads may report while the process exits
   }();
   return *instance;
 }
 
 void push(Report report) {
-  Queue& q = queue();
+  BoundStream& q = queue();
   std::lock_guard const guard(q.mutex);
   if (q.reports.size() == kept_reports) q.reports.pop_front();
   q.reports.push_back(std::move(report));
@@ -56,7 +56,7 @@ void report_wait(std::string const& why) {
 void report_death(std::string const& what) { push({Report::Kind::death, 0, what}); }
 
 std::vector<Report> take_reports() {
-  Queue& q = queue();
+  BoundStream& q = queue();
   std::lock_guard const guard(q.mutex);
   detail::any_reports.store(false, std::memory_order_relaxed);
   std::vector<Report> taken(std::make_move_iterator(q.reports.begin()), std::make_move_iterator(q.reports.end()));

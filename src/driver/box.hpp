@@ -55,7 +55,7 @@ template <class TheBox, class Create, class... Arguments>
     if (!succeeded(create(*box))) return nullptr;
     return {box, &box->resource};
   } catch (std::bad_alloc const&) {
-    static_cast<void>(succeeded(cuda_code::out_of_memory));
+    record_error(cuda_code::out_of_memory);
     return nullptr;
   }
 }
@@ -72,7 +72,7 @@ extern ContextHandle const no_context;
 /// Returns `driver()`, or null with the last error set.
 [[nodiscard]] inline DriverTable const* driver_or_error() noexcept {
   DriverTable const* const table = driver();
-  if (!table) static_cast<void>(succeeded(driver_absence().code));
+  if (!table) record_error(driver_absence().code);
   return table;
 }
 

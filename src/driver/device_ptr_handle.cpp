@@ -58,7 +58,7 @@ DevicePtrHandle allocate(MemoryKind kind, ContextHandle const& context, std::siz
   if (!scope.driver()) return nullptr;
   if (kind == MemoryKind::pool && (!stream || !pool)) return detail::null_for_null(code::invalid_handle);
   if (kind == MemoryKind::pool && driver_of(context_of(pool)) != scope.driver()) {
-    static_cast<void>(detail::succeeded(code::invalid_handle));
+    detail::record_error(code::invalid_handle);
     return nullptr;
   }
   return make_handle<DevicePtrBox>(

@@ -51,7 +51,7 @@ EventHandle create_event_handle_with_owner(cu::Event event, KeepAlive owner, Con
   if (!context) return detail::null_for_null(code::invalid_context);
   DriverTable const* const table = driver_of(context);
   if (!table) {
-    static_cast<void>(detail::succeeded(code::not_initialized));
+    detail::record_error(code::not_initialized);
     return nullptr;
   }
   return make_handle<EventBox>(

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "failures.hpp"
+#include "error_epoch.hpp"
 
 namespace memarray {
 namespace {
@@ -65,7 +65,7 @@ bool fail_for_null(cu::Result code) noexcept {
   return succeeded(absence.code != 0 ? absence.code : code);
 }
 
-std::uint64_t failures() noexcept { return failure_count; }
+std::uint64_t error_epoch() noexcept { return failure_count; }
 
 }  // namespace detail
 }  // namespace memarray

@@ -10,6 +10,7 @@ namespace {
 using detail::Box;
 using detail::box_of;
 using detail::make_handle;
+using detail::record_error;
 using detail::succeeded;
 
 constexpr int pools_supported_attribute = 115;
@@ -51,7 +52,7 @@ MemoryPoolHandle make_pool(int device_id, Create const& create) noexcept {
 DriverTable const* usable(MemoryPoolHandle const& pool) noexcept {
   if (!pool) return detail::null_for_null(code::invalid_handle);
   DriverTable const* const table = box_of<MemoryPoolBox>(pool).of_this_process();
-  if (!table) static_cast<void>(succeeded(code::not_initialized));
+  if (!table) record_error(code::not_initialized);
   return table;
 }
 

@@ -1,5 +1,5 @@
 #include <memarray/base/hooks.hpp>
-#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/stream_handle.hpp>
 
 #include "box.hpp"
@@ -79,7 +79,7 @@ StreamHandle create_stream_handle_with_owner(cu::Stream stream, KeepAlive owner,
   if (auto const number = reinterpret_cast<std::uintptr_t>(stream); number <= 2 && !context) return immortal(number);
   DriverTable const* const table = context ? driver_of(context) : driver_or_error();
   if (!table) {
-    if (context) static_cast<void>(detail::succeeded(code::not_initialized));
+    if (context) detail::record_error(code::not_initialized);
     return nullptr;
   }
   if (!context) {

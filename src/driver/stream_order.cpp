@@ -1,7 +1,7 @@
 #include "codes.hpp"
 
 #include <memarray/base/hooks.hpp>
-#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/simulated_devices.hpp>
 #include <memarray/driver/stream_order.hpp>
@@ -124,13 +124,13 @@ std::optional<double> elapsed(EventHandle const& start, EventHandle const& end) 
 
 namespace detail {
 
-void wait(Queue const& queue, EventHandle const& event, char const* site) {
+void wait(BoundStream const& queue, EventHandle const& event, char const* site) {
   testing::detail::WaitSite const named(site);
   if (!wait_in(queue.context, queue.stream, event))
     throw_last_error("making a stream wait for work on memory that it uses");
 }
 
-bool synchronize(Queue const& queue) noexcept { return memarray::synchronize(queue.stream, queue.context); }
+bool synchronize(BoundStream const& queue) noexcept { return memarray::synchronize(queue.stream, queue.context); }
 
 bool synchronize(ContextHandle const& context) noexcept {
   ContextScope const scope(context);

@@ -3,7 +3,7 @@
 #include <memarray/interop/c_arrays.h>
 #include <memarray/interop/c_views.h>
 #include <memarray/base/errors.hpp>
-#include <memarray/detail/state/state.hpp>
+#include <memarray/detail/state/array_state.hpp>
 #include <memarray/detail/view/view_core.hpp>
 #include <memarray/state/lease.hpp>
 
@@ -17,16 +17,16 @@
 #include "ref.hpp"
 
 // Targets of refs to arrays, leases and views, counted like the targets of refs to handles.
-struct MemArrayArray : memarray::detail::Counted<memarray::detail::StatePtr> {
+struct MemArrayArray : memarray::detail::Counted<memarray::detail::ArrayStatePtr> {
   using Counted::Counted;
 };
 struct MemArrayView : memarray::detail::Counted<memarray::detail::ViewCore> {
   using Counted::Counted;
 };
 struct MemArrayLease {
-  MemArrayLease(memarray::detail::State& state, memarray::detail::LeaseCore::Kind kind,
+  MemArrayLease(memarray::detail::ArrayState& state, memarray::detail::LeaseCore::Kind kind,
                 memarray::LeaseOptions const& options) noexcept
-      : core(memarray::detail::StatePtr::share(&state), kind, options) {}
+      : core(memarray::detail::ArrayStatePtr::share(&state), kind, options) {}
 
   std::atomic<std::size_t> count{1};
   memarray::detail::LeaseCore core;

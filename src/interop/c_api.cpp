@@ -55,7 +55,7 @@ struct Owner {
         if (drop) drop(const_cast<void*>(kept));
       });
     } catch (std::bad_alloc const&) {
-      static_cast<void>(detail::succeeded(code::out_of_memory));
+      detail::record_error(code::out_of_memory);
     }
   }
   explicit operator bool() const noexcept { return keep.use_count() != 0; }

@@ -37,7 +37,7 @@ MemArrayLeaseRef open_lease(MemArrayArrayRef array, LeaseCore::Kind kind, double
 }
 
 /// Returns the size at one moment: other threads may resize the array.
-std::int64_t size_of(State const& state) {
+std::int64_t size_of(ArrayState const& state) {
   std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
   state.copy_shape(shape.data());
   return checked_size(shape);
@@ -48,7 +48,8 @@ void* data_of(LeaseCore const& lease, bool writable) {
   std::byte* const data = lease.block().data();
   if (writable && !lease.is_write())
     throw BufferError("a read lease lends memory that is not written; take a write lease");
-  if (lease.lent() != 0 && !lease.block().uses()->lend(lease.lent(), nullptr, true)) lease.throw_not_open();
+  if (lease.stream_lease() != 0 && !lease.block().uses()->export_to(lease.stream_lease(), nullptr, true))
+    lease.throw_not_open();
   return data;
 }
 
@@ -60,15 +61,15 @@ constinit MemArrayArrayAPI const array_api = {
     .create_array =
         [](char const* dtype, int ndim, std::int64_t const* shape, int device_id, int uninitialized) {
           return give_made<MemArrayArray>([&] {
-            return State::make(dtype_named(dtype), extents_of(ndim, shape, 1), device_id,
-                               ArrayOptions{.uninitialized = uninitialized != 0});
+            return ArrayState::make(dtype_named(dtype), extents_of(ndim, shape, 1), device_id,
+                                    ArrayOptions{.uninitialized = uninitialized != 0});
           });
         },
     .array_from_object =
         [](void* object) {
           return with_python<MemArrayArray>([&](ObjectBridge const& python) -> MemArrayArrayRef {
-            State* const state = python.array_in(object);
-            return state ? new MemArrayArray(StatePtr::share(state)) : nullptr;
+            ArrayState* const state = python.array_in(object);
+            return state ? new MemArrayArray(ArrayStatePtr::share(state)) : nullptr;
           });
         },
     .array_to_object =

@@ -44,7 +44,7 @@ MemArrayViewRef reduced(MemArrayViewRef view, int count, int const* axes) noexce
 void* data_of(ViewCore const& view, bool writable) {
   if (writable) view.check_writable("a pointer to write through");
   std::byte* const data = view.data();
-  if (view.on_device()) view.lend(&view.stream());
+  if (view.on_device()) view.export_to(&view.stream());
   return data;
 }
 

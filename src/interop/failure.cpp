@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "driver/failures.hpp"
+#include "driver/error_epoch.hpp"
 
 namespace memarray::detail {
 namespace {
@@ -36,10 +36,10 @@ struct Words {
 constinit thread_local std::unique_ptr<Words> last_words;
 
 void remember(int code, std::string_view text, std::string_view name = {}) noexcept {
-  static_cast<void>(succeeded(code));
+  record_error(code);
   if (!last_words) last_words.reset(new (std::nothrow) Words);
   if (!last_words) return;
-  last_words->failure = failures();
+  last_words->failure = error_epoch();
   last_words->code = code;
   assign(last_words->name, name);
   assign(last_words->text, text);
@@ -69,7 +69,7 @@ void remember_current() noexcept {
   } catch (OverflowError const& error) {
     remember(MEMARRAY_OVERFLOW_ERROR, error.what());
   } catch (std::bad_alloc const&) {
-    static_cast<void>(succeeded(cuda_code::out_of_memory));
+    record_error(cuda_code::out_of_memory);
   } catch (std::exception const& error) {
     remember(MEMARRAY_ERROR, error.what());
   } catch (...) {
@@ -78,7 +78,7 @@ void remember_current() noexcept {
 }
 
 void throw_failure(int code, char const* what) {
-  bool const has_words = last_words && last_words->code == code && last_words->failure == failures();
+  bool const has_words = last_words && last_words->code == code && last_words->failure == error_epoch();
   if (!has_words && code > 0) throw_driver_error(code, what);
   std::string const message = std::string(what) + " failed" + (has_words ? std::string(": ") + last_words->text : "");
   switch (code) {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <memarray/base/config.hpp>
-#include <memarray/detail/state/state.hpp>
+#include <memarray/detail/state/array_state.hpp>
 #include <memarray/detail/view/view_core.hpp>
 
 #include <string>
@@ -12,11 +12,11 @@ namespace memarray::detail {
 /// GIL. Failure is null or false, with the Python error set.
 struct ObjectBridge {
   /// Returns the state of a `memarray.MemArray`, borrowed.
-  State* (*array_in)(void* object) noexcept;
+  ArrayState* (*array_in)(void* object) noexcept;
   /// Copies the view of a `memarray.BufferView` to `view`.
   bool (*view_in)(void* object, ViewCore& view) noexcept;
   /// Returns a new `memarray.MemArray` that shares the state.
-  void* (*show_array)(State& state) noexcept;
+  void* (*show_array)(ArrayState& state) noexcept;
   /// Returns a new `memarray.BufferView` of the same memory.
   void* (*show_view)(ViewCore const& view) noexcept;
   /// Sets `view` to the view that `memarray.BufferView(object)` makes.

@@ -50,7 +50,7 @@ template <class Ref>
 [[nodiscard]] Ref give(typename std::remove_pointer_t<Ref>::Handle handle) noexcept {
   if (!handle) return nullptr;
   auto* const ref = new (std::nothrow) std::remove_pointer_t<Ref>(std::move(handle));
-  if (!ref) static_cast<void>(succeeded(cuda_code::out_of_memory));
+  if (!ref) record_error(cuda_code::out_of_memory);
   return ref;
 }
 

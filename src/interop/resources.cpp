@@ -75,7 +75,7 @@ void hold_object(void* object, char const* what, MemArrayResource* resource) noe
 void* array_as_pointer(void* object, int writable, MemArrayResource* resource) noexcept {
   char const* const what = "MemArray_AsPointerRes";
   return keep(what, resource, [&](ObjectBridge const& python) -> void* {
-    State* const state = python.array_in(object);
+    ArrayState* const state = python.array_in(object);
     if (!state) return nullptr;
     auto const refuse = [&] {
       throw BufferError("this " + state->describe() + " is on " + to_string(state->device()) +
@@ -84,9 +84,9 @@ void* array_as_pointer(void* object, int writable, MemArrayResource* resource) n
     // A write lease would make the host's side stale.
     if (state->on_device()) refuse();
     auto const kind = writable ? LeaseCore::Kind::write : LeaseCore::Kind::read;
-    auto lease = std::make_unique<LeaseCore>(StatePtr::share(state), kind, LeaseOptions{});
+    auto lease = std::make_unique<LeaseCore>(ArrayStatePtr::share(state), kind, LeaseOptions{});
     lease->enter(tracing() ? words_for(what) : std::string());
-    if (lease->lent() != 0) refuse();
+    if (lease->stream_lease() != 0) refuse();
     std::byte* const data = lease->block().data();
     return hand_over(data, std::move(lease), *resource);
   });

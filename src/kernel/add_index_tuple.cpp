@@ -21,11 +21,11 @@ constexpr std::size_t release_bytes = std::size_t{1} << 18;
 constexpr std::size_t past_caches_bytes = std::size_t{32} << 20;
 
 template <class T, class Index>
-void run(RowsPlan const& plan, Runs runs, Hold const& hold) {
+void run(RowsPlan const& plan, ExecutionSpace runs, Hold const& hold) {
   auto const* const source = reinterpret_cast<T const*>(hold.source());
   auto* const target = reinterpret_cast<T*>(hold.target());
   auto const rows = rows_function<T, Index>();
-  if (runs == Runs::in_emulation)
+  if (runs == ExecutionSpace::simulated)
     return launch_emulated(hold.queue(), [=] {
       check_loads(ElementArgument<DeviceElement<T>, false>{reinterpret_cast<DeviceElement<T> const*>(source),
                                                            reinterpret_cast<DeviceElement<T>*>(target)});
@@ -38,7 +38,7 @@ void run(RowsPlan const& plan, Runs runs, Hold const& hold) {
 }
 
 template <class T>
-void run_host_kernel(RowsPlan const& plan, Runs runs, Hold const& hold) {
+void run_host_kernel(RowsPlan const& plan, ExecutionSpace runs, Hold const& hold) {
   if (plan.fits_32_bits)
     run<T, std::int32_t>(plan, runs, hold);
   else
@@ -47,16 +47,16 @@ void run_host_kernel(RowsPlan const& plan, Runs runs, Hold const& hold) {
 
 }  // namespace
 
-void add_index_tuple(State& state, StreamChoice const& stream) {
-  Hold hold(state, State::Access::update, -1, "add_index_tuple", Hold::plain, stream);
+void add_index_tuple(ArrayState& state, StreamChoice const& stream) {
+  Hold hold(state, ArrayState::Access::update, -1, "add_index_tuple", Hold::plain, stream);
   Extents const shape(state.shape(), static_cast<std::size_t>(state.ndim()));
-  Runs const runs = where_all_are(state);
-  if (runs == Runs::on_device) {
+  ExecutionSpace const runs = where_all_are(state);
+  if (runs == ExecutionSpace::device) {
     add_index_on_device(state.dtype(), shape, hold.source(), hold.target(), hold.queue());
     return hold.commit();
   }
   RowsPlan plan = plan_rows(shape);
-  plan.past_caches = hold.source() != hold.target() && state.bytes() >= past_caches_bytes;
+  plan.nontemporal = hold.source() != hold.target() && state.bytes() >= past_caches_bytes;
   bool done = false;
 #define MEMARRAY_RUN_IF(type, name, code, bits)     \
   if (!done && state.dtype() == dtype_of<type>()) { \

@@ -26,7 +26,7 @@ using Added = typename std::conditional_t<std::signed_integral<T>, std::make_uns
 
 /// Launches a kernel of a compiled rank. Leading extents of 1 fill up other ranks.
 template <class T, int ndim>
-void launch(std::span<std::int64_t const> shape, void const* source, void* target, Queue const& queue) {
+void launch(std::span<std::int64_t const> shape, void const* source, void* target, BoundStream const& queue) {
   cuda::std::array<std::int64_t, ndim> extents{};
   std::size_t const padding = ndim - shape.size();
   std::int64_t size = 1;
@@ -42,7 +42,7 @@ void launch(std::span<std::int64_t const> shape, void const* source, void* targe
 }
 
 template <class T>
-void launch_any_rank(std::span<std::int64_t const> shape, void const* source, void* target, Queue const& queue) {
+void launch_any_rank(std::span<std::int64_t const> shape, void const* source, void* target, BoundStream const& queue) {
   switch (shape.size()) {
     case 1: return launch<T, 1>(shape, source, target, queue);
     case 2: return launch<T, 2>(shape, source, target, queue);
@@ -57,7 +57,7 @@ void launch_any_rank(std::span<std::int64_t const> shape, void const* source, vo
 }  // namespace
 
 void add_index_on_device(DType const& dtype, std::span<std::int64_t const> shape, void const* source, void* target,
-                         Queue const& queue) {
+                         BoundStream const& queue) {
 #define MEMARRAY_RUN_IF(type, name, code, bits) \
   if (dtype == dtype_of<type>()) return launch_any_rank<Added<type>>(shape, source, target, queue);
   MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_RUN_IF)

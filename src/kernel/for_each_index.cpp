@@ -1,17 +1,17 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
-#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/kernel/for_each_index.hpp>
 
 namespace memarray::detail {
 
-void throw_shape_mismatch(State const& state, Extents launch) {
+void throw_shape_mismatch(ArrayState const& state, Extents launch) {
   throw ValueError("for_each_index over " + shape_text(launch) +
                    " sets every element of its overwrite and update arrays, so " + state.describe() +
                    " must have that shape; use write(array) to touch some elements");
 }
 
-void throw_given_twice(State const& state) {
+void throw_given_twice(ArrayState const& state) {
   throw LockError("for_each_index was given " + state.describe() +
                   " twice, and not only to read it: one access cannot be held while the other is");
 }
@@ -22,15 +22,16 @@ void throw_null_stream() {
       "default_stream()");
 }
 
-Runs where_all_are(std::span<State const* const> states) {
-  State const& first = *states.front();
-  for (State const* const state : states)
+ExecutionSpace where_all_are(std::span<ArrayState const* const> states) {
+  ArrayState const& first = *states.front();
+  for (ArrayState const* const state : states)
     if (state->device() != first.device())
       throw Error("a kernel runs where all its arrays are: " + first.describe() + " is on " +
                   to_string(first.device()) + ", " + state->describe() + " on " + to_string(state->device()) +
                   "; call move_memory on one of them first");
-  if (!first.on_device()) return Runs::on_host;
-  return first.storage().block()->uses()->memory().driver().is_simulated() ? Runs::in_emulation : Runs::on_device;
+  if (!first.on_device()) return ExecutionSpace::host;
+  return first.storage().block()->uses()->memory().driver().is_simulated() ? ExecutionSpace::simulated
+                                                                           : ExecutionSpace::device;
 }
 
 }  // namespace memarray::detail

@@ -23,7 +23,7 @@ BlockPtr staging_block(DeviceMemory& memory, std::size_t bytes) {
 
 }  // namespace
 
-DeviceRun::DeviceRun(DeviceMemory& memory, Queue const& queue, char const* what)
+DeviceRun::DeviceRun(DeviceMemory& memory, BoundStream const& queue, char const* what)
     : _queue(queue), _memory(memory), _context(queue.context, what) {}
 
 DeviceRun::~DeviceRun() {
@@ -43,7 +43,7 @@ std::byte* DeviceRun::upload(std::size_t bytes, std::byte const* data) {
   std::byte* const target = scratch(bytes);
   // The driver may read pageable memory at any time until the stream has reached the copy.
   BlockPtr const staging = staging_block(_memory, bytes);
-  StreamUses& uses = staging->uses_on(_memory.shared_from_this());
+  StreamDependencies& uses = staging->uses_on(_memory.shared_from_this());
   std::memcpy(staging->data(), data, bytes);
   RuntimeRelease const released;
   check(_context.driver().cuMemcpyHtoDAsync(address(target), staging->data(), bytes, *_queue.stream),
@@ -57,7 +57,7 @@ void DeviceRun::read_back(std::initializer_list<Piece> pieces) {
   for (Piece const& piece : pieces) total += piece.bytes;
   // The copies go to staging memory: after an error the call returns while they may be pending.
   BlockPtr const staging = staging_block(_memory, total);
-  StreamUses& uses = staging->uses_on(_memory.shared_from_this());
+  StreamDependencies& uses = staging->uses_on(_memory.shared_from_this());
   RuntimeRelease const released;
   try {
     std::byte* at = staging->data();

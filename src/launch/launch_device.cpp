@@ -20,7 +20,7 @@ void throw_runtime_error(int code, char const* name, char const* what, char cons
   throw CudaError(code, name, message);
 }
 
-void submit_emulated(Queue const& queue, cu::HostFunction kernel, void* data) {
+void submit_emulated(BoundStream const& queue, cu::HostFunction kernel, void* data) {
   EnteredContext const context(queue.context, "launching a kernel");
   RuntimeRelease const released;
   if (cu::Result const failed = context.driver().launch_simulated(*queue.stream, kernel, data); failed != 0)
@@ -29,7 +29,7 @@ void submit_emulated(Queue const& queue, cu::HostFunction kernel, void* data) {
 
 #if !MEMARRAY_HAS_CUDA
 
-void add_index_on_device(DType const&, std::span<std::int64_t const>, void const*, void*, Queue const&) {
+void add_index_on_device(DType const&, std::span<std::int64_t const>, void const*, void*, BoundStream const&) {
   throw_not_compiled_for_device();
 }
 

@@ -5,7 +5,7 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/live_memory.hpp>
 #include <memarray/detail/memory/block.hpp>
-#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/stream_order.hpp>
 #include <memarray/memory/default_resource.hpp>
@@ -64,7 +64,7 @@ struct OwnedBlock : Block {
     delete static_cast<OwnedBlock*>(block);
   }
   static void destroy_when_over(Block* block) noexcept {
-    if (StreamUses* const uses = block->uses(); uses && !is_over(*uses))
+    if (StreamDependencies* const uses = block->uses(); uses && !is_over(*uses))
       return block->destroy_later(&destroy_when_over);
     delete static_cast<OwnedBlock*>(block);
   }
@@ -74,12 +74,12 @@ struct OwnedBlock : Block {
 
 /// Device memory in a Thrust vector, freed in the order of the stream that used it last.
 struct DeviceBlock : Block {
-  DeviceBlock(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t count)
+  DeviceBlock(DeviceMemoryPtr const& memory, BoundStream const& queue, std::size_t count)
       : Block(nullptr, count, {kDLCUDA, memory->device_id()}, MemoryType::device, false, &destroy),
         where(queue.stream),
         vector(make_bytes<DeviceBytes>(DeviceBytes::allocator_type(memory->memory(), &where), count ? count : 1)) {
     _data = vector.data().get();
-    auto* const uses = new StreamUses(memory);
+    auto* const uses = new StreamDependencies(memory);
     _uses = uses;
     if (can_free_in(queue, *memory)) return;
     // The memory cannot be freed in this stream later.
@@ -132,7 +132,7 @@ struct ForeignBlock : Block {
     delete static_cast<ForeignBlock*>(block);
   }
   static void destroy_when_over(Block* block) noexcept {
-    StreamUses& uses = *block->uses();
+    StreamDependencies& uses = *block->uses();
     // The owner may do anything with the memory once it is released, so no work may use it then.
     bool const fenced = uses.fence_escaped(Use::write, false) || is_lost(uses.memory().context());
     clear_last_error();
@@ -162,7 +162,7 @@ BlockPtr Block::allocate(std::optional<MemoryResource> const& resource, std::siz
   return BlockPtr(new OwnedBlock(HostAllocator(*resource, default_stream(), how), bytes, resource->memory_type()));
 }
 
-BlockPtr Block::allocate(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) {
+BlockPtr Block::allocate(DeviceMemoryPtr const& memory, BoundStream const& queue, std::size_t bytes) {
   run_deferred();
   return BlockPtr(new DeviceBlock(memory, queue, bytes));
 }
@@ -225,28 +225,28 @@ Block::Keeper keeper_of(std::shared_ptr<void const> keep_alive) {
   return {new Owner(std::move(keep_alive)), [](void* owner) noexcept { delete static_cast<Owner*>(owner); }};
 }
 
-Device Block::lent_device() const noexcept {
-  if (!is_on_device()) return _type == MemoryType::unified ? lent_managed_device() : _device;
-  if (uses() && !uses()->memory().driver().lends_as_cuda) return {kDLExtDev, _device.id};
+Device Block::exported_device() const noexcept {
+  if (!is_on_device()) return _type == MemoryType::unified ? exported_managed_device() : _device;
+  if (uses() && !uses()->memory().driver().exports_as_cuda) return {kDLExtDev, _device.id};
   return _device;
 }
 
-Device lent_managed_device() noexcept {
+Device exported_managed_device() noexcept {
   DriverTable const* const table = driver();
-  return table && table->lends_as_cuda ? Device{kDLCUDAManaged, 0} : Device{};
+  return table && table->exports_as_cuda ? Device{kDLCUDAManaged, 0} : Device{};
 }
 
-StreamUses& Block::uses_on(DeviceMemoryPtr const& memory) {
+StreamDependencies& Block::uses_on(DeviceMemoryPtr const& memory) {
   if (_whole) return _whole->uses_on(memory);
-  if (StreamUses* const known = uses()) return *known;
-  auto made = std::make_unique<StreamUses>(memory);
-  StreamUses* first = nullptr;
+  if (StreamDependencies* const known = uses()) return *known;
+  auto made = std::make_unique<StreamDependencies>(memory);
+  StreamDependencies* first = nullptr;
   if (!_uses.compare_exchange_strong(first, made.get(), std::memory_order_acq_rel)) return *first;
   return *made.release();
 }
 
 void Block::fence(bool to_write) {
-  StreamUses* const known = uses();
+  StreamDependencies* const known = uses();
   bool const alive = (_whole ? _whole : this)->exports().total() != 0;
   if (known && !known->fence_escaped(to_write ? Use::write : Use::read, alive))
     throw_last_error("waiting for work on views that outlived their lease");

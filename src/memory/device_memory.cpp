@@ -66,11 +66,11 @@ constexpr DriverHooks hooks_of_this_layer{&run_deferred, [](DriverTable const* d
 }  // namespace
 
 // An event that returns to its device's cache when dropped.
-struct DeviceMemory::LentEvent {
-  LentEvent(DeviceMemoryPtr of, EventHandle lent) noexcept : memory(std::move(of)), event(std::move(lent)) {}
-  ~LentEvent() { memory->take_back(std::move(event)); }
-  LentEvent(LentEvent const&) = delete;
-  LentEvent& operator=(LentEvent const&) = delete;
+struct DeviceMemory::PooledEvent {
+  PooledEvent(DeviceMemoryPtr of, EventHandle taken) noexcept : memory(std::move(of)), event(std::move(taken)) {}
+  ~PooledEvent() { memory->take_back(std::move(event)); }
+  PooledEvent(PooledEvent const&) = delete;
+  PooledEvent& operator=(PooledEvent const&) = delete;
   DeviceMemoryPtr memory;
   EventHandle event;
 };
@@ -106,17 +106,17 @@ DeviceMemory::DeviceMemory(int device_id, ContextHandle context)
 
 DeviceMemory::~DeviceMemory() = default;
 
-Queue DeviceMemory::errands() {
+BoundStream DeviceMemory::internal_stream() {
   {
     Locked const locked(_lock);
-    if (_errands) return queue_on(_errands, _context);
+    if (_internal_stream) return bind_stream(_internal_stream, _context);
   }
   StreamHandle stream = create_stream_handle(_context);
   if (!stream) throw_last_error("making a stream");
   Locked const locked(_lock);
-  if (_is_over) return queue_on(stream, _context);
-  if (!_errands) _errands = std::move(stream);
-  return queue_on(_errands, _context);
+  if (_is_over) return bind_stream(stream, _context);
+  if (!_internal_stream) _internal_stream = std::move(stream);
+  return bind_stream(_internal_stream, _context);
 }
 
 EventHandle DeviceMemory::event() noexcept {
@@ -132,7 +132,7 @@ EventHandle DeviceMemory::event() noexcept {
   if (!event) return nullptr;
   try {
     cu::Event const* const raw = event.get();
-    return {std::make_shared<LentEvent>(shared_from_this(), std::move(event)), raw};
+    return {std::make_shared<PooledEvent>(shared_from_this(), std::move(event)), raw};
   } catch (std::bad_alloc const&) {
     return nullptr;
   }
@@ -198,11 +198,11 @@ void DeviceMemory::trim() noexcept {
 
 void DeviceMemory::drop_caches() noexcept {
   trim();
-  StreamHandle errands;
+  StreamHandle internal_stream;
   std::vector<EventHandle> events;
   Locked const locked(_lock);
   _is_over = true;
-  errands.swap(_errands);
+  internal_stream.swap(_internal_stream);
   events.swap(_events);
 }
 

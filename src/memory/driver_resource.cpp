@@ -3,7 +3,7 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/base/reports.hpp>
-#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/detail/memory/device_memory.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/simulated_devices.hpp>

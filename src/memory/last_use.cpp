@@ -16,7 +16,7 @@ namespace {
 constexpr char const* going = "memory that goes, after its last use";
 
 // Blocks until the work has completed, for its whole context if necessary. True also if the context is lost.
-bool has_ended(StreamUse const& use) noexcept {
+bool has_ended(PendingWork const& use) noexcept {
   if (!use.event && !use.is_unknown) return true;
   if (use.event && memarray::synchronize(use.event)) return true;
   ContextHandle const& context = use.queue.context;
@@ -25,11 +25,11 @@ bool has_ended(StreamUse const& use) noexcept {
 
 }  // namespace
 
-bool is_over(StreamUses& uses) noexcept {
+bool is_over(StreamDependencies& uses) noexcept {
   testing::detail::WaitSite const site(going);
   bool over = true;
   try {
-    for (StreamUse const& use : uses.all()) {
+    for (PendingWork const& use : uses.all()) {
       std::optional<bool> const known = use.event ? query(use.event) : std::nullopt;
       if (known ? !*known : !has_ended(use)) over = false;
       if (!over) break;
@@ -41,26 +41,26 @@ bool is_over(StreamUses& uses) noexcept {
   return over;
 }
 
-bool can_free_in(Queue const& queue, DeviceMemory const& memory) noexcept {
+bool can_free_in(BoundStream const& queue, DeviceMemory const& memory) noexcept {
   // The allocator uses the default stream of its own context and thread.
   return queue.lasting && as_cu(queue.context) == as_cu(memory.context()) && queue.thread == std::thread::id();
 }
 
-StreamHandle order_free(StreamUses& uses, StreamHandle const& allocated) noexcept {
+StreamHandle order_free(StreamDependencies& uses, StreamHandle const& allocated) noexcept {
   try {
-    std::vector<StreamUse> const all = uses.all();
-    std::optional<Queue> queue;
-    for (StreamUse const& use : all)
+    std::vector<PendingWork> const all = uses.all();
+    std::optional<BoundStream> queue;
+    for (PendingWork const& use : all)
       if (can_free_in(use.queue, uses.memory())) queue = use.queue;
     if (all.empty() && allocated) return allocated;
-    if (!queue) queue = uses.memory().errands();
+    if (!queue) queue = uses.memory().internal_stream();
     uses.order(*queue, Use::write, "freeing memory");
     return queue->stream;
   } catch (...) {  // without a stream to wait in, the host waits
   }
   testing::detail::WaitSite const site(going);
   try {
-    for (StreamUse const& use : uses.all())
+    for (PendingWork const& use : uses.all())
       if (!has_ended(use)) return nullptr;
   } catch (std::bad_alloc const&) {
     return nullptr;

@@ -29,7 +29,7 @@ void check(cu::Result result, char const* what) {
 /// A queue to which copies and fills are submitted.
 class Submission {
  public:
-  explicit Submission(Queue const& queue) noexcept : _queue(queue) {}
+  explicit Submission(BoundStream const& queue) noexcept : _queue(queue) {}
 
   void to_device(std::byte* target, std::byte const* source, std::size_t bytes) const {
     check(Current(_queue).driver().cuMemcpyHtoDAsync(address(target), source, bytes, *_queue.stream),
@@ -74,19 +74,19 @@ class Submission {
   // Entered for each call, because queues may take turns and a default stream is that of the current context.
   class Current {
    public:
-    explicit Current(Queue const& queue) : _context(queue.context, "using a device") {}
+    explicit Current(BoundStream const& queue) : _context(queue.context, "using a device") {}
     [[nodiscard]] DriverTable const& driver() const noexcept { return _context.driver(); }
 
    private:
     EnteredContext _context;
   };
 
-  Queue const& _queue;
+  BoundStream const& _queue;
 };
 
 /// Calls `body` to submit to a queue. Calls `give_up` and rethrows if that fails.
 template <class Body>
-void submit(Queue const& queue, std::initializer_list<UseOf> uses, Body const& body) {
+void submit(BoundStream const& queue, std::initializer_list<UseOf> uses, Body const& body) {
   try {
     Submission const submission(queue);
     body(submission);
@@ -109,15 +109,15 @@ void in_pieces(std::size_t bytes, Piece const& piece) {
 bool is_pageable(Block const& block) noexcept { return block.memory_type() == MemoryType::normal; }
 
 void copy_between_devices(Submission const& submission, Block& target, Block& source, std::byte const* from_data,
-                          std::size_t bytes, Queue const& queue) {
+                          std::size_t bytes, BoundStream const& queue) {
   DeviceMemory& to = target.uses()->memory();
   DeviceMemory& from = source.uses()->memory();
   if (&to == &from) return submission.on_device(target.data(), from_data, bytes);
   if (from.reaches(to) || to.reaches(from)) return submission.to_peer(target.data(), to, from_data, from, bytes);
   // Through the host: out in a stream of the source's device, in through `queue`.
   BlockPtr const staging = staging_block(from, bytes);
-  StreamUses& staged = staging->uses_on(from.shared_from_this());
-  Queue const out = from.errands();
+  StreamDependencies& staged = staging->uses_on(from.shared_from_this());
+  BoundStream const out = from.internal_stream();
   source.uses()->order(out, Use::read, "copying between devices: out, after the source's writer");
   submit(out, {{source.uses(), Use::read}, {&staged, Use::write}}, [&](Submission const& outward) {
     in_pieces(bytes, [&](std::size_t at, std::size_t length) {
@@ -133,7 +133,7 @@ void copy_between_devices(Submission const& submission, Block& target, Block& so
 }
 
 void copy_in(Submission const& submission, Block& target, Block& source, std::byte const* from, std::size_t bytes,
-             Queue const& queue, BlockPtr const& staging) {
+             BoundStream const& queue, BlockPtr const& staging) {
   if (target.is_on_device() && source.is_on_device())
     return copy_between_devices(submission, target, source, from, bytes, queue);
   bool const inward = target.is_on_device();
@@ -157,31 +157,32 @@ void copy_in(Submission const& submission, Block& target, Block& source, std::by
 
 }  // namespace
 
-void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, Ending ending, std::size_t offset) {
+void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& queue, CopyMode ending,
+          std::size_t offset) {
   if (bytes == 0) return;
   bool const on_devices = target.is_on_device() && source.is_on_device();
   Block& on_device = target.is_on_device() ? target : source;
   Block& other = &on_device == &target ? source : target;
   DeviceMemoryPtr const memory = on_device.uses()->memory_ptr();
-  StreamUses& target_uses = target.uses_on(memory);
-  StreamUses& source_uses = source.uses_on(memory);
+  StreamDependencies& target_uses = target.uses_on(memory);
+  StreamDependencies& source_uses = source.uses_on(memory);
 
   RuntimeRelease const released;
-  bool const through_staging = !on_devices && is_pageable(other) && ending == Ending::later;
+  bool const through_staging = !on_devices && is_pageable(other) && ending == CopyMode::async;
   BlockPtr const staging = through_staging ? staging_block(*memory, bytes) : BlockPtr();
   // The driver reads pageable memory during the call, not in stream order.
   if (!on_devices && !through_staging && is_pageable(source))
     source_uses.synchronize(Use::read, "copying pageable memory to a device, after work that writes it");
   source_uses.order(queue, Use::read, "copying, after the source's writer");
   target_uses.order(queue, Use::write, "copying, after the target's users");
-  StreamUses* const staging_uses = staging ? &staging->uses_on(memory) : nullptr;
+  StreamDependencies* const staging_uses = staging ? &staging->uses_on(memory) : nullptr;
   submit(queue, {{&source_uses, Use::read}, {&target_uses, Use::write}, {staging_uses, Use::write}},
          [&](Submission const& submission) {
            copy_in(submission, target, source, source.data() + offset, bytes, queue, staging);
          });
-  StreamUse end = end_of(queue, *memory);
+  PendingWork end = end_of(queue, *memory);
   bool is_over = !end.is_unknown;
-  if (ending == Ending::now && end.event) {
+  if (ending == CopyMode::blocking && end.event) {
     testing::detail::WaitSite const site("a copy that is to be over");
     is_over = memarray::synchronize(end.event);
     if (is_over) end.event = nullptr;
@@ -189,10 +190,10 @@ void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, E
   source_uses.submitted(end, Use::read);
   target_uses.submitted(end, Use::write);
   if (staging_uses) staging_uses->submitted(end, Use::write);
-  if (ending == Ending::now && !is_over) throw_last_error("waiting for a copy");
+  if (ending == CopyMode::blocking && !is_over) throw_last_error("waiting for a copy");
 }
 
-void give_up(Queue const& queue, std::initializer_list<UseOf> uses) noexcept {
+void give_up(BoundStream const& queue, std::initializer_list<UseOf> uses) noexcept {
   if (!end_now(queue))
     for (auto const& [of, use] : uses)
       if (of) of->submitted({queue, nullptr, true}, use);
@@ -209,10 +210,10 @@ void report_transfer(std::string const& what, Device from, Device to, std::size_
 }
 
 void fill(Block& target, std::size_t offset, void const* element, std::size_t itemsize, std::size_t count,
-          Queue const& queue) {
+          BoundStream const& queue) {
   std::size_t const bytes = itemsize * count;
   if (bytes == 0) return;
-  StreamUses& uses = *target.uses();
+  StreamDependencies& uses = *target.uses();
   DeviceMemory& memory = uses.memory();
   auto const* const item = static_cast<unsigned char const*>(element);
   bool const one_byte = std::all_of(item, item + itemsize, [&](unsigned char byte) { return byte == item[0]; });
@@ -225,7 +226,7 @@ void fill(Block& target, std::size_t offset, void const* element, std::size_t it
   }
   RuntimeRelease const released;
   uses.order(queue, Use::write, "filling, after the target's users");
-  StreamUses* const staging_uses = staging ? &staging->uses_on(uses.memory_ptr()) : nullptr;
+  StreamDependencies* const staging_uses = staging ? &staging->uses_on(uses.memory_ptr()) : nullptr;
   submit(queue, {{&uses, Use::write}, {staging_uses, Use::read}}, [&](Submission const& submission) {
     std::byte* const first = target.data() + offset;
     if (one_byte) return submission.set(first, item[0], bytes);
@@ -233,14 +234,14 @@ void fill(Block& target, std::size_t offset, void const* element, std::size_t it
     for (std::size_t have = repeats * itemsize; have < bytes; have *= 2)
       submission.on_device(first + have, first, std::min(have, bytes - have));
   });
-  StreamUse const end = end_of(queue, memory);
+  PendingWork const end = end_of(queue, memory);
   uses.submitted(end, Use::write);
   if (staging_uses) staging_uses->submitted(end, Use::read);
 }
 
 namespace {
 
-void wait_for(Queue const& queue, char const* what) {
+void wait_for(BoundStream const& queue, char const* what) {
   testing::detail::WaitSite const site(what);
   if (!synchronize(queue)) throw_last_error(what);
 }
@@ -249,8 +250,8 @@ void wait_for(Queue const& queue, char const* what) {
 
 // Pageable memory is enough here: both functions wait, so it outlives the copy, whenever the driver accesses it.
 void read_bytes(Block& source, std::size_t offset, void* target, std::size_t bytes) {
-  StreamUses& uses = *source.uses();
-  Queue const queue = uses.memory().errands();
+  StreamDependencies& uses = *source.uses();
+  BoundStream const queue = uses.memory().internal_stream();
   RuntimeRelease const released;
   uses.order(queue, Use::read, "reading an element, after the array's writer");
   submit(queue, {{&uses, Use::read}}, [&](Submission const& submission) {
@@ -260,8 +261,8 @@ void read_bytes(Block& source, std::size_t offset, void* target, std::size_t byt
 }
 
 void write_bytes(Block& target, std::size_t offset, void const* source, std::size_t bytes) {
-  StreamUses& uses = *target.uses();
-  Queue const queue = uses.memory().errands();
+  StreamDependencies& uses = *target.uses();
+  BoundStream const queue = uses.memory().internal_stream();
   RuntimeRelease const released;
   uses.order(queue, Use::write, "writing an element, after the array's users");
   submit(queue, {{&uses, Use::write}}, [&](Submission const& submission) {
@@ -270,7 +271,8 @@ void write_bytes(Block& target, std::size_t offset, void const* source, std::siz
   });
 }
 
-BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) {
+BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory, BoundStream const& queue,
+                      std::size_t bytes) {
   if (!memory->driver().is_simulated()) return Block::allocate(memory, queue, bytes);
   // Reports of host accesses name the owner of the memory.
   testing::detail::AllocationOwner const shown(owner);

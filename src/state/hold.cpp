@@ -14,7 +14,8 @@ std::byte* as_kernels_see(Block const& block) noexcept {
 
 }  // namespace
 
-Hold::Hold(State& state, Access access, std::int64_t lock_id, char const* what, Mode mode, StreamChoice const& stream)
+Hold::Hold(ArrayState& state, Access access, std::int64_t lock_id, char const* what, Mode mode,
+           StreamChoice const& stream)
     : _state(&state), _access(access), _taken(lock_id < 0) {
   if (!_taken) {
     // An open write lease, or `enter`, applied the escaped-view policy when it was opened.
@@ -64,7 +65,7 @@ void Hold::commit(Work work) noexcept {
   publish();
 }
 
-void Hold::commit(StreamUse const& end) noexcept {
+void Hold::commit(PendingWork const& end) noexcept {
   if (_queue) used(end);
   publish();
 }
@@ -76,8 +77,8 @@ void Hold::left_running() noexcept {
   if (_access != Access::read && !_fresh) _state->storage().wrote(_state->storage().current());
 }
 
-void Hold::used(StreamUse const& end) noexcept {
-  StreamUses& old = *_state->storage().block()->uses();
+void Hold::used(PendingWork const& end) noexcept {
+  StreamDependencies& old = *_state->storage().block()->uses();
   if (_access == Access::read || (_fresh && _access == Access::update)) old.submitted(end, Use::read);
   if (_access != Access::read) target_block().uses()->submitted(end, Use::write);
 }

@@ -14,7 +14,7 @@
 
 namespace memarray::detail {
 
-LeaseCore::LeaseCore(StatePtr state, Kind kind, LeaseOptions const& options) noexcept
+LeaseCore::LeaseCore(ArrayStatePtr state, Kind kind, LeaseOptions const& options) noexcept
     : _state(std::move(state)), _options(options), _kind(kind) {}
 
 LeaseCore::~LeaseCore() {
@@ -39,7 +39,7 @@ void LeaseCore::begin() {
 void LeaseCore::finish(Claim& claim, std::string const& where) noexcept {
   _block = std::move(claim.block);
   _id = claim.id;
-  _lent = claim.lent;
+  _stream_lease = claim.stream_lease;
   if (!where.empty()) {
     try {
       trace_opened(_state.get(), this, where);
@@ -50,9 +50,9 @@ void LeaseCore::finish(Claim& claim, std::string const& where) noexcept {
   _status.store(Status::open, std::memory_order_release);
 }
 
-State::Access LeaseCore::access() const noexcept {
-  if (!is_write()) return State::Access::read;
-  return _options.discard ? State::Access::overwrite : State::Access::write;
+ArrayState::Access LeaseCore::access() const noexcept {
+  if (!is_write()) return ArrayState::Access::read;
+  return _options.discard ? ArrayState::Access::overwrite : ArrayState::Access::write;
 }
 
 void LeaseCore::enter(std::string const& where) {
@@ -88,8 +88,8 @@ void LeaseCore::exit() noexcept {
   // Closed before the lock is released: an export that was counted too late sees the new status.
   if (!_status.compare_exchange_strong(expected, Status::closed, std::memory_order_seq_cst)) return;
   trace_closed(this);
-  close_streams(*_block, _lent);
-  _state->give_back(is_write() ? State::Access::write : State::Access::read);
+  close_streams(*_block, _stream_lease);
+  _state->give_back(is_write() ? ArrayState::Access::write : ArrayState::Access::read);
 }
 
 std::int64_t LeaseCore::lock_id() const noexcept { return is_open() ? _id : -1; }
@@ -105,11 +105,11 @@ Block& LeaseCore::pin() {
 }
 
 void LeaseCore::order_export(StreamHandle const* stream) const {
-  if (_lent == 0) return check_open();
-  StreamUses& uses = *_block->uses();
-  std::optional<Queue> queue;
-  if (stream) queue = queue_on(*stream, uses.memory().context());
-  if (!uses.lend(_lent, queue ? &*queue : nullptr, stream != nullptr)) throw_not_open();
+  if (_stream_lease == 0) return check_open();
+  StreamDependencies& uses = *_block->uses();
+  std::optional<BoundStream> queue;
+  if (stream) queue = bind_stream(*stream, uses.memory().context());
+  if (!uses.export_to(_stream_lease, queue ? &*queue : nullptr, stream != nullptr)) throw_not_open();
 }
 
 void LeaseCore::copy_shape(std::int64_t* extents) const {
@@ -135,9 +135,9 @@ void LeaseCore::throw_not_open() const {
 
 std::unique_ptr<LeasedBlock> lease_block(Claim& claim) {
   Segment* const segment = claim.state->segment();
-  if (!segment && claim.lent == 0 && claim.block.get() == claim.state->storage().block().get()) return nullptr;
+  if (!segment && claim.stream_lease == 0 && claim.block.get() == claim.state->storage().block().get()) return nullptr;
   try {
-    return std::make_unique<LeasedBlock>(LeasedBlock{claim.block, claim.lent, segment, claim.access});
+    return std::make_unique<LeasedBlock>(LeasedBlock{claim.block, claim.stream_lease, segment, claim.access});
   } catch (...) {
     give_back(claim);
     throw;
@@ -145,13 +145,13 @@ std::unique_ptr<LeasedBlock> lease_block(Claim& claim) {
 }
 
 std::byte* use_block(LeasedBlock& leased) {
-  if (leased.lent != 0) static_cast<void>(leased.block->uses()->lend(leased.lent, nullptr, true));
+  if (leased.stream_lease != 0) static_cast<void>(leased.block->uses()->export_to(leased.stream_lease, nullptr, true));
   return leased.block->data();
 }
 
 void close_block(std::unique_ptr<LeasedBlock> leased) noexcept {
-  close_streams(*leased->block, leased->lent);
-  if (leased->segment) leased->segment->unlock(leased->access != State::Access::read);
+  close_streams(*leased->block, leased->stream_lease);
+  if (leased->segment) leased->segment->unlock(leased->access != ArrayState::Access::read);
 }
 
 void open_slowly(Claim& claim, LeaseOptions const& options) {
@@ -160,7 +160,7 @@ void open_slowly(Claim& claim, LeaseOptions const& options) {
   take_one(claim, options.timeout);
 }
 
-void const* trace_typed_lease(State const* state, std::source_location const& where) noexcept {
+void const* trace_typed_lease(ArrayState const* state, std::source_location const& where) noexcept {
   static std::atomic<std::uintptr_t> next{1};
   // Leases move, so an odd number identifies one: no lease has an odd address.
   auto const* const token = reinterpret_cast<void const*>(next.fetch_add(2, std::memory_order_relaxed));
@@ -174,7 +174,7 @@ void const* trace_typed_lease(State const* state, std::source_location const& wh
   return token;
 }
 
-void State::enter(std::int64_t lock_id) {
+void ArrayState::enter(std::int64_t lock_id) {
   if (lock_id < 0) throw ValueError("enter takes a lock id of 0 or more, not " + std::to_string(lock_id));
   if (lock_id >= LockWord::first_lease_id)
     throw ValueError("lock ids from 2**62 on are those of leases; enter takes a smaller one");
@@ -182,7 +182,7 @@ void State::enter(std::int64_t lock_id) {
   _entered.store(lock_id, std::memory_order_relaxed);
 }
 
-void State::leave() noexcept {
+void ArrayState::leave() noexcept {
   std::int64_t const id = _entered.exchange(-1, std::memory_order_relaxed);
   if (id >= 0 && _word.load() == id) give_back(Access::write);
 }

@@ -1,11 +1,11 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/base/shape.hpp>
-#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/detail/memory/transfer.hpp>
+#include <memarray/detail/state/array_state.hpp>
 #include <memarray/detail/state/hold.hpp>
 #include <memarray/detail/state/place.hpp>
-#include <memarray/detail/state/state.hpp>
 #include <memarray/driver/driver_table.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/memory/default_resource.hpp>
@@ -14,32 +14,33 @@
 #include <utility>
 #include <vector>
 
-// The part of `State` that deals with devices: moves, leases on a device, access from the host.
+// The part of `ArrayState` that deals with devices: moves, leases on a device, access from the host.
 namespace memarray::detail {
 
-StatePtr State::make_on_device(DType const& dtype, Extents shape, int device_id, ArrayOptions const& options) {
+ArrayStatePtr ArrayState::make_on_device(DType const& dtype, Extents shape, int device_id,
+                                         ArrayOptions const& options) {
   if (device_id < 0) throw ValueError("device_id is " + std::to_string(device_id) + "; device ids start at 0");
   std::int64_t const size = checked_size(shape);
   std::size_t const bytes = checked_bytes(size, dtype.itemsize);
   DeviceMemoryPtr const memory = DeviceMemory::of(device_id);
-  Queue const queue = queue_on(default_stream(), memory->context());
+  BoundStream const queue = bind_stream(default_stream(), memory->context());
   BlockPtr block = allocate_for("a new array of " + std::string(dtype.name_view()), memory, queue, bytes);
   if (!options.uninitialized) {
     std::vector<std::byte> const zero(dtype.itemsize);
     detail::fill(*block, 0, dtype.init ? dtype.init : zero.data(), dtype.itemsize, static_cast<std::size_t>(size),
                  queue);
   }
-  StatePtr state = make_over(dtype, shape, std::move(block));
+  ArrayStatePtr state = make_over(dtype, shape, std::move(block));
   if (options.escaped_views) state->set_escaped_views(*options.escaped_views);
   return state;
 }
 
-Side State::side_in(Place const& place) const noexcept {
+Side ArrayState::side_in(Place const& place) const noexcept {
   if (!place.device) return _storage.current();
   return place.device->is_cpu() ? Side::host : Side::device;
 }
 
-bool State::must_settle(Place const& place, bool insist) const noexcept {
+bool ArrayState::must_settle(Place const& place, bool insist) const noexcept {
   Block const& current = *_storage.block();
   if (current.exports().writable != 0 && escaped_views() != EscapedViews::alias) return true;
   if (!place.device || current.device() == *place.device) return false;
@@ -48,7 +49,7 @@ bool State::must_settle(Place const& place, bool insist) const noexcept {
   return insist || !_storage.valid(side) || _storage.block(side)->device() != *place.device;
 }
 
-void State::check_reachable(Device device, char const* what) const {
+void ArrayState::check_reachable(Device device, char const* what) const {
   if (device.type != kDLCPU && device.type != kDLCUDA)
     throw ValueError(std::string(what) + ": memory lives on the CPU (kDLCPU) or on a CUDA device (kDLCUDA), not on " +
                      to_string(device));
@@ -70,8 +71,8 @@ void State::check_reachable(Device device, char const* what) const {
                       (on_device() ? " stays where it is" : " stays on the host, where every operation works"));
 }
 
-void State::await(Block& block, Access access, StreamChoice const& stream) const {
-  StreamUses* const uses = block.uses();
+void ArrayState::await(Block& block, Access access, StreamChoice const& stream) const {
+  StreamDependencies* const uses = block.uses();
   if (!uses) return;
   Use const use = access == Access::read ? Use::read : Use::write;
   block.fence(use == Use::write);
@@ -80,11 +81,11 @@ void State::await(Block& block, Access access, StreamChoice const& stream) const
                                             : "writing on the host, after copies from and to it");
   else
     uses->order(
-        queue_on(stream.get(), uses->memory().context()), use,
+        bind_stream(stream.get(), uses->memory().context()), use,
         use == Use::read ? "reading on a device, after the last write" : "writing on a device, after all earlier uses");
 }
 
-void State::arrive(Device target, StreamChoice const& stream, Access access, Ending ending) {
+void ArrayState::arrive(Device target, StreamChoice const& stream, Access access, CopyMode ending) {
   Side const side = target.is_cpu() ? Side::host : Side::device;
   BlockPtr into = _storage.block(side);
   bool const is_there = into && into->device() == target;
@@ -98,8 +99,8 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
   StreamHandle const given = stream.get();
   ContextHandle const& of_stream = context_of(given);
   bool const in_source = of_stream && !from->device().is_cpu() && device_id_of(of_stream) == from->device().id;
-  Queue const queue = queue_on(given, in_source ? from->uses()->memory().context() : memory->context());
-  Queue const allocates = in_source ? queue_on(default_stream(), memory->context()) : queue;
+  BoundStream const queue = bind_stream(given, in_source ? from->uses()->memory().context() : memory->context());
+  BoundStream const allocates = in_source ? bind_stream(default_stream(), memory->context()) : queue;
   if (is_there && into->exports().total() != 0) check_policy(into->exports(), "moving");
   bool const in_place =
       is_there && into->bytes() == bytes() && (escaped_views() == EscapedViews::alias || into->exports().total() == 0);
@@ -115,63 +116,63 @@ void State::arrive(Device target, StreamChoice const& stream, Access access, End
   if (access != Access::overwrite) {
     from->fence(false);
     // The holder of a writable host view may write at any time; a blocking copy does not see that.
-    bool const at_once = from->device().is_cpu() && from->exports().writable != 0 && ending == Ending::later;
-    copy(*into, *from, bytes(), queue, at_once ? Ending::now : ending);
+    bool const at_once = from->device().is_cpu() && from->exports().writable != 0 && ending == CopyMode::async;
+    copy(*into, *from, bytes(), queue, at_once ? CopyMode::blocking : ending);
     if (at_once) report_wait("a view that can be written was kept on the host, so a copy to a device was waited for");
     report_transfer(describe(), from->device(), target, bytes());
   }
   // Stored before the side changes, for concurrent readers of `device`.
   if (side == Side::device) {
     _device_id = target.id;
-    _lent_type = into->lent_device().type;
+    _exported_type = into->exported_device().type;
   }
   _storage.arrived(side, std::move(into));
 }
 
-void State::arrive_for_lease(Place const& place, Access access) {
+void ArrayState::arrive_for_lease(Place const& place, Access access) {
   // Another of several holds may still fail, so the contents are kept until all are acquired.
   if (place.is_among_others && access == Access::overwrite) access = Access::write;
   if (!place.device->is_cpu()) {
     // Checks the stream before anything moves.
-    static_cast<void>(queue_on(place.stream.get(), DeviceMemory::of(place.device->id)->context()));
-    return arrive(*place.device, place.stream, access, Ending::later);
+    static_cast<void>(bind_stream(place.stream.get(), DeviceMemory::of(place.device->id)->context()));
+    return arrive(*place.device, place.stream, access, CopyMode::async);
   }
   bool const copies = !_storage.valid(Side::host) && access != Access::overwrite;
-  arrive(*place.device, place.stream, access, Ending::now);
+  arrive(*place.device, place.stream, access, CopyMode::blocking);
   if (copies) report_wait("a lease on the host needed a copy from a device to be over");
 }
 
-void State::move(Device target, std::int64_t lock_id, StreamChoice const& stream, bool async) {
+void ArrayState::move(Device target, std::int64_t lock_id, StreamChoice const& stream, bool async) {
   check_not_shared("move_memory");
   if (_word.load() != LockWord::free) refuse("move_memory", lock_id);
   Hold const hold(*this, Access::overwrite, -1, "move_memory", Hold::in_place);
   check_reachable(target, "move_memory");
   settle_for_read(stream);
-  arrive(target, stream, Access::read, async ? Ending::later : Ending::now);
+  arrive(target, stream, Access::read, async ? CopyMode::async : CopyMode::blocking);
 }
 
-std::byte const* State::checked_read(std::int64_t lock_id, char const* what) {
+std::byte const* ArrayState::checked_read(std::int64_t lock_id, char const* what) {
   check_read(lock_id, what);
   if (_word.load() == LockWord::free && exports().writable != 0 && escaped_views() != EscapedViews::alias) {
     if (!take(Access::read, -1, no_wait)) refuse(what, lock_id);
     give_back(Access::read);
   }
   Block& block = *_storage.block();
-  if (StreamUses* const uses = block.uses()) {
+  if (StreamDependencies* const uses = block.uses()) {
     block.fence(false);
     uses->synchronize(Use::read, "an access from the host, after work on streams");
   }
   return block.data();
 }
 
-std::byte* State::checked_write(std::int64_t lock_id, char const* what) {
+std::byte* ArrayState::checked_write(std::int64_t lock_id, char const* what) {
   check_write(lock_id, what);
   if (_word.load() == LockWord::free && exports().total() != 0 && escaped_views() != EscapedViews::alias) {
     if (!take(Access::write, LockWord::operation, no_wait)) refuse(what, lock_id);
     give_back(Access::write);
   }
   Block& block = *_storage.block();
-  if (StreamUses* const uses = block.uses()) {
+  if (StreamDependencies* const uses = block.uses()) {
     block.fence(true);
     uses->synchronize(Use::write, "a write from the host, after work on streams");
   }
@@ -179,7 +180,7 @@ std::byte* State::checked_write(std::int64_t lock_id, char const* what) {
   return block.data();
 }
 
-void State::read_element(std::int64_t at, void* element, std::int64_t lock_id) {
+void ArrayState::read_element(std::int64_t at, void* element, std::int64_t lock_id) {
   std::size_t const offset = static_cast<std::size_t>(at) * _dtype.itemsize;
   if (!on_device()) {
     std::memcpy(element, checked_read(lock_id, "reading an element") + offset, _dtype.itemsize);
@@ -193,7 +194,7 @@ void State::read_element(std::int64_t at, void* element, std::int64_t lock_id) {
   read_bytes(*_storage.block(), offset, element, _dtype.itemsize);
 }
 
-void State::write_element(std::int64_t at, void const* element, std::int64_t lock_id) {
+void ArrayState::write_element(std::int64_t at, void const* element, std::int64_t lock_id) {
   std::size_t const offset = static_cast<std::size_t>(at) * _dtype.itemsize;
   if (!on_device()) {
     std::memcpy(checked_write(lock_id, "writing an element") + offset, element, _dtype.itemsize);

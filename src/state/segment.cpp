@@ -16,7 +16,7 @@
 namespace memarray::detail {
 namespace {
 
-constexpr std::uint64_t state_shift = SegmentPlace::number_bits;
+constexpr std::uint64_t state_shift = SegmentSlotRef::number_bits;
 constexpr std::uint64_t state_mask = 0xff;
 constexpr std::uint64_t one_claim = std::uint64_t{1} << 32;
 constexpr std::uint64_t free_word = 0;
@@ -61,12 +61,12 @@ Segment::Attached Segment::attach(std::span<std::byte> memory, SegmentLayout con
 }
 
 bool Segment::is_held_here(std::uint64_t word) const noexcept {
-  return state_of(word) == held && _place.is_mine(_place.numbered(SegmentPlace::number_in(word)));
+  return state_of(word) == held && _place.is_mine(_place.numbered(SegmentSlotRef::number_in(word)));
 }
 
 bool Segment::is_dead(std::uint64_t word) const noexcept {
   if (state_of(word) == free_word) return false;
-  SegmentSlot const* const slot = _place.numbered(SegmentPlace::number_in(word));
+  SegmentSlot const* const slot = _place.numbered(SegmentSlotRef::number_in(word));
   bool const dead = state_of(word) > held || !slot || !is_alive(slot->owner.load());
   // If the word has changed, the slot may have a new owner.
   return dead && _header.word.load() == word;
@@ -235,7 +235,7 @@ bool Segment::is_used_elsewhere() const noexcept {
 
 std::int64_t Segment::lock_id() const noexcept {
   std::uint64_t const word = _header.word.load();
-  SegmentSlot const* const slot = state_of(word) == held ? _place.numbered(SegmentPlace::number_in(word)) : nullptr;
+  SegmentSlot const* const slot = state_of(word) == held ? _place.numbered(SegmentSlotRef::number_in(word)) : nullptr;
   return slot ? slot->lock_id.load() : -1;
 }
 
@@ -246,7 +246,7 @@ std::string Segment::holder() const {
                                    : "process " + std::to_string(pid_of(owner));
   };
   std::uint64_t const word = _header.word.load();
-  SegmentSlot const* const writer = _place.numbered(SegmentPlace::number_in(word));
+  SegmentSlot const* const writer = _place.numbered(SegmentSlotRef::number_in(word));
   if (state_of(word) >= held && !is_held_here(word)) {
     if (is_dead(word)) {
       int const pid = writer ? pid_of(writer->owner.load()) : 0;
@@ -278,7 +278,7 @@ std::vector<Death> Segment::recover() {
   std::uint64_t word = _header.word.load();
   bool const dead = is_dead(word);
   if (dead && state_of(word) != claimed) {
-    SegmentSlot const* const slot = _place.numbered(SegmentPlace::number_in(word));
+    SegmentSlot const* const slot = _place.numbered(SegmentSlotRef::number_in(word));
     deaths.push_back({slot ? pid_of(slot->owner.load()) : 0, Death::Held::write});
   }
   if (dead) {
@@ -287,7 +287,7 @@ std::vector<Death> Segment::recover() {
     set_word(free_word);
   }
   report_deaths(deaths, _place.name());
-  _place.clear_dead(SegmentPlace::number_in(_header.word.load()), deaths);
+  _place.clear_dead(SegmentSlotRef::number_in(_header.word.load()), deaths);
   wake();
   return deaths;
 }

@@ -4,7 +4,7 @@
 #include <memarray/base/process.hpp>
 #include <memarray/detail/memory/block.hpp>
 #include <memarray/detail/state/segment_layout.hpp>
-#include <memarray/detail/state/segment_place.hpp>
+#include <memarray/detail/state/segment_slot.hpp>
 #include <memarray/state/timeout.hpp>
 
 #include <cstddef>
@@ -79,7 +79,7 @@ class MEMARRAY_API Segment final : private ExportTally {
 
   SegmentHeader& _header;
   KeeperGuard _mapping;  // destroyed after all that lies in it
-  SegmentPlace _place;
+  SegmentSlotRef _place;
   std::uint64_t _uid;
 };
 

@@ -7,27 +7,27 @@
 #include <memory>
 #include <utility>
 
-// The part of `State` for arrays in shared memory.
+// The part of `ArrayState` for arrays in shared memory.
 namespace memarray::detail {
 namespace {
 
-StatePtr attach(std::span<std::byte> bytes, SegmentLayout const& layout, KeeperGuard& keeper, std::string name,
-                DType const& dtype) {
+ArrayStatePtr attach(std::span<std::byte> bytes, SegmentLayout const& layout, KeeperGuard& keeper, std::string name,
+                     DType const& dtype) {
   Segment::Attached attached = Segment::attach(bytes, layout, keeper.release(), std::move(name));
-  return State::make_shared(dtype, layout.shape, std::move(attached.block), *attached.segment);
+  return ArrayState::make_shared(dtype, layout.shape, std::move(attached.block), *attached.segment);
 }
 
 }  // namespace
 
-StatePtr create_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::string name, bool is_zero,
-                       DType const& dtype, Extents shape) {
+ArrayStatePtr create_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::string name, bool is_zero,
+                            DType const& dtype, Extents shape) {
   KeeperGuard guard(keeper);
   SegmentLayout const layout = write_segment(bytes, dtype, shape, is_zero);
   return attach(bytes, layout, guard, std::move(name), dtype);
 }
 
-StatePtr attach_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::string name, DType const& dtype,
-                       int ndim) {
+ArrayStatePtr attach_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::string name, DType const& dtype,
+                            int ndim) {
   KeeperGuard guard(keeper);
   SegmentLayout const layout = read_segment(bytes);
   if (!layout.is_of(dtype) || static_cast<int>(layout.shape.size()) != ndim)
@@ -38,18 +38,20 @@ StatePtr attach_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::st
   return attach(bytes, layout, guard, std::move(name), dtype);
 }
 
-std::vector<Death> recover(State& state) { return state.segment() ? state.segment()->recover() : std::vector<Death>(); }
+std::vector<Death> recover(ArrayState& state) {
+  return state.segment() ? state.segment()->recover() : std::vector<Death>();
+}
 
-StatePtr State::make_shared(DType const& dtype, Extents shape, BlockPtr host, Segment& segment) {
+ArrayStatePtr ArrayState::make_shared(DType const& dtype, Extents shape, BlockPtr host, Segment& segment) {
   EscapedViews const usual = options().escaped_views.load(std::memory_order_relaxed);
-  StatePtr state = make_around(Side::host, std::move(host), dtype, shape, 0,
-                               usual == EscapedViews::snapshot ? EscapedViews::error : usual);
+  ArrayStatePtr state = make_around(Side::host, std::move(host), dtype, shape, 0,
+                                    usual == EscapedViews::snapshot ? EscapedViews::error : usual);
   state->_segment = &segment;
   state->_word.set_elsewhere();
   return state;
 }
 
-void State::set_escaped_views(EscapedViews policy) {
+void ArrayState::set_escaped_views(EscapedViews policy) {
   if (_segment && policy == EscapedViews::snapshot)
     throw ValueError(
         "the escaped_views policy of an array in shared memory is 'error' or 'alias': it cannot go on in "
@@ -57,17 +59,17 @@ void State::set_escaped_views(EscapedViews policy) {
   _policy.store(policy, std::memory_order_relaxed);
 }
 
-void State::check_not_shared(char const* what) const {
+void ArrayState::check_not_shared(char const* what) const {
   if (_segment)
     throw Error(std::string(what) + " is refused on " + describe() +
                 ", which is in shared memory: other processes have it there, with that shape; copy() it, and use the "
                 "copy");
 }
 
-Block::Exports State::shared_exports() const noexcept { return _segment->exports(); }
+Block::Exports ArrayState::shared_exports() const noexcept { return _segment->exports(); }
 
-bool State::take_among_processes(Access access, std::int64_t id, Timeout timeout, Place const& place, bool past_writers,
-                                 std::function<void()> const& prepare) {
+bool ArrayState::take_among_processes(Access access, std::int64_t id, Timeout timeout, Place const& place,
+                                      bool past_writers, std::function<void()> const& prepare) {
   if (place.device && !place.device->is_cpu()) check_not_shared("a lease on a device");
   bool const reads = access == Access::read;
   Deadline const deadline(timeout);
@@ -97,6 +99,6 @@ bool State::take_among_processes(Access access, std::int64_t id, Timeout timeout
   return whole;
 }
 
-void State::give_back_among_processes(Access access) noexcept { _segment->unlock(access != Access::read); }
+void ArrayState::give_back_among_processes(Access access) noexcept { _segment->unlock(access != Access::read); }
 
 }  // namespace memarray::detail

@@ -1,8 +1,8 @@
 #include "add_index_rows.hpp"
 
-#include "stream_stores.hpp"
-#include "vectors.hpp"
-#include "wide_paths.hpp"
+#include "nontemporal.hpp"
+#include "simd_level.hpp"
+#include "simd_targets.hpp"
 
 #include <memarray/base/dtype.hpp>
 #include <memarray/detail/base/add_wrapping.hpp>
@@ -77,7 +77,7 @@ MEMARRAY_ALWAYS_INLINE void add_units(RowsPlan const& plan, T const* source, T* 
     }
     if (plan.pattern.empty()) {
       auto const base = static_cast<Index>(outer_sum + at);
-      if (plan.past_caches)
+      if (plan.nontemporal)
         add_ramp_past_caches<T, Index>(source + begin, target + begin, base, row_end - at);
       else
         add_ramp<T, Index>(source + begin, target + begin, base, row_end - at);
@@ -92,7 +92,7 @@ MEMARRAY_ALWAYS_INLINE void add_units(RowsPlan const& plan, T const* source, T* 
       begin += units;
     }
   }
-  if (plan.past_caches) end_stream_stores();
+  if (plan.nontemporal) end_nontemporal_stores();
 }
 
 template <class T, class Index>
@@ -149,10 +149,10 @@ template <class T, class Index>
 RowsFunction<T, Index> rows_function() noexcept {
 #if defined(MEMARRAY_WIDE_PATHS)
   if constexpr (std::is_arithmetic_v<T> && sizeof(Index) == 4) {
-    switch (widest_vectors()) {
-      case Vectors::avx512: return add_units_avx512<T, Index>;
-      case Vectors::avx2: return add_units_avx2<T, Index>;
-      case Vectors::baseline: break;
+    switch (widest_simd_level()) {
+      case SimdLevel::avx512: return add_units_avx512<T, Index>;
+      case SimdLevel::avx2: return add_units_avx2<T, Index>;
+      case SimdLevel::baseline: break;
     }
   }
 #endif

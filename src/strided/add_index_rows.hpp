@@ -18,7 +18,7 @@ struct RowsPlan {
   std::int64_t block = 1;   ///< elements in a unit
   std::int64_t rows_in_pattern = 0;
   bool fits_32_bits = false;        ///< every index sum fits into 32 bits
-  bool past_caches = false;         ///< non-temporal stores: fresh memory larger than the caches is not read first
+  bool nontemporal = false;         ///< non-temporal stores: fresh memory larger than the caches is not read first
   std::vector<std::int64_t> outer;  ///< extents of the leading dimensions
   std::vector<std::int32_t> pattern;
 };

@@ -1,9 +1,9 @@
 #include "cast_halves.hpp"
 
 #include "dtype_index.hpp"
-#include "wide_paths.hpp"
+#include "simd_targets.hpp"
 
-#include "vectors.hpp"
+#include "simd_level.hpp"
 
 #include <memarray/base/float16.hpp>
 
@@ -53,14 +53,14 @@ MEMARRAY_AVX2 void from_halves(std::byte const* source, std::byte* target, std::
 
 CastRow cast_row_to_half() noexcept {
 #if defined(MEMARRAY_WIDE_PATHS)
-  if (widest_vectors() != Vectors::baseline) return to_halves;
+  if (widest_simd_level() != SimdLevel::baseline) return to_halves;
 #endif
   return nullptr;
 }
 
 CastRow cast_row_from_half() noexcept {
 #if defined(MEMARRAY_WIDE_PATHS)
-  if (widest_vectors() != Vectors::baseline) return from_halves;
+  if (widest_simd_level() != SimdLevel::baseline) return from_halves;
 #endif
   return nullptr;
 }

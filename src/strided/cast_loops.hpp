@@ -3,8 +3,8 @@
 #include "cast_halves.hpp"
 #include "cast_rows.hpp"
 #include "dtype_index.hpp"
-#include "vectors.hpp"
-#include "wide_paths.hpp"
+#include "simd_level.hpp"
+#include "simd_targets.hpp"
 
 #include <memarray/base/config.hpp>
 
@@ -109,9 +109,9 @@ template <class From, class To>
   if constexpr (std::is_same_v<From, float16> && std::is_same_v<To, float>)
     if (CastRow const cast = cast_row_from_half()) return cast;
   if constexpr (has_long_vectors<From, To>)
-    if (widest_vectors() == Vectors::avx512) return cast_row_avx512<From, To>;
+    if (widest_simd_level() == SimdLevel::avx512) return cast_row_avx512<From, To>;
   if constexpr (has_vectors<From, To>)
-    if (widest_vectors() != Vectors::baseline) return cast_row_avx2<From, To>;
+    if (widest_simd_level() != SimdLevel::baseline) return cast_row_avx2<From, To>;
 #endif
   return cast_row_portable<From, To>;
 }

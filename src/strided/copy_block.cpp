@@ -1,9 +1,9 @@
 #include "copy_block.hpp"
 
+#include "simd_targets.hpp"
 #include "transpose_block.hpp"
-#include "wide_paths.hpp"
 
-#include "vectors.hpp"
+#include "simd_level.hpp"
 
 #include <memarray/base/config.hpp>
 
@@ -97,10 +97,10 @@ MEMARRAY_AVX512 void copy_rows_avx512(CopyBlock const& block) {
 template <std::size_t itemsize>
 void copy_rows(CopyBlock const& block) {
 #if defined(MEMARRAY_WIDE_PATHS)
-  switch (widest_vectors()) {
-    case Vectors::avx512: return copy_rows_avx512<itemsize>(block);
-    case Vectors::avx2: return copy_rows_avx2<itemsize>(block);
-    case Vectors::baseline: break;
+  switch (widest_simd_level()) {
+    case SimdLevel::avx512: return copy_rows_avx512<itemsize>(block);
+    case SimdLevel::avx2: return copy_rows_avx2<itemsize>(block);
+    case SimdLevel::baseline: break;
   }
 #endif
   copy_rows_portable<itemsize>(block);
@@ -136,7 +136,7 @@ CopyBlock transposed(CopyBlock const& block) {
 }
 
 /// Copies in squares of a few cache lines, so that each line is used up before it leaves the first-level cache.
-void copy_tiles(CopyBlock const& block, std::size_t itemsize, bool past_caches) {
+void copy_tiles(CopyBlock const& block, std::size_t itemsize, bool nontemporal) {
   auto const item = static_cast<std::int64_t>(itemsize);
   bool const has_squares = itemsize == 1 || itemsize == 2 || itemsize == 4 || itemsize == 8;
   if (has_squares && block.target_column == item && std::abs(block.source_row) == item) {
@@ -147,7 +147,7 @@ void copy_tiles(CopyBlock const& block, std::size_t itemsize, bool past_caches) 
       forwards.source_row = -block.source_row;
       forwards.target_row = -block.target_row;
     }
-    return transpose_block(forwards, itemsize, past_caches);
+    return transpose_block(forwards, itemsize, nontemporal);
   }
   std::int64_t const side = std::max<std::int64_t>(4, 64 / item);
   for (std::int64_t left = 0; left < block.columns; left += side)
@@ -196,7 +196,7 @@ void copy_run_past_caches(CopyBlock const& block, std::size_t itemsize) {
   constexpr std::int64_t long_row = 256;
   auto const item = static_cast<std::int64_t>(itemsize);
   if (block.source_column == item && block.columns * item >= long_row) {
-    StreamedRun run(block.target);
+    NonTemporalWriter run(block.target);
     for (std::int64_t i = 0; i < block.rows; ++i) {
       ask_for_next_rows(block, i, block.columns * item);
       run.put(block.source + i * block.source_row, static_cast<std::size_t>(block.columns * item));
@@ -224,12 +224,12 @@ bool is_run(CopyBlock const& block, std::size_t itemsize) {
   return block.target_column == item && (block.rows == 1 || block.target_row == block.columns * item);
 }
 
-void copy_block(CopyBlock const& block, std::size_t itemsize, bool past_caches) {
+void copy_block(CopyBlock const& block, std::size_t itemsize, bool nontemporal) {
   if (block.rows <= 0 || block.columns <= 0) return;
-  if (is_across(block)) return copy_tiles(block, itemsize, past_caches);
+  if (is_across(block)) return copy_tiles(block, itemsize, nontemporal);
   auto const item = static_cast<std::int64_t>(itemsize);
   constexpr std::int64_t long_row = 512;
-  if (!past_caches || itemsize > 64 || block.target_column != item) return copy_cached(block, itemsize);
+  if (!nontemporal || itemsize > 64 || block.target_column != item) return copy_cached(block, itemsize);
   if (is_run(block, itemsize)) return copy_run_past_caches(block, itemsize);
   if (block.columns * item < long_row) return copy_cached(block, itemsize);
   for (std::int64_t i = 0; i < block.rows; ++i) copy_run_past_caches(part(block, i, 0, 1, block.columns), itemsize);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "stream_stores.hpp"
+#include "nontemporal.hpp"
 
 #include <memarray/detail/strided/loop_nest.hpp>
 
@@ -35,17 +35,17 @@ MEMARRAY_ALWAYS_INLINE void prefetch(std::byte const* first, std::int64_t bytes)
 /// True if the target's elements are adjacent.
 [[nodiscard]] bool is_run(CopyBlock const& block, std::size_t itemsize);
 
-/// Copies elements of `itemsize` bytes, of any alignment. `past_caches`: uses non-temporal stores because the target
-/// will not be read soon; the caller calls `end_stream_stores` afterwards.
-void copy_block(CopyBlock const& block, std::size_t itemsize, bool past_caches = false);
+/// Copies elements of `itemsize` bytes, of any alignment. `nontemporal`: uses non-temporal stores because the target
+/// will not be read soon; the caller calls `end_nontemporal_stores` afterwards.
+void copy_block(CopyBlock const& block, std::size_t itemsize, bool nontemporal = false);
 
 /// Writes a target that is one run of memory, with non-temporal stores. Calls `write(piece)` for pieces of at most
 /// `rows` rows and `columns` columns, in the order of the run. Each piece has its own target buffer. Precondition: a
-/// piece has at most `StreamedRun::room_bytes` bytes, and all columns if it has several rows.
+/// piece has at most `NonTemporalWriter::room_bytes` bytes, and all columns if it has several rows.
 template <class Write>
 void write_run(CopyBlock const& block, std::int64_t rows, std::int64_t columns, std::size_t itemsize,
                Write const& write) {
-  StreamedRun run(block.target);
+  NonTemporalWriter run(block.target);
   for (std::int64_t top = 0; top < block.rows; top += rows)
     for (std::int64_t left = 0; left < block.columns; left += columns) {
       CopyBlock piece = part(block, top, left, rows, columns);

@@ -13,7 +13,7 @@
 #include <cstdint>
 
 // Kernels on strided memory of a device. They compile for the host too, where tests run them for each thread of a grid.
-// Each is a class with `run(GridPlace)`, which takes its share of `size` steps.
+// Each is a class with `run(ThreadIndex)`, which takes its share of `size` steps.
 namespace memarray::detail {
 
 /// The loops of a nest, outermost first, indexed by a position in linear order. U: 32 bits if the size fits into 31.
@@ -76,7 +76,7 @@ DeviceNest<U> device_nest(LoopNest const& nest) {
 
 /// Calls `step(position)` for a thread's share of positions below `size`.
 template <class U, class Step>
-MEMARRAY_HD void for_share(GridPlace const& place, U size, Step const& step) {
+MEMARRAY_HD void for_share(ThreadIndex const& place, U size, Step const& step) {
   U const stride = static_cast<U>(place.blocks) * place.threads;
   for (U position = static_cast<U>(place.block) * place.threads + place.thread; position < size; position += stride)
     step(position);
@@ -105,7 +105,7 @@ struct DeviceCopy {
   std::uint32_t itemsize;
   std::uint32_t word;  ///< as in `move_element`
 
-  MEMARRAY_HD void run(GridPlace const& place) const {
+  MEMARRAY_HD void run(ThreadIndex const& place) const {
     for_share(place, size, [&](U position) {
       auto const offsets = nest.at(position);
       move_element(target + offsets.first, source + offsets.second, itemsize, word);
@@ -125,7 +125,7 @@ struct DeviceFill {
   std::uint32_t word;  ///< as in `move_element`
   alignas(16) std::byte element[most_bytes];
 
-  MEMARRAY_HD void run(GridPlace const& place) const {
+  MEMARRAY_HD void run(ThreadIndex const& place) const {
     for_share(place, size,
               [&](U position) { move_element(target + nest.at(position).first, element, itemsize, word); });
   }
@@ -141,7 +141,7 @@ struct DeviceCast {
   ElementKind to;
   ElementKind from;
 
-  MEMARRAY_HD void run(GridPlace const& place) const {
+  MEMARRAY_HD void run(ThreadIndex const& place) const {
     for_share(place, size, [&](U position) {
       auto const offsets = nest.at(position);
       store_number(to, target + offsets.first, from, load_number(from, source + offsets.second));
@@ -158,7 +158,7 @@ struct DeviceAddIndex {
   ElementKind kind;
   std::int64_t start;
 
-  MEMARRAY_HD void run(GridPlace const& place) const {
+  MEMARRAY_HD void run(ThreadIndex const& place) const {
     for_share(place, size, [&](U position) {
       auto const offsets = nest.at(position);
       std::byte* const element = target + offsets.first;
@@ -306,7 +306,7 @@ struct DeviceReduceWhole {
   std::byte const* source;
   std::byte* target;
 
-  MEMARRAY_HD void run(GridPlace const& place) const {
+  MEMARRAY_HD void run(ThreadIndex const& place) const {
     for_share(place, results, [&](U result) {
       auto const offsets = kept.at(result);
       how.finish(to, target + offsets.second, how.fold<U>(source + offsets.first, reduced, 0, terms, 1));
@@ -327,7 +327,7 @@ struct DeviceReduce {
   std::byte const* source;
   DeviceParts made;  ///< results × parts
 
-  MEMARRAY_HD void run(GridPlace const& place) const {
+  MEMARRAY_HD void run(ThreadIndex const& place) const {
     for_share(place, results * parts, [&](U position) {
       U const result = position / parts;
       U const first = position - result * parts;
@@ -347,7 +347,7 @@ struct DeviceFold {
   DeviceParts from;  ///< results × parts
   DeviceParts made;  ///< results × groups
 
-  MEMARRAY_HD void run(GridPlace const& place) const {
+  MEMARRAY_HD void run(ThreadIndex const& place) const {
     for_share(place, results * groups, [&](U position) {
       U const result = position / groups;
       U const begin = (position - result * groups) * together;
@@ -369,7 +369,7 @@ struct DeviceFinish {
   std::byte* target;
   DeviceParts from;
 
-  MEMARRAY_HD void run(GridPlace const& place) const {
+  MEMARRAY_HD void run(ThreadIndex const& place) const {
     for_share(place, results, [&](U result) { how.finish(to, target + kept.at(result).second, from.load(result)); });
   }
 };

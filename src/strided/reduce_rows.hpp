@@ -2,8 +2,8 @@
 
 #include "reading_order.hpp"
 #include "reduce_kernels.hpp"
-#include "vectors.hpp"
-#include "wide_paths.hpp"
+#include "simd_level.hpp"
+#include "simd_targets.hpp"
 
 #include <memarray/base/config.hpp>
 
@@ -27,7 +27,7 @@ inline constexpr std::int64_t prefetch_ahead = 1024;
 inline constexpr std::int64_t panel_ahead = 2048;
 inline constexpr std::int64_t streams = 8;
 
-/// Vectors of `bytes` bytes, as wide as registers: compilers split wider ones into elements.
+/// SimdLevel of `bytes` bytes, as wide as registers: compilers split wider ones into elements.
 template <class Op, std::size_t bytes>
 struct Lanes {
   using Element = typename Op::Element;
@@ -274,7 +274,7 @@ MEMARRAY_ROW_KERNELS(Avx2Rows, 32, MEMARRAY_AVX2);
 template <class Op, std::int64_t step>
 RowKernels<Op> const& row_kernels() noexcept {
 #if defined(MEMARRAY_WIDE_PATHS)
-  if (widest_vectors() != Vectors::baseline) return Avx2Rows<Op, step>::kernels;
+  if (widest_simd_level() != SimdLevel::baseline) return Avx2Rows<Op, step>::kernels;
 #endif
   return PortableRows<Op, step>::kernels;
 }

@@ -24,7 +24,7 @@ struct CudaMachine {
   template <class Kernel>
   void launch(Kernel kernel, std::int64_t size) {
     static constinit OccupancyCache cache;
-    Queue const& queue = run.queue();
+    BoundStream const& queue = run.queue();
     auto const function = reinterpret_cast<void const*>(&run_strided<Kernel>);
     LaunchPlan const plan = plan_launch(size, 0, occupancy_of(function, device_id_of(queue.context), cache));
     void* parameters[] = {&kernel};

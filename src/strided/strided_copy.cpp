@@ -6,7 +6,7 @@
 #include "copy_block.hpp"
 #include "dtype_index.hpp"
 #include "nest_walk.hpp"
-#include "stream_stores.hpp"
+#include "nontemporal.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/strided/loop_nest.hpp>
@@ -59,7 +59,7 @@ void copy_same(StridedTarget const& target, StridedSource const& source) {
   auto const item = static_cast<std::int64_t>(itemsize);
   LoopNest const nest = plan_copy(target.layout, itemsize, source.layout, itemsize);
   Inner const inner(nest);
-  bool const past_caches = goes_past_caches(nest, itemsize);
+  bool const nontemporal = goes_past_caches(nest, itemsize);
   std::int64_t const most = std::max<std::int64_t>(1, region_bytes / item);
   std::int64_t columns = std::min(most, std::max<std::int64_t>(1, inner.column.extent));
   std::int64_t rows = std::max<std::int64_t>(1, most / columns);
@@ -68,8 +68,8 @@ void copy_same(StridedTarget const& target, StridedSource const& source) {
     rows = 1024;
   }
   visit_regions(nest, rows, columns, itemsize, [&](Region const& region) {
-    copy_block(inner.block(region, target, source, nest), itemsize, past_caches);
-    if (past_caches) end_stream_stores();
+    copy_block(inner.block(region, target, source, nest), itemsize, nontemporal);
+    if (nontemporal) end_nontemporal_stores();
   });
 }
 
@@ -78,7 +78,7 @@ void copy_converted(StridedTarget const& target, StridedSource const& source, Ca
   std::size_t const from_size = source.dtype.itemsize;
   LoopNest const nest = plan_copy(target.layout, to_size, source.layout, from_size);
   Inner const inner(nest);
-  bool const past_caches = goes_past_caches(nest, to_size);
+  bool const nontemporal = goes_past_caches(nest, to_size);
   bool const tiles = nest.kernel == LoopKernel::tiles;
   std::size_t const itemsize = std::max(to_size, from_size);
   std::int64_t const all_columns = std::max<std::int64_t>(1, inner.column.extent);
@@ -91,15 +91,15 @@ void copy_converted(StridedTarget const& target, StridedSource const& source, Ca
   std::int64_t const rows_of_region = tiles ? std::max<std::int64_t>(rows, 512) : most_of_region / columns_of_region;
   visit_regions(nest, rows_of_region, columns_of_region, itemsize, [&](Region const& region) {
     CopyBlock const all = inner.block(region, target, source, nest);
-    if (past_caches && !tiles && is_run(all, to_size)) {
+    if (nontemporal && !tiles && is_run(all, to_size)) {
       write_run(all, rows, columns, to_size,
                 [&](CopyBlock const& piece) { cast_block(cast, piece, to_size, from_size, false); });
-      return end_stream_stores();
+      return end_nontemporal_stores();
     }
     for (std::int64_t top = 0; top < all.rows; top += rows)
       for (std::int64_t left = 0; left < all.columns; left += columns)
-        cast_block(cast, part(all, top, left, rows, columns), to_size, from_size, past_caches);
-    if (past_caches) end_stream_stores();
+        cast_block(cast, part(all, top, left, rows, columns), to_size, from_size, nontemporal);
+    if (nontemporal) end_nontemporal_stores();
   });
 }
 

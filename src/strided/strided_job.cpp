@@ -55,7 +55,7 @@ struct SimulatedMachine {
 
 }  // namespace
 
-void StridedJob::submit(DeviceMemory& memory, Queue const& queue) const {
+void StridedJob::submit(DeviceMemory& memory, BoundStream const& queue) const {
   if (target.layout.size() == 0) return;
   DeviceRun run(memory, queue, "an operation on a view of device memory");
   if (!memory.driver().is_simulated()) return strided_on_device(*this, run);

@@ -30,8 +30,7 @@ constexpr std::int64_t elements_of_piece = std::int64_t{1} << 18;
 constexpr std::int64_t most_rows = 256;
 // Blocks that are added to one accumulator before it is folded.
 constexpr std::int64_t most_steps = 32;
-// Elements that one result takes from a strided run, in several accumulators, before they are folded; and elements of a
-// tile of such results.
+// Elements of a strided run that one result takes before its accumulators are folded, and of a tile of such results.
 constexpr std::int64_t most_strided = 8192;
 constexpr std::int64_t elements_of_tile = 32768;
 // Number of tiles that occupies all threads, without cutting each into pieces for several.

@@ -1,9 +1,9 @@
 #include "transpose_block.hpp"
 
-#include "stream_stores.hpp"
-#include "wide_paths.hpp"
+#include "nontemporal.hpp"
+#include "simd_targets.hpp"
 
-#include "vectors.hpp"
+#include "simd_level.hpp"
 
 #include <memarray/base/config.hpp>
 
@@ -77,7 +77,7 @@ MEMARRAY_ALWAYS_INLINE void transpose_past_caches(std::byte const* source, std::
 
 /// Transposes in bands of columns that fill whole lines of the target. Down each band the source is read line by line.
 template <class Word, std::size_t side>
-MEMARRAY_ALWAYS_INLINE void transpose_bands(CopyBlock const& block, bool past_caches) {
+MEMARRAY_ALWAYS_INLINE void transpose_bands(CopyBlock const& block, bool nontemporal) {
   constexpr auto item = static_cast<std::int64_t>(sizeof(Word));
   constexpr auto square = static_cast<std::int64_t>(side);
   constexpr auto of_line = static_cast<std::int64_t>(line) / item;
@@ -86,17 +86,17 @@ MEMARRAY_ALWAYS_INLINE void transpose_bands(CopyBlock const& block, bool past_ca
   std::int64_t left = 0;
   // If rows begin at different offsets in a line, some lines are written in two parts. Wider bands have fewer of them.
   bool const aligned = block.target_row % static_cast<std::int64_t>(line) == 0;
-  if (past_caches && aligned) {
+  if (nontemporal && aligned) {
     auto const off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(block.target) % line) / item;
     left = off == 0 ? 0 : std::min(block.columns, of_line - off);
     copy_ragged<Word>(block, 0, 0, rows, left);
   }
-  std::int64_t const band = past_caches && !aligned ? of_line * static_cast<std::int64_t>(many_lines) : of_line;
+  std::int64_t const band = nontemporal && !aligned ? of_line * static_cast<std::int64_t>(many_lines) : of_line;
   for (; left + band <= block.columns; left += band) {
     for (std::int64_t top = 0; top < rows; top += square) {
       std::byte const* const source = block.source + top * item + left * block.source_column;
       std::byte* const target = block.target + top * block.target_row + left * item;
-      if (!past_caches)
+      if (!nontemporal)
         for (std::int64_t j = 0; j < band; j += square)
           Square<Word, side>::copy(source + j * block.source_column, block.source_column, target + j * item,
                                    block.target_row);
@@ -115,36 +115,36 @@ MEMARRAY_ALWAYS_INLINE void transpose_bands(CopyBlock const& block, bool past_ca
 }
 
 // Sides match the width of registers.
-void transpose_portable(CopyBlock const& block, std::size_t itemsize, bool past_caches) {
+void transpose_portable(CopyBlock const& block, std::size_t itemsize, bool nontemporal) {
   switch (itemsize) {
-    case 1: return transpose_bands<std::uint8_t, 16>(block, past_caches);
-    case 2: return transpose_bands<std::uint16_t, 8>(block, past_caches);
-    case 4: return transpose_bands<std::uint32_t, 4>(block, past_caches);
-    default: return transpose_bands<std::uint64_t, 2>(block, past_caches);
+    case 1: return transpose_bands<std::uint8_t, 16>(block, nontemporal);
+    case 2: return transpose_bands<std::uint16_t, 8>(block, nontemporal);
+    case 4: return transpose_bands<std::uint32_t, 4>(block, nontemporal);
+    default: return transpose_bands<std::uint64_t, 2>(block, nontemporal);
   }
 }
 #if defined(MEMARRAY_WIDE_PATHS)
-MEMARRAY_AVX2 void transpose_avx2(CopyBlock const& block, std::size_t itemsize, bool past_caches) {
-  if (itemsize == 4) return transpose_bands<std::uint32_t, 8>(block, past_caches);
-  transpose_bands<std::uint64_t, 4>(block, past_caches);
+MEMARRAY_AVX2 void transpose_avx2(CopyBlock const& block, std::size_t itemsize, bool nontemporal) {
+  if (itemsize == 4) return transpose_bands<std::uint32_t, 8>(block, nontemporal);
+  transpose_bands<std::uint64_t, 4>(block, nontemporal);
 }
-MEMARRAY_AVX512 void transpose_avx512(CopyBlock const& block, std::size_t itemsize, bool past_caches) {
-  if (itemsize == 4) return transpose_bands<std::uint32_t, 16>(block, past_caches);
-  transpose_bands<std::uint64_t, 8>(block, past_caches);
+MEMARRAY_AVX512 void transpose_avx512(CopyBlock const& block, std::size_t itemsize, bool nontemporal) {
+  if (itemsize == 4) return transpose_bands<std::uint32_t, 16>(block, nontemporal);
+  transpose_bands<std::uint64_t, 8>(block, nontemporal);
 }
 #endif
 
 }  // namespace
 
-void transpose_block(CopyBlock const& block, std::size_t itemsize, bool past_caches) {
+void transpose_block(CopyBlock const& block, std::size_t itemsize, bool nontemporal) {
 #if defined(MEMARRAY_WIDE_PATHS)
-  if (itemsize == 4 || itemsize == 8) switch (widest_vectors()) {
-      case Vectors::avx512: return transpose_avx512(block, itemsize, past_caches);
-      case Vectors::avx2: return transpose_avx2(block, itemsize, past_caches);
-      case Vectors::baseline: break;
+  if (itemsize == 4 || itemsize == 8) switch (widest_simd_level()) {
+      case SimdLevel::avx512: return transpose_avx512(block, itemsize, nontemporal);
+      case SimdLevel::avx2: return transpose_avx2(block, itemsize, nontemporal);
+      case SimdLevel::baseline: break;
     }
 #endif
-  transpose_portable(block, itemsize, past_caches);
+  transpose_portable(block, itemsize, nontemporal);
 }
 
 }  // namespace memarray::detail

@@ -6,8 +6,9 @@
 
 namespace memarray::detail {
 
-/// Copies a block whose source lies across its target: `source_row` and `target_column` are one element. `past_caches`:
-/// uses non-temporal stores because the target will not be read soon; the caller calls `end_stream_stores` afterwards.
-void transpose_block(CopyBlock const& block, std::size_t itemsize, bool past_caches);
+/// Copies a block whose source lies across its target: `source_row` and `target_column` are one element. `nontemporal`:
+/// uses non-temporal stores because the target will not be read soon; the caller calls `end_nontemporal_stores`
+/// afterwards.
+void transpose_block(CopyBlock const& block, std::size_t itemsize, bool nontemporal);
 
 }  // namespace memarray::detail

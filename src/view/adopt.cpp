@@ -9,12 +9,12 @@
 
 namespace memarray::detail {
 
-StatePtr State::make_over(DType const& dtype, Extents shape, BlockPtr block) {
+ArrayStatePtr ArrayState::make_over(DType const& dtype, Extents shape, BlockPtr block) {
   bool const on_device = block->is_on_device();
-  Device const device = on_device ? block->lent_device() : Device{kDLCUDA, 0};
-  StatePtr state = make_around(on_device ? Side::device : Side::host, std::move(block), dtype, shape, device.id,
-                               options().escaped_views.load(std::memory_order_relaxed));
-  state->_lent_type = device.type;
+  Device const device = on_device ? block->exported_device() : Device{kDLCUDA, 0};
+  ArrayStatePtr state = make_around(on_device ? Side::device : Side::host, std::move(block), dtype, shape, device.id,
+                                    options().escaped_views.load(std::memory_order_relaxed));
+  state->_exported_type = device.type;
   return state;
 }
 
@@ -27,14 +27,14 @@ char const* why_not_adopted(ViewCore const& view) {
   return nullptr;
 }
 
-StatePtr adopt_copy(ViewCore const& view) {
+ArrayStatePtr adopt_copy(ViewCore const& view) {
   ViewCore const copy = view.copy();
   if (char const* const why = why_not_adopted(copy))
     throw BufferError("an array cannot be made of this " + view.describe() + ": " + why);
-  return State::make_over(copy.dtype(), copy.layout().shape(), BlockPtr::share(&copy.block()));
+  return ArrayState::make_over(copy.dtype(), copy.layout().shape(), BlockPtr::share(&copy.block()));
 }
 
-StatePtr adopt(ViewCore const& view) {
+ArrayStatePtr adopt(ViewCore const& view) {
   view.check_open();
   if (char const* const why = why_not_adopted(view))
     throw BufferError("an array cannot adopt this " + view.describe() + ": " + why + "; adopt a copy() of it");
@@ -42,7 +42,7 @@ StatePtr adopt(ViewCore const& view) {
   auto* const kept = new BlockExport(view.memory());
   Block::Keeper const keeper{kept, [](void* memory) noexcept { delete static_cast<BlockExport*>(memory); }};
   BlockPtr block = Block::adopt_part(view.block(), view.data(), view.bytes(), keeper);
-  return State::make_over(view.dtype(), view.layout().shape(), std::move(block));
+  return ArrayState::make_over(view.dtype(), view.layout().shape(), std::move(block));
 }
 
 }  // namespace memarray::detail

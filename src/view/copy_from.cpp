@@ -38,14 +38,14 @@ bool overlaps(ViewCore const& view, Block const& block) {
 
 }  // namespace
 
-void copy_from(State& state, ViewCore const& given, std::int64_t lock_id) {
+void copy_from(ArrayState& state, ViewCore const& given, std::int64_t lock_id) {
   // A separate export, as another thread may close the view meanwhile.
   ViewCore source = given;
   source.check_open();
   if (!can_cast(source.dtype(), state.dtype()))
     throw TypeError("copy_from converts within a kind of number ('same_kind'): expected elements that become " +
                     std::string(state.dtype().name_view()) + ", got a " + source.describe() + "; cast() it first");
-  Hold hold(state, State::Access::overwrite, lock_id, "copy_from",
+  Hold hold(state, ArrayState::Access::overwrite, lock_id, "copy_from",
             state.on_device() ? Hold::orders_itself : Hold::plain);
   bool const on_device = state.on_device();
   std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));

@@ -41,8 +41,8 @@ struct Box {
 /// Makes a managed tensor and takes over one counted export of `block`, even if it throws. `only`: this is the block's
 /// only export. `describe` writes shape and strides, in elements, and returns the address of the first element.
 template <class Managed, class Describe>
-Managed* lend(Block& block, bool only, int rank, DLDataType dtype, bool writable, std::uint64_t flags, bool as_host,
-              Describe const& describe) {
+Managed* export_to(Block& block, bool only, int rank, DLDataType dtype, bool writable, std::uint64_t flags,
+                   bool as_host, Describe const& describe) {
   using TheBox = Box<Managed>;
   auto const ndim = static_cast<std::size_t>(rank);
   std::size_t const bytes = sizeof(TheBox) + 2 * ndim * sizeof(std::int64_t);
@@ -57,7 +57,7 @@ Managed* lend(Block& block, bool only, int rank, DLDataType dtype, bool writable
   std::byte* const data = describe(shape, strides);
 
   Managed& managed = box->managed;
-  Device const device = as_host ? Device{} : block.lent_device();
+  Device const device = as_host ? Device{} : block.exported_device();
   managed.dl_tensor = {.data = data,
                        .device = {device.type, device.id},
                        .ndim = rank,
@@ -76,14 +76,15 @@ Managed* lend(Block& block, bool only, int rank, DLDataType dtype, bool writable
 
 /// Exports a whole block with the shape of the array's state.
 template <class Managed>
-Managed* lend(Block& block, bool only, State const& state, bool writable, std::uint64_t flags, bool as_host = false) {
-  return lend<Managed>(block, only, state.ndim(), state.dtype().dl, writable, flags, as_host,
-                       [&](std::int64_t* shape, std::int64_t* strides) {
-                         auto const ndim = static_cast<std::size_t>(state.ndim());
-                         state.copy_shape(shape);
-                         c_strides({shape, ndim}, {strides, ndim});
-                         return block.data();
-                       });
+Managed* export_to(Block& block, bool only, ArrayState const& state, bool writable, std::uint64_t flags,
+                   bool as_host = false) {
+  return export_to<Managed>(block, only, state.ndim(), state.dtype().dl, writable, flags, as_host,
+                            [&](std::int64_t* shape, std::int64_t* strides) {
+                              auto const ndim = static_cast<std::size_t>(state.ndim());
+                              state.copy_shape(shape);
+                              c_strides({shape, ndim}, {strides, ndim});
+                              return block.data();
+                            });
 }
 
 void check_dtype(DType const& dtype) {
@@ -108,27 +109,27 @@ ViewCore copy_for_consumer(ViewCore const& view, LendRequest const& request) {
 }
 
 template <class Managed>
-Managed* lend_view(ViewCore const& view, LendRequest const& request) {
+Managed* export_view(ViewCore const& view, LendRequest const& request) {
   constexpr bool can_say_read_only = requires(Managed managed) { managed.flags; };
   check_dtype(view.dtype());
   if (request.copy) {
     ViewCore const own = copy_for_consumer(view, request);
-    Managed* const managed = lend_view<Managed>(own, {.stream = own.on_device() ? request.stream : nullptr});
+    Managed* const managed = export_view<Managed>(own, {.stream = own.on_device() ? request.stream : nullptr});
     if constexpr (can_say_read_only) managed->flags = DLPACK_FLAG_BITMASK_IS_COPIED;
     return managed;
   }
   BlockExport own = view.memory();
   if (!can_say_read_only && !own.writable()) throw_read_only("this " + view.describe());
-  check_lendable_strides(view);
-  if (view.on_device()) view.lend(request.stream);
+  check_exportable_strides(view);
+  if (view.on_device()) view.export_to(request.stream);
   bool const writable = own.writable();
-  return lend<Managed>(*own.release(), false, view.layout().ndim(), view.dtype().dl, writable,
-                       writable ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY, !view.on_device(),
-                       [&](std::int64_t* shape, std::int64_t* strides) {
-                         std::ranges::copy(view.layout().shape(), shape);
-                         write_element_strides(view, strides);
-                         return view.data();
-                       });
+  return export_to<Managed>(*own.release(), false, view.layout().ndim(), view.dtype().dl, writable,
+                            writable ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY, !view.on_device(),
+                            [&](std::int64_t* shape, std::int64_t* strides) {
+                              std::ranges::copy(view.layout().shape(), shape);
+                              write_element_strides(view, strides);
+                              return view.data();
+                            });
 }
 
 /// Checks the lease again: the exported shape belongs to the leased memory only if the lease is still open.
@@ -146,33 +147,34 @@ BlockPtr copy_for_consumer(Block& source, LendRequest const& request) {
   if (!on_device || request.to_host) {
     BlockPtr copy = Block::allocate({}, bytes, Block::Contents::uninitialized);
     if (on_device)
-      detail::copy(*copy, source, bytes, queue_on(default_stream(), source.uses()->memory().context()), Ending::now);
+      detail::copy(*copy, source, bytes, bind_stream(default_stream(), source.uses()->memory().context()),
+                   CopyMode::blocking);
     else
       copy_host(copy->data(), source.data(), bytes);
     return copy;
   }
   DeviceMemoryPtr const& memory = source.uses()->memory_ptr();
   // A consumer that requests no order gets a finished copy.
-  Queue const queue = queue_on(request.stream ? *request.stream : default_stream(), memory->context());
+  BoundStream const queue = bind_stream(request.stream ? *request.stream : default_stream(), memory->context());
   BlockPtr copy = Block::allocate(memory, queue, bytes);
-  detail::copy(*copy, source, bytes, queue, request.stream ? Ending::later : Ending::now);
+  detail::copy(*copy, source, bytes, queue, request.stream ? CopyMode::async : CopyMode::blocking);
   return copy;
 }
 
 template <class Managed>
-Managed* lend_copy(LeaseCore const& lease, LendRequest const& request) {
-  State const& state = lease.state();
+Managed* export_copy(LeaseCore const& lease, LendRequest const& request) {
+  ArrayState const& state = lease.state();
   check_dtype(state.dtype());
   // Copy from a separate export: the memory stays valid and unchanged if another thread closes the lease.
   BlockExport const source = BlockExport::counted(lease.begin_export(), lease.is_write());
   BlockPtr const copy = copy_for_consumer(source.block(), request);
   bool const only = copy->add_export(true);
-  return checked(lease, lend<Managed>(*copy, only, state, true, DLPACK_FLAG_BITMASK_IS_COPIED));
+  return checked(lease, export_to<Managed>(*copy, only, state, true, DLPACK_FLAG_BITMASK_IS_COPIED));
 }
 
 template <class Managed>
-Managed* lend_leased(LeaseCore const& lease, LendRequest const& request) {
-  if (request.copy) return lend_copy<Managed>(lease, request);
+Managed* export_leased(LeaseCore const& lease, LendRequest const& request) {
+  if (request.copy) return export_copy<Managed>(lease, request);
   if (!lease.state().dtype().has_dlpack()) check_dtype(lease.state().dtype());
   std::uint64_t const flags = lease.is_write() ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
   bool only = false;
@@ -185,22 +187,22 @@ Managed* lend_leased(LeaseCore const& lease, LendRequest const& request) {
       throw;
     }
   }
-  return checked(lease, lend<Managed>(block, only, lease.state(), lease.is_write(), flags, request.to_host));
+  return checked(lease, export_to<Managed>(block, only, lease.state(), lease.is_write(), flags, request.to_host));
 }
 
 }  // namespace
 
-DLManagedTensor* lend_unversioned(LeaseCore const& lease, LendRequest const& request) {
+DLManagedTensor* export_unversioned(LeaseCore const& lease, LendRequest const& request) {
   lease.check_open();
   if (!lease.is_write() && !request.copy) throw_read_only(lease.state().describe());
-  return lend_leased<DLManagedTensor>(lease, request);
+  return export_leased<DLManagedTensor>(lease, request);
 }
 
-DLManagedTensorVersioned* lend_versioned(LeaseCore const& lease, LendRequest const& request) {
-  return lend_leased<DLManagedTensorVersioned>(lease, request);
+DLManagedTensorVersioned* export_versioned(LeaseCore const& lease, LendRequest const& request) {
+  return export_leased<DLManagedTensorVersioned>(lease, request);
 }
 
-void check_lendable_strides(ViewCore const& view) {
+void check_exportable_strides(ViewCore const& view) {
   auto const itemsize = static_cast<std::int64_t>(view.dtype().itemsize);
   for (int d = 0; d < view.layout().ndim(); ++d) {
     if (view.layout().extent(d) <= 1 || view.layout().size() == 0) continue;
@@ -229,39 +231,40 @@ void write_element_strides(ViewCore const& view, std::int64_t* strides) {
     if (layout.shape()[d] > 1) strides[d] = layout.strides()[d] / static_cast<std::int64_t>(itemsize);
 }
 
-DLManagedTensor* lend_unversioned(ViewCore const& view, LendRequest const& request) {
-  return lend_view<DLManagedTensor>(view, request);
+DLManagedTensor* export_unversioned(ViewCore const& view, LendRequest const& request) {
+  return export_view<DLManagedTensor>(view, request);
 }
 
-DLManagedTensorVersioned* lend_versioned(ViewCore const& view, LendRequest const& request) {
-  return lend_view<DLManagedTensorVersioned>(view, request);
+DLManagedTensorVersioned* export_versioned(ViewCore const& view, LendRequest const& request) {
+  return export_view<DLManagedTensorVersioned>(view, request);
 }
 
-DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id) {
+DLPackTensor export_under(ArrayState& state, bool versioned, std::int64_t lock_id) {
   check_dtype(state.dtype());
   if (lock_id < 0) {
     if (!versioned) throw_read_only(state.describe());
-    LeaseCore lease(StatePtr::share(&state), LeaseCore::Kind::read, {});
+    LeaseCore lease(ArrayStatePtr::share(&state), LeaseCore::Kind::read, {});
     lease.enter();
-    return DLPackTensor(lend_versioned(lease));
+    return DLPackTensor(export_versioned(lease));
   }
   if (!state.is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
   Block& block = *state.storage().block();
   // The consumer names no stream, so the export must have no pending work.
-  state.await(block, State::Access::write, default_stream());
-  if (StreamUses* const uses = block.uses()) uses->synchronize(Use::write, "lending for any stream, after all users");
+  state.await(block, ArrayState::Access::write, default_stream());
+  if (StreamDependencies* const uses = block.uses())
+    uses->synchronize(Use::write, "lending for any stream, after all users");
   bool const only = block.add_export(true);
   try {
     // Count the export before the check: if the lease is still open then, its close sees the export and its pending
     // work.
-    if (StreamUses* const uses = block.uses()) uses->lend_for_writer();
+    if (StreamDependencies* const uses = block.uses()) uses->export_for_writer();
     if (!state.is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
   } catch (...) {
     block.drop_export(true);
     throw;
   }
-  if (versioned) return DLPackTensor(lend<DLManagedTensorVersioned>(block, only, state, true, 0));
-  return DLPackTensor(lend<DLManagedTensor>(block, only, state, true, 0));
+  if (versioned) return DLPackTensor(export_to<DLManagedTensorVersioned>(block, only, state, true, 0));
+  return DLPackTensor(export_to<DLManagedTensor>(block, only, state, true, 0));
 }
 
 }  // namespace detail

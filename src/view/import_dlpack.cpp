@@ -3,7 +3,7 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/detail/memory/device_memory.hpp>
-#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/detail/view/import_dlpack.hpp>
 #include <memarray/driver/driver_table.hpp>
 #include <memarray/driver/last_error.hpp>
@@ -167,8 +167,8 @@ void wait_for_producer(DLTensor const& tensor, StreamHandle const& ready_in) {
   if (ordinal < 0 && !read_attribute(data_of(tensor), device_ordinal_attribute, &ordinal))
     ordinal = tensor.device.device_id;
   DeviceMemoryPtr const memory = device_named({kDLCUDA, ordinal});
-  StreamUses uses(memory);
-  uses.begin_after(queue_on(ready_in, memory->context()), "importing managed memory");
+  StreamDependencies uses(memory);
+  uses.begin_after(bind_stream(ready_in, memory->context()), "importing managed memory");
   uses.synchronize(Use::read, "importing managed memory, after the producer's stream");
 }
 
@@ -295,10 +295,10 @@ ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper) {
   if (memory.type != MemoryType::device) return {adopt(), data, dtype, memory.layout};
   DeviceMemoryPtr const device = device_of(memory, span.last != span.first ? data + span.first : nullptr);
   BlockExport own = adopt();
-  Queue const queue = queue_on(get_legacy_stream(), device->context());
-  StreamUses& uses = own.block().uses_on(device);
+  BoundStream const queue = bind_stream(get_legacy_stream(), device->context());
+  StreamDependencies& uses = own.block().uses_on(device);
   if (memory.ready_in)
-    uses.begin_after(queue_on(memory.ready_in, device->context()), "importing memory, after the producer's stream");
+    uses.begin_after(bind_stream(memory.ready_in, device->context()), "importing memory, after the producer's stream");
   return {std::move(own), data, dtype, memory.layout, std::make_shared<ViewStream>(ViewStream{queue})};
 }
 

@@ -24,12 +24,12 @@ BlockExport export_of(LeaseCore const& lease) { return BlockExport::counted(leas
 
 }  // namespace
 
-ViewCore::ViewCore(LeaseCore const& lease) : ViewCore(export_of(lease), lease.state(), lease.lent()) {
+ViewCore::ViewCore(LeaseCore const& lease) : ViewCore(export_of(lease), lease.state(), lease.stream_lease()) {
   // The shape belongs to the leased memory only if the lease is still open.
   lease.check_open();
 }
 
-ViewCore::ViewCore(BlockExport memory, State const& state, StreamUses::Lease lent)
+ViewCore::ViewCore(BlockExport memory, ArrayState const& state, StreamDependencies::Lease stream_lease)
     : _memory(std::move(memory)), _dtype(state.dtype()) {
   if (state.ndim() > StridedLayout::max_ndim)
     throw ValueError("a view has at most " + std::to_string(StridedLayout::max_ndim) + " dimensions, and this is a " +
@@ -38,7 +38,7 @@ ViewCore::ViewCore(BlockExport memory, State const& state, StreamUses::Lease len
   state.copy_shape(shape.data());
   _layout = StridedLayout::dense({shape.data(), static_cast<std::size_t>(state.ndim())}, _dtype.itemsize);
   _data = _memory.block().data();
-  if (lent != 0) _stream = view_stream(_memory.block(), lent);
+  if (stream_lease != 0) _stream = view_stream(_memory.block(), stream_lease);
 }
 
 ViewCore ViewCore::make(DType const& dtype, StridedLayout::Extents shape) {
@@ -53,7 +53,7 @@ ViewCore ViewCore::make_here(DType const& dtype, StridedLayout::Extents shape) c
   return make_on(block().uses()->memory_ptr(), _stream->queue, dtype, shape);
 }
 
-ViewCore ViewCore::make_on(DeviceMemoryPtr const& memory, Queue const& queue, DType const& dtype,
+ViewCore ViewCore::make_on(DeviceMemoryPtr const& memory, BoundStream const& queue, DType const& dtype,
                            StridedLayout::Extents shape) {
   StridedLayout const layout = StridedLayout::dense(shape, dtype.itemsize);
   std::size_t const bytes = static_cast<std::size_t>(layout.size()) * dtype.itemsize;
@@ -202,15 +202,15 @@ void ViewCore::add_index() const {
 
 ViewCore ViewCore::in_stream(StreamHandle const& stream) const {
   ViewCore result = *this;
-  Queue const queue = queue_on(stream, result.block().uses()->memory().context());
+  BoundStream const queue = bind_stream(stream, result.block().uses()->memory().context());
   result._stream = std::make_shared<ViewStream>(ViewStream{queue, _stream->lease});
   return result;
 }
 
-void ViewCore::lend(StreamHandle const* stream) const {
+void ViewCore::export_to(StreamHandle const* stream) const {
   Use const use = writable() ? Use::write : Use::read;
-  if (!stream) return lend_on(block(), *_stream, _stream->queue, use, false);
-  lend_on(block(), *_stream, queue_on(*stream, block().uses()->memory().context()), use, true);
+  if (!stream) return export_on(block(), *_stream, _stream->queue, use, false);
+  export_on(block(), *_stream, bind_stream(*stream, block().uses()->memory().context()), use, true);
 }
 
 ViewCore ViewCore::without_copy(Device device, StreamChoice const* stream) const {
@@ -221,14 +221,14 @@ ViewCore ViewCore::without_copy(Device device, StreamChoice const* stream) const
     ViewCore result(BlockExport(*host, writable()), _data, _dtype, _layout);
     if (stream) {
       StreamHandle const given = stream->get();
-      lend(&given);
+      export_to(&given);
     }
     host->fence(writable());
     host->uses()->synchronize(writable() ? Use::write : Use::read, "unified memory on the host, after work on streams");
     return result;
   }
   DeviceMemoryPtr const memory = DeviceMemory::of(device.id);
-  Queue const queue = queue_on(stream ? stream->get() : default_stream(), memory->context());
+  BoundStream const queue = bind_stream(stream ? stream->get() : default_stream(), memory->context());
   auto* const kept = new BlockExport(_memory);
   Block::Keeper const keeper{kept, [](void* object) noexcept { delete static_cast<BlockExport*>(object); }};
   BlockPtr const there = Block::on_device(block(), memory, keeper);
@@ -248,23 +248,23 @@ ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   StreamHandle const given = stream ? stream->get() : on_device() ? this->stream() : default_stream();
   ContextHandle const of_stream = context_of(given);
   bool const in_source = on_device() && (!stream || (of_stream && device_id_of(of_stream) == this->device().id));
-  Queue const queue = queue_on(given, in_source ? block().uses()->memory().context() : memory->context());
+  BoundStream const queue = bind_stream(given, in_source ? block().uses()->memory().context() : memory->context());
   ViewCore source = (in_source && stream ? in_stream(given) : *this).ensure_contiguous();
   if (has_invalid_bools(source)) source = source.copy();
   if (device.is_cpu()) {
     ViewCore result = make(_dtype, _layout.shape());
-    source.transfer_to(result, queue, Ending::now);
+    source.transfer_to(result, queue, CopyMode::blocking);
     return result;
   }
-  Queue const used = in_source ? queue_on(default_stream(), memory->context()) : queue;
+  BoundStream const used = in_source ? bind_stream(default_stream(), memory->context()) : queue;
   ViewCore result = make_on(memory, used, _dtype, _layout.shape());
   // Other streams may use the memory only after its allocation has happened.
   if (in_source) result.block().uses()->submitted(end_of(used, *memory), Use::write);
-  source.transfer_to(result, queue, on_device() ? Ending::later : Ending::now);
+  source.transfer_to(result, queue, on_device() ? CopyMode::async : CopyMode::blocking);
   return result;
 }
 
-void ViewCore::transfer_to(ViewCore const& target, Queue const& queue, Ending ending) const {
+void ViewCore::transfer_to(ViewCore const& target, BoundStream const& queue, CopyMode ending) const {
   block().fence(false);
   detail::copy(target.block(), block(), bytes(), queue, ending, static_cast<std::size_t>(_data - block().data()));
   report_transfer(describe(), device(), target.device(), bytes());
@@ -287,8 +287,8 @@ void ViewCore::check_elements_apart(char const* what) const {
                      " has strides " + shape_text(_layout.strides()) + "; copy() it first");
 }
 
-ViewCore view_of(State& state) {
-  LeaseCore lease(StatePtr::share(&state), LeaseCore::Kind::read, {});
+ViewCore view_of(ArrayState& state) {
+  LeaseCore lease(ArrayStatePtr::share(&state), LeaseCore::Kind::read, {});
   lease.enter();
   return ViewCore(lease);
 }

@@ -21,7 +21,7 @@ std::size_t bytes_of(StridedElements const& elements) noexcept {
 }
 
 /// Submits a job that the driver can do without a kernel, which every build can. False if the job needs a kernel.
-bool submit_plainly(StridedJob const& job, Queue const& queue, Block& target, Block* source) {
+bool submit_plainly(StridedJob const& job, BoundStream const& queue, Block& target, Block* source) {
   if (!is_dense(job.target)) return false;
   auto const offset_in = [](StridedElements const& elements, Block const& block) {
     return static_cast<std::size_t>(elements.data - block.data());
@@ -33,26 +33,26 @@ bool submit_plainly(StridedJob const& job, Queue const& queue, Block& target, Bl
   }
   bool const moves = job.kind == StridedJob::Kind::copy && job.source.dtype == job.target.dtype;
   if (!moves || !is_dense(job.source) || job.target.data != target.data()) return false;
-  copy(target, *source, bytes_of(job.target), queue, Ending::later, offset_in(job.source, *source));
+  copy(target, *source, bytes_of(job.target), queue, CopyMode::async, offset_in(job.source, *source));
   return true;
 }
 
 }  // namespace
 
-ViewStreamPtr view_stream(Block& block, StreamUses::Lease lease) {
-  std::optional<Queue> queue = block.uses()->queue_of(lease);
+ViewStreamPtr view_stream(Block& block, StreamDependencies::Lease lease) {
+  std::optional<BoundStream> queue = block.uses()->queue_of(lease);
   if (!queue) throw_lease_over();
   return std::make_shared<ViewStream>(ViewStream{std::move(*queue), lease});
 }
 
-void lend_on(Block& block, ViewStream const& stream, Queue const& queue, Use use, bool known) {
+void export_on(Block& block, ViewStream const& stream, BoundStream const& queue, Use use, bool known) {
   RuntimeRelease const released;
-  if (stream.lease != 0 && block.uses()->lend(stream.lease, &queue, known)) return;
+  if (stream.lease != 0 && block.uses()->export_to(stream.lease, &queue, known)) return;
   block.fence(use == Use::write);
-  block.uses()->lend_kept(queue, use, known);
+  block.uses()->export_escaped(queue, use, known);
 }
 
-void submit(StridedJob const& job, Queue const& queue, Block& target, Block* source) {
+void submit(StridedJob const& job, BoundStream const& queue, Block& target, Block* source) {
   job.check();
   if (job.target.layout.size() == 0) return;
   RuntimeRelease const released;
@@ -67,7 +67,7 @@ void submit(StridedJob const& job, Queue const& queue, Block& target, Block* sou
     give_up(queue, {{target.uses(), Use::write}, {source ? source->uses() : nullptr, Use::read}});
     throw;
   }
-  StreamUse const end = end_of(queue, target.uses()->memory());
+  PendingWork const end = end_of(queue, target.uses()->memory());
   if (source) source->uses()->submitted(end, Use::read);
   target.uses()->submitted(end, Use::write);
 }

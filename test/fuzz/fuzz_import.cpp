@@ -154,10 +154,10 @@ bool is_good(Producer<Managed> const& producer, DType const* dtype) {
          dtype->alignment <= dtype->itemsize;
 }
 
-void lend_on(ViewCore const& view) {
+void export_on(ViewCore const& view) {
   DLManagedTensorVersioned* lent = nullptr;
   try {
-    lent = detail::lend_versioned(view);
+    lent = detail::export_versioned(view);
   } catch (BufferError const&) {
     return;  // strides that DLPack or its consumers cannot take
   }
@@ -174,7 +174,7 @@ void lend_on(ViewCore const& view) {
   }
   check(again.writable() == view.writable(), "came back otherwise writable");
   try {
-    DLManagedTensor* const unversioned = detail::lend_unversioned(view);
+    DLManagedTensor* const unversioned = detail::export_unversioned(view);
     check(view.writable(), "the older struct cannot say read-only");
     unversioned->deleter(unversioned);
   } catch (BufferError const&) {
@@ -191,7 +191,7 @@ void use(ViewCore const& view, bool reachable) {
   bool const contiguous = view.is_contiguous();
   static_cast<void>(layout.is_fortran_contiguous(view.dtype().itemsize));
   bool const overlaps = layout.may_overlap(view.dtype().itemsize);
-  lend_on(view);
+  export_on(view);
   if (!reachable || layout.size() > few) return;
   ViewCore const copy = view.copy();
   check(copy.is_contiguous() && copy.writable(), "a copy is one's own");
@@ -211,7 +211,7 @@ void use(ViewCore const& view, bool reachable) {
     check(overlaps, "not written");
   }
   if (!detail::why_not_adopted(view)) {
-    detail::StatePtr const array = detail::adopt(view);
+    detail::ArrayStatePtr const array = detail::adopt(view);
     check(array->is_foreign(), "adopted");
   }
 }

@@ -6,8 +6,8 @@
 #include <memarray/detail/strided/strided_copy.hpp>
 #include <memarray/detail/strided/strided_plan.hpp>
 #include <memarray/detail/view/view_core.hpp>
+#include "strided/simd_level.hpp"
 #include "strided/strided_fill.hpp"
-#include "strided/vectors.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -107,7 +107,7 @@ void compute(Input& input, DType const& dtype, StridedLayout const& layout) {
   // Kernels are for elements that are aligned.
   for (int d = 0; d < layout.ndim(); ++d)
     if (layout.extent(d) > 1 && layout.stride(d) % dtype.alignment != 0) return;
-  detail::limit_vectors(static_cast<detail::Vectors>(input.below(3)));
+  detail::limit_simd_level(static_cast<detail::SimdLevel>(input.below(3)));
   auto const axes = static_cast<AxisMask>(input.raw<std::uint16_t>()) & detail::every_axis(layout.ndim());
   test::Random random(input.raw<std::uint16_t>());
   View view(dtype, layout);

@@ -11,11 +11,11 @@ namespace memarray {
 namespace detail {
 
 /// An array and how a kernel or a lease uses it. Keeps the array's state alive; the launch takes the lock.
-template <class T, int ndim, State::Access access>
+template <class T, int ndim, ArrayState::Access access>
 struct ArrayAccess {
-  static constexpr State::Access kind = access;
+  static constexpr ArrayState::Access kind = access;
   using Element = T;
-  StatePtr state;
+  ArrayStatePtr state;
   std::int64_t lock_id;
 };
 
@@ -25,16 +25,16 @@ struct ArrayAccess {
 /// the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto read(MemArray<T, ndim> const& array, std::int64_t lock_id = -1) {
-  using Access = detail::ArrayAccess<T, ndim, detail::State::Access::read>;
-  return Access{detail::StatePtr::share(&array.state()), lock_id};
+  using Access = detail::ArrayAccess<T, ndim, detail::ArrayState::Access::read>;
+  return Access{detail::ArrayStatePtr::share(&array.state()), lock_id};
 }
 
 /// Names an array of which a kernel may change any element, through an `ArrayIndexer<T, ndim>`. If views have escaped,
 /// the old contents are copied first, which is reported. `lock_id`: the id of the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto write(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
-  using Access = detail::ArrayAccess<T, ndim, detail::State::Access::write>;
-  return Access{detail::StatePtr::share(&array.state()), lock_id};
+  using Access = detail::ArrayAccess<T, ndim, detail::ArrayState::Access::write>;
+  return Access{detail::ArrayStatePtr::share(&array.state()), lock_id};
 }
 
 /// Names an array of which a kernel sets every element, through an `ArrayIndexer<T, ndim>`. The old contents are
@@ -42,8 +42,8 @@ template <class T, int ndim>
 /// `lock_id`: the id of the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto overwrite(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
-  using Access = detail::ArrayAccess<T, ndim, detail::State::Access::overwrite>;
-  return Access{detail::StatePtr::share(&array.state()), lock_id};
+  using Access = detail::ArrayAccess<T, ndim, detail::ArrayState::Access::overwrite>;
+  return Access{detail::ArrayStatePtr::share(&array.state()), lock_id};
 }
 
 /// Names an array of which a kernel computes each element from its old value, through a `T&`. If views have escaped, it
@@ -51,8 +51,8 @@ template <class T, int ndim>
 /// `lock_id`: the id of the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto update(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
-  using Access = detail::ArrayAccess<T, ndim, detail::State::Access::update>;
-  return Access{detail::StatePtr::share(&array.state()), lock_id};
+  using Access = detail::ArrayAccess<T, ndim, detail::ArrayState::Access::update>;
+  return Access{detail::ArrayStatePtr::share(&array.state()), lock_id};
 }
 
 }  // namespace memarray

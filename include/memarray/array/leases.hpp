@@ -14,16 +14,16 @@ namespace memarray {
 
 namespace detail {
 
-template <class T, int ndim, State::Access access>
+template <class T, int ndim, ArrayState::Access access>
 [[nodiscard]] Claim to_claim(ArrayAccess<T, ndim, access> const& given, std::size_t position) {
-  static_assert(access != State::Access::update,
+  static_assert(access != ArrayState::Access::update,
                 "leases are read(a), write(a) or overwrite(a); update(a) is for kernels");
   return {given.state.get(), access, position};
 }
 
-template <class T, int ndim, State::Access access>
+template <class T, int ndim, ArrayState::Access access>
 [[nodiscard]] auto to_lease(ArrayAccess<T, ndim, access> const&, Claim& claim, std::source_location const& where) {
-  if constexpr (access == State::Access::read)
+  if constexpr (access == ArrayState::Access::read)
     return ReadLease<T, ndim>(claim, where);
   else
     return WriteLease<T, ndim>(claim, where);
@@ -55,7 +55,7 @@ template <class... Access>
   }(std::index_sequence_for<Access...>());
 }
 
-template <class T, int ndim, detail::State::Access access, class... Access>
+template <class T, int ndim, detail::ArrayState::Access access, class... Access>
 [[nodiscard]] auto leases(detail::ArrayAccess<T, ndim, access> const& first, Access const&... others) {
   return leases(detail::LeaseTimeout(), first, others...);
 }

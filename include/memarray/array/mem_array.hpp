@@ -5,7 +5,7 @@
 #include <memarray/base/dtype.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/base/element_pointer.hpp>
-#include <memarray/detail/state/state.hpp>
+#include <memarray/detail/state/array_state.hpp>
 #include <memarray/detail/view/adopt.hpp>
 #include <memarray/detail/view/copy_from.hpp>
 #include <memarray/state/lease.hpp>
@@ -50,7 +50,7 @@ class MemArray {
   /// Allocates host memory of `shape` (64-bit extents, 0 allowed), every element `T()`. `device_id`: the CUDA device
   /// that the array belongs to once it is moved to one. Throws `ValueError`, `OverflowError`, `OutOfMemoryError`.
   explicit MemArray(Shape const& shape, int device_id = 0, ArrayOptions const& options = {})
-      : _state(detail::State::make(dtype_of<T>(), detail::Extents(shape), device_id, options)) {}
+      : _state(detail::ArrayState::make(dtype_of<T>(), detail::Extents(shape), device_id, options)) {}
   template <class A>
     requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
   explicit MemArray(A const& shape, int device_id = 0, ArrayOptions const& options = {})
@@ -204,7 +204,7 @@ class MemArray {
   /// Exports the array over DLPack: writable under the id of an open write lease; with −1 a read-only snapshot, as the
   /// versioned struct only. Throws `LockError`, `BufferError`.
   [[nodiscard]] DLPackTensor get_dlpack_tensor(bool versioned, std::int64_t lock_id = -1) {
-    return detail::lend_under(state(), versioned, lock_id);
+    return detail::export_under(state(), versioned, lock_id);
   }
   /// Makes an array over the memory of a view, on the host or a device, and keeps that memory alive; nothing is copied.
   /// Throws `TypeError` (another dtype or rank), `BufferError` (read-only, not dense in C order), `ValueError`
@@ -221,28 +221,30 @@ class MemArray {
   [[nodiscard]] ConstBufferView view() const { return ConstBufferView(detail::view_of(state())); }
   /// Returns the current side's device as DLPack names it.
   [[nodiscard]] std::pair<DLDeviceType, std::int32_t> get_dlpack_device() const {
-    Device const device = state().lent_device();
+    Device const device = state().exported_device();
     return {device.type, device.id};
   }
 
   /// Returns the shared state, for the layers above. Throws `Error` if the array was moved from.
-  [[nodiscard]] detail::State& state() const {
+  [[nodiscard]] detail::ArrayState& state() const {
     if (!_state) detail::throw_moved_from();
     return *_state;
   }
-  [[nodiscard]] detail::StatePtr const& state_ptr() const noexcept { return _state; }
+  [[nodiscard]] detail::ArrayStatePtr const& state_ptr() const noexcept { return _state; }
   /// Returns the state and leaves the array moved from.
-  [[nodiscard]] detail::StatePtr take_state() {
+  [[nodiscard]] detail::ArrayStatePtr take_state() {
     static_cast<void>(state());
     return std::move(_state);
   }
   /// Makes another array object with `state`, which has this dtype and rank.
-  [[nodiscard]] static MemArray share(detail::StatePtr state) noexcept { return MemArray(Shared(), std::move(state)); }
+  [[nodiscard]] static MemArray share(detail::ArrayStatePtr state) noexcept {
+    return MemArray(Shared(), std::move(state));
+  }
 
  private:
-  // A tag: a braced 0 could be a StatePtr, too.
+  // A tag: a braced 0 could be a ArrayStatePtr, too.
   struct Shared {};
-  MemArray(Shared, detail::StatePtr state) noexcept : _state(std::move(state)) {}
+  MemArray(Shared, detail::ArrayStatePtr state) noexcept : _state(std::move(state)) {}
 
   template <class A>
   [[nodiscard]] static Shape to_shape(A const& list) {
@@ -264,7 +266,7 @@ class MemArray {
     return at;
   }
 
-  detail::StatePtr _state;
+  detail::ArrayStatePtr _state;
 };
 
 }  // namespace memarray

@@ -4,9 +4,9 @@
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/base/process.hpp>
+#include <memarray/detail/state/array_state.hpp>
 #include <memarray/detail/state/segment_layout.hpp>
 #include <memarray/detail/state/shared_array.hpp>
-#include <memarray/detail/state/state.hpp>
 
 #include <array>
 #include <cstddef>

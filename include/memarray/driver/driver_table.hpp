@@ -16,7 +16,7 @@ struct DriverTable {
   /// Runs `kernel(data)` in the order of the stream, with access to device memory. Null for real drivers.
   cu::Result (*launch_simulated)(cu::Stream stream, cu::HostFunction kernel, void* data) = nullptr;
   /// True if exports to consumers describe the driver's memory as CUDA memory.
-  bool lends_as_cuda = true;
+  bool exports_as_cuda = true;
   /// The generation of the process that created the table. Its functions must not be called in a forked child.
   std::uint32_t fork_generation = 0;
 

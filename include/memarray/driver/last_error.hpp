@@ -21,6 +21,8 @@ namespace detail {
 
 /// True for success. Makes any other `code` the last error.
 bool succeeded(cu::Result code) noexcept;
+/// Makes `code` the last error unless it means success.
+inline void record_error(cu::Result code) noexcept { static_cast<void>(succeeded(code)); }
 /// Sets the last error for a null handle; always false. The error that made the handle null stays if the thread still
 /// has it. Otherwise the last error becomes the reason why there is no driver, or `code`.
 MEMARRAY_API bool fail_for_null(cu::Result code) noexcept;

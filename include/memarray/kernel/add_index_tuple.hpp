@@ -25,7 +25,7 @@ struct AddIndex {
 
 /// Adds index sums to an array of a shipped dtype, with the kernels that the library has compiled for each rank. Throws
 /// `UnsupportedTypeError` for other dtypes.
-MEMARRAY_API void add_index_tuple(State& state, StreamChoice const& stream);
+MEMARRAY_API void add_index_tuple(ArrayState& state, StreamChoice const& stream);
 [[nodiscard]] MEMARRAY_API bool is_shipped(DType const& dtype) noexcept;
 
 }  // namespace detail

@@ -67,14 +67,14 @@ T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, Stream
         std::int64_t const size = array.get_size();
         auto const* const source = detail::elements_at<T const>(from.source());
         auto* const target = detail::elements_at<T>(to.target());
-        detail::Runs const where = detail::where_all_are(*input.state, *output.state);
-        if (where == detail::Runs::on_host) {
+        detail::ExecutionSpace const where = detail::where_all_are(*input.state, *output.state);
+        if (where == detail::ExecutionSpace::host) {
           total = detail::scan_of(source, target, size, detail::OnThreads{static_cast<std::size_t>(size) * sizeof(T)});
           return detail::commit_all(to, from);
         }
         try {
           detail::DeviceRun run(to.memory(), to.queue(), "scanning on a device");
-          if (where == detail::Runs::in_emulation)
+          if (where == detail::ExecutionSpace::simulated)
             total = detail::result_of<T>(run, [=] {
               using Element = detail::DeviceElement<T>;
               if (size != 0)

@@ -24,15 +24,15 @@
 namespace memarray {
 namespace detail {
 
-[[noreturn]] MEMARRAY_API void throw_shape_mismatch(State const& state, Extents launch);
-[[noreturn]] MEMARRAY_API void throw_given_twice(State const& state);
+[[noreturn]] MEMARRAY_API void throw_shape_mismatch(ArrayState const& state, Extents launch);
+[[noreturn]] MEMARRAY_API void throw_given_twice(ArrayState const& state);
 /// Returns where a kernel over the arrays runs: where they are current. Throws `Error`, which names the move to make,
 /// if they are on different devices.
-[[nodiscard]] MEMARRAY_API Runs where_all_are(std::span<State const* const> states);
+[[nodiscard]] MEMARRAY_API ExecutionSpace where_all_are(std::span<ArrayState const* const> states);
 template <class... S>
-[[nodiscard]] Runs where_all_are(S const&... states) {
-  State const* const all[] = {&states...};
-  return where_all_are(std::span<State const* const>(all));
+[[nodiscard]] ExecutionSpace where_all_are(S const&... states) {
+  ArrayState const* const all[] = {&states...};
+  return where_all_are(std::span<ArrayState const* const>(all));
 }
 /// Commits the holds together. On a device, one event stands for the end of their kernel.
 template <class First, class... Rest>
@@ -42,7 +42,7 @@ void commit_all(First& first, Rest&... rest) noexcept {
     (rest.commit(), ...);
     return;
   }
-  StreamUse const end = first.end();
+  PendingWork const end = first.end();
   first.commit(end);
   (rest.commit(end), ...);
 }
@@ -50,21 +50,21 @@ void commit_all(First& first, Rest&... rest) noexcept {
 // Launch code differs between compilers.
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-template <bool in_place, class T, int ndim, State::Access access>
+template <bool in_place, class T, int ndim, ArrayState::Access access>
 auto make_argument(ArrayAccess<T, ndim, access> const& given, Hold const& hold) {
-  if constexpr (access == State::Access::update) {
+  if constexpr (access == ArrayState::Access::update) {
     return ElementArgument<T, in_place>{elements_at<T const>(hold.source()), elements_at<T>(hold.target())};
   } else {
-    using Element = std::conditional_t<access == State::Access::read, T const, T>;
+    using Element = std::conditional_t<access == ArrayState::Access::read, T const, T>;
     ArrayIndexer<Element, ndim> indexer{elements_at<Element>(hold.target()), {}};
     for (int d = 0; d < ndim; ++d) indexer.extents[static_cast<std::size_t>(d)] = given.state->shape()[d];
     return IndexerArgument<Element, ndim>{indexer};
   }
 }
 
-template <class T, int ndim, State::Access access, std::size_t launch_ndim>
+template <class T, int ndim, ArrayState::Access access, std::size_t launch_ndim>
 void check_shape(ArrayAccess<T, ndim, access> const& given, std::array<std::int64_t, launch_ndim> const& shape) {
-  if constexpr (access == State::Access::overwrite || access == State::Access::update) {
+  if constexpr (access == ArrayState::Access::overwrite || access == ArrayState::Access::update) {
     bool equal = static_cast<std::size_t>(ndim) == launch_ndim;
     for (std::size_t d = 0; equal && d < launch_ndim; ++d) equal = given.state->shape()[d] == shape[d];
     if (!equal) throw_shape_mismatch(*given.state, Extents(shape));
@@ -74,7 +74,7 @@ void check_shape(ArrayAccess<T, ndim, access> const& given, std::array<std::int6
 /// Throws `LockError` if one array is given twice, unless both accesses only read.
 template <class A, class B>
 void check_pair(A const& a, B const& b) {
-  if (a.state.get() == b.state.get() && !(A::kind == State::Access::read && B::kind == State::Access::read))
+  if (a.state.get() == b.state.get() && !(A::kind == ArrayState::Access::read && B::kind == ArrayState::Access::read))
     throw_given_twice(*a.state);
 }
 template <class First, class... Rest>
@@ -142,8 +142,8 @@ concept Takes = std::is_invocable_v<F&, Indices, decltype(std::declval<Arguments
 
 /// Runs `f` where `runs` says. `first` is any of the holds: all share one device and stream.
 template <std::size_t ndim, class F, class... Arguments>
-void run_body(std::array<std::int64_t, ndim> const& shape, Runs runs, Hold const& first, std::size_t bytes, F const& f,
-              Arguments const&... arguments) {
+void run_body(std::array<std::int64_t, ndim> const& shape, ExecutionSpace runs, Hold const& first, std::size_t bytes,
+              F const& f, Arguments const&... arguments) {
   constexpr int n = static_cast<int>(ndim);
   constexpr bool takes_narrow = Takes<F, IndexArray<std::int32_t, n>, Arguments...>;
   auto const extents = to_indices<std::int64_t, n>(shape);
@@ -156,19 +156,19 @@ void run_body(std::array<std::int64_t, ndim> const& shape, Runs runs, Hold const
           extents, begin, end, [&](std::int64_t linear, auto const& indices) { loop.call(linear, indices); });
     };
     switch (runs) {
-      case Runs::on_host:
+      case ExecutionSpace::host:
         return run_host(size, bytes, [&](std::int64_t begin, std::int64_t end) {
           Loop loop{f, extents, {arguments...}};
           visit(loop, begin, end);
         });
-      case Runs::in_emulation:
+      case ExecutionSpace::simulated:
         if (size > 0)
           launch_emulated(first.queue(), [visit, size, loop = Loop{f, extents, {arguments...}}]() mutable {
             cuda::std::apply([](auto const&... argument) { (check_loads(argument), ...); }, loop.arguments);
             visit(loop, 0, size);
           });
         return;
-      case Runs::on_device: break;
+      case ExecutionSpace::device: break;
     }
 #if defined(__CUDACC__)
     // A functor that takes 32-bit indices gets 64-bit ones only if the size requires them.
@@ -202,7 +202,7 @@ struct Launch {
   template <class Holds, std::size_t... a>
   void run(Holds const& holds, std::index_sequence<a...>) const {
     (check_shape(std::get<a>(accesses), shape), ...);
-    Runs const runs = where_all_are(*std::get<a>(accesses).state...);
+    ExecutionSpace const runs = where_all_are(*std::get<a>(accesses).state...);
     std::size_t const bytes = (std::get<a>(accesses).state->bytes() + ...);
     Hold const& any = std::get<0>(holds);
     if ((std::get<a>(holds).is_in_place() && ...))
@@ -259,7 +259,7 @@ void for_each_index(MemArray<T, ndim>& array, StreamHandle const& stream, F f, s
   detail::with_holds(
       [&](auto& hold) {
         detail::ElementFirst<F> element_first{std::move(f)};
-        detail::Runs const runs = detail::where_all_are(*access.state);
+        detail::ExecutionSpace const runs = detail::where_all_are(*access.state);
         std::size_t const bytes = access.state->bytes();
         if (hold.is_in_place())
           detail::run_body(array.get_shape(), runs, hold, bytes, element_first,

@@ -101,15 +101,15 @@ template <class T, int ndim>
                                                   std::int64_t lock_id = -1) {
   using Sum = typename detail::SumOf<T>::type;
   if (!stream) detail::throw_null_stream();
-  detail::Hold hold(array.state(), detail::State::Access::read, lock_id, "sum", detail::Hold::plain, stream);
+  detail::Hold hold(array.state(), detail::ArrayState::Access::read, lock_id, "sum", detail::Hold::plain, stream);
   std::int64_t const size = array.get_size();
   auto const* const elements = detail::elements_at<T const>(hold.source());
-  detail::Runs const where = detail::where_all_are(array.state());
-  if (where == detail::Runs::on_host)
+  detail::ExecutionSpace const where = detail::where_all_are(array.state());
+  if (where == detail::ExecutionSpace::host)
     return detail::sum_of(elements, size, detail::OnThreads{static_cast<std::size_t>(size) * sizeof(T)});
   try {
     detail::DeviceRun run(hold.memory(), hold.queue(), "summing on a device");
-    if (where == detail::Runs::in_emulation) {
+    if (where == detail::ExecutionSpace::simulated) {
       return detail::result_of<Sum>(run, [=] {
         if (size != 0) testing::detail::check_load(elements, alignof(detail::DeviceElement<T>));
         return detail::sum_of(elements, size, detail::InOrder());

@@ -282,7 +282,7 @@ struct type_caster<memarray::MemArray<T, ndim>>
 
   static handle from_cpp(Array const& array, rv_policy, cleanup_list*) noexcept {
     return memarray::python::bridging::nb::made(
-        [&](auto const& bridge) { return bridge.wrap(memarray::detail::StatePtr::share(&array.state())); });
+        [&](auto const& bridge) { return bridge.wrap(memarray::detail::ArrayStatePtr::share(&array.state())); });
   }
   static handle from_cpp(Array&& array, rv_policy, cleanup_list*) noexcept {
     return memarray::python::bridging::nb::made([&](auto const& bridge) { return bridge.wrap(array.take_state()); });

@@ -5,9 +5,9 @@
 #include <memarray/base/device.hpp>
 #include <memarray/base/options.hpp>
 #include <memarray/detail/base/element_pointer.hpp>
-#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/detail/memory/stream_dependencies.hpp>
+#include <memarray/detail/state/array_state.hpp>
 #include <memarray/detail/state/claim.hpp>
-#include <memarray/detail/state/state.hpp>
 #include <memarray/detail/state/trace.hpp>
 
 #include <atomic>
@@ -54,7 +54,7 @@ class MEMARRAY_API LeaseCore {
  public:
   enum class Kind : std::uint8_t { read, write };
 
-  LeaseCore(StatePtr state, Kind kind, LeaseOptions const& options) noexcept;
+  LeaseCore(ArrayStatePtr state, Kind kind, LeaseOptions const& options) noexcept;
   /// Closes the lease if it is open.
   ~LeaseCore();
   LeaseCore(LeaseCore const&) = delete;
@@ -71,8 +71,8 @@ class MEMARRAY_API LeaseCore {
   /// Returns the id for element access and kernels; −1 for a read lease, and unless the lease is open.
   [[nodiscard]] std::int64_t lock_id() const noexcept;
   [[nodiscard]] Timeout timeout() const noexcept { return _options.timeout; }
-  [[nodiscard]] State& state() const noexcept { return *_state; }
-  [[nodiscard]] StatePtr const& state_ptr() const noexcept { return _state; }
+  [[nodiscard]] ArrayState& state() const noexcept { return *_state; }
+  [[nodiscard]] ArrayStatePtr const& state_ptr() const noexcept { return _state; }
 
   /// Counts an export of the lease's block and returns the block, for a later `drop_export(is_write())`. Throws
   /// `LockError` unless the lease is open. The count comes first: the array's next user sees it, or this check fails.
@@ -101,8 +101,8 @@ class MEMARRAY_API LeaseCore {
   /// consumer asks for no order, and the lease's own stream waits. Does nothing on the host. Throws `LockError`,
   /// `CudaError`, `ValueError` (a stream of another device).
   void order_export(StreamHandle const* stream) const;
-  /// Returns the lease's entry in its block's `StreamUses`; 0 on the host.
-  [[nodiscard]] StreamUses::Lease lent() const noexcept { return _lent; }
+  /// Returns the lease's entry in its block's `StreamDependencies`; 0 on the host.
+  [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept { return _stream_lease; }
   /// Returns the lease's stream. Throws what `StreamChoice::get` throws.
   [[nodiscard]] StreamHandle stream() const { return _options.stream.get(); }
   /// Returns "unopened", "open" or "closed".
@@ -123,13 +123,13 @@ class MEMARRAY_API LeaseCore {
   void finish(Claim& claim, std::string const& where) noexcept;
   [[nodiscard]] Place place() const noexcept { return {_options.device, _options.stream}; }
   void abandon() noexcept { _status.store(Status::inert); }
-  [[nodiscard]] State::Access access() const noexcept;
+  [[nodiscard]] ArrayState::Access access() const noexcept;
 
-  StatePtr _state;
+  ArrayStatePtr _state;
   BlockPtr _block;
   LeaseOptions _options;
   std::int64_t _id = -1;
-  StreamUses::Lease _lent = 0;
+  StreamDependencies::Lease _stream_lease = 0;
   Kind _kind;
   std::atomic<Status> _status{Status::inert};
   std::atomic<bool> _pinned{false};
@@ -139,9 +139,9 @@ class MEMARRAY_API LeaseCore {
 /// The parts of a C++ lease besides the lock word: use of streams on a device, the hold in a shared-memory segment.
 struct LeasedBlock {
   BlockPtr block;
-  StreamUses::Lease lent;
+  StreamDependencies::Lease stream_lease;
   Segment* segment;
-  State::Access access;
+  ArrayState::Access access;
 };
 /// Acquires a lease that the inline attempt could not. Throws what `take_one` throws, and `CudaError` (no such device).
 MEMARRAY_API void open_slowly(Claim& claim, LeaseOptions const& options);
@@ -152,7 +152,7 @@ MEMARRAY_API void open_slowly(Claim& claim, LeaseOptions const& options);
 [[nodiscard]] MEMARRAY_API std::byte* use_block(LeasedBlock& leased);
 MEMARRAY_API void close_block(std::unique_ptr<LeasedBlock> leased) noexcept;
 /// Records where a lease was opened. Returns the argument for `trace_closed`; null if memory is short.
-[[nodiscard]] MEMARRAY_API void const* trace_typed_lease(State const* state,
+[[nodiscard]] MEMARRAY_API void const* trace_typed_lease(ArrayState const* state,
                                                          std::source_location const& where) noexcept;
 [[nodiscard]] inline bool tracing() noexcept { return options().trace_leases.load(std::memory_order_relaxed); }
 
@@ -194,12 +194,12 @@ class TypedLease {
     return elements_at<T>(_state->storage().block()->data());
   }
   // For views of the lease. `state` and `block` throw `LockError` if it is closed.
-  [[nodiscard]] State const& state() const {
+  [[nodiscard]] ArrayState const& state() const {
     if (!_state) throw_lease_over();
     return *_state;
   }
   [[nodiscard]] Block& block() const { return _leased ? *_leased->block : *state().storage().block(); }
-  [[nodiscard]] StreamUses::Lease lent() const noexcept { return _leased ? _leased->lent : 0; }
+  [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept { return _leased ? _leased->stream_lease : 0; }
   [[nodiscard]] ArrayIndexer<T, ndim> indexer() const {
     ArrayIndexer<T, ndim> result{ptr(), {}};
     for (int d = 0; d < ndim; ++d) result.extents[static_cast<std::size_t>(d)] = _state->shape()[d];
@@ -207,9 +207,9 @@ class TypedLease {
   }
 
  protected:
-  TypedLease(State& state, LeaseOptions const& options, std::source_location const& where) {
+  TypedLease(ArrayState& state, LeaseOptions const& options, std::source_location const& where) {
     if (!options.device && options.stream.is_default()) [[likely]] {
-      if constexpr (!std::is_const_v<T>) _id = State::next_lock_id();
+      if constexpr (!std::is_const_v<T>) _id = ArrayState::next_lock_id();
       if (state.try_take_with_reference(access(), _id, _left)) [[likely]] {
         _state = &state;
         if (tracing()) trace(where);
@@ -217,7 +217,7 @@ class TypedLease {
       }
     }
     bool const discard = options.discard && !std::is_const_v<T>;
-    Claim claim{&state, discard ? State::Access::overwrite : access()};
+    Claim claim{&state, discard ? ArrayState::Access::overwrite : access()};
     open_slowly(claim, options);
     adopt(claim, where);
   }
@@ -225,8 +225,8 @@ class TypedLease {
   TypedLease(Claim& claim, std::source_location const& where) { adopt(claim, where); }
 
  private:
-  [[nodiscard]] static constexpr State::Access access() noexcept {
-    return std::is_const_v<T> ? State::Access::read : State::Access::write;
+  [[nodiscard]] static constexpr ArrayState::Access access() noexcept {
+    return std::is_const_v<T> ? ArrayState::Access::read : ArrayState::Access::write;
   }
   void adopt(Claim& claim, std::source_location const& where) {
     if (claim.block->uses() || claim.state->segment()) _leased = lease_block(claim);
@@ -237,7 +237,7 @@ class TypedLease {
   }
   void trace(std::source_location const& where) { _traced = trace_typed_lease(_state, where); }
 
-  State* _state = nullptr;
+  ArrayState* _state = nullptr;
   std::int64_t _id = -1;
   LockWord::Guess _left = 0;
   void const* _traced = nullptr;

@@ -198,7 +198,7 @@ class ArrayView {
     requires(is_on_device)
   {
     detail::ViewCore moved = core().in_stream(stream);
-    moved.lend(&stream);
+    moved.export_to(&stream);
     ArrayView result;
     result.target().take(std::move(moved));
     result._parts.held = _parts.held;

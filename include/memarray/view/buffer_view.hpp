@@ -65,11 +65,11 @@ class BasicBufferView {
   /// Exports the memory of an open lease. Throws `LockError` if the lease is closed, `BufferError`.
   template <class T, int ndim>
   explicit BasicBufferView(WriteLease<T, ndim> const& lease)
-      : _core(lease.state(), lease.block(), is_writable, lease.lent()) {}
+      : _core(lease.state(), lease.block(), is_writable, lease.stream_lease()) {}
   template <class T, int ndim>
     requires(!is_writable)
   explicit BasicBufferView(ReadLease<T, ndim> const& lease)
-      : _core(lease.state(), lease.block(), false, lease.lent()) {}
+      : _core(lease.state(), lease.block(), false, lease.stream_lease()) {}
   /// Imports a DLPack tensor of another library and takes ownership of it. The tensor's deleter is called exactly once,
   /// on any thread: when the last view of it is released, or before this function throws. Work on device memory runs in
   /// the default stream, after the work that is now in `ready_in` (null: in the default stream). For managed memory the
@@ -177,7 +177,7 @@ class BasicBufferView {
   /// is. Throws `ValueError` (closed); `BufferError` for a dtype that DLPack lacks, for strides that DLPack or its
   /// consumers do not support, and for read-only memory in the unversioned struct; `CudaError`.
   [[nodiscard]] DLPackTensor get_dlpack_tensor(bool versioned = true) const {
-    return versioned ? DLPackTensor(detail::lend_versioned(_core)) : DLPackTensor(detail::lend_unversioned(_core));
+    return versioned ? DLPackTensor(detail::export_versioned(_core)) : DLPackTensor(detail::export_unversioned(_core));
   }
 
   /// Reduce over `axes`, or over all axes if there are none; a negative axis counts from the end. The result is new

@@ -58,24 +58,24 @@ struct LendRequest {
 /// Export the memory of an open lease. Throw `LockError` (not open); `BufferError` for a dtype that DLPack lacks, and
 /// for a read lease in the unversioned struct, which has no read-only flag; `CudaError`; `ValueError` (a stream of
 /// another device).
-[[nodiscard]] MEMARRAY_API DLManagedTensor* lend_unversioned(LeaseCore const& lease, LendRequest const& request = {});
-[[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* lend_versioned(LeaseCore const& lease,
-                                                                    LendRequest const& request = {});
+[[nodiscard]] MEMARRAY_API DLManagedTensor* export_unversioned(LeaseCore const& lease, LendRequest const& request = {});
+[[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* export_versioned(LeaseCore const& lease,
+                                                                      LendRequest const& request = {});
 /// Export a view; the tensor is read-only if the view is. With `request.copy` they export a dense private copy. Throw
 /// `ValueError` (closed; a stream of another device); `CudaError`; `BufferError` for a dtype or strides that DLPack
 /// lacks, negative strides (some consumers abort), and read-only memory in the unversioned struct.
-[[nodiscard]] MEMARRAY_API DLManagedTensor* lend_unversioned(ViewCore const& view, LendRequest const& request = {});
-[[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* lend_versioned(ViewCore const& view,
-                                                                    LendRequest const& request = {});
+[[nodiscard]] MEMARRAY_API DLManagedTensor* export_unversioned(ViewCore const& view, LendRequest const& request = {});
+[[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* export_versioned(ViewCore const& view,
+                                                                      LendRequest const& request = {});
 /// Throws `BufferError` unless DLPack can express the view's strides and its consumers support them.
-MEMARRAY_API void check_lendable_strides(ViewCore const& view);
+MEMARRAY_API void check_exportable_strides(ViewCore const& view);
 /// Writes the strides in elements, one for each dimension. Dimensions with at most one element get the strides of dense
 /// memory: in Fortran order if the view is dense in Fortran order only, else in C order. The strides must pass
-/// `check_lendable_strides`.
+/// `check_exportable_strides`.
 MEMARRAY_API void write_element_strides(ViewCore const& view, std::int64_t* strides);
 /// Returns the tensor for `MemArray::get_dlpack_tensor`. With the id of an open write lease it is writable. With −1 it
 /// is the read-only export of a read lease that closes at once.
-[[nodiscard]] MEMARRAY_API DLPackTensor lend_under(State& state, bool versioned, std::int64_t lock_id);
+[[nodiscard]] MEMARRAY_API DLPackTensor export_under(ArrayState& state, bool versioned, std::int64_t lock_id);
 
 }  // namespace detail
 }  // namespace memarray

@@ -2,7 +2,7 @@
 
 // Shared by the source files of `memarray._core.ArrayBase`.
 
-#include <memarray/detail/state/state.hpp>
+#include <memarray/detail/state/array_state.hpp>
 
 #include <Python.h>
 
@@ -10,10 +10,10 @@ namespace memarray::python {
 
 struct PyArray {
   PyObject_HEAD PyObject* weak_references;
-  detail::StatePtr state;
+  detail::ArrayStatePtr state;
 };
 
-inline detail::State& state_of(PyObject* self) noexcept { return *reinterpret_cast<PyArray*>(self)->state; }
+inline detail::ArrayState& state_of(PyObject* self) noexcept { return *reinterpret_cast<PyArray*>(self)->state; }
 
 extern PyGetSetDef array_properties[];
 

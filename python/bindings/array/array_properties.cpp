@@ -14,10 +14,10 @@
 namespace memarray::python {
 namespace {
 
-using detail::State;
+using detail::ArrayState;
 
 std::vector<std::int64_t> shape_of(PyObject* self) {
-  State const& state = state_of(self);
+  ArrayState const& state = state_of(self);
   std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
   state.copy_shape(shape.data());
   return shape;

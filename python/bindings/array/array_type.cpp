@@ -1,5 +1,6 @@
 #include "array/array_type.hpp"
 
+#include "allocation_site.hpp"
 #include "array/array_object.hpp"
 #include "array/shared_arrays.hpp"
 #include "export/buffer.hpp"
@@ -7,7 +8,6 @@
 #include "export/exchange_api.hpp"
 #include "helpers.hpp"
 #include "lease/lease_type.hpp"
-#include "made_here.hpp"
 #include "py_ref.hpp"
 #include "python_errors.hpp"
 #include "shown.hpp"
@@ -27,9 +27,9 @@
 namespace memarray::python {
 namespace {
 
+using detail::ArrayState;
+using detail::ArrayStatePtr;
 using detail::LeaseCore;
-using detail::State;
-using detail::StatePtr;
 
 PyTypeObject* array_base = nullptr;
 PyTypeObject* array_class = nullptr;  // memarray.MemArray
@@ -51,7 +51,7 @@ PyObject* lease(PyObject* self, LeaseCore::Kind kind, PyObject* device, PyObject
       return PyErr_Format(PyExc_TypeError, "discard must be True or False, not %s", shown(discard).c_str());
     options.discard = discard == Py_True;
   }
-  return make_lease(StatePtr::share(&state_of(self)), kind, options);
+  return make_lease(ArrayStatePtr::share(&state_of(self)), kind, options);
 }
 
 PyObject* read(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
@@ -80,7 +80,7 @@ PyObject* get_dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, Py
     PyErr_SetString(PyExc_TypeError, "get_dlpack() needs device_type with device_id: memarray.dlpack.kDLCUDA");
     return nullptr;
   }
-  return make_lease(StatePtr::share(&state_of(self)), LeaseCore::Kind::write, options);
+  return make_lease(ArrayStatePtr::share(&state_of(self)), LeaseCore::Kind::write, options);
 }
 
 PyObject* move_memory(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
@@ -97,7 +97,7 @@ PyObject* move_memory(PyObject* self, PyObject* const* args, Py_ssize_t given, P
   StreamChoice choice;
   if ((stream && !read_stream(stream, choice)) || !read_dlpack_device(type, id, state_of(self), device)) return nullptr;
   return guarded([&] {
-    MadeHere const site;
+    AllocationSiteScope const site;
     state_of(self).move(device, -1, choice, async_copy == Py_True);
     return Py_NewRef(Py_None);
   });
@@ -107,8 +107,8 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObje
   DLPackRequest request;
   if (!parse_dlpack_request(args, given, keywords, request)) return nullptr;
   return guarded([&] {
-    MadeHere const site;
-    LeaseCore lease(StatePtr::share(&state_of(self)), LeaseCore::Kind::read, {});
+    AllocationSiteScope const site;
+    LeaseCore lease(ArrayStatePtr::share(&state_of(self)), LeaseCore::Kind::read, {});
     lease.enter();
     return make_capsule(lease, request);
   });
@@ -118,10 +118,10 @@ int lend(void* object, DLManagedTensorVersioned** out) {
   *out = nullptr;
   if (!check_instance(object, array_base)) return -1;
   return guarded([&] {
-    MadeHere const site;
-    LeaseCore lease(StatePtr::share(&state_of(static_cast<PyObject*>(object))), LeaseCore::Kind::read, {});
+    AllocationSiteScope const site;
+    LeaseCore lease(ArrayStatePtr::share(&state_of(static_cast<PyObject*>(object))), LeaseCore::Kind::read, {});
     lease.enter();
-    *out = lend_over_table(lease);
+    *out = export_over_table(lease);
     return 0;
   });
 }
@@ -131,15 +131,15 @@ PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, P
     PyErr_SetString(PyExc_TypeError, "__dlpack_device__() takes no arguments");
     return nullptr;
   }
-  return dlpack_device(state_of(self).lent_device());
+  return dlpack_device(state_of(self).exported_device());
 }
 
 PyObject* fill(PyObject* self, PyObject* value) {
   return guarded([&]() -> PyObject* {
-    State& state = state_of(self);
+    ArrayState& state = state_of(self);
     std::vector<std::byte> element;
     if (!write_any_element(self, state.dtype(), value, element)) return nullptr;
-    MadeHere const site;
+    AllocationSiteScope const site;
     state.fill(element.data());
     return Py_NewRef(Py_None);
   });
@@ -149,7 +149,7 @@ PyObject* resize(PyObject* self, PyObject* shape_object) {
   return guarded([&]() -> PyObject* {
     std::vector<std::int64_t> shape;
     if (!read_shape(shape_object, shape)) return nullptr;
-    MadeHere const site;
+    AllocationSiteScope const site;
     state_of(self).resize(shape);
     return Py_NewRef(Py_None);
   });
@@ -157,7 +157,7 @@ PyObject* resize(PyObject* self, PyObject* shape_object) {
 
 PyObject* exchange(PyObject* self, PyObject* other) {
   return guarded([&]() -> PyObject* {
-    State* const state = unwrap_state(other);
+    ArrayState* const state = unwrap_state(other);
     if (!state)
       return PyErr_Format(PyExc_TypeError, "exchange swaps contents with another MemArray, not with %s",
                           shown(other).c_str());
@@ -168,21 +168,21 @@ PyObject* exchange(PyObject* self, PyObject* other) {
 
 PyObject* copy(PyObject* self, PyObject*) {
   return guarded([&] {
-    MadeHere const site;
+    AllocationSiteScope const site;
     return make_array(Py_TYPE(self), state_of(self).clone());
   });
 }
 
 PyObject* view(PyObject* self, PyObject*) {
   return guarded([&] {
-    MadeHere const site;
+    AllocationSiteScope const site;
     return make_view(detail::view_of(state_of(self)), self);
   });
 }
 
 PyObject* recover(PyObject* self, PyObject*) {
   return guarded([&] {
-    MadeHere const site;
+    AllocationSiteScope const site;
     return recover_shared(state_of(self));
   });
 }
@@ -194,8 +194,8 @@ PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t give
   StreamChoice choice;
   if (stream && !read_stream(stream, choice)) return nullptr;
   return guarded([&]() -> PyObject* {
-    MadeHere const site;
-    State& state = state_of(self);
+    AllocationSiteScope const site;
+    ArrayState& state = state_of(self);
     if (state.ndim() <= 6 && detail::is_shipped(state.dtype())) {
       detail::add_index_tuple(state, choice);
       return Py_NewRef(Py_None);
@@ -215,7 +215,7 @@ void dealloc(PyObject* self) {
   if (!PyObject_IS_GC(self) && Py_TYPE(self)->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;
   auto* const array = reinterpret_cast<PyArray*>(self);
   if (array->weak_references) PyObject_ClearWeakRefs(self);
-  array->state.~StatePtr();
+  array->state.~ArrayStatePtr();
   PyTypeObject* const type = Py_TYPE(self);
   type->tp_free(self);
   Py_DECREF(type);
@@ -328,7 +328,7 @@ int set_array_class(PyObject* object) {
   return 0;
 }
 
-PyObject* make_array(PyTypeObject* type, StatePtr state) {
+PyObject* make_array(PyTypeObject* type, ArrayStatePtr state) {
   bool const usual = type == array_class;
   if (!usual && !PyType_IsSubtype(type, array_base))
     return PyErr_Format(PyExc_TypeError, "%s is not a subclass of memarray.MemArray",
@@ -338,11 +338,11 @@ PyObject* make_array(PyTypeObject* type, StatePtr state) {
   if (!self) return nullptr;
   auto* const array = reinterpret_cast<PyArray*>(self);
   array->weak_references = nullptr;
-  new (&array->state) StatePtr(std::move(state));
+  new (&array->state) ArrayStatePtr(std::move(state));
   return self;
 }
 
-PyObject* wrap_state(StatePtr state) {
+PyObject* wrap_state(ArrayStatePtr state) {
   if (!array_class) {
     // The package sets the class. An extension module may have been imported before the package.
     PyRef const package = PyRef::steal(PyImport_ImportModule("memarray"));
@@ -355,6 +355,8 @@ PyObject* wrap_state(StatePtr state) {
   return make_array(array_class, std::move(state));
 }
 
-State* unwrap_state(PyObject* object) { return PyObject_TypeCheck(object, array_base) ? &state_of(object) : nullptr; }
+ArrayState* unwrap_state(PyObject* object) {
+  return PyObject_TypeCheck(object, array_base) ? &state_of(object) : nullptr;
+}
 
 }  // namespace memarray::python

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <memarray/base/dtype.hpp>
-#include <memarray/detail/state/state.hpp>
+#include <memarray/detail/state/array_state.hpp>
 
 #include <Python.h>
 
@@ -18,15 +18,15 @@ int add_array_type(PyObject* module);
 int set_array_class(PyObject* type);
 
 /// Returns a new Python array that takes over the state; null with the Python error set.
-PyObject* wrap_state(detail::StatePtr state);
+PyObject* wrap_state(detail::ArrayStatePtr state);
 /// Returns the state of a Python array, borrowed. Null without an error for any other object.
-detail::State* unwrap_state(PyObject* object);
+detail::ArrayState* unwrap_state(PyObject* object);
 /// Returns a new array of `type`, a subclass of ArrayBase, with the state; null with the Python error set.
-PyObject* make_array(PyTypeObject* type, detail::StatePtr state);
+PyObject* make_array(PyTypeObject* type, detail::ArrayStatePtr state);
 
 /// The `add_index_tuple` of an instance; null if the dtype has no `+=` with a number. An instance is the entry of the
 /// registry for a pair of dtype and rank.
-using AddIndex = void (*)(detail::State& state, std::int64_t stream);
+using AddIndex = void (*)(detail::ArrayState& state, std::int64_t stream);
 int register_instance(DType const& dtype, int ndim, AddIndex add_index);
 /// Returns the registry, `MemArray._TYPE_INSTANCE_MAP`: a dict, borrowed.
 PyObject* instances();

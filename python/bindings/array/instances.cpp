@@ -39,11 +39,11 @@ PyObject* repr(PyObject* self) {
   return PyUnicode_FromFormat("<instance MemArray<%s, %d>>", instance_of(self).dtype.name, instance_of(self).ndim);
 }
 
-detail::StatePtr make_state(DType const& dtype, std::vector<std::int64_t> const& shape, int device_id, MemoryType type,
-                            ArrayOptions options) {
-  if (type == MemoryType::device) return detail::State::make_on_device(dtype, shape, device_id, options);
+detail::ArrayStatePtr make_state(DType const& dtype, std::vector<std::int64_t> const& shape, int device_id,
+                                 MemoryType type, ArrayOptions options) {
+  if (type == MemoryType::device) return detail::ArrayState::make_on_device(dtype, shape, device_id, options);
   if (type != MemoryType::normal) options.resource = host_resource(type, device_id);
-  return detail::State::make(dtype, shape, device_id, options);
+  return detail::ArrayState::make(dtype, shape, device_id, options);
 }
 
 // instance(type, shape, device_id, uninitialized, memory_type)
@@ -78,7 +78,7 @@ PyObject* add_index(PyObject* self, PyObject* args) {
   if (!PyArg_ParseTuple(args, "OL", &array, &stream)) return nullptr;
   return guarded([&]() -> PyObject* {
     PyInstance const& instance = instance_of(self);
-    detail::State* const state = unwrap_state(array);
+    detail::ArrayState* const state = unwrap_state(array);
     if (!state || !(state->dtype() == instance.dtype) || state->ndim() != instance.ndim) {
       PyErr_Format(PyExc_TypeError, "%s is not an array of %s", shown(array).c_str(), shown(self).c_str());
       return nullptr;

@@ -61,13 +61,13 @@ PyObject* shared_layout(PyObject* object) {
   return shape ? Py_BuildValue("(sN)", layout.dtype_name.c_str(), shape) : nullptr;
 }
 
-PyObject* describe_segment(detail::State const& state) {
+PyObject* describe_segment(detail::ArrayState const& state) {
   detail::Segment const* const segment = state.segment();
   if (!segment) return Py_NewRef(Py_None);
   return Py_BuildValue("(sK)", segment->name().c_str(), static_cast<unsigned long long>(segment->uid()));
 }
 
-PyObject* recover_shared(detail::State& state) {
+PyObject* recover_shared(detail::ArrayState& state) {
   std::vector<Death> const deaths = detail::recover(state);
   PyRef result = PyRef::steal(PyList_New(static_cast<Py_ssize_t>(deaths.size())));
   for (std::size_t i = 0; result && i < deaths.size(); ++i) {

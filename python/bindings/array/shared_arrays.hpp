@@ -3,7 +3,7 @@
 #include <Python.h>
 
 #include <memarray/detail/memory/block.hpp>
-#include <memarray/detail/state/state.hpp>
+#include <memarray/detail/state/array_state.hpp>
 
 #include <cstddef>
 #include <span>
@@ -23,8 +23,8 @@ struct SharedBytes {
 PyObject* shared_layout(PyObject* view);
 
 /// Returns (name, identity) of the shared memory that holds an array, or None.
-PyObject* describe_segment(detail::State const& state);
+PyObject* describe_segment(detail::ArrayState const& state);
 /// Returns the result of `detail::recover` as a list of (pid, word).
-PyObject* recover_shared(detail::State& state);
+PyObject* recover_shared(detail::ArrayState& state);
 
 }  // namespace memarray::python

@@ -1,6 +1,6 @@
 #include "cuda/handle_types.hpp"
 
-#include "made_here.hpp"
+#include "allocation_site.hpp"
 #include "python_errors.hpp"
 #include "shown.hpp"
 
@@ -63,20 +63,20 @@ T checked(T result, char const* what) {
 }
 
 PyStream make_stream(DeviceId device_id, Parameter<int> priority, Parameter<bool> nonblocking) {
-  MadeHere const site;
+  AllocationSiteScope const site;
   ContextHandle const context = context_on(device_id, "making a stream");
   return {checked(create_stream_handle(context, nonblocking, priority), "making a stream")};
 }
 
 PyEvent make_event(DeviceId device_id, Parameter<bool> timing) {
-  MadeHere const site;
+  AllocationSiteScope const site;
   return {checked(create_event_handle(context_on(device_id, "making an event"), timing), "making an event")};
 }
 
 PyPool make_pool(DeviceId device_id, Parameter<std::optional<std::uint64_t>> const& threshold,
                  Parameter<std::size_t> max_size) {
   std::optional<std::uint64_t> const& release_threshold = threshold;
-  MadeHere const site;
+  AllocationSiteScope const site;
   static_cast<void>(context_on(device_id, "making a memory pool"));
   MemoryPoolOptions options;
   if (release_threshold) options.release_threshold = *release_threshold;
@@ -181,7 +181,7 @@ The stream lives as long as anything that uses it. Raises CudaError if the devic
       .def(
           "record",
           [](PyStream const& self, py::handle given) {
-            MadeHere const site;
+            AllocationSiteScope const site;
             PyEvent const event = given.is_none()
                                       ? PyEvent{checked(create_event_handle(context_of(self.get())), "making an event")}
                                       : to_event(given);

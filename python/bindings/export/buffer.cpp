@@ -74,7 +74,7 @@ PyObject* lease_cuda_array_interface(detail::LeaseCore& lease) {
   };
   if (!lease.is_open())
     return refuse_attribute("__cuda_array_interface__ is there inside the lease's 'with' block only");
-  if (lease.block().lent_device().type != kDLCUDA)
+  if (lease.block().exported_device().type != kDLCUDA)
     return refuse_attribute("__cuda_array_interface__ is there for memory on a CUDA device only, and this is not");
   if (lease.state().dtype().typestr[0] == '\0')
     return refuse_attribute("__cuda_array_interface__ has no name for this dtype; use DLPack");

@@ -81,7 +81,7 @@ bool read_wanted_device(PyObject* object, detail::Block const& block, DLPackRequ
   long type = 0;
   long id = 0;
   if (!read_pair(object, "dl_device", type, id)) return false;
-  Device const here = block.lent_device();
+  Device const here = block.exported_device();
   if (type == here.type && id == here.id) return true;
   if (type == kDLCPU && id == 0) {
     lend.to_host = true;
@@ -155,11 +155,12 @@ PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& requ
   detail::Block const& block = lease.block();
   if (request.device || request.stream || block.uses() || block.memory_type() != MemoryType::normal) {
     if (request.device && !read_wanted_device(request.device, block, request, lend)) return nullptr;
-    if (!read_consumer_stream(request.stream, lend.to_host ? Device{} : block.lent_device(), stream)) return nullptr;
+    if (!read_consumer_stream(request.stream, lend.to_host ? Device{} : block.exported_device(), stream))
+      return nullptr;
     if (stream) lend.stream = &*stream;
   }
-  if (request.versioned) return make(detail::lend_versioned(lease, lend));
-  return make(detail::lend_unversioned(lease, lend));
+  if (request.versioned) return make(detail::export_versioned(lease, lend));
+  return make(detail::export_unversioned(lease, lend));
 }
 
 PyObject* make_capsule(detail::ViewCore const& view, DLPackRequest const& request) {
@@ -168,10 +169,11 @@ PyObject* make_capsule(detail::ViewCore const& view, DLPackRequest const& reques
   view.check_open();
   if (request.device && !read_wanted_device(request.device, view.block(), request, lend)) return nullptr;
   bool const on_device = view.on_device() && !lend.to_host;
-  if (!read_consumer_stream(request.stream, on_device ? view.block().lent_device() : Device{}, stream)) return nullptr;
+  if (!read_consumer_stream(request.stream, on_device ? view.block().exported_device() : Device{}, stream))
+    return nullptr;
   if (stream) lend.stream = &*stream;
-  if (request.versioned) return make(detail::lend_versioned(view, lend));
-  return make(detail::lend_unversioned(view, lend));
+  if (request.versioned) return make(detail::export_versioned(view, lend));
+  return make(detail::export_unversioned(view, lend));
 }
 
 PyObject* dlpack_device(Device device) {

@@ -26,7 +26,7 @@ bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject
 /// Returns a new capsule of an open lease's memory. It owns its tensor until a consumer renames it. A consumer on a
 /// device may use the tensor in its stream at once. Null with the Python error set: `TypeError` (arguments),
 /// `ValueError` (a stream on the CPU; stream 0, or of another device), `BufferError` (another device). Throws
-/// `LockError` (not open), `BufferError` and `CudaError` as `detail::lend_versioned` does.
+/// `LockError` (not open), `BufferError` and `CudaError` as `detail::export_versioned` does.
 PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& request);
 
 /// Returns a new capsule of a view's memory, on the host or on a device. Errors are those for a lease, with

@@ -35,7 +35,7 @@ int allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_co
     if (prototype->ndim < 0 || prototype->ndim > StridedLayout::max_ndim || (prototype->ndim > 0 && !prototype->shape))
       throw BufferError("memarray has views of 0 to 16 dimensions");
     StridedLayout::Extents const shape(prototype->shape, static_cast<std::size_t>(prototype->ndim));
-    *out = detail::lend_versioned(ViewCore::make(*dtype, shape));
+    *out = detail::export_versioned(ViewCore::make(*dtype, shape));
     return 0;
   } catch (BufferError const& error) {
     set_error(error_context, "BufferError", error.what());
@@ -116,7 +116,7 @@ bool defines_exchange_api(PyObject* object) {
   return names && PyDict_Contains(names, attribute_name) == 1;
 }
 
-Lending how_it_lends(PyObject* object, std::uint8_t code) {
+Lending export_mode(PyObject* object, std::uint8_t code) {
   bool const whole = code == kDLInt || code == kDLUInt || code == kDLBool;
   for (PyObject* const name : lazy_names) {
     // Only complex numbers have conjugates, whole numbers have no gradients, and all numbers have opposites.
@@ -143,17 +143,17 @@ bool check_instance(void* object, PyTypeObject* type) {
   return false;
 }
 
-DLManagedTensorVersioned* lend_over_table(detail::LeaseCore const& lease) {
+DLManagedTensorVersioned* export_over_table(detail::LeaseCore const& lease) {
   detail::Block const& block = lease.block();
-  if (!block.uses() || block.lent_device().is_cpu()) return detail::lend_versioned(lease);
+  if (!block.uses() || block.exported_device().is_cpu()) return detail::export_versioned(lease);
   StreamHandle const stream = get_legacy_stream();
-  return detail::lend_versioned(lease, {.stream = &stream});
+  return detail::export_versioned(lease, {.stream = &stream});
 }
 
-DLManagedTensorVersioned* lend_over_table(ViewCore const& view) {
-  if (!view.on_device()) return detail::lend_versioned(view);
+DLManagedTensorVersioned* export_over_table(ViewCore const& view) {
+  if (!view.on_device()) return detail::export_versioned(view);
   StreamHandle const stream = get_legacy_stream();
-  return detail::lend_versioned(view, {.stream = &stream});
+  return detail::export_versioned(view, {.stream = &stream});
 }
 
 int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManagedTensorFromPyObjectNoSync lend,

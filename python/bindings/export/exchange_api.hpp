@@ -24,16 +24,16 @@ enum class Lending {
   wrong,     ///< the memory holds other numbers; the Python error is set
 };
 /// Determines the relation. Asks only for the lazy states that numbers with DLPack's type code `code` can have.
-Lending how_it_lends(PyObject* object, std::uint8_t code);
+Lending export_mode(PyObject* object, std::uint8_t code);
 /// True if `object`, which a consumer passed to a function of an exchange table, is an instance of `type`. False with
 /// `TypeError` set.
 bool check_instance(void* object, PyTypeObject* type);
 /// Exports the memory of an open lease over a table, for a consumer that works in the default stream, which memarray's
-/// tables name. Throws as `detail::lend_versioned` does.
-DLManagedTensorVersioned* lend_over_table(detail::LeaseCore const& lease);
+/// tables name. Throws as `detail::export_versioned` does.
+DLManagedTensorVersioned* export_over_table(detail::LeaseCore const& lease);
 /// Exports the memory of a view over a table, for a consumer that works in the default stream. Throws as
-/// `detail::lend_versioned` does.
-DLManagedTensorVersioned* lend_over_table(detail::ViewCore const& view);
+/// `detail::export_versioned` does.
+DLManagedTensorVersioned* export_over_table(detail::ViewCore const& view);
 /// Gives one of memarray's types the attribute `__dlpack_c_exchange_api__`. `lend` makes a managed tensor of an
 /// instance, as `__dlpack__` does without a stream. `look` fills a tensor that is valid as long as the instance; it may
 /// be null. −1 with the Python error set.

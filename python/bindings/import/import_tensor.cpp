@@ -65,7 +65,7 @@ Managed* take(PyObject* capsule) {
 
 /// Returns 1 if an unversioned capsule's memory may be written, else 0. Such a capsule has no read-only flag, so the
 /// buffer protocol decides: immutable arrays of JAX refuse writable buffers. −1 with the error set for any other error.
-int lends_for_writing(PyObject* object) {
+int exports_for_writing(PyObject* object) {
   if (!PyObject_CheckBuffer(object)) return 1;
   Py_buffer buffer;
   if (PyObject_GetBuffer(object, &buffer, PyBUF_STRIDED) == 0) {
@@ -88,7 +88,7 @@ PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
   }
   if (name && std::strcmp(name, CapsuleName<DLManagedTensor>::offered) == 0) {
     PyRef const storage = storage_of(owner);
-    int const writable = lends_for_writing(owner);
+    int const writable = exports_for_writing(owner);
     auto* const tensor = writable < 0 ? nullptr : take<DLManagedTensor>(capsule);
     if (!tensor) return nullptr;
     return finish(owner, copy, [&] {
@@ -105,7 +105,7 @@ PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
 
 /// Returns 1 if an object's memory is used in streams, so that its producer must be asked to have it ready in the
 /// default stream; else 0. −1 with the error set.
-int is_lent_in_streams(PyObject* object) {
+int is_exported_in_streams(PyObject* object) {
   PyRef method;
   // Old producers of host memory lack `__dlpack_device__`.
   if (!find_attribute(object, device_name, method)) return PyErr_Occurred() ? -1 : 0;
@@ -141,7 +141,7 @@ PyObject* call_with(PyObject* method, std::array<PyObject*, 3> const& values) {
 
 /// Returns the newest kind of capsule that an object's `__dlpack__` can make.
 PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
-  int const in_streams = is_lent_in_streams(object);
+  int const in_streams = is_exported_in_streams(object);
   if (in_streams < 0) return nullptr;
   PyObject* const stream = in_streams == 1 ? legacy_stream : nullptr;
   // Older producers reject some keywords. Some lack `copy`, which others gained together with `max_version`. Some lack
@@ -212,7 +212,7 @@ void set_unexplained(PyObject* object) {
 bool try_borrowed(DLPackExchangeAPI const& api, PyObject* object, PyRef const& storage, Copy copy, PyObject*& result) {
   DLTensor tensor{};
   if (api.dltensor_from_py_object_no_sync(object, &tensor) != 0) return set_unexplained(object), true;
-  if (Lending const lending = how_it_lends(object, tensor.dtype.code); lending != Lending::elements)
+  if (Lending const lending = export_mode(object, tensor.dtype.code); lending != Lending::elements)
     return lending == Lending::wrong;
   StreamHandle ready_in;
   if (!read_ready_in(api, tensor.device, ready_in)) return true;
@@ -227,11 +227,11 @@ bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObje
   if (storage && api.dltensor_from_py_object_no_sync && is_plain_tensor(object))
     return try_borrowed(api, object, storage, copy, result);
   DLManagedTensorVersioned* tensor = nullptr;
-  bool const lent = api.managed_tensor_from_py_object_no_sync(object, &tensor) == 0 && tensor;
-  if (!lent) return set_unexplained(object), true;
+  bool const got_tensor = api.managed_tensor_from_py_object_no_sync(object, &tensor) == 0 && tensor;
+  if (!got_tensor) return set_unexplained(object), true;
   // A tensor of another major version has an unknown layout, and the import refuses it.
   bool const known = tensor->version.major == DLPACK_MAJOR_VERSION;
-  Lending const lending = known ? how_it_lends(object, tensor->dl_tensor.dtype.code) : Lending::elements;
+  Lending const lending = known ? export_mode(object, tensor->dl_tensor.dtype.code) : Lending::elements;
   if (lending != Lending::elements) {
     drop_tensor(tensor);
     return lending == Lending::wrong;

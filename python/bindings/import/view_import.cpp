@@ -79,7 +79,7 @@ int try_own(PyObject* object, Copy copy, PyObject*& result) {
     result = finish(owner.get(), copy, [&view] { return view; });
     return 1;
   }
-  detail::State* const state = unwrap_state(object);
+  detail::ArrayState* const state = unwrap_state(object);
   detail::LeaseCore* const lease = state ? nullptr : lease_of(object);
   if (!state && !lease) return 0;
   PyRef view = PyRef::steal(PyObject_CallMethod(object, "view", nullptr));

@@ -73,7 +73,7 @@ bool read_device(PyObject* object, std::optional<Device>& device) {
   return read;
 }
 
-bool read_dlpack_device(PyObject* type, PyObject* id, detail::State const& state, Device& device) {
+bool read_dlpack_device(PyObject* type, PyObject* id, detail::ArrayState const& state, Device& device) {
   if (!PyLong_Check(type) || PyBool_Check(type)) {
     PyErr_Format(PyExc_TypeError, "device_type must be one of memarray.dlpack (kDLCPU, kDLCUDA), not %s",
                  shown(type).c_str());

@@ -1,11 +1,11 @@
 #include "lease/lease_type.hpp"
 
+#include "allocation_site.hpp"
 #include "array/array_type.hpp"
 #include "export/buffer.hpp"
 #include "export/dlpack_capsule.hpp"
 #include "export/exchange_api.hpp"
 #include "helpers.hpp"
-#include "made_here.hpp"
 #include "py_ref.hpp"
 #include "python_errors.hpp"
 #include "signature.hpp"
@@ -39,7 +39,7 @@ PyObject* enter(PyObject* self, PyObject* const*, Py_ssize_t given, PyObject*) {
     return nullptr;
   }
   return guarded([&] {
-    MadeHere const site;
+    AllocationSiteScope const site;
     core_of(self).enter(python_location());
     return Py_NewRef(self);
   });
@@ -56,7 +56,7 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObje
   DLPackRequest request;
   if (!parse_dlpack_request(args, given, keywords, request)) return nullptr;
   return guarded([&] {
-    MadeHere const site;
+    AllocationSiteScope const site;
     return make_capsule(core_of(self), request);
   });
 }
@@ -66,7 +66,7 @@ PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, P
     PyErr_SetString(PyExc_TypeError, "__dlpack_device__() takes no arguments");
     return nullptr;
   }
-  return guarded([&] { return dlpack_device(core_of(self).block().lent_device()); });
+  return guarded([&] { return dlpack_device(core_of(self).block().exported_device()); });
 }
 
 PyObject* as_numpy(PyObject* self, PyObject* args, PyObject* keywords) {
@@ -75,7 +75,7 @@ PyObject* as_numpy(PyObject* self, PyObject* args, PyObject* keywords) {
 
 PyObject* view(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
-    MadeHere const site;
+    AllocationSiteScope const site;
     detail::ViewCore core(core_of(self));
     PyRef const owner = PyRef::steal(wrap_state(core_of(self).state_ptr()));
     return owner ? make_view(std::move(core), owner.get()) : nullptr;
@@ -205,7 +205,7 @@ int lend(void* object, DLManagedTensorVersioned** out) {
   *out = nullptr;
   if (!check_instance(object, lease_type)) return -1;
   return guarded([&] {
-    *out = lend_over_table(core_of(static_cast<PyObject*>(object)));
+    *out = export_over_table(core_of(static_cast<PyObject*>(object)));
     return 0;
   });
 }
@@ -251,7 +251,7 @@ int add_lease_type(PyObject* module) {
   return PyModule_AddObjectRef(module, "Lease", reinterpret_cast<PyObject*>(lease_type));
 }
 
-PyObject* make_lease(detail::StatePtr state, LeaseCore::Kind kind, LeaseOptions const& options) {
+PyObject* make_lease(detail::ArrayStatePtr state, LeaseCore::Kind kind, LeaseOptions const& options) {
   // tp_alloc would zero the memory first.
   PyLease* const self = PyObject_New(PyLease, lease_type);
   if (!self) return nullptr;

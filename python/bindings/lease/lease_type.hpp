@@ -9,7 +9,7 @@ namespace memarray::python {
 /// Makes the type `memarray.Lease` and adds it to the module. −1 with the Python error set.
 int add_lease_type(PyObject* module);
 /// Returns a new, inert lease; null with the Python error set.
-PyObject* make_lease(detail::StatePtr state, detail::LeaseCore::Kind kind, LeaseOptions const& options);
+PyObject* make_lease(detail::ArrayStatePtr state, detail::LeaseCore::Kind kind, LeaseOptions const& options);
 /// Returns the lease in `object`, borrowed. Null without an error for any other object.
 detail::LeaseCore* lease_of(PyObject* object);
 
@@ -19,7 +19,7 @@ bool read_device_id(PyObject* object, int& id);
 /// string. False with the error set.
 bool read_device(PyObject* object, std::optional<Device>& device);
 /// Reads a DLPack device type and a device id (None: the array's own) as one device. False with the error set.
-bool read_dlpack_device(PyObject* type, PyObject* id, detail::State const& state, Device& device);
+bool read_dlpack_device(PyObject* type, PyObject* id, detail::ArrayState const& state, Device& device);
 /// Reads `stream=`: None (the default stream), an integer, a `memarray.Stream`, or an object with `__cuda_stream__`.
 /// The choice keeps that object alive. False with the error set.
 bool read_stream(PyObject* object, StreamChoice& stream);

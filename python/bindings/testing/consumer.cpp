@@ -3,9 +3,9 @@
 
 #include "testing/consumer.hpp"
 
+#include "allocation_site.hpp"
 #include "export/capsule_names.hpp"
 #include "lease/lease_type.hpp"
-#include "made_here.hpp"
 #include "testing/consumer_backlog.hpp"
 
 #include <dlpack/dlpack.h>
@@ -13,7 +13,7 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/detail/base/add_wrapping.hpp>
-#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/last_error.hpp>
 
 #include <pybind11/stl.h>
@@ -32,7 +32,7 @@ namespace py = pybind11;
 namespace memarray::python {
 namespace {
 
-using detail::Queue;
+using detail::BoundStream;
 
 void check(cu::Result result, char const* what) {
   if (result != 0) throw_driver_error(result, what);
@@ -236,7 +236,7 @@ class TakenTensor {
     if (!read_stream(stream.ptr(), choice)) throw py::error_already_set();
     ContextHandle const context = get_primary_context(_device.device_id);
     if (!context) throw_last_error("a consumer's device");
-    _queue = detail::queue_on(choice.get(), context);
+    _queue = detail::bind_stream(choice.get(), context);
   }
 
   void check_kept() const {
@@ -258,14 +258,14 @@ class TakenTensor {
   std::byte* _data = nullptr;
   std::size_t _bytes = 0;
   std::vector<std::int64_t> _shape;
-  std::optional<Queue> _queue;  // empty: host memory
+  std::optional<BoundStream> _queue;  // empty: host memory
 };
 
 // Wraps a member function, so that simulated devices report its work with the line of the test.
 template <class Result, class... Arguments>
 auto here(Result (TakenTensor::*call)(Arguments...)) {
   return [call](TakenTensor& self, std::decay_t<Arguments> const&... arguments) {
-    MadeHere const site;
+    AllocationSiteScope const site;
     return (self.*call)(arguments...);
   };
 }
@@ -301,7 +301,7 @@ void add_consumer(py::module_& m) {
       .def(py::init())
       .def("take",
            [](std::shared_ptr<ConsumerBacklog> const& self, py::capsule const& capsule, py::object const& stream) {
-             MadeHere const site;
+             AllocationSiteScope const site;
              return std::make_unique<TakenTensor>(capsule, stream, self);
            })
       .def("wait", &ConsumerBacklog::wait);

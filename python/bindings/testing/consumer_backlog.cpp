@@ -9,7 +9,7 @@
 
 namespace memarray::python {
 
-ConsumerPiece::ConsumerPiece(detail::Queue queue, std::size_t bytes)
+ConsumerPiece::ConsumerPiece(detail::BoundStream queue, std::size_t bytes)
     : _queue(std::move(queue)), _memory(allocate_pinned(_queue.context, std::max<std::size_t>(bytes, 1))) {
   if (!_memory) throw_last_error("a consumer's own memory");
 }
@@ -66,7 +66,7 @@ ConsumerBacklog::~ConsumerBacklog() {
   }
 }
 
-std::shared_ptr<ConsumerPiece> ConsumerBacklog::begin(detail::Queue const& queue, std::size_t bytes) {
+std::shared_ptr<ConsumerPiece> ConsumerBacklog::begin(detail::BoundStream const& queue, std::size_t bytes) {
   std::vector<std::shared_ptr<ConsumerPiece>> over;  // freed without the lock
   auto piece = std::make_shared<ConsumerPiece>(queue, bytes);
   std::lock_guard const guard(_lock);

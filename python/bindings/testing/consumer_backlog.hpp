@@ -1,7 +1,7 @@
 #pragma once
 
 #include <memarray/base/hooks.hpp>
-#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/device_ptr_handle.hpp>
 
 #include <condition_variable>
@@ -18,10 +18,10 @@ namespace memarray::python {
 class ConsumerPiece {
  public:
   /// Allocates the memory. Throws `CudaError`, as `run` and `wait` do.
-  ConsumerPiece(detail::Queue queue, std::size_t bytes);
+  ConsumerPiece(detail::BoundStream queue, std::size_t bytes);
 
   [[nodiscard]] void* data() const noexcept { return reinterpret_cast<void*>(as_intptr(_memory)); }
-  [[nodiscard]] detail::Queue const& queue() const noexcept { return _queue; }
+  [[nodiscard]] detail::BoundStream const& queue() const noexcept { return _queue; }
   [[nodiscard]] bool is_over() const;
   /// Calls `submit`, and submits the mark of the end. If that fails, waits for the work that was submitted.
   void run(std::function<void(DriverTable const& driver, cu::Stream stream)> const& submit);
@@ -34,7 +34,7 @@ class ConsumerPiece {
     bool is_over = false;
   };
 
-  detail::Queue _queue;
+  detail::BoundStream _queue;
   DevicePtrHandle _memory;
   std::shared_ptr<End> _end = std::make_shared<End>();
 };
@@ -49,7 +49,7 @@ class ConsumerBacklog {
   ~ConsumerBacklog();
 
   /// Returns a new piece, which the caller runs.
-  [[nodiscard]] std::shared_ptr<ConsumerPiece> begin(detail::Queue const& queue, std::size_t bytes);
+  [[nodiscard]] std::shared_ptr<ConsumerPiece> begin(detail::BoundStream const& queue, std::size_t bytes);
   void wait();
 
  private:

@@ -1,5 +1,6 @@
 #include "view/view_load.hpp"
 
+#include "allocation_site.hpp"
 #include "array/array_type.hpp"
 #include "helpers.hpp"
 #include "import/import_buffer.hpp"
@@ -7,7 +8,6 @@
 #include "import/plain_memory.hpp"
 #include "import/view_import.hpp"
 #include "lease/lease_type.hpp"
-#include "made_here.hpp"
 #include "py_ref.hpp"
 #include "python_errors.hpp"
 #include "view/view_refusal.hpp"
@@ -26,9 +26,9 @@
 namespace memarray::python {
 namespace {
 
+using detail::ArrayState;
 using detail::has_invalid_bools;
 using detail::LeaseCore;
-using detail::State;
 using detail::ViewCore;
 using detail::with_valid_bools;
 
@@ -53,9 +53,9 @@ struct Argument {
 };
 
 /// Orders the function's device work after the pending work on the memory and before its next user.
-void lend(detail::ViewParts const& parts) {
+void export_to(detail::ViewParts const& parts) {
   detail::Use const use = parts.memory.writable() ? detail::Use::write : detail::Use::read;
-  if (parts.stream) lend_on(parts.memory.block(), *parts.stream, parts.stream->queue, use, false);
+  if (parts.stream) export_on(parts.memory.block(), *parts.stream, parts.stream->queue, use, false);
 }
 
 Given given_by(ViewCore const& core) {
@@ -88,7 +88,7 @@ Loaded load_view_of(Argument const& argument, ViewCore&& core) {
   Given const given = given_by(core);
   if (Misfits const misfits = misfits_of(argument, given, core)) return argument.refuse(given, misfits);
   if (!argument.wanted.writable && has_invalid_bools(core)) core = with_valid_bools(core, argument.wanted.dtype);
-  if (core.on_device()) core.lend(nullptr);
+  if (core.on_device()) core.export_to(nullptr);
   argument.view.take(std::move(core));
   return Loaded::yes;
 }
@@ -99,13 +99,13 @@ Loaded load_python_view(Argument const& argument, ViewCore const& core) {
   if (!argument.wanted.writable && has_invalid_bools(core))
     return load_view_of(argument, with_valid_bools(core, argument.wanted.dtype));
   detail::ViewParts parts{nullptr, core.memory(), core.stream_ptr(), core.data()};
-  lend(parts);
+  export_to(parts);
   argument.view.parts = std::move(parts);
   argument.view.set_layout(given.shape, given.strides, core.dtype().itemsize);
   return Loaded::yes;
 }
 
-StridedLayout layout_of(State const& state) {
+StridedLayout layout_of(ArrayState const& state) {
   std::array<std::int64_t, StridedLayout::max_ndim> shape;
   auto const ndim = static_cast<std::size_t>(state.ndim());
   // A view with more dimensions does not exist; the rank alone is a misfit.
@@ -118,31 +118,31 @@ StridedLayout layout_of(State const& state) {
 template <class Byte>
 class ArgumentLease : public detail::TypedLease<Byte, 1> {
  public:
-  explicit ArgumentLease(State& state)
+  explicit ArgumentLease(ArrayState& state)
       : detail::TypedLease<Byte, 1>(state, LeaseOptions{}, std::source_location::current()) {}
 };
 
 /// Fills in the argument from an open lease, which the argument then holds.
 template <class Lease>
-Loaded load_leased(Argument const& argument, State& state, std::shared_ptr<Lease> lease) {
+Loaded load_leased(Argument const& argument, ArrayState& state, std::shared_ptr<Lease> lease) {
   // The array may have been resized or moved before the lease opened.
   StridedLayout const layout = layout_of(state);
   bool const writable = argument.wanted.writable;
-  Given const given{state.dtype(), layout.shape(),     layout.strides(),
-                    writable,      lease->lent() != 0, lease->block().device()};
+  Given const given{state.dtype(),          layout.shape(), layout.strides(), writable, lease->stream_lease() != 0,
+                    lease->block().device()};
   if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
   detail::Block& block = lease->block();
   detail::ViewParts parts{nullptr, detail::BlockExport(block, writable), nullptr, block.data()};
-  if (lease->lent() != 0) parts.stream = detail::view_stream(block, lease->lent());
-  lend(parts);
+  if (lease->stream_lease() != 0) parts.stream = detail::view_stream(block, lease->stream_lease());
+  export_to(parts);
   parts.held = std::move(lease);
   argument.view.parts = std::move(parts);
   argument.view.set_layout(given.shape, given.strides, state.dtype().itemsize);
   return Loaded::yes;
 }
 
-Loaded load_array(Argument const& argument, State& state) {
-  MadeHere const site;
+Loaded load_array(Argument const& argument, ArrayState& state) {
+  AllocationSiteScope const site;
   bool const writes = argument.wanted.writable;
   // First check everything that needs no lease: opening a lease may copy.
   if (Misfits const misfits = misfits_of(state.dtype(), state.ndim(), true, state.on_device(), argument.wanted)) {
@@ -152,7 +152,7 @@ Loaded load_array(Argument const& argument, State& state) {
   }
   if (detail::tracing()) {
     auto const kind = writes ? LeaseCore::Kind::write : LeaseCore::Kind::read;
-    auto lease = std::make_shared<LeaseCore>(detail::StatePtr::share(&state), kind, LeaseOptions{});
+    auto lease = std::make_shared<LeaseCore>(detail::ArrayStatePtr::share(&state), kind, LeaseOptions{});
     lease->enter(python_location());
     return load_leased(argument, state, std::move(lease));
   }
@@ -187,7 +187,7 @@ void explain(Argument const& argument) {
 }
 
 Loaded load_foreign(Argument const& argument) {
-  MadeHere const site;
+  AllocationSiteScope const site;
   if (!check_plain(argument.object)) {
     explain(argument);
     return Loaded::failed;
@@ -225,7 +225,7 @@ Loaded load(Argument const& argument) {
   if (auto const array = look_at_numpy_array(argument.object); array && array->is_aligned)
     return load_numpy(argument, *array);
   if (is_view(argument.object)) return load_python_view(argument, view_of(argument.object));
-  if (State* const state = unwrap_state(argument.object)) return load_array(argument, *state);
+  if (ArrayState* const state = unwrap_state(argument.object)) return load_array(argument, *state);
   if (LeaseCore const* const lease = lease_of(argument.object)) return load_view_of(argument, ViewCore(*lease));
   return load_foreign(argument);
 }

@@ -1,9 +1,9 @@
+#include "allocation_site.hpp"
 #include "array/array_type.hpp"
 #include "export/dlpack_capsule.hpp"
 #include "helpers.hpp"
 #include "import/view_import.hpp"
 #include "lease/lease_type.hpp"
-#include "made_here.hpp"
 #include "py_ref.hpp"
 #include "python_errors.hpp"
 #include "signature.hpp"
@@ -147,7 +147,7 @@ PyObject* to_device(PyObject* self, PyObject* const* args, Py_ssize_t given, PyO
   StreamChoice choice;
   if (!read_device(name, device) || (stream && !read_stream(stream, choice))) return nullptr;
   return guarded([&, stream = stream] {
-    MadeHere const site;
+    AllocationSiteScope const site;
     ViewCore const& core = core_of(self);
     core.check_open();
     bool const named = stream && stream != Py_None;
@@ -162,7 +162,7 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObje
   DLPackRequest request;
   if (!parse_dlpack_request(args, given, keywords, request)) return nullptr;
   return guarded([&] {
-    MadeHere const site;
+    AllocationSiteScope const site;
     return make_capsule(core_of(self), request);
   });
 }
@@ -171,7 +171,7 @@ PyObject* dlpack_device_of(PyObject* self, PyObject*) {
   return guarded([&] {
     ViewCore const& core = core_of(self);
     core.check_open();
-    return dlpack_device(core.on_device() ? core.block().lent_device() : Device{});
+    return dlpack_device(core.on_device() ? core.block().exported_device() : Device{});
   });
 }
 

@@ -22,11 +22,11 @@ struct PyView {
   PyObject* owner;
   MemoryKeeper* keeper;  // keep-alive of the memory that the garbage collector sees; else null
   detail::ViewCore core;
-  RarePart* rare;         // null until needed
-  detail::Block* lent;    // export that open buffers keep after the view was closed, or null
-  std::int32_t buffers;   // buffers not yet released; each keeps this object alive
-  bool lent_is_writable;  // whether `lent` is writable
-  bool is_tracked;        // by the garbage collector
+  RarePart* rare;           // null until needed
+  detail::Block* exported;  // export that open buffers keep after the view was closed, or null
+  std::int32_t buffers;     // buffers not yet released; each keeps this object alive
+  bool is_export_writable;  // whether `exported` is writable
+  bool is_tracked;          // by the garbage collector
 #if defined(Py_GIL_DISABLED)
   PyMutex mutex;  // protects all members but the dtype and layout of `core`, which never change
 #endif

@@ -60,7 +60,7 @@ int refuse_truth(PyObject*) {
 
 /// Returns the number of exports that a view holds: its own, one for buffers of a closed view, and the pinned one.
 std::uint64_t holds_of(PyView const& view) noexcept {
-  return std::uint64_t{view.core.is_open()} + std::uint64_t{view.lent != nullptr} +
+  return std::uint64_t{view.core.is_open()} + std::uint64_t{view.exported != nullptr} +
          std::uint64_t{view.rare && view.rare->pinned};
 }
 
@@ -128,12 +128,12 @@ int getbuffer(PyObject* self, Py_buffer* buffer, int flags) {
 
 void releasebuffer(PyObject* self, Py_buffer* buffer) {
   delete[] static_cast<Py_ssize_t*>(std::exchange(buffer->internal, nullptr));
-  detail::BlockExport lent;  // dropped after the scope ends
+  detail::BlockExport dropped;  // dropped after the scope ends
   ViewScope const scope(self);
   PyView& view = *view_in(self);
-  if (--view.buffers != 0 || !view.lent) return;
+  if (--view.buffers != 0 || !view.exported) return;
   uncount_holds(view, 1);
-  lent = detail::BlockExport::counted(*std::exchange(view.lent, nullptr), view.lent_is_writable);
+  dropped = detail::BlockExport::counted(*std::exchange(view.exported, nullptr), view.is_export_writable);
 }
 
 /// Returns strides in elements, which are valid until the object is destroyed. Throws `BufferError` for negative
@@ -141,7 +141,7 @@ void releasebuffer(PyObject* self, Py_buffer* buffer) {
 std::int64_t* element_strides(PyObject* self) {
   ViewScope const scope(self);
   PyView* const view = view_in(self);
-  detail::check_lendable_strides(view->core);
+  detail::check_exportable_strides(view->core);
   std::int64_t* const strides = view->rare_part().element_strides;
   detail::write_element_strides(view->core, strides);
   return strides;
@@ -151,7 +151,7 @@ int lend(void* object, DLManagedTensorVersioned** out) {
   *out = nullptr;
   if (!check_instance(object, view_type)) return -1;
   return guarded([&] {
-    *out = lend_over_table(core_of(static_cast<PyObject*>(object)));
+    *out = export_over_table(core_of(static_cast<PyObject*>(object)));
     return 0;
   });
 }
@@ -168,8 +168,8 @@ int look(void* object, DLTensor* out) {
     Device place;
     if (core.on_device()) {
       StreamHandle const stream = get_legacy_stream();
-      core.lend(&stream);
-      place = core.block().lent_device();
+      core.export_to(&stream);
+      place = core.block().exported_device();
     }
     *out = {.data = core.data(),
             .device = {place.type, place.id},
@@ -240,9 +240,9 @@ PyView* allocate_view(PyObject* owner) {
   self->owner = Py_XNewRef(owner);
   self->keeper = nullptr;
   self->rare = nullptr;
-  self->lent = nullptr;
+  self->exported = nullptr;
   self->buffers = 0;
-  self->lent_is_writable = false;
+  self->is_export_writable = false;
   self->is_tracked = false;
 #if defined(Py_GIL_DISABLED)
   self->mutex = {};
@@ -281,8 +281,8 @@ void close_view(PyObject* self) noexcept {
     if (view.core.is_open() && !stays) uncount_holds(view, 1);
     memory = view.core.close();
     if (stays) {
-      view.lent_is_writable = memory.writable();
-      view.lent = memory.release();
+      view.is_export_writable = memory.writable();
+      view.exported = memory.release();
     }
     // Only a view without exports gives up its reference to the keeper.
     if (holds_of(view) == 0 && holds != 0) keeper = reinterpret_cast<PyObject*>(std::exchange(view.keeper, nullptr));

@@ -129,9 +129,9 @@ constinit std::atomic<Kept*> kept{nullptr};
 
 }  // namespace
 
-DriverTable const* make_table(bool lends_as_cuda) {
+DriverTable const* make_table(bool exports_as_cuda) {
   auto* const fresh = new Kept;
-  fresh->table.lends_as_cuda = lends_as_cuda;
+  fresh->table.exports_as_cuda = exports_as_cuda;
 #define MEMARRAY_FILL_TABLE(name, version, parameters) fresh->table.name = MEMARRAY_SIMULATED_ENTRY(name)::call;
   MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_FILL_TABLE)
 #undef MEMARRAY_FILL_TABLE

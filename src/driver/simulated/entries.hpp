@@ -7,7 +7,7 @@
 namespace memarray::simulated {
 
 /// Returns a new function table of the simulated driver. It is never destroyed.
-[[nodiscard]] DriverTable const* make_table(bool lends_as_cuda);
+[[nodiscard]] DriverTable const* make_table(bool exports_as_cuda);
 /// True if a call can be lost unnoticed, because the function returns nothing but a code.
 [[nodiscard]] bool can_be_dropped(std::size_t function) noexcept;
 

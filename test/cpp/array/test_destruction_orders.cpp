@@ -106,7 +106,7 @@ struct Arrays {
     lease.emplace(*array, LeaseOptions{.stream = stream});
     tensor = array->get_dlpack_tensor(true, lease->lock_id());
     auto* const elements = static_cast<int*>(testing::detail::reachable(lease->ptr()));
-    detail::launch_emulated(detail::queue_on(stream, context_of(stream)), [elements] {
+    detail::launch_emulated(detail::bind_stream(stream, context_of(stream)), [elements] {
       int volatile seen = elements[length - 1];
       if (writes) elements[0] = seen;
     });
@@ -144,9 +144,9 @@ struct Lent {
     lease.emplace(array->state_ptr(), detail::LeaseCore::Kind::write, LeaseOptions{});
     lease->enter();
     sim.delay(1ms);
-    tensor = DLPackTensor(detail::lend_versioned(*lease, {.stream = &stream}));
+    tensor = DLPackTensor(detail::export_versioned(*lease, {.stream = &stream}));
     auto* const elements = static_cast<int*>(testing::detail::reachable(tensor.tensor().data));
-    detail::launch_emulated(detail::queue_on(stream, context_of(stream)), [elements] { elements[99] = 3; });
+    detail::launch_emulated(detail::bind_stream(stream, context_of(stream)), [elements] { elements[99] = 3; });
   }
   [[nodiscard]] std::vector<Owned> all() {
     return {{"array", [&] { array.reset(); }},

@@ -36,7 +36,7 @@ TEST_F(DeviceArrayTest, WhatIsDoneWithATensorUnderALeasesIdIsTheLeases) {
   DLPackTensor tensor;
   auto const nines_later = [&](int value) {
     auto* const elements = static_cast<int*>(testing::detail::reachable(tensor.tensor().data));
-    detail::launch_emulated(detail::queue_on(stream, get_primary_context(0)), [=] {
+    detail::launch_emulated(detail::bind_stream(stream, get_primary_context(0)), [=] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       for (int i = 0; i < 100; ++i) elements[i] = value;
     });

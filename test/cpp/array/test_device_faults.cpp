@@ -145,7 +145,7 @@ Program const programs[] = {
      [](World& w) {
        detail::LeaseCore lease(w.a.state_ptr(), detail::LeaseCore::Kind::write, {.stream = w.second});
        lease.enter();
-       DLPackTensor const tensor(detail::lend_versioned(lease, {.stream = &w.second}));
+       DLPackTensor const tensor(detail::export_versioned(lease, {.stream = &w.second}));
      }},
     {"a_tensor", [](World& w) { DLPackTensor const tensor = w.a.get_dlpack_tensor(true); }},
     {"a_move_to_a_device", [](World& w) { w.host.move_memory(kDLCUDA, as_intptr(w.second), 0); }},

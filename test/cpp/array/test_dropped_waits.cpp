@@ -50,10 +50,12 @@ struct World {
   }
 
   /// Keeps a stream busy for longer than any other work takes.
-  void busy(detail::Queue const& queue) const {
+  void busy(detail::BoundStream const& queue) const {
     detail::launch_emulated(queue, [] { std::this_thread::sleep_for(late); });
   }
-  [[nodiscard]] detail::Queue in(StreamHandle const& stream) const { return detail::queue_on(stream, context); }
+  [[nodiscard]] detail::BoundStream in(StreamHandle const& stream) const {
+    return detail::bind_stream(stream, context);
+  }
   /// Every element is 11, some time from now.
   void ten_more(StreamHandle const& stream, std::int64_t lock_id = -1) {
     busy(in(stream));
@@ -77,7 +79,7 @@ class Consumer {
   explicit Consumer(World& world)
       : _world(world), lease(world.a.state_ptr(), detail::LeaseCore::Kind::write, LeaseOptions{}) {
     lease.enter();
-    _tensor = DLPackTensor(detail::lend_versioned(lease, {.stream = &stream}));
+    _tensor = DLPackTensor(detail::export_versioned(lease, {.stream = &stream}));
   }
   void submit() {
     auto* const elements = static_cast<int*>(testing::detail::reachable(_tensor.tensor().data));
@@ -131,7 +133,7 @@ Program const programs[] = {
      }},
     {"writing an element", "a kernel after an element was written",
      [](World& w) {
-       w.busy(detail::DeviceMemory::of(0)->errands());
+       w.busy(detail::DeviceMemory::of(0)->internal_stream());
        w.a.write({length - 1}, 50);
        for_each_index(w.a, w.second, [](int& element, auto const&) { element *= 2; });
        return w.last() == 100;
@@ -217,7 +219,7 @@ Program const programs[] = {
        w.a.escaped_views(EscapedViews::alias);
        detail::LeaseCore lease(w.a.state_ptr(), detail::LeaseCore::Kind::write, LeaseOptions{});
        lease.enter();
-       DLPackTensor const view(detail::lend_versioned(lease));
+       DLPackTensor const view(detail::export_versioned(lease));
        lease.exit();
        // Late itself: all work is waited for before it.
        for_each_index(

@@ -135,7 +135,7 @@ TEST_P(HostResourcesTest, SaysWhereItIsLent) {
 TEST_P(HostResourcesTest, IsLentToTheHostAsItIs) {
   detail::LeaseCore lease(a->state_ptr(), detail::LeaseCore::Kind::write, {});
   lease.enter();
-  DLPackTensor const tensor(detail::lend_versioned(lease, {.to_host = true}));
+  DLPackTensor const tensor(detail::export_versioned(lease, {.to_host = true}));
   EXPECT_EQ(tensor.tensor().device.device_type, kDLCPU);
   EXPECT_EQ(static_cast<std::byte*>(tensor.tensor().data), test::memory_of(*a));
 }

@@ -169,7 +169,7 @@ TEST_F(MemArrayTest, SwapsStatesAndExchangesContents) {
   Array b({2, 2}, 2);
   a.fill(1);
   b.fill(2);
-  detail::State* const state = &a.state();
+  detail::ArrayState* const state = &a.state();
   std::byte const* const memory = memory_of(a);
   swap(a, b);
   EXPECT_EQ(&b.state(), state);
@@ -305,7 +305,7 @@ TEST_F(MemArrayTest, AResourceThatIsNoneIsRefused) {
 TEST_F(MemArrayTest, AStateIsHandedOverOnce) {
   Array array({2, 2});
   array.write({1, 1}, 4);
-  detail::StatePtr state = array.take_state();
+  detail::ArrayStatePtr state = array.take_state();
   EXPECT_THROW(static_cast<void>(array.take_state()), Error);
   EXPECT_THROW(array.fill(1), Error);
   Array const same = Array::share(std::move(state));

@@ -113,7 +113,7 @@ TEST_F(OwnContextsTest, ALeaseOrdersItsStream) {
     step(in_primary, 2, lease.lock_id());
     step(in_own, 3, lease.lock_id());
     auto* const elements = static_cast<int*>(testing::detail::reachable(lease.ptr()));
-    detail::launch_emulated(detail::queue_on(in_own, own), [elements] {
+    detail::launch_emulated(detail::bind_stream(in_own, own), [elements] {
       for (int i = 0; i < length; ++i) elements[i] += 100;
     });
   }
@@ -127,7 +127,7 @@ TEST_F(OwnContextsTest, AReaderHoldsTheNextWriterBack) {
   {
     ReadLease<int, 1> const lease(*a, {.stream = in_own});
     auto const* const elements = static_cast<int const*>(testing::detail::reachable(lease.ptr()));
-    detail::launch_emulated(detail::queue_on(in_own, own), [elements, &seen] {
+    detail::launch_emulated(detail::bind_stream(in_own, own), [elements, &seen] {
       std::this_thread::sleep_for(10ms);
       seen.assign(elements, elements + length);
     });
@@ -141,10 +141,10 @@ TEST_F(OwnContextsTest, AConsumerNamesAStreamOfIt) {
   detail::LeaseCore lease(a->state_ptr(), detail::LeaseCore::Kind::write, {.stream = in_primary});
   step(in_primary, 1);
   lease.enter();
-  DLPackTensor const tensor(detail::lend_versioned(lease, {.stream = &in_own}));
+  DLPackTensor const tensor(detail::export_versioned(lease, {.stream = &in_own}));
   auto* const elements = static_cast<int*>(testing::detail::reachable(tensor.tensor().data));
   auto const consume = [&] {
-    detail::launch_emulated(detail::queue_on(in_own, own), [elements] {
+    detail::launch_emulated(detail::bind_stream(in_own, own), [elements] {
       std::this_thread::sleep_for(5ms);
       for (int i = 0; i < length; ++i) elements[i] = 2 * elements[i] + 10;
     });

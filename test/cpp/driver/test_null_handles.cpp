@@ -1,7 +1,7 @@
 // Every function that takes a handle is called with null in every place. test/architecture/test_null_handles.py
 // compares the signatures here with those of the headers.
 #include <memarray/base/errors.hpp>
-#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/device_ptr_handle.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/memory_pool_handle.hpp>
@@ -127,20 +127,20 @@ std::vector<Function> const& functions() {
       {"set_release_threshold(MemoryPoolHandle)", pool, 0, fails,
        [](auto& h) { return set_release_threshold(h.pool, 1 << 20); }},
       {"trim(MemoryPoolHandle)", pool, 0, fails, [](auto& h) { return trim(h.pool); }},
-      {"is(Queue)", 0, context, tolerated,
+      {"is(BoundStream)", 0, context, tolerated,
        [](auto& h) {
-         detail::Queue const queue{default_stream(), h.context};
+         detail::BoundStream const queue{default_stream(), h.context};
          return queue.is(queue) && h.context != nullptr;
        }},
-      {"queue_on(StreamHandle, ContextHandle)", stream | context, 0, throws,
-       [](auto& h) { return throws_nothing([&] { static_cast<void>(detail::queue_on(h.stream, h.context)); }); }},
-      {"wait(Queue, EventHandle)", 0, event, tolerated,
+      {"bind_stream(StreamHandle, ContextHandle)", stream | context, 0, throws,
+       [](auto& h) { return throws_nothing([&] { static_cast<void>(detail::bind_stream(h.stream, h.context)); }); }},
+      {"wait(BoundStream, EventHandle)", 0, event, tolerated,
        [](auto& h) {
-         detail::wait(detail::queue_on(h.stream, h.context), h.event, "here");
+         detail::wait(detail::bind_stream(h.stream, h.context), h.event, "here");
          return h.event != nullptr;
        }},
-      {"synchronize(Queue)", 0, 0, tolerated,
-       [](auto& h) { return detail::synchronize(detail::queue_on(h.stream, h.context)); }},
+      {"synchronize(BoundStream)", 0, 0, tolerated,
+       [](auto& h) { return detail::synchronize(detail::bind_stream(h.stream, h.context)); }},
       {"synchronize(ContextHandle)", context, 0, fails, [](auto& h) { return detail::synchronize(h.context); }},
       {"create_stream_handle(ContextHandle)", context, 0, fails,
        [](auto& h) { return create_stream_handle(h.context) != nullptr; }},

@@ -37,9 +37,9 @@ bool view_of(void* object, detail::ViewCore& view) noexcept {
 
 /// Objects are states, views, or counters.
 detail::ObjectBridge const bridge = {
-    .array_in = [](void* object) noexcept { return static_cast<detail::State*>(object); },
+    .array_in = [](void* object) noexcept { return static_cast<detail::ArrayState*>(object); },
     .view_in = view_of,
-    .show_array = [](detail::State& state) noexcept -> void* { return &state; },
+    .show_array = [](detail::ArrayState& state) noexcept -> void* { return &state; },
     .show_view = [](detail::ViewCore const& view) noexcept -> void* { return view.data(); },
     .import_view = view_of,
     .line_of_caller = [] { return std::string("here"); },

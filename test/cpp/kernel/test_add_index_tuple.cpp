@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "array/array_test.hpp"
-#include "strided/vectors.hpp"
+#include "strided/simd_level.hpp"
 
 namespace memarray::test {
 namespace {
@@ -29,16 +29,17 @@ void adds(std::array<std::int64_t, ndim> const& shape) {
   }
 }
 
-class AddIndexTupleVectorsTest : public AddIndexTupleTest, public ::testing::WithParamInterface<detail::Vectors> {
+class AddIndexTupleVectorsTest : public AddIndexTupleTest, public ::testing::WithParamInterface<detail::SimdLevel> {
  protected:
-  ~AddIndexTupleVectorsTest() override { detail::limit_vectors(before); }
-  detail::Vectors before = detail::limit_vectors(GetParam());
+  ~AddIndexTupleVectorsTest() override { detail::limit_simd_level(before); }
+  detail::SimdLevel before = detail::limit_simd_level(GetParam());
 };
 INSTANTIATE_TEST_SUITE_P(UpTo, AddIndexTupleVectorsTest,
-                         ::testing::Values(detail::Vectors::baseline, detail::Vectors::avx2, detail::Vectors::avx512));
+                         ::testing::Values(detail::SimdLevel::baseline, detail::SimdLevel::avx2,
+                                           detail::SimdLevel::avx512));
 
 TEST_P(AddIndexTupleVectorsTest, OverRowsOfEveryLength) {
-  if (detail::widest_vectors() != GetParam()) GTEST_SKIP() << "this processor has no such vectors";
+  if (detail::widest_simd_level() != GetParam()) GTEST_SKIP() << "this processor has no such vectors";
   for (int const threads : {1, 2}) {
     int const before = options().threads.exchange(threads);
     for (std::int64_t const n : {1, 2, 3, 5, 15, 16, 17, 63, 64, 65, 511, 513}) {

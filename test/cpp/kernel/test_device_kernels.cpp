@@ -62,7 +62,7 @@ TEST_F(DeviceKernelsTest, AScanOrSumWhoseWaitFailsIsWaitedForByTheNext) {
   MemArray<int, 2> sums({10, 20});
   sums.fill(2);
   sums.move_memory(kDLCUDA, 0, 0, -1, false);
-  detail::Queue const queue = detail::queue_on(stream, get_primary_context(0));
+  detail::BoundStream const queue = detail::bind_stream(stream, get_primary_context(0));
   auto const late = [&] { detail::launch_emulated(queue, [] { std::this_thread::sleep_for(20ms); }); };
   auto const fail_all_waits = [&] {
     sim.fail("cuStreamSynchronize", 1, 999, 2);  // for the result, and before its memory is released

@@ -22,17 +22,17 @@
 namespace memarray::test {
 namespace {
 
+using detail::BoundStream;
 using detail::DeviceMemory;
 using detail::DeviceRun;
-using detail::Queue;
 
 class DeviceRunTest : public DeviceArrayTest {
  protected:
   explicit DeviceRunTest(testing::SimulatedOptions const& options = {}) : DeviceArrayTest(options) {}
 
-  [[nodiscard]] static Queue make_queue() {
+  [[nodiscard]] static BoundStream make_queue() {
     ContextHandle const context = DeviceMemory::of(0)->context();
-    return detail::queue_on(create_stream_handle(context), context);
+    return detail::bind_stream(create_stream_handle(context), context);
   }
   [[nodiscard]] static MemArray<double, 1> counted(std::int64_t count) {
     MemArray<double, 1> array({count});
@@ -40,7 +40,7 @@ class DeviceRunTest : public DeviceArrayTest {
     array.move_memory(kDLCUDA, 0, 0);
     return array;
   }
-  Queue queue = make_queue();
+  BoundStream queue = make_queue();
 };
 
 TEST_F(DeviceRunTest, ScratchComesFromThePoolOfArraysAndGoesBackInOrder) {

@@ -3,7 +3,7 @@
 #include "memory/deferred.hpp"
 
 #include <memarray/detail/memory/block.hpp>
-#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/detail/memory/transfer.hpp>
 #include <memarray/gtest.hpp>
 #include <memarray/memory/default_resource.hpp>
@@ -22,11 +22,11 @@ class DeviceTest : public testing::SimulatedDevicesTest {
  protected:
   using SimulatedDevicesTest::SimulatedDevicesTest;
 
-  [[nodiscard]] static detail::Queue make_queue(int device = 0) {
+  [[nodiscard]] static detail::BoundStream make_queue(int device = 0) {
     ContextHandle const context = detail::DeviceMemory::of(device)->context();
-    return detail::queue_on(create_stream_handle(context), context);
+    return detail::bind_stream(create_stream_handle(context), context);
   }
-  [[nodiscard]] static detail::BlockPtr on_device(std::size_t bytes, detail::Queue const& queue, int device = 0) {
+  [[nodiscard]] static detail::BlockPtr on_device(std::size_t bytes, detail::BoundStream const& queue, int device = 0) {
     return detail::Block::allocate(detail::DeviceMemory::of(device), queue, bytes);
   }
   [[nodiscard]] static detail::BlockPtr on_host(std::vector<unsigned char> const& bytes) {
@@ -34,14 +34,14 @@ class DeviceTest : public testing::SimulatedDevicesTest {
     std::memcpy(block->data(), bytes.data(), bytes.size());
     return block;
   }
-  [[nodiscard]] static std::vector<unsigned char> bytes_in(detail::Block& block, detail::Queue const& queue) {
+  [[nodiscard]] static std::vector<unsigned char> bytes_in(detail::Block& block, detail::BoundStream const& queue) {
     std::vector<unsigned char> bytes(block.bytes());
     if (block.device().is_cpu()) {
       if (block.uses()) block.uses()->synchronize(detail::Use::read, "a test");
       std::memcpy(bytes.data(), block.data(), bytes.size());
     } else {
       detail::BlockPtr const here = on_host(bytes);
-      detail::copy(*here, block, bytes.size(), queue, detail::Ending::now);
+      detail::copy(*here, block, bytes.size(), queue, detail::CopyMode::blocking);
       std::memcpy(bytes.data(), here->data(), bytes.size());
     }
     return bytes;
@@ -54,8 +54,8 @@ class DeviceTest : public testing::SimulatedDevicesTest {
     return fresh;
   }
 
-  detail::Queue first = make_queue();
-  detail::Queue second = make_queue();
+  detail::BoundStream first = make_queue();
+  detail::BoundStream second = make_queue();
 
  private:
   std::size_t _seen = 0;

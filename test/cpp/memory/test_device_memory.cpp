@@ -60,7 +60,7 @@ TEST_F(DeviceMemoryTest, TheEndOfTheBlockDropsItsCaches) {
   {
     testing::SimulatedDevices inner;
     kept = DeviceMemory::of(0);
-    static_cast<void>(kept->errands());
+    static_cast<void>(kept->internal_stream());
     static_cast<void>(kept->event());
     EXPECT_EQ(inner.live().streams, 1);
     inner.end();

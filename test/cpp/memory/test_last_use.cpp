@@ -12,20 +12,20 @@
 namespace memarray::test {
 namespace {
 
+using detail::BoundStream;
 using detail::can_free_in;
 using detail::DeviceMemory;
 using detail::end_of;
 using detail::is_over;
 using detail::order_free;
-using detail::Queue;
-using detail::StreamUses;
+using detail::StreamDependencies;
 using detail::Use;
 
 class LastUseTest : public DeviceTest {
  protected:
-  void use(Queue const& queue, Use how) { uses.submitted(end_of(queue, uses.memory()), how); }
+  void use(BoundStream const& queue, Use how) { uses.submitted(end_of(queue, uses.memory()), how); }
 
-  StreamUses uses{DeviceMemory::of(0)};
+  StreamDependencies uses{DeviceMemory::of(0)};
 };
 
 TEST_F(LastUseTest, MemoryIsFreedWhereItWasUsedLast) {
@@ -36,18 +36,18 @@ TEST_F(LastUseTest, MemoryIsFreedWhereItWasUsedLast) {
 }
 
 TEST_F(LastUseTest, NotInAStreamThatMayBeGone) {
-  Queue borrowed = second;
+  BoundStream borrowed = second;
   borrowed.lasting = false;
   use(borrowed, Use::write);
   EXPECT_NE(order_free(uses, nullptr), second.stream);
-  Queue elsewhere = second;
+  BoundStream elsewhere = second;
   elsewhere.thread = std::this_thread::get_id();
   EXPECT_FALSE(can_free_in(elsewhere, uses.memory()));
   EXPECT_FALSE(can_free_in(make_queue(1), uses.memory()));
 }
 
 TEST_F(LastUseTest, WithoutAStreamTheHostWaitsForAllOfThem) {
-  Queue const there = make_queue(1);
+  BoundStream const there = make_queue(1);
   Gate gate(*sim.table(), *there.stream);
   use(first, Use::write);
   use(there, Use::read);

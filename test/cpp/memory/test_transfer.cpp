@@ -20,7 +20,7 @@ namespace {
 using detail::Block;
 using detail::BlockPtr;
 using detail::copy;
-using detail::Ending;
+using detail::CopyMode;
 using detail::fill;
 using detail::Use;
 
@@ -30,7 +30,7 @@ std::vector<unsigned char> counted(std::size_t count) {
   return bytes;
 }
 
-class TransferTest : public DeviceTest, public ::testing::WithParamInterface<Ending> {};
+class TransferTest : public DeviceTest, public ::testing::WithParamInterface<CopyMode> {};
 
 TEST_P(TransferTest, ThereAndBack) {
   for (std::size_t const count : {std::size_t{1}, std::size_t{1000}, (std::size_t{33} << 20) + 7}) {
@@ -49,7 +49,7 @@ TEST_P(TransferTest, OnOneDeviceAndBetweenTwo) {
   BlockPtr const source = on_host(bytes);
   BlockPtr const one = on_device(5000, first);
   BlockPtr const twin = on_device(5000, second);
-  detail::Queue const there = make_queue(1);
+  detail::BoundStream const there = make_queue(1);
   BlockPtr const two = on_device(5000, there, 1);
   copy(*one, *source, 5000, first, GetParam());
   copy(*twin, *one, 5000, second, GetParam());
@@ -73,8 +73,8 @@ TEST_P(TransferTest, PinnedAndManagedMemoryNeedNoDetour) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Endings, TransferTest, ::testing::Values(Ending::later, Ending::now),
-                         [](auto const& info) { return info.param == Ending::now ? "now" : "later"; });
+INSTANTIATE_TEST_SUITE_P(Endings, TransferTest, ::testing::Values(CopyMode::async, CopyMode::blocking),
+                         [](auto const& info) { return info.param == CopyMode::blocking ? "now" : "later"; });
 
 class FillTest : public DeviceTest {};
 
@@ -113,8 +113,8 @@ TEST_F(FillTest, TheCallerNeverWaitsForACopyThatMayGoOn) {
   BlockPtr const back = on_host(std::vector<unsigned char>(1 << 20));
   BlockPtr const device = on_device(1 << 20, first);
   Gate gate(*sim.table(), *first.stream);
-  copy(*device, *source, 1 << 20, first, Ending::later);
-  copy(*back, *device, 1 << 20, second, Ending::later);
+  copy(*device, *source, 1 << 20, first, CopyMode::async);
+  copy(*back, *device, 1 << 20, second, CopyMode::async);
   EXPECT_FALSE(detail::is_over(*source->uses()));
   EXPECT_FALSE(detail::is_over(*back->uses()));
   gate.open();
@@ -125,9 +125,9 @@ TEST_F(FillTest, TheHostWaitsForACopyToIt) {
   BlockPtr const source = on_host(counted(1 << 20));
   BlockPtr const back = on_host(std::vector<unsigned char>(1 << 20));
   BlockPtr const device = on_device(1 << 20, first);
-  copy(*device, *source, 1 << 20, first, Ending::now);
+  copy(*device, *source, 1 << 20, first, CopyMode::blocking);
   Gate gate(*sim.table(), *first.stream);
-  copy(*back, *device, 1 << 20, first, Ending::later);
+  copy(*back, *device, 1 << 20, first, CopyMode::async);
   std::atomic<bool> opened{false};
   std::thread opener([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -147,7 +147,7 @@ TEST_F(FillTest, DroppedMemoryWaitsForItsCopies) {
     BlockPtr source = on_host(counted(100'000));
     BlockPtr device = on_device(100'000, first);
     Gate gate(*sim.table(), *first.stream);
-    copy(*device, *source, 100'000, first, Ending::later);
+    copy(*device, *source, 100'000, first, CopyMode::async);
     source = {};
     device = {};
     detail::run_deferred();
@@ -160,7 +160,7 @@ TEST_F(FillTest, DroppedMemoryWaitsForItsCopies) {
   EXPECT_EQ(live_memory().blocks, before);
 }
 
-class FailingTransferTest : public DeviceTest, public ::testing::WithParamInterface<Ending> {};
+class FailingTransferTest : public DeviceTest, public ::testing::WithParamInterface<CopyMode> {};
 
 TEST_P(FailingTransferTest, WhateverFailsNothingIsLost) {
 #if defined(__SANITIZE_THREAD__)
@@ -193,8 +193,8 @@ TEST_P(FailingTransferTest, WhateverFailsNothingIsLost) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Endings, FailingTransferTest, ::testing::Values(Ending::later, Ending::now),
-                         [](auto const& info) { return info.param == Ending::now ? "now" : "later"; });
+INSTANTIATE_TEST_SUITE_P(Endings, FailingTransferTest, ::testing::Values(CopyMode::async, CopyMode::blocking),
+                         [](auto const& info) { return info.param == CopyMode::blocking ? "now" : "later"; });
 
 class NoPeerTest : public DeviceTest {
  protected:
@@ -205,11 +205,11 @@ TEST_F(NoPeerTest, GoesThroughTheHost) {
   std::vector<unsigned char> const bytes = counted((std::size_t{35} << 20) + 5);
   BlockPtr const source = on_host(bytes);
   BlockPtr const one = on_device(bytes.size(), first);
-  detail::Queue const there = make_queue(1);
+  detail::BoundStream const there = make_queue(1);
   BlockPtr const two = on_device(bytes.size(), there, 1);
   sim.delay(std::chrono::milliseconds(1));
-  copy(*one, *source, bytes.size(), first, Ending::later);
-  copy(*two, *one, bytes.size(), there, Ending::later);
+  copy(*one, *source, bytes.size(), first, CopyMode::async);
+  copy(*two, *one, bytes.size(), there, CopyMode::async);
   sim.delay({});
   EXPECT_EQ(sim.calls("cuMemcpyPeerAsync"), 0u);
   EXPECT_TRUE(bytes_in(*two, there) == bytes);

@@ -13,7 +13,7 @@ namespace memarray::test {
 namespace {
 
 using detail::Hold;
-using Access = detail::State::Access;
+using Access = detail::ArrayState::Access;
 
 class HoldTest : public ArrayTest {
  protected:

@@ -107,8 +107,8 @@ TEST_F(LeaseTest, TheCoreIsInertThenOpenOnceThenOver) {
     EXPECT_FALSE(lease.is_open());
     EXPECT_NE(message_of<LockError>([&] { static_cast<void>(lease.begin_export()); }).find("not open yet"),
               std::string::npos);
-    EXPECT_THROW(static_cast<void>(detail::lend_versioned(lease)), LockError);
-    EXPECT_THROW(static_cast<void>(detail::lend_versioned(lease, {.copy = true})), LockError);
+    EXPECT_THROW(static_cast<void>(detail::export_versioned(lease)), LockError);
+    EXPECT_THROW(static_cast<void>(detail::export_versioned(lease, {.copy = true})), LockError);
     EXPECT_THROW(static_cast<void>(lease.block()), LockError);
     EXPECT_THROW(static_cast<void>(lease.pin()), LockError);
     lease.exit();  // harmless before

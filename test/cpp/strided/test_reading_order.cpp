@@ -1,5 +1,5 @@
 #include "strided/reading_order.hpp"
-#include "strided/vectors.hpp"
+#include "strided/simd_level.hpp"
 
 #include <memarray/array/mem_array.hpp>
 #include <memarray/view/buffer_view.hpp>
@@ -109,15 +109,15 @@ std::vector<std::string> results(ConstBufferView const& view, Way way) {
   ReadingOrder::of_runs().choose(way);
   ReadingOrder::of_rows().choose(way);
   std::vector<std::string> all;
-  for (Vectors const widest : {Vectors::baseline, Vectors::avx512}) {
-    Vectors const before = limit_vectors(widest);
+  for (SimdLevel const widest : {SimdLevel::baseline, SimdLevel::avx512}) {
+    SimdLevel const before = limit_simd_level(widest);
     all.push_back(bytes_of(view.sum()));
     all.push_back(bytes_of(view.min()));
     for (int axis = 0; axis < view.ndim(); ++axis) {
       all.push_back(bytes_of(view.sum({&axis, 1})));
       all.push_back(bytes_of(view.max({&axis, 1})));
     }
-    limit_vectors(before);
+    limit_simd_level(before);
   }
   ReadingOrder::of_runs().choose(Way::side_by_side);
   ReadingOrder::of_rows().choose(Way::side_by_side);

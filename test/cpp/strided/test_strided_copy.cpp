@@ -1,6 +1,6 @@
 #include <memarray/detail/strided/strided_copy.hpp>
 
-#include "strided/vectors.hpp"
+#include "strided/simd_level.hpp"
 #include "strided_expected.hpp"
 #include "strided_test.hpp"
 
@@ -38,13 +38,13 @@ void check(View const& source, View target) {
   ASSERT_TRUE(target.surroundings_are_whole()) << what;
 }
 
-class StridedCopyTest : public ::testing::TestWithParam<detail::Vectors> {
+class StridedCopyTest : public ::testing::TestWithParam<detail::SimdLevel> {
  protected:
   void SetUp() override {
-    if (detail::widest_vectors() != GetParam()) GTEST_SKIP() << "this processor has no such vectors";
+    if (detail::widest_simd_level() != GetParam()) GTEST_SKIP() << "this processor has no such vectors";
   }
-  ~StridedCopyTest() override { detail::limit_vectors(before); }
-  detail::Vectors before = detail::limit_vectors(GetParam());
+  ~StridedCopyTest() override { detail::limit_simd_level(before); }
+  detail::SimdLevel before = detail::limit_simd_level(GetParam());
 };
 
 TEST_P(StridedCopyTest, EveryPairOfDtypes) {
@@ -110,8 +110,9 @@ TEST_P(StridedCopyTest, HalvesAreConvertedAsOneByOne) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Vectors, StridedCopyTest,
-                         ::testing::Values(detail::Vectors::baseline, detail::Vectors::avx2, detail::Vectors::avx512));
+INSTANTIATE_TEST_SUITE_P(SimdLevel, StridedCopyTest,
+                         ::testing::Values(detail::SimdLevel::baseline, detail::SimdLevel::avx2,
+                                           detail::SimdLevel::avx512));
 
 TEST(StridedCopy, TransposesWithRaggedEdges) {
   for (char const* const name : {"int8", "int16", "float32", "float64", "complex128"}) {

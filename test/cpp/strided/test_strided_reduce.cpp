@@ -1,6 +1,6 @@
 #include <memarray/detail/strided/strided_reduce.hpp>
 
-#include "strided/vectors.hpp"
+#include "strided/simd_level.hpp"
 #include "strided_expected.hpp"
 #include "strided_test.hpp"
 
@@ -74,13 +74,13 @@ Layout const layouts[] = {
     {"empty", {3, 0, 4}, {4, 4, 1}},         {"rank 8", {2, 3, 2, 2, 1, 3, 2, 2}, {1, 2, 72, 36, 0, 6, 18, -144}},
 };
 
-class StridedReduceTest : public ::testing::TestWithParam<detail::Vectors> {
+class StridedReduceTest : public ::testing::TestWithParam<detail::SimdLevel> {
  protected:
   void SetUp() override {
-    if (detail::widest_vectors() != GetParam()) GTEST_SKIP() << "this processor has no such vectors";
+    if (detail::widest_simd_level() != GetParam()) GTEST_SKIP() << "this processor has no such vectors";
   }
-  ~StridedReduceTest() override { detail::limit_vectors(before); }
-  detail::Vectors before = detail::limit_vectors(GetParam());
+  ~StridedReduceTest() override { detail::limit_simd_level(before); }
+  detail::SimdLevel before = detail::limit_simd_level(GetParam());
 };
 
 /// Edge values where results do not depend on the order of the terms.
@@ -132,8 +132,9 @@ TEST_P(StridedReduceTest, RandomViews) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Vectors, StridedReduceTest,
-                         ::testing::Values(detail::Vectors::baseline, detail::Vectors::avx2, detail::Vectors::avx512));
+INSTANTIATE_TEST_SUITE_P(SimdLevel, StridedReduceTest,
+                         ::testing::Values(detail::SimdLevel::baseline, detail::SimdLevel::avx2,
+                                           detail::SimdLevel::avx512));
 
 TEST(StridedReduce, DtypesAreNumPys) {
   std::map<std::string, std::string> const sums = {

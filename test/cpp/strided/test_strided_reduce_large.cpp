@@ -1,6 +1,6 @@
 #include <memarray/detail/strided/strided_reduce.hpp>
 
-#include "strided/vectors.hpp"
+#include "strided/simd_level.hpp"
 #include "strided_test.hpp"
 
 #include <memarray/base/options.hpp>
@@ -124,10 +124,10 @@ void check_whole_numbers() {
     Large const& large = large_views[view];
     for (AxisMask axes = 1; axes < (AxisMask{1} << large.shape.size()); ++axes) {
       std::vector<long double> const wanted = sums(memory, large, axes);
-      for (detail::Vectors const most : {detail::Vectors::avx512, detail::Vectors::baseline}) {
-        detail::Vectors const before = detail::limit_vectors(most);
+      for (detail::SimdLevel const most : {detail::SimdLevel::avx512, detail::SimdLevel::baseline}) {
+        detail::SimdLevel const before = detail::limit_simd_level(most);
         std::vector<Sum> const found = reduced<T, Sum>(Reduction::sum, memory, large, axes);
-        detail::limit_vectors(before);
+        detail::limit_simd_level(before);
         for (std::size_t i = 0; i < found.size(); ++i)
           ASSERT_EQ(found[i], static_cast<Sum>(static_cast<double>(wanted[i])))
               << dtype_of<T>().name << ", " << large.name << ", axes " << axes << ", result " << i;

@@ -84,7 +84,7 @@ TEST_F(DLPackTensorTest, TheUnversionedStructCannotSayReadOnlySoItIsRefused) {
   EXPECT_NE(words.find("max_version=(1, 0)"), std::string::npos);
   LeaseCore lease(array.state_ptr(), LeaseCore::Kind::read, {});
   lease.enter();
-  EXPECT_THROW(static_cast<void>(detail::lend_unversioned(lease)), BufferError);
+  EXPECT_THROW(static_cast<void>(detail::export_unversioned(lease)), BufferError);
   EXPECT_EQ(array.state().storage().block()->exports().total(), 0U);
 }
 
@@ -127,8 +127,8 @@ TEST_F(DLPackTensorTest, DeletersRunInAnyOrderOnAnyThreadAfterEverythingIsGone) 
     auto lease = core_lease(*own, LeaseCore::Kind::write);
     lease->enter();
     for (int i = 0; i < 3; ++i) {
-      views.emplace_back(DLPackTensor(detail::lend_versioned(*lease)));
-      views.emplace_back(DLPackTensor(detail::lend_unversioned(*lease)));
+      views.emplace_back(DLPackTensor(detail::export_versioned(*lease)));
+      views.emplace_back(DLPackTensor(detail::export_unversioned(*lease)));
     }
     // Array, lease and views go in every order that chance finds.
     std::vector<int> order(2 + views.size());
@@ -192,8 +192,8 @@ TEST_F(DLPackTensorTest, CopiesBelongToTheConsumerAlone) {
   for (auto const kind : {LeaseCore::Kind::read, LeaseCore::Kind::write}) {
     auto const lease = core_lease(array, kind);
     lease->enter();
-    View<float> versioned{DLPackTensor(detail::lend_versioned(*lease, {.copy = true}))};
-    View<float> unversioned{DLPackTensor(detail::lend_unversioned(*lease, {.copy = true}))};
+    View<float> versioned{DLPackTensor(detail::export_versioned(*lease, {.copy = true}))};
+    View<float> unversioned{DLPackTensor(detail::export_unversioned(*lease, {.copy = true}))};
     EXPECT_EQ(versioned.tensor().flags(), DLPACK_FLAG_BITMASK_IS_COPIED) << "never read-only";
     expect_dense(versioned.tensor().tensor(), {2, 3, 4});
     expect_dense(unversioned.tensor().tensor(), {2, 3, 4});
@@ -248,11 +248,11 @@ TEST_F(DLPackTensorTest, RunningOutOfMemoryForACopyCountsNothing) {
   lease->enter();
   auto const blocks = live_blocks();
   {
-    View<float> const view{DLPackTensor(detail::lend_versioned(*lease, {.copy = true}))};
+    View<float> const view{DLPackTensor(detail::export_versioned(*lease, {.copy = true}))};
   }
   EXPECT_EQ(live_blocks(), blocks);
   lease->exit();
-  EXPECT_THROW(static_cast<void>(detail::lend_versioned(*lease, {.copy = true})), LockError);
+  EXPECT_THROW(static_cast<void>(detail::export_versioned(*lease, {.copy = true})), LockError);
   EXPECT_EQ(array.state().storage().block()->exports().total(), 0U);
 }
 
@@ -289,7 +289,7 @@ TEST_F(DLPackTensorTest, AnExportThatRacesWithTheEndOfItsLeaseIsRefusedOrASnapsh
       try {
         do {
           last.reset();
-          last.emplace(DLPackTensor(detail::lend_versioned(*lease)));
+          last.emplace(DLPackTensor(detail::export_versioned(*lease)));
           ++granted;
         } while (lease->is_open());
       } catch (LockError const&) {
@@ -317,7 +317,7 @@ TEST_F(DLPackTensorTest, ACopyThatRacesWithTheEndOfItsLeaseIsRefusedOrWhole) {
     std::thread copier([&] {
       started = true;
       try {
-        View<std::int32_t> const view{DLPackTensor(detail::lend_versioned(*lease, {.copy = true}))};
+        View<std::int32_t> const view{DLPackTensor(detail::export_versioned(*lease, {.copy = true}))};
         for (std::int32_t const element : view.copy()) torn = torn || element != 1;
       } catch (LockError const&) {
       }

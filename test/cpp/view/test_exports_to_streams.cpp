@@ -21,14 +21,14 @@ class ExportsToStreamsTest : public test::DeviceArrayTest {
     consumer = create_stream_handle(context);
     lease.emplace(a->state_ptr(), detail::LeaseCore::Kind::write, LeaseOptions{});
     lease->enter();
-    tensor = detail::lend_versioned(*lease, {.stream = &consumer});
+    tensor = detail::export_versioned(*lease, {.stream = &consumer});
   }
   ~ExportsToStreamsTest() override { tensor->deleter(tensor); }
 
   /// The consumer's stream sets each element to the double of it plus one, some time from now.
   void submit() {
     auto* const elements = static_cast<int*>(testing::detail::reachable(tensor->dl_tensor.data));
-    detail::launch_emulated(detail::queue_on(consumer, context), [elements] {
+    detail::launch_emulated(detail::bind_stream(consumer, context), [elements] {
       std::this_thread::sleep_for(10ms);
       for (int i = 0; i < 100; ++i) elements[i] = 2 * elements[i] + 1;
     });

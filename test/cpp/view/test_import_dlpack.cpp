@@ -198,7 +198,7 @@ TEST(ImportVersionedTest, LentOnItSaysTheSame) {
   producer.managed.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
   producer.strides[0] = 4;
   {
-    DLPackTensor const lent(detail::lend_versioned(import_dlpack(&producer.managed)));
+    DLPackTensor const lent(detail::export_versioned(import_dlpack(&producer.managed)));
     EXPECT_EQ(producer.deleted, 0);
     EXPECT_EQ(lent.flags(), DLPACK_FLAG_BITMASK_READ_ONLY);
     EXPECT_EQ(lent.tensor().data, producer.memory);
@@ -206,9 +206,9 @@ TEST(ImportVersionedTest, LentOnItSaysTheSame) {
     EXPECT_EQ(lent.tensor().byte_offset, 0U);
   }
   EXPECT_EQ(producer.deleted, 1);
-  EXPECT_THROW(DLPackTensor(detail::lend_unversioned(import_dlpack(&producer.managed))), BufferError);
+  EXPECT_THROW(DLPackTensor(detail::export_unversioned(import_dlpack(&producer.managed))), BufferError);
   EXPECT_EQ(producer.deleted, 2);
-  DLPackTensor const copied(detail::lend_versioned(import_dlpack(&producer.managed), {.copy = true}));
+  DLPackTensor const copied(detail::export_versioned(import_dlpack(&producer.managed), {.copy = true}));
   EXPECT_EQ(producer.deleted, 3) << "a copy needs it no more";
   EXPECT_EQ(copied.flags(), DLPACK_FLAG_BITMASK_IS_COPIED);
   EXPECT_EQ(copied.tensor().strides[0], 3);
@@ -219,8 +219,8 @@ TEST(ImportVersionedTest, NegativeStridesAreNotLentOn) {
   producer.strides[1] = -1;
   producer.managed.dl_tensor.byte_offset = 8;
   ViewCore const view = import_dlpack(&producer.managed);
-  EXPECT_THROW(DLPackTensor(detail::lend_versioned(view)), BufferError);
-  EXPECT_EQ(DLPackTensor(detail::lend_versioned(view, {.copy = true})).tensor().strides[1], 1);
+  EXPECT_THROW(DLPackTensor(detail::export_versioned(view)), BufferError);
+  EXPECT_EQ(DLPackTensor(detail::export_versioned(view, {.copy = true})).tensor().strides[1], 1);
 }
 
 /// Random bytes in every field: refused or good, never worse. Addresses are those of memory that is there.

@@ -82,7 +82,7 @@ TEST_F(ViewStreamTest, ALeaseThatIsOverHasNoStream) {
   detail::LeaseCore lease(a.state_ptr(), detail::LeaseCore::Kind::read, LeaseOptions{});
   lease.enter();
   detail::Block& block = lease.block();
-  detail::StreamUses::Lease const lent = lease.lent();
+  detail::StreamDependencies::Lease const lent = lease.stream_lease();
   EXPECT_NE(lent, 0U);
   EXPECT_NO_THROW(static_cast<void>(detail::view_stream(block, lent)));
   lease.exit();

@@ -57,7 +57,7 @@ struct Vector {
 };
 
 /// The position of a thread in its grid.
-struct GridPlace {
+struct ThreadIndex {
   unsigned block;
   unsigned thread;
   unsigned blocks;
@@ -86,7 +86,7 @@ struct DeviceLoop {
       return cuda::std::apply([](auto const&... argument) { return (lies_well(argument) && ...); }, arguments);
   }
 
-  MEMARRAY_HD void run(GridPlace const& place) {
+  MEMARRAY_HD void run(ThreadIndex const& place) {
     if constexpr (width > 0) run_vectors(place, std::index_sequence_for<Arguments...>());
     U const step = static_cast<U>(place.blocks) * place.threads;
     U const first = static_cast<U>(place.block) * place.threads + place.thread;
@@ -115,7 +115,7 @@ struct DeviceLoop {
 
   /// Whole blocks take adjacent vectors, so that the memory accesses of a warp coalesce.
   template <std::size_t... a>
-  MEMARRAY_HD void run_vectors(GridPlace const& place, std::index_sequence<a...>) {
+  MEMARRAY_HD void run_vectors(ThreadIndex const& place, std::index_sequence<a...>) {
     using Loaded = cuda::std::tuple<Vector<typename Arguments::Element, width>...>;
     U const tile = static_cast<U>(place.threads) * vectors_together;
     U const step = tile * place.blocks;

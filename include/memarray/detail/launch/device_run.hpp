@@ -1,7 +1,7 @@
 #pragma once
 
 #include <memarray/base/config.hpp>
-#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/detail/memory/device_memory.hpp>
 #include <memarray/driver/context_handle.hpp>
 
@@ -24,13 +24,13 @@ class MEMARRAY_API DeviceRun {
 
   /// Enters the context of `queue`, which must outlive the run. `what` begins error messages. Throws `CudaError` if the
   /// context cannot be entered; in a forked child it throws without calling CUDA.
-  [[nodiscard]] DeviceRun(DeviceMemory& memory, Queue const& queue, char const* what);
+  [[nodiscard]] DeviceRun(DeviceMemory& memory, BoundStream const& queue, char const* what);
   /// Frees the scratch memory in stream order.
   ~DeviceRun();
   DeviceRun(DeviceRun const&) = delete;
   DeviceRun& operator=(DeviceRun const&) = delete;
 
-  [[nodiscard]] Queue const& queue() const noexcept { return _queue; }
+  [[nodiscard]] BoundStream const& queue() const noexcept { return _queue; }
   [[nodiscard]] DeviceMemory& memory() const noexcept { return _memory; }
 
   /// Returns device memory until the run ends, from the resource that arrays use. Throws `OutOfMemoryError`,
@@ -48,7 +48,7 @@ class MEMARRAY_API DeviceRun {
     std::size_t bytes;
   };
 
-  Queue const& _queue;
+  BoundStream const& _queue;
   DeviceMemory& _memory;
   EnteredContext _context;
   std::vector<Scratch> _scratch;

@@ -2,7 +2,7 @@
 
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
-#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/detail/launch/device_run.hpp>
 #include <memarray/driver/simulated_devices.hpp>
 
@@ -17,20 +17,20 @@ namespace memarray::detail {
 struct StridedJob;
 
 /// The place where a kernel runs.
-enum class Runs {
-  on_host,       ///< on the host's threads, now
-  in_emulation,  ///< on a simulated device: as a host function in stream order
-  on_device,
+enum class ExecutionSpace {
+  host,       ///< on the host's threads, now
+  simulated,  ///< on a simulated device: as a host function in stream order
+  device,
 };
 
 /// Throws `ValueError` for a stream handle whose creation failed.
 [[noreturn]] MEMARRAY_API void throw_null_stream();
 /// Submits `kernel(data)` to a stream of a simulated device. Throws `CudaError`.
-MEMARRAY_API void submit_emulated(Queue const& queue, cu::HostFunction kernel, void* data);
+MEMARRAY_API void submit_emulated(BoundStream const& queue, cu::HostFunction kernel, void* data);
 
 /// Submits any callable. It must not refer to objects that may be gone when the stream runs it. Throws `CudaError`.
 template <class Kernel>
-void launch_emulated(Queue const& queue, Kernel kernel) {
+void launch_emulated(BoundStream const& queue, Kernel kernel) {
   auto owned = std::make_unique<Kernel>(std::move(kernel));
   cu::HostFunction const run = [](void* data) { (*std::unique_ptr<Kernel>(static_cast<Kernel*>(data)))(); };
   submit_emulated(queue, run, owned.get());
@@ -57,7 +57,7 @@ Result result_of(DeviceRun& run, Kernel kernel) {
 
 /// Sets target[i] = source[i] + the sum of i's indices.
 void add_index_on_device(DType const& dtype, std::span<std::int64_t const> shape, void const* source, void* target,
-                         Queue const& queue);
+                         BoundStream const& queue);
 /// Runs a job on strided memory of the device.
 void strided_on_device(StridedJob const& job, DeviceRun& run);
 /// Sums the elements. `result`: one element of SumOf<T>.
@@ -115,7 +115,7 @@ __global__ void run_loop(Loop loop) {
 }
 
 template <class Loop>
-void launch_loop(Loop& loop, std::int64_t size, Queue const& queue) {
+void launch_loop(Loop& loop, std::int64_t size, BoundStream const& queue) {
   static constinit OccupancyCache cache;
   EnteredContext const context(queue.context, "launching a kernel");
   auto const kernel = reinterpret_cast<void const*>(&run_loop<Loop>);
@@ -140,8 +140,8 @@ ElementArgument<T, false> as_on_device(ElementArgument<T, in_place> const& argum
 /// `is_large`: the size does not fit into 31 bits. Throws `CudaError` for failures at launch. Later failures are
 /// reported where the work is waited for.
 template <class IndexT, bool is_large, std::size_t ndim, class F, class... Arguments>
-void launch_device(cuda::std::array<std::int64_t, ndim> const& shape, std::int64_t size, Queue const& queue, F const& f,
-                   Arguments const&... arguments) {
+void launch_device(cuda::std::array<std::int64_t, ndim> const& shape, std::int64_t size, BoundStream const& queue,
+                   F const& f, Arguments const&... arguments) {
   if (size == 0) return;
   auto const launch = [&]<class U>(U) {
     constexpr int n = static_cast<int>(ndim);

@@ -17,8 +17,8 @@ namespace memarray::detail {
 
 class Block;
 class DeviceMemory;
-class StreamUses;
-struct Queue;
+class StreamDependencies;
+struct BoundStream;
 
 using BlockPtr = IntrusivePtr<Block>;
 
@@ -30,7 +30,7 @@ struct ExportTally {
 
 /// Returns the DLPack device of exported managed memory: CUDA managed, or the host if devices are simulated and not
 /// exported as CUDA.
-[[nodiscard]] Device lent_managed_device() noexcept;
+[[nodiscard]] Device exported_managed_device() noexcept;
 
 /// One piece of memory on one device, with its owner. Only blocks own memory in the library.
 ///
@@ -54,7 +54,7 @@ class MEMARRAY_API Block {
                                          Contents contents);
   /// Allocates uninitialised device memory for work submitted to `queue` from now on. Throws `OutOfMemoryError`,
   /// `CudaError`.
-  [[nodiscard]] static BlockPtr allocate(std::shared_ptr<DeviceMemory> const& memory, Queue const& queue,
+  [[nodiscard]] static BlockPtr allocate(std::shared_ptr<DeviceMemory> const& memory, BoundStream const& queue,
                                          std::size_t bytes);
   /// The owner of foreign memory. `drop` is called once, on any thread, with or without an interpreter.
   struct Keeper {
@@ -89,16 +89,16 @@ class MEMARRAY_API Block {
   [[nodiscard]] bool is_on_device() const noexcept { return !_device.is_cpu(); }
   /// Returns the host's block of this unified memory; null for every other block.
   [[nodiscard]] Block* host_side() const noexcept { return _host_side; }
-  /// Returns the DLPack device of exports: an extension device for simulated devices, `lent_managed_device()` for the
-  /// host's block of unified memory.
-  [[nodiscard]] Device lent_device() const noexcept;
+  /// Returns the DLPack device of exports: an extension device for simulated devices, `exported_managed_device()` for
+  /// the host's block of unified memory.
+  [[nodiscard]] Device exported_device() const noexcept;
 
   /// Returns the pending work on streams; null if no stream ever used the block, as for most host memory.
-  [[nodiscard]] StreamUses* uses() const noexcept {
+  [[nodiscard]] StreamDependencies* uses() const noexcept {
     return (_whole ? _whole : this)->_uses.load(std::memory_order_acquire);
   }
   /// Returns the pending work on streams. Creates the record, for the device of `memory`, if there is none.
-  [[nodiscard]] StreamUses& uses_on(std::shared_ptr<DeviceMemory> const& memory);
+  [[nodiscard]] StreamDependencies& uses_on(std::shared_ptr<DeviceMemory> const& memory);
   /// Records pending work of escaped views, before a use of the memory. Throws `CudaError`.
   void fence(bool to_write);
 
@@ -178,7 +178,7 @@ class MEMARRAY_API Block {
   ExportTally* _tally = nullptr;
   Block* _whole = nullptr;      // the block that it is a part of
   Block* _host_side = nullptr;  // kept by the keeper
-  std::atomic<StreamUses*> _uses{nullptr};
+  std::atomic<StreamDependencies*> _uses{nullptr};
   void (*_destroy)(Block*) noexcept;
   alignas(std::max_align_t) std::byte _only_export[only_export_room];
 };

@@ -2,7 +2,7 @@
 
 #include <memarray/base/config.hpp>
 #include <memarray/detail/base/fork_lock.hpp>
-#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/memory_pool_handle.hpp>
 #include <memarray/memory/pooling_adaptor.hpp>
 #include <memarray/memory/resource.hpp>
@@ -41,7 +41,7 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
   [[nodiscard]] MemoryResource const& staging() const noexcept { return _staging; }
   /// Returns the internal stream. It is non-blocking: no implicit synchronisation with the legacy default stream.
   /// Throws `CudaError` if it cannot be created.
-  [[nodiscard]] Queue errands();
+  [[nodiscard]] BoundStream internal_stream();
   /// Releases unused memory of the pool to the device, and cached pinned memory to the system.
   void trim() noexcept;
   /// Returns an event to record; null with the last error set. Dropping its last handle makes it reusable.
@@ -52,7 +52,7 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
   [[nodiscard]] bool shares_with_host(void const* address) const noexcept;
 
  private:
-  struct LentEvent;
+  struct PooledEvent;
   DeviceMemory(int device_id, ContextHandle context);
   void take_back(EventHandle event) noexcept;
   void drop_caches() noexcept;
@@ -66,7 +66,7 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
   PoolingAdaptor _staging_pool;
   MemoryResource _staging;
   ForkLock _lock;
-  StreamHandle _errands;
+  StreamHandle _internal_stream;
   std::vector<EventHandle> _events;
   std::vector<int> _reached;  // ordinals of devices with peer access
   bool _is_over = false;

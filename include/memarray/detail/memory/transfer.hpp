@@ -1,9 +1,9 @@
 #pragma once
 
 #include <memarray/base/config.hpp>
-#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/detail/memory/block.hpp>
-#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/detail/memory/stream_dependencies.hpp>
 
 #include <cstddef>
 #include <initializer_list>
@@ -12,38 +12,38 @@
 namespace memarray::detail {
 
 /// The time at which a transfer completes: after the call, or before it returns.
-enum class Ending : bool { later, now };
+enum class CopyMode : bool { async, blocking };
 
 // All functions wait for the pending work on the blocks that they use, and record their own. They throw `CudaError` and
 // `OutOfMemoryError`, but only before a visible change: the target is unused memory, or its contents are given up.
 
 /// Copies `bytes` bytes, from byte `offset` of the source to the start of the target, between host and devices. `queue`
-/// is on the device of one of the two. With `Ending::later`, pageable memory is copied through pinned memory, so that
+/// is on the device of one of the two. With `CopyMode::async`, pageable memory is copied through pinned memory, so that
 /// the caller does not wait; else the call returns when the copy has completed. Devices without peer access copy
 /// through the host.
-MEMARRAY_API void copy(Block& target, Block& source, std::size_t bytes, Queue const& queue, Ending ending,
+MEMARRAY_API void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& queue, CopyMode ending,
                        std::size_t offset = 0);
 
 /// A use of one piece of memory. `uses` is null for none.
 struct UseOf {
-  StreamUses* uses;
+  StreamDependencies* uses;
   Use use;
 };
 /// Waits, after a failure, for work that may have been submitted to `queue`, so that its memory can be freed. Records
 /// the work as `uses` if the wait fails. Clears the thread's last error.
-MEMARRAY_API void give_up(Queue const& queue, std::initializer_list<UseOf> uses) noexcept;
+MEMARRAY_API void give_up(BoundStream const& queue, std::initializer_list<UseOf> uses) noexcept;
 
 /// Allocates device memory for use in `queue`. Simulated devices name `owner` in reports of host accesses.
 /// Throws `CudaError`, `OutOfMemoryError`.
 [[nodiscard]] MEMARRAY_API BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory,
-                                                 Queue const& queue, std::size_t bytes);
+                                                 BoundStream const& queue, std::size_t bytes);
 
 /// Counts and reports a copy of `what` from one device (or the host) to another.
 MEMARRAY_API void report_transfer(std::string const& what, Device from, Device to, std::size_t bytes);
 
 /// Sets `count` elements of device memory, from byte `offset` on, to the `itemsize` bytes at `element`.
 MEMARRAY_API void fill(Block& target, std::size_t offset, void const* element, std::size_t itemsize, std::size_t count,
-                       Queue const& queue);
+                       BoundStream const& queue);
 
 /// Copies a few bytes of device memory to the host. Waits for the copy and records no pending work.
 MEMARRAY_API void read_bytes(Block& source, std::size_t offset, void* target, std::size_t bytes);

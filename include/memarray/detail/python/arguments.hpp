@@ -76,7 +76,7 @@ inline constexpr std::string_view view_name{view_name_of<T, ndim, options>.data(
 
 /// Sets `state` to the state of an array of that dtype and rank, borrowed.
 inline Loaded load_array(Bridge const& bridge, PyObject* object, DType const& dtype, int ndim, bool converts,
-                         detail::State*& state) {
+                         detail::ArrayState*& state) {
   state = bridge.unwrap(object);
   if (!state) return Loaded::no;
   if (state->dtype() == dtype && state->ndim() == ndim) return Loaded::yes;
@@ -97,9 +97,9 @@ class Argument<MemArray<T, ndim>> {
   static constexpr std::string_view name = "memarray.MemArray";
 
   Loaded load(Bridge const& bridge, PyObject* object, bool converts) {
-    detail::State* state = nullptr;
+    detail::ArrayState* state = nullptr;
     Loaded const loaded = bridging::load_array(bridge, object, dtype_of<T>(), ndim, converts, state);
-    if (loaded == Loaded::yes) _array = MemArray<T, ndim>::share(detail::StatePtr::share(state));
+    if (loaded == Loaded::yes) _array = MemArray<T, ndim>::share(detail::ArrayStatePtr::share(state));
     return loaded;
   }
   MemArray<T, ndim>& value() noexcept { return *_array; }

@@ -22,7 +22,7 @@ class type_caster<memarray::MemArray<T, ndim>>
 
  public:
   static handle cast(Array const& array, return_value_policy, handle) {
-    return wrap(memarray::detail::StatePtr::share(&array.state()));
+    return wrap(memarray::detail::ArrayStatePtr::share(&array.state()));
   }
   static handle cast(Array&& array, return_value_policy, handle) { return wrap(array.take_state()); }
   static handle cast(Array const* array, return_value_policy policy, handle parent) {
@@ -33,7 +33,7 @@ class type_caster<memarray::MemArray<T, ndim>>
   }
 
  private:
-  static handle wrap(memarray::detail::StatePtr state) {
+  static handle wrap(memarray::detail::ArrayStatePtr state) {
     using namespace memarray::python;
     return bridging::checked(bridging::bridge().wrap(std::move(state))).release();
   }

@@ -2,7 +2,7 @@
 
 #include <memarray/base/build_info.hpp>
 #include <memarray/base/dtype.hpp>
-#include <memarray/detail/state/state.hpp>
+#include <memarray/detail/state/array_state.hpp>
 #include <memarray/driver/event_handle.hpp>
 #include <memarray/driver/memory_pool_handle.hpp>
 #include <memarray/view/array_view.hpp>
@@ -54,11 +54,12 @@ struct Bridge {
 
   std::uint32_t version;
   /// Returns a new Python array that takes over the state.
-  PyObject* (*wrap)(detail::StatePtr state);
+  PyObject* (*wrap)(detail::ArrayStatePtr state);
   /// Returns the state of a Python array, borrowed; null without an error for any other object.
-  detail::State* (*unwrap)(PyObject* object);
+  detail::ArrayState* (*unwrap)(PyObject* object);
   /// Adds an instance to `MemArray._TYPE_INSTANCE_MAP`. `add_index` may be null.
-  int (*register_instance)(DType const& dtype, int ndim, void (*add_index)(detail::State& state, std::int64_t stream));
+  int (*register_instance)(DType const& dtype, int ndim,
+                           void (*add_index)(detail::ArrayState& state, std::int64_t stream));
   /// Returns a new `memarray.Stream`, `Event` or `MemoryPool` with the handle.
   PyObject* (*wrap_stream)(StreamHandle const& stream);
   PyObject* (*wrap_event)(EventHandle const& event);

@@ -14,10 +14,10 @@ namespace memarray::python::bridging {
 /// Registers the instance `MemArray<T, ndim>`. Returns −1 with the Python error set. Needs the GIL.
 template <class T, int ndim>
 int register_instance(Bridge const& bridge) {
-  void (*add_index)(detail::State&, std::int64_t) = nullptr;
+  void (*add_index)(detail::ArrayState&, std::int64_t) = nullptr;
   if constexpr (requires(T element, std::int64_t number) { static_cast<T>(element + static_cast<T>(number)); })
-    add_index = [](detail::State& state, std::int64_t stream) {
-      auto array = MemArray<T, ndim>::share(detail::StatePtr::share(&state));
+    add_index = [](detail::ArrayState& state, std::int64_t stream) {
+      auto array = MemArray<T, ndim>::share(detail::ArrayStatePtr::share(&state));
       add_index_tuple(array, stream);
     };
   return bridge.register_instance(dtype_of<T>(), ndim, add_index);

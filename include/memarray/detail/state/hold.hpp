@@ -1,7 +1,7 @@
 #pragma once
 
-#include <memarray/detail/memory/stream_uses.hpp>
-#include <memarray/detail/state/state.hpp>
+#include <memarray/detail/memory/stream_dependencies.hpp>
+#include <memarray/detail/state/array_state.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace memarray::detail {
 /// memory's pending work; `commit` records that it was submitted.
 class MEMARRAY_API Hold {
  public:
-  using Access = State::Access;
+  using Access = ArrayState::Access;
 
   enum Mode {
     plain,
@@ -34,7 +34,7 @@ class MEMARRAY_API Hold {
 
   /// `what` names the operation in errors: "fill". `stream`: where it runs if the array is on a device. Throws
   /// `LockError`, `CudaError`, `OutOfMemoryError`.
-  Hold(State& state, Access access, std::int64_t lock_id, char const* what, Mode mode = plain,
+  Hold(ArrayState& state, Access access, std::int64_t lock_id, char const* what, Mode mode = plain,
        StreamChoice const& stream = {});
   ~Hold();
   Hold(Hold const&) = delete;
@@ -46,28 +46,28 @@ class MEMARRAY_API Hold {
   [[nodiscard]] std::byte* target() const noexcept;
   [[nodiscard]] Block& target_block() const noexcept { return _fresh ? *_fresh : *_state->storage().block(); }
   [[nodiscard]] bool is_in_place() const noexcept { return !_fresh; }
-  [[nodiscard]] State& state() const noexcept { return *_state; }
+  [[nodiscard]] ArrayState& state() const noexcept { return *_state; }
   /// Returns where the operation runs; only for an array on a device.
-  [[nodiscard]] Queue const& queue() const noexcept { return *_queue; }
+  [[nodiscard]] BoundStream const& queue() const noexcept { return *_queue; }
   [[nodiscard]] DeviceMemory& memory() const noexcept { return _state->storage().block()->uses()->memory(); }
   /// Returns the end of the work submitted so far, to `commit` several holds with.
-  [[nodiscard]] StreamUse end() const noexcept { return end_of(*_queue, memory()); }
+  [[nodiscard]] PendingWork end() const noexcept { return end_of(*_queue, memory()); }
   /// Makes the result of submitted or complete work the array's contents.
   void commit(Work work = Work::submitted) noexcept;
-  void commit(StreamUse const& end) noexcept;
+  void commit(PendingWork const& end) noexcept;
   /// Records that a failed operation may still use the memory, so that the next user waits for it.
   void left_running() noexcept;
 
  private:
   void prepare(Mode mode, StreamChoice const& stream);
-  void used(StreamUse const& end) noexcept;
+  void used(PendingWork const& end) noexcept;
   void publish() noexcept;
 
-  State* _state;
+  ArrayState* _state;
   Access _access;
   bool _taken;
   BlockPtr _fresh;
-  std::optional<Queue> _queue;
+  std::optional<BoundStream> _queue;
 };
 
 }  // namespace memarray::detail

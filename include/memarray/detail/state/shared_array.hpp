@@ -5,7 +5,7 @@
 #include <memarray/base/process.hpp>
 #include <memarray/base/shape.hpp>
 #include <memarray/detail/memory/block.hpp>
-#include <memarray/detail/state/state.hpp>
+#include <memarray/detail/state/array_state.hpp>
 
 #include <cstddef>
 #include <span>
@@ -17,12 +17,13 @@ namespace memarray::detail {
 // Both `create_shared` and `attach_shared` take ownership of `keeper`, also when they throw.
 
 /// Creates the state of an array in shared memory. Throws what `memarray::create_shared` throws.
-[[nodiscard]] MEMARRAY_API StatePtr create_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::string name,
-                                                  bool is_zero, DType const& dtype, Extents shape);
+[[nodiscard]] MEMARRAY_API ArrayStatePtr create_shared(std::span<std::byte> bytes, Block::Keeper keeper,
+                                                       std::string name, bool is_zero, DType const& dtype,
+                                                       Extents shape);
 /// Attaches to an array in shared memory. Throws what `memarray::attach_shared` throws.
-[[nodiscard]] MEMARRAY_API StatePtr attach_shared(std::span<std::byte> bytes, Block::Keeper keeper, std::string name,
-                                                  DType const& dtype, int ndim);
+[[nodiscard]] MEMARRAY_API ArrayStatePtr attach_shared(std::span<std::byte> bytes, Block::Keeper keeper,
+                                                       std::string name, DType const& dtype, int ndim);
 /// Releases what processes that have ended held of the array, and returns a list of it.
-MEMARRAY_API std::vector<Death> recover(State& state);
+MEMARRAY_API std::vector<Death> recover(ArrayState& state);
 
 }  // namespace memarray::detail

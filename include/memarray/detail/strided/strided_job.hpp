@@ -13,7 +13,7 @@
 namespace memarray::detail {
 
 class DeviceMemory;
-struct Queue;
+struct BoundStream;
 
 /// The elements of a job. `data` is the element with all indices 0.
 struct StridedElements {
@@ -42,7 +42,7 @@ struct MEMARRAY_API StridedJob {
   /// Submits the job, which must have been checked, for memory of the device of `queue`. The job is done when the
   /// stream reaches this point. Throws `CudaError`, also if the library was compiled without nvcc and the device is not
   /// simulated; `OutOfMemoryError`.
-  void submit(DeviceMemory& memory, Queue const& queue) const;
+  void submit(DeviceMemory& memory, BoundStream const& queue) const;
 
  private:
   [[nodiscard]] StridedSource read() const noexcept { return {source.data, source.dtype, source.layout}; }

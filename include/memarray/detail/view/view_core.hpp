@@ -4,7 +4,7 @@
 #include <memarray/base/device.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/detail/memory/block_export.hpp>
-#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/detail/memory/transfer.hpp>
 #include <memarray/detail/strided/strided_job.hpp>
 #include <memarray/detail/strided/strided_reduce.hpp>
@@ -22,7 +22,7 @@
 namespace memarray::detail {
 
 class LeaseCore;
-class State;
+class ArrayState;
 
 /// The untyped view behind all view types: a counted export of a block, and the layout of the elements in it.
 ///
@@ -45,9 +45,10 @@ class MEMARRAY_API ViewCore {
   /// Exports the memory of an open lease, writable if it is a write lease. A view that outlives the lease falls under
   /// the array's policy for escaped views. Throws `LockError` (not open).
   explicit ViewCore(LeaseCore const& lease);
-  /// Exports the memory of a C++ lease. `lent`: the lease's entry in the block's `StreamUses`; 0 on the host.
-  ViewCore(State const& state, Block& block, bool writable, StreamUses::Lease lent)
-      : ViewCore(BlockExport(block, writable), state, lent) {}
+  /// Exports the memory of a C++ lease. `stream_lease`: the lease's entry in the block's `StreamDependencies`; 0 on the
+  /// host.
+  ViewCore(ArrayState const& state, Block& block, bool writable, StreamDependencies::Lease stream_lease)
+      : ViewCore(BlockExport(block, writable), state, stream_lease) {}
   /// Allocates dense, uninitialised host memory.
   [[nodiscard]] static ViewCore make(DType const& dtype, StridedLayout::Extents shape);
 
@@ -116,7 +117,7 @@ class MEMARRAY_API ViewCore {
   [[nodiscard]] ViewCore in_stream(StreamHandle const& stream) const;
   /// Orders an export of device memory for use in `stream`, whose later work waits for the pending work on the memory.
   /// Null: the consumer may use the view's stream or any other.
-  void lend(StreamHandle const* stream) const;
+  void export_to(StreamHandle const* stream) const;
   /// Copies the first element to `element`, on the host.
   void read_element(void* element) const;
   /// Returns a copy converted to another dtype of a compatible kind (NumPy's `same_kind`), which is reported. Throws
@@ -134,7 +135,7 @@ class MEMARRAY_API ViewCore {
   void add_index() const;
 
  private:
-  ViewCore(BlockExport memory, State const& state, StreamUses::Lease lent);
+  ViewCore(BlockExport memory, ArrayState const& state, StreamDependencies::Lease stream_lease);
   /// Returns a view of this unified memory for use on `device`; a closed view if that needs a copy.
   [[nodiscard]] ViewCore without_copy(Device device, StreamChoice const* stream) const;
   /// Returns how an operation on device `where` reaches the elements.
@@ -145,10 +146,10 @@ class MEMARRAY_API ViewCore {
   [[nodiscard]] StridedElements elements() const noexcept { return {_data, _dtype, _layout}; }
   /// Runs a checked operation, which writes `target` and reads `source` unless it is null.
   static void run(StridedJob const& job, ViewCore const& target, ViewCore const* source);
-  [[nodiscard]] static ViewCore make_on(DeviceMemoryPtr const& memory, Queue const& queue, DType const& dtype,
+  [[nodiscard]] static ViewCore make_on(DeviceMemoryPtr const& memory, BoundStream const& queue, DType const& dtype,
                                         StridedLayout::Extents shape);
   /// Copies a dense view to memory on another device or on the host.
-  void transfer_to(ViewCore const& target, Queue const& queue, Ending ending) const;
+  void transfer_to(ViewCore const& target, BoundStream const& queue, CopyMode ending) const;
   void check_elements_apart(char const* what) const;
   [[noreturn]] static void throw_closed();
   [[noreturn]] void throw_not_on_host() const;
@@ -162,7 +163,7 @@ class MEMARRAY_API ViewCore {
 
 /// Returns a read-only view of an array, made through a read lease that closes at once; device memory is used in the
 /// default stream. Throws `LockError`, `CudaError`.
-[[nodiscard]] MEMARRAY_API ViewCore view_of(State& state);
+[[nodiscard]] MEMARRAY_API ViewCore view_of(ArrayState& state);
 
 [[nodiscard]] constexpr AxisMask every_axis(int ndim) noexcept { return (AxisMask{1} << ndim) - 1; }
 /// Returns axes as a mask; a negative axis counts from the end. Throws `IndexError` (no such axis), `ValueError`

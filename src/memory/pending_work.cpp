@@ -1,5 +1,5 @@
 #include <memarray/base/reports.hpp>
-#include <memarray/detail/memory/stream_use.hpp>
+#include <memarray/detail/memory/pending_work.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/simulated_devices.hpp>
 #include <memarray/driver/stream_order.hpp>
@@ -14,7 +14,7 @@ namespace {
 constexpr char const* no_event = "work of whose end there is no event";
 
 // True for another thread's default stream. Its handle would mean the calling thread's own.
-bool is_another_threads(Queue const& queue) noexcept {
+bool is_another_threads(BoundStream const& queue) noexcept {
   return queue.thread != std::thread::id() && queue.thread != std::this_thread::get_id();
 }
 
@@ -28,14 +28,14 @@ void report_blocking(char const* site) noexcept {
   }
 }
 
-bool is_same_now(Queue const& left, Queue const& right) noexcept {
-  Queue first = left;
-  Queue second = right;
+bool is_same_now(BoundStream const& left, BoundStream const& right) noexcept {
+  BoundStream first = left;
+  BoundStream second = right;
   first.lasting = second.lasting = true;
   return first.is(second);
 }
 
-void hold_back(Queue const& queue, EventHandle const& event, char const* site) {
+void hold_back(BoundStream const& queue, EventHandle const& event, char const* site) {
   if (!is_another_threads(queue)) return wait(queue, event, site);
   wait_here(event, site);
   report_blocking("another thread's default stream cannot be made to wait, so work was waited for");
@@ -55,7 +55,7 @@ bool end_now(ContextHandle const& context) noexcept {
   return ended;
 }
 
-bool end_now(Queue const& queue) noexcept {
+bool end_now(BoundStream const& queue) noexcept {
   testing::detail::WaitSite const site(no_event);
   return (!is_another_threads(queue) && synchronize(queue)) || end_now(queue.context);
 }
@@ -66,7 +66,7 @@ bool is_kept(ContextHandle const& context, DeviceMemory const& memory) noexcept 
          as_cu(context) == as_cu(held_primary_context(device_id_of(context)));
 }
 
-StreamUse end_of(Queue const& queue, DeviceMemory& memory) noexcept {
+PendingWork end_of(BoundStream const& queue, DeviceMemory& memory) noexcept {
   if (!is_kept(queue.context, memory)) return {queue, nullptr, !end_now(queue)};
   if (is_another_threads(queue)) return {queue, nullptr, !end_now(queue.context)};
   EventHandle event =
@@ -75,8 +75,8 @@ StreamUse end_of(Queue const& queue, DeviceMemory& memory) noexcept {
   return {queue, nullptr, !end_now(queue.context)};
 }
 
-void wait_for_now(Queue const& queue, Queue const& other, DeviceMemory& memory, char const* site) {
-  StreamUse const now = end_of(other, memory);
+void wait_for_now(BoundStream const& queue, BoundStream const& other, DeviceMemory& memory, char const* site) {
+  PendingWork const now = end_of(other, memory);
   if (now.is_unknown) throw_last_error(site);
   if (now.event) wait(queue, now.event, site);
 }

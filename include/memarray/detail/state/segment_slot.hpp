@@ -18,7 +18,7 @@ namespace memarray::detail {
 ///
 /// A forked child's copy takes its own slot at first use, with the exports that the child inherited. Earlier holds stay
 /// the parent's, in the parent's slot.
-class MEMARRAY_API SegmentPlace {
+class MEMARRAY_API SegmentSlotRef {
  public:
   using Exports = Block::Exports;
 
@@ -29,10 +29,10 @@ class MEMARRAY_API SegmentPlace {
   }
 
   /// `name` is for reports. The object has no slot before `settle`.
-  SegmentPlace(SegmentHeader& header, std::string name) noexcept;
-  ~SegmentPlace();
-  SegmentPlace(SegmentPlace const&) = delete;
-  SegmentPlace& operator=(SegmentPlace const&) = delete;
+  SegmentSlotRef(SegmentHeader& header, std::string name) noexcept;
+  ~SegmentSlotRef();
+  SegmentSlotRef(SegmentSlotRef const&) = delete;
+  SegmentSlotRef& operator=(SegmentSlotRef const&) = delete;
 
   [[nodiscard]] std::string const& name() const noexcept { return _name; }
   [[nodiscard]] bool is_settled() const noexcept;

@@ -2,7 +2,7 @@
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
-#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/driver/stream_order.hpp>
 
 #include "device_test.hpp"
@@ -10,41 +10,41 @@
 namespace memarray::test {
 namespace {
 
+using detail::BoundStream;
 using detail::DeviceMemory;
 using detail::end_of;
 using detail::is_over;
-using detail::Queue;
-using detail::StreamUses;
+using detail::StreamDependencies;
 using detail::Use;
 
-class StreamUsesTest : public DeviceTest {
+class StreamDependenciesTest : public DeviceTest {
  protected:
-  ~StreamUsesTest() override { third = {}; }
+  ~StreamDependenciesTest() override { third = {}; }
 
   /// Work in a queue, ordered and counted.
-  void use(Queue const& queue, Use how) {
+  void use(BoundStream const& queue, Use how) {
     uses.order(queue, how, "a test");
     uses.submitted(end_of(queue, uses.memory()), how);
   }
   /// How many events it waits for before such a use.
-  std::size_t waits_before(Queue const& queue, Use how) {
+  std::size_t waits_before(BoundStream const& queue, Use how) {
     static_cast<void>(new_waits());
     uses.order(queue, how, "a test");
     return new_waits().size();
   }
 
-  Queue third = make_queue();
-  StreamUses uses{DeviceMemory::of(0)};
+  BoundStream third = make_queue();
+  StreamDependencies uses{DeviceMemory::of(0)};
 };
 
-TEST_F(StreamUsesTest, NothingIsWaitedForAtFirst) {
+TEST_F(StreamDependenciesTest, NothingIsWaitedForAtFirst) {
   EXPECT_EQ(waits_before(first, Use::write), 0u);
   EXPECT_TRUE(is_over(uses));
   uses.synchronize(Use::write, "a test");
   EXPECT_TRUE(new_waits().empty());
 }
 
-TEST_F(StreamUsesTest, ReadersWaitForTheWriteOnce) {
+TEST_F(StreamDependenciesTest, ReadersWaitForTheWriteOnce) {
   use(first, Use::write);
   EXPECT_EQ(waits_before(first, Use::read), 0u);
   EXPECT_EQ(waits_before(second, Use::read), 1u);
@@ -52,7 +52,7 @@ TEST_F(StreamUsesTest, ReadersWaitForTheWriteOnce) {
   EXPECT_EQ(waits_before(third, Use::read), 1u);
 }
 
-TEST_F(StreamUsesTest, AWriterWaitsForAll) {
+TEST_F(StreamDependenciesTest, AWriterWaitsForAll) {
   use(first, Use::write);
   use(second, Use::read);
   use(third, Use::read);
@@ -62,21 +62,21 @@ TEST_F(StreamUsesTest, AWriterWaitsForAll) {
   EXPECT_EQ(waits_before(third, Use::read), 1u);
 }
 
-TEST_F(StreamUsesTest, AReaderOnTheSameStreamTwiceIsOneEvent) {
+TEST_F(StreamDependenciesTest, AReaderOnTheSameStreamTwiceIsOneEvent) {
   use(first, Use::read);
   use(first, Use::read);
   EXPECT_EQ(waits_before(second, Use::write), 1u);
 }
 
-TEST_F(StreamUsesTest, AStreamThatIsNotKeptIsWaitedForAlways) {
+TEST_F(StreamDependenciesTest, AStreamThatIsNotKeptIsWaitedForAlways) {
   StreamHandle const borrowed = create_stream_handle_ref(*first.stream, first.context);
-  Queue const queue = detail::queue_on(borrowed, first.context);
+  BoundStream const queue = detail::bind_stream(borrowed, first.context);
   use(queue, Use::write);
   EXPECT_EQ(waits_before(queue, Use::read), 1u);
   EXPECT_EQ(waits_before(first, Use::read), 1u);
 }
 
-TEST_F(StreamUsesTest, TheHostBlocksAndSaysSo) {
+TEST_F(StreamDependenciesTest, TheHostBlocksAndSaysSo) {
   use(first, Use::write);
   Gate gate(*sim.table(), *first.stream);
   use(first, Use::write);
@@ -98,7 +98,7 @@ TEST_F(StreamUsesTest, TheHostBlocksAndSaysSo) {
   EXPECT_EQ(sim.calls(), calls);
 }
 
-TEST_F(StreamUsesTest, WhatIsOverIsNoWait) {
+TEST_F(StreamDependenciesTest, WhatIsOverIsNoWait) {
   use(first, Use::write);
   ASSERT_TRUE(synchronize(first));
   std::int64_t const waits = counters().waits;
@@ -106,7 +106,7 @@ TEST_F(StreamUsesTest, WhatIsOverIsNoWait) {
   EXPECT_EQ(counters().waits, waits);
 }
 
-TEST_F(StreamUsesTest, AnEventThatCannotBeRecordedMeansASynchronisedContext) {
+TEST_F(StreamDependenciesTest, AnEventThatCannotBeRecordedMeansASynchronisedContext) {
   sim.fail("cuEventRecord", 1, 999, 1);
   std::int64_t const waits = counters().waits;
   use(first, Use::write);
@@ -115,9 +115,9 @@ TEST_F(StreamUsesTest, AnEventThatCannotBeRecordedMeansASynchronisedContext) {
   EXPECT_EQ(waits_before(second, Use::read), 0u);
 }
 
-TEST_F(StreamUsesTest, ManyReadsThatHaveEndedAreForgotten) {
+TEST_F(StreamDependenciesTest, ManyReadsThatHaveEndedAreForgotten) {
   StreamHandle const borrowed = create_stream_handle_ref(*first.stream, first.context);
-  Queue const queue = detail::queue_on(borrowed, first.context);
+  BoundStream const queue = detail::bind_stream(borrowed, first.context);
   for (int read = 0; read < 200; ++read) {
     use(queue, Use::read);
     ASSERT_TRUE(synchronize(queue));
@@ -125,35 +125,35 @@ TEST_F(StreamUsesTest, ManyReadsThatHaveEndedAreForgotten) {
   EXPECT_LT(waits_before(second, Use::write), 40u);
 }
 
-TEST_F(StreamUsesTest, AnUnusedLeaseRecordsNothing) {
+TEST_F(StreamDependenciesTest, AnUnusedLeaseRecordsNothing) {
   use(first, Use::write);
   std::uint64_t const calls = sim.calls();
-  StreamUses::Lease const lease = uses.open_lease(second, Use::write);
+  StreamDependencies::Lease const lease = uses.open_lease(second, Use::write);
   uses.close_lease(lease, false);
   EXPECT_EQ(sim.calls(), calls);
-  EXPECT_FALSE(uses.lend(lease, nullptr, true));
+  EXPECT_FALSE(uses.export_to(lease, nullptr, true));
 }
 
-TEST_F(StreamUsesTest, ExportsUnderOneLeaseWaitForEachOther) {
-  StreamUses::Lease const lease = uses.open_lease(first, Use::write);
-  EXPECT_TRUE(uses.lend(lease, nullptr, true));  // to its own stream
+TEST_F(StreamDependenciesTest, ExportsUnderOneLeaseWaitForEachOther) {
+  StreamDependencies::Lease const lease = uses.open_lease(first, Use::write);
+  EXPECT_TRUE(uses.export_to(lease, nullptr, true));  // to its own stream
   static_cast<void>(new_waits());
-  EXPECT_TRUE(uses.lend(lease, &second, true));
+  EXPECT_TRUE(uses.export_to(lease, &second, true));
   EXPECT_EQ(new_waits().size(), 1u);
-  EXPECT_TRUE(uses.lend(lease, &third, true));
+  EXPECT_TRUE(uses.export_to(lease, &third, true));
   EXPECT_EQ(new_waits().size(), 2u);
-  EXPECT_TRUE(uses.lend(lease, &second, true));  // again, after what the third may do
+  EXPECT_TRUE(uses.export_to(lease, &second, true));  // again, after what the third may do
   EXPECT_EQ(new_waits().size(), 2u);
   std::uint64_t const records = sim.calls("cuEventRecord");
   uses.close_lease(lease, false);
   EXPECT_EQ(sim.calls("cuEventRecord"), records + 3);
-  Queue const fourth = make_queue();
+  BoundStream const fourth = make_queue();
   EXPECT_EQ(waits_before(fourth, Use::read), 3u);
 }
 
-TEST_F(StreamUsesTest, WorkUnderAWriteLeaseComesAfterItsStreamsAndBeforeTheirNext) {
-  StreamUses::Lease const lease = uses.open_lease(first, Use::write);
-  ASSERT_TRUE(uses.lend(lease, &second, true));
+TEST_F(StreamDependenciesTest, WorkUnderAWriteLeaseComesAfterItsStreamsAndBeforeTheirNext) {
+  StreamDependencies::Lease const lease = uses.open_lease(first, Use::write);
+  ASSERT_TRUE(uses.export_to(lease, &second, true));
   static_cast<void>(new_waits());
   use(third, Use::write);
   EXPECT_EQ(new_waits(), (std::vector<std::string>{
@@ -163,9 +163,9 @@ TEST_F(StreamUsesTest, WorkUnderAWriteLeaseComesAfterItsStreamsAndBeforeTheirNex
   uses.close_lease(lease, false);
 }
 
-TEST_F(StreamUsesTest, ViewsThatOutliveTheirLeaseAreFenced) {
-  StreamUses::Lease const lease = uses.open_lease(first, Use::read);
-  ASSERT_TRUE(uses.lend(lease, &second, true));
+TEST_F(StreamDependenciesTest, ViewsThatOutliveTheirLeaseAreFenced) {
+  StreamDependencies::Lease const lease = uses.open_lease(first, Use::read);
+  ASSERT_TRUE(uses.export_to(lease, &second, true));
   uses.close_lease(lease, true);
   uses.order(third, Use::write, "a test");
   static_cast<void>(new_waits());
@@ -181,12 +181,12 @@ TEST_F(StreamUsesTest, ViewsThatOutliveTheirLeaseAreFenced) {
   EXPECT_EQ(sim.calls("cuCtxSynchronize"), 0u);
 }
 
-TEST_F(StreamUsesTest, ViewsInUnknownStreamsSynchroniseTheContext) {
+TEST_F(StreamDependenciesTest, ViewsInUnknownStreamsSynchroniseTheContext) {
   for (bool const known : {false, true}) {
-    Queue queue = second;
+    BoundStream queue = second;
     queue.lasting = false;
-    StreamUses::Lease const lease = uses.open_lease(first, Use::write);
-    ASSERT_TRUE(uses.lend(lease, known ? &queue : nullptr, known));
+    StreamDependencies::Lease const lease = uses.open_lease(first, Use::write);
+    ASSERT_TRUE(uses.export_to(lease, known ? &queue : nullptr, known));
     uses.close_lease(lease, true);
     std::int64_t const waits = counters().waits;
     EXPECT_TRUE(uses.fence_escaped(Use::read, false));

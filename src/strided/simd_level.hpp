@@ -6,9 +6,9 @@ namespace memarray::detail {
 
 /// The vectors that host loops are compiled for. Loops use the widest that the processor has, up to a limit that tests
 /// lower to reach the others.
-enum class Vectors : int { baseline, avx2, avx512 };
-[[nodiscard]] MEMARRAY_API Vectors widest_vectors() noexcept;
+enum class SimdLevel : int { baseline, avx2, avx512 };
+[[nodiscard]] MEMARRAY_API SimdLevel widest_simd_level() noexcept;
 /// Sets the limit and returns the previous one.
-MEMARRAY_API Vectors limit_vectors(Vectors most) noexcept;
+MEMARRAY_API SimdLevel limit_simd_level(SimdLevel most) noexcept;
 
 }  // namespace memarray::detail

@@ -11,7 +11,7 @@ namespace memarray::detail {
 
 /// A stream together with the context in which its work is submitted. The handle of a default stream does not determine
 /// the context, and the per-thread stream also depends on the thread.
-struct Queue {
+struct BoundStream {
   StreamHandle stream;
   ContextHandle context;
   std::thread::id thread{};  ///< set only for the per-thread default stream
@@ -19,18 +19,18 @@ struct Queue {
 
   [[nodiscard]] DriverTable const& driver() const noexcept { return *driver_of(context); }
   /// True only if both are provably one queue, whose work runs in the order of its submission.
-  [[nodiscard]] MEMARRAY_API bool is(Queue const& other) const noexcept;
+  [[nodiscard]] MEMARRAY_API bool is(BoundStream const& other) const noexcept;
 };
 
 /// Returns the queue of `stream` for work on the device of `context`. `context` also selects the default stream. Throws
 /// `ValueError` for a null handle, and for a stream of another device or driver, which the message names.
-[[nodiscard]] MEMARRAY_API Queue queue_on(StreamHandle const& stream, ContextHandle const& context);
+[[nodiscard]] MEMARRAY_API BoundStream bind_stream(StreamHandle const& stream, ContextHandle const& context);
 
 /// Orders work submitted to `queue` from now on after the work that the event stands for. `site` names the code that
 /// waits, for `SimulatedDevices::waits`. Throws `CudaError`.
-MEMARRAY_API void wait(Queue const& queue, EventHandle const& event, char const* site);
+MEMARRAY_API void wait(BoundStream const& queue, EventHandle const& event, char const* site);
 /// Blocks until all work of the queue has completed. False with the last error set on failure.
-[[nodiscard]] MEMARRAY_API bool synchronize(Queue const& queue) noexcept;
+[[nodiscard]] MEMARRAY_API bool synchronize(BoundStream const& queue) noexcept;
 /// Blocks until all work in the context has completed. False with the last error set on failure.
 [[nodiscard]] MEMARRAY_API bool synchronize(ContextHandle const& context) noexcept;
 

@@ -1,5 +1,5 @@
 #include <memarray/base/errors.hpp>
-#include <memarray/detail/driver/queue.hpp>
+#include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/last_error.hpp>
 
 #include <cstdint>
@@ -18,12 +18,12 @@ constexpr std::intptr_t per_thread = 2;
 
 }  // namespace
 
-bool Queue::is(Queue const& other) const noexcept {
+bool BoundStream::is(BoundStream const& other) const noexcept {
   return lasting && other.lasting && default_name(stream) == default_name(other.stream) &&
          as_cu(context) == as_cu(other.context) && thread == other.thread;
 }
 
-Queue queue_on(StreamHandle const& stream, ContextHandle const& context) {
+BoundStream bind_stream(StreamHandle const& stream, ContextHandle const& context) {
   if (!stream)
     throw ValueError(
         "this stream handle is null, which says that its creation failed; for the default stream say "
@@ -40,7 +40,7 @@ Queue queue_on(StreamHandle const& stream, ContextHandle const& context) {
       throw ValueError("the stream is of cuda:" + std::to_string(device_id_of(of_stream)) + ", the memory of cuda:" +
                        std::to_string(device_id_of(context)) + ": name a stream of that device");
   }
-  Queue queue{stream, of_stream ? of_stream : context, {}, keeps_stream(stream)};
+  BoundStream queue{stream, of_stream ? of_stream : context, {}, keeps_stream(stream)};
   if (!of_stream && as_intptr(stream) == per_thread) queue.thread = std::this_thread::get_id();
   return queue;
 }

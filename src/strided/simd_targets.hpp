@@ -1,6 +1,6 @@
 #pragma once
 
-// Loops are written once, always inline, and compiled into one function for each kind of vectors; `widest_vectors`
+// Loops are written once, always inline, and compiled into one function for each kind of vectors; `widest_simd_level`
 // selects one at run time. Without CMake's option MEMARRAY_WIDE_PATHS they are compiled once.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(MEMARRAY_BASELINE_ONLY)
 #define MEMARRAY_WIDE_PATHS 1

@@ -1,7 +1,7 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/detail/base/fork.hpp>
-#include <memarray/detail/state/segment_place.hpp>
+#include <memarray/detail/state/segment_slot.hpp>
 
 #include <algorithm>
 #include <new>
@@ -30,18 +30,18 @@ void report_deaths(std::span<Death const> deaths, std::string const& name) {
                  (name.empty() ? "" : "'" + name + "' ") + held_name(death.held) + "; that hold was cleared");
 }
 
-SegmentPlace::SegmentPlace(SegmentHeader& header, std::string name) noexcept
+SegmentSlotRef::SegmentSlotRef(SegmentHeader& header, std::string name) noexcept
     : _header(header), _name(std::move(name)), _generation(nobodys_generation) {}
 
-SegmentPlace::~SegmentPlace() {
+SegmentSlotRef::~SegmentSlotRef() {
   if (is_settled()) mine().owner.store(0);
 }
 
-bool SegmentPlace::is_settled() const noexcept {
+bool SegmentSlotRef::is_settled() const noexcept {
   return _generation.load(std::memory_order_acquire) == fork_generation();
 }
 
-bool SegmentPlace::settle() noexcept {
+bool SegmentSlotRef::settle() noexcept {
   if (is_settled()) return true;
   static_cast<void>(_settling.lock());
   bool done = is_settled();
@@ -55,13 +55,13 @@ bool SegmentPlace::settle() noexcept {
   return done;
 }
 
-void SegmentPlace::check_settled() {
+void SegmentSlotRef::check_settled() {
   if (!settle())
     throw Error("this array in shared memory has " + std::to_string(SegmentHeader::slot_count) +
                 " users already; drop some, or make another array");
 }
 
-bool SegmentPlace::take_slot() noexcept {
+bool SegmentSlotRef::take_slot() noexcept {
   for (std::uint32_t at = 0; at < SegmentHeader::slot_count; ++at) {
     ProcessStamp nobody = 0;
     if (!_header.slot[at].owner.compare_exchange_strong(nobody, this_process())) continue;
@@ -74,7 +74,7 @@ bool SegmentPlace::take_slot() noexcept {
   return false;
 }
 
-bool SegmentPlace::make_room() noexcept {
+bool SegmentSlotRef::make_room() noexcept {
   try {
     std::vector<Death> deaths;
     clear_dead(number_in(_header.word.load()), deaths);
@@ -84,21 +84,21 @@ bool SegmentPlace::make_room() noexcept {
   }
 }
 
-SegmentSlot* SegmentPlace::numbered(std::uint64_t number) const noexcept {
+SegmentSlot* SegmentSlotRef::numbered(std::uint64_t number) const noexcept {
   return number == 0 || number > SegmentHeader::slot_count ? nullptr : &_header.slot[number - 1];
 }
 
-std::span<SegmentSlot> SegmentPlace::slots() const noexcept {
+std::span<SegmentSlot> SegmentSlotRef::slots() const noexcept {
   return {_header.slot, std::min(_header.used.load(), SegmentHeader::slot_count)};
 }
 
-bool SegmentPlace::anybody_reads(bool others) const noexcept {
+bool SegmentSlotRef::anybody_reads(bool others) const noexcept {
   return std::ranges::any_of(slots(), [&](SegmentSlot const& slot) {
     return slot.readers.load() != 0 && !(others && is_mine(&slot)) && is_alive(slot.owner.load());
   });
 }
 
-bool SegmentPlace::end_reading() noexcept {
+bool SegmentSlotRef::end_reading() noexcept {
   _local_readers.fetch_sub(1);
   if (!is_settled()) return false;
   std::int64_t inherited = _inherited_readers.load();
@@ -108,14 +108,14 @@ bool SegmentPlace::end_reading() noexcept {
   return true;
 }
 
-void SegmentPlace::count_export(bool writable) {
+void SegmentSlotRef::count_export(bool writable) {
   check_settled();
   std::uint64_t const one = writable ? writable_export : read_only_export;
   _local_exports.fetch_add(one);
   mine().exports.fetch_add(one);
 }
 
-void SegmentPlace::uncount_export(bool writable) noexcept {
+void SegmentSlotRef::uncount_export(bool writable) noexcept {
   // First, because a new slot starts with the local count, which includes this export.
   bool const counted = settle();
   std::uint64_t const one = writable ? writable_export : read_only_export;
@@ -123,7 +123,7 @@ void SegmentPlace::uncount_export(bool writable) noexcept {
   if (counted) mine().exports.fetch_sub(one);
 }
 
-SegmentPlace::Exports SegmentPlace::exports() const noexcept {
+SegmentSlotRef::Exports SegmentSlotRef::exports() const noexcept {
   Exports total{0, 0};
   for (SegmentSlot const& slot : slots()) {
     std::uint64_t const counts = slot.exports.load();
@@ -135,7 +135,7 @@ SegmentPlace::Exports SegmentPlace::exports() const noexcept {
 }
 
 // Takes ownership of an ended process's slot first, so that no other process clears it or counts in it meanwhile.
-void SegmentPlace::clear_dead(std::uint64_t except, std::vector<Death>& deaths) {
+void SegmentSlotRef::clear_dead(std::uint64_t except, std::vector<Death>& deaths) {
   std::size_t const before = deaths.size();
   for (SegmentSlot& slot : slots()) {
     ProcessStamp owner = slot.owner.load();

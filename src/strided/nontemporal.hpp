@@ -11,8 +11,8 @@
 
 namespace memarray::detail {
 
-/// Copies with non-temporal stores, for memory that will not be read soon. `end_stream_stores` orders them before later
-/// stores.
+/// Copies with non-temporal stores, for memory that will not be read soon. `end_nontemporal_stores` orders them before
+/// later stores.
 inline void copy_past_caches(void* destination, void const* source, std::size_t bytes) noexcept {
 #if defined(__SSE2__)
   constexpr std::size_t line = 64;
@@ -36,15 +36,15 @@ inline void copy_past_caches(void* destination, void const* source, std::size_t 
 /// A writer of one run of memory with non-temporal stores, from consecutive pieces. A cache line that is written in two
 /// parts is first read from memory, and every later store waits for that. So bytes that do not fill a line stay here
 /// until the next piece, or the end.
-class StreamedRun {
+class NonTemporalWriter {
  public:
   static constexpr std::size_t room_bytes = 8192;
 
-  explicit StreamedRun(std::byte* target) noexcept
+  explicit NonTemporalWriter(std::byte* target) noexcept
       : _target(target), _skipped(reinterpret_cast<std::uintptr_t>(target) % line), _filled(_skipped) {}
-  StreamedRun(StreamedRun const&) = delete;
-  StreamedRun& operator=(StreamedRun const&) = delete;
-  ~StreamedRun() { std::memcpy(_target, _buffer + _skipped, _filled - _skipped); }
+  NonTemporalWriter(NonTemporalWriter const&) = delete;
+  NonTemporalWriter& operator=(NonTemporalWriter const&) = delete;
+  ~NonTemporalWriter() { std::memcpy(_target, _buffer + _skipped, _filled - _skipped); }
 
   /// Returns where the caller writes a piece of up to `room_bytes`.
   [[nodiscard]] std::byte* room() noexcept { return _buffer + _filled; }
@@ -81,7 +81,7 @@ class StreamedRun {
   alignas(line) std::byte _buffer[line + room_bytes];
 };
 
-inline void end_stream_stores() noexcept {
+inline void end_nontemporal_stores() noexcept {
 #if defined(__SSE2__)
   _mm_sfence();
 #endif

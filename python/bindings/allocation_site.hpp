@@ -7,16 +7,16 @@
 namespace memarray::python {
 
 /// A scope in which simulated devices report new resources with the calling line of Python.
-class MadeHere {
+class AllocationSiteScope {
  public:
-  MadeHere() : _simulated(testing::detail::are_simulated()) {
+  AllocationSiteScope() : _simulated(testing::detail::are_simulated()) {
     if (_simulated) testing::detail::set_allocation_site(line_of_caller().c_str());
   }
-  ~MadeHere() {
+  ~AllocationSiteScope() {
     if (_simulated) testing::detail::set_allocation_site(nullptr);
   }
-  MadeHere(MadeHere const&) = delete;
-  MadeHere& operator=(MadeHere const&) = delete;
+  AllocationSiteScope(AllocationSiteScope const&) = delete;
+  AllocationSiteScope& operator=(AllocationSiteScope const&) = delete;
 
  private:
   bool _simulated;

@@ -24,37 +24,38 @@ namespace memarray {
 
 namespace detail {
 
-class State;
+class ArrayState;
 class Segment;
 class DeviceMemory;
 using DeviceMemoryPtr = std::shared_ptr<DeviceMemory>;
-struct Queue;
-enum class Ending : bool;
+struct BoundStream;
+enum class CopyMode : bool;
 
-using StatePtr = IntrusivePtr<State>;
+using ArrayStatePtr = IntrusivePtr<ArrayState>;
 
 /// The state of an array (lock word, storage, shape, policy), shared by the C++ array, its leases and Python objects.
 ///
 /// Functions that touch contents hold the lock for as long as they need it, and leave the array as it was when they
 /// throw. `lock_id` is −1, or the id of the open write lease on whose behalf the call is made. A `LockError` names the
 /// holder.
-class MEMARRAY_API State {
+class MEMARRAY_API ArrayState {
  public:
   /// Makes an array in dense host memory. Throws `ValueError`, `OverflowError`, `CudaError`, `OutOfMemoryError`.
-  [[nodiscard]] static StatePtr make(DType const& dtype, Extents shape, int device_id, ArrayOptions const& options);
+  [[nodiscard]] static ArrayStatePtr make(DType const& dtype, Extents shape, int device_id,
+                                          ArrayOptions const& options);
 
   /// Makes an array in dense memory of a device, filled in its default stream. Ignores `options.resource`. Throws
   /// `ValueError`, `OverflowError`, `CudaError` (no such device), `OutOfMemoryError`.
-  [[nodiscard]] static StatePtr make_on_device(DType const& dtype, Extents shape, int device_id,
-                                               ArrayOptions const& options);
+  [[nodiscard]] static ArrayStatePtr make_on_device(DType const& dtype, Extents shape, int device_id,
+                                                    ArrayOptions const& options);
 
   /// Makes an array over host or device memory that holds `shape` elements.
-  [[nodiscard]] static StatePtr make_over(DType const& dtype, Extents shape, BlockPtr block);
+  [[nodiscard]] static ArrayStatePtr make_over(DType const& dtype, Extents shape, BlockPtr block);
   /// Makes an array over memory that other processes have too: they share its lock and export counts.
-  [[nodiscard]] static StatePtr make_shared(DType const& dtype, Extents shape, BlockPtr host, Segment& segment);
+  [[nodiscard]] static ArrayStatePtr make_shared(DType const& dtype, Extents shape, BlockPtr host, Segment& segment);
 
-  State(State const&) = delete;
-  State& operator=(State const&) = delete;
+  ArrayState(ArrayState const&) = delete;
+  ArrayState& operator=(ArrayState const&) = delete;
 
   void retain() noexcept { _word.retain(); }
   void release() noexcept {
@@ -74,7 +75,7 @@ class MEMARRAY_API State {
   [[nodiscard]] bool on_device() const noexcept { return _storage.current() == Side::device; }
   [[nodiscard]] Device device() const noexcept;
   /// Returns the device in DLPack's terms: a simulated device is an extension device. Any thread, under no lock.
-  [[nodiscard]] Device lent_device() const noexcept;
+  [[nodiscard]] Device exported_device() const noexcept;
   [[nodiscard]] bool is_foreign() const noexcept { return _storage.block()->is_foreign(); }
   [[nodiscard]] MemoryType memory_type() const noexcept { return _storage.block()->memory_type(); }
   /// Returns the id that the array is held for writing under, else −1.
@@ -112,9 +113,9 @@ class MEMARRAY_API State {
   void fill(void const* element, std::int64_t lock_id = -1);
   void resize(Extents shape);
   /// Swaps contents, shape, device and resource with `other`, of the same dtype and rank; policies stay.
-  void exchange(State& other);
+  void exchange(ArrayState& other);
   /// Returns a deep, unlocked copy; holds this array's read lock meanwhile.
-  [[nodiscard]] StatePtr clone();
+  [[nodiscard]] ArrayStatePtr clone();
   /// Throws `ValueError` unless `device` is the CPU or a CUDA device, `CudaError` if this process has no such device.
   void check_reachable(Device device, char const* what) const;
   /// Makes the side on `target` current, by a copy in `stream` if it is stale. Throws `LockError` under any lease.
@@ -166,7 +167,7 @@ class MEMARRAY_API State {
   /// Makes use of `block` wait for its pending work: in `stream` on a device; on the host by blocking.
   void await(Block& block, Access access, StreamChoice const& stream) const;
   /// Returns the stream, bound to the device of the current side.
-  [[nodiscard]] Queue queue(StreamChoice const& stream) const;
+  [[nodiscard]] BoundStream queue(StreamChoice const& stream) const;
   /// Allocates memory like the current block's, which is not yet the array's.
   [[nodiscard]] BlockPtr fresh_block(StreamChoice const& stream) const;
   /// Allocates such memory with a copy of the current contents, which is reported.
@@ -186,11 +187,11 @@ class MEMARRAY_API State {
   [[noreturn]] void refuse(char const* what, std::int64_t lock_id) const;
 
  private:
-  State(Side side, BlockPtr block, DType const& dtype, Extents shape, int device_id, EscapedViews policy) noexcept;
-  ~State();
+  ArrayState(Side side, BlockPtr block, DType const& dtype, Extents shape, int device_id, EscapedViews policy) noexcept;
+  ~ArrayState();
   void destroy() noexcept;
   void set_shape(Extents shape) noexcept;
-  [[nodiscard]] BlockPtr allocate_on(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) const;
+  [[nodiscard]] BlockPtr allocate_on(DeviceMemoryPtr const& memory, BoundStream const& queue, std::size_t bytes) const;
   [[nodiscard]] bool must_settle(Place const& place, bool insist) const noexcept;
   void settle_for_read(StreamChoice const& stream);
   /// Returns the stream if it is of the current side's device, else the default one: a move may name a stream of either
@@ -198,10 +199,10 @@ class MEMARRAY_API State {
   [[nodiscard]] StreamChoice stream_here(StreamChoice const& stream) const;
   void detach(char const* why, StreamChoice const& stream);
   void arrive_for_lease(Place const& place, Access access);
-  void arrive(Device target, StreamChoice const& stream, Access access, Ending ending);
-  [[nodiscard]] static StatePtr make_around(Side side, BlockPtr block, DType const& dtype, Extents shape, int device_id,
-                                            EscapedViews policy);
-  void leave_views_before(State const& receiver);
+  void arrive(Device target, StreamChoice const& stream, Access access, CopyMode ending);
+  [[nodiscard]] static ArrayStatePtr make_around(Side side, BlockPtr block, DType const& dtype, Extents shape,
+                                                 int device_id, EscapedViews policy);
+  void leave_views_before(ArrayState const& receiver);
   void check_policy(Block::Exports exports, char const* what) const;
   /// Does the work of `take` for an array in shared memory.
   [[nodiscard]] bool take_among_processes(Access access, std::int64_t id, Timeout timeout, Place const& place,
@@ -215,7 +216,7 @@ class MEMARRAY_API State {
   std::atomic<EscapedViews> _policy;
   DType _dtype;
   std::atomic<int> _device_id;
-  std::atomic<DLDeviceType> _lent_type{kDLCUDA};  // of the device side
+  std::atomic<DLDeviceType> _exported_type{kDLCUDA};  // of the device side
   int _ndim;
   std::int64_t* _shape;  // behind the object, in one allocation
   mutable std::atomic<std::uint32_t> _shape_version{0};
@@ -225,7 +226,7 @@ class MEMARRAY_API State {
 };
 
 [[noreturn]] MEMARRAY_API void throw_moved_from();
-[[noreturn]] MEMARRAY_API void throw_out_of_bounds(State const& state, int dimension, std::int64_t index);
+[[noreturn]] MEMARRAY_API void throw_out_of_bounds(ArrayState const& state, int dimension, std::int64_t index);
 
 }  // namespace detail
 }  // namespace memarray

@@ -1,6 +1,6 @@
-#include "wide_paths.hpp"
+#include "simd_targets.hpp"
 
-#include "vectors.hpp"
+#include "simd_level.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -12,7 +12,7 @@
 namespace memarray::detail {
 namespace {
 
-constinit std::atomic<Vectors> vectors_limit{Vectors::avx512};
+constinit std::atomic<SimdLevel> vectors_limit{SimdLevel::avx512};
 
 #if defined(MEMARRAY_WIDE_PATHS)
 /// True if the processor has F16C, a feature that `__builtin_cpu_supports` does not know.
@@ -22,26 +22,26 @@ bool has_half_conversions() noexcept {
 }
 #endif
 
-Vectors processor_vectors() noexcept {
+SimdLevel processor_vectors() noexcept {
 #if defined(MEMARRAY_WIDE_PATHS)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_half_conversions())
-    return Vectors::baseline;
+    return SimdLevel::baseline;
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl"))
-    return Vectors::avx512;
-  return Vectors::avx2;
+    return SimdLevel::avx512;
+  return SimdLevel::avx2;
 #else
-  return Vectors::baseline;
+  return SimdLevel::baseline;
 #endif
 }
 
 }  // namespace
 
-Vectors widest_vectors() noexcept {
-  static Vectors const has = processor_vectors();
+SimdLevel widest_simd_level() noexcept {
+  static SimdLevel const has = processor_vectors();
   return std::min(has, vectors_limit.load(std::memory_order_relaxed));
 }
 
-Vectors limit_vectors(Vectors most) noexcept { return vectors_limit.exchange(most, std::memory_order_relaxed); }
+SimdLevel limit_simd_level(SimdLevel most) noexcept { return vectors_limit.exchange(most, std::memory_order_relaxed); }
 
 }  // namespace memarray::detail

@@ -5,10 +5,10 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/base/shape.hpp>
-#include <memarray/detail/memory/stream_uses.hpp>
+#include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/detail/memory/transfer.hpp>
+#include <memarray/detail/state/array_state.hpp>
 #include <memarray/detail/state/hold.hpp>
-#include <memarray/detail/state/state.hpp>
 #include <memarray/detail/state/trace.hpp>
 #include <memarray/driver/driver_table.hpp>
 #include <memarray/driver/simulated_devices.hpp>
@@ -31,7 +31,7 @@ constexpr int looks = 10'000;
 
 }  // namespace
 
-StatePtr State::make(DType const& dtype, Extents shape, int device_id, ArrayOptions const& options) {
+ArrayStatePtr ArrayState::make(DType const& dtype, Extents shape, int device_id, ArrayOptions const& options) {
   if (device_id < 0) throw ValueError("device_id is " + std::to_string(device_id) + "; device ids start at 0");
   if (options.resource && !*options.resource)
     throw ValueError("ArrayOptions::resource is empty; leave it out for the pooled host memory");
@@ -45,18 +45,19 @@ StatePtr State::make(DType const& dtype, Extents shape, int device_id, ArrayOpti
 
   EscapedViews const policy =
       options.escaped_views.value_or(memarray::options().escaped_views.load(std::memory_order_relaxed));
-  StatePtr state = make_around(Side::host, std::move(block), dtype, shape, device_id, policy);
+  ArrayStatePtr state = make_around(Side::host, std::move(block), dtype, shape, device_id, policy);
   state->_resource = options.resource;
   return state;
 }
 
-StatePtr State::make_around(Side side, BlockPtr block, DType const& dtype, Extents shape, int device_id,
-                            EscapedViews policy) {
-  void* const memory = ::operator new(sizeof(State) + shape.size() * sizeof(std::int64_t));
-  return StatePtr(new (memory) State(side, std::move(block), dtype, shape, device_id, policy));
+ArrayStatePtr ArrayState::make_around(Side side, BlockPtr block, DType const& dtype, Extents shape, int device_id,
+                                      EscapedViews policy) {
+  void* const memory = ::operator new(sizeof(ArrayState) + shape.size() * sizeof(std::int64_t));
+  return ArrayStatePtr(new (memory) ArrayState(side, std::move(block), dtype, shape, device_id, policy));
 }
 
-State::State(Side side, BlockPtr block, DType const& dtype, Extents shape, int device_id, EscapedViews policy) noexcept
+ArrayState::ArrayState(Side side, BlockPtr block, DType const& dtype, Extents shape, int device_id,
+                       EscapedViews policy) noexcept
     : _storage(side, std::move(block)),
       _policy(policy),
       _dtype(dtype),
@@ -66,28 +67,28 @@ State::State(Side side, BlockPtr block, DType const& dtype, Extents shape, int d
   std::uninitialized_copy(shape.begin(), shape.end(), _shape);
 }
 
-State::~State() = default;
+ArrayState::~ArrayState() = default;
 
-void State::destroy() noexcept {
-  this->~State();
+void ArrayState::destroy() noexcept {
+  this->~ArrayState();
   ::operator delete(this);
 }
 
-std::int64_t State::size() const noexcept {
+std::int64_t ArrayState::size() const noexcept {
   std::int64_t product = 1;
   for (int d = 0; d < _ndim; ++d) product *= _shape[d];
   return product;
 }
 
 // A sequence lock: the version is odd while the extents change, and a reader that sees a change retries.
-void State::set_shape(Extents shape) noexcept {
+void ArrayState::set_shape(Extents shape) noexcept {
   _shape_version.fetch_add(1, std::memory_order_acq_rel);
   for (int d = 0; d < _ndim; ++d)
     std::atomic_ref(_shape[d]).store(shape[static_cast<std::size_t>(d)], std::memory_order_release);
   _shape_version.fetch_add(1, std::memory_order_release);
 }
 
-void State::copy_shape(std::int64_t* extents) const noexcept {
+void ArrayState::copy_shape(std::int64_t* extents) const noexcept {
   for (;;) {
     std::uint32_t const before = _shape_version.load(std::memory_order_acquire);
     for (int d = 0; d < _ndim; ++d) extents[d] = std::atomic_ref(_shape[d]).load(std::memory_order_acquire);
@@ -96,28 +97,28 @@ void State::copy_shape(std::int64_t* extents) const noexcept {
   }
 }
 
-Device State::device() const noexcept { return on_device() ? Device{kDLCUDA, device_id()} : Device{}; }
+Device ArrayState::device() const noexcept { return on_device() ? Device{kDLCUDA, device_id()} : Device{}; }
 
-Device State::lent_device() const noexcept {
-  if (on_device()) return {_lent_type.load(std::memory_order_relaxed), device_id()};
-  if (_resource && _resource->memory_type() == MemoryType::unified) return lent_managed_device();
+Device ArrayState::exported_device() const noexcept {
+  if (on_device()) return {_exported_type.load(std::memory_order_relaxed), device_id()};
+  if (_resource && _resource->memory_type() == MemoryType::unified) return exported_managed_device();
   return {};
 }
 
-std::int64_t State::lock_id() const noexcept {
+std::int64_t ArrayState::lock_id() const noexcept {
   std::int64_t const word = _word.load();
   if (LockWord::is_writer(word) && word != LockWord::settling) return word;
   return _segment ? _segment->lock_id() : -1;
 }
 
-std::string State::describe() const {
+std::string ArrayState::describe() const {
   std::vector<std::int64_t> extents(static_cast<std::size_t>(_ndim));
   copy_shape(extents.data());
   return "MemArray<" + std::string(_dtype.name_view()) + ", " + std::to_string(_ndim) + "> of shape " +
          shape_text(extents);
 }
 
-void State::refuse(char const* what, std::int64_t lock_id) const {
+void ArrayState::refuse(char const* what, std::int64_t lock_id) const {
   std::int64_t const word = _word.load();
   std::string holder = _segment ? _segment->holder() : "";
   if (!holder.empty()) {
@@ -144,19 +145,19 @@ void State::refuse(char const* what, std::int64_t lock_id) const {
   throw LockError(message);
 }
 
-void State::check_write(std::int64_t lock_id, char const* what) const {
+void ArrayState::check_write(std::int64_t lock_id, char const* what) const {
   // The id of a closed lease is refused even on a free array: it is the caller's mistake.
   if (lock_id >= 0 ? !is_held_under(lock_id) : _word.load() != LockWord::free) refuse(what, lock_id);
   if (_segment && lock_id < 0 && _segment->is_used_elsewhere()) refuse(what, lock_id);
 }
 
-void State::check_read(std::int64_t lock_id, char const* what) {
+void ArrayState::check_read(std::int64_t lock_id, char const* what) {
   if (lock_id >= 0 ? !is_held_under(lock_id) : LockWord::is_writer(_word.load_settled())) refuse(what, lock_id);
   if (_segment && lock_id < 0 && _segment->is_written_elsewhere()) refuse(what, lock_id);
 }
 
-bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& place, bool past_writers,
-                 std::function<void()> const& prepare) {
+bool ArrayState::take(Access access, std::int64_t id, Timeout timeout, Place const& place, bool past_writers,
+                      std::function<void()> const& prepare) {
   run_deferred();
   if (_segment) [[unlikely]]
     return take_among_processes(access, id, timeout, place, past_writers, prepare);
@@ -220,7 +221,7 @@ bool State::take(Access access, std::int64_t id, Timeout timeout, Place const& p
   return true;
 }
 
-void State::give_back(Access access) noexcept {
+void ArrayState::give_back(Access access) noexcept {
   if (_segment) [[unlikely]]
     give_back_among_processes(access);
   if (access == Access::read)
@@ -229,7 +230,7 @@ void State::give_back(Access access) noexcept {
     _word.unlock_exclusive();
 }
 
-std::int64_t State::next_lock_id() noexcept {
+std::int64_t ArrayState::next_lock_id() noexcept {
   // Threads draw ids in batches to avoid contention on the counter.
   constexpr std::int64_t batch = 1024;
   static std::atomic<std::int64_t> next_batch{LockWord::first_lease_id};
@@ -238,54 +239,54 @@ std::int64_t State::next_lock_id() noexcept {
   return next++;
 }
 
-void State::check_policy(Block::Exports exports, char const* what) const {
+void ArrayState::check_policy(Block::Exports exports, char const* what) const {
   if (escaped_views() != EscapedViews::error) return;
   throw LockError(std::string(what) + " is refused on " + describe() + ": " + std::to_string(exports.total()) +
                   " exported view(s) of it are still alive (" + std::to_string(exports.writable) +
                   " writable) and its escaped_views policy is 'error'; drop them first");
 }
 
-void State::settle_for_read(StreamChoice const& stream) {
+void ArrayState::settle_for_read(StreamChoice const& stream) {
   auto const exports = _storage.block()->exports();
   if (exports.writable == 0 || escaped_views() == EscapedViews::alias) return;
   check_policy(exports, "reading");
   detach("a writable view was kept", stream_here(stream));
 }
 
-void State::leave_views_before(State const& receiver) {
+void ArrayState::leave_views_before(ArrayState const& receiver) {
   if (must_leave_block() && receiver.escaped_views() == EscapedViews::alias)
     detach("a view was kept and its memory goes to an array that writes under kept views", StreamChoice());
 }
 
-bool State::must_leave_block() const noexcept {
+bool ArrayState::must_leave_block() const noexcept {
   return escaped_views() == EscapedViews::snapshot && _storage.block()->exports().total() != 0;
 }
 
-Queue State::queue(StreamChoice const& stream) const {
-  return queue_on(stream.get(), _storage.block(Side::device)->uses()->memory().context());
+BoundStream ArrayState::queue(StreamChoice const& stream) const {
+  return bind_stream(stream.get(), _storage.block(Side::device)->uses()->memory().context());
 }
 
-StreamChoice State::stream_here(StreamChoice const& stream) const {
+StreamChoice ArrayState::stream_here(StreamChoice const& stream) const {
   if (!on_device()) return {};
   ContextHandle const context = context_of(stream.get());
   return context && device_id_of(context) != _storage.block()->device().id ? StreamChoice() : stream;
 }
 
-BlockPtr State::allocate_on(DeviceMemoryPtr const& memory, Queue const& queue, std::size_t bytes) const {
+BlockPtr ArrayState::allocate_on(DeviceMemoryPtr const& memory, BoundStream const& queue, std::size_t bytes) const {
   return allocate_for(describe(), memory, queue, bytes);
 }
 
-BlockPtr State::fresh_block(StreamChoice const& stream) const {
+BlockPtr ArrayState::fresh_block(StreamChoice const& stream) const {
   if (on_device()) return allocate_on(_storage.block()->uses()->memory_ptr(), queue(stream), bytes());
   return Block::allocate(_resource, bytes(), Block::Contents::uninitialized);
 }
 
-BlockPtr State::copied_block(char const* why, StreamChoice const& stream) const {
+BlockPtr ArrayState::copied_block(char const* why, StreamChoice const& stream) const {
   BlockPtr fresh = fresh_block(stream);
   Block& current = *_storage.block();
   if (on_device()) {
     current.fence(false);
-    copy(*fresh, current, bytes(), queue(stream), Ending::later);
+    copy(*fresh, current, bytes(), queue(stream), CopyMode::async);
   } else {
     await(current, Access::read, stream);
     copy_host(fresh->data(), current.data(), bytes());
@@ -294,13 +295,13 @@ BlockPtr State::copied_block(char const* why, StreamChoice const& stream) const 
   return fresh;
 }
 
-void State::detach(char const* why, StreamChoice const& stream) {
+void ArrayState::detach(char const* why, StreamChoice const& stream) {
   BlockPtr fresh = copied_block(why, stream);
   counters().versions.fetch_add(1, std::memory_order_relaxed);
   _storage.replace(_storage.current(), std::move(fresh));
 }
 
-void State::check_side(Side side) const {
+void ArrayState::check_side(Side side) const {
   // A side that is valid but not current would become stale at the next write to the other.
   if (_storage.current() == side) return;
   throw Error(side == Side::host ? describe() + " is on a device: call move_memory(kDLCPU, …) before host_view()"
@@ -309,12 +310,12 @@ void State::check_side(Side side) const {
 
 void throw_moved_from() { throw Error("this MemArray was moved from: assign an array to it before it is used"); }
 
-void throw_out_of_bounds(State const& state, int dimension, std::int64_t index) {
+void throw_out_of_bounds(ArrayState const& state, int dimension, std::int64_t index) {
   throw IndexError("index " + std::to_string(index) + " of dimension " + std::to_string(dimension) + " is outside " +
                    state.describe());
 }
 
-void State::fill(void const* element, std::int64_t lock_id) {
+void ArrayState::fill(void const* element, std::int64_t lock_id) {
   Hold hold(*this, Access::overwrite, lock_id, "fill", on_device() ? Hold::orders_itself : Hold::plain);
   if (on_device()) {
     detail::fill(hold.target_block(), 0, element, _dtype.itemsize, static_cast<std::size_t>(size()), hold.queue());
@@ -324,7 +325,7 @@ void State::fill(void const* element, std::int64_t lock_id) {
   hold.commit();
 }
 
-void State::resize(Extents shape) {
+void ArrayState::resize(Extents shape) {
   check_not_shared("resize");
   if (static_cast<int>(shape.size()) != _ndim)
     throw ValueError("resize keeps the rank: " + describe() + " cannot become " + shape_text(shape));
@@ -334,10 +335,10 @@ void State::resize(Extents shape) {
   BlockPtr fresh;
   Block& block = *_storage.block();
   if (on_device()) {
-    Queue const queue = this->queue({});
+    BoundStream const queue = this->queue({});
     fresh = allocate_on(block.uses()->memory_ptr(), queue, new_bytes);
     block.fence(false);
-    copy(*fresh, block, kept, queue, Ending::later);
+    copy(*fresh, block, kept, queue, CopyMode::async);
     std::vector<std::byte> const zeros(_dtype.itemsize);
     detail::fill(*fresh, kept, _dtype.init ? _dtype.init : zeros.data(), _dtype.itemsize,
                  (new_bytes - kept) / _dtype.itemsize, queue);
@@ -355,7 +356,7 @@ void State::resize(Extents shape) {
   set_shape(shape);
 }
 
-void State::exchange(State& other) {
+void ArrayState::exchange(ArrayState& other) {
   check_not_shared("exchange");
   other.check_not_shared("exchange");
   if (this == &other) return;
@@ -372,23 +373,23 @@ void State::exchange(State& other) {
   std::vector<std::int64_t> const theirs(other._shape, other._shape + _ndim);
   std::swap(_storage, other._storage);
   _device_id = other._device_id.exchange(_device_id);
-  _lent_type = other._lent_type.exchange(_lent_type);
+  _exported_type = other._exported_type.exchange(_exported_type);
   std::swap(_resource, other._resource);
   set_shape(theirs);
   other.set_shape(mine);
 }
 
-StatePtr State::clone() {
+ArrayStatePtr ArrayState::clone() {
   Hold const hold(*this, Access::read, -1, "copy");
   BlockPtr fresh = fresh_block({});
   if (on_device())
-    copy(*fresh, *_storage.block(), bytes(), hold.queue(), Ending::later);
+    copy(*fresh, *_storage.block(), bytes(), hold.queue(), CopyMode::async);
   else
     copy_host(fresh->data(), _storage.block()->data(), bytes());
-  StatePtr twin = make_around(_storage.current(), std::move(fresh), _dtype,
-                              Extents(_shape, static_cast<std::size_t>(_ndim)), _device_id, escaped_views());
+  ArrayStatePtr twin = make_around(_storage.current(), std::move(fresh), _dtype,
+                                   Extents(_shape, static_cast<std::size_t>(_ndim)), _device_id, escaped_views());
   twin->_resource = _resource;
-  twin->_lent_type = _lent_type.load();
+  twin->_exported_type = _exported_type.load();
   return twin;
 }
 
