@@ -36,7 +36,7 @@ def raw_bytes(view):
 def reduce_view(view, protocol):
     """Implements `BufferView.__reduce_ex__`: the elements in C order, out of band in protocol 5.
 
-    Older protocols carry the elements in band. Those of a writable view are a bytearray, so that the new view is
+    Older protocols carry the elements in band. The elements of a writable view are a bytearray, so that the new view is
     writable.
     """
     name = portable_dtype(view)

@@ -3,7 +3,7 @@
 >>> from memarray import shared_memory
 >>> a = shared_memory.create([1000], float)  # hand it, or a.shared_memory, to other processes
 >>> b = shared_memory.attach(a.shared_memory)  # there
->>> shared_memory.unlink(a)  # once, when nobody shall attach any more
+>>> shared_memory.unlink(a)  # once, when no more process attaches
 
 Leases exclude each other across all processes. docs/guide/shared_memory.md lists the differences from the arrays of one
 process.

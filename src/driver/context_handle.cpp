@@ -43,8 +43,8 @@ struct ContextBox : Box<cu::Context> {
   bool primary = false;
 };
 
-// The primary contexts in use, so that all handles share one retention. Those of a real driver are kept until the
-// process ends: recreating a context is slow, and other libraries may have borrowed it.
+// The primary contexts in use, so that all handles share one retention. The contexts of a real driver are kept until
+// the process ends: recreating a context is slow, and other libraries may have borrowed it.
 class PrimaryContexts {
  public:
   ContextHandle find(DriverTable const* table, int device_id) noexcept {

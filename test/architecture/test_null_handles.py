@@ -8,7 +8,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = sorted((ROOT / "include" / "memarray").glob("**/driver/*.hpp"))
 SWEEP = ROOT / "test" / "cpp" / "driver" / "test_null_handles.cpp"
-DECLARATION = re.compile(r"\b([A-Za-z_]\w*)\(([^()]*?(?:Handle|BoundStream)\b[^()]*?)\)\s*(?:const\s*)?(?:noexcept)?\s*;")
+DECLARATION = re.compile(
+    r"\b([A-Za-z_]\w*)\(([^()]*?(?:Handle|BoundStream)\b[^()]*?)\)\s*(?:const\s*)?(?:noexcept)?\s*;"
+)
 PARAMETER = re.compile(r"\b(\w+Handle|BoundStream)\b")
 
 

@@ -90,7 +90,9 @@ def look_for_tests(words: list[str]) -> None:
         assert f'"{words[1]}: ' in (pages.ROOT / "pyproject.toml").read_text(), f"there is no marker {words[1]}"
         words = words[2:]
     for word in words:
-        assert any((pages.ROOT / word).glob("test_*.py")), f"there are no tests in {word}"
+        path = pages.ROOT / word
+        there = path.is_file() if word.endswith(".py") else any(path.glob("test_*.py"))
+        assert there, f"there are no tests in {word}"
 
 
 def look_for_options(script: Path, words: list[str]) -> None:

@@ -95,8 +95,8 @@ def test_bodies_are_left_out(sample):
     ("header", "names"),
     [
         ("array/mem_array.hpp", ("class MemArray", "move_memory", "resize", "get_dlpack_tensor")),
-        ("array/buffer_view.hpp", ("class BasicBufferView", "reshape", "to_device", "sum")),
-        ("array/lease.hpp", ("struct LeaseOptions", "class ReadLease", "class WriteLease")),
+        ("view/buffer_view.hpp", ("class BasicBufferView", "reshape", "to_device", "sum")),
+        ("state/lease.hpp", ("struct LeaseOptions", "class ReadLease", "class WriteLease")),
         ("base/errors.hpp", ("class MEMARRAY_API LockError", "class MEMARRAY_API CudaError")),
         ("interop/c_api.h", ("create_stream", "get_primary_context", "hold_object", "drop_object", "raise_last_error")),
         ("interop/c_api.h", ("enum MemArrayErrorCode", "memarray_import", "memarray_c_api", r"const\* memarray_api")),

@@ -71,12 +71,16 @@ def need(folder: str, pattern: str = "**/test_*.py") -> Path:
 
 
 def lint(part: Part) -> None:
-    """clang-format, ruff (check and format); with --all clang-tidy, each public header alone; nightly more"""
+    """clang-format, ruff, comments, workflows; with --all clang-tidy, each public header alone; nightly more"""
     checks = [
         [environment.tool(part, "clang-format"), "--dry-run", "-Werror", *sources(*CPP_SOURCES)],
         [environment.tool(part, "ruff"), "check", "--quiet", "."],
         [environment.tool(part, "ruff"), "format", "--check", "--quiet", "."],
     ]
+    workflows = sources(".github/workflows/*.yml")
+    checks.append(
+        [environment.tool(part, "check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *workflows]
+    )
     commented = sources(
         "include/**/*.h", "include/**/*.hpp", "src/**/*.[ch]pp", "src/**/*.cu*", "python/**/*.[ch]pp", "python/**/*.py*"
     )

@@ -3,15 +3,19 @@
 // Casters for pybind11 modules: arrays, views and streams as arguments and results; and bind_mem_array<T, ndim>.
 
 #include <memarray/detail/python/array_casters.hpp>
-#include <memarray/detail/python/handle_casters.hpp>
 #include <memarray/detail/python/instance.hpp>
 #include <memarray/detail/python/module_bridge.hpp>
 #include <memarray/detail/python/view_casters.hpp>
 #include <memarray/memarray.hpp>
+#include <memarray/python/handle_casters.hpp>
 
 #include <pybind11/pybind11.h>
 
 namespace memarray::python {
+
+/// Makes memarray's exceptions keep their Python types in every function of this module. Casters and `bind_mem_array`
+/// do so too. Call it first in a module whose functions may throw before either is used.
+inline void initialize() { bridging::bridge(); }
 
 /// Registers the instance `MemArray<T, ndim>`, so that `memarray.MemArray(shape, dtype)` can make it. T may be a struct
 /// of the module with MEMARRAY_DTYPE. Registering an instance again changes nothing. Throws the Python error. Needs the

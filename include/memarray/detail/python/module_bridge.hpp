@@ -81,8 +81,4 @@ class SpanCaster : public Loader<Span> {
 
 }  // namespace bridging
 
-/// Makes memarray's exceptions keep their Python types in every function of this module. Casters and `bind_mem_array`
-/// do so too. Call it first in a module whose functions may throw before either is used.
-inline void initialize() { bridging::bridge(); }
-
 }  // namespace memarray::python
