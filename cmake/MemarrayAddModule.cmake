@@ -1,7 +1,7 @@
-# Installed beside memarrayConfig.cmake, for projects that use memarray.
+# Module functions for projects that use memarray. Installed beside memarrayConfig.cmake.
 include_guard(GLOBAL)
 
-# Sets `folder` to what the Python package of a binding library says of itself.
+# Sets `folder` to the output of the Python package of a binding library for `question`.
 macro(_memarray_folder_of package question)
   execute_process(
     COMMAND "${Python_EXECUTABLE}" -m ${package} ${question}
@@ -21,8 +21,8 @@ macro(_memarray_at_least version package option)
   endif()
 endmacro()
 
-# Containers that check have another layout than those of an installed libmemarray. What is defined later, on the module
-# alone, is refused by the headers.
+# Refuses options that change the layout of standard containers, because an installed libmemarray has the usual layout.
+# The headers refuse definitions that a target adds later.
 function(_memarray_refuse_other_containers name)
   get_target_property(imported memarray::memarray IMPORTED)
   if(NOT imported)
@@ -43,10 +43,10 @@ endfunction()
 
 # memarray_add_module(name sources... [CUDA] [NANOBIND [FREE_THREADED]])
 #
-# A module of pybind11, or of nanobind, that is linked to memarray. A .cu among its sources is compiled by nvcc where the
-# project has CUDA enabled and memarray was built with it, else by the C++ compiler; with CUDA the module is refused
-# where it would be. FREE_THREADED: the module of nanobind declares that it needs no GIL; one of pybind11 does so in its
-# source, by PYBIND11_MODULE(name, module, pybind11::mod_gil_not_used()).
+# Adds a module of pybind11, or of nanobind, that is linked to memarray. nvcc compiles a .cu among its sources if the
+# project has CUDA enabled and memarray was built with it; else the C++ compiler does. With CUDA, the call fails instead
+# of using the C++ compiler. FREE_THREADED: the module of nanobind declares that it needs no GIL. A module of pybind11
+# declares it in its source, by PYBIND11_MODULE(name, module, pybind11::mod_gil_not_used()).
 function(memarray_add_module name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "CUDA;NANOBIND;FREE_THREADED" "" "")
   set(sources ${arg_UNPARSED_ARGUMENTS})
@@ -58,7 +58,7 @@ function(memarray_add_module name)
                         "PYBIND11_MODULE(${name}, module, pybind11::mod_gil_not_used())")
   endif()
   _memarray_refuse_other_containers(${name})
-  # Its variables end with the function that found it.
+  # The variables of an earlier find_package(Python) end with the function that called it.
   if(NOT Python_VERSION OR NOT TARGET Python::Module)
     find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module)
   endif()
@@ -69,7 +69,7 @@ function(memarray_add_module name)
   elseif(NOT arg_NANOBIND AND NOT TARGET pybind11::module)
     _memarray_folder_of(pybind11 --cmakedir)
     set(PYBIND11_FINDPYTHON ON)
-    # One that is new enough, wherever an older one was found before; else one to say that it is too old.
+    # Takes a version that is new enough even if an older one was found before; else reports that version as too old.
     find_package(pybind11 3.1 CONFIG QUIET PATHS "${folder}" NO_DEFAULT_PATH GLOBAL)
     if(NOT pybind11_FOUND)
       find_package(pybind11 CONFIG REQUIRED PATHS "${folder}" NO_DEFAULT_PATH GLOBAL)
@@ -77,7 +77,7 @@ function(memarray_add_module name)
     endif()
   endif()
 
-  # Of the target: variables end with the folder that called find_package().
+  # A property of the target: variables end with the folder that called find_package().
   get_target_property(has_cuda memarray::memarray MEMARRAY_HAS_CUDA)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   if(CUDA IN_LIST languages AND has_cuda)
@@ -99,7 +99,7 @@ function(memarray_add_module name)
   endif()
 
   if(arg_NANOBIND)
-    # Its default is to compile all sources for size, which a simulation's loops do not want.
+    # nanobind compiles all sources for size by default, which makes a simulation's loops slow.
     set(options NB_STATIC NOMINSIZE NOSTRIP NB_SUPPRESS_WARNINGS)
     if(arg_FREE_THREADED)
       list(APPEND options FREE_THREADED)

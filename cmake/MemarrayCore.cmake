@@ -1,4 +1,4 @@
-# libmemarray: the compiled core, which knows nothing of Python.
+# libmemarray: the compiled core, independent of Python.
 set(core_layers base driver memory launch strided state view array kernel interop)
 set(core_sources "")
 foreach(layer IN LISTS core_layers)
@@ -26,7 +26,7 @@ configure_file("${PROJECT_SOURCE_DIR}/src/base/build_config.hpp.in"
 add_library(memarray SHARED ${core_sources})
 add_library(memarray::memarray ALIAS memarray)
 target_compile_features(memarray PUBLIC cxx_std_20)
-# CCCL by plain -I: as a system folder it would lose against nvcc's own.
+# CCCL comes by plain -I: nvcc's own CCCL would precede a system folder.
 target_include_directories(
   memarray
   PUBLIC "${PROJECT_SOURCE_DIR}/include" "${MEMARRAY_DLPACK_DIR}" "${MEMARRAY_CCCL_DIR}"
@@ -38,11 +38,11 @@ target_compile_options(
   memarray
   PUBLIC $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>
   PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-semantic-interposition>)
-# Modules of the same project have the project's flags.
+# Modules of this project have the project's flags, so the headers need not refuse another layout of containers.
 target_compile_definitions(memarray INTERFACE MEMARRAY_ANY_STANDARD_LIBRARY)
 target_link_libraries(memarray PRIVATE memarray_flags memarray_signs Threads::Threads ${CMAKE_DL_LIBS})
-# Its threads never end and deleters of what it lent may come at any time: once loaded, it stays. Its calls of its own
-# functions go where they go, not through a table.
+# nodelete: its threads never end, and deleters of exports may be called at any time. -Bsymbolic-functions: calls
+# between its own functions bypass the symbol table.
 target_link_options(memarray PRIVATE LINKER:-z,nodelete LINKER:-Bsymbolic-functions)
 if(NOT MEMARRAY_SANITIZE)
   target_link_options(memarray PRIVATE LINKER:--no-undefined)

@@ -1,11 +1,11 @@
-# Finds an nvcc, on the PATH or off it, whose toolkit carries CCCL 3. Also installed, for projects that use memarray.
+# Finds an nvcc, on the PATH or off it, whose toolkit has CCCL 3. Also installed, for projects that use memarray.
 include_guard(GLOBAL)
 
 # memarray_find_cuda(AUTO|ON|OFF): sets MEMARRAY_CUDA_COMPILER (empty: none) and MEMARRAY_CUDA_CCCL_DIR.
-# ON fails where nothing usable is found; AUTO says why and goes on without. The first of these that has an nvcc counts:
-# CMAKE_CUDA_COMPILER; the environment's CUDACXX; CUDAToolkit_ROOT, CUDA_PATH, CUDA_HOME and CUDA_ROOT, each as a variable
-# of CMake or of the environment; the PATH; the usual prefixes. MEMARRAY_CUDA_PREFIXES, as a list in CMake or separated by
-# colons in the environment, is looked at in place of the usual prefixes; empty, none is.
+# ON fails if nothing usable is found; AUTO reports why and continues without. The first of these places with an nvcc is
+# used: CMAKE_CUDA_COMPILER; the environment's CUDACXX; CUDAToolkit_ROOT, CUDA_PATH, CUDA_HOME and CUDA_ROOT, each as a
+# variable of CMake or of the environment; the PATH; the usual prefixes. MEMARRAY_CUDA_PREFIXES replaces the usual
+# prefixes: a list in CMake, separated by colons in the environment. If it is empty, no prefix is searched.
 function(memarray_find_cuda wanted)
   set(MEMARRAY_CUDA_COMPILER "" PARENT_SCOPE)
   set(MEMARRAY_CUDA_CCCL_DIR "" PARENT_SCOPE)
@@ -41,7 +41,7 @@ function(memarray_find_cuda wanted)
       string(REPLACE ":" ";" prefixes "$ENV{MEMARRAY_CUDA_PREFIXES}")
     endif()
     list(TRANSFORM prefixes APPEND /bin)
-    # CMake's own prefixes would be some that MEMARRAY_CUDA_PREFIXES leaves out.
+    # CMake's own prefixes might include some that MEMARRAY_CUDA_PREFIXES leaves out.
     find_program(nvcc nvcc HINTS ${hints} PATHS ${prefixes} NO_CMAKE_SYSTEM_PATH NO_CACHE)
     if(nvcc)
       set(compiler "${nvcc}")
@@ -52,7 +52,7 @@ function(memarray_find_cuda wanted)
     return()
   endif()
 
-  # nvcc may be a wrapper or a link: it alone knows where its toolkit is.
+  # nvcc may be a wrapper or a link: only its own output names the toolkit's folder.
   execute_process(
     COMMAND "${compiler}" --dryrun -c -x cu /dev/null -o /dev/null
     OUTPUT_VARIABLE dry_run

@@ -1,4 +1,4 @@
-# The demo is a downstream project: it is built against a staged install, as a user's would be, and shipped in the wheel.
+# The demo is a downstream project: built against a staged install, like a user's project, and shipped in the wheel.
 include(ExternalProject)
 
 set(demo_source "${PROJECT_SOURCE_DIR}/examples/lennard_jones")
@@ -13,7 +13,7 @@ add_custom_target(
   VERBATIM)
 add_dependencies(memarray_stage memarray)
 
-# The demo lives in memarray's own package, one folder down from its lib.
+# The demo is inside memarray's own package, one folder below its lib.
 set(demo_arguments
     -DCMAKE_BUILD_TYPE:STRING=${CMAKE_BUILD_TYPE}
     -DCMAKE_INSTALL_PREFIX:PATH=${demo_dir}

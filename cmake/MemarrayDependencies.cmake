@@ -1,7 +1,7 @@
-# Headers that come as Python packages. They are asked for through the interpreter, every time: in pip's isolated builds
-# neither CMake's search nor sysconfig finds them, and the folder changes with each build.
+# Headers from Python packages. Every configuration asks the interpreter for their folders: in pip's isolated builds
+# neither CMake's search nor sysconfig finds them, and the folders change with each build.
 
-# memarray_locate_in_package(result distribution suffix up): the folder `up` levels above the file ending in `suffix`
+# memarray_locate_in_package(result distribution suffix up): the folder `up` levels above the file that ends in `suffix`
 function(memarray_locate_in_package result distribution suffix up)
   execute_process(
     COMMAND
@@ -28,14 +28,14 @@ function(memarray_read_number result file macro)
   set(${result} "${CMAKE_MATCH_1}" PARENT_SCOPE)
 endfunction()
 
-# Sets MEMARRAY_BUNDLED_CCCL_DIR (installed with memarray), MEMARRAY_CCCL_DIR (included by this build), MEMARRAY_DLPACK_DIR,
-# and their versions. Finds pybind11.
+# Sets MEMARRAY_BUNDLED_CCCL_DIR (installed with memarray), MEMARRAY_CCCL_DIR (included by this build),
+# MEMARRAY_DLPACK_DIR, and their versions. Finds pybind11.
 macro(memarray_find_dependencies)
   memarray_locate_in_package(MEMARRAY_BUNDLED_CCCL_DIR nvidia-cuda-cccl thrust/version.h 1)
   set(MEMARRAY_DLPACK_DIR "${PROJECT_SOURCE_DIR}/third_party/dlpack/include")
   memarray_locate_in_package(memarray_pybind11_dir pybind11 pybind11Config.cmake 0)
 
-  # Halves of two CCCL versions do not compile together, so nvcc's own serves both compilers.
+  # Headers of two CCCL versions do not compile together, so both compilers use nvcc's own.
   if(MEMARRAY_HAS_CUDA)
     set(MEMARRAY_CCCL_DIR "${MEMARRAY_CUDA_CCCL_DIR}")
   else()

@@ -1,4 +1,4 @@
-# What every file of memarray itself is compiled with, on top of what memarray::memarray asks of everyone.
+# Options for every file of memarray itself, besides those that memarray::memarray passes to its users.
 add_library(memarray_flags INTERFACE)
 target_compile_options(
   memarray_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra>
@@ -8,8 +8,7 @@ if(MEMARRAY_WARNINGS_AS_ERRORS)
     memarray_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
                              $<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings>)
 endif()
-# What the library and its Python module are compiled with besides: a signed number that became an unsigned one, or the
-# other way round, was a wrong value more than once.
+# Warnings for the library and its Python module alone: implicit changes of sign have caused wrong values before.
 add_library(memarray_signs INTERFACE)
 target_compile_options(memarray_signs INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wsign-compare;-Wsign-conversion>)
 if(MEMARRAY_SANITIZE)
@@ -18,8 +17,8 @@ if(MEMARRAY_SANITIZE)
     list(APPEND sanitize -fno-sanitize-recover=undefined)
   endif()
   if(MEMARRAY_SANITIZE MATCHES thread)
-    # Else a thread's variables are on the heap, and whoever takes over the stack of a thread that has ended frees them:
-    # a race, to a sanitizer that cannot see how they follow on one another.
+    # Else the variables of a thread are on the heap, and the next thread on the stack of an ended thread frees them.
+    # The sanitizer does not see the order of the two and reports a race.
     list(APPEND sanitize -ftls-model=initial-exec)
   endif()
   target_compile_options(memarray_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:${sanitize}>)

@@ -1,4 +1,4 @@
-# Everything goes into the package's own folder, so that a wheel carries what C++ projects need.
+# Installs everything into the package's own folder, so that a wheel has what C++ projects need.
 include(CMakePackageConfigHelpers)
 
 set(config_dir "${MEMARRAY_PACKAGE_DIR}/lib/cmake/memarray")

@@ -1,5 +1,6 @@
-// What it takes to copy strided memory to dense memory that is warm, on this machine: -O3 -march=native, the types and
-// the step of the rows known to the compiler. Nothing is planned, checked or made. Called through ctypes.
+// Hand-written copies of strided memory to warm, dense memory: the cost of the copy alone on this machine. Built with
+// -O3 -march=native; the compiler knows the types and the column stride. No planning, checks or allocation. Called
+// through ctypes.
 #include <emmintrin.h>
 
 #include <algorithm>
@@ -25,12 +26,12 @@ void copy_row(To* __restrict to, From const* __restrict from, std::int64_t colum
   for (std::int64_t i = 0; i < columns; ++i) to[i] = static_cast<To>(from[i * step]);
 }
 
-/// Written past the caches: pieces of rows gather in the first one until they fill lines.
+/// Copies with stores that bypass the caches. A buffer gathers pieces of rows until they fill whole cache lines.
 template <std::int64_t step, class To, class From>
 void stream_rows(To* to, From const* data, Shape const& shape, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t line = 64 / sizeof(To), piece = 4096 / sizeof(To);
   alignas(64) To gathered[piece + 2 * line];
-  // Lines begin where the memory's do.
+  // Aligns the buffer's lines with the cache lines of `to`.
   std::int64_t const before = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % 64 / sizeof(To));
   std::int64_t skipped = before, filled = before;
   to -= before;
@@ -90,7 +91,7 @@ int copy_by_step(void* to, void const* from, std::int64_t step, Shape const& sha
 
 extern "C" {
 
-// Strides count elements; `step` is that of the columns. 0: of no such step.
+// Strides count elements; `step` is the column stride. Returns 0 if no instance has that `step`.
 #define MEMARRAY_BENCH_COPY(name, To, From)                                                                            \
   int name(void* to, void const* from, std::int64_t planes, std::int64_t plane, std::int64_t rows, std::int64_t pitch, \
            std::int64_t columns, std::int64_t step, int nontemporal, int threads) {                                    \

@@ -1,6 +1,6 @@
-// What a handle costs beyond the driver's calls, on a driver of empty functions. `handle_costs SAMPLES MILLISECONDS`
-// prints, for each way, the seconds that creating and dropping one took in each sample; the ways take turns within a
-// round.
+// Measures the cost of a handle beyond the driver's calls, on a driver of empty functions. `handle_costs SAMPLES
+// MILLISECONDS` prints, for each variant, the seconds to create and drop one handle in each sample. The variants take
+// turns within a round.
 #include <memarray/driver/context_handle.hpp>
 #include <memarray/driver/driver_table.hpp>
 #include <memarray/driver/event_handle.hpp>
@@ -28,7 +28,7 @@ double now() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// The least that keeps a resource and its context and gives it back once: one allocation, two calls, nothing asked.
+// The smallest owner of a resource and its context: one allocation, two driver calls, no checks.
 template <class Raw>
 struct Bare {
   DriverTable const* driver;
@@ -81,7 +81,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   DriverTable const* const driver = memarray::driver_of(context);
-  std::thread([] {}).join();  // in a process that has had no thread yet, counts of owners are not atomic
+  std::thread([] {}).join();  // makes reference counts atomic: libstdc++ skips atomics until the first thread
   std::vector<std::pair<std::string, std::vector<double>>> costs = {{"memarray stream", {}},
                                                                     {"make_shared and two calls, stream", {}},
                                                                     {"memarray event", {}},

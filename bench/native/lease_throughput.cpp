@@ -1,7 +1,7 @@
-// How many leases a second: threads that read (95 %) and write (5 %) one small array, each under a lock it blocks for.
-// `lease_throughput THREADS SAMPLES MILLISECONDS` prints, for each lock, the seconds one grant took in each sample;
-// the locks take turns within a round. One thread is timed by the process's clock, which stands still while another
-// process has the core; several by the wall's, as blocked threads use no clock of their own.
+// Measures leases per second: threads read (95 %) and write (5 %) one small array, each under a blocking lock.
+// `lease_throughput THREADS SAMPLES MILLISECONDS` prints, for each lock, the seconds per grant in each sample; the
+// locks take turns within a round. One thread is timed by the process clock, which stops while another process has the
+// core. Several threads are timed by the wall clock, because a blocked thread uses no processor time.
 #include <memarray/memarray.hpp>
 
 #include <pthread.h>
@@ -31,7 +31,7 @@ double now(bool of_process) {
 constexpr int payload_size = 8;
 constexpr unsigned percent_of_writes = 5;
 
-// What is done under a lock: enough that a torn write would show.
+// The work under a lock: large enough to reveal a torn write.
 std::int64_t read_payload(std::int64_t const* payload) {
   for (int i = 1; i < payload_size; ++i) {
     if (payload[i] != payload[0]) std::abort();
@@ -104,7 +104,7 @@ struct StdMutex {
   }
 };
 
-// glibc's shared_mutex prefers readers and starves writers; this is the one that holds back new readers, as leases do.
+// glibc's `shared_mutex` prefers readers and starves writers. This lock holds back new readers, as leases do.
 struct WritersFirst {
   static constexpr char const* name = "pthread_rwlock, writers first";
   pthread_rwlock_t lock;
@@ -132,7 +132,7 @@ struct WritersFirst {
   }
 };
 
-// The floor of whatever keeps one word for all: an add to take, an add to give back, and spinning in between.
+// A lower bound for locks with one shared word: one atomic add to acquire, one to release, spinning in between.
 struct OneWord {
   static constexpr char const* name = "floor: one atomic word, spinning";
   std::atomic<std::int64_t> word{0};

@@ -1,4 +1,4 @@
-// The array that the nanobind and pybind11 peers lend: memory, a lock word and hand-written DLPack capsules.
+// The array that the nanobind and pybind11 peers export: memory, a lock word and hand-written DLPack capsules.
 #pragma once
 
 #include <Python.h>
@@ -77,7 +77,7 @@ PyObject* make_capsule(Memory const& memory) {
   return capsule;
 }
 
-/// A new capsule of the kind that `max_version` asks for.
+/// Returns a new capsule, versioned if `max_version` allows it.
 inline PyObject* make_capsule(Array const& array, PyObject* max_version) {
   array.check_open();
   bool const versioned = PyTuple_Check(max_version) && PyLong_AsLong(PyTuple_GET_ITEM(max_version, 0)) >= 1;

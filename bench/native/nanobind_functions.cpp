@@ -14,7 +14,7 @@ nb::capsule memory() {
                      [](void* memory) noexcept { delete[] static_cast<float*>(memory); });
 }
 
-/// Memory that whoever takes the nd-array owns.
+/// Returns memory that the consumer of the nd-array owns.
 template <class Framework>
 nb::ndarray<Framework, float, nb::ndim<1>> owning() {
   nb::capsule const owner = memory();

@@ -1,4 +1,4 @@
-// What a project that binds with nanobind writes to lend an array under a lock, in several ways.
+// Ways in which a nanobind project can export an array under a lock.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -11,12 +11,12 @@ using namespace nb::literals;
 
 namespace {
 
-// nanobind binds a C++ type once, so each way has a type of its own.
+// nanobind binds a C++ type only once, so each variant has its own type.
 struct CapsuleArray : lent::Array {
   using Array::Array;
 };
 
-// An nd-array made once and lent again and again; it owns the memory, so that no cycle keeps the array alive.
+// An nd-array made once and exported repeatedly. It owns the memory, so that no cycle keeps the array alive.
 nb::object nd_array(lent::Memory const& memory) {
   using NdArray = nb::ndarray<nb::array_api, float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
   nb::capsule owner(new lent::Memory(memory), [](void* kept) noexcept { delete static_cast<lent::Memory*>(kept); });
@@ -82,11 +82,11 @@ nb::object forward(ForwardingArray& array, nb::kwargs const& kwargs) {
 }  // namespace
 
 NB_MODULE(nanobind_peer, m) {
-  // Other libraries' memory: kept by an object, or looked at for the length of a call.
+  // Memory of other libraries: kept by an object, or inspected during one call.
   nb::class_<KeptArray>(m, "KeptArray").def(nb::init<nb::ndarray<>>());
   m.def("look_at", [](nb::ndarray<> const& array) { return array.data() != nullptr; });
 
-  // The array is its own context manager and writes its capsules itself.
+  // The array is its own context manager and writes its own capsules.
   nb::class_<CapsuleArray> capsule_array(m, "CapsuleArray");
   capsule_array.def(nb::init<std::int64_t>())
       .def("nd_array", [](CapsuleArray& self) { return nd_array(self.memory); })
@@ -94,12 +94,12 @@ NB_MODULE(nanobind_peer, m) {
   def_session(capsule_array);
   def_capsules(capsule_array);
 
-  // A lease object for each use.
+  // A new lease object for each use.
   nb::class_<Lease<CapsuleArray>> capsule_lease(m, "CapsuleLease");
   def_session(capsule_lease);
   def_capsules(capsule_lease);
 
-  // The same two, whose capsules are those of nanobind's nd-array.
+  // Both variants again, with the capsules of nanobind's nd-array.
   nb::class_<ForwardingArray> forwarding_array(m, "ForwardingArray");
   forwarding_array.def(nb::init<std::int64_t>())
       .def(
@@ -113,7 +113,7 @@ NB_MODULE(nanobind_peer, m) {
   });
   def_session(forwarding_lease);
 
-  // Entering gives nanobind's nd-array itself: the shortest, but nothing refuses an export after the exit.
+  // `__enter__` returns nanobind's nd-array. Shortest, but an export after `__exit__` is not refused.
   nb::class_<YieldingArray>(m, "YieldingArray")
       .def(nb::init<std::int64_t>())
       .def("__enter__",

@@ -1,4 +1,4 @@
-// memarray's views and arrays as argument and result, by nanobind.
+// memarray's views and arrays as argument and result, bound with nanobind.
 #include <memarray/python/nanobind.hpp>
 
 #include "functions.hpp"

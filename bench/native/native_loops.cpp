@@ -1,5 +1,5 @@
-// add_index_tuple as a C++ programmer writes it for one machine: -O3 -march=native, several formulations.
-// Called through ctypes, which releases the GIL.
+// `add_index_tuple` as a C++ programmer writes it for one machine: -O3 -march=native, several variants. Called through
+// ctypes, which releases the GIL.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -36,7 +36,7 @@ void read_lines(Line* sums, float const* first, std::int64_t apart, std::int64_t
   constexpr std::int64_t lanes = 16, most_ahead = 512;
   std::int64_t const ahead = std::min(most_ahead, columns);
   for (std::int64_t i = 0; i < columns; i += lanes) {
-    // The last one may begin in the one before.
+    // The last line may overlap the one before.
     float const* const at = first + std::min(i, columns - lanes);
     float const* const next = first + i + ahead + (i + ahead < columns ? 0 : jump);
 #pragma GCC unroll 8
@@ -56,7 +56,7 @@ float sum_of(Line const* sums, std::int64_t count) {
   return total;
 }
 
-/// As memory is walked by itself: line after line, nothing prefetched; what is added up waits for nothing.
+/// Reads memory in address order without prefetching. Several independent sums avoid a dependency chain.
 float read_rows_in_order(float const* data, std::int64_t rows, std::int64_t columns, std::int64_t pitch) {
   constexpr std::int64_t lanes = 16, waiting = 4;
   Line sums[waiting] = {};
@@ -71,7 +71,7 @@ float read_rows_in_order(float const* data, std::int64_t rows, std::int64_t colu
         sums[w] += line;
       }
     for (; i < columns; i += lanes) {
-      // The last one may begin in the one before.
+      // The last line may overlap the one before.
       std::memcpy(&line, first + std::min(i, columns - lanes), sizeof line);
       sums[i / lanes % waiting] += line;
     }
@@ -79,7 +79,8 @@ float read_rows_in_order(float const* data, std::int64_t rows, std::int64_t colu
   return sum_of(sums, waiting);
 }
 
-/// As fast as some processors get it: eight places at once, each of which goes on for some rows, prefetched.
+/// Reads eight places in turn, with prefetching; each place advances by some rows. The fastest order on some
+/// processors.
 float read_rows_in_places(float const* data, std::int64_t rows, std::int64_t columns, std::int64_t pitch) {
   constexpr std::int64_t places = 8, most_of_place = 8192;
   Line sums[places] = {};
@@ -98,8 +99,8 @@ float read_rows_in_places(float const* data, std::int64_t rows, std::int64_t col
 
 extern "C" {
 
-/// Reads the lines of `columns` elements, at least 16 of them, of each row of each plane once. What it returns is no
-/// sum, only not nothing.
+/// Reads each line of `columns` elements (at least 16) once, in each row of each plane. The result is not the exact
+/// sum; it only keeps the compiler from dropping the reads.
 float read_once(float const* data, std::int64_t planes, std::int64_t plane, std::int64_t rows, std::int64_t pitch,
                 std::int64_t columns, int in_order, int threads) {
   auto const read_rows = in_order != 0 ? read_rows_in_order : read_rows_in_places;
@@ -117,7 +118,7 @@ float read_once(float const* data, std::int64_t planes, std::int64_t plane, std:
   return total;
 }
 
-/// 1 where the module was built with OpenMP.
+/// Returns 1 if the module was built with OpenMP.
 int has_openmp() {
 #ifdef _OPENMP
   return 1;
@@ -126,7 +127,7 @@ int has_openmp() {
 #endif
 }
 
-/// Rows of the last dimension, outer indices hoisted, OpenMP.
+/// Loops over rows of the last dimension, with outer indices hoisted and OpenMP.
 void rows_openmp_f32(float* data, std::int64_t n0, std::int64_t n1, std::int64_t n2, int threads) {
   (void)threads;
 #pragma omp parallel for collapse(2) schedule(static) num_threads(threads)
@@ -135,7 +136,7 @@ void rows_openmp_f32(float* data, std::int64_t n0, std::int64_t n1, std::int64_t
   }
 }
 
-/// The same with threads started for the call.
+/// Like `rows_openmp_f32`, with threads started for each call.
 void rows_threads_f32(float* data, std::int64_t n0, std::int64_t n1, std::int64_t n2, int threads) {
   on_threads(n0 * n1, threads, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t r = begin; r < end; ++r) {
@@ -144,7 +145,7 @@ void rows_threads_f32(float* data, std::int64_t n0, std::int64_t n1, std::int64_
   });
 }
 
-/// One flat loop that divides for its indices, OpenMP.
+/// Runs one flat loop that divides to get its indices, with OpenMP.
 void flat_openmp_f32(float* data, std::int64_t n0, std::int64_t n1, std::int64_t n2, int threads) {
   (void)threads;
   std::int64_t const size = n0 * n1 * n2;
@@ -155,7 +156,7 @@ void flat_openmp_f32(float* data, std::int64_t n0, std::int64_t n1, std::int64_t
   }
 }
 
-/// A ramp of one dimension.
+/// Adds the index in one dimension.
 void ramp_openmp_f32(float* data, std::int64_t size, int threads) {
   (void)threads;
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -168,7 +169,7 @@ void ramp_threads_f32(float* data, std::int64_t size, int threads) {
   });
 }
 
-/// N x 3 doubles.
+/// Adds the index sum to each element of an N x 3 array of doubles.
 void rows_of_3_openmp_f64(double* data, std::int64_t rows, int threads) {
   (void)threads;
 #pragma omp parallel for schedule(static) num_threads(threads)

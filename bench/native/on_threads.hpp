@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-/// Splits [0, count) into one run per thread: the last one on the caller's own.
+/// Splits [0, count) into one run per thread. The last run uses the caller's thread.
 template <class F>
 void on_threads(std::int64_t count, int threads, F const& run) {
   std::vector<std::thread> helpers;

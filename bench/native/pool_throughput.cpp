@@ -1,6 +1,6 @@
-// What taking memory from a pool and giving it back costs. `pool_throughput THREADS SAMPLES MILLISECONDS` prints, for
-// each pattern and each pool, the seconds that one block took in each sample; the pools take turns within a round. One
-// thread is timed by the process's clock, several by the wall's.
+// Measures allocation from a pool and the return to it. `pool_throughput THREADS SAMPLES MILLISECONDS` prints, for each
+// pattern and each pool, the seconds per block in each sample; the pools take turns within a round. One thread is timed
+// by the process clock, several by the wall clock.
 #include <memarray/memory/pageable_resource.hpp>
 #include <memarray/memory/pooling_adaptor.hpp>
 
@@ -67,7 +67,7 @@ struct MapOfVectors {
   }
 };
 
-// The pool that is written first: the smallest free block that is large enough.
+// A first attempt at a pool: the smallest free block that is large enough.
 struct BestFit {
   static constexpr char const* name = "std::mutex + std::multimap, best fit";
   std::mutex mutex;
@@ -109,7 +109,7 @@ std::uint32_t next(std::uint32_t& random) {
   return random ^= random << 5;
 }
 
-// One block after the other, of one size.
+// Allocates and frees one block after the other, all of one size.
 template <std::size_t bytes>
 struct OneSize {
   template <class Pool>
@@ -124,7 +124,7 @@ struct OneSize {
   }
 };
 
-// 32 blocks are alive, of 12 sizes; one at random goes and one of a random size comes.
+// Keeps 32 blocks of 12 sizes allocated. Each step frees a random block and allocates one of a random size.
 struct Mixed {
   template <class Pool>
   static std::int64_t run(Pool& pool, std::uint32_t random, std::atomic<bool> const& stop) {

@@ -1,4 +1,4 @@
-// The same array bound with pybind11's class_ and def.
+// The array of `lent_array.hpp`, bound with pybind11's `class_` and `def`.
 #include <pybind11/pybind11.h>
 
 #include "lent_array.hpp"

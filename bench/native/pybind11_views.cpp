@@ -1,4 +1,4 @@
-// memarray's views and arrays as argument and result, by pybind11.
+// memarray's views and arrays as argument and result, bound with pybind11.
 #include <memarray/python/memarray.hpp>
 
 #include "functions.hpp"

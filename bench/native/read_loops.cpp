@@ -1,5 +1,5 @@
-// The sum of a dense view beside loops that a C++ programmer writes, in one program: `read_loops SAMPLES ELEMENTS`
-// prints, for each, the seconds that one sum of that many floats took in each sample; they take turns within a round.
+// Compares the sum of a dense view with hand-written loops, in one program. `read_loops SAMPLES ELEMENTS` prints, for
+// each loop, the seconds to sum ELEMENTS floats in each sample; the loops take turns within a round.
 #include <memarray/memarray.hpp>
 #include <memarray/view/buffer_view.hpp>
 
@@ -17,7 +17,7 @@
 
 namespace {
 
-// Where the floor reads at once, and how many elements of each before it goes on.
+// The floor reads `places` parts in turn, each of `part` elements.
 constexpr std::int64_t places = 8, part = 8192;
 
 double now() {
@@ -26,7 +26,7 @@ double now() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// As it is first written: one accumulator, whose additions wait for each other.
+/// The first version one writes: a single accumulator, whose additions depend on each other.
 double in_double(float const* data, std::int64_t size) {
   double sum = 0;
   for (std::int64_t i = 0; i < size; ++i) sum += data[i];
@@ -45,7 +45,7 @@ double in_lanes(float const* data, std::int64_t size) {
   return total;
 }
 
-/// Not a loop that sums as exactly: in float, in eight places at once, prefetched.
+/// A lower bound with less precision: sums in float, reads eight places in turn, and prefetches.
 float floor_of_part(float const* data) {
   typedef float Line __attribute__((vector_size(64)));
   constexpr std::int64_t lanes = 16, ahead = 512;

@@ -1,4 +1,8 @@
-"""The form of arrays and views in `distributed`: a header of plain values, a frame of one byte, and their memory."""
+"""Serializers of arrays and views for `distributed`: a header of plain values, and two frames.
+
+`distributed` receives the first frame at an arbitrary address. A placeholder of one byte is therefore first, and the
+frame with the memory second, in a buffer of its own.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +17,15 @@ from . import BufferView, MemArray, _core
 from ._dtypes import view_dtype_name
 from ._pickle import carried_dtype, portable_dtype, raw_bytes, rebuild_array
 
-#: Key in Dask's configuration: true if memory on a device is copied to the host in order to be sent.
+#: Key in Dask's configuration. If true, an array on a device is moved to the host when it is sent; else it is refused.
 MOVE_TO_HOST = "memarray.move-to-host"
 
-# The size of the object itself, without its memory.
+# Estimated bytes of the Python object itself, without its memory.
 _OVERHEAD = 256
 
 
 def may_move_to_host() -> bool:
-    """True if the configuration of this process allows copies from a device to the host."""
+    """True if the configuration of this process lets a send move an array from a device to the host."""
     return bool(dask.config.get(MOVE_TO_HOST, False))
 
 
@@ -70,13 +74,14 @@ def array_to_frames(array: MemArray) -> tuple[dict[str, Any], list[memoryview]]:
 def array_of_frames(header: dict[str, Any], frames: list[Any]) -> MemArray:
     _, frame = frames
     memory = memoryview(frame)
-    # The receiver alone owns writable frames. A read-only frame may have another owner: an array, `bytes`, a file.
+    # Only the receiver uses a writable frame, so the array adopts it. The memory of a read-only frame may belong to an
+    # array, to `bytes` or to a file, so the array copies it.
     if not memory.readonly:
         try:
             view = BufferView.from_buffer(memory, header["dtype"])
             return MemArray.from_dlpack(view.reshape(header["shape"]), copy=False)
         except (BufferError, TypeError):
-            pass  # misaligned, as small frames share one buffer; or a dtype of another module
+            pass  # the frame is misaligned (small frames share one buffer), or the dtype is unknown to `from_buffer`
     return rebuild_array(MemArray, memory, header["dtype"], header["shape"])
 
 

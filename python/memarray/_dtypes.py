@@ -10,9 +10,11 @@ _BUILTIN = {float: "float64", int: "int64", bool: "bool", complex: "complex128",
 
 
 def dtype_name(dtype, instances, ndim: int = 1) -> str:
-    """Returns the name of anything that `np.dtype` takes. Registered names and Python's own types need no NumPy.
+    """Returns the name to look up in `instances`, which has the keys (name, rank), for anything that `np.dtype` takes.
 
-    For a structured dtype returns the name of a registered struct with these fields, if possible one of rank `ndim`.
+    Does not import NumPy for registered names and Python's own types. For a structured dtype returns the name of a
+    registered struct with these fields, if possible one of rank `ndim`. Returns a text for the error message if no
+    dtype or struct is found. Raises TypeError for a foreign byte order.
     """
     if isinstance(dtype, str):
         if any((dtype, rank) in instances for rank in range(1, 9)):
@@ -24,7 +26,7 @@ def dtype_name(dtype, instances, ndim: int = 1) -> str:
     try:
         described = np.dtype(dtype)
     except Exception:
-        # NumPy refuses with many types of exceptions. No instance has this name either.
+        # `np.dtype` raises many types of exceptions. The caller finds no instance of this name and raises an error.
         return _core.shown(dtype)
     if not described.isnative:
         raise TypeError(
@@ -54,8 +56,8 @@ def registered_struct(description: tuple, instances, ndim: int) -> str | None:
 
 
 def view_dtype_name(view, instances) -> str:
-    """Returns the registered name of a view's dtype. For another library's struct it is a struct with the same
-    fields."""
+    """Returns the name of a view's dtype. For a struct that is not registered under its own name, returns the name of
+    a registered struct with the same fields, if there is one."""
     name, description = view._dtype_name, view._typestr
     if isinstance(description, tuple) and (name, view.ndim) not in instances:
         return registered_struct(description, instances, view.ndim) or name
@@ -78,7 +80,8 @@ def _describe_field(name, dtype, offset):
     base, shape = dtype.subdtype or (dtype, ())
     if base.names is not None:
         return name, offset, describe_dtype(base), shape
-    # NumPy writes the dtypes of ml_dtypes as bytes. The extension module knows one of them.
+    # The typestrs of ml_dtypes' dtypes are those of plain bytes, such as "|V2". The extension module accepts that for
+    # bfloat16. For the others the description has the name, which the extension module refuses.
     if base.kind == "V":
         known = base.name == "bfloat16" or base.name.startswith("void")
         return name, offset, f"|V{base.itemsize}" if known else base.name, shape
@@ -99,7 +102,8 @@ def struct_dtype(description: tuple):
 
 
 def numpy_dtype(name: str, typestr: str | tuple):
-    """Returns the `np.dtype` of an array. For bfloat16 it is that of ml_dtypes if installed, else the name."""
+    """Returns the `np.dtype` of a dtype's name and its typestr or description. For bfloat16 returns the dtype of
+    ml_dtypes, or the name if ml_dtypes is not installed."""
     if isinstance(typestr, tuple):
         return struct_dtype(typestr)
     if name == "bfloat16":

@@ -16,7 +16,8 @@
 #include "failure.hpp"
 #include "ref.hpp"
 
-// Targets of refs to arrays, leases and views, counted like the targets of refs to handles.
+// The targets of C API refs to arrays, views and leases. `Counted` is the target of a ref to a driver resource, too. A
+// lease has its own count, because a `LeaseCore` cannot be moved.
 struct MemArrayArray : memarray::detail::Counted<memarray::detail::ArrayStatePtr> {
   using Counted::Counted;
 };
@@ -37,17 +38,19 @@ namespace memarray::detail {
 extern MemArrayArrayAPI const array_api;
 extern MemArrayViewAPI const view_api;
 
-/// Returns a new ref to the result of `make`; null with the last error set if that throws or memory is short.
+/// Returns a new ref to the result of `make`; null with the last error set if `make` throws or memory is short.
 template <class Object, class Make>
 Object* give_made(Make const& make) noexcept {
   return attempt<Object*>(nullptr, [&] { return new Object(make()); });
 }
-/// Like `give_made`, for a result made from `ref`. Fails if `ref` is null.
+/// Like `give_made`, for a `make` that uses `ref`. If `ref` is null, returns null with the last error set and does not
+/// call `make`.
 template <class Object, class Make>
 Object* give_made_of(auto const* ref, Make const& make) noexcept {
   return given(ref) ? give_made<Object>(make) : nullptr;
 }
 
+/// Returns the dtype of that name. Throws `UnsupportedTypeError` for an unknown name or null.
 [[nodiscard]] inline DType const& dtype_named(char const* name) {
   DType const* const dtype = name ? find_dtype(std::string_view(name)) : nullptr;
   if (!dtype)
@@ -56,7 +59,8 @@ Object* give_made_of(auto const* ref, Make const& make) noexcept {
   return *dtype;
 }
 
-/// Returns a caller's extents. Throws `ValueError` if they are too few, too many or missing.
+/// Returns a span over a caller's extents. Throws `ValueError` for fewer than `least` or too many dimensions, and if
+/// `shape` is null.
 [[nodiscard]] inline Extents extents_of(int ndim, std::int64_t const* shape, int least) {
   if (ndim < least || ndim > StridedLayout::max_ndim || (ndim > 0 && !shape))
     throw ValueError("a shape of " + std::to_string(ndim) + " dimensions was given, where " + std::to_string(least) +
@@ -67,7 +71,7 @@ Object* give_made_of(auto const* ref, Make const& make) noexcept {
 [[nodiscard]] inline Device device_of(MemArrayDevice const& device) noexcept {
   return {static_cast<DLDeviceType>(device.type), device.id};
 }
-/// Returns the default stream for null.
+/// Returns the choice of the ref's stream; the default stream for a null ref.
 [[nodiscard]] inline StreamChoice stream_of(MemArrayStreamRef stream) noexcept {
   return stream ? StreamChoice(stream->handle) : StreamChoice();
 }

@@ -26,13 +26,13 @@ struct Traced {
 };
 
 detail::ForkLock lock;
-// Never destroyed, as resources are closed until the very end of the process.
+// Never destroyed: resources may be closed during static destruction.
 Traces& traces() noexcept {
   static Traces& all = *new Traces;
   return all;
 }
 
-/// A hold of the lock. In a forked child it abandons a list that a thread of the parent was changing during the fork.
+/// A lock guard. If a thread of the parent was changing the list during a fork, the child starts with an empty list.
 class Locked {
  public:
   Locked() noexcept {
@@ -91,7 +91,7 @@ void trace_opened(MemArrayResource& resource, std::string words) noexcept {
     Locked const locked;
     traces().splice(traces().end(), made);
   } catch (std::bad_alloc const&) {
-    return;  // the resource works untraced
+    return;  // the resource keeps its close function and is not traced
   }
 }
 

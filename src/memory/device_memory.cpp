@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::size_t kept_events = 1024;
 
-// A lock guard. A forked child ignores an unfinished change of its parent: it cannot use a driver anyway.
+// A lock guard. It ignores that a fork may have left the data in the middle of a change: a forked child cannot use the
+// driver anyway.
 struct Locked {
   explicit Locked(ForkLock& held) noexcept : lock(held) { static_cast<void>(lock.lock()); }
   ~Locked() { lock.unlock(); }
@@ -34,7 +35,7 @@ struct Known {
   DeviceMemoryPtr memory;
 };
 
-// Never destroyed, and without an initialisation guard that a fork could leave locked.
+// Never destroyed. Constant-initialised: a fork could leave the guard of a function-local static locked.
 union Registry {
   constexpr Registry() noexcept : all() {}
   ~Registry() {}
@@ -57,7 +58,7 @@ constexpr DriverHooks hooks_of_this_layer{&run_deferred, [](DriverTable const* d
                                             drop_device_memory(driver);
                                           }};
 
-// Set at load time, because host memory, too, may belong to the driver and be freed later.
+// Installed at load time, not with the first `DeviceMemory`: host memory of a driver needs deferred frees, too.
 [[maybe_unused]] bool const hooked = [] {
   set_driver_hooks(&hooks_of_this_layer);
   return true;
@@ -144,7 +145,7 @@ void DeviceMemory::take_back(EventHandle event) noexcept {
   try {
     _events.push_back(std::move(event));
   } catch (std::bad_alloc const&) {
-    // The event is destroyed.
+    // The cache cannot grow, so the event is destroyed.
   }
 }
 
@@ -157,7 +158,7 @@ bool DeviceMemory::reaches(DeviceMemory& other) noexcept {
   }
   int can = 0;
   if (_driver->cuDeviceCanAccessPeer(&can, other._device_id, _device_id) != 0 || can == 0) return false;
-  // Allows the other device access to this device's pool, or to its context if there are no pools.
+  // Lets `other` access this device's memory, not the reverse: its pool, or its context if there are no pools.
   if (_pool) {
     cu::MemoryAccess access;
     access.location_id = other._device_id;

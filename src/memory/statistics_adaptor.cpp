@@ -37,7 +37,7 @@ void* StatisticsAdaptor::allocate_zeroed(StreamHandle const& stream, std::size_t
 
 void StatisticsAdaptor::deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
                                    std::size_t alignment) noexcept {
-  // Before the memory is freed, so that its next owner is counted afterwards.
+  // Subtract before the memory is freed: another thread may allocate it at once, and the peak must not count it twice.
   _state->live_blocks.fetch_sub(1, std::memory_order_relaxed);
   _state->live_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   _state->upstream.deallocate(stream, pointer, bytes, alignment);

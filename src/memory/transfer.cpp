@@ -16,7 +16,7 @@ namespace {
 
 // Maximum size of a staging buffer. Larger transfers of pageable memory go through it in pieces.
 constexpr std::size_t staging_bytes = std::size_t{16} << 20;
-// Minimum size of a staging buffer, so that smaller ones are not cached.
+// Minimum size of a staging buffer. All small transfers then share cached buffers of one size.
 constexpr std::size_t least_staging = std::size_t{1} << 12;
 constexpr std::size_t pattern_bytes = std::size_t{1} << 16;
 
@@ -26,7 +26,7 @@ void check(cu::Result result, char const* what) {
   if (result != 0) throw_driver_error(result, what);
 }
 
-/// A queue to which copies and fills are submitted.
+/// The driver's copies and fills, submitted to one stream. Functions throw the driver's error.
 class Submission {
  public:
   explicit Submission(BoundStream const& queue) noexcept : _queue(queue) {}
@@ -71,7 +71,8 @@ class Submission {
   }
 
  private:
-  // Entered for each call, because queues may take turns and a default stream is that of the current context.
+  // A scope in which the stream's context is current: the driver resolves a default stream in the current context. Each
+  // call opens its own scope, because calls for two streams may alternate.
   class Current {
    public:
     explicit Current(BoundStream const& queue) : _context(queue.context, "using a device") {}
@@ -84,7 +85,7 @@ class Submission {
   BoundStream const& _queue;
 };
 
-/// Calls `body` to submit to a queue. Calls `give_up` and rethrows if that fails.
+/// Calls `body` with a `Submission` for the queue. If `body` throws, calls `give_up` with `uses` and rethrows.
 template <class Body>
 void submit(BoundStream const& queue, std::initializer_list<UseOf> uses, Body const& body) {
   try {
@@ -114,7 +115,8 @@ void copy_between_devices(Submission const& submission, Block& target, Block& so
   DeviceMemory& from = source.uses()->memory();
   if (&to == &from) return submission.on_device(target.data(), from_data, bytes);
   if (from.reaches(to) || to.reaches(from)) return submission.to_peer(target.data(), to, from_data, from, bytes);
-  // Through the host: out in a stream of the source's device, in through `queue`.
+  // Neither device reaches the other, so each piece goes through the host. The internal stream of the source's device
+  // copies it to the staging buffer, and `queue` copies it from there to the target.
   BlockPtr const staging = staging_block(from, bytes);
   StreamDependencies& staged = staging->uses_on(from.shared_from_this());
   BoundStream const out = from.internal_stream();
@@ -170,7 +172,7 @@ void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& qu
   RuntimeRelease const released;
   bool const through_staging = !on_devices && is_pageable(other) && ending == CopyMode::async;
   BlockPtr const staging = through_staging ? staging_block(*memory, bytes) : BlockPtr();
-  // The driver reads pageable memory during the call, not in stream order.
+  // The driver may read pageable memory during the call, before earlier work in the stream has completed.
   if (!on_devices && !through_staging && is_pageable(source))
     source_uses.synchronize(Use::read, "copying pageable memory to a device, after work that writes it");
   source_uses.order(queue, Use::read, "copying, after the source's writer");
@@ -217,7 +219,8 @@ void fill(Block& target, std::size_t offset, void const* element, std::size_t it
   DeviceMemory& memory = uses.memory();
   auto const* const item = static_cast<unsigned char const*>(element);
   bool const one_byte = std::all_of(item, item + itemsize, [&](unsigned char byte) { return byte == item[0]; });
-  // Any other pattern is copied to the device once and then doubled. This needs no kernel, so every build can do it.
+  // For any other element, copies repetitions of it to the device, then doubles the filled part with device copies.
+  // This needs no kernel, so builds without a CUDA compiler support it.
   std::size_t const repeats = std::max<std::size_t>(1, std::min(count, pattern_bytes / itemsize));
   BlockPtr staging;
   if (!one_byte) {
@@ -248,7 +251,8 @@ void wait_for(BoundStream const& queue, char const* what) {
 
 }  // namespace
 
-// Pageable memory is enough here: both functions wait, so it outlives the copy, whenever the driver accesses it.
+// The caller's memory may be pageable, without a staging buffer. Both functions wait for the copy, so that memory
+// outlives any access by the driver.
 void read_bytes(Block& source, std::size_t offset, void* target, std::size_t bytes) {
   StreamDependencies& uses = *source.uses();
   BoundStream const queue = uses.memory().internal_stream();
@@ -274,7 +278,7 @@ void write_bytes(Block& target, std::size_t offset, void const* source, std::siz
 BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory, BoundStream const& queue,
                       std::size_t bytes) {
   if (!memory->driver().is_simulated()) return Block::allocate(memory, queue, bytes);
-  // Reports of host accesses name the owner of the memory.
+  // Simulated devices name `owner` when they report a host access to this device memory.
   testing::detail::AllocationOwner const shown(owner);
   return Block::allocate(memory, queue, bytes);
 }

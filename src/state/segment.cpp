@@ -16,16 +16,20 @@
 namespace memarray::detail {
 namespace {
 
+// Fields of `SegmentHeader::word`: number of claims, state, number of the holder's slot. The number of claims
+// distinguishes a word from an earlier one with equal state and slot.
 constexpr std::uint64_t state_shift = SegmentSlotRef::number_bits;
 constexpr std::uint64_t state_mask = 0xff;
 constexpr std::uint64_t one_claim = std::uint64_t{1} << 32;
 constexpr std::uint64_t free_word = 0;
-/// The state while a process checks for readers, before it holds the word; that never takes long.
+/// The state between a writer's claim and its hold, while the writer checks for readers. It is short, so other
+/// processes yield instead of a futex wait.
 constexpr std::uint64_t claimed = 1;
 constexpr std::uint64_t held = 2;
 
+/// Number of attempts before the first futex wait.
 constexpr int yields = 16;
-/// Number of yields before another claim counts as a conflict.
+/// Number of yields to another process's claim. The claim is then a conflict, or void if that process has ended.
 constexpr int claim_yields = 1000;
 /// The longest wait before signals and the holder's process are checked.
 constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(20);
@@ -96,6 +100,7 @@ bool Segment::claim() noexcept {
   }
 }
 
+// `past_writers`: acquires although a writer waits.
 bool Segment::try_shared(bool past_writers) noexcept {
   if (state_of(_header.word.load()) >= held || (!past_writers && writer_waits())) return false;
   _place.begin_reading();
@@ -114,7 +119,8 @@ bool Segment::try_shared(bool past_writers) noexcept {
     return true;
   }
   _place.give_up_reading();
-  // A waiting writer may have seen the temporary count. Without one, waiting readers would only wake each other.
+  // A waiting writer may have seen the temporary count and must try again. Without a waiting writer, waiting readers
+  // would only wake each other.
   if (_header.waiting.load() != 0) wake();
   return false;
 }
@@ -126,7 +132,7 @@ bool Segment::try_exclusive(std::int64_t id) {
     wake();
     return false;
   }
-  std::vector<Death> deaths;
+  std::vector<Death> deaths;  // reported by `clear_dead`
   try {
     if (std::ranges::any_of(_place.slots(), [](SegmentSlot const& slot) { return slot.readers.load() != 0; }))
       _place.clear_dead(_place.number(), deaths);
@@ -168,6 +174,7 @@ bool Segment::wait(Timeout timeout, Try const& attempt) {
       std::uint32_t const seen = _header.epoch.load();
       if (attempt()) return true;
       std::uint64_t const word = _header.word.load();
+      // Only `recover` ends the write hold of a process that has ended.
       if (state_of(word) != claimed && is_dead(word)) return false;
       Timeout const rest = deadline.rest();
       if (rest && *rest <= no_wait) return false;
@@ -188,7 +195,7 @@ bool Segment::lock_exclusive(std::int64_t id, Timeout timeout) {
   _place.check_settled();
   if (try_exclusive(id)) return true;
   if (timeout && *timeout <= no_wait) return false;
-  // One waiting writer at a time holds back new readers.
+  // The header records one waiting writer at a time, which holds back new readers.
   struct Waiting {
     Segment& segment;
     explicit Waiting(Segment& of) noexcept : segment(of) { segment._place.mine().waits.fetch_add(1); }
@@ -282,7 +289,7 @@ std::vector<Death> Segment::recover() {
     deaths.push_back({slot ? pid_of(slot->owner.load()) : 0, Death::Held::write});
   }
   if (dead) {
-    // Another process recovers it now.
+    // Another process recovers the segment now.
     if (!_header.word.compare_exchange_strong(word, claim_after(word))) return {};
     set_word(free_word);
   }

@@ -20,9 +20,10 @@
 namespace memarray::detail {
 namespace {
 
+/// Limit of elements in a region of `visit_regions`.
 constexpr std::int64_t region_elements = std::int64_t{1} << 14;
 
-/// Adds index sums to a row. A bool becomes true if the sum is not 0, like NumPy's.
+/// Adds `sum`, `sum + step`, … to the elements of a row. A bool becomes true if the added number is not 0, as in NumPy.
 template <class T>
 void add_row(std::byte* target, std::int64_t stride, std::int64_t count, std::int64_t sum, std::int64_t step) {
   for (std::int64_t i = 0; i < count; ++i, sum += step) {
@@ -58,7 +59,7 @@ int index_of_number(DType const& dtype) {
   return index;
 }
 
-/// Adds index sums. Dense views use the loops of whole arrays.
+/// Adds to each element the sum of its indices. Dense views use `rows_function`, the loops for arrays.
 template <class T>
 void add_index_of(StridedTarget const& target) {
   if (target.layout.ndim() == 0 || target.layout.size() == 0) return;
@@ -83,7 +84,7 @@ void fill(StridedTarget target, void const* element) {
   if (nest.size() == 0) return;
   if (nest.kernel == LoopKernel::contiguous && nest.count <= 1)
     return fill_host(first, element, itemsize, static_cast<std::size_t>(nest.size()));
-  // A copy: `element` may be one of the elements that are set.
+  // A copy, which `fill_host` makes itself: `element` may be one of the elements that are set.
   auto const* const given = static_cast<std::byte const*>(element);
   std::vector<std::byte> const kept(given, given + itemsize);
   LoopNest::Loop const column = all.back();

@@ -42,8 +42,8 @@ StridedJob StridedJob::of_nothing() const {
 
 namespace {
 
-/// A machine that takes the memory that a device's kernels would take, and computes nothing. The host's kernels compute
-/// bit-identical results.
+/// The machine of a simulated device. It allocates the memory that a device's kernels need, and launches nothing.
+/// `run_on_host` computes the results, which are bit-identical.
 struct SimulatedMachine {
   DeviceRun& run;
 
@@ -61,6 +61,7 @@ void StridedJob::submit(DeviceMemory& memory, BoundStream const& queue) const {
   if (!memory.driver().is_simulated()) return strided_on_device(*this, run);
   SimulatedMachine machine{run};
   DeviceStridedJob(*this, machine).run();
+  // The job with addresses that host code can access.
   StridedJob seen = *this;
   for (StridedElements* const elements : {&seen.target, &seen.source})
     if (elements->layout.size() != 0)

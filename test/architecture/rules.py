@@ -1,4 +1,4 @@
-"""The rules of the tree, each a function from its root to the violations found, in words."""
+"""The rules of the tree. Each is a function from the tree's root to descriptions of the violations."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-#: A layer may include itself and those before it.
+#: The layers, lowest first. A layer may include itself and those before it.
 LAYERS = (
     *("base", "driver", "memory", "launch", "strided", "state", "view", "array", "kernel"),
     *("interop", "python"),
 )
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 PYTHON_HEADERS = re.compile(r"^(Python|structmember|frameobject|datetime)\.h$|^(numpy|cpython)/")
-# The two places outside the python layer that may see Python.
+# The two places outside the python layer that may include Python.h.
 MAY_SEE_PYTHON = re.compile(
     r"^(include/memarray(/detail)?|src)/(python/|interop/(c_api|py_resource)\.)|^python/bindings/"
 )
@@ -23,15 +23,15 @@ ABOVE_THE_LAYERS = (
     *("memarray/memarray.hpp", "memarray/thrust.hpp", "memarray/cuda_mr.hpp", "memarray/gtest.hpp"),
     "memarray/c_api.h",
 )
-# Of CCCL, what needs the CUDA runtime's headers.
+# Headers of CCCL that need the CUDA runtime's headers.
 NEEDS_THE_RUNTIME = re.compile(r"^cuda/(memory_resource|stream_ref|stream|buffer|devices|event_ref)$")
 MAY_SEE_THRUST = re.compile(r"^src/memory/|^include/memarray/thrust\.hpp$")
 TOOLKIT_HEADERS = re.compile(r"^(cuda|cuda_runtime|cuda_runtime_api|cudaTypedefs|driver_types)\.h$")
-# Of the public headers only the one that nvcc alone compiles.
+# The sources, and the one public header that only nvcc compiles.
 MAY_SEE_THE_TOOLKIT = re.compile(r"^src/|^include/memarray/detail/launch/launch_device\.hpp$")
-# Folders of a particular machine; relative ones and CUDA's usual prefixes are nobody's.
+# Folders that exist on one machine only. Relative paths and CUDA's usual prefixes are allowed.
 MACHINE_PATH = re.compile(r"(?:^|[^A-Za-z0-9_.$}])(/(?:work|root|tmp|home|farm)/\S*)", re.MULTILINE)
-# Pieces, so that this file does not find itself.
+# Written in pieces, so that the rule does not find this file.
 REGISTRY_HOST = re.compile(
     "|".join([r"\bpypi\." + "org", "python" + "hosted", r"debian\." + "(?:org|net)", "ana" + "conda"])
 )
@@ -56,19 +56,19 @@ TOP_LEVEL = {
     *("include", "src", "python", "test", "cmake", "bench", "examples", "docs", "third_party"),
 }
 SET_UP = ["pip install '.[demo]' && python -m memarray demo", "./test/run"]
-# What a kernel is for; the examples show how to do without.
+# Work that belongs in a kernel; the examples show how to avoid it.
 BY_HAND = re.compile(r"(?:\.|->)ptr\(|\bmem(?:cpy|move|set)\(|\bstd::copy(?:_n)?\(")
-# Public headers without a test of their own stem, and where they are tested.
+# Public headers without a test of the same stem, and the file that tests them.
 TESTED_IN = {
     "array/access": "kernel/test_for_each_index.cpp",  # arguments of kernels: read(a), write(a), …
-    "base/build_info": "base/test_options.cpp",  # Python shows it
+    "base/build_info": "base/test_options.cpp",  # tested through Python
     "base/config": "base/test_dtype.cpp",  # macros
     "base/cuda_complex": "base/test_dtype.cpp",  # names of types
     "interop/py_resource": "python/py_resource.cpp",  # a module for test/python/test_py_resource.py
     "memory/memory_type": "memory/test_resource.cpp",
     "state/array_options": "array/test_host_resources.cpp",
 }
-# A wait that went elsewhere would neither be counted nor be lost when a test drops it.
+# Waits outside the allowed files would not be counted, and tests could not drop them.
 ORDERING_CALL = re.compile(
     r"(?:->|\.)\s*(cu(?:StreamWaitEvent|EventSynchronize|StreamSynchronize|CtxSynchronize|EventRecord))\b"
 )
@@ -78,7 +78,7 @@ LINE_LIMIT = 400
 
 
 def code(root: Path) -> Iterator[tuple[str, Path]]:
-    """The C++ and CUDA files of the library, as (path relative to the root, path)."""
+    """Yields the C++ and CUDA files of the library, as (path relative to the root, path)."""
     for top in ("include", "src", "python/bindings"):
         for path in sorted((root / top).rglob("*")):
             if path.suffix in {".hpp", ".h", ".cpp", ".cu", ".cuh", ".in"}:
@@ -90,7 +90,7 @@ def includes(path: Path) -> list[str]:
 
 
 def layer_of(name: str) -> str | None:
-    """The layer of a file, or of what an #include names; None for what stands above the layers."""
+    """Returns the layer of a file or an included header; None for headers above the layers."""
     if name.startswith("python/bindings/"):
         return "python"
     parts = re.sub(r"^(include/memarray|src|memarray)/(detail/)?", "", name).split("/")
@@ -145,7 +145,7 @@ def the_runtime_only_by_choice(root: Path) -> list[str]:
 
 
 def reached_from(root: Path, header: str) -> dict[str, str]:
-    """Every #include that a public header brings, however far away, and the file that names it."""
+    """Returns every header that a public header includes, directly or not, and the file that includes it."""
     seen: dict[str, str] = {}
     waiting = [header]
     while waiting:
@@ -159,7 +159,7 @@ def reached_from(root: Path, header: str) -> dict[str, str]:
 
 
 def one_include_brings_no_thrust(root: Path) -> list[str]:
-    """What everyone includes must compile in little more than pybind11 takes."""
+    """The headers that all users include must compile in little more time than pybind11 itself."""
     return [
         f"{header} brings {included} (by {by})"
         for header in ("memarray/memarray.hpp", "memarray/python/memarray.hpp")
@@ -169,7 +169,7 @@ def one_include_brings_no_thrust(root: Path) -> list[str]:
 
 
 def c_headers_stand_alone(root: Path) -> list[str]:
-    """What C code includes brings other such headers alone; Python.h comes first where it is wanted."""
+    """Headers for C include only other such headers. Code that needs Python.h includes it first."""
     return [
         f"{name}: includes {included}"
         for name, path in code(root)
@@ -217,7 +217,7 @@ def headers_have_their_test(root: Path) -> list[str]:
 
 
 def tracked(root: Path) -> Iterator[tuple[str, str]]:
-    """Every text file that is or would be committed."""
+    """Yields name and text of every text file that is committed or would be."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
     for name in sorted(filter(None, listed.split("\0"))):

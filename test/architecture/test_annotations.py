@@ -17,16 +17,16 @@ CLANG = next(filter(None, map(shutil.which, ("clang", *(f"clang-{n}" for n in ra
 needs_clang = pytest.mark.skipif(CLANG is None, reason="no clang on the PATH")
 RETURNS_REF = re.compile(r"FieldDecl .* (\w+) '(MemArray\w+Ref) \(\*\)")
 
-#: A table's entry, or a function of py_resource.h: what it returns, its name, its parameters.
+#: Entry of a table, or function of py_resource.h: result type, name and parameters.
 ENTRY = re.compile(r"^  ([^\n;({}]+?) ?\(\*(\w+)\)\(([^;()]*)\);", re.MULTILINE)
 FUNCTION = re.compile(r"^static inline ([\w* ]+?)(\w+)\(([^)]*)\) \{", re.MULTILINE)
-#: What somebody owns; `drop_object` has one that it gives back.
+#: Types with an owner. `drop_object` takes an owned object.
 OWNED = re.compile(r"\bMemArray\w+Ref\b|\bvoid\* (?:object|owner)$|\bPyObject\*|\b(?:Py|MemArray)Resource\*")
 TAKES = re.compile(r"release_\w+|drop_object|PyResource_Close|memarray_keep_|hold_object")
 
 
 def owned(text: str, declaration: re.Pattern[str] = ENTRY) -> Iterator[tuple[str, str]]:
-    """Each result and parameter that somebody owns, with the name of its function."""
+    """Yields each owned result and parameter, with the name of its function."""
     for returns, name, parameters in declaration.findall(re.sub(r"//[^\n]*", "", text)):
         for part in (returns, *parameters.split(",")):
             if OWNED.search(part.strip()):
@@ -67,7 +67,7 @@ def test_every_reference_that_is_returned_is_annotated():
 
 
 def parameters(tree: list[str], function: str) -> Iterator[tuple[str, str, str]]:
-    """(function, type of the parameter, its annotation)"""
+    """Yields (function, type of the parameter, annotation of the parameter)."""
     name = ""
     for line, after in zip(tree, [*tree[1:], ""], strict=True):
         if match := re.search(rf"{function} .* (\w+) '", line):
@@ -85,7 +85,7 @@ def expected(kind: str, name: str) -> str:
 
 @needs_clang
 def test_every_parameter_of_the_tables_is_annotated(tmp_path):
-    """Of pointers to functions clang keeps no words, so its tree is that of C++ structs which have them as members."""
+    """clang drops annotations in pointers to functions, so its input is C++ structs with member functions instead."""
     for file in TABLES:
         text = (INTEROP / file).read_text().replace("void* owner", "MemArrayOwner owner")
         text = text.replace("typedef struct", "typedef void* MemArrayOwner;\ntypedef struct", 1)

@@ -1,4 +1,4 @@
-"""What C++ can do with a MemArray is read from its headers, classed, and tried under every kind of lease."""
+"""Each C++ operation on a MemArray, as read from its headers, is classed and tried under every kind of lease."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLASSED = {
     **dict.fromkeys(["ptr", "get_indexer", "host_view", "device_view", "get_dlpack_tensor", "exclusive_scan"], BOTH),
     **dict.fromkeys(["for_each_index", "leases", "ReadLease", "WriteLease", "thrust_range"], BOTH),
     **dict.fromkeys(["overwrite", "update", "add_index_tuple"], WRITE),
-    # About the array and not its contents, or which array is whose.
+    # Operations on the array and not its contents, or on its ownership.
     **dict.fromkeys(
         ["is_foreign", "swap", "exit", "share", "state", "state_ptr", "take_state", "escaped_views"], NEUTRAL
     ),
@@ -26,12 +26,12 @@ CLASSED = {
         ["get_shape", "get_size", "size", "get_device_id", "get_on_device", "get_lock_id", "adopt"], NEUTRAL
     ),
     "get_dlpack_device": NEUTRAL,
-    # About memory that processes share, and what dead ones left of its lock.
+    # Operations on memory that processes share, and on leases of processes that have exited.
     **dict.fromkeys(["create_shared", "recover"], NEUTRAL),
 }
-#: How an operation is spelt in the lists of trials, where not by its name.
+#: Patterns of operations in the lists of trials, if not the name.
 SPELT = {"operator()": r"a\(\{", "MemArray": r"Array const copy\(a\)", "operator=": r"copy = a"}
-#: Tried elsewhere: on the host there is no device side to look at.
+#: Operations with a test file of their own, because the host has no device side.
 ELSEWHERE = {
     "device_view": "test_mem_array.cpp",
     "thrust_range": "test_thrust.cpp",
@@ -44,7 +44,7 @@ FUNCTION = re.compile(
 
 
 def without_detail(text: str) -> str:
-    """The text of namespace memarray alone: detail namespaces, comments and private parts are left out."""
+    """Returns the text of namespace memarray without detail namespaces, comments and private parts."""
     text = re.sub(r"//[^\n]*", "", text)
     text = re.sub(r"^namespace detail \{.*?^\}  ", "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"^namespace detail \{.*?^\}\s*$", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -61,7 +61,7 @@ def members() -> set[str]:
 
 
 def free_functions() -> set[str]:
-    """Public functions whose parameters name a MemArray or what is made from one."""
+    """Returns the public functions whose parameters name a MemArray or an access made from one."""
     found = set()
     layers = ("state", "view", "array", "kernel")
     for path in [

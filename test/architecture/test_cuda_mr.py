@@ -1,4 +1,4 @@
-"""What <memarray/cuda_mr.hpp> says where it cannot be compiled. Where it can, test/cpp/cuda_mr tries it."""
+"""Errors of <memarray/cuda_mr.hpp> where it cannot be compiled. Elsewhere test/cpp/cuda_mr tests it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMPILER = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++")
 
 @pytest.fixture
 def preprocess(tmp_path):
-    """With a CCCL of which there is nothing but its version, and no other header."""
+    """Preprocesses the header with a CCCL that has nothing but a version, and with no other headers."""
 
     def run(cccl: int, *, toolkit: bool) -> str:
         (tmp_path / "cuda").mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""./test/run itself: a part that fails fails the run, and says how to see it again."""
+"""Tests of ./test/run itself: a failing part fails the run, which prints the command that reproduces it."""
 
 from __future__ import annotations
 
@@ -283,7 +283,7 @@ def test_the_nanobind_that_is_asked_for_is_the_one_that_is_tried():
 
 
 def shared_library(path, *options):
-    # As it is: the linker would leave out what nothing is used of.
+    # --no-as-needed: the linker would otherwise drop libraries of which nothing is used.
     command = ["g++", "-shared", "-x", "c++", "/dev/null", "-x", "none", "-o", path, "-Wl,--no-as-needed", *options]
     subprocess.run(command, check=True)
     return path

@@ -1,4 +1,4 @@
-"""Where the build looks for a CUDA toolkit, with toolkits that are nothing but an nvcc which answers as nvcc does."""
+"""The search for a CUDA toolkit, tested with toolkits whose nvcc is a script that prints nvcc's answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ echo '#$ TOP={top}' >&2
 
 
 def toolkit(top: Path, *, cccl: str = "targets/some-linux/include/cccl") -> Path:
-    """A toolkit under `top`, of before CUDA 13 if it has no `cccl`; returns its nvcc."""
+    """Creates a toolkit under `top`, older than CUDA 13 if `cccl` is empty; returns its nvcc."""
     nvcc = top / "bin" / "nvcc"
     nvcc.parent.mkdir(parents=True)
     nvcc.write_text(NVCC.format(top=top))
@@ -38,7 +38,7 @@ def toolkit(top: Path, *, cccl: str = "targets/some-linux/include/cccl") -> Path
 
 @pytest.fixture
 def find(tmp_path):
-    """Runs memarray_find_cuda where, unless the test says otherwise, no toolkit is."""
+    """Runs memarray_find_cuda in an environment without toolkits, unless the test adds one."""
     script = tmp_path / "find.cmake"
     script.write_text(SCRIPT.format(module=ROOT / "cmake" / "MemarrayCuda.cmake"))
     empty = tmp_path / "empty"
@@ -86,7 +86,7 @@ def test_no_usual_prefix_is_looked_at_where_none_is_named(find, tmp_path):
 
 
 def test_the_order_of_the_search(find, tmp_path):
-    """What is named wins over what is found, and the PATH over the usual prefixes."""
+    """Named compilers and folders win over the PATH, and the PATH over the usual prefixes."""
     on_path, by_variable, by_compiler, by_prefix = (toolkit(tmp_path / name) for name in ("p", "v", "c", "u"))
     places = {"MEMARRAY_CUDA_PREFIXES": by_prefix.parents[1]}
     assert found(find(**places), by_prefix)

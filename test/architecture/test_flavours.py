@@ -1,4 +1,4 @@
-"""How the part `flavours` reads its command, and how it hides a toolkit."""
+"""Tests of the part `flavours`: how it reads the command, and how it hides a toolkit."""
 
 from __future__ import annotations
 

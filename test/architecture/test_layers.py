@@ -1,4 +1,4 @@
-"""The tree keeps its rules, and each rule finds what it is there to find."""
+"""The tree keeps its rules, and each rule finds planted violations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_there_is_something_to_look_at():
     assert sum(1 for _ in rules.code(ROOT)) >= 10
 
 
-# One file that breaks the rule, and one that looks like it but keeps it.
+# Files that break a rule, and files below that look alike but keep it.
 MACHINE = "/" + "work/main/build"
 BREAKS = {
     rules.includes_only_go_up: [

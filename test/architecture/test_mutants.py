@@ -1,4 +1,4 @@
-"""Every mutant still changes the tree that it was written for; whether it is noticed is for ./test/run --nightly."""
+"""Every mutant still applies to the tree. ./test/run --nightly tests whether it is noticed."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ PARAMETER = re.compile(r"\b(\w+Handle|BoundStream)\b")
 
 
 def signatures(text: str) -> set[str]:
-    """Name and handle parameters of each exported declaration; members of an exported class are exported."""
+    """Returns name and handle parameters of each exported declaration; members of an exported class are exported."""
     text = re.sub(r"//[^\n]*", "", text)
     exported = re.findall(r"MEMARRAY_API [^;]*;", text)
     for body in re.findall(r"(?:class|struct) MEMARRAY_API \w+[^{]*\{(.*?)\n\};", text, re.DOTALL):

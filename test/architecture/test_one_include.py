@@ -1,4 +1,4 @@
-"""`<memarray/memarray.hpp>` gives what docs/reference/cpp.rst shows of the layers below interop."""
+"""`<memarray/memarray.hpp>` declares everything in docs/reference/cpp.rst from the layers below interop."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ USES = ROOT / "test" / "cpp" / "array" / "test_one_include.cpp"
 NAME = re.compile(
     r"#define (\w+)|\b(?:class|struct|enum class|enum|using|concept)\b(?: MEMARRAY_API)? (\w+)|\b(\w+)\(|\b(\w+) ="
 )
-#: With others in them, two deep.
+#: Parentheses, with up to two nested levels.
 PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 
 
 def entries(path: Path) -> list[str]:
-    """The declarations that the reference page shows of a header, those of members left out."""
+    """Returns the declarations that the reference page shows of a header, without members."""
     source = ROOT / "docs" / "site" / "headers.py"
     if "headers" not in sys.modules:
         specification = importlib.util.spec_from_file_location("headers", source)
@@ -38,7 +38,7 @@ def name_of(declaration: str) -> str:
     previous = ""
     while previous != text:
         previous, text = text, re.sub(r"(?<!operator)<[^<>]*>", "", text)
-    # A constraint before the declaration, not the body of a concept.
+    # Removes a constraint before the declaration, but not the body of a concept.
     text = re.sub(rf"(?<!= )\brequires ?(?:{PARENTHESES}|[\w:]+)(?: && {PARENTHESES})*", "", text)
     return next(filter(None, NAME.search(text).groups()))
 
@@ -75,7 +75,7 @@ def test_every_name_on_the_page_is_used_through_the_one_include():
     assert re.findall(r"#include <(memarray/.*)>", text) == ["memarray/memarray.hpp"]
 
 
-#: Include others, and declare nothing.
+#: Headers that only include others.
 COLLECTIONS = {"memarray.hpp", "c_api.h"}
 PUBLIC_NAME = re.compile(r"#define MEMARRAY_\w+|\b(?:class|struct|enum|using|concept|typedef) \w+|\b\w+\(")
 NAMESPACE_DETAIL = re.compile(r"^namespace (?:\w+::)*detail \{.*?^\}\s*?$", re.MULTILINE | re.DOTALL)

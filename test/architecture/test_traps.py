@@ -1,4 +1,4 @@
-"""Every id of test/traps.toml is carried by a test, and every id that a test carries is there."""
+"""Every id of test/traps.toml is carried by a test, and test/traps.toml has every id that a test carries."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def load(path: Path) -> dict[str, dict]:
         import tomllib
 
         return tomllib.loads(path.read_text())
-    # Python 3.10 has no tomllib; the file needs no more of the language than this.
+    # Python 3.10 has no tomllib. The file uses only the part of TOML parsed here.
     tables = TABLE.findall(path.read_text())
     return {name: {key: text or word == "true" for key, text, word in ENTRY.findall(body)} for name, body in tables}
 
 
 def carried_by_python(source: str) -> set[str]:
-    """The ids in ``pytest.mark.trap("…")`` that decorate a test, a class, or are a module's `pytestmark`."""
+    """Returns the ids in ``pytest.mark.trap("…")`` on a test or a class, or in a module's `pytestmark`."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         is_test = isinstance(node, ast.FunctionDef) and node.name.startswith("test")
@@ -43,13 +43,13 @@ def carried_by_python(source: str) -> set[str]:
 
 
 def carried(root: Path) -> dict[str, set[str]]:
-    """Which tests carry which id."""
+    """Returns the names of the test files that carry each id."""
     carriers: dict[str, set[str]] = {}
     for path in sorted((root / "test").rglob("test_*.py")):
         for trap in carried_by_python(path.read_text()):
             carriers.setdefault(trap, set()).add(path.name)
     for path in sorted((root / "test").rglob("*.cpp")):
-        # A comment is no carrier.
+        # Ids in comments do not count.
         text = re.sub(r"//[^\n]*|/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
         for trap in CPP.findall(text):
             carriers.setdefault(trap, set()).add(path.name)
@@ -140,7 +140,7 @@ def uses(pattern: str, paths: list[Path]) -> list[str]:
     return found
 
 
-#: What must not be in the code: a pattern, and lines that it must find.
+#: Forbidden code: a pattern, and lines that it must find.
 FORBIDDEN = {
     "T08": (r"thrust::async|thrust/async", "auto event = thrust::async::copy(a, b, c);"),
     "T10": (

@@ -1,4 +1,4 @@
-"""Executing the blocks of a page; `python execution.py PAGE` runs one page in the current folder."""
+"""Executes the blocks of a page; `python execution.py PAGE` runs one page in the current folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GOOGLETESTS = re.compile(r"^TEST(_F|_P)?\(", re.MULTILINE)
 
 
 def package_folder() -> Path:
-    """Where the headers and libmemarray are: beside the built module."""
+    """Returns the folder with the headers and libmemarray: that of the built module."""
     import memarray
 
     return Path(memarray._core.__file__).parent
@@ -43,7 +43,7 @@ def run_program(source: str, folder: Path, name: str) -> None:
 
 
 def build_project(folder: Path) -> None:
-    """Builds what the page has written so far; what it makes can be imported afterwards."""
+    """Builds the page's project as written so far, and makes its modules importable."""
     build = folder / "build"
     config = package_folder() / "lib" / "cmake" / "memarray"
     options = [f"-Dmemarray_DIR={config}", f"-DPython_EXECUTABLE={sys.executable}"]
@@ -58,9 +58,9 @@ def build_project(folder: Path) -> None:
 
 
 def run_shell(block: pages.Block, folder: Path) -> bool:
-    """Whether it built the page's project."""
+    """Runs the lines of the block; true if they built the page's project."""
     built = [shell.run_line(line, folder) for line in block.text.splitlines()]
-    # What it makes can be imported afterwards.
+    # Makes the modules of those builds importable.
     sys.path[:0] = [str(build) for build in built if build]
     return any(built)
 
@@ -75,9 +75,9 @@ def run_transcript(block: pages.Block, namespace: dict[str, object], runner: doc
 
 
 def run_page(text: str, folder: Path) -> int:
-    """Executes the blocks of a page in order; returns how many did something."""
+    """Executes the blocks of a page in order; returns how many were executed."""
     namespace: dict[str, object] = {"__name__": "__page__"}
-    # One for the page, as log handlers keep the standard output that it gives them.
+    # One runner for the page: log handlers keep the standard output that it installs.
     transcripts = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS, verbose=False)
     statements: list[str] = []
     stale = (folder / "CMakeLists.txt").exists()
@@ -121,7 +121,7 @@ def run_page(text: str, folder: Path) -> int:
 
 
 def bring_project(page: Path, folder: Path) -> None:
-    """What a page finds in its folder: nothing, but for a new project's README."""
+    """Copies the project into the folder of a new project's README. Other pages start in an empty folder."""
     if page.parent == pages.NEW_PROJECT:
         shutil.copytree(page.parent, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("build"))
 

@@ -1,15 +1,14 @@
-"""Reading the pages: their fenced blocks, and what each kind of block means.
+"""Reads the pages: their fenced blocks, and the meaning of each kind of block.
 
 - `python`: executed. The blocks of a page share one namespace, in order, in an empty folder and a fresh interpreter.
-- `pycon`: a transcript, executed by doctest in the same namespace: what it shows is what comes out (`...` stands for
-  anything).
+- `pycon`: a transcript, executed by doctest in that namespace. Its output must match (`...` stands for anything).
 - `cpp` that begins with `// file: NAME`, `cmake` with `# file: NAME`: written into the page's project; `more of: NAME`
-  adds to it. When a page has written a CMakeLists.txt, the project is built before the next python block, which can
-  import its modules. `c` and `cython` are always such files. A new project's README has that project in its folder.
-- other `cpp`: a program of its own if it has a `main` or tests for GoogleTest, else statements that follow those of
-  earlier blocks; all are compiled against memarray and run.
-- `sh`: `python -m memarray` and `cmake` lines are executed, in the page's project; of what would take long, and is done
-  elsewhere in ./test/run, all that it names (files, options, presets, packages) has to be there.
+  adds to it. `c` and `cython` are always such files. When a page has written a CMakeLists.txt, the project is built
+  before the next python block, which can import its modules. A new project's README has that project in its folder.
+- other `cpp`: a program of its own if it has a `main` or GoogleTest tests, else statements that follow those of
+  earlier blocks. All are compiled against memarray and run.
+- `sh`: `python -m memarray` and `cmake` lines are executed, in the page's project. Commands that take long are executed
+  elsewhere in ./test/run; here the files, options, presets and packages that they name must exist.
 - any block after the line `<!-- executed where there is: MODULE -->` is executed if that Python module is installed.
 - any block, of any language, after the line `<!-- not executed: WHY -->` is shown only. `text` always needs that line.
 """
@@ -21,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-#: What `python -m memarray new` writes; its README goes along.
+#: Template of `python -m memarray new`. Its README is a page.
 NEW_PROJECT = ROOT / "examples" / "gray_scott"
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 NAMED = re.compile(r"\s*(?://|#) (file|more of): (\S+)\n")
-# The comment right before the block: another, farther up, excuses another block.
+# The comment directly before the block. One farther up belongs to another block.
 NOT_EXECUTED = re.compile(r"<!-- not executed: ((?:(?!-->).)*?) *-->\s*\Z", re.DOTALL)
 NEEDED = re.compile(r"<!-- executed where there is: (\w+) -->\s*\Z")
 KNOWN = {"python", "pycon", "cpp", "c", "cython", "cmake", "sh", "text", "toml"}
@@ -36,9 +35,9 @@ class Block:
     language: str
     text: str
     line: int
-    #: Why it is only shown; None: it is executed.
+    #: Reason why the block is not executed; None if it is executed.
     excuse: str | None = None
-    #: The Python module without which it is only shown.
+    #: Python module without which the block is not executed.
     needed: str | None = None
 
     @property
@@ -77,7 +76,7 @@ def blocks(text: str) -> list[Block]:
 
 
 def as_program(parts: list[str]) -> str:
-    """Statements as the body of a main; #include lines, and definitions before a line `// ---`, stay outside."""
+    """Puts statements into the body of a main; #include lines, and definitions before a line `// ---`, stay outside."""
     outside, inside = ["#include <memarray/memarray.hpp>"], []
     for part in parts:
         definitions, separator, statements = part.partition("// ---\n")

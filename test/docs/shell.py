@@ -1,5 +1,5 @@
-"""The lines of `sh` blocks: run as they stand or, where that takes long and a part of ./test/run does it, looked up:
-all that they name has to be there."""
+"""Runs the lines of `sh` blocks as written. If a line takes long and a part of ./test/run covers it, only checks that
+everything that it names exists."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ KINDS = {
     "cmake --workflow": "workflowPresets",
     "ctest": "testPresets",
 }
-#: Options whose values are the first words of what `--list` says.
+#: Options whose values are the first words in the output of `--list`.
 LISTED = ("--only", "--row")
 
 
 def run_line(line: str, folder: Path) -> Path | None:
-    """Tries one line, in the page's folder; the build that it brought up to date, if any."""
+    """Tries one line in the page's folder; returns the build that it updated, if any."""
     built = None
     for command in re.sub(r"(^|\s)#.*", "", line).split("&&"):
         if command.strip():
@@ -60,7 +60,7 @@ def run_command(command: str, folder: Path) -> Path | None:
 
 
 def run_cmake(command: str, folder: Path) -> None:
-    """With the Python and the CMake of this interpreter's environment first on the PATH, as its reader has them."""
+    """Runs the command with this environment's Python and CMake first on the PATH, as in a user's environment."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     said = output(["sh", "-ec", command], folder, {"PATH": path, "CMAKE_GENERATOR": "Ninja"})
     assert "Manually-specified variables were not used" not in said, f"{command}\n{said}"
@@ -72,7 +72,7 @@ def look_for_preset(name: str, kind: str, folder: Path) -> None:
 
 
 def look_for_packages(words: list[str], folder: Path) -> None:
-    """A project with the extras that are named, files of requirements, or packages that the tests install, too."""
+    """Accepts a project with existing extras, existing files of requirements, and packages that the tests install."""
     known = (pages.ROOT / "test" / "requirements.txt").read_text()
     words = [word for word in words if word != "--no-build-isolation"]
     for before, word in zip(["", *words], words, strict=False):
@@ -96,7 +96,7 @@ def look_for_tests(words: list[str]) -> None:
 
 
 def look_for_options(script: Path, words: list[str]) -> None:
-    """Among those that the script says it has."""
+    """Checks that the script's --help has the options."""
     run = [sys.executable, script] if script.suffix == ".py" else [script]
     known = output([*run, "--help"], pages.ROOT)
     for before, word in zip(["", *words], words, strict=False):
@@ -108,14 +108,14 @@ def look_for_options(script: Path, words: list[str]) -> None:
 
 
 def first_with(name: str, folder: Path) -> Path:
-    """In the page's own project, or in this one."""
+    """Returns the file in the page's own project, or else in this one."""
     found = next((there / name for there in (folder, pages.ROOT) if (there / name).is_file()), None)
     assert found, f"there is no {name}"
     return found
 
 
 def python_paths() -> set[str]:
-    """The folders with a Python package, of the builds that presets make."""
+    """Returns the folders with a Python package in the builds of the presets."""
     presets = json.loads((pages.ROOT / "CMakePresets.json").read_text())["configurePresets"]
     (folder,) = {preset["binaryDir"] for preset in presets if "binaryDir" in preset}
     assert '"${CMAKE_CURRENT_BINARY_DIR}/python/memarray"' in (pages.ROOT / "CMakeLists.txt").read_text()

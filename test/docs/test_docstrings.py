@@ -1,4 +1,4 @@
-"""Every example in a docstring gives what it shows, with nothing imported but what it imports itself."""
+"""Every example in a docstring prints what it shows, and imports everything that it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the reference pages take from headers."""
+"""Tests of the header parser of the reference pages."""
 
 import re
 import sys
@@ -113,7 +113,7 @@ def test_what_users_look_for_is_there(header, names):
 
 
 def missing(path, struct):
-    """The entries of a table of the C API that the reference lacks."""
+    """Returns the entries of a table of the C API that the reference lacks."""
     shown = "\n".join(entry.declaration for entry in headers.read(path).entries if entry.scope == struct)
     names = [name for _, name, _ in declarations(path.read_text(), struct)]
     return [name for name in names if not re.search(rf"\(\*{name}\)\(|\* {name}$", shown, re.MULTILINE)]
@@ -153,7 +153,7 @@ def test_what_does_not_end_is_noticed(tmp_path):
 
 
 def test_no_declaration_is_torn():
-    """Parentheses close, and nothing private comes along."""
+    """Parentheses close, and declarations have no private members."""
     for path in HEADERS:
         for entry in headers.read(path).entries:
             assert entry.declaration.count("(") == entry.declaration.count(")"), (path, entry.declaration)

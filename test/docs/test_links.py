@@ -1,4 +1,4 @@
-"""Links between pages lead to a file and, after a #, to a heading in it: as GitHub shows them, and as the site does."""
+"""Links between pages lead to a file and, after a #, to one of its headings, both on GitHub and on the site."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pages
 import pytest
 
 LINK = re.compile(r"\]\(([^)#:\s]*)(?:#([^)\s]*))?\)")
-# As many levels as docs/site/conf.py gives anchors to.
+# The levels of headings that get anchors in docs/site/conf.py.
 HEADING = re.compile(r"^#{1,3} +(.+?) *$", re.MULTILINE)
 
 
@@ -29,7 +29,7 @@ def leads_somewhere(page: Path, target: str, anchor: str) -> bool:
 
 
 def anchors(page: Path) -> set[str]:
-    """Of the headings: small letters, spaces as hyphens, no other signs; the second of a name ends in -1."""
+    """Returns the headings' anchors: lower case, hyphens for spaces, no other signs; -1 after a second equal one."""
     found: set[str] = set()
     for heading in HEADING.findall(pages.FENCE.sub("", page.read_text())):
         words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)

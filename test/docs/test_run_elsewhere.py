@@ -1,4 +1,4 @@
-"""What pages show unexecuted because ./test/run does it: it is what ./test/run does."""
+"""Examples that pages show unexecuted because ./test/run covers them agree with the files that ./test/run uses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CMAKE_PAGE = pages.ROOT / "docs" / "guide" / "cmake.md"
 
 
 def code(text: str) -> list[str]:
-    """Its lines without comments and empty ones."""
+    """Returns the lines without comments and empty lines."""
     return [line for line in text.splitlines() if line.strip() and not line.startswith(("#", "//"))]
 
 
@@ -21,13 +21,13 @@ def shown(page, why: str) -> list[str]:
 
 @pytest.mark.parametrize("name", ["CMakeLists.txt", "pyproject.toml"])
 def test_the_package_for_pip_is_the_one_that_is_installed(name):
-    """By the part `downstream`."""
+    """The part `downstream` installs it."""
     (block,) = [block for block in pages.blocks(CMAKE_PAGE.read_text()) if block.file == f"package/{name}"]
     assert code(block.text) == code((DOWNSTREAM / "scikit_build" / name).read_text())
 
 
 def test_the_tree_with_memarray_in_it_is_like_the_one_that_is_built():
-    """By the part `downstream`, nightly."""
+    """The part `downstream` builds it in the nightly run."""
     built = code((DOWNSTREAM / "subdirectory" / "CMakeLists.txt").read_text())
     lines = shown(CMAKE_PAGE, "a project like this one")
     assert [line.split("(")[0] for line in lines] == [line.split("(")[0] for line in built[: len(lines)]]
@@ -35,7 +35,7 @@ def test_the_tree_with_memarray_in_it_is_like_the_one_that_is_built():
 
 
 def test_the_commands_of_a_new_project_are_those_of_its_readme():
-    """Which the part `new` runs."""
+    """The part `new` runs them."""
     readme = (pages.ROOT / "examples" / "gray_scott" / "README.md").read_text()
     (commands,) = [code(block.text) for block in pages.blocks(readme) if block.language == "sh"]
     assert shown(pages.ROOT / "docs" / "guide" / "own_project.md", "in an environment of its own") == [

@@ -1,4 +1,4 @@
-"""The site of docs/: built with its warnings as errors, and what its reference pages have."""
+"""The site of docs/ builds with warnings as errors, and its reference pages are complete."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DOCS = pages.ROOT / "docs"
 
 
 def build(source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    # All pages each time: one that has not changed would not warn again.
+    # -E reads all pages each time: an unchanged page would not repeat its warnings.
     options = ["-E", "-W", "--keep-going", "-q", "-b", "html", "-c", DOCS / "site"]
     command = [sys.executable, "-m", "sphinx", *options, source, folder]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -32,7 +32,7 @@ def build(source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    """In the folder where ./test/run keeps it, under that."""
+    """Builds the site, under ./test/run in the folder where it keeps the site; returns the folder."""
     kept = os.environ.get("MEMARRAY_SITE")
     folder = Path(kept) if kept else tmp_path_factory.mktemp("site")
     done = build(DOCS, folder)
@@ -74,7 +74,7 @@ def test_a_broken_site_is_not_built(other, complaint, tmp_path):
 
 
 def public_names() -> set[str]:
-    """Of the objects that must have docstrings, and of the modules that are imported by themselves."""
+    """Returns the names of objects that must have docstrings, and of modules that are imported separately."""
     names = set(OBJECTS) | {f"memarray.shared_memory.{name}" for name in memarray.shared_memory.__all__}
     names |= {"memarray.testing", "memarray.dask", "memarray.pytest_plugin", "memarray.dask.register"}
     for name in memarray.testing.__all__:

@@ -1,4 +1,4 @@
-"""Every message in the tables of the page about troubleshooting is one that memarray still has."""
+"""Every message in the tables of the troubleshooting page is one that memarray still has."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGE = pages.ROOT / "docs" / "guide" / "troubleshooting.md"
 SOURCES = ("src", "include", "python", "cmake")
 ENDINGS = {".cpp", ".cu", ".h", ".hpp", ".in", ".py", ".cmake"}
 TITLES = ("message", "words")
-#: Pieces that the sources put together, as what they are put together of.
+#: Messages that the sources join from parts, as those parts.
 JOINED = (
     ("launching a kernel", " failed:"),
     ("is outside ", "MemArray<"),
@@ -26,7 +26,7 @@ JOINED = (
     ("waited: ", "the device has no memory left, so work was waited for that may free some"),
     ("waited: ", "another thread's default stream cannot be made to wait"),
 )
-#: Pieces that others say.
+#: Messages of other programs.
 ELSEWHERE = {
     "libmemarray.so: cannot open shared object file": "the dynamic linker",
     "memarray_import is not declared": "the compiler",
@@ -34,7 +34,7 @@ ELSEWHERE = {
 
 
 def messages(page: str) -> list[str]:
-    """The cells under `message` or `words` of all tables."""
+    """Returns the cells under `message` or `words` of all tables."""
     found: list[str] = []
     column = None
     for line in pages.FENCE.sub("", page).splitlines():
@@ -48,13 +48,13 @@ def messages(page: str) -> list[str]:
 
 
 def pieces(message: str) -> list[str]:
-    """What stands between the names and numbers, of one message or several."""
+    """Returns the text between the names and numbers of one message or several."""
     return [piece for part in message.split("…") if (piece := part.strip(" ;"))]
 
 
 @functools.cache
 def written() -> str:
-    """All sources, with string literals that stand behind one another as one."""
+    """Returns the text of all sources, with adjacent string literals joined."""
     paths = [path for folder in SOURCES for path in (pages.ROOT / folder).rglob("*") if path.suffix in ENDINGS]
     text = "\n".join(path.read_text() for path in [*paths, pages.ROOT / "CMakeLists.txt"])
     return re.sub(r'"\s*\n\s*f?"', "", text)

@@ -1,1 +1,1 @@
-"""What ./test/run runs: the parts, the environments and builds that they need, and the report."""
+"""Implementation of ./test/run: the parts, the environments and builds that they need, and the report."""

@@ -18,39 +18,39 @@ T = TypeVar("T")
 
 RUN_OPTIONS = {
     "asan": {
-        # Without the last option the leak check stops at the thread-local variables of a library that Python loaded.
+        # Without the last option, the leak check stops at the thread-local variables of a library that Python loaded.
         "ASAN_OPTIONS": "detect_leaks=1:detect_stack_use_after_return=1:strict_init_order=1:intercept_tls_get_addr=0",
         "LSAN_OPTIONS": "print_suppressions=0",
         "UBSAN_OPTIONS": "print_stacktrace=1",
     },
     "tsan": {"TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1:die_after_fork=0"},
 }
-#: What the presets of these names compile and link with.
+#: Compiler and linker flags of the presets with these names.
 SANITIZERS = {
     "asan": "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer",
     "tsan": "-fsanitize=thread -ftls-model=initial-exec",
 }
-# Of what Python does by itself.
+# Silences reports about code of Python itself.
 QUIET = {"TSAN_OPTIONS": "report_bugs=0"}
-# The run-time library that an uninstrumented Python must load first.
+# Run-time library that an uninstrumented Python must load first.
 PRELOADS = {"asan": "libasan.so", "tsan": "libtsan.so"}
 
-# g++ warns of what its own instrumentation does.
+# Presets in which g++ warns about its own instrumentation.
 FALSE_WARNINGS = ("asan", "tsan", "coverage")
 
 
-# Where cmake/MemarrayCuda.cmake looks for a toolkit that nothing leads to.
+# Prefixes that cmake/MemarrayCuda.cmake searches when no variable names a toolkit.
 CUDA_PREFIXES = ("/usr/local/cuda", "/opt/cuda", "/usr/local", "/usr")
 
 
 @dataclass(frozen=True)
 class Build:
-    """A configured and built tree; `preset` is one of CMakePresets.json."""
+    """A configured and built tree. `preset` is one of CMakePresets.json."""
 
     preset: str
     folder: Path
     source: Path = ROOT
-    #: Another Python than that of the tools.
+    #: Python to build for, if not the one of the tools.
     interpreter: Path | None = None
 
     @property
@@ -58,7 +58,7 @@ class Build:
         return self.folder / "python"
 
     def make(self, part: Part, *options: str, targets: tuple[str, ...] = ()) -> Build:
-        """Configures and builds it; a second call builds what changed."""
+        """Configures and builds the targets. A second call builds only what changed."""
         missing = environment.install_debian_packages()
         if missing:
             raise PartFailed(missing)
@@ -83,20 +83,21 @@ class Build:
     def environment(self, part: Part) -> dict[str, str]:
         return {
             **environment.path(environment.tools(part)),
-            # So that a copy of the tree finds what the tree itself has compiled.
+            # ccache then finds in a copy of the tree the objects compiled in the tree itself.
             "CCACHE_BASEDIR": str(self.source),
             "CCACHE_NOHASHDIR": "1",
             **(self.other_python(part) if self.interpreter else {}),
         }
 
     def other_python(self, part: Part) -> dict[str, str]:
-        """The headers that come as packages are found among the tools, and Cython's declarations in the build,
-        whichever Python looks; a sanitizer that is part of it has nothing to say of that."""
+        """Returns the variables with which another Python finds the packaged headers and Cython's declarations.
+        The headers are among the tools, the declarations in the build. If that Python is itself built with a sanitizer,
+        its reports are off during the build."""
         packages = environment.packages(environment.tools(part))
         return {"PYTHONPATH": f"{self.python_path}{os.pathsep}{packages}", **QUIET}
 
     def cpp_programs(self) -> list[Path]:
-        """A program for each layer that has tests in this build: options of CMake leave files out, and whole layers."""
+        """Returns the test program of each layer in this build. Options of CMake leave out files and whole layers."""
         layers = sorted({path.parent.name for path in (self.source / "test" / "cpp").glob("*/test_*.cpp")})
         programs = [self.folder / "test" / "cpp" / f"test_{layer}" for layer in layers]
         return [program for program in programs if program.exists()]
@@ -116,23 +117,23 @@ class Build:
         return dict(RUN_OPTIONS.get(self.preset, {}))
 
     def python_environment(self) -> dict[str, str]:
-        """What makes an ordinary interpreter import this build, with its sanitizer's run-time library first."""
+        """Returns the variables with which a plain interpreter loads the sanitizer's library and imports this build."""
         env = {"PYTHONPATH": str(self.python_path), "PYTHONDONTWRITEBYTECODE": "1", **self.run_options()}
         if self.preset in PRELOADS:
-            # Without libstdc++ beside it every C++ exception aborts: the real __cxa_throw is looked up at start.
+            # Without libstdc++ in the list every C++ exception aborts: __cxa_throw is looked up at the start.
             env["LD_PRELOAD"] = " ".join(library(name) for name in (PRELOADS[self.preset], "libstdc++.so"))
             env["PYTHONMALLOC"] = "malloc"
         return env
 
 
 def library(name: str) -> str:
-    """The compiler's own copy of a run-time library."""
+    """Returns the compiler's own copy of a run-time library."""
     found = subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True)
     return str(Path(found.stdout.strip()).resolve())
 
 
 def at_once(jobs: int, work: Callable[[T], None], items: Iterable[T]) -> None:
-    """The work on each item, `jobs` at a time; all are done before the first failure is raised."""
+    """Does the work on each item, `jobs` at a time. Raises the first failure after all items are done."""
 
     def failure_of(item: T) -> PartFailed | None:
         try:
@@ -142,7 +143,7 @@ def at_once(jobs: int, work: Callable[[T], None], items: Iterable[T]) -> None:
         return None
 
     if jobs == 1:
-        # Ctrl-C ends what the main thread waits for.
+        # In the main thread, so that Ctrl-C ends the command.
         outcomes = [failure_of(item) for item in items]
     else:
         with ThreadPoolExecutor(jobs) as pool:
@@ -158,7 +159,7 @@ def of(preset: str) -> Build:
 
 
 def toolkit() -> Path | None:
-    """An nvcc that CMake would find, on the PATH or off it."""
+    """Returns the nvcc that CMake would find, on the PATH or off it; None if there is none."""
     usual = os.environ.get("MEMARRAY_CUDA_PREFIXES", ":".join(CUDA_PREFIXES)).split(":")
     folders = [*(os.environ.get(name, "") for name in ("CUDA_PATH", "CUDA_HOME")), *usual]
     candidates = [

@@ -1,4 +1,4 @@
-"""Running a command of a part: logged whole, its runner's closing line kept, shown only when it fails."""
+"""Commands of a part: logged in full; only closing lines and failures are shown."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "test"
-#: What follows the interpreter to run tests.
+#: Arguments of the interpreter that run tests.
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
 
-# The lines with which pytest, GoogleTest, stubtest and ruff say how it went.
+# Summary lines of pytest, GoogleTest, stubtest and ruff.
 CLOSING_LINE = re.compile(
     r"^=+ .*(passed|failed|error|no tests ran|deselected).* =+$"
     r"|^\[  (PASSED|FAILED)  \] \d+ tests?"
@@ -30,7 +30,7 @@ CLOSING_LINE = re.compile(
 
 
 class PartFailed(Exception):
-    """A check did not pass; the message says which, `repeat` is the command that shows it again."""
+    """A failed check. The message names it; `repeat` is the command that reproduces it."""
 
     def __init__(self, message: str, repeat: str = "") -> None:
         super().__init__(message)
@@ -38,14 +38,14 @@ class PartFailed(Exception):
 
 
 class Absent(Exception):
-    """The part has nothing to work on in this tree or on this machine."""
+    """Raised by a part that has nothing to work on in this tree or on this machine."""
 
 
 @dataclass
 class Part:
-    """What a running part may do: run commands, and note lines for the report.
+    """A running part, which runs commands and notes lines for the report.
 
-    `quick`: a contributor's run, which leaves out what takes minutes. `nightly`: everything. Neither: what CI runs.
+    `quick`: a contributor's run, without anything that takes minutes. `nightly`: everything. Neither: the run of CI.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Part:
 
     @property
     def again(self) -> str:
-        """The command that runs the part alone, as it runs now."""
+        """The command that runs this part alone, with the options of this run."""
         tier = "--nightly " if self.nightly else "" if self.quick else "--all "
         return f"./test/run {tier}--only {self.name}"
 
@@ -78,7 +78,7 @@ class Part:
         limit: float = 1500,
         check: bool = True,
     ) -> subprocess.CompletedProcess[str]:
-        """Runs it, logs it, notes its closing lines; raises PartFailed if it fails and `check` is set."""
+        """Runs and logs the command, notes its closing lines. Raises PartFailed if it fails and `check` is set."""
         words = [str(word) for word in command]
         repeat = as_shell(words, env or {}, cwd)
         started = time.monotonic()
@@ -101,7 +101,7 @@ TIMED_OUT = 124
 def run_logged(
     words: list[str], env: Mapping[str, str], cwd: Path, limit: float, log: Path, repeat: str
 ) -> subprocess.CompletedProcess[str]:
-    """Output and errors together, also into the log. Past the limit the whole process group is ended."""
+    """Runs the command. Output and errors go together into the result and the log. Kills its group past the limit."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("a") as stream:
         stream.write(f"\n$ {repeat}\n")
@@ -132,7 +132,7 @@ def run_logged(
 
 
 def shell_commands(readme: Path) -> list[str]:
-    """The lines of the first block of shell commands."""
+    """Returns the lines of the first block of shell commands."""
     block = re.search(r"^```sh\n(.*?)^```", readme.read_text(), re.MULTILINE | re.DOTALL)
     if not block:
         raise PartFailed(f"{readme.name} has no shell commands")
@@ -140,7 +140,7 @@ def shell_commands(readme: Path) -> list[str]:
 
 
 def as_shell(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> str:
-    """The command as one would type it at the root of the repository."""
+    """Returns the command as typed at the root of the repository."""
     settings = []
     for key, value in env.items():
         if os.environ.get(key) != value:

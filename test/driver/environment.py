@@ -1,4 +1,4 @@
-"""The environments that the parts run in, made on first use under build/test."""
+"""The environments that the parts run in, created on first use under build/test."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .commands import ROOT, WORK, Part
 
 REQUIREMENTS = ROOT / "test" / "requirements.txt"
 NIGHTLY_REQUIREMENTS = ROOT / "test" / "requirements-nightly.txt"
-# Consumers of arrays that the Python tests use where they can be had; torch only as its CPU build, never with gigabytes
-# of CUDA packages.
+# Consumers of arrays for the Python tests, optional. torch is the CPU build only: the other needs gigabytes of CUDA
+# packages.
 PEERS = ("torch==2.13.0+cpu", "jax")
 
 
 def create(part: Part, name: str, python: str = sys.executable, env: dict[str, str] | None = None) -> Path:
-    """A fresh virtual environment under build/test; returns its folder."""
+    """Creates a fresh virtual environment under build/test; returns its folder."""
     folder = WORK / name
     shutil.rmtree(folder, ignore_errors=True)
     part.run([python, "-m", "venv", folder], env=env)
@@ -42,7 +42,7 @@ def pip_install(part: Part, folder: Path, *packages: str | Path, env: dict[str, 
 
 
 def _install_once(part: Part, name: str, *packages: str | Path, optional: tuple[str, ...] = ()) -> Path:
-    """The environment `name` with these packages, made again only when what it should hold changes."""
+    """Returns the environment `name` with these packages. Recreates it only if its requirements change."""
     folder = WORK / name
     wanted = hashlib.sha256()
     for package in (sys.version, *packages, *optional):
@@ -65,17 +65,17 @@ def _install_once(part: Part, name: str, *packages: str | Path, optional: tuple[
 
 
 _made: dict[str, Path] = {}
-# A part may run several commands at once, and all of them want the same environment.
+# A part may run several commands at once, all of which need the environment.
 _making = threading.Lock()
 
 
 def tools(part: Part) -> Path:
-    """The environment with the linters, the build tools and the test runners, and with torch and JAX if possible."""
+    """Returns the environment with linters, build tools and test runners, and with torch and JAX if available."""
     with _making:
         if "tools" not in _made:
             folder = _install_once(part, "venv", REQUIREMENTS, optional=PEERS)
             if part.nightly:
-                # On top, so that the next ordinary run need not begin again; it tries more, then.
+                # Installed on top: the next ordinary run need not start over, and tests these peers, too.
                 install = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", NIGHTLY_REQUIREMENTS]
                 if part.run(install, check=False, limit=900).returncode:
                     part.note("numba and pyarrow are not to be had here: the tests that use them are left out")
@@ -84,7 +84,7 @@ def tools(part: Part) -> Path:
 
 
 def without_peers(part: Part) -> Path:
-    """Without torch and JAX, whose own threads and allocations the sanitizers would report."""
+    """Returns an environment without torch and JAX: the sanitizers would report their threads and allocations."""
     with _making:
         if "plain" not in _made:
             _made["plain"] = _install_once(part, "venv-plain", "numpy", "pytest>=8", "hypothesis>=6", "ml_dtypes")
@@ -100,12 +100,12 @@ def tool(part: Part, name: str) -> Path:
 
 
 def path(folder: Path) -> dict[str, str]:
-    """The variable with which a shell finds an environment's programs before all others."""
+    """Returns the variable with which a shell finds an environment's programs before all others."""
     return {"PATH": f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"}
 
 
 def packages(folder: Path) -> Path:
-    """Where an environment has its packages."""
+    """Returns the folder of an environment's packages."""
     return next((folder / "lib").glob("python3*/site-packages"))
 
 
@@ -122,7 +122,7 @@ def update_debian_packages() -> None:
 
 
 def install_debian_package(*names: str) -> None:
-    """Together, or none of them; whoever asked looks whether they are there now. Another run may be at it, too."""
+    """Tries to install the packages, all or none. The caller checks the result: another run may install, too."""
     patient = ["-o", "DPkg::Lock::Timeout=600"]
     command = ["apt-get", "install", "-y", "--no-install-recommends", *patient, *names]
     subprocess.run(command, check=False, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, **QUIET)
@@ -130,7 +130,7 @@ def install_debian_package(*names: str) -> None:
 
 @functools.cache
 def install_debian_packages() -> str:
-    """Installs what is missing where that is possible; returns what still is, in words."""
+    """Installs missing packages if possible. Returns an error message if GoogleTest is still missing, or "" if not."""
     wanted = {
         "libgtest-dev": Path("/usr/include/gtest/gtest.h").exists(),
         "libgmock-dev": Path("/usr/include/gmock/gmock.h").exists(),

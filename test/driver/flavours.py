@@ -1,4 +1,4 @@
-"""README's first command, as it stands there, in an empty environment: with every toolkit hidden, and off the PATH."""
+"""README's first command, verbatim, in an empty environment: with every toolkit hidden, and with one off the PATH."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from . import builds, environment, wheels
 from .commands import ROOT, WORK, Absent, Part, PartFailed, shell_commands
 
-# What leads the build to a toolkit or away from one, and Python to another memarray.
+# Variables that point the build at a toolkit or away from one, or Python at another memarray.
 VARIABLES = (
     *("MEMARRAY_CUDA", "MEMARRAY_CUDA_PREFIXES", "CUDACXX", "CUDAARCHS"),
     *("CUDAToolkit_ROOT", "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT"),
@@ -28,12 +28,12 @@ def flavours(part: Part) -> None:
     try:
         set_up_each(part, line)
     except PartFailed as failure:
-        # Its own command ran in a folder that is gone.
+        # The command of this failure names a temporary folder, which is gone.
         raise PartFailed(str(failure), part.again) from failure
 
 
 def set_up_each(part: Part, line: str) -> None:
-    # No prefix at all, not those where toolkits usually are.
+    # An empty list: the usual prefixes may have a toolkit.
     set_up(part, line, "host", {"MEMARRAY_CUDA_PREFIXES": ""})
     toolkit = builds.toolkit()
     if not toolkit:
@@ -54,7 +54,7 @@ def usual(nvcc: Path) -> bool:
 
 
 def set_up(part: Part, line: str, flavour: str, settings: dict[str, str]) -> None:
-    """Runs the line in a copy of the files, with nothing of this machine's but the compilers; looks at what it made."""
+    """Runs the line in a copy of the files, with this machine's compilers only; checks the result."""
     folder = environment.create(part, f"venv-flavour-{flavour}")
     with tempfile.TemporaryDirectory() as elsewhere:
         copy = unpacked_sdist(part, Path(elsewhere))
@@ -79,13 +79,13 @@ def set_up(part: Part, line: str, flavour: str, settings: dict[str, str]) -> Non
 
 
 def unpacked_sdist(part: Part, folder: Path) -> Path:
-    """What a clone has, where building writes nothing into this one."""
+    """Returns the files of a clone, in a folder where a build changes nothing in this tree."""
     part.run(["tar", "-xzf", wheels.build_sdist(part, WORK / "dist" / "flavours"), "-C", folder])
     return next(folder.glob("memarray-*"))
 
 
 def path_without(program: str, folder: Path) -> str:
-    """The PATH; for each folder on it that has the program, links to all else in it."""
+    """Returns the PATH, with each folder that has the program replaced by links to all its other files."""
     entries = []
     for number, entry in enumerate(os.environ["PATH"].split(os.pathsep)):
         if not entry or not (Path(entry) / program).exists():

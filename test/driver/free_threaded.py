@@ -1,4 +1,4 @@
-"""A Python without the GIL: memarray is built for it and tested in it, under its thread sanitizer if it has one."""
+"""The part that builds and tests memarray for a Python without the GIL, with its thread sanitizer if it has one."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from . import builds, environment, new_project, projects
 from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
-#: Names them, separated as on the PATH.
+#: Names the interpreters, separated as on the PATH.
 VARIABLE = "PYTHON_FT"
 USUAL = tuple(f"python3.{minor}t" for minor in range(20, 12, -1))
 ABOUT = (
     "import json, sysconfig; "
     "print(json.dumps([sysconfig.get_config_var(name) for name in ('Py_GIL_DISABLED', 'CONFIG_ARGS')]))"
 )
-#: The module, and what its tests load.
+#: The extension module, and the libraries that its tests load.
 TARGETS = ("_core", "memarray", "contention", "memory_arguments", "py_resources", "structs", "fake_driver")
 PACKAGES = ("numpy", "pytest>=8", "hypothesis>=6", "ml_dtypes")
 HAS_NO_GIL = "import sys, memarray, numpy; assert not sys._is_gil_enabled(); print(memarray.build_info())"
@@ -35,7 +35,7 @@ def free_threaded(part: Part) -> None:
 
 
 def found() -> list[Path]:
-    """Those that are named, or the newest on the PATH."""
+    """Returns the interpreters that the variable names, or else the newest on the PATH."""
     named = [Path(name) for name in os.environ.get(VARIABLE, "").split(os.pathsep) if name]
     if named:
         return named
@@ -48,7 +48,7 @@ def build_and_test(part: Part, interpreter: Path) -> None:
         raise PartFailed(f"{VARIABLE}: {interpreter} has its GIL")
     watched = "--with-thread-sanitizer" in (about[1] or "")
     preset = "tsan" if watched else "host"
-    # Its own pip knows which wheels are for it; few packages build for every Python.
+    # The interpreter's own pip knows which wheels fit. Few packages build from source for every Python.
     folder = environment.create(part, f"venv-{preset}-free-threaded", str(interpreter), env=builds.QUIET)
     environment.pip_install(part, folder, "--only-binary=:all:", *PACKAGES, env=builds.QUIET)
     python = folder / "bin" / "python"
@@ -61,9 +61,9 @@ def build_and_test(part: Part, interpreter: Path) -> None:
     }
     part.run([python, "-W", "error", "-c", HAS_NO_GIL], env=env)
     markers = f"{'threads and ' if watched else ''}not slow and not gpu"
-    # What the sanitizer says goes where it can be read.
+    # Keeps the sanitizer's reports in the output.
     command = [python, *PYTEST, *(("-p", "no:faulthandler", "--capture=sys") if watched else ())]
-    # The tests' own extension modules declare nothing.
+    # The tests' own extension modules do not declare that they run without the GIL: PYTHON_GIL=0 keeps it off.
     part.run([*command, "-m", markers, ROOT / "test" / "python"], env={**env, "PYTHON_GIL": "0"}, limit=3600)
     folder_of_tests = projects.DOWNSTREAM / "arguments"
     tests = sorted(folder_of_tests.glob("test_*holds.py")) if watched else [folder_of_tests]
@@ -76,7 +76,7 @@ def build_and_test(part: Part, interpreter: Path) -> None:
 
 
 def try_new_project(part: Part, build: builds.Build, folder: Path, env: dict[str, str]) -> None:
-    """What `new --cython` writes: its modules, of which one is Cython's, leave the GIL off and pass their tests."""
+    """Checks that the modules of `new --cython`, one of them Cython's, leave the GIL off and pass their tests."""
     place = build.folder / "new"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()

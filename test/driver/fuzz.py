@@ -12,7 +12,7 @@ from . import builds, environment
 from .commands import ROOT, WORK, Absent, Part
 
 FOLDER = ROOT / "test" / "fuzz"
-#: Debian's packages, the first that are to be had.
+#: Debian packages of clang with libFuzzer; the first that can be installed is used.
 CLANGS = (("clang-19", "libclang-rt-19-dev"), ("clang", "llvm"))
 EMPTY = 'extern "C" int LLVMFuzzerTestOneInput(unsigned char const*, unsigned long) { return 0; }'
 
@@ -22,7 +22,7 @@ def topics() -> list[str]:
 
 
 def replay(part: Part, build: builds.Build) -> None:
-    """Every input that the corpus has, by a plain program of this build."""
+    """Runs every input of the corpus through the plain programs of this build."""
     for topic in topics():
         program = build.folder / "test" / "fuzz" / f"fuzz_{topic}"
         output = part.run([program, FOLDER / "corpus" / topic], env=build.run_options(), limit=300).stdout
@@ -44,7 +44,7 @@ def fuzz(part: Part) -> None:
 
 
 def run_fuzzer(part: Part, build: builds.Build, topic: str) -> None:
-    """Inputs that reach something new go into a folder of the build; one that fails is named in the output."""
+    """Runs one fuzzer. Inputs that reach new code go into a folder of the build; the output names one that fails."""
     inputs, failures = (build.folder / name / topic for name in ("inputs", "failures"))
     for folder in (inputs, failures):
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def run_fuzzer(part: Part, build: builds.Build, topic: str) -> None:
 
 
 def find_clang() -> Path | None:
-    """A clang++ that links libFuzzer and the sanitizers; installed if need be, where that is possible."""
+    """Returns a clang++ that links libFuzzer and the sanitizers, after installing it if necessary and possible."""
     found = installed_clang()
     for packages in CLANGS:
         if found or os.geteuid() != 0 or not shutil.which("apt-get"):

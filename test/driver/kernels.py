@@ -1,4 +1,4 @@
-"""Which architectures a library has kernels for, read from the section in which nvcc leaves them."""
+"""Reads the architectures that a library has kernels for from nvcc's section `.nv_fatbin`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PTX, CUBIN = 1, 2
 
 
 def architectures(part: Part, library: Path) -> dict[int, set[int]]:
-    """For PTX and CUBIN the architectures, such as 90."""
+    """Returns the architectures, such as 90, for PTX and for CUBIN."""
     with tempfile.TemporaryDirectory() as folder:
         section = Path(folder) / "fatbin"
         part.run(["objcopy", "-O", "binary", "--only-section=.nv_fatbin", library, section])

@@ -86,7 +86,7 @@ def report(outcomes: list[Outcome]) -> int:
 
 
 def main(argv: list[str] | None = None, table: dict[str, Callable[[Part], None]] | None = None) -> int:
-    # Whoever runs it in the background has it ignore Ctrl-C, and its tests with it; some send it.
+    # A shell starts background jobs with Ctrl-C ignored, and the tests inherit that. Some tests send SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     options = arguments(argv)
     table = parts.PARTS if table is None else table

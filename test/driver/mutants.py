@@ -1,6 +1,6 @@
-"""Mutants: patches that break one promise each. The suite that a patch names must notice.
+"""Mutants: patches that break one promise each. The suite that a patch names must fail with it.
 
-A file of test/mutants begins with lines of the form `# key: value`, then comes the diff:
+A file of test/mutants begins with lines of the form `# key: value`, followed by the diff:
 
     # breaks: what is broken, in words
     # suite: cpp array LeaseTest.*            test_<layer> with a --gtest_filter, or
@@ -28,14 +28,14 @@ from . import builds, environment
 from .commands import PYTEST, ROOT, TIMED_OUT, WORK, Absent, Part, PartFailed
 
 TREE = WORK / "mutants" / "tree"
-# What a mutant changes is compiled again each time. It may leave variables unused.
+# Options for fast builds: each mutant recompiles its files. A mutant may leave variables unused.
 QUICK = (
     "-DMEMARRAY_WARNINGS_AS_ERRORS=OFF",
     "-DMEMARRAY_BUILD_DEMO=OFF",
     "-DMEMARRAY_TEST_EVERY_INSTANCE=OFF",
     "-DMEMARRAY_TEST_OPTIMIZED=OFF",
 )
-#: Extension modules of test/cpp/python, which tests import.
+#: Extension modules of test/cpp/python that tests import.
 TEST_MODULES = ("contention", "memory_arguments", "py_resources", "structs")
 
 
@@ -71,14 +71,14 @@ def read(patch: Path) -> Mutant:
 
 
 def mutants(part: Part) -> None:
-    """the patches of test/mutants, each of which the suite it names must notice (nightly: all of them)"""
+    """the patches of test/mutants: the suite that each names must fail with it (nightly: all patches)"""
     every = [read(patch) for patch in sorted((ROOT / "test" / "mutants").glob("*.patch"))]
     chosen = [mutant for mutant in every if part.nightly or mutant.when == "normal"]
     if not chosen:
         raise Absent(f"none of {len(every)} mutants are for the normal run" if every else "test/mutants is empty")
     copy_tree()
     failures = []
-    # One build after the other: each mutant then recompiles only what its patch touches.
+    # One build after the other: each mutant then recompiles only the files of its patch.
     for build in sorted({mutant.build for mutant in chosen}):
         group = [mutant for mutant in chosen if mutant.build == build]
         try:
@@ -91,7 +91,7 @@ def mutants(part: Part) -> None:
 
 
 def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
-    """What went wrong: mutants that were not noticed, patches that do not apply, suites that fail without one."""
+    """Returns the problems: mutants not noticed, patches that do not apply, suites that fail without a mutant."""
     build = builds.Build(build_name, TREE / "build" / "test" / build_name, TREE)
     wrong = []
     for mutant in group:
@@ -123,7 +123,7 @@ def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
 
 
 def targets(mutant: Mutant) -> tuple[str, ...]:
-    """What its suite runs, so that nothing else is compiled."""
+    """Returns the targets of the mutant's suite, so that nothing else is compiled."""
     kind, first, *_ = mutant.suite
     if kind == "cpp":
         return (f"test_{first}",)
@@ -132,13 +132,13 @@ def targets(mutant: Mutant) -> tuple[str, ...]:
 
 
 def files(mutant: Mutant) -> str:
-    """Of its layer the test files that have its suites, as an option of CMake: a header is in all of them."""
+    """Returns the CMake option for the test files with the mutant's suites: a patched header recompiles all of them."""
     kind, layer, *filters = mutant.suite
     patterns = [text.split(".")[0] for one in filters for text in one.split(":")]
     found = []
     for path in sorted((ROOT / "test" / "cpp" / layer).glob("test_*.cpp")) if kind == "cpp" else ():
         suites = re.findall(r"^(?:TYPED_)?TEST(?:_F|_P)?\((\w+),", path.read_text(), re.MULTILINE)
-        # With parameters or types a suite has more to its name.
+        # GoogleTest extends the name of a suite with parameters or types.
         names = [name for suite in suites for name in (suite, f"p/{suite}", f"{suite}/0")]
         if not patterns or any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns):
             found.append(f"/{layer}/{path.stem}[.]cpp$")
@@ -152,7 +152,7 @@ def run_suite(part: Part, build: builds.Build, mutant: Mutant) -> subprocess.Com
         command = [build.folder / "test" / "cpp" / f"test_{layer}", "--gtest_brief=1", "--gtest_fail_fast"]
         command += [f"--gtest_filter={':'.join(filters)}"] if filters else []
         env = build.run_options()
-        # A filter that matches nothing passes; nothing would be noticed either, which is then reported.
+        # A filter that matches nothing passes, and is then reported as a mutant that is not noticed.
     elif kind == "python":
         make_env = environment.tools if mutant.build == "host" else environment.without_peers
         interpreter = make_env(part) / "bin" / "python"
@@ -164,7 +164,7 @@ def run_suite(part: Part, build: builds.Build, mutant: Mutant) -> subprocess.Com
 
 
 def is_noticed(mutant: Mutant, status: int, output: str = "") -> bool:
-    """A failed test, a crash, a sanitizer's report or a hang; not a pytest that could not run (2 to 5)."""
+    """True for a failed test, a crash, a sanitizer's report or a hang; not for a pytest that could not run (2 to 5)."""
     if mutant.expect and (status == TIMED_OUT or mutant.expect not in output):
         return False
     if mutant.suite[0] == "python" and mutant.build == "host":
@@ -173,7 +173,7 @@ def is_noticed(mutant: Mutant, status: int, output: str = "") -> bool:
 
 
 def copy_tree() -> None:
-    """A copy of the working tree's files that git does not ignore, beside whose build folders ours stay."""
+    """Copies all files that git does not ignore into the mutants' tree, whose build folders stay."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -194,7 +194,7 @@ def copy_tree() -> None:
 
 
 def apply(patch: Path, *options: str) -> int:
-    """`git apply` in the copy, as if it were in no repository: in an ignored folder of one it would do nothing."""
+    """Runs `git apply` in the copy, as if outside any repository: in an ignored folder of one it does nothing."""
     env = {**os.environ, "GIT_CEILING_DIRECTORIES": str(TREE.parent)}
     command = ["git", "apply", *options, str(patch)]
     return subprocess.run(command, cwd=TREE, env=env, capture_output=True, check=False).returncode

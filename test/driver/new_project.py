@@ -1,4 +1,4 @@
-"""What `python -m memarray new` writes, built and tested by the commands of its own README."""
+"""Builds and tests the output of `python -m memarray new` by the commands of its own README."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .commands import Part, PartFailed, shell_commands
 
 OPTIONS = ("--cython", "--nanobind")
 NAME = "sample_project"
-#: From the command to green tests without options, on 2 cores.
+#: Limit from the command to green tests, without options, on 2 cores.
 SECONDS = 180
-#: What its README says besides.
+#: Another command that the project's README shows.
 ASAN = "cmake --workflow --preset asan"
-#: Of its continuous integration, before what its README says.
+#: Steps of the project's continuous integration before the commands of its README.
 FIRST_STEPS = (r"actions/checkout@v\d+", r"actions/setup-python@v\d+", r"sudo apt-get update && .* libgtest-dev")
 STEPS = {
     "host": (*FIRST_STEPS, "pip install memarray"),
@@ -32,7 +32,7 @@ STEPS = {
         "MEMARRAY_CUDA=ON pip install --no-binary memarray memarray",
     ),
 }
-#: PyYAML is among the tools, not with the driver.
+#: Runs in the environment of the tools, which has PyYAML; the driver's own Python may not.
 READ_WORKFLOW = "import json, sys, yaml; print(json.dumps(yaml.safe_load(open(sys.argv[1]))['jobs']))"
 
 
@@ -45,7 +45,7 @@ def new(part: Part) -> None:
 
 
 def try_all(part: Part, flavour: str, variants: list[tuple[bool, ...]], env: dict[str, str]) -> None:
-    """Each in turn, in an environment with nothing but that flavour's wheel."""
+    """Tries each variant in an environment with nothing but the wheel of that flavour."""
     folder = environment.create(part, f"venv-new-{flavour}")
     environment.pip_install(part, folder, wheels.built(part, flavour))
     for chosen in variants:
@@ -63,14 +63,14 @@ def try_all(part: Part, flavour: str, variants: list[tuple[bool, ...]], env: dic
         part.note(f"new {' '.join(options)}: {took[0] / 60:.1f} min to green tests")
         if not options:
             check_time(*took)
-        # Its module is the first to ask for libmemarray.
+        # The project's module is the first import here, so it loads libmemarray itself.
         part.run([folder / "bin" / "python", "-c", f"import {NAME}"], cwd=folder)
         part.run([folder / "bin" / "python", "-m", "pip", "uninstall", "--quiet", "-y", NAME])
     shutil.rmtree(folder)
 
 
 def check_workflow(part: Part, project: Path, flavour: str) -> None:
-    """Its continuous integration, as a YAML parser reads it, gets memarray and then does what the README says."""
+    """Checks that the project's CI, parsed as YAML, installs memarray and then runs the README's commands."""
     file = project / ".github" / "workflows" / "tests.yml"
     (job,) = json.loads(part.run([environment.python(part), "-c", READ_WORKFLOW, file]).stdout).values()
     steps = [step["run"] if list(step) == ["run"] else step.get("uses", step) for step in job["steps"]]
@@ -82,13 +82,13 @@ def check_workflow(part: Part, project: Path, flavour: str) -> None:
 
 
 def children_seconds() -> float:
-    """What all processes that were started here, and have ended, have computed so far."""
+    """Returns the CPU seconds of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def check_time(passed: float, computed: float) -> None:
-    """A busy machine or network makes it take long; only if it would on one core that does nothing else, it is ours."""
+    """Fails only if both times exceed the limit: a busy machine or network does not lengthen CPU time."""
     if min(passed, computed) > SECONDS:
         raise PartFailed(f"{passed:.0f} s to green tests, {computed:.0f} s of computing: over {SECONDS}")
 

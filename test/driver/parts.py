@@ -1,4 +1,4 @@
-"""The parts of ./test/run, in the order in which they run. A part raises PartFailed, Absent, or neither."""
+"""The parts of ./test/run, in the order in which they run. A part may raise PartFailed or Absent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def sources(*patterns: str) -> list[Path]:
 
 
 def pytest(part: Part, *arguments: str | Path, env: dict[str, str], python: Path, at_once: bool = False) -> None:
-    """``at_once``: as many files at a time as may be compiled at a time."""
+    """Runs pytest. ``at_once``: `part.jobs` files at a time."""
     limit = 7200 if part.nightly else 1500
     command = [
         python,
@@ -59,12 +59,12 @@ def pytest(part: Part, *arguments: str | Path, env: dict[str, str], python: Path
 
 
 def sweeps(part: Part) -> dict[str, str]:
-    """Random tests try many more cases in the nightly run."""
+    """Returns the variable that makes random tests try many more cases in the nightly run."""
     return {"MEMARRAY_NIGHTLY": "1"} if part.nightly else {}
 
 
 def need(folder: str, pattern: str = "**/test_*.py") -> Path:
-    """The folder, if it has anything to run."""
+    """Returns the folder. Raises Absent if it has nothing to run."""
     if not any((ROOT / folder).glob(pattern)):
         raise Absent(f"{folder} has nothing to run yet")
     return ROOT / folder
@@ -100,7 +100,7 @@ def lint(part: Part) -> None:
 def tidy_checks(part: Part) -> list[list[str | Path]]:
     build = host_build(part, "memarray", "public_headers_verify_interface_header_sets")
     tidy_sources = sources("src/**/*.cpp", "python/bindings/**/*.cpp")
-    # The analyzer takes four fifths of the time. Without it clang warns of what libstdc++ itself has deprecated.
+    # The analyzer takes four fifths of the time. Without it clang warns about deprecations inside libstdc++.
     fewer = [] if part.nightly else ["--checks=-clang-analyzer-*", "--extra-arg=-Wno-deprecated-declarations"]
     tidy = [environment.tool(part, "clang-tidy"), "-p", build.folder, "--quiet", "--use-color=0", *fewer]
     return [[*tidy, *tidy_sources[first :: part.jobs]] for first in range(part.jobs)]
@@ -109,13 +109,12 @@ def tidy_checks(part: Part) -> list[list[str | Path]]:
 def architecture(part: Part) -> None:
     """the rules of the layers, and that the test driver itself can fail"""
     if part.nightly:
-        fuzz.find_clang()  # whose syntax tree a test looks into
+        fuzz.find_clang()  # a test reads its syntax tree
     pytest(part, need("test/architecture"), env={}, python=environment.python(part))
 
 
 def host_build(part: Part, *targets: str) -> builds.Build:
-    """The build without CUDA. In the quick run it has the tests of few dtypes and ranks, compiled without optimisation,
-    and no demo."""
+    """Builds without CUDA. The quick run has no demo, fewer dtypes and ranks in tests, and unoptimised tests."""
     fewer = "OFF" if part.quick else "ON"
     return builds.of("host").make(
         part,
@@ -137,11 +136,11 @@ def host(part: Part) -> None:
     pytest(part, need("test/python"), *select, env=env, python=environment.python(part), at_once=True)
 
 
-#: The host's build tells which test forgot to include what it uses; the others need not, in half the time.
+#: Only the host's build finds tests with missing includes. The others precompile, which halves their build time.
 PRECOMPILED = "-DMEMARRAY_TEST_PRECOMPILED=ON"
 
 
-#: What a flavour can change: kernels, devices, memory and what is said of them. Other tests would repeat the host's.
+#: Tests of what a flavour can change: kernels, devices, memory and their reports. Others would repeat the host's.
 OF_A_FLAVOUR = "(base|driver|interop|kernel|launch|memory)/test_|(array|strided)/test_(device|thrust)"
 PYTHON_OF_A_FLAVOUR = ("device", "driver", "gpu", "import", "memarray", "options", "resources", "stream", "testing")
 
@@ -173,12 +172,12 @@ def cuda(part: Part) -> None:
 
 
 def python_tests(words: tuple[str, ...]) -> list[Path]:
-    """The files of test/python whose names have one of the words."""
+    """Returns the files of test/python whose names have one of the words."""
     return [path for path in sources("test/python/test_*.py") if any(word in path.name for word in words)]
 
 
 def check_kernels(part: Part, library: Path) -> None:
-    """The library has what any device compiles (PTX) and, nightly, code for every major architecture."""
+    """Checks that the library has PTX for any device and, nightly, code for every major architecture."""
     found = kernels.architectures(part, library)
     part.note(f"kernels: code for {sorted(found[kernels.CUBIN])}, PTX of {sorted(found[kernels.PTX])}")
     majors = {architecture // 10 for architecture in found[kernels.CUBIN]}
@@ -206,7 +205,7 @@ def stubs(part: Part) -> None:
     stubtest = [environment.python(part), "-m", "mypy.stubtest", "memarray", "--ignore-disjoint-bases"]
     allowed = ROOT / "test" / "stubtest-allowlist.txt"
     if allowed.exists():
-        # What is allowed differs between versions of Python.
+        # The necessary exceptions differ between versions of Python.
         stubtest += ["--allowlist", allowed, "--ignore-unused-allowlist"]
     part.run(stubtest, env={**env, "MYPYPATH": str(build.python_path)})
 
@@ -229,17 +228,17 @@ def tsan(part: Part) -> None:
 
 
 def instances(part: Part) -> str:
-    """Where the host's build tests all: a few dtypes and ranks, and all of them in the nightly run."""
+    """Returns the option to test few dtypes and ranks, because the host's build tests all; nightly to test all."""
     return f"-DMEMARRAY_TEST_EVERY_INSTANCE={'ON' if part.nightly else 'OFF'}"
 
 
 def wide_paths(part: Part) -> str:
-    """Sanitizers look at the loops once: for other vectors only the compiler's part differs, and it takes minutes."""
+    """Turns AVX2 and AVX-512 loops off except nightly: they repeat the source of the baseline and take minutes."""
     return f"-DMEMARRAY_WIDE_PATHS={'ON' if part.nightly else 'OFF'}"
 
 
 def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:
-    # Several processes, each with its own end, at which leaks are looked for; threads are watched one test at a time.
+    # Leaks are checked when a process ends, so several processes share the files. Threads are tested one at a time.
     files = sorted(need("test/python").rglob("test_*.py"))
     groups = part.jobs if build.preset == "asan" else 1
 
@@ -250,18 +249,18 @@ def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:
 
 
 def sanitized_casters(part: Part, build: builds.Build, tests: str) -> None:
-    """Nightly: extension modules that take memory as arguments, sanitized themselves."""
+    """Tests, nightly, extension modules that take memory as arguments and are themselves sanitized."""
     if part.nightly:
         for modules in projects.casters(part, build):
             watched(part, build, *sorted((projects.DOWNSTREAM / "arguments").glob(tests)), modules=modules)
 
 
 def watched(part: Part, build: builds.Build, *arguments: str | Path, modules: Path | None = None) -> None:
-    """pytest under the sanitizer of the build; ``modules``: where more extension modules are."""
-    # The interpreter itself, not a script that would start it: the preload must reach the real process only.
+    """Runs pytest under the sanitizer of the build. ``modules``: a folder with more extension modules."""
+    # The interpreter itself, not a launcher script: the preload must reach the real process only.
     interpreter = environment.without_peers(part) / "bin" / "python"
     env = {**build.python_environment(), **sweeps(part)}
-    # The sanitizer reports a crash better than faulthandler does, if it gets to see the signal and its words are kept.
+    # The sanitizer reports crashes better than faulthandler, if it gets the signal and its output is kept.
     options = ["-p", "no:faulthandler", "--capture=sys"]
     if modules:
         env["PYTHONPATH"] += f":{modules}"
@@ -279,7 +278,7 @@ def pythons(part: Part) -> None:
 
 
 def other_pythons() -> list[Path]:
-    """One interpreter for each minor version, from pyenv's folders or the PATH."""
+    """Returns one interpreter for each minor version, from pyenv's folders or the PATH."""
     found: dict[int, Path] = {}
     root = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     for minor in range(10, 16):
@@ -327,7 +326,7 @@ PARTS: dict[str, Callable[[Part], None]] = {
     "free-threaded": free_threaded.free_threaded,
 }
 
-#: What ./test/run does without options.
+#: The parts that ./test/run runs without options.
 QUICK = ("architecture", "lint", "host", "docs", "downstream")
 
 __all__ = ["PARTS", "QUICK", "WORK"]

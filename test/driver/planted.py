@@ -1,4 +1,4 @@
-"""The part that shows that the sanitized builds see what they are there to see."""
+"""The part that proves that the sanitized builds report faults."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def planted(part: Part) -> None:
             ([interpreter, "-c", load], build.python_environment()),
         ]
         if words["sanitizer"] == "asan":
-            # As the Python tests run, for which the leaks of other packages' imports are switched off.
+            # The Python tests run with leaks of other packages' imports ignored.
             env = build.python_environment()
             env["PYTHONPATH"] += f":{ROOT / 'test' / 'sanitized'}"
             runs.append(([interpreter, "-c", f"import ignore_import_leaks; {load}"], env))
@@ -36,7 +36,7 @@ def planted(part: Part) -> None:
 
 
 def reported(part: Part, command: list[str | Path], env: dict[str, str], words: str) -> bool:
-    """Whether the fault was reported in those words and the program failed for it."""
+    """True if the output has the words and the program failed."""
     finished = part.run(command, env=env, check=False, limit=120)
     seen = finished.returncode != 0 and words in finished.stdout
     verdict = "reported" if seen else "MISSED"

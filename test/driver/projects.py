@@ -10,29 +10,29 @@ from . import builds, environment, kernels, wheels
 from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
 DOWNSTREAM = ROOT / "test" / "downstream"
-#: What memarray is built with, beside a compiler.
+#: Packages with the headers that a build of memarray itself needs, as in `LONG_PROJECTS`.
 BUILD_HEADERS = ("nvidia-cuda-cccl>=13.0",)
-#: Whose casters' interface is the oldest that ours are for.
+#: The oldest nanobind release that memarray's type casters support.
 OLDEST_NANOBIND = "2.12"
-#: Projects that build all of memarray again.
+#: Projects that build all of memarray again; nightly only.
 LONG_PROJECTS = {"subdirectory"}
 #: Projects that pip builds and installs.
 PACKAGES = {"scikit_build"}
-#: Projects whose tests lend memory of torch and JAX, which are among the tools.
+#: Projects whose tests import memory of torch and JAX. The tools' environment provides both where it can.
 USE_PEERS = {"arguments", "nanobind"}
-#: The projects whose modules have casters: by pybind11, and by nanobind, with the tests of the first.
+#: The projects whose modules use type casters: pybind11's, then nanobind's. Both run the tests in `arguments`.
 CASTERS = ("arguments", "nanobind")
-#: Those that every Python compiles: casters, C, Cython, and a package that pip builds.
+#: Projects that every installed Python builds and tests: casters, C, a package that pip builds, and Cython (waves).
 FOR_EVERY_PYTHON = (
     *(DOWNSTREAM / name for name in ("arguments", "nanobind", "c_api", "scikit_build")),
     ROOT / "examples/waves",
 )
-#: The projects with kernels of their own.
+#: The projects with CUDA kernels of their own, which nvcc compiles.
 WITH_KERNELS = ("kernels", "module")
 
 
 def downstream(part: Part) -> None:
-    """examples/* and test/downstream/*, built with the installed wheel; the quick run: one, with the host's build"""
+    """examples/* and test/downstream/*, built with the installed wheel; quick: one example, against the host build"""
     if part.quick:
         return one_project(part)
     folder = wheels.installed(part)
@@ -56,12 +56,13 @@ def downstream(part: Part) -> None:
         environment.pip_install(part, with_cuda, "pybind11>=3.1", "pytest>=8")
         for name in WITH_KERNELS:
             build_project(part, with_cuda, DOWNSTREAM / name, *for_one_gpu())
-        # Without kernels, and so without nvcc: what an import says of the two flavours, from the other side.
+        # The tests of other_abi expect an import error for modules of the other flavour, here of the host flavour. This
+        # project has no kernels and needs no nvcc.
         build_project(part, with_cuda, DOWNSTREAM / "other_abi")
 
 
 def one_project(part: Part) -> None:
-    """An example, compiled against the files that the host's build installs, and its tests."""
+    """Compiles one example against the files that the host build installs, and runs its tests."""
     build = builds.of("host")
     project = ROOT / "examples" / "gray_scott"
     target = build_against(part, build, project, "-DCMAKE_BUILD_TYPE=Release")
@@ -77,8 +78,8 @@ def with_oldest_nanobind(part: Part) -> None:
 
 
 def in_isolation(part: Part) -> None:
-    """The package as pip builds it by itself: in a throw-away environment with another copy of memarray, which is gone
-    when the package is used."""
+    """Builds the package with pip's build isolation, and tests it. The memarray in pip's temporary environment is
+    gone when the package runs."""
     wheel = wheels.built(part, "host")
     output = WORK / "dist" / "isolated"
     shutil.rmtree(output, ignore_errors=True)
@@ -92,15 +93,15 @@ def in_isolation(part: Part) -> None:
 
 
 def build_and_test(part: Part, interpreter: Path) -> None:
-    """The wheel by another Python, and what is compiled against it there."""
+    """Builds and tests the wheel with another Python, then the projects that compile against it."""
     folder = wheels.build_and_test(part, interpreter)
     environment.pip_install(part, folder, "pybind11>=3.1")
     builds.at_once(1, lambda project: build_project(part, folder, project), FOR_EVERY_PYTHON)
 
 
 def build_project(part: Part, folder: Path, project: Path, *options: str) -> None:
-    """Installs what one project needs, builds and tests it: its ctest tests, and its pytest tests on the module it
-    built. A project without a CMakeLists.txt has nothing to build."""
+    """Installs the requirements of one project, builds it, and runs its ctest and pytest tests. A project without a
+    CMakeLists.txt is only tested. With `options`, checks that the module has device code for sm_90."""
     python = folder / "bin" / "python"
     build = WORK / "downstream" / folder.name / project.name
     env = {**environment.path(environment.tools(part)), "PYTHONPATH": str(build)}
@@ -129,12 +130,12 @@ def compile_project(part: Part, project: Path, build: Path, options: list[str], 
 
 
 def of_one_python(folder: Path, other: Path) -> bool:
-    """Whether two environments have packages of the same Python."""
+    """True if two environments are of the same Python version, so that one can import the packages of the other."""
     return environment.packages(folder).parent.name == environment.packages(other).parent.name
 
 
 def with_peers(part: Part, build: Path) -> dict[str, str]:
-    """What leads to torch and JAX, and says which of them a test must not do without."""
+    """Returns variables that make the tools' torch and JAX importable and forbid their tests to be skipped."""
     packages = environment.packages(environment.tools(part))
     there = " ".join(name for name in ("torch", "jax") if (packages / name).exists())
     return {"PYTHONPATH": f"{build}{os.pathsep}{packages}", "MEMARRAY_TEST_PEERS": there}
@@ -149,7 +150,7 @@ def build_against(part: Part, build: builds.Build, project: Path, *options: str)
     options = (
         f"-Dmemarray_DIR={stage / 'memarray' / 'lib' / 'cmake' / 'memarray'}",
         f"-DPython_EXECUTABLE={build.interpreter or environment.python(part)}",
-        # The library that the package under test has loaded, not a second one.
+        # The module must load the libmemarray of the tested package, not the installed copy.
         f"-DMEMARRAY_RPATH={build.python_path / 'memarray' / 'lib'}",
         *options,
     )
@@ -158,8 +159,8 @@ def build_against(part: Part, build: builds.Build, project: Path, *options: str)
 
 
 def build_with_nvcc(part: Part, build: builds.Build) -> None:
-    """The projects with kernels of their own, compiled and linked for a GPU against what `build` installs, and tested
-    on the host and on simulated devices."""
+    """Compiles the projects with kernels for a GPU against the files that `build` installs. Tests them on the host and
+    on simulated devices."""
     for project in WITH_KERNELS:
         target = build_against(part, build, DOWNSTREAM / project, "-DCMAKE_BUILD_TYPE=Release", *for_one_gpu())
         check_kernels(part, target)
@@ -178,7 +179,7 @@ def check_kernels(part: Part, modules: Path) -> None:
 
 
 def casters(part: Part, build: builds.Build) -> list[Path]:
-    """The folders of the modules with casters, compiled against `build` with its sanitizers, if any."""
+    """Compiles the modules with casters against `build`, with its sanitizers, if any. Returns their folders."""
     flags = builds.SANITIZERS.get(build.preset)
     options = [f"-DCMAKE_CXX_FLAGS=-O1 -g1 {flags}", f"-DCMAKE_MODULE_LINKER_FLAGS={flags}"] if flags else []
     return [build_against(part, build, DOWNSTREAM / name, *options) for name in CASTERS]

@@ -1,4 +1,4 @@
-"""The parts that work on what is installed: the wheel, and the demo in it."""
+"""The parts that work on an installation: the wheel, and the demo in it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from . import builds, environment
 from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
 WHEEL_LIMIT = 6 * 2**20
-#: The environments that each flavour's wheel is installed in.
+#: The environment with the wheel of each flavour.
 INSTALLED = {"host": "venv-installed", "cuda": "venv-installed-cuda"}
-#: What decides how an installed wheel works.
+#: Files and folders that decide how an installed wheel works.
 SOURCES = (
     *("CMakeLists.txt", "pyproject.toml", "cmake", "include", "src", "python", "third_party"),
     *("examples/lennard_jones", "examples/gray_scott"),
 )
-#: What building and testing leave behind among them.
+#: Leftovers of builds and tests among the sources.
 LEFT_BEHIND = {"__pycache__", ".pytest_cache", "build"}
-#: The file, beside a wheel and in its environment, that says which sources it is of.
+#: File beside a wheel and in its environment with the fingerprint of its sources.
 STAMP = "made-of"
-#: What every system has that the wheel's name stands for.
+#: Libraries of every system that the wheel's platform tag names.
 SYSTEM = re.compile(r"libmemarray\.so|lib(stdc\+\+|gcc_s|m|c|pthread|dl|rt)\.so\.\d|ld-linux-[\w-]+\.so\.\d")
 DEMO_CHECKS = ("shared_memory", "frames_unchanged", "nothing_copied", "restart_identical")
 DEMO_FRAMES = 50
@@ -54,7 +54,7 @@ def package(part: Part) -> None:
 
 
 def install(part: Part, flavour: str) -> Path:
-    """Builds that flavour's wheel and installs it in an environment of its own, where it must work from."""
+    """Builds the wheel of that flavour, installs it in its own environment and checks that it works there."""
     made_of = fingerprint()
     settings = {"CUDACXX": str(builds.toolkit()), "MEMARRAY_CUDA": "ON"} if flavour == "cuda" else {}
     wheel = repaired(part, build_wheel(part, Path(sys.executable), flavour, **settings))
@@ -74,7 +74,7 @@ def install(part: Part, flavour: str) -> Path:
 
 
 def fingerprint() -> str:
-    """Of what a wheel that is built now would be made of, and by."""
+    """Returns a hash of the sources and the Python that a wheel built now would come from."""
     found = hashlib.sha256(sys.version.encode())
     for source in SOURCES:
         for path in sorted([ROOT / source, *(ROOT / source).rglob("*")]):
@@ -85,24 +85,24 @@ def fingerprint() -> str:
 
 
 def is_current(place: Path) -> bool:
-    """Whether what is there was made of the sources as they are now."""
+    """True if the build or installation there comes from the current sources."""
     stamp = place / STAMP
     return stamp.exists() and stamp.read_text() == fingerprint()
 
 
 def check_version(words: str, version: str, flavour: str) -> None:
-    """What the command line says of the version and of how it was built."""
+    """Checks the version and the flavour that the command line prints."""
     if not re.fullmatch(rf"memarray {re.escape(version)} \((.*, )?flavour {flavour}(, .*)?\)\n", words):
         raise PartFailed(f"python -m memarray --version: not {version}, {flavour}, but {words!r}")
 
 
 def place_of(interpreter: Path, flavour: str) -> Path:
-    """Where wheels for an interpreter are built."""
+    """Returns the folder in which wheels for an interpreter are built."""
     return WORK / "dist" / f"{interpreter.name}-{flavour}"
 
 
 def built(part: Part, flavour: str) -> Path:
-    """That flavour's wheel of this tree; made, and installed, if no run has since it changed."""
+    """Returns the wheel of that flavour of this tree. Builds and installs it if the tree has changed."""
     place = place_of(Path(sys.executable), flavour) / "repaired"
     if not is_current(place):
         install(part, flavour)
@@ -110,7 +110,7 @@ def built(part: Part, flavour: str) -> Path:
 
 
 def build_wheel(part: Part, interpreter: Path, flavour: str = "host", **settings: str) -> Path:
-    """Builds the sdist, and the wheel from nothing but that, as pip does for a user; returns the wheel."""
+    """Builds the sdist, and the wheel from the sdist alone, as pip does for a user; returns the wheel."""
     output = place_of(interpreter, flavour)
     sdist = build_sdist(part, output)
     env = {"MEMARRAY_CUDA": "OFF", "CMAKE_BUILD_PARALLEL_LEVEL": str(part.jobs), **settings}
@@ -119,7 +119,7 @@ def build_wheel(part: Part, interpreter: Path, flavour: str = "host", **settings
 
 
 def repaired(part: Part, wheel: Path) -> Path:
-    """The wheel as it can be handed on: named for the oldest system that has what it links."""
+    """Returns the wheel made portable: named for the oldest system that has the libraries that it links."""
     output = wheel.parent / "repaired"
     shutil.rmtree(output, ignore_errors=True)
     env = environment.path(environment.tools(part))
@@ -128,7 +128,7 @@ def repaired(part: Part, wheel: Path) -> Path:
 
 
 def build_sdist(part: Part, output: Path) -> Path:
-    """Builds it into `output`, in place of what is there."""
+    """Builds the sdist into `output`, replacing earlier files there."""
     for old in output.glob("memarray-*"):
         old.unlink()
     build = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"
@@ -150,14 +150,14 @@ def check_wheel(part: Part, wheel: Path) -> None:
 
 
 def check_libraries(part: Part, folder: Path) -> None:
-    """Those of the package that is installed there."""
+    """Checks the libraries of the package that is installed there."""
     for library in sorted(installed_package(folder).rglob("*.so")):
         check_run_path(part, library)
         check_links(part, library)
 
 
 def check_run_path(part: Part, library: Path) -> None:
-    """Nothing that is shipped may look for libraries where it was built."""
+    """Checks that a shipped library does not search the folder in which it was built."""
     output = part.run(["readelf", "-d", library]).stdout
     paths = [line for line in output.splitlines() if "RPATH" in line or "RUNPATH" in line]
     for line in paths:
@@ -167,7 +167,7 @@ def check_run_path(part: Part, library: Path) -> None:
 
 
 def check_links(part: Part, library: Path) -> None:
-    """Nothing but what every such system has, and ourselves: no driver, no CUDA runtime, nothing of the machine's."""
+    """Checks that the library links only system libraries and memarray: no driver, no CUDA runtime."""
     output = part.run(["readelf", "-d", library]).stdout
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", output))
     if others := sorted(name for name in needed if not SYSTEM.fullmatch(name)):
@@ -175,7 +175,7 @@ def check_links(part: Part, library: Path) -> None:
 
 
 def installed(part: Part, flavour: str = "host") -> Path:
-    """The environment that this tree's wheel is installed in; made if no run has since the tree changed."""
+    """Returns the environment with this tree's wheel. Creates it if the tree has changed."""
     folder = WORK / INSTALLED[flavour]
     return folder if is_current(folder) else install(part, flavour)
 
@@ -202,7 +202,7 @@ def demo(part: Part) -> None:
 
 
 def check_demo(run: str, file: Path) -> None:
-    """What a run of the demo must have found of itself, by its summary.json."""
+    """Checks the demo's own findings in its summary.json."""
     if not file.exists():
         raise PartFailed(f"the demo ({run}) wrote no summary.json")
     summary = json.loads(file.read_text())
@@ -215,7 +215,7 @@ def check_demo(run: str, file: Path) -> None:
 
 
 def build_and_test(part: Part, interpreter: Path) -> Path:
-    """The wheel by another Python, in an environment of its own, with the tests that need no peer; returns that."""
+    """Builds the wheel for another Python, tests it without peers in its own environment; returns the environment."""
     wheel = repaired(part, build_wheel(part, interpreter))
     folder = environment.create(part, f"venv-{interpreter.name}", str(interpreter))
     environment.pip_install(part, folder, wheel, "pytest>=8", "pytest-xdist", "hypothesis>=6", "ml_dtypes")

@@ -11,10 +11,10 @@
 #include <source_location>
 #include <span>
 
-// What the fuzzers share: bytes read as numbers, and a check that ends the process, as libFuzzer wants it.
+// Shared by the fuzzers: reading numbers from bytes, and a check that ends the process, as libFuzzer requires.
 namespace memarray::fuzz {
 
-/// Reads numbers off bytes; zeros once they are used up, so that any bytes are an input.
+/// Reads numbers from bytes, and zeros after their end, so that any bytes are a valid input.
 class Input {
  public:
   explicit Input(std::span<std::uint8_t const> bytes) : _bytes(bytes) {}
@@ -27,11 +27,11 @@ class Input {
     _bytes = _bytes.subspan(count);
     return value;
   }
-  /// 0 to `end` − 1; `end` is at most 256.
+  /// Returns 0 to `end` − 1; `end` is at most 256.
   std::int64_t below(std::int64_t end) { return raw<std::uint8_t>() % end; }
   bool flag() { return (raw<std::uint8_t>() & 1U) != 0; }
   bool one_in(std::int64_t count) { return below(count) == 1; }
-  /// Any number; mostly small, or where arithmetic ends.
+  /// Returns any number: mostly small, or near the limits of arithmetic.
   std::int64_t number() {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     constexpr std::array<std::int64_t, 16> edges{0,

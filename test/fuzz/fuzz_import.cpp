@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-// A producer of DLPack tensors whose fields are whatever the bytes say. What is imported must be what the tensor says,
-// what is refused must be refused as it ought to be, and the deleter is called once in any case.
+// Generates DLPack tensors whose fields come from the input bytes. An accepted import must match the tensor, a refusal
+// must be justified, and the deleter is called exactly once in either case.
 namespace memarray::fuzz {
 namespace {
 
@@ -23,11 +23,11 @@ using detail::ViewCore;
 using Wide = __int128;
 
 constexpr std::size_t memory_size = 4096;
-constexpr std::int64_t few = 4096;  // elements that are looked at
+constexpr std::int64_t few = 4096;  // elements that are read
 
 template <class Managed>
 struct Producer {
-  // Each on the heap and just as long as the tensor says, so that reading past it is seen.
+  // Separate heap allocations of exactly the tensor's size, so that a sanitizer sees reads past the end.
   std::unique_ptr<std::byte[]> memory{new (std::align_val_t{64}) std::byte[memory_size]{}};
   std::unique_ptr<std::int64_t[]> shape;
   std::unique_ptr<std::int64_t[]> strides;
@@ -50,7 +50,7 @@ struct Producer {
       tensor.device = {static_cast<DLDeviceType>(input.one_in(2) ? input.raw<std::int32_t>() : input.below(20)),
                        input.raw<std::int32_t>()};
     tensor.ndim = input.one_in(8) ? input.raw<std::int32_t>() : static_cast<std::int32_t>(input.below(20)) - 1;
-    // More than it may have is not there.
+    // A rank above the maximum gets no more entries.
     auto const told = static_cast<std::size_t>(std::clamp(tensor.ndim, 0, StridedLayout::max_ndim));
     shape = list(input, told, false);
     strides = list(input, told, true);
@@ -86,11 +86,11 @@ struct Producer {
   }
 };
 
-/// What a tensor says, reckoned without bounds: nothing where it cannot be an array of anybody's.
+/// The extent of a tensor, computed without overflow. `told_by` returns nothing if no array can have such a layout.
 struct Told {
   Wide size = 1;   // elements
-  Wide first = 0;  // bytes from the first address to the element that is furthest below
-  Wide last = 0;   // and past the one furthest above
+  Wide first = 0;  // bytes from the first address to the lowest element
+  Wide last = 0;   // and to the end of the highest element
 };
 
 std::optional<Told> told_by(DLTensor const& tensor, std::size_t itemsize) {
@@ -98,7 +98,7 @@ std::optional<Told> told_by(DLTensor const& tensor, std::size_t itemsize) {
   Told told;
   Wide steps = 1;  // of a dense array
   std::span<std::int64_t const> const shape(tensor.shape, static_cast<std::size_t>(tensor.ndim));
-  // Of no elements nobody asks for the strides.
+  // An empty tensor's strides are irrelevant.
   bool const empty = std::ranges::find(shape, 0) != shape.end();
   for (int d = tensor.ndim; d-- > 0;) {
     Wide const extent = tensor.shape[d];
@@ -111,7 +111,7 @@ std::optional<Told> told_by(DLTensor const& tensor, std::size_t itemsize) {
     }
     if (steps > most) return std::nullopt;
   }
-  // Elements that share memory count, too.
+  // Elements that share memory count towards the limit, too.
   if (!empty && steps * static_cast<Wide>(itemsize) > most) return std::nullopt;
   told.size = empty ? 0 : steps;
   told.last += static_cast<Wide>(itemsize);
@@ -133,14 +133,14 @@ bool is_read_only(Managed const& managed) {
     return false;
 }
 
-/// Whether every element lies in memory that there is.
+/// True if every element lies within the memory.
 bool is_inside(DLTensor const& tensor, Told const& told, std::byte const* memory) {
   auto const address = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(tensor.data)) + tensor.byte_offset;
   auto const begin = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(memory));
   return told.size > 0 && address + told.first >= begin && address + told.last <= begin + Wide{memory_size};
 }
 
-/// Only what any importer must take: elements in memory that there is, aligned, of a dtype that there is.
+/// True only for a tensor that every importer must accept: elements within the memory, aligned, of a known dtype.
 template <class Managed>
 bool is_good(Producer<Managed> const& producer, DType const* dtype) {
   DLTensor const& tensor = producer.managed.dl_tensor;
@@ -159,7 +159,7 @@ void export_on(ViewCore const& view) {
   try {
     lent = detail::export_versioned(view);
   } catch (BufferError const&) {
-    return;  // strides that DLPack or its consumers cannot take
+    return;  // strides that DLPack or its consumers do not support
   }
   DLTensor const& tensor = lent->dl_tensor;
   check(tensor.data == view.data() && tensor.byte_offset == 0, "lent on with another address");
@@ -182,7 +182,7 @@ void export_on(ViewCore const& view) {
   }
 }
 
-/// Looks at every element, if they are few, and at the layout in any case.
+/// Reads every element of a small view, and the layout of any view.
 void use(ViewCore const& view, bool reachable) {
   static_cast<void>(view.describe());
   static_cast<void>(view.bytes());
@@ -199,7 +199,7 @@ void use(ViewCore const& view, bool reachable) {
   if (contiguous && layout.size() > 0)
     check(std::memcmp(copy.data(), view.data(), copy.bytes()) == 0, "other elements");
   static_cast<void>(view.reduced(detail::Reduction::sum, detail::every_axis(layout.ndim())));
-  // Of no elements there is no first one.
+  // An empty view has no first element.
   std::vector<std::byte> element(view.dtype().itemsize);
   if (layout.size() > 0) std::memcpy(element.data(), copy.data(), element.size());
   try {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-// Layouts, what slicing and its like make of them, and the kernels that walk over them, against a list of the places of
-// all elements. Layouts beyond any memory are only sliced and planned: nothing may overflow.
+// Compares layouts, their slices and other derived layouts, and the kernels that traverse them with a list of all
+// element places. Layouts too large for memory are only sliced and planned, without overflow.
 namespace memarray::fuzz {
 namespace {
 
@@ -23,7 +23,7 @@ using detail::AxisMask;
 using detail::Reduction;
 constexpr std::int64_t most_bytes = 1 << 17;
 
-/// Every plan of a layout: it must reckon with all elements, and nothing in it overflow.
+/// Makes every plan of a layout. A plan must account for all elements, and its arithmetic must not overflow.
 void plan_all(DType const& dtype, StridedLayout const& layout, AxisMask axes) {
   for (char const* const operation : {"sum", "mean", "min", "max", "copy", "cast", "fill", "add_index"}) {
     try {
@@ -39,7 +39,7 @@ void plan_all(DType const& dtype, StridedLayout const& layout, AxisMask axes) {
     } catch (ValueError const&) {
       check(operation == std::string_view("min") || operation == std::string_view("max"), "refused");
     } catch (OverflowError const&) {
-      // A result that no memory holds.
+      // A result too large for memory.
     }
   }
 }
@@ -104,7 +104,7 @@ void fill_and_count(View view, test::Random& random) {
 void compute(Input& input, DType const& dtype, StridedLayout const& layout) {
   StridedLayout::Span const span = layout.span(dtype.itemsize);
   if (!is_small(layout) || span.last - span.first > most_bytes) return;
-  // Kernels are for elements that are aligned.
+  // Kernels require aligned elements.
   for (int d = 0; d < layout.ndim(); ++d)
     if (layout.extent(d) > 1 && layout.stride(d) % dtype.alignment != 0) return;
   detail::limit_simd_level(static_cast<detail::SimdLevel>(input.below(3)));

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-// Runs a fuzzer on the files named, and on those in the folders named: for compilers without libFuzzer.
+// Runs a fuzzer on the given files and the files in the given folders, for compilers without libFuzzer.
 int main(int argc, char** argv) {
   std::vector<std::filesystem::path> files;
   for (char const* const name : std::span(argv, static_cast<std::size_t>(argc)).subspan(1)) {
@@ -26,9 +26,9 @@ int main(int argc, char** argv) {
       std::ifstream stream(file, std::ios::binary);
       std::vector<char> const bytes{std::istreambuf_iterator<char>(stream), {}};
       if (!stream) throw std::runtime_error("cannot be read");
-      // In memory of just that size, so that reading past the end is seen.
+      // In an allocation of exactly this size, so that a sanitizer sees reads past the end.
       std::vector<std::uint8_t> const input(bytes.begin(), bytes.end());
-      // Said first, as a failure ends the process.
+      // Printed first, because a failure ends the process.
       std::fprintf(stderr, "%s\r", current.c_str());
       LLVMFuzzerTestOneInput(input.data(), input.size());
     }

@@ -19,7 +19,7 @@ using Wide = __int128;
 
 inline constexpr std::int64_t most_elements = 3000;
 
-/// The same as a layout, element by element: the place of each, in C order of the indices.
+/// A layout as a list: the place of each element, in C order of the indices.
 struct Places {
   Numbers shape;
   Numbers places;
@@ -35,7 +35,7 @@ inline Wide product(std::span<std::int64_t const> shape) {
   return empty ? 0 : result;
 }
 
-/// One index of a dimension, or several, kept; no dimension is left of it if `drop`.
+/// Keeps one or several indices of a dimension; removes the dimension if `drop`.
 inline Places keep(Places const& from, std::size_t dimension, Numbers const& indices, bool drop) {
   Places result{from.shape, {}};
   result.shape[dimension] = static_cast<std::int64_t>(indices.size());
@@ -51,7 +51,7 @@ inline Places keep(Places const& from, std::size_t dimension, Numbers const& ind
   return result;
 }
 
-/// Python's rule for slices, step by step.
+/// Applies Python's rule for slices, step by step.
 inline Numbers indices_of(Slice const& range, std::int64_t extent) {
   auto const place = [&](std::optional<std::int64_t> const& given, Wide otherwise, Wide lowest, Wide highest) {
     if (!given) return otherwise;
@@ -96,13 +96,13 @@ inline Places broadcast(Places const& from, Numbers const& shape) {
   return result;
 }
 
-/// Also of no elements no dimension may be endless.
+/// True if the layout can be listed. An empty layout may still have a huge dimension, so each extent is checked.
 inline bool is_small(StridedLayout const& layout) {
   return layout.size() <= most_elements &&
          std::ranges::all_of(layout.shape(), [](std::int64_t extent) { return extent <= most_elements; });
 }
 
-/// A layout with what it was sliced from, where that is small enough to be listed.
+/// A layout, with the list of places it was derived from if that is small enough.
 class Sliced {
  public:
   Sliced(StridedLayout const& layout, std::size_t itemsize) : _layout(layout), _itemsize(itemsize) {
@@ -136,7 +136,7 @@ class Sliced {
     compare();
   }
 
-  /// All that a layout says of itself.
+  /// Compares all properties that the layout reports.
   void compare() const {
     Wide const size = product(_layout.shape());
     check(size == _layout.size(), "another size");
@@ -223,7 +223,7 @@ class Sliced {
       for (std::int64_t& extent : shape) extent = input.number();
       return shape;
     }
-    // Some that may do: dimensions of one element grown, merged, divided, or added before the first.
+    // Shapes that may be valid: one-element dimensions grown, dimensions merged or divided, or one added in front.
     for (std::int64_t& extent : shape)
       if (extent == 1 && input.flag()) extent = input.below(5);
     if (shape.size() > 1 && input.flag()) {
@@ -249,7 +249,7 @@ class Sliced {
       check(!_layout.is_contiguous(_itemsize), "what is dense has every shape");
       return;
     }
-    // In C order the places are the same; of no elements there is nothing to say but the shape.
+    // Reshaping keeps the places in C order. An empty layout has only its shape to check.
     if (_places) _places->shape = {_layout.shape().begin(), _layout.shape().end()};
     for (std::size_t d = 0; d < wanted.size(); ++d)
       check(wanted[d] == -1 || wanted[d] == _layout.extent(static_cast<int>(d)), "not the shape that was asked for");

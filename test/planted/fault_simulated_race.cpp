@@ -5,8 +5,8 @@
 #include <atomic>
 #include <thread>
 
-// Two threads that use one stream and nothing else are in no order: the stream runs the work of both, and neither
-// waits for it. The second even submits before and after, which must not hide the race.
+// Two threads that share only a stream are not ordered: the stream runs the work of both, and neither waits for it. The
+// second thread even submits before and after, which must not hide the race.
 extern "C" __attribute__((visibility("default"))) void fault() {
   memarray::testing::SimulatedDevices sim;
   memarray::DriverTable const& cuda = *sim.table();

@@ -2,7 +2,7 @@
 // expect: data race
 #include <memarray/driver/simulated_devices.hpp>
 
-// Two streams write the same device memory and nothing orders them, although one has long ended when the other begins.
+// Two streams write one block of device memory without ordering, although one ends long before the other begins.
 extern "C" __attribute__((visibility("default"))) void fault() {
   memarray::testing::SimulatedDevices sim;
   memarray::DriverTable const& cuda = *sim.table();

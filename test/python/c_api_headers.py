@@ -1,4 +1,4 @@
-"""What the headers of the C API declare, read with nothing but regular expressions."""
+"""The declarations in the headers of the C API, read with regular expressions alone."""
 
 import functools
 import re
@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-#: The structs that entries of the table point at: in the header of that name, by what name.
+#: The structs that entries of the table point at: part -> (header, struct).
 PARTS = {"arrays": ("c_arrays.h", "MemArrayArrayAPI"), "views": ("c_views.h", "MemArrayViewAPI")}
 ENTRY = re.compile(
     r"(?P<result>[\w ]+?\**)\s*\(\*(?P<name>\w+)\)\((?P<parameters>[^)]*)\);"
@@ -29,7 +29,7 @@ def body_of(text, struct="MemArrayAPI"):
 
 
 def declarations(text, struct="MemArrayAPI"):
-    """Each entry of the table, as (result, name, types of the parameters); of a part, its name and its struct."""
+    """Returns each entry of the table as (result, name, parameter types); for a part, ("part", name, (struct,))."""
     body = re.sub(r"//[^\n]*|\b__memarray_(?:give|take|keep)\b", "", body_of(text, struct))
     found = []
     for entry in ENTRY.finditer(body.split("size_t size;")[1]):

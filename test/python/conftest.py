@@ -1,4 +1,4 @@
-"""Every test gives back the memory that it took."""
+"""Fixtures for all tests. Every test must free the memory that it allocated."""
 
 import contextlib
 import gc
@@ -13,7 +13,7 @@ from memarray import shared_memory
 from support import SEED, TestedDevice, no_gpu
 
 pytest_plugins = ["memarray.pytest_plugin"]
-# A shell that runs it in the background has it ignore Ctrl-C, which some tests send.
+# A background job of a shell ignores SIGINT, which some tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -21,7 +21,7 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(f"MEMARRAY_SEED={SEED} repeats the random tests")
 
 
-#: CPython 3.13 without the GIL keeps every class for ever once there was a second thread, and what its methods know.
+#: Free-threaded CPython 3.13 keeps every class, and the objects that its methods refer to, once a second thread ran.
 KEEPS_CLASSES = bool(sysconfig.get_config_var("Py_GIL_DISABLED")) and sys.version_info < (3, 14)
 
 
@@ -29,7 +29,7 @@ KEEPS_CLASSES = bool(sysconfig.get_config_var("Py_GIL_DISABLED")) and sys.versio
 def no_memory_left_behind(request):
     before = memarray.stats()["live_blocks"]
     yield
-    # pytest would keep what other fixtures made a little longer.
+    # Drop the values of other fixtures, which pytest keeps a little longer.
     request.node.funcargs.clear()
     if memarray.stats()["live_blocks"] > before:
         gc.collect()
@@ -39,7 +39,7 @@ def no_memory_left_behind(request):
 
 @pytest.fixture(params=["simulated", pytest.param("gpu", marks=pytest.mark.gpu)])
 def device(request):
-    """cuda:0, simulated and, under the marker ``gpu``, real; `TestedDevice` says which."""
+    """Yields cuda:0 as a `TestedDevice`: simulated and, under the marker ``gpu``, real."""
     if request.param == "simulated":
         yield TestedDevice(request.getfixturevalue("simulated_devices"))
         return
@@ -60,14 +60,14 @@ def options_as_they_were():
 
 @pytest.fixture
 def as_cuda():
-    """Simulated devices whose memory is lent as CUDA's, for what takes no other."""
+    """Yields simulated devices that export their memory as CUDA's, for consumers that accept no other."""
     with memarray.testing.simulated_devices(lend_as_cuda=True) as devices:
         yield devices
 
 
 @pytest.fixture
 def copies():
-    """Counts what is reported as copied while the test runs: ``copies()`` is how many, since the last call."""
+    """Returns ``copies()``, the number of copies reported since its last call."""
     seen = memarray.stats()["copies"]
 
     def since_last_call():
@@ -79,13 +79,13 @@ def copies():
 
 
 def log_all():
-    """What was reported in calls that log nothing is logged by the next one that does."""
+    """Makes a call that logs, so that it also logs what calls without logging reported."""
     memarray.MemArray([1]).fill(0)
 
 
 @pytest.fixture
 def waits(caplog):
-    """The words of waits that were reported since the last call."""
+    """Returns ``waits()``, the messages of the waits reported since its last call."""
     caplog.set_level(logging.INFO, "memarray.waits")
     log_all()
     caplog.clear()
@@ -105,7 +105,7 @@ def waits(caplog):
 
 @pytest.fixture
 def make_shared():
-    """Makes arrays in shared memory, whose names are gone in the end."""
+    """Yields a function that makes arrays in shared memory. Their names are unlinked at the end."""
     names = []
 
     def create(shape=(4, 3), dtype=float):

@@ -1,4 +1,4 @@
-"""What test_dask.py has a cluster of two processes do; each scenario says at its end whether it passed."""
+"""The scenarios that test_dask.py runs on a cluster of two processes. Each prints at its end whether it passed."""
 
 import os
 import traceback
@@ -46,7 +46,7 @@ def results_are_adopted(client):
     copies = memarray.stats()["copies"]
     result = client.submit(make, 5).result()
     assert type(result) is MemArray
-    assert result.is_foreign  # over the memory that the message arrived in
+    assert result.is_foreign  # over the buffer that the message arrived in
     assert memarray.stats()["copies"] == copies
     assert (np.asarray(result) == expected(5)).all()
     result.fill(1)

@@ -1,4 +1,4 @@
-"""Every public operation, tried where it reaches the driver: a table for several tests."""
+"""Trials of every public operation where it calls the driver: a table for several tests."""
 
 import memarray
 import numpy as np
@@ -32,7 +32,7 @@ from device_trials import (
 from device_view_operations import VIEW_TRIALS, VIEWS_WITHOUT_CALLS, VIEWS_WITHOUT_DRIVER
 from memarray.dlpack import kDLCPU, kDLCUDA
 
-#: What calls no driver function, whatever the array's device.
+#: Names that call no driver function, wherever the array is.
 NO_DRIVER = {
     "MemArray": [
         *("shape", "ndim", "size", "itemsize", "nbytes", "dtype", "device", "lock_id", "is_foreign", "escaped_views"),
@@ -70,7 +70,7 @@ NO_DRIVER = {
     ],
 }
 
-#: The first word says which operation.
+#: The first word is the operation.
 TRIALS = {
     "MemArray.__new__ in pinned memory": Trial(on_host, lambda w: memarray.MemArray(SHAPE, memory_type="pinned")),
     "MemArray.__new__ in unified memory": Trial(on_host, lambda w: memarray.MemArray(SHAPE, memory_type="unified")),
@@ -253,7 +253,7 @@ TRIALS = {
     "memarray.cuda.synchronize": Trial(after_kernel, lambda w: memarray.cuda.synchronize(0)),
     "memarray.cuda.synchronize of a device that nothing used": Trial(on_host, lambda w: memarray.cuda.synchronize(1)),
     "memarray.trim": Trial(moving_back, lambda w: memarray.trim()),
-    # What happens where nothing can be raised.
+    # Destructors, which cannot raise.
     "dropping an array": Trial(lambda w: [after_kernel(w), w.keep(w.a.copy())], drop),
     "dropping an array that moves": Trial(
         lambda w: [after_kernel(w), w.keep(w.a.copy()), w.kept[0].move_memory(kDLCPU, async_copy=True)], drop
@@ -268,7 +268,7 @@ TRIALS = {
     "dropping a pool": Trial(lambda w: w.keep(memarray.MemoryPool()), drop),
     **VIEW_TRIALS,
 }
-#: Trials that reach no driver call all the same.
+#: Trials that make no driver call.
 WITHOUT_CALLS = {
     *VIEWS_WITHOUT_CALLS,
     *("MemArray.exchange", "MemArray.read_numpy_array", "MemArray.__dlpack_device__", "memarray.trim"),

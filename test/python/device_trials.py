@@ -1,4 +1,4 @@
-"""What operations are tried on where they reach the driver: arrays in all the states that there are."""
+"""The arrays, in every state, on which operations that call the driver are tried."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -11,12 +11,12 @@ from memarray.dlpack import kDLCPU, kDLCUDA
 from support import filled, look
 
 SHAPE = (6, 5)
-#: More than what one copy of a fill's pattern reaches.
+#: More elements than one copy of a fill's pattern covers.
 LARGE = (3, 1 << 13)
 
 
 class World:
-    """Arrays with known contents, streams, and whatever a trial keeps."""
+    """Arrays with known contents, streams, and the objects that a trial keeps."""
 
     def __init__(self, shape=SHAPE):
         self.a, _ = filled(shape)
@@ -40,7 +40,7 @@ class World:
         self.keep(self.lease)
 
     def look(self):
-        """All that can be seen of the arrays; the copies that moves then take say which sides were valid."""
+        """Returns everything visible of the arrays. The copies that its moves make show which sides were valid."""
         for thing in self.kept:
             if isinstance(thing, memarray.Lease):
                 thing.close()
@@ -65,7 +65,7 @@ class Trial(NamedTuple):
     call: Callable[[World], Any]
     options: Mapping[str, Any] = MappingProxyType({})
     shape: tuple[int, ...] = SHAPE
-    #: What a failure may change: the "place" of one of several arrays, or "contents" that were to be given up.
+    #: The changes that a failure may make: "place" of one of several arrays, or "contents" that the call discards.
     may_change: str = ""
 
 
@@ -149,7 +149,7 @@ def recorded(w):
 
 
 def exhausted(w):
-    """The device is full of what its pool keeps."""
+    """Fills the device's memory with blocks that its pool keeps."""
     on_device(w)
     filler = memarray.MemArray([3 << 16])
     filler.move_memory(kDLCUDA)
@@ -166,7 +166,7 @@ def close_all(leases):
 
 def drop(w):
     w.kept.clear()
-    memarray.MemArray([1])  # an ordinary call, which does what droppers may not
+    memarray.MemArray([1])  # an ordinary call: it does the work that destructors must not do
 
 
 def numpy_on_host(w):

@@ -1,4 +1,4 @@
-"""Every operation of views, tried where it reaches the driver: the part of `device_operations` for views."""
+"""Trials of every view operation where it calls the driver: the part of `device_operations` for views."""
 
 import pickle
 
@@ -10,14 +10,14 @@ WHOLE = np.arange(30.0).reshape(6, 5)
 
 
 def viewed_here(w):
-    """A writable view under an open lease, in a stream."""
+    """Makes a writable view under an open lease, in a stream."""
     after_kernel(w)
     w.open(w.a.write(stream=w.second))
     w.view = w.lease.view()
 
 
 def kept_view(w):
-    """The same, kept past its lease."""
+    """Makes an escaped view: a writable view whose lease has closed."""
     viewed_here(w)
     w.lease.close()
 
@@ -70,7 +70,7 @@ def drop_view(w):
 
 AS_CUDA = {"lend_as_cuda": True}
 
-#: The first word says which operation.
+#: The first word is the operation.
 VIEW_TRIALS = {
     "MemArray.view": Trial(after_kernel, lambda w: w.a.view().close()),
     "Lease.view": Trial(viewed_here, lambda w: w.lease.view().close()),
@@ -144,12 +144,12 @@ VIEW_TRIALS = {
     "dropping an array over another's memory": Trial(adopted, drop_view),
     "dropping a view of another's memory": Trial(lambda w: [of_another(w), w.view.add_index()], drop_view),
 }
-#: Trials that reach no driver call all the same.
+#: Trials that make no driver call.
 VIEWS_WITHOUT_CALLS = {
     *("BufferView.close", "BufferView.__exit__", "Lease.view", "BufferView.to_device in another stream"),
     "BufferView.to_device of unified memory, back",
 }
-#: What calls no driver function, wherever the view's memory is.
+#: Names that call no driver function, wherever the view's memory is.
 VIEWS_WITHOUT_DRIVER = [
     *("data_ptr", "shape", "strides", "ndim", "size", "itemsize", "nbytes", "dtype", "device", "memory_type", "owner"),
     *("writable", "closed", "T", "transpose", "reshape", "broadcast_to", "is_contiguous", "plan"),

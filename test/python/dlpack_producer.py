@@ -1,4 +1,4 @@
-"""A producer of DLPack tensors that says of each field what it is told to, and counts the calls of its deleter."""
+"""A producer of DLPack tensors with arbitrary field values, which counts the calls of its deleter."""
 
 import ctypes
 import weakref
@@ -14,18 +14,19 @@ I64 = ctypes.c_int64
 
 
 class Producer:
-    """One tensor of int32, shape (2, 3), and what is changed of it.
+    """A producer of one int32 tensor of shape (2, 3), with changes.
 
-    ``fields`` of the tensor, or ``version``, ``flags``, ``deleter``, ``name``; ``shape`` and ``strides`` may be None.
+    The changes are ``fields`` of the tensor, or ``version``, ``flags``, ``deleter``, ``name``; ``shape`` and
+    ``strides`` may be None.
     """
 
-    #: What its table says of streams, if it has one.
+    #: The stream function of its exchange table, if it has one.
     stream = None
 
     def __init__(self, *, versioned=True, name=None, version=(1, 3), flags=0, deleter=True, on_delete=None, **fields):
         self.deleted = 0
         self.on_delete = on_delete
-        # At a multiple of 64 bytes, as consumers want it who would else copy.
+        # Aligned to 64 bytes: some consumers copy other memory.
         storage = ctypes.create_string_buffer(4 * 64 + 63)
         self.memory = (ctypes.c_int32 * 64).from_buffer(storage, -ctypes.addressof(storage) % 64)
         self.memory[:] = range(64)
@@ -36,7 +37,7 @@ class Producer:
         tensor.ndim = 2
         tensor.dtype = dl.DataType(0, 32, 1)
         self.lists = [fields.pop("shape", (2, 3)), fields.pop("strides", (3, 1))]
-        # A pointer that says more than it has would only crash the test itself.
+        # 32 entries, whatever `ndim` is: an array shorter than `ndim` would only crash the test itself.
         self.arrays = [None if values is None else (I64 * 32)(*values) for values in self.lists]
         tensor.shape, tensor.strides = (array and ctypes.cast(array, ctypes.POINTER(I64)) for array in self.arrays)
         for field, value in fields.items():
@@ -65,8 +66,8 @@ class Producer:
 
 
 def _by_table(producer, **words):
-    """Through the table of a type that lends the producer's own struct."""
-    # A Python without the GIL may keep the type, and what its functions know, for ever.
+    """Imports through the exchange table of a type that exports the producer's own struct."""
+    # A weak reference: free-threaded Python may keep the type, and the objects of its functions, for ever.
     known = weakref.ref(producer)
 
     def lend(_, out):
@@ -78,15 +79,15 @@ def _by_table(producer, **words):
 
 
 def _by_our_table(producer):
-    """As another library makes a view, of a tensor that it has."""
+    """Makes a view as another library does, from a tensor that the library holds."""
     made = ctypes.py_object()
     dl.table_of(memarray.BufferView).make(dl.ManagedPointer(producer.managed), made)
     result = made.value
-    _api.Py_DecRef(made)  # ctypes took a reference of its own
+    _api.Py_DecRef(made)  # ctypes acquired a reference of its own
     return result
 
 
-#: All ways in, by name; each gets a producer, which those with a capsule or a table do not ask.
+#: All entrances, by name. Each gets a producer; those with a capsule or a table do not call its methods.
 ENTRANCES = {
     "memarray.from_dlpack": lambda producer: memarray.from_dlpack(producer),
     "BufferView": lambda producer: memarray.BufferView(producer),
@@ -100,7 +101,7 @@ ENTRANCES = {
 
 
 def refused(error, take, producer):
-    """Asserts that it is, in words."""
+    """Asserts that the import raises `error` with a message."""
     try:
         take(producer)
     except error as refusal:

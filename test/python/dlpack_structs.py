@@ -1,11 +1,11 @@
-"""DLPack's structs in ctypes, and a consumer that takes a capsule apart as a C program would."""
+"""DLPack's structs in ctypes, and a consumer that opens a capsule as a C program does."""
 
 import ctypes
 
 READ_ONLY = 1
 IS_COPIED = 2
 CPU = (1, 0)
-#: code and bits of each dtype
+#: The code and the bits of each dtype.
 DTYPE_CODES = {
     "bool": (6, 8),
     **{f"int{bits}": (0, bits) for bits in (8, 16, 32, 64)},
@@ -67,7 +67,7 @@ _api.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _api.PyCapsule_New.restype = ctypes.py_object
 _api.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
-# A capsule keeps the pointer to its name, not the name.
+# A capsule keeps the pointer to its name without a copy, so the names must stay alive.
 USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
 STRUCTS = {b"dltensor": Managed, b"dltensor_versioned": ManagedVersioned}
 
@@ -77,13 +77,13 @@ def name_of(capsule):
 
 
 def struct_of(capsule):
-    """The managed tensor in an unused capsule, looked at and not taken."""
+    """Returns the managed tensor in an unused capsule, without consuming the capsule."""
     name = _api.PyCapsule_GetName(capsule)
     return STRUCTS[name].from_address(_api.PyCapsule_GetPointer(capsule, name))
 
 
 class Taken:
-    """A managed tensor that was taken from its capsule. `drop` calls its deleter; nobody else does."""
+    """A managed tensor consumed from its capsule. Only `drop` calls its deleter."""
 
     def __init__(self, capsule):
         name = _api.PyCapsule_GetName(capsule)
@@ -94,7 +94,7 @@ class Taken:
 
     @property
     def deleter(self):
-        """The address of the deleter's code."""
+        """Returns the address of the deleter's code."""
         return self.managed.deleter
 
     @property
@@ -147,9 +147,9 @@ def table_of(kind):
 
 
 def make_type(lend, version=(1, 3), older=None, name=b"dlpack_exchange_api", stream=None):
-    """A type with a table, whose objects lend what `lend` says, or by `__dlpack__` their attribute `view`.
+    """Returns a type with an exchange table. Its objects export what `lend` writes; `__dlpack__` exports their `view`.
 
-    ``stream(device_type, device_id)``: the address of the one that its library works in.
+    ``stream(device_type, device_id)`` returns the address of the library's current stream, or None to fail.
     """
     table = Table()
     table.version = Version(*version)
@@ -173,19 +173,19 @@ def make_type(lend, version=(1, 3), older=None, name=b"dlpack_exchange_api", str
 
 
 class Lent:
-    """A managed tensor that was lent over the C exchange API. `drop` calls its deleter; so does its own end."""
+    """A managed tensor exported over the C exchange API. `drop` and its finalizer call the deleter."""
 
     def __init__(self, lender):
         self.managed = ManagedPointer()
         table_of(type(lender)).lend(lender, self.managed)
 
     def take(self):
-        """Hands the tensor over: its pointer."""
+        """Returns the pointer to the tensor and transfers its ownership."""
         managed, self.managed = self.managed, None
         return managed
 
     def capsule(self):
-        """Hands it over in a capsule, which somebody must take."""
+        """Transfers the tensor to a capsule without a destructor: a consumer must take it."""
         return _api.PyCapsule_New(ctypes.addressof(self.take().contents), b"dltensor_versioned", None)
 
     def drop(self):
@@ -197,10 +197,10 @@ class Lent:
 
 
 def lend_by_table(lender, maker):
-    """What a consumer of the C exchange API makes, as an object of type `maker`."""
+    """Returns the object of type `maker` that a consumer of the C exchange API makes."""
     managed = Lent(lender).take()
     made = ctypes.py_object()
     table_of(maker).make(managed, made)
     result = made.value
-    _api.Py_DecRef(made)  # ctypes took a reference of its own
+    _api.Py_DecRef(made)  # ctypes acquired a reference of its own
     return result

@@ -1,13 +1,13 @@
-"""Values that systematic and random tests draw from: for each dtype those at which conversions go wrong."""
+"""Values for systematic and random tests: for each dtype, the values at which conversions go wrong."""
 
 import numpy as np
 from support import numpy_dtype
 
 
 def edges(name, *, huge=True, infinite=True):
-    """The edge values of a dtype, 1-d: its limits, -1, 0, 1, ±inf, NaN, -0.0, subnormals.
+    """Returns the edge values of a dtype, 1-d: its limits, -1, 0, 1, ±inf, NaN, -0.0, subnormals.
 
-    ``huge=False`` leaves out the largest floats, ``infinite=False`` the infinities: sums of these depend on the order.
+    ``huge=False`` leaves out the largest floats, ``infinite=False`` the infinities: their sums depend on the order.
     """
     dtype = numpy_dtype(name)
     if dtype.kind == "b":
@@ -31,7 +31,7 @@ def edges(name, *, huge=True, infinite=True):
 
 
 def drawn(rng, shape, name, *, huge=True, infinite=True):
-    """An array of edge values among small numbers."""
+    """Returns an array of small numbers with some edge values."""
     dtype = numpy_dtype(name)
     low = 0 if dtype.kind in "bu" else -100
     values = np.asarray(rng.integers(low, 2 if dtype.kind == "b" else 100, shape)).astype(dtype)
@@ -41,7 +41,7 @@ def drawn(rng, shape, name, *, huge=True, infinite=True):
 
 
 def assert_same_values(got, expected, message=""):
-    """Equal elements, NaN with NaN and -0.0 with -0.0, of one dtype and shape."""
+    """Asserts one dtype, one shape and equal elements; NaN equals NaN, and -0.0 equals only -0.0."""
     got, expected = np.asarray(got), np.asarray(expected)
     assert (got.dtype, got.shape) == (expected.dtype, expected.shape), message
     if expected.dtype.kind == "c":
@@ -49,7 +49,7 @@ def assert_same_values(got, expected, message=""):
         assert_same_values(got.imag, expected.imag, message)
         return
     if expected.dtype.kind not in "biu":
-        # What NumPy's helpers do not know to be floats is widened.
+        # Widen the floats that NumPy's helpers do not recognise as floats.
         got, expected = (x.astype("f8") for x in (got, expected))
     np.testing.assert_array_equal(got, expected, str(message))
     if expected.dtype.kind == "f":

@@ -1,4 +1,4 @@
-"""Each library's ways to take our memory and to lend its own."""
+"""The ways in which each library imports our memory and exports its own."""
 
 import array
 import functools
@@ -18,15 +18,15 @@ EXTENSIONS = Path(__file__).with_name("extensions")
 
 @functools.cache
 def is_there(module):
-    """Whether a library is installed, without importing it."""
+    """True if a library is installed. Does not import it."""
     return importlib.util.find_spec(module) is not None
 
 
 def load(name):
-    """A module, or an attribute of one: jax.dlpack.from_dlpack."""
+    """Returns a module, or an attribute of one, such as jax.dlpack.from_dlpack."""
     module, _, attribute = name.rpartition(".")
     if name == "mpi4py.MPI":
-        # Buffers need no MPI that runs.
+        # Buffers need no initialized MPI.
         importlib.import_module("mpi4py").rc.initialize = False
     return importlib.import_module(name) if not module or name == "mpi4py.MPI" else getattr(load(module), attribute)
 
@@ -38,7 +38,7 @@ def _folder():
 
 @functools.cache
 def extension(name):
-    """A module of test/python/extensions, compiled now."""
+    """Compiles and returns a module of test/python/extensions."""
     folder = Path(_folder().name)
     python = f"-I{sysconfig.get_path('include')}"
     options = ["-O0", "-w", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-strict-aliasing", python]
@@ -60,19 +60,19 @@ def extension(name):
 
 
 def address(view):
-    """Where the elements of any library's array are, as that library says it, or NumPy of it."""
+    """Returns the address of the elements of any library's array, from the library itself or else from NumPy."""
     if isinstance(view, np.ndarray):
         return view.ctypes.data
     for ask in ("data_ptr", "unsafe_buffer_pointer", "address"):
         if hasattr(view, ask):
             value = getattr(view, ask)
             return value() if callable(value) else value
-    if hasattr(view, "buffers"):  # pyarrow's
+    if hasattr(view, "buffers"):  # pyarrow
         return view.buffers()[1].address
     return (np.from_dlpack(view) if hasattr(view, "__dlpack__") else np.asarray(view)).ctypes.data
 
 
-# They take ours. Each function gets the lender and its number of dimensions.
+# Their imports of our memory. Each function gets the exporter and its number of dimensions.
 
 
 def _by(name):
@@ -100,8 +100,8 @@ def _read_2d(x, out):
 
 @functools.cache
 def _compiled():
-    """Functions that Numba compiles for what they are called with: one gives the address of its argument's elements,
-    the others copy the elements."""
+    """Returns functions that Numba compiles for their argument: one returns the address of the elements, the others
+    copy them."""
     numba, arrays = load("numba"), importlib.import_module("numba.np.arrayobj")
 
     @load("numba.extending.intrinsic")
@@ -116,12 +116,12 @@ def _compiled():
 
 
 class Jitted:
-    """What functions that Numba compiled see of their argument."""
+    """An argument as functions compiled by Numba see it."""
 
     def __init__(self, argument, ndim):
         address_of, read = _compiled()
         self.kind = load("numba").typeof(argument)
-        # Whatever it cannot compile for is refused here.
+        # Numba refuses here the arguments that it cannot compile for.
         self.data_ptr = address_of(argument)
         self.elements = np.empty(np.shape(argument), np.asarray(argument).dtype)
         read[ndim](argument, self.elements)
@@ -131,7 +131,7 @@ class Jitted:
             raise TypeError("Numba compiles no assignment to it")
 
 
-#: How a page names it -> the library's module, and the function.
+#: The name on the page -> the library's module, and the function.
 CONSUMERS = {
     "np.from_dlpack": ("numpy", _by("numpy.from_dlpack")),
     "np.asarray": ("numpy", _by("numpy.asarray")),
@@ -159,7 +159,7 @@ CONSUMERS = {
 }
 
 
-# We take theirs. Each function makes an array of the library's of a NumPy array of float32, dense and its own.
+# Our imports of their memory. Each function makes the library's array from a NumPy array of float32, dense and owned.
 
 
 def _jax(values):
@@ -184,7 +184,7 @@ def _cython(values):
     return getattr(extension("taken_by_cython"), f"writable_{values.ndim}d")(np.array(values))
 
 
-#: How a page names it -> the library's module, and what makes one.
+#: The name on the page -> the library's module, and the function that makes an array.
 LENDERS = {
     "np.ndarray": ("numpy", np.array),
     "memoryview": ("builtins", lambda values: memoryview(np.array(values))),
@@ -215,7 +215,7 @@ def _read_only(values):
     return frozen
 
 
-#: What makes one that must not be written, where a library has such: all of them, or by asking.
+#: Functions that make a read-only array, for the libraries that have them, always or on request.
 READ_ONLY_LENDERS = {
     "np.ndarray": _read_only,
     "memoryview": lambda values: memoryview(_read_only(values)),
@@ -234,7 +234,7 @@ def is_available(module):
 
 
 def version_of(module):
-    """The version that is installed, as a page names it."""
+    """Returns the installed version, as the page names it."""
     if module == "builtins":
         return f"Python {sys.version_info.major}.{sys.version_info.minor}"
     if module == "memarray":

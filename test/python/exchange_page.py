@@ -1,7 +1,7 @@
-"""The tables of docs/guide/libraries.md: each cell is run. ``python exchange_page.py --update`` writes what it sees.
+"""The tables of docs/guide/libraries.md: each cell is run. ``python exchange_page.py --update`` writes the results.
 
-A row belongs to a library. Where that is not installed the page keeps the row as it was seen elsewhere; a row that was
-never seen says so in every cell. So a test compares the rows of what is installed, and claims nothing of the others.
+A row belongs to a library. If the library is not installed, the page keeps the row as it was seen elsewhere; each cell
+of a row that was never seen says so. A test compares only the rows of installed libraries.
 """
 
 import functools
@@ -26,7 +26,7 @@ def said(error):
     return f"`{type(error).__name__}`"
 
 
-# They take ours.
+# Their imports of our memory.
 
 
 def taken(consume, lender, ndim=1):
@@ -38,7 +38,7 @@ def taken(consume, lender, ndim=1):
 
 
 def reinterprets(consume):
-    """True if a consumer takes memory of another dtype and rank as something else."""
+    """True if a consumer misreads the dtype or the shape of the memory."""
     lender = memarray.BufferView(np.arange(6, dtype="int32").reshape(2, 3), copy=True)
     try:
         found = consume(lender, 2)
@@ -56,12 +56,12 @@ def of_a_lease(consume, kind):
 
 
 def of_a_view(consume, change):
-    # A copy of ours is aligned, without which JAX makes its own.
+    # A copy by memarray is aligned; JAX would copy unaligned memory.
     return taken(consume, change(memarray.BufferView(VALUES, copy=True)), 2)
 
 
 def under_a_read_lease(ask):
-    """A cell about what a read lease lends, if it lends."""
+    """Returns a cell about the export of a read lease, or "–" if the export is not shared."""
 
     def cell(consume):
         with filled((8,), "float32")[0].read() as lease:
@@ -82,7 +82,7 @@ def can_be_written(view):
 
 def lent_on(view):
     if isinstance(view, Jitted):
-        return "–"  # it gives nothing back that is the memory still
+        return "–"  # no result still shows the memory
     try:
         again = memarray.BufferView(view)
     except Exception as error:
@@ -102,7 +102,7 @@ TAKEN = {
 }
 
 
-# We take theirs.
+# Our imports of their memory.
 
 
 def imported(take, lender):
@@ -115,7 +115,7 @@ def imported(take, lender):
 
 
 def part_of(make, part):
-    """What the library itself cuts of an array, if it can."""
+    """Returns the cell for a part that the library itself cuts from an array, or "–" if it cannot."""
     try:
         lent = make(VALUES)[part]
         address(lent)
@@ -142,11 +142,11 @@ GIVEN = {
 }
 
 
-# On devices.
+# Devices.
 
 
 class Asked:
-    """A lease that remembers for which stream it was asked."""
+    """A lease that records the streams of its exports."""
 
     def __init__(self, lease):
         self.lease, self.streams = lease, []
@@ -158,7 +158,7 @@ class Asked:
 
 
 def stream_asked_for(consume):
-    """`consume` may be bound to what has the stream: it is kept as long as the lease."""
+    """Returns a cell. `consume` may be bound to the owner of the stream, which lives as long as the lease."""
     array, _ = filled((8,), "float32")
     array.move_memory(memarray.dlpack.kDLCUDA)
     with array.write() as lease:
@@ -177,7 +177,8 @@ def on_simulated_devices(make):
 
 
 def host_only(consume):
-    """Of one who knows no streams: whether it refuses memory of a device, in whatever words."""
+    """Returns the cell of a consumer without streams: "refuses devices" if it raises any exception for device
+    memory."""
     array, _ = filled((8,), "float32")
     with simulated_devices(lend_as_cuda=True):
         array.move_memory(memarray.dlpack.kDLCUDA)
@@ -209,7 +210,7 @@ HOST_MODULES = {module for module, _ in HOST_CONSUMERS.values()}
 
 
 def has_device(module):
-    """Whether a library can use a device that is here."""
+    """True if a library can use a device of this machine."""
     if module == "memarray":
         return True
     if module in HOST_MODULES:
@@ -231,7 +232,7 @@ def streams(name):
 STREAMS = {"asks for the stream": streams}
 
 
-# What they make of tensors that lie. Each in a process of its own, which it may end.
+# Imports of invalid tensors. Each runs in a process of its own, which it may crash.
 
 LIES = {
     "shape is NULL": {"shape": None},
@@ -258,7 +259,7 @@ PROBE = """
 
 
 class Liar:
-    """Lends what a lie says, in a capsule of the kind that is asked for, and counts how often it is let go of."""
+    """A producer of an invalid tensor, in a capsule of the requested kind, which counts the calls of the deleter."""
 
     def __init__(self, lie):
         self.lie, self.producer, self.capsule = LIES[lie], None, None
@@ -266,7 +267,7 @@ class Liar:
     def __dlpack__(self, *, max_version=None, **_):
         if self.capsule is None or self.lie is not None:
             self.producer = Producer(versioned=max_version is not None, **(self.lie or {}))
-            self.producer.managed.tensor.dtype.code = 2  # floats, which all know
+            self.producer.managed.tensor.dtype.code = 2  # floats, which all importers support
             self.capsule = self.producer.capsule()
         return self.capsule
 
@@ -275,7 +276,7 @@ class Liar:
 
 
 def heard(how, lie):
-    """What an importer makes of a lie; to be called where the process may end."""
+    """Returns the result of importing a lie. It may crash the process."""
     liar = Liar(lie)
     take = (lambda lender: load_nanobind()(lender, 2)) if how == "nanobind" else load(how)
     taken = [take(liar)] if LIES[lie] is None else []
@@ -307,7 +308,7 @@ BELIEVED = {lie: functools.partial(lambda lie, name: believed(TRUSTING[name][1],
 
 
 class Table:
-    """Rows by name, each of a module; and a function for each column, which gets what `argument` makes of the name."""
+    """Named rows, each with a module, and a function for each column, which gets `argument(name)`."""
 
     def __init__(self, modules, columns, argument=lambda name: name, is_there=is_available):
         self.modules, self.columns, self.argument, self.is_there = modules, columns, argument, is_there
@@ -316,7 +317,7 @@ class Table:
         return self.is_there(self.modules[name])
 
     def run(self, name):
-        """The cells of a row, as they come out here."""
+        """Returns the cells of a row, run here."""
         return {column: cell(self.argument(name)) for column, cell in self.columns.items()}
 
 
@@ -334,7 +335,7 @@ BETWEEN = re.compile(r"(<!-- table: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
 
 def committed(text):
-    """What a page says: table -> row -> column -> cell; "seen with" is a column, too."""
+    """Returns the tables of a page: table -> row -> column -> cell; "seen with" is a column, too."""
     tables = {}
     for _, table, body, _ in BETWEEN.findall(text):
         lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in body.strip().splitlines()]
@@ -351,7 +352,7 @@ def render(table, rows):
 
 
 def updated(text, tables=TABLES):
-    """The page with all rows run that can be; the others stay, or are marked as never seen."""
+    """Returns the page with all available rows run. The others stay, or are marked as never seen."""
     before = committed(text)
 
     def row(table, name):

@@ -1,4 +1,4 @@
-"""Lennard-Jones in plain NumPy, all pairs, nearest images: slow, short, and sharing nothing with the C++ example."""
+"""Lennard-Jones in plain NumPy, all pairs, nearest images: slow, short, and independent of the C++ example."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def pair_terms(squared, cutoff, shifted_force):
-    """Energy and force / r of pairs at these squared distances; zero from the cut on."""
+    """Returns energy and force / r of pairs at these squared distances; zero from the cutoff on."""
     r = np.sqrt(squared)
 
     def energy_of(r):
@@ -24,7 +24,7 @@ def pair_terms(squared, cutoff, shifted_force):
 
 
 def forces_and_energy(x, box, cutoff=2.5, shifted_force=True):
-    """Needs box >= 2 cutoff. Returns forces (n, 3), energies per particle (n,), virials per particle (n,)."""
+    """Returns forces (n, 3), energies per particle (n,), virials per particle (n,). Needs box >= 2 cutoff."""
     first, second = np.triu_indices(len(x), 1)
     d = x[first] - x[second]
     d -= box * np.rint(d / box)

@@ -1,6 +1,6 @@
-"""What the ranks of test_mpi.py do; ``mpiexec -n 2 python -m mpi4py mpi_scenarios.py NAME`` runs one.
+"""The scenarios of test_mpi.py; ``mpiexec -n 2 python -m mpi4py mpi_scenarios.py NAME`` runs one.
 
-Every rank calls the function of that name; under ``-m mpi4py`` an assertion that fails on one rank ends all.
+Every rank calls the function of that name. Under ``-m mpi4py`` a failed assertion on one rank ends all ranks.
 """
 
 import ctypes
@@ -16,12 +16,12 @@ from support import DTYPES, INTEGERS, NUMPY_DTYPES, SEED, look, pattern
 comm = MPI.COMM_WORLD
 right = (comm.rank + 1) % comm.size
 left = (comm.rank - 1) % comm.size
-# More than MPI sends before the other side asks for it.
+# Larger than the messages that MPI sends before the receiver asks for them.
 LARGE = 1 << 18
 
 
 def memory_of(lease):
-    """The bytes at the address that the lease says, whoever wrote them there."""
+    """Returns the bytes at the lease's address."""
     view = lease.view()
     assert MPI.Get_address(lease) == view.data_ptr
     return np.frombuffer((ctypes.c_char * view.nbytes).from_address(view.data_ptr), np.uint8)
@@ -48,7 +48,7 @@ class NothingIsCopied:
 
 
 def every_dtype_goes_round():
-    """A write lease, a read lease, a view and the array itself as what is sent; a write lease and its view receive."""
+    """Sends a write lease, a read lease, a view and the array itself; receives into a write lease and its view."""
     for name in DTYPES:
         sent, received = MemArray([3, 5], name), MemArray([3, 5], name)
         sent.read_numpy_array(pattern((3, 5), name, comm.rank))
@@ -74,7 +74,7 @@ def every_dtype_goes_round():
 
 
 def elements_are_known():
-    """MPI adds elements up as what they are, so it was told the right datatype."""
+    """Checks that MPI knows the right datatype: it adds elements up as numbers of their dtype."""
     for name in NUMPY_DTYPES:  # bfloat16 is bytes to every MPI
         a, b = MemArray([17], name), MemArray([17], name)
         x, y = pattern((17,), name), pattern((17,), name, 5)
@@ -85,7 +85,7 @@ def elements_are_known():
             try:
                 add.Reduce_local(one, other)
             except MPI.Exception:
-                assert name == "float16", name  # which not every MPI adds up
+                assert name == "float16", name  # not every MPI adds it up
                 continue
         np.testing.assert_array_equal(look(b), x + y)
 
@@ -138,7 +138,7 @@ def collectives_from_a_root():
 
 
 def reading_is_no_receiving():
-    """A read lease, its view and the array itself are refused before anything is received."""
+    """Checks that a read lease, its view and the array itself are refused before MPI receives anything."""
     a = MemArray([8])
     a.fill(3)
     with a.read() as lease:
@@ -166,11 +166,11 @@ def a_lease_that_is_not_open():
     view = a.view()
     view.close()
     refused(Exception, "closed", comm.Send, view, right, 1)
-    a.resize([5])  # under the policy "error" only without exports: MPI has let go of all
+    a.resize([5])  # with the policy "error" this needs zero exports: MPI has released all
 
 
 def held_while_a_message_is_on_its_way():
-    """The lease stays open until the request is complete; until then nobody else has the array."""
+    """Checks that the lease stays open, and the array locked, until the request is complete."""
     sent, received = MemArray([LARGE]), MemArray([LARGE])
     sent.fill(comm.rank)
     with NothingIsCopied():
@@ -179,7 +179,7 @@ def held_while_a_message_is_on_its_way():
             refused(memarray.LockError, "", received.fill, 0)
             refused(memarray.LockError, "", sent.fill, 0)
             refused(memarray.LockError, "", received.read().__enter__)
-            with sent.read() as other:  # readers read on
+            with sent.read() as other:  # other readers are admitted
                 assert other.view()[0] == comm.rank
             MPI.Request.Waitall(requests)
         del requests
@@ -189,8 +189,11 @@ def held_while_a_message_is_on_its_way():
 
 
 def a_lease_closed_too_early():
-    """The message is still whole and nothing dangles, as MPI keeps the memory: of a read lease it sends what was there
-    under the lease; what a write lease receives late is not the array's any more once that was used."""
+    """Checks that a message stays whole and nothing dangles, because MPI keeps the memory.
+
+    A read lease sends the contents that it had under the lease. A late message into a write lease is not in the array
+    if the array was used meanwhile.
+    """
     sent, received = MemArray([LARGE]), MemArray([LARGE])
     sent.fill(comm.rank)
     received.fill(-5)
@@ -216,7 +219,8 @@ def a_lease_closed_too_early():
 
 
 def views_with_strides():
-    """Rows are taken, and what lies densely in another order, as it lies; columns are refused, or take a datatype."""
+    """Checks that rows and dense transposed views are accepted in memory order; columns are refused or need a
+    datatype."""
     n = 6
     grid = MemArray([n, n])
     grid.read_numpy_array(np.arange(n * n, dtype="float64").reshape(n, n) + 100 * comm.rank)
@@ -246,14 +250,14 @@ def views_with_strides():
 
 
 def messages_in_any_order():
-    """Many at a time, of random dtypes and sizes between random ranks, begun and completed in random orders."""
+    """Sends many messages of random dtypes and sizes between random ranks, begun and completed in random orders."""
     seed = comm.bcast(SEED)
     both, own = np.random.default_rng(seed), np.random.default_rng([seed, comm.rank])
     for _ in range(500 if os.environ.get("MEMARRAY_NIGHTLY") else 15):
         count = int(both.integers(1, 20))
         ends = both.integers(comm.size, size=(count, 2))
         names = both.choice(DTYPES, count)
-        # Also none, and more than is sent unasked.
+        # Also empty messages, and messages too large to be sent before the receiver asks.
         sizes = np.where(both.random(count) < 0.2, both.integers(10**4, 10**5, count), both.integers(0, 50, count))
         requests, open_leases, received = [], [], []
         with NothingIsCopied():
@@ -268,7 +272,7 @@ def messages_in_any_order():
                 if comm.rank == source:
                     array = MemArray([size], name)
                     array.read_numpy_array(pattern((size,), name, int(tag)))
-                    with array.read() as lease:  # the request keeps what it sends
+                    with array.read() as lease:  # the request keeps the memory alive
                         requests.append(comm.Isend(lease, target, tag))
             own.shuffle(requests)
             for request in requests:
@@ -280,7 +284,7 @@ def messages_in_any_order():
 
 
 def one_sided():
-    """A window over a write lease: others write into the array, which is held for as long as the window is."""
+    """Opens a window over a write lease: other ranks write into the array, which stays locked as long as the window."""
     a = MemArray([comm.size])
     with NothingIsCopied(), a.write() as lease:
         window = MPI.Win.Create(lease, disp_unit=8, comm=comm)
@@ -309,7 +313,7 @@ def errors_leave_all_as_it_was():
         assert lease.is_open
         comm.Sendrecv(np.full(4, 2.0), right, 6, lease, left, 6)
     assert look(a).tolist() == [2.0] * 4
-    a.resize([2])  # no export was left behind
+    a.resize([2])  # no export is left
 
 
 def memory_of_devices_by_way_of_the_host():
@@ -325,7 +329,7 @@ def memory_of_devices_by_way_of_the_host():
 
 
 def memory_of_devices_as_it_is():
-    """MPI takes any address for one that it can read: of a simulated device that is the fault that it always is."""
+    """MPI accepts any address as host memory; access to a simulated device's memory then faults, as anywhere."""
     with memarray.testing.simulated_devices(1):
         a = MemArray([4])
         a.move_memory(memarray.dlpack.kDLCUDA)

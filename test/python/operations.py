@@ -1,4 +1,4 @@
-"""What every public operation does to an array's contents, and how each is tried: tables for several tests."""
+"""The effect of every public operation on an array's contents, and calls that try it: tables for several tests."""
 
 import importlib.util
 
@@ -9,7 +9,7 @@ from dlpack_structs import lend_by_table
 
 READ, WRITE, NEUTRAL = "read", "write", "neutral"
 
-#: What an operation on the array does to the contents.
+#: The effect of each operation on the array's contents.
 ARRAY = {
     **dict.fromkeys(["fill", "resize", "exchange", "read_numpy_array", "add_index_tuple", "move_memory"], WRITE),
     **dict.fromkeys(["write", "get_dlpack"], WRITE),
@@ -19,29 +19,29 @@ ARRAY = {
     **dict.fromkeys(["escaped_views", "_TYPE_INSTANCE_MAP", "from_numpy", "from_dlpack"], NEUTRAL),
     "__dlpack_device__": NEUTRAL,
     **dict.fromkeys(["__reduce_ex__", "__dlpack_c_exchange_api__"], READ),
-    # Refused always, or about the object and not its contents.
+    # Always refused, or about the object and not its contents.
     **dict.fromkeys(["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__"], NEUTRAL),
     **dict.fromkeys(["__getitem__", "__setitem__", "__iter__", "__bool__"], NEUTRAL),
     **dict.fromkeys(["__new__", "__len__", "__repr__", "__doc__", "__module__", "__slots__", "__weakref__"], NEUTRAL),
     **dict.fromkeys(["__annotations__", "__firstlineno__", "__static_attributes__", "__weaklistoffset__"], NEUTRAL),
 }
-#: What an operation on an open lease does to the array's contents: it lends them, under the lease's own right.
+#: The effect of each operation on an open lease: it exports the contents, with the rights of the lease.
 LEASE = {
     **dict.fromkeys(["__dlpack__", "view", "__array__", "__array_interface__", "__buffer__"], READ),
     **dict.fromkeys(["__release_buffer__", "__dlpack_c_exchange_api__"], READ),
-    "__cuda_array_interface__": NEUTRAL,  # not there on the host; test_devices.py has it
+    "__cuda_array_interface__": NEUTRAL,  # absent on the host; tested in test_devices.py
     **dict.fromkeys(["__enter__", "__exit__", "close", "is_open", "lock_id", "writable", "array"], NEUTRAL),
     **dict.fromkeys(["__dlpack_device__", "__doc__", "__module__", "__repr__", "__del__", "__reduce_ex__"], NEUTRAL),
     "__reduce__": NEUTRAL,
-    # Numbers that leave at once keep nothing of the memory; rows are views, as those of `view`.
+    # Numbers are copied out and keep no memory alive; rows are views, like those of `view`.
     **dict.fromkeys(["__int__", "__float__", "__complex__", "__index__", "__contains__", "__iter__"], NEUTRAL),
     **dict.fromkeys(["__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__bool__"], NEUTRAL),
     **dict.fromkeys(["__weaklistoffset__", "__weakref__"], NEUTRAL),
 }
-#: What the module has besides.
+#: The other names of the module.
 MODULE = {
     "leases": WRITE,
-    # What a view does to the memory is in test_view.py.
+    # test_view.py has the effects of views on the memory.
     **dict.fromkeys(["BufferView", "from_dlpack"], NEUTRAL),
     **dict.fromkeys(["MemArray", "Lease", "Device", "Stream", "Event", "MemoryPool"], NEUTRAL),
     **dict.fromkeys(["DeviceType", "MemoryType"], NEUTRAL),
@@ -68,7 +68,7 @@ WRITES = {
     "leases": lambda a: memarray.leases(a.write()).__enter__(),
     "leases of several": lambda a: memarray.leases(memarray.MemArray([1]).read(), a.write()).__enter__(),
 }
-#: Calls that pass beside readers.
+#: Calls that are admitted beside readers.
 READS = {
     "read": lambda a: a.read().__enter__().close(),
     "leases": lambda a: memarray.leases(a.read()).__enter__()[0].close(),
@@ -86,7 +86,7 @@ READS = {
 
 
 def name_of(trial):
-    """The operation that a key of these tables tries."""
+    """Returns the operation that a key of these tables tries."""
     return trial.split(",")[0].split(" ")[0]
 
 
@@ -123,8 +123,8 @@ def move_and_write(array):
     array.fill(9)
 
 
-#: What happens to an array of any dtype while a view of it is kept, and how many copies are then reported: under a
-#: read-only view, and under a writable one, which every use leaves behind.
+#: Uses of an array of any dtype while an escaped view exists, and the copies then reported: under a read-only view, and
+#: under a writable one, which every use leaves behind.
 USES = {
     "fill": (lambda a: a.fill(9), 0, 0),
     "add_index_tuple": (lambda a: a.add_index_tuple(), 0, 0),
@@ -153,7 +153,7 @@ def by_jax(lease):
 
 
 class Interface:
-    """A consumer that knows the array interface alone."""
+    """A consumer that knows only the array interface."""
 
     def __init__(self, lease):
         self.lease = lease
@@ -161,7 +161,7 @@ class Interface:
 
 
 class Jax:
-    """An array of JAX's, of which np.asarray may show what it saw before."""
+    """A JAX array whose np.asarray is fresh: JAX itself may return an earlier result."""
 
     def __init__(self, lease):
         self.array = by_jax(lease)
@@ -170,7 +170,7 @@ class Jax:
         return np.from_dlpack(self.array)
 
 
-#: Ways to the memory of a lease, after the protocol that each goes by.
+#: Ways to export the memory of a lease. Each name starts with the protocol.
 LENDS = {
     "__dlpack__": lambda lease: lease.__dlpack__(max_version=(1, 0)),
     "__dlpack__, copied": lambda lease: lease.__dlpack__(max_version=(1, 0), copy=True),
@@ -190,7 +190,7 @@ LENDS = {
     "__array_interface__, kept": Interface,
 }
 
-#: How a view outlives its lease, as something that np.asarray reads.
+#: Escaped views of a lease, as objects that np.asarray reads.
 KEEPERS = {
     "np.from_dlpack": np.from_dlpack,
     "np.asarray": np.asarray,
@@ -207,7 +207,7 @@ KEEPERS = {
     "torch lent on": lambda lease: np.from_dlpack(by_torch(lease)),
     "JAX": Jax,
 }
-#: Keepers that ask for what a read lease refuses: the unversioned struct, which cannot say that it is read-only.
+#: Views that a read lease refuses: they need the unversioned struct, which has no read-only flag.
 WRITERS_ONLY = {"JAX"}
-#: Keepers that never write.
+#: Views that are never written through.
 READERS_ONLY = {"JAX"}

@@ -1,4 +1,4 @@
-"""What arrays hold when all that was submitted has ended, as NumPy has it: the model of the sweep of orders."""
+"""The model of the order sweep: the contents of arrays, as NumPy arrays, once all submitted work has completed."""
 
 from dataclasses import dataclass, field
 
@@ -9,18 +9,18 @@ from memarray.testing import ConsumerView
 
 @dataclass(eq=False)
 class Memory:
-    """One block: what it holds when all that was submitted has ended, and who uses it in which stream."""
+    """One block: its contents once all submitted work has completed, and its uses in each stream."""
 
     data: np.ndarray
-    writable: int = 0  # views that may be written
-    uses: list = field(default_factory=list)  # (stream, whether it writes)
-    known: dict = field(default_factory=dict)  # stream: how many of the uses came before its work
+    writable: int = 0  # number of writable views
+    uses: list = field(default_factory=list)  # (stream, True if it writes)
+    known: dict = field(default_factory=dict)  # stream -> number of uses that its work is ordered after
 
     def asked(self, stream):
         self.known[stream] = len(self.uses)
 
     def may(self, stream, writes):
-        """Whether work in the stream comes after all that it must come after."""
+        """True if work in the stream is ordered after all uses that it must follow."""
         later = self.uses[self.known[stream] :]
         return all(other == stream or not (writes or wrote) for other, wrote in later)
 
@@ -36,10 +36,10 @@ class View:
 @dataclass(eq=False)
 class Lease:
     real: object
-    stream: object  # as the lease was asked for
+    stream: object  # the stream argument of the lease
     writable: bool
     memory: Memory
-    streams: set = field(default_factory=set)  # of consumers that it was lent to
+    streams: set = field(default_factory=set)  # of the consumers of its exports
 
 
 @dataclass(eq=False)
@@ -53,10 +53,10 @@ class Model:
         return self.memory.data
 
     def becomes(self, data):
-        """New contents, which no view that was kept sees."""
+        """Gives the array new contents, which no escaped view shows."""
         self.memory = Memory(data)
 
     def is_used(self):
-        """Views that may be written are left behind by any use."""
+        """Leaves writable views behind, as any use does."""
         if self.memory.writable:
             self.becomes(self.data.copy())

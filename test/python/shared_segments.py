@@ -1,4 +1,4 @@
-"""What tests of shared memory share: segments as they lie in memory, and what children do to them."""
+"""Helpers for the tests of shared memory: the layout of segments, and the work of child processes."""
 
 import contextlib
 import mmap
@@ -13,17 +13,17 @@ import warnings
 import memarray
 import numpy as np
 
-#: Where things lie in a segment; docs/design.md has the table.
+#: Offsets in a segment; docs/design.md has the table.
 WORD, SLOTS, SLOT_BYTES, HEADER = 320, 384, 64, 16384
 OWNER, READERS, EXPORTS = 0, 8, 16
 START_BITS = 42
 
-#: How processes are started.
+#: The start methods of processes.
 METHODS = ["fork", "spawn"]
 
 
 def start(*children):
-    """Starts processes, forked ones too, though tests before may have left threads in this one."""
+    """Starts processes, also by fork although earlier tests may have left threads in this one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for child in children:
@@ -32,7 +32,7 @@ def start(*children):
 
 @contextlib.contextmanager
 def mapped(name):
-    """The bytes of shared memory, as anybody may write them."""
+    """Yields the bytes of a shared memory segment, writable without any lock."""
     file = os.open(f"/dev/shm/{name}", os.O_RDWR)
     with mmap.mmap(file, 0) as memory:
         os.close(file)
@@ -57,11 +57,11 @@ def look(array):
         return np.from_dlpack(lease).copy()
 
 
-# What children do.
+# The work of child processes.
 
 
 def hold(array, kind, ready, holds=None):
-    """Holds the array in some way until it is killed."""
+    """Holds the array in the given way until the process is killed."""
     if kind == "views":
         kept = np.asarray(array)
     elif kind == "writable views":
@@ -101,7 +101,7 @@ def double(array):
 
 @contextlib.contextmanager
 def holding(array, kind, method="fork"):
-    """A child that holds the array so; killed in the end, if it was not before."""
+    """Yields a child process that holds the array in the given way, and kills it at the end."""
     context = multiprocessing.get_context(method)
     ready = context.Event()
     child = context.Process(target=hold, args=(array, kind, ready), daemon=True)
@@ -116,12 +116,12 @@ def holding(array, kind, method="fork"):
 
 def kill(child):
     os.kill(child.pid, signal.SIGKILL)
-    # Not waited for: it counts as dead before that.
+    # Returns before the child is reaped: its holds count as abandoned from its exit on.
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
 
 
 def die_somewhere(array, seed):
-    """Reads, writes and keeps views until it is killed."""
+    """Reads, writes and keeps views until the process is killed."""
     chance = random.Random(seed)
     kept = []
     while True:

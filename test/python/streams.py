@@ -17,19 +17,19 @@ def on_device(device=0):
 
 
 def contents(array):
-    """What the array holds; found by a copy, which leaves it where it is."""
+    """Returns the contents of the array, from a copy, so that the array stays where it is."""
     twin = array.copy()
     twin.move_memory(kDLCPU)
     return look(twin)
 
 
 def late(view):
-    """What is queued in the view's stream from now on happens well after what others do at once."""
+    """Delays the view's stream: work queued later in it runs well after immediate work of other streams."""
     return [view.read() for _ in range(4)]
 
 
 class InItsStream:
-    """Asks for no order: for a consumer that works in the lease's own stream."""
+    """An export without ordering, for a consumer that works in the lease's own stream."""
 
     def __init__(self, lease):
         self.lease = lease
@@ -40,7 +40,7 @@ class InItsStream:
 
 
 class WithCudaStream:
-    """A stream as another library's objects are."""
+    """A stream like the objects of other libraries."""
 
     def __init__(self, stream):
         self.stream = stream
@@ -50,7 +50,7 @@ class WithCudaStream:
 
 
 class ByTable(Consumer):
-    """Asks over the C exchange API, which names no stream: the consumer works in the default one."""
+    """A consumer over the C exchange API, which names no stream: it works in the default stream."""
 
     def __init__(self):
         super().__init__(stream=None)
@@ -68,7 +68,7 @@ class OverTable:
         return Lent(self.lender).capsule()
 
 
-#: How a consumer names its stream.
+#: The ways in which a consumer names its stream.
 NAMED = {
     "by address": lambda: Consumer(),
     "by object": lambda: Consumer(stream=memarray.Stream()),

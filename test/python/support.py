@@ -1,4 +1,4 @@
-"""What several test files share."""
+"""Helpers for several test files."""
 
 import os
 import random
@@ -9,8 +9,7 @@ import textwrap
 import memarray
 import numpy as np
 
-#: What the random tests begin with; the end of each run says it.
-# Processes that share a run's tests have one seed, too.
+#: The seed of the random tests, printed at the end of each run. Processes that share a run share the seed.
 if not os.environ.get("MEMARRAY_SEED"):
     os.environ["MEMARRAY_SEED"] = str(random.randrange(2**32))
 SEED = int(os.environ["MEMARRAY_SEED"])
@@ -18,14 +17,14 @@ INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uin
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COMPLEXES = ("complex64", "complex128")
 DTYPES = ("bool", *INTEGERS, *FLOATS, *COMPLEXES)
-#: Those that NumPy has itself.
+#: The dtypes that NumPy itself has.
 NUMPY_DTYPES = tuple(name for name in DTYPES if name != "bfloat16")
 RANKS = (1, 2, 3, 4, 5, 6)
 EXTENTS = (4, 3, 2, 5, 1, 3)
 
 
 class TestedDevice:
-    """What the fixture ``device`` gives: ``simulated`` is what counts and delays there, None on a real device."""
+    """The value of the fixture ``device``: ``simulated`` counts and delays calls; it is None on a real device."""
 
     __test__ = False
 
@@ -33,13 +32,13 @@ class TestedDevice:
         self.simulated = simulated
 
     def delay(self, seconds):
-        """Makes what is not waited for show, where that can be done."""
+        """Delays device work on a simulated device, so that a missing wait shows."""
         if self.simulated:
             self.simulated.delay(seconds)
 
 
 def no_gpu():
-    """Why tests of a real device cannot run here; empty if they can."""
+    """Returns why tests of a real device cannot run here; empty if they can."""
     if not memarray.cuda.is_available():
         return "no CUDA device on this machine"
     if memarray.build_info()["flavour"] != "cuda":
@@ -60,13 +59,13 @@ def shape_of(ndim):
 
 
 def pattern(shape, name="float64", start=0):
-    """Small numbers that every dtype holds exactly, each unlike its neighbours."""
+    """Returns small numbers that every dtype holds exactly, each different from its neighbours."""
     numbers = (np.arange(np.prod(shape, dtype=int)) * 7 + start) % 31
     return (numbers % 2 if name == "bool" else numbers).reshape(shape).astype(numpy_dtype(name))
 
 
 def filled(shape, name="float64", start=0):
-    """An array with `pattern` in it, and the pattern."""
+    """Returns an array filled with `pattern`, and the pattern."""
     values = pattern(shape, name, start)
     array = memarray.MemArray(shape, name)
     array.read_numpy_array(values)
@@ -74,13 +73,13 @@ def filled(shape, name="float64", start=0):
 
 
 def look(array):
-    """A private copy of the contents, so that no view is kept."""
+    """Returns a private copy of the contents, so that no view escapes."""
     with array.read() as lease:
         return np.array(lease, copy=True)
 
 
 def index_sums(shape, name):
-    """What add_index_tuple adds, as the dtype takes it."""
+    """Returns the numbers that add_index_tuple adds, converted to the dtype."""
     sums = sum(np.indices(shape)) if shape else 0
     return np.asarray(sums).astype(numpy_dtype(name))
 

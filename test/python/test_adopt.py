@@ -22,7 +22,7 @@ def test_adopts_without_a_copy(copies):
     assert (a.shape, a.dtype) == ((2, 3), np.float64)
     a.fill(7)
     assert x.min() == 7
-    x[1, 2] = 8  # the other owner may, at any time
+    x[1, 2] = 8  # another owner may write at any time
     with a.read() as lease:
         y = np.asarray(lease)
     assert y[1, 2] == 8
@@ -129,7 +129,7 @@ def test_arrays_are_pickled(dtype, out_of_band):
 
 
 class Named(MemArray):
-    """With an attribute, and known to pickle by its name."""
+    """A subclass with an attribute, which pickle finds by name."""
 
 
 def test_a_subclass_keeps_its_attributes():
@@ -164,7 +164,7 @@ def test_views_are_pickled(dtype, copies):
     assert again.data_ptr == view.data_ptr
     assert again.writable
     in_band = pickle.loads(pickle.dumps(view[:, ::2], protocol=5))
-    assert copies() == 1  # made dense
+    assert copies() == 1  # to make it dense
     np.testing.assert_array_equal(np.asarray(in_band), x[:, ::2])
     x.flags.writeable = False
     assert not pickle.loads(pickle.dumps(BufferView.from_numpy(x), protocol=5)).writable

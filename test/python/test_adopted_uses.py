@@ -1,4 +1,4 @@
-"""Arrays over others' memory are used as those over our own: every use, policy, kept view and lease."""
+"""Adopted arrays behave like arrays over our own memory: every use, policy, escaped view and lease."""
 
 import gc
 
@@ -22,7 +22,7 @@ def foreign(values):
 
 
 def outcome(make, policy, kept, use):
-    """All that can be seen of a use of an array, of which a view is kept: None, "read-only" or "writable"."""
+    """Returns everything visible of a use of an array with an escaped view: None, "read-only" or "writable"."""
     array = make(np.arange(6.0).reshape(2, 3))
     array.escaped_views = policy
     view = None
@@ -48,7 +48,7 @@ def outcome(make, policy, kept, use):
 def test_every_use_under_every_policy_is_as_with_memory_of_our_own(use, policy, kept):
     perform = USES[use][0] if use in USES else READS[use]
     said, copied, *ours = outcome(own, policy, kept, perform)
-    # Other owners' memory is not resized: the array moves out of it, which is reported.
+    # Adopted memory is not resized: the array moves out of it, which is reported.
     moves_out = name_of(use) == "resize" and said is None
     got = outcome(foreign, policy, kept, perform)
     assert got[0] == said

@@ -1,4 +1,4 @@
-"""Objects that carry a mask, a unit, dates or text: every way in refuses them in our words."""
+"""Objects that carry a mask, a unit, dates or text: every import refuses them with our message."""
 
 import ctypes
 
@@ -14,7 +14,7 @@ def array():
     return MemArray([2])
 
 
-#: Every way in that takes an array of two elements.
+#: Every import that takes an array of two elements.
 WAYS = {
     "BufferView": lambda x: BufferView(x),
     "copied BufferView": lambda x: BufferView(x, copy=True),
@@ -26,36 +26,36 @@ WAYS = {
     "MemArray.from_numpy": lambda x: MemArray.from_numpy(x),
     "read_numpy_array": lambda x: array().read_numpy_array(x),
 }
-#: Those that convert what NumPy converts.
+#: The imports that convert what NumPy converts.
 CONVERTING = ("MemArray.from_numpy", "read_numpy_array")
 every_way = pytest.mark.parametrize("take", WAYS.values(), ids=WAYS)
 
 
 class Masked(np.ndarray):
-    """As astropy's masked classes, which are none of NumPy's."""
+    """An array like astropy's masked classes, which do not derive from NumPy's."""
 
     mask = property(lambda self: np.array([True, False]))
     unmasked = property(lambda self: self.view(np.ndarray))
 
 
 class MaskOfItsOwn(np.ndarray):
-    """Its mask is an attribute of the object."""
+    """An array whose mask is an attribute of the object."""
 
 
 class WithUnit(np.ndarray):
-    """As astropy's Quantity."""
+    """An array like astropy's Quantity."""
 
     unit = "m"
 
 
 class WithUnits(np.ndarray):
-    """As unyt's arrays."""
+    """An array like unyt's."""
 
     units = "kg"
 
 
 class Unmasked(np.ndarray):
-    """Nothing of this says what elements mean."""
+    """An array whose attributes say nothing about the meaning of its elements."""
 
     mask = None
     unit = property(lambda self: None)

@@ -1,4 +1,4 @@
-"""Bad arguments: the right exception, with words that help, and nothing changed."""
+"""Bad arguments raise the right exception with a helpful message, and change nothing."""
 
 import memarray
 import numpy as np
@@ -8,7 +8,7 @@ from support import filled
 new = memarray.MemArray
 CPU, CUDA = memarray.dlpack.kDLCPU, memarray.dlpack.kDLCUDA
 
-#: What is called, the exception, and what its message says.
+#: (call, exception, pattern of its message).
 MAKING = [
     # shapes
     (lambda: new(True), TypeError, r"an integer or a sequence of integers, such as \[2, 4, 7\], not True"),
@@ -61,7 +61,7 @@ MAKING = [
     (lambda: new([2], device_id=0.0), TypeError, r"device_id must be an integer, not 0.0"),
     (lambda: new([2], device_id="cuda:0"), TypeError, r"device_id must be an integer"),
     (lambda: new([2], device_id=True), TypeError, r"device_id must be an integer"),
-    # the rest
+    # other arguments
     (lambda: new([2], uninitialized=1), TypeError, r"uninitialized must be True or False, not 1"),
     (lambda: new([2], None, 0, True), TypeError, r"positional"),
     (lambda: new([2], order="C"), TypeError, r"order"),
@@ -84,7 +84,7 @@ MAKING = [
     (lambda: memarray.Device("cuda:99999999999"), ValueError, r"no device 'cuda:99999999999': .* above 2147483647"),
     (lambda: memarray.Device("cuda:2147483648"), ValueError, r"above 2147483647"),
     (lambda: memarray.Device("cuda:" + "9" * 10000), ValueError, r"above 2147483647"),
-    # leases of what is none
+    # leases of objects that are not leases
     (lambda: memarray.leases(1), TypeError, r"leases\(\) takes leases, such as a.read\(\) and b.write\(\), not 1"),
     (lambda: memarray.leases(new([1])), TypeError, r"takes leases"),
     (lambda: memarray.leases(wait=1), TypeError, r"unexpected keyword argument 'wait'"),
@@ -257,7 +257,7 @@ def test_out_of_memory_is_a_memory_error():
 
 
 class Odd:
-    """Raises when it is asked for anything."""
+    """An object that raises in every conversion."""
 
     def __index__(self):
         raise ZeroDivisionError("asked for an index")

@@ -1,4 +1,4 @@
-"""The buffer protocol of leases, and what buffers of closed views keep."""
+"""The buffer protocol of leases, and the memory that buffers of closed views keep alive."""
 
 import ctypes
 import struct
@@ -106,7 +106,7 @@ def test_a_consumer_gets_what_its_flags_ask_for(flags, shape, strides, format_):
         release(view)
 
 
-#: A view of int16 -> the flags with which its memory can be had; all others are refused.
+#: Layout -> (view of int16, groups of flags that are accepted); all other flags are refused.
 LAYOUTS_AND_FLAGS = {
     "C": (lambda view: view, {"any", "C", "no strides", "writable"}),
     "F": (lambda view: view.T, {"any", "F", "writable"}),

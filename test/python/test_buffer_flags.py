@@ -40,12 +40,12 @@ _is_contiguous = ctypes.pythonapi.PyBuffer_IsContiguous
 
 
 def _refusals(obj):
-    """NumPy's refusals are ValueError; memarray's and memoryview's are BufferError."""
+    """Returns the exception of a refusal: ValueError for NumPy, BufferError for memarray and memoryview."""
     return ValueError if isinstance(obj, np.ndarray) else BufferError
 
 
 def fields(obj, flags):
-    """All fields of a buffer but the object; None where it is refused."""
+    """Returns all fields of a buffer except the object; None if it is refused."""
     try:
         buffer = get_buffer(obj, flags)
     except _refusals(obj):
@@ -69,7 +69,8 @@ def fields(obj, flags):
 
 
 def expected(x, flags):
-    """NumPy's fields where a shape is asked for; else memoryview's, as NumPy gives a rank without a shape."""
+    """Returns NumPy's fields if the flags request a shape, else memoryview's: NumPy then gives a rank without a
+    shape."""
     return fields(x if flags & ND else memoryview(x), flags)
 
 

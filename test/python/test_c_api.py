@@ -1,4 +1,4 @@
-"""The table in `memarray._core._C_API`, read by ctypes with nothing but the header, and what must not change in it."""
+"""The table in `memarray._core._C_API`, read by ctypes from the header alone, and its binary compatibility."""
 
 import ctypes
 import hashlib
@@ -13,10 +13,10 @@ from c_api_headers import PARTS, body_of, declarations, header
 pytestmark = pytest.mark.sanitize
 
 CAPSULE = b"memarray._core._C_API"
-#: For each version, how many entries it ended with, and the digest of their declarations. A version that was released
-#: stays as it is here: functions are added at the end, with the next minor number.
+#: Version -> (number of entries, digest of their declarations). A released version never changes: new functions are
+#: appended, under the next minor number.
 VERSIONS = {(1, 0): (65, "cd2ef6a0174ba7bb"), (1, 1): (70, "52634d9b12cc74a3")}
-#: The same of the structs that entries point at.
+#: Version -> (number of entries, digest), for each struct that an entry points at.
 VERSIONS_OF_PARTS = {
     "arrays": {(1, 1): (27, "9198034076e7546a")},
     "views": {(1, 1): (30, "d5fb316bcbf1d54c")},
@@ -56,7 +56,7 @@ def structure(entries, head):
 
 
 def with_the_gil(function):
-    """An entry that takes or gives Python objects, which ctypes.PyDLL's functions keep the GIL for."""
+    """Returns an entry that takes or returns Python objects, as a function that keeps the GIL."""
     kept = ctypes.PYFUNCTYPE(function.restype, *function.argtypes)
     return kept(ctypes.cast(function, ctypes.c_void_p).value)
 
@@ -82,7 +82,7 @@ def digest(entries):
 
 
 def changed(entries, version, versions=VERSIONS):
-    """What is wrong with the entries of this version, in words; empty if nothing is."""
+    """Returns the errors in the entries of this version, as messages."""
     problems = []
     for (major, minor), (count, known) in versions.items():
         if major == version[0] and digest(entries[:count]) != known:
@@ -135,7 +135,7 @@ def test_the_table_of_the_library_is_the_same():
 
 
 def undocumented(text, struct):
-    """The entries without a comment of their own, by which the reference knows them."""
+    """Returns the entries without a comment of their own, which the reference needs."""
     lines = [line.strip() for line in body_of(text, struct).split("\n")]
     names = [name for _, name, _ in declarations(text, struct)]
     starts = {name: i for name in names for i, line in enumerate(lines) if re.search(rf"\(\*{name}\)|\* {name};", line)}

@@ -1,4 +1,4 @@
-"""The same table through cffi, which reads the headers themselves."""
+"""The C API through cffi, which reads the headers themselves."""
 
 import ctypes
 import re
@@ -12,7 +12,7 @@ cffi = pytest.importorskip("cffi", reason="cffi is not installed")
 
 
 def declared(name):
-    """A header as cffi takes it: without directives, C++ and what needs Python.h."""
+    """Returns a header for cffi: without directives, C++ and declarations that need Python.h."""
     text = header(name).split("// By a guard of its own")[0]
     text = re.sub(r"#if defined\(__cplusplus\).*?#endif", "", text, flags=re.DOTALL)
     text = re.sub(r"#if defined\(__GNUC__\).*?#endif", "", text, flags=re.DOTALL)
@@ -70,7 +70,7 @@ def test_its_memory_is_numpys_too(ffi, api):
 
 
 def test_the_exception_is_pythons(ffi, api):
-    # A cffi function lets go of the GIL, which this one needs: only its address is taken.
+    # A cffi function releases the GIL, which this entry needs: only its address is used.
     raise_last_error = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(int(ffi.cast("intptr_t", api.raise_last_error)))
     assert api.arrays.create_array(b"wrong", 1, [1], 0, 0) == ffi.NULL
     with pytest.raises(memarray.UnsupportedTypeError, match="making it failed: memarray has no dtype 'wrong'"):

@@ -1,4 +1,4 @@
-"""Lifetimes of what is lent: capsules dropped, taken, taken twice; deleters called from anywhere, at any time."""
+"""Lifetimes of exports: capsules dropped, consumed, consumed twice; deleters called on any thread, at any time."""
 
 import ctypes
 import gc
@@ -21,7 +21,7 @@ def live():
 
 
 class Again:
-    """Offers one capsule again and again, as a broken producer would."""
+    """A broken producer, which returns one capsule again and again."""
 
     def __init__(self, capsule):
         self.capsule = capsule
@@ -112,7 +112,7 @@ class MallInfo(ctypes.Structure):
 
 
 def heap_bytes():
-    """What malloc has given out; 0 where the C library does not say."""
+    """Returns the bytes that malloc has allocated; 0 if the C library does not report them."""
     mallinfo2 = getattr(ctypes.CDLL(None), "mallinfo2", None)
     if mallinfo2 is None:
         return 0
@@ -132,7 +132,7 @@ EXPORTS = {
 @pytest.mark.sanitize
 @pytest.mark.parametrize(
     ("export", "kind"),
-    # The unversioned struct cannot say that it is read-only.
+    # The unversioned struct has no read-only flag.
     [(export, kind) for export in EXPORTS for kind in ("write", "read") if (export, kind) != ("unversioned", "read")],
 )
 def test_a_hundred_thousand_exports_leave_nothing_behind(export, kind):
@@ -153,7 +153,7 @@ def test_a_hundred_thousand_exports_leave_nothing_behind(export, kind):
     before, objects_before, bytes_before = repeat(100)
     after, objects_after, bytes_after = repeat(100_000)
     assert after == before
-    # Far below one of each.
+    # Far below one object and one block for each export.
     assert objects_after - objects_before < 1000
     assert bytes_after - bytes_before < 2**17
 
@@ -176,7 +176,7 @@ def test_dropping_a_capsule_keeps_the_error_that_is_under_way(version):
     array = memarray.MemArray([1])
     with array.write() as lease:
         with pytest.raises(TypeError, match="has no len"):
-            # The argument dies while the error is set.
+            # The argument is destroyed while the error is set.
             len(lease.__dlpack__(max_version=version))
     array.fill(1)
 

@@ -1,4 +1,4 @@
-"""Views take part in garbage collection: what refers to its own view is freed, and what is in use is not."""
+"""Garbage collection of views: cycles through a view are freed, and memory in use is not."""
 
 import array
 import functools
@@ -22,7 +22,7 @@ class NamedArray(np.ndarray):
 
 
 class ByInterface:
-    """Memory by its address."""
+    """An exporter of memory by its address."""
 
     def __init__(self, size=64):
         self.memory = np.arange(float(size))
@@ -33,7 +33,7 @@ class ByInterface:
 
 
 class ByBufferInInterface(ByInterface):
-    """Memory that is given as a buffer of another object with attributes."""
+    """An exporter of memory as a buffer of another object with attributes."""
 
     @property
     def __array_interface__(self):
@@ -42,7 +42,7 @@ class ByBufferInInterface(ByInterface):
 
 
 class ByDLPack(ByInterface):
-    """Memory by a capsule."""
+    """An exporter of memory by a capsule."""
 
     __array_interface__ = property()
 
@@ -199,7 +199,7 @@ def test_an_export_outlives_the_cycle_that_it_came_from(make):
     del holder
     for _ in range(3):
         gc.collect()
-        again = [np.full(64, 7.0) for _ in range(8)]  # would be in its memory
+        again = [np.full(64, 7.0) for _ in range(8)]  # would reuse freed memory
         np.testing.assert_array_equal(exported, expected)
     del exported, again
     gc.collect()
@@ -308,7 +308,7 @@ def test_views_are_tracked_only_where_they_can_be_in_a_cycle():
 
 
 def test_clearing_does_not_reach_what_another_holds():
-    """The collector clears a view like close() does: buffers of it stay."""
+    """The collector clears a view as close() does: its buffers stay valid."""
     holder = {}
     view = BufferView(ByInterface())
     holder["view"], holder["itself"] = view, holder

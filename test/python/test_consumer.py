@@ -1,4 +1,4 @@
-"""The consumer that other tests test with: that it does what it says, and nothing to help its producer."""
+"""The consumer that other tests use: it does its work and does not help its producer."""
 
 import memarray
 import numpy as np
@@ -64,7 +64,7 @@ def test_it_takes_from_others_too():
 
 
 class Producer:
-    """Says what it is asked for, and lends what another lends."""
+    """A producer that records the requests and exports another object's memory."""
 
     def __init__(self, lender):
         self.lender = lender
@@ -102,7 +102,7 @@ def test_how_it_asks(simulated_devices):
         for given in (stream, stream.handle):
             with Consumer(stream=given).take(producer):
                 assert producer.asked.pop()["stream"] is given
-        # A stream that is named by a number lives as long as the lease.
+        # A stream named by a number must live as long as the lease, so `others` keeps its consumer.
         others += [Consumer("cuda:0")]
         with others[-1].take(producer):
             assert "dl_device" not in producer.asked.pop()
@@ -210,7 +210,7 @@ def test_it_waits_for_its_own_memory_when_it_goes(simulated_devices):
     consumer = Consumer()
     with array.read() as lease:
         consumer.take(lease).read()
-    del consumer  # nobody will look at what it reads, but its memory must not go before
+    del consumer  # its result is not used, but its memory must stay until the read completes
     assert simulated_devices.live()["pinned_memory"] <= 1, "that of the library's own copy"
 
 
@@ -245,7 +245,7 @@ def test_the_driver_s_refusals_come_through(simulated_devices):
 
 
 class Offers:
-    """Hands out whatever it is given."""
+    """A producer of any given capsule."""
 
     def __init__(self, capsule):
         self.capsule = capsule
@@ -316,7 +316,7 @@ def test_a_host_touch_is_reported(tmp_path):
 
 
 def test_work_on_memory_that_is_gone_is_a_violation():
-    """What the library's fences prevent, when they are lost."""
+    """Drops the library's waits, which prevent the violation."""
     with pytest.raises(memarray.testing.Violation, match=r"cuMemcpyDtoHAsync: use after free|in use|work used it"):
         with simulated_devices() as sim:
             array, _ = on_device()
@@ -328,6 +328,6 @@ def test_work_on_memory_that_is_gone_is_a_violation():
             readings = [view.read() for view in views[:1]]
             sim.drop("cuStreamWaitEvent", times=1000)
             del views
-            sim.live()  # what is on its way out goes
+            sim.live()  # completes pending frees
             for reading in readings:
                 reading.result()

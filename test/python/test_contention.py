@@ -15,7 +15,7 @@ import contention
 
 pytestmark = pytest.mark.threads
 
-LENGTH = 8192  # of 8 bytes: 64 KiB
+LENGTH = 8192  # elements of 8 bytes: 64 KiB
 WANTED = 1000
 
 

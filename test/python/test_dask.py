@@ -28,7 +28,7 @@ def address(buffer):
 
 
 def arrived(frames):
-    """Memory as a message arrives in: another's, and writable."""
+    """Returns frames as a message delivers them: writable memory of another owner."""
     return [memoryview(bytearray(frame)) for frame in frames]
 
 
@@ -88,7 +88,7 @@ def test_what_was_sent_is_a_snapshot(copies):
     header, frames = sent(a)
     there = address(frames[-1])
     a.fill(9)
-    assert copies() == 0  # all of it was written, so nothing had to be kept
+    assert copies() == 0  # all elements were written, so nothing was copied
     assert address(frames[-1]) == there
     assert look(deserialize(header, arrived(frames))).tobytes() == values.tobytes()
     with a.write() as lease:
@@ -150,7 +150,7 @@ def test_devices_are_left_only_when_that_is_asked_for(simulated_devices, copies)
 
 
 class Named(MemArray):
-    """With an attribute, and known to pickle by its name."""
+    """A subclass with an attribute, which pickle finds by name."""
 
 
 def test_subclasses_and_what_holds_arrays_are_pickled(copies):
@@ -288,7 +288,7 @@ PROGRAM = Path(__file__).with_name("dask_scenarios.py")
 
 @functools.cache
 def cluster():
-    """What the scenarios say, run on one cluster of two processes."""
+    """Returns the exit status and the output of the scenarios, run on one cluster of two processes."""
     finished = subprocess.run(
         [sys.executable, PROGRAM],
         stdout=subprocess.PIPE,
@@ -319,4 +319,4 @@ def test_on_a_cluster(scenario):
 def test_the_cluster_ends_well():
     status, output = cluster()
     assert status == 0, output
-    assert "unhappy: failed" in output  # it would say so
+    assert "unhappy: failed" in output  # a failure would be reported

@@ -1,4 +1,4 @@
-"""Deleters run anywhere: on threads that Python never saw, without the GIL, and after the interpreter."""
+"""Deleters run anywhere: on threads that Python does not know, without the GIL, and after the interpreter."""
 
 import ctypes
 import gc
@@ -15,9 +15,9 @@ from test_capsules import VERSIONS, live
 
 
 class Pthread:
-    """Calls a deleter as a start routine, on a thread that Python never saw."""
+    """Calls a deleter as a thread's start routine, on a thread that Python does not know."""
 
-    # Holds the GIL while it calls: a deleter that waited for it would never end.
+    # PyDLL holds the GIL during the call: a deleter that waited for the GIL would never return.
     library = ctypes.PyDLL(None)
 
     @classmethod
@@ -44,7 +44,7 @@ def test_deleters_run_on_foreign_threads_without_the_gil(version):
     for taken in tensors[:-1]:
         Pthread.drop(taken)
     np.testing.assert_array_equal(look(array), values)
-    # The array has left the block to the last tensor, which frees it from over there.
+    # The last tensor owns the block and frees it on its thread.
     assert live() == start + 1
     Pthread.drop(tensors[-1])
     assert live() == start
@@ -55,7 +55,7 @@ def test_deleters_run_on_foreign_threads_without_the_gil(version):
 @pytest.mark.sanitize
 @pytest.mark.parametrize("owner", ["capsule", "numpy", "adopted"])
 def test_others_memory_lent_on_is_let_go_of_on_foreign_threads(owner):
-    """Its own deleter may need the GIL, which the thread does not have."""
+    """The foreign deleter may need the GIL, which the thread does not have."""
     ends = []
     if owner == "capsule":
         lender = Producer(on_delete=lambda: ends.append(threading.get_ident()))
@@ -69,9 +69,9 @@ def test_others_memory_lent_on_is_let_go_of_on_foreign_threads(owner):
     gc.collect()
     for taken in tensors:
         assert not ends
-        # This one lets go of the GIL while it waits.
+        # CDLL releases the GIL while it waits.
         Pthread.drop(taken, ctypes.CDLL(None))
-    for _ in range(1000):  # what the thread could not do itself may be done by the next that can
+    for _ in range(1000):  # work that the thread could not do is done by a later call that can
         if ends:
             break
         memarray.stats()
@@ -81,7 +81,7 @@ def test_others_memory_lent_on_is_let_go_of_on_foreign_threads(owner):
 
 
 class Ending(np.ndarray):
-    """An array that says when it goes."""
+    """An array that records its destruction."""
 
     def __new__(cls, values, ends):
         made = values.view(cls)
@@ -100,7 +100,7 @@ class Ending(np.ndarray):
 @pytest.mark.sanitize
 @VERSIONS
 def test_deleters_run_after_the_interpreter_is_gone(version):
-    """exit() runs what __cxa_atexit was given when Python has been finalised: it prints the memory, then frees it."""
+    """Calls deleters through __cxa_atexit, after Python's finalization: exit() prints the memory, then frees it."""
     finished = run_python(
         """
         import ctypes, os, sys
@@ -127,7 +127,7 @@ def test_deleters_run_after_the_interpreter_is_gone(version):
 @pytest.mark.trap("P04")
 @pytest.mark.parametrize("make", ["BufferView(x)", "BufferView(memoryview(x))", "MemArray.from_dlpack(x).view()"])
 def test_others_memory_is_kept_after_the_interpreter_is_gone(make):
-    """Its owner cannot be let go of then, and leaks: what was lent stays what it was."""
+    """The owner cannot be released after finalization and leaks: the exported memory stays unchanged."""
     finished = run_python(
         """
         import ctypes, sys

@@ -26,7 +26,7 @@ def run(tmp_path, capsys):
 
 @pytest.fixture
 def without(monkeypatch):
-    """Makes packages of the extra look as if they were not installed."""
+    """Returns a function that hides packages of the extra, as if they were not installed."""
     find_spec = importlib.util.find_spec
 
     def hide(*names):
@@ -144,7 +144,7 @@ def test_picture_is_drawn(run, tmp_path):
 
 
 def test_a_copy_or_a_changed_frame_fails_the_demo(run, monkeypatch):
-    """The demo's own checks can fail."""
+    """Shows that the demo's own checks can fail."""
     kept = demo.Frames.keep
 
     def keep_a_view_that_changes(self, array):
@@ -164,7 +164,8 @@ def test_a_copy_or_a_changed_frame_fails_the_demo(run, monkeypatch):
 
 
 def test_a_simulated_device_gives_the_same_numbers(run, tmp_path):
-    """Bit for bit: its kernels are the host's functions, and each element's arithmetic has one order."""
+    """Compares bit for bit: the simulated kernels are the host's functions, and each element's arithmetic has one
+    order."""
     on_host = run("--steps", 40, out="host")[2]
     status, text, simulated = run("--steps", 40, "--device", "simulated", out="simulated")
     assert status == 0 and simulated["passed"], text.err

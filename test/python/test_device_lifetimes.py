@@ -1,4 +1,4 @@
-"""What belongs to devices goes in any order, with the process, in its children, and where there are no devices."""
+"""Device resources are released in any order, at process exit, in child processes, and without devices."""
 
 import itertools
 import os
@@ -14,14 +14,14 @@ from support import SEED, filled, look, run_python
 
 THINGS = ("stream", "pool", "event", "array", "copy", "lease", "view", "consumer")
 ORDERS = list(itertools.permutations(THINGS))
-#: Some of them, others in each run, or each.
+#: A sample of the orders, different in each run, or all orders.
 TRIED = ORDERS if os.environ.get("MEMARRAY_NIGHTLY") else random.Random(SEED).sample(ORDERS, 100)
 
 
 def things_at_work():
-    """One of each that belongs to devices, with work on all of them in flight."""
+    """Returns one object of each kind that belongs to devices, with work in flight on all, and the array's values."""
     stream, pool, event = memarray.Stream(), memarray.MemoryPool(), memarray.Event()
-    consumer = Consumer(stream=memarray.Stream())  # an object, which the lease keeps
+    consumer = Consumer(stream=memarray.Stream())  # an object, which the lease keeps alive
     array, values = filled((50, 4))
     array.move_memory(kDLCUDA, stream=stream, async_copy=True)
     array.add_index_tuple(stream=stream)
@@ -191,7 +191,7 @@ stream.synchronize()
 devices.__exit__(None, None, None)
 """,
         CHILDREN[what],
-        # Python 3.12 and later warn of forks beside threads, which is what this is about.
+        # Python 3.12 and later warn about forks beside threads, which these programs make.
         env={"PYTHONWARNINGS": "ignore:This process:DeprecationWarning"},
     )
     assert finished.stderr == ""
@@ -249,8 +249,8 @@ a.move_memory(kDLCPU)
 a.add_index_tuple(stream=0)
 assert np.asarray(a).tolist() == [2, 3, 4] and a.lock_id == -1
 """
-#: Drivers that cannot be used: the code that calls then say, and the words of those that need an array on a device,
-#: and of those that make something there.
+#: Unusable drivers: the settings, the error code of calls, and the messages of calls that need an array on a device and
+#: of calls that create something there.
 DRIVERS = {
     "lacks a function": ({"FAKE_DRIVER_LACKS": "cuMemAllocFromPoolAsync"}, "500", ("update it", "update it")),
     "does not start": ({"FAKE_DRIVER_INIT": "999"}, "999", ("does not start: cuInit", "does not start: cuInit")),
@@ -265,7 +265,7 @@ def said_without(**settings):
 
 
 def fake_driver():
-    """Where the driver of the C++ tests is; None beside an installed package."""
+    """Returns the folder of the C++ tests' fake driver; None for an installed package."""
     package = Path(memarray._core.__file__).resolve().parent
     for folder in package.parents[1:3]:
         for found in folder.glob("**/fake_driver/libcuda.so.1"):

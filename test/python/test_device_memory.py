@@ -1,4 +1,4 @@
-"""Memory of devices, when it runs short and when it goes."""
+"""Device memory that runs short or is freed."""
 
 import memarray
 import pytest
@@ -31,7 +31,7 @@ def test_one_refusal_is_not_the_end(pools):
         sim.fail("cuMemAllocFromPoolAsync" if pools else "cuMemAlloc", nth=1, code=2, times=1)
         array.move_memory(dlpack.kDLCUDA, 0)
         assert str(array.device) == "cuda:0"
-        # Memory for staging likewise.
+        # The allocation of staging memory is retried likewise.
         other = memarray.MemArray((1 << 20,), "float32")
         sim.fail("cuMemHostAlloc", nth=1, code=2, times=1)
         other.move_memory(dlpack.kDLCUDA, 0, stream=memarray.Stream(), async_copy=True)
@@ -44,7 +44,7 @@ def test_what_arrays_keep_for_later_is_given_up_for_others():
         del array
         free, total = memarray.cuda.memory_info()
         assert free <= total - (6 << 20), "kept for the next array"
-        # More than is left: without the library's pool giving up, there would be none.
+        # Larger than the free memory: the allocation succeeds only if the library trims its pool.
         array = on_device(7 << 20)
         assert sim.calls("cuMemPoolTrimTo") >= 1
         del array
@@ -87,7 +87,7 @@ def test_a_launch_may_fail(simulated_devices):
         with pytest.raises(memarray.CudaError, match="701"):
             array.add_index_tuple()
         with array.write():
-            pass  # nobody holds it
+            pass  # the array is unlocked
     array.move_memory(dlpack.kDLCPU)
     assert list(look(array)) == [1, 2, 3]
     with pytest.raises(ValueError, match="cuLaunchKernel"):
@@ -96,7 +96,7 @@ def test_a_launch_may_fail(simulated_devices):
 
 @pytest.mark.parametrize("pools", [True, False])
 def test_memory_stays_until_copies_by_another_device_are_over(pools):
-    # The wait that would order the free is refused, so that the host waits: also for the other device.
+    # The wait that would order the free fails, so the host waits, also for the other device.
     with memarray.testing.simulated_devices(pools=pools) as sim:
         for _ in range(10):
             array = on_device(7, device_id=1)
@@ -114,12 +114,12 @@ def test_memory_stays_until_copies_by_another_device_are_over(pools):
 @pytest.mark.parametrize("where", ["cpu", "cuda:1"])
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_refused_group_gives_no_contents_up(simulated_devices, where, order):
-    for first in range(2):  # which of two is taken first depends on where they are
+    for first in range(2):  # the acquisition order of the two depends on their places
         made = [memarray.MemArray((6,)), memarray.MemArray((6,))]
         one, other = made[first], made[1 - first]
         one.fill(1)
         one.move_memory(dlpack.kDLCUDA)
-        one.fill(7)  # only cuda:0 has it
+        one.fill(7)  # only the copy on cuda:0 is valid
         leases = [one.write(where, discard=True), other.read("cuda:1")]
         with other.read(), pytest.raises(memarray.LockError):
             memarray.leases(*leases[::order]).__enter__()
@@ -134,8 +134,8 @@ def test_a_stream_named_by_its_address_costs_no_wait_of_the_host(simulated_devic
     before = len(simulated_devices.waits())
     simulated_devices.delay(0.01)
     array.add_index_tuple(stream=streams[1].handle)
-    array.move_memory(dlpack.kDLCUDA, 0, stream=streams[1].handle, async_copy=True)  # by the device that it is on
-    array.move_memory(dlpack.kDLCUDA, 1, stream=streams[1].handle, async_copy=True)  # by the one where it goes
+    array.move_memory(dlpack.kDLCUDA, 0, stream=streams[1].handle, async_copy=True)  # the source device has the stream
+    array.move_memory(dlpack.kDLCUDA, 1, stream=streams[1].handle, async_copy=True)  # the target device has the stream
     array.add_index_tuple(stream=streams[1].handle)
     assert all(wait.startswith("cuStreamWaitEvent") for wait in simulated_devices.waits()[before:])
     array.move_memory(dlpack.kDLCPU)

@@ -1,4 +1,4 @@
-"""Threads that share arrays, devices, streams and consumers: what was granted is there in the end, and whole."""
+"""Threads that share arrays, devices, streams and consumers: the final contents show every granted change."""
 
 import random
 import sys
@@ -28,7 +28,7 @@ def threads_switch_often():
 
 
 class Shared:
-    """An array whose element i is `adds` + i `kernels`."""
+    """An array whose element i is `adds` + i * `kernels`."""
 
     def __init__(self):
         self.array = memarray.MemArray([LENGTH], "int64")
@@ -49,7 +49,7 @@ class Worker:
     def __init__(self, sim, streams, shared, seed):
         self.sim, self.streams, self.shared = sim, streams, shared
         self.random = random.Random(seed)
-        # By object, by address, and the default ones.
+        # By object, by address, and the default streams.
         self.consumers = [Consumer(stream=streams[0]), Consumer(stream=streams[2]), Consumer(), Consumer(stream=2)]
         self.kept = []
         self.granted = self.refused = 0
@@ -63,7 +63,7 @@ class Worker:
                     self.granted += 1
                 except memarray.LockError:
                     self.refused += 1
-                except ValueError as error:  # the array went to another device than that of the stream
+                except ValueError as error:  # the array moved to a device that is not the stream's
                     assert "name a stream of that device" in str(error)
                     self.refused += 1
         except BaseException as error:

@@ -1,4 +1,4 @@
-"""Arrays on devices: coherence, moves, where things run, what is refused; on simulated devices."""
+"""Arrays on devices: coherence, moves, placement and refusals, on simulated devices."""
 
 import memarray
 import numpy as np
@@ -11,7 +11,7 @@ REPRESENTATIVE = [("float32", 3), ("bool", 1), ("complex128", 2), ("bfloat16", 4
 
 
 def on_host(array):
-    """A private copy of the contents, without moving the array for good."""
+    """Returns a private copy of the contents, so that the array stays in its place."""
     return look(array.copy()) if array.device.type == "cpu" else _fetched(array.copy())
 
 
@@ -48,7 +48,7 @@ def test_a_move_to_a_valid_side_copies_nothing_and_calls_nothing(simulated_devic
     array.move_memory(kDLCPU)
     assert copies() == 0
     assert simulated_devices.calls() == calls
-    array.fill(2)  # the device's side is stale now
+    array.fill(2)  # the device's side is now stale
     array.move_memory(kDLCUDA)
     assert copies() == 1
     array.add_index_tuple()
@@ -75,7 +75,7 @@ def test_moves_between_devices(peer_access):
 
 
 def test_large_moves_go_in_pieces(simulated_devices):
-    array, values = filled((3, 1 << 21), "float64")  # three times what the pinned memory for copies holds
+    array, values = filled((3, 1 << 21), "float64")  # three times the size of the pinned staging memory
     array.move_memory(kDLCUDA, async_copy=True)
     array.add_index_tuple()
     array.move_memory(kDLCPU, async_copy=True)
@@ -106,7 +106,7 @@ def test_a_move_that_is_not_async_is_over_when_it_returns(simulated_devices):
     array.move_memory(kDLCPU, stream=stream, async_copy=False)
     waits = memarray.stats()["waits"]
     assert np.array_equal(look(array), values + index_sums((50, 3), "float64"))
-    assert memarray.stats()["waits"] == waits  # there was nothing left to wait for
+    assert memarray.stats()["waits"] == waits  # no work was pending
 
 
 def test_one_stream_after_another_waits_once(simulated_devices):
@@ -162,7 +162,7 @@ def test_lent_as_cuda():
             assert interface["shape"] == (3, 2)
             address, read_only = interface["data"]
             assert read_only is False
-            assert address > 2**32  # more than an int can hold
+            assert address > 2**32  # does not fit in an int
             capsule = lease.__dlpack__(max_version=(1, 0))
             assert address == struct_of(capsule).tensor.data
             del capsule
@@ -197,7 +197,7 @@ def test_a_copy_for_the_host(device):
 
 
 class _OnHost:
-    """Asks for a copy on the CPU, as ``from_dlpack(x, device="cpu", copy=True)`` does."""
+    """A request for a copy on the CPU, like ``from_dlpack(x, device="cpu", copy=True)``."""
 
     def __init__(self, lease):
         self.lease = lease
@@ -218,7 +218,7 @@ def test_leases_move(simulated_devices):
         assert np.array_equal(np.asarray(lease), values)
     with array.read("cuda:1") as lease:
         assert lease.__dlpack_device__() == (12, 1)
-        # Valid on the host still, and others may read it there meanwhile.
+        # The host's side stays valid, and other readers are admitted there.
         with array.read("cpu") as other:
             assert np.array_equal(np.asarray(other), values)
     with array.read("cpu"), pytest.raises(memarray.LockError):
@@ -240,10 +240,10 @@ def test_kept_views_are_snapshots_on_devices_too(device, async_copy, copies):
     array, values = filled((6, 2))
     array.move_memory(kDLCUDA, async_copy=async_copy)
     kept = array.__dlpack__(max_version=(1, 0))
-    memarray.cuda.synchronize(0)  # an asynchronous copy has pinned memory until it is done
+    memarray.cuda.synchronize(0)  # an asynchronous copy uses pinned memory until it completes
     copies()
     blocks = memarray.stats()["live_blocks"]
-    array.add_index_tuple()  # goes on in fresh memory, in one pass
+    array.add_index_tuple()  # continues in fresh memory, in one pass
     assert copies() == 0
     assert memarray.stats()["live_blocks"] == blocks + 1
     del kept

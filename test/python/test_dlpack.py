@@ -1,4 +1,4 @@
-"""What `__dlpack__` says: structs, flags and keywords, exactly."""
+"""The exact results of `__dlpack__`: structs, flags and keywords."""
 
 import sys
 
@@ -9,7 +9,7 @@ from dlpack_structs import CPU, DTYPE_CODES, IS_COPIED, READ_ONLY, Taken, name_o
 from support import DTYPES, RANKS, filled, look, shape_of
 
 ARRAYS = {"array": lambda a: a, "read": lambda a: a.read(), "write": lambda a: a.write()}
-#: What a consumer may ask for, and the capsule that it gets.
+#: (max_version of the consumer, name of its capsule).
 VERSIONS = [
     (None, "dltensor"),
     ((0, 0), "dltensor"),

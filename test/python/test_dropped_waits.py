@@ -1,6 +1,6 @@
-"""Each wait of the library is needed: if it is lost, a scenario here sees it.
+"""Each wait of the library is needed: if it is dropped, a scenario here fails.
 
-docs/dropped_waits.md lists them with the scenarios that see each; MEMARRAY_WRITE_LIST=1 writes it anew.
+docs/dropped_waits.md lists the waits with the scenarios that detect each. MEMARRAY_WRITE_LIST=1 rewrites it.
 """
 
 import collections
@@ -22,10 +22,10 @@ pytestmark = pytest.mark.sweep
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / "docs" / "dropped_waits.md"
-#: What each piece of work takes longer, so that what waits for nothing comes first.
+#: The added duration of each piece of work, so that work that does not wait runs first.
 DELAY = 0.01
 
-#: Waits that no scenario here can miss, and why they are made all the same.
+#: Waits that no scenario here detects, and the reason for each.
 EXPLAINED = {
     "reading an element": "the driver waits itself: a copy to ordinary memory is over when its call returns",
     "memory that goes, after its last use": "made when the driver fails: test_device_memory.py, test_fault_sweep.py",
@@ -35,17 +35,19 @@ EXPLAINED = {
     "work whose end was not known": "made when the driver fails: test_fault_sweep.py",
 }
 
-#: What a wait says that names no place in the library: one that a program asks for by itself.
+#: The site of a wait that names no place in the library, because the program requested it.
 NOWHERE = "elsewhere"
-#: How many of them there are, of the scenario's own.
+#: The number of such waits that each scenario makes itself.
 WITHOUT_PLACE = {a_kernel_then_a_fill: 1, writers_one_after_another: 1}
-#: The delay of each piece of work is that many times as long, where the machine is too busy for less to tell.
+#: The factors on the delay: a busy machine needs the larger one to show a dropped wait.
 PATIENCE = (1, 5)
 
 
 def run(scenario, lost=None, patience=1):
-    """The waits that a scenario makes, as (driver function, where); ``lost`` is the function and number of one to lose.
-    Raises what the scenario sees."""
+    """Runs a scenario and returns its waits, as (driver function, site).
+
+    ``lost`` is the function and number of a wait to drop. Raises the exception of the scenario.
+    """
     with simulated_devices(**SCENARIOS[scenario]) as sim:
         world = World()
         before = len(sim.waits())
@@ -58,7 +60,7 @@ def run(scenario, lost=None, patience=1):
 
 @functools.cache
 def waits_of(scenario, patience=1):
-    """The places of the waits that a scenario makes, in their order, and of those whose loss it sees."""
+    """Returns the sites of the waits of a scenario, in order, and the sites whose dropped wait it detects."""
     counts = collections.Counter()
     made, seen = [], set()
     for function, site in run(scenario):
@@ -77,7 +79,7 @@ def test_losing_a_wait_is_seen(scenario):
 
 
 def sites_in_the_sources():
-    """What names a place where something is waited for: the last argument of the functions that wait."""
+    """Returns all wait sites: the last arguments of the functions that wait."""
     waits = re.compile(
         r'(?<!report_)\b(?:order|synchronize|wait|wait_for|wait_for_now|wait_here|hold_back|site)\((?:(?!report_wait)[^;{}"]|"[^"]*"(?=\s*:))*?"([^"]+)"'
     )
@@ -102,7 +104,7 @@ def sites_in_the_sources():
 
 
 def seen_in_cpp():
-    """The places that programs in C++ see when their wait is lost, and how these are called."""
+    """Returns, for each site whose dropped wait a C++ program detects, the names of the programs."""
     programs = collections.defaultdict(set)
     table = (ROOT / "test/cpp/array/test_dropped_waits.cpp").read_text()
     for site, program in re.findall(r'^    \{"([^"]+)",\s+"([^"]+)"', table, re.MULTILINE):

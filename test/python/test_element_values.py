@@ -1,4 +1,4 @@
-"""What `fill` takes for one element."""
+"""The values that `fill` accepts for one element."""
 
 import memarray
 import numpy as np

@@ -1,4 +1,4 @@
-"""Views that outlive their lease: they never change under their holder, whose late writes never reach the array."""
+"""Escaped views never change for their holder, and late writes through them never reach the array."""
 
 import ctypes
 import gc
@@ -18,7 +18,7 @@ every_use = pytest.mark.parametrize("use", USES)
 
 
 def lend(array, keep, writable=False):
-    """A view of the array's memory that outlives its lease, and whether it may be written through."""
+    """Returns an escaped view of the array's memory, and True if it is writable."""
     writable = writable or keep in WRITERS_ONLY
     with array.write() if writable else array.read() as lease:
         return KEEPERS[keep](lease), writable
@@ -109,7 +109,7 @@ def test_a_writable_view_is_left_behind_by_reading_too(use, copies):
     array, values = filled((4,))
     kept, _ = lend(array, "np.asarray", writable=True)
     READS[use](array)
-    # One more where the read is a copy by itself, which is asked for and not reported.
+    # A use that is itself a copy makes one more, which is requested and not reported.
     assert copies() == 1
     kept[:] = -1
     np.testing.assert_array_equal(look(array), values)

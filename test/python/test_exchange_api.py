@@ -1,4 +1,4 @@
-"""The C exchange API, both ways: tables of other libraries are used, ours is called as a C program would."""
+"""The C exchange API, both ways: the library uses foreign tables, and its own is called as by a C program."""
 
 import ctypes
 
@@ -39,7 +39,7 @@ def test_a_view_is_lent_and_comes_back():
     made = ctypes.py_object()
     assert VIEWS.make(managed, made) == 0
     back = made.value
-    ctypes.pythonapi.Py_DecRef(made)  # ctypes took a reference of its own
+    ctypes.pythonapi.Py_DecRef(made)  # ctypes acquired a reference of its own
     del made
     assert back.data_ptr == view.data_ptr
     assert back.owner is None
@@ -60,7 +60,7 @@ def test_a_lease_is_lent():
 
 
 class Mine(memarray.MemArray):
-    """Of a subclass, which inherits the table."""
+    """A subclass, which inherits the table."""
 
 
 @pytest.mark.parametrize("kind", [memarray.MemArray, Mine])
@@ -75,9 +75,9 @@ def test_an_array_is_lent_as_a_snapshot(kind, copies):
     assert [managed.tensor.shape[d] for d in range(2)] == [2, 3]
     assert [managed.tensor.strides[d] for d in range(2)] == [3, 1]
     assert a.lock_id == -1
-    with a.read():  # and nobody holds it
+    with a.read():  # the array is unlocked
         pass
-    a.fill(2)  # in fresh memory, as the consumer's is kept
+    a.fill(2)  # in fresh memory, because the consumer keeps its own
     assert copies() == 0
     assert ctypes.cast(managed.tensor.data, ctypes.POINTER(ctypes.c_double))[5] == 1
     del a
@@ -87,7 +87,7 @@ def test_an_array_is_lent_as_a_snapshot(kind, copies):
 
 
 def test_an_array_is_never_looked_at():
-    """A DLTensor says nothing of read-only, and keeps no memory."""
+    """A DLTensor has no read-only flag and keeps no memory alive."""
     assert not ARRAYS.look
 
 
@@ -184,7 +184,7 @@ def test_the_table_of_a_type_is_used():
     assert calls == [lender]
     assert view.owner is lender
     assert view.sum() == 3
-    # A newer library's: its older table is used, else __dlpack__.
+    # A table of a newer version: its older table is used, else __dlpack__.
     newer, _ = make_type(lambda *_: 1 / 0, version=(2, 0), older=table)
     assert memarray.from_dlpack(foreign(newer)).sum() == 3
     assert len(calls) == 2
@@ -213,7 +213,7 @@ def test_torch_lends_by_its_table_what_it_really_has():
         memarray.from_dlpack(torch.ones(3, requires_grad=True))
     with pytest.raises(BufferError, match="conj"):
         memarray.from_dlpack(torch.ones(3, dtype=torch.complex64).conj())
-    # Even np.from_dlpack gets the opposite numbers of these.
+    # np.from_dlpack itself gets the opposite numbers of these.
     with pytest.raises(BufferError, match="resolve_neg"):
         memarray.from_dlpack(torch._neg_view(torch.ones(3)))
 
@@ -223,7 +223,7 @@ def test_torch_is_asked_what_its_dtype_can_be(dtype):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     t = torch.zeros(3, dtype=getattr(torch, dtype))
     assert memarray.from_dlpack(t).data_ptr == t.data_ptr()
-    # Numbers of every kind can be lent as their opposites.
+    # Tensors of every dtype can have the negative bit.
     with pytest.raises(BufferError, match="resolve_neg"):
         memarray.from_dlpack(torch._neg_view(t))
     if t.is_floating_point() or t.is_complex():
@@ -247,7 +247,7 @@ def test_torch_is_asked_what_its_dtype_can_be(dtype):
     ],
 )
 def test_a_tensor_that_is_not_taken_is_deleted(dtype, lazy, words):
-    """Asked over `__dlpack__` (no words), refused with words, or taken."""
+    """Covers a second request over `__dlpack__` (words None), a refusal (words), and an import (no words)."""
     a = memarray.MemArray([3], dtype)
     a.escaped_views = "error"
     lends = []
@@ -264,7 +264,7 @@ def test_a_tensor_that_is_not_taken_is_deleted(dtype, lazy, words):
         memarray.from_dlpack(lender).close()
     assert lends == ([1] if words is not None else [1, 2])
     lender.view.close()
-    a.fill(1)  # as nobody looks any more
+    a.fill(1)  # no consumer is left
 
 
 def test_tvm_ffi_takes_and_lends():

@@ -1,9 +1,9 @@
-"""docs/guide/libraries.md against what happens; ``python test/python/exchange_page.py --update`` writes it again."""
+"""docs/guide/libraries.md against real results; ``python test/python/exchange_page.py --update`` rewrites it."""
 
 import pytest
 from exchange_page import NEVER_SEEN, PAGE, TABLES, Table, committed, render, updated
 
-# torch.asarray warns of memory that cannot be written.
+# torch.asarray warns about read-only memory.
 pytestmark = [
     pytest.mark.sweep,
     pytest.mark.filterwarnings(

@@ -1,4 +1,4 @@
-"""The end of the process, with anything still open."""
+"""The end of a process with open leases, views and other objects."""
 
 import pytest
 from support import run_python
@@ -64,7 +64,7 @@ exec(sys.argv[1])
 """
 
 
-# What a daemon thread holds when it is stopped for ever is lost, as everybody's.
+# A daemon thread that is stopped for ever leaks the objects that it holds, in any program.
 SANITIZED = [what if "daemon" in what else pytest.param(what, marks=pytest.mark.sanitize) for what in ENDINGS]
 
 

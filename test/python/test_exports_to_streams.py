@@ -1,4 +1,4 @@
-"""What a lease of memory on a device promises to consumers' streams, and they to whoever comes next."""
+"""Stream order between a lease of device memory, the streams of its consumers, and the next user."""
 
 import threading
 
@@ -12,7 +12,7 @@ from streams import NAMED, SUMS, InItsStream, contents, late, on_device
 pytestmark = pytest.mark.sanitize
 
 
-# What is ordered on the device: each gives what was seen and what ought to be.
+# Order on the device. Each scenario returns the seen and the expected contents.
 
 
 def exports_under_one_lease(sim, name):
@@ -22,11 +22,11 @@ def exports_under_one_lease(sim, name):
         view = first.take(lease)
         kept = late(view)
         view.write(5)
-        other = second.take(lease)  # after what there is in the first one's stream
+        other = second.take(lease)  # ordered after the work in the first consumer's stream
         other.add(10)
         kept += late(other)
         other.add(100)
-        again = first.take(lease)  # and that after this
+        again = first.take(lease)  # ordered after the second consumer's work
         return again.read().result(), np.full_like(values, 115)
 
 
@@ -112,9 +112,9 @@ def a_kept_view_that_is_written_late(sim, name):
     with array.write() as lease:
         view = NAMED[name]().take(lease)
     kept = late(view)
-    view.write(9)  # still the array's: nobody used it yet
+    view.write(9)  # still the array's memory: no use since
     array.add_index_tuple()
-    view.write(0)  # not any more
+    view.write(0)  # no longer the array's memory
     del kept
     return contents(array), 9 + SUMS
 
@@ -178,7 +178,7 @@ def test_ordered(simulated_devices, scenario, name):
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
 def test_a_lost_wait_is_seen(scenario):
-    """That the scenarios can fail: soon, unless the machine has much else to do."""
+    """Shows that the scenarios can fail: at a short delay, unless the machine is busy."""
     for delay in (0.002, 0.02, 0.1):
         sim = simulated_devices()
         try:
@@ -194,7 +194,7 @@ def test_a_lost_wait_is_seen(scenario):
     raise AssertionError("no lost wait was seen")
 
 
-# What is counted and reported.
+# Counts and reports.
 
 
 def test_a_lease_that_nobody_was_given_calls_nothing(simulated_devices):
@@ -266,7 +266,7 @@ def test_closing_always_unlocks(simulated_devices, waits, refused):
         view.write(4)
     waits()
     for function in refused:
-        # Events that were used before are used again.
+        # Recorded events are reused.
         simulated_devices.fail(function)
     lease.close()
     assert array.lock_id == -1

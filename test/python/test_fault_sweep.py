@@ -1,7 +1,7 @@
-"""Each driver call of every public operation fails, alone and with all later ones of its name.
+"""Each driver call of every public operation fails, alone and with all later calls of its function.
 
-What then happens is success, or an exception that says it and leaves everything as it was; nothing is lost, and the
-next call works. MEMARRAY_NIGHTLY=1 tries every error at each call.
+The operation succeeds, or raises an exception that names the failure and leaves all objects as they were. Nothing
+leaks, and the next call works. MEMARRAY_NIGHTLY=1 tries every error at each call.
 """
 
 import functools
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.sweep
 NIGHTLY = bool(os.environ.get("MEMARRAY_NIGHTLY"))
 #: Out of memory, illegal address, launch failure, unknown.
 CODES = (2, 700, 719, 999)
-#: What gives something back: if that fails it is lost, and whatever it depends on outlives it in vain.
+#: Functions that release a resource. If one fails, the resource and all that it depends on stay alive.
 LOSES = {
     "cuStreamDestroy": "streams",
     "cuEventDestroy": "events",
@@ -49,14 +49,14 @@ FUNCTIONS = driver_functions()
 
 
 class Run:
-    """One call of a trial's operation on devices of its own, in which driver calls may fail."""
+    """One call of a trial's operation on devices of its own, with failing driver calls."""
 
     def __init__(self, trial, *faults, again=False):
         blocks = memarray.stats()["live_blocks"]
         self.violation = ""
         self.failure = None
         self.sim = simulated_devices(**trial.options)
-        # In a thread, for which a context that could not be made not current any more stays current.
+        # In a thread of its own: a context that could not be popped stays current there.
         thread = threading.Thread(target=self._open, args=(trial, faults, again))
         thread.start()
         thread.join()
@@ -72,7 +72,7 @@ class Run:
         except memarray.testing.Violation as violation:
             self.violation = str(violation)
         except Exception as failure:
-            # Not its traceback, which would keep what it has seen.
+            # Without the traceback, which would keep the objects of its frames alive.
             self.failure = failure.with_traceback(None)
 
     def _run(self, trial, faults, again):
@@ -96,7 +96,7 @@ class Run:
 
 @functools.cache
 def undisturbed(name):
-    """What is to be seen before a trial's call, and after it; and which driver functions it calls how often."""
+    """Returns the visible state before and after a trial's call, and its number of calls of each driver function."""
     trial = TRIALS[name]
     before, after = Run(trial._replace(call=lambda world: None)), Run(trial)
     for run in (before, after):
@@ -105,7 +105,7 @@ def undisturbed(name):
 
 
 def differences(seen, expected, may_change=""):
-    """What of all that can be seen of the arrays is not as expected."""
+    """Returns the differences of the arrays' visible state from the expected one."""
     return [
         (what, got[what], wanted[what])
         for got, wanted in zip(seen, expected, strict=True)
@@ -115,12 +115,12 @@ def differences(seen, expected, may_change=""):
 
 
 def check(name, function, nth, code, times, again):
-    """One failure. Returns whether the call was reached."""
+    """Tries one failure. Returns True if the driver call was reached."""
     before, after, _ = undisturbed(name)
     try:
         run = Run(TRIALS[name], (function, nth, code, times), again=again)
     except memarray.OutOfMemoryError:
-        # What could not be given back is not there for the next.
+        # Resources that could not be released are missing for later allocations.
         assert function in LOSES
         return True
     if run.error is None:
@@ -140,26 +140,26 @@ def check(name, function, nth, code, times, again):
         assert not run.violation, run.violation
         assert not any(run.live.values()), "resources are left"
     else:
-        # Nobody can give back what the driver does not take.
+        # Resources that the driver refuses to destroy stay alive.
         assert "destroyed before" in run.violation or not run.violation
         assert sum(run.live.values()) <= 2 * run.calls[function]
     return run.calls[function] >= nth
 
 
 def failures(name):
-    """(function, n, how often it fails, code, whether it is called again) as long as the n-th call is reached."""
+    """Yields (function, n, number of failures, code, True to call again) as long as the n-th call is reached."""
     for function, calls in undisturbed(name)[2].items():
         if calls == 0:
             continue
         for nth in itertools.count(1):
             reached = False
-            # Memory that is not there has ways of its own; of the others one at each call.
+            # Out of memory has code paths of its own, so each call gets it and one other code.
             codes = CODES if NIGHTLY else (CODES[0], CODES[1 + nth % 3])
             every = list(itertools.product((1, None), codes, (False, True)))
-            # Half of them: each value with each of the others once.
+            # Half of the combinations: each value with each of the others once.
             chosen = every if NIGHTLY else [every[0], every[3], every[5], every[6]]
             for times, code, again in chosen:
-                # Devices that lose something stay with it, and there are only so many.
+                # A device with a lost resource is not used again, and the number of devices is limited.
                 if function in LOSES and (again or times is None) and code != codes[nth % len(codes)]:
                     continue
                 reached = (yield function, nth, code, times, again) or reached
@@ -189,7 +189,7 @@ def test_each_driver_call_fails(name):
 
 KINDS = {cls.__name__: cls for cls in (memarray.MemArray, memarray.Lease, memarray.Stream, memarray.Event)}
 KINDS |= {"MemoryPool": memarray.MemoryPool, "BufferView": memarray.BufferView}
-#: What every class of Python's has, and pybind11's.
+#: Names that every class of Python or pybind11 has.
 EVERYWHERE = {
     *(
         "__doc__",

@@ -1,4 +1,4 @@
-"""Bools of other libraries that are neither 0 nor 1: true wherever Python reads them, and 1 in memory of memarray."""
+"""Bools of other libraries that are neither 0 nor 1: True wherever Python reads them, and 1 in memarray's memory."""
 
 import memarray
 import numpy as np
@@ -9,7 +9,7 @@ pytestmark = pytest.mark.sanitize
 
 
 def invalid(shape=(2, 3)):
-    """Bools of which NumPy says True, and whose bytes are 0 to 255."""
+    """Returns bools whose bytes are 0 to 255; NumPy reads all but 0 as True."""
     count = int(np.prod(shape))
     return (np.arange(count, dtype="u1") * 51).reshape(shape).view(bool)
 

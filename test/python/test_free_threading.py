@@ -1,4 +1,4 @@
-"""One object in the hands of many threads at once: with the GIL they take turns, without it they do not."""
+"""One object used by many threads at once: with the GIL they take turns, without it they run in parallel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ is_free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 def at_once(*works, threads=THREADS):
-    """Each of the works by several threads, all begun at the same moment; what they raised, if anything."""
+    """Runs each of the works on several threads, started at the same moment; returns their exceptions."""
     start = threading.Barrier(threads)
     raised = []
 
@@ -144,7 +144,7 @@ def test_arrays_are_made_and_changed_by_all():
 
 
 def test_numpy_is_found_by_all_at_once():
-    """The first import of an array finds NumPy's type: by many threads, in a process of their own."""
+    """Imports the first array, which looks up NumPy's type, on many threads of a new process."""
     script = """
 import threading, numpy as np, memarray
 start = threading.Barrier(8)

@@ -1,4 +1,4 @@
-"""Every public operation with arguments that nobody would pass: an exception, never a crash, and nothing changed.
+"""Every public operation with absurd arguments: an exception, never a crash, and nothing changed.
 
 MEMARRAY_NIGHTLY=1 makes many more calls; MEMARRAY_SEED=n repeats the run that printed n.
 """
@@ -18,12 +18,12 @@ from support import SEED
 
 CALLS = 200_000 if os.environ.get("MEMARRAY_NIGHTLY") else 4_000
 
-#: What a call may raise. Anything else (a SystemError, an AssertionError, a crash) is a fault of ours.
+#: The exceptions that a call may raise. Any other (a SystemError, an AssertionError) or a crash is a bug of memarray.
 REFUSALS = (TypeError, ValueError, OverflowError, BufferError, IndexError, AttributeError, MemoryError, memarray.Error)
 
 
 class Liar:
-    """Claims every protocol and keeps none."""
+    """An object that claims every protocol and fulfils none."""
 
     def __init__(self, answer):
         self.answer = answer
@@ -67,7 +67,7 @@ SCALARS = [
 
 
 def compounds():
-    """Made anew, as some of them can be changed: __deepcopy__ puts its result into the memo that it is given."""
+    """Returns fresh objects, because calls change some: __deepcopy__ puts its result into the given memo."""
     return [
         *([], [0], [2, 3], [2**40, 2**40], [-1], (1, 0), (2, 0), (1, 2**70), (1,), (1, 0, 0), {}, {"x": 1}, {1, 2}),
         *(np.zeros((2, 3)), np.zeros((2, 3))[::-1], np.zeros(0), np.zeros((2, 3), "S3"), np.zeros((2, 3), ">f8")),
@@ -76,16 +76,16 @@ def compounds():
     ]
 
 
-#: Names that a caller might get right, so that the values come through to us.
+#: Keywords that a caller might get right, so that the values reach memarray.
 KEYWORDS = [
     *("device", "stream", "timeout", "discard", "device_type", "device_id", "async_copy", "max_version"),
     *("dl_device", "copy", "dtype", "shape", "uninitialized", "nonsense", "", "\udc80"),
 ]
-#: Taken from what reflection lists; these end or replace the object itself, or belong to the interpreter.
+#: Names that reflection lists and the test omits: they end or replace the object, or belong to the interpreter.
 LEFT_OUT = {
     *("__new__", "__del__", "__doc__", "__module__", "__slots__", "__annotations__", "__weakref__"),
     *("__weaklistoffset__", "__firstlineno__", "__static_attributes__", "_TYPE_INSTANCE_MAP"),
-    # A caller of it by hand owns what it exports.
+    # A direct caller owns the export.
     *("__release_buffer__", "__buffer__"),
 }
 
@@ -147,7 +147,7 @@ class Fuzz:
             lease.close()
 
     def enter(self, lease):
-        # A lease with a time-out of None or of ages would wait for ourselves.
+        # A lease with no timeout or a long one would wait for this thread itself.
         if self.array.lock_id == -1 and repr(lease).startswith("<unopened") and "timeout" not in self.said:
             with lease:
                 pass
@@ -182,7 +182,7 @@ def every_option():
 
 
 def make_calls(kind):
-    """Many calls, on objects that are made anew after every 50; what was said last if one fails."""
+    """Makes many calls, on objects that are replaced after every 50; prints the call that fails."""
     fuzz = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -206,14 +206,14 @@ def test_junk_is_refused_and_leaves_everything_as_it_was(every_option):
 
 
 def view_operations():
-    """What a view can be asked, by reflection, and whoever makes one."""
+    """Returns the names of the operations of views and of the functions that make views, by reflection."""
     names = {name for name in dir(BufferView) if not name.startswith("_") or name in ("__getitem__", "__setitem__")}
     names |= {"__dlpack__", "__dlpack_device__", "__array__", "__reduce_ex__", "__len__", "__iter__", "__bool__"}
     return sorted(names - {"close"})
 
 
 class ViewFuzz(Fuzz):
-    """The same of views of memory that is not ours."""
+    """Calls on views of foreign memory."""
 
     def __init__(self, number):
         super().__init__(number)

@@ -1,4 +1,4 @@
-"""Whatever waits for devices lets other threads of Python run meanwhile."""
+"""Every wait for a device lets other Python threads run."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ DELAY = 0.1
 
 
 class Work:
-    """A kernel that takes a while, and ways to wait for it."""
+    """A slow kernel, and ways to wait for it."""
 
     def __init__(self, sim):
         self.stream, self.event = memarray.Stream(), memarray.Event()

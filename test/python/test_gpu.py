@@ -1,4 +1,4 @@
-"""What a real GPU adds: kernels, copies and consumers on it. The same tests on simulated devices, sizes cut."""
+"""Kernels, copies and consumers on a real GPU, and on simulated devices with smaller sizes."""
 
 import shutil
 import subprocess
@@ -27,10 +27,10 @@ def expect_index_sums_added(shape, name):
     array, values = filled(shape, name)
     array.move_memory(kDLCUDA)
     with array.read() as lease:
-        kept = lease.__dlpack__(stream=1, max_version=(1, 0))  # the next version comes from here to fresh memory
+        kept = lease.__dlpack__(stream=1, max_version=(1, 0))  # the next version is written from here to fresh memory
     array.add_index_tuple()
     del kept
-    array.add_index_tuple()  # and this one in place
+    array.add_index_tuple()  # in place
     dtype = numpy_dtype(name)
     once = (values.astype(dtype) + index_sums(shape, name)).astype(dtype)
     assert fetched(array).tobytes() == (once + index_sums(shape, name)).astype(dtype).tobytes()
@@ -96,7 +96,7 @@ def test_a_device_that_is_not_there(device):
 
 
 class InTorch:
-    """Reads on a stream of torch's own; on simulated devices, as `memarray.testing.Consumer` does."""
+    """A reader on PyTorch's own stream; on simulated devices, a `memarray.testing.Consumer`."""
 
     def __init__(self, device):
         self.torch = None if device.simulated else pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -106,7 +106,7 @@ class InTorch:
         self.consumer = Consumer() if device.simulated else None
 
     def read_later(self, lease):
-        """What gives the contents as they were in the stream's order."""
+        """Returns a function that gives the contents at this point of the stream's order."""
         if self.consumer:
             with self.consumer.take(lease) as view:
                 return view.read().result
@@ -143,7 +143,7 @@ class InCuPy:
 
 @pytest.mark.parametrize("peer", [InTorch, InCuPy])
 def test_others_on_their_streams_never_see_stale_data(device, peer):
-    """Kernels here, reads and writes there, and nobody waits but on the device."""
+    """Runs kernels of memarray, and reads and writes of the peer; only the device waits."""
     rounds = 30 if device.simulated else 10_000
     consumer = peer(device)
     size = 1000 if device.simulated else 1 << 20
@@ -178,7 +178,7 @@ def gpu():
 
 @pytest.mark.gpu
 def test_the_demo_on_a_gpu_and_on_the_host(gpu, tmp_path):
-    """Only for a while are the numbers near: a device fuses operations, and the motion is chaotic."""
+    """The numbers agree only for a short time: a device fuses operations, and the motion is chaotic."""
     import json
 
     demo = pytest.importorskip("memarray.lennard_jones.demo", reason="built without the demo")
@@ -229,7 +229,7 @@ def test_from_numpy_and_back(device):
 def test_the_bench_for_real_devices_runs_on_simulated_ones(row):
     pytest.importorskip("pybind11", reason="pybind11, which its native part is built with, is not installed")
     root = Path(__file__).resolve().parents[2]
-    # Kept, as its native part takes a while to compile; each memarray has its own.
+    # Kept, because its native part compiles slowly; each memarray has a folder of its own.
     out = root / "build" / "bench" / f"gpu-{zlib.crc32(memarray._core.__file__.encode()):08x}"
     command = [sys.executable, root / "bench" / "gpu.py", "--simulated", "--out", out, *(["--row", row] if row else [])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""Views of a device's memory against NumPy: on a real GPU its own kernels, else those that are run on the host."""
+"""Views of device memory against NumPy: with a GPU's own kernels, or with the simulated ones on the host."""
 
 import gc
 
@@ -8,7 +8,7 @@ import pytest
 from memarray import BufferView
 from support import DTYPES, numpy_dtype, pattern
 
-#: Views of three dimensions, on the device and in NumPy alike.
+#: Views of three dimensions, made alike from a device's view and from a NumPy array.
 LAYOUTS = {
     "C": lambda x: x,
     "transposed": lambda x: x.transpose(2, 0, 1),
@@ -23,7 +23,7 @@ AXES = (None, 0, 1, -1, (0, 1), ())
 
 @pytest.fixture(params=[(7, 12, 10), pytest.param((33, 64, 130), marks=pytest.mark.slow)], ids=str)
 def shape(request, device):
-    """A few elements, and more than a device runs at one time."""
+    """Returns a shape of few elements, and one of more elements than a device runs at once."""
     return request.param if device.simulated else tuple(3 * extent for extent in request.param)
 
 
@@ -46,12 +46,12 @@ def sames(got, expected, dtype):
 def test_reductions_are_numpys(device, shape, dtype, layout):
     values = pattern(shape, dtype)
     view, x = LAYOUTS[layout](there(values)), LAYOUTS[layout](values)
-    ordered = x.size and dtype != "complex64"  # nothing has no least, nor have complex numbers one
+    ordered = x.size and dtype != "complex64"  # empty arrays and complex numbers have no minimum
     for name in REDUCTIONS if ordered else ("sum",):
         for axis in AXES:
             got = getattr(view, name)(axis)
             expected = getattr(x.astype("f8") if x.dtype.kind == "f" else x, name)(axis=axis)
-            if dtype == "float16":  # too large a sum is infinite
+            if dtype == "float16":  # a sum that is too large is infinite
                 with np.errstate(over="ignore"):
                     expected = np.asarray(expected).astype(dtype)
             sames(here(got) if isinstance(got, BufferView) else got, expected, dtype)
@@ -77,7 +77,7 @@ def test_copies_fills_and_casts_are_numpys(device, shape, dtype, layout):
         np.testing.assert_array_equal(here(base), values)
     view.fill(True)
     x[...] = True
-    np.testing.assert_array_equal(here(base), values)  # and nothing beside it
+    np.testing.assert_array_equal(here(base), values)  # no other element changed
 
 
 def test_a_broadcast_is_added_up(device):

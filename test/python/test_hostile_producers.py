@@ -1,4 +1,4 @@
-"""Producers of DLPack tensors that lie, raise, re-enter and drop: no crash, the deleter called once, and words."""
+"""Producers of DLPack tensors that lie, raise, re-enter and drop: no crash, one call of the deleter, a message."""
 
 import gc
 import threading
@@ -90,7 +90,7 @@ from dlpack_producer import ENTRANCES, Producer, refused
 
 """
 
-#: Programs, each in a process of its own: what a producer does there, whoever is told to take its memory.
+#: Programs, each in a process of its own: one behaviour of a producer, at every entrance.
 BEHAVIOURS = {
     "no deleter": """
 for name, take in ENTRANCES.items():
@@ -298,7 +298,7 @@ def test_a_deleter_in_python_leaves_the_error_that_is_on_its_way(hold, versioned
         yield hold(producer)
         raise KeyError("the error on its way")
 
-    # The tuple is let go of in C, with the error set.
+    # C code releases the tuple while the error is set.
     with pytest.raises(KeyError, match="the error on its way"):
         tuple(held_and_then_an_error())
     gc.collect()

@@ -1,4 +1,4 @@
-"""Streams, devices and interrupts as only a hostile program would have them."""
+"""Streams, devices and interrupts of hostile programs."""
 
 import gc
 import signal
@@ -21,7 +21,7 @@ def on_device(device_id=0):
 
 
 class Raises:
-    """A stream that is none."""
+    """A stream object whose protocol raises."""
 
     def __init__(self, error):
         self.error = error
@@ -55,7 +55,7 @@ def test_what_a_stream_raises_comes_through(simulated_devices, use, stream, erro
         USES[use](array, stream(error))
     assert raised.value is error
     raised = None
-    error.__traceback__ = None  # which keeps the array
+    error.__traceback__ = None  # the traceback keeps the array alive
     array.move_memory(kDLCPU)
     assert np.array_equal(array, values)
 
@@ -158,7 +158,8 @@ def test_simulated_memory_says_why_it_is_no_gpus(simulated_devices):
 
 
 def interrupt_a_move(sim, error):
-    """A move, reported, during which the signal comes whose handler raises ``error``; the array."""
+    """Moves an array, which is reported, and interrupts it by a signal whose handler raises ``error``; returns the
+    array."""
     array, _ = filled((4, 2))
     timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
     sim.delay(0.6)

@@ -1,4 +1,4 @@
-"""Importing memarray brings nothing else in, and every public object has its docstring."""
+"""Importing memarray imports no other package, and every public object has a docstring."""
 
 import importlib.util
 import inspect

@@ -1,4 +1,4 @@
-"""What `copy=` asks of whoever lends memory over DLPack, and of this library."""
+"""The effect of `copy=` on DLPack producers and on memarray."""
 
 import memarray
 import pytest

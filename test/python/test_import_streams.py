@@ -1,4 +1,5 @@
-"""Memory that its producer still writes, on a stream of its own: whoever takes it comes after, however it is lent."""
+"""Imports of memory that its producer still writes on a stream: the importer's work is ordered after, in every
+protocol."""
 
 import weakref
 
@@ -12,12 +13,13 @@ from test_view_devices import DELAY, on_device
 
 pytestmark = pytest.mark.sanitize
 
-#: The last that a producer writes, one after another.
+#: The last value that a producer writes, after all smaller ones.
 LAST = 20
 
 
 def by_table(view, stream):
-    """An object whose type lends `view` over the C exchange API, in no order, and says `stream` for its library's."""
+    """Returns an object whose type exports `view` over the C exchange API, unordered, and gives `stream` as its
+    stream."""
     kind, _ = dl.make_type(lambda shown, out: dl.table_of(BufferView).lend(shown.view, out), stream=stream)
     shown = kind()
     shown.view = view
@@ -25,7 +27,8 @@ def by_table(view, stream):
 
 
 class LateProducer(Producer):
-    """Lends what it writes late in a stream of its own, as memory that nothing here knows; `asked` is what was said."""
+    """A producer that writes late on a stream of its own, in memory unknown to memarray. `asked` records the
+    requests."""
 
     def __init__(self, devices):
         view, _ = on_device()
@@ -35,7 +38,7 @@ class LateProducer(Producer):
         super().__init__(**place, dtype=dl.DataType(2, 64, 1), shape=(6, 5), strides=(5, 1))
         memarray.synchronize()
         devices.delay(DELAY)
-        # More work than whoever takes it has of its own.
+        # More work than the importer has of its own.
         for value in range(1, LAST + 1):
             self.late.fill(value)
 
@@ -69,14 +72,14 @@ def test_producers_from_before_max_version_are_asked_for_the_stream_alone(simula
 
 
 class KnowsNoStream(LateProducer):
-    """As cuDF's, which know no keyword at all."""
+    """A producer like cuDF's, whose `__dlpack__` takes no keywords."""
 
     def __dlpack__(self):
         return super().__dlpack__()
 
 
 class RefusesStreams(LateProducer):
-    """As TensorFlow's."""
+    """A producer like TensorFlow's, which refuses streams."""
 
     def __dlpack__(self, *, stream=None, max_version=None):
         if stream is not None:
@@ -125,7 +128,7 @@ def test_a_table_without_a_good_stream_is_told_and_its_tensor_dropped(simulated_
 
 @pytest.mark.parametrize("device_id", [0, 1])
 def test_managed_memory_waits_for_its_producer(as_cuda, waits, device_id):
-    """Its device is 0 to DLPack, wherever its producer works."""
+    """DLPack reports managed memory on device 0, whichever device its producer works on."""
     stream, busy = memarray.Stream(device_id), on_device(device=f"cuda:{device_id}")[0]
     late = busy.to_device(f"cuda:{device_id}", stream=stream)
     memarray.synchronize()
@@ -140,7 +143,7 @@ def test_managed_memory_waits_for_its_producer(as_cuda, waits, device_id):
     assert (taken.memory_type, str(taken.device), len(waits())) == ("unified", "cpu", 1)
     assert last.query()
     assert taken.sum() == 15
-    # Memory that the driver does not know, of a device that is not there, whose work nobody could wait for.
+    # Memory unknown to the driver, of an absent device, whose work cannot be waited for.
     nowhere = Producer(device=dl.Device(13, 7))
     with pytest.raises(BufferError, match="cuda:7"):
         memarray.from_dlpack(nowhere)

@@ -1,4 +1,4 @@
-"""NumPy as a consumer: views of views, and what keeps what."""
+"""NumPy as a consumer: views of views, and the objects that they keep alive."""
 
 import itertools
 import weakref

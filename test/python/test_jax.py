@@ -10,12 +10,12 @@ from support import DTYPES, filled, look
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 jnp = pytest.importorskip("jax.numpy", reason="JAX is not installed")
 
-#: JAX halves 64-bit numbers unless told otherwise; those that it takes as they are:
+#: The dtypes that JAX takes unchanged: by default it halves 64-bit numbers.
 PLAIN = tuple(name for name in DTYPES if name == "complex64" or not name.endswith(("64", "128")))
 
 
 def lend(array):
-    """JAX asks for the unversioned struct alone, so that it needs a write lease."""
+    """Returns a view by JAX, which requests only the unversioned struct and so needs a write lease."""
     with array.get_dlpack() as lease:
         return jax.dlpack.from_dlpack(lease)
 
@@ -88,7 +88,7 @@ def test_results_come_back():
 
 @pytest.mark.parametrize("dtype", PLAIN)
 def test_arrays_of_jax_stay_as_they_are(dtype):
-    """Nothing may change them, and their capsules cannot say so."""
+    """JAX's arrays are immutable, but their capsules have no read-only flag."""
     theirs = jnp.ones((3, 4), dtype)
     zero = False if dtype == "bool" else 0
     for view in (memarray.BufferView(theirs), memarray.from_dlpack(theirs)):

@@ -1,4 +1,4 @@
-"""What a view keeps of memory whose producer changes, swaps or frees its own handle on it."""
+"""Views of memory whose producer changes, swaps or frees its own handle."""
 
 import array
 import mmap
@@ -35,7 +35,7 @@ SWAPS = {
 
 
 def types_of_tensors(torch):
-    """PyTorch's own, a parameter, a subclass, and a tensor without the exchange table."""
+    """Returns PyTorch's own type, a parameter, a subclass, and a tensor without the exchange table."""
 
     class Derived(torch.Tensor):
         pass
@@ -62,7 +62,7 @@ def test_view_survives_another_storage_under_its_tensor(way, swap, kind):
     view = WAYS[way](tensor)
     address = tensor.data_ptr()
     SWAPS[swap](torch, tensor)
-    # PyTorch takes memory that was freed again for these.
+    # PyTorch reuses freed memory for these tensors.
     others = [torch.full((COUNT,), -1.0) for _ in range(4)]
     assert all(other.data_ptr() != address for other in others)
     assert view.data_ptr == address
@@ -142,5 +142,5 @@ def test_numpy_refuses_to_resize_an_array_under_a_view():
     x = np.ones(4)
     view = memarray.BufferView(x)
     with pytest.raises(ValueError, match="resize"):
-        x.resize(1000)  # refcheck=False does not ask
+        x.resize(1000)  # refcheck=False would skip this check
     assert view.sum() == 4

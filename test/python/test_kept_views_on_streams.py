@@ -1,4 +1,4 @@
-"""Views of memory on devices that outlive their lease, and what their holders' streams do then."""
+"""Escaped views of device memory, and the later work of their holders' streams."""
 
 import memarray
 import numpy as np
@@ -32,7 +32,7 @@ def test_the_fence_of_a_view_that_was_kept(simulated_devices, waits, name, freed
     is_known = name not in ("by address", "no order", "by address, destroyed")
     if freed:
         del array, lease
-        simulated_devices.live()  # what is on its way out goes
+        simulated_devices.live()  # completes pending frees
         memarray.stats()
     else:
         array.fill(0)
@@ -46,7 +46,7 @@ def test_the_fence_of_a_view_that_was_kept(simulated_devices, waits, name, freed
     del kept
 
 
-#: What leaves a writable view behind, and what the array then holds.
+#: Uses that leave a writable view behind, and the contents of the array afterwards.
 USES = {
     "look": (lambda a: a.read().__enter__().close(), lambda x: x),
     "kernel": (lambda a: a.add_index_tuple(), lambda x: x + SUMS),
@@ -110,7 +110,7 @@ def test_versions_without_copies(simulated_devices, copies):
         assert np.array_equal(reading.result(), values + step * SUMS)
     with array.read() as lease:
         kept = consumer.take(lease)
-    with array.write():  # may change anything, so it starts from a copy
+    with array.write():  # the writer may change any element, so the array is copied first
         assert copies() == 1
     with array.write(discard=True):
         assert copies() == 0
@@ -125,7 +125,7 @@ def test_fresh_memory_is_there_for_consumers(simulated_devices):
     other, _ = filled(SHAPE, "int64")
     other.move_memory(kDLCUDA, stream=stream, async_copy=True)
     with array.write(stream=stream, discard=True) as lease, consumer.take(lease) as view:
-        view.write(4)  # in another stream than the one that the memory was taken in
+        view.write(4)  # in another stream than that of the allocation
     assert np.array_equal(contents(array), np.full(SHAPE, 4))
     assert np.array_equal(kept.read().result(), values)
 
@@ -170,7 +170,7 @@ def test_the_policy_alias(simulated_devices, copies):
     simulated_devices.delay(0.002)
     kept = late(view)
     view.write(3)
-    array.add_index_tuple()  # comes after it
+    array.add_index_tuple()  # ordered after the write
     assert copies() == 0
     assert np.array_equal(contents(array), 3 + SUMS)
     del kept

@@ -1,4 +1,4 @@
-"""New versions of arrays that are larger than the caches are written past them: nothing may be lost on the way."""
+"""New versions of arrays larger than the caches are written past the caches, and must be complete."""
 
 import memarray
 import numpy as np

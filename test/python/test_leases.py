@@ -1,4 +1,4 @@
-"""Leases: who may hold an array with whom, how long they wait, and what they say when they are refused."""
+"""Leases: which can be open together, how long they wait, and the messages of refusals."""
 
 import gc
 import itertools
@@ -23,11 +23,11 @@ every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def refused_by(lease, words):
-    """No way leads to the memory of a lease that is not open, nor to where that is."""
+    """Checks that every export of a lease that is not open is refused, and its device too."""
     for lend in LENDS.values():
         with pytest.raises((memarray.LockError, AttributeError)) as refused:
             lend(lease)
-        # An attribute that is not there, as consumers ask for it first and then for what else there is.
+        # An absent attribute, because consumers look it up first and then try other protocols.
         if refused.type is AttributeError:
             assert "__array_interface__ is there inside the lease's 'with' block only" in str(refused.value)
             assert lend in (LENDS["__array_interface__"], LENDS["__array_interface__, kept"])

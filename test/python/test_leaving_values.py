@@ -1,4 +1,4 @@
-"""Every way in which a value leaves memarray, against NumPy: all dtypes at their edge values, in all layouts."""
+"""Every export of a value from memarray, against NumPy: all dtypes at their edge values, in all layouts."""
 
 import copy
 import pickle
@@ -32,7 +32,7 @@ def values_of(dtype):
 
 
 def of_numbers(x, numbers):
-    """Numbers that left one by one, as an array like `x`."""
+    """Returns an array like `x` with the numbers, which were exported one by one."""
     made = np.empty(x.shape, x.dtype)
     for index, number in zip(np.ndindex(x.shape), numbers, strict=True):
         made[index] = number
@@ -40,7 +40,7 @@ def of_numbers(x, numbers):
 
 
 def of_parts(view, x, read):
-    """What `read` says of the view of each element."""
+    """Returns an array like `x` of the results of `read` on the view of each element."""
     return of_numbers(x, [read(view[(*(slice(i, i + 1) for i in at), ...)]) for at in np.ndindex(x.shape)])
 
 
@@ -65,7 +65,7 @@ def parsed(view):
 
 
 def of_buffer(view):
-    # bfloat16 has no format, and negative strides leave by the other ways alone.
+    # bfloat16 has no buffer format; negative strides are exported over the other protocols only.
     return np.array(memoryview(view)) if view._dtype_name != "bfloat16" else np.asarray(view)
 
 
@@ -75,7 +75,7 @@ def of_dlpack(view):
     return np.from_dlpack(view) if view._dtype_name != "bfloat16" else np.asarray(view)
 
 
-#: From (view, array with its values) to an array with the values that left.
+#: Functions from (view, array with its values) to an array with the exported values.
 WAYS = {
     "view[index]": lambda v, x: of_numbers(x, [v[index] if index else v.item() for index in np.ndindex(x.shape)]),
     "view[i][j]": lambda v, x: of_numbers(x, iterated(v)),
@@ -141,14 +141,14 @@ def test_reductions_of_edge_values_are_those_of_numpy(dtype):
             expected = x if dtype != "bfloat16" else x.astype("f4")
             got, expected = getattr(view, name)(), getattr(expected, name)()
             if dtype.startswith("complex") and np.isnan(expected):
-                assert np.isnan(got), (layout, name)  # which of several NaN is not said
+                assert np.isnan(got), (layout, name)  # the choice among several NaN is unspecified
             else:
-                # Which of two zeros is the least is not said.
+                # The choice between two zeros as the minimum is unspecified.
                 assert got == expected.item() or (np.isnan(got) and np.isnan(expected)), (layout, name)
         if x.dtype.kind in "biu":
             assert view.sum() == x.sum().item(), layout
             exact = sum(int(number) for number in x.ravel()) / x.size
-            # Means are of doubles, as NumPy's.
+            # Means are computed in double, like NumPy's.
             assert view.mean() == pytest.approx(exact, abs=1e-15 * float(np.abs(x.astype("f8")).max())), layout
 
 

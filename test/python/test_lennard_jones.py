@@ -1,4 +1,4 @@
-"""The physics of the example, and that Python's views of it cost no copy."""
+"""The physics of the example, and its Python views, which cost no copy."""
 
 import hashlib
 import threading
@@ -17,7 +17,7 @@ A12, A6 = 12.13188, 14.45392
 
 
 def look(array):
-    """A private copy, so that the test holds no view."""
+    """Returns a private copy, so that the test holds no view."""
     with array.read() as lease:
         return np.from_dlpack(lease).copy()
 
@@ -76,7 +76,7 @@ def test_forces_are_the_negative_gradient():
 
 
 def test_force_and_energy_reach_zero_at_the_cut():
-    """Two close clumps' distance is swept over the cut: what the last pair gives fades in, instead of appearing."""
+    """Moves a pair across the cutoff: its force and energy start at zero, without a jump."""
     pair = Simulation(cells=1, density=4.0 / 1000.0)
     places = np.array([[0.0, 0.0, 0.0], [5.0, 0.0, 0.0], [5.0, 5.0, 0.0], [5.0, 5.0, 5.0]])
     for distance, nothing in [(2.5 + 1e-9, True), (2.5, True), (2.5 - 1e-6, False)]:
@@ -126,7 +126,7 @@ def test_start_has_the_temperature_asked_for_and_no_momentum():
     assert simulation.temperature() == pytest.approx(0.9, rel=1e-12)
     assert np.abs(velocities.sum(axis=0)).max() < 1e-11
     assert analysis.sample(simulation).temperature == pytest.approx(0.9, rel=1e-12)
-    # Maxwell and Boltzmann: the fourth moment of a normal distribution is three times the second's square.
+    # Maxwell-Boltzmann distribution: the fourth moment is three times the square of the second.
     moments = (velocities**4).mean() / (velocities**2).mean() ** 2
     assert moments == pytest.approx(3.0, abs=0.3)
     assert not np.array_equal(velocities, look(Simulation(cells=6, temperature=0.9, seed=6).velocities))
@@ -167,7 +167,7 @@ def test_radial_distribution_is_the_histogram_of_all_pairs_and_of_a_liquid():
     expected = histogram / (len(frames) * shells * count * (count - 1) / 2 / box**3)
     # A distance on an edge may be counted on either side of it.
     np.testing.assert_allclose(g, expected, atol=2 * expected.max() / histogram.max())
-    # A liquid: nobody within the core, a shell of neighbours, and no order from afar.
+    # A liquid: no pairs within the core, a shell of neighbours, and no order at a distance.
     assert g[r < 0.8].max() == 0.0
     assert 1.0 < r[g.argmax()] < 1.15 and 2.3 < g.max() < 3.5
     assert abs(g[r > 4.0].mean() - 1.0) < 0.01 and np.abs(g[r > 4.0] - 1.0).max() < 0.1
@@ -196,7 +196,7 @@ def test_energy_and_momentum_are_conserved(steps):
 
 @pytest.mark.parametrize("shifted_force", [True, False])
 def test_the_energy_check_sees_a_force_that_jumps(shifted_force):
-    """The gate above can fail: a plain cut kicks the particles that cross it."""
+    """Shows that the check above can fail: a plain cutoff kicks the particles that cross it."""
     simulation = melted(cells=6, steps=300, cutoff=1.5, shifted_force=shifted_force)
     samples = []
     for _ in range(50):
@@ -206,7 +206,7 @@ def test_the_energy_check_sees_a_force_that_jumps(shifted_force):
 
 
 def seconds_on_cpus():
-    """How long each thread of this process has run; empty where the system does not say."""
+    """Returns the run time of each thread of this process; empty if the system does not report it."""
     tasks = Path("/proc/self/task")
     return {file.parent.name: int(file.read_text().split()[0]) * 1e-9 for file in tasks.glob("*/schedstat")}
 
@@ -225,7 +225,7 @@ def test_hundred_steps_equal_the_numpy_reference(threads, count):
     if before:
         caller = str(threading.get_native_id())
         others = sum(after[thread] - before.get(thread, 0.0) for thread in after if thread != caller)
-        # Others have a hundredth at least, however busy the machine is, or nothing to do at all.
+        # Other threads have at least a hundredth, however busy the machine is, or no work at all.
         assert (others > 0.01 * (after[caller] - before[caller])) is (count == 2)
 
 

@@ -1,4 +1,4 @@
-"""An array from Python: made, filled, computed on, and looked at, for every dtype and rank."""
+"""Arrays from Python: creation, filling, computation and reading, for every dtype and rank."""
 
 import copy
 import gc

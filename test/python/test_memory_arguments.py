@@ -1,4 +1,4 @@
-"""What functions in C++ take as memory: no mask or unit is lost, and a bool is 0 or 1."""
+"""Memory arguments of C++ functions: no mask or unit is lost, and a bool is 0 or 1."""
 
 import memarray
 import memory_arguments as taken
@@ -9,7 +9,7 @@ from test_foreign_bools import LAYOUTS, invalid
 
 pytestmark = pytest.mark.sanitize
 
-#: Functions of memory of one dimension, in every kind of parameter.
+#: Functions that take one-dimensional memory, with every kind of parameter.
 FUNCTIONS = {
     "view": lambda x: taken.take_view(x),
     "writable view": lambda x: taken.take_writable(x),

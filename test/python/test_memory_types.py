@@ -24,7 +24,7 @@ def managed(sim):
 
 @pytest.fixture
 def unified(simulated_devices):
-    """A writable view of an array's unified memory, under an open lease."""
+    """Yields a writable view of an array's unified memory, under an open lease."""
     array = MemArray([3, 4], memory_type="unified")
     array.read_numpy_array(VALUES)
     with array.write() as lease:

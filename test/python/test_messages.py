@@ -10,7 +10,7 @@ LONG = "x" * 100_000
 
 
 class Huge:
-    """An object that is nothing that memarray takes, with much to show."""
+    """An object that no function accepts, with a huge repr."""
 
     def __repr__(self):
         return LONG
@@ -148,8 +148,8 @@ def test_no_refusal_shows_what_it_was_given(refuse):
             refuse(x)
         except Exception as error:
             if isinstance(error, (OSError, UnicodeError, AttributeError)):
-                continue  # Python's own
-            # What is expected and what there is take their room.
+                continue  # raised by Python itself
+            # The limit leaves room for the expected and the given type.
             assert len(str(error)) < 700, (make, str(error)[:300])
             assert "xxxxxxxxxx" * 9 not in str(error)
 

@@ -1,4 +1,4 @@
-"""Leases, kept views and writes in any order, against a model of what each memory holds.
+"""Leases, escaped views and writes in any order, against a model of the contents of each block.
 
 MEMARRAY_NIGHTLY=1 runs many more examples; MEMARRAY_SEED=n repeats the run that printed n.
 """
@@ -25,7 +25,7 @@ from support import SEED
 EXAMPLES = 5000 if os.environ.get("MEMARRAY_NIGHTLY") else 200
 SHAPES = ((6,), (4,), (9,), (0,))
 ARRAYS = 3
-# The buffer protocol's views keep the lease too, and with it the array's state and its current memory.
+# Views by the buffer protocol also keep the lease, and with it the array's state and its current memory.
 KEEPERS = (np.from_dlpack, np.asarray, memoryview, lambda lease: np.from_dlpack(lease)[::2])
 KEEPS_LEASE = (False, True, True, False)
 PARTS = (slice(None), slice(None), slice(None), slice(None, None, 2))
@@ -37,7 +37,7 @@ value = st.one_of(st.integers(-100, 100), st.sampled_from(edges("int64").tolist(
 
 @dataclass(eq=False)
 class Memory:
-    """One block: what it holds, and how many views of it are alive."""
+    """One block: its contents, and the number of its live views."""
 
     data: np.ndarray
     read_only: int = 0
@@ -82,7 +82,7 @@ class Machine(RuleBasedStateMachine):
             real.escaped_views = policy
             self.models.append(Model(real, policy, Memory(np.zeros(SHAPES[0], "int64"))))
 
-    # What the array does before it is used.
+    # Effects on the array before a use.
 
     def detach(self, model):
         self.copies += 1
@@ -99,7 +99,7 @@ class Machine(RuleBasedStateMachine):
         return bool(model.leases) or (model.policy == "error" and model.memory.exports)
 
     def replace(self, model, data):
-        """New contents: in place, or in fresh memory where views must not see them."""
+        """Sets new contents: in place, or in fresh memory if views must not see them."""
         if model.policy == "snapshot" and model.memory.exports:
             model.memory = Memory(data)
         else:
@@ -141,7 +141,7 @@ class Machine(RuleBasedStateMachine):
         opened = [(model, lease) for model in self.models for lease in model.leases]
         model, lease = opened[at % len(opened)]
         lease.close()
-        # Leases are not compared: list.remove would have to.
+        # By identity: list.remove would compare leases.
         model.leases = [other for other in model.leases if other is not lease]
         self.refused(lease.__enter__)
 
@@ -263,7 +263,7 @@ class Machine(RuleBasedStateMachine):
         self.settle_for_read(model)
         self.check(np.asarray(model.real), model.memory)
 
-    # What holds at all times.
+    # Invariants.
 
     def check(self, seen, memory, part=slice(None)):
         np.testing.assert_array_equal(seen, memory.data[part])

@@ -1,4 +1,4 @@
-"""Arrays, leases and views as what MPI sends and receives, through mpi4py: each scenario on two and on four ranks."""
+"""Arrays, leases and views in MPI messages, through mpi4py: each scenario on two and on four ranks."""
 
 import ast
 import functools
@@ -12,14 +12,14 @@ import pytest
 pytest.importorskip("mpi4py", reason="mpi4py and mpich of test/requirements.txt are not installed")
 pytestmark = pytest.mark.sweep
 PROGRAM = Path(__file__).with_name("mpi_scenarios.py")
-# An MPI must not be initialised in the process of the tests, so its scenarios are read, not imported.
+# The test process must not initialize MPI, so the scenarios are parsed, not imported.
 FUNCTIONS = {node.name: node for node in ast.parse(PROGRAM.read_text()).body if isinstance(node, ast.FunctionDef)}
 ENDS_BADLY = ("memory_of_devices_as_it_is", "one_rank_is_not_content")
 SCENARIOS = [name for name, node in FUNCTIONS.items() if not node.args.args and name not in ENDS_BADLY]
 
 
 def mpiexec(ranks, *arguments, limit=120):
-    """The finished run, with what all ranks wrote."""
+    """Runs a program under mpiexec; returns the finished process with the output of all ranks."""
     beside = Path(sys.executable).with_name("mpiexec")
     launcher = beside if beside.exists() else shutil.which("mpiexec")
     assert launcher, "mpi4py is here, but no mpiexec: install mpich"
@@ -31,7 +31,7 @@ def mpiexec(ranks, *arguments, limit=120):
 
 @functools.cache
 def all_of(ranks):
-    """What all scenarios say, run one after the other by the same processes."""
+    """Returns the output of all scenarios, run one after the other by one set of processes."""
     return mpiexec(ranks, *SCENARIOS).stdout
 
 
@@ -44,7 +44,7 @@ def content(scenario, ranks, output):
 def test_scenario(scenario, ranks):
     if content(scenario, ranks, all_of(ranks)):
         return
-    # Its own fault, or that of one before it.
+    # The scenario failed, or one before it did.
     alone = mpiexec(ranks, scenario)
     assert alone.returncode == 0, alone.stdout
     assert content(scenario, ranks, alone.stdout), alone.stdout

@@ -1,4 +1,4 @@
-"""What `python -m memarray new` writes, and refuses; the part `new` of the tests builds it."""
+"""Tests of what `python -m memarray new` writes and refuses. The part `new` of ./test/run builds the project."""
 
 import ast
 import itertools
@@ -49,7 +49,7 @@ def test_every_variant_is_whole(variant):
 
 
 def check_workflow(text, cuda):
-    """With CUDA it has an nvcc before it builds memarray with it, then the project; else it has none."""
+    """Checks that with CUDA the steps install nvcc, build memarray with it, then the project; else none has nvcc."""
     steps = re.findall(r"^ *- run: (.*)$", text, re.MULTILINE)
     assert ("memarray" in steps[-3]) and steps[-3].startswith("MEMARRAY_CUDA=ON pip install --no-binary") == cuda
     at = [i for i, step in enumerate(steps) for words in ('"nvidia-cuda-nvcc==', "CUDACXX=") if words in step]

@@ -1,4 +1,4 @@
-"""Objects that stand for something of this process are refused by pickle and copy in words; none ends the process."""
+"""pickle and copy refuse objects that belong to this process, with a clear message and without a crash."""
 
 import copy
 import pickle
@@ -8,7 +8,7 @@ import pytest
 from memarray import _core
 from memarray.testing import simulated_devices
 
-#: Types of the extension with a meaning of their own for pickle, and abstract ones.
+#: Types of the extension that define their own pickling, and abstract ones.
 OTHERS = {"BufferView", "ArrayBase", "Instance", "Error", "LockError", "CudaError"}
 OTHERS |= {"OutOfMemoryError", "UnsupportedTypeError"}
 

@@ -1,4 +1,4 @@
-"""Plain NumPy arrays, read from their object as `__dlpack__` would tell of them, words of refusals included."""
+"""Plain NumPy arrays, read directly from the object, import as they would by `__dlpack__`, refusals included."""
 
 import gc
 import sys
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.sanitize
 
 
 class Slow:
-    """Lends an array as it would itself, over DLPack alone."""
+    """Exports an array as the array itself would, but only over DLPack."""
 
     def __init__(self, array):
         self.array = array
@@ -41,7 +41,7 @@ LAYOUTS = {
 
 
 def told(view):
-    """All but the strides of dimensions with one element, along which nobody goes: NumPy 2.2 says others."""
+    """Returns all but the strides of dimensions with at most one element, which NumPy 2.2 reports differently."""
     names = ("data_ptr", "shape", "dtype", "writable", "nbytes", "memory_type", "closed")
     goes = [n > 1 for n in view.shape]
     return {name: getattr(view, name) for name in names} | {
@@ -99,7 +99,7 @@ WORDS = {
 
 @pytest.mark.parametrize("why", REFUSED)
 def test_what_is_refused(why):
-    """In our words, which say what to do; a capsule of it, or its maker's words, no less."""
+    """The error is memarray's own and says what to do. By DLPack the capsule is refused, or NumPy raises its error."""
     x = REFUSED[why]()
     for take in (memarray.from_dlpack, BufferView, BufferView.from_numpy):
         with pytest.raises(

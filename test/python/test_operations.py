@@ -1,4 +1,4 @@
-"""Every public attribute is classed, and what is classed as a write is refused under every kind of lease."""
+"""Every public attribute is classed, and every kind of lease refuses operations classed as writes."""
 
 import threading
 
@@ -36,9 +36,9 @@ def test_every_attribute_is_classed(cls, table):
 
 
 def test_everything_in_the_module_is_classed():
-    # Modules that are there once another test has imported them, and have tests of their own.
+    # Modules that appear once another test has imported them, and that have their own tests.
     others = {"annotations", "lennard_jones", "testing", "pytest_plugin", "dask"}
-    # Of an installed plugin's package pytest rewrites the assertions, by names that start with "@".
+    # pytest rewrites the assertions of an installed plugin's package and adds names that start with "@".
     assert {name for name in vars(memarray) if not name.startswith(("_", "@"))} - set(MODULE) <= others
     assert set(memarray.__all__) == set(MODULE)
 
@@ -54,7 +54,7 @@ def test_every_write_and_read_has_its_trial():
 
 
 class Witness:
-    """Remembers all that can be seen of an array, from within the leases that hold it."""
+    """Records everything visible of an array, from within the leases that hold it."""
 
     def __init__(self, array, lease):
         self.array, self.view = array, np.from_dlpack(lease)

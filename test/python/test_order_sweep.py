@@ -1,9 +1,9 @@
-"""Work on streams of two devices in any order, against NumPy, which does one thing after another.
+"""Work on streams of two devices in any order, against NumPy, which executes one operation after another.
 
-Every operation is submitted and not waited for; simulated devices run the streams at different paces. What the library
-has to order it must order, whatever came before. What only the consumers could order (two that were lent one memory
-under one lease and do not ask again) is not tried. MEMARRAY_NIGHTLY=1 runs many more examples; MEMARRAY_SEED=n repeats
-the run that printed n.
+Operations are submitted without waits, and the streams of simulated devices run at different speeds. The library must
+order everything that it can order. The order between two consumers that got one memory under one lease, and do not ask
+again, is their own and not tested. MEMARRAY_NIGHTLY=1 runs many more examples; MEMARRAY_SEED=n repeats the run that
+printed n.
 """
 
 import os
@@ -23,7 +23,7 @@ from support import SEED
 
 pytestmark = [pytest.mark.sanitize, pytest.mark.threads, pytest.mark.sweep]
 
-# Sanitizers slow it down, and look at more.
+# Sanitizers make each example slower and check more, so fewer examples suffice.
 SANITIZED = "san.so" in os.environ.get("LD_PRELOAD", "")
 EXAMPLES = (10_000 if os.environ.get("MEMARRAY_NIGHTLY") else 500) // (10 if SANITIZED else 1)
 SIZES = (6, 4, 9, 0)
@@ -37,7 +37,7 @@ place = st.sampled_from(DEVICES)
 
 
 class InItsStream:
-    """Asks for no order, as a consumer may that works in the lease's own stream."""
+    """A consumer that works in the lease's own stream, and asks for no ordering."""
 
     def __init__(self, lease):
         self.lease = lease
@@ -69,7 +69,7 @@ class Machine(RuleBasedStateMachine):
         return Consumer(stream=("own", None, 2)[kind - 2])
 
     def stream_on(self, device, choice):
-        """One of the streams that may be named there; of the default one for the host."""
+        """Returns one of the streams that may be named on the device; None, the default stream, for the host."""
         return None if device == "cpu" else self.streams[int(device[-1])][choice % 5]
 
     def refused(self, call):
@@ -77,7 +77,7 @@ class Machine(RuleBasedStateMachine):
             call()
 
     def refused_by_views(self, call, *models, writes=False, leased=False):
-        """Does it; whether views that were kept refused it, under the policy for that, or a lease if there is one."""
+        """Calls; true if it was refused under the policy "error" because of escaped views, or by an open lease."""
         strict = [model for model in models if model.real.escaped_views == "error"]
         try:
             call()
@@ -199,7 +199,7 @@ class Machine(RuleBasedStateMachine):
     # Leases.
 
     def lease_for(self, at, device, choice, asked):
-        """One that is not open yet, and the stream that it names."""
+        """Returns a lease that is not open yet, and its stream."""
         real = self.models[at].real
         stream = self.stream_on(device or str(real.device), choice)
         return (real.read(device, stream) if asked == "r" else real.write(device, stream, discard=asked == "d")), stream
@@ -214,7 +214,7 @@ class Machine(RuleBasedStateMachine):
         opened = Lease(real, stream, asked != "r", model.memory)
         model.leases.append(opened)
         if asked == "d":
-            # The old contents are given up, so that its holder writes them all.
+            # discard gives up the old contents, so the holder writes all elements.
             view = self.take_from(opened, self.consumer_on(real, choice % 5))
             view.seen.write(value)
             view.memory.uses.append((view.stream, True))
@@ -238,7 +238,7 @@ class Machine(RuleBasedStateMachine):
         each = list(zip((first, 1 - first), devices, choices, asked, strict=True))
         held = [model for model in self.models if model.leases]
         if held and any(model.memory.writable for model in self.models):
-            return  # the one that can be had may have left its view behind, or not
+            return  # whether the lease that could be opened leaves an escaped view depends on the order
         if self.views and any(model.real.escaped_views == "error" for model in self.models):
             return
         made = [self.lease_for(at, device, choice, how) for at, device, choice, how in each]
@@ -249,8 +249,8 @@ class Machine(RuleBasedStateMachine):
             assert held
             assert not any(lease.is_open for lease, _ in made)
             assert places == [str(model.real.device) for model in held]
-            # The other was brought to its place, or not: their addresses say which is tried first. What one example
-            # does must not depend on that.
+            # The addresses decide which array is tried first, and so whether the other was moved. An example must not
+            # depend on that.
             for model in self.models:
                 if not model.leases:
                     model.real.move_memory(kDLCPU)
@@ -270,7 +270,7 @@ class Machine(RuleBasedStateMachine):
     # Consumers.
 
     def consumer_on(self, lease, by):
-        """The first two have a stream of one device."""
+        """Returns a consumer. The first two have a stream of one device."""
         return self.consumers[lease.__dlpack_device__()[1] if by < 2 else by]
 
     def take_from(self, lease, consumer, ordered=True):
@@ -319,7 +319,7 @@ class Machine(RuleBasedStateMachine):
     def drop(self, at, in_stream):
         view = self.views.pop(at % len(self.views))
         view.seen.drop(in_stream=in_stream)
-        # Until a host function has dropped it, it is kept.
+        # The view is alive until a host function in the stream has dropped it.
         if in_stream and view.seen.device[0] != kDLCPU:
             self.sim.delay(0)
             memarray.synchronize()
@@ -327,7 +327,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(by=st.integers(0, 4))
     def consumer_goes(self, by):
-        """Its streams go, and another comes."""
+        """Replaces a consumer and its streams by new ones."""
         if not any(self.consumers[by] in lease.streams for _, lease in self.opened()):
             self.consumers[by] = self.consumer(by)
 

@@ -1,4 +1,4 @@
-"""What pickles for its user, mostly with a protocol below 5: queues, pools, pipes, shelves, joblib, dataclasses."""
+"""Libraries that pickle for their users, mostly by a protocol below 5: queues, pools, shelves, joblib, dataclasses."""
 
 import copy
 import dataclasses
@@ -18,7 +18,7 @@ SECONDS = 60
 
 
 def double(memory):
-    """In another process: a new array with twice the elements."""
+    """Returns, in another process, a new array with the elements doubled."""
     return memarray.MemArray.from_numpy(np.asarray(memory) * 2)
 
 
@@ -28,7 +28,7 @@ def send_back(connection):
 
 @pytest.fixture(scope="module")
 def context():
-    # A forked child would have locks that other threads of this process held.
+    # A forked child would inherit locks that other threads of this process hold.
     return multiprocessing.get_context("spawn")
 
 

@@ -1,4 +1,4 @@
-"""`memarray/__init__.pxd` says to Cython what the headers say to C."""
+"""`memarray/__init__.pxd` declares for Cython what the headers declare for C."""
 
 import re
 from pathlib import Path
@@ -14,12 +14,12 @@ POINTER = re.compile(r"^ {8}const (?P<struct>\w+)\* (?P<name>\w+)$")
 
 
 def as_c(cython_type):
-    """`const char*` is `char const*` in the headers."""
+    """Returns the type as the headers write it: `const char*` is `char const*` there."""
     return re.sub(r"^const ([\w ]+?)\*", r"\1 const*", cython_type)
 
 
 def members(struct):
-    """Each member of a struct of functions as the headers' are, and how it ends: the exceptions, and the GIL."""
+    """Returns the members of a struct of functions in the headers' form, each with its exception and GIL clauses."""
     text = PXD.read_text().split(f"    ctypedef struct {struct}:\n")[1].split("        size_t size\n")[1]
     found = []
     for line in text.split("\n\n")[0].split("\n"):
@@ -40,7 +40,7 @@ def test_members_are_those_of_the_header(file, struct):
 
 
 def need_the_gil(file, struct):
-    """The functions whose comment says "With the GIL"."""
+    """Returns the functions whose comment contains "With the GIL"."""
     found, comment = set(), ""
     for line in map(str.strip, body_of(header(file), struct).split("\n")):
         if line.startswith("///"):

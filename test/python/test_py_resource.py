@@ -1,4 +1,4 @@
-"""Pointers that C++ code keeps into Python's objects, by ``<memarray/interop/py_resource.h>``."""
+"""Pointers of C++ code into Python's objects, by ``<memarray/interop/py_resource.h>``."""
 
 import ctypes
 import gc
@@ -73,7 +73,7 @@ def test_the_object_lives_until_the_resource_is_closed(kind, close):
     gone = weakref.ref(thing) if kind != "bytes" else None
     references = sys.getrefcount(thing)
     held = Held(kind, thing)
-    if kind == "bytes":  # has no weak references
+    if kind == "bytes":  # bytes have no weak references
         assert sys.getrefcount(thing) == references + 1
     else:
         del thing
@@ -297,7 +297,7 @@ print("ends")
 
 
 def run(trace, use):
-    # What is lost on purpose is a leak.
+    # The program leaks on purpose.
     env = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
     program = PROGRAM.format(trace=trace, use=use)
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=env)

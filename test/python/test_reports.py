@@ -1,4 +1,4 @@
-"""Every copy that nobody asked for by name is reported: counters and log records."""
+"""Every implicit copy is reported: counters and log records."""
 
 import logging
 import pickle
@@ -145,7 +145,7 @@ def test_a_log_handler_that_raises_harms_nobody():
 
 
 def test_an_error_and_a_report_come_together(records):
-    """A refused exchange may have left a view behind already: its report does not replace the error."""
+    """A refused exchange may already have left an escaped view. The report of that does not replace the error."""
     array, _ = filled((4,))
     other = memarray.MemArray([4])
     kept = np.from_dlpack(array)
@@ -196,7 +196,7 @@ def arrived_misaligned(view):
     return pickle.loads(data, buffers=[memoryview(b"x" + bytes(buffers[0].raw()))[1:]])
 
 
-#: What copies a view of 12 floats -> what it does, and how many bytes its record says.
+#: Operations that copy a view of 12 floats: the call, and the bytes in its record.
 COPIES_OF_VIEWS = {
     "copy": (lambda view: view.copy(), 96),
     "cast": (lambda view: view.cast("float32"), 48),
@@ -233,7 +233,7 @@ def test_a_view_that_is_brought_to_another_device_is_counted_and_has_its_record(
     assert [record.getMessage().split(":")[0] for record in records()] == ["copied 96 bytes"] * 2
 
 
-# Seed 004's tree: (on the same device, contiguous, the operation takes strides) -> an operation and its copies.
+# (same device, contiguous, the operation accepts strides): an operation, and its number of copies.
 DECISIONS = {
     (True, True, True): (lambda view: view.sum(), 0),
     (True, True, False): (lambda view: view.ensure_contiguous(), 0),
@@ -241,7 +241,7 @@ DECISIONS = {
     (True, False, False): (lambda view: view.ensure_contiguous(), 1),
     (False, True, True): (lambda view: view.to_device("cuda:0").sum(), 1),
     (False, True, False): (lambda view: view.to_device("cuda:0"), 1),
-    # Made dense where it is first: the way to a device takes one piece of memory.
+    # Made contiguous on its own device first: a transfer takes one piece of memory.
     (False, False, True): (lambda view: view.to_device("cuda:0").sum(), 2),
     (False, False, False): (lambda view: view.to_device("cuda:0"), 2),
 }

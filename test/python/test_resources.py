@@ -1,4 +1,4 @@
-"""Streams, events and memory pools on simulated devices, and the errors where there is none."""
+"""Streams, events and memory pools on simulated devices, and the errors without a device."""
 
 import gc
 
@@ -70,7 +70,7 @@ def test_times_are_in_seconds(simulated_devices):
 
 
 class Stream:
-    """Another library's."""
+    """A stream of another library."""
 
     def __init__(self, answer):
         self.answer = answer

@@ -1,4 +1,4 @@
-"""Our views through every library and back: the same memory in every dtype and layout, and let go of once."""
+"""Views through every library and back: the memory in every dtype and layout, released exactly once."""
 
 import ctypes
 import gc
@@ -36,21 +36,21 @@ IN_ONE_PIECE = ("C", "F", "empty", "no dimension")
 
 @dataclass(frozen=True)
 class Takes:
-    """What a library makes of our views: asserted of every dtype and layout."""
+    """The behaviour of a library with memarray's views, asserted for every dtype and layout."""
 
-    #: Layouts that it takes as they lie.
+    #: Layouts that it accepts without a copy.
     shares: tuple[str, ...]
-    #: What it may say to the others.
+    #: Errors that it may raise for the others.
     says: tuple[str, ...] = ()
     #: Layouts that it may copy instead.
     copies: tuple[str, ...] = ()
-    #: Dtypes that it does not know.
+    #: Dtypes that it does not support.
     without: tuple[str, ...] = ()
-    #: The only ones, if it is compiled for one.
+    #: The only dtypes, if it is compiled for some.
     dtypes: tuple[str, ...] = tuple(DTYPES)
-    #: The only ranks, likewise.
+    #: The only ranks, if it is compiled for some.
     ranks: tuple[int, ...] = tuple(range(9))
-    #: Of the memory alone: neither shape nor dtype.
+    #: True if it takes only the memory, without shape and dtype.
     flat: bool = False
 
 
@@ -59,9 +59,9 @@ LIBRARIES = {
     "np.asarray": Takes(ALL),
     "memoryview": Takes(ALL, without=("bfloat16",)),
     "torch.from_dlpack": Takes(FORWARD, says=("BufferError",)),
-    # It takes a buffer for a list of numbers.
+    # torch takes a buffer as a list of numbers.
     "torch.asarray": Takes(("C",), says=("RuntimeError", "ValueError"), copies=("no dimension",), flat=True),
-    # It asks for the struct that cannot say read-only.
+    # JAX asks for the DLPack struct that has no read-only flag.
     "jax.dlpack.from_dlpack": Takes(
         ("C", "F", "rank 8"), says=("BufferError", "JaxRuntimeError"), copies=("empty", "no dimension", "offset")
     ),
@@ -75,7 +75,7 @@ LIBRARIES = {
 }
 HALVES = ("float16", "bfloat16")
 SHORT_OF_HALVES = tuple(dtype for dtype in DTYPES if dtype not in HALVES)
-# Compiled for each dtype, rank and layout, or when they are asked for.
+# Compiled for each dtype, rank and layout, some of them on first use.
 COMPILED = {
     "numba.njit(f)": Takes(
         ("C", "F", "negative strides", "offset", "empty"),
@@ -101,7 +101,7 @@ CASES = [
 
 @pytest.fixture
 def wide_jax():
-    """JAX with its 64-bit numbers."""
+    """Enables JAX's 64-bit numbers."""
     if not is_available("jax"):
         yield
         return
@@ -112,14 +112,14 @@ def wide_jax():
 
 
 def check_lies_as(view, x, layout):
-    """The view is of the memory of `x`, element for element."""
+    """Checks that the view has the memory of `x`, element for element."""
     assert view.data_ptr == x.ctypes.data, layout
     steps = [(a, b) for a, b, n in zip(view.strides, x.strides, x.shape, strict=True) if n > 1]
     assert all(a == b for a, b in steps), layout
 
 
 def aligned(dtype):
-    """Memory of our own with edge values, as JAX wants it: at a multiple of 64 bytes."""
+    """Returns memory of our own with edge values, aligned to 64 bytes as JAX needs it."""
     values, all_edges = pattern((4, 6), dtype), edges(dtype)
     values[:, 1::2].flat[:] = all_edges[np.linspace(0, len(all_edges) - 1, 12).astype(int)]
     return np.asarray(BufferView.from_numpy(values).copy())
@@ -165,7 +165,7 @@ def test_every_dtype_and_layout(library, dtype, wide_jax):
             assert address(theirs) == view.data_ptr, layout
 
 
-#: What a library makes of a NumPy array, as its own object; the layouts and dtypes that it has.
+#: Makers of a library's own object from a NumPy array, with the layouts it supports and the dtypes it lacks.
 THEIRS = {
     "torch": ("torch", lambda x: load("torch").from_numpy(x), FORWARD, ("bfloat16",)),
     "tvm_ffi": ("tvm_ffi", lambda x: load("tvm_ffi").from_dlpack(x), WRITABLE, ("bfloat16",)),
@@ -200,11 +200,11 @@ def test_their_own_objects_of_every_dtype_and_layout(library, dtype, wide_jax):
         pytest.skip(f"{library} is not installed, or has no {dtype}")
     for layout in layouts:
         x = LAYOUTS[layout](aligned(dtype))
-        x = x.copy() if layout == "zero strides" and library == "torch" else x  # it warns of what is read-only
+        x = x.copy() if layout == "zero strides" and library == "torch" else x  # torch warns about read-only arrays
         theirs = make(x)
         for take in (BufferView, memarray.from_dlpack) if hasattr(theirs, "__dlpack__") else (BufferView,):
             if layout == "negative strides" and take is memarray.from_dlpack and library != "jax":
-                continue  # NumPy lends none, nor do those that are made of it
+                continue  # NumPy exports no negative strides, nor do libraries based on it
             view = take(theirs)
             assert (view.shape, view.dtype) == (x.shape, numpy_dtype(dtype)), layout
             assert_same_values(np.asarray(view), x, layout)
@@ -214,7 +214,7 @@ def test_their_own_objects_of_every_dtype_and_layout(library, dtype, wide_jax):
             assert view.writable == (library != "jax" and x.flags.writeable), layout
 
 
-#: By a protocol alone, without any library.
+#: Round trips by a protocol alone, without a library.
 PROTOCOLS = {
     "__array_interface__": lambda view: BufferView(
         SimpleNamespace(__array_interface__=view.__array_interface__, kept=view)
@@ -244,7 +244,7 @@ def test_cuda_arrays_of_every_dtype_and_layout(dtype):
     with memarray.testing.simulated_devices(lend_as_cuda=True):
         for layout in ALL:
             there = BufferView.from_numpy(aligned(dtype)).to_device("cuda:0")
-            # Views broadcast by a method of their own.
+            # Views are broadcast by their own method, not NumPy's.
             part = there[:1].broadcast_to(3, 4, 6) if layout == "zero strides" else LAYOUTS[layout](there)
             x = LAYOUTS[layout](aligned(dtype))
             taken = BufferView(SimpleNamespace(__cuda_array_interface__=part.__cuda_array_interface__, kept=part))
@@ -256,7 +256,7 @@ def test_cuda_arrays_of_every_dtype_and_layout(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_arrays_go_there_and_back(dtype):
-    """Theirs to us: torch's own tensors, adopted as arrays and lent on to torch."""
+    """Other libraries' memory to memarray: torch's tensors, adopted as arrays and exported back to torch."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     t = torch.arange(24).reshape(4, 6).to(getattr(torch, dtype))
     for part in (t, t.T, t[:, ::2], t[1:, 1:], t[:0], t[0, 1], t[:1].expand(3, 6)):
@@ -278,7 +278,7 @@ def float_producer():
 
 
 def chain(producer):
-    """Every step holds the one before, and nothing else does."""
+    """Returns objects each of which alone holds the one before."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     jax = pytest.importorskip("jax", reason="JAX is not installed")
     tensor = torch.utils.dlpack.from_dlpack(producer.capsule())

@@ -1,4 +1,4 @@
-"""Arrays that several processes use, each a real one."""
+"""Arrays that several processes use, each process a real one."""
 
 import copy
 import errno

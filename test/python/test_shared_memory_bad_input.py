@@ -1,4 +1,4 @@
-"""Shared memory that holds no array, or that others write into."""
+"""Shared memory that holds no array, or that other code overwrites."""
 
 import contextlib
 import gc
@@ -22,7 +22,7 @@ from shared_segments import (
 )
 from support import SEED
 
-#: What to put where in a header, and the words for it.
+#: Offset in a header, bytes to write there, and a part of the error message.
 HOSTILE = [
     (0, b"\0" * 8, "not ready yet"),
     (0, b"x" * 8, "other bytes"),
@@ -49,7 +49,7 @@ def test_hostile_headers(make_shared, at, what, words):
         memory[at : at + len(what)] = what
         with pytest.raises(ValueError, match=f"does not hold an array: .*{words}"):
             shared_memory.attach(a.shared_memory)
-        # Who is attached goes on by what he read.
+        # An attached process continues with the values that it read before.
         a.fill(3)
         assert (a.shape, look(a).max()) == ((4, 3), 3)
         memory[at : at + len(what)] = before

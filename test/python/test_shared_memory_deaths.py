@@ -107,7 +107,7 @@ def test_a_pid_that_is_used_again_is_not_taken_for_the_dead(make_shared):
         with open(f"/proc/{child.pid}/stat") as stat:
             assert owner & (2**START_BITS - 1) == int(stat.read().rpartition(")")[2].split()[19])
         assert a.recover() == []
-        # The holder has died, and this child is another one that got its pid.
+        # An earlier start time: as if the holder had exited, and this child had got its pid.
         put(memory, slot + OWNER, owner - 1)
         with pytest.raises(memarray.LockError, match=f"process {child.pid} died while it held it for writing"):
             a.read(timeout=None).__enter__()
@@ -116,7 +116,7 @@ def test_a_pid_that_is_used_again_is_not_taken_for_the_dead(make_shared):
 
 
 def kill_at_random(array, rounds, processes):
-    """Kills processes wherever they are; what they held is always known, and given back."""
+    """Kills processes at random points. Their holds are always known, and `recover` releases them."""
     array.escaped_views = "alias"
     chance = random.Random(SEED)
     context = multiprocessing.get_context("fork")

@@ -1,4 +1,4 @@
-"""Shared memory on a file system that is full: refused when the array is made, and nothing is left behind."""
+"""Shared memory on a full file system: creating the array is refused, and nothing is left behind."""
 
 import errno
 import subprocess
@@ -57,7 +57,7 @@ def test_full_file_system_is_an_error_when_the_array_is_made():
 
 
 def test_errno_is_kept_where_memory_is_shorter_than_its_mapping(tmp_path):
-    # A mapping whose file was cut: a write would be a SIGBUS.
+    # The file of this mapping is truncated: a write would raise SIGBUS.
     program = (
         "import os\n"
         "from multiprocessing.shared_memory import SharedMemory\n"

@@ -1,4 +1,4 @@
-"""Arrays of C++ structs as NumPy, memoryview and pickle see them."""
+"""Arrays of C++ structs in NumPy, memoryview and pickle."""
 
 import pickle
 

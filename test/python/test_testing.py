@@ -133,7 +133,7 @@ def run_tests(folder, tests):
 
 
 def line_of(tests, words):
-    """A line in Python's way of naming them."""
+    """Returns the number of the one line that contains the words."""
     (number,) = (number for number, line in enumerate(tests.splitlines(), 1) if words in line)
     return number
 

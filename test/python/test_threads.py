@@ -44,7 +44,7 @@ def run_all(*works):
         raise failures[0]
 
 
-LENGTH = 8192  # of 8 bytes: 64 KiB
+LENGTH = 8192  # 64 KiB of 8-byte elements
 
 
 def check(view):
@@ -108,7 +108,7 @@ KINDS = (read, write, discard, get_dlpack, read_by_leases, write_by_leases, fill
 @pytest.mark.trap("T07")
 @pytest.mark.parametrize("policy", ["snapshot", "alias"])
 def test_every_kind_is_granted_whole_or_refused(policy):
-    """Whoever writes fills 64 KiB in two halves with a pause between; whoever reads sees the work of one writer."""
+    """A writer fills 64 KiB in two halves with a pause between them. A reader sees the values of one writer only."""
     array = memarray.MemArray([LENGTH], "int64")
     array.escaped_views = policy
     tallies = {kind: [0, 0] for kind in KINDS}
@@ -124,7 +124,7 @@ def test_every_kind_is_granted_whole_or_refused(policy):
         value = number
         while not enough():
             value += 64
-            # First those that have been refused, or granted, least.
+            # Kinds that were refused or granted least come first.
             with counting:
                 kind = min(choices.sample(KINDS, 2), key=lambda kind: min(tallies[kind]))
             try:
@@ -193,7 +193,7 @@ def test_one_lease_is_entered_by_one_of_many():
 
 
 def test_exports_race_with_the_close_of_their_lease():
-    """Whoever got an export keeps a snapshot; whoever came late is refused; the array is never written under a view."""
+    """An export before the close keeps a snapshot, one after it is refused, and no view sees later writes."""
     array = memarray.MemArray([512], "int64")
     for step in range(100):
         array.fill(step)

@@ -1,4 +1,4 @@
-"""BufferView: what it is a view of, how it is sliced and reshaped, its life."""
+"""BufferView: the memory that it views, slices and reshapes, and its lifetime."""
 
 import gc
 import sys
@@ -13,7 +13,7 @@ from support import DTYPES, numpy_dtype
 
 pytestmark = pytest.mark.sanitize
 
-#: What a view does to its memory; what is not in it fails the test below.
+#: Effect of each operation on the view's memory. An operation that is missing here fails the test below.
 VIEW = {
     **dict.fromkeys(["fill", "add_index"], "write"),
     **dict.fromkeys(["sum", "mean", "min", "max", "copy", "cast", "ensure_contiguous", "item", "__getitem__"], "read"),
@@ -215,7 +215,7 @@ def test_of_a_write_lease_it_writes():
         assert view.writable
         view[1:, ::2].fill(2)
     np.testing.assert_array_equal(np.asarray(a.view()), [[0, 0, 0], [2, 0, 2], [2, 0, 2], [2, 0, 2]])
-    view.fill(9)  # an escaped view: what it writes now is not the array's
+    view.fill(9)  # an escaped view: its writes no longer change the array
     assert a.view().max() == 2
     with a.read() as lease:
         assert not lease.view().writable
@@ -270,7 +270,7 @@ def test_close_and_with():
             use()
     assert not hasattr(view, "__array_interface__")
     assert (view.shape, view.writable) == ((4,), False)
-    # What was made of it stays.
+    # Views made from it stay open.
     assert part.sum() == 3
     assert y[3] == 3
 

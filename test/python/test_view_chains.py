@@ -1,4 +1,4 @@
-"""Views of views of views, as many as there are, are freed with little stack."""
+"""Chains of views of views, however long, are freed with little stack."""
 
 import pytest
 from support import run_python

@@ -1,4 +1,4 @@
-"""Views of device memory lent to others and taken from them: DLPack, __cuda_array_interface__, their streams."""
+"""Import and export of views of device memory: DLPack, __cuda_array_interface__, and their streams."""
 
 import weakref
 
@@ -29,7 +29,7 @@ def test_dlpack_says_where_it_is(simulated_devices):
 
 
 class Host:
-    """A consumer's wish for memory of the host."""
+    """A producer that exports a copy of the view in host memory."""
 
     def __init__(self, view):
         self.view = view
@@ -77,7 +77,7 @@ def test_cuda_array_interface_both_ways(as_cuda):
     taken = BufferView(CudaObject(interface, part))
     assert (str(taken.device), taken.data_ptr, taken.strides) == ("cuda:0", part.data_ptr, (40, 4))
     np.testing.assert_array_equal(fetched(taken), values[::2, 1:])
-    # It has no release: the view itself keeps the memory.
+    # The interface has no release call: the view itself keeps the memory alive.
     part.close()
     view.close()
     np.testing.assert_array_equal(fetched(taken), values[::2, 1:])
@@ -101,7 +101,7 @@ def test_cuda_array_interface_of_what_is_read_only(as_cuda):
 
 
 class CudaObject:
-    """Anything that shows CUDA memory, for as long as it lives."""
+    """A producer of CUDA memory that keeps the owner alive."""
 
     def __init__(self, interface, owner, **changed):
         self.__cuda_array_interface__ = {**interface, **changed}
@@ -122,7 +122,7 @@ def test_an_import_comes_after_the_producers_stream(as_cuda):
     assert taken.sum() == 6 * 30
     # Without a stream there is nothing to wait for.
     assert BufferView(CudaObject(interface, late, stream=None)).shape == SHAPE
-    # The protocol's names of the default streams, whole and of each thread.
+    # The protocol's numbers of the default streams: the legacy one and the per-thread one.
     for default in (1, 2):
         assert BufferView(CudaObject(interface, late, stream=default)).sum() == 6 * 30
 
@@ -163,7 +163,7 @@ def test_an_array_over_device_memory(simulated_devices, copies):
     np.testing.assert_array_equal(fetched(view), expected)
     with array.read("cpu") as lease:
         np.testing.assert_array_equal(np.asarray(lease), expected)
-    # Not dense: copied on its device.
+    # Not contiguous: copied on its device.
     copies()
     part = MemArray.from_dlpack(view[::2])
     assert (copies(), part.is_foreign, str(part.device)) == (1, False, "cuda:0")
@@ -248,7 +248,7 @@ def test_foreign_memory_is_let_go_of_when_nothing_uses_it(as_cuda):
     as_cuda.delay(0.1)
     copied = taken.copy()
     taken.close()
-    memarray.MemArray([1])  # an ordinary call, which lets go of what can go
+    memarray.MemArray([1])  # an ordinary call, which releases blocks whose work is done
     assert alive(), "the owner may use its memory for something else now, and the copy still reads it"
     memarray.synchronize()
     memarray.MemArray([1])

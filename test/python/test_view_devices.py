@@ -1,4 +1,4 @@
-"""Views of device memory: operations in streams, on simulated devices, against NumPy and against late neighbours."""
+"""Views of device memory: operations in streams, on simulated devices, against NumPy and after delayed work."""
 
 import gc
 import os
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.sanitize
 
 EXAMPLES = 10_000 if os.environ.get("MEMARRAY_NIGHTLY") else 200
 SHAPE = (6, 5)
-#: What each piece of work takes, so that what waits for nothing comes first.
+#: Seconds that each piece of work takes. An operation that does not wait for it runs too early.
 DELAY = 0.01
 
 
@@ -34,7 +34,7 @@ def fetched(view):
 
 
 def on_device(shape=SHAPE, dtype="float64", device="cuda:0"):
-    """A view of device memory of its own, and what is in it."""
+    """Returns a view of device memory of its own, and its contents."""
     values = pattern(shape, dtype)
     return BufferView.from_numpy(values).to_device(device), values
 
@@ -199,7 +199,7 @@ def test_to_device_says_what_it_did(simulated_devices, copies):
     assert view.to_device("cuda:0", stream=None) is view
     assert copies() == 0
     view[:, :2].to_device("cpu")
-    assert copies() == 2  # it is made dense first
+    assert copies() == 2  # first into contiguous memory, then to the host
     after = memarray.stats()
     assert after["to_host_bytes"] - before["to_host_bytes"] == 32
     assert view.ensure_contiguous() is view

@@ -1,4 +1,4 @@
-"""Views of other libraries' memory: what they say is honoured, and what they say wrongly is refused."""
+"""Views of other libraries' memory: its description is honoured, and a wrong description is refused."""
 
 import array
 import ctypes
@@ -59,7 +59,7 @@ def test_elements_that_share_memory_have_bytes_that_can_be_told():
         memarray.from_dlpack(Producer(shape=(2**61, 1), strides=(0, 0)))
     one = BufferView.from_numpy(np.zeros(1))
     assert one.broadcast_to(2**59).nbytes == 2**62
-    for shape in (2**60, 2**61, 2**62):  # of which a wrapped number of bytes would be small
+    for shape in (2**60, 2**61, 2**62):  # sizes whose number of bytes would wrap to a small one
         with pytest.raises(OverflowError):
             one.broadcast_to(shape)
 
@@ -109,7 +109,7 @@ def test_elements_at_null_are_refused():
     [(bytes, False, False), (bytes, True, True), (bytearray, False, True), (object, False, True)],
 )
 def test_who_refuses_writable_buffers_and_has_the_unversioned_struct_alone_is_read_only(kind, versioned, writable):
-    """As JAX's arrays, which nothing may change: the struct has no word for it."""
+    """JAX's arrays are immutable like this, and the struct cannot express it."""
 
     class Lends(kind):
         def __dlpack__(self, **_):
@@ -219,7 +219,7 @@ def test_a_buffer_read_as_another_dtype():
     view.fill(1)
     assert np.frombuffer(data, "f4").sum() == 6
     with pytest.raises(BufferError):
-        data.append(1)  # locked as long as it is viewed
+        data.append(1)  # a viewed bytearray cannot be resized
     view.close()
     data.append(1)
     with pytest.raises(ValueError, match="25 bytes are no whole number"):
@@ -379,7 +379,7 @@ def test_read_only_stays_so_however_it_is_lent_on(name):
     assert not view.writable
     lent = READ_ONLY_EXPORTS[name](view)
     assert not BufferView(lent).writable
-    # Nor is what is lent on from there.
+    # Re-exports are read-only, too.
     assert not BufferView(np.asarray(BufferView(lent))).writable
     with pytest.raises(BufferError, match="read-only"):
         view.__dlpack__()

@@ -1,4 +1,4 @@
-"""Views and leases as numbers, as sequences and in comparisons; what NumPy's functions pass to their methods."""
+"""Views and leases as numbers, as sequences and in comparisons, and the arguments that NumPy's functions pass."""
 
 import copy
 import dataclasses

@@ -1,6 +1,6 @@
-"""Random views and what is computed of them, against NumPy.
+"""Random views and operations on them, against NumPy.
 
-MEMARRAY_NIGHTLY=1 tries many more; MEMARRAY_SEED=n repeats the run that printed n.
+MEMARRAY_NIGHTLY=1 runs many more examples; MEMARRAY_SEED=n repeats the run that printed n.
 """
 
 import math
@@ -24,7 +24,7 @@ steps = st.sampled_from((None, 1, 2, 3, -1, -2, -5))
 
 @st.composite
 def changes(draw, shape):
-    """A few views of one another: the changed array of NumPy's, and the words that did it."""
+    """Draws a few changes, each the kind of view to make next and a seed for its details."""
     made = []
     for _ in range(draw(st.integers(0, 4))):
         kind = draw(st.sampled_from(("slice", "slice", "transpose", "reshape", "broadcast", "select", "newaxis")))
@@ -33,7 +33,7 @@ def changes(draw, shape):
 
 
 def change(x, view, kind, random):
-    """One view of both; None where NumPy makes none, and then memarray must refuse, too."""
+    """Changes both. Returns both unchanged if NumPy refuses the change; memarray must then refuse it, too."""
     rng = np.random.default_rng(random)
     if kind == "slice" and x.ndim:
         key = tuple(
@@ -81,7 +81,7 @@ def prime_factors(n):
 
 
 def outcome(call):
-    """The value, or the kind of error."""
+    """Returns the value, or the kind of error."""
     try:
         return call()
     except (ValueError, TypeError, IndexError) as error:
@@ -89,7 +89,7 @@ def outcome(call):
 
 
 def equal(got, expected):
-    """Equal elements, NaN with NaN, which NumPy's helpers do not find in bfloat16."""
+    """Checks for equal elements, NaN equal to NaN. NumPy's helpers do not recognise NaN in bfloat16."""
     if np.asarray(expected).dtype.name == "bfloat16":
         got, expected = (np.asarray(x).astype("f8") for x in (got, expected))
     np.testing.assert_array_equal(got, expected)
@@ -106,7 +106,7 @@ def same(got, expected, dtype, terms, exact):
     if exact or expected.dtype.kind in "biu":
         equal(got, expected)
         return
-    # NumPy's own sums are less exact than ours.
+    # NumPy's own sums are less exact than memarray's.
     eps = {2: 2e-2, 4: 2e-6, 8: 2e-6 if dtype == "complex64" else 1e-12, 16: 1e-12}[expected.dtype.itemsize]
     got, expected = np.asarray(got).astype("c16"), expected.astype("c16")
     scale = max(1.0, float(np.abs(expected[np.isfinite(expected)]).max(initial=0)), float(terms) ** 0.5)
@@ -117,18 +117,18 @@ LOOP = re.compile(r"(\d+) \(([+-]?\d+)(?:, ([+-]?\d+))?\)")
 
 
 def check_plan(view, operation, axis, rng):
-    """The loops meet each element once, forwards; a view of the same memory in another order is walked likewise."""
+    """The loops meet each element once, forwards. The order of a view's axes does not change the plan."""
     plan = view.plan(operation, axis) if operation in ("sum", "mean", "min", "max") else view.plan(operation)
     loops = [[int(number) for number in loop if number] for loop in LOOP.findall(plan)]
     met = math.prod(extent for extent, *_ in loops) * math.prod(int(n) for n in re.findall(r"times (\d+)", plan))
     if view.dtype.kind == "c" and operation in ("sum", "mean") and met % 2 == 0:
-        met //= 2  # as real and imaginary parts
+        met //= 2  # complex elements are added as real and imaginary parts
     repeats = any(stride == 0 for stride, extent in zip(view.strides, view.shape, strict=True) if extent > 1)
     if not view.size:
         return
-    # What a broadcast shows many times may be met once.
+    # An element that a broadcast repeats may be met once.
     assert met == view.size or (repeats and view.size % met == 0), plan
-    # Indices are counted from the first element.
+    # add_index may go backwards: it counts indices from the first element.
     assert operation == "add_index" or all(strides[0] >= 0 for _, *strides in loops), plan
     if operation in ("sum", "min", "max") and axis is None and view.ndim:
         axes = [int(a) for a in rng.permutation(view.ndim)]
@@ -136,7 +136,7 @@ def check_plan(view, operation, axis, rng):
 
 
 def reduced(x, name, axis, keepdims):
-    """NumPy's result, added up in double precision."""
+    """Returns NumPy's result, added up in double precision."""
     if (name in ("sum", "mean") and x.dtype.kind in "fcV") or x.dtype.name == "bfloat16":
         wide = x.astype("c16" if x.dtype.kind == "c" else "f8")
         with np.errstate(over="ignore"):
@@ -187,7 +187,7 @@ def test_views_compute_as_numpy_does():
             got = outcome(lambda: getattr(view, operation)(axis, keepdims=keepdims))
             same(got, expected, dtype, x.size, exact=operation in ("min", "max"))
             check_plan(view, operation, axis, rng)
-            # NumPy's AxisError is both kinds; of an axis that is not there ours is the latter.
+            # NumPy's AxisError is a ValueError and an IndexError. For a missing axis memarray raises an IndexError.
             wrong, kind = ((x.ndim, IndexError), (-x.ndim - 1, IndexError), ((0, 0), ValueError))[int(rng.integers(3))]
             if x.ndim:
                 with pytest.raises(kind):

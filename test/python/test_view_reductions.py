@@ -1,4 +1,4 @@
-"""Sums and their kin over views: how exact, in what order, and what NumPy does where numbers end."""
+"""Sums, means, minima and maxima of views: exactness, order, and overflow, NaN and empty input as in NumPy."""
 
 import math
 
@@ -82,7 +82,7 @@ def test_negative_strides_are_not_lent_over_dlpack(version):
             flipped.__dlpack__(max_version=version)
         assert np.asarray(flipped).size == flipped.size
         assert np.from_dlpack(flipped.copy()).shape == flipped.shape
-    # Of one element nobody steps.
+    # The stride of a single element does not matter.
     assert np.from_dlpack(view[::-1][:1]).strides[0] >= 0
 
 

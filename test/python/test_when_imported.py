@@ -9,7 +9,7 @@ from memarray._when_imported import when_imported
 
 @pytest.fixture
 def library(tmp_path, monkeypatch):
-    """A module that can be imported, and begins with the given line."""
+    """Returns a function that writes an importable module, whose first line is the given one."""
     monkeypatch.syspath_prepend(tmp_path)
     finders = list(sys.meta_path)
 

@@ -1,4 +1,4 @@
-"""Functions of the C tables that take Python objects refuse objects of another type, and NULL, by `TypeError`."""
+"""Functions of the C tables that take Python objects refuse NULL and objects of another type with `TypeError`."""
 
 import ctypes
 import re
@@ -22,7 +22,7 @@ KINDS = {"view": BufferView, "lease": memarray.Lease, "array": memarray.MemArray
 
 
 def others(kind):
-    """Objects that a table of ``kind`` is not for."""
+    """Returns objects that a table of ``kind`` refuses."""
     array = memarray.MemArray([2])
     objects = [None, 5, "text", object(), np.zeros(2), BufferView, memarray.MemArray, type, memoryview(b"ab")]
     if not issubclass(kind, memarray.MemArray):
@@ -62,7 +62,7 @@ def test_exchange_tables_refuse_null(kind):
 
 
 def entries_that_take_objects():
-    """Of the C table and its parts: the part, and the name of the entry, whose first parameter is a Python object."""
+    """Returns (part of the C table, entry) for each entry whose first parameter is a Python object."""
     found = []
     for part, text in (("", header()), *((name, header(file)) for name, (file, _) in PARTS.items())):
         found += [(part, name) for name in re.findall(r"\(\*(\w+)\)\(__memarray_keep void\* object\b", text)]

@@ -1,4 +1,4 @@
-"""Short programs in which work on streams has to wait: each notices when one of its waits is lost."""
+"""Short programs in which work on streams has to wait: each fails if one of its waits is dropped."""
 
 import itertools
 
@@ -10,16 +10,16 @@ from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer
 from support import filled, index_sums, look
 
-#: How many pieces of work keep a stream busy.
+#: The number of pieces of work that keep a stream busy.
 LATE = 8
 SHAPE = (6, 5)
 SUMS = index_sums(SHAPE, "float64")
-#: Contents are new each time, as memory that is used again may still hold those of the last.
+#: Each run has new contents, because reused memory may still hold those of the last.
 STARTS = itertools.count()
 
 
 class World:
-    """Arrays on cuda:0 whose work is over, other work to be late with, streams."""
+    """Arrays on cuda:0 whose work has completed, arrays for other work that delays streams, and streams."""
 
     def __init__(self):
         self.start = next(STARTS)
@@ -32,7 +32,7 @@ class World:
         memarray.synchronize()
 
     def late(self, stream, array=None):
-        """Work that keeps a stream busy for longer than any other takes."""
+        """Keeps a stream busy for longer than any other work takes."""
         for _ in range(LATE):
             (self.busy if array is None else array).add_index_tuple(stream=stream)
 
@@ -127,7 +127,7 @@ def moves_through_the_host_at_once(w):
     others = [w.busy.copy() for _ in range(LATE)]
     for other in others:
         other.move_memory(kDLCUDA, device_id=1, async_copy=True)
-    # Comes out behind the others, and goes in beside them.
+    # The copy out runs behind the others; the copy in runs beside them.
     w.a.move_memory(kDLCUDA, device_id=1, stream=w.elsewhere, async_copy=True)
     assert (w.contents() == w.values + SUMS).all()
 
@@ -135,7 +135,7 @@ def moves_through_the_host_at_once(w):
 def a_large_move_through_the_host(w):
     large, values = filled((5, 1 << 19), start=w.start)
     large.move_memory(kDLCUDA)
-    large.add_index_tuple()  # only the device has it
+    large.add_index_tuple()  # only the device's side is valid
     values += index_sums(values.shape, "float64")
     w.late(w.elsewhere, w.busy_elsewhere)
     large.move_memory(kDLCUDA, device_id=1, stream=w.elsewhere, async_copy=True)
@@ -213,7 +213,7 @@ def a_view_written_late_by_somebody_known(w):
     with w.a.write(stream=w.first) as lease:
         view = consumer.take(lease)
     w.late(None)
-    twin = w.a.copy()  # leaves the view behind, which may write its memory once that was read
+    twin = w.a.copy()  # leaves the view behind; the view may write its memory once the copy has read it
     view.write(100)
     assert (w.contents() == w.values).all()
     twin.move_memory(kDLCPU)
@@ -222,7 +222,7 @@ def a_view_written_late_by_somebody_known(w):
 
 
 def a_view_written_late_where_nobody_knows(w):
-    w.a.escaped_views = "alias"  # else a copy that is not late leaves the view behind first
+    w.a.escaped_views = "alias"  # otherwise a copy that is not late leaves the view behind first
     consumer = Consumer()
     with w.a.write(stream=w.first) as lease:
         view = consumer.take(lease)
@@ -286,7 +286,7 @@ def memory_when_no_other_is_left(w):
 
 
 def two_views(w):
-    """Of one block, in two streams."""
+    """Returns two views of one block, in two streams."""
     view = memarray.BufferView.from_numpy(w.values).to_device("cuda:0", stream=w.first)
     return view, view.to_device("cuda:0", stream=w.second)
 

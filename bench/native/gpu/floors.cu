@@ -1,5 +1,5 @@
-// The driver's own copies, empty launches, and memarray without Python around it. Everything goes through memarray's
-// table of the driver, so that simulated devices run the same code.
+// The driver's own copies, empty launches, and memarray without Python. All calls use memarray's driver table, so that
+// simulated devices run this code too.
 
 #include <memarray/driver/device_ptr_handle.hpp>
 #include <memarray/driver/driver_table.hpp>
@@ -27,7 +27,7 @@ void check(memarray::cu::Result code, char const* what) {
   if (code != 0) memarray::throw_driver_error(code, what);
 }
 
-/// A stream of cuda:0, and what is done in it.
+/// A stream of cuda:0 and the operations that run in it.
 class Lane {
  public:
   Lane() : _context(memarray::get_primary_context(0)), _stream(memarray::create_stream_handle(_context)) {
@@ -72,7 +72,7 @@ void Lane::launch_empty(int times) const {
   }
 }
 
-/// Copies of so many bytes by the driver alone.
+/// Copies of a fixed number of bytes, made by the driver alone.
 class Copies {
  public:
   Copies(Lane const& lane, std::size_t bytes)
@@ -109,7 +109,7 @@ class Copies {
   std::vector<std::byte> _pageable;
 };
 
-/// Memory of cuda:0 as arrays there get it.
+/// Memory of cuda:0, allocated as arrays on cuda:0 allocate it.
 class Memory {
  public:
   explicit Memory(Lane const& lane) : _lane(lane), _resource(memarray::DriverResource::of_device(0)) {}

@@ -7,19 +7,19 @@ using gray_scott::Simulation;
 
 namespace {
 
-// Other Python threads run meanwhile; what they lease makes the next step a LockError, never a race.
+// Other Python threads run meanwhile. If one of them holds a lease, the next step throws `LockError` instead of racing.
 void step(Simulation& simulation, std::int64_t count) {
   memarray::RuntimeRelease release;
   for (std::int64_t i = 0; i < count; ++i) {
     simulation.step();
-    release.poll_signals();  // Ctrl-C ends it between two steps
+    release.poll_signals();  // Ctrl-C ends the loop between two steps
   }
 }
 
 }  // namespace
 
 PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
-  memarray::python::initialize();  // its exceptions arrive as memarray's, from every function
+  memarray::python::initialize();  // translates memarray's C++ exceptions in every function
   py::class_<Simulation>(module, "Simulation", "Two substances that spread over a grid without edges and react.")
       .def(py::init<std::int64_t, std::int64_t, double, double>(), py::arg("rows"), py::arg("columns"),
            py::arg("feed") = 0.037, py::arg("kill") = 0.06)

@@ -14,7 +14,7 @@ using Out = memarray::ArrayIndexer<double, 3>;
 constexpr double spread_u = 0.16;
 constexpr double spread_v = 0.08;
 
-/// What becomes of one element. A template over the indices gets 32-bit ones where the grid allows.
+/// Computes the next value of one element. The index type is a template parameter: 32-bit where the grid allows.
 struct React {
   double feed, kill;
 
@@ -28,7 +28,7 @@ struct React {
                           : v + spread_v * spread + u * v * v - (feed + kill) * v;
   }
 
-  /// The four neighbours; beyond an edge lies the opposite one.
+  /// Returns the sum of the four neighbours, with periodic boundaries.
   template <class Index>
   MEMARRAY_HD static double around(In const& now, cuda::std::array<Index, 3> at) {
     auto const [field, i, j] = at;
@@ -42,7 +42,7 @@ struct React {
   }
 };
 
-/// The start: a square in the middle where half of u has become a quarter of v.
+/// The initial state: a central square where half of u is replaced by a quarter of v.
 struct Seed {
   std::int64_t rows, columns;
 
@@ -69,7 +69,7 @@ void Simulation::step() {
 
 double Simulation::mean_v() const {
   auto const v = fields.view().slice(0, {.start = 1});
-  // The sum is computed where the array is, and one number comes to the host.
+  // The sum runs where the array is, and only one number is copied to the host.
   return v.sum().to_device({kDLCPU, 0}).as<double const, 0>()() / static_cast<double>(v.size());
 }
 

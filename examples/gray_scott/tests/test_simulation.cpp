@@ -21,7 +21,7 @@ TEST(Simulation, IsSymmetricAsItsSeed) {
   auto const fields = lease.indexer();
   for (std::int64_t i = 0; i < 32; ++i)
     for (std::int64_t j = 0; j < 32; ++j) {
-      // Not to the last bit: neighbours add up in another order.
+      // Not exact: the neighbours are added in a different order.
       EXPECT_NEAR((fields[{1, i, j}]), (fields[{1, 31 - i, j}]), 1e-12);
       EXPECT_NEAR((fields[{1, i, j}]), (fields[{1, j, i}]), 1e-12);
     }

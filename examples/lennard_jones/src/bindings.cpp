@@ -10,7 +10,8 @@ using lennard_jones::Simulation;
 
 namespace {
 
-// Other Python threads run meanwhile; what they lease makes the next kernel a LockError, never a race.
+// Other Python threads run meanwhile. If one of them holds a lease, the next kernel throws `LockError` instead of
+// racing.
 void step(Simulation& simulation, std::int64_t count) {
   memarray::RuntimeRelease release;
   simulation.step(count < 0 ? count : 0);
@@ -24,7 +25,7 @@ void move_memory(Simulation& simulation, int device_type, int device_id) {
   simulation.move_memory(static_cast<DLDeviceType>(device_type), device_id);
 }
 
-/// Where an array's memory is, as C++ sees it.
+/// Returns the address of an array's memory on the C++ side.
 template <class T, int ndim>
 std::uintptr_t address(memarray::MemArray<T, ndim> const& array) {
   return reinterpret_cast<std::uintptr_t>(memarray::ReadLease(array).indexer().get(0));

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <cstdint>
 
-/// What happens to one element or particle, for `memarray::for_each_index`: the same source runs on host threads
-/// when g++ compiles it and as CUDA kernels when nvcc does.
+/// Functors on one element or particle, for `memarray::for_each_index`. One source runs on host threads when compiled
+/// by g++ and as CUDA kernels when compiled by nvcc.
 namespace lennard_jones {
 
 template <int ndim>
@@ -19,7 +19,7 @@ using In = memarray::ArrayIndexer<T const, ndim>;
 template <class T, int ndim>
 using Out = memarray::ArrayIndexer<T, ndim>;
 
-/// Four particles in each cubic cell, off the cell walls so that rounding cannot move one across.
+/// Places four particles in each cubic cell, away from the cell walls so that rounding cannot move one across.
 struct FccLattice {
   double spacing;
   std::int64_t cells;
@@ -33,8 +33,8 @@ struct FccLattice {
   }
 };
 
-/// Normally distributed numbers that depend on seed and index alone, so that any number of threads, or a device,
-/// draws the same ones (splitmix64 of a counter, then Box and Muller's transform).
+/// Draws normally distributed numbers that depend on seed and index only. Any number of threads, or a device, draws
+/// identical numbers (splitmix64 of a counter, then the Box-Muller transform).
 struct NormalVelocity {
   std::uint64_t seed;
 
@@ -53,7 +53,8 @@ struct NormalVelocity {
   }
 };
 
-/// One element per axis, added up in particle order: the result does not depend on the number of threads.
+/// Computes one element per axis by adding in particle order, so that the result does not depend on the number of
+/// threads.
 struct MeanOfAxis {
   int power;
 
@@ -77,7 +78,7 @@ struct Scale {
   MEMARRAY_HD void operator()(double& value, At<2>) const { value *= factor; }
 };
 
-/// The first half of velocity Verlet's step: half a kick, and the drift with the velocity it gave.
+/// The first half of a velocity Verlet step: half a kick, then the drift with the new velocity.
 struct KickAndDrift {
   double time_step;
 
@@ -87,7 +88,7 @@ struct KickAndDrift {
   }
 };
 
-/// The second half of the step: the other half of the kick, with the new forces.
+/// The second half of a velocity Verlet step: half a kick with the new forces.
 struct Kick {
   double time_step;
 
@@ -120,7 +121,7 @@ struct CopyElement {
   }
 };
 
-/// Hands each particle the next free slot of its cell; which of a cell's slots depends on timing.
+/// Gives each particle the next free slot of its cell. The slot within the cell depends on timing.
 struct PlaceParticles {
   CellGrid grid;
 
@@ -131,7 +132,7 @@ struct PlaceParticles {
   }
 };
 
-/// Sorts the particles of each cell by number, so that forces add up in the same order every time.
+/// Sorts the particles of each cell by number, so that forces are always added in one order.
 struct SortWithinCell {
   MEMARRAY_HD void operator()(At<3> cell, In<std::int64_t, 3> first_slot, In<std::int64_t, 3> density,
                               Out<std::int64_t, 1> order) const {
@@ -146,7 +147,7 @@ struct SortWithinCell {
   }
 };
 
-/// Neighbours lie side by side in the sorted copy: the force loop walks memory in order.
+/// Copies positions in cell order. Neighbours are adjacent in the copy, so the force loop reads memory in order.
 struct GatherWrapped {
   CellGrid grid;
 
@@ -156,8 +157,8 @@ struct GatherWrapped {
   }
 };
 
-/// The force on one particle, its half of each pair's energy and of each pair's virial. Every pair is visited from
-/// both ends, so that no two particles write to the same place; the two visits give exactly opposite forces.
+/// Computes the force on one particle and its half of each pair's energy and virial. Each pair is visited from both
+/// ends, so that no two particles write to one place. The two visits give exactly opposite forces.
 struct PairForces {
   CellGrid grid;
   Potential potential;

@@ -6,7 +6,7 @@
 
 namespace lennard_jones {
 
-/// What a pair at one distance contributes; the force on `i` is `force_over_r * (r_i - r_j)`.
+/// The contribution of one pair. The force on `i` is `force_over_r * (r_i - r_j)`.
 struct PairTerm {
   double energy;
   double force_over_r;
@@ -14,9 +14,9 @@ struct PairTerm {
 
 /// The Lennard-Jones pair potential in reduced units (sigma = epsilon = mass = 1), cut at `cutoff`.
 ///
-/// `plain` just ends at the cut: right for lattice sums, to which a tail correction is added.
-/// `shifted_force` subtracts a straight line so that energy and force both reach zero at the cut: no
-/// particle is kicked when it crosses, which is what conserves energy in molecular dynamics.
+/// `plain` truncates at the cut-off; use it for lattice sums, to which a tail correction is added. `shifted_force`
+/// subtracts a straight line so that energy and force both reach zero at the cut-off. No particle is kicked when it
+/// crosses, which conserves energy in molecular dynamics.
 struct Potential {
   double cutoff;
   double cutoff_squared;

@@ -83,7 +83,7 @@ void Simulation::finish_step() {
 void Simulation::compute_forces() {
   come_back();
   sort_into_cells();
-  // The loop runs over particles and sets all three components of each: a full write, which only the lease can say.
+  // Each particle's iteration sets all three components: a full write, which only the lease can declare.
   memarray::WriteLease all_forces(forces, memarray::LeaseOptions{.discard = true});
   for_each_index(_order.get_shape(), _stream, PairForces{_grid, _potential}, read(_sorted), read(_order),
                  read(_first_slot), read(density), write(forces, all_forces.lock_id()), overwrite(energies),
@@ -131,7 +131,7 @@ void Simulation::move_memory(DLDeviceType device_type, int device_id) {
       if (!_stream) memarray::throw_last_error("making the simulation's stream");
     }
   } catch (...) {
-    // Kernels want all arrays on one device.
+    // Kernels need all arrays on one device.
     if (!_stream) _stream = memarray::default_stream();
     for_all([&](auto& array) { array.move_memory(before.type, 0, before.id); });
     throw;

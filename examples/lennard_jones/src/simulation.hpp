@@ -9,43 +9,45 @@
 
 namespace lennard_jones {
 
-/// Everything in reduced units: lengths in sigma, energies in epsilon, masses 1.
+/// Options in reduced units: lengths in sigma, energies in epsilon, masses 1.
 struct Options {
   std::int64_t cells = 6;     ///< cubic FCC cells along each side: 4 cells^3 particles
   double density = 0.8442;    ///< particles per volume
-  double temperature = 1.44;  ///< of the start; a crystal gives half of it away when it melts
+  double temperature = 1.44;  ///< initial temperature; a crystal loses half of it when it melts
   double time_step = 0.002;
   double cutoff = 2.5;
-  bool shifted_force = true;  ///< false: the plain potential, just cut
+  bool shifted_force = true;  ///< false: the plain, truncated potential
   std::uint64_t seed = 1;
 };
 
-/// Lennard-Jones molecular dynamics in a periodic cube, from a perfect FCC crystal.
+/// Lennard-Jones molecular dynamics in a periodic cube, starting from a perfect FCC crystal.
 ///
-/// The arrays are members that anybody may borrow: between two steps Python leases them, keeps views of them, or writes
-/// into them (and then calls `compute_forces`). A kept view stays as it is; the next step writes a new version, and
-/// copies nothing.
+/// The arrays are public members. Between two steps Python may lease them, keep views of them, or write into them (and
+/// then call `compute_forces`). An escaped view keeps its contents: the next step writes a new version and copies
+/// nothing.
 class Simulation {
  public:
   explicit Simulation(Options const& options);
 
-  /// Velocity Verlet. The result depends on the state alone, not on the number of threads. When somebody's lease stops
-  /// a step halfway (`LockError`), the next call begins by finishing it: `step(0)` does only that.
+  /// Runs `count` velocity Verlet steps. The result depends on the state only, not on the number of threads. If a
+  /// conflicting lease stops a step halfway (`LockError`), the next call first finishes that step; `step(0)` does
+  /// nothing else.
   void step(std::int64_t count);
 
-  /// Brings `forces`, `energies`, `virials` and `density` up to date with `positions`.
+  /// Updates `forces`, `energies`, `virials` and `density` from `positions`.
   void compute_forces();
 
-  /// Scales the velocities to this kinetic temperature; before that, `zero_momentum` stops the crystal as a whole.
+  /// Scales the velocities to a kinetic temperature. Call `zero_momentum` first to stop the motion of the whole
+  /// crystal.
   void set_temperature(double temperature);
   void zero_momentum();
 
-  /// The kinetic temperature, with three degrees of freedom less: the centre of mass rests.
+  /// Returns the kinetic temperature with three degrees of freedom fewer, because the centre of mass is at rest.
   double temperature();
   double potential_energy() const;
 
-  /// Moves every array to a device, or none; everything then runs there, in a stream of the simulation's own. Arrays
-  /// that were looked at elsewhere since come back by themselves, which copies only what was written there.
+  /// Moves every array to a device or to the host. All later work runs there, in the simulation's own stream. Arrays
+  /// accessed elsewhere since then move back automatically; only data written elsewhere is copied.
   void move_memory(DLDeviceType device_type, int device_id = 0);
 
   Options const& options() const noexcept { return _options; }
@@ -57,7 +59,7 @@ class Simulation {
  private:
   enum class Stage { complete, drifted, forces_known };
 
-  /// Each array, in an order that does not matter.
+  /// Calls `visit` with each array, in no particular order.
   template <class Visit>
   void for_all(Visit const& visit) {
     auto const each = [&](auto&... arrays) { (visit(arrays), ...); };

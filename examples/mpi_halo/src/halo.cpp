@@ -21,7 +21,7 @@ void exchange(memarray::MemArray<double, 2> const& field, Halo& halo, MPI_Comm c
   int const up = rank > 0 ? rank - 1 : MPI_PROC_NULL;
   int const down = rank + 1 < size ? rank + 1 : MPI_PROC_NULL;
 
-  // Held until the last message is through: nobody may move or change what MPI has the address of.
+  // Held until the last message completes: the memory whose address MPI has must neither move nor change.
   auto const [own, above, below] =
       memarray::leases(memarray::read(field), memarray::write(halo.above), memarray::write(halo.below));
   auto const rows = field.get_shape()[0];

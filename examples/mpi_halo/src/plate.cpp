@@ -14,7 +14,7 @@ template <int ndim>
 using In = memarray::ArrayIndexer<double const, ndim>;
 using Out = memarray::ArrayIndexer<double, 2>;
 
-/// Cold, with a hot edge on the left and warm spots that are neither symmetric nor aligned to anybody's rows.
+/// Sets the initial state: cold, with a hot left edge and warm spots, neither symmetric nor aligned to a rank's rows.
 struct Begin {
   std::int64_t first_row;
 

@@ -8,19 +8,20 @@
 
 namespace heat {
 
-/// A plate of `rows` by `columns` points, whose rows are shared out evenly over the ranks of `comm`; its edge keeps its
-/// temperature. Every point is computed from the same five numbers in the same order, whoever computes it: results do
-/// not depend on the number of ranks.
+/// A plate of `rows` by `columns` points, whose rows are split evenly over the ranks of `comm`. Its edge keeps its
+/// temperature. Each point is computed from five numbers in a fixed order, so results do not depend on the number of
+/// ranks.
 class Plate {
  public:
-  /// `comm` outlives the plate. Throws `std::invalid_argument` where a rank would have no row.
+  /// `comm` must outlive the plate. Throws `std::invalid_argument` if a rank would have no row.
   Plate(std::int64_t rows, std::int64_t columns, double rate, MPI_Comm comm);
 
-  /// `exchange` and `sweep`, once.
+  /// Calls `exchange` and `sweep` once.
   void step();
-  /// Gets the neighbours' rows; all ranks call it.
+  /// Fetches the neighbours' rows. Collective over the communicator.
   void exchange() { heat::exchange(field, halo, _comm); }
-  /// Computes the rank's own points from its field and the rows in `halo`. Throws `LockError` if somebody holds one.
+  /// Computes the rank's own points from its field and the rows in `halo`. Throws `LockError` if a conflicting lease is
+  /// open.
   void sweep();
 
   [[nodiscard]] std::int64_t first_row() const { return _first_row; }

@@ -46,23 +46,23 @@ namespace memarray {
 
 struct StructFields;
 
-/// An element type at run time. A plain value with two pointers: `init` belongs to the module that defined the type,
-/// `fields` to the core.
+/// The run-time description of an element type. A plain value with two pointers: `init` points into the program or
+/// library that defines the type, `fields` into libmemarray.
 struct DType {
-  char name[64] = {};     ///< as in NumPy; a struct's name as spelled in C++
+  char name[64] = {};     ///< NumPy's; for structs the C++ spelling, or "struct{…}" without a C++ type
   char typestr[16] = {};  ///< NumPy's, such as "<f4"; empty if NumPy has none (bfloat16)
-  char format[16] = {};   ///< the buffer protocol's (PEP 3118); empty if it has none (bfloat16) and for structs
+  char format[16] = {};   ///< the buffer protocol's (PEP 3118); empty for bfloat16 and for structs
   DLDataType dl = {};     ///< `lanes` is 0 if DLPack cannot express the type (structs)
   std::uint32_t itemsize = 0;
   std::uint32_t alignment = 0;
   void const* init = nullptr;            ///< `itemsize` bytes of T(), or null if all are zero
-  StructFields const* fields = nullptr;  ///< of a struct with declared fields (MEMARRAY_FIELDS); never freed
+  StructFields const* fields = nullptr;  ///< of a struct with known fields; never freed, one object for equal fields
 
   [[nodiscard]] constexpr std::string_view name_view() const noexcept { return name; }
   [[nodiscard]] constexpr bool has_dlpack() const noexcept { return dl.lanes != 0; }
   [[nodiscard]] constexpr bool is_struct() const noexcept { return dl.code == kDLOpaqueHandle; }
 
-  /// Compares structs that both have declared fields by these, and all other dtypes by name, size and DLPack type.
+  /// Compares two structs with known fields by the fields only. Compares all other pairs by name, size and DLPack type.
   friend constexpr bool operator==(DType const& left, DType const& right) noexcept {
     if (left.fields && right.fields) return left.fields == right.fields;
     return left.name_view() == right.name_view() && left.itemsize == right.itemsize && left.dl.code == right.dl.code &&
@@ -75,17 +75,17 @@ static_assert(std::is_trivially_copyable_v<DType>);
 template <class T>
 struct dtype_traits;
 
-/// True if arrays of T can exist. For constraints that must not be hard errors.
+/// True if T has a dtype. For constraints: `dtype_of<T>` does not compile for other types.
 template <class T>
 concept Element = requires { dtype_traits<std::remove_cv_t<T>>::name; };
 
 /// Returns the shipped element types, in the order of the list.
 MEMARRAY_API std::span<DType const> shipped_dtypes() noexcept;
 
-/// Returns the shipped element type of that name ("float64"), or null. It is valid until the process ends.
+/// Returns the shipped element type of that name ("float64"), or null. The pointer is valid until the process ends.
 MEMARRAY_API DType const* find_dtype(std::string_view name) noexcept;
 
-/// Returns the shipped element type of that DLPack type, or null. It is valid until the process ends.
+/// Returns the shipped element type of that DLPack type, or null. The pointer is valid until the process ends.
 MEMARRAY_API DType const* find_dtype(DLDataType type) noexcept;
 
 namespace detail {
@@ -216,8 +216,8 @@ DType const& unqualified_dtype_of() noexcept {
 
 }  // namespace detail
 
-/// Returns the descriptor of an element type. The reference is valid while the calling module is loaded: copy the
-/// descriptor to keep it longer.
+/// Returns the descriptor of an element type. The reference is valid while the program or library that calls this is
+/// loaded. Copy the descriptor to keep it longer.
 template <class T>
 DType const& dtype_of() noexcept {
   return detail::unqualified_dtype_of<std::remove_cv_t<T>>();

@@ -24,8 +24,9 @@ concept IsMemoryResource = requires(R& r, R const& c, StreamHandle const& stream
   { c.memory_type() } noexcept -> std::same_as<MemoryType>;
 };
 
-/// A resource that provides zeroed memory, ideally at less than the cost of writing it. `zero` accepts only memory of
-/// the resource. If `zeroes_lazily`, zeroed allocations and `zero` cost nothing until the memory is used.
+/// A resource that provides zeroed memory, ideally without a write to every byte. `zero` accepts only memory that the
+/// resource allocated. If `zeroes_lazily(bytes)` is true, zeroed allocations and `zero` of that size cost nothing until
+/// the memory is used.
 template <class R>
 concept ZeroingResource =
     IsMemoryResource<R> && requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
@@ -34,7 +35,8 @@ concept ZeroingResource =
       { c.zeroes_lazily(n) } noexcept -> std::same_as<bool>;
     };
 
-/// Shared ownership of any resource. Equal handles can free each other's memory.
+/// A handle that shares ownership of a resource of any type. Equal handles can free each other's memory. An empty
+/// handle supports only `bool`, `==`, copies and assignment.
 class MEMARRAY_API MemoryResource {
  public:
   MemoryResource() noexcept = default;
@@ -68,7 +70,8 @@ class MEMARRAY_API MemoryResource {
                   std::size_t alignment = default_alignment) noexcept {
     _functions->deallocate(_object.get(), stream, pointer, bytes, alignment);
   }
-  /// Makes memory of this resource read as zero again.
+  /// Zeroes memory that this resource allocated. The host zeroes memory that it can access at once, without a wait for
+  /// `stream`. Device memory is zeroed in the order of `stream`.
   void zero(StreamHandle const& stream, void* pointer, std::size_t bytes) {
     _functions->zero(_object.get(), stream, pointer, bytes);
   }
@@ -84,7 +87,7 @@ class MEMARRAY_API MemoryResource {
            (left._functions == right._functions && left._functions->equal(left._object.get(), right._object.get()));
   }
 
-  // Deleted, so that a null literal does not become a stream by accident.
+  // Deleted, because `nullptr` would convert to a null `StreamHandle`.
   void* allocate(std::nullptr_t, std::size_t, std::size_t = 0) = delete;
   void* allocate_zeroed(std::nullptr_t, std::size_t, std::size_t = 0) = delete;
   void deallocate(std::nullptr_t, void*, std::size_t, std::size_t = 0) = delete;
@@ -113,10 +116,12 @@ class MEMARRAY_API MemoryResource {
 
 namespace detail {
 
+/// Throws the `ValueError` of `check_host_reaches`.
 [[noreturn]] MEMARRAY_API void throw_host_cannot_reach(char const* what);
 /// Writes zeros, on several host threads if that is faster. Throws `CudaError` for memory that the host cannot access.
 MEMARRAY_API void write_zeros(MemoryType type, void* pointer, std::size_t bytes);
-/// Throws `ValueError` if only a device can access memory of this type. `what` names the host's use of it.
+/// Throws `ValueError` if only a device can access memory of this type. `what` names the resource or option that
+/// provides the memory.
 inline void check_host_reaches(MemoryType type, char const* what) {
   if (!is_host_accessible(type)) [[unlikely]]
     throw_host_cannot_reach(what);

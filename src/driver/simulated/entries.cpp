@@ -25,10 +25,11 @@
 namespace memarray::simulated {
 namespace {
 
-// The session of a call: that of its handles, else of its memory, else of the calling thread.
+// The session that runs a call: the session of its first simulated handle, else of its first simulated memory, else of
+// the calling thread.
 struct Owner {
   std::shared_ptr<Session> session;
-  bool is_gone = false;  // its session has ended, with all of its resources
+  bool is_gone = false;  // the handle's session has ended, or is a parent process's
 
   template <typename Handle>
   void look_at_handle(Handle handle) {
@@ -64,6 +65,7 @@ constexpr bool only_names_errors(std::size_t index) {
   return index == function::cuGetErrorName || index == function::cuGetErrorString;
 }
 
+// True for functions whose calls `SimulatedDevices::waits` lists: blocking waits, and a stream's wait for an event.
 constexpr bool waits(std::size_t index) {
   return index == function::cuStreamWaitEvent || index == function::cuEventSynchronize ||
          index == function::cuStreamSynchronize || index == function::cuCtxSynchronize;
@@ -78,9 +80,11 @@ struct Entry<index, emulation> {
     Hidden const hidden;
     if (is_bare_child()) return code::not_initialized;
     try {
+      // A context whose session has ended is popped here. `find_session_here` would drop it, and the emulation would
+      // then pop another one.
       if constexpr (index == function::cuCtxPopCurrent)
         if (ContextStack::drop_dead()) return code::success;
-      // A query of a stream's context goes to the current driver.
+      // `cuStreamGetCtx` runs in the calling thread's session, which does not know another session's stream.
       Owner const found = index == function::cuStreamGetCtx ? Owner{find_session_here()} : owner(arguments...);
       // In a forked child, a handle of the parent belongs to no session.
       if (found.is_gone) return fork_generation() == 0 ? code::invalid_handle : code::not_initialized;
@@ -110,7 +114,8 @@ struct Entry<index, emulation> {
     return result;
   }
 
-  // Memory to read or write is `void*`; an output parameter is typed.
+  // True if the function has an output parameter: a typed pointer to a non-const number or pointer. A `void*` does not
+  // count: it is memory to read or write.
   static constexpr bool gives_something =
       ((std::is_pointer_v<Arguments> && !std::is_const_v<std::remove_pointer_t<Arguments>> &&
         (std::is_arithmetic_v<std::remove_pointer_t<Arguments>> ||
@@ -120,7 +125,7 @@ struct Entry<index, emulation> {
 
 #define MEMARRAY_SIMULATED_ENTRY(name) Entry<function::name, &emulated::name>
 
-// Keeps tables reachable for leak checkers.
+// An entry in the list of all tables. Tables are never destroyed; the list keeps them reachable for leak checkers.
 struct Kept {
   DriverTable table;
   Kept* before = nullptr;
@@ -147,8 +152,9 @@ bool can_be_dropped(std::size_t function) noexcept {
 #define MEMARRAY_GIVES_NOTHING(name, version, parameters) !MEMARRAY_SIMULATED_ENTRY(name)::gives_something,
   static constexpr std::array<bool, function_count> all{MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_GIVES_NOTHING)};
 #undef MEMARRAY_GIVES_NOTHING
-  // A launch relies on the kernel to release its arguments.
+  // A dropped launch would leak its arguments, which the kernel releases.
   if (function == launch_function) return false;
+  // The two excluded functions return their results through a `void*`.
   return all[function] && function != function::cuPointerGetAttribute && function != function::cuMemPoolGetAttribute;
 }
 

@@ -15,7 +15,8 @@
 
 namespace memarray::simulated {
 
-/// The freeing of a range, in the order of a stream. The next owner of the range is ordered after it.
+/// The release of an allocation's range, as work in a stream. The next allocation of the range gets it from
+/// `FreeRanges::take` and must arrive at `edge`.
 struct Freeing {
   cu::Stream stream = nullptr;  // null: not stream-ordered, completed
   std::atomic<bool> has_run{false};
@@ -36,11 +37,12 @@ class FreeRanges {
   using May = std::function<bool(Freeing const&)>;
 
   void give(std::uintptr_t begin, std::size_t bytes, std::shared_ptr<Freeing> freeing);
-  /// Takes the first `bytes` contiguous bytes whose freeings satisfy `may`. Appends to `behind` the freeings that the
-  /// new owner must be ordered after.
+  /// Takes the first `bytes` contiguous bytes that were never allocated or whose freeings satisfy `may`. Appends these
+  /// freeings to `behind`: the new allocation must be ordered after them. Returns none if no such bytes are free.
   [[nodiscard]] std::optional<std::uintptr_t> take(std::size_t bytes, May const& may,
                                                    std::vector<std::shared_ptr<Freeing>>& behind);
-  /// Moves at most `bytes` bytes whose freeing has completed to `other`, from the end. Returns the bytes moved.
+  /// Moves at most `bytes` bytes without a pending freeing to `other`, those at the highest addresses first. Returns
+  /// the bytes moved.
   std::size_t move_done(std::size_t bytes, FreeRanges& other);
   [[nodiscard]] std::size_t bytes() const noexcept { return _bytes; }
 
@@ -50,7 +52,8 @@ class FreeRanges {
     std::shared_ptr<Freeing> freeing;  // null: never allocated
   };
 
-  // True if two ranges can be merged. Under the sanitizer each keeps its own freeing, and thereby its edge.
+  // True if two ranges can be merged: they share one freeing, or neither has a pending one. Under the thread sanitizer,
+  // ranges with different freeings stay separate, because each freeing has its own edge.
   [[nodiscard]] static bool are_alike(Range const& one, Range const& other) noexcept;
 
   std::map<std::uintptr_t, Range> _ranges;

@@ -17,8 +17,8 @@
 
 namespace memarray::test {
 
-/// Every block that is made while it lives must be gone when it ends. A fixture's first base, so that arrays that are
-/// members of the test are gone by then.
+/// Fails the test if a block allocated during its lifetime is still alive at its end. Must be a fixture's first base,
+/// so that array members of the test are destroyed before the check.
 class CountedArrays {
  protected:
   CountedArrays() {
@@ -36,7 +36,7 @@ class CountedArrays {
     EXPECT_EQ(live_memory().bytes, _bytes);
   }
 
-  /// Since the test began.
+  /// Counts since the test began.
   [[nodiscard]] std::int64_t copies() const { return counters().copies - _copies; }
   [[nodiscard]] std::int64_t copied_bytes() const { return counters().copied_bytes - _copied_bytes; }
   [[nodiscard]] std::int64_t versions() const { return counters().versions - _versions; }
@@ -52,13 +52,13 @@ class CountedArrays {
 
 class ArrayTest : protected CountedArrays, public ::testing::Test {};
 
-/// Arrays on simulated devices.
+/// A fixture for arrays on simulated devices.
 class DeviceArrayTest : protected CountedArrays, public testing::SimulatedDevicesTest {
  protected:
   using SimulatedDevicesTest::SimulatedDevicesTest;
 };
 
-/// What the `E` says that `run` throws; a failure, and "", if it throws none.
+/// Returns the message of the `E` that `run` throws. Otherwise fails the test and returns "".
 template <class E, class Run>
 std::string message_of(Run&& run) {
   try {
@@ -73,14 +73,14 @@ std::string message_of(Run&& run) {
   return {};
 }
 
-/// Element i is T(i % 100), in linear order.
+/// Sets element i to T(i % 100), in linear order.
 template <class T, int ndim>
 void count_up(MemArray<T, ndim>& array) {
   T* const elements = array.ptr();
   for (std::int64_t i = 0; i < array.get_size(); ++i) elements[i] = static_cast<T>(static_cast<float>(i % 100));
 }
 
-/// What is in memory now, whoever holds the array.
+/// Returns the current contents of memory, without acquiring the lock.
 template <class T, int ndim>
 std::vector<T> contents(MemArray<T, ndim> const& array) {
   auto const* const elements = reinterpret_cast<T const*>(array.state().storage().block()->data());
@@ -92,7 +92,7 @@ std::byte const* memory_of(MemArray<T, ndim> const& array) {
   return array.state().storage().block()->data();
 }
 
-/// What a consumer holds.
+/// An export held by a consumer.
 template <class T>
 class View {
  public:
@@ -111,7 +111,7 @@ class View {
  private:
   DLPackTensor _tensor;
 };
-/// A view that was kept when its lease closed.
+/// Returns an escaped view.
 template <class T, int ndim>
 View<T> kept_read_only(MemArray<T, ndim>& array) {
   return View<T>(array.get_dlpack_tensor(true));
@@ -122,14 +122,14 @@ View<T> kept_writable(MemArray<T, ndim>& array) {
   return View<T>(array.get_dlpack_tensor(true, lease.lock_id()));
 }
 
-/// A lease of either kind as the layers above have it.
+/// Returns a lease of either kind as the layers above use it.
 template <class T, int ndim>
 std::unique_ptr<detail::LeaseCore> core_lease(MemArray<T, ndim> const& array, detail::LeaseCore::Kind kind,
                                               LeaseOptions const& options = {}) {
   return std::make_unique<detail::LeaseCore>(array.state_ptr(), kind, options);
 }
 
-/// Plain memory that fails when it is told to.
+/// Pageable memory that fails on request.
 class FailingResource {
  public:
   struct Control {

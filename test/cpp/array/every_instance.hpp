@@ -1,6 +1,6 @@
 #pragma once
 
-// Walking over every shipped dtype and rank; it needs no more than what is installed.
+// Iterates over every shipped dtype and rank. Includes installed headers only.
 
 #include <memarray/memarray.hpp>
 
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <type_traits>
 
-// Under sanitizers, where each instance costs seconds to compile, a few stand for all but in the nightly run.
+// Under sanitizers each instance takes seconds to compile, so a few represent all except in the nightly run.
 #if !defined(MEMARRAY_TEST_EVERY_INSTANCE)
 #define MEMARRAY_TEST_EVERY_INSTANCE 1
 #endif
@@ -18,7 +18,7 @@ namespace memarray::test {
 
 #define MEMARRAY_TEST_RANKS(type, name, code, bits) \
   MemArray<type, 1>, MemArray<type, 2>, MemArray<type, 3>, MemArray<type, 4>, MemArray<type, 5>, MemArray<type, 6>,
-// The list's last comma asks for one type more.
+// Takes the type that the list's trailing comma requires.
 template <class... Arrays>
 struct List {};
 using WithEnd = List<MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TEST_RANKS) void*>;
@@ -49,13 +49,13 @@ void for_each_instance(List<Arrays...> const*, Run const& run) {
   };
   (one(std::type_identity<Arrays>()), ...);
 }
-/// Calls `run(std::type_identity<MemArray<T, ndim>>())` for each.
+/// Calls `run(std::type_identity<MemArray<T, ndim>>())` for each instance.
 template <class Run>
 void for_each_instance(Run const& run) {
   for_each_instance(static_cast<WithEnd const*>(nullptr), run);
 }
 
-/// The element type's n, as far as it can hold it.
+/// Returns n in the element type, as far as the type can represent it.
 template <class T>
 T value(std::int64_t n) {
   return static_cast<T>(static_cast<float>(n));

@@ -1,4 +1,4 @@
-// Under each kind of hold, everything that writes is refused, says who holds the array, and changes nothing.
+// Under each kind of hold, every write is refused, names the holder, and changes nothing.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ struct Operation {
   std::function<void(Array&)> run;
 };
 
-/// What writes, given no lock id.
+/// Operations that write, without a lock id.
 std::vector<Operation> writes() {
   return {
       {"write", [](Array& a) { a.write({0, 1}, 9.0F); }},
@@ -70,7 +70,7 @@ std::vector<Operation> writes() {
   };
 }
 
-/// What reads, given no lock id.
+/// Operations that read, without a lock id.
 std::vector<Operation> reads() {
   return {
       {"an element", [](Array& a) { static_cast<void>(a({0, 1})); }},
@@ -138,7 +138,7 @@ class ConflictsTest : public ArrayTest {
   std::byte const* memory = nullptr;
 };
 
-// Or the matrix would also pass if everything were always refused.
+// Guards against a matrix that passes because everything is always refused.
 TEST_F(ConflictsTest, NothingIsRefusedOnAFreeArray) {
   expect_passes(reads());
   for (Operation const& operation : writes()) {
@@ -196,8 +196,8 @@ TEST_F(ConflictsTest, WhileAKernelReadsWritesAreRefusedAndReadsPass) {
       read(array));
 }
 
-// The id of a write lease passes where one element, one pointer or one kernel is meant, not for what would change what
-// is leased.
+// A write lease's id permits access to elements, pointers and kernels. It does not permit move, resize, enter or
+// exchange, which would change the leased memory itself.
 TEST_F(ConflictsTest, TheIdOfTheHolderPassesForElementsPointersAndKernelsAlone) {
   auto const as_holder = [this](std::int64_t id) {
     EXPECT_NO_THROW(array.throw_invalid_lock_access(id));
@@ -259,7 +259,7 @@ TEST_F(ConflictsTest, AnIdWhoseLeaseIsOverIsRefusedAlsoOnAFreeArray) {
   expect_unchanged("an old id");
 }
 
-// The ids under which the library itself holds arrays are no keys.
+// The ids under which the library itself holds arrays grant no access.
 TEST_F(ConflictsTest, TheIdOfAnOperationOpensNothing) {
   for_each_index(
       {1}, default_stream(),

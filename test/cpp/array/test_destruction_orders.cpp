@@ -1,4 +1,5 @@
-// What is let go of in every order while work uses it: all is given back, and nothing before what depends on it.
+// Owners are released in every order while work is pending. Every resource must be returned, and none before its
+// dependents.
 
 #include <memarray/driver/device_ptr_handle.hpp>
 #include <memarray/driver/event_handle.hpp>
@@ -25,13 +26,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Something to let go of, by name.
+/// A named resource that the test releases.
 struct Owned {
   char const* name;
   std::function<void()> let_go;
 };
 
-/// Calls `make(sim)` for each order of what it gives, which is then let go of in that order, on devices of its own.
+/// For each order: calls `make(sim)` on new devices and releases its resources in that order.
 template <class Make>
 void in_every_order(std::size_t count, Make const& make) {
   std::vector<std::size_t> order(count);
@@ -92,7 +93,7 @@ TEST_F(DestructionOrdersTest, Handles) {
   in_every_order(5, [](testing::SimulatedDevices& sim) { return std::make_unique<Handles>(sim); });
 }
 
-/// `owns_context`: the stream's context is the program's own, and goes with the stream.
+/// `owns_context`: the stream's context belongs to the program and is released with the stream.
 template <bool writes, bool owns_context>
 struct Arrays {
   static constexpr std::int64_t length = 100;
@@ -136,7 +137,7 @@ TEST_F(DestructionOrdersTest, AnArrayThatIsWrittenInAContextOfItsOwn) {
   in_every_order(4, [](testing::SimulatedDevices& sim) { return std::make_unique<Arrays<true, true>>(sim); });
 }
 
-/// What a consumer was lent for its stream.
+/// An export to a consumer's stream.
 struct Lent {
   explicit Lent(testing::SimulatedDevices& sim) {
     array.emplace(std::array<std::int64_t, 1>{100});
@@ -165,7 +166,7 @@ TEST_F(DestructionOrdersTest, WhatAConsumerWasLent) {
   in_every_order(4, [](testing::SimulatedDevices& sim) { return std::make_unique<Lent>(sim); });
 }
 
-/// A copy that goes on between pageable memory and a device.
+/// A pending copy between pageable memory and a device.
 struct Moving {
   explicit Moving(testing::SimulatedDevices& sim) {
     for (auto* const each : {&there, &back}) each->emplace(std::array<std::int64_t, 1>{100});
@@ -177,7 +178,7 @@ struct Moving {
     twin.emplace(*there);
   }
   [[nodiscard]] std::vector<Owned> all() {
-    // The stream of a move lives until the copy is over.
+    // The stream of a move must live until the copy completes.
     return {{"there", [&] { there.reset(); }},
             {"back", [&] { back.reset(); }},
             {"twin", [&] { twin.reset(); }},

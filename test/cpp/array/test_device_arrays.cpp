@@ -47,7 +47,7 @@ TEST_F(DeviceArrayTest, WhatIsDoneWithATensorUnderALeasesIdIsTheLeases) {
     nines_later(9);
   }
   EXPECT_EQ(a({5}), 9);
-  nines_later(8);  // a view that was kept, used in a stream that nobody knows of
+  nines_later(8);  // an escaped view, used in a stream that the library does not know
   a.write({5}, 7);
   EXPECT_EQ(a({5}), 7);
   EXPECT_EQ(a({6}), 9);

@@ -1,6 +1,6 @@
-// Each driver call of what C++ programs do with arrays on devices fails, alone and with all later ones of its name:
-// what then happens is success, or an exception that says it and leaves the arrays as they were or as they were to be.
-// MEMARRAY_NIGHTLY in the environment tries every code for each call instead of one.
+// Fails each driver call that C++ programs on device arrays make, alone and together with all later calls of its
+// function. The outcome is success, or an exception that reports the failure and leaves the arrays in their old or
+// their intended state. MEMARRAY_NIGHTLY in the environment tries every code for each call instead of one.
 
 #include <memarray/driver/stream_order.hpp>
 #include <memarray/view/dlpack_tensor.hpp>
@@ -32,13 +32,13 @@ char const* const functions[] = {
 /// Out of memory, launch failure, unknown.
 constexpr std::array codes = {2, 719, 999};
 
-/// What gives something back: if that fails it is lost, and whatever it depends on outlives it in vain.
+/// True if `function` releases a resource. If that fails, the resource leaks, and so does everything it depends on.
 bool loses(std::string_view function) {
   return function.ends_with("Destroy") || function.find("Free") != std::string_view::npos ||
          function == "cuDevicePrimaryCtxRelease";
 }
 
-/// What can be seen of an array.
+/// The observable state of an array.
 struct Look {
   std::vector<std::int64_t> shape;
   std::vector<int> elements;
@@ -64,7 +64,7 @@ Look look(MemArray<int, ndim> const& array) {
           array.get_lock_id()};
 }
 
-/// Arrays on cuda:0 and one on the host. What was done last to `a` was done in the first stream, and goes on.
+/// Arrays on cuda:0 and one on the host. The last operation on `a` is pending in the first stream.
 struct World {
   explicit World(testing::SimulatedDevices& sim) {
     for (MemArray<int, 1>* const array : {&a, &b, &c, &host}) test::count_up(*array);
@@ -169,11 +169,11 @@ struct Fault {
   int times;
 };
 
-/// A program run once, in which driver calls may fail, on devices of its own.
+/// One run of a program on its own devices, optionally with failing driver calls.
 struct Trial {
   explicit Trial(Program const& program, std::optional<Fault> const& fault = {}, bool act = true) {
     std::int64_t const blocks = live_memory().blocks;
-    // In a thread, for which a context that could not be made not current any more stays current.
+    // Runs in a thread of its own, because a context whose pop failed stays current there.
     std::thread([&] {
       testing::SimulatedDevices sim;
       try {
@@ -191,9 +191,9 @@ struct Trial {
 
   std::vector<Look> looks;
   std::vector<std::uint64_t> calls;  // of each function, in the program
-  std::optional<int> code;           // that it said
+  std::optional<int> code;           // reported by the exception, if any
   std::string words;
-  std::string failure;  // afterwards
+  std::string failure;  // after the fault was cleared
   std::vector<std::string> violations;
   std::string left;
   std::int64_t live = 0;
@@ -221,7 +221,7 @@ struct Trial {
 
 class DeviceFaultsTest : protected test::CountedArrays, public ::testing::TestWithParam<Program> {
  protected:
-  /// Whether the call was reached.
+  /// Returns true if the program made the `nth` call.
   bool check(Fault const& fault, std::size_t function) {
     SCOPED_TRACE(std::string(fault.function) + ", call " + std::to_string(fault.nth) +
                  (fault.times == 1 ? ", fails alone with " : ", fails with all later ones, with ") +
@@ -229,7 +229,7 @@ class DeviceFaultsTest : protected test::CountedArrays, public ::testing::TestWi
     Trial const run(GetParam(), fault);
     bool const may_lose = loses(fault.function);
     if (run.code) {
-      // What could not be given back is not there for the next.
+      // Memory that could not be released is unavailable to later allocations.
       EXPECT_TRUE(*run.code == fault.code || (may_lose && *run.code == 2)) << run.words;
       EXPECT_NE(run.words.find(" failed: "), std::string::npos) << run.words;
       EXPECT_TRUE(run.looks == before.looks || run.looks == after.looks)

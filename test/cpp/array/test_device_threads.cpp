@@ -1,5 +1,5 @@
-// Threads that share arrays and streams of two devices: every update that was granted is there in the end, and nobody
-// sees half of one.
+// Threads that share arrays and streams of two devices. Every granted update must be present at the end, and no thread
+// may see half of one.
 
 #include <array>
 #include <atomic>
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t length = 1000;
 constexpr int threads = 8;
-// Sanitizers slow down what is done, not what is proven by it.
+// Sanitizers slow the steps down; fewer steps prove as much.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int steps = 60;
 #else
@@ -55,7 +55,7 @@ class Worker {
       } catch (LockError const&) {
         ++_world.refused;
       } catch (ValueError const& error) {
-        // The array went to another device than that of the stream.
+        // The array moved to a device other than the stream's.
         EXPECT_NE(std::string(error.what()).find(": name a stream of that device"), std::string::npos) << error.what();
         ++_world.refused;
       }
@@ -73,7 +73,7 @@ class Worker {
             .stream = where.is_cpu() ? StreamChoice() : StreamChoice(stream_on(where.id))};
   }
 
-  // Counted first, so that no thread sees what is not counted.
+  // Counted first, so that no thread sees an update that is not counted yet.
   void add(Shared& shared, StreamHandle const& stream, std::int64_t lock_id) {
     ++shared.added;
     try {

@@ -1,4 +1,4 @@
-// The same program on every shipped dtype and rank, on simulated devices.
+// Runs `DeviceProgram` on simulated devices, for all shipped dtypes and ranks 1 to 6. Sanitizer builds use a selection.
 
 #include <gtest/gtest.h>
 #include <memarray/driver/simulated_devices.hpp>
@@ -31,7 +31,7 @@ struct DeviceProgram<MemArray<T, ndim>> {
     count_up(array);
     return array;
   }
-  /// Element by element, which moves one at a time.
+  /// Returns the elements. Reads each one by its indices: on a device, one copy to the host for each.
   static std::vector<T> elements(Array const& array) {
     std::vector<T> values;
     ArrayIndexer<char const, ndim> const indexer{nullptr, detail::to_indices<std::int64_t, ndim>(array.get_shape())};
@@ -47,7 +47,8 @@ struct DeviceProgram<MemArray<T, ndim>> {
     }
   }
 
-  /// To the device, a kernel there, an element, and back, in every way to say it.
+  /// Moves an array to a device, runs kernels, writes an element and moves the array back. Covers blocking and
+  /// asynchronous moves, and kernels in `stream` and in the default stream.
   static void moves_and_computes(StreamHandle const& stream) {
     Array array = counted();
     std::vector<T> expected = contents(array);

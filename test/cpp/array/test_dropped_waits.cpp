@@ -1,5 +1,5 @@
-// Waits that only C++ programs make: each is lost in turn, and the program that needs it sees that. The others are
-// those of test/python/test_dropped_waits.py; docs/dropped_waits.md lists all.
+// Waits that only C++ programs make. Each wait is dropped in turn, and the program that needs it must fail.
+// test/python/test_dropped_waits.py covers the other waits; docs/dropped_waits.md lists all.
 
 #include <memarray/detail/memory/device_memory.hpp>
 #include <memarray/driver/device_ptr_handle.hpp>
@@ -30,7 +30,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::int64_t length = 100;
-/// What each piece of work takes longer; a late stream takes several times that.
+/// Added duration of each piece of work; a late stream takes several times longer.
 constexpr auto each = 3ms;
 constexpr auto late = 30ms;
 
@@ -40,7 +40,7 @@ int at(void const* elements, std::int64_t i) {
   return static_cast<int const*>(testing::detail::reachable(elements))[i];
 }
 
-/// An array on cuda:0 whose elements are 1 and whose work is over.
+/// Arrays on cuda:0 without pending work. Each element of `a` is 1.
 struct World {
   World() {
     a.fill(1);
@@ -56,7 +56,7 @@ struct World {
   [[nodiscard]] detail::BoundStream in(StreamHandle const& stream) const {
     return detail::bind_stream(stream, context);
   }
-  /// Every element is 11, some time from now.
+  /// Submits work that makes every element 11 with a delay.
   void ten_more(StreamHandle const& stream, std::int64_t lock_id = -1) {
     busy(in(stream));
     for_each_index(a, stream, [](int& element, auto const&) { element += 10; }, lock_id);
@@ -73,7 +73,7 @@ struct World {
   StreamHandle second = make_stream();
 };
 
-/// A write lease whose memory a consumer has in a stream of its own, where it doubles the elements and adds one.
+/// A write lease exported to a consumer. The consumer doubles the elements and adds one, in its own stream.
 class Consumer {
  public:
   explicit Consumer(World& world)
@@ -103,7 +103,7 @@ template <class Run>
 [[gnu::noinline]] auto apart(Run const& run) {
   return run();
 }
-/// Calls `run` far down the stack, so that what a kernel writes there when the call is over hits nothing.
+/// Calls `run` deep in the stack, so that a late kernel's write after the call hits no live object.
 template <class Run>
 [[gnu::noinline]] auto deep_down(Run const& run) {
   char volatile room[1 << 16];
@@ -221,7 +221,7 @@ Program const programs[] = {
        lease.enter();
        DLPackTensor const view(detail::export_versioned(lease));
        lease.exit();
-       // Late itself: all work is waited for before it.
+       // The delay is in this kernel itself, because it waits for all earlier work.
        for_each_index(
            {length}, w.second,
            [](auto const& i, auto const& from, auto const& to) {
@@ -252,7 +252,7 @@ Program const programs[] = {
        detail::ContextScope const scope(w.context);
        scope.driver()->cuMemcpyHtoDAsync(reinterpret_cast<cu::DevicePtr>(w.b.ptr()), memory, bytes, as_cu(w.first));
        pinned.deallocate(w.first, memory, bytes);
-       return synchronize(w.first, w.context);  // a violation, if anything
+       return synchronize(w.first, w.context);  // a dropped wait causes a violation
      }},
     {"memory that its last handle gives back", "memory of a pool that another stream reads",
      [](World& w) {
@@ -285,10 +285,10 @@ Program const programs[] = {
 
 void PrintTo(Program const& program, std::ostream* out) { *out << program.name; }
 
-/// The number of a wait among those of its driver function, and the function.
+/// A driver function and the number of one of its waits.
 using Nth = std::pair<std::string, int>;
 
-/// What a program sees, with a wait lost if one is named, and the waits of `site` that it makes.
+/// The outcome of a program, with at most one wait dropped, and its waits at `site`.
 struct Seen {
   bool is_right = false;
   std::string words;

@@ -1,4 +1,4 @@
-// Views that outlive their lease: what their holders and the array's next users see, under each policy.
+// Escaped views: what the consumer and the array's later readers and writers see, under each policy.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ struct Use {
   std::function<void(Array&)> run;
 };
 
-/// Writes that may be partial: the array needs its old contents, so views cost one copy.
+/// Writes that may be partial. The array needs its old contents, so a view costs one copy.
 std::vector<Use> partial_writes() {
   return {
       {"write", [](Array& a) { a.write({1}, -1.0); }},
@@ -42,7 +42,7 @@ std::vector<Use> partial_writes() {
   };
 }
 
-/// Writes that need no copy.
+/// Full writes, which need no copy.
 std::vector<Use> whole_writes() {
   return {
       {"fill", [](Array& a) { a.fill(-1); }},
@@ -93,7 +93,7 @@ std::vector<Use> reads() {
 class EscapedViewsTest : public ArrayTest {
  protected:
   EscapedViewsTest() { fresh(); }
-  /// The array anew, with no views.
+  /// Replaces the array with one that has no views.
   void fresh(EscapedViews policy = EscapedViews::snapshot) {
     array = Array({64}, 0, {.escaped_views = policy});
     count_up(array);
@@ -138,7 +138,7 @@ TEST_F(EscapedViewsTest, WholeWritesUnderAKeptViewCopyNothing) {
     EXPECT_GE(versions() - versions_before, 1) << use.name;
     EXPECT_EQ(view.copy(), before) << use.name;
     EXPECT_EQ(contents(array), std::vector<double>(64, -1)) << use.name;
-    // The view is of old memory now: the next write is in place.
+    // The view now refers to old memory, so the next write is in place.
     std::byte const* const memory = memory_of(array);
     array.fill(3);
     EXPECT_EQ(memory_of(array), memory) << use.name;
@@ -175,7 +175,7 @@ TEST_F(EscapedViewsTest, WithoutViewsEverythingIsInPlace) {
     }
 }
 
-// What its holder wrote until the next use is the array's; what it writes later is not, whatever that use was.
+// The consumer's writes before the next use belong to the array. Later writes do not, for any kind of use.
 TEST_F(EscapedViewsTest, AWritableViewIsLeftBehindByTheNextUseOfAnyKind) {
   for (Use const& use : reads()) {
     fresh();
@@ -258,7 +258,7 @@ TEST_F(EscapedViewsTest, ManyVersionsAreKeptAtOnce) {
   EXPECT_EQ(versions(), 49);
 }
 
-// Views of the lease that is still open are no escaped views: its holder sees what it writes.
+// A view of an open lease is not an escaped view: the lease's holder sees its writes.
 TEST_F(EscapedViewsTest, InsideALeaseNothingIsDecided) {
   WriteLease<double, 1> lease(array);
   View<double> const view(array.get_dlpack_tensor(true, lease.lock_id()));
@@ -368,7 +368,7 @@ TEST_F(EscapedViewsTest, AChangedPolicyDecidesAtTheNextUse) {
   EXPECT_EQ(second.data()[0], 5);
 }
 
-// A write that fails under kept views has changed nothing, also where the functor got far.
+// A write that fails while views exist changes nothing, even if the functor wrote many elements.
 TEST_F(EscapedViewsTest, AKernelThatThrowsLeavesArraysWithKeptViewsAsTheyWere) {
   Array other({64});
   count_up(other);

@@ -1,5 +1,4 @@
-// Arrays whose host memory is pinned or managed: the driver copies it when the stream comes to it, with nothing
-// between.
+// Arrays in pinned or managed host memory. The driver copies it directly in stream order, without staging.
 
 #include <memarray/detail/memory/device_memory.hpp>
 #include <memarray/driver/stream_order.hpp>
@@ -101,7 +100,7 @@ TEST_P(HostResourcesTest, IsNotWrittenWhileACopyReadsIt) {
   sim.delay(10ms);
   move(kDLCUDA);
   DLPackTensor const there = a->get_dlpack_tensor(true);
-  // Both sides are valid, and the one that is written now is still read by the copy.
+  // Both sides are valid. The pending copy still reads the side that is written now.
   move(kDLCPU);
   a->write({5}, 77);
   ASSERT_TRUE(synchronize(stream, context));
@@ -154,7 +153,7 @@ TEST_P(HostResourcesTest, MayGoWhileACopyReadsIt) {
   sim.delay(20ms);
   move(kDLCUDA);
   a.reset();
-  // Memory that is freed under a copy is a violation: it goes with the first call after that.
+  // Freeing memory under a copy would be a violation. The memory is released by the first call after the copy.
   EXPECT_EQ(live(), 1);
   ASSERT_TRUE(synchronize(stream, context));
   MemArray<int, 1> const next({1});

@@ -51,7 +51,7 @@ TEST_F(LeasesTest, TakesAllOrNone) {
   EXPECT_TRUE(all_free());
 }
 
-// The first to be taken would already have given its contents up when the other is refused.
+// Otherwise the first lease would have discarded the contents before the second is refused.
 TEST_F(LeasesTest, ARefusalLeavesContentsThatWereToBeGivenUp) {
   MemArray<double, 1> first({16});
   MemArray<double, 1> second({16});
@@ -88,7 +88,7 @@ TEST_F(LeasesTest, OneArrayMayBeReadTwiceButNotWritten) {
   EXPECT_TRUE(all_free());
 }
 
-// Without care, the second read would wait for the writer, who waits for the first.
+// Without special handling, the second read would wait for the writer, which waits for the first read.
 TEST_F(LeasesTest, ReadingTwiceDoesNotWaitForAWriterInBetween) {
   auto reader = std::make_unique<ReadLease<float, 1>>(a);
   std::thread writer([&] { WriteLease<float, 1> const lease(a, {.timeout = std::nullopt}); });

@@ -1,4 +1,4 @@
-// The same program on every shipped dtype and rank.
+// One program, run for every shipped dtype and rank.
 
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ struct Program<MemArray<T, ndim>> {
   }
   static T value(std::int64_t n) { return test::value<T>(n); }
 
-  /// Write 2 everywhere, add the index sums, compare, as the first program of every new user does.
+  /// Writes 2 everywhere, adds the index sums and compares, like every user's first program.
   static void writes_and_adds_indices() {
     Array array(shape(), 0);
     auto const indexer = std::as_const(array).get_indexer();
@@ -109,7 +109,7 @@ struct Program<MemArray<T, ndim>> {
   }
 };
 
-// One test walks all instances: as typed tests they would take GoogleTest minutes to compile.
+// One test iterates over all instances: as typed tests GoogleTest would take minutes to compile.
 template <class Run>
 void for_each_array(Run const& run) {
   for_each_instance([&]<class A>(std::type_identity<A>) {

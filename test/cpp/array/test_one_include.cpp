@@ -1,5 +1,5 @@
-// What <memarray/memarray.hpp> gives: every name of base, resource, memory and array that docs/reference/cpp.rst shows,
-// by that one include. test/architecture/test_one_include.py compares the list with the page.
+// <memarray/memarray.hpp> alone provides every base, resource, memory and array name that docs/reference/cpp.rst shows.
+// test/architecture/test_one_include.py compares the list with the page.
 #include <memarray/memarray.hpp>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Arrays of a device that are used in streams of a context of the program's own, beside the primary one.
+// Arrays of one device, used in streams of a context that the program owns, beside the primary context.
 
 #include <memarray/driver/stream_order.hpp>
 #include <memarray/view/dlpack_tensor.hpp>
@@ -27,7 +27,7 @@ class OwnContextsTest : public test::DeviceArrayTest {
     sim.delay(3ms);
   }
 
-  /// Element i is doubled and gets `more`.
+  /// Doubles each element and adds `more`.
   void step(StreamHandle const& stream, int more, std::int64_t lock_id = -1) {
     for_each_index(*a, stream, [more](int& element, auto const&) { element = 2 * element + more; }, lock_id);
   }
@@ -62,7 +62,7 @@ TEST_F(OwnContextsTest, KernelsComeOneAfterAnother) {
 }
 
 TEST_F(OwnContextsTest, ABorrowedStreamIsKnownByItsContext) {
-  // The driver is asked for it.
+  // The library queries the driver for the stream's context.
   StreamHandle const borrowed = create_stream_handle_ref(as_cu(in_own));
   step(in_primary, 1);
   step(borrowed, 2);
@@ -176,7 +176,7 @@ TEST_F(OwnContextsTest, OneThatIsOnlyNamedMayGoWhenItsWorkIsOver) {
   for_each_index(array, create_stream_handle_ref(as_cu(its)), [](int& element, auto const&) { ++element; });
   EXPECT_EQ(array({1}), 1);
   ASSERT_TRUE(synchronize(its, own_context));
-  // Its handles go before the array.
+  // The stream and context handles are released before the array.
 }
 
 TEST_F(OwnContextsTest, AStreamOfAnotherDevicesOwnContextIsRefused) {

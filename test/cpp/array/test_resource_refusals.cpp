@@ -1,5 +1,5 @@
-// Memory that only a device reaches is refused wherever the host would use it: for every type of memory, with every
-// adaptor around its resource, and for every way in which a resource is passed.
+// Memory that only a device can reach is refused wherever the host would use it: for each memory type, each adaptor
+// around its resource, and each way to pass a resource.
 #include "memory/thrust_allocator.hpp"
 
 #include <memarray/base/errors.hpp>
@@ -124,7 +124,7 @@ std::vector<Use> const& uses() {
 
 class ResourceRefusalsTest : public test::DeviceArrayTest {};
 
-// The driver pools device memory itself, so a pool of ours around it is refused.
+// The driver pools device memory itself, so a `PoolingAdaptor` around it is refused.
 bool is_refused_by(Wrapper const& wrapper, Source const& source) {
   if (is_host_accessible(source.type) || !wrapper.pools) return false;
   EXPECT_THROW(static_cast<void>(wrapper.wrap(source.make())), ValueError) << source.name << " in " << wrapper.name;

@@ -1,4 +1,4 @@
-// Arrays that several processes have: here several mappings in one process.
+// Arrays shared by several processes, here as several mappings in one process.
 
 #include "state/segment.hpp"
 
@@ -162,7 +162,7 @@ TEST_F(SharedMemoryTest, WhatCannotBeIsRefusedInWords) {
 }
 
 TEST_F(SharedMemoryTest, MappingWithoutMemoryIsRefusedBeforeItIsWritten) {
-  // A write past the end of the file is a SIGBUS, as one to a page that a full file system cannot give.
+  // Writes past the end of a file raise SIGBUS, as do writes to a page that a full file system cannot provide.
   std::size_t const bytes = shared_bytes<std::int64_t, 1>({4096});
   for (std::size_t const there : {std::size_t{0}, std::size_t{4096}, bytes - 4096}) {
     SharedFile const full(bytes);
@@ -219,7 +219,7 @@ TEST_F(SharedMemoryTest, SeveralAreTakenTogether) {
   Write const free(b);
 }
 
-// Each process has its own addresses: two that take the same two arrays must not wait for each other for ever.
+// Addresses differ between processes. Two processes that lock two shared arrays must not deadlock.
 TEST_F(SharedMemoryTest, SeveralAreTakenInOneOrderByAllProcesses) {
   SharedFile const second(shared_bytes<std::int64_t, 2>({4, 3}));
   Array c = create_shared<std::int64_t, 2>(second.map(), {4, 3});
@@ -236,7 +236,7 @@ TEST_F(SharedMemoryTest, SeveralAreTakenInOneOrderByAllProcesses) {
   bool const a_comes_first = a.state().segment()->uid() < c.state().segment()->uid();
   Array& earlier = a_comes_first ? a : c;
   Array& later = a_comes_first ? c : a;
-  // Once the first lies before the second, once behind it.
+  // Tries both address orders of the two arrays.
   for (auto const& [x, y] : {std::pair(&firsts[0], &seconds[3]), std::pair(&firsts[3], &seconds[0])}) {
     std::optional<Write> holder(std::in_place, later);
     std::atomic<bool> over{false};
@@ -299,7 +299,7 @@ TEST_F(SharedMemoryTest, AWaitingWriterHoldsBackNewReaders) {
     Write const lease(a, {.timeout = std::nullopt});
     done = true;
   });
-  // As soon as it waits; until then readers pass.
+  // Readers are refused only once the writer waits.
   std::string words;
   while (words.empty()) {
     try {
@@ -324,7 +324,7 @@ TEST_F(SharedMemoryTest, WaitsEndInTime) {
   EXPECT_GE(std::chrono::steady_clock::now() - began, 60ms);
 }
 
-// A hold that is not there yet must not pass as one.
+// A hold that is still being acquired must not pass as an open one.
 TEST_F(SharedMemoryTest, AnIdIsGoodOnlyWhenAllProcessesLetGo) {
   Array b = attach();
   std::optional<Read> reader(std::in_place, b);
@@ -337,7 +337,7 @@ TEST_F(SharedMemoryTest, AnIdIsGoodOnlyWhenAllProcessesLetGo) {
   while (a.state().word().load() == detail::LockWord::free) std::this_thread::yield();
   for (int i = 0; i < 1000; ++i) {
     std::int64_t const word = a.state().word().load();
-    // Between taking the word and saying under which id it is nobody's, which is no id either.
+    // Before the hold's id is stored, the word has a placeholder that is not a valid id.
     constexpr std::int64_t nobody = detail::LockWord::operation - 1;
     EXPECT_TRUE(entered || word >= nobody || word == detail::LockWord::free) << word;
   }

@@ -1,4 +1,4 @@
-// Arrays that children of this process have too, some of which are killed.
+// Arrays shared with child processes, some of which are killed.
 
 #include <memarray/array/shared_memory.hpp>
 
@@ -38,7 +38,7 @@ TEST_F(SharedMemoryTest, ARefusalSaysWhoHoldsIt) {
 
 TEST_F(SharedMemoryTest, LeasesOfAForkedChildExcludeToo) {
   Child const child([this]() -> std::shared_ptr<void> {
-    // The parent's array object, in the child.
+    // The child uses the parent's array object.
     return keep(std::make_shared<Write>(a));
   });
   EXPECT_THAT(refusal([this] { Read{a}; }), HasSubstr(pid(child.pid()) + " holds it for writing"));
@@ -92,7 +92,7 @@ TEST_F(SharedMemoryTest, AWriterThatDiedIsDetectedAndRecovered) {
     EXPECT_THAT(refusal([&] { Read{*array}; }), HasSubstr(pid(who) + " died while it held it for writing"));
     EXPECT_THAT(refusal([&] { Write{*array}; }), HasSubstr("call recover()"));
     EXPECT_THAT(refusal([&] { static_cast<void>((*array)({0, 0})); }), HasSubstr("half written"));
-    // Nobody will ever give it back, so waiting for ever ends at once.
+    // The hold is never released, so a wait without a timeout ends at once.
     EXPECT_THAT(refusal([&] { Read(*array, {.timeout = std::nullopt}); }), HasSubstr("half written"));
     EXPECT_THAT(refusal([&] { Write(*array, {.timeout = std::nullopt}); }), HasSubstr("half written"));
   }

@@ -96,7 +96,7 @@ TYPED_TEST(ArrayIndexerTest, IsEmptyWhenOneExtentIs) {
   }
 }
 
-// No memory is touched, so sizes may be those of machines to come.
+// No memory is accessed, so sizes may exceed any machine.
 TEST(LargeArrayIndexer, CrossesTheLimitsOf32Bits) {
   constexpr std::int64_t two_to_32 = std::int64_t{1} << 32;
   for (Extents<3> const& extents :

@@ -29,7 +29,7 @@ TYPED_TEST(Float16, EveryPatternSurvivesTheWayThroughFloat) {
   }
 }
 
-// Between neighbours a value goes to the nearer, half way to the even one, however it is given.
+// Rounds to nearest, ties to even, for every source type.
 TYPED_TEST(Float16, RoundsToTheNearest) {
   for (std::uint32_t bits = 0;; ++bits) {
     auto const low = TypeParam::from_bits(static_cast<std::uint16_t>(bits));
@@ -52,7 +52,7 @@ TYPED_TEST(Float16, RoundsToTheNearest) {
   }
 }
 
-// Just above the middle of two neighbours, by less than a double can say.
+// Just above the midpoint of two neighbours, by less than a double can represent.
 TEST(Bfloat16, LargeIntegersRoundOnce) {
   for (int exponent = 54; exponent <= 62; ++exponent) {
     std::int64_t const middle = (std::int64_t{1} << exponent) + (std::int64_t{1} << (exponent - 8));

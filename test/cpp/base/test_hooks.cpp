@@ -8,7 +8,7 @@
 namespace memarray::test {
 namespace {
 
-// A runtime whose lock the test's thread holds, and no other.
+// A runtime whose lock only the test's thread holds.
 thread_local bool holds = false;
 int released = 0;
 int reacquired = 0;
@@ -36,7 +36,7 @@ TEST_F(HooksTest, TheLockIsLetGoForAScope) {
   {
     RuntimeRelease const scope;
     EXPECT_FALSE(holds);
-    RuntimeRelease const nested;  // nothing to let go of any more
+    RuntimeRelease const nested;  // no lock left to release
     EXPECT_EQ(released, 1);
   }
   EXPECT_TRUE(holds);

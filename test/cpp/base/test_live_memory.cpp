@@ -38,7 +38,7 @@ TEST(LiveMemory, HugeMemoryOfOthersWrapsAndComesBack) {
 TEST(LiveMemory, NothingIsLostAmongThreads) {
   LiveMemory const before = live_memory();
   constexpr int rounds = 20, threads = 8, blocks = 1000;
-  for (int round = 0; round < rounds; ++round) {  // later threads go on with what earlier ones left
+  for (int round = 0; round < rounds; ++round) {  // later threads reuse the counters of earlier ones
     std::vector<std::thread> running;
     for (int t = 0; t < threads; ++t)
       running.emplace_back([] {
@@ -48,12 +48,12 @@ TEST(LiveMemory, NothingIsLostAmongThreads) {
   }
   EXPECT_EQ(live_memory().blocks, before.blocks + rounds * threads * blocks);
   EXPECT_EQ(live_memory().bytes, before.bytes + rounds * threads * blocks * 64);
-  detail::count_live(-rounds * threads * blocks, -rounds * threads * blocks * 64);  // freed by one that made none
+  detail::count_live(-rounds * threads * blocks, -rounds * threads * blocks * 64);  // freed by another thread
   EXPECT_EQ(live_memory().blocks, before.blocks);
   EXPECT_EQ(live_memory().bytes, before.bytes);
 }
 
-// Of a thread: what it frees at its very end, after its own part of the counts is another's.
+// A thread-local whose destructor frees memory after the thread has handed its counter to another thread.
 struct FreesLate {
   ~FreesLate() { detail::count_live(-1, -8); }
 };

@@ -28,13 +28,13 @@ TEST(Process, OneWithTheSamePidThatStartedAtAnotherTimeIsAnother) {
   ProcessStamp const me = this_process();
   EXPECT_FALSE(is_alive(stamp_of(pid_of(me), start_of(me) - 1)));
   EXPECT_FALSE(is_alive(stamp_of(pid_of(me), start_of(me) + 1)));
-  // Where the start was not known, the pid is all there is.
+  // Without a known start time, only the pid is compared.
   EXPECT_TRUE(is_alive(stamp_of(pid_of(me), 0)));
 }
 
 TEST(Process, NobodyIsDead) {
   EXPECT_FALSE(is_alive(0));
-  // No pid is so large.
+  // Exceeds the largest possible pid.
   EXPECT_FALSE(is_alive(stamp_of((1 << 22) - 1, 1)));
 }
 
@@ -70,7 +70,7 @@ char state_of(pid_t pid) {
   return name_ends == std::string::npos ? '?' : text[name_ends + 2];
 }
 
-// Its status looks like that of one that nobody has waited for.
+// Its status looks like that of a zombie.
 TEST(Process, OneWhoseFirstThreadHasEndedIsAlive) {
   pid_t const child = ::fork();
   if (child == 0) {

@@ -45,7 +45,7 @@ struct Packed {
 };
 #pragma pack(pop)
 
-/// The same fields as Point.
+/// Another type with the names, types and offsets of Point's fields.
 struct Twin {
   float x;
   std::int32_t id;
@@ -74,7 +74,7 @@ using fields_test::Point;
 
 static_assert(Element<Point> && Element<Everything>);
 
-// What MEMARRAY_FIELDS refuses when it is compiled.
+// MEMARRAY_FIELDS does not compile unless `cover` is true for its list of members.
 constexpr auto x = field_of<float>("x", offsetof(Point, x));
 constexpr auto id = field_of<std::int32_t>("id", offsetof(Point, id));
 static_assert(cover(std::array{x, id}, sizeof(Point), alignof(Point)));

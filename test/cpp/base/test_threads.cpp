@@ -139,10 +139,10 @@ TEST_F(Threads, ChunksFollowTheSize) {
   EXPECT_EQ(parallel_chunks(std::size_t{1} << 30), 1);
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which does not start threads in the child of a process that has some
+#if !defined(__SANITIZE_THREAD__)  // TSan cannot start threads in the child of a multithreaded process
 TEST_F(Threads, ForkedChildStartsAfresh) {
   std::atomic<bool> stop{false};
-  // Forking while another thread's loop runs leaves the child a pool in the middle of things.
+  // Forking while another thread's loop runs copies a pool that is in use into the child.
   std::thread busy([&] {
     while (!stop) {
       parallel_for(64, [](std::int64_t) {});

@@ -1,5 +1,5 @@
-// Compiled with a newer CCCL than the toolkit's may be; runs on simulated devices.
-#include "driver/simulated_driver.hpp"  // first: the toolkit's headers rename functions of the driver
+// Compiled with a CCCL that may be newer than the toolkit's. Runs on simulated devices.
+#include "driver/simulated_driver.hpp"  // first: the toolkit's headers rename driver functions
 
 #include <memarray/cuda_mr.hpp>
 #include <memarray/driver/simulated_devices.hpp>
@@ -96,7 +96,7 @@ TEST_F(CudaResourceTest, WhatIsTakenWithoutAStreamIsThereForAll) {
   devices.delay(std::chrono::milliseconds(5));
   void* const pointer = resource.allocate_sync(64);
   detail::ContextScope const scope(context);
-  // On a stream that waited for nothing: before the allocation it would be a violation.
+  // This stream has waited for no other. Using the memory before its allocation would be a violation.
   EXPECT_OK(devices.table()->cuMemsetD8Async(reinterpret_cast<cu::DevicePtr>(pointer), 1, 64, as_cu(stream)));
   EXPECT_TRUE(synchronize(stream, context));
   resource.deallocate_sync(pointer, 64);
@@ -112,7 +112,7 @@ TEST_F(CudaResourceTest, PinnedMemoryGoesBackAfterTheStreamsWork) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     gate.open();
   });
-  resource.deallocate(cuda_stream(stream), pointer, 1 << 20);  // else it would be freed while work uses it
+  resource.deallocate(cuda_stream(stream), pointer, 1 << 20);  // otherwise freed under pending work
   opener.join();
 }
 

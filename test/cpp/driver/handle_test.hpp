@@ -10,7 +10,7 @@
 
 namespace memarray::test {
 
-/// Two simulated devices; whatever a test leaves behind, or does that no program may do, fails it.
+/// A fixture with two simulated devices. A leaked resource or a violation fails the test.
 class HandleTest : public ::testing::Test {
  protected:
   ~HandleTest() override {
@@ -19,7 +19,7 @@ class HandleTest : public ::testing::Test {
   }
   void SetUp() override { clear_last_error(); }
 
-  /// Calls of a driver function while `action` ran.
+  /// Returns the number of calls of a driver function during `action`.
   template <class Action>
   std::uint64_t calls_in(std::string_view function, Action const& action) {
     std::uint64_t const before = devices.calls(function);

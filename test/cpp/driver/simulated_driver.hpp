@@ -13,7 +13,7 @@
 #define EXPECT_OK(call) EXPECT_EQ((call), 0)
 #define ASSERT_OK(call) ASSERT_EQ((call), 0)
 
-/// For tests of mistakes that are races on memory: the sanitizer reports those, which is right.
+/// Skips tests of mistakes that are data races: the thread sanitizer correctly reports them.
 #if defined(__SANITIZE_THREAD__)
 #define SKIP_AS_IT_RACES() GTEST_SKIP() << "the thread sanitizer sees the mistake by itself"
 #else
@@ -22,7 +22,7 @@
 
 namespace memarray {
 
-/// Holds a stream up at the place where it is put, until it is opened.
+/// Blocks a stream at one point until `open` is called.
 class Gate {
  public:
   Gate() = default;
@@ -34,11 +34,11 @@ class Gate {
   void put(DriverTable const& cuda, cu::Stream stream) {
     EXPECT_OK(cuda.cuLaunchHostFunc(stream, wait, new Flag(_is_open)));
   }
-  // Relaxed: a gate orders nothing for the sanitizer.
+  // Relaxed, so that the sanitizer sees no ordering through a gate.
   void open() { _is_open->store(true, std::memory_order_relaxed); }
 
  private:
-  // The stream may look at it once more when the gate is gone.
+  // Shared, because the stream may read the flag once more after the gate is destroyed.
   using Flag = std::shared_ptr<std::atomic<bool>>;
 
   static void wait(void* data) {
@@ -49,7 +49,7 @@ class Gate {
   Flag _is_open = std::make_shared<std::atomic<bool>>(false);
 };
 
-/// Simulated devices with the primary context of device 0 current.
+/// A fixture for simulated devices, with the primary context of device 0 current.
 class SimulatedDriver : public testing::SimulatedDevicesTest {
  protected:
   using SimulatedDevicesTest::SimulatedDevicesTest;
@@ -91,7 +91,7 @@ class SimulatedDriver : public testing::SimulatedDevicesTest {
     EXPECT_OK(cuda.cuMemHostAlloc(&pointer, bytes, 0));
     return static_cast<unsigned char*>(pointer);
   }
-  /// Waits for the stream.
+  /// Copies memory to the host and waits for the stream.
   std::vector<unsigned char> read(cu::DevicePtr pointer, std::size_t bytes, cu::Stream stream) {
     std::vector<unsigned char> values(bytes);
     EXPECT_OK(cuda.cuMemcpyDtoHAsync(values.data(), pointer, bytes, stream));

@@ -52,7 +52,7 @@ TEST_F(BoundStreamTest, StreamsOfOtherDevicesAndDriversAreRefused) {
 }
 
 TEST_F(BoundStreamTest, WaitsInItsOwnContext) {
-  // The default stream that waits is that of the queue's device, not of the event's.
+  // The default stream is that of the bound stream's device, not of the event's.
   StreamHandle const stream = create_stream_handle(context);
   EventHandle const event = create_event_handle(context);
   ASSERT_TRUE(record(event, stream));

@@ -57,7 +57,7 @@ TEST_F(DevicePtrHandleTest, KeepsPoolStreamAndContext) {
   EXPECT_EQ(devices.live(), testing::LiveResources());
 }
 
-// Memory of a pool that another stream copies from, slowly: if it is given back too early, something else is copied.
+// Pool memory that another stream copies slowly. Freed too early, the copy would read other contents.
 class SlowCopyTest : public DevicePtrHandleTest {
  protected:
   static constexpr std::size_t bytes = 1 << 20;
@@ -123,7 +123,7 @@ TEST_F(SlowCopyTest, PinnedMemoryIsFreedByAHostThatWaits) {
   ASSERT_TRUE(record(done, other));
   ASSERT_TRUE(free_after(target, done));
   gate.open();
-  // Else the copy would write to memory that is gone: a violation.
+  // Otherwise the copy would write to freed memory, a violation.
   EXPECT_EQ(calls_in("cuEventSynchronize", [&] { target.reset(); }), 1u);
 }
 

@@ -1,5 +1,5 @@
-// What is said of a driver that is not there or cannot be used; each case in a process of its own, as a process looks
-// for its driver once.
+// Error messages for a missing or unusable driver. Each case runs in its own process, because a process looks for its
+// driver once.
 #include <memarray/base/errors.hpp>
 #include <memarray/driver/context_handle.hpp>
 #include <memarray/driver/driver_table.hpp>
@@ -18,7 +18,7 @@
 namespace memarray::test {
 namespace {
 
-// What the process that is started does.
+// The part that runs in the started process.
 TEST(DriverAbsenceChildTest, Prints) {
   if (!std::getenv("MEMARRAY_DRIVER_ABSENCE_CHILD")) GTEST_SKIP() << "for the tests below";
   std::printf("devices %d\n", device_count());
@@ -32,7 +32,7 @@ TEST(DriverAbsenceChildTest, Prints) {
   }
 }
 
-// What the machine's driver is used for before a fork.
+// Uses the machine's driver before a fork and in the child.
 TEST(DriverAbsenceChildTest, Forks) {
   if (!std::getenv("MEMARRAY_DRIVER_ABSENCE_CHILD")) GTEST_SKIP() << "for the tests below";
   ContextHandle const context = get_primary_context(0);
@@ -52,7 +52,7 @@ TEST(DriverAbsenceChildTest, Forks) {
   std::printf("parent devices %d code %d\n", device_count(), driver_absence().code);
 }
 
-// Streams of the machine's driver and of simulated devices beside each other.
+// Uses streams of the machine's driver and of simulated devices together.
 TEST(DriverAbsenceChildTest, Mixes) {
   if (!std::getenv("MEMARRAY_DRIVER_ABSENCE_CHILD")) GTEST_SKIP() << "for the tests below";
   for (bool const machine_first : {true, false}) {

@@ -34,7 +34,7 @@ constexpr std::size_t arity = 0;
 template <class Result, class... Parameters>
 constexpr std::size_t arity<Result (*)(Parameters...)> = sizeof...(Parameters);
 
-// The driver's own header has a type for each form that a function ever had.
+// The driver's own header has a type for each version of a function.
 #define MEMARRAY_SAME_FORM(name, version, parameters) \
   static_assert(arity<PFN_##name##_v##version> == arity<cu::Result(*) parameters>, #name);
 MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_SAME_FORM)

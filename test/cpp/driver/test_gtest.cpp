@@ -1,4 +1,4 @@
-// The fixture for users' own tests: what it fails, and what it lets pass.
+// The fixture for users' own tests: the conditions under which it fails and passes.
 
 #include <gtest/gtest-spi.h>
 #include <memarray/driver/stream_handle.hpp>

@@ -1,5 +1,5 @@
-// Every function that takes a handle is called with null in every place. test/architecture/test_null_handles.py
-// compares the signatures here with those of the headers.
+// Calls every function that takes a handle with null in every place. test/architecture/test_null_handles.py compares
+// the signatures here with those of the headers.
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/device_ptr_handle.hpp>
@@ -54,8 +54,8 @@ enum class Null { fails, tolerated, throws };
 
 struct Function {
   char const* signature;
-  unsigned needed;     // null is a failure in these places
-  unsigned tolerated;  // and means something in these
+  unsigned needed;     // places where null is a failure
+  unsigned tolerated;  // places where null has a meaning
   Null expected;
   std::function<bool(Handles const&)> succeeds;
 };
@@ -82,7 +82,7 @@ std::vector<Function> const& functions() {
       {"keeps_context(ContextHandle)", 0, context, tolerated, [](auto& h) { return detail::keeps_context(h.context); }},
       {"ContextScope(ContextHandle)", context, 0, fails,
        [](auto& h) { return detail::ContextScope(h.context).driver() != nullptr; }},
-      // It throws the error, which is put back for the checks below.
+      // The constructor throws the error; the lambda restores it for the checks below.
       {"EnteredContext(ContextHandle)", context, 0, fails,
        [](auto& h) {
          try {
@@ -144,7 +144,7 @@ std::vector<Function> const& functions() {
       {"synchronize(ContextHandle)", context, 0, fails, [](auto& h) { return detail::synchronize(h.context); }},
       {"create_stream_handle(ContextHandle)", context, 0, fails,
        [](auto& h) { return create_stream_handle(h.context) != nullptr; }},
-      // The driver is asked for the context of a stream without one.
+      // Without a context, the driver is queried for the stream's.
       {"create_stream_handle_ref(ContextHandle)", 0, 0, tolerated,
        [](auto& h) { return create_stream_handle_ref(as_cu(h.stream)) != nullptr; }},
       {"create_stream_handle_with_owner(ContextHandle)", 0, 0, tolerated,
@@ -154,7 +154,7 @@ std::vector<Function> const& functions() {
        [](auto& h) { return record(h.event, h.stream); }},
       {"is_lost(ContextHandle)", context, 0, fails,
        [](auto& h) { return !is_lost(h.context) && peek_last_error() == 0; }},
-      // A null event is one of a stream without work.
+      // A null event stands for a stream without work.
       {"wait(StreamHandle, EventHandle)", stream, 0, fails, [](auto& h) { return wait(h.stream, h.event); }},
       {"synchronize(EventHandle)", event, 0, fails, [](auto& h) { return synchronize(h.event); }},
       {"synchronize(StreamHandle, ContextHandle)", stream, 0, fails,
@@ -202,7 +202,7 @@ TEST_F(NullHandlesTest, EveryPlaceOfEveryFunctionTakesNull) {
       cu::Result const code = get_last_error();
       EXPECT_EQ(code != 0, fails) << function.signature << " without " << nulls;
       EXPECT_TRUE(!fails || code == 201 || code == 400) << function.signature << " left " << code;
-      // The error that made a handle null is the one that is left.
+      // The error that made a handle null is the one that remains.
       detail::fail_for_null(earlier);
       EXPECT_FALSE(function.succeeds(handles)) << function.signature << " without " << nulls;
       EXPECT_EQ(get_last_error(), earlier) << function.signature << " without " << nulls;
@@ -238,7 +238,7 @@ TEST(NullHandlesWithoutDriverTest, EveryCreationFailsForWantOfADriver) {
   expect_no_device(allocate_from_pool(nullptr, default_stream(), 8), "allocate_from_pool");
   expect_no_device(allocate_pinned(nullptr, 8), "allocate_pinned");
   for (Function const& function : functions()) {
-    // A null event is one of a stream without work.
+    // A null event stands for a stream without work.
     if (function.expected != Null::fails || std::string(function.signature).starts_with("wait(")) continue;
     clear_last_error();
     EXPECT_FALSE(function.succeeds(Handles())) << function.signature;

@@ -45,7 +45,7 @@ TEST_F(SimulatedContexts, AreAStackForEachThread) {
   EXPECT_OK(cuda.cuCtxPopCurrent(&now));
   EXPECT_EQ(now, context);
   EXPECT_OK(cuda.cuCtxDestroy(made));
-  // It was current, and is no more.
+  // The destroyed context was current and no longer is.
   EXPECT_OK(cuda.cuCtxGetCurrent(&now));
   EXPECT_EQ(now, context);
   EXPECT_EQ(cuda.cuCtxPushCurrent(made), 201);

@@ -25,7 +25,7 @@ int count_threads() {
   return count;
 }
 
-// A sanitizer adds one of its own to the first.
+// A sanitizer starts a thread of its own with the first one.
 int const threads_at_start = (std::thread([] {}).join(), count_threads());
 
 int count_mappings() {
@@ -46,7 +46,7 @@ bool comes_true(std::function<bool()> const& condition) {
   return false;
 }
 
-// Threads end when they come to it.
+// Threads end asynchronously.
 bool is_all_given_back() {
   return comes_true([] { return count_threads() <= threads_at_start && count_mappings() == 0; });
 }
@@ -91,7 +91,7 @@ TEST(SimulatedDevices, Nest) {
   EXPECT_OK(cuda.cuDevicePrimaryCtxRetain(&context, 0));
   EXPECT_OK(cuda.cuCtxPushCurrent(context));
   {
-    // The current context's session, not the innermost one.
+    // The call goes to the session of the current context, not to the innermost session.
     SimulatedDevices const inner({.count = 5});
     EXPECT_OK(inner.table()->cuDeviceGetCount(&count));
     EXPECT_EQ(count, 1);
@@ -100,7 +100,7 @@ TEST(SimulatedDevices, Nest) {
     EXPECT_EQ(outer.live().device_memory, 1);
     EXPECT_EQ(inner.live(), LiveResources{});
     EXPECT_OK(cuda.cuCtxPopCurrent(&context));
-    // And a call that names a resource is that one's.
+    // A call that names a resource goes to the resource's session.
     EXPECT_OK(cuda.cuMemFree(memory));
     EXPECT_EQ(outer.live().device_memory, 0);
   }
@@ -146,7 +146,7 @@ TEST(SimulatedDevices, HandlesOutliveTheBlockAndThenEverythingIsGivenBack) {
   EXPECT_OK(cuda.cuCtxDestroy(context));
   EXPECT_EQ(sim.live(), LiveResources{});
   EXPECT_TRUE(is_all_given_back()) << count_threads() << " threads, " << count_mappings() << " mappings";
-  // The counters stay, and so does the answer to calls on what is gone.
+  // The counters remain, and calls on destroyed resources still return errors.
   EXPECT_EQ(sim.calls("cuMemAlloc"), 1U);
   EXPECT_EQ(cuda.cuStreamDestroy(stream), 400);
   EXPECT_EQ(sim.violations().size(), 1U);
@@ -170,7 +170,7 @@ TEST(SimulatedDevices, HandlesOutliveTheObject) {
   EXPECT_OK(cuda->cuDevicePrimaryCtxRelease(0));
   EXPECT_TRUE(is_all_given_back());
   EXPECT_EQ(cuda->cuStreamDestroy(stream), 400);
-  // What was left current is no obstacle for the next block.
+  // A context that was left current does not affect the next session.
   SimulatedDevices const next;
   EXPECT_OK(cuda->cuCtxGetCurrent(&context));
   EXPECT_EQ(context, nullptr);
@@ -232,7 +232,7 @@ TEST(SimulatedDevices, NameErrors) {
   EXPECT_EQ(words, nullptr);
 }
 
-// In a child, and whatever the parent was in the middle of.
+// Runs in a forked child, for any state of the parent.
 TEST(SimulatedDevices, AForkedChildMayCallNothing) {
   auto sim = std::make_unique<SimulatedDevices>();
   DriverTable const& cuda = *sim->table();

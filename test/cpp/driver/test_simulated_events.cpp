@@ -31,7 +31,7 @@ TEST_F(SimulatedEvents, AreDoneWhenTheStreamComesToThem) {
   EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
-// The waiter waits for the record that there was when it began to.
+// A wait refers to the record that was the latest when the wait was submitted.
 TEST_F(SimulatedEvents, RecordedAgainLeaveEarlierWaitersAlone) {
   cu::Stream const first = make_stream();
   cu::Stream const second = make_stream();
@@ -53,7 +53,7 @@ TEST_F(SimulatedEvents, RecordedAgainLeaveEarlierWaitersAlone) {
   for (cu::Stream const stream : {first, second, waiter}) EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
-// A second record does not take an earlier, unfinished one's place for those who wait.
+// A second record does not replace an earlier, unfinished record for streams that already wait.
 TEST_F(SimulatedEvents, RecordedAgainKeepTheWaitForTheUnfinishedRecord) {
   cu::Stream const slow = make_stream();
   cu::Stream const quick = make_stream();

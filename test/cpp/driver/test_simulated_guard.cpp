@@ -23,7 +23,7 @@ struct CopyMode {
   std::string words;
 };
 
-// What `body` does to a process, and what that says.
+// Runs `body` in a child process. Returns the exit status and the child's output.
 CopyMode run_in_child(void (*body)()) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
@@ -61,7 +61,7 @@ struct Memory {
 
 bool says(CopyMode const& ending, char const* part) { return ending.words.find(part) != std::string::npos; }
 
-// Sanitizers end a process that faults with a report of their own and an exit status.
+// Sanitizers end a faulting process with their own report and exit status.
 void expect_fault(CopyMode const& ending) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   EXPECT_TRUE(WIFSIGNALED(ending.status) || WEXITSTATUS(ending.status) != 0) << ending.words;
@@ -142,8 +142,8 @@ TEST(SimulatedGuard, OtherFaultsAreThePreviousHandlers) {
   EXPECT_FALSE(says(ending, "host touch")) << ending.words;
 }
 
-// The test programs before this may have installed ours already, so its chain is tried by a fault in a child whose
-// handler came later and calls what it replaced.
+// Earlier tests may have installed our handler already. A child therefore installs a later handler that calls the one
+// it replaced.
 TEST(SimulatedGuard, HandlersThatCameLaterMayCallIt) {
   auto const ending = run_in_child([] {
     static struct sigaction ours;

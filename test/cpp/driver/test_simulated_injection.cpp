@@ -28,14 +28,14 @@ TEST_F(SimulatedInjection, FailsAsOftenAsAskedWithTheCodeGiven) {
   EXPECT_EQ(cuda.cuStreamQuery(nullptr), 700);
   EXPECT_EQ(cuda.cuStreamQuery(nullptr), 700);
   EXPECT_OK(cuda.cuStreamQuery(nullptr));
-  // Counted from now.
+  // Calls are counted from here.
   sim.fail("cuStreamQuery", 2, 999, 1);
   EXPECT_OK(cuda.cuStreamQuery(nullptr));
   EXPECT_EQ(cuda.cuStreamQuery(nullptr), 999);
   EXPECT_OK(cuda.cuStreamQuery(nullptr));
 }
 
-// Every function fails when told so, whatever it is called with.
+// Every function can be made to fail, with any arguments.
 TEST_F(SimulatedInjection, AnyFunctionFails) {
   int value = 0;
   sim.fail("cuInit", 1, 3);
@@ -110,7 +110,7 @@ TEST_F(SimulatedInjection, NonsenseIsRefused) {
 }
 
 TEST_F(SimulatedInjection, DelayMakesWorkTakeLonger) {
-  // Of work that takes no time; how fast a machine is must not matter.
+  // The work itself takes no time, so that the machine's speed does not matter.
   auto const time = [&] {
     auto const begin = std::chrono::steady_clock::now();
     for (int i = 0; i < 3; ++i) EXPECT_OK(cuda.cuLaunchHostFunc(nullptr, [](void*) {}, nullptr));

@@ -17,7 +17,7 @@ constexpr cu::Result launch_failed = 719;
 
 void throw_it(void* words) { throw std::runtime_error(static_cast<char const*>(words)); }
 
-/// Kernels that throw, on the primary context of device 0.
+/// A fixture for kernels that throw, in the primary context of device 0.
 class SimulatedKernels : public SimulatedDriver {
  protected:
   void launch_failing(cu::Stream stream, char const* words = "row 7 is negative") {
@@ -33,7 +33,7 @@ class SimulatedKernels : public SimulatedDriver {
 TEST_F(SimulatedKernels, AnExceptionIsAViolationAndTheErrorOfTheNextWait) {
   cu::Stream const stream = make_stream();
   Gate gate(cuda, stream);
-  launch_failing(stream);  // nobody knows yet
+  launch_failing(stream);  // the failure is not visible yet
   EXPECT_EQ(cuda.cuStreamQuery(stream), 600);
   gate.open();
   EXPECT_EQ(cuda.cuStreamSynchronize(stream), launch_failed);
@@ -58,7 +58,7 @@ TEST_F(SimulatedKernels, WhatIsThrownNeedNotBeAnException) {
 TEST_F(SimulatedKernels, MisalignedElementsAreAViolationAndTheErrorOfTheNextWait) {
   constexpr cu::Result misaligned_address = 716;
   alignas(16) static std::byte memory[32];
-  testing::detail::check_load(memory + 8, 16);  // no kernel
+  testing::detail::check_load(memory + 8, 16);  // outside a kernel
   cu::HostFunction const kernel = [](void* data) {
     testing::detail::check_load(data, 16);
     *static_cast<std::byte*>(data) = std::byte{1};
@@ -144,7 +144,7 @@ TEST_F(SimulatedKernels, ACopyThatWaitsSaysThatTheKernelBeforeItFailed) {
   EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
-// What a launch holds is let go of: by the kernel that throws as it unwinds, by those behind it as they end.
+// A launch releases its captured objects: a throwing kernel as it unwinds, later work as it ends.
 TEST_F(SimulatedKernels, WorkThatWasSubmittedBeforeRunsOn) {
   cu::Stream const stream = make_stream();
   auto const held = std::make_shared<int>(0);

@@ -30,7 +30,7 @@ TEST_F(SimulatedMemory, IsAlignedLimitedAndGivenBack) {
   EXPECT_EQ(cuda.cuMemAlloc(&pointer, std::size_t{1} << 40), 2);
   EXPECT_EQ(cuda.cuMemAlloc(&pointer, ~std::size_t{0}), 2);
   EXPECT_EQ(cuda.cuMemAlloc(&pointer, 0), 1);
-  // In any order, what is free in a row is one.
+  // Frees in any order; adjacent free ranges merge.
   std::swap(pointers[0], pointers[5]);
   std::swap(pointers[3], pointers[9]);
   for (cu::DevicePtr const freed : pointers) EXPECT_OK(cuda.cuMemFree(freed));
@@ -97,7 +97,7 @@ TEST_F(SimulatedMemory, AUseAfterItsFreeIsSeen) {
   gate.open();
   EXPECT_OK(cuda.cuStreamSynchronize(other));
   expect_violation("cuMemsetD8Async: use after free");
-  // What comes after the call that frees is refused at once.
+  // Work submitted after the free is refused at once.
   EXPECT_EQ(cuda.cuMemsetD8Async(memory, 1, 1000, other), 1);
   expect_violation("use after free");
   EXPECT_OK(cuda.cuStreamDestroy(stream));
@@ -140,7 +140,7 @@ TEST_F(SimulatedMemory, AUseOutOfBoundsIsRefused) {
   expect_violation("out of bounds");
   EXPECT_EQ(cuda.cuMemsetD8Async(memory, 1, ~std::size_t{0}, nullptr), 1);
   expect_violation("out of bounds");
-  // Between the end and the next allocation.
+  // The range between the end and the next allocation.
   EXPECT_EQ(cuda.cuMemsetD8Async(memory + 1000, 1, 1, nullptr), 1);
   expect_violation("in no allocation");
   EXPECT_OK(cuda.cuMemsetD8Async(memory + 999, 1, 1, nullptr));

@@ -77,7 +77,7 @@ TEST_F(SimulatedPools, AnotherStreamReusesWhatIsDoneBeingFreed) {
   EXPECT_OK(cuda.cuStreamSynchronize(one));
   cu::DevicePtr const third = from(pool, 1000, two);
   EXPECT_EQ(third, first);
-  // Nothing of its first life ends up in it.
+  // The new allocation has none of the old contents.
   EXPECT_EQ(read(third, 1000, two), bytes_of(1000, 0xCD));
   EXPECT_OK(cuda.cuMemFreeAsync(third, two));
 }

@@ -9,7 +9,7 @@ namespace {
 
 class SimulatedStreams : public SimulatedDriver {
  protected:
-  // Notes that the work at its place has run.
+  // Logs that the work at this place has run.
   static void append(void* log_and_letter) {
     auto& [log, letter] = *static_cast<std::pair<std::string*, char>*>(log_and_letter);
     *log += letter;
@@ -29,7 +29,7 @@ TEST_F(SimulatedStreams, KeepTheOrderOfTheirWork) {
   EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
-// What no wait orders really overlaps: the copy sees the value from before the late write.
+// Without a wait the work really overlaps: the copy reads the value from before the late write.
 TEST_F(SimulatedStreams, RaceWhereNothingOrdersThem) {
   cu::Stream const writer = make_stream();
   cu::Stream const reader = make_stream();
@@ -170,7 +170,7 @@ TEST_F(SimulatedStreams, ACallOnADestroyedOrUnknownStreamIsAViolation) {
   expect_violation("which is not known");
   EXPECT_EQ(cuda.cuStreamDestroy(nullptr), 400);
   expect_violation("default stream");
-  // No later stream is taken for it.
+  // A later stream never reuses the handle.
   for (int i = 0; i < 100; ++i) {
     cu::Stream const later = make_stream();
     EXPECT_NE(later, stream);

@@ -7,7 +7,7 @@
 namespace memarray::test {
 namespace {
 
-// A stream is never made from a number or a null pointer by accident.
+// A stream cannot be made from a number or a null pointer by accident.
 static_assert(!std::is_convertible_v<int, StreamHandle>);
 static_assert(!std::is_convertible_v<cu::Stream, StreamHandle>);
 

@@ -49,7 +49,7 @@ TEST_F(StreamOrderTest, AWaitingStreamComesAfterTheRecordedWork) {
   EXPECT_EQ(seen()[bytes - 1], 2);
 }
 
-// Or the test before would show nothing.
+// Proves that the test before depends on the wait.
 TEST_F(StreamOrderTest, WithoutTheWaitTheOldContentsAreSeen) {
   SKIP_AS_IT_RACES();
   set(first, 1);
@@ -121,7 +121,7 @@ TEST_F(StreamOrderTest, NullHandlesAreRefused) {
   EXPECT_FALSE(context_of(StreamHandle()));
 }
 
-// To a real driver a simulated handle would be an address of nothing, and the other way round.
+// A simulated handle is an invalid address to a real driver, and vice versa.
 TEST_F(StreamOrderTest, HandlesOfAnotherDriverAreRefused) {
   testing::SimulatedDevices inner;
   {

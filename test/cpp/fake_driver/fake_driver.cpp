@@ -1,6 +1,6 @@
-// A CUDA driver that can do nothing and fails as the environment says: FAKE_DRIVER_LACKS names a function that it does
-// not have, FAKE_DRIVER_INIT what cuInit returns, FAKE_DRIVER_DEVICES how many devices there are. Built as
-// libcuda.so.1, for programs that are started with its folder in LD_LIBRARY_PATH.
+// A CUDA driver without functionality, whose failures the environment selects. FAKE_DRIVER_LACKS names a missing
+// function, FAKE_DRIVER_INIT is the result of cuInit, FAKE_DRIVER_DEVICES the number of devices. Built as libcuda.so.1,
+// for programs started with its folder in LD_LIBRARY_PATH.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>

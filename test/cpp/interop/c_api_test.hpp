@@ -16,18 +16,18 @@ inline MemArrayAPI const& api = *memarray_c_api();
 inline MemArrayArrayAPI const& arrays = *api.arrays;
 inline MemArrayViewAPI const& views = *api.views;
 
-/// Every test lets go of all refs by itself; HandleTest sees that nothing is left.
+/// A fixture whose tests release all refs themselves; `HandleTest` checks that none is left.
 class CApiTest : public HandleTest {
  protected:
   static constexpr int invalid_handle = 400;
   static constexpr int none_there = 500;
 
-  /// The last failure had this code.
+  /// Expects that the last failure had this code, and clears it.
   static void expect_error(int code) {
     EXPECT_EQ(api.get_last_error(), code);
     EXPECT_EQ(api.get_last_error(), 0);
   }
-  /// The same, in these words.
+  /// Expects the last failure's code and message, and clears it.
   static void expect_error(int code, std::string const& words) {
     char described[2000];
     api.describe_error(api.peek_last_error(), "a test", described, sizeof described);
@@ -37,7 +37,7 @@ class CApiTest : public HandleTest {
   }
 };
 
-/// A `drop` that counts in its owner.
+/// A `drop` callback that counts its calls in its owner.
 inline void count(void* owner) { ++*static_cast<std::atomic<int>*>(owner); }
 
 }  // namespace memarray::test

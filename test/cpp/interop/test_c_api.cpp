@@ -30,7 +30,7 @@ TEST(CApiTableTest, SaysWhatItIsAndLacksNothing) {
   for (std::size_t i = 0; i < entries.size(); ++i) EXPECT_NE(entries[i], nullptr) << "entry " << i;
 }
 
-// What older extensions were compiled with.
+// The layout that older extensions were compiled with.
 TEST(CApiTableTest, ItsBeginningNeverMoves) {
   static_assert(offsetof(MemArrayAPI, major) == 0);
   static_assert(offsetof(MemArrayAPI, minor) == 4);
@@ -151,7 +151,7 @@ TEST_F(CApiTest, NullIsRefusedWhereSomethingIsNeeded) {
   expect_failed(api.free_after(nullptr, event));
   expect_failed(api.free_after(memory, nullptr));
 
-  // Nothing is asked of nothing here, and no error is left.
+  // These functions accept null and set no error.
   EXPECT_EQ(api.retain_context(nullptr), nullptr);
   EXPECT_EQ(api.context_as_intptr(nullptr), 0);
   api.release_context(nullptr);
@@ -191,7 +191,7 @@ TEST_F(CApiTest, ErrorsAreDescribed) {
   EXPECT_THAT(words, HasSubstr("12345"));
 }
 
-// A runtime that remembers what was raised in it and what it dropped.
+// A runtime that records what was raised and dropped.
 std::string raised;
 int dropped = 0;
 int released = 0;

@@ -21,7 +21,7 @@ TEST_F(CApiTest, RefsAreCounted) {
   api.release_stream(stream);
   EXPECT_EQ(devices.live().streams, 1);
   EXPECT_NE(api.stream_as_intptr(stream), 0);
-  // The stream keeps its context.
+  // The stream keeps its context alive.
   api.release_context(context);
   EXPECT_EQ(devices.live().contexts, 1);
   MemArrayContextRef const its_context = api.stream_context(stream);
@@ -37,7 +37,7 @@ TEST_F(CApiTest, RefsAreCountedOnAllThreadsAtOnce) {
   MemArrayEventRef const event = api.create_event(context, 0);
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
-    // Each has a reference of its own to let go.
+    // Each thread releases its own reference.
     api.retain_stream(stream);
     api.retain_event(event);
     threads.emplace_back([=] {
@@ -123,7 +123,7 @@ TEST_F(CApiTest, ForeignStreams) {
   EXPECT_EQ(drops, 0);
   std::thread([&] { api.release_stream(kept); }).join();
   EXPECT_EQ(drops, 1);
-  // Nothing to keep, and nothing to do at its end.
+  // There is no owner to keep, and no callback at the end.
   api.release_stream(api.create_stream_with_owner(raw, nullptr, nullptr, context));
   EXPECT_EQ(devices.live().streams, 1) << "none of them destroyed it";
   api.release_stream(stream);
@@ -196,7 +196,7 @@ TEST_F(CApiTest, Pools) {
   EXPECT_GE(now.reserved, now.used);
   EXPECT_GE(now.used_high, now.used);
   EXPECT_GE(now.reserved_high, now.reserved);
-  // The memory keeps its pool and its stream.
+  // The memory keeps its pool and its stream alive.
   api.release_stream(stream);
   MemArrayMemoryPoolRef const again = api.retain_memory_pool(pool);
   api.release_memory_pool(again);

@@ -1,4 +1,4 @@
-// A program whose allocations fail when it is told so; the library's are this program's.
+// A program whose allocations fail on request. The library uses this program's allocator.
 
 #include "c_api_test.hpp"
 
@@ -11,7 +11,7 @@
 
 namespace {
 
-// How many more allocations of this thread succeed before one that fails; below 0: none does.
+// The number of this thread's allocations that succeed before one fails; negative: none fails.
 thread_local int left = -1;
 
 void* allocate(std::size_t bytes) noexcept { return left >= 0 && left-- == 0 ? nullptr : std::malloc(bytes); }
@@ -23,7 +23,7 @@ void* operator new(std::size_t bytes) {
   throw std::bad_alloc();
 }
 void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept { return allocate(bytes); }
-// Not inlined, as the compiler would take what a caller's `new` returns for memory of another kind.
+// Not inlined: otherwise the compiler reports a mismatch between `new` and `free`.
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::nothrow_t const&) noexcept { std::free(memory); }
@@ -33,7 +33,7 @@ namespace {
 
 class CApiNoMemoryTest : public CApiTest {
  protected:
-  /// `make` is called with one allocation after the other failing, until none does; how often it failed.
+  /// Calls `make` with each of its allocations failing in turn, until none fails. Returns the number of failures.
   template <class Make>
   static int failures_of(Make const& make) {
     for (int enough = 0;; ++enough) {
@@ -68,7 +68,7 @@ TEST_F(CApiNoMemoryTest, TheOwnerIsTakenAllTheSame) {
 
 TEST_F(CApiNoMemoryTest, ArraysAndViewsAreAsTheyWere) {
   std::int64_t const shape[] = {3, 4};
-  // What the process needs once, without which it cannot go on.
+  // Allocates first what the process needs only once and cannot do without.
   arrays.release_array(arrays.create_array("float32", 2, shape, 0, 0));
   MemArrayArrayRef array = nullptr;
   EXPECT_GE(failures_of([&] { return array = arrays.create_array("float32", 2, shape, 0, 0); }), 2);
@@ -106,7 +106,7 @@ TEST_F(CApiNoMemoryTest, ArraysAndViewsAreAsTheyWere) {
   survives([&] { return views.sum_view(view, 1, &axis); }, 2);
   survives([&] { return views.create_view("int8", 2, shape); }, 2);
   views.release_view(view);
-  // Under the lease even words need memory.
+  // While the lease is open, even the error message needs memory.
   MemArrayLeaseRef const lease = arrays.write_array(array, 0, nullptr, nullptr, 0);
   float const one = 1;
   for (left = 0;; ++left) {

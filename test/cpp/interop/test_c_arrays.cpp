@@ -29,10 +29,10 @@ class CArraysTest : public CApiTest {
   }
   ~CArraysTest() override {
     arrays.release_array(array);
-    devices.end();  // lets go of what the library keeps for later
+    devices.end();  // releases what the library keeps for later
   }
 
-  /// All elements, under a read lease on the host.
+  /// Returns all elements, under a read lease on the host.
   std::vector<float> elements() const {
     MemArrayLeaseRef const lease = arrays.read_array(array, 0, &host, nullptr);
     auto const* const data = static_cast<float const*>(arrays.lease_data(lease, 0));

@@ -26,10 +26,10 @@ class CViewsTest : public CApiTest {
   ~CViewsTest() override {
     for (MemArrayViewRef const one : made) views.release_view(one);
     views.release_view(view);
-    devices.end();  // lets go of what the library keeps for later
+    devices.end();  // releases what the library keeps for later
   }
 
-  /// Released with the test.
+  /// Registers a view, which is released with the test.
   MemArrayViewRef keep(MemArrayViewRef one) { return made.emplace_back(one); }
 
   static std::vector<std::int64_t> shape_of(MemArrayViewRef one) {

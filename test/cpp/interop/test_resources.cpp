@@ -35,7 +35,7 @@ bool view_of(void* object, detail::ViewCore& view) noexcept {
   return object != nullptr;
 }
 
-/// Objects are states, views, or counters.
+/// A bridge whose objects are array states, views, or counters.
 detail::ObjectBridge const bridge = {
     .array_in = [](void* object) noexcept { return static_cast<detail::ArrayState*>(object); },
     .view_in = view_of,

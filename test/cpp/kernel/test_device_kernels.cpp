@@ -1,4 +1,4 @@
-// What kernels on simulated devices may do: look at views of the device's side, scan, add atomically.
+// Operations that kernels on simulated devices may perform: use of views of the device's side, scans, atomic additions.
 
 #include <chrono>
 #include <cstdint>
@@ -19,7 +19,7 @@ using test::DeviceKernelsTest;
 TEST_F(DeviceKernelsTest, UseAViewOfTheDevicesSide) {
   MemArray<int, 1> sums({10});
   sums.move_memory(kDLCUDA, 0, 0);
-  // As a kernel finds the memory that programs see.
+  // Kernels reach device memory at a different address than the one that programs see.
   auto const seen = std::as_const(*a).device_view();
   decltype(seen) view(static_cast<int const*>(testing::detail::reachable(seen.data_handle())), seen.mapping());
   for_each_index(
@@ -65,7 +65,7 @@ TEST_F(DeviceKernelsTest, AScanOrSumWhoseWaitFailsIsWaitedForByTheNext) {
   detail::BoundStream const queue = detail::bind_stream(stream, get_primary_context(0));
   auto const late = [&] { detail::launch_emulated(queue, [] { std::this_thread::sleep_for(20ms); }); };
   auto const fail_all_waits = [&] {
-    sim.fail("cuStreamSynchronize", 1, 999, 2);  // for the result, and before its memory is released
+    sim.fail("cuStreamSynchronize", 1, 999, 2);  // the wait for the result and the one before its memory is released
     sim.fail("cuCtxSynchronize", 1, 999, 1);
   };
   late();
@@ -77,7 +77,7 @@ TEST_F(DeviceKernelsTest, AScanOrSumWhoseWaitFailsIsWaitedForByTheNext) {
   late();
   fail_all_waits();
   EXPECT_THROW(static_cast<void>(sum(*a, stream)), CudaError);
-  a->fill(0);  // comes after it reads
+  a->fill(0);  // ordered after the pending reads
   EXPECT_EQ(sum(*a, stream), 0);
 }
 
@@ -89,7 +89,7 @@ TEST_F(DeviceKernelsTest, ScanAfterWhatIsGoingOn) {
   for_each_index(sums, stream, [](int& element, auto const&) { element = -1; });
   StreamHandle const other = create_stream_handle(get_primary_context(0));
   EXPECT_EQ(exclusive_scan(*a, sums, other), 2 * 4950 + 200);
-  // Work that comes now comes after it, in any stream.
+  // Later work in any stream is ordered after the scan.
   for_each_index(sums, stream, [](int& element, auto const&) { element += 1; });
   sim.delay({});
   std::vector<int> const seen = on_host(sums);

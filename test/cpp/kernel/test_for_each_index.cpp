@@ -34,7 +34,7 @@ class ForEachIndexTest : public ArrayTest, public ::testing::WithParamInterface<
 INSTANTIATE_TEST_SUITE_P(Threads, ForEachIndexTest, ::testing::Values(1, 2),
                          [](auto const& info) { return std::to_string(info.param); });
 
-/// Adds to each element 1 plus its linear index, from indices of either width.
+/// Adds 1 plus its linear index to each element, with indices of either width.
 template <int ndim>
 struct AddLinear {
   std::array<std::int64_t, ndim> shape;
@@ -103,7 +103,7 @@ struct ExpectsWidth {
 TEST_P(ForEachIndexTest, TemplatedFunctorsGet32BitIndicesWhereTheSizeAllows) {
   MemArray<std::int8_t, 2> const array({3, 5});
   for_each_index({3, 5}, default_stream(), ExpectsWidth<4>{}, read(array));
-  // An empty launch of a huge shape decides by its size, too.
+  // An empty launch of a huge shape also chooses its index width by size.
   for_each_index({std::int64_t{1} << 40, 0}, default_stream(), ExpectsWidth<4>{}, read(array));
   bool wide = false;
   for_each_index(
@@ -257,8 +257,8 @@ TEST_P(ForEachIndexTest, ReadingTwiceIsNotHeldBackByAWriterInBetween) {
   for_each_index(
       {1}, default_stream(),
       [&](auto const&, auto) {
-        // Inside a read: a writer comes to wait, and the same launch form again would be refused by it, but not its
-        // second read.
+        // A writer starts to wait during the read, so a new launch that reads is refused. A second read within a launch
+        // would not be.
         writer.emplace([&] { WriteLease<float, 1> const lease(a, {.timeout = std::nullopt}); });
         while (!a.state().word().writer_waits()) std::this_thread::yield();
         EXPECT_THROW(for_each_index({1}, default_stream(), [](auto const&, auto) {}, read(a)), LockError);
@@ -300,7 +300,7 @@ TEST_P(ForEachIndexTest, RunsFromSeveralThreadsAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-// 512 KiB, below what is shared out for its size alone.
+// 512 KiB, too small to be shared out for its size alone.
 constexpr std::int64_t half_a_mebibyte = 65536;
 
 TEST_P(ForEachIndexTest, ACheapLoopOverHalfAMebibyteStaysOnItsCallersThread) {
@@ -316,7 +316,7 @@ TEST_P(ForEachIndexTest, ACheapLoopOverHalfAMebibyteStaysOnItsCallersThread) {
     for_each_index(array, default_stream(), [&](std::int64_t& element, auto const& at) {
       element += 1;
       if (at[0] != half_a_mebibyte - 1 || std::this_thread::get_id() != caller) return;
-      // A loop within a loop is shared only if the outer one is not.
+      // A nested loop is shared only if the outer loop is not.
       auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
       parallel_for(2, [&](std::int64_t) {
         if (std::this_thread::get_id() != caller) others = true;
@@ -325,7 +325,7 @@ TEST_P(ForEachIndexTest, ACheapLoopOverHalfAMebibyteStaysOnItsCallersThread) {
     });
     stayed += others;
   }
-  // Not each time: a loop that is interrupted at its start looks long.
+  // Not every round: a loop interrupted at its start looks long.
   EXPECT_GE(stayed, 15);
 }
 

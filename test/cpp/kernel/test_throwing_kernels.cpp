@@ -1,4 +1,4 @@
-// What becomes of arrays on a simulated device when a kernel throws.
+// The state of arrays on a simulated device after a kernel throws.
 
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/stream_order.hpp>
@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 class ThrowingKernelsTest : public test::DeviceKernelsTest {
  protected:
-  /// The kernel throws at its 31st element.
+  /// Submits a kernel that throws at its 31st element.
   void submit() {
     for_each_index(*a, stream, [](int& element, auto const& i) {
       if (i[0] == 1 && i[1] == 10) throw std::runtime_error("a kernel of mine");
@@ -73,7 +73,7 @@ TEST_F(ThrowingKernelsTest, EveryUseSaysSoAndLeavesTheArrayUnlocked) {
   is_refused("resize", [&] { a->resize({3, 3}); });
   is_refused("copy", [&] { MemArray<int, 2> const copy = *a; });
   EXPECT_EQ(a->get_shape()[0], 10);
-  // Another device and the host go on.
+  // Another device and the host still work.
   host.move_memory(kDLCUDA, 0, 1, -1, false);
   for_each_index(host, create_stream_handle(get_primary_context(1)), [](int& element, auto const&) { element = 5; });
   EXPECT_EQ(host({2}), 5);

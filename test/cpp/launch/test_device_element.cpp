@@ -1,5 +1,5 @@
-// What kernels load and store, for each dtype and each address that an import lets through: on the launch plan, run on
-// the host for each thread of a grid, and on simulated devices.
+// Kernel loads and stores, for each dtype and each address that an import accepts: under the launch plan, on the host
+// for each thread of a grid, and on simulated devices.
 
 #include <memarray/detail/launch/device_element.hpp>
 
@@ -47,7 +47,7 @@ struct AddOne {
   }
 };
 
-/// Runs grids on the host, and looks at how wide their kernels load.
+/// Runs grids on the host and records how wide their kernels load.
 struct WidthMachine {
   template <class Kernel>
   void launch(Kernel kernel, std::int64_t) {
@@ -130,8 +130,8 @@ TEST(DeviceElementTest, LoadsFitEachDtypeAndAddressThatAnImportLetsThrough) {
   }
 }
 
-/// Complex numbers on a simulated device that begin half an element after a multiple of their size, as another
-/// library's may.
+/// A fixture for complex numbers on a simulated device, half an element away from alignment, as another library's
+/// memory may be.
 template <class T>
 class MisplacedComplexTest : public DeviceArrayTest {
  protected:

@@ -1,4 +1,4 @@
-// What a kernel does, run on the host for each thread of its grid.
+// The work of a kernel, run on the host for each thread of its grid.
 
 #include <memarray/detail/launch/device_loop.hpp>
 
@@ -25,7 +25,7 @@ void run_grid(Loop const& loop, unsigned blocks, unsigned threads) {
     for (unsigned thread = 0; thread < threads; ++thread) Loop(loop).run({block, thread, blocks, threads});
 }
 
-/// Elements at a place that vectors can be at, or `off` elements after it.
+/// Elements at an address aligned for vectors, or `off` elements after it.
 template <class T>
 class Elements {
  public:
@@ -34,7 +34,7 @@ class Elements {
     _off += (16 - misplaced) % 16;
   }
   T* data() { return _room.data() + _off; }
-  /// That nothing around them was written.
+  /// Expects that no memory around the elements was written.
   void expect_borders(std::int64_t count) {
     EXPECT_TRUE(std::all_of(_room.data(), data(), [](T const& t) { return t == T(); }));
     EXPECT_TRUE(std::all_of(data() + count, _room.data() + _room.size(), [](T const& t) { return t == T(); }));
@@ -45,7 +45,7 @@ class Elements {
   std::size_t _off;
 };
 
-/// element = 100 times its old value and its linear index by the indices that it was called with; seen once.
+/// Adds to each element a number derived from its linear index, and counts the visits of each index in `seen`.
 template <int ndim>
 struct Mark {
   Shape<ndim> shape;

@@ -124,7 +124,7 @@ TEST_F(DeviceRunTest, AForkedChildCallsNoDriver) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-/// Devices on which a pageable copy reads and writes the host's memory as late as CUDA's documents allow.
+/// A fixture for devices whose pageable copies access host memory as late as the CUDA documentation allows.
 class LateDeviceRunTest : public DeviceRunTest {
  protected:
   LateDeviceRunTest() : DeviceRunTest({.late_copies = true}) {}

@@ -49,7 +49,7 @@ TEST(LaunchPlanTest, LargeLaunchesGoRoundTheGrid) {
 }
 
 TEST(LaunchPlanTest, ADeviceThatHoldsNoBlockStillGetsOne) {
-  // The launch itself says what is wrong.
+  // The launch itself reports the error.
   EXPECT_GE(plan_launch(1000, 4, {32, 0, 1}).blocks, 1U);
 }
 

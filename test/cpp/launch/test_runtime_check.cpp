@@ -9,13 +9,13 @@
 namespace memarray::detail {
 namespace {
 
-/// Keeps an error for the thread until it is asked for it, as the CUDA runtime does.
+/// Keeps an error until it is queried, like the CUDA runtime.
 struct StickyRuntime {
   static constexpr int success = 0;
   int* kept;
 
   [[nodiscard]] int call(int result) const { return result != 0 ? *kept = result : 0; }
-  /// A launch also returns what an earlier call has left.
+  /// Returns and clears the error of an earlier call.
   [[nodiscard]] int launch() const { return std::exchange(*kept, 0); }
   void take_last_error() const { *kept = 0; }
   [[noreturn]] void throw_error(int code, char const* what) const {

@@ -17,7 +17,7 @@
 
 namespace memarray::test {
 
-/// Blocks on simulated devices.
+/// A fixture for blocks on simulated devices.
 class DeviceTest : public testing::SimulatedDevicesTest {
  protected:
   using SimulatedDevicesTest::SimulatedDevicesTest;
@@ -46,7 +46,7 @@ class DeviceTest : public testing::SimulatedDevicesTest {
     }
     return bytes;
   }
-  /// What the library waited for since the last call, without the function's name.
+  /// Returns the library's wait sites since the last call, without the driver function's name.
   [[nodiscard]] std::vector<std::string> new_waits() {
     std::vector<std::string> all = sim.waits();
     std::vector<std::string> fresh(all.begin() + static_cast<std::ptrdiff_t>(_seen), all.end());

@@ -16,7 +16,7 @@
 
 namespace memarray::test {
 
-/// Pageable memory that counts what is out and can be told to run dry.
+/// Pageable memory that counts live blocks and can be made to fail.
 class CountingResource {
  public:
   struct Counts {
@@ -53,8 +53,8 @@ class CountingResource {
   Counts* _counts;
 };
 
-/// What holds of every resource. A suite says how to make one, over an upstream that must have everything back when the
-/// last handle is gone:
+/// Tests that every resource must pass. A suite's type makes a resource over an upstream, to which all memory must
+/// return once the last handle is released:
 ///   struct MakeMine { static MemoryResource make(MemoryResource upstream); static constexpr bool uses_upstream; };
 template <class Make>
 class ResourceSuite : public ::testing::Test {
@@ -71,7 +71,7 @@ class ResourceSuite : public ::testing::Test {
     return bytes == 0 || (*first == value && std::memcmp(first, first + 1, bytes - 1) == 0);
   }
 
-  // Around every limit that decides how memory is had.
+  // Sizes around every limit that affects allocation.
   static constexpr std::size_t sizes[] = {
       0, 1, 63, 64, 65, 4095, 65535, 65536, 65537, (1 << 20), (2 << 20) - 1, 2 << 20, (2 << 20) + 1, (9 << 20) + 12345};
 

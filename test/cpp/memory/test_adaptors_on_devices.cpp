@@ -1,4 +1,4 @@
-// Each adaptor on top of each kind of memory that the driver gives.
+// Each adaptor on top of each kind of driver memory.
 #include <memarray/base/errors.hpp>
 #include <memarray/driver/stream_order.hpp>
 #include <memarray/memory/delaying_adaptor.hpp>
@@ -45,7 +45,7 @@ class AdaptorsOnDevicesTest : public testing::SimulatedDevicesTest, public ::tes
     testing::LiveResources const all = sim.live();
     return all.device_memory + all.managed_memory + all.pinned_memory;
   }
-  /// Sets memory in the order of the stream and reads its last byte back.
+  /// Sets memory in stream order and returns its last byte.
   [[nodiscard]] unsigned char used(void* pointer, std::size_t bytes) {
     detail::ContextScope const scope(context);
     unsigned char last = 0;
@@ -58,7 +58,7 @@ class AdaptorsOnDevicesTest : public testing::SimulatedDevicesTest, public ::tes
     EXPECT_OK(scope.driver()->cuMemcpyDtoHAsync(&last, address + bytes - 1, 1, as_cu(stream)));
     return last;
   }
-  /// What any resource does: gives memory that can be used, of its type, and takes it back under work.
+  /// Expects usable memory of the resource's type, which can be deallocated while work is pending.
   void expect_to_work(MemoryResource resource) {
     EXPECT_EQ(resource.memory_type(), GetParam().type);
     for (std::size_t const bytes : {std::size_t{1}, std::size_t{4096}, std::size_t{1} << 20})
@@ -71,7 +71,7 @@ class AdaptorsOnDevicesTest : public testing::SimulatedDevicesTest, public ::tes
     sim.delay(2ms);
     void* const pointer = resource.allocate(stream, 1000);
     static_cast<void>(used(pointer, 1000));
-    resource.deallocate(stream, pointer, 1000);  // freed too early is a violation
+    resource.deallocate(stream, pointer, 1000);  // freeing too early is a violation
     sim.delay({});
     ASSERT_TRUE(synchronize(stream, context));
     EXPECT_EQ(live(), 0) << "it kept something";
@@ -161,7 +161,7 @@ TEST_P(AdaptorsOnDevicesTest, ZeroedMemoryIsZeroOrRefused) {
       EXPECT_EQ(last, 0);
       resource.deallocate(stream, pointer, 5000);
     } catch (CudaError const&) {
-      // By those that do not know how to zero what the host does not reach; they keep nothing.
+      // Thrown by adaptors that cannot zero memory unreachable from the host. They leak nothing.
       EXPECT_EQ(GetParam().type, MemoryType::device);
     }
     ASSERT_TRUE(synchronize(stream, context));

@@ -156,8 +156,8 @@ TEST_F(BlockTest, AdoptedMemoryMayBeHeldByAnExportAlone) {
   }
 }
 
-// Whoever frees must see the accesses of those who let go before as over. A weakened count is a race here that the
-// thread sanitizer reports; the memory is written as it is freed.
+// The last owner frees, and must see all other owners' accesses as complete. The memory is written when freed, so a
+// count with too weak an ordering is a race that the thread sanitizer reports.
 TEST_F(BlockTest, TheLastToLetGoComesAfterAllOthers) {
   for (int round = 0; round < 200; ++round) {
     BlockPtr block = make(256);
@@ -181,7 +181,7 @@ TEST_F(BlockTest, TheLastToLetGoComesAfterAllOthers) {
   }
 }
 
-// An array writes in place when it sees no exports: their holders' reads must be over by then.
+// An array writes in place when it sees no exports. The consumers' reads must be complete by then.
 TEST_F(BlockTest, SeeingNoExportsMeansThatTheirReadsAreOver) {
   BlockPtr const block = make(64);
   for (int round = 0; round < 500; ++round) {
@@ -229,7 +229,7 @@ TEST_F(BlockTest, CountsWhatHoldsIt) {
   EXPECT_EQ(block->holders(), 2U);
 }
 
-// Each block keeps the one before it.
+// Each block keeps the previous one alive.
 TEST_F(BlockTest, ChainsOfAnyLengthAreFreed) {
   alignas(64) static std::byte memory[64];
   std::int64_t const before = live_memory().blocks;

@@ -39,7 +39,7 @@ TEST(BlockExport, MovesAndAssignsWithoutLosingCount) {
   Memory memory;
   BlockExport one(*memory.block, true);
   BlockExport two = std::move(one);
-  EXPECT_FALSE(one);  // NOLINT(bugprone-use-after-move): nothing is left of it
+  EXPECT_FALSE(one);  // NOLINT(bugprone-use-after-move): a moved-from export is null
   EXPECT_EQ(memory.block->exports().writable, 1U);
   two = BlockExport(*memory.block, false);
   EXPECT_EQ(memory.block->exports().writable, 0U);

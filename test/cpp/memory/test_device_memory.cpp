@@ -66,8 +66,8 @@ TEST_F(DeviceMemoryTest, TheEndOfTheBlockDropsItsCaches) {
     inner.end();
     EXPECT_EQ(inner.live().streams, 0);
     EXPECT_EQ(inner.live().events, 0);
-    EXPECT_EQ(inner.live().contexts, 1);  // what is held still
-    // It works on, without keeping anything.
+    EXPECT_EQ(inner.live().contexts, 1);  // held by `kept`
+    // `kept` still works, without keeping new resources.
     EXPECT_NE(kept->event(), nullptr);
     EXPECT_EQ(inner.live().events, 0);
     kept.reset();

@@ -39,7 +39,7 @@ class DriverResourceTest : public testing::SimulatedDevicesTest {
             {"pinned", DriverResource::pinned, MemoryType::pinned}};
   }
 
-  /// What a byte is, fetched in the order of the stream.
+  /// Returns a byte of the memory, read in stream order.
   [[nodiscard]] unsigned char byte_at(void const* pointer, std::size_t at) {
     detail::ContextScope const scope(context);
     unsigned char byte = 0;
@@ -70,7 +70,7 @@ TEST_F(DriverResourceTest, GivesAndTakesBackEverySize) {
 TEST_F(DriverResourceTest, ZeroesInTheOrderOfTheStream) {
   for (Kind const& kind : kinds()) {
     MemoryResource resource = kind.make(context);
-    // What the host reaches is zero at once, whatever is in the stream.
+    // Host-accessible memory is zero at once, even while work is pending in the stream.
     Gate gate;
     if (kind.type != MemoryType::device) {
       detail::ContextScope const scope(context);
@@ -107,7 +107,7 @@ TEST_F(DriverResourceTest, APoolIsTrimmedBeforeItGivesUp) {
   void* const large = first.allocate(stream, std::size_t{6} << 20);
   first.deallocate(stream, large, std::size_t{6} << 20);
   ASSERT_TRUE(synchronize(stream, context));
-  // What the pool keeps as one range is in the way of another pool's, and of its own larger one.
+  // The range kept by the pool blocks an allocation from another pool, and a larger one from this pool.
   void* const larger = first.allocate(stream, std::size_t{7} << 20);
   EXPECT_NE(larger, nullptr);
   first.deallocate(stream, larger, std::size_t{7} << 20);
@@ -180,7 +180,7 @@ TEST_F(DriverResourceTest, PinnedMemoryGoesBackAfterTheStreamsWork) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     gate.open();
   });
-  pinned.deallocate(stream, host, 1 << 20);  // waits, or the copy would read memory that is gone: a violation
+  pinned.deallocate(stream, host, 1 << 20);  // waits; otherwise the copy would read freed memory, a violation
   EXPECT_EQ(sim.waits().back(), "cuStreamSynchronize: memory that goes back without a pool");
   opener.join();
   device.deallocate(stream, target, 1 << 20);

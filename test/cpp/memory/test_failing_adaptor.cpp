@@ -13,7 +13,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Failing, ResourceSuite, MakeFailing);
 
 class FailingAdaptorTest : public ::testing::Test {
  protected:
-  /// Whether each of the next allocations succeeds.
+  /// Returns, for each of the next allocations, whether it succeeds.
   std::string outcomes(int count) {
     std::string seen;
     for (int i = 0; i < count; ++i) try {

@@ -208,7 +208,7 @@ class ThreadsOfAPoolTest : public PoolingAdaptorTest {
  protected:
   static constexpr std::size_t block = PoolingAdaptor::smallest;
 
-  /// In a thread that ends.
+  /// Calls `run` in a new thread, which then ends.
   template <class F>
   static void elsewhere(F&& run) {
     std::thread(std::forward<F>(run)).join();
@@ -243,7 +243,7 @@ TEST_F(ThreadsOfAPoolTest, TrimTakesFromAll) {
   EXPECT_EQ(upstream.blocks, 0);
 }
 
-// Ages of different threads are compared to within some dozens of blocks.
+// Ages of blocks freed by different threads are compared to within a few dozen blocks.
 TEST_F(ThreadsOfAPoolTest, TheOldestGoesFirstWhoeverFreedIt) {
   auto const pass_time = [&] {
     for (int i = 0; i < 200; ++i) make_and_drop(block);
@@ -259,7 +259,7 @@ TEST_F(ThreadsOfAPoolTest, TheOldestGoesFirstWhoeverFreedIt) {
   for (std::size_t const mebibytes : {1, 2}) EXPECT_EQ(pool.trim(kept() - 1), mebibytes * MiB);
 }
 
-// A part may keep what it was granted; what it does not use is there for the others.
+// A shard may cache the bytes granted to it. Bytes that it does not use are available to other shards.
 TEST_F(ThreadsOfAPoolTest, ALimitThatOneUsedUpIsThereForAllAgain) {
   PoolingAdaptor eight{CountingResource(upstream), 8 * MiB};
   auto const give_eight = [&](std::vector<void*> const& blocks) {
@@ -298,7 +298,7 @@ TEST_F(ThreadsOfAPoolTest, TheLimitHoldsWhateverTheyDo) {
         random = random * 1664525u + 1013904223u;
         auto& [pointer, bytes] = mine[random >> 28];
         if (pointer) {
-          // Nobody else was given it.
+          // No other thread received the block.
           EXPECT_EQ(pointer[0], id);
           EXPECT_EQ(pointer[bytes - 1], id);
           small.deallocate(stream, pointer, bytes);
@@ -313,7 +313,7 @@ TEST_F(ThreadsOfAPoolTest, TheLimitHoldsWhateverTheyDo) {
     });
   }
   while (running > 0) {
-    // Each may just be putting one away.
+    // Each thread may be returning one block to the pool.
     EXPECT_LE(small.statistics().kept_bytes, limit + thread_count * largest);
     std::this_thread::yield();
   }

@@ -16,7 +16,7 @@ static_assert(to_string(MemoryType::normal) == "normal" && to_string(MemoryType:
               to_string(MemoryType::unified) == "unified" && to_string(MemoryType::device) == "device");
 static_assert(is_host_accessible(MemoryType::unified) && !is_host_accessible(MemoryType::device));
 
-// Device memory, as far as anybody may look.
+// Reports device memory, which the host must not access.
 struct Unreachable {
   void* allocate(StreamHandle const&, std::size_t, std::size_t) {
     ++*given;

@@ -21,12 +21,12 @@ class StreamDependenciesTest : public DeviceTest {
  protected:
   ~StreamDependenciesTest() override { third = {}; }
 
-  /// Work in a queue, ordered and counted.
+  /// Orders and counts work in `queue`.
   void use(BoundStream const& queue, Use how) {
     uses.order(queue, how, "a test");
     uses.submitted(end_of(queue, uses.memory()), how);
   }
-  /// How many events it waits for before such a use.
+  /// Returns the number of events that such a use in `queue` waits for.
   std::size_t waits_before(BoundStream const& queue, Use how) {
     static_cast<void>(new_waits());
     uses.order(queue, how, "a test");
@@ -58,7 +58,7 @@ TEST_F(StreamDependenciesTest, AWriterWaitsForAll) {
   use(third, Use::read);
   EXPECT_EQ(waits_before(first, Use::write), 2u);
   use(second, Use::write);
-  // What came before it is behind it.
+  // The last write already follows all earlier work, so one wait is enough.
   EXPECT_EQ(waits_before(third, Use::read), 1u);
 }
 
@@ -91,7 +91,7 @@ TEST_F(StreamDependenciesTest, TheHostBlocksAndSaysSo) {
   EXPECT_EQ(counters().waits, waits + 1);
   EXPECT_EQ(new_waits().back(), "cuEventSynchronize: the host looks");
   EXPECT_TRUE(is_over(uses));
-  // It is over and forgotten.
+  // The completed work is no longer tracked.
   std::uint64_t const calls = sim.calls();
   uses.synchronize(Use::write, "the host looks");
   EXPECT_EQ(waits_before(second, Use::write), 0u);
@@ -142,7 +142,7 @@ TEST_F(StreamDependenciesTest, ExportsUnderOneLeaseWaitForEachOther) {
   EXPECT_EQ(new_waits().size(), 1u);
   EXPECT_TRUE(uses.export_to(lease, &third, true));
   EXPECT_EQ(new_waits().size(), 2u);
-  EXPECT_TRUE(uses.export_to(lease, &second, true));  // again, after what the third may do
+  EXPECT_TRUE(uses.export_to(lease, &second, true));  // again, after the work that `third` may submit
   EXPECT_EQ(new_waits().size(), 2u);
   std::uint64_t const records = sim.calls("cuEventRecord");
   uses.close_lease(lease, false);
@@ -172,7 +172,7 @@ TEST_F(StreamDependenciesTest, ViewsThatOutliveTheirLeaseAreFenced) {
   std::uint64_t const records = sim.calls("cuEventRecord");
   EXPECT_TRUE(uses.fence_escaped(Use::read, false));  // read-only views change nothing for readers
   EXPECT_EQ(sim.calls("cuEventRecord"), records);
-  EXPECT_TRUE(uses.fence_escaped(Use::write, true));  // alive still: fenced now, and again later
+  EXPECT_TRUE(uses.fence_escaped(Use::write, true));  // still alive: fenced now, and again later
   EXPECT_TRUE(uses.fence_escaped(Use::write, false));
   EXPECT_EQ(sim.calls("cuEventRecord"), records + 2);
   EXPECT_TRUE(uses.fence_escaped(Use::write, false));

@@ -47,7 +47,7 @@ TEST_F(ThrustAllocatorTest, LeavesMemoryAsTheResourceGaveIt) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(plain.data()) % default_alignment, 0U);
 }
 
-/// Addresses that fault when anybody touches them.
+/// Returns addresses that fault on any access.
 class Untouchable {
  public:
   void* allocate(StreamHandle const&, std::size_t bytes, std::size_t) {
@@ -66,7 +66,7 @@ TEST_F(ThrustAllocatorTest, MakingAndDroppingBytesOfADeviceLooksAtNone) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
   constexpr std::size_t many = std::size_t{1} << 20;
 #else
-  constexpr std::size_t many = std::size_t{1} << 42;  // a loop over so many would not end
+  constexpr std::size_t many = std::size_t{1} << 42;  // so large that a loop over it would not end
 #endif
   StreamHandle const stream = default_stream();
   MemoryResource const untouchable{Untouchable()};

@@ -164,7 +164,7 @@ class FailingTransferTest : public DeviceTest, public ::testing::WithParamInterf
 
 TEST_P(FailingTransferTest, WhateverFailsNothingIsLost) {
 #if defined(__SANITIZE_THREAD__)
-  constexpr int most = 1;  // each takes it seconds
+  constexpr int most = 1;  // each takes seconds under TSan
 #else
   constexpr int most = 3;
 #endif

@@ -1,4 +1,4 @@
-// A module of someone's own whose C++ threads use an array that Python threads use too.
+// A user's module, whose C++ threads use an array that Python threads use, too.
 
 #include <memarray/base/hooks.hpp>
 #include <memarray/python/memarray.hpp>
@@ -30,7 +30,7 @@ class Crowd {
  public:
   explicit Crowd(std::int64_t length) : field({length}) {}
 
-  /// Reads and writes on that many threads, without the interpreter lock, until `stop` or for so many seconds.
+  /// Reads and writes on `threads` threads without the interpreter lock, until `stop` or for `seconds`.
   void run(int threads, double seconds) {
     memarray::RuntimeRelease const without_interpreter;
     auto const end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);

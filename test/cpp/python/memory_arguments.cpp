@@ -1,4 +1,4 @@
-// Functions that take memory of any library, for tests of what the casters refuse and normalise.
+// Functions that take memory of any library, for tests of the casters' refusals and normalisation.
 
 #include <memarray/python/memarray.hpp>
 
@@ -27,7 +27,7 @@ using memarray::ArrayView;
 template <class T>
 using Strided = cuda::std::mdspan<T, cuda::std::dextents<std::int64_t, 2>, cuda::std::layout_stride>;
 
-/// How many elements are true, each counted as C++ converts a bool to a number.
+/// Counts the true elements, each converted from bool to a number.
 template <class View>
 std::int64_t count(View const& view, std::int64_t rows, std::int64_t columns) {
   std::int64_t trues = 0;

@@ -1,4 +1,4 @@
-// A module of someone's own that keeps pointers into Python's objects: <memarray/interop/py_resource.h>, from C++.
+// A user's module that keeps pointers into Python objects: <memarray/interop/py_resource.h>, from C++.
 
 #include <pybind11/pybind11.h>
 
@@ -16,7 +16,7 @@ namespace py = pybind11;
 
 namespace {
 
-/// The pointer that the function of that name gives.
+/// Returns the pointer that the function `name` gives.
 void* ask(std::string const& name, PyObject* object, bool writable, PyResource* resource) {
   if (name == "bytes") return const_cast<char*>(PyBytes_AsStringRes(object, resource));
   if (name == "bytearray") return PyByteArray_AsStringRes(object, resource);
@@ -41,7 +41,7 @@ bool is_as_it_was(PyResource const& resource) {
 class Held {
  public:
   Held(std::string const& name, py::handle object, bool writable) {
-    // A failure leaves it as it was.
+    // A failed call must leave this value unchanged.
     PyResource resource{nullptr, &resource};
     _pointer = ask(name, object.ptr(), writable, &resource);
     if (!_pointer) {
@@ -57,7 +57,7 @@ class Held {
   void set_number(std::size_t i, double value) { static_cast<double*>(_pointer)[i] = value; }
   [[nodiscard]] bool is_open() const { return _resource.is_open(); }
   void close() { _resource.close(); }
-  /// By a thread that does not have the GIL, while this one has it or not.
+  /// Closes in another thread, which does not hold the GIL.
   void close_elsewhere() {
     py::gil_scoped_release const without;
     std::thread([this] { _resource.close(); }).join();
@@ -67,7 +67,7 @@ class Held {
     _resource.close();
     throw py::error_already_set();
   }
-  /// Closed from C code that was given a plain struct, twice.
+  /// Closes twice from C code that received a plain struct.
   void close_struct() {
     PyResource plain = _resource.release();
     PyResource_Close(&plain);
@@ -79,7 +79,7 @@ class Held {
     if (_resource.is_open() || !other.is_open()) throw py::value_error("not moved");
     _resource = std::move(other);
   }
-  /// Nobody closes it ever.
+  /// Releases the resource without ever closing it.
   void lose() { static_cast<void>(_resource.release()); }
   void close_at_exit() {
     static std::vector<memarray::Resource> last;

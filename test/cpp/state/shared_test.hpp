@@ -21,7 +21,7 @@
 
 namespace memarray::test {
 
-/// A file without a name, which can be mapped again and again, at other addresses each time.
+/// An unnamed file that can be mapped repeatedly, at a different address each time.
 class SharedFile {
  public:
   explicit SharedFile(std::size_t bytes) : _file(::memfd_create("memarray-test", MFD_CLOEXEC)), _bytes(bytes) {
@@ -47,10 +47,10 @@ class SharedFile {
   std::size_t _bytes;
 };
 
-/// A child that does one thing, and then waits to be killed, or ended.
+/// A child process that runs one function, then waits until it is killed.
 class Child {
  public:
-  /// `run` tells by its result whether all was as it should be; what it made lives until the child ends.
+  /// `run` returns null on failure; its result lives until the child ends.
   explicit Child(std::function<std::shared_ptr<void>()> const& run) {
     EXPECT_EQ(::pipe(_ends), 0);
     _pid = ::fork();
@@ -91,7 +91,7 @@ class Child {
   pid_t _pid = 0;
 };
 
-/// What a child holds until it ends.
+/// Returns an object that keeps its arguments alive until the child ends.
 template <class T, class... Rest>
 std::shared_ptr<void> keep(T&& first, Rest&&... rest) {
   return std::make_shared<std::tuple<std::decay_t<T>, std::decay_t<Rest>...>>(std::forward<T>(first),
@@ -100,13 +100,13 @@ std::shared_ptr<void> keep(T&& first, Rest&&... rest) {
 
 using SharedArray = MemArray<std::int64_t, 2>;
 
-/// An array in shared memory, to which more can be attached.
+/// A fixture with an array in shared memory, to which more arrays can be attached.
 class SharedMemoryTest : public ArrayTest {
  protected:
   SharedMemoryTest()
       : file(shared_bytes<std::int64_t, 2>({4, 3})), a(create_shared<std::int64_t, 2>(file.map(), {4, 3})) {}
   [[nodiscard]] SharedArray attach() const { return attach_shared<std::int64_t, 2>(file.map()); }
-  /// The words of the refusal.
+  /// Returns the message of the `LockError`.
   template <class Run>
   static std::string refusal(Run const& run) {
     return message_of<LockError>(run);

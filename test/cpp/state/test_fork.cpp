@@ -1,4 +1,5 @@
-// After a fork, the child's one thread has its own leases still; those of threads that it lacks stay, and say so.
+// After a fork, the child's only thread keeps its own leases. Leases of the parent's other threads stay, and refusals
+// mention the fork.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +21,7 @@ namespace {
 
 class ForkTest : public ArrayTest {
  protected:
-  /// 0 if `run` returned true in a child.
+  /// Returns 0 if `run` returned true in a child.
   static int in_child(std::function<bool()> const& run) {
     pid_t const child = fork();
     if (child == 0) {
@@ -40,7 +41,7 @@ class ForkTest : public ArrayTest {
 };
 
 TEST_F(ForkTest, ArraysThreadsAndViewsWorkInTheChild) {
-  for_each_index(array, default_stream(), [](double& e, auto const&) { e = 2; });  // so that threads exist
+  for_each_index(array, default_stream(), [](double& e, auto const&) { e = 2; });  // starts the thread pool
   View<double> const view = kept_read_only(array);
   EXPECT_EQ(in_child([&] {
               for_each_index(array, default_stream(), [](double& e, auto const&) { e += 1; });
@@ -88,7 +89,7 @@ TEST_F(ForkTest, LeasesOfOtherThreadsStayRefusedAndSaySo) {
   array.fill(1);
 }
 
-/// Holds the array on a thread of its own until it is destroyed.
+/// Holds the array on a separate thread until it is destroyed.
 template <class Lease>
 class HeldElsewhere {
  public:
@@ -117,7 +118,7 @@ class HeldElsewhere {
 using WrittenElsewhere = HeldElsewhere<WriteLease<double, 1>>;
 using ReadElsewhere = HeldElsewhere<ReadLease<double, 1>>;
 
-/// True if `take` is refused at once, because of the fork.
+/// True if `take` is refused at once because of the fork.
 template <class Take>
 bool is_refused_for_the_fork(Take const& take) {
   auto const start = std::chrono::steady_clock::now();
@@ -169,20 +170,20 @@ TEST_F(ForkTest, NoTimeOutWaitsForReadersThatTheChildDoesNotHave) {
             0);
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which does not start threads in the child of a process that has some
+#if !defined(__SANITIZE_THREAD__)  // TSan cannot start threads in the child of a multithreaded process
 TEST_F(ForkTest, HoldsOfTheChildAreWaitedForBesideLostReaders) {
   auto const lost = std::make_unique<ReadElsewhere>(array);
   MemArray<double, 1> other({4});
   EXPECT_EQ(
       in_child([&] {
         bool good = true;
-        // A reader of the child's keeps a writer waiting, which is refused when only the lost one is left.
+        // A reader in the child blocks a writer. The writer is refused once only the lost reader is left.
         auto own = std::make_unique<ReadElsewhere>(array);
         std::thread writer([&] { good = is_refused_for_the_fork([&] { WriteLease const lease(array, forever); }); });
         while (!array.state().word().writer_waits()) std::this_thread::yield();
         own.reset();
         writer.join();
-        // A hold of the child's on an array from before the fork, and what waits for it.
+        // A hold in the child on an array from before the fork, and a thread that waits for it.
         auto held = std::make_unique<WrittenElsewhere>(other);
         std::thread reader([&] {
           ReadLease const lease(other, forever);
@@ -257,7 +258,7 @@ TEST_F(ForkTest, OperationsThatTheParentWasInAreNotWaitedFor) {
   busy.join();
 }
 
-// A writer that waited in the parent must not hold the child's readers back for ever.
+// A writer that waits in the parent must not block readers in the child.
 TEST_F(ForkTest, WritersThatWaitInTheParentDoNotWaitInTheChild) {
   auto lease = std::make_unique<ReadLease<double, 1>>(array);
   std::thread writer([&] { WriteLease<double, 1> const late(array, {.timeout = std::nullopt}); });

@@ -79,7 +79,7 @@ TEST_F(LeaseTest, DiscardMeansNothingToAReader) {
     std::this_thread::sleep_for(20ms);
     writer.reset();
   });
-  // It has to wait, so it is not taken at the first try.
+  // The lock is not free at the first attempt, so the lease waits.
   ReadLease const waited(array, discarding);
   ender.join();
   ReadLease const second(array, discarding);
@@ -111,7 +111,7 @@ TEST_F(LeaseTest, TheCoreIsInertThenOpenOnceThenOver) {
     EXPECT_THROW(static_cast<void>(detail::export_versioned(lease, {.copy = true})), LockError);
     EXPECT_THROW(static_cast<void>(lease.block()), LockError);
     EXPECT_THROW(static_cast<void>(lease.pin()), LockError);
-    lease.exit();  // harmless before
+    lease.exit();  // harmless before `enter`
     lease.enter();
     EXPECT_TRUE(lease.is_open());
     EXPECT_NE(message_of<LockError>([&] { lease.enter(); }).find("open already"), std::string::npos);

@@ -108,7 +108,7 @@ TEST(LockWordTest, TimeOutsBeyondTheClockAreNone) {
 }
 
 TEST(LockWordTest, WaitersAreWokenNotPolled) {
-  // 30 hand-overs between sleeping threads would take 0.6 s if each waited out its slice.
+  // If each waiter slept through its whole time slice, 30 hand-overs would take 0.6 s.
   LockWord word;
   std::atomic<int> turn{0};
   auto const start = Clock::now();
@@ -183,7 +183,7 @@ TEST(LockWordTest, AStreamOfReadersDoesNotStarveAWriter) {
       while (!stop) {
         if (!word.lock_shared(ages)) break;
         ++inside;
-        std::this_thread::sleep_for(1ms);  // so that at nearly every moment somebody reads
+        std::this_thread::sleep_for(1ms);  // so that nearly always a reader is inside
         --inside;
         word.unlock_shared();
       }
@@ -199,8 +199,7 @@ TEST(LockWordTest, AStreamOfReadersDoesNotStarveAWriter) {
   for (std::thread& reader : readers) reader.join();
 }
 
-// What the lock is for, seen by a plain variable: TSan would call a missing edge a race, and counting finds lost
-// updates.
+// The lock orders plain memory accesses. TSan reports a missing edge as a race, and the counts reveal lost updates.
 TEST(LockWordTest, OrdersPlainMemory) {
   LockWord word;
   std::int64_t value = 0;

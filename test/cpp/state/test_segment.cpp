@@ -1,4 +1,4 @@
-// The lock and the counts in the segment, as dead, reborn and hostile processes leave them.
+// The lock and the counts in the segment, as left by exited and hostile processes and by reused pids.
 
 #include "state/segment.hpp"
 
@@ -34,9 +34,9 @@ class SegmentTest : public ArrayTest {
   SegmentTest() : file(shared_bytes<float, 1>({8})), raw(file.map()), a(create_shared<float, 1>(file.map(), {8})) {}
 
   [[nodiscard]] SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(raw.bytes.data()); }
-  /// A process with this one's pid that started at another time: it is dead, and its pid is used again.
+  /// Returns the stamp of an exited process with this process's pid and a different start time.
   [[nodiscard]] static ProcessStamp former() { return this_process() ^ 1; }
-  /// Its place, as it left it.
+  /// Returns the slot that an exited process left.
   SegmentSlot& left_by_the_dead(std::uint32_t at = 1) const {
     SegmentSlot& slot = header().slot[at];
     slot.owner = former();
@@ -119,7 +119,7 @@ TEST_F(SegmentTest, AWriterThatDiedInTheQueueHoldsNobodyBack) {
     Read const lease(a);
   }
   EXPECT_EQ(header().waiting, 0U);
-  // Nor does one whose place belongs to somebody else now.
+  // A slot that another process has taken over does not block readers either.
   slot.owner = this_process();
   slot.waits = 0;
   header().waiting = 2;
@@ -154,7 +154,7 @@ TEST_F(SegmentTest, ADeadClaimOfAnOlderTimeCannotBeTakenTwice) {
   EXPECT_GT(header().word.load() >> 32, 41U);
 }
 
-// Others may write anything there at any time.
+// Other processes may write any value at any time.
 TEST_F(SegmentTest, NonsenseInTheWordIsRefusedAndRecovered) {
   std::uint64_t const nonsense[] = {held,       held | 251, held | 0xffffff, word(std::uint64_t{7} << 24, 0),
                                     UINT64_MAX, held | 100};

@@ -124,7 +124,7 @@ TEST_F(SegmentLayoutTest, EveryLengthIsLookedAt) {
   EXPECT_EQ(read_segment(memory.bytes.first(needed)).data_bytes, needed - sizeof(SegmentHeader));
 }
 
-// Whatever stands there, the elements that are found lie inside.
+// `read_segment` either refuses a header, or returns elements that lie inside the memory and match the shape.
 TEST_F(SegmentLayoutTest, RandomHeadersNeverLeadOutside) {
   std::mt19937_64 random(20261122);
   int good = 0;

@@ -1,5 +1,5 @@
-// A reader that settles kept views may have to wait for the interpreter lock before it can end. Nobody who holds that
-// lock may wait for the reader without letting go of it.
+// A reader that settles escaped views may have to wait for the interpreter lock before it can finish. A thread that
+// holds the interpreter lock must release it while it waits for that reader.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -45,7 +45,7 @@ void* release() noexcept {
 }
 
 void reacquire(void*) noexcept {
-  // The settling reader comes back only when the other thread has the lock.
+  // The settling reader returns only after the other thread has acquired the lock.
   while (!interpreter->wanted_by_other) std::this_thread::yield();
   acquire();
 }
@@ -61,11 +61,11 @@ struct HooksForTheTest {
 };
 
 TEST(Settling, element_access_with_the_interpreter_lock_held_lets_it_end) {
-  // Not destroyed if the test fails: the threads would then hang on it for ever.
+  // Leaked if the test fails, because the threads then wait on it for ever.
   auto* const here = new Interpreter;
   interpreter = here;
   HooksForTheTest const hooks;
-  MemArray<double, 1> array({1 << 16});  // large enough for its copy to let go of the interpreter lock
+  MemArray<double, 1> array({1 << 16});  // large enough for its copy to release the interpreter lock
   array.fill(3);
   memarray::DLPackTensor kept;
   {

@@ -1,4 +1,4 @@
-// Many threads on one array: what is granted is whole, what cannot be granted is refused, and both really happen.
+// Many threads on one array: every granted access is whole, every conflicting access is refused, and both occur.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t length = 8192 + 1024;  // 72 KiB
 constexpr std::int64_t wanted = 1000;
 
-// Sanitizers slow down what is done to memory, not what is proven by it.
+// Sanitizers slow memory accesses down; the longer limit proves as much.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr auto at_most = 300s;
 #else
@@ -79,7 +79,7 @@ class ThreadsLockingTest : public ArrayTest {
  protected:
   ThreadsLockingTest() { array.fill(1); }
 
-  /// All elements of a whole array are equal.
+  /// Expects equal elements throughout the array.
   void check(std::uint64_t const* elements) {
     std::uint64_t const first = elements[0];
     for (std::int64_t i = 1; i < length; ++i)
@@ -88,7 +88,7 @@ class ThreadsLockingTest : public ArrayTest {
         return;
       }
   }
-  /// Seldom with a pause between: somebody would always read, and no writer ever be granted.
+  /// Pauses only rarely between the checks: otherwise some thread would always read, and no writer would be granted.
   void check_twice(std::uint64_t const* elements, std::uint64_t round) {
     check(elements);
     if (round % 16 == 0) ::sched_yield();
@@ -146,7 +146,7 @@ class ThreadsLockingTest : public ArrayTest {
       case update_kernel: return for_each_index({length}, default_stream(), SetWithPause{value}, update(array));
       case overwrite_kernel: return for_each_index({length}, default_stream(), SetWithPause{value}, overwrite(array));
       case fill: return array.fill(value);
-      // What element access asks first. The element itself is only for those who hold a lease of their own.
+      // The check before each element access. The element itself is reserved for holders of a lease.
       case element: return array.throw_invalid_lock_access(-1);
       case kinds: break;
     }
@@ -175,7 +175,7 @@ TEST_F(ThreadsLockingTest, GrantsAreWholeAndConflictsAreRefusedAThousandTimesOfE
         } catch (LockError const&) {
           ++tallies[kind].refused;
         }
-        // So that switches between threads mostly come where nothing is held.
+        // So that thread switches mostly happen while no lock is held.
         ::sched_yield();
       }
     });
@@ -210,7 +210,7 @@ TEST_F(ThreadsLockingTest, WaitersAreAllServed) {
   EXPECT_EQ(writes, 1200);
 }
 
-// Snapshots that are kept while others write: each shows for ever what it showed first.
+// Snapshots kept while other threads write: their contents never change.
 TEST_F(ThreadsLockingTest, KeptViewsNeverChangeWhileOthersWrite) {
   std::atomic<bool> changed{false};
   std::vector<std::thread> threads;
@@ -244,7 +244,7 @@ TEST_F(ThreadsLockingTest, KeptViewsNeverChangeWhileOthersWrite) {
   EXPECT_FALSE(torn);
 }
 
-// Readers that must leave a writable view behind first do so one at a time, and none is refused for it.
+// Readers that must first detach a writable view do so one at a time, and none is refused.
 TEST_F(ThreadsLockingTest, ReadersSettleAWritableViewTogether) {
   for (int round = 0; round < 200; ++round) {
     View<std::uint64_t> const view = kept_writable(array);

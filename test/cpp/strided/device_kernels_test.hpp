@@ -9,7 +9,7 @@
 
 namespace memarray::test {
 
-/// An array on cuda:0 and a stream there.
+/// A fixture with an array on cuda:0 and a stream there.
 class DeviceKernelsTest : public DeviceArrayTest {
  protected:
   DeviceKernelsTest() {

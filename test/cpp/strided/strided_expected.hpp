@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-// What kernels on views must give, reckoned element by element.
+// Reference results of the kernels on strided views, computed element by element.
 namespace memarray::test {
 
 inline Numbers kept_of(Numbers const& index, detail::AxisMask axes) {
@@ -19,7 +19,7 @@ inline Numbers kept_of(Numbers const& index, detail::AxisMask axes) {
 
 inline bool has_nan(Number const& number) { return number.real != number.real || number.imag != number.imag; }
 
-/// As NumPy: a NaN stays, else the better one.
+/// Returns the minimum or maximum of two elements, as NumPy does: a NaN if there is one.
 inline Number better(detail::Reduction reduction, DType const& dtype, Number const& left, Number const& right) {
   if (has_nan(left)) return left;
   if (has_nan(right)) return right;
@@ -35,7 +35,8 @@ inline Number better(detail::Reduction reduction, DType const& dtype, Number con
   return (reduction == detail::Reduction::min ? less : more) ? right : left;
 }
 
-/// The results by a plain loop, read as elements of the result's dtype; no value where NumPy has none.
+/// Reduces a view in a plain loop. Returns each result, rounded to the result's dtype, by its kept indices. Returns
+/// nothing for a minimum or maximum without elements, which NumPy refuses.
 inline std::optional<std::map<Numbers, Number>> expected(detail::Reduction reduction, View const& view,
                                                          detail::AxisMask axes) {
   std::map<Numbers, Number> results;
@@ -66,7 +67,8 @@ inline std::optional<std::map<Numbers, Number>> expected(detail::Reduction reduc
   return results;
 }
 
-/// A number cut off to an integer; the least one of 32 or 64 bits, as x86 has it, where there is none.
+/// Returns a number truncated toward zero, for the integer dtype `to`. NaN and numbers out of range give INT32_MIN or
+/// INT64_MIN, as conversion instructions of x86 do.
 inline std::uint64_t truncated(DType const& to, long double number) {
   bool const is_unsigned = to.dl.code == kDLUInt;
   bool const is_wide = to.itemsize == 8 || (is_unsigned && to.itemsize == 4);
@@ -79,7 +81,7 @@ inline std::uint64_t truncated(DType const& to, long double number) {
   return whole(number);
 }
 
-/// An element as one of another dtype, as casts make it.
+/// Returns an element of dtype `from`, cast to dtype `to`.
 inline Number as_number(DType const& from, DType const& to, Number number) {
   bool const was_integer = is_integer(from);
   if (to == dtype_of<bool>()) {

@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <vector>
 
-// Views of any layout, and what kernels on them are compared with: plain loops over all indices.
+// Views of any layout, and plain loops over all indices to compare kernels with.
 namespace memarray::test {
 
 using Numbers = std::vector<std::int64_t>;
@@ -32,15 +32,15 @@ inline constexpr bool tries_all = false;  // each takes ten times as long
 #else
 inline constexpr bool tries_all = MEMARRAY_TEST_EVERY_INSTANCE;
 #endif
-/// How many random cases are tried.
+/// Returns the number of random cases to try.
 constexpr int rounds(int all) { return tries_all ? all : all / 10; }
-/// Whether a dtype is tried with every layout: all, or some that stand for others.
+/// True if a dtype is tried with every layout: all dtypes, or some that represent the others.
 inline bool is_tried(DType const& dtype) {
   constexpr std::array<std::string_view, 6> some{"bool", "int16", "uint64", "bfloat16", "float32", "complex64"};
   return tries_all || std::ranges::find(some, dtype.name_view()) != some.end();
 }
 
-/// An element of any shipped dtype: the bits of an integer, else the parts of a number.
+/// An element of any shipped dtype: the bits of an integer, or the parts of another number.
 struct Number {
   long double real = 0;
   long double imag = 0;
@@ -82,7 +82,8 @@ inline Number read(DType const& dtype, std::byte const* address) {
   return number;
 }
 
-/// A double that rounds to fewer bits as `number` itself does: what is cut off makes the last bit 1.
+/// Returns a double that rounds to fewer bits exactly as `number` does (round to odd: any discarded bit sets the last
+/// bit).
 inline double to_double(long double number) {
   auto nearest = static_cast<double>(number);
   if (static_cast<long double>(nearest) == number || !std::isfinite(nearest)) return nearest;
@@ -90,7 +91,7 @@ inline double to_double(long double number) {
   return std::bit_cast<double>(std::bit_cast<std::uint64_t>(nearest) | 1U);
 }
 
-/// Integers take `whole`, all else the parts, rounded.
+/// Writes `whole` to integers, and the rounded parts to all other types.
 inline void write(DType const& dtype, std::byte* address, Number const& number) {
   with_type(dtype, [&](auto zero) {
     using T = decltype(zero);
@@ -130,8 +131,8 @@ struct Limits<bfloat16> {
 template <class T>
 struct Limits<std::complex<T>> : Limits<T> {};
 
-/// The values of a dtype at which conversions and comparisons go wrong: its limits, -1, 0, 1, -0.0, the least numbers,
-/// infinities and NaN; of complex numbers all pairs.
+/// Returns the values of a dtype that conversions and comparisons get wrong: its limits, -1, 0, 1, -0.0, the least
+/// numbers, infinities and NaN. Complex dtypes get all pairs.
 inline std::vector<Number> edges(DType const& dtype) {
   std::vector<Number> values;
   with_type(dtype, [&](auto zero) {
@@ -163,19 +164,19 @@ inline bool is_integer(DType const& dtype) {
   return dtype.dl.code == kDLBool || dtype.dl.code == kDLInt || dtype.dl.code == kDLUInt;
 }
 
-/// Equal, or both no number; -0 is 0.
+/// True if both are equal or both are NaN; -0 equals 0.
 inline bool same(Number const& left, Number const& right) {
   auto const equal = [](long double a, long double b) { return a == b || (a != a && b != b); };
   return left.whole == right.whole && equal(left.real, right.real) && equal(left.imag, right.imag);
 }
 
-/// The same, and of the same sign, also where it is 0.
+/// True if `same` holds and the signs are equal, also for zeros.
 inline bool same_with_sign(Number const& left, Number const& right) {
   auto const equal = [](long double a, long double b) { return a != a || std::signbit(a) == std::signbit(b); };
   return same(left, right) && equal(left.real, right.real) && equal(left.imag, right.imag);
 }
 
-/// Memory with a view in it. What lies between the elements is kept an eye on.
+/// Memory with a view in it. Writes between the elements are detected.
 class View {
  public:
   View(DType const& dtype, StridedLayout const& layout) : _dtype(&dtype), _layout(layout) {
@@ -191,7 +192,7 @@ class View {
   [[nodiscard]] detail::StridedTarget target() { return {_memory.data() + _offset, *_dtype, _layout}; }
   [[nodiscard]] std::byte const* data() const { return _memory.data() + _offset; }
 
-  /// The element with all indices given.
+  /// Returns the offset of the element at `index`.
   [[nodiscard]] std::int64_t place(Numbers const& index) const {
     std::int64_t offset = 0;
     for (int d = 0; d < _layout.ndim(); ++d) offset += index[static_cast<std::size_t>(d)] * _layout.stride(d);
@@ -201,7 +202,7 @@ class View {
   void set(Numbers const& index, Number const& number) {
     write(*_dtype, _memory.data() + _offset + place(index), number);
   }
-  /// Whether nothing but elements has been written.
+  /// True if only elements have been written.
   [[nodiscard]] bool surroundings_are_whole() const {
     std::vector<std::byte> memory = _memory;
     auto* const first = memory.data() + _offset;
@@ -230,7 +231,7 @@ class View {
   std::vector<std::byte> _memory;
 };
 
-/// Where random views come from; the seed is printed by the tests that fail.
+/// A source of random views. Failing tests print the seed.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : _engine(seed) {}
@@ -252,7 +253,7 @@ class Random {
     return result;
   }
 
-  /// Dimensions in any order, some flipped, with gaps, and if `broadcast` some of stride 0.
+  /// Returns a layout with dimensions in any order, some flipped, with gaps, and if `broadcast` some of stride 0.
   StridedLayout layout(Numbers const& shape, std::size_t itemsize, bool broadcast) {
     std::vector<std::size_t> order(shape.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -272,7 +273,8 @@ class Random {
     return StridedLayout::strided(shape, strides, itemsize);
   }
 
-  /// Integers of all sizes, or, if `small`, such that sums are exact in double; other numbers are multiples of 1/8.
+  /// Fills with integers of all sizes, or, if `small`, of a size whose sums are exact in double. Other numbers are
+  /// multiples of 1/8.
   void fill(View& view, bool small, bool with_nan = false) {
     View::for_each_index(view.layout().shape(), [&](Numbers const& index) {
       Number number;
@@ -287,7 +289,7 @@ class Random {
     });
   }
 
-  /// Edge values among numbers of all sizes.
+  /// Fills with edge values among numbers of all sizes.
   void fill_with_edges(View& view) {
     fill(view, false);
     std::vector<Number> const all = edges(view.dtype());

@@ -1,4 +1,5 @@
-// Kernels on strided memory of a device, run on the host for each thread of their grids, against the host's own.
+// Kernels on strided device memory, run on the host for each thread of their grids and compared with the host's
+// kernels.
 
 #include "strided/device_strided_job.hpp"
 
@@ -20,7 +21,7 @@
 namespace memarray::detail {
 namespace {
 
-/// A device whose grids are run thread by thread, in an order that no program may rely on.
+/// A device whose grids run thread by thread, in an order that no program may depend on.
 class HostMachine {
  public:
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -38,7 +39,7 @@ class HostMachine {
   }
   std::byte* scratch(std::size_t bytes) {
     scratch_bytes += bytes;
-    // Device memory holds anything.
+    // Device memory starts with arbitrary contents.
     _scratch.push_back(std::make_unique<std::vector<std::max_align_t>>(bytes / sizeof(std::max_align_t) + 1));
     auto* const memory = reinterpret_cast<std::byte*>(_scratch.back()->data());
     std::memset(memory, 0x5a, bytes);
@@ -57,7 +58,7 @@ class DeviceStridedTest : public ::testing::Test {
   std::mt19937 random{20261122};
   std::int64_t below(std::int64_t end) { return std::uniform_int_distribution<std::int64_t>(0, end - 1)(random); }
 
-  /// Dense memory of a dtype, with small numbers, and NaN here and there.
+  /// Returns dense memory of a dtype, with small numbers and some NaN.
   ViewCore numbers(DType const& dtype, StridedLayout::Extents shape, bool nan) {
     ViewCore const as_double = ViewCore::make(dtype_of<double>(), shape);
     auto* const values = reinterpret_cast<double*>(as_double.data());
@@ -68,7 +69,7 @@ class DeviceStridedTest : public ::testing::Test {
     copy({result.data(), result.dtype(), result.layout()}, {as_double.data(), as_double.dtype(), as_double.layout()});
     return result;
   }
-  /// Those of a dtype, and integers that a double rounds.
+  /// Returns the edge values of a dtype, and integers that a double rounds.
   static ViewCore edge_values(DType const& dtype) {
     std::vector<test::Number> values = test::edges(dtype);
     if (dtype.dl.code == kDLInt || dtype.dl.code == kDLUInt)
@@ -79,7 +80,7 @@ class DeviceStridedTest : public ::testing::Test {
     for (std::size_t i = 0; i < values.size(); ++i) test::write(dtype, result.data() + i * dtype.itemsize, values[i]);
     return result;
   }
-  /// Some view of it.
+  /// Returns a random view of `whole`.
   ViewCore changed(ViewCore const& whole) {
     StridedLayout layout = whole.layout();
     std::int64_t offset = 0;
@@ -227,7 +228,7 @@ TEST_F(DeviceStridedTest, ReductionsAreTheHosts) {
       expect_same(got, wanted, what);
       continue;
     }
-    // Small numbers: sums in double are exact, whatever the order; NaN has many patterns.
+    // The numbers are small, so sums in double are exact in any order. NaN has several bit patterns.
     ViewCore const left = ViewCore::make(dtype_of<std::complex<double>>(), got.layout().shape());
     ViewCore const right = ViewCore::make(dtype_of<std::complex<double>>(), got.layout().shape());
     copy({left.data(), left.dtype(), left.layout()}, {got.data(), got.dtype(), got.layout()});
@@ -268,7 +269,7 @@ TEST_F(DeviceStridedTest, ResultsOfOnePartTakeNoScratchAndOthersTheAccumulatorsS
   std::int64_t const many = std::int64_t{2} << 20;
   Case const cases[] = {
       {dtype_of<float>(), {many, 2}, 2, 0},
-      // 160 terms are ten parts for each of three results, and one after the only round of folding.
+      // 160 terms give ten parts for each of three results, and one after the only folding round.
       {dtype_of<float>(), {3, 160}, 2, (30 + 3) * 8},
       {dtype_of<std::int16_t>(), {3, 160}, 2, (30 + 3) * 8},
       {dtype_of<std::complex<float>>(), {3, 160}, 2, (30 + 3) * 16},

@@ -153,7 +153,7 @@ TEST(LoopNest, LongStridesDoNotOverflow) {
             "strided: 2 (+8, +4), 2 (+4, +4611686018427387904)");
 }
 
-/// Every element must be met as often as without a plan, whatever the order.
+/// Each element must be visited as often as without a plan, in any order.
 TEST(LoopNest, RandomNestsMeetEveryElement) {
   constexpr std::uint64_t seed = 31;
   test::Random random(seed);

@@ -25,7 +25,8 @@ using std::chrono::nanoseconds;
 constexpr std::size_t job = ReadingOrder::large;
 constexpr std::size_t piece = std::size_t{1} << 20;
 
-/// Tries both ways; pieces take `at_once` and `in_order`, but for some that waited for the processor.
+/// Returns the order chosen after trials of both. Pieces take `at_once` or `in_order`; every fifth also waits for the
+/// processor.
 Way decided(nanoseconds at_once, nanoseconds in_order) {
   ReadingOrder order;
   for (int trial = 0; trial < ReadingOrder::trials; ++trial) {
@@ -144,7 +145,7 @@ TYPED_TEST(ReadingOrderOf, ResultsAreTheSameToTheLastBit) {
   ConstBufferView const plane = shaped({std::int64_t{96} * 130, 64});
   ConstBufferView const wide = shaped({12, std::int64_t{8} * 130 * 64});
   ConstBufferView const cube = shaped({96, 130, 64});
-  // Runs of pages that are not long, far apart.
+  // Short runs of pages, far apart.
   ConstBufferView const pages = shaped({96, std::int64_t{130} * 64});
   std::pair<char const*, ConstBufferView> const views[] = {
       {"dense", dense},

@@ -95,7 +95,7 @@ TEST_P(StridedCopyTest, HalvesAreConvertedAsOneByOne) {
   for (std::size_t i = 0; i < floats.size(); ++i) {
     auto const one = static_cast<float>(halves[i]);
     ASSERT_TRUE(floats[i] == one || (floats[i] != floats[i] && one != one)) << i;
-    // The number itself, what is next to it, and where rounding turns.
+    // The number itself, its neighbours, and the points where rounding changes direction.
     float const middle = i + 1 < floats.size() ? (one + static_cast<float>(halves[i + 1])) / 2 : one;
     for (float const number : {one, middle})
       for (float const towards : {-HUGE_VALF, number, HUGE_VALF}) between.push_back(std::nextafter(number, towards));
@@ -146,8 +146,8 @@ TEST(StridedCopy, LargeViewsOnThreads) {
   }
 }
 
-/// Copies of numbered elements, checked without reading them one by one through a view. Strides are those of elements
-/// of four bytes, also where the target's are longer.
+/// Checks copies of numbered elements without reading each through a view. Strides count bytes for four-byte elements,
+/// even if the target's elements are larger.
 template <class To = std::uint32_t>
 void check_large(Numbers const& shape, Numbers target, Numbers const& source, std::int64_t source_first,
                  std::size_t misaligned) {
@@ -178,7 +178,7 @@ void check_large(Numbers const& shape, Numbers target, Numbers const& source, st
   EXPECT_EQ(std::ranges::count(copied, untouched), std::ssize(copied)) << "beside the elements";
 }
 
-// Targets past the caches: whole lines at once, wherever rows begin.
+// Targets larger than the caches: written in whole cache lines, wherever rows begin.
 TEST(StridedCopy, LargeTargets) {
   for (int const threads : {1, 2}) {
     int const before = options().threads.exchange(threads);
@@ -193,7 +193,7 @@ TEST(StridedCopy, LargeTargets) {
       check_large({2'100'000, 2}, {8, 4}, {0, 4}, 0, misaligned);
       check_large({2100, 2050}, {2050 * 4, 4}, {3000 * 4, 4}, 0, misaligned);
       check_large({2100, 2050}, {2060 * 4, 4}, {2100 * 4, 4}, 0, misaligned);
-      // Rows that end within lines: those of a line and a little more, of less, and many to a buffer.
+      // Rows that end within cache lines: slightly longer than a line, shorter, and many to a buffer.
       check_large({65'000, 65}, {65 * 4, 4}, {67 * 4, 4}, 0, misaligned);
       check_large({310'000, 14}, {14 * 4, 4}, {19 * 4, 4}, 0, misaligned);
       check_large({85, 250, 203}, {250 * 203 * 4, 203 * 4, 4}, {60'000 * 4, 215 * 4, 4}, 3, misaligned);
@@ -228,7 +228,7 @@ TEST(StridedCopy, StructsOfAnySize) {
     constexpr std::int64_t rows = 20;
     constexpr std::int64_t columns = 9;
     std::int64_t const size = itemsize;
-    // One byte into the memory, as structs need no alignment.
+    // One byte into the memory, because structs need no alignment.
     std::vector<std::byte> from(static_cast<std::size_t>(rows * columns * size) + 1);
     std::vector<std::byte> to(from.size());
     for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i * 31 + i / 256);
@@ -261,7 +261,7 @@ To cast_one(From value) {
   return result;
 }
 
-// What NumPy gives on x86, where no integer stands for the float.
+// NumPy's results on x86 for floats that no integer can represent.
 TEST(StridedCopy, FloatsThatNoIntegerStandsFor) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -295,7 +295,7 @@ TEST(StridedCopy, AnyByteButZeroIsTrue) {
   EXPECT_THAT(numbers, ::testing::ElementsAre(0, 1, 1, 1));
 }
 
-// As np.can_cast(row, column, "same_kind") prints it, with bfloat16 beside float16.
+// The output of np.can_cast(row, column, "same_kind"), with bfloat16 treated like float16.
 TEST(StridedCopy, CastsOfTheSameKind) {
   char const* const table[15] = {
       "111111111111111",  // bool

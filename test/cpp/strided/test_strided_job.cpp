@@ -1,4 +1,4 @@
-// One description of an operation: checked before it is submitted, run on the host or in a stream.
+// One description of an operation, checked before submission, then run on the host or in a stream.
 
 #include <memarray/detail/strided/strided_job.hpp>
 

@@ -32,7 +32,7 @@ StridedLayout strided(Numbers const& shape, Numbers const& strides) {
   return StridedLayout::strided(shape, strides, itemsize);
 }
 
-/// The distance of each element from the first, in C order.
+/// Returns the distance of each element from the first, in C order.
 Numbers offsets(StridedLayout const& layout, std::int64_t from = 0) {
   Numbers found;
   for (std::int64_t i = 0; i < layout.size(); ++i) {
@@ -102,7 +102,7 @@ TEST(StridedLayout, SpanGoesBothWays) {
 }
 
 TEST(StridedLayout, SlicesAsPythonDoes) {
-  // For every start, stop and step of a small dimension, against the rule written out.
+  // Compares every start, stop and step of a small dimension with the written-out rule.
   std::array<std::int64_t, 17> const numbers{least, -100, -7, -6, -5, -3, -1, 0, 1, 2, 4, 5, 6, 7, 100, most - 1, most};
   for (std::int64_t extent : {0, 1, 5, 6})
     for (std::int64_t start : numbers)
@@ -273,7 +273,7 @@ TEST(StridedLayout, OverlapIsFoundWhereItIs) {
   EXPECT_TRUE(strided({3, 3}, {8, 8}).may_overlap(itemsize)) << "a sliding window";
   EXPECT_FALSE(strided({3, 1}, {-8, 0}).may_overlap(itemsize));
   EXPECT_FALSE(strided({0, 3}, {0, 0}).may_overlap(itemsize));
-  // Against a set of all bytes, for layouts of any kind.
+  // Compares layouts of any kind with a set of all bytes.
   std::mt19937 random(7);
   for (int trial = 0; trial < 3000; ++trial) {
     Numbers shape;

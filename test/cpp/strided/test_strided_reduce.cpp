@@ -28,7 +28,7 @@ std::string shown(Number const& number) {
   return std::to_string(number.real) + " + " + std::to_string(number.imag) + "i / " + std::to_string(number.whole);
 }
 
-/// Checks one reduction, into a result of the given layout.
+/// Checks one reduction into the given result.
 void check(Reduction reduction, View const& view, AxisMask axes, View result) {
   std::string const what =
       std::string(detail::to_string(reduction)) + " of " + view.dtype().name + ", axes " + std::to_string(axes) + ": " +
@@ -37,13 +37,13 @@ void check(Reduction reduction, View const& view, AxisMask axes, View result) {
   std::int64_t terms = 1;
   for (int d = 0; d < view.layout().ndim(); ++d)
     if ((axes >> d) & 1U) terms *= view.layout().extent(d);
-  // Of no terms there is none, whether or not there are results to have one.
+  // The min or max of no terms does not exist, even if there are no results either.
   if (!wanted || (terms == 0 && (reduction == Reduction::min || reduction == Reduction::max))) {
     EXPECT_THROW(detail::reduce(reduction, view.source(), axes, result.target()), ValueError) << what;
     return;
   }
   detail::reduce(reduction, view.source(), axes, result.target());
-  // Which of several complex numbers with NaN is left is nobody's business.
+  // For several complex numbers with NaN, any of them is a correct result.
   bool const by_order = reduction == Reduction::min || reduction == Reduction::max;
   for (auto const& [index, number] : *wanted)
     ASSERT_TRUE(same(result.get(index), number) || (by_order && has_nan(result.get(index)) && has_nan(number)))
@@ -83,7 +83,7 @@ class StridedReduceTest : public ::testing::TestWithParam<detail::SimdLevel> {
   detail::SimdLevel before = detail::limit_simd_level(GetParam());
 };
 
-/// Edge values where results do not depend on the order of the terms.
+/// Fills with edge values where results do not depend on the order of the terms.
 void fill(Random& random, View& view, Reduction reduction) {
   bool const by_order = reduction == Reduction::min || reduction == Reduction::max;
   if (by_order || (reduction == Reduction::sum && is_integer(view.dtype())))

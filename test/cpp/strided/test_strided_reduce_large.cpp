@@ -18,7 +18,7 @@ namespace {
 using detail::AxisMask;
 using detail::Reduction;
 
-/// Views of one buffer of a million and some numbers, which every kernel takes in many pieces.
+/// Views of one buffer of over a million numbers, which every kernel processes in many pieces.
 struct Large {
   char const* name;
   Numbers shape;
@@ -60,7 +60,7 @@ StridedLayout layout_of(Large const& large, std::size_t itemsize) {
   return StridedLayout::strided(large.shape, strides, itemsize);
 }
 
-/// The results of a reduction over some axes, in C order.
+/// Returns the results of a reduction over some axes, in C order.
 template <class T, class Result = T>
 std::vector<Result> reduced(Reduction reduction, std::vector<T> const& memory, Large const& large, AxisMask axes) {
   Numbers shape;
@@ -75,7 +75,7 @@ std::vector<Result> reduced(Reduction reduction, std::vector<T> const& memory, L
   return results;
 }
 
-/// As a plain loop has it, in long double.
+/// Returns the sums of a plain loop in long double.
 template <class T>
 std::vector<long double> sums(std::vector<T> const& memory, Large const& large, AxisMask axes) {
   std::size_t count = 1;
@@ -109,12 +109,12 @@ void check_error(long double most) {
     }
 }
 
-// One rounding, to nearest, and nothing that shows before it.
+// Rounded once, to nearest; no earlier rounding is visible.
 TEST(StridedReduceLarge, SumsOfFloatsAreRoundedOnce) { check_error<float>(0x1.0001p-24L); }
 
 TEST(StridedReduceLarge, SumsOfDoublesAreAlmostRoundedOnce) { check_error<double>(1e-15L); }
 
-/// Numbers that are converted on the way, with and without wide vectors.
+/// Checks numbers that are converted during the reduction, with and without wide vectors.
 template <class T, class Sum>
 void check_whole_numbers() {
   Random random(5);

@@ -20,7 +20,7 @@ using detail::BlockExport;
 using detail::BlockPtr;
 using detail::ViewCore;
 
-/// Six floats that somebody else keeps.
+/// A fixture with six floats that another owner keeps.
 class AdoptTest : public ::testing::Test {
  protected:
   [[nodiscard]] BufferView lent() {
@@ -106,7 +106,7 @@ TEST_F(AdoptTest, WhatItCannotBeIsRefused) {
   EXPECT_EQ(let_go, 5);
 }
 
-/// Device memory of an array that was left to a view.
+/// A fixture with a view of an array's device memory that outlives the array.
 class AdoptOnDeviceTest : public DeviceArrayTest {
  protected:
   AdoptOnDeviceTest() {
@@ -164,7 +164,7 @@ TEST_F(AdoptOnDeviceTest, IsLetGoOfWhenItsWorkIsOver) {
     view.close();
     for_each_index(array, other, [](double& element, auto const&) { element *= 2.0; });
   }
-  // Ours again, if it was freed too early.
+  // This allocation would reuse the memory if it had been freed too early.
   MemArray<double, 2> next({4, 25});
   next.move_memory(kDLCUDA, 0, 0);
   next.fill(5.0);
@@ -179,7 +179,7 @@ TEST_F(AdoptOnDeviceTest, MovesOutWhereItMust) {
     kept = ConstBufferView(lease);
   }
   auto before = copies();
-  array.fill(1.0);  // the old contents are given up
+  array.fill(1.0);  // the old contents are discarded
   EXPECT_EQ(copies(), before);
   EXPECT_FALSE(array.is_foreign());
   EXPECT_EQ(sum_of(view), 4950.0);

@@ -73,7 +73,7 @@ TEST_F(ArrayViewTest, OtherOrdersAndPlacesAreRefused) {
   EXPECT_THROW(static_cast<void>(view.slice(1, {.step = 2}).as<double const, 2, c_order>()), TypeError);
   EXPECT_THAT(message_of<BufferError>([&] { static_cast<void>(view.as<double const, 2, on_device>()); }),
               HasSubstr("on the host, not on a device"));
-  // Of one row both orders are true, whatever its stride says.
+  // A single row has both orders, whatever its stride.
   EXPECT_EQ((view.slice(0, {.stop = 1}).as<double const, 2, c_order | f_order>()(0, 3)), 3.0);
 }
 

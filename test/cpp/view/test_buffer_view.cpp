@@ -123,7 +123,7 @@ TEST_F(BufferViewTest, GoesRoundOverDLPack) {
     EXPECT_THAT(back.shape(), ElementsAre(3, 2));
     EXPECT_THAT(back.strides(), ElementsAre(32, 16));
   }
-  // Read-only memory is no BufferView, and is let go of; the older struct cannot say so.
+  // A `BufferView` refuses and releases read-only memory. The unversioned struct cannot express read-only.
   DLPackTensor lent = array.view().get_dlpack_tensor();
   EXPECT_THROW(static_cast<void>(BufferView::from_dlpack(lent.release_versioned())), BufferError);
   EXPECT_THROW(static_cast<void>(array.view().get_dlpack_tensor(false)), BufferError);

@@ -1,4 +1,4 @@
-// Filling an array from a view: of another owner, layout, dtype and place.
+// Filling an array from a view of a different owner, layout, dtype and device.
 #include <memarray/detail/view/copy_from.hpp>
 #include <memarray/driver/stream_order.hpp>
 
@@ -115,7 +115,7 @@ TEST_F(CopyFromTest, KeptViewsKeepTheOldContents) {
   MemArray<std::int64_t, 1> a({6});
   for (std::int64_t i = 0; i < 6; ++i) a.write({i}, i);
   ConstBufferView const kept = a.view();
-  // The source is the array itself, in the other order.
+  // The source is the array itself, reversed.
   a.copy_from(kept.slice(0, {.step = -1}));
   EXPECT_EQ(a({0}), 5);
   EXPECT_EQ((kept.as<std::int64_t const, 1>()(0)), 0);

@@ -102,7 +102,7 @@ TEST_F(DLPackTensorTest, EachExportHasItsOwnDescription) {
   View<float> first(array.get_dlpack_tensor(true, lease.lock_id()));
   View<float> second(array.get_dlpack_tensor(true, lease.lock_id()));
   EXPECT_NE(first.tensor().tensor().shape, second.tensor().tensor().shape);
-  // A consumer may scribble into what is its own.
+  // A consumer may overwrite its own shape and strides.
   first.tensor().tensor().shape[0] = 99;
   first.tensor().tensor().strides[0] = 99;
   expect_dense(second.tensor().tensor(), {2, 3, 4});
@@ -130,7 +130,7 @@ TEST_F(DLPackTensorTest, DeletersRunInAnyOrderOnAnyThreadAfterEverythingIsGone) 
       views.emplace_back(DLPackTensor(detail::export_versioned(*lease)));
       views.emplace_back(DLPackTensor(detail::export_unversioned(*lease)));
     }
-    // Array, lease and views go in every order that chance finds.
+    // The array, lease and views are released in random order.
     std::vector<int> order(2 + views.size());
     std::iota(order.begin(), order.end(), 0);
     std::shuffle(order.begin(), order.end(), random);
@@ -256,8 +256,8 @@ TEST_F(DLPackTensorTest, RunningOutOfMemoryForACopyCountsNothing) {
   EXPECT_EQ(array.state().storage().block()->exports().total(), 0U);
 }
 
-/// Keeps this thread, and those that it starts, on one processor: then others run exactly where one is interrupted,
-/// which may be between any two instructions.
+/// Pins this thread, and threads that it starts, to one processor. Threads then run exactly while another is
+/// interrupted, possibly between any two instructions.
 class OneProcessor {
  public:
   OneProcessor() {
@@ -275,8 +275,8 @@ class OneProcessor {
   cpu_set_t _before;
 };
 
-// One thread exports through a lease that another closes, and writes. Either the export is refused, or what it shows
-// never changes.
+// One thread exports through a lease that another thread closes, then writes. The export is either refused or never
+// changes its contents.
 TEST_F(DLPackTensorTest, AnExportThatRacesWithTheEndOfItsLeaseIsRefusedOrASnapshot) {
   OneProcessor const here;
   std::int64_t granted = 0;
@@ -331,7 +331,7 @@ TEST_F(DLPackTensorTest, ACopyThatRacesWithTheEndOfItsLeaseIsRefusedOrWhole) {
   }
 }
 
-// The holder's last reads and the next write meet where the counts say so, or on two blocks.
+// The consumer's last reads and the next write are ordered by the export counts, or use two blocks.
 TEST_F(DLPackTensorTest, TheLastDropMayRaceWithAWrite) {
   MemArray<std::int32_t, 1> small({256});
   for (int round = 0; round < 2000; ++round) {

@@ -1,4 +1,4 @@
-// What is done under a lease's id, against consumers that the lease lent its memory to and that work in their streams.
+// Work under a lease's id, ordered with consumers that received exports of the lease and work in their own streams.
 
 #include <memarray/view/dlpack_tensor.hpp>
 
@@ -25,7 +25,7 @@ class ExportsToStreamsTest : public test::DeviceArrayTest {
   }
   ~ExportsToStreamsTest() override { tensor->deleter(tensor); }
 
-  /// The consumer's stream sets each element to the double of it plus one, some time from now.
+  /// Submits delayed work to the consumer's stream that doubles each element and adds one.
   void submit() {
     auto* const elements = static_cast<int*>(testing::detail::reachable(tensor->dl_tensor.data));
     detail::launch_emulated(detail::bind_stream(consumer, context), [elements] {

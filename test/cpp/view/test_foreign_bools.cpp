@@ -37,7 +37,7 @@ using detail::ViewCore;
 constexpr std::int64_t rows = 2;
 constexpr std::int64_t columns = 3;
 
-/// Bools of another library. Their bytes are written as bytes: a bool of another value cannot be made.
+/// A fixture for another library's bools, written as bytes: C++ cannot make a bool other than 0 or 1.
 class ForeignBoolsTest : public ::testing::Test {
  protected:
   [[nodiscard]] ViewCore view(DType const& dtype, std::array<std::int64_t, 2> shape,

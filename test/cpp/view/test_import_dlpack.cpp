@@ -42,7 +42,7 @@ struct Producer {
   }
 };
 
-/// Appends a letter to a string when it is dropped.
+/// The object of a keeper that appends a letter to a string when it is dropped.
 struct Noted {
   std::string* order;
   char letter;
@@ -63,7 +63,7 @@ TEST(ImportBorrowedDLPackTest, KeeperLivesAsLongAsTheView) {
     std::int64_t shape[] = {2, 3};
     DLTensor tensor{memory, {kDLCPU, 0}, 2, {kDLFloat, 32, 1}, shape, nullptr, 0};
     view = import_dlpack(tensor, false, noted(order, 'k'));
-    shape[0] = 0;  // no longer read
+    shape[0] = 0;  // the view has its own copy of the shape
   }
   EXPECT_THAT(view.layout().shape(), ElementsAre(2, 3));
   EXPECT_FALSE(view.writable());
@@ -100,7 +100,7 @@ TYPED_TEST(ImportDLPackTest, AnotherKeeperIsDroppedAfterTheTensor) {
     ViewCore const view = import_dlpack(&producer.managed, {}, also);
   }
   EXPECT_EQ(order, "1");
-  // Also where the tensor is refused.
+  // `also` is dropped after a refused tensor, too.
   producer.managed.dl_tensor.ndim = -1;
   EXPECT_THROW(static_cast<void>(import_dlpack(&producer.managed, {}, also)), BufferError);
   EXPECT_EQ(order, "12");
@@ -187,7 +187,7 @@ TEST(ImportVersionedTest, FlagsAndVersionsAreHonoured) {
   for (std::uint32_t const major : {0U, 2U, ~0U}) {
     Producer<DLManagedTensorVersioned> other;
     other.managed.version.major = major;
-    other.managed.dl_tensor.ndim = -77;  // nothing else of it may be looked at
+    other.managed.dl_tensor.ndim = -77;  // not read: another major version may have other fields
     EXPECT_THROW(static_cast<void>(import_dlpack(&other.managed)), BufferError);
     EXPECT_EQ(other.deleted, 1);
   }
@@ -223,7 +223,8 @@ TEST(ImportVersionedTest, NegativeStridesAreNotLentOn) {
   EXPECT_EQ(DLPackTensor(detail::export_versioned(view, {.copy = true})).tensor().strides[1], 1);
 }
 
-/// Random bytes in every field: refused or good, never worse. Addresses are those of memory that is there.
+/// Imports tensors with random fields and valid addresses. Each import succeeds or throws `BufferError`, and the tensor
+/// is deleted once.
 TEST(ImportVersionedTest, JunkIsRefusedOrGood) {
   std::mt19937_64 random(3);
   auto const odd = [&]() -> std::int64_t {

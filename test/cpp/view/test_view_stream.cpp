@@ -1,4 +1,4 @@
-// Views of device memory in C++: in which stream they are used, and who comes before and after.
+// C++ views of device memory: the stream they use, and their order with earlier and later work.
 
 #include <memarray/detail/view/view_stream.hpp>
 
@@ -62,7 +62,7 @@ TEST_F(ViewStreamTest, WorksInTheStreamOfItsLease) {
     kept.fill(3.0);
     kept.add_index();
   }
-  // Left behind with what it holds by the next use, which comes after its work.
+  // The next use detaches the view with its contents, after the view's work.
   for_each_index(a, other, [](double& element, auto const& i) { element += static_cast<double>(i[0] + i[1]); });
   kept.fill(0.0);
   EXPECT_EQ(a({3, 24}), 3.0 + 2 * 27);

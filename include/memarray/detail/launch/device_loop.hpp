@@ -20,7 +20,8 @@ namespace memarray::detail {
 /// Bytes that one load or store of a device moves at most.
 inline constexpr std::size_t vector_bytes = 16;
 
-/// The number of elements of each array in a vector; 0 unless all arguments are elements whose size divides a vector.
+/// The number of elements in a vector, equal for all arrays: the largest element type fills `vector_bytes`. 0 unless
+/// all arguments are `ElementArgument`s whose element size divides `vector_bytes`.
 template <class... Arguments>
 struct VectorWidth {
   static constexpr int value = 0;
@@ -36,7 +37,7 @@ struct VectorWidth<ElementArgument<T, in_place>...> {
   static constexpr int value = fits ? static_cast<int>(vector_bytes / largest) : 0;
 };
 
-/// Bytes moved by one load or store, whatever their type.
+/// The bytes of one load or store, which may alias elements of any type.
 template <std::size_t bytes>
 struct __attribute__((may_alias)) Word {
   using Part =
@@ -67,13 +68,14 @@ struct ThreadIndex {
 /// A kernel that calls `f(indices, a, b, …)` for a thread's share of the elements. It compiles for the host too, where
 /// tests run it for each thread of a grid.
 ///
-/// IndexT: the type of the indices that `f` gets. U: the type of positions in linear order.
+/// IndexT: the type of the indices that `f` gets. U: the unsigned type of positions in linear order. It has 32
+/// bits only for sizes below 2^31, so that a position plus a step does not overflow.
 template <class IndexT, class U, int ndim, class F, class... Arguments>
 struct DeviceLoop {
   static constexpr int width = VectorWidth<Arguments...>::value;
 
   U size;
-  U vectors;  ///< as in `LaunchPlan`; 0 unless `is_aligned()`
+  U vectors;  ///< number of whole vectors, which come first; 0 unless `is_aligned()`
   Unravel<U, ndim> unravel;
   F f;
   cuda::std::tuple<Arguments...> arguments;
@@ -113,7 +115,8 @@ struct DeviceLoop {
     (opened.close(), ...);
   }
 
-  /// Whole blocks take adjacent vectors, so that the memory accesses of a warp coalesce.
+  /// Calls `f` for a thread's share of the vectors. Adjacent threads of a block take adjacent vectors, so that the
+  /// memory accesses of a warp coalesce.
   template <std::size_t... a>
   MEMARRAY_HD void run_vectors(ThreadIndex const& place, std::index_sequence<a...>) {
     using Loaded = cuda::std::tuple<Vector<typename Arguments::Element, width>...>;
@@ -139,6 +142,7 @@ struct DeviceLoop {
     }
   }
 
+  /// Calls `f` for each element of the vectors at position `linear`.
   template <class... Loaded>
   MEMARRAY_HD void visit(U linear, Loaded&... loaded) {
     bool const in_one_row = unravel.has_rows_of(width);

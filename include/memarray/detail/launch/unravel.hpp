@@ -20,8 +20,8 @@ struct Twice<std::uint64_t> {
   __extension__ using type = unsigned __int128;
 };
 
-/// A division by a divisor that is known beforehand: one multiplication and one shift, because a division costs a
-/// device tens of instructions. Dividends are below half of U's range, as sizes are.
+/// A precomputed division by one divisor: a multiplication, an addition and a shift. A device needs tens of
+/// instructions for a division. Dividends must be below half of U's range.
 template <std::unsigned_integral U>
 class Divisor {
  public:
@@ -49,7 +49,8 @@ class Divisor {
   unsigned _shift = 0;
 };
 
-/// The map from a position in linear order to indices. U: 32 bits if the size fits into 31.
+/// The map from a linear position to indices, in C order. The size must be below half of U's range: callers choose 32
+/// bits for sizes that fit into 31 bits, else 64.
 template <std::unsigned_integral U, int ndim>
 class Unravel {
  public:
@@ -73,7 +74,8 @@ class Unravel {
     return indices;
   }
 
-  /// True if `count` elements from any multiple of `count` on always lie in one row.
+  /// True if each group of `count` elements that starts at a multiple of `count` lies in one row. A row runs along
+  /// the last dimension.
   [[nodiscard]] MEMARRAY_HD constexpr bool has_rows_of(int count) const noexcept {
     return ndim == 1 || _extents[ndim - 1] % static_cast<U>(count) == 0;
   }

@@ -33,15 +33,15 @@ struct ViewWanted {
   int ndim;
   bool writable;
   ViewOptions options = ViewOptions::none;
-  bool forward = false;                   ///< strides must be above zero, as in an mdspan
+  bool forward = false;                   ///< strides must be positive, as `layout_stride` of an mdspan requires
   std::int64_t const* extents = nullptr;  ///< `ndim` of them, −1 for any; null: any extents
-  std::int64_t reach = any_reach;         ///< limit of the elements from the first to the last
+  std::int64_t reach = any_reach;         ///< maximum of each extent and of the span, in elements with gaps
 };
 
 /// The result of loading an argument.
 enum class Loaded : int {
   failed = -1,  ///< the Python error is set
-  no = 0,       ///< not of this type, or it does not fit and `converts` is false
+  no = 0,       ///< not of this type; also any mismatch or `Exception` if `converts` is false
   yes = 1,
 };
 
@@ -53,26 +53,28 @@ struct Bridge {
   static constexpr char const* capsule_name = "memarray._core._PYTHON_API";
 
   std::uint32_t version;
-  /// Returns a new Python array that takes over the state.
+  /// Returns a new Python array that takes ownership of the state.
   PyObject* (*wrap)(detail::ArrayStatePtr state);
   /// Returns the state of a Python array, borrowed; null without an error for any other object.
   detail::ArrayState* (*unwrap)(PyObject* object);
-  /// Adds an instance to `MemArray._TYPE_INSTANCE_MAP`. `add_index` may be null.
+  /// Adds a factory of arrays with this dtype and rank to `MemArray._TYPE_INSTANCE_MAP`. `add_index` implements
+  /// `add_index_tuple`; null if the dtype has no `+=` with a number.
   int (*register_instance)(DType const& dtype, int ndim,
                            void (*add_index)(detail::ArrayState& state, std::int64_t stream));
   /// Returns a new `memarray.Stream`, `Event` or `MemoryPool` with the handle.
   PyObject* (*wrap_stream)(StreamHandle const& stream);
   PyObject* (*wrap_event)(EventHandle const& event);
   PyObject* (*wrap_pool)(MemoryPoolHandle const& pool);
-  /// Borrows the memory of an object, without a copy; `view` then holds the lease of an array. With `converts`, memory
-  /// that does not fit is a `TypeError` that explains why; without it, only an interrupt is raised.
+  /// Fills in `view` with the memory of an object. For a `MemArray`, `view` keeps a new lease open. Copies only to
+  /// replace bools that are neither 0 nor 1, or if the producer does. With `converts`, memory that does not fit is a
+  /// `TypeError` that explains why. Without it, only `KeyboardInterrupt` and other non-`Exception` types are raised.
   Loaded (*load_view)(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view);
   /// Returns a new `memarray.BufferView`.
   PyObject* (*wrap_view)(detail::ViewCore const& view);
   /// Finds the stream that a `memarray.Stream`, an object with `__cuda_stream__`, an integer or None names. With
-  /// `converts`, a stream that is not available is an error; without it, only an interrupt is raised.
+  /// `converts`, a stream that is not available is an error. Without it, exceptions are raised as by `load_view`.
   Loaded (*load_stream)(PyObject* object, bool converts, StreamHandle& stream);
-  /// Sets the Python error for one of memarray's exceptions; false for any other.
+  /// Sets the Python error that corresponds to an exception of memarray. Returns false for any other exception.
   bool (*translate)(std::exception_ptr const& error);
 };
 
