@@ -17,7 +17,7 @@ def dtype_name(dtype, instances, ndim: int = 1) -> str:
     dtype or struct is found. Raises TypeError for a foreign byte order.
     """
     if isinstance(dtype, str):
-        if any((dtype, rank) in instances for rank in range(1, 9)):
+        if (dtype, ndim) in instances or any(name == dtype for name, _ in instances):
             return dtype
     elif (dtype is None or isinstance(dtype, type)) and dtype in _BUILTIN:
         return _BUILTIN[dtype]

@@ -36,7 +36,7 @@ void OccupancyCache::keep(int device_id, Occupancy const& occupancy) noexcept {
 LaunchPlan plan_launch(std::int64_t size, int width, Occupancy const& occupancy) noexcept {
   std::int64_t threads = occupancy.threads;
   std::int64_t const at_once = threads * occupancy.blocks;
-  // SimdLevel use fewer threads; a small loop may need all of them.
+  // Vectors use fewer threads; a small loop may need all of them.
   std::int64_t const vectors = width > 0 && size / width >= at_once ? size / width : 0;
   // Few elements are spread over all processors.
   if (size < threads * occupancy.processors)

@@ -224,7 +224,9 @@ void fill(Block& target, std::size_t offset, void const* element, std::size_t it
   std::size_t const repeats = std::max<std::size_t>(1, std::min(count, pattern_bytes / itemsize));
   BlockPtr staging;
   if (!one_byte) {
-    staging = staging_block(memory, repeats * itemsize);
+    // One element may be larger than the pieces that other copies are staged in.
+    staging =
+        Block::allocate(memory.staging(), std::max(repeats * itemsize, least_staging), Block::Contents::uninitialized);
     for (std::size_t i = 0; i < repeats; ++i) std::memcpy(staging->data() + i * itemsize, item, itemsize);
   }
   RuntimeRelease const released;

@@ -27,7 +27,7 @@ inline constexpr std::int64_t prefetch_ahead = 1024;
 inline constexpr std::int64_t panel_ahead = 2048;
 inline constexpr std::int64_t streams = 8;
 
-/// SimdLevel of `bytes` bytes, as wide as registers: compilers split wider ones into elements.
+/// Vectors of `bytes` bytes, as wide as registers: compilers split wider ones into elements.
 template <class Op, std::size_t bytes>
 struct Lanes {
   using Element = typename Op::Element;

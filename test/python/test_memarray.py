@@ -338,3 +338,9 @@ def test_every_device_id_is_kept_from_zero_on():
         assert str(memarray.MemArray([1], device_id=device_id).device) == "cpu"
     with pytest.raises(ValueError, match="device ids start at 0"):
         memarray.MemArray([1], device_id=-1)
+
+
+def test_a_struct_of_one_high_rank_alone_is_found_by_its_name():
+    from memarray._dtypes import dtype_name
+
+    assert dtype_name("Deep", {("Deep", 9): None}, 2) == "Deep"

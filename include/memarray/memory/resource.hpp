@@ -90,6 +90,7 @@ class MEMARRAY_API MemoryResource {
   // Deleted, because `nullptr` would convert to a null `StreamHandle`.
   void* allocate(std::nullptr_t, std::size_t, std::size_t = 0) = delete;
   void* allocate_zeroed(std::nullptr_t, std::size_t, std::size_t = 0) = delete;
+  void zero(std::nullptr_t, void*, std::size_t) = delete;
   void deallocate(std::nullptr_t, void*, std::size_t, std::size_t = 0) = delete;
 
  private:

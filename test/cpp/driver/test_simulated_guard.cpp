@@ -18,13 +18,13 @@ namespace {
 
 using testing::SimulatedDevices;
 
-struct CopyMode {
+struct ExitResult {
   int status;
   std::string words;
 };
 
 // Runs `body` in a child process. Returns the exit status and the child's output.
-CopyMode run_in_child(void (*body)()) {
+ExitResult run_in_child(void (*body)()) {
   int ends[2];
   EXPECT_EQ(pipe(ends), 0);
   pid_t const child = fork();
@@ -37,7 +37,7 @@ CopyMode run_in_child(void (*body)()) {
     _exit(0);
   }
   close(ends[1]);
-  CopyMode ending{-1, {}};
+  ExitResult ending{-1, {}};
   char part[4096];
   for (ssize_t got = 0; (got = read(ends[0], part, sizeof part)) > 0;)
     ending.words.append(part, static_cast<std::size_t>(got));
@@ -59,10 +59,10 @@ struct Memory {
   cu::DevicePtr pointer = 0;
 };
 
-bool says(CopyMode const& ending, char const* part) { return ending.words.find(part) != std::string::npos; }
+bool says(ExitResult const& ending, char const* part) { return ending.words.find(part) != std::string::npos; }
 
 // Sanitizers end a faulting process with their own report and exit status.
-void expect_fault(CopyMode const& ending) {
+void expect_fault(ExitResult const& ending) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   EXPECT_TRUE(WIFSIGNALED(ending.status) || WEXITSTATUS(ending.status) != 0) << ending.words;
 #else

@@ -73,7 +73,7 @@ TEST_P(TransferTest, PinnedAndManagedMemoryNeedNoDetour) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Endings, TransferTest, ::testing::Values(CopyMode::async, CopyMode::blocking),
+INSTANTIATE_TEST_SUITE_P(Modes, TransferTest, ::testing::Values(CopyMode::async, CopyMode::blocking),
                          [](auto const& info) { return info.param == CopyMode::blocking ? "now" : "later"; });
 
 class FillTest : public DeviceTest {};
@@ -95,6 +95,16 @@ TEST_F(FillTest, EveryPattern) {
       EXPECT_TRUE(right) << itemsize << " bytes " << count << " times";
     }
   }
+}
+
+TEST_F(FillTest, ElementsLargerThanThePiecesOfOtherCopies) {
+  std::size_t const itemsize = (std::size_t{16} << 20) + 4096;
+  std::vector<unsigned char> const item = counted(itemsize);
+  BlockPtr const device = on_device(2 * itemsize, first);
+  fill(*device, 0, item.data(), itemsize, 2, first);
+  std::vector<unsigned char> const bytes = bytes_in(*device, first);
+  EXPECT_EQ(std::memcmp(bytes.data(), item.data(), itemsize), 0);
+  EXPECT_EQ(std::memcmp(bytes.data() + itemsize, item.data(), itemsize), 0);
 }
 
 TEST_F(FillTest, AFewBytes) {

@@ -41,7 +41,7 @@ struct LaunchPlan {
   friend bool operator==(LaunchPlan const&, LaunchPlan const&) noexcept = default;
 };
 
-/// SimdLevel that a thread has in flight at once: one alone does not saturate the memory.
+/// Vectors that a thread has in flight at once: one alone does not saturate the memory.
 inline constexpr int vectors_together = 2;
 
 /// Returns the plan for `size` elements, at least one. `width`: elements of a vector; 0 if vectors are not possible.
