@@ -105,7 +105,6 @@ KEEPS = {
         ("src/driver/a.cpp", "table.cuStreamWaitEventLike(s);\ntable.cuEventCreate(&event, 0);\n"),
         ("include/memarray/driver/a.hpp", "X(cuEventRecord, 2000, (Event event))\n"),
     ],
-    rules.sources_have_their_header: [("src/base/pair.cpp", "\n"), ("src/base/pair.hpp", "\n")],
     rules.no_machine_paths: [("docs/a.md", "see build/main/work/x and $PWD/tmp/y\n")],
     rules.headers_have_their_test: [
         ("include/memarray/base/a.hpp", "\n"),
