@@ -127,7 +127,7 @@ def targets(mutant: Mutant) -> tuple[str, ...]:
     kind, first, *_ = mutant.suite
     if kind == "cpp":
         return (f"test_{first}",)
-    imported = re.findall(rf"^import ({'|'.join(TEST_MODULES)})$", (ROOT / first).read_text(), re.MULTILINE)
+    imported = re.findall(rf"^import ({'|'.join(TEST_MODULES)})\b", (ROOT / first).read_text(), re.MULTILINE)
     return ("_core", *imported)
 
 
