@@ -98,9 +98,8 @@ class Build:
 
     def cpp_programs(self) -> list[Path]:
         """Returns the test program of each layer in this build. Options of CMake leave out files and whole layers."""
-        layers = sorted({path.parent.name for path in (self.source / "test" / "cpp").glob("*/test_*.cpp")})
-        programs = [self.folder / "test" / "cpp" / f"test_{layer}" for layer in layers]
-        return [program for program in programs if program.exists()]
+        folder = self.folder / "test" / "cpp"
+        return [folder / name for name in (folder / "programs.txt").read_text().split()]
 
     def run_cpp(self, part: Part, *, filters: str = "", limit: float = 900) -> None:
         programs = self.cpp_programs()
@@ -156,6 +155,19 @@ def at_once(jobs: int, work: Callable[[T], None], items: Iterable[T]) -> None:
 
 def of(preset: str) -> Build:
     return Build(preset, WORK / preset)
+
+
+def host(part: Part, *targets: str) -> Build:
+    """Builds without CUDA. The quick run has no demo, fewer dtypes and ranks in tests, and unoptimised tests."""
+    fewer = "OFF" if part.quick else "ON"
+    return of("host").make(
+        part,
+        f"-DMEMARRAY_BUILD_DEMO={fewer}",
+        f"-DMEMARRAY_TEST_EVERY_INSTANCE={fewer}",
+        f"-DMEMARRAY_TEST_OPTIMIZED={fewer}",
+        f"-DMEMARRAY_TEST_PRECOMPILED={'ON' if part.quick else 'OFF'}",
+        targets=targets,
+    )
 
 
 def toolkit() -> Path | None:

@@ -98,7 +98,7 @@ def lint(part: Part) -> None:
 
 
 def tidy_checks(part: Part) -> list[list[str | Path]]:
-    build = host_build(part, "memarray", "public_headers_verify_interface_header_sets")
+    build = builds.host(part, "memarray", "public_headers_verify_interface_header_sets")
     tidy_sources = sources("src/**/*.cpp", "python/bindings/**/*.cpp")
     # The analyzer takes four fifths of the time. Without it clang warns about deprecations inside libstdc++.
     fewer = [] if part.nightly else ["--checks=-clang-analyzer-*", "--extra-arg=-Wno-deprecated-declarations"]
@@ -113,22 +113,9 @@ def architecture(part: Part) -> None:
     pytest(part, need("test/architecture"), env={}, python=environment.python(part))
 
 
-def host_build(part: Part, *targets: str) -> builds.Build:
-    """Builds without CUDA. The quick run has no demo, fewer dtypes and ranks in tests, and unoptimised tests."""
-    fewer = "OFF" if part.quick else "ON"
-    return builds.of("host").make(
-        part,
-        f"-DMEMARRAY_BUILD_DEMO={fewer}",
-        f"-DMEMARRAY_TEST_EVERY_INSTANCE={fewer}",
-        f"-DMEMARRAY_TEST_OPTIMIZED={fewer}",
-        f"-DMEMARRAY_TEST_PRECOMPILED={'ON' if part.quick else 'OFF'}",
-        targets=targets,
-    )
-
-
 def host(part: Part) -> None:
     """the build without CUDA: C++ tests and Python tests"""
-    build = host_build(part)
+    build = builds.host(part)
     build.run_cpp(part)
     fuzz.replay(part, build)
     select = [] if part.nightly else ["-m", f"not slow and not gpu{' and not sweep' if part.quick else ''}"]
@@ -187,7 +174,7 @@ def check_kernels(part: Part, library: Path) -> None:
 
 def docs(part: Part) -> None:
     """every snippet of README.md and docs/, executed; with --all the site of docs/, whose warnings are errors"""
-    build = host_build(part)
+    build = builds.host(part)
     site = WORK / "site"
     env = {**build.python_environment(), "MEMARRAY_SITE": str(site)}
     tests = [need("test/docs")] if not part.quick else sources("test/docs/test_snippets.py", "test/docs/test_links.py")
@@ -200,7 +187,7 @@ def stubs(part: Part) -> None:
     """the .pyi files against the built module, and mypy over the package"""
     if not any((ROOT / "python" / "memarray").glob("*.pyi")):
         raise Absent("python/memarray has no .pyi yet")
-    build = host_build(part)
+    build = builds.host(part)
     env = build.python_environment()
     stubtest = [environment.python(part), "-m", "mypy.stubtest", "memarray", "--ignore-disjoint-bases"]
     allowed = ROOT / "test" / "stubtest-allowlist.txt"
@@ -295,7 +282,7 @@ def peers(part: Part) -> None:
     """(nightly) other projects' own tests of arrays and buffers, with memarray's objects in them"""
     if not part.nightly:
         raise Absent("nightly only")
-    build = host_build(part)
+    build = builds.host(part)
     script = ROOT / "test" / "peers" / "run.py"
     env = {**build.python_environment(), **environment.path(environment.tools(part))}
     printed = part.run([environment.python(part), script, WORK / "peers"], env=env, limit=3600).stdout

@@ -62,12 +62,10 @@ def downstream(part: Part) -> None:
 
 
 def one_project(part: Part) -> None:
-    """Compiles one example against the files that the host build installs, and runs its tests."""
-    build = builds.of("host")
-    project = ROOT / "examples" / "gray_scott"
-    target = build_against(part, build, project, "-DCMAKE_BUILD_TYPE=Release")
-    env = {"PYTHONPATH": f"{target}{os.pathsep}{build.python_path}", "PYTHONDONTWRITEBYTECODE": "1"}
-    part.run([environment.python(part), *PYTEST, project], env=env)
+    """Compiles one project against the files that the host build installs, and runs its tests."""
+    build = builds.host(part)
+    project = DOWNSTREAM / "module"
+    test_against(part, build, project, build_against(part, build, project, "-DCMAKE_BUILD_TYPE=Release"))
 
 
 def with_oldest_nanobind(part: Part) -> None:
@@ -158,14 +156,19 @@ def build_against(part: Part, build: builds.Build, project: Path, *options: str)
     return target
 
 
+def test_against(part: Part, build: builds.Build, project: Path, target: Path) -> None:
+    """Runs a project's Python tests with its modules from `target` and memarray from `build`."""
+    env = {"PYTHONPATH": f"{target}{os.pathsep}{build.python_path}", "PYTHONDONTWRITEBYTECODE": "1"}
+    part.run([environment.python(part), *PYTEST, project], env=env)
+
+
 def build_with_nvcc(part: Part, build: builds.Build) -> None:
     """Compiles the projects with kernels for a GPU against the files that `build` installs. Tests them on the host and
     on simulated devices."""
     for project in WITH_KERNELS:
         target = build_against(part, build, DOWNSTREAM / project, "-DCMAKE_BUILD_TYPE=Release", *for_one_gpu())
         check_kernels(part, target)
-        env = {"PYTHONPATH": f"{target}{os.pathsep}{build.python_path}", "PYTHONDONTWRITEBYTECODE": "1"}
-        part.run([environment.python(part), *PYTEST, DOWNSTREAM / project], env=env)
+        test_against(part, build, DOWNSTREAM / project, target)
 
 
 def for_one_gpu() -> tuple[str, ...]:
