@@ -85,6 +85,17 @@ def code(root: Path) -> Iterator[tuple[str, Path]]:
                 yield path.relative_to(root).as_posix(), path
 
 
+def public_text(text: str) -> str:
+    """Returns the text of a header without detail namespaces, comments and private parts."""
+    # clang-format names a namespace at its end, unless it has one line.
+    text = re.sub(
+        r"^namespace ((?:\w+::)*detail) \{\n.*?^\}  // namespace \1$", "", text, flags=re.MULTILINE | re.DOTALL
+    )
+    text = re.sub(r"^namespace (?:\w+::)*detail \{\n[^\n]*\n\}$", "", text, flags=re.MULTILINE)
+    text = re.sub(r"//[^\n]*", "", text)
+    return re.sub(r"^ private:.*?^\};", "};", text, flags=re.MULTILINE | re.DOTALL)
+
+
 def includes(path: Path) -> list[str]:
     return INCLUDE.findall(path.read_text())
 

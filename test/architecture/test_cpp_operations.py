@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import rules
+
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include" / "memarray"
 READ, WRITE, BOTH, NEUTRAL = "read", "write", "both", "neutral"
@@ -43,17 +45,9 @@ FUNCTION = re.compile(
 )
 
 
-def without_detail(text: str) -> str:
-    """Returns the text of namespace memarray without detail namespaces, comments and private parts."""
-    text = re.sub(r"//[^\n]*", "", text)
-    text = re.sub(r"^namespace detail \{.*?^\}  ", "", text, flags=re.MULTILINE | re.DOTALL)
-    text = re.sub(r"^namespace detail \{.*?^\}\s*$", "", text, flags=re.MULTILINE | re.DOTALL)
-    return re.sub(r"^ private:.*?^\};", "};", text, flags=re.MULTILINE | re.DOTALL)
-
-
 def functions(text: str) -> set[str]:
     keywords = {"requires", "if", "return", "for", "while", "throw", "sizeof", "static_assert", "decltype", "switch"}
-    return {match.group(2) for match in FUNCTION.finditer(without_detail(text))} - keywords
+    return {match.group(2) for match in FUNCTION.finditer(rules.public_text(text))} - keywords
 
 
 def members() -> set[str]:
@@ -70,11 +64,10 @@ def free_functions() -> set[str]:
     ]:
         if path.name == "mem_array.hpp":
             continue
-        text = re.sub(r"//[^\n]*", "", path.read_text())
+        text = rules.public_text(path.read_text())
+        shown = functions(text)
         for match in re.finditer(r"^[^\n(]*?\b(\w+)\(([^;{]*?)\)\s*(?:noexcept\s*)?[{:;]", text, re.MULTILINE):
-            if re.search(r"\bMemArray<|ArrayAccess<|Access const&", match.group(2)) and match.group(1) in functions(
-                text
-            ):
+            if match.group(1) in shown and re.search(r"\bMemArray<|ArrayAccess<|Access const&", match.group(2)):
                 found.add(match.group(1))
     return found
 

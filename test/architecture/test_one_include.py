@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import rules
 
 pytest.importorskip("sphinx")
 
@@ -78,11 +79,10 @@ def test_every_name_on_the_page_is_used_through_the_one_include():
 #: Headers that only include others.
 COLLECTIONS = {"memarray.hpp", "c_api.h"}
 PUBLIC_NAME = re.compile(r"#define MEMARRAY_\w+|\b(?:class|struct|enum|using|concept|typedef) \w+|\b\w+\(")
-NAMESPACE_DETAIL = re.compile(r"^namespace (?:\w+::)*detail \{.*?^\}\s*?$", re.MULTILINE | re.DOTALL)
 
 
 def declares_a_public_name(text: str) -> bool:
-    return bool(PUBLIC_NAME.search(NAMESPACE_DETAIL.sub("", re.sub(r"//[^\n]*", "", text))))
+    return bool(PUBLIC_NAME.search(rules.public_text(text)))
 
 
 def test_every_header_outside_detail_declares_a_public_name():
@@ -92,12 +92,35 @@ def test_every_header_outside_detail_declares_a_public_name():
     assert without == COLLECTIONS, "move them to memarray/detail/"
 
 
+INTERNAL = """#pragma once
+#include <array>
+
+namespace memarray {
+
+namespace detail {
+
+inline int twice(int x) {
+  return 2 * x;
+}
+
+class State;
+
+}  // namespace detail
+
+}  // namespace memarray
+"""
+
+
 def test_headers_without_a_public_name_are_found():
+    assert not declares_a_public_name(INTERNAL)
     assert not declares_a_public_name(
-        "#pragma once\n#include <array>\n\nnamespace memarray {\n\nnamespace detail {\n\nclass State;\n\n}  \n\n}\n"
+        "namespace memarray::detail {\n\nclass State;\n\n}  // namespace memarray::detail\n"
     )
-    assert not declares_a_public_name("namespace memarray::detail {\n\nclass State;\n\n}\n")
+    assert not declares_a_public_name("namespace memarray {\nnamespace detail {\nclass State;\n}\n}\n")
     assert declares_a_public_name("namespace memarray {\n\nclass Lease {\n};\n}\n")
+    assert declares_a_public_name(
+        INTERNAL.replace("}  // namespace memarray", "class Lease;\n}  // namespace memarray")
+    )
 
 
 def test_names_are_found_in_declarations():
