@@ -98,8 +98,7 @@ void submit(BoundStream const& queue, std::initializer_list<UseOf> uses, Body co
 }
 
 BlockPtr staging_block(DeviceMemory& memory, std::size_t bytes) {
-  return Block::allocate(memory.staging(), std::max(std::min(bytes, staging_bytes), least_staging),
-                         Block::Contents::uninitialized);
+  return Block::allocate(memory.staging(), std::max(bytes, least_staging), Block::Contents::uninitialized);
 }
 
 template <class Piece>
@@ -117,7 +116,7 @@ void copy_between_devices(Submission const& submission, Block& target, Block& so
   if (from.reaches(to) || to.reaches(from)) return submission.to_peer(target.data(), to, from_data, from, bytes);
   // Neither device reaches the other, so each piece goes through the host. The internal stream of the source's device
   // copies it to the staging buffer, and `queue` copies it from there to the target.
-  BlockPtr const staging = staging_block(from, bytes);
+  BlockPtr const staging = staging_block(from, std::min(bytes, staging_bytes));
   StreamDependencies& staged = staging->uses_on(from.shared_from_this());
   BoundStream const out = from.internal_stream();
   source.uses()->order(out, Use::read, "copying between devices: out, after the source's writer");
@@ -171,7 +170,7 @@ void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& qu
 
   RuntimeRelease const released;
   bool const through_staging = !on_devices && is_pageable(other) && ending == CopyMode::async;
-  BlockPtr const staging = through_staging ? staging_block(*memory, bytes) : BlockPtr();
+  BlockPtr const staging = through_staging ? staging_block(*memory, std::min(bytes, staging_bytes)) : BlockPtr();
   // The driver may read pageable memory during the call, before earlier work in the stream has completed.
   if (!on_devices && !through_staging && is_pageable(source))
     source_uses.synchronize(Use::read, "copying pageable memory to a device, after work that writes it");
@@ -224,9 +223,8 @@ void fill(Block& target, std::size_t offset, void const* element, std::size_t it
   std::size_t const repeats = std::max<std::size_t>(1, std::min(count, pattern_bytes / itemsize));
   BlockPtr staging;
   if (!one_byte) {
-    // One element may be larger than the pieces that other copies are staged in.
-    staging =
-        Block::allocate(memory.staging(), std::max(repeats * itemsize, least_staging), Block::Contents::uninitialized);
+    // Staged whole: one element may be larger than the pieces of other copies.
+    staging = staging_block(memory, repeats * itemsize);
     for (std::size_t i = 0; i < repeats; ++i) std::memcpy(staging->data() + i * itemsize, item, itemsize);
   }
   RuntimeRelease const released;

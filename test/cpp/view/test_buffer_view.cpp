@@ -115,17 +115,17 @@ TEST_F(BufferViewTest, MemoryThatCannotBeIsRefusedAndItsOwnerLetGoOf) {
 TEST_F(BufferViewTest, GoesRoundOverDLPack) {
   for (bool const versioned : {false, true}) {
     WriteLease<double, 2> const lease(array);
-    DLPackTensor lent = lease.view().slice(1, {.step = 2}).get_dlpack_tensor(versioned);
-    EXPECT_EQ(lent.is_versioned(), versioned);
-    BufferView const back = versioned ? BufferView::from_dlpack(lent.release_versioned())
-                                      : BufferView::from_dlpack(lent.release_unversioned());
+    DLPackTensor exported = lease.view().slice(1, {.step = 2}).get_dlpack_tensor(versioned);
+    EXPECT_EQ(exported.is_versioned(), versioned);
+    BufferView const back = versioned ? BufferView::from_dlpack(exported.release_versioned())
+                                      : BufferView::from_dlpack(exported.release_unversioned());
     EXPECT_EQ(back.data(), reinterpret_cast<std::byte*>(lease.ptr()));
     EXPECT_THAT(back.shape(), ElementsAre(3, 2));
     EXPECT_THAT(back.strides(), ElementsAre(32, 16));
   }
   // A `BufferView` refuses and releases read-only memory. The unversioned struct cannot express read-only.
-  DLPackTensor lent = array.view().get_dlpack_tensor();
-  EXPECT_THROW(static_cast<void>(BufferView::from_dlpack(lent.release_versioned())), BufferError);
+  DLPackTensor exported = array.view().get_dlpack_tensor();
+  EXPECT_THROW(static_cast<void>(BufferView::from_dlpack(exported.release_versioned())), BufferError);
   EXPECT_THROW(static_cast<void>(array.view().get_dlpack_tensor(false)), BufferError);
   DLPackTensor again = array.view().get_dlpack_tensor();
   EXPECT_EQ(values(ConstBufferView::from_dlpack(again.release_versioned()))[11], 11.0);

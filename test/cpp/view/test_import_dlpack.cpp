@@ -198,12 +198,12 @@ TEST(ImportVersionedTest, LentOnItSaysTheSame) {
   producer.managed.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
   producer.strides[0] = 4;
   {
-    DLPackTensor const lent(detail::export_versioned(import_dlpack(&producer.managed)));
+    DLPackTensor const exported(detail::export_versioned(import_dlpack(&producer.managed)));
     EXPECT_EQ(producer.deleted, 0);
-    EXPECT_EQ(lent.flags(), DLPACK_FLAG_BITMASK_READ_ONLY);
-    EXPECT_EQ(lent.tensor().data, producer.memory);
-    EXPECT_EQ(lent.tensor().strides[0], 4);
-    EXPECT_EQ(lent.tensor().byte_offset, 0U);
+    EXPECT_EQ(exported.flags(), DLPACK_FLAG_BITMASK_READ_ONLY);
+    EXPECT_EQ(exported.tensor().data, producer.memory);
+    EXPECT_EQ(exported.tensor().strides[0], 4);
+    EXPECT_EQ(exported.tensor().byte_offset, 0U);
   }
   EXPECT_EQ(producer.deleted, 1);
   EXPECT_THROW(DLPackTensor(detail::export_unversioned(import_dlpack(&producer.managed))), BufferError);

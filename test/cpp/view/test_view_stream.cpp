@@ -82,11 +82,11 @@ TEST_F(ViewStreamTest, ALeaseThatIsOverHasNoStream) {
   detail::LeaseCore lease(a.state_ptr(), detail::LeaseCore::Kind::read, LeaseOptions{});
   lease.enter();
   detail::Block& block = lease.block();
-  detail::StreamDependencies::Lease const lent = lease.stream_lease();
-  EXPECT_NE(lent, 0U);
-  EXPECT_NO_THROW(static_cast<void>(detail::view_stream(block, lent)));
+  detail::StreamDependencies::Lease const stream_lease = lease.stream_lease();
+  EXPECT_NE(stream_lease, 0U);
+  EXPECT_NO_THROW(static_cast<void>(detail::view_stream(block, stream_lease)));
   lease.exit();
-  EXPECT_THROW(static_cast<void>(detail::view_stream(block, lent)), LockError);
+  EXPECT_THROW(static_cast<void>(detail::view_stream(block, stream_lease)), LockError);
 }
 
 TEST_F(ViewStreamTest, GoesBetweenDevices) {
