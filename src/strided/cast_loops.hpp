@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 
@@ -51,7 +52,7 @@ template <class To, class From>
       return StoredBool{number};
     else
       return converted<To, std::uint8_t>(number);
-  } else if constexpr (is_half<From>) {
+  } else if constexpr (is_reduced_float<From>) {
     return converted<To, float>(to_float(value));
   } else if constexpr (std::is_same_v<To, bool>) {
     return StoredBool{static_cast<std::uint8_t>(value != From{})};
@@ -83,7 +84,7 @@ void cast_row_portable(std::byte const* source, std::byte* target, std::int64_t 
 
 /// True if compilers vectorise the conversion: with AVX2, or for 64-bit integers (`has_long_vectors`) with AVX-512.
 template <class From, class To>
-inline constexpr bool has_vectors = (std::is_arithmetic_v<From> || is_half<From>) && std::is_arithmetic_v<To>;
+inline constexpr bool has_vectors = (std::is_arithmetic_v<From> || is_reduced_float<From>) && std::is_arithmetic_v<To>;
 template <class T>
 inline constexpr bool is_long = std::is_integral_v<T> && sizeof(T) == 8;
 template <class From, class To>
@@ -121,8 +122,29 @@ template <class From>
 #define MEMARRAY_ENTRY(type, name, code, bits) cast_row_of<From, type>,
   using Find = CastRow (*)();
   static constexpr Find table[] = {MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY)};
+  static_assert(std::size(table) == shipped_count);
 #undef MEMARRAY_ENTRY
   return table[to]();
+}
+
+using FindCast = CastRow (*)(int to);
+
+template <class From, CastGroup group>
+[[nodiscard]] constexpr FindCast find_cast_in() {
+  if constexpr (cast_group_of(dtype_traits<From>::value.dl.code) == group)
+    return cast_row_to<From>;
+  else
+    return nullptr;
+}
+
+/// Returns `cast_row` from a dtype of the group.
+template <CastGroup group>
+[[nodiscard]] CastRow cast_row_from(int from, int to) {
+#define MEMARRAY_ENTRY(type, name, code, bits) find_cast_in<type, group>(),
+  static constexpr FindCast table[] = {MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY)};
+  static_assert(std::size(table) == shipped_count);
+#undef MEMARRAY_ENTRY
+  return table[from](to);
 }
 
 }  // namespace memarray::detail

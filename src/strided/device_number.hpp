@@ -19,6 +19,21 @@ struct ElementKind {
   [[nodiscard]] MEMARRAY_HD bool is_integral() const { return code == kDLBool || code == kDLInt || code == kDLUInt; }
 };
 
+/// Calls `f` with a value of the reduced float (16 bits) of that kind. Returns false for any other kind.
+template <class F>
+MEMARRAY_HD bool with_reduced_float(ElementKind kind, F const& f) {
+#define MEMARRAY_TRY(type, name, dl_code, bits)               \
+  if constexpr (is_reduced_float<type>) {                     \
+    if (kind.code == (dl_code) && kind.bytes == (bits) / 8) { \
+      f(type{});                                              \
+      return true;                                            \
+    }                                                         \
+  }
+  MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TRY)
+#undef MEMARRAY_TRY
+  return false;
+}
+
 /// The value of any element, in the widest type of its kind.
 struct Number {
   std::uint64_t bits = 0;  ///< of bool and integers, extended to 64 bits
@@ -47,15 +62,16 @@ MEMARRAY_HD inline Number load_number(ElementKind kind, std::byte const* from) {
                     : kind.bytes == 4 ? load_as<std::uint32_t>(from)
                                       : load_as<std::uint64_t>(from);
       break;
-    case kDLFloat:
-      number.real = kind.bytes == 2   ? static_cast<double>(static_cast<float>(load_as<float16>(from)))
-                    : kind.bytes == 4 ? static_cast<double>(load_as<float>(from))
-                                      : load_as<double>(from);
-      break;
-    case kDLBfloat: number.real = static_cast<double>(static_cast<float>(load_as<bfloat16>(from))); break;
-    default:
+    case kDLComplex:
       number.real = kind.bytes == 8 ? static_cast<double>(load_as<float>(from)) : load_as<double>(from);
       number.imag = kind.bytes == 8 ? static_cast<double>(load_as<float>(from + 4)) : load_as<double>(from + 8);
+      break;
+    default:
+      if (with_reduced_float(kind, [&](auto zero) {
+            number.real = static_cast<double>(static_cast<float>(load_as<decltype(zero)>(from)));
+          }))
+        break;
+      number.real = kind.bytes == 4 ? static_cast<double>(load_as<float>(from)) : load_as<double>(from);
   }
   return number;
 }
@@ -108,12 +124,11 @@ MEMARRAY_HD inline void store_number(ElementKind to, std::byte* target, ElementK
     default: break;
   }
   // Values are rounded once, from the original element.
-  if (to.code == kDLBfloat)
-    return store_as(target, !integral     ? bfloat16(number.real)
-                            : is_unsigned ? bfloat16(number.bits)
-                                          : bfloat16(as_signed));
-  if (to.code == kDLFloat && to.bytes == 2)
-    return store_as(target, !integral ? float16(number.real) : is_unsigned ? float16(number.bits) : float16(as_signed));
+  if (with_reduced_float(to, [&](auto zero) {
+        using T = decltype(zero);
+        store_as(target, !integral ? T(number.real) : is_unsigned ? T(number.bits) : T(as_signed));
+      }))
+    return;
   double const real = !integral     ? number.real
                       : is_unsigned ? static_cast<double>(number.bits)
                                     : static_cast<double>(as_signed);

@@ -180,9 +180,9 @@ struct DeviceAddIndex {
  private:
   /// Returns the sum in the kind's precision; for 16-bit kinds it is rounded first.
   [[nodiscard]] MEMARRAY_HD float added_as(std::int64_t sum) const {
-    if (kind.code == kDLBfloat) return static_cast<float>(bfloat16(sum));
-    if (kind.code == kDLFloat && kind.bytes == 2) return static_cast<float>(float16(sum));
-    return static_cast<float>(sum);
+    auto rounded = static_cast<float>(sum);
+    with_reduced_float(kind, [&](auto zero) { rounded = static_cast<float>(decltype(zero)(sum)); });
+    return rounded;
   }
 };
 

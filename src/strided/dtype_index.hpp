@@ -2,6 +2,8 @@
 
 #include <memarray/base/dtype.hpp>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <complex>
 #include <cstddef>
@@ -10,21 +12,40 @@
 
 namespace memarray::detail {
 
-inline constexpr int shipped_count = 15;
+#define MEMARRAY_ENTRY(type, name, code, bits) +1
+inline constexpr int shipped_count = MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY);
+#undef MEMARRAY_ENTRY
+
+/// Positions in the dtype list by DLPack type code and by the binary logarithm of the bytes; −1 where there is none.
+inline constexpr auto dtype_positions = [] {
+  constexpr DLDataType shipped[] = {
+#define MEMARRAY_ENTRY(type, name, code, bits) {code, bits, 1},
+      MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY)
+#undef MEMARRAY_ENTRY
+  };
+  constexpr int largest_code = std::ranges::max(shipped, {}, &DLDataType::code).code;
+  constexpr int largest_bits = std::ranges::max(shipped, {}, &DLDataType::bits).bits;
+  std::array<std::array<std::int8_t, std::bit_width(largest_bits / 8U)>, largest_code + 1> positions{};
+  for (auto& row : positions) row.fill(-1);
+  for (int place = 0; place < shipped_count; ++place) {
+    DLDataType const& dl = shipped[place];
+    positions[dl.code][static_cast<std::size_t>(std::countr_zero(dl.bits / 8U))] = static_cast<std::int8_t>(place);
+  }
+  return positions;
+}();
+static_assert(
+    [] {
+      std::ptrdiff_t count = 0;
+      for (auto const& row : dtype_positions) count += std::ranges::count_if(row, [](int place) { return place >= 0; });
+      return count;
+    }() == shipped_count,
+    "two dtypes of the list have one DLPack type, or a size that is no power of two");
 
 /// Returns the position of a shipped dtype in the dtype list; −1 for any other. Much faster than comparing names.
 [[nodiscard]] inline int shipped_index(DType const& dtype) noexcept {
-  if (dtype.dl.lanes != 1) return -1;
-  int const log2_bytes = std::countr_zero(static_cast<unsigned>(dtype.dl.bits)) - 3;
-  switch (dtype.dl.code) {
-    case kDLBool: return 0;
-    case kDLInt: return 1 + log2_bytes;
-    case kDLUInt: return 5 + log2_bytes;
-    case kDLFloat: return log2_bytes == 1 ? 9 : 9 + log2_bytes;
-    case kDLBfloat: return 10;
-    case kDLComplex: return 10 + log2_bytes;
-    default: return -1;
-  }
+  if (dtype.dl.lanes != 1 || dtype.dl.code >= dtype_positions.size()) return -1;
+  auto const log2_bytes = static_cast<std::size_t>(std::countr_zero(dtype.dl.bits / 8U));
+  return log2_bytes < dtype_positions[0].size() ? dtype_positions[dtype.dl.code][log2_bytes] : -1;
 }
 
 /// The position of type T in the dtype list, at compile time; −1 if it is not there.
@@ -53,8 +74,6 @@ template <class T>
 inline constexpr bool is_complex = false;
 template <class T>
 inline constexpr bool is_complex<std::complex<T>> = true;
-template <class T>
-inline constexpr bool is_half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
 
 /// Converts like the type's own conversion, but without branches, so that loops vectorise.
 [[nodiscard]] MEMARRAY_ALWAYS_INLINE float to_float(float16 half) noexcept {
@@ -68,6 +87,10 @@ inline constexpr bool is_half = std::is_same_v<T, float16> || std::is_same_v<T, 
   float const exact = __builtin_bit_cast(float, rebased) - __builtin_bit_cast(float, subnormal & 0x38800000U);
   return __builtin_bit_cast(float, (__builtin_bit_cast(std::uint32_t, exact) + (special & 0x38000000U)) | sign);
 }
-[[nodiscard]] MEMARRAY_ALWAYS_INLINE float to_float(bfloat16 value) noexcept { return static_cast<float>(value); }
+template <class T>
+  requires is_reduced_float<T>
+[[nodiscard]] MEMARRAY_ALWAYS_INLINE float to_float(T value) noexcept {
+  return static_cast<float>(value);
+}
 
 }  // namespace memarray::detail

@@ -130,28 +130,30 @@ ReductionKernels integer_extremes(int dtype_index, bool least) {
   return extremes<T>(dtype_index, least ? flip : ~flip);
 }
 
+/// Returns the kernels of elements of T.
+template <class T>
+ReductionKernels extremes_of(int dtype_index, bool least) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return extremes<std::int8_t>(dtype_index, least ? 0 : ~std::uint64_t{0}, dtype_index_of<std::int8_t>);
+  } else if constexpr (is_complex<T>) {
+    return complex_extremes<typename T::value_type>(dtype_index, least);
+  } else if constexpr (is_reduced_float<T>) {
+    return extremes<float, T>(dtype_index, least ? 0 : first_bit<float>(), dtype_index_of<float>);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return float_extremes<T>(dtype_index, least);
+  } else {
+    static_assert(std::is_integral_v<T>);
+    return integer_extremes<std::make_signed_t<T>>(dtype_index, least);
+  }
+}
+
 }  // namespace
 
 ReductionKernels extreme_kernels(int dtype_index, bool least) {
-  constexpr int as_float = dtype_index_of<float>;
-  std::uint64_t const flip_float = least ? 0 : first_bit<float>();
-  switch (dtype_index) {
-    case dtype_index_of<bool>:
-      return extremes<std::int8_t>(dtype_index, least ? 0 : ~std::uint64_t{0}, dtype_index_of<std::int8_t>);
-    case dtype_index_of<float16>: return extremes<float, float16>(dtype_index, flip_float, as_float);
-    case dtype_index_of<bfloat16>: return extremes<float, bfloat16>(dtype_index, flip_float, as_float);
-    case dtype_index_of<float>: return float_extremes<float>(dtype_index, least);
-    case dtype_index_of<double>: return float_extremes<double>(dtype_index, least);
-    case dtype_index_of<std::complex<float>>: return complex_extremes<float>(dtype_index, least);
-    case dtype_index_of<std::complex<double>>: return complex_extremes<double>(dtype_index, least);
-    default: break;
-  }
-  switch (shipped_dtypes()[static_cast<std::size_t>(dtype_index)].itemsize) {
-    case 1: return integer_extremes<std::int8_t>(dtype_index, least);
-    case 2: return integer_extremes<std::int16_t>(dtype_index, least);
-    case 4: return integer_extremes<std::int32_t>(dtype_index, least);
-    default: return integer_extremes<std::int64_t>(dtype_index, least);
-  }
+#define MEMARRAY_ENTRY(type, name, code, bits) extremes_of<type>,
+  static constexpr ReductionKernels (*table[])(int, bool) = {MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY)};
+#undef MEMARRAY_ENTRY
+  return table[dtype_index](dtype_index, least);
 }
 
 }  // namespace memarray::detail

@@ -116,31 +116,38 @@ ReductionKernels sums(int dtype_index, int converted_to) {
           .finish = finish_sums<Result, Sum>};
 }
 
+/// Returns the kernels of elements of T. Means of integers are computed in double, like NumPy's; integers of 16 bits
+/// are exact in float. Complex numbers are summed by their parts.
+template <class T>
+ReductionKernels sums_of(int dtype_index, bool mean) {
+  constexpr int as_float = dtype_index_of<float>;
+  if constexpr (is_complex<T>) {
+    return sums_of<typename T::value_type>(dtype_index, mean);
+  } else if constexpr (is_reduced_float<T>) {
+    return sums<float, double, T>(dtype_index, as_float);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    static_assert(sizeof(T) <= sizeof(double), "sums are in double");
+    return sums<T, double, T>(dtype_index, -1);
+  } else {
+    static_assert(std::is_integral_v<T> && sizeof(T) <= 8, "sums of integers are modulo 2^64");
+    constexpr bool fits_int32 = sizeof(T) < 4 || std::is_same_v<T, std::int32_t>;
+    using Element = std::conditional_t<fits_int32, std::int32_t, std::int64_t>;
+    if (mean)
+      return sizeof(T) <= 2 ? sums<float, double, double>(dtype_index, as_float)
+                            : sums<double, double, double>(dtype_index, dtype_index_of<double>);
+    // Sums modulo 2^64 are the same for both kinds of 64-bit integers.
+    constexpr bool is_element = sizeof(T) == sizeof(Element) && (sizeof(T) == 8 || std::is_signed_v<T>);
+    return sums<Element, std::uint64_t, std::uint64_t>(dtype_index, is_element ? -1 : dtype_index_of<Element>);
+  }
+}
+
 }  // namespace
 
 ReductionKernels sum_kernels(int dtype_index, bool mean) {
-  constexpr int as_int32 = dtype_index_of<std::int32_t>;
-  constexpr int as_int64 = dtype_index_of<std::int64_t>;
-  constexpr int as_float = dtype_index_of<float>;
-  constexpr int as_double = dtype_index_of<double>;
-  switch (dtype_index) {
-    case dtype_index_of<float16>: return sums<float, double, float16>(dtype_index, as_float);
-    case dtype_index_of<bfloat16>: return sums<float, double, bfloat16>(dtype_index, as_float);
-    case dtype_index_of<float>:
-    case dtype_index_of<std::complex<float>>: return sums<float, double, float>(dtype_index, -1);
-    case dtype_index_of<double>:
-    case dtype_index_of<std::complex<double>>: return sums<double, double, double>(dtype_index, -1);
-    default: break;
-  }
-  std::size_t const size = shipped_dtypes()[static_cast<std::size_t>(dtype_index)].itemsize;
-  // Means of integers are computed in double, like NumPy's; integers of 16 bits are exact in float.
-  if (mean)
-    return size <= 2 ? sums<float, double, double>(dtype_index, as_float)
-                     : sums<double, double, double>(dtype_index, as_double);
-  if (size == 8) return sums<std::int64_t, std::uint64_t, std::uint64_t>(dtype_index, -1);
-  if (dtype_index == dtype_index_of<std::uint32_t>)
-    return sums<std::int64_t, std::uint64_t, std::uint64_t>(dtype_index, as_int64);
-  return sums<std::int32_t, std::uint64_t, std::uint64_t>(dtype_index, dtype_index == as_int32 ? -1 : as_int32);
+#define MEMARRAY_ENTRY(type, name, code, bits) sums_of<type>,
+  static constexpr ReductionKernels (*table[])(int, bool) = {MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY)};
+#undef MEMARRAY_ENTRY
+  return table[dtype_index](dtype_index, mean);
 }
 
 }  // namespace memarray::detail

@@ -1,8 +1,8 @@
 #include "cast_block.hpp"
-#include "cast_from_first.hpp"
-#include "cast_from_last.hpp"
-#include "cast_from_middle.hpp"
+#include "cast_floats.hpp"
 #include "cast_rows.hpp"
+#include "cast_signed.hpp"
+#include "cast_unsigned.hpp"
 #include "copy_block.hpp"
 #include "dtype_index.hpp"
 #include "nest_walk.hpp"
@@ -109,9 +109,8 @@ int kind_of(DType const& dtype) noexcept {
     case kDLBool: return 0;
     case kDLUInt: return 1;
     case kDLInt: return 2;
-    case kDLFloat:
-    case kDLBfloat: return 3;
-    default: return 4;
+    case kDLComplex: return 4;
+    default: return 3;
   }
 }
 
@@ -123,9 +122,11 @@ bool can_cast(DType const& from, DType const& to) noexcept {
 }
 
 CastRow cast_row(int from, int to) {
-  if (from < 5) return cast_row_from_first(from, to);
-  if (from < 10) return cast_row_from_middle(from - 5, to);
-  return cast_row_from_last(from - 10, to);
+  switch (cast_group_of(shipped_dtypes()[static_cast<std::size_t>(from)].dl.code)) {
+    case CastGroup::signed_integers: return cast_row_from_signed(from, to);
+    case CastGroup::unsigned_integers: return cast_row_from_unsigned(from, to);
+    default: return cast_row_from_floats(from, to);
+  }
 }
 
 void check_copy(DType const& to, DType const& from) {

@@ -1,4 +1,4 @@
-"""Every mutant still applies to the tree. ./test/run --nightly tests whether it is noticed."""
+"""Every mutant and every addition still applies to the tree. ./test/run --nightly runs their suites."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PATCHES = sorted((ROOT / "test" / "mutants").glob("*.patch"))
+PATCHES = sorted((ROOT / "test").glob("mutants/*.patch")) + sorted((ROOT / "test").glob("additions/*.patch"))
 
 
 def applies(patch: Path) -> bool:

@@ -10,6 +10,9 @@ A file of test/mutants begins with lines of the form `# key: value`, followed by
     # limit: 10                               seconds for each run (default 120)
     # expect: torn                            what its output must say; running into the limit is then no success
     # when: normal                            also in the normal run, not only nightly
+
+A file of test/additions begins with `# adds:` in place of `# breaks:`. It adds something, with a test of its own. The
+suite that it names must pass with it.
 """
 
 from __future__ import annotations
@@ -49,30 +52,36 @@ class Mutant:
     limit: float = 120
     expect: str = ""
     when: str = "nightly"
+    adds: bool = False
 
 
 def read(patch: Path) -> Mutant:
     header = dict(
-        re.findall(r"^# (breaks|suite|build|runs|limit|expect|when): *(.*?) *$", patch.read_text(), re.MULTILINE)
+        re.findall(r"^# (breaks|adds|suite|build|runs|limit|expect|when): *(.*?) *$", patch.read_text(), re.MULTILINE)
     )
-    for key in ("breaks", "suite"):
+    adds = patch.parent.name == "additions"
+    what = "adds" if adds else "breaks"
+    for key in (what, "suite"):
         if key not in header:
             raise PartFailed(f"{patch.name} has no line '# {key}: ...'")
     return Mutant(
         patch,
-        header["breaks"],
+        header[what],
         shlex.split(header["suite"]),
         header.get("build", "host"),
         int(header.get("runs", "1")),
         float(header.get("limit", "120")),
         header.get("expect", ""),
         header.get("when", "nightly"),
+        adds,
     )
 
 
 def mutants(part: Part) -> None:
     """the patches of test/mutants: the suite that each names must fail with it (nightly: all patches)"""
-    every = [read(patch) for patch in sorted((ROOT / "test" / "mutants").glob("*.patch"))]
+    every = [
+        read(patch) for kind in ("mutants", "additions") for patch in sorted((ROOT / "test" / kind).glob("*.patch"))
+    ]
     chosen = [mutant for mutant in every if part.nightly or mutant.when == "normal"]
     if not chosen:
         raise Absent(f"none of {len(every)} mutants are for the normal run" if every else "test/mutants is empty")
@@ -97,11 +106,12 @@ def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
     for mutant in group:
         name = mutant.patch.stem
         make = functools.partial(build.make, part, *QUICK, files(mutant), targets=targets(mutant))
-        make()
-        clean = run_suite(part, build, mutant).returncode
-        if clean != 0:
-            wrong.append(f"{name}: its suite fails without it ({clean})")
-            continue
+        if not mutant.adds:
+            make()
+            clean = run_suite(part, build, mutant).returncode
+            if clean != 0:
+                wrong.append(f"{name}: its suite fails without it ({clean})")
+                continue
         if apply(mutant.patch, "--check"):
             wrong.append(f"{name}: the patch does not apply")
             continue
@@ -114,6 +124,11 @@ def survivors(part: Part, build_name: str, group: list[Mutant]) -> list[str]:
             continue
         finally:
             apply(mutant.patch, "--reverse")
+        if mutant.adds:
+            statuses = [run.returncode for run in runs]
+            part.note(f"addition {name}: {mutant.breaks}")
+            wrong += [f"{name}: its suite fails with it ({statuses})"] if any(statuses) else []
+            continue
         noticed = sum(is_noticed(mutant, run.returncode, run.stdout) for run in runs)
         part.note(f"mutant {name}: noticed {noticed} of {mutant.runs}: {mutant.breaks}")
         if noticed < mutant.runs:
@@ -134,6 +149,9 @@ def targets(mutant: Mutant) -> tuple[str, ...]:
 def files(mutant: Mutant) -> str:
     """Returns the CMake option for the test files with the mutant's suites: a patched header recompiles all of them."""
     kind, layer, *filters = mutant.suite
+    if mutant.adds:
+        added = re.findall(rf"^\+\+\+ b/test/cpp/({layer}/test_\w+)[.]cpp$", mutant.patch.read_text(), re.MULTILINE)
+        return f"-DMEMARRAY_TEST_FILES={'|'.join(f'/{path}[.]cpp$' for path in added)}"
     patterns = [text.split(".")[0] for one in filters for text in one.split(":")]
     found = []
     for path in sorted((ROOT / "test" / "cpp" / layer).glob("test_*.cpp")) if kind == "cpp" else ():

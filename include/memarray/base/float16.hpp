@@ -161,6 +161,14 @@ MEMARRAY_HD constexpr BasicFloat16<Format> operator/(BasicFloat16<Format> left, 
   return Format::to_float(left.bits) / Format::to_float(right.bits);
 }
 
+namespace detail {
+
+/// True for a floating-point class of fewer than 32 bits, whose arithmetic is that of float.
+template <class T>
+inline constexpr bool is_reduced_float = std::is_class_v<T> && std::is_convertible_v<T, float>;
+
+}  // namespace detail
+
 using float16 = BasicFloat16<detail::HalfFormat>;
 using bfloat16 = BasicFloat16<detail::BfloatFormat>;
 

@@ -5,7 +5,7 @@
 #include "py_ref.hpp"
 #include "shown.hpp"
 
-#include <memarray/base/float16.hpp>
+#include <memarray/base/dtype.hpp>
 
 #include <algorithm>
 #include <complex>
@@ -63,12 +63,27 @@ int write_integer(DType const& dtype, PyObject* value, std::byte* element) {
   }
 }
 
+/// Calls `f` with a value of the reduced float (16 bits) that is the dtype. Returns false for any other dtype.
+template <class F>
+bool with_reduced_float(DType const& dtype, F const& f) {
+  bool found = false;
+  auto const attempt = [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (detail::is_reduced_float<T>) {
+      if (dtype.dl.code != dtype_traits<T>::value.dl.code || dtype.itemsize != sizeof(T)) return;
+      f(zero);
+      found = true;
+    }
+  };
+#define MEMARRAY_TRY(type, name, code, bits) attempt(type{});
+  MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TRY)
+#undef MEMARRAY_TRY
+  return found;
+}
+
 void write_real(DType const& dtype, double value, std::byte* element) {
-  if (dtype.dl.code == kDLBfloat)
-    store(element, bfloat16(static_cast<float>(value)));
-  else if (dtype.itemsize == 2)
-    store(element, float16(static_cast<float>(value)));
-  else if (dtype.itemsize == 4)
+  if (with_reduced_float(dtype, [&](auto zero) { store(element, decltype(zero)(static_cast<float>(value))); })) return;
+  if (dtype.itemsize == 4)
     store(element, static_cast<float>(value));
   else
     store(element, value);
@@ -108,8 +123,9 @@ PyObject* read_unsigned(std::size_t itemsize, std::byte const* element) {
 }
 
 double read_real(DType const& dtype, std::byte const* element) {
-  if (dtype.dl.code == kDLBfloat) return static_cast<float>(load<bfloat16>(element));
-  if (dtype.itemsize == 2) return static_cast<float>(load<float16>(element));
+  double value = 0;
+  if (with_reduced_float(dtype, [&](auto zero) { value = static_cast<float>(load<decltype(zero)>(element)); }))
+    return value;
   return dtype.itemsize == 4 ? load<float>(element) : load<double>(element);
 }
 
@@ -125,9 +141,8 @@ int write_element(DType const& dtype, PyObject* value, std::byte* element) {
       return 1;
     case kDLInt:
     case kDLUInt: return is_int ? write_integer(dtype, value, element) : 0;
-    case kDLFloat:
-    case kDLBfloat:
-    case kDLComplex: {
+    default: {
+      if (dtype.is_struct()) return 0;
       if (dtype.dl.code == kDLComplex && PyComplex_CheckExact(value)) {
         Py_complex const number = PyComplex_AsCComplex(value);
         write_complex(dtype, {number.real, number.imag}, element);
@@ -142,7 +157,6 @@ int write_element(DType const& dtype, PyObject* value, std::byte* element) {
         write_real(dtype, number, element);
       return 1;
     }
-    default: return 0;
   }
 }
 
@@ -166,14 +180,13 @@ PyObject* read_element(DType const& dtype, std::byte const* element) {
     case kDLBool: return PyBool_FromLong(load<std::uint8_t>(element));
     case kDLInt: return read_signed(dtype.itemsize, element);
     case kDLUInt: return read_unsigned(dtype.itemsize, element);
-    case kDLFloat:
-    case kDLBfloat: return PyFloat_FromDouble(read_real(dtype, element));
     case kDLComplex: {
       std::complex<double> const value =
           dtype.itemsize == 8 ? load<std::complex<float>>(element) : load<std::complex<double>>(element);
       return PyComplex_FromDoubles(value.real(), value.imag());
     }
     default:
+      if (!dtype.is_struct()) return PyFloat_FromDouble(read_real(dtype, element));
       if (dtype.fields) return read_fields(*dtype.fields, element);
       return PyBytes_FromStringAndSize(reinterpret_cast<char const*>(element), dtype.itemsize);
   }
