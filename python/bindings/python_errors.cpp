@@ -1,5 +1,6 @@
 #include "python_errors.hpp"
 
+#include "base/error_list.hpp"
 #include "py_ref.hpp"
 #include "shown.hpp"
 
@@ -35,6 +36,17 @@ void set_cuda_error(PyObject* type, CudaError const& error) {
       PyObject_SetAttrString(value.get(), "name", name.get()) == 0)
     PyErr_SetObject(type, value.get());
 }
+
+void set_error(Interrupted const& error) {
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_KeyboardInterrupt, error.what());
+}
+void set_error(LockError const& error) { PyErr_SetString(lock_error_type, error.what()); }
+void set_error(UnsupportedTypeError const& error) { PyErr_SetString(unsupported_type_error_type, error.what()); }
+void set_error(ValueError const& error) { PyErr_SetString(PyExc_ValueError, error.what()); }
+void set_error(TypeError const& error) { PyErr_SetString(PyExc_TypeError, error.what()); }
+void set_error(BufferError const& error) { PyErr_SetString(PyExc_BufferError, error.what()); }
+void set_error(IndexError const& error) { PyErr_SetString(PyExc_IndexError, error.what()); }
+void set_error(OverflowError const& error) { PyErr_SetString(PyExc_OverflowError, error.what()); }
 
 // Sets an OSError with the errno of `error`. Python chooses the subclass.
 void set_os_error(std::system_error const& error) {
@@ -79,28 +91,18 @@ int add_errors(PyObject* module) {
 bool translate(std::exception_ptr const& error) noexcept {
   try {
     std::rethrow_exception(error);
-  } catch (Interrupted const& e) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_KeyboardInterrupt, e.what());
-  } catch (LockError const& e) {
-    PyErr_SetString(lock_error_type, e.what());
-  } catch (UnsupportedTypeError const& e) {
-    PyErr_SetString(unsupported_type_error_type, e.what());
+#define MEMARRAY_RAISE(type, code) \
+  }                                \
+  catch (type const& e) {          \
+    set_error(e);
+    MEMARRAY_FOR_EACH_ERROR(MEMARRAY_RAISE)
+#undef MEMARRAY_RAISE
   } catch (OutOfMemoryError const& e) {
     set_cuda_error(out_of_memory_error_type, e);
   } catch (CudaError const& e) {
     set_cuda_error(cuda_error_type, e);
   } catch (Error const& e) {
     PyErr_SetString(error_type, e.what());
-  } catch (ValueError const& e) {
-    PyErr_SetString(PyExc_ValueError, e.what());
-  } catch (TypeError const& e) {
-    PyErr_SetString(PyExc_TypeError, e.what());
-  } catch (BufferError const& e) {
-    PyErr_SetString(PyExc_BufferError, e.what());
-  } catch (IndexError const& e) {
-    PyErr_SetString(PyExc_IndexError, e.what());
-  } catch (OverflowError const& e) {
-    PyErr_SetString(PyExc_OverflowError, e.what());
   } catch (...) {
     return false;
   }

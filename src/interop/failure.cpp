@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error_list.hpp"
 #include "driver/error_epoch.hpp"
 
 namespace memarray::detail {
@@ -50,24 +51,14 @@ void remember(int code, std::string_view text, std::string_view name = {}) noexc
 void remember_current() noexcept {
   try {
     throw;
-  } catch (Interrupted const& error) {
-    remember(MEMARRAY_INTERRUPTED, error.what());
-  } catch (LockError const& error) {
-    remember(MEMARRAY_LOCK_ERROR, error.what());
-  } catch (UnsupportedTypeError const& error) {
-    remember(MEMARRAY_UNSUPPORTED_TYPE_ERROR, error.what());
+#define MEMARRAY_REMEMBER(type, code) \
+  }                                   \
+  catch (type const& error) {         \
+    remember(MEMARRAY_##code, error.what());
+    MEMARRAY_FOR_EACH_ERROR(MEMARRAY_REMEMBER)
+#undef MEMARRAY_REMEMBER
   } catch (CudaError const& error) {
     remember(error.code(), error.what(), error.name());
-  } catch (ValueError const& error) {
-    remember(MEMARRAY_VALUE_ERROR, error.what());
-  } catch (TypeError const& error) {
-    remember(MEMARRAY_TYPE_ERROR, error.what());
-  } catch (BufferError const& error) {
-    remember(MEMARRAY_BUFFER_ERROR, error.what());
-  } catch (IndexError const& error) {
-    remember(MEMARRAY_INDEX_ERROR, error.what());
-  } catch (OverflowError const& error) {
-    remember(MEMARRAY_OVERFLOW_ERROR, error.what());
   } catch (std::bad_alloc const&) {
     record_error(cuda_code::out_of_memory);
   } catch (std::exception const& error) {
@@ -82,14 +73,10 @@ void throw_failure(int code, char const* what) {
   if (!has_words && code > 0) throw_driver_error(code, what);
   std::string const message = std::string(what) + " failed" + (has_words ? std::string(": ") + last_words->text : "");
   switch (code) {
-    case MEMARRAY_LOCK_ERROR: throw LockError(message);
-    case MEMARRAY_UNSUPPORTED_TYPE_ERROR: throw UnsupportedTypeError(message);
-    case MEMARRAY_VALUE_ERROR: throw ValueError(message);
-    case MEMARRAY_TYPE_ERROR: throw TypeError(message);
-    case MEMARRAY_BUFFER_ERROR: throw BufferError(message);
-    case MEMARRAY_INDEX_ERROR: throw IndexError(message);
-    case MEMARRAY_OVERFLOW_ERROR: throw OverflowError(message);
-    case MEMARRAY_INTERRUPTED: throw Interrupted(message);
+#define MEMARRAY_THROW(type, suffix) \
+  case MEMARRAY_##suffix: throw type(message);
+    MEMARRAY_FOR_EACH_ERROR(MEMARRAY_THROW)
+#undef MEMARRAY_THROW
     case cuda_code::out_of_memory: throw OutOfMemoryError(message);
     default:
       if (code > 0) throw CudaError(code, has_words ? last_words->name : "", message);
