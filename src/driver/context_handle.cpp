@@ -48,19 +48,19 @@ struct ContextBox : Box<cu::Context> {
 class PrimaryContexts {
  public:
   ContextHandle find(DriverTable const* table, int device_id) noexcept {
-    Locked const locked(*this);
+    auto const locked = hold();
     for (Entry const& entry : _entries)
       if (entry.table == table && entry.device_id == device_id) return entry.context.lock();
     return nullptr;
   }
 
   [[nodiscard]] bool empty() noexcept {
-    Locked const locked(*this);
+    auto const locked = hold();
     return _entries.empty();
   }
 
   [[nodiscard]] int highest(DriverTable const* table) noexcept {
-    Locked const locked(*this);
+    auto const locked = hold();
     int highest = -1;
     for (Entry const& entry : _entries)
       if (entry.table == table && !entry.context.expired()) highest = std::max(highest, entry.device_id);
@@ -68,7 +68,7 @@ class PrimaryContexts {
   }
 
   void remember(DriverTable const* table, int device_id, ContextHandle const& context) noexcept {
-    Locked const locked(*this);
+    auto const locked = hold();
     std::erase_if(_entries, [&](Entry const& entry) {
       return entry.context.expired() || (entry.table == table && entry.device_id == device_id);
     });
@@ -86,16 +86,9 @@ class PrimaryContexts {
     std::weak_ptr<cu::Context const> context;
     ContextHandle kept;
   };
-  struct Locked {
-    explicit Locked(PrimaryContexts& contexts) noexcept : all(contexts) {
-      // A forked child can only abandon an unfinished change of its parent.
-      if (!all._lock.lock()) new (&all._entries) std::vector<Entry>();
-    }
-    ~Locked() { all._lock.unlock(); }
-    Locked(Locked const&) = delete;
-    Locked& operator=(Locked const&) = delete;
-    PrimaryContexts& all;
-  };
+  [[nodiscard]] detail::ForkLockGuard hold() noexcept {
+    return {_lock, [this] { detail::abandon(_entries); }};
+  }
 
   detail::ForkLock _lock;
   std::vector<Entry> _entries;

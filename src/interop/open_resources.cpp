@@ -23,38 +23,39 @@ struct Traced {
   MemArrayResource inner;
   std::string words;
   Traces::iterator self;
+  unsigned list;  // `list_number` when it was added
 };
 
 detail::ForkLock lock;
+unsigned list_number = 0;  // counts abandoned lists
 // Never destroyed: resources may be closed during static destruction.
 Traces& traces() noexcept {
   static Traces& all = *new Traces;
   return all;
 }
 
-/// A lock guard. If a thread of the parent was changing the list during a fork, the child starts with an empty list.
-class Locked {
- public:
-  Locked() noexcept {
-    if (!lock.lock()) new (&traces()) Traces;
-  }
-  ~Locked() { lock.unlock(); }
-  Locked(Locked const&) = delete;
-  Locked& operator=(Locked const&) = delete;
-};
+// If a thread of the parent was changing the list during a fork, the child starts with an empty list.
+detail::ForkLockGuard hold() noexcept {
+  return {lock, [] {
+            detail::abandon(traces());
+            ++list_number;
+          }};
+}
 
 void close_traced(void* data) noexcept {
+  auto* const traced = static_cast<Traced*>(data);
+  MemArrayResource const inner = traced->inner;
   Traces closed;
   {
-    Locked const locked;
-    closed.splice(closed.end(), traces(), static_cast<Traced*>(data)->self);
+    auto const locked = hold();
+    // The node of an abandoned list stays where it is: its neighbours may be half changed.
+    if (traced->list == list_number) closed.splice(closed.end(), traces(), traced->self);
   }
-  MemArrayResource const inner = closed.front().inner;
   inner.close_func(inner.data);
 }
 
 void report_open() noexcept {
-  Locked const locked;
+  auto const locked = hold();
   std::size_t const count = traces().size();
   if (count == 0) return;
   std::fprintf(stderr, "memarray: %zu resource%s never closed:\n", count, count == 1 ? " was" : "s were");
@@ -75,7 +76,7 @@ bool traces_resources() noexcept { return tracing.load(std::memory_order_relaxed
 
 std::vector<std::string> open_resources() {
   std::vector<std::string> words;
-  Locked const locked;
+  auto const locked = hold();
   for (Traced const& traced : traces()) words.push_back(traced.words);
   return words;
 }
@@ -85,10 +86,11 @@ namespace detail {
 void trace_opened(MemArrayResource& resource, std::string words) noexcept {
   try {
     Traces made;
-    made.push_back({resource, std::move(words), {}});
+    made.push_back({resource, std::move(words), {}, 0});
     made.front().self = made.begin();
     resource = {close_traced, &made.front()};
-    Locked const locked;
+    auto const locked = hold();
+    made.front().list = list_number;
     traces().splice(traces().end(), made);
   } catch (std::bad_alloc const&) {
     return;  // the resource keeps its close function and is not traced

@@ -47,5 +47,33 @@ TEST(ForkLock, AChildTakesItFromAThreadItDoesNotHave) {
   lock.unlock();
 }
 
+TEST(ForkLockGuard, AbandonsDataThatAForkLeftInAChange) {
+  ForkLock lock;
+  std::vector<int> data(100, 1);
+  auto const hold = [&]() -> ForkLockGuard { return {lock, [&] { abandon(data); }}; };
+  {
+    auto const locked = hold();
+    EXPECT_EQ(data.size(), 100U);
+  }
+  ASSERT_TRUE(lock.lock());
+  pid_t const child = fork();
+  if (child == 0) {
+    alarm(20);
+    bool emptied = false;
+    {
+      auto const locked = hold();
+      emptied = data.empty();
+      data.push_back(2);
+    }
+    auto const locked = hold();
+    _exit(emptied && data.size() == 1 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  lock.unlock();
+  EXPECT_EQ(data.size(), 100U);
+}
+
 }  // namespace
 }  // namespace memarray::detail

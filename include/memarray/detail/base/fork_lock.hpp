@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <new>
 
 #include <memarray/detail/base/fork.hpp>
 
@@ -38,6 +39,31 @@ class ForkLock {
 
  private:
   std::atomic<std::uint32_t> _holder{0};  // the holder's fork generation + 1; 0 if free
+};
+
+/// Replaces a value that a fork left in the middle of a change by a new one. The old one is not destroyed, so what it
+/// owns is leaked.
+template <class T>
+void abandon(T& value) noexcept {
+  ::new (static_cast<void*>(&value)) T();
+}
+
+/// Holds a `ForkLock` for a scope. Calls `abandon_data` first if a fork left the guarded data in the middle of a
+/// change.
+class ForkLockGuard {
+ public:
+  template <class Abandon>
+  ForkLockGuard(ForkLock& lock, Abandon const& abandon_data) noexcept : _lock(lock) {
+    if (!_lock.lock()) abandon_data();
+  }
+  /// For data that a forked child does not use.
+  explicit ForkLockGuard(ForkLock& lock) noexcept : _lock(lock) { static_cast<void>(_lock.lock()); }
+  ~ForkLockGuard() { _lock.unlock(); }
+  ForkLockGuard(ForkLockGuard const&) = delete;
+  ForkLockGuard& operator=(ForkLockGuard const&) = delete;
+
+ private:
+  ForkLock& _lock;
 };
 
 }  // namespace memarray::detail
