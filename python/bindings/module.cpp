@@ -117,6 +117,11 @@ void add_functions(py::module_& m) {
   m.def("check_unannotated", [](py::handle object) {
     if (!check_unannotated(object.ptr())) throw py::error_already_set();
   });
+  m.def("device_parts", [](py::str const& name) {
+    std::optional<Device> device;
+    if (!read_device(name.ptr(), device)) throw py::error_already_set();
+    return py::make_tuple(device->is_cpu() ? "cpu" : "cuda", device->id);
+  });
   m.def("shown", [](py::handle object) { return shown(object.ptr()); });
   m.def("first_line", [](py::handle error) { return first_line(error.ptr()); });
   m.def("raw_interface", [](py::handle object) {

@@ -31,16 +31,7 @@ class Device:
             name = _KINDS.get(name, name)
         if index is not None:
             name = _with_index(str(name), index)
-        kind, _, number = str(name).partition(":")
-        if kind == "cpu" and not number and ":" not in str(name):
-            self._type, self._index = "cpu", 0
-        elif kind == "cuda" and ((number.isascii() and number.isdigit()) or str(name) == "cuda"):
-            # Check the number of digits first: Python refuses to convert thousands of digits.
-            if len(number.lstrip("0")) > 10 or int(number or 0) >= 2**31:
-                raise ValueError(f"there is no device {_core.shown(name)}: no device's number is above 2147483647")
-            self._type, self._index = "cuda", int(number or 0)
-        else:
-            raise ValueError(f"a device is written 'cpu', 'cuda' or 'cuda:<number>', not {_core.shown(name)}")
+        self._type, self._index = _core.device_parts(str(name))
 
     @property
     def type(self) -> str:
