@@ -194,7 +194,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
     throw py::error_already_set();
   check(add_lease_type(m.ptr()));
   check(add_leases_type(m.ptr()));
-  check(add_memory_keeper_type());
+  check(add_memory_keep_alive_type());
   check(add_view_type(m.ptr()));
   check(add_array_type(m.ptr()));
   check(add_instances(m.ptr()));

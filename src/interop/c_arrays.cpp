@@ -1,6 +1,7 @@
 #include <memarray/interop/c_arrays.h>
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
+#include <memarray/detail/state/array_operations.hpp>
 #include <memarray/detail/view/adopt.hpp>
 
 #include <chrono>
@@ -83,7 +84,7 @@ constinit MemArrayArrayAPI const array_api = {
         [](MemArrayViewRef view) { return give_made_of<MemArrayArray>(view, [&] { return adopt(view->handle); }); },
     .copy_array =
         [](MemArrayArrayRef array) {
-          return give_made_of<MemArrayArray>(array, [&] { return array->handle->clone(); });
+          return give_made_of<MemArrayArray>(array, [&] { return clone(*array->handle); });
         },
     .retain_array = retain<MemArrayArray>,
     .release_array = release<MemArrayArray>,
@@ -107,27 +108,27 @@ constinit MemArrayArrayAPI const array_api = {
     .array_device =
         [](MemArrayArrayRef array, MemArrayDevice* device) {
           if (!given(array, device)) return -1;
-          Device const here = array->handle->device();
+          Device const here = array->handle->residency().device();
           *device = {here.type, here.id};
           return 0;
         },
     .array_lock_id = [](MemArrayArrayRef array) -> std::int64_t {
-      return given(array) ? array->handle->lock_id() : -1;
+      return given(array) ? array->handle->lock().lock_id() : -1;
     },
 
     .fill_array =
         [](MemArrayArrayRef array, void const* element, std::int64_t lock_id) {
-          return given(array, element) ? attempt([&] { array->handle->fill(element, lock_id); }) : -1;
+          return given(array, element) ? attempt([&] { fill(*array->handle, element, lock_id); }) : -1;
         },
     .resize_array =
         [](MemArrayArrayRef array, std::int64_t const* shape) {
           if (!given(array, shape)) return -1;
-          return attempt([&] { array->handle->resize(extents_of(array->handle->ndim(), shape, 1)); });
+          return attempt([&] { resize(*array->handle, extents_of(array->handle->ndim(), shape, 1)); });
         },
     .move_memory =
         [](MemArrayArrayRef array, MemArrayDevice device, MemArrayStreamRef stream, int async) {
           if (!given(array)) return -1;
-          return attempt([&] { array->handle->move(device_of(device), -1, stream_of(stream), async != 0); });
+          return attempt([&] { move_to(*array->handle, device_of(device), -1, stream_of(stream), async != 0); });
         },
 
     .read_array = [](MemArrayArrayRef array, double timeout, MemArrayDevice const* device, MemArrayStreamRef stream)

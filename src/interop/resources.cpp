@@ -78,11 +78,11 @@ void* array_as_pointer(void* object, int writable, MemArrayResource* resource) n
     ArrayState* const state = python.array_in(object);
     if (!state) return nullptr;
     auto const refuse = [&] {
-      throw BufferError("this " + state->describe() + " is on " + to_string(state->device()) +
+      throw BufferError("this " + state->describe() + " is on " + to_string(state->residency().device()) +
                         ", where the host does not reach: move it with move_memory(memarray.dlpack.kDLCPU) first");
     };
     // A write lease would make the host's side stale.
-    if (state->on_device()) refuse();
+    if (state->residency().on_device()) refuse();
     auto const kind = writable ? LeaseCore::Kind::write : LeaseCore::Kind::read;
     auto lease = std::make_unique<LeaseCore>(ArrayStatePtr::share(state), kind, LeaseOptions{});
     lease->enter(tracing() ? words_for(what) : std::string());

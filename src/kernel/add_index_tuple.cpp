@@ -5,7 +5,7 @@
 #include <memarray/detail/launch/device_element.hpp>
 #include <memarray/detail/launch/launch_device.hpp>
 #include <memarray/detail/launch/launch_host.hpp>
-#include <memarray/detail/state/hold.hpp>
+#include <memarray/detail/state/acquisition.hpp>
 #include <memarray/kernel/add_index_tuple.hpp>
 #include <memarray/kernel/for_each_index.hpp>
 
@@ -21,7 +21,7 @@ constexpr std::size_t release_bytes = std::size_t{1} << 18;
 constexpr std::size_t past_caches_bytes = std::size_t{32} << 20;
 
 template <class T, class Index>
-void run(RowsPlan const& plan, ExecutionSpace runs, Hold const& hold) {
+void run(RowsPlan const& plan, ExecutionSpace runs, Acquisition const& hold) {
   auto const* const source = reinterpret_cast<T const*>(hold.source());
   auto* const target = reinterpret_cast<T*>(hold.target());
   auto const rows = rows_function<T, Index>();
@@ -38,7 +38,7 @@ void run(RowsPlan const& plan, ExecutionSpace runs, Hold const& hold) {
 }
 
 template <class T>
-void run_host_kernel(RowsPlan const& plan, ExecutionSpace runs, Hold const& hold) {
+void run_host_kernel(RowsPlan const& plan, ExecutionSpace runs, Acquisition const& hold) {
   if (plan.fits_32_bits)
     run<T, std::int32_t>(plan, runs, hold);
   else
@@ -48,8 +48,8 @@ void run_host_kernel(RowsPlan const& plan, ExecutionSpace runs, Hold const& hold
 }  // namespace
 
 void add_index_tuple(ArrayState& state, StreamChoice const& stream) {
-  Hold hold(state, ArrayState::Access::update, -1, "add_index_tuple", Hold::plain, stream);
-  Extents const shape(state.shape(), static_cast<std::size_t>(state.ndim()));
+  Acquisition hold(state, AccessMode::update, -1, "add_index_tuple", Acquisition::Option::none, stream);
+  Extents const shape = state.extents();
   ExecutionSpace const runs = where_all_are(state);
   if (runs == ExecutionSpace::device) {
     add_index_on_device(state.dtype(), shape, hold.source(), hold.target(), hold.queue());

@@ -22,16 +22,20 @@ void throw_null_stream() {
       "default_stream()");
 }
 
-ExecutionSpace where_all_are(std::span<ArrayState const* const> states) {
+void check_one_device(std::span<ArrayState const* const> states) {
   ArrayState const& first = *states.front();
+  Device const device = first.residency().device();
   for (ArrayState const* const state : states)
-    if (state->device() != first.device())
-      throw Error("a kernel runs where all its arrays are: " + first.describe() + " is on " +
-                  to_string(first.device()) + ", " + state->describe() + " on " + to_string(state->device()) +
-                  "; call move_memory on one of them first");
+    if (Device const other = state->residency().device(); other != device)
+      throw Error("a kernel runs where all its arrays are: " + first.describe() + " is on " + to_string(device) + ", " +
+                  state->describe() + " on " + to_string(other) + "; call move_memory on one of them first");
+}
+
+ExecutionSpace where_all_are(std::span<ArrayState const* const> states) {
+  check_one_device(states);
+  Residency const& first = states.front()->residency();
   if (!first.on_device()) return ExecutionSpace::host;
-  return first.storage().block()->uses()->memory().driver().is_simulated() ? ExecutionSpace::simulated
-                                                                           : ExecutionSpace::device;
+  return first.block().uses()->memory().driver().is_simulated() ? ExecutionSpace::simulated : ExecutionSpace::device;
 }
 
 }  // namespace memarray::detail

@@ -26,12 +26,12 @@ struct Request {
 };
 static_assert(sizeof(Request) <= Block::only_export_room);
 
-// Limit of nested keeper drops on one thread. Each level takes a few hundred bytes of stack, and more in other
+// Limit of nested keep-alive drops on one thread. Each level takes a few hundred bytes of stack, and more in other
 // libraries.
 constexpr int deepest_drop = 8;
 struct Drops {
   int depth = 0;
-  std::vector<Block::Keeper>* later = nullptr;  // owned by the outermost drop
+  std::vector<Block::KeepAlive>* later = nullptr;  // owned by the outermost drop
 };
 constinit thread_local Drops drops;
 
@@ -112,15 +112,15 @@ struct DeviceBlock : Block {
   DeviceBytes vector;
 };
 
-/// Memory that a keeper owns.
+/// Memory that a keep-alive owns.
 struct ForeignBlock : Block {
-  ForeignBlock(std::byte* data, std::size_t count, Device device, MemoryType type, KeeperGuard& owner) noexcept
-      : Block(data, count, device, type, true, &destroy), keeper(owner.release()) {}
-  ForeignBlock(Block& whole, std::byte* data, std::size_t count, KeeperGuard& owner) noexcept
+  ForeignBlock(std::byte* data, std::size_t count, Device device, MemoryType type, KeepAliveGuard& owner) noexcept
+      : Block(data, count, device, type, true, &destroy), keep_alive(owner.release()) {}
+  ForeignBlock(Block& whole, std::byte* data, std::size_t count, KeepAliveGuard& owner) noexcept
       : ForeignBlock(data, count, whole.device(), whole.memory_type(), owner) {
     _whole = whole._whole ? whole._whole : &whole;
   }
-  ForeignBlock(Block& host, Device device, KeeperGuard& owner) noexcept
+  ForeignBlock(Block& host, Device device, KeepAliveGuard& owner) noexcept
       : ForeignBlock(host.data(), host.bytes(), device, host.memory_type(), owner) {
     _whole = host._whole ? host._whole : &host;
     _host_side = &host;
@@ -140,7 +140,7 @@ struct ForeignBlock : Block {
     delete static_cast<ForeignBlock*>(block);
   }
 
-  KeeperGuard keeper;
+  KeepAliveGuard keep_alive;
 };
 
 Block::Block(std::byte* data, std::size_t bytes, Device device, MemoryType type, bool foreign,
@@ -167,26 +167,26 @@ BlockPtr Block::allocate(DeviceMemoryPtr const& memory, BoundStream const& queue
   return BlockPtr(new DeviceBlock(memory, queue, bytes));
 }
 
-BlockPtr Block::adopt(void* data, std::size_t bytes, Device device, MemoryType type, Keeper keeper) {
-  KeeperGuard guard(keeper);
+BlockPtr Block::adopt(void* data, std::size_t bytes, Device device, MemoryType type, KeepAlive keep_alive) {
+  KeepAliveGuard guard(keep_alive);
   return BlockPtr(new ForeignBlock(static_cast<std::byte*>(data), bytes, device, type, guard));
 }
 
-Block& Block::adopt_exported(void* data, std::size_t bytes, Device device, MemoryType type, Keeper keeper,
+Block& Block::adopt_exported(void* data, std::size_t bytes, Device device, MemoryType type, KeepAlive keep_alive,
                              bool writable) {
-  KeeperGuard guard(keeper);
+  KeepAliveGuard guard(keep_alive);
   auto* const block = new ForeignBlock(static_cast<std::byte*>(data), bytes, device, type, guard);
   block->_counts.store(writable ? writable_export : read_only_export, std::memory_order_relaxed);
   return *block;
 }
 
-BlockPtr Block::adopt_part(Block& whole, void* data, std::size_t bytes, Keeper keeper) {
-  KeeperGuard guard(keeper);
+BlockPtr Block::adopt_part(Block& whole, void* data, std::size_t bytes, KeepAlive keep_alive) {
+  KeepAliveGuard guard(keep_alive);
   return BlockPtr(new ForeignBlock(whole, static_cast<std::byte*>(data), bytes, guard));
 }
 
-BlockPtr Block::on_device(Block& host, DeviceMemoryPtr const& memory, Keeper keeper) {
-  KeeperGuard guard(keeper);
+BlockPtr Block::on_device(Block& host, DeviceMemoryPtr const& memory, KeepAlive keep_alive) {
+  KeepAliveGuard guard(keep_alive);
   if (host.memory_type() != MemoryType::unified || host.is_on_device()) return {};
   if (!memory->shares_with_host(host.data())) return {};
   // A block tracks the pending work of one device.
@@ -194,33 +194,33 @@ BlockPtr Block::on_device(Block& host, DeviceMemoryPtr const& memory, Keeper kee
   return BlockPtr(new ForeignBlock(host, {kDLCUDA, memory->device_id()}, guard));
 }
 
-Block::Keeper Block::keeper() const noexcept {
-  return _foreign ? static_cast<ForeignBlock const*>(this)->keeper.get() : Keeper();
+Block::KeepAlive Block::keep_alive() const noexcept {
+  return _foreign ? static_cast<ForeignBlock const*>(this)->keep_alive.get() : KeepAlive();
 }
 
-void drop_keeper(Block::Keeper keeper) noexcept {
-  if (!keeper.drop) return;
+void drop_keep_alive(Block::KeepAlive keep_alive) noexcept {
+  if (!keep_alive.drop) return;
   Drops& mine = drops;
   if (mine.depth == deepest_drop) {
     try {
-      return mine.later->push_back(keeper);
+      return mine.later->push_back(keep_alive);
     } catch (std::bad_alloc const&) {
-      return keeper.drop(keeper.object);  // nests deeper: no memory is left to defer it
+      return keep_alive.drop(keep_alive.object);  // nests deeper: no memory is left to defer it
     }
   }
-  std::vector<Block::Keeper> later;
+  std::vector<Block::KeepAlive> later;
   bool const is_outermost = mine.depth++ == 0;
   if (is_outermost) mine.later = &later;
-  keeper.drop(keeper.object);
+  keep_alive.drop(keep_alive.object);
   while (is_outermost && !later.empty()) {
-    Block::Keeper const next = later.back();
+    Block::KeepAlive const next = later.back();
     later.pop_back();
     next.drop(next.object);
   }
   --mine.depth;
 }
 
-Block::Keeper keeper_of(std::shared_ptr<void const> keep_alive) {
+Block::KeepAlive keep_alive_of(std::shared_ptr<void const> keep_alive) {
   using Owner = std::shared_ptr<void const>;
   return {new Owner(std::move(keep_alive)), [](void* owner) noexcept { delete static_cast<Owner*>(owner); }};
 }

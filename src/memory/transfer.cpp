@@ -201,6 +201,21 @@ void give_up(BoundStream const& queue, std::initializer_list<UseOf> uses) noexce
   clear_last_error();
 }
 
+TransferStreams transfer_streams(StreamHandle const& stream, Block const& source, DeviceMemory const& memory,
+                                 bool is_sources) {
+  ContextHandle const of_stream = context_of(stream);
+  bool const in_source =
+      source.is_on_device() && (is_sources || (of_stream && device_id_of(of_stream) == source.device().id));
+  BoundStream copies = bind_stream(stream, in_source ? source.uses()->memory().context() : memory.context());
+  BoundStream allocates = in_source ? bind_stream(default_stream(), memory.context()) : copies;
+  return {std::move(copies), std::move(allocates), in_source};
+}
+
+void record_allocation(Block& fresh, BoundStream const& queue) noexcept {
+  StreamDependencies& uses = *fresh.uses();
+  uses.submitted(end_of(queue, uses.memory()), Use::write);
+}
+
 void report_transfer(std::string const& what, Device from, Device to, std::size_t bytes) {
   std::atomic<std::int64_t>& direction = from.is_cpu() ? counters().to_device_bytes
                                          : to.is_cpu() ? counters().to_host_bytes

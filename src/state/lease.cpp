@@ -1,5 +1,3 @@
-#include "segment.hpp"
-
 #include <memarray/base/errors.hpp>
 #include <memarray/base/options.hpp>
 #include <memarray/detail/state/trace.hpp>
@@ -15,11 +13,18 @@
 namespace memarray::detail {
 
 LeaseCore::LeaseCore(ArrayStatePtr state, Kind kind, LeaseOptions const& options) noexcept
-    : _state(std::move(state)), _options(options), _kind(kind) {}
+    : _state(std::move(state)),
+      _acquired(*_state,
+                kind == Kind::read ? AccessMode::read
+                : options.discard  ? AccessMode::overwrite
+                                   : AccessMode::write,
+                options.device, options.stream),
+      _timeout(options.timeout),
+      _kind(kind) {}
 
 LeaseCore::~LeaseCore() {
   exit();
-  if (_pinned.load(std::memory_order_relaxed)) _block->drop_export(is_write());
+  if (_pinned.load(std::memory_order_relaxed)) _acquired.block()->drop_export(is_write());
 }
 
 void LeaseCore::begin() {
@@ -27,19 +32,16 @@ void LeaseCore::begin() {
   if (!_status.compare_exchange_strong(expected, Status::entering))
     throw LockError(expected == Status::closed ? "this lease is over and cannot be opened again; take a new one"
                                                : "this lease is open already");
-  if (!_options.device) return;
+  if (!_acquired.device()) return;
   try {
-    _state->check_reachable(*_options.device, lease_name(access()));
+    _state->residency().check_reachable(*_state, *_acquired.device(), lease_name(_acquired.mode()));
   } catch (...) {
     abandon();
     throw;
   }
 }
 
-void LeaseCore::finish(Claim& claim, std::string const& where) noexcept {
-  _block = std::move(claim.block);
-  _id = claim.id;
-  _stream_lease = claim.stream_lease;
+void LeaseCore::finish(std::string const& where) noexcept {
   if (!where.empty()) {
     try {
       trace_opened(_state.get(), this, where);
@@ -50,37 +52,31 @@ void LeaseCore::finish(Claim& claim, std::string const& where) noexcept {
   _status.store(Status::open, std::memory_order_release);
 }
 
-ArrayState::Access LeaseCore::access() const noexcept {
-  if (!is_write()) return ArrayState::Access::read;
-  return _options.discard ? ArrayState::Access::overwrite : ArrayState::Access::write;
-}
-
 void LeaseCore::enter(std::string const& where) {
   begin();
-  Claim claim{_state.get(), access(), 0, place()};
   try {
-    take_one(claim, _options.timeout);
+    _acquired.acquire(_timeout);
   } catch (...) {
     abandon();
     throw;
   }
-  finish(claim, where);
+  finish(where);
 }
 
 void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string const& where) {
-  std::vector<Claim> claims;
-  claims.reserve(leases.size());
+  std::vector<Acquisition*> requests;
+  requests.reserve(leases.size());
   try {
     for (LeaseCore* const lease : leases) {
       lease->begin();
-      claims.push_back({&lease->state(), lease->access(), claims.size(), lease->place()});
+      requests.push_back(&lease->_acquired);
     }
-    take_all(claims, timeout);
+    acquire_all(requests, timeout);
   } catch (...) {
-    for (Claim const& claim : claims) leases[claim.position]->abandon();
+    for (std::size_t i = 0; i < requests.size(); ++i) leases[i]->abandon();
     throw;
   }
-  for (Claim& claim : claims) leases[claim.position]->finish(claim, where);
+  for (LeaseCore* const lease : leases) lease->finish(where);
 }
 
 void LeaseCore::exit() noexcept {
@@ -88,16 +84,15 @@ void LeaseCore::exit() noexcept {
   // Closed before the lock is released: an export that was counted too late sees the new status.
   if (!_status.compare_exchange_strong(expected, Status::closed, std::memory_order_seq_cst)) return;
   trace_closed(this);
-  close_streams(*_block, _stream_lease);
-  _state->give_back(is_write() ? ArrayState::Access::write : ArrayState::Access::read);
+  _acquired.release();
 }
 
-std::int64_t LeaseCore::lock_id() const noexcept { return is_open() ? _id : -1; }
+std::int64_t LeaseCore::lock_id() const noexcept { return is_open() ? _acquired.id() : -1; }
 
 Block& LeaseCore::pin() {
   if (_pinned.load(std::memory_order_acquire)) {
     check_open();
-    return *_block;
+    return *_acquired.block();
   }
   Block& block = begin_export();
   if (_pinned.exchange(true, std::memory_order_acq_rel)) block.drop_export(is_write());
@@ -105,11 +100,11 @@ Block& LeaseCore::pin() {
 }
 
 void LeaseCore::order_export(StreamHandle const* stream) const {
-  if (_stream_lease == 0) return check_open();
-  StreamDependencies& uses = *_block->uses();
+  if (stream_lease() == 0) return check_open();
+  StreamDependencies& uses = *_acquired.block()->uses();
   std::optional<BoundStream> queue;
   if (stream) queue = bind_stream(*stream, uses.memory().context());
-  if (!uses.export_to(_stream_lease, queue ? &*queue : nullptr, stream != nullptr)) throw_not_open();
+  if (!uses.export_to(stream_lease(), queue ? &*queue : nullptr, stream != nullptr)) throw_not_open();
 }
 
 void LeaseCore::copy_shape(std::int64_t* extents) const {
@@ -133,31 +128,11 @@ void LeaseCore::throw_not_open() const {
                       : "this lease is not open yet: use it in a 'with' statement");
 }
 
-std::unique_ptr<LeasedBlock> lease_block(Claim& claim) {
-  Segment* const segment = claim.state->segment();
-  if (!segment && claim.stream_lease == 0 && claim.block.get() == claim.state->storage().block().get()) return nullptr;
-  try {
-    return std::make_unique<LeasedBlock>(LeasedBlock{claim.block, claim.stream_lease, segment, claim.access});
-  } catch (...) {
-    give_back(claim);
-    throw;
-  }
-}
-
-std::byte* use_block(LeasedBlock& leased) {
-  if (leased.stream_lease != 0) static_cast<void>(leased.block->uses()->export_to(leased.stream_lease, nullptr, true));
-  return leased.block->data();
-}
-
-void close_block(std::unique_ptr<LeasedBlock> leased) noexcept {
-  close_streams(*leased->block, leased->stream_lease);
-  if (leased->segment) leased->segment->unlock(leased->access != ArrayState::Access::read);
-}
-
-void open_slowly(Claim& claim, LeaseOptions const& options) {
-  claim.place = {options.device, options.stream};
-  if (options.device) claim.state->check_reachable(*options.device, lease_name(claim.access));
-  take_one(claim, options.timeout);
+Acquisition acquire_lease(ArrayState& state, AccessMode mode, LeaseOptions const& options) {
+  if (options.device) state.residency().check_reachable(state, *options.device, lease_name(mode));
+  Acquisition lease(state, mode, options.device, options.stream);
+  lease.acquire(options.timeout);
+  return lease;
 }
 
 void const* trace_typed_lease(ArrayState const* state, std::source_location const& where) noexcept {
@@ -172,19 +147,6 @@ void const* trace_typed_lease(ArrayState const* state, std::source_location cons
     return nullptr;  // the lease is valid without its trace
   }
   return token;
-}
-
-void ArrayState::enter(std::int64_t lock_id) {
-  if (lock_id < 0) throw ValueError("enter takes a lock id of 0 or more, not " + std::to_string(lock_id));
-  if (lock_id >= LockWord::first_lease_id)
-    throw ValueError("lock ids from 2**62 on are those of leases; enter takes a smaller one");
-  if (!take(Access::write, lock_id, no_wait)) refuse("enter", lock_id);
-  _entered.store(lock_id, std::memory_order_relaxed);
-}
-
-void ArrayState::leave() noexcept {
-  std::int64_t const id = _entered.exchange(-1, std::memory_order_relaxed);
-  if (id >= 0 && _word.load() == id) give_back(Access::write);
 }
 
 void throw_lease_over() { throw LockError("this lease is over, or was moved from; take a new one"); }

@@ -1,29 +1,14 @@
-#include <memarray/base/hooks.hpp>
+#include "futex.hpp"
+
 #include <memarray/detail/base/fork.hpp>
 #include <memarray/detail/state/lock_word.hpp>
 
-#include <linux/futex.h>
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <ctime>
 
 namespace memarray::detail {
 namespace {
 
-constexpr int spins = 64;
-constexpr int yields = 16;
-// The longest wait before signals are polled.
-constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(20);
-
-void futex_wait(std::atomic<std::uint32_t>& epoch, std::uint32_t seen, std::chrono::nanoseconds for_at_most) noexcept {
-  static_assert(sizeof(epoch) == sizeof(std::uint32_t));
-  timespec const limit{static_cast<std::time_t>(for_at_most.count() / 1'000'000'000),
-                       static_cast<long>(for_at_most.count() % 1'000'000'000)};
-  ::syscall(SYS_futex, &epoch, FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
-}
+constexpr Attempts attempts{.spins = 64, .yields = 16};
 
 }  // namespace
 
@@ -75,23 +60,8 @@ bool LockWord::is_lost(bool to_write) const noexcept {
 
 template <class Try, class Lost>
 bool LockWord::wait(Timeout timeout, Try const& attempt, Lost const& is_in_vain) {
-  if (timeout && *timeout <= no_wait) return false;
-  Deadline const deadline(timeout);
-  RuntimeRelease released;
-  for (int i = 0; i < spins + yields; ++i) {
-    if (attempt()) return true;
-    if (i >= spins) ::sched_yield();
-  }
-  for (;;) {
-    // Marked before the attempt: a holder that releases after that attempt sees a sleeper to wake.
-    std::uint32_t const seen = _epoch.load(std::memory_order_seq_cst);
-    _bits.fetch_or(sleepers, std::memory_order_seq_cst);
-    if (attempt()) return true;
-    Timeout const rest = deadline.rest();
-    if ((rest && *rest <= no_wait) || is_in_vain()) return false;
-    futex_wait(_epoch, seen, std::min(slice, rest.value_or(slice)));
-    released.poll_signals();
-  }
+  auto const mark_sleeper = [&] { return _bits.fetch_or(sleepers, std::memory_order_seq_cst); };
+  return wait_with_futex(_epoch, FutexScope::process, timeout, attempts, attempt, mark_sleeper, is_in_vain);
 }
 
 bool LockWord::wait_shared(Timeout timeout, bool past_writers) {
@@ -129,8 +99,7 @@ bool LockWord::give_and_wake(std::uint64_t hold, With with) noexcept {
 
 void LockWord::wake_sleepers() noexcept {
   _bits.fetch_and(~sleepers, std::memory_order_seq_cst);
-  _epoch.fetch_add(1, std::memory_order_seq_cst);
-  ::syscall(SYS_futex, &_epoch, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+  futex_wake_all(_epoch, FutexScope::process);
 }
 
 }  // namespace memarray::detail

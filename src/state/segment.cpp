@@ -1,16 +1,9 @@
 #include "segment.hpp"
+#include "futex.hpp"
 
-#include <memarray/base/hooks.hpp>
-
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <climits>
-#include <ctime>
 #include <utility>
 
 namespace memarray::detail {
@@ -27,37 +20,31 @@ constexpr std::uint64_t free_word = 0;
 constexpr std::uint64_t claimed = 1;
 constexpr std::uint64_t held = 2;
 
-/// Number of attempts before the first futex wait.
-constexpr int yields = 16;
+constexpr Attempts attempts{.spins = 0, .yields = 16};
 /// Number of yields to another process's claim. The claim is then a conflict, or void if that process has ended.
 constexpr int claim_yields = 1000;
-/// The longest wait before signals and the holder's process are checked.
-constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(20);
 
 constexpr std::uint64_t state_of(std::uint64_t word) noexcept { return word >> state_shift & state_mask; }
 constexpr std::uint64_t claims_of(std::uint64_t word) noexcept { return word & ~(one_claim - 1); }
 
-void futex(std::atomic<std::uint32_t>& epoch, int operation, std::uint32_t value, timespec const* limit) noexcept {
-  ::syscall(SYS_futex, &epoch, operation, value, limit, nullptr, 0);
-}
-
 }  // namespace
 
-Segment::Segment(std::span<std::byte> memory, SegmentLayout const& layout, KeeperGuard& keeper, std::string name)
+Segment::Segment(std::span<std::byte> memory, SegmentLayout const& layout, KeepAliveGuard& keep_alive, std::string name)
     : ExportTally{[](ExportTally& tally, bool writable) { static_cast<Segment&>(tally)._place.count_export(writable); },
                   [](ExportTally& tally, bool writable) noexcept {
                     static_cast<Segment&>(tally)._place.uncount_export(writable);
-                  }},
+                  },
+                  [](ExportTally const& tally) noexcept { return static_cast<Segment const&>(tally).exports(); }},
       _header(*reinterpret_cast<SegmentHeader*>(memory.data())),
-      _mapping(keeper.release()),
+      _mapping(keep_alive.release()),
       _place(_header, std::move(name)),
       _uid(layout.uid) {}
 
-Segment::Attached Segment::attach(std::span<std::byte> memory, SegmentLayout const& layout, Block::Keeper keeper,
+Segment::Attached Segment::attach(std::span<std::byte> memory, SegmentLayout const& layout, Block::KeepAlive keep_alive,
                                   std::string name) {
-  KeeperGuard guard(keeper);
+  KeepAliveGuard guard(keep_alive);
   auto* const segment = new Segment(memory, layout, guard, std::move(name));
-  Block::Keeper const kept{segment, [](void* object) noexcept { delete static_cast<Segment*>(object); }};
+  Block::KeepAlive const kept{segment, [](void* object) noexcept { delete static_cast<Segment*>(object); }};
   BlockPtr block = Block::adopt(memory.data() + layout.data_at, layout.data_bytes, Device{}, MemoryType::normal, kept);
   segment->_place.check_settled();
   block->count_exports_in(*segment);
@@ -156,34 +143,21 @@ bool Segment::writer_waits() noexcept {
 
 template <class Try>
 bool Segment::wait(Timeout timeout, Try const& attempt) {
-  if (timeout && *timeout <= no_wait) return false;
-  Deadline const deadline(timeout);
-  RuntimeRelease released;
-  for (int i = 0; i < yields; ++i) {
-    if (attempt()) return true;
-    ::sched_yield();
-  }
   struct Sleeper {
     std::atomic<std::uint32_t>& count;
     explicit Sleeper(std::atomic<std::uint32_t>& sleepers) noexcept : count(sleepers) { count.fetch_add(1); }
     ~Sleeper() { count.fetch_sub(1); }
+    Sleeper(Sleeper const&) = delete;
+    Sleeper& operator=(Sleeper const&) = delete;
   };
-  for (;;) {
-    {
-      Sleeper const counted(_header.sleepers);
-      std::uint32_t const seen = _header.epoch.load();
-      if (attempt()) return true;
-      std::uint64_t const word = _header.word.load();
-      // Only `recover` ends the write hold of a process that has ended.
-      if (state_of(word) != claimed && is_dead(word)) return false;
-      Timeout const rest = deadline.rest();
-      if (rest && *rest <= no_wait) return false;
-      auto const nap = std::min(slice, rest.value_or(slice));
-      timespec const limit{0, static_cast<long>(nap.count())};
-      futex(_header.epoch, FUTEX_WAIT, seen, &limit);
-    }
-    released.poll_signals();
-  }
+  // Only `recover` ends the write hold of a process that has ended.
+  auto const is_held_by_the_dead = [&] {
+    std::uint64_t const word = _header.word.load();
+    return state_of(word) != claimed && is_dead(word);
+  };
+  return wait_with_futex(
+      _header.epoch, FutexScope::shared_memory, timeout, attempts, attempt, [&] { return Sleeper(_header.sleepers); },
+      is_held_by_the_dead);
 }
 
 bool Segment::lock_shared(Timeout timeout, bool past_writers) {
@@ -206,8 +180,8 @@ bool Segment::lock_exclusive(std::int64_t id, Timeout timeout) {
     }
   } const waiting(*this);
   return wait(timeout, [&] {
-    std::uint32_t nobody = 0;
-    static_cast<void>(_header.waiting.compare_exchange_strong(nobody, _place.number()));
+    std::uint32_t none = 0;
+    static_cast<void>(_header.waiting.compare_exchange_strong(none, _place.number()));
     return try_exclusive(id);
   });
 }
@@ -226,8 +200,7 @@ void Segment::unlock_exclusive() noexcept {
 
 void Segment::wake() noexcept {
   if (_header.sleepers.load() == 0) return;
-  _header.epoch.fetch_add(1);
-  futex(_header.epoch, FUTEX_WAKE, INT_MAX, nullptr);
+  futex_wake_all(_header.epoch, FutexScope::shared_memory);
 }
 
 bool Segment::is_written_elsewhere() const noexcept {

@@ -30,10 +30,11 @@ class MEMARRAY_API Segment final : private ExportTally {
     BlockPtr block;
     Segment* segment;
   };
-  /// Attaches to `memory`, which `read_segment` has checked and `keeper` keeps alive. Takes ownership of `keeper`, also
-  /// when it throws. `name`: how others find the memory, or empty. Throws `Error` if no slot is free, `std::bad_alloc`.
-  [[nodiscard]] static Attached attach(std::span<std::byte> memory, SegmentLayout const& layout, Block::Keeper keeper,
-                                       std::string name);
+  /// Attaches to `memory`, which `read_segment` has checked and `keep_alive` keeps alive. Takes ownership of
+  /// `keep_alive`, also when it throws. `name`: how others find the memory, or empty. Throws `Error` if no slot is
+  /// free, `std::bad_alloc`.
+  [[nodiscard]] static Attached attach(std::span<std::byte> memory, SegmentLayout const& layout,
+                                       Block::KeepAlive keep_alive, std::string name);
 
   [[nodiscard]] std::string const& name() const noexcept { return _place.name(); }
   [[nodiscard]] std::uint64_t uid() const noexcept { return _uid; }
@@ -45,7 +46,6 @@ class MEMARRAY_API Segment final : private ExportTally {
   [[nodiscard]] bool lock_exclusive(std::int64_t id, Timeout timeout);
   void unlock_shared() noexcept;
   void unlock_exclusive() noexcept;
-  void unlock(bool exclusive) noexcept { exclusive ? unlock_exclusive() : unlock_shared(); }
 
   /// For an access that only checks: true if another attachment holds the array for writing, or at all.
   [[nodiscard]] bool is_written_elsewhere() const noexcept;
@@ -62,7 +62,7 @@ class MEMARRAY_API Segment final : private ExportTally {
   std::vector<Death> recover();
 
  private:
-  Segment(std::span<std::byte> memory, SegmentLayout const& layout, KeeperGuard& keeper, std::string name);
+  Segment(std::span<std::byte> memory, SegmentLayout const& layout, KeepAliveGuard& keep_alive, std::string name);
   ~Segment() = default;
 
   template <class Try>
@@ -78,7 +78,7 @@ class MEMARRAY_API Segment final : private ExportTally {
   [[nodiscard]] bool is_held_here(std::uint64_t word) const noexcept;
 
   SegmentHeader& _header;
-  KeeperGuard _mapping;  // destroyed after all that lies in it
+  KeepAliveGuard _mapping;  // destroyed after all that lies in it
   SegmentSlotRef _place;
   std::uint64_t _uid;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t writable_export = std::uint64_t{1} << 32;
 constexpr std::uint64_t read_only_export = 1;
-constexpr std::uint32_t nobodys_generation = UINT32_MAX;
+constexpr std::uint32_t no_generation = UINT32_MAX;
 
 char const* held_name(Death::Held what) noexcept {
   switch (what) {
@@ -31,7 +31,7 @@ void report_deaths(std::span<Death const> deaths, std::string const& name) {
 }
 
 SegmentSlotRef::SegmentSlotRef(SegmentHeader& header, std::string name) noexcept
-    : _header(header), _name(std::move(name)), _generation(nobodys_generation) {}
+    : _header(header), _name(std::move(name)), _generation(no_generation) {}
 
 SegmentSlotRef::~SegmentSlotRef() {
   if (is_settled()) mine().owner.store(0);
@@ -63,8 +63,8 @@ void SegmentSlotRef::check_settled() {
 
 bool SegmentSlotRef::take_slot() noexcept {
   for (std::uint32_t at = 0; at < SegmentHeader::slot_count; ++at) {
-    ProcessStamp nobody = 0;
-    if (!_header.slot[at].owner.compare_exchange_strong(nobody, this_process())) continue;
+    ProcessStamp none = 0;
+    if (!_header.slot[at].owner.compare_exchange_strong(none, this_process())) continue;
     _slot = at;
     std::uint32_t used = _header.used.load();
     while (used <= at && !_header.used.compare_exchange_weak(used, at + 1)) {

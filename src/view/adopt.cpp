@@ -9,15 +9,6 @@
 
 namespace memarray::detail {
 
-ArrayStatePtr ArrayState::make_over(DType const& dtype, Extents shape, BlockPtr block) {
-  bool const on_device = block->is_on_device();
-  Device const device = on_device ? block->exported_device() : Device{kDLCUDA, 0};
-  ArrayStatePtr state = make_around(on_device ? Side::device : Side::host, std::move(block), dtype, shape, device.id,
-                                    options().escaped_views.load(std::memory_order_relaxed));
-  state->_exported_type = device.type;
-  return state;
-}
-
 char const* why_not_adopted(ViewCore const& view) {
   if (!view.is_open()) return "it is closed";
   if (view.layout().ndim() == 0) return "an array has at least one dimension";
@@ -40,8 +31,8 @@ ArrayStatePtr adopt(ViewCore const& view) {
     throw BufferError("an array cannot adopt this " + view.describe() + ": " + why + "; adopt a copy() of it");
   // The view may cover only part of its block.
   auto* const kept = new BlockExport(view.memory());
-  Block::Keeper const keeper{kept, [](void* memory) noexcept { delete static_cast<BlockExport*>(memory); }};
-  BlockPtr block = Block::adopt_part(view.block(), view.data(), view.bytes(), keeper);
+  Block::KeepAlive const keep_alive{kept, [](void* memory) noexcept { delete static_cast<BlockExport*>(memory); }};
+  BlockPtr block = Block::adopt_part(view.block(), view.data(), view.bytes(), keep_alive);
   return ArrayState::make_over(view.dtype(), view.layout().shape(), std::move(block));
 }
 

@@ -50,7 +50,8 @@ ViewCore untyped(ViewParts const& parts, DType const& dtype, StridedLayout::Exte
   if (!parts.is_open()) throw_closed_view();
   StridedLayout const layout = StridedLayout::strided(shape, strides, dtype.itemsize);
   if (!parts.memory)
-    return import_memory({parts.data, Device{}, MemoryType::normal, &dtype, layout, writable}, keeper_of(parts.held));
+    return import_memory({parts.data, Device{}, MemoryType::normal, &dtype, layout, writable},
+                         keep_alive_of(parts.held));
   // A read-only view must not count as a writable export.
   bool const narrows = !writable && parts.memory.writable();
   return {narrows ? BlockExport(parts.memory.block(), false) : parts.memory, static_cast<std::byte*>(parts.data), dtype,

@@ -2,7 +2,7 @@
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
-#include <memarray/detail/state/hold.hpp>
+#include <memarray/detail/state/acquisition.hpp>
 #include <memarray/detail/strided/strided_copy.hpp>
 #include <memarray/detail/view/copy_from.hpp>
 
@@ -45,9 +45,9 @@ void copy_from(ArrayState& state, ViewCore const& given, std::int64_t lock_id) {
   if (!can_cast(source.dtype(), state.dtype()))
     throw TypeError("copy_from converts within a kind of number ('same_kind'): expected elements that become " +
                     std::string(state.dtype().name_view()) + ", got a " + source.describe() + "; cast() it first");
-  Hold hold(state, ArrayState::Access::overwrite, lock_id, "copy_from",
-            state.on_device() ? Hold::orders_itself : Hold::plain);
-  bool const on_device = state.on_device();
+  Acquisition hold(state, AccessMode::overwrite, lock_id, "copy_from",
+                   state.residency().on_device() ? Acquisition::Option::orders_itself : Acquisition::Option::none);
+  bool const on_device = state.residency().on_device();
   std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
   state.copy_shape(shape.data());
   if (!std::ranges::equal(shape, source.layout().shape()))
@@ -55,7 +55,7 @@ void copy_from(ArrayState& state, ViewCore const& given, std::int64_t lock_id) {
                      "; resize() the array first, or reshape() or broadcast_to() the source");
   // Convert on the host if the source is there: every build has the host kernels.
   if (on_device && !source.on_device() && source.dtype() != state.dtype()) source = source.cast(state.dtype());
-  source = source.to_device(state.device());
+  source = source.to_device(state.residency().device());
   if (has_invalid_bools(source)) source = source.copy();
   Block& target = hold.target_block();
   if (overlaps(source, target)) source = source.copy();
@@ -67,7 +67,7 @@ void copy_from(ArrayState& state, ViewCore const& given, std::int64_t lock_id) {
   job.check();
   if (on_device) {
     submit(job, hold.queue(), target, &source.block());
-    return hold.commit(Hold::Work::counted);
+    return hold.commit(Acquisition::Work::recorded);
   }
   job.run_on_host();
   hold.commit();

@@ -247,10 +247,10 @@ DLPackTensor export_under(ArrayState& state, bool versioned, std::int64_t lock_i
     lease.enter();
     return DLPackTensor(export_versioned(lease));
   }
-  if (!state.is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
-  Block& block = *state.storage().block();
+  if (!state.lock().is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
+  Block& block = state.residency().block();
   // The consumer names no stream, so the export must have no pending work.
-  state.await(block, ArrayState::Access::write, default_stream());
+  await(block, Use::write, default_stream());
   if (StreamDependencies* const uses = block.uses())
     uses->synchronize(Use::write, "lending for any stream, after all users");
   bool const only = block.add_export(true);
@@ -258,7 +258,7 @@ DLPackTensor export_under(ArrayState& state, bool versioned, std::int64_t lock_i
     // Count the export before the check: if the lease is still open then, its close sees the export and its pending
     // work.
     if (StreamDependencies* const uses = block.uses()) uses->export_for_writer();
-    if (!state.is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
+    if (!state.lock().is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
   } catch (...) {
     block.drop_export(true);
     throw;

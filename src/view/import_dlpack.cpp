@@ -119,23 +119,23 @@ void call_deleter(void* object) {
 }
 
 template <class Managed>
-Block::Keeper keeper_of(Managed* tensor) noexcept {
+Block::KeepAlive keep_alive_of(Managed* tensor) noexcept {
   if (!tensor->deleter) return {};
   return {tensor, [](void* object) noexcept { call_aside(call_deleter<Managed>, object); }};
 }
 
 /// Returns a keep-alive for both, which drops the tensor first.
 template <class Managed>
-Block::Keeper keeper_of(Managed* tensor, Block::Keeper also) {
-  if (!also.drop) return keeper_of(tensor);
+Block::KeepAlive keep_alive_of(Managed* tensor, Block::KeepAlive also) {
+  if (!also.drop) return keep_alive_of(tensor);
   struct Both {
-    KeeperGuard also;  // destroyed last
-    KeeperGuard tensor;
+    KeepAliveGuard also;  // destroyed last
+    KeepAliveGuard tensor;
   };
-  KeeperGuard second(also);
-  KeeperGuard first(keeper_of(tensor));
+  KeepAliveGuard second(also);
+  KeepAliveGuard first(keep_alive_of(tensor));
   // The guards release only after the allocation, which may throw.
-  auto* const both = new Both{KeeperGuard(second.release()), KeeperGuard(first.release())};
+  auto* const both = new Both{KeepAliveGuard(second.release()), KeepAliveGuard(first.release())};
   return {both, [](void* object) noexcept { delete static_cast<Both*>(object); }};
 }
 
@@ -174,8 +174,9 @@ void wait_for_producer(DLTensor const& tensor, StreamHandle const& ready_in) {
 
 }  // namespace
 
-ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::Keeper keeper, StreamHandle const& ready_in) {
-  KeeperGuard taken(keeper);
+ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::KeepAlive keep_alive,
+                       StreamHandle const& ready_in) {
+  KeepAliveGuard taken(keep_alive);
   DType const& dtype = dtype_of(tensor.dtype);
   Place const place = place_of(tensor.device);
   StreamHandle ready;
@@ -193,8 +194,8 @@ bool is_used_in_streams(DLDevice device) noexcept {
          (device.device_type == kDLExtDev && testing::detail::are_simulated());
 }
 
-ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in, Block::Keeper also) {
-  KeeperGuard taken(keeper_of(tensor, also));
+ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in, Block::KeepAlive also) {
+  KeepAliveGuard taken(keep_alive_of(tensor, also));
   if (tensor->version.major != DLPACK_MAJOR_VERSION)
     refuse("its version is " + std::to_string(tensor->version.major) + "." + std::to_string(tensor->version.minor) +
            ", and this library reads " + std::to_string(DLPACK_MAJOR_VERSION) + ".x");
@@ -202,8 +203,8 @@ ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& rea
   return import_dlpack(tensor->dl_tensor, writable, taken.release(), ready_in);
 }
 
-ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in, Block::Keeper also) {
-  return import_dlpack(tensor->dl_tensor, true, keeper_of(tensor, also), ready_in);
+ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in, Block::KeepAlive also) {
+  return import_dlpack(tensor->dl_tensor, true, keep_alive_of(tensor, also), ready_in);
 }
 
 namespace {
@@ -263,8 +264,8 @@ DeviceMemoryPtr device_of(ForeignMemory const& memory, void const* first) {
 
 }  // namespace
 
-ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper) {
-  KeeperGuard taken(keeper);
+ViewCore import_memory(ForeignMemory const& memory, Block::KeepAlive keep_alive) {
+  KeepAliveGuard taken(keep_alive);
   DType const& dtype = *memory.dtype;
   auto const address = reinterpret_cast<std::uintptr_t>(memory.data);
   StridedLayout::Span const span = memory.layout.span(dtype.itemsize);

@@ -230,8 +230,8 @@ ViewCore ViewCore::without_copy(Device device, StreamChoice const* stream) const
   DeviceMemoryPtr const memory = DeviceMemory::of(device.id);
   BoundStream const queue = bind_stream(stream ? stream->get() : default_stream(), memory->context());
   auto* const kept = new BlockExport(_memory);
-  Block::Keeper const keeper{kept, [](void* object) noexcept { delete static_cast<BlockExport*>(object); }};
-  BlockPtr const there = Block::on_device(block(), memory, keeper);
+  Block::KeepAlive const keep_alive{kept, [](void* object) noexcept { delete static_cast<BlockExport*>(object); }};
+  BlockPtr const there = Block::on_device(block(), memory, keep_alive);
   if (!there) return {};
   return {BlockExport(*there, writable()), _data, _dtype, _layout, std::make_shared<ViewStream>(ViewStream{queue})};
 }
@@ -244,23 +244,18 @@ ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   if (!copies(decide(device, true))) return stream && on_device() ? in_stream(stream->get()) : *this;
   if (ViewCore shared = without_copy(device, stream); shared.is_open()) return shared;
   DeviceMemoryPtr const memory = device.is_cpu() ? block().uses()->memory_ptr() : DeviceMemory::of(device.id);
-  // Between two devices the stream may belong to either.
   StreamHandle const given = stream ? stream->get() : on_device() ? this->stream() : default_stream();
-  ContextHandle const of_stream = context_of(given);
-  bool const in_source = on_device() && (!stream || (of_stream && device_id_of(of_stream) == this->device().id));
-  BoundStream const queue = bind_stream(given, in_source ? block().uses()->memory().context() : memory->context());
-  ViewCore source = (in_source && stream ? in_stream(given) : *this).ensure_contiguous();
+  TransferStreams const streams = transfer_streams(given, block(), *memory, !stream);
+  ViewCore source = (streams.in_source && stream ? in_stream(given) : *this).ensure_contiguous();
   if (has_invalid_bools(source)) source = source.copy();
   if (device.is_cpu()) {
     ViewCore result = make(_dtype, _layout.shape());
-    source.transfer_to(result, queue, CopyMode::blocking);
+    source.transfer_to(result, streams.copies, CopyMode::blocking);
     return result;
   }
-  BoundStream const used = in_source ? bind_stream(default_stream(), memory->context()) : queue;
-  ViewCore result = make_on(memory, used, _dtype, _layout.shape());
-  // Other streams may use the memory only after its allocation has happened.
-  if (in_source) result.block().uses()->submitted(end_of(used, *memory), Use::write);
-  source.transfer_to(result, queue, on_device() ? CopyMode::async : CopyMode::blocking);
+  ViewCore result = make_on(memory, streams.allocates, _dtype, _layout.shape());
+  if (streams.in_source) record_allocation(result.block(), streams.allocates);
+  source.transfer_to(result, streams.copies, on_device() ? CopyMode::async : CopyMode::blocking);
   return result;
 }
 

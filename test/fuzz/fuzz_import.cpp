@@ -212,7 +212,7 @@ void use(ViewCore const& view, bool reachable) {
   }
   if (!detail::why_not_adopted(view)) {
     detail::ArrayStatePtr const array = detail::adopt(view);
-    check(array->is_foreign(), "adopted");
+    check(array->residency().is_foreign(), "adopted");
   }
 }
 

@@ -12,7 +12,7 @@ from support import filled, look
 SHAPE = (6, 5)
 
 
-every_keeper = pytest.mark.parametrize("keep", KEEPERS)
+every_keep_alive = pytest.mark.parametrize("keep", KEEPERS)
 every_writer = pytest.mark.parametrize("keep", [keep for keep in KEEPERS if keep not in READERS_ONLY])
 every_use = pytest.mark.parametrize("use", USES)
 
@@ -26,7 +26,7 @@ def lend(array, keep, writable=False):
 
 @pytest.mark.sanitize
 @every_use
-@every_keeper
+@every_keep_alive
 def test_a_kept_view_never_changes(keep, use, copies):
     array, _ = filled(SHAPE, "float32")
     kept, writable = lend(array, keep)
@@ -43,7 +43,7 @@ def test_a_kept_view_never_changes(keep, use, copies):
     np.testing.assert_array_equal(np.asarray(kept), before)
 
 
-@every_keeper
+@every_keep_alive
 def test_reading_on_under_kept_views_copies_nothing(keep, copies):
     array, _ = filled(SHAPE, "float32")
     kept, writable = lend(array, keep)
@@ -81,7 +81,7 @@ def test_a_late_write_never_reaches_the_array(keep, use, copies):
 
 
 @every_use
-@every_keeper
+@every_keep_alive
 def test_a_use_leaves_a_writable_view_behind(keep, use, copies):
     array, _ = filled(SHAPE, "float32")
     kept, _ = lend(array, keep, writable=True)
@@ -143,7 +143,7 @@ def test_an_exchange_does_not_show_a_kept_view_to_a_policy_that_writes_in_place(
     np.testing.assert_array_equal(kept, values)
 
 
-@every_keeper
+@every_keep_alive
 def test_policy_error_refuses_until_the_last_view_is_gone(keep):
     array, _ = filled(SHAPE, "float32")
     array.escaped_views = "error"
@@ -225,7 +225,7 @@ def test_policy_error_under_a_writable_view_refuses_reading_too():
         pass
 
 
-@every_keeper
+@every_keep_alive
 def test_policy_alias_goes_on_showing_the_arrays_memory(keep, copies):
     array, _ = filled(SHAPE, "float32")
     array.escaped_views = "alias"

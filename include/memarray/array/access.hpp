@@ -2,7 +2,7 @@
 
 #include <memarray/array/mem_array.hpp>
 #include <memarray/base/array_indexer.hpp>
-#include <memarray/detail/state/hold.hpp>
+#include <memarray/detail/state/access_mode.hpp>
 
 #include <cstdint>
 
@@ -11,9 +11,9 @@ namespace memarray {
 namespace detail {
 
 /// An array and how a kernel or a lease uses it. Keeps the array's state alive; the launch takes the lock.
-template <class T, int ndim, ArrayState::Access access>
+template <class T, int ndim, AccessMode mode>
 struct ArrayAccess {
-  static constexpr ArrayState::Access kind = access;
+  static constexpr AccessMode kind = mode;
   using Element = T;
   ArrayStatePtr state;
   std::int64_t lock_id;
@@ -25,7 +25,7 @@ struct ArrayAccess {
 /// the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto read(MemArray<T, ndim> const& array, std::int64_t lock_id = -1) {
-  using Access = detail::ArrayAccess<T, ndim, detail::ArrayState::Access::read>;
+  using Access = detail::ArrayAccess<T, ndim, detail::AccessMode::read>;
   return Access{detail::ArrayStatePtr::share(&array.state()), lock_id};
 }
 
@@ -33,7 +33,7 @@ template <class T, int ndim>
 /// the old contents are copied first, which is reported. `lock_id`: the id of the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto write(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
-  using Access = detail::ArrayAccess<T, ndim, detail::ArrayState::Access::write>;
+  using Access = detail::ArrayAccess<T, ndim, detail::AccessMode::write>;
   return Access{detail::ArrayStatePtr::share(&array.state()), lock_id};
 }
 
@@ -42,7 +42,7 @@ template <class T, int ndim>
 /// `lock_id`: the id of the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto overwrite(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
-  using Access = detail::ArrayAccess<T, ndim, detail::ArrayState::Access::overwrite>;
+  using Access = detail::ArrayAccess<T, ndim, detail::AccessMode::overwrite>;
   return Access{detail::ArrayStatePtr::share(&array.state()), lock_id};
 }
 
@@ -51,7 +51,7 @@ template <class T, int ndim>
 /// `lock_id`: the id of the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto update(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
-  using Access = detail::ArrayAccess<T, ndim, detail::ArrayState::Access::update>;
+  using Access = detail::ArrayAccess<T, ndim, detail::AccessMode::update>;
   return Access{detail::ArrayStatePtr::share(&array.state()), lock_id};
 }
 

@@ -6,27 +6,27 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <source_location>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace memarray {
 
 namespace detail {
 
-template <class T, int ndim, ArrayState::Access access>
-[[nodiscard]] Claim to_claim(ArrayAccess<T, ndim, access> const& given, std::size_t position) {
-  static_assert(access != ArrayState::Access::update,
-                "leases are read(a), write(a) or overwrite(a); update(a) is for kernels");
-  return {given.state.get(), access, position};
+template <class T, int ndim, AccessMode mode>
+[[nodiscard]] Acquisition to_request(ArrayAccess<T, ndim, mode> const& given) {
+  static_assert(mode != AccessMode::update, "leases are read(a), write(a) or overwrite(a); update(a) is for kernels");
+  return {*given.state, mode, std::nullopt, {}};
 }
 
-template <class T, int ndim, ArrayState::Access access>
-[[nodiscard]] auto to_lease(ArrayAccess<T, ndim, access> const&, Claim& claim, std::source_location const& where) {
-  if constexpr (access == ArrayState::Access::read)
-    return ReadLease<T, ndim>(claim, where);
-  else
-    return WriteLease<T, ndim>(claim, where);
+template <class T, int ndim, AccessMode mode>
+[[nodiscard]] auto to_lease(ArrayAccess<T, ndim, mode> const&, Acquisition& acquired,
+                            std::source_location const& where) {
+  using Lease = std::conditional_t<mode == AccessMode::read, ReadLease<T, ndim>, WriteLease<T, ndim>>;
+  return Lease(std::move(acquired), where);
 }
 
 /// A time-out and the source location of its conversion: a default argument cannot follow a parameter pack.
@@ -47,16 +47,15 @@ struct LeaseTimeout {
 template <class... Access>
 [[nodiscard]] auto leases(detail::LeaseTimeout const& timeout, Access const&... accesses) {
   return [&]<std::size_t... i>(std::index_sequence<i...>) {
-    std::array claims{detail::to_claim(accesses, i)...};
-    detail::take_all(claims, timeout.timeout);
-    std::array<detail::Claim*, sizeof...(i)> in_order{};
-    for (detail::Claim& claim : claims) in_order[claim.position] = &claim;
-    return std::tuple{detail::to_lease(accesses, *in_order[i], timeout.location)...};
+    std::array acquired{detail::to_request(accesses)...};
+    std::array<detail::Acquisition*, sizeof...(i)> in_order{&acquired[i]...};
+    detail::acquire_all(in_order, timeout.timeout);
+    return std::tuple{detail::to_lease(accesses, acquired[i], timeout.location)...};
   }(std::index_sequence_for<Access...>());
 }
 
-template <class T, int ndim, detail::ArrayState::Access access, class... Access>
-[[nodiscard]] auto leases(detail::ArrayAccess<T, ndim, access> const& first, Access const&... others) {
+template <class T, int ndim, detail::AccessMode mode, class... Access>
+[[nodiscard]] auto leases(detail::ArrayAccess<T, ndim, mode> const& first, Access const&... others) {
   return leases(detail::LeaseTimeout(), first, others...);
 }
 

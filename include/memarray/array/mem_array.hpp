@@ -5,7 +5,9 @@
 #include <memarray/base/dtype.hpp>
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/base/element_pointer.hpp>
+#include <memarray/detail/state/array_operations.hpp>
 #include <memarray/detail/state/array_state.hpp>
+#include <memarray/detail/state/element_access.hpp>
 #include <memarray/detail/view/adopt.hpp>
 #include <memarray/detail/view/copy_from.hpp>
 #include <memarray/state/lease.hpp>
@@ -57,7 +59,7 @@ class MemArray {
       : MemArray(to_shape(shape), device_id, options) {}
 
   /// Makes a deep, unlocked copy under the source's read lock. Throws `LockError` while the source is held for writing.
-  MemArray(MemArray const& other) : _state(other.state().clone()) {}
+  MemArray(MemArray const& other) : _state(detail::clone(other.state())) {}
   MemArray& operator=(MemArray const& other) {
     if (this != &other) MemArray(other).swap(*this);
     return *this;
@@ -74,7 +76,7 @@ class MemArray {
   friend void swap(MemArray& left, MemArray& right) noexcept { left.swap(right); }
   /// Swaps contents and shape between the states: Python objects and names stay with their array. Holds both for
   /// writing. Throws `LockError` if either is held, or has live views under the policy "error".
-  void exchange(MemArray& other) { state().exchange(other.state()); }
+  void exchange(MemArray& other) { detail::exchange(state(), other.state()); }
 
   /// Returns the extents. `resize` and `exchange` change them: do not keep the reference across those.
   [[nodiscard]] Shape const& get_shape() const {
@@ -84,26 +86,26 @@ class MemArray {
   [[nodiscard]] std::int64_t get_size() const { return state().size(); }
   /// Returns the number of elements, under the name that containers use.
   [[nodiscard]] std::int64_t size() const { return state().size(); }
-  [[nodiscard]] int get_device_id() const { return state().device_id(); }
+  [[nodiscard]] int get_device_id() const { return state().residency().device_id(); }
   /// True if the current side is on a device.
-  [[nodiscard]] bool get_on_device() const { return state().on_device(); }
+  [[nodiscard]] bool get_on_device() const { return state().residency().on_device(); }
   /// Returns the writer's lock id; −1 when the array is free or only read.
-  [[nodiscard]] std::int64_t get_lock_id() const { return state().lock_id(); }
+  [[nodiscard]] std::int64_t get_lock_id() const { return state().lock().lock_id(); }
   [[nodiscard]] EscapedViews escaped_views() const { return state().escaped_views(); }
   void escaped_views(EscapedViews policy) { state().set_escaped_views(policy); }
 
   /// Throws `LockError` unless a write under `lock_id` would succeed now.
-  void throw_invalid_lock_access(std::int64_t lock_id) const { state().check_write(lock_id, "this access"); }
+  void throw_invalid_lock_access(std::int64_t lock_id) const { detail::check_write(state(), lock_id, "this access"); }
 
   /// Returns one element, from the host or a device. From a device only the element is copied; the call blocks until it
   /// has arrived. Checks lock and bounds in every build. Throws `LockError`, `IndexError`, `CudaError`.
   [[nodiscard]] T operator()(Shape const& indices, std::int64_t lock_id = -1) const {
-    if (state().on_device()) [[unlikely]] {
+    if (state().residency().on_device()) [[unlikely]] {
       T value;
-      state().read_element(linear(indices), &value, lock_id);
+      detail::read_element(state(), linear(indices), &value, lock_id);
       return value;
     }
-    return detail::elements_at<T const>(state().checked_read(lock_id, "reading an element"))[linear(indices)];
+    return detail::elements_at<T const>(detail::checked_read(state(), lock_id, "reading an element"))[linear(indices)];
   }
   template <class A>
     requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
@@ -114,9 +116,9 @@ class MemArray {
   /// `IndexError`, `CudaError`.
   void write(Shape const& indices, T const& value, std::int64_t lock_id = -1) {
     std::int64_t const at = linear(indices);
-    if (state().on_device()) [[unlikely]]
-      return state().write_element(at, &value, lock_id);
-    detail::elements_at<T>(state().checked_write(lock_id, "writing an element"))[at] = value;
+    if (state().residency().on_device()) [[unlikely]]
+      return detail::write_element(state(), at, &value, lock_id);
+    detail::elements_at<T>(detail::checked_write(state(), lock_id, "writing an element"))[at] = value;
   }
   template <class A>
     requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
@@ -126,7 +128,7 @@ class MemArray {
 
   /// Sets every element; on a device in the default stream. Escaped views keep the old contents; nothing is copied.
   /// Throws `LockError`, `CudaError`, `OutOfMemoryError`.
-  void fill(T const& value, std::int64_t lock_id = -1) { state().fill(&value, lock_id); }
+  void fill(T const& value, std::int64_t lock_id = -1) { detail::fill(state(), &value, lock_id); }
 
   /// Replaces all contents by those of `source`, as Python's `read_numpy_array` does. The source has the array's shape
   /// and a dtype of the same kind ('same_kind': integers wrap, floats round), with any strides, owner and device. The
@@ -144,10 +146,10 @@ class MemArray {
   /// Returns the current side's memory; the non-const overload makes the other side stale. Checks the lock only now.
   /// Blocks until pending work is complete. Throws `LockError`, `CudaError`.
   [[nodiscard]] T* ptr(std::int64_t lock_id = -1) {
-    return detail::elements_at<T>(state().checked_write(lock_id, "ptr"));
+    return detail::elements_at<T>(detail::checked_write(state(), lock_id, "ptr"));
   }
   [[nodiscard]] T const* ptr(std::int64_t lock_id = -1) const {
-    return detail::elements_at<T const>(state().checked_read(lock_id, "ptr"));
+    return detail::elements_at<T const>(detail::checked_read(state(), lock_id, "ptr"));
   }
   [[nodiscard]] ArrayIndexer get_indexer(std::int64_t lock_id = -1) {
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
@@ -157,26 +159,26 @@ class MemArray {
   }
   /// Returns the host memory as an mdspan. Throws `Error` when the array is on a device.
   [[nodiscard]] View<T> host_view(std::int64_t lock_id = -1) {
-    state().check_side(detail::Side::host);
+    detail::check_side(state(), detail::Side::host);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
   [[nodiscard]] View<T const> host_view(std::int64_t lock_id = -1) const {
-    state().check_side(detail::Side::host);
+    detail::check_side(state(), detail::Side::host);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
   /// Returns the device memory as an mdspan, for kernels. Throws `Error` when the array is on the host.
   [[nodiscard]] View<T> device_view(std::int64_t lock_id = -1) {
-    state().check_side(detail::Side::device);
+    detail::check_side(state(), detail::Side::device);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
   [[nodiscard]] View<T const> device_view(std::int64_t lock_id = -1) const {
-    state().check_side(detail::Side::device);
+    detail::check_side(state(), detail::Side::device);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
 
   /// Moves the array to fresh memory of `shape`: the leading elements stay, in linear order, the others are `T()`.
   /// Throws `LockError` under any lease.
-  void resize(Shape const& shape) { state().resize(detail::Extents(shape)); }
+  void resize(Shape const& shape) { detail::resize(state(), detail::Extents(shape)); }
   template <class A>
     requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
   void resize(A const& shape) {
@@ -190,15 +192,15 @@ class MemArray {
   /// device or stream).
   void move_memory(DLDeviceType device_type, std::int64_t stream, int device_id, std::int64_t lock_id = -1,
                    bool async = true) {
-    state().move({device_type, device_id}, lock_id, StreamChoice::numbered(stream), async);
+    detail::move_to(state(), {device_type, device_id}, lock_id, StreamChoice::numbered(stream), async);
   }
 
   /// Acquires a write lease under an id of the caller's, from 0 to 2^62 − 1. Throws `LockError` while the array is
   /// held.
-  void enter(std::int64_t lock_id) { state().enter(lock_id); }
+  void enter(std::int64_t lock_id) { detail::enter(state(), lock_id); }
   /// Closes the lease that `enter` opened, and no other.
   void exit() noexcept {
-    if (_state) _state->leave();
+    if (_state) detail::leave(*_state);
   }
 
   /// Exports the array over DLPack: writable under the id of an open write lease; with −1 a read-only snapshot, as the
@@ -214,14 +216,14 @@ class MemArray {
     return share(detail::adopt(view.core()));
   }
   /// True if the memory has another owner, which may use it at any time.
-  [[nodiscard]] bool is_foreign() const { return state().is_foreign(); }
+  [[nodiscard]] bool is_foreign() const { return state().residency().is_foreign(); }
 
   /// Returns a read-only view through a read lease that closes at once: under the default policy a snapshot. Throws
   /// `LockError`, `BufferError` (memory that the host does not reach).
   [[nodiscard]] ConstBufferView view() const { return ConstBufferView(detail::view_of(state())); }
   /// Returns the current side's device as DLPack names it.
   [[nodiscard]] std::pair<DLDeviceType, std::int32_t> get_dlpack_device() const {
-    Device const device = state().exported_device();
+    Device const device = state().residency().exported_device();
     return {device.type, device.id};
   }
 

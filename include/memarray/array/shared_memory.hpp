@@ -40,17 +40,17 @@ template <class T, std::size_t ndim>
 /// write to a missing page would be a SIGBUS.
 template <class T, int ndim>
 [[nodiscard]] MemArray<T, ndim> create_shared(SharedMemory memory, typename MemArray<T, ndim>::Shape const& shape) {
-  return MemArray<T, ndim>::share(detail::create_shared(memory.bytes, detail::keeper_of(std::move(memory.keep_alive)),
-                                                        std::move(memory.name), memory.is_zero, dtype_of<T>(),
-                                                        detail::Extents(shape)));
+  return MemArray<T, ndim>::share(
+      detail::create_shared(memory.bytes, detail::keep_alive_of(std::move(memory.keep_alive)), std::move(memory.name),
+                            memory.is_zero, dtype_of<T>(), detail::Extents(shape)));
 }
 
 /// Attaches to the array that this or another process made in `memory`. Throws `ValueError` (no valid array, with the
 /// reason), `TypeError` (another dtype or rank), `Error` (its processes cannot be seen from here, or it has 250 users).
 template <class T, int ndim>
 [[nodiscard]] MemArray<T, ndim> attach_shared(SharedMemory memory) {
-  return MemArray<T, ndim>::share(detail::attach_shared(memory.bytes, detail::keeper_of(std::move(memory.keep_alive)),
-                                                        std::move(memory.name), dtype_of<T>(), ndim));
+  return MemArray<T, ndim>::share(detail::attach_shared(
+      memory.bytes, detail::keep_alive_of(std::move(memory.keep_alive)), std::move(memory.name), dtype_of<T>(), ndim));
 }
 
 /// Releases what processes that have ended held of the array, and returns a list of it. If one held it for writing, the

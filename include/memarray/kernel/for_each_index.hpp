@@ -9,6 +9,7 @@
 #include <memarray/detail/launch/kernel_argument.hpp>
 #include <memarray/detail/launch/launch_device.hpp>
 #include <memarray/detail/launch/launch_host.hpp>
+#include <memarray/detail/state/acquisition.hpp>
 #include <memarray/driver/simulated_devices.hpp>
 #include <memarray/driver/stream_handle.hpp>
 
@@ -26,8 +27,10 @@ namespace detail {
 
 [[noreturn]] MEMARRAY_API void throw_shape_mismatch(ArrayState const& state, Extents launch);
 [[noreturn]] MEMARRAY_API void throw_given_twice(ArrayState const& state);
-/// Returns where a kernel over the arrays runs: where they are current. Throws `Error`, which names the move to make,
-/// if they are on different devices.
+/// Throws `Error`, which names the move to make, unless all arrays are on one device. Needs no lock.
+MEMARRAY_API void check_one_device(std::span<ArrayState const* const> states);
+/// Returns where a kernel over the arrays runs: where they are current. The caller holds them. Throws what
+/// `check_one_device` throws.
 [[nodiscard]] MEMARRAY_API ExecutionSpace where_all_are(std::span<ArrayState const* const> states);
 template <class... S>
 [[nodiscard]] ExecutionSpace where_all_are(S const&... states) {
@@ -37,7 +40,7 @@ template <class... S>
 /// Commits the holds together. On a device, one event stands for the end of their kernel.
 template <class First, class... Rest>
 void commit_all(First& first, Rest&... rest) noexcept {
-  if (!first.state().on_device()) {
+  if (!first.state().residency().on_device()) {
     first.commit();
     (rest.commit(), ...);
     return;
@@ -50,21 +53,21 @@ void commit_all(First& first, Rest&... rest) noexcept {
 // Launch code differs between compilers.
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-template <bool in_place, class T, int ndim, ArrayState::Access access>
-auto make_argument(ArrayAccess<T, ndim, access> const& given, Hold const& hold) {
-  if constexpr (access == ArrayState::Access::update) {
+template <bool in_place, class T, int ndim, AccessMode mode>
+auto make_argument(ArrayAccess<T, ndim, mode> const& given, Acquisition const& hold) {
+  if constexpr (mode == AccessMode::update) {
     return ElementArgument<T, in_place>{elements_at<T const>(hold.source()), elements_at<T>(hold.target())};
   } else {
-    using Element = std::conditional_t<access == ArrayState::Access::read, T const, T>;
+    using Element = std::conditional_t<mode == AccessMode::read, T const, T>;
     ArrayIndexer<Element, ndim> indexer{elements_at<Element>(hold.target()), {}};
     for (int d = 0; d < ndim; ++d) indexer.extents[static_cast<std::size_t>(d)] = given.state->shape()[d];
     return IndexerArgument<Element, ndim>{indexer};
   }
 }
 
-template <class T, int ndim, ArrayState::Access access, std::size_t launch_ndim>
-void check_shape(ArrayAccess<T, ndim, access> const& given, std::array<std::int64_t, launch_ndim> const& shape) {
-  if constexpr (access == ArrayState::Access::overwrite || access == ArrayState::Access::update) {
+template <class T, int ndim, AccessMode mode, std::size_t launch_ndim>
+void check_shape(ArrayAccess<T, ndim, mode> const& given, std::array<std::int64_t, launch_ndim> const& shape) {
+  if constexpr (mode == AccessMode::overwrite || mode == AccessMode::update) {
     bool equal = static_cast<std::size_t>(ndim) == launch_ndim;
     for (std::size_t d = 0; equal && d < launch_ndim; ++d) equal = given.state->shape()[d] == shape[d];
     if (!equal) throw_shape_mismatch(*given.state, Extents(shape));
@@ -74,7 +77,7 @@ void check_shape(ArrayAccess<T, ndim, access> const& given, std::array<std::int6
 /// Throws `LockError` if one array is given twice, unless both accesses only read.
 template <class A, class B>
 void check_pair(A const& a, B const& b) {
-  if (a.state.get() == b.state.get() && !(A::kind == ArrayState::Access::read && B::kind == ArrayState::Access::read))
+  if (a.state.get() == b.state.get() && !(A::kind == AccessMode::read && B::kind == AccessMode::read))
     throw_given_twice(*a.state);
 }
 template <class First, class... Rest>
@@ -94,8 +97,9 @@ void with_holds(Run const& run, StreamHandle const& stream, std::tuple<Held&...>
   // A second read by this launch must not be refused because a writer waits.
   bool const again =
       std::apply([&](auto&... earlier) { return ((&earlier.state() == first.state.get()) || ...); }, held);
-  Hold hold(*first.state, First::kind, first.lock_id, "a kernel", again ? Hold::past_writers : Hold::plain, stream);
-  with_holds(run, stream, std::tuple_cat(held, std::tuple<Hold&>(hold)), rest...);
+  Acquisition hold(*first.state, First::kind, first.lock_id, "a kernel",
+                   again ? Acquisition::Option::past_writers : Acquisition::Option::none, stream);
+  with_holds(run, stream, std::tuple_cat(held, std::tuple<Acquisition&>(hold)), rest...);
 }
 
 /// Fails the kernel on a simulated device if a GPU would refuse to load its elements.
@@ -142,8 +146,8 @@ concept Takes = std::is_invocable_v<F&, Indices, decltype(std::declval<Arguments
 
 /// Runs `f` where `runs` says. `first` is any of the holds: all share one device and stream.
 template <std::size_t ndim, class F, class... Arguments>
-void run_body(std::array<std::int64_t, ndim> const& shape, ExecutionSpace runs, Hold const& first, std::size_t bytes,
-              F const& f, Arguments const&... arguments) {
+void run_body(std::array<std::int64_t, ndim> const& shape, ExecutionSpace runs, Acquisition const& first,
+              std::size_t bytes, F const& f, Arguments const&... arguments) {
   constexpr int n = static_cast<int>(ndim);
   constexpr bool takes_narrow = Takes<F, IndexArray<std::int32_t, n>, Arguments...>;
   auto const extents = to_indices<std::int64_t, n>(shape);
@@ -204,7 +208,7 @@ struct Launch {
     (check_shape(std::get<a>(accesses), shape), ...);
     ExecutionSpace const runs = where_all_are(*std::get<a>(accesses).state...);
     std::size_t const bytes = (std::get<a>(accesses).state->bytes() + ...);
-    Hold const& any = std::get<0>(holds);
+    Acquisition const& any = std::get<0>(holds);
     if ((std::get<a>(holds).is_in_place() && ...))
       run_body(shape, runs, any, bytes, f, make_argument<true>(std::get<a>(accesses), std::get<a>(holds))...);
     else
@@ -238,7 +242,8 @@ void for_each_index(std::array<std::int64_t, ndim> const& shape, StreamHandle co
   static_cast<void>(checked_size(shape));
   detail::check_pairs(accesses...);
   // Checked before `stream` is made to wait. The launch checks again under the holds, when no array can move.
-  static_cast<void>(detail::where_all_are(*accesses.state...));
+  detail::ArrayState const* const all[] = {accesses.state.get()...};
+  detail::check_one_device(all);
   detail::with_holds(detail::Launch<ndim, F, Access...>{shape, f, {accesses...}}, stream, std::tuple<>(), accesses...);
 }
 

@@ -8,7 +8,7 @@
 #include <memarray/detail/base/element_pointer.hpp>
 #include <memarray/detail/launch/device_element.hpp>
 #include <memarray/detail/launch/launch_device.hpp>
-#include <memarray/detail/state/hold.hpp>
+#include <memarray/detail/state/acquisition.hpp>
 #include <memarray/driver/stream_handle.hpp>
 #include <memarray/kernel/for_each_index.hpp>
 
@@ -101,7 +101,8 @@ template <class T, int ndim>
                                                   std::int64_t lock_id = -1) {
   using Sum = typename detail::SumOf<T>::type;
   if (!stream) detail::throw_null_stream();
-  detail::Hold hold(array.state(), detail::ArrayState::Access::read, lock_id, "sum", detail::Hold::plain, stream);
+  detail::Acquisition hold(array.state(), detail::AccessMode::read, lock_id, "sum", detail::Acquisition::Option::none,
+                           stream);
   std::int64_t const size = array.get_size();
   auto const* const elements = detail::elements_at<T const>(hold.source());
   detail::ExecutionSpace const where = detail::where_all_are(array.state());

@@ -6,8 +6,8 @@
 #include <memarray/base/options.hpp>
 #include <memarray/detail/base/element_pointer.hpp>
 #include <memarray/detail/memory/stream_dependencies.hpp>
+#include <memarray/detail/state/acquisition.hpp>
 #include <memarray/detail/state/array_state.hpp>
-#include <memarray/detail/state/claim.hpp>
 #include <memarray/detail/state/trace.hpp>
 
 #include <atomic>
@@ -70,7 +70,7 @@ class MEMARRAY_API LeaseCore {
   [[nodiscard]] bool is_write() const noexcept { return _kind == Kind::write; }
   /// Returns the id for element access and kernels; −1 for a read lease, and unless the lease is open.
   [[nodiscard]] std::int64_t lock_id() const noexcept;
-  [[nodiscard]] Timeout timeout() const noexcept { return _options.timeout; }
+  [[nodiscard]] Timeout timeout() const noexcept { return _timeout; }
   [[nodiscard]] ArrayState& state() const noexcept { return *_state; }
   [[nodiscard]] ArrayStatePtr const& state_ptr() const noexcept { return _state; }
 
@@ -83,7 +83,7 @@ class MEMARRAY_API LeaseCore {
   /// `only`: set to true if the block has no other export.
   [[nodiscard]] Block& begin_export(bool& only) const {
     if (is_open()) {
-      Block& block = *_block;
+      Block& block = *_acquired.block();
       only = block.add_export(is_write());
       if (is_open()) return block;
       block.drop_export(is_write());
@@ -93,7 +93,7 @@ class MEMARRAY_API LeaseCore {
   /// Returns the leased memory. Throws `LockError` unless the lease is open.
   [[nodiscard]] Block& block() const {
     check_open();
-    return *_block;
+    return *_acquired.block();
   }
   /// Makes the lease itself an export until it is destroyed, for protocols without a release. Throws `LockError`.
   [[nodiscard]] Block& pin();
@@ -102,9 +102,9 @@ class MEMARRAY_API LeaseCore {
   /// `CudaError`, `ValueError` (a stream of another device).
   void order_export(StreamHandle const* stream) const;
   /// Returns the lease's entry in its block's `StreamDependencies`; 0 on the host.
-  [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept { return _stream_lease; }
+  [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept { return _acquired.stream_lease(); }
   /// Returns the lease's stream. Throws what `StreamChoice::get` throws.
-  [[nodiscard]] StreamHandle stream() const { return _options.stream.get(); }
+  [[nodiscard]] StreamHandle stream() const { return _acquired.stream().get(); }
   /// Returns "unopened", "open" or "closed".
   [[nodiscard]] char const* status_name() const noexcept;
   /// Writes the extents of the leased memory. Throws `LockError` unless the lease is open.
@@ -120,43 +120,27 @@ class MEMARRAY_API LeaseCore {
 
   // `begin` keeps other threads from opening the lease; then `finish` or `abandon` ends the attempt.
   void begin();
-  void finish(Claim& claim, std::string const& where) noexcept;
-  [[nodiscard]] Place place() const noexcept { return {_options.device, _options.stream}; }
+  void finish(std::string const& where) noexcept;
   void abandon() noexcept { _status.store(Status::inert); }
-  [[nodiscard]] ArrayState::Access access() const noexcept;
 
   ArrayStatePtr _state;
-  BlockPtr _block;
-  LeaseOptions _options;
-  std::int64_t _id = -1;
-  StreamDependencies::Lease _stream_lease = 0;
+  Acquisition _acquired;  // its memory stays until this lease is destroyed
+  Timeout _timeout;
   Kind _kind;
   std::atomic<Status> _status{Status::inert};
   std::atomic<bool> _pinned{false};
 };
 
 [[noreturn]] MEMARRAY_API void throw_lease_over();
-/// The parts of a C++ lease besides the lock word: use of streams on a device, the hold in a shared-memory segment.
-struct LeasedBlock {
-  BlockPtr block;
-  StreamDependencies::Lease stream_lease;
-  Segment* segment;
-  ArrayState::Access access;
-};
-/// Acquires a lease that the inline attempt could not. Throws what `take_one` throws, and `CudaError` (no such device).
-MEMARRAY_API void open_slowly(Claim& claim, LeaseOptions const& options);
-/// Returns what the lease of an acquired claim must end. Null in the common case: private host memory, current side.
-/// Releases the claim when it throws (`std::bad_alloc`).
-[[nodiscard]] MEMARRAY_API std::unique_ptr<LeasedBlock> lease_block(Claim& claim);
-/// Returns the memory, after making the lease's stream wait for pending work. Throws `CudaError`.
-[[nodiscard]] MEMARRAY_API std::byte* use_block(LeasedBlock& leased);
-MEMARRAY_API void close_block(std::unique_ptr<LeasedBlock> leased) noexcept;
+/// Acquires a lease. Throws what `acquire_all` throws, and `CudaError` (no such device).
+[[nodiscard]] MEMARRAY_API Acquisition acquire_lease(ArrayState& state, AccessMode mode, LeaseOptions const& options);
 /// Records where a lease was opened. Returns the argument for `trace_closed`; null if memory is short.
 [[nodiscard]] MEMARRAY_API void const* trace_typed_lease(ArrayState const* state,
                                                          std::source_location const& where) noexcept;
 [[nodiscard]] inline bool tracing() noexcept { return options().trace_leases.load(std::memory_order_relaxed); }
 
-/// A C++ lease: the array's lock word and a reference to its state, acquired and released together.
+/// A C++ lease. In the common case it is a hold of the array's lock word and a reference to its state, acquired and
+/// released together; otherwise an `Acquisition` holds the array.
 template <class T, int ndim>
 class TypedLease {
  public:
@@ -165,13 +149,13 @@ class TypedLease {
         _id(other._id),
         _left(other._left),
         _traced(other._traced),
-        _leased(std::move(other._leased)) {}
+        _acquired(std::move(other._acquired)) {}
   TypedLease& operator=(TypedLease&& other) noexcept {
     std::swap(_state, other._state);
     std::swap(_id, other._id);
     std::swap(_left, other._left);
     std::swap(_traced, other._traced);
-    std::swap(_leased, other._leased);
+    std::swap(_acquired, other._acquired);
     return *this;
   }
   ~TypedLease() { close(); }
@@ -183,23 +167,27 @@ class TypedLease {
   void close() noexcept {
     if (!_state) return;
     if (_traced) trace_closed(_traced);
-    if (_leased) close_block(std::move(_leased));
-    std::exchange(_state, nullptr)->give_back_with_reference(access(), _left);
+    ArrayState* const state = std::exchange(_state, nullptr);
+    if (!_acquired) return state->unlock_and_release(mode, _left);
+    _acquired.reset();
+    state->release();
   }
   /// Returns the leased memory; on a device, for work in the lease's stream. Throws `LockError` (closed), `CudaError`.
   [[nodiscard]] T* ptr() const {
     if (!_state) throw_lease_over();
-    if (_leased) [[unlikely]]
-      return elements_at<T>(use_block(*_leased));
-    return elements_at<T>(_state->storage().block()->data());
+    if (_acquired) [[unlikely]]
+      return elements_at<T>(_acquired->use());
+    return elements_at<T>(_state->residency().block().data());
   }
   // For views of the lease. `state` and `block` throw `LockError` if it is closed.
   [[nodiscard]] ArrayState const& state() const {
     if (!_state) throw_lease_over();
     return *_state;
   }
-  [[nodiscard]] Block& block() const { return _leased ? *_leased->block : *state().storage().block(); }
-  [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept { return _leased ? _leased->stream_lease : 0; }
+  [[nodiscard]] Block& block() const { return _acquired ? *_acquired->block() : state().residency().block(); }
+  [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept {
+    return _acquired ? _acquired->stream_lease() : 0;
+  }
   [[nodiscard]] ArrayIndexer<T, ndim> indexer() const {
     ArrayIndexer<T, ndim> result{ptr(), {}};
     for (int d = 0; d < ndim; ++d) result.extents[static_cast<std::size_t>(d)] = _state->shape()[d];
@@ -209,30 +197,27 @@ class TypedLease {
  protected:
   TypedLease(ArrayState& state, LeaseOptions const& options, std::source_location const& where) {
     if (!options.device && options.stream.is_default()) [[likely]] {
-      if constexpr (!std::is_const_v<T>) _id = ArrayState::next_lock_id();
-      if (state.try_take_with_reference(access(), _id, _left)) [[likely]] {
+      if constexpr (!std::is_const_v<T>) _id = ArrayLock::next_lock_id();
+      if (Acquisition::try_with_reference(state, mode, _id, _left)) [[likely]] {
         _state = &state;
         if (tracing()) trace(where);
         return;
       }
     }
-    bool const discard = options.discard && !std::is_const_v<T>;
-    Claim claim{&state, discard ? ArrayState::Access::overwrite : access()};
-    open_slowly(claim, options);
-    adopt(claim, where);
+    adopt(acquire_lease(state, options.discard && !std::is_const_v<T> ? AccessMode::overwrite : mode, options), where);
   }
-  /// Opens the lease from an acquired claim, which is released if that fails.
-  TypedLease(Claim& claim, std::source_location const& where) { adopt(claim, where); }
+  /// Opens the lease from an acquired one, which is released if that fails.
+  TypedLease(Acquisition&& acquired, std::source_location const& where) { adopt(std::move(acquired), where); }
 
  private:
-  [[nodiscard]] static constexpr ArrayState::Access access() noexcept {
-    return std::is_const_v<T> ? ArrayState::Access::read : ArrayState::Access::write;
-  }
-  void adopt(Claim& claim, std::source_location const& where) {
-    if (claim.block->uses() || claim.state->segment()) _leased = lease_block(claim);
-    _state = claim.state;
-    _state->retain();
-    _id = claim.id;
+  static constexpr AccessMode mode = std::is_const_v<T> ? AccessMode::read : AccessMode::write;
+
+  void adopt(Acquisition&& acquired, std::source_location const& where) {
+    ArrayState& state = acquired.state();
+    _id = acquired.id();
+    _acquired = Acquisition::keep(std::move(acquired));
+    state.retain();
+    _state = &state;
     if (tracing()) trace(where);
   }
   void trace(std::source_location const& where) { _traced = trace_typed_lease(_state, where); }
@@ -241,7 +226,7 @@ class TypedLease {
   std::int64_t _id = -1;
   LockWord::Guess _left = 0;
   void const* _traced = nullptr;
-  std::unique_ptr<LeasedBlock> _leased;
+  std::unique_ptr<Acquisition> _acquired;
 };
 
 }  // namespace detail
@@ -254,8 +239,8 @@ class ReadLease : public detail::TypedLease<T const, ndim> {
   explicit ReadLease(MemArray<T, ndim> const& array, LeaseOptions const& options = {},
                      std::source_location const& where = std::source_location::current())
       : detail::TypedLease<T const, ndim>(array.state(), options, where) {}
-  ReadLease(detail::Claim& claim, std::source_location const& where)
-      : detail::TypedLease<T const, ndim>(claim, where) {}
+  ReadLease(detail::Acquisition&& acquired, std::source_location const& where)
+      : detail::TypedLease<T const, ndim>(std::move(acquired), where) {}
   /// Returns a read-only view, which may outlive the lease under the array's policy for escaped views. Throws
   /// `LockError` if the lease is closed.
   [[nodiscard]] ConstBufferView view() const;
@@ -269,14 +254,15 @@ class WriteLease : public detail::TypedLease<T, ndim> {
   explicit WriteLease(MemArray<T, ndim>& array, LeaseOptions const& options = {},
                       std::source_location const& where = std::source_location::current())
       : detail::TypedLease<T, ndim>(array.state(), options, where) {}
-  WriteLease(detail::Claim& claim, std::source_location const& where) : detail::TypedLease<T, ndim>(claim, where) {}
+  WriteLease(detail::Acquisition&& acquired, std::source_location const& where)
+      : detail::TypedLease<T, ndim>(std::move(acquired), where) {}
   /// Returns a writable view, which may outlive the lease. Throws `LockError` if the lease is closed.
   [[nodiscard]] BufferView view() const;
 };
 
 namespace detail {
 
-/// Opens all of `leases`, or none. Throws what `take_all` throws, and `LockError` for a lease that is not inert.
+/// Opens all of `leases`, or none. Throws what `acquire_all` throws, and `LockError` for a lease that is not inert.
 MEMARRAY_API void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string const& where);
 
 }  // namespace detail

@@ -40,17 +40,17 @@ PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromUnsignedLong(s
 PyObject* get_nbytes(PyObject* self, void*) {
   return PyLong_FromLongLong(size_of(self) * static_cast<std::int64_t>(state_of(self).dtype().itemsize));
 }
-PyObject* get_lock_id(PyObject* self, void*) { return PyLong_FromLongLong(state_of(self).lock_id()); }
-PyObject* get_is_foreign(PyObject* self, void*) { return PyBool_FromLong(state_of(self).is_foreign()); }
+PyObject* get_lock_id(PyObject* self, void*) { return PyLong_FromLongLong(state_of(self).lock().lock_id()); }
+PyObject* get_is_foreign(PyObject* self, void*) { return PyBool_FromLong(state_of(self).residency().is_foreign()); }
 PyObject* get_memory_type(PyObject* self, void*) {
-  std::string_view const word = to_string(state_of(self).memory_type());
+  std::string_view const word = to_string(state_of(self).residency().memory_type());
   return PyUnicode_FromStringAndSize(word.data(), static_cast<Py_ssize_t>(word.size()));
 }
 PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(state_of(self).dtype().name); }
 PyObject* get_typestr(PyObject* self, void*) { return describe_dtype(state_of(self).dtype()); }
 PyObject* get_segment(PyObject* self, void*) { return describe_segment(state_of(self)); }
 PyObject* get_device(PyObject* self, void*) {
-  Device const device = state_of(self).device();
+  Device const device = state_of(self).residency().device();
   return Py_BuildValue("(si)", device.is_cpu() ? "cpu" : "cuda", device.id);
 }
 PyObject* get_escaped_views(PyObject* self, void*) {

@@ -98,7 +98,7 @@ PyObject* move_memory(PyObject* self, PyObject* const* args, Py_ssize_t given, P
   if ((stream && !read_stream(stream, choice)) || !read_dlpack_device(type, id, state_of(self), device)) return nullptr;
   return guarded([&] {
     AllocationSiteScope const site;
-    state_of(self).move(device, -1, choice, async_copy == Py_True);
+    detail::move_to(state_of(self), device, -1, choice, async_copy == Py_True);
     return Py_NewRef(Py_None);
   });
 }
@@ -131,7 +131,7 @@ PyObject* dlpack_device_of(PyObject* self, PyObject* const*, Py_ssize_t given, P
     PyErr_SetString(PyExc_TypeError, "__dlpack_device__() takes no arguments");
     return nullptr;
   }
-  return dlpack_device(state_of(self).exported_device());
+  return dlpack_device(state_of(self).residency().exported_device());
 }
 
 PyObject* fill(PyObject* self, PyObject* value) {
@@ -140,7 +140,7 @@ PyObject* fill(PyObject* self, PyObject* value) {
     std::vector<std::byte> element;
     if (!write_any_element(self, state.dtype(), value, element)) return nullptr;
     AllocationSiteScope const site;
-    state.fill(element.data());
+    detail::fill(state, element.data());
     return Py_NewRef(Py_None);
   });
 }
@@ -150,7 +150,7 @@ PyObject* resize(PyObject* self, PyObject* shape_object) {
     std::vector<std::int64_t> shape;
     if (!read_shape(shape_object, shape)) return nullptr;
     AllocationSiteScope const site;
-    state_of(self).resize(shape);
+    detail::resize(state_of(self), shape);
     return Py_NewRef(Py_None);
   });
 }
@@ -161,7 +161,7 @@ PyObject* exchange(PyObject* self, PyObject* other) {
     if (!state)
       return PyErr_Format(PyExc_TypeError, "exchange swaps contents with another MemArray, not with %s",
                           shown(other).c_str());
-    state_of(self).exchange(*state);
+    detail::exchange(state_of(self), *state);
     return Py_NewRef(Py_None);
   });
 }
@@ -169,7 +169,7 @@ PyObject* exchange(PyObject* self, PyObject* other) {
 PyObject* copy(PyObject* self, PyObject*) {
   return guarded([&] {
     AllocationSiteScope const site;
-    return make_array(Py_TYPE(self), state_of(self).clone());
+    return make_array(Py_TYPE(self), detail::clone(state_of(self)));
   });
 }
 
@@ -206,7 +206,7 @@ PyObject* add_index_tuple(PyObject* self, PyObject* const* args, Py_ssize_t give
       return PyErr_Occurred() ? nullptr
                               : PyErr_Format(PyExc_TypeError, "%s is not registered", state.describe().c_str());
     return PyObject_CallMethod(instance.get(), "add_index_tuple", "OL", self,
-                               static_cast<long long>(state.on_device() ? as_intptr(choice.get()) : 0));
+                               static_cast<long long>(state.residency().on_device() ? as_intptr(choice.get()) : 0));
   });
 }
 

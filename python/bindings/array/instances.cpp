@@ -116,8 +116,8 @@ PyObject* create_shared(PyObject* self, PyObject* args) {
     std::vector<std::int64_t> shape;
     if (!read_shape(shape_object, shape)) return nullptr;
     SharedBytes const memory = shared_bytes_of(view, keep);
-    return make_array(
-        type, detail::create_shared(memory.bytes, memory.keeper, name, is_zero != 0, instance_of(self).dtype, shape));
+    return make_array(type, detail::create_shared(memory.bytes, memory.keep_alive, name, is_zero != 0,
+                                                  instance_of(self).dtype, shape));
   });
 }
 
@@ -131,7 +131,8 @@ PyObject* attach_shared(PyObject* self, PyObject* args) {
   return guarded([&]() -> PyObject* {
     SharedBytes const memory = shared_bytes_of(view, keep);
     PyInstance const& instance = instance_of(self);
-    return make_array(type, detail::attach_shared(memory.bytes, memory.keeper, name, instance.dtype, instance.ndim));
+    return make_array(type,
+                      detail::attach_shared(memory.bytes, memory.keep_alive, name, instance.dtype, instance.ndim));
   });
 }
 

@@ -62,7 +62,7 @@ PyObject* shared_layout(PyObject* object) {
 }
 
 PyObject* describe_segment(detail::ArrayState const& state) {
-  detail::Segment const* const segment = state.segment();
+  detail::Segment const* const segment = state.lock().segment();
   if (!segment) return Py_NewRef(Py_None);
   return Py_BuildValue("(sK)", segment->name().c_str(), static_cast<unsigned long long>(segment->uid()));
 }

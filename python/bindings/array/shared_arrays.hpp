@@ -12,7 +12,7 @@ namespace memarray::python {
 
 struct SharedBytes {
   std::span<std::byte> bytes;
-  detail::Block::Keeper keeper;
+  detail::Block::KeepAlive keep_alive;
 };
 
 /// Returns the memory of a view of bytes. The keep-alive drops the view first and then `keep`, which may be None.

@@ -3,7 +3,7 @@
 #include "array/struct_dtype.hpp"
 #include "gil.hpp"
 #include "helpers.hpp"
-#include "import/memory_keeper.hpp"
+#include "import/memory_keep_alive.hpp"
 #include "py_ref.hpp"
 #include "python_errors.hpp"
 
@@ -115,18 +115,18 @@ bool read_integers(PyObject* sequence, char const* what, std::vector<std::int64_
   return false;
 }
 
-/// A `MemoryKeeper` that no block refers to yet.
-class NewKeeper {
+/// A `MemoryKeepAlive` that no block refers to yet.
+class NewKeepAlive {
  public:
-  /// Makes a keeper; it is empty, with the Python error set, if memory is exhausted.
-  NewKeeper() : _keeper(PyRef::steal(reinterpret_cast<PyObject*>(make_memory_keeper()))) {}
-  explicit operator bool() const noexcept { return static_cast<bool>(_keeper); }
-  MemoryKeeper* operator->() const noexcept { return reinterpret_cast<MemoryKeeper*>(_keeper.get()); }
-  /// Requests a buffer, which the keeper releases; a read-only buffer is accepted. False with the Python error set.
+  /// Makes a keep-alive; it is empty, with the Python error set, if memory is exhausted.
+  NewKeepAlive() : _keep_alive(PyRef::steal(reinterpret_cast<PyObject*>(make_memory_keep_alive()))) {}
+  explicit operator bool() const noexcept { return static_cast<bool>(_keep_alive); }
+  MemoryKeepAlive* operator->() const noexcept { return reinterpret_cast<MemoryKeepAlive*>(_keep_alive.get()); }
+  /// Requests a buffer, which the keep-alive releases; a read-only buffer is accepted. False with the Python error set.
   [[nodiscard]] bool get_buffer(PyObject* object, int flags) const {
     Py_buffer& buffer = (*this)->buffer;
     // If the collector may clear the object, a memoryview takes its buffer, as exporters expect. An object that is
-    // itself a memoryview could not be cleared safely while the keeper has a buffer of it.
+    // itself a memoryview could not be cleared safely while the keep-alive has a buffer of it.
     if (flags == PyBUF_FULL_RO && PyType_IS_GC(Py_TYPE(object))) {
       PyObject* const own = PyMemoryView_FromObject(object);
       if (!own) return false;
@@ -145,20 +145,20 @@ class NewKeeper {
     (*this)->owner = kept ? PyTuple_Pack(3, object, other, kept.get()) : PyTuple_Pack(2, object, other);
     return (*this)->owner != nullptr;
   }
-  [[nodiscard]] detail::Block::Keeper release() {
-    collect_keeper(operator->());
-    return keeper_for_block(reinterpret_cast<MemoryKeeper*>(_keeper.release()));
+  [[nodiscard]] detail::Block::KeepAlive release() {
+    collect_keep_alive(operator->());
+    return keep_alive_for_block(reinterpret_cast<MemoryKeepAlive*>(_keep_alive.release()));
   }
 
  private:
-  PyRef _keeper;
+  PyRef _keep_alive;
 };
 
 /// The data of an array interface and its keep-alive: the object, its dict and a buffer.
 struct InterfaceData {
   void* address = nullptr;
   bool writable = false;
-  NewKeeper keeper{};
+  NewKeepAlive keep_alive{};
 };
 
 /// Reads 'data' as (address, read-only).
@@ -174,12 +174,12 @@ bool read_address(PyObject* pair, InterfaceData& data) {
 bool read_buffer(PyObject* object, PyObject* offset_object, StridedLayout::Span const& span, InterfaceData& data) {
   Py_ssize_t const offset = offset_object ? PyNumber_AsSsize_t(offset_object, PyExc_OverflowError) : 0;
   if (offset == -1 && PyErr_Occurred()) return false;
-  if (!data.keeper.get_buffer(object, PyBUF_FULL_RO)) {
+  if (!data.keep_alive.get_buffer(object, PyBUF_FULL_RO)) {
     // Retry as plain bytes: the elements may have no format.
     PyErr_Clear();
-    if (!data.keeper.get_buffer(object, PyBUF_SIMPLE)) return false;
+    if (!data.keep_alive.get_buffer(object, PyBUF_SIMPLE)) return false;
   }
-  Py_buffer const& buffer = data.keeper->buffer;
+  Py_buffer const& buffer = data.keep_alive->buffer;
   if (!is_dense(buffer)) {
     PyErr_SetString(PyExc_BufferError,
                     "the buffer of an array interface is one row of bytes, and this is not contiguous");
@@ -254,16 +254,16 @@ bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bo
   StridedLayout const layout = detail::import_layout(
       shape, has_strides ? std::optional(StridedLayout::Extents(strides)) : std::nullopt, dtype->itemsize);
   InterfaceData data;
-  if (!data.keeper || !read_data(object, interface, layout.span(dtype->itemsize), cuda, data)) return false;
+  if (!data.keep_alive || !read_data(object, interface, layout.span(dtype->itemsize), cuda, data)) return false;
   // A dict that the producer makes on each request may be the only owner of the memory.
-  if (!data.keeper.set_owner(object, given)) return false;
+  if (!data.keep_alive.set_owner(object, given)) return false;
   detail::ForeignMemory memory(data.address, Device{}, MemoryType::normal, dtype, layout, data.writable);
   if (cuda) {
     if (!read_producer_stream(get("stream"), memory.ready_in)) return false;
     memory.type = MemoryType::device;
     memory.device = memory.data ? detail::device_at(memory.data) : Device{kDLCUDA, 0};
   }
-  view = detail::import_memory(memory, data.keeper.release());
+  view = detail::import_memory(memory, data.keep_alive.release());
   return true;
 }
 
@@ -294,34 +294,34 @@ bool import_plain_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
   // Exporters mark writable memory as such in any case, but may refuse a request for it.
   if (PyObject_GetBuffer(object, owned.get(), PyBUF_FULL_RO) != 0) return false;
   Py_buffer const& buffer = *owned;
-  detail::KeeperGuard keeper({owned.release(), &drop_buffer});
+  detail::KeepAliveGuard keep_alive({owned.release(), &drop_buffer});
   detail::ForeignMemory memory(buffer.buf, Device{}, MemoryType::normal, nullptr, {}, buffer.readonly == 0);
   if (!describe(object, buffer, dtype, memory.dtype, memory.layout)) return false;
-  view = detail::import_memory(memory, keeper.release());
+  view = detail::import_memory(memory, keep_alive.release());
   return true;
 }
 
 }  // namespace
 
-Block::Keeper keeper_of(PyObject* object) noexcept { return {Py_NewRef(object), &drop_object}; }
+Block::KeepAlive keep_alive_of(PyObject* object) noexcept { return {Py_NewRef(object), &drop_object}; }
 
 bool import_collected(PyObject* object, detail::ForeignMemory const& memory, ViewCore& view) {
-  NewKeeper keeper;
-  if (!keeper) return false;
-  keeper->owner = Py_NewRef(object);
-  view = detail::import_memory(memory, keeper.release());
+  NewKeepAlive keep_alive;
+  if (!keep_alive) return false;
+  keep_alive->owner = Py_NewRef(object);
+  view = detail::import_memory(memory, keep_alive.release());
   return true;
 }
 
 bool import_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
   if (!PyObject_CheckBuffer(object)) return false;
   if (!PyType_IS_GC(Py_TYPE(object))) return import_plain_buffer(object, dtype, view);
-  NewKeeper keeper;
-  if (!keeper || !keeper.get_buffer(object, PyBUF_FULL_RO)) return false;
-  Py_buffer const& buffer = keeper->buffer;
+  NewKeepAlive keep_alive;
+  if (!keep_alive || !keep_alive.get_buffer(object, PyBUF_FULL_RO)) return false;
+  Py_buffer const& buffer = keep_alive->buffer;
   detail::ForeignMemory memory(buffer.buf, Device{}, MemoryType::normal, nullptr, {}, buffer.readonly == 0);
   if (!describe(object, buffer, dtype, memory.dtype, memory.layout)) return false;
-  view = detail::import_memory(memory, keeper.release());
+  view = detail::import_memory(memory, keep_alive.release());
   return true;
 }
 

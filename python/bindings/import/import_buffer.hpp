@@ -11,7 +11,7 @@ namespace memarray::python {
 // Python error set; or false without an error if the object does not offer the protocol.
 
 /// Returns a keep-alive for a block: a new reference to a Python object, dropped on any thread.
-[[nodiscard]] detail::Block::Keeper keeper_of(PyObject* object) noexcept;
+[[nodiscard]] detail::Block::KeepAlive keep_alive_of(PyObject* object) noexcept;
 /// Imports memory of an object that may refer to views of it, with a keep-alive that the garbage collector sees. False
 /// with the Python error set; throws as `import_memory` does.
 [[nodiscard]] bool import_collected(PyObject* object, detail::ForeignMemory const& memory, detail::ViewCore& view);

@@ -33,15 +33,15 @@ PyObject* legacy_stream = nullptr;
 PyObject* keyword_names[3] = {};  // max_version, stream, copy
 
 /// Returns the keep-alive of a tensor's storage object; empty if there is none.
-Block::Keeper keeper_of_storage(PyRef const& storage) noexcept {
-  return storage ? keeper_of(storage.get()) : Block::Keeper{};
+Block::KeepAlive keep_alive_of_storage(PyRef const& storage) noexcept {
+  return storage ? keep_alive_of(storage.get()) : Block::KeepAlive{};
 }
 
 ViewCore import_tensor(DLManagedTensorVersioned* tensor, PyRef const& storage, Copy copy,
                        StreamHandle const& ready_in = {}) {
   bool const is_copied =
       tensor->version.major == DLPACK_MAJOR_VERSION && (tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
-  ViewCore view = detail::import_dlpack(tensor, ready_in, keeper_of_storage(storage));
+  ViewCore view = detail::import_dlpack(tensor, ready_in, keep_alive_of_storage(storage));
   if (is_copied && copy == Copy::never)
     throw BufferError("copy=False: this is a copy that its producer made, as it says; without it, it is taken");
   return view;
@@ -92,7 +92,7 @@ PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
     auto* const tensor = writable < 0 ? nullptr : take<DLManagedTensor>(capsule);
     if (!tensor) return nullptr;
     return finish(owner, copy, [&] {
-      ViewCore view = detail::import_dlpack(tensor, {}, keeper_of_storage(storage));
+      ViewCore view = detail::import_dlpack(tensor, {}, keep_alive_of_storage(storage));
       return writable == 1 ? view : view.read_only();
     });
   }
@@ -216,8 +216,8 @@ bool try_borrowed(DLPackExchangeAPI const& api, PyObject* object, PyRef const& s
     return lending == Lending::wrong;
   StreamHandle ready_in;
   if (!read_ready_in(api, tensor.device, ready_in)) return true;
-  result = finish_in_stream(object, copy,
-                            [&] { return detail::import_dlpack(tensor, true, keeper_of(storage.get()), ready_in); });
+  result = finish_in_stream(
+      object, copy, [&] { return detail::import_dlpack(tensor, true, keep_alive_of(storage.get()), ready_in); });
   return true;
 }
 

@@ -42,7 +42,7 @@ int try_array(PyObject* object, Copy copy, PyObject*& result) {
   if (!array) return 0;
   result = finish(object, copy, [&] {
     detail::ForeignMemory const memory = memory_of(*array);
-    return detail::import_memory(memory, keeper_of(object));
+    return detail::import_memory(memory, keep_alive_of(object));
   });
   return 1;
 }

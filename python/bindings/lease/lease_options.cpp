@@ -86,7 +86,7 @@ bool read_dlpack_device(PyObject* type, PyObject* id, detail::ArrayState const& 
                  shown(type).c_str());
     return false;
   }
-  device = {static_cast<DLDeviceType>(kind), kind == kDLCPU ? 0 : state.device_id()};
+  device = {static_cast<DLDeviceType>(kind), kind == kDLCPU ? 0 : state.residency().device_id()};
   if (!id || id == Py_None) return true;
   int number = 0;
   if (!read_device_id(id, number)) return false;

@@ -210,7 +210,7 @@ class TakenTensor {
     if (PyCapsule_IsValid(capsule, CapsuleName<DLManagedTensorVersioned>::offered))
       return own<DLManagedTensorVersioned>(capsule);
     if (PyCapsule_IsValid(capsule, CapsuleName<DLManagedTensor>::offered)) return own<DLManagedTensor>(capsule);
-    throw ValueError("this is no capsule of DLPack's that nobody took");
+    throw ValueError("expected an unused DLPack capsule");
   }
 
   void examine(py::object const& stream) {

@@ -145,9 +145,11 @@ Loaded load_array(Argument const& argument, ArrayState& state) {
   AllocationSiteScope const site;
   bool const writes = argument.wanted.writable;
   // First check everything that needs no lease: opening a lease may copy.
-  if (Misfits const misfits = misfits_of(state.dtype(), state.ndim(), true, state.on_device(), argument.wanted)) {
+  if (Misfits const misfits =
+          misfits_of(state.dtype(), state.ndim(), true, state.residency().on_device(), argument.wanted)) {
     StridedLayout const layout = layout_of(state);
-    return argument.refuse({state.dtype(), layout.shape(), layout.strides(), true, state.on_device(), state.device()},
+    return argument.refuse({state.dtype(), layout.shape(), layout.strides(), true, state.residency().on_device(),
+                            state.residency().device()},
                            misfits);
   }
   if (detail::tracing()) {
@@ -206,7 +208,7 @@ Loaded load_foreign(Argument const& argument) {
 
 ViewCore view_of_numpy(PyObject* object, NumpyFields const& array) {
   detail::ForeignMemory const memory = memory_of(array);
-  return detail::import_memory(memory, keeper_of(object));
+  return detail::import_memory(memory, keep_alive_of(object));
 }
 
 /// Loads a plain NumPy array, the most common argument, without a block and without repeating NumPy's own checks.
@@ -214,8 +216,8 @@ Loaded load_numpy(Argument const& argument, NumpyFields const& array) {
   Given const given{*array.dtype, array.shape, array.strides, array.writable, false, Device{}};
   if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
   if (array.dtype->dl.code == kDLBool) return load_view_of(argument, view_of_numpy(argument.object, array));
-  detail::Block::Keeper const keeper = keeper_of(argument.object);
-  argument.view.parts.held = {keeper.object, keeper.drop};
+  detail::Block::KeepAlive const keep_alive = keep_alive_of(argument.object);
+  argument.view.parts.held = {keep_alive.object, keep_alive.drop};
   argument.view.parts.data = array.data;
   argument.view.set_layout(array.shape, array.strides, array.dtype->itemsize);
   return Loaded::yes;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "gil.hpp"
-#include "import/memory_keeper.hpp"
+#include "import/memory_keep_alive.hpp"
 #include "view/view_type.hpp"
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct RarePart {
 struct PyView {
   PyObject_HEAD PyObject* weak_references;
   PyObject* owner;
-  MemoryKeeper* keeper;  // keep-alive of the memory that the garbage collector sees; else null
+  MemoryKeepAlive* keep_alive;  // keep-alive of the memory that the garbage collector sees; else null
   detail::ViewCore core;
   RarePart* rare;           // null until needed
   detail::Block* exported;  // export that open buffers keep after the view was closed, or null

@@ -107,7 +107,7 @@ void pin(PyObject* self, detail::ViewCore const& core) {
   RarePart& rare = view.rare_part();
   if (rare.pinned) return;
   rare.pinned = std::move(pinned);
-  if (view.keeper) view.keeper->in_views.fetch_add(1);
+  if (view.keep_alive) view.keep_alive->in_views.fetch_add(1);
 }
 
 PyObject* pinned_interface(PyObject* self) {

@@ -66,17 +66,17 @@ std::uint64_t holds_of(PyView const& view) noexcept {
 
 /// Uncounts exports before they are dropped: the collector must never count more of them than exist.
 void uncount_holds(PyView& view, std::uint64_t holds) noexcept {
-  if (view.keeper) view.keeper->in_views.fetch_sub(holds);
+  if (view.keep_alive) view.keep_alive->in_views.fetch_sub(holds);
 }
 
-/// Drops a reference to the owner of a view. The last reference may drop another view, to any depth, so `drop_keeper`
-/// bounds the recursion.
+/// Drops a reference to the owner of a view. The last reference may drop another view, to any depth, so
+/// `drop_keep_alive` bounds the recursion.
 void drop_owner(PyObject* owner) noexcept {
   if (!owner) return;
 #if !defined(Py_GIL_DISABLED)
   if (Py_REFCNT(owner) > 1) return Py_DECREF(owner);
 #endif
-  detail::drop_keeper({owner, &drop_object});
+  detail::drop_keep_alive({owner, &drop_object});
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
@@ -84,7 +84,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   PyView const& view = *view_in(self);
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(view.owner);
-  Py_VISIT(reinterpret_cast<PyObject*>(view.keeper));
+  Py_VISIT(reinterpret_cast<PyObject*>(view.keep_alive));
   return 0;
 }
 
@@ -101,9 +101,9 @@ void dealloc(PyObject* self) {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   bool const pending = PyErr_Occurred() != nullptr;
   if (pending) PyErr_Fetch(&type, &value, &traceback);
-  if (view->keeper) {
+  if (view->keep_alive) {
     uncount_holds(*view, holds_of(*view));
-    drop_owner(reinterpret_cast<PyObject*>(view->keeper));
+    drop_owner(reinterpret_cast<PyObject*>(view->keep_alive));
   }
   view->core.~ViewCore();
   delete view->rare;
@@ -238,7 +238,7 @@ PyView* allocate_view(PyObject* owner) {
   if (!self) return nullptr;
   self->weak_references = nullptr;
   self->owner = Py_XNewRef(owner);
-  self->keeper = nullptr;
+  self->keep_alive = nullptr;
   self->rare = nullptr;
   self->exported = nullptr;
   self->buffers = 0;
@@ -259,19 +259,19 @@ void free_view(PyView* view) noexcept {
 void collect_view(PyView* view) noexcept {
   // The view is new and holds its export, so the block is alive.
   detail::Block* const block = view->core.is_open() ? &view->core.block() : nullptr;
-  MemoryKeeper* const keeper = block && block->is_foreign() ? memory_keeper_of(*block) : nullptr;
-  if (keeper) {
-    keeper->block = block;
-    keeper->in_views.fetch_add(1);
-    Py_INCREF(reinterpret_cast<PyObject*>(keeper));
-    view->keeper = keeper;
+  MemoryKeepAlive* const keep_alive = block && block->is_foreign() ? memory_keep_alive_of(*block) : nullptr;
+  if (keep_alive) {
+    keep_alive->block = block;
+    keep_alive->in_views.fetch_add(1);
+    Py_INCREF(reinterpret_cast<PyObject*>(keep_alive));
+    view->keep_alive = keep_alive;
   }
-  view->is_tracked = keeper || view->owner;
+  view->is_tracked = keep_alive || view->owner;
   if (view->is_tracked) PyObject_GC_Track(view);
 }
 
 void close_view(PyObject* self) noexcept {
-  PyObject *owner = nullptr, *keeper = nullptr;
+  PyObject *owner = nullptr, *keep_alive = nullptr;
   detail::BlockExport memory;
   {
     ViewScope const scope(self);
@@ -284,11 +284,12 @@ void close_view(PyObject* self) noexcept {
       view.is_export_writable = memory.writable();
       view.exported = memory.release();
     }
-    // Only a view without exports gives up its reference to the keeper.
-    if (holds_of(view) == 0 && holds != 0) keeper = reinterpret_cast<PyObject*>(std::exchange(view.keeper, nullptr));
+    // Only a view without exports gives up its reference to the keep-alive.
+    if (holds_of(view) == 0 && holds != 0)
+      keep_alive = reinterpret_cast<PyObject*>(std::exchange(view.keep_alive, nullptr));
     owner = std::exchange(view.owner, nullptr);
   }
-  drop_owner(keeper);
+  drop_owner(keep_alive);
   memory = {};
   drop_owner(owner);
 }

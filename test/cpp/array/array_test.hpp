@@ -83,13 +83,13 @@ void count_up(MemArray<T, ndim>& array) {
 /// Returns the current contents of memory, without acquiring the lock.
 template <class T, int ndim>
 std::vector<T> contents(MemArray<T, ndim> const& array) {
-  auto const* const elements = reinterpret_cast<T const*>(array.state().storage().block()->data());
+  auto const* const elements = reinterpret_cast<T const*>(array.state().residency().block().data());
   return std::vector<T>(elements, elements + array.get_size());
 }
 
 template <class T, int ndim>
 std::byte const* memory_of(MemArray<T, ndim> const& array) {
-  return array.state().storage().block()->data();
+  return array.state().residency().block().data();
 }
 
 /// An export held by a consumer.

@@ -116,11 +116,11 @@ class ConflictsTest : public ArrayTest {
   }
 
   void expect_refused(std::vector<Operation> const& operations, std::string const& holder) {
-    std::int64_t const word = array.state().word().load();
+    std::int64_t const word = array.state().lock().word().load();
     for (Operation const& operation : operations) {
       auto const words = message_of<LockError>([&] { operation.run(array); });
       EXPECT_NE(words.find(holder), std::string::npos) << operation.name << ": " << words;
-      EXPECT_EQ(array.state().word().load(), word) << operation.name;
+      EXPECT_EQ(array.state().lock().word().load(), word) << operation.name;
       expect_unchanged(operation.name);
     }
     EXPECT_EQ(copies(), 0);
@@ -151,7 +151,7 @@ TEST_F(ConflictsTest, NothingIsRefusedOnAFreeArray) {
       EXPECT_NO_THROW(operation.run(free)) << operation.name;
     }
     if (std::string(operation.name) == "enter") free.exit();
-    EXPECT_EQ(free.state().word().load(), detail::LockWord::free) << operation.name;
+    EXPECT_EQ(free.state().lock().word().load(), detail::LockWord::free) << operation.name;
   }
 }
 
@@ -318,7 +318,7 @@ TEST_F(ConflictsTest, BadArgumentsAreNamedBeforeOrAfterTheLockButNeverChangeAnyt
   EXPECT_THROW(static_cast<void>(array({0, 4})), IndexError);
   EXPECT_NE(message_of<IndexError>([&] { array.write({0, 4}, 1); }).find("dimension 1"), std::string::npos);
   expect_unchanged("bad arguments");
-  EXPECT_EQ(array.state().word().load(), detail::LockWord::free);
+  EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
 }
 
 }  // namespace

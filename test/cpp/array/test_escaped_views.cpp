@@ -288,7 +288,7 @@ TEST_F(EscapedViewsTest, PolicyErrorRefusesWritesUntilTheLastViewIsGone) {
       EXPECT_NE(words.find("'error'"), std::string::npos) << use.name;
       EXPECT_EQ(contents(array), before) << use.name;
       EXPECT_EQ(memory_of(array), memory) << use.name;
-      EXPECT_EQ(array.state().word().load(), detail::LockWord::free) << use.name;
+      EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free) << use.name;
       first.drop();
       EXPECT_THROW(use.run(array), LockError) << use.name;
       second.drop();
@@ -387,8 +387,8 @@ TEST_F(EscapedViewsTest, AKernelThatThrowsLeavesArraysWithKeptViewsAsTheyWere) {
     EXPECT_THROW(for_each_index({64}, default_stream(), fails, overwrite(array), update(other)), std::runtime_error);
     EXPECT_EQ(contents(array), before);
     EXPECT_EQ(contents(other), before);
-    EXPECT_EQ(array.state().word().load(), detail::LockWord::free);
-    EXPECT_EQ(other.state().word().load(), detail::LockWord::free);
+    EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
+    EXPECT_EQ(other.state().lock().word().load(), detail::LockWord::free);
   }
   EXPECT_EQ(first.copy(), before);
 }

@@ -55,21 +55,21 @@ class HostResourcesTest : public test::DeviceArrayTest, public ::testing::WithPa
 };
 
 TEST_P(HostResourcesTest, HasItsMemoryFromThere) {
-  EXPECT_EQ(a->state().storage().block()->memory_type(), GetParam().type);
+  EXPECT_EQ(a->state().residency().block().memory_type(), GetParam().type);
   EXPECT_EQ(live(), 1);
   EXPECT_EQ(a->view().memory_type(), GetParam().type);
   EXPECT_EQ((*a)({42}), 42);
   MemArray<int, 1> const twin = *a;
-  EXPECT_EQ(twin.state().storage().block()->memory_type(), GetParam().type);
+  EXPECT_EQ(twin.state().residency().block().memory_type(), GetParam().type);
   a->resize({length + 1});
-  EXPECT_EQ(a->state().storage().block()->memory_type(), GetParam().type);
+  EXPECT_EQ(a->state().residency().block().memory_type(), GetParam().type);
   EXPECT_EQ((*a)({length}), 0);
 }
 
 TEST_P(HostResourcesTest, IsUsedOnTheDeviceWithoutACopyIfUnified) {
   BufferView const there = WriteLease<int, 1>(*a).view().to_device({kDLCUDA, 0});
   bool const is_unified = GetParam().type == MemoryType::unified;
-  EXPECT_EQ(there.core().data() == a->state().storage().block()->data(), is_unified);
+  EXPECT_EQ(there.core().data() == a->state().residency().block().data(), is_unified);
   EXPECT_EQ(there.memory_type(), is_unified ? MemoryType::unified : MemoryType::device);
   EXPECT_EQ(there.device(), (Device{kDLCUDA, 0}));
   int const seven = 7;
@@ -93,7 +93,7 @@ TEST_P(HostResourcesTest, MovesLaterBothWaysWithNothingBetween) {
   EXPECT_EQ(sim.calls("cuMemcpyHtoDAsync"), 1u);
   EXPECT_EQ(sim.calls("cuMemcpyDtoHAsync"), 1u);
   for (std::int64_t i = 0; i < length; ++i) ASSERT_EQ((*a)({i}), i % 100 + 1);
-  EXPECT_EQ(a->state().storage().block()->memory_type(), GetParam().type);
+  EXPECT_EQ(a->state().residency().block().memory_type(), GetParam().type);
 }
 
 TEST_P(HostResourcesTest, IsNotWrittenWhileACopyReadsIt) {

@@ -19,8 +19,9 @@ using namespace std::chrono_literals;
 class LeasesTest : public ArrayTest {
  protected:
   bool all_free() {
-    return a.state().word().load() == detail::LockWord::free && b.state().word().load() == detail::LockWord::free &&
-           c.state().word().load() == detail::LockWord::free;
+    return a.state().lock().word().load() == detail::LockWord::free &&
+           b.state().lock().word().load() == detail::LockWord::free &&
+           c.state().lock().word().load() == detail::LockWord::free;
   }
   MemArray<float, 1> a{{8}};
   MemArray<double, 2> b{{2, 2}};
@@ -32,7 +33,7 @@ TEST_F(LeasesTest, TakesSeveralOfAllKinds) {
     auto const [x, y, z] = leases(read(a), write(b), overwrite(c));
     static_assert(std::is_same_v<decltype(x), ReadLease<float, 1> const>);
     static_assert(std::is_same_v<decltype(y), WriteLease<double, 2> const>);
-    EXPECT_EQ(detail::LockWord::readers(a.state().word().load()), 1);
+    EXPECT_EQ(detail::LockWord::readers(a.state().lock().word().load()), 1);
     EXPECT_EQ(b.get_lock_id(), y.lock_id());
     EXPECT_EQ(c.get_lock_id(), z.lock_id());
   }
@@ -44,9 +45,9 @@ TEST_F(LeasesTest, TakesAllOrNone) {
     ReadLease const reader(b);
     EXPECT_THROW(static_cast<void>(leases(read(a), write(b), write(c))), LockError);
     EXPECT_THROW(static_cast<void>(leases(write(c), write(b), write(a))), LockError);
-    EXPECT_EQ(a.state().word().load(), detail::LockWord::free);
-    EXPECT_EQ(c.state().word().load(), detail::LockWord::free);
-    EXPECT_EQ(detail::LockWord::readers(b.state().word().load()), 1);
+    EXPECT_EQ(a.state().lock().word().load(), detail::LockWord::free);
+    EXPECT_EQ(c.state().lock().word().load(), detail::LockWord::free);
+    EXPECT_EQ(detail::LockWord::readers(b.state().lock().word().load()), 1);
   }
   EXPECT_TRUE(all_free());
 }
@@ -92,7 +93,7 @@ TEST_F(LeasesTest, OneArrayMayBeReadTwiceButNotWritten) {
 TEST_F(LeasesTest, ReadingTwiceDoesNotWaitForAWriterInBetween) {
   auto reader = std::make_unique<ReadLease<float, 1>>(a);
   std::thread writer([&] { WriteLease<float, 1> const lease(a, {.timeout = std::nullopt}); });
-  while (!a.state().word().writer_waits()) std::this_thread::yield();
+  while (!a.state().lock().word().writer_waits()) std::this_thread::yield();
   std::atomic<bool> done{false};
   std::thread both([&] {
     auto const got = leases(Timeout(20s), read(a), read(a));
@@ -140,7 +141,7 @@ TEST_F(LeasesTest, RunningOutOfMemoryForOneReleasesAll) {
   memory.until_failure = 0;
   EXPECT_THROW(static_cast<void>(leases(write(a), overwrite(tight), write(b))), OutOfMemoryError);
   EXPECT_TRUE(all_free());
-  EXPECT_EQ(tight.state().word().load(), detail::LockWord::free);
+  EXPECT_EQ(tight.state().lock().word().load(), detail::LockWord::free);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST_F(MemArrayTest, CopiesDeeplyAndIsBornUnlocked) {
   count_up(original);
   ReadLease const lease(original);
   Array copy(original);
-  EXPECT_EQ(copy.state().word().load(), detail::LockWord::free);
+  EXPECT_EQ(copy.state().lock().word().load(), detail::LockWord::free);
   EXPECT_NE(memory_of(copy), memory_of(original));
   EXPECT_EQ(contents(copy), contents(original));
   copy.fill(0);
@@ -196,8 +196,8 @@ TEST_F(MemArrayTest, ExchangeRefusesWhileEitherIsHeldAndChangesNeither) {
     EXPECT_EQ(a({2, 3}), 1);
     EXPECT_EQ(b({1, 1}), 2);
   }
-  EXPECT_EQ(a.state().word().load(), detail::LockWord::free);
-  EXPECT_EQ(b.state().word().load(), detail::LockWord::free);
+  EXPECT_EQ(a.state().lock().word().load(), detail::LockWord::free);
+  EXPECT_EQ(b.state().lock().word().load(), detail::LockWord::free);
 }
 
 TEST_F(MemArrayTest, ResizeKeepsTheLeadingElementsAndTheRestIsT) {
@@ -280,8 +280,8 @@ TEST_F(MemArrayTest, EveryAllocationThatFailsLeavesTheArrayAsItWas) {
         EXPECT_EQ(contents(array), before);
         EXPECT_EQ(array.get_shape(), (std::array<std::int64_t, 2>{3, 4}));
         EXPECT_EQ(other({2, 3}), 5);
-        EXPECT_EQ(array.state().word().load(), detail::LockWord::free);
-        EXPECT_EQ(other.state().word().load(), detail::LockWord::free);
+        EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
+        EXPECT_EQ(other.state().lock().word().load(), detail::LockWord::free);
       }
     View<double> const view = kept_writable(array);
     memory.until_failure = 0;
@@ -290,8 +290,8 @@ TEST_F(MemArrayTest, EveryAllocationThatFailsLeavesTheArrayAsItWas) {
     EXPECT_THROW(array.exchange(other), OutOfMemoryError);
     EXPECT_THROW(other.exchange(array), OutOfMemoryError);
     EXPECT_EQ(contents(array), before);
-    EXPECT_EQ(array.state().word().load(), detail::LockWord::free);
-    EXPECT_EQ(other.state().word().load(), detail::LockWord::free);
+    EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
+    EXPECT_EQ(other.state().lock().word().load(), detail::LockWord::free);
     EXPECT_THROW(Array({3, 4}, 0, {.resource = FailingResource(memory)}), OutOfMemoryError);
   }
   EXPECT_EQ(memory.live, 0);

@@ -225,19 +225,23 @@ TEST_F(SharedMemoryTest, SeveralAreTakenInOneOrderByAllProcesses) {
   Array c = create_shared<std::int64_t, 2>(second.map(), {4, 3});
   std::vector<Array> firsts;
   std::vector<Array> seconds;
-  for (int i = 0; i < 4; ++i) {
+  auto const by_address = [](Array const& x, Array const& y) { return std::less<>()(&x.state(), &y.state()); };
+  // Some array of each segment must have a lower address than some array of the other one.
+  bool interleaved = false;
+  for (int i = 0; i < 64 && !interleaved; ++i) {
     firsts.push_back(attach());
     seconds.push_back(attach_shared<std::int64_t, 2>(second.map()));
+    std::ranges::sort(firsts, by_address);
+    std::ranges::sort(seconds, by_address);
+    interleaved = by_address(firsts.front(), seconds.back()) && by_address(seconds.front(), firsts.back());
   }
-  auto const by_address = [](Array const& x, Array const& y) { return std::less<>()(&x.state(), &y.state()); };
-  std::ranges::sort(firsts, by_address);
-  std::ranges::sort(seconds, by_address);
-  ASSERT_TRUE(by_address(firsts[0], seconds[3]) && by_address(seconds[0], firsts[3]));
-  bool const a_comes_first = a.state().segment()->uid() < c.state().segment()->uid();
+  ASSERT_TRUE(interleaved);
+  bool const a_comes_first = a.state().lock().segment()->uid() < c.state().lock().segment()->uid();
   Array& earlier = a_comes_first ? a : c;
   Array& later = a_comes_first ? c : a;
   // Tries both address orders of the two arrays.
-  for (auto const& [x, y] : {std::pair(&firsts[0], &seconds[3]), std::pair(&firsts[3], &seconds[0])}) {
+  for (auto const& [x, y] :
+       {std::pair(&firsts.front(), &seconds.back()), std::pair(&firsts.back(), &seconds.front())}) {
     std::optional<Write> holder(std::in_place, later);
     std::atomic<bool> over{false};
     std::thread taker([&, x = x, y = y] {
@@ -334,12 +338,12 @@ TEST_F(SharedMemoryTest, AnIdIsGoodOnlyWhenAllProcessesLetGo) {
     lease.enter();
     entered = true;
   });
-  while (a.state().word().load() == detail::LockWord::free) std::this_thread::yield();
+  while (a.state().lock().word().load() == detail::LockWord::free) std::this_thread::yield();
   for (int i = 0; i < 1000; ++i) {
-    std::int64_t const word = a.state().word().load();
+    std::int64_t const word = a.state().lock().word().load();
     // Before the hold's id is stored, the word has a placeholder that is not a valid id.
-    constexpr std::int64_t nobody = detail::LockWord::operation - 1;
-    EXPECT_TRUE(entered || word >= nobody || word == detail::LockWord::free) << word;
+    constexpr std::int64_t no_id = detail::LockWord::no_id;
+    EXPECT_TRUE(entered || word >= no_id || word == detail::LockWord::free) << word;
   }
   EXPECT_FALSE(entered);
   reader.reset();

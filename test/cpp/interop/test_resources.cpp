@@ -128,9 +128,9 @@ TEST_F(ResourcesTest, APointerOfAViewIsAnExport) {
   ConstBufferView const view = array.view();
   MemArrayResource resource{};
   EXPECT_EQ(api.view_as_pointer(const_cast<detail::ViewCore*>(&view.core()), 0, &resource), view.data());
-  EXPECT_EQ(array.state().exports().read_only, 2U);
+  EXPECT_EQ(array.state().residency().exports().read_only, 2U);
   close(resource);
-  EXPECT_EQ(array.state().exports().read_only, 1U);
+  EXPECT_EQ(array.state().residency().exports().read_only, 1U);
   EXPECT_EQ(api.view_as_pointer(const_cast<detail::ViewCore*>(&view.core()), 1, &resource), nullptr);
   EXPECT_THAT(raised, HasSubstr("read-only"));
 }

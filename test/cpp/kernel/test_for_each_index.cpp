@@ -190,8 +190,8 @@ TEST_P(ForEachIndexTest, ExceptionsComeOutAndHoldsEnd) {
   EXPECT_EQ(message_of<std::domain_error>(
                 [&] { for_each_index(array.get_shape(), default_stream(), fails, read(array), update(other)); }),
             "in the functor");
-  EXPECT_EQ(array.state().word().load(), detail::LockWord::free);
-  EXPECT_EQ(other.state().word().load(), detail::LockWord::free);
+  EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
+  EXPECT_EQ(other.state().lock().word().load(), detail::LockWord::free);
   EXPECT_THROW(for_each_index(array, default_stream(), [](float&, auto const&) { throw 1; }), int);
   array.fill(1);
 }
@@ -204,8 +204,8 @@ TEST_P(ForEachIndexTest, HoldsAllOrNone) {
   ReadLease const lease(b);
   EXPECT_THROW(for_each_index({4}, default_stream(), never, read(a), write(b), update(c)), LockError);
   EXPECT_THROW(for_each_index({4}, default_stream(), never, write(c), overwrite(b), update(a)), LockError);
-  EXPECT_EQ(a.state().word().load(), detail::LockWord::free);
-  EXPECT_EQ(c.state().word().load(), detail::LockWord::free);
+  EXPECT_EQ(a.state().lock().word().load(), detail::LockWord::free);
+  EXPECT_EQ(c.state().lock().word().load(), detail::LockWord::free);
   for_each_index({4}, default_stream(), [](auto const&, auto, auto, auto&) {}, write(c), read(b), update(a));
 }
 
@@ -223,7 +223,7 @@ TEST_P(ForEachIndexTest, ShapesOfWhatIsRewrittenMustBeThatOfTheLaunch) {
   }
   EXPECT_THROW(for_each_index({3, 4}, default_stream(), nothing, overwrite(flat)), ValueError);
   EXPECT_EQ(a({2, 3}), 1);
-  EXPECT_EQ(a.state().word().load(), detail::LockWord::free);
+  EXPECT_EQ(a.state().lock().word().load(), detail::LockWord::free);
 }
 
 TEST_P(ForEachIndexTest, ShapesThatAreNoneAreRefused) {
@@ -260,7 +260,7 @@ TEST_P(ForEachIndexTest, ReadingTwiceIsNotHeldBackByAWriterInBetween) {
         // A writer starts to wait during the read, so a new launch that reads is refused. A second read within a launch
         // would not be.
         writer.emplace([&] { WriteLease<float, 1> const lease(a, {.timeout = std::nullopt}); });
-        while (!a.state().word().writer_waits()) std::this_thread::yield();
+        while (!a.state().lock().word().writer_waits()) std::this_thread::yield();
         EXPECT_THROW(for_each_index({1}, default_stream(), [](auto const&, auto) {}, read(a)), LockError);
       },
       read(a));
@@ -361,8 +361,8 @@ TEST_P(ForEachIndexTest, RunningOutOfMemoryUnderKeptViewsLeavesAllAsTheyWere) {
   EXPECT_THROW(for_each_index({8}, default_stream(), never, update(other), write(tight)), OutOfMemoryError);
   EXPECT_THROW(for_each_index({8}, default_stream(), never, overwrite(tight), update(other)), OutOfMemoryError);
   EXPECT_EQ(contents(tight), before);
-  EXPECT_EQ(tight.state().word().load(), detail::LockWord::free);
-  EXPECT_EQ(other.state().word().load(), detail::LockWord::free);
+  EXPECT_EQ(tight.state().lock().word().load(), detail::LockWord::free);
+  EXPECT_EQ(other.state().lock().word().load(), detail::LockWord::free);
 }
 
 }  // namespace

@@ -141,7 +141,7 @@ class MisplacedComplexTest : public DeviceArrayTest {
     for (std::int64_t i = 0; i < 2 * count + 1; ++i) reals.write({i}, static_cast<Real>(i % 2 == 1 ? i / 2 : 0));
     reals.move_memory(kDLCUDA, 0, 0);
     tensor.dl_tensor = {
-        reals.state().storage().block()->data(), {kDLExtDev, 0}, 1, dtype_of<T>().dl, extent, stride, sizeof(Real)};
+        reals.state().residency().block().data(), {kDLExtDev, 0}, 1, dtype_of<T>().dl, extent, stride, sizeof(Real)};
     tensor.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
   }
   template <class E = T>
@@ -162,7 +162,7 @@ TYPED_TEST(MisplacedComplexTest, KernelsTakeIt) {
   using Real = typename TypeParam::value_type;
   auto array = this->adopted();
   ASSERT_TRUE(array.is_foreign());
-  auto const address = reinterpret_cast<std::uintptr_t>(array.state().storage().block()->data());
+  auto const address = reinterpret_cast<std::uintptr_t>(array.state().residency().block().data());
   ASSERT_EQ(address % sizeof(TypeParam), sizeof(Real));
   EXPECT_EQ(sum(array, this->stream), std::complex<double>(count * (count - 1) / 2));
   add_index_tuple(array, as_intptr(this->stream));

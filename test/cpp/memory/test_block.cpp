@@ -123,16 +123,17 @@ TEST_F(BlockTest, ZeroedMemoryIsZero) {
   for (std::size_t i = 0; i < block->bytes(); ++i) ASSERT_EQ(block->data()[i], std::byte{0});
 }
 
-TEST_F(BlockTest, AForeignBlockLetsItsKeeperGoOnce) {
+TEST_F(BlockTest, AForeignBlockReleasesItsKeepAliveOnce) {
   int let_go = 0;
   char memory[16];
-  auto const keeper = std::shared_ptr<void>(memory, [&](void*) { ++let_go; });
-  BlockPtr block = Block::adopt(memory, sizeof(memory), Device{}, MemoryType::normal, detail::keeper_of(keeper));
+  auto const keep_alive = std::shared_ptr<void>(memory, [&](void*) { ++let_go; });
+  BlockPtr block =
+      Block::adopt(memory, sizeof(memory), Device{}, MemoryType::normal, detail::keep_alive_of(keep_alive));
   EXPECT_TRUE(block->is_foreign());
   EXPECT_EQ(block->data(), reinterpret_cast<std::byte*>(memory));
   block->add_export(true);
   Block* const bare = block.get();
-  const_cast<std::shared_ptr<void>&>(keeper).reset();
+  const_cast<std::shared_ptr<void>&>(keep_alive).reset();
   block = {};
   EXPECT_EQ(let_go, 0);
   bare->drop_export(true);
@@ -143,8 +144,8 @@ TEST_F(BlockTest, AdoptedMemoryMayBeHeldByAnExportAlone) {
   for (bool const writable : {false, true}) {
     int let_go = 0;
     char memory[16];
-    Block::Keeper const keeper{&let_go, [](void* object) noexcept { ++*static_cast<int*>(object); }};
-    Block& block = Block::adopt_exported(memory, sizeof(memory), Device{}, MemoryType::normal, keeper, writable);
+    Block::KeepAlive const keep_alive{&let_go, [](void* object) noexcept { ++*static_cast<int*>(object); }};
+    Block& block = Block::adopt_exported(memory, sizeof(memory), Device{}, MemoryType::normal, keep_alive, writable);
     EXPECT_TRUE(block.is_foreign());
     EXPECT_EQ(block.exports().writable, writable ? 1U : 0U);
     EXPECT_EQ(block.exports().read_only, writable ? 0U : 1U);
@@ -203,13 +204,13 @@ TEST_F(BlockTest, SeeingNoExportsMeansThatTheirReadsAreOver) {
 
 TEST_F(BlockTest, SaysWhatKeepsForeignMemory) {
   alignas(64) static std::byte memory[64];
-  EXPECT_EQ(make(8)->keeper().drop, nullptr);
+  EXPECT_EQ(make(8)->keep_alive().drop, nullptr);
   int object = 0;
   void (*const drop)(void*) noexcept = [](void* dropped) noexcept { ++*static_cast<int*>(dropped); };
   {
     BlockPtr const block = Block::adopt(memory, sizeof memory, Device{}, MemoryType::normal, {&object, drop});
-    EXPECT_EQ(block->keeper().object, &object);
-    EXPECT_EQ(block->keeper().drop, drop);
+    EXPECT_EQ(block->keep_alive().object, &object);
+    EXPECT_EQ(block->keep_alive().drop, drop);
     EXPECT_EQ(object, 0);
   }
   EXPECT_EQ(object, 1);
@@ -236,14 +237,14 @@ TEST_F(BlockTest, ChainsOfAnyLengthAreFreed) {
   for (bool const exported : {false, true}) {
     BlockPtr last = make(8);
     for (int i = 0; i < 200'000; ++i) {
-      auto const keeper = detail::keeper_of(std::make_shared<BlockPtr>(std::move(last)));
+      auto const keep_alive = detail::keep_alive_of(std::make_shared<BlockPtr>(std::move(last)));
       if (exported) {
-        Block& next = Block::adopt_exported(memory, sizeof memory, Device{}, MemoryType::normal, keeper, true);
+        Block& next = Block::adopt_exported(memory, sizeof memory, Device{}, MemoryType::normal, keep_alive, true);
         next.retain();
         next.drop_export(true);
         last = BlockPtr(&next);
       } else {
-        last = Block::adopt(memory, sizeof memory, Device{}, MemoryType::normal, keeper);
+        last = Block::adopt(memory, sizeof memory, Device{}, MemoryType::normal, keep_alive);
       }
     }
     EXPECT_EQ(live_memory().blocks, before + 200'001);
@@ -252,7 +253,7 @@ TEST_F(BlockTest, ChainsOfAnyLengthAreFreed) {
   }
 }
 
-TEST_F(BlockTest, NestedKeepersAreAllDroppedWhenTheOutermostIs) {
+TEST_F(BlockTest, NestedKeepAlivesAreAllDroppedWhenTheOutermostIs) {
   struct Nested {
     int depth;
     int* dropped;
@@ -261,12 +262,12 @@ TEST_F(BlockTest, NestedKeepersAreAllDroppedWhenTheOutermostIs) {
       delete static_cast<Nested*>(object);
       ++*mine.dropped;
       for (int i = 0; mine.depth > 0 && i < 2; ++i)
-        detail::drop_keeper({new Nested{mine.depth - 1, mine.dropped}, &Nested::drop});
+        detail::drop_keep_alive({new Nested{mine.depth - 1, mine.dropped}, &Nested::drop});
     }
   };
   int dropped = 0;
-  detail::drop_keeper({});
-  detail::drop_keeper({new Nested{12, &dropped}, &Nested::drop});
+  detail::drop_keep_alive({});
+  detail::drop_keep_alive({new Nested{12, &dropped}, &Nested::drop});
   EXPECT_EQ(dropped, (1 << 13) - 1);
 }
 

@@ -18,7 +18,7 @@ struct Memory {
   char bytes[16] = {};
   BlockPtr block =
       Block::adopt(bytes, sizeof bytes, Device{}, MemoryType::normal,
-                   Block::Keeper{this, [](void* memory) noexcept { ++static_cast<Memory*>(memory)->let_go; }});
+                   Block::KeepAlive{this, [](void* memory) noexcept { ++static_cast<Memory*>(memory)->let_go; }});
 };
 
 TEST(BlockExport, CountsAsLongAsItLives) {

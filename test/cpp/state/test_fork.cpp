@@ -180,7 +180,7 @@ TEST_F(ForkTest, HoldsOfTheChildAreWaitedForBesideLostReaders) {
         // A reader in the child blocks a writer. The writer is refused once only the lost reader is left.
         auto own = std::make_unique<ReadElsewhere>(array);
         std::thread writer([&] { good = is_refused_for_the_fork([&] { WriteLease const lease(array, forever); }); });
-        while (!array.state().word().writer_waits()) std::this_thread::yield();
+        while (!array.state().lock().word().writer_waits()) std::this_thread::yield();
         own.reset();
         writer.join();
         // A hold in the child on an array from before the fork, and a thread that waits for it.
@@ -194,7 +194,7 @@ TEST_F(ForkTest, HoldsOfTheChildAreWaitedForBesideLostReaders) {
         reader.join();
         auto shared = std::make_unique<ReadElsewhere>(other);
         std::thread late([&] { WriteLease const lease(other, forever); });
-        while (!other.state().word().writer_waits()) std::this_thread::yield();
+        while (!other.state().lock().word().writer_waits()) std::this_thread::yield();
         shared.reset();
         late.join();
         return good;
@@ -214,7 +214,7 @@ TEST_F(ForkTest, AGivenBackHoldOfTheForkingThreadIsForgotten) {
               for (MemArray<double, 1>* const each : {&array, &other}) {
                 auto held = std::make_unique<WrittenElsewhere>(*each);
                 std::thread writer([&] { WriteLease const lease(*each, forever); });
-                while (!each->state().word().writer_waits()) std::this_thread::yield();
+                while (!each->state().lock().word().writer_waits()) std::this_thread::yield();
                 held.reset();
                 writer.join();
                 each->fill(1);
@@ -262,7 +262,7 @@ TEST_F(ForkTest, OperationsThatTheParentWasInAreNotWaitedFor) {
 TEST_F(ForkTest, WritersThatWaitInTheParentDoNotWaitInTheChild) {
   auto lease = std::make_unique<ReadLease<double, 1>>(array);
   std::thread writer([&] { WriteLease<double, 1> const late(array, {.timeout = std::nullopt}); });
-  while (!array.state().word().writer_waits()) std::this_thread::yield();
+  while (!array.state().lock().word().writer_waits()) std::this_thread::yield();
   EXPECT_EQ(in_child([&] {
               ReadLease const second(array);
               return second.is_open() && sum(array, default_stream()) == 0;

@@ -120,7 +120,7 @@ TEST_F(LeaseTest, TheCoreIsInertThenOpenOnceThenOver) {
     lease.exit();
     EXPECT_NE(message_of<LockError>([&] { lease.enter(); }).find("over"), std::string::npos);
     EXPECT_NE(message_of<LockError>([&] { static_cast<void>(lease.begin_export()); }).find("over"), std::string::npos);
-    EXPECT_EQ(array.state().word().load(), detail::LockWord::free);
+    EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
   }
 }
 
@@ -263,7 +263,7 @@ TEST_F(LeaseTest, ADeviceThatIsNotThereIsACudaErrorAndNothingIsHeld) {
   EXPECT_THROW(ReadLease(array, {.device = Device{kDLCUDA, 0}}), CudaError);
   EXPECT_THROW(WriteLease(array, {.device = Device{kDLCUDA, 0}}), CudaError);
   EXPECT_THROW(WriteLease(array, {.device = Device{kDLMetal, 0}}), ValueError);
-  EXPECT_EQ(array.state().word().load(), detail::LockWord::free);
+  EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
   EXPECT_TRUE(ReadLease(array, {.device = Device{kDLCPU, 0}}).is_open());
 }
 
@@ -276,7 +276,7 @@ TEST_F(LeaseTest, RunningOutOfMemoryWhileOpeningLeavesEverythingAsItWas) {
   memory.until_failure = 0;
   EXPECT_THROW(WriteLease{small}, OutOfMemoryError);
   EXPECT_THROW(WriteLease(small, {.discard = true}), OutOfMemoryError);
-  EXPECT_EQ(small.state().word().load(), detail::LockWord::free);
+  EXPECT_EQ(small.state().lock().word().load(), detail::LockWord::free);
   EXPECT_EQ(contents(small), before);
   EXPECT_EQ(small({3}), 3);
   view.drop();

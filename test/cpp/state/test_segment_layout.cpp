@@ -77,7 +77,7 @@ TEST_F(SegmentLayoutTest, EveryFieldIsLookedAt) {
     std::function<void(SegmentHeader&)> spoil;
   };
   Case const cases[] = {
-      {"nobody has put one there", [](SegmentHeader& h) { h.magic = 0; }},
+      {"no array was created there", [](SegmentHeader& h) { h.magic = 0; }},
       {"other bytes", [](SegmentHeader& h) { h.magic = 0x5a5a5a5a; }},
       {"version 2", [](SegmentHeader& h) { h.version = 2; }},
       {"room for 4294967295 processes", [](SegmentHeader& h) { h.slots = UINT32_MAX; }},

@@ -186,7 +186,7 @@ TEST_F(ThreadsLockingTest, GrantsAreWholeAndConflictsAreRefusedAThousandTimesOfE
     EXPECT_GE(tally.granted, wanted) << names[kind];
     EXPECT_GE(tally.refused, wanted) << names[kind];
   }
-  EXPECT_EQ(array.state().word().load(), detail::LockWord::free);
+  EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
 }
 
 TEST_F(ThreadsLockingTest, WaitersAreAllServed) {

@@ -25,7 +25,7 @@ class AdoptTest : public ::testing::Test {
  protected:
   [[nodiscard]] BufferView lent() {
     BlockPtr const block =
-        Block::adopt(memory, sizeof memory, Device{}, MemoryType::normal, Block::Keeper{&let_go, drop});
+        Block::adopt(memory, sizeof memory, Device{}, MemoryType::normal, Block::KeepAlive{&let_go, drop});
     return BufferView(ViewCore(BlockExport(*block, true), block->data(), dtype_of<float>(),
                                StridedLayout::dense(std::array<std::int64_t, 2>{2, 3}, sizeof(float))));
   }
@@ -131,7 +131,7 @@ TEST_F(AdoptOnDeviceTest, IsTheDeviceSide) {
   auto array = MemArray<double, 2>::adopt(view);
   EXPECT_TRUE(array.is_foreign());
   EXPECT_TRUE(array.get_on_device());
-  EXPECT_EQ(array.state().storage().block()->data(), view.core().data());
+  EXPECT_EQ(array.state().residency().block().data(), view.core().data());
   EXPECT_EQ(array.get_dlpack_device(), std::pair(kDLExtDev, 0));
   EXPECT_EQ(array({3, 24}), 99.0);
   for_each_index(array, other, [](double& element, auto const&) { element += 1.0; });

@@ -159,7 +159,7 @@ TEST_F(BufferViewTest, OfALeaseThatIsOverThereIsNone) {
 }
 
 TEST_F(BufferViewTest, CountsByWhatItMayDo) {
-  detail::Block const& block = *array.state().storage().block();
+  detail::Block const& block = array.state().residency().block();
   {
     WriteLease<double, 2> const lease(array);
     BufferView const writable(lease);

@@ -85,7 +85,7 @@ TEST_F(DLPackTensorTest, TheUnversionedStructCannotSayReadOnlySoItIsRefused) {
   LeaseCore lease(array.state_ptr(), LeaseCore::Kind::read, {});
   lease.enter();
   EXPECT_THROW(static_cast<void>(detail::export_unversioned(lease)), BufferError);
-  EXPECT_EQ(array.state().storage().block()->exports().total(), 0U);
+  EXPECT_EQ(array.state().residency().block().exports().total(), 0U);
 }
 
 TEST_F(DLPackTensorTest, EmptyArraysHaveStridesAndAnAddress) {
@@ -155,7 +155,7 @@ TEST_F(DLPackTensorTest, DeletersRunInAnyOrderOnAnyThreadAfterEverythingIsGone) 
 }
 
 TEST_F(DLPackTensorTest, IsDeletedOnceByItsLastOwner) {
-  detail::Block const& block = *array.state().storage().block();
+  detail::Block const& block = array.state().residency().block();
   DLPackTensor first = array.get_dlpack_tensor(true);
   DLPackTensor second = array.get_dlpack_tensor(true);
   EXPECT_EQ(block.exports().read_only, 2U);
@@ -198,7 +198,7 @@ TEST_F(DLPackTensorTest, CopiesBelongToTheConsumerAlone) {
     expect_dense(versioned.tensor().tensor(), {2, 3, 4});
     expect_dense(unversioned.tensor().tensor(), {2, 3, 4});
     EXPECT_EQ(versioned.copy(), before);
-    EXPECT_EQ(array.state().storage().block()->exports().total(), 0U) << "a copy is no export of the array";
+    EXPECT_EQ(array.state().residency().block().exports().total(), 0U) << "a copy is no export of the array";
     versioned.data()[0] = 55;
     unversioned.data()[0] = 56;
     EXPECT_EQ(contents(array), before);
@@ -222,7 +222,7 @@ TEST_F(DLPackTensorTest, ExportsDoNotGrowTheProcess) {
   auto const before = mallinfo2().uordblks;
   export_many(100'000);
   EXPECT_LT(mallinfo2().uordblks, before + 64 * 1024);
-  EXPECT_EQ(array.state().storage().block()->exports().total(), 0U);
+  EXPECT_EQ(array.state().residency().block().exports().total(), 0U);
 }
 
 TEST_F(DLPackTensorTest, AStructHasNoDLPackType) {
@@ -253,7 +253,7 @@ TEST_F(DLPackTensorTest, RunningOutOfMemoryForACopyCountsNothing) {
   EXPECT_EQ(live_blocks(), blocks);
   lease->exit();
   EXPECT_THROW(static_cast<void>(detail::export_versioned(*lease, {.copy = true})), LockError);
-  EXPECT_EQ(array.state().storage().block()->exports().total(), 0U);
+  EXPECT_EQ(array.state().residency().block().exports().total(), 0U);
 }
 
 /// Pins this thread, and threads that it starts, to one processor. Threads then run exactly while another is

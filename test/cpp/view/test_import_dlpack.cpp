@@ -42,12 +42,12 @@ struct Producer {
   }
 };
 
-/// The object of a keeper that appends a letter to a string when it is dropped.
+/// The object of a keep-alive that appends a letter to a string when it is dropped.
 struct Noted {
   std::string* order;
   char letter;
 };
-Block::Keeper noted(std::string& order, char letter) {
+Block::KeepAlive noted(std::string& order, char letter) {
   return {new Noted{&order, letter}, [](void* object) noexcept {
             auto* const self = static_cast<Noted*>(object);
             self->order->push_back(self->letter);
@@ -55,7 +55,7 @@ Block::Keeper noted(std::string& order, char letter) {
           }};
 }
 
-TEST(ImportBorrowedDLPackTest, KeeperLivesAsLongAsTheView) {
+TEST(ImportBorrowedDLPackTest, KeepAliveLivesAsLongAsTheView) {
   float memory[6] = {};
   std::string order;
   ViewCore view;
@@ -72,7 +72,7 @@ TEST(ImportBorrowedDLPackTest, KeeperLivesAsLongAsTheView) {
   EXPECT_EQ(order, "k");
 }
 
-TEST(ImportBorrowedDLPackTest, KeeperIsDroppedWhenTheTensorIsRefused) {
+TEST(ImportBorrowedDLPackTest, KeepAliveIsDroppedWhenTheTensorIsRefused) {
   std::string order;
   std::int64_t shape[] = {-1};
   DLTensor const tensor{nullptr, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, nullptr, 0};
@@ -85,17 +85,17 @@ class ImportDLPackTest : public ::testing::Test {};
 using Kinds = ::testing::Types<DLManagedTensor, DLManagedTensorVersioned>;
 TYPED_TEST_SUITE(ImportDLPackTest, Kinds);
 
-TYPED_TEST(ImportDLPackTest, AnotherKeeperIsDroppedAfterTheTensor) {
+TYPED_TEST(ImportDLPackTest, AnotherKeepAliveIsDroppedAfterTheTensor) {
   Producer<TypeParam> producer;
   std::string order;
   struct Seen {
     int* deleted;
     std::string* order;
   } seen{&producer.deleted, &order};
-  Block::Keeper const also{&seen, [](void* object) noexcept {
-                             auto const& self = *static_cast<Seen*>(object);
-                             *self.order += std::to_string(*self.deleted);
-                           }};
+  Block::KeepAlive const also{&seen, [](void* object) noexcept {
+                                auto const& self = *static_cast<Seen*>(object);
+                                *self.order += std::to_string(*self.deleted);
+                              }};
   {
     ViewCore const view = import_dlpack(&producer.managed, {}, also);
   }

@@ -24,8 +24,15 @@ using BlockPtr = IntrusivePtr<Block>;
 
 /// A second count of a block's exports, over all processes that share its memory.
 struct ExportTally {
+  /// The numbers of live exports of each kind.
+  struct Exports {
+    std::uint32_t read_only;
+    std::uint32_t writable;
+    [[nodiscard]] std::uint32_t total() const noexcept { return read_only + writable; }
+  };
   void (*add)(ExportTally& tally, bool writable);  ///< may throw
   void (*drop)(ExportTally& tally, bool writable) noexcept;
+  Exports (*count)(ExportTally const& tally) noexcept;
 };
 
 /// Returns the DLPack device of exported managed memory: CUDA managed, or the host if devices are simulated and not
@@ -40,12 +47,7 @@ struct ExportTally {
 /// holders' reads have completed. Any thread may call any function.
 class MEMARRAY_API Block {
  public:
-  /// The numbers of live exports of each kind.
-  struct Exports {
-    std::uint32_t read_only;
-    std::uint32_t writable;
-    [[nodiscard]] std::uint32_t total() const noexcept { return read_only + writable; }
-  };
+  using Exports = ExportTally::Exports;
   enum class Contents { uninitialized, zero };
 
   /// Allocates host-accessible memory of `resource`, by default of `host_resource()`, 64-byte aligned. Throws
@@ -57,23 +59,25 @@ class MEMARRAY_API Block {
   [[nodiscard]] static BlockPtr allocate(std::shared_ptr<DeviceMemory> const& memory, BoundStream const& queue,
                                          std::size_t bytes);
   /// The owner of foreign memory. `drop` is called once, on any thread, with or without an interpreter.
-  struct Keeper {
+  struct KeepAlive {
     void* object = nullptr;
     void (*drop)(void* object) noexcept = nullptr;  ///< may be null
   };
-  /// Returns a block of memory that `keeper` keeps until the last reference and export are dropped. Takes ownership of
-  /// the keeper, also if it throws (`std::bad_alloc`).
-  [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device, MemoryType type, Keeper keeper);
+  /// Returns a block of memory that `keep_alive` keeps until the last reference and export are dropped. Takes ownership
+  /// of the keep-alive, also if it throws (`std::bad_alloc`).
+  [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device, MemoryType type,
+                                      KeepAlive keep_alive);
   /// Like `adopt`, with one counted export instead of the reference.
   [[nodiscard]] static Block& adopt_exported(void* data, std::size_t bytes, Device device, MemoryType type,
-                                             Keeper keeper, bool writable);
-  /// Returns a block for a part of `whole`. `keeper` holds an export of `whole`. Pending work on either counts for
+                                             KeepAlive keep_alive, bool writable);
+  /// Returns a block for a part of `whole`. `keep_alive` holds an export of `whole`. Pending work on either counts for
   /// both.
-  [[nodiscard]] static BlockPtr adopt_part(Block& whole, void* data, std::size_t bytes, Keeper keeper);
-  /// Returns a block for all of `host`, which is unified memory, for work on the device of `memory`. `keeper` holds an
-  /// export of `host`. Returns null unless the driver allows this device and the host concurrent use. Also returns null
-  /// if the pending work of `host` is another device's.
-  [[nodiscard]] static BlockPtr on_device(Block& host, std::shared_ptr<DeviceMemory> const& memory, Keeper keeper);
+  [[nodiscard]] static BlockPtr adopt_part(Block& whole, void* data, std::size_t bytes, KeepAlive keep_alive);
+  /// Returns a block for all of `host`, which is unified memory, for work on the device of `memory`. `keep_alive` holds
+  /// an export of `host`. Returns null unless the driver allows this device and the host concurrent use. Also returns
+  /// null if the pending work of `host` is another device's.
+  [[nodiscard]] static BlockPtr on_device(Block& host, std::shared_ptr<DeviceMemory> const& memory,
+                                          KeepAlive keep_alive);
 
   Block(Block const&) = delete;
   Block& operator=(Block const&) = delete;
@@ -82,8 +86,8 @@ class MEMARRAY_API Block {
   [[nodiscard]] std::size_t bytes() const noexcept { return _bytes; }
   [[nodiscard]] Device device() const noexcept { return _device; }
   [[nodiscard]] bool is_foreign() const noexcept { return _foreign; }
-  /// Returns the borrowed keeper of foreign memory; empty for memory of the library.
-  [[nodiscard]] Keeper keeper() const noexcept;
+  /// Returns the borrowed keep-alive of foreign memory; empty for memory of the library.
+  [[nodiscard]] KeepAlive keep_alive() const noexcept;
   [[nodiscard]] MemoryType memory_type() const noexcept { return _type; }
   /// True if only work on streams uses the memory, not the host.
   [[nodiscard]] bool is_on_device() const noexcept { return !_device.is_cpu(); }
@@ -133,6 +137,8 @@ class MEMARRAY_API Block {
     return {static_cast<std::uint32_t>((counts / read_only_export) & field),
             static_cast<std::uint32_t>(counts / writable_export)};
   }
+  /// Returns the live exports of all processes that share the memory.
+  [[nodiscard]] Exports exports_everywhere() const noexcept { return _tally ? _tally->count(*_tally) : exports(); }
   /// Returns the sum of references and exports. The block is destroyed when it reaches zero.
   [[nodiscard]] std::uint64_t holders() const noexcept {
     std::uint64_t const counts = _counts.load(std::memory_order_seq_cst);
@@ -177,33 +183,33 @@ class MEMARRAY_API Block {
   bool _foreign;
   ExportTally* _tally = nullptr;
   Block* _whole = nullptr;      // the block that it is a part of
-  Block* _host_side = nullptr;  // kept by the keeper
+  Block* _host_side = nullptr;  // kept by the keep-alive
   std::atomic<StreamDependencies*> _uses{nullptr};
   void (*_destroy)(Block*) noexcept;
   alignas(std::max_align_t) std::byte _only_export[only_export_room];
 };
 
-/// Drops a keeper, which may drop the keepers of other blocks. Deep nesting is deferred to the outermost call on the
-/// thread, so that a chain of blocks of any length needs little stack.
-MEMARRAY_API void drop_keeper(Block::Keeper keeper) noexcept;
+/// Drops a keep-alive, which may drop the keep-alives of other blocks. Deep nesting is deferred to the outermost call
+/// on the thread, so that a chain of blocks of any length needs little stack.
+MEMARRAY_API void drop_keep_alive(Block::KeepAlive keep_alive) noexcept;
 
-/// A scope guard that drops a keeper unless it was released.
-class KeeperGuard {
+/// A scope guard that drops a keep-alive unless it was released.
+class KeepAliveGuard {
  public:
-  explicit KeeperGuard(Block::Keeper keeper) noexcept : _keeper(keeper) {}
-  ~KeeperGuard() {
-    if (_keeper.drop) drop_keeper(_keeper);
+  explicit KeepAliveGuard(Block::KeepAlive keep_alive) noexcept : _keep_alive(keep_alive) {}
+  ~KeepAliveGuard() {
+    if (_keep_alive.drop) drop_keep_alive(_keep_alive);
   }
-  KeeperGuard(KeeperGuard const&) = delete;
-  KeeperGuard& operator=(KeeperGuard const&) = delete;
-  [[nodiscard]] Block::Keeper release() noexcept { return std::exchange(_keeper, Block::Keeper()); }
-  [[nodiscard]] Block::Keeper const& get() const noexcept { return _keeper; }
+  KeepAliveGuard(KeepAliveGuard const&) = delete;
+  KeepAliveGuard& operator=(KeepAliveGuard const&) = delete;
+  [[nodiscard]] Block::KeepAlive release() noexcept { return std::exchange(_keep_alive, Block::KeepAlive()); }
+  [[nodiscard]] Block::KeepAlive const& get() const noexcept { return _keep_alive; }
 
  private:
-  Block::Keeper _keeper;
+  Block::KeepAlive _keep_alive;
 };
 
-/// Returns a keeper that holds `keep_alive`. Throws `std::bad_alloc`.
-[[nodiscard]] MEMARRAY_API Block::Keeper keeper_of(std::shared_ptr<void const> keep_alive);
+/// Returns a keep-alive that holds `keep_alive`. Throws `std::bad_alloc`.
+[[nodiscard]] MEMARRAY_API Block::KeepAlive keep_alive_of(std::shared_ptr<void const> keep_alive);
 
 }  // namespace memarray::detail

@@ -3,7 +3,6 @@
 #include <memarray/detail/memory/block.hpp>
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -16,32 +15,24 @@ enum class Side : std::uint8_t { host, device };
 /// The host and device sides of an array's memory, each valid or stale as in a cache protocol.
 ///
 /// The current side is the default for access and always valid. Reading changes neither side. Writing one side makes
-/// the other stale. The caller must copy to a stale side before using it. Not thread-safe: a change needs the array's
-/// lock. Any thread may call `current`.
+/// the other stale. The caller must copy to a stale side before using it. Not thread-safe: the array's lock protects
+/// it.
 class Storage {
  public:
   Storage() noexcept = default;
   /// Starts valid on `side`.
   Storage(Side side, BlockPtr block) noexcept : _current(side) { at(side) = {std::move(block), true}; }
-  /// Shares the blocks, to restore the state later.
-  Storage(Storage const& other) noexcept : _sides(other._sides), _current(other.current()) {}
-  Storage(Storage&& other) noexcept : _sides(std::move(other._sides)), _current(other.current()) {}
-  Storage& operator=(Storage&& other) noexcept {
-    _sides = std::move(other._sides);
-    make_current(other.current());
-    return *this;
-  }
-  ~Storage() = default;
 
-  [[nodiscard]] Side current() const noexcept { return _current.load(std::memory_order_relaxed); }
+  [[nodiscard]] Side current() const noexcept { return _current; }
   [[nodiscard]] BlockPtr const& block() const noexcept { return at(current()).block; }
   [[nodiscard]] BlockPtr const& block(Side side) const noexcept { return at(side).block; }
   [[nodiscard]] bool valid(Side side) const noexcept { return at(side).valid; }
-  /// Returns the live exports of the contents: those of the current block, and of the other side's if it is valid.
+  /// Returns the live exports of the contents, in all processes: those of the current block, and of the other side's if
+  /// it is valid.
   [[nodiscard]] Block::Exports exports() const noexcept {
-    Block::Exports all = block()->exports();
+    Block::Exports all = block()->exports_everywhere();
     if (Half const& rest = at(other(current())); rest.valid) {
-      Block::Exports const more = rest.block->exports();
+      Block::Exports const more = rest.block->exports_everywhere();
       all.read_only += more.read_only;
       all.writable += more.writable;
     }
@@ -51,13 +42,13 @@ class Storage {
   /// Records a write in place: `side` is current, the other side stale.
   void wrote(Side side) noexcept {
     at(other(side)).valid = false;
-    make_current(side);
+    _current = side;
   }
   /// Records a copy of the contents to `side`, into its block or `fresh`: `side` is valid and current.
   void arrived(Side side, BlockPtr fresh = {}) noexcept {
     if (fresh) at(side).block = std::move(fresh);
     at(side).valid = true;
-    make_current(side);
+    _current = side;
   }
   /// Makes `fresh` the contents, on `side`. Returns the block that it replaces.
   BlockPtr replace(Side side, BlockPtr fresh) noexcept {
@@ -72,12 +63,11 @@ class Storage {
     BlockPtr block;
     bool valid = false;
   };
-  void make_current(Side side) noexcept { _current.store(side, std::memory_order_relaxed); }
   [[nodiscard]] Half& at(Side side) noexcept { return _sides[static_cast<std::size_t>(side)]; }
   [[nodiscard]] Half const& at(Side side) const noexcept { return _sides[static_cast<std::size_t>(side)]; }
 
   std::array<Half, 2> _sides;
-  std::atomic<Side> _current{Side::host};
+  Side _current = Side::host;
 };
 
 }  // namespace memarray::detail

@@ -38,6 +38,19 @@ MEMARRAY_API void give_up(BoundStream const& queue, std::initializer_list<UseOf>
 [[nodiscard]] MEMARRAY_API BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory,
                                                  BoundStream const& queue, std::size_t bytes);
 
+/// The streams of a copy from a block to a device, or from a device to the host.
+struct TransferStreams {
+  BoundStream copies;
+  BoundStream allocates;  ///< where memory of the target device is allocated
+  bool in_source;         ///< `copies` is on the source's device, not on that of `memory`
+};
+/// Returns the streams for a copy in `stream`, which may belong to the device of `memory` or to that of `source`.
+/// `is_sources`: a default stream is that of the source's device. Throws `ValueError` for a stream of another device.
+[[nodiscard]] MEMARRAY_API TransferStreams transfer_streams(StreamHandle const& stream, Block const& source,
+                                                            DeviceMemory const& memory, bool is_sources = false);
+/// Records the allocation of `fresh` in `queue` as pending work: other streams may use the memory only after it.
+MEMARRAY_API void record_allocation(Block& fresh, BoundStream const& queue) noexcept;
+
 /// Counts and reports a copy of `what` from one device (or the host) to another.
 MEMARRAY_API void report_transfer(std::string const& what, Device from, Device to, std::size_t bytes);
 

@@ -29,10 +29,12 @@ class MEMARRAY_API LockWord {
   static constexpr std::int64_t settling = INT64_MAX;
   /// Id of an operation of the library that needs the array exclusively.
   static constexpr std::int64_t operation = INT64_MAX - 1;
+  /// Id outside a hold, and until the writer's id is stored. No lease has it.
+  static constexpr std::int64_t no_id = INT64_MAX - 2;
 
   /// Records that the lock has a second part (in shared memory), acquired after this one. From then on no hold can be
   /// acquired together with a reference.
-  void set_elsewhere() noexcept { _bits.fetch_or(elsewhere, std::memory_order_relaxed); }
+  void set_shared() noexcept { _bits.fetch_or(is_shared, std::memory_order_relaxed); }
   /// Changes the id of the writer that holds the lock.
   void rename(std::int64_t id) noexcept { _id.store(id, std::memory_order_release); }
 
@@ -78,7 +80,7 @@ class MEMARRAY_API LockWord {
       if (!past_writers && writer_waits()) return false;
     }
     std::uint64_t const taken = reader + static_cast<std::uint64_t>(with);
-    std::uint64_t const against = writer | (with == With::reference ? elsewhere : 0);
+    std::uint64_t const against = writer | (with == With::reference ? is_shared : 0);
     std::uint64_t bits = _bits.load(std::memory_order_relaxed);
     while (!(bits & against))
       if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
@@ -91,7 +93,7 @@ class MEMARRAY_API LockWord {
     if (!is_plain()) [[unlikely]]
       note_fork();
     std::uint64_t const taken = writer + static_cast<std::uint64_t>(with);
-    std::uint64_t const against = writer | count_mask * reader | (with == With::reference ? elsewhere : 0);
+    std::uint64_t const against = writer | count_mask * reader | (with == With::reference ? is_shared : 0);
     std::uint64_t bits = _bits.load(std::memory_order_relaxed);
     while (!(bits & against))
       if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
@@ -125,18 +127,18 @@ class MEMARRAY_API LockWord {
 
   void unlock_shared() noexcept { static_cast<void>(give(reader, With::nothing, look())); }
   void unlock_exclusive() noexcept {
-    _id.store(nobody, std::memory_order_relaxed);
+    _id.store(no_id, std::memory_order_relaxed);
     static_cast<void>(give(writer, With::nothing, look()));
   }
   /// Releases the hold and a reference. True if that was the last.
   [[nodiscard]] bool unlock_shared_and_release(Guess left) noexcept { return give(reader, With::reference, left); }
   [[nodiscard]] bool unlock_exclusive_and_release(Guess left) noexcept {
-    _id.store(nobody, std::memory_order_relaxed);
+    _id.store(no_id, std::memory_order_relaxed);
     return give(writer, With::reference, left);
   }
   /// Turns the exclusive hold into one reader's, without a moment in between when the lock is free.
   void downgrade() noexcept {
-    _id.store(nobody, std::memory_order_relaxed);
+    _id.store(no_id, std::memory_order_relaxed);
     if (_bits.fetch_sub(writer - reader, std::memory_order_seq_cst) & sleepers) wake_sleepers();
   }
 
@@ -149,9 +151,7 @@ class MEMARRAY_API LockWord {
   static constexpr std::uint64_t count_mask = reader - 1;
   static constexpr std::uint64_t writer = std::uint64_t{1} << 48;
   static constexpr std::uint64_t sleepers = std::uint64_t{1} << 49;
-  static constexpr std::uint64_t elsewhere = std::uint64_t{1} << 50;
-  // Id outside a hold, and until the writer's id is stored. No lease has it.
-  static constexpr std::int64_t nobody = INT64_MAX - 2;
+  static constexpr std::uint64_t is_shared = std::uint64_t{1} << 50;
   // [fork generation: 15 bits][a lost writer: 1][lost readers: 24][waiting writers: 24]
   static constexpr std::uint64_t lost_reader = std::uint64_t{1} << 24;
   static constexpr std::uint64_t lost_writer = std::uint64_t{1} << 48;
@@ -168,7 +168,7 @@ class MEMARRAY_API LockWord {
   /// True for a reader's exclusive moment, or while a writer's id is not stored yet. False for a lost hold, which never
   /// ends.
   [[nodiscard]] bool ends_soon(std::int64_t word) const noexcept {
-    return (word == settling || word == nobody) && (is_plain() || !is_lost(false));
+    return (word == settling || word == no_id) && (is_plain() || !is_lost(false));
   }
 
   [[nodiscard]] Guess look() const noexcept { return _bits.load(std::memory_order_relaxed); }
@@ -189,7 +189,7 @@ class MEMARRAY_API LockWord {
   void wake_sleepers() noexcept;
 
   std::atomic<std::uint64_t> _bits{reference};
-  std::atomic<std::int64_t> _id{nobody};
+  std::atomic<std::int64_t> _id{no_id};
   mutable std::atomic<std::uint64_t> _waiters{generation()};
   std::atomic<std::uint32_t> _epoch{0};
 };

@@ -26,13 +26,13 @@ namespace memarray::detail {
 /// Imports a versioned tensor; the view is writable unless the tensor is flagged READ_ONLY. Takes ownership of `also`,
 /// too, and drops it after the tensor.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in = {},
-                                                  Block::Keeper also = {});
+                                                  Block::KeepAlive also = {});
 /// Imports an unversioned tensor, which has no READ_ONLY flag; the view is always writable.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in = {},
-                                                  Block::Keeper also = {});
-/// Views memory that a borrowed tensor describes and `keeper` keeps alive. Takes ownership of the keeper; does not read
-/// the tensor after the call.
-[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::Keeper keeper,
+                                                  Block::KeepAlive also = {});
+/// Views memory that a borrowed tensor describes and `keep_alive` keeps alive. Takes ownership of the keep-alive; does
+/// not read the tensor after the call.
+[[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::KeepAlive keep_alive,
                                                   StreamHandle const& ready_in = {});
 /// True if memory on this device is written in streams, so that an import must know the stream in which it is ready.
 [[nodiscard]] MEMARRAY_API bool is_used_in_streams(DLDevice device) noexcept;
@@ -63,8 +63,8 @@ struct ForeignMemory {
 /// Returns the CUDA device that owns the memory at an address, for protocols that do not name the device. Throws
 /// `BufferError`.
 [[nodiscard]] MEMARRAY_API Device device_at(void const* address);
-/// Views foreign memory, under the rules at the top. Takes ownership of `keeper`.
-[[nodiscard]] MEMARRAY_API ViewCore import_memory(ForeignMemory const& memory, Block::Keeper keeper);
+/// Views foreign memory, under the rules at the top. Takes ownership of `keep_alive`.
+[[nodiscard]] MEMARRAY_API ViewCore import_memory(ForeignMemory const& memory, Block::KeepAlive keep_alive);
 /// Views host memory that `owner` keeps alive; `owner` is released with the last view, on any thread. Empty `strides`:
 /// dense in C order. Throws `BufferError`.
 [[nodiscard]] MEMARRAY_API ViewCore import_owned(void* data, DType const& dtype, StridedLayout::Extents shape,

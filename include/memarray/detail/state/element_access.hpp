@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+#include <memarray/detail/state/array_state.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memarray::detail {
+
+// Accesses that check the lock but do not hold it. `lock_id` is −1, or the id of the caller's write lease. `what` names
+// the access in errors. All throw `LockError`, which names the holder.
+
+/// Throws `LockError` unless a write under `lock_id` would succeed now.
+MEMARRAY_API void check_write(ArrayState const& state, std::int64_t lock_id, char const* what);
+/// Throws `LockError` unless a read under `lock_id` would succeed now. Throws `Interrupted`.
+MEMARRAY_API void check_read(ArrayState& state, std::int64_t lock_id, char const* what);
+
+/// Return the current block's memory for one access. Outside any lease, apply the escaped-view policy first. Block the
+/// host until pending work is complete, and report that wait. Throw `CudaError`.
+[[nodiscard]] MEMARRAY_API std::byte const* checked_read(ArrayState& state, std::int64_t lock_id, char const* what);
+[[nodiscard]] MEMARRAY_API std::byte* checked_write(ArrayState& state, std::int64_t lock_id, char const* what);
+/// Copy one element, on the host or a device; `at` is its linear index. Throw `CudaError`.
+MEMARRAY_API void read_element(ArrayState& state, std::int64_t at, void* element, std::int64_t lock_id);
+MEMARRAY_API void write_element(ArrayState& state, std::int64_t at, void const* element, std::int64_t lock_id);
+
+/// Throws `Error`, which names the move to make, unless `side` is current.
+MEMARRAY_API void check_side(ArrayState const& state, Side side);
+[[noreturn]] MEMARRAY_API void throw_out_of_bounds(ArrayState const& state, int dimension, std::int64_t index);
+
+}  // namespace memarray::detail

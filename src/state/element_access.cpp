@@ -1,0 +1,93 @@
+#include <memarray/base/errors.hpp>
+#include <memarray/detail/memory/stream_dependencies.hpp>
+#include <memarray/detail/memory/transfer.hpp>
+#include <memarray/detail/state/acquisition.hpp>
+#include <memarray/detail/state/element_access.hpp>
+
+#include <cstring>
+
+namespace memarray::detail {
+namespace {
+
+// Blocks the host until no pending work conflicts with an access to the block.
+std::byte* finished(Block& block, Use use, char const* site) {
+  if (StreamDependencies* const uses = block.uses()) {
+    block.fence(use == Use::write);
+    uses->synchronize(use, site);
+  }
+  return block.data();
+}
+
+}  // namespace
+
+void check_write(ArrayState const& state, std::int64_t lock_id, char const* what) {
+  if (!state.lock().admits_write(lock_id)) state.refuse(what, lock_id);
+}
+
+void check_read(ArrayState& state, std::int64_t lock_id, char const* what) {
+  if (!state.lock().admits_read(lock_id)) state.refuse(what, lock_id);
+}
+
+std::byte const* checked_read(ArrayState& state, std::int64_t lock_id, char const* what) {
+  check_read(state, lock_id, what);
+  Residency& residency = state.residency();
+  if (state.lock().is_free() && residency.exports().writable != 0 && state.escaped_views() != EscapedViews::alias)
+    Acquisition(state, AccessMode::read, -1, what, Acquisition::Option::lock_only);
+  return finished(residency.block(), Use::read, "an access from the host, after work on streams");
+}
+
+std::byte* checked_write(ArrayState& state, std::int64_t lock_id, char const* what) {
+  check_write(state, lock_id, what);
+  Residency& residency = state.residency();
+  if (state.lock().is_free() && residency.exports().total() != 0 && state.escaped_views() != EscapedViews::alias)
+    Acquisition(state, AccessMode::write, -1, what, Acquisition::Option::lock_only);
+  std::byte* const data = finished(residency.block(), Use::write, "a write from the host, after work on streams");
+  residency.wrote();
+  return data;
+}
+
+void read_element(ArrayState& state, std::int64_t at, void* element, std::int64_t lock_id) {
+  constexpr char const* what = "reading an element";
+  std::size_t const itemsize = state.dtype().itemsize;
+  std::size_t const offset = static_cast<std::size_t>(at) * itemsize;
+  Residency const& residency = state.residency();
+  if (!residency.on_device()) {
+    std::memcpy(element, checked_read(state, lock_id, what) + offset, itemsize);
+    return;
+  }
+  if (lock_id < 0 && state.lock().is_free()) {
+    Acquisition const hold(state, AccessMode::read, -1, what, Acquisition::Option::orders_itself);
+    return read_bytes(residency.block(), offset, element, itemsize);
+  }
+  check_read(state, lock_id, what);
+  read_bytes(residency.block(), offset, element, itemsize);
+}
+
+void write_element(ArrayState& state, std::int64_t at, void const* element, std::int64_t lock_id) {
+  constexpr char const* what = "writing an element";
+  std::size_t const itemsize = state.dtype().itemsize;
+  std::size_t const offset = static_cast<std::size_t>(at) * itemsize;
+  if (!state.residency().on_device()) {
+    std::memcpy(checked_write(state, lock_id, what) + offset, element, itemsize);
+    return;
+  }
+  check_write(state, lock_id, what);
+  Acquisition hold(state, AccessMode::write, lock_id, what, Acquisition::Option::orders_itself);
+  write_bytes(hold.target_block(), offset, element, itemsize);
+  hold.commit(Acquisition::Work::complete);
+}
+
+void check_side(ArrayState const& state, Side side) {
+  // A side that is valid but not current would become stale at the next write to the other.
+  if (state.residency().on_device() == (side == Side::device)) return;
+  throw Error(state.describe() + (side == Side::host
+                                      ? " is on a device: call move_memory(kDLCPU, …) before host_view()"
+                                      : " is on the host: call move_memory(kDLCUDA, …) before device_view()"));
+}
+
+void throw_out_of_bounds(ArrayState const& state, int dimension, std::int64_t index) {
+  throw IndexError("index " + std::to_string(index) + " of dimension " + std::to_string(dimension) + " is outside " +
+                   state.describe());
+}
+
+}  // namespace memarray::detail
