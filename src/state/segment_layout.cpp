@@ -127,7 +127,7 @@ SegmentLayout read_segment(std::span<std::byte const> memory) {
     throw_wrong("it has " + std::to_string(memory.size()) + " bytes, less than a header");
   auto const& header = *reinterpret_cast<SegmentHeader const*>(memory.data());
   std::uint64_t const magic = header.magic.load(std::memory_order_acquire);
-  if (magic == 0) throw_wrong("no array was created there, or its creation has not ended");
+  if (magic == 0) throw_wrong("no array was created there, or it is not ready yet");
   if (magic != SegmentHeader::magic_number) throw_wrong("it begins with other bytes");
   if (header.version != SegmentHeader::current_version)
     throw_wrong("its header has version " + std::to_string(header.version) + ", and this memarray knows " +

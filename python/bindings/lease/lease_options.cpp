@@ -10,6 +10,7 @@
 #include <frameobject.h>
 
 #include <cmath>
+#include <string_view>
 
 namespace memarray::python {
 
@@ -60,7 +61,11 @@ bool read_device(PyObject* object, std::optional<Device>& device) {
   char const* const word = text ? PyUnicode_AsUTF8AndSize(text.get(), &length) : nullptr;
   bool read = false;
   if (length > longest_word) {
-    PyErr_Format(PyExc_ValueError, "a device is written 'cpu', 'cuda' or 'cuda:<number>', not %s",
+    std::string_view const all(word, static_cast<std::size_t>(length));
+    bool const is_number = all.starts_with("cuda:") && all.find_first_not_of("0123456789", 5) == std::string_view::npos;
+    PyErr_Format(PyExc_ValueError,
+                 is_number ? "there is no device %s: no device's number is above 2147483647"
+                           : "a device is written 'cpu', 'cuda' or 'cuda:<number>', not %s",
                  shown(text.get()).c_str());
   } else if (word) {
     try {
