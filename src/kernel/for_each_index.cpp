@@ -18,7 +18,7 @@ void throw_given_twice(ArrayState const& state) {
 
 void throw_null_stream() {
   throw ValueError(
-      "this stream handle is null, which says that its creation failed; for the default stream say "
+      "this stream handle is null: its creation failed, see get_last_error(); for the default stream pass "
       "default_stream()");
 }
 

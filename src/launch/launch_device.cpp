@@ -29,10 +29,6 @@ void submit_emulated(BoundStream const& queue, cu::HostFunction kernel, void* da
 
 #if !MEMARRAY_HAS_CUDA
 
-void add_index_on_device(DType const&, std::span<std::int64_t const>, void const*, void*, BoundStream const&) {
-  throw_not_compiled_for_device();
-}
-
 void strided_on_device(StridedJob const&, DeviceRun&) { throw_not_compiled_for_device(); }
 
 void sum_on_device(DType const&, std::int64_t, void const*, void*, DeviceRun&) { throw_not_compiled_for_device(); }

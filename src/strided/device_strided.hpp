@@ -149,11 +149,13 @@ struct DeviceCast {
   }
 };
 
-/// A kernel: element += the sum of its indices, which is `start` plus the nest's second offset.
+/// A kernel: the element of the target becomes that of the source plus the sum of its indices, which is `start` plus
+/// the nest's second offset.
 template <class U>
 struct DeviceAddIndex {
   DeviceNest<U> nest;
   U size;
+  std::byte const* source;
   std::byte* target;
   ElementKind kind;
   std::int64_t start;
@@ -161,9 +163,8 @@ struct DeviceAddIndex {
   MEMARRAY_HD void run(ThreadIndex const& place) const {
     for_share(place, size, [&](U position) {
       auto const offsets = nest.at(position);
-      std::byte* const element = target + offsets.first;
       std::int64_t const sum = start + offsets.second;
-      Number number = load_number(kind, element);
+      Number number = load_number(kind, source + offsets.first);
       if (kind.code == kDLBool)
         number.bits = number.bits != 0 || sum != 0 ? 1 : 0;
       else if (kind.is_integral())
@@ -173,7 +174,7 @@ struct DeviceAddIndex {
       else
         number.real = static_cast<double>(static_cast<float>(number.real) + added_as(sum));
       number.imag += 0.0;  // like a complex addition, which turns −0.0 into 0.0
-      store_number(kind, element, kind, number);
+      store_number(kind, target + offsets.first, kind, number);
     });
   }
 

@@ -107,9 +107,10 @@ class DeviceStridedJob {
   void add_index() {
     StridedElements const& to = _job.target;
     LoopNest const nest = plan_add_index(to.layout, to.dtype.itemsize);
+    std::byte const* const from = _job.source.data ? _job.source.data : to.data;
     with_positions(nest.size(), [&]<class U>(U) {
-      _machine.launch(DeviceAddIndex<U>{device_nest<U>(nest), static_cast<U>(nest.size()), to.data + nest.offsets[0],
-                                        ElementKind::of(to.dtype), nest.offsets[1]},
+      _machine.launch(DeviceAddIndex<U>{device_nest<U>(nest), static_cast<U>(nest.size()), from + nest.offsets[0],
+                                        to.data + nest.offsets[0], ElementKind::of(to.dtype), nest.offsets[1]},
                       nest.size());
     });
   }

@@ -23,6 +23,9 @@ namespace {
 /// Limit of elements in a region of `visit_regions`.
 constexpr std::int64_t region_elements = std::int64_t{1} << 14;
 
+// Well above the size of the caches.
+constexpr std::size_t nontemporal_bytes = std::size_t{32} << 20;
+
 /// Adds `sum`, `sum + step`, … to the elements of a row. A bool becomes true if the added number is not 0, as in NumPy.
 template <class T>
 void add_row(std::byte* target, std::int64_t stride, std::int64_t count, std::int64_t sum, std::int64_t step) {
@@ -54,22 +57,24 @@ void add_index_to(StridedTarget const& target) {
 
 int index_of_number(DType const& dtype) {
   int const index = shipped_index(dtype);
-  if (index < 0 || index >= shipped_count)
-    throw TypeError(std::string("index sums are added to numbers, not to ") + dtype.name);
+  if (index < 0) throw TypeError(std::string("index sums are added to numbers, not to ") + dtype.name);
   return index;
 }
 
-/// Adds to each element the sum of its indices. Dense views use `rows_function`, the loops for arrays.
+/// Adds to each element the sum of its indices. Dense memory uses `rows_function`.
 template <class T>
-void add_index_of(StridedTarget const& target) {
+void add_index_of(StridedTarget const& target, std::byte const* source) {
   if (target.layout.ndim() == 0 || target.layout.size() == 0) return;
   if (!target.layout.is_contiguous(sizeof(T))) return add_index_to<T>(target);
-  RowsPlan const plan = plan_rows(target.layout.shape());
-  auto* const elements = reinterpret_cast<T*>(target.data);
+  RowsPlan plan = plan_rows(target.layout.shape());
+  auto const* const from = reinterpret_cast<T const*>(source);
+  auto* const to = reinterpret_cast<T*>(target.data);
+  std::size_t const bytes = static_cast<std::size_t>(plan.units * plan.block) * sizeof(T);
+  plan.nontemporal = from != to && bytes >= nontemporal_bytes;
   auto const run = [&](auto const rows) {
     std::int64_t const per_piece = std::max<std::int64_t>(1, region_elements * 4 / plan.block);
-    run_in_pieces(plan.units, per_piece, static_cast<std::size_t>(plan.units * plan.block) * sizeof(T),
-                  [&](std::int64_t begin, std::int64_t end) { rows(plan, elements, elements, begin, end); });
+    run_in_pieces(plan.units, per_piece, bytes,
+                  [&](std::int64_t begin, std::int64_t end) { rows(plan, from, to, begin, end); });
   };
   plan.fits_32_bits ? run(rows_function<T, std::int32_t>()) : run(rows_function<T, std::int64_t>());
 }
@@ -97,12 +102,12 @@ void fill(StridedTarget target, void const* element) {
                 });
 }
 
-void add_index(StridedTarget target) {
-  using Add = void (*)(StridedTarget const&);
+void add_index(StridedTarget target, std::byte const* source) {
+  using Add = void (*)(StridedTarget const&, std::byte const*);
 #define MEMARRAY_ENTRY(type, name, code, bits) add_index_of<type>,
   static constexpr Add table[] = {MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY)};
 #undef MEMARRAY_ENTRY
-  table[index_of_number(target.dtype)](target);
+  table[index_of_number(target.dtype)](target, source);
 }
 
 void check_add_index(DType const& dtype) { static_cast<void>(index_of_number(dtype)); }

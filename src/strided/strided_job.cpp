@@ -27,7 +27,7 @@ void StridedJob::run_on_host() const {
   switch (kind) {
     case Kind::copy: return detail::copy(written(), read());
     case Kind::reduce: return reduce(reduction, read(), axes, written());
-    case Kind::add_index: return add_index(written());
+    case Kind::add_index: return add_index(written(), source.data ? source.data : target.data);
     case Kind::fill: return detail::fill(written(), element.data());
   }
 }

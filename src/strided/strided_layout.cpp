@@ -58,7 +58,7 @@ StridedLayout StridedLayout::strided(Extents shape, Extents strides, std::size_t
   // Elements that share memory are checked, too: a copy of them must be able to state its number of bytes.
   checked_bytes(size, itemsize);
   throw OverflowError("strides " + shape_text(strides) + " of shape " + shape_text(shape) +
-                      " reach further than 64 bits can say");
+                      " reach further than 64 bits can express");
 }
 
 bool StridedLayout::take(Extents shape, Extents strides, std::size_t itemsize) noexcept {

@@ -93,7 +93,7 @@ void fill_and_count(View view, test::Random& random) {
   View counted(dtype_of<std::int64_t>(), random.layout(shape, 8, false));
   random.fill(counted, true);
   View const before = counted;
-  detail::add_index(counted.target());
+  detail::add_index(counted.target(), counted.target().data);
   View::for_each_index(shape, [&](Numbers const& index) {
     auto sum = before.get(index).whole;
     for (std::int64_t const i : index) sum += static_cast<std::uint64_t>(i);

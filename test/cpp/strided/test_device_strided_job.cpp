@@ -173,6 +173,11 @@ TEST_F(DeviceStridedTest, IndexSumsOfEdgeValuesAreTheHosts) {
       EXPECT_TRUE(test::same_with_sign(test::read(dtype, got.data() + at), test::read(dtype, wanted.data() + at)))
           << dtype.name << " at " << i;
     }
+    ViewCore const source = edge_values(dtype);
+    ViewCore const fresh = ViewCore::make(dtype, source.layout().shape());
+    run({.kind = StridedJob::Kind::add_index, .target = elements(fresh), .source = elements(source)});
+    expect_same(fresh, wanted, std::string("into other memory: ") + dtype.name);
+    expect_same(source, edge_values(dtype), std::string("the source: ") + dtype.name);
   }
 }
 

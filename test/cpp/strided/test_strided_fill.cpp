@@ -62,14 +62,14 @@ TEST(StridedFill, StructsOfAnySize) {
       ASSERT_EQ(std::memcmp(view.data() + view.place(index), element.data(), itemsize), 0);
     });
     EXPECT_TRUE(view.surroundings_are_whole());
-    EXPECT_THROW(detail::add_index(view.target()), TypeError);
+    EXPECT_THROW(detail::add_index(view.target(), view.target().data), TypeError);
   }
 }
 
 void check_index_sums(View view, Random& random) {
   random.fill(view, true);
   View const before = view;
-  detail::add_index(view.target());
+  detail::add_index(view.target(), view.target().data);
   View::for_each_index(view.layout().shape(), [&](Numbers const& index) {
     std::int64_t sum = 0;
     for (std::int64_t const i : index) sum += i;
@@ -104,6 +104,22 @@ TEST(StridedFill, IndexSumsOfRandomViews) {
     SCOPED_TRACE("seed " + std::to_string(seed) + ", round " + std::to_string(round));
     check_index_sums(View(dtype, random.layout(shape, dtype.itemsize, false)), random);
     if (HasFailure()) return;
+  }
+}
+
+TEST(StridedFill, IndexSumsIntoOtherMemoryLeaveTheSource) {
+  Random random(503);
+  for (DType const& dtype : shipped_dtypes()) {
+    StridedLayout const layout = StridedLayout::dense(Numbers{5, 70, 3}, dtype.itemsize);
+    View in_place(dtype, layout);
+    random.fill(in_place, true);
+    View const source = in_place;
+    View fresh(dtype, layout);
+    detail::add_index(in_place.target(), in_place.target().data);
+    detail::add_index(fresh.target(), source.data());
+    EXPECT_EQ(std::memcmp(fresh.data(), in_place.data(), static_cast<std::size_t>(layout.size()) * dtype.itemsize), 0)
+        << dtype.name;
+    EXPECT_TRUE(fresh.surroundings_are_whole());
   }
 }
 

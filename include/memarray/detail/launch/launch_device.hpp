@@ -55,9 +55,6 @@ Result result_of(DeviceRun& run, Kernel kernel) {
 // The shipped kernels for shipped dtypes, compiled into the library if it is built with nvcc; otherwise they throw
 // `CudaError`. All pointers but `result` are device memory. Functions with a `result` wait for it.
 
-/// Sets target[i] = source[i] + the sum of i's indices.
-void add_index_on_device(DType const& dtype, std::span<std::int64_t const> shape, void const* source, void* target,
-                         BoundStream const& queue);
 /// Runs a job on strided memory of the device.
 void strided_on_device(StridedJob const& job, DeviceRun& run);
 /// Sums the elements. `result`: one element of SumOf<T>.

@@ -31,7 +31,7 @@ struct MEMARRAY_API StridedJob {
   Reduction reduction = Reduction::sum;
   AxisMask axes = 0;
   StridedElements target{};
-  StridedElements source{};          ///< of copies, which convert, and of reductions; only read
+  StridedElements source{};          ///< only read; null data of `add_index`: its target
   std::vector<std::byte> element{};  ///< the element that `fill` sets
 
   /// Throws the `TypeError` or `ValueError` that `run_on_host` would throw. Accesses no memory.
