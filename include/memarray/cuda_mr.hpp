@@ -105,7 +105,7 @@ class CudaResource {
 
  private:
   [[noreturn]] static void refuse(MemoryType type, char const* who) {
-    throw ValueError(std::string(to_string(type)) + " memory is not for " + who + " to reach");
+    throw ValueError(std::string(to_string(type)) + " memory is not accessible to " + who);
   }
 
   MemoryResource _resource;

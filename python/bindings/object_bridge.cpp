@@ -49,7 +49,7 @@ void* show_array(detail::ArrayState& state) noexcept {
 void* show_view(detail::ViewCore const& view) noexcept { return wrap_view(view); }
 
 bool import_view(void* object, detail::ViewCore& view) noexcept {
-  if (!check_given(object, "an object that lends memory")) return false;
+  if (!check_given(object, "an object that exports memory")) return false;
   PyObject* const imported = import_any(as_object(object), Py_None);
   if (!imported) return false;
   view = take_view(imported);

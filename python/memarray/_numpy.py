@@ -110,7 +110,7 @@ def convert(array, dtype, copy):
     if dtype is not None and np.dtype(dtype) != array.dtype:
         if copy is False:
             names = f"from {brief(array.dtype)} to {brief(np.dtype(dtype))}"
-            raise ValueError(f"converting {names} takes a copy, and copy=False was asked for")
+            raise ValueError(f"converting {names} needs a copy, and copy=False was requested")
         return array.astype(dtype)
     return array.copy() if copy else array
 

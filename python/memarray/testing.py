@@ -89,7 +89,7 @@ class SimulatedDevices:
 
     def _opened(self) -> _core.SimulatedDevices:
         if self._driver is None:
-            raise RuntimeError("simulated devices are there inside their 'with' block, and afterwards")
+            raise RuntimeError("these simulated devices are not open: enter their 'with' block first")
         return self._driver
 
     def fail(self, function: str, nth: int = 1, code: int = 2, times: int | None = None) -> None:

@@ -26,10 +26,9 @@ bool BoundStream::is(BoundStream const& other) const noexcept {
 BoundStream bind_stream(StreamHandle const& stream, ContextHandle const& context) {
   if (!stream)
     throw ValueError(
-        "this stream handle is null, which says that its creation failed; for the default stream say "
+        "this stream handle is null: its creation failed, see get_last_error(); for the default stream pass "
         "default_stream()");
-  if (!context)
-    throw ValueError("this context handle is null, which says that its creation failed: see get_last_error()");
+  if (!context) throw ValueError("this context handle is null: its creation failed, see get_last_error()");
   ContextHandle const& of_stream = context_of(stream);
   if (of_stream && of_stream != context) {
     if (driver_of(of_stream) != driver_of(context))

@@ -46,7 +46,7 @@ DriverAbsence resolve(Machine& machine) {
   if (failed != 0) {
     char const* name = nullptr;
     if (machine.table.cuGetErrorName(failed, &name) != 0 || !name) name = "an unknown error";
-    machine.words = "the CUDA driver does not start: cuInit says " + std::string(name);
+    machine.words = "the CUDA driver does not start: cuInit returned " + std::string(name);
     return {failed, machine.words.c_str()};
   }
   return {0, ""};

@@ -63,8 +63,8 @@ Object* give_made_of(auto const* ref, Make const& make) noexcept {
 /// `shape` is null.
 [[nodiscard]] inline Extents extents_of(int ndim, std::int64_t const* shape, int least) {
   if (ndim < least || ndim > StridedLayout::max_ndim || (ndim > 0 && !shape))
-    throw ValueError("a shape of " + std::to_string(ndim) + " dimensions was given, where " + std::to_string(least) +
-                     " to " + std::to_string(StridedLayout::max_ndim) + " are taken");
+    throw ValueError("expected a shape of " + std::to_string(least) + " to " + std::to_string(StridedLayout::max_ndim) +
+                     " dimensions, got one of " + std::to_string(ndim));
   return {shape, static_cast<std::size_t>(ndim)};
 }
 

@@ -34,7 +34,8 @@ MemArrayViewRef transposed(MemArrayViewRef view, int const* axes) noexcept {
 template <Reduction reduction>
 MemArrayViewRef reduced(MemArrayViewRef view, int count, int const* axes) noexcept {
   return give_made_of<MemArrayView>(view, [&] {
-    if (count < 0 || (count > 0 && !axes)) throw ValueError("there are no axes to reduce over");
+    if (count < 0 || (count > 0 && !axes))
+      throw ValueError("expected the axes to reduce over, got NULL or a negative number of them");
     int const ndim = core(view).layout().ndim();
     return core(view).reduced(
         reduction, count == 0 ? every_axis(ndim) : axis_mask(std::span(axes, static_cast<std::size_t>(count)), ndim));

@@ -100,7 +100,7 @@ void* view_as_pointer(void* object, int writable, MemArrayResource* resource) no
     if (writable) view->check_writable("a pointer to write through");
     if (!view->is_contiguous())
       throw BufferError("this " + view->describe() +
-                        " is not dense in C order, which a pointer alone cannot say: copy it with ensure_contiguous() "
+                        " is not dense in C order, which a pointer cannot describe: copy it with ensure_contiguous() "
                         "first");
     std::byte* const data = view->data();
     return hand_over(data, std::move(view), *resource);

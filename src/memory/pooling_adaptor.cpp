@@ -202,7 +202,7 @@ struct PoolingAdaptor::State {
         return take();
       } catch (OutOfMemoryError const& error) {
         throw OutOfMemoryError(std::string(error.what()) + " (" + std::to_string(bytes) +
-                               " were asked for; the pool has given back the " + std::to_string(freed) +
+                               " were requested; the pool has released the " + std::to_string(freed) +
                                " that it kept)");
       }
     }

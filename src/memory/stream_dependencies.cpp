@@ -146,10 +146,10 @@ bool StreamDependencies::export_to(Lease lease, BoundStream const* queue, bool k
   }
   if (!target) return false;
   order(*target, use,
-        use == Use::read ? "lending for reading, after the writer" : "lending for writing, after all users");
+        use == Use::read ? "an export for reading, after the writer" : "an export for writing, after all users");
   // Under a write lease `order` already did this.
   for (BoundStream const& other : others)
-    wait_for_now(*target, other, *_memory, "lending, after the lease's other streams");
+    wait_for_now(*target, other, *_memory, "an export, after the lease's other streams");
   auto const locked = hold();
   LeaseStream* own = nullptr;
   for (LeaseStream& entry : _lease_streams) {
@@ -173,7 +173,7 @@ std::optional<BoundStream> StreamDependencies::queue_of(Lease lease) {
 }
 
 void StreamDependencies::export_escaped(BoundStream const& queue, Use use, bool known) {
-  order(queue, use, "lending what a view keeps, after all users");
+  order(queue, use, "an export of an escaped view, after all users");
   escaped({0, queue, use, true, known});
 }
 

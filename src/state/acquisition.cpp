@@ -41,8 +41,8 @@ void check_twice(std::span<Acquisition* const> sorted) {
   for (std::size_t i = 1; i < sorted.size(); ++i)
     if (is_same(sorted[i]->state(), sorted[i - 1]->state()) &&
         (sorted[i]->mode() != AccessMode::read || sorted[i - 1]->mode() != AccessMode::read))
-      throw LockError("one array is asked for twice, at least once for writing: " + sorted[i]->state().describe() +
-                      "; a write lease reads too, so ask for that alone");
+      throw LockError("one array is requested twice, at least once for writing: " + sorted[i]->state().describe() +
+                      "; a write lease also reads, so request that alone");
 }
 
 // Returns the address for kernels, which differs on simulated devices.

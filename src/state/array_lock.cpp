@@ -88,7 +88,7 @@ std::string ArrayLock::obstacle(std::int64_t lock_id) const {
   if (lock_id >= 0) text += " (lock id " + std::to_string(lock_id) + " was given)";
   if (_word.is_lost(true))
     text +=
-        "; it was taken before this process was forked: if by a thread that does not exist here, it stays held in "
+        "; it was acquired before this process was forked: if by a thread that does not exist here, it stays held in "
         "this process and is not waited for: work on a copy that was made before the fork";
   return text;
 }

@@ -231,7 +231,8 @@ std::string Segment::holder() const {
     if (is_dead(word)) {
       int const pid = writer ? pid_of(writer->owner.load()) : 0;
       return "process " + std::to_string(pid) +
-             " died while it held it for writing, so its contents may be half written: call recover(), and write them "
+             " exited while it held it for writing, so its contents may be half written: call recover(), and write "
+             "them "
              "again before they are used";
     }
     if (writer)

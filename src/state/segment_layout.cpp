@@ -160,16 +160,16 @@ SegmentLayout read_segment(std::span<std::byte const> memory) {
   }
   if (data_bytes != expected)
     throw_wrong("its shape " + shape_text(layout.shape) + " takes " + std::to_string(expected) +
-                " bytes, and its header says " + std::to_string(data_bytes));
+                " bytes, and its header records " + std::to_string(data_bytes));
   if (data_at != sizeof(SegmentHeader) || bytes < data_at || bytes - data_at != data_bytes)
     throw_wrong("the sizes in its header contradict each other");
   if (bytes > memory.size())
-    throw_wrong("its header says " + std::to_string(bytes) + " bytes, and there are " + std::to_string(memory.size()) +
+    throw_wrong("its header records " + std::to_string(bytes) + " bytes, and it has " + std::to_string(memory.size()) +
                 ": it was cut off");
   if (header.space != process_namespace())
     throw Error(
-        "this shared memory was made in another pid or time namespace: whether the processes that use it are alive "
-        "cannot be told from here; run both in one container, or share the pid namespace");
+        "this shared memory was made in another pid or time namespace, from which the processes that use it cannot be "
+        "checked; run both in one container, or share the pid namespace");
   layout.data_at = data_at;
   layout.data_bytes = data_bytes;
   return layout;

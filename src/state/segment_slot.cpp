@@ -26,7 +26,7 @@ char const* held_name(Death::Held what) noexcept {
 
 void report_deaths(std::span<Death const> deaths, std::string const& name) {
   for (Death const& death : deaths)
-    report_death("process " + std::to_string(death.pid) + " died while it held the array in shared memory " +
+    report_death("process " + std::to_string(death.pid) + " exited while it held the array in shared memory " +
                  (name.empty() ? "" : "'" + name + "' ") + held_name(death.held) + "; that hold was cleared");
 }
 

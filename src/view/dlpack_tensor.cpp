@@ -94,12 +94,12 @@ void check_dtype(DType const& dtype) {
 }
 
 [[noreturn]] void throw_read_only(std::string const& what) {
-  throw BufferError("the consumer asked for DLPack's unversioned struct, which cannot say that " + what +
-                    " is lent read-only; ask for max_version=(1, 0), or lend it writable: "
+  throw BufferError("the consumer asked for DLPack's unversioned struct, which has no read-only flag, and " + what +
+                    " is exported read-only; ask for max_version=(1, 0), or export it writable: "
                     "'with a.get_dlpack() as lease' (or a.write())");
 }
 
-ViewCore copy_for_consumer(ViewCore const& view, LendRequest const& request) {
+ViewCore copy_for_consumer(ViewCore const& view, ExportRequest const& request) {
   if (!view.on_device()) return view.copy();
   if (request.to_host) return view.to_device(Device{});
   ViewCore copy = (request.stream ? view.in_stream(*request.stream) : view).copy();
@@ -109,7 +109,7 @@ ViewCore copy_for_consumer(ViewCore const& view, LendRequest const& request) {
 }
 
 template <class Managed>
-Managed* export_view(ViewCore const& view, LendRequest const& request) {
+Managed* export_view(ViewCore const& view, ExportRequest const& request) {
   constexpr bool can_say_read_only = requires(Managed managed) { managed.flags; };
   check_dtype(view.dtype());
   if (request.copy) {
@@ -141,7 +141,7 @@ Managed* checked(LeaseCore const& lease, Managed* managed) {
 }
 
 // The copy runs in the consumer's stream, so that the consumer's next work comes after it.
-BlockPtr copy_for_consumer(Block& source, LendRequest const& request) {
+BlockPtr copy_for_consumer(Block& source, ExportRequest const& request) {
   std::size_t const bytes = source.bytes();
   bool const on_device = source.is_on_device();
   if (!on_device || request.to_host) {
@@ -162,7 +162,7 @@ BlockPtr copy_for_consumer(Block& source, LendRequest const& request) {
 }
 
 template <class Managed>
-Managed* export_copy(LeaseCore const& lease, LendRequest const& request) {
+Managed* export_copy(LeaseCore const& lease, ExportRequest const& request) {
   ArrayState const& state = lease.state();
   check_dtype(state.dtype());
   // Copy from a separate export: the memory stays valid and unchanged if another thread closes the lease.
@@ -173,7 +173,7 @@ Managed* export_copy(LeaseCore const& lease, LendRequest const& request) {
 }
 
 template <class Managed>
-Managed* export_leased(LeaseCore const& lease, LendRequest const& request) {
+Managed* export_leased(LeaseCore const& lease, ExportRequest const& request) {
   if (request.copy) return export_copy<Managed>(lease, request);
   if (!lease.state().dtype().has_dlpack()) check_dtype(lease.state().dtype());
   std::uint64_t const flags = lease.is_write() ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
@@ -192,13 +192,13 @@ Managed* export_leased(LeaseCore const& lease, LendRequest const& request) {
 
 }  // namespace
 
-DLManagedTensor* export_unversioned(LeaseCore const& lease, LendRequest const& request) {
+DLManagedTensor* export_unversioned(LeaseCore const& lease, ExportRequest const& request) {
   lease.check_open();
   if (!lease.is_write() && !request.copy) throw_read_only(lease.state().describe());
   return export_leased<DLManagedTensor>(lease, request);
 }
 
-DLManagedTensorVersioned* export_versioned(LeaseCore const& lease, LendRequest const& request) {
+DLManagedTensorVersioned* export_versioned(LeaseCore const& lease, ExportRequest const& request) {
   return export_leased<DLManagedTensorVersioned>(lease, request);
 }
 
@@ -207,11 +207,12 @@ void check_exportable_strides(ViewCore const& view) {
   for (int d = 0; d < view.layout().ndim(); ++d) {
     if (view.layout().extent(d) <= 1 || view.layout().size() == 0) continue;
     std::int64_t const stride = view.layout().stride(d);
-    char const* const wrong = stride < 0               ? "negative strides, of which some consumers die"
-                              : stride % itemsize != 0 ? "strides that are no whole elements, which DLPack cannot say"
-                                                       : nullptr;
+    char const* const wrong = stride < 0 ? "negative strides, which make some consumers abort"
+                              : stride % itemsize != 0
+                                  ? "strides that are not whole elements, which DLPack cannot express"
+                                  : nullptr;
     if (wrong)
-      throw BufferError("this " + view.describe() + " has " + wrong + ": lend a copy(), or use np.asarray(view)");
+      throw BufferError("this " + view.describe() + " has " + wrong + ": export a copy(), or use np.asarray(view)");
   }
 }
 
@@ -231,11 +232,11 @@ void write_element_strides(ViewCore const& view, std::int64_t* strides) {
     if (layout.shape()[d] > 1) strides[d] = layout.strides()[d] / static_cast<std::int64_t>(itemsize);
 }
 
-DLManagedTensor* export_unversioned(ViewCore const& view, LendRequest const& request) {
+DLManagedTensor* export_unversioned(ViewCore const& view, ExportRequest const& request) {
   return export_view<DLManagedTensor>(view, request);
 }
 
-DLManagedTensorVersioned* export_versioned(ViewCore const& view, LendRequest const& request) {
+DLManagedTensorVersioned* export_versioned(ViewCore const& view, ExportRequest const& request) {
   return export_view<DLManagedTensorVersioned>(view, request);
 }
 
@@ -252,7 +253,7 @@ DLPackTensor export_under(ArrayState& state, bool versioned, std::int64_t lock_i
   // The consumer names no stream, so the export must have no pending work.
   await(block, Use::write, default_stream());
   if (StreamDependencies* const uses = block.uses())
-    uses->synchronize(Use::write, "lending for any stream, after all users");
+    uses->synchronize(Use::write, "an export for any stream, after all users");
   bool const only = block.add_export(true);
   try {
     // Count the export before the check: if the lease is still open then, its close sees the export and its pending

@@ -257,8 +257,8 @@ namespace {
 DeviceMemoryPtr device_of(ForeignMemory const& memory, void const* first) {
   Device const found = first ? device_at(first) : memory.device;
   if (found != memory.device)
-    throw BufferError("cannot import this memory: it says that it is on " + to_string(memory.device) + ", and is on " +
-                      to_string(found));
+    throw BufferError("cannot import this memory: its producer reports " + to_string(memory.device) +
+                      ", and it is on " + to_string(found));
   return device_named(memory.device);
 }
 

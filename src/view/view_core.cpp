@@ -72,8 +72,8 @@ void ViewCore::run(StridedJob const& job, ViewCore const& target, ViewCore const
 void ViewCore::check_is(DType const& dtype, int ndim) const {
   check_open();
   if (_dtype != dtype || _layout.ndim() != ndim)
-    throw TypeError("this is a " + describe() + "; wanted is " + std::string(dtype.name_view()) + " with " +
-                    std::to_string(ndim) + " dimensions");
+    throw TypeError("expected " + std::string(dtype.name_view()) + " with " + std::to_string(ndim) +
+                    " dimensions, got a " + describe());
 }
 
 void ViewCore::throw_not_on_host() const {

@@ -172,7 +172,7 @@ def test_what_has_no_memory_is_no_memory_with_a_mask():
         mask = "a mask"
         unit = "a unit"
 
-    with pytest.raises(TypeError, match="lends memory"):
+    with pytest.raises(TypeError, match="exports memory"):
         BufferView(Face())
 
 

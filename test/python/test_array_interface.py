@@ -91,7 +91,7 @@ def test_dtype_and_copy_are_honoured(source):
         assert given.__array__().dtype == np.float32
         assert given.__array__("float64").dtype == np.float64
         assert given.__array__(dtype=np.float32, copy=True).ctypes.data != address
-        with pytest.raises(ValueError, match="takes a copy, and copy=False was asked for"):
+        with pytest.raises(ValueError, match="needs a copy, and copy=False was requested"):
             given.__array__("float64", copy=False)
 
 

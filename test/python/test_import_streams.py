@@ -111,12 +111,12 @@ def test_the_stream_of_a_table_is_waited_for(simulated_devices):
     assert producer.asked == [(kDLExtDev, 0)]
 
 
-@pytest.mark.parametrize("words", ["did not say", "device 1|cuda:1"])
+@pytest.mark.parametrize("words", ["did not report", "device 1|cuda:1"])
 def test_a_table_without_a_good_stream_is_told_and_its_tensor_dropped(simulated_devices, words):
     view, _ = on_device()
     lent = weakref.ref(view)
     other = memarray.Stream(1)
-    said = None if words == "did not say" else other.handle
+    said = None if words == "did not report" else other.handle
     shown = by_table(view, lambda *_: said)
     with pytest.raises(BufferError, match=words):
         memarray.from_dlpack(shown)

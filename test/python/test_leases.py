@@ -29,7 +29,7 @@ def refused_by(lease, words):
             lend(lease)
         # An absent attribute, because consumers look it up first and then try other protocols.
         if refused.type is AttributeError:
-            assert "__array_interface__ is there inside the lease's 'with' block only" in str(refused.value)
+            assert "__array_interface__ is available only inside the lease's 'with' block" in str(refused.value)
             assert lend in (LENDS["__array_interface__"], LENDS["__array_interface__, kept"])
         else:
             assert words in str(refused.value)
@@ -311,7 +311,7 @@ def test_leases_of_one_array():
     with memarray.leases(a.read(), a.read()):
         pass
     for first, second in ((a.read(), a.write()), (a.write(), a.read()), (a.write(), a.write())):
-        with pytest.raises(memarray.LockError, match="asked for twice, at least once for writing"):
+        with pytest.raises(memarray.LockError, match="requested twice, at least once for writing"):
             memarray.leases(first, second).__enter__()
     twice = a.read()
     with pytest.raises(memarray.LockError, match="open already"):

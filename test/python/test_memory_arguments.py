@@ -97,7 +97,7 @@ def test_valid_bools_are_not_copied(copies):
 def test_invalid_bools_are_not_written():
     x = invalid()
     for wrapped in (x, memarray.BufferView(x)):
-        with pytest.raises(TypeError, match=r"its bools \(some are neither 0 nor 1"):
+        with pytest.raises(TypeError, match=r"the bools \(some are neither 0 nor 1"):
             taken.flip(wrapped)
     np.not_equal(x.view("uint8"), 0, out=x)
     taken.flip(x)

@@ -51,7 +51,7 @@ def test_a_writer_that_was_killed_is_named(make_shared, method, waiting):
         else:
             kill(child)
             wait()
-        words = f"process {child.pid} died while it held it for writing, so its contents may be half written"
+        words = f"process {child.pid} exited while it held it for writing, so its contents may be half written"
         assert words in refused[0]
         for use in (a.read, a.write):
             with pytest.raises(memarray.LockError, match="call recover"):
@@ -72,7 +72,7 @@ def test_a_reader_that_was_killed_is_cleared_and_reported(make_shared, caplog):
             a.fill(1)
         (record,) = [record for record in caplog.records if record.name == "memarray.deaths"]
         assert record.levelno == logging.WARNING
-        assert f"process {child.pid} died while it held" in record.getMessage()
+        assert f"process {child.pid} exited while it held" in record.getMessage()
         assert "for reading" in record.getMessage()
         assert a.shared_memory in record.getMessage()
         caplog.clear()
@@ -109,7 +109,7 @@ def test_a_pid_that_is_used_again_is_not_taken_for_the_dead(make_shared):
         assert a.recover() == []
         # An earlier start time: as if the holder had exited, and this child had got its pid.
         put(memory, slot + OWNER, owner - 1)
-        with pytest.raises(memarray.LockError, match=f"process {child.pid} died while it held it for writing"):
+        with pytest.raises(memarray.LockError, match=f"process {child.pid} exited while it held it for writing"):
             a.read(timeout=None).__enter__()
         assert a.recover() == [(child.pid, "write")]
     a.fill(1)

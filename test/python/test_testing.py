@@ -13,7 +13,7 @@ from memarray.testing import Violation, simulated_devices
 
 def test_a_block_is_entered_once_and_asked_afterwards():
     sim = simulated_devices(count=3)
-    with pytest.raises(RuntimeError, match="inside their 'with' block"):
+    with pytest.raises(RuntimeError, match="enter their 'with' block"):
         sim.calls()
     with sim:
         assert memarray.cuda.device_count() == 3

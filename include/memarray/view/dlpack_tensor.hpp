@@ -49,7 +49,7 @@ class MEMARRAY_API DLPackTensor {
 namespace detail {
 
 /// The options of an export that a consumer requests.
-struct LendRequest {
+struct ExportRequest {
   StreamHandle const* stream = nullptr;  ///< the consumer's stream on a device; null: no order requested
   bool copy = false;                     ///< export a private copy: writable, flagged as copied, not locked
   bool to_host = false;                  ///< export as CPU memory: managed memory as it is; with `copy`, any memory
@@ -58,15 +58,16 @@ struct LendRequest {
 /// Export the memory of an open lease. Throw `LockError` (not open); `BufferError` for a dtype that DLPack lacks, and
 /// for a read lease in the unversioned struct, which has no read-only flag; `CudaError`; `ValueError` (a stream of
 /// another device).
-[[nodiscard]] MEMARRAY_API DLManagedTensor* export_unversioned(LeaseCore const& lease, LendRequest const& request = {});
+[[nodiscard]] MEMARRAY_API DLManagedTensor* export_unversioned(LeaseCore const& lease,
+                                                               ExportRequest const& request = {});
 [[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* export_versioned(LeaseCore const& lease,
-                                                                      LendRequest const& request = {});
+                                                                      ExportRequest const& request = {});
 /// Export a view; the tensor is read-only if the view is. With `request.copy` they export a dense private copy. Throw
 /// `ValueError` (closed; a stream of another device); `CudaError`; `BufferError` for a dtype or strides that DLPack
 /// lacks, negative strides (some consumers abort), and read-only memory in the unversioned struct.
-[[nodiscard]] MEMARRAY_API DLManagedTensor* export_unversioned(ViewCore const& view, LendRequest const& request = {});
+[[nodiscard]] MEMARRAY_API DLManagedTensor* export_unversioned(ViewCore const& view, ExportRequest const& request = {});
 [[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* export_versioned(ViewCore const& view,
-                                                                      LendRequest const& request = {});
+                                                                      ExportRequest const& request = {});
 /// Throws `BufferError` unless DLPack can express the view's strides and its consumers support them.
 MEMARRAY_API void check_exportable_strides(ViewCore const& view);
 /// Writes the strides in elements, one for each dimension. Dimensions with at most one element get the strides of dense

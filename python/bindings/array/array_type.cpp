@@ -114,7 +114,7 @@ PyObject* dlpack(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObje
   });
 }
 
-int lend(void* object, DLManagedTensorVersioned** out) {
+int export_tensor(void* object, DLManagedTensorVersioned** out) {
   *out = nullptr;
   if (!check_instance(object, array_base)) return -1;
   return guarded([&] {
@@ -303,7 +303,7 @@ int add_array_type(PyObject* module) {
   if (!interned) return -1;
   if (!array_base) {
     array_base = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-    if (!array_base || add_exchange_api(array_base, exchange_api, lend, nullptr) != 0) return -1;
+    if (!array_base || add_exchange_api(array_base, exchange_api, export_tensor, nullptr) != 0) return -1;
   }
   return PyModule_AddObjectRef(module, "ArrayBase", reinterpret_cast<PyObject*>(array_base));
 }

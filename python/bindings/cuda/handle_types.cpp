@@ -274,7 +274,7 @@ The pool lives as long as memory from it. Raises CudaError if the device does no
 template <class Handle>
 PyObject* wrap(Handle const& handle) noexcept {
   return guarded([&] {
-    if (!handle) throw ValueError("this handle is null, which says that its creation failed: there is nothing to show");
+    if (!handle) throw ValueError("this handle is null: its creation failed, so there is no object to return");
     return py::cast(Held<Handle>(handle)).release().ptr();
   });
 }

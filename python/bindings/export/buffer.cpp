@@ -24,7 +24,7 @@ std::string words_for_device(detail::LeaseCore const& lease) {
 bool check_flags(detail::LeaseCore const& lease, Py_buffer* view, int flags) {
   if (lease.is_open() && lease.block().is_on_device()) return refuse(view, words_for_device(lease).c_str());
   if ((flags & PyBUF_WRITABLE) && !lease.is_write())
-    return refuse(view, "a read lease lends read-only memory; take a write lease: 'with a.write() as lease'");
+    return refuse(view, "a read lease exports read-only memory; take a write lease: 'with a.write() as lease'");
   return true;
 }
 
@@ -52,7 +52,7 @@ PyObject* to_tuple(std::int64_t const* values, int count) {
 
 PyObject* lease_array_interface(detail::LeaseCore& lease) {
   if (!lease.is_open()) {
-    PyErr_SetString(PyExc_AttributeError, "__array_interface__ is there inside the lease's 'with' block only");
+    PyErr_SetString(PyExc_AttributeError, "__array_interface__ is available only inside the lease's 'with' block");
     return nullptr;
   }
   if (lease.block().is_on_device()) {
@@ -73,9 +73,9 @@ PyObject* lease_cuda_array_interface(detail::LeaseCore& lease) {
     return nullptr;
   };
   if (!lease.is_open())
-    return refuse_attribute("__cuda_array_interface__ is there inside the lease's 'with' block only");
+    return refuse_attribute("__cuda_array_interface__ is available only inside the lease's 'with' block");
   if (lease.block().exported_device().type != kDLCUDA)
-    return refuse_attribute("__cuda_array_interface__ is there for memory on a CUDA device only, and this is not");
+    return refuse_attribute("__cuda_array_interface__ is available only for memory on a CUDA device, and this is not");
   if (lease.state().dtype().typestr[0] == '\0')
     return refuse_attribute("__cuda_array_interface__ has no name for this dtype; use DLPack");
   lease.order_export(nullptr);

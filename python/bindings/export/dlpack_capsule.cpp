@@ -51,7 +51,7 @@ bool read_consumer_stream(PyObject* object, Device device, std::optional<StreamH
       PyErr_Format(PyExc_TypeError, "stream must be None or an integer, not %s", shown(object).c_str());
     else
       PyErr_Format(PyExc_ValueError,
-                   "stream=%s was asked for, but this memory is on the CPU, which has no streams: pass stream=None",
+                   "stream=%s was requested, but this memory is on the CPU, which has no streams: pass stream=None",
                    shown(object).c_str());
     return false;
   }
@@ -64,7 +64,7 @@ bool read_consumer_stream(PyObject* object, Device device, std::optional<StreamH
     if (number == -1) return !PyErr_Occurred();
     if (number == 0) {
       PyErr_SetString(PyExc_ValueError,
-                      "stream=0 does not say which default stream is meant: pass 1 (of all threads), 2 (of this "
+                      "stream=0 is ambiguous: pass 1 (of all threads), 2 (of this "
                       "thread), or -1 for no order");
       return false;
     }
@@ -77,17 +77,17 @@ bool read_consumer_stream(PyObject* object, Device device, std::optional<StreamH
 
 // Reads `dl_device`, the device on which the consumer needs the memory.
 bool read_wanted_device(PyObject* object, detail::Block const& block, DLPackRequest const& request,
-                        detail::LendRequest& lend) {
+                        detail::ExportRequest& export_request) {
   long type = 0;
   long id = 0;
   if (!read_pair(object, "dl_device", type, id)) return false;
   Device const here = block.exported_device();
   if (type == here.type && id == here.id) return true;
   if (type == kDLCPU && id == 0) {
-    lend.to_host = true;
+    export_request.to_host = true;
     if (!block.is_on_device() || request.copy) return true;
     PyErr_Format(PyExc_BufferError,
-                 "dl_device=(1, 0) was asked for, but this memory is on %s, (%d, %d): move the array to the CPU with "
+                 "dl_device=(1, 0) was requested, but this memory is on %s, (%d, %d): move the array to the CPU with "
                  "move_memory(kDLCPU), or pass copy=True",
                  to_string(block.device()).c_str(), static_cast<int>(here.type), here.id);
     return false;
@@ -95,13 +95,13 @@ bool read_wanted_device(PyObject* object, detail::Block const& block, DLPackRequ
   if (type == kDLCUDA && here.type == kDLExtDev && id == here.id) {
     PyErr_Format(
         PyExc_BufferError,
-        "dl_device=(%ld, %ld) was asked for, but this memory is a simulated device's, (%d, %d), which no GPU can "
-        "use: to try consumers' code, simulated_devices(lend_as_cuda=True) lends it as CUDA's",
+        "dl_device=(%ld, %ld) was requested, but this memory is a simulated device's, (%d, %d), which no GPU can "
+        "use: to try consumers' code, simulated_devices(lend_as_cuda=True) exports it as CUDA memory",
         type, id, static_cast<int>(here.type), here.id);
     return false;
   }
   PyErr_Format(PyExc_BufferError,
-               "dl_device=(%ld, %ld) was asked for, but this memory is on %s, (%d, %d): move the array there with "
+               "dl_device=(%ld, %ld) was requested, but this memory is on %s, (%d, %d): move the array there with "
                "move_memory first",
                type, id, here.is_cpu() ? "the CPU" : to_string(block.device()).c_str(), static_cast<int>(here.type),
                here.id);
@@ -150,30 +150,30 @@ bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject
 }
 
 PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& request) {
-  detail::LendRequest lend{.copy = request.copy};
+  detail::ExportRequest export_request{.copy = request.copy};
   std::optional<StreamHandle> stream;
   detail::Block const& block = lease.block();
   if (request.device || request.stream || block.uses() || block.memory_type() != MemoryType::normal) {
-    if (request.device && !read_wanted_device(request.device, block, request, lend)) return nullptr;
-    if (!read_consumer_stream(request.stream, lend.to_host ? Device{} : block.exported_device(), stream))
+    if (request.device && !read_wanted_device(request.device, block, request, export_request)) return nullptr;
+    if (!read_consumer_stream(request.stream, export_request.to_host ? Device{} : block.exported_device(), stream))
       return nullptr;
-    if (stream) lend.stream = &*stream;
+    if (stream) export_request.stream = &*stream;
   }
-  if (request.versioned) return make(detail::export_versioned(lease, lend));
-  return make(detail::export_unversioned(lease, lend));
+  if (request.versioned) return make(detail::export_versioned(lease, export_request));
+  return make(detail::export_unversioned(lease, export_request));
 }
 
 PyObject* make_capsule(detail::ViewCore const& view, DLPackRequest const& request) {
-  detail::LendRequest lend{.copy = request.copy};
+  detail::ExportRequest export_request{.copy = request.copy};
   std::optional<StreamHandle> stream;
   view.check_open();
-  if (request.device && !read_wanted_device(request.device, view.block(), request, lend)) return nullptr;
-  bool const on_device = view.on_device() && !lend.to_host;
+  if (request.device && !read_wanted_device(request.device, view.block(), request, export_request)) return nullptr;
+  bool const on_device = view.on_device() && !export_request.to_host;
   if (!read_consumer_stream(request.stream, on_device ? view.block().exported_device() : Device{}, stream))
     return nullptr;
-  if (stream) lend.stream = &*stream;
-  if (request.versioned) return make(detail::export_versioned(view, lend));
-  return make(detail::export_unversioned(view, lend));
+  if (stream) export_request.stream = &*stream;
+  if (request.versioned) return make(detail::export_versioned(view, export_request));
+  return make(detail::export_unversioned(view, export_request));
 }
 
 PyObject* dlpack_device(Device device) {

@@ -116,21 +116,20 @@ bool defines_exchange_api(PyObject* object) {
   return names && PyDict_Contains(names, attribute_name) == 1;
 }
 
-Lending export_mode(PyObject* object, std::uint8_t code) {
+ExportMode export_mode(PyObject* object, std::uint8_t code) {
   bool const whole = code == kDLInt || code == kDLUInt || code == kDLBool;
   for (PyObject* const name : lazy_names) {
     // Only complex numbers have conjugates, whole numbers have no gradients, and all numbers have opposites.
     if (name == lazy_names[0] ? code != kDLComplex : name == lazy_names[2] && whole) continue;
     PyRef const answer = ask(object, name);
     // A type without one of these attributes evaluates nothing lazily.
-    if (!answer) return Lending::elements;
+    if (!answer) return ExportMode::elements;
     if (answer.get() != Py_True) continue;
-    if (name != lazy_names[1]) return Lending::refuses;
-    PyErr_Format(PyExc_BufferError, "%s is negated lazily: its memory holds the opposite numbers; call resolve_neg()",
-                 shown(object).c_str());
-    return Lending::wrong;
+    if (name != lazy_names[1]) return ExportMode::refuses;
+    PyErr_Format(PyExc_BufferError, "%s has its negative bit set; call resolve_neg()", shown(object).c_str());
+    return ExportMode::wrong;
   }
-  return Lending::elements;
+  return ExportMode::elements;
 }
 
 bool check_instance(void* object, PyTypeObject* type) {
@@ -156,11 +155,11 @@ DLManagedTensorVersioned* export_over_table(ViewCore const& view) {
   return detail::export_versioned(view, {.stream = &stream});
 }
 
-int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManagedTensorFromPyObjectNoSync lend,
+int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManagedTensorFromPyObjectNoSync export_tensor,
                      DLPackDLTensorFromPyObjectNoSync look) {
   table = {.header = {.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION}, .prev_api = nullptr},
            .managed_tensor_allocator = allocate,
-           .managed_tensor_from_py_object_no_sync = lend,
+           .managed_tensor_from_py_object_no_sync = export_tensor,
            .managed_tensor_to_py_object_no_sync = to_object,
            .dltensor_from_py_object_no_sync = look,
            .current_work_stream = current_stream};

@@ -18,13 +18,13 @@ DLPackExchangeAPI const* exchange_api_of(PyObject* object);
 bool defines_exchange_api(PyObject* object);
 /// The relation of an object's memory to its elements. PyTorch's table exports tensors that are conjugated lazily or
 /// that require gradients, without an error. It exports tensors that are negated lazily, and so does `__dlpack__`.
-enum class Lending {
+enum class ExportMode {
   elements,  ///< the memory holds the elements
   refuses,   ///< `__dlpack__` refuses the export with a message
   wrong,     ///< the memory holds other numbers; the Python error is set
 };
 /// Determines the relation. Asks only for the lazy states that numbers with DLPack's type code `code` can have.
-Lending export_mode(PyObject* object, std::uint8_t code);
+ExportMode export_mode(PyObject* object, std::uint8_t code);
 /// True if `object`, which a consumer passed to a function of an exchange table, is an instance of `type`. False with
 /// `TypeError` set.
 bool check_instance(void* object, PyTypeObject* type);
@@ -34,10 +34,10 @@ DLManagedTensorVersioned* export_over_table(detail::LeaseCore const& lease);
 /// Exports the memory of a view over a table, for a consumer that works in the default stream. Throws as
 /// `detail::export_versioned` does.
 DLManagedTensorVersioned* export_over_table(detail::ViewCore const& view);
-/// Gives one of memarray's types the attribute `__dlpack_c_exchange_api__`. `lend` makes a managed tensor of an
-/// instance, as `__dlpack__` does without a stream. `look` fills a tensor that is valid as long as the instance; it may
-/// be null. −1 with the Python error set.
-int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManagedTensorFromPyObjectNoSync lend,
+/// Gives one of memarray's types the attribute `__dlpack_c_exchange_api__`. `export_tensor` makes a managed tensor of
+/// an instance, as `__dlpack__` does without a stream. `look` fills a tensor that is valid as long as the instance; it
+/// may be null. −1 with the Python error set.
+int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManagedTensorFromPyObjectNoSync export_tensor,
                      DLPackDLTensorFromPyObjectNoSync look);
 
 }  // namespace memarray::python

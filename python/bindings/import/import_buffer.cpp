@@ -96,7 +96,7 @@ bool describe(PyObject* object, Py_buffer const& buffer, DType const* wanted, DT
     return false;
   }
   if (buffer.ndim < 0 || buffer.ndim > StridedLayout::max_ndim || (buffer.ndim > 0 && !buffer.shape)) {
-    PyErr_Format(PyExc_BufferError, "a view has 0 to %d dimensions, and this buffer says %d", StridedLayout::max_ndim,
+    PyErr_Format(PyExc_BufferError, "a view has 0 to %d dimensions, and this buffer has %d", StridedLayout::max_ndim,
                  buffer.ndim);
     return false;
   }
@@ -204,9 +204,9 @@ bool read_data(PyObject* object, PyObject* interface, StridedLayout::Span const&
   if (given && PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 2 && PyLong_Check(PyTuple_GET_ITEM(given, 0)))
     return read_address(given, data);
   // Without 'data', the object itself has the buffer protocol.
-  PyObject* const lender = given && given != Py_None ? given : object;
-  if (!cuda && PyObject_CheckBuffer(lender))
-    return read_buffer(lender, PyDict_GetItemString(interface, "offset"), span, data);
+  PyObject* const exporter = given && given != Py_None ? given : object;
+  if (!cuda && PyObject_CheckBuffer(exporter))
+    return read_buffer(exporter, PyDict_GetItemString(interface, "offset"), span, data);
   PyErr_Format(PyExc_BufferError, "'data' of an array interface is (address, read-only)%s, not %s",
                cuda ? "" : ", or an object with the buffer protocol", type_name(given));
   return false;

@@ -43,7 +43,8 @@ ViewCore import_tensor(DLManagedTensorVersioned* tensor, PyRef const& storage, C
       tensor->version.major == DLPACK_MAJOR_VERSION && (tensor->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
   ViewCore view = detail::import_dlpack(tensor, ready_in, keep_alive_of_storage(storage));
   if (is_copied && copy == Copy::never)
-    throw BufferError("copy=False: this is a copy that its producer made, as it says; without it, it is taken");
+    throw BufferError(
+        "the producer returned a copy although copy=False was requested; call again with copy=None to accept it");
   return view;
 }
 
@@ -97,7 +98,7 @@ PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
     });
   }
   if (name && std::strncmp(name, "used_dltensor", 13) == 0)
-    PyErr_SetString(PyExc_BufferError, "this capsule's tensor was taken already: ask for a new one with __dlpack__()");
+    PyErr_SetString(PyExc_BufferError, "this capsule was already consumed: request a new one with __dlpack__()");
   else
     PyErr_Format(PyExc_BufferError, "a capsule named '%.80s' holds no DLPack tensor", name ? name : "NULL");
   return nullptr;
@@ -172,7 +173,8 @@ PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
 bool read_work_stream(DLPackExchangeAPI const& api, DLDevice device, StreamHandle& stream) {
   void* address = nullptr;
   if (api.current_work_stream && api.current_work_stream(device.device_type, device.device_id, &address) != 0) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_BufferError, "its library did not say in which stream it works");
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_BufferError, "its library did not report the stream in which it works");
     return false;
   }
   // NULL stands for CUDA's default stream.
@@ -205,15 +207,15 @@ PyObject* finish_in_stream(PyObject* object, Copy copy, Import const& import) {
 /// Sets an error unless the producer set one.
 void set_unexplained(PyObject* object) {
   if (!PyErr_Occurred())
-    PyErr_Format(PyExc_BufferError, "a %.200s lent no tensor, and did not say why", Py_TYPE(object)->tp_name);
+    PyErr_Format(PyExc_BufferError, "a %.200s returned no tensor and no error", Py_TYPE(object)->tp_name);
 }
 
 /// Like `try_table`, for a borrowed tensor whose memory `storage` keeps alive.
 bool try_borrowed(DLPackExchangeAPI const& api, PyObject* object, PyRef const& storage, Copy copy, PyObject*& result) {
   DLTensor tensor{};
   if (api.dltensor_from_py_object_no_sync(object, &tensor) != 0) return set_unexplained(object), true;
-  if (Lending const lending = export_mode(object, tensor.dtype.code); lending != Lending::elements)
-    return lending == Lending::wrong;
+  if (ExportMode const mode = export_mode(object, tensor.dtype.code); mode != ExportMode::elements)
+    return mode == ExportMode::wrong;
   StreamHandle ready_in;
   if (!read_ready_in(api, tensor.device, ready_in)) return true;
   result = finish_in_stream(
@@ -231,10 +233,10 @@ bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObje
   if (!got_tensor) return set_unexplained(object), true;
   // A tensor of another major version has an unknown layout, and the import refuses it.
   bool const known = tensor->version.major == DLPACK_MAJOR_VERSION;
-  Lending const lending = known ? export_mode(object, tensor->dl_tensor.dtype.code) : Lending::elements;
-  if (lending != Lending::elements) {
+  ExportMode const mode = known ? export_mode(object, tensor->dl_tensor.dtype.code) : ExportMode::elements;
+  if (mode != ExportMode::elements) {
     drop_tensor(tensor);
-    return lending == Lending::wrong;
+    return mode == ExportMode::wrong;
   }
   StreamHandle ready_in;
   try {

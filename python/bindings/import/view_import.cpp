@@ -144,8 +144,8 @@ PyObject* import_any(PyObject* object, PyObject* copy_object) {
     PyObject* result = nullptr;
     if (import_view(object, copy, result) != 0) return result;
     return PyErr_Format(PyExc_TypeError,
-                        "a BufferView is made of what lends memory (__dlpack__, the buffer protocol, "
-                        "__array_interface__, __cuda_array_interface__), which %s does not",
+                        "expected an object that exports memory (__dlpack__, the buffer protocol, __array_interface__, "
+                        "__cuda_array_interface__), got %s",
                         shown(object).c_str());
   });
 }

@@ -102,7 +102,7 @@ int refuse_truth(PyObject*) {
 }
 
 PyObject* reduce(PyObject*, PyObject*) {
-  PyErr_SetString(PyExc_TypeError, "cannot pickle a lease; pickle a NumPy copy of what it lends");
+  PyErr_SetString(PyExc_TypeError, "cannot pickle a lease; pickle a NumPy copy of its memory");
   return nullptr;
 }
 
@@ -170,7 +170,7 @@ PyMethodDef methods[] = {
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "Returns a new DLPack capsule of the leased memory, without a copy. It is versioned if max_version is (1, 0) or "
      "more. The memory lives as long as the consumer keeps it. Raises LockError unless the lease is open. Raises "
-     "BufferError if a read lease is exported to a consumer of the unversioned struct, which cannot say read-only."},
+     "BufferError if a read lease is exported to a consumer of the unversioned struct, which has no read-only flag."},
     {"__dlpack_device__", as_method(dlpack_device_of), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack_device__($self, /)\n--\n\nReturns (DLPack device type, device id) of the leased memory."},
     {"view", view, METH_NOARGS,
@@ -201,7 +201,7 @@ PyGetSetDef properties[] = {
     {"array", get_array, nullptr, "The leased array.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
-int lend(void* object, DLManagedTensorVersioned** out) {
+int export_tensor(void* object, DLManagedTensorVersioned** out) {
   *out = nullptr;
   if (!check_instance(object, lease_type)) return -1;
   return guarded([&] {
@@ -246,7 +246,7 @@ PyType_Spec spec = {"memarray.Lease", sizeof(PyLease), 0,
 int add_lease_type(PyObject* module) {
   if (!lease_type) {
     lease_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-    if (!lease_type || add_exchange_api(lease_type, exchange_api, lend, nullptr) != 0) return -1;
+    if (!lease_type || add_exchange_api(lease_type, exchange_api, export_tensor, nullptr) != 0) return -1;
   }
   return PyModule_AddObjectRef(module, "Lease", reinterpret_cast<PyObject*>(lease_type));
 }

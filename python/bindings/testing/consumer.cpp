@@ -245,7 +245,7 @@ class TakenTensor {
   void check_writable() const {
     check_kept();
     if (has_flag(DLPACK_FLAG_BITMASK_READ_ONLY))
-      throw ValueError("this tensor is read-only: its producer lends it for reading (take it from a write lease)");
+      throw ValueError("this tensor is read-only: its producer exported it read-only (take it from a write lease)");
   }
 
   std::shared_ptr<ConsumerBacklog> _backlog;

@@ -38,7 +38,7 @@ char const* refusal(detail::ViewCore const& view, int flags) {
   if (asks(PyBUF_F_CONTIGUOUS) && !fortran()) return "the view is not Fortran-contiguous: copy() it first";
   if (asks(PyBUF_ANY_CONTIGUOUS) && !c() && !fortran()) return "the view is not contiguous: copy() it first";
   // A consumer without strides assumes dense memory.
-  if (!asks(PyBUF_STRIDES) && !c()) return "the view is not C-contiguous, and was asked for without strides: copy() it";
+  if (!asks(PyBUF_STRIDES) && !c()) return "the view is not C-contiguous, and was requested without strides: copy() it";
   return nullptr;
 }
 

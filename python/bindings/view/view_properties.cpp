@@ -79,7 +79,7 @@ PyObject* get_cuda_array_interface(PyObject* self, void*) {
     detail::ViewCore const& core = core_of(self);
     char const* const why = !core.is_open() ? "the view is closed"
                             : !core.on_device() || core.block().exported_device().type != kDLCUDA
-                                ? "it is there for memory on a CUDA device only, and this is not"
+                                ? "it is available only for memory on a CUDA device, and this is not"
                             : core.dtype().typestr[0] == '\0' ? "it has no name for this dtype; use DLPack"
                                                               : nullptr;
     if (why) return PyErr_Format(PyExc_AttributeError, "__cuda_array_interface__: %s", why);

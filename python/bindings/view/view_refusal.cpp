@@ -70,7 +70,7 @@ bool extents_fit(Given const& given, ViewWanted const& wanted) noexcept {
 }
 
 std::string wanted_text(ViewWanted const& wanted) {
-  std::string text = "wanted is ";
+  std::string text = "expected ";
   if (wanted.writable) text += "writable ";
   text += "memory of " + std::string(wanted.dtype.name_view()) + " with " + std::to_string(wanted.ndim) +
           (wanted.ndim == 1 ? " dimension" : " dimensions");
@@ -92,8 +92,8 @@ std::string wanted_text(ViewWanted const& wanted) {
 }
 
 std::string given_text(PyObject* object, Given const& given) {
-  return std::string(Py_TYPE(object)->tp_name) + " is " + (given.writable ? "writable" : "read-only") + " memory of " +
-         std::string(given.dtype.name_view()) + ", shape " + shape_text(given.shape) + ", strides " +
+  return "a " + std::string(Py_TYPE(object)->tp_name) + ": " + (given.writable ? "writable" : "read-only") +
+         " memory of " + std::string(given.dtype.name_view()) + ", shape " + shape_text(given.shape) + ", strides " +
          shape_text(given.strides) + " bytes, on " +
          (given.on_device ? to_string(given.device) : std::string("the host"));
 }
@@ -106,10 +106,10 @@ std::string misfits_text(Misfits misfits, ViewWanted const& wanted) {
   add(misfit_dtype, "the dtype (convert it first)");
   add(misfit_rank, "the number of dimensions (reshape it first)");
   add(misfit_extents, "the shape");
-  add(misfit_read_only, "it is read-only (copy it first)");
+  add(misfit_read_only, "the access (it is read-only: copy it first)");
   add(misfit_strides, "the strides (copy it first)");
   add(misfit_alignment, "the address (it is not aligned for the struct: copy it first)");
-  add(misfit_bools, "its bools (some are neither 0 nor 1: write numpy.not_equal(x.view('uint8'), 0, out=x) first)");
+  add(misfit_bools, "the bools (some are neither 0 nor 1: write numpy.not_equal(x.view('uint8'), 0, out=x) first)");
   add(misfit_place, includes(wanted.options, on_device)
                         ? "the place (memarray.BufferView(x).to_device('cuda:0') copies it there)"
                         : "the place (memarray.BufferView(x).to_device('cpu') copies it there)");
@@ -137,14 +137,14 @@ Misfits misfits_of(Given const& given, ViewWanted const& wanted) noexcept {
 }
 
 void raise_refusal(PyObject* object, Given const& given, ViewWanted const& wanted, Misfits misfits) {
-  PyErr_SetString(PyExc_TypeError, (wanted_text(wanted) + "; the " + given_text(object, given) +
-                                    ". What does not fit: " + misfits_text(misfits, wanted))
+  PyErr_SetString(PyExc_TypeError, (wanted_text(wanted) + "; got " + given_text(object, given) +
+                                    ". Wrong: " + misfits_text(misfits, wanted))
                                        .c_str());
 }
 
 void raise_refusal_because(PyObject* object, ViewWanted const& wanted) {
   PyRef cause = take_error();
-  PyErr_Format(PyExc_TypeError, "%s; the %s cannot be viewed: %s", wanted_text(wanted).c_str(),
+  PyErr_Format(PyExc_TypeError, "%s; got a %s that cannot be viewed: %s", wanted_text(wanted).c_str(),
                Py_TYPE(object)->tp_name, first_line(cause.get(), 400).c_str());
   PyRef refusal = take_error();
   PyException_SetCause(refusal.get(), cause.release());

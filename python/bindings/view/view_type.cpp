@@ -147,7 +147,7 @@ std::int64_t* element_strides(PyObject* self) {
   return strides;
 }
 
-int lend(void* object, DLManagedTensorVersioned** out) {
+int export_tensor(void* object, DLManagedTensorVersioned** out) {
   *out = nullptr;
   if (!check_instance(object, view_type)) return -1;
   return guarded([&] {
@@ -227,7 +227,8 @@ PyType_Spec spec = {"memarray.BufferView", sizeof(PyView), 0,
 int add_view_type(PyObject* module) {
   if (!view_type) {
     view_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-    if (!view_type || !init_view_methods() || add_exchange_api(view_type, exchange_api, lend, look) != 0) return -1;
+    if (!view_type || !init_view_methods() || add_exchange_api(view_type, exchange_api, export_tensor, look) != 0)
+      return -1;
   }
   return PyModule_AddObjectRef(module, "BufferView", reinterpret_cast<PyObject*>(view_type));
 }

@@ -61,7 +61,7 @@ cu::Result cuDevicePrimaryCtxRelease(Session& session, cu::Device device) {
     std::lock_guard const guard(session.lock);
     primary = find_primary(session, device);
     if (!primary) {
-      session.violation(words("cuDevicePrimaryCtxRelease: nobody retains the context of device ", device));
+      session.violation(words("cuDevicePrimaryCtxRelease: the context is not retained: device ", device));
       return code::invalid_context;
     }
     if (primary->references > 1) {

@@ -235,7 +235,7 @@ Program const programs[] = {
        });
        return sum(w.b, w.second) == length;
      }},
-    {"lending for any stream, after all users", "a tensor under a lease's id",
+    {"an export for any stream, after all users", "a tensor under a lease's id",
      [](World& w) {
        WriteLease<int, 1> const lease(w.a, {.stream = w.first});
        w.ten_more(w.second, lease.lock_id());

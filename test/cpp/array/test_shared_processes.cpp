@@ -89,7 +89,7 @@ TEST_F(SharedMemoryTest, AWriterThatDiedIsDetectedAndRecovered) {
   EXPECT_THROW(Read{a}, LockError);
   child.kill();
   for (Array* array : {&a, &b}) {
-    EXPECT_THAT(refusal([&] { Read{*array}; }), HasSubstr(pid(who) + " died while it held it for writing"));
+    EXPECT_THAT(refusal([&] { Read{*array}; }), HasSubstr(pid(who) + " exited while it held it for writing"));
     EXPECT_THAT(refusal([&] { Write{*array}; }), HasSubstr("call recover()"));
     EXPECT_THAT(refusal([&] { static_cast<void>((*array)({0, 0})); }), HasSubstr("half written"));
     // The hold is never released, so a wait without a timeout ends at once.
@@ -118,7 +118,7 @@ TEST_F(SharedMemoryTest, AWaiterHearsThatTheHolderDied) {
   while (!waits) std::this_thread::yield();
   child.kill();
   waiter.join();
-  EXPECT_THAT(words, HasSubstr("died while it held it for writing"));
+  EXPECT_THAT(words, HasSubstr("exited while it held it for writing"));
 }
 
 TEST_F(SharedMemoryTest, AReaderThatDiedIsClearedAndReported) {
@@ -131,7 +131,7 @@ TEST_F(SharedMemoryTest, AReaderThatDiedIsClearedAndReported) {
   std::vector<Report> const reports = take_reports();
   ASSERT_EQ(reports.size(), 1U);
   EXPECT_EQ(reports[0].kind, Report::Kind::death);
-  EXPECT_THAT(reports[0].message, HasSubstr(who + " died while it held"));
+  EXPECT_THAT(reports[0].message, HasSubstr(who + " exited while it held"));
   EXPECT_THAT(reports[0].message, HasSubstr("for reading"));
   a.fill(3);
 }

@@ -108,7 +108,7 @@ TEST(DriverAbsenceTest, AFunctionThatIsLackingIsNamed) {
 TEST(DriverAbsenceTest, ADriverThatDoesNotStartSaysItsError) {
   std::string const output = with_fake_driver("FAKE_DRIVER_INIT=999");
   EXPECT_SAYS(output, "devices 0");
-  EXPECT_SAYS(output, "code 999 why the CUDA driver does not start: cuInit says CUDA_ERROR_OF_THE_FAKE_DRIVER");
+  EXPECT_SAYS(output, "code 999 why the CUDA driver does not start: cuInit returned CUDA_ERROR_OF_THE_FAKE_DRIVER");
   EXPECT_SAYS(output, "creation 999");
 }
 

@@ -15,7 +15,7 @@ TEST_F(SimulatedContexts, PrimaryOnesAreCounted) {
   EXPECT_OK(cuda.cuDevicePrimaryCtxRelease(0));
   EXPECT_EQ(sim.live().contexts, 1);
   EXPECT_EQ(cuda.cuDevicePrimaryCtxRelease(1), 201);
-  expect_violation("nobody retains");
+  expect_violation("not retained");
   EXPECT_EQ(cuda.cuDevicePrimaryCtxRetain(&again, 2), 101);
   EXPECT_EQ(cuda.cuDevicePrimaryCtxRetain(&again, -1), 101);
   EXPECT_EQ(cuda.cuCtxDestroy(context), 201);

@@ -78,7 +78,7 @@ TEST_F(SegmentTest, TheWordSaysWhoHoldsIt) {
 TEST_F(SegmentTest, ARecycledPidIsNotTakenForTheHolder) {
   left_by_the_dead();
   header().word = word(held, 1);
-  EXPECT_THAT(message_of<LockError>([&] { Read{a}; }), HasSubstr("died while it held it for writing"));
+  EXPECT_THAT(message_of<LockError>([&] { Read{a}; }), HasSubstr("exited while it held it for writing"));
   std::vector<Death> const deaths = recover(a);
   ASSERT_EQ(deaths.size(), 1U);
   EXPECT_EQ(deaths[0].pid, ::getpid());

@@ -92,7 +92,7 @@ TEST_F(SegmentLayoutTest, EveryFieldIsLookedAt) {
       {"contradict", [](SegmentHeader& h) { h.bytes = UINT64_MAX; }},
       {"contradict", [](SegmentHeader& h) { h.data_at = 0; }},
       {"contradict", [](SegmentHeader& h) { h.data_at = UINT64_MAX - 63; }},
-      {"its header says 4", [](SegmentHeader& h) { h.data_bytes = 4; }},
+      {"its header records 4", [](SegmentHeader& h) { h.data_bytes = 4; }},
       {"no bytes", [](SegmentHeader& h) { h.itemsize = 0; }},
       {"takes", [](SegmentHeader& h) { h.itemsize = UINT32_MAX; }},
       {"rank is 0", [](SegmentHeader& h) { h.ndim = 0; }},

@@ -138,7 +138,7 @@ def test_memory_on_a_device_is_asked_for(sim):
     assert arguments.place(a) == "host"
     a.move_memory(memarray.dlpack.kDLCUDA)
     assert arguments.place(a) == "device"
-    with pytest.raises(TypeError, match=r"the MemArray.*on cuda:0.*the place \(.*to_device\('cpu'\) copies"):
+    with pytest.raises(TypeError, match=r"a MemArray.*on cuda:0.*the place \(.*to_device\('cpu'\) copies"):
         arguments.span_sum(a)
     with pytest.raises(TypeError, match=r"on a device; the .*on the host.*the place"):
         arguments.fill_on_device(np.zeros(4), 1)
@@ -156,7 +156,7 @@ def test_memory_on_a_device_of_another_dtype_and_rank(sim):
     a.move_memory(memarray.dlpack.kDLCUDA)
     assert arguments.place_of_cubes(a) == "device"
     assert arguments.place_of_cubes(a.view().T) == "device, F"
-    with pytest.raises(TypeError, match=r"of int16 with 3 dimensions, on the host; the MemArray.*on cuda:0.*the place"):
+    with pytest.raises(TypeError, match=r"of int16 with 3 dimensions, on the host; a MemArray.*on cuda:0.*the place"):
         arguments.weigh_of_cubes(a)
     with a.write(device="cuda:0") as lease:
         with pytest.raises(TypeError, match="the strides"):

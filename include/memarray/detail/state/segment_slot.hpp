@@ -84,7 +84,7 @@ class MEMARRAY_API SegmentSlotRef {
   std::atomic<std::int64_t> _inherited_readers{0};
 };
 
-/// Reports each as "process 12 died while it held the array in shared memory 'name' …".
+/// Reports each as "process 12 exited while it held the array in shared memory 'name' …".
 MEMARRAY_API void report_deaths(std::span<Death const> deaths, std::string const& name);
 
 }  // namespace memarray::detail
