@@ -1,26 +1,59 @@
 #pragma once
 
+#include <memarray/base/errors.hpp>
 #include <memarray/driver/driver_functions.hpp>
 
-/// The driver's result codes (`CUresult`) that the handles check for and that simulated devices return.
+/// The driver's result codes (`CUresult`) that the handles check for and that simulated devices return: X(constant,
+/// number, the driver's name, its text).
+#define MEMARRAY_FOR_EACH_DRIVER_CODE(X)                                                                          \
+  X(success, 0, "CUDA_SUCCESS", "no error")                                                                       \
+  X(invalid_value, 1, "CUDA_ERROR_INVALID_VALUE", "invalid argument")                                             \
+  X(out_of_memory, 2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory")                                                \
+  X(not_initialized, 3, "CUDA_ERROR_NOT_INITIALIZED", "initialization error")                                     \
+  X(deinitialized, 4, "CUDA_ERROR_DEINITIALIZED", "driver shutting down")                                         \
+  X(no_device, 100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected")                                 \
+  X(invalid_device, 101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal")                                   \
+  X(invalid_context, 201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context")                                 \
+  X(peer_access_unsupported, 217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED",                                           \
+    "peer access is not supported between these two devices")                                                     \
+  X(invalid_handle, 400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle")                                  \
+  X(not_found, 500, "CUDA_ERROR_NOT_FOUND", "named symbol not found")                                             \
+  X(not_ready, 600, "CUDA_ERROR_NOT_READY", "device not ready")                                                   \
+  X(illegal_address, 700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered")               \
+  X(peer_access_already_enabled, 704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED", "peer access is already enabled") \
+  X(context_is_destroyed, 709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed")                         \
+  X(misaligned_address, 716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address")                               \
+  X(launch_failed, 719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure")                                 \
+  X(not_permitted, 800, "CUDA_ERROR_NOT_PERMITTED", "operation not permitted")                                    \
+  X(not_supported, 801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported")                                    \
+  X(unknown, 999, "CUDA_ERROR_UNKNOWN", "unknown error")
+
 namespace memarray::code {
 
-inline constexpr cu::Result success = 0;
-inline constexpr cu::Result invalid_value = 1;
-inline constexpr cu::Result out_of_memory = 2;
-inline constexpr cu::Result not_initialized = 3;
-inline constexpr cu::Result no_device = 100;
-inline constexpr cu::Result invalid_device = 101;
-inline constexpr cu::Result invalid_context = 201;
-inline constexpr cu::Result peer_access_unsupported = 217;
-inline constexpr cu::Result invalid_handle = 400;
-inline constexpr cu::Result not_found = 500;
-inline constexpr cu::Result not_ready = 600;
-inline constexpr cu::Result peer_access_already_enabled = 704;
-inline constexpr cu::Result context_is_destroyed = 709;
-inline constexpr cu::Result misaligned_address = 716;
-inline constexpr cu::Result launch_failed = 719;
-inline constexpr cu::Result not_permitted = 800;
-inline constexpr cu::Result not_supported = 801;
+#define MEMARRAY_CODE(constant, number, name, text) inline constexpr cu::Result constant = number;
+MEMARRAY_FOR_EACH_DRIVER_CODE(MEMARRAY_CODE)
+#undef MEMARRAY_CODE
+static_assert(cuda_code::out_of_memory == out_of_memory && cuda_code::no_device == no_device &&
+              cuda_code::invalid_device == invalid_device && cuda_code::not_supported == not_supported);
+
+/// Return the driver's name and text of a code; null for one that is not in the list.
+[[nodiscard]] constexpr char const* name_of(cu::Result code) noexcept {
+  switch (code) {
+#define MEMARRAY_CASE(constant, number, name, text) \
+  case number: return name;
+    MEMARRAY_FOR_EACH_DRIVER_CODE(MEMARRAY_CASE)
+#undef MEMARRAY_CASE
+    default: return nullptr;
+  }
+}
+[[nodiscard]] constexpr char const* text_of(cu::Result code) noexcept {
+  switch (code) {
+#define MEMARRAY_CASE(constant, number, name, text) \
+  case number: return text;
+    MEMARRAY_FOR_EACH_DRIVER_CODE(MEMARRAY_CASE)
+#undef MEMARRAY_CASE
+    default: return nullptr;
+  }
+}
 
 }  // namespace memarray::code

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "codes.hpp"
 #include "error_epoch.hpp"
 
 namespace memarray {
@@ -16,13 +17,8 @@ thread_local std::uint64_t failure_count = 0;
 std::string name_of(cu::Result code) {
   char const* name = nullptr;
   if (DriverTable const* const table = driver(); table && table->cuGetErrorName(code, &name) == 0 && name) return name;
-  switch (code) {
-    case 2: return "CUDA_ERROR_OUT_OF_MEMORY";
-    case 3: return "CUDA_ERROR_NOT_INITIALIZED";
-    case cuda_code::no_device: return "CUDA_ERROR_NO_DEVICE";
-    case 500: return "CUDA_ERROR_NOT_FOUND";
-    default: return "CUDA_ERROR_" + std::to_string(code);
-  }
+  char const* const known = code::name_of(code);
+  return known ? known : "CUDA_ERROR_" + std::to_string(code);
 }
 
 std::string text_of(cu::Result code) {
