@@ -272,6 +272,7 @@ void Acquisition::acquire(Timeout timeout) {
 }
 
 void acquire_all(std::span<Acquisition*> requests, Timeout timeout) {
+  // NOLINTNEXTLINE(bugprone-nondeterministic-pointer-iteration-order): the order is not that of the pointers.
   std::sort(requests.begin(), requests.end(), comes_before);
   check_twice(requests);
   for (Acquisition* const request : requests) request->_is_in_group = requests.size() > 1;
