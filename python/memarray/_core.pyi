@@ -101,8 +101,8 @@ class Lease:
 
 @final
 class leases(Generic[Unpack[_Leases]]):
-    """Opens several leases in one 'with' statement, or none. If one lease is refused, an array whose lease has a
-    device= may stay on that device; no contents change."""
+    """Opens several leases in one 'with' statement, or none. If one lease is refused, no contents change, and
+    arrays whose leases have a device= are where they were, unless others use them meanwhile."""
 
     def __new__(cls, *leases: Unpack[_Leases], timeout: _Timeout = 0) -> leases[Unpack[_Leases]]: ...
     def __enter__(self) -> tuple[Unpack[_Leases]]: ...

@@ -48,19 +48,19 @@ struct ContextBox : Box<cu::Context> {
 class PrimaryContexts {
  public:
   ContextHandle find(DriverTable const* table, int device_id) noexcept {
-    auto const locked = hold();
+    auto const locked = guard();
     for (Entry const& entry : _entries)
       if (entry.table == table && entry.device_id == device_id) return entry.context.lock();
     return nullptr;
   }
 
   [[nodiscard]] bool empty() noexcept {
-    auto const locked = hold();
+    auto const locked = guard();
     return _entries.empty();
   }
 
   [[nodiscard]] int highest(DriverTable const* table) noexcept {
-    auto const locked = hold();
+    auto const locked = guard();
     int highest = -1;
     for (Entry const& entry : _entries)
       if (entry.table == table && !entry.context.expired()) highest = std::max(highest, entry.device_id);
@@ -68,7 +68,7 @@ class PrimaryContexts {
   }
 
   void remember(DriverTable const* table, int device_id, ContextHandle const& context) noexcept {
-    auto const locked = hold();
+    auto const locked = guard();
     std::erase_if(_entries, [&](Entry const& entry) {
       return entry.context.expired() || (entry.table == table && entry.device_id == device_id);
     });
@@ -86,7 +86,7 @@ class PrimaryContexts {
     std::weak_ptr<cu::Context const> context;
     ContextHandle kept;
   };
-  [[nodiscard]] detail::ForkLockGuard hold() noexcept {
+  [[nodiscard]] detail::ForkLockGuard guard() noexcept {
     return {_lock, [this] { detail::abandon(_entries); }};
   }
 

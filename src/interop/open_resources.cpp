@@ -35,7 +35,7 @@ Traces& traces() noexcept {
 }
 
 // If a thread of the parent was changing the list during a fork, the child starts with an empty list.
-detail::ForkLockGuard hold() noexcept {
+detail::ForkLockGuard guard() noexcept {
   return {lock, [] {
             detail::abandon(traces());
             ++list_number;
@@ -47,7 +47,7 @@ void close_traced(void* data) noexcept {
   MemArrayResource const inner = traced->inner;
   Traces closed;
   {
-    auto const locked = hold();
+    auto const locked = guard();
     // The node of an abandoned list stays where it is: its neighbours may be half changed.
     if (traced->list == list_number) closed.splice(closed.end(), traces(), traced->self);
   }
@@ -55,7 +55,7 @@ void close_traced(void* data) noexcept {
 }
 
 void report_open() noexcept {
-  auto const locked = hold();
+  auto const locked = guard();
   std::size_t const count = traces().size();
   if (count == 0) return;
   std::fprintf(stderr, "memarray: %zu resource%s never closed:\n", count, count == 1 ? " was" : "s were");
@@ -76,7 +76,7 @@ bool traces_resources() noexcept { return tracing.load(std::memory_order_relaxed
 
 std::vector<std::string> open_resources() {
   std::vector<std::string> words;
-  auto const locked = hold();
+  auto const locked = guard();
   for (Traced const& traced : traces()) words.push_back(traced.words);
   return words;
 }
@@ -89,7 +89,7 @@ void trace_opened(MemArrayResource& resource, std::string words) noexcept {
     made.push_back({resource, std::move(words), {}, 0});
     made.front().self = made.begin();
     resource = {close_traced, &made.front()};
-    auto const locked = hold();
+    auto const locked = guard();
     made.front().list = list_number;
     traces().splice(traces().end(), made);
   } catch (std::bad_alloc const&) {

@@ -36,12 +36,12 @@ union Registry {
 };
 constinit Registry registry;
 
-ForkLockGuard hold_registry() noexcept {
+ForkLockGuard guard_registry() noexcept {
   return {registry.all.lock, [] { abandon(registry.all.known); }};
 }
 
 DeviceMemoryPtr find(DriverTable const* driver, int device_id) noexcept {
-  auto const locked = hold_registry();
+  auto const locked = guard_registry();
   for (Known const& known : registry.all.known)
     if (known.driver == driver && known.device_id == device_id) return known.memory;
   return nullptr;
@@ -81,7 +81,7 @@ DeviceMemoryPtr DeviceMemory::of(int device_id) {
   if (!context) throw_last_error(("using cuda:" + std::to_string(device_id)).c_str());
   DriverTable const* const table = driver_of(context);
   DeviceMemoryPtr made(new DeviceMemory(device_id, std::move(context)));
-  auto const locked = hold_registry();
+  auto const locked = guard_registry();
   for (Known const& other : registry.all.known)
     if (other.driver == table && other.device_id == device_id) return other.memory;
   registry.all.known.push_back({table, device_id, made});
@@ -102,7 +102,7 @@ DeviceMemory::DeviceMemory(int device_id, ContextHandle context)
 DeviceMemory::~DeviceMemory() = default;
 
 // A forked child cannot use the driver, but it may drop handles of its parent.
-ForkLockGuard DeviceMemory::hold() noexcept {
+ForkLockGuard DeviceMemory::guard() noexcept {
   return {_lock, [this] {
             abandon(_internal_stream);
             abandon(_events);
@@ -112,12 +112,12 @@ ForkLockGuard DeviceMemory::hold() noexcept {
 
 BoundStream DeviceMemory::internal_stream() {
   {
-    auto const locked = hold();
+    auto const locked = guard();
     if (_internal_stream) return bind_stream(_internal_stream, _context);
   }
   StreamHandle stream = create_stream_handle(_context);
   if (!stream) throw_last_error("making a stream");
-  auto const locked = hold();
+  auto const locked = guard();
   if (_is_over) return bind_stream(stream, _context);
   if (!_internal_stream) _internal_stream = std::move(stream);
   return bind_stream(_internal_stream, _context);
@@ -126,7 +126,7 @@ BoundStream DeviceMemory::internal_stream() {
 EventHandle DeviceMemory::event() noexcept {
   EventHandle event;
   {
-    auto const locked = hold();
+    auto const locked = guard();
     if (!_events.empty()) {
       event = std::move(_events.back());
       _events.pop_back();
@@ -143,7 +143,7 @@ EventHandle DeviceMemory::event() noexcept {
 }
 
 void DeviceMemory::take_back(EventHandle event) noexcept {
-  auto const locked = hold();
+  auto const locked = guard();
   if (_is_over || _events.size() >= kept_events) return;
   try {
     _events.push_back(std::move(event));
@@ -156,7 +156,7 @@ bool DeviceMemory::reaches(DeviceMemory& other) noexcept {
   if (&other == this) return true;
   if (_driver != other._driver) return false;
   {
-    auto const locked = hold();
+    auto const locked = guard();
     if (std::find(_reached.begin(), _reached.end(), other._device_id) != _reached.end()) return true;
   }
   int can = 0;
@@ -173,7 +173,7 @@ bool DeviceMemory::reaches(DeviceMemory& other) noexcept {
     if (cu::Result const result = _driver->cuCtxEnablePeerAccess(*_context, 0); result != 0 && result != already)
       return false;
   }
-  auto const locked = hold();
+  auto const locked = guard();
   try {
     _reached.push_back(other._device_id);
   } catch (std::bad_alloc const&) {
@@ -204,7 +204,7 @@ void DeviceMemory::drop_caches() noexcept {
   trim();
   StreamHandle internal_stream;
   std::vector<EventHandle> events;
-  auto const locked = hold();
+  auto const locked = guard();
   _is_over = true;
   internal_stream.swap(_internal_stream);
   events.swap(_events);
@@ -214,7 +214,7 @@ void drop_device_memory(DriverTable const* driver) noexcept {
   for (;;) {
     DeviceMemoryPtr memory;
     {
-      auto const locked = hold_registry();
+      auto const locked = guard_registry();
       auto const found = std::find_if(registry.all.known.begin(), registry.all.known.end(),
                                       [&](Known const& known) { return known.driver == driver; });
       if (found == registry.all.known.end()) return;

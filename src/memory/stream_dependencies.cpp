@@ -11,7 +11,7 @@
 
 namespace memarray::detail {
 // A forked child abandons an unfinished change of its parent: it has no driver to query.
-ForkLockGuard StreamDependencies::hold() noexcept {
+ForkLockGuard StreamDependencies::guard() noexcept {
   return {_lock, [this] {
             abandon(_writes);
             abandon(_reads);
@@ -23,7 +23,7 @@ ForkLockGuard StreamDependencies::hold() noexcept {
 StreamDependencies::Events StreamDependencies::events_before(BoundStream const* queue, Use use) {
   auto const is_own = [&](PendingWork const& other) { return queue && other.queue.is(*queue); };
   Events events;
-  auto const locked = hold();
+  auto const locked = guard();
   events.reserve(_writes.size() + _reads.size());
   bool const is_behind = std::any_of(_reads.begin(), _reads.end(),
                                      [&](Entry const& read) { return read.is_behind_writes && is_own(read.use); });
@@ -41,7 +41,7 @@ void StreamDependencies::find_ends() {
   for (;;) {
     std::optional<BoundStream> lost;
     {
-      auto const locked = hold();
+      auto const locked = guard();
       for (PendingWork const& write : _writes)
         if (write.is_unknown) lost = write.queue;
       for (Entry const& read : _reads)
@@ -54,7 +54,7 @@ void StreamDependencies::find_ends() {
         lost->lasting ? end_of(*lost, *_memory) : PendingWork{*lost, nullptr, !detail::synchronize(lost->context)};
     if (end.is_unknown) throw_last_error("waiting for work on memory that it uses");
     auto const is_it = [&](PendingWork const& use) { return use.is_unknown && is_same_now(use.queue, *lost); };
-    auto const locked = hold();
+    auto const locked = guard();
     for (PendingWork& write : _writes)
       if (is_it(write)) write = end;
     for (Entry& read : _reads)
@@ -71,7 +71,7 @@ void StreamDependencies::order(BoundStream const& queue, Use use, char const* si
     wait_for_now(queue, entry, *_memory, "a lease's next work, after its other streams");
   if (use == Use::write || events.empty() || !queue.lasting) return;
   try {
-    auto const locked = hold();
+    auto const locked = guard();
     _reads.push_back({{queue, nullptr}, true});
   } catch (std::bad_alloc const&) {
     // The next use waits again.
@@ -101,14 +101,14 @@ void StreamDependencies::synchronize(Use use, char const* site) {
 
 void StreamDependencies::forget(Events const& over) noexcept {
   auto const is_over = [&](PendingWork const& use) { return std::ranges::find(over, use.event) != over.end(); };
-  auto const locked = hold();
+  auto const locked = guard();
   std::erase_if(_writes, is_over);
   std::erase_if(_reads, [&](Entry const& read) { return is_over(read.use); });
 }
 
 std::vector<BoundStream> StreamDependencies::streams_leased_for_writing(BoundStream const* but) {
   std::vector<BoundStream> queues;
-  auto const locked = hold();
+  auto const locked = guard();
   for (LeaseStream const& entry : _lease_streams)
     if (entry.use == Use::write && entry.is_used && !(but && is_same_now(entry.queue, *but)))
       queues.push_back(entry.queue);
@@ -119,14 +119,14 @@ void StreamDependencies::begin_after(BoundStream const& queue, char const* site)
   PendingWork const end = end_of(queue, *_memory);
   if (end.is_unknown) throw_last_error(site);
   remember({&end, 1}, Use::write);
-  auto const locked = hold();
+  auto const locked = guard();
   _writes_were_before = true;
 }
 
 StreamDependencies::Lease StreamDependencies::open_lease(BoundStream const& own, Use use) {
   static constinit std::atomic<Lease> next{1};
   Lease const lease = next.fetch_add(1, std::memory_order_relaxed);
-  auto const locked = hold();
+  auto const locked = guard();
   _lease_streams.push_back({lease, own, use, false, true});
   return lease;
 }
@@ -136,7 +136,7 @@ bool StreamDependencies::export_to(Lease lease, BoundStream const* queue, bool k
   std::optional<BoundStream> target;
   Use use = Use::read;
   {
-    auto const locked = hold();
+    auto const locked = guard();
     for (LeaseStream const& entry : _lease_streams) {
       if (entry.lease != lease) continue;
       if (!target) target = queue ? *queue : entry.queue;  // the lease's own queue is the first
@@ -150,7 +150,7 @@ bool StreamDependencies::export_to(Lease lease, BoundStream const* queue, bool k
   // Under a write lease `order` already did this.
   for (BoundStream const& other : others)
     wait_for_now(*target, other, *_memory, "an export, after the lease's other streams");
-  auto const locked = hold();
+  auto const locked = guard();
   LeaseStream* own = nullptr;
   for (LeaseStream& entry : _lease_streams) {
     if (entry.lease != lease) continue;
@@ -166,7 +166,7 @@ bool StreamDependencies::export_to(Lease lease, BoundStream const* queue, bool k
 }
 
 std::optional<BoundStream> StreamDependencies::queue_of(Lease lease) {
-  auto const locked = hold();
+  auto const locked = guard();
   for (LeaseStream const& entry : _lease_streams)
     if (entry.lease == lease) return entry.queue;
   return std::nullopt;
@@ -180,7 +180,7 @@ void StreamDependencies::export_escaped(BoundStream const& queue, Use use, bool 
 bool StreamDependencies::export_for_writer() {
   Lease lease = 0;
   {
-    auto const locked = hold();
+    auto const locked = guard();
     for (LeaseStream const& entry : _lease_streams)
       if (entry.use == Use::write) lease = entry.lease;
   }
@@ -194,7 +194,7 @@ void StreamDependencies::close_lease(Lease lease, bool alive) noexcept {
   for (bool more = true; more;) {
     std::optional<LeaseStream> entry;
     {
-      auto const locked = hold();
+      auto const locked = guard();
       auto const found = std::ranges::find(_lease_streams, lease, &LeaseStream::lease);
       more = found != _lease_streams.end();
       if (more) {
@@ -234,7 +234,7 @@ void StreamDependencies::hold_back_escaped(std::span<PendingWork const> ends) no
   std::vector<BoundStream> queues;
   bool anywhere = false;
   try {
-    auto const locked = hold();
+    auto const locked = guard();
     if (!_escaped_writable) return;
     anywhere = _escaped_anywhere;
     if (!anywhere) queues = _escaped;
@@ -263,7 +263,7 @@ void StreamDependencies::remember(std::span<PendingWork const> ends, Use use) no
   try {
     for (PendingWork const& end : ends)
       if (end.event || end.is_unknown) writes.push_back(end);
-    auto const locked = hold();
+    auto const locked = guard();
     if (use == Use::write) {
       writes.swap(_writes);
       _writes_were_before = false;
@@ -294,13 +294,13 @@ void StreamDependencies::forget_ended_reads() noexcept {
   try {
     Events events;
     {
-      auto const locked = hold();
+      auto const locked = guard();
       for (Entry const& read : _reads)
         if (read.use.event) events.push_back(read.use.event);
     }
     std::erase_if(events, [](EventHandle const& event) { return !query(event).value_or(false); });
     forget(events);
-    auto const locked = hold();
+    auto const locked = guard();
     _kept_reads = std::max<std::size_t>(least_kept_reads, 2 * _reads.size());
   } catch (std::bad_alloc const&) {  // they stay recorded
   }
@@ -308,7 +308,7 @@ void StreamDependencies::forget_ended_reads() noexcept {
 }
 
 void StreamDependencies::escaped(LeaseStream const& entry) noexcept {
-  auto const locked = hold();
+  auto const locked = guard();
   _escaped_writable = _escaped_writable || entry.use == Use::write;
   // A stream that its handle does not own may be destroyed before the views.
   _escaped_anywhere = _escaped_anywhere || !entry.is_known || !entry.queue.lasting;
@@ -327,7 +327,7 @@ bool StreamDependencies::fence_escaped(Use before, bool alive) noexcept {
   bool anywhere = false;
   Use use = Use::read;
   {
-    auto const locked = hold();
+    auto const locked = guard();
     if (_escaped.empty() && !_escaped_anywhere) return true;
     if (before == Use::read && !_escaped_writable) return true;
     anywhere = _escaped_anywhere;
@@ -350,7 +350,7 @@ bool StreamDependencies::fence_escaped(Use before, bool alive) noexcept {
   }
   testing::detail::WaitSite const site("views that were kept past their lease, in streams that are not known");
   if (!detail::synchronize(_memory->context())) {
-    auto const locked = hold();
+    auto const locked = guard();
     _escaped_anywhere = true;
     _escaped_writable = _escaped_writable || use == Use::write;
     return false;
@@ -363,7 +363,7 @@ void StreamDependencies::fence_one(BoundStream const& queue, Use use) noexcept {
   PendingWork const end = end_of(queue, *_memory);
   if (!end.event && !end.is_unknown) return;
   try {
-    auto const locked = hold();
+    auto const locked = guard();
     if (use == Use::write) {
       // This write and the recorded reads did not wait for each other.
       for (Entry& read : _reads) read.is_behind_writes = false;
@@ -379,14 +379,14 @@ void StreamDependencies::fence_one(BoundStream const& queue, Use use) noexcept {
 }
 
 bool StreamDependencies::is_unused() noexcept {
-  auto const locked = hold();
+  auto const locked = guard();
   auto const has_ended = [](Entry const& read) { return !read.use.event && !read.use.is_unknown; };
   return (_writes.empty() || _writes_were_before) && _escaped.empty() && !_escaped_anywhere &&
          std::ranges::all_of(_reads, has_ended);
 }
 
 std::vector<PendingWork> StreamDependencies::all() {
-  auto const locked = hold();
+  auto const locked = guard();
   std::vector<PendingWork> all = _writes;
   for (Entry const& read : _reads) all.push_back(read.use);
   return all;

@@ -5,7 +5,6 @@
 #include <memarray/base/reports.hpp>
 #include <memarray/detail/memory/transfer.hpp>
 #include <memarray/detail/state/acquisition.hpp>
-#include <memarray/detail/state/array_operations.hpp>
 #include <memarray/driver/simulated_devices.hpp>
 
 #include <sched.h>
@@ -54,12 +53,14 @@ std::byte* as_kernels_see(Block const& block) noexcept {
 }  // namespace
 
 Acquisition::Acquisition(ArrayState& state, AccessMode mode, std::optional<Device> const& device,
-                         StreamChoice const& stream) noexcept
-    : _state(&state), _mode(mode), _device(device), _stream(stream) {}
+                         StreamChoice stream) noexcept
+    : _state(&state), _mode(mode), _device(device), _stream(std::move(stream)) {
+  if (_device && _device->is_cpu()) _device = Device();  // the CPU is one device, whatever its number
+}
 
 Acquisition::Acquisition(ArrayState& state, AccessMode mode, std::int64_t lock_id, char const* what, Option option,
-                         StreamChoice const& stream)
-    : _state(&state), _mode(mode), _stream(stream) {
+                         StreamChoice stream)
+    : _state(&state), _mode(mode), _stream(std::move(stream)) {
   if (lock_id >= 0) {
     // An open write lease, or `enter`, applied the policy for escaped views when it was opened.
     if (!state.lock().is_held_under(lock_id)) state.refuse(what, lock_id);
@@ -75,8 +76,8 @@ Acquisition::Acquisition(ArrayState& state, AccessMode mode, std::int64_t lock_i
   try {
     if (option != Option::lock_only && mode != AccessMode::read && state.must_leave_block())
       _fresh = copies_later
-                   ? state.residency().copy_block(state, "a view was kept and the write may be partial", stream)
-                   : state.residency().allocate(state, state.bytes(), stream);
+                   ? state.residency().copy_block(state, "a view was kept and the write may be partial", _stream)
+                   : state.residency().allocate(state, state.bytes(), _stream);
     prepare_operation(option);
   } catch (...) {
     release();
@@ -127,7 +128,7 @@ bool Acquisition::lock(Timeout timeout, bool past_writers, Prepare const& prepar
     if (!lock.lock_exclusive(_id, timeout)) return false;
     exclusively([&](auto& before) {
       // Exports of the other side count, too: it becomes stale.
-      state.check_policy(residency.exports(), "writing");
+      if (state.escaped_views() == EscapedViews::error) state.check_policy(residency.exports(), "writing");
       if (_device && *_device != residency.block().device()) {
         before.emplace(residency.snapshot());
         move_for_lease();
@@ -156,8 +157,9 @@ bool Acquisition::lock(Timeout timeout, bool past_writers, Prepare const& prepar
     if (!lock.lock_shared(deadline.rest(), past_writers)) return false;
     bool must = false;
     try {
-      if (Block::Exports const live = residency.block().exports_everywhere(); live.writable != 0)
-        state.check_policy(live, "reading");
+      if (state.escaped_views() == EscapedViews::error)
+        if (Block::Exports const live = residency.block().exports_everywhere(); live.writable != 0)
+          state.check_policy(live, "reading");
       must = must_settle(attempt == 0);
       if (!must) prepare();
     } catch (...) {
@@ -203,6 +205,7 @@ void Acquisition::move_for_lease() {
 
 void Acquisition::acquire_unpublished(Timeout timeout, bool past_writers) {
   if (_mode != AccessMode::read) _id = ArrayLock::next_lock_id();
+  _stream_lease = 0;  // of an earlier attempt
   try {
     if (!lock(timeout, past_writers, [this] { prepare_lease(); })) _state->refuse(lease_name(_mode), -1);
   } catch (...) {
@@ -234,7 +237,7 @@ void Acquisition::prepare_operation(Option option) {
   if (residency.on_device()) _queue = residency.bind(_stream);
   if (option == Option::lock_only) return;
   Block& block = residency.block();
-  if (option == Option::orders_itself) {
+  if (option == Option::orders_itself && residency.on_device()) {
     if (!_fresh) block.fence(_mode != AccessMode::read);
     return;
   }
@@ -258,7 +261,8 @@ void Acquisition::undo() noexcept {
     Side const side = _before->storage.current();
     bool const is_unused =
         now.block().get() == _block.get() && now.valid(side) && now.block(side).get() == _before->storage.block().get();
-    if (is_unused) residency.restore(std::move(*_before));
+    // Both sides stay valid, and exports of both count.
+    if (is_unused) residency.make_current(side, _before->device_id);
     lock.unlock_exclusive();
   }
   _before.reset();
@@ -267,8 +271,9 @@ void Acquisition::undo() noexcept {
 }
 
 void Acquisition::acquire(Timeout timeout) {
+  _is_in_group = false;
   acquire_unpublished(timeout, false);
-  publish();
+  publish_lease();
 }
 
 void acquire_all(std::span<Acquisition*> requests, Timeout timeout) {
@@ -287,7 +292,7 @@ void acquire_all(std::span<Acquisition*> requests, Timeout timeout) {
     while (acquired > 0) requests[--acquired]->undo();
     throw;
   }
-  for (Acquisition* const request : requests) request->publish();
+  for (Acquisition* const request : requests) request->publish_lease();
 }
 
 void Acquisition::release() noexcept {
@@ -321,8 +326,7 @@ void Acquisition::commit(PendingWork const& end) noexcept {
 }
 
 void Acquisition::left_running() noexcept {
-  if (!_queue) return;
-  record(end());
+  if (_queue) record(end());
   if (_mode != AccessMode::read && !_fresh) _state->residency().wrote();
 }
 
@@ -332,9 +336,15 @@ void Acquisition::record(PendingWork const& end) noexcept {
   if (_mode != AccessMode::read) target_block().uses()->submitted(end, Use::write);
 }
 
+void Acquisition::publish_lease() noexcept {
+  _before.reset();
+  publish();
+  // The block that fresh memory replaced. An operation keeps it until its lock is released.
+  _fresh = {};
+}
+
 // Makes the written memory the array's contents.
 void Acquisition::publish() noexcept {
-  _before.reset();
   if (_mode == AccessMode::read) return;
   if (!_fresh) return _state->residency().wrote();
   counters().versions.fetch_add(1, std::memory_order_relaxed);
@@ -359,15 +369,12 @@ void apply_policy_to_read(ArrayState& state, StreamChoice const& stream) {
 
 char const* lease_name(AccessMode mode) noexcept { return mode == AccessMode::read ? "a read lease" : "a write lease"; }
 
-void enter(ArrayState& state, std::int64_t lock_id) {
-  if (lock_id < 0) throw ValueError("enter takes a lock id of 0 or more, not " + std::to_string(lock_id));
-  if (lock_id >= LockWord::first_lease_id)
-    throw ValueError("lock ids from 2**62 on are those of leases; enter takes a smaller one");
+void Acquisition::enter(ArrayState& state, std::int64_t lock_id) {
   Acquisition hold(state, AccessMode::write, std::nullopt, {});
   hold._id = lock_id;
   if (!hold.lock(no_wait, false, [] {})) state.refuse("enter", lock_id);
   state.lock().set_entered(lock_id);
-  hold._is_held = false;  // released by `leave`
+  hold._is_held = false;
 }
 
 }  // namespace memarray::detail

@@ -28,8 +28,7 @@ void leave_views(ArrayState& array, ArrayState const& receiver) {
 }  // namespace
 
 void fill(ArrayState& state, void const* element, std::int64_t lock_id) {
-  bool const on_device = state.residency().on_device();
-  Acquisition hold(state, AccessMode::overwrite, lock_id, "fill", on_device ? Option::orders_itself : Option::none);
+  Acquisition hold(state, AccessMode::overwrite, lock_id, "fill", Option::orders_itself);
   std::size_t const itemsize = state.dtype().itemsize;
   auto const count = static_cast<std::size_t>(state.size());
   if (state.residency().on_device()) {
@@ -108,6 +107,13 @@ void move_to(ArrayState& state, Device target, std::int64_t lock_id, StreamChoic
   state.residency().check_reachable(state, target, what);
   apply_policy_to_read(state, stream);
   state.residency().arrive(state, target, stream, AccessMode::read, async ? CopyMode::async : CopyMode::blocking);
+}
+
+void enter(ArrayState& state, std::int64_t lock_id) {
+  if (lock_id < 0) throw ValueError("enter takes a lock id of 0 or more, not " + std::to_string(lock_id));
+  if (lock_id >= LockWord::first_lease_id)
+    throw ValueError("lock ids from 2**62 on are those of leases; enter takes a smaller one");
+  Acquisition::enter(state, lock_id);
 }
 
 void leave(ArrayState& state) noexcept { state.lock().end_entered(); }

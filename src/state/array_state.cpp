@@ -1,9 +1,7 @@
-#include "segment.hpp"
 #include "strided/host_memory.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
-#include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/detail/memory/transfer.hpp>
 #include <memarray/detail/state/array_state.hpp>
 #include <memarray/detail/state/trace.hpp>
@@ -11,7 +9,7 @@
 
 #include <sched.h>
 
-#include <algorithm>
+#include <memory>
 #include <new>
 #include <utility>
 #include <vector>

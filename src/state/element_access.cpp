@@ -18,6 +18,16 @@ std::byte* finished(Block& block, Use use, char const* site) {
   return block.data();
 }
 
+// Copy one element of a block on the host or a device.
+void copy_out(Block& block, std::size_t offset, void* element, std::size_t itemsize) {
+  if (block.is_on_device()) return read_bytes(block, offset, element, itemsize);
+  std::memcpy(element, block.data() + offset, itemsize);
+}
+void copy_in(Block& block, std::size_t offset, void const* element, std::size_t itemsize) {
+  if (block.is_on_device()) return write_bytes(block, offset, element, itemsize);
+  std::memcpy(block.data() + offset, element, itemsize);
+}
+
 }  // namespace
 
 void check_write(ArrayState const& state, std::int64_t lock_id, char const* what) {
@@ -57,10 +67,10 @@ void read_element(ArrayState& state, std::int64_t at, void* element, std::int64_
   }
   if (lock_id < 0 && state.lock().is_free()) {
     Acquisition const hold(state, AccessMode::read, -1, what, Acquisition::Option::orders_itself);
-    return read_bytes(residency.block(), offset, element, itemsize);
+    return copy_out(residency.block(), offset, element, itemsize);
   }
   check_read(state, lock_id, what);
-  read_bytes(residency.block(), offset, element, itemsize);
+  copy_out(residency.block(), offset, element, itemsize);
 }
 
 void write_element(ArrayState& state, std::int64_t at, void const* element, std::int64_t lock_id) {
@@ -73,7 +83,7 @@ void write_element(ArrayState& state, std::int64_t at, void const* element, std:
   }
   check_write(state, lock_id, what);
   Acquisition hold(state, AccessMode::write, lock_id, what, Acquisition::Option::orders_itself);
-  write_bytes(hold.target_block(), offset, element, itemsize);
+  copy_in(hold.target_block(), offset, element, itemsize);
   hold.commit(Acquisition::Work::complete);
 }
 

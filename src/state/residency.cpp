@@ -8,7 +8,6 @@
 #include <memarray/detail/state/residency.hpp>
 #include <memarray/driver/driver_table.hpp>
 #include <memarray/driver/last_error.hpp>
-#include <memarray/memory/default_resource.hpp>
 
 #include <utility>
 
@@ -116,13 +115,11 @@ void Residency::detach(ArrayState const& array, char const* why, StreamChoice co
 
 void Residency::arrive(ArrayState const& array, Device target, StreamChoice const& stream, AccessMode mode,
                        CopyMode ending) {
+  if (target.is_cpu()) target = Device();  // the CPU is one device, whatever its number
   Side const side = side_on(target);
   BlockPtr into = _storage.block(side);
   bool const is_there = into && into->device() == target;
-  if (is_there && _storage.valid(side)) {
-    _storage.arrived(side);
-    return publish(device_id());
-  }
+  if (is_there && _storage.valid(side)) return make_current(side, device_id());
   check_reachable(array, target, "moving");
   std::size_t const bytes = array.bytes();
   BlockPtr const from = _storage.block();
@@ -160,6 +157,11 @@ void Residency::swap(Residency& other) noexcept {
   std::swap(_resource, other._resource);
   publish(theirs);
   other.publish(mine);
+}
+
+void Residency::make_current(Side side, int device_id) noexcept {
+  _storage.arrived(side);
+  publish(device_id);
 }
 
 void Residency::restore(Snapshot&& before) noexcept {

@@ -231,9 +231,8 @@ std::string Segment::holder() const {
     if (is_dead(word)) {
       int const pid = writer ? pid_of(writer->owner.load()) : 0;
       return "process " + std::to_string(pid) +
-             " exited while it held it for writing, so its contents may be half written: call recover(), and write "
-             "them "
-             "again before they are used";
+             " exited while it held it for writing, so its contents may be half written: call recover(), and "
+             "write them again before they are used";
     }
     if (writer)
       return named(*writer) + " holds it for writing (lock id " + std::to_string(writer->lock_id.load()) +

@@ -45,8 +45,7 @@ void copy_from(ArrayState& state, ViewCore const& given, std::int64_t lock_id) {
   if (!can_cast(source.dtype(), state.dtype()))
     throw TypeError("copy_from converts within a kind of number ('same_kind'): expected elements that become " +
                     std::string(state.dtype().name_view()) + ", got a " + source.describe() + "; cast() it first");
-  Acquisition hold(state, AccessMode::overwrite, lock_id, "copy_from",
-                   state.residency().on_device() ? Acquisition::Option::orders_itself : Acquisition::Option::none);
+  Acquisition hold(state, AccessMode::overwrite, lock_id, "copy_from", Acquisition::Option::orders_itself);
   bool const on_device = state.residency().on_device();
   std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
   state.copy_shape(shape.data());

@@ -60,7 +60,8 @@ T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& sums, Stream
   auto const output = overwrite(sums);
   T total{};
   detail::check_pairs(input, output);
-  static_cast<void>(detail::where_all_are(*input.state, *output.state));
+  detail::ArrayState const* const both[] = {input.state.get(), output.state.get()};
+  detail::check_one_device(both);
   detail::with_holds(
       [&](auto& from, auto& to) {
         detail::check_shape(output, array.get_shape());

@@ -209,10 +209,15 @@ struct Launch {
     ExecutionSpace const runs = where_all_are(*std::get<a>(accesses).state...);
     std::size_t const bytes = (std::get<a>(accesses).state->bytes() + ...);
     Acquisition const& any = std::get<0>(holds);
-    if ((std::get<a>(holds).is_in_place() && ...))
-      run_body(shape, runs, any, bytes, f, make_argument<true>(std::get<a>(accesses), std::get<a>(holds))...);
-    else
-      run_body(shape, runs, any, bytes, f, make_argument<false>(std::get<a>(accesses), std::get<a>(holds))...);
+    try {
+      if ((std::get<a>(holds).is_in_place() && ...))
+        run_body(shape, runs, any, bytes, f, make_argument<true>(std::get<a>(accesses), std::get<a>(holds))...);
+      else
+        run_body(shape, runs, any, bytes, f, make_argument<false>(std::get<a>(accesses), std::get<a>(holds))...);
+    } catch (...) {
+      (std::get<a>(holds).left_running(), ...);
+      throw;
+    }
   }
 };
 
@@ -266,12 +271,17 @@ void for_each_index(MemArray<T, ndim>& array, StreamHandle const& stream, F f, s
         detail::ElementFirst<F> element_first{std::move(f)};
         detail::ExecutionSpace const runs = detail::where_all_are(*access.state);
         std::size_t const bytes = access.state->bytes();
-        if (hold.is_in_place())
-          detail::run_body(array.get_shape(), runs, hold, bytes, element_first,
-                           detail::make_argument<true>(access, hold));
-        else
-          detail::run_body(array.get_shape(), runs, hold, bytes, element_first,
-                           detail::make_argument<false>(access, hold));
+        try {
+          if (hold.is_in_place())
+            detail::run_body(array.get_shape(), runs, hold, bytes, element_first,
+                             detail::make_argument<true>(access, hold));
+          else
+            detail::run_body(array.get_shape(), runs, hold, bytes, element_first,
+                             detail::make_argument<false>(access, hold));
+        } catch (...) {
+          hold.left_running();
+          throw;
+        }
         detail::commit_all(hold);
       },
       stream, std::tuple<>(), access);

@@ -84,7 +84,8 @@ PyType_Slot slots[] = {
          "Opens several leases in one 'with' statement, or none: `with leases(a.read(), b.write()) as (x, y):`.\n\n"
          "timeout replaces the timeouts of the single leases: seconds for all of them together, or None to wait "
          "until Ctrl-C. Callers that lease the same arrays in different orders do not deadlock. If one lease is "
-         "refused, an array whose lease has a device= may stay on that device; no contents change.")},
+         "refused, no contents change, and arrays whose leases have a device= are where they were, unless others use "
+         "them meanwhile.")},
     {Py_tp_new, reinterpret_cast<void*>(create)},
     {Py_tp_dealloc, reinterpret_cast<void*>(dealloc)},
     {Py_tp_methods, methods},

@@ -4,12 +4,15 @@
 
 #include <atomic>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <tuple>
 
 #include "array/array_test.hpp"
 
+#include <memarray/base/live_memory.hpp>
 #include <memarray/detail/memory/device_memory.hpp>
+#include <memarray/kernel/for_each_index.hpp>
 #include <memarray/memory/driver_resource.hpp>
 
 namespace memarray::test {
@@ -114,11 +117,64 @@ TEST_F(RefusedGroupTest, LeavesTheOthersWhereTheyWere) {
   }
 }
 
+TEST_F(RefusedGroupTest, ARefusedLeaseOpensAfterAMove) {
+  detail::LeaseCore first(moves.state_ptr(), detail::LeaseCore::Kind::read, {});
+  detail::LeaseCore second(held.state_ptr(), detail::LeaseCore::Kind::read, {});
+  std::array<detail::LeaseCore*, 2> const both{&first, &second};
+  moves.move_memory(kDLCUDA, 0, 0);
+  EXPECT_THROW(detail::enter_all(both, no_wait, {}), LockError);
+  moves.move_memory(kDLCPU, 0, 0);
+  moves.resize({9});
+  first.enter();
+  EXPECT_EQ(first.stream_lease(), 0U) << "of the refused attempt";
+  EXPECT_NO_THROW(first.order_export(nullptr));
+}
+
 TEST_F(RefusedGroupTest, DoesNotMoveAnArrayUnderOtherReaders) {
   moves.move_memory(kDLCUDA, 0, 0);
   ReadLease<double, 1> const reader(moves);
   open(detail::LeaseCore::Kind::read);
   EXPECT_TRUE(moves.get_on_device());
+}
+
+class LeasedMemoryTest : public DeviceArrayTest {
+ protected:
+  MemArray<double, 1> array{{1000}};
+};
+
+TEST_F(LeasedMemoryTest, ADiscardedBlockIsFreedWithItsLastView) {
+  std::optional<View<double>> view(kept_read_only(array));
+  detail::LeaseCore lease(array.state_ptr(), detail::LeaseCore::Kind::write, {.discard = true});
+  lease.enter();
+  std::int64_t const before = live_memory().bytes;
+  view.reset();
+  EXPECT_EQ(live_memory().bytes, before - 8000) << "the lease keeps memory that it does not use";
+}
+
+TEST_F(LeasedMemoryTest, AHostKernelThatThrowsLeavesTheOtherSideStale) {
+  count_up(array);
+  array.move_memory(kDLCUDA, 0, 0);
+  array.move_memory(kDLCPU, 0, 0);
+  auto const kernel = [](double& element, auto const& indices) {
+    if (indices[0] == 999) throw std::runtime_error("a test");
+    element = -1;
+  };
+  EXPECT_THROW(for_each_index(array, default_stream(), kernel), std::runtime_error);
+  auto const here = contents(array);
+  array.move_memory(kDLCUDA, 0, 0);
+  for (std::int64_t const at : {0, 1, 500, 999}) EXPECT_EQ(array({at}), here[static_cast<std::size_t>(at)]) << at;
+}
+
+TEST_F(LeasedMemoryTest, TheCpuIsOneDeviceWhateverItsNumber) {
+  std::byte const* const memory = memory_of(array);
+  for (auto const kind : {detail::LeaseCore::Kind::read, detail::LeaseCore::Kind::write}) {
+    detail::LeaseCore lease(array.state_ptr(), kind, {.device = Device{kDLCPU, 1}});
+    lease.enter();
+    EXPECT_EQ(lease.block().data(), memory);
+  }
+  array.move_memory(kDLCPU, 0, 1);
+  EXPECT_EQ(memory_of(array), memory);
+  EXPECT_EQ(copies(), 0);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
  private:
   struct PooledEvent;
   DeviceMemory(int device_id, ContextHandle context);
-  [[nodiscard]] ForkLockGuard hold() noexcept;
+  [[nodiscard]] ForkLockGuard guard() noexcept;
   void take_back(EventHandle event) noexcept;
   void drop_caches() noexcept;
   friend void drop_device_memory(DriverTable const* driver) noexcept;

@@ -3,6 +3,7 @@
 #include <memarray/detail/memory/block.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -15,15 +16,24 @@ enum class Side : std::uint8_t { host, device };
 /// The host and device sides of an array's memory, each valid or stale as in a cache protocol.
 ///
 /// The current side is the default for access and always valid. Reading changes neither side. Writing one side makes
-/// the other stale. The caller must copy to a stale side before using it. Not thread-safe: the array's lock protects
-/// it.
+/// the other stale. The caller must copy to a stale side before using it. Not thread-safe: a change needs the array's
+/// lock. Any thread may call `current`.
 class Storage {
  public:
   Storage() noexcept = default;
   /// Starts valid on `side`.
   Storage(Side side, BlockPtr block) noexcept : _current(side) { at(side) = {std::move(block), true}; }
+  /// Shares the blocks, to restore the state later.
+  Storage(Storage const& other) noexcept : _sides(other._sides), _current(other.current()) {}
+  Storage(Storage&& other) noexcept : _sides(std::move(other._sides)), _current(other.current()) {}
+  Storage& operator=(Storage&& other) noexcept {
+    _sides = std::move(other._sides);
+    make_current(other.current());
+    return *this;
+  }
+  ~Storage() = default;
 
-  [[nodiscard]] Side current() const noexcept { return _current; }
+  [[nodiscard]] Side current() const noexcept { return _current.load(std::memory_order_relaxed); }
   [[nodiscard]] BlockPtr const& block() const noexcept { return at(current()).block; }
   [[nodiscard]] BlockPtr const& block(Side side) const noexcept { return at(side).block; }
   [[nodiscard]] bool valid(Side side) const noexcept { return at(side).valid; }
@@ -42,13 +52,13 @@ class Storage {
   /// Records a write in place: `side` is current, the other side stale.
   void wrote(Side side) noexcept {
     at(other(side)).valid = false;
-    _current = side;
+    make_current(side);
   }
   /// Records a copy of the contents to `side`, into its block or `fresh`: `side` is valid and current.
   void arrived(Side side, BlockPtr fresh = {}) noexcept {
     if (fresh) at(side).block = std::move(fresh);
     at(side).valid = true;
-    _current = side;
+    make_current(side);
   }
   /// Makes `fresh` the contents, on `side`. Returns the block that it replaces.
   BlockPtr replace(Side side, BlockPtr fresh) noexcept {
@@ -63,11 +73,12 @@ class Storage {
     BlockPtr block;
     bool valid = false;
   };
+  void make_current(Side side) noexcept { _current.store(side, std::memory_order_relaxed); }
   [[nodiscard]] Half& at(Side side) noexcept { return _sides[static_cast<std::size_t>(side)]; }
   [[nodiscard]] Half const& at(Side side) const noexcept { return _sides[static_cast<std::size_t>(side)]; }
 
   std::array<Half, 2> _sides;
-  Side _current = Side::host;
+  std::atomic<Side> _current{Side::host};
 };
 
 }  // namespace memarray::detail

@@ -74,7 +74,7 @@ class MEMARRAY_API StreamDependencies {
     bool is_behind_writes;
   };
   using Events = std::vector<EventHandle>;
-  [[nodiscard]] ForkLockGuard hold() noexcept;
+  [[nodiscard]] ForkLockGuard guard() noexcept;
   static constexpr std::size_t least_kept_reads = 16;
 
   struct LeaseStream {

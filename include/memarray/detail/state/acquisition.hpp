@@ -19,7 +19,7 @@ namespace memarray::detail {
 ///
 /// A write applies the policy for escaped views. If they keep the array's block, the holder writes to fresh memory,
 /// which becomes the array's at the end: for a lease when all arrays of the call are acquired, for an operation in
-/// `commit`. Without `commit` the array is as it was.
+/// `commit`. Without `commit`, fresh memory is dropped and the array is as it was.
 ///
 /// On a device an operation is work in a stream, ordered after the memory's pending work; `commit` records that it was
 /// submitted. A lease opens an entry in the block's `StreamDependencies`, which records what its holder submits.
@@ -28,9 +28,9 @@ class MEMARRAY_API Acquisition {
   /// The steps that acquiring for an operation leaves out.
   enum class Option : std::uint8_t {
     none,
-    lock_only,      ///< the caller has fresh memory or needs none, and orders its work itself
+    lock_only,      ///< the policy for escaped views is applied at once; the caller orders its work itself
     past_writers,   ///< the caller already holds a read of this array
-    orders_itself,  ///< the functions that the caller calls order their work themselves
+    orders_itself,  ///< on a device, the functions that the caller calls order their work themselves
   };
   /// State of the work that `commit` publishes.
   enum class Work : std::uint8_t {
@@ -41,13 +41,12 @@ class MEMARRAY_API Acquisition {
 
   /// Requests a lease of `state`, for use of its memory on `device` (by default where it is) in `stream`. Acquires
   /// nothing yet.
-  Acquisition(ArrayState& state, AccessMode mode, std::optional<Device> const& device,
-              StreamChoice const& stream) noexcept;
+  Acquisition(ArrayState& state, AccessMode mode, std::optional<Device> const& device, StreamChoice stream) noexcept;
   /// Acquires `state` at once for one operation, which `what` names in errors: "fill". `lock_id`: −1, or the id of an
   /// open write lease, which the operation then uses. `stream`: where it runs if the array is on a device. Throws
   /// `LockError`, `CudaError`, `OutOfMemoryError`.
   Acquisition(ArrayState& state, AccessMode mode, std::int64_t lock_id, char const* what, Option option = Option::none,
-              StreamChoice const& stream = {});
+              StreamChoice stream = {});
   Acquisition(Acquisition&& other) noexcept;
   Acquisition& operator=(Acquisition&&) = delete;
   /// Releases the lock. The next user of the memory waits for the work in the lease's streams so far.
@@ -89,7 +88,8 @@ class MEMARRAY_API Acquisition {
   /// Makes the result of submitted or complete work the array's contents.
   void commit(Work work = Work::submitted) noexcept;
   void commit(PendingWork const& end) noexcept;
-  /// Records that a failed operation may still use the memory, so that the next user waits for it.
+  /// Records that a failed operation may have written part of the memory and may still use it: the other side is stale,
+  /// and the next user waits.
   void left_running() noexcept;
 
   /// Acquires a lease's lock and a reference to the state in one atomic operation, without waiting. Returns false if
@@ -114,12 +114,13 @@ class MEMARRAY_API Acquisition {
     return false;
   }
   /// Returns the acquired lease on the heap; null in the common case (private host memory of the current side), where
-  /// the caller then owns the hold of the lock word. Throws `std::bad_alloc`; the lease is then released.
+  /// the caller then owns the hold of the lock word. Throws `std::bad_alloc`; `lease` then still holds the array.
   [[nodiscard]] static std::unique_ptr<Acquisition> keep(Acquisition&& lease);
+  /// Acquires a write hold under `lock_id` that no object owns, until `ArrayLock::end_entered`. Throws `LockError`.
+  static void enter(ArrayState& state, std::int64_t lock_id);
 
  private:
   friend MEMARRAY_API void acquire_all(std::span<Acquisition*> requests, Timeout timeout);
-  friend MEMARRAY_API void enter(ArrayState& state, std::int64_t lock_id);
 
   template <class Prepare>
   [[nodiscard]] bool lock(Timeout timeout, bool past_writers, Prepare const& prepare);
@@ -130,6 +131,7 @@ class MEMARRAY_API Acquisition {
   void prepare_lease();
   void prepare_operation(Option option);
   void record(PendingWork const& end) noexcept;
+  void publish_lease() noexcept;
   void publish() noexcept;
 
   ArrayState* _state;

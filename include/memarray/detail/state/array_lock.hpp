@@ -23,7 +23,7 @@ class MEMARRAY_API ArrayLock {
   /// Drops a reference. True if it was the last: the caller destroys the state.
   [[nodiscard]] bool release() noexcept { return _word.release(); }
 
-  /// Adds the lock of shared memory, before a second thread uses the array. `segment` must outlive this lock.
+  /// Adds the lock of shared memory, before a second thread uses the array. `segment` must outlive the last call.
   void add_segment(Segment& segment) noexcept;
   /// Returns the attachment to shared memory; null for private memory.
   [[nodiscard]] Segment* segment() const noexcept { return _segment; }
@@ -44,8 +44,8 @@ class MEMARRAY_API ArrayLock {
   void unlock_shared() noexcept;
   void unlock_exclusive() noexcept;
 
-  // A reader of a private array settles it: it holds the lock exclusively for a moment, to replace the block or to move
-  // the array, and then becomes a reader.
+  // A reader settles a private array, never a shared one: it holds the lock exclusively for a moment, to replace the
+  // block or to move the array, and then becomes a reader.
   [[nodiscard]] bool try_settle() noexcept { return _word.try_settle(); }
   [[nodiscard]] bool settle(Timeout timeout) { return _word.settle(timeout); }
   void downgrade() noexcept { _word.downgrade(); }

@@ -11,13 +11,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 
 namespace memarray::detail {
 
 class ArrayState;
-class DeviceMemory;
 struct BoundStream;
 enum class CopyMode : bool;
 
@@ -42,7 +40,7 @@ class MEMARRAY_API Residency {
   /// Throws `ValueError` unless `device` is the CPU or a CUDA device, `CudaError` if this process has no such device.
   void check_reachable(ArrayState const& array, Device device, char const* what) const;
 
-  // The caller of all others holds the array's lock.
+  // The caller of all others holds the array's lock. Element access only checks it, and reads the current block.
   [[nodiscard]] Storage const& storage() const noexcept { return _storage; }
   /// Returns the current side's block.
   [[nodiscard]] Block& block() const noexcept { return *_storage.block(); }
@@ -82,6 +80,8 @@ class MEMARRAY_API Residency {
   };
   [[nodiscard]] Snapshot snapshot() const noexcept { return {_storage, device_id()}; }
   void restore(Snapshot&& before) noexcept;
+  /// Makes a valid side current. `device_id`: the array's device while it is on the host.
+  void make_current(Side side, int device_id) noexcept;
 
  private:
   /// Facts about the current side, stored together so that other threads read facts of one moment.
@@ -98,8 +98,6 @@ class MEMARRAY_API Residency {
   [[nodiscard]] Facts facts() const noexcept { return _facts.load(std::memory_order_relaxed); }
   /// Stores the facts about the current block. `device_id`: the array's device while it is on the host.
   void publish(int device_id) noexcept;
-  [[nodiscard]] BlockPtr allocate_in(ArrayState const& array, std::shared_ptr<DeviceMemory> const& memory,
-                                     BoundStream const& queue) const;
 
   Storage _storage;
   std::atomic<Facts> _facts{};
