@@ -38,7 +38,7 @@ def without_a_word(found: Iterator[tuple[str, str]]) -> list[str]:
 
 
 @pytest.mark.parametrize("file", [*TABLES, "py_resource.h"])
-def test_whatever_is_owned_has_a_word(file):
+def test_every_owned_reference_has_an_ownership_word(file):
     found = list(owned((INTEROP / file).read_text(), FUNCTION if file == "py_resource.h" else ENTRY))
     assert len(found) > 15
     assert without_a_word(found) == []
@@ -46,7 +46,7 @@ def test_whatever_is_owned_has_a_word(file):
     assert released and all(part.startswith("__memarray_take ") for _, part in released)
 
 
-def test_what_has_no_word_is_found():
+def test_missing_ownership_word_is_found():
     entry = "  MemArrayViewRef (*copy)(__memarray_keep MemArrayViewRef view,\n   MemArrayStreamRef stream);\n"
     assert without_a_word(owned(entry)) == ["copy: MemArrayViewRef", "copy: MemArrayStreamRef stream"]
     function = "static inline void* f(PyObject* op, __memarray_give PyResource* res) {\n"

@@ -72,12 +72,12 @@ def free_functions() -> set[str]:
     return found
 
 
-def test_every_operation_is_classed():
+def test_every_operation_is_classified():
     assert members() - set(CLASSED) == set(), "say in the table whether it reads, writes, both or neither"
     assert free_functions() - set(CLASSED) == set(), "say in the table whether it reads, writes, both or neither"
 
 
-def test_the_headers_are_understood():
+def test_operations_are_parsed_from_headers():
     assert {"fill", "ptr", "operator()", "operator=", "resize", "swap", "get_dlpack_tensor", "MemArray"} <= members()
     assert {"sum", "for_each_index", "exclusive_scan", "add_index_tuple", "leases", "thrust_range"} <= free_functions()
     assert "clear" in functions("  void clear(int lock_id = -1) { state().clear(lock_id); }\n")
@@ -87,7 +87,7 @@ def body(name: str, text: str) -> str:
     return re.search(rf"^std::vector<Operation> {name}\(\) \{{(.*?)^\}}", text, re.MULTILINE | re.DOTALL).group(1)
 
 
-def test_every_read_and_write_is_tried_under_every_lease():
+def test_every_read_and_write_is_tested_under_every_lease():
     conflicts = (ROOT / "test" / "cpp" / "array" / "test_conflicts.cpp").read_text()
     missing = []
     for name, kind in CLASSED.items():

@@ -30,13 +30,13 @@ def preprocess(tmp_path):
     return run
 
 
-def test_an_old_cccl_is_named(preprocess):
+def test_old_cccl_is_refused_with_required_version(preprocess):
     assert "needs CCCL 3.1" in preprocess(3000001, toolkit=True)
 
 
-def test_a_missing_toolkit_is_named(preprocess):
+def test_missing_toolkit_is_reported(preprocess):
     assert "needs the headers of a CUDA toolkit" in preprocess(3001000, toolkit=False)
 
 
-def test_else_nothing_is_refused(preprocess):
+def test_new_cccl_with_toolkit_is_accepted(preprocess):
     assert "#error" not in preprocess(3001000, toolkit=True)

@@ -51,7 +51,7 @@ def test_passing_parts_pass_the_run(capsys):
     assert capsys.readouterr().out.splitlines()[-1] == "1 passed, 0 failed"
 
 
-def test_a_run_of_absent_parts_has_passed_nothing(capsys):
+def test_run_of_only_absent_parts_fails(capsys):
     def absent(part):
         raise commands.Absent("nothing there")
 
@@ -59,7 +59,7 @@ def test_a_run_of_absent_parts_has_passed_nothing(capsys):
     assert "nothing there" in capsys.readouterr().out
 
 
-def test_an_environment_that_several_want_at_once_is_made_once(tmp_path, monkeypatch):
+def test_environment_requested_concurrently_is_created_once(tmp_path, monkeypatch):
     made, found = [], []
 
     def install(part, folder, *packages):
@@ -76,7 +76,7 @@ def test_an_environment_that_several_want_at_once_is_made_once(tmp_path, monkeyp
     assert found == made * 4
 
 
-def test_in_the_background_too_tests_can_be_interrupted():
+def test_background_run_can_be_interrupted():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         show = "import signal; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
@@ -106,7 +106,7 @@ def test_a_command_that_hangs_is_ended_and_fails():
         "MEMARRAY_SEED=1292539664 repeats the random tests",
     ],
 )
-def test_closing_lines_of_the_runners_are_kept(line):
+def test_summary_lines_of_test_runners_are_noted(line):
     part = commands.Part("closing", 1)
     part.run(python(f"print('noise'); print({line!r})"))
     assert part.notes == [line]
@@ -117,7 +117,7 @@ def test_a_mutant_is_noticed_by_failed_tests_only():
     assert [mutants.is_noticed(mutant, status) for status in (0, 1, 4, 5, -11)] == [False, True, False, False, True]
 
 
-def test_a_mutant_that_hangs_is_not_one_that_shows_what_is_expected():
+def test_hanging_mutant_does_not_satisfy_expected_output():
     mutant = mutants.Mutant(Path("x.patch"), "something", ["cpp", "array"], expect="torn")
     assert mutants.is_noticed(mutant, 1, "a torn value")
     assert not mutants.is_noticed(mutant, 1, "another failure")
@@ -125,7 +125,7 @@ def test_a_mutant_that_hangs_is_not_one_that_shows_what_is_expected():
     assert mutants.is_noticed(mutants.Mutant(Path("x.patch"), "something", ["cpp", "array"]), commands.TIMED_OUT)
 
 
-def test_of_a_mutants_layer_the_files_with_its_suites_are_compiled():
+def test_only_files_with_a_mutants_suites_are_compiled():
     def files(*suite):
         return mutants.files(mutants.Mutant(Path("x.patch"), "something", list(suite)))
 
@@ -136,7 +136,7 @@ def test_of_a_mutants_layer_the_files_with_its_suites_are_compiled():
     assert files("python", "test/python/test_view.py") == "-DMEMARRAY_TEST_FILES="
 
 
-def test_the_architectures_of_kernels_are_read():
+def test_kernel_architectures_are_read_from_fat_binary():
     def entry(kind, architecture, payload):
         return struct.pack("<HHIQIIHHI", kind, 0, 32, len(payload), 0, 0, 0, 0, architecture) + payload
 
@@ -153,7 +153,7 @@ def test_a_mutant_without_a_suite_is_refused(tmp_path):
         mutants.read(patch)
 
 
-def test_a_demo_that_finds_fault_with_itself_is_noticed(tmp_path):
+def test_failed_demo_summary_fails_the_part(tmp_path):
     file = tmp_path / "summary.json"
     good = {"passed": True, "copies": 0, "frames": 50, "checks": dict.fromkeys(wheels.DEMO_CHECKS, True)}
 
@@ -170,7 +170,7 @@ def test_a_demo_that_finds_fault_with_itself_is_noticed(tmp_path):
             check(**wrong)
 
 
-def test_a_wheel_of_a_tree_that_has_changed_is_made_again(tmp_path, monkeypatch):
+def test_wheel_is_rebuilt_when_sources_change(tmp_path, monkeypatch):
     source = tmp_path / "tree" / "include" / "memarray" / "version.hpp"
     source.parent.mkdir(parents=True)
     source.write_text("first")
@@ -217,14 +217,14 @@ def test_a_wheel_of_a_tree_that_has_changed_is_made_again(tmp_path, monkeypatch)
     assert made == ["first", "again", "again"]
 
 
-def test_what_cmake_installs_or_compiles_is_among_the_sources_of_a_wheel():
+def test_wheel_sources_contain_every_folder_used_by_cmake():
     assert all((commands.ROOT / source).exists() for source in wheels.SOURCES)
     used = "".join(path.read_text() for path in (commands.ROOT / "cmake").iterdir())
     folders = set(re.findall(r"\{PROJECT_SOURCE_DIR\}/((?:examples/)?\w+)", used))
     assert folders and folders <= set(wheels.SOURCES)
 
 
-def test_a_command_line_that_tells_another_version_is_noticed():
+def test_wrong_version_from_command_line_is_refused():
     wheels.check_version("memarray 0.1.0 (abi 1, flavour host, cccl 3.5.0)\n", "0.1.0", "host")
     wheels.check_version("memarray 0.1.0 (flavour cuda)\n", "0.1.0", "cuda")
     for said in ("", "memarray 0.1.0\n", "memarray 0.1.1 (abi 1, flavour host)\n", "memarray 0.1.0 (flavour cuda)\n"):
@@ -232,7 +232,7 @@ def test_a_command_line_that_tells_another_version_is_noticed():
             wheels.check_version(said, "0.1.0", "host")
 
 
-def test_a_workflow_that_does_something_else_than_its_readme_is_noticed(tmp_path, monkeypatch):
+def test_workflow_that_differs_from_readme_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(environment, "python", lambda part: Path(sys.executable))
     template = commands.ROOT / "examples" / "gray_scott"
     file = tmp_path / ".github" / "workflows" / "tests.yml"
@@ -259,7 +259,7 @@ def test_a_workflow_that_does_something_else_than_its_readme_is_noticed(tmp_path
         check(right, "cuda")
 
 
-def test_a_new_project_that_takes_long_is_noticed_but_not_a_busy_machine():
+def test_slow_new_project_fails_but_busy_machine_does_not():
     new_project.check_time(179, 250)
     new_project.check_time(1000, 170)
     with pytest.raises(commands.PartFailed, match="181 s to green tests"):
@@ -269,7 +269,7 @@ def test_a_new_project_that_takes_long_is_noticed_but_not_a_busy_machine():
     assert new_project.children_seconds() > before + 0.02
 
 
-def test_the_nanobind_that_is_asked_for_is_the_one_that_is_tried():
+def test_required_nanobind_version_is_the_tested_one():
     asked = {
         "cmake/MemarrayAddModule.cmake": r"_memarray_at_least\(([\d.]+) nanobind",
         "include/memarray/python/nanobind.hpp": r"nanobind ([\d.]+) and later",
@@ -289,7 +289,7 @@ def shared_library(path, *options):
     return path
 
 
-def test_a_library_that_links_something_else_is_noticed(tmp_path):
+def test_library_with_unexpected_dependency_is_refused(tmp_path):
     part = commands.Part("package", 1)
     core = shared_library(tmp_path / "libmemarray.so", "-Wl,-soname,libmemarray.so")
     driver = shared_library(tmp_path / "libcuda.so", "-Wl,-soname,libcuda.so.1")
@@ -300,7 +300,7 @@ def test_a_library_that_links_something_else_is_noticed(tmp_path):
 
 
 @pytest.mark.parametrize("tag", ["--enable-new-dtags", "--disable-new-dtags"])
-def test_a_library_that_looks_where_it_was_built_is_noticed(tag, tmp_path):
+def test_library_with_absolute_run_path_is_refused(tag, tmp_path):
     part = commands.Part("package", 1)
     wheels.check_run_path(part, shared_library(tmp_path / "a.so"))
     wheels.check_run_path(part, shared_library(tmp_path / "a.so", f"-Wl,{tag},-rpath,$ORIGIN/lib:$ORIGIN/../lib"))
@@ -308,7 +308,7 @@ def test_a_library_that_looks_where_it_was_built_is_noticed(tag, tmp_path):
         wheels.check_run_path(part, shared_library(tmp_path / "a.so", f"-Wl,{tag},-rpath,$ORIGIN/lib:/nowhere"))
 
 
-def test_fuzzers_run_at_night_and_by_compilers_that_have_libfuzzer():
+def test_fuzzers_run_only_nightly_and_with_libfuzzer():
     with pytest.raises(commands.Absent, match="nightly"):
         fuzz.fuzz(commands.Part("fuzz", 1))
     assert not fuzz.has_libfuzzer("false")
@@ -319,7 +319,7 @@ def test_every_fuzzer_has_a_corpus():
     assert {folder.name for folder in (fuzz.FOLDER / "corpus").iterdir() if any(folder.iterdir())} == set(fuzz.topics())
 
 
-def test_an_input_that_fails_fails_the_part(tmp_path):
+def test_failing_fuzz_input_fails_the_part(tmp_path):
     class Build:
         folder = tmp_path
 
@@ -336,7 +336,7 @@ def test_an_input_that_fails_fails_the_part(tmp_path):
         fuzz.replay(commands.Part("host", 1), Build())
 
 
-def test_without_options_the_contributors_run_is_made(capsys, monkeypatch):
+def test_run_without_options_selects_the_quick_parts(capsys, monkeypatch):
     seen = {}
 
     def note(name):

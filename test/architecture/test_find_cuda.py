@@ -62,30 +62,30 @@ def words(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @pytest.mark.parametrize("variable", ["CUDAToolkit_ROOT", "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT"])
-def test_variables_lead_to_a_toolkit_off_the_path(find, tmp_path, variable):
+def test_toolkit_named_by_variable_is_found(find, tmp_path, variable):
     nvcc = toolkit(tmp_path / "there")
     assert found(find(**{variable: tmp_path / "there"}), nvcc)
     assert found(find("ON", f"{variable}={tmp_path / 'there'}"), nvcc)
 
 
-def test_the_path_leads_to_one(find, tmp_path):
+def test_toolkit_on_path_is_found(find, tmp_path):
     nvcc = toolkit(tmp_path / "there")
     assert found(find(PATH=nvcc.parent), nvcc)
 
 
-def test_the_usual_prefixes_can_be_named(find, tmp_path):
+def test_toolkit_in_configured_prefix_is_found(find, tmp_path):
     nvcc = toolkit(tmp_path / "there")
     assert found(find(MEMARRAY_CUDA_PREFIXES=f"{tmp_path / 'nowhere'}:{tmp_path / 'there'}"), nvcc)
     assert found(find("AUTO", f"MEMARRAY_CUDA_PREFIXES={tmp_path / 'nowhere'};{tmp_path / 'there'}"), nvcc)
 
 
-def test_no_usual_prefix_is_looked_at_where_none_is_named(find, tmp_path):
+def test_system_prefix_is_ignored_without_configured_prefixes(find, tmp_path):
     toolkit(tmp_path / "there")
     done = find("AUTO", f"CMAKE_SYSTEM_PREFIX_PATH={tmp_path / 'there'}")
     assert done.returncode == 0 and "compiler= cccl=\n" in done.stdout
 
 
-def test_the_order_of_the_search(find, tmp_path):
+def test_search_order_is_compiler_variable_path_prefix(find, tmp_path):
     """Named compilers and folders win over the PATH, and the PATH over the usual prefixes."""
     on_path, by_variable, by_compiler, by_prefix = (toolkit(tmp_path / name) for name in ("p", "v", "c", "u"))
     places = {"MEMARRAY_CUDA_PREFIXES": by_prefix.parents[1]}
@@ -99,7 +99,7 @@ def test_the_order_of_the_search(find, tmp_path):
     assert found(find("AUTO", f"CMAKE_CUDA_COMPILER={on_path}", **places), on_path)
 
 
-def test_an_nvcc_that_only_leads_to_its_toolkit_will_do(find, tmp_path):
+def test_wrapper_script_of_nvcc_is_accepted(find, tmp_path):
     nvcc = toolkit(tmp_path / "there")
     wrapper = tmp_path / "bin" / "nvcc"
     wrapper.parent.mkdir()
@@ -109,7 +109,7 @@ def test_an_nvcc_that_only_leads_to_its_toolkit_will_do(find, tmp_path):
     assert f"compiler={wrapper} cccl={tmp_path / 'there' / 'targets'}" in done.stdout
 
 
-def test_without_a_toolkit_auto_goes_on_and_on_does_not(find):
+def test_missing_toolkit_is_an_error_for_on_but_not_for_auto(find):
     done = find("AUTO")
     assert done.returncode == 0 and "compiler= cccl=\n" in done.stdout
     assert "no CUDA toolkit (looked at CUDACXX, CUDA_PATH, CUDA_HOME, the PATH and the usual prefixes)" in words(done)
@@ -117,7 +117,7 @@ def test_without_a_toolkit_auto_goes_on_and_on_does_not(find):
     assert done.returncode != 0 and "no CUDA toolkit (looked at CUDACXX" in words(done)
 
 
-def test_a_toolkit_of_before_cuda_13_is_refused_in_words(find, tmp_path):
+def test_toolkit_older_than_cuda_13_is_refused_with_reason(find, tmp_path):
     nvcc = toolkit(tmp_path / "there", cccl="")
     done = find("AUTO", PATH=nvcc.parent)
     assert done.returncode == 0 and "compiler= cccl=\n" in done.stdout
@@ -126,7 +126,7 @@ def test_a_toolkit_of_before_cuda_13_is_refused_in_words(find, tmp_path):
     assert done.returncode != 0 and "CUDA 13.0 or newer is needed" in words(done)
 
 
-def test_what_is_no_nvcc_is_refused_in_words(find, tmp_path):
+def test_program_that_is_not_nvcc_is_refused_with_reason(find, tmp_path):
     for body in ("exit 1", "echo something else"):
         fake = tmp_path / "other"
         fake.write_text(f"#!/bin/sh\n{body}\n")
@@ -137,13 +137,13 @@ def test_what_is_no_nvcc_is_refused_in_words(find, tmp_path):
 
 
 @pytest.mark.parametrize("wanted", ["OFF", "off", "NO", "0"])
-def test_off_looks_for_nothing(find, tmp_path, wanted):
+def test_off_does_not_search_for_toolkit(find, tmp_path, wanted):
     nvcc = toolkit(tmp_path / "there")
     done = find(wanted, PATH=nvcc.parent, CUDACXX=nvcc)
     assert done.returncode == 0 and "compiler= cccl=\n" in done.stdout
 
 
-def test_another_word_is_refused(find):
+def test_unknown_value_of_memarray_cuda_is_refused(find):
     done = find("PERHAPS")
     assert done.returncode != 0
     assert "MEMARRAY_CUDA is 'PERHAPS'; it must be AUTO, ON or OFF" in words(done)

@@ -22,11 +22,11 @@ def program(folder: Path, name: str) -> None:
     (folder / name).chmod(0o755)
 
 
-def test_the_command_is_the_one_that_a_newcomer_types():
+def test_command_is_the_first_one_of_the_readme():
     assert flavours.first_command(ROOT / "README.md") == "pip install '.[demo]' && python -m memarray demo"
 
 
-def test_a_readme_that_begins_otherwise_fails_the_part(tmp_path):
+def test_readme_with_other_first_command_fails_the_part(tmp_path):
     readme = tmp_path / "README.md"
     for text in ("no command at all", "```sh\n./test/run\n```\n```sh\npip install .\n```\n"):
         readme.write_text(text)
@@ -34,7 +34,7 @@ def test_a_readme_that_begins_otherwise_fails_the_part(tmp_path):
             flavours.first_command(readme)
 
 
-def test_one_program_is_hidden_and_no_other(tmp_path, monkeypatch):
+def test_path_without_hides_only_one_program(tmp_path, monkeypatch):
     for name in ("nvcc", "g++"):
         program(tmp_path / "both", name)
     program(tmp_path / "other", "make")

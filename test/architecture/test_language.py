@@ -31,7 +31,7 @@ PLAIN = [
 
 
 @pytest.mark.parametrize(("name", "text", "habit"), HABITS)
-def test_a_habit_is_found(name, text, habit, tmp_path, capsys):
+def test_dialect_habit_is_found(name, text, habit, tmp_path, capsys):
     (tmp_path / name).write_text(text)
     assert language.main([str(tmp_path / name)]) == 1
     assert repr(habit) in capsys.readouterr().out

@@ -12,11 +12,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.__name__)
-def test_the_tree_keeps(rule):
+def test_tree_obeys_rule(rule):
     assert rule(ROOT) == []
 
 
-def test_there_is_something_to_look_at():
+def test_rules_see_source_files():
     assert sum(1 for _ in rules.code(ROOT)) >= 10
 
 
@@ -141,11 +141,11 @@ def test_a_planted_violation_is_found(rule, file, tmp_path):
 
 
 @pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.__name__)
-def test_what_is_allowed_passes(rule, tmp_path):
+def test_allowed_code_passes(rule, tmp_path):
     assert rule(plant(tmp_path, *KEEPS[rule])) == []
 
 
-def test_thrust_is_found_behind_other_headers(tmp_path):
+def test_indirect_include_of_thrust_is_found(tmp_path):
     plant(
         tmp_path,
         ("include/memarray/memarray.hpp", "#include <memarray/memory/a.hpp>\n"),

@@ -17,11 +17,11 @@ def applies(patch: Path) -> bool:
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.stem)
-def test_it_applies(patch):
+def test_patch_applies_to_the_tree(patch):
     assert applies(patch), "write it anew for the code as it is"
 
 
-def test_one_for_other_code_does_not(tmp_path):
+def test_stale_patch_does_not_apply(tmp_path):
     stale = tmp_path / "stale.patch"
     stale.write_text(PATCHES[0].read_text().replace("\n-", "\n-what nobody wrote: "))
     assert not applies(stale)

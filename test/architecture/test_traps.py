@@ -75,7 +75,7 @@ def wrong(root: Path) -> list[str]:
     return problems
 
 
-def test_nothing_is_wrong_with_the_list():
+def test_list_of_traps_is_consistent():
     assert wrong(ROOT) == []
     assert len(load(ROOT / "test" / "traps.toml")) >= 30
 
@@ -96,7 +96,7 @@ def tree(tmp_path):
         ("test_a.cpp", 'TEST(A, B) { RecordProperty("trap", "T01"); }\n'),
     ],
 )
-def test_a_carrier_is_seen(tree, name, text):
+def test_id_carried_by_test_is_recognized(tree, name, text):
     (tree / "test" / name).write_text(text)
     assert not any(problem.startswith("T01:") for problem in wrong(tree))
 
@@ -112,12 +112,12 @@ def test_a_carrier_is_seen(tree, name, text):
         ("test_a.cpp", '/* RecordProperty("trap", "T01");\n */\n'),
     ],
 )
-def test_what_is_no_carrier_is_not_taken_for_one(tree, name, text):
+def test_id_outside_a_test_is_not_recognized(tree, name, text):
     (tree / "test" / name).write_text(text)
     assert any(problem.startswith("T01:") for problem in wrong(tree))
 
 
-def test_unknown_ids_and_missing_reasons_are_told(tree):
+def test_unknown_ids_and_missing_reasons_are_reported(tree):
     (tree / "test" / "test_a.py").write_text('@pytest.mark.trap("T09")\ndef test_it():\n    pass\n')
     (tree / "test" / "traps.toml").write_text('[T01]\nmistake = "One."\nlater = true\n')
     assert [problem.split(":")[0] for problem in wrong(tree)] == ["T09", "T01"]
@@ -158,7 +158,7 @@ FORBIDDEN = {
 @pytest.mark.trap("T10")
 @pytest.mark.trap("P05")
 @pytest.mark.parametrize("name", FORBIDDEN)
-def test_the_code_does_without(name, tmp_path):
+def test_forbidden_construct_is_not_used(name, tmp_path):
     pattern, *examples = FORBIDDEN[name]
     for example in examples:
         (tmp_path / "a.cu").write_text(f"// {example}\n{example}\n")

@@ -33,11 +33,11 @@ EXAMPLES = [(path.relative_to(PACKAGE).as_posix(), block) for path in SOURCES fo
 
 
 @pytest.mark.parametrize("block", [block for _, block in EXAMPLES], ids=[f"{name}:{b.line}" for name, b in EXAMPLES])
-def test_what_a_docstring_shows_comes_out(block):
+def test_docstring_example_prints_what_it_shows(block):
     execute(block)
 
 
-def test_there_are_examples():
+def test_documented_modules_have_examples():
     assert {name for name, _ in EXAMPLES} >= {"__init__.py", "_consumer.py", "shared_memory.py", "testing.py"}
 
 
@@ -49,7 +49,7 @@ def test_there_are_examples():
         ("2\n>>> memarray", "name 'memarray' is not defined"),
     ],
 )
-def test_a_wrong_example_is_noticed(shown, complaint, tmp_path):
+def test_wrong_example_fails(shown, complaint, tmp_path):
     source = tmp_path / "module.py"
     lines = "\n".join(f"        {line}" for line in ["Adds.", "", ">>> 1 + 1", *shown.split("\n")])
     source.write_text(f'class Sum:\n    def add(self):\n        """{lines.lstrip()}\n        """\n')

@@ -74,7 +74,7 @@ def sample(tmp_path):
     return headers.read(path)
 
 
-def test_what_is_public_is_told(sample):
+def test_public_declarations_are_read_with_comments(sample):
     words = [line for entry in sample.entries for line in entry.comment]
     assert not {"Nobody's business.", "Neither.", "Not for users."} & set(words)
     assert {"A point.", "Across.", "Owns it.", "Makes one.", "Adds."} <= set(words)
@@ -83,7 +83,7 @@ def test_what_is_public_is_told(sample):
     assert [line for line in sample.about if line] == ["// What this is for."]
 
 
-def test_bodies_are_left_out(sample):
+def test_function_bodies_are_left_out(sample):
     distance = next(entry for entry in sample.entries if "distance" in entry.declaration)
     assert "return" not in distance.declaration and distance.declaration.endswith("const")
     assert "\n" in distance.declaration, "as it is written"
@@ -106,7 +106,7 @@ def test_bodies_are_left_out(sample):
         ("python/nanobind.hpp", ("initialize", "bind_mem_array")),
     ],
 )
-def test_what_users_look_for_is_there(header, names):
+def test_public_names_are_found_in_header(header, names):
     declared = "\n".join(entry.declaration for entry in headers.read(headers.INCLUDE / header).entries)
     for name in names:
         assert re.search(rf"\b{name}\b", declared), (name, declared)
@@ -120,7 +120,7 @@ def missing(path, struct):
 
 
 @pytest.mark.parametrize(("file", "struct"), [("c_api.h", "MemArrayAPI"), *PARTS.values()])
-def test_every_entry_of_the_tables_is_there(file, struct, tmp_path):
+def test_every_table_entry_is_documented(file, struct, tmp_path):
     header = headers.INCLUDE / "interop" / file
     assert missing(header, struct) == []
     silent = tmp_path / file
@@ -133,7 +133,7 @@ HEADERS = sorted(headers.INCLUDE.rglob("*.h*"))
 
 
 @pytest.mark.parametrize("path", HEADERS, ids=lambda path: path.relative_to(headers.INCLUDE).as_posix())
-def test_every_header_is_understood_to_its_end(path):
+def test_every_header_is_parsed_completely(path):
     assert headers.read(path).left == []
 
 
@@ -146,13 +146,13 @@ def test_the_last_enumerator_needs_no_comma(last, tmp_path):
     assert ([entry.declaration for entry in header.entries], header.left) == (["enum Which", "int add(void)"], [])
 
 
-def test_what_does_not_end_is_noticed(tmp_path):
+def test_unterminated_declaration_is_reported(tmp_path):
     path = tmp_path / "sample.h"
     path.write_text("struct Open {\n  int a;\n  int b\n")
     assert headers.read(path).left == ["  int b", "Open"]
 
 
-def test_no_declaration_is_torn():
+def test_declarations_are_complete():
     """Parentheses close, and declarations have no private members."""
     for path in HEADERS:
         for entry in headers.read(path).entries:

@@ -46,7 +46,7 @@ LINKING = sorted({*pages.pages(), pages.ROOT / "CHANGELOG.md", *pages.ROOT.glob(
 
 
 @pytest.mark.parametrize("page", LINKING, ids=lambda page: page.relative_to(pages.ROOT).as_posix())
-def test_links_lead_somewhere(page):
+def test_links_of_page_are_valid(page):
     assert broken(page) == []
 
 
@@ -60,7 +60,7 @@ OTHER = f"# Other\n\n## Who holds `it`, and why?\n\n## Twice\n\n## Twice\n\n{FEN
 
 
 @pytest.mark.parametrize("link", ["other.md", "other.md#who-holds-it-and-why", "#here", "other.md#twice-1", "./", ""])
-def test_a_link_that_leads_somewhere(link, tmp_path):
+def test_valid_link_is_accepted(link, tmp_path):
     assert broken(planted(link, tmp_path)) == []
 
 
@@ -68,7 +68,7 @@ BROKEN = ["no_such_page.md", "./#here", "#there", *(f"other.md#{name}" for name 
 
 
 @pytest.mark.parametrize("link", BROKEN)
-def test_a_broken_link_is_noticed(link, tmp_path):
+def test_broken_link_is_reported(link, tmp_path):
     assert broken(planted(link, tmp_path)) == [link]
 
 

@@ -20,13 +20,13 @@ def shown(page, why: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["CMakeLists.txt", "pyproject.toml"])
-def test_the_package_for_pip_is_the_one_that_is_installed(name):
+def test_pip_package_on_page_matches_the_tested_one(name):
     """The part `downstream` installs it."""
     (block,) = [block for block in pages.blocks(CMAKE_PAGE.read_text()) if block.file == f"package/{name}"]
     assert code(block.text) == code((DOWNSTREAM / "scikit_build" / name).read_text())
 
 
-def test_the_tree_with_memarray_in_it_is_like_the_one_that_is_built():
+def test_subdirectory_example_matches_the_built_project():
     """The part `downstream` builds it in the nightly run."""
     built = code((DOWNSTREAM / "subdirectory" / "CMakeLists.txt").read_text())
     lines = shown(CMAKE_PAGE, "a project like this one")
@@ -34,7 +34,7 @@ def test_the_tree_with_memarray_in_it_is_like_the_one_that_is_built():
     assert {line for line in lines if line.startswith(("set(", "cmake_"))} <= set(built)
 
 
-def test_the_commands_of_a_new_project_are_those_of_its_readme():
+def test_commands_of_new_project_match_its_readme():
     """The part `new` runs them."""
     readme = (pages.ROOT / "examples" / "gray_scott" / "README.md").read_text()
     (commands,) = [code(block.text) for block in pages.blocks(readme) if block.language == "sh"]

@@ -63,7 +63,7 @@ INDEX = "# Planted\n\n## First steps\n\nWords.\n\n```{toctree}\nother\n```\n"
         ("```{toctree}\nno_such_page\n```", "no_such_page"),
     ],
 )
-def test_a_broken_site_is_not_built(other, complaint, tmp_path):
+def test_site_with_broken_reference_fails_to_build(other, complaint, tmp_path):
     source = tmp_path / "source"
     source.mkdir()
     (source / "index.md").write_text(INDEX)
@@ -90,7 +90,7 @@ def without_anchor(page: str) -> set[str]:
     return public_names() - there
 
 
-def test_everything_public_is_in_the_reference(site):
+def test_every_public_name_is_in_the_reference(site):
     page = (site / "reference" / "python.html").read_text()
     assert without_anchor(page) == set()
     for name in ("memarray.MemArray.read", "memarray.options.threads", "memarray.leases", "memarray.cuda"):
@@ -99,7 +99,7 @@ def test_everything_public_is_in_the_reference(site):
         assert without_anchor(anchor.sub("", page)) == {name}, "a missing one is noticed"
 
 
-def test_the_reference_has_nothing_of_pythons_own(site):
+def test_reference_omits_inherited_python_names(site):
     page = (site / "reference" / "python.html").read_text()
     anchors = re.findall(r'\bid="memarray\.([^"]+)"', page)
     assert not {"with_traceback", "to_bytes", "__init__"} & {name.split(".")[-1] for name in anchors}
@@ -121,7 +121,7 @@ def headers_of(name: str) -> set[Path]:
     return {path for pattern in patterns for path in headers.INCLUDE.glob(pattern)}
 
 
-def test_no_header_is_forgotten():
+def test_every_public_header_is_in_the_reference():
     public = [path for path in headers.INCLUDE.rglob("*.h*") if "detail" not in path.parts]
     speaking = {path for path in public if headers.read(path).entries}
     assert speaking <= headers_of("c") | headers_of("cpp")

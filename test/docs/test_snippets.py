@@ -21,7 +21,7 @@ def empty_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", pages.pages(), ids=lambda page: page.relative_to(pages.ROOT).as_posix())
-def test_page(page, empty_folder):
+def test_snippets_of_page_run(page, empty_folder):
     # A fresh interpreter, like a reader's: counters begin at zero.
     command = [sys.executable, "-W", "error", Path(execution.__file__), page]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -36,7 +36,7 @@ def test_the_pages_for_users_have_snippets():
         assert len(executed) >= 2, page
 
 
-def test_the_readme_of_a_new_project_is_executed_beside_that(empty_folder):
+def test_readme_of_new_project_is_executed_in_its_project(empty_folder):
     readme = pages.NEW_PROJECT / "README.md"
     assert readme in pages.pages()
     assert [block.excuse for block in pages.blocks(readme.read_text()) if block.language == "python"] == [None]
@@ -84,7 +84,7 @@ PROJECT = page_of("cmake", "# file: CMakeLists.txt\ncmake_minimum_required(VERSI
         (page_of("cmake", "# file: CMakeLists.txt\nmessage(FATAL_ERROR no_such_project)"), "no_such_project"),
     ],
 )
-def test_a_wrong_snippet_is_noticed(text, complaint, empty_folder):
+def test_wrong_snippet_fails(text, complaint, empty_folder):
     with pytest.raises(AssertionError, match=re.compile(complaint, re.DOTALL)):
         execution.run_page(text, empty_folder)
 
@@ -113,32 +113,32 @@ def test_a_wrong_snippet_is_noticed(text, complaint, empty_folder):
         ("python bench/cpu.py", "nothing tries this"),
     ],
 )
-def test_what_a_line_names_has_to_be_there(line, complaint, empty_folder):
+def test_shell_line_with_unknown_name_fails(line, complaint, empty_folder):
     with pytest.raises(AssertionError, match=complaint):
         shell.run_line(line, empty_folder)
 
 
-def test_a_project_is_built_as_its_page_says(empty_folder):
+def test_project_is_built_with_the_commands_of_its_page(empty_folder):
     words = 'file(WRITE "${CMAKE_BINARY_DIR}/said.py" "word = \\"${WORD}\\"\\n")'
     page = PROJECT + page_of("cmake", f"# more of: CMakeLists.txt\n{words}")
     page += page_of("sh", "cmake -S . -B build -DWORD=$(echo yes)  # as here\ncmake --build build")
     execution.run_page(page + page_of("python", "from said import word\nassert word == 'yes'"), empty_folder)
 
 
-def test_only_the_comment_before_a_block_excuses_it(empty_folder):
+def test_comment_excuses_only_the_next_block(empty_folder):
     shown = page_of("python", "assert False", "<!-- not executed: it needs a GPU -->\n")
     other = page_of("python", "assert False, 'tried'", "<!-- end -->\n")
     with pytest.raises(AssertionError, match="tried"):
         execution.run_page(shown + other, empty_folder)
 
 
-def test_what_is_not_executed_says_why(empty_folder):
+def test_excused_block_is_not_executed(empty_folder):
     shown = page_of("python", "assert False", "<!-- not executed: it needs a GPU -->\n")
     assert execution.run_page(shown, empty_folder) == 0
     assert execution.run_page(shown + page_of("pycon", ">>> 1 + 1\n2"), empty_folder) == 1
 
 
-def test_what_needs_a_module_is_executed_where_that_is(empty_folder):
+def test_block_runs_only_if_its_module_is_installed(empty_folder):
     wrong = page_of("python", "assert False, 'tried'", "<!-- executed where there is: {} -->\n")
     assert execution.run_page(wrong.format("no_such_module"), empty_folder) == 0
     with pytest.raises(AssertionError, match="tried"):

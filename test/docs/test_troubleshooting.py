@@ -81,11 +81,11 @@ def test_the_message_is_in_the_sources(message):
 
 
 @pytest.mark.parametrize("parts", JOINED, ids="".join)
-def test_what_is_put_together_has_its_parts(parts):
+def test_parts_of_joined_message_are_in_the_sources(parts):
     assert [part for part in parts if part not in written()] == []
 
 
-def test_no_exception_is_left_over():
+def test_no_exemption_is_unused():
     used = {piece for message in MESSAGES for piece in pieces(message)}
     used |= {part for piece in used for part in piece.split("; ")}
     assert {*ELSEWHERE, *("".join(parts) for parts in JOINED)} <= used
@@ -106,5 +106,5 @@ def test_all_tables_are_read():
         ("resize is refused on …, which is in dispute", [", which is in dispute"]),
     ],
 )
-def test_a_message_that_nobody_says_is_noticed(message, wrong):
+def test_message_missing_from_sources_is_reported(message, wrong):
     assert unknown(message) == wrong

@@ -14,7 +14,7 @@ from support import DTYPES, numpy_dtype
 pytestmark = pytest.mark.sanitize
 
 
-def test_adopts_without_a_copy(copies):
+def test_from_dlpack_adopts_memory_without_copy(copies):
     x = np.arange(6.0).reshape(2, 3)
     a = MemArray.from_dlpack(x)
     assert copies() == 0
@@ -29,7 +29,7 @@ def test_adopts_without_a_copy(copies):
     assert y.ctypes.data == x.ctypes.data
 
 
-def test_lets_go_once():
+def test_producer_deleter_runs_once_after_last_export():
     producer = Producer()
     a = MemArray.from_dlpack(producer)
     with a.read() as lease:
@@ -44,7 +44,7 @@ def test_lets_go_once():
 
 
 @pytest.mark.parametrize("policy", ["snapshot", "error", "alias"])
-def test_kept_views_by_every_policy(policy, copies):
+def test_escaped_views_of_adopted_array_follow_policy(policy, copies):
     x = np.arange(4.0)
     a = MemArray.from_dlpack(x)
     a.escaped_views = policy
@@ -67,7 +67,7 @@ def test_kept_views_by_every_policy(policy, copies):
         assert a.view()[0] == 9
 
 
-def test_resizing_moves_out_and_says_so(copies):
+def test_resize_copies_adopted_memory_and_reports_it(copies):
     x = np.arange(4.0)
     a = MemArray.from_dlpack(x)
     a.resize([6])
@@ -78,7 +78,7 @@ def test_resizing_moves_out_and_says_so(copies):
 
 
 @pytest.mark.parametrize("make", [lambda x: x[::2], lambda x: x[::-1], lambda x: x.reshape(2, 4).T, "read-only"])
-def test_what_it_cannot_adopt_is_copied_or_refused(make, copies):
+def test_unadoptable_memory_is_copied_or_refused_with_copy_false(make, copies):
     x = np.arange(8.0)
     if make == "read-only":
         x.flags.writeable = False
@@ -99,7 +99,7 @@ def test_what_it_cannot_adopt_is_copied_or_refused(make, copies):
     assert not np.shares_memory(np.asarray(b), x)
 
 
-def test_ranks_and_dtypes_without_an_instance_are_told():
+def test_unsupported_ranks_and_non_producers_are_refused():
     with pytest.raises(memarray.UnsupportedTypeError, match="MemArray<float64, 7>"):
         MemArray.from_dlpack(np.zeros((1,) * 7))
     with pytest.raises(memarray.UnsupportedTypeError):
@@ -108,7 +108,7 @@ def test_ranks_and_dtypes_without_an_instance_are_told():
         MemArray.from_dlpack([1, 2])
 
 
-def test_subclasses_adopt_as_themselves():
+def test_from_dlpack_on_subclass_returns_subclass():
     class Mine(MemArray):
         pass
 
@@ -132,7 +132,7 @@ class Named(MemArray):
     """A subclass with an attribute, which pickle finds by name."""
 
 
-def test_a_subclass_keeps_its_attributes():
+def test_pickled_subclass_keeps_its_attributes():
     a = Named([3])
     a.name = "x"
     again = pickle.loads(pickle.dumps(a, protocol=5))
@@ -140,7 +140,7 @@ def test_a_subclass_keeps_its_attributes():
     assert again.name == "x"
 
 
-def test_out_of_band_is_a_snapshot_and_no_copy(copies):
+def test_out_of_band_pickle_is_snapshot_without_copy(copies):
     a = MemArray([1000])
     buffers = []
     data = pickle.dumps(a, protocol=5, buffer_callback=buffers.append)
@@ -174,7 +174,7 @@ def test_views_are_pickled(dtype, copies):
 
 @pytest.mark.parametrize("protocol", range(5))
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_older_protocols_carry_views_in_band(dtype, protocol):
+def test_older_pickle_protocols_carry_views_in_band(dtype, protocol):
     x = np.array([[0, 1, 1], [1, 0, 1]]).astype(numpy_dtype(dtype))
     for source in (x, x[::-1, ::2], x[:0], x[0, 1:2].reshape(())):
         again = pickle.loads(pickle.dumps(BufferView.from_numpy(source), protocol))
@@ -184,7 +184,7 @@ def test_older_protocols_carry_views_in_band(dtype, protocol):
     assert not pickle.loads(pickle.dumps(BufferView.from_numpy(x), protocol)).writable
 
 
-def test_buffers_that_arrive_misaligned_are_copied():
+def test_misaligned_out_of_band_buffers_can_be_unpickled():
     view = BufferView.from_numpy(np.arange(5.0))
     buffers = []
     data = pickle.dumps(view, protocol=5, buffer_callback=buffers.append)
@@ -192,7 +192,7 @@ def test_buffers_that_arrive_misaligned_are_copied():
     assert pickle.loads(data, buffers=[moved]).sum() == 10
 
 
-def test_a_copy_has_no_other_owner(copies):
+def test_copied_array_is_sole_owner_of_its_memory(copies):
     x = np.arange(6.0).reshape(2, 3)
     for source, keywords in (
         (x, {"copy": True}),

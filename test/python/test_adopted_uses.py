@@ -45,7 +45,7 @@ def outcome(make, policy, kept, use):
 @pytest.mark.parametrize("kept", [None, "read-only", "writable"])
 @pytest.mark.parametrize("policy", ["snapshot", "error", "alias"])
 @pytest.mark.parametrize("use", [*USES, *READS])
-def test_every_use_under_every_policy_is_as_with_memory_of_our_own(use, policy, kept):
+def test_adopted_array_matches_own_array_for_every_use_and_policy(use, policy, kept):
     perform = USES[use][0] if use in USES else READS[use]
     said, copied, *ours = outcome(own, policy, kept, perform)
     # Adopted memory is not resized: the array moves out of it, which is reported.
@@ -58,7 +58,7 @@ def test_every_use_under_every_policy_is_as_with_memory_of_our_own(use, policy, 
 
 @pytest.mark.parametrize("kind", LEASES)
 @pytest.mark.parametrize("write", WRITES)
-def test_under_every_lease_writes_are_refused(write, kind):
+def test_writes_to_adopted_array_are_refused_under_any_lease(write, kind):
     x = np.arange(6.0).reshape(2, 3)
     array = MemArray.from_dlpack(x)
     leases = LEASES[kind](array)

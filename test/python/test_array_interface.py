@@ -23,7 +23,7 @@ def test_the_interface_describes_the_memory(name, ndim):
             assert interface["data"] == (np.asarray(lease).ctypes.data, read_only)
 
 
-def test_reading_it_makes_the_lease_an_export_until_it_is_collected():
+def test_array_interface_is_an_export_until_lease_is_collected():
     array, _ = filled((4,))
     array.escaped_views = "error"
     with array.read() as lease:
@@ -36,7 +36,7 @@ def test_reading_it_makes_the_lease_an_export_until_it_is_collected():
     array.fill(1)
 
 
-def test_it_is_not_there_outside_the_lease():
+def test_array_interface_is_absent_outside_open_lease():
     array, _ = filled((4,))
     lease = array.read()
     assert not hasattr(lease, "__array_interface__")
@@ -46,7 +46,7 @@ def test_it_is_not_there_outside_the_lease():
     assert not hasattr(array, "__array_interface__")
 
 
-def test_bfloat16_goes_through_ml_dtypes():
+def test_asarray_of_bfloat16_uses_ml_dtypes():
     ml_dtypes = pytest.importorskip("ml_dtypes", reason="NumPy has no bfloat16 of its own")
     array, values = filled((3, 4), "bfloat16")
     with array.write() as lease:
@@ -108,7 +108,7 @@ def test_numpy_functions_take_leases_and_arrays():
 
 
 @pytest.mark.parametrize("name", NUMPY_DTYPES)
-def test_computing_in_place_through_a_write_lease(name):
+def test_in_place_computation_under_write_lease_changes_array(name):
     array, values = filled((6, 5), name)
     with array.write() as lease:
         view = np.from_dlpack(lease)

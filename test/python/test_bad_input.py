@@ -209,7 +209,7 @@ def identities(table):
 @pytest.mark.sanitize
 @pytest.mark.trap("T12")
 @pytest.mark.parametrize(("call", "error", "words"), MAKING, ids=identities(MAKING))
-def test_making(call, error, words):
+def test_bad_construction_arguments_are_refused(call, error, words):
     with pytest.raises(error, match=words or None):
         call()
 
@@ -217,7 +217,7 @@ def test_making(call, error, words):
 @pytest.mark.sanitize
 @pytest.mark.trap("T12")
 @pytest.mark.parametrize(("call", "error", "words"), CALLS, ids=identities(CALLS))
-def test_calls(call, error, words):
+def test_bad_method_arguments_are_refused_and_change_nothing(call, error, words):
     array, values = filled((2, 3))
     with pytest.raises(error, match=words or None):
         call(array)
@@ -237,12 +237,12 @@ def test_an_integer_is_a_shape_of_one_dimension():
     assert array.shape == (5,)
 
 
-def test_unsupported_types_are_type_errors_too():
+def test_unsupported_type_error_is_a_type_error():
     assert issubclass(memarray.UnsupportedTypeError, memarray.Error)
     assert issubclass(memarray.UnsupportedTypeError, TypeError)
 
 
-def test_cuda_errors_say_their_code_and_name():
+def test_cuda_error_has_code_and_name():
     with pytest.raises(memarray.CudaError) as raised:
         memarray.MemArray([1]).move_memory(memarray.dlpack.kDLCUDA, 2**31 - 1)
     assert (raised.value.code, raised.value.name) == (100, "CUDA_ERROR_NO_DEVICE")
@@ -283,7 +283,7 @@ class Odd:
         lambda a: new([1], device_id=Odd()),
     ],
 )
-def test_objects_that_raise_are_no_trouble(call):
+def test_arguments_that_raise_in_conversion_change_nothing(call):
     array, values = filled((2, 3))
     with pytest.raises((ZeroDivisionError, TypeError)):
         call(array)
@@ -302,7 +302,7 @@ class Clearing:
 
 
 @pytest.mark.sanitize
-def test_a_shape_that_changes_while_it_is_read():
+def test_resize_accepts_shape_list_cleared_during_conversion():
     array, _ = filled((2, 3))
     shape = [None, 3]
     shape[0] = Clearing(shape)

@@ -95,7 +95,7 @@ def test_elements_can_be_read_and_written_without_numpy(name, values):
         (FULL, True, True, True),
     ],
 )
-def test_a_consumer_gets_what_its_flags_ask_for(flags, shape, strides, format_):
+def test_lease_buffer_fields_follow_requested_flags(flags, shape, strides, format_):
     array, values = filled((3, 4), "int16")
     with array.write() as lease:
         view = get_buffer(lease, flags)
@@ -128,7 +128,7 @@ FLAGS = {
 @pytest.mark.sanitize
 @pytest.mark.parametrize("writable", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS_AND_FLAGS)
-def test_a_view_gives_what_flags_ask_for_or_refuses(layout, writable):
+def test_view_buffer_follows_requested_flags_or_is_refused(layout, writable):
     make, allowed = LAYOUTS_AND_FLAGS[layout]
     x = np.arange(12, dtype="int16").reshape(3, 4)
     x.flags.writeable = writable
@@ -155,7 +155,7 @@ def test_a_view_gives_what_flags_ask_for_or_refuses(layout, writable):
 
 
 @pytest.mark.sanitize
-def test_refusals_are_buffer_errors_with_words():
+def test_refused_buffer_requests_raise_clear_errors():
     array, _ = filled((3, 4))
     with array.read() as lease:
         for flags in (WRITABLE, FULL):
@@ -172,7 +172,7 @@ def test_refusals_are_buffer_errors_with_words():
     array.fill(1)
 
 
-def test_a_format_without_a_shape_is_refused_as_memoryview_refuses_it():
+def test_buffer_with_format_but_no_shape_is_refused():
     array, _ = filled((3, 4))
     with array.read() as lease:
         for given in (lease, lease.view()):
@@ -199,7 +199,7 @@ def test_bfloat16_has_no_format():
 
 
 @pytest.mark.sanitize
-def test_a_released_view_is_an_export_no_longer(copies):
+def test_released_memoryview_is_no_longer_an_export(copies):
     array, _ = filled((4,))
     with array.read() as lease:
         view = memoryview(lease)
@@ -212,7 +212,7 @@ def test_a_released_view_is_an_export_no_longer(copies):
     assert copies() == 0
 
 
-def test_files_and_structs_take_leases(tmp_path):
+def test_files_struct_and_bytes_accept_leases(tmp_path):
     array, values = filled((5,), "float64")
     path = tmp_path / "array.bin"
     with array.read() as lease:

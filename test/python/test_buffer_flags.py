@@ -76,7 +76,7 @@ def expected(x, flags):
 
 @pytest.mark.sanitize
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_view_gives_the_fields_that_numpy_gives(layout):
+def test_view_buffer_fields_match_numpy(layout):
     x = LAYOUTS[layout]
     view = memarray.BufferView(x)
     for flags in FLAGS:
@@ -85,7 +85,7 @@ def test_a_view_gives_the_fields_that_numpy_gives(layout):
 
 @pytest.mark.sanitize
 @pytest.mark.parametrize("layout", ["(1,)", "(0,)", "(5,)", "(4, 1)", "(1, 4)", "(0, 3)", "(3, 0, 2)", "(2, 3, 4)"])
-def test_a_lease_gives_the_fields_that_numpy_gives(layout):
+def test_lease_buffer_fields_match_numpy(layout):
     x = LAYOUTS[layout]
     array = memarray.MemArray.from_numpy(x)
     for lease, readonly in ((array.read(), True), (array.write(), False)):
@@ -97,7 +97,7 @@ def test_a_lease_gives_the_fields_that_numpy_gives(layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_cpythons_own_consumer_sees_what_it_sees_of_numpy(layout):
+def test_cpython_testbuffer_results_match_numpy(layout):
     _testbuffer = pytest.importorskip("_testbuffer", reason="this Python came without CPython's test modules")
     x = LAYOUTS[layout]
     sources = [memarray.BufferView(x)]
@@ -128,7 +128,7 @@ def test_cpythons_own_consumer_sees_what_it_sees_of_numpy(layout):
         lease.close()
 
 
-def test_consumers_of_plain_bytes_take_any_dense_memory():
+def test_hashlib_accepts_c_contiguous_memory_only():
     x = np.arange(12, dtype="float32").reshape(3, 4)
     array = memarray.MemArray.from_numpy(x)
     with array.read() as lease:
@@ -140,7 +140,7 @@ def test_consumers_of_plain_bytes_take_any_dense_memory():
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_dlpack_gives_dense_memory_the_strides_of_dense_memory(layout):
+def test_dlpack_strides_of_contiguous_memory_are_canonical(layout):
     x = LAYOUTS[layout]
     view = memarray.BufferView(x)
     if any(stride < 0 for stride in x.strides):
@@ -155,7 +155,7 @@ def test_dlpack_gives_dense_memory_the_strides_of_dense_memory(layout):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_array_interface_says_what_numpys_says(layout):
+def test_array_interface_matches_numpy(layout):
     x = LAYOUTS[layout]
     given, like = memarray.BufferView(x).__array_interface__, x.__array_interface__
     assert given["shape"] == like["shape"] and given["typestr"] == like["typestr"]
@@ -166,7 +166,7 @@ def test_the_array_interface_says_what_numpys_says(layout):
         assert given["data"] == like["data"] and [(d, given["strides"][d]) for d, _ in steps] == steps
 
 
-def test_the_cuda_array_interface_of_no_elements_has_address_0():
+def test_cuda_array_interface_of_empty_array_has_null_address():
     with memarray.testing.simulated_devices(1, lend_as_cuda=True):
         for shape in ((0,), (3, 0), (2, 2)):
             array = memarray.MemArray(shape, "float32", 0)
@@ -181,7 +181,7 @@ def test_the_cuda_array_interface_of_no_elements_has_address_0():
             del view, lease, array
 
 
-def test_two_buffers_of_a_view_have_strides_of_their_own():
+def test_simultaneous_buffers_have_independent_strides():
     view = memarray.BufferView(np.zeros((4, 1), "int32"))[:, :, None]
     first = get_buffer(view, C_CONTIGUOUS)
     second = get_buffer(view, F_CONTIGUOUS)

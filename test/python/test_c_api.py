@@ -98,7 +98,7 @@ def version_in(text):
     return tuple(int(re.search(rf"define MEMARRAY_C_API_{part} (\d+)", text)[1]) for part in ("MAJOR", "MINOR"))
 
 
-def test_entries_are_added_at_the_end_and_never_changed(entries):
+def test_c_table_entries_are_only_appended(entries):
     assert changed(entries, version_in(header())) == []
     parts = {name for result, name, _ in entries if result == "part"}
     assert parts == set(PARTS)
@@ -106,7 +106,7 @@ def test_entries_are_added_at_the_end_and_never_changed(entries):
         assert changed(declarations(header(file), struct), version_in(header()), VERSIONS_OF_PARTS[name]) == []
 
 
-def test_a_change_would_be_noticed(entries):
+def test_changed_c_table_entries_are_detected(entries):
     result, name, parameters = entries[3]
     for other in (
         entries[1:],
@@ -119,7 +119,7 @@ def test_a_change_would_be_noticed(entries):
     assert len(changed(entries, (1, 2))) == 1
 
 
-def test_the_table_is_what_the_header_says(api, entries):
+def test_c_table_matches_its_header(api, entries):
     assert (api.major, api.minor) == version_in(header())
     assert api.size == ctypes.sizeof(api)
     assert api.version().decode() == memarray.__version__
@@ -128,7 +128,7 @@ def test_the_table_is_what_the_header_says(api, entries):
         assert part.size == ctypes.sizeof(part)
 
 
-def test_the_table_of_the_library_is_the_same():
+def test_library_and_module_export_the_same_c_table():
     library = ctypes.CDLL(str(Path(memarray._core.__file__).parent / "lib" / "libmemarray.so"))
     library.memarray_c_api.restype = ctypes.c_void_p
     assert library.memarray_c_api() == pointer()
@@ -151,7 +151,7 @@ def test_every_entry_is_documented(file, struct):
 
 
 @pytest.mark.parametrize(("file", "struct"), TABLES)
-def test_an_entry_without_a_comment_would_be_noticed(file, struct):
+def test_undocumented_entry_is_detected(file, struct):
     text = header(file)
     for _, name, _ in declarations(text, struct):
         bare = re.sub(rf"(  ///[^\n]*\n)+(?=[^\n]*(\(\*{name}\)|\* {name};))", "\n", text)
@@ -159,7 +159,7 @@ def test_an_entry_without_a_comment_would_be_noticed(file, struct):
 
 
 @pytest.mark.parametrize("file", ["c_api.h", "py_resource.h"])
-def test_every_function_beside_the_table_is_documented(file):
+def test_every_public_inline_function_is_documented(file):
     lines = header(file).split("\n")
     starts = [i for i, line in enumerate(lines) if re.match(r"static inline [\w *]+\(", line)]
     public = [i for i in starts if not re.search(r"\w_\(", lines[i])]
@@ -167,7 +167,7 @@ def test_every_function_beside_the_table_is_documented(file):
     assert [lines[i] for i in public if not lines[i - 1].startswith("///")] == []
 
 
-def test_ctypes_makes_and_drops_handles(api, simulated_devices):
+def test_ctypes_creates_and_releases_stream_handles(api, simulated_devices):
     assert (api.device_count(), api.is_simulated()) == (2, 1)
     context = api.get_primary_context(1)
     stream = api.create_stream(context, 1, 0)
@@ -179,7 +179,7 @@ def test_ctypes_makes_and_drops_handles(api, simulated_devices):
     assert simulated_devices.live()["streams"] == 0
 
 
-def test_ctypes_sees_the_last_error_that_all_share(api, simulated_devices):
+def test_ctypes_reads_last_error_and_its_description(api, simulated_devices):
     api.clear_last_error()
     assert api.get_primary_context(2) is None
     assert (api.peek_last_error(), api.get_last_error(), api.get_last_error()) == (101, 101, 0)
@@ -188,7 +188,7 @@ def test_ctypes_sees_the_last_error_that_all_share(api, simulated_devices):
     assert words.value.startswith(b"looking failed: ") and b"INVALID_DEVICE" in words.value
 
 
-def test_ctypes_may_own_what_a_handle_needs(api, simulated_devices):
+def test_handle_owner_callback_runs_after_last_release(api, simulated_devices):
     dropped = []
     drop = TYPES["MemArrayDrop"](dropped.append)
     pointer = api.create_device_ptr_with_owner(64, 7, drop)
@@ -199,7 +199,7 @@ def test_ctypes_may_own_what_a_handle_needs(api, simulated_devices):
     assert dropped == [7]
 
 
-def test_ctypes_leases_an_array_that_python_sees(api):
+def test_ctypes_write_lease_changes_python_array(api):
     arrays = api.arrays.contents
     a = memarray.MemArray([2, 3], float)
     array = with_the_gil(arrays.array_from_object)(id(a))
@@ -220,7 +220,7 @@ def test_ctypes_leases_an_array_that_python_sees(api):
         with_the_gil(arrays.array_from_object)(id("text"))
 
 
-def test_ctypes_computes_on_anybodys_memory(api):
+def test_ctypes_computes_on_numpy_memory(api):
     views = api.views.contents
     numbers = np.arange(12, dtype=np.int32).reshape(3, 4)
     view = with_the_gil(views.view_from_object)(id(numbers))
@@ -249,7 +249,7 @@ CODES = {
 }
 
 
-def test_every_code_is_an_exception(api):
+def test_every_error_code_raises_its_exception(api):
     raise_last_error = with_the_gil(api.raise_last_error)
     seen = set()
 
@@ -279,7 +279,7 @@ def test_every_code_is_an_exception(api):
     assert seen == {-2, -3, -4, -5, -6, -7, -8}
 
 
-def test_the_exception_is_pythons(api, simulated_devices):
+def test_raise_last_error_raises_cuda_error(api, simulated_devices):
     raise_last_error = with_the_gil(api.raise_last_error)
     api.get_primary_context(2)
     with pytest.raises(memarray.CudaError, match="looking failed") as caught:

@@ -35,14 +35,14 @@ def api(ffi):
     return ffi.cast("MemArrayAPI*", get(memarray._core._C_API, b"memarray._core._C_API"))
 
 
-def test_the_table_is_as_long_as_the_headers_say(ffi, api):
+def test_c_table_sizes_match_cffi_declarations(ffi, api):
     assert api.size == ffi.sizeof("MemArrayAPI")
     assert api.arrays.size == ffi.sizeof("struct MemArrayArrayAPI")
     assert api.views.size == ffi.sizeof("struct MemArrayViewAPI")
     assert ffi.string(api.version()).decode() == memarray.__version__
 
 
-def test_an_array_is_leased_and_looked_at(ffi, api):
+def test_cffi_writes_array_under_lease_and_reads_view(ffi, api):
     array = api.arrays.create_array(b"float64", 2, [2, 3], 0, 0)
     lease = api.arrays.write_array(array, 0, ffi.NULL, ffi.NULL, 0)
     numbers = ffi.cast("double*", api.arrays.lease_data(lease, 1))
@@ -61,7 +61,7 @@ def test_an_array_is_leased_and_looked_at(ffi, api):
     api.arrays.release_array(array)
 
 
-def test_its_memory_is_numpys_too(ffi, api):
+def test_numpy_shares_memory_of_cffi_view(ffi, api):
     view = api.views.create_view(b"int32", 1, [4])
     numbers = np.frombuffer(ffi.buffer(api.views.view_data(view, 1), 16), np.int32)
     assert api.views.fill_view(view, ffi.new("int32_t*", 7)) == 0
@@ -69,7 +69,7 @@ def test_its_memory_is_numpys_too(ffi, api):
     api.views.release_view(view)
 
 
-def test_the_exception_is_pythons(ffi, api):
+def test_failed_cffi_call_raises_python_exception(ffi, api):
     # A cffi function releases the GIL, which this entry needs: only its address is used.
     raise_last_error = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(int(ffi.cast("intptr_t", api.raise_last_error)))
     assert api.arrays.create_array(b"wrong", 1, [1], 0, 0) == ffi.NULL

@@ -36,7 +36,7 @@ class Again:
 @pytest.mark.trap("T01")
 @pytest.mark.sanitize
 @VERSIONS
-def test_a_capsule_that_nobody_took_frees_its_tensor(version):
+def test_unconsumed_capsule_frees_its_tensor(version):
     array = memarray.MemArray([100])
     start = live()
     with array.write() as lease:
@@ -50,7 +50,7 @@ def test_a_capsule_that_nobody_took_frees_its_tensor(version):
 @pytest.mark.trap("T04")
 @pytest.mark.sanitize
 @VERSIONS
-def test_a_capsule_that_was_taken_frees_nothing(version):
+def test_consumed_capsule_frees_nothing(version):
     array, values = filled((10,))
     with array.write() as lease:
         capsule = lease.__dlpack__(max_version=version)
@@ -66,7 +66,7 @@ def test_a_capsule_that_was_taken_frees_nothing(version):
 @pytest.mark.trap("P01")
 @pytest.mark.sanitize
 @VERSIONS
-def test_a_capsule_is_taken_once(version):
+def test_capsule_can_be_consumed_only_once(version):
     array, values = filled((10,))
     with array.write() as lease:
         capsule = lease.__dlpack__(max_version=version)
@@ -94,7 +94,7 @@ def test_every_call_makes_a_new_capsule():
 
 
 @pytest.mark.sanitize
-def test_one_consumer_cannot_spoil_a_tensor_for_another():
+def test_tensor_shape_changes_do_not_reach_other_consumers():
     array, values = filled((4, 3))
     with array.write() as lease:
         first, second = (Taken(lease.__dlpack__()) for _ in range(2))
@@ -135,7 +135,7 @@ EXPORTS = {
     # The unversioned struct has no read-only flag.
     [(export, kind) for export in EXPORTS for kind in ("write", "read") if (export, kind) != ("unversioned", "read")],
 )
-def test_a_hundred_thousand_exports_leave_nothing_behind(export, kind):
+def test_repeated_exports_do_not_leak(export, kind):
     array, _ = filled((10,))
     export = EXPORTS[export]
 
@@ -158,7 +158,7 @@ def test_a_hundred_thousand_exports_leave_nothing_behind(export, kind):
     assert bytes_after - bytes_before < 2**17
 
 
-def test_more_than_a_million_live_exports_are_refused_in_words():
+def test_more_than_a_million_live_exports_are_refused():
     array = memarray.MemArray([1])
     with array.read() as lease:
         kept = []
@@ -172,7 +172,7 @@ def test_more_than_a_million_live_exports_are_refused_in_words():
 
 @pytest.mark.trap("P03")
 @VERSIONS
-def test_dropping_a_capsule_keeps_the_error_that_is_under_way(version):
+def test_dropping_capsule_preserves_pending_exception(version):
     array = memarray.MemArray([1])
     with array.write() as lease:
         with pytest.raises(TypeError, match="has no len"):
@@ -184,7 +184,7 @@ def test_dropping_a_capsule_keeps_the_error_that_is_under_way(version):
 @pytest.mark.trap("T02")
 @pytest.mark.sanitize
 @pytest.mark.parametrize("order", ORDERS_OF_FIVE, ids="-".join)
-def test_destroyed_in_every_order(order):
+def test_exports_stay_valid_in_every_destruction_order(order):
     start = live()
     array, values = filled((4, 5))
     things = {"array": array}
@@ -202,7 +202,7 @@ def test_destroyed_in_every_order(order):
     assert live() == start
 
 
-def test_destroyed_with_the_module_in_every_order():
+def test_exports_survive_module_removal_in_every_order():
     run_python(ORDERS)
 
 
@@ -259,7 +259,7 @@ def test_views_are_dropped_by_other_threads_while_the_array_is_written():
 
 @pytest.mark.trap("P05")
 @pytest.mark.parametrize("work", ["exports", "waits", "copies"])
-def test_daemon_threads_are_no_trouble_at_exit(work):
+def test_process_exits_cleanly_with_busy_daemon_threads(work):
     run_python(
         """
         import sys, threading, time
@@ -298,7 +298,7 @@ def test_daemon_threads_are_no_trouble_at_exit(work):
     )
 
 
-def test_a_view_that_is_an_attribute_of_a_module_outlives_all():
+def test_process_exits_cleanly_with_views_stored_in_modules():
     run_python(
         """
         import memarray, numpy as np, threading
@@ -311,7 +311,7 @@ def test_a_view_that_is_an_attribute_of_a_module_outlives_all():
     )
 
 
-def test_garbage_collection_finds_no_cycle():
+def test_exports_create_no_reference_cycles():
     array = memarray.MemArray([5])
     gc.collect()
     gc.disable()

@@ -148,7 +148,7 @@ def collected(reference, blocks):
 
 @pytest.mark.parametrize("keep", KEEPERS.values(), ids=KEEPERS)
 @pytest.mark.parametrize("make", HOLDERS.values(), ids=HOLDERS)
-def test_what_refers_to_a_view_of_itself_is_freed(make, keep):
+def test_owner_that_refers_to_its_own_view_is_freed(make, keep):
     gc.collect()
     blocks = memarray.stats()["live_blocks"]
     holder = make()
@@ -163,7 +163,7 @@ def test_what_refers_to_a_view_of_itself_is_freed(make, keep):
 
 
 @pytest.mark.parametrize("make", HOLDERS.values(), ids=HOLDERS)
-def test_a_view_in_use_keeps_what_refers_to_it(make):
+def test_exports_keep_owner_in_cycle_alive(make):
     blocks = memarray.stats()["live_blocks"]
     holder = make()
     holder.seen = view_of(holder)
@@ -207,7 +207,7 @@ def test_an_export_outlives_the_cycle_that_it_came_from(make):
 
 
 @pytest.mark.parametrize("make", HOLDERS.values(), ids=HOLDERS)
-def test_finalizers_see_whole_views(make):
+def test_finalizers_see_open_and_valid_views(make):
     class Finalized:
         def __del__(self):
             seen.append((self.view.closed, np.asarray(self.view).copy()))
@@ -225,7 +225,7 @@ def test_finalizers_see_whole_views(make):
     np.testing.assert_array_equal(contents, expected)
 
 
-def test_a_view_that_a_finalizer_brings_back_is_whole():
+def test_view_resurrected_by_finalizer_is_valid():
     class Finalized:
         def __del__(self):
             brought_back.append(self.view)
@@ -248,7 +248,7 @@ def test_a_view_that_a_finalizer_brings_back_is_whole():
     assert gone() is None
 
 
-def test_leases_and_what_they_were_taken_of_are_freed():
+def test_leases_in_cycle_with_their_array_are_freed():
     blocks = memarray.stats()["live_blocks"]
     holder = Named([64])
     holder.lease = holder.write()
@@ -260,7 +260,7 @@ def test_leases_and_what_they_were_taken_of_are_freed():
     assert collected(gone, blocks)
 
 
-def test_views_of_one_object_that_refer_to_each_other_are_freed():
+def test_owners_with_views_of_each_other_are_freed():
     blocks = memarray.stats()["live_blocks"]
     first, second = ByInterface(), numpy_holder()
     first.other, second.other = BufferView(second), BufferView(first)
@@ -295,7 +295,7 @@ def test_a_cycle_of_closed_views_is_freed():
     assert gone() is None
 
 
-def test_views_are_tracked_only_where_they_can_be_in_a_cycle():
+def test_only_views_that_can_form_cycles_are_gc_tracked():
     untracked = {
         "an array": memarray.MemArray([2]).view(),
         "a NumPy array": BufferView(np.zeros(2)),
@@ -307,7 +307,7 @@ def test_views_are_tracked_only_where_they_can_be_in_a_cycle():
     assert all(gc.is_tracked(view_of(make())) for make in HOLDERS.values())
 
 
-def test_clearing_does_not_reach_what_another_holds():
+def test_buffer_stays_valid_when_collector_clears_its_view():
     """The collector clears a view as close() does: its buffers stay valid."""
     holder = {}
     view = BufferView(ByInterface())
@@ -324,7 +324,7 @@ def test_clearing_does_not_reach_what_another_holds():
     assert gone() is None
 
 
-def test_tensors_that_refer_to_a_view_of_themselves_are_freed():
+def test_torch_tensor_that_refers_to_its_own_view_is_freed():
     torch = pytest.importorskip("torch")
     blocks = memarray.stats()["live_blocks"]
     tensor = torch.zeros(64)
@@ -334,7 +334,7 @@ def test_tensors_that_refer_to_a_view_of_themselves_are_freed():
     assert collected(gone, blocks)
 
 
-def test_collecting_while_views_come_and_go():
+def test_views_stay_valid_under_continuous_garbage_collection():
     threshold = gc.get_threshold()
     gc.set_threshold(1)
     try:

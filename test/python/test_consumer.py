@@ -23,7 +23,7 @@ def fetched(array):
 
 
 @pytest.mark.parametrize("name", [name for name in DTYPES if name != "bfloat16"])
-def test_it_reads_and_writes_on_devices(simulated_devices, name):
+def test_consumer_reads_and_writes_device_memory(simulated_devices, name):
     array, values = on_device(name=name)
     consumer = Consumer()
     with array.write() as lease, consumer.take(lease) as view:
@@ -39,7 +39,7 @@ def test_it_reads_and_writes_on_devices(simulated_devices, name):
 
 
 @pytest.mark.parametrize("name", ["int32", "complex64"])
-def test_it_reads_and_writes_on_the_host(name):
+def test_consumer_reads_and_writes_host_memory(name):
     array, values = filled((3, 5), name)
     with array.write() as lease, Consumer("cpu").take(lease) as view:
         reading = view.read()
@@ -54,7 +54,7 @@ def test_it_reads_and_writes_on_the_host(name):
     assert np.array_equal(look(array), np.full((3, 5), 5, name))
 
 
-def test_it_takes_from_others_too():
+def test_consumer_accepts_only_c_order_numpy_arrays():
     view = Consumer().take(np.arange(6.0).reshape(2, 3))
     assert np.array_equal(view.read().result(), np.arange(6.0).reshape(2, 3))
     with pytest.raises(BufferError, match="C order"):
@@ -79,7 +79,7 @@ class Producer:
         return self.capsule
 
 
-def test_how_it_asks(simulated_devices):
+def test_consumer_requests_match_its_configuration(simulated_devices):
     array, _ = on_device()
     with array.write() as lease:
         producer = Producer(lease)
@@ -123,7 +123,7 @@ def test_how_it_asks(simulated_devices):
     del producer, view
 
 
-def test_on_devices_lent_as_cuda():
+def test_consumer_reads_device_memory_exported_as_cuda():
     with simulated_devices(lend_as_cuda=True):
         array, values = on_device(device=1)
         with array.read() as lease, Consumer("cuda:1").take(lease) as view:
@@ -132,7 +132,7 @@ def test_on_devices_lent_as_cuda():
         del lease, array
 
 
-def test_what_is_read_only_is_not_written(simulated_devices):
+def test_consumer_refuses_to_write_read_only_memory(simulated_devices):
     for array, _ in (on_device(), filled((3,))):
         with array.read() as lease, Consumer().take(lease) as view:
             assert view.read_only
@@ -143,7 +143,7 @@ def test_what_is_read_only_is_not_written(simulated_devices):
                 Consumer().take(lease, versioned=False)
 
 
-def test_it_waits_for_nothing(simulated_devices):
+def test_consumer_makes_no_waits_and_records_no_events(simulated_devices):
     array, values = on_device()
     consumer = Consumer()
     with array.read() as lease:
@@ -165,7 +165,7 @@ def test_it_waits_for_nothing(simulated_devices):
     view.drop()
 
 
-def test_it_keeps_what_it_took(simulated_devices):
+def test_consumer_view_keeps_its_memory_alive(simulated_devices):
     array, values = on_device()
     blocks = memarray.stats()["live_blocks"]
     consumer = Consumer()
@@ -177,7 +177,7 @@ def test_it_keeps_what_it_took(simulated_devices):
     assert memarray.stats()["live_blocks"] == blocks
 
 
-def test_it_drops_in_a_host_function(simulated_devices):
+def test_drop_in_stream_releases_memory_after_pending_work(simulated_devices):
     array, values = on_device()
     blocks = memarray.stats()["live_blocks"]
     consumer = Consumer()
@@ -193,7 +193,7 @@ def test_it_drops_in_a_host_function(simulated_devices):
     assert np.array_equal(reading.result(), values)
 
 
-def test_a_stream_that_goes_with_work_in_it(simulated_devices):
+def test_read_completes_after_its_stream_is_destroyed(simulated_devices):
     array, values = on_device()
     stream = memarray.Stream()
     consumer = Consumer(stream=stream.handle)
@@ -204,7 +204,7 @@ def test_a_stream_that_goes_with_work_in_it(simulated_devices):
     assert np.array_equal(reading.result(), values)
 
 
-def test_it_waits_for_its_own_memory_when_it_goes(simulated_devices):
+def test_destroyed_consumer_waits_before_freeing_its_memory(simulated_devices):
     array, _ = on_device()
     simulated_devices.delay(0.02)
     consumer = Consumer()
@@ -214,7 +214,7 @@ def test_it_waits_for_its_own_memory_when_it_goes(simulated_devices):
     assert simulated_devices.live()["pinned_memory"] <= 1, "that of the library's own copy"
 
 
-def test_its_own_work_can_be_waited_for(simulated_devices):
+def test_consumer_synchronize_waits_for_its_work(simulated_devices):
     array, _ = on_device()
     consumer = Consumer()
     simulated_devices.delay(0.02)
@@ -225,7 +225,7 @@ def test_its_own_work_can_be_waited_for(simulated_devices):
     assert reading.is_over
 
 
-def test_the_driver_s_refusals_come_through(simulated_devices):
+def test_driver_failures_raise_in_consumer(simulated_devices):
     array, values = on_device()
     consumer = Consumer()
     with array.write() as lease, consumer.take(lease) as view:
@@ -257,7 +257,7 @@ class Offers:
         return self.capsule
 
 
-def test_bad_capsules():
+def test_bad_capsules_are_refused():
     array, _ = filled((3,))
     with array.read() as lease:
         producer = Producer(lease)
@@ -269,7 +269,7 @@ def test_bad_capsules():
 
 @pytest.mark.parametrize("ndim", [1, 2, 6])
 @pytest.mark.parametrize("empty", [False, True])
-def test_shapes(simulated_devices, ndim, empty):
+def test_consumer_preserves_shapes_and_values(simulated_devices, ndim, empty):
     shape = (0 if empty else 2, 1, 3, 1, 2, 2)[:ndim]
     array, values = on_device(shape, "int16")
     consumer = Consumer()
@@ -279,7 +279,7 @@ def test_shapes(simulated_devices, ndim, empty):
         assert view.read().result().shape == shape
 
 
-def test_every_dtype_has_a_name():
+def test_consumer_reads_bfloat16():
     assert set(NUMPY_DTYPES) | {"bfloat16"} == set(DTYPES)
     pytest.importorskip("ml_dtypes")
     array, values = filled((3,), "bfloat16")
@@ -303,7 +303,7 @@ HOST_TOUCH = """
 """
 
 
-def test_a_host_touch_is_reported(tmp_path):
+def test_host_access_to_device_memory_is_reported(tmp_path):
     program = tmp_path / "misuse.py"
     program.write_text("\n".join(line[4:] for line in HOST_TOUCH.strip("\n").split("\n")))
     done = run_python("import runpy, sys; runpy.run_path(sys.argv[1])", program, check=False)
@@ -315,7 +315,7 @@ def test_a_host_touch_is_reported(tmp_path):
     assert "misuse.py:8 (<module>)" in done.stderr, "and the line that brought it there"
 
 
-def test_work_on_memory_that_is_gone_is_a_violation():
+def test_work_on_freed_memory_raises_violation():
     """Drops the library's waits, which prevent the violation."""
     with pytest.raises(memarray.testing.Violation, match=r"cuMemcpyDtoHAsync: use after free|in use|work used it"):
         with simulated_devices() as sim:

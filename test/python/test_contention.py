@@ -29,7 +29,7 @@ def threads_switch_often():
 
 @pytest.mark.trap("T07")
 @pytest.mark.parametrize("policy", ["snapshot", "alias"])
-def test_neither_side_sees_half_a_write_of_the_other(policy):
+def test_python_and_cpp_threads_see_no_torn_writes(policy):
     crowd = contention.Crowd(LENGTH)
     array = crowd.field
     array.escaped_views = policy

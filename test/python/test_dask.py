@@ -39,7 +39,7 @@ def sent(obj):
 
 
 @pytest.mark.parametrize("first", ["memarray", "distributed"])
-def test_whichever_is_imported_first_dask_knows_arrays(first):
+def test_dask_serializes_arrays_whichever_is_imported_first(first):
     other = {"memarray": "distributed", "distributed": "memarray"}[first]
     run_python(
         f"""
@@ -83,7 +83,7 @@ def test_arrays_are_sent_without_a_copy_and_adopted(dtype, copies):
     assert look(a).tobytes() == values.tobytes()
 
 
-def test_what_was_sent_is_a_snapshot(copies):
+def test_sent_frames_are_a_snapshot(copies):
     a, values = filled((1000,))
     header, frames = sent(a)
     there = address(frames[-1])
@@ -107,7 +107,7 @@ def test_what_was_sent_is_a_snapshot(copies):
     a.fill(0)
 
 
-def test_frames_that_another_may_have_are_copied():
+def test_read_only_or_misaligned_frames_are_copied():
     a, values = filled((4, 2))
     header, frames = sent(a)
     misaligned = memoryview(bytearray(b"x" + bytes(frames[-1])))[1:]
@@ -119,7 +119,7 @@ def test_frames_that_another_may_have_are_copied():
     assert bytes(misaligned) == values.tobytes()
 
 
-def test_an_array_that_is_written_is_not_sent():
+def test_array_under_write_lease_is_not_sent():
     a = MemArray([4])
     with a.write():
         header, frames = serialize(a)
@@ -130,7 +130,7 @@ def test_an_array_that_is_written_is_not_sent():
         sent(a)
 
 
-def test_devices_are_left_only_when_that_is_asked_for(simulated_devices, copies):
+def test_arrays_on_devices_are_sent_only_if_configured(simulated_devices, copies):
     import dask
 
     a = MemArray([6])
@@ -153,7 +153,7 @@ class Named(MemArray):
     """A subclass with an attribute, which pickle finds by name."""
 
 
-def test_subclasses_and_what_holds_arrays_are_pickled(copies):
+def test_subclasses_and_objects_holding_arrays_round_trip(copies):
     a = Named([3])
     a.name = "x"
     header, frames = serialize(a)
@@ -205,7 +205,7 @@ GATHERED = {
 @pytest.mark.parametrize("dtype", ["float64", "bool", "complex64", "bfloat16"])
 @pytest.mark.parametrize("layout", [*LAYOUTS, *GATHERED])
 @pytest.mark.parametrize("writable", [True, False])
-def test_views_of_any_layout(layout, writable, dtype, copies):
+def test_views_of_any_layout_round_trip(layout, writable, dtype, copies):
     x = pattern((4, 6), dtype)
     x.flags.writeable = writable
     y = {**LAYOUTS, **GATHERED}[layout](x)
@@ -232,7 +232,7 @@ def test_views_of_any_layout(layout, writable, dtype, copies):
             assert address(frames[-1]) <= again.data_ptr < address(frames[-1]) + x.nbytes
 
 
-def test_what_arrived_lives_as_long_as_somebody_looks():
+def test_received_buffer_lives_until_last_export_is_dropped():
     header, frames = sent(filled((8,))[0])
     buffer = np.frombuffer(bytes(frames[-1]), np.uint8).copy()
     gone = weakref.ref(buffer)
@@ -249,7 +249,7 @@ def test_what_arrived_lives_as_long_as_somebody_looks():
     assert gone() is None
 
 
-def test_sizes_are_what_memory_they_keep():
+def test_sizeof_counts_distinct_elements_only():
     a = MemArray([1000, 100])
     assert 800_000 <= sizeof(a) < 801_000
     view = a.view()
@@ -257,7 +257,7 @@ def test_sizes_are_what_memory_they_keep():
     assert sizeof(view[:1].broadcast_to(1_000_000, 100)) < 2000
 
 
-def test_equal_arrays_have_equal_keys(copies):
+def test_tokens_are_equal_only_for_equal_arrays(copies):
     a, _ = filled((50,))
     assert tokenize(a) == tokenize(a.copy())
     before = tokenize(a)
@@ -275,7 +275,7 @@ def test_equal_arrays_have_equal_keys(copies):
         tokenize(a)
 
 
-def test_to_disk_and_back():
+def test_arrays_and_views_round_trip_through_bytes():
     a, values = filled((300, 50))
     again = deserialize_bytes(serialize_bytes({"a": a, "view": a.view().T}))
     assert look(again["a"]).tobytes() == values.tobytes()
@@ -312,11 +312,11 @@ def cluster():
         "views_are_results",
     ],
 )
-def test_on_a_cluster(scenario):
+def test_cluster_scenario_passes(scenario):
     assert f"{scenario}: passed" in cluster()[1], cluster()[1]
 
 
-def test_the_cluster_ends_well():
+def test_cluster_run_reports_failures_and_exits_cleanly():
     status, output = cluster()
     assert status == 0, output
     assert "unhappy: failed" in output  # a failure would be reported

@@ -54,7 +54,7 @@ def test_deleters_run_on_foreign_threads_without_the_gil(version):
 @pytest.mark.threads
 @pytest.mark.sanitize
 @pytest.mark.parametrize("owner", ["capsule", "numpy", "adopted"])
-def test_others_memory_lent_on_is_let_go_of_on_foreign_threads(owner):
+def test_reexports_dropped_on_foreign_threads_release_the_owner(owner):
     """The foreign deleter may need the GIL, which the thread does not have."""
     ends = []
     if owner == "capsule":
@@ -99,7 +99,7 @@ class Ending(np.ndarray):
 @pytest.mark.trap("P04")
 @pytest.mark.sanitize
 @VERSIONS
-def test_deleters_run_after_the_interpreter_is_gone(version):
+def test_deleters_run_after_interpreter_finalization(version):
     """Calls deleters through __cxa_atexit, after Python's finalization: exit() prints the memory, then frees it."""
     finished = run_python(
         """
@@ -126,7 +126,7 @@ def test_deleters_run_after_the_interpreter_is_gone(version):
 
 @pytest.mark.trap("P04")
 @pytest.mark.parametrize("make", ["BufferView(x)", "BufferView(memoryview(x))", "MemArray.from_dlpack(x).view()"])
-def test_others_memory_is_kept_after_the_interpreter_is_gone(make):
+def test_foreign_memory_stays_valid_after_interpreter_finalization(make):
     """The owner cannot be released after finalization and leaks: the exported memory stays unchanged."""
     finished = run_python(
         """

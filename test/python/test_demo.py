@@ -58,7 +58,7 @@ def test_demo_shares_memory_copies_nothing_and_restarts(run, tmp_path):
     assert (tmp_path / "out" / "checkpoint.npz").exists()
 
 
-def test_restart_in_two_pieces_is_the_run_in_one(run, tmp_path):
+def test_restarted_run_equals_uninterrupted_run(run, tmp_path):
     run("--steps", 20, out="start")
     whole = run("--steps", 40, "--restart", tmp_path / "start/checkpoint.npz", out="whole")[2]
     run("--steps", 25, "--restart", tmp_path / "start/checkpoint.npz", out="half")
@@ -68,7 +68,7 @@ def test_restart_in_two_pieces_is_the_run_in_one(run, tmp_path):
     assert both["positions_checksum"] == whole["positions_checksum"]
 
 
-def test_without_the_extra_it_runs_and_says_what_is_missing(run, without, tmp_path):
+def test_demo_without_optional_packages_runs_and_names_them(run, without, tmp_path):
     without("tqdm", "matplotlib", "matplotlib.backends.backend_agg", "matplotlib.figure", "torch")
     status, text, summary = run("--steps", 20)
     assert status == 0 and summary["missing"] == ["tqdm", "matplotlib"] and summary["picture"] is None
@@ -77,7 +77,7 @@ def test_without_the_extra_it_runs_and_says_what_is_missing(run, without, tmp_pa
     assert not (tmp_path / "out" / "picture.png").exists()
 
 
-def test_torch_analyses_the_same_memory_where_it_is_installed(run, monkeypatch):
+def test_torch_analysis_shares_memory_and_can_fail_the_demo(run, monkeypatch):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     status, text, summary = run("--steps", 10)
     assert status == 0 and summary["checks"]["torch"] is True and summary["torch"] == torch.__version__
@@ -89,7 +89,7 @@ def test_torch_analyses_the_same_memory_where_it_is_installed(run, monkeypatch):
     assert "DISAGREES" in text.out and "FAILED: torch" in text.err
 
 
-def test_without_torch_nothing_is_said_of_it(run, without):
+def test_summary_omits_torch_when_not_installed(run, without):
     without("torch")
     status, text, summary = run("--steps", 10)
     assert (
@@ -100,7 +100,7 @@ def test_without_torch_nothing_is_said_of_it(run, without):
     )
 
 
-def test_progress_is_shown_by_tqdm_where_it_is_installed(run, monkeypatch):
+def test_progress_is_shown_with_tqdm(run, monkeypatch):
     tqdm = pytest.importorskip("tqdm", reason="tqdm is not installed")
     seen = {}
 
@@ -116,7 +116,7 @@ def test_progress_is_shown_by_tqdm_where_it_is_installed(run, monkeypatch):
     assert "tqdm" not in summary["missing"] and "is not installed" not in text.out
 
 
-def test_the_summary_is_of_the_state_that_was_saved(run, tmp_path):
+def test_summary_matches_saved_checkpoint(run, tmp_path):
     summary = run("--steps", 60)[2]
     simulation = demo.load_checkpoint(tmp_path / "out" / "checkpoint.npz")
     x, v = np.array(simulation.positions), np.array(simulation.velocities)
@@ -196,7 +196,7 @@ def test_a_copy_back_to_the_device_fails_the_demo(run, monkeypatch):
     assert "FAILED: copied_for_frames_only" in text.err
 
 
-def test_a_device_that_is_not_there_is_an_error_in_words(run):
+def test_missing_device_is_reported_as_error(run):
     if memarray.cuda.is_available():
         pytest.skip("there is a device")
     status, text, summary = run("--device", "cuda")
@@ -213,13 +213,13 @@ def test_a_device_that_is_not_there_is_an_error_in_words(run):
         (["--device", "simulated:1"], "neither cpu nor cuda"),
     ],
 )
-def test_bad_arguments_are_refused_by_name(arguments, words, capsys):
+def test_bad_arguments_are_refused(arguments, words, capsys):
     with pytest.raises(SystemExit):
         demo.main(arguments)
     assert words in capsys.readouterr().err
 
 
-def test_bad_restarts_are_refused_in_words(run, tmp_path):
+def test_bad_restart_files_are_refused(run, tmp_path):
     status, text, _ = run("--restart", tmp_path / "none.npz")
     assert status == 2 and "no such checkpoint" in text.err
     np.savez(tmp_path / "other.npz", x=np.zeros(3))
@@ -227,7 +227,7 @@ def test_bad_restarts_are_refused_in_words(run, tmp_path):
     assert status == 2 and "not a checkpoint" in text.err
 
 
-def test_command_line(tmp_path):
+def test_command_line_runs_and_refuses_mismatched_restart(tmp_path):
     command = [sys.executable, "-m", "memarray", "demo", "--steps", "5", "--cells", "2", "--out", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "32 Lennard-Jones particles" in done.stdout and "copies made  0" in done.stdout

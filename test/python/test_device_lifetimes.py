@@ -38,7 +38,7 @@ def things_at_work():
 
 @pytest.mark.filterwarnings("ignore:a write lease was collected:ResourceWarning")
 @pytest.mark.parametrize("block", ["inside the block", "after the block"])
-def test_things_go_in_any_order(block):
+def test_device_objects_can_be_released_in_any_order(block):
     for order in TRIED:
         blocks = memarray.stats()["live_blocks"]
         with simulated_devices() as sim:
@@ -55,7 +55,7 @@ def test_things_go_in_any_order(block):
 
 @pytest.mark.filterwarnings("ignore:a write lease was collected:ResourceWarning")
 @pytest.mark.parametrize("first", THINGS)
-def test_the_others_stay_good(first, simulated_devices):
+def test_other_device_objects_stay_valid_after_one_is_released(first, simulated_devices):
     simulated_devices.delay(0.001)
     things, values = things_at_work()
     del things[first]
@@ -113,7 +113,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize("what", ENDINGS)
-def test_the_interpreter_ends_with(what):
+def test_interpreter_exits_cleanly_with_device_work(what):
     finished = run_python(f"{AT_WORK}\nexec(sys.argv[1])", ENDINGS[what], limit=60)
     assert finished.stderr == ""
 
@@ -174,7 +174,7 @@ assert sim.violations() == []
 
 @pytest.mark.threads
 @pytest.mark.parametrize("what", CHILDREN)
-def test_a_forked_child(what):
+def test_fork_disables_devices_in_child_only(what):
     finished = run_python(
         FORKED
         + """
@@ -197,7 +197,7 @@ devices.__exit__(None, None, None)
     assert finished.stderr == ""
 
 
-def test_memory_runs_out_and_comes_back():
+def test_device_memory_is_usable_again_after_exhaustion():
     with simulated_devices(1, memory=4 << 20) as sim:
         arrays = []
         with pytest.raises(memarray.OutOfMemoryError, match=r"524288 bytes of device memory on cuda:0, where \d+ of"):
@@ -275,7 +275,7 @@ def fake_driver():
 
 
 @pytest.mark.parametrize("what", DRIVERS)
-def test_a_driver_that(what):
+def test_unusable_driver_is_reported(what):
     folder = fake_driver()
     if folder is None:
         pytest.skip("an installed package has no C++ tests, whose driver this uses")
@@ -287,7 +287,7 @@ def test_a_driver_that(what):
 
 
 @pytest.mark.skipif(memarray.cuda.is_available(), reason="there is a driver")
-def test_no_driver():
+def test_missing_driver_is_reported():
     on_arrays, making = said_without()
     for line in (*on_arrays, *making):
         assert line.startswith("100 "), line

@@ -13,7 +13,7 @@ def on_device(nbytes, device_id=0):
 
 
 @pytest.mark.parametrize("code", [2, 719])
-def test_the_line_of_the_design(simulated_devices, code):
+def test_failed_allocation_is_retried_only_when_out_of_memory(simulated_devices, code):
     array = memarray.MemArray((8,), "float32")
     simulated_devices.fail("cuMemAllocAsync", nth=1, code=code)
     with pytest.raises(memarray.OutOfMemoryError if code == 2 else memarray.CudaError):
@@ -25,7 +25,7 @@ def test_the_line_of_the_design(simulated_devices, code):
 
 
 @pytest.mark.parametrize("pools", [True, False])
-def test_one_refusal_is_not_the_end(pools):
+def test_allocation_succeeds_on_retry_after_one_failure(pools):
     with memarray.testing.simulated_devices(pools=pools) as sim:
         array = memarray.MemArray((8,), "float32")
         sim.fail("cuMemAllocFromPoolAsync" if pools else "cuMemAlloc", nth=1, code=2, times=1)
@@ -38,7 +38,7 @@ def test_one_refusal_is_not_the_end(pools):
         del array, other
 
 
-def test_what_arrays_keep_for_later_is_given_up_for_others():
+def test_pooled_memory_is_trimmed_for_larger_allocation():
     with memarray.testing.simulated_devices(memory=8 << 20, pools=True) as sim:
         array = on_device(6 << 20)
         del array
@@ -66,7 +66,7 @@ def next_calls():
 
 
 @pytest.mark.parametrize("call", list(next_calls()))
-def test_the_next_call_gives_back_what_went(simulated_devices, call):
+def test_next_library_call_frees_dropped_device_memory(simulated_devices, call):
     array = on_device(1 << 20)
     memarray.synchronize()
     frees = simulated_devices.calls("cuMemFreeAsync")
@@ -75,7 +75,7 @@ def test_the_next_call_gives_back_what_went(simulated_devices, call):
     assert simulated_devices.calls("cuMemFreeAsync") >= frees + 1
 
 
-def test_a_launch_may_fail(simulated_devices):
+def test_failed_kernel_launch_raises_and_unlocks_array(simulated_devices):
     array = memarray.MemArray((3,), "float32")
     array.fill(1)
     array.move_memory(dlpack.kDLCUDA, 0)
@@ -95,7 +95,7 @@ def test_a_launch_may_fail(simulated_devices):
 
 
 @pytest.mark.parametrize("pools", [True, False])
-def test_memory_stays_until_copies_by_another_device_are_over(pools):
+def test_memory_is_freed_only_after_copies_by_other_device(pools):
     # The wait that would order the free fails, so the host waits, also for the other device.
     with memarray.testing.simulated_devices(pools=pools) as sim:
         for _ in range(10):
@@ -113,7 +113,7 @@ def test_memory_stays_until_copies_by_another_device_are_over(pools):
 
 @pytest.mark.parametrize("where", ["cpu", "cuda:1"])
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_refused_group_gives_no_contents_up(simulated_devices, where, order):
+def test_refused_group_of_leases_discards_no_contents(simulated_devices, where, order):
     for first in range(2):  # the acquisition order of the two depends on their places
         made = [memarray.MemArray((6,)), memarray.MemArray((6,))]
         one, other = made[first], made[1 - first]
@@ -127,7 +127,7 @@ def test_a_refused_group_gives_no_contents_up(simulated_devices, where, order):
         assert list(look(one)) == [7] * 6
 
 
-def test_a_stream_named_by_its_address_costs_no_wait_of_the_host(simulated_devices):
+def test_stream_given_by_address_causes_no_host_wait(simulated_devices):
     streams = [memarray.Stream(device) for device in range(2)]
     array = on_device(100, device_id=1)
     memarray.synchronize()

@@ -122,7 +122,7 @@ class Worker:
                 self.kept.pop(0).drop()
 
 
-def test_eight_threads_on_four_streams(simulated_devices):
+def test_eight_threads_on_four_streams_lose_no_change(simulated_devices):
     streams = [memarray.Stream(device) for device in (0, 0, 1, 1)]
     shared = [Shared() for _ in range(3)]
     workers = [Worker(simulated_devices, streams, shared, SEED + number) for number in range(THREADS)]

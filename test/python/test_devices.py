@@ -21,7 +21,7 @@ def _fetched(array):
 
 
 @pytest.mark.parametrize(("name", "ndim"), REPRESENTATIVE)
-def test_the_same_program_as_on_the_host(device, name, ndim):
+def test_device_results_match_host_results(device, name, ndim):
     shape = (4, 3, 2, 5, 1, 3)[:ndim]
     array, values = filled(shape, name)
     array.move_memory(kDLCUDA)
@@ -38,7 +38,7 @@ def test_the_same_program_as_on_the_host(device, name, ndim):
     assert look(array).tobytes() == expected.tobytes()
 
 
-def test_a_move_to_a_valid_side_copies_nothing_and_calls_nothing(simulated_devices, copies):
+def test_move_to_valid_side_makes_no_copy_and_no_driver_call(simulated_devices, copies):
     array, _ = filled((5, 4))
     array.move_memory(kDLCUDA)
     assert copies() == 1
@@ -58,7 +58,7 @@ def test_a_move_to_a_valid_side_copies_nothing_and_calls_nothing(simulated_devic
 
 
 @pytest.mark.parametrize("peer_access", [True, False])
-def test_moves_between_devices(peer_access):
+def test_moves_between_devices_preserve_contents(peer_access):
     with memarray.testing.simulated_devices(2, peer_access=peer_access) as sim:
         array, values = filled((300, 7), "int32")
         array.move_memory(kDLCUDA, device_id=0)
@@ -74,7 +74,7 @@ def test_moves_between_devices(peer_access):
     assert not any(sim.live().values())
 
 
-def test_large_moves_go_in_pieces(simulated_devices):
+def test_large_moves_are_split_into_chunks(simulated_devices):
     array, values = filled((3, 1 << 21), "float64")  # three times the size of the pinned staging memory
     array.move_memory(kDLCUDA, async_copy=True)
     array.add_index_tuple()
@@ -84,7 +84,7 @@ def test_large_moves_go_in_pieces(simulated_devices):
     assert simulated_devices.calls("cuMemcpyDtoHAsync") == 3
 
 
-def test_streams_are_ordered(device):
+def test_work_on_several_streams_is_ordered(device):
     streams = [memarray.Stream(), memarray.Stream(nonblocking=False), None]
     array, values = filled((50, 3), "int64")
     array.move_memory(kDLCUDA, async_copy=True, stream=streams[0])
@@ -97,7 +97,7 @@ def test_streams_are_ordered(device):
 
 
 @pytest.mark.trap("T09")
-def test_a_move_that_is_not_async_is_over_when_it_returns(simulated_devices):
+def test_synchronous_move_is_complete_when_it_returns(simulated_devices):
     array, values = filled((50, 3))
     stream = memarray.Stream()
     simulated_devices.delay(0.01)
@@ -109,7 +109,7 @@ def test_a_move_that_is_not_async_is_over_when_it_returns(simulated_devices):
     assert memarray.stats()["waits"] == waits  # no work was pending
 
 
-def test_one_stream_after_another_waits_once(simulated_devices):
+def test_switching_streams_inserts_one_wait(simulated_devices):
     first, second = memarray.Stream(), memarray.Stream()
     array, _ = filled((8,))
     array.move_memory(kDLCUDA)
@@ -123,7 +123,7 @@ def test_one_stream_after_another_waits_once(simulated_devices):
     assert simulated_devices.calls("cuEventRecord") == records + 2
 
 
-def test_what_it_takes_shows_who_made_it(simulated_devices):
+def test_live_device_memory_names_its_array_and_call_site(simulated_devices):
     array, _ = filled((8, 2), "float32")
     array.move_memory(kDLCUDA)
     (shown,) = [line for line in simulated_devices.live_resources() if line.startswith("device memory")]
@@ -131,7 +131,7 @@ def test_what_it_takes_shows_who_made_it(simulated_devices):
     assert "test_devices.py" in shown
 
 
-def test_numpy_is_told_what_to_call(simulated_devices):
+def test_numpy_is_refused_device_memory_with_guidance(simulated_devices):
     array, _ = filled((3,))
     array.move_memory(kDLCUDA)
     for attempt in (np.from_dlpack, np.asarray, memoryview):
@@ -149,7 +149,7 @@ def test_numpy_is_told_what_to_call(simulated_devices):
 
 
 @pytest.mark.trap("T11")
-def test_lent_as_cuda():
+def test_device_memory_can_be_exported_as_cuda():
     with memarray.testing.simulated_devices(lend_as_cuda=True):
         array, _ = filled((3, 2), "int16")
         stream = memarray.Stream()
@@ -173,7 +173,7 @@ def test_lent_as_cuda():
 
 
 @pytest.mark.parametrize("stream", [None, -1, 1, 2])
-def test_consumers_streams(simulated_devices, stream):
+def test_export_accepts_only_valid_consumer_streams(simulated_devices, stream):
     array, _ = filled((3,))
     array.move_memory(kDLCUDA)
     elsewhere = memarray.Stream(1)
@@ -187,7 +187,7 @@ def test_consumers_streams(simulated_devices, stream):
             lease.__dlpack__(stream=elsewhere.handle)
 
 
-def test_a_copy_for_the_host(device):
+def test_numpy_can_request_host_copy_of_device_memory(device):
     array, values = filled((3, 4))
     array.move_memory(kDLCUDA)
     with array.read() as lease:
@@ -209,7 +209,7 @@ class _OnHost:
         return self.lease.__dlpack__(max_version=(1, 0), dl_device=(kDLCPU, 0), copy=True)
 
 
-def test_leases_move(simulated_devices):
+def test_leases_move_array_to_requested_device(simulated_devices):
     array, values = filled((4, 2))
     with array.write("cuda:1") as lease:
         assert str(array.device) == "cuda:1"
@@ -236,7 +236,7 @@ def test_read_numpy_array_writes_the_hosts_side(device, copies):
 
 
 @pytest.mark.parametrize("async_copy", [True, False])
-def test_kept_views_are_snapshots_on_devices_too(device, async_copy, copies):
+def test_escaped_views_on_devices_are_snapshots(device, async_copy, copies):
     array, values = filled((6, 2))
     array.move_memory(kDLCUDA, async_copy=async_copy)
     kept = array.__dlpack__(max_version=(1, 0))
@@ -251,7 +251,7 @@ def test_kept_views_are_snapshots_on_devices_too(device, async_copy, copies):
     assert np.array_equal(look(array), values + index_sums((6, 2), "float64"))
 
 
-def test_out_of_memory():
+def test_out_of_memory_leaves_array_on_host():
     with memarray.testing.simulated_devices(1, memory=1 << 20) as sim:
         array, values = filled((1 << 18,))
         with pytest.raises(memarray.OutOfMemoryError, match=r"2097152 bytes"):
@@ -276,7 +276,7 @@ def test_an_array_outlives_its_devices():
     assert not any(sim.live().values())
 
 
-def test_copies_are_told_with_bytes_direction_and_line(simulated_devices, caplog):
+def test_copies_are_reported_with_bytes_direction_and_line(simulated_devices, caplog):
     array, _ = filled((10, 8), "int16")
     before = memarray.stats()
     with caplog.at_level("INFO", "memarray"):
@@ -309,7 +309,7 @@ def test_copies_are_told_with_bytes_direction_and_line(simulated_devices, caplog
     }
 
 
-def test_what_a_device_has(simulated_devices):
+def test_device_queries_report_memory_and_refuse_bad_ids(simulated_devices):
     assert memarray.cuda.is_available()
     assert memarray.cuda.device_count() == 2
     assert memarray.cuda.device_name(1)

@@ -34,7 +34,7 @@ def lease():
 @pytest.mark.trap("P08")
 @pytest.mark.sanitize
 @pytest.mark.parametrize(("asked", "name"), VERSIONS, ids=str)
-def test_the_capsule_is_named_after_the_struct_in_it(lease, asked, name):
+def test_capsule_name_matches_struct_version(lease, asked, name):
     capsule = lease.__dlpack__(max_version=asked)
     assert name_of(capsule) == name
     struct = struct_of(capsule)
@@ -43,7 +43,7 @@ def test_the_capsule_is_named_after_the_struct_in_it(lease, asked, name):
         assert struct.flags == 0
 
 
-def test_without_keywords_the_capsule_is_unversioned(lease):
+def test_capsule_is_unversioned_by_default(lease):
     assert name_of(lease.__dlpack__()) == "dltensor"
 
 
@@ -55,7 +55,7 @@ def test_without_keywords_the_capsule_is_unversioned(lease):
 @pytest.mark.parametrize("version", [None, (1, 0)], ids=str)
 @pytest.mark.parametrize("ndim", RANKS)
 @pytest.mark.parametrize("name", DTYPES)
-def test_every_field_of_the_tensor(name, ndim, version):
+def test_every_tensor_field_describes_the_array(name, ndim, version):
     shape = shape_of(ndim)
     array = memarray.MemArray(shape, name)
     with array.write() as lease:
@@ -77,7 +77,7 @@ def test_every_field_of_the_tensor(name, ndim, version):
 
 @pytest.mark.trap("P09")
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 5, 2), (2, 3, 0)])
-def test_empty_arrays_have_strides_and_an_address_too(shape):
+def test_empty_arrays_export_strides_and_address(shape):
     array = memarray.MemArray(shape)
     with array.write() as lease:
         tensor = struct_of(capsule := lease.__dlpack__()).tensor
@@ -87,7 +87,7 @@ def test_empty_arrays_have_strides_and_an_address_too(shape):
 
 
 @pytest.mark.parametrize("kind", ARRAYS)
-def test_flags_say_what_may_be_written(kind):
+def test_read_only_flag_is_set_except_under_write_lease(kind):
     array, _ = filled((4,))
     source = ARRAYS[kind](array)
     if kind != "array":
@@ -103,7 +103,7 @@ def test_flags_say_what_may_be_written(kind):
 @pytest.mark.trap("P07")
 @pytest.mark.parametrize("asked", [None, (0, 8)], ids=str)
 @pytest.mark.parametrize("kind", ["array", "read"])
-def test_read_only_memory_is_not_lent_as_a_struct_that_cannot_say_so(kind, asked):
+def test_unversioned_export_of_read_only_memory_is_refused(kind, asked):
     array, _ = filled((4,))
     source = ARRAYS[kind](array)
     if kind == "read":
@@ -119,7 +119,7 @@ def test_read_only_memory_is_not_lent_as_a_struct_that_cannot_say_so(kind, asked
 @pytest.mark.sanitize
 @pytest.mark.parametrize("version", [None, (1, 0)], ids=str)
 @pytest.mark.parametrize("kind", ARRAYS)
-def test_a_copy_is_the_consumers_own(kind, version, copies):
+def test_export_copy_is_independent_of_the_array(kind, version, copies):
     array, values = filled((3, 5))
     source = ARRAYS[kind](array)
     if kind != "array":
@@ -140,7 +140,7 @@ def test_a_copy_is_the_consumers_own(kind, version, copies):
     assert copies() == 0
 
 
-def test_copies_as_numpy_asks_for_them():
+def test_numpy_copy_argument_is_honoured():
     array, values = filled((3,))
     with array.read() as lease:
         copied = np.from_dlpack(lease, copy=True)
@@ -152,7 +152,7 @@ def test_copies_as_numpy_asks_for_them():
     np.testing.assert_array_equal(look(array), values)
 
 
-def test_no_copy_and_the_cpu_are_what_is_there(lease):
+def test_explicit_defaults_export_the_same_memory(lease):
     for options in (
         {"copy": None},
         {"copy": False},
@@ -232,7 +232,7 @@ def test_keyword_names_need_not_be_interned(lease):
 
 
 @pytest.mark.trap("T13")
-def test_an_export_shows_what_was_written_before_it():
+def test_export_shows_preceding_writes():
     array = memarray.MemArray([2**20], "int64")
     for step in range(1, 6):
         array.add_index_tuple()

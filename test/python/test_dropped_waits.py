@@ -74,7 +74,7 @@ def waits_of(scenario, patience=1):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
-def test_losing_a_wait_is_seen(scenario):
+def test_every_scenario_detects_a_dropped_wait(scenario):
     assert any(waits_of(scenario, patience)[1] for patience in PATIENCE), "no wait of this scenario matters to it"
 
 
@@ -128,7 +128,7 @@ def as_markdown(seen):
     return "\n".join(lines) + "\n"
 
 
-def test_every_wait_is_in_the_list():
+def test_every_wait_site_is_listed_or_explained():
     seen = seen_in_cpp()
     for patience in PATIENCE:
         for scenario in SCENARIOS:
@@ -147,7 +147,7 @@ def test_every_wait_is_in_the_list():
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
-def test_every_wait_that_is_made_says_where(scenario):
+def test_every_executed_wait_names_a_listed_site(scenario):
     listed = set(re.findall(r"^\| (.+?) \| .+ \|$", LIST.read_text(), re.MULTILINE))
     made = collections.Counter(waits_of(scenario)[0])
     assert made.pop(NOWHERE, 0) <= WITHOUT_PLACE.get(scenario, 0), "no scenario asks for a wait of its own"

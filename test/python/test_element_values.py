@@ -24,7 +24,7 @@ def test_integers_fit_or_are_refused(dtype, kind):
 
 
 @pytest.mark.parametrize("value", [1.5, np.float64(2), "7", None, [1, 2], 1j])
-def test_other_kinds_are_refused(value):
+def test_integer_array_refuses_non_integer_values(value):
     array = memarray.MemArray([3], "int32")
     with pytest.raises(TypeError):
         array.fill(value)
@@ -40,14 +40,14 @@ def test_a_bool_array_takes_bools_only(value):
     assert np.asarray(array).all()
 
 
-def test_bools_are_numbers_elsewhere():
+def test_other_dtypes_accept_bools_as_numbers():
     for dtype in ("uint8", "float32", "complex64"):
         array = memarray.MemArray([2], dtype)
         array.fill(True)
         assert np.asarray(array).tolist() == [1, 1]
 
 
-def test_bfloat16_takes_what_numpy_converts():
+def test_bfloat16_array_accepts_python_and_numpy_floats():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     array = memarray.MemArray([2], "bfloat16")
     for value in (1.5, np.float32(1.5), ml_dtypes.bfloat16(1.5)):

@@ -27,7 +27,7 @@ def lend(array, keep, writable=False):
 @pytest.mark.sanitize
 @every_use
 @every_keep_alive
-def test_a_kept_view_never_changes(keep, use, copies):
+def test_escaped_view_never_changes_under_snapshot_policy(keep, use, copies):
     array, _ = filled(SHAPE, "float32")
     kept, writable = lend(array, keep)
     before = np.asarray(kept).copy()
@@ -44,7 +44,7 @@ def test_a_kept_view_never_changes(keep, use, copies):
 
 
 @every_keep_alive
-def test_reading_on_under_kept_views_copies_nothing(keep, copies):
+def test_repeated_reads_beside_escaped_view_copy_nothing(keep, copies):
     array, _ = filled(SHAPE, "float32")
     kept, writable = lend(array, keep)
     before = np.asarray(kept).copy()
@@ -64,7 +64,7 @@ def test_reading_on_under_kept_views_copies_nothing(keep, copies):
 @pytest.mark.sanitize
 @every_use
 @every_writer
-def test_a_late_write_never_reaches_the_array(keep, use, copies):
+def test_late_write_through_escaped_view_never_reaches_array(keep, use, copies):
     array, _ = filled(SHAPE, "float32")
     kept = np.asarray(lend(array, keep, writable=True)[0])
     kept.flat[0] = -1.0
@@ -82,7 +82,7 @@ def test_a_late_write_never_reaches_the_array(keep, use, copies):
 
 @every_use
 @every_keep_alive
-def test_a_use_leaves_a_writable_view_behind(keep, use, copies):
+def test_array_use_detaches_writable_escaped_view(keep, use, copies):
     array, _ = filled(SHAPE, "float32")
     kept, _ = lend(array, keep, writable=True)
     USES[use][0](array)
@@ -94,7 +94,7 @@ def test_a_use_leaves_a_writable_view_behind(keep, use, copies):
     assert copies() == 0
 
 
-def test_what_was_written_before_the_next_use_is_the_arrays():
+def test_write_through_escaped_view_before_next_use_reaches_array():
     array, _ = filled((4,))
     with array.write() as lease:
         kept = np.asarray(lease)
@@ -105,7 +105,7 @@ def test_what_was_written_before_the_next_use_is_the_arrays():
 
 
 @pytest.mark.parametrize("use", READS)
-def test_a_writable_view_is_left_behind_by_reading_too(use, copies):
+def test_array_read_detaches_writable_escaped_view(use, copies):
     array, values = filled((4,))
     kept, _ = lend(array, "np.asarray", writable=True)
     READS[use](array)
@@ -116,7 +116,7 @@ def test_a_writable_view_is_left_behind_by_reading_too(use, copies):
     assert copies() == 0
 
 
-def test_a_chain_of_versions_keeps_each_of_them(copies):
+def test_each_escaped_view_keeps_its_own_version(copies):
     array = memarray.MemArray([64])
     frames = []
     before = memarray.stats()["versions"]
@@ -131,7 +131,7 @@ def test_a_chain_of_versions_keeps_each_of_them(copies):
     assert copies() == 0
 
 
-def test_an_exchange_does_not_show_a_kept_view_to_a_policy_that_writes_in_place():
+def test_exchange_with_alias_array_leaves_escaped_view_unchanged():
     array, values = filled((4,))
     other = memarray.MemArray([4])
     other.escaped_views = "alias"
@@ -144,7 +144,7 @@ def test_an_exchange_does_not_show_a_kept_view_to_a_policy_that_writes_in_place(
 
 
 @every_keep_alive
-def test_policy_error_refuses_until_the_last_view_is_gone(keep):
+def test_error_policy_refuses_uses_until_last_view_is_dropped(keep):
     array, _ = filled(SHAPE, "float32")
     array.escaped_views = "error"
     kept, writable = lend(array, keep)
@@ -184,7 +184,7 @@ WRITES_ON_ANY_DEVICE = {
 @pytest.mark.sanitize
 @pytest.mark.parametrize("use", WRITES_ON_ANY_DEVICE)
 @pytest.mark.parametrize("here", ["cuda:0", "cpu"])
-def test_policy_error_counts_views_of_the_side_that_goes_stale(here, use):
+def test_error_policy_counts_views_of_side_that_goes_stale(here, use):
     perform = WRITES_ON_ANY_DEVICE[use]
     with memarray.testing.simulated_devices():
         array = memarray.MemArray([4])
@@ -208,7 +208,7 @@ def test_policy_error_counts_views_of_the_side_that_goes_stale(here, use):
         perform(array)
 
 
-def test_policy_error_under_a_writable_view_refuses_reading_too():
+def test_error_policy_refuses_reads_beside_writable_view():
     array = memarray.MemArray([4])
     array.escaped_views = "error"
     with array.write() as lease:
@@ -226,7 +226,7 @@ def test_policy_error_under_a_writable_view_refuses_reading_too():
 
 
 @every_keep_alive
-def test_policy_alias_goes_on_showing_the_arrays_memory(keep, copies):
+def test_alias_policy_view_keeps_sharing_array_memory(keep, copies):
     array, _ = filled(SHAPE, "float32")
     array.escaped_views = "alias"
     kept, _ = lend(array, keep, writable=True)
@@ -243,7 +243,7 @@ def test_policy_alias_goes_on_showing_the_arrays_memory(keep, copies):
     assert copies() == 0
 
 
-def test_policies_are_words_and_each_arrays_own():
+def test_escaped_view_policy_is_set_per_array_by_name():
     assert memarray.MemArray([1]).escaped_views == "snapshot"
     memarray.options.escaped_views = "error"
     array = memarray.MemArray([1])
@@ -263,7 +263,7 @@ def test_policies_are_words_and_each_arrays_own():
 
 @pytest.mark.sanitize
 @pytest.mark.trap("T02")
-def test_views_keep_their_memory_when_all_else_is_gone():
+def test_views_keep_memory_alive_without_array_and_lease():
     array, values = filled(SHAPE)
     with array.read() as lease:
         names = [name for name in KEEPERS if not name.startswith(("array interface", "torch", "JAX"))]

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.sanitize
 VIEWS, LEASES, ARRAYS = (table_of(kind) for kind in (BufferView, memarray.Lease, memarray.MemArray))
 
 
-def test_a_view_is_lent_and_comes_back():
+def test_view_round_trips_through_exchange_table():
     x = np.arange(12.0).reshape(3, 4)
     view = BufferView.from_numpy(x)[:, ::2]
     managed = ManagedPointer()
@@ -46,7 +46,7 @@ def test_a_view_is_lent_and_comes_back():
     np.testing.assert_array_equal(np.asarray(back), x[:, ::2])
 
 
-def test_a_lease_is_lent():
+def test_only_open_lease_is_exported_by_exchange_table():
     a = memarray.MemArray([3])
     managed = ManagedPointer()
     with a.read() as lease:
@@ -64,7 +64,7 @@ class Mine(memarray.MemArray):
 
 
 @pytest.mark.parametrize("kind", [memarray.MemArray, Mine])
-def test_an_array_is_lent_as_a_snapshot(kind, copies):
+def test_array_is_exported_as_read_only_snapshot(kind, copies):
     a = kind([2, 3])
     a.fill(1)
     start = memarray.stats()["live_blocks"]
@@ -86,12 +86,12 @@ def test_an_array_is_lent_as_a_snapshot(kind, copies):
     assert memarray.stats()["live_blocks"] == start - 1
 
 
-def test_an_array_is_never_looked_at():
+def test_array_table_offers_no_unowned_dltensor():
     """A DLTensor has no read-only flag and keeps no memory alive."""
     assert not ARRAYS.look
 
 
-def test_an_array_is_lent_by_its_policy():
+def test_array_export_obeys_leases_and_policy():
     a = memarray.MemArray([3])
     with a.write():
         managed = ManagedPointer()
@@ -108,14 +108,14 @@ def test_an_array_is_lent_by_its_policy():
     a.fill(1)
 
 
-def test_an_array_goes_round():
+def test_array_round_trips_to_read_only_view():
     a = memarray.MemArray([3], "int16")
     a.fill(5)
     view = lend_by_table(a, BufferView)
     assert (view.data_ptr, view.writable, view.sum()) == (a.view().data_ptr, False, 15)
 
 
-def test_a_view_is_looked_at():
+def test_view_is_described_by_unowned_dltensor():
     x = np.arange(12, dtype="int16").reshape(3, 4)
     view = BufferView.from_numpy(x)[1:, ::2]
     tensor = Tensor()
@@ -138,7 +138,7 @@ def test_a_view_is_looked_at():
         VIEWS.lend(view, ManagedPointer())
 
 
-def test_tensors_are_allocated_without_python():
+def test_table_allocates_tensors_and_reports_bad_prototypes():
     shape = (ctypes.c_int64 * 2)(3, 4)
     prototype = Tensor(ndim=2, dtype=DataType(2, 32, 1), device=Device(1, 0), shape=shape)
     heard = []
@@ -171,7 +171,7 @@ def foreign(kind):
     return made
 
 
-def test_the_table_of_a_type_is_used():
+def test_import_uses_exchange_table_of_producer_type():
     calls = []
 
     def lend(object, out):
@@ -197,14 +197,14 @@ def test_the_table_of_a_type_is_used():
         assert memarray.from_dlpack(foreign(other[0])).sum() == 3
 
 
-def test_a_table_that_lends_nothing_is_told():
+def test_table_that_returns_no_tensor_is_refused():
     with pytest.raises(BufferError, match="returned no tensor and no error"):
         memarray.from_dlpack(foreign(make_type(lambda *_: -1)[0]))
     with pytest.raises(BufferError, match="returned no tensor and no error"):
         memarray.from_dlpack(foreign(make_type(lambda *_: 0)[0]))
 
 
-def test_torch_lends_by_its_table_what_it_really_has():
+def test_torch_tensors_with_gradient_or_lazy_bits_are_refused():
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     t = torch.arange(12.0).reshape(3, 4)[:, ::2]
     view = memarray.from_dlpack(t)
@@ -219,7 +219,7 @@ def test_torch_lends_by_its_table_what_it_really_has():
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float32", "complex64"])
-def test_torch_is_asked_what_its_dtype_can_be(dtype):
+def test_torch_lazy_bits_are_checked_for_each_dtype(dtype):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     t = torch.zeros(3, dtype=getattr(torch, dtype))
     assert memarray.from_dlpack(t).data_ptr == t.data_ptr()
@@ -246,7 +246,7 @@ def test_torch_is_asked_what_its_dtype_can_be(dtype):
         ("float32", {"is_conj": lambda self: True, "is_neg": property(lambda self: True)}, "resolve_neg"),
     ],
 )
-def test_a_tensor_that_is_not_taken_is_deleted(dtype, lazy, words):
+def test_rejected_table_tensor_is_deleted(dtype, lazy, words):
     """Covers a second request over `__dlpack__` (words None), a refusal (words), and an import (no words)."""
     a = memarray.MemArray([3], dtype)
     a.escaped_views = "error"
@@ -267,7 +267,7 @@ def test_a_tensor_that_is_not_taken_is_deleted(dtype, lazy, words):
     a.fill(1)  # no consumer is left
 
 
-def test_tvm_ffi_takes_and_lends():
+def test_tensors_round_trip_through_tvm_ffi():
     tvm_ffi = pytest.importorskip("tvm_ffi", reason="apache-tvm-ffi is not installed")
     view = BufferView.from_numpy(np.arange(6.0, dtype="float32").reshape(2, 3))
     tensor = tvm_ffi.from_dlpack(view.T)

@@ -19,7 +19,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("table", "name"), ROWS)
-def test_the_page_says_what_happens(table, name):
+def test_page_matches_actual_exchange_results(table, name):
     if not TABLES[table].is_available(name):
         pytest.skip(f"{TABLES[table].modules[name]}, or a device that it uses, is not here: nothing is claimed of it")
     said = COMMITTED[table][name]
@@ -41,7 +41,7 @@ def page(**rows):
 SOME = Table({"here": "numpy", "seen elsewhere": "no_such_module", "never seen": "no_such_module"}, {"works": len})
 
 
-def test_what_is_not_installed_keeps_its_row_or_is_marked():
+def test_update_keeps_rows_of_missing_libraries_or_marks_them():
     rows = {"here": {"works": "?", "seen with": "?"}, "seen elsewhere": {"works": "yes", "seen with": "7"}}
     SOME.columns["works"] = lambda name: f"{name}, now"
     text = updated(page(**rows), {"some": SOME})
@@ -53,7 +53,7 @@ def test_what_is_not_installed_keeps_its_row_or_is_marked():
     assert updated(text, {"some": SOME}) == text
 
 
-def test_nothing_that_was_never_seen_says_otherwise():
+def test_unseen_libraries_are_marked_as_never_seen():
     for table in COMMITTED.values():
         for cells in table.values():
             assert (NEVER_SEEN in cells.values()) == (cells["seen with"] == "–")

@@ -69,14 +69,14 @@ SANITIZED = [what if "daemon" in what else pytest.param(what, marks=pytest.mark.
 
 
 @pytest.mark.parametrize("what", SANITIZED)
-def test_the_interpreter_ends_with(what):
+def test_interpreter_exits_cleanly_with_live_objects(what):
     finished = run_python(PROGRAM.format(end=""), ENDINGS[what], limit=60)
     assert finished.stderr == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ENDINGS)
-def test_sys_exit_in_a_with_block_with(what):
+def test_sys_exit_under_lease_keeps_its_exit_status(what):
     finished = run_python(
         PROGRAM.format(end="with memarray.leases(memarray.MemArray([1]).write()): sys.exit(3)"),
         ENDINGS[what],
@@ -86,7 +86,7 @@ def test_sys_exit_in_a_with_block_with(what):
     assert (finished.returncode, finished.stderr) == (3, "")
 
 
-def test_an_uncaught_exception_under_leases():
+def test_uncaught_exception_under_lease_exits_with_traceback():
     finished = run_python(
         """
         import memarray
@@ -101,7 +101,7 @@ def test_an_uncaught_exception_under_leases():
     assert finished.stderr.rstrip().endswith("KeyError: 'mine'")
 
 
-def test_an_open_lease_at_exit_is_told_when_warnings_are_on():
+def test_open_lease_at_exit_is_reported_when_warnings_are_on():
     finished = run_python(
         """
         import warnings, memarray

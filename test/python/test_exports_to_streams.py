@@ -170,14 +170,14 @@ SCENARIOS = [
 
 @pytest.mark.parametrize("name", NAMED)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
-def test_ordered(simulated_devices, scenario, name):
+def test_work_of_consumers_and_owner_is_ordered(simulated_devices, scenario, name):
     simulated_devices.delay(0.002)
     seen, expected = scenario(simulated_devices, name)
     assert np.array_equal(seen, expected), seen
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
-def test_a_lost_wait_is_seen(scenario):
+def test_every_scenario_detects_dropped_waits(scenario):
     """Shows that the scenarios can fail: at a short delay, unless the machine is busy."""
     for delay in (0.002, 0.02, 0.1):
         sim = simulated_devices()
@@ -197,7 +197,7 @@ def test_a_lost_wait_is_seen(scenario):
 # Counts and reports.
 
 
-def test_a_lease_that_nobody_was_given_calls_nothing(simulated_devices):
+def test_lease_without_exports_makes_no_driver_calls(simulated_devices):
     array, _ = on_device()
     calls = simulated_devices.calls()
     with array.read():
@@ -207,7 +207,7 @@ def test_a_lease_that_nobody_was_given_calls_nothing(simulated_devices):
     assert simulated_devices.calls() == calls
 
 
-def test_each_wait_and_each_end_is_one_call(simulated_devices):
+def test_each_wait_and_each_event_record_is_one_driver_call(simulated_devices):
     array, _ = on_device()
     array.add_index_tuple()
     consumers = [Consumer(stream=memarray.Stream()) for _ in range(2)]
@@ -227,7 +227,7 @@ def test_each_wait_and_each_end_is_one_call(simulated_devices):
     assert calls() == (before[0] + 2, before[1] + 3)
 
 
-def test_a_lease_s_own_stream_needs_no_wait(simulated_devices):
+def test_consumer_on_lease_stream_needs_no_wait(simulated_devices):
     array, _ = on_device()
     stream = memarray.Stream()
     array.add_index_tuple(stream=stream)
@@ -239,7 +239,7 @@ def test_a_lease_s_own_stream_needs_no_wait(simulated_devices):
 
 
 @pytest.mark.parametrize("reads", [False, True])
-def test_the_cuda_array_interface_counts_as_the_lease_s_own_stream(reads):
+def test_cuda_array_interface_export_counts_as_lease_stream(reads):
     with simulated_devices(lend_as_cuda=True) as sim:
         array, _ = on_device()
         stream = memarray.Stream()
@@ -256,7 +256,7 @@ def test_the_cuda_array_interface_counts_as_the_lease_s_own_stream(reads):
 
 
 @pytest.mark.parametrize("refused", [("cuEventRecord",), ("cuEventRecord", "cuCtxSynchronize"), ("cuEventCreate",)])
-def test_closing_always_unlocks(simulated_devices, waits, refused):
+def test_lease_close_unlocks_even_if_driver_calls_fail(simulated_devices, waits, refused):
     array, values = on_device()
     consumer = Consumer(stream=memarray.Stream())
     simulated_devices.delay(0.002)
@@ -289,7 +289,7 @@ def in_a_thread(call):
     return result.pop()
 
 
-def test_a_thread_s_own_stream_is_not_that_of_another_thread(simulated_devices, waits):
+def test_per_thread_stream_of_other_thread_synchronizes_context(simulated_devices, waits):
     array, _ = on_device()
     consumer = Consumer(stream=2)
     simulated_devices.delay(0.002)

@@ -168,7 +168,7 @@ def failures(name):
 
 
 @pytest.mark.parametrize("name", TRIALS)
-def test_each_driver_call_fails(name):
+def test_operations_survive_failure_of_each_driver_call(name):
     cases = failures(name)
     case = next(cases, None)
     assert (case is None) == (name in WITHOUT_CALLS), "say in WITHOUT_CALLS which trials reach no driver call"
@@ -205,7 +205,7 @@ EVERYWHERE = {
 }
 
 
-def test_every_operation_is_tried():
+def test_every_public_operation_has_a_fault_trial():
     tried = {name.split(" ")[0].rstrip(",") for name in TRIALS}
     for kind, cls in KINDS.items():
         names = {name for name in public_names(cls) if not name.startswith("_pybind11")} - EVERYWHERE
@@ -220,7 +220,7 @@ def test_every_operation_is_tried():
     assert {"Stream", "Event", "MemoryPool"} <= tried
 
 
-def test_what_calls_no_driver_function(simulated_devices):
+def test_listed_operations_make_no_driver_calls(simulated_devices):
     world = World()
     world.a.move_memory(memarray.dlpack.kDLCUDA)
     pool = memarray.MemoryPool()
@@ -236,7 +236,7 @@ def test_what_calls_no_driver_function(simulated_devices):
         assert simulated_devices.calls() == calls
 
 
-def test_the_driver_may_not_know_its_own_errors(simulated_devices):
+def test_unnamed_driver_errors_are_reported_by_code(simulated_devices):
     simulated_devices.fail("cuGetErrorName", code=999)
     simulated_devices.fail("cuGetErrorString", code=999)
     simulated_devices.fail("cuStreamCreateWithPriority", code=719)
@@ -245,7 +245,7 @@ def test_the_driver_may_not_know_its_own_errors(simulated_devices):
     assert (caught.value.code, caught.value.name) == (719, "CUDA_ERROR_719")
 
 
-def test_memory_whose_free_is_pending_is_waited_for():
+def test_allocation_waits_for_pending_frees():
     with simulated_devices(1, memory=2 << 20) as sim:
         first, second = memarray.Stream(), memarray.Stream()
         old, _ = filled((200_000,))

@@ -29,7 +29,7 @@ every_layout = pytest.mark.parametrize("make", LAYOUTS.values(), ids=LAYOUTS)
 
 
 @every_layout
-def test_copies_are_valid(make):
+def test_copies_of_invalid_bools_are_valid(make):
     x = make()
     expected = (x.view("u1") != 0).astype("u1")
     view = BufferView(x)
@@ -40,7 +40,7 @@ def test_copies_are_valid(make):
 
 
 @every_layout
-def test_arrays_are_valid(make):
+def test_arrays_made_from_invalid_bools_are_valid(make):
     x = make()
     expected = (x.view("u1") != 0).astype("u1")
     read = MemArray(x.shape, bool)
@@ -50,7 +50,7 @@ def test_arrays_are_valid(make):
         assert not array.is_foreign
 
 
-def test_an_array_does_not_adopt_them(copies):
+def test_invalid_bools_are_copied_not_adopted(copies):
     x = invalid()
     with pytest.raises(BufferError, match="bools that are neither 0 nor 1"):
         MemArray.from_dlpack(x, copy=False)
@@ -62,7 +62,7 @@ def test_an_array_does_not_adopt_them(copies):
     assert copies() == 0
 
 
-def test_elements_are_valid():
+def test_fill_with_invalid_bool_stores_valid_bool():
     a = MemArray([2], bool)
     for value in (invalid((3,))[2:].reshape(()), invalid((3,))[2], True, np.True_):
         a.fill(False)
@@ -72,7 +72,7 @@ def test_elements_are_valid():
     assert stored(a).tolist() == [0, 0]
 
 
-def test_views_show_the_memory_itself(copies):
+def test_views_of_invalid_bools_share_their_memory(copies):
     x = invalid()
     view = memarray.from_dlpack(x)
     assert view.data_ptr == x.ctypes.data and copies() == 0

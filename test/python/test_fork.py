@@ -102,7 +102,7 @@ def test_leases_of_the_forking_thread_carry_over():
     )
 
 
-def test_leases_of_other_threads_stay_refused_in_the_child_and_say_so():
+def test_child_is_refused_arrays_leased_by_other_threads():
     run_python(
         FORKED
         + """
@@ -125,7 +125,7 @@ def test_leases_of_other_threads_stay_refused_in_the_child_and_say_so():
     )
 
 
-def test_waiting_in_the_parent_does_not_hold_readers_back_in_the_child():
+def test_waiting_writer_in_parent_does_not_block_child_readers():
     run_python(
         FORKED
         + """
@@ -145,7 +145,7 @@ def test_waiting_in_the_parent_does_not_hold_readers_back_in_the_child():
     )
 
 
-def test_a_child_may_exit_in_the_ordinary_way():
+def test_forked_child_exits_normally():
     run_python(
         """
         import os, sys, memarray
@@ -161,7 +161,7 @@ def test_a_child_may_exit_in_the_ordinary_way():
 
 
 @pytest.mark.parametrize("held", ["write", "read"])
-def test_no_time_out_waits_for_a_lease_of_a_thread_that_the_child_does_not_have(held):
+def test_child_never_waits_for_leases_of_missing_threads(held):
     run_python(
         FORKED
         + f"""
@@ -198,7 +198,7 @@ def test_no_time_out_waits_for_a_lease_of_a_thread_that_the_child_does_not_have(
     )
 
 
-def test_children_of_multiprocessing_beside_a_writer_thread_go_on():
+def test_multiprocessing_children_do_not_hang_beside_writer_thread():
     run_python(
         """
     import multiprocessing, threading
@@ -241,7 +241,7 @@ def test_children_of_multiprocessing_beside_a_writer_thread_go_on():
 
 
 @pytest.mark.parametrize("held", ["write", "read"])
-def test_the_c_table_does_not_wait_for_threads_that_the_child_does_not_have(held):
+def test_c_api_in_child_never_waits_for_missing_threads(held):
     run_python(
         FORKED
         + f"""

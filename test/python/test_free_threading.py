@@ -40,7 +40,7 @@ def at_once(*works, threads=THREADS):
 
 @pytest.mark.skipif(not is_free_threaded, reason="this Python has its GIL")
 @pytest.mark.parametrize("module", ["memarray", "memarray.testing", "memarray._core"])
-def test_the_gil_stays_off(module):
+def test_importing_memarray_does_not_enable_the_gil(module):
     check = f"import sys, {module}; assert not sys._is_gil_enabled()"
     subprocess.run([sys.executable, "-W", "error", "-c", check], check=True)
 
@@ -62,7 +62,7 @@ LOOKS = {
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_a_view_is_closed_while_others_look(look):
+def test_view_can_be_closed_during_concurrent_use(look):
     for _ in range(ROUNDS):
         view = memarray.BufferView.from_numpy(np.ones(1000, np.float32))
 
@@ -76,7 +76,7 @@ def test_a_view_is_closed_while_others_look(look):
         assert all("closed" in str(error) for error in refused), refused
 
 
-def test_a_buffer_of_a_view_that_others_close_keeps_the_memory():
+def test_buffer_keeps_memory_when_view_is_closed_concurrently():
     for _ in range(ROUNDS):
         view = memarray.BufferView.from_numpy(np.arange(100.0))
         found = []
@@ -90,7 +90,7 @@ def test_a_buffer_of_a_view_that_others_close_keeps_the_memory():
         assert len(found) + len(refused) == THREADS - THREADS // 4
 
 
-def test_what_was_viewed_goes_when_all_are_through():
+def test_owner_is_released_after_concurrent_close():
     dropped = []
 
     class Owner(np.ndarray):
@@ -104,7 +104,7 @@ def test_what_was_viewed_goes_when_all_are_through():
     assert len(dropped) >= ROUNDS
 
 
-def test_a_lease_is_entered_once_and_ended_once():
+def test_shared_lease_is_entered_by_one_thread_only():
     a = memarray.MemArray([10])
     for _ in range(ROUNDS):
         lease = a.write()
@@ -115,7 +115,7 @@ def test_a_lease_is_entered_once_and_ended_once():
         assert a.lock_id == -1
 
 
-def test_a_lease_lends_while_others_end_it():
+def test_lease_can_be_closed_during_concurrent_exports():
     a = memarray.MemArray([1000], dtype="float32")
     for _ in range(ROUNDS):
         lease = a.read().__enter__()
@@ -127,7 +127,7 @@ def test_a_lease_lends_while_others_end_it():
             pass
 
 
-def test_arrays_are_made_and_changed_by_all():
+def test_concurrent_threads_lose_no_writes_to_shared_array():
     shared = memarray.MemArray([100], dtype="int64")
 
     def work():
@@ -143,7 +143,7 @@ def test_arrays_are_made_and_changed_by_all():
     assert (np.asarray(shared.view()) == THREADS * (ROUNDS // 4)).all()
 
 
-def test_numpy_is_found_by_all_at_once():
+def test_concurrent_first_imports_of_numpy_arrays_succeed():
     """Imports the first array, which looks up NumPy's type, on many threads of a new process."""
     script = """
 import threading, numpy as np, memarray

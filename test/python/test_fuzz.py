@@ -201,7 +201,7 @@ def make_calls(kind):
 
 
 @pytest.mark.sanitize
-def test_junk_is_refused_and_leaves_everything_as_it_was(every_option):
+def test_junk_arguments_are_refused_and_change_nothing(every_option):
     make_calls(Fuzz)
 
 
@@ -250,5 +250,5 @@ class ViewFuzz(Fuzz):
 
 
 @pytest.mark.sanitize
-def test_junk_given_to_views_is_refused_and_changes_nothing():
+def test_junk_view_arguments_are_refused_and_change_nothing():
     make_calls(ViewFuzz)

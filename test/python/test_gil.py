@@ -51,7 +51,7 @@ WAITS = {
 
 
 @pytest.mark.parametrize("wait", WAITS)
-def test_other_threads_run_while_one_waits(simulated_devices, wait):
+def test_other_python_threads_run_during_device_waits(simulated_devices, wait):
     work = Work(simulated_devices)
     count, over = 0, False
 

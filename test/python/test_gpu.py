@@ -37,18 +37,18 @@ def expect_index_sums_added(shape, name):
 
 
 @pytest.mark.parametrize(("name", "ndim"), REPRESENTATIVE)
-def test_add_index_tuple_is_numpys(device, name, ndim):
+def test_add_index_tuple_matches_numpy(device, name, ndim):
     expect_index_sums_added(SHAPES[ndim], name)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "ndim"), EVERY)
-def test_add_index_tuple_is_numpys_for_every_dtype_and_rank(device, name, ndim):
+def test_add_index_tuple_matches_numpy_for_every_dtype_and_rank(device, name, ndim):
     expect_index_sums_added(SHAPES[ndim], name)
 
 
 @pytest.mark.parametrize("shape", [(1,), (31,), (4097,), (64, 3), (128, 4096), (3, 1 << 18)])
-def test_sizes_below_and_above_what_a_device_runs_at_once(device, shape):
+def test_add_index_tuple_handles_small_and_large_sizes(device, shape):
     if not device.simulated:
         shape = (*shape[:-1], shape[-1] * 64 + 1)  # with a tail after the last whole vector
     expect_index_sums_added(shape, "float32")
@@ -56,7 +56,7 @@ def test_sizes_below_and_above_what_a_device_runs_at_once(device, shape):
 
 @pytest.mark.parametrize("async_copy", [False, True])
 @pytest.mark.parametrize("size", [1, 1000, (1 << 22) + 3])
-def test_moves_there_and_back(device, size, async_copy):
+def test_repeated_moves_preserve_contents(device, size, async_copy):
     array, values = filled((size,), "float32")
     stream = memarray.Stream()
     for _ in range(3):
@@ -70,7 +70,7 @@ def test_moves_there_and_back(device, size, async_copy):
 
 
 @pytest.mark.parametrize("name", ["int8", "float64", "complex64"])
-def test_fill(device, name):
+def test_fill_sets_every_element_on_device(device, name):
     array, _ = filled((1000, 7), name)
     array.move_memory(kDLCUDA)
     array.fill(5)
@@ -78,7 +78,7 @@ def test_fill(device, name):
     assert np.array_equal(fetched(array), np.full((1000, 7), 5, name))
 
 
-def test_events_have_times(device):
+def test_timing_events_measure_elapsed_time(device):
     stream = memarray.Stream()
     first, last = memarray.Event(timing=True), memarray.Event(timing=True)
     array, _ = filled((1000,))
@@ -90,7 +90,7 @@ def test_events_have_times(device):
     assert 0 <= first.elapsed(last) < 60_000
 
 
-def test_a_device_that_is_not_there(device):
+def test_move_to_missing_device_is_refused(device):
     with pytest.raises(memarray.CudaError):
         filled((3,))[0].move_memory(kDLCUDA, device_id=77)
 
@@ -142,7 +142,7 @@ class InCuPy:
 
 
 @pytest.mark.parametrize("peer", [InTorch, InCuPy])
-def test_others_on_their_streams_never_see_stale_data(device, peer):
+def test_consumers_on_own_streams_never_see_stale_data(device, peer):
     """Runs kernels of memarray, and reads and writes of the peer; only the device waits."""
     rounds = 30 if device.simulated else 10_000
     consumer = peer(device)
@@ -177,7 +177,7 @@ def gpu():
 
 
 @pytest.mark.gpu
-def test_the_demo_on_a_gpu_and_on_the_host(gpu, tmp_path):
+def test_demo_energy_agrees_on_gpu_and_host(gpu, tmp_path):
     """The numbers agree only for a short time: a device fuses operations, and the motion is chaotic."""
     import json
 
@@ -218,7 +218,7 @@ def test_the_program_for_compute_sanitizer_runs(device):
     exec(compile(CHECKED, "checked", "exec"), {})
 
 
-def test_from_numpy_and_back(device):
+def test_numpy_values_survive_device_round_trip(device):
     values = pattern((33, 5), "float64")
     array = memarray.MemArray.from_numpy(values)
     array.move_memory(kDLCUDA)
@@ -226,7 +226,7 @@ def test_from_numpy_and_back(device):
 
 
 @pytest.mark.parametrize("row", ["small-arrays", pytest.param("", marks=pytest.mark.slow)])
-def test_the_bench_for_real_devices_runs_on_simulated_ones(row):
+def test_gpu_benchmark_runs_on_simulated_devices(row):
     pytest.importorskip("pybind11", reason="pybind11, which its native part is built with, is not installed")
     root = Path(__file__).resolve().parents[2]
     # Kept, because its native part compiles slowly; each memarray has a folder of its own.

@@ -43,7 +43,7 @@ def sames(got, expected, dtype):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint8", "bool", "complex64", "float16"])
-def test_reductions_are_numpys(device, shape, dtype, layout):
+def test_reductions_match_numpy(device, shape, dtype, layout):
     values = pattern(shape, dtype)
     view, x = LAYOUTS[layout](there(values)), LAYOUTS[layout](values)
     ordered = x.size and dtype != "complex64"  # empty arrays and complex numbers have no minimum
@@ -59,7 +59,7 @@ def test_reductions_are_numpys(device, shape, dtype, layout):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_copies_fills_and_casts_are_numpys(device, shape, dtype, layout):
+def test_copies_fills_and_casts_match_numpy(device, shape, dtype, layout):
     if dtype == "bfloat16":
         pytest.importorskip("ml_dtypes")
     values = pattern(shape, dtype)
@@ -80,14 +80,14 @@ def test_copies_fills_and_casts_are_numpys(device, shape, dtype, layout):
     np.testing.assert_array_equal(here(base), values)  # no other element changed
 
 
-def test_a_broadcast_is_added_up(device):
+def test_sum_of_broadcast_view_counts_repeated_elements(device):
     values = pattern((1, 50), "float32")
     view = there(values).broadcast_to(1000, 50)
     assert view.sum() == pytest.approx(float(values.sum()) * 1000)
     np.testing.assert_allclose(here(view.sum(axis=1)), np.full(1000, values.sum()), rtol=1e-6)
 
 
-def test_operations_are_in_the_order_of_the_views_stream(device):
+def test_view_operations_run_in_order_on_their_stream(device):
     streams = [memarray.Stream() for _ in range(3)]
     views = [BufferView.from_numpy(pattern((200, 300), "float64")).to_device("cuda:0", stream=s) for s in streams]
     for step in range(10):
@@ -99,7 +99,7 @@ def test_operations_are_in_the_order_of_the_views_stream(device):
         np.testing.assert_array_equal(here(view), expected)
 
 
-def test_moves_between_host_and_device_in_a_named_stream(device):
+def test_moves_are_ordered_on_the_given_stream(device):
     stream = memarray.Stream()
     x = pattern((100, 200), "float32")
     view = BufferView.from_numpy(x).to_device("cuda:0", stream=stream)
@@ -112,7 +112,7 @@ def test_moves_between_host_and_device_in_a_named_stream(device):
 
 
 @pytest.mark.gpu
-def test_torch_and_views_share_a_devices_memory(device):
+def test_torch_and_views_share_device_memory(device):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     if device.simulated or not torch.cuda.is_available():
         pytest.skip("takes a real GPU and a PyTorch that was built with CUDA")

@@ -78,7 +78,7 @@ RUN = """
 
 @pytest.mark.trap("P02", "P17", "P18")
 @pytest.mark.parametrize("lie", LIES)
-def test_a_tensor_that_lies_is_refused_and_deleted_once(lie):
+def test_invalid_tensor_is_refused_and_deleted_at_most_once(lie):
     assert run_python(RUN.format(said=LIES[lie]), Path(__file__).parent).stdout == "refused\n"
 
 
@@ -262,12 +262,12 @@ for name, take in ENTRANCES.items():
 
 @pytest.mark.trap("P02", "P17", "P18")
 @pytest.mark.parametrize("behaviour", BEHAVIOURS)
-def test_a_producer_that_misbehaves_harms_nothing(behaviour):
+def test_misbehaving_producer_causes_no_crash_or_leak(behaviour):
     code = START + BEHAVIOURS[behaviour] + 'print("survived")\n'
     assert run_python(code, Path(__file__).parent).stdout == "survived\n"
 
 
-def test_the_deleter_runs_on_any_thread_once():
+def test_deleter_runs_once_on_any_thread():
     producer = Producer()
     view = memarray.from_dlpack(producer)
     parts = [view[i:] for i in range(2)] + [np.asarray(view), memoryview(view)]
@@ -291,7 +291,7 @@ def test_the_deleter_runs_on_any_thread_once():
     ],
     ids=["view", "slice", "array", "lease", "NumPy"],
 )
-def test_a_deleter_in_python_leaves_the_error_that_is_on_its_way(hold, versioned):
+def test_python_deleter_leaves_the_error_state_unchanged(hold, versioned):
     producer = Producer(versioned=versioned)
 
     def held_and_then_an_error():

@@ -49,7 +49,7 @@ USES = {
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("stream", [Raises, RaisesOnLook])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), KeyError("mine"), memarray.LockError("mine")])
-def test_what_a_stream_raises_comes_through(simulated_devices, use, stream, error):
+def test_exception_from_stream_protocol_propagates(simulated_devices, use, stream, error):
     array, values = on_device()
     with pytest.raises(type(error)) as raised:
         USES[use](array, stream(error))
@@ -62,7 +62,7 @@ def test_what_a_stream_raises_comes_through(simulated_devices, use, stream, erro
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("version", [1, -1, 2**70, True, "0", None])
-def test_another_version_of_the_protocol_is_refused(simulated_devices, use, version):
+def test_unknown_stream_protocol_version_is_refused(simulated_devices, use, version):
     class Newer:
         def __cuda_stream__(self):
             return version, memarray.Stream().handle
@@ -74,7 +74,7 @@ def test_another_version_of_the_protocol_is_refused(simulated_devices, use, vers
     assert np.array_equal(array, values)
 
 
-def test_an_address_that_is_too_large(simulated_devices):
+def test_stream_address_too_large_is_refused(simulated_devices):
     class Far:
         def __cuda_stream__(self):
             return 0, 2**70
@@ -86,7 +86,7 @@ def test_an_address_that_is_too_large(simulated_devices):
 
 
 @pytest.mark.parametrize("kind", ["Stream", "Event", "MemoryPool"])
-def test_what_was_not_made_says_so(simulated_devices, kind):
+def test_uninitialized_objects_raise_type_error(simulated_devices, kind):
     base = getattr(memarray, kind)
 
     class Mine(base):
@@ -110,7 +110,7 @@ def test_what_was_not_made_says_so(simulated_devices, kind):
     assert repr(Mine(0))
 
 
-def test_numbers_are_taken_alike_everywhere(simulated_devices):
+def test_device_ids_are_validated_the_same_everywhere(simulated_devices):
     makers = [
         memarray.Stream,
         memarray.Event,
@@ -134,7 +134,7 @@ def test_numbers_are_taken_alike_everywhere(simulated_devices):
         array.get_dlpack(device_id=1)
 
 
-def test_a_name_ends_where_it_ends(simulated_devices):
+def test_names_with_embedded_nul_are_refused(simulated_devices):
     array, _ = on_device()
     with pytest.raises(ValueError):
         array.read(device="cuda:1\0junk")
@@ -143,7 +143,7 @@ def test_a_name_ends_where_it_ends(simulated_devices):
     assert array.escaped_views == "snapshot"
 
 
-def test_devices_do_not_change():
+def test_device_attributes_are_read_only():
     device = memarray.MemArray([1]).device
     for name in ("type", "index"):
         with pytest.raises(AttributeError):
@@ -151,7 +151,7 @@ def test_devices_do_not_change():
     assert str(memarray.MemArray([1]).device) == "cpu"
 
 
-def test_simulated_memory_says_why_it_is_no_gpus(simulated_devices):
+def test_cuda_export_of_simulated_memory_is_refused_with_guidance(simulated_devices):
     array, _ = on_device()
     with array.read() as lease, pytest.raises(BufferError, match="lend_as_cuda=True"):
         lease.__dlpack__(dl_device=(2, 0), max_version=(1, 0))
@@ -173,12 +173,12 @@ def interrupt_a_move(sim, error):
     return array
 
 
-def test_an_interrupt_is_not_lost_in_what_is_reported(simulated_devices, waits):
+def test_keyboard_interrupt_during_reported_move_is_raised(simulated_devices, waits):
     array = interrupt_a_move(simulated_devices, KeyboardInterrupt)
     assert str(array.device) == "cuda:0", "the move itself was over"
 
 
-def test_the_address_of_a_stream_of_another_simulation_is_refused():
+def test_stream_of_another_simulation_is_refused():
     with memarray.testing.simulated_devices() as first:
         theirs = memarray.Stream()
         for _ in range(2):
@@ -201,7 +201,7 @@ class Alarm(Exception):
     pass
 
 
-def test_what_a_signal_handler_raises_is_not_lost_either(simulated_devices, waits):
+def test_signal_handler_exception_during_reported_move_is_raised(simulated_devices, waits):
     def ring(signum, frame):
         raise Alarm
 
@@ -213,7 +213,7 @@ def test_what_a_signal_handler_raises_is_not_lost_either(simulated_devices, wait
     assert str(array.device) == "cuda:0", "the move itself was over"
 
 
-def test_a_context_that_stayed_current_is_no_later_simulations(tmp_path):
+def test_context_left_current_does_not_affect_later_simulations(tmp_path):
     program = """
 import memarray
 from memarray.testing import simulated_devices

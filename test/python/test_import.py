@@ -12,7 +12,7 @@ from support import run_python
 
 
 @pytest.mark.parametrize("name", ["numpy", "torch", "jax", "logging", "ml_dtypes", "ctypes", "asyncio"])
-def test_importing_memarray_does_not_import(name):
+def test_importing_memarray_imports_no_other_package(name):
     run_python(
         f"""
         import sys
@@ -30,7 +30,7 @@ def test_importing_memarray_does_not_import(name):
     )
 
 
-def test_the_module_is_imported_again_from_a_thread():
+def test_module_can_be_imported_by_many_threads_at_once():
     run_python(
         """
         import threading
@@ -79,7 +79,7 @@ SUB_INTERPRETER = """
 
 
 @pytest.mark.parametrize("before", [True, False])
-def test_a_sub_interpreter_is_refused_in_words(before):
+def test_import_in_subinterpreter_is_refused(before):
     run_python(SUB_INTERPRETER.format(before=before))
 
 
@@ -108,13 +108,13 @@ OBJECTS = {name: value for name, value in public_objects() if not isinstance(val
 
 
 @pytest.mark.parametrize("name", OBJECTS)
-def test_has_a_docstring(name):
+def test_public_object_has_docstring(name):
     text = inspect.getdoc(OBJECTS[name])
     assert text and len(text) > 10, f"{name} has no docstring"
     assert text.rstrip()[-1] in ".:)…", f"the docstring of {name} is no sentence: {text!r}"
 
 
-def test_every_module_of_the_package_says_what_it_is():
+def test_every_module_has_docstring():
     for found in pkgutil.iter_modules(memarray.__path__):
         if found.name in ("_core", "__main__", "lennard_jones"):
             continue
@@ -124,7 +124,7 @@ def test_every_module_of_the_package_says_what_it_is():
         assert module.__doc__, found.name
 
 
-def test_help_is_no_error():
+def test_help_exits_with_0_and_bad_usage_with_2():
     for words, status in ((["--help"], 0), (["-h"], 0), ([], 2), (["nonsense"], 2)):
         command = [sys.executable, "-m", "memarray", *words]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)

@@ -8,7 +8,7 @@ from memarray import BufferView
 pytestmark = pytest.mark.sanitize
 
 
-def test_copy_is_asked_for_or_never_made(copies):
+def test_import_copies_only_when_copy_is_true(copies):
     producer = Producer()
     assert memarray.from_dlpack(producer, copy=False).owner is producer
     assert producer.deleted == 1
@@ -25,7 +25,7 @@ def test_copy_is_asked_for_or_never_made(copies):
 @pytest.mark.parametrize(
     "take", [memarray.from_dlpack, BufferView, memarray.MemArray.from_dlpack, ENTRANCES["the type's table"]]
 )
-def test_a_copy_that_the_producer_makes_is_refused_where_none_may_be(take):
+def test_producer_copy_is_refused_with_copy_false(take):
     asked = []
 
     class Copies(Producer):
@@ -42,7 +42,7 @@ def test_a_copy_that_the_producer_makes_is_refused_where_none_may_be(take):
     assert asked in ([None, None, False], [])
 
 
-def test_a_producer_that_knows_no_copy_is_asked_for_the_newest_all_the_same():
+def test_producer_without_copy_keyword_receives_max_version():
     class Between(Producer):
         def __dlpack__(self, stream=None, max_version=None):
             assert max_version == (1, 3)

@@ -55,13 +55,13 @@ class LateProducer(Producer):
 
 
 @pytest.mark.parametrize("fixture", ["simulated_devices", "as_cuda"])
-def test_a_producer_is_asked_for_the_default_stream(fixture, request):
+def test_import_passes_default_stream_to_producer(fixture, request):
     producer = LateProducer(request.getfixturevalue(fixture))
     assert memarray.from_dlpack(producer).sum() == LAST * 30
     assert producer.asked == [{"max_version": (1, 3), "stream": 1}]
 
 
-def test_producers_from_before_max_version_are_asked_for_the_stream_alone(simulated_devices):
+def test_producer_without_max_version_receives_only_stream(simulated_devices):
     class Old(LateProducer):
         def __dlpack__(self, stream=None):
             return super().__dlpack__(stream=stream)
@@ -88,13 +88,13 @@ class RefusesStreams(LateProducer):
 
 
 @pytest.mark.parametrize("kind", [KnowsNoStream, RefusesStreams])
-def test_producers_that_take_no_stream_have_it_ready_in_the_default_one(simulated_devices, kind):
+def test_producer_without_stream_support_is_called_without_stream(simulated_devices, kind):
     producer = kind(simulated_devices)
     assert memarray.from_dlpack(producer).sum() == LAST * 30
     assert producer.asked == [{}]
 
 
-def test_what_a_producer_raises_for_good_is_told(simulated_devices):
+def test_persistent_producer_exception_propagates(simulated_devices):
     class Raises(LateProducer):
         def __dlpack__(self, **keywords):
             raise kind("gone")
@@ -105,14 +105,14 @@ def test_what_a_producer_raises_for_good_is_told(simulated_devices):
             memarray.from_dlpack(producer)
 
 
-def test_the_stream_of_a_table_is_waited_for(simulated_devices):
+def test_import_waits_for_stream_of_a_table(simulated_devices):
     producer = LateProducer(simulated_devices)
     assert ENTRANCES["the type's table"](producer).sum() == LAST * 30
     assert producer.asked == [(kDLExtDev, 0)]
 
 
-@pytest.mark.parametrize("words", ["did not report", "device 1|cuda:1"])
-def test_a_table_without_a_good_stream_is_told_and_its_tensor_dropped(simulated_devices, words):
+@pytest.mark.parametrize("words", ["did not say", "device 1|cuda:1"])
+def test_table_without_valid_stream_is_refused_and_tensor_dropped(simulated_devices, words):
     view, _ = on_device()
     lent = weakref.ref(view)
     other = memarray.Stream(1)

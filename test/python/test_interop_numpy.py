@@ -27,7 +27,7 @@ VIEWS = {
 
 
 @pytest.mark.parametrize("derive", VIEWS.values(), ids=VIEWS)
-def test_a_view_of_a_view_is_a_snapshot_too(derive, copies):
+def test_derived_numpy_view_is_a_snapshot(derive, copies):
     array, values = filled((4, 6))
     with array.read() as lease:
         derived = derive(np.from_dlpack(lease))
@@ -42,7 +42,7 @@ def test_a_view_of_a_view_is_a_snapshot_too(derive, copies):
 
 
 @pytest.mark.parametrize("derive", VIEWS.values(), ids=VIEWS)
-def test_the_memory_lives_as_long_as_the_last_view(derive):
+def test_memory_is_freed_with_the_last_derived_view(derive):
     start = memarray.stats()["live_blocks"]
     array, values = filled((4, 6))
     with array.read() as lease:
@@ -55,7 +55,7 @@ def test_the_memory_lives_as_long_as_the_last_view(derive):
 
 
 @pytest.mark.parametrize("name", NUMPY_DTYPES)
-def test_read_only_means_read_only(name):
+def test_arrays_of_read_lease_cannot_be_made_writable(name):
     array, values = filled((4, 6), name)
     with array.read() as lease:
         for view in (np.from_dlpack(lease), np.asarray(lease)):
@@ -67,7 +67,7 @@ def test_read_only_means_read_only(name):
     np.testing.assert_array_equal(look(array), values)
 
 
-def test_views_and_leases_can_be_made_for_ever():
+def test_each_of_many_escaped_views_keeps_its_contents():
     array, _ = filled((8,))
     kept = []
     start = memarray.stats()["live_blocks"]
@@ -81,7 +81,7 @@ def test_views_and_leases_can_be_made_for_ever():
     assert memarray.stats()["live_blocks"] == start
 
 
-def test_two_policies_in_one_program():
+def test_arrays_with_different_policies_coexist():
     snapshot, _ = filled((4,))
     alias, _ = filled((4,))
     alias.escaped_views = "alias"
@@ -92,7 +92,7 @@ def test_two_policies_in_one_program():
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
-def test_several_kept_versions_dropped_in_any_order(order):
+def test_escaped_versions_can_be_dropped_in_any_order(order):
     array = memarray.MemArray([100])
     kept, start = {}, memarray.stats()["live_blocks"]
     for step in range(3):

@@ -21,7 +21,7 @@ def lend(array):
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_dtypes(name):
+def test_jax_sees_dtype_shape_and_values(name):
     if name == "bfloat16":
         pytest.importorskip("ml_dtypes", reason="NumPy has no bfloat16 of its own")
     array, values = filled((4, 3), name)
@@ -31,7 +31,7 @@ def test_dtypes(name):
 
 
 @pytest.mark.trap("P07")
-def test_a_read_lease_is_refused_in_words():
+def test_read_only_export_to_jax_is_refused_with_advice():
     array, _ = filled((4,), "float32")
     with array.read() as lease:
         with pytest.raises(BufferError, match=r"read-only.*get_dlpack"):
@@ -41,14 +41,14 @@ def test_a_read_lease_is_refused_in_words():
 
 
 @pytest.mark.trap("P11")
-def test_the_memory_is_shared():
+def test_jax_shares_memory_of_write_lease():
     array, _ = filled((64,), "float32")
     with array.get_dlpack() as lease:
         lent = jax.dlpack.from_dlpack(lease)
         assert lent.unsafe_buffer_pointer() == np.asarray(lease).ctypes.data
 
 
-def test_what_jax_computes_from_a_kept_array_is_of_the_kept_values():
+def test_jax_computes_with_values_of_escaped_view():
     array, values = filled((64,), "float32")
     kept = lend(array)
     array.fill(9)
@@ -67,7 +67,7 @@ def test_asarray_takes_a_snapshot():
     np.testing.assert_array_equal(np.asarray(leased), values)
 
 
-def test_jax_lets_go_of_the_memory():
+def test_jax_releases_the_memory():
     start = memarray.stats()["live_blocks"]
     array, values = filled((64,), "float32")
     kept = lend(array)
@@ -79,7 +79,7 @@ def test_jax_lets_go_of_the_memory():
     assert memarray.stats()["live_blocks"] == start
 
 
-def test_results_come_back():
+def test_array_reads_result_computed_by_jax():
     array, values = filled((64,), "float32")
     result = jnp.cumsum(lend(array))
     array.read_numpy_array(result)
@@ -87,7 +87,7 @@ def test_results_come_back():
 
 
 @pytest.mark.parametrize("dtype", PLAIN)
-def test_arrays_of_jax_stay_as_they_are(dtype):
+def test_imported_jax_arrays_are_never_written(dtype):
     """JAX's arrays are immutable, but their capsules have no read-only flag."""
     theirs = jnp.ones((3, 4), dtype)
     zero = False if dtype == "bool" else 0

@@ -54,7 +54,7 @@ def types_of_tensors(torch):
 @pytest.mark.parametrize("kind", ["Tensor", "Parameter", "Derived", "WithoutTable"])
 @pytest.mark.parametrize("swap", SWAPS)
 @pytest.mark.parametrize("way", WAYS)
-def test_view_survives_another_storage_under_its_tensor(way, swap, kind):
+def test_view_survives_storage_swap_of_its_tensor(way, swap, kind):
     torch = import_torch()
     if swap == "swap_tensors" and kind != "Tensor":
         pytest.skip("PyTorch swaps tensors of one type")
@@ -96,7 +96,7 @@ def test_storage_is_released_with_the_last_view():
     assert released
 
 
-def test_layout_of_a_borrowed_tensor_is_its_own():
+def test_view_of_tensor_has_layout_of_the_tensor():
     torch = import_torch()
     tensor = torch.arange(24, dtype=torch.int32).reshape(2, 3, 4).permute(2, 0, 1)[1:, :, ::2]
     view = memarray.BufferView(tensor)
@@ -120,7 +120,7 @@ def test_view_survives_deletion_and_donation_by_jax():
     del others, result
 
 
-def test_buffers_refuse_to_move_under_a_view():
+def test_viewed_buffer_cannot_be_resized_or_closed():
     numbers = array.array("d", [1, 2, 3])
     text = bytearray(b"123")
     mapped = mmap.mmap(-1, 4096)

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.sanitize
 
 @pytest.mark.parametrize("freed", [False, True])
 @pytest.mark.parametrize("name", [*NAMED, "no order", "by address, destroyed"])
-def test_the_fence_of_a_view_that_was_kept(simulated_devices, waits, name, freed):
+def test_write_or_free_waits_for_pending_read_of_dropped_view(simulated_devices, waits, name, freed):
     array, values = on_device()
     stream = memarray.Stream()
     if name == "no order":
@@ -62,7 +62,7 @@ USES = {
 
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("name", ["by object", "by address"])
-def test_what_a_holder_writes_after_the_next_use_is_not_the_array_s(simulated_devices, name, use):
+def test_writes_of_escaped_view_after_next_use_do_not_reach_array(simulated_devices, name, use):
     array, _ = on_device()
     with array.write() as lease:
         view = NAMED[name]().take(lease)
@@ -79,7 +79,7 @@ def test_what_a_holder_writes_after_the_next_use_is_not_the_array_s(simulated_de
     assert np.array_equal(view.read().result(), np.full(SHAPE, 100))
 
 
-def test_a_late_writer_on_the_host(waits):
+def test_host_write_of_escaped_view_does_not_reach_device_lease(waits):
     with simulated_devices() as sim:
         array, values = filled(SHAPE, "int64")
         with array.write() as lease:
@@ -93,7 +93,7 @@ def test_a_late_writer_on_the_host(waits):
         del array, lease
 
 
-def test_versions_without_copies(simulated_devices, copies):
+def test_kernels_write_new_versions_without_copies(simulated_devices, copies):
     array, values = on_device()
     consumer = Consumer()
     copies()
@@ -117,7 +117,7 @@ def test_versions_without_copies(simulated_devices, copies):
     del kept
 
 
-def test_fresh_memory_is_there_for_consumers(simulated_devices):
+def test_consumer_stream_waits_for_allocation_of_fresh_memory(simulated_devices):
     array, values = on_device()
     consumer, stream = Consumer(), memarray.Stream()
     kept = consumer.take(array)
@@ -130,7 +130,7 @@ def test_fresh_memory_is_there_for_consumers(simulated_devices):
     assert np.array_equal(kept.read().result(), values)
 
 
-def test_the_policy_error(simulated_devices):
+def test_error_policy_refuses_use_under_escaped_views(simulated_devices):
     array, values = on_device()
     array.escaped_views = "error"
     consumer = Consumer(stream=memarray.Stream())
@@ -157,7 +157,7 @@ def test_the_policy_error(simulated_devices):
     assert np.array_equal(contents(array), np.full(SHAPE, 2))
 
 
-def test_the_policy_alias(simulated_devices, copies):
+def test_alias_policy_shares_memory_with_escaped_views(simulated_devices, copies):
     array, values = on_device()
     array.escaped_views = "alias"
     consumer = Consumer(stream=memarray.Stream())
@@ -176,7 +176,7 @@ def test_the_policy_alias(simulated_devices, copies):
     del kept
 
 
-def test_views_on_two_devices(simulated_devices, copies):
+def test_views_on_two_devices_keep_values_after_array_changes(simulated_devices, copies):
     array, values = on_device()
     consumers = [Consumer(stream=memarray.Stream(device)) for device in range(2)]
     views = []
@@ -199,7 +199,7 @@ def test_views_on_two_devices(simulated_devices, copies):
 
 
 @pytest.mark.parametrize("as_object", [memarray.Stream, lambda: WithCudaStream(memarray.Stream())])
-def test_an_object_is_kept_as_long_as_its_stream_is_needed(simulated_devices, as_object):
+def test_stream_object_is_kept_alive_while_its_stream_is_needed(simulated_devices, as_object):
     array, values = on_device()
     streams = simulated_devices.live()["streams"]
     with array.read() as lease:
@@ -214,7 +214,7 @@ def test_an_object_is_kept_as_long_as_its_stream_is_needed(simulated_devices, as
     assert simulated_devices.live()["streams"] <= streams + 1
 
 
-def test_a_deleter_in_a_host_function_calls_no_driver(simulated_devices):
+def test_deleter_in_host_function_makes_no_driver_call(simulated_devices):
     array, values = on_device()
     consumer = Consumer()
     with array.read() as lease:

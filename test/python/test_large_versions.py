@@ -10,7 +10,7 @@ import pytest
     ("shape", "dtype"),
     [((9, 1031, 1031), "float32"), ((33, 1 << 20), "int8"), ((5_000_001,), "float64"), ((3, 700_001), "complex128")],
 )
-def test_a_large_version_is_complete_and_the_kept_view_is_as_it_was(shape, dtype, threads, monkeypatch):
+def test_large_new_version_is_complete_and_escaped_view_unchanged(shape, dtype, threads, monkeypatch):
     monkeypatch.setattr(memarray.options, "threads", threads)
     indices = np.ogrid[tuple(slice(extent) for extent in shape)]
     ramp = sum(indices).astype(dtype)

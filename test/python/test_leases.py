@@ -54,7 +54,7 @@ def test_a_lease_is_inert_before_it_is_entered(kind):
 
 @pytest.mark.sanitize
 @every_kind
-def test_a_lease_is_over_after_it_is_left(kind):
+def test_lease_cannot_be_used_or_reopened_after_its_block(kind):
     array = memarray.MemArray([2])
     with KINDS[kind](array) as lease:
         assert lease.is_open
@@ -69,7 +69,7 @@ def test_a_lease_is_over_after_it_is_left(kind):
 
 
 @every_kind
-def test_a_lease_enters_once_and_leaves_harmlessly_twice(kind):
+def test_lease_opens_once_and_may_be_closed_twice(kind):
     array = memarray.MemArray([2])
     lease = KINDS[kind](array)
     assert lease.__enter__() is lease
@@ -84,7 +84,7 @@ def test_a_lease_enters_once_and_leaves_harmlessly_twice(kind):
 
 
 @every_kind
-def test_an_exception_in_the_block_closes_the_lease_and_goes_on(kind):
+def test_exception_in_block_closes_lease_and_propagates(kind):
     array = memarray.MemArray([2])
     with pytest.raises(KeyError, match="mine"):
         with KINDS[kind](array) as lease:
@@ -107,7 +107,7 @@ def test_readers_share_and_writers_exclude():
 
 
 @pytest.mark.trap("T06")
-def test_lock_ids_are_64_bit_numbers_of_one_lease_each():
+def test_write_leases_have_unique_64_bit_lock_ids():
     array = memarray.MemArray([2])
     seen = set()
     for _ in range(1000):
@@ -120,7 +120,7 @@ def test_lock_ids_are_64_bit_numbers_of_one_lease_each():
         assert lease.lock_id == array.lock_id == -1
 
 
-def test_refusals_say_who_holds_the_array():
+def test_lock_error_describes_leases_that_hold_the_array():
     array = memarray.MemArray([2, 3])
     with array.read(), array.read(), array.read():
         with pytest.raises(memarray.LockError, match=r"fill is refused on MemArray<float64, 2> of shape \(2, 3\).*"):
@@ -134,7 +134,7 @@ def test_refusals_say_who_holds_the_array():
         array.resize([1, 1])
 
 
-def test_refusals_say_where_the_lease_was_opened_when_asked_to():
+def test_refusals_say_where_leases_were_opened_under_trace_leases():
     memarray.options.trace_leases = True
     array = memarray.MemArray([2])
     with array.read(), array.read():
@@ -157,7 +157,7 @@ def test_lock_errors_are_runtime_and_buffer_errors():
 
 
 @every_kind
-def test_a_lease_that_is_collected_open_is_closed_with_a_warning(kind):
+def test_collecting_open_lease_closes_it_with_a_warning(kind):
     array = memarray.MemArray([2])
     with pytest.warns(ResourceWarning, match="lease was collected while it was open"):
         KINDS[kind](array).__enter__()
@@ -165,7 +165,7 @@ def test_a_lease_that_is_collected_open_is_closed_with_a_warning(kind):
     array.fill(1)
 
 
-def test_an_open_lease_in_a_cycle_is_closed_too():
+def test_collecting_open_lease_in_cycle_closes_it():
     array = memarray.MemArray([2])
     holder = {"lease": array.write()}
     holder["self"] = holder
@@ -178,14 +178,14 @@ def test_an_open_lease_in_a_cycle_is_closed_too():
 
 @pytest.mark.trap("P03")
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_collecting_a_lease_keeps_the_error_that_is_under_way():
+def test_collecting_lease_keeps_pending_exception():
     array = memarray.MemArray([2])
     with pytest.raises(TypeError, match="has no len"):
         len(array.read().__enter__())
     array.fill(1)
 
 
-def test_a_warning_that_is_an_error_does_not_keep_the_lock():
+def test_lock_is_released_when_resource_warning_is_an_error():
     array = memarray.MemArray([2])
     unraisable = []
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
@@ -197,7 +197,7 @@ def test_a_warning_that_is_an_error_does_not_keep_the_lock():
     array.fill(1)
 
 
-def test_a_lease_keeps_the_array_and_shows_it():
+def test_lease_keeps_array_alive_and_exposes_it():
     array, values = filled((3,))
     lease = array.read()
     del array
@@ -210,7 +210,7 @@ def test_a_lease_keeps_the_array_and_shows_it():
     lease.array.fill(0)
 
 
-def test_a_lease_says_what_it_is():
+def test_lease_repr_and_writable_report_its_kind():
     array = memarray.MemArray([2, 3])
     read, write = array.read(), array.write()
     assert (read.writable, write.writable) == (False, True)
@@ -219,7 +219,7 @@ def test_a_lease_says_what_it_is():
     assert "write lease" in repr(write)
 
 
-def test_discard_gives_up_the_old_contents_only_under_kept_views():
+def test_write_lease_with_discard_stores_new_contents():
     array, _ = filled((4,))
     with array.write(discard=True) as lease:
         np.asarray(lease)[:] = 5
@@ -227,7 +227,7 @@ def test_discard_gives_up_the_old_contents_only_under_kept_views():
 
 
 @pytest.mark.threads
-def test_a_time_out_is_waited_for_and_then_refused():
+def test_lease_is_refused_after_its_timeout():
     array = memarray.MemArray([2])
     with array.write():
         for take in (array.read, array.write):
@@ -240,7 +240,7 @@ def test_a_time_out_is_waited_for_and_then_refused():
 @pytest.mark.threads
 @pytest.mark.parametrize("timeout", [30, 30.0, None, np.float64(30), float("inf")], ids=repr)
 @pytest.mark.parametrize("kind", ["read", "write"])
-def test_a_waiter_gets_the_array_when_it_is_free(kind, timeout):
+def test_waiting_lease_opens_when_array_is_released(kind, timeout):
     array = memarray.MemArray([2])
     waiting = threading.Event()
     granted = []
@@ -261,7 +261,7 @@ def test_a_waiter_gets_the_array_when_it_is_free(kind, timeout):
 
 
 @pytest.mark.threads
-def test_a_waiting_writer_holds_new_readers_back():
+def test_new_reader_is_refused_while_writer_waits():
     array = memarray.MemArray([2])
     order = []
 
@@ -306,7 +306,7 @@ def test_leases_opens_all_or_none():
         pass
 
 
-def test_leases_of_one_array():
+def test_leases_refuses_conflicting_leases_of_one_array():
     a = memarray.MemArray([2])
     with memarray.leases(a.read(), a.read()):
         pass
@@ -322,7 +322,7 @@ def test_leases_of_one_array():
 
 
 @pytest.mark.threads
-def test_leases_in_opposite_orders_do_not_wait_for_each_other_for_ever():
+def test_leases_in_opposite_orders_do_not_deadlock():
     a, b = (memarray.MemArray([2]) for _ in range(2))
     done = []
 
@@ -340,7 +340,7 @@ def test_leases_in_opposite_orders_do_not_wait_for_each_other_for_ever():
     assert done == [True, True]
 
 
-def test_the_time_out_of_leases_counts_over_all():
+def test_timeout_of_leases_limits_total_wait():
     a, b = (memarray.MemArray([2]) for _ in range(2))
     with a.write(), b.write():
         start = time.monotonic()

@@ -108,14 +108,14 @@ WAYS = {
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("way", WAYS)
-def test_values_leave_a_view_as_they_are(dtype, way):
+def test_view_exports_exact_values(dtype, way):
     for layout, change in LAYOUTS.items():
         x = change(values_of(dtype))
         assert_same_values(WAYS[way](BufferView(x), x), x, layout)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_values_leave_an_array_and_its_leases_as_they_are(dtype):
+def test_array_and_leases_export_exact_values(dtype):
     x = values_of(dtype)
     array = memarray.MemArray.from_numpy(x)
     for way in WAYS:
@@ -131,7 +131,7 @@ def test_values_leave_an_array_and_its_leases_as_they_are(dtype):
 
 @pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_reductions_of_edge_values_are_those_of_numpy(dtype):
+def test_reductions_of_edge_values_match_numpy(dtype):
     for layout, change in LAYOUTS.items():
         x = change(values_of(dtype))
         view = BufferView(x)

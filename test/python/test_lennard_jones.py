@@ -55,7 +55,7 @@ def test_crystal_energy_agrees_with_lattice_sums(density, cutoff):
 
 
 @pytest.mark.parametrize("shifted_force", [True, False])
-def test_a_box_smaller_than_the_cutoff_sees_its_own_images(shifted_force):
+def test_box_smaller_than_cutoff_includes_periodic_images(shifted_force):
     one, many = (Simulation(cells=cells, cutoff=4.0, shifted_force=shifted_force) for cells in (1, 5))
     assert one.box < 2.0 < 8.0 < many.box
     assert one.potential_energy() / one.particles == pytest.approx(many.potential_energy() / many.particles, rel=1e-12)
@@ -75,7 +75,7 @@ def test_forces_are_the_negative_gradient():
         assert -(energies[0] - energies[1]) / (2 * h) == pytest.approx(forces[particle, axis], rel=1e-6, abs=1e-6)
 
 
-def test_force_and_energy_reach_zero_at_the_cut():
+def test_force_and_energy_are_zero_at_cutoff():
     """Moves a pair across the cutoff: its force and energy start at zero, without a jump."""
     pair = Simulation(cells=1, density=4.0 / 1000.0)
     places = np.array([[0.0, 0.0, 0.0], [5.0, 0.0, 0.0], [5.0, 5.0, 0.0], [5.0, 5.0, 5.0]])
@@ -120,7 +120,7 @@ def test_density_counts_every_particle_in_its_cell():
     assert density.dtype == np.int64 and density.sum() == simulation.particles
 
 
-def test_start_has_the_temperature_asked_for_and_no_momentum():
+def test_start_has_requested_temperature_and_zero_momentum():
     simulation = Simulation(cells=6, temperature=0.9, seed=5)
     velocities = look(simulation.velocities)
     assert simulation.temperature() == pytest.approx(0.9, rel=1e-12)
@@ -133,7 +133,7 @@ def test_start_has_the_temperature_asked_for_and_no_momentum():
     assert Simulation(cells=2, temperature=0.0).temperature() == 0.0
 
 
-def test_samples_are_what_numpy_makes_of_private_copies():
+def test_samples_match_numpy_reference():
     simulation = melted(cells=3)
     x, v = look(simulation.positions), look(simulation.velocities)
     _, energies, virials = lj_reference.forces_and_energy(x, simulation.box)
@@ -145,7 +145,7 @@ def test_samples_are_what_numpy_makes_of_private_copies():
     assert seen.pressure == pytest.approx((2 * kinetic + virials.sum()) / (3 * simulation.box**3), rel=1e-9)
 
 
-def test_radial_distribution_is_the_histogram_of_all_pairs_and_of_a_liquid():
+def test_radial_distribution_matches_pair_histogram_and_a_liquid():
     simulation = Simulation(cells=6, temperature=1.44)
     frames = []
     for block in range(12):
@@ -195,7 +195,7 @@ def test_energy_and_momentum_are_conserved(steps):
 
 
 @pytest.mark.parametrize("shifted_force", [True, False])
-def test_the_energy_check_sees_a_force_that_jumps(shifted_force):
+def test_energy_check_detects_discontinuous_force(shifted_force):
     """Shows that the check above can fail: a plain cutoff kicks the particles that cross it."""
     simulation = melted(cells=6, steps=300, cutoff=1.5, shifted_force=shifted_force)
     samples = []
@@ -242,7 +242,7 @@ def test_trajectory_does_not_depend_on_the_number_of_threads(threads):
 
 
 @pytest.mark.sanitize
-def test_kept_frames_cost_no_copy_and_never_change():
+def test_exported_frames_cost_no_copy_and_never_change():
     simulation = Simulation(cells=5)
     copies = memarray.stats()["copies"]
     frames = []
@@ -278,7 +278,7 @@ def test_arrays_outlive_their_simulation():
 
 
 @pytest.mark.parametrize("name", ["positions", "velocities", "forces", "energies", "density"])
-def test_a_step_that_a_lease_stops_is_finished_by_the_next(name):
+def test_step_refused_by_lease_is_completed_by_next_step(name):
     stopped, free = Simulation(cells=4), Simulation(cells=4)
     with getattr(stopped, name).read():
         with pytest.raises(memarray.LockError):
@@ -321,7 +321,7 @@ def test_a_failed_save_leaves_the_old_checkpoint(tmp_path, monkeypatch):
     assert [each.name for each in tmp_path.iterdir()] == ["checkpoint.npz"]
 
 
-def test_what_is_no_checkpoint_is_refused_in_words(tmp_path):
+def test_missing_or_damaged_checkpoint_is_refused_with_clear_error(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such checkpoint"):
         lennard_jones.load_checkpoint(tmp_path / "missing.npz")
     damaged = tmp_path / "damaged.npz"
@@ -345,7 +345,7 @@ def test_what_is_no_checkpoint_is_refused_in_words(tmp_path):
         {"cutoff": 0},
     ],
 )
-def test_bad_options_are_refused_by_name(bad):
+def test_error_for_bad_option_names_the_option(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         Simulation(**bad)
     with pytest.raises(ValueError, match="count"):

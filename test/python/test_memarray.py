@@ -17,7 +17,7 @@ every_rank = pytest.mark.parametrize("ndim", RANKS)
 @pytest.mark.sanitize
 @every_rank
 @every_dtype
-def test_a_new_array_is_lent_with_its_shape_and_dtype(name, ndim):
+def test_export_of_new_array_has_its_shape_and_dtype(name, ndim):
     if name == "bfloat16":
         pytest.importorskip("ml_dtypes", reason="NumPy has no bfloat16 of its own")
     array = memarray.MemArray(list(shape_of(ndim)), name)
@@ -31,7 +31,7 @@ def test_a_new_array_is_lent_with_its_shape_and_dtype(name, ndim):
 
 @every_rank
 @every_dtype
-def test_the_program_of_filling_moving_and_adding_indices(name, ndim):
+def test_read_move_and_index_sums_match_numpy(name, ndim):
     if name == "bfloat16":
         pytest.importorskip("ml_dtypes", reason="NumPy has no bfloat16 of its own")
     shape = shape_of(ndim)
@@ -66,7 +66,7 @@ def test_fill_sets_every_element(name):
 
 
 @pytest.mark.parametrize("name", INTEGERS)
-def test_fill_takes_the_ends_of_the_range_and_nothing_beyond(name):
+def test_fill_accepts_integer_limits_and_refuses_overflow(name):
     array = memarray.MemArray([2], name)
     ends = np.iinfo(name)
     for value in (int(ends.min), int(ends.max)):
@@ -90,7 +90,7 @@ def test_every_spelling_of_a_dtype_makes_the_same_array(name):
         assert array.dtype == numpy_dtype(name)
 
 
-def test_python_types_are_dtypes():
+def test_python_types_are_accepted_as_dtypes():
     for spelling, name in (
         (float, "float64"),
         (int, "int64"),
@@ -101,7 +101,7 @@ def test_python_types_are_dtypes():
         assert memarray.MemArray([1], spelling).dtype == name
 
 
-def test_attributes_are_those_that_people_expect():
+def test_attributes_describe_the_array():
     array = memarray.MemArray([2, 4, 7], "float32")
     assert array.shape == (2, 4, 7)
     assert (array.ndim, array.size, array.itemsize, array.nbytes, len(array)) == (3, 56, 4, 224, 2)
@@ -115,7 +115,7 @@ def test_attributes_are_those_that_people_expect():
 
 
 @every_rank
-def test_extents_of_zero_are_shapes_too(ndim):
+def test_zero_extents_are_accepted(ndim):
     for at in range(ndim):
         shape = tuple(0 if d == at else 3 for d in range(ndim))
         array = memarray.MemArray(shape)
@@ -128,7 +128,7 @@ def test_extents_of_zero_are_shapes_too(ndim):
 
 
 @pytest.mark.trap("T05")
-def test_sizes_beyond_32_bits():
+def test_sizes_beyond_int32_are_supported():
     array = memarray.MemArray([3, 2**30 + 1], "int8", uninitialized=True)
     assert array.nbytes == 3 * (2**30 + 1) > 2**31
     with array.write(discard=True) as lease:
@@ -157,7 +157,7 @@ def test_resize_keeps_the_leading_elements_in_linear_order(ndim):
     np.testing.assert_array_equal(look(array).ravel(), values.ravel()[:2])
 
 
-def test_exchange_swaps_contents_and_shapes_and_keeps_names():
+def test_exchange_swaps_contents_and_shapes():
     left, left_values = filled((2, 3), start=1)
     right, right_values = filled((4, 1), start=5)
     left.exchange(right)
@@ -171,7 +171,7 @@ def test_exchange_swaps_contents_and_shapes_and_keeps_names():
 @pytest.mark.parametrize(
     "duplicate", [lambda a: a.copy(), copy.copy, copy.deepcopy], ids=["copy", "copy.copy", "deepcopy"]
 )
-def test_copies_are_deep_and_born_unlocked(duplicate, copies):
+def test_copies_are_deep_and_unlocked(duplicate, copies):
     array, values = filled((3, 2))
     array.escaped_views = "error"
     with array.read():
@@ -197,7 +197,7 @@ class Named(memarray.MemArray):
         self.name = "density"
 
 
-def test_subclasses_keep_their_type_and_their_attributes():
+def test_copies_of_subclasses_keep_type_and_attributes():
     named = Named([2, 2], "int32")
     assert isinstance(named, memarray.MemArray)
     assert named.shape == (2, 2)
@@ -224,14 +224,14 @@ def test_a_subclass_in_a_reference_cycle_is_collected():
     assert memarray.stats()["live_blocks"] == before - 1
 
 
-def test_arrays_are_not_collected_garbage_but_subclasses_are():
+def test_gc_tracks_subclasses_but_not_plain_arrays():
     assert memarray.MemArray.__basicsize__ == memarray.MemArray.__base__.__basicsize__
     assert not gc.is_tracked(memarray.MemArray([1]))
     assert not gc.is_tracked(memarray.MemArray([1]).copy())
     assert gc.is_tracked(Named([1]))
 
 
-def test_a_finalizer_that_somebody_adds_is_called(monkeypatch):
+def test_finalizer_added_later_is_called(monkeypatch):
     class Plain(memarray.MemArray):
         __slots__ = ()
 
@@ -243,7 +243,7 @@ def test_a_finalizer_that_somebody_adds_is_called(monkeypatch):
     assert ended == ["MemArray", "Plain", "Named"]
 
 
-def test_an_array_keeps_its_class():
+def test_class_of_array_cannot_be_reassigned():
     class Plain(memarray.MemArray):
         __slots__ = ()
 
@@ -254,7 +254,7 @@ def test_an_array_keeps_its_class():
     assert type(a.copy()) is memarray.MemArray
 
 
-def test_the_class_of_arrays_adds_nothing_to_its_base():
+def test_set_array_class_refuses_unsuitable_classes():
     class Slotted(memarray.MemArray):
         __slots__ = ("name",)
 
@@ -268,7 +268,7 @@ def test_the_class_of_arrays_adds_nothing_to_its_base():
     assert gc.is_tracked(Slotted([1]))
 
 
-def test_weak_references_see_the_end():
+def test_weak_reference_callbacks_run_on_deletion():
     array = memarray.MemArray([1])
     lease = array.read()
     ends = []
@@ -280,7 +280,7 @@ def test_weak_references_see_the_end():
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_what_cannot_be_pickled_is_told(protocol):
+def test_pickling_a_lease_is_refused(protocol):
     with pytest.raises(TypeError, match="pickle a lease"):
         pickle.dumps(memarray.MemArray([2]).read(), protocol)
 
@@ -309,7 +309,7 @@ def test_read_numpy_array_casts_within_a_kind():
     assert look(array).tolist() == [7, 8, 9]
 
 
-def test_a_refused_conversion_leaves_the_array_as_it_was():
+def test_failed_conversion_leaves_array_unchanged():
     array, values = filled((2,), "float32")
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):
         array.read_numpy_array(np.array([1.0, 1e300]))
@@ -326,21 +326,21 @@ def test_a_source_that_overlaps_the_array_is_copied_first(policy):
     np.testing.assert_array_equal(look(array), values[::-1])
 
 
-def test_uninitialized_memory_may_be_anything_but_is_there():
+def test_uninitialized_array_can_be_filled():
     array = memarray.MemArray([5], uninitialized=True)
     array.fill(2)
     assert look(array).tolist() == [2] * 5
 
 
 @pytest.mark.trap("T12")
-def test_every_device_id_is_kept_from_zero_on():
+def test_device_id_of_host_array_must_not_be_negative():
     for device_id in (0, 1, 2**31 - 1):
         assert str(memarray.MemArray([1], device_id=device_id).device) == "cpu"
     with pytest.raises(ValueError, match="device ids start at 0"):
         memarray.MemArray([1], device_id=-1)
 
 
-def test_a_struct_of_one_high_rank_alone_is_found_by_its_name():
+def test_struct_registered_only_for_high_rank_is_found_by_name():
     from memarray._dtypes import dtype_name
 
     assert dtype_name("Deep", {("Deep", 9): None}, 2) == "Deep"

@@ -21,31 +21,31 @@ every_function = pytest.mark.parametrize("take", FUNCTIONS.values(), ids=FUNCTIO
 
 @every_function
 @pytest.mark.parametrize("make", MASKED.values(), ids=MASKED)
-def test_a_mask_is_not_lost(take, make):
+def test_masked_array_is_refused(take, make):
     with pytest.raises(TypeError, match="would lose the mask"):
         take(make())
 
 
 @every_function
 @pytest.mark.parametrize("class_", [WithUnit, WithUnits])
-def test_a_unit_is_not_lost(take, class_):
+def test_array_with_unit_is_refused(take, class_):
     with pytest.raises(TypeError, match="would lose the unit"):
         take(masked(class_))
 
 
 @every_function
-def test_dates_and_text_are_refused_in_our_words(take):
+def test_dates_and_text_are_refused_as_unknown_dtypes(take):
     for make in TIMES_AND_TEXT.values():
         with pytest.raises(TypeError, match="memarray has no dtype for elements of"):
             take(make())
 
 
-def test_the_masked_element_is_no_memory():
+def test_masked_constant_is_refused():
     with pytest.raises(TypeError, match="would lose the mask"):
         taken.take_view(np.ma.masked)
 
 
-def test_other_overloads_take_what_is_no_memory():
+def test_object_without_memory_selects_other_overload():
     class Face:
         mask = "a mask"
 
@@ -58,7 +58,7 @@ def test_other_overloads_take_what_is_no_memory():
 @pytest.mark.parametrize(
     "wrap", [lambda x: x, memarray.BufferView, memarray.from_dlpack], ids=["array", "view", "dlpack"]
 )
-def test_bools_are_0_or_1(make, wrap, copies):
+def test_invalid_bools_reach_cpp_as_0_or_1(make, wrap, copies):
     x = make()
     rows = x if x.ndim == 2 else x.reshape(2, 3)
     trues = int((x.view("u1") != 0).sum())
@@ -94,7 +94,7 @@ def test_valid_bools_are_not_copied(copies):
     assert x.tolist() == [[False, True], [False, False]]
 
 
-def test_invalid_bools_are_not_written():
+def test_writable_argument_with_invalid_bools_is_refused():
     x = invalid()
     for wrapped in (x, memarray.BufferView(x)):
         with pytest.raises(TypeError, match=r"the bools \(some are neither 0 nor 1"):
@@ -104,14 +104,14 @@ def test_invalid_bools_are_not_written():
     assert x.view("u1").tolist() == [[1, 0, 0], [0, 0, 0]]
 
 
-def test_an_array_of_invalid_bools_is_a_copy():
+def test_array_from_invalid_bools_is_a_valid_copy():
     array = memarray.MemArray.from_dlpack(invalid())
     assert taken.count(array) == 5
     taken.flip(array)
     assert taken.count(array) == 1
 
 
-def test_bools_in_structs_are_0_or_1(copies):
+def test_invalid_bools_in_structs_reach_cpp_as_0_or_1(copies):
     fields = np.dtype([("id", "i4"), ("flags", "?", (2,)), ("is_last", "?")], align=True)
     x = np.zeros(5, fields)
     x.view("u1").reshape(5, 8)[:, 4:7] = [[0, 0, 0], [2, 0, 255], [1, 1, 1], [0, 128, 0], [0, 0, 0]]
@@ -128,7 +128,7 @@ def test_bools_in_structs_are_0_or_1(copies):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_tensors_that_are_no_plain_memory_are_refused_in_one_line():
+def test_unsupported_tensors_are_refused_with_one_line_error():
     torch = pytest.importorskip("torch")
     from test_torch import OTHER_TENSORS
 

@@ -31,7 +31,7 @@ def unified(simulated_devices):
         yield lease.view()
 
 
-def test_device_types_are_the_codes_of_dlpack():
+def test_device_types_equal_dlpack_codes():
     for name, member in [("CPU", DeviceType.CPU), ("CUDA", DeviceType.CUDA), ("CUDAHost", DeviceType.CUDA_HOST)]:
         assert getattr(dlpack, f"kDL{name}") == member
     assert (dlpack.kDLExtDev, dlpack.kDLCUDAManaged) == (DeviceType.EXT_DEV, DeviceType.CUDA_MANAGED)
@@ -60,19 +60,19 @@ def test_device_takes_a_kind_and_an_index():
 @pytest.mark.parametrize(
     "arguments", [("cuda:0", 1), ("cuda", -1), ("cpu", 1), ("metal", 0), (DeviceType.METAL,), (7,)]
 )
-def test_device_refuses_what_names_none(arguments):
+def test_device_refuses_invalid_names_and_indices(arguments):
     with pytest.raises(ValueError, match=r"device|twice"):
         Device(*arguments)
 
 
 @pytest.mark.parametrize("index", [True, 1.0, "1"])
-def test_device_refuses_an_index_that_is_no_integer(index):
+def test_device_refuses_non_integer_index(index):
     with pytest.raises(TypeError, match="index must be an integer"):
         Device("cuda", index)
 
 
 @pytest.mark.parametrize("kind", ["pinned", "unified", "device"])
-def test_array_in_each_type_of_memory(device, kind):
+def test_array_works_in_each_memory_type(device, kind):
     array = MemArray([3, 4], memory_type=kind)
     assert (array.memory_type, array.is_foreign) == (kind, False)
     assert array.device == Device("cuda" if kind == "device" else "cpu")
@@ -91,14 +91,14 @@ def test_array_in_each_type_of_memory(device, kind):
 
 @pytest.mark.parametrize("kind", MemoryType)
 @pytest.mark.parametrize("shape", [(0,), (3, 0, 2), (1,)])
-def test_array_in_each_type_of_memory_of_few_elements(simulated_devices, kind, shape):
+def test_small_and_empty_arrays_work_in_each_memory_type(simulated_devices, kind, shape):
     array = MemArray(shape, "int16", memory_type=kind)
     assert array.memory_type == kind
     assert np.array(array.view().to_device("cpu")).tolist() == np.zeros(shape).tolist()
 
 
 @pytest.mark.parametrize("kind", ["pinned", "unified"])
-def test_what_follows_an_array_is_of_the_same_type(simulated_devices, kind):
+def test_resize_and_copies_keep_the_memory_type(simulated_devices, kind):
     array = MemArray([2, 2], memory_type=kind)
     array.resize([3, 4])
     assert array.memory_type == kind
@@ -108,7 +108,7 @@ def test_what_follows_an_array_is_of_the_same_type(simulated_devices, kind):
     assert array.copy().memory_type == kind
 
 
-def test_memory_goes_back(simulated_devices):
+def test_memory_of_each_type_is_freed(simulated_devices):
     arrays = [MemArray([1000], memory_type=kind) for kind in MemoryType]
     assert (pinned(simulated_devices) >= 1, managed(simulated_devices)) == (True, 1)
     del arrays
@@ -117,7 +117,7 @@ def test_memory_goes_back(simulated_devices):
 
 
 @pytest.mark.parametrize("kind", ["pinned", "unified", "device"])
-def test_memory_of_the_second_device(kind):
+def test_each_memory_type_works_on_second_device(kind):
     with memarray.testing.simulated_devices(2):
         array = MemArray([5], "int32", 1, memory_type=kind)
         array.fill(7)
@@ -126,7 +126,7 @@ def test_memory_of_the_second_device(kind):
 
 
 @pytest.mark.parametrize("kind", ["pinned", "unified", "device"])
-def test_memory_types_need_the_device(simulated_devices, kind):
+def test_memory_types_of_missing_device_are_refused(simulated_devices, kind):
     with pytest.raises(memarray.CudaError, match="cuda:5"):
         MemArray([3], device_id=5, memory_type=kind)
 
@@ -140,7 +140,7 @@ def test_unknown_memory_types_are_refused():
 
 
 @pytest.mark.parametrize("dtype", ["float64", "bool", "int8", "complex64", ">i4"])
-def test_array_from_numpy_on_a_device(device, copies, dtype):
+def test_array_from_numpy_is_created_on_device(device, copies, dtype):
     values = VALUES.astype(dtype)
     array = MemArray.from_numpy(values[::-1, ::2], device="cuda:0")
     assert (str(array.device), array.is_foreign, copies()) == ("cuda:0", False, 1)
@@ -154,7 +154,7 @@ def test_array_from_numpy_refuses_two_devices(simulated_devices):
         MemArray.from_numpy(VALUES, 1, device="cuda:0")
 
 
-def test_views_on_a_device_are_counted_copies(device, copies):
+def test_view_made_on_device_is_a_counted_copy(device, copies):
     for make in (
         lambda: BufferView.from_numpy(VALUES, device="cuda:0"),
         lambda: BufferView.from_numpy(VALUES, Device("cuda", 0)),
@@ -167,7 +167,7 @@ def test_views_on_a_device_are_counted_copies(device, copies):
         copies()
 
 
-def test_views_on_the_host_are_no_copies(copies):
+def test_view_made_on_host_is_not_a_copy(copies):
     for view in (BufferView.from_numpy(VALUES, device="cpu"), BufferView.from_buffer(VALUES, device="cpu")):
         assert view.data_ptr == VALUES.ctypes.data
     assert copies() == 0
@@ -215,14 +215,14 @@ def test_view_of_unified_memory_outlives_its_lease(simulated_devices):
     assert there.to_device("cpu").tolist() == [0, 0, 0, 0]
 
 
-def test_parts_of_unified_memory(unified, copies):
+def test_slice_of_unified_memory_keeps_strides_on_device_without_copy(unified, copies):
     there = unified[::-1, 1::2].to_device("cuda:0")
     assert (there.strides, there.data_ptr) == ((-32, 16), unified.data_ptr + 72)
     np.testing.assert_array_equal(there.to_device("cpu"), VALUES[::-1, 1::2])
     assert copies() == 0
 
 
-def test_unified_memory_elsewhere_is_a_copy(copies):
+def test_unified_memory_is_copied_to_another_device(copies):
     with memarray.testing.simulated_devices(2):
         array = MemArray([3, 4], memory_type="unified")
         array.read_numpy_array(VALUES)

@@ -306,7 +306,7 @@ class Machine(RuleBasedStateMachine):
         assert memarray.stats()["live_blocks"] == self.blocks
 
 
-def test_any_order_of_leases_views_and_writes():
+def test_random_leases_views_and_writes_match_model():
     run_state_machine_as_test(
         seed(SEED)(Machine),
         settings=settings(

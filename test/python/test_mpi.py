@@ -41,7 +41,7 @@ def content(scenario, ranks, output):
 
 @pytest.mark.parametrize("ranks", [2, 4])
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_scenario(scenario, ranks):
+def test_scenario_succeeds_on_all_ranks(scenario, ranks):
     if content(scenario, ranks, all_of(ranks)):
         return
     # The scenario failed, or one before it did.
@@ -50,7 +50,7 @@ def test_scenario(scenario, ranks):
     assert content(scenario, ranks, alone.stdout), alone.stdout
 
 
-def test_the_scenarios_end_well_together():
+def test_all_scenarios_succeed_in_one_run():
     assert len(SCENARIOS) >= 13
     for ranks in (2, 4):
         assert content(SCENARIOS[-1], ranks, all_of(ranks)), all_of(ranks)
@@ -63,14 +63,14 @@ def test_messages_in_any_order_on_more_ranks(ranks):
     assert content("messages_in_any_order", ranks, finished.stdout), finished.stdout
 
 
-def test_a_rank_that_fails_ends_all():
+def test_failing_rank_ends_all_ranks():
     finished = mpiexec(4, "one_rank_is_not_content")
     assert finished.returncode != 0
     assert "this rank is not content" in finished.stdout
     assert "of 4 is content" not in finished.stdout
 
 
-def test_memory_of_a_simulated_device_is_not_read_in_silence():
+def test_mpi_access_to_simulated_device_memory_is_an_error():
     finished = mpiexec(2, "memory_of_devices_as_it_is")
     assert finished.returncode != 0
     assert "host touch of simulated device memory" in finished.stdout

@@ -22,7 +22,7 @@ def run(*arguments, cwd):
 
 
 @pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: "+".join(k for k in v if v[k]) or "plain")
-def test_every_variant_is_whole(variant):
+def test_every_variant_is_complete(variant):
     made = _new_project.project("my_waves", **variant)
     everything = "\n".join([*made, *made.values()])
     assert "gray_scott" not in everything
@@ -66,7 +66,7 @@ def test_the_readme_has_two_commands():
     assert steps[-2:] == blocks[0].splitlines(), "continuous integration does what the README says"
 
 
-def test_it_is_written_and_says_what_to_do(tmp_path):
+def test_new_project_is_written_and_next_steps_printed(tmp_path):
     done = run("waves", "--nanobind", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     made = _new_project.project("waves", nanobind=True)
@@ -77,7 +77,7 @@ def test_it_is_written_and_says_what_to_do(tmp_path):
     assert "cd waves" in done.stdout and "cmake --workflow --preset test" in done.stdout
 
 
-def test_what_is_there_is_left_alone(tmp_path):
+def test_existing_folder_is_left_unchanged(tmp_path):
     (tmp_path / "waves").mkdir()
     (tmp_path / "waves" / "README.md").write_text("mine")
     done = run("waves", cwd=tmp_path)
@@ -101,20 +101,20 @@ def test_what_is_there_is_left_alone(tmp_path):
         ("numpy", "already"),
     ],
 )
-def test_a_name_that_would_not_work_is_refused(name, words, tmp_path):
+def test_invalid_project_name_is_refused(name, words, tmp_path):
     done = run(name, cwd=tmp_path)
     assert done.returncode == 2 and words in done.stderr
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.skipif(memarray.build_info()["flavour"] == "cuda", reason="this memarray has kernels")
-def test_cuda_is_refused_where_memarray_has_none(tmp_path):
+def test_cuda_option_is_refused_without_cuda_support(tmp_path):
     done = run("waves", "--cuda", cwd=tmp_path)
     assert done.returncode == 2 and "MEMARRAY_CUDA=ON" in done.stderr
     assert not list(tmp_path.iterdir())
 
 
-def test_the_template_changes_only_where_an_option_says_so(monkeypatch):
+def test_replacement_missing_from_template_is_an_error(monkeypatch):
     monkeypatch.setattr(_new_project, "NANOBIND", (("README.md", "words that are not there", ""),))
     with pytest.raises(AssertionError, match="0 times"):
         _new_project.project("waves", nanobind=True)

@@ -44,7 +44,7 @@ def test_pickling_and_copying_is_a_type_error(way):
                 pytest.fail(name)
 
 
-def test_every_type_of_the_extension_is_tried_or_refuses_by_itself():
+def test_every_extension_type_is_tested_or_defines_reduce_ex():
     types = {name for name, value in vars(_core).items() if isinstance(value, type)} - OTHERS
     with simulated_devices(1) as sim:
         tried = set(objects(sim))

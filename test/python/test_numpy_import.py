@@ -53,7 +53,7 @@ def told(view):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [*NUMPY_DTYPES, "longlong", "ulonglong", "intc", "byte"])
-def test_it_is_as_dlpack_says(dtype, layout):
+def test_view_of_numpy_array_matches_its_dlpack_import(dtype, layout):
     x = LAYOUTS[layout](np.arange(24).reshape(4, 6).astype(dtype))
     for flags in ({}, {"write": False}):
         x.setflags(**flags)
@@ -65,7 +65,7 @@ def test_it_is_as_dlpack_says(dtype, layout):
             np.testing.assert_array_equal(np.asarray(view), x)
 
 
-def test_what_describes_a_dtype_else_does_not_matter():
+def test_dtype_metadata_and_native_byte_order_mark_are_ignored():
     x = np.zeros(3, np.dtype("f4", metadata={"unit": "m"}))
     assert told(memarray.from_dlpack(x)) == told(memarray.from_dlpack(Slow(x)))
     y = np.zeros(3, np.dtype("f4").newbyteorder("<"))
@@ -98,7 +98,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize("why", REFUSED)
-def test_what_is_refused(why):
+def test_unsupported_numpy_array_is_refused(why):
     """The error is memarray's own and says what to do. By DLPack the capsule is refused, or NumPy raises its error."""
     x = REFUSED[why]()
     for take in (memarray.from_dlpack, BufferView, BufferView.from_numpy):
@@ -113,7 +113,7 @@ def test_what_is_refused(why):
     assert sys.getrefcount(x) == 2
 
 
-def test_copies_as_asked(copies):
+def test_copy_argument_decides_whether_memory_is_copied(copies):
     for given in (lambda x: x, Slow):
         x = np.arange(6.0)
         x.flags.writeable = False
@@ -132,7 +132,7 @@ def test_copies_as_asked(copies):
             memarray.from_dlpack(lender, copy=1)
 
 
-def test_the_array_is_kept_and_let_go_of_once():
+def test_array_is_kept_alive_by_views_and_released_once():
     x = np.arange(6.0)
     references = sys.getrefcount(x)
     start = memarray.stats()["live_blocks"]
@@ -162,7 +162,7 @@ def test_the_array_is_kept_and_let_go_of_once():
     assert sys.getrefcount(y) == references
 
 
-def test_the_array_is_let_go_of_under_an_exception():
+def test_array_is_released_while_exception_is_pending():
     holder = [np.arange(3.0)]
     gone = weakref.ref(holder[0])
     view = memarray.from_dlpack(holder.pop())
@@ -174,7 +174,7 @@ def test_the_array_is_let_go_of_under_an_exception():
     assert gone() is None
 
 
-def test_subclasses_speak_for_themselves():
+def test_dlpack_method_of_subclass_is_called():
     class Mine(np.ndarray):
         asked = 0
 
@@ -214,5 +214,5 @@ LIAR = """
 
 
 @pytest.mark.parametrize(("numpy", "seen"), [(False, False), (True, False), (True, True)])
-def test_a_type_of_that_name_is_taken_for_what_it_is(numpy, seen):
+def test_other_type_named_numpy_ndarray_is_imported_over_dlpack(numpy, seen):
     run_python(LIAR.format(numpy=numpy, seen=seen))

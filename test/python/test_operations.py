@@ -31,11 +31,11 @@ def public_names(cls):
 @pytest.mark.parametrize(
     ("cls", "table"), [(memarray.MemArray, ARRAY), (memarray.Lease, LEASE)], ids=["MemArray", "Lease"]
 )
-def test_every_attribute_is_classed(cls, table):
+def test_every_attribute_is_classified(cls, table):
     assert public_names(cls) - set(table) == set(), "say in the table whether this reads, writes or neither"
 
 
-def test_everything_in_the_module_is_classed():
+def test_every_module_name_is_classified():
     # Modules that appear once another test has imported them, and that have their own tests.
     others = {"annotations", "lennard_jones", "testing", "pytest_plugin", "dask"}
     # pytest rewrites the assertions of an installed plugin's package and adds names that start with "@".
@@ -43,7 +43,7 @@ def test_everything_in_the_module_is_classed():
     assert set(memarray.__all__) == set(MODULE)
 
 
-def test_every_write_and_read_has_its_trial():
+def test_every_write_and_read_operation_is_tested():
     writes = {name for table in (ARRAY, MODULE) for name, kind in table.items() if kind == WRITE}
     assert {name_of(trial) for trial in WRITES} == writes
     assert {name_of(trial) for trial in USES} == writes
@@ -125,7 +125,7 @@ def test_reads_pass_under_readers_and_not_under_writers(kind, operation):
 
 
 @pytest.mark.parametrize("kind", LEASES)
-def test_neutral_attributes_can_be_asked_under_every_lease(kind):
+def test_neutral_attributes_work_under_every_lease(kind):
     array, leases = hold(kind)
     for name, what in ARRAY.items():
         if what == NEUTRAL and not name.startswith("_"):
@@ -137,7 +137,7 @@ def test_neutral_attributes_can_be_asked_under_every_lease(kind):
 
 
 @pytest.mark.parametrize("operation", WRITES)
-def test_writes_pass_when_nobody_holds_the_array(operation):
+def test_writes_succeed_without_open_leases(operation):
     array, _ = filled((2, 3))
     outcome = WRITES[operation](array)
     leases = [lease for lease in (outcome if isinstance(outcome, tuple) else [outcome]) if lease is not None]

@@ -8,7 +8,7 @@ from support import look, run_python
 MIB = 2**20
 
 
-def test_threads_can_be_counted_and_set():
+def test_thread_count_can_be_read_and_set():
     before = memarray.options.threads
     assert before >= 1
     results = []
@@ -27,7 +27,7 @@ def test_threads_can_be_counted_and_set():
     memarray.trim()
 
 
-def test_the_pool_serves_what_was_freed_and_keeps_within_its_limit():
+def test_pool_reuses_freed_memory_within_its_limit():
     memarray.trim()
     memarray.options.pool_limit = 64 * MIB
     array = memarray.MemArray([8 * MIB], "int8", uninitialized=True)
@@ -46,7 +46,7 @@ def test_the_pool_serves_what_was_freed_and_keeps_within_its_limit():
     assert memarray.stats()["pool_bytes"] == 0
 
 
-def test_trim_gives_everything_back_and_says_how_much():
+def test_trim_frees_the_pool_and_returns_its_size():
     memarray.options.pool_limit = 64 * MIB
     array = memarray.MemArray([8 * MIB], "int8", uninitialized=True)
     del array
@@ -57,7 +57,7 @@ def test_trim_gives_everything_back_and_says_how_much():
     assert memarray.trim() == 0
 
 
-def test_memory_from_the_pool_is_zero_unless_asked_otherwise():
+def test_memory_reused_from_pool_is_zeroed():
     array = memarray.MemArray([MIB], "int8", uninitialized=True)
     array.fill(7)
     del array
@@ -65,7 +65,7 @@ def test_memory_from_the_pool_is_zero_unless_asked_otherwise():
 
 
 @pytest.mark.parametrize("name", ["threads", "pool_limit"])
-def test_numbers_are_checked(name):
+def test_invalid_numeric_options_are_refused(name):
     before = getattr(memarray.options, name)
     for wrong, error in ((-1, ValueError), (2**70, ValueError), (1.5, TypeError), ("2", TypeError), (True, TypeError)):
         with pytest.raises(error, match=name):
@@ -73,13 +73,13 @@ def test_numbers_are_checked(name):
     assert getattr(memarray.options, name) == before
 
 
-def test_traces_are_on_or_off():
+def test_trace_leases_must_be_a_bool():
     with pytest.raises(TypeError, match="trace_leases must be True or False"):
         memarray.options.trace_leases = 1
     assert memarray.options.trace_leases is False
 
 
-def test_there_are_no_other_options():
+def test_unknown_option_is_refused():
     with pytest.raises(AttributeError):
         memarray.options.thread = 1
     text = repr(memarray.options)
@@ -93,7 +93,7 @@ def test_build_info_says_what_was_built():
     assert all(isinstance(key, str) and isinstance(value, str) for key, value in info.items())
 
 
-def test_devices_are_values():
+def test_devices_compare_by_value():
     device = memarray.Device("cuda:1")
     assert (device.type, device.index, str(device), repr(device)) == ("cuda", 1, "cuda:1", "Device('cuda:1')")
     assert device == memarray.Device(device) and hash(device) == hash(memarray.Device("cuda:1"))
@@ -104,11 +104,11 @@ def test_devices_are_values():
     assert memarray.cuda.is_available() == (memarray.cuda.device_count() > 0)
 
 
-def test_synchronize_is_there_for_programs_that_run_on_both():
+def test_synchronize_can_always_be_called():
     assert memarray.synchronize() is None
 
 
-def test_threads_may_be_changed_while_others_work():
+def test_thread_count_can_change_during_work():
     run_python(
         """
         import threading, memarray

@@ -378,7 +378,7 @@ class Machine(RuleBasedStateMachine):
             assert not any(self.sim.live().values()), self.sim.live_resources()
 
 
-def test_any_order_of_work_on_streams():
+def test_random_stream_work_matches_numpy():
     run_state_machine_as_test(
         seed(SEED)(Machine),
         settings=settings(

@@ -55,7 +55,7 @@ def test_every_protocol_keeps_every_value(make, name, protocol):
 
 
 @kinds
-def test_a_queue_delivers(make, context):
+def test_queue_transfers_values(make, context):
     queue = context.Queue()
     original = make("float64")
     queue.put(original)
@@ -65,7 +65,7 @@ def test_a_queue_delivers(make, context):
 
 
 @kinds
-def test_a_pipe_delivers_both_ways(make, context):
+def test_pipe_transfers_values_in_both_directions(make, context):
     here, there = context.Pipe()
     process = context.Process(target=send_back, args=(there,))
     process.start()
@@ -80,7 +80,7 @@ def test_a_pipe_delivers_both_ways(make, context):
 
 
 @kinds
-def test_a_pool_of_processes_takes_and_returns(make, context):
+def test_process_pool_transfers_arguments_and_results(make, context):
     original = memarray.MemArray.from_numpy(np.arange(5.0))
     given = original.view() if make is view_of else original
     with context.Pool(1) as pool:
@@ -92,7 +92,7 @@ def test_a_pool_of_processes_takes_and_returns(make, context):
 
 
 @kinds
-def test_a_shelf_keeps(make, tmp_path):
+def test_shelf_stores_and_restores_values(make, tmp_path):
     original = make("complex64")
     with shelve.open(str(tmp_path / "shelf")) as shelf:
         shelf["x"] = original
@@ -116,7 +116,7 @@ class State:
 
 
 @kinds
-def test_copies_of_dataclasses_are_deep(make):
+def test_deep_copies_of_dataclasses_copy_memory(make):
     original = memarray.MemArray.from_numpy(np.arange(4.0))
     state = State(original.view() if make is view_of else original)
     for copied in (dataclasses.asdict(state)["field"], copy.deepcopy(state).field):

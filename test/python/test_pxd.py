@@ -35,7 +35,7 @@ def members(struct):
 
 
 @pytest.mark.parametrize(("file", "struct"), STRUCTS)
-def test_members_are_those_of_the_header(file, struct):
+def test_struct_members_match_the_header(file, struct):
     assert [member for member, _ in members(struct)] == declarations(header(file), struct)
 
 
@@ -52,14 +52,14 @@ def need_the_gil(file, struct):
     return found
 
 
-def test_the_gil_is_asked_for_where_the_header_says_so():
+def test_gil_requirements_match_the_header():
     every = [member for _, struct in STRUCTS for member in members(struct)]
     needed = {name for (_, name, _), ends in every if ends and "nogil" not in ends}
     assert needed == set().union(*(need_the_gil(file, struct) for file, struct in STRUCTS))
     assert {"raise_last_error", "hold_object", "array_as_pointer", "array_to_object", "view_from_object"} <= needed
 
 
-def test_every_type_and_number_is_there():
+def test_every_type_and_error_code_is_declared():
     text = PXD.read_text()
     for found in re.findall(r"\bMemArray\w+Ref\b|\bMEMARRAY_\w+_ERROR\b|\bMEMARRAY_INTERRUPTED\b", header()):
         assert re.search(rf"\b{found}\b", text), found

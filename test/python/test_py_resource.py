@@ -67,7 +67,7 @@ KINDS = {
 
 @pytest.mark.parametrize("close", ["close", "close_elsewhere", "close_struct", "collected"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_object_lives_until_the_resource_is_closed(kind, close):
+def test_object_stays_alive_until_resource_is_closed(kind, close):
     make, expected = KINDS[kind]
     thing = make()
     gone = weakref.ref(thing) if kind != "bytes" else None
@@ -93,7 +93,7 @@ def test_the_object_lives_until_the_resource_is_closed(kind, close):
         assert gone() is None
 
 
-def test_a_capsule_is_kept_and_may_have_no_name():
+def test_capsule_is_kept_alive_and_its_name_may_be_null():
     name = ctypes.create_string_buffer(b"its name")
     thing = capsule(name)
     references = sys.getrefcount(thing)
@@ -106,7 +106,7 @@ def test_a_capsule_is_kept_and_may_have_no_name():
         Held("capsule", capsule(None))
 
 
-def test_the_bytes_of_a_bytearray_stay_where_they_are():
+def test_held_bytearray_cannot_be_resized():
     thing = bytearray(b"x" * 100)
     held = Held("bytearray", thing)
     with pytest.raises(BufferError):
@@ -119,7 +119,7 @@ def test_the_bytes_of_a_bytearray_stay_where_they_are():
 
 
 @pytest.mark.parametrize("of", ["function", "method", "builtin", "object"])
-def test_the_name_of_a_function_stays_what_it_was(of):
+def test_held_function_name_survives_renaming(of):
     class Owner:
         def method(self):
             pass
@@ -149,7 +149,7 @@ def test_the_name_of_a_function_stays_what_it_was(of):
         ("view", np.zeros(3), TypeError),
     ],
 )
-def test_a_failure_leaves_the_resource_as_it_was(kind, wrong, error):
+def test_failed_open_leaks_no_reference(kind, wrong, error):
     references = sys.getrefcount(wrong)
     with pytest.raises(error):
         Held(kind, wrong)
@@ -157,14 +157,14 @@ def test_a_failure_leaves_the_resource_as_it_was(kind, wrong, error):
     assert sys.getrefcount(wrong) == references
 
 
-def test_a_name_that_cannot_be_encoded_is_an_error():
+def test_function_name_that_cannot_be_encoded_is_refused():
     function = fresh_function()
     function.__name__ = "\ud800"
     with pytest.raises(UnicodeEncodeError):
         Held("function", function)
 
 
-def test_a_pending_exception_stays():
+def test_close_keeps_pending_exception():
     seen = []
     text = Text("kept")
     weakref.finalize(text, seen.append, "collected")
@@ -175,7 +175,7 @@ def test_a_pending_exception_stays():
     assert seen == ["collected"]
 
 
-def test_many_threads_close_what_others_made():
+def test_threads_may_close_resources_of_other_threads():
     things = [Text(f"text {i}") for i in range(64)]
     gone = [weakref.ref(thing) for thing in things]
     held = [Held("utf8", thing) for thing in things]
@@ -190,7 +190,7 @@ def test_many_threads_close_what_others_made():
 
 
 @pytest.mark.parametrize("close", ["close", "close_elsewhere", "close_struct"])
-def test_a_pointer_to_write_through_is_a_write_lease(array, close):
+def test_writable_array_pointer_holds_write_lease(array, close):
     held = Held("array", array, writable=True)
     held.set_number(2, 20.0)
     for refused in (array.read, array.write):
@@ -206,7 +206,7 @@ def test_a_pointer_to_write_through_is_a_write_lease(array, close):
     assert np.asarray(array).tolist() == [0, 1, 20, 3]
 
 
-def test_a_pointer_to_look_at_is_a_read_lease(array):
+def test_read_only_array_pointer_holds_read_lease(array):
     held = Held("array", array)
     with array.read() as lease:
         assert np.asarray(lease)[1] == held.number(1) == 1
@@ -219,7 +219,7 @@ def test_a_pointer_to_look_at_is_a_read_lease(array):
         Held("array", array)
 
 
-def test_the_memory_outlives_the_array(array):
+def test_pointer_keeps_memory_of_deleted_array(array):
     held = Held("array", array)
     del array
     gc.collect()
@@ -243,7 +243,7 @@ def test_a_pointer_to_a_view_is_an_export(array):
     assert numbers[5] == -1 and sys.getrefcount(numbers) == references
 
 
-def test_a_view_that_a_pointer_cannot_stand_for_is_refused(array):
+def test_pointer_to_unsuitable_view_is_refused(array):
     view = memarray.BufferView(np.arange(12.0).reshape(3, 4))
     with pytest.raises(BufferError, match=r"not dense in C order.*ensure_contiguous"):
         Held("view", view.transpose())
@@ -267,11 +267,11 @@ def test_memory_on_a_device_is_refused(simulated_devices):
     assert memarray.stats()["to_host_bytes"] == copies, "the host's side was not made stale"
 
 
-def test_open_resources_are_remembered(traced, array):
+def test_open_resources_are_traced(traced, array):
     first, second = Held("utf8", "text"), Held("array", array)
     words = traced()
     assert [word.split(",")[0] for word in words] == ["PyUnicode_AsUTF8Res", "MemArray_AsPointerRes"]
-    assert all("test_py_resource.py:" in word and "(test_open_resources_are_remembered)" in word for word in words)
+    assert all("test_py_resource.py:" in word and "(test_open_resources_are_traced)" in word for word in words)
     first.close_elsewhere()
     assert traced() == words[1:]
     memarray.options.trace_resources = False
@@ -303,7 +303,7 @@ def run(trace, use):
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=env)
 
 
-def test_what_was_never_closed_is_told_at_exit():
+def test_unclosed_resources_are_reported_at_exit():
     done = run(True, "lose")
     assert (done.returncode, done.stdout) == (0, "ends\n")
     lines = done.stderr.splitlines()
@@ -314,12 +314,12 @@ def test_what_was_never_closed_is_told_at_exit():
 
 
 @pytest.mark.parametrize(("trace", "use"), [(False, "lose"), (True, "close"), (True, "close_elsewhere")])
-def test_else_nothing_is_told(trace, use):
+def test_exit_is_silent_without_trace_or_unclosed_resources(trace, use):
     done = run(trace, use)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == ("ends\n" if use == "lose" else "dropped\nends\n")
 
 
-def test_it_may_be_closed_after_the_interpreter():
+def test_resource_may_be_closed_after_interpreter_exit():
     done = run(True, "close_at_exit")
     assert (done.returncode, done.stdout, done.stderr) == (0, "ends\n", "")

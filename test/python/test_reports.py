@@ -24,7 +24,7 @@ def records(caplog):
     return lambda: [record for record in caplog.records if record.name == COPIES]
 
 
-def test_stats_are_counts_with_these_names():
+def test_stats_has_the_expected_counters():
     stats = memarray.stats()
     names = "copies copied_bytes waits versions live_blocks live_bytes pool_bytes pool_blocks pool_hits pool_misses"
     names += " to_device_bytes to_host_bytes between_devices_bytes"
@@ -33,7 +33,7 @@ def test_stats_are_counts_with_these_names():
 
 
 @pytest.mark.parametrize("extent", [1, 1000, 123_457])
-def test_a_copy_is_one_info_record_with_its_bytes(records, extent):
+def test_copy_writes_one_info_record_with_byte_count(records, extent):
     array, _ = filled((extent,), "int64")
     kept = np.from_dlpack(array)
     before = memarray.stats()
@@ -50,7 +50,7 @@ def test_a_copy_is_one_info_record_with_its_bytes(records, extent):
     assert kept.shape == (extent,)
 
 
-def test_each_copy_has_its_record(records):
+def test_each_copy_writes_one_record(records):
     array, _ = filled((10,))
     kept = []
     for _ in range(5):
@@ -59,7 +59,7 @@ def test_each_copy_has_its_record(records):
     assert len(records()) == 5
 
 
-def test_what_was_asked_for_is_not_reported(records, copies):
+def test_explicit_copies_are_not_reported(records, copies):
     array, values = filled((10,))
     array.copy()
     np.array(array)
@@ -119,7 +119,7 @@ def test_a_log_handler_may_use_the_array():
     assert kept.shape == (10,)
 
 
-def test_a_log_handler_that_raises_harms_nobody():
+def test_exception_in_log_handler_does_not_break_the_write():
     array, _ = filled((10,))
     unraisable = []
 
@@ -144,7 +144,7 @@ def test_a_log_handler_that_raises_harms_nobody():
     assert look(array)[0] == 1 and kept[0] == 0
 
 
-def test_an_error_and_a_report_come_together(records):
+def test_report_does_not_replace_the_error(records):
     """A refused exchange may already have left an escaped view. The report of that does not replace the error."""
     array, _ = filled((4,))
     other = memarray.MemArray([4])
@@ -154,7 +154,7 @@ def test_an_error_and_a_report_come_together(records):
     np.testing.assert_array_equal(look(array), kept)
 
 
-def test_without_logging_nobody_is_told_and_nothing_breaks():
+def test_copies_are_counted_without_importing_logging():
     run_python(
         """
         import sys
@@ -213,7 +213,7 @@ COPIES_OF_VIEWS = {
 
 
 @pytest.mark.parametrize("name", COPIES_OF_VIEWS)
-def test_each_copy_of_a_view_is_counted_and_has_its_record(name, records):
+def test_each_copy_of_a_view_is_counted_and_recorded(name, records):
     make, size = COPIES_OF_VIEWS[name]
     view = BufferView.from_numpy(np.arange(12.0).reshape(3, 4))
     before = memarray.stats()
@@ -226,7 +226,7 @@ def test_each_copy_of_a_view_is_counted_and_has_its_record(name, records):
     assert record.getMessage().startswith(f"copied {size} bytes: ")
 
 
-def test_a_view_that_is_brought_to_another_device_is_counted_and_has_its_record(simulated_devices, records):
+def test_view_transfer_between_host_and_device_is_recorded(simulated_devices, records):
     view = BufferView.from_numpy(np.arange(12.0).reshape(3, 4))
     there = view.to_device("cuda:0")
     there.to_device("cpu")
@@ -248,7 +248,7 @@ DECISIONS = {
 
 
 @pytest.mark.parametrize(("same_device", "contiguous", "takes_strides"), DECISIONS)
-def test_a_copy_is_made_where_the_tree_says_so(same_device, contiguous, takes_strides, simulated_devices, copies):
+def test_copies_match_the_decision_tree(same_device, contiguous, takes_strides, simulated_devices, copies):
     operation, expected = DECISIONS[same_device, contiguous, takes_strides]
     view = BufferView.from_numpy(np.arange(12.0).reshape(3, 4))
     operation(view if contiguous else view.T)

@@ -8,7 +8,7 @@ import pytest
 pytestmark = pytest.mark.sanitize
 
 
-def test_without_a_device_making_one_says_so():
+def test_creating_resource_without_device_raises_cuda_error():
     if memarray.cuda.is_available():
         pytest.skip("this machine has a device")
     for make in (memarray.Stream, memarray.Event, memarray.MemoryPool):
@@ -18,7 +18,7 @@ def test_without_a_device_making_one_says_so():
     memarray.synchronize()
 
 
-def test_a_stream(simulated_devices):
+def test_stream_reports_its_device_and_handle(simulated_devices):
     stream = memarray.Stream(1, priority=-1)
     assert str(stream.device) == "cuda:1"
     assert stream.handle > 2
@@ -33,7 +33,7 @@ def test_a_stream(simulated_devices):
 
 @pytest.mark.parametrize("device", [-1, 2, 1000])
 @pytest.mark.parametrize("kind", ["Stream", "Event", "MemoryPool"])
-def test_a_device_that_is_not_there(simulated_devices, kind, device):
+def test_resource_on_missing_device_is_refused(simulated_devices, kind, device):
     expected = ValueError if device < 0 else memarray.CudaError
     with pytest.raises(expected, match=str(device)):
         getattr(memarray, kind)(device)
@@ -42,7 +42,7 @@ def test_a_device_that_is_not_there(simulated_devices, kind, device):
             getattr(memarray, kind)(wrong)
 
 
-def test_an_event_stands_for_the_work_before_it(simulated_devices):
+def test_event_completes_after_recorded_work(simulated_devices):
     stream = memarray.Stream()
     event = memarray.Event()
     assert event.query(), "never recorded: there is nothing to wait for"
@@ -58,7 +58,7 @@ def test_an_event_stands_for_the_work_before_it(simulated_devices):
     assert another.query()
 
 
-def test_times_are_in_seconds(simulated_devices):
+def test_elapsed_time_is_in_seconds(simulated_devices):
     stream = memarray.Stream()
     start, end = memarray.Event(timing=True), memarray.Event(timing=True)
     start.record(stream)
@@ -79,7 +79,7 @@ class Stream:
         return self.answer
 
 
-def test_streams_of_other_libraries(simulated_devices):
+def test_streams_of_other_libraries_are_accepted(simulated_devices):
     mine = memarray.Stream()
     event = memarray.Event()
     for stream in (mine.handle, Stream((0, mine.handle)), 0, 1, 2, None):
@@ -99,7 +99,7 @@ def test_streams_of_other_libraries(simulated_devices):
             event.record(Stream(answer))
 
 
-def test_a_pool_counts(simulated_devices):
+def test_memory_pool_reports_statistics(simulated_devices):
     pool = memarray.MemoryPool(release_threshold=1 << 20)
     assert pool.stats() == dict.fromkeys(pool.stats(), 0)
     assert set(pool.stats()) == {"reserved_bytes", "reserved_bytes_high", "used_bytes", "used_bytes_high"}
@@ -109,7 +109,7 @@ def test_a_pool_counts(simulated_devices):
 
 
 @pytest.mark.simulated_devices(count=1, pools=False)
-def test_a_device_without_pools(simulated_devices):
+def test_memory_pool_is_refused_on_device_without_pools(simulated_devices):
     with pytest.raises(memarray.CudaError, match="making a memory pool") as caught:
         memarray.MemoryPool()
     assert caught.value.code == 801
@@ -131,7 +131,7 @@ def test_a_device_without_pools(simulated_devices):
         ("cuCtxSynchronize", lambda stream, event: memarray.synchronize()),
     ],
 )
-def test_what_the_driver_refuses_is_said_and_leaves_nothing(simulated_devices, function, use, code):
+def test_driver_error_is_raised_and_leaks_nothing(simulated_devices, function, use, code):
     stream, event = memarray.Stream(), memarray.Event()
     before = simulated_devices.live()
     simulated_devices.fail(function, code=code)
@@ -143,7 +143,7 @@ def test_what_the_driver_refuses_is_said_and_leaves_nothing(simulated_devices, f
     use(stream, event)
 
 
-def test_destroyed_in_every_order(simulated_devices):
+def test_resources_may_be_destroyed_in_any_order(simulated_devices):
     import itertools
 
     for order in itertools.permutations(range(3)):

@@ -132,7 +132,7 @@ def there(library):
 
 
 @pytest.mark.parametrize(("library", "dtype"), CASES)
-def test_every_dtype_and_layout(library, dtype, wide_jax):
+def test_export_to_library_keeps_every_dtype_and_layout(library, dtype, wide_jax):
     consume = there(library)
     takes = {**LIBRARIES, **COMPILED}[library]
     if dtype == "bfloat16":
@@ -194,7 +194,7 @@ THEIRS = {
     ],
 )
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_their_own_objects_of_every_dtype_and_layout(library, dtype, wide_jax):
+def test_import_from_library_keeps_every_dtype_and_layout(library, dtype, wide_jax):
     module, make, layouts, without = THEIRS[library]
     if not is_available(module) or dtype in without:
         pytest.skip(f"{library} is not installed, or has no {dtype}")
@@ -240,7 +240,7 @@ def test_protocols_carry_every_dtype_and_layout(protocol, dtype):
 
 
 @pytest.mark.parametrize("dtype", [name for name in DTYPES if name != "bfloat16"])
-def test_cuda_arrays_of_every_dtype_and_layout(dtype):
+def test_cuda_array_interface_keeps_every_dtype_and_layout(dtype):
     with memarray.testing.simulated_devices(lend_as_cuda=True):
         for layout in ALL:
             there = BufferView.from_numpy(aligned(dtype)).to_device("cuda:0")
@@ -255,7 +255,7 @@ def test_cuda_arrays_of_every_dtype_and_layout(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_arrays_go_there_and_back(dtype):
+def test_torch_memory_round_trips_without_copy(dtype):
     """Other libraries' memory to memarray: torch's tensors, adopted as arrays and exported back to torch."""
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     t = torch.arange(24).reshape(4, 6).to(getattr(torch, dtype))
@@ -298,7 +298,7 @@ ORDERS = [
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_a_chain_lets_go_once_whatever_goes_first(order):
+def test_chain_of_views_releases_producer_once_in_any_order(order):
     producer = float_producer()
     links = chain(producer)
     where = address(links[0])
@@ -313,7 +313,7 @@ def test_a_chain_lets_go_once_whatever_goes_first(order):
 
 
 @pytest.mark.sanitize
-def test_a_chain_is_dropped_on_another_thread():
+def test_chain_of_views_may_be_dropped_on_another_thread():
     producer = Producer()
     view = memarray.from_dlpack(producer.capsule())
     links = [view, np.from_dlpack(view[:, 1:]), memarray.MemArray.from_dlpack(view)]

@@ -36,7 +36,7 @@ from shared_segments import (
 
 
 @pytest.mark.parametrize("method", [*METHODS, "forkserver"])
-def test_other_processes_work_on_the_same_elements(make_shared, method):
+def test_child_process_writes_the_same_elements(make_shared, method):
     a = make_shared()
     child = multiprocessing.get_context(method).Process(target=set_to, args=(a, 5))
     start(child)
@@ -46,7 +46,7 @@ def test_other_processes_work_on_the_same_elements(make_shared, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_arrays_go_through_queues_by_name(make_shared, method):
+def test_queues_transfer_arrays_by_name(make_shared, method):
     a = make_shared()
     a.fill(2)
     context = multiprocessing.get_context(method)
@@ -62,7 +62,7 @@ def test_arrays_go_through_queues_by_name(make_shared, method):
     assert a.recover() == []
 
 
-def test_pools_return_arrays(make_shared):
+def test_process_pool_returns_shared_array(make_shared):
     a = make_shared()
     a.fill(3)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -74,7 +74,7 @@ def test_pools_return_arrays(make_shared):
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_a_pickle_is_the_name(make_shared, protocol):
+def test_pickle_contains_only_the_name(make_shared, protocol):
     a = make_shared((1000, 1000))
     pickled = pickle.dumps(a, protocol)
     assert len(pickled) < 300
@@ -84,7 +84,7 @@ def test_a_pickle_is_the_name(make_shared, protocol):
     assert look(a).min() == 4
 
 
-def test_a_pickle_of_another_array_under_the_name_is_refused(make_shared):
+def test_pickle_is_refused_when_name_is_unlinked_or_reused(make_shared):
     a = make_shared()
     pickled = pickle.dumps(a)
     name = a.shared_memory
@@ -99,7 +99,7 @@ def test_a_pickle_of_another_array_under_the_name_is_refused(make_shared):
         shared_memory.unlink(b)
 
 
-def test_copies_are_this_processs_own(make_shared):
+def test_copies_are_private_to_the_process(make_shared):
     a = make_shared()
     a.fill(7)
     for twin in (a.copy(), copy.copy(a), copy.deepcopy(a)):
@@ -112,7 +112,7 @@ def test_copies_are_this_processs_own(make_shared):
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "bfloat16", "float32", "complex128"])
 @pytest.mark.parametrize("shape", [(3,), (2, 0, 4), (1, 2, 3, 1, 2, 3)])
-def test_every_dtype_and_shape(make_shared, dtype, shape):
+def test_every_dtype_and_shape_can_be_attached(make_shared, dtype, shape):
     a = make_shared(shape, dtype)
     b = shared_memory.attach(a.shared_memory)
     assert (b.shape, b._dtype_name, b.nbytes) == (a.shape, dtype, a.nbytes)
@@ -121,7 +121,7 @@ def test_every_dtype_and_shape(make_shared, dtype, shape):
         assert one.view().sum() == two.view().sum() == a.size
 
 
-def test_leases_of_one_process_exclude_those_of_another(make_shared):
+def test_leases_exclude_leases_of_other_processes(make_shared):
     a = make_shared()
     with holding(a, "read") as child:
         with pytest.raises(memarray.LockError, match=rf"process {child.pid} holds it for reading \(1 lease\)"):
@@ -147,7 +147,7 @@ def test_leases_of_one_process_exclude_those_of_another(make_shared):
     set_to(a, 1)
 
 
-def test_views_count_in_all_processes(make_shared):
+def test_escaped_views_count_across_attached_arrays(make_shared):
     a = make_shared()
     b = shared_memory.attach(a.shared_memory)
     x = np.asarray(b)
@@ -169,7 +169,7 @@ def test_views_count_in_all_processes(make_shared):
     a.fill(3)
 
 
-def test_the_default_policy_is_taken_where_it_can_be(make_shared):
+def test_default_policy_falls_back_from_snapshot_to_error(make_shared):
     before = memarray.options.escaped_views
     memarray.options.escaped_views = "alias"
     try:
@@ -179,7 +179,7 @@ def test_the_default_policy_is_taken_where_it_can_be(make_shared):
     assert make_shared().escaped_views == "error"
 
 
-def test_what_cannot_be_is_refused(make_shared):
+def test_unsupported_operations_are_refused(make_shared):
     a, b = make_shared(), memarray.MemArray([4, 3])
     for call in (
         lambda: a.resize([2, 2]),
@@ -200,7 +200,7 @@ def test_what_cannot_be_is_refused(make_shared):
     assert b.shared_memory is None
 
 
-def test_several_are_taken_together(make_shared):
+def test_several_shared_arrays_are_leased_together(make_shared):
     a, b = make_shared(), make_shared()
     with memarray.leases(a.write(), b.write(), memarray.MemArray([1]).read()):
         twin = shared_memory.attach(b.shared_memory)
@@ -212,7 +212,7 @@ def test_several_are_taken_together(make_shared):
         pass
 
 
-def test_processes_count_exactly(make_shared):
+def test_concurrent_increments_of_processes_are_exact(make_shared):
     a = make_shared()
     context = multiprocessing.get_context("spawn")
     children = [context.Process(target=count_up, args=(a, 250)) for _ in range(4)]
@@ -244,7 +244,7 @@ def test_ctrl_c_ends_a_wait(make_shared):
     set_to(a, 1)
 
 
-def test_a_mapping_is_kept_as_long_as_it_is_used():
+def test_mapping_stays_open_while_array_or_view_is_alive():
     memory = SharedMemory(create=True, size=HEADER + 8 * 12)
     a = shared_memory.create([4, 3], float, memory)
     x = np.asarray(a)
@@ -261,7 +261,7 @@ def test_a_mapping_is_kept_as_long_as_it_is_used():
     memory.unlink()
 
 
-def test_an_object_that_nobody_else_keeps_is_kept(make_shared):
+def test_array_keeps_its_shared_memory_object_alive(make_shared):
     name = make_shared().shared_memory
     a = shared_memory.attach(SharedMemory(name))
     gc.collect()
@@ -272,7 +272,7 @@ def test_an_object_that_nobody_else_keeps_is_kept(make_shared):
     assert x.max() == 3
 
 
-def test_memory_goes_with_its_last_user(make_shared):
+def test_memory_is_unmapped_with_its_last_view(make_shared):
     a = make_shared((1 << 16,))
     address = np.asarray(a).ctypes.data
     x = np.asarray(a)
@@ -294,7 +294,7 @@ def test_memory_goes_with_its_last_user(make_shared):
     assert not is_mapped()
 
 
-def test_names():
+def test_names_are_created_attached_and_unlinked():
     name = f"memarray-test-{os.getpid()}"
     a = shared_memory.create([2], float, name)
     assert a.shared_memory == name
@@ -329,7 +329,7 @@ def test_names():
         shared_memory.create([1 << 40, 1 << 40])
 
 
-def test_attaching_makes_nobody_responsible_for_the_name(make_shared):
+def test_exit_of_attached_process_keeps_the_name(make_shared):
     a = make_shared()
     program = f"from memarray import shared_memory; shared_memory.attach({a.shared_memory!r}).fill(4)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
@@ -338,7 +338,7 @@ def test_attaching_makes_nobody_responsible_for_the_name(make_shared):
     assert look(shared_memory.attach(a.shared_memory)).max() == 4
 
 
-def test_arrays_that_live_at_exit_leave_nothing_behind(make_shared):
+def test_arrays_alive_at_exit_are_released(make_shared):
     a = make_shared()
     program = f"""
 import memarray, numpy as np

@@ -42,7 +42,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize(("at", "what", "words"), HOSTILE)
-def test_hostile_headers(make_shared, at, what, words):
+def test_invalid_header_is_refused(make_shared, at, what, words):
     a = make_shared()
     with mapped(a.shared_memory) as memory:
         before = memory[at : at + len(what)]
@@ -75,7 +75,7 @@ def test_other_dtypes_and_namespaces_are_refused(make_shared):
 
 
 @pytest.mark.parametrize("size", [0, 1, 4096, HEADER, HEADER + 95])
-def test_files_that_were_cut_short(size):
+def test_truncated_file_is_refused(size):
     name = f"memarray-cut-{os.getpid()}"
     a = shared_memory.create([4, 3], float, name)
     del a
@@ -89,7 +89,7 @@ def test_files_that_were_cut_short(size):
         shared_memory.unlink(name)
 
 
-def test_memory_that_is_in_use_or_too_small():
+def test_memory_in_use_or_too_small_is_refused():
     memory = SharedMemory(create=True, size=HEADER + 96)
     try:
         with pytest.raises(ValueError, match="does not hold an array"):
@@ -112,7 +112,7 @@ def test_memory_that_is_in_use_or_too_small():
         memory.unlink()
 
 
-def test_the_words_of_other_libraries_are_not_believed(make_shared):
+def test_corrupted_lock_state_causes_no_crash(make_shared):
     a = make_shared()
     chance = random.Random(SEED)
     with mapped(a.shared_memory) as memory:

@@ -31,7 +31,7 @@ from support import SEED
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("waiting", [False, True])
-def test_a_writer_that_was_killed_is_named(make_shared, method, waiting):
+def test_lock_error_names_killed_writer(make_shared, method, waiting):
     a = make_shared()
     with holding(a, "write", method) as child:
         refused = []
@@ -64,7 +64,7 @@ def test_a_writer_that_was_killed_is_named(make_shared, method, waiting):
     a.fill(1)
 
 
-def test_a_reader_that_was_killed_is_cleared_and_reported(make_shared, caplog):
+def test_lease_of_killed_reader_is_cleared_and_reported(make_shared, caplog):
     a = make_shared()
     with holding(a, "read") as child:
         kill(child)
@@ -81,7 +81,7 @@ def test_a_reader_that_was_killed_is_cleared_and_reported(make_shared, caplog):
 
 
 @pytest.mark.parametrize("kind", ["views", "writable views"])
-def test_views_of_a_process_that_was_killed_do_not_count(make_shared, kind, caplog):
+def test_views_of_killed_process_do_not_count(make_shared, kind, caplog):
     a = make_shared()
     with holding(a, kind) as child:
         with pytest.raises(memarray.LockError, match=r"1 exported view\(s\)"):
@@ -98,7 +98,7 @@ def test_views_of_a_process_that_was_killed_do_not_count(make_shared, kind, capl
         assert "as exported views" in caplog.text
 
 
-def test_a_pid_that_is_used_again_is_not_taken_for_the_dead(make_shared):
+def test_recycled_pid_is_not_taken_for_exited_holder(make_shared):
     a = make_shared()
     with holding(a, "write") as child, mapped(a.shared_memory) as memory:
         slot = SLOTS + ((get(memory, WORD) & 0xFFFFFF) - 1) * SLOT_BYTES
@@ -146,11 +146,11 @@ def kill_at_random(array, rounds, processes):
     return found
 
 
-def test_whoever_is_killed_wherever_is_recovered(make_shared):
+def test_array_recovers_from_randomly_killed_processes(make_shared):
     kill_at_random(make_shared((64, 64)), rounds=8, processes=3)
 
 
 @pytest.mark.slow
-def test_whoever_is_killed_wherever_is_recovered_for_long(make_shared):
+def test_array_recovers_from_randomly_killed_processes_in_long_run(make_shared):
     found = kill_at_random(make_shared((256, 256)), rounds=600, processes=5)
     assert all(found.values()), found

@@ -56,7 +56,7 @@ def test_full_file_system_is_an_error_when_the_array_is_made():
     assert done.returncode == 0, done.stderr
 
 
-def test_errno_is_kept_where_memory_is_shorter_than_its_mapping(tmp_path):
+def test_creation_in_truncated_mapping_raises_enospc(tmp_path):
     # The file of this mapping is truncated: a write would raise SIGBUS.
     program = (
         "import os\n"

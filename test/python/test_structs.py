@@ -23,7 +23,7 @@ def points():
     return memarray.MemArray.from_numpy(np.array(VALUES, POINT))
 
 
-def test_fields_and_padding_are_those_of_the_struct():
+def test_dtype_has_fields_and_padding_of_the_struct():
     assert points().dtype == POINT
     body = memarray.MemArray([2], "structs::Body")
     assert body.dtype == BODY
@@ -34,7 +34,7 @@ def test_fields_and_padding_are_those_of_the_struct():
     assert memarray.MemArray([2, 3], POINT).shape == (2, 3)
 
 
-def test_copies_and_slices_have_the_contents():
+def test_copies_and_slices_have_equal_contents():
     a = points()
     x = np.asarray(a)
     assert np.array(a).tolist() == x.copy().tolist() == VALUES
@@ -46,7 +46,7 @@ def test_copies_and_slices_have_the_contents():
     assert not np.array_equal(x, np.asarray(other))
 
 
-def test_assignment_and_copyto_write():
+def test_numpy_assignment_and_copyto_write_structs():
     a = memarray.MemArray([4], "structs::Point")
     with a.write() as lease:
         np.asarray(lease)[:] = np.array(VALUES, POINT)
@@ -74,11 +74,11 @@ def test_fields_in_another_order_are_refused():
 
 
 @pytest.mark.parametrize("make", [points, lambda: points().view()])
-def test_pickle(make):
+def test_pickle_keeps_struct_values(make):
     assert np.asarray(pickle.loads(pickle.dumps(make(), protocol=5))).tolist() == VALUES
 
 
-def test_memoryview_has_a_format():
+def test_memoryview_has_struct_format():
     with points().read() as lease:
         shown = memoryview(lease)
         assert shown.format == "T{=f:x:=i:id:}"
@@ -92,7 +92,7 @@ class Interface:
 
 
 @pytest.mark.parametrize("wrap", [lambda x: x, memoryview, Interface])
-def test_structured_arrays_come_in(wrap):
+def test_structured_arrays_are_imported(wrap):
     source = np.array(VALUES, POINT)
     assert structs.sum_of_ids(wrap(source)) == 46
     view = memarray.BufferView(wrap(source))
@@ -102,7 +102,7 @@ def test_structured_arrays_come_in(wrap):
     assert bodies.dtype == BODY
 
 
-def test_structured_arrays_that_do_not_fit_are_refused():
+def test_mismatched_structured_arrays_are_refused():
     with pytest.raises(TypeError):
         structs.sum_of_ids(np.zeros(2, [("y", "<f4"), ("id", "<i4")]))
     moved = np.zeros(17, np.uint8)[1:].view(POINT)

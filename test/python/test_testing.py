@@ -11,7 +11,7 @@ import pytest
 from memarray.testing import Violation, simulated_devices
 
 
-def test_a_block_is_entered_once_and_asked_afterwards():
+def test_simulated_devices_are_entered_once_and_queried_afterwards():
     sim = simulated_devices(count=3)
     with pytest.raises(RuntimeError, match="enter their 'with' block"):
         sim.calls()
@@ -29,7 +29,7 @@ def test_a_block_is_entered_once_and_asked_afterwards():
         sim.__enter__()
 
 
-def test_blocks_may_be_nested():
+def test_simulated_devices_may_be_nested():
     with simulated_devices(count=1) as outer:
         with simulated_devices(count=2) as inner:
             assert memarray.cuda.device_count() == 2
@@ -43,7 +43,7 @@ def test_blocks_may_be_nested():
     ("options", "error"),
     [({"count": 0}, ValueError), ({"memory": 0}, ValueError), ({"memory": -1}, TypeError), ({"count": "2"}, TypeError)],
 )
-def test_bad_options(options, error):
+def test_bad_options_are_refused(options, error):
     with pytest.raises(error):
         simulated_devices(**options).__enter__()
     assert memarray.cuda.device_count() == 0 or memarray.cuda.is_available()
@@ -66,7 +66,7 @@ def test_injected_faults_are_counted(simulated_devices):
         simulated_devices.delay(-1)
 
 
-def test_a_dropped_call_says_success(simulated_devices):
+def test_dropped_driver_call_returns_success(simulated_devices):
     stream, event = memarray.Stream(), memarray.Event()
     simulated_devices.delay(0.05)
     simulated_devices.drop("cuEventRecord")
@@ -74,10 +74,10 @@ def test_a_dropped_call_says_success(simulated_devices):
     assert event.query(), "the record was lost"
 
 
-def test_live_resources_say_who_made_them(simulated_devices):
+def test_live_resources_name_their_creator(simulated_devices):
     stream = memarray.Stream()
     (line,) = (line for line in simulated_devices.live_resources() if line.startswith("stream"))
-    assert "test_testing.py" in line and "test_live_resources_say_who_made_them" in line
+    assert "test_testing.py" in line and "test_live_resources_name_their_creator" in line
     del stream
 
 
@@ -170,7 +170,7 @@ def test_the_next_one(simulated_devices):
 """
 
 
-def test_a_touch_fails_the_test_that_made_it(tmp_path):
+def test_host_touch_fails_the_test_that_made_it(tmp_path):
     done = run_tests(tmp_path, TOUCHES)
     assert "2 failed, 1 passed, 1 xfailed" in done.stdout, done.stdout + done.stderr
     assert "another reason" in done.stdout
@@ -180,7 +180,7 @@ def test_a_touch_fails_the_test_that_made_it(tmp_path):
     assert [line for line in touches if where in line and "int32" in line], done.stdout
 
 
-def test_a_marker_may_say_that_a_touch_ends_the_process(tmp_path):
+def test_marker_makes_host_touch_end_the_process(tmp_path):
     tests = TOUCHES.replace(
         "def test_touches", "@pytest.mark.simulated_devices(continue_after_touch=False)\ndef test_touches"
     )
@@ -207,7 +207,7 @@ def test_fails_with_nothing(simulated_devices):
 """
 
 
-def test_the_report_of_a_failure_shows_what_lives(tmp_path):
+def test_failure_report_lists_live_resources(tmp_path):
     done = run_tests(tmp_path, FAILS)
     assert "2 failed in" in done.stdout, done.stdout + done.stderr
     (section,) = re.findall(r"(?s)-+ simulated devices -+\n(.*?)\n(?=[_=-]{3})", done.stdout)
@@ -223,14 +223,14 @@ def use_destroyed_stream():
         memarray.Event().record(address)
 
 
-def test_violations_are_raised_at_the_end():
+def test_violations_are_raised_at_block_exit():
     with pytest.raises(Violation, match=r"stream .* which was destroyed"):
         with simulated_devices() as sim:
             use_destroyed_stream()
             assert len(sim.violations()) == 1
 
 
-def test_another_exception_goes_first():
+def test_exception_of_block_takes_precedence_over_violations():
     with pytest.raises(KeyError):
         with simulated_devices():
             use_destroyed_stream()
@@ -238,7 +238,7 @@ def test_another_exception_goes_first():
 
 
 @pytest.mark.parametrize("given", ["", "31"])
-def test_a_run_says_its_seed(given):
+def test_pytest_run_prints_its_seed(given):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_element_values.py"]
     settings = {**os.environ, "MEMARRAY_SEED": given}
     folder = Path(__file__).parent
@@ -249,5 +249,5 @@ def test_a_run_says_its_seed(given):
 
 
 @pytest.mark.parametrize("file", sorted(Path(__file__).parent.glob("test_*.py")), ids=lambda file: file.stem)
-def test_no_test_has_a_seed_that_is_not_said(file):
+def test_no_test_uses_an_unreported_seed(file):
     assert not re.search(r"\b(?<!self\.)random\.(?!Random|default_rng)\w+\(|Random\(\)|rng\(\)", file.read_text())

@@ -107,7 +107,7 @@ KINDS = (read, write, discard, get_dlpack, read_by_leases, write_by_leases, fill
 
 @pytest.mark.trap("T07")
 @pytest.mark.parametrize("policy", ["snapshot", "alias"])
-def test_every_kind_is_granted_whole_or_refused(policy):
+def test_concurrent_operations_are_atomic_or_refused(policy):
     """A writer fills 64 KiB in two halves with a pause between them. A reader sees the values of one writer only."""
     array = memarray.MemArray([LENGTH], "int64")
     array.escaped_views = policy
@@ -142,7 +142,7 @@ def test_every_kind_is_granted_whole_or_refused(policy):
     assert array.lock_id == -1
 
 
-def test_every_waiting_writer_gets_its_turn():
+def test_waiting_writers_are_not_starved():
     array = memarray.MemArray([16], "int64")
 
     def add():
@@ -163,7 +163,7 @@ def test_every_waiting_writer_gets_its_turn():
     assert np.asarray(array).tolist() == [2000] * 16
 
 
-def test_a_lease_is_opened_here_and_closed_there():
+def test_lease_may_be_opened_and_closed_by_different_threads():
     array = memarray.MemArray([4])
     lease = array.write()
     run_all(lease.__enter__)
@@ -173,7 +173,7 @@ def test_a_lease_is_opened_here_and_closed_there():
     assert np.asarray(array).tolist() == [3] * 4
 
 
-def test_one_lease_is_entered_by_one_of_many():
+def test_lease_is_entered_by_exactly_one_thread():
     for _ in range(200):
         array = memarray.MemArray([4])
         lease = array.read()
@@ -192,7 +192,7 @@ def test_one_lease_is_entered_by_one_of_many():
         array.fill(1)
 
 
-def test_exports_race_with_the_close_of_their_lease():
+def test_exports_racing_with_close_keep_a_snapshot():
     """An export before the close keeps a snapshot, one after it is refused, and no view sees later writes."""
     array = memarray.MemArray([512], "int64")
     for step in range(100):
@@ -216,7 +216,7 @@ def test_exports_race_with_the_close_of_their_lease():
         views.clear()
 
 
-def test_shapes_are_of_one_moment():
+def test_shape_is_read_atomically_during_resize():
     array = memarray.MemArray([2, 8])
     shapes = {(2, 8), (8, 2)}
     stop = threading.Event()

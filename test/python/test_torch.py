@@ -14,7 +14,7 @@ def as_bytes(tensor):
 
 @pytest.mark.parametrize("ndim", RANKS)
 @pytest.mark.parametrize("name", DTYPES)
-def test_every_dtype_and_rank(name, ndim):
+def test_every_dtype_and_rank_is_shared_with_torch(name, ndim):
     if name == "bfloat16":
         pytest.importorskip("ml_dtypes", reason="NumPy has no bfloat16 of its own")
     array, values = filled(shape_of(ndim), name)
@@ -28,7 +28,7 @@ def test_every_dtype_and_rank(name, ndim):
             del tensor
 
 
-def test_tensors_are_dropped_by_torch_in_its_own_time():
+def test_memory_is_released_with_the_last_tensor_storage():
     start = memarray.stats()["live_blocks"]
     array, values = filled((100,))
     with array.read() as lease:
@@ -44,7 +44,7 @@ def test_tensors_are_dropped_by_torch_in_its_own_time():
     assert memarray.stats()["live_blocks"] == start
 
 
-def test_capsules_are_taken_once():
+def test_capsule_is_consumed_only_once():
     array, _ = filled((10,))
     start = memarray.stats()["live_blocks"]
     with array.write() as lease:
@@ -57,7 +57,7 @@ def test_capsules_are_taken_once():
     assert memarray.stats()["live_blocks"] == start
 
 
-def test_a_copy_is_torchs_own():
+def test_copy_made_by_torch_is_independent():
     array, values = filled((10,))
     with array.read() as lease:
         copied = torch.from_dlpack(lease, copy=True)
@@ -65,7 +65,7 @@ def test_a_copy_is_torchs_own():
     np.testing.assert_array_equal(look(array), values)
 
 
-def test_the_array_itself_is_lent_as_a_snapshot():
+def test_direct_export_of_array_is_a_snapshot():
     array, values = filled((10,))
     tensor = torch.from_dlpack(array)
     other = torch.asarray(array)
@@ -74,7 +74,7 @@ def test_the_array_itself_is_lent_as_a_snapshot():
     np.testing.assert_array_equal(other.numpy(), values)
 
 
-def test_autograd_through_leased_memory():
+def test_autograd_works_on_leased_memory():
     array, values = filled((10,))
     with array.read() as lease:
         x = torch.from_dlpack(lease).clone().requires_grad_()
@@ -91,7 +91,7 @@ def test_torch_computes_into_a_write_lease():
     np.testing.assert_array_equal(look(array), 2 * values)
 
 
-def test_a_tensor_that_torch_lends_on_keeps_the_memory():
+def test_reexport_of_tensor_keeps_its_memory():
     array, values = filled((5,))
     with array.read() as lease:
         again = np.from_dlpack(torch.from_dlpack(lease))
@@ -119,7 +119,7 @@ OTHER_TENSORS = {
 
 @pytest.mark.parametrize("make", OTHER_TENSORS.values(), ids=OTHER_TENSORS)
 @pytest.mark.filterwarnings("ignore")
-def test_what_is_not_plain_memory_is_refused_in_one_line(make):
+def test_unsupported_tensor_is_refused_with_one_line_error(make):
     try:
         tensor = make()
     except (RuntimeError, NotImplementedError) as error:

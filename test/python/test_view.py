@@ -38,12 +38,12 @@ def counted(shape, dtype="float32"):
     return np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
 
 
-def test_every_operation_is_classed():
+def test_every_operation_is_classified():
     public = {name for name in BufferView.__dict__ if not name.startswith("_") or name.startswith("__")}
     assert public <= set(VIEW), f"class these: {public - set(VIEW)}"
 
 
-def test_shows_a_numpy_array_as_it_is():
+def test_view_describes_its_numpy_array():
     x = counted((3, 4))[::-1, ::2]
     view = BufferView.from_numpy(x)
     assert view.data_ptr == x.__array_interface__["data"][0]
@@ -59,7 +59,7 @@ def test_shows_a_numpy_array_as_it_is():
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_every_dtype_both_ways(dtype):
+def test_every_dtype_round_trips_through_numpy(dtype):
     x = np.array([[0, 1, 2], [3, 0, 1]]).astype(numpy_dtype(dtype))
     view = BufferView.from_numpy(x)
     assert view.dtype == x.dtype
@@ -81,7 +81,7 @@ KEYS = [
 
 
 @pytest.mark.parametrize("key", KEYS, ids=str)
-def test_indexes_as_numpy_does(key):
+def test_indexing_matches_numpy(key):
     x = counted((4, 3, 5))
     view = BufferView.from_numpy(x)[key]
     expected = x[key]
@@ -92,7 +92,7 @@ def test_indexes_as_numpy_does(key):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_one_index_for_each_dimension_is_an_element(dtype):
+def test_full_index_returns_an_element(dtype):
     x = np.array([[0, 1], [1, 3]]).astype(numpy_dtype(dtype))
     element = BufferView.from_numpy(x)[1, -1]
     assert element == x[1, -1].item()
@@ -116,13 +116,13 @@ def test_one_index_for_each_dimension_is_an_element(dtype):
     ],
     ids=str,
 )
-def test_wrong_indices_are_told(key, error, words):
+def test_wrong_indices_are_refused(key, error, words):
     view = BufferView.from_numpy(counted((4, 5)))
     with pytest.raises(error, match=words):
         view[key]
 
 
-def test_elements_are_not_assigned():
+def test_element_assignment_and_truth_value_are_refused():
     view = BufferView.from_numpy(counted((4,)))
     with pytest.raises(TypeError, match="fill"):
         view[0] = 1
@@ -132,7 +132,7 @@ def test_elements_are_not_assigned():
         bool(view)
 
 
-def test_transposes_reshapes_and_broadcasts():
+def test_transposes_reshapes_and_broadcasts_match_numpy():
     x = counted((2, 3, 4))
     view = BufferView.from_numpy(x)
     for got, expected in [
@@ -186,7 +186,7 @@ def test_transposes_reshapes_and_broadcasts():
         (lambda v: v.broadcast_to(2, 3, 4).fill(1), BufferError, "read-only"),
     ],
 )
-def test_what_cannot_be_is_told_and_changes_nothing(call, error, words):
+def test_invalid_operation_is_refused_and_changes_nothing(call, error, words):
     x = counted((3, 4))
     view = BufferView.from_numpy(x)
     with pytest.raises(error, match=words):
@@ -195,7 +195,7 @@ def test_what_cannot_be_is_told_and_changes_nothing(call, error, words):
     np.testing.assert_array_equal(np.asarray(view), x)
 
 
-def test_of_an_array_it_is_a_snapshot():
+def test_view_of_array_is_a_snapshot():
     a = memarray.MemArray([4], "int32")
     a.fill(3)
     view = a.view()
@@ -208,7 +208,7 @@ def test_of_an_array_it_is_a_snapshot():
         view.fill(5)
 
 
-def test_of_a_write_lease_it_writes():
+def test_view_of_write_lease_is_writable():
     a = memarray.MemArray([4, 3])
     with a.write() as lease:
         view = lease.view()
@@ -224,7 +224,7 @@ def test_of_a_write_lease_it_writes():
 
 
 @pytest.mark.parametrize("policy", ["error", "alias"])
-def test_is_an_escaped_view_by_the_arrays_policy(policy):
+def test_view_of_array_follows_its_escaped_views_policy(policy):
     a = memarray.MemArray([4])
     a.escaped_views = policy
     view = a.view()
@@ -238,7 +238,7 @@ def test_is_an_escaped_view_by_the_arrays_policy(policy):
         assert view.sum() == 4
 
 
-def test_derived_views_count_for_themselves():
+def test_derived_views_are_counted_separately():
     a = memarray.MemArray([4])
     a.escaped_views = "error"
     view = a.view()
@@ -250,7 +250,7 @@ def test_derived_views_count_for_themselves():
     a.fill(1)
 
 
-def test_close_and_with():
+def test_closed_view_refuses_use():
     x = counted((4,))
     with BufferView.from_numpy(x) as view:
         part = view[1:3]
@@ -275,7 +275,7 @@ def test_close_and_with():
     assert y[3] == 3
 
 
-def test_keeps_what_it_views():
+def test_view_keeps_its_array_alive():
     x = counted((1000,))
     expected = x.sum()
     gone = weakref.ref(x)
@@ -314,7 +314,7 @@ def test_array_interface_outlives_close():
     assert memarray.stats()["live_blocks"] == before
 
 
-def test_copies_are_asked_for_and_told(copies):
+def test_only_explicit_copies_are_made_and_counted(copies):
     x = counted((3, 4))
     view = BufferView.from_numpy(x)
     assert view.ensure_contiguous() is view
@@ -340,7 +340,7 @@ def test_copies_are_asked_for_and_told(copies):
     assert x.max() == 11
 
 
-def test_computes_in_place():
+def test_fill_and_add_index_work_in_place():
     x = np.zeros((3, 4), np.int32)
     view = BufferView.from_numpy(x)
     view[:, ::-2].fill(5)
@@ -353,7 +353,7 @@ def test_computes_in_place():
         overlapping.add_index()
 
 
-def test_reductions_give_numbers_and_views():
+def test_reductions_return_numbers_or_views():
     x = counted((3, 4, 5), "int16")[::-1, :, ::2]
     view = BufferView.from_numpy(x)
     assert view.sum() == x.sum()
@@ -371,7 +371,7 @@ def test_reductions_give_numbers_and_views():
     assert view.sum(keepdims=True).shape == (1, 1, 1)
 
 
-def test_a_view_closed_by_another_thread_is_used_to_the_end():
+def test_sum_racing_with_close_completes_or_is_refused():
     x = np.ones(1 << 22, np.float32)
     for _ in range(5):
         view = BufferView.from_numpy(x)
@@ -384,14 +384,14 @@ def test_a_view_closed_by_another_thread_is_used_to_the_end():
         closer.join()
 
 
-def test_views_are_weakly_referenced_and_let_go():
+def test_views_support_weak_references():
     view = BufferView.from_numpy(counted((3,)))
     gone = weakref.ref(view)
     del view
     assert gone() is None
 
 
-def test_rank_sixteen_and_no_more():
+def test_rank_above_sixteen_is_refused():
     x = np.zeros((1,) * 15 + (3,))
     assert BufferView.from_numpy(x).shape == x.shape
     with pytest.raises(BufferError, match="at most 16 dimensions"):

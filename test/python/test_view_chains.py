@@ -78,6 +78,6 @@ CHAINS = {
 
 
 @pytest.mark.parametrize("start, link", CHAINS.values(), ids=CHAINS)
-def test_chains_are_freed(start, link):
+def test_long_chains_are_freed_with_little_stack(start, link):
     program = CHAIN.replace("START", start).replace("LINK", f"({link})")
     assert "freed" in run_python(program).stdout

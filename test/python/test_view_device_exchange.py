@@ -15,7 +15,7 @@ from test_view_devices import DELAY, SHAPE, fetched, on_device
 pytestmark = pytest.mark.sanitize
 
 
-def test_dlpack_says_where_it_is(simulated_devices):
+def test_dlpack_reports_the_device(simulated_devices):
     view, values = on_device()
     assert view.__dlpack_device__() == (kDLExtDev, 0)
     with pytest.raises(ValueError, match="stream=0"):
@@ -43,7 +43,7 @@ class Host:
 
 @pytest.mark.parametrize("copy", [False, True])
 @pytest.mark.parametrize("named", [False, True])
-def test_a_consumer_comes_after_the_view(simulated_devices, copy, named):
+def test_consumer_is_ordered_after_work_of_the_view(simulated_devices, copy, named):
     view, _ = on_device()
     memarray.synchronize()
     simulated_devices.delay(DELAY)
@@ -59,7 +59,7 @@ def test_a_consumer_comes_after_the_view(simulated_devices, copy, named):
     assert view.max() == 5
 
 
-def test_a_copy_for_no_stream_is_over(simulated_devices):
+def test_copy_exported_without_stream_is_complete(simulated_devices):
     view, _ = on_device()
     simulated_devices.delay(DELAY)
     view.fill(8)
@@ -68,7 +68,7 @@ def test_a_copy_for_no_stream_is_over(simulated_devices):
     np.testing.assert_array_equal(fetched(copied), np.full((3, 5), 8.0))
 
 
-def test_cuda_array_interface_both_ways(as_cuda):
+def test_cuda_array_interface_round_trips(as_cuda):
     view, values = on_device(dtype="float32")
     part = view[::2, 1:]
     interface = part.__cuda_array_interface__
@@ -85,7 +85,7 @@ def test_cuda_array_interface_both_ways(as_cuda):
     assert not hasattr(BufferView.from_numpy(values), "__cuda_array_interface__")
 
 
-def test_cuda_array_interface_of_what_is_read_only(as_cuda):
+def test_cuda_array_interface_keeps_read_only(as_cuda):
     array = MemArray([4])
     array.move_memory(kDLCUDA)
     view = array.view()
@@ -108,7 +108,7 @@ class CudaObject:
         self.owner = owner
 
 
-def test_an_import_comes_after_the_producers_stream(as_cuda):
+def test_import_is_ordered_after_producers_stream(as_cuda):
     view, _ = on_device()
     producer = memarray.Stream()
     late = view.to_device("cuda:0", stream=producer)
@@ -128,7 +128,7 @@ def test_an_import_comes_after_the_producers_stream(as_cuda):
 
 
 @pytest.mark.parametrize("way", ["another stream", "lent on", "adopted"])
-def test_whatever_is_done_with_an_import_comes_after_the_producer(as_cuda, way):
+def test_every_use_of_import_is_ordered_after_the_producer(as_cuda, way):
     view, _ = on_device()
     late = view.to_device("cuda:0", stream=memarray.Stream())
     memarray.synchronize()
@@ -148,7 +148,7 @@ def test_whatever_is_done_with_an_import_comes_after_the_producer(as_cuda, way):
     assert total == 6 * 30
 
 
-def test_an_array_over_device_memory(simulated_devices, copies):
+def test_array_adopts_contiguous_device_memory(simulated_devices, copies):
     view, _ = on_device()
     copies()
     array = MemArray.from_dlpack(view)
@@ -174,7 +174,7 @@ def test_an_array_over_device_memory(simulated_devices, copies):
 
 
 @pytest.mark.parametrize("policy", ["snapshot", "error", "alias"])
-def test_kept_views_of_an_array_over_device_memory_by_every_policy(simulated_devices, policy, copies):
+def test_escaped_views_of_adopted_device_memory_follow_the_policy(simulated_devices, policy, copies):
     view, values = on_device()
     array = MemArray.from_dlpack(view)
     array.escaped_views = policy
@@ -193,7 +193,7 @@ def test_kept_views_of_an_array_over_device_memory_by_every_policy(simulated_dev
     np.testing.assert_array_equal(fetched(view), values)
 
 
-def test_device_memory_is_let_go_of_when_the_arrays_work_is_over(simulated_devices):
+def test_adopted_device_memory_is_released_after_pending_work(simulated_devices):
     view, _ = on_device()
     array = MemArray.from_dlpack(view)
     view.close()
@@ -221,25 +221,25 @@ def test_device_memory_is_let_go_of_when_the_arrays_work_is_over(simulated_devic
     ],
     ids=str,
 )
-def test_cuda_array_interfaces_that_lie_are_refused(as_cuda, changed):
+def test_invalid_cuda_array_interface_is_refused(as_cuda, changed):
     view, values = on_device()
     with pytest.raises(BufferError):
         BufferView(CudaObject(view.__cuda_array_interface__, view, **changed))
     np.testing.assert_array_equal(fetched(view), values)
 
 
-def test_host_memory_that_says_cuda_is_refused(as_cuda):
+def test_host_memory_declared_as_cuda_is_refused(as_cuda):
     x = np.ones(4)
     with pytest.raises(BufferError, match="no device of this process has memory"):
         BufferView(CudaObject({**x.__array_interface__, "stream": None}, x))
 
 
-def test_simulated_memory_is_not_cuda(simulated_devices):
+def test_simulated_memory_has_no_cuda_array_interface(simulated_devices):
     view, _ = on_device()
     assert not hasattr(view, "__cuda_array_interface__")
 
 
-def test_foreign_memory_is_let_go_of_when_nothing_uses_it(as_cuda):
+def test_foreign_memory_is_released_after_pending_work(as_cuda):
     view, values = on_device()
     owner = CudaObject(view.__cuda_array_interface__, view)
     alive = weakref.ref(owner)
@@ -268,7 +268,7 @@ def test_foreign_memory_is_let_go_of_when_nothing_uses_it(as_cuda):
     ],
     ids=str,
 )
-def test_tensors_that_lie_about_their_device_are_refused(simulated_devices, wrong, words):
+def test_tensor_with_wrong_device_is_refused(simulated_devices, wrong, words):
     view, values = on_device()
     device = dl.Device(*wrong.get("device", (kDLExtDev, 0)))
     strides = wrong.get("strides", (5, 1))
@@ -281,14 +281,14 @@ def test_tensors_that_lie_about_their_device_are_refused(simulated_devices, wron
     np.testing.assert_array_equal(fetched(view), values)
 
 
-def test_no_elements_on_a_device_that_is_not_there(simulated_devices):
+def test_empty_tensor_on_missing_device_is_refused(simulated_devices):
     producer = Producer(data=None, device=dl.Device(kDLExtDev, 9), shape=(0, 5))
     with pytest.raises(BufferError, match="cuda:9"):
         memarray.from_dlpack(producer)
     assert producer.deleted == 1
 
 
-def test_extension_devices_of_others_are_not_known():
+def test_unknown_extension_device_is_refused():
     producer = Producer(device=dl.Device(kDLExtDev, 0))
     with pytest.raises(BufferError, match="extension device"):
         memarray.from_dlpack(producer)

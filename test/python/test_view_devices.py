@@ -40,7 +40,7 @@ def on_device(shape=SHAPE, dtype="float64", device="cuda:0"):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_round_trip_of_every_dtype(simulated_devices, dtype):
+def test_every_dtype_round_trips_through_device(simulated_devices, dtype):
     view, values = on_device(dtype=dtype)
     assert (view.shape, view.strides, view.size) == (SHAPE, values.strides, values.size)
     assert (str(view.device), view.memory_type, view.writable, view.owner) == ("cuda:0", "device", True, None)
@@ -50,7 +50,7 @@ def test_round_trip_of_every_dtype(simulated_devices, dtype):
 
 
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value", "ignore:overflow")
-def test_random_views_compute_as_numpy_does(simulated_devices):
+def test_random_view_operations_match_numpy(simulated_devices):
     @seed(SEED)
     @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(
@@ -102,7 +102,7 @@ def test_a_view_of_an_array_counts_as_an_export(simulated_devices):
     np.testing.assert_array_equal(fetched(view), values)
 
 
-def test_operations_come_after_the_kernels_of_other_streams(simulated_devices):
+def test_operations_are_ordered_after_kernels_of_other_streams(simulated_devices):
     a, values = filled(SHAPE)
     a.move_memory(kDLCUDA)
     first, second = memarray.Stream(), memarray.Stream()
@@ -116,7 +116,7 @@ def test_operations_come_after_the_kernels_of_other_streams(simulated_devices):
     assert a.view().sum() == (values + 2 * sums).sum()
 
 
-def test_what_comes_next_comes_after_the_operations_of_a_view(simulated_devices):
+def test_next_lease_is_ordered_after_operations_of_a_view(simulated_devices):
     a, values = filled(SHAPE)
     a.move_memory(kDLCUDA)
     first, second = memarray.Stream(), memarray.Stream()
@@ -135,7 +135,7 @@ def test_what_comes_next_comes_after_the_operations_of_a_view(simulated_devices)
     assert (contents(a) == -1).all()
 
 
-def test_two_views_of_one_block_in_two_streams_keep_their_order(simulated_devices):
+def test_two_views_of_one_block_in_two_streams_are_ordered(simulated_devices):
     view, values = on_device()
     other = view.to_device("cuda:0", stream=memarray.Stream())
     assert other is not view and other.data_ptr == view.data_ptr
@@ -155,7 +155,7 @@ def test_two_views_of_one_block_in_two_streams_keep_their_order(simulated_device
     assert view[:, ::2].max() == 0, "written before what came first"
 
 
-def test_a_view_keeps_the_order_when_its_lease_is_over(simulated_devices):
+def test_escaped_view_stays_ordered_with_its_consumers(simulated_devices):
     a, _ = filled(SHAPE)
     a.move_memory(kDLCUDA)
     with a.write(stream=memarray.Stream()) as lease:
@@ -176,7 +176,7 @@ def test_a_view_keeps_the_order_when_its_lease_is_over(simulated_devices):
     taken.drop()
 
 
-def test_between_devices(simulated_devices):
+def test_view_is_copied_between_devices(simulated_devices):
     view, values = on_device()
     by = memarray.Stream(1)
     there = view[::2].to_device("cuda:1")
@@ -191,7 +191,7 @@ def test_between_devices(simulated_devices):
         np.testing.assert_array_equal(fetched(view.to_device("cuda:1")), values)
 
 
-def test_to_device_says_what_it_did(simulated_devices, copies):
+def test_to_device_counts_only_the_copies_it_makes(simulated_devices, copies):
     view, values = on_device((4, 4), "float32")
     assert copies() == 1
     before = memarray.stats()
@@ -217,7 +217,7 @@ def test_to_device_says_what_it_did(simulated_devices, copies):
         (None, None, TypeError),
     ],
 )
-def test_to_device_refuses_what_it_cannot_do(simulated_devices, device, stream, error):
+def test_to_device_refuses_invalid_arguments(simulated_devices, device, stream, error):
     view, values = on_device()
     with pytest.raises(error):
         view.to_device(device, stream=stream)
@@ -239,7 +239,7 @@ def test_a_stream_of_a_third_device_is_refused():
     [np.asarray, memoryview, lambda v: np.frombuffer(v), lambda v: v.__array__(), np.from_dlpack],
     ids=["asarray", "memoryview", "frombuffer", "__array__", "from_dlpack"],
 )
-def test_the_host_does_not_reach_it(simulated_devices, reach):
+def test_host_export_of_device_view_is_refused(simulated_devices, reach):
     view, values = on_device()
     with pytest.raises((BufferError, TypeError, RuntimeError)) as caught:
         reach(view)
@@ -249,7 +249,7 @@ def test_the_host_does_not_reach_it(simulated_devices, reach):
     np.testing.assert_array_equal(fetched(view), values)
 
 
-def test_elements_are_brought_over(simulated_devices):
+def test_element_access_copies_from_the_device(simulated_devices):
     view, values = on_device()
     simulated_devices.delay(DELAY)
     view.add_index()
@@ -259,7 +259,7 @@ def test_elements_are_brought_over(simulated_devices):
         view[6, 0]
 
 
-def test_no_elements(simulated_devices):
+def test_empty_view_works_on_device(simulated_devices):
     view = BufferView.from_numpy(np.empty((0, 3))).to_device("cuda:0")
     assert fetched(view).shape == (0, 3)
     assert view.sum() == 0 and fetched(view.sum(axis=0)).tolist() == [0, 0, 0]
@@ -270,7 +270,7 @@ def test_no_elements(simulated_devices):
     assert fetched(view.to_device("cuda:1").copy()).shape == (0, 3)
 
 
-def test_read_only_stays_read_only(simulated_devices):
+def test_views_derived_from_read_only_view_are_read_only(simulated_devices):
     a, _ = filled(SHAPE)
     a.move_memory(kDLCUDA)
     view = a.view()
@@ -282,7 +282,7 @@ def test_read_only_stays_read_only(simulated_devices):
     assert view.copy().writable
 
 
-def test_pickling_brings_it_to_the_host(simulated_devices):
+def test_unpickled_device_view_is_on_the_host(simulated_devices):
     view, values = on_device()
     again = pickle.loads(pickle.dumps(view.T, protocol=5))
     assert str(again.device) == "cpu"
@@ -292,7 +292,7 @@ def test_pickling_brings_it_to_the_host(simulated_devices):
     np.testing.assert_array_equal(look(pickle.loads(pickle.dumps(a, protocol=5))), values)
 
 
-def test_other_exchanges_show_where_it_is(simulated_devices):
+def test_import_of_device_view_stays_on_device(simulated_devices):
     view, values = on_device()
     assert memarray.from_dlpack(view).data_ptr == view.data_ptr
     copied = memarray.from_dlpack(view, copy=True)
@@ -300,7 +300,7 @@ def test_other_exchanges_show_where_it_is(simulated_devices):
     np.testing.assert_array_equal(fetched(BufferView(copied)), values)
 
 
-def test_nothing_is_left(simulated_devices):
+def test_dropped_views_leave_no_device_memory(simulated_devices):
     a, _ = filled(SHAPE)
     a.move_memory(kDLCUDA)
     with a.write(stream=memarray.Stream()) as lease:
@@ -317,5 +317,5 @@ def test_nothing_is_left(simulated_devices):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "complex64"])
-def test_typed_numpy_dtype_is_told(simulated_devices, dtype):
+def test_device_view_reports_numpy_dtype(simulated_devices, dtype):
     assert on_device(dtype=dtype)[0].dtype == numpy_dtype(dtype)

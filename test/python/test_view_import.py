@@ -18,7 +18,7 @@ pytestmark = pytest.mark.sanitize
 
 
 @pytest.mark.parametrize("versioned", [False, True])
-def test_takes_capsules_of_both_kinds(versioned):
+def test_versioned_and_unversioned_capsules_are_imported(versioned):
     producer = Producer(versioned=versioned)
     capsule = producer.capsule()
     view = memarray.from_dlpack(capsule)
@@ -35,7 +35,7 @@ def test_takes_capsules_of_both_kinds(versioned):
     assert producer.deleted == 1
 
 
-def test_says_what_the_producer_says():
+def test_view_describes_memory_as_its_producer_does():
     assert not memarray.from_dlpack(Producer(flags=1)).writable
     assert memarray.from_dlpack(Producer(flags=2)).writable
     assert memarray.from_dlpack(Producer(strides=None)).strides == (12, 4)
@@ -53,7 +53,7 @@ def test_says_what_the_producer_says():
     assert memarray.from_dlpack(pinned).memory_type == "pinned"
 
 
-def test_elements_that_share_memory_have_bytes_that_can_be_told():
+def test_nbytes_overflow_of_broadcast_view_is_refused():
     assert memarray.from_dlpack(Producer(shape=(2**60, 1), strides=(0, 0))).nbytes == 2**62
     with pytest.raises(BufferError, match="cannot import"):
         memarray.from_dlpack(Producer(shape=(2**61, 1), strides=(0, 0)))
@@ -64,7 +64,7 @@ def test_elements_that_share_memory_have_bytes_that_can_be_told():
             one.broadcast_to(shape)
 
 
-def test_of_no_elements_the_strides_do_not_matter():
+def test_strides_of_empty_tensor_are_ignored():
     view = memarray.from_dlpack(Producer(shape=(0, 5), strides=(2**62, 2**62)))
     assert view.shape == (0, 5)
 
@@ -79,7 +79,7 @@ def test_of_no_elements_the_strides_do_not_matter():
         (17, 4, 2, "float4_e2m1fnx2"), (6, 8, 2, "boolx2"), (1, 4, 1, "uint4"), (200, 8, 1, "DLPack has no name"),
     ],
 )  # fmt: skip
-def test_other_dtypes_are_named_as_their_library_does(code, bits, lanes, name):
+def test_error_names_unsupported_dlpack_dtype(code, bits, lanes, name):
     producer = Producer()
     producer.managed.tensor.dtype.code = code
     producer.managed.tensor.dtype.bits = bits
@@ -89,7 +89,7 @@ def test_other_dtypes_are_named_as_their_library_does(code, bits, lanes, name):
 
 
 @pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "int4", "float4_e2m1fn"])
-def test_dtypes_of_ml_dtypes_are_named(name):
+def test_error_names_unsupported_ml_dtypes_dtype(name):
     dtype = getattr(pytest.importorskip("ml_dtypes"), name, None)
     if dtype is None:
         pytest.skip("this ml_dtypes lacks it")
@@ -98,7 +98,7 @@ def test_dtypes_of_ml_dtypes_are_named(name):
             take(np.zeros(2, dtype))
 
 
-def test_elements_at_null_are_refused():
+def test_null_data_pointer_is_refused():
     for data, offset in ((8, 0), (0, 8), (0, 0)):
         with pytest.raises(BufferError):
             memarray.from_dlpack(Producer(data=data, byte_offset=offset, strides=(-3, -1), shape=(1, 3)))
@@ -108,7 +108,7 @@ def test_elements_at_null_are_refused():
     ("kind", "versioned", "writable"),
     [(bytes, False, False), (bytes, True, True), (bytearray, False, True), (object, False, True)],
 )
-def test_who_refuses_writable_buffers_and_has_the_unversioned_struct_alone_is_read_only(kind, versioned, writable):
+def test_immutable_producer_with_unversioned_struct_is_read_only(kind, versioned, writable):
     """JAX's arrays are immutable like this, and the struct cannot express it."""
 
     class Lends(kind):
@@ -128,7 +128,7 @@ def test_who_refuses_writable_buffers_and_has_the_unversioned_struct_alone_is_re
         assert producer.deleted == 1
 
 
-def test_the_host_needs_no_device_id():
+def test_host_device_id_may_be_none():
     class Pandas(Producer):
         def __dlpack_device__(self):
             return (1, None)
@@ -139,7 +139,7 @@ def test_the_host_needs_no_device_id():
     assert memarray.from_dlpack(Pandas()).sum() == 15
 
 
-def test_asks_for_the_newest_and_takes_what_it_gets():
+def test_newest_version_is_requested_and_older_one_accepted():
     asked = []
 
     class New(Producer):
@@ -158,7 +158,7 @@ def test_asks_for_the_newest_and_takes_what_it_gets():
 
 
 @pytest.mark.parametrize("kind", ["buffer", "interface", "view", "array"])
-def test_no_copy_is_made_of_any_kind_unless_it_is_asked_for(kind, copies):
+def test_view_copies_only_with_copy_true(kind, copies):
     x = np.arange(12.0).reshape(3, 4)
     lender = {
         "buffer": lambda: memoryview(x),
@@ -177,7 +177,7 @@ def test_no_copy_is_made_of_any_kind_unless_it_is_asked_for(kind, copies):
         BufferView(lender, copy="no")
 
 
-def test_arrays_and_leases_are_viewed_as_what_they_are():
+def test_views_of_arrays_and_leases_keep_their_access():
     a = memarray.MemArray([3])
     assert memarray.from_dlpack(a).owner is a
     assert not BufferView(a).writable
@@ -203,7 +203,7 @@ def test_arrays_and_leases_are_viewed_as_what_they_are():
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_buffers(buffer, dtype, writable):
+def test_buffers_are_viewed_with_dtype_and_access(buffer, dtype, writable):
     for view in (BufferView.from_buffer(buffer), BufferView(buffer)):
         expected = np.asarray(memoryview(buffer))
         assert (view.dtype, view.writable, view.owner is buffer) == (dtype, writable, True)
@@ -212,7 +212,7 @@ def test_buffers(buffer, dtype, writable):
         view.close()
 
 
-def test_a_buffer_read_as_another_dtype():
+def test_bytes_are_viewed_as_another_dtype():
     data = bytearray(np.arange(6, dtype="float32").tobytes())
     view = BufferView.from_buffer(data, "float32")
     assert (view.shape, view.sum()) == ((6,), 15.0)
@@ -256,7 +256,7 @@ class Interface:
         self.__array_interface__ = {**x.__array_interface__, **changes}
 
 
-def test_array_interface():
+def test_array_interface_is_imported():
     x = np.arange(12.0).reshape(3, 4)[:, ::-2]
     view = BufferView(Interface(x))
     assert (view.shape, view.strides, view.writable) == (x.shape, x.strides, True)
@@ -276,7 +276,7 @@ def test_array_interface():
     ],
     ids=str,
 )  # fmt: skip
-def test_array_interfaces_that_lie_are_refused(changes):
+def test_invalid_array_interface_is_refused(changes):
     with pytest.raises((BufferError, TypeError, ValueError, OverflowError)):
         BufferView(Interface(np.arange(12.0).reshape(3, 4), **changes))
 
@@ -284,7 +284,7 @@ def test_array_interfaces_that_lie_are_refused(changes):
 @pytest.mark.parametrize(
     "take", [BufferView, BufferView.from_numpy, memarray.from_dlpack, memarray.MemArray.from_dlpack]
 )
-def test_a_mask_is_not_lost(take):
+def test_masked_array_is_refused(take):
     masked = np.ma.array([1.0, 2.0], mask=[False, True])
     with pytest.raises(BufferError, match="would lose the mask"):
         take(masked)
@@ -292,7 +292,7 @@ def test_a_mask_is_not_lost(take):
 
 
 @pytest.mark.parametrize("take", [BufferView, BufferView.from_numpy, memarray.from_dlpack])
-def test_numpy_arrays_are_refused_in_our_words(take):
+def test_unsupported_numpy_array_is_refused_with_reason(take):
     with pytest.raises(BufferError, match=r"other byte order.*astype\('float32'\)"):
         take(np.zeros(3, ">f4"))
     for elements in (np.array(["text"]), np.zeros(2, "M8[s]")):
@@ -317,7 +317,7 @@ def test_subclasses_of_arrays_are_viewed():
     assert BufferView(x[:, ::2]).data_ptr == x.ctypes.data
 
 
-def test_what_lends_nothing_is_refused():
+def test_object_without_memory_is_refused():
     for nothing in (None, 5, "text", [1, 2], object()):
         with pytest.raises(TypeError, match="exports memory"):
             BufferView(nothing)
@@ -333,7 +333,7 @@ def test_what_lends_nothing_is_refused():
         BufferView.from_numpy(np.zeros(3, [("a", object)]))
 
 
-def test_a_field_of_a_struct_is_strided_memory():
+def test_struct_field_is_viewed_as_strided_memory():
     records = np.zeros(4, [("a", "i4"), ("b", "f4"), ("c", "f8")])
     records["b"] = [1, 2, 3, 4]
     view = BufferView.from_numpy(records["b"])
@@ -372,7 +372,7 @@ READ_ONLY_EXPORTS = {
 
 
 @pytest.mark.parametrize("name", READ_ONLY_EXPORTS)
-def test_read_only_stays_so_however_it_is_lent_on(name):
+def test_read_only_view_stays_read_only_when_reexported(name):
     x = np.arange(4.0)
     x.flags.writeable = False
     view = BufferView(np.from_dlpack(BufferView.from_numpy(x)[1:]))
@@ -389,7 +389,7 @@ def test_read_only_stays_so_however_it_is_lent_on(name):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_numpy_dtypes_at_odd_places(dtype):
+def test_every_dtype_is_viewed_in_every_layout(dtype):
     x = np.array([[1, 0, 1, 1]] * 3).astype(numpy_dtype(dtype))
     for part in (x, x.T, x[::-1], x[:, ::-2], x[1:, 1:], x[:0], x[0, 0:1].reshape(()), np.broadcast_to(x, (2, 3, 4))):
         view = BufferView.from_numpy(part)

@@ -24,7 +24,7 @@ def leased(values):
 
 @pytest.mark.parametrize("convert", [int, float, complex])
 @pytest.mark.parametrize("value", [True, -5, 53, 2.5, np.int8(-7)])
-def test_one_element_is_a_number(convert, value):
+def test_view_of_one_element_converts_to_a_number(convert, value):
     for shape in ((), (1,), (1, 1)):
         x = np.full(shape, value)
         assert convert(BufferView(x)) == convert(x.item())
@@ -33,7 +33,7 @@ def test_one_element_is_a_number(convert, value):
 
 
 @pytest.mark.parametrize("convert", [int, float, complex, operator.index])
-def test_other_sizes_are_no_numbers(convert):
+def test_conversion_of_other_sizes_to_number_is_refused(convert):
     # These bytes are the digits of 123.
     for x in (np.frombuffer(b"123", "u1"), np.zeros(0), np.zeros((2, 1))):
         with pytest.raises(TypeError, match="view of"):
@@ -43,7 +43,7 @@ def test_other_sizes_are_no_numbers(convert):
                 convert(lease)
 
 
-def test_only_integers_without_dimensions_are_indexes():
+def test_only_zero_dimensional_integer_views_are_indices():
     assert operator.index(BufferView(np.array(-3))) == -3
     for x in (np.array([3]), np.array(3.0), np.array(True), np.array(3j)):
         with pytest.raises(TypeError, match="only a view of integers without dimensions"):
@@ -52,7 +52,7 @@ def test_only_integers_without_dimensions_are_indexes():
         int(BufferView(np.array(1j)))
 
 
-def test_rows_are_views_and_elements_numbers(view):
+def test_iteration_yields_views_of_rows_and_numbers(view):
     assert [row.tolist() for row in view] == [[0, 1, 2], [3, 4, 5]]
     assert list(view[0]) == [0, 1, 2]
     assert all(type(number) is float for number in view[1])
@@ -69,14 +69,14 @@ def test_rows_are_views_and_elements_numbers(view):
         iter(BufferView(np.array(1)))
 
 
-def test_membership_is_of_elements(view):
+def test_in_operator_compares_elements(view):
     assert 4 in view
     assert 9 not in view
     assert np.nan not in BufferView(np.array([np.nan]))
     assert 1 not in view[:0]
 
 
-def test_iteration_of_a_view_that_is_closed_meanwhile_raises(view):
+def test_iteration_raises_after_view_is_closed(view):
     for given in (view, view[0]):
         rows = iter(given)
         next(rows)
@@ -88,7 +88,7 @@ def test_iteration_of_a_view_that_is_closed_meanwhile_raises(view):
 
 
 @pytest.mark.parametrize("compare", [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge])
-def test_elements_are_not_compared(compare, view):
+def test_elementwise_comparison_is_refused(compare, view):
     array = memarray.MemArray([2])
     for given in (view, array, array.read()):
         for other in (1, BufferView(np.zeros(2)), np.zeros(2), memarray.MemArray([2]), "text"):
@@ -96,7 +96,7 @@ def test_elements_are_not_compared(compare, view):
                 compare(given, other)
 
 
-def test_objects_equal_themselves_alone(view):
+def test_objects_are_equal_only_to_themselves(view):
     array = memarray.MemArray([2])
     for given in (view, array, array.read()):
         same = given
@@ -107,7 +107,7 @@ def test_objects_equal_themselves_alone(view):
     assert (np.asarray(view) == view).all()
 
 
-def test_truth_is_refused(view):
+def test_truth_value_is_refused(view):
     for given in (view, view[:1, :1], memarray.MemArray([1]).read()):
         with pytest.raises(TypeError, match="truth"):
             bool(given)
@@ -121,7 +121,7 @@ def test_truth_is_refused(view):
     ],
     ids=repr,
 )  # fmt: skip
-def test_masks_and_lists_of_integers_are_no_indexes(key, view):
+def test_masks_and_integer_lists_are_refused_as_indices(key, view):
     with pytest.raises(TypeError, match="indexed by integers, slices"):
         view[key]
 
@@ -159,7 +159,7 @@ def test_pillow_makes_images_of_strided_views():
     np.testing.assert_array_equal(np.asarray(image.fromarray(BufferView(x))), x)
 
 
-def test_copies_of_views_are_of_their_own(view):
+def test_copies_of_views_have_their_own_memory(view):
     @dataclasses.dataclass
     class Holder:
         view: BufferView
@@ -170,7 +170,7 @@ def test_copies_of_views_are_of_their_own(view):
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_writable_views_stay_writable(protocol, view):
+def test_unpickled_view_keeps_its_access(protocol, view):
     assert pickle.loads(pickle.dumps(view, protocol)).writable
     assert not pickle.loads(pickle.dumps(memarray.MemArray([2]).view(), protocol)).writable
 
@@ -188,7 +188,7 @@ def test_queues_and_pipes_carry_views_and_arrays(view):
     assert receiver.recv().tolist() == view.tolist()
 
 
-def test_comparing_with_none_says_that_it_is_another_object():
+def test_view_lease_and_array_are_not_equal_to_none():
     view = memarray.BufferView(np.arange(3))
     with memarray.MemArray([3]).read() as lease:
         for thing in (view, lease, lease.array):

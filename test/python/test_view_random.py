@@ -147,7 +147,7 @@ def reduced(x, name, axis, keepdims):
 
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value", "ignore:overflow")
 @pytest.mark.sweep
-def test_views_compute_as_numpy_does():
+def test_random_view_operations_match_numpy():
     @seed(SEED)
     @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(

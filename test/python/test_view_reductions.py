@@ -17,7 +17,7 @@ def view_of(x):
 
 @pytest.mark.trap("P20")
 @pytest.mark.parametrize("axis", [None, 0, 1])
-def test_float_sums_are_exact_to_the_last_rounding(axis):
+def test_float_sums_are_correctly_rounded(axis):
     x = np.random.default_rng(SEED).random((1000, 1000), dtype="float32")
     if axis is None:
         got, exact = [view_of(x).sum()], [math.fsum(x.ravel().tolist())]
@@ -28,7 +28,7 @@ def test_float_sums_are_exact_to_the_last_rounding(axis):
         assert value == np.float32(right)
 
 
-def test_double_sums_lose_nothing_that_counts():
+def test_double_sums_have_small_error():
     x = np.random.default_rng(SEED).standard_normal(300_001) * 10.0 ** np.arange(300_001).clip(0, 8)
     x[1] = 1e17
     exact = math.fsum(x.tolist())
@@ -37,7 +37,7 @@ def test_double_sums_lose_nothing_that_counts():
 
 
 @pytest.mark.parametrize("layout", ["C", "transposed", "flipped", "strided"])
-def test_the_number_of_threads_does_not_show(layout, request):
+def test_results_do_not_depend_on_thread_count(layout, request):
     x = np.random.default_rng(SEED).random((1500, 1400), dtype="float32")
     x = {"C": x, "transposed": x.T, "flipped": x[::-1, ::-1], "strided": x[:, ::3]}[layout]
     results = []
@@ -53,7 +53,7 @@ def test_the_number_of_threads_does_not_show(layout, request):
 
 
 @pytest.mark.trap("P22")
-def test_repetitions_are_counted_and_not_visited():
+def test_broadcast_dimensions_are_reduced_without_visiting_repeats():
     x = np.arange(5, dtype="float32")
     view = view_of(x).broadcast_to(2**20, 2**20, 5)
     assert view.sum() == 10.0 * 2**40
@@ -64,7 +64,7 @@ def test_repetitions_are_counted_and_not_visited():
 
 @pytest.mark.trap("P21")
 @pytest.mark.parametrize("operation", ["min", "max", "sum"])
-def test_a_view_is_walked_as_its_memory_lies(operation):
+def test_reduction_walks_memory_in_storage_order(operation):
     x = np.zeros((300, 200, 100), "float32")
     as_it_lies = view_of(x).plan(operation)
     for turned in (x.T, x.transpose(1, 2, 0), x.reshape(-1, 20, 1, 10)):
@@ -75,7 +75,7 @@ def test_a_view_is_walked_as_its_memory_lies(operation):
 
 @pytest.mark.trap("P19")
 @pytest.mark.parametrize("version", [None, (1, 0), (1, 3)])
-def test_negative_strides_are_not_lent_over_dlpack(version):
+def test_negative_strides_are_refused_over_dlpack(version):
     view = view_of(np.arange(12.0).reshape(3, 4))
     for flipped in (view[::-1], view[:, ::-2], view.T[::-1]):
         with pytest.raises(BufferError, match=r"negative strides.*copy\(\)"):
@@ -87,7 +87,7 @@ def test_negative_strides_are_not_lent_over_dlpack(version):
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
-def test_integers_wrap_in_64_bits_alone(dtype):
+def test_integer_sums_wrap_only_at_64_bits(dtype):
     x = np.full((3, 1000), np.iinfo(dtype).max, dtype)
     view = view_of(x)
     assert view.sum() == int(x.sum())
@@ -98,7 +98,7 @@ def test_integers_wrap_in_64_bits_alone(dtype):
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"])
 @pytest.mark.parametrize("operation", ["sum", "mean", "min", "max"])
-def test_nan_wins(dtype, operation):
+def test_nan_propagates_through_reductions(dtype, operation):
     x = np.ones((4, 50), numpy_dtype(dtype))
     x[2, 33] = np.nan
     view = view_of(x)
@@ -107,7 +107,7 @@ def test_nan_wins(dtype, operation):
     assert np.isnan(np.asarray(getattr(view.T, operation)(axis=0))).tolist() == [False, False, True, False]
 
 
-def test_nothing_has_a_sum_and_no_least():
+def test_empty_view_has_zero_sum_and_no_minimum():
     empty = view_of(np.zeros((0, 3), "float32"))
     assert empty.sum() == 0
     assert np.asarray(empty.sum(axis=0)).tolist() == [0, 0, 0]
@@ -120,7 +120,7 @@ def test_nothing_has_a_sum_and_no_least():
             call()
 
 
-def test_floats_overflow_as_they_do():
+def test_float_sums_overflow_to_infinity():
     assert view_of(np.full(10, 3e38, "float32")).sum() == math.inf
     assert view_of(np.full(10, 3e38, "float32")).mean() == np.float32(3e38)
     assert view_of(np.full(100, 60000, "float16")).sum() == math.inf

@@ -22,13 +22,13 @@ def library(tmp_path, monkeypatch):
     assert sys.meta_path == finders
 
 
-def test_calls_at_once_what_is_there():
+def test_callback_runs_at_once_for_imported_module():
     calls = []
     when_imported("sys", lambda: calls.append(1))
     assert calls == [1]
 
 
-def test_calls_once_when_the_module_is_ready(library):
+def test_callback_runs_once_after_module_is_executed(library):
     library("")
     calls = []
     when_imported("imported_late", lambda: calls.append(sys.modules["imported_late"].ready))
@@ -43,7 +43,7 @@ def test_calls_once_when_the_module_is_ready(library):
     assert calls == [True]
 
 
-def test_waits_for_an_import_that_succeeds(library, tmp_path):
+def test_callback_waits_for_a_successful_import(library, tmp_path):
     library("raise RuntimeError('not yet')")
     calls = []
     when_imported("imported_late", lambda: calls.append(1))
@@ -55,7 +55,7 @@ def test_waits_for_an_import_that_succeeds(library, tmp_path):
     assert calls == [1]
 
 
-def test_a_module_that_is_not_there_is_not_found(library):
+def test_import_of_missing_module_still_fails(library):
     when_imported("imported_late", lambda: None)
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("imported_late")

@@ -69,7 +69,7 @@ def entries_that_take_objects():
     return found
 
 
-def test_the_entries_that_take_objects_are_these():
+def test_list_of_entries_that_take_objects_is_complete():
     assert entries_that_take_objects() == [
         ("", "array_as_pointer"),
         ("", "view_as_pointer"),
@@ -95,7 +95,7 @@ def test_the_c_table_refuses_objects_of_other_types(part, name, given):
         call(address, *more)
 
 
-def test_the_modules_own_functions_refuse_objects_of_other_types():
+def test_core_functions_refuse_objects_of_other_types():
     core = memarray._core
     for given in WRONG:
         for call in (core.raw_interface, core.shared_layout):

@@ -155,26 +155,26 @@ TEST_F(ConflictsTest, NothingIsRefusedOnAFreeArray) {
   }
 }
 
-TEST_F(ConflictsTest, UnderAReadLeaseWritesAreRefusedAndReadsPass) {
+TEST_F(ConflictsTest, WritesAreRefusedAndReadsPassUnderReadLease) {
   ReadLease const lease(array);
   expect_refused(writes(), "leased for reading by 1 lease");
   expect_passes(reads());
 }
 
-TEST_F(ConflictsTest, UnderAWriteLeaseEverythingIsRefusedToOthers) {
+TEST_F(ConflictsTest, AllOtherAccessIsRefusedUnderWriteLease) {
   WriteLease const lease(array);
   expect_refused(writes(), "leased for writing");
   expect_refused(reads(), "leased for writing");
 }
 
-TEST_F(ConflictsTest, UnderEnterEverythingIsRefusedToOthers) {
+TEST_F(ConflictsTest, AllOtherAccessIsRefusedAfterEnter) {
   array.enter(3);
   expect_refused(writes(), "lock id 3");
   expect_refused(reads(), "lock id 3");
   array.exit();
 }
 
-TEST_F(ConflictsTest, WhileAKernelWritesEverythingIsRefused) {
+TEST_F(ConflictsTest, AllOtherAccessIsRefusedWhileKernelWrites) {
   std::atomic<bool> first{true};
   for_each_index(array, default_stream(), [&](float&, auto const&) {
     if (!first.exchange(false)) return;
@@ -184,7 +184,7 @@ TEST_F(ConflictsTest, WhileAKernelWritesEverythingIsRefused) {
   EXPECT_FALSE(first);
 }
 
-TEST_F(ConflictsTest, WhileAKernelReadsWritesAreRefusedAndReadsPass) {
+TEST_F(ConflictsTest, WritesAreRefusedAndReadsPassWhileKernelReads) {
   std::atomic<bool> first{true};
   for_each_index(
       {3, 4}, default_stream(),
@@ -198,7 +198,7 @@ TEST_F(ConflictsTest, WhileAKernelReadsWritesAreRefusedAndReadsPass) {
 
 // A write lease's id permits access to elements, pointers and kernels. It does not permit move, resize, enter or
 // exchange, which would change the leased memory itself.
-TEST_F(ConflictsTest, TheIdOfTheHolderPassesForElementsPointersAndKernelsAlone) {
+TEST_F(ConflictsTest, LockIdAdmitsAccessButNotMoveResizeOrExchange) {
   auto const as_holder = [this](std::int64_t id) {
     EXPECT_NO_THROW(array.throw_invalid_lock_access(id));
     array.write({0, 0}, 1, id);
@@ -244,7 +244,7 @@ TEST_F(ConflictsTest, TheIdOfTheHolderPassesForElementsPointersAndKernelsAlone) 
   array.exit();
 }
 
-TEST_F(ConflictsTest, AnIdWhoseLeaseIsOverIsRefusedAlsoOnAFreeArray) {
+TEST_F(ConflictsTest, IdOfClosedLeaseIsRefusedOnFreeArray) {
   std::int64_t id = -1;
   {
     WriteLease const lease(array);
@@ -260,7 +260,7 @@ TEST_F(ConflictsTest, AnIdWhoseLeaseIsOverIsRefusedAlsoOnAFreeArray) {
 }
 
 // The ids under which the library itself holds arrays grant no access.
-TEST_F(ConflictsTest, TheIdOfAnOperationOpensNothing) {
+TEST_F(ConflictsTest, IdOfRunningOperationGrantsNoAccess) {
   for_each_index(
       {1}, default_stream(),
       [&](auto const&, auto) {
@@ -273,7 +273,7 @@ TEST_F(ConflictsTest, TheIdOfAnOperationOpensNothing) {
   expect_unchanged("an operation's id");
 }
 
-TEST_F(ConflictsTest, EnterTakesAnyIdOfTheCallersAndExitEndsOnlyThat) {
+TEST_F(ConflictsTest, EnterAcceptsCallerIdsAndExitEndsOnlyEnter) {
   for (std::int64_t const id : {std::int64_t{0}, std::int64_t{1}, (std::int64_t{1} << 62) - 1}) {
     array.enter(id);
     EXPECT_EQ(array.get_lock_id(), id);
@@ -305,7 +305,7 @@ TEST_F(ConflictsTest, EnterTakesAnyIdOfTheCallersAndExitEndsOnlyThat) {
   EXPECT_EQ(array.get_lock_id(), lease.lock_id());
 }
 
-TEST_F(ConflictsTest, BadArgumentsAreNamedBeforeOrAfterTheLockButNeverChangeAnything) {
+TEST_F(ConflictsTest, InvalidArgumentsAreRefusedAndChangeNothing) {
   EXPECT_THROW(array.move_memory(kDLMetal, 0, 0), ValueError);
   EXPECT_THROW(array.move_memory(kDLCPU, 0, -1), ValueError);
   EXPECT_THROW(array.move_memory(kDLCPU, -2, 0), ValueError);

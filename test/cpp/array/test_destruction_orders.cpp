@@ -89,7 +89,7 @@ struct Handles {
 
 class DestructionOrdersTest : protected test::CountedArrays, public ::testing::Test {};
 
-TEST_F(DestructionOrdersTest, Handles) {
+TEST_F(DestructionOrdersTest, HandlesAreReleasedInEveryOrder) {
   in_every_order(5, [](testing::SimulatedDevices& sim) { return std::make_unique<Handles>(sim); });
 }
 
@@ -125,15 +125,15 @@ struct Arrays {
   DLPackTensor tensor;
 };
 
-TEST_F(DestructionOrdersTest, AnArrayThatIsRead) {
+TEST_F(DestructionOrdersTest, ArrayWithPendingReadIsReleasedInEveryOrder) {
   in_every_order(4, [](testing::SimulatedDevices& sim) { return std::make_unique<Arrays<false, false>>(sim); });
 }
 
-TEST_F(DestructionOrdersTest, AnArrayThatIsWritten) {
+TEST_F(DestructionOrdersTest, ArrayWithPendingWriteIsReleasedInEveryOrder) {
   in_every_order(4, [](testing::SimulatedDevices& sim) { return std::make_unique<Arrays<true, false>>(sim); });
 }
 
-TEST_F(DestructionOrdersTest, AnArrayThatIsWrittenInAContextOfItsOwn) {
+TEST_F(DestructionOrdersTest, ArrayWithPendingWriteInNonPrimaryContextIsReleasedInEveryOrder) {
   in_every_order(4, [](testing::SimulatedDevices& sim) { return std::make_unique<Arrays<true, true>>(sim); });
 }
 
@@ -162,7 +162,7 @@ struct Lent {
   DLPackTensor tensor;
 };
 
-TEST_F(DestructionOrdersTest, WhatAConsumerWasLent) {
+TEST_F(DestructionOrdersTest, ExportToConsumerStreamIsReleasedInEveryOrder) {
   in_every_order(4, [](testing::SimulatedDevices& sim) { return std::make_unique<Lent>(sim); });
 }
 
@@ -194,7 +194,7 @@ struct Moving {
   std::optional<MemArray<int, 1>> twin;
 };
 
-TEST_F(DestructionOrdersTest, ArraysThatAreMoved) {
+TEST_F(DestructionOrdersTest, ArraysWithPendingMovesAreReleasedInEveryOrder) {
   in_every_order(4, [](testing::SimulatedDevices& sim) { return std::make_unique<Moving>(sim); });
 }
 

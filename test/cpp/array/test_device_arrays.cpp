@@ -16,7 +16,7 @@ using test::DeviceArrayTest;
 
 StreamHandle make_stream(int device = 0) { return create_stream_handle(get_primary_context(device)); }
 
-TEST_F(DeviceArrayTest, AnElementIsReadAndWrittenWhereItIs) {
+TEST_F(DeviceArrayTest, ElementAccessLeavesArrayOnDevice) {
   MemArray<float, 2> a({3, 4});
   count_up(a);
   a.move_memory(kDLCUDA, 0, 0);
@@ -29,7 +29,7 @@ TEST_F(DeviceArrayTest, AnElementIsReadAndWrittenWhereItIs) {
   EXPECT_EQ(a({2, 2}), 10);
 }
 
-TEST_F(DeviceArrayTest, WhatIsDoneWithATensorUnderALeasesIdIsTheLeases) {
+TEST_F(DeviceArrayTest, WorkOnTensorCountsAsLeaseWorkUntilLeaseCloses) {
   MemArray<int, 1> a({100});
   a.move_memory(kDLCUDA, 0, 0, -1, false);
   StreamHandle const stream = make_stream();
@@ -53,7 +53,7 @@ TEST_F(DeviceArrayTest, WhatIsDoneWithATensorUnderALeasesIdIsTheLeases) {
   EXPECT_EQ(a({6}), 9);
 }
 
-TEST_F(DeviceArrayTest, AKernelRunsInItsStream) {
+TEST_F(DeviceArrayTest, KernelRunsInGivenStream) {
   MemArray<double, 2> a({20, 3});
   MemArray<double, 1> sums({20});
   count_up(a);
@@ -74,7 +74,7 @@ TEST_F(DeviceArrayTest, AKernelRunsInItsStream) {
   EXPECT_EQ(sums({3}), 9 + 10 + 11);
 }
 
-TEST_F(DeviceArrayTest, ALeaseOrdersItsStream) {
+TEST_F(DeviceArrayTest, WorkUnderLeasesIsOrderedAcrossStreams) {
   MemArray<int, 1> a({1000});
   a.move_memory(kDLCUDA, 0, 0);
   StreamHandle const first = make_stream();
@@ -91,7 +91,7 @@ TEST_F(DeviceArrayTest, ALeaseOrdersItsStream) {
   EXPECT_EQ(a({999}), 15);
 }
 
-TEST_F(DeviceArrayTest, ALeaseThatWaitsForNothingCallsNothing) {
+TEST_F(DeviceArrayTest, LeaseWithoutPendingWorkMakesNoDriverCalls) {
   MemArray<int, 1> a({10});
   a.move_memory(kDLCUDA, 0, 0, -1, false);
   std::uint64_t const before = sim.calls();
@@ -108,7 +108,7 @@ TEST_F(DeviceArrayTest, ALeaseThatWaitsForNothingCallsNothing) {
   EXPECT_EQ(sim.calls(), before);
 }
 
-TEST_F(DeviceArrayTest, AnExceptionInALaunchLeavesTheArray) {
+TEST_F(DeviceArrayTest, FailedLaunchLeavesArrayUnchanged) {
   MemArray<int, 1> a({10});
   count_up(a);
   a.move_memory(kDLCUDA, 0, 0);

@@ -254,7 +254,7 @@ class DeviceFaultsTest : protected test::CountedArrays, public ::testing::TestWi
   Trial after{GetParam()};
 };
 
-TEST_P(DeviceFaultsTest, EachDriverCallFails) {
+TEST_P(DeviceFaultsTest, FailedDriverCallsAreReportedAndKeepArraysConsistent) {
   bool const nightly = std::getenv("MEMARRAY_NIGHTLY") != nullptr;
   std::size_t next = 0;
   ASSERT_EQ(after.words + after.failure, "");

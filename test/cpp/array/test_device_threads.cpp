@@ -140,7 +140,7 @@ class Worker {
   std::vector<DLPackTensor> _kept;
 };
 
-TEST_F(DeviceThreadsTest, EightThreadsOnFourStreams) {
+TEST_F(DeviceThreadsTest, UpdatesFromEightThreadsOnFourStreamsAreNotLost) {
   World world(sim);
   {
     std::vector<std::thread> running;

@@ -126,7 +126,7 @@ TEST_F(DeviceTypesTest, MovesAndComputes) {
   EXPECT_EQ(instances, tested_instances);
 }
 
-TEST_F(DeviceTypesTest, LendsAndVersions) {
+TEST_F(DeviceTypesTest, ExportHasSimulatedDeviceAndWriteTakesNewMemory) {
   for_each_array([]<class P>(std::type_identity<P>) { P::lends_and_versions(); });
 }
 

@@ -329,7 +329,7 @@ Seen run(Program const& program, std::optional<Nth> const& lost = {}) {
 
 class DroppedWaitsTest : protected test::CountedArrays, public ::testing::TestWithParam<Program> {};
 
-TEST_P(DroppedWaitsTest, EachIsSeen) {
+TEST_P(DroppedWaitsTest, EachDroppedWaitIsDetected) {
   SCOPED_TRACE(GetParam().name);
   Seen const whole = run(GetParam());
   EXPECT_TRUE(whole.is_right) << whole.words;

@@ -108,7 +108,7 @@ class EscapedViewsTest : public ArrayTest {
   std::vector<double> before;
 };
 
-TEST_F(EscapedViewsTest, PartialWritesUnderAKeptViewCopyOnceAndSayItOnce) {
+TEST_F(EscapedViewsTest, PartialWritesUnderEscapedViewCopyAndReportOnce) {
   for (Use const& use : partial_writes()) {
     fresh();
     View<double> const view = kept_read_only(array);
@@ -128,7 +128,7 @@ TEST_F(EscapedViewsTest, PartialWritesUnderAKeptViewCopyOnceAndSayItOnce) {
   }
 }
 
-TEST_F(EscapedViewsTest, WholeWritesUnderAKeptViewCopyNothing) {
+TEST_F(EscapedViewsTest, FullWritesUnderEscapedViewDoNotCopy) {
   for (Use const& use : whole_writes()) {
     fresh();
     View<double> const view = kept_read_only(array);
@@ -145,7 +145,7 @@ TEST_F(EscapedViewsTest, WholeWritesUnderAKeptViewCopyNothing) {
   }
 }
 
-TEST_F(EscapedViewsTest, ReadingUnderAKeptReadOnlyViewChangesNothing) {
+TEST_F(EscapedViewsTest, ReadsUnderEscapedReadOnlyViewChangeNothing) {
   for (Use const& use : reads()) {
     fresh();
     View<double> const view = kept_read_only(array);
@@ -157,7 +157,7 @@ TEST_F(EscapedViewsTest, ReadingUnderAKeptReadOnlyViewChangesNothing) {
   EXPECT_EQ(copies(), 0);
 }
 
-TEST_F(EscapedViewsTest, WithoutViewsEverythingIsInPlace) {
+TEST_F(EscapedViewsTest, AllAccessIsInPlaceWithoutEscapedViews) {
   for (auto const& uses : {partial_writes(), whole_writes(), reads()})
     for (Use const& use : uses) {
       fresh();
@@ -176,7 +176,7 @@ TEST_F(EscapedViewsTest, WithoutViewsEverythingIsInPlace) {
 }
 
 // The consumer's writes before the next use belong to the array. Later writes do not, for any kind of use.
-TEST_F(EscapedViewsTest, AWritableViewIsLeftBehindByTheNextUseOfAnyKind) {
+TEST_F(EscapedViewsTest, WritableViewIsDetachedByNextAccess) {
   for (Use const& use : reads()) {
     fresh();
     View<double> const view = kept_writable(array);
@@ -206,7 +206,7 @@ TEST_F(EscapedViewsTest, AWritableViewIsLeftBehindByTheNextUseOfAnyKind) {
   EXPECT_EQ(copies(), copies_before) << "a whole write needs nothing of what was there";
 }
 
-TEST_F(EscapedViewsTest, MovingResizingAndExchangingLeaveWritableViewsBehindToo) {
+TEST_F(EscapedViewsTest, MoveResizeAndExchangeDetachWritableViews) {
   View<double> const moved = kept_writable(array);
   array.move_memory(kDLCPU, 0, 0);
   moved.data()[0] = 55;
@@ -247,7 +247,7 @@ TEST_F(EscapedViewsTest, SnapshotsSurviveResizingExchangingMovingAndDestruction)
   EXPECT_EQ(third.copy(), with(before, 0, -1));
 }
 
-TEST_F(EscapedViewsTest, ManyVersionsAreKeptAtOnce) {
+TEST_F(EscapedViewsTest, ManySnapshotsCoexist) {
   std::vector<View<double>> frames;
   for (int step = 0; step < 50; ++step) {
     for_each_index(array, default_stream(), [](double& e, auto const&) { e += 1; });
@@ -259,7 +259,7 @@ TEST_F(EscapedViewsTest, ManyVersionsAreKeptAtOnce) {
 }
 
 // A view of an open lease is not an escaped view: the lease's holder sees its writes.
-TEST_F(EscapedViewsTest, InsideALeaseNothingIsDecided) {
+TEST_F(EscapedViewsTest, ExportOfOpenLeaseSeesWritesInPlace) {
   WriteLease<double, 1> lease(array);
   View<double> const view(array.get_dlpack_tensor(true, lease.lock_id()));
   std::byte const* const memory = memory_of(array);
@@ -324,7 +324,7 @@ TEST_F(EscapedViewsTest, PolicyErrorRefusesReadingOnlyUnderWritableViews) {
   }
 }
 
-TEST_F(EscapedViewsTest, PolicyAliasGoesOnShowingTheArraysMemory) {
+TEST_F(EscapedViewsTest, PolicyAliasKeepsSharingArrayMemory) {
   for (auto const& uses : {partial_writes(), whole_writes(), reads()})
     for (Use const& use : uses) {
       fresh(EscapedViews::alias);
@@ -341,7 +341,7 @@ TEST_F(EscapedViewsTest, PolicyAliasGoesOnShowingTheArraysMemory) {
   EXPECT_EQ(copies(), 0);
 }
 
-TEST_F(EscapedViewsTest, ThePolicyIsTheArraysAndComesFromTheOptions) {
+TEST_F(EscapedViewsTest, PolicyIsPerArrayAndDefaultsToOptions) {
   EXPECT_EQ(array.escaped_views(), EscapedViews::snapshot);
   options().escaped_views = EscapedViews::alias;
   Array const aliasing({1});
@@ -352,7 +352,7 @@ TEST_F(EscapedViewsTest, ThePolicyIsTheArraysAndComesFromTheOptions) {
   EXPECT_EQ(given.escaped_views(), EscapedViews::error);
 }
 
-TEST_F(EscapedViewsTest, AChangedPolicyDecidesAtTheNextUse) {
+TEST_F(EscapedViewsTest, ChangedPolicyAppliesAtNextAccess) {
   fresh(EscapedViews::error);
   View<double> const view = kept_read_only(array);
   EXPECT_THROW(array.fill(0), LockError);
@@ -369,7 +369,7 @@ TEST_F(EscapedViewsTest, AChangedPolicyDecidesAtTheNextUse) {
 }
 
 // A write that fails while views exist changes nothing, even if the functor wrote many elements.
-TEST_F(EscapedViewsTest, AKernelThatThrowsLeavesArraysWithKeptViewsAsTheyWere) {
+TEST_F(EscapedViewsTest, ThrowingKernelLeavesArraysWithEscapedViewsUnchanged) {
   Array other({64});
   count_up(other);
   View<double> const first = kept_read_only(array);

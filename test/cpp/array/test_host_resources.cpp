@@ -54,7 +54,7 @@ class HostResourcesTest : public test::DeviceArrayTest, public ::testing::WithPa
   std::optional<MemArray<int, 1>> a;
 };
 
-TEST_P(HostResourcesTest, HasItsMemoryFromThere) {
+TEST_P(HostResourcesTest, MemoryTypeIsKeptThroughCopyAndResize) {
   EXPECT_EQ(a->state().residency().block().memory_type(), GetParam().type);
   EXPECT_EQ(live(), 1);
   EXPECT_EQ(a->view().memory_type(), GetParam().type);
@@ -66,7 +66,7 @@ TEST_P(HostResourcesTest, HasItsMemoryFromThere) {
   EXPECT_EQ((*a)({length}), 0);
 }
 
-TEST_P(HostResourcesTest, IsUsedOnTheDeviceWithoutACopyIfUnified) {
+TEST_P(HostResourcesTest, OnlyUnifiedMemoryIsUsedOnDeviceWithoutCopy) {
   BufferView const there = WriteLease<int, 1>(*a).view().to_device({kDLCUDA, 0});
   bool const is_unified = GetParam().type == MemoryType::unified;
   EXPECT_EQ(there.core().data() == a->state().residency().block().data(), is_unified);
@@ -79,7 +79,7 @@ TEST_P(HostResourcesTest, IsUsedOnTheDeviceWithoutACopyIfUnified) {
   EXPECT_EQ((back.as<int, 1>()(length - 1)), 7);
 }
 
-TEST_P(HostResourcesTest, MovesLaterBothWaysWithNothingBetween) {
+TEST_P(HostResourcesTest, AsyncMovesCopyDirectlyWithoutBlocking) {
   sim.delay(3ms);
   auto const blocking = [&] {
     return sim.calls("cuStreamSynchronize") + sim.calls("cuEventSynchronize") + sim.calls("cuCtxSynchronize");
@@ -96,7 +96,7 @@ TEST_P(HostResourcesTest, MovesLaterBothWaysWithNothingBetween) {
   EXPECT_EQ(a->state().residency().block().memory_type(), GetParam().type);
 }
 
-TEST_P(HostResourcesTest, IsNotWrittenWhileACopyReadsIt) {
+TEST_P(HostResourcesTest, HostWriteDoesNotAffectPendingCopy) {
   sim.delay(10ms);
   move(kDLCUDA);
   DLPackTensor const there = a->get_dlpack_tensor(true);
@@ -108,7 +108,7 @@ TEST_P(HostResourcesTest, IsNotWrittenWhileACopyReadsIt) {
   EXPECT_EQ((*a)({5}), 77);
 }
 
-TEST_P(HostResourcesTest, GoesBetweenDevices) {
+TEST_P(HostResourcesTest, MovesBetweenDevices) {
   move(kDLCUDA);
   add_one();
   a->move_memory(kDLCUDA, 0, 1);
@@ -118,7 +118,7 @@ TEST_P(HostResourcesTest, GoesBetweenDevices) {
   EXPECT_EQ((*a)({99}), 100);
 }
 
-TEST_P(HostResourcesTest, SaysWhereItIsLent) {
+TEST_P(HostResourcesTest, ExportedDeviceFollowsMoves) {
   EXPECT_EQ(a->get_dlpack_device(), std::pair(GetParam().lent, 0));
   {
     DLPackTensor const tensor = a->get_dlpack_tensor(true);
@@ -131,7 +131,7 @@ TEST_P(HostResourcesTest, SaysWhereItIsLent) {
   EXPECT_EQ(a->get_dlpack_device(), std::pair(GetParam().lent, 0));
 }
 
-TEST_P(HostResourcesTest, IsLentToTheHostAsItIs) {
+TEST_P(HostResourcesTest, HostExportUsesArrayMemory) {
   detail::LeaseCore lease(a->state_ptr(), detail::LeaseCore::Kind::write, {});
   lease.enter();
   DLPackTensor const tensor(detail::export_versioned(lease, {.to_host = true}));
@@ -139,7 +139,7 @@ TEST_P(HostResourcesTest, IsLentToTheHostAsItIs) {
   EXPECT_EQ(static_cast<std::byte*>(tensor.tensor().data), test::memory_of(*a));
 }
 
-TEST_P(HostResourcesTest, AKeptViewStaysAsItWas) {
+TEST_P(HostResourcesTest, EscapedViewIsUnchangedByMovesAndKernel) {
   DLPackTensor const kept = a->get_dlpack_tensor(true);
   move(kDLCUDA);
   add_one();
@@ -149,7 +149,7 @@ TEST_P(HostResourcesTest, AKeptViewStaysAsItWas) {
   EXPECT_EQ(static_cast<int const*>(kept.tensor().data)[7], 7);
 }
 
-TEST_P(HostResourcesTest, MayGoWhileACopyReadsIt) {
+TEST_P(HostResourcesTest, ArrayMayBeDestroyedDuringCopyToDevice) {
   sim.delay(20ms);
   move(kDLCUDA);
   a.reset();
@@ -160,7 +160,7 @@ TEST_P(HostResourcesTest, MayGoWhileACopyReadsIt) {
   EXPECT_EQ(live(), 0);
 }
 
-TEST_P(HostResourcesTest, MayGoWhileACopyWritesIt) {
+TEST_P(HostResourcesTest, ArrayMayBeDestroyedDuringCopyToHost) {
   move(kDLCUDA, 0, false);
   add_one();
   sim.delay(20ms);
@@ -172,7 +172,7 @@ TEST_P(HostResourcesTest, MayGoWhileACopyWritesIt) {
   EXPECT_EQ(live(), 0);
 }
 
-TEST_P(HostResourcesTest, AViewOfItMayBeTheLastWhileACopyWritesIt) {
+TEST_P(HostResourcesTest, ExportOutlivesArrayDuringCopyToHost) {
   move(kDLCUDA, 0, false);
   add_one();
   sim.delay(20ms);

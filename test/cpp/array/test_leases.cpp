@@ -28,7 +28,7 @@ class LeasesTest : public ArrayTest {
   MemArray<int, 3> c{{1, 2, 3}};
 };
 
-TEST_F(LeasesTest, TakesSeveralOfAllKinds) {
+TEST_F(LeasesTest, AcquiresReadWriteAndOverwriteTogether) {
   {
     auto const [x, y, z] = leases(read(a), write(b), overwrite(c));
     static_assert(std::is_same_v<decltype(x), ReadLease<float, 1> const>);
@@ -40,7 +40,7 @@ TEST_F(LeasesTest, TakesSeveralOfAllKinds) {
   EXPECT_TRUE(all_free());
 }
 
-TEST_F(LeasesTest, TakesAllOrNone) {
+TEST_F(LeasesTest, AcquiresAllOrNone) {
   {
     ReadLease const reader(b);
     EXPECT_THROW(static_cast<void>(leases(read(a), write(b), write(c))), LockError);
@@ -53,7 +53,7 @@ TEST_F(LeasesTest, TakesAllOrNone) {
 }
 
 // Otherwise the first lease would have discarded the contents before the second is refused.
-TEST_F(LeasesTest, ARefusalLeavesContentsThatWereToBeGivenUp) {
+TEST_F(LeasesTest, RefusedOverwriteKeepsContents) {
   MemArray<double, 1> first({16});
   MemArray<double, 1> second({16});
   count_up(first);
@@ -77,7 +77,7 @@ TEST_F(LeasesTest, ARefusalLeavesContentsThatWereToBeGivenUp) {
   EXPECT_EQ(versions(), 2);
 }
 
-TEST_F(LeasesTest, OneArrayMayBeReadTwiceButNotWritten) {
+TEST_F(LeasesTest, ArrayMayBeListedTwiceOnlyForReading) {
   {
     auto const [x, y, z] = leases(read(a), read(b), read(a));
     EXPECT_EQ(x.ptr(), z.ptr());
@@ -90,7 +90,7 @@ TEST_F(LeasesTest, OneArrayMayBeReadTwiceButNotWritten) {
 }
 
 // Without special handling, the second read would wait for the writer, which waits for the first read.
-TEST_F(LeasesTest, ReadingTwiceDoesNotWaitForAWriterInBetween) {
+TEST_F(LeasesTest, RepeatedReadDoesNotWaitForWaitingWriter) {
   auto reader = std::make_unique<ReadLease<float, 1>>(a);
   std::thread writer([&] { WriteLease<float, 1> const lease(a, {.timeout = std::nullopt}); });
   while (!a.state().lock().word().writer_waits()) std::this_thread::yield();
@@ -106,7 +106,7 @@ TEST_F(LeasesTest, ReadingTwiceDoesNotWaitForAWriterInBetween) {
   EXPECT_TRUE(done);
 }
 
-TEST_F(LeasesTest, TheTimeOutIsThatOfAllTogether) {
+TEST_F(LeasesTest, TimeoutAppliesToAllLeasesTogether) {
   WriteLease const first(a);
   WriteLease const second(b);
   auto const start = std::chrono::steady_clock::now();
@@ -134,7 +134,7 @@ TEST_F(LeasesTest, OppositeOrdersDoNotDeadlock) {
   EXPECT_TRUE(all_free());
 }
 
-TEST_F(LeasesTest, RunningOutOfMemoryForOneReleasesAll) {
+TEST_F(LeasesTest, OutOfMemoryForOneArrayReleasesAll) {
   FailingResource::Control memory;
   MemArray<double, 1> tight({8}, 0, {.resource = FailingResource(memory)});
   View<double> const view = kept_read_only(tight);

@@ -36,7 +36,7 @@ static_assert(!std::is_convertible_v<std::array<std::int64_t, 2>, Array>);
 
 class MemArrayTest : public ArrayTest {};
 
-TEST_F(MemArrayTest, TakesItsShapeInManyForms) {
+TEST_F(MemArrayTest, AcceptsShapeAndIndicesInManyForms) {
   std::int64_t const n = 3;
   EXPECT_EQ(Array({n, 4}).get_size(), 12);
   EXPECT_EQ(Array({3, 4}).get_size(), 12);
@@ -55,7 +55,7 @@ TEST_F(MemArrayTest, TakesItsShapeInManyForms) {
   EXPECT_EQ(array({1, 1}), 5);
 }
 
-TEST_F(MemArrayTest, StartsAsTOrAsTheMemoryComes) {
+TEST_F(MemArrayTest, ElementsAreDefaultConstructedUnlessUninitialized) {
   MemArray<Spin, 2> spins({3, 300});
   for (std::int64_t i = 0; i < spins.get_size(); ++i) ASSERT_EQ(spins.get_indexer().get(i)->down, -0.5);
   Array const zeros({100, 100});
@@ -80,7 +80,7 @@ TEST_F(MemArrayTest, SizesAreCheckedBeforeAnythingIsAllocated) {
   EXPECT_THROW((MemArray<std::int8_t, 1>({std::int64_t{1} << 62})), OutOfMemoryError);
 }
 
-TEST_F(MemArrayTest, RemembersItsDeviceId) {
+TEST_F(MemArrayTest, KeepsDeviceIdInCopies) {
   EXPECT_EQ(Array({1, 1}).get_device_id(), 0);
   Array const array({1, 1}, 3);
   EXPECT_EQ(array.get_device_id(), 3);
@@ -89,7 +89,7 @@ TEST_F(MemArrayTest, RemembersItsDeviceId) {
   EXPECT_EQ(Array(array).get_device_id(), 3);
 }
 
-TEST_F(MemArrayTest, CopiesDeeplyAndIsBornUnlocked) {
+TEST_F(MemArrayTest, CopyIsDeepAndUnlocked) {
   Array original({3, 4});
   count_up(original);
   ReadLease const lease(original);
@@ -107,7 +107,7 @@ TEST_F(MemArrayTest, CopiesDeeplyAndIsBornUnlocked) {
   EXPECT_EQ(contents(assigned), contents(original));
 }
 
-TEST_F(MemArrayTest, MovesWithoutTouchingMemory) {
+TEST_F(MemArrayTest, MoveKeepsMemoryAddress) {
   Array first({3, 4});
   count_up(first);
   std::byte const* const memory = memory_of(first);
@@ -122,7 +122,7 @@ TEST_F(MemArrayTest, MovesWithoutTouchingMemory) {
   EXPECT_EQ(third({2, 3}), 11);
 }
 
-TEST_F(MemArrayTest, EveryUseOfAnArrayThatWasMovedFromSaysSo) {
+TEST_F(MemArrayTest, UseOfMovedFromArrayIsRefused) {
   Array from({3, 4});
   Array const to = std::move(from);
   // NOLINTBEGIN(bugprone-use-after-move): that is what is tested
@@ -164,7 +164,7 @@ TEST_F(MemArrayTest, EveryUseOfAnArrayThatWasMovedFromSaysSo) {
   // NOLINTEND(bugprone-use-after-move)
 }
 
-TEST_F(MemArrayTest, SwapsStatesAndExchangesContents) {
+TEST_F(MemArrayTest, SwapSwapsStatesAndExchangeSwapsContents) {
   Array a({3, 4}, 1);
   Array b({2, 2}, 2);
   a.fill(1);
@@ -184,7 +184,7 @@ TEST_F(MemArrayTest, SwapsStatesAndExchangesContents) {
   EXPECT_EQ(a({2, 3}), 1);
 }
 
-TEST_F(MemArrayTest, ExchangeRefusesWhileEitherIsHeldAndChangesNeither) {
+TEST_F(MemArrayTest, ExchangeIsRefusedAndChangesNothingWhileEitherIsLeased) {
   Array a({3, 4});
   Array b({2, 2});
   a.fill(1);
@@ -200,7 +200,7 @@ TEST_F(MemArrayTest, ExchangeRefusesWhileEitherIsHeldAndChangesNeither) {
   EXPECT_EQ(b.state().lock().word().load(), detail::LockWord::free);
 }
 
-TEST_F(MemArrayTest, ResizeKeepsTheLeadingElementsAndTheRestIsT) {
+TEST_F(MemArrayTest, ResizeKeepsLeadingElementsAndInitializesRest) {
   Array array({2, 3});
   count_up(array);
   array.resize({4, 3});
@@ -228,7 +228,7 @@ TEST_F(MemArrayTest, ResizeTakesFreshMemory) {
   EXPECT_EQ(copies(), 0) << "it was asked for";
 }
 
-TEST_F(MemArrayTest, FillTakesAnElementOfItself) {
+TEST_F(MemArrayTest, FillAcceptsElementOfSameArray) {
   Array array({300, 1000});
   count_up(array);
   array.fill(std::as_const(array).ptr()[77]);
@@ -239,7 +239,7 @@ TEST_F(MemArrayTest, FillTakesAnElementOfItself) {
   EXPECT_EQ(spins({1999}).down, 2);
 }
 
-TEST_F(MemArrayTest, ViewsAreMdspansOfTheCurrentSide) {
+TEST_F(MemArrayTest, HostViewIsMdspanAndDeviceViewIsRefusedOnHost) {
   Array array({3, 4});
   array.host_view()(1, 2) = 9;
   EXPECT_EQ(array({1, 2}), 9);
@@ -249,7 +249,7 @@ TEST_F(MemArrayTest, ViewsAreMdspansOfTheCurrentSide) {
   EXPECT_THROW(static_cast<void>(std::as_const(array).device_view()), Error);
 }
 
-TEST_F(MemArrayTest, EveryAllocationThatFailsLeavesTheArrayAsItWas) {
+TEST_F(MemArrayTest, FailedAllocationLeavesArrayUnchanged) {
   FailingResource::Control memory;
   {
     Array array({3, 4}, 0, {.resource = FailingResource(memory)});
@@ -298,11 +298,11 @@ TEST_F(MemArrayTest, EveryAllocationThatFailsLeavesTheArrayAsItWas) {
   EXPECT_EQ(copies(), 0);
 }
 
-TEST_F(MemArrayTest, AResourceThatIsNoneIsRefused) {
+TEST_F(MemArrayTest, EmptyResourceIsRefused) {
   EXPECT_THROW(Array({1, 1}, 0, {.resource = MemoryResource()}), ValueError);
 }
 
-TEST_F(MemArrayTest, AStateIsHandedOverOnce) {
+TEST_F(MemArrayTest, StateCanBeTakenOnlyOnce) {
   Array array({2, 2});
   array.write({1, 1}, 4);
   detail::ArrayStatePtr state = array.take_state();

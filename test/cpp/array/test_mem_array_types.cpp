@@ -129,7 +129,7 @@ TEST_F(MemArrayTypesTest, WritesAndAddsIndices) {
   EXPECT_EQ(instances, tested_instances);
 }
 
-TEST_F(MemArrayTypesTest, LendsItsMemory) {
+TEST_F(MemArrayTypesTest, ExportDescribesArrayAndSurvivesWrites) {
   for_each_array([]<class P>(std::type_identity<P>) { P::lends_its_memory(); });
 }
 

@@ -192,7 +192,7 @@ using memarray::testing::LiveResources;
 using memarray::testing::SimulatedDevices;
 using memarray::testing::SimulatedOptions;
 
-TEST(OneIncludeTest, ProgramsNeedNoOther) {
+TEST(OneIncludeTest, ProgramNeedsNoOtherInclude) {
   SimulatedDevices const devices;
   static_cast<void>(take_reports());
   MemArray<float, 1> a({4}, 0, {.resource = MemoryResource(StatisticsAdaptor(host_resource()))});

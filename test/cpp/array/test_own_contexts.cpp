@@ -44,13 +44,13 @@ class OwnContextsTest : public test::DeviceArrayTest {
   std::optional<MemArray<int, 1>> a;
 };
 
-TEST_F(OwnContextsTest, AreTwo) {
+TEST_F(OwnContextsTest, OwnContextDiffersFromPrimary) {
   EXPECT_NE(as_cu(own), as_cu(primary));
   EXPECT_EQ(device_id_of(own), 0);
   EXPECT_EQ(as_cu(context_of(in_own)), as_cu(own));
 }
 
-TEST_F(OwnContextsTest, KernelsComeOneAfterAnother) {
+TEST_F(OwnContextsTest, KernelsAreOrderedAcrossContexts) {
   int expected = 0;
   for (int i = 1; i < 5; ++i) {
     step(i % 2 == 0 ? in_primary : in_own, i);
@@ -61,7 +61,7 @@ TEST_F(OwnContextsTest, KernelsComeOneAfterAnother) {
   expect_everywhere(2 * (2 * expected + 7) + 8);
 }
 
-TEST_F(OwnContextsTest, ABorrowedStreamIsKnownByItsContext) {
+TEST_F(OwnContextsTest, KernelInBorrowedStreamIsOrdered) {
   // The library queries the driver for the stream's context.
   StreamHandle const borrowed = create_stream_handle_ref(as_cu(in_own));
   step(in_primary, 1);
@@ -70,7 +70,7 @@ TEST_F(OwnContextsTest, ABorrowedStreamIsKnownByItsContext) {
   expect_everywhere(2 * (2 * 1 + 2) + 3);
 }
 
-TEST_F(OwnContextsTest, SeveralArraysAndSums) {
+TEST_F(OwnContextsTest, KernelsOverSeveralArraysAndSumsAreOrdered) {
   MemArray<int, 1> sums({length});
   sums.move_memory(kDLCUDA, 0, 0);
   step(in_primary, 5);
@@ -84,7 +84,7 @@ TEST_F(OwnContextsTest, SeveralArraysAndSums) {
   EXPECT_EQ(sums({2}), 22);
 }
 
-TEST_F(OwnContextsTest, ElementsFillsAndMoves) {
+TEST_F(OwnContextsTest, ElementAccessFillsAndMovesAreOrdered) {
   step(in_own, 5);
   EXPECT_EQ((*a)({9}), 5);
   step(in_own, 5);
@@ -106,7 +106,7 @@ TEST_F(OwnContextsTest, ElementsFillsAndMoves) {
   expect_everywhere(31);
 }
 
-TEST_F(OwnContextsTest, ALeaseOrdersItsStream) {
+TEST_F(OwnContextsTest, WorkUnderLeaseIsOrderedAcrossContexts) {
   step(in_primary, 1);
   {
     WriteLease<int, 1> const lease(*a, {.stream = in_own});
@@ -121,7 +121,7 @@ TEST_F(OwnContextsTest, ALeaseOrdersItsStream) {
   expect_everywhere(2 * (2 * (2 * 1 + 2) + 3 + 100) + 4);
 }
 
-TEST_F(OwnContextsTest, AReaderHoldsTheNextWriterBack) {
+TEST_F(OwnContextsTest, NextWriterWaitsForReaderInOtherContext) {
   step(in_primary, 1);
   std::vector<int> seen(length);
   {
@@ -137,7 +137,7 @@ TEST_F(OwnContextsTest, AReaderHoldsTheNextWriterBack) {
   EXPECT_EQ(seen, std::vector<int>(length, 1));
 }
 
-TEST_F(OwnContextsTest, AConsumerNamesAStreamOfIt) {
+TEST_F(OwnContextsTest, ExportToConsumerStreamInOwnContextIsOrdered) {
   detail::LeaseCore lease(a->state_ptr(), detail::LeaseCore::Kind::write, {.stream = in_primary});
   step(in_primary, 1);
   lease.enter();
@@ -159,7 +159,7 @@ TEST_F(OwnContextsTest, AConsumerNamesAStreamOfIt) {
   expect_everywhere(2 * (2 * 64 + 10) + 4);
 }
 
-TEST_F(OwnContextsTest, TheContextMayBeLeftBeforeTheArray) {
+TEST_F(OwnContextsTest, ContextMayBeReleasedBeforeArray) {
   step(in_own, 1);
   in_own = {};
   own = {};
@@ -167,7 +167,7 @@ TEST_F(OwnContextsTest, TheContextMayBeLeftBeforeTheArray) {
   expect_everywhere(4);
 }
 
-TEST_F(OwnContextsTest, OneThatIsOnlyNamedMayGoWhenItsWorkIsOver) {
+TEST_F(OwnContextsTest, BorrowedContextMayBeDestroyedAfterItsWorkCompletes) {
   MemArray<int, 1> array({100});
   ContextHandle const own_context = create_context_handle(0);
   StreamHandle const its = create_stream_handle(own_context);
@@ -179,7 +179,7 @@ TEST_F(OwnContextsTest, OneThatIsOnlyNamedMayGoWhenItsWorkIsOver) {
   // The stream and context handles are released before the array.
 }
 
-TEST_F(OwnContextsTest, AStreamOfAnotherDevicesOwnContextIsRefused) {
+TEST_F(OwnContextsTest, StreamOfContextOnOtherDeviceIsRefused) {
   ContextHandle const elsewhere = create_context_handle(1);
   StreamHandle const stream = create_stream_handle(elsewhere);
   EXPECT_THROW(step(stream, 1), ValueError);

@@ -131,7 +131,7 @@ bool is_refused_by(Wrapper const& wrapper, Source const& source) {
   return true;
 }
 
-TEST_F(ResourceRefusalsTest, AdaptorsSayTheTypeOfWhatTheyWrap) {
+TEST_F(ResourceRefusalsTest, AdaptorsReportMemoryTypeOfWrappedResource) {
   for (Source const& source : sources())
     for (Wrapper const& wrapper : wrappers()) {
       if (is_refused_by(wrapper, source)) continue;
@@ -156,7 +156,7 @@ TEST_F(ResourceRefusalsTest, DeviceMemoryIsRefusedWhereTheHostUsesIt) {
   }
 }
 
-TEST_F(ResourceRefusalsTest, DeviceMemoryIsWhatDeviceVectorsTake) {
+TEST_F(ResourceRefusalsTest, DeviceVectorsAcceptDeviceMemory) {
   StreamHandle const stream = create_stream_handle(get_primary_context(0));
   MemoryResource const resource(DriverResource::from_pool(get_device_memory_pool(0)));
   detail::DeviceBytes const bytes =

@@ -42,7 +42,7 @@ using Array = SharedArray;
 using Read = ReadLease<std::int64_t, 2>;
 using Write = WriteLease<std::int64_t, 2>;
 
-TEST_F(SharedMemoryTest, WhatOneWritesTheOtherReads) {
+TEST_F(SharedMemoryTest, WritesAreVisibleThroughOtherMapping) {
   Array b = attach();
   EXPECT_NE(memory_of(a), memory_of(b));
   a.write({2, 1}, 7);
@@ -54,7 +54,7 @@ TEST_F(SharedMemoryTest, WhatOneWritesTheOtherReads) {
   EXPECT_EQ(copies(), 0);
 }
 
-TEST_F(SharedMemoryTest, NewElementsAreZeroAndStructsTheirOwnDefault) {
+TEST_F(SharedMemoryTest, NewElementsAreZeroOrStructDefault) {
   for (std::int64_t const element : contents(a)) EXPECT_EQ(element, 0);
   SharedFile const other(shared_bytes<Charged, 1>({5}));
   auto const charges = create_shared<Charged, 1>(other.map(), {5});
@@ -131,7 +131,7 @@ TEST_F(SharedMemoryTest, ExportsAreCountedAcrossProcesses) {
   EXPECT_EQ(versions(), 0);
 }
 
-TEST_F(SharedMemoryTest, AViewKeepsTheMappingAndIsCountedAfterItsArrayIsGone) {
+TEST_F(SharedMemoryTest, ViewKeepsMappingAndCountAfterArrayIsDestroyed) {
   std::optional<Array> b(attach());
   std::optional<View<std::int64_t>> view(b->get_dlpack_tensor(true));
   b.reset();
@@ -141,7 +141,7 @@ TEST_F(SharedMemoryTest, AViewKeepsTheMappingAndIsCountedAfterItsArrayIsGone) {
   a.fill(1);
 }
 
-TEST_F(SharedMemoryTest, WhatCannotBeIsRefusedInWords) {
+TEST_F(SharedMemoryTest, UnsupportedOperationsAreRefusedWithReason) {
   MemArray<std::int64_t, 2> other({4, 3});
   EXPECT_THAT(message_of<Error>([&] { a.resize({2, 2}); }), HasSubstr("shared memory"));
   EXPECT_THAT(message_of<Error>([&] { a.exchange(other); }), HasSubstr("copy()"));
@@ -180,7 +180,7 @@ TEST_F(SharedMemoryTest, MappingWithoutMemoryIsRefusedBeforeItIsWritten) {
   EXPECT_EQ((create_shared<std::int64_t, 1>(whole.map(), {4096}).get_size()), 4096);
 }
 
-TEST_F(SharedMemoryTest, CopiesAreThisProcesssOwn) {
+TEST_F(SharedMemoryTest, CopiesArePrivateToProcess) {
   a.fill(3);
   Array copy(a);
   EXPECT_FALSE(copy.is_foreign());
@@ -189,7 +189,7 @@ TEST_F(SharedMemoryTest, CopiesAreThisProcesssOwn) {
   EXPECT_EQ((copy({1, 1})), 3);
 }
 
-TEST_F(SharedMemoryTest, MovesSwapsAndTheLastOwnerDecides) {
+TEST_F(SharedMemoryTest, MovedAndSwappedArraysStayShared) {
   Array b = attach();
   {
     Array moved(std::move(b));
@@ -202,7 +202,7 @@ TEST_F(SharedMemoryTest, MovesSwapsAndTheLastOwnerDecides) {
   Write const free(a);
 }
 
-TEST_F(SharedMemoryTest, SeveralAreTakenTogether) {
+TEST_F(SharedMemoryTest, SeveralSharedArraysAreLeasedTogether) {
   SharedFile const second(shared_bytes<std::int64_t, 2>({4, 3}));
   Array c = create_shared<std::int64_t, 2>(second.map(), {4, 3});
   Array b = attach();
@@ -220,7 +220,7 @@ TEST_F(SharedMemoryTest, SeveralAreTakenTogether) {
 }
 
 // Addresses differ between processes. Two processes that lock two shared arrays must not deadlock.
-TEST_F(SharedMemoryTest, SeveralAreTakenInOneOrderByAllProcesses) {
+TEST_F(SharedMemoryTest, AllProcessesLockArraysInSameOrder) {
   SharedFile const second(shared_bytes<std::int64_t, 2>({4, 3}));
   Array c = create_shared<std::int64_t, 2>(second.map(), {4, 3});
   std::vector<Array> firsts;
@@ -267,7 +267,7 @@ TEST_F(SharedMemoryTest, SeveralAreTakenInOneOrderByAllProcesses) {
   }
 }
 
-TEST_F(SharedMemoryTest, ThreadsOverOneMappingAndOverSeveralAreKeptApart) {
+TEST_F(SharedMemoryTest, ThreadsExcludeEachOtherWithinAndAcrossMappings) {
   Array b = attach();
   constexpr int rounds = 500;
   std::atomic<int> torn{0};
@@ -295,7 +295,7 @@ TEST_F(SharedMemoryTest, ThreadsOverOneMappingAndOverSeveralAreKeptApart) {
   EXPECT_EQ((a({3, 2})), 4 * rounds);
 }
 
-TEST_F(SharedMemoryTest, AWaitingWriterHoldsBackNewReaders) {
+TEST_F(SharedMemoryTest, WaitingWriterBlocksNewReaders) {
   Array b = attach();
   std::optional<Read> first(std::in_place, b);
   std::atomic<bool> done{false};
@@ -319,7 +319,7 @@ TEST_F(SharedMemoryTest, AWaitingWriterHoldsBackNewReaders) {
   Read const again(b);
 }
 
-TEST_F(SharedMemoryTest, WaitsEndInTime) {
+TEST_F(SharedMemoryTest, WaitsEndAfterTimeout) {
   Array b = attach();
   Write const holder(a);
   auto const began = std::chrono::steady_clock::now();
@@ -329,7 +329,7 @@ TEST_F(SharedMemoryTest, WaitsEndInTime) {
 }
 
 // A hold that is still being acquired must not pass as an open one.
-TEST_F(SharedMemoryTest, AnIdIsGoodOnlyWhenAllProcessesLetGo) {
+TEST_F(SharedMemoryTest, LockIdIsValidOnlyAfterAllReadersRelease) {
   Array b = attach();
   std::optional<Read> reader(std::in_place, b);
   std::atomic<bool> entered{false};
@@ -350,7 +350,7 @@ TEST_F(SharedMemoryTest, AnIdIsGoodOnlyWhenAllProcessesLetGo) {
   waiter.join();
 }
 
-TEST_F(SharedMemoryTest, AMappingIsKeptAsLongAsSomebodyUsesItAndThenGivenUp) {
+TEST_F(SharedMemoryTest, MappingIsReleasedWithLastArrayOrExport) {
   SharedMemory mapped = file.map();
   std::weak_ptr<void const> const mapping = mapped.keep_alive;
   std::optional<Array> b(attach_shared<std::int64_t, 2>(std::move(mapped)));
@@ -362,7 +362,7 @@ TEST_F(SharedMemoryTest, AMappingIsKeptAsLongAsSomebodyUsesItAndThenGivenUp) {
   EXPECT_TRUE(mapping.expired());
 }
 
-TEST_F(SharedMemoryTest, AMappingIsGivenUpWhereAttachingFails) {
+TEST_F(SharedMemoryTest, MappingIsReleasedWhenCreateOrAttachFails) {
   for (bool const create : {false, true}) {
     SharedMemory mapped = file.map();
     std::weak_ptr<void const> const mapping = mapped.keep_alive;
@@ -375,7 +375,7 @@ TEST_F(SharedMemoryTest, AMappingIsGivenUpWhereAttachingFails) {
   }
 }
 
-TEST_F(SharedMemoryTest, ThereAreOnlySoManyPlaces) {
+TEST_F(SharedMemoryTest, AttachIsRefusedWhenAllSlotsAreUsed) {
   std::vector<Array> arrays;
   for (std::uint32_t i = 1; i < detail::SegmentHeader::slot_count; ++i) arrays.push_back(attach());
   EXPECT_THAT(message_of<Error>([&] { static_cast<void>(attach()); }), HasSubstr("250 users already"));

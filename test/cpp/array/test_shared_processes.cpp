@@ -25,7 +25,7 @@ using Array = SharedArray;
 using Read = ReadLease<std::int64_t, 2>;
 using Write = WriteLease<std::int64_t, 2>;
 
-TEST_F(SharedMemoryTest, ARefusalSaysWhoHoldsIt) {
+TEST_F(SharedMemoryTest, RefusalNamesHoldingProcess) {
   Child const child([this]() -> std::shared_ptr<void> {
     auto array = std::make_shared<Array>(attach());
     return keep(array, std::make_shared<Read>(*array), std::make_shared<Read>(*array));
@@ -36,7 +36,7 @@ TEST_F(SharedMemoryTest, ARefusalSaysWhoHoldsIt) {
   Read const passes(a);
 }
 
-TEST_F(SharedMemoryTest, LeasesOfAForkedChildExcludeToo) {
+TEST_F(SharedMemoryTest, LeaseOfForkedChildExcludesParent) {
   Child const child([this]() -> std::shared_ptr<void> {
     // The child uses the parent's array object.
     return keep(std::make_shared<Write>(a));
@@ -76,7 +76,7 @@ TEST_F(SharedMemoryTest, AChildDoesNotEndLeasesOfItsParents) {
   Write const all_gone(b);
 }
 
-TEST_F(SharedMemoryTest, AWriterThatDiedIsDetectedAndRecovered) {
+TEST_F(SharedMemoryTest, ExitedWriterIsDetectedAndRecovered) {
   Array b = attach();
   Child child([this]() -> std::shared_ptr<void> {
     auto array = std::make_shared<Array>(attach());
@@ -106,7 +106,7 @@ TEST_F(SharedMemoryTest, AWriterThatDiedIsDetectedAndRecovered) {
   Write const free(b);
 }
 
-TEST_F(SharedMemoryTest, AWaiterHearsThatTheHolderDied) {
+TEST_F(SharedMemoryTest, WaiterIsRefusedWhenHolderExits) {
   Child child([this]() -> std::shared_ptr<void> { return keep(std::make_shared<Write>(a)); });
   std::atomic<bool> waits{false};
   std::string words;
@@ -121,7 +121,7 @@ TEST_F(SharedMemoryTest, AWaiterHearsThatTheHolderDied) {
   EXPECT_THAT(words, HasSubstr("exited while it held it for writing"));
 }
 
-TEST_F(SharedMemoryTest, AReaderThatDiedIsClearedAndReported) {
+TEST_F(SharedMemoryTest, ExitedReaderIsClearedAndReported) {
   Child child([this]() -> std::shared_ptr<void> { return keep(std::make_shared<Read>(a)); });
   std::string const who = pid(child.pid());
   EXPECT_THROW(Write{a}, LockError);
@@ -136,7 +136,7 @@ TEST_F(SharedMemoryTest, AReaderThatDiedIsClearedAndReported) {
   a.fill(3);
 }
 
-TEST_F(SharedMemoryTest, ViewsOfAProcessThatDiedDoNotCount) {
+TEST_F(SharedMemoryTest, ViewsOfExitedProcessAreNotCounted) {
   Child child([this]() -> std::shared_ptr<void> {
     return keep(std::make_shared<View<std::int64_t>>(a.get_dlpack_tensor(true)));
   });
@@ -150,7 +150,7 @@ TEST_F(SharedMemoryTest, ViewsOfAProcessThatDiedDoNotCount) {
   EXPECT_EQ(deaths[0].held, Death::Held::exports);
 }
 
-TEST_F(SharedMemoryTest, AChildsInheritedViewsCountFromItsFirstUseOn) {
+TEST_F(SharedMemoryTest, InheritedViewCountsForChildAfterItsFirstAccess) {
   auto view = std::make_shared<View<std::int64_t>>(a.get_dlpack_tensor(true));
   Child child([this, view]() -> std::shared_ptr<void> {
     {
@@ -164,7 +164,7 @@ TEST_F(SharedMemoryTest, AChildsInheritedViewsCountFromItsFirstUseOn) {
   a.fill(1);
 }
 
-TEST_F(SharedMemoryTest, ProcessesCountExactly) {
+TEST_F(SharedMemoryTest, IncrementsOfSeveralProcessesAreNotLost) {
   constexpr int rounds = 1000;
   std::vector<pid_t> children;
   for (int i = 0; i < 4; ++i) {

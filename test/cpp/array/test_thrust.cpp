@@ -47,7 +47,7 @@ class ThrustTest : public ArrayTest {
   std::vector<double> negated;
 };
 
-TEST_F(ThrustTest, TheRangeIsTheArrayInLinearOrder) {
+TEST_F(ThrustTest, RangeCoversArrayInLinearOrder) {
   auto const [first, last] = thrust_range(std::as_const(array));
   EXPECT_EQ(reinterpret_cast<std::byte const*>(first), memory_of(array));
   EXPECT_EQ(std::vector<double>(first, last), before);
@@ -58,7 +58,7 @@ TEST_F(ThrustTest, TheRangeIsTheArrayInLinearOrder) {
   static_assert(std::is_same_v<decltype(thrust_range(std::as_const(array))), std::pair<double const*, double const*>>);
 }
 
-TEST_F(ThrustTest, AlgorithmsReadAndWriteThroughIt) {
+TEST_F(ThrustTest, AlgorithmsReadAndWriteThroughRange) {
   EXPECT_EQ(total(array), std::accumulate(before.begin(), before.end(), 0.0));
   negate(array);
   EXPECT_EQ(contents(array), negated);
@@ -70,7 +70,7 @@ TEST_F(ThrustTest, AlgorithmsReadAndWriteThroughIt) {
   EXPECT_EQ(copies(), 0);
 }
 
-TEST_F(ThrustTest, ConstLooksPassUnderReadersMutableOnesAreRefused) {
+TEST_F(ThrustTest, ConstRangePassesAndMutableRangeIsRefusedUnderReadLease) {
   ReadLease<double, 2> lease(array);
   EXPECT_EQ(total(array), 39 * 40 / 2);
   auto const words = message_of<LockError>([&] { negate(array); });
@@ -80,7 +80,7 @@ TEST_F(ThrustTest, ConstLooksPassUnderReadersMutableOnesAreRefused) {
   EXPECT_NO_THROW(negate(array));
 }
 
-TEST_F(ThrustTest, UnderAWriterItsIdPasses) {
+TEST_F(ThrustTest, LockIdIsRequiredUnderWriteLease) {
   {
     WriteLease<double, 2> const lease(array);
     for (std::int64_t const id : {std::int64_t{-1}, lease.lock_id() + 1, std::int64_t{5}}) {
@@ -100,7 +100,7 @@ TEST_F(ThrustTest, UnderAWriterItsIdPasses) {
   EXPECT_THROW(total(array, 5), LockError) << "nobody holds it under that id any more";
 }
 
-TEST_F(ThrustTest, KeptViewsAreSnapshotsOfWhatItWrites) {
+TEST_F(ThrustTest, EscapedViewsKeepContentsUnderThrustWrites) {
   View<double> const view = kept_read_only(array);
   std::byte const* const memory = memory_of(array);
   EXPECT_EQ(total(array), 39 * 40 / 2);
@@ -136,7 +136,7 @@ TEST_F(ThrustTest, PolicyErrorRefusesAndPolicyAliasShares) {
   EXPECT_EQ(copies(), 0);
 }
 
-TEST_F(ThrustTest, AnArrayThatWasMovedFromHasNone) {
+TEST_F(ThrustTest, MovedFromArrayHasNoRange) {
   Array const moved = std::move(array);
   EXPECT_THROW(static_cast<void>(thrust_range(array)), Error);
   EXPECT_THROW(static_cast<void>(thrust_range(std::as_const(array))), Error);

@@ -38,7 +38,7 @@ using Rank = std::integral_constant<int, n>;
 using Ranks = ::testing::Types<Rank<1>, Rank<2>, Rank<3>, Rank<4>, Rank<5>, Rank<6>>;
 TYPED_TEST_SUITE(ArrayIndexerTest, Ranks);
 
-TYPED_TEST(ArrayIndexerTest, GoesThroughAllIndicesInOrderAndBack) {
+TYPED_TEST(ArrayIndexerTest, LinearIndicesRoundTripInRowMajorOrder) {
   constexpr int n = TypeParam::value;
   std::mt19937 random(n);
   for (int round = 0; round < 20; ++round) {
@@ -56,7 +56,7 @@ TYPED_TEST(ArrayIndexerTest, GoesThroughAllIndicesInOrderAndBack) {
   }
 }
 
-TYPED_TEST(ArrayIndexerTest, TakesAnyArrayOfAnyIntegers) {
+TYPED_TEST(ArrayIndexerTest, AcceptsAnyArrayOfAnyIntegerType) {
   constexpr int n = TypeParam::value;
   ArrayIndexer<char const, n> indexer{nullptr, {}};
   for (int d = 0; d < n; ++d) indexer.extents[d] = 3;
@@ -86,7 +86,7 @@ TYPED_TEST(ArrayIndexerTest, IndexesIn32Bits) {
   }
 }
 
-TYPED_TEST(ArrayIndexerTest, IsEmptyWhenOneExtentIs) {
+TYPED_TEST(ArrayIndexerTest, IsEmptyWhenAnyExtentIsZero) {
   constexpr int n = TypeParam::value;
   for (int empty = 0; empty < n; ++empty) {
     ArrayIndexer<char const, n> indexer{nullptr, {}};
@@ -97,7 +97,7 @@ TYPED_TEST(ArrayIndexerTest, IsEmptyWhenOneExtentIs) {
 }
 
 // No memory is accessed, so sizes may exceed any machine.
-TEST(LargeArrayIndexer, CrossesTheLimitsOf32Bits) {
+TEST(LargeArrayIndexer, IndicesBeyond32BitsRoundTrip) {
   constexpr std::int64_t two_to_32 = std::int64_t{1} << 32;
   for (Extents<3> const& extents :
        {Extents<3>{3, two_to_32, 5}, Extents<3>{two_to_32 + 7, 3, 11}, Extents<3>{1, 1, two_to_32},
@@ -116,13 +116,13 @@ TEST(LargeArrayIndexer, CrossesTheLimitsOf32Bits) {
   }
 }
 
-TEST(LargeArrayIndexer, ReachesTheLastElementThat64BitsCanName) {
+TEST(LargeArrayIndexer, ReachesLastElementNear64BitLimit) {
   ArrayIndexer<char const, 2> const indexer{nullptr, {3, std::numeric_limits<std::int64_t>::max() / 3}};
   EXPECT_EQ(indexer({2, indexer.extents[1] - 1}), indexer.size() - 1);
   EXPECT_EQ(indexer.get_indices(indexer.size() - 1)[0], 2);
 }
 
-TEST(ElementAccess, WritesThroughAndReadsTheSame) {
+TEST(ElementAccess, ReadsBackWrittenElements) {
   double memory[12] = {};
   ArrayIndexer<double, 3> const indexer{memory, {2, 3, 2}};
   for (std::int64_t i = 0; i < indexer.size(); ++i) indexer[indexer.get_indices(i)] = static_cast<double>(i);
@@ -132,7 +132,7 @@ TEST(ElementAccess, WritesThroughAndReadsTheSame) {
 }
 
 #if !defined(NDEBUG)
-TEST(ArrayIndexerDeathTest, AssertsItsBounds) {
+TEST(ArrayIndexerDeathTest, AssertsIndexBounds) {
   double memory[6] = {};
   ArrayIndexer<double, 2> const indexer{memory, {2, 3}};
   EXPECT_DEATH(static_cast<void>(indexer({0, 3})), "indices");

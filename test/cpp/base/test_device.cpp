@@ -6,14 +6,14 @@
 namespace memarray::test {
 namespace {
 
-TEST(DeviceTest, IsTheCpuUnlessSaid) {
+TEST(DeviceTest, DefaultsToCpu) {
   EXPECT_TRUE(Device{}.is_cpu());
   EXPECT_EQ(Device{}, (Device{kDLCPU, 0}));
   EXPECT_FALSE((Device{kDLCUDA, 0}).is_cpu());
   EXPECT_NE((Device{kDLCUDA, 0}), (Device{kDLCUDA, 1}));
 }
 
-TEST(DeviceTest, WordsAndBack) {
+TEST(DeviceTest, ConvertsToStringAndBack) {
   for (Device const device : {Device{}, Device{kDLCUDA, 0}, Device{kDLCUDA, 17}})
     EXPECT_EQ(device_from_string(to_string(device)), device);
   EXPECT_EQ(device_from_string("cuda"), (Device{kDLCUDA, 0}));
@@ -23,7 +23,7 @@ TEST(DeviceTest, WordsAndBack) {
   EXPECT_EQ(to_string({kDLExtDev, 2}), "device type 12:2");
 }
 
-TEST(DeviceTest, OtherWordsAreRefused) {
+TEST(DeviceTest, InvalidStringsAreRefused) {
   for (char const* const word :
        {"", "CPU", "cpu:0", "cuda:", "cuda:-1", "cuda:1x", "cuda: 1", "cuda:99999999999", "gpu"})
     EXPECT_THROW(static_cast<void>(device_from_string(word)), ValueError) << word;

@@ -52,7 +52,7 @@ using Types = ::testing::Types<bool, std::int8_t, std::int16_t, std::int32_t, st
                                std::complex<double>>;
 TYPED_TEST_SUITE(ShippedDType, Types);
 
-TYPED_TEST(ShippedDType, DescribesItsType) {
+TYPED_TEST(ShippedDType, DescribesCppType) {
   DType const& dtype = dtype_of<TypeParam>();
   EXPECT_EQ(dtype.itemsize, sizeof(TypeParam));
   EXPECT_EQ(dtype.alignment, alignof(TypeParam));
@@ -67,7 +67,7 @@ TYPED_TEST(ShippedDType, DescribesItsType) {
   }
 }
 
-TYPED_TEST(ShippedDType, IsFoundByNameAndByDLPacksDescription) {
+TYPED_TEST(ShippedDType, IsFoundByNameAndByDLPackType) {
   DType const& dtype = dtype_of<TypeParam const>();
   ASSERT_NE(find_dtype(dtype.name_view()), nullptr);
   EXPECT_EQ(*find_dtype(dtype.name_view()), dtype);
@@ -75,7 +75,7 @@ TYPED_TEST(ShippedDType, IsFoundByNameAndByDLPacksDescription) {
   EXPECT_EQ(*find_dtype(dtype.dl), dtype);
 }
 
-TEST(DType, FifteenAreShippedAndAllDiffer) {
+TEST(DType, FifteenDistinctDTypesAreShipped) {
   auto const all = shipped_dtypes();
   EXPECT_EQ(all.size(), 15U);
   for (DType const& left : all) {
@@ -85,7 +85,7 @@ TEST(DType, FifteenAreShippedAndAllDiffer) {
   }
 }
 
-TEST(DType, WordsAreThoseOfNumPyAndTheBufferProtocol) {
+TEST(DType, TypestrsMatchNumPyAndFormatsMatchBufferProtocol) {
   std::map<std::string, std::pair<std::string, std::string>> const expected = {
       {"bool", {"|b1", "?"}},    {"int8", {"|i1", "b"}},       {"int16", {"<i2", "h"}},       {"int32", {"<i4", "i"}},
       {"int64", {"<i8", "l"}},   {"uint8", {"|u1", "B"}},      {"uint16", {"<u2", "H"}},      {"uint32", {"<u4", "I"}},
@@ -102,7 +102,7 @@ TEST(DType, WordsAreThoseOfNumPyAndTheBufferProtocol) {
   EXPECT_EQ(find_dtype(DLDataType{kDLFloat, 32, 4}), nullptr);
 }
 
-TEST(DType, StructsGetATraitInOneLine) {
+TEST(DType, DTypeMacroDescribesStructs) {
   DType const& dtype = dtype_of<physics::Particle>();
   EXPECT_EQ(dtype.name_view(), "physics::Particle");
   EXPECT_STREQ(dtype.typestr, "|V32");
@@ -118,7 +118,7 @@ TEST(DType, StructsGetATraitInOneLine) {
   EXPECT_FALSE(dtype == dtype_of<physics::Cell>());
 }
 
-TEST(DType, AStructsDefaultsAreItsPattern) {
+TEST(DType, InitPatternHoldsStructDefaults) {
   DType const& dtype = dtype_of<physics::Cell>();
   ASSERT_NE(dtype.init, nullptr);
   physics::Cell cell{0, 0.0};
@@ -130,13 +130,13 @@ TEST(DType, AStructsDefaultsAreItsPattern) {
   }
 }
 
-TEST(DType, CudasComplexNumbersAreTheSame) {
+TEST(DType, CudaComplexAndStdComplexShareDType) {
   EXPECT_EQ(dtype_of<cuda::std::complex<float>>(), dtype_of<std::complex<float>>());
   EXPECT_EQ(dtype_of<cuda::std::complex<double>>(), dtype_of<std::complex<double>>());
   static_assert(!Element<cuda::std::complex<float16>>);
 }
 
-TEST(DType, ACopyKeepsItsWords) {
+TEST(DType, CopyKeepsName) {
   DType const copy = [] { return dtype_of<double>(); }();
   EXPECT_EQ(copy.name_view(), "float64");
 }

@@ -14,7 +14,7 @@ namespace {
 static_assert(is_overaligned<cuda::std::complex<double>> && is_overaligned<cuda::std::complex<float> const>);
 static_assert(!is_overaligned<std::complex<double>> && !is_overaligned<double const>);
 
-TEST(ElementPointerTest, MemoryAlignedToItsDtypeAloneIsRefusedForATypeThatAsksForMore) {
+TEST(ElementPointerTest, UnderalignedMemoryIsRefusedForOveralignedType) {
   alignas(16) std::byte memory[64];
   EXPECT_EQ(static_cast<void*>(elements_at<cuda::std::complex<double>>(memory + 16)), memory + 16);
   EXPECT_EQ(static_cast<void*>(elements_at<std::complex<double>>(memory + 8)), memory + 8);

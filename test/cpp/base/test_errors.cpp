@@ -8,7 +8,7 @@
 namespace memarray::test {
 namespace {
 
-TEST(ErrorsTest, WhatMemarrayRefusesIsCaughtAsOneKind) {
+TEST(ErrorsTest, MemarrayErrorsDeriveFromError) {
   static_assert(std::is_base_of_v<Error, LockError>);
   static_assert(std::is_base_of_v<Error, UnsupportedTypeError>);
   static_assert(std::is_base_of_v<Error, CudaError>);
@@ -17,7 +17,7 @@ TEST(ErrorsTest, WhatMemarrayRefusesIsCaughtAsOneKind) {
   static_assert(std::is_base_of_v<std::runtime_error, Error>);
 }
 
-TEST(ErrorsTest, BadArgumentsAreTheStandardLibrarysKinds) {
+TEST(ErrorsTest, ArgumentErrorsDeriveFromStandardExceptions) {
   static_assert(std::is_base_of_v<std::invalid_argument, ValueError>);
   static_assert(std::is_base_of_v<std::invalid_argument, TypeError>);
   static_assert(std::is_base_of_v<std::out_of_range, IndexError>);
@@ -32,7 +32,7 @@ TEST(ErrorsTest, ACudaErrorKeepsItsCodeAndName) {
   EXPECT_STREQ(error.what(), "there is none");
 }
 
-TEST(ErrorsTest, OutOfMemoryIsTheDriversCode) {
+TEST(ErrorsTest, OutOfMemoryErrorHasDriverErrorCode) {
   OutOfMemoryError const error("8 bytes too many");
   EXPECT_EQ(error.code(), 2);
   EXPECT_EQ(error.name(), "CUDA_ERROR_OUT_OF_MEMORY");

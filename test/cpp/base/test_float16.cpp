@@ -17,7 +17,7 @@ TYPED_TEST_SUITE(Float16, Types);
 
 bool same(float left, float right) { return std::bit_cast<std::uint32_t>(left) == std::bit_cast<std::uint32_t>(right); }
 
-TYPED_TEST(Float16, EveryPatternSurvivesTheWayThroughFloat) {
+TYPED_TEST(Float16, EveryBitPatternRoundTripsThroughFloat) {
   for (std::uint32_t bits = 0; bits <= 0xFFFF; ++bits) {
     auto const value = TypeParam::from_bits(static_cast<std::uint16_t>(bits));
     auto const back = TypeParam(static_cast<float>(value));
@@ -30,7 +30,7 @@ TYPED_TEST(Float16, EveryPatternSurvivesTheWayThroughFloat) {
 }
 
 // Rounds to nearest, ties to even, for every source type.
-TYPED_TEST(Float16, RoundsToTheNearest) {
+TYPED_TEST(Float16, RoundsToNearestEven) {
   for (std::uint32_t bits = 0;; ++bits) {
     auto const low = TypeParam::from_bits(static_cast<std::uint16_t>(bits));
     auto const high = TypeParam::from_bits(static_cast<std::uint16_t>(bits + 1));
@@ -70,7 +70,7 @@ TEST(Bfloat16, LargeIntegersRoundOnce) {
   EXPECT_TRUE(same(bfloat16(std::numeric_limits<std::uint64_t>::max()), 0x1p64F));
 }
 
-TYPED_TEST(Float16, KnowsInfinityZeroAndNaN) {
+TYPED_TEST(Float16, HandlesInfinitySignedZeroAndNaN) {
   float const infinity = std::numeric_limits<float>::infinity();
   EXPECT_TRUE(same(TypeParam(infinity), infinity));
   EXPECT_TRUE(same(TypeParam(-infinity), -infinity));
@@ -91,7 +91,7 @@ TYPED_TEST(Float16, IntegersRoundOnce) {
             TypeParam(std::nextafter(std::ldexp(1.0, 40) + std::ldexp(1.0, 31), 1e300)).bits);
 }
 
-TYPED_TEST(Float16, CombinesLikeWithLikeAndElseAsAFloat) {
+TYPED_TEST(Float16, ArithmeticKeepsTypeAndMixedArithmeticPromotes) {
   TypeParam a = 1.5F;
   TypeParam const b = 2;
   static_assert(std::is_same_v<decltype(a + b), TypeParam>);
@@ -110,7 +110,7 @@ TYPED_TEST(Float16, CombinesLikeWithLikeAndElseAsAFloat) {
   EXPECT_EQ(a, 2.5F);
 }
 
-TEST(Float16, OverflowsWhereIeeeSays) {
+TEST(Float16, OverflowsAtIeeeThreshold) {
   EXPECT_EQ(float{float16(65519.0F)}, 65504.0F);
   EXPECT_TRUE(std::isinf(float{float16(65520.0F)}));
   EXPECT_EQ(float{float16(65519.999999999)}, 65504.0F);

@@ -10,7 +10,7 @@
 namespace memarray::detail {
 namespace {
 
-TEST(ForkLock, KeepsThreadsApart) {
+TEST(ForkLock, ExcludesOtherThreads) {
   ForkLock lock;
   long plain = 0;
   std::vector<std::thread> threads;
@@ -29,7 +29,7 @@ TEST(ForkLock, KeepsThreadsApart) {
   EXPECT_EQ(plain, 80000);
 }
 
-TEST(ForkLock, AChildTakesItFromAThreadItDoesNotHave) {
+TEST(ForkLock, ForkedChildAcquiresLockHeldBeforeFork) {
   ForkLock lock;
   ASSERT_TRUE(lock.lock());
   pid_t const child = fork();
@@ -47,7 +47,7 @@ TEST(ForkLock, AChildTakesItFromAThreadItDoesNotHave) {
   lock.unlock();
 }
 
-TEST(ForkLockGuard, AbandonsDataThatAForkLeftInAChange) {
+TEST(ForkLockGuard, AbandonsDataLockedDuringFork) {
   ForkLock lock;
   std::vector<int> data(100, 1);
   auto const hold = [&]() -> ForkLockGuard { return {lock, [&] { abandon(data); }}; };

@@ -32,7 +32,7 @@ class HooksTest : public ::testing::Test {
   Hooks before = hooks();
 };
 
-TEST_F(HooksTest, TheLockIsLetGoForAScope) {
+TEST_F(HooksTest, ScopeReleasesRuntimeLock) {
   {
     RuntimeRelease const scope;
     EXPECT_FALSE(holds);
@@ -43,7 +43,7 @@ TEST_F(HooksTest, TheLockIsLetGoForAScope) {
   EXPECT_EQ(reacquired, 1);
 }
 
-TEST_F(HooksTest, AThreadWithoutTheLockHasNothingToLetGoOf) {
+TEST_F(HooksTest, ThreadWithoutRuntimeLockReleasesNothing) {
   std::thread([] { RuntimeRelease const scope; }).join();
   EXPECT_EQ(released, 0);
   EXPECT_EQ(reacquired, 0);
@@ -56,7 +56,7 @@ TEST_F(HooksTest, SignalsEndAWait) {
   EXPECT_THROW(scope.poll_signals(), Interrupted);
 }
 
-TEST_F(HooksTest, TheCodeOfOthersIsCalledByTheHookIfThereIsOne) {
+TEST_F(HooksTest, ForeignCodeIsCalledThroughHookIfSet) {
   static int aside = 0;
   int called = 0;
   auto const call = [](void* object) { ++*static_cast<int*>(object); };
@@ -71,7 +71,7 @@ TEST_F(HooksTest, TheCodeOfOthersIsCalledByTheHookIfThereIsOne) {
   EXPECT_EQ(aside, 1);
 }
 
-TEST_F(HooksTest, WithoutARuntimeNothingIsAsked) {
+TEST_F(HooksTest, WithoutHooksScopeDoesNothing) {
   set_hooks({});
   RuntimeRelease scope;
   EXPECT_NO_THROW(scope.poll_signals());

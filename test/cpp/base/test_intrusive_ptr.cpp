@@ -18,7 +18,7 @@ using Ptr = IntrusivePtr<Counted>;
 static_assert(std::is_nothrow_move_constructible_v<Ptr> && std::is_nothrow_copy_constructible_v<Ptr>);
 static_assert(!std::is_convertible_v<Counted*, Ptr>, "taking over is said");
 
-TEST(IntrusivePtrTest, TakesOverOrShares) {
+TEST(IntrusivePtrTest, ConstructorTakesOverAndShareRetains) {
   Counted object;
   {
     Ptr const shared = Ptr::share(&object);
@@ -34,7 +34,7 @@ TEST(IntrusivePtrTest, TakesOverOrShares) {
   EXPECT_EQ(object.owners, 0);
 }
 
-TEST(IntrusivePtrTest, MovesWithoutCounting) {
+TEST(IntrusivePtrTest, MoveLeavesCountUnchanged) {
   Counted object;
   Ptr first(&object);
   Ptr second = std::move(first);
@@ -46,7 +46,7 @@ TEST(IntrusivePtrTest, MovesWithoutCounting) {
   EXPECT_EQ(object.owners, 1);
 }
 
-TEST(IntrusivePtrTest, AssignmentLetsGoOfTheOldAndMayBeToItself) {
+TEST(IntrusivePtrTest, AssignmentReleasesOldTargetAndAllowsSelfAssignment) {
   Counted one;
   Counted two;
   Ptr pointer(&one);

@@ -13,7 +13,7 @@
 namespace memarray::test {
 namespace {
 
-TEST(LiveMemory, IsWhatCameWithoutWhatWent) {
+TEST(LiveMemory, CountsAllocatedMinusFreed) {
   LiveMemory const before = live_memory();
   detail::count_live(1, 100);
   detail::count_live(1, 30);
@@ -25,7 +25,7 @@ TEST(LiveMemory, IsWhatCameWithoutWhatWent) {
   EXPECT_EQ(live_memory().bytes, before.bytes);
 }
 
-TEST(LiveMemory, HugeMemoryOfOthersWrapsAndComesBack) {
+TEST(LiveMemory, OverflowedByteCountRecovers) {
   LiveMemory const before = live_memory();
   constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max() - 3;
   for (int i = 0; i < 3; ++i) detail::count_live(1, huge);
@@ -35,7 +35,7 @@ TEST(LiveMemory, HugeMemoryOfOthersWrapsAndComesBack) {
   EXPECT_EQ(live_memory().bytes, before.bytes);
 }
 
-TEST(LiveMemory, NothingIsLostAmongThreads) {
+TEST(LiveMemory, ConcurrentCountsAddUp) {
   LiveMemory const before = live_memory();
   constexpr int rounds = 20, threads = 8, blocks = 1000;
   for (int round = 0; round < rounds; ++round) {  // later threads reuse the counters of earlier ones
@@ -58,7 +58,7 @@ struct FreesLate {
   ~FreesLate() { detail::count_live(-1, -8); }
 };
 
-TEST(LiveMemory, DestructorsOfThreadsAreCounted) {
+TEST(LiveMemory, ThreadLocalDestructorsAreCounted) {
   LiveMemory const before = live_memory();
   std::vector<std::thread> running;
   for (int t = 0; t < 8; ++t)
@@ -72,7 +72,7 @@ TEST(LiveMemory, DestructorsOfThreadsAreCounted) {
   EXPECT_EQ(live_memory().bytes, before.bytes);
 }
 
-TEST(LiveMemory, AForkedChildKnowsWhatItInherits) {
+TEST(LiveMemory, ForkedChildInheritsCounts) {
   detail::count_live(1, 50);
   LiveMemory const before = live_memory();
   pid_t const child = fork();

@@ -12,7 +12,7 @@
 namespace memarray::test {
 namespace {
 
-TEST(OptionsTest, PoliciesAreWords) {
+TEST(OptionsTest, PoliciesConvertToStringAndBack) {
   for (EscapedViews const policy : {EscapedViews::snapshot, EscapedViews::error, EscapedViews::alias})
     EXPECT_EQ(escaped_views_from_string(to_string(policy)), policy);
   for (char const* const word : {"", "Snapshot", "copy"}) {
@@ -25,13 +25,13 @@ TEST(OptionsTest, PoliciesAreWords) {
   }
 }
 
-TEST(OptionsTest, AreOneInstance) {
+TEST(OptionsTest, OneInstancePerProcess) {
   EXPECT_EQ(&options(), &detail::process_options);
   EXPECT_EQ(options().escaped_views.load(), EscapedViews::snapshot) << "the default promises most";
   EXPECT_FALSE(options().trace_leases);
 }
 
-TEST(BuildInfoTest, SaysWhatThisIs) {
+TEST(BuildInfoTest, ReportsFlavourAndAbi) {
   auto const facts = build_info();
   auto const value = [&](std::string_view key) {
     auto const found = std::find_if(facts.begin(), facts.end(), [&](BuildFact fact) { return fact.key == key; });
@@ -41,7 +41,7 @@ TEST(BuildInfoTest, SaysWhatThisIs) {
   EXPECT_EQ(value("abi"), std::to_string(MEMARRAY_ABI_VERSION));
 }
 
-TEST(BuildInfoTest, OtherStandardLibrariesAreRefusedInWords) {
+TEST(BuildInfoTest, IncompatibleStandardLibrariesAreRefusedByName) {
   auto const check = [](StandardLibrary library) {
     require_library(MEMARRAY_ABI_VERSION, MEMARRAY_HAS_CUDA != 0, library);
   };
@@ -58,7 +58,7 @@ TEST(BuildInfoTest, OtherStandardLibrariesAreRefusedInWords) {
   EXPECT_THROW(require_library(MEMARRAY_ABI_VERSION + 1, MEMARRAY_HAS_CUDA != 0, MEMARRAY_STANDARD_LIBRARY), Error);
 }
 
-TEST(BuildInfoTest, OtherHeadersAreRefusedInWords) {
+TEST(BuildInfoTest, HeadersOfAnotherAbiVersionAreRefused) {
   EXPECT_NO_THROW(require_abi(MEMARRAY_ABI_VERSION, MEMARRAY_HAS_CUDA != 0));
   for (int const abi : {MEMARRAY_ABI_VERSION - 1, MEMARRAY_ABI_VERSION + 1}) {
     try {

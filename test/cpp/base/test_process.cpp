@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t start_of(ProcessStamp stamp) { return stamp & ((std::uint64_t{1} << start_bits) - 1); }
 
-TEST(Process, ThisOneIsAlive) {
+TEST(Process, CurrentProcessIsAlive) {
   ProcessStamp const me = this_process();
   EXPECT_EQ(pid_of(me), ::getpid());
   EXPECT_NE(start_of(me), 0U);
@@ -24,7 +24,7 @@ TEST(Process, ThisOneIsAlive) {
   EXPECT_EQ(this_process(), me);
 }
 
-TEST(Process, OneWithTheSamePidThatStartedAtAnotherTimeIsAnother) {
+TEST(Process, SamePidWithDifferentStartTimeIsNotAlive) {
   ProcessStamp const me = this_process();
   EXPECT_FALSE(is_alive(stamp_of(pid_of(me), start_of(me) - 1)));
   EXPECT_FALSE(is_alive(stamp_of(pid_of(me), start_of(me) + 1)));
@@ -32,13 +32,13 @@ TEST(Process, OneWithTheSamePidThatStartedAtAnotherTimeIsAnother) {
   EXPECT_TRUE(is_alive(stamp_of(pid_of(me), 0)));
 }
 
-TEST(Process, NobodyIsDead) {
+TEST(Process, ImpossibleStampsAreNotAlive) {
   EXPECT_FALSE(is_alive(0));
   // Exceeds the largest possible pid.
   EXPECT_FALSE(is_alive(stamp_of((1 << 22) - 1, 1)));
 }
 
-TEST(Process, AChildIsAliveUntilItEndsAndDeadBeforeAnybodyWaitedForIt) {
+TEST(Process, ChildIsAliveUntilItExitsAndNotAsZombie) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   pid_t const child = ::fork();
@@ -71,7 +71,7 @@ char state_of(pid_t pid) {
 }
 
 // Its status looks like that of a zombie.
-TEST(Process, OneWhoseFirstThreadHasEndedIsAlive) {
+TEST(Process, ProcessWhoseMainThreadExitedIsAlive) {
   pid_t const child = ::fork();
   if (child == 0) {
     ::alarm(60);
@@ -85,7 +85,7 @@ TEST(Process, OneWhoseFirstThreadHasEndedIsAlive) {
   EXPECT_FALSE(is_alive(stamp_of(child, 0)));
 }
 
-TEST(Process, NamespacesAreKnown) {
+TEST(Process, ProcessNamespaceIsKnownAndStable) {
   EXPECT_NE(process_namespace(), 0U);
   EXPECT_EQ(process_namespace(), process_namespace());
 }

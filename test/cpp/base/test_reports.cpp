@@ -14,7 +14,7 @@ class ReportsTest : public ::testing::Test {
   void SetUp() override { static_cast<void>(take_reports()); }
 };
 
-TEST_F(ReportsTest, ACopyIsCountedAndTold) {
+TEST_F(ReportsTest, CopyIsCountedAndReported) {
   auto const copies = counters().copies.load();
   auto const bytes = counters().copied_bytes.load();
   EXPECT_FALSE(reports_pending());
@@ -31,7 +31,7 @@ TEST_F(ReportsTest, ACopyIsCountedAndTold) {
   EXPECT_TRUE(take_reports().empty());
 }
 
-TEST_F(ReportsTest, AWaitIsCountedAndTold) {
+TEST_F(ReportsTest, WaitIsCountedAndReported) {
   auto const waits = counters().waits.load();
   report_wait("for a stream");
   EXPECT_EQ(counters().waits, waits + 1);
@@ -41,7 +41,7 @@ TEST_F(ReportsTest, AWaitIsCountedAndTold) {
   EXPECT_EQ(taken[0].message, "waited: for a stream");
 }
 
-TEST_F(ReportsTest, OfAnUnreadQueueTheNewestStayAndTheCountersLoseNothing) {
+TEST_F(ReportsTest, FullQueueKeepsNewestReportsAndAllCounts) {
   auto const copies = counters().copies.load();
   for (int i = 0; i < 10'005; ++i) report_copy(i, "");
   EXPECT_EQ(counters().copies, copies + 10'005);
@@ -51,7 +51,7 @@ TEST_F(ReportsTest, OfAnUnreadQueueTheNewestStayAndTheCountersLoseNothing) {
   EXPECT_EQ(taken.back().bytes, 10'004);
 }
 
-TEST_F(ReportsTest, ComeFromAnyThread) {
+TEST_F(ReportsTest, ReportsFromAllThreadsAreKept) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([] {

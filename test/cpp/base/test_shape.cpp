@@ -14,7 +14,7 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-TEST(Shape, SizeIsTheProduct) {
+TEST(Shape, SizeIsProductOfExtents) {
   EXPECT_EQ(checked_size(Shape{2, 4, 7}), 56);
   EXPECT_EQ(checked_size(Shape{}), 1);
   EXPECT_EQ(checked_size(Shape{5}), 5);
@@ -31,7 +31,7 @@ TEST(Shape, TooManyElementsAreAnOverflow) {
   EXPECT_THROW(checked_size(Shape{0, std::int64_t{1} << 62, 4}), OverflowError) << "its strides cannot be told";
 }
 
-TEST(Shape, NegativeExtentsAreRefusedInWords) {
+TEST(Shape, NegativeExtentsAreRefusedWithShapeInMessage) {
   for (Shape const& shape : {Shape{-1}, Shape{4, -3, 0}, Shape{0, std::numeric_limits<std::int64_t>::min()}}) {
     EXPECT_THROW(checked_size(shape), ValueError);
   }
@@ -43,7 +43,7 @@ TEST(Shape, NegativeExtentsAreRefusedInWords) {
   }
 }
 
-TEST(Shape, BytesMustBeWithinASignedOffset) {
+TEST(Shape, SizeInBytesMustFitInSignedOffset) {
   EXPECT_EQ(checked_bytes(56, 8), 448U);
   EXPECT_EQ(checked_bytes(0, 16), 0U);
   EXPECT_EQ(checked_bytes(std::numeric_limits<std::int64_t>::max(), 1),
@@ -62,7 +62,7 @@ TEST(Shape, StridesAreRowMajor) {
   c_strides({}, {});
 }
 
-TEST(Shape, PrintsAsPythonDoes) {
+TEST(Shape, PrintsLikePythonTuple) {
   EXPECT_EQ(shape_text(Shape{}), "()");
   EXPECT_EQ(shape_text(Shape{4}), "(4,)");
   EXPECT_EQ(shape_text(Shape{4, 5}), "(4, 5)");

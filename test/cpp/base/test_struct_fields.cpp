@@ -125,14 +125,14 @@ TEST(StructFieldsTest, HaveTheOffsetsAndTypesOfTheMembers) {
   EXPECT_EQ(field(fields, "origin").nested, dtype_of<Point>().fields);
 }
 
-TEST(StructFieldsTest, FormatsSayThePadding) {
+TEST(StructFieldsTest, FormatsIncludePadding) {
   EXPECT_EQ(dtype_of<Point>().fields->format, "T{=f:x:=i:id:}");
   EXPECT_EQ(dtype_of<fields_test::Packed>().fields->format, "T{=1s:state:=d:level:}");
   EXPECT_EQ(dtype_of<fields_test::Aligned>().fields->format, "T{=d:level:24x}");
   EXPECT_EQ(dtype_of<Everything>().fields->format.substr(0, 26), "T{=?:alive:1x=h:phase:4x=Q");
 }
 
-TEST(StructFieldsTest, EqualFieldsAreOneObject) {
+TEST(StructFieldsTest, EqualFieldsShareOneObject) {
   StructFields const* const point = dtype_of<Point>().fields;
   EXPECT_EQ(dtype_of<fields_test::Twin>().fields, point);
   EXPECT_EQ(intern_struct(8, 4, point->list), point);
@@ -140,7 +140,7 @@ TEST(StructFieldsTest, EqualFieldsAreOneObject) {
   EXPECT_NE(std::string(dtype_of<fields_test::Twin>().name), dtype_of<Point>().name);
 }
 
-TEST(StructFieldsTest, AreFoundByManyThreadsAtOnce) {
+TEST(StructFieldsTest, ConcurrentInterningYieldsSameObjects) {
   constexpr std::uint32_t layouts = 64;
   std::vector<std::vector<StructFields const*>> seen(4);
   std::vector<std::thread> threads;
@@ -154,7 +154,7 @@ TEST(StructFieldsTest, AreFoundByManyThreadsAtOnce) {
   for (auto const& found : seen) EXPECT_EQ(found, seen.front());
 }
 
-TEST(StructFieldsTest, RefuseWhatNoMemoryCanHold) {
+TEST(StructFieldsTest, InvalidFieldsAreRefused) {
   auto const make = [](std::vector<StructField> const& fields, std::uint32_t itemsize = 16) {
     return intern_struct(itemsize, 1, fields);
   };
@@ -171,7 +171,7 @@ TEST(StructFieldsTest, RefuseWhatNoMemoryCanHold) {
   EXPECT_THROW(static_cast<void>(intern_struct(4, 3, std::vector{StructField{"a", 0, "<f4"}})), ValueError);
 }
 
-TEST(StructFieldsTest, KnowTheSizesOfTypestrs) {
+TEST(StructFieldsTest, ItemsizeFollowsFromTypestr) {
   for (auto const& [typestr, size] : std::vector<std::pair<char const*, std::uint32_t>>{
            {"|b1", 1}, {"|i1", 1}, {"<i8", 8},  {"=u4", 4}, {"<f2", 2}, {"<c16", 16}, {"|S7", 7},
            {"|V3", 3}, {"|b2", 0}, {"<i16", 0}, {"<i3", 0}, {"<f3", 0}, {"<c4", 0},   {">i4", 0},

@@ -33,7 +33,7 @@ TEST_F(Threads, EveryChunkRunsOnce) {
   }
 }
 
-TEST_F(Threads, WhatChunksWroteIsSeenAfterwards) {
+TEST_F(Threads, WritesOfChunksAreVisibleAfterwards) {
   std::vector<std::int64_t> plain(64);
   for (std::int64_t round = 0; round < 5000; ++round) {
     parallel_for(64, [&](std::int64_t chunk) { plain[static_cast<std::size_t>(chunk)] += chunk; });
@@ -43,7 +43,7 @@ TEST_F(Threads, WhatChunksWroteIsSeenAfterwards) {
   }
 }
 
-TEST_F(Threads, OthersTakePart) {
+TEST_F(Threads, CallerAndWorkersRunChunks) {
   std::mutex mutex;
   std::set<std::thread::id> seen;
   auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -58,7 +58,7 @@ TEST_F(Threads, OthersTakePart) {
   EXPECT_TRUE(seen.contains(std::this_thread::get_id()));
 }
 
-TEST_F(Threads, NoMoreThanAskedFor) {
+TEST_F(Threads, UsesNoMoreThreadsThanRequested) {
   for (int const width : {1, 3, 2, 4, 1}) {
     options().threads = width;
     EXPECT_EQ(threads(), width);
@@ -75,7 +75,7 @@ TEST_F(Threads, NoMoreThanAskedFor) {
   }
 }
 
-TEST_F(Threads, DefaultIsTheCpusOfTheProcess) {
+TEST_F(Threads, DefaultDoesNotExceedCpuCount) {
   options().threads = 0;
   EXPECT_GE(threads(), 1);
   EXPECT_LE(threads(), static_cast<int>(std::thread::hardware_concurrency()));
@@ -96,7 +96,7 @@ TEST_F(Threads, FirstExceptionReachesTheCallerAndTheRestIsSkipped) {
   EXPECT_EQ(runs, -1);
 }
 
-TEST_F(Threads, NestedCallsRunOnTheirCaller) {
+TEST_F(Threads, NestedCallsRunOnCallingThread) {
   std::atomic<int> runs{0};
   std::atomic<int> strayed{0};
   parallel_for(8, [&](std::int64_t) {
@@ -130,7 +130,7 @@ TEST_F(Threads, ConcurrentCallersAllFinish) {
   EXPECT_EQ(sum, 4 * 500 * 120);
 }
 
-TEST_F(Threads, ChunksFollowTheSize) {
+TEST_F(Threads, ChunkCountFollowsSizeAndThreads) {
   EXPECT_EQ(parallel_chunks(0), 1);
   EXPECT_EQ(parallel_chunks((1 << 20) - 1), 1);
   EXPECT_GE(parallel_chunks(1 << 20), 4);
@@ -140,7 +140,7 @@ TEST_F(Threads, ChunksFollowTheSize) {
 }
 
 #if !defined(__SANITIZE_THREAD__)  // TSan cannot start threads in the child of a multithreaded process
-TEST_F(Threads, ForkedChildStartsAfresh) {
+TEST_F(Threads, ForkedChildStartsNewPool) {
   std::atomic<bool> stop{false};
   // Forking while another thread's loop runs copies a pool that is in use into the child.
   std::thread busy([&] {

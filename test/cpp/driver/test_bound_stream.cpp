@@ -19,13 +19,13 @@ class BoundStreamTest : public test::HandleTest {
   ContextHandle other = get_primary_context(1);
 };
 
-TEST_F(BoundStreamTest, ADefaultStreamIsAnotherInEachContext) {
+TEST_F(BoundStreamTest, DefaultStreamsOfDifferentContextsAreDistinct) {
   EXPECT_TRUE(bind_stream(default_stream(), context).is(bind_stream(get_legacy_stream(), context)));
   EXPECT_FALSE(bind_stream(default_stream(), context).is(bind_stream(default_stream(), other)));
   EXPECT_FALSE(bind_stream(default_stream(), context).is(bind_stream(get_per_thread_stream(), context)));
 }
 
-TEST_F(BoundStreamTest, AThreadsOwnStreamIsAnotherOnEachThread) {
+TEST_F(BoundStreamTest, PerThreadStreamsOfDifferentThreadsAreDistinct) {
   BoundStream const here = bind_stream(get_per_thread_stream(), context);
   EXPECT_TRUE(here.is(bind_stream(get_per_thread_stream(), context)));
   BoundStream there;
@@ -33,7 +33,7 @@ TEST_F(BoundStreamTest, AThreadsOwnStreamIsAnotherOnEachThread) {
   EXPECT_FALSE(here.is(there));
 }
 
-TEST_F(BoundStreamTest, AStreamThatItsHandleDoesNotKeepIsNeverRecognised) {
+TEST_F(BoundStreamTest, BorrowedStreamNeverComparesEqual) {
   StreamHandle const stream = create_stream_handle(context);
   StreamHandle const borrowed = create_stream_handle_ref(*stream, context);
   StreamHandle const owned = create_stream_handle_with_owner(*stream, stream, context);

@@ -13,7 +13,7 @@ namespace {
 
 class ContextHandleTest : public HandleTest {};
 
-TEST_F(ContextHandleTest, APrimaryContextIsRetainedOnceForAll) {
+TEST_F(ContextHandleTest, PrimaryContextIsRetainedOnceAndShared) {
   ContextHandle const first = get_primary_context(0);
   ASSERT_TRUE(first);
   EXPECT_EQ(calls_in("cuDevicePrimaryCtxRetain", [&] { EXPECT_EQ(as_cu(get_primary_context(0)), as_cu(first)); }), 0u);
@@ -22,7 +22,7 @@ TEST_F(ContextHandleTest, APrimaryContextIsRetainedOnceForAll) {
   EXPECT_EQ(devices.live().contexts, 1) << "that of device 1 was let go of";
 }
 
-TEST_F(ContextHandleTest, ThreadsThatComeFirstTogetherShareIt) {
+TEST_F(ContextHandleTest, ConcurrentFirstCallsShareOnePrimaryContext) {
   std::vector<ContextHandle> found(8);
   std::vector<std::thread> threads;
   for (ContextHandle& context : found) threads.emplace_back([&context] { context = get_primary_context(0); });
@@ -30,7 +30,7 @@ TEST_F(ContextHandleTest, ThreadsThatComeFirstTogetherShareIt) {
   for (ContextHandle const& context : found) EXPECT_EQ(as_cu(context), as_cu(found.front()));
 }
 
-TEST_F(ContextHandleTest, ADeviceThatIsNotThereIsSaid) {
+TEST_F(ContextHandleTest, MissingDeviceSetsInvalidDeviceError) {
   for (int const device : {-1, 2, 1000}) {
     EXPECT_FALSE(get_primary_context(device));
     EXPECT_EQ(get_last_error(), 101);
@@ -39,7 +39,7 @@ TEST_F(ContextHandleTest, ADeviceThatIsNotThereIsSaid) {
   }
 }
 
-TEST_F(ContextHandleTest, AContextOfOnesOwnIsNotMadeCurrent) {
+TEST_F(ContextHandleTest, CreatedContextIsNotMadeCurrent) {
   ContextHandle const context = create_context_handle(1);
   ASSERT_TRUE(context);
   EXPECT_EQ(device_id_of(context), 1);
@@ -48,7 +48,7 @@ TEST_F(ContextHandleTest, AContextOfOnesOwnIsNotMadeCurrent) {
   EXPECT_EQ(devices.live().contexts, 1);
 }
 
-TEST_F(ContextHandleTest, TheCurrentOneIsBorrowed) {
+TEST_F(ContextHandleTest, CurrentContextIsBorrowed) {
   ContextHandle const context = create_context_handle(0);
   devices.table()->cuCtxPushCurrent(as_cu(context));
   {
@@ -62,7 +62,7 @@ TEST_F(ContextHandleTest, TheCurrentOneIsBorrowed) {
   devices.table()->cuCtxPopCurrent(&popped);
 }
 
-TEST_F(ContextHandleTest, AnOwnerIsKeptAsLongAsTheHandle) {
+TEST_F(ContextHandleTest, HandleOfForeignContextKeepsItsOwnerAlive) {
   ContextHandle const context = create_context_handle(0);
   auto owner = std::make_shared<int>(1);
   std::weak_ptr<int> const watch = owner;
@@ -73,13 +73,13 @@ TEST_F(ContextHandleTest, AnOwnerIsKeptAsLongAsTheHandle) {
   EXPECT_EQ(devices.live().contexts, 1) << "it was not ours to destroy";
 }
 
-TEST_F(ContextHandleTest, NullIsNoContext) {
+TEST_F(ContextHandleTest, NullContextIsRefused) {
   EXPECT_FALSE(create_context_handle_ref(nullptr));
   EXPECT_EQ(get_last_error(), 201);
   EXPECT_EQ(driver_of(nullptr), nullptr);
 }
 
-TEST_F(ContextHandleTest, WhatFailsHalfWayLeavesNothing) {
+TEST_F(ContextHandleTest, FailedCreationLeavesNoContext) {
   for (char const* const function : {"cuDeviceGet", "cuDevicePrimaryCtxRetain"}) {
     devices.fail(function, 1, 304);
     EXPECT_FALSE(get_primary_context(0)) << function;
@@ -95,7 +95,7 @@ TEST_F(ContextHandleTest, WhatFailsHalfWayLeavesNothing) {
   EXPECT_EQ(devices.live().contexts, 0);
 }
 
-TEST_F(ContextHandleTest, InAForkedChildItSaysSoAndSkipsTheDriver) {
+TEST_F(ContextHandleTest, ForkedChildGetsAnErrorAndSkipsTheDriver) {
   ContextHandle context = get_primary_context(0);
   pid_t const child = fork();
   if (child == 0) {
@@ -109,7 +109,7 @@ TEST_F(ContextHandleTest, InAForkedChildItSaysSoAndSkipsTheDriver) {
   EXPECT_TRUE(driver_of(context));
 }
 
-TEST(ContextHandleOfBlocksTest, EachGoesBackToItsOwn) {
+TEST(ContextHandleNestedDevicesTest, EachContextIsReleasedToItsOwnDevices) {
   testing::SimulatedDevices outer;
   ContextHandle const of_outer = get_primary_context(0);
   ContextHandle of_inner;

@@ -21,7 +21,7 @@ class DevicePtrHandleTest : public HandleTest {
   StreamHandle stream = create_stream_handle(context);
 };
 
-TEST_F(DevicePtrHandleTest, OfEachKindGoesBackToWhereItCameFrom) {
+TEST_F(DevicePtrHandleTest, EachKindOfMemoryIsFreedByItsMatchingCall) {
   MemoryPoolHandle const pool = create_memory_pool_handle(0);
   DevicePtrHandle from_pool = allocate_from_pool(pool, stream, 64);
   DevicePtrHandle device = allocate_device(context, 64);
@@ -37,7 +37,7 @@ TEST_F(DevicePtrHandleTest, OfEachKindGoesBackToWhereItCameFrom) {
   EXPECT_EQ(calls_in("cuMemFreeHost", [&] { pinned.reset(); }), 1u);
 }
 
-TEST_F(DevicePtrHandleTest, TheHostReachesPinnedAndManagedMemory) {
+TEST_F(DevicePtrHandleTest, HostCanAccessPinnedAndManagedMemory) {
   for (DevicePtrHandle const& pointer : {allocate_pinned(context, 4096), allocate_managed(context, 4096)}) {
     ASSERT_TRUE(pointer);
     std::memset(reinterpret_cast<void*>(as_intptr(pointer)), 7, 4096);
@@ -96,7 +96,7 @@ TEST_F(SlowCopyTest, MemoryIsFreedInTheOrderOfItsDeallocationStream) {
   expect_copied();
 }
 
-TEST_F(SlowCopyTest, MemoryIsFreedAfterTheWorkOfOtherStreamsThatItWasToldOf) {
+TEST_F(SlowCopyTest, MemoryIsFreedAfterRecordedWorkOfOtherStreams) {
   begin_copy();
   ASSERT_TRUE(record(done, other));
   ASSERT_TRUE(free_after(source, done));
@@ -105,7 +105,7 @@ TEST_F(SlowCopyTest, MemoryIsFreedAfterTheWorkOfOtherStreamsThatItWasToldOf) {
   expect_copied();
 }
 
-TEST_F(SlowCopyTest, TheHostWaitsWhereTheStreamCannotBeToldTo) {
+TEST_F(SlowCopyTest, HostSynchronizesIfTheStreamWaitFails) {
   begin_copy();
   ASSERT_TRUE(record(done, other));
   ASSERT_TRUE(free_after(source, done));
@@ -117,7 +117,7 @@ TEST_F(SlowCopyTest, TheHostWaitsWhereTheStreamCannotBeToldTo) {
   expect_copied();
 }
 
-TEST_F(SlowCopyTest, PinnedMemoryIsFreedByAHostThatWaits) {
+TEST_F(SlowCopyTest, PinnedMemoryIsFreedAfterTheHostSynchronizes) {
   devices.delay(std::chrono::milliseconds(20));
   begin_copy();
   ASSERT_TRUE(record(done, other));
@@ -127,7 +127,7 @@ TEST_F(SlowCopyTest, PinnedMemoryIsFreedByAHostThatWaits) {
   EXPECT_EQ(calls_in("cuEventSynchronize", [&] { target.reset(); }), 1u);
 }
 
-TEST_F(DevicePtrHandleTest, TooMuchIsOutOfMemory) {
+TEST_F(DevicePtrHandleTest, OversizedAllocationIsOutOfMemory) {
   std::size_t const all = std::size_t{1} << 40;
   MemoryPoolHandle const pool = create_memory_pool_handle(0);
   EXPECT_FALSE(allocate_from_pool(pool, stream, all));
@@ -150,7 +150,7 @@ TEST_F(DevicePtrHandleTest, ForeignMemoryIsNotFreed) {
   EXPECT_EQ(devices.live().device_memory, 1);
 }
 
-TEST_F(DevicePtrHandleTest, GoesBackFromAnyThread) {
+TEST_F(DevicePtrHandleTest, MemoryCanBeFreedFromAnyThread) {
   MemoryPoolHandle const pool = create_memory_pool_handle(0);
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t)

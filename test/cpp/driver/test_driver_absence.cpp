@@ -97,7 +97,7 @@ TEST(DriverAbsenceTest, ADriverThatWorksIsNotAbsent) {
   EXPECT_SAYS(output, "code 0 why \n");
 }
 
-TEST(DriverAbsenceTest, AFunctionThatIsLackingIsNamed) {
+TEST(DriverAbsenceTest, MissingFunctionIsNamedInTheReason) {
   std::string const output = with_fake_driver("FAKE_DRIVER_LACKS=cuMemAllocFromPoolAsync");
   EXPECT_SAYS(output, "devices 0");
   EXPECT_SAYS(output, "code 500 why the CUDA driver lacks cuMemAllocFromPoolAsync of CUDA 11.2: update it");
@@ -105,14 +105,14 @@ TEST(DriverAbsenceTest, AFunctionThatIsLackingIsNamed) {
   EXPECT_SAYS(output, "error 500 making an array on cuda:0 failed: the CUDA driver lacks cuMemAllocFromPoolAsync");
 }
 
-TEST(DriverAbsenceTest, ADriverThatDoesNotStartSaysItsError) {
+TEST(DriverAbsenceTest, FailedInitializationIsGivenAsTheReason) {
   std::string const output = with_fake_driver("FAKE_DRIVER_INIT=999");
   EXPECT_SAYS(output, "devices 0");
   EXPECT_SAYS(output, "code 999 why the CUDA driver does not start: cuInit returned CUDA_ERROR_OF_THE_FAKE_DRIVER");
   EXPECT_SAYS(output, "creation 999");
 }
 
-TEST(DriverAbsenceTest, ADriverThatFindsNoDeviceSaysSo) {
+TEST(DriverAbsenceTest, DriverWithoutDevicesIsGivenAsTheReason) {
   for (char const* const settings : {"FAKE_DRIVER_DEVICES=0", "FAKE_DRIVER_INIT=100"}) {
     std::string const output = with_fake_driver(settings);
     EXPECT_SAYS(output, "devices 0");
@@ -121,7 +121,7 @@ TEST(DriverAbsenceTest, ADriverThatFindsNoDeviceSaysSo) {
   }
 }
 
-TEST(DriverAbsenceTest, AForkedChildIsToldWhy) {
+TEST(DriverAbsenceTest, ForkIsGivenAsTheReasonInAChild) {
   std::string const output = with_fake_driver("FAKE_DRIVER_DEVICES=1", "Forks");
   EXPECT_SAYS(output, "before 0");
   EXPECT_SAYS(output, "child devices 0 code 3 why this process was forked from one that had begun to use the CUDA");
@@ -129,13 +129,13 @@ TEST(DriverAbsenceTest, AForkedChildIsToldWhy) {
   EXPECT_SAYS(output, "parent devices 1 code 0");
 }
 
-TEST(DriverAbsenceTest, StreamsOfTheMachineAndSimulatedOnesLiveSideBySide) {
+TEST(DriverAbsenceTest, RealAndSimulatedStreamsCoexist) {
   std::string const output = with_fake_driver("FAKE_DRIVER_DEVICES=1", "Mixes");
   EXPECT_SAYS(output, "streams 1 1 devices 3\nsame table 0\nlive 1 1 0 violations 0\ndevices again 1");
   EXPECT_SAYS(output, "streams 1 1 devices 3\nsame table 0\nlive 1 0 0 violations 0\ndevices again 1");
 }
 
-TEST(DriverAbsenceTest, NoDriverSaysSo) {
+TEST(DriverAbsenceTest, MissingDriverIsGivenAsTheReason) {
   if (driver_absence().code != 100) GTEST_SKIP() << "this machine has a driver";
   std::string const output = output_with("");
   EXPECT_SAYS(output, "code 100 why no CUDA driver (libcuda.so.1) is installed");

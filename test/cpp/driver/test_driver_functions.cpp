@@ -14,7 +14,7 @@
 namespace memarray::test {
 namespace {
 
-TEST(DriverFunctionsTest, EachIsListedOnceWithAVersion) {
+TEST(DriverFunctionsTest, EachFunctionIsListedOnceWithAVersion) {
   std::set<std::string_view> names;
 #define MEMARRAY_ONCE(name, version, parameters)    \
   EXPECT_TRUE(names.insert(#name).second) << #name; \
@@ -48,7 +48,7 @@ static_assert(sizeof(cu::MemoryAccess) == sizeof(CUmemAccessDesc));
 static_assert(offsetof(cu::MemoryAccess, flags) == offsetof(CUmemAccessDesc, flags));
 static_assert(sizeof(cu::DevicePtr) == sizeof(CUdeviceptr) && sizeof(cu::Device) == sizeof(CUdevice));
 
-TEST(DriverFunctionsTest, TheDefaultsAreTheDriversEnumerators) {
+TEST(DriverFunctionsTest, DefaultsMatchTheDriversEnumerators) {
   cu::MemoryPoolProperties const pool;
   EXPECT_EQ(pool.allocation_type, CU_MEM_ALLOCATION_TYPE_PINNED);
   EXPECT_EQ(pool.location_type, CU_MEM_LOCATION_TYPE_DEVICE);

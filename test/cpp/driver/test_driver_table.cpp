@@ -20,7 +20,7 @@ TEST(DriverTable, WithoutADriverThereAreNoDevices) {
   EXPECT_EQ(device_count(), 0);
 }
 
-TEST(DriverTable, IsWholeWhereThereIsOne) {
+TEST(DriverTable, HasEveryFunctionIfADriverIsInstalled) {
   DriverTable const* const table = driver();
   if (table == nullptr) {
     GTEST_SKIP() << "no driver on this machine";
@@ -37,7 +37,7 @@ TEST(DriverTable, IsWholeWhereThereIsOne) {
   EXPECT_GE(device_count(), 1);
 }
 
-TEST(DriverTable, ThreadsFindTheSame) {
+TEST(DriverTable, AllThreadsGetTheSameTable) {
   std::vector<DriverTable const*> found(4);
   std::vector<std::thread> threads;
   for (auto& table : found) {
@@ -51,7 +51,7 @@ TEST(DriverTable, ThreadsFindTheSame) {
   }
 }
 
-TEST(DriverTable, IsOutOfReachInAForkedChild) {
+TEST(DriverTable, IsUnavailableInAForkedChild) {
   static_cast<void>(driver());
   pid_t const child = fork();
   if (child == 0) {

@@ -21,7 +21,7 @@ TEST_F(EventHandleTest, KeepsItsContext) {
   EXPECT_EQ(devices.live(), testing::LiveResources());
 }
 
-TEST_F(EventHandleTest, TimesOnlyIfAsked) {
+TEST_F(EventHandleTest, HasTimingOnlyIfRequested) {
   StreamHandle const stream = create_stream_handle(context);
   for (bool const timing : {false, true}) {
     EventHandle const start = create_event_handle(context, timing);
@@ -50,7 +50,7 @@ TEST_F(EventHandleTest, ForeignEventsAreNotDestroyed) {
   EXPECT_EQ(devices.live().events, 1);
 }
 
-TEST_F(EventHandleTest, FailuresAreSaid) {
+TEST_F(EventHandleTest, FailuresSetTheLastError) {
   devices.fail("cuEventCreate", 1, 2);
   EXPECT_FALSE(create_event_handle(context));
   EXPECT_EQ(get_last_error(), 2);

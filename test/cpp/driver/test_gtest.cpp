@@ -40,18 +40,18 @@ void destroy_a_stream_twice(bool expected) {
   if (expected) fixture.expect_violation("cuStreamDestroy");
 }
 
-TEST(SimulatedDevicesTestTest, IsTheDriverOfItsTest) {
+TEST(SimulatedDevicesTestTest, SimulatedDevicesAreTheDriverDuringATest) {
   Fixture const fixture({.count = 3});
   EXPECT_EQ(driver(), fixture.sim.table());
   EXPECT_EQ(device_count(), 3);
 }
 
-TEST(SimulatedDevicesTestTest, FailsWhatIsLeftBehindWithWhereItWasMade) {
+TEST(SimulatedDevicesTestTest, LeakedResourceFailsTheTestAndNamesItsAllocationSite) {
   EXPECT_NONFATAL_FAILURE(leave_a_stream(), "plate.cpp:12");
   delete left_behind;
 }
 
-TEST(SimulatedDevicesTestTest, FailsWhatNoProgramMayDoUnlessItWasExpected) {
+TEST(SimulatedDevicesTestTest, ViolationFailsTheTestUnlessExpected) {
   EXPECT_NONFATAL_FAILURE(destroy_a_stream_twice(false), "cuStreamDestroy");
   destroy_a_stream_twice(true);
 }
@@ -61,7 +61,7 @@ class MembersTest : public testing::SimulatedDevicesTest {
   StreamHandle stream = create_stream_handle(get_primary_context(0));
 };
 
-TEST_F(MembersTest, MembersAreGoneWhenItLooks) { EXPECT_EQ(sim.live().streams, 1); }
+TEST_F(MembersTest, MembersAreDestroyedBeforeTheLeakCheck) { EXPECT_EQ(sim.live().streams, 1); }
 
 }  // namespace
 }  // namespace memarray

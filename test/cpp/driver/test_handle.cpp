@@ -12,7 +12,7 @@ static_assert(std::is_nothrow_move_constructible_v<StreamHandle>);
 static_assert(!std::is_convertible_v<StreamHandle, EventHandle>, "kinds do not mix");
 static_assert(!std::is_assignable_v<decltype(*std::declval<StreamHandle>()), cu::Stream>, "no rebinding");
 
-TEST(HandleAccessTest, NullIsNull) {
+TEST(HandleAccessTest, NullHandleGivesNullResource) {
   EXPECT_EQ(as_cu(StreamHandle()), nullptr);
   EXPECT_EQ(as_intptr(StreamHandle()), 0);
   EXPECT_EQ(as_cu(DevicePtrHandle()), 0u);

@@ -10,7 +10,7 @@ namespace {
 
 class LastErrorTest : public HandleTest {};
 
-TEST_F(LastErrorTest, IsPeekedAtTakenOrCleared) {
+TEST_F(LastErrorTest, PeekKeepsAndGetClearsTheError) {
   EXPECT_EQ(get_last_error(), 0);
   static_cast<void>(get_primary_context(99));
   EXPECT_EQ(peek_last_error(), 101);
@@ -21,7 +21,7 @@ TEST_F(LastErrorTest, IsPeekedAtTakenOrCleared) {
   EXPECT_EQ(get_last_error(), 0);
 }
 
-TEST_F(LastErrorTest, IsTheThreadsOwn) {
+TEST_F(LastErrorTest, IsPerThread) {
   std::thread([] {
     static_cast<void>(get_primary_context(99));
     EXPECT_EQ(peek_last_error(), 101);
@@ -29,7 +29,7 @@ TEST_F(LastErrorTest, IsTheThreadsOwn) {
   EXPECT_EQ(peek_last_error(), 0);
 }
 
-TEST_F(LastErrorTest, BecomesAnExceptionThatNamesIt) {
+TEST_F(LastErrorTest, IsThrownAsAnExceptionWithTheErrorsName) {
   static_cast<void>(get_primary_context(99));
   try {
     throw_last_error("making a stream on cuda:99");
@@ -41,7 +41,7 @@ TEST_F(LastErrorTest, BecomesAnExceptionThatNamesIt) {
   EXPECT_THROW(throw_driver_error(2, "allocating"), OutOfMemoryError);
 }
 
-TEST(LastErrorWithoutDriverTest, SaysThatThereIsNone) {
+TEST(LastErrorWithoutDriverTest, ErrorMentionsTheDriver) {
   if (device_count() > 0) GTEST_SKIP() << "this machine has a device";
   EXPECT_FALSE(get_primary_context(0));
   try {

@@ -8,7 +8,7 @@ namespace {
 
 class MemoryPoolHandleTest : public HandleTest {};
 
-TEST_F(MemoryPoolHandleTest, OutlivesItsHandleInItsPointers) {
+TEST_F(MemoryPoolHandleTest, PointerKeepsItsPoolAlive) {
   MemoryPoolHandle pool = create_memory_pool_handle(0);
   ASSERT_TRUE(pool);
   DevicePtrHandle pointer = allocate_from_pool(pool, default_stream(), 1000);
@@ -19,7 +19,7 @@ TEST_F(MemoryPoolHandleTest, OutlivesItsHandleInItsPointers) {
   EXPECT_EQ(devices.live(), testing::LiveResources());
 }
 
-TEST_F(MemoryPoolHandleTest, ADevicesOwnPoolIsNobodysToDestroy) {
+TEST_F(MemoryPoolHandleTest, DefaultPoolOfADeviceIsNotDestroyed) {
   MemoryPoolHandle const pool = get_device_memory_pool(1);
   ASSERT_TRUE(pool);
   EXPECT_EQ(as_cu(pool), as_cu(get_device_memory_pool(1)));
@@ -55,7 +55,7 @@ TEST_F(MemoryPoolHandleTest, AFailureAfterTheCreationLeavesNoPool) {
   EXPECT_EQ(devices.live(), testing::LiveResources());
 }
 
-TEST_F(MemoryPoolHandleTest, StatisticsThatFailChangeNothing) {
+TEST_F(MemoryPoolHandleTest, FailedStatisticsLeaveTheOutputUnchanged) {
   MemoryPoolHandle const pool = create_memory_pool_handle(0);
   MemoryPoolStatistics now{.reserved = 5, .reserved_high = 6, .used = 7, .used_high = 8};
   devices.fail("cuMemPoolGetAttribute", 3, 1);
@@ -64,7 +64,7 @@ TEST_F(MemoryPoolHandleTest, StatisticsThatFailChangeNothing) {
   EXPECT_EQ(now.used, 7u);
 }
 
-TEST(MemoryPoolHandleWithoutPoolsTest, SaysNotSupported) {
+TEST(MemoryPoolHandleWithoutPoolsTest, CreationFailsWithNotSupported) {
   testing::SimulatedDevices const devices({.pools = false});
   EXPECT_FALSE(create_memory_pool_handle(0));
   EXPECT_EQ(get_last_error(), 801);

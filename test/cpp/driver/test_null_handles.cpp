@@ -190,7 +190,7 @@ TEST_F(NullHandlesTest, NullEventStandsForNoWork) {
   EXPECT_EQ(get_last_error(), 0);
 }
 
-TEST_F(NullHandlesTest, EveryPlaceOfEveryFunctionTakesNull) {
+TEST_F(NullHandlesTest, NullInAnyArgumentIsHandledAndKeepsAnEarlierError) {
   for (Function const& function : functions()) {
     for (unsigned nulls = 1; nulls <= every_place; ++nulls) {
       unsigned const places = function.needed | function.tolerated;
@@ -210,7 +210,7 @@ TEST_F(NullHandlesTest, EveryPlaceOfEveryFunctionTakesNull) {
   }
 }
 
-TEST_F(NullHandlesTest, ErrorOfTheFirstCreationSurvivesThoseThatDependOnIt) {
+TEST_F(NullHandlesTest, FirstCreationErrorSurvivesDependentCalls) {
   devices.fail("cuDevicePrimaryCtxRetain", 1, 999);
   EXPECT_EQ(create_stream_handle(get_primary_context(1)), nullptr);
   EXPECT_EQ(peek_last_error(), 999);
@@ -218,7 +218,7 @@ TEST_F(NullHandlesTest, ErrorOfTheFirstCreationSurvivesThoseThatDependOnIt) {
   EXPECT_EQ(get_last_error(), 101) << "a device that does not exist is a failure of its own";
 }
 
-TEST(NullHandlesWithoutDriverTest, EveryCreationFailsForWantOfADriver) {
+TEST(NullHandlesWithoutDriverTest, EveryCreationFailsWithNoDeviceError) {
   if (device_count() > 0 || driver_absence().code != 100) GTEST_SKIP() << "this machine has a driver";
   auto const expect_no_device = [](auto const& handle, char const* name) {
     EXPECT_EQ(handle, nullptr) << name;

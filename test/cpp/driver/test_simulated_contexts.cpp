@@ -7,7 +7,7 @@ namespace {
 
 class SimulatedContexts : public SimulatedDriver {};
 
-TEST_F(SimulatedContexts, PrimaryOnesAreCounted) {
+TEST_F(SimulatedContexts, PrimaryContextsAreReferenceCounted) {
   cu::Context again = nullptr;
   EXPECT_OK(cuda.cuDevicePrimaryCtxRetain(&again, 0));
   EXPECT_EQ(again, context);
@@ -22,7 +22,7 @@ TEST_F(SimulatedContexts, PrimaryOnesAreCounted) {
   expect_violation("released, not destroyed");
 }
 
-TEST_F(SimulatedContexts, AreAStackForEachThread) {
+TEST_F(SimulatedContexts, FormAStackPerThread) {
   cu::Context made = nullptr;
   cu::Context now = nullptr;
   EXPECT_OK(cuda.cuCtxCreate(&made, 0, 1));
@@ -54,7 +54,7 @@ TEST_F(SimulatedContexts, AreAStackForEachThread) {
   expect_violation("destroyed");
 }
 
-TEST_F(SimulatedContexts, DestroyedTakeAlongWhatIsTheirs) {
+TEST_F(SimulatedContexts, DestroyedContextInvalidatesItsStreamsEventsAndMemory) {
   cu::Context made = nullptr;
   EXPECT_OK(cuda.cuCtxCreate(&made, 0, 1));
   cu::Stream const stream = make_stream();
@@ -73,7 +73,7 @@ TEST_F(SimulatedContexts, DestroyedTakeAlongWhatIsTheirs) {
   expect_violation("double free");
 }
 
-TEST_F(SimulatedContexts, DestroyedElsewhereAreSeenWhereTheyAreCurrent) {
+TEST_F(SimulatedContexts, UseAfterDestructionByAnotherThreadIsAViolation) {
   cu::Context made = nullptr;
   EXPECT_OK(cuda.cuCtxCreate(&made, 0, 1));
   std::thread([&] { EXPECT_OK(cuda.cuCtxDestroy(made)); }).join();
@@ -84,7 +84,7 @@ TEST_F(SimulatedContexts, DestroyedElsewhereAreSeenWhereTheyAreCurrent) {
   EXPECT_EQ(popped, made);
 }
 
-TEST_F(SimulatedContexts, SynchroniseTheirOwnWork) {
+TEST_F(SimulatedContexts, SynchronizeOnlyTheirOwnWork) {
   cu::Context other = nullptr;
   EXPECT_OK(cuda.cuCtxCreate(&other, 0, 0));
   cu::Stream const stream = make_stream();
@@ -101,7 +101,7 @@ TEST_F(SimulatedContexts, SynchroniseTheirOwnWork) {
   EXPECT_OK(cuda.cuCtxDestroy(other));
 }
 
-TEST_F(SimulatedContexts, LetPeersIn) {
+TEST_F(SimulatedContexts, PeerAccessCanBeEnabledOnce) {
   int can = 0;
   EXPECT_OK(cuda.cuDeviceCanAccessPeer(&can, 0, 1));
   EXPECT_EQ(can, 1);

@@ -26,7 +26,7 @@ class SimulatedCopies : public SimulatedDriver {
   unsigned char* pinned = nullptr;
 };
 
-TEST_F(SimulatedCopies, FromPageableMemoryHaveReadItWhenTheyReturn) {
+TEST_F(SimulatedCopies, FromPageableMemoryReadTheSourceBeforeReturning) {
   auto source = bytes_of(1000, 1);
   {
     Gate const gate(cuda, stream);
@@ -36,7 +36,7 @@ TEST_F(SimulatedCopies, FromPageableMemoryHaveReadItWhenTheyReturn) {
   EXPECT_EQ(read(memory, 1000, stream), bytes_of(1000, 1));
 }
 
-TEST_F(SimulatedCopies, FromPinnedMemoryReadItLater) {
+TEST_F(SimulatedCopies, FromPinnedMemoryReadTheSourceAfterReturning) {
   SKIP_AS_IT_RACES();
   pinned[0] = 1;
   {
@@ -47,7 +47,7 @@ TEST_F(SimulatedCopies, FromPinnedMemoryReadItLater) {
   EXPECT_EQ(read(memory, 1, stream), bytes_of(1, 2));
 }
 
-TEST_F(SimulatedCopies, ToPageableMemoryReturnWhenItIsWritten) {
+TEST_F(SimulatedCopies, ToPageableMemoryReturnAfterTheWrite) {
   EXPECT_OK(cuda.cuMemsetD8Async(memory, 3, 1000, stream));
   sim.delay(std::chrono::milliseconds(10));
   auto target = bytes_of(1000, 0);
@@ -99,7 +99,7 @@ TEST_F(SimulatedCopies, OfTheWrongKindOfMemoryAreRefused) {
   EXPECT_OK(cuda.cuMemcpyDtoDAsync(memory, memory, 0, stream));
 }
 
-TEST_F(SimulatedCopies, KernelsReachTheMemoryThatCopiesFilled) {
+TEST_F(SimulatedCopies, CopyReadsElementsWrittenByAKernel) {
   EXPECT_OK(cuda.cuMemsetD8Async(memory, 20, 1000, stream));
   auto const add_one = [](void* pointer) {
     auto* const bytes = static_cast<unsigned char*>(testing::detail::reachable(pointer));

@@ -51,7 +51,7 @@ bool is_all_given_back() {
   return comes_true([] { return count_threads() <= threads_at_start && count_mappings() == 0; });
 }
 
-TEST(SimulatedDevices, AreTheDriverWhileTheyLive) {
+TEST(SimulatedDevices, ReplaceTheDriverForTheirLifetime) {
   DriverTable const* const before = driver();
   {
     SimulatedDevices const sim({.count = 3});
@@ -62,7 +62,7 @@ TEST(SimulatedDevices, AreTheDriverWhileTheyLive) {
   EXPECT_EQ(driver(), before);
 }
 
-TEST(SimulatedDevices, NeedDevicesAndMemory) {
+TEST(SimulatedDevices, InvalidDeviceCountOrMemorySizeIsRefused) {
   DriverTable const* const before = driver();
   EXPECT_THROW(SimulatedDevices({.count = 0}), ValueError);
   EXPECT_THROW(SimulatedDevices({.count = -1}), ValueError);
@@ -71,7 +71,7 @@ TEST(SimulatedDevices, NeedDevicesAndMemory) {
   EXPECT_EQ(driver(), before);
 }
 
-TEST(SimulatedDevices, Nest) {
+TEST(SimulatedDevices, NestedDevicesReceiveTheirOwnCalls) {
   SimulatedDevices outer({.count = 1});
   DriverTable const& cuda = *outer.table();
   cu::Context context = nullptr;
@@ -117,7 +117,7 @@ TEST(SimulatedDevices, MayEndInAnyOrder) {
   EXPECT_EQ(driver(), before);
 }
 
-TEST(SimulatedDevices, HandlesOutliveTheBlockAndThenEverythingIsGivenBack) {
+TEST(SimulatedDevices, HandlesWorkAfterEndAndTheLastReleaseFreesAll) {
   ASSERT_TRUE(is_all_given_back());
   SimulatedDevices sim;
   DriverTable const& cuda = *sim.table();
@@ -177,7 +177,7 @@ TEST(SimulatedDevices, HandlesOutliveTheObject) {
   EXPECT_TRUE(next.violations().empty());
 }
 
-TEST(SimulatedDevices, WithoutABlockNothingIsInitialised) {
+TEST(SimulatedDevices, CallsAfterTheEndFailAsNotInitialized) {
   DriverTable const* cuda = nullptr;
   {
     SimulatedDevices const sim;
@@ -233,7 +233,7 @@ TEST(SimulatedDevices, NameErrors) {
 }
 
 // Runs in a forked child, for any state of the parent.
-TEST(SimulatedDevices, AForkedChildMayCallNothing) {
+TEST(SimulatedDevices, EveryCallInAForkedChildIsRefused) {
   auto sim = std::make_unique<SimulatedDevices>();
   DriverTable const& cuda = *sim->table();
   cu::Context context = nullptr;
@@ -275,7 +275,7 @@ TEST(SimulatedDevices, AForkedChildMayCallNothing) {
   EXPECT_TRUE(sim->violations().empty());
 }
 
-TEST(SimulatedDevices, AForkedChildMayHaveItsOwn) {
+TEST(SimulatedDevices, ForkedChildCanCreateItsOwnDevices) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer lets no child start threads";
 #endif

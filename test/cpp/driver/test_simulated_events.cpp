@@ -5,7 +5,7 @@ namespace {
 
 class SimulatedEvents : public SimulatedDriver {};
 
-TEST_F(SimulatedEvents, OfNoRecordAreDoneAndNobodyWaits) {
+TEST_F(SimulatedEvents, UnrecordedEventIsCompleteAndIsNotWaitedFor) {
   cu::Event const event = make_event();
   EXPECT_OK(cuda.cuEventQuery(event));
   EXPECT_OK(cuda.cuEventSynchronize(event));
@@ -14,7 +14,7 @@ TEST_F(SimulatedEvents, OfNoRecordAreDoneAndNobodyWaits) {
   EXPECT_OK(cuda.cuEventDestroy(event));
 }
 
-TEST_F(SimulatedEvents, AreDoneWhenTheStreamComesToThem) {
+TEST_F(SimulatedEvents, CompleteWhenTheStreamReachesThem) {
   cu::Stream const stream = make_stream();
   cu::Event const event = make_event();
   Gate before(cuda, stream);
@@ -32,7 +32,7 @@ TEST_F(SimulatedEvents, AreDoneWhenTheStreamComesToThem) {
 }
 
 // A wait refers to the record that was the latest when the wait was submitted.
-TEST_F(SimulatedEvents, RecordedAgainLeaveEarlierWaitersAlone) {
+TEST_F(SimulatedEvents, SecondRecordDoesNotDelayEarlierWaits) {
   cu::Stream const first = make_stream();
   cu::Stream const second = make_stream();
   cu::Stream const waiter = make_stream();
@@ -54,7 +54,7 @@ TEST_F(SimulatedEvents, RecordedAgainLeaveEarlierWaitersAlone) {
 }
 
 // A second record does not replace an earlier, unfinished record for streams that already wait.
-TEST_F(SimulatedEvents, RecordedAgainKeepTheWaitForTheUnfinishedRecord) {
+TEST_F(SimulatedEvents, SecondRecordDoesNotCompleteEarlierWaits) {
   cu::Stream const slow = make_stream();
   cu::Stream const quick = make_stream();
   cu::Stream const waiter = make_stream();

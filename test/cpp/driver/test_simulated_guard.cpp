@@ -70,7 +70,7 @@ void expect_fault(ExitResult const& ending) {
 #endif
 }
 
-TEST(SimulatedGuard, ATouchByTheHostIsReportedAndEndsTheProcess) {
+TEST(SimulatedGuard, HostAccessToDeviceMemoryIsReportedAndEndsTheProcess) {
   auto const ending = run_in_child([] {
     SimulatedDevices sim;
     Memory const memory(sim);
@@ -100,7 +100,7 @@ TEST(SimulatedGuard, AReadOfFreedMemoryIsReported) {
 #endif
 }
 
-TEST(SimulatedGuard, ATouchInAHostFunctionIsOneToo) {
+TEST(SimulatedGuard, AccessInAHostFunctionIsReported) {
   auto const ending = run_in_child([] {
     SimulatedDevices sim;
     Memory const memory(sim);
@@ -113,7 +113,7 @@ TEST(SimulatedGuard, ATouchInAHostFunctionIsOneToo) {
   EXPECT_TRUE(says(ending, "host touch")) << ending.words;
 }
 
-TEST(SimulatedGuard, TheProgramGoesOnWhereItIsTold) {
+TEST(SimulatedGuard, ProgramContinuesWithContinueAfterTouch) {
   auto const ending = run_in_child([] {
 #if defined(__SANITIZE_ADDRESS__)
     __lsan_disable();
@@ -132,7 +132,7 @@ TEST(SimulatedGuard, TheProgramGoesOnWhereItIsTold) {
   EXPECT_TRUE(says(ending, "24 bytes into 1000")) << ending.words;
 }
 
-TEST(SimulatedGuard, OtherFaultsAreThePreviousHandlers) {
+TEST(SimulatedGuard, OtherFaultsGoToThePreviousHandler) {
   auto const ending = run_in_child([] {
     SimulatedDevices sim;
     raise(SIGSEGV);
@@ -144,7 +144,7 @@ TEST(SimulatedGuard, OtherFaultsAreThePreviousHandlers) {
 
 // Earlier tests may have installed our handler already. A child therefore installs a later handler that calls the one
 // it replaced.
-TEST(SimulatedGuard, HandlersThatCameLaterMayCallIt) {
+TEST(SimulatedGuard, LaterHandlersMayCallTheGuard) {
   auto const ending = run_in_child([] {
     static struct sigaction ours;
     SimulatedDevices sim({.continue_after_touch = true});

@@ -23,7 +23,7 @@ TEST_F(SimulatedInjection, FailsTheNthCallAndEachLaterOne) {
   for (cu::DevicePtr const pointer : {first, second, third}) EXPECT_OK(cuda.cuMemFree(pointer));
 }
 
-TEST_F(SimulatedInjection, FailsAsOftenAsAskedWithTheCodeGiven) {
+TEST_F(SimulatedInjection, FailsTheRequestedNumberOfCallsWithTheGivenCode) {
   sim.fail("cuStreamQuery", 1, 700, 2);
   EXPECT_EQ(cuda.cuStreamQuery(nullptr), 700);
   EXPECT_EQ(cuda.cuStreamQuery(nullptr), 700);
@@ -36,7 +36,7 @@ TEST_F(SimulatedInjection, FailsAsOftenAsAskedWithTheCodeGiven) {
 }
 
 // Every function can be made to fail, with any arguments.
-TEST_F(SimulatedInjection, AnyFunctionFails) {
+TEST_F(SimulatedInjection, AnyFunctionCanBeMadeToFail) {
   int value = 0;
   sim.fail("cuInit", 1, 3);
   EXPECT_EQ(cuda.cuInit(0), 3);
@@ -51,7 +51,7 @@ TEST_F(SimulatedInjection, AnyFunctionFails) {
   EXPECT_OK(cuda.cuMemFree(memory));
 }
 
-TEST_F(SimulatedInjection, ADroppedWaitIsNoWait) {
+TEST_F(SimulatedInjection, DroppedWaitHasNoEffect) {
   cu::Stream const writer = make_stream();
   cu::Stream const reader = make_stream();
   cu::Event const event = make_event();
@@ -84,7 +84,7 @@ TEST_F(SimulatedInjection, DroppedWorkIsNotDone) {
   EXPECT_OK(cuda.cuMemFree(memory));
 }
 
-TEST_F(SimulatedInjection, WhatGivesSomethingCannotBeDropped) {
+TEST_F(SimulatedInjection, FunctionsWithOutputCannotBeDropped) {
   for (char const* const name :
        {"cuMemAlloc", "cuMemAllocAsync", "cuStreamCreateWithPriority", "cuEventCreate", "cuCtxCreate",
         "cuDevicePrimaryCtxRetain", "cuMemPoolCreate", "cuMemHostAlloc", "cuPointerGetAttribute", "cuDeviceGetName",
@@ -97,7 +97,7 @@ TEST_F(SimulatedInjection, WhatGivesSomethingCannotBeDropped) {
     EXPECT_NO_THROW(sim.drop(name, 1000)) << name;
 }
 
-TEST_F(SimulatedInjection, NonsenseIsRefused) {
+TEST_F(SimulatedInjection, InvalidArgumentsAreRefused) {
   EXPECT_THROW(sim.fail("cuMemAlloc_v2"), ValueError);
   EXPECT_THROW(sim.fail(""), ValueError);
   EXPECT_THROW(sim.drop("nonsense"), ValueError);

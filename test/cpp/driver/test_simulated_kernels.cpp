@@ -30,7 +30,7 @@ class SimulatedKernels : public SimulatedDriver {
   }
 };
 
-TEST_F(SimulatedKernels, AnExceptionIsAViolationAndTheErrorOfTheNextWait) {
+TEST_F(SimulatedKernels, ExceptionIsAViolationAndFailsTheNextWait) {
   cu::Stream const stream = make_stream();
   Gate gate(cuda, stream);
   launch_failing(stream);  // the failure is not visible yet
@@ -49,13 +49,13 @@ TEST_F(SimulatedKernels, TheViolationSaysWhereTheKernelWasLaunched) {
   expect_violation("a kernel threw: row 7 is negative, launched at simulation.py:12");
 }
 
-TEST_F(SimulatedKernels, WhatIsThrownNeedNotBeAnException) {
+TEST_F(SimulatedKernels, ThrowingANonExceptionIsAViolation) {
   EXPECT_OK(cuda.launch_simulated(nullptr, [](void*) { throw 3; }, nullptr));
   EXPECT_EQ(cuda.cuStreamSynchronize(nullptr), launch_failed);
   expect_violation("a kernel threw: what is no std::exception");
 }
 
-TEST_F(SimulatedKernels, MisalignedElementsAreAViolationAndTheErrorOfTheNextWait) {
+TEST_F(SimulatedKernels, MisalignedElementsAreAViolationAndFailTheNextWait) {
   constexpr cu::Result misaligned_address = 716;
   alignas(16) static std::byte memory[32];
   testing::detail::check_load(memory + 8, 16);  // outside a kernel
@@ -72,7 +72,7 @@ TEST_F(SimulatedKernels, MisalignedElementsAreAViolationAndTheErrorOfTheNextWait
   EXPECT_EQ(memory[8], std::byte{0});
 }
 
-TEST_F(SimulatedKernels, NothingButGivingBackWorksAfterwards) {
+TEST_F(SimulatedKernels, OnlyReleasesSucceedAfterAKernelFailed) {
   cu::Stream const stream = make_stream();
   cu::Event const event = make_event();
   cu::Event const other_event = make_event();
@@ -127,7 +127,7 @@ TEST_F(SimulatedKernels, NothingButGivingBackWorksAfterwards) {
   EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
-TEST_F(SimulatedKernels, ACopyThatWaitsSaysThatTheKernelBeforeItFailed) {
+TEST_F(SimulatedKernels, BlockingCopyReturnsTheEarlierKernelsError) {
   cu::Stream const stream = make_stream();
   cu::DevicePtr const memory = allocate(64);
   std::vector<unsigned char> host(64);
@@ -145,7 +145,7 @@ TEST_F(SimulatedKernels, ACopyThatWaitsSaysThatTheKernelBeforeItFailed) {
 }
 
 // A launch releases its captured objects: a throwing kernel as it unwinds, later work as it ends.
-TEST_F(SimulatedKernels, WorkThatWasSubmittedBeforeRunsOn) {
+TEST_F(SimulatedKernels, WorkSubmittedBeforeTheFailureStillRuns) {
   cu::Stream const stream = make_stream();
   auto const held = std::make_shared<int>(0);
   struct Launch {
@@ -166,7 +166,7 @@ TEST_F(SimulatedKernels, WorkThatWasSubmittedBeforeRunsOn) {
   EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
-TEST_F(SimulatedKernels, OtherContextsAreAsGoodAsBefore) {
+TEST_F(SimulatedKernels, OtherContextsKeepWorking) {
   cu::Context other = nullptr;
   ASSERT_OK(cuda.cuCtxCreate(&other, 0, 0));
   cu::Stream const there = make_stream();
@@ -186,7 +186,7 @@ TEST_F(SimulatedKernels, OtherContextsAreAsGoodAsBefore) {
   EXPECT_OK(cuda.cuCtxDestroy(other));
 }
 
-TEST_F(SimulatedKernels, APrimaryContextIsGoodAgainAfterItsLastRelease) {
+TEST_F(SimulatedKernels, PrimaryContextWorksAgainAfterItsLastRelease) {
   cu::Context again = nullptr;
   EXPECT_OK(cuda.cuDevicePrimaryCtxRetain(&again, 0));
   fail_context();
@@ -202,7 +202,7 @@ TEST_F(SimulatedKernels, APrimaryContextIsGoodAgainAfterItsLastRelease) {
   EXPECT_OK(cuda.cuStreamSynchronize(nullptr));
 }
 
-TEST_F(SimulatedKernels, HandlesSayItAndAreLetGoOf) {
+TEST_F(SimulatedKernels, HandlesFailWithTheErrorAndAreReleased) {
   {
     ContextHandle const handle = get_primary_context(0);
     StreamHandle const stream = create_stream_handle(handle);
@@ -228,7 +228,7 @@ TEST_F(SimulatedKernels, HandlesSayItAndAreLetGoOf) {
   expect_violation("a kernel threw");
 }
 
-TEST_F(SimulatedKernels, ManyMayFailAtOnce) {
+TEST_F(SimulatedKernels, SeveralKernelsMayFailAtOnce) {
   std::vector<cu::Stream> streams;
   for (int i = 0; i < 8; ++i) streams.push_back(make_stream());
   std::vector<std::unique_ptr<Gate>> gates;

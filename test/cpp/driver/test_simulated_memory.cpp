@@ -12,7 +12,7 @@ class SimulatedMemory : public SimulatedDriver {
   SimulatedMemory() : SimulatedDriver({.count = 2, .memory = std::size_t{1} << 20}) {}
 };
 
-TEST_F(SimulatedMemory, IsAlignedLimitedAndGivenBack) {
+TEST_F(SimulatedMemory, IsAlignedLimitedAndFreed) {
   std::vector<cu::DevicePtr> pointers;
   for (;;) {
     cu::DevicePtr pointer = 0;
@@ -43,7 +43,7 @@ TEST_F(SimulatedMemory, IsAlignedLimitedAndGivenBack) {
   EXPECT_OK(cuda.cuMemFree(0));
 }
 
-TEST_F(SimulatedMemory, ShowsWhatWasNeverWrittenAndWhatIsFreed) {
+TEST_F(SimulatedMemory, UnwrittenAndFreedMemoryHasMarkerBytes) {
   cu::DevicePtr const memory = allocate(1000);
   EXPECT_EQ(read(memory, 1000, nullptr), bytes_of(1000, 0xCD));
   auto const* const reached = static_cast<unsigned char const*>(
@@ -54,7 +54,7 @@ TEST_F(SimulatedMemory, ShowsWhatWasNeverWrittenAndWhatIsFreed) {
   EXPECT_EQ(reached[999], 0xDB);
 }
 
-TEST_F(SimulatedMemory, IsFreedOnceAndOnlyWhereItBegins) {
+TEST_F(SimulatedMemory, DoubleFreeAndInteriorFreeAreViolations) {
   cu::DevicePtr const memory = allocate(1000);
   EXPECT_EQ(cuda.cuMemFree(memory + 8), 1);
   expect_violation("free of what is no allocation");
@@ -84,7 +84,7 @@ TEST_F(SimulatedMemory, FreeWaitsForTheDevice) {
   EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
-TEST_F(SimulatedMemory, AUseAfterItsFreeIsSeen) {
+TEST_F(SimulatedMemory, UseAfterFreeIsAViolation) {
   SKIP_AS_IT_RACES();
   cu::Stream const stream = make_stream();
   cu::Stream const other = make_stream();
@@ -104,7 +104,7 @@ TEST_F(SimulatedMemory, AUseAfterItsFreeIsSeen) {
   EXPECT_OK(cuda.cuStreamDestroy(other));
 }
 
-TEST_F(SimulatedMemory, AFreeWhileAKernelUsesItIsSeen) {
+TEST_F(SimulatedMemory, FreeDuringAKernelIsAViolation) {
   struct Kernel {
     void const* memory;
     std::atomic<bool> go{false};
@@ -148,7 +148,7 @@ TEST_F(SimulatedMemory, AUseOutOfBoundsIsRefused) {
   EXPECT_OK(cuda.cuMemFree(other));
 }
 
-TEST_F(SimulatedMemory, PinnedAndManagedMemoryAreTheHostsToo) {
+TEST_F(SimulatedMemory, HostCanAccessPinnedAndManagedMemory) {
   unsigned char* const pinned = pin(1000);
   cu::DevicePtr managed = 0;
   EXPECT_EQ(cuda.cuMemAllocManaged(&managed, 1000, 0), 1);
@@ -178,7 +178,7 @@ TEST_F(SimulatedMemory, PinnedAndManagedMemoryAreTheHostsToo) {
   expect_violation("double free");
 }
 
-TEST_F(SimulatedMemory, PinnedMemoryFreedUnderACopyIsSeenAndHarmsNobody) {
+TEST_F(SimulatedMemory, PinnedMemoryFreedDuringACopyIsAViolationWithoutACrash) {
   unsigned char* const pinned = pin(1000);
   cu::DevicePtr const memory = allocate(1000);
   Gate gate(cuda, nullptr);
@@ -190,7 +190,7 @@ TEST_F(SimulatedMemory, PinnedMemoryFreedUnderACopyIsSeenAndHarmsNobody) {
   EXPECT_OK(cuda.cuMemFree(memory));
 }
 
-TEST_F(SimulatedMemory, PointersSayWhatTheyAre) {
+TEST_F(SimulatedMemory, PointerAttributesDescribeTheMemory) {
   cu::DevicePtr const memory = allocate(1000);
   cu::DevicePtr managed = 0;
   EXPECT_OK(cuda.cuMemAllocManaged(&managed, 1000, 1));
@@ -217,7 +217,7 @@ TEST_F(SimulatedMemory, PointersSayWhatTheyAre) {
   EXPECT_OK(cuda.cuMemFreeHost(pinned));
 }
 
-TEST_F(SimulatedMemory, TellsWhereItWasMade) {
+TEST_F(SimulatedMemory, ViolationsAndLiveResourcesNameTheAllocationSite) {
   testing::detail::set_allocation_site("here.py:12");
   cu::DevicePtr const memory = allocate(1000);
   testing::detail::set_allocation_site(nullptr);

@@ -54,7 +54,7 @@ class SimulatedPools : public SimulatedDriver {
   cu::Stream two = nullptr;
 };
 
-TEST_F(SimulatedPools, TheSameStreamReusesAtOnce) {
+TEST_F(SimulatedPools, SameStreamReusesFreedMemoryAtOnce) {
   Gate const gate(cuda, one);
   cu::DevicePtr const first = from(pool, 1000, one);
   EXPECT_OK(cuda.cuMemFreeAsync(first, one));
@@ -64,7 +64,7 @@ TEST_F(SimulatedPools, TheSameStreamReusesAtOnce) {
   EXPECT_OK(cuda.cuMemFreeAsync(second, one));
 }
 
-TEST_F(SimulatedPools, AnotherStreamReusesWhatIsDoneBeingFreed) {
+TEST_F(SimulatedPools, OtherStreamReusesMemoryAfterTheFreeCompletes) {
   keep(1 << 20);
   cu::DevicePtr const first = from(pool, 1000, one);
   {
@@ -82,7 +82,7 @@ TEST_F(SimulatedPools, AnotherStreamReusesWhatIsDoneBeingFreed) {
   EXPECT_OK(cuda.cuMemFreeAsync(third, two));
 }
 
-TEST_F(SimulatedPools, KeepsWhatTheThresholdSays) {
+TEST_F(SimulatedPools, KeepsMemoryUpToTheReleaseThreshold) {
   cu::DevicePtr first = from(pool, 4096, one);
   EXPECT_EQ(get(reserved), 4096U);
   EXPECT_EQ(get(used), 4096U);
@@ -111,7 +111,7 @@ TEST_F(SimulatedPools, KeepsWhatTheThresholdSays) {
   EXPECT_EQ(get(reserved), 0U);
 }
 
-TEST_F(SimulatedPools, TrimLeavesWhatAStreamHasYetToFree) {
+TEST_F(SimulatedPools, TrimKeepsMemoryWithAPendingFree) {
   cu::DevicePtr const memory = from(pool, 4096, one);
   {
     Gate const gate(cuda, one);
@@ -124,7 +124,7 @@ TEST_F(SimulatedPools, TrimLeavesWhatAStreamHasYetToFree) {
   EXPECT_EQ(get(reserved), 0U);
 }
 
-TEST_F(SimulatedPools, LimitsHold) {
+TEST_F(SimulatedPools, SizeLimitsOfPoolAndDeviceAreEnforced) {
   cu::MemoryPool const small = make_pool(8192);
   cu::DevicePtr const most = from(small, 8192, one);
   cu::DevicePtr more = 0;
@@ -139,7 +139,7 @@ TEST_F(SimulatedPools, LimitsHold) {
   EXPECT_OK(cuda.cuMemPoolDestroy(small));
 }
 
-TEST_F(SimulatedPools, DestroyedGiveBackWhatIsFreedLater) {
+TEST_F(SimulatedPools, MemoryFreedAfterPoolDestructionIsReturned) {
   cu::MemoryPool const doomed = make_pool();
   cu::DevicePtr const first = from(doomed, 4096, one);
   cu::DevicePtr const second = from(doomed, 4096, one);
@@ -154,7 +154,7 @@ TEST_F(SimulatedPools, DestroyedGiveBackWhatIsFreedLater) {
   EXPECT_EQ(free_memory(), std::size_t{1} << 20);
 }
 
-TEST_F(SimulatedPools, EachDeviceHasItsOwn) {
+TEST_F(SimulatedPools, EachDeviceHasItsOwnDefaultPool) {
   cu::MemoryPool own = nullptr;
   cu::MemoryPool again = nullptr;
   EXPECT_OK(cuda.cuDeviceGetDefaultMemPool(&own, 0));
@@ -172,7 +172,7 @@ TEST_F(SimulatedPools, EachDeviceHasItsOwn) {
   EXPECT_OK(cuda.cuMemFreeAsync(memory, one));
 }
 
-TEST_F(SimulatedPools, AUseBeforeTheAllocationInStreamOrderIsSeen) {
+TEST_F(SimulatedPools, UseBeforeStreamOrderedAllocationIsAViolation) {
   SKIP_AS_IT_RACES();
   Gate gate(cuda, one);
   cu::DevicePtr const memory = from(pool, 1000, one);
@@ -183,7 +183,7 @@ TEST_F(SimulatedPools, AUseBeforeTheAllocationInStreamOrderIsSeen) {
   EXPECT_OK(cuda.cuMemFreeAsync(memory, one));
 }
 
-TEST_F(SimulatedPools, AFreeInADestroyedStreamsOrderIsRefused) {
+TEST_F(SimulatedPools, FreeInADestroyedStreamIsRefused) {
   cu::Stream const gone = make_stream();
   cu::DevicePtr const memory = from(pool, 1000, one);
   EXPECT_OK(cuda.cuStreamDestroy(gone));
@@ -193,14 +193,14 @@ TEST_F(SimulatedPools, AFreeInADestroyedStreamsOrderIsRefused) {
   EXPECT_OK(cuda.cuMemFreeAsync(memory, one));
 }
 
-TEST_F(SimulatedPools, PlainMemoryMayBeFreedInAStreamsOrder) {
+TEST_F(SimulatedPools, PlainMemoryMayBeFreedInStreamOrder) {
   cu::DevicePtr const memory = allocate(1000);
   EXPECT_OK(cuda.cuMemFreeAsync(memory, one));
   EXPECT_OK(cuda.cuStreamSynchronize(one));
   EXPECT_EQ(free_memory(), std::size_t{1} << 20);
 }
 
-TEST_F(SimulatedPools, LendTheirMemoryToPeers) {
+TEST_F(SimulatedPools, PeersNeedGrantedAccessToPoolMemory) {
   cu::Context other = nullptr;
   EXPECT_OK(cuda.cuCtxCreate(&other, 0, 1));
   cu::Stream const there = make_stream();
@@ -225,7 +225,7 @@ TEST_F(SimulatedPools, LendTheirMemoryToPeers) {
   EXPECT_OK(cuda.cuMemFreeAsync(memory, one));
 }
 
-TEST(SimulatedWithoutPools, EveryPoolCallSaysSo) {
+TEST(SimulatedWithoutPools, EveryPoolCallReturnsNotSupported) {
   testing::SimulatedDevices sim({.pools = false});
   DriverTable const& cuda = *sim.table();
   cu::Context context = nullptr;

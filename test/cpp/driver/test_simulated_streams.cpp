@@ -30,7 +30,7 @@ TEST_F(SimulatedStreams, KeepTheOrderOfTheirWork) {
 }
 
 // Without a wait the work really overlaps: the copy reads the value from before the late write.
-TEST_F(SimulatedStreams, RaceWhereNothingOrdersThem) {
+TEST_F(SimulatedStreams, RunConcurrentlyWithoutAWait) {
   cu::Stream const writer = make_stream();
   cu::Stream const reader = make_stream();
   cu::DevicePtr const memory = allocate(64);
@@ -51,7 +51,7 @@ TEST_F(SimulatedStreams, RaceWhereNothingOrdersThem) {
   EXPECT_OK(cuda.cuStreamDestroy(reader));
 }
 
-TEST_F(SimulatedStreams, AnEventOrdersThem) {
+TEST_F(SimulatedStreams, EventOrdersTwoStreams) {
   cu::Stream const writer = make_stream();
   cu::Stream const reader = make_stream();
   cu::DevicePtr const memory = allocate(64);
@@ -74,7 +74,7 @@ TEST_F(SimulatedStreams, AnEventOrdersThem) {
   EXPECT_OK(cuda.cuStreamDestroy(reader));
 }
 
-TEST_F(SimulatedStreams, TheLegacyStreamWaitsForBlockingStreamsAndTheyForIt) {
+TEST_F(SimulatedStreams, LegacyStreamAndBlockingStreamsWaitForEachOther) {
   cu::Stream const blocking = make_stream(0);
   cu::Stream const other = make_stream(0);
   std::string log;
@@ -127,7 +127,7 @@ TEST_F(SimulatedStreams, NonblockingStreamsIgnoreTheLegacyStream) {
   EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
-TEST_F(SimulatedStreams, EachThreadHasADefaultStreamThatTheLegacyOneWaitsFor) {
+TEST_F(SimulatedStreams, LegacyStreamWaitsForPerThreadDefaultStreams) {
   Gate here(cuda, default_stream(2));
   std::thread([&] {
     EXPECT_OK(cuda.cuCtxPushCurrent(context));
@@ -146,7 +146,7 @@ TEST_F(SimulatedStreams, EachThreadHasADefaultStreamThatTheLegacyOneWaitsFor) {
   EXPECT_EQ(log, "l");
 }
 
-TEST_F(SimulatedStreams, ADestroyedStreamEndsItsWork) {
+TEST_F(SimulatedStreams, DestroyedStreamCompletesItsPendingWork) {
   cu::Stream const stream = make_stream();
   std::string log;
   std::pair<std::string*, char> letter(&log, 'd');
@@ -178,7 +178,7 @@ TEST_F(SimulatedStreams, ACallOnADestroyedOrUnknownStreamIsAViolation) {
   }
 }
 
-TEST_F(SimulatedStreams, SayWhatTheyAre) {
+TEST_F(SimulatedStreams, QueriesReturnPriorityFlagsAndContext) {
   cu::Stream stream = nullptr;
   EXPECT_EQ(cuda.cuStreamCreateWithPriority(&stream, 2, 0), 1);
   int least = -1;
@@ -223,7 +223,7 @@ TEST_F(SimulatedStreams, HostFunctionsAndKernelsMayNotCallTheDriver) {
   expect_violation("cuCtxSynchronize called by");
 }
 
-TEST_F(SimulatedStreams, WithoutAContextThereIsNone) {
+TEST_F(SimulatedStreams, StreamCallsWithoutACurrentContextFail) {
   cu::Context popped = nullptr;
   EXPECT_OK(cuda.cuCtxPopCurrent(&popped));
   cu::Stream stream = nullptr;

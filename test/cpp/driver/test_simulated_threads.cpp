@@ -14,7 +14,7 @@ constexpr int rounds = 200;
 
 // Has no data race: every access is ordered by a stream, an event or a wait. A report of the thread sanitizer is
 // therefore an error in the simulated driver's edges.
-TEST_F(SimulatedThreads, HammerAFewStreams) {
+TEST_F(SimulatedThreads, ManyThreadsShareAFewStreams) {
   std::vector<cu::Stream> streams;
   for (unsigned i = 0; i < 4; ++i) streams.push_back(make_stream(i % 2));
   std::vector<std::thread> workers;
@@ -56,7 +56,7 @@ TEST_F(SimulatedThreads, HammerAFewStreams) {
   for (cu::Stream const stream : streams) EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
-TEST_F(SimulatedThreads, MakeAndDestroyEverythingAtOnce) {
+TEST_F(SimulatedThreads, CreateAndDestroyResourcesConcurrently) {
   std::vector<std::thread> workers;
   for (int number = 0; number < threads; ++number) {
     workers.emplace_back([&] {
@@ -83,7 +83,7 @@ TEST_F(SimulatedThreads, MakeAndDestroyEverythingAtOnce) {
   for (auto& worker : workers) worker.join();
 }
 
-TEST(SimulatedBlocks, ComeAndGoInThreads) {
+TEST(SimulatedSessions, AreOpenedAndEndedConcurrently) {
   std::vector<std::thread> workers;
   for (int number = 0; number < 4; ++number) {
     workers.emplace_back([] {

@@ -18,7 +18,7 @@ TEST_F(StreamChoiceTest, NumbersNameDefaultStreams) {
   EXPECT_THROW(static_cast<void>(StreamChoice::numbered(-2)), ValueError);
 }
 
-TEST_F(StreamChoiceTest, AnAddressIsLookedAtWhenItIsUsed) {
+TEST_F(StreamChoiceTest, AddressIsResolvedOnUse) {
   StreamHandle stream = create_stream_handle(get_primary_context(1));
   StreamChoice const choice = StreamChoice::numbered(as_intptr(stream));
   EXPECT_FALSE(choice.is_default());
@@ -28,7 +28,7 @@ TEST_F(StreamChoiceTest, AnAddressIsLookedAtWhenItIsUsed) {
   EXPECT_EQ(device_id_of(context_of(copy.get())), 1);
 }
 
-TEST_F(StreamChoiceTest, AHandleIsKept) {
+TEST_F(StreamChoiceTest, HandleIsKeptAlive) {
   StreamHandle stream = create_stream_handle(get_primary_context(0));
   {
     StreamChoice const choice = stream;
@@ -39,7 +39,7 @@ TEST_F(StreamChoiceTest, AHandleIsKept) {
   EXPECT_EQ(devices.live().streams, 0);
 }
 
-TEST_F(StreamChoiceTest, AnAddressThatTheDriverDoesNotKnowIsAnError) {
+TEST_F(StreamChoiceTest, AddressUnknownToTheDriverIsRefused) {
   devices.fail("cuStreamGetCtx", 1, 400, 1);
   EXPECT_THROW(static_cast<void>(StreamChoice::numbered(12345).get()), CudaError);
 }

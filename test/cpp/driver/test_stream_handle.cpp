@@ -35,7 +35,7 @@ TEST_F(StreamHandleTest, KeepsItsContext) {
   EXPECT_EQ(devices.live(), testing::LiveResources());
 }
 
-TEST_F(StreamHandleTest, IsMadeAsAsked) {
+TEST_F(StreamHandleTest, HasTheRequestedFlagsAndPriority) {
   for (bool const nonblocking : {false, true}) {
     StreamHandle const stream = create_stream_handle(context, nonblocking, -1);
     unsigned flags = 7;
@@ -47,7 +47,7 @@ TEST_F(StreamHandleTest, IsMadeAsAsked) {
   }
 }
 
-TEST_F(StreamHandleTest, LeavesTheThreadsContextAsItWas) {
+TEST_F(StreamHandleTest, CreationKeepsTheCurrentContext) {
   ContextHandle const other = get_primary_context(1);
   devices.table()->cuCtxPushCurrent(as_cu(other));
   StreamHandle const stream = create_stream_handle(context);
@@ -72,7 +72,7 @@ TEST_F(StreamHandleTest, ForeignStreamsAreNotDestroyed) {
   EXPECT_EQ(devices.live().streams, 1);
 }
 
-TEST_F(StreamHandleTest, NumbersOfDefaultStreamsAreThem) {
+TEST_F(StreamHandleTest, DefaultStreamNumbersGiveDefaultStreams) {
   EXPECT_EQ(create_stream_handle_ref(nullptr).get(), default_stream().get());
   EXPECT_EQ(create_stream_handle_ref(reinterpret_cast<cu::Stream>(2)).get(), get_per_thread_stream().get());
   StreamHandle const of_context = create_stream_handle_ref(nullptr, context);
@@ -80,7 +80,7 @@ TEST_F(StreamHandleTest, NumbersOfDefaultStreamsAreThem) {
   EXPECT_EQ(as_cu(context_of(of_context)), as_cu(context));
 }
 
-TEST_F(StreamHandleTest, FailuresAreSaidAndLeaveNothing) {
+TEST_F(StreamHandleTest, FailedCreationSetsTheErrorAndLeavesNoStream) {
   devices.fail("cuStreamCreateWithPriority", 1, 719);
   EXPECT_FALSE(create_stream_handle(context));
   EXPECT_EQ(get_last_error(), 719);
@@ -90,7 +90,7 @@ TEST_F(StreamHandleTest, FailuresAreSaidAndLeaveNothing) {
   EXPECT_EQ(devices.live().streams, 0);
 }
 
-TEST_F(StreamHandleTest, CreatingAndDroppingIsTwoCallsAndAScope) {
+TEST_F(StreamHandleTest, CreationAndDestructionMakeFiveDriverCalls) {
   StreamHandle const first = create_stream_handle(context);
   EXPECT_EQ(calls_in("", [&] { static_cast<void>(create_stream_handle(context)); }), 5u)
       << "current?, push, create, pop, destroy";

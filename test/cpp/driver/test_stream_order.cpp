@@ -37,7 +37,7 @@ class StreamOrderTest : public HandleTest {
   DevicePtrHandle pinned = allocate_pinned(context, bytes);
 };
 
-TEST_F(StreamOrderTest, AWaitingStreamComesAfterTheRecordedWork) {
+TEST_F(StreamOrderTest, WaitingStreamRunsAfterTheRecordedWork) {
   set(first, 1);
   ASSERT_TRUE(synchronize(first, context));
   devices.delay(20ms);
@@ -50,7 +50,7 @@ TEST_F(StreamOrderTest, AWaitingStreamComesAfterTheRecordedWork) {
 }
 
 // Proves that the test before depends on the wait.
-TEST_F(StreamOrderTest, WithoutTheWaitTheOldContentsAreSeen) {
+TEST_F(StreamOrderTest, ReaderWithoutAWaitSeesTheOldContents) {
   SKIP_AS_IT_RACES();
   set(first, 1);
   ASSERT_TRUE(synchronize(first, context));
@@ -63,17 +63,17 @@ TEST_F(StreamOrderTest, WithoutTheWaitTheOldContentsAreSeen) {
   ASSERT_TRUE(synchronize(first, context));
 }
 
-TEST_F(StreamOrderTest, WaitingForNothingCallsNothing) {
+TEST_F(StreamOrderTest, WaitForANullEventMakesNoDriverCall) {
   EXPECT_EQ(calls_in("", [&] { EXPECT_TRUE(wait(first, nullptr)); }), 0u);
 }
 
-TEST_F(StreamOrderTest, AWaitIsOneCallAndARecordIsOne) {
+TEST_F(StreamOrderTest, WaitAndRecordMakeOneDriverCallEach) {
   ASSERT_TRUE(record(event, first));
   EXPECT_EQ(calls_in("cuStreamWaitEvent", [&] { EXPECT_TRUE(wait(second, event)); }), 1u);
   EXPECT_EQ(calls_in("cuEventRecord", [&] { EXPECT_TRUE(record(event, first)); }), 1u);
 }
 
-TEST_F(StreamOrderTest, TheDefaultStreamIsThatOfTheEventsContext) {
+TEST_F(StreamOrderTest, DefaultStreamBelongsToTheEventsContext) {
   ContextHandle const other = get_primary_context(1);
   EventHandle const of_other = create_event_handle(other);
   ASSERT_TRUE(record(of_other, default_stream()));
@@ -81,7 +81,7 @@ TEST_F(StreamOrderTest, TheDefaultStreamIsThatOfTheEventsContext) {
   ASSERT_TRUE(synchronize(default_stream(), other));
 }
 
-TEST_F(StreamOrderTest, AnEventSaysWhetherItsWorkHasEnded) {
+TEST_F(StreamOrderTest, QueryIsTrueOnceTheWorkHasCompleted) {
   EXPECT_EQ(query(event), true) << "never recorded";
   Gate gate(*devices.table(), as_cu(first));
   set(first, 3);
@@ -134,7 +134,7 @@ TEST_F(StreamOrderTest, HandlesOfAnotherDriverAreRefused) {
   EXPECT_EQ(inner.live(), testing::LiveResources());
 }
 
-TEST_F(StreamOrderTest, FailuresAreSaid) {
+TEST_F(StreamOrderTest, FailuresSetTheLastError) {
   for (char const* const function :
        {"cuEventRecord", "cuStreamWaitEvent", "cuEventSynchronize", "cuStreamSynchronize", "cuEventQuery"})
     devices.fail(function, 1, 719);

@@ -20,7 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-TEST(CApiTableTest, SaysWhatItIsAndLacksNothing) {
+TEST(CApiTableTest, HasVersionSizeAndAllEntries) {
   EXPECT_EQ(api.major, MEMARRAY_C_API_MAJOR);
   EXPECT_EQ(api.minor, MEMARRAY_C_API_MINOR);
   EXPECT_EQ(api.size, sizeof(MemArrayAPI));
@@ -31,14 +31,14 @@ TEST(CApiTableTest, SaysWhatItIsAndLacksNothing) {
 }
 
 // The layout that older extensions were compiled with.
-TEST(CApiTableTest, ItsBeginningNeverMoves) {
+TEST(CApiTableTest, LayoutOfFirstFieldsIsFixed) {
   static_assert(offsetof(MemArrayAPI, major) == 0);
   static_assert(offsetof(MemArrayAPI, minor) == 4);
   static_assert(offsetof(MemArrayAPI, size) == 8);
   static_assert(offsetof(MemArrayAPI, version) == 8 + sizeof(std::size_t));
 }
 
-TEST_F(CApiTest, TheSameCoreAsCpp) {
+TEST_F(CApiTest, SharesDevicesAndLastErrorWithCpp) {
   EXPECT_EQ(api.device_count(), 2);
   EXPECT_EQ(api.is_simulated(), 1);
   EXPECT_EQ(create_stream_handle(nullptr), nullptr);
@@ -52,7 +52,7 @@ TEST_F(CApiTest, TheSameCoreAsCpp) {
   EXPECT_EQ(get_last_error(), 101);
 }
 
-TEST_F(CApiTest, WhatTheDriverRefusesIsTheLastError) {
+TEST_F(CApiTest, DriverFailureBecomesLastError) {
   MemArrayContextRef const context = api.get_primary_context(0);
   MemArrayStreamRef const stream = api.create_stream(context, 1, 0);
   MemArrayEventRef const event = api.create_event(context, 0);
@@ -81,7 +81,7 @@ TEST_F(CApiTest, WhatTheDriverRefusesIsTheLastError) {
   api.release_context(context);
 }
 
-TEST(CApiWithoutDriverTest, FirstErrorSurvivesTheCreationsThatDependOnIt) {
+TEST(CApiWithoutDriverTest, FirstErrorSurvivesDependentCalls) {
   if (device_count() > 0 || driver_absence().code != 100) GTEST_SKIP() << "this machine has a driver";
   api.clear_last_error();
   MemArrayContextRef const context = api.get_primary_context(0);
@@ -97,13 +97,13 @@ TEST(CApiWithoutDriverTest, FirstErrorSurvivesTheCreationsThatDependOnIt) {
   EXPECT_EQ(api.get_last_error(), 100);
 }
 
-TEST_F(CApiTest, NullKeepsTheErrorThatMadeIt) {
+TEST_F(CApiTest, NullFromFailedCallKeepsFirstError) {
   devices.fail("cuDevicePrimaryCtxRetain", 1, 999);
   EXPECT_EQ(api.create_stream(api.get_primary_context(1), 1, 0), nullptr);
   expect_error(999);
 }
 
-TEST_F(CApiTest, NullIsRefusedWhereSomethingIsNeeded) {
+TEST_F(CApiTest, NullIsRefusedOnlyWhereValueIsRequired) {
   MemArrayContextRef const context = api.get_primary_context(0);
   MemArrayStreamRef const stream = api.create_stream(context, 1, 0);
   MemArrayEventRef const event = api.create_event(context, 1);
@@ -236,7 +236,7 @@ TEST_F(CApiRuntimeTest, TheLastErrorIsRaised) {
   EXPECT_THAT(raised, StartsWith("OutOfMemoryError: "));
 }
 
-TEST_F(CApiRuntimeTest, WithoutARuntimeTheErrorStays) {
+TEST_F(CApiRuntimeTest, WithoutRuntimeLastErrorIsKept) {
   set_hooks({});
   EXPECT_EQ(api.get_primary_context(5), nullptr);
   EXPECT_EQ(api.raise_last_error("looking for a device"), -1);
@@ -245,7 +245,7 @@ TEST_F(CApiRuntimeTest, WithoutARuntimeTheErrorStays) {
   EXPECT_EQ(dropped, 0);
 }
 
-TEST_F(CApiRuntimeTest, WhatCanBlockLetsGoOfTheRuntimesLock) {
+TEST_F(CApiRuntimeTest, BlockingCallsReleaseRuntimeLock) {
   auto const lets_go_in = [](auto const& call) {
     released = 0;
     call();
@@ -270,7 +270,7 @@ TEST_F(CApiRuntimeTest, WhatCanBlockLetsGoOfTheRuntimesLock) {
   api.release_context(context);
 }
 
-TEST_F(CApiRuntimeTest, ObjectsOfTheRuntimeAreOwners) {
+TEST_F(CApiRuntimeTest, RuntimeObjectOwnerIsDroppedOnRelease) {
   api.release_device_ptr(api.create_device_ptr_with_owner(64, &dropped, api.drop_object));
   EXPECT_EQ(dropped, 1);
 }

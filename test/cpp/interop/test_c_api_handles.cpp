@@ -31,7 +31,7 @@ TEST_F(CApiTest, RefsAreCounted) {
   EXPECT_EQ(devices.live(), testing::LiveResources());
 }
 
-TEST_F(CApiTest, RefsAreCountedOnAllThreadsAtOnce) {
+TEST_F(CApiTest, RefsAreCountedAcrossThreads) {
   MemArrayContextRef const context = api.get_primary_context(0);
   MemArrayStreamRef const stream = api.create_stream(context, 1, 0);
   MemArrayEventRef const event = api.create_event(context, 0);
@@ -56,7 +56,7 @@ TEST_F(CApiTest, RefsAreCountedOnAllThreadsAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(CApiTest, Contexts) {
+TEST_F(CApiTest, ContextsAreCreatedBorrowedAndOwned) {
   MemArrayContextRef const own = api.create_context(0, 0);
   ASSERT_NE(own, nullptr);
   EXPECT_EQ(devices.live().contexts, 1);
@@ -87,7 +87,7 @@ TEST_F(CApiTest, Contexts) {
   api.release_context(own);
 }
 
-TEST_F(CApiTest, DefaultStreams) {
+TEST_F(CApiTest, DefaultStreamsHaveNoContext) {
   MemArrayContextRef const context = api.get_primary_context(0);
   MemArrayStreamRef const streams[] = {api.get_default_stream(), api.get_legacy_stream(), api.get_per_thread_stream()};
   for (std::intptr_t number = 0; number < 3; ++number) {
@@ -105,7 +105,7 @@ TEST_F(CApiTest, DefaultStreams) {
   api.release_context(context);
 }
 
-TEST_F(CApiTest, ForeignStreams) {
+TEST_F(CApiTest, ForeignStreamsAreNotDestroyed) {
   MemArrayContextRef const context = api.get_primary_context(1);
   MemArrayStreamRef const stream = api.create_stream(context, 0, -1);
   std::intptr_t const raw = api.stream_as_intptr(stream);
@@ -130,7 +130,7 @@ TEST_F(CApiTest, ForeignStreams) {
   api.release_context(context);
 }
 
-TEST_F(CApiTest, AnOwnerIsTakenAlsoWhereTheCallFails) {
+TEST_F(CApiTest, OwnerIsDroppedWhenCallFails) {
   std::atomic<int> drops = 0;
   EXPECT_EQ(api.create_context_with_owner(0, &drops, count), nullptr);
   EXPECT_EQ(drops, 1);
@@ -147,7 +147,7 @@ TEST_F(CApiTest, AnOwnerIsTakenAlsoWhereTheCallFails) {
   expect_error(2);
 }
 
-TEST_F(CApiTest, Events) {
+TEST_F(CApiTest, EventsOrderStreamsAndMeasureTime) {
   MemArrayContextRef const context = api.get_primary_context(0);
   MemArrayStreamRef const stream = api.create_stream(context, 1, 0);
   MemArrayStreamRef const other = api.create_stream(context, 1, 0);
@@ -182,7 +182,7 @@ TEST_F(CApiTest, Events) {
   api.release_context(context);
 }
 
-TEST_F(CApiTest, Pools) {
+TEST_F(CApiTest, AllocatedMemoryKeepsPoolAndStreamAlive) {
   MemArrayMemoryPoolRef const pool = api.create_memory_pool(1, UINT64_MAX, 0);
   ASSERT_NE(pool, nullptr);
   MemArrayContextRef const context = api.memory_pool_context(pool);
@@ -209,7 +209,7 @@ TEST_F(CApiTest, Pools) {
   api.release_context(context);
 }
 
-TEST_F(CApiTest, ForeignPools) {
+TEST_F(CApiTest, ForeignPoolReleaseDropsOwner) {
   MemArrayMemoryPoolRef const own = api.get_device_memory_pool(0);
   ASSERT_NE(own, nullptr);
   std::intptr_t const raw = api.memory_pool_as_intptr(own);
@@ -228,7 +228,7 @@ TEST_F(CApiTest, ForeignPools) {
   expect_error(101);
 }
 
-TEST_F(CApiTest, Memory) {
+TEST_F(CApiTest, MemoryOfEachKindIsAllocatedAndReleased) {
   MemArrayContextRef const context = api.get_primary_context(0);
   MemArrayDevicePtrRef const device = api.allocate_device(context, 64);
   MemArrayDevicePtrRef const managed = api.allocate_managed(context, 64);
@@ -258,7 +258,7 @@ TEST_F(CApiTest, Memory) {
   api.release_context(context);
 }
 
-TEST_F(CApiTest, MemoryIsFreedWhereItWasUsedLast) {
+TEST_F(CApiTest, MemoryIsFreedOnDeallocationStreamAfterEvent) {
   MemArrayContextRef const context = api.get_primary_context(0);
   MemArrayMemoryPoolRef const pool = api.get_device_memory_pool(0);
   MemArrayStreamRef const first = api.create_stream(context, 1, 0);

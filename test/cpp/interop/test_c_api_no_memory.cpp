@@ -47,7 +47,7 @@ class CApiNoMemoryTest : public CApiTest {
   }
 };
 
-TEST_F(CApiNoMemoryTest, IsAFailureAsOthersAre) {
+TEST_F(CApiNoMemoryTest, FailedAllocationSetsOutOfMemoryError) {
   MemArrayStreamRef stream = nullptr;
   EXPECT_EQ(failures_of([&] { return stream = api.get_default_stream(); }), 1);
   api.release_stream(stream);
@@ -56,7 +56,7 @@ TEST_F(CApiNoMemoryTest, IsAFailureAsOthersAre) {
   api.release_device_ptr(pointer);
 }
 
-TEST_F(CApiNoMemoryTest, TheOwnerIsTakenAllTheSame) {
+TEST_F(CApiNoMemoryTest, OwnerIsDroppedWhenAllocationFails) {
   std::atomic<int> drops = 0;
   MemArrayDevicePtrRef pointer = nullptr;
   int const failures = failures_of([&] { return pointer = api.create_device_ptr_with_owner(64, &drops, count); });
@@ -66,7 +66,7 @@ TEST_F(CApiNoMemoryTest, TheOwnerIsTakenAllTheSame) {
   EXPECT_EQ(drops, failures + 1);
 }
 
-TEST_F(CApiNoMemoryTest, ArraysAndViewsAreAsTheyWere) {
+TEST_F(CApiNoMemoryTest, ArrayAndViewCallsRecoverFromFailedAllocations) {
   std::int64_t const shape[] = {3, 4};
   // Allocates first what the process needs only once and cannot do without.
   arrays.release_array(arrays.create_array("float32", 2, shape, 0, 0));
@@ -123,7 +123,7 @@ TEST_F(CApiNoMemoryTest, ArraysAndViewsAreAsTheyWere) {
   arrays.release_array(array);
 }
 
-TEST_F(CApiNoMemoryTest, ErrorsAreDescribedByTheirCallersWords) {
+TEST_F(CApiNoMemoryTest, DescribeErrorFallsBackToCallerText) {
   char const* const what = "a call whose description does not fit into a short string";
   char words[100];
   left = 0;

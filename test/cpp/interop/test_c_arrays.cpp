@@ -47,7 +47,7 @@ class CArraysTest : public CApiTest {
   MemArrayArrayRef array = nullptr;
 };
 
-TEST_F(CArraysTest, TellWhatTheyAre) {
+TEST_F(CArraysTest, DTypeShapeAndDeviceAreReported) {
   std::int64_t shape[] = {0, 0};
   MemArrayDevice where{};
   EXPECT_STREQ(arrays.array_dtype(array), "float32");
@@ -63,7 +63,7 @@ TEST_F(CArraysTest, TellWhatTheyAre) {
   EXPECT_EQ(arrays.size, sizeof(MemArrayArrayAPI));
 }
 
-TEST_F(CArraysTest, RefsToOneShareIt) {
+TEST_F(CArraysTest, RefsShareArrayAndCopiesDoNot) {
   MemArrayArrayRef const again = arrays.retain_array(array);
   EXPECT_EQ(again, array);
   MemArrayArrayRef const copy = arrays.copy_array(array);
@@ -80,7 +80,7 @@ TEST_F(CArraysTest, RefsToOneShareIt) {
   EXPECT_EQ(api.peek_last_error(), 0);
 }
 
-TEST_F(CArraysTest, WhatCannotBeMadeSaysWhy) {
+TEST_F(CArraysTest, InvalidArgumentsAreRefusedWithReason) {
   std::int64_t const shape[] = {2, -3};
   std::int64_t const large[] = {std::int64_t{1} << 40, std::int64_t{1} << 40};
   EXPECT_EQ(arrays.create_array("float33", 1, shape, 0, 0), nullptr);
@@ -101,7 +101,7 @@ TEST_F(CArraysTest, WhatCannotBeMadeSaysWhy) {
   expect_error(MEMARRAY_VALUE_ERROR, "device_id");
 }
 
-TEST_F(CArraysTest, NullIsRefusedByAll) {
+TEST_F(CArraysTest, NullArgumentsAreRefused) {
   std::int64_t shape[2];
   float const value = 1;
   MemArrayDevice where{};
@@ -133,7 +133,7 @@ TEST_F(CArraysTest, NullIsRefusedByAll) {
   EXPECT_EQ(api.peek_last_error(), 0);
 }
 
-TEST_F(CArraysTest, AWriteLeaseKeepsOthersAway) {
+TEST_F(CArraysTest, WriteLeaseRefusesAccessWithoutLockId) {
   MemArrayLeaseRef const lease = arrays.write_array(array, 0, nullptr, nullptr, 0);
   std::int64_t const id = arrays.lease_lock_id(lease);
   EXPECT_GE(id, 0);
@@ -164,7 +164,7 @@ TEST_F(CArraysTest, AWriteLeaseKeepsOthersAway) {
   EXPECT_EQ(elements(), std::vector<float>(6, 3));
 }
 
-TEST_F(CArraysTest, ReadersShareAndDoNotWrite) {
+TEST_F(CArraysTest, ReadLeasesShareAccessAndRefuseWrites) {
   MemArrayLeaseRef const one = arrays.read_array(array, 0, nullptr, nullptr);
   MemArrayLeaseRef const other = arrays.read_array(array, -1, nullptr, nullptr);
   EXPECT_EQ(arrays.lease_lock_id(one), -1);
@@ -185,7 +185,7 @@ TEST_F(CArraysTest, ReadersShareAndDoNotWrite) {
   EXPECT_EQ(fill(1), 0);
 }
 
-TEST_F(CArraysTest, ALeaseIsWaitedFor) {
+TEST_F(CArraysTest, LeaseWaitsForCurrentHolder) {
   EXPECT_EQ(arrays.read_array(array, std::nan(""), nullptr, nullptr), nullptr);
   expect_error(MEMARRAY_VALUE_ERROR, "timeout");
   for (double timeout : {-1.0, 60.0, 1e300}) {
@@ -201,7 +201,7 @@ TEST_F(CArraysTest, ALeaseIsWaitedFor) {
   }
 }
 
-TEST_F(CArraysTest, AViewOfALeaseOutlivesIt) {
+TEST_F(CArraysTest, ViewOutlivesItsLease) {
   MemArrayLeaseRef const lease = arrays.write_array(array, 0, nullptr, nullptr, 0);
   MemArrayViewRef const view = arrays.lease_view(lease);
   EXPECT_EQ(views.view_is_writable(view), 1);
@@ -227,7 +227,7 @@ TEST_F(CArraysTest, ResizingKeepsTheLeadingElements) {
   EXPECT_EQ(elements(), (std::vector<float>{1, 1, 1, 1, 1, 1, 0, 0}));
 }
 
-TEST_F(CArraysTest, OnADeviceInAStream) {
+TEST_F(CArraysTest, ArrayIsUsedOnDeviceInStream) {
   MemArrayContextRef const context = api.get_primary_context(1);
   MemArrayStreamRef const stream = api.create_stream(context, 1, 0);
   api.release_context(context);
@@ -255,7 +255,7 @@ TEST_F(CArraysTest, OnADeviceInAStream) {
   array = nullptr;
 }
 
-TEST_F(CArraysTest, WordsBelongToTheLastFailureAlone) {
+TEST_F(CArraysTest, MessageDescribesOnlyLastFailure) {
   devices.fail("cuMemAllocAsync", 1, 2);
   EXPECT_EQ(arrays.move_memory(array, device, nullptr, 0), -1);
   int const code = api.peek_last_error();
@@ -272,7 +272,7 @@ TEST_F(CArraysTest, WordsBelongToTheLastFailureAlone) {
   devices.clear();
 }
 
-TEST_F(CArraysTest, TheExceptionIsTheOneOfTheCode) {
+TEST_F(CArraysTest, RaisedExceptionMatchesLastError) {
   static std::string raised;
   Hooks const before = hooks();
   set_hooks({.raise = []() noexcept {
@@ -293,7 +293,7 @@ TEST_F(CArraysTest, TheExceptionIsTheOneOfTheCode) {
   set_hooks(before);
 }
 
-TEST_F(CArraysTest, ThreadsCountUnderLeases) {
+TEST_F(CArraysTest, IncrementsUnderWriteLeasesAreNotLost) {
   std::atomic<int> refused = 0;
   std::vector<std::thread> threads;
   threads.reserve(4);

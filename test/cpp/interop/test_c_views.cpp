@@ -51,7 +51,7 @@ class CViewsTest : public CApiTest {
   std::vector<MemArrayViewRef> made;
 };
 
-TEST_F(CViewsTest, TellWhatTheyAre) {
+TEST_F(CViewsTest, DTypeShapeAndStridesAreReported) {
   MemArrayDevice where{};
   EXPECT_STREQ(views.view_dtype(view), "int32");
   EXPECT_EQ(views.view_itemsize(view), 4U);
@@ -65,7 +65,7 @@ TEST_F(CViewsTest, TellWhatTheyAre) {
   EXPECT_EQ(views.size, sizeof(MemArrayViewAPI));
 }
 
-TEST_F(CViewsTest, AreCutAndTurnedWithoutACopy) {
+TEST_F(CViewsTest, SlicesTransposesAndReshapesDoNotCopy) {
   MemArrayViewRef const part = keep(views.slice_view(view, 1, -1, first, -2));
   EXPECT_THAT(elements<std::int32_t>(part), ElementsAre(3, 1, 7, 5, 11, 9));
   EXPECT_THAT(strides_of(part), ElementsAre(16, -8));
@@ -91,14 +91,14 @@ TEST_F(CViewsTest, AreCutAndTurnedWithoutACopy) {
   EXPECT_EQ(views.view_data(row, 0), static_cast<std::int32_t*>(views.view_data(view, 0)) + 8);
 }
 
-TEST_F(CViewsTest, AViewKeepsWhatItWasMadeOf) {
+TEST_F(CViewsTest, DerivedViewKeepsMemoryAlive) {
   MemArrayViewRef const row = keep(views.select_view(view, 0, 1));
   views.release_view(view);
   view = nullptr;
   EXPECT_THAT(elements<std::int32_t>(row), ElementsAre(4, 5, 6, 7));
 }
 
-TEST_F(CViewsTest, AreReducedOverAxes) {
+TEST_F(CViewsTest, ReductionsApplyToGivenAxes) {
   int const rows = 0;
   int const columns = -1;
   int const both[] = {1, 0};
@@ -127,7 +127,7 @@ TEST_F(CViewsTest, AreReducedOverAxes) {
   expect_error(MEMARRAY_INDEX_ERROR, "no element");
 }
 
-TEST_F(CViewsTest, AreFilledCopiedAndConverted) {
+TEST_F(CViewsTest, FillCopyAndCastProduceExpectedElements) {
   MemArrayViewRef const copy = keep(views.copy_view(keep(views.transpose_view(view, nullptr))));
   std::int32_t const value = -1;
   EXPECT_EQ(views.fill_view(keep(views.select_view(view, 1, 2)), &value), 0);
@@ -141,7 +141,7 @@ TEST_F(CViewsTest, AreFilledCopiedAndConverted) {
   expect_error(MEMARRAY_UNSUPPORTED_TYPE_ERROR, "'wrong'");
 }
 
-TEST_F(CViewsTest, WhatIsNotThereIsRefused) {
+TEST_F(CViewsTest, InvalidIndicesAxesAndRanksAreRefused) {
   EXPECT_EQ(views.select_view(view, 0, 3), nullptr);
   expect_error(MEMARRAY_INDEX_ERROR);
   EXPECT_EQ(views.slice_view(view, 2, 0, 1, 1), nullptr);
@@ -157,7 +157,7 @@ TEST_F(CViewsTest, WhatIsNotThereIsRefused) {
   EXPECT_EQ(views.view_size(point), 1);
 }
 
-TEST_F(CViewsTest, NullIsRefusedByAll) {
+TEST_F(CViewsTest, NullArgumentsAreRefused) {
   std::int64_t const shape[] = {1};
   MemArrayDevice where{};
   int element = 0;
@@ -188,7 +188,7 @@ TEST_F(CViewsTest, NullIsRefusedByAll) {
   EXPECT_EQ(api.peek_last_error(), 0);
 }
 
-TEST_F(CViewsTest, OnADeviceTheyWorkInAStream) {
+TEST_F(CViewsTest, DeviceViewsUseGivenStream) {
   MemArrayContextRef const context = api.get_primary_context(1);
   MemArrayStreamRef const stream = api.create_stream(context, 1, 0);
   api.release_context(context);

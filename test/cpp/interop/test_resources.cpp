@@ -63,7 +63,7 @@ class ResourcesTest : public CApiTest {
   MemArray<double, 1> array{{3}};
 };
 
-TEST_F(ResourcesTest, AnObjectIsHeldUntilItIsClosed) {
+TEST_F(ResourcesTest, ObjectIsHeldUntilResourceIsClosed) {
   std::atomic<int> drops = 0;
   MemArrayResource resource{};
   api.hold_object(&drops, "a test", &resource);
@@ -72,7 +72,7 @@ TEST_F(ResourcesTest, AnObjectIsHeldUntilItIsClosed) {
   EXPECT_EQ(drops, 1);
 }
 
-TEST_F(ResourcesTest, OpenOnesAreRememberedWhereThatIsAskedFor) {
+TEST_F(ResourcesTest, ResourcesOpenedWhileTracingAreListed) {
   std::atomic<int> drops = 0;
   MemArrayResource before{};
   api.hold_object(&drops, "before", &before);
@@ -91,7 +91,7 @@ TEST_F(ResourcesTest, OpenOnesAreRememberedWhereThatIsAskedFor) {
   EXPECT_TRUE(open_resources().empty());
 }
 
-TEST_F(ResourcesTest, ThreadsMakeAndCloseThemAtOnce) {
+TEST_F(ResourcesTest, ThreadsOpenAndCloseResourcesConcurrently) {
   trace_resources(true);
   std::atomic<int> drops = 0;
   std::vector<std::thread> threads;
@@ -109,7 +109,7 @@ TEST_F(ResourcesTest, ThreadsMakeAndCloseThemAtOnce) {
   EXPECT_TRUE(open_resources().empty());
 }
 
-TEST_F(ResourcesTest, APointerOfAnArrayIsALease) {
+TEST_F(ResourcesTest, ArrayPointerHoldsLease) {
   MemArrayResource resource{};
   auto* const pointer = static_cast<double*>(api.array_as_pointer(&array.state(), 1, &resource));
   ASSERT_NE(pointer, nullptr);
@@ -124,7 +124,7 @@ TEST_F(ResourcesTest, APointerOfAnArrayIsALease) {
   EXPECT_EQ(api.array_as_pointer(nullptr, 0, &other), nullptr);
 }
 
-TEST_F(ResourcesTest, APointerOfAViewIsAnExport) {
+TEST_F(ResourcesTest, ViewPointerCountsAsExport) {
   ConstBufferView const view = array.view();
   MemArrayResource resource{};
   EXPECT_EQ(api.view_as_pointer(const_cast<detail::ViewCore*>(&view.core()), 0, &resource), view.data());
@@ -135,7 +135,7 @@ TEST_F(ResourcesTest, APointerOfAViewIsAnExport) {
   EXPECT_THAT(raised, HasSubstr("read-only"));
 }
 
-TEST_F(ResourcesTest, ArraysAndViewsAreThoseOfObjects) {
+TEST_F(ResourcesTest, ArraysAndViewsConvertToObjectsAndBack) {
   MemArrayArrayRef const ref = arrays.array_from_object(&array.state());
   double const five = 5;
   EXPECT_EQ(arrays.fill_array(ref, &five, -1), 0);

@@ -38,7 +38,7 @@ INSTANTIATE_TEST_SUITE_P(UpTo, AddIndexTupleVectorsTest,
                          ::testing::Values(detail::SimdLevel::baseline, detail::SimdLevel::avx2,
                                            detail::SimdLevel::avx512));
 
-TEST_P(AddIndexTupleVectorsTest, OverRowsOfEveryLength) {
+TEST_P(AddIndexTupleVectorsTest, AddsIndicesInRowsOfEveryLength) {
   if (detail::widest_simd_level() != GetParam()) GTEST_SKIP() << "this processor has no such vectors";
   for (int const threads : {1, 2}) {
     int const before = options().threads.exchange(threads);
@@ -71,7 +71,7 @@ TEST_F(AddIndexTupleTest, IntegersWrap) {
   EXPECT_EQ(array({99}), std::numeric_limits<std::int32_t>::min() + 98);
 }
 
-TEST_F(AddIndexTupleTest, KeepsViewsWithoutACopy) {
+TEST_F(AddIndexTupleTest, EscapedViewsKeepOldContentsWithoutACopy) {
   MemArray<float, 2> array({100, 30});
   std::vector<View<float>> kept;
   for (int version = 0; version < 5; ++version) {
@@ -84,7 +84,7 @@ TEST_F(AddIndexTupleTest, KeepsViewsWithoutACopy) {
   EXPECT_EQ(versions(), 5);
 }
 
-TEST_F(AddIndexTupleTest, StreamsThatAreNoneAreRefused) {
+TEST_F(AddIndexTupleTest, InvalidStreamNumbersAreRefused) {
   MemArray<float, 1> array({4});
   EXPECT_THROW(add_index_tuple(array, -2), ValueError);
   EXPECT_EQ(array({3}), 0);

@@ -33,7 +33,7 @@ TEST_F(AtomicAddTest, LosesNothingBetweenThreads) {
   options().threads = before;
 }
 
-TEST_F(AtomicAddTest, ReturnsWhatWasThere) {
+TEST_F(AtomicAddTest, ReturnsTheOldValue) {
   double value = 2;
   EXPECT_EQ(atomic_add(value, 3.0), 2);
   EXPECT_EQ(value, 5);

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 using test::DeviceKernelsTest;
 
-TEST_F(DeviceKernelsTest, UseAViewOfTheDevicesSide) {
+TEST_F(DeviceKernelsTest, KernelsCanUseAViewOfTheDeviceSide) {
   MemArray<int, 1> sums({10});
   sums.move_memory(kDLCUDA, 0, 0);
   // Kernels reach device memory at a different address than the one that programs see.
@@ -34,7 +34,7 @@ TEST_F(DeviceKernelsTest, UseAViewOfTheDevicesSide) {
   EXPECT_EQ(on_host(sums), expected);
 }
 
-TEST_F(DeviceKernelsTest, AViewOfASideThatIsStaleIsRefused) {
+TEST_F(DeviceKernelsTest, ViewOfAStaleSideIsRefused) {
   EXPECT_EQ(a->device_view().extent(1), 20);
   EXPECT_THROW(static_cast<void>(a->host_view()), Error) << "the device's side may have been written";
   a->move_memory(kDLCPU, 0, 0, -1, false);
@@ -45,7 +45,7 @@ TEST_F(DeviceKernelsTest, AViewOfASideThatIsStaleIsRefused) {
   EXPECT_EQ(a->host_view(lease.lock_id())(9, 0), 80);
 }
 
-TEST_F(DeviceKernelsTest, AViewOfASideThatIsNotCurrentIsRefused) {
+TEST_F(DeviceKernelsTest, ViewOfAValidButNotCurrentSideIsRefused) {
   // Both sides are valid.
   EXPECT_THROW(static_cast<void>(a->host_view()), Error);
   EXPECT_THROW(static_cast<void>(std::as_const(*a).host_view()), Error);
@@ -58,7 +58,7 @@ TEST_F(DeviceKernelsTest, AViewOfASideThatIsNotCurrentIsRefused) {
   EXPECT_EQ(testing::detail::reachable(here), here);
 }
 
-TEST_F(DeviceKernelsTest, AScanOrSumWhoseWaitFailsIsWaitedForByTheNext) {
+TEST_F(DeviceKernelsTest, NextOperationWaitsForAScanOrSumWhoseWaitFailed) {
   MemArray<int, 2> sums({10, 20});
   sums.fill(2);
   sums.move_memory(kDLCUDA, 0, 0, -1, false);
@@ -85,7 +85,7 @@ TEST_F(DeviceKernelsTest, AScanOrSumWhoseWaitFailsIsWaitedForByTheNext) {
   EXPECT_EQ(sum(*a, stream), 0);
 }
 
-TEST_F(DeviceKernelsTest, ScanAfterWhatIsGoingOn) {
+TEST_F(DeviceKernelsTest, ScanIsOrderedWithEarlierAndLaterWork) {
   MemArray<int, 2> sums({10, 20});
   sums.move_memory(kDLCUDA, 0, 0);
   sim.delay(5ms);
@@ -106,7 +106,7 @@ TEST_F(DeviceKernelsTest, ScanAfterWhatIsGoingOn) {
   EXPECT_EQ(sums.get_lock_id(), -1);
 }
 
-TEST_F(DeviceKernelsTest, ScanOfMoreThanOnePiece) {
+TEST_F(DeviceKernelsTest, ScanOfSeveralPiecesIsCorrect) {
   std::int64_t const length = 3 * detail::sum_piece + 5;
   MemArray<std::int64_t, 1> ones({length});
   MemArray<std::int64_t, 1> sums({length});
@@ -118,7 +118,7 @@ TEST_F(DeviceKernelsTest, ScanOfMoreThanOnePiece) {
   EXPECT_EQ(sums({detail::sum_piece}), detail::sum_piece);
 }
 
-TEST_F(DeviceKernelsTest, AddAtomicallyFromTwoStreamsOfTwoArrays) {
+TEST_F(DeviceKernelsTest, AtomicAddsFromSeveralStreamsLoseNothing) {
   MemArray<std::int64_t, 1> bins({2});
   bins.move_memory(kDLCUDA, 0, 0);
   sim.delay(1ms);

@@ -28,7 +28,7 @@ void scans() {
   EXPECT_EQ(total, running) << dtype_of<T>().name;
 }
 
-TEST_F(ExclusiveScanTest, OfEachDtypeInLinearOrder) {
+TEST_F(ExclusiveScanTest, ScansEachDtypeInLinearOrder) {
 #define MEMARRAY_TEST_SCAN(type, name, code, bits) scans<type>();
   MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TEST_SCAN)
 #undef MEMARRAY_TEST_SCAN
@@ -56,7 +56,7 @@ TEST_F(ExclusiveScanTest, IntegersWrap) {
   EXPECT_EQ(sums({2}), -2);
 }
 
-TEST_F(ExclusiveScanTest, RefusesWhatItCannotDo) {
+TEST_F(ExclusiveScanTest, InvalidArgumentsAndLockedArraysAreRefused) {
   MemArray<double, 1> array({4});
   MemArray<double, 1> other({5});
   MemArray<double, 1> sums({4});
@@ -69,7 +69,7 @@ TEST_F(ExclusiveScanTest, RefusesWhatItCannotDo) {
   EXPECT_EQ(sums({3}), 7);
 }
 
-TEST_F(ExclusiveScanTest, OfNothingIsZero) {
+TEST_F(ExclusiveScanTest, ScanOfAnEmptyArrayIsZero) {
   MemArray<float, 1> const array({0});
   MemArray<float, 1> sums({0});
   EXPECT_EQ(exclusive_scan(array, sums, default_stream()), 0);

@@ -80,7 +80,7 @@ TEST_P(ForEachIndexTest, VisitsEachElementOnceWithItsIndices) {
   }
 }
 
-TEST_P(ForEachIndexTest, EmptyShapesCallNothing) {
+TEST_P(ForEachIndexTest, FunctorIsNotCalledForEmptyShapes) {
   for (std::array<std::int64_t, 3> const shape :
        {std::array<std::int64_t, 3>{0, 3, 4}, {2, 0, 4}, {2, 3, 0}, {0, 0, 0}}) {
     MemArray<float, 3> array(shape);
@@ -123,7 +123,7 @@ struct StopsEarly {
   }
 };
 
-TEST_P(ForEachIndexTest, BeyondThatTheyGet64BitIndices) {
+TEST_P(ForEachIndexTest, TemplatedFunctorsGet64BitIndicesForLargeShapes) {
   MemArray<std::int8_t, 2> const array({1, 1});
   try {
     for_each_index({std::int64_t{1} << 20, 4096}, default_stream(), StopsEarly{}, read(array));
@@ -133,7 +133,7 @@ TEST_P(ForEachIndexTest, BeyondThatTheyGet64BitIndices) {
   }
 }
 
-TEST_P(ForEachIndexTest, GivesEachArrayAsItWasAskedFor) {
+TEST_P(ForEachIndexTest, PassesEachArrayWithTheRequestedAccess) {
   MemArray<double, 2> a({3, 4});
   MemArray<float, 1> b({5});
   MemArray<std::int32_t, 2> c({3, 4});
@@ -180,7 +180,7 @@ TEST_P(ForEachIndexTest, UpdateReadsTheOldVersionAndWritesTheNew) {
   EXPECT_EQ(versions(), 1) << "the other had no views and was updated in place";
 }
 
-TEST_P(ForEachIndexTest, ExceptionsComeOutAndHoldsEnd) {
+TEST_P(ForEachIndexTest, ExceptionsPropagateAndReleaseTheLocks) {
   MemArray<float, 1> array({1 << 20});
   MemArray<float, 1> other({1 << 20});
   auto const fails = [](auto const& i, auto x, auto& y) {
@@ -196,7 +196,7 @@ TEST_P(ForEachIndexTest, ExceptionsComeOutAndHoldsEnd) {
   array.fill(1);
 }
 
-TEST_P(ForEachIndexTest, HoldsAllOrNone) {
+TEST_P(ForEachIndexTest, LocksAllArraysOrNone) {
   MemArray<float, 1> a({4});
   MemArray<float, 1> b({4});
   MemArray<float, 1> c({4});
@@ -209,7 +209,7 @@ TEST_P(ForEachIndexTest, HoldsAllOrNone) {
   for_each_index({4}, default_stream(), [](auto const&, auto, auto, auto&) {}, write(c), read(b), update(a));
 }
 
-TEST_P(ForEachIndexTest, ShapesOfWhatIsRewrittenMustBeThatOfTheLaunch) {
+TEST_P(ForEachIndexTest, UpdatedAndOverwrittenArraysMustHaveTheLaunchShape) {
   MemArray<float, 2> a({3, 4});
   MemArray<float, 1> flat({12});
   a.fill(1);
@@ -226,7 +226,7 @@ TEST_P(ForEachIndexTest, ShapesOfWhatIsRewrittenMustBeThatOfTheLaunch) {
   EXPECT_EQ(a.state().lock().word().load(), detail::LockWord::free);
 }
 
-TEST_P(ForEachIndexTest, ShapesThatAreNoneAreRefused) {
+TEST_P(ForEachIndexTest, InvalidShapesAreRefused) {
   MemArray<float, 2> const a({3, 4});
   auto const never = [](auto const&, auto) { FAIL(); };
   EXPECT_THROW(for_each_index({-1, 4}, default_stream(), never, read(a)), ValueError);
@@ -251,7 +251,7 @@ TEST_P(ForEachIndexTest, OneArrayMayBeGivenTwiceOnlyToBeRead) {
                LockError);
 }
 
-TEST_P(ForEachIndexTest, ReadingTwiceIsNotHeldBackByAWriterInBetween) {
+TEST_P(ForEachIndexTest, NewLaunchIsRefusedWhileAWriterWaits) {
   MemArray<float, 1> a({1});
   std::optional<std::thread> writer;
   for_each_index(
@@ -275,7 +275,7 @@ TEST_P(ForEachIndexTest, NullStreamsAreRefused) {
   EXPECT_THROW(static_cast<void>(sum(a, null)), ValueError);
 }
 
-TEST_P(ForEachIndexTest, RunsInsideItself) {
+TEST_P(ForEachIndexTest, CanBeNested) {
   MemArray<std::int64_t, 1> outer({64});
   std::vector<MemArray<std::int64_t, 1>> inner;
   for (int i = 0; i < 64; ++i) inner.emplace_back(MemArray<std::int64_t, 1>({100}));
@@ -329,7 +329,7 @@ TEST_P(ForEachIndexTest, ACheapLoopOverHalfAMebibyteStaysOnItsCallersThread) {
   EXPECT_GE(stayed, 15);
 }
 
-TEST_P(ForEachIndexTest, ALongLoopOverHalfAMebibyteIsShared) {
+TEST_P(ForEachIndexTest, LongLoopOverHalfAMebibyteUsesAllThreads) {
   std::mutex mutex;
   std::set<std::thread::id> seen;
   auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
@@ -348,7 +348,7 @@ TEST_P(ForEachIndexTest, ALongLoopOverHalfAMebibyteIsShared) {
   EXPECT_TRUE(seen.contains(std::this_thread::get_id()));
 }
 
-TEST_P(ForEachIndexTest, RunningOutOfMemoryUnderKeptViewsLeavesAllAsTheyWere) {
+TEST_P(ForEachIndexTest, OutOfMemoryUnderEscapedViewsChangesNoArray) {
   FailingResource::Control memory;
   MemArray<double, 1> tight({8}, 0, {.resource = FailingResource(memory)});
   MemArray<double, 1> other({8});

@@ -27,7 +27,7 @@ void sums_up() {
   }
 }
 
-TEST_F(SumTest, OfEachDtypeIsExactIn64Bits) {
+TEST_F(SumTest, SumOfEachDtypeIsExactIn64Bits) {
 #define MEMARRAY_TEST_SUM(type, name, code, bits) sums_up<type>();
   MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TEST_SUM)
 #undef MEMARRAY_TEST_SUM
@@ -63,7 +63,7 @@ TEST_F(SumTest, DoesNotDependOnTheNumberOfThreads) {
   options().threads = before;
 }
 
-TEST_F(SumTest, OfNothingIsZero) {
+TEST_F(SumTest, SumOfAnEmptyArrayIsZero) {
   EXPECT_EQ(sum(MemArray<double, 2>({0, 4}), default_stream()), 0);
   EXPECT_EQ(sum(MemArray<std::int32_t, 1>({0}), default_stream()), 0);
 }

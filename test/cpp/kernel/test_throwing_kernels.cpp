@@ -36,7 +36,7 @@ class ThrowingKernelsTest : public test::DeviceKernelsTest {
   }
 };
 
-TEST_F(ThrowingKernelsTest, TheNextWaitSaysSo) {
+TEST_F(ThrowingKernelsTest, NextWaitThrowsTheKernelsError) {
   submit();
   EXPECT_EQ(a->get_lock_id(), -1) << "what was submitted holds nothing";
   try {
@@ -49,7 +49,7 @@ TEST_F(ThrowingKernelsTest, TheNextWaitSaysSo) {
   EXPECT_TRUE(a->get_on_device());
 }
 
-TEST_F(ThrowingKernelsTest, EveryUseSaysSoAndLeavesTheArrayUnlocked) {
+TEST_F(ThrowingKernelsTest, EveryLaterUseThrowsAndLeavesTheArrayUnlocked) {
   MemArray<int, 2> b({10, 20});
   MemArray<int, 1> host({3});
   b.move_memory(kDLCUDA, 0, 0, -1, false);
@@ -81,7 +81,7 @@ TEST_F(ThrowingKernelsTest, EveryUseSaysSoAndLeavesTheArrayUnlocked) {
   EXPECT_EQ(host({1}), 5);
 }
 
-TEST_F(ThrowingKernelsTest, UnderALease) {
+TEST_F(ThrowingKernelsTest, AccessUnderALeaseThrowsAndTheLeaseStillCloses) {
   {
     WriteLease<int, 2> const lease(*a, {.stream = stream});
     for_each_index(
@@ -92,7 +92,7 @@ TEST_F(ThrowingKernelsTest, UnderALease) {
   EXPECT_THROW(static_cast<void>((*a)({0, 0})), CudaError);
 }
 
-TEST_F(ThrowingKernelsTest, EverythingIsGivenBackWithoutAnybodyAsking) {
+TEST_F(ThrowingKernelsTest, ResourcesAreReleasedAfterAKernelFailure) {
   MemArray<int, 2> copy(*a);
   submit();
   DLPackTensor kept;

@@ -31,7 +31,7 @@ static_assert(std::is_trivially_copyable_v<DeviceComplex<float>>);
 static_assert(alignof(DeviceComplex<float>) == 4 && alignof(DeviceComplex<double>) == 8);
 static_assert(std::is_same_v<DeviceElement<float16>, float16>);
 
-TEST(DeviceElementTest, ComplexNumbersAddAndConvertAsTheHosts) {
+TEST(DeviceElementTest, ComplexAdditionAndConversionMatchTheHost) {
   auto const sum = DeviceComplex<float>(2) + DeviceComplex<float>(DeviceComplex<double>(0.5));
   EXPECT_EQ(sum.real, 2.5F);
   EXPECT_EQ(sum.imag, 0.0F);
@@ -118,7 +118,7 @@ void expect_loads_fit_at(std::size_t offset) {
   }
 }
 
-TEST(DeviceElementTest, LoadsFitEachDtypeAndAddressThatAnImportLetsThrough) {
+TEST(DeviceElementTest, LoadsAreAlignedForEveryDtypeAndAcceptedAddress) {
   for (std::size_t offset = 0; offset < 16; ++offset) {
 #define MEMARRAY_TEST_LOADS(type, name, code, bits)      \
   {                                                      \
@@ -133,11 +133,11 @@ TEST(DeviceElementTest, LoadsFitEachDtypeAndAddressThatAnImportLetsThrough) {
 /// A fixture for complex numbers on a simulated device, half an element away from alignment, as another library's
 /// memory may be.
 template <class T>
-class MisplacedComplexTest : public DeviceArrayTest {
+class UnderalignedComplexTest : public DeviceArrayTest {
  protected:
   using Real = typename T::value_type;
 
-  MisplacedComplexTest() {
+  UnderalignedComplexTest() {
     for (std::int64_t i = 0; i < 2 * count + 1; ++i) reals.write({i}, static_cast<Real>(i % 2 == 1 ? i / 2 : 0));
     reals.move_memory(kDLCUDA, 0, 0);
     tensor.dl_tensor = {
@@ -156,9 +156,9 @@ class MisplacedComplexTest : public DeviceArrayTest {
   StreamHandle stream = create_stream_handle(get_primary_context(0));
 };
 using Complexes = ::testing::Types<std::complex<float>, std::complex<double>>;
-TYPED_TEST_SUITE(MisplacedComplexTest, Complexes);
+TYPED_TEST_SUITE(UnderalignedComplexTest, Complexes);
 
-TYPED_TEST(MisplacedComplexTest, KernelsTakeIt) {
+TYPED_TEST(UnderalignedComplexTest, StdComplexIsAcceptedByKernels) {
   using Real = typename TypeParam::value_type;
   auto array = this->adopted();
   ASSERT_TRUE(array.is_foreign());
@@ -174,7 +174,7 @@ TYPED_TEST(MisplacedComplexTest, KernelsTakeIt) {
   EXPECT_EQ(array({3}), TypeParam(12));
 }
 
-TYPED_TEST(MisplacedComplexTest, IsRefusedWhereItsTypeAsksForMore) {
+TYPED_TEST(UnderalignedComplexTest, CudaStdComplexIsRefused) {
   using Real = typename TypeParam::value_type;
   using Cuda = cuda::std::complex<Real>;
   auto array = this->template adopted<Cuda>();

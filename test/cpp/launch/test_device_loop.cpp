@@ -102,7 +102,7 @@ void expect_all_layouts() {
   }
 }
 
-TEST(DeviceLoopTest, VisitsEachElementOnceWhateverTheGrid) {
+TEST(DeviceLoopTest, VisitsEachElementOnceForAnyGrid) {
   expect_all_layouts<std::int8_t>();
   expect_all_layouts<std::uint16_t>();
   expect_all_layouts<float>();
@@ -133,7 +133,7 @@ struct AddAndCarry {
   }
 };
 
-TEST(DeviceLoopTest, VectorsOfSeveralArraysHaveAsManyElements) {
+TEST(DeviceLoopTest, VectorsOfAllArraysHaveTheSameWidth) {
   Shape<2> const shape{13, 5};
   Elements<double> wide(65);
   Elements<float> narrow(65);
@@ -164,7 +164,7 @@ struct Gather {
   }
 };
 
-TEST(DeviceLoopTest, ElementsAndIndexersGoTogether) {
+TEST(DeviceLoopTest, ElementAndIndexerArgumentsCanBeCombined) {
   std::array<int, 10> from{};
   std::iota(from.begin(), from.end(), 0);
   std::array<Triple, 10> to{};

@@ -43,7 +43,7 @@ class DeviceRunTest : public DeviceArrayTest {
   BoundStream queue = make_queue();
 };
 
-TEST_F(DeviceRunTest, ScratchComesFromThePoolOfArraysAndGoesBackInOrder) {
+TEST_F(DeviceRunTest, ScratchIsAllocatedFromThePoolAndFreedInStreamOrder) {
   std::uint64_t const taken = sim.calls("cuMemAllocFromPoolAsync");
   std::int64_t const live = sim.live().device_memory;
   {
@@ -57,14 +57,14 @@ TEST_F(DeviceRunTest, ScratchComesFromThePoolOfArraysAndGoesBackInOrder) {
   EXPECT_EQ(sim.live().device_memory, live);
 }
 
-TEST_F(DeviceRunTest, MemoryIsTriedASecondTimeAfterTrimming) {
+TEST_F(DeviceRunTest, AllocationIsRetriedAfterTrimming) {
   auto const array = counted(100);
   sim.fail("cuMemAllocFromPoolAsync", 1, 2, 1);
   EXPECT_EQ(sum(array, queue.stream), 4950.0);
   EXPECT_GE(sim.calls("cuMemPoolTrimTo"), 1U);
 }
 
-TEST_F(DeviceRunTest, WithoutMemoryAnErrorSaysHowMuchWasAskedForAndTheNextSumWorks) {
+TEST_F(DeviceRunTest, OutOfMemoryErrorStatesTheSizeAndTheNextSumWorks) {
   auto const array = counted(100);
   sim.fail("cuMemAllocFromPoolAsync");
   auto const run = [&] { static_cast<void>(sum(array, queue.stream)); };
@@ -74,7 +74,7 @@ TEST_F(DeviceRunTest, WithoutMemoryAnErrorSaysHowMuchWasAskedForAndTheNextSumWor
   EXPECT_EQ(sum(array, queue.stream), 4950.0);
 }
 
-TEST_F(DeviceRunTest, ReductionsOfViewsTakeScratchOnlyForSeveralParts) {
+TEST_F(DeviceRunTest, ReductionsAllocateScratchOnlyForSeveralParts) {
   MemArray<float, 2> array({4096, 2});
   array.fill(1.0F);
   array.move_memory(kDLCUDA, 0, 0);
@@ -87,7 +87,7 @@ TEST_F(DeviceRunTest, ReductionsOfViewsTakeScratchOnlyForSeveralParts) {
   EXPECT_GT(sim.calls("cuMemAllocFromPoolAsync"), before + 2);
 }
 
-TEST_F(DeviceRunTest, AContextThatCannotBeEnteredIsAnErrorBeforeAnythingIsSubmitted) {
+TEST_F(DeviceRunTest, FailedContextPushThrowsBeforeAnySubmission) {
   auto const array = counted(100);
   MemArray<double, 1> sums({100});
   sums.move_memory(kDLCUDA, 0, 0);
@@ -161,7 +161,7 @@ TEST_F(LateDeviceRunTest, AResultIsNotWrittenAfterAnError) {
   EXPECT_EQ(result, 1U);
 }
 
-TEST_F(LateDeviceRunTest, KernelsOnViewsAndTotalsAreRight) {
+TEST_F(LateDeviceRunTest, SumsScansAndViewReductionsAreCorrect) {
   auto array = counted(100);
   EXPECT_EQ(sum(array, queue.stream), 4950.0);
   MemArray<double, 1> sums({100});

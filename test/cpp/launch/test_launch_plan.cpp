@@ -9,7 +9,7 @@ namespace {
 
 constexpr Occupancy large_device{256, 1056, 132};
 
-TEST(OccupancyCacheTest, RemembersWhatItWasToldOfEachDevice) {
+TEST(OccupancyCacheTest, RemembersTheOccupancyOfEachDevice) {
   static constinit OccupancyCache cache;
   EXPECT_FALSE(cache.find(0).has_value());
   cache.keep(0, large_device);
@@ -19,7 +19,7 @@ TEST(OccupancyCacheTest, RemembersWhatItWasToldOfEachDevice) {
   EXPECT_FALSE(cache.find(1).has_value());
 }
 
-TEST(OccupancyCacheTest, AsksAgainForDevicesBeyondItsEnd) {
+TEST(OccupancyCacheTest, DoesNotCacheDevicesOutOfRange) {
   OccupancyCache cache;
   for (int const device : {-1, 32, 1000}) {
     cache.keep(device, large_device);
@@ -35,20 +35,20 @@ TEST(LaunchPlanTest, FewElementsAreSpreadOverAllProcessors) {
   EXPECT_EQ(plan_launch(132 * 65, 2, large_device).threads, 96U);
 }
 
-TEST(LaunchPlanTest, VectorsAreTakenWhenEveryThreadHasOne) {
+TEST(LaunchPlanTest, VectorsAreUsedWhenEveryThreadHasOne) {
   std::int64_t const at_once = 256 * 1056;
   EXPECT_EQ(plan_launch(4 * at_once - 1, 4, large_device).vectors, 0);
   EXPECT_EQ(plan_launch(4 * at_once + 3, 4, large_device), (LaunchPlan{528, 256, at_once}));
   EXPECT_EQ(plan_launch(4 * at_once, 0, large_device).vectors, 0);
 }
 
-TEST(LaunchPlanTest, LargeLaunchesGoRoundTheGrid) {
+TEST(LaunchPlanTest, LargeLaunchesLimitTheNumberOfBlocks) {
   LaunchPlan const plan = plan_launch(std::int64_t{1} << 30, 4, large_device);
   EXPECT_EQ(plan, (LaunchPlan{1056 * 16, 256, std::int64_t{1} << 28}));
   EXPECT_EQ(plan_launch(std::int64_t{1} << 40, 0, large_device).blocks, 1056U * 16);
 }
 
-TEST(LaunchPlanTest, ADeviceThatHoldsNoBlockStillGetsOne) {
+TEST(LaunchPlanTest, DeviceWithZeroOccupancyStillGetsABlock) {
   // The launch itself reports the error.
   EXPECT_GE(plan_launch(1000, 4, {32, 0, 1}).blocks, 1U);
 }

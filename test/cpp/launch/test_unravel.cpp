@@ -30,7 +30,7 @@ std::vector<U> numbers_near_edges() {
   return numbers;
 }
 
-TYPED_TEST(DivisorTest, DividesAsTheProcessorDoes) {
+TYPED_TEST(DivisorTest, QuotientMatchesIntegerDivision) {
   auto const numbers = numbers_near_edges<TypeParam>();
   for (TypeParam const divisor : numbers) {
     if (divisor == 0) continue;
@@ -40,7 +40,7 @@ TYPED_TEST(DivisorTest, DividesAsTheProcessorDoes) {
   }
 }
 
-TYPED_TEST(DivisorTest, DividesByOneUntilItIsTold) {
+TYPED_TEST(DivisorTest, DefaultDivisorIsOne) {
   EXPECT_EQ(Divisor<TypeParam>().quotient(0), 0U);
   EXPECT_EQ(Divisor<TypeParam>().quotient(123456), 123456U);
 }
@@ -59,7 +59,7 @@ void expect_as_indexer(Shape<ndim> const& shape, std::int64_t step = 1) {
   }
 }
 
-TEST(UnravelTest, FindsTheIndicesThatAnIndexerFinds) {
+TEST(UnravelTest, IndicesMatchThoseOfArrayIndexer) {
   expect_as_indexer<std::uint32_t, std::int32_t, 1>({5});
   expect_as_indexer<std::uint32_t, std::int64_t, 2>({7, 3});
   expect_as_indexer<std::uint64_t, std::int64_t, 3>({4, 1, 6});
@@ -68,7 +68,7 @@ TEST(UnravelTest, FindsTheIndicesThatAnIndexerFinds) {
   expect_as_indexer<std::uint64_t, std::int64_t, 3>({3000, 5000, 70001}, 999999937);
 }
 
-TEST(UnravelTest, SaysWhetherVectorsStayInARow) {
+TEST(UnravelTest, HasRowsOfIsTrueIfVectorsStayWithinRows) {
   EXPECT_TRUE((Unravel<std::uint32_t, 2>(Shape<2>{3, 8}).has_rows_of(4)));
   EXPECT_FALSE((Unravel<std::uint32_t, 2>(Shape<2>{8, 3}).has_rows_of(4)));
   EXPECT_FALSE((Unravel<std::uint64_t, 2>(Shape<2>{8, 6}).has_rows_of(4)));

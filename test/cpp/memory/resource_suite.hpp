@@ -95,7 +95,7 @@ TYPED_TEST_P(ResourceSuite, GivesAlignedMemoryThatCanBeWritten) {
   }
 }
 
-TYPED_TEST_P(ResourceSuite, ZeroedMemoryIsZeroAlsoWhereItWasUsedBefore) {
+TYPED_TEST_P(ResourceSuite, ZeroedMemoryIsZeroEvenIfReused) {
   for (std::size_t const bytes : this->sizes) {
     for (int round = 0; round < 3; ++round) {
       void* const zeroed = this->resource.allocate_zeroed(this->stream, bytes);
@@ -127,7 +127,7 @@ TYPED_TEST_P(ResourceSuite, LiveBlocksDoNotOverlap) {
   }
 }
 
-TYPED_TEST_P(ResourceSuite, CopiesAreOneResource) {
+TYPED_TEST_P(ResourceSuite, CopiesAreEqualAndInterchangeable) {
   MemoryResource const copy = this->resource;
   EXPECT_EQ(copy, this->resource);
   EXPECT_FALSE(copy == MemoryResource());
@@ -137,7 +137,7 @@ TYPED_TEST_P(ResourceSuite, CopiesAreOneResource) {
   EXPECT_TRUE(is_host_accessible(copy.memory_type()));
 }
 
-TYPED_TEST_P(ResourceSuite, SizesThatCannotBeHadAreOutOfMemory) {
+TYPED_TEST_P(ResourceSuite, FailedAllocationThrowsOutOfMemoryError) {
   if (!TypeParam::uses_upstream) {
     for (std::size_t const bytes :
          {std::numeric_limits<std::size_t>::max(), std::numeric_limits<std::size_t>::max() / 2, std::size_t{1} << 60}) {
@@ -155,7 +155,7 @@ TYPED_TEST_P(ResourceSuite, SizesThatCannotBeHadAreOutOfMemory) {
   }
 }
 
-TYPED_TEST_P(ResourceSuite, ThreadsShareIt) {
+TYPED_TEST_P(ResourceSuite, ThreadsCanShareOneResource) {
   std::atomic<int> torn{0};
   std::vector<std::thread> threads;
   for (unsigned char id = 1; id <= 4; ++id) {
@@ -179,8 +179,8 @@ TYPED_TEST_P(ResourceSuite, ThreadsShareIt) {
   EXPECT_EQ(torn, 0);
 }
 
-REGISTER_TYPED_TEST_SUITE_P(ResourceSuite, GivesAlignedMemoryThatCanBeWritten,
-                            ZeroedMemoryIsZeroAlsoWhereItWasUsedBefore, LiveBlocksDoNotOverlap, CopiesAreOneResource,
-                            SizesThatCannotBeHadAreOutOfMemory, ThreadsShareIt);
+REGISTER_TYPED_TEST_SUITE_P(ResourceSuite, GivesAlignedMemoryThatCanBeWritten, ZeroedMemoryIsZeroEvenIfReused,
+                            LiveBlocksDoNotOverlap, CopiesAreEqualAndInterchangeable,
+                            FailedAllocationThrowsOutOfMemoryError, ThreadsCanShareOneResource);
 
 }  // namespace memarray::test

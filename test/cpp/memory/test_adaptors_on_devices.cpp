@@ -91,7 +91,7 @@ class AdaptorsOnDevicesTest : public testing::SimulatedDevicesTest, public ::tes
   StreamHandle stream = create_stream_handle(context);
 };
 
-TEST_P(AdaptorsOnDevicesTest, Limiting) {
+TEST_P(AdaptorsOnDevicesTest, LimitingAdaptorEnforcesItsLimit) {
   LimitingAdaptor limited{below(), std::size_t{16} << 20};
   expect_to_work(limited);
   EXPECT_EQ(limited.in_use(), 0u) << "what failed below counts";
@@ -108,7 +108,7 @@ TEST_P(AdaptorsOnDevicesTest, Limiting) {
   small.deallocate(stream, zeroed, 1000);
 }
 
-TEST_P(AdaptorsOnDevicesTest, Statistics) {
+TEST_P(AdaptorsOnDevicesTest, StatisticsAdaptorCountsSuccessfulAllocations) {
   StatisticsAdaptor counted{below()};
   expect_to_work(counted);
   EXPECT_EQ(counted.statistics().live_blocks, 0u);
@@ -117,7 +117,7 @@ TEST_P(AdaptorsOnDevicesTest, Statistics) {
   EXPECT_EQ(counted.statistics().peak_bytes, std::uint64_t{1} << 20);
 }
 
-TEST_P(AdaptorsOnDevicesTest, Failing) {
+TEST_P(AdaptorsOnDevicesTest, FailingAdaptorFailsTheChosenAllocation) {
   FailingAdaptor failing{below()};
   expect_to_work(failing);
   failing.fail(2);
@@ -128,13 +128,13 @@ TEST_P(AdaptorsOnDevicesTest, Failing) {
   EXPECT_EQ(failing.failures(), 1);
 }
 
-TEST_P(AdaptorsOnDevicesTest, Delaying) {
+TEST_P(AdaptorsOnDevicesTest, DelayingAdaptorPassesCallsThrough) {
   DelayingAdaptor const delaying{below(), 100us};
   EXPECT_EQ(delaying.delay(), 100us);
   expect_to_work(delaying);
 }
 
-TEST_P(AdaptorsOnDevicesTest, AllOnTopOfEachOther) {
+TEST_P(AdaptorsOnDevicesTest, StackedAdaptorsWorkTogether) {
   StatisticsAdaptor counted{below()};
   LimitingAdaptor limited{counted, std::size_t{16} << 20};
   FailingAdaptor failing{limited};
@@ -169,7 +169,7 @@ TEST_P(AdaptorsOnDevicesTest, ZeroedMemoryIsZeroOrRefused) {
   }
 }
 
-TEST_P(AdaptorsOnDevicesTest, PoolingTakesWhatTheHostReaches) {
+TEST_P(AdaptorsOnDevicesTest, PoolingAcceptsOnlyHostAccessibleMemory) {
   if (!is_host_accessible(GetParam().type)) {
     EXPECT_THROW(PoolingAdaptor{below()}, ValueError);
     return;

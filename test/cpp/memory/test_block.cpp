@@ -78,7 +78,7 @@ TEST_F(BlockTest, AnExportAloneKeepsTheMemory) {
   }
 }
 
-TEST_F(BlockTest, CountsExportsOfEachKindApart) {
+TEST_F(BlockTest, CountsReadOnlyAndWritableExportsSeparately) {
   BlockPtr const block = make(64);
   for (int i = 0; i < 3; ++i) block->add_export(false);
   for (int i = 0; i < 2; ++i) block->add_export(true);
@@ -94,7 +94,7 @@ TEST_F(BlockTest, CountsExportsOfEachKindApart) {
   EXPECT_EQ(block->exports().total(), 0U);
 }
 
-TEST_F(BlockTest, AMillionExportsAreTooMany) {
+TEST_F(BlockTest, ExportsBeyondTheLimitAreRefused) {
   BlockPtr const block = make(64);
   for (bool const writable : {false, true}) {
     int counted = 0;
@@ -112,7 +112,7 @@ TEST_F(BlockTest, EmptyMemoryHasAnAddress) {
   EXPECT_EQ(block->bytes(), 0U);
 }
 
-TEST_F(BlockTest, AFailedAllocationLeavesNothing) {
+TEST_F(BlockTest, FailedAllocationLeaksNothing) {
   upstream.failures = 1;
   EXPECT_THROW(static_cast<void>(make(64)), OutOfMemoryError);
 }
@@ -159,7 +159,7 @@ TEST_F(BlockTest, AdoptedMemoryMayBeHeldByAnExportAlone) {
 
 // The last owner frees, and must see all other owners' accesses as complete. The memory is written when freed, so a
 // count with too weak an ordering is a race that the thread sanitizer reports.
-TEST_F(BlockTest, TheLastToLetGoComesAfterAllOthers) {
+TEST_F(BlockTest, LastReleaseFollowsTheAccessesOfAllOwners) {
   for (int round = 0; round < 200; ++round) {
     BlockPtr block = make(256);
     std::memset(block->data(), 1, 256);
@@ -183,7 +183,7 @@ TEST_F(BlockTest, TheLastToLetGoComesAfterAllOthers) {
 }
 
 // An array writes in place when it sees no exports. The consumers' reads must be complete by then.
-TEST_F(BlockTest, SeeingNoExportsMeansThatTheirReadsAreOver) {
+TEST_F(BlockTest, NoExportsMeansThatAllTheirReadsAreComplete) {
   BlockPtr const block = make(64);
   for (int round = 0; round < 500; ++round) {
     std::memset(block->data(), round & 0x7F, 64);
@@ -202,7 +202,7 @@ TEST_F(BlockTest, SeeingNoExportsMeansThatTheirReadsAreOver) {
   }
 }
 
-TEST_F(BlockTest, SaysWhatKeepsForeignMemory) {
+TEST_F(BlockTest, ReturnsTheKeepAliveOfForeignMemory) {
   alignas(64) static std::byte memory[64];
   EXPECT_EQ(make(8)->keep_alive().drop, nullptr);
   int object = 0;
@@ -216,7 +216,7 @@ TEST_F(BlockTest, SaysWhatKeepsForeignMemory) {
   EXPECT_EQ(object, 1);
 }
 
-TEST_F(BlockTest, CountsWhatHoldsIt) {
+TEST_F(BlockTest, CountsReferencesAndExportsAsHolders) {
   BlockPtr const block = make(8);
   EXPECT_EQ(block->holders(), 1U);
   BlockPtr const second = block;
@@ -271,7 +271,7 @@ TEST_F(BlockTest, NestedKeepAlivesAreAllDroppedWhenTheOutermostIs) {
   EXPECT_EQ(dropped, (1 << 13) - 1);
 }
 
-TEST_F(BlockTest, CountsSurviveManyThreads) {
+TEST_F(BlockTest, ExportCountIsCorrectAcrossThreads) {
   BlockPtr const block = make(64);
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)

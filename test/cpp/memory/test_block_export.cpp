@@ -21,7 +21,7 @@ struct Memory {
                    Block::KeepAlive{this, [](void* memory) noexcept { ++static_cast<Memory*>(memory)->let_go; }});
 };
 
-TEST(BlockExport, CountsAsLongAsItLives) {
+TEST(BlockExport, IsCountedUntilDestroyed) {
   Memory memory;
   {
     BlockExport const one(*memory.block, true);
@@ -35,7 +35,7 @@ TEST(BlockExport, CountsAsLongAsItLives) {
   EXPECT_EQ(memory.block->exports().total(), 0U);
 }
 
-TEST(BlockExport, MovesAndAssignsWithoutLosingCount) {
+TEST(BlockExport, MovesAndAssignmentsKeepTheCountCorrect) {
   Memory memory;
   BlockExport one(*memory.block, true);
   BlockExport two = std::move(one);
@@ -51,7 +51,7 @@ TEST(BlockExport, MovesAndAssignsWithoutLosingCount) {
   EXPECT_EQ(memory.block->exports().total(), 0U);
 }
 
-TEST(BlockExport, KeepsTheMemoryAlone) {
+TEST(BlockExport, AloneKeepsTheMemoryAlive) {
   Memory memory;
   BlockExport one(*memory.block, false);
   memory.block = {};
@@ -63,7 +63,7 @@ TEST(BlockExport, KeepsTheMemoryAlone) {
   EXPECT_EQ(memory.let_go, 1);
 }
 
-TEST(BlockExport, TakesOverAndGivesAwayACount) {
+TEST(BlockExport, TakesOverAndReleasesACount) {
   Memory memory;
   memory.block->add_export(true);
   BlockExport one = BlockExport::counted(*memory.block, true);

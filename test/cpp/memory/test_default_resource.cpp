@@ -14,7 +14,7 @@ struct MakeDefault {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Default, ResourceSuite, MakeDefault);
 
-TEST(DefaultResource, IsOneForTheProcessAndCounts) {
+TEST(DefaultResource, IsOnePerProcessAndCountsHitsAndMisses) {
   EXPECT_EQ(host_resource(), host_resource());
   trim();
   auto const before = host_memory_statistics();
@@ -32,7 +32,7 @@ TEST(DefaultResource, IsOneForTheProcessAndCounts) {
   EXPECT_EQ(trim(), bytes);
 }
 
-TEST(DefaultResource, IsOfATypeOfMemory) {
+TEST(DefaultResource, ReturnsAResourceOfTheRequestedMemoryType) {
   memarray::testing::SimulatedDevices const devices;
   EXPECT_EQ(host_resource(MemoryType::normal, 0), host_resource());
   for (MemoryType const type : {MemoryType::pinned, MemoryType::unified})

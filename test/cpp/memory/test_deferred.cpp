@@ -42,7 +42,7 @@ struct DefersAnother : Deferred {
   }
 };
 
-TEST(DeferredTest, WhatIsDeferredMeanwhileWaitsForTheNextTime) {
+TEST(DeferredTest, WorkDeferredDuringARunWaitsForTheNextRun) {
   Noted::order.clear();
   defer(new DefersAnother);
   run_deferred();

@@ -15,7 +15,7 @@ struct MakeDelaying {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Delaying, ResourceSuite, MakeDelaying);
 
-TEST(DelayingAdaptorTest, TakesAtLeastItsTimeEachWay) {
+TEST(DelayingAdaptorTest, DelaysAllocationAndDeallocation) {
   CountingResource::Counts upstream;
   DelayingAdaptor slow(CountingResource(upstream), 10ms);
   auto const start = std::chrono::steady_clock::now();

@@ -14,7 +14,7 @@ using detail::DeviceMemoryPtr;
 
 class DeviceMemoryTest : public DeviceTest {};
 
-TEST_F(DeviceMemoryTest, IsOneForEachDevice) {
+TEST_F(DeviceMemoryTest, IsUniquePerDevice) {
   EXPECT_EQ(DeviceMemory::of(0), DeviceMemory::of(0));
   EXPECT_NE(DeviceMemory::of(0), DeviceMemory::of(1));
   EXPECT_EQ(DeviceMemory::known(1), DeviceMemory::of(1));
@@ -22,13 +22,13 @@ TEST_F(DeviceMemoryTest, IsOneForEachDevice) {
   EXPECT_THROW(static_cast<void>(DeviceMemory::of(-1)), CudaError);
 }
 
-TEST_F(DeviceMemoryTest, KnowsNothingUnasked) {
+TEST_F(DeviceMemoryTest, KnownIsNullBeforeFirstUse) {
   testing::SimulatedDevices const inner;
   EXPECT_EQ(DeviceMemory::known(0), nullptr);
   EXPECT_EQ(inner.calls(), 0u);
 }
 
-TEST_F(DeviceMemoryTest, EventsAreUsedAgain) {
+TEST_F(DeviceMemoryTest, EventsAreReused) {
   DeviceMemoryPtr const memory = DeviceMemory::of(0);
   cu::Event const raw = *memory->event();
   EXPECT_EQ(*memory->event(), raw);
@@ -38,14 +38,14 @@ TEST_F(DeviceMemoryTest, EventsAreUsedAgain) {
   EXPECT_EQ(context_of(one), memory->context());
 }
 
-TEST_F(DeviceMemoryTest, AnEventThatCannotBeMadeIsNull) {
+TEST_F(DeviceMemoryTest, FailedEventCreationReturnsNull) {
   sim.fail("cuEventCreate", 1, 2, 1);
   EXPECT_EQ(DeviceMemory::of(0)->event(), nullptr);
   EXPECT_EQ(get_last_error(), 2);
   EXPECT_NE(DeviceMemory::of(0)->event(), nullptr);
 }
 
-TEST_F(DeviceMemoryTest, StagingIsPinnedAndKept) {
+TEST_F(DeviceMemoryTest, StagingMemoryIsPinnedAndReused) {
   MemoryResource staging = DeviceMemory::of(0)->staging();
   EXPECT_EQ(staging.memory_type(), MemoryType::pinned);
   void* const pointer = staging.allocate(default_stream(), 5000);
@@ -55,7 +55,7 @@ TEST_F(DeviceMemoryTest, StagingIsPinnedAndKept) {
   staging.deallocate(default_stream(), pointer, 5000);
 }
 
-TEST_F(DeviceMemoryTest, TheEndOfTheBlockDropsItsCaches) {
+TEST_F(DeviceMemoryTest, EndOfSimulatedDevicesDropsCachedResources) {
   DeviceMemoryPtr kept;
   {
     testing::SimulatedDevices inner;
@@ -75,7 +75,7 @@ TEST_F(DeviceMemoryTest, TheEndOfTheBlockDropsItsCaches) {
   }
 }
 
-TEST_F(DeviceMemoryTest, ThreadsThatComeFirstTogetherGetOne) {
+TEST_F(DeviceMemoryTest, ConcurrentFirstCallsReturnTheSameObject) {
   testing::SimulatedDevices const inner;
   std::vector<DeviceMemoryPtr> got(4);
   std::vector<std::thread> threads;
@@ -84,7 +84,7 @@ TEST_F(DeviceMemoryTest, ThreadsThatComeFirstTogetherGetOne) {
   for (DeviceMemoryPtr const& each : got) EXPECT_EQ(each, got.front());
 }
 
-TEST_F(DeviceMemoryTest, TheWayToAPeerIsOpenedOnce) {
+TEST_F(DeviceMemoryTest, PeerAccessIsEnabledOnce) {
   EXPECT_TRUE(DeviceMemory::of(0)->reaches(*DeviceMemory::of(1)));
   std::uint64_t const calls = sim.calls();
   EXPECT_TRUE(DeviceMemory::of(0)->reaches(*DeviceMemory::of(1)));
@@ -92,12 +92,12 @@ TEST_F(DeviceMemoryTest, TheWayToAPeerIsOpenedOnce) {
   EXPECT_EQ(sim.calls(), calls);
 }
 
-TEST_F(DeviceMemoryTest, WithoutPeerAccessThereIsNoWay) {
+TEST_F(DeviceMemoryTest, DoesNotReachAPeerWithoutPeerAccess) {
   testing::SimulatedDevices const inner({.peer_access = false});
   EXPECT_FALSE(DeviceMemory::of(0)->reaches(*DeviceMemory::of(1)));
 }
 
-TEST_F(DeviceMemoryTest, WithoutPoolsTheWayIsThatOfContexts) {
+TEST_F(DeviceMemoryTest, WithoutPoolsPeerAccessIsEnabledBetweenContexts) {
   testing::SimulatedDevices const inner({.pools = false});
   EXPECT_TRUE(DeviceMemory::of(0)->reaches(*DeviceMemory::of(1)));
   EXPECT_EQ(inner.calls("cuCtxEnablePeerAccess"), 1u);

@@ -52,7 +52,7 @@ class DriverResourceTest : public testing::SimulatedDevicesTest {
   StreamHandle stream = create_stream_handle(context);
 };
 
-TEST_F(DriverResourceTest, GivesAndTakesBackEverySize) {
+TEST_F(DriverResourceTest, AllocatesAndFreesEverySize) {
   for (Kind const& kind : kinds()) {
     DriverResource resource = kind.make(context);
     EXPECT_EQ(resource.memory_type(), kind.type) << kind.name;
@@ -67,7 +67,7 @@ TEST_F(DriverResourceTest, GivesAndTakesBackEverySize) {
   }
 }
 
-TEST_F(DriverResourceTest, ZeroesInTheOrderOfTheStream) {
+TEST_F(DriverResourceTest, DeviceMemoryIsZeroedInStreamOrderAndHostMemoryAtOnce) {
   for (Kind const& kind : kinds()) {
     MemoryResource resource = kind.make(context);
     // Host-accessible memory is zero at once, even while work is pending in the stream.
@@ -87,7 +87,7 @@ TEST_F(DriverResourceTest, ZeroesInTheOrderOfTheStream) {
   }
 }
 
-TEST_F(DriverResourceTest, TooMuchIsRefusedWithWhatThereWas) {
+TEST_F(DriverResourceTest, OutOfMemoryErrorStatesRequestedAndAvailableBytes) {
   for (Kind const& kind : kinds()) {
     if (!(kind.type == MemoryType::device)) continue;
     DriverResource resource = kind.make(context);
@@ -102,7 +102,7 @@ TEST_F(DriverResourceTest, TooMuchIsRefusedWithWhatThereWas) {
   }
 }
 
-TEST_F(DriverResourceTest, APoolIsTrimmedBeforeItGivesUp) {
+TEST_F(DriverResourceTest, PoolIsTrimmedBeforeAnAllocationFails) {
   DriverResource first = DriverResource::of_device(0);
   void* const large = first.allocate(stream, std::size_t{6} << 20);
   first.deallocate(stream, large, std::size_t{6} << 20);
@@ -113,7 +113,7 @@ TEST_F(DriverResourceTest, APoolIsTrimmedBeforeItGivesUp) {
   first.deallocate(stream, larger, std::size_t{7} << 20);
 }
 
-TEST_F(DriverResourceTest, OneRetryAndNoMore) {
+TEST_F(DriverResourceTest, OutOfMemoryIsRetriedOnce) {
   DriverResource resource = DriverResource::of_device(0);
   sim.fail("cuMemAllocFromPoolAsync", 1, 2, 1);
   void* const pointer = resource.allocate(stream, 64);
@@ -127,7 +127,7 @@ TEST_F(DriverResourceTest, OneRetryAndNoMore) {
   EXPECT_EQ(sim.calls("cuMemPoolTrimTo"), 2u) << "another failure is not for want of memory";
 }
 
-TEST_F(DriverResourceTest, WhatCannotBeZeroedGoesBack) {
+TEST_F(DriverResourceTest, MemoryIsFreedIfZeroingFails) {
   DriverResource resource = DriverResource::of_device(0);
   sim.fail("cuMemsetD8Async", 1, 719);
   EXPECT_THROW(static_cast<void>(resource.allocate_zeroed(stream, 64)), CudaError);
@@ -140,7 +140,7 @@ TEST_F(DriverResourceTest, AlignmentsBeyondTheDriversAreRefused) {
   EXPECT_THROW(static_cast<void>(resource.allocate(stream, 64, 512)), ValueError);
 }
 
-TEST_F(DriverResourceTest, EqualOnesFreeEachOthersMemory) {
+TEST_F(DriverResourceTest, EqualResourcesFreeEachOthersMemory) {
   EXPECT_EQ(DriverResource::device(context), DriverResource::device(get_primary_context(0)));
   EXPECT_FALSE(DriverResource::device(context) == DriverResource::pinned(context));
   EXPECT_FALSE(DriverResource::of_device(0) == DriverResource::of_device(0)) << "two pools";
@@ -148,7 +148,7 @@ TEST_F(DriverResourceTest, EqualOnesFreeEachOthersMemory) {
   DriverResource::device(get_primary_context(0)).deallocate(stream, pointer, 64);
 }
 
-TEST_F(DriverResourceTest, KeepsWhatItTakesFrom) {
+TEST_F(DriverResourceTest, KeepsItsPoolAlive) {
   MemoryResource resource = DriverResource::of_device(1);
   EXPECT_EQ(sim.live().pools, 1);
   MemoryResource const copy = resource;
@@ -156,7 +156,7 @@ TEST_F(DriverResourceTest, KeepsWhatItTakesFrom) {
   EXPECT_EQ(sim.live().pools, 1);
 }
 
-TEST_F(DriverResourceTest, AdaptorsGoOnTop) {
+TEST_F(DriverResourceTest, WorksUnderAdaptors) {
   StatisticsAdaptor counted{DriverResource::of_device(0)};
   LimitingAdaptor limited{counted, 1000};
   void* const pointer = limited.allocate(stream, 900);
@@ -165,7 +165,7 @@ TEST_F(DriverResourceTest, AdaptorsGoOnTop) {
   limited.deallocate(stream, pointer, 900);
 }
 
-TEST_F(DriverResourceTest, PinnedMemoryGoesBackAfterTheStreamsWork) {
+TEST_F(DriverResourceTest, PinnedMemoryIsFreedAfterTheStreamsWork) {
   DriverResource pinned = DriverResource::pinned(context);
   DriverResource device = DriverResource::device(context);
   void* const host = pinned.allocate(stream, 1 << 20);
@@ -186,7 +186,7 @@ TEST_F(DriverResourceTest, PinnedMemoryGoesBackAfterTheStreamsWork) {
   device.deallocate(stream, target, 1 << 20);
 }
 
-TEST_F(DriverResourceTest, ANullHandleIsRefusedWithItsReason) {
+TEST_F(DriverResourceTest, NullHandleIsRefusedWithTheCreationError) {
   try {
     static_cast<void>(DriverResource::of_device(7));
     ADD_FAILURE();
@@ -196,7 +196,7 @@ TEST_F(DriverResourceTest, ANullHandleIsRefusedWithItsReason) {
   EXPECT_THROW(static_cast<void>(DriverResource::pinned(get_primary_context(7))), CudaError);
 }
 
-TEST(DriverResourceWithoutPoolsTest, TakesPlainMemory) {
+TEST(DriverResourceWithoutPoolsTest, AllocatesPlainDeviceMemory) {
   testing::SimulatedDevices const sim({.pools = false});
   DriverResource resource = DriverResource::of_device(0);
   EXPECT_FALSE(resource.pool());
@@ -205,7 +205,7 @@ TEST(DriverResourceWithoutPoolsTest, TakesPlainMemory) {
   EXPECT_EQ(sim.calls("cuMemAlloc"), 1u);
 }
 
-TEST_F(DriverResourceTest, AForkedChildIsToldAndSkipsTheDriver) {
+TEST_F(DriverResourceTest, ForkedChildGetsAnErrorAndSkipsTheDriver) {
   DriverResource resource = DriverResource::device(context);
   void* const pointer = resource.allocate(stream, 64);
   pid_t const child = fork();

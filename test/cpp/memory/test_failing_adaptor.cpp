@@ -30,7 +30,7 @@ class FailingAdaptorTest : public ::testing::Test {
   StreamHandle stream = default_stream();
 };
 
-TEST_F(FailingAdaptorTest, FailsTheOnesItWasAskedTo) {
+TEST_F(FailingAdaptorTest, FailsTheRequestedAllocations) {
   EXPECT_EQ(outcomes(3), "...");
   failing.fail(1);
   EXPECT_EQ(outcomes(3), "x..");
@@ -40,13 +40,13 @@ TEST_F(FailingAdaptorTest, FailsTheOnesItWasAskedTo) {
   EXPECT_EQ(upstream.blocks, 0) << "a refused allocation takes nothing";
 }
 
-TEST_F(FailingAdaptorTest, AskingAgainBeginsAgain) {
+TEST_F(FailingAdaptorTest, NewRequestReplacesTheOldOne) {
   failing.fail(5);
   failing.fail(2);
   EXPECT_EQ(outcomes(6), ".x....");
 }
 
-TEST_F(FailingAdaptorTest, CopiesShareIt) {
+TEST_F(FailingAdaptorTest, CopiesShareTheRequest) {
   FailingAdaptor copy = failing;
   copy.fail(1);
   EXPECT_EQ(outcomes(2), "x.");

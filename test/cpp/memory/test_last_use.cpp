@@ -28,14 +28,14 @@ class LastUseTest : public DeviceTest {
   StreamDependencies uses{DeviceMemory::of(0)};
 };
 
-TEST_F(LastUseTest, MemoryIsFreedWhereItWasUsedLast) {
+TEST_F(LastUseTest, MemoryIsFreedInTheStreamOfItsLastUse) {
   EXPECT_EQ(order_free(uses, first.stream), first.stream);
   use(first, Use::write);
   use(second, Use::read);
   EXPECT_EQ(order_free(uses, nullptr), second.stream);
 }
 
-TEST_F(LastUseTest, NotInAStreamThatMayBeGone) {
+TEST_F(LastUseTest, MemoryIsNotFreedInAnUnownedOrForeignStream) {
   BoundStream borrowed = second;
   borrowed.lasting = false;
   use(borrowed, Use::write);
@@ -46,7 +46,7 @@ TEST_F(LastUseTest, NotInAStreamThatMayBeGone) {
   EXPECT_FALSE(can_free_in(make_queue(1), uses.memory()));
 }
 
-TEST_F(LastUseTest, WithoutAStreamTheHostWaitsForAllOfThem) {
+TEST_F(LastUseTest, HostSynchronizesWithAllUsesIfAStreamWaitFails) {
   BoundStream const there = make_queue(1);
   Gate gate(*sim.table(), *there.stream);
   use(first, Use::write);
@@ -64,7 +64,7 @@ TEST_F(LastUseTest, WithoutAStreamTheHostWaitsForAllOfThem) {
   EXPECT_EQ(counters().waits, waits + 1);
 }
 
-TEST_F(LastUseTest, WhatCannotBeWaitedForIsNotFreed) {
+TEST_F(LastUseTest, MemoryIsNotFreedIfNoWaitSucceeds) {
   use(first, Use::write);
   use(make_queue(1), Use::read);
   for (char const* const function : {"cuStreamWaitEvent", "cuEventSynchronize", "cuEventQuery", "cuCtxSynchronize"})
@@ -75,7 +75,7 @@ TEST_F(LastUseTest, WhatCannotBeWaitedForIsNotFreed) {
   EXPECT_NE(order_free(uses, nullptr), nullptr);
 }
 
-TEST_F(LastUseTest, ALostContextUsesNothing) {
+TEST_F(LastUseTest, LostContextHasNoPendingWork) {
   EXPECT_FALSE(is_lost(first.context));
   ASSERT_EQ(
       sim.table()->launch_simulated(*first.stream, [](void*) { throw std::runtime_error("of mine"); }, nullptr), 0);

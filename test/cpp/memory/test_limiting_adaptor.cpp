@@ -13,7 +13,7 @@ struct MakeLimited {
 };
 INSTANTIATE_TYPED_TEST_SUITE_P(Limiting, ResourceSuite, MakeLimited);
 
-TEST(LimitingAdaptor, RefusesWhatWouldPassTheLimit) {
+TEST(LimitingAdaptor, RefusesAllocationsBeyondTheLimit) {
   CountingResource::Counts upstream;
   LimitingAdaptor limited{CountingResource(upstream), 1000};
   LimitingAdaptor copy = limited;
@@ -36,7 +36,7 @@ TEST(LimitingAdaptor, RefusesWhatWouldPassTheLimit) {
   EXPECT_EQ(limited.in_use(), 0U);
 }
 
-TEST(LimitingAdaptor, AFailureUpstreamUsesNothing) {
+TEST(LimitingAdaptor, FailedUpstreamAllocationIsNotCounted) {
   CountingResource::Counts upstream;
   LimitingAdaptor limited{CountingResource(upstream), 1000};
   upstream.failures = 1;

@@ -22,9 +22,11 @@ std::size_t resident_pages(void* pointer, std::size_t bytes) {
   return static_cast<std::size_t>(std::count_if(pages.begin(), pages.end(), [](auto page) { return page & 1; }));
 }
 
-TEST(PageableResource, AllAreOne) { EXPECT_EQ(MemoryResource(PageableResource()), MemoryResource(PageableResource())); }
+TEST(PageableResource, AllInstancesAreEqual) {
+  EXPECT_EQ(MemoryResource(PageableResource()), MemoryResource(PageableResource()));
+}
 
-TEST(PageableResource, LargeBlocksLieOnHugePages) {
+TEST(PageableResource, LargeBlocksAreAlignedToHugePages) {
   PageableResource resource;
   for (std::size_t const bytes : {std::size_t{2} << 20, (std::size_t{5} << 20) + 1}) {
     void* const pointer = resource.allocate(default_stream(), bytes);
@@ -33,7 +35,7 @@ TEST(PageableResource, LargeBlocksLieOnHugePages) {
   }
 }
 
-TEST(PageableResource, LargeZeroedMemoryIsThereOnlyOnceWritten) {
+TEST(PageableResource, LargeZeroedMemoryIsResidentOnlyAfterAWrite) {
   PageableResource resource;
   std::size_t const bytes = std::size_t{16} << 20;
   EXPECT_TRUE(resource.zeroes_lazily(bytes));

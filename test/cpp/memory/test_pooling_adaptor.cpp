@@ -41,7 +41,7 @@ class PoolingAdaptorTest : public ::testing::Test {
   StreamHandle stream = default_stream();
 };
 
-TEST_F(PoolingAdaptorTest, GivesAFreedBlockAgain) {
+TEST_F(PoolingAdaptorTest, ReusesAFreedBlock) {
   void* const first = take(MiB);
   give(first, MiB);
   EXPECT_EQ(kept(), MiB);
@@ -53,7 +53,7 @@ TEST_F(PoolingAdaptorTest, GivesAFreedBlockAgain) {
   EXPECT_EQ(upstream.allocations, 1);
 }
 
-TEST_F(PoolingAdaptorTest, TheNewestIsWarmest) {
+TEST_F(PoolingAdaptorTest, NewestFreedBlockIsReusedFirst) {
   void* const a = take(MiB);
   void* const b = take(MiB);
   give(a, MiB);
@@ -98,7 +98,7 @@ TEST_F(PoolingAdaptorTest, KeepsNoMoreThanItsLimitAndDropsTheOldest) {
   EXPECT_EQ(upstream.bytes, 64 * static_cast<std::int64_t>(MiB));
 }
 
-TEST_F(PoolingAdaptorTest, TheOptionIsTheLimitWhereNoneIsGiven) {
+TEST_F(PoolingAdaptorTest, PoolLimitOptionAppliesIfNoLimitIsGiven) {
   std::size_t const before = options().pool_limit;
   {
     PoolingAdaptor free_of_limit{CountingResource(upstream)};
@@ -127,7 +127,7 @@ TEST_F(PoolingAdaptorTest, TrimsTheOldestFirst) {
   EXPECT_EQ(upstream.blocks, 0);
 }
 
-TEST_F(PoolingAdaptorTest, ManyBlocksOfOneSizeComeAndGo) {
+TEST_F(PoolingAdaptorTest, ManyBlocksOfOneSizeAreReusedUpToTheLimit) {
   PoolingAdaptor small{CountingResource(upstream), 100 * PoolingAdaptor::smallest};
   std::vector<void*> blocks(1000);
   for (int round = 0; round < 3; ++round) {
@@ -144,7 +144,7 @@ TEST_F(PoolingAdaptorTest, ManyBlocksOfOneSizeComeAndGo) {
   small.trim();
 }
 
-TEST_F(PoolingAdaptorTest, TheSmallestAreOfOneSize) {
+TEST_F(PoolingAdaptorTest, SmallSizesShareTheSmallestBlockSize) {
   for (std::size_t const bytes : {std::size_t{0}, std::size_t{1}, PoolingAdaptor::smallest - 1}) {
     void* const pointer = take(bytes);
     give(pointer, bytes);
@@ -155,7 +155,7 @@ TEST_F(PoolingAdaptorTest, TheSmallestAreOfOneSize) {
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-TEST_F(PoolingAdaptorTest, TheAddressSanitizerIsToldWhoseMemoryIsWhose) {
+TEST_F(PoolingAdaptorTest, FreeBlocksArePoisonedForAddressSanitizer) {
   PoolingAdaptor pageable{PageableResource(), 8 * MiB};
   auto const allowed = [](void* at, std::size_t i) { return !__asan_address_is_poisoned(static_cast<char*>(at) + i); };
   for (std::size_t const bytes : {std::size_t{100}, 2 * MiB + 100, 16 * MiB + 100})
@@ -169,13 +169,13 @@ TEST_F(PoolingAdaptorTest, TheAddressSanitizerIsToldWhoseMemoryIsWhose) {
 }
 #endif
 
-TEST_F(PoolingAdaptorTest, OddlyAlignedBlocksPass) {
+TEST_F(PoolingAdaptorTest, OveralignedBlocksBypassThePool) {
   pool.deallocate(stream, pool.allocate(stream, MiB, 4096), MiB, 4096);
   EXPECT_EQ(kept(), 0U);
   EXPECT_EQ(upstream.blocks, 0);
 }
 
-TEST_F(PoolingAdaptorTest, WhatItKeepsIsGivenUpBeforeMemoryRunsOut) {
+TEST_F(PoolingAdaptorTest, KeptBlocksAreFreedBeforeAnAllocationFails) {
   make_and_drop(8 * MiB);
   upstream.failures = 1;
   void* const pointer = take(MiB);
@@ -192,7 +192,7 @@ TEST_F(PoolingAdaptorTest, WhatItKeepsIsGivenUpBeforeMemoryRunsOut) {
   upstream.failures = 0;
 }
 
-TEST_F(PoolingAdaptorTest, DeviceMemoryIsTheDriversToPool) {
+TEST_F(PoolingAdaptorTest, DeviceMemoryIsRefused) {
   struct Device {
     void* allocate(StreamHandle const&, std::size_t, std::size_t) { return nullptr; }
     void deallocate(StreamHandle const&, void*, std::size_t, std::size_t) noexcept {}
@@ -223,7 +223,7 @@ class ThreadsOfAPoolTest : public PoolingAdaptorTest {
   }
 };
 
-TEST_F(ThreadsOfAPoolTest, WhatOneFreesAnotherIsGiven) {
+TEST_F(ThreadsOfAPoolTest, BlocksFreedByOneThreadAreReusedByAnother) {
   auto const blocks = take_many(100, block);
   elsewhere([&] { give_all(blocks, block); });
   give_all(take_many(100, block), block);
@@ -232,7 +232,7 @@ TEST_F(ThreadsOfAPoolTest, WhatOneFreesAnotherIsGiven) {
   EXPECT_EQ(pool.statistics().misses, 100U);
 }
 
-TEST_F(ThreadsOfAPoolTest, TrimTakesFromAll) {
+TEST_F(ThreadsOfAPoolTest, TrimFreesBlocksOfAllThreads) {
   auto const blocks = take_many(60, MiB);
   for (auto first = blocks.begin(); first != blocks.end(); first += 3)
     elsewhere([&] { give_all({first, first + 3}, MiB); });
@@ -244,7 +244,7 @@ TEST_F(ThreadsOfAPoolTest, TrimTakesFromAll) {
 }
 
 // Ages of blocks freed by different threads are compared to within a few dozen blocks.
-TEST_F(ThreadsOfAPoolTest, TheOldestGoesFirstWhoeverFreedIt) {
+TEST_F(ThreadsOfAPoolTest, OldestBlockIsTrimmedFirstRegardlessOfThread) {
   auto const pass_time = [&] {
     for (int i = 0; i < 200; ++i) make_and_drop(block);
   };
@@ -260,7 +260,7 @@ TEST_F(ThreadsOfAPoolTest, TheOldestGoesFirstWhoeverFreedIt) {
 }
 
 // A shard may cache the bytes granted to it. Bytes that it does not use are available to other shards.
-TEST_F(ThreadsOfAPoolTest, ALimitThatOneUsedUpIsThereForAllAgain) {
+TEST_F(ThreadsOfAPoolTest, LimitUsedByOneThreadBecomesAvailableToOthers) {
   PoolingAdaptor eight{CountingResource(upstream), 8 * MiB};
   auto const give_eight = [&](std::vector<void*> const& blocks) {
     for (void* const pointer : blocks) eight.deallocate(stream, pointer, MiB);
@@ -283,7 +283,7 @@ TEST_F(ThreadsOfAPoolTest, ALimitThatOneUsedUpIsThereForAllAgain) {
   EXPECT_EQ(upstream.blocks, 8);
 }
 
-TEST_F(ThreadsOfAPoolTest, TheLimitHoldsWhateverTheyDo) {
+TEST_F(ThreadsOfAPoolTest, LimitHoldsUnderConcurrentUse) {
   constexpr std::size_t limit = 512 << 10;
   constexpr std::size_t largest = 64 << 10;
   constexpr std::size_t thread_count = 4;
@@ -327,7 +327,7 @@ TEST_F(ThreadsOfAPoolTest, TheLimitHoldsWhateverTheyDo) {
   EXPECT_EQ(after.hits + after.misses, thread_count * 5000U);
 }
 
-TEST(PoolingPageable, MemoryThatWasZeroedIsKnownToWhicheverThreadFreesIt) {
+TEST(PoolingPageable, ZeroedBlockFreedByAnotherThreadIsReusedAsZeroed) {
   PoolingAdaptor pool{PageableResource(), std::size_t{1} << 30};
   StreamHandle const stream = default_stream();
   std::size_t const bytes = std::size_t{8} << 20;
@@ -339,7 +339,7 @@ TEST(PoolingPageable, MemoryThatWasZeroedIsKnownToWhicheverThreadFreesIt) {
   pool.deallocate(stream, zeroed, bytes);
 }
 
-TEST(PoolingPageable, ZeroedMemoryLeavesWarmBlocksToThoseWhoWriteThem) {
+TEST(PoolingPageable, ZeroedAllocationsLeaveWarmBlocksForPlainOnes) {
   PoolingAdaptor pool{PageableResource(), std::size_t{1} << 30};
   StreamHandle const stream = default_stream();
   std::size_t const bytes = std::size_t{8} << 20;
@@ -357,7 +357,7 @@ TEST(PoolingPageable, ZeroedMemoryLeavesWarmBlocksToThoseWhoWriteThem) {
   pool.deallocate(stream, zeroed, bytes);
 }
 
-TEST(PoolingPageable, ForkedChildCanUseItWhateverThreadsDid) {
+TEST(PoolingPageable, ForkedChildCanUseThePoolWhileParentThreadsAllocate) {
   PoolingAdaptor pool{PageableResource(), std::size_t{16} << 20};
   StreamHandle const stream = default_stream();
   std::atomic<bool> stop{false};

@@ -29,7 +29,7 @@ struct Unreachable {
   inline static std::byte place;
 };
 
-TEST(ResourceTest, CopiesAreOneResource) {
+TEST(ResourceTest, CopiesAreEqualAndInterchangeable) {
   CountingResource::Counts counts;
   MemoryResource const resource = CountingResource(counts);
   MemoryResource copy = resource;
@@ -44,7 +44,7 @@ TEST(ResourceTest, CopiesAreOneResource) {
   EXPECT_FALSE(MemoryResource());
 }
 
-TEST(ResourceTest, AnImmortalOneIsTheObjectItself) {
+TEST(ResourceTest, ImmortalResourcesOfOneObjectAreEqual) {
   CountingResource::Counts counts;
   static CountingResource object(counts);
   MemoryResource const first = MemoryResource::immortal(object);
@@ -52,7 +52,7 @@ TEST(ResourceTest, AnImmortalOneIsTheObjectItself) {
   EXPECT_EQ(first, MemoryResource(object));
 }
 
-TEST(ResourceTest, ZeroesWhatItsResourceCannot) {
+TEST(ResourceTest, ZeroesMemoryIfTheResourceCannot) {
   CountingResource::Counts counts;
   MemoryResource resource = CountingResource(counts);
   EXPECT_FALSE(resource.zeroes_lazily(std::size_t{1} << 20));
@@ -65,7 +65,7 @@ TEST(ResourceTest, ZeroesWhatItsResourceCannot) {
   }
 }
 
-TEST(ResourceTest, MemoryThatCannotBeZeroedGoesBack) {
+TEST(ResourceTest, MemoryThatCannotBeZeroedIsFreed) {
   int given = 0;
   MemoryResource resource = Unreachable{&given};
   EXPECT_THROW(static_cast<void>(resource.allocate_zeroed(default_stream(), 64)), CudaError);

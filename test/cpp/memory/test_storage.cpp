@@ -23,7 +23,7 @@ class StorageTest : public ::testing::Test {
   CountingResource::Counts upstream;
 };
 
-TEST_F(StorageTest, IsBornValidOnOneSide) {
+TEST_F(StorageTest, StartsValidOnOneSide) {
   for (Side const side : {Side::host, Side::device}) {
     BlockPtr const block = make();
     Storage const storage(side, block);
@@ -35,7 +35,7 @@ TEST_F(StorageTest, IsBornValidOnOneSide) {
   }
 }
 
-TEST_F(StorageTest, ArrivingLeavesBothSidesValidAndWritingOne) {
+TEST_F(StorageTest, CopyLeavesBothSidesValidAndWriteLeavesOne) {
   BlockPtr const here = make();
   BlockPtr const there = make();
   Storage storage(Side::host, here);
@@ -77,7 +77,7 @@ TEST_F(StorageTest, WritingASideMakesItCurrent) {
   EXPECT_FALSE(storage.valid(Side::host));
 }
 
-TEST_F(StorageTest, ReplacingGivesTheOldBlockBack) {
+TEST_F(StorageTest, ReplaceReturnsTheOldBlock) {
   BlockPtr const old = make();
   Storage storage(Side::host, old);
   storage.arrived(Side::device, make());

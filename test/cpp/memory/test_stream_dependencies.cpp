@@ -37,7 +37,7 @@ class StreamDependenciesTest : public DeviceTest {
   StreamDependencies uses{DeviceMemory::of(0)};
 };
 
-TEST_F(StreamDependenciesTest, NothingIsWaitedForAtFirst) {
+TEST_F(StreamDependenciesTest, FirstUseWaitsForNothing) {
   EXPECT_EQ(waits_before(first, Use::write), 0u);
   EXPECT_TRUE(is_over(uses));
   uses.synchronize(Use::write, "a test");
@@ -52,7 +52,7 @@ TEST_F(StreamDependenciesTest, ReadersWaitForTheWriteOnce) {
   EXPECT_EQ(waits_before(third, Use::read), 1u);
 }
 
-TEST_F(StreamDependenciesTest, AWriterWaitsForAll) {
+TEST_F(StreamDependenciesTest, WriterWaitsForAllEarlierUses) {
   use(first, Use::write);
   use(second, Use::read);
   use(third, Use::read);
@@ -62,13 +62,13 @@ TEST_F(StreamDependenciesTest, AWriterWaitsForAll) {
   EXPECT_EQ(waits_before(third, Use::read), 1u);
 }
 
-TEST_F(StreamDependenciesTest, AReaderOnTheSameStreamTwiceIsOneEvent) {
+TEST_F(StreamDependenciesTest, TwoReadsInOneStreamAreOneEvent) {
   use(first, Use::read);
   use(first, Use::read);
   EXPECT_EQ(waits_before(second, Use::write), 1u);
 }
 
-TEST_F(StreamDependenciesTest, AStreamThatIsNotKeptIsWaitedForAlways) {
+TEST_F(StreamDependenciesTest, BorrowedStreamIsAlwaysWaitedFor) {
   StreamHandle const borrowed = create_stream_handle_ref(*first.stream, first.context);
   BoundStream const queue = detail::bind_stream(borrowed, first.context);
   use(queue, Use::write);
@@ -76,7 +76,7 @@ TEST_F(StreamDependenciesTest, AStreamThatIsNotKeptIsWaitedForAlways) {
   EXPECT_EQ(waits_before(first, Use::read), 1u);
 }
 
-TEST_F(StreamDependenciesTest, TheHostBlocksAndSaysSo) {
+TEST_F(StreamDependenciesTest, HostSynchronizesAndReportsTheWait) {
   use(first, Use::write);
   Gate gate(*sim.table(), *first.stream);
   use(first, Use::write);
@@ -98,7 +98,7 @@ TEST_F(StreamDependenciesTest, TheHostBlocksAndSaysSo) {
   EXPECT_EQ(sim.calls(), calls);
 }
 
-TEST_F(StreamDependenciesTest, WhatIsOverIsNoWait) {
+TEST_F(StreamDependenciesTest, CompletedWorkIsNotReportedAsAWait) {
   use(first, Use::write);
   ASSERT_TRUE(synchronize(first));
   std::int64_t const waits = counters().waits;
@@ -106,7 +106,7 @@ TEST_F(StreamDependenciesTest, WhatIsOverIsNoWait) {
   EXPECT_EQ(counters().waits, waits);
 }
 
-TEST_F(StreamDependenciesTest, AnEventThatCannotBeRecordedMeansASynchronisedContext) {
+TEST_F(StreamDependenciesTest, FailedEventRecordSynchronizesTheContext) {
   sim.fail("cuEventRecord", 1, 999, 1);
   std::int64_t const waits = counters().waits;
   use(first, Use::write);
@@ -115,7 +115,7 @@ TEST_F(StreamDependenciesTest, AnEventThatCannotBeRecordedMeansASynchronisedCont
   EXPECT_EQ(waits_before(second, Use::read), 0u);
 }
 
-TEST_F(StreamDependenciesTest, ManyReadsThatHaveEndedAreForgotten) {
+TEST_F(StreamDependenciesTest, CompletedReadsAreNoLongerTracked) {
   StreamHandle const borrowed = create_stream_handle_ref(*first.stream, first.context);
   BoundStream const queue = detail::bind_stream(borrowed, first.context);
   for (int read = 0; read < 200; ++read) {
@@ -151,7 +151,7 @@ TEST_F(StreamDependenciesTest, ExportsUnderOneLeaseWaitForEachOther) {
   EXPECT_EQ(waits_before(fourth, Use::read), 3u);
 }
 
-TEST_F(StreamDependenciesTest, WorkUnderAWriteLeaseComesAfterItsStreamsAndBeforeTheirNext) {
+TEST_F(StreamDependenciesTest, WorkUnderAWriteLeaseIsOrderedWithItsOtherStreams) {
   StreamDependencies::Lease const lease = uses.open_lease(first, Use::write);
   ASSERT_TRUE(uses.export_to(lease, &second, true));
   static_cast<void>(new_waits());
@@ -181,7 +181,7 @@ TEST_F(StreamDependenciesTest, ViewsThatOutliveTheirLeaseAreFenced) {
   EXPECT_EQ(sim.calls("cuCtxSynchronize"), 0u);
 }
 
-TEST_F(StreamDependenciesTest, ViewsInUnknownStreamsSynchroniseTheContext) {
+TEST_F(StreamDependenciesTest, ViewsInUnknownStreamsSynchronizeTheContext) {
   for (bool const known : {false, true}) {
     BoundStream queue = second;
     queue.lasting = false;

@@ -35,7 +35,7 @@ class ThrustAllocatorTest : public ::testing::Test {
   MemoryResource second{CountingResource(second_counts)};
 };
 
-TEST_F(ThrustAllocatorTest, LeavesMemoryAsTheResourceGaveIt) {
+TEST_F(ThrustAllocatorTest, MemoryKeepsTheContentsGivenByTheResource) {
   HostBytes const plain = make(first, 1000);
   EXPECT_EQ(plain.size(), 1000U);
   EXPECT_EQ(plain[0], std::byte{0xAB});
@@ -62,7 +62,7 @@ class Untouchable {
   friend bool operator==(Untouchable const&, Untouchable const&) noexcept = default;
 };
 
-TEST_F(ThrustAllocatorTest, MakingAndDroppingBytesOfADeviceLooksAtNone) {
+TEST_F(ThrustAllocatorTest, DeviceVectorDoesNotAccessItsElements) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
   constexpr std::size_t many = std::size_t{1} << 20;
 #else
@@ -75,13 +75,13 @@ TEST_F(ThrustAllocatorTest, MakingAndDroppingBytesOfADeviceLooksAtNone) {
   EXPECT_NE(bytes.data().get(), nullptr);
 }
 
-TEST_F(ThrustAllocatorTest, EmptyVectorsTakeNothing) {
+TEST_F(ThrustAllocatorTest, EmptyVectorsAllocateNothing) {
   HostBytes const empty = make(first, 0);
   EXPECT_EQ(empty.size(), 0U);
   EXPECT_EQ(first_counts.allocations, 0);
 }
 
-TEST_F(ThrustAllocatorTest, MovesTakeTheResourceAlong) {
+TEST_F(ThrustAllocatorTest, MovePropagatesTheResource) {
   HostBytes vector = make(first, 100);
   HostBytes other = make(second, 200);
   vector = std::move(other);
@@ -92,7 +92,7 @@ TEST_F(ThrustAllocatorTest, MovesTakeTheResourceAlong) {
   EXPECT_EQ(second_counts.allocations, 1);
 }
 
-TEST_F(ThrustAllocatorTest, SwapsTakeTheResourceAlong) {
+TEST_F(ThrustAllocatorTest, SwapPropagatesTheResource) {
   HostBytes vector = make(first, 100);
   {
     HostBytes other = make(second, 200);
@@ -103,7 +103,7 @@ TEST_F(ThrustAllocatorTest, SwapsTakeTheResourceAlong) {
   EXPECT_EQ(second_counts.bytes, 200);
 }
 
-TEST_F(ThrustAllocatorTest, EqualIfEachFreesTheOthersMemory) {
+TEST_F(ThrustAllocatorTest, AllocatorsAreEqualIfTheirResourcesAre) {
   Allocator const a(first, default_stream());
   EXPECT_TRUE(a == Allocator(first, default_stream(), Allocator::Contents::zero));
   EXPECT_FALSE(a == Allocator(second, default_stream()));
@@ -112,7 +112,7 @@ TEST_F(ThrustAllocatorTest, EqualIfEachFreesTheOthersMemory) {
   EXPECT_TRUE(ints.resource() == first);
 }
 
-TEST_F(ThrustAllocatorTest, AFailedAllocationLeavesNothing) {
+TEST_F(ThrustAllocatorTest, FailedAllocationLeaksNothing) {
   first_counts.failures = 1;
   EXPECT_THROW(static_cast<void>(make(first, 100)), OutOfMemoryError);
 }

@@ -32,7 +32,7 @@ std::vector<unsigned char> counted(std::size_t count) {
 
 class TransferTest : public DeviceTest, public ::testing::WithParamInterface<CopyMode> {};
 
-TEST_P(TransferTest, ThereAndBack) {
+TEST_P(TransferTest, RoundTripThroughADeviceKeepsTheBytes) {
   for (std::size_t const count : {std::size_t{1}, std::size_t{1000}, (std::size_t{33} << 20) + 7}) {
     std::vector<unsigned char> const bytes = counted(count);
     BlockPtr const source = on_host(bytes);
@@ -44,7 +44,7 @@ TEST_P(TransferTest, ThereAndBack) {
   }
 }
 
-TEST_P(TransferTest, OnOneDeviceAndBetweenTwo) {
+TEST_P(TransferTest, CopiesWithinADeviceAndBetweenDevices) {
   std::vector<unsigned char> const bytes = counted(5000);
   BlockPtr const source = on_host(bytes);
   BlockPtr const one = on_device(5000, first);
@@ -57,7 +57,7 @@ TEST_P(TransferTest, OnOneDeviceAndBetweenTwo) {
   EXPECT_EQ(bytes_in(*two, there), bytes);
 }
 
-TEST_P(TransferTest, PinnedAndManagedMemoryNeedNoDetour) {
+TEST_P(TransferTest, PinnedAndManagedMemoryNeedNoStaging) {
   ContextHandle const context = first.context;
   for (DriverResource const& resource : {DriverResource::pinned(context), DriverResource::managed(context)}) {
     BlockPtr const host = Block::allocate(resource, 4096, Block::Contents::zero);
@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, TransferTest, ::testing::Values(CopyMode::async,
 
 class FillTest : public DeviceTest {};
 
-TEST_F(FillTest, EveryPattern) {
+TEST_F(FillTest, FillsElementsOfEverySizeAndNothingElse) {
   for (std::size_t const itemsize : {1, 2, 3, 8, 16}) {
     for (std::size_t const count : {1, 7, 100'000}) {
       BlockPtr const device = on_device(itemsize * (count + 2), first);
@@ -97,7 +97,7 @@ TEST_F(FillTest, EveryPattern) {
   }
 }
 
-TEST_F(FillTest, ElementsLargerThanThePiecesOfOtherCopies) {
+TEST_F(FillTest, FillsElementsLargerThanACopyPiece) {
   std::size_t const itemsize = (std::size_t{16} << 20) + 4096;
   std::vector<unsigned char> const item = counted(itemsize);
   BlockPtr const device = on_device(2 * itemsize, first);
@@ -107,7 +107,7 @@ TEST_F(FillTest, ElementsLargerThanThePiecesOfOtherCopies) {
   EXPECT_EQ(std::memcmp(bytes.data() + itemsize, item.data(), itemsize), 0);
 }
 
-TEST_F(FillTest, AFewBytes) {
+TEST_F(FillTest, WrittenBytesCanBeReadBack) {
   BlockPtr const device = on_device(64, first);
   unsigned char const zero = 0;
   fill(*device, 0, &zero, 1, 64, first);
@@ -118,7 +118,7 @@ TEST_F(FillTest, AFewBytes) {
   EXPECT_EQ(read, number);
 }
 
-TEST_F(FillTest, TheCallerNeverWaitsForACopyThatMayGoOn) {
+TEST_F(FillTest, AsyncCopyDoesNotBlockTheCaller) {
   BlockPtr const source = on_host(counted(1 << 20));
   BlockPtr const back = on_host(std::vector<unsigned char>(1 << 20));
   BlockPtr const device = on_device(1 << 20, first);
@@ -131,7 +131,7 @@ TEST_F(FillTest, TheCallerNeverWaitsForACopyThatMayGoOn) {
   EXPECT_EQ(bytes_in(*back, first), counted(1 << 20));
 }
 
-TEST_F(FillTest, TheHostWaitsForACopyToIt) {
+TEST_F(FillTest, HostReadWaitsForThePendingCopy) {
   BlockPtr const source = on_host(counted(1 << 20));
   BlockPtr const back = on_host(std::vector<unsigned char>(1 << 20));
   BlockPtr const device = on_device(1 << 20, first);
@@ -172,7 +172,7 @@ TEST_F(FillTest, DroppedMemoryWaitsForItsCopies) {
 
 class FailingTransferTest : public DeviceTest, public ::testing::WithParamInterface<CopyMode> {};
 
-TEST_P(FailingTransferTest, WhateverFailsNothingIsLost) {
+TEST_P(FailingTransferTest, CopySucceedsOrCanBeRetriedAfterADriverFailure) {
 #if defined(__SANITIZE_THREAD__)
   constexpr int most = 1;  // each takes seconds under TSan
 #else
@@ -211,7 +211,7 @@ class NoPeerTest : public DeviceTest {
   NoPeerTest() : DeviceTest({.peer_access = false}) {}
 };
 
-TEST_F(NoPeerTest, GoesThroughTheHost) {
+TEST_F(NoPeerTest, CopyBetweenDevicesGoesThroughTheHost) {
   std::vector<unsigned char> const bytes = counted((std::size_t{35} << 20) + 5);
   BlockPtr const source = on_host(bytes);
   BlockPtr const one = on_device(bytes.size(), first);

@@ -21,7 +21,7 @@ class AcquisitionTest : public ArrayTest {
   MemArray<double, 1> array{{8}};
 };
 
-TEST_F(AcquisitionTest, TakesTheLockForItsScope) {
+TEST_F(AcquisitionTest, HoldsLockForScope) {
   for (AccessMode const access : {AccessMode::write, AccessMode::overwrite, AccessMode::update}) {
     Acquisition const hold(array.state(), access, -1, "a test");
     EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::operation);
@@ -40,7 +40,7 @@ TEST_F(AcquisitionTest, TakesTheLockForItsScope) {
   EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
 }
 
-TEST_F(AcquisitionTest, UnderKeptViewsOnlyACommitChangesTheArray) {
+TEST_F(AcquisitionTest, OnlyCommitChangesArrayUnderEscapedViews) {
   auto const before = contents(array);
   View<double> const view = kept_read_only(array);
   std::byte const* const memory = memory_of(array);
@@ -66,7 +66,7 @@ TEST_F(AcquisitionTest, UnderKeptViewsOnlyACommitChangesTheArray) {
   EXPECT_EQ(versions(), 1);
 }
 
-TEST_F(AcquisitionTest, OnBehalfOfALeaseItTakesNothing) {
+TEST_F(AcquisitionTest, NoLockIsAcquiredUnderLeaseId) {
   WriteLease const lease(array);
   {
     Acquisition hold(array.state(), AccessMode::overwrite, lease.lock_id(), "a test");
@@ -77,7 +77,7 @@ TEST_F(AcquisitionTest, OnBehalfOfALeaseItTakesNothing) {
   EXPECT_THROW(Acquisition(array.state(), AccessMode::read, lease.lock_id() + 1, "a test"), LockError);
 }
 
-TEST_F(AcquisitionTest, ReadersOfAnArrayPassAWaitingWriterOnlyWhenToldSo) {
+TEST_F(AcquisitionTest, ReaderPassesWaitingWriterOnlyWithOption) {
   auto reader = std::make_unique<ReadLease<double, 1>>(array);
   std::thread writer([&] { WriteLease<double, 1> const lease(array, {.timeout = std::nullopt}); });
   while (!array.state().lock().word().writer_waits()) std::this_thread::yield();

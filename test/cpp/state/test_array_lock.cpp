@@ -11,7 +11,7 @@ namespace {
 
 using detail::ArrayLock;
 
-TEST(ArrayLockTest, AdmitsWhatALockWouldGrant) {
+TEST(ArrayLockTest, AdmitsOnlyAccessThatLockWouldGrant) {
   ArrayLock lock;
   EXPECT_TRUE(lock.admits_read(-1));
   EXPECT_TRUE(lock.admits_write(-1));
@@ -35,7 +35,7 @@ TEST(ArrayLockTest, AdmitsWhatALockWouldGrant) {
   EXPECT_TRUE(lock.is_free());
 }
 
-TEST(ArrayLockTest, OnlyTheHoldOfEnterEndsWithIt) {
+TEST(ArrayLockTest, EndEnteredReleasesOnlyHoldFromEnter) {
   ArrayLock lock;
   lock.end_entered();
   EXPECT_TRUE(lock.is_free());
@@ -47,7 +47,7 @@ TEST(ArrayLockTest, OnlyTheHoldOfEnterEndsWithIt) {
   EXPECT_TRUE(lock.is_free());
 }
 
-TEST(ArrayLockTest, IdsOfLeasesAreTheirs) {
+TEST(ArrayLockTest, LeaseIdsAreReservedAndUnique) {
   std::int64_t const first = ArrayLock::next_lock_id();
   EXPECT_GE(first, detail::LockWord::first_lease_id);
   EXPECT_NE(ArrayLock::next_lock_id(), first);

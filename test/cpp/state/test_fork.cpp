@@ -67,7 +67,7 @@ TEST_F(ForkTest, LeasesOfTheForkingThreadCarryOver) {
   lease.reset();
 }
 
-TEST_F(ForkTest, LeasesOfOtherThreadsStayRefusedAndSaySo) {
+TEST_F(ForkTest, LeaseOfOtherThreadStaysHeldAndRefusalMentionsFork) {
   std::atomic<int> step{0};
   std::thread holder([&] {
     WriteLease<double, 1> const lease(array);
@@ -134,7 +134,7 @@ bool is_refused_for_the_fork(Take const& take) {
 LeaseOptions const forever{.timeout = std::nullopt};
 LeaseOptions const long_time{.timeout = std::chrono::hours(1)};
 
-TEST_F(ForkTest, NoTimeOutWaitsForAWriterThatTheChildDoesNotHave) {
+TEST_F(ForkTest, ChildDoesNotWaitForWriterOfParent) {
   auto const holder = std::make_unique<WrittenElsewhere>(array);
   MemArray<double, 1> mine({4});
   EXPECT_EQ(in_child([&] {
@@ -154,7 +154,7 @@ TEST_F(ForkTest, NoTimeOutWaitsForAWriterThatTheChildDoesNotHave) {
             0);
 }
 
-TEST_F(ForkTest, NoTimeOutWaitsForReadersThatTheChildDoesNotHave) {
+TEST_F(ForkTest, ChildDoesNotWaitForReadersOfParent) {
   auto const first = std::make_unique<ReadElsewhere>(array);
   auto const second = std::make_unique<ReadElsewhere>(array);
   EXPECT_EQ(in_child([&] {
@@ -171,7 +171,7 @@ TEST_F(ForkTest, NoTimeOutWaitsForReadersThatTheChildDoesNotHave) {
 }
 
 #if !defined(__SANITIZE_THREAD__)  // TSan cannot start threads in the child of a multithreaded process
-TEST_F(ForkTest, HoldsOfTheChildAreWaitedForBesideLostReaders) {
+TEST_F(ForkTest, ChildWaitsForOwnHoldsDespiteReadersLostInFork) {
   auto const lost = std::make_unique<ReadElsewhere>(array);
   MemArray<double, 1> other({4});
   EXPECT_EQ(
@@ -202,7 +202,7 @@ TEST_F(ForkTest, HoldsOfTheChildAreWaitedForBesideLostReaders) {
       0);
 }
 
-TEST_F(ForkTest, AGivenBackHoldOfTheForkingThreadIsForgotten) {
+TEST_F(ForkTest, ChildWaitsNormallyAfterReleasingInheritedHolds) {
   auto written = std::make_unique<WriteLease<double, 1>>(array);
   MemArray<double, 1> other({4});
   auto read = std::make_unique<ReadLease<double, 1>>(other);
@@ -224,7 +224,7 @@ TEST_F(ForkTest, AGivenBackHoldOfTheForkingThreadIsForgotten) {
             0);
 }
 
-TEST_F(ForkTest, AChildOfAChildKnowsItsOwnLostHolds) {
+TEST_F(ForkTest, GrandchildRefusesHoldsLostInEitherFork) {
   auto const lost = std::make_unique<ReadElsewhere>(array);
   MemArray<double, 1> other({4});
   EXPECT_EQ(in_child([&] {
@@ -239,7 +239,7 @@ TEST_F(ForkTest, AChildOfAChildKnowsItsOwnLostHolds) {
 }
 #endif
 
-TEST_F(ForkTest, OperationsThatTheParentWasInAreNotWaitedFor) {
+TEST_F(ForkTest, ChildDoesNotWaitForOperationOfParent) {
   std::atomic<int> step{0};
   std::thread busy([&] {
     for_each_index(array, default_stream(), [&](double&, auto const& index) {
@@ -259,7 +259,7 @@ TEST_F(ForkTest, OperationsThatTheParentWasInAreNotWaitedFor) {
 }
 
 // A writer that waits in the parent must not block readers in the child.
-TEST_F(ForkTest, WritersThatWaitInTheParentDoNotWaitInTheChild) {
+TEST_F(ForkTest, WriterWaitingInParentDoesNotBlockReadersInChild) {
   auto lease = std::make_unique<ReadLease<double, 1>>(array);
   std::thread writer([&] { WriteLease<double, 1> const late(array, {.timeout = std::nullopt}); });
   while (!array.state().lock().word().writer_waits()) std::this_thread::yield();

@@ -35,7 +35,7 @@ TEST_F(LeaseTest, AReadLeaseHasNoId) {
   EXPECT_EQ(lease.ptr(), std::as_const(array).ptr());
 }
 
-TEST_F(LeaseTest, AWriteLeaseHasAnIdThatNoCallerCanHaveChosen) {
+TEST_F(LeaseTest, WriteLeaseIdsAreUniqueAndOutsideCallerRange) {
   std::int64_t last = 0;
   for (int i = 0; i < 5; ++i) {
     WriteLease const lease(array);
@@ -47,7 +47,7 @@ TEST_F(LeaseTest, AWriteLeaseHasAnIdThatNoCallerCanHaveChosen) {
   EXPECT_EQ(array.get_lock_id(), -1);
 }
 
-TEST_F(LeaseTest, WritesThroughItsIndexer) {
+TEST_F(LeaseTest, WritesThroughIndexerReachArray) {
   {
     WriteLease const lease(array);
     lease.indexer()[{2, 3}] = 7;
@@ -56,7 +56,7 @@ TEST_F(LeaseTest, WritesThroughItsIndexer) {
   EXPECT_EQ(array({2, 3}), 7);
 }
 
-TEST_F(LeaseTest, IsOverAfterClosingWhichMayBeDoneTwice) {
+TEST_F(LeaseTest, ClosedLeaseRefusesAccessAndMayBeClosedAgain) {
   WriteLease lease(array);
   std::int64_t const id = lease.lock_id();
   lease.close();
@@ -72,7 +72,7 @@ TEST_F(LeaseTest, IsOverAfterClosingWhichMayBeDoneTwice) {
   EXPECT_THROW(array.fill(1, id), LockError);
 }
 
-TEST_F(LeaseTest, DiscardMeansNothingToAReader) {
+TEST_F(LeaseTest, ReadLeaseIgnoresDiscard) {
   LeaseOptions const discarding{.timeout = 5s, .discard = true};
   std::optional<WriteLease<double, 2>> writer(array);
   std::thread ender([&] {
@@ -87,7 +87,7 @@ TEST_F(LeaseTest, DiscardMeansNothingToAReader) {
   EXPECT_THROW(array.fill(1), LockError);
 }
 
-TEST_F(LeaseTest, MovesWithItsHold) {
+TEST_F(LeaseTest, MovedLeaseKeepsHold) {
   std::optional<WriteLease<double, 2>> first(array);
   std::int64_t const id = first->lock_id();
   WriteLease second = std::move(*first);
@@ -101,7 +101,7 @@ TEST_F(LeaseTest, MovesWithItsHold) {
   EXPECT_TRUE(third.is_open());
 }
 
-TEST_F(LeaseTest, TheCoreIsInertThenOpenOnceThenOver) {
+TEST_F(LeaseTest, CoreCanBeEnteredOnlyOnce) {
   for (auto const kind : {LeaseCore::Kind::read, LeaseCore::Kind::write}) {
     LeaseCore lease(array.state_ptr(), kind, {});
     EXPECT_FALSE(lease.is_open());
@@ -124,7 +124,7 @@ TEST_F(LeaseTest, TheCoreIsInertThenOpenOnceThenOver) {
   }
 }
 
-TEST_F(LeaseTest, ARefusedLeaseIsInertAndMayTryAgain) {
+TEST_F(LeaseTest, RefusedLeaseStaysClosedAndMayRetry) {
   LeaseCore lease(array.state_ptr(), LeaseCore::Kind::write, {});
   {
     ReadLease const reader(array);
@@ -136,7 +136,7 @@ TEST_F(LeaseTest, ARefusedLeaseIsInertAndMayTryAgain) {
   EXPECT_TRUE(lease.is_open());
 }
 
-TEST_F(LeaseTest, TheRefusalSaysWhoHoldsTheArray) {
+TEST_F(LeaseTest, RefusalDescribesHolder) {
   {
     ReadLease const one(array);
     ReadLease const two(array);
@@ -158,7 +158,7 @@ TEST_F(LeaseTest, TheRefusalSaysWhoHoldsTheArray) {
   array.exit();
 }
 
-TEST_F(LeaseTest, WaitsAsLongAsItWasTold) {
+TEST_F(LeaseTest, WaitsForGivenTimeout) {
   std::optional<WriteLease<double, 2>> holder(array);
   auto const start = std::chrono::steady_clock::now();
   EXPECT_THROW(ReadLease(array, {.timeout = 50ms}), LockError);
@@ -172,7 +172,7 @@ TEST_F(LeaseTest, WaitsAsLongAsItWasTold) {
   later.join();
 }
 
-TEST_F(LeaseTest, KeepsItsMemoryUntilItIsDestroyed) {
+TEST_F(LeaseTest, LeaseKeepsMemoryOfDestroyedArrayAlive) {
   std::optional<MemArray<double, 2>> owner(std::in_place, MemArray<double, 2>::Shape{2, 2});
   owner->fill(5);
   ReadLease lease(*owner);
@@ -184,7 +184,7 @@ TEST_F(LeaseTest, KeepsItsMemoryUntilItIsDestroyed) {
   view.drop();
 }
 
-TEST_F(LeaseTest, FollowsItsContentsThroughMovesAndSwaps) {
+TEST_F(LeaseTest, FollowsContentsThroughMovesAndSwaps) {
   array.fill(1);
   MemArray<double, 2> other({3, 4});
   other.fill(2);
@@ -201,7 +201,7 @@ TEST_F(LeaseTest, FollowsItsContentsThroughMovesAndSwaps) {
   EXPECT_EQ(third({0, 0}, lease.lock_id()), 1);
 }
 
-TEST_F(LeaseTest, StaysGoodWhenItsArrayIsAssignedOver) {
+TEST_F(LeaseTest, LeaseKeepsOldContentsAfterAssignmentToArray) {
   array.fill(1);
   MemArray<double, 2> other({3, 4});
   other.fill(2);
@@ -217,14 +217,14 @@ TEST_F(LeaseTest, StaysGoodWhenItsArrayIsAssignedOver) {
   EXPECT_EQ(second.ptr()[0], 2);
 }
 
-TEST_F(LeaseTest, EndsOnAnyThread) {
+TEST_F(LeaseTest, MayBeReleasedOnAnotherThread) {
   auto lease = std::make_unique<WriteLease<double, 2>>(array);
   std::thread([&] { lease.reset(); }).join();
   EXPECT_EQ(array.get_lock_id(), -1);
   array.fill(1);
 }
 
-TEST_F(LeaseTest, DiscardGivesUpTheOldContentsWithoutACopy) {
+TEST_F(LeaseTest, DiscardUnderEscapedViewTakesNewMemoryWithoutCopy) {
   array.fill(4);
   View<double> const view = kept_read_only(array);
   WriteLease const lease(array, {.discard = true});
@@ -242,7 +242,7 @@ TEST_F(LeaseTest, WithoutViewsDiscardWritesInPlace) {
   EXPECT_EQ(versions(), 0);
 }
 
-TEST_F(LeaseTest, PinnedItIsALiveExportUntilItIsDestroyed) {
+TEST_F(LeaseTest, PinnedLeaseCountsAsOneExportUntilDestroyed) {
   array.fill(1);
   std::optional<LeaseCore> lease;
   lease.emplace(array.state_ptr(), LeaseCore::Kind::read, LeaseOptions{});
@@ -259,7 +259,7 @@ TEST_F(LeaseTest, PinnedItIsALiveExportUntilItIsDestroyed) {
   EXPECT_EQ(copies(), 0);
 }
 
-TEST_F(LeaseTest, ADeviceThatIsNotThereIsACudaErrorAndNothingIsHeld) {
+TEST_F(LeaseTest, MissingDeviceIsRefusedAndNoLockIsHeld) {
   EXPECT_THROW(ReadLease(array, {.device = Device{kDLCUDA, 0}}), CudaError);
   EXPECT_THROW(WriteLease(array, {.device = Device{kDLCUDA, 0}}), CudaError);
   EXPECT_THROW(WriteLease(array, {.device = Device{kDLMetal, 0}}), ValueError);
@@ -267,7 +267,7 @@ TEST_F(LeaseTest, ADeviceThatIsNotThereIsACudaErrorAndNothingIsHeld) {
   EXPECT_TRUE(ReadLease(array, {.device = Device{kDLCPU, 0}}).is_open());
 }
 
-TEST_F(LeaseTest, RunningOutOfMemoryWhileOpeningLeavesEverythingAsItWas) {
+TEST_F(LeaseTest, OutOfMemoryWhileOpeningLeavesArrayUnchanged) {
   FailingResource::Control memory;
   MemArray<double, 1> small({8}, 0, {.resource = FailingResource(memory)});
   count_up(small);

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 // Longer than any wait that a test expects to end.
 constexpr std::chrono::nanoseconds ages = 30s;
 
-TEST(LockWordTest, SaysWhoHoldsIt) {
+TEST(LockWordTest, ReportsReadersAndWriter) {
   LockWord word;
   EXPECT_EQ(word.load(), LockWord::free);
   ASSERT_TRUE(word.try_lock_shared());
@@ -37,7 +37,7 @@ TEST(LockWordTest, SaysWhoHoldsIt) {
   EXPECT_EQ(word.load(), LockWord::free);
 }
 
-TEST(LockWordTest, AWriterExcludesEverybody) {
+TEST(LockWordTest, WriterExcludesReadersAndWriters) {
   LockWord word;
   ASSERT_TRUE(word.try_lock_exclusive(7));
   EXPECT_FALSE(word.try_lock_shared());
@@ -49,7 +49,7 @@ TEST(LockWordTest, AWriterExcludesEverybody) {
   word.unlock_exclusive();
 }
 
-TEST(LockWordTest, AReaderExcludesWritersOnly) {
+TEST(LockWordTest, ReaderExcludesOnlyWriters) {
   LockWord word;
   ASSERT_TRUE(word.try_lock_shared());
   EXPECT_FALSE(word.try_lock_exclusive(1));
@@ -61,7 +61,7 @@ TEST(LockWordTest, AReaderExcludesWritersOnly) {
   word.unlock_exclusive();
 }
 
-TEST(LockWordTest, DowngradesWithNobodyInBetween) {
+TEST(LockWordTest, DowngradeTurnsWriterIntoReader) {
   LockWord word;
   ASSERT_TRUE(word.try_lock_exclusive(1));
   word.downgrade();
@@ -71,7 +71,7 @@ TEST(LockWordTest, DowngradesWithNobodyInBetween) {
   EXPECT_EQ(word.load(), LockWord::free);
 }
 
-TEST(LockWordTest, TimeOutsEndAndNotTooEarly) {
+TEST(LockWordTest, WaitEndsAtTimeoutAndNotEarlier) {
   LockWord word;
   ASSERT_TRUE(word.try_lock_shared());
   auto const start = Clock::now();
@@ -86,7 +86,7 @@ TEST(LockWordTest, TimeOutsEndAndNotTooEarly) {
   word.unlock_shared();
 }
 
-TEST(LockWordTest, AZeroTimeOutNeverSleeps) {
+TEST(LockWordTest, ZeroTimeoutDoesNotSleep) {
   LockWord word;
   ASSERT_TRUE(word.try_lock_exclusive(1));
   auto const start = Clock::now();
@@ -95,7 +95,7 @@ TEST(LockWordTest, AZeroTimeOutNeverSleeps) {
   word.unlock_exclusive();
 }
 
-TEST(LockWordTest, TimeOutsBeyondTheClockAreNone) {
+TEST(LockWordTest, TimeoutBeyondClockRangeIsUnlimited) {
   LockWord word;
   ASSERT_TRUE(word.try_lock_exclusive(1));
   std::thread holder([&] {
@@ -128,7 +128,7 @@ TEST(LockWordTest, WaitersAreWokenNotPolled) {
   EXPECT_EQ(turn, 30);
 }
 
-TEST(LockWordTest, AWaitingWriterHoldsBackNewReadersButNotThoseThatReadAlready) {
+TEST(LockWordTest, WaitingWriterBlocksNewReadersButNotCurrentOnes) {
   LockWord word;
   ASSERT_TRUE(word.try_lock_shared());
   std::thread writer([&] {
@@ -145,7 +145,7 @@ TEST(LockWordTest, AWaitingWriterHoldsBackNewReadersButNotThoseThatReadAlready) 
   EXPECT_EQ(word.load(), LockWord::free);
 }
 
-TEST(LockWordTest, ReadersHeldBackForAWriterThatGaveUpComeIn) {
+TEST(LockWordTest, ReadersProceedWhenWaitingWriterTimesOut) {
   LockWord word;
   ASSERT_TRUE(word.try_lock_shared());
   std::thread writer([&] { EXPECT_FALSE(word.lock_exclusive(1, 100ms)); });
@@ -158,7 +158,7 @@ TEST(LockWordTest, ReadersHeldBackForAWriterThatGaveUpComeIn) {
   word.unlock_shared();
 }
 
-TEST(LockWordTest, ReadersWaitOutASettlingReaderWhateverTheirTimeOut) {
+TEST(LockWordTest, ReadersWaitForSettlingReaderRegardlessOfTimeout) {
   LockWord word;
   ASSERT_TRUE(word.try_lock_exclusive(LockWord::settling));
   EXPECT_FALSE(word.lock_exclusive(1, no_wait)) << "writers do not";
@@ -173,7 +173,7 @@ TEST(LockWordTest, ReadersWaitOutASettlingReaderWhateverTheirTimeOut) {
   word.unlock_shared();
 }
 
-TEST(LockWordTest, AStreamOfReadersDoesNotStarveAWriter) {
+TEST(LockWordTest, ContinuousReadersDoNotStarveWriter) {
   LockWord word;
   std::atomic<bool> stop{false};
   std::atomic<int> inside{0};
@@ -200,7 +200,7 @@ TEST(LockWordTest, AStreamOfReadersDoesNotStarveAWriter) {
 }
 
 // The lock orders plain memory accesses. TSan reports a missing edge as a race, and the counts reveal lost updates.
-TEST(LockWordTest, OrdersPlainMemory) {
+TEST(LockWordTest, OrdersPlainMemoryAccesses) {
   LockWord word;
   std::int64_t value = 0;
   std::int64_t twin = 0;

@@ -28,7 +28,7 @@ class ResidencyTest : public DeviceArrayTest {
   }
 };
 
-TEST_F(ResidencyTest, AdoptedUnifiedMemoryIsExportedLikeItsOwners) {
+TEST_F(ResidencyTest, AdoptedUnifiedMemoryIsExportedAsManaged) {
   MemArray<int, 1> owner = managed();
   MemArray<int, 1> const adopted = MemArray<int, 1>::adopt(WriteLease<int, 1>(owner).view());
   EXPECT_EQ(owner.get_dlpack_device().first, kDLCUDAManaged);
@@ -37,7 +37,7 @@ TEST_F(ResidencyTest, AdoptedUnifiedMemoryIsExportedLikeItsOwners) {
   EXPECT_TRUE(adopted.is_foreign());
 }
 
-TEST_F(ResidencyTest, FactsFollowTheMemoryThroughMovesResizesAndExchanges) {
+TEST_F(ResidencyTest, MemoryTypeAndDeviceFollowMovesResizesAndExchanges) {
   MemArray<int, 1> one = managed();
   MemArray<int, 1> other({8}, 1);
   detail::Residency const& residency = one.state().residency();
@@ -59,7 +59,7 @@ TEST_F(ResidencyTest, FactsFollowTheMemoryThroughMovesResizesAndExchanges) {
 }
 
 // Under the thread sanitizer this also shows that no fact is read from a block that is being replaced.
-TEST_F(ResidencyTest, FactsAreReadWhileOtherThreadsReplaceTheMemory) {
+TEST_F(ResidencyTest, MemoryTypeAndDeviceAreReadableDuringConcurrentMoves) {
   MemArray<int, 1> one = managed();
   MemArray<int, 1> other({8}, 1);
   std::atomic<bool> done{false};
@@ -107,7 +107,7 @@ class RefusedGroupTest : public DeviceArrayTest {
   std::optional<WriteLease<double, 1>> holder;
 };
 
-TEST_F(RefusedGroupTest, LeavesTheOthersWhereTheyWere) {
+TEST_F(RefusedGroupTest, LeavesOtherArrayOnHostAndUnlocked) {
   auto const before = contents(moves);
   for (auto const kind : {detail::LeaseCore::Kind::read, detail::LeaseCore::Kind::write}) {
     open(kind);

@@ -50,7 +50,7 @@ class SegmentTest : public ArrayTest {
   Array a;
 };
 
-TEST_F(SegmentTest, TheWordSaysWhoHoldsIt) {
+TEST_F(SegmentTest, WordAndSlotRecordHolderReadersAndExports) {
   EXPECT_EQ(header().slot[0].owner, this_process());
   EXPECT_EQ(header().used, 1U);
   std::uint64_t const free = header().word;
@@ -75,7 +75,7 @@ TEST_F(SegmentTest, TheWordSaysWhoHoldsIt) {
   EXPECT_EQ(header().slot[0].exports, 0U);
 }
 
-TEST_F(SegmentTest, ARecycledPidIsNotTakenForTheHolder) {
+TEST_F(SegmentTest, ReusedPidIsNotMistakenForHolder) {
   left_by_the_dead();
   header().word = word(held, 1);
   EXPECT_THAT(message_of<LockError>([&] { Read{a}; }), HasSubstr("exited while it held it for writing"));
@@ -85,7 +85,7 @@ TEST_F(SegmentTest, ARecycledPidIsNotTakenForTheHolder) {
   Write const free(a);
 }
 
-TEST_F(SegmentTest, WhatADeadReaderOfARecycledPidCountedIsCleared) {
+TEST_F(SegmentTest, ReadersOfExitedProcessWithReusedPidAreCleared) {
   left_by_the_dead().readers = 3;
   {
     Write const lease(a);
@@ -94,7 +94,7 @@ TEST_F(SegmentTest, WhatADeadReaderOfARecycledPidCountedIsCleared) {
   EXPECT_EQ(header().slot[1].owner, 0U);
 }
 
-TEST_F(SegmentTest, WhoDiedWhileHeLookedIsPassedOver) {
+TEST_F(SegmentTest, ClaimOfExitedProcessIsIgnored) {
   left_by_the_dead();
   header().word = word(claimed, 1);
   {
@@ -111,7 +111,7 @@ TEST_F(SegmentTest, WhoDiedWhileHeLookedIsPassedOver) {
   }
 }
 
-TEST_F(SegmentTest, AWriterThatDiedInTheQueueHoldsNobodyBack) {
+TEST_F(SegmentTest, WaitingWriterThatExitedDoesNotBlockReaders) {
   SegmentSlot& slot = left_by_the_dead();
   slot.waits = 1;
   header().waiting = 2;
@@ -130,7 +130,7 @@ TEST_F(SegmentTest, AWriterThatDiedInTheQueueHoldsNobodyBack) {
   slot.owner = 0;
 }
 
-TEST_F(SegmentTest, PlacesOfTheDeadAreUsedAgainButNotThatOfADeadHolder) {
+TEST_F(SegmentTest, SlotsOfExitedProcessesAreReusedUnlessTheyHoldTheLock) {
   for (std::uint32_t at = 1; at < SegmentHeader::slot_count; ++at) left_by_the_dead(at);
   header().slot[5].readers = 2;
   header().slot[6].exports = 1;
@@ -147,7 +147,7 @@ TEST_F(SegmentTest, PlacesOfTheDeadAreUsedAgainButNotThatOfADeadHolder) {
   Write const free(a);
 }
 
-TEST_F(SegmentTest, ADeadClaimOfAnOlderTimeCannotBeTakenTwice) {
+TEST_F(SegmentTest, RecoveryAdvancesClaimCount) {
   left_by_the_dead();
   header().word = word(held, 1) | std::uint64_t{41} << 32;
   ASSERT_EQ(recover(a).size(), 1U);
@@ -155,7 +155,7 @@ TEST_F(SegmentTest, ADeadClaimOfAnOlderTimeCannotBeTakenTwice) {
 }
 
 // Other processes may write any value at any time.
-TEST_F(SegmentTest, NonsenseInTheWordIsRefusedAndRecovered) {
+TEST_F(SegmentTest, InvalidLockWordIsRefusedAndRecovered) {
   std::uint64_t const nonsense[] = {held,       held | 251, held | 0xffffff, word(std::uint64_t{7} << 24, 0),
                                     UINT64_MAX, held | 100};
   for (std::uint64_t const word : nonsense) {
@@ -177,7 +177,7 @@ TEST_F(SegmentTest, NonsenseInTheWordIsRefusedAndRecovered) {
   }
 }
 
-TEST_F(SegmentTest, RandomBytesInTheSharedPartNeverCrash) {
+TEST_F(SegmentTest, RandomBytesInSharedHeaderNeverCrash) {
   std::mt19937_64 random(20261123);
   constexpr std::size_t first = offsetof(SegmentHeader, word);
   std::vector<std::byte> const good(raw.bytes.begin(), raw.bytes.begin() + sizeof(SegmentHeader));
@@ -200,7 +200,7 @@ TEST_F(SegmentTest, RandomBytesInTheSharedPartNeverCrash) {
   Write const free(a);
 }
 
-TEST_F(SegmentTest, AttachingAndLeavingInManyThreads) {
+TEST_F(SegmentTest, ConcurrentAttachAndDetachLeaveNoUsedSlots) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([this] {

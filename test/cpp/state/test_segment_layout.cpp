@@ -35,7 +35,7 @@ class SegmentLayoutTest : public ArrayTest {
   SharedMemory memory;
 };
 
-TEST_F(SegmentLayoutTest, SaysWhatWasWritten) {
+TEST_F(SegmentLayoutTest, ReadsBackWrittenLayout) {
   write();
   SegmentLayout const layout = read_segment(memory.bytes);
   EXPECT_EQ(layout.dtype_name, "float32");
@@ -49,14 +49,14 @@ TEST_F(SegmentLayoutTest, SaysWhatWasWritten) {
   EXPECT_NE(read_segment(memory.bytes).uid, layout.uid) << "another array in the same memory";
 }
 
-TEST_F(SegmentLayoutTest, MemoryThatIsNotFreshIsCleared) {
+TEST_F(SegmentLayoutTest, ElementsAreClearedInUsedMemory) {
   std::memset(memory.bytes.data(), 0x5a, memory.bytes.size());
   SegmentLayout const layout = write_segment(memory.bytes, dtype_of<float>(), shape, false);
   for (std::size_t i = 0; i < layout.data_bytes; ++i) EXPECT_EQ(memory.bytes[layout.data_at + i], std::byte{0});
   EXPECT_EQ(memory.bytes[layout.data_at + layout.data_bytes], std::byte{0x5a}) << "not the array's";
 }
 
-TEST_F(SegmentLayoutTest, RefusesWhatIsTooSmallOrLiesWrong) {
+TEST_F(SegmentLayoutTest, RefusesSmallOrMisalignedMemoryAndInvalidShapes) {
   EXPECT_THROW(static_cast<void>(write_segment(memory.bytes.first(1000), dtype_of<float>(), shape, true)), ValueError);
   EXPECT_THROW(static_cast<void>(write_segment(memory.bytes.subspan(8), dtype_of<float>(), shape, true)), ValueError);
   std::array<std::int64_t, 2> const larger{16, 65};
@@ -71,7 +71,7 @@ TEST_F(SegmentLayoutTest, RefusesWhatIsTooSmallOrLiesWrong) {
   EXPECT_EQ(header().magic.load(), 0U) << "a refusal writes nothing";
 }
 
-TEST_F(SegmentLayoutTest, EveryFieldIsLookedAt) {
+TEST_F(SegmentLayoutTest, EveryHeaderFieldIsChecked) {
   struct Case {
     char const* words;
     std::function<void(SegmentHeader&)> spoil;
@@ -115,7 +115,7 @@ TEST_F(SegmentLayoutTest, EveryFieldIsLookedAt) {
   EXPECT_EQ(read_segment(memory.bytes).dtype_name.size(), sizeof(header().dtype)) << "a name without an end";
 }
 
-TEST_F(SegmentLayoutTest, EveryLengthIsLookedAt) {
+TEST_F(SegmentLayoutTest, TruncatedMemoryIsRefused) {
   write();
   std::size_t const needed = sizeof(SegmentHeader) + 16 * 8 * 4;
   for (std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{63}, std::size_t{64},
@@ -125,7 +125,7 @@ TEST_F(SegmentLayoutTest, EveryLengthIsLookedAt) {
 }
 
 // `read_segment` either refuses a header, or returns elements that lie inside the memory and match the shape.
-TEST_F(SegmentLayoutTest, RandomHeadersNeverLeadOutside) {
+TEST_F(SegmentLayoutTest, RandomHeadersNeverYieldElementsOutsideMemory) {
   std::mt19937_64 random(20261122);
   int good = 0;
   for (int round = 0; round < 20'000; ++round) {

@@ -60,7 +60,7 @@ struct HooksForTheTest {
   memarray::Hooks before;
 };
 
-TEST(Settling, element_access_with_the_interpreter_lock_held_lets_it_end) {
+TEST(Settling, ElementAccessReleasesInterpreterLockForSettlingReader) {
   // Leaked if the test fails, because the threads then wait on it for ever.
   auto* const here = new Interpreter;
   interpreter = here;
@@ -101,7 +101,7 @@ TEST(Settling, element_access_with_the_interpreter_lock_held_lets_it_end) {
 std::atomic<bool> copying{false};
 std::atomic<bool> may_go_on{false};
 
-TEST(Settling, is_not_waited_for_in_a_child_that_has_no_such_thread) {
+TEST(Settling, ChildDoesNotWaitForSettlingReaderOfParent) {
   copying = may_go_on = false;
   HooksForTheTest const hooks;
   memarray::set_hooks({.release = []() noexcept -> void* {
@@ -143,7 +143,7 @@ TEST(Settling, is_not_waited_for_in_a_child_that_has_no_such_thread) {
   EXPECT_EQ(WEXITSTATUS(status), 2);
 }
 
-TEST(Settling, readers_never_refuse_each_other) {
+TEST(Settling, ReadersNeverRefuseEachOther) {
   MemArray<double, 1> array({64});
   constexpr int rounds = 20'000;
   constexpr int readers = 2;

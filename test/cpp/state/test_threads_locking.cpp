@@ -156,7 +156,7 @@ class ThreadsLockingTest : public ArrayTest {
   std::atomic<bool> torn{false};
 };
 
-TEST_F(ThreadsLockingTest, GrantsAreWholeAndConflictsAreRefusedAThousandTimesOfEachKind) {
+TEST_F(ThreadsLockingTest, GrantedAccessIsAtomicAndConflictsAreRefusedForEachKind) {
   std::array<Tally, kinds> tallies;
   auto const complete = [&] {
     return std::all_of(tallies.begin(), tallies.end(), [](Tally const& tally) { return tally.complete(); });
@@ -211,7 +211,7 @@ TEST_F(ThreadsLockingTest, WaitersAreAllServed) {
 }
 
 // Snapshots kept while other threads write: their contents never change.
-TEST_F(ThreadsLockingTest, KeptViewsNeverChangeWhileOthersWrite) {
+TEST_F(ThreadsLockingTest, EscapedViewsDoNotChangeUnderConcurrentWrites) {
   std::atomic<bool> changed{false};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
@@ -245,7 +245,7 @@ TEST_F(ThreadsLockingTest, KeptViewsNeverChangeWhileOthersWrite) {
 }
 
 // Readers that must first detach a writable view do so one at a time, and none is refused.
-TEST_F(ThreadsLockingTest, ReadersSettleAWritableViewTogether) {
+TEST_F(ThreadsLockingTest, ConcurrentReadersDetachWritableViewWithoutRefusal) {
   for (int round = 0; round < 200; ++round) {
     View<std::uint64_t> const view = kept_writable(array);
     std::atomic<int> go{0};
@@ -269,7 +269,7 @@ TEST_F(ThreadsLockingTest, ReadersSettleAWritableViewTogether) {
   EXPECT_FALSE(torn);
 }
 
-TEST_F(ThreadsLockingTest, AStreamOfReadersDoesNotStarveAWriter) {
+TEST_F(ThreadsLockingTest, ContinuousReadersDoNotStarveWriter) {
   std::atomic<bool> stop{false};
   std::atomic<std::int64_t> reads{0};
   std::vector<std::thread> readers;
@@ -291,7 +291,7 @@ TEST_F(ThreadsLockingTest, AStreamOfReadersDoesNotStarveAWriter) {
   EXPECT_FALSE(torn);
 }
 
-TEST_F(ThreadsLockingTest, ArraysAreExchangedWholeOrNot) {
+TEST_F(ThreadsLockingTest, ExchangeIsAtomicUnderConcurrentReads) {
   Array other({length / 2});
   other.fill(7);
   std::atomic<std::int64_t> exchanged{0};

@@ -12,21 +12,21 @@ namespace {
 using detail::Deadline;
 using namespace std::chrono_literals;
 
-TEST(DeadlineTest, NoTimeLeavesNone) {
+TEST(DeadlineTest, ZeroOrNegativeTimeoutLeavesNoTime) {
   EXPECT_EQ(Deadline(no_wait).rest(), no_wait);
   EXPECT_EQ(Deadline(-5s).rest(), no_wait);
   EXPECT_EQ(Deadline(std::chrono::nanoseconds::min()).rest(), no_wait);
 }
 
-TEST(DeadlineTest, NoneNeverComes) { EXPECT_EQ(Deadline(std::nullopt).rest(), std::nullopt); }
+TEST(DeadlineTest, DeadlineWithoutTimeoutNeverExpires) { EXPECT_EQ(Deadline(std::nullopt).rest(), std::nullopt); }
 
-TEST(DeadlineTest, WhatTheClockCannotCountIsNone) {
+TEST(DeadlineTest, TimeoutBeyondClockRangeIsUnlimited) {
   EXPECT_EQ(Deadline(std::chrono::nanoseconds::max()).rest(), std::nullopt);
   EXPECT_EQ(Deadline(std::chrono::hours(24 * 365 * 101)).rest(), std::nullopt);
   EXPECT_TRUE(Deadline(std::chrono::hours(24 * 365 * 99)).rest().has_value());
 }
 
-TEST(DeadlineTest, RunsDownToNothing) {
+TEST(DeadlineTest, RemainingTimeRunsDownToZero) {
   Deadline const deadline(20ms);
   Timeout const first = deadline.rest();
   ASSERT_TRUE(first);

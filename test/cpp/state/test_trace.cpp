@@ -16,7 +16,7 @@ class TraceTest : public ArrayTest {
   MemArray<double, 1> array{{4}};
 };
 
-TEST_F(TraceTest, ARefusalSaysWhereEachLeaseWasOpened) {
+TEST_F(TraceTest, RefusalNamesWhereEachLeaseWasOpened) {
   ReadLease first(array);
   ReadLease const second(array);
   auto words = message_of<LockError>([&] { array.fill(1); });
@@ -28,7 +28,7 @@ TEST_F(TraceTest, ARefusalSaysWhereEachLeaseWasOpened) {
   EXPECT_EQ(words.find("test_trace.cpp"), words.rfind("test_trace.cpp")) << words;
 }
 
-TEST_F(TraceTest, AMovedLeaseIsForgottenWhenItEnds) {
+TEST_F(TraceTest, MovedLeaseIsTracedUntilDestroyed) {
   {
     WriteLease first(array);
     WriteLease const second = std::move(first);
@@ -37,14 +37,14 @@ TEST_F(TraceTest, AMovedLeaseIsForgottenWhenItEnds) {
   EXPECT_TRUE(detail::traced_leases(&array.state()).empty());
 }
 
-TEST_F(TraceTest, OnlyWhileItIsAskedFor) {
+TEST_F(TraceTest, NothingIsTracedWhenDisabled) {
   options().trace_leases = false;
   ReadLease const lease(array);
   EXPECT_TRUE(detail::traced_leases(&array.state()).empty());
   EXPECT_EQ(message_of<LockError>([&] { array.fill(1); }).find("opened at"), std::string::npos);
 }
 
-TEST_F(TraceTest, OtherArraysAreNotNamed) {
+TEST_F(TraceTest, LeasesOfOtherArraysAreNotListed) {
   MemArray<double, 1> other({4});
   ReadLease const lease(array);
   WriteLease const too(other);

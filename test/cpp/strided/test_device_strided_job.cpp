@@ -112,7 +112,7 @@ class DeviceStridedTest : public ::testing::Test {
   }
 };
 
-TEST_F(DeviceStridedTest, CopiesAndCastsAreTheHosts) {
+TEST_F(DeviceStridedTest, CopiesAndCastsMatchTheHost) {
   for (int round = 0; round < 2000; ++round) {
     DType const& from = any_dtype();
     DType const& to = below(3) == 0 ? from : any_dtype();
@@ -125,7 +125,7 @@ TEST_F(DeviceStridedTest, CopiesAndCastsAreTheHosts) {
   }
 }
 
-TEST_F(DeviceStridedTest, CastsOfNumbersAtTheEndsOfTheirTypesAreTheHosts) {
+TEST_F(DeviceStridedTest, CastsAtTheLimitsOfTypesMatchTheHost) {
   double const ends[] = {0x1p31,     -0x1p31, 0x1p32, 0x1p63,    -0x1p63,
                          0x1p64,     1e300,   -1e300, 65519.9,   65520.0,
                          0x1p-24,    0x1p-25, 3e-46,  0.1,       -0.5,
@@ -147,7 +147,7 @@ TEST_F(DeviceStridedTest, CastsOfNumbersAtTheEndsOfTheirTypesAreTheHosts) {
   }
 }
 
-TEST_F(DeviceStridedTest, CastsOfEdgeValuesAreTheHosts) {
+TEST_F(DeviceStridedTest, CastsOfEdgeValuesMatchTheHost) {
   for (DType const& from : shipped_dtypes()) {
     ViewCore const source = edge_values(from);
     for (DType const& to : shipped_dtypes()) {
@@ -160,7 +160,7 @@ TEST_F(DeviceStridedTest, CastsOfEdgeValuesAreTheHosts) {
   }
 }
 
-TEST_F(DeviceStridedTest, IndexSumsOfEdgeValuesAreTheHosts) {
+TEST_F(DeviceStridedTest, IndexSumsOfEdgeValuesMatchTheHost) {
   for (DType const& dtype : shipped_dtypes()) {
     ViewCore const got = edge_values(dtype);
     ViewCore const wanted = got.copy();
@@ -181,7 +181,7 @@ TEST_F(DeviceStridedTest, IndexSumsOfEdgeValuesAreTheHosts) {
   }
 }
 
-TEST_F(DeviceStridedTest, FillsAndIndexSumsAreTheHosts) {
+TEST_F(DeviceStridedTest, FillsAndIndexSumsMatchTheHost) {
   for (int round = 0; round < 1000; ++round) {
     DType const& dtype = any_dtype();
     ViewCore const whole = numbers(dtype, any_shape(), false);
@@ -200,7 +200,7 @@ TEST_F(DeviceStridedTest, FillsAndIndexSumsAreTheHosts) {
   }
 }
 
-TEST_F(DeviceStridedTest, ReductionsAreTheHosts) {
+TEST_F(DeviceStridedTest, ReductionsMatchTheHost) {
   for (int round = 0; round < 3000; ++round) {
     DType const& dtype = any_dtype();
     auto const reduction = static_cast<Reduction>(below(4));
@@ -264,7 +264,7 @@ TEST_F(DeviceStridedTest, ManyTermsAreFoldedInRounds) {
   EXPECT_GE(machine.launches, 4) << "one round of parts, two of folding, and the end";
 }
 
-TEST_F(DeviceStridedTest, ResultsOfOnePartTakeNoScratchAndOthersTheAccumulatorsSize) {
+TEST_F(DeviceStridedTest, OnlyResultsOfSeveralPartsNeedScratchForAccumulators) {
   struct Case {
     DType const& dtype;
     std::array<std::int64_t, 2> shape;
@@ -297,7 +297,7 @@ TEST_F(DeviceStridedTest, ResultsOfOnePartTakeNoScratchAndOthersTheAccumulatorsS
   }
 }
 
-TEST_F(DeviceStridedTest, FillsOfShippedElementsNeedNoMemory) {
+TEST_F(DeviceStridedTest, FillsOfShippedDtypesNeedNoScratch) {
   ViewCore const target = ViewCore::make(dtype_of<std::complex<double>>(), std::array<std::int64_t, 1>{9});
   HostMachine machine;
   StridedJob const job{

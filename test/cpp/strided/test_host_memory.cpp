@@ -12,7 +12,7 @@
 namespace memarray::test {
 namespace {
 
-TEST(HostMemory, FillsElementsOfEverySizeAndNothingBeside) {
+TEST(HostMemory, FillsElementsOfEverySizeAndNothingElse) {
   for (int const threads : {1, 2}) {
     int const before = options().threads.exchange(threads);
     for (std::size_t const itemsize : {1, 2, 3, 4, 8, 12, 16, 24, 100}) {
@@ -31,7 +31,7 @@ TEST(HostMemory, FillsElementsOfEverySizeAndNothingBeside) {
   }
 }
 
-TEST(HostMemory, CopiesAllBytesAndNothingBeside) {
+TEST(HostMemory, CopiesAllBytesAndNothingElse) {
   for (std::size_t const bytes : {std::size_t{0}, std::size_t{1}, std::size_t{65'537}, (std::size_t{3} << 20) + 1}) {
     std::vector<std::byte> from(bytes);
     std::vector<std::byte> to(bytes + 1, std::byte{0xEE});

@@ -69,7 +69,7 @@ ReductionCase const reductions[] = {
     {"nothing to reduce", {0, 3}, {12, 4}, 1, "wide: reduce 0 (+12, 0), 3 (+4, +4)"},
 };
 
-TEST(LoopNest, Reductions) {
+TEST(LoopNest, ReductionsHaveTheExpectedPlans) {
   for (ReductionCase const& each : reductions) {
     Numbers kept;
     for (std::size_t d = 0; d < each.shape.size(); ++d)
@@ -81,14 +81,14 @@ TEST(LoopNest, Reductions) {
   }
 }
 
-TEST(LoopNest, AnExtremeIsTheSameHoweverOftenItIsMet) {
+TEST(LoopNest, MinAndMaxVisitRepeatedElementsOnce) {
   StridedLayout const none;
   LoopNest const nest = plan_reduction(layout({7, 40}, {0, 4}), itemsize, 3, none, itemsize, false);
   EXPECT_EQ(nest.repeat, 1);
   EXPECT_EQ(to_string(nest), "contiguous: reduce 40 (+4, 0)");
 }
 
-TEST(LoopNest, PartsOfComplexNumbers) {
+TEST(LoopNest, ComplexNumbersAreReducedAsTwoParts) {
   StridedLayout const none;
   EXPECT_EQ(to_string(plan_reduction(StridedLayout::dense(Numbers{100}, 8), 4, 1, none, 4, true, 2)),
             "wide: reduce 100 (+8, 0), 2 (+4, +4)");
@@ -126,7 +126,7 @@ CopyCase const copies[] = {
     {"elements repeated", {4, 50}, {200, 4}, {4, 0}, "broadcast: 4 (+200, +4), 50 (+4, 0)"},
 };
 
-TEST(LoopNest, Copies) {
+TEST(LoopNest, CopiesHaveTheExpectedPlans) {
   for (CopyCase const& each : copies)
     EXPECT_EQ(
         to_string(plan_copy(layout(each.shape, each.target), itemsize, layout(each.shape, each.source), itemsize)),
@@ -134,7 +134,7 @@ TEST(LoopNest, Copies) {
         << each.what;
 }
 
-TEST(LoopNest, Fills) {
+TEST(LoopNest, FillsHaveTheExpectedPlans) {
   EXPECT_EQ(to_string(plan_fill(layout({4, 5}, {20, 4}), itemsize)), "contiguous: 20 (+4)");
   EXPECT_EQ(to_string(plan_fill(layout({4, 5}, {4, -16}), itemsize)), "contiguous: 20 (+4); from -64");
   EXPECT_EQ(to_string(plan_fill(layout({4, 5}, {0, 8}), itemsize)), "strided: 5 (+8)");
@@ -154,7 +154,7 @@ TEST(LoopNest, LongStridesDoNotOverflow) {
 }
 
 /// Each element must be visited as often as without a plan, in any order.
-TEST(LoopNest, RandomNestsMeetEveryElement) {
+TEST(LoopNest, RandomNestsVisitEveryElement) {
   constexpr std::uint64_t seed = 31;
   test::Random random(seed);
   for (int round = 0; round < 3000; ++round) {

@@ -39,18 +39,18 @@ Way decided(nanoseconds at_once, nanoseconds in_order) {
   return order.next(job);
 }
 
-TEST(ReadingOrder, WhatTookLessIsDone) {
+TEST(ReadingOrder, FasterOrderIsChosen) {
   EXPECT_EQ(decided(nanoseconds(90'000), nanoseconds(40'000)), Way::in_order);
   EXPECT_EQ(decided(nanoseconds(40'000), nanoseconds(90'000)), Way::side_by_side);
   EXPECT_EQ(decided(nanoseconds(40'000), nanoseconds(40'000)), Way::side_by_side);
 }
 
-TEST(ReadingOrder, ALittleLessDecidesNothing) {
+TEST(ReadingOrder, SmallDifferenceKeepsTheDefault) {
   EXPECT_EQ(decided(nanoseconds(40'000), nanoseconds(35'000)), Way::side_by_side);
   EXPECT_EQ(decided(nanoseconds(40'000), nanoseconds(32'000)), Way::in_order);
 }
 
-TEST(ReadingOrder, PiecesThatWereInTheCachesDecideNothing) {
+TEST(ReadingOrder, OutliersFromCachedPiecesAreIgnored) {
   ReadingOrder order;
   for (int trial = 0; trial < ReadingOrder::trials; ++trial) {
     Way const way = order.next(job);
@@ -60,7 +60,7 @@ TEST(ReadingOrder, PiecesThatWereInTheCachesDecideNothing) {
   EXPECT_EQ(order.next(job), Way::side_by_side);
 }
 
-TEST(ReadingOrder, ThreadsMayAllTryTheSameWay) {
+TEST(ReadingOrder, TrialsOfOnlyOneOrderKeepTheDefault) {
   for (Way const way : {Way::side_by_side, Way::in_order}) {
     ReadingOrder order;
     for (int trial = 0; trial < ReadingOrder::trials; ++trial) order.took(way, piece, nanoseconds(40'000));
@@ -68,7 +68,7 @@ TEST(ReadingOrder, ThreadsMayAllTryTheSameWay) {
   }
 }
 
-TEST(ReadingOrder, SmallJobsAreNoTrials) {
+TEST(ReadingOrder, SmallJobsAreNotTrials) {
   ReadingOrder order;
   int pieces = 0;
   for (int i = 0; i < 4 * ReadingOrder::trials; ++i) {
@@ -82,7 +82,7 @@ TEST(ReadingOrder, SmallJobsAreNoTrials) {
   EXPECT_EQ(order.next(job), Way::in_order);
 }
 
-TEST(ReadingOrder, TrialsEnd) {
+TEST(ReadingOrder, TrialsEndAfterAFixedNumber) {
   ReadingOrder order;
   int in_order = 0;
   for (int i = 0; i < ReadingOrder::trials; ++i)
@@ -92,7 +92,7 @@ TEST(ReadingOrder, TrialsEnd) {
   for (int i = 0; i < 4; ++i) order.run(piece, job, [&](Way way) { EXPECT_EQ(way, chosen); });
 }
 
-TEST(ReadingOrder, RunsAndRowsAreChosenApart) {
+TEST(ReadingOrder, RunsAndRowsAreChosenIndependently) {
   ReadingOrder::of_runs().choose(Way::in_order);
   ReadingOrder::of_rows().choose(Way::side_by_side);
   EXPECT_EQ(ReadingOrder::of_runs().next(job), Way::in_order);
@@ -126,11 +126,11 @@ std::vector<std::string> results(ConstBufferView const& view, Way way) {
 }
 
 template <class T>
-class ReadingOrderOf : public ::testing::Test {};
+class ReadingOrderTypedTest : public ::testing::Test {};
 using Types = ::testing::Types<float, double, std::int32_t, std::int64_t, std::uint8_t>;
-TYPED_TEST_SUITE(ReadingOrderOf, Types);
+TYPED_TEST_SUITE(ReadingOrderTypedTest, Types);
 
-TYPED_TEST(ReadingOrderOf, ResultsAreTheSameToTheLastBit) {
+TYPED_TEST(ReadingOrderTypedTest, ResultsAreBitwiseEqualInBothOrders) {
   using T = TypeParam;
   MemArray<T, 1> array({std::int64_t{96} * 130 * 64});
   std::mt19937 random(7);

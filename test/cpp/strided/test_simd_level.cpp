@@ -5,7 +5,7 @@
 namespace memarray::detail {
 namespace {
 
-TEST(SimdLevel, TheLimitHolds) {
+TEST(SimdLevel, LimitIsAppliedAndRestored) {
   SimdLevel const widest = widest_simd_level();
   SimdLevel const before = limit_simd_level(SimdLevel::baseline);
   EXPECT_EQ(widest_simd_level(), SimdLevel::baseline);

@@ -47,7 +47,7 @@ class StridedCopyTest : public ::testing::TestWithParam<detail::SimdLevel> {
   detail::SimdLevel before = detail::limit_simd_level(GetParam());
 };
 
-TEST_P(StridedCopyTest, EveryPairOfDtypes) {
+TEST_P(StridedCopyTest, EveryPairOfDtypesIsConverted) {
   Random random(3);
   for (DType const& from : shipped_dtypes())
     for (DType const& to : shipped_dtypes()) {
@@ -62,7 +62,7 @@ TEST_P(StridedCopyTest, EveryPairOfDtypes) {
     }
 }
 
-TEST_P(StridedCopyTest, RandomViews) {
+TEST_P(StridedCopyTest, RandomViewsAreCopied) {
   constexpr std::uint64_t seed = 77;
   Random random(seed + static_cast<std::uint64_t>(GetParam()));
   for (int round = 0; round < rounds(3000); ++round) {
@@ -80,7 +80,7 @@ TEST_P(StridedCopyTest, RandomViews) {
   }
 }
 
-TEST_P(StridedCopyTest, HalvesAreConvertedAsOneByOne) {
+TEST_P(StridedCopyTest, HalfConversionMatchesTheScalarConversion) {
   std::vector<float16> halves(65536);
   for (std::size_t bits = 0; bits < halves.size(); ++bits) {
     halves[bits] = float16::from_bits(static_cast<std::uint16_t>(bits));
@@ -130,7 +130,7 @@ TEST(StridedCopy, TransposesWithRaggedEdges) {
   }
 }
 
-TEST(StridedCopy, LargeViewsOnThreads) {
+TEST(StridedCopy, LargeViewsAreCopiedOnSeveralThreads) {
   for (int const threads : {1, 3}) {
     int const before = options().threads.exchange(threads);
     constexpr std::int64_t side = 700;
@@ -179,7 +179,7 @@ void check_large(Numbers const& shape, Numbers target, Numbers const& source, st
 }
 
 // Targets larger than the caches: written in whole cache lines, wherever rows begin.
-TEST(StridedCopy, LargeTargets) {
+TEST(StridedCopy, LargeTargetsAreWrittenAndNothingElse) {
   for (int const threads : {1, 2}) {
     int const before = options().threads.exchange(threads);
     for (std::size_t const misaligned : {7U, 1U, 0U}) {
@@ -203,7 +203,7 @@ TEST(StridedCopy, LargeTargets) {
   }
 }
 
-TEST(StridedCopy, LargeTargetsOfAnotherDtype) {
+TEST(StridedCopy, LargeTargetsOfAnotherDtypeAreWrittenAndNothingElse) {
   for (int const threads : {1, 2}) {
     int const before = options().threads.exchange(threads);
     for (std::size_t const misaligned : {3U, 0U}) {
@@ -219,7 +219,7 @@ TEST(StridedCopy, LargeTargetsOfAnotherDtype) {
   }
 }
 
-TEST(StridedCopy, StructsOfAnySize) {
+TEST(StridedCopy, StructsOfAnySizeAreCopied) {
   for (std::uint32_t const itemsize : {1U, 3U, 4U, 12U, 16U, 40U}) {
     DType dtype;
     std::memcpy(dtype.name, "Particle", 9);
@@ -262,7 +262,7 @@ To cast_one(From value) {
 }
 
 // NumPy's results on x86 for floats that no integer can represent.
-TEST(StridedCopy, FloatsThatNoIntegerStandsFor) {
+TEST(StridedCopy, FloatsOutOfIntegerRangeConvertAsInNumPy) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min();
@@ -285,7 +285,7 @@ TEST(StridedCopy, FloatsThatNoIntegerStandsFor) {
   EXPECT_TRUE(std::isinf(static_cast<float>(cast_one<float16>(1e6))));
 }
 
-TEST(StridedCopy, AnyByteButZeroIsTrue) {
+TEST(StridedCopy, NonzeroBoolBytesAreTrue) {
   std::uint8_t const bytes[] = {0, 1, 2, 255};
   double numbers[4];
   StridedLayout const four = StridedLayout::dense(Numbers{4}, 1);
@@ -296,7 +296,7 @@ TEST(StridedCopy, AnyByteButZeroIsTrue) {
 }
 
 // The output of np.can_cast(row, column, "same_kind"), with bfloat16 treated like float16.
-TEST(StridedCopy, CastsOfTheSameKind) {
+TEST(StridedCopy, SameKindCastsMatchNumPy) {
   char const* const table[15] = {
       "111111111111111",  // bool
       "011110000111111",  // int8

@@ -12,7 +12,7 @@
 namespace memarray::test {
 namespace {
 
-TEST(StridedFill, RandomViews) {
+TEST(StridedFill, RandomViewsAreFilled) {
   constexpr std::uint64_t seed = 501;
   Random random(seed);
   for (int round = 0; round < rounds(2000); ++round) {
@@ -33,7 +33,7 @@ TEST(StridedFill, RandomViews) {
   }
 }
 
-TEST(StridedFill, WithOneOfTheElements) {
+TEST(StridedFill, FillValueMayBeAnElementOfTheTarget) {
   View view(dtype_of<float>(), StridedLayout::strided(Numbers{1000, 900}, Numbers{-900 * 8, 8}, 4));
   Random(8).fill(view, true);
   Number const last = view.get({999, 899});
@@ -47,7 +47,7 @@ TEST(StridedFill, WithOneOfTheElements) {
   });
 }
 
-TEST(StridedFill, StructsOfAnySize) {
+TEST(StridedFill, StructsOfAnySizeAreFilled) {
   for (std::uint32_t const itemsize : {1U, 3U, 12U, 16U, 24U}) {
     DType dtype;
     std::memcpy(dtype.name, "Particle", 9);
@@ -95,7 +95,7 @@ void check_index_sums(View view, Random& random) {
   ASSERT_TRUE(view.surroundings_are_whole());
 }
 
-TEST(StridedFill, IndexSumsOfRandomViews) {
+TEST(StridedFill, IndexSumsOfRandomViewsAreCorrect) {
   constexpr std::uint64_t seed = 502;
   Random random(seed);
   for (int round = 0; round < rounds(2000); ++round) {
@@ -107,7 +107,7 @@ TEST(StridedFill, IndexSumsOfRandomViews) {
   }
 }
 
-TEST(StridedFill, IndexSumsIntoOtherMemoryLeaveTheSource) {
+TEST(StridedFill, IndexSumsIntoOtherMemoryMatchThoseInPlace) {
   Random random(503);
   for (DType const& dtype : shipped_dtypes()) {
     StridedLayout const layout = StridedLayout::dense(Numbers{5, 70, 3}, dtype.itemsize);
@@ -123,7 +123,7 @@ TEST(StridedFill, IndexSumsIntoOtherMemoryLeaveTheSource) {
   }
 }
 
-TEST(StridedFill, IndexSumsOnThreads) {
+TEST(StridedFill, IndexSumsOnSeveralThreadsAreCorrect) {
   Random random(9);
   for (int const threads : {1, 2}) {
     int const before = options().threads.exchange(threads);

@@ -36,7 +36,7 @@ TEST_F(StridedJobTest, RunsOnTheHost) {
   EXPECT_EQ(reinterpret_cast<double*>(target.data())[11], 7.0);
 }
 
-TEST_F(StridedJobTest, IsRefusedBeforeItIsSubmitted) {
+TEST_F(StridedJobTest, InvalidJobIsRefusedBeforeSubmission) {
   DType structure = dtype_of<float>();
   structure.dl = {kDLOpaqueHandle, 32, 0};
   StridedElements unknown = elements(source);
@@ -51,7 +51,7 @@ TEST_F(StridedJobTest, IsRefusedBeforeItIsSubmitted) {
   EXPECT_NO_THROW(job.check());
 }
 
-TEST_F(StridedJobTest, KnowsWhatNothingGives) {
+TEST_F(StridedJobTest, EmptyReductionsGiveNaNMeanAndZeroSum) {
   std::int64_t const none = 0;
   StridedJob job{.kind = StridedJob::Kind::reduce,
                  .reduction = Reduction::mean,

@@ -65,7 +65,7 @@ TEST(StridedLayout, WithoutDimensionsThereIsOneElement) {
   EXPECT_EQ(layout.span(itemsize).last, 8);
 }
 
-TEST(StridedLayout, WhatCannotBeIsRefused) {
+TEST(StridedLayout, InvalidLayoutsAreRefused) {
   EXPECT_THROW(dense({2, -1}), ValueError);
   EXPECT_THROW(dense(Numbers(17, 1)), ValueError);
   EXPECT_NO_THROW(dense(Numbers(16, 2)));
@@ -81,7 +81,7 @@ TEST(StridedLayout, WhatCannotBeIsRefused) {
   EXPECT_THAT(test::message_of<ValueError>([] { dense(Numbers(17, 1)); }), HasSubstr("at most 16 dimensions, not 17"));
 }
 
-TEST(StridedLayout, ContiguityIgnoresWhatNobodySteps) {
+TEST(StridedLayout, ContiguityIgnoresUnusedStrides) {
   EXPECT_TRUE(strided({1, 3}, {-7, 8}).is_contiguous(itemsize));
   EXPECT_TRUE(strided({3, 1}, {8, 1000}).is_contiguous(itemsize));
   EXPECT_TRUE(strided({3, 0}, {1, 1}).is_contiguous(itemsize));
@@ -93,7 +93,7 @@ TEST(StridedLayout, ContiguityIgnoresWhatNobodySteps) {
   EXPECT_TRUE(strided({3}, {8}).is_fortran_contiguous(itemsize));
 }
 
-TEST(StridedLayout, SpanGoesBothWays) {
+TEST(StridedLayout, SpanCoversNegativeStrides) {
   auto const [first, last] = strided({3, 4}, {-100, 16}).span(itemsize);
   EXPECT_EQ(first, -200);
   EXPECT_EQ(last, 56);
@@ -125,7 +125,7 @@ TEST(StridedLayout, SlicesAsPythonDoes) {
         }
 }
 
-TEST(StridedLayout, SlicesWithoutEnds) {
+TEST(StridedLayout, SlicesMayOmitStartAndStop) {
   StridedLayout layout = dense({4, 5});
   EXPECT_EQ(layout.slice(1, {.step = -1}), 32);
   EXPECT_THAT(layout.strides(), ElementsAre(40, -8));
@@ -159,7 +159,7 @@ TEST(StridedLayout, SelectsAndInserts) {
   EXPECT_THROW(full.insert(0), ValueError);
 }
 
-TEST(StridedLayout, WithoutElementsNothingOverflows) {
+TEST(StridedLayout, EmptyLayoutsDoNotOverflow) {
   StridedLayout layout = strided({5, 0, 7}, {most / 2, most, -(most / 2)});
   EXPECT_EQ(layout.span(itemsize).last, 0);
   static_cast<void>(layout.slice(2, {.step = -3}));
@@ -169,7 +169,7 @@ TEST(StridedLayout, WithoutElementsNothingOverflows) {
   EXPECT_EQ(dense({0, most / 2, 2}).size(), 0);
 }
 
-TEST(StridedLayout, AmongNoElementsNothingMovesNorOverflows) {
+TEST(StridedLayout, SlicesOfEmptyLayoutsHaveOffsetZero) {
   constexpr std::int64_t much = 1LL << 30;
   StridedLayout layout = StridedLayout::dense(Numbers{0, much, much}, 16);
   EXPECT_EQ(layout.slice(1, {.start = much / 2, .step = -(much / 4)}), 0);
@@ -204,7 +204,7 @@ TEST(StridedLayout, Transposes) {
   EXPECT_EQ(scalar.ndim(), 0);
 }
 
-TEST(StridedLayout, ReshapesWhereOneStrideDoes) {
+TEST(StridedLayout, ReshapesWhereNoCopyIsNeeded) {
   StridedLayout layout = dense({2, 3, 4});
   ASSERT_TRUE(layout.reshape(Numbers{6, -1}, itemsize));
   EXPECT_THAT(layout.shape(), ElementsAre(6, 4));
@@ -266,7 +266,7 @@ TEST(StridedLayout, BroadcastsByStridesOfZero) {
   EXPECT_EQ(scalar.size(), 0);
 }
 
-TEST(StridedLayout, OverlapIsFoundWhereItIs) {
+TEST(StridedLayout, EveryOverlapIsDetected) {
   EXPECT_FALSE(dense({3, 4}).may_overlap(itemsize));
   EXPECT_TRUE(strided({3}, {0}).may_overlap(itemsize));
   EXPECT_TRUE(strided({3}, {4}).may_overlap(itemsize));
@@ -291,7 +291,7 @@ TEST(StridedLayout, OverlapIsFoundWhereItIs) {
   }
 }
 
-TEST(StridedLayout, SlicesOfDenseMemoryAreNotThoughtToOverlap) {
+TEST(StridedLayout, SlicesOfDenseMemoryAreNotReportedAsOverlapping) {
   std::mt19937 random(11);
   for (int trial = 0; trial < 1000; ++trial) {
     StridedLayout layout = dense({4, 5, 6});

@@ -20,7 +20,7 @@ std::string text(std::string_view operation, DType const& dtype, AxisMask axes =
   return to_string(plan(operation, dtype, StridedLayout::dense(Numbers{30, 40}, dtype.itemsize), axes));
 }
 
-TEST(StridedPlan, OfEachKernel) {
+TEST(StridedPlan, EachKernelHasTheExpectedPlan) {
   DType const& f = dtype_of<float>();
   EXPECT_EQ(text("sum", f, 3), "contiguous: reduce 1200 (+4, 0)");
   EXPECT_EQ(text("sum", f, 1), "wide: reduce 30 (+160, 0), 40 (+4, +4)");
@@ -34,7 +34,7 @@ TEST(StridedPlan, OfEachKernel) {
   EXPECT_EQ(text("add_index", f), "contiguous: 30 (+160, +1), 40 (+4, +1)");
 }
 
-TEST(StridedPlan, OtherWordsAreRefused) {
+TEST(StridedPlan, UnknownOperationsAreRefused) {
   try {
     static_cast<void>(text("median", dtype_of<float>()));
     FAIL();

@@ -92,7 +92,7 @@ void fill(Random& random, View& view, Reduction reduction) {
     random.fill(view, reduction == Reduction::mean);
 }
 
-TEST_P(StridedReduceTest, EveryDtypeAndLayout) {
+TEST_P(StridedReduceTest, EveryDtypeAndLayoutIsReduced) {
   Random random(1);
   for (DType const& dtype : shipped_dtypes())
     for (Layout const& each : layouts) {
@@ -112,7 +112,7 @@ TEST_P(StridedReduceTest, EveryDtypeAndLayout) {
     }
 }
 
-TEST_P(StridedReduceTest, RandomViews) {
+TEST_P(StridedReduceTest, RandomViewsAreReduced) {
   constexpr std::uint64_t seed = 20'240;
   Random random(seed + static_cast<std::uint64_t>(GetParam()));
   for (int round = 0; round < rounds(3000); ++round) {
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(SimdLevel, StridedReduceTest,
                          ::testing::Values(detail::SimdLevel::baseline, detail::SimdLevel::avx2,
                                            detail::SimdLevel::avx512));
 
-TEST(StridedReduce, DtypesAreNumPys) {
+TEST(StridedReduce, ResultDtypesMatchNumPy) {
   std::map<std::string, std::string> const sums = {
       {"bool", "int64"},      {"int8", "int64"},          {"int16", "int64"},          {"int32", "int64"},
       {"int64", "int64"},     {"uint8", "uint64"},        {"uint16", "uint64"},        {"uint32", "uint64"},
@@ -150,7 +150,7 @@ TEST(StridedReduce, DtypesAreNumPys) {
   }
 }
 
-TEST(StridedReduce, RefusesWhatIsNoNumber) {
+TEST(StridedReduce, NonNumericAndMismatchedDtypesAreRefused) {
   DType particle;
   std::memcpy(particle.name, "Particle", 9);
   particle.dl.code = kDLOpaqueHandle;
@@ -167,7 +167,7 @@ TEST(StridedReduce, RefusesWhatIsNoNumber) {
   EXPECT_THROW(detail::reduce(Reduction::sum, from.source(), 1, to.target()), TypeError);
 }
 
-TEST(StridedReduce, NothingHasNoLeast) {
+TEST(StridedReduce, EmptyMinIsRefusedAndEmptySumIsZero) {
   View const nothing(dtype_of<float>(), Numbers{0, 3});
   View three(dtype_of<float>(), Numbers{3});
   View none(dtype_of<float>(), Numbers{0});
@@ -184,7 +184,7 @@ TEST(StridedReduce, NothingHasNoLeast) {
   EXPECT_TRUE(std::isnan(three.get({1}).real));
 }
 
-TEST(StridedReduce, IntegersWrapAndInfinitiesStay) {
+TEST(StridedReduce, IntegersWrapAndInfinitiesPropagate) {
   View ints(dtype_of<std::int64_t>(), Numbers{3});
   for (std::int64_t i = 0; i < 3; ++i) ints.set({i}, {0, 0, std::uint64_t{1} << 63});
   View total(dtype_of<std::int64_t>(), Numbers{});
@@ -204,7 +204,7 @@ TEST(StridedReduce, IntegersWrapAndInfinitiesStay) {
   }
 }
 
-TEST(StridedReduce, ABroadcastCostsWhatIsThere) {
+TEST(StridedReduce, BroadcastDimensionsAreReducedWithoutIteration) {
   View one(dtype_of<float>(), StridedLayout::strided(Numbers{1 << 30, 4, 1 << 20}, Numbers{0, 4, 0}, 4));
   for (std::int64_t j = 0; j < 4; ++j) one.set({0, j, 0}, {1.5L, 0, 0});
   View total(dtype_of<float>(), Numbers{});

@@ -112,7 +112,7 @@ void check_error(long double most) {
 // Rounded once, to nearest; no earlier rounding is visible.
 TEST(StridedReduceLarge, SumsOfFloatsAreRoundedOnce) { check_error<float>(0x1.0001p-24L); }
 
-TEST(StridedReduceLarge, SumsOfDoublesAreAlmostRoundedOnce) { check_error<double>(1e-15L); }
+TEST(StridedReduceLarge, SumsOfDoublesHaveSmallRoundingErrors) { check_error<double>(1e-15L); }
 
 /// Checks numbers that are converted during the reduction, with and without wide vectors.
 template <class T, class Sum>
@@ -143,7 +143,7 @@ TEST(StridedReduceLarge, SumsOfWholeNumbersAreExact) {
   check_whole_numbers<float16, float16>();
 }
 
-TEST(StridedReduceLarge, ThreadsDoNotMatter) {
+TEST(StridedReduceLarge, ResultsDoNotDependOnTheNumberOfThreads) {
   std::vector<double> const memory = numbers<double>(2);
   int const before = options().threads.load();
   for (Large const& large : large_views)
@@ -159,7 +159,7 @@ TEST(StridedReduceLarge, ThreadsDoNotMatter) {
   options().threads = before;
 }
 
-TEST(StridedReduceLarge, TheLeastIsFoundWhereverItIs) {
+TEST(StridedReduceLarge, MinAndNaNAreFoundAtAnyPosition) {
   std::vector<float> memory = numbers<float>(3);
   for (Large const& large : large_views)
     for (AxisMask axes = 1; axes < (AxisMask{1} << large.shape.size()); ++axes) {

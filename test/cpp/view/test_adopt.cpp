@@ -34,7 +34,7 @@ class AdoptTest : public ::testing::Test {
   int let_go = 0;
 };
 
-TEST_F(AdoptTest, IsTheOtherOwnersMemory) {
+TEST_F(AdoptTest, SharesTheOtherOwnersMemory) {
   {
     auto array = MemArray<float, 2>::adopt(lent());
     EXPECT_TRUE(array.is_foreign());
@@ -48,7 +48,7 @@ TEST_F(AdoptTest, IsTheOtherOwnersMemory) {
   EXPECT_EQ(let_go, 1);
 }
 
-TEST_F(AdoptTest, MovesOutWhereItMust) {
+TEST_F(AdoptTest, ResizeMovesTheArrayToOwnMemory) {
   auto array = MemArray<float, 2>::adopt(lent());
   std::int64_t const before = counters().copies;
   array.resize({3, 3});
@@ -59,7 +59,7 @@ TEST_F(AdoptTest, MovesOutWhereItMust) {
   EXPECT_EQ(array({2, 2}), 0.0F);
 }
 
-TEST_F(AdoptTest, KeptViewsKeepTheOthersMemory) {
+TEST_F(AdoptTest, EscapedViewKeepsTheForeignMemoryAlive) {
   auto array = MemArray<float, 2>::adopt(lent());
   ConstBufferView kept = array.view();
   {
@@ -74,7 +74,7 @@ TEST_F(AdoptTest, KeptViewsKeepTheOthersMemory) {
   EXPECT_EQ(let_go, 1);
 }
 
-TEST_F(AdoptTest, PartOfMemoryKeepsAllOfIt) {
+TEST_F(AdoptTest, PartialViewKeepsTheWholeMemoryAlive) {
   auto array = MemArray<float, 1>::adopt(lent().select(0, 1));
   EXPECT_EQ(array({0}), 3.0F);
   EXPECT_EQ(let_go, 0);
@@ -83,7 +83,7 @@ TEST_F(AdoptTest, PartOfMemoryKeepsAllOfIt) {
   EXPECT_EQ(memory[3], 8.0F);
 }
 
-TEST_F(AdoptTest, AnotherArraySeesAWritableView) {
+TEST_F(AdoptTest, AdoptedArrayCountsAsAnEscapedViewOfItsSource) {
   MemArray<float, 2> lender({2, 3});
   lender.escaped_views(EscapedViews::error);
   {
@@ -95,7 +95,7 @@ TEST_F(AdoptTest, AnotherArraySeesAWritableView) {
   lender.fill(1.0F);
 }
 
-TEST_F(AdoptTest, WhatItCannotBeIsRefused) {
+TEST_F(AdoptTest, UnsuitableViewsAreRefused) {
   using Array = MemArray<float, 2>;
   EXPECT_THROW(static_cast<void>(Array::adopt(lent().transpose())), BufferError);
   EXPECT_THROW(static_cast<void>(Array::adopt(lent().slice(1, {.step = -1}))), BufferError);
@@ -127,7 +127,7 @@ class AdoptOnDeviceTest : public DeviceArrayTest {
   BufferView view;
 };
 
-TEST_F(AdoptOnDeviceTest, IsTheDeviceSide) {
+TEST_F(AdoptOnDeviceTest, AdoptedMemoryIsTheDeviceSide) {
   auto array = MemArray<double, 2>::adopt(view);
   EXPECT_TRUE(array.is_foreign());
   EXPECT_TRUE(array.get_on_device());
@@ -145,7 +145,7 @@ TEST_F(AdoptOnDeviceTest, IsTheDeviceSide) {
   EXPECT_EQ(sum_of(view), 100.0);
 }
 
-TEST_F(AdoptOnDeviceTest, ComesAfterWhatUsesTheMemoryAndBeforeWhoeverIsNext) {
+TEST_F(AdoptOnDeviceTest, WorkIsOrderedWithOtherUsesOfTheMemory) {
   sim.delay(std::chrono::milliseconds(5));
   view.fill(3.0);
   auto array = MemArray<double, 2>::adopt(view.slice(0, {.start = 1, .stop = 3}));
@@ -157,7 +157,7 @@ TEST_F(AdoptOnDeviceTest, ComesAfterWhatUsesTheMemoryAndBeforeWhoeverIsNext) {
   EXPECT_EQ(again({0, 0}), 70.0);
 }
 
-TEST_F(AdoptOnDeviceTest, IsLetGoOfWhenItsWorkIsOver) {
+TEST_F(AdoptOnDeviceTest, MemoryIsReleasedAfterItsPendingWork) {
   sim.delay(std::chrono::milliseconds(5));
   {
     auto array = MemArray<double, 2>::adopt(view);
@@ -171,7 +171,7 @@ TEST_F(AdoptOnDeviceTest, IsLetGoOfWhenItsWorkIsOver) {
   EXPECT_EQ(next({3, 24}), 5.0);
 }
 
-TEST_F(AdoptOnDeviceTest, MovesOutWhereItMust) {
+TEST_F(AdoptOnDeviceTest, ResizeMovesTheArrayToOwnMemory) {
   auto array = MemArray<double, 2>::adopt(view);
   ConstBufferView kept;
   {

@@ -40,7 +40,7 @@ class ArrayViewTest : public ArrayTest {
   MemArray<double, 2> array{{3, 4}};
 };
 
-TEST_F(ArrayViewTest, ADefaultOneIsClosedAndEmpty) {
+TEST_F(ArrayViewTest, DefaultViewIsClosedAndEmpty) {
   Strided const view;
   EXPECT_FALSE(view.is_open());
   EXPECT_EQ(view.data(), nullptr);
@@ -51,7 +51,7 @@ TEST_F(ArrayViewTest, ADefaultOneIsClosedAndEmpty) {
   EXPECT_EQ((ArrayView<int, 0>().size()), 0);
 }
 
-TEST_F(ArrayViewTest, DenseViewsKnowHowTheyLie) {
+TEST_F(ArrayViewTest, DenseViewsGiveMdspansAndSpansInTheirOrder) {
   WriteLease const lease(array);
   auto const rows = BufferView(lease).as<double, 2, c_order>();
   EXPECT_EQ(rows(2, 3), 11.0);
@@ -64,7 +64,7 @@ TEST_F(ArrayViewTest, DenseViewsKnowHowTheyLie) {
   EXPECT_EQ(columns.span()[5], 5.0);
 }
 
-TEST_F(ArrayViewTest, OtherOrdersAndPlacesAreRefused) {
+TEST_F(ArrayViewTest, WrongOrderOrDeviceIsRefused) {
   ConstBufferView const view = array.view();
   EXPECT_THAT(message_of<TypeError>([&] { static_cast<void>(view.as<double const, 2, f_order>()); }),
               HasSubstr("strides (32, 8) bytes, which are not dense in Fortran's order"));
@@ -77,7 +77,7 @@ TEST_F(ArrayViewTest, OtherOrdersAndPlacesAreRefused) {
   EXPECT_EQ((view.slice(0, {.stop = 1}).as<double const, 2, c_order | f_order>()(0, 3)), 3.0);
 }
 
-TEST_F(ArrayViewTest, OfNoElementsAnMdspanHasAnyStrides) {
+TEST_F(ArrayViewTest, EmptyViewWithNegativeStridesGivesAnMdspan) {
   ConstBufferView const flipped = array.view().slice(1, {.step = -1});
   EXPECT_THROW(static_cast<void>(flipped.as<double const, 2>().mdspan()), ValueError);
   auto const empty = flipped.slice(0, {.stop = 0}).as<double const, 2>();
@@ -86,7 +86,7 @@ TEST_F(ArrayViewTest, OfNoElementsAnMdspanHasAnyStrides) {
   EXPECT_EQ((flipped.slice(1, {.stop = 1}).slice(0, {.stop = 1}).as<double const, 2>().mdspan()(0, 0)), 3.0);
 }
 
-TEST_F(ArrayViewTest, ConvertsToWhatSaysLess) {
+TEST_F(ArrayViewTest, ConvertsToALessSpecificType) {
   Dense const dense = [&] {
     WriteLease const lease(array);
     return BufferView(lease).as<double, 2, c_order>();
@@ -97,7 +97,7 @@ TEST_F(ArrayViewTest, ConvertsToWhatSaysLess) {
   EXPECT_EQ(wide(1, 2), 6.0);
 }
 
-TEST_F(ArrayViewTest, AnUntypedViewIsTheSame) {
+TEST_F(ArrayViewTest, UntypedViewHasTheSameMemoryAndAccess) {
   auto const flipped = array.view().slice(0, {.step = -1}).as<double const, 2>();
   detail::ViewCore const core = flipped.core();
   EXPECT_THAT(core.layout().strides(), ElementsAre(-32, 8));
@@ -108,7 +108,7 @@ TEST_F(ArrayViewTest, AnUntypedViewIsTheSame) {
   EXPECT_FALSE(looks.core().writable()) << "what was made to look at is lent to look at";
 }
 
-TEST_F(ArrayViewTest, KeepsTheMemoryAndWhatIsHeldUntilTheLastCopyIsGone) {
+TEST_F(ArrayViewTest, CopiesKeepTheMemoryAndTheHeldObjectAlive) {
   auto held = std::make_shared<int>(1);
   std::weak_ptr<int> const watched = held;
   Dense kept;
@@ -131,7 +131,7 @@ TEST_F(ArrayViewTest, KeepsTheMemoryAndWhatIsHeldUntilTheLastCopyIsGone) {
   EXPECT_EQ(watched.use_count(), 1) << "an untyped view holds nothing";
 }
 
-TEST_F(DeviceArrayTest, AViewOfADeviceIsForWorkInItsStream) {
+TEST_F(DeviceArrayTest, DeviceViewSubmitsWorkToItsStream) {
   MemArray<double, 1> a({100});
   a.move_memory(kDLCUDA, 0, 0);
   StreamHandle const stream = create_stream_handle(get_primary_context(0));

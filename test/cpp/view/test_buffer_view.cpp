@@ -49,7 +49,7 @@ std::vector<double> values(ConstBufferView const& view) {
   return {flat.data(), flat.data() + flat.size()};
 }
 
-TEST_F(BufferViewTest, OfAnArrayIsASnapshot) {
+TEST_F(BufferViewTest, ViewOfAnArrayIsASnapshot) {
   ConstBufferView const view = array.view();
   EXPECT_EQ(view.dtype(), dtype_of<double>());
   EXPECT_THAT(view.shape(), ElementsAre(3, 4));
@@ -63,7 +63,7 @@ TEST_F(BufferViewTest, OfAnArrayIsASnapshot) {
   EXPECT_EQ(values(array.view())[11], 7.0);
 }
 
-TEST_F(BufferViewTest, OfALease) {
+TEST_F(BufferViewTest, ViewOutlivesItsLeaseAndClosedLeaseGivesNone) {
   BufferView kept;
   {
     WriteLease<double, 2> const lease(array);
@@ -79,7 +79,7 @@ TEST_F(BufferViewTest, OfALease) {
   EXPECT_THROW(static_cast<void>(lease.view()), LockError);
 }
 
-TEST_F(BufferViewTest, MemoryOfAnyOwner) {
+TEST_F(BufferViewTest, FromMemoryKeepsTheOwnerAlive) {
   auto owner = std::make_shared<std::vector<float>>(6, 2.0F);
   std::weak_ptr<std::vector<float>> const alive = owner;
   BufferView view = BufferView::from_memory(owner->data(), {2, 3}, owner);
@@ -96,7 +96,7 @@ TEST_F(BufferViewTest, MemoryOfAnyOwner) {
   EXPECT_TRUE(alive.expired());
 }
 
-TEST_F(BufferViewTest, MemoryThatCannotBeIsRefusedAndItsOwnerLetGoOf) {
+TEST_F(BufferViewTest, InvalidMemoryIsRefusedAndItsOwnerReleased) {
   alignas(8) static double numbers[4] = {};
   auto* const odd = reinterpret_cast<double*>(reinterpret_cast<std::byte*>(numbers) + 1);
   auto const refused = [](double* data, ListOf<std::int64_t> shape, ListOf<std::int64_t> strides) {
@@ -112,7 +112,7 @@ TEST_F(BufferViewTest, MemoryThatCannotBeIsRefusedAndItsOwnerLetGoOf) {
   refused(odd, {1}, {});
 }
 
-TEST_F(BufferViewTest, GoesRoundOverDLPack) {
+TEST_F(BufferViewTest, RoundTripsThroughDLPack) {
   for (bool const versioned : {false, true}) {
     WriteLease<double, 2> const lease(array);
     DLPackTensor exported = lease.view().slice(1, {.step = 2}).get_dlpack_tensor(versioned);
@@ -131,7 +131,7 @@ TEST_F(BufferViewTest, GoesRoundOverDLPack) {
   EXPECT_EQ(values(ConstBufferView::from_dlpack(again.release_versioned()))[11], 11.0);
 }
 
-TEST_F(BufferViewTest, ShowsItsPlans) {
+TEST_F(BufferViewTest, PlanMatchesThatOfTheStridedKernel) {
   ConstBufferView const view = array.view();
   EXPECT_EQ(view.plan("sum"), to_string(detail::plan("sum", view.dtype(), view.layout(), 3)));
   EXPECT_NE(view.plan("sum", {0}), view.plan("sum"));
@@ -141,7 +141,7 @@ TEST_F(BufferViewTest, ShowsItsPlans) {
   EXPECT_THROW(static_cast<void>(ConstBufferView().plan("sum")), ValueError);
 }
 
-TEST_F(BufferViewTest, OfAWriteLeaseWrites) {
+TEST_F(BufferViewTest, ViewOfAWriteLeaseCanWrite) {
   {
     WriteLease<double, 2> const lease(array);
     BufferView const view(lease);
@@ -152,13 +152,13 @@ TEST_F(BufferViewTest, OfAWriteLeaseWrites) {
   EXPECT_EQ(values(ConstBufferView(lease)).size(), 12U);
 }
 
-TEST_F(BufferViewTest, OfALeaseThatIsOverThereIsNone) {
+TEST_F(BufferViewTest, ViewOfAClosedLeaseIsRefused) {
   WriteLease<double, 2> lease(array);
   lease.close();
   EXPECT_THROW(BufferView{lease}, LockError);
 }
 
-TEST_F(BufferViewTest, CountsByWhatItMayDo) {
+TEST_F(BufferViewTest, IsCountedAsReadOnlyOrWritableExport) {
   detail::Block const& block = array.state().residency().block();
   {
     WriteLease<double, 2> const lease(array);
@@ -173,7 +173,7 @@ TEST_F(BufferViewTest, CountsByWhatItMayDo) {
   EXPECT_EQ(block.exports().total(), 0U);
 }
 
-TEST_F(BufferViewTest, SlicesSelectsAndTurns) {
+TEST_F(BufferViewTest, ShapeOperationsGiveTheExpectedElements) {
   ConstBufferView const view = array.view();
   EXPECT_THAT(values(view.slice(0, {.step = -2})), ElementsAre(8, 9, 10, 11, 0, 1, 2, 3));
   EXPECT_THAT(values(view.select(1, -1)), ElementsAre(3, 7, 11));
@@ -186,7 +186,7 @@ TEST_F(BufferViewTest, SlicesSelectsAndTurns) {
   EXPECT_THAT(values(view.select(0, 0).broadcast_to({2, 4})), ElementsAre(0, 1, 2, 3, 0, 1, 2, 3));
 }
 
-TEST_F(BufferViewTest, TypedViewsKnowTheirElements) {
+TEST_F(BufferViewTest, TypedViewsIndexElementsAndRefuseWrongTypes) {
   ConstBufferView const view = array.view();
   auto const typed = view.transpose().as<double const, 2>();
   EXPECT_EQ(typed.extent(0), 4);
@@ -229,7 +229,7 @@ TEST_F(BufferViewTest, CopiesAreReported) {
   EXPECT_THROW(static_cast<void>(view.cast(dtype_of<int>())), TypeError);
 }
 
-TEST_F(BufferViewTest, Reduces) {
+TEST_F(BufferViewTest, ReducesOverAxesAndRefusesInvalidOnes) {
   ConstBufferView const view = array.view().slice(1, {.step = -1});
   EXPECT_EQ((view.sum().as<double, 0>()()), 66.0);
   EXPECT_EQ((view.sum({0}).as<double, 1>()(0)), 21.0);
@@ -241,7 +241,7 @@ TEST_F(BufferViewTest, Reduces) {
   EXPECT_THROW(static_cast<void>(view.slice(0, {.stop = 0}).min()), ValueError);
 }
 
-TEST_F(BufferViewTest, WritesWhereEachIndexIsOneElement) {
+TEST_F(BufferViewTest, AddIndexWritesThroughATransposedView) {
   WriteLease<double, 2> const lease(array);
   BufferView const view(lease);
   view.fill(0.0);
@@ -250,7 +250,7 @@ TEST_F(BufferViewTest, WritesWhereEachIndexIsOneElement) {
   EXPECT_THAT(message_of<TypeError>([&] { view.fill(1.0F); }), HasSubstr("no elements of float32"));
 }
 
-TEST_F(BufferViewTest, ClosedViewsRefuse) {
+TEST_F(BufferViewTest, ClosedViewsRefuseEveryOperation) {
   ConstBufferView view = array.view();
   ConstBufferView const part = view.select(0, 1);
   view.close();
@@ -265,7 +265,7 @@ TEST_F(BufferViewTest, ClosedViewsRefuse) {
   EXPECT_THROW(static_cast<void>(ConstBufferView().device()), ValueError);
 }
 
-TEST_F(BufferViewTest, ReadOnlyMemoryIsNoBufferView) {
+TEST_F(BufferViewTest, ReadOnlyMemoryIsRefused) {
   detail::ViewCore const core = array.view().core();
   EXPECT_THROW(BufferView{core}, BufferError);
   EXPECT_THROW((ArrayView<double, 2>(core)), BufferError);

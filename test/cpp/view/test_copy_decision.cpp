@@ -13,7 +13,7 @@ struct Row {
   bool copies;
 };
 
-TEST(CopyDecision, IsSeed004sTree) {
+TEST(CopyDecision, MatchesTheDecisionTable) {
   for (Row const& row : {
            Row{true, true, true, CopyDecision::as_it_is, false},
            Row{true, true, false, CopyDecision::as_it_is, false},

@@ -75,7 +75,7 @@ TEST_F(CopyFromTest, ElementsAreConvertedWithinTheirKind) {
   EXPECT_EQ(floats({5}), INFINITY);
 }
 
-TEST_F(CopyFromTest, TypedViewsAreSourcesToo) {
+TEST_F(CopyFromTest, TypedViewsCanBeSources) {
   MemArray<double, 1> b({5});
   b.fill(1.25);
   ReadLease<double, 1> const lease(b);
@@ -111,7 +111,7 @@ TEST_F(CopyFromTest, RefusalsLeaveTheArrayAsItWas) {
   EXPECT_EQ(a.get_lock_id(), -1);
 }
 
-TEST_F(CopyFromTest, KeptViewsKeepTheOldContents) {
+TEST_F(CopyFromTest, EscapedViewsKeepTheOldContents) {
   MemArray<std::int64_t, 1> a({6});
   for (std::int64_t i = 0; i < 6; ++i) a.write({i}, i);
   ConstBufferView const kept = a.view();
@@ -130,7 +130,7 @@ TEST_F(CopyFromTest, SourceThatOverlapsIsCopiedFirst) {
   EXPECT_EQ(copies(), 1);
 }
 
-TEST_F(CopyFromTest, NoElements) {
+TEST_F(CopyFromTest, EmptyCopyNeedsTheSameShape) {
   auto const values = counted<float>(1);
   MemArray<double, 2> a({0, 3});
   a.copy_from(view_of(values, {0, 3}));
@@ -140,7 +140,7 @@ TEST_F(CopyFromTest, NoElements) {
 
 class CopyFromDevicesTest : public test::DeviceArrayTest {};
 
-TEST_F(CopyFromDevicesTest, EveryPlaceToEveryPlace) {
+TEST_F(CopyFromDevicesTest, CopiesBetweenTheHostAndEveryDevice) {
   std::vector<std::optional<int>> const places = {std::nullopt, 0, 1};
   for (auto const& from : places) {
     for (auto const& to : places) {
@@ -172,7 +172,7 @@ TEST_F(CopyFromDevicesTest, EveryPlaceToEveryPlace) {
   }
 }
 
-TEST_F(CopyFromDevicesTest, FailureOfTheDriverLeavesTheOldContents) {
+TEST_F(CopyFromDevicesTest, DriverFailureLeavesOldOrNewContents) {
   for (char const* const function : {"cuMemAllocFromPoolAsync", "cuMemcpyHtoDAsync", "cuMemcpyDtoDAsync"}) {
     SCOPED_TRACE(function);
     MemArray<float, 1> a({1000});

@@ -68,7 +68,7 @@ TEST_F(DLPackTensorTest, DescribesTheArray) {
   }
 }
 
-TEST_F(DLPackTensorTest, SaysItsVersionAndWhetherItIsReadOnly) {
+TEST_F(DLPackTensorTest, HasVersionAndReadOnlyFlag) {
   DLPackTensor tensor = array.get_dlpack_tensor(true);
   EXPECT_EQ(tensor.flags(), DLPACK_FLAG_BITMASK_READ_ONLY);
   DLManagedTensorVersioned* const managed = tensor.release_versioned();
@@ -78,7 +78,7 @@ TEST_F(DLPackTensorTest, SaysItsVersionAndWhetherItIsReadOnly) {
   managed->deleter(managed);
 }
 
-TEST_F(DLPackTensorTest, TheUnversionedStructCannotSayReadOnlySoItIsRefused) {
+TEST_F(DLPackTensorTest, UnversionedReadOnlyExportIsRefused) {
   auto const words = message_of<BufferError>([&] { static_cast<void>(array.get_dlpack_tensor(false)); });
   EXPECT_NE(words.find("read-only"), std::string::npos);
   EXPECT_NE(words.find("max_version=(1, 0)"), std::string::npos);
@@ -97,7 +97,7 @@ TEST_F(DLPackTensorTest, EmptyArraysHaveStridesAndAnAddress) {
   }
 }
 
-TEST_F(DLPackTensorTest, EachExportHasItsOwnDescription) {
+TEST_F(DLPackTensorTest, EachExportHasItsOwnShapeAndStrides) {
   WriteLease<float, 3> lease(array);
   View<float> first(array.get_dlpack_tensor(true, lease.lock_id()));
   View<float> second(array.get_dlpack_tensor(true, lease.lock_id()));
@@ -112,13 +112,13 @@ TEST_F(DLPackTensorTest, EachExportHasItsOwnDescription) {
   expect_dense(second.tensor().tensor(), {2, 3, 4});
 }
 
-TEST_F(DLPackTensorTest, ItsShapeIsThatOfItsMemoryAlsoAfterAResize) {
+TEST_F(DLPackTensorTest, ExportKeepsItsShapeAfterAResize) {
   View<float> view = kept_read_only(array);
   array.resize({1, 1, 1});
   expect_dense(view.tensor().tensor(), {2, 3, 4});
 }
 
-TEST_F(DLPackTensorTest, DeletersRunInAnyOrderOnAnyThreadAfterEverythingIsGone) {
+TEST_F(DLPackTensorTest, DeletersRunInAnyOrderOnAnyThread) {
   std::mt19937 random(1);
   for (int round = 0; round < 50; ++round) {
     auto own = std::make_unique<MemArray<float, 3>>(std::array<std::int64_t, 3>{2, 3, 4});
@@ -176,7 +176,7 @@ TEST_F(DLPackTensorTest, IsDeletedOnceByItsLastOwner) {
   EXPECT_EQ(block.exports().total(), 0U);
 }
 
-TEST_F(DLPackTensorTest, ADeleterTakesNull) {
+TEST_F(DLPackTensorTest, DeleterAcceptsNull) {
   DLPackTensor tensor = array.get_dlpack_tensor(true);
   DLManagedTensorVersioned* const taken = tensor.release_versioned();
   auto const deleter = taken->deleter;
@@ -186,7 +186,7 @@ TEST_F(DLPackTensorTest, ADeleterTakesNull) {
   EXPECT_EQ(tensor.release_versioned(), nullptr);
 }
 
-TEST_F(DLPackTensorTest, CopiesBelongToTheConsumerAlone) {
+TEST_F(DLPackTensorTest, CopiesAreIndependentOfTheArray) {
   count_up(array);
   auto const before = contents(array);
   for (auto const kind : {LeaseCore::Kind::read, LeaseCore::Kind::write}) {
@@ -209,7 +209,7 @@ TEST_F(DLPackTensorTest, CopiesBelongToTheConsumerAlone) {
   }
 }
 
-TEST_F(DLPackTensorTest, ExportsDoNotGrowTheProcess) {
+TEST_F(DLPackTensorTest, ExportsDoNotLeakMemory) {
   WriteLease const lease(array);
   auto const export_many = [&](int count) {
     for (int i = 0; i < count; ++i) {
@@ -225,7 +225,7 @@ TEST_F(DLPackTensorTest, ExportsDoNotGrowTheProcess) {
   EXPECT_EQ(array.state().residency().block().exports().total(), 0U);
 }
 
-TEST_F(DLPackTensorTest, AStructHasNoDLPackType) {
+TEST_F(DLPackTensorTest, StructsAreRefused) {
   MemArray<Particle, 1> particles({4});
   EXPECT_THROW(static_cast<void>(particles.get_dlpack_tensor(true)), BufferError);
   WriteLease const lease(particles);
@@ -236,14 +236,14 @@ TEST_F(DLPackTensorTest, AStructHasNoDLPackType) {
   EXPECT_EQ(particles({3}, lease.lock_id()).id, 7);
 }
 
-TEST_F(DLPackTensorTest, AnIdThatIsNotTheHoldersGetsNothing) {
+TEST_F(DLPackTensorTest, UnknownLockIdIsRefused) {
   EXPECT_THROW(static_cast<void>(array.get_dlpack_tensor(true, 5)), LockError);
   ReadLease const lease(array);
   EXPECT_THROW(static_cast<void>(array.get_dlpack_tensor(true, 5)), LockError);
   EXPECT_EQ(array.get_dlpack_tensor(true).flags(), DLPACK_FLAG_BITMASK_READ_ONLY);
 }
 
-TEST_F(DLPackTensorTest, RunningOutOfMemoryForACopyCountsNothing) {
+TEST_F(DLPackTensorTest, CopyUnderAClosedLeaseIsRefusedAndCountsNoExport) {
   auto const lease = core_lease(array, LeaseCore::Kind::read);
   lease->enter();
   auto const blocks = live_blocks();

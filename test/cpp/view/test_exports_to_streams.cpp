@@ -44,7 +44,7 @@ class ExportsToStreamsTest : public test::DeviceArrayTest {
   DLManagedTensorVersioned* tensor = nullptr;
 };
 
-TEST_F(ExportsToStreamsTest, KernelsComeBetweenWhatAConsumerDidAndDoes) {
+TEST_F(ExportsToStreamsTest, KernelsAreOrderedBetweenConsumerSubmissions) {
   StreamHandle const other = create_stream_handle(context);
   submit();                   // 1
   add_ten(other);             // 11
@@ -55,7 +55,7 @@ TEST_F(ExportsToStreamsTest, KernelsComeBetweenWhatAConsumerDidAndDoes) {
   EXPECT_EQ((*a)({99}), 67);
 }
 
-TEST_F(ExportsToStreamsTest, WhatAConsumerDoesComesAfterKernelsThatOnlyRead) {
+TEST_F(ExportsToStreamsTest, ConsumerWorkIsOrderedAfterReadingKernels) {
   MemArray<int, 1> seen({100});
   seen.move_memory(kDLCUDA, 0, 0);
   StreamHandle const other = create_stream_handle(context);
@@ -71,7 +71,7 @@ TEST_F(ExportsToStreamsTest, WhatAConsumerDoesComesAfterKernelsThatOnlyRead) {
   EXPECT_EQ((*a)({99}, lease->lock_id()), 1);
 }
 
-TEST_F(ExportsToStreamsTest, ElementAccessComesAfterIt) {
+TEST_F(ExportsToStreamsTest, ElementAccessIsOrderedAfterConsumerWork) {
   submit();
   EXPECT_EQ((*a)({5}, lease->lock_id()), 1);
   submit();
@@ -81,7 +81,7 @@ TEST_F(ExportsToStreamsTest, ElementAccessComesAfterIt) {
   EXPECT_EQ((*a)({5}, lease->lock_id()), 201);
 }
 
-TEST_F(ExportsToStreamsTest, APointerForAnyStreamComesAfterIt) {
+TEST_F(ExportsToStreamsTest, PointerForAnyStreamWaitsForConsumerWork) {
   for (bool const writes : {false, true}) {
     submit();
     int const* const elements = writes ? a->ptr(lease->lock_id()) : std::as_const(*a).ptr(lease->lock_id());
@@ -89,13 +89,13 @@ TEST_F(ExportsToStreamsTest, APointerForAnyStreamComesAfterIt) {
   }
 }
 
-TEST_F(ExportsToStreamsTest, ATensorForAnyStreamComesAfterIt) {
+TEST_F(ExportsToStreamsTest, TensorForAnyStreamWaitsForConsumerWork) {
   submit();
   DLPackTensor const other = a->get_dlpack_tensor(true, lease->lock_id());
   EXPECT_EQ(*static_cast<int const*>(testing::detail::reachable(tensor->dl_tensor.data)), 1);
 }
 
-TEST_F(ExportsToStreamsTest, FillUnderTheIdComesAfterIt) {
+TEST_F(ExportsToStreamsTest, FillUnderTheLockIdIsOrderedAfterConsumerWork) {
   submit();
   a->fill(4, lease->lock_id());
   submit();

@@ -53,7 +53,7 @@ class ForeignBoolsTest : public ::testing::Test {
       std::make_shared<std::array<std::uint8_t, 64>>(std::array<std::uint8_t, 64>{0, 1, 2, 255, 128, 0});
 };
 
-TEST_F(ForeignBoolsTest, OnlyBoolsAndStructsWithBoolsHaveThem) {
+TEST_F(ForeignBoolsTest, HasBoolsIsTrueForBoolsAndStructsWithBools) {
   EXPECT_TRUE(has_bools(dtype_of<bool>()));
   EXPECT_TRUE(has_bools(dtype_of<Flagged>()));
   EXPECT_FALSE(has_bools(dtype_of<std::uint8_t>()));
@@ -89,7 +89,7 @@ TEST_F(ForeignBoolsTest, WritersAreRefused) {
   EXPECT_EQ(copies(), before);
 }
 
-TEST_F(ForeignBoolsTest, CopiesKeepTheOrderThatFits) {
+TEST_F(ForeignBoolsTest, CheckedCopyHasTheRequestedOrder) {
   ViewCore const transposed = view(dtype_of<bool>(), {columns, rows}, {1, columns});
   auto const read = ConstBufferView(transposed).as<bool const, 2, f_order>();
   EXPECT_TRUE(read(2, 0));
@@ -123,13 +123,13 @@ TEST_F(ForeignBoolsTest, CopiesOfStructsAreDenseAndValid) {
   EXPECT_FALSE(has_invalid_bools(columns_first.dtype(), columns_first.data(), columns_first.layout()));
 }
 
-TEST_F(ForeignBoolsTest, MemoryOfThisLibraryIsNotLookedAt) {
+TEST_F(ForeignBoolsTest, MemoryOfThisLibraryIsNotChecked) {
   MemArray<bool, 1> array({4});
   WriteLease const lease(array);
   EXPECT_FALSE(has_invalid_bools(BufferView(lease).core()));
 }
 
-TEST_F(ForeignBoolsTest, ArraysDoNotAdoptThem) {
+TEST_F(ForeignBoolsTest, InvalidBoolsAreNotAdopted) {
   EXPECT_THROW(static_cast<void>(detail::adopt(bools())), BufferError);
   auto const array = MemArray<bool, 2>::share(detail::adopt_copy(bools()));
   EXPECT_FALSE(array.is_foreign());
@@ -137,7 +137,7 @@ TEST_F(ForeignBoolsTest, ArraysDoNotAdoptThem) {
   EXPECT_FALSE(array({1, 2}));
 }
 
-TEST_F(ForeignBoolsTest, ArraysAreFilledWith0And1) {
+TEST_F(ForeignBoolsTest, CopyFromConvertsInvalidBoolsTo0And1) {
   MemArray<bool, 2> array({rows, columns});
   array.copy_from(ConstBufferView(bools()));
   std::array<std::uint8_t, 6> bytes{};

@@ -106,7 +106,7 @@ TYPED_TEST(ImportDLPackTest, AnotherKeepAliveIsDroppedAfterTheTensor) {
   EXPECT_EQ(order, "12");
 }
 
-TYPED_TEST(ImportDLPackTest, ViewsWhatItSays) {
+TYPED_TEST(ImportDLPackTest, ViewMatchesTheTensor) {
   Producer<TypeParam> producer;
   {
     ViewCore const view = import_dlpack(&producer.managed);
@@ -129,7 +129,7 @@ TYPED_TEST(ImportDLPackTest, TheDeleterMayRunOnAnyThread) {
   EXPECT_EQ(producer.deleted, 1);
 }
 
-TYPED_TEST(ImportDLPackTest, WhatItSaysWronglyIsRefusedAndDeletedOnce) {
+TYPED_TEST(ImportDLPackTest, InvalidTensorIsRefusedAndDeletedOnce) {
   using P = Producer<TypeParam>;
   auto const refused = [](auto const& change) {
     P producer;
@@ -156,7 +156,7 @@ TYPED_TEST(ImportDLPackTest, WhatItSaysWronglyIsRefusedAndDeletedOnce) {
   refused([](P&, DLTensor& t) { t.byte_offset = 1; });
 }
 
-TYPED_TEST(ImportDLPackTest, OddButGood) {
+TYPED_TEST(ImportDLPackTest, UnusualButValidTensorsAreAccepted) {
   Producer<TypeParam> producer;
   producer.managed.dl_tensor.strides = nullptr;
   producer.managed.dl_tensor.device.device_id = 3;
@@ -193,7 +193,7 @@ TEST(ImportVersionedTest, FlagsAndVersionsAreHonoured) {
   }
 }
 
-TEST(ImportVersionedTest, LentOnItSaysTheSame) {
+TEST(ImportVersionedTest, ReexportKeepsFlagsAndStrides) {
   Producer<DLManagedTensorVersioned> producer;
   producer.managed.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
   producer.strides[0] = 4;
@@ -214,7 +214,7 @@ TEST(ImportVersionedTest, LentOnItSaysTheSame) {
   EXPECT_EQ(copied.tensor().strides[0], 3);
 }
 
-TEST(ImportVersionedTest, NegativeStridesAreNotLentOn) {
+TEST(ImportVersionedTest, NegativeStridesAreNotReexported) {
   Producer<DLManagedTensorVersioned> producer;
   producer.strides[1] = -1;
   producer.managed.dl_tensor.byte_offset = 8;
@@ -225,7 +225,7 @@ TEST(ImportVersionedTest, NegativeStridesAreNotLentOn) {
 
 /// Imports tensors with random fields and valid addresses. Each import succeeds or throws `BufferError`, and the tensor
 /// is deleted once.
-TEST(ImportVersionedTest, JunkIsRefusedOrGood) {
+TEST(ImportVersionedTest, RandomTensorsAreRefusedOrImported) {
   std::mt19937_64 random(3);
   auto const odd = [&]() -> std::int64_t {
     switch (random() % 6) {

@@ -30,7 +30,7 @@ class ViewStreamTest : public DeviceArrayTest {
   MemArray<double, 2> a{std::array<std::int64_t, 2>{4, 25}};
 };
 
-TEST_F(ViewStreamTest, ComputesWhereTheMemoryIs) {
+TEST_F(ViewStreamTest, ComputesOnTheDeviceOfTheMemory) {
   ReadLease<double, 2> const lease(a);
   ConstBufferView const view(lease);
   EXPECT_EQ(view.device(), (Device{kDLCUDA, 0}));
@@ -43,7 +43,7 @@ TEST_F(ViewStreamTest, ComputesWhereTheMemoryIs) {
   EXPECT_EQ((columns.as<double const, 1>()(3)), 3.0 + 28 + 53 + 78);
 }
 
-TEST_F(ViewStreamTest, TypedViewsAreOfTheHost) {
+TEST_F(ViewStreamTest, TypedViewOfDeviceMemoryIsRefused) {
   WriteLease<double, 2> const lease(a);
   BufferView const view(lease);
   EXPECT_NE(message_of<BufferError>([&] { static_cast<void>(view.as<double, 2>()); }).find("to_device('cpu')"),
@@ -69,7 +69,7 @@ TEST_F(ViewStreamTest, WorksInTheStreamOfItsLease) {
   EXPECT_EQ(first(kept.sum()), 0.0);
 }
 
-TEST_F(ViewStreamTest, ANumberOfAnotherDeviceIsRefused) {
+TEST_F(ViewStreamTest, StreamOfAnotherDeviceAndUnknownDevicesAreRefused) {
   BufferView const view(WriteLease<double, 2>{a});
   StreamHandle const elsewhere = create_stream_handle(get_primary_context(1));
   EXPECT_THROW(static_cast<void>(view.to_device({kDLCUDA, 0}, elsewhere)), ValueError);
@@ -78,7 +78,7 @@ TEST_F(ViewStreamTest, ANumberOfAnotherDeviceIsRefused) {
   EXPECT_EQ(first(view.slice(0, {.start = 1})), 25.0);
 }
 
-TEST_F(ViewStreamTest, ALeaseThatIsOverHasNoStream) {
+TEST_F(ViewStreamTest, ClosedLeaseHasNoStream) {
   detail::LeaseCore lease(a.state_ptr(), detail::LeaseCore::Kind::read, LeaseOptions{});
   lease.enter();
   detail::Block& block = lease.block();
@@ -89,7 +89,7 @@ TEST_F(ViewStreamTest, ALeaseThatIsOverHasNoStream) {
   EXPECT_THROW(static_cast<void>(detail::view_stream(block, stream_lease)), LockError);
 }
 
-TEST_F(ViewStreamTest, GoesBetweenDevices) {
+TEST_F(ViewStreamTest, CopiesBetweenDevices) {
   BufferView const view(WriteLease<double, 2>{a});
   BufferView const part = view.slice(1, {.step = -3}).to_device({kDLCUDA, 1});
   EXPECT_EQ(part.device(), (Device{kDLCUDA, 1}));
@@ -99,7 +99,7 @@ TEST_F(ViewStreamTest, GoesBetweenDevices) {
   EXPECT_EQ(copied_bytes(), 800 + 4 * 9 * 8 * 3);
 }
 
-TEST_F(ViewStreamTest, WhatFailsLeavesTheMemoryAsItWas) {
+TEST_F(ViewStreamTest, FailedOperationLeavesTheMemoryUnchanged) {
   BufferView const view(WriteLease<double, 2>{a});
   sim.fail("cuLaunchKernel", 1, 700, 1);
   EXPECT_THROW(view.add_index(), CudaError);

@@ -79,7 +79,7 @@ def check(seen, x, name):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("name", DTYPES)
-def test_numpy(name, ndim, layout):
+def test_numpy_arrays_are_passed_in_every_layout(name, ndim, layout):
     x = layout(name, EXTENTS[:ndim])
     check(arguments.look(x, name, ndim), x, name)
     assert arguments.spread(x, name, ndim) == x.size
@@ -96,7 +96,7 @@ def test_numpy(name, ndim, layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("name", DTYPES)
-def test_mdspans_of_numpy(name, ndim, layout):
+def test_numpy_arrays_are_passed_as_mdspans(name, ndim, layout):
     x = layout(name, EXTENTS[:ndim])
     kept = x.copy()
     steps = [step for step, extent in zip(x.strides, x.shape, strict=True) if x.size and extent > 1]
@@ -137,7 +137,7 @@ def check_spans(lent, x, name):
 
 
 @pytest.mark.parametrize("name", DTYPES)
-def test_spans_of_numpy(name):
+def test_numpy_arrays_are_passed_as_spans(name):
     x = numbers(name, (5,))
     check_spans(x, x, name)
     x = numbers(name, (5,))
@@ -150,7 +150,7 @@ def test_spans_of_numpy(name):
 
 
 @pytest.mark.parametrize("name", DTYPES)
-def test_spans_of_arrays_leases_and_views(name):
+def test_arrays_leases_and_views_are_passed_as_spans(name):
     x = numbers(name, (5,))
     a = memarray.MemArray([5], name)
     a.read_numpy_array(x)
@@ -183,7 +183,7 @@ def test_spans_of_arrays_leases_and_views(name):
 
 @of_both_kinds
 @pytest.mark.parametrize("name", DTYPES)
-def test_numpy_without_dimensions(name, look, spread):
+def test_zero_dimensional_numpy_arrays_are_passed(name, look, spread):
     x = numbers(name, ())
     check(look(x, name, 0), x, name)
     assert spread(x, name, 0) == 1
@@ -192,7 +192,7 @@ def test_numpy_without_dimensions(name, look, spread):
 @of_both_kinds
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("name", DTYPES)
-def test_arrays_leases_and_views(name, ndim, look, spread):
+def test_arrays_leases_and_views_are_passed(name, ndim, look, spread):
     x = numbers(name, EXTENTS[:ndim])
     a = memarray.MemArray(x.shape, name)
     a.read_numpy_array(x)
@@ -224,7 +224,7 @@ def test_arrays_leases_and_views(name, ndim, look, spread):
 
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("name", DTYPES)
-def test_arrays_themselves(name, ndim):
+def test_arrays_are_passed_by_reference_and_returned_by_value(name, ndim):
     """By reference and back by value: what leases others hold is for the function to mind."""
     spread = getattr(arguments, f"spread_{name}_{ndim}")
     x = numbers(name, EXTENTS[:ndim])
@@ -251,7 +251,7 @@ def test_arrays_themselves(name, ndim):
 
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("name", DTYPES)
-def test_shared_pointers(name, ndim):
+def test_shared_pointers_are_passed_and_returned(name, ndim):
     x = numbers(name, EXTENTS[:ndim])
     a = memarray.MemArray(x.shape, name)
     before = memarray.stats()["live_blocks"], memarray.stats()["copies"]
@@ -279,7 +279,7 @@ def refuses_other_arrays(call, name, ndim):
 @pytest.mark.parametrize(
     ("code", "name"), [("b", "int8"), ("H", "uint16"), ("i", "int32"), ("q", "int64"), ("d", "float64")]
 )
-def test_buffers(code, name):
+def test_buffers_are_passed(code, name):
     data = array.array(code, [3, 1, 4, 1, 5])
     assert arguments.look(data, name, 1)[4] == data.tobytes()
     assert arguments.look(memoryview(data)[::-2], name, 1)[2:4] == ((3,), (-2,))
@@ -287,7 +287,7 @@ def test_buffers(code, name):
     assert data.tolist() == [1, 1, 1, 1, 5]
 
 
-def test_bytes_are_for_looking():
+def test_bytes_are_passed_read_only():
     assert arguments.look(b"abc", "uint8", 1)[4] == b"abc"
     assert arguments.look_at_mdspan(b"abc", "uint8", 1)[4] == arguments.look_at_span(b"abc", "uint8")[4] == b"abc"
     for call in (arguments.spread, arguments.spread_in_mdspan):
@@ -307,7 +307,7 @@ def of_torch(x, name):
 @pytest.mark.parametrize("layout", [numbers, fortran, sliced, offset, empty])
 @pytest.mark.parametrize("ndim", range(7))
 @pytest.mark.parametrize("name", DTYPES)
-def test_torch(name, ndim, layout, look, spread):
+def test_torch_tensors_are_passed_in_every_layout(name, ndim, layout, look, spread):
     peer("torch")
     if layout is not numbers and ndim == 0:
         pytest.skip("one element has one layout")
@@ -321,7 +321,7 @@ def test_torch(name, ndim, layout, look, spread):
 
 
 @pytest.mark.parametrize("name", DTYPES)
-def test_spans_of_torch(name):
+def test_torch_tensors_are_passed_as_spans(name):
     x = numbers(name, (5,))
     check_spans(of_torch(x, name), x, name)
 
@@ -340,7 +340,7 @@ def jax():
 @pytest.mark.parametrize("layout", [numbers, empty])
 @pytest.mark.parametrize("ndim", range(7))
 @pytest.mark.parametrize("name", DTYPES)
-def test_jax(name, ndim, layout, look, spread, jax):
+def test_jax_arrays_are_passed_read_only(name, ndim, layout, look, spread, jax):
     if layout is not numbers and ndim == 0:
         pytest.skip("one element has one layout")
     x = layout(name, EXTENTS[:ndim])
@@ -355,7 +355,7 @@ def test_jax(name, ndim, layout, look, spread, jax):
 
 
 @pytest.mark.parametrize("name", DTYPES)
-def test_spans_of_jax(name, jax):
+def test_jax_arrays_are_passed_as_read_only_spans(name, jax):
     x = numbers(name, (5,))
     j = jax.numpy.asarray(x)
     assert arguments.look_at_span(j, name) == (name, j.unsafe_buffer_pointer(), (5,), (1,), x.tobytes())

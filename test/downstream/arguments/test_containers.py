@@ -115,7 +115,7 @@ def test_elements_are_passed_and_hold_their_leases(container, of):
 
 
 @pytest.mark.parametrize("of", VIEWS)
-def test_elements_that_nobody_else_has_live_as_long_as_the_call(of):
+def test_unreferenced_elements_stay_alive_during_the_call(of):
     values = np.arange(3.0)
     made = (values + number for number in range(2))
     assert (
@@ -147,7 +147,7 @@ def test_a_refused_element_raises_its_own_error(container, name, of, make, error
 
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("of", VIEWS)
-def test_a_lease_that_is_held_is_a_lock_error(container, of):
+def test_leased_element_is_refused_with_lock_error(container, of):
     first, second = ones(), ones()
     with second.write(), pytest.raises(memarray.LockError, match="leased for writing"):
         call(container, of, first, second)
@@ -163,7 +163,7 @@ def test_an_object_without_memory_is_a_type_error(container, of):
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
-def test_a_stream_that_cannot_be_had_is_refused(container):
+def test_error_of_stream_object_is_raised(container):
     class Broken:
         def __cuda_stream__(self):
             raise ZeroDivisionError("as asked")
@@ -181,7 +181,7 @@ def test_memory_on_a_device_is_refused_for_the_host():
         del array
 
 
-def test_overloads_of_containers():
+def test_container_elements_select_the_overload():
     doubles, floats = [np.ones(2)] * 6, [np.ones(2, "f4")] * 6
     assert arguments.floats_or_doubles(doubles).startswith("float64 12")
     assert arguments.floats_or_doubles(floats).startswith("float32 12")
@@ -201,7 +201,7 @@ def test_overloads_of_containers():
         arguments.float_or_double(array)
 
 
-def test_containers_without_a_caster_of_ours():
+def test_containers_without_memarray_caster_check_elements():
     assert arguments.set_of_pointers({ones()}) == 1
     with pytest.raises(TypeError):
         arguments.set_of_pointers({memarray.MemArray([3], "f4")})
@@ -210,7 +210,7 @@ def test_containers_without_a_caster_of_ours():
     assert arguments.cast_set({ones()}) == 1
 
 
-def test_casts_in_cpp_raise_the_refusal():
+def test_failed_cast_in_cpp_raises_its_error():
     assert arguments.cast_view(ones()) == 3
     assert arguments.cast_views([ones(), np.ones(2)]) == 5
     for cast, wrap in ((arguments.cast_view, lambda x: x), (arguments.cast_views, lambda x: [ones(), x])):

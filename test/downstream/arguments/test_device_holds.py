@@ -30,7 +30,7 @@ def is_free_there(a):
     return a.lock_id == -1 and str(a.device) == "cuda:0"
 
 
-def test_while_a_function_reads_on_a_device_nobody_writes(there):
+def test_device_read_argument_holds_read_lease_during_call(there):
     tried = []
 
     def write():
@@ -49,7 +49,7 @@ def test_while_a_function_reads_on_a_device_nobody_writes(there):
     assert there.view().sum() == 4
 
 
-def test_while_a_function_writes_on_a_device_nobody_reads(there):
+def test_device_write_argument_holds_write_lease_during_call(there):
     tried = []
 
     def read():
@@ -70,7 +70,7 @@ def test_while_a_function_writes_on_a_device_nobody_reads(there):
 
 
 @pytest.mark.parametrize("device", [None, "cuda:0"])
-def test_a_function_on_a_device_is_refused_what_others_lease(there, device):
+def test_device_argument_is_refused_under_conflicting_lease(there, device):
     called = []
     with there.read(device=device):
         with pytest.raises(memarray.LockError, match="leased for reading by 1 lease"):
@@ -89,7 +89,7 @@ def test_a_function_on_a_device_is_refused_what_others_lease(there, device):
 
 
 @DROPS
-def test_a_kept_view_on_a_device_holds_the_lease(there, drop):
+def test_stored_device_view_holds_its_lease(there, drop):
     # In another stream, too.
     arguments.keep_in_stream(there, memarray.Stream())
     gc.collect()

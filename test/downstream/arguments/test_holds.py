@@ -24,7 +24,7 @@ def is_free(array):
     return array.lock_id == -1 and array.write().__enter__().__exit__() is None
 
 
-def test_while_a_function_reads_nobody_writes(a):
+def test_read_argument_holds_read_lease_during_call(a):
     def write():
         with pytest.raises(memarray.LockError, match="leased for reading by 1 lease"):
             a.fill(2)
@@ -36,7 +36,7 @@ def test_while_a_function_reads_nobody_writes(a):
 
 
 @pytest.mark.parametrize(("call", "shape"), [(arguments.span_and_call, [6]), (arguments.mdspan_and_call, [2, 3])])
-def test_while_a_function_reads_a_span_nobody_writes(call, shape):
+def test_span_argument_holds_read_lease_during_call(call, shape):
     array = memarray.MemArray(shape)
     array.fill(1)
     tried = []
@@ -56,7 +56,7 @@ def test_while_a_function_reads_a_span_nobody_writes(call, shape):
     assert memarray.stats()["copies"] == copies
 
 
-def test_while_a_function_writes_nobody_reads(a):
+def test_write_argument_holds_write_lease_during_call(a):
     def read():
         with pytest.raises(memarray.LockError, match="leased for writing"):
             np.asarray(a)
@@ -66,7 +66,7 @@ def test_while_a_function_writes_nobody_reads(a):
     assert is_free(a)
 
 
-def test_a_lease_is_given_back_under_exceptions(a):
+def test_lease_is_released_on_exception(a):
     with pytest.raises(RuntimeError, match="as asked"):
         arguments.fail(a)
     assert is_free(a)
@@ -80,7 +80,7 @@ def test_a_lease_is_given_back_under_exceptions(a):
     assert is_free(a)
 
 
-def test_one_array_is_not_read_and_written_at_once(a):
+def test_passing_one_array_to_read_and_write_is_refused(a):
     with pytest.raises(memarray.LockError):
         arguments.copy_into(a, a)
     assert is_free(a)
@@ -89,7 +89,7 @@ def test_one_array_is_not_read_and_written_at_once(a):
     assert np.asarray(b).sum() == 1000
 
 
-def test_a_lease_that_cannot_be_had_is_said_whatever_the_overloads_before():
+def test_lock_error_is_raised_despite_failed_overloads():
     b = memarray.MemArray([3], "float32")
     with b.write(), pytest.raises(memarray.LockError, match="leased for writing"):
         arguments.overloaded(b)
@@ -118,7 +118,7 @@ def test_the_line_of_the_call_is_traced(a):
         memarray.options.trace_leases = False
 
 
-def test_a_lease_that_is_given_is_the_callers(a):
+def test_lease_argument_stays_open_after_call(a):
     with a.write() as lease:
         arguments.write_without_gil(lease, 4)
         assert lease.is_open
@@ -135,7 +135,7 @@ def test_a_lease_that_is_given_is_the_callers(a):
     assert np.asarray(a)[0] == 5
 
 
-def test_kept_views_hold_the_lease(a):
+def test_stored_view_holds_its_lease(a):
     arguments.keep_copy(a)
     with pytest.raises(memarray.LockError):
         a.fill(2)
@@ -144,7 +144,7 @@ def test_kept_views_hold_the_lease(a):
     assert is_free(a)
 
 
-def test_kept_views_keep_the_memory():
+def test_stored_view_keeps_memory_alive():
     gc.collect()
     before = memarray.stats()["live_blocks"]
     b = memarray.MemArray([1000])
@@ -158,7 +158,7 @@ def test_kept_views_keep_the_memory():
 
 
 @pytest.mark.parametrize("drop", [arguments.drop, arguments.drop_in_a_thread])
-def test_kept_views_are_dropped_with_and_without_the_gil(a, drop):
+def test_stored_views_are_dropped_with_and_without_gil(a, drop):
     x = np.arange(4.0)
     gone = weakref.ref(x)
     arguments.keep(x)
@@ -207,7 +207,7 @@ def test_views_are_returned_as_views(a):
     assert memarray.stats()["copies"] == copies
 
 
-def test_leaving_views_behind_is_reported(a, caplog):
+def test_write_under_escaped_view_is_reported(a, caplog):
     caplog.set_level(logging.INFO, "memarray.copies")
     with a.read() as lease:
         kept = np.from_dlpack(lease)
@@ -242,7 +242,7 @@ def test_other_threads_run_while_a_function_reads(a):
     assert refused > 10
 
 
-def test_eight_threads(a):
+def test_reads_and_writes_of_eight_threads_are_not_torn(a):
     """Readers never see half of a write, whoever is refused; everyone is let in, and reads between writes."""
     done = [0] * 8  # by each: writes, or reads after the first write
     counting = threading.Lock()
@@ -311,7 +311,7 @@ def test_arrays_taken_by_value_share_the_memory(a):
         arguments.fill_by_value(memarray.MemArray([2], "int8"), 1)
 
 
-def test_arrays_returned_by_value_are_handed_over():
+def test_array_returned_by_value_is_not_copied():
     gc.collect()
     before = memarray.stats()["live_blocks"]
     made = arguments.make(3)
@@ -319,6 +319,6 @@ def test_arrays_returned_by_value_are_handed_over():
     assert memarray.stats()["live_blocks"] == before + 1
 
 
-def test_under_pybind11s_own_guard(a):
+def test_argument_works_under_pybind11_call_guard(a):
     assert arguments.sum_under_guard(a) == 1000
     assert is_free(a)

@@ -30,7 +30,7 @@ def producer(request):
 
 @DROPS
 @KEEPS
-def test_a_kept_tensor_is_deleted_once_when_it_is_dropped(producer, keep, drop):
+def test_stored_tensor_is_deleted_once_when_dropped(producer, keep, drop):
     keep(producer)
     gc.collect()
     assert (arguments.kept_sum(), producer.deleted) == (10, 0)
@@ -43,7 +43,7 @@ def test_a_kept_tensor_is_deleted_once_when_it_is_dropped(producer, keep, drop):
     assert producer.deleted == 1
 
 
-def test_a_tensor_that_is_not_kept_is_deleted_after_the_call(producer):
+def test_tensor_that_is_not_stored_is_deleted_after_call(producer):
     seen = []
     assert arguments.read_and_call(producer, lambda: seen.append(producer.deleted)) == 10
     assert (seen, producer.deleted) == ([0], 1)
@@ -71,7 +71,7 @@ for versioned in (True, False):
 """
 
 
-def test_a_tensor_that_is_refused_is_deleted_once():
+def test_refused_tensor_is_deleted_once():
     # nanobind ends the process where an error was set and is gone.
     program = [sys.executable, "-c", REFUSED, str(Path(dl.__file__).parent)]
     done = subprocess.run(program, capture_output=True, text=True, check=False)
@@ -80,7 +80,7 @@ def test_a_tensor_that_is_refused_is_deleted_once():
 
 @DROPS
 @KEEPS
-def test_a_kept_tensor_of_torch_keeps_its_storage(keep, drop):
+def test_stored_torch_tensor_keeps_its_storage(keep, drop):
     torch = peer("torch")
     x = np.arange(5.0)
     gone = weakref.ref(x)  # what the storage of the tensor keeps, and nobody else
@@ -109,7 +109,7 @@ def test_a_kept_tensor_of_torch_keeps_its_storage(keep, drop):
 
 @DROPS
 @KEEPS
-def test_a_kept_buffer_is_not_resized(keep, drop):
+def test_stored_buffer_cannot_be_resized(keep, drop):
     data = array.array("d", range(5))
     gone = weakref.ref(data)
     keep(data)
@@ -130,7 +130,7 @@ def test_a_kept_buffer_is_not_resized(keep, drop):
 
 
 @DROPS
-def test_a_kept_part_of_a_buffer_is_written(drop):
+def test_stored_part_of_buffer_is_writable(drop):
     data = bytearray(40)
     arguments.keep_to_write(memoryview(data).cast("d")[1:])
     gc.collect()

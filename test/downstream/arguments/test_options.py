@@ -13,7 +13,7 @@ def weight(x):
     return sum((k + 1) * element for k, element in enumerate(x.ravel().tolist()))
 
 
-def test_overloads_by_order():
+def test_memory_order_selects_the_overload():
     assert arguments.order(X) == "C"
     assert arguments.order(X.T) == "F"
     assert arguments.order(X[:, ::2]) == "strided"
@@ -21,7 +21,7 @@ def test_overloads_by_order():
     assert arguments.order(X[:1].T) == "C", "a column is dense in both"
 
 
-def test_overloads_by_order_of_another_dtype_and_rank():
+def test_memory_order_selects_the_overload_for_int16_rank_3():
     assert arguments.order_of_cubes(CUBES) == "C"
     assert arguments.order_of_cubes(CUBES.T) == "F"
     for strided in (CUBES.transpose(0, 2, 1), CUBES.transpose(1, 0, 2), CUBES[:, :2], CUBES[..., ::-1]):
@@ -33,14 +33,14 @@ def test_overloads_by_order_of_another_dtype_and_rank():
 
 
 @pytest.mark.parametrize("x", [X, X[:0], X[:1], X[:, :1].copy()])
-def test_dense_views(x):
+def test_c_and_fortran_order_arguments_are_passed(x):
     assert arguments.weigh_c(x) == (weight(x), weight(x), x.size)
     assert arguments.weigh_f(np.asfortranarray(x)) == (weight(x), weight(x), x.size)
     assert arguments.widened(x.copy()) == weight(x)
 
 
 @pytest.mark.parametrize("x", [CUBES, CUBES[:0], CUBES[:1], CUBES[:, :, 1:2].copy()])
-def test_dense_views_of_another_dtype_and_rank(x):
+def test_c_and_fortran_order_arguments_are_passed_for_int16_rank_3(x):
     assert arguments.weigh_c_of_cubes(x) == (weight(x), weight(x), x.size)
     assert arguments.weigh_f_of_cubes(np.asfortranarray(x)) == (weight(x), weight(x), x.size)
     assert arguments.widened_of_cubes(x.copy()) == weight(x)
@@ -48,7 +48,7 @@ def test_dense_views_of_another_dtype_and_rank(x):
     assert arguments.mdspan_left_of_cubes(np.asfortranarray(x)) == weight(x)
 
 
-def test_other_orders_are_refused():
+def test_other_memory_orders_are_refused():
     with pytest.raises(TypeError, match=r"dense in C order.*strides \(8, 24\) bytes.*the strides"):
         arguments.weigh_c(X.T)
     with pytest.raises(TypeError, match=r"dense in Fortran's order.*the strides"):
@@ -57,7 +57,7 @@ def test_other_orders_are_refused():
         arguments.weigh_c(X[:, ::2])
 
 
-def test_other_orders_of_another_dtype_and_rank_are_refused():
+def test_other_memory_orders_are_refused_for_int16_rank_3():
     # Dense in some order of the dimensions is not dense in the one that is asked for.
     for dense in (CUBES.T, CUBES.transpose(0, 2, 1), CUBES.transpose(1, 0, 2)):
         for call in (arguments.weigh_c_of_cubes, arguments.mdspan_right_of_cubes):
@@ -71,13 +71,13 @@ def test_other_orders_of_another_dtype_and_rank_are_refused():
     assert arguments.weigh_of_cubes(part) == arguments.mdspan_strided_of_cubes(part) == weight(part)
 
 
-def test_an_mdspan_has_positive_strides():
+def test_mdspan_of_view_with_negative_strides_is_refused():
     assert arguments.weigh(X[:, ::2]) == weight(X[:, ::2])
     with pytest.raises(ValueError, match="positive strides"):
         arguments.weigh(X[::-1])
 
 
-def test_spans():
+def test_span_arguments_check_shape_strides_and_access():
     assert arguments.span_sum(np.arange(5.0)) == 10
     assert arguments.span_sum(memarray.MemArray([4])) == 0
     assert arguments.span_sum(np.zeros(0)) == 0
@@ -94,7 +94,7 @@ def test_spans():
         arguments.span_fill(memarray.MemArray([2], "float32").view(), 1)
 
 
-def test_a_span_holds_the_lease():
+def test_span_argument_is_refused_under_read_lease():
     a = memarray.MemArray([4], "float32")
     with a.read(), pytest.raises(memarray.LockError):
         arguments.span_fill(a, 1)
@@ -102,7 +102,7 @@ def test_a_span_holds_the_lease():
     assert np.asarray(a).sum() == 4
 
 
-def test_mdspans():
+def test_mdspan_arguments_check_shape_and_strides():
     assert arguments.mdspan_right(X) == weight(X)
     assert arguments.mdspan_left(np.asfortranarray(X)) == weight(X)
     assert arguments.mdspan_strided(X[::1, ::2]) == weight(X[:, ::2])
@@ -133,7 +133,7 @@ def sim():
         yield devices
 
 
-def test_memory_on_a_device_is_asked_for(sim):
+def test_memory_place_selects_the_overload(sim):
     a = memarray.MemArray([4])
     assert arguments.place(a) == "host"
     a.move_memory(memarray.dlpack.kDLCUDA)
@@ -147,7 +147,7 @@ def test_memory_on_a_device_is_asked_for(sim):
     del a
 
 
-def test_memory_on_a_device_of_another_dtype_and_rank(sim):
+def test_memory_place_selects_the_overload_for_int16_rank_3(sim):
     a = memarray.MemArray([2, 3, 4], "int16")
     assert arguments.place_of_cubes(a) == "host"
     assert arguments.place_of_cubes(a.view().T) == "host, F"
@@ -172,7 +172,7 @@ def test_memory_on_a_device_of_another_dtype_and_rank(sim):
     del a, lease
 
 
-def test_work_on_a_device_comes_in_its_order(sim):
+def test_device_work_of_arguments_is_ordered(sim):
     sim.delay(0.02)
     a = memarray.MemArray([4])
     a.move_memory(memarray.dlpack.kDLCUDA)
@@ -193,7 +193,7 @@ def test_work_on_a_device_comes_in_its_order(sim):
     assert sim.violations() == []
 
 
-def test_streams(sim):
+def test_stream_arguments_accept_streams_and_handles(sim):
     stream = memarray.Stream(1)
     assert arguments.stream_handle(stream) == stream.handle
 
@@ -219,7 +219,7 @@ def test_streams(sim):
         arguments.stream_handle(-2)
 
 
-def test_streams_without_a_driver():
+def test_stream_handle_is_refused_without_driver():
     assert arguments.stream_handle(None) == 0
     if not memarray.cuda.is_available():
         with pytest.raises(memarray.CudaError):

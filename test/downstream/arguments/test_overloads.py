@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 
-def test_the_memory_outlives_its_object():
+def test_stored_view_keeps_memory_of_deleted_object():
     # In a variable of C++ until it is dropped.
     x = np.arange(5.0)
     arguments.keep(x)
@@ -18,7 +18,7 @@ def test_the_memory_outlives_its_object():
     arguments.drop()
 
 
-def test_nothing_is_kept_after_the_call():
+def test_argument_is_released_after_the_call():
     import weakref
 
     class Owner(np.ndarray):
@@ -33,7 +33,7 @@ def test_nothing_is_kept_after_the_call():
     assert gone() is None
 
 
-def test_overloads_by_dtype_and_rank():
+def test_dtype_and_rank_select_the_overload():
     for x in (np.array(1.0), np.ones(2), np.ones((2, 3)), np.ones(2, "float32"), np.ones(2, "int64")):
         assert arguments.overloaded(x)[0] == x.dtype.name
         assert arguments.overloaded(x)[2] == x.shape
@@ -51,7 +51,7 @@ def test_overloads_by_dtype_and_rank():
         arguments.overloaded(np.ones(2, "int8"))
 
 
-def test_overloads_by_array_and_number():
+def test_array_and_number_arguments_select_the_overload():
     # An int is no float yet in nanobind's first pass over the overloads.
     x = np.arange(3.0)
     arguments.scale_any(x, 2)
@@ -67,7 +67,7 @@ def test_overloads_by_array_and_number():
         arguments.keep(x.reshape(3, 1))
 
 
-def test_what_lends_no_memory_is_for_other_overloads():
+def test_object_without_memory_selects_other_overload():
     assert [arguments.either(x) for x in (np.ones(2), [1, 2], (1.5,), "text")] == ["view", "list", "list", "text"]
     with pytest.raises(TypeError, match="incompatible function arguments"):
         arguments.either(object())
@@ -77,7 +77,7 @@ def test_what_lends_no_memory_is_for_other_overloads():
     assert arguments.maybe(np.ones(2)) is True
 
 
-def test_elements_of_ones_own():
+def test_custom_element_type_is_passed():
     a = memarray.MemArray([3], "Sample")
     a.fill(np.array((1, 5), np.dtype([("value", "f4"), ("count", "i4")])))
     assert arguments.count_samples(a) == 15
@@ -98,7 +98,7 @@ class Refuses:
         return (1, 0)
 
 
-def test_refusals_say_what_is_given_and_wanted():
+def test_error_describes_expected_and_given_memory():
     x = np.zeros((3, 4), "float32")
     x.flags.writeable = False
     with pytest.raises(TypeError) as caught:
@@ -125,13 +125,15 @@ def test_refusals_say_what_is_given_and_wanted():
     ],
     ids=["byte order", "misaligned", "dates", "objects", "records"],
 )
-def test_numpy_arrays_that_are_not_of_plain_elements_are_refused(x):
+def test_numpy_arrays_of_unsupported_elements_are_refused(x):
     with pytest.raises(TypeError, match=r"expected memory of float64.*got a numpy.ndarray( that cannot be viewed|:)"):
         arguments.look(x, "float64", 1)
 
 
-def test_what_cannot_be_viewed_is_refused_with_its_reason():
-    with pytest.raises(TypeError, match=r"expected memory of float64.*got a numpy.ndarray that cannot be viewed") as caught:
+def test_object_that_cannot_be_viewed_is_refused_with_reason():
+    with pytest.raises(
+        TypeError, match=r"expected memory of float64.*got a numpy.ndarray that cannot be viewed"
+    ) as caught:
         arguments.look(np.zeros(3, "datetime64[s]"), "float64", 1)
     assert isinstance(caught.value.__cause__, BufferError)
     with pytest.raises(TypeError, match="cannot be viewed: not today"):

@@ -10,12 +10,12 @@ import partner
 import pytest
 
 
-def test_they_are_of_different_libraries():
+def test_extensions_use_different_binding_libraries_or_versions():
     """Of pybind11, 3 and 2; or of nanobind and pybind11."""
     assert (arguments.LIBRARY, arguments.MAJOR) != (partner.LIBRARY, partner.MAJOR)
 
 
-def test_arrays_and_their_leases():
+def test_extensions_exchange_arrays_and_leases():
     a = partner.make(4)
     assert arguments.read_and_call(a, lambda: None) == 8
     arguments.share(a)
@@ -36,13 +36,13 @@ def test_arrays_and_their_leases():
 
 
 @pytest.mark.parametrize("before", ["", "import memarray; ", "import arguments; "])
-def test_the_core_is_found_whoever_is_imported_first(before):
+def test_core_is_found_in_any_import_order(before):
     code = f"{before}import partner; a = partner.make(4); import memarray; assert type(a) is memarray.MemArray, type(a)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def test_views_of_views():
+def test_extensions_exchange_views():
     x = np.arange(5.0)
     part = partner.part(arguments.pass_on(x))
     assert part.data_ptr == x.ctypes.data + 8
@@ -53,7 +53,7 @@ def test_views_of_views():
     assert partner.part(part).sum() == 9
 
 
-def test_streams():
+def test_extensions_exchange_streams():
     with memarray.testing.simulated_devices() as sim:
         stream = partner.make_stream()
         assert arguments.same_stream(stream) == stream

@@ -42,7 +42,7 @@ def nothing_lives(sim):
     assert sim.violations() == []
 
 
-def test_it_links_nothing_of_memarray():
+def test_extension_does_not_link_memarray():
     needed = subprocess.run(["readelf", "-d", c_handles.__file__], capture_output=True, text=True, check=True).stdout
     assert "NEEDED" in needed and "memarray" not in needed
 
@@ -60,7 +60,7 @@ def test_handles_are_made_and_dropped():
         nothing_lives(sim)
 
 
-def test_streams_of_either_side_are_good_on_the_other():
+def test_streams_of_c_and_python_are_interchangeable():
     with simulated_devices() as sim:
         mine = c_handles.make_stream(0)
         event = memarray.Event()
@@ -77,7 +77,7 @@ def test_streams_of_either_side_are_good_on_the_other():
         nothing_lives(sim)
 
 
-def test_an_owner_is_dropped_also_where_adopting_fails():
+def test_owner_is_dropped_when_adopting_fails():
     class Broken:
         handle = 1 << 20
 
@@ -94,7 +94,7 @@ def test_an_owner_is_dropped_also_where_adopting_fails():
         nothing_lives(sim)
 
 
-def test_an_owner_may_end_while_an_exception_is_on_its_way(monkeypatch):
+def test_owner_may_be_dropped_while_exception_is_pending(monkeypatch):
     unraisable = []
     monkeypatch.setattr(sys, "unraisablehook", lambda args: unraisable.append(args.exc_type))
 
@@ -114,7 +114,7 @@ def test_an_owner_may_end_while_an_exception_is_on_its_way(monkeypatch):
         nothing_lives(sim)
 
 
-def test_errors_are_pythons_exceptions():
+def test_errors_are_raised_as_python_exceptions():
     with simulated_devices(count=1) as sim:
         with pytest.raises(
             memarray.CudaError, match=r"making a stream in C failed: .*\(CUDA_ERROR_INVALID_DEVICE\)"
@@ -130,14 +130,14 @@ def test_errors_are_pythons_exceptions():
         nothing_lives(sim)
 
 
-def test_without_a_device_it_says_so():
+def test_creating_stream_without_device_raises_cuda_error():
     if memarray.cuda.is_available():
         pytest.skip("this machine has a device")
     with pytest.raises(memarray.CudaError, match="driver"):
         c_handles.make_stream(0)
 
 
-def test_the_last_error_is_one_for_all():
+def test_last_error_is_shared_by_c_and_python():
     with simulated_devices() as sim:
         c_handles.fail()
         assert c_handles.peek_last_error() == 101
@@ -156,7 +156,7 @@ def test_the_last_error_is_one_for_all():
             c_handles.raise_last_error("what was left behind")
 
 
-def test_threads_make_and_drop_handles_at_once():
+def test_threads_create_and_drop_handles_concurrently():
     failed = []
 
     def work(device):
@@ -178,7 +178,7 @@ def test_threads_make_and_drop_handles_at_once():
         nothing_lives(sim)
 
 
-def test_the_table_says_what_it_is():
+def test_table_reports_its_version():
     assert (table().major, table().minor) == (MAJOR, MINOR)
     c_handles.import_again()
 
@@ -204,7 +204,7 @@ UPDATE = r"built for version 1\.1 of memarray's C API.*installed here has {}.*: 
         ({"size": -8}, UPDATE.format(r"1\.1")),
     ],
 )
-def test_a_table_that_does_not_fit_is_refused(monkeypatch, difference, words):
+def test_incompatible_table_is_refused(monkeypatch, difference, words):
     kept, capsule = fake(**difference)
     monkeypatch.setattr(memarray._core, "_C_API", capsule)
     with pytest.raises(ImportError, match=words):
@@ -262,18 +262,18 @@ def run(program):
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
 
 
-def test_the_import_of_an_extension_is_refused():
+def test_import_of_incompatible_extension_is_refused():
     done = run(IMPORT_REFUSED)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("refused: this extension was built for version 1")
 
 
-def test_without_memarray_the_import_says_so():
+def test_import_without_memarray_names_memarray():
     assert "memarray" in run(WITHOUT_MEMARRAY).stdout
 
 
 @pytest.mark.parametrize(("use", "printed"), [("address", "dropped\nends\n"), ("keep_until_exit", "ends\n")])
-def test_an_owner_that_outlives_the_interpreter_is_left_alone(use, printed):
+def test_owner_alive_at_interpreter_exit_is_not_dropped(use, printed):
     done = run(OWNED_UNTIL_EXIT.format(use=use))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == printed

@@ -45,12 +45,12 @@ def spoil():
         ("utf8_and_size", lambda: "".join(["a", " name"])),
     ],
 )
-def test_the_text_stays_when_the_object_is_gone(kind, make):
+def test_text_stays_valid_after_object_is_dropped(kind, make):
     assert c_resources.text_after(kind, make, spoil) == b"a name"
 
 
 @pytest.mark.parametrize("kind", ["bytes", "bytearray", "utf8", "utf8_and_size"])
-def test_what_has_no_text_is_refused(kind):
+def test_object_without_text_is_refused(kind):
     with pytest.raises(TypeError):
         c_resources.text_after(kind, lambda: 5, spoil)
 

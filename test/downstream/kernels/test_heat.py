@@ -56,7 +56,7 @@ def expect_as_in_numpy(plate, exactly=True):
     np.testing.assert_array_equal(contents(plate.counts), expected.counts)
 
 
-def test_on_the_host():
+def test_kernels_match_numpy_on_the_host():
     plate = heat.Plate(*SHAPE)
     run(plate)
     assert plate.total() == pytest.approx(contents(plate.temperature).sum(), rel=1e-12)
@@ -64,7 +64,7 @@ def test_on_the_host():
 
 
 @pytest.mark.parametrize("delay", [0, 0.002])
-def test_on_a_simulated_device(delay):
+def test_kernels_match_numpy_on_simulated_device(delay):
     copies = memarray.stats()["copies"]
     with simulated_devices(2) as sim:
         plate = heat.Plate(*SHAPE)
@@ -84,7 +84,7 @@ def test_on_a_simulated_device(delay):
     assert not any(sim.live().values())
 
 
-def test_kept_views_stay_on_simulated_devices_too():
+def test_escaped_view_keeps_values_on_simulated_device():
     with simulated_devices(1):
         plate = heat.Plate(*SHAPE)
         plate.move(0)
@@ -98,7 +98,7 @@ def test_kept_views_stay_on_simulated_devices_too():
         del plate
 
 
-def test_a_kernel_of_the_cpp_compiler_runs_on_simulated_devices():
+def test_kernel_compiled_as_cpp_runs_on_simulated_device():
     with simulated_devices(1):
         plate = heat.Plate(*SHAPE)
         plate.move(0)
@@ -107,7 +107,7 @@ def test_a_kernel_of_the_cpp_compiler_runs_on_simulated_devices():
         del plate
 
 
-def test_arrays_in_two_places_are_refused_in_words():
+def test_kernel_with_arrays_on_host_and_device_is_refused():
     with simulated_devices(1):
         plate = heat.Plate(*SHAPE)
         plate.move(0)
@@ -117,7 +117,7 @@ def test_arrays_in_two_places_are_refused_in_words():
         del plate
 
 
-def test_a_device_that_is_not_there():
+def test_move_to_missing_device_is_refused():
     if memarray.cuda.is_available():
         pytest.skip("there is one")
     plate = heat.Plate(2, 2)
@@ -129,7 +129,7 @@ def test_a_device_that_is_not_there():
 
 
 @pytest.mark.skipif(not memarray.cuda.is_available(), reason="no CUDA device on this machine")
-def test_on_a_real_device():
+def test_kernels_match_numpy_on_real_device():
     plate = heat.Plate(*SHAPE)
     plate.move(0)
     if not plate.is_compiled_by_nvcc():
@@ -142,7 +142,7 @@ def test_on_a_real_device():
         plate.double()
 
 
-def test_complex_numbers_in_a_file_of_kernels():
+def test_kernel_file_computes_with_complex_numbers():
     waves = memarray.MemArray.from_numpy(np.array([1j, 2, 3 - 1j]))
     x = np.array([1j, 2, 3 - 1j]) + np.arange(3)
     assert heat.total_of_sums(waves) == x.sum() + np.concatenate([[0], np.cumsum(x)[:-1]]).sum()

@@ -13,7 +13,7 @@ def contents(array):
         return np.from_dlpack(lease).copy()
 
 
-def test_a_member_is_shown_without_a_copy():
+def test_member_is_exposed_without_a_copy():
     cloud = tracers.Cloud(4)
     copies = memarray.stats()["copies"]
     with cloud.field.write() as lease:
@@ -33,7 +33,7 @@ def test_a_member_outlives_its_object():
     np.testing.assert_array_equal(contents(field), [[3.0, 0.0]] * 4)
 
 
-def test_python_goes_on_with_the_old_state_when_the_member_is_assigned():
+def test_python_keeps_old_contents_when_member_is_assigned():
     cloud = tracers.Cloud(2)
     old = cloud.field
     cloud.drift(1)
@@ -53,7 +53,7 @@ def address(array):
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_member_is_shared_whatever_the_return_value_policy(shape, policy):
+def test_member_is_shared_under_every_return_value_policy(shape, policy):
     cloud = tracers.Cloud(4)
     before = memarray.stats()["copies"]
     shown = getattr(cloud, f"{shape}_{policy}")()
@@ -78,7 +78,7 @@ def test_a_member_is_shared_whatever_the_return_value_policy(shape, policy):
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_member_outlives_its_object_whatever_the_return_value_policy(shape, policy):
+def test_member_outlives_its_object_under_every_return_value_policy(shape, policy):
     cloud = tracers.Cloud(4)
     cloud.drift(3)
     shown = getattr(cloud, f"{shape}_{policy}")()
@@ -90,7 +90,7 @@ def test_a_member_outlives_its_object_whatever_the_return_value_policy(shape, po
     np.testing.assert_array_equal(contents(shown), [[3.0, 0.0]] * 4)
 
 
-def test_a_pointer_that_is_handed_over_takes_its_memory_along():
+def test_pointer_returned_with_ownership_keeps_its_memory():
     cloud = tracers.Cloud(2)
     cloud.drift(2)
     where = cloud.address()
@@ -104,14 +104,14 @@ def test_a_pointer_that_is_handed_over_takes_its_memory_along():
     assert memarray.stats()["live_blocks"] == arrays - 2, "the cloud's tracers and its field"
 
 
-def test_no_pointer_is_none():
+def test_null_pointer_is_returned_as_none():
     assert tracers.Cloud(1).nothing() is None
 
 
 LAYOUT = np.dtype([("x", "<f4"), ("y", "<f4"), ("id", "<i4")])
 
 
-def test_an_array_of_structs_is_lent():
+def test_array_of_structs_is_exported():
     cloud = tracers.Cloud(3)
     with cloud.tracers.read() as lease:
         values = np.asarray(lease).view(LAYOUT)
@@ -134,7 +134,7 @@ def test_an_array_of_structs_outlives_its_object():
         lease.__dlpack__()
 
 
-def test_returning_by_value_hands_over():
+def test_array_returned_by_value_outlives_its_object():
     cloud = tracers.Cloud(2)
     cloud.drift(1)
     taken = cloud.take()
@@ -142,14 +142,14 @@ def test_returning_by_value_hands_over():
     assert contents(taken)[1, 0] == 1
 
 
-def test_a_lease_keeps_the_kernel_out():
+def test_kernel_is_refused_under_read_lease():
     cloud = tracers.Cloud(2)
     with cloud.field.read(), pytest.raises(memarray.LockError):
         cloud.drift(1)
     assert contents(cloud.field).sum() == 0
 
 
-def test_a_rank_that_the_module_added():
+def test_rank_added_by_the_module_works():
     with pytest.raises(TypeError, match=r"float64"):
         memarray.MemArray([1, 2, 1, 2, 1, 2, 1], float)
     array = memarray.MemArray([1, 2, 1, 2, 1, 2, 1], "int16")
@@ -158,14 +158,14 @@ def test_a_rank_that_the_module_added():
     assert array.view().sum(3).shape == (1, 2, 1, 1, 2, 1)
 
 
-def test_the_wrong_array_is_refused_in_words():
+def test_wrong_array_is_refused_with_expected_type():
     with pytest.raises(TypeError, match=r"float64, 2.*int32"):
         tracers.total(memarray.MemArray([2, 2], "int32"))
     with pytest.raises(TypeError):
         tracers.total(np.zeros((2, 2)))
 
 
-def test_handles_come_as_what_python_calls_them():
+def test_handles_are_returned_as_python_types():
     with memarray.testing.simulated_devices() as sim:
         stream, event, pool = tracers.stream_of(1), tracers.event_of(1, True), tracers.pool_of(1)
         assert (type(stream), type(event), type(pool)) == (memarray.Stream, memarray.Event, memarray.MemoryPool)
@@ -180,7 +180,7 @@ def test_handles_come_as_what_python_calls_them():
         assert not any(sim.live().values())
 
 
-def test_functions_take_memory_wherever_it_is():
+def test_functions_accept_host_and_device_memory():
     x = np.arange(6.0).reshape(2, 3)
     assert tracers.corner(x[:, :2]) == 4
     tracers.set_all(x[0], 7, None)

@@ -10,7 +10,7 @@ import pytest
 import tide
 
 
-def test_it_shares_the_core_that_is_installed():
+def test_module_shares_the_installed_core():
     assert Path(tide.__file__).parent == Path(sysconfig.get_path("platlib"))
     levels = tide.levels(3)
     assert type(levels) is memarray.MemArray
@@ -18,7 +18,7 @@ def test_it_shares_the_core_that_is_installed():
 
 
 @pytest.mark.parametrize("name", ["tide", "coast.harbour.tide"])
-def test_it_finds_the_core_before_memarray_is_imported(name, tmp_path):
+def test_module_finds_core_before_memarray_is_imported(name, tmp_path):
     code = f"import sys, {name} as tide; assert 'memarray' not in sys.modules; print(tide.levels(3).view().sum())"
     done = subprocess.run([sys.executable, "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("1.5\n", "")
