@@ -5,9 +5,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #define EXPECT_OK(call) EXPECT_EQ((call), 0)
@@ -49,47 +51,89 @@ class Gate {
   Flag _is_open = std::make_shared<std::atomic<bool>>(false);
 };
 
-/// A fixture for simulated devices, with the primary context of device 0 current.
+/// A driver resource that is released when it goes out of scope. A failed release fails the test.
+template <class Handle>
+class Scoped {
+ public:
+  Scoped(Handle handle, std::function<cu::Result(Handle)> release) : _handle(handle), _release(std::move(release)) {}
+  ~Scoped() {
+    if (_handle != Handle()) {
+      EXPECT_OK(_release(_handle)) << "at the end of the resource's scope";
+    }
+  }
+  Scoped(Scoped&& other) noexcept : _handle(other.release()), _release(std::move(other._release)) {}
+  Scoped& operator=(Scoped&&) = delete;
+
+  operator Handle() const& { return _handle; }
+  operator Handle() && = delete;  // the handle would be released at the end of the expression
+  /// Returns the handle without releasing the resource, for tests of the release itself.
+  Handle release() { return std::exchange(_handle, Handle()); }
+
+ private:
+  Handle _handle;
+  std::function<cu::Result(Handle)> _release;
+};
+
+/// A fixture for simulated devices, with the primary context of device 0 current. The context outlives the members of
+/// derived fixtures.
 class SimulatedDriver : public testing::SimulatedDevicesTest {
  protected:
-  using SimulatedDevicesTest::SimulatedDevicesTest;
-
-  void SetUp() override {
-    ASSERT_OK(cuda.cuDevicePrimaryCtxRetain(&context, 0));
-    ASSERT_OK(cuda.cuCtxPushCurrent(context));
+  explicit SimulatedDriver(testing::SimulatedOptions const& options = {}) : SimulatedDevicesTest(options) {
+    EXPECT_OK(cuda.cuDevicePrimaryCtxRetain(&context, 0));
+    EXPECT_OK(cuda.cuCtxPushCurrent(context));
   }
-
-  void TearDown() override {
+  ~SimulatedDriver() override {
     cu::Context popped = nullptr;
     EXPECT_OK(cuda.cuCtxPopCurrent(&popped));
     EXPECT_EQ(popped, context);
     EXPECT_OK(cuda.cuDevicePrimaryCtxRelease(0));
   }
 
-  cu::Stream make_stream(unsigned flags = 1) {
-    cu::Stream stream = nullptr;
-    EXPECT_OK(cuda.cuStreamCreateWithPriority(&stream, flags, 0));
-    return stream;
+  /// Creates a context and makes it current.
+  Scoped<cu::Context> make_context(cu::Device device) {
+    cu::Context created = nullptr;
+    EXPECT_OK(cuda.cuCtxCreate(&created, 0, device));
+    return {created, cuda.cuCtxDestroy};
   }
-  cu::Event make_event(unsigned flags = 0) {
+  /// Makes a context current for the calling thread, until the result goes out of scope.
+  Scoped<cu::Context> push(cu::Context pushed) {
+    EXPECT_OK(cuda.cuCtxPushCurrent(pushed));
+    return {pushed, [this](cu::Context) { return cuda.cuCtxPopCurrent(nullptr); }};
+  }
+  Scoped<cu::Stream> make_stream(unsigned flags = 1, int priority = 0) {
+    cu::Stream stream = nullptr;
+    EXPECT_OK(cuda.cuStreamCreateWithPriority(&stream, flags, priority));
+    return {stream, cuda.cuStreamDestroy};
+  }
+  Scoped<cu::Event> make_event(unsigned flags = 0) {
     cu::Event event = nullptr;
     EXPECT_OK(cuda.cuEventCreate(&event, flags));
-    return event;
+    return {event, cuda.cuEventDestroy};
   }
-  cu::DevicePtr allocate(std::size_t bytes) {
+  Scoped<cu::DevicePtr> allocate(std::size_t bytes) {
     cu::DevicePtr pointer = 0;
     EXPECT_OK(cuda.cuMemAlloc(&pointer, bytes));
-    return pointer;
+    return {pointer, cuda.cuMemFree};
   }
-  cu::DevicePtr allocate(std::size_t bytes, cu::Stream stream) {
+  /// Allocates in the order of a stream, in whose order the memory is freed.
+  Scoped<cu::DevicePtr> allocate(std::size_t bytes, cu::Stream stream) {
     cu::DevicePtr pointer = 0;
     EXPECT_OK(cuda.cuMemAllocAsync(&pointer, bytes, stream));
-    return pointer;
+    return free_in(stream, pointer);
   }
-  unsigned char* pin(std::size_t bytes) {
+  Scoped<cu::DevicePtr> allocate_managed(std::size_t bytes) {
+    cu::DevicePtr pointer = 0;
+    EXPECT_OK(cuda.cuMemAllocManaged(&pointer, bytes, 1));
+    return {pointer, cuda.cuMemFree};
+  }
+  Scoped<unsigned char*> pin(std::size_t bytes) {
     void* pointer = nullptr;
     EXPECT_OK(cuda.cuMemHostAlloc(&pointer, bytes, 0));
-    return static_cast<unsigned char*>(pointer);
+    return {static_cast<unsigned char*>(pointer), cuda.cuMemFreeHost};
+  }
+  /// Returns an owner of memory that frees it in the order of a stream.
+  Scoped<cu::DevicePtr> free_in(cu::Stream stream, cu::DevicePtr pointer) {
+    return {pointer, [this, stream](cu::DevicePtr freed) { return cuda.cuMemFreeAsync(freed, stream); }};
   }
   /// Copies memory to the host and waits for the stream.
   std::vector<unsigned char> read(cu::DevicePtr pointer, std::size_t bytes, cu::Stream stream) {

@@ -56,6 +56,10 @@ TEST(SimulatedDevicesTestTest, ViolationFailsTheTestUnlessExpected) {
   destroy_a_stream_twice(true);
 }
 
+TEST(ScopedTest, AFailedReleaseFailsTheTest) {
+  EXPECT_NONFATAL_FAILURE(Scoped<int> const resource(7, [](int) { return 2; }), "end of the resource's scope");
+}
+
 class MembersTest : public testing::SimulatedDevicesTest {
  protected:
   StreamHandle stream = create_stream_handle(get_primary_context(0));

@@ -23,9 +23,8 @@ TEST_F(SimulatedContexts, PrimaryContextsAreReferenceCounted) {
 }
 
 TEST_F(SimulatedContexts, FormAStackPerThread) {
-  cu::Context made = nullptr;
+  cu::Context const made = make_context(1).release();
   cu::Context now = nullptr;
-  EXPECT_OK(cuda.cuCtxCreate(&made, 0, 1));
   EXPECT_OK(cuda.cuCtxGetCurrent(&now));
   EXPECT_EQ(now, made);
   cu::Device device = -1;
@@ -55,11 +54,10 @@ TEST_F(SimulatedContexts, FormAStackPerThread) {
 }
 
 TEST_F(SimulatedContexts, DestroyedContextInvalidatesItsStreamsEventsAndMemory) {
-  cu::Context made = nullptr;
-  EXPECT_OK(cuda.cuCtxCreate(&made, 0, 1));
-  cu::Stream const stream = make_stream();
-  cu::Event const event = make_event();
-  cu::DevicePtr const memory = allocate(1000);
+  cu::Context const made = make_context(1).release();
+  cu::Stream const stream = make_stream().release();
+  cu::Event const event = make_event().release();
+  cu::DevicePtr const memory = allocate(1000).release();
   EXPECT_OK(cuda.cuMemsetD8Async(memory, 1, 1000, stream));
   EXPECT_OK(cuda.cuCtxDestroy(made));
   expect_violation("destroyed before 1 stream(s)");
@@ -74,8 +72,7 @@ TEST_F(SimulatedContexts, DestroyedContextInvalidatesItsStreamsEventsAndMemory) 
 }
 
 TEST_F(SimulatedContexts, UseAfterDestructionByAnotherThreadIsAViolation) {
-  cu::Context made = nullptr;
-  EXPECT_OK(cuda.cuCtxCreate(&made, 0, 1));
+  cu::Context const made = make_context(1).release();
   std::thread([&] { EXPECT_OK(cuda.cuCtxDestroy(made)); }).join();
   EXPECT_EQ(cuda.cuCtxSynchronize(), 709);
   expect_violation("the current context");
@@ -85,9 +82,8 @@ TEST_F(SimulatedContexts, UseAfterDestructionByAnotherThreadIsAViolation) {
 }
 
 TEST_F(SimulatedContexts, SynchronizeOnlyTheirOwnWork) {
-  cu::Context other = nullptr;
-  EXPECT_OK(cuda.cuCtxCreate(&other, 0, 0));
-  cu::Stream const stream = make_stream();
+  auto const other = make_context(0);
+  auto const stream = make_stream();
   Gate gate(cuda, stream);
   EXPECT_OK(cuda.cuCtxPushCurrent(context));
   EXPECT_OK(cuda.cuCtxSynchronize());
@@ -97,8 +93,6 @@ TEST_F(SimulatedContexts, SynchronizeOnlyTheirOwnWork) {
   gate.open();
   EXPECT_OK(cuda.cuCtxSynchronize());
   EXPECT_OK(cuda.cuStreamQuery(stream));
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
-  EXPECT_OK(cuda.cuCtxDestroy(other));
 }
 
 TEST_F(SimulatedContexts, PeerAccessCanBeEnabledOnce) {
@@ -113,20 +107,18 @@ TEST_F(SimulatedContexts, PeerAccessCanBeEnabledOnce) {
   EXPECT_OK(cuda.cuDevicePrimaryCtxRelease(1));
 }
 
-TEST(SimulatedWithoutPeers, AccessIsRefused) {
-  testing::SimulatedDevices sim({.peer_access = false});
-  DriverTable const& cuda = *sim.table();
+class SimulatedWithoutPeers : public SimulatedDriver {
+ protected:
+  SimulatedWithoutPeers() : SimulatedDriver({.peer_access = false}) {}
+};
+
+TEST_F(SimulatedWithoutPeers, AccessIsRefused) {
   int can = 1;
   EXPECT_OK(cuda.cuDeviceCanAccessPeer(&can, 0, 1));
   EXPECT_EQ(can, 0);
-  cu::Context zero = nullptr;
-  cu::Context one = nullptr;
-  EXPECT_OK(cuda.cuDevicePrimaryCtxRetain(&zero, 0));
-  EXPECT_OK(cuda.cuDevicePrimaryCtxRetain(&one, 1));
-  EXPECT_OK(cuda.cuCtxPushCurrent(zero));
-  EXPECT_EQ(cuda.cuCtxEnablePeerAccess(one, 0), 217);
-  EXPECT_OK(cuda.cuCtxPopCurrent(&zero));
-  EXPECT_OK(cuda.cuDevicePrimaryCtxRelease(0));
+  cu::Context other = nullptr;
+  EXPECT_OK(cuda.cuDevicePrimaryCtxRetain(&other, 1));
+  EXPECT_EQ(cuda.cuCtxEnablePeerAccess(other, 0), 217);
   EXPECT_OK(cuda.cuDevicePrimaryCtxRelease(1));
 }
 

@@ -8,22 +8,9 @@ namespace {
 
 class SimulatedCopies : public SimulatedDriver {
  protected:
-  void SetUp() override {
-    SimulatedDriver::SetUp();
-    stream = make_stream();
-    memory = allocate(1000);
-    pinned = pin(1000);
-  }
-  void TearDown() override {
-    EXPECT_OK(cuda.cuMemFree(memory));
-    EXPECT_OK(cuda.cuMemFreeHost(pinned));
-    EXPECT_OK(cuda.cuStreamDestroy(stream));
-    SimulatedDriver::TearDown();
-  }
-
-  cu::Stream stream = nullptr;
-  cu::DevicePtr memory = 0;
-  unsigned char* pinned = nullptr;
+  Scoped<cu::Stream> stream = make_stream();
+  Scoped<unsigned char*> pinned = pin(1000);
+  Scoped<cu::DevicePtr> memory = allocate(1000);
 };
 
 TEST_F(SimulatedCopies, FromPageableMemoryReadTheSourceBeforeReturning) {
@@ -66,9 +53,8 @@ TEST_F(SimulatedCopies, ToPinnedMemoryReturnAtOnce) {
 }
 
 TEST_F(SimulatedCopies, BetweenDevicesNeedNoPeerAccess) {
-  cu::Context other = nullptr;
-  EXPECT_OK(cuda.cuCtxCreate(&other, 0, 1));
-  cu::DevicePtr const there = allocate(1000);
+  auto const other = make_context(1);
+  auto const there = allocate(1000);
   EXPECT_OK(cuda.cuMemsetD8Async(memory, 6, 1000, stream));
   EXPECT_OK(cuda.cuMemcpyPeerAsync(there, other, memory, context, 1000, stream));
   EXPECT_EQ(read(there, 1000, stream), bytes_of(1000, 6));
@@ -77,8 +63,6 @@ TEST_F(SimulatedCopies, BetweenDevicesNeedNoPeerAccess) {
   EXPECT_OK(cuda.cuMemsetD8Async(there, 7, 1000, stream));
   EXPECT_OK(cuda.cuMemcpyDtoDAsync(memory, there, 1000, stream));
   EXPECT_EQ(read(memory, 1000, stream), bytes_of(1000, 7));
-  EXPECT_OK(cuda.cuMemFree(there));
-  EXPECT_OK(cuda.cuCtxDestroy(other));
 }
 
 TEST_F(SimulatedCopies, OfTheWrongKindOfMemoryAreRefused) {

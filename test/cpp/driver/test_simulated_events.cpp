@@ -6,17 +6,16 @@ namespace {
 class SimulatedEvents : public SimulatedDriver {};
 
 TEST_F(SimulatedEvents, UnrecordedEventIsCompleteAndIsNotWaitedFor) {
-  cu::Event const event = make_event();
+  auto const event = make_event();
   EXPECT_OK(cuda.cuEventQuery(event));
   EXPECT_OK(cuda.cuEventSynchronize(event));
   EXPECT_OK(cuda.cuStreamWaitEvent(nullptr, event, 0));
   EXPECT_OK(cuda.cuStreamSynchronize(nullptr));
-  EXPECT_OK(cuda.cuEventDestroy(event));
 }
 
 TEST_F(SimulatedEvents, CompleteWhenTheStreamReachesThem) {
-  cu::Stream const stream = make_stream();
-  cu::Event const event = make_event();
+  auto const stream = make_stream();
+  auto const event = make_event();
   Gate before(cuda, stream);
   EXPECT_OK(cuda.cuEventRecord(event, stream));
   Gate after(cuda, stream);
@@ -27,16 +26,14 @@ TEST_F(SimulatedEvents, CompleteWhenTheStreamReachesThem) {
   EXPECT_EQ(cuda.cuStreamQuery(stream), 600);
   after.open();
   EXPECT_OK(cuda.cuStreamSynchronize(stream));
-  EXPECT_OK(cuda.cuEventDestroy(event));
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
 // A wait refers to the record that was the latest when the wait was submitted.
 TEST_F(SimulatedEvents, SecondRecordDoesNotDelayEarlierWaits) {
-  cu::Stream const first = make_stream();
-  cu::Stream const second = make_stream();
-  cu::Stream const waiter = make_stream();
-  cu::Event const event = make_event();
+  auto const first = make_stream();
+  auto const second = make_stream();
+  auto const waiter = make_stream();
+  auto const event = make_event();
   Gate early(cuda, first);
   EXPECT_OK(cuda.cuEventRecord(event, first));
   EXPECT_OK(cuda.cuStreamWaitEvent(waiter, event, 0));
@@ -49,16 +46,14 @@ TEST_F(SimulatedEvents, SecondRecordDoesNotDelayEarlierWaits) {
   EXPECT_EQ(cuda.cuStreamQuery(waiter), 600);
   late.open();
   EXPECT_OK(cuda.cuStreamSynchronize(waiter));
-  EXPECT_OK(cuda.cuEventDestroy(event));
-  for (cu::Stream const stream : {first, second, waiter}) EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
 // A second record does not replace an earlier, unfinished record for streams that already wait.
 TEST_F(SimulatedEvents, SecondRecordDoesNotCompleteEarlierWaits) {
-  cu::Stream const slow = make_stream();
-  cu::Stream const quick = make_stream();
-  cu::Stream const waiter = make_stream();
-  cu::Event const event = make_event();
+  auto const slow = make_stream();
+  auto const quick = make_stream();
+  auto const waiter = make_stream();
+  auto const event = make_event();
   Gate gate(cuda, slow);
   EXPECT_OK(cuda.cuEventRecord(event, slow));
   EXPECT_OK(cuda.cuStreamWaitEvent(waiter, event, 0));
@@ -68,14 +63,12 @@ TEST_F(SimulatedEvents, SecondRecordDoesNotCompleteEarlierWaits) {
   EXPECT_EQ(cuda.cuStreamQuery(waiter), 600);
   gate.open();
   EXPECT_OK(cuda.cuStreamSynchronize(waiter));
-  EXPECT_OK(cuda.cuEventDestroy(event));
-  for (cu::Stream const stream : {slow, quick, waiter}) EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
 TEST_F(SimulatedEvents, MayBeDestroyedWhileAStreamWaits) {
-  cu::Stream const stream = make_stream();
-  cu::Stream const waiter = make_stream();
-  cu::Event const event = make_event();
+  auto const stream = make_stream();
+  auto const waiter = make_stream();
+  cu::Event const event = make_event().release();
   Gate gate(cuda, stream);
   EXPECT_OK(cuda.cuEventRecord(event, stream));
   EXPECT_OK(cuda.cuStreamWaitEvent(waiter, event, 0));
@@ -84,14 +77,12 @@ TEST_F(SimulatedEvents, MayBeDestroyedWhileAStreamWaits) {
   EXPECT_EQ(cuda.cuStreamQuery(waiter), 600);
   gate.open();
   EXPECT_OK(cuda.cuStreamSynchronize(waiter));
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
-  EXPECT_OK(cuda.cuStreamDestroy(waiter));
 }
 
 TEST_F(SimulatedEvents, MeasureTheTimeOfExecution) {
-  cu::Stream const stream = make_stream();
-  cu::Event const start = make_event();
-  cu::Event const end = make_event();
+  auto const stream = make_stream();
+  auto const start = make_event();
+  auto const end = make_event();
   float milliseconds = -1;
   EXPECT_EQ(cuda.cuEventElapsedTime(&milliseconds, start, end), 400);
   EXPECT_OK(cuda.cuEventRecord(start, stream));
@@ -105,25 +96,22 @@ TEST_F(SimulatedEvents, MeasureTheTimeOfExecution) {
   EXPECT_GE(milliseconds, 15);
   EXPECT_OK(cuda.cuEventElapsedTime(&milliseconds, end, start));
   EXPECT_LE(milliseconds, -15);
-  cu::Event const untimed = make_event(2);
+  auto const untimed = make_event(2);
   EXPECT_OK(cuda.cuEventRecord(untimed, stream));
   EXPECT_OK(cuda.cuEventSynchronize(untimed));
   EXPECT_EQ(cuda.cuEventElapsedTime(&milliseconds, start, untimed), 400);
-  for (cu::Event const event : {start, end, untimed}) EXPECT_OK(cuda.cuEventDestroy(event));
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
 TEST_F(SimulatedEvents, AreRefusedOnceDestroyedAndInOtherContexts) {
-  cu::Event const event = make_event();
-  cu::Context other = nullptr;
-  EXPECT_OK(cuda.cuCtxCreate(&other, 0, 1));
-  cu::Stream const there = make_stream();
-  EXPECT_EQ(cuda.cuEventRecord(event, there), 400);
-  expect_violation("different contexts");
-  // Waiting across contexts is allowed.
-  EXPECT_OK(cuda.cuStreamWaitEvent(there, event, 0));
-  EXPECT_OK(cuda.cuStreamDestroy(there));
-  EXPECT_OK(cuda.cuCtxDestroy(other));
+  cu::Event const event = make_event().release();
+  {
+    auto const other = make_context(1);
+    auto const there = make_stream();
+    EXPECT_EQ(cuda.cuEventRecord(event, there), 400);
+    expect_violation("different contexts");
+    // Waiting across contexts is allowed.
+    EXPECT_OK(cuda.cuStreamWaitEvent(there, event, 0));
+  }
   EXPECT_OK(cuda.cuEventDestroy(event));
   EXPECT_EQ(cuda.cuEventDestroy(event), 400);
   expect_violation("cuEventDestroy: event");

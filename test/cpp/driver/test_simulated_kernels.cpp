@@ -31,14 +31,13 @@ class SimulatedKernels : public SimulatedDriver {
 };
 
 TEST_F(SimulatedKernels, ExceptionIsAViolationAndFailsTheNextWait) {
-  cu::Stream const stream = make_stream();
+  auto const stream = make_stream();
   Gate gate(cuda, stream);
   launch_failing(stream);  // the failure is not visible yet
   EXPECT_EQ(cuda.cuStreamQuery(stream), 600);
   gate.open();
   EXPECT_EQ(cuda.cuStreamSynchronize(stream), launch_failed);
   expect_violation("a kernel threw: row 7 is negative");
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
 TEST_F(SimulatedKernels, TheViolationSaysWhereTheKernelWasLaunched) {
@@ -73,16 +72,15 @@ TEST_F(SimulatedKernels, MisalignedElementsAreAViolationAndFailTheNextWait) {
 }
 
 TEST_F(SimulatedKernels, OnlyReleasesSucceedAfterAKernelFailed) {
-  cu::Stream const stream = make_stream();
-  cu::Event const event = make_event();
-  cu::Event const other_event = make_event();
+  cu::Stream const stream = make_stream().release();
+  cu::Event const event = make_event().release();
+  cu::Event const other_event = make_event().release();
   EXPECT_OK(cuda.cuEventRecord(event, stream));
   EXPECT_OK(cuda.cuEventRecord(other_event, stream));
-  cu::DevicePtr const plain = allocate(64);
-  cu::DevicePtr const pooled = allocate(64, stream);
-  cu::DevicePtr managed = 0;
-  EXPECT_OK(cuda.cuMemAllocManaged(&managed, 64, 1));
-  unsigned char* const pinned = pin(64);
+  cu::DevicePtr const plain = allocate(64).release();
+  cu::DevicePtr const pooled = allocate(64, stream).release();
+  cu::DevicePtr const managed = allocate_managed(64).release();
+  unsigned char* const pinned = pin(64).release();
   fail_context(stream);
 
   std::vector<unsigned char> host(64);
@@ -128,8 +126,8 @@ TEST_F(SimulatedKernels, OnlyReleasesSucceedAfterAKernelFailed) {
 }
 
 TEST_F(SimulatedKernels, BlockingCopyReturnsTheEarlierKernelsError) {
-  cu::Stream const stream = make_stream();
-  cu::DevicePtr const memory = allocate(64);
+  auto const stream = make_stream();
+  auto const memory = allocate(64);
   std::vector<unsigned char> host(64);
   Gate gate(cuda, stream);
   launch_failing(stream);
@@ -140,13 +138,11 @@ TEST_F(SimulatedKernels, BlockingCopyReturnsTheEarlierKernelsError) {
   EXPECT_EQ(cuda.cuMemcpyDtoHAsync(host.data(), memory, 64, stream), launch_failed);
   opener.join();
   expect_violation("a kernel threw");
-  EXPECT_OK(cuda.cuMemFree(memory));
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
 // A launch releases its captured objects: a throwing kernel as it unwinds, later work as it ends.
 TEST_F(SimulatedKernels, WorkSubmittedBeforeTheFailureStillRuns) {
-  cu::Stream const stream = make_stream();
+  auto const stream = make_stream();
   auto const held = std::make_shared<int>(0);
   struct Launch {
     std::shared_ptr<int> held;
@@ -163,27 +159,21 @@ TEST_F(SimulatedKernels, WorkSubmittedBeforeTheFailureStillRuns) {
   EXPECT_EQ(held.use_count(), 1);
   expect_violation("a kernel threw: first");
   expect_violation("a kernel threw: first");
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
 TEST_F(SimulatedKernels, OtherContextsKeepWorking) {
-  cu::Context other = nullptr;
-  ASSERT_OK(cuda.cuCtxCreate(&other, 0, 0));
-  cu::Stream const there = make_stream();
-  cu::Event const recorded_there = make_event();
+  auto const other = make_context(0);
+  auto const there = make_stream();
+  auto const recorded_there = make_event();
   cu::Context popped = nullptr;
   EXPECT_OK(cuda.cuCtxPopCurrent(&popped));
-  cu::Event const recorded_here = make_event();
+  auto const recorded_here = make_event();
   EXPECT_OK(cuda.cuEventRecord(recorded_here, nullptr));
   fail_context();
   EXPECT_OK(cuda.cuEventRecord(recorded_there, there));
   EXPECT_OK(cuda.cuStreamWaitEvent(there, recorded_there, 0));
   EXPECT_OK(cuda.cuStreamSynchronize(there));
   EXPECT_EQ(cuda.cuStreamWaitEvent(there, recorded_here, 0), launch_failed) << "it comes after what has failed";
-  EXPECT_OK(cuda.cuEventDestroy(recorded_here));
-  EXPECT_OK(cuda.cuEventDestroy(recorded_there));
-  EXPECT_OK(cuda.cuStreamDestroy(there));
-  EXPECT_OK(cuda.cuCtxDestroy(other));
 }
 
 TEST_F(SimulatedKernels, PrimaryContextWorksAgainAfterItsLastRelease) {
@@ -229,7 +219,7 @@ TEST_F(SimulatedKernels, HandlesFailWithTheErrorAndAreReleased) {
 }
 
 TEST_F(SimulatedKernels, SeveralKernelsMayFailAtOnce) {
-  std::vector<cu::Stream> streams;
+  std::vector<Scoped<cu::Stream>> streams;
   for (int i = 0; i < 8; ++i) streams.push_back(make_stream());
   std::vector<std::unique_ptr<Gate>> gates;
   for (cu::Stream const stream : streams) {
@@ -238,10 +228,7 @@ TEST_F(SimulatedKernels, SeveralKernelsMayFailAtOnce) {
   }
   for (auto const& gate : gates) gate->open();
   EXPECT_EQ(cuda.cuCtxSynchronize(), launch_failed);
-  for (cu::Stream const stream : streams) {
-    expect_violation("a kernel threw");
-    EXPECT_OK(cuda.cuStreamDestroy(stream));
-  }
+  for (std::size_t i = 0; i < streams.size(); ++i) expect_violation("a kernel threw");
 }
 
 }  // namespace

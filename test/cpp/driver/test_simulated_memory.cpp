@@ -39,12 +39,12 @@ TEST_F(SimulatedMemory, IsAlignedLimitedAndFreed) {
   EXPECT_OK(cuda.cuMemGetInfo(&free, &total));
   EXPECT_EQ(free, std::size_t{1} << 20);
   EXPECT_EQ(total, free);
-  EXPECT_OK(cuda.cuMemFree(allocate(total)));
+  EXPECT_OK(cuda.cuMemFree(allocate(total).release()));
   EXPECT_OK(cuda.cuMemFree(0));
 }
 
 TEST_F(SimulatedMemory, UnwrittenAndFreedMemoryHasMarkerBytes) {
-  cu::DevicePtr const memory = allocate(1000);
+  cu::DevicePtr const memory = allocate(1000).release();
   EXPECT_EQ(read(memory, 1000, nullptr), bytes_of(1000, 0xCD));
   auto const* const reached = static_cast<unsigned char const*>(
       testing::detail::reachable(reinterpret_cast<void const*>(static_cast<std::uintptr_t>(memory))));
@@ -55,7 +55,7 @@ TEST_F(SimulatedMemory, UnwrittenAndFreedMemoryHasMarkerBytes) {
 }
 
 TEST_F(SimulatedMemory, DoubleFreeAndInteriorFreeAreViolations) {
-  cu::DevicePtr const memory = allocate(1000);
+  cu::DevicePtr const memory = allocate(1000).release();
   EXPECT_EQ(cuda.cuMemFree(memory + 8), 1);
   expect_violation("free of what is no allocation");
   EXPECT_OK(cuda.cuMemFree(memory));
@@ -68,8 +68,8 @@ TEST_F(SimulatedMemory, DoubleFreeAndInteriorFreeAreViolations) {
 }
 
 TEST_F(SimulatedMemory, FreeWaitsForTheDevice) {
-  cu::Stream const stream = make_stream();
-  cu::DevicePtr const memory = allocate(1000);
+  auto const stream = make_stream();
+  cu::DevicePtr const memory = allocate(1000).release();
   std::atomic<bool> is_freed{false};
   Gate gate(cuda, stream);
   EXPECT_OK(cuda.cuMemsetD8Async(memory, 1, 1000, stream));
@@ -81,14 +81,13 @@ TEST_F(SimulatedMemory, FreeWaitsForTheDevice) {
   EXPECT_OK(cuda.cuMemFree(memory));
   is_freed = true;
   opener.join();
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
 TEST_F(SimulatedMemory, UseAfterFreeIsAViolation) {
   SKIP_AS_IT_RACES();
-  cu::Stream const stream = make_stream();
-  cu::Stream const other = make_stream();
-  cu::DevicePtr const memory = allocate(1000, stream);
+  auto const stream = make_stream();
+  auto const other = make_stream();
+  cu::DevicePtr const memory = allocate(1000, stream).release();
   EXPECT_OK(cuda.cuStreamSynchronize(stream));
   Gate gate(cuda, other);
   EXPECT_OK(cuda.cuMemsetD8Async(memory, 1, 1000, other));
@@ -100,8 +99,6 @@ TEST_F(SimulatedMemory, UseAfterFreeIsAViolation) {
   // Work submitted after the free is refused at once.
   EXPECT_EQ(cuda.cuMemsetD8Async(memory, 1, 1000, other), 1);
   expect_violation("use after free");
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
-  EXPECT_OK(cuda.cuStreamDestroy(other));
 }
 
 TEST_F(SimulatedMemory, FreeDuringAKernelIsAViolation) {
@@ -109,9 +106,9 @@ TEST_F(SimulatedMemory, FreeDuringAKernelIsAViolation) {
     void const* memory;
     std::atomic<bool> go{false};
   };
-  cu::Stream const stream = make_stream();
-  cu::Stream const other = make_stream();
-  cu::DevicePtr const memory = allocate(1000, stream);
+  auto const stream = make_stream();
+  auto const other = make_stream();
+  cu::DevicePtr const memory = allocate(1000, stream).release();
   Kernel kernel{reinterpret_cast<void const*>(static_cast<std::uintptr_t>(memory))};
   EXPECT_OK(cuda.cuStreamSynchronize(stream));
   auto const run = [](void* data) {
@@ -125,13 +122,11 @@ TEST_F(SimulatedMemory, FreeDuringAKernelIsAViolation) {
   kernel.go = true;
   EXPECT_OK(cuda.cuStreamSynchronize(other));
   expect_violation("kernel: use after free");
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
-  EXPECT_OK(cuda.cuStreamDestroy(other));
 }
 
 TEST_F(SimulatedMemory, AUseOutOfBoundsIsRefused) {
-  cu::DevicePtr const memory = allocate(1000);
-  cu::DevicePtr const other = allocate(1000);
+  auto const memory = allocate(1000);
+  auto const other = allocate(1000);
   EXPECT_EQ(cuda.cuMemsetD8Async(memory, 1, 1001, nullptr), 1);
   expect_violation("out of bounds");
   EXPECT_EQ(cuda.cuMemsetD8Async(memory + 999, 1, 2, nullptr), 1);
@@ -144,19 +139,17 @@ TEST_F(SimulatedMemory, AUseOutOfBoundsIsRefused) {
   EXPECT_EQ(cuda.cuMemsetD8Async(memory + 1000, 1, 1, nullptr), 1);
   expect_violation("in no allocation");
   EXPECT_OK(cuda.cuMemsetD8Async(memory + 999, 1, 1, nullptr));
-  EXPECT_OK(cuda.cuMemFree(memory));
-  EXPECT_OK(cuda.cuMemFree(other));
 }
 
 TEST_F(SimulatedMemory, HostCanAccessPinnedAndManagedMemory) {
-  unsigned char* const pinned = pin(1000);
-  cu::DevicePtr managed = 0;
-  EXPECT_EQ(cuda.cuMemAllocManaged(&managed, 1000, 0), 1);
-  EXPECT_EQ(cuda.cuMemAllocManaged(&managed, ~std::size_t{0}, 1), 2);
+  auto const pinned = pin(1000);
+  cu::DevicePtr refused = 0;
+  EXPECT_EQ(cuda.cuMemAllocManaged(&refused, 1000, 0), 1);
+  EXPECT_EQ(cuda.cuMemAllocManaged(&refused, ~std::size_t{0}, 1), 2);
   void* none = nullptr;
   EXPECT_EQ(cuda.cuMemHostAlloc(&none, std::size_t{1} << 60, 0), 2);
   EXPECT_EQ(cuda.cuMemHostAlloc(&none, 0, 0), 1);
-  EXPECT_OK(cuda.cuMemAllocManaged(&managed, 1000, 1));
+  cu::DevicePtr const managed = allocate_managed(1000).release();
   EXPECT_EQ(sim.live().pinned_memory, 1);
   EXPECT_EQ(sim.live().managed_memory, 1);
   EXPECT_EQ(sim.live().device_memory, 0);
@@ -172,29 +165,26 @@ TEST_F(SimulatedMemory, HostCanAccessPinnedAndManagedMemory) {
   EXPECT_EQ(cuda.cuMemFreeHost(seen), 1);
   expect_violation("cuMemFreeHost");
   EXPECT_OK(cuda.cuMemFree(managed));
-  EXPECT_OK(cuda.cuMemFreeHost(pinned));
   EXPECT_OK(cuda.cuMemFreeHost(nullptr));
   EXPECT_EQ(cuda.cuMemFree(managed), 1);
   expect_violation("double free");
 }
 
 TEST_F(SimulatedMemory, PinnedMemoryFreedDuringACopyIsAViolationWithoutACrash) {
-  unsigned char* const pinned = pin(1000);
-  cu::DevicePtr const memory = allocate(1000);
+  unsigned char* const pinned = pin(1000).release();
+  auto const memory = allocate(1000);
   Gate gate(cuda, nullptr);
   EXPECT_OK(cuda.cuMemcpyDtoHAsync(pinned, memory, 1000, nullptr));
   EXPECT_OK(cuda.cuMemFreeHost(pinned));
   gate.open();
   EXPECT_OK(cuda.cuStreamSynchronize(nullptr));
   expect_violation("use after free");
-  EXPECT_OK(cuda.cuMemFree(memory));
 }
 
 TEST_F(SimulatedMemory, PointerAttributesDescribeTheMemory) {
-  cu::DevicePtr const memory = allocate(1000);
-  cu::DevicePtr managed = 0;
-  EXPECT_OK(cuda.cuMemAllocManaged(&managed, 1000, 1));
-  unsigned char* const pinned = pin(1000);
+  auto const memory = allocate(1000);
+  auto const managed = allocate_managed(1000);
+  auto const pinned = pin(1000);
   auto const attribute = [&](int number, cu::DevicePtr pointer) {
     unsigned value = 99;
     EXPECT_OK(cuda.cuPointerGetAttribute(&value, number, pointer));
@@ -202,7 +192,7 @@ TEST_F(SimulatedMemory, PointerAttributesDescribeTheMemory) {
   };
   EXPECT_EQ(attribute(2, memory + 10), 2U);
   EXPECT_EQ(attribute(2, managed), 2U);
-  EXPECT_EQ(attribute(2, reinterpret_cast<std::uintptr_t>(pinned) + 999), 1U);
+  EXPECT_EQ(attribute(2, reinterpret_cast<std::uintptr_t>(pinned + 999)), 1U);
   EXPECT_EQ(attribute(8, memory), 0U);
   EXPECT_EQ(attribute(8, managed), 1U);
   EXPECT_EQ(attribute(9, memory), 0U);
@@ -212,14 +202,11 @@ TEST_F(SimulatedMemory, PointerAttributesDescribeTheMemory) {
   int local = 0;
   EXPECT_EQ(cuda.cuPointerGetAttribute(&local, 2, reinterpret_cast<std::uintptr_t>(&local)), 1);
   EXPECT_EQ(cuda.cuPointerGetAttribute(&local, 77, memory), 1);
-  EXPECT_OK(cuda.cuMemFree(memory));
-  EXPECT_OK(cuda.cuMemFree(managed));
-  EXPECT_OK(cuda.cuMemFreeHost(pinned));
 }
 
 TEST_F(SimulatedMemory, ViolationsAndLiveResourcesNameTheAllocationSite) {
   testing::detail::set_allocation_site("here.py:12");
-  cu::DevicePtr const memory = allocate(1000);
+  cu::DevicePtr const memory = allocate(1000).release();
   testing::detail::set_allocation_site(nullptr);
   auto const live = sim.live_resources();
   EXPECT_TRUE(std::any_of(live.begin(), live.end(), [](std::string const& words) {

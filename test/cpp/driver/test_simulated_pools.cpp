@@ -11,30 +11,17 @@ class SimulatedPools : public SimulatedDriver {
  protected:
   SimulatedPools() : SimulatedDriver({.count = 2, .memory = std::size_t{1} << 20}) {}
 
-  void SetUp() override {
-    SimulatedDriver::SetUp();
-    pool = make_pool();
-    one = make_stream();
-    two = make_stream();
-  }
-  void TearDown() override {
-    EXPECT_OK(cuda.cuStreamDestroy(one));
-    EXPECT_OK(cuda.cuStreamDestroy(two));
-    EXPECT_OK(cuda.cuMemPoolDestroy(pool));
-    SimulatedDriver::TearDown();
-  }
-
-  cu::MemoryPool make_pool(std::size_t max_size = 0) {
+  Scoped<cu::MemoryPool> make_pool(std::size_t max_size = 0) {
     cu::MemoryPoolProperties properties;
     properties.max_size = max_size;
     cu::MemoryPool made = nullptr;
     EXPECT_OK(cuda.cuMemPoolCreate(&made, &properties));
-    return made;
+    return {made, cuda.cuMemPoolDestroy};
   }
-  cu::DevicePtr from(cu::MemoryPool source, std::size_t bytes, cu::Stream stream) {
+  Scoped<cu::DevicePtr> from(cu::MemoryPool source, std::size_t bytes, cu::Stream stream) {
     cu::DevicePtr pointer = 0;
     EXPECT_OK(cuda.cuMemAllocFromPoolAsync(&pointer, bytes, source, stream));
-    return pointer;
+    return free_in(stream, pointer);
   }
   std::uint64_t get(int attribute) {
     std::uint64_t value = 0;
@@ -49,41 +36,38 @@ class SimulatedPools : public SimulatedDriver {
     return free;
   }
 
-  cu::MemoryPool pool = nullptr;
-  cu::Stream one = nullptr;
-  cu::Stream two = nullptr;
+  Scoped<cu::MemoryPool> pool = make_pool();
+  Scoped<cu::Stream> one = make_stream();
+  Scoped<cu::Stream> two = make_stream();
 };
 
 TEST_F(SimulatedPools, SameStreamReusesFreedMemoryAtOnce) {
   Gate const gate(cuda, one);
-  cu::DevicePtr const first = from(pool, 1000, one);
+  cu::DevicePtr const first = from(pool, 1000, one).release();
   EXPECT_OK(cuda.cuMemFreeAsync(first, one));
-  cu::DevicePtr const second = from(pool, 1000, one);
+  auto const second = from(pool, 1000, one);
   EXPECT_EQ(second, first);
   EXPECT_OK(cuda.cuMemsetD8Async(second, 5, 1000, one));
-  EXPECT_OK(cuda.cuMemFreeAsync(second, one));
 }
 
 TEST_F(SimulatedPools, OtherStreamReusesMemoryAfterTheFreeCompletes) {
   keep(1 << 20);
-  cu::DevicePtr const first = from(pool, 1000, one);
+  cu::DevicePtr const first = from(pool, 1000, one).release();
   {
     Gate const gate(cuda, one);
     EXPECT_OK(cuda.cuMemFreeAsync(first, one));
-    cu::DevicePtr const second = from(pool, 1000, two);
+    auto const second = from(pool, 1000, two);
     EXPECT_NE(second, first);
-    EXPECT_OK(cuda.cuMemFreeAsync(second, two));
   }
   EXPECT_OK(cuda.cuStreamSynchronize(one));
-  cu::DevicePtr const third = from(pool, 1000, two);
+  auto const third = from(pool, 1000, two);
   EXPECT_EQ(third, first);
   // The new allocation has none of the old contents.
   EXPECT_EQ(read(third, 1000, two), bytes_of(1000, 0xCD));
-  EXPECT_OK(cuda.cuMemFreeAsync(third, two));
 }
 
 TEST_F(SimulatedPools, KeepsMemoryUpToTheReleaseThreshold) {
-  cu::DevicePtr first = from(pool, 4096, one);
+  cu::DevicePtr first = from(pool, 4096, one).release();
   EXPECT_EQ(get(reserved), 4096U);
   EXPECT_EQ(get(used), 4096U);
   EXPECT_OK(cuda.cuMemFreeAsync(first, one));
@@ -91,7 +75,7 @@ TEST_F(SimulatedPools, KeepsMemoryUpToTheReleaseThreshold) {
   EXPECT_EQ(get(reserved), 0U);
   EXPECT_EQ(free_memory(), std::size_t{1} << 20);
   keep(4096);
-  first = from(pool, 8192, one);
+  first = from(pool, 8192, one).release();
   EXPECT_OK(cuda.cuMemFreeAsync(first, one));
   EXPECT_OK(cuda.cuStreamSynchronize(one));
   EXPECT_EQ(get(reserved), 4096U);
@@ -112,7 +96,7 @@ TEST_F(SimulatedPools, KeepsMemoryUpToTheReleaseThreshold) {
 }
 
 TEST_F(SimulatedPools, TrimKeepsMemoryWithAPendingFree) {
-  cu::DevicePtr const memory = from(pool, 4096, one);
+  cu::DevicePtr const memory = from(pool, 4096, one).release();
   {
     Gate const gate(cuda, one);
     EXPECT_OK(cuda.cuMemFreeAsync(memory, one));
@@ -125,24 +109,21 @@ TEST_F(SimulatedPools, TrimKeepsMemoryWithAPendingFree) {
 }
 
 TEST_F(SimulatedPools, SizeLimitsOfPoolAndDeviceAreEnforced) {
-  cu::MemoryPool const small = make_pool(8192);
-  cu::DevicePtr const most = from(small, 8192, one);
+  auto const small = make_pool(8192);
+  auto const most = from(small, 8192, one);
   cu::DevicePtr more = 0;
   EXPECT_EQ(cuda.cuMemAllocFromPoolAsync(&more, 1, small, one), 2);
-  cu::DevicePtr const rest = from(pool, (1 << 20) - 8192, one);
+  auto const rest = from(pool, (1 << 20) - 8192, one);
   EXPECT_EQ(cuda.cuMemAllocFromPoolAsync(&more, 1, pool, one), 2);
   EXPECT_EQ(cuda.cuMemAlloc(&more, 1), 2);
   EXPECT_EQ(cuda.cuMemAllocAsync(&more, ~std::size_t{0}, one), 2);
   EXPECT_EQ(cuda.cuMemAllocAsync(&more, 0, one), 1);
-  EXPECT_OK(cuda.cuMemFreeAsync(most, one));
-  EXPECT_OK(cuda.cuMemFreeAsync(rest, one));
-  EXPECT_OK(cuda.cuMemPoolDestroy(small));
 }
 
 TEST_F(SimulatedPools, MemoryFreedAfterPoolDestructionIsReturned) {
-  cu::MemoryPool const doomed = make_pool();
-  cu::DevicePtr const first = from(doomed, 4096, one);
-  cu::DevicePtr const second = from(doomed, 4096, one);
+  cu::MemoryPool const doomed = make_pool().release();
+  cu::DevicePtr const first = from(doomed, 4096, one).release();
+  cu::DevicePtr const second = from(doomed, 4096, one).release();
   EXPECT_OK(cuda.cuMemPoolDestroy(doomed));
   EXPECT_EQ(sim.live().device_memory, 2);
   EXPECT_EQ(cuda.cuMemPoolDestroy(doomed), 400);
@@ -165,46 +146,42 @@ TEST_F(SimulatedPools, EachDeviceHasItsOwnDefaultPool) {
   EXPECT_EQ(cuda.cuDeviceGetDefaultMemPool(&again, 2), 101);
   EXPECT_EQ(cuda.cuMemPoolDestroy(own), 1);
   EXPECT_EQ(sim.live().pools, 1);
-  cu::DevicePtr const memory = allocate(1000, one);
+  auto const memory = allocate(1000, one);
   std::uint64_t value = 0;
   EXPECT_OK(cuda.cuMemPoolGetAttribute(own, used, &value));
   EXPECT_EQ(value, 1024U);
-  EXPECT_OK(cuda.cuMemFreeAsync(memory, one));
 }
 
 TEST_F(SimulatedPools, UseBeforeStreamOrderedAllocationIsAViolation) {
   SKIP_AS_IT_RACES();
   Gate gate(cuda, one);
-  cu::DevicePtr const memory = from(pool, 1000, one);
+  auto const memory = from(pool, 1000, one);
   EXPECT_OK(cuda.cuMemsetD8Async(memory, 1, 1000, two));
   EXPECT_OK(cuda.cuStreamSynchronize(two));
   expect_violation("use before the allocation");
   gate.open();
-  EXPECT_OK(cuda.cuMemFreeAsync(memory, one));
 }
 
 TEST_F(SimulatedPools, FreeInADestroyedStreamIsRefused) {
-  cu::Stream const gone = make_stream();
-  cu::DevicePtr const memory = from(pool, 1000, one);
+  cu::Stream const gone = make_stream().release();
+  auto const memory = from(pool, 1000, one);
   EXPECT_OK(cuda.cuStreamDestroy(gone));
   EXPECT_EQ(cuda.cuMemFreeAsync(memory, gone), 400);
   expect_violation("cuMemFreeAsync: stream");
   EXPECT_EQ(sim.live().device_memory, 1);
-  EXPECT_OK(cuda.cuMemFreeAsync(memory, one));
 }
 
 TEST_F(SimulatedPools, PlainMemoryMayBeFreedInStreamOrder) {
-  cu::DevicePtr const memory = allocate(1000);
+  cu::DevicePtr const memory = allocate(1000).release();
   EXPECT_OK(cuda.cuMemFreeAsync(memory, one));
   EXPECT_OK(cuda.cuStreamSynchronize(one));
   EXPECT_EQ(free_memory(), std::size_t{1} << 20);
 }
 
 TEST_F(SimulatedPools, PeersNeedGrantedAccessToPoolMemory) {
-  cu::Context other = nullptr;
-  EXPECT_OK(cuda.cuCtxCreate(&other, 0, 1));
-  cu::Stream const there = make_stream();
-  cu::DevicePtr const memory = from(pool, 1000, one);
+  auto const other = make_context(1);
+  auto const there = make_stream();
+  auto const memory = from(pool, 1000, one);
   EXPECT_OK(cuda.cuStreamSynchronize(one));
   auto const touch = [](void* pointer) { static_cast<void>(testing::detail::reachable(pointer)); };
   auto* const pointer = reinterpret_cast<void*>(static_cast<std::uintptr_t>(memory));
@@ -220,17 +197,14 @@ TEST_F(SimulatedPools, PeersNeedGrantedAccessToPoolMemory) {
   EXPECT_EQ(cuda.cuMemPoolSetAccess(pool, &access, 1), 101);
   access = {1, 0, 0};
   EXPECT_EQ(cuda.cuMemPoolSetAccess(pool, &access, 1), 1);
-  EXPECT_OK(cuda.cuStreamDestroy(there));
-  EXPECT_OK(cuda.cuCtxDestroy(other));
-  EXPECT_OK(cuda.cuMemFreeAsync(memory, one));
 }
 
-TEST(SimulatedWithoutPools, EveryPoolCallReturnsNotSupported) {
-  testing::SimulatedDevices sim({.pools = false});
-  DriverTable const& cuda = *sim.table();
-  cu::Context context = nullptr;
-  EXPECT_OK(cuda.cuDevicePrimaryCtxRetain(&context, 0));
-  EXPECT_OK(cuda.cuCtxPushCurrent(context));
+class SimulatedWithoutPools : public SimulatedDriver {
+ protected:
+  SimulatedWithoutPools() : SimulatedDriver({.pools = false}) {}
+};
+
+TEST_F(SimulatedWithoutPools, EveryPoolCallReturnsNotSupported) {
   int supported = 1;
   EXPECT_OK(cuda.cuDeviceGetAttribute(&supported, 115, 0));
   EXPECT_EQ(supported, 0);
@@ -249,11 +223,7 @@ TEST(SimulatedWithoutPools, EveryPoolCallReturnsNotSupported) {
   EXPECT_EQ(cuda.cuMemAllocAsync(&pointer, 100, nullptr), 801);
   EXPECT_EQ(cuda.cuMemAllocFromPoolAsync(&pointer, 100, pool, nullptr), 801);
   EXPECT_EQ(cuda.cuMemFreeAsync(pointer, nullptr), 801);
-  EXPECT_OK(cuda.cuMemAlloc(&pointer, 100));
-  EXPECT_OK(cuda.cuMemFree(pointer));
-  EXPECT_OK(cuda.cuCtxPopCurrent(&context));
-  EXPECT_OK(cuda.cuDevicePrimaryCtxRelease(0));
-  EXPECT_TRUE(sim.violations().empty());
+  auto const plain = allocate(100);  // needs no pool
 }
 
 }  // namespace

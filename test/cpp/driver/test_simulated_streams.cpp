@@ -19,22 +19,21 @@ class SimulatedStreams : public SimulatedDriver {
 cu::Stream default_stream(std::uintptr_t number) { return reinterpret_cast<cu::Stream>(number); }
 
 TEST_F(SimulatedStreams, KeepTheOrderOfTheirWork) {
-  cu::Stream const stream = make_stream();
+  auto const stream = make_stream();
   std::string log;
   std::vector<std::pair<std::string*, char>> letters;
   for (char letter = 'a'; letter <= 'z'; ++letter) letters.emplace_back(&log, letter);
   for (auto& letter : letters) EXPECT_OK(cuda.cuLaunchHostFunc(stream, append, &letter));
   EXPECT_OK(cuda.cuStreamSynchronize(stream));
   EXPECT_EQ(log, "abcdefghijklmnopqrstuvwxyz");
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
 // Without a wait the work really overlaps: the copy reads the value from before the late write.
 TEST_F(SimulatedStreams, RunConcurrentlyWithoutAWait) {
-  cu::Stream const writer = make_stream();
-  cu::Stream const reader = make_stream();
-  cu::DevicePtr const memory = allocate(64);
-  unsigned char* const seen = pin(64);
+  auto const writer = make_stream();
+  auto const reader = make_stream();
+  auto const memory = allocate(64);
+  auto const seen = pin(64);
   EXPECT_OK(cuda.cuMemsetD8Async(memory, 1, 64, writer));
   EXPECT_OK(cuda.cuStreamSynchronize(writer));
   {
@@ -45,18 +44,14 @@ TEST_F(SimulatedStreams, RunConcurrentlyWithoutAWait) {
   }
   EXPECT_EQ(seen[0], 1);
   EXPECT_OK(cuda.cuStreamSynchronize(writer));
-  EXPECT_OK(cuda.cuMemFree(memory));
-  EXPECT_OK(cuda.cuMemFreeHost(seen));
-  EXPECT_OK(cuda.cuStreamDestroy(writer));
-  EXPECT_OK(cuda.cuStreamDestroy(reader));
 }
 
 TEST_F(SimulatedStreams, EventOrdersTwoStreams) {
-  cu::Stream const writer = make_stream();
-  cu::Stream const reader = make_stream();
-  cu::DevicePtr const memory = allocate(64);
-  cu::Event const written = make_event();
-  unsigned char* const seen = pin(64);
+  auto const writer = make_stream();
+  auto const reader = make_stream();
+  auto const memory = allocate(64);
+  auto const written = make_event();
+  auto const seen = pin(64);
   seen[0] = 0;
   Gate late(cuda, writer);
   EXPECT_OK(cuda.cuMemsetD8Async(memory, 2, 64, writer));
@@ -67,16 +62,11 @@ TEST_F(SimulatedStreams, EventOrdersTwoStreams) {
   late.open();
   EXPECT_OK(cuda.cuStreamSynchronize(reader));
   EXPECT_EQ(seen[0], 2);
-  EXPECT_OK(cuda.cuEventDestroy(written));
-  EXPECT_OK(cuda.cuMemFree(memory));
-  EXPECT_OK(cuda.cuMemFreeHost(seen));
-  EXPECT_OK(cuda.cuStreamDestroy(writer));
-  EXPECT_OK(cuda.cuStreamDestroy(reader));
 }
 
 TEST_F(SimulatedStreams, LegacyStreamAndBlockingStreamsWaitForEachOther) {
-  cu::Stream const blocking = make_stream(0);
-  cu::Stream const other = make_stream(0);
+  auto const blocking = make_stream(0);
+  auto const other = make_stream(0);
   std::string log;
   std::pair<std::string*, char> in_legacy(&log, 'l');
   std::pair<std::string*, char> after(&log, 'a');
@@ -89,12 +79,10 @@ TEST_F(SimulatedStreams, LegacyStreamAndBlockingStreamsWaitForEachOther) {
   early.open();
   EXPECT_OK(cuda.cuStreamSynchronize(other));
   EXPECT_EQ(log, "la");
-  EXPECT_OK(cuda.cuStreamDestroy(blocking));
-  EXPECT_OK(cuda.cuStreamDestroy(other));
 }
 
 TEST_F(SimulatedStreams, TheLegacyStreamWaitsForADestroyedStreamsWork) {
-  cu::Stream const blocking = make_stream(0);
+  cu::Stream const blocking = make_stream(0).release();
   Gate early(cuda, blocking);
   EXPECT_OK(cuda.cuStreamDestroy(blocking));
   std::string log;
@@ -108,7 +96,7 @@ TEST_F(SimulatedStreams, TheLegacyStreamWaitsForADestroyedStreamsWork) {
 }
 
 TEST_F(SimulatedStreams, NonblockingStreamsIgnoreTheLegacyStream) {
-  cu::Stream const stream = make_stream(1);
+  auto const stream = make_stream(1);
   Gate legacy(cuda, nullptr);
   std::string log;
   std::pair<std::string*, char> letter(&log, 'n');
@@ -124,16 +112,13 @@ TEST_F(SimulatedStreams, NonblockingStreamsIgnoreTheLegacyStream) {
     EXPECT_OK(cuda.cuStreamSynchronize(nullptr));
   }
   EXPECT_EQ(log, "nn");
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
 TEST_F(SimulatedStreams, LegacyStreamWaitsForPerThreadDefaultStreams) {
   Gate here(cuda, default_stream(2));
   std::thread([&] {
-    EXPECT_OK(cuda.cuCtxPushCurrent(context));
+    auto const current = push(context);
     EXPECT_OK(cuda.cuStreamQuery(default_stream(2)));
-    cu::Context popped = nullptr;
-    EXPECT_OK(cuda.cuCtxPopCurrent(&popped));
   }).join();
   EXPECT_EQ(cuda.cuStreamQuery(default_stream(2)), 600);
   std::string log;
@@ -147,7 +132,7 @@ TEST_F(SimulatedStreams, LegacyStreamWaitsForPerThreadDefaultStreams) {
 }
 
 TEST_F(SimulatedStreams, DestroyedStreamCompletesItsPendingWork) {
-  cu::Stream const stream = make_stream();
+  cu::Stream const stream = make_stream().release();
   std::string log;
   std::pair<std::string*, char> letter(&log, 'd');
   Gate gate(cuda, stream);
@@ -160,7 +145,7 @@ TEST_F(SimulatedStreams, DestroyedStreamCompletesItsPendingWork) {
 }
 
 TEST_F(SimulatedStreams, ACallOnADestroyedOrUnknownStreamIsAViolation) {
-  cu::Stream const stream = make_stream();
+  cu::Stream const stream = make_stream().release();
   EXPECT_OK(cuda.cuStreamDestroy(stream));
   EXPECT_EQ(cuda.cuStreamSynchronize(stream), 400);
   expect_violation("cuStreamSynchronize: stream");
@@ -172,21 +157,20 @@ TEST_F(SimulatedStreams, ACallOnADestroyedOrUnknownStreamIsAViolation) {
   expect_violation("default stream");
   // A later stream never reuses the handle.
   for (int i = 0; i < 100; ++i) {
-    cu::Stream const later = make_stream();
+    auto const later = make_stream();
     EXPECT_NE(later, stream);
-    EXPECT_OK(cuda.cuStreamDestroy(later));
   }
 }
 
 TEST_F(SimulatedStreams, QueriesReturnPriorityFlagsAndContext) {
-  cu::Stream stream = nullptr;
-  EXPECT_EQ(cuda.cuStreamCreateWithPriority(&stream, 2, 0), 1);
+  cu::Stream refused = nullptr;
+  EXPECT_EQ(cuda.cuStreamCreateWithPriority(&refused, 2, 0), 1);
   int least = -1;
   int greatest = 1;
   EXPECT_OK(cuda.cuCtxGetStreamPriorityRange(&least, &greatest));
   EXPECT_EQ(least, 0);
   EXPECT_LT(greatest, 0);
-  EXPECT_OK(cuda.cuStreamCreateWithPriority(&stream, 1, greatest - 100));
+  auto const stream = make_stream(1, greatest - 100);
   int priority = 0;
   unsigned flags = 0;
   cu::Context of = nullptr;
@@ -198,7 +182,6 @@ TEST_F(SimulatedStreams, QueriesReturnPriorityFlagsAndContext) {
   EXPECT_EQ(of, context);
   EXPECT_OK(cuda.cuStreamGetCtx(nullptr, &of));
   EXPECT_EQ(of, context);
-  EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
 TEST_F(SimulatedStreams, HostFunctionsAndKernelsMayNotCallTheDriver) {

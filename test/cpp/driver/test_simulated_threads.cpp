@@ -15,20 +15,18 @@ constexpr int rounds = 200;
 // Has no data race: every access is ordered by a stream, an event or a wait. A report of the thread sanitizer is
 // therefore an error in the simulated driver's edges.
 TEST_F(SimulatedThreads, ManyThreadsShareAFewStreams) {
-  std::vector<cu::Stream> streams;
+  std::vector<Scoped<cu::Stream>> streams;
   for (unsigned i = 0; i < 4; ++i) streams.push_back(make_stream(i % 2));
   std::vector<std::thread> workers;
   for (int number = 0; number < threads; ++number) {
     workers.emplace_back([&, number] {
-      EXPECT_OK(cuda.cuCtxPushCurrent(context));
-      cu::Event event = nullptr;
-      EXPECT_OK(cuda.cuEventCreate(&event, 2));
+      auto const current = push(context);
+      auto const event = make_event(2);
       for (int round = 0; round < rounds; ++round) {
         cu::Stream const stream = streams[static_cast<std::size_t>(number + round) % 4];
         cu::Stream const other = streams[static_cast<std::size_t>(number + round + 1) % 4];
         auto const value = static_cast<unsigned char>(number * 16 + round % 16);
-        cu::DevicePtr memory = 0;
-        EXPECT_OK(cuda.cuMemAllocAsync(&memory, 1000, stream));
+        cu::DevicePtr const memory = allocate(1000, stream).release();
         EXPECT_OK(cuda.cuMemsetD8Async(memory, value, 1000, stream));
         EXPECT_OK(cuda.cuEventRecord(event, stream));
         EXPECT_OK(cuda.cuStreamWaitEvent(other, event, 0));
@@ -41,31 +39,25 @@ TEST_F(SimulatedThreads, ManyThreadsShareAFewStreams) {
           EXPECT_OK(cuda.cuStreamSynchronize(stream));
         }
         if (round % 50 == 0) {
-          cu::DevicePtr plain = 0;
-          EXPECT_OK(cuda.cuMemAlloc(&plain, 5000));
+          auto const plain = allocate(5000);
           EXPECT_OK(cuda.cuMemsetD8Async(plain, value, 5000, nullptr));
-          EXPECT_OK(cuda.cuMemFree(plain));
         }
       }
-      EXPECT_OK(cuda.cuEventDestroy(event));
-      cu::Context popped = nullptr;
-      EXPECT_OK(cuda.cuCtxPopCurrent(&popped));
     });
   }
   for (auto& worker : workers) worker.join();
-  for (cu::Stream const stream : streams) EXPECT_OK(cuda.cuStreamDestroy(stream));
 }
 
 TEST_F(SimulatedThreads, CreateAndDestroyResourcesConcurrently) {
   std::vector<std::thread> workers;
   for (int number = 0; number < threads; ++number) {
     workers.emplace_back([&] {
-      EXPECT_OK(cuda.cuCtxPushCurrent(context));
+      auto const current = push(context);
       for (int round = 0; round < 20; ++round) {
-        cu::Stream const stream = make_stream(static_cast<unsigned>(round % 2));
-        cu::Event const event = make_event();
-        unsigned char* const pinned = pin(64);
-        cu::DevicePtr const memory = allocate(64, stream);
+        cu::Stream const stream = make_stream(static_cast<unsigned>(round % 2)).release();
+        auto const event = make_event();
+        auto const pinned = pin(64);
+        cu::DevicePtr const memory = allocate(64, stream).release();
         EXPECT_OK(cuda.cuMemsetD8Async(memory, 1, 64, stream));
         EXPECT_OK(cuda.cuMemcpyDtoHAsync(pinned, memory, 64, stream));
         EXPECT_OK(cuda.cuEventRecord(event, stream));
@@ -73,11 +65,7 @@ TEST_F(SimulatedThreads, CreateAndDestroyResourcesConcurrently) {
         EXPECT_OK(cuda.cuStreamDestroy(stream));
         EXPECT_OK(cuda.cuEventSynchronize(event));
         EXPECT_EQ(pinned[63], 1);
-        EXPECT_OK(cuda.cuEventDestroy(event));
-        EXPECT_OK(cuda.cuMemFreeHost(pinned));
       }
-      cu::Context popped = nullptr;
-      EXPECT_OK(cuda.cuCtxPopCurrent(&popped));
     });
   }
   for (auto& worker : workers) worker.join();
