@@ -239,10 +239,11 @@ def test_listed_operations_make_no_driver_calls(simulated_devices):
 def test_unnamed_driver_errors_are_reported_by_code(simulated_devices):
     simulated_devices.fail("cuGetErrorName", code=999)
     simulated_devices.fail("cuGetErrorString", code=999)
-    simulated_devices.fail("cuStreamCreateWithPriority", code=719)
-    with pytest.raises(memarray.CudaError, match=r"the driver refused it \(CUDA_ERROR_719\)") as caught:
-        memarray.Stream()
-    assert (caught.value.code, caught.value.name) == (719, "CUDA_ERROR_719")
+    for code, name in ((719, "CUDA_ERROR_LAUNCH_FAILED"), (987, "CUDA_ERROR_987")):
+        simulated_devices.fail("cuStreamCreateWithPriority", code=code, times=1)
+        with pytest.raises(memarray.CudaError, match=rf"the driver refused it \({name}\)") as caught:
+            memarray.Stream()
+        assert (caught.value.code, caught.value.name) == (code, name)
 
 
 def test_allocation_waits_for_pending_frees():

@@ -111,7 +111,7 @@ def test_import_waits_for_stream_of_a_table(simulated_devices):
     assert producer.asked == [(kDLExtDev, 0)]
 
 
-@pytest.mark.parametrize("words", ["did not say", "device 1|cuda:1"])
+@pytest.mark.parametrize("words", ["did not report", "device 1|cuda:1"])
 def test_table_without_valid_stream_is_refused_and_tensor_dropped(simulated_devices, words):
     view, _ = on_device()
     lent = weakref.ref(view)
