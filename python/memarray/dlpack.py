@@ -21,7 +21,9 @@ class DLDeviceType(int):
             for known in _ALL:
                 if known == value:
                     return known
-            raise ValueError(f"{_core.shown(value)} is not a DLPack device type; expected one of {', '.join(map(repr, _ALL))}")
+            raise ValueError(
+                f"{_core.shown(value)} is not a DLPack device type; expected one of {', '.join(map(repr, _ALL))}"
+            )
         self = super().__new__(cls, value)
         self.name = name
         return self

@@ -140,7 +140,7 @@ def test_memory_place_selects_the_overload(sim):
     assert arguments.place(a) == "device"
     with pytest.raises(TypeError, match=r"a MemArray.*on cuda:0.*the place \(.*to_device\('cpu'\) copies"):
         arguments.span_sum(a)
-    with pytest.raises(TypeError, match=r"on a device; the .*on the host.*the place"):
+    with pytest.raises(TypeError, match=r"on a device; got a .*on the host.*the place"):
         arguments.fill_on_device(np.zeros(4), 1)
     # What was refused changed nothing.
     assert str(a.device) == "cuda:0" and a.lock_id == -1
@@ -156,7 +156,7 @@ def test_memory_place_selects_the_overload_for_int16_rank_3(sim):
     a.move_memory(memarray.dlpack.kDLCUDA)
     assert arguments.place_of_cubes(a) == "device"
     assert arguments.place_of_cubes(a.view().T) == "device, F"
-    with pytest.raises(TypeError, match=r"of int16 with 3 dimensions, on the host; a MemArray.*on cuda:0.*the place"):
+    with pytest.raises(TypeError, match=r"of int16 with 3 dimensions, on the host; got a Mem.*on cuda:0.*the place"):
         arguments.weigh_of_cubes(a)
     with a.write(device="cuda:0") as lease:
         with pytest.raises(TypeError, match="the strides"):
