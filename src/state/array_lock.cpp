@@ -57,16 +57,9 @@ std::int64_t ArrayLock::lock_id() const noexcept {
   return _segment ? _segment->lock_id() : -1;
 }
 
-bool ArrayLock::admits_write(std::int64_t lock_id) const noexcept {
-  // The id of a closed lease is refused even on a free array: it is the caller's mistake.
-  if (lock_id >= 0) return is_held_under(lock_id);
-  return is_free() && !(_segment && _segment->is_used_elsewhere());
-}
+bool ArrayLock::is_used_elsewhere() const noexcept { return _segment->is_used_elsewhere(); }
 
-bool ArrayLock::admits_read(std::int64_t lock_id) {
-  if (lock_id >= 0) return is_held_under(lock_id);
-  return !LockWord::is_writer(_word.load_settled()) && !(_segment && _segment->is_written_elsewhere());
-}
+bool ArrayLock::is_written_elsewhere() const noexcept { return _segment->is_written_elsewhere(); }
 
 std::string ArrayLock::obstacle(std::int64_t lock_id) const {
   std::int64_t const word = _word.load();

@@ -59,10 +59,17 @@ class MEMARRAY_API ArrayLock {
     return lock_id >= 0 && lock_id < LockWord::operation && _word.load() == lock_id;
   }
   /// True if a write under `lock_id` would succeed now.
-  [[nodiscard]] bool admits_write(std::int64_t lock_id) const noexcept;
+  [[nodiscard]] bool admits_write(std::int64_t lock_id) const noexcept {
+    // The id of a closed lease is refused even on a free array: it is the caller's mistake.
+    if (lock_id >= 0) return is_held_under(lock_id);
+    return is_free() && !(_segment && is_used_elsewhere());
+  }
   /// True if a read under `lock_id` would succeed now. First waits for a reader that settles the array; that wait
   /// throws `Interrupted`.
-  [[nodiscard]] bool admits_read(std::int64_t lock_id);
+  [[nodiscard]] bool admits_read(std::int64_t lock_id) {
+    if (lock_id >= 0) return is_held_under(lock_id);
+    return !LockWord::is_writer(_word.load_settled()) && !(_segment && is_written_elsewhere());
+  }
   /// Describes what refuses a call under `lock_id`, for messages.
   [[nodiscard]] std::string obstacle(std::int64_t lock_id) const;
 
@@ -77,6 +84,9 @@ class MEMARRAY_API ArrayLock {
   [[nodiscard]] LockWord& word() noexcept { return _word; }
 
  private:
+  // For an array in shared memory: true if another attachment holds it at all, or for writing.
+  [[nodiscard]] bool is_used_elsewhere() const noexcept;
+  [[nodiscard]] bool is_written_elsewhere() const noexcept;
   [[nodiscard]] bool lock_both_shared(Timeout timeout, bool past_writers);
   [[nodiscard]] bool lock_both_exclusive(std::int64_t id, Timeout timeout);
 
