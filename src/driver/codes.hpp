@@ -36,23 +36,18 @@ MEMARRAY_FOR_EACH_DRIVER_CODE(MEMARRAY_CODE)
 static_assert(cuda_code::out_of_memory == out_of_memory && cuda_code::no_device == no_device &&
               cuda_code::invalid_device == invalid_device && cuda_code::not_supported == not_supported);
 
-/// Return the driver's name and text of a code; null for one that is not in the list.
-[[nodiscard]] constexpr char const* name_of(cu::Result code) noexcept {
+/// The driver's name and text of a code; both are null for one that is not in the list.
+struct Words {
+  char const* name;
+  char const* text;
+};
+[[nodiscard]] constexpr Words words_of(cu::Result code) noexcept {
   switch (code) {
 #define MEMARRAY_CASE(constant, number, name, text) \
-  case number: return name;
+  case number: return {name, text};
     MEMARRAY_FOR_EACH_DRIVER_CODE(MEMARRAY_CASE)
 #undef MEMARRAY_CASE
-    default: return nullptr;
-  }
-}
-[[nodiscard]] constexpr char const* text_of(cu::Result code) noexcept {
-  switch (code) {
-#define MEMARRAY_CASE(constant, number, name, text) \
-  case number: return text;
-    MEMARRAY_FOR_EACH_DRIVER_CODE(MEMARRAY_CASE)
-#undef MEMARRAY_CASE
-    default: return nullptr;
+    default: return {nullptr, nullptr};
   }
 }
 

@@ -17,7 +17,7 @@ thread_local std::uint64_t failure_count = 0;
 std::string name_of(cu::Result code) {
   char const* name = nullptr;
   if (DriverTable const* const table = driver(); table && table->cuGetErrorName(code, &name) == 0 && name) return name;
-  char const* const known = code::name_of(code);
+  char const* const known = code::words_of(code).name;
   return known ? known : "CUDA_ERROR_" + std::to_string(code);
 }
 

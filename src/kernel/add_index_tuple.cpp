@@ -1,3 +1,4 @@
+#include "strided/dtype_index.hpp"
 #include "strided/strided_fill.hpp"
 
 #include <memarray/base/errors.hpp>
@@ -30,9 +31,6 @@ void add_index_tuple(ArrayState& state, StreamChoice const& stream) {
   hold.commit();
 }
 
-bool is_shipped(DType const& dtype) noexcept {
-  DType const* const shipped = find_dtype(dtype.name_view());
-  return shipped && *shipped == dtype;
-}
+bool is_shipped(DType const& dtype) noexcept { return shipped_index(dtype) >= 0; }
 
 }  // namespace memarray::detail

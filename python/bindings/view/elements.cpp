@@ -4,6 +4,7 @@
 #include "helpers.hpp"
 #include "py_ref.hpp"
 #include "shown.hpp"
+#include "strided/device_number.hpp"
 
 #include <memarray/base/dtype.hpp>
 
@@ -14,6 +15,9 @@
 
 namespace memarray::python {
 namespace {
+
+using detail::ElementKind;
+using detail::with_reduced_float;
 
 template <class T>
 void store(std::byte* element, T value) {
@@ -63,26 +67,10 @@ int write_integer(DType const& dtype, PyObject* value, std::byte* element) {
   }
 }
 
-/// Calls `f` with a value of the reduced float (16 bits) that is the dtype. Returns false for any other dtype.
-template <class F>
-bool with_reduced_float(DType const& dtype, F const& f) {
-  bool found = false;
-  auto const attempt = [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (detail::is_reduced_float<T>) {
-      if (dtype.dl.code != dtype_traits<T>::value.dl.code || dtype.itemsize != sizeof(T)) return;
-      f(zero);
-      found = true;
-    }
-  };
-#define MEMARRAY_TRY(type, name, code, bits) attempt(type{});
-  MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TRY)
-#undef MEMARRAY_TRY
-  return found;
-}
-
 void write_real(DType const& dtype, double value, std::byte* element) {
-  if (with_reduced_float(dtype, [&](auto zero) { store(element, decltype(zero)(static_cast<float>(value))); })) return;
+  if (with_reduced_float(ElementKind::of(dtype),
+                         [&](auto zero) { store(element, decltype(zero)(static_cast<float>(value))); }))
+    return;
   if (dtype.itemsize == 4)
     store(element, static_cast<float>(value));
   else
@@ -124,7 +112,8 @@ PyObject* read_unsigned(std::size_t itemsize, std::byte const* element) {
 
 double read_real(DType const& dtype, std::byte const* element) {
   double value = 0;
-  if (with_reduced_float(dtype, [&](auto zero) { value = static_cast<float>(load<decltype(zero)>(element)); }))
+  if (with_reduced_float(ElementKind::of(dtype),
+                         [&](auto zero) { value = static_cast<float>(load<decltype(zero)>(element)); }))
     return value;
   return dtype.itemsize == 4 ? load<float>(element) : load<double>(element);
 }

@@ -12,8 +12,10 @@ cu::Result give(char const* words, char const** found) noexcept {
 
 }  // namespace
 
-cu::Result name_error(cu::Result error, char const** name) noexcept { return give(code::name_of(error), name); }
-cu::Result describe_error(cu::Result error, char const** text) noexcept { return give(code::text_of(error), text); }
+cu::Result name_error(cu::Result error, char const** name) noexcept { return give(code::words_of(error).name, name); }
+cu::Result describe_error(cu::Result error, char const** text) noexcept {
+  return give(code::words_of(error).text, text);
+}
 
 cu::Result emulated::cuGetErrorName(Session&, cu::Result error, char const** name) { return name_error(error, name); }
 cu::Result emulated::cuGetErrorString(Session&, cu::Result error, char const** text) {

@@ -56,8 +56,6 @@ class ForkLockGuard {
   ForkLockGuard(ForkLock& lock, Abandon const& abandon_data) noexcept : _lock(lock) {
     if (!_lock.lock()) abandon_data();
   }
-  /// For data that a forked child does not use.
-  explicit ForkLockGuard(ForkLock& lock) noexcept : _lock(lock) { static_cast<void>(_lock.lock()); }
   ~ForkLockGuard() { _lock.unlock(); }
   ForkLockGuard(ForkLockGuard const&) = delete;
   ForkLockGuard& operator=(ForkLockGuard const&) = delete;
