@@ -98,7 +98,7 @@ TAKEN = {
     "`view[:, ::2]`": lambda consume: of_a_view(consume, lambda view: view[:, ::2]),
     "`view[::-1]`": lambda consume: of_a_view(consume, lambda view: view[::-1]),
     "writes to what is read-only": under_a_read_lease(can_be_written),
-    "lends that on as": under_a_read_lease(lent_on),
+    "exports that as": under_a_read_lease(lent_on),
 }
 
 
