@@ -47,4 +47,11 @@ target_link_options(memarray PRIVATE LINKER:-z,nodelete LINKER:-Bsymbolic-functi
 if(NOT MEMARRAY_SANITIZE)
   target_link_options(memarray PRIVATE LINKER:--no-undefined)
 endif()
+if(MEMARRAY_JOIN_SOURCES)
+  set_target_properties(memarray PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  # Kernels, and large sources whose loops are compiled for several instruction sets, stay apart.
+  set(apart ${core_sources})
+  list(FILTER apart INCLUDE REGEX "[.]cu$|/src/strided/")
+  set_source_files_properties(${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endif()
 set_target_properties(memarray PROPERTIES MEMARRAY_HAS_CUDA ${MEMARRAY_HAS_CUDA} LIBRARY_OUTPUT_DIRECTORY "${MEMARRAY_PACKAGE_DIR}/lib")

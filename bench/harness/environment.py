@@ -21,6 +21,7 @@ PEERS = {
     "tvm_ffi": "apache-tvm-ffi",
     "pybind11": "pybind11",
 }
+NATIVE_PEERS = {"TBB": "tbb-devel"}
 TOOLS = ("cmake", "ninja")
 SOURCES = ("CMakeLists.txt", "pyproject.toml", "cmake", "include", "src", "python", "third_party", "examples")
 
@@ -53,7 +54,11 @@ class Environment:
         self._build_native()
 
     def absent(self) -> list[str]:
-        """The peers that cannot be imported."""
+        """The peers that cannot be imported, and the libraries that CMake did not find, with the reason."""
+        found = self.native / "absent.txt"
+        return [*self._absent_modules(), *(found.read_text().splitlines() if found.exists() else [])]
+
+    def _absent_modules(self) -> list[str]:
         probe = f"import importlib.util as u; print(*(n for n in {list(PEERS)!r} if u.find_spec(n) is None))"
         return self._output(str(self.python), "-c", probe).split()
 
@@ -73,10 +78,13 @@ class Environment:
 
     def _install_peers(self) -> None:
         # One at a time: a peer that cannot be had here must not take the others with it.
-        missing = self.absent()
+        missing = self._absent_modules()
         for name in missing:
             if not self._pip("install", PEERS[name]):
                 print(f"bench: {PEERS[name]} cannot be had here; rows go on without it", file=sys.stderr)
+        for name, package in NATIVE_PEERS.items():
+            if not any((self.folder / "venv" / "lib" / "cmake").glob(f"{name.lower()}/*")):
+                self._pip("install", package)  # where it fails, CMake looks for the system's
         for tool in TOOLS:
             if not (self.python.parent / tool).exists() and not self._pip("install", tool):
                 raise SystemExit(f"bench: {tool} cannot be installed")
@@ -129,8 +137,9 @@ class Environment:
             f"-DPython_EXECUTABLE={self.python}",
             f"-Dmemarray_DIR={self._output(str(self.python), '-m', 'memarray', '--cmakedir')}",
         ]  # fmt: skip
+        configure += [f"-D{name}_ROOT={self.folder / 'venv'}" for name in NATIVE_PEERS]
         for package, flag in (("nanobind", "--cmake_dir"), ("pybind11", "--cmakedir")):
-            if package not in self.absent():
+            if package not in self._absent_modules():
                 folder = self._output(str(self.python), "-m", package, flag)
                 configure.append(f"-D{package}_DIR={folder}")
         subprocess.run(configure, check=True, stdout=subprocess.DEVNULL)

@@ -34,6 +34,7 @@ class Comparison:
     tolerance: float = TOLERANCE
     counted: str = ""
     """What costs are counted in, where that is not seconds."""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ def compare(row: str, comparison: Comparison, threads: int, rounds: int) -> Resu
         median=median,
         minimum=min(against),
         met=median >= goal - slack if comparison.at_least else median <= goal + slack,
+        note=comparison.note,
         counted=comparison.counted,
         costs={candidate.name: value for candidate, value in zip(candidates, medians, strict=True)},
         ratios={candidates[i].name: statistics.median(ratios(i)) for i in range(1, len(candidates))},

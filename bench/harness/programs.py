@@ -17,6 +17,12 @@ def built(name: str) -> Path:
     return next(Path(p) / name for p in sys.path if (Path(p) / name).exists())
 
 
+def absent(*libraries: str) -> str:
+    """A note of these libraries that CMake did not find, with the reasons; empty if there is none."""
+    lines = [line for line in built("absent.txt").read_text().splitlines() if line.split()[0] in libraries]
+    return f"absent: {', '.join(lines)}" if lines else ""
+
+
 def sampled(name: str, *arguments: object, **variables: str) -> tuple[list[str], Callable[[str], Candidate]]:
     """Runs the program, which interleaves its contenders; their names, and what makes a candidate of one."""
     command = [str(built(name)), *map(str, arguments)]

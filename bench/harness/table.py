@@ -27,6 +27,7 @@ def formulations(results: Iterable[Result]) -> str:
         if result.ratios:
             fastest_first = sorted(result.ratios.items(), key=lambda item: -item[1])
             parts = [f"{name}: {ratio:.3g}" for name, ratio in fastest_first]
+            parts += [result.note] if result.note else []
         elif result.note:
             parts = [result.note]
         else:

@@ -12,7 +12,7 @@ sys.path.insert(0, str(ROOT / "docs" / "site"))
 project = "memarray"
 author = "the authors of memarray"
 version = release = memarray.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "headers", "options"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "breathe", "headers", "options"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["site"]
 root_doc = "index"
@@ -21,8 +21,9 @@ html_title = f"memarray {version}"
 html_copy_source = False
 
 myst_heading_anchors = 3
-# Transcripts have lines that no lexer knows.
-suppress_warnings = ["misc.highlighting_failure"]
+# Transcripts have lines that no lexer knows. Each header declares the namespace again, and the headers for pybind11 and
+# for nanobind declare the same functions.
+suppress_warnings = ["misc.highlighting_failure", "duplicate_declaration.cpp"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
@@ -30,6 +31,8 @@ autodoc_typehints = "signature"
 PYTHONS_OWN = "object,int,Enum,Exception,BaseException,RuntimeError,BufferError,TypeError,MemoryError"
 autodoc_default_options = {"members": True, "inherited-members": PYTHONS_OWN}
 napoleon_google_docstring = False
+breathe_default_project = "memarray"
+breathe_show_include = False
 
 FROM_THE_TOP = ("changelog", "contributing")
 #: What lies outside of docs/ is named, not linked to.

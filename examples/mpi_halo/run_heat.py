@@ -41,8 +41,9 @@ def main():
         plate.step(options.steps)
     else:
         for _ in range(options.steps):
-            exchange(plate, comm)
-            plate.sweep()
+            with exchange(plate, comm):
+                plate.sweep_interior()
+            plate.sweep_border()
     unchanged = comm.allreduce(np.array_equal(first, begin), MPI.LAND)
     copies = comm.reduce(memarray.stats()["copies"])
     whole = gather(plate, options.rows, options.columns, comm)

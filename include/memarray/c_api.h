@@ -1,4 +1,3 @@
-/// The C API, for code that does not link memarray. `<memarray/interop/c_api.h>` has its own guards: it can be included
-/// again after Python.h.
+/// The C API. `<memarray/interop/c_api.h>` has its own guards: it can be included again after Python.h.
 
 #include <memarray/interop/c_api.h>

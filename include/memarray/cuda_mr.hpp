@@ -1,7 +1,7 @@
 #pragma once
 
-// Opt-in: memory resources for CCCL's `cuda::mr`. The only public header that includes the CUDA runtime's headers,
-// which CCCL's headers need.
+/// @file
+/// Opt-in: memory resources for CCCL's `cuda::mr`. The only public header that needs the CUDA runtime's headers.
 
 #include <cuda/version>
 
@@ -28,8 +28,8 @@
 
 namespace memarray {
 
-/// A memory resource as a `cuda::mr::resource_with<Properties...>`. The properties are one or both of
-/// `cuda::mr::host_accessible` and `cuda::mr::device_accessible`. Copies share the resource and compare equal.
+/// A memory resource as a `cuda::mr::resource_with<Properties...>`, for `cuda::mr::host_accessible`,
+/// `cuda::mr::device_accessible` or both. Copies share it and compare equal.
 template <class... Properties>
 class CudaResource {
   template <class Property>
@@ -44,9 +44,8 @@ class CudaResource {
   using default_queries = cuda::mr::properties_list<Properties...>;
 #endif
 
-  /// `context` is that of the memory's device; host memory needs none. Throws `ValueError` for a null `resource`, for
-  /// memory without the properties, and for device memory without a context. Throws `CudaError` if no stream can be
-  /// created.
+  /// `context`: the context of the memory's device; plain host memory needs none. Throws `ValueError` (null `resource`;
+  /// memory without the properties; device memory without a context) or `CudaError` (no stream).
   explicit CudaResource(MemoryResource resource, ContextHandle const& context = {}) : _resource(std::move(resource)) {
     if (!_resource) throw ValueError("a CudaResource needs a memory resource that is not null");
     MemoryType const type = _resource.memory_type();
@@ -59,19 +58,19 @@ class CudaResource {
   }
   explicit CudaResource(DriverResource const& resource) : CudaResource(MemoryResource(resource), resource.context()) {}
 
-  /// Returns memory that work submitted to `stream` from now on may use. Throws `OutOfMemoryError` or `CudaError`.
+  /// Allocates memory for use in the order of `stream`. Throws `OutOfMemoryError`, `CudaError`.
   [[nodiscard]] void* allocate(cuda::stream_ref stream, std::size_t bytes, std::size_t alignment = default_alignment) {
     StreamHandle const handle = create_stream_handle_ref(stream.get());
     if (!handle) throw_last_error("taking memory in the order of a stream");
     return _resource.allocate(handle, bytes, alignment);
   }
-  /// Frees device memory in the order of `stream`. Waits for `stream` before it frees pinned or managed memory. Frees
-  /// other host memory at once, because no work of a stream reaches it.
+  /// Frees memory of a driver pool in the order of `stream`, other driver memory after a wait that blocks the host,
+  /// plain host memory at once.
   void deallocate(cuda::stream_ref stream, void* pointer, std::size_t bytes,
                   std::size_t alignment = default_alignment) noexcept {
     StreamHandle handle = create_stream_handle_ref(stream.get());
     if (!handle) {
-      // No stream order without a handle: free after all work.
+      // Without a handle there is no stream order: free after all work.
       static_cast<void>(synchronize_all());
       clear_last_error();
       handle = _own;
@@ -79,8 +78,7 @@ class CudaResource {
     _resource.deallocate(handle, pointer, bytes, alignment);
   }
 
-  /// Returns memory that is usable at once in every stream; waits for the allocation. Throws `OutOfMemoryError` or
-  /// `CudaError`.
+  /// Allocates memory for use in any stream, after a wait for the allocation. Throws `OutOfMemoryError`, `CudaError`.
   [[nodiscard]] void* allocate_sync(std::size_t bytes, std::size_t alignment = default_alignment) {
     void* const pointer = _resource.allocate(_own, bytes, alignment);
     if (_context && !synchronize(_own, _context)) {

@@ -9,18 +9,11 @@
 
 namespace memarray::testing {
 
-/// A GoogleTest fixture with simulated devices, which replace real devices while a test runs. The test fails if it
-/// leaves resources behind, each listed with its allocation site, or if it caused violations. Both checks run in this
-/// destructor, after the members of derived fixtures are destroyed.
-///
-///     class PlateTest : public memarray::testing::SimulatedDevicesTest {
-///      protected:
-///       PlateTest() : SimulatedDevicesTest({.count = 4}) {}
-///       Plate plate;
-///     };
+/// A GoogleTest fixture with simulated devices in place of real ones. After the members of derived fixtures are
+/// destroyed, it fails the test for resources left behind, listed with their allocation sites, and for violations.
 class SimulatedDevicesTest : public ::testing::Test {
  protected:
-  /// Throws what the constructor of `SimulatedDevices` throws.
+  /// Throws like the constructor of `SimulatedDevices`.
   explicit SimulatedDevicesTest(SimulatedOptions const& options = {}) : sim(options) {}
   ~SimulatedDevicesTest() override {
     sim.end();
@@ -29,8 +22,7 @@ class SimulatedDevicesTest : public ::testing::Test {
     EXPECT_EQ(violations.size(), _expected) << ::testing::PrintToString(violations);
   }
 
-  /// Fails the test unless the next violation exists and its text contains `part`. An expected violation does not fail
-  /// the test at its end.
+  /// Fails the test unless the next violation contains `part`. An expected violation does not fail the test at its end.
   void expect_violation(std::string const& part) {
     std::vector<std::string> const violations = sim.violations();
     ASSERT_GT(violations.size(), _expected) << "no violation: " << part;

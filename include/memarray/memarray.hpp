@@ -1,7 +1,7 @@
 #pragma once
 
 // The one include: arrays, leases, views, kernels, memory resources, driver handles, errors, reports and the names of
-// dlpack.h (kDLCPU, …). Includes all of base, driver, memory and array that docs/reference/cpp.rst documents.
+// dlpack.h (kDLCPU, …).
 
 #include <memarray/array/access.hpp>
 #include <memarray/array/leases.hpp>
@@ -18,6 +18,7 @@
 #include <memarray/base/live_memory.hpp>
 #include <memarray/base/options.hpp>
 #include <memarray/base/reports.hpp>
+#include <memarray/base/strided_indexer.hpp>
 #include <memarray/base/struct_fields.hpp>
 #include <memarray/detail/view/adopt.hpp>
 #include <memarray/driver/context_handle.hpp>
@@ -30,8 +31,14 @@
 #include <memarray/driver/stream_order.hpp>
 #include <memarray/kernel/add_index_tuple.hpp>
 #include <memarray/kernel/atomic_add.hpp>
-#include <memarray/kernel/exclusive_scan.hpp>
 #include <memarray/kernel/for_each_index.hpp>
+#include <memarray/kernel/hold.hpp>
+#include <memarray/kernel/launch.hpp>
+#include <memarray/kernel/operations.hpp>
+#include <memarray/kernel/range.hpp>
+#include <memarray/kernel/reduce.hpp>
+#include <memarray/kernel/scan.hpp>
+#include <memarray/kernel/sort_by_key.hpp>
 #include <memarray/kernel/sum.hpp>
 #include <memarray/memory/default_resource.hpp>
 #include <memarray/memory/delaying_adaptor.hpp>

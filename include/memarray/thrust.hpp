@@ -1,6 +1,7 @@
 #pragma once
 
-// Opt-in: iterators over a MemArray for Thrust algorithms. The only public header that includes Thrust.
+/// @file
+/// Opt-in: iterators over a MemArray for Thrust. The only public header that includes Thrust.
 
 #include <memarray/array/mem_array.hpp>
 
@@ -10,9 +11,8 @@
 
 namespace memarray {
 
-/// Returns [first, last) over the current side, in linear order. As with `ptr`, a non-const array's other side becomes
-/// stale. Checks the lock and waits for pending work only now. Throws `LockError` on a conflict. Use an execution
-/// policy that fits `get_on_device()`.
+/// Returns [first, last) over the current side, in linear order, with the rules and errors of `MemArray::ptr`. Use an
+/// execution policy that fits `get_on_device()`.
 template <class T, int ndim>
 [[nodiscard]] std::pair<T*, T*> thrust_range(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   T* const first = array.ptr(lock_id);

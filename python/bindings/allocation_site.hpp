@@ -6,7 +6,7 @@
 
 namespace memarray::python {
 
-/// A scope in which simulated devices report new resources with the calling line of Python.
+/// A scope that gives simulated devices the calling Python line for new resources.
 class AllocationSiteScope {
  public:
   AllocationSiteScope() : _simulated(testing::detail::are_simulated()) {

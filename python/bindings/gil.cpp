@@ -50,15 +50,14 @@ void drop_object(void* object) noexcept {
   GilAcquire const gil;
   if (!gil) return;
 #if !defined(Py_GIL_DISABLED)
-  // Dropping a reference that is not the last runs no code.
+  // Only the last reference runs code.
   if (Py_REFCNT(static_cast<PyObject*>(object)) > 1) return Py_DECREF(static_cast<PyObject*>(object));
 #endif
-  // The object may be dropped while an exception is pending.
   ErrorAside const aside;
   try {
     Py_DECREF(static_cast<PyObject*>(object));
   } catch (abi::__forced_unwind&) {
-    park_for_ever();  // the interpreter began to finalise meanwhile
+    park_for_ever();
   }
 }
 
@@ -70,7 +69,7 @@ void call_aside(void (*call)(void* object), void* object) noexcept {
     ErrorAside const aside;
     call(object);
   } catch (abi::__forced_unwind&) {
-    park_for_ever();  // the interpreter began to finalise meanwhile
+    park_for_ever();
   }
 }
 
@@ -86,7 +85,7 @@ GilAcquire::GilAcquire() noexcept : _held(has_gil()) {
     _state = PyGILState_Ensure();
     _held = _acquired = true;
   } catch (abi::__forced_unwind&) {
-    park_for_ever();  // the interpreter began to finalise meanwhile
+    park_for_ever();
   }
 }
 

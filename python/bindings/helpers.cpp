@@ -67,7 +67,8 @@ void set_error(PyRef exception) {
 }
 
 bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
-  if (PyLong_Check(object) && !PyBool_Check(object)) {
+  bool const is_number = PyLong_Check(object) || (PyIndex_Check(object) && !Py_TYPE(object)->tp_iter);
+  if (is_number && !PyBool_Check(object)) {
     PyRef const one = PyRef::steal(PyTuple_Pack(1, object));
     return one && read_shape(one.get(), shape);
   }

@@ -1,5 +1,4 @@
-// The extension module memarray._core. Types use the C API, as their methods are hot. Functions that are called rarely
-// use pybind11.
+// The extension module memarray._core. Types with hot methods use the C API; the rest uses pybind11.
 
 #include "array/array_type.hpp"
 #include "array/shared_arrays.hpp"
@@ -48,8 +47,7 @@ namespace {
 
 constexpr int shipped_ranks = 6;
 
-/// Makes pickling and copying the objects of a type a `TypeError`. Python would otherwise make an object that was never
-/// initialized, and reading that object ends the process.
+/// Refuses pickling and copying: Python would make an uninitialized object, and reading that ends the process.
 void refuse_pickling(py::object const& type) {
   auto const refuse = [](py::handle self, py::args const&) -> py::object {
     throw py::type_error("cannot pickle or copy a " + py::cast<std::string>(py::type::of(self).attr("__name__")) +
@@ -184,8 +182,8 @@ void register_shipped() {
 }  // namespace
 }  // namespace memarray::python
 
-// Safe without the GIL: arrays have their own locks, leases and handles change by atomic steps, and views are read
-// through `ViewScope`.
+// Safe without the GIL: arrays have locks, leases and handles change atomically, and views are read through
+// `ViewScope`.
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   using namespace memarray::python;
   install_hooks();
@@ -209,7 +207,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   add_simulated_devices(m);
   add_consumer(m);
   for (char const* const name :
-       {"Stream", "Event", "MemoryPool", "SimulatedDevices", "ConsumerReading", "ConsumerTensor", "ConsumerBacklog"})
+       {"Stream", "Event", "MemoryPool", "SimulatedDevices", "ConsumerReading", "ConsumerView", "ConsumerBacklog"})
     refuse_pickling(m.attr(name));
   install_object_bridge();
   m.attr("_C_API") = py::capsule(memarray_c_api(), "memarray._core._C_API");

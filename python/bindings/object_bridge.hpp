@@ -2,7 +2,7 @@
 
 namespace memarray::python {
 
-/// Installs the functions with which the C API makes and reads Python objects. Call once, at import.
+/// Installs the functions with which the C API makes and reads Python objects.
 void install_object_bridge() noexcept;
 
 }  // namespace memarray::python

@@ -16,7 +16,6 @@
 namespace memarray::python {
 namespace {
 
-// Made once, at import, and kept until the process ends.
 PyObject* error_type = nullptr;
 PyObject* lock_error_type = nullptr;
 PyObject* unsupported_type_error_type = nullptr;
@@ -48,7 +47,7 @@ void set_error(BufferError const& error) { PyErr_SetString(PyExc_BufferError, er
 void set_error(IndexError const& error) { PyErr_SetString(PyExc_IndexError, error.what()); }
 void set_error(OverflowError const& error) { PyErr_SetString(PyExc_OverflowError, error.what()); }
 
-// Sets an OSError with the errno of `error`. Python chooses the subclass.
+// Python chooses the subclass of OSError by the errno.
 void set_os_error(std::system_error const& error) {
   PyRef const arguments = PyRef::steal(Py_BuildValue("(is)", error.code().value(), error.what()));
   if (arguments) PyErr_SetObject(PyExc_OSError, arguments.get());

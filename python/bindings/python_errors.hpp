@@ -11,21 +11,21 @@
 
 namespace memarray::python {
 
-/// Makes the exception types and adds them to the module. Returns −1 with the Python error set on failure.
+// Failing functions of the bindings return null, −1 or false with a Python error set, unless their comments say
+// otherwise.
+
 int add_errors(PyObject* module);
 
-/// Sets the Python error for `error` if memarray defines its type. Returns false and sets nothing for any other
-/// exception.
+/// Sets the Python error for an exception of memarray; returns false without an error for others.
 bool translate(std::exception_ptr const& error) noexcept;
-/// True if `type` is `memarray.Error` or derives from it. `type` may be null.
+/// True if `type`, which may be null, is `memarray.Error` or derives from it.
 bool is_own_error(PyObject* type) noexcept;
-/// Sets `UnsupportedTypeError` for an unknown dtype. The message lists all dtypes.
+/// Sets `UnsupportedTypeError` with a list of all dtypes.
 void set_unknown_dtype(PyObject* dtype) noexcept;
-/// Sets the Python error for the C++ exception that is being handled.
+/// Sets the Python error for the current C++ exception.
 void raise_current() noexcept;
 
-/// Runs the body of an entry point, turns C++ exceptions into Python errors, and logs the reports that were queued
-/// meanwhile. Returns null or −1 after an exception.
+/// Runs the body of an entry point, turns C++ exceptions into Python errors, and logs reports.
 template <class Body>
 auto guarded(Body&& body) noexcept -> decltype(body()) {
   using Result = decltype(body());

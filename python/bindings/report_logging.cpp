@@ -12,7 +12,7 @@
 namespace memarray::python {
 namespace {
 
-/// Returns a logger. Null without an error if the `logging` module was not imported and so has no handlers.
+/// Returns a logger; null without an error if `logging` was never imported.
 PyRef logger(char const* name) {
   PyRef const word = PyRef::steal(PyUnicode_FromString("logging"));
   PyRef const logging = PyRef::steal(word ? PyImport_GetModule(word.get()) : nullptr);
@@ -34,8 +34,7 @@ int raise_it(void* error) {
   return -1;
 }
 
-/// Raises the exception of a signal handler, such as Ctrl-C, after the reported operation has returned. The operation
-/// has succeeded, and a lease that it opened must reach its caller.
+/// Raises a signal handler's exception after the operation has returned: a lease that it opened must reach the caller.
 void raise_after_return(PyRef raised) {
   if (!raised) return;
   PyObject* const error = raised.release();
@@ -48,10 +47,10 @@ void raise_after_return(PyRef raised) {
 
 void log_pending_reports() noexcept {
   ErrorAside const aside;
-  // Declared outside the `try`: an unwound thread parks before these references are dropped.
+  // Outside the `try`: an unwound thread parks before it drops these.
   PyRef interrupt, to, done;
   try {
-    // Poll signals before the first Python code, which would run pending handlers as a part of itself.
+    // Python code would run pending handlers as a part of itself.
     if (PyErr_CheckSignals() != 0) interrupt = take_error();
     for (Report const& report : take_reports()) {
       Channel const channel = channel_of(report.kind);

@@ -4,8 +4,8 @@
 
 namespace memarray::python {
 
-/// Writes all queued reports to the loggers `memarray.copies`, `memarray.waits` and `memarray.deaths`. Keeps a pending
-/// error.
+/// Writes queued reports to the loggers `memarray.copies`, `memarray.waits` and `memarray.deaths`, under a pending
+/// error, too.
 void log_pending_reports() noexcept;
 
 inline void log_reports() noexcept {

@@ -12,7 +12,7 @@ namespace {
 constexpr Py_ssize_t longest = longest_word;
 constexpr Py_ssize_t most_items = 8;
 
-/// Returns `text` as UTF-8, cut to `most` characters. Empty with the error set.
+/// Returns `text` as UTF-8, cut to `most` characters; empty on failure.
 std::string cut(PyObject* text, Py_ssize_t most) {
   bool const fits = PyUnicode_GET_LENGTH(text) <= most;
   PyRef const part = fits ? PyRef::borrow(text) : PyRef::steal(PyUnicode_Substring(text, 0, most - 3));
@@ -35,12 +35,15 @@ std::string counted(PyObject* object, Py_ssize_t count, char const* items) {
 std::string repr_of(PyObject* object) {
   PyRef const words = PyRef::steal(PyObject_Repr(object));
   std::string text = words ? cut(words.get(), longest) : std::string();
-  if (!text.empty()) return text;
+  if (auto const end = text.find_first_of("\r\n"); end != std::string::npos) text.replace(end, text.size(), "...");
+  if (!text.empty() && text != "...") return text;
+  // The caller's message must not swallow Ctrl-C: the signal is raised again.
+  if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
   PyErr_Clear();
   return "a " + type_name(object);
 }
 
-/// True if the repr of an object is short and fast: a number, short text, or a short sequence of such objects.
+/// True if the repr is short and fast.
 bool is_small(PyObject* object, int depth) {
   if (object == Py_None || PyBool_Check(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object) ||
       PyLong_CheckExact(object) || PyType_Check(object))
@@ -54,7 +57,6 @@ bool is_small(PyObject* object, int depth) {
   return true;
 }
 
-/// Returns the words for the shape of an object with dimensions; empty for any other object.
 std::string shape_of(PyObject* object) {
   PyRef shape;
   if (!find_attribute(object, "shape", shape)) return PyErr_Clear(), std::string();
@@ -74,9 +76,10 @@ std::string shown(PyObject* object) {
   if (PyUnicode_Check(object)) return counted(object, PyUnicode_GET_LENGTH(object), "characters");
   if (std::string const shape = shape_of(object); !shape.empty())
     return "a " + type_name(object) + " of shape " + shape;
-  bool const has_items = PyTuple_Check(object) || PyList_Check(object) || PyDict_Check(object) ||
-                         PyAnySet_Check(object) || PyBytes_Check(object) || PyByteArray_Check(object);
-  if (has_items) {
+  PySequenceMethods const* const sequence = Py_TYPE(object)->tp_as_sequence;
+  PyMappingMethods const* const mapping = Py_TYPE(object)->tp_as_mapping;
+  if ((sequence && sequence->sq_length) || (mapping && mapping->mp_length)) {
+    // The repr of a large one takes seconds.
     Py_ssize_t const count = PyObject_Size(object);
     bool const is_bytes = PyBytes_Check(object) || PyByteArray_Check(object);
     if (count >= 0) return counted(object, count, is_bytes ? "bytes" : "items");

@@ -7,23 +7,22 @@
 
 namespace memarray::python {
 
-/// Casts a function with any signature that a `PyMethodDef` allows to the type in its table.
+/// Casts a function to the type that `PyMethodDef` declares.
 template <class Function>
 [[nodiscard]] PyCFunction as_method(Function* function) noexcept {
-  // Through void *, because g++ warns about casts between function types.
+  // g++ warns about a direct cast between function types.
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));  // NOLINT(bugprone-casting-through-void)
 }
 
-/// A parser of METH_FASTCALL | METH_KEYWORDS calls, which sorts arguments into slots. An interned keyword costs one
-/// pointer comparison for each name before it. `positional`: how many arguments may be given by position. `parse`
-/// returns false with `TypeError` set. Slots that are not given keep their value.
+/// A parser of METH_FASTCALL | METH_KEYWORDS calls with up to `positional` positional arguments. `parse` keeps the
+/// values of slots that are not given.
 template <std::size_t count>
 class Signature {
  public:
   constexpr Signature(char const* function, std::array<char const*, count> names, std::size_t positional) noexcept
       : _function(function), _names(names), _positional(positional) {}
 
-  /// Interns the names. Call once, with the GIL, before `parse`.
+  /// Interns the names. Call once, before `parse`.
   bool intern() noexcept {
     for (std::size_t i = 0; i < count; ++i)
       if (!_interned[i] && !(_interned[i] = PyUnicode_InternFromString(_names[i]))) return false;
@@ -38,7 +37,7 @@ class Signature {
     });
   }
 
-  /// Calls `take(slot, value)` for each argument, and returns false as soon as one call does.
+  /// Calls `take(slot, value)` for each argument. Returns false once a call does.
   template <class Take>
   bool visit(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, Take&& take) const noexcept {
     if (positional > static_cast<Py_ssize_t>(_positional)) {

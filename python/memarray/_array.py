@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import index
+
 from . import _core
 from ._device import CPU, Device
 from ._dtypes import dtype_name, numpy_dtype, view_dtype_name
@@ -29,14 +31,14 @@ class MemArray(_core.ArrayBase):
         with a.read() as lease:
             x = np.from_dlpack(lease)
 
-    A view that outlives its lease stays valid and never changes (see `escaped_views`). Arrays that C++ shows have this
-    class too. ``uninitialized=True`` does not initialize the memory.
+    By default, a view that outlives its lease stays valid and keeps its contents (see `escaped_views`). Arrays that C++
+    code exposes have this class too. ``uninitialized=True`` does not initialize the memory.
 
     `memory_type`, a word or a `MemoryType`, chooses the memory. ``"normal"`` is pooled host memory. ``"pinned"`` is
-    page-locked host memory: copies to and from devices need no detour and no wait. ``"unified"`` memory is used by the
-    host and by the device `device_id`, without a copy in `BufferView.to_device`. ``"device"`` is memory of the device
-    itself, which is filled in its default stream. Later memory of the array (after `resize`, `copy`, and writes under
-    escaped views) has the same type on the host. Raises CudaError if the device does not exist, and OutOfMemoryError.
+    page-locked host memory: copies to and from devices need no staging memory and no wait. ``"unified"`` memory is used
+    by the host and by the device `device_id`, without a copy in `BufferView.to_device`. ``"device"`` is memory of the
+    device itself, which is filled in its default stream. Later host memory of the array (after `resize`, `copy`, and
+    writes under escaped views) has the same type. Raises CudaError if the device does not exist, and OutOfMemoryError.
     """
 
     __slots__ = ()
@@ -72,19 +74,19 @@ class MemArray(_core.ArrayBase):
     def from_numpy(
         cls, array: npt.ArrayLike, device_id: SupportsIndex = 0, *, device: Device | str | None = None
     ) -> Self:
-        """Returns a new array with the shape, dtype and contents of a NumPy array. That is one copy.
+        """Returns a new array with the shape, dtype and contents of a NumPy array. Makes one copy.
 
-        `device` (``"cuda:0"``) moves the array there at once, in the device's default stream. That is a second copy,
+        `device` (``"cuda:0"``) moves the array there at once, in the device's default stream. This second copy is
         counted and logged like every copy between host and devices. Raises CudaError if the device does not exist,
         OutOfMemoryError, ValueError if `device_id` names another device, and BufferError if the source has a mask or a
-        unit.
+        physical unit.
         """
         from ._numpy import numpy_array
 
         source = numpy_array(array)
         place = CPU if device is None else Device(device)
         if place.is_cuda():
-            if device_id.__index__() not in (0, place.index):
+            if index(device_id) not in (0, place.index):
                 raise ValueError(
                     f"the device is given twice: device={str(place)!r} and device_id={_core.shown(device_id)}"
                 )
@@ -97,7 +99,7 @@ class MemArray(_core.ArrayBase):
 
     @classmethod
     def from_dlpack(cls, obj: Any, copy: bool | None = None) -> Self:
-        """Returns an array over another library's memory, without a copy: an object with `__dlpack__`, or a capsule.
+        """Returns an array over the memory of another library's object with `__dlpack__`, or of a capsule.
 
         The memory has other owners, which may use it at any time: the lock does not bind them, and `is_foreign` is
         True. When the array is resized, or written under escaped views, it continues in its own memory. Memory on a
@@ -137,9 +139,9 @@ class MemArray(_core.ArrayBase):
     def read_numpy_array(self, array: npt.ArrayLike) -> None:
         """Replaces all contents with those of `array`: the same shape, any strides, any dtype of the same kind.
 
-        Integers that do not fit wrap around and floats are rounded, as in `astype(..., casting="same_kind")`. Escaped
-        views keep the old contents. Raises ValueError for another shape, TypeError for another kind, BufferError if the
-        source has a mask or a unit, and LockError while the array is held.
+        Integers that do not fit wrap around and floats are rounded, as in `astype(..., casting="same_kind")`. By
+        default, escaped views keep the old contents. Raises ValueError for another shape, TypeError for another kind,
+        BufferError if the source has a mask or a physical unit, and LockError while the array is held.
         """
         from ._numpy import read_numpy_array
 
@@ -157,26 +159,30 @@ class MemArray(_core.ArrayBase):
 
     def __copy__(self) -> Self:
         """Returns a deep copy of the contents. A subclass's own attributes are shared, as in copy.copy."""
+        from ._pickle import own_state, set_own_state
+
         twin = self.copy()
-        if attributes := getattr(self, "__dict__", None):
-            twin.__dict__.update(attributes)
+        set_own_state(twin, own_state(self))
         return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         """Returns a deep copy, also of a subclass's own attributes."""
-        twin = memo[id(self)] = self.copy()
-        if attributes := getattr(self, "__dict__", None):
-            from copy import deepcopy
+        from copy import deepcopy
 
-            twin.__dict__.update(deepcopy(attributes, memo))
+        from ._pickle import own_state, set_own_state
+
+        twin = memo[id(self)] = self.copy()
+        set_own_state(twin, deepcopy(own_state(self), memo))
         return twin
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
         """Pickles a snapshot of the contents: out of band, without a copy, if protocol 5's buffer_callback takes it.
 
-        Contents on a device are copied to the host first, which is reported. Unpickling makes a new array on the host;
-        that copy is reported too. Older protocols carry the contents in band. For an array in shared memory every
-        protocol pickles only the name: unpickling attaches to that memory, on the same host.
+        Contents on a device are copied to the host first, which is reported. Unpickling makes a new array in normal
+        host memory; that copy is reported too. Older protocols carry the contents in band. For an array in shared
+        memory every protocol pickles only the name: unpickling attaches to that memory, on the same host. The
+        constructor of a subclass is not called: its attributes and slots, or what its `__getstate__` returns, are
+        pickled.
         """
         from ._pickle import reduce_array
 

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from . import _core
 from ._device import Device
-from ._dtypes import numpy_dtype
 from .dlpack import kDLCPU, kDLCUDA, kDLCUDAHost, kDLCUDAManaged, kDLExtDev
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-    import numpy as np
-    import numpy.typing as npt
-    from typing_extensions import Self
 
 _ON_HOST = (kDLCPU, kDLCUDAHost)
 _ON_DEVICE = (kDLCUDA, kDLCUDAManaged, kDLExtDev)
@@ -70,7 +63,7 @@ class Consumer:
             self._own[device_id] = _core.Stream(device_id)
         return self._own[device_id]
 
-    def take(self, source: Any, *, versioned: bool = True, copy: bool | None = None) -> ConsumerView:
+    def take(self, source: Any, *, versioned: bool = True, copy: bool | None = None) -> _core.ConsumerView:
         """Takes a tensor from an object with ``__dlpack__``, and keeps it.
 
         ``versioned=False`` asks for DLPack's older struct. Errors of the producer are passed on.
@@ -90,121 +83,11 @@ class Consumer:
         if kind not in _ON_HOST:
             works_in = self.stream(index)
             arguments["stream"] = works_in.handle if self._stream == "own" else self._stream
-        return ConsumerView(self._backlog.take(source.__dlpack__(**arguments), works_in))
+        return self._backlog.take(source.__dlpack__(**arguments), works_in)
 
     def synchronize(self) -> None:
         """Waits until all work that it queued has completed."""
         self._backlog.wait()
 
 
-class ConsumerView:
-    """A tensor that a `Consumer` took. It is kept until ``drop()``, the end of a ``with`` block, or its collection."""
-
-    def __init__(self, tensor: _core.ConsumerTensor) -> None:
-        self._tensor = tensor
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The extents of the tensor."""
-        return self._tensor.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any] | str:
-        """The element type, an ``np.dtype``; the name if NumPy has none."""
-        return numpy_dtype(self._tensor.dtype_name, self._tensor.typestr)
-
-    @property
-    def device(self) -> tuple[int, int]:
-        """(DLPack device type, device id)."""
-        return self._tensor.device
-
-    @property
-    def address(self) -> int:
-        """The address of the elements. The host must not touch an address on a device."""
-        return self._tensor.address
-
-    @property
-    def versioned(self) -> bool:
-        """True if the tensor came in DLPack's newer struct."""
-        return self._tensor.versioned
-
-    @property
-    def read_only(self) -> bool:
-        """True if the producer marked the tensor read-only."""
-        return self._tensor.read_only
-
-    @property
-    def is_copy(self) -> bool:
-        """True if the producer marked the tensor as a copy."""
-        return self._tensor.is_copy
-
-    @property
-    def dropped(self) -> bool:
-        """True if the tensor was given back."""
-        return self._tensor.dropped
-
-    def read(self) -> ConsumerReading:
-        """Queues a copy into the consumer's own memory. On the host the copy is made at once."""
-        return ConsumerReading(self._tensor.read(), self.shape, self.dtype)
-
-    def write(self, value: npt.ArrayLike) -> None:
-        """Queues a write of all elements: `value`, as NumPy broadcasts it. ValueError if the tensor is read-only."""
-        import numpy as np
-
-        contents = np.empty(self.shape, self.dtype)
-        contents[...] = value
-        self._tensor.write(contents.tobytes())
-
-    def add(self, value: Any) -> None:
-        """Queues the addition of a number to each element: a read, a sum, a write. ValueError if the tensor is
-        read-only."""
-        import numpy as np
-
-        self._tensor.add(np.asarray(value).astype(self.dtype).tobytes())
-
-    def drop(self, *, in_stream: bool = False) -> None:
-        """Gives the tensor back now, even if work on it is still queued. A second call has no effect.
-
-        ``in_stream``: in a host function behind that work, on a thread that does not belong to Python.
-        """
-        if self.dropped:
-            return
-        if in_stream:
-            self._tensor.drop_in_stream()
-        else:
-            self._tensor.drop()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.drop()
-
-
-class ConsumerReading:
-    """The result of a read by a `ConsumerView`."""
-
-    def __init__(self, reading: _core.ConsumerReading, shape: tuple[int, ...], dtype: np.dtype[Any] | str) -> None:
-        self._reading = reading
-        self._shape = shape
-        self._dtype = dtype
-
-    @property
-    def is_over(self) -> bool:
-        """True if the read has completed."""
-        return self._reading.is_over
-
-    def result(self) -> npt.NDArray[Any]:
-        """Waits, without the GIL, and returns the elements as a new NumPy array."""
-        import numpy as np
-
-        return np.frombuffer(self._reading.result(), self._dtype).reshape(self._shape).copy()
-
-
-for _class in (Consumer, ConsumerView, ConsumerReading):
-    _class.__module__ = "memarray.testing"
+Consumer.__module__ = "memarray.testing"

@@ -70,6 +70,9 @@ class Device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return type(self), (str(self),)
+
 
 #: DLPack's codes of the devices on which memarray allocates.
 _KINDS = {1: "cpu", 2: "cuda"}

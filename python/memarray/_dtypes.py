@@ -21,20 +21,29 @@ def dtype_name(dtype, instances, ndim: int = 1) -> str:
             return dtype
     elif (dtype is None or isinstance(dtype, type)) and dtype in _BUILTIN:
         return _BUILTIN[dtype]
+    described = native_dtype(dtype)
+    if described is None:
+        return _core.shown(dtype)
+    if described.names is not None:
+        return registered_struct(describe_dtype(described), instances, ndim) or brief(described)
+    return described.name
+
+
+def native_dtype(dtype):
+    """Returns the `np.dtype` of anything that `np.dtype` takes; None if NumPy refuses it. Raises TypeError for a
+    foreign byte order."""
     import numpy as np
 
     try:
         described = np.dtype(dtype)
     except Exception:
-        # `np.dtype` raises many types of exceptions. The caller finds no instance of this name and raises an error.
-        return _core.shown(dtype)
+        # `np.dtype` raises many types of exceptions. Callers name the dtype in errors of their own.
+        return None
     if not described.isnative:
         raise TypeError(
-            f"arrays are in native byte order, not {_core.shown(dtype)}; convert with .astype({described.name!r})"
+            f"elements are in native byte order, not {_core.shown(dtype)}; convert with .astype({described.name!r})"
         )
-    if described.names is not None:
-        return registered_struct(describe_dtype(described), instances, ndim) or brief(described)
-    return described.name
+    return described
 
 
 def brief(words) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import _core
-from ._dtypes import brief, describe_dtype, numpy_dtype
+from ._dtypes import brief, describe_dtype, native_dtype, numpy_dtype
 
 
 def _dtype_for_numpy(array):
@@ -16,7 +16,7 @@ def _dtype_for_numpy(array):
 
 
 def element_bytes(array, value) -> bytes:
-    """Returns the bytes of one element, converted as `read_numpy_array` converts arrays."""
+    """Returns the bytes of one element. Converts like `read_numpy_array`, except that integers must fit."""
     target = _dtype_for_numpy(array)
     check_unannotated(value)
     try:
@@ -34,8 +34,9 @@ def element_bytes(array, value) -> bytes:
     check_cast(source, target, "fill")
     if target.names is not None:
         # NumPy converts fields and leaves padding uninitialized.
-        element = np.zeros((), target)
-        element[...] = source
+        element = np.zeros(1, target)
+        element[...] = source.view(_without_ml_dtypes(source.dtype))
+        _write_valid_bools(element)
         return element.tobytes()
     if target.kind == "V" and source.dtype.kind == "V":
         return source.tobytes()
@@ -47,12 +48,15 @@ def element_bytes(array, value) -> bytes:
 def check_unannotated(source) -> None:
     """Refuses masks and units, also in lists, with BufferError. NumPy would drop them."""
     if isinstance(source, (list, tuple)):
-        # Most lists hold numbers of few types.
+        # Types first: most lists hold plain numbers.
         if any(kind not in _UNANNOTATED for kind in set(map(type, source))):
             for item in source:
                 check_unannotated(item)
     elif type(source) not in _UNANNOTATED:
         _core.check_unannotated(source)
+        interface = getattr(source, "__array_interface__", None)
+        if isinstance(interface, dict) and interface.get("mask") is not None:
+            raise BufferError(f"memarray would lose the mask of this {type(source).__name__}: fill it in first")
 
 
 def numpy_array(source):
@@ -69,18 +73,23 @@ _UNANNOTATED = frozenset({np.ndarray, bool, int, float, complex, str, bytes, typ
 
 
 def check_cast(source, target, what: str) -> None:
-    """Raises `TypeError` unless `source` converts to `target` within its kind."""
+    """Raises `TypeError` unless `source` converts to the dtype `target` within its kind. Structs need equal field
+    names, and plain bytes an equal size."""
     if target.names is not None:
         # NumPy would match fields by position, whatever their names.
-        if _field_names(source.dtype) != _field_names(target):
+        if _field_names(source.dtype) != _field_names(target) or not _plain_fields_fit(source.dtype, target):
             raise TypeError(
                 f"{what} takes elements with the fields {brief(target.names)} in this order, not "
                 f"{brief(source.dtype)}; select and order them first, and convert with .astype({brief(target)})"
             )
         if np.can_cast(source.dtype, target, "same_kind"):
             return
-    elif target.kind == "V" and source.dtype.kind == "V":
-        if source.dtype.itemsize == target.itemsize:
+    elif target.kind == "V":
+        # The numbers of ml_dtypes have the kind V, but are no plain bytes. NumPy converts anything to either.
+        if target.type is np.void:
+            if source.dtype.type is np.void and source.dtype.itemsize == target.itemsize:
+                return
+        elif source.dtype == target or source.dtype.kind in "biuf":
             return
     elif np.can_cast(source.dtype, target, "same_kind"):
         return
@@ -98,15 +107,45 @@ def _field_names(dtype):
     return [(name, _field_names(base.fields[name][0])) for name in base.names]
 
 
+def _plain_fields_fit(source, target):
+    """True if fields of plain bytes, as which bfloat16 appears in structs, are filled from fields of their size."""
+    source, target = source.base, target.base
+    if target.names is not None:
+        return all(_plain_fields_fit(source.fields[name][0], target.fields[name][0]) for name in target.names)
+    return target.kind != "V" or (source.kind == "V" and source.itemsize == target.itemsize)
+
+
+def _without_ml_dtypes(dtype):
+    """Returns a structured dtype with plain bytes in place of the numbers of ml_dtypes, which NumPy cannot copy."""
+    if dtype.subdtype:
+        base, shape = dtype.subdtype
+        return np.dtype((_without_ml_dtypes(base), shape))
+    if dtype.names is None:
+        return np.dtype(f"V{dtype.itemsize}") if dtype.kind == "V" else dtype
+    formats = [_without_ml_dtypes(dtype.fields[name][0]) for name in dtype.names]
+    offsets = [dtype.fields[name][1] for name in dtype.names]
+    return np.dtype({"names": dtype.names, "formats": formats, "offsets": offsets, "itemsize": dtype.itemsize})
+
+
+def _write_valid_bools(elements) -> None:
+    """Writes the bools in the fields of structs as 0 and 1. In memory of other libraries they may have any byte."""
+    for name in elements.dtype.names:
+        field = elements[name]
+        if field.dtype.names is not None:
+            _write_valid_bools(field)
+        elif field.dtype.kind == "b":
+            np.not_equal(field.view(np.uint8), 0, out=field)
+
+
 def lease_to_numpy(lease, dtype=None, copy=None):
-    """Implements `Lease.__array__`, if the buffer protocol has no format for the dtype."""
+    """Implements `Lease.__array__`. NumPy calls it if the buffer protocol has no format for the dtype."""
     target = _dtype_for_numpy(lease.array)
     array = np.asarray(ArrayInterface(lease)).view(target)
     return convert(array, dtype, copy)
 
 
 def convert(array, dtype, copy):
-    """Returns the result of `__array__(dtype, copy)` for an array that shares memory."""
+    """Applies the arguments of `__array__` to a NumPy array that shares the memory."""
     if dtype is not None and np.dtype(dtype) != array.dtype:
         if copy is False:
             names = f"from {brief(array.dtype)} to {brief(np.dtype(dtype))}"
@@ -116,7 +155,7 @@ def convert(array, dtype, copy):
 
 
 class ArrayInterface:
-    """An object that shows the memory of a lease or view through the array interface alone, and keeps it alive."""
+    """An object that exports a lease or view through the array interface alone, and keeps it alive."""
 
     def __init__(self, lease):
         self.lease = lease
@@ -132,14 +171,16 @@ def read_numpy_array(array, source) -> None:
     check_cast(source, target, "read_numpy_array")
     # Reported after the lease has closed, because a log handler may use the array.
     copied = None
-    if target.kind == "V" and target.names is None:
+    if target.names is not None:
+        source = np.asarray(source).view(_without_ml_dtypes(source.dtype))
+    if target.type is np.void and target.names is None:
         # A view as another dtype of the same size takes no copy, whatever the strides.
         source = np.asarray(source).view(target)
-    elif (target.kind in "fc" or target.names is not None) and not np.can_cast(source.dtype, target):
+    elif (target.kind in "fcV" or target.names is not None) and not np.can_cast(source.dtype, target):
         # NumPy may raise while it converts. The array must not be left half written.
         copied = f"read_numpy_array converted from {brief(source.dtype)} to {brief(target)} first"
         source = source.astype(target)
-    # The host side is written. A current device side is then stale.
+    # Writes the host side. A valid device side is then stale.
     with array.write(discard=True) if array.device.type == "cpu" else array.write("cpu", discard=True) as lease:
         destination = np.asarray(lease)
         if destination.dtype != target:
@@ -153,6 +194,8 @@ def read_numpy_array(array, source) -> None:
             np.not_equal(np.asarray(source).view(np.uint8), 0, out=destination)
         else:
             np.copyto(destination, source, casting="same_kind")
+            if target.names is not None:
+                _write_valid_bools(destination)
         del destination
     if copied:
         _core.report_copy(source.nbytes, copied)
@@ -164,27 +207,21 @@ def view_dtype(view):
 
 
 def view_to_numpy(view, dtype=None, copy=None):
-    """Implements `BufferView.__array__`, if the buffer protocol has no format for the dtype."""
+    """Implements `BufferView.__array__`. NumPy calls it if the buffer protocol has no format for the dtype."""
     return convert(np.asarray(ArrayInterface(view)).view(_dtype_for_numpy(view)), dtype, copy)
 
 
 def shipped_dtype_name(dtype):
-    """Returns the name, in native byte order, of anything that `np.dtype` takes; for a dtype with fields its
-    description."""
+    """Returns the name or description (`describe_dtype`) of anything that `np.dtype` takes. Raises TypeError for a
+    foreign byte order. Returns a text that names no dtype if there is no such dtype."""
     if isinstance(dtype, str) and dtype == "bfloat16":
         return dtype
-    try:
-        described = np.dtype(dtype)
-    except Exception:
-        # NumPy refuses with many types of exceptions. Each means that there is no such dtype.
-        return _core.shown(dtype)
-    if not described.isnative:
-        raise TypeError(f"memory is in native byte order, not {_core.shown(dtype)}")
-    return describe_dtype(described)
+    described = native_dtype(dtype)
+    return _core.shown(dtype) if described is None else describe_dtype(described)
 
 
 def dtype_of_interface(owner, interface):
-    """Returns the `describe_dtype` of the dtype in an `__array_interface__`."""
+    """Returns the name or description (`describe_dtype`) of the dtype in an `__array_interface__`."""
     typestr = interface.get("typestr")
     if not isinstance(typestr, str):
         raise BufferError(f"'typestr' of an __array_interface__ is a string, not {_core.shown(typestr)}")
@@ -218,7 +255,7 @@ def _dtype_of_descr(descr, itemsize):
 
 
 def struct_in_buffer(owner):
-    """Returns the `describe_dtype` of the elements, which are structs, in the buffer of `owner`."""
+    """Returns the description (`describe_dtype`) of the structs in the buffer of `owner`."""
     try:
         described = np.asarray(memoryview(owner)).dtype
     except (ValueError, TypeError, RuntimeError) as error:
@@ -228,6 +265,7 @@ def struct_in_buffer(owner):
 
 
 def _native(dtype):
+    """Returns `describe_dtype(dtype)`. Raises BufferError for a foreign byte order."""
     if dtype.isnative:
         return describe_dtype(dtype)
     wanted = repr(dtype.name) if dtype.names is None else brief(dtype.newbyteorder("="))

@@ -6,13 +6,14 @@ from . import _core
 
 
 class Options:
-    """``memarray.options``: settings of this process. A change applies from the next use on."""
+    """``memarray.options``: settings of this process, read at each use."""
 
     __slots__ = ()
 
     @property
     def threads(self) -> int:
-        """Number of host threads of a parallel loop. Set 0 for as many as the process may run on."""
+        """Number of host threads of a parallel loop. Set 0 for the number in the environment variable
+        ``MEMARRAY_THREADS``, or without it for one thread per CPU of the process."""
         return _core.threads_in_use()
 
     @threads.setter

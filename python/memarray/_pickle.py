@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copyreg
 from pickle import PickleBuffer
 
 import numpy as np
 
 from . import _core
+from ._array import MemArray
 from ._dtypes import struct_dtype, view_dtype_name
 from ._numpy import ArrayInterface
 
@@ -41,6 +43,7 @@ def reduce_view(view, protocol):
     """
     name = portable_dtype(view)
     raw = raw_bytes(view.ensure_contiguous().to_device("cpu"))
+    raw.flags.writeable = raw.flags.writeable and view.writable
     return rebuild_view, (_pickled_bytes(raw, protocol, bytearray if view.writable else bytes), name, view.shape)
 
 
@@ -55,7 +58,9 @@ def rebuild_view(buffer, dtype, shape):
         view = _core.BufferView.from_buffer(buffer, dtype)
     except BufferError:
         # The transport put the bytes at an address where elements of this dtype cannot be.
-        moved = np.array(np.frombuffer(buffer, np.uint8))
+        given = np.frombuffer(buffer, np.uint8)
+        moved = given.copy()
+        moved.flags.writeable = given.flags.writeable
         _core.report_copy(moved.nbytes, "a pickled view arrived where its elements cannot be")
         view = _core.BufferView.from_buffer(moved, dtype)
     return view.reshape(shape)
@@ -66,18 +71,44 @@ def reduce_array(array, protocol):
 
     For an array in shared memory, its name instead.
     """
-    attributes = getattr(array, "__dict__", None) or None
+    state = own_state(array)
     if (segment := array._segment) and segment[0]:
-        return rebuild_shared, (type(array), *segment), attributes
+        return rebuild_shared, (type(array), *segment), state
     view = array.view().to_device("cpu")
     name = view_dtype_name(view, _core.instances)
-    arguments = (type(array), _pickled_bytes(raw_bytes(view), protocol, bytes), name, view.shape)
-    return rebuild_array, arguments, attributes
+    elements = _pickled_bytes(raw_bytes(view), protocol, bytes)
+    return rebuild_array, (type(array), elements, name, view.shape, array.escaped_views), state
 
 
-def rebuild_array(cls, buffer, dtype, shape):
-    """Rebuilds a pickled array: a new array with the same contents."""
-    array = cls(shape, dtype, uninitialized=True)
+def own_state(array):
+    """Returns the state of a subclass for `pickle`: that of its `__getstate__`, else its attributes and its slots."""
+    if getstate := getattr(array, "__getstate__", None):  # all objects have it from Python 3.11 on
+        return getstate()
+    attributes = getattr(array, "__dict__", None) or None
+    names = copyreg._slotnames(type(array))
+    slots = {name: getattr(array, name) for name in names if hasattr(array, name)}
+    return (attributes, slots) if slots else attributes
+
+
+def set_own_state(array, state):
+    """Sets what `own_state` returned, as `pickle` does."""
+    if state is None:
+        return
+    if setstate := getattr(array, "__setstate__", None):
+        setstate(state)
+        return
+    attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
+    if attributes:
+        array.__dict__.update(attributes)
+    for name, value in (slots or {}).items():
+        setattr(array, name, value)
+
+
+def rebuild_array(cls, buffer, dtype, shape, escaped_views=None):
+    """Rebuilds a pickled array: a new array with the same contents. Does not call the constructor of a subclass."""
+    array = MemArray.__new__(cls, shape, dtype, uninitialized=True)
+    if escaped_views is not None:
+        array.escaped_views = escaped_views
     with array.write(discard=True) as lease:
         raw_bytes(lease)[...] = np.frombuffer(buffer, np.uint8)
     _core.report_copy(array.nbytes, "a pickled array became a new one")

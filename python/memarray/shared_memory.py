@@ -1,11 +1,11 @@
 """Arrays that several processes of one host use at once, over `multiprocessing.shared_memory`.
 
 >>> from memarray import shared_memory
->>> a = shared_memory.create([1000], float)  # hand it, or a.shared_memory, to other processes
->>> b = shared_memory.attach(a.shared_memory)  # there
+>>> a = shared_memory.create([1000], float)  # pass it, or a.shared_memory, to other processes
+>>> b = shared_memory.attach(a.shared_memory)  # in another process
 >>> shared_memory.unlink(a)  # once, when no more process attaches
 
-Leases exclude each other across all processes. docs/guide/shared_memory.md lists the differences from the arrays of one
+Leases exclude each other across all processes. docs/guide/shared_memory.md lists the differences from arrays of one
 process.
 """
 
@@ -42,11 +42,11 @@ def create(
 
     `where` is the name of new shared memory, a `SharedMemory` object that is large enough, or None for new memory under
     a free name. Leases exclude each other across all processes, and the exports of all processes are counted. The lock
-    is in the memory itself, behind a header of 16 KiB, so the array cannot continue elsewhere. Its `escaped_views`
-    policy is 'error' (or 'alias'), and resize, exchange and move_memory raise `memarray.Error`.
+    is in a header of 16 KiB in that memory, so the array cannot move to other memory. Its `escaped_views` policy is
+    'error' or, if set, 'alias'; resize, exchange and move_memory raise `memarray.Error`.
 
-    The memory lives as long as arrays, or views of them, use it; its name lives until `unlink`. A `SharedMemory` object
-    cannot be closed before that: its `close()` raises BufferError. All memory is reserved here. Raises FileExistsError
+    The memory exists as long as arrays, or views of them, use it; its name exists until `unlink`. While the memory is
+    in use, `close()` of a `SharedMemory` object raises BufferError. All memory is reserved here. Raises FileExistsError
     for a name that is taken, and ValueError for memory that is too small or holds an array in use. Raises OSError with
     ENOSPC if the file system of shared memory is too full, and with EMFILE without enough file descriptors; no segment
     is left then.
@@ -56,15 +56,23 @@ def create(
 
     extents = shape_of(shape)
     instance = find_instance(MemArray, dtype_name(dtype, MemArray._TYPE_INSTANCE_MAP, len(extents)), len(extents))
-    if where is not None and not isinstance(where, str):
+    if isinstance(where, str):
+        where = _checked(where)
+    elif where is not None:
         return instance.create_shared(MemArray, *_given(where), extents, False)
     size = instance.shared_bytes(extents)
-    # SharedMemory leaves its segment behind if the tracker of its name cannot be started. It confuses the tracker if it
-    # gets only one of its two descriptors. Try both before.
+    # SharedMemory leaves its segment behind if the resource tracker cannot be started. If it gets only one of its two
+    # file descriptors, it unregisters a name that the tracker does not know. Both are tried first.
     resource_tracker.ensure_running()
     for end in os.pipe():
         os.close(end)
-    memory = SharedMemory(where, create=True, size=size)
+    try:
+        memory = SharedMemory(where, create=True, size=size)
+    except OSError as error:
+        if error.errno in (errno.ENOMEM, errno.EFBIG):
+            words = f"shared memory for this array takes {size:,} bytes with its header: {os.strerror(error.errno)}"
+            raise OSError(error.errno, words) from None
+        raise
     try:
         _reserve(memory, size)
         return instance.create_shared(MemArray, *_given(memory), extents, True)
@@ -90,32 +98,37 @@ def _reserve(memory: SharedMemory, size: int) -> None:
 
 
 def attach(where: str | SharedMemory) -> MemArray:
-    """Returns the array that another process, or this one, made in shared memory: a name, or a `SharedMemory` object.
+    """Returns the array that `create` made in shared memory, in any process. `where` is the memory or its name.
 
     Raises FileNotFoundError for a name that does not exist (any more), and ValueError with a reason for memory that
-    holds no array. Raises `memarray.Error` if the processes that use it cannot be seen (another pid namespace), and for
-    the 251st user. Attaching does not make this process responsible for the name: the process that made the array
+    holds no array. Raises `memarray.Error` if its processes are invisible here (another pid or time namespace), and for
+    the 251st attachment. Attaching does not make this process responsible for the name: the process that made the array
     unlinks it.
     """
     return attach_as(MemArray, where)
 
 
 def unlink(which: MemArray | str) -> None:
-    """Removes the name of an array's shared memory. The memory is freed with the last array and view of it.
+    """Removes the name of an array's shared memory. The memory is freed once no array or view uses it.
 
     Raises FileNotFoundError if the name is already gone, and ValueError for an array without named shared memory.
     """
-    from multiprocessing.shared_memory import SharedMemory
+    from _posixshmem import shm_unlink  # type: ignore[import-not-found]
+    from multiprocessing import resource_tracker
 
+    if not isinstance(which, (str, MemArray)):
+        raise TypeError(f"shared memory is given as an array or a name, not {_core.shown(which)}")
     name = which if isinstance(which, str) else which.shared_memory
     if not name:
         raise ValueError(f"{_core.shown(which)} is in no shared memory that has a name")
+    name = _checked(name)
     try:
-        memory = SharedMemory(name)
+        shm_unlink(f"/{name}")
     except FileNotFoundError:
         raise _gone(name) from None
-    memory.close()
-    memory.unlink()
+    # Only the tracker of the process that made the memory knows the name.
+    resource_tracker.register(f"/{name}", "shared_memory")
+    resource_tracker.unregister(f"/{name}", "shared_memory")
 
 
 def attach_as(cls: type[_Array], where: str | SharedMemory) -> _Array:
@@ -134,12 +147,14 @@ def _given(memory: SharedMemory) -> tuple[_core.BufferView, Any, str]:
 
 
 def _named(name: str) -> tuple[_core.BufferView, Any, str]:
-    # Not with SharedMemory: before Python 3.13 a process that attaches would unlink the name at its end.
+    # Does not use SharedMemory, which before Python 3.13 unlinks the name when an attached process ends. The view keeps
+    # the mapping alive.
     import mmap
     from _posixshmem import shm_open  # type: ignore[import-not-found]
 
+    name = _checked(name)
     try:
-        file = shm_open("/" + name.removeprefix("/"), os.O_RDWR, mode=0o600)
+        file = shm_open(f"/{name}", os.O_RDWR, mode=0o600)
     except FileNotFoundError:
         raise _gone(name) from None
     try:
@@ -151,7 +166,17 @@ def _named(name: str) -> tuple[_core.BufferView, Any, str]:
         mapping = mmap.mmap(file, size)
     finally:
         os.close(file)
-    return _core.BufferView.from_buffer(mapping, "uint8"), None, name.removeprefix("/")
+    return _core.BufferView.from_buffer(mapping, "uint8"), None, name
+
+
+def _checked(name: str) -> str:
+    """Returns the name without a slash. Raises ValueError for a name that no shared memory can have."""
+    name = name.removeprefix("/")
+    # Python's resource tracker takes ASCII alone, and file systems 255 bytes.
+    if not name or len(name) > 254 or "/" in name or "\0" in name or not name.isascii():
+        words = "has 1 to 254 ASCII characters, without a slash"
+        raise ValueError(f"the name of shared memory {words}, not {_core.shown(name)}")
+    return name
 
 
 def _gone(name: str) -> FileNotFoundError:

@@ -2,9 +2,8 @@
 
 #include <memarray/base/errors.hpp>
 
-/// The exceptions that consist of a message: X(class, suffix of its code in the C API). No class of the list derives
-/// from another one. Catch `OutOfMemoryError` and `CudaError`, which carry a code, and `Error`, the base of some,
-/// afterwards.
+/// Exceptions that are only a message: X(class, suffix of its code in the C API). None derives from another. Catch
+/// `OutOfMemoryError`, `CudaError` and their base `Error` afterwards.
 #define MEMARRAY_FOR_EACH_ERROR(X)                \
   X(Interrupted, INTERRUPTED)                     \
   X(LockError, LOCK_ERROR)                        \

@@ -4,8 +4,7 @@
 
 namespace memarray {
 
-// Out of line, so that each type has one vtable and one type_info. An exception thrown in one shared library is then
-// caught by type in another.
+// Out of line: each type has one vtable and type_info, for catches across shared libraries.
 Error::~Error() = default;
 LockError::~LockError() = default;
 UnsupportedTypeError::~UnsupportedTypeError() = default;

@@ -8,11 +8,11 @@ namespace {
 
 struct Table {
   Hooks hooks;
-  // Replaced tables are kept, because their readers cannot be counted.
+  // Never freed: the readers of a replaced table cannot be counted.
   Table const* before;
 };
 
-// A single pointer, so that a thread sees all entries or none.
+// One pointer: a thread sees all entries or none.
 std::atomic<Table const*> installed{nullptr};
 
 }  // namespace

@@ -7,8 +7,8 @@
 namespace memarray {
 namespace {
 
-// The counters of one thread, which alone changes them, by plain loads and stores. After its end another thread
-// continues with them, so that there are only as many as threads were alive at one time. None is ever freed.
+// One thread's counters, changed by it alone, without atomic additions. A later thread continues with them. Never
+// freed.
 struct alignas(64) Part {
   std::atomic<std::int64_t> blocks{0};
   std::atomic<std::int64_t> bytes{0};
@@ -17,12 +17,12 @@ struct alignas(64) Part {
 };
 
 constinit std::atomic<Part*> parts{nullptr};
-// The counters of threads without a part: during their last destructors, or if allocating a part failed.
+// For threads in their last destructors, or without memory for a part.
 constinit Part shared;
 
 struct Mine {
   Part* part = nullptr;
-  bool over = false;  // only destructors of the thread are left to run
+  bool over = false;  // only destructors are left to run
 };
 constinit thread_local Mine mine;
 
@@ -53,8 +53,7 @@ Part* unused_part() noexcept {
 }
 
 void add(std::atomic<std::int64_t>& own, std::int64_t more) noexcept {
-  // A producer may claim any size for imported memory. The sum wraps, as atomic additions do, and wraps back at
-  // release.
+  // Imported memory may claim any size: the sum wraps, and wraps back at release.
   own.store(detail::add_wrapping(own.load(std::memory_order_relaxed), more), std::memory_order_relaxed);
 }
 

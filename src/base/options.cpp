@@ -21,7 +21,7 @@ EscapedViews escaped_views_from_string(std::string_view word) {
   throw ValueError("escaped_views is 'snapshot', 'error' or 'alias', not '" + std::string(word) + "'");
 }
 
-// Needs no constructor or destructor at run time: threads may access it while the process starts and exits.
+// Usable while the process starts and exits.
 constinit Options detail::process_options;
 static_assert(std::is_trivially_destructible_v<Options>);
 

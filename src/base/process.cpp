@@ -1,4 +1,5 @@
 #include <memarray/base/process.hpp>
+#include <memarray/detail/base/fork.hpp>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -21,7 +22,7 @@ struct Status {
   std::uint64_t started = 0;
 };
 
-/// Returns fields of /proc/PID/stat. Uses only system calls, because it also runs after a fork.
+/// Reads `/proc` without allocating or locking, because it also runs in a forked child.
 Status status_of(int pid) noexcept {
   char path[32];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -66,11 +67,16 @@ std::uint64_t inode_of(char const* path) noexcept {
 
 ProcessStamp this_process() noexcept {
   static std::atomic<ProcessStamp> known{0};
+  static std::atomic<std::uint32_t> known_generation{0};
   ProcessStamp stamp = known.load(std::memory_order_relaxed);
   int const pid = ::getpid();
-  if (stamp != 0 && pid_of(stamp) == pid) return stamp;
+  // A descendant may have the pid of an ancestor that has ended.
+  std::uint32_t const generation = fork_generation();
+  if (stamp != 0 && pid_of(stamp) == pid && known_generation.load(std::memory_order_relaxed) == generation)
+    return stamp;
   stamp = stamp_of(pid, status_of(pid).started);
   known.store(stamp, std::memory_order_relaxed);
+  known_generation.store(generation, std::memory_order_relaxed);
   return stamp;
 }
 
@@ -81,14 +87,14 @@ bool is_alive(ProcessStamp stamp) noexcept {
   if (::kill(pid, 0) != 0 && errno == ESRCH) return false;
   Status const status = status_of(pid);
   if (!status.known) return true;
-  // A leader that has ended while other threads run also has the state of a zombie.
+  // If only its main thread has ended, a running process is a zombie with several threads.
   if ((status.state == 'Z' || status.state == 'X') && status.threads <= 1) return false;
   ProcessStamp const now = stamp_of(pid, status.started);
   return now == stamp || stamp == stamp_of(pid, 0);
 }
 
 std::uint64_t process_namespace() noexcept {
-  // Both inode numbers are small and of one file system; the shift keeps them apart.
+  // Inode numbers of namespaces have at most 32 bits, so the two do not overlap.
   return inode_of("/proc/self/ns/pid") << 32 ^ inode_of("/proc/self/ns/time");
 }
 

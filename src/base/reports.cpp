@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <algorithm>
 #include <deque>
 #include <iterator>
 #include <mutex>
@@ -11,22 +12,23 @@ namespace {
 
 constexpr std::size_t kept_reports = 10'000;
 
-struct BoundStream {
+/// The queued records.
+struct Queue {
   std::mutex mutex;
   std::deque<Report> reports;
 };
 
-BoundStream& queue() {
-  static BoundStream* const instance = [] {
-    // A forked child must not inherit a mutex that is locked by a thread of its parent.
+Queue& queue() {
+  static Queue* const instance = [] {
+    // A forked child must not inherit a locked mutex.
     pthread_atfork([] { queue().mutex.lock(); }, [] { queue().mutex.unlock(); }, [] { queue().mutex.unlock(); });
-    return new BoundStream;  // never destroyed: threads may report while the process exits
+    return new Queue;  // never destroyed: threads may report while the process exits
   }();
   return *instance;
 }
 
 void push(Report report) {
-  BoundStream& q = queue();
+  Queue& q = queue();
   std::lock_guard const guard(q.mutex);
   if (q.reports.size() == kept_reports) q.reports.pop_front();
   q.reports.push_back(std::move(report));
@@ -38,7 +40,7 @@ void push(Report report) {
 constinit std::atomic<bool> detail::any_reports{false};
 
 Counters& counters() noexcept {
-  static constinit Counters instance;  // needs no destructor and no allocation
+  static constinit Counters instance;  // needs no destructor
   return instance;
 }
 
@@ -56,11 +58,14 @@ void report_wait(std::string const& why) {
 void report_death(std::string const& what) { push({Report::Kind::death, 0, what}); }
 
 std::vector<Report> take_reports() {
-  BoundStream& q = queue();
+  Queue& q = queue();
   std::lock_guard const guard(q.mutex);
-  detail::any_reports.store(false, std::memory_order_relaxed);
-  std::vector<Report> taken(std::make_move_iterator(q.reports.begin()), std::make_move_iterator(q.reports.end()));
+  // Allocates first: if that throws, the reports stay pending.
+  std::vector<Report> taken;
+  taken.reserve(q.reports.size());
+  std::ranges::move(q.reports, std::back_inserter(taken));
   q.reports.clear();
+  detail::any_reports.store(false, std::memory_order_relaxed);
   return taken;
 }
 

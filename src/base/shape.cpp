@@ -35,6 +35,8 @@ std::size_t checked_bytes(std::int64_t size, std::size_t itemsize) {
 }
 
 std::string shape_text(std::span<std::int64_t const> shape) {
+  constexpr std::size_t most_listed = 64;
+  if (shape.size() > most_listed) return "of " + std::to_string(shape.size()) + " extents";
   std::string text = "(";
   for (std::size_t i = 0; i < shape.size(); ++i) {
     text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);

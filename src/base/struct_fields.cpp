@@ -13,7 +13,7 @@
 namespace memarray {
 namespace {
 
-/// Returns the buffer protocol's code in standard sizes; for text and plain bytes with the count.
+/// Returns the PEP 3118 code in standard sizes.
 std::string format_of(std::string_view typestr) {
   std::uint32_t const size = field_itemsize(typestr);
   switch (typestr[1]) {
@@ -29,7 +29,6 @@ std::string format_of(std::string_view typestr) {
 
 std::string padding(std::uint32_t bytes) { return bytes == 0 ? std::string() : std::to_string(bytes) + "x"; }
 
-/// Returns the bytes of the whole field. Throws `ValueError` if 64 bits cannot hold them.
 std::uint64_t size_of(StructField const& field) {
   std::uint64_t size = field.nested ? field.nested->itemsize : field_itemsize(field.typestr);
   for (std::uint32_t const extent : field.extents) {
@@ -92,8 +91,7 @@ DType foreign_dtype(StructFields const& fields, std::uint32_t alignment) {
   return result;
 }
 
-/// A node of the list of known layouts, newest first. Nodes are only added and never freed: dtypes point into them
-/// until the process ends, and a forked child finds the list complete.
+/// The known layouts, newest first. Never removed: dtypes point into them, and a forked child finds the list complete.
 struct Node {
   StructFields fields{};
   Node const* older = nullptr;

@@ -8,7 +8,7 @@
 namespace memarray::detail {
 namespace {
 
-// Returns one number for each default stream: CUDA names the legacy stream 0 or 1, the per-thread stream 2.
+// CUDA names the legacy stream 0 or 1, the per-thread stream 2.
 std::intptr_t default_name(StreamHandle const& stream) noexcept {
   std::intptr_t const number = as_intptr(stream);
   return number == 1 ? 0 : number;

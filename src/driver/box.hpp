@@ -13,21 +13,20 @@
 
 namespace memarray::detail {
 
-/// The object that a handle points to. The raw resource is its first member, so that a box is found from its handle.
+/// The first member of a box, to which its handle points.
 template <class Raw>
 struct Resource {
   Raw resource{};
 };
 
-/// The common part of all boxes: the driver of the resource and, for a foreign resource, its owner.
+/// A resource with its driver and, if it is foreign, its owner.
 template <class Raw>
 struct Box : Resource<Raw> {
   constexpr explicit Box(DriverTable const* table) noexcept : driver(table) {}
   Box(Box const&) = delete;
   Box& operator=(Box const&) = delete;
 
-  /// Returns the driver to destroy the resource with. Returns null for foreign resources, failed creations, and in a
-  /// forked child, where no driver function may be called.
+  /// Returns the driver that destroys the resource; null for foreign ones, failed creations and in a forked child.
   [[nodiscard]] DriverTable const* to_destroy() const noexcept { return owned ? of_this_process() : nullptr; }
   [[nodiscard]] DriverTable const* of_this_process() const noexcept {
     return driver && driver->fork_generation == fork_generation() ? driver : nullptr;
@@ -45,8 +44,8 @@ template <class TheBox, class Raw>
   return const_cast<TheBox&>(static_cast<TheBox const&>(*resource));
 }
 
-/// Creates the box, then the resource in it, then the handle, so that no failure leaks the resource. `create(box)`
-/// returns a `CUresult`. Returns null with the last error set on failure.
+/// Creates the box before the resource: no failure leaks it. `create(box)` returns a `CUresult`. Returns null with the
+/// last error set on failure.
 template <class TheBox, class Create, class... Arguments>
 [[nodiscard]] auto make_handle(Create const& create, Arguments&&... arguments) noexcept
     -> std::shared_ptr<decltype(TheBox::resource) const> {
@@ -60,10 +59,9 @@ template <class TheBox, class Create, class... Arguments>
   }
 }
 
-/// The context of null handles: a null handle.
+/// The context of a null handle.
 extern ContextHandle const no_context;
 
-/// Calls `fail_for_null` and returns null, for functions that are given a null handle.
 [[nodiscard]] inline std::nullptr_t null_for_null(cu::Result code) noexcept {
   fail_for_null(code);
   return nullptr;

@@ -32,7 +32,7 @@ struct ContextBox : Box<cu::Context> {
   }
 
   void release_primary(DriverTable const& table) const noexcept {
-    // A device's number does not identify one of several blocks of simulated devices; the current context does.
+    // A device's number does not identify one of several simulated blocks; the current context does.
     bool const pushed = table.is_simulated() && table.cuCtxPushCurrent(resource) == 0;
     static_cast<void>(table.cuDevicePrimaryCtxRelease(device_id));
     cu::Context popped = nullptr;
@@ -43,8 +43,8 @@ struct ContextBox : Box<cu::Context> {
   bool primary = false;
 };
 
-// The primary contexts in use, so that all handles share one retention. The contexts of a real driver are kept until
-// the process ends: recreating a context is slow, and other libraries may have borrowed it.
+// Handles share one retention of a primary context. Real ones stay until the process ends: recreation is slow, and
+// other libraries may have borrowed them.
 class PrimaryContexts {
  public:
   ContextHandle find(DriverTable const* table, int device_id) noexcept {
@@ -94,8 +94,8 @@ class PrimaryContexts {
   std::vector<Entry> _entries;
 };
 
-// Never destroyed: handles may be created and dropped while the process exits. Has no initialisation guard that a fork
-// could leave locked.
+// Never destroyed: handles are dropped while the process exits. No initialisation guard, which a fork could leave
+// locked.
 union Immortal {
   constexpr Immortal() noexcept : contexts() {}
   ~Immortal() {}
@@ -106,7 +106,6 @@ constinit Immortal immortal;
 
 PrimaryContexts& primary_contexts() noexcept { return immortal.contexts; }
 
-// Reads the device of `context`, which it makes current for that.
 cu::Result read_device(DriverTable const& table, cu::Context context, int& device_id) noexcept {
   if (cu::Result const failed = table.cuCtxPushCurrent(context); failed != 0) return failed;
   cu::Result const result = table.cuCtxGetDevice(&device_id);
@@ -205,7 +204,7 @@ ContextHandle held_primary_context(int device_id) noexcept {
 }
 
 int last_held_device() noexcept {
-  // Does not load the driver if the process has used no device.
+  // Loads no driver if the process has used no device.
   if (primary_contexts().empty()) return -1;
   DriverTable const* const table = driver();
   return table ? primary_contexts().highest(table) : -1;

@@ -30,7 +30,7 @@ struct DevicePtrBox : Box<cu::DevicePtr> {
 
   ~DevicePtrBox() {
     if (!to_destroy()) return;
-    // The stream's context if known: a default stream is that of the current context.
+    // A default stream is that of the current context.
     ContextScope const scope(context);
     if (!scope.driver()) return;
     RuntimeRelease const released;
@@ -39,7 +39,7 @@ struct DevicePtrBox : Box<cu::DevicePtr> {
     detail::give_memory_back(*scope.driver(), kind, stream, resource);
   }
 
-  // Makes the stream wait for the event, or blocks if that is not possible.
+  // Blocks if the stream cannot wait.
   void come_after(DriverTable const& table, EventHandle const& event) const noexcept {
     if (kind == MemoryKind::pool && detail::wait(table, stream, event) == 0) return;
     static_cast<void>(detail::synchronize(table, event));

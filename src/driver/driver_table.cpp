@@ -13,13 +13,13 @@
 namespace memarray {
 namespace {
 
-// The driver function that finds the form of a function that belongs to a CUDA version.
+// The type of `cuGetProcAddress_v2`.
 using GetProcAddress = int (*)(char const* symbol, void** function, int version, std::uint64_t flags, void* status);
 
 struct Machine {
   DriverTable table;
   DriverAbsence absence{0, ""};
-  std::string words;  // storage of composed text that `absence` points to
+  std::string words;  // storage of text in `absence`
 };
 
 DriverAbsence resolve(Machine& machine) {

@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// Returns how often the calling thread's last error was set. A change means that a stored error text is outdated.
+/// Returns how often the calling thread's last error was set. A change outdates a stored error text.
 [[nodiscard]] std::uint64_t error_epoch() noexcept;
 
 }  // namespace memarray::detail

@@ -13,7 +13,7 @@ using detail::make_handle;
 using detail::record_error;
 using detail::succeeded;
 
-constexpr int pools_supported_attribute = 115;
+constexpr int pools_supported_attribute = 115;  // CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
 
 // CUmemPool_attribute
 enum Attribute : int { release_threshold = 4, reserved_now = 5, reserved_high = 6, used_now = 7, used_high = 8 };
@@ -49,6 +49,7 @@ MemoryPoolHandle make_pool(int device_id, Create const& create) noexcept {
       table, std::move(context));
 }
 
+// Returns the pool's driver; null with the last error set for a null handle or in a forked child.
 DriverTable const* usable(MemoryPoolHandle const& pool) noexcept {
   if (!pool) return detail::null_for_null(code::invalid_handle);
   DriverTable const* const table = box_of<MemoryPoolBox>(pool).of_this_process();

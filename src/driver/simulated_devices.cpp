@@ -12,6 +12,7 @@
 
 namespace memarray::testing {
 
+// `Hidden` and `Visible` concern only the thread sanitizer.
 using simulated::function_index;
 using simulated::Hidden;
 using simulated::Session;
@@ -24,7 +25,7 @@ void check_count(int nth, int times) {
   if (times < 1 && times != SimulatedDevices::always) throw ValueError("times must be at least 1");
 }
 
-// Blocks until all work has completed. Not for forked children, where any lock of a parent's session may stay locked.
+// Waits for all work of the session. Must not run in forked children, which lack its threads.
 void wait_for_all(Session& session) {
   std::vector<std::shared_ptr<simulated::Completion>> work;
   {
@@ -34,7 +35,6 @@ void wait_for_all(Session& session) {
   simulated::wait(work);
 }
 
-// Runs deferred frees, so that their resources do not count as live.
 void settle() noexcept {
   if (auto const* const above = memarray::detail::driver_hooks()) above->settle();
 }
@@ -52,7 +52,7 @@ SimulatedDevices::SimulatedDevices(SimulatedOptions const& options) {
 SimulatedDevices::~SimulatedDevices() {
   end();
   Hidden const hidden;
-  // Leaks the session in a forked child, which does not have its threads.
+  // A forked child leaks the session, whose threads it lacks.
   if (!is_usable(*_session)) static_cast<void>(new std::shared_ptr<Session>(_session));
   _session.reset();
 }

@@ -29,7 +29,7 @@ struct StreamBox : Box<cu::Stream> {
   ContextHandle context;
 };
 
-// Valid before and after the lifetime of every other static.
+// Valid before and after every other static.
 union Immortal {
   constexpr Immortal() noexcept : box() {}
   ~Immortal() {}
@@ -38,14 +38,14 @@ union Immortal {
 
 constinit Immortal default_streams[3];
 
-// Only the first, with number 0, may be needed before this initialisation.
+// Only number 0 may be needed earlier.
 [[maybe_unused]] bool const numbered = [] {
   for (std::uintptr_t const number : {std::uintptr_t{1}, std::uintptr_t{2}})
     default_streams[number].box.resource = reinterpret_cast<cu::Stream>(number);
   return true;
 }();
 
-// Returns an alias without an owner, which has no reference count.
+// An alias without an owner has no reference count.
 StreamHandle immortal(std::uintptr_t number) noexcept {
   return {StreamHandle(), &default_streams[number].box.resource};
 }
@@ -75,7 +75,6 @@ StreamHandle create_stream_handle_ref(cu::Stream stream, ContextHandle context) 
 }
 
 StreamHandle create_stream_handle_with_owner(cu::Stream stream, KeepAlive owner, ContextHandle context) noexcept {
-  // 0, 1 and 2 name the default streams, which every context has.
   if (auto const number = reinterpret_cast<std::uintptr_t>(stream); number <= 2 && !context) return immortal(number);
   DriverTable const* const table = context ? driver_of(context) : driver_or_error();
   if (!table) {

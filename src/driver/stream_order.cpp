@@ -14,20 +14,20 @@ namespace {
 using detail::ContextScope;
 using detail::succeeded;
 
-// True if the scope's driver can use the stream. Another driver's stream is no valid address for it.
-bool goes_with(ContextScope const& scope, StreamHandle const& stream) noexcept {
+// True if the scope's driver may use `handle`: another driver's is no valid address. Sets the last error on failure.
+template <class Handle>
+bool goes_with(ContextScope const& scope, Handle const& handle) noexcept {
   if (!scope.driver()) return false;
-  if (!stream) return detail::fail_for_null(code::invalid_handle);
-  ContextHandle const& context = context_of(stream);
+  if (!handle) return detail::fail_for_null(code::invalid_handle);
+  ContextHandle const& context = context_of(handle);
   return succeeded(!context || driver_of(context) == scope.driver() ? 0 : code::invalid_handle);
 }
 
 }  // namespace
 
-// Submitting to a full queue blocks, so all calls here release the interpreter lock.
+// Calls that may block release the interpreter lock. Submitting to a full queue blocks, too.
 namespace detail {
 
-// The only place that makes a stream wait for an event. Another driver's event is no valid address for this driver.
 cu::Result wait(DriverTable const& driver, StreamHandle const& stream, EventHandle const& event) noexcept {
   if (driver_of(context_of(event)) != &driver) return code::invalid_handle;
   RuntimeRelease const released;
@@ -51,7 +51,7 @@ bool record(EventHandle const& event, StreamHandle const& stream) noexcept {
   ContextScope const scope(context_of(event));
   if (!goes_with(scope, stream)) return false;
   RuntimeRelease const released;
-  return scope.driver() && succeeded(scope.driver()->cuEventRecord(*event, *stream));
+  return succeeded(scope.driver()->cuEventRecord(*event, *stream));
 }
 
 namespace {
@@ -89,7 +89,7 @@ bool is_lost(ContextHandle const& context) noexcept {
   std::size_t free = 0;
   std::size_t total = 0;
   cu::Result const failed = scope.driver()->cuCtxSynchronize();
-  // An error of one function alone does not mean that the context is lost.
+  // An error of one function alone is not a lost context.
   return failed != 0 && scope.driver()->cuMemGetInfo(&free, &total) == failed;
 }
 
@@ -115,10 +115,9 @@ std::optional<bool> query(EventHandle const& event) noexcept {
 
 std::optional<double> elapsed(EventHandle const& start, EventHandle const& end) noexcept {
   ContextScope const scope(context_of(start));
-  if (scope.driver() && !end) detail::fail_for_null(code::invalid_handle);
+  if (!goes_with(scope, end)) return std::nullopt;
   float milliseconds = 0;
-  if (!end || !scope.driver() || !succeeded(scope.driver()->cuEventElapsedTime(&milliseconds, *start, *end)))
-    return std::nullopt;
+  if (!succeeded(scope.driver()->cuEventElapsedTime(&milliseconds, *start, *end))) return std::nullopt;
   return 1e-3 * static_cast<double>(milliseconds);
 }
 

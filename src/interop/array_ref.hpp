@@ -16,8 +16,7 @@
 #include "failure.hpp"
 #include "ref.hpp"
 
-// The targets of C API refs to arrays, views and leases. `Counted` is the target of a ref to a driver resource, too. A
-// lease has its own count, because a `LeaseCore` cannot be moved.
+// The targets of C API refs. A lease has its own count, because a `LeaseCore` cannot be moved.
 struct MemArrayArray : memarray::detail::Counted<memarray::detail::ArrayStatePtr> {
   using Counted::Counted;
 };
@@ -38,19 +37,18 @@ namespace memarray::detail {
 extern MemArrayArrayAPI const array_api;
 extern MemArrayViewAPI const view_api;
 
-/// Returns a new ref to the result of `make`; null with the last error set if `make` throws or memory is short.
+/// Returns a new ref to `make()`; null with the last error set on failure.
 template <class Object, class Make>
 Object* give_made(Make const& make) noexcept {
   return attempt<Object*>(nullptr, [&] { return new Object(make()); });
 }
-/// Like `give_made`, for a `make` that uses `ref`. If `ref` is null, returns null with the last error set and does not
-/// call `make`.
+/// Like `give_made`, but fails without calling `make` if `ref` is null.
 template <class Object, class Make>
 Object* give_made_of(auto const* ref, Make const& make) noexcept {
-  return given(ref) ? give_made<Object>(make) : nullptr;
+  return none_null(ref) ? give_made<Object>(make) : nullptr;
 }
 
-/// Returns the dtype of that name. Throws `UnsupportedTypeError` for an unknown name or null.
+/// Throws `UnsupportedTypeError` for an unknown name or null.
 [[nodiscard]] inline DType const& dtype_named(char const* name) {
   DType const* const dtype = name ? find_dtype(std::string_view(name)) : nullptr;
   if (!dtype)
@@ -59,8 +57,7 @@ Object* give_made_of(auto const* ref, Make const& make) noexcept {
   return *dtype;
 }
 
-/// Returns a span over a caller's extents. Throws `ValueError` for fewer than `least` or too many dimensions, and if
-/// `shape` is null.
+/// Throws `ValueError` for fewer than `least` or too many dimensions, and for a null `shape`.
 [[nodiscard]] inline Extents extents_of(int ndim, std::int64_t const* shape, int least) {
   if (ndim < least || ndim > StridedLayout::max_ndim || (ndim > 0 && !shape))
     throw ValueError("expected a shape of " + std::to_string(least) + " to " + std::to_string(StridedLayout::max_ndim) +
@@ -71,7 +68,7 @@ Object* give_made_of(auto const* ref, Make const& make) noexcept {
 [[nodiscard]] inline Device device_of(MemArrayDevice const& device) noexcept {
   return {static_cast<DLDeviceType>(device.type), device.id};
 }
-/// Returns the choice of the ref's stream; the default stream for a null ref.
+/// Returns the ref's stream; the default stream for null.
 [[nodiscard]] inline StreamChoice stream_of(MemArrayStreamRef stream) noexcept {
   return stream ? StreamChoice(stream->handle) : StreamChoice();
 }

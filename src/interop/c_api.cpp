@@ -23,13 +23,13 @@ namespace memarray {
 namespace {
 
 using detail::give;
-using detail::given;
+using detail::none_null;
 using detail::release;
 using detail::retain;
 
 int status(bool succeeded) noexcept { return succeeded ? 0 : -1; }
 
-// Returns null with code 500 for a null handle: the resource does not exist, although no call failed.
+// Sets code 500 for a null handle: the resource does not exist, although no call failed.
 template <class Ref>
 Ref give_if_any(typename std::remove_pointer_t<Ref>::Handle handle) noexcept {
   return detail::succeeded(handle ? 0 : code::not_found) ? give<Ref>(std::move(handle)) : nullptr;
@@ -47,7 +47,7 @@ Raw from_integer(std::intptr_t raw) noexcept {
 
 ContextHandle optional(MemArrayContextRef context) noexcept { return context ? context->handle : nullptr; }
 
-// A caller's owner, taken whatever happens next: it is dropped here if there is no memory to keep it.
+// A caller's owner, dropped at once if there is no memory to keep it.
 struct Owner {
   Owner(void* owner, MemArrayDrop drop) noexcept {
     try {
@@ -96,20 +96,20 @@ int raise_last_error(char const* what) noexcept {
 
 int statistics_of(MemArrayMemoryPoolRef pool, MemArrayMemoryPoolStatistics* statistics) noexcept {
   MemoryPoolStatistics now;
-  if (!given(pool, statistics) || !get_statistics(pool->handle, now)) return -1;
+  if (!none_null(pool, statistics) || !get_statistics(pool->handle, now)) return -1;
   *statistics = {now.reserved, now.reserved_high, now.used, now.used_high};
   return 0;
 }
 
 int seconds_between(MemArrayEventRef start, MemArrayEventRef end, double* seconds) noexcept {
-  if (!given(start, end, seconds)) return -1;
+  if (!none_null(start, end, seconds)) return -1;
   std::optional<double> const passed = elapsed(start->handle, end->handle);
   if (passed) *seconds = *passed;
   return status(passed.has_value());
 }
 
 int has_ended(MemArrayEventRef event) noexcept {
-  if (!given(event)) return -1;
+  if (!none_null(event)) return -1;
   std::optional<bool> const ended = query(event->handle);
   return ended ? static_cast<int>(*ended) : -1;
 }
@@ -154,13 +154,14 @@ constexpr MemArrayAPI table = {
     .retain_context = retain<MemArrayContext>,
     .release_context = release<MemArrayContext>,
     .context_as_intptr = to_integer<MemArrayContext>,
-    .context_device_id = [](MemArrayContextRef context) { return given(context) ? device_id_of(context->handle) : -1; },
+    .context_device_id =
+        [](MemArrayContextRef context) { return none_null(context) ? device_id_of(context->handle) : -1; },
 
     .get_default_stream = [] { return give<MemArrayStreamRef>(default_stream()); },
     .get_legacy_stream = [] { return give<MemArrayStreamRef>(get_legacy_stream()); },
     .get_per_thread_stream = [] { return give<MemArrayStreamRef>(get_per_thread_stream()); },
     .create_stream = [](MemArrayContextRef context, int nonblocking, int priority) -> MemArrayStreamRef {
-      if (!given(context)) return nullptr;
+      if (!none_null(context)) return nullptr;
       return give<MemArrayStreamRef>(create_stream_handle(context->handle, nonblocking != 0, priority));
     },
     .create_stream_ref =
@@ -178,25 +179,25 @@ constexpr MemArrayAPI table = {
     .release_stream = release<MemArrayStream>,
     .stream_as_intptr = to_integer<MemArrayStream>,
     .stream_context = [](MemArrayStreamRef stream) -> MemArrayContextRef {
-      return given(stream) ? give_if_any<MemArrayContextRef>(context_of(stream->handle)) : nullptr;
+      return none_null(stream) ? give_if_any<MemArrayContextRef>(context_of(stream->handle)) : nullptr;
     },
     .synchronize_stream =
         [](MemArrayStreamRef stream, MemArrayContextRef context) {
-          return status(given(stream) && synchronize(stream->handle, optional(context)));
+          return status(none_null(stream) && synchronize(stream->handle, optional(context)));
         },
     .synchronize_all = [] { return status(synchronize_all()); },
 
     .create_event = [](MemArrayContextRef context, int timing) -> MemArrayEventRef {
-      return given(context) ? give<MemArrayEventRef>(create_event_handle(context->handle, timing != 0)) : nullptr;
+      return none_null(context) ? give<MemArrayEventRef>(create_event_handle(context->handle, timing != 0)) : nullptr;
     },
     .create_event_ref = [](std::intptr_t event, MemArrayContextRef context) -> MemArrayEventRef {
-      if (!given(context)) return nullptr;
+      if (!none_null(context)) return nullptr;
       return give<MemArrayEventRef>(create_event_handle_ref(from_integer<cu::Event>(event), context->handle));
     },
     .create_event_with_owner = [](std::intptr_t event, void* owner, MemArrayDrop drop,
                                   MemArrayContextRef context) -> MemArrayEventRef {
       Owner kept(owner, drop);
-      if (!kept || !given(context)) return nullptr;
+      if (!kept || !none_null(context)) return nullptr;
       return give<MemArrayEventRef>(
           create_event_handle_with_owner(from_integer<cu::Event>(event), std::move(kept.keep), context->handle));
     },
@@ -204,17 +205,17 @@ constexpr MemArrayAPI table = {
     .release_event = release<MemArrayEvent>,
     .event_as_intptr = to_integer<MemArrayEvent>,
     .event_context = [](MemArrayEventRef event) -> MemArrayContextRef {
-      return given(event) ? give_if_any<MemArrayContextRef>(context_of(event->handle)) : nullptr;
+      return none_null(event) ? give_if_any<MemArrayContextRef>(context_of(event->handle)) : nullptr;
     },
     .record_event =
         [](MemArrayEventRef event, MemArrayStreamRef stream) {
-          return status(given(event, stream) && record(event->handle, stream->handle));
+          return status(none_null(event, stream) && record(event->handle, stream->handle));
         },
     .wait_event =
         [](MemArrayStreamRef stream, MemArrayEventRef event) {
-          return status(given(stream, event) && wait(stream->handle, event->handle));
+          return status(none_null(stream, event) && wait(stream->handle, event->handle));
         },
-    .synchronize_event = [](MemArrayEventRef event) { return status(given(event) && synchronize(event->handle)); },
+    .synchronize_event = [](MemArrayEventRef event) { return status(none_null(event) && synchronize(event->handle)); },
     .query_event = has_ended,
     .elapsed = seconds_between,
 
@@ -241,31 +242,31 @@ constexpr MemArrayAPI table = {
     .release_memory_pool = release<MemArrayMemoryPool>,
     .memory_pool_as_intptr = to_integer<MemArrayMemoryPool>,
     .memory_pool_context = [](MemArrayMemoryPoolRef pool) -> MemArrayContextRef {
-      return given(pool) ? give_if_any<MemArrayContextRef>(context_of(pool->handle)) : nullptr;
+      return none_null(pool) ? give_if_any<MemArrayContextRef>(context_of(pool->handle)) : nullptr;
     },
     .get_memory_pool_statistics = statistics_of,
     .set_release_threshold =
         [](MemArrayMemoryPoolRef pool, std::uint64_t bytes) {
-          return status(given(pool) && set_release_threshold(pool->handle, bytes));
+          return status(none_null(pool) && set_release_threshold(pool->handle, bytes));
         },
     .trim_memory_pool =
         [](MemArrayMemoryPoolRef pool, std::size_t bytes_to_keep) {
-          return status(given(pool) && trim(pool->handle, bytes_to_keep));
+          return status(none_null(pool) && trim(pool->handle, bytes_to_keep));
         },
 
     .allocate_from_pool = [](MemArrayMemoryPoolRef pool, MemArrayStreamRef stream,
                              std::size_t bytes) -> MemArrayDevicePtrRef {
-      if (!given(pool, stream)) return nullptr;
+      if (!none_null(pool, stream)) return nullptr;
       return give<MemArrayDevicePtrRef>(allocate_from_pool(pool->handle, stream->handle, bytes));
     },
     .allocate_device = [](MemArrayContextRef context, std::size_t bytes) -> MemArrayDevicePtrRef {
-      return given(context) ? give<MemArrayDevicePtrRef>(allocate_device(context->handle, bytes)) : nullptr;
+      return none_null(context) ? give<MemArrayDevicePtrRef>(allocate_device(context->handle, bytes)) : nullptr;
     },
     .allocate_managed = [](MemArrayContextRef context, std::size_t bytes) -> MemArrayDevicePtrRef {
-      return given(context) ? give<MemArrayDevicePtrRef>(allocate_managed(context->handle, bytes)) : nullptr;
+      return none_null(context) ? give<MemArrayDevicePtrRef>(allocate_managed(context->handle, bytes)) : nullptr;
     },
     .allocate_pinned = [](MemArrayContextRef context, std::size_t bytes) -> MemArrayDevicePtrRef {
-      return given(context) ? give<MemArrayDevicePtrRef>(allocate_pinned(context->handle, bytes)) : nullptr;
+      return none_null(context) ? give<MemArrayDevicePtrRef>(allocate_pinned(context->handle, bytes)) : nullptr;
     },
     .create_device_ptr_ref =
         [](std::intptr_t pointer) {
@@ -281,17 +282,17 @@ constexpr MemArrayAPI table = {
     .release_device_ptr = release<MemArrayDevicePtr>,
     .device_ptr_as_intptr = to_integer<MemArrayDevicePtr>,
     .deallocation_stream = [](MemArrayDevicePtrRef pointer) -> MemArrayStreamRef {
-      return given(pointer) ? give_if_any<MemArrayStreamRef>(deallocation_stream(pointer->handle)) : nullptr;
+      return none_null(pointer) ? give_if_any<MemArrayStreamRef>(deallocation_stream(pointer->handle)) : nullptr;
     },
     .set_deallocation_stream =
         [](MemArrayDevicePtrRef pointer, MemArrayStreamRef stream) {
-          if (!given(pointer, stream)) return -1;
+          if (!none_null(pointer, stream)) return -1;
           set_deallocation_stream(pointer->handle, stream->handle);
           return 0;
         },
     .free_after =
         [](MemArrayDevicePtrRef pointer, MemArrayEventRef event) {
-          if (!given(pointer, event)) return -1;
+          if (!none_null(pointer, event)) return -1;
           return status(detail::succeeded(free_after(pointer->handle, event->handle) ? 0 : int{code::out_of_memory}));
         },
 

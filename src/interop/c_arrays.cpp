@@ -27,7 +27,7 @@ Timeout timeout_of(double seconds) {
 
 MemArrayLeaseRef open_lease(MemArrayArrayRef array, LeaseCore::Kind kind, double timeout, MemArrayDevice const* device,
                             MemArrayStreamRef stream, bool discard) noexcept {
-  if (!given(array)) return nullptr;
+  if (!none_null(array)) return nullptr;
   return attempt<MemArrayLeaseRef>(nullptr, [&] {
     LeaseOptions options{.timeout = timeout_of(timeout), .discard = discard, .stream = stream_of(stream)};
     if (device) options.device = device_of(*device);
@@ -37,14 +37,13 @@ MemArrayLeaseRef open_lease(MemArrayArrayRef array, LeaseCore::Kind kind, double
   });
 }
 
-/// Returns the size at one moment: other threads may resize the array.
+/// Copies the shape, because other threads may resize the array.
 std::int64_t size_of(ArrayState const& state) {
   std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
   state.copy_shape(shape.data());
   return checked_size(shape);
 }
 
-/// Returns the leased memory, for use in the lease's stream.
 void* data_of(LeaseCore const& lease, bool writable) {
   std::byte* const data = lease.block().data();
   if (writable && !lease.is_write()) throw BufferError("a read lease gives read-only memory; take a write lease");
@@ -89,44 +88,44 @@ constinit MemArrayArrayAPI const array_api = {
     .release_array = release<MemArrayArray>,
 
     .array_dtype = [](MemArrayArrayRef array) -> char const* {
-      return given(array) ? array->handle->dtype().name : nullptr;
+      return none_null(array) ? array->handle->dtype().name : nullptr;
     },
     .array_itemsize = [](MemArrayArrayRef array) -> std::size_t {
-      return given(array) ? array->handle->dtype().itemsize : 0;
+      return none_null(array) ? array->handle->dtype().itemsize : 0;
     },
-    .array_ndim = [](MemArrayArrayRef array) { return given(array) ? array->handle->ndim() : -1; },
+    .array_ndim = [](MemArrayArrayRef array) { return none_null(array) ? array->handle->ndim() : -1; },
     .array_shape =
         [](MemArrayArrayRef array, std::int64_t* shape) {
-          if (!given(array, shape)) return -1;
+          if (!none_null(array, shape)) return -1;
           array->handle->copy_shape(shape);
           return 0;
         },
     .array_size = [](MemArrayArrayRef array) -> std::int64_t {
-      return given(array) ? attempt<std::int64_t>(-1, [&] { return size_of(*array->handle); }) : -1;
+      return none_null(array) ? attempt<std::int64_t>(-1, [&] { return size_of(*array->handle); }) : -1;
     },
     .array_device =
         [](MemArrayArrayRef array, MemArrayDevice* device) {
-          if (!given(array, device)) return -1;
+          if (!none_null(array, device)) return -1;
           Device const here = array->handle->residency().device();
           *device = {here.type, here.id};
           return 0;
         },
     .array_lock_id = [](MemArrayArrayRef array) -> std::int64_t {
-      return given(array) ? array->handle->lock().lock_id() : -1;
+      return none_null(array) ? array->handle->lock().lock_id() : -1;
     },
 
     .fill_array =
         [](MemArrayArrayRef array, void const* element, std::int64_t lock_id) {
-          return given(array, element) ? attempt([&] { fill(*array->handle, element, lock_id); }) : -1;
+          return none_null(array, element) ? attempt([&] { fill(*array->handle, element, lock_id); }) : -1;
         },
     .resize_array =
         [](MemArrayArrayRef array, std::int64_t const* shape) {
-          if (!given(array, shape)) return -1;
+          if (!none_null(array, shape)) return -1;
           return attempt([&] { resize(*array->handle, extents_of(array->handle->ndim(), shape, 1)); });
         },
     .move_memory =
         [](MemArrayArrayRef array, MemArrayDevice device, MemArrayStreamRef stream, int async) {
-          if (!given(array)) return -1;
+          if (!none_null(array)) return -1;
           return attempt([&] { move_to(*array->handle, device_of(device), -1, stream_of(stream), async != 0); });
         },
 
@@ -143,9 +142,11 @@ constinit MemArrayArrayAPI const array_api = {
           if (lease) lease->core.exit();
         },
     .lease_is_open = [](MemArrayLeaseRef lease) -> int { return lease && lease->core.is_open(); },
-    .lease_lock_id = [](MemArrayLeaseRef lease) -> std::int64_t { return given(lease) ? lease->core.lock_id() : -1; },
+    .lease_lock_id = [](MemArrayLeaseRef lease) -> std::int64_t {
+      return none_null(lease) ? lease->core.lock_id() : -1;
+    },
     .lease_data = [](MemArrayLeaseRef lease, int writable) -> void* {
-      return given(lease) ? attempt<void*>(nullptr, [&] { return data_of(lease->core, writable != 0); }) : nullptr;
+      return none_null(lease) ? attempt<void*>(nullptr, [&] { return data_of(lease->core, writable != 0); }) : nullptr;
     },
     .lease_view =
         [](MemArrayLeaseRef lease) { return give_made_of<MemArrayView>(lease, [&] { return ViewCore(lease->core); }); },

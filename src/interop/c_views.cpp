@@ -14,7 +14,7 @@ namespace {
 
 ViewCore const& core(MemArrayViewRef view) noexcept { return view->handle; }
 
-/// Returns a view of other elements of the memory. `change` returns the offset of the new first element in bytes.
+/// `change` returns the byte offset of the first element.
 template <class Change>
 MemArrayViewRef changed(MemArrayViewRef view, Change const& change) noexcept {
   return give_made_of<MemArrayView>(view, [&] {
@@ -76,19 +76,23 @@ constinit MemArrayViewAPI const view_api = {
     .retain_view = retain<MemArrayView>,
     .release_view = release<MemArrayView>,
 
-    .view_dtype = [](MemArrayViewRef view) -> char const* { return given(view) ? core(view).dtype().name : nullptr; },
-    .view_itemsize = [](MemArrayViewRef view) -> std::size_t { return given(view) ? core(view).dtype().itemsize : 0; },
-    .view_ndim = [](MemArrayViewRef view) { return given(view) ? core(view).layout().ndim() : -1; },
+    .view_dtype = [](MemArrayViewRef view) -> char const* {
+      return none_null(view) ? core(view).dtype().name : nullptr;
+    },
+    .view_itemsize = [](MemArrayViewRef view) -> std::size_t {
+      return none_null(view) ? core(view).dtype().itemsize : 0;
+    },
+    .view_ndim = [](MemArrayViewRef view) { return none_null(view) ? core(view).layout().ndim() : -1; },
     .view_shape = [](MemArrayViewRef view) -> std::int64_t const* {
-      return given(view) ? core(view).layout().shape().data() : nullptr;
+      return none_null(view) ? core(view).layout().shape().data() : nullptr;
     },
     .view_strides = [](MemArrayViewRef view) -> std::int64_t const* {
-      return given(view) ? core(view).layout().strides().data() : nullptr;
+      return none_null(view) ? core(view).layout().strides().data() : nullptr;
     },
-    .view_size = [](MemArrayViewRef view) -> std::int64_t { return given(view) ? core(view).layout().size() : -1; },
+    .view_size = [](MemArrayViewRef view) -> std::int64_t { return none_null(view) ? core(view).layout().size() : -1; },
     .view_device =
         [](MemArrayViewRef view, MemArrayDevice* device) {
-          if (!given(view, device)) return -1;
+          if (!none_null(view, device)) return -1;
           return attempt([&] {
             Device const here = core(view).device();
             *device = {here.type, here.id};
@@ -97,7 +101,7 @@ constinit MemArrayViewAPI const view_api = {
     .view_is_writable = [](MemArrayViewRef view) -> int { return view && core(view).writable(); },
     .view_is_contiguous = [](MemArrayViewRef view) -> int { return view && core(view).is_contiguous(); },
     .view_data = [](MemArrayViewRef view, int writable) -> void* {
-      return given(view) ? attempt<void*>(nullptr, [&] { return data_of(core(view), writable != 0); }) : nullptr;
+      return none_null(view) ? attempt<void*>(nullptr, [&] { return data_of(core(view), writable != 0); }) : nullptr;
     },
 
     .slice_view =
@@ -142,11 +146,11 @@ constinit MemArrayViewAPI const view_api = {
 
     .fill_view =
         [](MemArrayViewRef view, void const* element) {
-          return given(view, element) ? attempt([&] { core(view).fill(element); }) : -1;
+          return none_null(view, element) ? attempt([&] { core(view).fill(element); }) : -1;
         },
     .read_element =
         [](MemArrayViewRef view, void* element) {
-          if (!given(view, element)) return -1;
+          if (!none_null(view, element)) return -1;
           return attempt([&] {
             if (core(view).layout().size() == 0)
               throw IndexError("there is no element in this " + core(view).describe());

@@ -26,8 +26,7 @@ void assign(char (&target)[size], std::string_view text) noexcept {
   target[length] = '\0';
 }
 
-/// The message of a thread's last failure. It is allocated at the thread's first failure, as a library that is loaded
-/// late may get little thread-local storage. Without memory for it, failures have no message.
+/// A thread's last failure. On the heap: a library that is loaded late may get little thread-local storage.
 struct Words {
   std::uint64_t failure;
   int code;

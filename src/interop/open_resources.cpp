@@ -34,7 +34,7 @@ Traces& traces() noexcept {
   return all;
 }
 
-// If a thread of the parent was changing the list during a fork, the child starts with an empty list.
+// A child forked during a change starts with an empty list.
 detail::ForkLockGuard guard() noexcept {
   return {lock, [] {
             detail::abandon(traces());
@@ -48,7 +48,7 @@ void close_traced(void* data) noexcept {
   Traces closed;
   {
     auto const locked = guard();
-    // The node of an abandoned list stays where it is: its neighbours may be half changed.
+    // The nodes of an abandoned list may be half changed.
     if (traced->list == list_number) closed.splice(closed.end(), traces(), traced->self);
   }
   inner.close_func(inner.data);
@@ -93,7 +93,7 @@ void trace_opened(MemArrayResource& resource, std::string words) noexcept {
     made.front().list = list_number;
     traces().splice(traces().end(), made);
   } catch (std::bad_alloc const&) {
-    return;  // the resource keeps its close function and is not traced
+    return;  // the resource stays untraced
   }
 }
 

@@ -14,8 +14,8 @@
 
 namespace memarray::detail {
 
-/// The target of a C API ref: a handle, and the number of references that C code has to it. Another reference is the
-/// same pointer and cannot fail.
+/// The target of a C API ref: a handle and the count of its C references. `retain` returns the same pointer and cannot
+/// fail.
 template <class TheHandle>
 struct Counted {
   using Handle = TheHandle;
@@ -45,7 +45,7 @@ struct MemArrayDevicePtr : memarray::detail::Counted<memarray::DevicePtrHandle> 
 
 namespace memarray::detail {
 
-/// Returns a new ref to the handle; null for a null handle, and null with code 2 if memory is short.
+/// Returns a new ref; null for a null handle. Without memory, sets CUDA_ERROR_OUT_OF_MEMORY and returns null.
 template <class Ref>
 [[nodiscard]] Ref give(typename std::remove_pointer_t<Ref>::Handle handle) noexcept {
   if (!handle) return nullptr;
@@ -65,14 +65,14 @@ void release(Object* ref) noexcept {
   if (ref && ref->count.fetch_sub(1, std::memory_order_acq_rel) == 1) delete ref;
 }
 
-/// True for refs to driver resources, which need a driver.
+/// True for refs to driver handles, unlike arrays, views and plain pointers.
 template <class Object>
 inline constexpr bool is_handle_ref = requires(Object const& ref) { as_cu(ref.handle); };
 
-/// True if no ref is null. Otherwise the error that made a ref null stays the last error. If the thread has none, it
-/// becomes 400, or the reason why there is no driver.
+/// True if no pointer is null. Otherwise keeps the last error; without one, sets CUDA_ERROR_INVALID_HANDLE. For driver
+/// handles, the reason why there is no driver comes first.
 template <class... Objects>
-[[nodiscard]] bool given(Objects const*... refs) noexcept {
+[[nodiscard]] bool none_null(Objects const*... refs) noexcept {
   if ((... && (refs != nullptr))) return true;
   if constexpr ((... || is_handle_ref<Objects>)) return fail_for_null(code::invalid_handle);
   return peek_last_error() == 0 && succeeded(code::invalid_handle);

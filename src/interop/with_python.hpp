@@ -6,8 +6,8 @@
 
 namespace memarray::detail {
 
-/// Returns the result of `body(python)`; null with the Python error set if it throws, without an error if `memarray` is
-/// not imported. Needs the GIL.
+/// Returns `body(python)`; null with the Python error set if it throws, without an error if `memarray` is not imported.
+/// Needs the GIL.
 template <class Result, class Body>
 Result* with_python(Body const& body) noexcept {
   ObjectBridge const* const python = object_bridge();

@@ -1,8 +1,7 @@
-#include "device_cub.cuh"
-
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/launch/device_element.hpp>
 #include <memarray/detail/launch/launch_device.hpp>
+#include <memarray/kernel/operations.hpp>
 #include <memarray/kernel/sum.hpp>
 
 #include <cub/device/device_reduce.cuh>
@@ -32,8 +31,8 @@ void sum_of(std::int64_t size, void const* source, void* result, DeviceRun& run)
   auto const* const elements = static_cast<DeviceElement<T> const*>(source);
   std::byte* const total = run.scratch(sizeof(Sum));
   run_cub(run, [&](void* scratch, std::size_t& bytes) {
-    return cub::DeviceReduce::TransformReduce(scratch, bytes, elements, reinterpret_cast<Sum*>(total), size,
-                                              Plus<Sum>{}, Widen<Sum>{}, Sum{}, *run.queue().stream);
+    return cub::DeviceReduce::TransformReduce(scratch, bytes, elements, reinterpret_cast<Sum*>(total), size, plus{},
+                                              Widen<Sum>{}, Sum{}, *run.queue().stream);
   });
   run.read_back({{result, total, sizeof(Sum)}});
 }

@@ -14,6 +14,12 @@ void throw_not_compiled_for_device() {
                   "device: compile the file as CUDA, or move the array with move_memory(kDLCPU, …)");
 }
 
+void throw_null_stream() {
+  throw ValueError(
+      "this stream handle is null: its creation failed, see get_last_error(); for the default stream pass "
+      "default_stream()");
+}
+
 void throw_runtime_error(int code, char const* name, char const* what, char const* why) {
   std::string const message = std::string(what) + " failed: " + why;
   if (code == cuda_code::out_of_memory) throw OutOfMemoryError(message);
@@ -33,9 +39,11 @@ void strided_on_device(StridedJob const&, DeviceRun&) { throw_not_compiled_for_d
 
 void sum_on_device(DType const&, std::int64_t, void const*, void*, DeviceRun&) { throw_not_compiled_for_device(); }
 
-void exclusive_scan_on_device(DType const&, std::int64_t, void const*, void*, void*, DeviceRun&) {
+void scan_on_device(DType const&, bool, std::int64_t, void const*, void*, void*, DeviceRun&) {
   throw_not_compiled_for_device();
 }
+
+void sort_on_device(SortOfKeys const&, DeviceRun&) { throw_not_compiled_for_device(); }
 
 #endif
 

@@ -8,9 +8,8 @@ namespace {
 
 constexpr std::int64_t warp = 32;
 
-// Blocks of a large launch, as a multiple of the blocks that the device holds at once; each thread then loops over
-// further elements. Starting more blocks costs more than the loop. With fewer, the device idles until the last ones
-// end.
+// Blocks of a large launch, as a multiple of those resident at once. More blocks cost more than a loop in each thread.
+// With fewer, the device idles at the end.
 constexpr std::int64_t waves = 16;
 
 constexpr std::int64_t divide_up(std::int64_t count, std::int64_t by) noexcept { return (count + by - 1) / by; }

@@ -20,14 +20,13 @@ namespace memarray::detail {
 namespace {
 
 struct Request {
-  Deferred deferred;  // first, so that it has the request's address
+  Deferred deferred;  // first: it has the request's address
   Block* block;
   void (*run)(Block*) noexcept;
 };
 static_assert(sizeof(Request) <= Block::only_export_room);
 
-// Limit of nested keep-alive drops on one thread. Each level takes a few hundred bytes of stack, and more in other
-// libraries.
+// Each level takes a few hundred bytes of stack, and more in other libraries.
 constexpr int deepest_drop = 8;
 struct Drops {
   int depth = 0;
@@ -37,7 +36,7 @@ constinit thread_local Drops drops;
 
 using HostAllocator = HostBytes::allocator_type;
 
-// Returns the allocator of most memory. Created once: copying a newly written allocator stalls on the writes.
+// Created once: copying a newly written allocator stalls on the writes.
 HostAllocator const& pooled(HostAllocator::Contents contents) {
   auto const made = [](HostAllocator::Contents how) -> HostAllocator const& {
     return *new HostAllocator(host_resource(), default_stream(), how);
@@ -49,9 +48,8 @@ HostAllocator const& pooled(HostAllocator::Contents contents) {
 
 }  // namespace
 
-/// Host-accessible memory, in a Thrust vector over a resource's allocator.
 struct OwnedBlock : Block {
-  // Consumers of an empty array may still ask for its address, so it has one.
+  // Consumers may ask for the address of an empty array.
   OwnedBlock(HostAllocator const& allocator, std::size_t count, MemoryType type)
       : Block(nullptr, count, Device{}, type, false, &destroy),
         vector(make_bytes<HostBytes>(allocator, count ? count : 1)) {
@@ -59,7 +57,7 @@ struct OwnedBlock : Block {
   }
 
   static void destroy(Block* block) noexcept {
-    // The last owner's thread may not be allowed to call the driver, and work may be pending.
+    // This thread may not be allowed to call the driver.
     if (block->uses() || block->memory_type() != MemoryType::normal) return block->destroy_later(&destroy_when_over);
     delete static_cast<OwnedBlock*>(block);
   }
@@ -72,7 +70,7 @@ struct OwnedBlock : Block {
   HostBytes vector;
 };
 
-/// Device memory in a Thrust vector, freed in the order of the stream that used it last.
+/// Device memory, freed in the order of the stream that used it last.
 struct DeviceBlock : Block {
   DeviceBlock(DeviceMemoryPtr const& memory, BoundStream const& queue, std::size_t count)
       : Block(nullptr, count, {kDLCUDA, memory->device_id()}, MemoryType::device, false, &destroy),
@@ -82,7 +80,7 @@ struct DeviceBlock : Block {
     auto* const uses = new StreamDependencies(memory);
     _uses = uses;
     if (can_free_in(queue, *memory)) return;
-    // The memory cannot be freed in this stream later.
+    // The memory cannot be freed in this stream later: it may have ended, or is another context's or thread's.
     where = nullptr;
     uses->submitted(end_of(queue, *memory), Use::write);
   }
@@ -91,12 +89,12 @@ struct DeviceBlock : Block {
   static void destroy_in_order(Block* block) noexcept {
     auto* const device = static_cast<DeviceBlock*>(block);
     DeviceMemoryPtr const memory = device->uses()->memory_ptr();
-    // A forked child has no driver to free it with.
+    // A forked child has no driver.
     if (!driver_of(memory->context())) return delete device;
-    // The context stays current for the allocator, so that freeing cannot fail to enter it.
+    // The context stays current for the allocator, which must not fail to enter it.
     ContextScope const scope(memory->context());
     if (scope.driver() && device->order_free()) return delete device;
-    // Work may still use the memory: the next call of the library tries again.
+    // Work may still use the memory: the library's next call retries.
     clear_last_error();
     device->destroy_later(&destroy_in_order);
   }
@@ -112,7 +110,6 @@ struct DeviceBlock : Block {
   DeviceBytes vector;
 };
 
-/// Memory that a keep-alive owns.
 struct ForeignBlock : Block {
   ForeignBlock(std::byte* data, std::size_t count, Device device, MemoryType type, KeepAliveGuard& owner) noexcept
       : Block(data, count, device, type, true, &destroy), keep_alive(owner.release()) {}
@@ -133,7 +130,7 @@ struct ForeignBlock : Block {
   }
   static void destroy_when_over(Block* block) noexcept {
     StreamDependencies& uses = *block->uses();
-    // The owner may do anything with the memory once it is released, so no work may use it then.
+    // No work may use the memory once its owner is released.
     bool const fenced = uses.fence_escaped(Use::write, false) || is_lost(uses.memory().context());
     clear_last_error();
     if (!fenced || !is_over(uses)) return block->destroy_later(&destroy_when_over);
@@ -205,7 +202,7 @@ void drop_keep_alive(Block::KeepAlive keep_alive) noexcept {
     try {
       return mine.later->push_back(keep_alive);
     } catch (std::bad_alloc const&) {
-      return keep_alive.drop(keep_alive.object);  // nests deeper: no memory is left to defer it
+      return keep_alive.drop(keep_alive.object);  // nests deeper: out of memory
     }
   }
   std::vector<Block::KeepAlive> later;

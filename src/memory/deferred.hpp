@@ -4,8 +4,8 @@
 
 namespace memarray::detail {
 
-/// A call deferred to an ordinary thread. It frees memory that was dropped where the driver must not be called, as in a
-/// host function of a stream. It is part of the object that it frees, so deferring allocates nothing and cannot fail.
+/// A call deferred to a thread that may call the driver, which a host function of a stream may not. It is part of the
+/// object that it frees, so deferring cannot fail.
 struct Deferred {
   void (*run)(Deferred*) noexcept;
   Deferred* next = nullptr;
@@ -13,7 +13,7 @@ struct Deferred {
 
 /// Defers a call. Lock-free; any thread may call it.
 MEMARRAY_API void defer(Deferred* later) noexcept;
-/// Runs all calls deferred so far, in order. Called where the driver may be called. Costs one load if there are none.
+/// Runs all deferred calls, in order. Costs one load if there are none.
 MEMARRAY_API void run_deferred() noexcept;
 
 }  // namespace memarray::detail

@@ -25,7 +25,7 @@ struct Known {
   DeviceMemoryPtr memory;
 };
 
-// Never destroyed. Constant-initialised: a fork could leave the guard of a function-local static locked.
+// Never destroyed. Constant-initialised: a fork could leave the guard of a static locked.
 union Registry {
   constexpr Registry() noexcept : all() {}
   ~Registry() {}
@@ -52,7 +52,7 @@ constexpr DriverHooks hooks_of_this_layer{&run_deferred, [](DriverTable const* d
                                             drop_device_memory(driver);
                                           }};
 
-// Installed at load time, not with the first `DeviceMemory`: host memory of a driver needs deferred frees, too.
+// Installed at load time: pinned host memory needs deferred frees even without a `DeviceMemory`.
 [[maybe_unused]] bool const hooked = [] {
   set_driver_hooks(&hooks_of_this_layer);
   return true;
@@ -60,7 +60,6 @@ constexpr DriverHooks hooks_of_this_layer{&run_deferred, [](DriverTable const* d
 
 }  // namespace
 
-// An event that returns to its device's cache when dropped.
 struct DeviceMemory::PooledEvent {
   PooledEvent(DeviceMemoryPtr of, EventHandle taken) noexcept : memory(std::move(of)), event(std::move(taken)) {}
   ~PooledEvent() { memory->take_back(std::move(event)); }
@@ -101,7 +100,6 @@ DeviceMemory::DeviceMemory(int device_id, ContextHandle context)
 
 DeviceMemory::~DeviceMemory() = default;
 
-// A forked child cannot use the driver, but it may drop handles of its parent.
 ForkLockGuard DeviceMemory::guard() noexcept {
   return {_lock, [this] {
             abandon(_internal_stream);
@@ -148,7 +146,7 @@ void DeviceMemory::take_back(EventHandle event) noexcept {
   try {
     _events.push_back(std::move(event));
   } catch (std::bad_alloc const&) {
-    // The cache cannot grow, so the event is destroyed.
+    // The event is destroyed.
   }
 }
 
@@ -161,7 +159,7 @@ bool DeviceMemory::reaches(DeviceMemory& other) noexcept {
   }
   int can = 0;
   if (_driver->cuDeviceCanAccessPeer(&can, other._device_id, _device_id) != 0 || can == 0) return false;
-  // Lets `other` access this device's memory, not the reverse: its pool, or its context if there are no pools.
+  // Memory of a pool ignores `cuCtxEnablePeerAccess`; `cuMemPoolSetAccess` grants access.
   if (_pool) {
     cu::MemoryAccess access;
     access.location_id = other._device_id;

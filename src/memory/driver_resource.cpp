@@ -30,7 +30,6 @@ MemoryKind kind_of(MemoryType type, MemoryPoolHandle const& pool) noexcept {
   return type == MemoryType::unified ? MemoryKind::managed : MemoryKind::pinned;
 }
 
-// Waits until stream-ordered frees have completed, and then trims the pools.
 void make_room(ContextHandle const& context, MemoryPoolHandle const& pool) {
   detail::run_deferred();
   testing::detail::WaitSite const site("memory that is freed in a stream, when no other is left");

@@ -17,7 +17,8 @@ struct FailingAdaptor::State {
   std::int64_t failures = 0;
 };
 
-FailingAdaptor::FailingAdaptor(MemoryResource upstream) : _state(std::make_shared<State>(std::move(upstream))) {}
+FailingAdaptor::FailingAdaptor(MemoryResource upstream)
+    : _state(std::make_shared<State>(detail::none_empty(std::move(upstream)))) {}
 
 void FailingAdaptor::fail(std::int64_t nth, std::int64_t times) {
   if (nth < 1 || times < 1)

@@ -15,7 +15,7 @@ namespace {
 
 constexpr char const* going = "memory that goes, after its last use";
 
-// Blocks until the work has completed, for its whole context if necessary. True also if the context is lost.
+// True also if the context is lost.
 bool has_ended(PendingWork const& use) noexcept {
   if (!use.event && !use.is_unknown) return true;
   if (use.event && memarray::synchronize(use.event)) return true;

@@ -11,7 +11,7 @@ namespace memarray {
 struct LimitingAdaptor::State {
   State(MemoryResource upstream_, std::size_t limit_) : upstream(std::move(upstream_)), limit(limit_) {}
 
-  // Counts the bytes before the allocation, so that threads cannot exceed the limit together.
+  // Counts before the allocation: threads must not exceed the limit together.
   template <class F>
   void* within_limit(std::size_t bytes, F&& take) {
     std::size_t used = in_use.load(std::memory_order_relaxed);
@@ -35,7 +35,7 @@ struct LimitingAdaptor::State {
 };
 
 LimitingAdaptor::LimitingAdaptor(MemoryResource upstream, std::size_t limit)
-    : _state(std::make_shared<State>(std::move(upstream), limit)) {}
+    : _state(std::make_shared<State>(detail::none_empty(std::move(upstream)), limit)) {}
 
 void* LimitingAdaptor::allocate(StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
   return _state->within_limit(bytes, [&] { return _state->upstream.allocate(stream, bytes, alignment); });

@@ -19,12 +19,10 @@
 
 namespace memarray::detail {
 
-/// A lock for some ten instructions, which a forked child can always acquire. Releasing it is a plain store: waiters
-/// poll and are not woken.
+/// A lock for some ten instructions, which a forked child can always acquire. Waiters poll.
 class ShortLock {
  public:
-  /// Acquires the lock in any case. Returns false if a thread that this forked child lacks was changing the guarded
-  /// data.
+  /// Acquires the lock in any case. Returns false if a fork left the guarded data in the middle of a change.
   [[nodiscard]] bool lock() noexcept {
     std::uint32_t const mine = fork_generation() + 1;
     std::uint32_t holder = 0;
@@ -36,10 +34,10 @@ class ShortLock {
  private:
   bool lock_late(std::uint32_t mine) noexcept;
 
-  std::atomic<std::uint32_t> _holder{0};  // the holder's fork generation plus 1; 0: free
+  std::atomic<std::uint32_t> _holder{0};  // holder's fork generation + 1; 0: free
 };
 
-/// The sizes that blocks are rounded up to: eight for each doubling, so at most an eighth is wasted.
+/// Rounded sizes of blocks: eight a doubling, so at most an eighth is wasted.
 struct PoolSizes {
   static constexpr int steps_log2 = 3;
   static constexpr std::size_t steps = std::size_t{1} << steps_log2;
@@ -51,7 +49,7 @@ struct PoolSizes {
     std::size_t const step = std::bit_floor(bytes) >> steps_log2;
     return (bytes + step - 1) & ~(step - 1);
   }
-  /// Returns the index of a rounded size. `size` is the inverse.
+  /// The inverse of `size`.
   [[nodiscard]] static std::size_t index(std::size_t bytes) noexcept {
     int const log2 = std::bit_width(bytes) - 1;
     return static_cast<std::size_t>(log2 - smallest_log2) * steps + (bytes >> (log2 - steps_log2)) - steps;
@@ -91,9 +89,9 @@ class Shelf {
   std::size_t _first = 0;
 };
 
-/// The cached blocks of one shard of a pool. Threads use different shards, so that they do not wait for each other.
+/// A shard's cached blocks. Threads use different shards to avoid contention.
 struct Shelves {
-  enum Kind : std::size_t { warm, lazy };  // lazy: zeroed when allocated, touched anywhere since
+  enum Kind : std::size_t { warm, lazy };  // lazy: zeroed when allocated, possibly written since
   static constexpr std::size_t shelf_count = 2 * PoolSizes::count;
 
   std::size_t bytes = 0;
@@ -101,7 +99,7 @@ struct Shelves {
   std::size_t blocks = 0;
   std::uint64_t hits = 0;
   std::uint64_t age = 0;
-  std::array<std::uint64_t, (shelf_count + 63) / 64> filled{};  // bits of all shelves with blocks, and of some without
+  std::array<std::uint64_t, (shelf_count + 63) / 64> filled{};  // all shelves with blocks, and some without
   std::array<Shelf, shelf_count> shelves;
   std::unordered_set<void*> lazy_in_use;  // blocks of all shards whose addresses belong here
 
@@ -113,7 +111,7 @@ struct Shelves {
     ++hits;
     return shelf.take_newest();
   }
-  /// Caches a block. `clock` synchronises the shards' ages now and then, so that they are roughly comparable.
+  /// Caches a block. `clock` keeps the ages of the shards roughly comparable.
   void put(Kind kind, std::size_t size, void* pointer, std::atomic<std::uint64_t>& clock) {
     constexpr std::uint64_t apart = 64;
     std::size_t const index = kind * PoolSizes::count + PoolSizes::index(size);
@@ -125,9 +123,9 @@ struct Shelves {
     bytes += size;
     ++blocks;
   }
-  /// Returns the index of the shelf with the oldest block, and that block's age.
+  /// Returns the shelf with the oldest block, and that block's age.
   [[nodiscard]] std::optional<std::pair<std::size_t, std::uint64_t>> oldest() noexcept;
-  /// Returns a block and its size; null if the shelf is empty by now.
+  /// Returns a block and its size; null if the shelf is empty.
   [[nodiscard]] std::pair<void*, std::size_t> take_oldest(std::size_t index) noexcept;
 };
 
@@ -138,7 +136,6 @@ class alignas(64) PoolShard {
   PoolShard(PoolShard const&) = delete;
   PoolShard& operator=(PoolShard const&) = delete;
 
-  /// Returns `use(shelves)`, called with the lock held.
   template <class F>
   auto locked(F&& use) {
     struct Unlock {
@@ -148,7 +145,7 @@ class alignas(64) PoolShard {
     return use(lock());
   }
   [[nodiscard]] Shelves& lock() noexcept {
-    // Data that a thread lost in a fork was changing can only be leaked.
+    // Data in the middle of a change can only be leaked.
     if (!_lock.lock()) [[unlikely]]
       ::new (static_cast<void*>(_storage)) Shelves();
     return shelves();

@@ -14,7 +14,7 @@
 
 #include "pool_shard.hpp"
 
-// Functions of AddressSanitizer; null if the program does not use it.
+// Null unless the program uses AddressSanitizer.
 extern "C" {
 [[gnu::weak]] void __asan_poison_memory_region(void const volatile* pointer, std::size_t bytes);
 [[gnu::weak]] void __asan_unpoison_memory_region(void const volatile* pointer, std::size_t bytes);
@@ -28,9 +28,8 @@ using detail::PoolSizes;
 using detail::Shelves;
 
 constexpr std::size_t shard_count = 16;
-constexpr std::size_t spare_grant = std::size_t{1} << 20;  // maximum bytes granted beyond a request
+constexpr std::size_t spare_grant = std::size_t{1} << 20;  // bytes granted beyond a request
 
-// Assigns shards to threads in turn. Threads with the same shard may wait for each other.
 std::size_t shard_of_this_thread() noexcept {
   static constinit std::atomic<std::size_t> threads{0};
   static constinit thread_local std::size_t number = 0;  // 0: none yet
@@ -38,7 +37,7 @@ std::size_t shard_of_this_thread() noexcept {
   return number - 1;
 }
 
-// Makes AddressSanitizer allow access to the first `bytes` of a block and report access to the rest.
+// Allows AddressSanitizer only accesses to the first `bytes` bytes.
 void allow(void* pointer, std::size_t bytes, std::size_t size) noexcept {
   if (__asan_poison_memory_region == nullptr || __asan_unpoison_memory_region == nullptr) return;
   __asan_unpoison_memory_region(pointer, bytes);
@@ -47,7 +46,7 @@ void allow(void* pointer, std::size_t bytes, std::size_t size) noexcept {
 
 }  // namespace
 
-// The limit is divided: each shard may cache the bytes granted to it, without looking at the others.
+// Each shard caches up to its grant, without looking at the others.
 struct PoolingAdaptor::State {
   State(MemoryResource upstream_, std::optional<std::size_t> limit_) : upstream(std::move(upstream_)), limit(limit_) {}
   ~State() {
@@ -55,7 +54,6 @@ struct PoolingAdaptor::State {
     for (auto const& shard : shards) delete shard.load(std::memory_order_relaxed);
   }
 
-  // Returns null if there is no memory for the shard.
   PoolShard* shard(std::size_t index) noexcept {
     PoolShard* known = shards[index].load(std::memory_order_acquire);
     return known ? known : make_shard(index);
@@ -90,7 +88,6 @@ struct PoolingAdaptor::State {
     return pointer;
   }
 
-  // Returns false if there is no memory to record the block.
   bool put(Shelves::Kind kind, std::size_t size, void* pointer, std::size_t most) noexcept {
     PoolShard* const own = shard(shard_of_this_thread());
     if (!own) return false;
@@ -109,7 +106,7 @@ struct PoolingAdaptor::State {
     }
   }
 
-  // Caches the block in any case. Returns false if the limit is then exceeded.
+  // Caches the block in any case. Returns false if that exceeds the limit.
   bool put_after_grant(PoolShard& own, Shelves::Kind kind, std::size_t size, void* pointer, std::size_t most) {
     Budget const budget(*this);
     std::size_t all = granted.load(std::memory_order_relaxed);
@@ -132,7 +129,7 @@ struct PoolingAdaptor::State {
   std::size_t trim(std::size_t keep) noexcept {
     std::size_t freed = 0;
     for (;;) {
-      // One at a time, so that no lock is held while the system releases pages.
+      // One at a time: no lock is held while the system releases pages.
       auto const [pointer, size] = take_oldest(keep);
       if (pointer == nullptr) return freed;
       give_back(default_stream(), pointer, size);
@@ -165,7 +162,7 @@ struct PoolingAdaptor::State {
     }
   }
 
-  // Reduces each grant to the bytes cached. Returns their sum. The caller holds the budget.
+  // Reduces each grant to the bytes cached, under the budget. Returns their sum.
   std::size_t take_unused_grants() noexcept {
     std::size_t all = 0;
     for_each_shard([&](PoolShard& shard) {
@@ -176,7 +173,7 @@ struct PoolingAdaptor::State {
 
   struct Budget {
     explicit Budget(State& of) noexcept : state(of) {
-      // Recounts the grants that a thread lost in a fork was changing.
+      // A fork left the grants in the middle of a change.
       if (!state.budget.lock()) state.granted.store(state.take_unused_grants(), std::memory_order_relaxed);
     }
     ~Budget() { state.budget.unlock(); }
@@ -238,7 +235,7 @@ struct PoolingAdaptor::State {
   std::optional<std::size_t> limit;
   std::array<std::atomic<PoolShard*>, shard_count> shards{};
   detail::ShortLock budget;
-  std::atomic<std::size_t> granted{0};  // to all shards together; changes under `budget`
+  std::atomic<std::size_t> granted{0};  // to all shards; changes under `budget`
   std::atomic<std::uint64_t> clock{0};  // ages that some shard has reached
   std::atomic<std::size_t> lazy_in_use{0};
   std::atomic<std::uint64_t> misses{0};
@@ -253,6 +250,7 @@ bool passes(std::size_t bytes, std::size_t alignment) noexcept {
 }  // namespace
 
 PoolingAdaptor::PoolingAdaptor(MemoryResource upstream, std::optional<std::size_t> limit) {
+  upstream = detail::none_empty(std::move(upstream));
   if (upstream.memory_type() == MemoryType::device) {
     throw ValueError("device memory is pooled by the driver; give this adaptor memory that the host can reach");
   }
@@ -285,7 +283,7 @@ void* PoolingAdaptor::allocate_zeroed(StreamHandle const& stream, std::size_t by
   void* pointer = state.take(lazily ? Shelves::lazy : Shelves::warm, size);
   if (pointer != nullptr) {
     allow(pointer, size, size);
-    // Zeroes all of a lazy block, so that the pages of its tail are released, too.
+    // Zeroes all of a lazy block, to release the pages of its tail, too.
     state.upstream.zero(stream, pointer, lazily ? size : bytes);
   } else {
     state.misses.fetch_add(1, std::memory_order_relaxed);
@@ -328,8 +326,8 @@ std::size_t PoolingAdaptor::trim(std::size_t keep) noexcept { return _state->tri
 PoolingAdaptor::Statistics PoolingAdaptor::statistics() const noexcept {
   State& state = *_state;
   Statistics all{0, 0, 0, state.misses.load(std::memory_order_relaxed)};
-  // Locks all shards together: else a block that moves between shards would be counted twice or not at all. Holding the
-  // budget keeps blocks out of shards that do not exist yet and are therefore not locked.
+  // Locks all shards together, to count a block that moves between them once. The budget keeps blocks out of shards
+  // that do not exist yet.
   State::Budget const budget(state);
   std::array<PoolShard*, shard_count> held;
   std::size_t count = 0;

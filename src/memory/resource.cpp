@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/threads.hpp>
@@ -16,6 +17,11 @@ void throw_host_cannot_reach(char const* what) {
       " gives device memory, which the host cannot reach: expected a resource of normal, pinned or unified "
       "memory, such as host_resource(), DriverResource::pinned or DriverResource::managed; for memory of a "
       "device make the array without it and call move_memory(kDLCUDA)");
+}
+
+MemoryResource none_empty(MemoryResource resource) {
+  if (!resource) throw ValueError("an adaptor needs the memory resource that it adapts, and this handle is empty");
+  return resource;
 }
 
 void write_zeros(MemoryType type, void* pointer, std::size_t bytes) {

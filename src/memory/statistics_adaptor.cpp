@@ -25,7 +25,8 @@ struct StatisticsAdaptor::State {
   std::atomic<std::uint64_t> peak_bytes{0};
 };
 
-StatisticsAdaptor::StatisticsAdaptor(MemoryResource upstream) : _state(std::make_shared<State>(std::move(upstream))) {}
+StatisticsAdaptor::StatisticsAdaptor(MemoryResource upstream)
+    : _state(std::make_shared<State>(detail::none_empty(std::move(upstream)))) {}
 
 void* StatisticsAdaptor::allocate(StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
   return _state->count(_state->upstream.allocate(stream, bytes, alignment), bytes);
@@ -37,7 +38,7 @@ void* StatisticsAdaptor::allocate_zeroed(StreamHandle const& stream, std::size_t
 
 void StatisticsAdaptor::deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
                                    std::size_t alignment) noexcept {
-  // Subtract before the memory is freed: another thread may allocate it at once, and the peak must not count it twice.
+  // Subtracts before another thread can allocate the freed memory, which the peak must not count twice.
   _state->live_blocks.fetch_sub(1, std::memory_order_relaxed);
   _state->live_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   _state->upstream.deallocate(stream, pointer, bytes, alignment);

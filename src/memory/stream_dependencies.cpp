@@ -10,7 +10,6 @@
 #include <string>
 
 namespace memarray::detail {
-// A forked child abandons an unfinished change of its parent: it has no driver to query.
 ForkLockGuard StreamDependencies::guard() noexcept {
   return {_lock, [this] {
             abandon(_writes);
@@ -36,7 +35,7 @@ StreamDependencies::Events StreamDependencies::events_before(BoundStream const* 
   return events;
 }
 
-// Records the end of work that could not be recorded when it was submitted, and of work submitted after it.
+// Records the ends of work that could not be recorded earlier.
 void StreamDependencies::find_ends() {
   for (;;) {
     std::optional<BoundStream> lost;
@@ -49,7 +48,6 @@ void StreamDependencies::find_ends() {
     }
     if (!lost) return;
     testing::detail::WaitSite const site("work whose end was not known");
-    // A stream that its handle does not own may no longer exist.
     PendingWork const end =
         lost->lasting ? end_of(*lost, *_memory) : PendingWork{*lost, nullptr, !detail::synchronize(lost->context)};
     if (end.is_unknown) throw_last_error("waiting for work on memory that it uses");
@@ -66,7 +64,7 @@ void StreamDependencies::order(BoundStream const& queue, Use use, char const* si
   find_ends();
   Events const events = events_before(&queue, use);
   for (EventHandle const& event : events) wait(queue, event, site);
-  // While there are such streams, only the holder of the write lease, or work on its behalf, calls this.
+  // Under a write lease, only its holder, or work on its behalf, calls this.
   for (BoundStream const& entry : streams_leased_for_writing(&queue))
     wait_for_now(queue, entry, *_memory, "a lease's next work, after its other streams");
   if (use == Use::write || events.empty() || !queue.lasting) return;
@@ -82,7 +80,6 @@ void StreamDependencies::synchronize(Use use, char const* site) {
   testing::detail::WaitSite const named(site);
   find_ends();
   Events events = events_before(nullptr, use);
-  // On behalf of a write lease, see `order`.
   for (BoundStream const& entry : streams_leased_for_writing(nullptr)) {
     PendingWork now = end_of(entry, *_memory);
     if (now.is_unknown) throw_last_error(site);
@@ -147,7 +144,7 @@ bool StreamDependencies::export_to(Lease lease, BoundStream const* queue, bool k
   if (!target) return false;
   order(*target, use,
         use == Use::read ? "an export for reading, after the writer" : "an export for writing, after all users");
-  // Under a write lease `order` already did this.
+  // `order` already did this under a write lease.
   for (BoundStream const& other : others)
     wait_for_now(*target, other, *_memory, "an export, after the lease's other streams");
   auto const locked = guard();
@@ -188,7 +185,7 @@ bool StreamDependencies::export_for_writer() {
 }
 
 void StreamDependencies::close_lease(Lease lease, bool alive) noexcept {
-  // Removes them one by one, because nothing may fail. Records the ends together, so that they count as one owner's.
+  // Removes them one by one, because nothing may fail. Records the ends together, as one writer's.
   std::vector<PendingWork> ends;
   Use use = Use::read;
   for (bool more = true; more;) {
@@ -218,7 +215,7 @@ void StreamDependencies::close_lease(Lease lease, bool alive) noexcept {
 void StreamDependencies::submitted(std::span<PendingWork const> ends, Use use) noexcept {
   remember(ends, use);
   if (use == Use::read) hold_back_escaped(ends);
-  // Under a write lease, later work of its holder and its consumers waits for this work.
+  // Later work under a write lease waits for this work.
   for (PendingWork const& end : ends) {
     if (!end.event) continue;
     try {
@@ -280,7 +277,6 @@ void StreamDependencies::remember(std::span<PendingWork const> ends, Use use) no
       many = _reads.size() > _kept_reads;
     }
   } catch (std::bad_alloc const&) {
-    // The work cannot be recorded, so wait for it now.
     testing::detail::WaitSite const site(not_remembered);
     for (PendingWork const& end : ends)
       if (end.event ? !memarray::synchronize(end.event) : end.is_unknown) static_cast<void>(end_now(end.queue));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Internal: includes Thrust, so no header that users include may include it.
+// Includes Thrust, so no installed header may include it.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +17,8 @@
 
 namespace memarray::detail {
 
-/// A Thrust allocator over a memory resource. Moves and swaps of containers move it with the memory, because another
-/// resource could not free that. It never writes elements: new memory is as the resource returned it, zeroed if
-/// requested. `Stream`: a `StreamHandle`, or a pointer to one that names the stream of the last use.
+/// A Thrust allocator over a memory resource. Container moves and swaps propagate it, because another resource cannot
+/// free its memory. It constructs no elements. `Stream`: a `StreamHandle`, or a pointer to that of the last use.
 template <class T, class Pointer = T*, class Stream = StreamHandle>
 class ThrustAllocator {
  public:
@@ -44,7 +43,7 @@ class ThrustAllocator {
 
   ThrustAllocator(MemoryResource resource, Stream stream, Contents contents = Contents::uninitialized) noexcept
       : _resource(std::move(resource)), _stream(std::move(stream)), _contents(contents) {}
-  // Not defaulted: nvcc makes defaulted ones host and device functions, and then warns of the functions they call.
+  // Not defaulted: nvcc would make them host and device functions, and warn of their callees.
   ThrustAllocator(ThrustAllocator const& other) noexcept
       : _resource(other._resource), _stream(other._stream), _contents(other._contents) {}
   ThrustAllocator(ThrustAllocator&& other) noexcept
@@ -62,7 +61,7 @@ class ThrustAllocator {
   }
   ~ThrustAllocator() {}
 
-  /// Throws `ValueError` for device memory if the pointers are host pointers.
+  /// Throws `ValueError` for host pointers to device memory.
   [[nodiscard]] pointer allocate(size_type count) {
     if constexpr (std::is_pointer_v<Pointer>)
       check_host_reaches(_resource.memory_type(), "the resource of a Thrust vector on the host");
@@ -75,7 +74,6 @@ class ThrustAllocator {
     _resource.deallocate(stream(), static_cast<void*>(raw(memory)), count * sizeof(T));
   }
 
-  /// Leaves the element as the resource returned it.
   template <class U>
   void construct(U*) noexcept {}
 
@@ -107,14 +105,13 @@ class ThrustAllocator {
 
 using HostBytes = thrust::host_vector<std::byte, ThrustAllocator<std::byte>>;
 
-/// A Thrust tag for memory that only the driver accesses. Thrust's own algorithms do not compile for it.
+/// A Thrust tag for memory that only the driver accesses. Thrust's algorithms do not compile for it.
 struct device_tag : thrust::device_execution_policy<device_tag> {};
 template <class T>
 using DevicePointer = thrust::pointer<T, device_tag>;
 using DeviceBytes =
     thrust::device_vector<std::byte, ThrustAllocator<std::byte, DevicePointer<std::byte>, StreamHandle const*>>;
 
-/// Returns `count` unwritten bytes, as the allocator's resource returned them.
 template <class Vector>
 [[nodiscard]] Vector make_bytes(typename Vector::allocator_type const& allocator, std::size_t count) {
   Vector result(allocator);

@@ -14,9 +14,9 @@
 namespace memarray::detail {
 namespace {
 
-// Maximum size of a staging buffer. Larger transfers of pageable memory go through it in pieces.
+// Larger transfers of pageable memory are staged in pieces.
 constexpr std::size_t staging_bytes = std::size_t{16} << 20;
-// Minimum size of a staging buffer. All small transfers then share cached buffers of one size.
+// Small transfers share cached buffers of one size.
 constexpr std::size_t least_staging = std::size_t{1} << 12;
 constexpr std::size_t pattern_bytes = std::size_t{1} << 16;
 
@@ -26,7 +26,6 @@ void check(cu::Result result, char const* what) {
   if (result != 0) throw_driver_error(result, what);
 }
 
-/// The driver's copies and fills, submitted to one stream. Functions throw the driver's error.
 class Submission {
  public:
   explicit Submission(BoundStream const& queue) noexcept : _queue(queue) {}
@@ -53,7 +52,7 @@ class Submission {
     check(Current(_queue).driver().cuMemsetD8Async(address(target), value, bytes, *_queue.stream),
           "filling memory of a device");
   }
-  /// Copies on the host, in the order of the stream.
+  /// Copies on the host, in stream order.
   void on_host(std::byte* target, std::byte const* source, std::size_t bytes) const {
     struct Work {
       std::byte* target;
@@ -71,8 +70,7 @@ class Submission {
   }
 
  private:
-  // A scope in which the stream's context is current: the driver resolves a default stream in the current context. Each
-  // call opens its own scope, because calls for two streams may alternate.
+  // The driver resolves a default stream in the current context, and calls for two streams may alternate.
   class Current {
    public:
     explicit Current(BoundStream const& queue) : _context(queue.context, "using a device") {}
@@ -85,7 +83,7 @@ class Submission {
   BoundStream const& _queue;
 };
 
-/// Calls `body` with a `Submission` for the queue. If `body` throws, calls `give_up` with `uses` and rethrows.
+/// Calls `give_up` if `body` throws.
 template <class Body>
 void submit(BoundStream const& queue, std::initializer_list<UseOf> uses, Body const& body) {
   try {
@@ -114,8 +112,7 @@ void copy_between_devices(Submission const& submission, Block& target, Block& so
   DeviceMemory& from = source.uses()->memory();
   if (&to == &from) return submission.on_device(target.data(), from_data, bytes);
   if (from.reaches(to) || to.reaches(from)) return submission.to_peer(target.data(), to, from_data, from, bytes);
-  // Neither device reaches the other, so each piece goes through the host. The internal stream of the source's device
-  // copies it to the staging buffer, and `queue` copies it from there to the target.
+  // Without peer access, the source's internal stream copies each piece to the host, and `queue` copies it onward.
   BlockPtr const staging = staging_block(from, std::min(bytes, staging_bytes));
   StreamDependencies& staged = staging->uses_on(from.shared_from_this());
   BoundStream const out = from.internal_stream();
@@ -171,7 +168,7 @@ void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& qu
   RuntimeRelease const released;
   bool const through_staging = !on_devices && is_pageable(other) && ending == CopyMode::async;
   BlockPtr const staging = through_staging ? staging_block(*memory, std::min(bytes, staging_bytes)) : BlockPtr();
-  // The driver may read pageable memory during the call, before earlier work in the stream has completed.
+  // The driver may read pageable memory during the call, before earlier work in the stream completes.
   if (!on_devices && !through_staging && is_pageable(source))
     source_uses.synchronize(Use::read, "copying pageable memory to a device, after work that writes it");
   source_uses.order(queue, Use::read, "copying, after the source's writer");
@@ -233,12 +230,11 @@ void fill(Block& target, std::size_t offset, void const* element, std::size_t it
   DeviceMemory& memory = uses.memory();
   auto const* const item = static_cast<unsigned char const*>(element);
   bool const one_byte = std::all_of(item, item + itemsize, [&](unsigned char byte) { return byte == item[0]; });
-  // For any other element, copies repetitions of it to the device, then doubles the filled part with device copies.
-  // This needs no kernel, so builds without a CUDA compiler support it.
+  // Needs no kernel, thus no CUDA compiler: copies repetitions, then doubles the filled part.
   std::size_t const repeats = std::max<std::size_t>(1, std::min(count, pattern_bytes / itemsize));
   BlockPtr staging;
   if (!one_byte) {
-    // Staged whole: one element may be larger than the pieces of other copies.
+    // One element may be larger than `staging_bytes`.
     staging = staging_block(memory, repeats * itemsize);
     for (std::size_t i = 0; i < repeats; ++i) std::memcpy(staging->data() + i * itemsize, item, itemsize);
   }
@@ -266,8 +262,7 @@ void wait_for(BoundStream const& queue, char const* what) {
 
 }  // namespace
 
-// The caller's memory may be pageable, without a staging buffer. Both functions wait for the copy, so that memory
-// outlives any access by the driver.
+// Both wait, because the driver may access the caller's memory until the copy completes.
 void read_bytes(Block& source, std::size_t offset, void* target, std::size_t bytes) {
   StreamDependencies& uses = *source.uses();
   BoundStream const queue = uses.memory().internal_stream();
@@ -293,7 +288,6 @@ void write_bytes(Block& target, std::size_t offset, void const* source, std::siz
 BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory, BoundStream const& queue,
                       std::size_t bytes) {
   if (!memory->driver().is_simulated()) return Block::allocate(memory, queue, bytes);
-  // Simulated devices name `owner` when they report a host access to this device memory.
   testing::detail::AllocationOwner const shown(owner);
   return Block::allocate(memory, queue, bytes);
 }

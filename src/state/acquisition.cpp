@@ -16,10 +16,10 @@
 namespace memarray::detail {
 namespace {
 
-// How often a reader retries when others settle at that moment, before it counts as a conflict.
+// Retries of a reader while others settle, before they are a conflict.
 constexpr int max_attempts = 10'000;
 
-// Returns the identity of an array in shared memory; 0 for private arrays.
+// Returns 0 for private arrays.
 std::uint64_t uid_of(ArrayState const& state) noexcept {
   Segment const* const segment = state.lock().segment();
   return segment ? segment->uid() : 0;
@@ -44,7 +44,7 @@ void check_twice(std::span<Acquisition* const> sorted) {
                       "; a write lease also reads, so request that alone");
 }
 
-// Returns the address for kernels, which differs on simulated devices.
+// The address differs on simulated devices.
 std::byte* as_kernels_see(Block const& block) noexcept {
   if (block.device().is_cpu()) return block.data();
   return static_cast<std::byte*>(testing::detail::reachable(block.data()));
@@ -62,19 +62,19 @@ Acquisition::Acquisition(ArrayState& state, AccessMode mode, std::int64_t lock_i
                          StreamChoice stream)
     : _state(&state), _mode(mode), _stream(std::move(stream)) {
   if (lock_id >= 0) {
-    // An open write lease, or `enter`, applied the policy for escaped views when it was opened.
+    // The lease or `enter` applied the policy for escaped views.
     if (!state.lock().is_held_under(lock_id)) state.refuse(what, lock_id);
     prepare_operation(option);
     return;
   }
   _id = mode == AccessMode::read ? -1 : LockWord::operation;
-  // A partial write that fails must leave the array as it was, so its copy becomes the array's in `commit` only.
+  // A failed partial write must leave the array as it was, so only `commit` publishes its copy.
   bool const copies_later = mode == AccessMode::write && option != Option::lock_only;
   if (copies_later) _mode = AccessMode::overwrite;
-  if (!lock(no_wait, option == Option::past_writers, [] {})) state.refuse(what, lock_id);
+  if (!lock(no_wait, option == Option::ahead_of_writers, [] {})) state.refuse(what, lock_id);
   _mode = mode;
   try {
-    if (option != Option::lock_only && mode != AccessMode::read && state.must_leave_block())
+    if (option != Option::lock_only && mode != AccessMode::read && state.write_needs_new_block())
       _fresh = copies_later
                    ? state.residency().copy_block(state, "a view was kept and the write may be partial", _stream)
                    : state.residency().allocate(state, state.bytes(), _stream);
@@ -99,17 +99,15 @@ Acquisition::Acquisition(Acquisition&& other) noexcept
       _queue(std::move(other._queue)),
       _before(std::move(other._before)) {}
 
-// Acquires the lock, applies the policy for escaped views, moves the array to a lease's device, and calls `prepare`. If
-// one of these throws, the array is moved back and the lock released.
+// `prepare` is the last step under the lock. If a step throws, the array moves back and the lock is released.
 template <class Prepare>
-bool Acquisition::lock(Timeout timeout, bool past_writers, Prepare const& prepare) {
+bool Acquisition::lock(Timeout timeout, bool ahead_of_writers, Prepare const& prepare) {
   run_deferred();
   ArrayState& state = *_state;
   ArrayLock& lock = state.lock();
   Residency& residency = state.residency();
   if (_device && !_device->is_cpu()) state.check_not_shared("a lease on a device");
 
-  // Runs `steps` and `prepare` under the exclusive lock.
   auto const exclusively = [&](auto const& steps) {
     std::optional<Residency::Snapshot> before;
     try {
@@ -133,7 +131,7 @@ bool Acquisition::lock(Timeout timeout, bool past_writers, Prepare const& prepar
         before.emplace(residency.snapshot());
         move_for_lease();
       }
-      if (_mode == AccessMode::write && state.must_leave_block())
+      if (_mode == AccessMode::write && state.write_needs_new_block())
         residency.detach(state,
                          residency.block().exports().writable != 0 ? "a writable view was kept"
                                                                    : "a view was kept and the write may be partial",
@@ -154,7 +152,7 @@ bool Acquisition::lock(Timeout timeout, bool past_writers, Prepare const& prepar
   };
   Deadline const deadline(timeout);
   for (int attempt = 0; attempt < max_attempts; ++attempt) {
-    if (!lock.lock_shared(deadline.rest(), past_writers)) return false;
+    if (!lock.lock_shared(deadline.rest(), ahead_of_writers)) return false;
     bool must = false;
     try {
       if (state.escaped_views() == EscapedViews::error)
@@ -177,7 +175,7 @@ bool Acquisition::lock(Timeout timeout, bool past_writers, Prepare const& prepar
   return timeout != Timeout(no_wait) && lock.settle(deadline.rest()) && settle();
 }
 
-// True if a read must hold the lock exclusively for a moment, to replace the block or to move the array.
+// True if a read must replace the block or move the array.
 bool Acquisition::must_settle(bool insist) const noexcept {
   Residency const& residency = _state->residency();
   Block const& current = residency.block();
@@ -191,7 +189,7 @@ bool Acquisition::must_settle(bool insist) const noexcept {
 
 void Acquisition::move_for_lease() {
   Residency& residency = _state->residency();
-  // Another of several leases may still fail, so the contents are kept until all are acquired.
+  // Another lease of the group may still fail, so the contents are kept.
   AccessMode const mode = _is_in_group && _mode == AccessMode::overwrite ? AccessMode::write : _mode;
   if (!_device->is_cpu()) {
     // Checks the stream before anything moves.
@@ -203,11 +201,11 @@ void Acquisition::move_for_lease() {
   if (copies) report_wait("a lease on the host needed a copy from a device to be over");
 }
 
-void Acquisition::acquire_unpublished(Timeout timeout, bool past_writers) {
+void Acquisition::acquire_unpublished(Timeout timeout, bool ahead_of_writers) {
   if (_mode != AccessMode::read) _id = ArrayLock::next_lock_id();
   _stream_lease = 0;  // of an earlier attempt
   try {
-    if (!lock(timeout, past_writers, [this] { prepare_lease(); })) _state->refuse(lease_name(_mode), -1);
+    if (!lock(timeout, ahead_of_writers, [this] { prepare_lease(); })) _state->refuse(lease_name(_mode), -1);
   } catch (...) {
     _id = -1;
     _block = _fresh = {};
@@ -215,11 +213,10 @@ void Acquisition::acquire_unpublished(Timeout timeout, bool past_writers) {
   }
 }
 
-// The steps that can fail once the lock is held.
 void Acquisition::prepare_lease() {
   ArrayState& state = *_state;
   Residency& residency = state.residency();
-  if (_mode == AccessMode::overwrite && state.must_leave_block()) {
+  if (_mode == AccessMode::overwrite && state.write_needs_new_block()) {
     _block = _fresh = residency.allocate(state, state.bytes(), _stream);
     if (_fresh->uses()) record_allocation(*_fresh, residency.bind(_stream));
   } else {
@@ -247,8 +244,8 @@ void Acquisition::prepare_operation(Option option) {
     await(block, Use::read, _stream);
 }
 
-// Releases a lease of a group that was refused. The array goes back to where it was before; after a read only if others
-// have not used it since, and only from the host to a device or back.
+// Moves the array of a refused group back. After a read, only if it was not used since and the earlier side is still
+// valid.
 void Acquisition::undo() noexcept {
   Residency& residency = _state->residency();
   ArrayLock& lock = _state->lock();
@@ -298,7 +295,7 @@ void acquire_all(std::span<Acquisition*> requests, Timeout timeout) {
 void Acquisition::release() noexcept {
   if (!_is_held) return;
   _is_held = false;
-  // The entry ends before the lock is released.
+  // The stream lease closes before the lock is released: the next holder waits for its work.
   if (_stream_lease != 0) _block->uses()->close_lease(_stream_lease, _block->exports().total() != 0);
   if (_mode == AccessMode::read)
     _state->lock().unlock_shared();
@@ -339,11 +336,10 @@ void Acquisition::record(PendingWork const& end) noexcept {
 void Acquisition::publish_lease() noexcept {
   _before.reset();
   publish();
-  // The block that fresh memory replaced. An operation keeps it until its lock is released.
+  // An operation keeps the replaced block until its lock is released.
   _fresh = {};
 }
 
-// Makes the written memory the array's contents.
 void Acquisition::publish() noexcept {
   if (_mode == AccessMode::read) return;
   if (!_fresh) return _state->residency().wrote();

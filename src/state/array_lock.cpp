@@ -9,12 +9,12 @@ void ArrayLock::add_segment(Segment& segment) noexcept {
   _word.set_shared();
 }
 
-bool ArrayLock::lock_both_shared(Timeout timeout, bool past_writers) {
+bool ArrayLock::lock_both_shared(Timeout timeout, bool ahead_of_writers) {
   Deadline const deadline(timeout);
-  if (!_word.lock_shared(deadline.rest(), past_writers)) return false;
+  if (!_word.lock_shared(deadline.rest(), ahead_of_writers)) return false;
   bool acquired = false;
   try {
-    acquired = _segment->lock_shared(deadline.rest(), past_writers);
+    acquired = _segment->lock_shared(deadline.rest(), ahead_of_writers);
   } catch (...) {
     _word.unlock_shared();
     throw;
@@ -25,7 +25,7 @@ bool ArrayLock::lock_both_shared(Timeout timeout, bool past_writers) {
 
 bool ArrayLock::lock_both_exclusive(std::int64_t id, Timeout timeout) {
   Deadline const deadline(timeout);
-  // The id shows only once both locks are held.
+  // Until both locks are held, the word has a placeholder instead of `id`.
   if (!_word.lock_exclusive(LockWord::operation, deadline.rest())) return false;
   bool acquired = false;
   try {
@@ -53,8 +53,9 @@ void ArrayLock::unlock_exclusive() noexcept {
 
 std::int64_t ArrayLock::lock_id() const noexcept {
   std::int64_t const word = _word.load();
-  if (LockWord::is_writer(word) && word != LockWord::settling) return word;
-  return _segment ? _segment->lock_id() : -1;
+  if (LockWord::is_callers(word)) return word;
+  std::int64_t const elsewhere = _segment ? _segment->lock_id() : -1;
+  return LockWord::is_callers(elsewhere) ? elsewhere : -1;
 }
 
 bool ArrayLock::is_used_elsewhere() const noexcept { return _segment->is_used_elsewhere(); }
@@ -65,7 +66,8 @@ std::string ArrayLock::obstacle(std::int64_t lock_id) const {
   std::int64_t const word = _word.load();
   std::string text = _segment ? _segment->holder() : "";
   if (!text.empty()) {
-  } else if (word == LockWord::settling || word == LockWord::operation)
+    // The shared memory has other holders.
+  } else if (LockWord::is_writer(word) && !LockWord::is_callers(word))
     text = "an operation of memarray is using it; try again, or pass a timeout";
   else if (LockWord::is_writer(word))
     text = word >= LockWord::first_lease_id
@@ -92,7 +94,7 @@ void ArrayLock::end_entered() noexcept {
 }
 
 std::int64_t ArrayLock::next_lock_id() noexcept {
-  // Threads draw ids in batches to avoid contention on the counter.
+  // Each thread draws batches of ids to avoid contention. The first id is a multiple of `batch`.
   constexpr std::int64_t batch = 1024;
   static std::atomic<std::int64_t> next_batch{LockWord::first_lease_id};
   thread_local std::int64_t next = 0;

@@ -17,10 +17,11 @@ namespace {
 
 using Option = Acquisition::Option;
 
-/// Detaches `array` from escaped views before `exchange` gives its block to `receiver`, which may write under views.
+/// Applies the policy of `array` to its writable views. The snapshot policy also detaches it from read-only views if
+/// `receiver` writes under views.
 void leave_views(ArrayState& array, ArrayState const& receiver) {
   apply_policy_to_read(array, {});
-  if (array.must_leave_block() && receiver.escaped_views() == EscapedViews::alias)
+  if (array.write_needs_new_block() && receiver.escaped_views() == EscapedViews::alias)
     array.residency().detach(array, "a view was kept and its memory goes to an array that writes under kept views",
                              StreamChoice());
 }
@@ -96,7 +97,7 @@ ArrayStatePtr clone(ArrayState& state) {
     copy(*fresh, residency.block(), state.bytes(), hold.queue(), CopyMode::async);
   else
     copy_host(fresh->data(), residency.block().data(), state.bytes());
-  return state.make_twin(std::move(fresh));
+  return state.make_like(std::move(fresh));
 }
 
 void move_to(ArrayState& state, Device target, std::int64_t lock_id, StreamChoice const& stream, bool async) {

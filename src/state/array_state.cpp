@@ -36,8 +36,8 @@ ArrayStatePtr ArrayState::make(DType const& dtype, Extents shape, int device_id,
       Block::allocate(options.resource, bytes, zero ? Block::Contents::zero : Block::Contents::uninitialized);
   if (!options.uninitialized && dtype.init != nullptr)
     fill_host(block->data(), dtype.init, dtype.itemsize, bytes / dtype.itemsize);
-  return make_around(dtype, shape, std::move(block), device_id, options.escaped_views.value_or(default_policy()),
-                     options.resource);
+  return make_from_block(dtype, shape, std::move(block), device_id, options.escaped_views.value_or(default_policy()),
+                         options.resource);
 }
 
 ArrayStatePtr ArrayState::make_on_device(DType const& dtype, Extents shape, int device_id,
@@ -52,29 +52,29 @@ ArrayStatePtr ArrayState::make_on_device(DType const& dtype, Extents shape, int 
     std::vector<std::byte> const zero(dtype.itemsize);
     fill(*block, 0, dtype.init ? dtype.init : zero.data(), dtype.itemsize, static_cast<std::size_t>(size), queue);
   }
-  return make_around(dtype, shape, std::move(block), device_id, options.escaped_views.value_or(default_policy()),
-                     std::nullopt);
+  return make_from_block(dtype, shape, std::move(block), device_id, options.escaped_views.value_or(default_policy()),
+                         std::nullopt);
 }
 
-ArrayStatePtr ArrayState::make_over(DType const& dtype, Extents shape, BlockPtr block) {
-  return make_around(dtype, shape, std::move(block), 0, default_policy(), std::nullopt);
+ArrayStatePtr ArrayState::make_from_block(DType const& dtype, Extents shape, BlockPtr block) {
+  return make_from_block(dtype, shape, std::move(block), 0, default_policy(), std::nullopt);
 }
 
 ArrayStatePtr ArrayState::make_shared(DType const& dtype, Extents shape, BlockPtr host, Segment& segment) {
   EscapedViews const usual = default_policy();
-  ArrayStatePtr state = make_around(dtype, shape, std::move(host), 0,
-                                    usual == EscapedViews::snapshot ? EscapedViews::error : usual, std::nullopt);
+  ArrayStatePtr state = make_from_block(dtype, shape, std::move(host), 0,
+                                        usual == EscapedViews::snapshot ? EscapedViews::error : usual, std::nullopt);
   state->_lock.add_segment(segment);
   return state;
 }
 
-ArrayStatePtr ArrayState::make_twin(BlockPtr block) const {
-  return make_around(_dtype, extents(), std::move(block), _residency.device_id(), escaped_views(),
-                     _residency.resource());
+ArrayStatePtr ArrayState::make_like(BlockPtr block) const {
+  return make_from_block(_dtype, extents(), std::move(block), _residency.device_id(), escaped_views(),
+                         _residency.resource());
 }
 
-ArrayStatePtr ArrayState::make_around(DType const& dtype, Extents shape, BlockPtr block, int device_id,
-                                      EscapedViews policy, std::optional<MemoryResource> resource) {
+ArrayStatePtr ArrayState::make_from_block(DType const& dtype, Extents shape, BlockPtr block, int device_id,
+                                          EscapedViews policy, std::optional<MemoryResource> resource) {
   void* const memory = ::operator new(sizeof(ArrayState) + shape.size() * sizeof(std::int64_t));
   return ArrayStatePtr(new (memory) ArrayState(dtype, shape, std::move(block), device_id, policy, std::move(resource)));
 }
@@ -102,7 +102,7 @@ std::int64_t ArrayState::size() const noexcept {
   return product;
 }
 
-// A sequence lock: the version is odd while the extents change, and a reader that sees a change retries.
+// Stores under a sequence lock: `copy_shape` retries if the version is odd or has changed.
 void ArrayState::set_shape(Extents shape) noexcept {
   _shape_version.fetch_add(1, std::memory_order_acq_rel);
   for (int d = 0; d < _ndim; ++d)

@@ -9,7 +9,7 @@
 namespace memarray::detail {
 namespace {
 
-// Blocks the host until no pending work conflicts with an access to the block.
+// Blocks until no pending work conflicts.
 std::byte* finished(Block& block, Use use, char const* site) {
   if (StreamDependencies* const uses = block.uses()) {
     block.fence(use == Use::write);
@@ -18,7 +18,6 @@ std::byte* finished(Block& block, Use use, char const* site) {
   return block.data();
 }
 
-// Copy one element of a block on the host or a device.
 void copy_out(Block& block, std::size_t offset, void* element, std::size_t itemsize) {
   if (block.is_on_device()) return read_bytes(block, offset, element, itemsize);
   std::memcpy(element, block.data() + offset, itemsize);
@@ -88,7 +87,7 @@ void write_element(ArrayState& state, std::int64_t at, void const* element, std:
 }
 
 void check_side(ArrayState const& state, Side side) {
-  // A side that is valid but not current would become stale at the next write to the other.
+  // A valid side that is not current becomes stale at the next write.
   if (state.residency().on_device() == (side == Side::device)) return;
   throw Error(state.describe() + (side == Side::host
                                       ? " is on a device: call move_memory(kDLCPU, …) before host_view()"

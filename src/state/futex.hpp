@@ -12,13 +12,12 @@
 
 namespace memarray::detail {
 
-/// The threads that a futex may wake.
 enum class FutexScope : bool { process, shared_memory };
 
 /// Blocks while `epoch` is `seen`, at most `for_at_most`.
 void futex_wait(std::atomic<std::uint32_t>& epoch, std::uint32_t seen, std::chrono::nanoseconds for_at_most,
                 FutexScope scope) noexcept;
-/// Changes `epoch` and wakes all threads that wait for that.
+/// Changes `epoch` and wakes all its waiters.
 void futex_wake_all(std::atomic<std::uint32_t>& epoch, FutexScope scope) noexcept;
 
 /// Attempts before the first futex wait: `spins` without and `yields` with a yield between.
@@ -27,13 +26,12 @@ struct Attempts {
   int yields;
 };
 
-/// Waits until `attempt()` succeeds, without the interpreter lock. Returns false once `timeout` is over, or
-/// `is_in_vain()` after a failed attempt. `announce()` makes later releases call `futex_wake_all`, at least until its
-/// result is destroyed. Polls signals every 20 ms; throws `Interrupted`.
+/// Waits until `attempt()` succeeds, without the interpreter lock. Returns false after `timeout`, or if `is_in_vain()`.
+/// `announce()` makes releases call `futex_wake_all` until its result is destroyed. Polls signals every 20 ms; throws
+/// `Interrupted`.
 template <class Attempt, class Announce, class Vain>
 bool wait_with_futex(std::atomic<std::uint32_t>& epoch, FutexScope scope, Timeout timeout, Attempts attempts,
                      Attempt const& attempt, Announce const& announce, Vain const& is_in_vain) {
-  // The longest wait before signals are polled.
   constexpr std::chrono::nanoseconds slice = std::chrono::milliseconds(20);
   if (timeout && *timeout <= no_wait) return false;
   Deadline const deadline(timeout);
@@ -44,7 +42,7 @@ bool wait_with_futex(std::atomic<std::uint32_t>& epoch, FutexScope scope, Timeou
   }
   for (;;) {
     {
-      // Announced before the attempt: a holder that releases after that attempt wakes this thread.
+      // Announced before the attempt: a holder that releases after it wakes this thread.
       std::uint32_t const seen = epoch.load(std::memory_order_seq_cst);
       [[maybe_unused]] auto const announced = announce();
       if (attempt()) return true;

@@ -81,7 +81,7 @@ void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string 
 
 void LeaseCore::exit() noexcept {
   Status expected = Status::open;
-  // Closed before the lock is released: an export that was counted too late sees the new status.
+  // The status changes before the lock is released, so `begin_export` refuses an export that it counted too late.
   if (!_status.compare_exchange_strong(expected, Status::closed, std::memory_order_seq_cst)) return;
   trace_closed(this);
   _acquired.release();
@@ -100,7 +100,7 @@ Block& LeaseCore::pin() {
 }
 
 void LeaseCore::order_export(StreamHandle const* stream) const {
-  if (stream_lease() == 0) return check_open();
+  if (stream_lease() == 0) return check_open();  // host memory
   StreamDependencies& uses = *_acquired.block()->uses();
   std::optional<BoundStream> queue;
   if (stream) queue = bind_stream(*stream, uses.memory().context());
@@ -108,7 +108,7 @@ void LeaseCore::order_export(StreamHandle const* stream) const {
 }
 
 void LeaseCore::copy_shape(std::int64_t* extents) const {
-  // Open before and after means open in between, because a lease opens once.
+  // A lease opens only once: if it is open before and after the copy, it was open throughout.
   check_open();
   _state->copy_shape(extents);
   check_open();
@@ -137,14 +137,14 @@ Acquisition acquire_lease(ArrayState& state, AccessMode mode, LeaseOptions const
 
 void const* trace_typed_lease(ArrayState const* state, std::source_location const& where) noexcept {
   static std::atomic<std::uintptr_t> next{1};
-  // Leases move, so an odd number identifies one: no lease has an odd address.
+  // A `TypedLease` moves, so an odd number identifies it. A `LeaseCore` is identified by its address, which is even.
   auto const* const token = reinterpret_cast<void const*>(next.fetch_add(2, std::memory_order_relaxed));
   try {
     trace_opened(
         state, token,
         std::string(where.file_name()) + ":" + std::to_string(where.line()) + " (" + where.function_name() + ")");
   } catch (std::bad_alloc const&) {
-    return nullptr;  // the lease is valid without its trace
+    return nullptr;  // the lease works untraced
   }
   return token;
 }

@@ -12,7 +12,7 @@ constexpr Attempts attempts{.spins = 64, .yields = 16};
 
 }  // namespace
 
-/// A waiting writer, counted while it waits. A forked child has none of its parent's threads and counts afresh.
+/// A counted waiting writer. A forked child has none of its parent's threads and counts afresh.
 class LockWord::WaitingWriter {
  public:
   explicit WaitingWriter(LockWord& word) noexcept : _word(word), _generation(generation()) {
@@ -20,7 +20,6 @@ class LockWord::WaitingWriter {
     _word._waiters.fetch_add(1, std::memory_order_seq_cst);
   }
   ~WaitingWriter() {
-    // A child that was forked meanwhile does not count it.
     if (_generation == generation()) _word._waiters.fetch_sub(1, std::memory_order_seq_cst);
   }
   WaitingWriter(WaitingWriter const&) = delete;
@@ -53,7 +52,7 @@ bool LockWord::is_lost(bool to_write) const noexcept {
   std::uint64_t const waiters = _waiters.load(std::memory_order_seq_cst);
   std::uint64_t const bits = _bits.load(std::memory_order_seq_cst);
   if (bits & writer) return (waiters & lost_writer) != 0;
-  // A writer first waits for the readers of this process.
+  // A writer first waits for readers that are not lost.
   std::uint64_t const readers = (bits / reader) & count_mask;
   return to_write && readers != 0 && readers <= ((waiters / lost_reader) & count_mask);
 }
@@ -64,13 +63,13 @@ bool LockWord::wait(Timeout timeout, Try const& attempt, Lost const& is_in_vain)
   return wait_with_futex(_epoch, FutexScope::process, timeout, attempts, attempt, mark_sleeper, is_in_vain);
 }
 
-bool LockWord::wait_shared(Timeout timeout, bool past_writers) {
-  // Another reader's exclusive moment is no conflict: even a call without a time-out waits for it.
+bool LockWord::wait_shared(Timeout timeout, bool ahead_of_writers) {
+  // A reader's exclusive moment is no conflict: even `no_wait` waits for it.
   while (ends_soon(load())) {
-    if (wait_settled() && try_lock_shared(past_writers)) return true;
+    if (wait_settled() && try_lock_shared(ahead_of_writers)) return true;
   }
-  if (try_lock_shared(past_writers)) return true;
-  return wait(timeout, [&] { return try_lock_shared(past_writers); }, [&] { return is_lost(false); });
+  if (try_lock_shared(ahead_of_writers)) return true;
+  return wait(timeout, [&] { return try_lock_shared(ahead_of_writers); }, [&] { return is_lost(false); });
 }
 
 bool LockWord::wait_settled() {
@@ -79,7 +78,7 @@ bool LockWord::wait_settled() {
 
 bool LockWord::wait_exclusive(std::int64_t id, Timeout timeout) {
   if (timeout && *timeout <= no_wait) return false;
-  // When a writer gives up, the readers that it held back must wake, after it is uncounted.
+  // A writer that gives up wakes the readers that it held back, once it is uncounted.
   struct Wake {
     LockWord& word;
     bool taken = false;

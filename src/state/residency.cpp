@@ -140,7 +140,7 @@ void Residency::arrive(ArrayState const& array, Device target, StreamChoice cons
   }
   if (mode != AccessMode::overwrite) {
     from->fence(false);
-    // The holder of a writable host view may write at any time; a blocking copy does not see that.
+    // The holder of a writable host view may write during an asynchronous copy.
     bool const at_once = from->device().is_cpu() && from->exports().writable != 0 && ending == CopyMode::async;
     copy(*into, *from, bytes, streams.copies, at_once ? CopyMode::blocking : ending);
     if (at_once) report_wait("a view that can be written was kept on the host, so a copy to a device was waited for");

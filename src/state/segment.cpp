@@ -9,19 +9,17 @@
 namespace memarray::detail {
 namespace {
 
-// Fields of `SegmentHeader::word`: number of claims, state, number of the holder's slot. The number of claims
-// distinguishes a word from an earlier one with equal state and slot.
+// Fields of `SegmentHeader::word`. The number of claims distinguishes words of equal state and slot.
 constexpr std::uint64_t state_shift = SegmentSlotRef::number_bits;
 constexpr std::uint64_t state_mask = 0xff;
 constexpr std::uint64_t one_claim = std::uint64_t{1} << 32;
 constexpr std::uint64_t free_word = 0;
-/// The state between a writer's claim and its hold, while the writer checks for readers. It is short, so other
-/// processes yield instead of a futex wait.
+/// A writer checks for readers. Others yield meanwhile, instead of a futex wait.
 constexpr std::uint64_t claimed = 1;
 constexpr std::uint64_t held = 2;
 
-constexpr Attempts attempts{.spins = 0, .yields = 16};
-/// Number of yields to another process's claim. The claim is then a conflict, or void if that process has ended.
+constexpr Attempts attempts_among_processes{.spins = 0, .yields = 16};
+/// After these yields, another process's claim is a conflict, or void if that process has ended.
 constexpr int claim_yields = 1000;
 
 constexpr std::uint64_t state_of(std::uint64_t word) noexcept { return word >> state_shift & state_mask; }
@@ -87,9 +85,8 @@ bool Segment::claim() noexcept {
   }
 }
 
-// `past_writers`: acquires although a writer waits.
-bool Segment::try_shared(bool past_writers) noexcept {
-  if (state_of(_header.word.load()) >= held || (!past_writers && writer_waits())) return false;
+bool Segment::try_shared(bool ahead_of_writers) noexcept {
+  if (state_of(_header.word.load()) >= held || (!ahead_of_writers && writer_waits())) return false;
   _place.begin_reading();
   std::uint64_t word = _header.word.load();
   for (int look = 0; state_of(word) == claimed; word = _header.word.load()) {
@@ -106,8 +103,7 @@ bool Segment::try_shared(bool past_writers) noexcept {
     return true;
   }
   _place.give_up_reading();
-  // A waiting writer may have seen the temporary count and must try again. Without a waiting writer, waiting readers
-  // would only wake each other.
+  // A waiting writer may have seen the temporary count. Without one, readers would only wake each other.
   if (_header.waiting.load() != 0) wake();
   return false;
 }
@@ -150,26 +146,26 @@ bool Segment::wait(Timeout timeout, Try const& attempt) {
     Sleeper(Sleeper const&) = delete;
     Sleeper& operator=(Sleeper const&) = delete;
   };
-  // Only `recover` ends the write hold of a process that has ended.
+  // Only `recover` ends the write hold of an ended process.
   auto const is_held_by_the_dead = [&] {
     std::uint64_t const word = _header.word.load();
     return state_of(word) != claimed && is_dead(word);
   };
   return wait_with_futex(
-      _header.epoch, FutexScope::shared_memory, timeout, attempts, attempt, [&] { return Sleeper(_header.sleepers); },
-      is_held_by_the_dead);
+      _header.epoch, FutexScope::shared_memory, timeout, attempts_among_processes, attempt,
+      [&] { return Sleeper(_header.sleepers); }, is_held_by_the_dead);
 }
 
-bool Segment::lock_shared(Timeout timeout, bool past_writers) {
+bool Segment::lock_shared(Timeout timeout, bool ahead_of_writers) {
   _place.check_settled();
-  return try_shared(past_writers) || wait(timeout, [&] { return try_shared(past_writers); });
+  return try_shared(ahead_of_writers) || wait(timeout, [&] { return try_shared(ahead_of_writers); });
 }
 
 bool Segment::lock_exclusive(std::int64_t id, Timeout timeout) {
   _place.check_settled();
   if (try_exclusive(id)) return true;
   if (timeout && *timeout <= no_wait) return false;
-  // The header records one waiting writer at a time, which holds back new readers.
+  // The header records one waiting writer, which holds back new readers.
   struct Waiting {
     Segment& segment;
     explicit Waiting(Segment& of) noexcept : segment(of) { segment._place.mine().waits.fetch_add(1); }

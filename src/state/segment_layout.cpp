@@ -40,11 +40,10 @@ void check_place(std::span<std::byte const> memory, char const* what) {
     throw ValueError(std::string(what) + ": shared memory starts at a multiple of 64 bytes, as mappings do");
 }
 
-// MADV_POPULATE_WRITE, from Linux 5.14; older headers do not define it.
+// MADV_POPULATE_WRITE, from Linux 5.14.
 constexpr int populate_write = 23;
 
-// Faults in every page now, so that missing memory is an exception here and not a SIGBUS at a later write. A kernel
-// without this advice faults pages in at first use.
+// Faults in every page: missing memory is an exception, not a later SIGBUS. Older kernels (EINVAL) do so at first use.
 void reserve(std::span<std::byte> memory) {
   auto const page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   auto const address = reinterpret_cast<std::uintptr_t>(memory.data());
@@ -54,7 +53,7 @@ void reserve(std::span<std::byte> memory) {
     failed = ::madvise(memory.data() - skipped, memory.size() + skipped, populate_write) == 0 ? 0 : errno;
   } while (failed == EINTR);
   if (failed == EINVAL || failed == 0) return;
-  // EFAULT: a write to one of the pages would raise SIGBUS.
+  // EFAULT: a write would raise SIGBUS.
   throw std::system_error(failed == EFAULT ? ENOSPC : failed, std::generic_category(),
                           "an array in shared memory takes " + std::to_string(memory.size()) +
                               " bytes with its header, and not all of this mapping can be backed by memory: its file "
@@ -136,7 +135,7 @@ SegmentLayout read_segment(std::span<std::byte const> memory) {
     throw_wrong("its header has room for " + std::to_string(header.slots) + " processes, not " +
                 std::to_string(SegmentHeader::slot_count));
 
-  // Copied once: later writes by others have no effect here.
+  // Copied once: later writes by other processes have no effect.
   SegmentLayout layout;
   char name[sizeof(header.dtype)];
   std::memcpy(name, header.dtype, sizeof name);

@@ -134,7 +134,7 @@ SegmentSlotRef::Exports SegmentSlotRef::exports() const noexcept {
   return total;
 }
 
-// Takes ownership of an ended process's slot first, so that no other process clears it or counts in it meanwhile.
+// Owns an ended process's slot first: no other process may change it meanwhile.
 void SegmentSlotRef::clear_dead(std::uint64_t except, std::vector<Death>& deaths) {
   std::size_t const before = deaths.size();
   for (SegmentSlot& slot : slots()) {

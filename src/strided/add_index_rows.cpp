@@ -15,8 +15,8 @@
 namespace memarray::detail {
 namespace {
 
-constexpr std::int64_t short_block = 64;      // elements below which a trailing dimension has no loop of its own
-constexpr std::int64_t pattern_length = 512;  // elements of a pattern, which stays in the first-level cache
+constexpr std::int64_t short_block = 64;      // elements
+constexpr std::int64_t pattern_length = 512;  // elements, which stay in the first-level cache
 
 template <class T, class Index>
 MEMARRAY_ALWAYS_INLINE T added(T element, Index sum) {
@@ -35,7 +35,7 @@ MEMARRAY_ALWAYS_INLINE void add_ramp(T const* source, T* target, Index base, std
   }
 }
 
-/// Like `add_ramp`, with non-temporal stores, through a buffer that stays in the caches.
+/// Like `add_ramp`, with non-temporal stores.
 template <class T, class Index>
 MEMARRAY_ALWAYS_INLINE void add_ramp_past_caches(T const* source, T* target, Index base, std::int64_t count) {
   constexpr std::int64_t piece = 512;

@@ -8,24 +8,24 @@
 
 namespace memarray::detail {
 
-/// The walk over an array that adds index sums: units of `block` elements, in rows of `extent` units.
+/// A walk that adds index sums: rows of `extent` units of `block` elements.
 ///
-/// Trailing dimensions that are too short for their own loop form one block. `pattern` holds the index sums of several
-/// consecutive blocks. Without such dimensions a unit is one element, and the sums of a row are a ramp.
+/// Trailing dimensions that are too short for a loop form a block; `pattern` holds the index sums of several blocks.
+/// Without them, a unit is one element and the sums of a row are a ramp.
 struct RowsPlan {
   std::int64_t units = 0;
-  std::int64_t extent = 1;  ///< units in a row
-  std::int64_t block = 1;   ///< elements in a unit
+  std::int64_t extent = 1;
+  std::int64_t block = 1;
   std::int64_t rows_in_pattern = 0;
   bool fits_32_bits = false;        ///< every index sum fits into 32 bits
-  bool nontemporal = false;         ///< non-temporal stores: fresh memory larger than the caches is not read first
+  bool nontemporal = false;         ///< for fresh memory larger than the caches
   std::vector<std::int64_t> outer;  ///< extents of the leading dimensions
   std::vector<std::int32_t> pattern;
 };
 
 [[nodiscard]] RowsPlan plan_rows(Extents shape);
 
-/// A function that adds index sums to the units in [begin, end). `source` and `target` are equal or do not overlap.
+/// A kernel for the units in [begin, end). `source` and `target` are equal or do not overlap.
 template <class T, class Index>
 using RowsFunction = void (*)(RowsPlan const& plan, T const* source, T* target, std::int64_t begin, std::int64_t end);
 

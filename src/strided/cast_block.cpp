@@ -4,12 +4,10 @@ namespace memarray::detail {
 namespace {
 
 constexpr std::int64_t largest_item = 16;
-// Prefetch distance.
 constexpr std::int64_t bytes_ahead = 4096;
-// Rows shorter than this are gathered into a buffer instead of converted one by one.
+// Shorter rows are gathered in a buffer before they are converted.
 constexpr std::int64_t short_row = 32;
 
-/// Returns the block with a dense target at `buffer`.
 CopyBlock gathered(CopyBlock block, std::byte* buffer, std::int64_t itemsize) {
   block.target = buffer;
   block.target_column = itemsize;
@@ -17,7 +15,6 @@ CopyBlock gathered(CopyBlock block, std::byte* buffer, std::int64_t itemsize) {
   return block;
 }
 
-/// Returns the block with a dense source at `buffer`.
 CopyBlock scattered(CopyBlock block, std::byte const* buffer, std::int64_t itemsize) {
   block.source = buffer;
   block.source_column = itemsize;
@@ -38,8 +35,8 @@ void cast_block(CastRow cast, CopyBlock const& block, std::size_t to_size, std::
       cast(block.source + i * block.source_row, block.target + i * block.target_row, block.columns);
     return;
   }
-  alignas(64) std::byte in[cast_elements * largest_item];
-  alignas(64) std::byte out[cast_elements * largest_item];
+  alignas(64) std::byte in[cast_capacity * largest_item];
+  alignas(64) std::byte out[cast_capacity * largest_item];
   bool const from_dense = from_rows && (one_row || block.source_row == block.columns * from);
   bool const to_dense = !nontemporal && to_rows && (one_row || block.target_row == block.columns * to);
   if (from_dense)

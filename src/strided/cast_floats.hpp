@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// Returns `cast_row` from floating-point and complex numbers. Compiled apart, as the conversions take long.
+/// Returns `cast_row` from floating-point and complex numbers.
 [[nodiscard]] CastRow cast_row_from_floats(int from, int to);
 
 }  // namespace memarray::detail

@@ -17,7 +17,7 @@ namespace memarray::detail {
 #if defined(MEMARRAY_WIDE_PATHS)
 namespace {
 
-constexpr std::int64_t together = 8;
+constexpr std::int64_t together = 8;  // elements that one instruction converts
 
 MEMARRAY_AVX2 void to_halves(std::byte const* source, std::byte* target, std::int64_t count) {
   constexpr int to_nearest = 0;

@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// Returns the conversion from float32 to float16, or back, by F16C instructions; null if the processor has none.
+/// Returns the F16C conversion from float32, or back; null if the processor lacks F16C.
 [[nodiscard]] CastRow cast_row_to_half() noexcept;
 [[nodiscard]] CastRow cast_row_from_half() noexcept;
 

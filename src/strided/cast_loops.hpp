@@ -18,8 +18,8 @@
 
 namespace memarray::detail {
 
-/// Truncates a float to an integer, or returns the least integer if none represents it: the result of x86 instructions,
-/// without undefined behaviour.
+/// Truncates like x86 instructions, without undefined behaviour: values that no integer represents become the least
+/// integer.
 template <class Integer, class Float>
 [[nodiscard]] MEMARRAY_ALWAYS_INLINE Integer truncated(Float value) {
   constexpr Float least = static_cast<Float>(std::numeric_limits<Integer>::min());
@@ -28,8 +28,7 @@ template <class Integer, class Float>
   return fits ? whole : std::numeric_limits<Integer>::min();
 }
 
-/// Converts through the integer types that x86 compilers use. Values that no integer represents become what NumPy
-/// gives.
+/// Converts through the integers that x86 compilers use, for NumPy's results out of range.
 template <std::integral To, std::floating_point From>
 [[nodiscard]] MEMARRAY_ALWAYS_INLINE To to_integer(From value) {
   if constexpr (std::is_same_v<To, std::uint64_t>) {
@@ -82,7 +81,7 @@ void cast_row_portable(std::byte const* source, std::byte* target, std::int64_t 
   cast_elements<From, To>(source, target, count);
 }
 
-/// True if compilers vectorise the conversion: with AVX2, or for 64-bit integers (`has_long_vectors`) with AVX-512.
+/// True if compilers vectorise the conversion with AVX2; `has_long_vectors`: with AVX-512.
 template <class From, class To>
 inline constexpr bool has_vectors = (std::is_arithmetic_v<From> || is_reduced_float<From>) && std::is_arithmetic_v<To>;
 template <class T>
@@ -137,7 +136,6 @@ template <class From, CastGroup group>
     return nullptr;
 }
 
-/// Returns `cast_row` from a dtype of the group.
 template <CastGroup group>
 [[nodiscard]] CastRow cast_row_from(int from, int to) {
 #define MEMARRAY_ENTRY(type, name, code, bits) find_cast_in<type, group>(),

@@ -7,12 +7,12 @@
 
 namespace memarray::detail {
 
-/// A function that converts `count` elements, adjacent on both sides.
+/// A conversion of `count` elements, adjacent on both sides.
 using CastRow = void (*)(std::byte const* source, std::byte* target, std::int64_t count);
 
-/// The dtypes whose conversions are compiled in one source.
+/// Dtypes whose conversions share a source, as they compile slowly.
 enum class CastGroup { signed_integers, unsigned_integers, floats };
-/// Returns the group of a DLPack type code; bool is among the signed integers.
+/// Returns the group of a DLPack type code.
 [[nodiscard]] constexpr CastGroup cast_group_of(int code) noexcept {
   switch (code) {
     case kDLBool:
@@ -22,7 +22,7 @@ enum class CastGroup { signed_integers, unsigned_integers, floats };
   }
 }
 
-/// Returns the conversion between shipped dtypes, given by their positions in the dtype list.
+/// Returns the conversion between two positions in the dtype list.
 [[nodiscard]] CastRow cast_row(int from, int to);
 
 }  // namespace memarray::detail

@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// Returns `cast_row` from bool and signed integers. Compiled apart, as the conversions take long.
+/// Returns `cast_row` from bool and signed integers.
 [[nodiscard]] CastRow cast_row_from_signed(int from, int to);
 
 }  // namespace memarray::detail

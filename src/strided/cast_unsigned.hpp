@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// Returns `cast_row` from unsigned integers. Compiled apart, as the conversions take long.
+/// Returns `cast_row` from unsigned integers.
 [[nodiscard]] CastRow cast_row_from_unsigned(int from, int to);
 
 }  // namespace memarray::detail

@@ -27,7 +27,7 @@ MEMARRAY_ALWAYS_INLINE void copy_item(std::byte* target, std::byte const* source
   std::memcpy(target, &item, itemsize);
 }
 
-/// Copies to a dense row from elements with a compile-time stride, so that the compiler can use whole vectors.
+/// Copies from a compile-time stride to a dense row, which compilers vectorise.
 template <std::size_t itemsize, std::int64_t step>
 MEMARRAY_ALWAYS_INLINE void copy_row_by(std::byte* __restrict target, std::byte const* __restrict source,
                                         std::int64_t count) {
@@ -54,11 +54,10 @@ MEMARRAY_ALWAYS_INLINE void copy_row(std::byte* target, std::int64_t target_colu
       copy_item<itemsize>(target + j * target_column, source + j * source_column);
 }
 
-// Prefetches cover parts of rows, or rows if these are shorter.
 constexpr std::int64_t part_bytes = 2048;
 constexpr std::int64_t rows_ahead = 4;
 
-/// Copies in parts. Each prefetches the part after the next, or a part of a later row.
+/// Copies a part while it prefetches the part after the next; if rows are short, part of a later row.
 template <std::size_t itemsize>
 MEMARRAY_ALWAYS_INLINE void copy_rows_inline(CopyBlock const& block) {
   std::int64_t const step = std::abs(block.source_column);
@@ -93,7 +92,7 @@ MEMARRAY_AVX512 void copy_rows_avx512(CopyBlock const& block) {
 }
 #endif
 
-/// Copies elements of sizes that the widest vectors can gather.
+/// Copies elements of sizes that vectors can gather.
 template <std::size_t itemsize>
 void copy_rows(CopyBlock const& block) {
 #if defined(MEMARRAY_WIDE_PATHS)
@@ -120,7 +119,7 @@ void copy_by_size(CopyBlock const& block, std::size_t itemsize) {
     case 4: return copy_rows<4>(block);
     case 8: return copy_rows<8>(block);
     case 16: return copy_rows_portable<16>(block);
-    // Rows of two to four elements.
+    // Short rows, copied as one item.
     case 3: return copy_rows_portable<3>(block);
     case 6: return copy_rows_portable<6>(block);
     case 12: return copy_rows_portable<12>(block);
@@ -135,7 +134,7 @@ CopyBlock transposed(CopyBlock const& block) {
           block.source_column, block.source_row,    block.columns,    block.rows};
 }
 
-/// Copies in squares of a few cache lines, so that each line is used up before it leaves the first-level cache.
+/// Copies squares, so that each line is used up before it leaves the first-level cache.
 void copy_tiles(CopyBlock const& block, std::size_t itemsize, bool nontemporal) {
   auto const item = static_cast<std::int64_t>(itemsize);
   bool const has_squares = itemsize == 1 || itemsize == 2 || itemsize == 4 || itemsize == 8;
@@ -160,7 +159,6 @@ bool is_across(CopyBlock const& block) {
          block.columns > 3;
 }
 
-/// Prefetches a later row if dense rows are short.
 MEMARRAY_ALWAYS_INLINE void ask_for_next_rows(CopyBlock const& block, std::int64_t row, std::int64_t bytes) {
   if (bytes <= part_bytes) prefetch(block.source + (row + rows_ahead) * block.source_row, bytes);
 }
@@ -172,7 +170,6 @@ void copy_cached(CopyBlock const& block, std::size_t itemsize) {
   constexpr std::int64_t many_rows = 256;
   if (block.target_column == item && block.source_column == item) {
     std::int64_t const bytes = block.columns * item;
-    // A short row is copied as one item.
     if (bytes <= short_bytes && block.rows > 1)
       return copy_by_size({block.target, 0, block.target_row, block.source, 0, block.source_row, 1, block.rows},
                           static_cast<std::size_t>(bytes));
@@ -189,8 +186,7 @@ void copy_cached(CopyBlock const& block, std::size_t itemsize) {
   }
 }
 
-/// Copies to a target that is one run of memory, with non-temporal stores. Rows that are not long and dense go through
-/// a buffer.
+/// Copies to one run of memory with non-temporal stores. Short or strided rows go through a buffer.
 void copy_run_past_caches(CopyBlock const& block, std::size_t itemsize) {
   constexpr std::int64_t piece_bytes = 4096;
   constexpr std::int64_t long_row = 256;

@@ -9,7 +9,7 @@
 
 namespace memarray::detail {
 
-/// A rectangle to copy, with the bytes from one row and one column to the next on each side.
+/// A rectangle to copy, with row and column strides in bytes.
 struct CopyBlock {
   std::byte* target;
   std::int64_t target_row;
@@ -21,27 +21,27 @@ struct CopyBlock {
   std::int64_t columns;
 };
 
-/// Prefetches memory that is read soon, forwards or backwards. Requesting all of it at once is faster than reading it.
-/// Inline, because g++ drops calls of a function that only prefetches.
+/// Prefetches forwards, or backwards if `bytes` is negative. Inline, because g++ drops calls of a function that only
+/// prefetches.
 MEMARRAY_ALWAYS_INLINE void prefetch(std::byte const* first, std::int64_t bytes) {
   for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(first + at);
   for (std::int64_t at = 0; at > bytes; at -= 64) __builtin_prefetch(first + at);
 }
 
-/// Returns at most `rows` rows and `columns` columns of a block, from row `top` and column `left` on.
+/// Returns at most `rows` rows and `columns` columns, from `top` and `left` on.
 [[nodiscard]] CopyBlock part(CopyBlock const& block, std::int64_t top, std::int64_t left, std::int64_t rows,
                              std::int64_t columns);
 
 /// True if the target's elements are adjacent.
 [[nodiscard]] bool is_run(CopyBlock const& block, std::size_t itemsize);
 
-/// Copies elements of `itemsize` bytes, of any alignment. `nontemporal`: uses non-temporal stores because the target
-/// will not be read soon; the caller calls `end_nontemporal_stores` afterwards.
+/// Copies elements of any alignment. `nontemporal`: for targets that are not read soon; the caller then calls
+/// `end_nontemporal_stores`.
 void copy_block(CopyBlock const& block, std::size_t itemsize, bool nontemporal = false);
 
-/// Writes a target that is one run of memory, with non-temporal stores. Calls `write(piece)` for pieces of at most
-/// `rows` rows and `columns` columns, in the order of the run. Each piece has its own target buffer. Precondition: a
-/// piece has at most `NonTemporalWriter::room_bytes` bytes, and all columns if it has several rows.
+/// Writes one run of memory with non-temporal stores: calls `write(piece)` in order for pieces of at most `rows` ×
+/// `columns`, each with a buffer as target. Precondition: a piece has at most `NonTemporalWriter::room_bytes`, and all
+/// columns if it has several rows.
 template <class Write>
 void write_run(CopyBlock const& block, std::int64_t rows, std::int64_t columns, std::size_t itemsize,
                Write const& write) {

@@ -8,10 +8,10 @@
 
 namespace memarray::detail {
 
-/// The kind of elements, for kernels that serve all dtypes: every thread of a launch takes the same branch.
+/// The dtype of a kernel's elements; all threads take the same branch.
 struct ElementKind {
   std::uint8_t code;   ///< DLPack's type code
-  std::uint8_t bytes;  ///< size of the whole element
+  std::uint8_t bytes;  ///< of the whole element
 
   [[nodiscard]] static ElementKind of(DType const& dtype) noexcept {
     return {dtype.dl.code, static_cast<std::uint8_t>(dtype.dl.bits / 8)};
@@ -19,7 +19,7 @@ struct ElementKind {
   [[nodiscard]] MEMARRAY_HD bool is_integral() const { return code == kDLBool || code == kDLInt || code == kDLUInt; }
 };
 
-/// Calls `f` with a value of the reduced float (16 bits) of that kind. Returns false for any other kind.
+/// Calls `f` with a value of that 16-bit float; false for other kinds.
 template <class F>
 MEMARRAY_HD bool with_reduced_float(ElementKind kind, F const& f) {
 #define MEMARRAY_TRY(type, name, dl_code, bits)               \
@@ -34,10 +34,10 @@ MEMARRAY_HD bool with_reduced_float(ElementKind kind, F const& f) {
   return false;
 }
 
-/// The value of any element, in the widest type of its kind.
+/// An element in the widest type of its kind.
 struct Number {
-  std::uint64_t bits = 0;  ///< of bool and integers, extended to 64 bits
-  double real = 0;         ///< of all other kinds
+  std::uint64_t bits = 0;  ///< bool and integers, extended to 64 bits
+  double real = 0;         ///< all other kinds
   double imag = 0;
 };
 
@@ -81,21 +81,21 @@ MEMARRAY_HD void store_as(std::byte* to, T value) {
   *reinterpret_cast<T*>(to) = value;
 }
 
-/// Returns a double truncated to an integer of 64 or 32 bits, or the least integer if none represents it.
+/// Truncates like `truncated` of `cast_loops.hpp`.
 MEMARRAY_HD inline std::uint64_t truncated_bits(double value, bool to_64_bits) {
   double const end = to_64_bits ? 0x1p63 : 0x1p31;
   if (value >= -end && value < end) return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
   return static_cast<std::uint64_t>(to_64_bits ? INT64_MIN : std::int64_t{INT32_MIN});
 }
 
-/// Converts like `copy` of `strided_copy.hpp` on the host.
+/// Converts like `copy` of `strided_copy.hpp`.
 MEMARRAY_HD inline std::uint64_t integer_bits(ElementKind to, double value) {
   if (to.code == kDLUInt && to.bytes == 8 && value >= 0x1p63)
     return truncated_bits(value - 0x1p63, true) ^ (std::uint64_t{1} << 63);
   return truncated_bits(value, to.bytes == 8 || (to.code == kDLUInt && to.bytes == 4));
 }
 
-// Bits are compared, because compilers warn about floating-point equality in headers that users include.
+// Compares bits, because `==` draws `-Wfloat-equal`.
 [[nodiscard]] MEMARRAY_HD constexpr bool is_zero(double number) noexcept {
   return __builtin_bit_cast(std::uint64_t, number) << 1 == 0;
 }
@@ -103,7 +103,6 @@ MEMARRAY_HD inline std::uint64_t integer_bits(ElementKind to, double value) {
   return __builtin_bit_cast(std::uint64_t, number) << 1 > 0xFFE0000000000000U;
 }
 
-/// Stores a number of kind `from` as an element of kind `to`.
 MEMARRAY_HD inline void store_number(ElementKind to, std::byte* target, ElementKind from, Number const& number) {
   bool const integral = from.is_integral();
   bool const is_unsigned = from.code == kDLUInt;
@@ -123,7 +122,7 @@ MEMARRAY_HD inline void store_number(ElementKind to, std::byte* target, ElementK
     }
     default: break;
   }
-  // Values are rounded once, from the original element.
+  // Round once, from the original element.
   if (with_reduced_float(to, [&](auto zero) {
         using T = decltype(zero);
         store_as(target, !integral ? T(number.real) : is_unsigned ? T(number.bits) : T(as_signed));

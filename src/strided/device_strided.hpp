@@ -12,17 +12,17 @@
 #include <cstddef>
 #include <cstdint>
 
-// Kernels on strided memory of a device. They compile for the host too, where tests run them for each thread of a grid.
-// Each is a class with `run(ThreadIndex)`, which takes its share of `size` steps.
+// Kernels on strided device memory: classes whose `run(ThreadIndex)` takes a share of `size` steps. They also compile
+// for host tests.
 namespace memarray::detail {
 
-/// The loops of a nest, outermost first, indexed by a position in linear order. U: 32 bits if the size fits into 31.
+/// The loops of a nest, outermost first, indexed by a linear position.
 template <class U>
 class DeviceNest {
  public:
   static constexpr int max_loops = LoopNest::max_loops;
 
-  /// Adds an inner loop, and merges it if it continues the last one. Precondition: `extent` is not 0.
+  /// Adds an inner loop, or merges it into the last. Precondition: `extent` is not 0.
   void add(std::int64_t extent, std::int64_t first, std::int64_t second) {
     if (extent == 1) return;
     if (_count > 0 && _strides[0][_count - 1] == first * extent && _strides[1][_count - 1] == second * extent) {
@@ -46,7 +46,7 @@ class DeviceNest {
     std::int64_t first = 0;
     std::int64_t second = 0;
   };
-  /// Returns the bytes from the beginning, for each operand.
+  /// Returns each operand's offset in bytes.
   [[nodiscard]] MEMARRAY_HD Offsets at(U position) const {
     Offsets offsets;
     for (int d = _count - 1; d >= 0; --d) {
@@ -74,7 +74,7 @@ DeviceNest<U> device_nest(LoopNest const& nest) {
   return result;
 }
 
-/// Calls `step(position)` for a thread's share of positions below `size`.
+/// Calls `step(position)` for a thread's share of `size` positions.
 template <class U, class Step>
 MEMARRAY_HD void for_share(ThreadIndex const& place, U size, Step const& step) {
   U const stride = static_cast<U>(place.blocks) * place.threads;
@@ -86,7 +86,7 @@ template <class Word>
 MEMARRAY_HD void move_words(std::byte* to, std::byte const* from, std::uint32_t bytes) {
   for (std::uint32_t at = 0; at < bytes; at += sizeof(Word)) store_as(to + at, load_as<Word>(from + at));
 }
-/// Moves an element unchanged. `word` is a power of two, at most 16, that divides its addresses and size.
+/// Copies an element. `word`: a power of two, at most 16, that divides addresses and size.
 MEMARRAY_HD inline void move_element(std::byte* to, std::byte const* from, std::uint32_t bytes, std::uint32_t word) {
   if (word == 16) return move_words<Word<16>>(to, from, bytes);
   if (word == 8) return move_words<std::uint64_t>(to, from, bytes);
@@ -95,7 +95,6 @@ MEMARRAY_HD inline void move_element(std::byte* to, std::byte const* from, std::
   move_words<std::uint8_t>(to, from, bytes);
 }
 
-/// A kernel: target = source, for one element type.
 template <class U>
 struct DeviceCopy {
   DeviceNest<U> nest;
@@ -103,7 +102,7 @@ struct DeviceCopy {
   std::byte* target;
   std::byte const* source;
   std::uint32_t itemsize;
-  std::uint32_t word;  ///< as in `move_element`
+  std::uint32_t word;
 
   MEMARRAY_HD void run(ThreadIndex const& place) const {
     for_share(place, size, [&](U position) {
@@ -113,7 +112,7 @@ struct DeviceCopy {
   }
 };
 
-/// A kernel that sets elements to one of its parameters.
+/// A fill with an element that is a kernel parameter.
 template <class U>
 struct DeviceFill {
   static constexpr std::size_t most_bytes = 16;
@@ -122,7 +121,7 @@ struct DeviceFill {
   U size;
   std::byte* target;
   std::uint32_t itemsize;
-  std::uint32_t word;  ///< as in `move_element`
+  std::uint32_t word;
   alignas(16) std::byte element[most_bytes];
 
   MEMARRAY_HD void run(ThreadIndex const& place) const {
@@ -131,7 +130,6 @@ struct DeviceFill {
   }
 };
 
-/// A kernel that converts between two element types.
 template <class U>
 struct DeviceCast {
   DeviceNest<U> nest;
@@ -149,8 +147,7 @@ struct DeviceCast {
   }
 };
 
-/// A kernel: the element of the target becomes that of the source plus the sum of its indices, which is `start` plus
-/// the nest's second offset.
+/// A kernel: target = source + index sum, which is `start` plus the nest's second offset.
 template <class U>
 struct DeviceAddIndex {
   DeviceNest<U> nest;
@@ -179,7 +176,7 @@ struct DeviceAddIndex {
   }
 
  private:
-  /// Returns the sum in the kind's precision; for 16-bit kinds it is rounded first.
+  /// Returns the sum in the kind's precision.
   [[nodiscard]] MEMARRAY_HD float added_as(std::int64_t sum) const {
     auto rounded = static_cast<float>(sum);
     with_reduced_float(kind, [&](auto zero) { rounded = static_cast<float>(decltype(zero)(sum)); });
@@ -187,7 +184,7 @@ struct DeviceAddIndex {
   }
 };
 
-/// Accumulators of a reduction in memory: 8 bytes each, 16 for complex numbers.
+/// Accumulators in memory: 8 bytes each, 16 if complex.
 struct DeviceParts {
   std::uint64_t* words = nullptr;
   bool integral = false;
@@ -217,15 +214,13 @@ struct DeviceParts {
   }
 };
 
-/// The operation and the elements of a reduction.
 struct DeviceReduction {
   Reduction reduction;
-  ElementKind kind;     ///< of the elements
-  bool in_double;       ///< integers, too, are added as doubles: for their mean
-  std::int64_t terms;   ///< elements of which a result is made
-  std::int64_t repeat;  ///< how often each element counts
+  ElementKind kind;
+  bool in_double;      ///< integers are added as doubles, for their mean
+  std::int64_t terms;  ///< elements in a result
+  std::int64_t repeat;
 
-  /// Returns the size of an accumulator in memory, in bytes.
   [[nodiscard]] std::size_t part_bytes() const { return kind.code == kDLComplex ? 16 : 8; }
   [[nodiscard]] DeviceParts parts_at(std::byte* memory) const {
     return {reinterpret_cast<std::uint64_t*>(memory), kind.is_integral() && !in_double, kind.code == kDLComplex};
@@ -239,7 +234,7 @@ struct DeviceReduction {
       total = number;
     }
   }
-  /// Folds every `step`th term of a result from `first` on, which must exist. `reduced` gives the offset of each term.
+  /// Folds every `step`th term of a result from `first` on. Precondition: `first` < `count`.
   template <class U>
   [[nodiscard]] MEMARRAY_HD Number fold(std::byte const* from, DeviceNest<U> const& reduced, U first, U count,
                                         U step) const {
@@ -275,8 +270,7 @@ struct DeviceReduction {
   [[nodiscard]] MEMARRAY_HD static bool is_nan(Number const& number) {
     return detail::is_nan(number.real) || detail::is_nan(number.imag);
   }
-  /// True if `number` replaces `than`. NaN wins, the first of several; complex numbers compare by their real parts
-  /// first.
+  /// True if `number` replaces `than`. The first NaN wins; complex numbers compare by real parts first.
   [[nodiscard]] MEMARRAY_HD bool is_better(Number const& number, Number const& than) const {
     bool const least = reduction == Reduction::min;
     if (kind.is_integral()) {
@@ -295,7 +289,7 @@ struct DeviceReduction {
   }
 };
 
-/// A kernel whose threads each fold and store a whole result. Adjacent threads take adjacent results.
+/// Each thread computes whole results; adjacent threads take adjacent results.
 template <class U>
 struct DeviceReduceWhole {
   DeviceNest<U> kept;     ///< source, target
@@ -315,12 +309,12 @@ struct DeviceReduceWhole {
   }
 };
 
-/// A kernel whose threads each fold every `parts`th element of a result. Adjacent threads read adjacent elements.
-/// Precondition: there are no more parts than terms.
+/// Each thread folds every `parts`th element of a result; adjacent threads read adjacent elements. Precondition:
+/// `parts` ≤ `terms`.
 template <class U>
 struct DeviceReduce {
-  DeviceNest<U> kept;     ///< source, target
-  DeviceNest<U> reduced;  ///< source
+  DeviceNest<U> kept;
+  DeviceNest<U> reduced;
   U results;
   U terms;
   U parts;  ///< of each result
@@ -337,7 +331,7 @@ struct DeviceReduce {
   }
 };
 
-/// A kernel whose threads each fold `together` consecutive parts.
+/// Each thread folds `together` consecutive parts.
 template <class U>
 struct DeviceFold {
   U results;
@@ -360,7 +354,6 @@ struct DeviceFold {
   }
 };
 
-/// A kernel that stores the results.
 template <class U>
 struct DeviceFinish {
   DeviceNest<U> kept;

@@ -17,15 +17,14 @@ namespace memarray::detail {
 
 /// Number of threads that fill a device.
 inline constexpr std::int64_t enough_parts = std::int64_t{1} << 17;
-/// The smallest number of elements worth a thread of their own, and the number of parts that one thread folds.
+/// The fewest elements worth a thread, and the parts that one thread folds.
 inline constexpr std::int64_t least_terms = 16;
 inline constexpr std::int64_t parts_together = 256;
 
 /// A job run as kernels on a `Machine`, which has:
-///   launch(kernel, size)        runs `kernel` for `size` positions, after earlier launches
-///   scratch(bytes)              device memory until the job is done, as a `std::byte*`
-///   upload(bytes, data)         scratch memory with a copy of host memory
-/// The kernels are those of `device_strided.hpp`. Tests run on the host what a device runs.
+///   launch(kernel, size)   runs `kernel` for `size` positions, after earlier launches
+///   scratch(bytes)         device memory (`std::byte*`) until the job is done
+///   upload(bytes, data)    scratch memory with a copy of `data`
 template <class Machine>
 class DeviceStridedJob {
  public:
@@ -42,7 +41,7 @@ class DeviceStridedJob {
   }
 
  private:
-  /// Calls `body` with 32-bit positions if they are sufficient.
+  /// Calls `body` with 32-bit positions if `size` fits into 31 bits.
   template <class Body>
   static void with_positions(std::int64_t size, Body const& body) {
     if (size <= INT32_MAX)
@@ -78,7 +77,7 @@ class DeviceStridedJob {
     });
   }
 
-  /// Copies one repeated element. A struct too large for a kernel parameter is uploaded first.
+  /// Uploads a struct that is too large for a kernel parameter, and copies it.
   void fill() {
     if (_job.element.size() <= DeviceFill<std::uint32_t>::most_bytes) return fill_from_parameter();
     StridedElements one{_machine.upload(_job.element.size(), _job.element.data()), _job.target.dtype, {}};
@@ -136,7 +135,7 @@ class DeviceStridedJob {
     }
     for (int d = 0; d < count; ++d) terms *= axes[static_cast<std::size_t>(d)].extent;
     if (terms == 0) return fill_nothing();
-    // Terms are read in memory order.
+    // Read in memory order.
     std::sort(axes.begin(), axes.begin() + count,
               [](Axis const& left, Axis const& right) { return std::abs(left.stride) > std::abs(right.stride); });
     std::int64_t const results = _job.target.layout.size();
@@ -186,7 +185,6 @@ class DeviceStridedJob {
     return how.parts_at(_machine.scratch(static_cast<std::size_t>(count) * how.part_bytes()));
   }
 
-  /// Fills the target with the result of reducing no elements: 0 for a sum, NaN for a mean.
   void fill_nothing() {
     StridedJob const nothing = _job.of_nothing();
     DeviceStridedJob(nothing, _machine).run();

@@ -16,7 +16,7 @@ namespace memarray::detail {
 inline constexpr int shipped_count = MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY);
 #undef MEMARRAY_ENTRY
 
-/// Positions in the dtype list by DLPack type code and by the binary logarithm of the bytes; −1 where there is none.
+/// Positions in the dtype list by DLPack type code and binary logarithm of the bytes; −1 for none.
 inline constexpr auto dtype_positions = [] {
   constexpr DLDataType shipped[] = {
 #define MEMARRAY_ENTRY(type, name, code, bits) {code, bits, 1},
@@ -41,14 +41,14 @@ static_assert(
     }() == shipped_count,
     "two dtypes of the list have one DLPack type, or a size that is no power of two");
 
-/// Returns the position of a shipped dtype in the dtype list; −1 for any other. Much faster than comparing names.
+/// Returns the position in the dtype list, or −1. Much faster than comparing names.
 [[nodiscard]] inline int shipped_index(DType const& dtype) noexcept {
   if (dtype.dl.lanes != 1 || dtype.dl.code >= dtype_positions.size()) return -1;
   auto const log2_bytes = static_cast<std::size_t>(std::countr_zero(dtype.dl.bits / 8U));
   return log2_bytes < dtype_positions[0].size() ? dtype_positions[dtype.dl.code][log2_bytes] : -1;
 }
 
-/// The position of type T in the dtype list, at compile time; −1 if it is not there.
+/// The position of `T` in the dtype list, or −1.
 template <class T>
 inline constexpr int dtype_index_of = [] {
   int place = 0;
@@ -61,12 +61,12 @@ inline constexpr int dtype_index_of = [] {
   return found;
 }();
 
-/// A bool in memory, where foreign code may have left any byte; every byte but 0 is true.
+/// A bool in memory. Foreign code may leave any byte; all but 0 are true.
 struct StoredBool {
   std::uint8_t byte;
 };
 
-/// The type for reading and writing elements of a shipped dtype.
+/// The type for reading and writing a `T`.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, StoredBool, T>;
 
@@ -75,14 +75,14 @@ inline constexpr bool is_complex = false;
 template <class T>
 inline constexpr bool is_complex<std::complex<T>> = true;
 
-/// Converts like the type's own conversion, but without branches, so that loops vectorise.
+/// Converts without branches, so that loops vectorise.
 [[nodiscard]] MEMARRAY_ALWAYS_INLINE float to_float(float16 half) noexcept {
   std::uint32_t const magnitude = half.bits & 0x7FFFU;
   std::uint32_t const sign = static_cast<std::uint32_t>(half.bits & 0x8000U) << 16;
-  // Masks: all bits are set if the condition holds.
+  // Masks of all bits or none.
   std::uint32_t const subnormal = 0U - static_cast<std::uint32_t>(magnitude < 0x400U);
   std::uint32_t const special = 0U - static_cast<std::uint32_t>(magnitude >= 0x7C00U);
-  // A subnormal gets a leading one, which is then subtracted as a float.
+  // A subnormal gets a leading one, which is then subtracted.
   std::uint32_t const rebased = (magnitude << 13) + 0x38000000U + (subnormal & 0x00800000U);
   float const exact = __builtin_bit_cast(float, rebased) - __builtin_bit_cast(float, subnormal & 0x38800000U);
   return __builtin_bit_cast(float, (__builtin_bit_cast(std::uint32_t, exact) + (special & 0x38000000U)) | sign);

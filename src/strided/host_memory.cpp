@@ -14,10 +14,10 @@ namespace memarray::detail {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
-// For fewer bytes, releasing the interpreter lock is not worth its cost.
+// For fewer bytes, a `RuntimeRelease` costs too much.
 constexpr std::size_t release_bytes = std::size_t{1} << 16;
 
-/// Runs `work(first byte, bytes)` over ranges that start at multiples of `chunk_bytes`.
+/// Calls `work(first byte, bytes)` for ranges of `chunk_bytes`.
 template <class Work>
 void in_chunks(std::size_t bytes, Work const& work) {
   std::optional<RuntimeRelease> released;
@@ -51,7 +51,7 @@ void copy_host(std::byte* destination, std::byte const* source, std::size_t byte
 }
 
 void fill_host(std::byte* destination, void const* element, std::size_t itemsize, std::size_t count) {
-  // A copy: `element` may be one of the elements that other threads set.
+  // `element` may be one of those set.
   auto const* const given = static_cast<std::byte const*>(element);
   std::vector<std::byte> const kept(given, given + itemsize);
   std::byte const* const item = kept.data();

@@ -9,13 +9,13 @@ namespace {
 
 using Loop = LoopNest::Loop;
 
-// Reduced dimensions shorter than this are walked across, with results side by side.
+// Shorter reduced dimensions are walked across, with results side by side.
 constexpr std::int64_t short_run = 16;
-// Rows of results shorter than this get no loop of their own.
+// Shorter rows of results get no loop.
 constexpr std::int64_t short_row = 8;
-// Dense rows of results up to this length are taken several at once.
+// Dense rows up to this length are taken several at once.
 constexpr std::int64_t wide_row = 128;
-// Reduced dimensions up to this length may be columns that are folded at the end, if there are enough elements.
+// Reduced dimensions up to this length may be folded as columns, if there are enough elements.
 constexpr std::int64_t longest_folded = 2048;
 constexpr std::int64_t enough_to_fold = 4096;
 // Shorter transpositions gain nothing from tiles.
@@ -27,20 +27,19 @@ void append(LoopNest& nest, Loop const& loop) {
   if (loop.extent != 1) at(nest, nest.count++) = loop;
 }
 
-/// Adds to an offset unless that overflows, which only views without elements can; their offsets are not used.
+/// Adds to an offset. Only views without elements overflow; they do not use it.
 void add_steps(std::int64_t& offset, std::int64_t steps, std::int64_t stride) {
   std::int64_t distance = 0;
   if (!__builtin_mul_overflow(steps, stride, &distance))
     static_cast<void>(__builtin_add_overflow(offset, distance, &offset));
 }
 
-/// True if a step of the outer loop continues where the inner loop ends.
+/// True if the outer loop continues where the inner loop ends.
 bool goes_on(Loop const& outer, Loop const& inner, std::size_t operand) {
   std::int64_t length = 0;
   return !__builtin_mul_overflow(inner.strides[operand], inner.extent, &length) && outer.strides[operand] == length;
 }
 
-/// Reverses loops so that the first operand moves up; where its stride is 0, so that the second does.
 void flip(LoopNest& nest) {
   for (int i = 0; i < nest.count; ++i) {
     Loop& loop = at(nest, i);
@@ -53,7 +52,6 @@ void flip(LoopNest& nest) {
   }
 }
 
-/// Puts long strides outside: by the first operand, then by the second.
 void sort(LoopNest& nest) {
   auto const longer = [](Loop const& left, Loop const& right) {
     if (left.strides[0] != right.strides[0]) return left.strides[0] > right.strides[0];
@@ -63,7 +61,6 @@ void sort(LoopNest& nest) {
     for (int j = i; j > 0 && longer(at(nest, j), at(nest, j - 1)); --j) std::swap(at(nest, j), at(nest, j - 1));
 }
 
-/// Merges two loops if the outer one continues where the inner one ends, for every operand.
 void merge(LoopNest& nest) {
   int last = 0;
   for (int i = 1; i < nest.count; ++i) {
@@ -87,7 +84,6 @@ void move_loop(LoopNest& nest, int from, int to) {
     std::rotate(begin + to, begin + from, begin + from + 1);
 }
 
-/// Drops reduced dimensions in which the source has stride 0. With `count_them`, `repeat` counts them.
 void drop_repeats(LoopNest& nest, bool count_them) {
   int kept = 0;
   for (int i = 0; i < nest.count; ++i) {
@@ -101,7 +97,7 @@ void drop_repeats(LoopNest& nest, bool count_them) {
   nest.count = kept;
 }
 
-/// Moves the kernel's loops to the end. `row` is reduced, `column` kept or folded; −1 if there is none.
+/// Moves the kernel's loops to the end. `row` is reduced, `column` kept or folded; −1 for none.
 void choose_inner(LoopNest& nest, LoopKernel kernel, int row, int column) {
   nest.kernel = kernel;
   nest.inner = (row >= 0) + (column >= 0);
@@ -126,7 +122,7 @@ void choose_reduction(LoopNest& nest, std::int64_t itemsize) {
     bool const dense = row < 0 || at(nest, row).strides[0] == itemsize;
     choose_inner(nest, dense ? LoopKernel::contiguous : LoopKernel::strided, row, column);
   };
-  // Many short runs are walked with their elements side by side, as if they were results.
+  // Many short runs are walked side by side, as if their elements were results.
   if (next_row > column && at(nest, next_row).extent >= short_row && at(nest, row).extent <= longest_folded &&
       (column < 0 || at(nest, row).extent * at(nest, next_row).extent >= enough_to_fold)) {
     bool const few = at(nest, row).extent < short_row;
@@ -179,7 +175,7 @@ void settle(LoopNest& nest) {
   merge(nest);
 }
 
-/// Plans a kernel with one target. A fill need not write again where the target has stride 0.
+/// `index_step` is 0 for a fill.
 LoopNest plan_single(StridedLayout const& target, std::size_t itemsize, std::int64_t index_step) {
   LoopNest nest;
   nest.operands = index_step == 0 ? 1 : 2;

@@ -14,10 +14,9 @@
 
 namespace memarray::detail {
 
-/// The position of a walk over some loops of a nest.
+/// A position in a walk over loops.
 class Odometer {
  public:
-  /// Starts at step `position` of all steps.
   MEMARRAY_ALWAYS_INLINE Odometer(std::span<LoopNest::Loop const> loops, std::int64_t position) noexcept
       : _loops(loops) {
     for (std::size_t i = _loops.size(); i-- > 0;) {
@@ -29,11 +28,11 @@ class Odometer {
     }
   }
 
-  /// Returns the bytes from the beginning, for each operand.
+  /// Returns each operand's offset in bytes.
   [[nodiscard]] std::int64_t first() const noexcept { return _first; }
   [[nodiscard]] std::int64_t second() const noexcept { return _second; }
 
-  /// Moves to the next step. The last step is followed by the first.
+  /// Wraps after the last step.
   MEMARRAY_ALWAYS_INLINE void next() noexcept {
     for (std::size_t i = _loops.size(); i-- > 0;) {
       LoopNest::Loop const& loop = _loops[i];
@@ -63,11 +62,10 @@ class Odometer {
   return (dividend + divisor - 1) / divisor;
 }
 
-// For fewer bytes, releasing the interpreter lock is not worth its cost.
 inline constexpr std::size_t release_bytes = std::size_t{1} << 16;
 
-/// Calls `run(begin, end)` for ranges of `units` units, on as many threads as `bytes` of memory justify. Releases the
-/// interpreter lock if there are many bytes.
+/// Calls `run(begin, end)` for ranges of `units`, on as many threads as `bytes` of memory justify. Releases the
+/// interpreter lock from `release_bytes` on.
 template <class Run>
 void run_in_pieces(std::int64_t units, std::int64_t units_per_piece, std::size_t bytes, Run const& run) {
   std::optional<RuntimeRelease> released;
@@ -78,7 +76,7 @@ void run_in_pieces(std::int64_t units, std::int64_t units_per_piece, std::size_t
   });
 }
 
-/// A rectangle of the two inner loops of a nest: bytes to its first element, and its extents.
+/// A rectangle of a nest's two inner loops, with the byte offsets of its first element.
 struct Region {
   std::int64_t first;
   std::int64_t second;
@@ -86,9 +84,8 @@ struct Region {
   std::int64_t columns;
 };
 
-/// Calls `visit(region)` until all elements have been visited, on several threads if that is worthwhile. Regions have
-/// at most `most_rows` rows and `most_columns` columns. `itemsize`: bytes of memory for an element. Missing loops count
-/// as loops of one step.
+/// Calls `visit` for all elements in regions of at most `most_rows` × `most_columns`, on threads like `run_in_pieces`.
+/// Missing loops count as one step.
 template <class Visit>
 void visit_regions(LoopNest const& nest, std::int64_t most_rows, std::int64_t most_columns, std::size_t itemsize,
                    Visit const& visit) {

@@ -11,8 +11,7 @@
 
 namespace memarray::detail {
 
-/// Copies with non-temporal stores, for memory that will not be read soon. `end_nontemporal_stores` orders them before
-/// later stores.
+/// Copies with non-temporal stores, for memory not read soon. `end_nontemporal_stores` orders them before later stores.
 inline void copy_past_caches(void* destination, void const* source, std::size_t bytes) noexcept {
 #if defined(__SSE2__)
   constexpr std::size_t line = 64;
@@ -33,9 +32,8 @@ inline void copy_past_caches(void* destination, void const* source, std::size_t 
 #endif
 }
 
-/// A writer of one run of memory with non-temporal stores, from consecutive pieces. A cache line that is written in two
-/// parts is first read from memory, and every later store waits for that. So bytes that do not fill a line stay here
-/// until the next piece, or the end.
+/// A writer of one run of memory with non-temporal stores, from consecutive pieces. Bytes that do not fill a cache line
+/// stay here until the next piece or the end: a line written in parts is read first, and later stores wait.
 class NonTemporalWriter {
  public:
   static constexpr std::size_t room_bytes = 8192;
@@ -46,9 +44,9 @@ class NonTemporalWriter {
   NonTemporalWriter& operator=(NonTemporalWriter const&) = delete;
   ~NonTemporalWriter() { std::memcpy(_target, _buffer + _skipped, _filled - _skipped); }
 
-  /// Returns where the caller writes a piece of up to `room_bytes`.
+  /// Returns the place for a piece of up to `room_bytes`.
   [[nodiscard]] std::byte* room() noexcept { return _buffer + _filled; }
-  /// Takes the `bytes` bytes that the caller has written to `room()`.
+  /// Takes the bytes written to `room()`.
   void put(std::size_t bytes) noexcept {
     _filled += bytes;
     std::size_t const whole = _filled / line * line;
@@ -59,7 +57,7 @@ class NonTemporalWriter {
     _filled -= whole;
     std::memcpy(_buffer, _buffer + whole, _filled);
   }
-  /// Takes a piece of any size from other memory.
+  /// Takes a piece of any size.
   void put(std::byte const* source, std::size_t bytes) noexcept {
     std::size_t const head = std::min(bytes, _filled == 0 ? 0 : line - _filled);
     std::memcpy(room(), source, head);

@@ -21,8 +21,8 @@ template <class T>
   return __builtin_bit_cast(T, static_cast<Bits>(__builtin_bit_cast(Bits, number) ^ static_cast<Bits>(flip)));
 }
 
-/// The minimum of numbers; once NaN, always NaN. A maximum is a minimum of numbers whose sign, or all of whose bits,
-/// are inverted. Unsigned numbers compare as signed ones with the first bit inverted.
+/// A minimum; NaN wins. A maximum inverts the sign, or all bits of integers. Unsigned integers invert the first bit and
+/// compare as signed ones.
 template <class T>
 struct Least {
   using Element = T;
@@ -58,7 +58,7 @@ struct Least {
   }
 };
 
-/// The minimum of complex numbers: by the real part, then the imaginary one. A number with a NaN in either wins.
+/// A minimum by the real part, then the imaginary part. A number with a NaN wins.
 template <class T>
 struct Least<std::complex<T>> {
   using Element = std::complex<T>;
@@ -87,7 +87,7 @@ void fold_extremes(void* totals, void const* accumulators, std::int64_t columns)
   for (std::int64_t j = 0; j < columns; ++j) into[j] = Op::combine(into[j], from[j]);
 }
 
-/// Stores the results. `Result`: the type of the target's elements, or of as many bits.
+/// `Result` is the target's type, or one as large.
 template <class Result, class T>
 void finish_extremes(void const* totals, ReductionEnd const& /*end*/, std::uint64_t flip, std::byte* target,
                      std::int64_t stride, std::int64_t columns) {
@@ -96,7 +96,7 @@ void finish_extremes(void const* totals, ReductionEnd const& /*end*/, std::uint6
     *reinterpret_cast<Result*>(target + j * stride) = static_cast<Result>(Least<T>::load(from[j], flip));
 }
 
-/// Returns the kernels. `converted_to`: the dtype to which elements are converted first; −1 if they are T.
+/// `converted_to`: the position of `T`, or −1 without conversion.
 template <class T, class Result = T>
 ReductionKernels extremes(int dtype_index, std::uint64_t flip, int converted_to = -1) {
   return {.accumulator_size = sizeof(T),
@@ -130,7 +130,6 @@ ReductionKernels integer_extremes(int dtype_index, bool least) {
   return extremes<T>(dtype_index, least ? flip : ~flip);
 }
 
-/// Returns the kernels of elements of T.
 template <class T>
 ReductionKernels extremes_of(int dtype_index, bool least) {
   if constexpr (std::is_same_v<T, bool>) {

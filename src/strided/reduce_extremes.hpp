@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// Returns the kernels of min or max. `dtype_index`: the position of a shipped dtype in the dtype list.
+/// Returns the kernels of min (`least`) or max for a position in the dtype list.
 [[nodiscard]] ReductionKernels extreme_kernels(int dtype_index, bool least);
 
 }  // namespace memarray::detail

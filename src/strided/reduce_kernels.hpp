@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cast_rows.hpp"
-#include "reading_order.hpp"
+#include "read_pattern.hpp"
 
 #include <memarray/detail/strided/strided_reduce.hpp>
 
@@ -25,10 +25,10 @@ struct ReductionBlock {
   std::int64_t column_stride;
   std::int64_t rows;
   std::int64_t row_stride;
-  ReadingOrder::Way way = ReadingOrder::Way::side_by_side;
+  ReadPattern pattern = ReadPattern::interleaved;
 };
 
-// A `ReadingOrder::Way` matters for runs of at least a page, runs with small gaps between them, and elements of which a
+// A `ReadPattern` matters for runs of at least a page, runs with small gaps between them, and elements of which a
 // cache line holds one. All others are read in eight places, prefetched.
 inline constexpr std::int64_t page_run = 4096;
 inline constexpr std::int64_t small_gap = 256;

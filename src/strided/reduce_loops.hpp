@@ -50,8 +50,8 @@ inline constexpr std::int64_t most_in_a_row = 256;
 
 /// Folds eight runs of elements, one after the other, with the additions of `fold_streams`.
 template <class Op>
-void fold_in_order(AccumulatorOf<Op>* results, std::byte const* source, std::int64_t stream_stride, std::int64_t rows,
-                   std::int64_t stride, std::uint64_t flip) {
+void fold_sequentially(AccumulatorOf<Op>* results, std::byte const* source, std::int64_t stream_stride,
+                       std::int64_t rows, std::int64_t stride, std::uint64_t flip) {
   for (std::int64_t s = 0; s < streams; ++s)
     for (std::int64_t first = 0; first < rows; first += most_in_a_row) {
       AccumulatorOf<Op> kept = Op::nothing();
@@ -64,11 +64,11 @@ void fold_in_order(AccumulatorOf<Op>* results, std::byte const* source, std::int
 /// Folds eight runs of elements with any stride, each to its own result.
 template <class Op>
 void fold_streams(AccumulatorOf<Op>* results, std::byte const* source, std::int64_t stream_stride, std::int64_t rows,
-                  std::int64_t stride, std::int64_t jump, std::uint64_t flip, ReadingOrder::Way way) {
+                  std::int64_t stride, std::int64_t jump, std::uint64_t flip, ReadPattern pattern) {
   // With several elements in a cache line, only eight additions at a time keep up with memory. With skipped lines,
   // eight places do.
-  if (way == ReadingOrder::Way::in_order && is_one_of_line(stride))
-    return fold_in_order<Op>(results, source, stream_stride, rows, stride, flip);
+  if (pattern == ReadPattern::sequential && is_one_of_line(stride))
+    return fold_sequentially<Op>(results, source, stream_stride, rows, stride, flip);
   std::int64_t const ahead = std::max<std::int64_t>(4 * stride, prefetch_ahead);
   for (std::int64_t first = 0; first < rows; first += most_in_a_row) {
     AccumulatorOf<Op> kept[streams];
@@ -89,12 +89,12 @@ void fold_streams(AccumulatorOf<Op>* results, std::byte const* source, std::int6
 /// Folds one run of elements with any stride.
 template <class Op>
 AccumulatorOf<Op> fold_strided(std::byte const* source, std::int64_t rows, std::int64_t stride, std::uint64_t flip,
-                               ReadingOrder::Way way) {
+                               ReadPattern pattern) {
   AccumulatorOf<Op> kept[streams];
   std::fill_n(kept, streams, Op::nothing());
   while (rows >= streams) {
     std::int64_t const lane = lane_of(rows, stride, streams);
-    fold_streams<Op>(kept, source, lane * stride, lane, stride, (streams - 1) * lane * stride, flip, way);
+    fold_streams<Op>(kept, source, lane * stride, lane, stride, (streams - 1) * lane * stride, flip, pattern);
     source += streams * lane * stride;
     rows -= streams * lane;
   }
@@ -124,7 +124,7 @@ void fold_few(AccumulatorOf<Op>* results, ReductionBlock const& block, std::uint
       std::byte const* const next = at + ahead + (i * block.row_stride + ahead < lane_stride ? 0 : 3 * lane_stride);
 #pragma GCC unroll 4
       for (std::int64_t l = 0; l < lanes; ++l) {
-        if (block.way == ReadingOrder::Way::side_by_side) __builtin_prefetch(next + l * lane_stride);
+        if (block.pattern == ReadPattern::interleaved) __builtin_prefetch(next + l * lane_stride);
         add(kept[l], at + l * lane_stride);
       }
     }
@@ -166,7 +166,7 @@ void add_short_runs(AccumulatorOf<Op>* __restrict results, ReductionBlock const&
 /// Folds one run of every `step`th element.
 template <class Op, std::int64_t step>
 AccumulatorOf<Op> fold_run(RowKernels<Op> const& rows_of, std::byte const* source, std::int64_t rows,
-                           std::uint64_t flip, ReadingOrder::Way way) {
+                           std::uint64_t flip, ReadPattern pattern) {
   constexpr auto item = static_cast<std::int64_t>(sizeof(typename Op::Element)) * step;
   if (rows * item < short_run_bytes) return rows_of.fold_row(source, rows, flip);
   constexpr std::int64_t of_line = 64 / item;
@@ -174,7 +174,7 @@ AccumulatorOf<Op> fold_run(RowKernels<Op> const& rows_of, std::byte const* sourc
   std::fill_n(kept, streams, Op::nothing());
   while (rows * item >= short_run_bytes) {
     std::int64_t const lane = std::min(rows / streams / of_line * of_line, stream_bytes / item);
-    rows_of.fold_panel(kept, {source, lane, lane * item, (streams - 1) * lane * item, 1, way}, flip);
+    rows_of.fold_panel(kept, {source, lane, lane * item, (streams - 1) * lane * item, 1, pattern}, flip);
     source += streams * lane * item;
     rows -= streams * lane;
   }
@@ -197,7 +197,7 @@ void fold_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, bool to_
       std::int64_t const times = std::min(most, (block.columns - j) / streams);
       rows_of.fold_panel(kept,
                          {block.source + j * block.column_stride, block.rows, times * block.column_stride,
-                          block.column_stride - block.rows * item, times, block.way},
+                          block.column_stride - block.rows * item, times, block.pattern},
                          flip);
       j += times * streams;
     }
@@ -206,12 +206,12 @@ void fold_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, bool to_
   for (; j + streams <= block.columns; j += streams)
     rows_of.fold_panel(results + j,
                        {block.source + j * block.column_stride, block.rows, block.column_stride,
-                        streams * block.column_stride - block.rows * item, 1, block.way},
+                        streams * block.column_stride - block.rows * item, 1, block.pattern},
                        flip);
   for (; j < block.columns; ++j) {
     auto& result = results[to_one ? 0 : j];
     std::byte const* const run = block.source + j * block.column_stride;
-    result = Op::combine(result, fold_run<Op, step>(rows_of, run, block.rows, flip, block.way));
+    result = Op::combine(result, fold_run<Op, step>(rows_of, run, block.rows, flip, block.pattern));
   }
 }
 
@@ -231,7 +231,7 @@ void fold_strided_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, 
     if (count >= streams && !side_by_side) {
       count = streams;
       fold_streams<Op>(to, part.source, block.column_stride, block.rows, block.row_stride,
-                       streams * block.column_stride - block.rows * block.row_stride, flip, block.way);
+                       streams * block.column_stride - block.rows * block.row_stride, flip, block.pattern);
       continue;
     }
     count = side_by_side ? std::min(few, count) : 1;
@@ -239,7 +239,7 @@ void fold_strided_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, 
       case 4: fold_few<Op, 4>(to, part, flip); break;
       case 3: fold_few<Op, 3>(to, part, flip); break;
       case 2: fold_few<Op, 2>(to, part, flip); break;
-      default: *to = Op::combine(*to, fold_strided<Op>(part.source, block.rows, block.row_stride, flip, block.way));
+      default: *to = Op::combine(*to, fold_strided<Op>(part.source, block.rows, block.row_stride, flip, block.pattern));
     }
   }
   if (to_one) results[0] = Op::combine(results[0], combined<Op>(kept, streams));
@@ -254,7 +254,7 @@ void add_rows(AccumulatorOf<Op>* results, ReductionBlock const& block, std::uint
   for (; i < section; ++i)
     rows_of.add_panel(results,
                       {block.source + i * block.row_stride, block.columns, section * block.row_stride,
-                       block.row_stride - block.columns * item, 1, block.way},
+                       block.row_stride - block.columns * item, 1, block.pattern},
                       flip);
   i = section * streams;
   for (; i < block.rows; ++i) rows_of.add_row(results, block.source + i * block.row_stride, block.columns, flip);
@@ -301,7 +301,7 @@ void add_wide_rows(AccumulatorOf<Op>* results, ReductionBlock const& block, std:
   std::int64_t const section = block.rows / copies / streams;
   std::int64_t const section_bytes = section * width * item;
   for (std::int64_t i = 0; i < section; ++i)
-    rows_of.add_panel(wide, {block.source + i * width * item, width, section_bytes, 0, 1, block.way}, flip);
+    rows_of.add_panel(wide, {block.source + i * width * item, width, section_bytes, 0, 1, block.pattern}, flip);
   std::int64_t const elements = block.rows * columns;
   for (std::int64_t done = section * streams * width; done < elements; done += width)
     rows_of.add_row(wide, block.source + done * item, std::min(width, elements - done), flip);

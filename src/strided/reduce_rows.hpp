@@ -1,6 +1,6 @@
 #pragma once
 
-#include "reading_order.hpp"
+#include "read_pattern.hpp"
 #include "reduce_kernels.hpp"
 #include "simd_level.hpp"
 #include "simd_targets.hpp"
@@ -14,7 +14,7 @@
 #include <utility>
 
 // Loops of reductions over rows of adjacent elements, or of every second element. Eight rows are read at once, with or
-// without prefetches, or one after the other (`ReadingOrder`).
+// without prefetches, or one after the other (`ReadPattern`).
 //
 // An `Op` has types `Element` and `Accumulator`, and functions `nothing()`, `load(element, flip)` and
 // `combine(accumulator, accumulator)`, whose first argument comes from earlier elements. `load_all(lanes, elements,
@@ -70,7 +70,7 @@ struct Panel {
   std::int64_t row_stride;
   std::int64_t jump;
   std::int64_t times = 1;
-  ReadingOrder::Way way = ReadingOrder::Way::side_by_side;
+  ReadPattern pattern = ReadPattern::interleaved;
 };
 
 template <class Op, std::int64_t step, std::size_t bytes>
@@ -115,13 +115,13 @@ struct RowLoops {
 
   /// Folds each row to its own result.
   MEMARRAY_ALWAYS_INLINE static void fold_panel(Accumulator* results, Panel panel, std::uint64_t flip) {
-    if (panel.way == ReadingOrder::Way::in_order && has_long_runs(panel)) {
+    if (panel.pattern == ReadPattern::sequential && has_long_runs(panel)) {
       for (std::int64_t r = 0; r < streams; ++r, panel.source += panel.row_stride)
         results[r] = fold_stream(results[r], panel, flip);
       return;
     }
     // The processor does not prefetch shorter runs by itself.
-    if (panel.way == ReadingOrder::Way::side_by_side || panel.columns * item < page_run)
+    if (panel.pattern == ReadPattern::interleaved || panel.columns * item < page_run)
       return fold_at_once<true>(results, panel, flip);
     fold_at_once<false>(results, panel, flip);
   }
@@ -203,7 +203,7 @@ struct RowLoops {
   MEMARRAY_ALWAYS_INLINE static void add_panel(Accumulator* results, Panel panel, std::uint64_t flip) {
     std::int64_t i = 0;
     for (; i + of_line <= panel.columns; i += of_line) {
-      if (panel.way == ReadingOrder::Way::side_by_side) {
+      if (panel.pattern == ReadPattern::interleaved) {
         std::byte const* const next = panel.source + ahead_of(panel, i);
 #pragma GCC unroll 8
         for (std::int64_t r = 0; r < streams; ++r) __builtin_prefetch(next + r * panel.row_stride);

@@ -6,18 +6,18 @@
 #include <cmath>
 #include <type_traits>
 
-// GCC's __builtin_convertvector converts the two halves of such a vector apart, which is as slow as memory or slower.
+// GCC's `__builtin_convertvector` widens the halves of a vector apart, no faster than memory is read.
 #if defined(MEMARRAY_WIDE_PATHS) && !defined(__clang__)
 #define MEMARRAY_GCC_WIDENS 1
 #include <immintrin.h>
-// No function here is called with vectors: all are inlined.
+// All functions that take vectors are inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
 namespace memarray::detail {
 namespace {
 
-/// A sum: exact modulo 2^64 for integers, signed ones by their two's complement; double for all other types.
+/// A sum: modulo 2^64 for integers, in two's complement; double for others.
 template <class T, class Sum>
 struct Add {
   using Element = T;
@@ -46,7 +46,7 @@ struct Add {
   }
 };
 
-/// A sum in double, with its accumulated rounding error.
+/// A sum and its accumulated rounding error.
 struct Total {
   double sum;
   double lost;
@@ -82,7 +82,6 @@ double value_of(Total const& total) {
   return std::isfinite(total.sum) ? total.sum + total.lost : total.sum;
 }
 
-/// Stores the results. `Result`: the type of the target's elements.
 template <class Result, class Sum>
 void finish_sums(void const* totals, ReductionEnd const& end, std::uint64_t /*flip*/, std::byte* target,
                  std::int64_t stride, std::int64_t columns) {
@@ -101,7 +100,7 @@ void finish_sums(void const* totals, ReductionEnd const& end, std::uint64_t /*fl
   }
 }
 
-/// Returns the kernels. `converted_to`: the dtype to which elements are converted first; −1 if they are T.
+/// `converted_to`: the position of `T`, or −1 without conversion.
 template <class T, class Sum, class Result>
 ReductionKernels sums(int dtype_index, int converted_to) {
   return {.accumulator_size = sizeof(Sum),
@@ -116,8 +115,7 @@ ReductionKernels sums(int dtype_index, int converted_to) {
           .finish = finish_sums<Result, Sum>};
 }
 
-/// Returns the kernels of elements of T. Means of integers are computed in double, like NumPy's; integers of 16 bits
-/// are exact in float. Complex numbers are summed by their parts.
+/// Means of integers are in double, like NumPy's; integers of 16 bits are exact in float.
 template <class T>
 ReductionKernels sums_of(int dtype_index, bool mean) {
   constexpr int as_float = dtype_index_of<float>;
@@ -135,7 +133,7 @@ ReductionKernels sums_of(int dtype_index, bool mean) {
     if (mean)
       return sizeof(T) <= 2 ? sums<float, double, double>(dtype_index, as_float)
                             : sums<double, double, double>(dtype_index, dtype_index_of<double>);
-    // Sums modulo 2^64 are the same for both kinds of 64-bit integers.
+    // Signed and unsigned sums are equal modulo 2^64.
     constexpr bool is_element = sizeof(T) == sizeof(Element) && (sizeof(T) == 8 || std::is_signed_v<T>);
     return sums<Element, std::uint64_t, std::uint64_t>(dtype_index, is_element ? -1 : dtype_index_of<Element>);
   }

@@ -4,8 +4,7 @@
 
 namespace memarray::detail {
 
-/// Returns the kernels of a sum or mean. `dtype_index`: the position of a shipped dtype in the dtype list. Complex
-/// numbers are summed by parts.
+/// Returns the kernels of a sum or mean for a position in the dtype list. Complex numbers are summed by parts.
 [[nodiscard]] ReductionKernels sum_kernels(int dtype_index, bool mean);
 
 }  // namespace memarray::detail

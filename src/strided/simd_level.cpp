@@ -15,7 +15,7 @@ namespace {
 constinit std::atomic<SimdLevel> vectors_limit{SimdLevel::avx512};
 
 #if defined(MEMARRAY_WIDE_PATHS)
-/// True if the processor has F16C, a feature that `__builtin_cpu_supports` does not know.
+/// True for F16C, which `__builtin_cpu_supports` does not know.
 bool has_half_conversions() noexcept {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

@@ -4,8 +4,7 @@
 
 namespace memarray::detail {
 
-/// The vectors that host loops are compiled for. Loops use the widest that the processor has, up to a limit that tests
-/// lower to reach the others.
+/// The vectors of host loops, which use the processor's widest up to a limit that tests lower.
 enum class SimdLevel : int { baseline, avx2, avx512 };
 [[nodiscard]] MEMARRAY_API SimdLevel widest_simd_level() noexcept;
 /// Sets the limit and returns the previous one.

@@ -1,11 +1,11 @@
 #pragma once
 
-// Loops are written once, always inline, and compiled into one function for each kind of vectors; `widest_simd_level`
-// selects one at run time. Without CMake's option MEMARRAY_WIDE_PATHS they are compiled once.
+// Inline loops are compiled into one function for each `SimdLevel`; `widest_simd_level` selects one at run time.
+// Without CMake's MEMARRAY_WIDE_PATHS, only the baseline exists.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(MEMARRAY_BASELINE_ONLY)
 #define MEMARRAY_WIDE_PATHS 1
 #define MEMARRAY_AVX2 __attribute__((target("avx2,fma,f16c")))
-// clang ignores an attribute with a word that it does not know.
+// clang ignores attributes with unknown words.
 #if defined(__clang__)
 #define MEMARRAY_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,f16c")))
 #else

@@ -17,7 +17,6 @@ __global__ void run_strided(Kernel kernel) {
   kernel.run({blockIdx.x, threadIdx.x, gridDim.x, blockDim.x});
 }
 
-/// A machine that launches kernels on a stream of a device.
 struct CudaMachine {
   DeviceRun& run;
 

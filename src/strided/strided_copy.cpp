@@ -23,10 +23,9 @@ namespace {
 using Loop = LoopNest::Loop;
 
 constexpr std::int64_t region_bytes = std::int64_t{1} << 18;
-// Elements that are converted at a time: their source and both buffers stay in the first-level cache together.
-constexpr std::int64_t elements_of_piece = 512;
+// Elements converted at a time: source and both buffers stay in the first-level cache.
+constexpr std::int64_t converted_at_once = 512;
 
-/// The two inner loops of a nest, for blocks of its regions.
 struct Inner {
   explicit Inner(LoopNest const& nest) noexcept {
     auto const all = nest.all();
@@ -48,7 +47,7 @@ struct Inner {
   Loop column{1, {0, 0}, false};
 };
 
-/// True if the target is too large to stay in the caches. Transpositions gain so much that their limit is lower.
+/// True if the target exceeds the caches. Transpositions gain more, so their limit is lower.
 bool goes_past_caches(LoopNest const& nest, std::size_t itemsize) noexcept {
   std::size_t const bytes = static_cast<std::size_t>(nest.size()) * itemsize;
   return bytes >= std::size_t{nest.kernel == LoopKernel::tiles ? 4U : 16U} << 20;
@@ -82,10 +81,10 @@ void copy_converted(StridedTarget const& target, StridedSource const& source, Ca
   bool const tiles = nest.kernel == LoopKernel::tiles;
   std::size_t const itemsize = std::max(to_size, from_size);
   std::int64_t const all_columns = std::max<std::int64_t>(1, inner.column.extent);
-  std::int64_t const most = tiles ? cast_elements : elements_of_piece;
+  std::int64_t const most = tiles ? cast_capacity : converted_at_once;
   std::int64_t const columns = std::min(tiles ? 128 : most, all_columns);
   std::int64_t const rows = most / columns;
-  // Tiles go down a band of columns, so that reading continues where it stopped.
+  // Tiles go down a band of columns, where reading continues.
   auto const most_of_region = region_bytes / static_cast<std::int64_t>(itemsize);
   std::int64_t const columns_of_region = tiles ? columns : std::min(all_columns, most_of_region);
   std::int64_t const rows_of_region = tiles ? std::max<std::int64_t>(rows, 512) : most_of_region / columns_of_region;
@@ -103,7 +102,7 @@ void copy_converted(StridedTarget const& target, StridedSource const& source, Ca
   });
 }
 
-/// Returns the rank of a dtype's kind. A kind may convert to itself and to later ones.
+/// Returns the rank of a kind in `can_cast`.
 int kind_of(DType const& dtype) noexcept {
   switch (dtype.dl.code) {
     case kDLBool: return 0;

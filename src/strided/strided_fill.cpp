@@ -20,13 +20,12 @@
 namespace memarray::detail {
 namespace {
 
-/// Limit of elements in a region of `visit_regions`.
 constexpr std::int64_t region_elements = std::int64_t{1} << 14;
 
-// Well above the size of the caches.
+// Well above the caches' size.
 constexpr std::size_t nontemporal_bytes = std::size_t{32} << 20;
 
-/// Adds `sum`, `sum + step`, … to the elements of a row. A bool becomes true if the added number is not 0, as in NumPy.
+/// Adds `sum`, `sum + step`, …. Any number but 0 makes a bool true, as in NumPy.
 template <class T>
 void add_row(std::byte* target, std::int64_t stride, std::int64_t count, std::int64_t sum, std::int64_t step) {
   for (std::int64_t i = 0; i < count; ++i, sum += step) {
@@ -61,7 +60,6 @@ int index_of_number(DType const& dtype) {
   return index;
 }
 
-/// Adds to each element the sum of its indices. Dense memory uses `rows_function`.
 template <class T>
 void add_index_of(StridedTarget const& target, std::byte const* source) {
   if (target.layout.ndim() == 0 || target.layout.size() == 0) return;
@@ -89,7 +87,7 @@ void fill(StridedTarget target, void const* element) {
   if (nest.size() == 0) return;
   if (nest.kernel == LoopKernel::contiguous && nest.count <= 1)
     return fill_host(first, element, itemsize, static_cast<std::size_t>(nest.size()));
-  // A copy, which `fill_host` makes itself: `element` may be one of the elements that are set.
+  // `element` may be one of those set; `fill_host` copies it itself.
   auto const* const given = static_cast<std::byte const*>(element);
   std::vector<std::byte> const kept(given, given + itemsize);
   LoopNest::Loop const column = all.back();

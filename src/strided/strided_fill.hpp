@@ -7,13 +7,13 @@
 
 namespace memarray::detail {
 
-/// Sets every element to the one at `element`, which may be one of them. Several indices may address one element.
+/// Sets every element to the one at `element`, which may be one of them. Indices may share elements.
 MEMARRAY_API void fill(StridedTarget target, void const* element);
 
-/// Sets each element to the one of `source` plus the sum of its indices; integers wrap. `source` is the target's own
-/// memory, or memory of the same layout, which is then dense. Throws `TypeError` for structs.
+/// Sets each element to the one of `source` plus its index sum; integers wrap. `source`: the target's memory, or other
+/// dense memory of the same layout. Throws `TypeError` for structs.
 MEMARRAY_API void add_index(StridedTarget target, std::byte const* source);
-/// Throws the exception that `add_index` would throw.
+/// Throws as `add_index` does.
 MEMARRAY_API void check_add_index(DType const& dtype);
 
 }  // namespace memarray::detail

@@ -42,8 +42,7 @@ StridedJob StridedJob::of_nothing() const {
 
 namespace {
 
-/// The machine of a simulated device. It allocates the memory that a device's kernels need, and launches nothing.
-/// `run_on_host` computes the results, which are bit-identical.
+/// Allocates like a device, but launches nothing: `run_on_host` computes the results.
 struct SimulatedMachine {
   DeviceRun& run;
 
@@ -61,7 +60,7 @@ void StridedJob::submit(DeviceMemory& memory, BoundStream const& queue) const {
   if (!memory.driver().is_simulated()) return strided_on_device(*this, run);
   SimulatedMachine machine{run};
   DeviceStridedJob(*this, machine).run();
-  // The job with addresses that host code can access.
+  // The job with addresses for host code.
   StridedJob seen = *this;
   for (StridedElements* const elements : {&seen.target, &seen.source})
     if (elements->layout.size() != 0)

@@ -16,8 +16,7 @@ void check_ndim(std::size_t ndim) {
                      std::to_string(ndim));
 }
 
-/// Returns the product, or 0 if it does not fit: no element is reached by such a stride. The least integer counts as
-/// not fitting, because it has no negative.
+/// Returns the product, or 0 if it or its negative does not fit; no element uses such a stride.
 std::int64_t times_or_zero(std::int64_t stride, std::int64_t factor) noexcept {
   std::int64_t result = 0;
   bool const fits = !__builtin_mul_overflow(stride, factor, &result);
@@ -35,7 +34,6 @@ StridedLayout StridedLayout::dense(Extents shape, std::size_t itemsize) {
   for (std::size_t d = shape.size(); d-- > 0;) {
     result._shape[d] = shape[d];
     result._strides[d] = stride;
-    // The product overflows only if there are no elements.
     stride = times_or_zero(stride, std::max<std::int64_t>(shape[d], 1));
   }
   return result;
@@ -49,13 +47,12 @@ StridedLayout StridedLayout::strided(Extents shape, Extents strides, std::size_t
   if (strides.size() != shape.size())
     throw ValueError("a shape of " + std::to_string(shape.size()) + " dimensions needs as many strides, not " +
                      std::to_string(strides.size()));
-  // Without elements, strides may be any numbers, also ones whose products overflow. (All returns use one variable, so
-  // that it is constructed in place.)
+  // Without elements, any strides are valid. (One variable for all returns is constructed in place.)
   if (size == 0) {
     result = dense(shape, itemsize);
     return result;
   }
-  // Elements that share memory are checked, too: a copy of them must be able to state its number of bytes.
+  // Also if elements share memory: a copy must be able to state its size.
   checked_bytes(size, itemsize);
   throw OverflowError("strides " + shape_text(strides) + " of shape " + shape_text(shape) +
                       " reach further than 64 bits can express");
@@ -85,7 +82,7 @@ bool StridedLayout::take(Extents shape, Extents strides, std::size_t itemsize) n
 
 bool StridedLayout::is_contiguous(std::size_t itemsize) const noexcept {
   if (size() == 0) return true;
-  // Cannot overflow: while the strides are dense, `expected` is at most the size of the memory.
+  // Cannot overflow: while strides are dense, `expected` is at most the memory's size.
   auto expected = static_cast<std::int64_t>(itemsize);
   for (int d = _ndim; d-- > 0;) {
     if (extent(d) == 1) continue;
@@ -113,7 +110,7 @@ bool StridedLayout::may_overlap(std::size_t itemsize) const noexcept {
   for (int d = 0; d < _ndim; ++d)
     if (extent(d) > 1) steps[count++] = {std::abs(stride(d)), extent(d)};
   std::sort(steps.begin(), steps.begin() + count);
-  // Elements cannot overlap if each dimension steps over all that the shorter ones span.
+  // No overlap if each dimension steps over the span of the shorter ones.
   auto spanned = static_cast<std::int64_t>(itemsize);
   for (std::size_t i = 0; i < count; ++i) {
     auto const [stride, extent] = steps[i];
@@ -134,7 +131,7 @@ std::int64_t StridedLayout::slice(int dimension, Slice const& range) {
   check_dimension(dimension, _ndim);
   if (range.step == 0) throw ValueError("the step of a slice must not be 0");
   std::int64_t const extent = this->extent(dimension);
-  // Python's rule: forwards from 0 to the extent; backwards from the last element to before the first.
+  // Python's rule: backwards, from the last element to before the first.
   std::int64_t const lowest = range.step > 0 ? 0 : -1;
   std::int64_t const highest = range.step > 0 ? extent : extent - 1;
   auto const cut = [&](std::int64_t index) { return std::clamp(index < 0 ? index + extent : index, lowest, highest); };
@@ -151,7 +148,7 @@ std::int64_t StridedLayout::slice(int dimension, Slice const& range) {
     count = static_cast<std::int64_t>((distance - 1) / step + 1);
   }
   _shape[at(dimension)] = count;
-  // Like NumPy, also for one element; no index uses its stride, which might not fit.
+  // Like NumPy, also for one element, which does not use its stride.
   if (count > 0) _strides[at(dimension)] = times_or_zero(stride, range.step);
   return count > 0 && has_elements ? start * stride : 0;
 }
@@ -225,7 +222,7 @@ bool StridedLayout::reshape(Extents wanted, std::size_t itemsize) {
   }
   result._ndim = static_cast<int>(target.size());
   std::ranges::copy(target, result._shape.begin());
-  // Old dimensions of more than one element. A group of them becomes a group of new ones.
+  // Groups of old dimensions of several elements become groups of new ones. Each needs one stride.
   StridedLayout old;
   for (int d = 0; d < _ndim; ++d) {
     if (extent(d) == 1) continue;
@@ -245,7 +242,6 @@ bool StridedLayout::reshape(Extents wanted, std::size_t itemsize) {
       else
         to_size *= shape[to_end++];
     }
-    // The whole group must have one stride.
     for (int d = from; d + 1 < from_end; ++d) {
       std::int64_t whole = 0;
       if (__builtin_mul_overflow(old.stride(d + 1), old.extent(d + 1), &whole) || old.stride(d) != whole) return false;
@@ -253,7 +249,7 @@ bool StridedLayout::reshape(Extents wanted, std::size_t itemsize) {
     std::int64_t stride = old.stride(from_end - 1);
     for (std::size_t d = to_end; d-- > to;) {
       result._strides[d] = stride;
-      stride = times_or_zero(stride, shape[d]);  // the last product is not used
+      stride = times_or_zero(stride, shape[d]);
     }
     from = from_end;
     to = to_end;

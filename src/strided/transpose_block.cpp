@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::size_t line = 64;
 
-/// A square of `side` by `side` elements, as `side` vectors.
+/// A square of `side` × `side` elements.
 template <class Word, std::size_t side>
 struct Square {
   typedef Word Vector __attribute__((vector_size(side * sizeof(Word))));
 
-  /// Swaps the two off-diagonal quarters of each square of 2 * `half`.
+  /// Swaps the off-diagonal quarters of each square of 2 * `half`.
   template <std::size_t half, std::size_t... lanes>
   MEMARRAY_ALWAYS_INLINE static void swap_quarters(Vector& upper, Vector& lower, std::index_sequence<lanes...>) {
     Vector const first = __builtin_shufflevector(upper, lower, ((lanes & half) == 0 ? lanes : lanes - half + side)...);
@@ -62,7 +62,7 @@ MEMARRAY_ALWAYS_INLINE void copy_ragged(CopyBlock const& block, std::int64_t top
                   block.source + i * block.source_row + j * block.source_column, sizeof(Word));
 }
 
-/// Transposes the squares of some rows, through `lines`, with non-temporal stores.
+/// Transposes squares, with non-temporal stores of whole lines.
 template <class Word, std::size_t side, std::size_t count>
 MEMARRAY_ALWAYS_INLINE void transpose_past_caches(std::byte const* source, std::int64_t source_stride,
                                                   std::byte* target, std::int64_t target_stride) {
@@ -75,7 +75,7 @@ MEMARRAY_ALWAYS_INLINE void transpose_past_caches(std::byte const* source, std::
     copy_past_caches(target + i * target_stride, lines + i * bytes, count * line);
 }
 
-/// Transposes in bands of columns that fill whole lines of the target. Down each band the source is read line by line.
+/// Transposes bands of columns. Each fills whole lines of the target and reads the source line by line.
 template <class Word, std::size_t side>
 MEMARRAY_ALWAYS_INLINE void transpose_bands(CopyBlock const& block, bool nontemporal) {
   constexpr auto item = static_cast<std::int64_t>(sizeof(Word));
@@ -84,7 +84,7 @@ MEMARRAY_ALWAYS_INLINE void transpose_bands(CopyBlock const& block, bool nontemp
   constexpr std::size_t many_lines = 8;
   std::int64_t const rows = block.rows / square * square;
   std::int64_t left = 0;
-  // If rows begin at different offsets in a line, some lines are written in two parts. Wider bands have fewer of them.
+  // Rows at different offsets in a line split lines; wider bands split fewer.
   bool const aligned = block.target_row % static_cast<std::int64_t>(line) == 0;
   if (nontemporal && aligned) {
     auto const off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(block.target) % line) / item;

@@ -6,9 +6,7 @@
 
 namespace memarray::detail {
 
-/// Copies a block whose source lies across its target: `source_row` and `target_column` are one element. `nontemporal`:
-/// uses non-temporal stores because the target will not be read soon; the caller calls `end_nontemporal_stores`
-/// afterwards.
+/// Copies a block whose `source_row` and `target_column` are one element. `nontemporal` is as for `copy_block`.
 void transpose_block(CopyBlock const& block, std::size_t itemsize, bool nontemporal);
 
 }  // namespace memarray::detail

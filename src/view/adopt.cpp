@@ -22,7 +22,7 @@ ArrayStatePtr adopt_copy(ViewCore const& view) {
   ViewCore const copy = view.copy();
   if (char const* const why = why_not_adopted(copy))
     throw BufferError("an array cannot be made of this " + view.describe() + ": " + why);
-  return ArrayState::make_over(copy.dtype(), copy.layout().shape(), BlockPtr::share(&copy.block()));
+  return ArrayState::make_from_block(copy.dtype(), copy.layout().shape(), BlockPtr::share(&copy.block()));
 }
 
 ArrayStatePtr adopt(ViewCore const& view) {
@@ -33,7 +33,7 @@ ArrayStatePtr adopt(ViewCore const& view) {
   auto* const kept = new BlockExport(view.memory());
   Block::KeepAlive const keep_alive{kept, [](void* memory) noexcept { delete static_cast<BlockExport*>(memory); }};
   BlockPtr block = Block::adopt_part(view.block(), view.data(), view.bytes(), keep_alive);
-  return ArrayState::make_over(view.dtype(), view.layout().shape(), std::move(block));
+  return ArrayState::make_from_block(view.dtype(), view.layout().shape(), std::move(block));
 }
 
 }  // namespace memarray::detail

@@ -23,9 +23,13 @@ void check_typed(ViewCore& view, DType const& dtype, int ndim, bool writable, Vi
   view.check_is(dtype, ndim);
   if (writable) view.check_writable("an ArrayView of elements that are not const");
   auto const itemsize = static_cast<std::int64_t>(dtype.itemsize);
+  // A copy is dense in C order.
+  char const* const remedy = includes(options, f_order) && !includes(options, c_order)
+                                 ? "copy it by transpose().copy().transpose()"
+                                 : "copy() it first";
   auto const refuse = [&](char const* what) {
     throw TypeError("this " + view.describe() + " has strides " + shape_text(layout.strides()) + " bytes, which are " +
-                    what + ": copy() it first");
+                    what + ": " + remedy);
   };
   for (int d = 0; d < ndim; ++d)
     if (layout.extent(d) > 1 && layout.stride(d) % itemsize != 0) refuse("no whole elements");
@@ -43,6 +47,12 @@ void check_element(ViewCore const& view, DType const& dtype) {
 void throw_no_mdspan(ViewCore const& view) {
   throw ValueError("an mdspan has positive strides, and this " + view.describe() + " has strides " +
                    shape_text(view.layout().strides()) + ": flip it, or copy() it first");
+}
+
+void throw_no_columns(ViewCore const& view) {
+  throw ValueError("a leading dimension needs columns of adjacent elements, and this " + view.describe() +
+                   " has strides " + shape_text(view.layout().strides()) +
+                   " bytes: transpose() it if its rows are adjacent, else copy it by transpose().copy().transpose()");
 }
 
 ViewCore untyped(ViewParts const& parts, DType const& dtype, StridedLayout::Extents shape,

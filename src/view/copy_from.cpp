@@ -16,7 +16,6 @@
 namespace memarray::detail {
 namespace {
 
-// The address range that covers the elements of a view.
 std::pair<std::byte const*, std::byte const*> range_of(ViewCore const& view) {
   std::byte const* first = view.data();
   std::byte const* last = first + view.dtype().itemsize;
@@ -39,7 +38,7 @@ bool overlaps(ViewCore const& view, Block const& block) {
 }  // namespace
 
 void copy_from(ArrayState& state, ViewCore const& given, std::int64_t lock_id) {
-  // A separate export, as another thread may close the view meanwhile.
+  // Another thread may close the view meanwhile.
   ViewCore source = given;
   source.check_open();
   if (!can_cast(source.dtype(), state.dtype()))
@@ -52,7 +51,7 @@ void copy_from(ArrayState& state, ViewCore const& given, std::int64_t lock_id) {
   if (!std::ranges::equal(shape, source.layout().shape()))
     throw ValueError("copy_from expected a source of shape " + shape_text(shape) + ", got a " + source.describe() +
                      "; resize() the array first, or reshape() or broadcast_to() the source");
-  // Convert on the host if the source is there: every build has the host kernels.
+  // Convert a host source there: every build has the host kernels.
   if (on_device && !source.on_device() && source.dtype() != state.dtype()) source = source.cast(state.dtype());
   source = source.to_device(state.residency().device());
   if (has_invalid_bools(source)) source = source.copy();

@@ -1,9 +1,5 @@
-#include "strided/host_memory.hpp"
-
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
-#include <memarray/detail/memory/transfer.hpp>
-#include <memarray/memory/default_resource.hpp>
 #include <memarray/view/dlpack_tensor.hpp>
 
 #include <algorithm>
@@ -20,8 +16,7 @@ DLPackTensor::~DLPackTensor() {
 namespace detail {
 namespace {
 
-/// A managed tensor with the export of its block. Shape and strides follow in the same allocation, which for a block's
-/// only export lies in the block itself.
+/// A managed tensor and its export, followed by shape and strides. A block's only export lies in the block.
 template <class Managed>
 struct Box {
   Managed managed;  // first member: the deleter converts its address back
@@ -38,8 +33,8 @@ struct Box {
   }
 };
 
-/// Makes a managed tensor and takes over one counted export of `block`, even if it throws. `only`: this is the block's
-/// only export. `describe` writes shape and strides, in elements, and returns the address of the first element.
+/// Makes a managed tensor. Takes over one counted export of `block`, the only one if `only`, even if it throws.
+/// `describe` writes shape and element strides and returns the first element's address.
 template <class Managed, class Describe>
 Managed* export_to(Block& block, bool only, int rank, DLDataType dtype, bool writable, std::uint64_t flags,
                    bool as_host, Describe const& describe) {
@@ -74,7 +69,6 @@ Managed* export_to(Block& block, bool only, int rank, DLDataType dtype, bool wri
   return &managed;
 }
 
-/// Exports a whole block with the shape of the array's state.
 template <class Managed>
 Managed* export_to(Block& block, bool only, ArrayState const& state, bool writable, std::uint64_t flags,
                    bool as_host = false) {
@@ -99,25 +93,37 @@ void check_dtype(DType const& dtype) {
                     "'with a.get_dlpack() as lease' (or a.write())");
 }
 
-ViewCore copy_for_consumer(ViewCore const& view, ExportRequest const& request) {
-  if (!view.on_device()) return view.copy();
-  if (request.to_host) return view.to_device(Device{});
-  ViewCore copy = (request.stream ? view.in_stream(*request.stream) : view).copy();
+// `why` is as in `ViewCore::copy`.
+ViewCore copy_for_consumer(ViewCore const& view, ExportRequest const& request, char const* why) {
+  if (!view.on_device()) return view.copy(why);
+  if (request.to_host) {
+    ViewCore const on_host = view.to_device(Device{});
+    // `to_device` shares unified memory.
+    return on_host.data() == view.data() ? on_host.copy(why) : on_host;
+  }
+  ViewCore copy = (request.stream ? view.in_stream(*request.stream) : view).copy(why);
   // A consumer that requests no order gets a finished copy.
   if (!request.stream) copy.block().uses()->synchronize(Use::read, "a copy of a view that is to be over");
   return copy;
 }
 
 template <class Managed>
+Managed* export_view(ViewCore const& view, ExportRequest const& request);
+
+template <class Managed>
+Managed* export_copy(ViewCore const& view, ExportRequest const& request, char const* why) {
+  check_dtype(view.dtype());
+  ViewCore const copy = copy_for_consumer(view, request, why);
+  Managed* const managed = export_view<Managed>(copy, {.stream = copy.on_device() ? request.stream : nullptr});
+  if constexpr (requires { managed->flags; }) managed->flags = DLPACK_FLAG_BITMASK_IS_COPIED;
+  return managed;
+}
+
+template <class Managed>
 Managed* export_view(ViewCore const& view, ExportRequest const& request) {
   constexpr bool can_say_read_only = requires(Managed managed) { managed.flags; };
   check_dtype(view.dtype());
-  if (request.copy) {
-    ViewCore const own = copy_for_consumer(view, request);
-    Managed* const managed = export_view<Managed>(own, {.stream = own.on_device() ? request.stream : nullptr});
-    if constexpr (can_say_read_only) managed->flags = DLPACK_FLAG_BITMASK_IS_COPIED;
-    return managed;
-  }
+  if (request.copy) return export_copy<Managed>(view, request, "copy of a ");
   BlockExport own = view.memory();
   if (!can_say_read_only && !own.writable()) throw_read_only("this " + view.describe());
   check_exportable_strides(view);
@@ -132,7 +138,7 @@ Managed* export_view(ViewCore const& view, ExportRequest const& request) {
                             });
 }
 
-/// Checks the lease again: the exported shape belongs to the leased memory only if the lease is still open.
+/// Checks the lease again: the shape belongs to the leased memory only while it is open.
 template <class Managed>
 Managed* checked(LeaseCore const& lease, Managed* managed) {
   if (lease.is_open()) return managed;
@@ -140,41 +146,10 @@ Managed* checked(LeaseCore const& lease, Managed* managed) {
   lease.throw_not_open();
 }
 
-// The copy runs in the consumer's stream, so that the consumer's next work comes after it.
-BlockPtr copy_for_consumer(Block& source, ExportRequest const& request) {
-  std::size_t const bytes = source.bytes();
-  bool const on_device = source.is_on_device();
-  if (!on_device || request.to_host) {
-    BlockPtr copy = Block::allocate({}, bytes, Block::Contents::uninitialized);
-    if (on_device)
-      detail::copy(*copy, source, bytes, bind_stream(default_stream(), source.uses()->memory().context()),
-                   CopyMode::blocking);
-    else
-      copy_host(copy->data(), source.data(), bytes);
-    return copy;
-  }
-  DeviceMemoryPtr const& memory = source.uses()->memory_ptr();
-  // A consumer that requests no order gets a finished copy.
-  BoundStream const queue = bind_stream(request.stream ? *request.stream : default_stream(), memory->context());
-  BlockPtr copy = Block::allocate(memory, queue, bytes);
-  detail::copy(*copy, source, bytes, queue, request.stream ? CopyMode::async : CopyMode::blocking);
-  return copy;
-}
-
-template <class Managed>
-Managed* export_copy(LeaseCore const& lease, ExportRequest const& request) {
-  ArrayState const& state = lease.state();
-  check_dtype(state.dtype());
-  // Copy from a separate export: the memory stays valid and unchanged if another thread closes the lease.
-  BlockExport const source = BlockExport::counted(lease.begin_export(), lease.is_write());
-  BlockPtr const copy = copy_for_consumer(source.block(), request);
-  bool const only = copy->add_export(true);
-  return checked(lease, export_to<Managed>(*copy, only, state, true, DLPACK_FLAG_BITMASK_IS_COPIED));
-}
-
 template <class Managed>
 Managed* export_leased(LeaseCore const& lease, ExportRequest const& request) {
-  if (request.copy) return export_copy<Managed>(lease, request);
+  // The view keeps the memory unchanged if another thread closes the lease during the copy.
+  if (request.copy) return checked(lease, export_copy<Managed>(ViewCore(lease), request, nullptr));
   if (!lease.state().dtype().has_dlpack()) check_dtype(lease.state().dtype());
   std::uint64_t const flags = lease.is_write() ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
   bool only = false;
@@ -220,7 +195,7 @@ void write_element_strides(ViewCore const& view, std::int64_t* strides) {
   StridedLayout const& layout = view.layout();
   std::size_t const itemsize = view.dtype().itemsize;
   auto const ndim = static_cast<std::size_t>(layout.ndim());
-  // Start from the strides of dense memory, which dimensions with at most one element keep.
+  // Dimensions of at most one element keep dense strides.
   if (layout.is_contiguous(itemsize) || !layout.is_fortran_contiguous(itemsize)) {
     c_strides(layout.shape(), {strides, ndim});
   } else {
@@ -250,14 +225,13 @@ DLPackTensor export_under(ArrayState& state, bool versioned, std::int64_t lock_i
   }
   if (!state.lock().is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
   Block& block = state.residency().block();
-  // The consumer names no stream, so the export must have no pending work.
+  // The consumer names no stream, so no work may be pending.
   await(block, Use::write, default_stream());
   if (StreamDependencies* const uses = block.uses())
     uses->synchronize(Use::write, "an export for any stream, after all users");
   bool const only = block.add_export(true);
   try {
-    // Count the export before the check: if the lease is still open then, its close sees the export and its pending
-    // work.
+    // Count the export before the check: the lease's close then sees it and its pending work.
     if (StreamDependencies* const uses = block.uses()) uses->export_for_writer();
     if (!state.lock().is_held_under(lock_id)) state.refuse("get_dlpack_tensor", lock_id);
   } catch (...) {

@@ -25,7 +25,7 @@ bool has_bools(StructFields const& fields) noexcept {
   return false;
 }
 
-/// Calls `use(offset)` for each bool of an element until a call returns true. True if one did.
+/// Calls `use(offset)` for each bool of an element until a call returns true.
 template <class Use>
 bool find_bool(StructFields const& fields, std::size_t start, Use const& use) {
   for (StructField const& field : fields.list) {
@@ -50,7 +50,6 @@ bool is_invalid(std::byte const* data, StridedLayout const& layout) {
   return largest > std::byte{1};
 }
 
-/// Writes the bools of the elements at `from` to `target` as 0 and 1.
 void write(DType const& dtype, ViewCore const& target, std::byte const* from, StridedLayout const& layout) {
   DType const& valid = dtype_of<bool>();
   find_bool(dtype, [&](std::size_t offset) {
@@ -105,7 +104,8 @@ ViewCore checked_bools(ViewCore view, DType const& dtype, bool writable) {
   if (writable)
     throw BufferError("this " + view.describe() +
                       " has bools that are neither 0 nor 1, which C++ code must not read: write them as 0 and 1 first, "
-                      "as in numpy.not_equal(x.view('uint8'), 0, out=x)");
+                      "as in numpy.not_equal(x.view('uint8'), 0, out=x)" +
+                      (dtype.fields ? ", for each field of bools" : ""));
   return with_valid_bools(view, dtype);
 }
 

@@ -34,22 +34,22 @@ struct Place {
 Place place_of(DLDevice device) {
   if (device.device_id < 0) refuse("its device id is " + std::to_string(device.device_id));
   switch (device.device_type) {
-    // All CPU device ids mean the host; some libraries number CPUs.
+    // Some libraries number CPUs.
     case kDLCPU: return {Device{}, MemoryType::normal};
     case kDLCUDAHost: return {Device{}, MemoryType::pinned};
     case kDLCUDAManaged: return {Device{}, MemoryType::unified};
     case kDLCUDA: return {{kDLCUDA, device.device_id}, MemoryType::device};
     case kDLExtDev:
-      // A simulated device exports as an extension device; `import_memory` checks that the address belongs to it.
+      // A simulated device; `import_memory` checks that it owns the address.
       if (testing::detail::are_simulated()) return {{kDLCUDA, device.device_id}, MemoryType::device};
       refuse("its memory is on an extension device, which memarray does not know");
     default: refuse("its device type, " + std::to_string(device.device_type) + ", is none that memarray knows");
   }
 }
 
-/// Returns a readable name of an element type, as in "float8_e4m3fn" or "float32x4".
+/// Returns a readable name, as in "float32x4".
 std::string name_of(DLDataType type) {
-  // Indexed by DLPack's type code. Names that include a size are complete.
+  // By DLPack's type code. Some names include the size.
   constexpr std::array names = {"int",
                                 "uint",
                                 "float",
@@ -76,7 +76,7 @@ std::string name_of(DLDataType type) {
   return name;
 }
 
-DType const& dtype_of(DLDataType type) {
+DType const& find_or_refuse(DLDataType type) {
   DType const* const found = type.lanes == 1 ? find_dtype(type) : nullptr;
   if (!found)
     refuse("memarray has no dtype for " + name_of(type) + " (code " + std::to_string(type.code) + ", " +
@@ -92,7 +92,7 @@ StridedLayout layout_of(DLTensor const& tensor, std::size_t itemsize) {
   if (ndim != 0 && !tensor.shape) refuse("its shape is NULL");
   StridedLayout::Extents const shape(tensor.shape, ndim);
   if (!tensor.strides) return import_layout(shape, std::nullopt, itemsize);
-  // Strides are irrelevant without elements, and need not be valid.
+  // Without elements, strides need not be valid.
   bool const empty = std::ranges::find(shape, 0) != shape.end();
   std::array<std::int64_t, StridedLayout::max_ndim> strides;
   for (std::size_t d = 0; d < ndim; ++d) {
@@ -124,7 +124,7 @@ Block::KeepAlive keep_alive_of(Managed* tensor) noexcept {
   return {tensor, [](void* object) noexcept { call_aside(call_deleter<Managed>, object); }};
 }
 
-/// Returns a keep-alive for both, which drops the tensor first.
+/// Drops the tensor first.
 template <class Managed>
 Block::KeepAlive keep_alive_of(Managed* tensor, Block::KeepAlive also) {
   if (!also.drop) return keep_alive_of(tensor);
@@ -139,7 +139,7 @@ Block::KeepAlive keep_alive_of(Managed* tensor, Block::KeepAlive also) {
   return {both, [](void* object) noexcept { delete static_cast<Both*>(object); }};
 }
 
-/// Returns the per-device record of a device that a producer names. Throws `BufferError` if there is no such device.
+/// Throws `BufferError` if there is no such device.
 DeviceMemoryPtr device_named(Device device) {
   try {
     return DeviceMemory::of(device.id);
@@ -149,7 +149,7 @@ DeviceMemoryPtr device_named(Device device) {
   }
 }
 
-/// Reads a pointer attribute from the driver; false if the driver does not know the address. Throws `CudaError`.
+/// Returns false if the driver does not know the address. Throws `CudaError`.
 bool read_attribute(void const* address, int attribute, void* value) {
   DriverTable const* const table = driver();
   auto const result = table ? table->cuPointerGetAttribute(value, attribute, reinterpret_cast<cu::DevicePtr>(address))
@@ -159,9 +159,9 @@ bool read_attribute(void const* address, int attribute, void* value) {
   return result == 0;
 }
 
-/// Waits for the producer: host code reads managed memory without any stream order.
+/// Waits, because host code reads managed memory without stream order.
 void wait_for_producer(DLTensor const& tensor, StreamHandle const& ready_in) {
-  // DLPack gives managed memory the device id 0, whichever device works on it.
+  // DLPack gives managed memory the device id 0 on every device.
   ContextHandle const& context = context_of(ready_in);
   int ordinal = context ? device_id_of(context) : -1;
   if (ordinal < 0 && !read_attribute(data_of(tensor), device_ordinal_attribute, &ordinal))
@@ -177,14 +177,14 @@ void wait_for_producer(DLTensor const& tensor, StreamHandle const& ready_in) {
 ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::KeepAlive keep_alive,
                        StreamHandle const& ready_in) {
   KeepAliveGuard taken(keep_alive);
-  DType const& dtype = dtype_of(tensor.dtype);
+  DType const& dtype = find_or_refuse(tensor.dtype);
   Place const place = place_of(tensor.device);
   StreamHandle ready;
   if (is_used_in_streams(tensor.device)) ready = ready_in ? ready_in : get_legacy_stream();
   ForeignMemory memory(data_of(tensor), place.device, place.type, &dtype, layout_of(tensor, dtype.itemsize), writable);
   memory.ready_in = ready;
   ViewCore view = import_memory(memory, taken.release());
-  // Without a driver no pending work can write the memory.
+  // Without a driver there is no pending work.
   if (place.type == MemoryType::unified && driver()) wait_for_producer(tensor, ready);
   return view;
 }
@@ -209,8 +209,7 @@ ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in, Bl
 
 namespace {
 
-/// Returns a dense layout in Fortran order. Requires at most `max_ndim` extents and a size that was checked for
-/// overflow.
+/// Requires a checked rank and size.
 StridedLayout fortran_layout(StridedLayout::Extents shape, std::size_t itemsize) {
   std::array<std::int64_t, StridedLayout::max_ndim> strides;
   auto stride = static_cast<std::int64_t>(itemsize);
@@ -227,7 +226,7 @@ StridedLayout import_layout(StridedLayout::Extents shape, std::optional<StridedL
     if (!strides) return StridedLayout::dense(shape, itemsize);
     StridedLayout const layout = StridedLayout::strided(shape, *strides, itemsize);
     if (std::ranges::find(shape, 1) == shape.end()) return layout;
-    // Producers give dimensions of one element any stride; consumers expect those of dense memory.
+    // Producers give dimensions of one element any stride; consumers expect dense strides.
     if (layout.is_contiguous(itemsize)) return StridedLayout::dense(shape, itemsize);
     if (layout.is_fortran_contiguous(itemsize)) return fortran_layout(shape, itemsize);
     return layout;
@@ -252,8 +251,8 @@ Device device_at(void const* address) {
 
 namespace {
 
-/// Returns the per-device record of the device that the memory claims to be on, after a check with the driver. `first`:
-/// the lowest address, null if there are no elements.
+/// Returns the record of the memory's device after a check with the driver. `first`: the lowest address; null without
+/// elements.
 DeviceMemoryPtr device_of(ForeignMemory const& memory, void const* first) {
   Device const found = first ? device_at(first) : memory.device;
   if (found != memory.device)
@@ -271,13 +270,12 @@ ViewCore import_memory(ForeignMemory const& memory, Block::KeepAlive keep_alive)
   StridedLayout::Span const span = memory.layout.span(dtype.itemsize);
   if (span.last != span.first) {
     if (!memory.data) throw BufferError("cannot import this memory: it has elements, and its address is NULL");
-    // Both ends of the range must be addresses.
     std::uintptr_t lowest = 0;
     std::uintptr_t end = 0;
     if (__builtin_add_overflow(address, span.first, &lowest) || __builtin_add_overflow(address, span.last, &end) ||
         lowest == 0)
       throw BufferError("cannot import this memory: its strides lead out of memory");
-    // An alignment is a power of two: no lower bit may be set in the address or in any stride.
+    // Alignments are powers of two: address and strides must have no lower bit.
     std::uintptr_t bits = address;
     for (int d = 0; d < memory.layout.ndim(); ++d)
       if (memory.layout.extent(d) > 1) bits |= static_cast<std::uintptr_t>(memory.layout.stride(d));
@@ -285,7 +283,7 @@ ViewCore import_memory(ForeignMemory const& memory, Block::KeepAlive keep_alive)
       throw BufferError("cannot import this memory: its " + std::string(dtype.name_view()) + " are not aligned to " +
                         std::to_string(dtype.alignment) + " bytes; copy it first");
   }
-  // Consumers may need an address even if there are no elements.
+  // Consumers may need an address even without elements.
   alignas(64) static std::byte nothing[1];
   auto* const data = memory.data ? static_cast<std::byte*>(memory.data) : nothing;
   auto const adopt = [&] {

@@ -25,7 +25,7 @@ BlockExport export_of(LeaseCore const& lease) { return BlockExport::counted(leas
 }  // namespace
 
 ViewCore::ViewCore(LeaseCore const& lease) : ViewCore(export_of(lease), lease.state(), lease.stream_lease()) {
-  // The shape belongs to the leased memory only if the lease is still open.
+  // The shape belongs to the leased memory only while the lease is open.
   lease.check_open();
 }
 
@@ -115,11 +115,11 @@ ViewCore ViewCore::broadcast_to(StridedLayout::Extents shape) const {
   StridedLayout layout = _layout;
   layout.broadcast_to(shape);
   checked_bytes(layout.size(), _dtype.itemsize);
-  // Several indices share an element, so the view is read-only.
+  // Several indices share an element.
   return ViewCore(at(layout, 0)).read_only();
 }
 
-ViewCore ViewCore::copy() const { return converted(_dtype, "copy of a "); }
+ViewCore ViewCore::copy(char const* why) const { return converted(_dtype, why); }
 
 CopyDecision ViewCore::decide(Device where, bool takes_strides) const {
   return decide_copy(device() == where, is_contiguous(), takes_strides);
@@ -140,17 +140,17 @@ ViewCore ViewCore::cast(DType const& dtype) const {
 }
 
 ViewCore ViewCore::converted(DType const& dtype, char const* why) const {
-  // A separate export: the copy may take long, and another thread may close the view meanwhile.
+  // Another thread may close the view during the copy.
   ViewCore const source = *this;
   source.check_open();
-  // Imported bools may be any byte; in a copy they are 0 or 1.
+  // Imported bools may be any byte; those of a copy are 0 or 1.
   bool const is_foreign = !on_device() && block().is_foreign();
   ViewCore result = source.make_here(dtype, _layout.shape());
   StridedElements from = source.elements();
   if (is_foreign && from.dtype == dtype && dtype.dl.code == kDLBool) from.dtype = dtype_of<std::uint8_t>();
   run({.kind = StridedJob::Kind::copy, .target = result.elements(), .source = from}, result, &source);
   if (is_foreign && dtype.is_struct() && has_bools(dtype)) write_valid_bools(result, source);
-  report_copy(static_cast<std::int64_t>(result.bytes()), why + describe());
+  if (why) report_copy(static_cast<std::int64_t>(result.bytes()), why + describe());
   return result;
 }
 
@@ -177,7 +177,7 @@ DType const& ViewCore::reduce_all(Reduction reduction, std::byte* element) const
     reduced(reduction, every_axis(_layout.ndim())).read_element(element);
     return dtype;
   }
-  // A separate export, as another thread may close the view meanwhile.
+  // Another thread may close the view meanwhile.
   BlockExport const kept = memory();
   reduce(reduction, StridedSource{_data, _dtype, _layout}, every_axis(_layout.ndim()),
          StridedTarget{element, dtype, StridedLayout()});
@@ -240,7 +240,6 @@ ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   check_open();
   if (device.type != kDLCPU && device.type != kDLCUDA)
     throw ValueError("to_device: memory lives on the CPU or on a CUDA device, not on " + to_string(device));
-  // `to_device` accepts any strides.
   if (!copies(decide(device, true))) return stream && on_device() ? in_stream(stream->get()) : *this;
   if (ViewCore shared = without_copy(device, stream); shared.is_open()) return shared;
   DeviceMemoryPtr const memory = device.is_cpu() ? block().uses()->memory_ptr() : DeviceMemory::of(device.id);

@@ -2,55 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
 from pathlib import Path
 
-import pytest
-import rules
-
-pytest.importorskip("sphinx")
+from public_names import documented_names, name_of, public_text
 
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
 LAYERS = ("base", "driver", "memory", "strided", "state", "view", "array", "kernel")
 USES = ROOT / "test" / "cpp" / "array" / "test_one_include.cpp"
-#: The word before `(`, or after the keyword of a type.
-NAME = re.compile(
-    r"#define (\w+)|\b(?:class|struct|enum class|enum|using|concept)\b(?: MEMARRAY_API)? (\w+)|\b(\w+)\(|\b(\w+) ="
-)
-#: Parentheses, with up to two nested levels.
-PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
-
-
-def entries(path: Path) -> list[str]:
-    """Returns the declarations that the reference page shows of a header, without members."""
-    source = ROOT / "docs" / "site" / "headers.py"
-    if "headers" not in sys.modules:
-        specification = importlib.util.spec_from_file_location("headers", source)
-        sys.modules["headers"] = importlib.util.module_from_spec(specification)
-        specification.loader.exec_module(sys.modules["headers"])
-    return [entry.declaration for entry in sys.modules["headers"].read(path).entries if not entry.scope]
-
-
-def name_of(declaration: str) -> str:
-    text = re.sub(r"\s+", " ", declaration)
-    previous = ""
-    while previous != text:
-        previous, text = text, re.sub(r"(?<!operator)<[^<>]*>", "", text)
-    # Removes a constraint before the declaration, but not the body of a concept.
-    text = re.sub(rf"(?<!= )\brequires ?(?:{PARENTHESES}|[\w:]+)(?: && {PARENTHESES})*", "", text)
-    return next(filter(None, NAME.search(text).groups()))
 
 
 def shown() -> dict[str, Path]:
     return {
-        name_of(entry): path
+        name: path
         for layer in LAYERS
         for path in sorted((INCLUDE / "memarray" / layer).glob("*.hpp"))
-        for entry in entries(path)
-        if not entry.startswith("namespace ")
+        for name in documented_names(path)
     }
 
 
@@ -82,7 +50,7 @@ PUBLIC_NAME = re.compile(r"#define MEMARRAY_\w+|\b(?:class|struct|enum|using|con
 
 
 def declares_a_public_name(text: str) -> bool:
-    return bool(PUBLIC_NAME.search(rules.public_text(text)))
+    return bool(PUBLIC_NAME.search(public_text(text)))
 
 
 def test_every_header_outside_detail_declares_a_public_name():
@@ -121,6 +89,25 @@ def test_headers_without_a_public_name_are_found():
     assert declares_a_public_name(
         INTERNAL.replace("}  // namespace memarray", "class Lease;\n}  // namespace memarray")
     )
+
+
+SPELLED = re.compile(r"\bmemarray::detail::|(?<!:)\bdetail::(?!dtype_traits)")
+
+
+def test_no_program_of_a_user_spells_an_internal_name():
+    programs = [*(ROOT / "examples").rglob("*.*"), *(ROOT / "test" / "downstream").rglob("*.*")]
+    pages = [ROOT / "README.md", *(ROOT / "docs" / "guide").glob("*.md")]
+    sources = [path for path in programs if path.suffix in {".cpp", ".hpp", ".cu", ".c"} and "build" not in path.parts]
+    assert len(sources) > 20 and len(pages) > 15
+    spelled = {path.name for path in [*sources, *pages] if SPELLED.search(path.read_text(encoding="utf-8"))}
+    assert spelled == set(), "make what they need public"
+
+
+def test_internal_names_are_found_in_programs():
+    for text in ("memarray::detail::ArrayState& s", "detail::Acquisition a"):
+        assert SPELLED.search(text)
+    for text in ("pybind11::detail::type_caster<T>", "py::detail::x", "`detail::dtype_traits<T>` of nanobind"):
+        assert not SPELLED.search(text)
 
 
 def test_names_are_found_in_declarations():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import functools
 import importlib.util
 import re
 import shutil
@@ -24,6 +25,15 @@ def package_folder() -> Path:
     return Path(memarray._core.__file__).parent
 
 
+@functools.cache
+def is_there(name: str) -> bool:
+    """True for a Python module, a program, or a header that g++ finds, such as `cblas.h`."""
+    if re.fullmatch(r"\w+", name):
+        return bool(importlib.util.find_spec(name) or shutil.which(name))
+    command = ["g++", "-fsyntax-only", "-x", "c++", "-include", name, "/dev/null"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
 def run(command: list, shown: str, folder: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
     assert done.returncode == 0, f"{shown}\n{done.stdout}{done.stderr}"
@@ -33,7 +43,7 @@ def run_program(source: str, folder: Path, name: str) -> None:
     path = folder / f"{name}.cpp"
     path.write_text(source)
     package = package_folder()
-    command = ["g++", "-std=c++20", "-O1", "-Wall", "-Wextra", "-Wno-unused", str(path), "-o", str(folder / name)]
+    command = ["g++", "-std=c++20", "-Wall", "-Wextra", "-Wno-unused", str(path), "-o", str(folder / name)]
     command += [f"-I{package}/include", f"-I{package}/include/cccl", f"-L{package}/lib", f"-Wl,-rpath,{package}/lib"]
     command += ["-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP", "-DMEMARRAY_HAS_CUDA=0", "-lmemarray", "-pthread"]
     if GOOGLETESTS.search(source):
@@ -90,8 +100,8 @@ def run_page(text: str, folder: Path) -> int:
             assert len(block.excuse.split()) > 2, f"line {block.line}: say why this is not executed"
             continue
         assert block.language != "text", f"line {block.line}: say why this is not executed, in <!-- not executed: … -->"
-        if block.needed and not importlib.util.find_spec(block.needed):
-            print(f"line {block.line}: left out, as there is no {block.needed}")
+        if missing := [name for name in block.needed if not is_there(name)]:
+            print(f"line {block.line}: left out, as there is no {missing[0]}")
             continue
         executed += 1
         if block.language in {"python", "pycon"} and stale and (folder / "CMakeLists.txt").exists():

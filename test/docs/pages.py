@@ -3,13 +3,15 @@
 - `python`: executed. The blocks of a page share one namespace, in order, in an empty folder and a fresh interpreter.
 - `pycon`: a transcript, executed by doctest in that namespace. Its output must match (`...` stands for anything).
 - `cpp` that begins with `// file: NAME`, `cmake` with `# file: NAME`: written into the page's project; `more of: NAME`
-  adds to it. `c` and `cython` are always such files. When a page has written a CMakeLists.txt, the project is built
-  before the next python block, which can import its modules. A new project's README has that project in its folder.
+  adds to it. `c`, `cython` and `fortran` (`! file: NAME`) are always such files. When a page has written a
+  CMakeLists.txt, the project is built before the next python block, which can import its modules. A new project's
+  README has that project in its folder.
 - other `cpp`: a program of its own if it has a `main` or GoogleTest tests, else statements that follow those of
   earlier blocks. All are compiled against memarray and run.
 - `sh`: `python -m memarray` and `cmake` lines are executed, in the page's project. Commands that take long are executed
   elsewhere in ./test/run; here the files, options, presets and packages that they name must exist.
-- any block after the line `<!-- executed where there is: MODULE -->` is executed if that Python module is installed.
+- any block after the line `<!-- executed where there is: NAME, NAME -->` is executed if each name is found: a Python
+  module, a program, or a header that g++ finds.
 - any block, of any language, after the line `<!-- not executed: WHY -->` is shown only. `text` always needs that line.
 """
 
@@ -23,11 +25,11 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Template of `python -m memarray new`. Its README is a page.
 NEW_PROJECT = ROOT / "examples" / "gray_scott"
 FENCE = re.compile(r"^( *)```(\w*)[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
-NAMED = re.compile(r"\s*(?://|#) (file|more of): (\S+)\n")
+NAMED = re.compile(r"\s*(?://|#|!) (file|more of): (\S+)\n")
 # The comment directly before the block. One farther up belongs to another block.
 NOT_EXECUTED = re.compile(r"<!-- not executed: ((?:(?!-->).)*?) *-->\s*\Z", re.DOTALL)
-NEEDED = re.compile(r"<!-- executed where there is: (\w+) -->\s*\Z")
-KNOWN = {"python", "pycon", "cpp", "c", "cython", "cmake", "sh", "text", "toml"}
+NEEDED = re.compile(r"<!-- executed where there is: ([^>]+?) -->\s*\Z")
+KNOWN = {"python", "pycon", "cpp", "c", "cython", "fortran", "cmake", "sh", "text", "toml"}
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ class Block:
     line: int
     #: Reason why the block is not executed; None if it is executed.
     excuse: str | None = None
-    #: Python module without which the block is not executed.
-    needed: str | None = None
+    #: Modules, programs and headers without which the block is not executed.
+    needed: tuple[str, ...] = ()
 
     @property
     def file(self) -> str | None:
@@ -69,7 +71,7 @@ def blocks(text: str) -> list[Block]:
                 body,
                 before.count("\n") + 2,
                 excuse.group(1).strip() if excuse else None,
-                needed.group(1) if needed else None,
+                tuple(needed.group(1).split(", ")) if needed else (),
             )
         )
     return found

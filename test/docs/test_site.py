@@ -6,9 +6,12 @@ import html
 import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
+from types import SimpleNamespace
 
 import memarray.dask
 import memarray.testing
@@ -16,11 +19,23 @@ import pages
 import pytest
 
 sys.path.append(str(pages.ROOT / "docs" / "site"))
+sys.path.append(str(pages.ROOT / "test" / "architecture"))
 sys.path.append(str(pages.ROOT / "test" / "python"))
 import headers
+from public_names import documented_names, without_internals
+from sphinx.errors import ExtensionError
 from test_import import OBJECTS
 
+if not shutil.which("doxygen"):
+    pytest.skip("doxygen is missing", allow_module_level=True)
+
 DOCS = pages.ROOT / "docs"
+INCLUDE = pages.ROOT / "include" / "memarray"
+#: Without the two that only include others.
+HEADERS = sorted(
+    {path for path in INCLUDE.rglob("*.h*") if "detail" not in path.parts}
+    - {INCLUDE / "memarray.hpp", INCLUDE / "c_api.h"}
+)
 
 
 def build(source: Path, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -105,23 +120,90 @@ def test_reference_omits_inherited_python_names(site):
     assert not {"with_traceback", "to_bytes", "__init__"} & {name.split(".")[-1] for name in anchors}
 
 
-@pytest.mark.parametrize("name", ["c", "cpp"])
-def test_the_declarations_of_headers_are_shown(name, site):
-    page = (site / "reference" / f"{name}.html").read_text()
-    shown = html.unescape(re.sub(r"<[^>]+>", "", page))
-    found = [entry for path in headers_of(name) for entry in headers.read(path).entries]
-    assert len(found) > 100
-    for entry in found:
-        assert entry.declaration in shown, entry.declaration
+@pytest.fixture(scope="module")
+def shown(site) -> str:
+    """Returns the letters and digits of the reference pages of headers."""
+    read = "".join((site / "reference" / f"{name}.html").read_text() for name in ("c", "cpp"))
+    return letters(html.unescape(re.sub(r"<[^>]+>", "", read)))
 
 
-def headers_of(name: str) -> set[Path]:
-    source = (DOCS / "reference" / f"{name}.rst").read_text()
-    patterns = " ".join(re.findall(r"^\.\. headers:: (.*)$", source, re.MULTILINE)).split()
-    return {path for pattern in patterns for path in headers.INCLUDE.glob(pattern)}
+def letters(text: str) -> str:
+    """Returns a text without what differs between a comment and its page: line ends, quotes, Markdown."""
+    return re.sub(r"\W+", "", text)
 
 
-def test_every_public_header_is_in_the_reference():
-    public = [path for path in headers.INCLUDE.rglob("*.h*") if "detail" not in path.parts]
-    speaking = {path for path in public if headers.read(path).entries}
-    assert speaking <= headers_of("c") | headers_of("cpp")
+def comments(header: Path) -> list[str]:
+    """Returns the comments of a header's public parts; a comment's lines follow each other."""
+    text = re.sub(
+        r"^ *(?:///)? ?@file\n", "", without_internals(header.read_text(encoding="utf-8")), flags=re.MULTILINE
+    )
+    blocks = re.findall(r"^ *///(?!<).*\n(?: *///.*\n)*", text, re.MULTILINE)
+    return [block.replace("///", "") for block in blocks] + re.findall(r"///<(.*)", text)
+
+
+def missing(header: Path, shown: str) -> list[str]:
+    return [comment for comment in comments(header) if letters(comment) not in shown]
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=lambda header: header.relative_to(INCLUDE).as_posix())
+def test_every_comment_of_a_public_header_is_in_the_reference(header, shown):
+    assert missing(header, shown) == []
+
+
+def test_comment_that_the_reference_lacks_is_found(shown):
+    header = INCLUDE / "array" / "mem_array.hpp"
+    every = comments(header)
+    assert len(every) > 20
+    for comment in every[0], every[-1]:
+        assert missing(header, shown.replace(letters(comment), "")) == [comment]
+
+
+def objects(site: Path) -> set[str]:
+    """Returns the C and C++ names that the site's index has, with their namespaces."""
+    lines = zlib.decompress((site / "objects.inv").read_bytes().split(b"\n", 4)[4]).decode().splitlines()
+    return {line.rsplit(" ", 4)[0] for line in lines if re.search(r" (c|cpp):(?!\w+Param )\w+ ", line)}
+
+
+def without_entry(there: set[str]) -> set[str]:
+    documented = {name for path in HEADERS if path.suffix == ".hpp" for name in documented_names(path)}
+    return documented - {re.sub(r"^(?:[a-z]\w*::)+", "", name) for name in there}
+
+
+def test_every_name_of_a_public_header_is_in_the_reference(site):
+    there = objects(site)
+    assert without_entry(there) == set()
+    assert {
+        "MemArrayAPI::create_stream",
+        "MemArrayArrayAPI::lease_data",
+        "memarray_import",
+        "PyResource_Close",
+    } <= there
+    for name in ("memarray::MemArray", "memarray::IsMemoryResource", "memarray::exclusive_scan", "MEMARRAY_DTYPE"):
+        assert without_entry(there - {name}) == {name.split("::")[-1]}, "a missing one is noticed"
+
+
+def internal(there: set[str]) -> list[str]:
+    return [name for name in there if re.search(r"\b(detail|bridging)\b|::_[a-z]|_DETAIL_", name)]
+
+
+def test_names_of_detail_are_not_in_the_reference(site):
+    assert internal(objects(site)) == []
+    assert len(internal({"memarray::detail::State", "memarray::MemArray::_state", "MEMARRAY_DETAIL_EACH"})) == 3
+
+
+def test_constraints_are_in_the_reference(shown):
+    assert letters("requires (is_writable && Element<T>)") in shown
+
+
+def test_doxygen_warning_ends_the_build(tmp_path, monkeypatch):
+    (tmp_path / "docs" / "site").mkdir(parents=True)
+    shutil.copy(DOCS / "site" / "Doxyfile", tmp_path / "docs" / "site")
+    header = tmp_path / "include" / "memarray" / "base" / "planted.hpp"
+    header.parent.mkdir(parents=True)
+    monkeypatch.setattr(headers, "ROOT", tmp_path)
+    app = SimpleNamespace(doctreedir=tmp_path / "build", config=SimpleNamespace())
+    header.write_text("namespace memarray {\n/// Adds.\nint add();\n}\n")
+    headers.run_doxygen(app)
+    header.write_text("namespace memarray {\n/// Adds, unlike \\ref subtract.\nint add();\n}\n")
+    with pytest.raises(ExtensionError, match="subtract"):
+        headers.run_doxygen(app)

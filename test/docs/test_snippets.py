@@ -81,6 +81,7 @@ PROJECT = page_of("cmake", "# file: CMakeLists.txt\ncmake_minimum_required(VERSI
         (page_of("cmake", "message(STATUS a)"), "names its file in its first line"),
         (page_of("c", "int a;"), "c names its file in its first line"),
         (page_of("cython", "cdef int a"), "cython names its file in its first line"),
+        (page_of("fortran", "end"), "fortran names its file in its first line"),
         (page_of("cmake", "# file: CMakeLists.txt\nmessage(FATAL_ERROR no_such_project)"), "no_such_project"),
     ],
 )
@@ -138,8 +139,10 @@ def test_excused_block_is_not_executed(empty_folder):
     assert execution.run_page(shown + page_of("pycon", ">>> 1 + 1\n2"), empty_folder) == 1
 
 
-def test_block_runs_only_if_its_module_is_installed(empty_folder):
+def test_block_runs_only_if_all_that_it_needs_is_there(empty_folder):
     wrong = page_of("python", "assert False, 'tried'", "<!-- executed where there is: {} -->\n")
-    assert execution.run_page(wrong.format("no_such_module"), empty_folder) == 0
-    with pytest.raises(AssertionError, match="tried"):
-        execution.run_page(wrong.format("json"), empty_folder)
+    for missing in ("no_such_module", "no/such/header.h", "json, no_such_program", "no_such_program, json"):
+        assert execution.run_page(wrong.format(missing), empty_folder) == 0
+    for there in ("json", "cmake", "stdio.h", "json, sh", "sys/types.h, json"):
+        with pytest.raises(AssertionError, match="tried"):
+            execution.run_page(wrong.format(there), empty_folder)

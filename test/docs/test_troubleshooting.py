@@ -1,4 +1,4 @@
-"""Every message in the tables of the troubleshooting page is one that memarray still has."""
+"""Every message in the tables of two pages, troubleshooting and kernels, is one that memarray still has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 import pages
 import pytest
 
-PAGE = pages.ROOT / "docs" / "guide" / "troubleshooting.md"
+PAGES = [pages.ROOT / "docs" / "guide" / f"{name}.md" for name in ("troubleshooting", "kernels")]
 SOURCES = ("src", "include", "python", "cmake")
 ENDINGS = {".cpp", ".cu", ".h", ".hpp", ".in", ".py", ".cmake"}
 TITLES = ("message", "words")
@@ -19,11 +19,16 @@ JOINED = (
     ("failed: ", "the driver refused it", " (", "CUDA_ERROR_"),
     ("holds it for reading (", "1", " lease)", "; pass a timeout to wait for it"),
     ("resize", " is refused on"),
+    ("a kernel", " is refused on"),
+    ("writing", " is refused on"),
+    ("a kernel", " would write one element at several indices"),
+    ("a kernel", " would write, and this"),
     ("went on in fresh memory, as ", "a view was kept and the write may be partial"),
     ("as ", "a writable view was kept"),
     ("waited: ", "all work of a device was waited for: kept views were used in streams that are not known"),
     ("waited: ", "a lease on the host needed a copy from a device to be over"),
     ("waited: ", "the device has no memory left, so work was waited for that may free some"),
+    ("exited while it held the array in shared memory ", "'"),
     ("waited: ", "another thread's default stream cannot be made to wait"),
 )
 #: Messages of other programs.
@@ -72,7 +77,7 @@ def unknown(message: str) -> list[str]:
     return [piece for piece in pieces(message) if not is_said(piece)]
 
 
-MESSAGES = messages(PAGE.read_text())
+MESSAGES = [message for page in PAGES for message in messages(page.read_text())]
 
 
 @pytest.mark.parametrize("message", MESSAGES)

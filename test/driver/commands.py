@@ -103,6 +103,7 @@ def run_logged(
 ) -> subprocess.CompletedProcess[str]:
     """Runs the command. Output and errors go together into the result and the log. Kills its group past the limit."""
     log.parent.mkdir(parents=True, exist_ok=True)
+    started = time.monotonic()
     with log.open("a") as stream:
         stream.write(f"\n$ {repeat}\n")
     process = subprocess.Popen(
@@ -127,7 +128,7 @@ def run_logged(
         os.killpg(process.pid, signal.SIGKILL)
         raise
     with log.open("a") as stream:
-        stream.write(output)
+        stream.write(f"{output}[{time.monotonic() - started:.0f} s]\n")
     return subprocess.CompletedProcess(words, status, output, "")
 
 

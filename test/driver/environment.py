@@ -129,6 +129,34 @@ def install_debian_package(*names: str) -> None:
 
 
 @functools.cache
+def has_doxygen() -> bool:
+    """True if there is a doxygen, after installing it if necessary and possible."""
+    if not shutil.which("doxygen") and os.geteuid() == 0 and shutil.which("apt-get"):
+        update_debian_packages()
+        install_debian_package("doxygen")
+    return shutil.which("doxygen") is not None
+
+
+@functools.cache
+def missing_for_fortran() -> list[str]:
+    """Returns the packages for Fortran, BLAS and Eigen that are missing, after installing them if possible."""
+
+    def missing() -> list[str]:
+        there = {
+            "gfortran": shutil.which("gfortran"),
+            "libblas-dev": any(Path("/usr/include").glob("*/cblas.h")),
+            "libeigen3-dev": Path("/usr/include/eigen3/Eigen/Core").exists(),
+        }
+        return [name for name, found in there.items() if not found]
+
+    wanted = missing()
+    if wanted and os.geteuid() == 0 and shutil.which("apt-get"):
+        update_debian_packages()
+        install_debian_package(*wanted)
+    return missing()
+
+
+@functools.cache
 def install_debian_packages() -> str:
     """Installs missing packages if possible. Returns an error message if GoogleTest is still missing, or "" if not."""
     wanted = {

@@ -19,7 +19,10 @@ ABOUT = (
     "print(json.dumps([sysconfig.get_config_var(name) for name in ('Py_GIL_DISABLED', 'CONFIG_ARGS')]))"
 )
 #: The extension module, and the libraries that its tests load.
-TARGETS = ("_core", "memarray", "contention", "memory_arguments", "py_resources", "structs", "fake_driver")
+TARGETS = (
+    *("_core", "memarray", "contention", "kernels", "memory_arguments", "memory_orders", "py_resources", "structs"),
+    "fake_driver",
+)
 PACKAGES = ("numpy", "pytest>=8", "hypothesis>=6", "ml_dtypes")
 HAS_NO_GIL = "import sys, memarray, numpy; assert not sys._is_gil_enabled(); print(memarray.build_info())"
 

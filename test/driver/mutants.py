@@ -39,7 +39,7 @@ QUICK = (
     "-DMEMARRAY_TEST_OPTIMIZED=OFF",
 )
 #: Extension modules of test/cpp/python that tests import.
-TEST_MODULES = ("contention", "memory_arguments", "py_resources", "structs")
+TEST_MODULES = ("contention", "memory_arguments", "memory_orders", "py_resources", "structs")
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ CPP_SOURCES = (
     "src/**/*.cu",
     "python/bindings/**/*.[ch]pp",
     "test/cpp/**/*.[ch]pp",
+    "examples/**/*.[ch]",
     "examples/**/*.[ch]pp",
     "examples/**/*.cu",
     "test/downstream/**/*.[ch]",
@@ -123,10 +124,6 @@ def host(part: Part) -> None:
     pytest(part, need("test/python"), *select, env=env, python=environment.python(part), at_once=True)
 
 
-#: Only the host's build finds tests with missing includes. The others precompile, which halves their build time.
-PRECOMPILED = "-DMEMARRAY_TEST_PRECOMPILED=ON"
-
-
 #: Tests of what a flavour can change: kernels, devices, memory and their reports. Others would repeat the host's.
 OF_A_FLAVOUR = "(base|driver|interop|kernel|launch|memory)/test_|(array|strided)/test_(device|thrust)"
 PYTHON_OF_A_FLAVOUR = ("device", "driver", "gpu", "import", "memarray", "options", "resources", "stream", "testing")
@@ -141,7 +138,7 @@ def cuda(part: Part) -> None:
         f"-DCMAKE_CUDA_ARCHITECTURES={'all-major' if part.nightly else '90-virtual'}",
         f"-DMEMARRAY_TEST_FILES={'' if part.nightly else OF_A_FLAVOUR}",
         instances(part),
-        PRECOMPILED,
+        *fast(part),
     )
     build.run_cpp(part)
     part.run([build.folder / "test" / "cpp" / "test_cuda_mr", "--gtest_brief=1"])
@@ -178,8 +175,13 @@ def docs(part: Part) -> None:
     site = WORK / "site"
     env = {**build.python_environment(), "MEMARRAY_SITE": str(site)}
     tests = [need("test/docs")] if not part.quick else sources("test/docs/test_snippets.py", "test/docs/test_links.py")
+    has_doxygen = part.quick or environment.has_doxygen()
+    if missing := environment.missing_for_fortran():
+        part.note(f"{', '.join(missing)} not to be had here: the blocks that need them are left out")
     pytest(part, *tests, env=env, python=environment.python(part), at_once=True)
-    if not part.quick:
+    if not has_doxygen:
+        part.note("doxygen is not to be had here: the site is not built")
+    elif not part.quick:
         part.note(f"site: {len(list(site.rglob('*.html')))} pages")
 
 
@@ -199,7 +201,7 @@ def stubs(part: Part) -> None:
 
 def asan(part: Part) -> None:
     """address, leak and undefined-behaviour sanitizers: C++ and Python tests (`sanitize`); nightly casters, too"""
-    build = builds.of("asan").make(part, instances(part), wide_paths(part), PRECOMPILED)
+    build = builds.of("asan").make(part, instances(part), wide_paths(part), *fast(part))
     build.run_cpp(part)
     fuzz.replay(part, build)
     sanitized_pytest(part, build, "sanitize and not slow and not gpu")
@@ -208,15 +210,22 @@ def asan(part: Part) -> None:
 
 def tsan(part: Part) -> None:
     """thread sanitizer: C++ tests, and the Python tests marked `threads`; nightly casters, too"""
-    build = builds.of("tsan").make(part, instances(part), wide_paths(part), PRECOMPILED)
+    build = builds.of("tsan").make(part, instances(part), wide_paths(part), *fast(part))
     build.run_cpp(part)
     sanitized_pytest(part, build, "threads and not slow and not gpu")
     sanitized_casters(part, build, "test_*holds.py")
 
 
 def instances(part: Part) -> str:
-    """Returns the option to test few dtypes and ranks, because the host's build tests all; nightly to test all."""
+    """Returns the option to test a few dtypes and ranks in C++, which stand for the others; nightly to test all."""
     return f"-DMEMARRAY_TEST_EVERY_INSTANCE={'ON' if part.nightly else 'OFF'}"
+
+
+def fast(part: Part) -> list[str]:
+    """Returns the options to precompile headers, and except nightly to compile sources together. The host's build
+    compiles each source alone, and its nightly build finds tests with missing includes."""
+    joined = "OFF" if part.nightly else "ON"
+    return ["-DMEMARRAY_TEST_PRECOMPILED=ON", f"-DMEMARRAY_JOIN_SOURCES={joined}"]
 
 
 def wide_paths(part: Part) -> str:

@@ -172,12 +172,12 @@ def make_type(lend, version=(1, 3), older=None, name=b"dlpack_exchange_api", str
     return kind, table
 
 
-class Lent:
+class ExportedTensor:
     """A managed tensor exported over the C exchange API. `drop` and its finalizer call the deleter."""
 
-    def __init__(self, lender):
+    def __init__(self, producer):
         self.managed = ManagedPointer()
-        table_of(type(lender)).lend(lender, self.managed)
+        table_of(type(producer)).lend(producer, self.managed)
 
     def take(self):
         """Returns the pointer to the tensor and transfers its ownership."""
@@ -196,9 +196,9 @@ class Lent:
     __del__ = drop
 
 
-def lend_by_table(lender, maker):
+def view_through_table(lender, maker):
     """Returns the object of type `maker` that a consumer of the C exchange API makes."""
-    managed = Lent(lender).take()
+    managed = ExportedTensor(lender).take()
     made = ctypes.py_object()
     table_of(maker).make(managed, made)
     result = made.value

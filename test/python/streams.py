@@ -1,7 +1,7 @@
 """Arrays on simulated devices and consumers on streams, for several test files."""
 
 import memarray
-from dlpack_structs import Lent
+from dlpack_structs import ExportedTensor
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer
 from support import filled, index_sums, look
@@ -65,7 +65,7 @@ class OverTable:
         self.__dlpack_device__ = lender.__dlpack_device__
 
     def __dlpack__(self, **_):
-        return Lent(self.lender).capsule()
+        return ExportedTensor(self.lender).capsule()
 
 
 #: The ways in which a consumer names its stream.

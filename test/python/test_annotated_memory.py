@@ -232,3 +232,39 @@ def test_a_cuda_interface_with_a_mask_is_refused():
 
     with pytest.raises(BufferError, match="memory with a mask cannot be viewed"):
         BufferView(Cuda())
+
+
+class MaskInInterface:
+    """An exporter whose interface, not its class, has a mask."""
+
+    def __init__(self, mask):
+        self.values, self.given = np.arange(3.0), mask
+
+    @property
+    def __array_interface__(self):
+        return {**self.values.__array_interface__, "mask": self.given}
+
+
+def test_mask_of_an_interface_is_not_dropped():
+    source = MaskInInterface(np.array([False, True, False]))
+    array = memarray.MemArray([3])
+    for call in (
+        lambda: memarray.BufferView(source),
+        lambda: memarray.MemArray.from_numpy(source),
+        lambda: array.read_numpy_array(source),
+        lambda: memarray.MemArray([1, 3]).read_numpy_array([source]),
+        lambda: array.fill(source),
+    ):
+        with pytest.raises(BufferError, match="mask"):
+            call()
+    array.read_numpy_array(MaskInInterface(None))
+    assert array.view().tolist() == [0, 1, 2]
+
+
+def test_mask_of_a_memoryviews_exporter_is_not_dropped():
+    masked = np.ma.masked_array([1.0, -999.0, 3.0], [0, 1, 0])
+    for view in (memoryview(masked), memoryview(masked)[1:]):
+        for call in (memarray.BufferView, memarray.MemArray.from_numpy, memarray.BufferView.from_buffer):
+            with pytest.raises(BufferError, match="mask"):
+                call(view)
+    assert memarray.BufferView(memoryview(masked.filled(0))).tolist() == [1, 0, 3]

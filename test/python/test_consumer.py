@@ -331,3 +331,19 @@ def test_work_on_freed_memory_raises_violation():
             sim.live()  # completes pending frees
             for reading in readings:
                 reading.result()
+
+
+@pytest.mark.parametrize("operation", ["write", "add"])
+@pytest.mark.parametrize("place", ["host", "device"])
+def test_value_that_drops_the_view_is_refused(simulated_devices, operation, place):
+    class Dropping:
+        def __array__(self, dtype=None, copy=None):
+            view.drop()
+            return np.asarray(1.0)
+
+    array, _ = on_device() if place == "device" else filled((4, 3))
+    with array.write() as lease:
+        view = Consumer().take(lease)
+    with pytest.raises(ValueError, match="dropped"):
+        getattr(view, operation)(Dropping())
+    assert view.dropped

@@ -5,18 +5,15 @@ docs/dropped_waits.md lists the waits with the scenarios that detect each. MEMAR
 
 import collections
 import functools
+import itertools
 import os
 import re
 from pathlib import Path
 
 import pytest
+from device_world import World
 from memarray.testing import simulated_devices
-from wait_scenarios import (
-    SCENARIOS,
-    World,
-    a_kernel_then_a_fill,
-    writers_one_after_another,
-)
+from wait_scenarios import SCENARIOS, a_kernel_then_a_fill, writers_one_after_another
 
 pytestmark = pytest.mark.sweep
 
@@ -24,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / "docs" / "dropped_waits.md"
 #: The added duration of each piece of work, so that work that does not wait runs first.
 DELAY = 0.01
+#: Each run has new contents, because reused memory may still hold those of the last.
+STARTS = itertools.count()
 
 #: Waits that no scenario here detects, and the reason for each.
 EXPLAINED = {
@@ -49,7 +48,8 @@ def run(scenario, lost=None, patience=1):
     ``lost`` is the function and number of a wait to drop. Raises the exception of the scenario.
     """
     with simulated_devices(**SCENARIOS[scenario]) as sim:
-        world = World()
+        world = World(start=next(STARTS))
+        world.prepare_delays()
         before = len(sim.waits())
         sim.delay(DELAY * patience)
         if lost:
@@ -114,13 +114,13 @@ def seen_in_cpp():
 
 def as_markdown(seen):
     lines = [
-        "# Waits that were lost",
+        "# Dropped waits",
         "",
         "For people who change what memarray waits for. Each place in the library where a stream or the host waits,",
         "and the scenarios of `test/python/wait_scenarios.py`, or programs of `test/cpp/array/test_dropped_waits.cpp`,",
-        "that see when that wait is lost; written by `test/python/test_dropped_waits.py`.",
+        "that fail if that wait is dropped; written by `test/python/test_dropped_waits.py`.",
         "",
-        "| where | seen by |",
+        "| where | detected by |",
         "|---|---|",
     ]
     for site in sorted(set(seen) | set(EXPLAINED)):
@@ -137,8 +137,8 @@ def test_every_wait_site_is_listed_or_explained():
         missed = sites_in_the_sources() - set(seen) - set(EXPLAINED)
         if not missed:
             break
-    assert not missed, "no scenario misses these waits: remove them from the library, or explain them"
-    assert not set(EXPLAINED) & set(seen), "these are explained, and seen"
+    assert not missed, "no scenario detects that these waits are dropped: remove or explain them"
+    assert not set(EXPLAINED) & set(seen), "these are explained, and detected"
     assert set(EXPLAINED) <= sites_in_the_sources(), "these are explained, and in no source"
     if os.environ.get("MEMARRAY_WRITE_LIST"):
         LIST.write_text(as_markdown(seen))
@@ -151,4 +151,4 @@ def test_every_executed_wait_names_a_listed_site(scenario):
     listed = set(re.findall(r"^\| (.+?) \| .+ \|$", LIST.read_text(), re.MULTILINE))
     made = collections.Counter(waits_of(scenario)[0])
     assert made.pop(NOWHERE, 0) <= WITHOUT_PLACE.get(scenario, 0), "no scenario asks for a wait of its own"
-    assert set(made) <= listed, "no scenario misses these waits"
+    assert set(made) <= listed, "no scenario detects that these waits are dropped"

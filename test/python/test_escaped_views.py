@@ -6,57 +6,57 @@ import gc
 import memarray
 import numpy as np
 import pytest
-from operations import KEEPERS, READERS_ONLY, READS, USES, WRITERS_ONLY, name_of
+from consumers import CONSUMERS, READERS_ONLY, WRITERS_ONLY
+from operations import READS, WRITES
 from support import filled, look
 
 SHAPE = (6, 5)
 
 
-every_keep_alive = pytest.mark.parametrize("keep", KEEPERS)
-every_writer = pytest.mark.parametrize("keep", [keep for keep in KEEPERS if keep not in READERS_ONLY])
-every_use = pytest.mark.parametrize("use", USES)
+every_consumer = pytest.mark.parametrize("consumer", CONSUMERS)
+every_writer = pytest.mark.parametrize("consumer", [name for name in CONSUMERS if name not in READERS_ONLY])
+every_use = pytest.mark.parametrize("use", WRITES)
 
 
-def lend(array, keep, writable=False):
+def escape(array, consumer, writable=False):
     """Returns an escaped view of the array's memory, and True if it is writable."""
-    writable = writable or keep in WRITERS_ONLY
+    writable = writable or consumer in WRITERS_ONLY
     with array.write() if writable else array.read() as lease:
-        return KEEPERS[keep](lease), writable
+        return CONSUMERS[consumer](lease), writable
 
 
 @pytest.mark.sanitize
 @every_use
-@every_keep_alive
-def test_escaped_view_never_changes_under_snapshot_policy(keep, use, copies):
+@every_consumer
+def test_escaped_view_never_changes_under_snapshot_policy(consumer, use, copies):
     array, _ = filled(SHAPE, "float32")
-    kept, writable = lend(array, keep)
-    before = np.asarray(kept).copy()
-    perform, *expected = USES[use]
-    perform(array)
-    np.testing.assert_array_equal(np.asarray(kept), before)
-    assert copies() == expected[writable]
+    escaped, writable = escape(array, consumer)
+    before = np.asarray(escaped).copy()
+    WRITES[use].use(array)
+    np.testing.assert_array_equal(np.asarray(escaped), before)
+    assert copies() == WRITES[use].copies[writable]
     for _ in range(2):
-        perform(array) if array.shape == SHAPE else array.fill(1)
-        np.testing.assert_array_equal(np.asarray(kept), before)
+        WRITES[use].use(array) if array.shape == SHAPE else array.fill(1)
+        np.testing.assert_array_equal(np.asarray(escaped), before)
     assert copies() == 0
     del array
-    np.testing.assert_array_equal(np.asarray(kept), before)
+    np.testing.assert_array_equal(np.asarray(escaped), before)
 
 
-@every_keep_alive
-def test_repeated_reads_beside_escaped_view_copy_nothing(keep, copies):
+@every_consumer
+def test_repeated_reads_beside_escaped_view_copy_nothing(consumer, copies):
     array, _ = filled(SHAPE, "float32")
-    kept, writable = lend(array, keep)
-    before = np.asarray(kept).copy()
+    escaped, writable = escape(array, consumer)
+    before = np.asarray(escaped).copy()
     look(array)
     assert copies() == writable
     address = np.from_dlpack(array).ctypes.data
     for read in READS.values():
-        read(array)
+        read.call(array)
         assert np.from_dlpack(array).ctypes.data == address
     assert copies() == 0
-    np.testing.assert_array_equal(np.asarray(kept), before)
-    del kept
+    np.testing.assert_array_equal(np.asarray(escaped), before)
+    del escaped
     array.fill(1)
     assert np.from_dlpack(array).ctypes.data == address
 
@@ -64,32 +64,32 @@ def test_repeated_reads_beside_escaped_view_copy_nothing(keep, copies):
 @pytest.mark.sanitize
 @every_use
 @every_writer
-def test_late_write_through_escaped_view_never_reaches_array(keep, use, copies):
+def test_late_write_through_escaped_view_never_reaches_array(consumer, use, copies):
     array, _ = filled(SHAPE, "float32")
-    kept = np.asarray(lend(array, keep, writable=True)[0])
-    kept.flat[0] = -1.0
+    escaped = np.asarray(escape(array, consumer, writable=True)[0])
+    escaped.flat[0] = -1.0
     expected = look(array)
     assert expected.min() == -1.0 and copies() == 1
-    kept[...] = -5.0
+    escaped[...] = -5.0
     np.testing.assert_array_equal(look(array), expected)
-    USES[use][0](array)
+    WRITES[use].use(array)
     after = look(array)
-    kept[...] = -7.0
+    escaped[...] = -7.0
     np.testing.assert_array_equal(look(array), after)
-    assert (kept == -7.0).all()
+    assert (escaped == -7.0).all()
     assert copies() == 0
 
 
 @every_use
-@every_keep_alive
-def test_array_use_detaches_writable_escaped_view(keep, use, copies):
+@every_consumer
+def test_array_use_detaches_writable_escaped_view(consumer, use, copies):
     array, _ = filled(SHAPE, "float32")
-    kept, _ = lend(array, keep, writable=True)
-    USES[use][0](array)
-    assert copies() == USES[use][2]
+    escaped, _ = escape(array, consumer, writable=True)
+    WRITES[use].use(array)
+    assert copies() == WRITES[use].copies[1]
     after = look(array)
-    if keep not in READERS_ONLY:
-        np.asarray(kept)[...] = -7.0
+    if consumer not in READERS_ONLY:
+        np.asarray(escaped)[...] = -7.0
     np.testing.assert_array_equal(look(array), after)
     assert copies() == 0
 
@@ -97,21 +97,21 @@ def test_array_use_detaches_writable_escaped_view(keep, use, copies):
 def test_write_through_escaped_view_before_next_use_reaches_array():
     array, _ = filled((4,))
     with array.write() as lease:
-        kept = np.asarray(lease)
-    kept[0] = 50.0
+        escaped = np.asarray(lease)
+    escaped[0] = 50.0
     assert look(array)[0] == 50.0
-    kept[0] = 60.0
+    escaped[0] = 60.0
     assert look(array)[0] == 50.0
 
 
 @pytest.mark.parametrize("use", READS)
 def test_array_read_detaches_writable_escaped_view(use, copies):
     array, values = filled((4,))
-    kept, _ = lend(array, "np.asarray", writable=True)
-    READS[use](array)
+    escaped, _ = escape(array, "np.asarray", writable=True)
+    READS[use].call(array)
     # A use that is itself a copy makes one more, which is requested and not reported.
     assert copies() == 1
-    kept[:] = -1
+    escaped[:] = -1
     np.testing.assert_array_equal(look(array), values)
     assert copies() == 0
 
@@ -136,32 +136,32 @@ def test_exchange_with_alias_array_leaves_escaped_view_unchanged():
     other = memarray.MemArray([4])
     other.escaped_views = "alias"
     with array.read() as lease:
-        kept = np.from_dlpack(lease)
+        escaped = np.from_dlpack(lease)
     array.exchange(other)
     other.fill(-1)
     array.fill(-1)
-    np.testing.assert_array_equal(kept, values)
+    np.testing.assert_array_equal(escaped, values)
 
 
-@every_keep_alive
-def test_error_policy_refuses_uses_until_last_view_is_dropped(keep):
+@every_consumer
+def test_error_policy_refuses_uses_until_last_view_is_dropped(consumer):
     array, _ = filled(SHAPE, "float32")
     array.escaped_views = "error"
-    kept, writable = lend(array, keep)
-    before = np.asarray(kept).copy()
+    escaped, writable = escape(array, consumer)
+    before = np.asarray(escaped).copy()
     words = r"[12] exported view\(s\)( \(1 writable\))? of it are still alive .*'error'"
-    for use, (perform, *_) in USES.items():
+    for use, write in WRITES.items():
         with pytest.raises(memarray.LockError, match=words):
-            perform(array)
+            write.use(array)
         assert array.lock_id == -1 and array.shape == SHAPE, use
-        np.testing.assert_array_equal(np.asarray(kept), before)
+        np.testing.assert_array_equal(np.asarray(escaped), before)
     for read in READS.values():
         if writable:
             with pytest.raises(memarray.LockError, match=words):
-                read(array)
+                read.call(array)
         else:
-            read(array)
-    del kept
+            read.call(array)
+    del escaped
     gc.collect()
     array.fill(1)
 
@@ -191,9 +191,9 @@ def test_error_policy_counts_views_of_side_that_goes_stale(here, use):
         with array.read(device="cuda:0") as lease:
             if here == "cuda:0":
                 with array.read(device="cpu") as other:
-                    kept = np.asarray(other)
+                    escaped = np.asarray(other)
             else:
-                kept = memarray.testing.Consumer().take(lease)
+                escaped = memarray.testing.Consumer().take(lease)
         if here == "cpu":
             array.move_memory(memarray.dlpack.kDLCPU)
         array.escaped_views = "error"
@@ -203,7 +203,7 @@ def test_error_policy_counts_views_of_side_that_goes_stale(here, use):
         assert (array.lock_id, str(array.device), array.shape) == (-1, here, (4,))
         with array.read():
             pass
-        del kept
+        del escaped
         gc.collect()
         perform(array)
 
@@ -212,7 +212,7 @@ def test_error_policy_refuses_reads_beside_writable_view():
     array = memarray.MemArray([4])
     array.escaped_views = "error"
     with array.write() as lease:
-        kept = np.asarray(lease)
+        escaped = np.asarray(lease)
     for use in (array.read, array.write):
         with pytest.raises(memarray.LockError, match=r"\(1 writable\)"):
             use().__enter__()
@@ -220,25 +220,25 @@ def test_error_policy_refuses_reads_beside_writable_view():
         with pytest.raises(memarray.LockError):
             use()
     assert array.lock_id == -1
-    del kept
+    del escaped
     with array.read():
         pass
 
 
-@every_keep_alive
-def test_alias_policy_view_keeps_sharing_array_memory(keep, copies):
+@every_consumer
+def test_alias_policy_view_keeps_sharing_array_memory(consumer, copies):
     array, _ = filled(SHAPE, "float32")
     array.escaped_views = "alias"
-    kept, _ = lend(array, keep, writable=True)
+    escaped, _ = escape(array, consumer, writable=True)
     address = np.from_dlpack(array).ctypes.data
     array.fill(9)
-    assert (np.asarray(kept) == 9).all()
-    for use, (perform, *_) in USES.items():
-        if name_of(use) not in ("resize", "exchange"):
-            perform(array)
+    assert (np.asarray(escaped) == 9).all()
+    for use, write in WRITES.items():
+        if not use.startswith(("resize", "exchange")):
+            write.use(array)
             assert np.from_dlpack(array).ctypes.data == address, use
-    if keep not in READERS_ONLY:
-        np.asarray(kept)[...] = 4
+    if consumer not in READERS_ONLY:
+        np.asarray(escaped)[...] = 4
         assert (look(array) == 4).any()
     assert copies() == 0
 
@@ -266,15 +266,15 @@ def test_escaped_view_policy_is_set_per_array_by_name():
 def test_views_keep_memory_alive_without_array_and_lease():
     array, values = filled(SHAPE)
     with array.read() as lease:
-        names = [name for name in KEEPERS if not name.startswith(("array interface", "torch", "JAX"))]
-        kept = {name: KEEPERS[name](lease) for name in names}
+        names = [name for name in CONSUMERS if not name.startswith(("array interface", "torch", "JAX"))]
+        escaped = {name: CONSUMERS[name](lease) for name in names}
         pointer = np.from_dlpack(lease).ctypes.data
     blocks = memarray.stats()["live_blocks"]
     del array, lease
     assert memarray.stats()["live_blocks"] == blocks
-    np.testing.assert_array_equal(np.asarray(kept["np.asarray"]), values)
+    np.testing.assert_array_equal(np.asarray(escaped["np.asarray"]), values)
     assert ctypes.string_at(pointer, values.nbytes) == values.tobytes()
-    while kept:
+    while escaped:
         assert memarray.stats()["live_blocks"] == blocks
-        kept.popitem()
+        escaped.popitem()
     assert memarray.stats()["live_blocks"] == blocks - 1

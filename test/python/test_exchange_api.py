@@ -10,13 +10,13 @@ from dlpack_structs import (
     DataType,
     Deleter,
     Device,
-    Lent,
+    ExportedTensor,
     ManagedPointer,
     SetError,
     Tensor,
-    lend_by_table,
     make_type,
     table_of,
+    view_through_table,
 )
 from memarray import BufferView
 
@@ -68,7 +68,7 @@ def test_array_is_exported_as_read_only_snapshot(kind, copies):
     a = kind([2, 3])
     a.fill(1)
     start = memarray.stats()["live_blocks"]
-    lent = Lent(a)
+    lent = ExportedTensor(a)
     managed = lent.managed.contents
     assert (managed.version.major, managed.flags) == (1, READ_ONLY)
     assert managed.tensor.data == a.view().data_ptr
@@ -99,9 +99,9 @@ def test_array_export_obeys_leases_and_policy():
             ARRAYS.lend(a, managed)
         assert not managed
     with a.read():
-        Lent(a)
+        ExportedTensor(a)
     a.escaped_views = "error"
-    lent = Lent(a)
+    lent = ExportedTensor(a)
     with pytest.raises(memarray.LockError):
         a.fill(1)
     lent.drop()
@@ -111,7 +111,7 @@ def test_array_export_obeys_leases_and_policy():
 def test_array_round_trips_to_read_only_view():
     a = memarray.MemArray([3], "int16")
     a.fill(5)
-    view = lend_by_table(a, BufferView)
+    view = view_through_table(a, BufferView)
     assert (view.data_ptr, view.writable, view.sum()) == (a.view().data_ptr, False, 15)
 
 
@@ -264,6 +264,23 @@ def test_rejected_table_tensor_is_deleted(dtype, lazy, words):
         memarray.from_dlpack(lender).close()
     assert lends == ([1] if words is not None else [1, 2])
     lender.view.close()
+    a.fill(1)  # no consumer is left
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError, SystemExit])
+def test_errors_of_lazy_state_queries_are_not_swallowed(error):
+    def is_neg(self):
+        raise error
+
+    a = memarray.MemArray([3], "float32")
+    a.escaped_views = "error"
+    kind, _ = make_type(lambda producer, out: VIEWS.lend(producer.view, out))
+    kind.is_neg = is_neg
+    producer = kind()
+    producer.view = a.view()
+    with pytest.raises(error):
+        memarray.from_dlpack(producer)
+    producer.view.close()
     a.fill(1)  # no consumer is left
 
 

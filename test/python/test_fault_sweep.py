@@ -9,17 +9,17 @@ import itertools
 import os
 import re
 import threading
-import types
 from pathlib import Path
 
 import memarray
 import numpy as np
 import pytest
-from device_operations import NO_DRIVER, TRIALS, WITHOUT_CALLS
-from device_trials import World
+from device_world import POOLLESS, World
+from memarray.dlpack import kDLCPU
 from memarray.testing import simulated_devices
+from operations import OPERATIONS, TRIALS, entries_of
 from support import filled, look
-from test_operations import public_names
+from trials import HOST_ONLY, Trial
 
 pytestmark = pytest.mark.sweep
 
@@ -36,6 +36,29 @@ LOSES = {
     "cuMemFreeHost": "pinned_memory",
     "cuDevicePrimaryCtxRelease": "contexts",
 }
+
+
+#: Trials of destructors, which cannot raise.
+DESTRUCTORS = {
+    "dropping an array": Trial("", "copied", World.drop),
+    "dropping a moving array": Trial(
+        "", lambda w: [w.copied(), w.kept[0].move_memory(kDLCPU, async_copy=True)], World.drop
+    ),
+    "dropping an array without pools": Trial("", "copied", World.drop, POOLLESS),
+    "dropping an escaped view": Trial("", lambda w: [w.escaped(), w.a.fill(3)], World.drop),
+    "dropping a writable escaped view": Trial("", lambda w: [w.escaped_writable(), w.a.fill(3)], World.drop),
+    "dropping an escaped view for no stream": Trial("", lambda w: [w.escaped_for_no_stream(), w.a.fill(3)], World.drop),
+    "dropping an exported lease": Trial("", "exported_twice", lambda w: [w.lease.close(), w.drop()]),
+    "dropping a stream": Trial("", lambda w: w.keep(memarray.Stream()), World.drop),
+    "dropping an event": Trial("", lambda w: w.keep(memarray.Event()), World.drop),
+    "dropping a pool": Trial("", "with_pool", World.drop),
+    "dropping a view with pending work": Trial("", lambda w: [w.own_view(), w.view.add_index()], World.drop),
+    "dropping a view that its array replaced": Trial("", lambda w: [w.escaped_view(), w.a.fill(3)], World.drop),
+    "dropping an exported view": Trial("", lambda w: [w.exported_view(), w.a.fill(3)], World.drop),
+    "dropping an array over imported memory": Trial("", "adopted_array", World.drop),
+    "dropping a view of imported memory": Trial("", lambda w: [w.imported_view(), w.view.add_index()], World.drop),
+}
+ALL_TRIALS = {**TRIALS, **DESTRUCTORS}
 
 
 def driver_functions():
@@ -97,7 +120,7 @@ class Run:
 @functools.cache
 def undisturbed(name):
     """Returns the visible state before and after a trial's call, and its number of calls of each driver function."""
-    trial = TRIALS[name]
+    trial = ALL_TRIALS[name]
     before, after = Run(trial._replace(call=lambda world: None)), Run(trial)
     for run in (before, after):
         assert (run.error, run.violation, run.left, any(run.live.values())) == (None, "", 0, False)
@@ -118,13 +141,13 @@ def check(name, function, nth, code, times, again):
     """Tries one failure. Returns True if the driver call was reached."""
     before, after, _ = undisturbed(name)
     try:
-        run = Run(TRIALS[name], (function, nth, code, times), again=again)
+        run = Run(ALL_TRIALS[name], (function, nth, code, times), again=again)
     except memarray.OutOfMemoryError:
         # Resources that could not be released are missing for later allocations.
         assert function in LOSES
         return True
     if run.error is None:
-        assert not differences(run.seen, after), f"it did not say that it failed: {differences(run.seen, after)}"
+        assert not differences(run.seen, after), f"the failure is not reported: {differences(run.seen, after)}"
     else:
         kind, reported, spelled, words = run.error
         if function in LOSES and kind is memarray.OutOfMemoryError:
@@ -132,8 +155,8 @@ def check(name, function, nth, code, times, again):
         assert reported == code, words
         assert (kind is memarray.OutOfMemoryError) == (code == 2)
         assert spelled.startswith("CUDA_ERROR_") and words.endswith(f"({spelled})") and " failed: " in words
-        wrong = differences(run.seen, after) if again else differences(run.seen, before, TRIALS[name].may_change)
-        assert not wrong, f"it said {words}: {wrong}"
+        wrong = differences(run.seen, after) if again else differences(run.seen, before, ALL_TRIALS[name].may_change)
+        assert not wrong, f"the error is {words}: {wrong}"
     assert run.left == 0, "blocks are left"
     lost = LOSES.get(function)
     if lost is None:
@@ -167,11 +190,11 @@ def failures(name):
                 break
 
 
-@pytest.mark.parametrize("name", TRIALS)
+@pytest.mark.parametrize("name", ALL_TRIALS)
 def test_operations_survive_failure_of_each_driver_call(name):
     cases = failures(name)
     case = next(cases, None)
-    assert (case is None) == (name in WITHOUT_CALLS), "say in WITHOUT_CALLS which trials reach no driver call"
+    assert (case is not None) == ALL_TRIALS[name].calls_driver
     while case is not None:
         function, nth, code, times, again = case
         try:
@@ -187,47 +210,25 @@ def test_operations_survive_failure_of_each_driver_call(name):
             case = None
 
 
-KINDS = {cls.__name__: cls for cls in (memarray.MemArray, memarray.Lease, memarray.Stream, memarray.Event)}
-KINDS |= {"MemoryPool": memarray.MemoryPool, "BufferView": memarray.BufferView}
-#: Names that every class of Python or pybind11 has.
-EVERYWHERE = {
-    *(
-        "__doc__",
-        "__module__",
-        "__slots__",
-        "__weakref__",
-        "__weaklistoffset__",
-        "__init__",
-        "__new__",
-        "__annotations__",
-    ),
-    *("__firstlineno__", "__static_attributes__", "__match_args__", "__dict__"),
-}
+def has_trials(calls):
+    return any(isinstance(call, Trial) for call in calls)
 
 
-def test_every_public_operation_has_a_fault_trial():
-    tried = {name.split(" ")[0].rstrip(",") for name in TRIALS}
-    for kind, cls in KINDS.items():
-        names = {name for name in public_names(cls) if not name.startswith("_pybind11")} - EVERYWHERE
-        missing = {name for name in names - set(NO_DRIVER[kind]) if f"{kind}.{name}" not in tried}
-        assert not missing, f"say in the tables of device_operations.py what these do, of {kind}"
-    module = set(memarray.__all__) - set(KINDS) - set(NO_DRIVER["memarray"]) - {"cuda"}
-    cuda = {name for name, value in vars(memarray.cuda).items() if isinstance(value, types.FunctionType)}
-    assert {"synchronize", "trim", "pool_stats"} < cuda
-    module.update(f"cuda.{name}" for name in cuda)
-    assert {name for name in module if f"memarray.{name}" not in tried} == set()
-    assert set(TRIALS) >= WITHOUT_CALLS
-    assert {"Stream", "Event", "MemoryPool"} <= tried
+def test_each_operation_has_a_fault_trial_or_is_host_only():
+    for name, calls in OPERATIONS.items():
+        if calls:
+            assert has_trials(calls) != (HOST_ONLY in calls), name
 
 
-def test_listed_operations_make_no_driver_calls(simulated_devices):
+def test_operations_without_trials_make_no_driver_calls(simulated_devices):
     world = World()
     world.a.move_memory(memarray.dlpack.kDLCUDA)
     pool = memarray.MemoryPool()
     with world.a.read() as lease:
         calls = simulated_devices.calls()
         for thing in (world.a, lease, world.first, world.event, pool):
-            for name in NO_DRIVER[type(thing).__name__]:
+            entries = entries_of(type(thing).__name__).items()
+            for name in [name for name, tries in entries if not has_trials(tries)]:
                 value = getattr(thing, name, None)
                 if name in {"__len__", "__repr__", "__hash__", "__cuda_stream__", "__dlpack_device__"}:
                     value()

@@ -13,7 +13,7 @@ import memarray
 import numpy as np
 import pytest
 from memarray import BufferView
-from operations import ARRAY, LEASE
+from operations import entries_of
 from support import SEED
 
 CALLS = 200_000 if os.environ.get("MEMARRAY_NIGHTLY") else 4_000
@@ -81,20 +81,23 @@ KEYWORDS = [
     *("device", "stream", "timeout", "discard", "device_type", "device_id", "async_copy", "max_version"),
     *("dl_device", "copy", "dtype", "shape", "uninitialized", "nonsense", "", "\udc80"),
 ]
-#: Names that reflection lists and the test omits: they end or replace the object, or belong to the interpreter.
-LEFT_OUT = {
-    *("__new__", "__del__", "__doc__", "__module__", "__slots__", "__annotations__", "__weakref__"),
-    *("__weaklistoffset__", "__firstlineno__", "__static_attributes__", "_TYPE_INSTANCE_MAP"),
-    # A direct caller owns the export.
-    *("__release_buffer__", "__buffer__"),
+#: Operations that the test omits: they end or replace the object, or belong to the interpreter.
+OMITTED = {
+    *("__new__", "__del__", "_TYPE_INSTANCE_MAP"),
+    *("__release_buffer__", "__buffer__"),  # a direct caller owns the export
 }
+
+
+def operations_of(owner, target, omitted=()):
+    """Returns the target with the name of each operation that is tried."""
+    return [(target, name) for name in entries_of(owner) if name not in {*OMITTED, *omitted}]
 
 
 class Fuzz:
     def __init__(self, number):
         self.random = random.Random(number)
         self.array = memarray.MemArray([2, 3], self.random.choice(["float64", "int8", "complex64", "bool", "float16"]))
-        self.said = ""
+        self.call = ""
 
     def value(self):
         roll = self.random.random()
@@ -112,8 +115,8 @@ class Fuzz:
         return positional, {name: self.value() for name in names}
 
     def targets(self, lease):
-        yield from ((self.array, name) for name in ARRAY if name not in LEFT_OUT)
-        yield from ((lease, name) for name in LEASE if name not in LEFT_OUT)
+        yield from operations_of("MemArray", self.array)
+        yield from operations_of("Lease", lease)
         yield from ((memarray, name) for name in ("MemArray", "leases", "trim", "stats", "Device", "build_info"))
         yield from (
             (memarray.options, name)
@@ -129,7 +132,7 @@ class Fuzz:
             lease.close()
         target, name = self.random.choice(list(self.targets(lease)))
         positional, keywords = self.arguments()
-        self.said = f"{type(target).__name__}.{name}(*{positional!r}, **{keywords!r}) with a lease {lease!r}"
+        self.call = f"{type(target).__name__}.{name}(*{positional!r}, **{keywords!r}) with a lease {lease!r}"
         before = self.contents()
         try:
             if target is memarray.options:
@@ -142,13 +145,13 @@ class Fuzz:
                     self.enter(found)
         except REFUSALS:
             if state != "open":
-                assert self.contents() == before, f"changed although it was refused: {self.said}"
+                assert self.contents() == before, f"changed although it was refused: {self.call}"
         finally:
             lease.close()
 
     def enter(self, lease):
         # A lease with no timeout or a long one would wait for this thread itself.
-        if self.array.lock_id == -1 and repr(lease).startswith("<unopened") and "timeout" not in self.said:
+        if self.array.lock_id == -1 and repr(lease).startswith("<unopened") and "timeout" not in self.call:
             with lease:
                 pass
 
@@ -194,7 +197,7 @@ def make_calls(kind):
                 if call % 50 == 49:
                     fuzz.is_still_good()
             except BaseException as error:
-                print(f"call {call} of MEMARRAY_SEED={SEED}: {fuzz.said} ({error!r})")
+                print(f"call {call} of MEMARRAY_SEED={SEED}: {fuzz.call} ({error!r})")
                 raise
     fuzz = None
     gc.collect()
@@ -203,13 +206,6 @@ def make_calls(kind):
 @pytest.mark.sanitize
 def test_junk_arguments_are_refused_and_change_nothing(every_option):
     make_calls(Fuzz)
-
-
-def view_operations():
-    """Returns the names of the operations of views and of the functions that make views, by reflection."""
-    names = {name for name in dir(BufferView) if not name.startswith("_") or name in ("__getitem__", "__setitem__")}
-    names |= {"__dlpack__", "__dlpack_device__", "__array__", "__reduce_ex__", "__len__", "__iter__", "__bool__"}
-    return sorted(names - {"close"})
 
 
 class ViewFuzz(Fuzz):
@@ -227,20 +223,20 @@ class ViewFuzz(Fuzz):
 
     def one(self):
         target, name = self.random.choice(
-            [(self.view, name) for name in view_operations()]
+            operations_of("BufferView", self.view, omitted=("close", "__exit__"))
             + [(memarray, "from_dlpack"), (memarray, "BufferView"), (memarray.MemArray, "from_dlpack")]
             + [(BufferView, name) for name in ("from_numpy", "from_buffer", "from_dlpack")]
         )
         positional, keywords = self.arguments()
-        self.said = f"{name}(*{positional!r}, **{keywords!r}) of {self.view!r}"
+        self.call = f"{name}(*{positional!r}, **{keywords!r}) of {self.view!r}"
         before = self.base.tobytes()
         try:
             found = getattr(target, name)
             if callable(found):
                 found(*positional, **keywords)
         except REFUSALS:
-            assert self.base.tobytes() == before, f"changed although it was refused: {self.said}"
-        assert self.base.flags.writeable or self.base.tobytes() == before, f"read-only, and changed: {self.said}"
+            assert self.base.tobytes() == before, f"changed although it was refused: {self.call}"
+        assert self.base.flags.writeable or self.base.tobytes() == before, f"read-only, and changed: {self.call}"
 
     def is_still_good(self):
         if self.view.writable:

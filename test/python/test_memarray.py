@@ -157,6 +157,19 @@ def test_resize_keeps_the_leading_elements_in_linear_order(ndim):
     np.testing.assert_array_equal(look(array).ravel(), values.ravel()[:2])
 
 
+def test_resize_takes_the_integers_that_the_constructor_takes():
+    class Three:
+        def __index__(self):
+            return 3
+
+    array = memarray.MemArray(2)
+    for shape in (np.int64(4), np.uint8(5), Three(), [np.int16(2)], (6,), np.array([2]), range(1, 2)):
+        array.resize(shape)
+        assert array.shape == memarray.MemArray(shape).shape
+    with pytest.raises(TypeError):
+        array.resize(True)
+
+
 def test_exchange_swaps_contents_and_shapes():
     left, left_values = filled((2, 3), start=1)
     right, right_values = filled((4, 1), start=5)

@@ -152,6 +152,8 @@ def test_array_from_numpy_is_created_on_device(device, copies, dtype):
 def test_array_from_numpy_refuses_two_devices(simulated_devices):
     with pytest.raises(ValueError, match="the device is given twice: device='cuda:0' and device_id=1"):
         MemArray.from_numpy(VALUES, 1, device="cuda:0")
+    with pytest.raises(TypeError, match="integer"):
+        MemArray.from_numpy(VALUES, 1.5, device="cuda:0")
 
 
 def test_view_made_on_device_is_a_counted_copy(device, copies):
@@ -246,9 +248,35 @@ def test_device_view_of_unified_memory_is_exported_as_device_memory(as_cuda):
     del array
 
 
+def test_copies_of_unified_memory_for_the_host_do_not_share_it(unified):
+    array = MemArray.from_dlpack(unified.to_device("cuda:0"))
+    with array.write() as lease:
+        for source in (unified.to_device("cuda:0"), lease.view(), lease):
+            copy = np.from_dlpack(source, device="cpu", copy=True)
+            np.testing.assert_array_equal(copy, VALUES)
+            copy[...] = -1
+            np.testing.assert_array_equal(np.from_dlpack(source, device="cpu", copy=True), VALUES)
+
+
 def test_adopted_unified_memory_is_on_the_device(unified):
     array = MemArray.from_dlpack(unified.to_device("cuda:0"))
     assert (str(array.device), array.memory_type) == ("cuda:0", "unified")
     array.add_index_tuple()
     array.move_memory(kDLCPU)
     np.testing.assert_array_equal(look(array), VALUES + np.add.outer(np.arange(3), np.arange(4)))
+
+
+def test_device_types_name_devices_wherever_a_device_is_given(simulated_devices):
+    values = np.arange(4.0)
+    array, view = MemArray.from_numpy(values), BufferView(values)
+    with array.read(device=DeviceType.CPU) as lease:
+        assert lease.view().device == Device("cpu")
+    for there in (DeviceType.CUDA, Device(DeviceType.CUDA), "cuda"):
+        assert view.to_device(there).device == Device("cuda:0")
+        assert BufferView.from_numpy(values, device=there).device == Device("cuda:0")
+        assert BufferView.from_buffer(values, device=there).device == Device("cuda:0")
+    assert view.to_device(DeviceType.CPU) is view
+    for wrong in (DeviceType.ROCM, 7, ("cuda", 0), True):
+        for call in (view.to_device, lambda device: BufferView.from_numpy(values, device=device)):
+            with pytest.raises(ValueError, match="a device is written"):
+                call(wrong)

@@ -18,6 +18,11 @@ class Huge:
     __str__ = __repr__
 
 
+class Lines:
+    def __repr__(self):
+        return "several\nlines"
+
+
 class HugeNumber(int):
     def __repr__(self):
         return LONG
@@ -161,6 +166,9 @@ def test_shown_values_are_short_and_descriptive():
     assert shown([1] * 100) == "a list of 100 items"
     assert shown(bytes(1000)) == "a bytes of 1000 bytes"
     assert shown(LONG) == "a str of 100000 characters"
+    assert shown(memarray.BufferView(bytes(5))[:0]) == "a memarray.BufferView of shape (0,)"
+    assert shown(range(10**9)) == "a range of 1000000000 items"
+    assert shown(Lines()) == "several..."
     assert shown(Huge()) == "x" * 77 + "..."
     assert len(shown(10**3000)) == 80
     assert shown("\ud800") == r"'\ud800'"
@@ -199,3 +207,25 @@ def test_errors_of_streams_and_events_are_short(simulated_devices, x):
         with pytest.raises(TypeError) as raised:
             use(x)
         assert len(str(raised.value)) < 200
+
+
+def test_ctrl_c_during_a_repr_is_not_lost():
+    class Interrupted:
+        def __repr__(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        try:
+            BufferView(Interrupted())
+        except TypeError:
+            for _ in range(1000):
+                pass
+
+
+def test_shape_of_many_extents_is_counted():
+    array = MemArray([2, 3])
+    for shape in (range(200_000), [1] * 1000):
+        with pytest.raises((ValueError, TypeError)) as raised:
+            array.resize(list(shape))
+        assert len(str(raised.value)) < 300
+    assert array.shape == (2, 3)

@@ -10,7 +10,7 @@ from memarray.testing import simulated_devices
 
 #: Types of the extension that define their own pickling, and abstract ones.
 OTHERS = {"BufferView", "ArrayBase", "Instance", "Error", "LockError", "CudaError"}
-OTHERS |= {"OutOfMemoryError", "UnsupportedTypeError"}
+OTHERS |= {"OutOfMemoryError", "UnsupportedTypeError", "Violation"}
 
 
 def objects(sim):
@@ -21,7 +21,7 @@ def objects(sim):
         "MemoryPool": memarray.MemoryPool(),
         "Lease": lease,
         "leases": memarray.leases(lease),
-        "SimulatedDevices": sim._opened(),
+        "SimulatedDevices": sim,
         "ConsumerBacklog": _core.ConsumerBacklog(),
     }
 

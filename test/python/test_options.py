@@ -1,5 +1,7 @@
 """Process-wide settings, the pool, and what was built."""
 
+import os
+
 import memarray
 import numpy as np
 import pytest
@@ -25,6 +27,24 @@ def test_thread_count_can_be_read_and_set():
     memarray.options.threads = before
     del array
     memarray.trim()
+
+
+@pytest.mark.parametrize(("value", "used"), [("3", 3), ("0", None), ("two", None), ("4 ", None), ("", None)])
+def test_environment_chooses_threads_unless_the_option_does(value, used):
+    program = (
+        "import memarray\n"
+        "print(memarray.options.threads)\n"
+        "memarray.options.threads = 2\n"
+        "print(memarray.options.threads)\n"
+    )
+    run = run_python(program, env={"MEMARRAY_THREADS": value})
+    first, second = map(int, run.stdout.split())
+    assert second == 2
+    if used is None:
+        assert first == len(os.sched_getaffinity(0))
+        assert f"MEMARRAY_THREADS={value} is ignored" in run.stderr
+    else:
+        assert first == used
 
 
 def test_pool_reuses_freed_memory_within_its_limit():

@@ -11,7 +11,7 @@ import memarray
 import numpy as np
 import pytest
 from dlpack_producer import Producer
-from dlpack_structs import lend_by_table
+from dlpack_structs import view_through_table
 from dtype_values import assert_same_values, edges
 from exchange_libraries import CONSUMERS, Jitted, address, is_available, load
 from memarray import BufferView
@@ -219,7 +219,7 @@ PROTOCOLS = {
     "__array_interface__": lambda view: BufferView(
         SimpleNamespace(__array_interface__=view.__array_interface__, kept=view)
     ),
-    "exchange table": lambda view: lend_by_table(view, BufferView),
+    "exchange table": lambda view: view_through_table(view, BufferView),
     "capsule": lambda view: memarray.from_dlpack(view.__dlpack__(max_version=(1, 0))),
     "buffer": lambda view: BufferView.from_buffer(view),
 }

@@ -33,6 +33,7 @@ from shared_segments import (
     set_to,
     start,
 )
+from support import run_python
 
 
 @pytest.mark.parametrize("method", [*METHODS, "forkserver"])
@@ -97,6 +98,21 @@ def test_pickle_is_refused_when_name_is_unlinked_or_reused(make_shared):
             pickle.loads(pickled)
     finally:
         shared_memory.unlink(b)
+
+
+def test_names_with_a_slash_are_unlinked_without_a_warning():
+    code = """
+        from memarray import shared_memory
+        name = shared_memory.create([4]).shared_memory
+        shared_memory.attach("/" + name)
+        shared_memory.unlink("/" + name)
+        try:
+            shared_memory.attach(name)
+        except FileNotFoundError:
+            print("gone")
+    """
+    done = run_python(code)
+    assert (done.stdout, done.stderr) == ("gone\n", "")
 
 
 def test_copies_are_private_to_the_process(make_shared):

@@ -5,6 +5,8 @@ import gc
 import os
 import random
 import struct
+import subprocess
+import sys
 from multiprocessing.shared_memory import SharedMemory
 
 import memarray
@@ -131,3 +133,51 @@ def test_corrupted_lock_state_causes_no_crash(make_shared):
 def look_now(array):
     with array.read() as lease:
         return np.from_dlpack(lease).sum()
+
+
+@pytest.mark.parametrize("name", ["größe", "a/b", "", "/", "x" * 255, "x" * 100_000, "a\0b"], ids=ascii)
+def test_impossible_names_are_refused_and_leave_nothing(name):
+    before = set(os.listdir("/dev/shm"))
+    for call in (
+        lambda: shared_memory.create([4], where=name),
+        lambda: shared_memory.attach(name),
+        lambda: shared_memory.unlink(name),
+    ):
+        with pytest.raises(ValueError, match="name") as raised:
+            call()
+        assert len(str(raised.value)) < 300
+    assert set(os.listdir("/dev/shm")) == before
+
+
+def test_unlink_takes_arrays_and_names_alone():
+    for wrong in (5, None, b"name"):
+        with pytest.raises(TypeError, match="array or a name"):
+            shared_memory.unlink(wrong)
+
+
+def test_name_with_a_slash_is_created_and_unlinked_without_warnings():
+    program = (
+        "import os\n"
+        "from memarray import shared_memory\n"
+        "name = f'/memarray-{os.getpid()}'\n"
+        "array = shared_memory.create(2, where=name)\n"
+        "assert shared_memory.attach(name).shape == (2,)\n"
+        "shared_memory.unlink(name)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_memory_beyond_the_limits_is_an_error_with_sizes():
+    program = (
+        "import resource\n"
+        "from memarray import shared_memory\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, -1))\n"
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "try:\n"
+        "    shared_memory.create([1 << 20])\n"
+        "except OSError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert f"{(8 << 20) + 16384:,} bytes" in done.stdout, done

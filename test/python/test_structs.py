@@ -135,3 +135,65 @@ def test_strided_structs_are_read_without_a_hidden_copy(copies):
         a.read_numpy_array(source)
         assert copies() == 0
         assert np.asarray(a).tobytes() == source.tobytes()
+
+
+def test_bools_in_fields_are_valid_in_own_memory():
+    raw = np.zeros(4, memarray.MemArray([4], "structs::Mixed").dtype)
+    raw["valid"].view("u1")[:] = [2, 255, 0, 1]
+    for make in (
+        lambda: memarray.MemArray.from_numpy(raw),
+        lambda: pickle.loads(pickle.dumps(memarray.MemArray.from_numpy(raw))),
+        lambda: filled("structs::Mixed", 4, lambda a: a.read_numpy_array(raw)),
+    ):
+        made = make()
+        assert structs.count_valid(made) == 3
+        assert np.asarray(made)["valid"].view("u1").tolist() == [1, 1, 0, 1]
+    assert structs.count_valid(filled("structs::Mixed", 2, lambda a: a.fill(raw[1]))) == 2
+
+
+def filled(dtype, count, fill):
+    array = memarray.MemArray([count], dtype)
+    fill(array)
+    return array
+
+
+def test_fields_of_bfloat16_take_no_other_numbers():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    a = memarray.MemArray([2], "structs::Mixed")
+    offsets = {"names": ["value", "valid"], "offsets": [0, 2], "itemsize": 4}
+    for wrong in ("i2", "u2", "f2", "f4", "S2"):
+        formats = [wrong, "?"]
+        source = np.ones(2, {**offsets, "formats": formats, "itemsize": 8, "offsets": [0, 4]})
+        with pytest.raises(TypeError, match="fields"):
+            a.read_numpy_array(source)
+        with pytest.raises(TypeError):
+            a.fill(source[0])
+    source = np.zeros(2, {**offsets, "formats": [ml_dtypes.bfloat16, "?"]})
+    source["value"] = [1.5, -2]
+    for make in (
+        lambda: filled("structs::Mixed", 2, lambda a: a.read_numpy_array(source)),
+        lambda: memarray.MemArray.from_numpy(source),
+    ):
+        values = np.asarray(make())["value"].copy().view(ml_dtypes.bfloat16)
+        assert values.tolist() == [1.5, -2]
+    one = filled("structs::Mixed", 2, lambda a: a.fill(source[1]))
+    assert np.asarray(one)["value"].copy().view(ml_dtypes.bfloat16).tolist() == [-2, -2]
+
+
+def test_a_struct_without_fields_takes_bytes_of_its_size_alone():
+    a = memarray.MemArray([2], "structs::Opaque")
+    a.read_numpy_array(np.array([b"abcdefgh", b"ijklmnop"], "V8"))
+    before = np.asarray(a).tobytes()
+    for wrong in (
+        np.array([1.0, 2.0]),
+        np.array([1, 2]),
+        np.array(["ab", "cd"]),
+        np.array([b"abcdefgh", b"ijklmnop"]),
+        np.ones(2, "c8"),
+        np.zeros(2, "V16"),
+    ):
+        with pytest.raises(TypeError):
+            a.read_numpy_array(wrong)
+        with pytest.raises(TypeError):
+            a.fill(wrong[0])
+    assert np.asarray(a).tobytes() == before

@@ -10,7 +10,7 @@ import memarray
 import numpy as np
 import pytest
 from dlpack_producer import Producer
-from dlpack_structs import lend_by_table
+from dlpack_structs import view_through_table
 from memarray import BufferView
 from support import DTYPES, NUMPY_DTYPES, numpy_dtype
 
@@ -359,7 +359,7 @@ def sent_by_dask(view):
 READ_ONLY_EXPORTS = {
     "slice": lambda view: view[::-1].T.reshape(-1),
     "broadcast": lambda view: view.broadcast_to(2, 3),
-    "table": lambda view: lend_by_table(view, BufferView),
+    "table": lambda view: view_through_table(view, BufferView),
     "capsule": lambda view: memarray.from_dlpack(view.__dlpack__(max_version=(1, 0))),
     "pickle": lambda view: pickle.loads(pickle.dumps(view, protocol=5)),
     "pickle out of band": pickled_out_of_band,

@@ -76,6 +76,12 @@ def test_in_operator_compares_elements(view):
     assert 1 not in view[:0]
 
 
+def test_in_operator_refuses_sequences(view):
+    for several in ([0.0, 1.0, 2.0], (1.0,), []):
+        with pytest.raises(TypeError, match="one element"):
+            _ = several in view
+
+
 def test_iteration_raises_after_view_is_closed(view):
     for given in (view, view[0]):
         rows = iter(given)

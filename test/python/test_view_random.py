@@ -180,7 +180,7 @@ def test_random_view_operations_match_numpy():
                 s for s, e in zip(x.strides, x.shape, strict=True) if e > 1
             ]
             assert view.data_ptr == x.__array_interface__["data"][0]
-        assert view.is_contiguous() == x.flags.c_contiguous
+        assert (view.is_contiguous(), view.is_fortran_contiguous()) == (x.flags.c_contiguous, x.flags.f_contiguous)
         if operation in ("sum", "mean", "min", "max"):
             count = int(rng.integers(0, x.ndim + 1))
             axis = None if rng.random() < 0.3 else tuple(int(a) for a in rng.permutation(x.ndim)[:count])

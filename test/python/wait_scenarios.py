@@ -1,57 +1,28 @@
 """Short programs in which work on streams has to wait: each fails if one of its waits is dropped."""
 
-import itertools
-
 import memarray
 import numpy as np
+from device_world import LATE, SHAPE
 from dlpack_producer import ENTRANCES, Producer
 from dlpack_structs import Device
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer
 from support import filled, index_sums, look
 
-#: The number of pieces of work that keep a stream busy.
-LATE = 8
-SHAPE = (6, 5)
 SUMS = index_sums(SHAPE, "float64")
-#: Each run has new contents, because reused memory may still hold those of the last.
-STARTS = itertools.count()
-
-
-class World:
-    """Arrays on cuda:0 whose work has completed, arrays for other work that delays streams, and streams."""
-
-    def __init__(self):
-        self.start = next(STARTS)
-        self.a, self.values = filled(SHAPE, start=self.start)
-        self.busy, self.busy_elsewhere = memarray.MemArray([3]), memarray.MemArray([3])
-        self.a.move_memory(kDLCUDA)
-        self.busy.move_memory(kDLCUDA)
-        self.busy_elsewhere.move_memory(kDLCUDA, device_id=1)
-        self.first, self.second, self.elsewhere = memarray.Stream(), memarray.Stream(), memarray.Stream(1)
-        memarray.synchronize()
-
-    def late(self, stream, array=None):
-        """Keeps a stream busy for longer than any other work takes."""
-        for _ in range(LATE):
-            (self.busy if array is None else array).add_index_tuple(stream=stream)
-
-    def contents(self):
-        self.a.move_memory(kDLCPU)
-        return look(self.a)
 
 
 def a_kernel_then_a_fill(w):
-    w.late(w.first, w.a)
+    w.delay(w.first, w.a)
     w.a.fill(5)
     w.first.synchronize()
     assert (w.contents() == 5).all()
 
 
 def a_fill_then_a_kernel(w):
-    w.late(None)
+    w.delay(None)
     w.a.fill(5)
-    w.late(w.second, w.a)
+    w.delay(w.second, w.a)
     assert (w.contents() == 5 + LATE * SUMS).all()
 
 
@@ -59,14 +30,14 @@ def a_move_then_a_kernel(w):
     w.a.fill(1)
     w.a.move_memory(kDLCPU)
     w.a.fill(2)
-    w.late(None)
+    w.delay(None)
     w.a.move_memory(kDLCUDA)
     w.a.add_index_tuple(stream=w.second)
     assert (w.contents() == 2 + SUMS).all()
 
 
 def a_move_back_later_then_a_read(w):
-    w.late(w.first, w.a)
+    w.delay(w.first, w.a)
     w.a.move_memory(kDLCPU, stream=w.second, async_copy=True)
     assert (look(w.a) == w.values + LATE * SUMS).all()
 
@@ -74,7 +45,7 @@ def a_move_back_later_then_a_read(w):
 def a_read_later_then_a_write_on_the_host(w):
     w.a.move_memory(kDLCPU)
     w.a.fill(3)
-    w.late(w.first)
+    w.delay(w.first)
     consumer = Consumer(stream=w.first)
     with w.a.read("cuda:0", stream=w.first) as lease:
         late = consumer.take(lease).read()
@@ -83,7 +54,7 @@ def a_read_later_then_a_write_on_the_host(w):
 
 
 def a_copy_that_writes_what_another_reads(w):
-    w.late(None)
+    w.delay(None)
     twin = w.a.copy()
     w.a.move_memory(kDLCPU)
     w.a.fill(0)
@@ -93,7 +64,7 @@ def a_copy_that_writes_what_another_reads(w):
 
 
 def a_move_from_where_a_move_goes(w):
-    w.late(w.first, w.a)
+    w.delay(w.first, w.a)
     w.a.move_memory(kDLCPU, stream=w.first, async_copy=True)
     w.a.move_memory(kDLCUDA, device_id=1)
     assert (w.contents() == w.values + LATE * SUMS).all()
@@ -103,7 +74,7 @@ def a_move_from_where_a_move_goes(w):
 
 
 def a_move_to_another_device(w):
-    w.late(w.first, w.a)
+    w.delay(w.first, w.a)
     w.a.move_memory(kDLCUDA, device_id=1, stream=w.elsewhere, async_copy=True)
     w.a.add_index_tuple(stream=w.elsewhere)
     assert (w.contents() == w.values + (LATE + 1) * SUMS).all()
@@ -111,13 +82,13 @@ def a_move_to_another_device(w):
 
 def a_move_to_another_device_by_the_first(w):
     w.a.fill(3)
-    w.late(None, w.busy_elsewhere)
+    w.delay(None, w.busy_elsewhere)
     w.a.move_memory(kDLCUDA, device_id=1, stream=w.second, async_copy=True)
     assert (w.contents() == 3).all()
 
 
 def a_move_through_the_host(w):
-    w.late(w.first, w.a)
+    w.delay(w.first, w.a)
     w.a.move_memory(kDLCUDA, device_id=1, stream=w.elsewhere, async_copy=True)
     assert (w.contents() == w.values + LATE * SUMS).all()
 
@@ -137,7 +108,7 @@ def a_large_move_through_the_host(w):
     large.move_memory(kDLCUDA)
     large.add_index_tuple()  # only the device's side is valid
     values += index_sums(values.shape, "float64")
-    w.late(w.elsewhere, w.busy_elsewhere)
+    w.delay(w.elsewhere, w.busy_elsewhere)
     large.move_memory(kDLCUDA, device_id=1, stream=w.elsewhere, async_copy=True)
     large.move_memory(kDLCPU)
     assert (look(large) == values).all()
@@ -145,14 +116,14 @@ def a_large_move_through_the_host(w):
 
 def a_lease_for_a_stream(w):
     consumer = Consumer(stream=w.second)
-    w.late(w.first, w.a)
+    w.delay(w.first, w.a)
     with w.a.read(stream=w.second) as lease:
         late = consumer.take(lease).read()
     assert (late.result() == w.values + LATE * SUMS).all()
 
 
 def a_reader_in_another_stream(w):
-    w.late(w.first, w.a)
+    w.delay(w.first, w.a)
     consumer = Consumer()
     with w.a.read(stream=w.first) as lease:
         late = consumer.take(lease).read()
@@ -160,7 +131,7 @@ def a_reader_in_another_stream(w):
 
 
 def a_writer_in_another_stream(w):
-    w.late(w.first, w.a)
+    w.delay(w.first, w.a)
     consumer = Consumer()
     with w.a.write(stream=w.first) as lease:
         consumer.take(lease).write(5)
@@ -171,7 +142,7 @@ def readers_one_after_another(w):
     first, second = Consumer(), Consumer(stream=w.second)
     with w.a.read(stream=w.first) as lease:
         first.take(lease)
-        w.late(first.stream())
+        w.delay(first.stream())
         handed_over = memarray.Event()
         handed_over.record(first.stream())
         second.take(lease).read().result()
@@ -191,29 +162,29 @@ def writers_one_after_another(w):
 def the_next_owner_in_another_stream(w):
     consumer = Consumer()
     with w.a.write(stream=w.first) as lease:
-        w.late(consumer.stream())
+        w.delay(consumer.stream())
         consumer.take(lease).write(9)
-    w.late(w.second, w.a)
+    w.delay(w.second, w.a)
     assert (w.contents() == 9 + LATE * SUMS).all()
 
 
-def a_view_written_late_by_nobody_knows_whom(w):
+def an_escaped_view_read_in_an_unknown_stream(w):
     consumer = Consumer(stream=-1)
     with w.a.write(stream=w.first) as lease:
         view = consumer.take(lease)
-    w.late(consumer.stream())
+    w.delay(consumer.stream())
     late = view.read()
     view.drop()
     w.a.fill(1)
     assert (late.result() == w.values).all()
 
 
-def a_view_written_late_by_somebody_known(w):
+def an_escaped_view_written_in_a_known_stream(w):
     consumer = Consumer(stream=w.second)
     with w.a.write(stream=w.first) as lease:
         view = consumer.take(lease)
-    w.late(None)
-    twin = w.a.copy()  # leaves the view behind; the view may write its memory once the copy has read it
+    w.delay(None)
+    twin = w.a.copy()  # detaches the view, which may write its memory once the copy has read it
     view.write(100)
     assert (w.contents() == w.values).all()
     twin.move_memory(kDLCPU)
@@ -221,22 +192,22 @@ def a_view_written_late_by_somebody_known(w):
     assert (view.read().result() == 100).all()
 
 
-def a_view_written_late_where_nobody_knows(w):
-    w.a.escaped_views = "alias"  # otherwise a copy that is not late leaves the view behind first
+def an_aliased_view_written_after_a_move(w):
+    w.a.escaped_views = "alias"  # otherwise a copy without a delay detaches the view first
     consumer = Consumer()
     with w.a.write(stream=w.first) as lease:
         view = consumer.take(lease)
-    w.late(w.elsewhere, w.busy_elsewhere)
+    w.delay(w.elsewhere, w.busy_elsewhere)
     w.a.move_memory(kDLCUDA, device_id=1, stream=w.elsewhere, async_copy=True)
     view.write(100)
     assert (w.contents() == w.values).all()
 
 
-def a_view_read_late(w):
+def an_escaped_view_read_late(w):
     consumer = Consumer(stream=w.second)
     with w.a.read(stream=w.first) as lease:
         view = consumer.take(lease)
-    w.late(w.second)
+    w.delay(w.second)
     late = view.read()
     view.drop()
     w.a.fill(1)
@@ -245,7 +216,7 @@ def a_view_read_late(w):
 
 def memory_freed_while_another_stream_reads_it(w):
     twin = w.a.copy()
-    w.late(None)
+    w.delay(None)
     kept = twin.copy()
     twin.move_memory(kDLCUDA, device_id=1, stream=w.second, async_copy=True)
     twin.fill(0)
@@ -253,9 +224,9 @@ def memory_freed_while_another_stream_reads_it(w):
     assert (look(kept) == w.values).all()
 
 
-def a_fresh_block_lent_to_another_stream(w):
+def a_new_block_exported_to_another_stream(w):
     view = w.a.__dlpack__(max_version=(1, 0))
-    w.late(w.first)
+    w.delay(w.first)
     with w.a.write(stream=w.first, discard=True) as lease:
         Consumer(stream=w.second).take(lease).write(4)
     del view
@@ -263,7 +234,7 @@ def a_fresh_block_lent_to_another_stream(w):
 
 
 def a_copy_for_a_stream(w):
-    w.late(w.first, w.a)
+    w.delay(w.first, w.a)
     with w.a.read(stream=w.second) as lease:
         late = Consumer(stream=w.second).take(lease, copy=True).read()
     w.a.fill(0)
@@ -271,15 +242,15 @@ def a_copy_for_a_stream(w):
 
 
 def a_resize_after_a_kernel(w):
-    w.late(w.first, w.a)
+    w.delay(w.first, w.a)
     w.a.resize([7, 5])
     assert (w.contents()[:6] == w.values + LATE * SUMS).all()
 
 
-def memory_when_no_other_is_left(w):
+def memory_of_a_stream_when_the_device_is_full(w):
     first = memarray.MemArray([100_000])
     first.move_memory(kDLCUDA, stream=w.first)
-    w.late(w.first, first)
+    w.delay(w.first, first)
     del first
     second = memarray.MemArray([100_000])
     second.move_memory(kDLCUDA, stream=w.second)
@@ -293,37 +264,37 @@ def two_views(w):
 
 def a_view_read_after_another_wrote_it(w):
     view, other = two_views(w)
-    w.late(w.second)
+    w.delay(w.second)
     other.add_index()
     assert view[:, ::2].sum() == (w.values + SUMS)[:, ::2].sum()
 
 
 def a_view_written_after_another_wrote_it(w):
     view, other = two_views(w)
-    w.late(w.second)
+    w.delay(w.second)
     other[:, ::2].fill(1)
     view.add_index()
     assert view[:, ::2].sum() == (1 + SUMS)[:, ::2].sum()
 
 
-def a_view_lent_on_after_another_wrote_it(w):
+def a_view_exported_after_another_wrote_it(w):
     view, other = two_views(w)
-    w.late(w.second)
+    w.delay(w.second)
     other.add_index()
     seen = Consumer(stream=w.first).take(view).read()
     assert (seen.result() == w.values + SUMS).all()
 
 
-def a_copy_of_a_view_for_nobodys_stream(w):
+def a_copy_of_a_view_for_no_stream(w):
     view, _ = two_views(w)
-    w.late(w.first)
+    w.delay(w.first)
     copied = Consumer(stream=-1).take(view[::2], copy=True)
     assert (copied.read().result() == w.values[::2]).all()
 
 
 def memory_of_a_producer_that_is_late(w):
     view, _ = two_views(w)
-    w.late(w.first)
+    w.delay(w.first)
     view.fill(6)
 
     class Shown:
@@ -334,7 +305,7 @@ def memory_of_a_producer_that_is_late(w):
 
 
 def managed_memory_of_a_producer_that_is_late(w):
-    w.late(w.first)
+    w.delay(w.first)
     last = memarray.Event()
     last.record(w.first)
     producer = Producer(device=Device(13, 0))
@@ -349,7 +320,7 @@ def unified_memory_written_on_its_device(w):
         view = lease.view()
         view.fill(1)
         there = view.to_device("cuda:0", stream=w.second)
-        w.late(w.second)
+        w.delay(w.second)
         there.add_index()
         assert (np.asarray(there.to_device("cpu")) == 1 + SUMS).all()
 
@@ -366,18 +337,18 @@ SCENARIOS = {
                 *(a_move_from_where_a_move_goes, a_move_to_another_device, a_move_to_another_device_by_the_first),
                 *(a_lease_for_a_stream, a_reader_in_another_stream, a_writer_in_another_stream),
                 *(readers_one_after_another, writers_one_after_another, the_next_owner_in_another_stream),
-                *(a_view_written_late_by_nobody_knows_whom, a_view_written_late_where_nobody_knows),
-                *(a_view_written_late_by_somebody_known, a_view_read_late),
-                *(memory_freed_while_another_stream_reads_it, a_fresh_block_lent_to_another_stream),
+                *(an_escaped_view_read_in_an_unknown_stream, an_aliased_view_written_after_a_move),
+                *(an_escaped_view_written_in_a_known_stream, an_escaped_view_read_late),
+                *(memory_freed_while_another_stream_reads_it, a_new_block_exported_to_another_stream),
                 *(a_copy_for_a_stream, a_resize_after_a_kernel),
                 *(a_view_read_after_another_wrote_it, a_view_written_after_another_wrote_it),
-                *(a_view_lent_on_after_another_wrote_it, a_copy_of_a_view_for_nobodys_stream),
+                *(a_view_exported_after_another_wrote_it, a_copy_of_a_view_for_no_stream),
                 unified_memory_written_on_its_device,
             ),
         ),
         ({"lend_as_cuda": True}, (memory_of_a_producer_that_is_late, managed_memory_of_a_producer_that_is_late)),
         (PEERLESS, (a_move_through_the_host, moves_through_the_host_at_once, a_large_move_through_the_host)),
-        ({"memory": 1 << 20}, (memory_when_no_other_is_left,)),
+        ({"memory": 1 << 20}, (memory_of_a_stream_when_the_device_is_full,)),
     )
     for scenario in scenarios
 }

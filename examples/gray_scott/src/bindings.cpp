@@ -25,6 +25,7 @@ PYBIND11_MODULE(_core, module, py::mod_gil_not_used()) {
            py::arg("feed") = 0.037, py::arg("kill") = 0.06)
       .def("step", &step, py::arg("count") = 1, "Go on by `count` steps of time.")
       .def("mean_v", &Simulation::mean_v, "The mean of v.")
+      .def("largest_change", &Simulation::largest_change, "How much the last step changed an element at most.")
       .def("move_to", &Simulation::move_to, py::arg("device_id"), "To a CUDA device; below zero, to the host.")
       .def_readonly("fields", &Simulation::fields, "(2, rows, columns) float64: u and v, the simulation's own memory");
 }

@@ -1,11 +1,14 @@
 #include "simulation.hpp"
 
+#include <cmath>
+
 namespace gray_scott {
 
 using memarray::default_stream;
 using memarray::for_each_index;
 using memarray::overwrite;
 using memarray::read;
+using memarray::transform_reduce;
 
 namespace {
 
@@ -54,12 +57,20 @@ struct Seed {
   }
 };
 
+struct Difference {
+  template <class Index>
+  MEMARRAY_HD double operator()(cuda::std::array<Index, 3> at, In a, In b) const {
+    return std::abs(a[at] - b[at]);
+  }
+};
+
 }  // namespace
 
 Simulation::Simulation(std::int64_t rows, std::int64_t columns, double feed, double kill)
     : fields({2, rows, columns}), _next({2, rows, columns}), _feed(feed), _kill(kill) {
   if (rows < 8 || columns < 8) throw memarray::ValueError("a grid has at least 8 rows and 8 columns");
-  for_each_index(fields.get_shape(), default_stream(), Seed{rows, columns}, overwrite(fields));
+  for (auto* array : {&fields, &_next})
+    for_each_index(array->get_shape(), default_stream(), Seed{rows, columns}, overwrite(*array));
 }
 
 void Simulation::step() {
@@ -71,6 +82,12 @@ double Simulation::mean_v() const {
   auto const v = fields.view().slice(0, {.start = 1});
   // The sum runs where the array is, and only one number is copied to the host.
   return v.sum().to_device({kDLCPU, 0}).as<double const, 0>()() / static_cast<double>(v.size());
+}
+
+double Simulation::largest_change() const {
+  // After a step, `_next` has the fields before it.
+  return transform_reduce(fields.get_shape(), default_stream(), 0.0, memarray::maximum{}, Difference{}, read(fields),
+                          read(_next));
 }
 
 void Simulation::move_to(int device_id) {

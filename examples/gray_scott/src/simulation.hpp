@@ -19,6 +19,9 @@ class Simulation {
   void step();
   /// Returns the mean of v. Waits for pending work.
   [[nodiscard]] double mean_v() const;
+  /// Returns the largest difference between the fields and those before the last step; 0 before the first. Waits for
+  /// pending work.
+  [[nodiscard]] double largest_change() const;
   /// Moves the fields to CUDA device `device_id`, or to the host if it is negative. Throws `memarray::CudaError`.
   void move_to(int device_id);
 

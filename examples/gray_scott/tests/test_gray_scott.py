@@ -35,6 +35,14 @@ def test_the_seed_spreads(simulation):
     assert simulation.mean_v() == pytest.approx(v.mean())
 
 
+def test_largest_change_is_that_of_the_last_step(simulation):
+    assert simulation.largest_change() == 0
+    simulation.step(5)
+    before = np.array(simulation.fields)
+    simulation.step()
+    assert simulation.largest_change() == np.abs(np.asarray(simulation.fields) - before).max() > 0
+
+
 def test_python_writes_into_the_simulation(simulation):
     with simulation.fields.write() as lease:
         np.from_dlpack(lease)[:] = [[[1.0]], [[0.0]]]
@@ -73,6 +81,7 @@ def test_a_device_computes_the_same(simulated_devices):
     for simulation in (here, there):
         simulation.step(20)
     assert there.mean_v() == pytest.approx(here.mean_v(), rel=1e-12)
+    assert there.largest_change() == pytest.approx(here.largest_change(), rel=1e-9)
     there.fields.move_memory(kDLCPU)
     np.testing.assert_allclose(np.asarray(there.fields), np.asarray(here.fields), rtol=1e-12)
     there.move_to(-1)

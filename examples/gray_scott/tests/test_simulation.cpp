@@ -14,6 +14,17 @@ TEST(Simulation, StaysAsItIsWithoutV) {
   EXPECT_EQ(simulation.mean_v(), 0);
 }
 
+TEST(Simulation, SettlesWhereItIsFed) {
+  Simulation simulation(16, 16);
+  EXPECT_EQ(simulation.largest_change(), 0);
+  simulation.fields.fill(0);
+  simulation.step();
+  double const first = simulation.largest_change();
+  EXPECT_NEAR(first, 0.037, 1e-15);  // u alone: `feed` at first, ever less later
+  simulation.step();
+  EXPECT_LT(simulation.largest_change(), first);
+}
+
 TEST(Simulation, IsSymmetricAsItsSeed) {
   Simulation simulation(32, 32);
   for (int i = 0; i < 50; ++i) simulation.step();

@@ -103,47 +103,39 @@ MEMARRAY_HD inline CellGrid::Cell cell_of_particle(CellGrid const& grid, In<doub
           grid.cell_of(grid.wrap(positions[{i, 2}]))};
 }
 
-struct Clear {
-  MEMARRAY_HD void operator()(At<3> at, Out<std::int64_t, 3> density) const { density[at] = 0; }
-};
-
-struct CountParticles {
+/// Sets each slot to the particle of its number, and to the number of that particle's cell in C order.
+struct NumberParticles {
   CellGrid grid;
 
-  MEMARRAY_HD void operator()(At<1> i, In<double, 2> positions, Out<std::int64_t, 3> density) const {
-    memarray::atomic_add(density[cell_of_particle(grid, positions, i[0])], std::int64_t{1});
+  MEMARRAY_HD void operator()(At<1> i, In<double, 2> positions, Out<std::int64_t, 1> cell_of_slot,
+                              Out<std::int64_t, 1> order) const {
+    auto const [a, b, c] = cell_of_particle(grid, positions, i[0]);
+    cell_of_slot[i] = (a * grid.per_side + b) * grid.per_side + c;
+    order[i] = i[0];
   }
 };
 
-struct CopyElement {
-  MEMARRAY_HD void operator()(At<3> at, In<std::int64_t, 3> source, Out<std::int64_t, 3> target) const {
-    target[at] = source[at];
-  }
-};
-
-/// Gives each particle the next free slot of its cell. The slot within the cell depends on timing.
-struct PlaceParticles {
+/// Finds the slots of each cell, once they are sorted by cell.
+struct FindSlots {
   CellGrid grid;
 
-  MEMARRAY_HD void operator()(At<1> i, In<double, 2> positions, Out<std::int64_t, 3> next_slot,
-                              Out<std::int64_t, 1> order) const {
-    auto const cell = cell_of_particle(grid, positions, i[0]);
-    order[{memarray::atomic_add(next_slot[cell], std::int64_t{1})}] = i[0];
-  }
-};
-
-/// Sorts the particles of each cell by number, so that forces are always added in one order.
-struct SortWithinCell {
-  MEMARRAY_HD void operator()(At<3> cell, In<std::int64_t, 3> first_slot, In<std::int64_t, 3> density,
-                              Out<std::int64_t, 1> order) const {
-    std::int64_t const first = first_slot[cell];
-    std::int64_t const end = first + density[cell];
-    for (std::int64_t slot = first + 1; slot < end; ++slot) {
-      std::int64_t const particle = order[{slot}];
-      std::int64_t hole = slot;
-      for (; hole > first && order[{hole - 1}] > particle; --hole) order[{hole}] = order[{hole - 1}];
-      order[{hole}] = particle;
+  /// Returns the first slot of this cell or a later one.
+  MEMARRAY_HD static std::int64_t first_of(In<std::int64_t, 1> const& cell_of_slot, std::int64_t cell) {
+    std::int64_t first = 0;
+    for (std::int64_t count = cell_of_slot.shape()[0]; count > 0;) {
+      std::int64_t const half = count / 2;
+      bool const is_before = cell_of_slot[{first + half}] < cell;
+      first = is_before ? first + half + 1 : first;
+      count = is_before ? count - half - 1 : half;
     }
+    return first;
+  }
+
+  MEMARRAY_HD void operator()(At<3> at, In<std::int64_t, 1> cell_of_slot, Out<std::int64_t, 3> first_slot,
+                              Out<std::int64_t, 3> density) const {
+    std::int64_t const cell = (at[0] * grid.per_side + at[1]) * grid.per_side + at[2];
+    first_slot[at] = first_of(cell_of_slot, cell);
+    density[at] = first_of(cell_of_slot, cell + 1) - first_slot[at];
   }
 };
 

@@ -49,7 +49,7 @@ Simulation::Simulation(Options const& options)
       virials({particles()}),
       density(_grid.shape()),
       _first_slot(_grid.shape()),
-      _next_slot(_grid.shape()),
+      _cell_of_slot({particles()}),
       _order({particles()}),
       _sorted({particles(), 3}),
       _mean({3}) {
@@ -91,13 +91,11 @@ void Simulation::compute_forces() {
 }
 
 void Simulation::sort_into_cells() {
-  for_each_index(_grid.shape(), _stream, Clear{}, overwrite(density));
-  for_each_index(_order.get_shape(), _stream, CountParticles{_grid}, read(positions), write(density));
-  memarray::exclusive_scan(density, _first_slot, _stream);
-  for_each_index(_grid.shape(), _stream, CopyElement{}, read(_first_slot), overwrite(_next_slot));
-  for_each_index(_order.get_shape(), _stream, PlaceParticles{_grid}, read(positions), write(_next_slot),
+  for_each_index(_order.get_shape(), _stream, NumberParticles{_grid}, read(positions), overwrite(_cell_of_slot),
                  overwrite(_order));
-  for_each_index(_grid.shape(), _stream, SortWithinCell{}, read(_first_slot), read(density), write(_order));
+  memarray::sort_by_key(_cell_of_slot, _order, _stream);
+  for_each_index(_grid.shape(), _stream, FindSlots{_grid}, read(_cell_of_slot), overwrite(_first_slot),
+                 overwrite(density));
   for_each_index(_sorted.get_shape(), _stream, GatherWrapped{_grid}, read(positions), read(_order), overwrite(_sorted));
 }
 

@@ -64,7 +64,7 @@ class Simulation {
   void for_all(Visit const& visit) {
     auto const each = [&](auto&... arrays) { (visit(arrays), ...); };
     each(positions, velocities, forces, energies, virials, density);
-    each(_first_slot, _next_slot, _order, _sorted, _mean);
+    each(_first_slot, _cell_of_slot, _order, _sorted, _mean);
   }
 
   static Options const& checked(Options const& options);
@@ -90,7 +90,7 @@ class Simulation {
 
  private:
   memarray::MemArray<std::int64_t, 3> _first_slot;
-  memarray::MemArray<std::int64_t, 3> _next_slot;
+  memarray::MemArray<std::int64_t, 1> _cell_of_slot;
   memarray::MemArray<std::int64_t, 1> _order;
   memarray::MemArray<double, 2> _sorted;
   memarray::MemArray<double, 1> _mean;

@@ -18,11 +18,6 @@ void step(Plate& plate, std::int64_t count) {
   }
 }
 
-void exchange(Plate& plate) {
-  memarray::RuntimeRelease const release;
-  plate.exchange();
-}
-
 }  // namespace
 
 PYBIND11_MODULE(heat, module) {
@@ -36,8 +31,9 @@ PYBIND11_MODULE(heat, module) {
            py::arg("rows"), py::arg("columns"), py::kw_only(), py::arg("rate") = 0.2, py::arg("comm"),
            "comm: what comm.py2f() gives; the communicator outlives the plate.")
       .def("step", step, py::arg("count") = 1, "Exchange rows and compute, `count` times; all ranks call it.")
-      .def("exchange", exchange, "Get the neighbours' rows, from C++.")
-      .def("sweep", &Plate::sweep, "Compute the rank's points from `field`, `above` and `below`.")
+      .def("sweep_interior", &Plate::sweep_interior, "Compute the changes that need no neighbour's row.")
+      .def("sweep_border", &Plate::sweep_border,
+           "Compute the changes of the first and last row from `above` and `below`, and change `field`.")
       .def_readonly("field", &Plate::field, "(own rows, columns) float64")
       .def_property_readonly(
           "above", [](Plate& plate) -> auto& { return plate.halo.above; }, "(columns,) float64, the neighbour's")

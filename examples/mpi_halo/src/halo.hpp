@@ -4,6 +4,9 @@
 
 #include <mpi.h>
 
+#include <tuple>
+#include <utility>
+
 namespace heat {
 
 /// The neighbours' rows that a rank needs. They are separate arrays: receiving them does not write to the field, so
@@ -15,11 +18,32 @@ struct Halo {
   memarray::MemArray<double, 1> below;
 };
 
-/// Sends the first and last row of `field` to the ranks above and below, and receives their rows into `halo`, without
-/// intermediate buffers. At the edge of the plate no row is sent, and the halo row is unchanged. Collective over
-/// `comm`. Throws `LockError` before any message is sent if a conflicting lease is open, and `std::runtime_error` with
-/// MPI's message.
-void exchange(memarray::MemArray<double, 2> const& field, Halo& halo, MPI_Comm comm);
+/// Messages on their way: the first and last row of a field to the ranks above and below, and their rows to a halo,
+/// without intermediate buffers. At the edge of the plate no row is sent, and the halo row is unchanged.
+///
+/// The arrays are leased until all messages have arrived: the memory whose address MPI has neither moves nor changes.
+/// Kernels may read the field meanwhile.
+class Exchange {
+ public:
+  /// Submits the messages. All ranks of `comm` do so. Throws `LockError` before any message is sent if a conflicting
+  /// lease is open, and `std::runtime_error` with MPI's message.
+  Exchange(memarray::MemArray<double, 2> const& field, Halo& halo, MPI_Comm comm);
+  Exchange(Exchange const&) = delete;
+  Exchange& operator=(Exchange const&) = delete;
+  /// Waits for the messages that `wait` has not seen.
+  ~Exchange();
+
+  /// Waits until all messages have arrived. Throws `std::runtime_error` with MPI's message.
+  void wait();
+
+ private:
+  using Leases =
+      std::tuple<memarray::ReadLease<double, 2>, memarray::WriteLease<double, 1>, memarray::WriteLease<double, 1>>;
+  explicit Exchange(Leases leases) : _leases(std::move(leases)) {}
+
+  Leases _leases;
+  MPI_Request _requests[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+};
 
 /// Throws `std::runtime_error` with MPI's message unless `code` is success.
 void check(int code, char const* call);

@@ -6,13 +6,19 @@
 
 namespace heat {
 
+using memarray::default_stream;
+using memarray::for_each_index;
+using memarray::interior;
+using memarray::range;
+using memarray::read;
+using memarray::update;
+
 namespace {
 
 template <class Index>
 using At = cuda::std::array<Index, 2>;
 template <int ndim>
 using In = memarray::ArrayIndexer<double const, ndim>;
-using Out = memarray::ArrayIndexer<double, 2>;
 
 /// Sets the initial state: cold, with a hot left edge and warm spots, neither symmetric nor aligned to a rank's rows.
 struct Begin {
@@ -25,23 +31,42 @@ struct Begin {
   }
 };
 
-struct Spread {
-  std::int64_t first_row, rows;
+/// The change of a point from its old value and those of its neighbours: one order of operations for all points.
+struct Change {
   double rate;
 
+  MEMARRAY_HD double operator()(double here, double up, double down, double left, double right) const {
+    return rate * (up + down + left + right - 4.0 * here);
+  }
+};
+
+struct ChangeInterior {
+  Change change_of;
+
   template <class Index>
-  MEMARRAY_HD void operator()(At<Index> at, In<2> own, In<1> above, In<1> below, Out next) const {
+  MEMARRAY_HD void operator()(At<Index> at, In<2> own, double& change) const {
     auto const [i, j] = at;
-    auto const count = own.shape()[0];
-    double const here = own[{i, j}];
-    bool const edge = i + first_row == 0 || i + first_row == rows - 1 || j == 0 || j == own.shape()[1] - 1;
-    if (edge) {
-      next[{i, j}] = here;
-      return;
-    }
+    change = change_of(own[{i, j}], own[{i - 1, j}], own[{i + 1, j}], own[{i, j - 1}], own[{i, j + 1}]);
+  }
+};
+
+/// Computes a point of the first or last row.
+struct ChangeBorder {
+  Change change_of;
+
+  template <class Index>
+  MEMARRAY_HD void operator()(At<Index> at, In<2> own, In<1> above, In<1> below, double& change) const {
+    auto const [i, j] = at;
     double const up = i == 0 ? above[{j}] : own[{i - 1, j}];
-    double const down = i == count - 1 ? below[{j}] : own[{i + 1, j}];
-    next[{i, j}] = here + rate * (up + down + own[{i, j - 1}] + own[{i, j + 1}] - 4.0 * here);
+    double const down = i == own.shape()[0] - 1 ? below[{j}] : own[{i + 1, j}];
+    change = change_of(own[{i, j}], up, down, own[{i, j - 1}], own[{i, j + 1}]);
+  }
+};
+
+struct Add {
+  template <class Index>
+  MEMARRAY_HD void operator()(At<Index> at, In<2> change, double& point) const {
+    point += change[at];
   }
 };
 
@@ -68,20 +93,33 @@ Plate::Plate(std::int64_t rows, std::int64_t columns, double rate, MPI_Comm comm
       _rate(rate),
       field({own.count, columns}),
       halo(columns),
-      _next({own.count, columns}) {
-  memarray::for_each_index(field, memarray::default_stream(), Begin{_first_row});
+      _change({own.count, columns}) {
+  for_each_index(field, default_stream(), Begin{_first_row});
 }
 
 void Plate::step() {
-  exchange();
-  sweep();
+  {
+    Exchange exchange(field, halo, _comm);
+    sweep_interior();
+    exchange.wait();
+  }
+  sweep_border();
 }
 
-void Plate::sweep() {
-  memarray::for_each_index(field.get_shape(), memarray::default_stream(), Spread{_first_row, _rows, _rate},
-                           memarray::read(field), memarray::read(halo.above), memarray::read(halo.below),
-                           memarray::overwrite(_next));
-  field.exchange(_next);
+void Plate::sweep_interior() {
+  for_each_index(interior(field.get_shape()), default_stream(), ChangeInterior{_rate}, read(field), update(_change));
+}
+
+void Plate::sweep_border() {
+  auto const [rows, columns] = field.get_shape();
+  auto const sweep_row = [&](std::int64_t row) {
+    if (row + _first_row == 0 || row + _first_row == _rows - 1) return;  // the edge of the plate
+    for_each_index(range({row, 1}, {row + 1, columns - 1}), default_stream(), ChangeBorder{_rate}, read(field),
+                   read(halo.above), read(halo.below), update(_change));
+  };
+  sweep_row(0);
+  if (rows > 1) sweep_row(rows - 1);
+  for_each_index(field.get_shape(), default_stream(), Add{}, read(_change), update(field));
 }
 
 }  // namespace heat

@@ -16,13 +16,14 @@ class Plate {
   /// `comm` must outlive the plate. Throws `std::invalid_argument` if a rank would have no row.
   Plate(std::int64_t rows, std::int64_t columns, double rate, MPI_Comm comm);
 
-  /// Calls `exchange` and `sweep` once.
+  /// Computes the interior while the neighbours' rows travel, and then the rest. Collective over the communicator.
+  /// Throws `LockError` if a conflicting lease is open; the field is then unchanged.
   void step();
-  /// Fetches the neighbours' rows. Collective over the communicator.
-  void exchange() { heat::exchange(field, halo, _comm); }
-  /// Computes the rank's own points from its field and the rows in `halo`. Throws `LockError` if a conflicting lease is
-  /// open.
-  void sweep();
+  /// Computes how the points change whose neighbours are all the rank's own. It needs no row of another rank.
+  void sweep_interior();
+  /// Computes how the first and last row change, with the rows in `halo`, and changes the field. Throws `LockError` if
+  /// a conflicting lease is open; the field is then unchanged.
+  void sweep_border();
 
   [[nodiscard]] std::int64_t first_row() const { return _first_row; }
 
@@ -42,7 +43,7 @@ class Plate {
   Halo halo;
 
  private:
-  memarray::MemArray<double, 2> _next;
+  memarray::MemArray<double, 2> _change;  ///< of the field in a step; always 0 at the edge of the plate
 };
 
 }  // namespace heat

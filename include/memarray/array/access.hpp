@@ -2,57 +2,202 @@
 
 #include <memarray/array/mem_array.hpp>
 #include <memarray/base/array_indexer.hpp>
+#include <memarray/base/strided_indexer.hpp>
 #include <memarray/detail/state/access_mode.hpp>
+#include <memarray/view/array_view.hpp>
+#include <memarray/view/buffer_view.hpp>
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <tuple>
+#include <type_traits>
 
 namespace memarray {
 
 namespace detail {
 
-/// An array and how a kernel or a lease uses it. Keeps the array's state alive; the launch takes the lock.
-template <class T, int ndim, AccessMode mode>
+/// An array and its use. Borrows the array; acquires no lock.
+template <class T, int rank, AccessMode mode>
 struct ArrayAccess {
   static constexpr AccessMode kind = mode;
+  static constexpr int ndim = rank;
   using Element = T;
-  ArrayStatePtr state;
+  ArrayState* state;
   std::int64_t lock_id;
 };
 
+/// A view and its use. `dense`: in C order.
+template <class T, int rank, AccessMode mode, bool dense>
+struct ViewAccess {
+  static constexpr AccessMode kind = mode;
+  static constexpr int ndim = rank;
+  static constexpr bool is_dense = dense;
+  using Element = T;
+  ViewCore view;
+};
+
+/// Returns the untyped view. Throws like the constructor of `ArrayView`.
+template <class T, int ndim>
+[[nodiscard]] ViewCore typed_core(ViewCore view, bool writable) {
+  view.check_open();
+  check_typed(view, dtype_of<T>(), ndim, writable, view.on_device() ? on_device : ViewOptions::none);
+  return view;
+}
+
+/// A bundle and its use. Borrows the arrays.
+template <template <template <class, int> class> class B, AccessMode mode>
+struct BundleAccess {
+  static_assert(
+      requires(B<MemArray>& arrays) { arrays.members(); }, "a bundle names its members: MEMARRAY_BUNDLE(x, v)");
+  static constexpr AccessMode kind = mode;
+  static constexpr int ndim = 0;
+  std::conditional_t<mode == AccessMode::read, B<MemArray> const, B<MemArray>>* arrays;
+};
+
+/// True for what `read`, `write`, `overwrite` and `update` return.
+template <class A>
+inline constexpr bool is_access = requires { A::kind; };
+
+// Return types of deleted functions, which compilers print.
+struct ArrayIsConst;
+struct ElementsAreConst;
+struct ElementTypeAndRankAreMissing;
+struct BundlesAreOnlyReadOrWritten;
+
 }  // namespace detail
 
-/// Names an array of which a kernel reads any element, through an `ArrayIndexer<T const, ndim>`. `lock_id`: the id of
+/// Names an array that a kernel reads, through an `ArrayIndexer<T const, ndim>`. `lock_id`, here and below: the id of
 /// the caller's write lease, or −1.
 template <class T, int ndim>
 [[nodiscard]] auto read(MemArray<T, ndim> const& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::AccessMode::read>;
-  return Access{detail::ArrayStatePtr::share(&array.state()), lock_id};
+  return Access{&array.state(), lock_id};
 }
 
-/// Names an array of which a kernel may change any element, through an `ArrayIndexer<T, ndim>`. If views have escaped,
-/// the old contents are copied first, which is reported. `lock_id`: the id of the caller's write lease, or −1.
+/// Names an array that a kernel may change, through an `ArrayIndexer<T, ndim>`. If views have escaped, a reported copy
+/// comes first.
 template <class T, int ndim>
 [[nodiscard]] auto write(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::AccessMode::write>;
-  return Access{detail::ArrayStatePtr::share(&array.state()), lock_id};
+  return Access{&array.state(), lock_id};
 }
 
-/// Names an array of which a kernel sets every element, through an `ArrayIndexer<T, ndim>`. The old contents are
-/// dropped: if views have escaped, the kernel writes fresh memory without a copy. The array has the launch's shape.
-/// `lock_id`: the id of the caller's write lease, or −1.
+/// Names an array of the launch's shape that a kernel sets completely, through an `ArrayIndexer<T, ndim>`. If views
+/// have escaped, it writes fresh memory without a copy.
 template <class T, int ndim>
 [[nodiscard]] auto overwrite(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::AccessMode::overwrite>;
-  return Access{detail::ArrayStatePtr::share(&array.state()), lock_id};
+  return Access{&array.state(), lock_id};
 }
 
-/// Names an array of which a kernel computes each element from its old value, through a `T&`. If views have escaped, it
-/// reads the old memory and writes fresh memory in one pass, without a copy. The array has the launch's shape.
-/// `lock_id`: the id of the caller's write lease, or −1.
+/// Names an array of the launch's shape, each element of which a kernel computes from its old value, through a `T&`. If
+/// views have escaped, it reads old and writes fresh memory in one pass.
 template <class T, int ndim>
 [[nodiscard]] auto update(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::AccessMode::update>;
-  return Access{detail::ArrayStatePtr::share(&array.state()), lock_id};
+  return Access{&array.state(), lock_id};
 }
+
+// Views, of arrays or other libraries' memory. A kernel gets a `StridedIndexer<T, ndim>`, for `update` a `T&`; of a
+// `c_order` view it gets an `ArrayIndexer`. No lock is acquired: the lease of the view's array excludes others. A
+// launch on a device is ordered among the memory's users. Views of one memory may be given together; if a kernel writes
+// an element that another call uses, the result is undefined.
+
+template <class T, int ndim, ViewOptions options>
+[[nodiscard]] auto read(ArrayView<T, ndim, options> const& view) {
+  using Element = std::remove_const_t<T>;
+  using Access = detail::ViewAccess<Element, ndim, detail::AccessMode::read, includes(options, c_order)>;
+  return Access{view.core()};
+}
+template <class T, int ndim, ViewOptions options>
+[[nodiscard]] auto write(ArrayView<T, ndim, options> const& view) {
+  return detail::ViewAccess<T, ndim, detail::AccessMode::write, includes(options, c_order)>{view.core()};
+}
+template <class T, int ndim, ViewOptions options>
+[[nodiscard]] auto overwrite(ArrayView<T, ndim, options> const& view) {
+  return detail::ViewAccess<T, ndim, detail::AccessMode::overwrite, includes(options, c_order)>{view.core()};
+}
+template <class T, int ndim, ViewOptions options>
+[[nodiscard]] auto update(ArrayView<T, ndim, options> const& view) {
+  return detail::ViewAccess<T, ndim, detail::AccessMode::update, includes(options, c_order)>{view.core()};
+}
+
+// Untyped views, of any strides: `read<float, 2>(view)`. Throw as the constructor of `ArrayView` does.
+
+template <class T, int ndim, class Byte>
+[[nodiscard]] auto read(BasicBufferView<Byte> const& view) {
+  using Access = detail::ViewAccess<T, ndim, detail::AccessMode::read, false>;
+  return Access{detail::typed_core<T, ndim>(view.core(), false)};
+}
+template <class T, int ndim>
+[[nodiscard]] auto write(BufferView const& view) {
+  using Access = detail::ViewAccess<T, ndim, detail::AccessMode::write, false>;
+  return Access{detail::typed_core<T, ndim>(view.core(), true)};
+}
+template <class T, int ndim>
+[[nodiscard]] auto overwrite(BufferView const& view) {
+  using Access = detail::ViewAccess<T, ndim, detail::AccessMode::overwrite, false>;
+  return Access{detail::typed_core<T, ndim>(view.core(), true)};
+}
+template <class T, int ndim>
+[[nodiscard]] auto update(BufferView const& view) {
+  using Access = detail::ViewAccess<T, ndim, detail::AccessMode::update, false>;
+  return Access{detail::typed_core<T, ndim>(view.core(), true)};
+}
+
+// Bundles: arrays that kernels use by name.
+
+template <class T, int ndim>
+using Indexer = ArrayIndexer<T, ndim>;
+template <class T, int ndim>
+using ConstIndexer = ArrayIndexer<T const, ndim>;
+
+/// Lists all members of a bundle, a template over the type of its arrays:
+///
+///     template <template <class, int> class Array>
+///     struct Nodes {
+///       Array<double, 1> x, v;
+///       MEMARRAY_BUNDLE(x, v)
+///     };
+///
+/// `Nodes<MemArray>` has the arrays. A kernel that is given `write(nodes)` gets a `Nodes<Indexer>`, one that is given
+/// `read(nodes)` a `Nodes<ConstIndexer>`.
+#define MEMARRAY_BUNDLE(...)                       \
+  auto members() { return std::tie(__VA_ARGS__); } \
+  auto members() const { return std::tie(__VA_ARGS__); }
+
+/// Names all arrays of a bundle, as `read` and `write` of each would.
+template <template <template <class, int> class> class B>
+[[nodiscard]] auto read(B<MemArray> const& arrays) {
+  return detail::BundleAccess<B, detail::AccessMode::read>{&arrays};
+}
+template <template <template <class, int> class> class B>
+[[nodiscard]] auto write(B<MemArray>& arrays) {
+  return detail::BundleAccess<B, detail::AccessMode::write>{&arrays};
+}
+
+// Mistakes, which the return types name.
+#define MEMARRAY_DELETE_MISTAKES(use)                                              \
+  template <class T, int ndim>                                                     \
+  detail::ArrayIsConst use(MemArray<T, ndim> const&, std::int64_t = -1) = delete;  \
+  template <class T, int ndim, ViewOptions options>                                \
+  detail::ElementsAreConst use(ArrayView<T const, ndim, options> const&) = delete; \
+  template <class T, int ndim>                                                     \
+  detail::ElementsAreConst use(ConstBufferView const&) = delete;                   \
+  template <class Byte>                                                            \
+  detail::ElementTypeAndRankAreMissing use(BasicBufferView<Byte> const&) = delete;
+MEMARRAY_DELETE_MISTAKES(write)
+MEMARRAY_DELETE_MISTAKES(overwrite)
+MEMARRAY_DELETE_MISTAKES(update)
+#undef MEMARRAY_DELETE_MISTAKES
+template <class Byte>
+detail::ElementTypeAndRankAreMissing read(BasicBufferView<Byte> const&) = delete;
+template <template <template <class, int> class> class B>
+detail::ArrayIsConst write(B<MemArray> const&) = delete;
+template <template <template <class, int> class> class B>
+detail::BundlesAreOnlyReadOrWritten overwrite(B<MemArray> const&) = delete;
+template <template <template <class, int> class> class B>
+detail::BundlesAreOnlyReadOrWritten update(B<MemArray> const&) = delete;
 
 }  // namespace memarray

@@ -29,7 +29,7 @@ template <class T, int ndim, AccessMode mode>
   return Lease(std::move(acquired), where);
 }
 
-/// A time-out and the source location of its conversion: a default argument cannot follow a parameter pack.
+/// A time-out with the caller's location: no default argument can follow a pack.
 struct LeaseTimeout {
   LeaseTimeout(std::source_location const& where = std::source_location::current()) : location(where) {}
   template <std::convertible_to<Timeout> T>
@@ -41,9 +41,9 @@ struct LeaseTimeout {
 
 }  // namespace detail
 
-/// Leases several arrays, or none: `auto [a_lease, b_lease] = leases(timeout, read(a), write(b))`. `overwrite(b)` is a
-/// write lease that drops the old contents. Calls that name the same arrays in different orders cannot deadlock. Throws
-/// `LockError` if a lock is not free within `timeout`, counted over all arrays.
+/// Leases arrays: `auto [a_lease, b_lease] = leases(timeout, read(a), write(b))`. `overwrite(b)` is a write lease that
+/// drops the old contents. Their order cannot cause deadlock. Throws `LockError` unless all locks are free within
+/// `timeout`.
 template <class... Access>
 [[nodiscard]] auto leases(detail::LeaseTimeout const& timeout, Access const&... accesses) {
   return [&]<std::size_t... i>(std::index_sequence<i...>) {

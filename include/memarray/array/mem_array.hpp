@@ -28,12 +28,12 @@ namespace memarray {
 
 /// A dense, C-ordered, n-dimensional array that C++ owns and consumers share.
 ///
-/// It points to a shared state, which leases and Python objects hold too. Move and swap exchange states, so an open
-/// lease follows its contents. Destroying or assigning over a leased array drops its reference; the lease stays valid.
-/// Functions that touch elements respect the lock: `lock_id` is −1, or the id of the caller's write lease. Whole-array
-/// operations hold the lock while they run. Element access, `ptr`, indexers and views only check it, so a thread that
-/// uses them while others may lease the array must hold a lease. Errors leave the array as it was. Use of a moved-from
-/// array throws `Error`.
+/// It points to a state that leases and Python objects share. Move and swap exchange states, so open leases follow
+/// their contents. Destruction and assignment drop only a reference. A moved-from array throws `Error`.
+///
+/// `lock_id` is −1 or the id of the caller's write lease; conflicts throw `LockError`. Whole-array operations hold the
+/// lock. Element access, `ptr`, indexers and views only check it: hold a lease if other threads may lease the array.
+/// Device work throws `CudaError`, allocation `OutOfMemoryError`. Errors leave the array as it was.
 template <class T, int ndim>
 class MemArray {
   static_assert(ndim >= 1, "a MemArray has at least one dimension");
@@ -49,8 +49,8 @@ class MemArray {
   template <class E>
   using View = cuda::std::mdspan<E, cuda::std::dextents<std::int64_t, static_cast<std::size_t>(ndim)>>;
 
-  /// Allocates host memory of `shape` (64-bit extents, 0 allowed), every element `T()`. `device_id`: the CUDA device
-  /// that the array belongs to once it is moved to one. Throws `ValueError`, `OverflowError`, `OutOfMemoryError`.
+  /// Allocates host memory, every element `T()`; extents may be 0. `device_id`: the default device for moves. Throws
+  /// `ValueError`, `OverflowError`.
   explicit MemArray(Shape const& shape, int device_id = 0, ArrayOptions const& options = {})
       : _state(detail::ArrayState::make(dtype_of<T>(), detail::Extents(shape), device_id, options)) {}
   template <class A>
@@ -58,7 +58,7 @@ class MemArray {
   explicit MemArray(A const& shape, int device_id = 0, ArrayOptions const& options = {})
       : MemArray(to_shape(shape), device_id, options) {}
 
-  /// Makes a deep, unlocked copy under the source's read lock. Throws `LockError` while the source is held for writing.
+  /// Makes a deep, unlocked copy. Throws `LockError` while the source has a writer.
   MemArray(MemArray const& other) : _state(detail::clone(other.state())) {}
   MemArray& operator=(MemArray const& other) {
     if (this != &other) MemArray(other).swap(*this);
@@ -71,25 +71,24 @@ class MemArray {
   }
   ~MemArray() = default;
 
-  /// Exchanges the states: leases and Python objects follow their contents to the other array.
+  /// Exchanges states: leases and Python objects follow their contents.
   void swap(MemArray& other) noexcept { std::swap(_state, other._state); }
   friend void swap(MemArray& left, MemArray& right) noexcept { left.swap(right); }
-  /// Swaps contents and shape between the states: Python objects and names stay with their array. Holds both for
-  /// writing. Throws `LockError` if either is held, or has live views under the policy "error".
+  /// Swaps contents and shape: Python objects stay with their array. Throws `LockError` if either array is held, or has
+  /// live views under the policy `error`.
   void exchange(MemArray& other) { detail::exchange(state(), other.state()); }
 
-  /// Returns the extents. `resize` and `exchange` change them: do not keep the reference across those.
+  /// Returns the extents, valid until `resize` or `exchange`.
   [[nodiscard]] Shape const& get_shape() const {
-    // The state's `ndim` extents are contiguous, as in a std::array.
+    // Contiguous, as in a `std::array`.
     return *reinterpret_cast<Shape const*>(state().shape());
   }
   [[nodiscard]] std::int64_t get_size() const { return state().size(); }
-  /// Returns the number of elements, under the name that containers use.
   [[nodiscard]] std::int64_t size() const { return state().size(); }
   [[nodiscard]] int get_device_id() const { return state().residency().device_id(); }
   /// True if the current side is on a device.
   [[nodiscard]] bool get_on_device() const { return state().residency().on_device(); }
-  /// Returns the writer's lock id; −1 when the array is free or only read.
+  /// Returns the writer's lock id, or −1.
   [[nodiscard]] std::int64_t get_lock_id() const { return state().lock().lock_id(); }
   [[nodiscard]] EscapedViews escaped_views() const { return state().escaped_views(); }
   void escaped_views(EscapedViews policy) { state().set_escaped_views(policy); }
@@ -97,8 +96,7 @@ class MemArray {
   /// Throws `LockError` unless a write under `lock_id` would succeed now.
   void throw_invalid_lock_access(std::int64_t lock_id) const { detail::check_write(state(), lock_id, "this access"); }
 
-  /// Returns one element, from the host or a device. From a device only the element is copied; the call blocks until it
-  /// has arrived. Checks lock and bounds in every build. Throws `LockError`, `IndexError`, `CudaError`.
+  /// Returns one element, from a device by a blocking copy. Checks lock and bounds in every build. Throws `IndexError`.
   [[nodiscard]] T operator()(Shape const& indices, std::int64_t lock_id = -1) const {
     if (state().residency().on_device()) [[unlikely]] {
       T value;
@@ -112,8 +110,7 @@ class MemArray {
   [[nodiscard]] T operator()(A const& indices, std::int64_t lock_id = -1) const {
     return (*this)(to_shape(indices), lock_id);
   }
-  /// Sets one element, on the host or a device. Checks lock and bounds in every build. Throws `LockError`,
-  /// `IndexError`, `CudaError`.
+  /// Sets one element. Checks and throws like `operator()`.
   void write(Shape const& indices, T const& value, std::int64_t lock_id = -1) {
     std::int64_t const at = linear(indices);
     if (state().residency().on_device()) [[unlikely]]
@@ -126,15 +123,12 @@ class MemArray {
     write(to_shape(indices), value, lock_id);
   }
 
-  /// Sets every element; on a device in the default stream. Escaped views keep the old contents; nothing is copied.
-  /// Throws `LockError`, `CudaError`, `OutOfMemoryError`.
+  /// Sets every element, on a device in the default stream. Escaped views keep the old contents.
   void fill(T const& value, std::int64_t lock_id = -1) { detail::fill(state(), &value, lock_id); }
 
-  /// Replaces all contents by those of `source`, as Python's `read_numpy_array` does. The source has the array's shape
-  /// and a dtype of the same kind ('same_kind': integers wrap, floats round), with any strides, owner and device. The
-  /// array stays where it is: a source elsewhere is copied there first, which is reported. Escaped views keep the old
-  /// contents. Throws `ValueError` (another shape; a closed view), `TypeError` (another kind of number), `LockError`,
-  /// `CudaError`, `OutOfMemoryError`; the array is then as it was.
+  /// Replaces the contents by those of `source`, converted within a kind of number ('same_kind': integers wrap, floats
+  /// round). Its strides, owner and device are arbitrary; a copy from elsewhere is reported. Escaped views keep the old
+  /// contents. Throws `ValueError` (another shape; closed), `TypeError` (another kind).
   void copy_from(ConstBufferView const& source, std::int64_t lock_id = -1) {
     detail::copy_from(state(), source.core(), lock_id);
   }
@@ -143,8 +137,8 @@ class MemArray {
     detail::copy_from(state(), source.core(), lock_id);
   }
 
-  /// Returns the current side's memory; the non-const overload makes the other side stale. Checks the lock only now.
-  /// Blocks until pending work is complete. Throws `LockError`, `CudaError`.
+  /// Returns the current side's memory; the non-const overload makes the other side stale. Blocks until pending work is
+  /// complete.
   [[nodiscard]] T* ptr(std::int64_t lock_id = -1) {
     return detail::elements_at<T>(detail::checked_write(state(), lock_id, "ptr"));
   }
@@ -157,7 +151,7 @@ class MemArray {
   [[nodiscard]] ConstArrayIndexer get_indexer(std::int64_t lock_id = -1) const {
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
-  /// Returns the host memory as an mdspan. Throws `Error` when the array is on a device.
+  /// Returns `ptr` as an mdspan. Throws `Error` on a device.
   [[nodiscard]] View<T> host_view(std::int64_t lock_id = -1) {
     detail::check_side(state(), detail::Side::host);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
@@ -166,7 +160,7 @@ class MemArray {
     detail::check_side(state(), detail::Side::host);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
-  /// Returns the device memory as an mdspan, for kernels. Throws `Error` when the array is on the host.
+  /// Returns `ptr` as an mdspan for kernels. Throws `Error` on the host.
   [[nodiscard]] View<T> device_view(std::int64_t lock_id = -1) {
     detail::check_side(state(), detail::Side::device);
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
@@ -176,8 +170,8 @@ class MemArray {
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
 
-  /// Moves the array to fresh memory of `shape`: the leading elements stay, in linear order, the others are `T()`.
-  /// Throws `LockError` under any lease.
+  /// Moves to fresh memory: leading elements stay, in linear order, others are `T()`. Throws `LockError` under any
+  /// lease.
   void resize(Shape const& shape) { detail::resize(state(), detail::Extents(shape)); }
   template <class A>
     requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
@@ -185,66 +179,59 @@ class MemArray {
     resize(to_shape(shape));
   }
 
-  /// Makes the copy on that device current, in the order of `stream`; copies only if that side is stale. Throws
-  /// `LockError` under any lease, whatever `lock_id`. `async`: the copy may still run on return; the next user of the
-  /// array waits for it. `stream`: a CUDA stream of either device as an integer, 0 the default; it must live until the
-  /// copy is complete. Throws `CudaError` (no such device; driver errors), `OutOfMemoryError`, `ValueError` (not a
-  /// device or stream).
+  /// Makes the copy on that device current; copies, in the order of `stream`, only if it is stale. `async`: the copy
+  /// may still run on return; the next user waits for it. `stream`: a CUDA stream of either device as an integer (0:
+  /// default), alive until the copy completes. Throws `LockError` under any lease, `ValueError` (no device or stream).
   void move_memory(DLDeviceType device_type, std::int64_t stream, int device_id, std::int64_t lock_id = -1,
                    bool async = true) {
     detail::move_to(state(), {device_type, device_id}, lock_id, StreamChoice::numbered(stream), async);
   }
 
-  /// Acquires a write lease under an id of the caller's, from 0 to 2^62 − 1. Throws `LockError` while the array is
-  /// held.
+  /// Acquires a write lease under an id from 0 to 2^62 − 1. Throws `LockError` while held, `ValueError` for other ids.
   void enter(std::int64_t lock_id) { detail::enter(state(), lock_id); }
-  /// Closes the lease that `enter` opened, and no other.
+  /// Closes only a lease of `enter`.
   void exit() noexcept {
     if (_state) detail::leave(*_state);
   }
 
-  /// Exports the array over DLPack: writable under the id of an open write lease; with −1 a read-only snapshot, as the
-  /// versioned struct only. Throws `LockError`, `BufferError`.
+  /// Exports a writable tensor under the id of an open write lease; with −1 a read-only, versioned snapshot. Throws
+  /// `BufferError`.
   [[nodiscard]] DLPackTensor get_dlpack_tensor(bool versioned, std::int64_t lock_id = -1) {
     return detail::export_under(state(), versioned, lock_id);
   }
-  /// Makes an array over the memory of a view, on the host or a device, and keeps that memory alive; nothing is copied.
-  /// Throws `TypeError` (another dtype or rank), `BufferError` (read-only, not dense in C order), `ValueError`
-  /// (closed).
+  /// Makes an array over a view's memory, which it keeps alive. Throws `TypeError` (another dtype or rank),
+  /// `BufferError` (read-only, not C-ordered, or bools other than 0 and 1), `ValueError` (closed).
   [[nodiscard]] static MemArray adopt(BufferView const& view) {
     view.core().check_is(dtype_of<T>(), ndim);
     return share(detail::adopt(view.core()));
   }
-  /// True if the memory has another owner, which may use it at any time.
+  /// True if another owner may use the memory at any time.
   [[nodiscard]] bool is_foreign() const { return state().residency().is_foreign(); }
 
-  /// Returns a read-only view through a read lease that closes at once: under the default policy a snapshot. Throws
-  /// `LockError`, `BufferError` (memory that the host does not reach).
+  /// Returns a read-only view, by default a snapshot, of a read lease that closes at once. Throws `ValueError` above 16
+  /// dimensions.
   [[nodiscard]] ConstBufferView view() const { return ConstBufferView(detail::view_of(state())); }
-  /// Returns the current side's device as DLPack names it.
   [[nodiscard]] std::pair<DLDeviceType, std::int32_t> get_dlpack_device() const {
     Device const device = state().residency().exported_device();
     return {device.type, device.id};
   }
 
-  /// Returns the shared state, for the layers above. Throws `Error` if the array was moved from.
   [[nodiscard]] detail::ArrayState& state() const {
     if (!_state) detail::throw_moved_from();
     return *_state;
   }
   [[nodiscard]] detail::ArrayStatePtr const& state_ptr() const noexcept { return _state; }
-  /// Returns the state and leaves the array moved from.
   [[nodiscard]] detail::ArrayStatePtr take_state() {
     static_cast<void>(state());
     return std::move(_state);
   }
-  /// Makes another array object with `state`, which has this dtype and rank.
+  /// Wraps `state`, which has this dtype and rank.
   [[nodiscard]] static MemArray share(detail::ArrayStatePtr state) noexcept {
     return MemArray(Shared(), std::move(state));
   }
 
  private:
-  // A tag: a braced 0 could be a ArrayStatePtr, too.
+  // A tag: a braced 0 could also be an `ArrayStatePtr`.
   struct Shared {};
   MemArray(Shared, detail::ArrayStatePtr state) noexcept : _state(std::move(state)) {}
 

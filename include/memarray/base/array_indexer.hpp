@@ -15,7 +15,7 @@ namespace memarray {
 
 namespace detail {
 
-/// True if A holds `ndim` integers of any integer type with `operator[]`, such as `std::array` and `cuda::std::array`.
+/// True if A holds `ndim` integers, like `std::array` and `cuda::std::array`.
 template <class A, int ndim>
 concept IndexList = requires(A const& list, std::size_t i) {
   { list[i] } -> std::convertible_to<std::int64_t>;
@@ -23,7 +23,6 @@ concept IndexList = requires(A const& list, std::size_t i) {
   requires std::tuple_size<A>::value == static_cast<std::size_t>(ndim);
 };
 
-/// An array of one number per dimension. Array sizes are unsigned, `ndim` is signed.
 template <class IndexT, int ndim>
 using IndexArray = cuda::std::array<IndexT, static_cast<std::size_t>(ndim)>;
 
@@ -39,10 +38,9 @@ template <class IndexT, int ndim, class A>
 
 }  // namespace detail
 
-/// A pointer and a shape, with which a kernel finds element (i, j, …) of a dense, C-ordered array.
-///
-/// Trivially copyable: pass it by value. It owns nothing, checks no lock and never calls CUDA. Debug builds assert its
-/// bounds. The launcher chooses a 32-bit `IndexT` if the size allows it.
+/// A pointer and a shape, with which a kernel finds elements of a dense, C-ordered array. Pass it by value. It owns
+/// nothing, checks no lock and never calls CUDA; debug builds assert bounds. Launches use a 32-bit `IndexT` where the
+/// size allows.
 template <class T, int ndim, class IndexT = std::int64_t>
 struct ArrayIndexer {
   static_assert(ndim >= 1, "an ArrayIndexer has at least one dimension");
@@ -53,7 +51,7 @@ struct ArrayIndexer {
   T* pointer;
   Indices extents;
 
-  /// Returns the linear index of `indices`; the last dimension varies fastest.
+  /// Returns the linear index; the last dimension varies fastest.
   [[nodiscard]] MEMARRAY_HD constexpr IndexT operator()(Indices const& indices) const {
     IndexT linear = 0;
     for (std::size_t d = 0; d < rank; ++d) {
@@ -68,7 +66,6 @@ struct ArrayIndexer {
     return (*this)(detail::to_indices<IndexT, ndim>(indices));
   }
 
-  /// Returns the element at `indices`.
   [[nodiscard]] MEMARRAY_HD constexpr T& operator[](Indices const& indices) const { return pointer[(*this)(indices)]; }
   template <class A>
     requires(detail::IndexList<A, ndim> && !std::same_as<A, Indices>)
@@ -76,8 +73,15 @@ struct ArrayIndexer {
     return pointer[(*this)(indices)];
   }
 
-  /// Returns the indices of `linear`, the inverse of `operator()`. Divides in 32 bits if `linear` fits, at a third of
-  /// the cost.
+  /// Returns the element at an index of any integer type.
+  template <std::integral I>
+    requires(ndim == 1)
+  [[nodiscard]] MEMARRAY_HD constexpr T& operator[](I index) const {
+    assert(index >= 0 && static_cast<std::uint64_t>(index) < static_cast<std::uint64_t>(extents[0]));
+    return pointer[index];
+  }
+
+  /// Inverts `operator()`. Numbers of 32 bits take a third of the time.
   [[nodiscard]] MEMARRAY_HD constexpr Indices get_indices(IndexT linear) const {
     assert(linear >= 0 && linear < size());
     Indices indices{};
@@ -99,7 +103,7 @@ struct ArrayIndexer {
     return indices;
   }
 
-  /// Returns the address of the element at linear index `linear`; one past the last is allowed.
+  /// Returns the address of an element, or one past the last.
   [[nodiscard]] MEMARRAY_HD constexpr T* get(IndexT linear) const {
     assert(linear >= 0 && linear <= size());
     return pointer + linear;

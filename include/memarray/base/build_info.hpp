@@ -13,19 +13,19 @@ struct BuildFact {
   std::string_view value;
 };
 
-/// Returns facts about this build of libmemarray: version, abi, flavour ("host" or "cuda"), compilers, header versions.
-/// A fact that does not apply (CUDA's, in a host build) has an empty value.
+/// Returns facts about this build, such as version, abi, flavour ("host" or "cuda") and compilers. Inapplicable facts
+/// are empty.
 MEMARRAY_API std::span<BuildFact const> build_info() noexcept;
 
-/// Throws `Error` unless this libmemarray works with code compiled against headers of that ABI and flavour.
+/// Throws `Error` unless this library matches that ABI and flavour.
 MEMARRAY_API void require_abi(int header_abi, bool header_has_cuda);
 
-/// A standard library, by the layout of its objects that cross the boundary of libmemarray.
+/// A standard library, by the layout of its containers and strings.
 enum class StandardLibrary : int {
-  libstdcxx,        ///< GNU's, with the C++11 string layout
-  debug_libstdcxx,  ///< GNU's with `_GLIBCXX_DEBUG`: containers hold data for their checks
-  old_libstdcxx,    ///< GNU's with `_GLIBCXX_USE_CXX11_ABI=0`: the string layout before C++11
-  other,            ///< another library, such as LLVM's
+  libstdcxx,        ///< GNU's, with C++11 strings
+  debug_libstdcxx,  ///< GNU's with `_GLIBCXX_DEBUG`
+  old_libstdcxx,    ///< GNU's with `_GLIBCXX_USE_CXX11_ABI=0`
+  other,            ///< another, such as LLVM's
 };
 
 #if !defined(__GLIBCXX__)
@@ -38,10 +38,19 @@ enum class StandardLibrary : int {
 #define MEMARRAY_STANDARD_LIBRARY ::memarray::StandardLibrary::libstdcxx
 #endif
 
-/// Throws `Error` if `require_abi` does, or if the code was compiled with a different standard library.
+// Containers and strings cross the border of the library. Projects that compile libmemarray itself define
+// MEMARRAY_ANY_STANDARD_LIBRARY; for Python modules the libraries are then compared at import.
+#if !defined(MEMARRAY_ANY_STANDARD_LIBRARY)
+static_assert(MEMARRAY_STANDARD_LIBRARY == StandardLibrary::libstdcxx,
+              "this code is compiled with _GLIBCXX_DEBUG, _GLIBCXX_USE_CXX11_ABI=0 or another standard library than "
+              "libstdc++, and libmemarray is not: their containers or strings have another layout. Leave it out; "
+              "-D_GLIBCXX_ASSERTIONS checks, too, and changes no layout");
+#endif
+
+/// Throws `Error` like `require_abi`, or for another standard library.
 MEMARRAY_API void require_library(int header_abi, bool header_has_cuda, StandardLibrary header_library);
 
-/// Calls `require_library` with the facts of the calling module's compilation, at the start of a module.
+/// Calls `require_library` for a module, at its start.
 inline void require_matching_library() {
   require_library(MEMARRAY_ABI_VERSION, MEMARRAY_HAS_CUDA != 0, MEMARRAY_STANDARD_LIBRARY);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Attributes for every header: exported, forced inline, cold, host and device.
+/// @file
+/// Attributes, empty where a compiler lacks them.
 
 #if defined(__GNUC__)
 #define MEMARRAY_API __attribute__((visibility("default")))
@@ -18,15 +19,22 @@
 #define MEMARRAY_HD
 #endif
 
-// Goes before a loop that must be unrolled in device code.
 #if defined(__CUDA_ARCH__)
 #define MEMARRAY_UNROLL _Pragma("unroll")
 #else
 #define MEMARRAY_UNROLL
 #endif
 
-// The inline namespace of templates whose bodies differ between compilers, so that g++ and nvcc never define one symbol
-// differently.
+// Before a loop whose steps are independent: a compiler then vectorises it without checks for overlapping memory.
+#if defined(__clang__)
+#define MEMARRAY_INDEPENDENT_STEPS _Pragma("clang loop vectorize(assume_safety)")
+#elif defined(__GNUC__)
+#define MEMARRAY_INDEPENDENT_STEPS _Pragma("GCC ivdep")
+#else
+#define MEMARRAY_INDEPENDENT_STEPS
+#endif
+
+// Separates templates whose bodies differ between g++ and nvcc: one symbol needs one definition.
 #if defined(__CUDACC__)
 #define MEMARRAY_LAUNCH_NAMESPACE compiled_by_nvcc
 #else

@@ -16,7 +16,7 @@
 #include <memarray/base/config.hpp>
 #include <memarray/base/float16.hpp>
 
-/// The element types that memarray ships: X(C++ type, name, DLPack code, bits). The only such list.
+/// The one list of shipped element types: X(C++ type, name, DLPack code, bits).
 #define MEMARRAY_FOR_EACH_DTYPE(X)                  \
   X(bool, bool, kDLBool, 8)                         \
   X(std::int8_t, int8, kDLInt, 8)                   \
@@ -35,7 +35,7 @@
   X(std::complex<double>, complex128, kDLComplex, 128)
 
 /// Makes a trivially copyable struct an element type: `MEMARRAY_DTYPE(ns::Particle);` in the global namespace. The
-/// dtype's name is the type as spelled here. NumPy sees plain bytes; MEMARRAY_FIELDS also declares the fields.
+/// spelling becomes the name. NumPy sees plain bytes; MEMARRAY_FIELDS also declares fields.
 #define MEMARRAY_DTYPE(...)                                                                     \
   template <>                                                                                   \
   struct memarray::dtype_traits<__VA_ARGS__> : memarray::detail::UserDTypeTraits<__VA_ARGS__> { \
@@ -46,23 +46,23 @@ namespace memarray {
 
 struct StructFields;
 
-/// The run-time description of an element type. A plain value with two pointers: `init` points into the program or
-/// library that defines the type, `fields` into libmemarray.
+/// The run-time description of an element type. `init` points into the program or library that defines the type,
+/// `fields` into libmemarray.
 struct DType {
-  char name[64] = {};     ///< NumPy's; for structs the C++ spelling, or "struct{…}" without a C++ type
-  char typestr[16] = {};  ///< NumPy's, such as "<f4"; empty if NumPy has none (bfloat16)
-  char format[16] = {};   ///< the buffer protocol's (PEP 3118); empty for bfloat16 and for structs
-  DLDataType dl = {};     ///< `lanes` is 0 if DLPack cannot express the type (structs)
+  char name[64] = {};     ///< NumPy's; for structs C++'s, or "struct{…}"
+  char typestr[16] = {};  ///< NumPy's, such as "<f4"; empty for bfloat16
+  char format[16] = {};   ///< PEP 3118's; empty for bfloat16 and structs
+  DLDataType dl = {};     ///< `lanes` is 0 for structs, which DLPack lacks
   std::uint32_t itemsize = 0;
   std::uint32_t alignment = 0;
-  void const* init = nullptr;            ///< `itemsize` bytes of T(), or null if all are zero
-  StructFields const* fields = nullptr;  ///< of a struct with known fields; never freed, one object for equal fields
+  void const* init = nullptr;            ///< bytes of T(); null if all are zero
+  StructFields const* fields = nullptr;  ///< of known fields; one object for equal fields, never freed
 
   [[nodiscard]] constexpr std::string_view name_view() const noexcept { return name; }
   [[nodiscard]] constexpr bool has_dlpack() const noexcept { return dl.lanes != 0; }
   [[nodiscard]] constexpr bool is_struct() const noexcept { return dl.code == kDLOpaqueHandle; }
 
-  /// Compares two structs with known fields by the fields only. Compares all other pairs by name, size and DLPack type.
+  /// Compares structs with known fields by fields, others by name, size and DLPack type.
   friend constexpr bool operator==(DType const& left, DType const& right) noexcept {
     if (left.fields && right.fields) return left.fields == right.fields;
     return left.name_view() == right.name_view() && left.itemsize == right.itemsize && left.dl.code == right.dl.code &&
@@ -71,21 +71,19 @@ struct DType {
 };
 static_assert(std::is_trivially_copyable_v<DType>);
 
-/// The traits of an element type: shipped, or defined by MEMARRAY_DTYPE or MEMARRAY_FIELDS.
 template <class T>
 struct dtype_traits;
 
-/// True if T has a dtype. For constraints: `dtype_of<T>` does not compile for other types.
+/// True if T has a dtype.
 template <class T>
 concept Element = requires { dtype_traits<std::remove_cv_t<T>>::name; };
 
-/// Returns the shipped element types, in the order of the list.
 MEMARRAY_API std::span<DType const> shipped_dtypes() noexcept;
 
-/// Returns the shipped element type of that name ("float64"), or null. The pointer is valid until the process ends.
+/// Returns the shipped element type of that name ("float64"), or null. The pointer stays valid.
 MEMARRAY_API DType const* find_dtype(std::string_view name) noexcept;
 
-/// Returns the shipped element type of that DLPack type, or null. The pointer is valid until the process ends.
+/// Finds a shipped element type likewise.
 MEMARRAY_API DType const* find_dtype(DLDataType type) noexcept;
 
 namespace detail {
@@ -120,7 +118,7 @@ constexpr char typestr_kind(std::uint8_t code) noexcept {
   }
 }
 
-/// Returns the buffer protocol's format. 64-bit integers use `long` if it has 64 bits, as in NumPy.
+/// Returns the PEP 3118 format. Like NumPy, prefers `long` for 64 bits.
 constexpr std::string_view buffer_format(std::uint8_t code, int bits) noexcept {
   constexpr bool long_is_64 = std::numeric_limits<long>::digits == 63;
   switch (code) {
@@ -158,7 +156,7 @@ struct UserDTypeTraits {
   static_assert(std::in_range<std::uint32_t>(sizeof(T)) && alignof(T) <= 64);
 };
 
-/// Returns the bytes of T(), with zeroed padding, or null if all are zero.
+/// Returns the bytes of T(), padding zeroed; null if all are zero.
 template <class T>
 void const* init_pattern() noexcept {
   alignas(T) static unsigned char bytes[sizeof(T)];
@@ -216,8 +214,7 @@ DType const& unqualified_dtype_of() noexcept {
 
 }  // namespace detail
 
-/// Returns the descriptor of an element type. The reference is valid while the program or library that calls this is
-/// loaded. Copy the descriptor to keep it longer.
+/// Returns the descriptor, valid while the calling program or library is loaded; copies are valid longer.
 template <class T>
 DType const& dtype_of() noexcept {
   return detail::unqualified_dtype_of<std::remove_cv_t<T>>();

@@ -8,32 +8,31 @@
 
 namespace memarray {
 
-/// A request that memarray refuses for a reason of its own. Python: `memarray.Error` (a `RuntimeError`).
+/// A refused request. Python: `memarray.Error` (a `RuntimeError`).
 class MEMARRAY_API Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
   ~Error() override;
 };
 
-/// A conflict with another holder of the array, or a use of a lease outside its lifetime. The array is unchanged.
-/// Python: `memarray.LockError` (also a `BufferError`).
+/// A conflict with another holder, or use of a closed lease. Python: `memarray.LockError` (also a `BufferError`).
 class MEMARRAY_API LockError : public Error {
  public:
   using Error::Error;
   ~LockError() override;
 };
 
-/// A dtype or rank for which no instance is registered. Python: `memarray.UnsupportedTypeError` (also a `TypeError`).
+/// A dtype or rank without a registered instance. Python: `memarray.UnsupportedTypeError` (also a `TypeError`).
 class MEMARRAY_API UnsupportedTypeError : public Error {
  public:
   using Error::Error;
   ~UnsupportedTypeError() override;
 };
 
-/// A failed CUDA driver call, or a missing device. Python: `memarray.CudaError` (`.code`, `.name`).
+/// A failed driver call, or a missing device. Python: `memarray.CudaError` (`.code`, `.name`).
 class MEMARRAY_API CudaError : public Error {
  public:
-  /// `code` is a `CUresult`; `name` its spelling, such as "CUDA_ERROR_NO_DEVICE".
+  /// Takes a `CUresult` and its name.
   CudaError(int code, std::string name, std::string const& message);
   ~CudaError() override;
   [[nodiscard]] int code() const noexcept { return _code; }
@@ -44,15 +43,14 @@ class MEMARRAY_API CudaError : public Error {
   std::string _name;
 };
 
-/// An allocation that failed again after the pools were trimmed.
-/// Python: `memarray.OutOfMemoryError` (a `CudaError` and a `MemoryError`).
+/// A failed allocation. Python: `memarray.OutOfMemoryError` (a `CudaError` and a `MemoryError`).
 class MEMARRAY_API OutOfMemoryError : public CudaError {
  public:
   explicit OutOfMemoryError(std::string const& message);
   ~OutOfMemoryError() override;
 };
 
-/// An argument with the right type and a wrong value. Python: `ValueError`.
+/// An argument with a wrong value. Python: `ValueError`.
 class MEMARRAY_API ValueError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
@@ -87,7 +85,7 @@ class MEMARRAY_API OverflowError : public std::overflow_error {
   ~OverflowError() override;
 };
 
-/// A wait that the language runtime ended (Ctrl-C in Python). The runtime's own exception is then pending.
+/// A wait that the runtime ended (Ctrl-C), with its exception pending.
 class MEMARRAY_API Interrupted : public Error {
  public:
   using Error::Error;

@@ -1,9 +1,10 @@
 #pragma once
 
-#include <cstdint>
-#include <type_traits>
-
 #include <memarray/base/config.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
 
 namespace memarray {
 
@@ -12,8 +13,8 @@ namespace detail {
 template <class T>
 concept Arithmetic = std::is_arithmetic_v<T>;
 
-/// Returns `value` as a double. Integers beyond 2^53 keep the cut-off bits as one lowest (sticky) bit, so that rounding
-/// the result to 32 bits or fewer equals rounding `value` itself.
+/// Converts to double. Beyond 2^53 a sticky lowest bit replaces the cut-off bits, so rounding to 32 bits or fewer
+/// equals rounding `value` once.
 template <Arithmetic T>
 MEMARRAY_HD constexpr double as_double(T value) noexcept {
   if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
@@ -29,8 +30,7 @@ MEMARRAY_HD constexpr double as_double(T value) noexcept {
   }
 }
 
-/// Returns `value` truncated to a float, with the last bit set if the conversion is inexact. Rounding the result to 16
-/// bits therefore equals rounding `value` itself.
+/// Truncates to float and sets the last bit if inexact, so rounding to 16 bits equals rounding `value` once.
 template <Arithmetic T>
 MEMARRAY_HD constexpr float round_to_odd(T value) noexcept {
   if constexpr (sizeof(T) < 4 || std::is_same_v<T, float>) {
@@ -43,7 +43,7 @@ MEMARRAY_HD constexpr float round_to_odd(T value) noexcept {
     bool const above = back > exact;
     auto const bits = __builtin_bit_cast(std::uint32_t, near);
     bool const is_beyond_range = (bits & 0x7FFFFFFFU) == 0x7F800000U;
-    if (!(below || above) || is_beyond_range) return near;  // neither: exact, or NaN
+    if (!(below || above) || is_beyond_range) return near;  // exact, or NaN
     bool const away = exact < 0 ? below : above;
     return __builtin_bit_cast(float, (away ? bits - 1 : bits) | 1U);
   }
@@ -55,17 +55,17 @@ MEMARRAY_HD constexpr std::uint16_t float_to_half_bits(float value) noexcept {
   std::uint32_t const magnitude = bits & 0x7FFFFFFFU;
   if (magnitude >= 0x7F800000U) {
     bool const nan = magnitude > 0x7F800000U;
-    // A NaN keeps its upper payload bits and becomes quiet.
+    // NaNs keep upper payload bits and become quiet.
     return static_cast<std::uint16_t>(sign | 0x7C00U | (nan ? 0x200U | ((magnitude >> 13) & 0x3FFU) : 0U));
   }
   if (magnitude >= 0x477FF000U) {  // 65520 and above round to infinity
     return static_cast<std::uint16_t>(sign | 0x7C00U);
   }
-  if (magnitude >= 0x38800000U) {  // normal: rebias, then round half to even
+  if (magnitude >= 0x38800000U) {  // normal: round half to even
     std::uint32_t const rebased = magnitude - 0x38000000U;
     return static_cast<std::uint16_t>(sign | ((rebased + 0xFFFU + ((rebased >> 13) & 1U)) >> 13));
   }
-  // Subnormal: adding 0.5 lines the mantissa up with 2^-24, and the addition rounds.
+  // Subnormal: adding 0.5 aligns the mantissa with 2^-24 and rounds.
   float const shifted = __builtin_bit_cast(float, magnitude) + 0.5F;
   return static_cast<std::uint16_t>(sign | (__builtin_bit_cast(std::uint32_t, shifted) - 0x3F000000U));
 }
@@ -96,20 +96,23 @@ MEMARRAY_HD constexpr float bfloat_bits_to_float(std::uint16_t bits) noexcept {
 }
 
 struct HalfFormat {
+  static constexpr int digits = 11;
+  static constexpr int exponent_bits = 5;
   MEMARRAY_HD static constexpr std::uint16_t from_float(float value) noexcept { return float_to_half_bits(value); }
   MEMARRAY_HD static constexpr float to_float(std::uint16_t bits) noexcept { return half_bits_to_float(bits); }
 };
 
 struct BfloatFormat {
+  static constexpr int digits = 8;
+  static constexpr int exponent_bits = 8;
   MEMARRAY_HD static constexpr std::uint16_t from_float(float value) noexcept { return float_to_bfloat_bits(value); }
   MEMARRAY_HD static constexpr float to_float(std::uint16_t bits) noexcept { return bfloat_bits_to_float(bits); }
 };
 
 }  // namespace detail
 
-/// A 16-bit float with IEEE rounding, for host and device code. (`_Float16` breaks nvcc's device compiler.) An
-/// operation on two values of one format gives that format and rounds, as with C++23's extended types. Combined with
-/// any other number, a value behaves as a float.
+/// A 16-bit float with IEEE rounding for host and device code (`_Float16` breaks nvcc). Two values of one format yield
+/// that format, as in C++23; beside other numbers, a value behaves as a float. `std::numeric_limits` are specialised.
 template <class Format>
 struct BasicFloat16 {
   std::uint16_t bits = 0;
@@ -142,8 +145,7 @@ struct BasicFloat16 {
   }
 };
 
-// Templates, so that they accept two values of one format and no operand that needs a conversion. A mixed expression
-// then has one reading: as floats.
+// Templates accept no operand that needs a conversion: mixed expressions are floats.
 template <class Format>
 MEMARRAY_HD constexpr BasicFloat16<Format> operator+(BasicFloat16<Format> left, BasicFloat16<Format> right) noexcept {
   return Format::to_float(left.bits) + Format::to_float(right.bits);
@@ -163,7 +165,7 @@ MEMARRAY_HD constexpr BasicFloat16<Format> operator/(BasicFloat16<Format> left, 
 
 namespace detail {
 
-/// True for a floating-point class of fewer than 32 bits, whose arithmetic is that of float.
+/// True for a 16-bit float class, which computes as float.
 template <class T>
 inline constexpr bool is_reduced_float = std::is_class_v<T> && std::is_convertible_v<T, float>;
 
@@ -176,3 +178,52 @@ static_assert(sizeof(float16) == 2 && std::is_trivially_copyable_v<float16>);
 static_assert(sizeof(bfloat16) == 2 && std::is_trivially_copyable_v<bfloat16>);
 
 }  // namespace memarray
+
+namespace std {
+
+/// The limits of `float16` and `bfloat16`.
+template <class Format>
+class numeric_limits<memarray::BasicFloat16<Format>> {
+  using T = memarray::BasicFloat16<Format>;
+  static constexpr int mantissa_bits = Format::digits - 1;
+  static constexpr int bias = (1 << (Format::exponent_bits - 1)) - 1;
+  static constexpr int infinity_bits = ((1 << Format::exponent_bits) - 1) << mantissa_bits;
+  // log10(2) is 0.30103.
+  static constexpr int decimal(int binary) { return static_cast<int>(binary * 30103LL / 100000); }
+  MEMARRAY_HD static constexpr T from(int bits) noexcept { return T::from_bits(static_cast<std::uint16_t>(bits)); }
+
+ public:
+  static constexpr bool is_specialized = true;
+  static constexpr bool is_signed = true;
+  static constexpr bool is_integer = false;
+  static constexpr bool is_exact = false;
+  static constexpr bool has_infinity = true;
+  static constexpr bool has_quiet_NaN = true;
+  static constexpr bool has_signaling_NaN = true;
+  static constexpr bool is_iec559 = true;
+  static constexpr bool is_bounded = true;
+  static constexpr bool is_modulo = false;
+  static constexpr bool traps = false;
+  static constexpr bool tinyness_before = false;
+  static constexpr std::float_round_style round_style = std::round_to_nearest;
+  static constexpr int radix = 2;
+  static constexpr int digits = Format::digits;
+  static constexpr int digits10 = decimal(digits - 1);
+  static constexpr int max_digits10 = decimal(digits) + 2;
+  static constexpr int min_exponent = 2 - bias;
+  static constexpr int min_exponent10 = decimal(min_exponent - 1);
+  static constexpr int max_exponent = bias + 1;
+  static constexpr int max_exponent10 = decimal(max_exponent);
+
+  MEMARRAY_HD static constexpr T min() noexcept { return from(1 << mantissa_bits); }
+  MEMARRAY_HD static constexpr T max() noexcept { return from(infinity_bits - 1); }
+  MEMARRAY_HD static constexpr T lowest() noexcept { return -max(); }
+  MEMARRAY_HD static constexpr T epsilon() noexcept { return from((bias - mantissa_bits) << mantissa_bits); }
+  MEMARRAY_HD static constexpr T round_error() noexcept { return from((bias - 1) << mantissa_bits); }
+  MEMARRAY_HD static constexpr T infinity() noexcept { return from(infinity_bits); }
+  MEMARRAY_HD static constexpr T quiet_NaN() noexcept { return from(infinity_bits | (1 << (mantissa_bits - 1))); }
+  MEMARRAY_HD static constexpr T signaling_NaN() noexcept { return from(infinity_bits | (1 << (mantissa_bits - 2))); }
+  MEMARRAY_HD static constexpr T denorm_min() noexcept { return from(1); }
+};
+
+}  // namespace std

@@ -4,31 +4,29 @@
 
 namespace memarray {
 
-/// The functions of a language runtime that the core calls without knowing the runtime. The Python binding installs
-/// them once, at import. Until then no entry has an effect. Entries may be called from any thread.
+/// The functions of a language runtime, which its binding installs. Any thread may call them.
 struct Hooks {
-  /// Releases the interpreter lock if the calling thread holds it. Returns a token for `reacquire`, or nullptr.
+  /// Releases the interpreter lock if held. Returns a token for `reacquire`, or nullptr.
   void* (*release)() noexcept = nullptr;
   void (*reacquire)(void* token) noexcept = nullptr;
-  /// Handles pending signals while the lock is released as `token`. Returns false if the wait must end because an
-  /// exception is pending.
+  /// Handles signals while the lock is released as `token`. Returns false if a pending exception ends the wait.
   bool (*poll_signals)(void*& token) noexcept = nullptr;
-  /// Makes the C++ exception that is being handled the runtime's pending exception. The caller holds the lock.
+  /// Makes the handled C++ exception pending in the runtime. The caller holds the lock.
   void (*raise)() noexcept = nullptr;
-  /// Drops a reference to an object of the runtime and acquires the lock to do so. Leaks it after the runtime's end.
+  /// Drops a reference under the lock; leaks it after the runtime's end.
   void (*drop_object)(void* object) noexcept = nullptr;
-  /// Calls `call(object)`, which may run the runtime's code. Hides an exception that is pending on the thread from it.
+  /// Calls `call(object)`, which may run runtime code, with the thread's pending exception hidden.
   void (*call_aside)(void (*call)(void* object), void* object) noexcept = nullptr;
 };
 
-/// Installs a copy of `hooks`. Call it before other threads use the library.
+/// Installs a copy of `hooks`, before other threads use the library.
 MEMARRAY_API void set_hooks(Hooks const& hooks) noexcept;
 [[nodiscard]] MEMARRAY_API Hooks hooks() noexcept;
 
-/// Calls foreign code, which may run the runtime's, through `Hooks::call_aside`.
+/// Calls foreign code through `Hooks::call_aside`.
 MEMARRAY_API void call_aside(void (*call)(void* object), void* object) noexcept;
 
-/// A scope in which the interpreter lock is released, if the calling thread held it.
+/// A scope without the interpreter lock, if the thread held it.
 class MEMARRAY_API RuntimeRelease {
  public:
   RuntimeRelease() noexcept;
@@ -36,7 +34,7 @@ class MEMARRAY_API RuntimeRelease {
   RuntimeRelease(RuntimeRelease const&) = delete;
   RuntimeRelease& operator=(RuntimeRelease const&) = delete;
 
-  /// Handles pending signals. Throws `Interrupted` if a signal handler raised an exception.
+  /// Handles pending signals. Throws `Interrupted` if a handler raised.
   void poll_signals();
 
  private:

@@ -6,20 +6,18 @@
 
 namespace memarray {
 
-/// The number and the total bytes of the live memory blocks of this process, its own and imported ones.
+/// The number and bytes of this process's live memory blocks, own and imported.
 struct LiveMemory {
   std::int64_t blocks;
   std::int64_t bytes;
 };
 
-/// Returns the current counts. They are exact unless blocks are created or freed during the call. Callable from any
-/// thread.
+/// Returns counts that are exact unless blocks are created or freed meanwhile.
 [[nodiscard]] MEMARRAY_API LiveMemory live_memory() noexcept;
 
 namespace detail {
 
-/// Counts a new block, or with negative numbers a freed one, which another thread may have created. Each thread has its
-/// own counters, so that threads do not contend.
+/// Counts a new block or, negative, a freed one of any thread. Per-thread counters avoid contention.
 MEMARRAY_API void count_live(std::int64_t blocks, std::int64_t bytes) noexcept;
 
 }  // namespace detail

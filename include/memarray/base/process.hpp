@@ -6,7 +6,7 @@
 
 namespace memarray {
 
-/// A hold on an array in shared memory, abandoned by a process that exited.
+/// A hold on a shared-memory array, abandoned by a process that exited.
 struct Death {
   enum class Held : std::uint8_t { write, read, exports };
   int pid;  ///< 0 if unknown
@@ -15,24 +15,21 @@ struct Death {
 
 namespace detail {
 
-/// A process of this host in one number: its pid and its start time, which distinguishes a later process with an equal
-/// pid. Never 0.
+/// A process's pid and start time, as pids are reused. Never 0.
 using ProcessStamp = std::uint64_t;
 
 inline constexpr int start_bits = 42;
 
 [[nodiscard]] constexpr int pid_of(ProcessStamp stamp) noexcept { return static_cast<int>(stamp >> start_bits); }
-/// Returns the stamp of a process. `started` is in clock ticks since boot; 0 if unknown.
+/// Takes `started` in clock ticks since boot; 0 if unknown.
 [[nodiscard]] constexpr ProcessStamp stamp_of(int pid, std::uint64_t started) noexcept {
   return static_cast<std::uint64_t>(pid) << start_bits | (started & ((std::uint64_t{1} << start_bits) - 1));
 }
 
 [[nodiscard]] MEMARRAY_API ProcessStamp this_process() noexcept;
-/// True unless the process has certainly ended. A zombie has ended. A process that this one may not inspect counts as
-/// alive.
+/// True unless the process has certainly ended. Zombies have ended; uninspectable processes are alive.
 [[nodiscard]] MEMARRAY_API bool is_alive(ProcessStamp stamp) noexcept;
-/// Returns a number for this process's pid and time namespaces. Stamps are comparable only between processes with equal
-/// numbers.
+/// Returns a number of the pid and time namespaces. Stamps are comparable under equal numbers.
 [[nodiscard]] MEMARRAY_API std::uint64_t process_namespace() noexcept;
 
 }  // namespace detail

@@ -15,15 +15,14 @@ using Extents = std::span<std::int64_t const>;
 
 }  // namespace detail
 
-/// Returns the number of elements of a shape; extents may be 0. Throws `ValueError` for a negative extent. Throws
-/// `OverflowError` if the product of the extents other than 0 exceeds 64 bits, as strides would then overflow.
+/// Returns the number of elements. Throws `ValueError` for negative extents, `OverflowError` if the nonzero extents'
+/// product, and thus a stride, exceeds 64 bits.
 MEMARRAY_API std::int64_t checked_size(std::span<std::int64_t const> shape);
 
-/// Returns `size * itemsize`. Throws `OverflowError` unless a signed 64-bit offset can reach every byte, and
-/// `ValueError` for a negative size.
+/// Returns `size * itemsize`. Throws `OverflowError` above 63 bits, `ValueError` for a negative size.
 MEMARRAY_API std::size_t checked_bytes(std::int64_t size, std::size_t itemsize);
 
-/// Sets `strides`, in elements, to those of a row-major array of that shape. Extents of 0 count as 1.
+/// Sets row-major strides, in elements. Extents of 0 count as 1.
 constexpr void c_strides(std::span<std::int64_t const> shape, std::span<std::int64_t> strides) noexcept {
   std::int64_t stride = 1;
   for (std::size_t i = shape.size(); i-- > 0;) {
@@ -32,7 +31,7 @@ constexpr void c_strides(std::span<std::int64_t const> shape, std::span<std::int
   }
 }
 
-/// Returns a shape as Python prints it: "(4, 5)", "(4,)".
+/// Returns Python's form of a shape: "(4, 5)", "(4,)".
 MEMARRAY_API std::string shape_text(std::span<std::int64_t const> shape);
 
 }  // namespace memarray

@@ -15,9 +15,8 @@
 #include <memarray/base/dtype.hpp>
 
 /// Makes a struct an element type whose fields other libraries see: `MEMARRAY_FIELDS(ns::Particle, position, mass,
-/// id);` in the global namespace, in place of MEMARRAY_DTYPE. List every member, in the order of declaration. A member
-/// is a number, a bool, an enum, a char or std::byte, a struct with a dtype, or an array of one of these. The type must
-/// not contain a comma: use an alias for a template.
+/// id);` in the global namespace. List all members, as declared: numbers, bools, enums, chars, std::bytes, structs with
+/// a dtype, or arrays of these. Use an alias for a type with a comma.
 #define MEMARRAY_FIELDS(type, ...)                                                                   \
   template <>                                                                                        \
   struct memarray::dtype_traits<type> : memarray::detail::UserDTypeTraits<type> {                    \
@@ -48,48 +47,44 @@
 
 namespace memarray {
 
-/// One field of a struct, as a value without references to the C++ type.
+/// A field of a struct, independent of C++ types.
 struct StructField {
   std::string name;
   std::uint32_t offset = 0;
-  std::string typestr;                   ///< NumPy's, for one element; empty for a nested struct
-  StructFields const* nested = nullptr;  ///< the fields of a nested struct
-  std::vector<std::uint32_t> extents{};  ///< of a sub-array; empty for a single element
+  std::string typestr;                   ///< NumPy's, of one element; empty if nested
+  StructFields const* nested = nullptr;  ///< of a nested struct
+  std::vector<std::uint32_t> extents{};  ///< of a sub-array
 
-  /// Returns the bytes of the whole field.
   [[nodiscard]] MEMARRAY_API std::uint32_t nbytes() const noexcept;
   friend bool operator==(StructField const&, StructField const&) = default;
 };
 
-/// The fields of a struct dtype. A process has one object for equal fields and never frees it, so that pointers to it
-/// can be kept and compared.
+/// The fields of a struct dtype. Equal fields share one object, which is never freed.
 struct StructFields {
   std::uint32_t itemsize = 0;
   std::vector<StructField> list;  ///< sorted by offset, without overlap
-  std::string format;             ///< the buffer protocol's (PEP 3118): "T{=d:mass:…}", with padding
-  /// A dtype of these fields without a C++ type; its name lists the fields.
+  std::string format;             ///< PEP 3118's, with padding: "T{=d:mass:…}"
+  /// A dtype without a C++ type, named after the fields.
   DType dtype{};
 };
 
-/// Returns the one `StructFields` of these fields, owned by the core. `alignment` applies to `StructFields::dtype`,
-/// unless equal fields are already known; it is a power of two up to 64. Typestrs are those of a bool, number, text of
-/// bytes (S) or plain bytes (V) in native byte order. Throws `ValueError` otherwise, and for fields that overlap, are
-/// not in order, have equal or empty names, or reach past `itemsize`.
+/// Returns the one object for these fields. `alignment`, a power of two up to 64, applies unless equal fields are
+/// known. Throws `ValueError` for fields that overlap, are out of order or reach past `itemsize`; for equal or invalid
+/// names; for typestrs that `field_itemsize` does not know.
 [[nodiscard]] MEMARRAY_API StructFields const* intern_struct(std::uint32_t itemsize, std::uint32_t alignment,
                                                              std::span<StructField const> fields);
 
-/// Returns the bytes of one element of a typestr such as "<f8"; 0 for a typestr that fields cannot have.
+/// Returns the bytes of a typestr: a bool, number, text (S) or bytes (V) in native byte order; 0 for others.
 [[nodiscard]] MEMARRAY_API std::uint32_t field_itemsize(std::string_view typestr) noexcept;
 
 namespace detail {
 
-/// One field at compile time.
 struct FieldSpec {
   std::string_view name;
   std::size_t offset = 0;
-  std::size_t size = 0;       ///< of the member, including all elements of an array
-  std::size_t alignment = 1;  ///< of the member's type
-  char kind = 'V';            ///< NumPy's letter
+  std::size_t size = 0;
+  std::size_t alignment = 1;
+  char kind = 'V';  ///< NumPy's letter
   std::uint32_t itemsize = 0;
   StructFields const* (*nested)() = nullptr;
   std::array<std::uint32_t, 8> extents{};
@@ -109,7 +104,7 @@ struct FieldShape<T[n]> {
     FieldShape<T>::append(field);
   }
 };
-/// The specialization for `std::array` and `cuda::std::array`.
+/// Matches `std::array` and `cuda::std::array`.
 template <class T>
   requires(!Element<T> &&
            requires {
@@ -141,7 +136,7 @@ consteval char field_kind() noexcept {
   else if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
     return 'c';
   else if constexpr (Element<T>)
-    return 'V';  // bfloat16, for which NumPy has no letter, or a nested struct
+    return 'V';  // bfloat16, which NumPy lacks, or a nested struct
   else
     return '\0';
 }
@@ -159,11 +154,11 @@ constexpr FieldSpec field_of(std::string_view name, std::size_t offset) {
                   .itemsize = sizeof(T)};
   if constexpr (requires { dtype_traits<T>::fields; }) field.nested = &dtype_traits<T>::intern;
   FieldShape<std::remove_cv_t<Member>>::append(field);
-  if (field.kind == 'S' && field.rank > 0) field.itemsize = field.extents[--field.rank];  // text of that many bytes
+  if (field.kind == 'S' && field.rank > 0) field.itemsize = field.extents[--field.rank];  // bytes of text
   return field;
 }
 
-/// True if the fields are in order, do not overlap and leave only alignment gaps.
+/// True if the fields are in order and leave only alignment gaps.
 template <std::size_t count>
 consteval bool cover(std::array<FieldSpec, count> const& fields, std::size_t size, std::size_t alignment) {
   auto const up = [](std::size_t offset, std::size_t to) { return (offset + to - 1) / to * to; };
@@ -175,7 +170,6 @@ consteval bool cover(std::array<FieldSpec, count> const& fields, std::size_t siz
   return up(end, alignment) == size;
 }
 
-/// Returns `intern_struct` of fields known at compile time.
 [[nodiscard]] MEMARRAY_API StructFields const* intern_fields(std::span<FieldSpec const> fields, std::size_t itemsize,
                                                              std::size_t alignment);
 

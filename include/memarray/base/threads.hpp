@@ -9,18 +9,16 @@
 
 namespace memarray {
 
-/// Returns the number of host threads of a parallel loop: `options().threads`, or the number of CPUs that the process
-/// may use. At most 1024.
+/// Returns a parallel loop's threads, at most 1024: `options().threads`, else the environment variable MEMARRAY_THREADS
+/// as it was at the first call, else the process's CPUs.
 [[nodiscard]] MEMARRAY_API int threads() noexcept;
 
-/// Returns the number of chunks for a loop over `bytes` of memory. It is 1 below 1 MiB, where waking a thread costs
-/// more than it saves, and otherwise up to eight per thread.
+/// Returns the chunks for a loop over `bytes`: 1 below 1 MiB, else up to eight per thread.
 [[nodiscard]] MEMARRAY_API std::int64_t parallel_chunks(std::size_t bytes) noexcept;
 
-/// Calls `call(context, chunk)` once for each chunk from 0 on and returns when all have completed. The caller takes
-/// part. Idle threads join as they wake, and the call does not wait for them once no chunk is left. A nested call, or a
-/// call while another thread's loop runs, uses the caller alone. If a chunk throws, chunks not begun are skipped and
-/// the first exception is rethrown here. Works in forked children.
+/// Calls `call(context, chunk)` once for each chunk and waits for all. The caller takes part; idle threads join. A
+/// nested call, or one during another thread's loop, uses the caller alone. If a chunk throws, chunks not begun are
+/// skipped and the first exception is rethrown. Works in forked children.
 MEMARRAY_API void parallel_for(std::int64_t chunks, void (*call)(void* context, std::int64_t chunk), void* context);
 
 template <class F>

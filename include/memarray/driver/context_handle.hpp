@@ -6,20 +6,19 @@
 
 namespace memarray {
 
-/// Returns the primary context of a device, which the whole process shares, retained while the handle lives.
+/// Returns a device's primary context, shared by the process and retained while the handle lives.
 [[nodiscard]] MEMARRAY_API ContextHandle get_primary_context(int device_id) noexcept;
-/// Returns the calling thread's current context, without owning it. Null with code 201 (CUDA_ERROR_INVALID_CONTEXT) if
-/// there is none.
+/// Returns the calling thread's current context, not owned; null with code 201 (CUDA_ERROR_INVALID_CONTEXT) if none.
 [[nodiscard]] MEMARRAY_API ContextHandle get_current_context() noexcept;
-/// Creates a new context on a device, with `flags` as for `cuCtxCreate`. Does not make it current.
+/// Creates a context (`cuCtxCreate` with `flags`) without making it current.
 [[nodiscard]] MEMARRAY_API ContextHandle create_context_handle(int device_id, unsigned flags = 0) noexcept;
 [[nodiscard]] MEMARRAY_API ContextHandle create_context_handle_ref(cu::Context context) noexcept;
 [[nodiscard]] MEMARRAY_API ContextHandle create_context_handle_with_owner(cu::Context context,
                                                                           KeepAlive owner) noexcept;
 
-/// Returns the device of a context. −1, with the last error set, for a null handle.
+/// Returns the context's device; −1, with the last error set, for a null handle.
 [[nodiscard]] MEMARRAY_API int device_id_of(ContextHandle const& context) noexcept;
-/// Returns the driver that created a context. Null in a child forked since, and for a null handle.
+/// Returns the context's driver; null for a null handle and in a child forked since its creation.
 [[nodiscard]] MEMARRAY_API DriverTable const* driver_of(ContextHandle const& context) noexcept;
 
 namespace detail {
@@ -27,13 +26,12 @@ namespace detail {
 /// True if the handle keeps its context alive.
 [[nodiscard]] MEMARRAY_API bool keeps_context(ContextHandle const& context) noexcept;
 
-/// Returns the primary context of a device if a handle to it exists, else null.
+/// Returns a device's primary context if a handle to it exists, else null.
 [[nodiscard]] ContextHandle held_primary_context(int device_id) noexcept;
 /// Returns the highest device whose primary context has a handle, or −1.
 [[nodiscard]] int last_held_device() noexcept;
 
-/// A scope in which a context is current. `driver()` is null, with the last error set, if the context cannot be made
-/// current. For functions that return errors; functions that throw use `EnteredContext`.
+/// A scope in which a context is current. On failure, `driver()` is null and the last error set.
 class MEMARRAY_API ContextScope {
  public:
   [[nodiscard]] explicit ContextScope(ContextHandle const& context) noexcept;
@@ -48,8 +46,8 @@ class MEMARRAY_API ContextScope {
   bool _pushed = false;
 };
 
-/// A scope in which a context is current, for functions that throw. The constructor throws `CudaError`, whose message
-/// begins with `what`, if the context cannot be made current. In a forked child it throws without calling the driver.
+/// A `ContextScope` that throws `CudaError` on failure; its message begins with `what`. In a forked child it throws
+/// without calling the driver.
 class MEMARRAY_API EnteredContext {
  public:
   [[nodiscard]] EnteredContext(ContextHandle const& context, char const* what);

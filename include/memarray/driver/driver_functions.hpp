@@ -9,7 +9,7 @@ struct CUmemPoolHandle_st;
 
 namespace memarray {
 
-/// The driver's types without the driver's header: opaque pointers, and ints for its enumerations.
+/// The driver's types, declared without its header.
 namespace cu {
 using Result = int;
 using Device = int;
@@ -19,9 +19,9 @@ using Event = CUevent_st*;
 using MemoryPool = CUmemPoolHandle_st*;
 using DevicePtr = unsigned long long;
 using HostFunction = void (*)(void* data);
-/// A struct with the memory layout of `CUmemPoolProps`.
+/// The layout of `CUmemPoolProps`.
 struct MemoryPoolProperties {
-  int allocation_type = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED: pinned to its device
+  int allocation_type = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED
   int handle_types = 0;
   int location_type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
   int location_id = 0;
@@ -30,7 +30,7 @@ struct MemoryPoolProperties {
   unsigned short usage = 0;
   unsigned char reserved[54] = {};
 };
-/// A struct with the memory layout of `CUmemAccessDesc`.
+/// The layout of `CUmemAccessDesc`.
 struct MemoryAccess {
   int location_type = 1;
   int location_id = 0;
@@ -40,8 +40,8 @@ struct MemoryAccess {
 
 }  // namespace memarray
 
-/// The functions of the CUDA driver that memarray calls, by name without suffix: X(name, CUDA version that introduced
-/// this form, parameters). All return a `CUresult`, 0 for success.
+/// The driver functions that memarray calls: X(name without suffix, CUDA version that introduced this form,
+/// parameters). All return a `CUresult`, 0 for success.
 #define MEMARRAY_FOR_EACH_DRIVER_FUNCTION(X)                                                                         \
   X(cuInit, 2000, (unsigned int flags))                                                                              \
   X(cuDriverGetVersion, 2020, (int* version))                                                                        \

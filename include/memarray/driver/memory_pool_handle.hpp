@@ -9,14 +9,14 @@
 
 namespace memarray {
 
-/// The options of a new pool of stream-ordered device memory.
+/// The options of a stream-ordered pool.
 struct MemoryPoolOptions {
   std::uint64_t release_threshold = UINT64_MAX;  ///< bytes that a synchronization leaves reserved
-  std::size_t max_size = 0;                      ///< bytes that it may grow to; 0: the driver decides
+  std::size_t max_size = 0;                      ///< in bytes; 0: the driver decides
 };
 
-/// Creates a memory pool on a device (`cuMemPoolCreate`). It is destroyed after the last handle and the last pointer
-/// from it are dropped. Null with code 801 (CUDA_ERROR_NOT_SUPPORTED) if the device has no pools.
+/// Creates a pool on a device (`cuMemPoolCreate`), destroyed after its last handle and pointer. Null with code 801
+/// (CUDA_ERROR_NOT_SUPPORTED) if the device has no pools.
 [[nodiscard]] MEMARRAY_API MemoryPoolHandle create_memory_pool_handle(int device_id,
                                                                       MemoryPoolOptions const& options = {}) noexcept;
 /// Returns the device's default pool (`cuDeviceGetDefaultMemPool`), which is never destroyed.
@@ -28,20 +28,20 @@ struct MemoryPoolOptions {
 /// Returns the primary context of the pool's device; null for a null handle.
 [[nodiscard]] MEMARRAY_API ContextHandle const& context_of(MemoryPoolHandle const& pool) noexcept;
 
-/// The bytes of a pool, as the driver counts them.
+/// A pool's bytes, as the driver counts them.
 struct MemoryPoolStatistics {
   std::uint64_t reserved = 0;       ///< allocated from the device
   std::uint64_t reserved_high = 0;  ///< the maximum so far
-  std::uint64_t used = 0;           ///< in use by the pool's allocations
+  std::uint64_t used = 0;           ///< in use by allocations
   std::uint64_t used_high = 0;      ///< the maximum so far
 };
 
-/// Reads the statistics of a pool. False with the last error set on failure; `statistics` is then unchanged.
+/// Reads a pool's statistics. Like `set_release_threshold` and `trim`, returns false with the last error set on
+/// failure; `statistics` is then unchanged.
 [[nodiscard]] MEMARRAY_API bool get_statistics(MemoryPoolHandle const& pool, MemoryPoolStatistics& statistics) noexcept;
-/// Sets `MemoryPoolOptions::release_threshold` of a pool. False with the last error set on failure.
+/// Sets `MemoryPoolOptions::release_threshold`.
 [[nodiscard]] MEMARRAY_API bool set_release_threshold(MemoryPoolHandle const& pool, std::uint64_t bytes) noexcept;
-/// Returns unused memory to the device, except for `bytes_to_keep` (`cuMemPoolTrimTo`). False with the last error set
-/// on failure.
+/// Returns unused memory to the device until `bytes_to_keep` bytes stay reserved (`cuMemPoolTrimTo`).
 [[nodiscard]] MEMARRAY_API bool trim(MemoryPoolHandle const& pool, std::size_t bytes_to_keep = 0) noexcept;
 
 }  // namespace memarray

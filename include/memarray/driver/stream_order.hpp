@@ -8,33 +8,29 @@
 
 namespace memarray {
 
-/// Makes the event stand for the completion of all work that is in the stream now (`cuEventRecord`). False with the
-/// last error set on failure, like `wait` and `synchronize`.
+/// Makes `event` stand for all work in `stream` now (`cuEventRecord`). Functions of this header set the last error on
+/// failure, and release the interpreter lock while they block.
 [[nodiscard]] MEMARRAY_API bool record(EventHandle const& event, StreamHandle const& stream) noexcept;
-/// True if the context is unusable, as after a failed kernel: every call in it then fails until the process ends.
-/// Blocks until the work in the context has ended.
+/// True if every call in the context fails from now on, as after a failed kernel. Blocks until its work has ended.
 [[nodiscard]] MEMARRAY_API bool is_lost(ContextHandle const& context) noexcept;
-/// Orders work submitted to the stream from now on after the work that the event stands for now (`cuStreamWaitEvent`).
-/// Waits on the device and does not block. For a null event it succeeds without calling the driver.
+/// Makes later work of `stream` wait on the device for the work of `event` (`cuStreamWaitEvent`). Succeeds for a null
+/// event, without calling the driver.
 [[nodiscard]] MEMARRAY_API bool wait(StreamHandle const& stream, EventHandle const& event) noexcept;
-/// Blocks, with the interpreter lock released, until the work that the event stands for has completed. Failed work
-/// reports its error here. The library's callers report each blocking wait.
+/// Blocks until the work of `event` has completed, and fails with the error of failed work. Callers report the wait.
 [[nodiscard]] MEMARRAY_API bool synchronize(EventHandle const& event) noexcept;
-/// Blocks, with the interpreter lock released, until all work in the stream has completed. `context` selects the
-/// default stream of a context and is ignored for other streams.
+/// Blocks until all work in `stream` has completed. `context` selects the context of a default stream only.
 [[nodiscard]] MEMARRAY_API bool synchronize(StreamHandle const& stream, ContextHandle const& context) noexcept;
-/// Blocks, with the interpreter lock released, until all work in the primary contexts with a handle has completed.
+/// Blocks until all work in the primary contexts with a handle has completed.
 [[nodiscard]] MEMARRAY_API bool synchronize_all() noexcept;
-/// True if the work that the event stands for has completed. `std::nullopt` with the last error set on failure.
+/// True if the work of `event` has completed; `std::nullopt` on failure.
 [[nodiscard]] MEMARRAY_API std::optional<bool> query(EventHandle const& event) noexcept;
-/// Returns the seconds between two events with timing whose work has completed. `std::nullopt` with the last error set
-/// on failure.
+/// Returns the seconds between two completed events with timing; `std::nullopt` on failure.
 [[nodiscard]] MEMARRAY_API std::optional<double> elapsed(EventHandle const& start, EventHandle const& end) noexcept;
 
 namespace detail {
 
-/// Calls the driver's wait, for callers that have made the right context current. All waits for events and streams go
-/// through these functions, so that tests can count or drop a wait in one place. They do not change the last error.
+/// Waits in the current context, without setting the last error. All waits for events and streams pass here, where
+/// tests can count or drop them.
 [[nodiscard]] cu::Result wait(DriverTable const& driver, StreamHandle const& stream, EventHandle const& event) noexcept;
 [[nodiscard]] cu::Result synchronize(DriverTable const& driver, EventHandle const& event) noexcept;
 [[nodiscard]] cu::Result synchronize(DriverTable const& driver, StreamHandle const& stream) noexcept;

@@ -1,6 +1,6 @@
-/// The C API of memarray, for code that does not link it: C, Cython, ctypes, or C++ of another compiler. Needs no other
-/// header; C11 and C++. The functions are entries of one table, `memarray_api`. It works on the core of
-/// `import memarray`: its driver, its last errors, its counters.
+/// @file
+/// The C API, for code that does not link memarray: C11, C++, Cython, ctypes. Its table `memarray_api` shares the
+/// driver, last errors and counters with `import memarray`.
 ///
 ///     #include <Python.h>  // first, for memarray_import
 ///     #include <memarray/c_api.h>
@@ -9,20 +9,20 @@
 ///       if (memarray_import() != 0) return NULL;
 ///       ...
 ///
-/// - **Refs** are counted, on any thread. `__memarray_give`: the caller receives a reference to release, or a resource
-///   to close. `__memarray_keep`: the callee borrows the reference during the call. `__memarray_take`: the callee takes
-///   the reference over, even if the call fails. A ref keeps alive the resources that its own depends on: a stream its
-///   context, memory its pool.
-/// - `retain_…` adds a reference and returns the same pointer, NULL for NULL. `release_…` ignores NULL and reports no
-///   failed work: synchronize before to learn of it. `…_as_intptr` returns the raw resource, valid as long as the ref;
-///   0 for NULL. None of these can fail.
-/// - **Failure** is NULL, or −1 where an integer is returned, and a code in the calling thread's last error. An int is
-///   0 on success unless the comment says otherwise. The code is a `CUresult` (400: a ref is NULL and may not be; 500:
-///   the requested resource does not exist; 2: out of memory) or a `MemArrayErrorCode`, below 0. Success leaves the
-///   last error unchanged. Only functions whose comment says "With the GIL" set a Python exception; NULL or −1 then
-///   means that it is set.
-/// - **The GIL**: all other functions may be called with or without it. Functions that can block release it meanwhile.
-/// - **Threads**: all functions may be called at the same time, also on one ref, unless their comment says otherwise.
+/// - **Refs** are counted, on any thread. A ref keeps the resources that its own needs: a stream its context, memory
+///   its pool. Returned pointers are valid as long as the ref.
+/// - **Ownership**: `__memarray_give` makes the caller the owner, `__memarray_keep` borrows for the call,
+///   `__memarray_take` passes ownership even if the call fails.
+/// - `create_…_ref` wraps a foreign resource that must outlive the ref. `create_…_with_owner` wraps one that is valid
+///   until `drop(owner)`, called after the last ref is gone.
+/// - `retain_…` returns its argument. The last `release_…` destroys a created resource or drops an owner, without
+///   reporting failed work. `…_as_intptr` returns the raw resource; 0 for NULL. They accept NULL and cannot fail.
+/// - **Failure** is NULL, −1 or a size of 0, with a code in the thread's last error. The code is a `CUresult` (400: a
+///   ref is NULL; 500: no such resource; 2: out of memory) or a `MemArrayErrorCode`. Success leaves the last error
+///   unchanged; as an int it is 0 unless stated otherwise. Predicates (`is_…`, `has_…`) return 1 or 0, and 0 for NULL.
+/// - **The GIL**: functions "With the GIL" need it, and set a Python exception on failure. Others need no GIL, and
+///   release it while they block.
+/// - **Threads**: functions may run concurrently, also on one ref, unless stated otherwise.
 
 #ifndef MEMARRAY_INTEROP_C_API_H
 #define MEMARRAY_INTEROP_C_API_H
@@ -30,9 +30,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Incremented when an entry is changed or removed; the minor version then restarts at 0.
+/// Incremented when an entry is changed or removed; the minor version restarts at 0.
 #define MEMARRAY_C_API_MAJOR 1
-/// Incremented when entries are added, always at the table's end.
+/// Incremented when entries are appended.
 #define MEMARRAY_C_API_MINOR 1
 
 #if defined(__clang__)
@@ -49,17 +49,17 @@
 extern "C" {
 #endif
 
-/// Last errors of arrays and views, beside the codes of the driver. Each stands for a Python exception.
+/// Last errors besides the driver's codes. Each stands for a Python exception.
 enum MemArrayErrorCode {
   MEMARRAY_ERROR = -1,                   ///< `memarray.Error`
-  MEMARRAY_LOCK_ERROR = -2,              ///< `memarray.LockError`: the array has another holder, or the lease is closed
+  MEMARRAY_LOCK_ERROR = -2,              ///< `memarray.LockError`: another holder, or a closed lease
   MEMARRAY_UNSUPPORTED_TYPE_ERROR = -3,  ///< `memarray.UnsupportedTypeError`
   MEMARRAY_VALUE_ERROR = -4,
   MEMARRAY_TYPE_ERROR = -5,
   MEMARRAY_BUFFER_ERROR = -6,  ///< memory that cannot be exported as requested
   MEMARRAY_INDEX_ERROR = -7,
   MEMARRAY_OVERFLOW_ERROR = -8,
-  MEMARRAY_INTERRUPTED = -9  ///< Ctrl-C during a wait without the GIL; Python's exception is pending
+  MEMARRAY_INTERRUPTED = -9  ///< Ctrl-C during a wait without the GIL; the exception is pending
 };
 
 typedef struct MemArrayContext* MemArrayContextRef;
@@ -73,25 +73,23 @@ typedef struct MemArrayView* MemArrayViewRef;
 typedef struct MemArrayArrayAPI MemArrayArrayAPI;  ///< in <memarray/interop/c_arrays.h>
 typedef struct MemArrayViewAPI MemArrayViewAPI;    ///< in <memarray/interop/c_views.h>
 
-/// A device as DLPack numbers them (`DLDevice`): type 1 is the host, with id 0; type 2 is a CUDA device.
+/// A device as DLPack numbers it (`DLDevice`): type 1, id 0 is the host; type 2 is a CUDA device.
 typedef struct MemArrayDevice {
   int32_t type;
   int32_t id;
 } MemArrayDevice;
 
-/// A callback that releases the owner of a foreign resource. It is called once, on any thread, with or without the GIL,
-/// perhaps before the function that received it returns. It must not raise, and must preserve a pending Python
-/// exception. NULL if there is nothing to release.
+/// A callback that releases a foreign resource's owner; may be NULL. It is called once, on any thread, with or without
+/// the GIL, perhaps before the receiving function returns. It must neither raise nor change a pending Python exception.
 typedef void (*MemArrayDrop)(void* owner);
 
-/// A resource that is valid until it is closed: `close_func(data)`, once. `<memarray/interop/py_resource.h>` makes and
-/// closes resources.
+/// A resource that is valid until `close_func(data)`: see `<memarray/interop/py_resource.h>`.
 typedef struct MemArrayResource {
   void (*close_func)(void* data);
   void* data;
 } MemArrayResource;
 
-/// Byte counts of a pool, as the driver counts them: reserved from the device and used by allocations, now and at most.
+/// Bytes reserved from the device and used by allocations, now and at most.
 typedef struct MemArrayMemoryPoolStatistics {
   uint64_t reserved;
   uint64_t reserved_high;
@@ -99,207 +97,188 @@ typedef struct MemArrayMemoryPoolStatistics {
   uint64_t used_high;
 } MemArrayMemoryPoolStatistics;
 
-/// The function table. Raw resources are passed as integers: `(CUstream)memarray_api->stream_as_intptr(stream)`.
+/// The function table. Raw resources are integers: `(CUstream)memarray_api->stream_as_intptr(stream)`.
 typedef struct MemArrayAPI {
-  /// `MEMARRAY_C_API_MAJOR` of the installed memarray. `major`, `minor` and `size` are the same in every version.
+  /// The installed `MEMARRAY_C_API_MAJOR`. Every version has `major`, `minor` and `size`.
   uint32_t major;
-  /// `MEMARRAY_C_API_MINOR` of the installed memarray.
+  /// The installed `MEMARRAY_C_API_MINOR`.
   uint32_t minor;
-  /// Size in bytes of the installed table.
+  /// The installed table's size in bytes.
   size_t size;
 
-  /// Returns the library's version, such as "0.1.0".
+  /// Returns the version, such as "0.1.0".
   char const* (*version)(void);
-  /// Returns the number of CUDA devices; 0 if there is no driver or it fails.
+  /// Returns the number of CUDA devices; 0 without a working driver.
   int (*device_count)(void);
-  /// Returns 1 while new resources belong to simulated devices, else 0.
+  /// Returns 1 while new resources belong to simulated devices.
   int (*is_simulated)(void);
 
-  /// Returns the code of the calling thread's last failure and clears it; 0 if there is none.
+  /// Returns and clears the calling thread's last error code; 0 if none.
   int (*get_last_error)(void);
-  /// Returns the code of the calling thread's last failure, like `get_last_error`, but keeps it.
+  /// Returns that code without clearing it.
   int (*peek_last_error)(void);
-  /// Clears the calling thread's last error.
+  /// Clears the last error.
   void (*clear_last_error)(void);
-  /// Writes a message for `code`, which begins with `what`, into `buffer`: as much as fits with a NUL into `size`
-  /// bytes. `buffer` may be NULL if `size` is 0. Returns the length of the whole message without NUL, like `snprintf`.
-  /// For the code of the thread's last failure, the message has the details of that failure.
+  /// Writes a message that begins with `what`, with the details of the last failure if `code` is its code, into `size`
+  /// bytes. Returns the whole length, like `snprintf`.
   size_t (*describe_error)(int code, char const* what, char* buffer, size_t size);
-  /// Sets the Python exception for the last error: `memarray.OutOfMemoryError` for code 2, the exception of
-  /// `MemArrayErrorCode` below 0, else `memarray.CudaError`; `memarray.Error` if there is no last error. Its message
-  /// begins with `what`. Clears the last error and returns −1. With the GIL only.
+  /// Sets the Python exception for the last error and clears it: `memarray.OutOfMemoryError` for 2,
+  /// `memarray.CudaError` for other driver codes, `memarray.Error` without one. Its message begins with `what`. Returns
+  /// −1. With the GIL.
   int (*raise_last_error)(char const* what);
-  /// Releases one reference to a Python object: a `MemArrayDrop` for Python owners. Acquires the GIL. Does nothing if
-  /// the interpreter is ending or gone.
+  /// Releases a Python object: a `MemArrayDrop` that acquires the GIL, and leaks once the interpreter is ending.
   void (*drop_object)(__memarray_take void* object);
 
-  /// Returns a device's primary context, which all code in the process shares.
+  /// Returns a device's primary context, which the process shares.
   __memarray_give MemArrayContextRef (*get_primary_context)(int device_id);
-  /// Returns the calling thread's current context, which must outlive the ref. Fails with code 201 if there is none.
+  /// Returns the calling thread's current context, which must outlive the ref; else code 201.
   __memarray_give MemArrayContextRef (*get_current_context)(void);
-  /// Creates a context and does not make it current; `flags` as for `cuCtxCreate`.
+  /// Creates a context without making it current; `flags` as for `cuCtxCreate`.
   __memarray_give MemArrayContextRef (*create_context)(int device_id, unsigned flags);
-  /// Wraps a foreign CUcontext, which must outlive the ref.
+  /// Wraps a CUcontext.
   __memarray_give MemArrayContextRef (*create_context_ref)(intptr_t context);
-  /// Wraps a foreign CUcontext that is valid until `drop(owner)`, which is called when the last ref is gone.
+  /// Wraps a CUcontext with its owner.
   __memarray_give MemArrayContextRef (*create_context_with_owner)(intptr_t context, __memarray_take void* owner,
                                                                   MemArrayDrop drop);
   /// Adds a reference.
   __memarray_give MemArrayContextRef (*retain_context)(__memarray_keep MemArrayContextRef context);
-  /// Releases one reference. When the last one and everything made in the context are gone, a created context is
-  /// destroyed and an owner is dropped. A primary context is released, but that of a real driver stays until the
-  /// process ends.
+  /// Releases one reference. A real driver's primary context stays until the process ends.
   void (*release_context)(__memarray_take MemArrayContextRef context);
   /// Returns the CUcontext.
   intptr_t (*context_as_intptr)(__memarray_keep MemArrayContextRef context);
-  /// Returns the device of the context.
+  /// Returns the context's device.
   int (*context_device_id)(__memarray_keep MemArrayContextRef context);
 
-  /// Returns CUDA's stream 0 of the context in which work is submitted.
+  /// Returns CUDA's stream 0, of the context in which work is submitted.
   __memarray_give MemArrayStreamRef (*get_default_stream)(void);
-  /// Returns CUDA's stream 1: the default stream that all threads share.
+  /// Returns CUDA's stream 1, the default stream of all threads.
   __memarray_give MemArrayStreamRef (*get_legacy_stream)(void);
-  /// Returns CUDA's stream 2: the calling thread's default stream.
+  /// Returns CUDA's stream 2, the calling thread's default stream.
   __memarray_give MemArrayStreamRef (*get_per_thread_stream)(void);
-  /// Creates a stream. `nonblocking`: no implicit synchronization with the legacy default stream
-  /// (CU_STREAM_NON_BLOCKING). `priority`: lower is sooner; the driver clamps it. Work in the stream completes even
-  /// after the last ref is gone.
+  /// Creates a stream. `nonblocking`: CU_STREAM_NON_BLOCKING. `priority`: lower is sooner; the driver clamps it.
   __memarray_give MemArrayStreamRef (*create_stream)(__memarray_keep MemArrayContextRef context, int nonblocking,
                                                      int priority);
-  /// Wraps a foreign CUstream, which must outlive the ref. `context`: the context of the stream; NULL: the driver is
-  /// asked for it.
+  /// Wraps a CUstream. `context`: the stream's; NULL: the driver supplies it.
   __memarray_give MemArrayStreamRef (*create_stream_ref)(intptr_t stream, __memarray_keep MemArrayContextRef context);
-  /// Wraps a foreign CUstream that is valid until `drop(owner)`. `context` as for `create_stream_ref`.
+  /// Wraps a CUstream with its owner.
   __memarray_give MemArrayStreamRef (*create_stream_with_owner)(intptr_t stream, __memarray_take void* owner,
                                                                 MemArrayDrop drop,
                                                                 __memarray_keep MemArrayContextRef context);
   /// Adds a reference.
   __memarray_give MemArrayStreamRef (*retain_stream)(__memarray_keep MemArrayStreamRef stream);
-  /// Releases one reference. With the last one a created stream is destroyed and an owner is dropped; default streams
-  /// stay. Does not wait for work in the stream, which completes.
+  /// Releases one reference; submitted work completes, without a wait.
   void (*release_stream)(__memarray_take MemArrayStreamRef stream);
-  /// Returns the CUstream: 0, 1 and 2 for the default, legacy and per-thread streams.
+  /// Returns the CUstream; 0, 1 and 2 are the default streams.
   intptr_t (*stream_as_intptr)(__memarray_keep MemArrayStreamRef stream);
-  /// Returns the context of a stream. Fails with code 500 for the default streams, which every context has.
+  /// Returns a stream's context; code 500 for the default streams, which every context has.
   __memarray_give MemArrayContextRef (*stream_context)(__memarray_keep MemArrayStreamRef stream);
-  /// Blocks until all work in the stream has completed, and fails with the error of work that failed. `context`: the
-  /// one whose default stream is meant; for other streams it may be NULL.
+  /// Blocks until the stream's work has completed; fails if work failed. `context`: that of a default stream, else
+  /// NULL.
   int (*synchronize_stream)(__memarray_keep MemArrayStreamRef stream, __memarray_keep MemArrayContextRef context);
-  /// Blocks until all work in the primary contexts that memarray holds has completed, and fails with the error of work
-  /// that failed.
+  /// Blocks until all work in memarray's primary contexts has completed; fails if work failed.
   int (*synchronize_all)(void);
 
-  /// Creates an event. `timing`: `elapsed` may be called with it, which costs a little more.
+  /// Creates an event. `timing`: enables `elapsed`, at a small cost.
   __memarray_give MemArrayEventRef (*create_event)(__memarray_keep MemArrayContextRef context, int timing);
-  /// Wraps a foreign CUevent of `context`. The event must outlive the ref.
+  /// Wraps a CUevent of `context`.
   __memarray_give MemArrayEventRef (*create_event_ref)(intptr_t event, __memarray_keep MemArrayContextRef context);
-  /// Wraps a foreign CUevent of `context`. The event is valid until `drop(owner)`.
+  /// Wraps a CUevent of `context` with its owner.
   __memarray_give MemArrayEventRef (*create_event_with_owner)(intptr_t event, __memarray_take void* owner,
                                                               MemArrayDrop drop,
                                                               __memarray_keep MemArrayContextRef context);
   /// Adds a reference.
   __memarray_give MemArrayEventRef (*retain_event)(__memarray_keep MemArrayEventRef event);
-  /// Releases one reference. With the last one a created event is destroyed and an owner is dropped. Does not wait for
-  /// the event, and pending waits for it stay valid.
+  /// Releases one reference; pending waits for the event stay valid.
   void (*release_event)(__memarray_take MemArrayEventRef event);
   /// Returns the CUevent.
   intptr_t (*event_as_intptr)(__memarray_keep MemArrayEventRef event);
-  /// Returns the context in which the event was created.
+  /// Returns the event's context.
   __memarray_give MemArrayContextRef (*event_context)(__memarray_keep MemArrayEventRef event);
-  /// Records the event, which then stands for the end of all work that is in the stream now.
+  /// Makes the event stand for all work that is in the stream now.
   int (*record_event)(__memarray_keep MemArrayEventRef event, __memarray_keep MemArrayStreamRef stream);
-  /// Makes work that is submitted to the stream from now on wait for the work that the event stands for now. Does not
-  /// block.
+  /// Makes later work in the stream wait for the event's present work, without blocking.
   int (*wait_event)(__memarray_keep MemArrayStreamRef stream, __memarray_keep MemArrayEventRef event);
-  /// Blocks until the work that the event stands for has completed.
+  /// Blocks until the event's work has completed.
   int (*synchronize_event)(__memarray_keep MemArrayEventRef event);
-  /// Returns 1 if the work that the event stands for has completed, 0 if not, −1 if the driver cannot say.
+  /// Returns 1 if the event's work has completed, 0 if not, −1 on failure, also for NULL.
   int (*query_event)(__memarray_keep MemArrayEventRef event);
-  /// Writes the seconds between two events with timing whose work has completed. Leaves `*seconds` unchanged on
-  /// failure.
+  /// Writes the seconds between two completed events with timing. `*seconds` is unchanged on failure.
   int (*elapsed)(__memarray_keep MemArrayEventRef start, __memarray_keep MemArrayEventRef end, double* seconds);
 
-  /// Creates a pool of a device's memory. `release_threshold`: bytes that it keeps for later allocations (UINT64_MAX:
-  /// all). `max_size`: bytes that it may grow to (0: the driver decides). Fails with code 801 if the device has no
-  /// pools.
+  /// Creates a pool on a device. `release_threshold`: bytes kept for later allocations (UINT64_MAX: all). `max_size`:
+  /// its limit (0: the driver's). Code 801 if the device has no pools.
   __memarray_give MemArrayMemoryPoolRef (*create_memory_pool)(int device_id, uint64_t release_threshold,
                                                               size_t max_size);
   /// Returns the device's own pool, which is never destroyed.
   __memarray_give MemArrayMemoryPoolRef (*get_device_memory_pool)(int device_id);
-  /// Wraps a foreign CUmemoryPool, which must outlive the ref.
+  /// Wraps a CUmemoryPool.
   __memarray_give MemArrayMemoryPoolRef (*create_memory_pool_ref)(intptr_t pool, int device_id);
-  /// Wraps a foreign CUmemoryPool that is valid until `drop(owner)`.
+  /// Wraps a CUmemoryPool with its owner.
   __memarray_give MemArrayMemoryPoolRef (*create_memory_pool_with_owner)(intptr_t pool, __memarray_take void* owner,
                                                                          MemArrayDrop drop, int device_id);
   /// Adds a reference.
   __memarray_give MemArrayMemoryPoolRef (*retain_memory_pool)(__memarray_keep MemArrayMemoryPoolRef pool);
-  /// Releases one reference. When the last one and all memory from the pool are gone, a created pool is destroyed and
-  /// an owner is dropped; a device's own pool stays.
+  /// Releases one reference.
   void (*release_memory_pool)(__memarray_take MemArrayMemoryPoolRef pool);
   /// Returns the CUmemoryPool.
   intptr_t (*memory_pool_as_intptr)(__memarray_keep MemArrayMemoryPoolRef pool);
   /// Returns the primary context of the pool's device.
   __memarray_give MemArrayContextRef (*memory_pool_context)(__memarray_keep MemArrayMemoryPoolRef pool);
-  /// Writes the byte counts of the pool. Leaves `*statistics` unchanged on failure.
+  /// Writes the pool's byte counts. `*statistics` is unchanged on failure.
   int (*get_memory_pool_statistics)(__memarray_keep MemArrayMemoryPoolRef pool,
                                     MemArrayMemoryPoolStatistics* statistics);
-  /// Sets how many bytes the pool keeps for later allocations, as in `create_memory_pool`.
+  /// Sets the bytes that the pool keeps for later allocations.
   int (*set_release_threshold)(__memarray_keep MemArrayMemoryPoolRef pool, uint64_t bytes);
   /// Returns unused memory to the device, except `bytes_to_keep` (`cuMemPoolTrimTo`).
   int (*trim_memory_pool)(__memarray_keep MemArrayMemoryPoolRef pool, size_t bytes_to_keep);
 
-  /// Allocates memory from a pool, for work that is submitted to `stream` from now on. It is freed in the order of its
-  /// deallocation stream, at first `stream`.
+  /// Allocates pool memory for work submitted to `stream` from now on, which is at first its deallocation stream.
   __memarray_give MemArrayDevicePtrRef (*allocate_from_pool)(__memarray_keep MemArrayMemoryPoolRef pool,
                                                              __memarray_keep MemArrayStreamRef stream, size_t bytes);
-  /// Allocates memory of the context's device. Releasing the last ref waits for all work on the device.
+  /// Allocates memory of the context's device.
   __memarray_give MemArrayDevicePtrRef (*allocate_device)(__memarray_keep MemArrayContextRef context, size_t bytes);
-  /// Allocates managed memory, which host and devices reach and the driver migrates.
+  /// Allocates managed memory, which host and devices access.
   __memarray_give MemArrayDevicePtrRef (*allocate_managed)(__memarray_keep MemArrayContextRef context, size_t bytes);
   /// Allocates page-locked host memory; its address is a host address.
   __memarray_give MemArrayDevicePtrRef (*allocate_pinned)(__memarray_keep MemArrayContextRef context, size_t bytes);
-  /// Wraps a foreign CUdeviceptr, whose memory must outlive the ref.
+  /// Wraps a CUdeviceptr.
   __memarray_give MemArrayDevicePtrRef (*create_device_ptr_ref)(intptr_t pointer);
-  /// Wraps a foreign CUdeviceptr that is valid until `drop(owner)`.
+  /// Wraps a CUdeviceptr with its owner.
   __memarray_give MemArrayDevicePtrRef (*create_device_ptr_with_owner)(intptr_t pointer, __memarray_take void* owner,
                                                                        MemArrayDrop drop);
   /// Adds a reference.
   __memarray_give MemArrayDevicePtrRef (*retain_device_ptr)(__memarray_keep MemArrayDevicePtrRef pointer);
-  /// Releases one reference. With the last one memory from a pool is freed in the order of its deallocation stream,
-  /// after the events of `free_after`. Other memory is freed when these events and all work on its device have
-  /// completed, which blocks. An owner is dropped.
+  /// Releases one reference. The last one frees pool memory in the order of its deallocation stream, after the events
+  /// of `free_after`. Pinned memory waits for these events; other memory also for all work on the device.
   void (*release_device_ptr)(__memarray_take MemArrayDevicePtrRef pointer);
   /// Returns the address, a CUdeviceptr.
   intptr_t (*device_ptr_as_intptr)(__memarray_keep MemArrayDevicePtrRef pointer);
-  /// Returns the stream in whose order memory from a pool is freed. Fails with code 500 for other memory.
+  /// Returns the stream in whose order pool memory is freed. Code 500 for other memory.
   __memarray_give MemArrayStreamRef (*deallocation_stream)(__memarray_keep MemArrayDevicePtrRef pointer);
-  /// Sets the stream in which memory from a pool was used last; ignored for other memory. Must not run at the same time
-  /// as another call on this memory.
+  /// Sets the deallocation stream of pool memory, that of its last use; ignores other memory. Not thread-safe.
   int (*set_deallocation_stream)(__memarray_keep MemArrayDevicePtrRef pointer,
                                  __memarray_keep MemArrayStreamRef stream);
-  /// Makes the free wait for the event, which stands for work on another stream and must not be recorded again before
-  /// the free. Must not run at the same time as another call on this memory.
+  /// Makes the free wait for the event, which must not be recorded again before. Not thread-safe.
   int (*free_after)(__memarray_keep MemArrayDevicePtrRef pointer, __memarray_keep MemArrayEventRef event);
 
-  // Since 1.1: the basis of `<memarray/interop/py_resource.h>`. `object`: a PyObject. Resources are closed on any
-  // thread, with or without the GIL. When the interpreter is ending or gone, Python objects are leaked.
+  // Since 1.1: the basis of `<memarray/interop/py_resource.h>`. `object` is a PyObject.
 
-  /// Keeps `object` until `*resource` is closed. `what`: a literal that names the resource in traces. Cannot fail.
-  /// With the GIL only.
+  /// Keeps `object` until `*resource` is closed, and cannot fail. `what`: a literal that names the resource in traces.
+  /// With the GIL.
   void (*hold_object)(__memarray_take void* object, char const* what, __memarray_give MemArrayResource* resource);
-  /// Implements `MemArray_AsPointerRes`. With the GIL only.
+  /// Implements `MemArray_AsPointerRes`. With the GIL.
   void* (*array_as_pointer)(__memarray_keep void* object, int writable, __memarray_give MemArrayResource* resource);
-  /// Implements `BufferView_AsPointerRes`. With the GIL only.
+  /// Implements `BufferView_AsPointerRes`. With the GIL.
   void* (*view_as_pointer)(__memarray_keep void* object, int writable, __memarray_give MemArrayResource* resource);
 
-  /// Arrays and their leases: `<memarray/interop/c_arrays.h>`.
+  /// Arrays and their leases.
   MemArrayArrayAPI const* arrays;
-  /// Strided views: `<memarray/interop/c_views.h>`.
+  /// Strided views.
   MemArrayViewAPI const* views;
 } MemArrayAPI;
 
-/// Returns the capsule's table, for code that links libmemarray and needs no Python. It is never destroyed. Functions
-/// that need the GIL return NULL, without a Python error, until memarray is imported.
+/// Returns the capsule's table, never destroyed, for code that links libmemarray. Until memarray is imported, functions
+/// "With the GIL" fail without a Python error.
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
@@ -310,7 +289,7 @@ MemArrayAPI const* memarray_c_api(void);
 #endif
 #endif  // MEMARRAY_INTEROP_C_API_H
 
-// By a guard of its own, so that this part is compiled as soon as Python.h has been included.
+// A second guard, because Python.h may be included after this header.
 #if defined(Py_PYTHON_H) && !defined(MEMARRAY_INTEROP_C_API_IMPORT)
 #define MEMARRAY_INTEROP_C_API_IMPORT
 
@@ -318,16 +297,16 @@ MemArrayAPI const* memarray_c_api(void);
 extern "C" {
 #endif
 
-/// The table; NULL until `memarray_import`. All files of an extension share this pointer; other extensions do not.
+/// The table, shared by all files of an extension; NULL until `memarray_import`.
 #if defined(__GNUC__)
 __attribute__((weak, visibility("hidden"))) MemArrayAPI const* memarray_api;  // NOLINT: weak, so one for all files
 #else
 static MemArrayAPI const* memarray_api;
 #endif
 
-/// Checks that a table has the functions of this header. Returns 0, or −1 with an ImportError that says what to do.
+/// Returns 0 if a table has the functions of this header, else −1 with an ImportError.
 static inline int memarray_check_api(MemArrayAPI const* table) {
-  uint32_t const minor = MEMARRAY_C_API_MINOR;  // a variable, as compilers warn of comparisons with a constant 0
+  uint32_t const minor = MEMARRAY_C_API_MINOR;  // a variable: compilers warn of comparisons with 0
   if (table->major > MEMARRAY_C_API_MAJOR) {
     PyErr_Format(PyExc_ImportError,
                  "this extension was built for version %u of memarray's C API, but the memarray installed here has "
@@ -346,8 +325,7 @@ static inline int memarray_check_api(MemArrayAPI const* table) {
   return 0;
 }
 
-/// Imports memarray and fetches the table into `memarray_api`, once. Returns 0, or −1 with an ImportError or the
-/// exception that importing memarray raised. With the GIL only.
+/// Imports memarray and fetches the table, once. Returns 0, or −1 with an ImportError or the import's. With the GIL.
 static inline int memarray_import(void) {
   PyObject* module;
   PyObject* capsule;

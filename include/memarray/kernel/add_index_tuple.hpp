@@ -23,16 +23,15 @@ struct AddIndex {
   }
 };
 
-/// Adds index sums to an array of a shipped dtype, with the kernels that the library has compiled for each rank. Throws
-/// `UnsupportedTypeError` for other dtypes.
+/// Runs the compiled kernels of shipped dtypes. Throws `UnsupportedTypeError` for others.
 MEMARRAY_API void add_index_tuple(ArrayState& state, StreamChoice const& stream);
 [[nodiscard]] MEMARRAY_API bool is_shipped(DType const& dtype) noexcept;
 
 }  // namespace detail
 
-/// Adds the sum of its indices to each element, on host threads or as a kernel on the array's device. `stream` is a
-/// CUDA stream as an integer, 0 for the default stream. With escaped views the result goes to fresh memory. Throws
-/// `LockError` while the array is held; `CudaError`; `OutOfMemoryError`.
+/// Adds to each element the sum of its indices, on host threads or as a kernel on the array's device. `stream`: a CUDA
+/// stream as an integer; 0: the default stream. Escaped views keep the old contents. Throws `LockError` (held),
+/// `CudaError`, `OutOfMemoryError`, `ValueError` (a `stream` below −1).
 template <class T, int ndim>
 void add_index_tuple(MemArray<T, ndim>& array, std::int64_t stream = 0) {
   if constexpr (requires { dtype_traits<T>::value; } && ndim <= 6) {

@@ -11,9 +11,8 @@
 
 namespace memarray {
 
-/// Adds `value` to `where` atomically with respect to other `atomic_add` calls, and returns the old value. The memory
-/// order is relaxed; on a device the scope is that device. For integers and floating-point types of 32 and 64 bits, in
-/// kernels on the host and on devices.
+/// Adds `value` to `where`, atomically among `atomic_add` calls, and returns the old value. The memory order is
+/// relaxed; the scope on a device is that device. For 32- and 64-bit numbers, in kernels anywhere.
 template <class T>
   requires(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8))
 MEMARRAY_HD inline T atomic_add(T& where, T value) {
@@ -23,5 +22,12 @@ MEMARRAY_HD inline T atomic_add(T& where, T value) {
   return std::atomic_ref<T>(where).fetch_add(value, std::memory_order_relaxed);
 #endif
 }
+
+namespace detail {
+struct TypesDiffer;  // the return type of a deleted function, which compilers print
+}
+template <class T, class U>
+  requires(!std::is_same_v<T, U>)
+detail::TypesDiffer atomic_add(T&, U) = delete;
 
 }  // namespace memarray

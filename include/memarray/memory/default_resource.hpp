@@ -8,20 +8,16 @@
 
 namespace memarray {
 
-/// Returns the resource of the arrays' host memory: pageable memory, pooled. It is never destroyed, so any thread may
-/// free memory to it at any time, also while the process exits.
+/// Returns the pool of host arrays. It is never destroyed: any thread may free memory to it, also at exit.
 [[nodiscard]] MEMARRAY_API MemoryResource host_resource() noexcept;
 
-/// Returns a resource of host-accessible memory. `normal` gives `host_resource()`. `pinned` memory is cached until the
-/// device is trimmed. `unified` memory is also accessible to work on the device. Throws `ValueError` for device memory,
-/// `CudaError` if the device does not exist.
+/// Returns host-accessible memory: `normal` is `host_resource()`, `pinned` is cached until the device is trimmed,
+/// `unified` also serves the device. Throws `ValueError` for device memory, `CudaError` for an unknown device.
 [[nodiscard]] MEMARRAY_API MemoryResource host_resource(MemoryType type, int device_id);
 
-/// Returns the pool statistics of `host_resource()`.
 [[nodiscard]] MEMARRAY_API PoolingAdaptor::Statistics host_memory_statistics() noexcept;
 
-/// Releases the memory that `host_resource()` caches to the system, except the newest `keep` bytes. Returns the bytes
-/// released.
+/// Releases the cache of `host_resource()` except the newest `keep` bytes. Returns the bytes released.
 MEMARRAY_API std::size_t trim(std::size_t keep = 0) noexcept;
 
 }  // namespace memarray

@@ -9,12 +9,12 @@
 
 namespace memarray {
 
-/// An adaptor that delays each allocation and deallocation, to test what a program does meanwhile. Interpreter locks
-/// are released during the delay.
+/// An adaptor that delays each call, for tests, with interpreter locks released.
 class MEMARRAY_API DelayingAdaptor {
  public:
-  DelayingAdaptor(MemoryResource upstream, std::chrono::nanoseconds each) noexcept
-      : _upstream(std::move(upstream)), _each(each) {}
+  /// Throws `ValueError` for an empty handle.
+  DelayingAdaptor(MemoryResource upstream, std::chrono::nanoseconds each)
+      : _upstream(detail::none_empty(std::move(upstream))), _each(each) {}
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,
                                std::size_t alignment = default_alignment);

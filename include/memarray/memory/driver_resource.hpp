@@ -9,40 +9,37 @@
 
 namespace memarray {
 
-/// Memory of the CUDA driver. Shares ownership of the pool or context that it allocates from.
+/// Memory of the CUDA driver. Shares ownership of its pool or context.
 ///
-/// All functions throw `CudaError`. If memory runs out, the pool is trimmed and the allocation tried once more; then
-/// `OutOfMemoryError` names the free and total bytes. An alignment above `max_alignment` throws `ValueError`.
+/// Functions throw `CudaError`. If memory runs out, allocation waits for the context's work, trims pools and retries;
+/// then `OutOfMemoryError` names free and total bytes. Alignments above `max_alignment` throw `ValueError`.
 class MEMARRAY_API DriverResource {
  public:
   static constexpr std::size_t max_alignment = 256;
 
-  /// Returns a resource of stream-ordered device memory from `pool`.
+  /// Returns a resource of stream-ordered device memory.
   [[nodiscard]] static DriverResource from_pool(MemoryPoolHandle pool);
-  /// Returns a resource of device memory without a pool. Freeing waits for the stream and the device.
+  /// Returns a resource of unpooled device memory. Freeing waits for the stream and the device.
   [[nodiscard]] static DriverResource device(ContextHandle context);
-  /// Returns a resource of managed memory: accessible to host and devices, moved by the driver. Freeing waits for the
-  /// stream.
+  /// Returns a resource of managed memory. Freeing waits for the stream.
   [[nodiscard]] static DriverResource managed(ContextHandle context);
   /// Returns a resource of page-locked host memory. Freeing waits for the stream.
   [[nodiscard]] static DriverResource pinned(ContextHandle context);
-  /// Returns the best resource for a device: a new pool that keeps its memory, or `device` if it has no pools.
+  /// Returns a new pool that keeps its memory, or `device` without pools.
   [[nodiscard]] static DriverResource of_device(int device_id);
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,
                                std::size_t alignment = default_alignment);
   [[nodiscard]] void* allocate_zeroed(StreamHandle const& stream, std::size_t bytes,
                                       std::size_t alignment = default_alignment);
-  /// Frees in the order of `stream`. Users on other streams must first make `stream` wait for their work.
+  /// Frees in the order of `stream`, which must already wait for other streams' work.
   void deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
                   std::size_t alignment = default_alignment) noexcept;
-  /// Zeroes device memory in the order of `stream`, and host-accessible memory at once.
   void zero(StreamHandle const& stream, void* pointer, std::size_t bytes);
   [[nodiscard]] bool zeroes_lazily(std::size_t) const noexcept { return false; }
 
   [[nodiscard]] MemoryType memory_type() const noexcept { return _type; }
   [[nodiscard]] ContextHandle const& context() const noexcept { return _context; }
-  /// Returns the pool, or null if the resource uses none.
   [[nodiscard]] MemoryPoolHandle const& pool() const noexcept { return _pool; }
 
   friend bool operator==(DriverResource const& left, DriverResource const& right) noexcept {

@@ -9,15 +9,15 @@
 
 namespace memarray {
 
-/// An adaptor that fails on demand, for tests. Copies share the pending failures.
+/// An adaptor that fails on demand. Copies share pending failures.
 class MEMARRAY_API FailingAdaptor {
  public:
+  /// Throws `ValueError` for an empty handle.
   explicit FailingAdaptor(MemoryResource upstream);
 
-  /// Makes `times` allocations, from the `nth` from now on, throw `OutOfMemoryError` without allocating. Throws
-  /// `ValueError` unless both are positive.
+  /// Makes `times` allocations, from the `nth` on, throw `OutOfMemoryError`. Throws `ValueError` unless both are
+  /// positive.
   void fail(std::int64_t nth, std::int64_t times = 1);
-  /// Returns how many allocations failed on demand.
   [[nodiscard]] std::int64_t failures() const noexcept;
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,

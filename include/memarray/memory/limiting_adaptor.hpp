@@ -8,9 +8,10 @@
 
 namespace memarray {
 
-/// An adaptor that throws `OutOfMemoryError` if more than `limit` bytes would be in use. Copies share the limit.
+/// An adaptor that throws `OutOfMemoryError` above `limit` bytes in use. Copies share the limit.
 class MEMARRAY_API LimitingAdaptor {
  public:
+  /// Throws `ValueError` for an empty handle.
   LimitingAdaptor(MemoryResource upstream, std::size_t limit);
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,

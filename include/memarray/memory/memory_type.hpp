@@ -5,11 +5,11 @@
 
 namespace memarray {
 
-/// The processors that can access a piece of memory.
+/// The processors that can access memory.
 enum class MemoryType : std::uint8_t {
   normal,   ///< the host
-  pinned,   ///< the host, page-locked; copies to and from devices can be asynchronous
-  unified,  ///< host and devices; moved by the driver
+  pinned,   ///< the host, page-locked for asynchronous copies
+  unified,  ///< host and devices
   device,   ///< one device
 };
 

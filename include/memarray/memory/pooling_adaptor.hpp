@@ -10,21 +10,19 @@
 
 namespace memarray {
 
-/// An adaptor that caches freed blocks of host-accessible memory and reuses them. Their pages are already mapped, so
-/// reuse causes no page fault. Sizes are rounded up by at most an eighth, so that few distinct sizes exist.
+/// An adaptor that reuses freed blocks of host-accessible memory, whose pages are already mapped. Sizes are rounded up
+/// by at most an eighth. If memory runs out, allocation trims the pool and retries.
 ///
-/// Blocks with more than the default alignment bypass the pool. Above the limit, the oldest cached blocks are
-/// released; ages of different threads are compared to within a few dozen blocks. Lazily zeroed blocks are cached
-/// separately: they are mostly untouched and cheap to zero again. Touched blocks are reused where they will be written.
+/// Blocks with more than the default alignment bypass the pool. Above the limit, the oldest blocks are released; ages
+/// across threads are approximate. Lazily zeroed blocks are cached separately, as they are cheap to zero again.
 ///
-/// AddressSanitizer, if the program uses it, reports access to freed memory and beyond the requested bytes. Only the
-/// accessing code needs to be instrumented.
+/// AddressSanitizer reports access to freed memory and beyond the requested bytes, in instrumented code.
 ///
-/// Copies share one pool. Its shards let threads allocate without waiting for each other; all threads can reuse a
-/// freed block. A forked child may lose blocks that another thread was caching during the fork.
+/// Copies share one pool; threads reuse each other's blocks. A forked child may lose blocks that another thread was
+/// caching.
 class MEMARRAY_API PoolingAdaptor {
  public:
-  /// Bytes of the smallest blocks. Smaller requests are rounded up to it.
+  /// Bytes of the smallest blocks.
   static constexpr std::size_t smallest = std::size_t{1} << 6;
 
   struct Statistics {
@@ -34,8 +32,8 @@ class MEMARRAY_API PoolingAdaptor {
     std::uint64_t misses;
   };
 
-  /// Caches at most `limit` bytes, by default `options().pool_limit`. Throws `ValueError` for device memory, which the
-  /// driver pools in stream order.
+  /// The default `limit` is `options().pool_limit`. Throws `ValueError` for device memory, and for an empty
+  /// handle.
   explicit PoolingAdaptor(MemoryResource upstream, std::optional<std::size_t> limit = std::nullopt);
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,
@@ -48,7 +46,7 @@ class MEMARRAY_API PoolingAdaptor {
   [[nodiscard]] bool zeroes_lazily(std::size_t bytes) const noexcept;
   [[nodiscard]] MemoryType memory_type() const noexcept;
 
-  /// Releases the oldest cached blocks until at most `keep` bytes are left. Returns the bytes released.
+  /// Releases all but the newest `keep` bytes. Returns the bytes released.
   std::size_t trim(std::size_t keep = 0) noexcept;
   [[nodiscard]] Statistics statistics() const noexcept;
 

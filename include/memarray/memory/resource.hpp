@@ -11,12 +11,12 @@
 
 namespace memarray {
 
-/// The minimum alignment of every block, in bytes: a cache line, and the alignment that DLPack consumers expect.
+/// The minimum alignment in bytes: a cache line, as DLPack consumers expect.
 inline constexpr std::size_t default_alignment = 64;
 
-/// A source of memory in the style of `cuda::mr`: a copyable handle, whose copies are equal and refer to one resource.
-/// Any thread may call any function. `allocate` throws `OutOfMemoryError`. `deallocate` takes the bytes and alignment
-/// of the allocation and frees in the order of the stream.
+/// A memory source in the style of `cuda::mr`: a handle whose copies are equal and share one resource. Any thread may
+/// use it. `allocate` throws `OutOfMemoryError`. `deallocate` takes the allocation's bytes and alignment and frees in
+/// stream order.
 template <class R>
 concept IsMemoryResource = requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
   { r.allocate(stream, n, n) } -> std::same_as<void*>;
@@ -24,9 +24,8 @@ concept IsMemoryResource = requires(R& r, R const& c, StreamHandle const& stream
   { c.memory_type() } noexcept -> std::same_as<MemoryType>;
 };
 
-/// A resource that provides zeroed memory, ideally without a write to every byte. `zero` accepts only memory that the
-/// resource allocated. If `zeroes_lazily(bytes)` is true, zeroed allocations and `zero` of that size cost nothing until
-/// the memory is used.
+/// A resource that zeroes its memory, ideally without a write to every byte. If `zeroes_lazily(bytes)`, zeroing that
+/// size costs nothing until use.
 template <class R>
 concept ZeroingResource =
     IsMemoryResource<R> && requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
@@ -35,8 +34,8 @@ concept ZeroingResource =
       { c.zeroes_lazily(n) } noexcept -> std::same_as<bool>;
     };
 
-/// A handle that shares ownership of a resource of any type. Equal handles can free each other's memory. An empty
-/// handle supports only `bool`, `==`, copies and assignment.
+/// A shared handle to any resource. Equal handles can free each other's memory. Empty handles support only `bool`, `==`
+/// and copies.
 class MEMARRAY_API MemoryResource {
  public:
   MemoryResource() noexcept = default;
@@ -45,7 +44,7 @@ class MEMARRAY_API MemoryResource {
     requires(!std::same_as<R, MemoryResource>) && IsMemoryResource<R>
   MemoryResource(R resource) : _object(std::make_shared<R>(std::move(resource))), _functions(&functions<R>) {}
 
-  /// Returns a handle to a resource that is never destroyed. Copies change no reference count.
+  /// Returns a handle without a reference count to a resource that is never destroyed.
   template <class R>
     requires(!std::same_as<R, MemoryResource>) && IsMemoryResource<R>
   [[nodiscard]] static MemoryResource immortal(R& resource) noexcept {
@@ -55,23 +54,21 @@ class MEMARRAY_API MemoryResource {
     return result;
   }
 
-  /// Allocates memory for use in the order of `stream`. The caller must `deallocate` it. Throws `OutOfMemoryError`.
+  /// Allocates for use in the order of `stream`; the caller must `deallocate`.
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,
                                std::size_t alignment = default_alignment) {
     return _functions->allocate(_object.get(), stream, bytes, alignment);
   }
-  /// Like `allocate`, but the memory reads as zero.
+  /// Allocates memory that reads as zero.
   [[nodiscard]] void* allocate_zeroed(StreamHandle const& stream, std::size_t bytes,
                                       std::size_t alignment = default_alignment) {
     return _functions->allocate_zeroed(_object.get(), stream, bytes, alignment);
   }
-  /// Frees memory in the order of `stream`. `bytes` and `alignment` are those of the allocation.
   void deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
                   std::size_t alignment = default_alignment) noexcept {
     _functions->deallocate(_object.get(), stream, pointer, bytes, alignment);
   }
-  /// Zeroes memory that this resource allocated. The host zeroes memory that it can access at once, without a wait for
-  /// `stream`. Device memory is zeroed in the order of `stream`.
+  /// Zeroes this resource's memory: device memory in the order of `stream`, other memory at once, on the host.
   void zero(StreamHandle const& stream, void* pointer, std::size_t bytes) {
     _functions->zero(_object.get(), stream, pointer, bytes);
   }
@@ -87,7 +84,7 @@ class MEMARRAY_API MemoryResource {
            (left._functions == right._functions && left._functions->equal(left._object.get(), right._object.get()));
   }
 
-  // Deleted, because `nullptr` would convert to a null `StreamHandle`.
+  // Deleted: `nullptr` would convert to a null `StreamHandle`.
   void* allocate(std::nullptr_t, std::size_t, std::size_t = 0) = delete;
   void* allocate_zeroed(std::nullptr_t, std::size_t, std::size_t = 0) = delete;
   void zero(std::nullptr_t, void*, std::size_t) = delete;
@@ -117,12 +114,10 @@ class MEMARRAY_API MemoryResource {
 
 namespace detail {
 
-/// Throws the `ValueError` of `check_host_reaches`.
 [[noreturn]] MEMARRAY_API void throw_host_cannot_reach(char const* what);
-/// Writes zeros, on several host threads if that is faster. Throws `CudaError` for memory that the host cannot access.
+/// Writes zeros, in parallel if faster. Throws `CudaError` for device memory.
 MEMARRAY_API void write_zeros(MemoryType type, void* pointer, std::size_t bytes);
-/// Throws `ValueError` if only a device can access memory of this type. `what` names the resource or option that
-/// provides the memory.
+/// Throws `ValueError` for device memory; `what` names its source.
 inline void check_host_reaches(MemoryType type, char const* what) {
   if (!is_host_accessible(type)) [[unlikely]]
     throw_host_cannot_reach(what);
@@ -132,7 +127,7 @@ inline void check_host_reaches(MemoryType type, char const* what) {
 
 template <class R>
 struct MemoryResource::Calls {
-  // Not part of the concept: checking that R is copyable considers R -> MemoryResource, which checks the concept.
+  // Not in the concept: checking whether R is copyable considers R -> MemoryResource, which checks it.
   static_assert(std::copy_constructible<R> && std::equality_comparable<R>);
 
   static void* allocate(void* object, StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
@@ -188,5 +183,10 @@ struct MemoryResource::Calls {
 };
 
 static_assert(ZeroingResource<MemoryResource>);
+
+namespace detail {
+/// Returns the resource. Throws `ValueError` for an empty handle.
+[[nodiscard]] MEMARRAY_API MemoryResource none_empty(MemoryResource resource);
+}  // namespace detail
 
 }  // namespace memarray

@@ -13,12 +13,13 @@ namespace memarray {
 class MEMARRAY_API StatisticsAdaptor {
  public:
   struct Statistics {
-    std::uint64_t allocations;  ///< successful ones, since construction
+    std::uint64_t allocations;  ///< successful ones
     std::uint64_t live_blocks;
     std::uint64_t live_bytes;
-    std::uint64_t peak_bytes;  ///< maximum of `live_bytes`
+    std::uint64_t peak_bytes;
   };
 
+  /// Throws `ValueError` for an empty handle.
   explicit StatisticsAdaptor(MemoryResource upstream);
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,

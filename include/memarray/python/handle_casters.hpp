@@ -1,6 +1,7 @@
 #pragma once
 
-// Casters for handles of streams, events and pools as results, and of streams as arguments.
+/// @file
+/// Casters for stream, event and pool handles as results, and for streams as arguments.
 
 #include <memarray/detail/python/arguments.hpp>
 #include <memarray/detail/python/module_bridge.hpp>
@@ -9,8 +10,7 @@
 
 namespace memarray::python {
 
-/// Returns a `memarray.Stream`, `Event` or `MemoryPool` that shares the handle: the resource lives as long as either. A
-/// null handle is a `ValueError`. Needs the GIL.
+/// Returns a `memarray.Stream`, `Event` or `MemoryPool` that shares the handle; a `ValueError` for null. Needs the GIL.
 inline pybind11::object as_py(StreamHandle const& stream) {
   return bridging::checked(bridging::bridge().wrap_stream(stream));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Casters for pybind11 modules: arrays, views and streams as arguments and results; and bind_mem_array<T, ndim>.
+/// @file
+/// Casters for pybind11 modules: arrays, views and streams as arguments and results; and bind_mem_array<T, ndim>.
 
 #include <memarray/detail/python/array_casters.hpp>
 #include <memarray/detail/python/instance.hpp>
@@ -13,13 +14,12 @@
 
 namespace memarray::python {
 
-/// Makes memarray's exceptions keep their Python types in every function of this module. Casters and `bind_mem_array`
-/// do so too. Call it first in a module whose functions may throw before either is used.
+/// Makes memarray's exceptions keep their Python types in this module. Needed only if functions may throw before a
+/// caster or `bind_mem_array` is used.
 inline void initialize() { bridging::bridge(); }
 
-/// Registers the instance `MemArray<T, ndim>`, so that `memarray.MemArray(shape, dtype)` can make it. T may be a struct
-/// of the module with MEMARRAY_DTYPE. Registering an instance again changes nothing. Throws the Python error. Needs the
-/// GIL.
+/// Registers `MemArray<T, ndim>` for `memarray.MemArray(shape, dtype)`. T may be a struct of the module with
+/// MEMARRAY_DTYPE. Repetition changes nothing. Throws the Python error. Needs the GIL.
 template <class T, int ndim>
 void bind_mem_array(pybind11::module_&) {
   if (bridging::register_instance<T, ndim>(bridging::bridge()) != 0) throw pybind11::error_already_set();

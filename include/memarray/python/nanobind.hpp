@@ -1,8 +1,8 @@
 #pragma once
 
-// Casters for nanobind modules, the counterpart of memarray.hpp beside it for pybind11: arrays, views and streams as
-// arguments and results; and bind_mem_array<T, ndim>. For nanobind 2.12 and later; the core need not have been built
-// with either library.
+/// @file
+/// Casters for nanobind modules, and bind_mem_array<T, ndim>: the counterpart of memarray.hpp.
+/// For nanobind 2.12 and later, whatever the core was built with.
 
 #include <memarray/detail/python/arguments.hpp>
 #include <memarray/detail/python/bridge.hpp>
@@ -27,7 +27,7 @@ namespace bridging::nb {
 
 Bridge const& bridge();
 
-/// Fetches the table, once for each module. Needs the GIL, and holds no C++ lock while Python may run.
+/// Needs the GIL; holds no C++ lock while Python may run.
 inline Bridge const& fetch_bridge() {
   Bridge const* const table = find_bridge();
   if (!table) throw nanobind::python_error();
@@ -37,7 +37,7 @@ inline Bridge const& fetch_bridge() {
   return *table;
 }
 
-// Hidden, so that each module has its own: `fetch_bridge` registers the translator in the module that calls it.
+// Hidden: each module has its own table and exception translator.
 [[gnu::visibility("hidden")]] inline Bridge const& bridge() {
   static constinit std::atomic<Bridge const*> table{nullptr};  // constant: no static guard is held while Python runs
   Bridge const* known = table.load(std::memory_order_acquire);
@@ -45,7 +45,6 @@ inline Bridge const& fetch_bridge() {
   return *known;
 }
 
-/// Takes over an object that a function of the table made. Throws the Python error for null.
 inline nanobind::object checked(PyObject* made) {
   if (!made) throw nanobind::python_error();
   return nanobind::steal(made);
@@ -66,7 +65,6 @@ inline void set_error(std::exception_ptr const& exception) noexcept {
   }
 }
 
-/// Returns the object that `make` makes, or null with the Python error set, which nanobind raises.
 template <class Make>
 nanobind::handle made(Make const& make) noexcept {
   try {
@@ -77,8 +75,8 @@ nanobind::handle made(Make const& make) noexcept {
   return nanobind::handle();
 }
 
-/// The objects that were last offered to the thread's casters without conversions. nanobind does so only for a function
-/// with overloads. None of the overloads may then raise a refusal of such an object, as another may take it.
+/// The objects last offered to the thread's casters without conversions, which nanobind does only for overloads. No
+/// overload may raise a refusal of such an object: another may take it.
 struct Offered {
   std::array<PyObject*, 4> objects{};
   std::size_t next = 0;
@@ -93,17 +91,15 @@ struct Offered {
   return objects;
 }
 
-/// Returns where the casters of elements store a refusal for the caster of their container; null outside memarray's
-/// container casters.
+/// Returns where element casters store a refusal for the caster of their container; null outside it.
 [[gnu::visibility("hidden")]] inline std::exception_ptr*& container_refusal() noexcept {
   thread_local std::exception_ptr* refusal = nullptr;
   return refusal;
 }
 
-/// The refusal of an argument. nanobind calls `from_python` and the casters of containers from `noexcept` functions, so
-/// a refusal can leave a caster in two ways only. For a function's own argument, `check` throws it during the
-/// conversion, where an exception may pass. A container and `nanobind::cast` call `can_cast` first: it returns false
-/// and sets the Python error. `nanobind::cast` raises that error; otherwise the caster's destructor clears it.
+/// The refusal of an argument. nanobind calls `from_python` and container casters from `noexcept` functions. For a
+/// function's own argument, `check` throws the refusal later. Containers and `nanobind::cast` call `can_cast`, which
+/// returns false with the Python error set. The destructor clears an error that `nanobind::cast` does not raise.
 class Refusal {
  public:
   Refusal() = default;
@@ -114,7 +110,7 @@ class Refusal {
   }
 
   void set(std::exception_ptr exception) noexcept { _exception = std::move(exception); }
-  /// Throws the refusal. If `can_cast` was not called, the function's overload has been chosen, and the offers end.
+  /// Throws the refusal. Without `can_cast`, the overload has been chosen: the offers end.
   void check() const {
     if (!_is_asked && offered().next != 0) offered() = {};
     if (_exception) std::rethrow_exception(_exception);
@@ -134,7 +130,7 @@ class Refusal {
   mutable bool _sets_error = false;
 };
 
-/// An adapter that gives an `Argument` nanobind's caster interface: `Name`, and `from_python`, which must not raise.
+/// An adapter of `Argument` to nanobind's caster interface, whose `from_python` must not raise.
 template <class Parameter>
 class Loader {
  public:
@@ -179,7 +175,6 @@ class Loader {
   mutable Refusal _refusal;
 };
 
-/// The base of casters that store their argument.
 template <class Parameter>
 class ArgumentCaster : public Loader<Parameter> {
  public:
@@ -190,8 +185,8 @@ class ArgumentCaster : public Loader<Parameter> {
   explicit operator Parameter&&() { return std::move(this->value()); }
 };
 
-/// The base of casters for spans, which are passed by value. The caster keeps the memory and the lease. In a container
-/// the call keeps them, as the container's caster destroys its element casters before the function runs.
+/// The base of casters for spans, passed by value. The caster keeps memory and lease; in a container, whose element
+/// casters are destroyed before the function runs, the call keeps them.
 template <class Span>
 class SpanCaster : public Loader<Span> {
  public:
@@ -235,15 +230,13 @@ class SpanCaster : public Loader<Span> {
 
 }  // namespace bridging::nb
 
-// Inline, as a program may have files of both libraries, where these names mean different functions.
+// Inline: these names mean other functions in files that use pybind11.
 inline namespace with_nanobind {
 
-/// Makes memarray's exceptions keep their Python types in every function bound by nanobind. Casters and
-/// `bind_mem_array` do so too. Call it first in a module whose functions may throw before either is used.
+/// Like `initialize` of memarray.hpp, for all functions bound by nanobind.
 inline void initialize() { bridging::nb::bridge(); }
 
-/// Returns a `memarray.Stream`, `Event` or `MemoryPool` that shares the handle: the resource lives as long as either. A
-/// null handle is a `ValueError`. Needs the GIL.
+/// Returns a `memarray.Stream`, `Event` or `MemoryPool` that shares the handle; a `ValueError` for null. Needs the GIL.
 inline nanobind::object as_py(StreamHandle const& stream) {
   return bridging::nb::checked(bridging::nb::bridge().wrap_stream(stream));
 }
@@ -256,9 +249,7 @@ inline nanobind::object as_py(MemoryPoolHandle const& pool) {
 
 }  // namespace with_nanobind
 
-/// Registers the instance `MemArray<T, ndim>`, so that `memarray.MemArray(shape, dtype)` can make it. T may be a struct
-/// of the module with MEMARRAY_DTYPE. Registering an instance again changes nothing. Throws the Python error. Needs the
-/// GIL.
+/// Registers `MemArray<T, ndim>`, like `bind_mem_array` of memarray.hpp.
 template <class T, int ndim>
 void bind_mem_array(nanobind::module_&) {
   if (bridging::register_instance<T, ndim>(bridging::nb::bridge()) != 0) throw nanobind::python_error();
@@ -273,8 +264,8 @@ using python::bind_mem_array;
 
 namespace nanobind::detail {
 
-/// Converts between C++ and Python arrays without a copy: both share the state, whatever the return value policy.
-/// Returning by value hands the state over.
+/// A caster that shares the state with Python, whatever the return value policy. A result by value hands the state
+/// over.
 template <class T, int ndim>
 struct type_caster<memarray::MemArray<T, ndim>>
     : memarray::python::bridging::nb::ArgumentCaster<memarray::MemArray<T, ndim>> {
@@ -295,7 +286,7 @@ struct type_caster<memarray::MemArray<T, ndim>>
   }
 };
 
-/// Converts like the caster of `MemArray`; a null pointer is None.
+/// Like the caster of `MemArray`; a null pointer is None.
 template <class T, int ndim>
 struct type_caster<std::shared_ptr<memarray::MemArray<T, ndim>>>
     : memarray::python::bridging::nb::ArgumentCaster<std::shared_ptr<memarray::MemArray<T, ndim>>> {
@@ -308,8 +299,8 @@ struct type_caster<std::shared_ptr<memarray::MemArray<T, ndim>>>
 template <class T, int ndim>
 struct has_arg_defaults<std::shared_ptr<memarray::MemArray<T, ndim>>> : std::true_type {};
 
-/// Borrows memory of any library for an argument; memory that does not fit is a `TypeError` that explains why. A
-/// returned view becomes a `BufferView`, which keeps the memory and holds no lease.
+/// Borrows memory of any library; memory that does not fit is a `TypeError` that explains why. A result becomes a
+/// `BufferView` without a lease.
 template <class T, int ndim, memarray::ViewOptions options>
 struct type_caster<memarray::ArrayView<T, ndim, options>>
     : memarray::python::bridging::nb::ArgumentCaster<memarray::ArrayView<T, ndim, options>> {

@@ -9,9 +9,9 @@ namespace memarray {
 
 /// Options of a new array.
 struct ArrayOptions {
-  bool uninitialized = false;                   ///< leave the elements uninitialised instead of `T()`
+  bool uninitialized = false;                   ///< leave elements uninitialized instead of `T()`
   std::optional<EscapedViews> escaped_views{};  ///< by default `options().escaped_views`
-  std::optional<MemoryResource> resource{};     ///< of host memory that the host reaches; by default the pooled one
+  std::optional<MemoryResource> resource{};     ///< of memory that the host reaches; by default pooled
 };
 
 }  // namespace memarray

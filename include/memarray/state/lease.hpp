@@ -29,58 +29,53 @@ class MemArray;
 // buffer_view.hpp
 template <class Byte>
 class BasicBufferView;
-/// A view of strided memory, an array's or another library's, which it keeps alive. Dtype, shape and strides (in bytes,
-/// also zero or negative) are known at run time.
+/// A view of strided memory, with strides in bytes, also zero or negative.
 using BufferView = BasicBufferView<std::byte>;
-/// A read-only view of strided memory, because its owner or its user does not write. A `BufferView` converts to one.
+/// A read-only view of strided memory. A `BufferView` converts to one.
 using ConstBufferView = BasicBufferView<std::byte const>;
 
 /// Options of a lease.
 struct LeaseOptions {
-  Timeout timeout = no_wait;       ///< 0: at once or `LockError`; `std::nullopt`: no limit
-  bool discard = false;            ///< write lease: all elements will be set, drop the old contents
+  Timeout timeout = no_wait;       ///< time to wait for the lock
+  bool discard = false;            ///< write lease: drop the contents, as all will be set
   std::optional<Device> device{};  ///< where to use the memory; by default where it is
-  /// Stream in which the holder uses device memory, the default stream unless named. It waits for pending work, and the
-  /// next user waits for it.
+  /// The stream in which the holder uses device memory. It waits for pending work, and the next user waits for it.
   StreamChoice stream{};
 };
 
 namespace detail {
 
-/// A lease of one array: inert, then open once, then closed. While it is open, no other code changes (read lease) or
-/// touches (write lease) the array. It keeps the array's state alive and, from `enter` until its destruction, the one
-/// block that it exports.
+/// A lease of one array: inert, open once, then closed. Keeps the array's state alive, and from `enter` until
+/// destruction the block that it exports.
 class MEMARRAY_API LeaseCore {
  public:
   enum class Kind : std::uint8_t { read, write };
 
   LeaseCore(ArrayStatePtr state, Kind kind, LeaseOptions const& options) noexcept;
-  /// Closes the lease if it is open.
   ~LeaseCore();
   LeaseCore(LeaseCore const&) = delete;
   LeaseCore& operator=(LeaseCore const&) = delete;
 
-  /// Opens the lease. `where` is for traces. Throws `LockError` (held until the time was up; not inert; escaped views
-  /// under the policy "error"), `CudaError`, `OutOfMemoryError`, `Interrupted`; the lease is then still inert.
+  /// Opens the lease; `where` is for traces. Throws `LockError` (time-out; not inert; escaped views under "error"),
+  /// `CudaError`, `OutOfMemoryError`, `Interrupted`; the lease is then unchanged.
   void enter(std::string const& where = {});
-  /// Closes the lease; no effect unless it is open. Exports stay alive and become escaped views.
+  /// Closes the lease if it is open. Exports become escaped views.
   void exit() noexcept;
 
   [[nodiscard]] bool is_open() const noexcept { return _status.load(std::memory_order_seq_cst) == Status::open; }
   [[nodiscard]] bool is_write() const noexcept { return _kind == Kind::write; }
-  /// Returns the id for element access and kernels; −1 for a read lease, and unless the lease is open.
   [[nodiscard]] std::int64_t lock_id() const noexcept;
   [[nodiscard]] Timeout timeout() const noexcept { return _timeout; }
   [[nodiscard]] ArrayState& state() const noexcept { return *_state; }
   [[nodiscard]] ArrayStatePtr const& state_ptr() const noexcept { return _state; }
 
-  /// Counts an export of the lease's block and returns the block, for a later `drop_export(is_write())`. Throws
-  /// `LockError` unless the lease is open. The count comes first: the array's next user sees it, or this check fails.
+  /// Counts an export, for a later `drop_export(is_write())`, and returns the block. Throws `LockError` unless open.
+  /// The count comes first: the array's next user sees it, or this check fails.
   [[nodiscard]] Block& begin_export() const {
     bool only = false;
     return begin_export(only);
   }
-  /// `only`: set to true if the block has no other export.
+  /// `only`: set if the block has no other export.
   [[nodiscard]] Block& begin_export(bool& only) const {
     if (is_open()) {
       Block& block = *_acquired.block();
@@ -90,24 +85,21 @@ class MEMARRAY_API LeaseCore {
     }
     throw_not_open();
   }
-  /// Returns the leased memory. Throws `LockError` unless the lease is open.
   [[nodiscard]] Block& block() const {
     check_open();
     return *_acquired.block();
   }
-  /// Makes the lease itself an export until it is destroyed, for protocols without a release. Throws `LockError`.
+  /// Makes the lease an export until its destruction, for protocols without a release. Throws `LockError`.
   [[nodiscard]] Block& pin();
-  /// Makes work that the consumer submits to `stream` from now on wait for the device memory's pending work. Null: the
-  /// consumer asks for no order, and the lease's own stream waits. Does nothing on the host. Throws `LockError`,
-  /// `CudaError`, `ValueError` (a stream of another device).
+  /// Orders the consumer's work in `stream` after the memory's pending work. Null: the consumer asks for no order, and
+  /// the lease's stream waits. Throws `LockError`, `CudaError`, `ValueError` (another device's stream).
   void order_export(StreamHandle const* stream) const;
-  /// Returns the lease's entry in its block's `StreamDependencies`; 0 on the host.
+  /// Returns the lease's `StreamDependencies` entry; 0 on the host.
   [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept { return _acquired.stream_lease(); }
-  /// Returns the lease's stream. Throws what `StreamChoice::get` throws.
   [[nodiscard]] StreamHandle stream() const { return _acquired.stream().get(); }
   /// Returns "unopened", "open" or "closed".
   [[nodiscard]] char const* status_name() const noexcept;
-  /// Writes the extents of the leased memory. Throws `LockError` unless the lease is open.
+  /// Throws `LockError` unless the lease is open.
   void copy_shape(std::int64_t* extents) const;
   void check_open() const {
     if (!is_open()) throw_not_open();
@@ -118,13 +110,13 @@ class MEMARRAY_API LeaseCore {
   enum class Status : std::uint8_t { inert, entering, open, closed };
   friend void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string const& where);
 
-  // `begin` keeps other threads from opening the lease; then `finish` or `abandon` ends the attempt.
+  // `begin` excludes other threads; `finish` or `abandon` ends the attempt.
   void begin();
   void finish(std::string const& where) noexcept;
   void abandon() noexcept { _status.store(Status::inert); }
 
   ArrayStatePtr _state;
-  Acquisition _acquired;  // its memory stays until this lease is destroyed
+  Acquisition _acquired;
   Timeout _timeout;
   Kind _kind;
   std::atomic<Status> _status{Status::inert};
@@ -132,15 +124,14 @@ class MEMARRAY_API LeaseCore {
 };
 
 [[noreturn]] MEMARRAY_API void throw_lease_over();
-/// Acquires a lease. Throws what `acquire_all` throws, and `CudaError` (no such device).
+/// Acquires a lease. Throws like `acquire_all`, and `CudaError` (no such device).
 [[nodiscard]] MEMARRAY_API Acquisition acquire_lease(ArrayState& state, AccessMode mode, LeaseOptions const& options);
-/// Records where a lease was opened. Returns the argument for `trace_closed`; null if memory is short.
+/// Records where a lease was opened, for `trace_closed`; null if memory is short.
 [[nodiscard]] MEMARRAY_API void const* trace_typed_lease(ArrayState const* state,
                                                          std::source_location const& where) noexcept;
 [[nodiscard]] inline bool tracing() noexcept { return options().trace_leases.load(std::memory_order_relaxed); }
 
-/// A C++ lease. In the common case it is a hold of the array's lock word and a reference to its state, acquired and
-/// released together; otherwise an `Acquisition` holds the array.
+/// A C++ lease: commonly a hold of the lock word with a reference to the state, otherwise an `Acquisition`.
 template <class T, int ndim>
 class TypedLease {
  public:
@@ -160,10 +151,9 @@ class TypedLease {
   }
   ~TypedLease() { close(); }
 
-  /// Returns the id for element access and kernels; −1 for a read lease, and once closed.
+  /// Returns the id of an open write lease, for element access and kernels; else −1.
   [[nodiscard]] std::int64_t lock_id() const noexcept { return _state ? _id : -1; }
   [[nodiscard]] bool is_open() const noexcept { return _state != nullptr; }
-  /// Closes the lease early; no effect if it is closed.
   void close() noexcept {
     if (!_state) return;
     if (_traced) trace_closed(_traced);
@@ -179,7 +169,7 @@ class TypedLease {
       return elements_at<T>(_acquired->use());
     return elements_at<T>(_state->residency().block().data());
   }
-  // For views of the lease. `state` and `block` throw `LockError` if it is closed.
+  // For views of the lease. Throw `LockError` if it is closed.
   [[nodiscard]] ArrayState const& state() const {
     if (!_state) throw_lease_over();
     return *_state;
@@ -206,7 +196,6 @@ class TypedLease {
     }
     adopt(acquire_lease(state, options.discard && !std::is_const_v<T> ? AccessMode::overwrite : mode, options), where);
   }
-  /// Opens the lease from an acquired one, which is released if that fails.
   TypedLease(Acquisition&& acquired, std::source_location const& where) { adopt(std::move(acquired), where); }
 
  private:
@@ -231,8 +220,8 @@ class TypedLease {
 
 }  // namespace detail
 
-/// A shared hold of an array for a scope: others may read it, none may change it. Movable; closes when destroyed.
-/// Throws `LockError` if a writer holds the array longer than `options.timeout`.
+/// A shared hold of an array for a scope: others may read it, none may change it. Movable. Throws `LockError` if a
+/// writer holds the array longer than `options.timeout`, `CudaError`, `OutOfMemoryError`.
 template <class T, int ndim>
 class ReadLease : public detail::TypedLease<T const, ndim> {
  public:
@@ -241,13 +230,13 @@ class ReadLease : public detail::TypedLease<T const, ndim> {
       : detail::TypedLease<T const, ndim>(array.state(), options, where) {}
   ReadLease(detail::Acquisition&& acquired, std::source_location const& where)
       : detail::TypedLease<T const, ndim>(std::move(acquired), where) {}
-  /// Returns a read-only view, which may outlive the lease under the array's policy for escaped views. Throws
-  /// `LockError` if the lease is closed.
+  /// Returns a read-only view, which may outlive the lease under the policy for escaped views. Throws `LockError` if
+  /// closed.
   [[nodiscard]] ConstBufferView view() const;
 };
 
-/// An exclusive hold of an array for a scope. Its `lock_id()` admits kernels and element access. Movable; closes when
-/// destroyed. Throws `LockError` if the array is held by others longer than `options.timeout`.
+/// An exclusive hold of an array for a scope. Its `lock_id()` admits kernels and element access. Otherwise like
+/// `ReadLease`.
 template <class T, int ndim>
 class WriteLease : public detail::TypedLease<T, ndim> {
  public:
@@ -256,13 +245,13 @@ class WriteLease : public detail::TypedLease<T, ndim> {
       : detail::TypedLease<T, ndim>(array.state(), options, where) {}
   WriteLease(detail::Acquisition&& acquired, std::source_location const& where)
       : detail::TypedLease<T, ndim>(std::move(acquired), where) {}
-  /// Returns a writable view, which may outlive the lease. Throws `LockError` if the lease is closed.
+  /// Returns a writable view, otherwise like `ReadLease::view`.
   [[nodiscard]] BufferView view() const;
 };
 
 namespace detail {
 
-/// Opens all of `leases`, or none. Throws what `acquire_all` throws, and `LockError` for a lease that is not inert.
+/// Opens all of `leases` or none. Throws like `acquire_all`, and `LockError` unless all are inert.
 MEMARRAY_API void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string const& where);
 
 }  // namespace detail

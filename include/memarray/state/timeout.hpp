@@ -7,19 +7,18 @@
 
 namespace memarray {
 
-/// Time to wait for a lock. 0 (the default): not at all; `std::nullopt`: until the lock is free or Ctrl-C is pressed.
+/// Time to wait for a lock: by default none; `std::nullopt`: until the lock is free or Ctrl-C is pressed.
 using Timeout = std::optional<std::chrono::nanoseconds>;
 inline constexpr std::chrono::nanoseconds no_wait{0};
 
 namespace detail {
 
-/// The end of a time-out that begins at construction. More than a century counts as infinite. Reads the clock only if
-/// there is a time to wait.
+/// The end of a time-out from construction; infinite beyond a century. Reads the clock only if there is time to wait.
 class MEMARRAY_API Deadline {
  public:
   explicit Deadline(Timeout timeout);
 
-  /// Returns the time left: 0 once the deadline has passed, `std::nullopt` if there is none.
+  /// Returns the time left: 0 if none, `std::nullopt` if infinite.
   [[nodiscard]] Timeout rest() const;
 
  private:

@@ -8,6 +8,7 @@
 
 #include <cuda/std/mdspan>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cassert>
@@ -21,13 +22,12 @@
 
 namespace memarray {
 
-/// Properties of an `ArrayView`'s memory that its type states, combined with `|`. The default is host memory with any
-/// strides.
+/// Properties of a view's memory, combined with `|`. Default: host memory with any strides.
 enum class ViewOptions : std::uint8_t {
   none = 0,
   c_order = 1,    ///< dense, the last index varies fastest
   f_order = 2,    ///< dense, the first index varies fastest
-  on_device = 4,  ///< on a device, not reachable from the host
+  on_device = 4,  ///< on a device
 };
 inline constexpr ViewOptions c_order = ViewOptions::c_order;
 inline constexpr ViewOptions f_order = ViewOptions::f_order;
@@ -36,26 +36,32 @@ inline constexpr ViewOptions on_device = ViewOptions::on_device;
 [[nodiscard]] constexpr ViewOptions operator|(ViewOptions left, ViewOptions right) noexcept {
   return static_cast<ViewOptions>(static_cast<unsigned>(left) | static_cast<unsigned>(right));
 }
-/// True if `options` contains every option of `wanted`.
 [[nodiscard]] constexpr bool includes(ViewOptions options, ViewOptions wanted) noexcept {
   return (static_cast<unsigned>(options) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }
 
 namespace detail {
 
-/// Throws `TypeError` unless `view` has this dtype, rank and order, and strides of whole elements; `BufferError` if the
-/// memory is not where `options` says, or is read-only although `writable`; `ValueError` if the view is closed.
-/// Imported bools that are neither 0 nor 1 are a `BufferError` if `writable`. Otherwise `view` becomes a copy, which is
-/// reported.
+/// Returns the options of a view whose dimensions are reversed: C order becomes Fortran order.
+[[nodiscard]] constexpr ViewOptions reversed(ViewOptions options) noexcept {
+  ViewOptions result = includes(options, on_device) ? on_device : ViewOptions::none;
+  if (includes(options, c_order)) result = result | f_order;
+  if (includes(options, f_order)) result = result | c_order;
+  return result;
+}
+
+/// Checks for `ArrayView`'s constructor. If not `writable`, replaces imported
+/// bools other than 0 and 1 by a reported copy.
 MEMARRAY_API void check_typed(ViewCore& view, DType const& dtype, int ndim, bool writable, ViewOptions options);
 [[noreturn]] MEMARRAY_API void throw_no_mdspan(ViewCore const& view);
+[[noreturn]] MEMARRAY_API void throw_no_columns(ViewCore const& view);
 [[noreturn]] MEMARRAY_API void throw_closed_view();
 /// Throws `TypeError` unless `view` has elements of `dtype`.
 MEMARRAY_API void check_element(ViewCore const& view, DType const& dtype);
 
-/// The untyped state of an `ArrayView`. `memory` or `held` keeps the memory alive.
+/// The untyped state of an `ArrayView`.
 struct ViewParts {
-  /// A lease of `memory`, or, without `memory`, the keep-alive of the memory. Declared first, so it is released last.
+  /// A lease of `memory`; without `memory`, the memory's keep-alive. First, so it is released last.
   std::shared_ptr<void const> held{};
   BlockExport memory{};
   ViewStreamPtr stream{};  ///< set for device memory
@@ -64,26 +70,26 @@ struct ViewParts {
   [[nodiscard]] bool is_open() const noexcept { return memory || held; }
 };
 
-/// Returns the view without its type. Throws `ValueError` (closed), `BufferError` (memory that cannot be viewed).
+/// Returns the untyped view. Throws `ValueError` (closed), `BufferError`.
 [[nodiscard]] MEMARRAY_API ViewCore untyped(ViewParts const& parts, DType const& dtype, StridedLayout::Extents shape,
                                             StridedLayout::Extents strides, bool writable);
 
-/// An `ArrayView` to fill in. The caller has checked that the memory fits its type.
+/// An `ArrayView` to fill in, from memory that fits its type.
 struct ViewTarget {
   ViewParts& parts;
-  std::int64_t* extents;  ///< `extents` and `strides` are in elements
+  std::int64_t* extents;  ///< in elements, like `strides`
   std::int64_t* strides;
 
   void set_layout(StridedLayout::Extents shape, StridedLayout::Extents bytes, std::size_t itemsize) const noexcept {
     auto const size = static_cast<std::int64_t>(itemsize);
-    // Only structs have sizes that are no powers of two; for all others a shift replaces the slow division.
+    // Only structs have sizes other than powers of two; a shift avoids the slow division.
     int const shift = std::has_single_bit(itemsize) ? std::countr_zero(itemsize) : -1;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       extents[d] = shape[d];
       strides[d] = shift < 0 ? bytes[d] / size : bytes[d] >> shift;
     }
   }
-  /// Moves the memory out of `view`, which must be open.
+  /// Takes an open view's memory.
   void take(ViewCore&& view) const {
     set_layout(view.layout().shape(), view.layout().strides(), view.dtype().itemsize);
     parts.data = view.data();
@@ -94,14 +100,13 @@ struct ViewTarget {
 
 }  // namespace detail
 
-/// A strided view with element type, rank and options known at compile time: `ArrayView<double, 2>`, or
-/// `ArrayView<double const, 2>` to read. A view and its copies keep the memory alive. Extents and strides are in
-/// elements. `ArrayView<double, 2, c_order>` is dense, and loops over it are as fast as over a pointer.
+/// A strided view with element type (const to read), rank and options known at compile time. Keeps the memory alive.
+/// Extents and strides are in elements. Loops over `c_order` views are as fast as over a pointer.
 ///
-/// A function's argument of this type (`<memarray/python/memarray.hpp>`) accepts memory of any library. For an array,
-/// the view and its copies hold a lease of the array: a read lease if T is const, else a write lease.
+/// A bound function's argument of this type (`<memarray/python/memarray.hpp>`) accepts any library's memory. For an
+/// array it holds a lease: a read lease if T is const, else a write lease.
 ///
-/// Work on device memory (`on_device`) belongs in `stream()`, which is ordered after the pending work on the memory.
+/// Work on device memory belongs in `stream()`, which follows the pending work.
 template <class T, int ndim, ViewOptions options = ViewOptions::none>
 class ArrayView {
   static_assert(ndim >= 0 && ndim <= StridedLayout::max_ndim);
@@ -118,15 +123,15 @@ class ArrayView {
                          std::conditional_t<is_f_order, cuda::std::layout_left, cuda::std::layout_stride>>>;
   static constexpr int rank() noexcept { return ndim; }
 
-  /// Makes a closed view without elements.
+  /// Makes a closed view.
   ArrayView() noexcept = default;
-  /// Throws `ValueError` (closed), `TypeError` (another dtype, rank or order), `BufferError` (read-only, or on the
-  /// wrong side of host and device).
+  /// Throws `ValueError` (closed), `TypeError` (another dtype, rank or order, or strides of partial elements),
+  /// `BufferError` (the wrong side of host and device; for writing, read-only memory or bools other than 0 and 1).
   explicit ArrayView(detail::ViewCore core) {
     detail::check_typed(core, dtype_of<value_type>(), ndim, !std::is_const_v<T>, options);
     target().take(std::move(core));
   }
-  /// Converts from a view with more guarantees: writable to read-only, dense to strided.
+  /// Converts writable to read-only, and dense to strided.
   template <class U, ViewOptions others>
     requires((std::same_as<T, U> || std::same_as<T, U const>) && includes(others, options) &&
              includes(others, on_device) == is_on_device && !(std::same_as<T, U> && others == options))
@@ -134,13 +139,12 @@ class ArrayView {
       : _parts(other._parts), _extents(other._extents), _strides(other._strides) {}
 
   [[nodiscard]] bool is_open() const noexcept { return _parts.is_open(); }
-  /// Returns the address of the element whose indices are all 0; for device memory, a device address. Throws
-  /// `BufferError` if imported elements lack the alignment that T requires (`cuda::std::complex`).
+  /// Returns the address of the element at indices 0. Throws `BufferError` if imported elements lack T's alignment
+  /// (`cuda::std::complex`).
   [[nodiscard]] T* data() const noexcept(!detail::is_overaligned<T>) { return detail::elements_at<T>(_parts.data); }
   [[nodiscard]] std::int64_t extent(int dimension) const noexcept { return _extents[at(dimension)]; }
   [[nodiscard]] std::int64_t stride(int dimension) const noexcept { return _strides[at(dimension)]; }
-  /// Returns the stride, or 1 if the dimension has at most one index or the view no element: mdspan strides are
-  /// positive.
+  /// Returns the stride; 1 if no index uses it, as mdspan strides are positive.
   [[nodiscard]] std::int64_t mdspan_stride(int dimension) const noexcept {
     return extent(dimension) <= 1 || size() == 0 ? 1 : stride(dimension);
   }
@@ -148,6 +152,29 @@ class ArrayView {
     std::int64_t size = is_open() ? 1 : 0;
     for (int d = 0; d < ndim; ++d) size *= extent(d);
     return size;
+  }
+
+  /// True if dense in C order. Strides of one-element dimensions do not matter.
+  [[nodiscard]] bool is_contiguous() const noexcept { return is_dense(ndim - 1, -1); }
+  /// True if dense in Fortran order, likewise.
+  [[nodiscard]] bool is_fortran_contiguous() const noexcept { return is_dense(0, 1); }
+  /// Returns the distance of two columns, as BLAS and LAPACK take it: at least 1, and at least the number of rows.
+  /// Throws `ValueError` unless the elements of a column are adjacent and columns do not overlap.
+  [[nodiscard]] std::int64_t leading_dimension() const
+    requires(ndim == 2)
+  {
+    std::int64_t const rows = std::max<std::int64_t>(extent(0), 1);
+    if (size() == 0) return rows;
+    if ((rows > 1 && stride(0) != 1) || (extent(1) > 1 && stride(1) < rows)) detail::throw_no_columns(core());
+    return extent(1) > 1 ? stride(1) : rows;
+  }
+  /// Returns a view of the same memory, with its lease, whose dimensions are reversed.
+  [[nodiscard]] ArrayView<T, ndim, detail::reversed(options)> transpose() const noexcept {
+    ArrayView<T, ndim, detail::reversed(options)> result;
+    result._parts = _parts;
+    std::reverse_copy(_extents.begin(), _extents.begin() + ndim, result._extents.begin());
+    std::reverse_copy(_strides.begin(), _strides.begin() + ndim, result._strides.begin());
+    return result;
   }
 
   template <std::integral... Indices>
@@ -161,8 +188,7 @@ class ArrayView {
     return data()[offset];
   }
 
-  /// Returns an mdspan that borrows the memory. Throws `ValueError` for a negative or zero stride, which
-  /// `layout_stride` excludes.
+  /// Borrows the memory. Throws `ValueError` for negative and zero strides, which `layout_stride` excludes.
   [[nodiscard]] MdSpan mdspan() const {
     detail::IndexArray<std::int64_t, ndim> extents{};
     for (int d = 0; d < ndim; ++d) extents[at(d)] = extent(d);
@@ -177,23 +203,22 @@ class ArrayView {
       return MdSpan(data(), typename MdSpan::mapping_type(Extents(extents), strides));
     }
   }
-  /// Returns all elements in memory order. Borrows the memory.
+  /// Borrows all elements, in memory order.
   [[nodiscard]] std::span<T> span() const noexcept(!detail::is_overaligned<T>)
     requires(is_c_order || is_f_order)
   {
     return {data(), static_cast<std::size_t>(size())};
   }
 
-  /// Returns the stream for work on the memory. Throws `ValueError` if the view is closed.
+  /// Throws `ValueError` (closed).
   [[nodiscard]] StreamHandle const& stream() const
     requires(is_on_device)
   {
     if (!is_open()) detail::throw_closed_view();
     return _parts.stream->queue.stream;
   }
-  /// Returns a view of this memory for work in another stream of the device. Work submitted to `stream` from now on
-  /// waits for the pending work on the memory. Later users of the memory wait for that work in turn. Throws
-  /// `ValueError` (closed, or a stream of another device), `CudaError`.
+  /// Returns a view for work in another stream of the device. New work there waits for the memory's pending work, and
+  /// later users for it. Throws `ValueError` (closed, or a stream of another device), `CudaError`.
   [[nodiscard]] ArrayView in_stream(StreamHandle const& stream) const
     requires(is_on_device)
   {
@@ -205,14 +230,13 @@ class ArrayView {
     return result;
   }
 
-  /// Returns an untyped view, which keeps the memory alive and holds no lease. Throws `ValueError` (closed).
+  /// Returns an untyped view without a lease. Throws `ValueError` (closed).
   [[nodiscard]] detail::ViewCore core() const {
     std::array<std::int64_t, static_cast<std::size_t>(ndim)> bytes{};
     for (int d = 0; d < ndim; ++d) bytes[at(d)] = stride(d) * static_cast<std::int64_t>(sizeof(T));
     return detail::untyped(_parts, dtype_of<value_type>(), {_extents.data(), ndim}, bytes, !std::is_const_v<T>);
   }
 
-  /// Returns the parts for a caster to fill in.
   [[nodiscard]] detail::ViewTarget target() noexcept { return {_parts, _extents.data(), _strides.data()}; }
 
  private:
@@ -220,13 +244,23 @@ class ArrayView {
   friend class ArrayView;
 
   [[nodiscard]] static std::size_t at(int dimension) noexcept { return static_cast<std::size_t>(dimension); }
-  /// Returns the stride; in dense memory that of the fastest dimension is the constant 1.
+  /// Returns the stride; the constant 1 for the fastest dense dimension.
   [[nodiscard]] std::int64_t step(int dimension) const noexcept {
     if constexpr (is_c_order)
       if (dimension == ndim - 1) return 1;
     if constexpr (is_f_order)
       if (dimension == 0) return 1;
     return stride(dimension);
+  }
+
+  /// True if the dimensions, from `fastest` on, are dense.
+  [[nodiscard]] bool is_dense(int fastest, int next) const noexcept {
+    std::int64_t expected = 1;
+    for (int i = 0, d = fastest; i < ndim && size() != 0; ++i, d += next) {
+      if (extent(d) != 1 && stride(d) != expected) return false;
+      expected *= extent(d);
+    }
+    return true;
   }
 
   static constexpr std::size_t at_least_one = ndim == 0 ? 1 : ndim;

@@ -317,8 +317,8 @@ int set_array_class(PyObject* object) {
     return -1;
   }
   Py_INCREF(object);
-  // A class statement makes a garbage-collected class. This one adds nothing to its base, so its arrays refer to no
-  // objects. They are made and freed faster without collection. Subclasses are collected again.
+  // A class statement makes a garbage-collected class. Arrays refer to no objects, and are faster without collection.
+  // Subclasses are collected again.
   type->tp_flags &= ~Py_TPFLAGS_HAVE_GC;
   type->tp_traverse = nullptr;
   type->tp_clear = nullptr;
@@ -333,7 +333,7 @@ PyObject* make_array(PyTypeObject* type, ArrayStatePtr state) {
   if (!usual && !PyType_IsSubtype(type, array_base))
     return PyErr_Format(PyExc_TypeError, "%s is not a subclass of memarray.MemArray",
                         shown(reinterpret_cast<PyObject*>(type)).c_str());
-  // tp_alloc would zero the memory first, which the usual class does not need.
+  // tp_alloc would zero the memory first.
   PyObject* const self = usual ? PyObject_New(PyObject, type) : type->tp_alloc(type, 0);
   if (!self) return nullptr;
   auto* const array = reinterpret_cast<PyArray*>(self);
@@ -344,7 +344,7 @@ PyObject* make_array(PyTypeObject* type, ArrayStatePtr state) {
 
 PyObject* wrap_state(ArrayStatePtr state) {
   if (!array_class) {
-    // The package sets the class. An extension module may have been imported before the package.
+    // An extension module may be imported before the package, which sets the class.
     PyRef const package = PyRef::steal(PyImport_ImportModule("memarray"));
     if (!package) return nullptr;
     if (!array_class) {

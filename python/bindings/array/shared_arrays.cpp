@@ -25,7 +25,7 @@ struct Kept {
 
   static void drop(void* object) noexcept {
     auto* const kept = static_cast<Kept*>(object);
-    // Drop the export first: the owner may close the mapping when it is destroyed.
+    // Drop the export first: the owner may close the mapping.
     kept->memory = {};
     drop_object(kept->owner);
     delete kept;

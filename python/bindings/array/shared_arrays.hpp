@@ -15,14 +15,14 @@ struct SharedBytes {
   detail::Block::KeepAlive keep_alive;
 };
 
-/// Returns the memory of a view of bytes. The keep-alive drops the view first and then `keep`, which may be None.
-/// Throws `TypeError` (not a view of bytes), `BufferError` (read-only), `ValueError` (closed).
+/// Returns the memory of a view of bytes. The keep-alive drops the view, then `keep`. Throws `TypeError`, `BufferError`
+/// (read-only) or `ValueError` (closed).
 [[nodiscard]] SharedBytes shared_bytes_of(PyObject* view, PyObject* keep);
 
-/// Returns (dtype name, shape) of the array that a view of bytes holds. Throws as `detail::read_segment` does.
+/// Returns (dtype name, shape) of the array in a view of bytes. Throws as `detail::read_segment` does.
 PyObject* shared_layout(PyObject* view);
 
-/// Returns (name, identity) of the shared memory that holds an array, or None.
+/// Returns (name, identity) of an array's shared memory, or None.
 PyObject* describe_segment(detail::ArrayState const& state);
 /// Returns the result of `detail::recover` as a list of (pid, word).
 PyObject* recover_shared(detail::ArrayState& state);

@@ -27,8 +27,7 @@ namespace py = pybind11;
 namespace memarray::python {
 namespace {
 
-// The handle in a Python object. Its memory is zeroed first: pybind11 exposes objects whose `__init__` has not run or
-// has failed.
+// The handle in a Python object, zeroed: pybind11 exposes objects whose `__init__` has not run or has failed.
 template <class Handle>
 class Held {
  public:
@@ -84,7 +83,7 @@ PyPool make_pool(DeviceId device_id, Parameter<std::optional<std::uint64_t>> con
   return {checked(create_memory_pool_handle(device_id, options), "making a memory pool")};
 }
 
-// Returns a handle of a stream that other code made. The handle keeps `owner` alive.
+// Returns a handle of another library's stream. The handle keeps `owner` alive.
 StreamHandle foreign_stream(std::intptr_t address, py::object owner) {
   if (address < 0) throw ValueError("stream must be 0, 1, 2 or the address of a CUDA stream");
   auto* const kept = owner.release().ptr();
@@ -103,7 +102,7 @@ std::intptr_t to_address(py::handle number, char const* what) {
   return value;
 }
 
-// Returns the object's `__cuda_stream__`; null if it has none. Passes on any other error that a property raises.
+// Returns `__cuda_stream__`; null if there is none. Throws other errors of a property.
 py::object cuda_stream_method(py::handle object) {
   PyObject* const method = PyObject_GetAttrString(object.ptr(), "__cuda_stream__");
   if (!method && !PyErr_ExceptionMatches(PyExc_AttributeError)) throw py::error_already_set();
@@ -131,7 +130,6 @@ StreamHandle with_cuda_stream(py::object const& object) {
   return foreign_stream(to_address(pair[1], "the address that __cuda_stream__ returns"), object);
 }
 
-// Reads a stream: None (the default stream), a Stream, an integer, or an object with __cuda_stream__.
 StreamHandle to_stream(py::object const& object) {
   if (object.is_none()) return default_stream();
   if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().get();

@@ -15,39 +15,35 @@
 
 namespace memarray::python {
 
-/// A device number, as a parameter of functions that pybind11 binds.
+/// A device number, for functions that pybind11 binds.
 struct DeviceId {
   int value = 0;
   operator int() const noexcept { return value; }
 };
 
-/// A parameter of functions that pybind11 binds. Its error message shows the object briefly; pybind11's shows all of
-/// it.
+/// A parameter whose error message shows the object briefly, unlike pybind11's.
 template <class T>
 struct Parameter {
   T value{};
   operator T const&() const noexcept { return value; }
 };
 
-/// Returns the stream of a `Stream` or of an object with `__cuda_stream__`. The choice keeps the object alive. Throws
+/// Returns the stream of a `Stream`, or of an object with `__cuda_stream__`, which the choice keeps alive. Throws
 /// `TypeError`, `CudaError`, and what `__cuda_stream__` raises. Without a driver `__cuda_stream__` is not called.
 StreamChoice stream_of(pybind11::handle object);
 
-/// Reads a stream for casters: see `Bridge::load_stream`.
+/// Implements `Bridge::load_stream`.
 Loaded load_stream(PyObject* object, bool converts, StreamHandle& stream) noexcept;
 
-/// Returns a new `Stream`, `Event` or `MemoryPool` with the handle; null with the Python error set.
 PyObject* wrap_stream(StreamHandle const& stream);
 PyObject* wrap_event(EventHandle const& event);
 PyObject* wrap_pool(MemoryPoolHandle const& pool);
 
-/// Adds `Stream`, `Event`, `MemoryPool` and `synchronize` to the module.
+/// Adds `Stream`, `Event`, `MemoryPool` and `synchronize`.
 void add_resource_types(pybind11::module_& module);
-/// Adds the class behind `memarray.testing.SimulatedDevices`.
+/// Adds `SimulatedDevices` and `Violation` of `memarray.testing`.
 void add_simulated_devices(pybind11::module_& module);
-/// Adds the functions behind `memarray.cuda`.
 void add_cuda_functions(pybind11::module_& module);
-/// Returns the bytes reserved and used, now and at most.
 pybind11::dict to_dict(MemoryPoolStatistics const& statistics);
 
 }  // namespace memarray::python
@@ -55,7 +51,7 @@ pybind11::dict to_dict(MemoryPoolStatistics const& statistics);
 template <>
 struct pybind11::detail::type_caster<memarray::python::DeviceId> {
   PYBIND11_TYPE_CASTER(memarray::python::DeviceId, const_name("typing.SupportsIndex"));
-  /// Throws the error of `read_device_id`, so that all functions have one message.
+  /// Throws the error of `read_device_id`.
   bool load(handle source, bool) {
     if (!memarray::python::read_device_id(source.ptr(), value.value)) throw error_already_set();
     return true;

@@ -14,7 +14,6 @@ bool refuse(Py_buffer* view, char const* why) {
   return false;
 }
 
-// Returns the message for memory that the host cannot reach.
 std::string words_for_device(detail::LeaseCore const& lease) {
   return "this memory is on " + to_string(lease.block().device()) +
          ", where NumPy and the buffer protocol do not reach: move the array with move_memory(kDLCPU) first, or take "

@@ -4,7 +4,7 @@
 
 namespace memarray::python {
 
-/// The names of DLPack capsules ("Python Specification for DLPack"), before and after a consumer takes the tensor.
+/// DLPack's capsule names ("Python Specification for DLPack"), before and after a consumer takes the tensor.
 template <class Managed>
 struct CapsuleName;
 template <>

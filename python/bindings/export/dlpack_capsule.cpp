@@ -13,7 +13,7 @@
 namespace memarray::python {
 namespace {
 
-// Made at import, because a function-local static would hold its guard while Python runs.
+// Made at import: a function-local static would hold its guard while Python runs.
 PyObject* cpu_device = nullptr;
 
 Signature<4> dlpack_signature("__dlpack__", {"max_version", "dl_device", "copy", "stream"}, 0);
@@ -29,7 +29,7 @@ bool read_pair(PyObject* object, char const* what, long& first, long& second) {
   return second != -1 || !PyErr_Occurred();
 }
 
-// Reads `max_version`. The usual (1, n) costs one conversion.
+// Reads `max_version`; the usual (1, n) costs one conversion.
 bool read_max_version(PyObject* object, bool& versioned) {
   if (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) == 2 && PyLong_CheckExact(PyTuple_GET_ITEM(object, 1))) {
     long const major = PyLong_AsLong(PyTuple_GET_ITEM(object, 0));
@@ -43,7 +43,7 @@ bool read_max_version(PyObject* object, bool& versioned) {
   return true;
 }
 
-// Reads the stream of the consumer, with the numbers that the array API gives to CUDA streams.
+// Reads the consumer's stream, numbered as in the array API.
 bool read_consumer_stream(PyObject* object, Device device, std::optional<StreamHandle>& stream) {
   if (device.is_cpu()) {
     if (!object) return true;
@@ -75,7 +75,6 @@ bool read_consumer_stream(PyObject* object, Device device, std::optional<StreamH
   return true;
 }
 
-// Reads `dl_device`, the device on which the consumer needs the memory.
 bool read_wanted_device(PyObject* object, detail::Block const& block, DLPackRequest const& request,
                         detail::ExportRequest& export_request) {
   long type = 0;
@@ -108,11 +107,11 @@ bool read_wanted_device(PyObject* object, detail::Block const& block, DLPackRequ
   return false;
 }
 
-// Deletes the tensor, unless a consumer took it and so renamed the capsule. Touches no error state.
+// Deletes the tensor unless a consumer has renamed the capsule. Touches no error state.
 template <class Managed>
 void destroy_capsule(PyObject* capsule) {
   char const* const name = PyCapsule_GetName(capsule);
-  // Usually the name is still the pointer that `make` passed.
+  // Usually the name is the pointer that `make` passed.
   if (name != CapsuleName<Managed>::offered && !PyCapsule_IsValid(capsule, CapsuleName<Managed>::offered)) return;
   auto* const tensor = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
   if (tensor->deleter) tensor->deleter(tensor);

@@ -19,12 +19,10 @@ using detail::ViewCore;
 
 constexpr char const* capsule_name = "dlpack_exchange_api";
 
-// Made at import, and kept until the process ends.
 PyObject* attribute_name = nullptr;
 PyObject* lazy_names[3] = {};  // is_conj, is_neg, requires_grad
 
-/// Allocates a tensor of host memory for a consumer. The consumer may call without the GIL, so errors go to
-/// `set_error`.
+/// Allocates a host tensor. The caller may lack the GIL, so `set_error` receives errors.
 int allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_context,
              void (*set_error)(void* error_context, char const* kind, char const* message)) noexcept {
   *out = nullptr;
@@ -40,6 +38,8 @@ int allocate(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_co
   } catch (BufferError const& error) {
     set_error(error_context, "BufferError", error.what());
   } catch (OutOfMemoryError const& error) {
+    set_error(error_context, "MemoryError", error.what());
+  } catch (std::bad_alloc const& error) {
     set_error(error_context, "MemoryError", error.what());
   } catch (std::exception const& error) {
     set_error(error_context, "ValueError", error.what());
@@ -58,13 +58,13 @@ int to_object(DLManagedTensorVersioned* tensor, void** out) noexcept {
 }
 
 int current_stream(DLDeviceType, std::int32_t, void** stream) noexcept {
-  // The default stream.
+  // Null is the default stream.
   *stream = nullptr;
   return 0;
 }
 
-/// Returns the value of an attribute, or the result of a method without arguments. Methods and properties of extension
-/// types are called without binding a method first. Null without an error if there is none, or if it fails.
+/// Returns an attribute's value or a method's result; null if there is none, with the error set after Ctrl-C or if
+/// memory is short.
 PyRef ask(PyObject* object, PyObject* name) {
   PyRef const found = PyRef::steal(type_attribute(Py_TYPE(object), name));
   PyRef answer;
@@ -77,7 +77,9 @@ PyRef ask(PyObject* object, PyObject* name) {
     bool const is_method = PyCallable_Check(attribute.get()) != 0;
     answer = is_method ? PyRef::steal(PyObject_CallNoArgs(attribute.get())) : std::move(attribute);
   }
-  if (!answer) PyErr_Clear();
+  if (!answer && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception) &&
+      !PyErr_ExceptionMatches(PyExc_MemoryError))
+    PyErr_Clear();
   return answer;
 }
 
@@ -92,11 +94,10 @@ bool init_exchange_api() {
 }
 
 DLPackExchangeAPI const* exchange_api_of(PyObject* object) {
-  // Most types have none, and an AttributeError would cost more than the rest of an import.
+  // A lookup in the type raises no AttributeError, which would cost more than the rest of an import.
   PyRef capsule = PyRef::steal(type_attribute(Py_TYPE(object), attribute_name));
   if (!capsule) return nullptr;
   if (!PyCapsule_CheckExact(capsule.get())) {
-    // A type that fails to return the attribute counts as one without it.
     if (!find_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), attribute_name, capsule)) PyErr_Clear();
     if (!capsule) return nullptr;
   }
@@ -104,7 +105,7 @@ DLPackExchangeAPI const* exchange_api_of(PyObject* object) {
   void* const pointer = is_capsule ? PyCapsule_GetPointer(capsule.get(), capsule_name) : nullptr;
   if (!pointer) PyErr_Clear();
   auto const* header = static_cast<DLPackExchangeAPIHeader const*>(pointer);
-  // A newer library links the tables of older versions behind its own.
+  // The table of a newer library links to tables of older versions.
   while (header && header->version.major > DLPACK_MAJOR_VERSION) header = header->prev_api;
   if (!header || header->version.major != DLPACK_MAJOR_VERSION) return nullptr;
   auto const* const table = reinterpret_cast<DLPackExchangeAPI const*>(header);
@@ -119,11 +120,11 @@ bool defines_exchange_api(PyObject* object) {
 ExportMode export_mode(PyObject* object, std::uint8_t code) {
   bool const whole = code == kDLInt || code == kDLUInt || code == kDLBool;
   for (PyObject* const name : lazy_names) {
-    // Only complex numbers have conjugates, whole numbers have no gradients, and all numbers have opposites.
+    // Only complex elements have the conjugate bit; integers and bools have no gradients.
     if (name == lazy_names[0] ? code != kDLComplex : name == lazy_names[2] && whole) continue;
     PyRef const answer = ask(object, name);
-    // A type without one of these attributes evaluates nothing lazily.
-    if (!answer) return ExportMode::elements;
+    // Without the attribute, the type has no lazy states.
+    if (!answer) return PyErr_Occurred() ? ExportMode::wrong : ExportMode::elements;
     if (answer.get() != Py_True) continue;
     if (name != lazy_names[1]) return ExportMode::refuses;
     PyErr_Format(PyExc_BufferError, "%s has its negative bit set; call resolve_neg()", shown(object).c_str());
@@ -164,7 +165,7 @@ int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManaged
            .dltensor_from_py_object_no_sync = look,
            .current_work_stream = current_stream};
   PyRef const capsule = PyRef::steal(PyCapsule_New(&table, capsule_name, nullptr));
-  // No other code can see the type yet.
+  // Changes the type's dict directly: no other code can see the type yet.
   int const set = capsule ? PyDict_SetItem(type->tp_dict, attribute_name, capsule.get()) : -1;
   PyType_Modified(type);
   return set;

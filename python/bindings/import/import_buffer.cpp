@@ -23,10 +23,9 @@ namespace {
 using detail::Block;
 using detail::ViewCore;
 
-/// Returns the type name of an object for messages; "nothing" for null.
 char const* type_name(PyObject* object) noexcept { return object ? Py_TYPE(object)->tp_name : "nothing"; }
 
-/// Returns the dtype of a `struct` format, in native sizes and byte order; null if there is none.
+/// Returns the dtype of a `struct` format in native byte order; null without an error if there is none.
 DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
   std::string_view text(format ? format : "B");
   bool const little = text.starts_with('<') || text.starts_with('@') || text.starts_with('=');
@@ -44,12 +43,12 @@ DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
     code = kDLFloat;
   else
     return nullptr;
-  // The letter is the kind, the item size the number of bits: 'l' has 4 or 8 bytes.
+  // The item size gives the bits: 'l' has 4 or 8 bytes.
   if (itemsize < 1 || itemsize > 16) return nullptr;
   return find_dtype(DLDataType{code, static_cast<std::uint8_t>(itemsize * 8), 1});
 }
 
-/// Returns the dtype of a buffer of structs, whose format NumPy reads. Null with the error set.
+/// Returns the dtype of a buffer of structs, whose format NumPy reads.
 DType const* dtype_of_structs(PyObject* object, Py_buffer const& buffer) {
   PyRef const description = PyRef::steal(call_helper("memarray._numpy", "struct_in_buffer", object));
   DType const* const dtype = description ? dtype_described(description.get()) : nullptr;
@@ -61,7 +60,6 @@ DType const* dtype_of_structs(PyObject* object, Py_buffer const& buffer) {
 
 bool is_dense(Py_buffer const& buffer) { return PyBuffer_IsContiguous(&buffer, 'C') != 0; }
 
-/// Reads the layout and dtype of a buffer of `object`. False with the error set.
 bool describe(PyObject* object, Py_buffer const& buffer, DType const* wanted, DType const*& dtype,
               StridedLayout& layout) {
   if (buffer.suboffsets) {
@@ -118,15 +116,13 @@ bool read_integers(PyObject* sequence, char const* what, std::vector<std::int64_
 /// A `MemoryKeepAlive` that no block refers to yet.
 class NewKeepAlive {
  public:
-  /// Makes a keep-alive; it is empty, with the Python error set, if memory is exhausted.
   NewKeepAlive() : _keep_alive(PyRef::steal(reinterpret_cast<PyObject*>(make_memory_keep_alive()))) {}
   explicit operator bool() const noexcept { return static_cast<bool>(_keep_alive); }
   MemoryKeepAlive* operator->() const noexcept { return reinterpret_cast<MemoryKeepAlive*>(_keep_alive.get()); }
-  /// Requests a buffer, which the keep-alive releases; a read-only buffer is accepted. False with the Python error set.
   [[nodiscard]] bool get_buffer(PyObject* object, int flags) const {
     Py_buffer& buffer = (*this)->buffer;
-    // If the collector may clear the object, a memoryview takes its buffer, as exporters expect. An object that is
-    // itself a memoryview could not be cleared safely while the keep-alive has a buffer of it.
+    // If the collector may clear an exporter, a memoryview must hold the buffer. A memoryview cannot be cleared safely
+    // while the keep-alive has its buffer.
     if (flags == PyBUF_FULL_RO && PyType_IS_GC(Py_TYPE(object))) {
       PyObject* const own = PyMemoryView_FromObject(object);
       if (!own) return false;
@@ -139,7 +135,7 @@ class NewKeepAlive {
     buffer.obj = nullptr;
     return false;
   }
-  /// Keeps two objects alive, and the memoryview if there is one. False with the Python error set.
+  /// Keeps two objects alive, and the memoryview of `get_buffer`.
   [[nodiscard]] bool set_owner(PyObject* object, PyObject* other) const {
     PyRef const kept = PyRef::steal(std::exchange((*this)->owner, nullptr));
     (*this)->owner = kept ? PyTuple_Pack(3, object, other, kept.get()) : PyTuple_Pack(2, object, other);
@@ -154,7 +150,6 @@ class NewKeepAlive {
   PyRef _keep_alive;
 };
 
-/// The data of an array interface and its keep-alive: the object, its dict and a buffer.
 struct InterfaceData {
   void* address = nullptr;
   bool writable = false;
@@ -169,8 +164,7 @@ bool read_address(PyObject* pair, InterfaceData& data) {
   return read_only >= 0;
 }
 
-/// Reads 'data' as an object with the buffer protocol. `offset_object`: the bytes before the first element. Does not
-/// replace an error that the object raises.
+/// Reads 'data' as a buffer. `offset_object`: the bytes before the first element.
 bool read_buffer(PyObject* object, PyObject* offset_object, StridedLayout::Span const& span, InterfaceData& data) {
   Py_ssize_t const offset = offset_object ? PyNumber_AsSsize_t(offset_object, PyExc_OverflowError) : 0;
   if (offset == -1 && PyErr_Occurred()) return false;
@@ -198,7 +192,6 @@ bool read_buffer(PyObject* object, PyObject* offset_object, StridedLayout::Span 
   return true;
 }
 
-/// Reads the address, the read-only flag and the buffer that contains the address.
 bool read_data(PyObject* object, PyObject* interface, StridedLayout::Span const& span, bool cuda, InterfaceData& data) {
   PyObject* const given = PyDict_GetItemString(interface, "data");
   if (given && PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 2 && PyLong_Check(PyTuple_GET_ITEM(given, 0)))
@@ -212,7 +205,7 @@ bool read_data(PyObject* object, PyObject* interface, StridedLayout::Span const&
   return false;
 }
 
-/// Reads the producer's stream; null if the consumer need not wait.
+/// Leaves `stream` null if no wait is needed.
 bool read_producer_stream(PyObject* object, StreamHandle& stream) {
   if (!object || object == Py_None) return true;
   int overflow = 0;
@@ -227,7 +220,6 @@ bool read_producer_stream(PyObject* object, StreamHandle& stream) {
   return true;
 }
 
-/// Returns the dtype that an array interface names. Null with the error set.
 DType const* read_interface_dtype(PyObject* object, PyObject* interface) {
   PyRef const args = PyRef::steal(PyTuple_Pack(1, interface));
   PyRef const description =
@@ -235,7 +227,7 @@ DType const* read_interface_dtype(PyObject* object, PyObject* interface) {
   return description ? dtype_described(description.get()) : nullptr;
 }
 
-/// Imports over an array interface. `interface`: a private copy of the dict. `given`: the attribute's value.
+/// Imports `interface`, a private copy of the attribute's value `given`.
 bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bool cuda, ViewCore& view) {
   auto const get = [&](char const* key) { return PyDict_GetItemString(interface, key); };
   if (PyObject* const mask = get("mask"); mask && mask != Py_None) {
@@ -255,7 +247,7 @@ bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bo
       shape, has_strides ? std::optional(StridedLayout::Extents(strides)) : std::nullopt, dtype->itemsize);
   InterfaceData data;
   if (!data.keep_alive || !read_data(object, interface, layout.span(dtype->itemsize), cuda, data)) return false;
-  // A dict that the producer makes on each request may be the only owner of the memory.
+  // A dict made on each request may be the only owner of the memory.
   if (!data.keep_alive.set_owner(object, given)) return false;
   detail::ForeignMemory memory(data.address, Device{}, MemoryType::normal, dtype, layout, data.writable);
   if (cuda) {
@@ -278,7 +270,6 @@ bool import_named(PyObject* object, char const* name, bool cuda, ViewCore& view)
   return interface && import_interface(object, given.get(), interface.get(), cuda, view);
 }
 
-/// Releases a buffer, on any thread; leaks it if the interpreter has ended.
 void drop_buffer(void* object) noexcept {
   auto* const buffer = static_cast<Py_buffer*>(object);
   GilAcquire const gil;
@@ -291,7 +282,7 @@ void drop_buffer(void* object) noexcept {
 /// Implements `import_buffer` for an object that cannot refer to the view.
 bool import_plain_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
   auto owned = std::make_unique<Py_buffer>();
-  // Exporters mark writable memory as such in any case, but may refuse a request for it.
+  // Exporters mark writable memory without a request, which they may refuse.
   if (PyObject_GetBuffer(object, owned.get(), PyBUF_FULL_RO) != 0) return false;
   Py_buffer const& buffer = *owned;
   detail::KeepAliveGuard keep_alive({owned.release(), &drop_buffer});

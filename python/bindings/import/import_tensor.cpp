@@ -25,14 +25,12 @@ namespace {
 using detail::Block;
 using detail::ViewCore;
 
-// Made at import, and kept for the life of the process.
 PyObject* dlpack_name = nullptr;
 PyObject* device_name = nullptr;
 PyObject* newest_version = nullptr;
 PyObject* legacy_stream = nullptr;
 PyObject* keyword_names[3] = {};  // max_version, stream, copy
 
-/// Returns the keep-alive of a tensor's storage object; empty if there is none.
 Block::KeepAlive keep_alive_of_storage(PyRef const& storage) noexcept {
   return storage ? keep_alive_of(storage.get()) : Block::KeepAlive{};
 }
@@ -48,8 +46,7 @@ ViewCore import_tensor(DLManagedTensorVersioned* tensor, PyRef const& storage, C
   return view;
 }
 
-/// Takes the tensor out of a capsule and renames the capsule, in one step. From then on memarray calls the tensor's
-/// deleter, exactly once. Null with the error set.
+/// Takes the tensor and renames the capsule, in one step. From then on memarray calls the deleter, exactly once.
 template <class Managed>
 Managed* take(PyObject* capsule) {
   Managed* tensor = nullptr;
@@ -64,8 +61,8 @@ Managed* take(PyObject* capsule) {
   return tensor;
 }
 
-/// Returns 1 if an unversioned capsule's memory may be written, else 0. Such a capsule has no read-only flag, so the
-/// buffer protocol decides: immutable arrays of JAX refuse writable buffers. −1 with the error set for any other error.
+/// Returns 1 if an unversioned capsule's memory may be written, else 0. The capsule has no read-only flag, but
+/// immutable arrays of JAX refuse writable buffers.
 int exports_for_writing(PyObject* object) {
   if (!PyObject_CheckBuffer(object)) return 1;
   Py_buffer buffer;
@@ -78,7 +75,7 @@ int exports_for_writing(PyObject* object) {
   return -1;
 }
 
-/// Imports a capsule. `owner`: the object that made the capsule, or the capsule itself.
+/// Imports a capsule of `owner`, which may be the capsule itself.
 PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
   char const* const name = PyCapsule_GetName(capsule);
   if (!name && PyErr_Occurred()) return nullptr;
@@ -104,15 +101,14 @@ PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
   return nullptr;
 }
 
-/// Returns 1 if an object's memory is used in streams, so that its producer must be asked to have it ready in the
-/// default stream; else 0. −1 with the error set.
+/// Returns 1 if the producer must make the memory ready in the default stream, else 0.
 int is_exported_in_streams(PyObject* object) {
   PyRef method;
   // Old producers of host memory lack `__dlpack_device__`.
   if (!find_attribute(object, device_name, method)) return PyErr_Occurred() ? -1 : 0;
   PyRef const answer = PyRef::steal(PyObject_CallNoArgs(method.get()));
   if (!answer) return -1;
-  // Only the type matters, as the tensor has the id. pandas returns None as the id of host memory.
+  // The tensor has the id; pandas returns None as that of host memory.
   bool const is_pair = PyTuple_Check(answer.get()) && PyTuple_GET_SIZE(answer.get()) == 2;
   int const type = is_pair ? static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(answer.get(), 0))) : -1;
   bool const read = is_pair && !PyErr_Occurred();
@@ -123,7 +119,7 @@ int is_exported_in_streams(PyObject* object) {
   return detail::is_used_in_streams({static_cast<DLDeviceType>(type), 0}) ? 1 : 0;
 }
 
-/// Calls `__dlpack__` with the keywords whose values are not null.
+/// Calls `__dlpack__` without the keywords that are null.
 PyObject* call_with(PyObject* method, std::array<PyObject*, 3> const& values) {
   std::array<PyObject*, 3> args{};
   std::array<PyObject*, 3> names{};
@@ -140,13 +136,13 @@ PyObject* call_with(PyObject* method, std::array<PyObject*, 3> const& values) {
   return PyObject_Vectorcall(method, args.data(), 0, keywords.get());
 }
 
-/// Returns the newest kind of capsule that an object's `__dlpack__` can make.
+/// Requests the newest kind of capsule that `__dlpack__` can make.
 PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
   int const in_streams = is_exported_in_streams(object);
   if (in_streams < 0) return nullptr;
   PyObject* const stream = in_streams == 1 ? legacy_stream : nullptr;
-  // Older producers reject some keywords. Some lack `copy`, which others gained together with `max_version`. Some lack
-  // `stream`; they must have the memory ready in the default stream nevertheless. TensorFlow accepts no keyword.
+  // Some producers lack `copy`, or also `max_version`. Producers without `stream` must have the memory ready in the
+  // default stream. TensorFlow accepts no keyword.
   std::array<PyObject*, 3> const asked[] = {{newest_version, stream, Py_False},
                                             {newest_version, stream, nullptr},
                                             {nullptr, stream, nullptr},
@@ -168,8 +164,7 @@ PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
   return capsule;
 }
 
-/// Reads the stream in which the exchange table's library works. The table does not synchronize: the consumer must
-/// order its work after this stream.
+/// Reads the stream of the table's library. The table does not synchronize, so the consumer must wait for that stream.
 bool read_work_stream(DLPackExchangeAPI const& api, DLDevice device, StreamHandle& stream) {
   void* address = nullptr;
   if (api.current_work_stream && api.current_work_stream(device.device_type, device.device_id, &address) != 0) {
@@ -187,7 +182,6 @@ void drop_tensor(DLManagedTensorVersioned* tensor) {
   if (tensor->deleter) tensor->deleter(tensor);
 }
 
-/// Reads the stream in which memory on `device` is ready. False with the error set.
 bool read_ready_in(DLPackExchangeAPI const& api, DLDevice device, StreamHandle& ready_in) {
   return !detail::is_used_in_streams(device) || read_work_stream(api, device, ready_in);
 }
@@ -223,7 +217,7 @@ bool try_borrowed(DLPackExchangeAPI const& api, PyObject* object, PyRef const& s
   return true;
 }
 
-/// Imports through the exchange table. False if the import must use `__dlpack__`.
+/// Imports through the exchange table. Returns false if the import must use `__dlpack__`.
 bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObject*& result) {
   PyRef const storage = storage_of(object);
   if (storage && api.dltensor_from_py_object_no_sync && is_plain_tensor(object))
@@ -231,7 +225,7 @@ bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObje
   DLManagedTensorVersioned* tensor = nullptr;
   bool const got_tensor = api.managed_tensor_from_py_object_no_sync(object, &tensor) == 0 && tensor;
   if (!got_tensor) return set_unexplained(object), true;
-  // A tensor of another major version has an unknown layout, and the import refuses it.
+  // The import refuses another major version, whose layout is unknown.
   bool const known = tensor->version.major == DLPACK_MAJOR_VERSION;
   ExportMode const mode = known ? export_mode(object, tensor->dl_tensor.dtype.code) : ExportMode::elements;
   if (mode != ExportMode::elements) {
@@ -249,8 +243,8 @@ bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObje
   return true;
 }
 
-/// Turns a refusal of another library into a `BufferError` of one line: some contain a page of the library's call
-/// stack. Keeps errors of memarray, and errors that are no refusals, such as KeyboardInterrupt.
+/// Shortens a refusal of another library, which may contain a call stack, to a `BufferError` of one line. Keeps all
+/// other errors.
 void shorten_refusal(PyObject* object) {
   if (is_own_error(PyErr_Occurred())) return;
   bool const is_buffer_error = PyErr_ExceptionMatches(PyExc_BufferError) != 0;
@@ -262,7 +256,7 @@ void shorten_refusal(PyObject* object) {
   PyRef const words = PyRef::steal(PyObject_Str(error.get()));
   bool const is_short = words && PyUnicode_CompareWithASCIIString(words.get(), line.c_str()) == 0;
   PyErr_Clear();
-  // PyTorch's RuntimeErrors become `BufferError`s. A short error of another producer stays as it is.
+  // PyTorch's RuntimeErrors become `BufferError`s; other short errors stay.
   bool const is_torchs = PyErr_GivenExceptionMatches(error.get(), PyExc_RuntimeError) && exchange_api_of(object);
   if (is_short && !is_torchs) return set_error(std::move(error));
   error = {};
@@ -303,7 +297,7 @@ int try_dlpack(PyObject* object, Copy copy, PyObject*& result) {
     shorten_refusal(object);
     return 1;
   }
-  // The capsule must be released even under a pending error.
+  // Release the capsule even under a pending error.
   result = guarded([&] { return from_capsule(capsule, object, copy); });
   ErrorAside const aside;
   Py_DECREF(capsule);

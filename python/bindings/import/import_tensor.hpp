@@ -11,13 +11,11 @@
 
 namespace memarray::python {
 
-/// Interns names. Call once, at import.
 bool init_import_tensor();
-/// Imports over DLPack: from a capsule, through the exchange table of the object's type, or by `__dlpack__`. 1:
-/// `result` is the view, or null with the error set; 0: the object offers none of these.
+/// Imports a capsule, or an object with an exchange table or `__dlpack__`. Returns as `import_view` does.
 int try_dlpack(PyObject* object, Copy copy, PyObject*& result);
 
-/// Returns a new Python view of the result of `import`, or a copy of it if requested. Always calls `import`.
+/// Returns a new Python view of the result of `import`, or of a copy if requested. Always calls `import`.
 template <class Import>
 PyObject* finish(PyObject* owner, Copy copy, Import const& import) {
   if (copy != Copy::always) return make_view_of(owner, import);

@@ -13,8 +13,8 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   auto const* const keep_alive = reinterpret_cast<MemoryKeepAlive const*>(self);
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(keep_alive->owner);
-  // The export of a view keeps the block alive. Once views are the only holders, only a view can make another holder. A
-  // view needs the interpreter for it, which the collector has now.
+  // A view's export keeps the block alive. If views are the only holders, only a view can make another holder, but not
+  // while the collector runs.
   std::uint64_t const in_views = keep_alive->in_views.load();
   if (in_views == 0 || keep_alive->block.load()->holders() != in_views) return 0;
   // The block's reference, reported on behalf of the views.
@@ -22,7 +22,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
-// No tp_clear: the memory must outlive the block. Views drop their exports when they are cleared.
+// No tp_clear: the memory must outlive the block. Clearing views drops their exports.
 void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   auto* const keep_alive = reinterpret_cast<MemoryKeepAlive*>(self);

@@ -10,7 +10,7 @@
 namespace memarray::python {
 namespace {
 
-// NumPy's C API structs, up to the last field that is read here. All NumPy versions share this layout.
+// NumPy's C structs, in all versions, up to the last field read.
 struct Descriptor {
   PyObject_HEAD PyTypeObject* scalar_type;
   char kind;
@@ -36,7 +36,7 @@ constexpr unsigned known_versions[] = {0x01000009, 0x02000000};
 constexpr DLDataType of_bytes(std::uint8_t code, std::size_t bytes) {
   return {code, static_cast<std::uint8_t>(bytes * 8), 1};
 }
-/// DLPack types, indexed by NumPy's type numbers. Entries without bits are unsupported.
+/// DLPack types by NumPy's type numbers; unsupported ones have no bits.
 constexpr std::array<DLDataType, 24> numbered = [] {
   std::array<DLDataType, 24> types{};
   types[0] = of_bytes(kDLBool, 1);
@@ -59,10 +59,9 @@ std::array const dtypes = []() noexcept {
   return found;
 }();
 
-// Found once, and kept for the life of the process.
 std::atomic<PyTypeObject*> array_type = nullptr;
 
-/// Returns the array type of an already imported NumPy module, borrowed; null without an error.
+/// Returns the array type of an imported NumPy module, borrowed; null without an error.
 PyTypeObject* type_in(char const* module_name) {
   PyObject* const name = PyUnicode_FromString(module_name);
   PyObject* const module = name ? PyImport_GetModule(name) : nullptr;
@@ -93,7 +92,7 @@ bool is_array_type(PyTypeObject* type) {
   return true;
 }
 
-/// Returns NumPy's array type from the bases of a type; null if there is none.
+// Returns null without an error for other types.
 PyTypeObject* array_type_of(PyTypeObject* type) {
   PyObject* const all = type->tp_mro;
   for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(all); ++i) {

@@ -14,13 +14,12 @@
 namespace memarray::python {
 namespace {
 
-// Made at import, and kept for the life of the process.
 PyObject* names[3] = {};  // mask, unit, units
 
 enum Carried { mask, unit, units };
 
-/// Returns an attribute of an object or of its class. Ignores attributes that `__getattr__` or `__getattribute__` makes
-/// up, as they do for fields and columns. Null without an error if there is none.
+/// Returns an attribute; null without an error if only `__getattr__` or `__getattribute__` makes it up, as for fields
+/// and columns.
 PyRef plain_attribute(PyObject* object, PyObject* name, PyRef const& own) {
   PyRef const of_class = PyRef::steal(type_attribute(Py_TYPE(object), name));
   if (of_class) {
@@ -33,7 +32,7 @@ PyRef plain_attribute(PyObject* object, PyObject* name, PyRef const& own) {
   return own ? PyRef::steal(dict_item(own.get(), name)) : PyRef();
 }
 
-/// Returns the dict of an object's own attributes; null without an error if it has none.
+/// Returns own attributes; null without an error if there are none.
 PyRef own_attributes(PyObject* object) {
   if (Py_TYPE(object)->tp_dictoffset == 0) return {};
   PyRef dict = PyRef::steal(PyObject_GenericGetDict(object, nullptr));
@@ -41,7 +40,6 @@ PyRef own_attributes(PyObject* object) {
   return dict && PyDict_CheckExact(dict.get()) && PyDict_GET_SIZE(dict.get()) != 0 ? std::move(dict) : PyRef();
 }
 
-/// True if an object has memory or converts to an array. Other code handles objects without memory.
 bool has_memory(PyObject* object) {
   if (PyObject_CheckBuffer(object)) return true;
   for (char const* const name : {"__array__", "__array_interface__", "__dlpack__", "__cuda_array_interface__"}) {
@@ -53,7 +51,7 @@ bool has_memory(PyObject* object) {
 
 /// Implements `check_unannotated` for objects of other libraries.
 bool check_carries_nothing(PyObject* object) {
-  // Ignore a tensor's own attributes: users attach arbitrary ones, and tensor classes have neither mask nor unit.
+  // Users attach arbitrary attributes to tensors, whose classes have neither mask nor unit.
   PyRef const own = exchange_api_of(object) ? PyRef() : own_attributes(object);
   for (int i = mask; i <= units; ++i) {
     PyRef const value = plain_attribute(object, names[i], own);
@@ -81,14 +79,14 @@ PyRef attribute(PyObject* object, char const* name) {
   return found;
 }
 
-/// True for types whose memory has no annotation. Checked first, so that the usual object needs no attribute look-up.
+/// True for types without annotations. Checked first, to save attribute look-ups.
 bool is_known(PyObject* object) {
-  return PyBytes_CheckExact(object) || PyByteArray_CheckExact(object) || PyMemoryView_Check(object) ||
-         PyCapsule_CheckExact(object) || look_at_numpy_array(object).has_value() || is_view(object) ||
-         unwrap_state(object) || lease_of(object) || defines_exchange_api(object);
+  return PyBytes_CheckExact(object) || PyByteArray_CheckExact(object) || PyCapsule_CheckExact(object) ||
+         look_at_numpy_array(object).has_value() || is_view(object) || unwrap_state(object) || lease_of(object) ||
+         defines_exchange_api(object);
 }
 
-/// False with the error set for NumPy arrays and scalars of text, dates and objects.
+/// Refuses NumPy arrays and scalars of text, dates and objects.
 bool check_elements(PyObject* object) {
   bool const is_scalar = is_instance(Py_TYPE(object), "numpy.generic");
   if (!is_scalar && !is_instance(Py_TYPE(object), "numpy.ndarray")) return true;
@@ -130,10 +128,15 @@ bool is_instance(PyTypeObject* type, char const* name) {
   return false;
 }
 
-bool check_unannotated(PyObject* object) { return is_known(object) || check_carries_nothing(object); }
-
-bool check_plain(PyObject* object) {
-  return is_known(object) || (check_carries_nothing(object) && check_elements(object));
+bool check_unannotated(PyObject* object) {
+  if (PyMemoryView_Check(object)) {
+    // Its exporter may have a mask.
+    PyObject* const exporter = PyMemoryView_GET_BASE(object);
+    return !exporter || check_unannotated(exporter);
+  }
+  return is_known(object) || check_carries_nothing(object);
 }
+
+bool check_plain(PyObject* object) { return is_known(object) || (check_unannotated(object) && check_elements(object)); }
 
 }  // namespace memarray::python

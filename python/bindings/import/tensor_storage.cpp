@@ -9,11 +9,9 @@
 namespace memarray::python {
 namespace {
 
-// Made at import, and kept for the life of the process.
 PyObject* storage_name = nullptr;
 PyObject* override_name = nullptr;
 
-// Found once, and kept for the life of the process.
 std::atomic<PyTypeObject*> storage_type = nullptr;
 
 bool is_storage(PyObject* object) {
@@ -41,10 +39,10 @@ bool is_plain_tensor(PyObject* object) {
 
 PyRef storage_of(PyObject* object) {
   PyRef const method = PyRef::steal(type_attribute(Py_TYPE(object), storage_name));
-  // Only a C method is PyTorch's own. A Python method of a subclass may return anything.
+  // A Python method of a subclass may return anything.
   if (!method || !Py_IS_TYPE(method.get(), &PyMethodDescr_Type)) return {};
   PyRef storage = PyRef::steal(PyObject_Vectorcall(method.get(), &object, 1, nullptr));
-  // Some tensors have no storage. Other code decides if their memory can be viewed.
+  // Some tensors have no storage.
   if (!storage) return PyErr_Clear(), PyRef();
   // A TorchFunctionMode may have answered in place of PyTorch.
   if (!is_storage(storage.get())) return {};

@@ -56,6 +56,14 @@ bool read_device_id(PyObject* object, int& id) {
 
 bool read_device(PyObject* object, std::optional<Device>& device) {
   if (object == Py_None) return true;
+  if (PyLong_Check(object) && !PyLong_CheckExact(object) && !PyBool_Check(object)) {
+    // A DeviceType, which is an enum of integers, names the first device of its kind.
+    int overflow = 0;
+    long const kind = PyLong_AsLongAndOverflow(object, &overflow);
+    if (kind == kDLCPU) device = Device{};
+    if (kind == kDLCUDA) device = Device{kDLCUDA, 0};
+    if (device) return true;
+  }
   PyRef const text = PyUnicode_Check(object) ? PyRef::borrow(object) : PyRef::steal(PyObject_Str(object));
   Py_ssize_t length = 0;
   char const* const word = text ? PyUnicode_AsUTF8AndSize(text.get(), &length) : nullptr;

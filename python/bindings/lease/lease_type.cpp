@@ -130,7 +130,7 @@ PyObject* repr(PyObject* self) {
   });
 }
 
-// Runs while the object is still whole, so that the warning can show it.
+// Runs while the object is whole, because the warning shows it.
 void finalize(PyObject* self) {
   LeaseCore& core = core_of(self);
   if (!core.is_open()) return;
@@ -142,7 +142,6 @@ void finalize(PyObject* self) {
 }
 
 void dealloc(PyObject* self) {
-  // The finalizer acts only on an open lease.
   if (core_of(self).is_open() && PyObject_CallFinalizerFromDealloc(self) < 0) return;
   auto* const lease = reinterpret_cast<PyLease*>(self);
   if (lease->weak_references) PyObject_ClearWeakRefs(self);
@@ -168,7 +167,8 @@ PyMethodDef methods[] = {
      "close($self, /)\n--\n\nCloses the lease early. A second call has no effect."},
     {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
-     "Returns a new DLPack capsule of the leased memory, without a copy. It is versioned if max_version is (1, 0) or "
+     "Returns a new DLPack capsule of the leased memory, without a copy unless copy=True. It is versioned if "
+     "max_version is (1, 0) or "
      "more. The memory lives as long as the consumer keeps it. Raises LockError unless the lease is open. Raises "
      "BufferError if a read lease is exported to a consumer of the unversioned struct, which has no read-only flag."},
     {"__dlpack_device__", as_method(dlpack_device_of), METH_FASTCALL | METH_KEYWORDS,

@@ -6,28 +6,26 @@
 
 namespace memarray::python {
 
-/// Makes the type `memarray.Lease` and adds it to the module. −1 with the Python error set.
 int add_lease_type(PyObject* module);
-/// Returns a new, inert lease; null with the Python error set.
+/// Returns a new, inert lease.
 PyObject* make_lease(detail::ArrayStatePtr state, detail::LeaseCore::Kind kind, LeaseOptions const& options);
-/// Returns the lease in `object`, borrowed. Null without an error for any other object.
+/// Returns the lease in `object`, borrowed; null without an error for other objects.
 detail::LeaseCore* lease_of(PyObject* object);
 
-/// Reads a device number: an integer from 0 on, or an object with `__index__`, but no bool. False with the error set.
+/// Reads a device number: an integer or `__index__` object from 0 on, but no bool.
 bool read_device_id(PyObject* object, int& id);
-/// Reads `device=`: None (leaves `device` as it is), a string, a `memarray.Device`, or any object whose `str` is such a
-/// string. False with the error set.
+/// Reads `device=`: None (no change), a string, or an object with such a `str`, as `memarray.Device`.
 bool read_device(PyObject* object, std::optional<Device>& device);
-/// Reads a DLPack device type and a device id (None: the array's own) as one device. False with the error set.
+/// Reads a DLPack device type and a device id (None: the array's own).
 bool read_dlpack_device(PyObject* type, PyObject* id, detail::ArrayState const& state, Device& device);
-/// Reads `stream=`: None (the default stream), an integer, a `memarray.Stream`, or an object with `__cuda_stream__`.
-/// The choice keeps that object alive. False with the error set.
+/// Reads `stream=`: None (the default stream), an integer, a `memarray.Stream`, or an object with `__cuda_stream__`,
+/// which the choice keeps alive.
 bool read_stream(PyObject* object, StreamChoice& stream);
-/// Reads `timeout=`: seconds, or None to wait until Ctrl-C. False with the error set.
+/// Reads `timeout=`: seconds, or None to wait until Ctrl-C.
 bool read_timeout(PyObject* object, Timeout& timeout);
-/// Returns "file:line (function)" of the Python frame if leases are traced; else empty.
+/// Like `line_of_caller`, but empty unless leases are traced.
 std::string python_location();
-/// Returns "file:line (function)" of the Python frame; empty without a frame.
+/// Returns "file:line (function)" of the Python frame; empty without one.
 std::string line_of_caller();
 
 }  // namespace memarray::python

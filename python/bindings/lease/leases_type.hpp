@@ -4,8 +4,7 @@
 
 namespace memarray::python {
 
-/// Makes the type `memarray.leases`, which opens several leases or none, and adds it to the module. −1 with the Python
-/// error set.
+/// Adds the type `memarray.leases`, which opens several leases or none.
 int add_leases_type(PyObject* module);
 
 }  // namespace memarray::python

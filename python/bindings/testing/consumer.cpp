@@ -38,26 +38,41 @@ void check(cu::Result result, char const* what) {
   if (result != 0) throw_driver_error(result, what);
 }
 
-/// The bytes of a tensor at the time when the consumer's stream reached the read.
-class Reading {
+/// Returns an `np.dtype`, or the dtype's name if NumPy has none.
+py::object numpy_dtype(DType const& dtype) {
+  return py::module_::import("memarray._dtypes").attr("numpy_dtype")(dtype.name, dtype.typestr);
+}
+
+/// The elements of a tensor at the time when the consumer's stream reached the read.
+class ConsumerReading {
  public:
-  Reading(std::shared_ptr<ConsumerBacklog> backlog, std::shared_ptr<ConsumerPiece> piece, std::string bytes)
-      : _backlog(std::move(backlog)), _piece(std::move(piece)), _bytes(std::move(bytes)) {}
+  ConsumerReading(std::shared_ptr<ConsumerBacklog> backlog, std::shared_ptr<ConsumerPiece> piece, std::string bytes,
+                  DType const& dtype, std::vector<std::int64_t> shape)
+      : _backlog(std::move(backlog)),
+        _piece(std::move(piece)),
+        _bytes(std::move(bytes)),
+        _dtype(&dtype),
+        _shape(std::move(shape)) {}
 
   [[nodiscard]] bool is_over() const { return !_piece || _piece->is_over(); }
-  [[nodiscard]] py::bytes result() {
+  [[nodiscard]] py::object result() {
     if (_piece) {
       _piece->wait();
       std::memcpy(_bytes.data(), _piece->data(), _bytes.size());
       _piece.reset();
     }
-    return _bytes;
+    return py::module_::import("numpy")
+        .attr("frombuffer")(py::bytes(_bytes), numpy_dtype(*_dtype))
+        .attr("reshape")(py::tuple(py::cast(_shape)))
+        .attr("copy")();
   }
 
  private:
   std::shared_ptr<ConsumerBacklog> _backlog;
   std::shared_ptr<ConsumerPiece> _piece;  // null: completed
   std::string _bytes;
+  DType const* _dtype;
+  std::vector<std::int64_t> _shape;
 };
 
 template <class T>
@@ -91,9 +106,9 @@ DType const& dtype_of_tensor(DLTensor const& tensor) {
 }
 
 /// A tensor that was taken out of its capsule.
-class TakenTensor {
+class ConsumerTensor {
  public:
-  TakenTensor(py::capsule const& capsule, py::object const& stream, std::shared_ptr<ConsumerBacklog> backlog)
+  ConsumerTensor(py::capsule const& capsule, py::object const& stream, std::shared_ptr<ConsumerBacklog> backlog)
       : _backlog(std::move(backlog)) {
     take(capsule.ptr());
     try {
@@ -103,9 +118,9 @@ class TakenTensor {
       throw;
     }
   }
-  ~TakenTensor() { drop(); }
-  TakenTensor(TakenTensor const&) = delete;
-  TakenTensor& operator=(TakenTensor const&) = delete;
+  ~ConsumerTensor() { drop(); }
+  ConsumerTensor(ConsumerTensor const&) = delete;
+  ConsumerTensor& operator=(ConsumerTensor const&) = delete;
 
   [[nodiscard]] std::vector<std::int64_t> const& shape() const noexcept { return _shape; }
   [[nodiscard]] DType const& dtype() const noexcept { return *_dtype; }
@@ -115,21 +130,27 @@ class TakenTensor {
   [[nodiscard]] bool has_flag(std::uint64_t flag) const noexcept { return (_flags & flag) != 0; }
   [[nodiscard]] bool is_dropped() const noexcept { return _managed == nullptr; }
 
-  std::unique_ptr<Reading> read() {
+  std::unique_ptr<ConsumerReading> read() {
     check_kept();
     std::string bytes(_bytes, '\0');
     if (!_queue) std::memcpy(bytes.data(), _data, _bytes);
-    if (!_queue || _bytes == 0) return std::make_unique<Reading>(_backlog, nullptr, std::move(bytes));
+    if (!_queue || _bytes == 0)
+      return std::make_unique<ConsumerReading>(_backlog, nullptr, std::move(bytes), *_dtype, _shape);
     auto piece = _backlog->begin(*_queue, _bytes);
     piece->run([&](DriverTable const& driver, cu::Stream stream) {
       check(driver.cuMemcpyDtoHAsync(piece->data(), address(), _bytes, stream), "a consumer's read");
     });
-    return std::make_unique<Reading>(_backlog, std::move(piece), std::move(bytes));
+    return std::make_unique<ConsumerReading>(_backlog, std::move(piece), std::move(bytes), *_dtype, _shape);
   }
 
-  void write(std::string const& contents) {
+  void write(py::object const& value) {
     check_writable();
-    if (contents.size() != _bytes) throw ValueError("a write replaces all of the tensor");
+    // Runs Python code, which may drop the tensor.
+    py::object array = py::module_::import("numpy").attr("empty")(py::tuple(py::cast(_shape)), numpy_dtype(*_dtype));
+    array.attr("__setitem__")(py::ellipsis(), value);
+    std::string const contents = array.attr("tobytes")().cast<std::string>();
+    check_writable();
+    AllocationSiteScope const site;
     if (!_queue) std::memcpy(_data, contents.data(), _bytes);
     if (!_queue || _bytes == 0) return;
     auto const piece = _backlog->begin(*_queue, _bytes);
@@ -139,9 +160,17 @@ class TakenTensor {
     });
   }
 
-  void add(std::string const& element) {
+  void add(py::object const& value) {
     check_writable();
-    if (element.size() != _dtype->itemsize) throw ValueError("add takes one element");
+    // Runs Python code, which may drop the tensor.
+    std::string const element = py::module_::import("numpy")
+                                    .attr("asarray")(value)
+                                    .attr("astype")(numpy_dtype(*_dtype))
+                                    .attr("tobytes")()
+                                    .cast<std::string>();
+    if (element.size() != _dtype->itemsize) throw ValueError("expected one number to add; got several");
+    check_writable();
+    AllocationSiteScope const site;
     std::size_t const count = _bytes / _dtype->itemsize;
     Add const add_all = add_of(*_dtype);
     if (!_queue) add_all(_data, count, element.data());
@@ -173,23 +202,27 @@ class TakenTensor {
   }
 
   void drop_in_stream() {
-    check_kept();
-    if (!_queue) return drop();
+    if (!_queue || is_dropped()) return drop();
     struct Last {
       void* managed;
       std::function<void(void*)> deleter;
     };
-    auto last = std::make_unique<Last>(Last{_managed.load(), _deleter});
+    auto last = std::make_unique<Last>(Last{nullptr, _deleter});
     cu::HostFunction const run = [](void* data) {
       std::unique_ptr<Last> const todo(static_cast<Last*>(data));
       if (todo->deleter) todo->deleter(todo->managed);
     };
     detail::ContextScope const scope(_queue->context);
     if (!scope.driver()) throw_last_error("a consumer's drop");
+    // Another thread may drop the tensor meanwhile.
+    last->managed = _managed.exchange(nullptr);
+    if (!last->managed) return;
     RuntimeRelease const released;
-    check(scope.driver()->cuLaunchHostFunc(*_queue->stream, run, last.get()), "a consumer's drop");
+    if (cu::Result const failed = scope.driver()->cuLaunchHostFunc(*_queue->stream, run, last.get()); failed != 0) {
+      _managed = last->managed;
+      throw_driver_error(failed, "a consumer's drop");
+    }
     [[maybe_unused]] auto* const taken = last.release();
-    _managed = nullptr;
   }
 
  private:
@@ -261,48 +294,73 @@ class TakenTensor {
   std::optional<BoundStream> _queue;  // empty: host memory
 };
 
-// Wraps a member function, so that simulated devices report its work with the line of the test.
-template <class Result, class... Arguments>
-auto here(Result (TakenTensor::*call)(Arguments...)) {
-  return [call](TakenTensor& self, std::decay_t<Arguments> const&... arguments) {
-    AllocationSiteScope const site;
-    return (self.*call)(arguments...);
-  };
-}
-
 }  // namespace
 
 void add_consumer(py::module_& m) {
-  py::class_<Reading>(m, "ConsumerReading")
-      .def_property_readonly("is_over", &Reading::is_over)
-      .def("result", &Reading::result);
-  py::class_<TakenTensor>(m, "ConsumerTensor")
-      .def_property_readonly("shape", [](TakenTensor const& self) { return py::tuple(py::cast(self.shape())); })
-      .def_property_readonly("dtype_name", [](TakenTensor const& self) { return self.dtype().name; })
-      .def_property_readonly("typestr", [](TakenTensor const& self) { return self.dtype().typestr; })
-      .def_property_readonly("device",
-                             [](TakenTensor const& self) {
-                               return py::make_tuple(static_cast<int>(self.device().device_type),
-                                                     self.device().device_id);
-                             })
-      .def_property_readonly("address", &TakenTensor::address)
-      .def_property_readonly("versioned", &TakenTensor::is_versioned)
-      .def_property_readonly("read_only",
-                             [](TakenTensor const& self) { return self.has_flag(DLPACK_FLAG_BITMASK_READ_ONLY); })
-      .def_property_readonly("is_copy",
-                             [](TakenTensor const& self) { return self.has_flag(DLPACK_FLAG_BITMASK_IS_COPIED); })
-      .def_property_readonly("dropped", &TakenTensor::is_dropped)
-      .def("read", here(&TakenTensor::read))
-      .def("write", here(&TakenTensor::write))
-      .def("add", here(&TakenTensor::add))
-      .def("drop", &TakenTensor::drop)
-      .def("drop_in_stream", &TakenTensor::drop_in_stream);
+  py::class_<ConsumerReading>(m, "ConsumerReading", "The result of a read by a `ConsumerView`.")
+      .def_property_readonly("is_over", &ConsumerReading::is_over, "True if the read has completed.")
+      .def("result", &ConsumerReading::result,
+           "Waits, without the GIL, and returns the elements as a new NumPy array.");
+  py::class_<ConsumerTensor>(m, "ConsumerView",
+                             "A tensor that a `Consumer` took. It is kept until ``drop()``, the end of a ``with`` "
+                             "block, or its collection.")
+      .def_property_readonly(
+          "shape", [](ConsumerTensor const& self) { return py::tuple(py::cast(self.shape())); },
+          "The extents of the tensor.")
+      .def_property_readonly(
+          "dtype", [](ConsumerTensor const& self) { return numpy_dtype(self.dtype()); },
+          "The element type, an ``np.dtype``; the name if NumPy has none.")
+      .def_property_readonly(
+          "device",
+          [](ConsumerTensor const& self) {
+            return py::make_tuple(static_cast<int>(self.device().device_type), self.device().device_id);
+          },
+          "(DLPack device type, device id).")
+      .def_property_readonly("address", &ConsumerTensor::address,
+                             "The address of the elements. The host must not touch an address on a device.")
+      .def_property_readonly("versioned", &ConsumerTensor::is_versioned,
+                             "True if the tensor came in DLPack's newer struct.")
+      .def_property_readonly(
+          "read_only", [](ConsumerTensor const& self) { return self.has_flag(DLPACK_FLAG_BITMASK_READ_ONLY); },
+          "True if the producer marked the tensor read-only.")
+      .def_property_readonly(
+          "is_copy", [](ConsumerTensor const& self) { return self.has_flag(DLPACK_FLAG_BITMASK_IS_COPIED); },
+          "True if the producer marked the tensor as a copy.")
+      .def_property_readonly("dropped", &ConsumerTensor::is_dropped, "True if the tensor was given back.")
+      .def(
+          "read",
+          [](ConsumerTensor& self) {
+            AllocationSiteScope const site;
+            return self.read();
+          },
+          "Queues a copy into the consumer's own memory. On the host the copy is made at once.")
+      .def("write", &ConsumerTensor::write, py::arg("value"),
+           "Queues a write of all elements: `value`, as NumPy broadcasts it. ValueError if the tensor is read-only.")
+      .def("add", &ConsumerTensor::add, py::arg("value"),
+           "Queues the addition of a number to each element: a read, a sum, a write. ValueError if the tensor is "
+           "read-only.")
+      .def(
+          "drop",
+          [](ConsumerTensor& self, bool in_stream) {
+            if (in_stream)
+              self.drop_in_stream();
+            else
+              self.drop();
+          },
+          py::kw_only(), py::arg("in_stream") = false,
+          R"(Gives the tensor back now, even if work on it is still queued. A second call has no effect.
+
+``in_stream``: in a host function behind that work, on a thread that does not belong to Python.)")
+      .def("__enter__", [](py::object self) { return self; })
+      .def("__exit__", [](ConsumerTensor& self, py::handle, py::handle, py::handle) { self.drop(); });
+  for (char const* const name : {"ConsumerReading", "ConsumerView"})
+    m.attr(name).attr("__module__") = "memarray.testing";
   py::class_<ConsumerBacklog, std::shared_ptr<ConsumerBacklog>>(m, "ConsumerBacklog")
       .def(py::init())
       .def("take",
            [](std::shared_ptr<ConsumerBacklog> const& self, py::capsule const& capsule, py::object const& stream) {
              AllocationSiteScope const site;
-             return std::make_unique<TakenTensor>(capsule, stream, self);
+             return std::make_unique<ConsumerTensor>(capsule, stream, self);
            })
       .def("wait", &ConsumerBacklog::wait);
 }

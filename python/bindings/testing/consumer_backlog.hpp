@@ -13,17 +13,17 @@
 
 namespace memarray::python {
 
-/// A piece of a stream's work, with the pinned memory that it uses. A host function behind the work marks its end, not
-/// an event: a test then counts only the calls and waits of the producer.
+/// One batch of a consumer's work in a stream, with the pinned memory that it uses. A host function after the work
+/// marks its end: an event would add to the calls and waits of the producer, which tests count.
 class ConsumerPiece {
  public:
-  /// Allocates the memory. Throws `CudaError`, as `run` and `wait` do.
+  /// Allocates the memory. Throws `CudaError`, as `run` and `wait` do; `wait` also throws `Interrupted`.
   ConsumerPiece(detail::BoundStream queue, std::size_t bytes);
 
   [[nodiscard]] void* data() const noexcept { return reinterpret_cast<void*>(as_intptr(_memory)); }
   [[nodiscard]] detail::BoundStream const& queue() const noexcept { return _queue; }
   [[nodiscard]] bool is_over() const;
-  /// Calls `submit`, and submits the mark of the end. If that fails, waits for the work that was submitted.
+  /// Calls `submit`, then submits the host function that marks the end. If either fails, waits for the submitted work.
   void run(std::function<void(DriverTable const& driver, cu::Stream stream)> const& submit);
   void wait() const;
 
@@ -39,7 +39,7 @@ class ConsumerPiece {
   std::shared_ptr<End> _end = std::make_shared<End>();
 };
 
-/// The work of a consumer that may not have completed. It keeps the memory of that work.
+/// A consumer's pending work, with the memory that it uses.
 class ConsumerBacklog {
  public:
   ConsumerBacklog() = default;
@@ -48,7 +48,7 @@ class ConsumerBacklog {
   /// Waits for the work.
   ~ConsumerBacklog();
 
-  /// Returns a new piece, which the caller runs.
+  /// Returns a new piece for the caller to run, and drops completed pieces.
   [[nodiscard]] std::shared_ptr<ConsumerPiece> begin(detail::BoundStream const& queue, std::size_t bytes);
   void wait();
 

@@ -11,12 +11,12 @@
 namespace memarray::python {
 namespace {
 
-// The bits that request an order, without those that request strides.
+// The bits of an order, without those of strides.
 constexpr int c_order = PyBUF_C_CONTIGUOUS & ~PyBUF_STRIDES;
 constexpr int f_order = PyBUF_F_CONTIGUOUS & ~PyBUF_STRIDES;
 constexpr int one_order = PyBUF_ANY_CONTIGUOUS & ~PyBUF_STRIDES;
 
-/// Returns the reason why a consumer cannot have a buffer with these flags, or null.
+/// Returns why a consumer cannot have a buffer with these flags, or null.
 char const* refusal(detail::ViewCore const& view, int flags) {
   auto const asks = [&](int what) { return (flags & what) == what; };
   StridedLayout const& layout = view.layout();
@@ -30,7 +30,6 @@ char const* refusal(detail::ViewCore const& view, int flags) {
                  "use "
                  "np.asarray"
                : "the buffer protocol has no format for bfloat16; use DLPack, or np.asarray with ml_dtypes installed";
-  // Most consumers accept any strides.
   if (asks(PyBUF_STRIDES) && (flags & (c_order | f_order | one_order)) == 0) return nullptr;
   auto const c = [&] { return layout.is_contiguous(itemsize); };
   auto const fortran = [&] { return layout.is_fortran_contiguous(itemsize); };
@@ -42,7 +41,7 @@ char const* refusal(detail::ViewCore const& view, int flags) {
   return nullptr;
 }
 
-/// The view and strides that a buffer of `view_getbuffer` owns until its release.
+/// The view and strides of a buffer, until its release.
 struct KeptBuffer {
   detail::ViewCore view;
   std::unique_ptr<Py_ssize_t[]> strides;
@@ -55,7 +54,7 @@ void settle_strides(StridedLayout const& layout, Py_buffer* buffer, int flags) {
   bool const c = layout.is_contiguous(itemsize);
   bool const fortran = layout.is_fortran_contiguous(itemsize);
   if (!c && !fortran) return;
-  // A single row or column is dense in both orders: a consumer that requests Fortran order gets Fortran strides.
+  // A single row or column is dense in both orders: the request decides.
   bool const as_fortran = fortran && (!c || (flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS);
   auto const ndim = static_cast<std::size_t>(layout.ndim());
   auto strides = std::make_unique<Py_ssize_t[]>(ndim);
@@ -63,7 +62,7 @@ void settle_strides(StridedLayout const& layout, Py_buffer* buffer, int flags) {
   for (std::size_t i = 0; i < ndim; ++i) {
     std::size_t const d = as_fortran ? i : ndim - 1 - i;
     strides[d] = stride;
-    // The number of elements fits into 64 bits; the product of the extents may not if one of them is 0.
+    // The product of the extents may overflow if one of them is 0.
     if (__builtin_mul_overflow(stride, layout.shape()[d], &stride)) stride = 0;
   }
   if (std::ranges::equal(layout.strides(), std::span(strides.get(), ndim))) return;
@@ -88,7 +87,7 @@ int view_getbuffer(PyObject* self, detail::ViewCore&& view, Py_buffer* buffer, i
 PyObject* with_stream(PyObject* interface, StreamHandle const& stream) {
   PyRef dict = PyRef::steal(interface);
   if (!dict) return nullptr;
-  // The protocol forbids 0, which does not say which default stream is meant.
+  // The protocol forbids 0 as ambiguous.
   std::intptr_t const name = as_intptr(stream);
   PyRef const number = PyRef::steal(PyLong_FromSsize_t(name == 0 ? 1 : name));
   if (!number || PyDict_SetItemString(dict.get(), "stream", number.get()) != 0) return nullptr;
@@ -106,7 +105,7 @@ PyObject* describe_memory(detail::ViewCore const& view) {
   PyRef strides =
       view.is_contiguous() ? PyRef::borrow(Py_None) : PyRef::steal(to_tuple(layout.strides().data(), layout.ndim()));
   if (!shape || !strides) return nullptr;
-  // The CUDA array interface requires the address 0 if there are no elements.
+  // The CUDA array interface requires the address 0 without elements.
   bool const has_address = !view.on_device() || layout.size() != 0;
   auto const address = has_address ? reinterpret_cast<std::uintptr_t>(view.data()) : 0;
   PyRef interface =

@@ -12,22 +12,20 @@
 
 namespace memarray::python {
 
-/// True if a consumer can have the view with these `PyBUF_…` flags. False with the Python error set.
+/// True if a consumer can have the view with these `PyBUF_…` flags; else raises `BufferError`.
 bool may_have_buffer(detail::ViewCore const& view, int flags);
 
-/// Gives a buffer of dense memory NumPy's strides in dimensions whose extent is 0 or 1. `buffer->internal` then owns
-/// them: an array of `Py_ssize_t`, to be released with `delete[]`. Throws `std::bad_alloc`.
+/// Gives a buffer of dense memory NumPy's strides in dimensions of extent 0 or 1. `buffer->internal` then owns them, a
+/// `Py_ssize_t[]`. Throws `std::bad_alloc`.
 void settle_strides(StridedLayout const& layout, Py_buffer* buffer, int flags);
 
-/// Fills in a buffer of host memory (PEP 3118). Shape and strides are those of `view`, which closing does not change,
-/// or are in `buffer->internal` (see `settle_strides`). The buffer keeps `self` alive and nothing else. False with the
-/// Python error set. Throws `ValueError` (closed), `std::bad_alloc`.
+/// Fills in a buffer of host memory (PEP 3118), which keeps only `self` alive. Shape and strides belong to `view`, even
+/// if closed, or to `buffer->internal`. Throws `ValueError` (closed) and `std::bad_alloc`.
 inline bool describe_buffer(PyObject* self, detail::ViewCore const& view, Py_buffer* buffer, int flags) {
   static_assert(std::is_same_v<Py_ssize_t, std::int64_t>);
   DType const& dtype = view.dtype();
   StridedLayout const& layout = view.layout();
-  // Fast path: `np.asarray` and `memoryview` request `PyBUF_FULL_RO`, which needs no further check if the dtype has a
-  // format.
+  // Fast path: `np.asarray` and `memoryview` request `PyBUF_FULL_RO`, which any dtype with a format satisfies.
   if ((flags != PyBUF_FULL_RO || *buffer_format(dtype) == '\0') && !may_have_buffer(view, flags)) return false;
   bool const has_shape = (flags & PyBUF_ND) == PyBUF_ND;
   bool const has_extents = has_shape && layout.ndim() > 0;
@@ -49,15 +47,14 @@ inline bool describe_buffer(PyObject* self, detail::ViewCore const& view, Py_buf
   return true;
 }
 
-/// Fills in a buffer that holds its own export of `view`, until `release_buffer`. −1 with the Python error set.
+/// Fills in a buffer that holds its own export of `view`, until `release_buffer`.
 int view_getbuffer(PyObject* self, detail::ViewCore&& view, Py_buffer* buffer, int flags);
-/// Releases a buffer that `view_getbuffer` filled in.
 void release_buffer(PyObject* self, Py_buffer* buffer);
-/// Returns the dict of `__array_interface__`, version 3. NumPy does not know bfloat16, which becomes plain bytes of its
-/// size. A consumer keeps alive only the object that has the attribute.
+/// Returns the dict of `__array_interface__`, version 3, with bfloat16 as plain bytes. The dict does not keep the
+/// memory alive.
 PyObject* describe_memory(detail::ViewCore const& view);
-/// Adds `stream` to such a dict, as `__cuda_array_interface__` requires; the consumer waits for this stream. Takes over
-/// the dict, which may be null with an error set.
+/// Adds the `stream` of `__cuda_array_interface__`, for which the consumer waits. Takes over the dict, which may be
+/// null.
 PyObject* with_stream(PyObject* interface, StreamHandle const& stream);
 
 }  // namespace memarray::python

@@ -15,7 +15,7 @@ namespace {
 
 using detail::ViewCore;
 
-/// Applies the parts of a key to a layout, one by one.
+/// A layout to which the parts of a key are applied.
 class Indexing {
  public:
   explicit Indexing(ViewCore const& view) : layout(view.layout()), _ndim(view.layout().ndim()) {}
@@ -75,9 +75,8 @@ class Indexing {
     return true;
   }
 
-  /// True if an object is one integer. Excludes bools and arrays with dimensions, which NumPy and other libraries treat
-  /// differently, and array scalars that refuse to be an index. False with the error set if the object raised another
-  /// error.
+  /// True for an integer, but not for a bool, an array with dimensions or an array scalar that refuses `__index__`.
+  /// Other errors stay set.
   static bool is_scalar_index(PyObject* part) {
     if (!PyIndex_Check(part) || PyBool_Check(part)) return false;
     PyRef ndim;
@@ -126,7 +125,7 @@ PyObject* view_getitem(PyObject* self, PyObject* key) {
     bool const applied =
         PyTuple_Check(key) ? indexing.apply(&PyTuple_GET_ITEM(key, 0), PyTuple_GET_SIZE(key)) : indexing.apply(&key, 1);
     if (!applied) return nullptr;
-    // Read the view again: an index's `__index__` may have closed it.
+    // An index's `__index__` may have closed the view.
     ViewCore const& view = view_of(self);
     if (indexing.only_integers && indexing.layout.ndim() == 0)
       return first_element(view.at(indexing.layout, indexing.offset));

@@ -32,19 +32,17 @@ using detail::LeaseCore;
 using detail::ViewCore;
 using detail::with_valid_bools;
 
-/// The argument that matched an overload in the first pass but whose memory could not be acquired. In the second pass,
-/// overloads that do not match it raise nothing, so that the matching overload raises its own error. Compared by
-/// identity only.
+/// The argument whose memory the matching overload could not acquire in the first pass. In the second pass only that
+/// overload raises an error. Compared by identity.
 thread_local PyObject const* to_be_tried_again = nullptr;
 
-/// One argument of a C++ function.
 struct Argument {
   PyObject* object;
   ViewWanted const& wanted;
   bool converts;
   detail::ViewTarget view;
 
-  /// Returns the result for an argument that does not fit, and raises `TypeError` if conversions are on.
+  /// Refuses the argument, with `TypeError` only if conversions are on.
   [[nodiscard]] Loaded refuse(Given const& given, Misfits misfits) const {
     if (!converts || object == to_be_tried_again) return Loaded::no;
     raise_refusal(object, given, wanted, misfits);
@@ -52,7 +50,7 @@ struct Argument {
   }
 };
 
-/// Orders the function's device work after the pending work on the memory and before its next user.
+/// Orders the function's device work after pending work and before the next user.
 void export_to(detail::ViewParts const& parts) {
   detail::Use const use = parts.memory.writable() ? detail::Use::write : detail::Use::read;
   if (parts.stream) export_on(parts.memory.block(), *parts.stream, parts.stream->queue, use, false);
@@ -64,7 +62,7 @@ Given given_by(ViewCore const& core) {
           core.writable(), core.on_device(),      core.device()};
 }
 
-/// True if the elements are aligned for the C++ type: structs of other libraries need not be.
+/// True if structs of other libraries are aligned for the C++ type.
 bool is_aligned_for(DType const& wanted, ViewCore const& core) {
   if (!wanted.is_struct() || core.layout().size() == 0) return true;
   auto bits = reinterpret_cast<std::uintptr_t>(core.data());
@@ -73,7 +71,6 @@ bool is_aligned_for(DType const& wanted, ViewCore const& core) {
   return (bits & (wanted.alignment - 1)) == 0;
 }
 
-/// Returns every misfit of a view.
 Misfits misfits_of(Argument const& argument, Given const& given, ViewCore const& core) {
   Misfits const misfits = misfits_of(given, argument.wanted);
   if (misfits) return misfits;
@@ -83,7 +80,6 @@ Misfits misfits_of(Argument const& argument, Given const& given, ViewCore const&
   return must_not_be_read ? Misfits{misfit_bools} : 0;
 }
 
-/// Loads a view that this call owns.
 Loaded load_view_of(Argument const& argument, ViewCore&& core) {
   Given const given = given_by(core);
   if (Misfits const misfits = misfits_of(argument, given, core)) return argument.refuse(given, misfits);
@@ -108,13 +104,13 @@ Loaded load_python_view(Argument const& argument, ViewCore const& core) {
 StridedLayout layout_of(ArrayState const& state) {
   std::array<std::int64_t, StridedLayout::max_ndim> shape;
   auto const ndim = static_cast<std::size_t>(state.ndim());
-  // A view with more dimensions does not exist; the rank alone is a misfit.
+  // No view has more dimensions; the rank alone is a misfit.
   if (ndim > shape.size()) return {};
   state.copy_shape(shape.data());
   return StridedLayout::dense({shape.data(), ndim}, state.dtype().itemsize);
 }
 
-/// A C++ lease of an array whose element type the caller has checked.
+/// A C++ lease of an array with a checked element type.
 template <class Byte>
 class ArgumentLease : public detail::TypedLease<Byte, 1> {
  public:
@@ -122,10 +118,10 @@ class ArgumentLease : public detail::TypedLease<Byte, 1> {
       : detail::TypedLease<Byte, 1>(state, LeaseOptions{}, std::source_location::current()) {}
 };
 
-/// Fills in the argument from an open lease, which the argument then holds.
+/// Fills in the argument, which then holds the open lease.
 template <class Lease>
 Loaded load_leased(Argument const& argument, ArrayState& state, std::shared_ptr<Lease> lease) {
-  // The array may have been resized or moved before the lease opened.
+  // The array may have changed before the lease opened.
   StridedLayout const layout = layout_of(state);
   bool const writable = argument.wanted.writable;
   Given const given{state.dtype(),          layout.shape(), layout.strides(), writable, lease->stream_lease() != 0,
@@ -144,7 +140,7 @@ Loaded load_leased(Argument const& argument, ArrayState& state, std::shared_ptr<
 Loaded load_array(Argument const& argument, ArrayState& state) {
   AllocationSiteScope const site;
   bool const writes = argument.wanted.writable;
-  // First check everything that needs no lease: opening a lease may copy.
+  // Checked first, because opening a lease may copy.
   if (Misfits const misfits =
           misfits_of(state.dtype(), state.ndim(), true, state.residency().on_device(), argument.wanted)) {
     StridedLayout const layout = layout_of(state);
@@ -162,8 +158,8 @@ Loaded load_array(Argument const& argument, ArrayState& state) {
   return load_leased(argument, state, std::make_shared<ArgumentLease<std::byte const>>(state));
 }
 
-/// Imports memory over other protocols after DLPack refused: other dtypes, strides of partial elements, read-only
-/// memory of producers of the unversioned struct. False with the refusal as the pending error.
+/// Imports over other protocols after DLPack refused a dtype, strides or read-only memory. False with that refusal
+/// pending.
 bool import_otherwise(PyObject* object, ViewCore& core) {
   PyRef refusal = take_error();
   int found = guarded([&] { return static_cast<int>(import_buffer(object, nullptr, core)); });
@@ -177,13 +173,13 @@ bool import_otherwise(PyObject* object, ViewCore& core) {
   return true;
 }
 
-/// True if the pending error refuses an export. A `LockError`, which is a `BufferError`, too, does not.
+/// True if the pending error refuses an export. `LockError` does not.
 bool is_refused() {
   PyObject* const type = PyErr_Occurred();
   return type == PyExc_BufferError || type == PyExc_TypeError;
 }
 
-/// Replaces a refusal by an error that also states which memory is expected.
+/// Adds the expected memory to a refusal.
 void explain(Argument const& argument) {
   if (argument.converts && is_refused()) raise_refusal_because(argument.object, argument.wanted);
 }
@@ -211,7 +207,7 @@ ViewCore view_of_numpy(PyObject* object, NumpyFields const& array) {
   return detail::import_memory(memory, keep_alive_of(object));
 }
 
-/// Loads a plain NumPy array, the most common argument, without a block and without repeating NumPy's own checks.
+/// Loads a plain NumPy array, the most common argument, without a block.
 Loaded load_numpy(Argument const& argument, NumpyFields const& array) {
   Given const given{*array.dtype, array.shape, array.strides, array.writable, false, Device{}};
   if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
@@ -237,7 +233,7 @@ Loaded load(Argument const& argument) {
 Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view) noexcept {
   Loaded const loaded = guarded([&] { return load({object, wanted, converts, view}); });
   if (loaded != Loaded::failed) return loaded;
-  // Other overloads are tried first, except after `KeyboardInterrupt` and similar exceptions.
+  // Other overloads come first, except after `KeyboardInterrupt` and similar exceptions.
   bool const comes_later = !converts && PyErr_ExceptionMatches(PyExc_Exception);
   to_be_tried_again = comes_later ? object : nullptr;
   if (!comes_later) return Loaded::failed;

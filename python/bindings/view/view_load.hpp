@@ -4,7 +4,7 @@
 
 namespace memarray::python {
 
-/// Loads a function argument for the type casters. See `Bridge::load_view`.
+/// Implements `Bridge::load_view`.
 Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view) noexcept;
 
 }  // namespace memarray::python

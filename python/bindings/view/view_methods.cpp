@@ -51,6 +51,10 @@ PyObject* enter(PyObject* self, PyObject*) {
 }
 
 PyObject* is_contiguous(PyObject* self, PyObject*) { return PyBool_FromLong(core_of(self).is_contiguous()); }
+PyObject* is_fortran_contiguous(PyObject* self, PyObject*) {
+  return PyBool_FromLong(core_of(self).is_fortran_contiguous());
+}
+
 PyObject* copy(PyObject* self, PyObject*) {
   return guarded([&] { return make_view(core_of(self).copy(), nullptr); });
 }
@@ -65,7 +69,7 @@ PyObject* ensure_contiguous(PyObject* self, PyObject*) {
   });
 }
 
-/// Returns the arguments as one sequence: they are either separate numbers or a single sequence.
+/// Returns as one sequence arguments that are separate numbers or a sequence.
 PyObject* list_in(PyObject* args) {
   bool const is_sequence = PyTuple_GET_SIZE(args) == 1 && !PyIndex_Check(PyTuple_GET_ITEM(args, 0));
   return is_sequence ? PyTuple_GET_ITEM(args, 0) : args;
@@ -89,7 +93,6 @@ PyObject* transpose(PyObject* self, PyObject* args) {
   });
 }
 
-/// Reads a shape from one argument or from several.
 bool read_shape_arguments(PyObject* args, std::vector<std::int64_t>& shape) { return read_shape(list_in(args), shape); }
 
 PyObject* reshape(PyObject* self, PyObject* args) {
@@ -219,6 +222,9 @@ PyMethodDef view_methods[] = {
     {"__exit__", as_method(close), METH_FASTCALL | METH_KEYWORDS, "__exit__($self, /, *args)\n--\n\nCloses the view."},
     {"is_contiguous", is_contiguous, METH_NOARGS,
      "is_contiguous($self, /)\n--\n\nReturns True if the elements are dense in C order."},
+    {"is_fortran_contiguous", is_fortran_contiguous, METH_NOARGS,
+     "is_fortran_contiguous($self, /)\n--\n\nReturns True if the elements are dense in Fortran order, also called "
+     "column-major."},
     {"ensure_contiguous", ensure_contiguous, METH_NOARGS,
      "ensure_contiguous($self, /)\n--\n\nReturns the view itself if it is dense in C order, else a copy, which is "
      "reported."},

@@ -22,7 +22,7 @@ using detail::ViewCore;
 
 Signature<1> tobytes_signature("tobytes", {"order"}, 1);
 
-/// Returns the only element as a Python number. `conversion` names the operation in errors.
+/// Returns the only element as a Python number; errors name `conversion`.
 PyRef only_number(PyObject* self, char const* conversion) {
   return PyRef::steal(guarded([&] {
     ViewCore const& view = core_of(self);
@@ -36,7 +36,6 @@ PyRef only_number(PyObject* self, char const* conversion) {
   }));
 }
 
-/// Returns a view of the elements on the host, in any layout.
 ViewCore on_host(ViewCore const& view) {
   view.check_open();
   return view.on_device() ? view.to_device(Device{}) : view;
@@ -55,7 +54,7 @@ PyObject* list_of(ViewCore const& view, int dimension, std::byte const* element)
   return list.release();
 }
 
-/// Searches the elements from `dimension` on. Returns 1, 0 or −1 as `view_contains` does.
+/// Searches from `dimension` on; returns as `view_contains` does.
 int search(ViewCore const& view, int dimension, std::byte const* element, PyObject* value) {
   StridedLayout const& layout = view.layout();
   if (dimension == layout.ndim()) {
@@ -127,7 +126,13 @@ PyObject* view_row(PyObject* self, Py_ssize_t index) {
 
 int view_contains(PyObject* self, PyObject* value) {
   return guarded([&] {
-    // A separate view: comparisons run any Python code, which may close this one.
+    // The elements of structs are tuples.
+    if ((PyTuple_Check(value) || PyList_Check(value)) && !core_of(self).dtype().is_struct()) {
+      PyErr_Format(PyExc_TypeError, "'in' looks for one element, not for %s: use np.isin, or compare NumPy arrays",
+                   shown(value).c_str());
+      return -1;
+    }
+    // A separate view: comparisons may run code that closes this one.
     ViewCore const view = on_host(core_of(self));
     return view.layout().size() == 0 ? 0 : search(view, 0, view.data(), value);
   });
@@ -174,7 +179,7 @@ PyObject* through_view(PyObject* lease, PyObject* (*function)(PyObject*)) {
 
 PyObject* compare_identity(PyObject* self, PyObject* other, int operation) {
   bool const is_same = self == other;
-  // None has no elements, and idioms such as `iter(queue.get, None)` compare with it.
+  // Idioms such as `iter(queue.get, None)` compare with None.
   if ((is_same || other == Py_None) && (operation == Py_EQ || operation == Py_NE))
     return PyBool_FromLong((operation == Py_EQ) == is_same);
   PyErr_Format(PyExc_TypeError,

@@ -10,25 +10,25 @@
 
 namespace memarray::python {
 
-/// Members of a view that most views never need.
+/// Members that most views never need.
 struct RarePart {
-  detail::BlockExport pinned;                                  ///< for protocols without a release
-  std::int64_t element_strides[StridedLayout::max_ndim] = {};  ///< of borrowed tensors
+  detail::BlockExport pinned;                                  ///< set by `pin`
+  std::int64_t element_strides[StridedLayout::max_ndim] = {};  ///< of borrowed `DLTensor`s
 };
 
-/// The Python object of a view. For the files that implement its type only.
+/// The Python object of a view.
 struct PyView {
   PyObject_HEAD PyObject* weak_references;
   PyObject* owner;
-  MemoryKeepAlive* keep_alive;  // keep-alive of the memory that the garbage collector sees; else null
+  MemoryKeepAlive* keep_alive;  // of imported memory, if the garbage collector tracks it; else null
   detail::ViewCore core;
   RarePart* rare;           // null until needed
-  detail::Block* exported;  // export that open buffers keep after the view was closed, or null
+  detail::Block* exported;  // export for buffers that outlive `close`, or null
   std::int32_t buffers;     // buffers not yet released; each keeps this object alive
-  bool is_export_writable;  // whether `exported` is writable
-  bool is_tracked;          // by the garbage collector
+  bool is_export_writable;
+  bool is_tracked;  // by the garbage collector
 #if defined(Py_GIL_DISABLED)
-  PyMutex mutex;  // protects all members but the dtype and layout of `core`, which never change
+  PyMutex mutex;  // protects all members but the constant dtype and layout of `core`
 #endif
 
   /// Throws `std::bad_alloc`.
@@ -37,12 +37,12 @@ struct PyView {
     return *rare;
   }
 };
-// Python's small-object allocator takes up to 512 bytes, which include the collector's 16.
+// CPython's small-object allocator takes up to 512 bytes, including the collector's header of 16.
 static_assert(sizeof(PyView) + 2 * sizeof(void*) <= 512);
 
 [[nodiscard]] inline PyView* view_in(PyObject* self) noexcept { return reinterpret_cast<PyView*>(self); }
 
-/// A scope in which no other thread changes the view. It must not run Python code.
+/// A scope in which no other thread changes the view. The scope must not run Python code.
 class ViewScope {
  public:
 #if defined(Py_GIL_DISABLED)
@@ -50,7 +50,7 @@ class ViewScope {
   ~ViewScope() { PyMutex_Unlock(&_mutex); }
 #else
   explicit ViewScope(PyObject*) noexcept {}
-  ~ViewScope() {}  // not defaulted: a scope object would be an unused variable
+  ~ViewScope() {}  // not defaulted: compilers would warn of unused variables
 #endif
   ViewScope(ViewScope const&) = delete;
   ViewScope& operator=(ViewScope const&) = delete;
@@ -65,27 +65,28 @@ class ViewScope {
   ViewScope const scope(self);
   return view_in(self)->core;
 }
-// The dtype and the layout, which closing does not change.
+// Closing changes neither the dtype nor the layout.
 [[nodiscard]] inline DType const& dtype_of_view(PyObject* self) noexcept { return view_in(self)->core.dtype(); }
 [[nodiscard]] inline StridedLayout const& layout_of(PyObject* self) noexcept { return view_in(self)->core.layout(); }
 
-/// Allocates a Python view without its core. Null with the Python error set. `owner`: as for `make_view`.
+/// Allocates a Python view, whose core the caller constructs. Returns null with the Python error set.
 [[nodiscard]] PyView* allocate_view(PyObject* owner);
 /// Frees a view whose core was never constructed.
 void free_view(PyView* view) noexcept;
 
-/// Registers a new view with the garbage collector, unless neither its owner nor the keep-alive of its memory can refer
-/// to it.
+/// Registers a view with the garbage collector if it has an owner or a tracked keep-alive. Call it only if
+/// `may_refer_to_views(owner)`.
 void collect_view(PyView* view) noexcept;
+/// True if the owner can be part of a reference cycle. Without an owner, the keep-alive can be.
 [[nodiscard]] inline bool may_refer_to_views(PyObject* owner) noexcept {
   return !owner || PyType_IS_GC(Py_TYPE(owner)) != 0;
 }
 
-/// Closes a view: releases its memory and its owner. Open buffers of the view keep the memory. May run any Python code.
+/// Releases a view's memory and owner; open buffers keep the memory alive. May run any Python code.
 void close_view(PyObject* self) noexcept;
 
-/// Returns a new Python view of the result of `import`, which is constructed in place. Always calls `import`, which
-/// takes ownership of a resource, and passes on its exceptions. Null with the Python error set.
+/// Returns a new Python view of the result of `import`. Always calls `import`, which takes over a resource, and passes
+/// on its exceptions.
 template <class Import>
 PyObject* make_view_of(PyObject* owner, Import const& import) {
   PyView* const view = allocate_view(owner);
@@ -104,7 +105,7 @@ PyObject* make_view_of(PyObject* owner, Import const& import) {
   return reinterpret_cast<PyObject*>(view);
 }
 
-/// Returns a Python view of `core` with the owner of `self`.
+/// Returns a new Python view with the owner of `self`.
 [[nodiscard]] inline PyObject* derived(PyObject* self, detail::ViewCore core) {
   PyObject* const owner = owner_of_view(self);
   PyObject* const result = make_view(std::move(core), owner);
@@ -112,15 +113,14 @@ PyObject* make_view_of(PyObject* owner, Import const& import) {
   return result;
 }
 
-/// Returns the first element as a Python number, copied to the host if need be.
+/// Returns the first element as a Python number, from any device.
 [[nodiscard]] PyObject* first_element(detail::ViewCore const& view);
 
-/// Keeps the memory of a view alive until the Python object is destroyed, even after `close()`.
+/// Keeps the memory alive until the Python object is destroyed, even after `close()`, for protocols without a release.
 void pin(PyObject* self, detail::ViewCore const& core);
-/// Returns the dict of `__array_interface__`, and pins the memory to the object.
+/// Pins the memory, and returns the dict of `__array_interface__`.
 PyObject* pinned_interface(PyObject* self);
 
-/// Interns names. Call once, with the GIL. False with the Python error set.
 bool init_view_methods();
 
 extern PyMethodDef view_methods[];

@@ -101,7 +101,7 @@ PyObject* get_transposed(PyObject* self, void*) {
 
 void pin(PyObject* self, detail::ViewCore const& core) {
   detail::BlockExport pinned = core.memory();
-  // A view has one memory, so a second pin needs nothing.
+  // A view has one memory, so one pin suffices.
   ViewScope const scope(self);
   PyView& view = *view_in(self);
   RarePart& rare = view.rare_part();

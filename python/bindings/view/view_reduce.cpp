@@ -22,13 +22,12 @@ using detail::ViewCore;
 Signature<6> reduce_signature("a reduction", {"axis", "keepdims", "dtype", "out", "initial", "where"}, 1);
 Signature<2> plan_signature("plan", {"operation", "axis"}, 2);
 
-/// True if an argument stands for its default, in any of the ways in which NumPy's functions pass a default.
+/// True if an argument is missing, or a default that NumPy's functions pass.
 bool is_default(PyObject* value) {
   return !value || value == Py_None || std::string_view(Py_TYPE(value)->tp_name).ends_with("_NoValueType");
 }
 
-/// Checks the arguments that NumPy's functions pass to a method of this name and that views do not support. False with
-/// `TypeError` set if one has an effect.
+/// Refuses arguments that NumPy's functions pass and views do not support, if they have an effect.
 bool check_numpy_arguments(Reduction reduction, PyObject* self, std::array<PyObject*, 6> const& slots) {
   auto const [axis, keep, dtype, out, initial, where] = slots;
   char const* const refused = !is_default(out)                         ? "out"

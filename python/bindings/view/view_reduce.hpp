@@ -10,7 +10,6 @@ PyObject* view_mean(PyObject* self, PyObject* const* args, Py_ssize_t given, PyO
 PyObject* view_min(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
 PyObject* view_max(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
 PyObject* view_plan(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
-/// Interns the keyword names. Call once, at import.
 bool init_view_reduce();
 
 }  // namespace memarray::python

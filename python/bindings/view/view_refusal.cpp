@@ -16,13 +16,13 @@
 namespace memarray::python {
 namespace {
 
-// Compares names last, as only structs need them.
+// Only structs need the comparison of names.
 bool is_same(DType const& left, DType const& right) noexcept {
   return left.itemsize == right.itemsize && left.dl.code == right.dl.code && left.dl.bits == right.dl.bits &&
          left.dl.lanes == right.dl.lanes && (left.has_dlpack() || left == right);
 }
 
-/// True if the elements are dense when the dimensions are ordered from the fastest to the slowest by `dimension`.
+/// True if the elements are dense; `dimension` orders the dimensions from the fastest to the slowest.
 template <class Dimension>
 bool is_dense(Given const& given, Dimension const& dimension) noexcept {
   auto expected = static_cast<std::int64_t>(given.dtype.itemsize);
@@ -42,7 +42,7 @@ bool strides_fit(Given const& given, ViewWanted const& wanted) noexcept {
   if (includes(wanted.options, c_order) && !is_dense(given, [ndim](std::size_t i) { return ndim - 1 - i; }))
     return false;
   if (includes(wanted.options, f_order) && !is_dense(given, [](std::size_t i) { return i; })) return false;
-  // The strides of an empty view and of extents of 1 do not matter.
+  // Strides of empty views and of extents of 1 do not matter.
   if (std::ranges::find(given.shape, 0) != given.shape.end()) return true;
   auto const itemsize = static_cast<std::int64_t>(given.dtype.itemsize);
   bool const is_power = std::has_single_bit(given.dtype.itemsize);
@@ -107,7 +107,8 @@ std::string misfits_text(Misfits misfits, ViewWanted const& wanted) {
   add(misfit_rank, "the number of dimensions (reshape it first)");
   add(misfit_extents, "the shape");
   add(misfit_read_only, "the access (it is read-only: copy it first)");
-  add(misfit_strides, "the strides (copy it first)");
+  bool const is_fortran = includes(wanted.options, f_order) && !includes(wanted.options, c_order);
+  add(misfit_strides, is_fortran ? "the strides (numpy.asfortranarray(x) copies it)" : "the strides (copy it first)");
   add(misfit_alignment, "the address (it is not aligned for the struct: copy it first)");
   add(misfit_bools, "the bools (some are neither 0 nor 1: write numpy.not_equal(x.view('uint8'), 0, out=x) first)");
   add(misfit_place, includes(wanted.options, on_device)

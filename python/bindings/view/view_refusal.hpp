@@ -4,7 +4,7 @@
 
 namespace memarray::python {
 
-/// The memory that the caller passes for an argument.
+/// The memory passed for an argument.
 struct Given {
   DType const& dtype;
   StridedLayout::Extents shape;
@@ -34,8 +34,7 @@ enum Misfit : Misfits {
 
 /// Sets a `TypeError` that states the expected memory, the given memory and the misfits.
 void raise_refusal(PyObject* object, Given const& given, ViewWanted const& wanted, Misfits misfits);
-/// Replaces the pending error, which says why an object has no usable memory, by a `TypeError` that also states the
-/// expected memory.
+/// Replaces the pending refusal by a `TypeError` that also states the expected memory.
 void raise_refusal_because(PyObject* object, ViewWanted const& wanted);
 
 }  // namespace memarray::python

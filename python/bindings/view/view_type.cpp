@@ -58,19 +58,18 @@ int refuse_truth(PyObject*) {
   return -1;
 }
 
-/// Returns the number of exports that a view holds: its own, one for buffers of a closed view, and the pinned one.
+/// Counts the exports of a view: its own, that for buffers after `close`, and the pinned one.
 std::uint64_t holds_of(PyView const& view) noexcept {
   return std::uint64_t{view.core.is_open()} + std::uint64_t{view.exported != nullptr} +
          std::uint64_t{view.rare && view.rare->pinned};
 }
 
-/// Uncounts exports before they are dropped: the collector must never count more of them than exist.
+/// Uncounts exports before their drop: the collector must not count more than exist.
 void uncount_holds(PyView& view, std::uint64_t holds) noexcept {
   if (view.keep_alive) view.keep_alive->in_views.fetch_sub(holds);
 }
 
-/// Drops a reference to the owner of a view. The last reference may drop another view, to any depth, so
-/// `drop_keep_alive` bounds the recursion.
+/// Drops an owner, which may drop another view, to any depth: `drop_keep_alive` bounds the recursion.
 void drop_owner(PyObject* owner) noexcept {
   if (!owner) return;
 #if !defined(Py_GIL_DISABLED)
@@ -80,7 +79,7 @@ void drop_owner(PyObject* owner) noexcept {
 }
 
 int traverse(PyObject* self, visitproc visit, void* arg) {
-  // Needs no ViewScope: the collector has stopped all threads, none of them within a scope.
+  // Needs no ViewScope: the collector has stopped all threads outside such scopes.
   PyView const& view = *view_in(self);
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(view.owner);
@@ -97,7 +96,7 @@ void dealloc(PyObject* self) {
   PyView* const view = view_in(self);
   if (view->is_tracked) PyObject_GC_UnTrack(self);
   if (view->weak_references) PyObject_ClearWeakRefs(self);
-  // Dropping the keep-alive may run any code, so save the pending error.
+  // Dropping the keep-alive may run any code.
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   bool const pending = PyErr_Occurred() != nullptr;
   if (pending) PyErr_Fetch(&type, &value, &traceback);
@@ -136,8 +135,7 @@ void releasebuffer(PyObject* self, Py_buffer* buffer) {
   dropped = detail::BlockExport::counted(*std::exchange(view.exported, nullptr), view.is_export_writable);
 }
 
-/// Returns strides in elements, which are valid until the object is destroyed. Throws `BufferError` for negative
-/// strides and strides of partial elements.
+/// Returns strides in elements, valid as long as the object. Throws as `check_exportable_strides` does.
 std::int64_t* element_strides(PyObject* self) {
   ViewScope const scope(self);
   PyView* const view = view_in(self);
@@ -156,7 +154,7 @@ int export_tensor(void* object, DLManagedTensorVersioned** out) {
   });
 }
 
-/// Fills in a borrowed tensor. A `DLTensor` has no read-only flag, so a read-only view is refused.
+/// Fills in a borrowed tensor, which has no read-only flag: read-only views are refused.
 int look(void* object, DLTensor* out) {
   if (!check_instance(object, view_type)) return -1;
   return guarded([&] {
@@ -258,7 +256,7 @@ void free_view(PyView* view) noexcept {
 }
 
 void collect_view(PyView* view) noexcept {
-  // The view is new and holds its export, so the block is alive.
+  // The new view's export keeps the block alive.
   detail::Block* const block = view->core.is_open() ? &view->core.block() : nullptr;
   MemoryKeepAlive* const keep_alive = block && block->is_foreign() ? memory_keep_alive_of(*block) : nullptr;
   if (keep_alive) {
@@ -285,7 +283,7 @@ void close_view(PyObject* self) noexcept {
       view.is_export_writable = memory.writable();
       view.exported = memory.release();
     }
-    // Only a view without exports gives up its reference to the keep-alive.
+    // Only a view without exports drops its keep-alive.
     if (holds_of(view) == 0 && holds != 0)
       keep_alive = reinterpret_cast<PyObject*>(std::exchange(view.keep_alive, nullptr));
     owner = std::exchange(view.owner, nullptr);

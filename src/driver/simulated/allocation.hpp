@@ -16,7 +16,7 @@ struct FreeHostBytes {
   void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
 };
 
-/// An allocation of the program. Work that uses it shares ownership, so that bytes on the host outlive the work.
+/// An allocation, shared with the work that uses it.
 struct Allocation {
   enum class Kind { device, managed, pinned };
 
@@ -32,9 +32,9 @@ struct Allocation {
   std::unique_ptr<std::byte, FreeHostBytes> on_host;  // managed or pinned
 
   // Guarded by the session's lock.
-  bool is_ready = true;  // its stream has reached the allocation
+  bool is_ready = true;  // allocated in stream order
   bool is_freed = false;
-  int in_use = 0;  // copies and fills that use it now
+  int in_use = 0;  // copies and fills now using it
 };
 
 }  // namespace memarray::simulated

@@ -8,10 +8,9 @@
 
 namespace memarray::simulated {
 
-inline constexpr std::size_t granularity = 512;  // of device allocations, in bytes
+inline constexpr std::size_t granularity = 512;  // bytes
 
-/// One device's memory: a file in memory, mapped twice. Programs see the mapping without access rights; copies and
-/// kernels use the accessible one.
+/// One device's memory: a memory file mapped twice, inaccessible for programs, accessible for copies and kernels.
 class Arena {
  public:
   /// Throws `std::system_error`.
@@ -23,7 +22,7 @@ class Arena {
   [[nodiscard]] bool holds(std::uintptr_t address) const noexcept {
     return address >= _begin && address - _begin < _bytes;
   }
-  /// Returns the accessible address of an address that programs see.
+  /// Maps a program's address to the accessible one.
   [[nodiscard]] std::byte* reach(std::uintptr_t address) const noexcept { return _reach + (address - _begin); }
   [[nodiscard]] std::size_t bytes() const noexcept { return _bytes; }
 

@@ -8,12 +8,12 @@
 
 namespace memarray::simulated {
 
-/// The completion of one piece of work. Events record it; streams and threads wait for it.
+/// The completion of one piece of work. A caller that has seen it, by `wait` or `poll`, is ordered after the work.
 class Completion {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Marks the work as completed. Called once, by the stream that ran it.
+  /// Called once, by the stream that ran the work.
   void finish() noexcept {
     _edge.leave();
     _when = Clock::now();
@@ -21,13 +21,11 @@ class Completion {
     _is_done.notify_all();
   }
 
-  /// Blocks until the work has completed. The caller is then ordered after it.
   void wait() noexcept {
     _is_done.wait(0, std::memory_order_acquire);
     _edge.arrive();
   }
 
-  /// True if the work has completed. The caller is then ordered after it.
   [[nodiscard]] bool poll() noexcept {
     if (_is_done.load(std::memory_order_acquire) == 0) return false;
     _edge.arrive();

@@ -8,8 +8,6 @@
 namespace memarray::simulated::emulated {
 namespace {
 
-constexpr int greatest_priority = -5;
-
 std::shared_ptr<Context> make_context(Session& session, cu::Device device, bool is_primary) {
   auto context = std::make_shared<Context>();
   context->handle = session.contexts.next(session.number);

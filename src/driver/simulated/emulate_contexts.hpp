@@ -8,7 +8,6 @@ namespace memarray::simulated {
 class Session;
 }
 
-/// Contexts: primary and created ones, each thread's stack, peers.
 namespace memarray::simulated::emulated {
 
 cu::Result cuDevicePrimaryCtxRetain(Session& session, cu::Context* context, cu::Device device);

@@ -15,10 +15,9 @@ namespace {
 
 enum class Side { host, device };
 
-// The delay of a copy of pageable memory under `late_copies`.
 constexpr std::chrono::milliseconds lateness(2);
 
-// Returns none, and records a violation, if the call may not use the memory. Callers hold the lock.
+// Records a violation and returns none on misuse. Callers hold the lock.
 std::optional<Place> find_place(Session& session, std::uintptr_t address, std::size_t bytes, Side side,
                                 std::size_t function) {
   auto allocation = session.memory.find(address);
@@ -59,7 +58,7 @@ std::shared_ptr<Completion> submit_copy(Session& session, Stream& stream, Place 
                                  .takes_time = true});
 }
 
-// Copies between two places on devices. Callers hold the lock.
+// Callers hold the lock.
 cu::Result copy_on_devices(Session& session, cu::DevicePtr target_address, cu::DevicePtr source_address,
                            std::size_t bytes, cu::Stream handle, std::size_t function) {
   cu::Result error = code::success;
@@ -92,8 +91,6 @@ cu::Result cuMemcpyHtoDAsync(Session& session, cu::DevicePtr target_address, voi
                         function::cuMemcpyHtoDAsync);
     if (!target || !source) return code::invalid_value;
   }
-  // Pageable memory is read before the call returns, unless copies are late. Pinned and managed memory is read in
-  // stream order.
   std::shared_ptr<std::byte[]> staged;
   if (source->is_pageable() && !session.options.late_copies) {
     staged = std::make_shared_for_overwrite<std::byte[]>(bytes);

@@ -8,7 +8,6 @@ namespace memarray::simulated {
 class Session;
 }
 
-/// Copies and fills, between devices and with the host.
 namespace memarray::simulated::emulated {
 
 cu::Result cuMemcpyHtoDAsync(Session& session, cu::DevicePtr target_address, void const* source_address,

@@ -18,7 +18,7 @@ struct Attribute {
   int value;
 };
 
-// The attributes that do not depend on a session's options, by their numbers in the driver.
+// The `CUdevice_attribute`s that do not depend on options.
 constexpr Attribute attributes[] = {
     {1, 1024},        // MAX_THREADS_PER_BLOCK
     {2, 1024},        // MAX_BLOCK_DIM_X

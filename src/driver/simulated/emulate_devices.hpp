@@ -8,7 +8,6 @@ namespace memarray::simulated {
 class Session;
 }
 
-/// Devices: count, names, attributes, free memory.
 namespace memarray::simulated::emulated {
 
 cu::Result cuInit(Session&, unsigned flags);

@@ -8,7 +8,6 @@ namespace memarray::simulated {
 class Session;
 }
 
-/// Events: recording, waits by the host, elapsed times.
 namespace memarray::simulated::emulated {
 
 cu::Result cuEventCreate(Session& session, cu::Event* event, unsigned flags);

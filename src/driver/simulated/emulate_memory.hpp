@@ -8,7 +8,7 @@ namespace memarray::simulated {
 class Session;
 }
 
-/// Memory outside stream order, and attributes of pointers.
+/// Memory outside stream order, and pointer attributes.
 namespace memarray::simulated::emulated {
 
 cu::Result cuMemAlloc(Session& session, cu::DevicePtr* pointer, std::size_t bytes);

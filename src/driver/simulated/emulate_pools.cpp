@@ -51,7 +51,7 @@ cu::Result free_in_order(Session& session, std::shared_ptr<Allocation> const& al
   session.memory.remove(*allocation);
   std::byte* const reached = session.memory.arena(allocation->device).reach(allocation->begin);
   auto const is_pooled = allocation->pool != nullptr;
-  // Later work in this stream may reuse the memory from now on.
+  // Later work in this stream may reuse the memory now.
   if (is_pooled) session.reclaim(*allocation, freeing);
   session.submit(stream, {.work =
                               [&session, allocation, freeing, reached, is_pooled] {

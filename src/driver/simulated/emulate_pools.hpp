@@ -8,7 +8,6 @@ namespace memarray::simulated {
 class Session;
 }
 
-/// Pools, and stream-ordered memory.
 namespace memarray::simulated::emulated {
 
 cu::Result cuMemPoolCreate(Session& session, cu::MemoryPool* pool, cu::MemoryPoolProperties const* properties);

@@ -16,7 +16,6 @@ namespace memarray::simulated::emulated {
 namespace {
 
 constexpr unsigned nonblocking = 1;
-constexpr int greatest_priority = -5;
 
 cu::Result submit_program_code(Session& session, cu::Stream handle, std::function<void()> work, std::size_t function) {
   std::lock_guard const guard(session.lock);
@@ -27,12 +26,10 @@ cu::Result submit_program_code(Session& session, cu::Stream handle, std::functio
   return code::success;
 }
 
-/// A misaligned load or store, which a device refuses.
 struct Misaligned : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The cause of a kernel's failure.
 struct Failure {
   cu::Result code;
   std::string name;
@@ -55,8 +52,8 @@ std::optional<Failure> run(cu::HostFunction kernel, void* data) {
   return failure;
 }
 
-// Makes the context unusable, like a device. The program notices when it waits for the work. Work submitted before
-// still runs, so that launches release the resources that they hold.
+// Makes the context unusable, as a failed kernel on a device does. Queued work still runs: each kernel releases its
+// launch's arguments.
 void fail_kernel(Session& session, Failure const& failure, std::string const& site) {
   Stream const& stream = *running_stream();
   session.violation(words(failure.words, site.empty() ? "" : ", launched at ", site, " (on stream ",

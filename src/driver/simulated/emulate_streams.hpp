@@ -8,7 +8,6 @@ namespace memarray::simulated {
 class Session;
 }
 
-/// Streams: creation, waits, host functions and kernels.
 namespace memarray::simulated::emulated {
 
 cu::Result cuStreamCreateWithPriority(Session& session, cu::Stream* stream, unsigned flags, int priority);

@@ -25,11 +25,10 @@
 namespace memarray::simulated {
 namespace {
 
-// The session that runs a call: the session of its first simulated handle, else of its first simulated memory, else of
-// the calling thread.
+// A call's session: that of its first simulated handle, else of its first simulated memory, else of the thread.
 struct Owner {
   std::shared_ptr<Session> session;
-  bool is_gone = false;  // the handle's session has ended, or is a parent process's
+  bool is_gone = false;  // the session has ended, or is a parent process's
 
   template <typename Handle>
   void look_at_handle(Handle handle) {
@@ -60,12 +59,12 @@ Owner owner(Arguments... arguments) {
   return found;
 }
 
-// True for functions that need no device: they also work without a session, and in kernels.
+// True for functions that work without a session and in kernels.
 constexpr bool only_names_errors(std::size_t index) {
   return index == function::cuGetErrorName || index == function::cuGetErrorString;
 }
 
-// True for functions whose calls `SimulatedDevices::waits` lists: blocking waits, and a stream's wait for an event.
+// True if `SimulatedDevices::waits` lists the function.
 constexpr bool waits(std::size_t index) {
   return index == function::cuStreamWaitEvent || index == function::cuEventSynchronize ||
          index == function::cuStreamSynchronize || index == function::cuCtxSynchronize;
@@ -80,13 +79,11 @@ struct Entry<index, emulation> {
     Hidden const hidden;
     if (is_bare_child()) return code::not_initialized;
     try {
-      // A context whose session has ended is popped here. `find_session_here` would drop it, and the emulation would
-      // then pop another one.
+      // Otherwise `find_session_here` drops a context of an ended session, and the emulation pops another one.
       if constexpr (index == function::cuCtxPopCurrent)
         if (ContextStack::drop_dead()) return code::success;
       // `cuStreamGetCtx` runs in the calling thread's session, which does not know another session's stream.
       Owner const found = index == function::cuStreamGetCtx ? Owner{find_session_here()} : owner(arguments...);
-      // In a forked child, a handle of the parent belongs to no session.
       if (found.is_gone) return fork_generation() == 0 ? code::invalid_handle : code::not_initialized;
       if (!found.session) {
         if constexpr (index == function::cuGetErrorName) return name_error(arguments...);
@@ -114,8 +111,7 @@ struct Entry<index, emulation> {
     return result;
   }
 
-  // True if the function has an output parameter: a typed pointer to a non-const number or pointer. A `void*` does not
-  // count: it is memory to read or write.
+  // True if there is an output parameter. A `void*` is memory to read or write.
   static constexpr bool gives_something =
       ((std::is_pointer_v<Arguments> && !std::is_const_v<std::remove_pointer_t<Arguments>> &&
         (std::is_arithmetic_v<std::remove_pointer_t<Arguments>> ||
@@ -125,7 +121,7 @@ struct Entry<index, emulation> {
 
 #define MEMARRAY_SIMULATED_ENTRY(name) Entry<function::name, &emulated::name>
 
-// An entry in the list of all tables. Tables are never destroyed; the list keeps them reachable for leak checkers.
+// Keeps all tables reachable for leak checkers.
 struct Kept {
   DriverTable table;
   Kept* before = nullptr;
@@ -154,7 +150,7 @@ bool can_be_dropped(std::size_t function) noexcept {
 #undef MEMARRAY_GIVES_NOTHING
   // A dropped launch would leak its arguments, which the kernel releases.
   if (function == launch_function) return false;
-  // The two excluded functions return their results through a `void*`.
+  // These two return results through a `void*`.
   return all[function] && function != function::cuPointerGetAttribute && function != function::cuMemPoolGetAttribute;
 }
 

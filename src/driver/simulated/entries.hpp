@@ -6,9 +6,9 @@
 
 namespace memarray::simulated {
 
-/// Returns a new function table of the simulated driver. It is never destroyed.
+/// Creates a function table, which is never destroyed.
 [[nodiscard]] DriverTable const* make_table(bool exports_as_cuda);
-/// True if a call can be lost unnoticed, because the function returns nothing but a code.
+/// True if the function returns nothing but a code.
 [[nodiscard]] bool can_be_dropped(std::size_t function) noexcept;
 
 }  // namespace memarray::simulated

@@ -6,7 +6,7 @@ namespace memarray::simulated {
 
 class Session;
 
-/// Returns a name or text like `cuGetErrorName` and `cuGetErrorString`. Needs no device.
+/// Implement `cuGetErrorName` and `cuGetErrorString` without a session.
 cu::Result name_error(cu::Result error, char const** name) noexcept;
 cu::Result describe_error(cu::Result error, char const** text) noexcept;
 

@@ -19,7 +19,7 @@ namespace {
 struct Slot {
   enum State : std::uint32_t { empty, changing, full };
   std::atomic<std::uint32_t> state{empty};
-  // Handlers and kernels read it only for addresses in the range, which must not be used after `unguard`.
+  // Accessed only for addresses in the range, which must not be used after `unguard`.
   GuardedRange range;
 };
 
@@ -29,7 +29,7 @@ constinit std::atomic<std::uint64_t> order{0};
 
 struct sigaction previous;
 
-// The part of printf that a signal handler may use.
+// Text composition that a signal handler may use.
 class Words {
  public:
   Words& operator<<(char const* text) noexcept {
@@ -91,8 +91,7 @@ void call_previous(int signal, siginfo_t* info, void* context) noexcept {
   } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
     previous.sa_handler(signal);
   } else {
-    // After a fault, the instruction runs again and ends the process, as if without our handler. A sent signal does not
-    // recur.
+    // After a fault, the instruction runs again and ends the process. A sent signal does not recur.
     sigaction(SIGSEGV, &previous, nullptr);
     if (info->si_code <= 0) raise(signal);
   }
@@ -114,7 +113,7 @@ void handle(int signal, siginfo_t* info, void* context) {
   errno = saved;
 }
 
-// Runs once in a process: the handler is never removed, because other handlers may chain to it.
+// The handler is never removed: other handlers may chain to it.
 void install() {
   static Lock lock;
   static bool is_installed = false;
@@ -122,7 +121,7 @@ void install() {
   if (is_installed) return;
   struct sigaction action{};
   action.sa_sigaction = handle;
-  // On the alternative stack of a thread that has one. Nested, so that a fault in the previous handler is delivered.
+  // SA_NODEFER: a fault in the previous handler is delivered.
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   if (sigaction(SIGSEGV, nullptr, &previous) != 0 || sigaction(SIGSEGV, &action, nullptr) != 0)
     throw std::system_error(errno, std::system_category(), "simulated devices: sigaction");

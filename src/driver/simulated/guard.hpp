@@ -10,16 +10,16 @@
 
 #include "site.hpp"
 
-/// Tables of simulated device memory that a signal handler reads without a lock or an allocation.
+/// Tables of device memory that a signal handler reads without locking or allocating.
 namespace memarray::simulated {
 
-/// Returns the next number in the order of violations, over all sessions.
+/// Returns the next violation's number, across all sessions.
 [[nodiscard]] std::uint64_t next_in_order() noexcept;
 
-/// The log of host accesses to a session's device memory.
+/// A session's first 16 host accesses to device memory, in words, with their violation numbers.
 class TouchLog {
  public:
-  /// Adds a record. Called by the signal handler.
+  /// Records an access. Called by the signal handler.
   void add(char const* words) noexcept;
   [[nodiscard]] std::vector<std::pair<std::uint64_t, std::string>> touches() const;
 
@@ -33,25 +33,23 @@ class TouchLog {
   std::atomic<std::size_t> _count{0};
 };
 
-/// The allocations in one device's memory.
 class AllocationTable {
  public:
-  /// Creates a table for at most `capacity` allocations at a time. Throws `std::system_error`.
+  /// Reserves room for `capacity` allocations, which `add` does not check. Throws `std::system_error`.
   explicit AllocationTable(std::size_t capacity);
   ~AllocationTable();
   AllocationTable(AllocationTable const&) = delete;
   AllocationTable& operator=(AllocationTable const&) = delete;
 
-  /// Returns the number for `remove`. Callers hold the session's lock.
+  /// Add and remove an allocation under the session's lock. `add` returns the number for `remove`.
   std::size_t add(std::uintptr_t begin, std::size_t bytes, char const* site);
   void remove(std::size_t number);
 
   struct Record {
     std::atomic<std::uintptr_t> begin;  // 0: unused or removed
     std::size_t bytes;
-    char site[site_capacity];
+    char site[site_capacity];  // location of the call that allocated, or empty
   };
-  /// Returns the allocation that contains the address, or null. Called by the signal handler.
   [[nodiscard]] Record const* find(std::uintptr_t address) const noexcept;
 
  private:
@@ -61,23 +59,21 @@ class AllocationTable {
   std::vector<std::size_t> _removed;
 };
 
-/// A device's memory: programs see `begin` to `end`; its accessible mapping starts at `reach`.
+/// A device's memory, mapped twice: without access from `begin` to `end`, for programs, and with access at `reach`.
 struct GuardedRange {
   std::uintptr_t begin;
   std::uintptr_t end;
   std::byte* reach;
   int device;
   std::uint32_t session;
-  bool go_on;  // continue after a host access
+  bool go_on;  // after a host access, permit access and continue
   AllocationTable const* allocations;
   TouchLog* log;
 };
 
-/// Treats faults in the range as host accesses from now on. Returns the number for `unguard`. Throws
-/// `std::system_error` if the table is full or no handler can be installed.
+/// Reports faults in the range as host accesses. Returns the number for `unguard`. Throws `std::system_error`.
 std::size_t guard(GuardedRange const& range);
 void unguard(std::size_t number) noexcept;
-/// Returns the range that contains the address, or null. Lock-free.
 [[nodiscard]] GuardedRange const* find_guarded(std::uintptr_t address) noexcept;
 
 }  // namespace memarray::simulated

@@ -10,8 +10,8 @@
 
 namespace memarray::simulated {
 
-/// The parts of a simulated handle's value. Values are never reused, so that a call on a destroyed resource is
-/// detected. They are no addresses, so that a real driver's handle is not mistaken for one.
+/// The parts of a handle's value. Values are never reused and no addresses: handles of destroyed resources and of real
+/// drivers are recognized.
 struct HandleParts {
   std::uint64_t kind;
   std::uint32_t session;
@@ -35,7 +35,7 @@ template <typename Handle>
   return reinterpret_cast<Handle>(mark | (std::uint64_t{session & 0xfffffU} << 36) | (std::uint64_t{serial} << 4));
 }
 
-/// Returns none for values that are not simulated handles of this kind.
+/// Returns none unless the value is a simulated handle of this kind.
 template <typename Handle>
 [[nodiscard]] std::optional<HandleParts> decode(Handle handle) noexcept {
   auto const value = reinterpret_cast<std::uint64_t>(handle);

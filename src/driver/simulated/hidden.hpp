@@ -23,10 +23,9 @@ void __tsan_release(void* address);
 
 /// The thread sanitizer's view of a simulated driver.
 ///
-/// The emulation needs locks and queues that a real device does not have between its threads. If the sanitizer saw
-/// them, a program's own race between two threads that use one stream would go unreported. All of the emulation
-/// therefore runs hidden. The orders that a real device keeps (work after its submission, a waiter after the awaited
-/// work) are declared one by one, as edges.
+/// The emulation's locks and queues, which a real device lacks, would hide a program's race between two threads that
+/// use one stream. The emulation therefore runs hidden and declares as edges what a real device orders: work after its
+/// submission, a waiter after the awaited work.
 namespace memarray::simulated {
 
 #if defined(MEMARRAY_THREAD_SANITIZER)
@@ -48,7 +47,7 @@ inline void hide() noexcept {}
 inline void show() noexcept {}
 #endif
 
-/// A scope in which the sanitizer ignores the calling thread. Scopes may be nested.
+/// A scope in which the sanitizer ignores the calling thread. Scopes nest.
 class Hidden {
  public:
   Hidden() noexcept { hide(); }
@@ -57,7 +56,7 @@ class Hidden {
   Hidden& operator=(Hidden const&) = delete;
 };
 
-/// A scope within one `Hidden` in which the sanitizer sees the program's own accesses, a kernel's or a copy's.
+/// A scope within one `Hidden` in which the sanitizer sees the program's accesses.
 class Visible {
  public:
   Visible() noexcept { show(); }
@@ -66,8 +65,8 @@ class Visible {
   Visible& operator=(Visible const&) = delete;
 };
 
-/// An order that a real device keeps: a thread that arrives is ordered after all actions before a `leave`. For use
-/// within one `Hidden`. Informs only the sanitizer; the emulation does the synchronisation.
+/// An order that a real device keeps: `arrive` comes after each earlier `leave`. For use within one `Hidden`. Informs
+/// only the sanitizer.
 class Edge {
  public:
   void leave() noexcept {

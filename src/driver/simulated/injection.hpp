@@ -19,23 +19,22 @@ namespace memarray::simulated {
 inline constexpr std::size_t function_count = 0 MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_COUNT_DRIVER_FUNCTION);
 #undef MEMARRAY_COUNT_DRIVER_FUNCTION
 
-/// The index of each driver function in the list.
 namespace function {
 #define MEMARRAY_ENUMERATE_DRIVER_FUNCTION(name, version, parameters) name,
 enum Index : std::size_t { MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_ENUMERATE_DRIVER_FUNCTION) };
 #undef MEMARRAY_ENUMERATE_DRIVER_FUNCTION
 }  // namespace function
-/// The index of a kernel launch, which calls no driver function; named cuLaunchKernel.
+/// The index of kernel launches, named cuLaunchKernel.
 inline constexpr std::size_t launch_function = function_count;
 inline constexpr std::size_t counted_functions = function_count + 1;
 [[nodiscard]] char const* function_name(std::size_t function) noexcept;
-/// Returns the index of a function. Throws `ValueError` if memarray does not call it.
+/// Throws `ValueError` if memarray does not call the function.
 [[nodiscard]] std::size_t function_index(std::string_view name);
 
-/// The call counters of a session, and the rules for which calls fail or are lost.
+/// A session's call counters and rules for failing and lost calls.
 class Injection {
  public:
-  /// Counts a call. Returns the code that it must return at once without any effect, if any.
+  /// Counts a call. Returns a code if the call must return it at once, without effect.
   [[nodiscard]] std::optional<cu::Result> begin(std::size_t function);
   /// Adds a rule for `times` calls, or all (-1), from the `nth` call from now on.
   void inject(std::size_t function, int nth, int times, cu::Result code);

@@ -4,8 +4,7 @@
 
 namespace memarray::simulated {
 
-/// A lock for short sections of the emulation, always within `Hidden`. While it is held, no thread waits for a device
-/// and no code of the program runs.
+/// A lock for short sections within `Hidden`. Its holder neither waits for devices nor runs the program's code.
 class Lock {
  public:
   void lock() noexcept { static_cast<void>(_lock.lock()); }

@@ -29,14 +29,11 @@ class Memory {
   }
 
   void add(std::shared_ptr<Allocation> const& allocation);
-  /// Makes the allocation freed memory for later calls. Its range stays reserved.
+  /// Makes the allocation freed memory for later calls; its range stays reserved.
   void remove(Allocation const& allocation);
-  /// Returns the allocation that contains the address, or null.
   [[nodiscard]] std::shared_ptr<Allocation> find(std::uintptr_t address) const;
   [[nodiscard]] auto const& all() const noexcept { return _allocations; }
-  /// Returns the accessible address of an address in the allocation.
   [[nodiscard]] std::byte* reach(Allocation const& allocation, std::uintptr_t address) noexcept;
-  /// Returns a description of an address for messages.
   [[nodiscard]] std::string describe(std::uintptr_t address) const;
   [[nodiscard]] bool was_freed(std::uintptr_t address) const { return _freed.contains(address); }
 

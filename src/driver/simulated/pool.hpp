@@ -42,8 +42,8 @@ struct Pool {
   std::uint64_t used_high = 0;
   FreeRanges kept;
 
-  /// Allocates for work in the order of `stream`: cached memory freed in that stream's order or completely freed in
-  /// another's, else device memory. `behind` as in `FreeRanges::take`.
+  /// Allocates for `stream`: cached memory freed in its order or completely freed in another's, else device memory.
+  /// `behind`: see `FreeRanges::take`.
   [[nodiscard]] std::optional<std::uintptr_t> allocate(std::size_t bytes, cu::Stream stream, FreeRanges& device_memory,
                                                        std::vector<std::shared_ptr<Freeing>>& behind);
   void free(std::uintptr_t begin, std::size_t bytes, std::shared_ptr<Freeing> freeing);

@@ -23,15 +23,15 @@
 
 namespace memarray::simulated {
 
-/// The state of one block of simulated devices. It exists while the block, a resource or a stream's thread does.
+/// The state of one block of simulated devices. Exists while the block, a resource or a stream's thread does.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  /// Throws like `SimulatedDevices`. The session owns itself until it is closed and has no live resources.
+  /// Throws like `SimulatedDevices`.
   [[nodiscard]] static std::shared_ptr<Session> make(testing::SimulatedOptions const& options);
   ~Session();
 
   std::uint32_t const number;
-  std::uint32_t const generation;  // fork generation of its process
+  std::uint32_t const generation;
   testing::SimulatedOptions const options;
   DriverTable const* const table;
   Injection injection;
@@ -47,47 +47,46 @@ class Session : public std::enable_shared_from_this<Session> {
 
   [[nodiscard]] bool has_device(int device) const noexcept { return device >= 0 && device < options.count; }
 
-  /// Records a violation, under a lock of its own.
+  /// Records a violation, under its own lock.
   void violation(std::string words);
   [[nodiscard]] std::vector<std::string> violations() const;
   void note_wait(std::size_t function);
   [[nodiscard]] std::vector<std::string> waits() const;
-  [[nodiscard]] testing::LiveResources live() const;              // callers hold the lock
-  [[nodiscard]] std::vector<std::string> live_resources() const;  // callers hold the lock
+  // Callers hold the lock.
+  [[nodiscard]] testing::LiveResources live() const;
+  [[nodiscard]] std::vector<std::string> live_resources() const;
 
   [[nodiscard]] std::chrono::nanoseconds delay() const noexcept {
     return std::chrono::nanoseconds(_delay.load(std::memory_order_relaxed));
   }
   void set_delay(std::chrono::nanoseconds each) noexcept { _delay.store(each.count(), std::memory_order_relaxed); }
 
-  // All with the lock held. A null result leaves the code in `error`. A call that no program may make is a violation.
+  // Callers hold the lock. A null result leaves the code in `error`. An invalid call is a violation.
   [[nodiscard]] std::shared_ptr<Context> current(std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Context> context(cu::Context handle, std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Stream> stream(cu::Stream handle, std::size_t function, cu::Result& error);
-  /// Like `current` and `stream`, but fail if a kernel has failed in the context.
+  /// Like `current` and `stream`, but fail once a kernel has failed in the context.
   [[nodiscard]] std::shared_ptr<Context> working_context(std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Stream> working_stream(cu::Stream handle, std::size_t function, cu::Result& error);
-  /// Returns the error of the context: not 0 once a kernel has failed in it.
+  /// Returns the error of a failed kernel in the context.
   [[nodiscard]] cu::Result state_of(cu::Context handle) const;
   [[nodiscard]] std::shared_ptr<Event> event(cu::Event handle, std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Pool> pool(cu::MemoryPool handle, std::size_t function, cu::Result& error);
-  /// Creates a stream and starts its thread.
   std::shared_ptr<Stream> start_stream(Context& context, Stream::Kind kind, unsigned flags, int priority);
-  /// Submits the next work of the stream. The rules of default streams add dependencies.
+  /// Submits work, with the dependencies that default streams add.
   std::shared_ptr<Completion> submit(Stream& stream, Operation operation);
   /// Returns the completions of all work so far in the contexts that `of` accepts.
   [[nodiscard]] std::vector<std::shared_ptr<Completion>> work(std::function<bool(Context const&)> const& of);
   void end_stream(Context& context, Stream& stream);
-  /// Destroys the context and its resources, with a violation for each kind that is left. Its work has completed.
+  /// Destroys a context whose work has completed, with a violation for each kind of resource left in it.
   void destroy(Context& context, std::size_t function);
-  /// Trims pools to their release thresholds, like a device when the program waits for it.
+  /// Trims pools to their release thresholds, like a device at a wait.
   void trim_pools();
-  /// Returns freed memory to its pool or device.
   void reclaim(Allocation const& allocation, std::shared_ptr<Freeing> freeing);
 
   // Without the lock.
   void close() noexcept;   // the block has ended
-  void retire() noexcept;  // frees everything if closed and without live resources
+  void retire() noexcept;  // frees everything if closed, without live resources and threads
   [[nodiscard]] bool is_retired() const noexcept { return _is_retired.load(std::memory_order_acquire); }
   void begin_thread() noexcept { _threads.fetch_add(1); }
   void end_thread() noexcept { _threads.fetch_sub(1); }
@@ -112,7 +111,6 @@ inline void wait(std::vector<std::shared_ptr<Completion>> const& work) noexcept 
   for (auto const& completion : work) completion->wait();
 }
 
-/// Joins printable parts to one string.
 template <typename... Parts>
 [[nodiscard]] std::string words(Parts const&... parts) {
   std::ostringstream joined;

@@ -23,8 +23,7 @@ struct HostMemory {
   std::uint32_t session;
 };
 
-// One for each process in a line of forks. A child makes its own and never reads its parent's, which may be in the
-// middle of a change.
+// A forked child never reads its parent's, which may be in the middle of a change.
 struct Registry {
   std::uint32_t const generation = fork_generation();
   Lock lock;

@@ -8,21 +8,20 @@ namespace memarray::simulated {
 
 class Session;
 
-/// Returns a new session number. A forked child does not know its parent's sessions and touches none of their locks.
 [[nodiscard]] std::uint32_t next_session_number() noexcept;
 void add_session(std::shared_ptr<Session> const& session);
 void remove_session(std::uint32_t number) noexcept;
-/// Returns null if the session has ended.
+/// Returns null if the session has ended or is a parent process's.
 [[nodiscard]] std::shared_ptr<Session> find_session(std::uint32_t number);
 [[nodiscard]] std::shared_ptr<Session> find_session_of_memory(std::uintptr_t address);
 /// Returns the session of the calling thread's current context, else of the innermost block, else null.
 [[nodiscard]] std::shared_ptr<Session> find_session_here();
-/// True if the process was forked from one that had sessions, and has none of its own.
+/// True in a child of a process with sessions that has none itself.
 [[nodiscard]] bool is_bare_child() noexcept;
 
 /// Installs the session's driver process-wide.
 void open_block(std::shared_ptr<Session> const& session);
-/// Restores the driver from before the block. If blocks within it are open, their driver stays.
+/// Restores the driver from before the block, unless blocks within it are open.
 void close_block(Session const& session) noexcept;
 
 void note_host_memory(std::uintptr_t begin, std::size_t bytes, std::uint32_t session);

@@ -18,12 +18,14 @@ namespace memarray::simulated {
 class Session;
 struct Context;
 
-/// One entry of a stream's queue.
 struct Operation {
-  std::function<void()> work;                      // empty: it only orders
-  std::vector<std::shared_ptr<Completion>> after;  // it waits for these, besides its stream's own order
-  bool takes_time = false;                         // a copy or a kernel, which a session's delay prolongs
+  std::function<void()> work;                      // empty: only orders
+  std::vector<std::shared_ptr<Completion>> after;  // waits for these, besides stream order
+  bool takes_time = false;                         // prolonged by the session's delay
 };
+
+/// The most urgent priority that a stream can have; 0 is the least.
+inline constexpr int greatest_priority = -5;
 
 /// A queue and the thread that runs it.
 class Stream {
@@ -42,14 +44,14 @@ class Stream {
 
   /// Starts the thread, which keeps the session and the stream alive until `end`. Throws `std::system_error`.
   static void start(std::shared_ptr<Session> session, std::shared_ptr<Stream> stream);
-  /// Submits the next work of the stream. Callers hold the session's lock.
+  /// Callers hold the session's lock, also for `last`.
   std::shared_ptr<Completion> submit(Operation operation);
-  /// Returns the completion of all work so far; null before any. Callers hold the session's lock.
+  /// Returns the completion of all work so far, or null.
   [[nodiscard]] std::shared_ptr<Completion> const& last() const noexcept { return _last; }
-  /// Ends the thread after the work so far. No more work may be submitted.
+  /// Ends the thread after the work so far, the last.
   void end();
 
-  /// The last work in this stream that the legacy stream waited for, and the reverse. Unused in the legacy stream.
+  /// The last work in this stream that the legacy stream waited for, and the reverse.
   std::shared_ptr<Completion> seen_by_legacy;
   std::shared_ptr<Completion> seen_of_legacy;
 
@@ -70,11 +72,10 @@ class Stream {
   std::atomic<std::uint32_t> _pushed{0};
 };
 
-/// Returns the stream whose work the calling thread runs; null on the program's own threads.
+/// Returns the stream whose work the calling thread runs, or null.
 [[nodiscard]] Stream const* running_stream() noexcept;
 [[nodiscard]] Session* running_session() noexcept;
-/// A scope in which a stream's thread runs code of the program. The sanitizer sees that code, and it must not call the
-/// driver.
+/// A scope in which a stream's thread runs code of the program: the sanitizer sees it, and it must not call the driver.
 class ProgramCode {
  public:
   ProgramCode() noexcept;

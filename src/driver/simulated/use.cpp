@@ -12,8 +12,7 @@ namespace memarray {
 namespace simulated {
 namespace {
 
-// Returns the beginning of a violation's text if the running kernel must not use the address; null if it may. Callers
-// hold the session's lock.
+// Returns the start of a violation's text, or null. Callers hold the lock.
 char const* refusal(Session& session, std::uintptr_t address) {
   auto const allocation = session.memory.find(address);
   if (!allocation) return "use after free, or of what is not allocated, ";

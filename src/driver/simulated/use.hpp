@@ -9,7 +9,7 @@
 
 namespace memarray::simulated {
 
-/// The memory that a copy reads or writes: a part of an allocation, or pageable memory of the program.
+/// The memory of a copy: part of an allocation, or pageable.
 struct Place {
   std::byte* bytes = nullptr;
   std::uintptr_t address = 0;
@@ -18,8 +18,8 @@ struct Place {
   [[nodiscard]] bool is_pageable() const noexcept { return allocation == nullptr; }
 };
 
-/// A scope in which work on a stream uses allocations. Memory that is freed, or not yet allocated in stream order, is a
-/// violation when the use begins. The function that frees detects a free during the use.
+/// A scope in which stream work uses allocations. Memory that is freed, or not yet allocated in stream order, is a
+/// violation.
 class Use {
  public:
   /// `what` and `places` must outlive the object.

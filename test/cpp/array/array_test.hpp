@@ -113,11 +113,11 @@ class View {
 };
 /// Returns an escaped view.
 template <class T, int ndim>
-View<T> kept_read_only(MemArray<T, ndim>& array) {
+View<T> escaped_read_only(MemArray<T, ndim>& array) {
   return View<T>(array.get_dlpack_tensor(true));
 }
 template <class T, int ndim>
-View<T> kept_writable(MemArray<T, ndim>& array) {
+View<T> escaped_writable(MemArray<T, ndim>& array) {
   WriteLease<T, ndim> const lease(array);
   return View<T>(array.get_dlpack_tensor(true, lease.lock_id()));
 }
@@ -140,7 +140,7 @@ class FailingResource {
   explicit FailingResource(Control& control) : _control(&control) {}
   void* allocate(StreamHandle const&, std::size_t bytes, std::size_t alignment) {
     ++_control->asked;
-    if (_control->until_failure == 0) throw OutOfMemoryError("this resource was told to fail");
+    if (_control->until_failure == 0) throw OutOfMemoryError("this resource fails on request");
     if (_control->until_failure > 0) --_control->until_failure;
     ++_control->live;
     return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);

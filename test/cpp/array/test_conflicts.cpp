@@ -66,6 +66,17 @@ std::vector<Operation> writes() {
          Array const other({3, 4});
          static_cast<void>(exclusive_scan(other, a, default_stream()));
        }},
+      {"inclusive_scan into it",
+       [](Array& a) {
+         Array const other({3, 4});
+         inclusive_scan(other, a, default_stream());
+       }},
+      {"sort_by_key of its rows",
+       [](Array& a) {
+         MemArray<int, 1> keys({3});
+         sort_by_key(keys, a, default_stream());
+       }},
+      {"hold", [](Array& a) { static_cast<void>(hold(default_stream(), write(a))); }},
       {"a writable tensor", [](Array& a) { static_cast<void>(a.get_dlpack_tensor(true, 12345)); }},
   };
 }
@@ -87,6 +98,13 @@ std::vector<Operation> reads() {
       {"leases", [](Array& a) { static_cast<void>(leases(read(a))); }},
       {"view", [](Array& a) { static_cast<void>(a.view()); }},
       {"sum", [](Array& a) { static_cast<void>(sum(a, default_stream())); }},
+      {"reduce", [](Array& a) { static_cast<void>(reduce(a, default_stream(), 0.0F, plus{})); }},
+      {"min", [](Array& a) { static_cast<void>(min(a, default_stream())); }},
+      {"max", [](Array& a) { static_cast<void>(max(a, default_stream())); }},
+      {"minmax", [](Array& a) { static_cast<void>(minmax(a, default_stream())); }},
+      {"argmin", [](Array& a) { static_cast<void>(argmin(a, default_stream())); }},
+      {"argmax", [](Array& a) { static_cast<void>(argmax(a, default_stream())); }},
+      {"dot", [](Array& a) { static_cast<void>(dot(a, a, default_stream())); }},
       {"a kernel that reads",
        [](Array& a) {
          for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { static_cast<void>(x[i]); }, read(a));
@@ -96,6 +114,12 @@ std::vector<Operation> reads() {
          Array other({3, 4});
          static_cast<void>(exclusive_scan(a, other, default_stream()));
        }},
+      {"inclusive_scan of it",
+       [](Array& a) {
+         Array other({3, 4});
+         inclusive_scan(a, other, default_stream());
+       }},
+      {"hold to read", [](Array& a) { static_cast<void>(hold(default_stream(), read(a))); }},
       {"a read-only tensor", [](Array& a) { static_cast<void>(a.get_dlpack_tensor(true)); }},
   };
 }
@@ -218,6 +242,8 @@ TEST_F(ConflictsTest, LockIdAdmitsAccessButNotMoveResizeOrExchange) {
     for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { EXPECT_EQ(x[i], 5); }, read(array, id));
     EXPECT_EQ(array.get_dlpack_tensor(true, id).flags(), 0U);
     EXPECT_EQ(array.get_lock_id(), id);
+    for_each_index(
+        {1}, default_stream(), [&](auto const&, auto) { EXPECT_EQ(array.get_lock_id(), id); }, write(array, id));
     auto const inside = contents(array);
     EXPECT_THROW(array.move_memory(kDLCPU, 0, 0, id), LockError);
     EXPECT_THROW(array.move_memory(kDLCUDA, 0, 0, id), LockError);
@@ -319,6 +345,20 @@ TEST_F(ConflictsTest, InvalidArgumentsAreRefusedAndChangeNothing) {
   EXPECT_NE(message_of<IndexError>([&] { array.write({0, 4}, 1); }).find("dimension 1"), std::string::npos);
   expect_unchanged("bad arguments");
   EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
+}
+
+TEST_F(ConflictsTest, OperationsShowNoLockId) {
+  Array array({2, 3});
+  std::int64_t seen = 0;
+  for_each_index({1}, default_stream(), [&](auto const&, auto) { seen = array.get_lock_id(); }, write(array));
+  EXPECT_EQ(seen, -1) << "the hold has no id that a caller may use";
+  for_each_index(
+      {1}, default_stream(),
+      [&](auto const&, auto) {
+        for (std::int64_t const id : {detail::LockWord::no_id, detail::LockWord::operation, detail::LockWord::settling})
+          EXPECT_THROW(array.write({0, 0}, 1, id), LockError);
+      },
+      write(array));
 }
 
 }  // namespace

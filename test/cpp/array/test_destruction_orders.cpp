@@ -138,8 +138,8 @@ TEST_F(DestructionOrdersTest, ArrayWithPendingWriteInNonPrimaryContextIsReleased
 }
 
 /// An export to a consumer's stream.
-struct Lent {
-  explicit Lent(testing::SimulatedDevices& sim) {
+struct Exported {
+  explicit Exported(testing::SimulatedDevices& sim) {
     array.emplace(std::array<std::int64_t, 1>{100});
     array->move_memory(kDLCUDA, 0, 0, -1, false);
     lease.emplace(array->state_ptr(), detail::LeaseCore::Kind::write, LeaseOptions{});
@@ -163,7 +163,7 @@ struct Lent {
 };
 
 TEST_F(DestructionOrdersTest, ExportToConsumerStreamIsReleasedInEveryOrder) {
-  in_every_order(4, [](testing::SimulatedDevices& sim) { return std::make_unique<Lent>(sim); });
+  in_every_order(4, [](testing::SimulatedDevices& sim) { return std::make_unique<Exported>(sim); });
 }
 
 /// A pending copy between pageable memory and a device.

@@ -17,10 +17,13 @@
 #include <utility>
 #include <vector>
 
-#include "array_test.hpp"
+#include "device_world.hpp"
 
 namespace memarray {
 namespace {
+
+using test::add;
+using test::DeviceWorld;
 
 constexpr std::int64_t length = 40;
 
@@ -64,102 +67,103 @@ Look look(MemArray<int, ndim> const& array) {
           array.get_lock_id()};
 }
 
-/// Arrays on cuda:0 and one on the host. The last operation on `a` is pending in the first stream.
-struct World {
-  explicit World(testing::SimulatedDevices& sim) {
-    for (MemArray<int, 1>* const array : {&a, &b, &c, &host}) test::count_up(*array);
-    for (MemArray<int, 1>* const array : {&a, &b, &c}) array->move_memory(kDLCUDA, 0, 0, -1, false);
-    sim.delay(std::chrono::milliseconds(2));
-    for_each_index(a, first, [](int& element, auto const&) { element += 2; });
-  }
-  [[nodiscard]] std::vector<Look> look_at_all() const {
-    std::vector<Look> looks = {look(a), look(b), look(c), look(host)};
-    if (made) looks.push_back(look(*made));
-    if (kept.is_versioned() && synchronize_all()) {
-      auto const* const elements = static_cast<int const*>(testing::detail::reachable(kept.tensor().data));
-      looks.push_back({{length}, {elements, elements + length}});
-    }
-    return looks;
-  }
+/// Moves the arrays to cuda:0. The last operation on `array` is pending in the first stream.
+void prepare(DeviceWorld& w, testing::SimulatedDevices& sim) {
+  for (DeviceWorld::Array* const array : {&w.array, &w.other, &w.third, &w.on_host}) test::count_up(*array);
+  w.move_to_device();
+  sim.delay(std::chrono::milliseconds(2));
+  add(w.array, w.first_stream, 2);
+}
 
-  ContextHandle context = get_primary_context(0);
-  StreamHandle first = create_stream_handle(context);
-  StreamHandle second = create_stream_handle(context);
-  MemArray<int, 1> a{{length}};
-  MemArray<int, 1> b{{length}};
-  MemArray<int, 1> c{{length}};
-  MemArray<int, 1> host{{length}};
-  std::optional<MemArray<int, 1>> made;
-  DLPackTensor kept;
-};
-
-void add_one(MemArray<int, 1>& array, StreamHandle const& stream, std::int64_t lock_id = -1) {
-  for_each_index(array, stream, [](int& element, auto const&) { ++element; }, lock_id);
+std::vector<Look> look_at_all(DeviceWorld const& w) {
+  std::vector<Look> looks = {look(w.array), look(w.other), look(w.third), look(w.on_host)};
+  if (w.made) looks.push_back(look(*w.made));
+  if (w.exported.is_versioned() && synchronize_all()) {
+    auto const* const elements = static_cast<int const*>(testing::detail::reachable(w.exported.tensor().data));
+    looks.push_back({{length}, {elements, elements + length}});
+  }
+  return looks;
 }
 
 struct Program {
   char const* name;
-  void (*run)(World&);
-  void (*prepare)(World&) = [](World&) {};
+  void (*run)(DeviceWorld&);
+  void (*prepare)(DeviceWorld&) = [](DeviceWorld&) {};
 };
 void PrintTo(Program const& program, std::ostream* out) { *out << program.name; }
 
-void keep_a_view(World& w) { w.kept = w.a.get_dlpack_tensor(true); }
+void export_a_view(DeviceWorld& w) { w.exported = w.array.get_dlpack_tensor(true); }
 
 Program const programs[] = {
-    {"a_kernel", [](World& w) { add_one(w.a, w.second); }},
-    {"a_kernel_in_the_default_stream", [](World& w) { add_one(w.a, default_stream()); }},
+    {"a_kernel", [](DeviceWorld& w) { add(w.array, w.second_stream, 1); }},
+    {"a_kernel_in_the_default_stream", [](DeviceWorld& w) { add(w.array, default_stream(), 1); }},
     {"a_kernel_over_four_arrays",
-     [](World& w) {
+     [](DeviceWorld& w) {
        for_each_index(
-           {length}, w.second,
+           {length}, w.second_stream,
            [](auto const& i, auto const& from, auto const& changed, auto const& set, int& own) {
              *changed.get(i[0]) += *from.get(i[0]);
              *set.get(i[0]) = own;
              own += *from.get(i[0]);
            },
-           read(w.c), write(w.b), overwrite(*w.made), update(w.a));
+           read(w.third), write(w.other), overwrite(*w.made), update(w.array));
      },
-     [](World& w) { w.made.emplace(w.c); }},
+     [](DeviceWorld& w) { w.made.emplace(w.third); }},
     {"a_kernel_that_adds_atomically",
-     [](World& w) {
+     [](DeviceWorld& w) {
        for_each_index(
-           {length}, w.second,
-           [](auto const& i, auto const& from, auto const& to) { atomic_add(*to.get(0), *from.get(i[0])); }, read(w.a),
-           write(w.b));
+           {length}, w.second_stream,
+           [](auto const& i, auto const& from, auto const& to) { atomic_add(*to.get(0), *from.get(i[0])); },
+           read(w.array), write(w.other));
      }},
-    {"a_kernel_under_a_kept_view", [](World& w) { add_one(w.a, w.second); }, keep_a_view},
-    {"an_element_read", [](World& w) { EXPECT_EQ(w.a({5}), 7); }},
-    {"an_element_written", [](World& w) { w.a.write({5}, 70); }},
-    {"an_element_written_under_a_kept_view", [](World& w) { w.a.write({5}, 70); }, keep_a_view},
-    {"a_pointer_to_read", [](World& w) { static_cast<void>(std::as_const(w.a).ptr()); }},
-    {"a_pointer_to_write", [](World& w) { static_cast<void>(w.a.ptr()); }},
-    {"a_read_lease", [](World& w) { static_cast<void>(ReadLease<int, 1>(w.a, {.stream = w.second}).ptr()); }},
-    {"a_write_lease", [](World& w) { static_cast<void>(WriteLease<int, 1>(w.a, {.stream = w.second}).ptr()); }},
+    {"a_kernel_under_an_escaped_view", [](DeviceWorld& w) { add(w.array, w.second_stream, 1); }, export_a_view},
+    {"an_element_read", [](DeviceWorld& w) { EXPECT_EQ(w.array({5}), 7); }},
+    {"an_element_written", [](DeviceWorld& w) { w.array.write({5}, 70); }},
+    {"an_element_written_under_an_escaped_view", [](DeviceWorld& w) { w.array.write({5}, 70); }, export_a_view},
+    {"a_pointer_to_read", [](DeviceWorld& w) { static_cast<void>(std::as_const(w.array).ptr()); }},
+    {"a_pointer_to_write", [](DeviceWorld& w) { static_cast<void>(w.array.ptr()); }},
+    {"a_read_lease",
+     [](DeviceWorld& w) { static_cast<void>(ReadLease<int, 1>(w.array, {.stream = w.second_stream}).ptr()); }},
+    {"a_write_lease",
+     [](DeviceWorld& w) { static_cast<void>(WriteLease<int, 1>(w.array, {.stream = w.second_stream}).ptr()); }},
     {"a_lease_with_a_kernel",
-     [](World& w) {
-       WriteLease<int, 1> const lease(w.a, {.stream = w.second});
-       add_one(w.a, default_stream(), lease.lock_id());
+     [](DeviceWorld& w) {
+       WriteLease<int, 1> const lease(w.array, {.stream = w.second_stream});
+       add(w.array, default_stream(), 1, lease.lock_id());
      }},
-    {"a_lease_that_is_lent",
-     [](World& w) {
-       detail::LeaseCore lease(w.a.state_ptr(), detail::LeaseCore::Kind::write, {.stream = w.second});
+    {"a_lease_that_is_exported",
+     [](DeviceWorld& w) {
+       detail::LeaseCore lease(w.array.state_ptr(), detail::LeaseCore::Kind::write, {.stream = w.second_stream});
        lease.enter();
-       DLPackTensor const tensor(detail::export_versioned(lease, {.stream = &w.second}));
+       DLPackTensor const tensor(detail::export_versioned(lease, {.stream = &w.second_stream}));
      }},
-    {"a_tensor", [](World& w) { DLPackTensor const tensor = w.a.get_dlpack_tensor(true); }},
-    {"a_move_to_a_device", [](World& w) { w.host.move_memory(kDLCUDA, as_intptr(w.second), 0); }},
-    {"a_move_to_a_device_that_is_waited_for", [](World& w) { w.host.move_memory(kDLCUDA, 0, 0, -1, false); }},
-    {"a_move_to_the_host", [](World& w) { w.a.move_memory(kDLCPU, as_intptr(w.second), 0); }},
-    {"a_move_to_the_host_that_is_waited_for", [](World& w) { w.a.move_memory(kDLCPU, 0, 0, -1, false); }},
-    {"a_move_to_another_device", [](World& w) { w.a.move_memory(kDLCUDA, as_intptr(w.second), 1); }},
-    {"a_sum", [](World& w) { EXPECT_EQ(sum(w.a, w.second), 860); }},
-    {"a_scan", [](World& w) { exclusive_scan(w.b, w.a, w.second); }},
-    {"a_resize", [](World& w) { w.a.resize({length + 3}); }},
-    {"a_fill", [](World& w) { w.a.fill(6); }},
-    {"a_fill_under_a_kept_view", [](World& w) { w.a.fill(6); }, keep_a_view},
-    {"a_copy", [](World& w) { w.made.emplace(w.a); }},
-    {"an_assignment", [](World& w) { w.a = w.b; }},
+    {"a_tensor", [](DeviceWorld& w) { DLPackTensor const tensor = w.array.get_dlpack_tensor(true); }},
+    {"a_move_to_a_device", [](DeviceWorld& w) { w.on_host.move_memory(kDLCUDA, as_intptr(w.second_stream), 0); }},
+    {"a_move_to_a_device_that_is_waited_for", [](DeviceWorld& w) { w.on_host.move_memory(kDLCUDA, 0, 0, -1, false); }},
+    {"a_move_to_the_host", [](DeviceWorld& w) { w.array.move_memory(kDLCPU, as_intptr(w.second_stream), 0); }},
+    {"a_move_to_the_host_that_is_waited_for", [](DeviceWorld& w) { w.array.move_memory(kDLCPU, 0, 0, -1, false); }},
+    {"a_move_to_another_device", [](DeviceWorld& w) { w.array.move_memory(kDLCUDA, as_intptr(w.second_stream), 1); }},
+    {"a_sum", [](DeviceWorld& w) { EXPECT_EQ(sum(w.array, w.second_stream), 860); }},
+    {"a_scan", [](DeviceWorld& w) { exclusive_scan(w.other, w.array, w.second_stream); }},
+    {"a_scan_without_a_result", [](DeviceWorld& w) { inclusive_scan(w.other, w.array, w.second_stream); }},
+    {"a_sort", [](DeviceWorld& w) { sort_by_key(w.array, w.other, w.second_stream); }},
+    {"a_sort_under_an_escaped_view", [](DeviceWorld& w) { sort_by_key(w.array, w.other, w.second_stream); },
+     export_a_view},
+    {"a_launch_under_a_hold",
+     [](DeviceWorld& w) {
+       auto held = hold(w.second_stream, read(w.other), update(w.array));
+       held.for_each_index({length}, [](std::int64_t i, auto others, int& own) { own += others[i]; });
+     }},
+    {"a_kernel_over_a_view",
+     [](DeviceWorld& w) {
+       WriteLease<int, 1> const lease(w.array, {.stream = w.second_stream});
+       for_each_index<int, 1>(BufferView(lease), w.second_stream, [](int& element, std::int64_t) { element += 1; });
+     }},
+    {"a_resize", [](DeviceWorld& w) { w.array.resize({length + 3}); }},
+    {"a_fill", [](DeviceWorld& w) { w.array.fill(6); }},
+    {"a_fill_under_an_escaped_view", [](DeviceWorld& w) { w.array.fill(6); }, export_a_view},
+    {"a_copy", [](DeviceWorld& w) { w.made.emplace(w.array); }},
+    {"an_assignment", [](DeviceWorld& w) { w.array = w.other; }},
 };
 
 struct Fault {
@@ -201,7 +205,8 @@ struct Trial {
 
  private:
   void in(testing::SimulatedDevices& sim, Program const& program, std::optional<Fault> const& fault, bool act) {
-    World world(sim);
+    DeviceWorld world(length);
+    prepare(world, sim);
     program.prepare(world);
     std::vector<std::uint64_t> before;
     for (char const* const function : functions) before.push_back(sim.calls(function));
@@ -214,7 +219,7 @@ struct Trial {
     }
     for (std::size_t i = 0; i < std::size(functions); ++i) calls.push_back(sim.calls(functions[i]) - before[i]);
     sim.clear();
-    looks = world.look_at_all();
+    looks = look_at_all(world);
     if (code) program.run(world);
   }
 };
@@ -235,7 +240,7 @@ class DeviceFaultsTest : protected test::CountedArrays, public ::testing::TestWi
       EXPECT_TRUE(run.looks == before.looks || run.looks == after.looks)
           << run.words << "\nleaves " << ::testing::PrintToString(run.looks);
     } else {
-      EXPECT_EQ(run.looks, after.looks) << "it did not say that it failed";
+      EXPECT_EQ(run.looks, after.looks) << "the failure is not reported";
     }
     EXPECT_EQ(run.failure, "") << "the next call fails";
     EXPECT_EQ(run.live_blocks, 0);

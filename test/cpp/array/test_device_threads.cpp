@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "array_test.hpp"
+#include "device_world.hpp"
 
 namespace memarray {
 namespace {
@@ -25,18 +25,9 @@ constexpr int steps = 60;
 constexpr int steps = 300;
 #endif
 
-struct Shared {
-  MemArray<std::int64_t, 1> array{{length}};
-  std::atomic<std::int64_t> added{0};
-};
-
-struct World {
-  explicit World(testing::SimulatedDevices& sim) : devices(sim) {
-    for (int i = 0; i < 4; ++i) streams.push_back(create_stream_handle(get_primary_context(i / 2)));
-  }
-  testing::SimulatedDevices& devices;
-  std::vector<StreamHandle> streams;  // two of each device
-  std::array<Shared, 3> shared;
+/// Counts the updates of each array, and the calls.
+struct Counts {
+  std::array<std::atomic<std::int64_t>, 3> added{};  ///< to each array
   std::atomic<std::int64_t> granted{0};
   std::atomic<std::int64_t> refused{0};
 };
@@ -45,19 +36,20 @@ using DeviceThreadsTest = test::DeviceArrayTest;
 
 class Worker {
  public:
-  Worker(World& world, unsigned seed) : _world(world), _random(seed) {}
+  Worker(testing::SimulatedDevices& devices, test::DeviceWorld& world, Counts& counts, unsigned seed)
+      : _devices(devices), _world(world), _counts(counts), _random(seed) {}
 
   void run() {
     for (int step = 0; step < steps; ++step) {
       try {
         act();
-        ++_world.granted;
+        ++_counts.granted;
       } catch (LockError const&) {
-        ++_world.refused;
+        ++_counts.refused;
       } catch (ValueError const& error) {
         // The array moved to a device other than the stream's.
         EXPECT_NE(std::string(error.what()).find(": name a stream of that device"), std::string::npos) << error.what();
-        ++_world.refused;
+        ++_counts.refused;
       }
     }
   }
@@ -74,86 +66,93 @@ class Worker {
   }
 
   // Counted first, so that no thread sees an update that is not counted yet.
-  void add(Shared& shared, StreamHandle const& stream, std::int64_t lock_id) {
-    ++shared.added;
+  void add_one(std::size_t index, StreamHandle const& stream, std::int64_t lock_id) {
+    ++_counts.added[index];
     try {
-      for_each_index(shared.array, stream, [](std::int64_t& element, auto const&) { ++element; }, lock_id);
+      test::add(*_world.arrays()[index], stream, 1, lock_id);
     } catch (...) {
-      --shared.added;
+      --_counts.added[index];
       throw;
     }
   }
 
-  static void expect_whole(std::int64_t const* elements, std::int64_t limit) {
+  static void expect_whole(int const* elements, std::int64_t limit) {
     for (std::int64_t i = 1; i < length; ++i) ASSERT_EQ(elements[i], elements[0]) << "torn at " << i;
     ASSERT_LE(elements[0], limit);
   }
 
   void act() {
-    Shared& shared = _world.shared[static_cast<std::size_t>(any(3))];
-    MemArray<std::int64_t, 1>& a = shared.array;
+    auto const index = static_cast<std::size_t>(any(3));
+    MemArray<int, 1>& a = *_world.arrays()[index];
+    std::atomic<std::int64_t> const& added = _counts.added[index];
     switch (any(7)) {
-      case 0: return add(shared, any(3) == 0 ? default_stream() : _world.streams[static_cast<std::size_t>(any(4))], -1);
+      case 0:
+        return add_one(index, any(3) == 0 ? default_stream() : _world.streams[static_cast<std::size_t>(any(4))], -1);
       case 1: {
         LeaseOptions const asked = options();
-        WriteLease<std::int64_t, 1> const lease(a, asked);
+        WriteLease<int, 1> const lease(a, asked);
         for (int i = any(3); i >= 0; --i)
-          add(shared, asked.device->is_cpu() ? default_stream() : stream_on(asked.device->id), lease.lock_id());
-        std::int64_t const now = a({0}, lease.lock_id());
+          add_one(index, asked.device->is_cpu() ? default_stream() : stream_on(asked.device->id), lease.lock_id());
+        int const now = a({0}, lease.lock_id());
         EXPECT_EQ(a({length - 1}, lease.lock_id()), now);
-        EXPECT_LE(now, shared.added);
+        EXPECT_LE(now, added);
         return;
       }
       case 2: {
         LeaseOptions asked = options();
         asked.device = Device{};
         asked.stream = {};
-        ReadLease<std::int64_t, 1> const lease(a, asked);
-        return expect_whole(lease.ptr(), shared.added);
+        ReadLease<int, 1> const lease(a, asked);
+        return expect_whole(lease.ptr(), added);
       }
       case 3: {
         Device const where = device();
         return a.move_memory(where.type, 0, where.id, -1, any(2) == 0);
       }
       case 4: {
-        MemArray<std::int64_t, 1> copy = a;
+        MemArray<int, 1> copy = a;
         copy.move_memory(kDLCPU, 0, 0);
-        return expect_whole(copy.ptr(), shared.added);
+        return expect_whole(copy.ptr(), added);
       }
       case 5: {
-        WriteLease<std::int64_t, 1> lease(a, options());
-        _kept.push_back(a.get_dlpack_tensor(true, lease.lock_id()));
+        WriteLease<int, 1> lease(a, options());
+        _exports.push_back(a.get_dlpack_tensor(true, lease.lock_id()));
         lease.close();
-        if (_kept.size() > 3) _kept.erase(_kept.begin());
+        if (_exports.size() > 3) _exports.erase(_exports.begin());
         return;
       }
       default: {
-        _world.devices.delay(std::chrono::microseconds(any(3) * 50));
-        ReadLease<std::int64_t, 1> const lease(a, options());
+        _devices.delay(std::chrono::microseconds(any(3) * 50));
+        ReadLease<int, 1> const lease(a, options());
         return;
       }
     }
   }
 
-  World& _world;
+  testing::SimulatedDevices& _devices;
+  test::DeviceWorld& _world;
+  Counts& _counts;
   std::mt19937 _random;
-  std::vector<DLPackTensor> _kept;
+  std::vector<DLPackTensor> _exports;
 };
 
 TEST_F(DeviceThreadsTest, UpdatesFromEightThreadsOnFourStreamsAreNotLost) {
-  World world(sim);
+  test::DeviceWorld world(length, 2);
+  Counts counts;
   {
     std::vector<std::thread> running;
     for (unsigned i = 0; i < threads; ++i)
-      running.emplace_back([&world, i] { Worker(world, ::testing::UnitTest::GetInstance()->random_seed() + i).run(); });
+      running.emplace_back(
+          [&, i] { Worker(sim, world, counts, ::testing::UnitTest::GetInstance()->random_seed() + i).run(); });
     for (std::thread& thread : running) thread.join();
   }
-  for (Shared& shared : world.shared) {
-    shared.array.move_memory(kDLCPU, 0, 0);
-    for (std::int64_t i = 0; i < length; ++i) ASSERT_EQ(shared.array({i}), shared.added);
+  for (std::size_t i = 0; i < counts.added.size(); ++i) {
+    MemArray<int, 1>& array = *world.arrays()[i];
+    array.move_memory(kDLCPU, 0, 0);
+    for (std::int64_t j = 0; j < length; ++j) ASSERT_EQ(array({j}), counts.added[i]);
   }
-  EXPECT_GT(world.granted, threads * steps / 4);
-  EXPECT_GT(world.refused, 0);
+  EXPECT_GT(counts.granted, threads * steps / 4);
+  EXPECT_GT(counts.refused, 0);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ struct DeviceProgram<MemArray<T, ndim>> {
     }
   }
 
-  static void lends_and_versions() {
+  static void exports_and_versions() {
     Array array = counted(1);
     std::vector<T> const before = contents(array);
     array.move_memory(kDLCUDA, 0, 1);
@@ -127,7 +127,7 @@ TEST_F(DeviceTypesTest, MovesAndComputes) {
 }
 
 TEST_F(DeviceTypesTest, ExportHasSimulatedDeviceAndWriteTakesNewMemory) {
-  for_each_array([]<class P>(std::type_identity<P>) { P::lends_and_versions(); });
+  for_each_array([]<class P>(std::type_identity<P>) { P::exports_and_versions(); });
 }
 
 TEST_F(DeviceTypesTest, CopiesAndResizes) {

@@ -21,11 +21,14 @@
 #include <utility>
 #include <vector>
 
-#include "array_test.hpp"
+#include "device_world.hpp"
 #include "driver/simulated_driver.hpp"
 
 namespace memarray {
 namespace {
+
+using test::add;
+using test::DeviceWorld;
 
 using namespace std::chrono_literals;
 
@@ -34,65 +37,46 @@ constexpr std::int64_t length = 100;
 constexpr auto each = 3ms;
 constexpr auto late = 30ms;
 
-StreamHandle make_stream() { return create_stream_handle(get_primary_context(0)); }
-
 int at(void const* elements, std::int64_t i) {
   return static_cast<int const*>(testing::detail::reachable(elements))[i];
 }
 
-/// Arrays on cuda:0 without pending work. Each element of `a` is 1.
-struct World {
-  World() {
-    a.fill(1);
-    b.fill(2);
-    a.move_memory(kDLCUDA, 0, 0, -1, false);
-    b.move_memory(kDLCUDA, 0, 0, -1, false);
-  }
-
-  /// Keeps a stream busy for longer than any other work takes.
-  void busy(detail::BoundStream const& queue) const {
-    detail::launch_emulated(queue, [] { std::this_thread::sleep_for(late); });
-  }
-  [[nodiscard]] detail::BoundStream in(StreamHandle const& stream) const {
-    return detail::bind_stream(stream, context);
-  }
-  /// Submits work that makes every element 11 with a delay.
-  void ten_more(StreamHandle const& stream, std::int64_t lock_id = -1) {
-    busy(in(stream));
-    for_each_index(a, stream, [](int& element, auto const&) { element += 10; }, lock_id);
-  }
-  [[nodiscard]] int last() {
-    a.move_memory(kDLCPU, 0, 0, -1, false);
-    return a({length - 1});
-  }
-
-  ContextHandle context = get_primary_context(0);
-  MemArray<int, 1> a{{length}};
-  MemArray<int, 1> b{{length}};
-  StreamHandle first = make_stream();
-  StreamHandle second = make_stream();
-};
+/// Fills the arrays and moves them to cuda:0, where no work is pending. Each element of `array` is 1.
+void prepare(DeviceWorld& w) {
+  w.array.fill(1);
+  w.other.fill(2);
+  w.move_to_device();
+}
+/// Submits work that makes every element 11 with a delay.
+void add_ten_late(DeviceWorld& w, StreamHandle const& stream, std::int64_t lock_id = -1) {
+  w.delay(stream, late);
+  add(w.array, stream, 10, lock_id);
+}
+int last_element(DeviceWorld& w) {
+  w.array.move_memory(kDLCPU, 0, 0, -1, false);
+  return w.array({length - 1});
+}
 
 /// A write lease exported to a consumer. The consumer doubles the elements and adds one, in its own stream.
 class Consumer {
  public:
-  explicit Consumer(World& world)
-      : _world(world), lease(world.a.state_ptr(), detail::LeaseCore::Kind::write, LeaseOptions{}) {
+  explicit Consumer(DeviceWorld& world)
+      : _world(world), lease(world.array.state_ptr(), detail::LeaseCore::Kind::write, LeaseOptions{}) {
     lease.enter();
     _tensor = DLPackTensor(detail::export_versioned(lease, {.stream = &stream}));
   }
   void submit() {
     auto* const elements = static_cast<int*>(testing::detail::reachable(_tensor.tensor().data));
-    detail::launch_emulated(_world.in(stream), [elements] {
+    _world.submit(stream, [elements] {
       for (int i = 0; i < length; ++i) elements[i] = 2 * elements[i] + 1;
     });
   }
 
  private:
-  World& _world;
+  DeviceWorld& _world;
 
  public:
-  StreamHandle stream = make_stream();
+  StreamHandle stream = create_stream_handle(get_primary_context(0));
   detail::LeaseCore lease;
 
  private:
@@ -116,170 +100,183 @@ template <class Run>
 struct Program {
   char const* site;
   char const* name;
-  bool (*is_right)(World&);
+  bool (*is_right)(DeviceWorld&);
 };
 
 Program const programs[] = {
     {"reading an element, after the array's writer", "an element of what a kernel writes",
-     [](World& w) {
-       w.ten_more(w.first);
-       return w.a({length - 1}) == 11;
+     [](DeviceWorld& w) {
+       add_ten_late(w, w.first_stream);
+       return w.array({length - 1}) == 11;
      }},
     {"writing an element, after the array's users", "an element that a kernel writes, too",
-     [](World& w) {
-       w.ten_more(w.first);
-       w.a.write({length - 1}, 50);
-       return w.last() == 50;
+     [](DeviceWorld& w) {
+       add_ten_late(w, w.first_stream);
+       w.array.write({length - 1}, 50);
+       return last_element(w) == 50;
      }},
     {"writing an element", "a kernel after an element was written",
-     [](World& w) {
-       w.busy(detail::DeviceMemory::of(0)->internal_stream());
-       w.a.write({length - 1}, 50);
-       for_each_index(w.a, w.second, [](int& element, auto const&) { element *= 2; });
-       return w.last() == 100;
+     [](DeviceWorld& w) {
+       w.delay(detail::DeviceMemory::of(0)->internal_stream().stream, late);
+       w.array.write({length - 1}, 50);
+       for_each_index(w.array, w.second_stream, [](int& element, auto const&) { element *= 2; });
+       return last_element(w) == 100;
      }},
     {"an access from the host, after work on streams", "a pointer to read",
-     [](World& w) {
-       w.ten_more(w.first);
-       return at(std::as_const(w.a).ptr(), 5) == 11;
+     [](DeviceWorld& w) {
+       add_ten_late(w, w.first_stream);
+       return at(std::as_const(w.array).ptr(), 5) == 11;
      }},
     {"an access from the host, after work on streams", "a pointer to read, under a lease's id",
-     [](World& w) {
-       WriteLease<int, 1> const lease(w.a, {.stream = w.first});
-       w.ten_more(w.second, lease.lock_id());
-       return at(std::as_const(w.a).ptr(lease.lock_id()), 5) == 11;
+     [](DeviceWorld& w) {
+       WriteLease<int, 1> const lease(w.array, {.stream = w.first_stream});
+       add_ten_late(w, w.second_stream, lease.lock_id());
+       return at(std::as_const(w.array).ptr(lease.lock_id()), 5) == 11;
      }},
     {"an access from the host, after work on streams", "an element on the host that a copy in a stream brings",
-     [](World& w) {
-       w.ten_more(w.first);
-       w.a.move_memory(kDLCPU, as_intptr(w.first), 0);
-       return w.a({5}) == 11;
+     [](DeviceWorld& w) {
+       add_ten_late(w, w.first_stream);
+       w.array.move_memory(kDLCPU, as_intptr(w.first_stream), 0);
+       return w.array({5}) == 11;
      }},
     {"a write from the host, after work on streams", "a pointer to write",
-     [](World& w) {
-       w.ten_more(w.first);
-       return at(w.a.ptr(), 5) == 11;
+     [](DeviceWorld& w) {
+       add_ten_late(w, w.first_stream);
+       return at(w.array.ptr(), 5) == 11;
      }},
     {"a write from the host, after work on streams", "a pointer to write, under a lease's id",
-     [](World& w) {
-       WriteLease<int, 1> const lease(w.a, {.stream = w.first});
-       w.ten_more(w.second, lease.lock_id());
-       return at(w.a.ptr(lease.lock_id()), 5) == 11;
+     [](DeviceWorld& w) {
+       WriteLease<int, 1> const lease(w.array, {.stream = w.first_stream});
+       add_ten_late(w, w.second_stream, lease.lock_id());
+       return at(w.array.ptr(lease.lock_id()), 5) == 11;
      }},
     {"a write from the host, after work on streams", "an element written while a kernel's result comes to the host",
-     [](World& w) {
-       w.ten_more(w.first);
-       w.a.move_memory(kDLCPU, as_intptr(w.first), 0);
-       w.a.write({5}, 7);
-       static_cast<void>(w.last());
-       return w.a({5}) == 7 && w.a({6}) == 11;
+     [](DeviceWorld& w) {
+       add_ten_late(w, w.first_stream);
+       w.array.move_memory(kDLCPU, as_intptr(w.first_stream), 0);
+       w.array.write({5}, 7);
+       static_cast<void>(last_element(w));
+       return w.array({5}) == 7 && w.array({6}) == 11;
      }},
     {"a kernel that has a result", "sum",
-     [](World& w) {
-       w.busy(w.in(w.first));
-       return deep_down([&] { return sum(w.a, w.first); }) == length;
+     [](DeviceWorld& w) {
+       w.delay(w.first_stream, late);
+       return deep_down([&] { return sum(w.array, w.first_stream); }) == length;
      }},
     {"a kernel that has a result", "exclusive_scan",
-     [](World& w) {
-       w.busy(w.in(w.first));
-       return deep_down([&] { return exclusive_scan(w.a, w.b, w.first); }) == length;
+     [](DeviceWorld& w) {
+       w.delay(w.first_stream, late);
+       return deep_down([&] { return exclusive_scan(w.array, w.other, w.first_stream); }) == length;
      }},
-    {"a lease's streams, after its kernel", "a kernel under a lease's id, then the consumer that it lent to",
-     [](World& w) {
+    {"a kernel that has a result", "transform_reduce over a view",
+     [](DeviceWorld& w) {
+       ReadLease<int, 1> const lease(w.array, {.stream = w.first_stream});
+       ConstBufferView const view(lease);
+       w.delay(w.first_stream, late);
+       return deep_down([&] {
+                return transform_reduce(
+                    {length}, w.first_stream, 0, plus{}, [](std::int64_t i, auto const& x) { return x[i]; },
+                    read<int, 1>(view));
+              }) == length;
+     }},
+    {"a lease's streams, after its kernel", "a kernel under a lease's id, then the consumer of its export",
+     [](DeviceWorld& w) {
        Consumer consumer(w);
-       w.ten_more(w.second, consumer.lease.lock_id());
+       add_ten_late(w, w.second_stream, consumer.lease.lock_id());
        consumer.submit();
        consumer.lease.exit();
-       return w.last() == 23;
+       return last_element(w) == 23;
      }},
-    {"streams of kept views, before what they write later", "a kernel that reads what a kept view then writes",
-     [](World& w) {
-       w.a.escaped_views(EscapedViews::alias);
+    {"streams of kept views, before what they write later", "a kernel that reads what an escaped view then writes",
+     [](DeviceWorld& w) {
+       w.array.escaped_views(EscapedViews::alias);
        Consumer consumer(w);
        consumer.lease.exit();
-       w.busy(w.in(w.second));
+       w.delay(w.second_stream, late);
        for_each_index(
-           {length}, w.second, [](auto const& i, auto const& from, auto const& to) { *to.get(i[0]) = *from.get(i[0]); },
-           read(w.a), overwrite(w.b));
+           {length}, w.second_stream,
+           [](auto const& i, auto const& from, auto const& to) { *to.get(i[0]) = *from.get(i[0]); }, read(w.array),
+           overwrite(w.other));
        consumer.submit();
-       return sum(w.b, w.second) == length;
+       return sum(w.other, w.second_stream) == length;
      }},
-    {"streams of kept views, before what they write later", "a snapshot of what a kept view then writes",
-     [](World& w) {
+    {"streams of kept views, before what they write later", "a snapshot of what an escaped view then writes",
+     [](DeviceWorld& w) {
        Consumer consumer(w);
        consumer.lease.exit();
-       w.busy(w.in(w.second));
-       for_each_index(w.a, w.second, [](int& element, auto const&) { element += 10; });
+       w.delay(w.second_stream, late);
+       add(w.array, w.second_stream, 10);
        consumer.submit();
-       return w.last() == 11;
+       return last_element(w) == 11;
      }},
     {"work that reads what kept views may write later, in streams that are not known",
-     "a kernel that reads what a view then writes in a stream that nobody knows",
-     [](World& w) {
-       w.a.escaped_views(EscapedViews::alias);
-       detail::LeaseCore lease(w.a.state_ptr(), detail::LeaseCore::Kind::write, LeaseOptions{});
+     "a kernel that reads what a view then writes in an unknown stream",
+     [](DeviceWorld& w) {
+       w.array.escaped_views(EscapedViews::alias);
+       detail::LeaseCore lease(w.array.state_ptr(), detail::LeaseCore::Kind::write, LeaseOptions{});
        lease.enter();
        DLPackTensor const view(detail::export_versioned(lease));
        lease.exit();
        // The delay is in this kernel itself, because it waits for all earlier work.
        for_each_index(
-           {length}, w.second,
+           {length}, w.second_stream,
            [](auto const& i, auto const& from, auto const& to) {
              if (i[0] == 0) std::this_thread::sleep_for(late);
              *to.get(i[0]) = *from.get(i[0]);
            },
-           read(w.a), overwrite(w.b));
+           read(w.array), overwrite(w.other));
        auto* const elements = static_cast<int*>(testing::detail::reachable(view.tensor().data));
-       detail::launch_emulated(w.in(w.first), [elements] {
+       w.submit(w.first_stream, [elements] {
          for (int i = 0; i < length; ++i) elements[i] = 7;
        });
-       return sum(w.b, w.second) == length;
+       return sum(w.other, w.second_stream) == length;
      }},
     {"an export for any stream, after all users", "a tensor under a lease's id",
-     [](World& w) {
-       WriteLease<int, 1> const lease(w.a, {.stream = w.first});
-       w.ten_more(w.second, lease.lock_id());
-       DLPackTensor const tensor = w.a.get_dlpack_tensor(true, lease.lock_id());
+     [](DeviceWorld& w) {
+       WriteLease<int, 1> const lease(w.array, {.stream = w.first_stream});
+       add_ten_late(w, w.second_stream, lease.lock_id());
+       DLPackTensor const tensor = w.array.get_dlpack_tensor(true, lease.lock_id());
        return at(tensor.tensor().data, 5) == 11;
      }},
     {"memory that goes back without a pool", "pinned memory that a copy reads",
-     [](World& w) {
+     [](DeviceWorld& w) {
        DriverResource pinned = DriverResource::pinned(w.context);
        std::size_t const bytes = length * sizeof(int);
-       void* const memory = pinned.allocate(w.first, bytes);
+       void* const memory = pinned.allocate(w.first_stream, bytes);
        std::memset(memory, 0, bytes);
-       w.busy(w.in(w.first));
+       w.delay(w.first_stream, late);
        detail::ContextScope const scope(w.context);
-       scope.driver()->cuMemcpyHtoDAsync(reinterpret_cast<cu::DevicePtr>(w.b.ptr()), memory, bytes, as_cu(w.first));
-       pinned.deallocate(w.first, memory, bytes);
-       return synchronize(w.first, w.context);  // a dropped wait causes a violation
+       scope.driver()->cuMemcpyHtoDAsync(reinterpret_cast<cu::DevicePtr>(w.other.ptr()), memory, bytes,
+                                         as_cu(w.first_stream));
+       pinned.deallocate(w.first_stream, memory, bytes);
+       return synchronize(w.first_stream, w.context);  // a dropped wait causes a violation
      }},
     {"memory that its last handle gives back", "memory of a pool that another stream reads",
-     [](World& w) {
-       DevicePtrHandle memory = allocate_from_pool(create_memory_pool_handle(0), w.first, length * sizeof(int));
+     [](DeviceWorld& w) {
+       DevicePtrHandle memory = allocate_from_pool(create_memory_pool_handle(0), w.first_stream, length * sizeof(int));
        detail::ContextScope const scope(w.context);
-       scope.driver()->cuMemsetD8Async(as_cu(memory), 3, length * sizeof(int), as_cu(w.first));
-       if (!synchronize(w.first, w.context)) return false;
-       w.busy(w.in(w.second));
-       auto const target = reinterpret_cast<cu::DevicePtr>(w.b.ptr());
-       scope.driver()->cuMemcpyDtoDAsync(target, as_cu(memory), length * sizeof(int), as_cu(w.second));
+       scope.driver()->cuMemsetD8Async(as_cu(memory), 3, length * sizeof(int), as_cu(w.first_stream));
+       if (!synchronize(w.first_stream, w.context)) return false;
+       w.delay(w.second_stream, late);
+       auto const target = reinterpret_cast<cu::DevicePtr>(w.other.ptr());
+       scope.driver()->cuMemcpyDtoDAsync(target, as_cu(memory), length * sizeof(int), as_cu(w.second_stream));
        EventHandle const over = create_event_handle(w.context);
-       if (!record(over, w.second) || !free_after(memory, over)) return false;
+       if (!record(over, w.second_stream) || !free_after(memory, over)) return false;
        memory.reset();
-       return synchronize(w.second, w.context);
+       return synchronize(w.second_stream, w.context);
      }},
     {"memory that its last handle gives back", "pinned memory that a copy reads",
-     [](World& w) {
+     [](DeviceWorld& w) {
        DevicePtrHandle memory = allocate_pinned(w.context, length * sizeof(int));
        detail::ContextScope const scope(w.context);
-       w.busy(w.in(w.second));
-       scope.driver()->cuMemcpyHtoDAsync(reinterpret_cast<cu::DevicePtr>(w.b.ptr()),
+       w.delay(w.second_stream, late);
+       scope.driver()->cuMemcpyHtoDAsync(reinterpret_cast<cu::DevicePtr>(w.other.ptr()),
                                          reinterpret_cast<void const*>(as_intptr(memory)), length * sizeof(int),
-                                         as_cu(w.second));
+                                         as_cu(w.second_stream));
        EventHandle const over = create_event_handle(w.context);
-       if (!record(over, w.second) || !free_after(memory, over)) return false;
+       if (!record(over, w.second_stream) || !free_after(memory, over)) return false;
        memory.reset();
-       return synchronize(w.second, w.context);
+       return synchronize(w.second_stream, w.context);
      }},
 };
 
@@ -299,7 +296,8 @@ Seen run(Program const& program, std::optional<Nth> const& lost = {}) {
   Seen seen;
   testing::SimulatedDevices sim;
   {
-    World world;
+    DeviceWorld world(length);
+    prepare(world);
     std::size_t const before = sim.waits().size();
     sim.delay(each);
     if (lost) sim.drop(lost->first, lost->second);

@@ -111,7 +111,7 @@ class EscapedViewsTest : public ArrayTest {
 TEST_F(EscapedViewsTest, PartialWritesUnderEscapedViewCopyAndReportOnce) {
   for (Use const& use : partial_writes()) {
     fresh();
-    View<double> const view = kept_read_only(array);
+    View<double> const view = escaped_read_only(array);
     auto const copies_before = copies();
     auto const bytes_before = copied_bytes();
     static_cast<void>(take_reports());
@@ -131,7 +131,7 @@ TEST_F(EscapedViewsTest, PartialWritesUnderEscapedViewCopyAndReportOnce) {
 TEST_F(EscapedViewsTest, FullWritesUnderEscapedViewDoNotCopy) {
   for (Use const& use : whole_writes()) {
     fresh();
-    View<double> const view = kept_read_only(array);
+    View<double> const view = escaped_read_only(array);
     auto const versions_before = versions();
     use.run(array);
     EXPECT_EQ(copies(), 0) << use.name;
@@ -148,7 +148,7 @@ TEST_F(EscapedViewsTest, FullWritesUnderEscapedViewDoNotCopy) {
 TEST_F(EscapedViewsTest, ReadsUnderEscapedReadOnlyViewChangeNothing) {
   for (Use const& use : reads()) {
     fresh();
-    View<double> const view = kept_read_only(array);
+    View<double> const view = escaped_read_only(array);
     std::byte const* const memory = memory_of(array);
     use.run(array);
     EXPECT_EQ(memory_of(array), memory) << use.name;
@@ -162,8 +162,8 @@ TEST_F(EscapedViewsTest, AllAccessIsInPlaceWithoutEscapedViews) {
     for (Use const& use : uses) {
       fresh();
       {
-        View<double> const dropped = kept_writable(array);
-        View<double> const too = kept_read_only(array);
+        View<double> const dropped = escaped_writable(array);
+        View<double> const too = escaped_read_only(array);
       }
       std::byte const* const memory = memory_of(array);
       auto const copies_before = copies();
@@ -179,7 +179,7 @@ TEST_F(EscapedViewsTest, AllAccessIsInPlaceWithoutEscapedViews) {
 TEST_F(EscapedViewsTest, WritableViewIsDetachedByNextAccess) {
   for (Use const& use : reads()) {
     fresh();
-    View<double> const view = kept_writable(array);
+    View<double> const view = escaped_writable(array);
     view.data()[5] = 77;
     use.run(array);
     view.data()[6] = 88;
@@ -189,7 +189,7 @@ TEST_F(EscapedViewsTest, WritableViewIsDetachedByNextAccess) {
   EXPECT_EQ(copies(), static_cast<std::int64_t>(reads().size()));
   for (Use const& use : partial_writes()) {
     fresh();
-    View<double> const view = kept_writable(array);
+    View<double> const view = escaped_writable(array);
     view.data()[5] = 77;
     use.run(array);
     view.data()[6] = 88;
@@ -198,7 +198,7 @@ TEST_F(EscapedViewsTest, WritableViewIsDetachedByNextAccess) {
   auto const copies_before = copies();
   for (Use const& use : whole_writes()) {
     fresh();
-    View<double> const view = kept_writable(array);
+    View<double> const view = escaped_writable(array);
     use.run(array);
     view.data()[6] = 88;
     EXPECT_EQ(contents(array), std::vector<double>(64, -1)) << use.name;
@@ -207,19 +207,19 @@ TEST_F(EscapedViewsTest, WritableViewIsDetachedByNextAccess) {
 }
 
 TEST_F(EscapedViewsTest, MoveResizeAndExchangeDetachWritableViews) {
-  View<double> const moved = kept_writable(array);
+  View<double> const moved = escaped_writable(array);
   array.move_memory(kDLCPU, 0, 0);
   moved.data()[0] = 55;
   EXPECT_EQ(contents(array), before);
-  View<double> const resized = kept_writable(array);
+  View<double> const resized = escaped_writable(array);
   resized.data()[0] = 11;
   array.resize({32});
   resized.data()[1] = 55;
   EXPECT_EQ(array({0}), 11);
   EXPECT_EQ(array({1}), 1);
   Array other({32});
-  View<double> const mine = kept_writable(array);
-  View<double> const theirs = kept_writable(other);
+  View<double> const mine = escaped_writable(array);
+  View<double> const theirs = escaped_writable(other);
   array.exchange(other);
   mine.data()[2] = 55;
   theirs.data()[2] = 55;
@@ -229,19 +229,19 @@ TEST_F(EscapedViewsTest, MoveResizeAndExchangeDetachWritableViews) {
 }
 
 TEST_F(EscapedViewsTest, SnapshotsSurviveResizingExchangingMovingAndDestruction) {
-  View<double> const view = kept_read_only(array);
+  View<double> const view = escaped_read_only(array);
   array.resize({8});
   array.fill(-1);
   EXPECT_EQ(view.copy(), before);
   fresh();
-  View<double> const second = kept_read_only(array);
+  View<double> const second = escaped_read_only(array);
   Array other({3});
   array.exchange(other);
   EXPECT_EQ(contents(other), before);
   other.write({0}, -1.0);
   array.fill(-2);
   EXPECT_EQ(second.copy(), before);
-  View<double> const third = kept_read_only(other);
+  View<double> const third = escaped_read_only(other);
   other = Array({1});
   array = std::move(other);
   EXPECT_EQ(third.copy(), with(before, 0, -1));
@@ -251,7 +251,7 @@ TEST_F(EscapedViewsTest, ManySnapshotsCoexist) {
   std::vector<View<double>> frames;
   for (int step = 0; step < 50; ++step) {
     for_each_index(array, default_stream(), [](double& e, auto const&) { e += 1; });
-    frames.push_back(kept_read_only(array));
+    frames.push_back(escaped_read_only(array));
   }
   for (int step = 0; step < 50; ++step) EXPECT_EQ(frames[static_cast<std::size_t>(step)].data()[3], 3 + step + 1);
   EXPECT_EQ(copies(), 0);
@@ -281,8 +281,8 @@ TEST_F(EscapedViewsTest, PolicyErrorRefusesWritesUntilTheLastViewIsGone) {
     for (Use const& use : uses) {
       fresh(EscapedViews::error);
       std::byte const* const memory = memory_of(array);
-      View<double> first = kept_read_only(array);
-      View<double> second = kept_read_only(array);
+      View<double> first = escaped_read_only(array);
+      View<double> second = escaped_read_only(array);
       auto const words = message_of<LockError>([&] { use.run(array); });
       EXPECT_NE(words.find("2 exported view"), std::string::npos) << use.name << words;
       EXPECT_NE(words.find("'error'"), std::string::npos) << use.name;
@@ -299,7 +299,7 @@ TEST_F(EscapedViewsTest, PolicyErrorRefusesWritesUntilTheLastViewIsGone) {
 
 TEST_F(EscapedViewsTest, PolicyErrorRefusesMovingResizingAndExchanging) {
   fresh(EscapedViews::error);
-  View<double> const view = kept_read_only(array);
+  View<double> const view = escaped_read_only(array);
   EXPECT_THROW(array.resize({64}), LockError);
   EXPECT_THROW(array.move_memory(kDLCPU, 0, 0), LockError);
   Array other({64});
@@ -314,9 +314,9 @@ TEST_F(EscapedViewsTest, PolicyErrorRefusesMovingResizingAndExchanging) {
 TEST_F(EscapedViewsTest, PolicyErrorRefusesReadingOnlyUnderWritableViews) {
   for (Use const& use : reads()) {
     fresh(EscapedViews::error);
-    View<double> view = kept_read_only(array);
+    View<double> view = escaped_read_only(array);
     EXPECT_NO_THROW(use.run(array)) << use.name;
-    view = kept_writable(array = Array({64}, 0, {.escaped_views = EscapedViews::error}));
+    view = escaped_writable(array = Array({64}, 0, {.escaped_views = EscapedViews::error}));
     auto const words = message_of<LockError>([&] { use.run(array); });
     EXPECT_NE(words.find("1 writable"), std::string::npos) << use.name << words;
     view.drop();
@@ -328,8 +328,8 @@ TEST_F(EscapedViewsTest, PolicyAliasKeepsSharingArrayMemory) {
   for (auto const& uses : {partial_writes(), whole_writes(), reads()})
     for (Use const& use : uses) {
       fresh(EscapedViews::alias);
-      View<double> const view = kept_writable(array);
-      View<double> const reader = kept_read_only(array);
+      View<double> const view = escaped_writable(array);
+      View<double> const reader = escaped_read_only(array);
       std::byte const* const memory = memory_of(array);
       use.run(array);
       EXPECT_EQ(memory_of(array), memory) << use.name;
@@ -354,12 +354,12 @@ TEST_F(EscapedViewsTest, PolicyIsPerArrayAndDefaultsToOptions) {
 
 TEST_F(EscapedViewsTest, ChangedPolicyAppliesAtNextAccess) {
   fresh(EscapedViews::error);
-  View<double> const view = kept_read_only(array);
+  View<double> const view = escaped_read_only(array);
   EXPECT_THROW(array.fill(0), LockError);
   array.escaped_views(EscapedViews::snapshot);
   array.fill(0);
   EXPECT_EQ(view.copy(), before);
-  View<double> const second = kept_writable(array);
+  View<double> const second = escaped_writable(array);
   array.escaped_views(EscapedViews::alias);
   array.fill(5);
   EXPECT_EQ(second.data()[0], 5);
@@ -372,8 +372,8 @@ TEST_F(EscapedViewsTest, ChangedPolicyAppliesAtNextAccess) {
 TEST_F(EscapedViewsTest, ThrowingKernelLeavesArraysWithEscapedViewsUnchanged) {
   Array other({64});
   count_up(other);
-  View<double> const first = kept_read_only(array);
-  View<double> const second = kept_writable(other);
+  View<double> const first = escaped_read_only(array);
+  View<double> const second = escaped_writable(other);
   auto const fails = [](auto const& i, auto&& x, auto&& y) {
     if constexpr (std::is_lvalue_reference_v<decltype(y)> && std::is_same_v<std::remove_cvref_t<decltype(y)>, double>)
       y = -1;

@@ -59,8 +59,8 @@ TEST_F(LeasesTest, RefusedOverwriteKeepsContents) {
   count_up(first);
   count_up(second);
   auto const before = contents(first);
-  View<double> const kept_first = kept_read_only(first);
-  View<double> const kept_second = kept_read_only(second);
+  View<double> const kept_first = escaped_read_only(first);
+  View<double> const kept_second = escaped_read_only(second);
   for (MemArray<double, 1>* const held : {&first, &second}) {
     MemArray<double, 1>& other = held == &first ? second : first;
     ReadLease const reader(*held);
@@ -137,7 +137,7 @@ TEST_F(LeasesTest, OppositeOrdersDoNotDeadlock) {
 TEST_F(LeasesTest, OutOfMemoryForOneArrayReleasesAll) {
   FailingResource::Control memory;
   MemArray<double, 1> tight({8}, 0, {.resource = FailingResource(memory)});
-  View<double> const view = kept_read_only(tight);
+  View<double> const view = escaped_read_only(tight);
   memory.until_failure = 0;
   EXPECT_THROW(static_cast<void>(leases(write(a), overwrite(tight), write(b))), OutOfMemoryError);
   EXPECT_TRUE(all_free());

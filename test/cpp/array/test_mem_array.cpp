@@ -72,7 +72,7 @@ TEST_F(MemArrayTest, SizesAreCheckedBeforeAnythingIsAllocated) {
   EXPECT_THROW((MemArray<double, 3>({big, big, 4})), OverflowError);
   EXPECT_THROW((MemArray<double, 1>({std::numeric_limits<std::int64_t>::max()})), OverflowError);
   EXPECT_THROW((MemArray<double, 1>({std::numeric_limits<std::int64_t>::max() / 8 + 1})), OverflowError);
-  EXPECT_THROW((MemArray<double, 3>({0, big * big, 8})), OverflowError) << "its strides could not be told";
+  EXPECT_THROW((MemArray<double, 3>({0, big * big, 8})), OverflowError) << "its strides overflow";
   EXPECT_THROW(Array({-1, 4}), ValueError);
   EXPECT_THROW(Array({-1, 0}), ValueError);
   EXPECT_THROW(Array({-1, -1}), ValueError);
@@ -221,7 +221,7 @@ TEST_F(MemArrayTest, ResizeKeepsLeadingElementsAndInitializesRest) {
 
 TEST_F(MemArrayTest, ResizeTakesFreshMemory) {
   Array array({2, 3});
-  View<double> const view = kept_read_only(array);
+  View<double> const view = escaped_read_only(array);
   std::byte const* const memory = memory_of(array);
   array.resize({2, 3});
   EXPECT_NE(memory_of(array), memory);
@@ -273,7 +273,7 @@ TEST_F(MemArrayTest, FailedAllocationLeavesArrayUnchanged) {
     };
     for (bool const writable : {false, true})
       for (auto const& operation : operations) {
-        View<double> const view = writable ? kept_writable(array) : kept_read_only(array);
+        View<double> const view = writable ? escaped_writable(array) : escaped_read_only(array);
         memory.until_failure = 0;
         EXPECT_THROW(operation(), OutOfMemoryError);
         memory.until_failure = -1;
@@ -283,7 +283,7 @@ TEST_F(MemArrayTest, FailedAllocationLeavesArrayUnchanged) {
         EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
         EXPECT_EQ(other.state().lock().word().load(), detail::LockWord::free);
       }
-    View<double> const view = kept_writable(array);
+    View<double> const view = escaped_writable(array);
     memory.until_failure = 0;
     EXPECT_THROW(static_cast<void>(array({0, 0})), OutOfMemoryError);
     EXPECT_THROW(ReadLease{array}, OutOfMemoryError);

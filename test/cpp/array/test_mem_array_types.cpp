@@ -57,7 +57,7 @@ struct Program<MemArray<T, ndim>> {
     }
   }
 
-  static void lends_its_memory() {
+  static void exports_its_memory() {
     Array array(shape(), 0);
     count_up(array);
     auto const before = contents(array);
@@ -77,7 +77,7 @@ struct Program<MemArray<T, ndim>> {
       stride *= dl.shape[d];
     }
     ASSERT_EQ(std::vector<T>(static_cast<T*>(dl.data), static_cast<T*>(dl.data) + array.get_size()), before);
-    View<T> const kept = kept_read_only(array);
+    View<T> const kept = escaped_read_only(array);
     array.fill(value(1));
     ASSERT_EQ(kept.copy(), before);
     ASSERT_EQ(array(Shape{}), value(1));
@@ -130,7 +130,7 @@ TEST_F(MemArrayTypesTest, WritesAndAddsIndices) {
 }
 
 TEST_F(MemArrayTypesTest, ExportDescribesArrayAndSurvivesWrites) {
-  for_each_array([]<class P>(std::type_identity<P>) { P::lends_its_memory(); });
+  for_each_array([]<class P>(std::type_identity<P>) { P::exports_its_memory(); });
 }
 
 TEST_F(MemArrayTypesTest, CopiesMovesSwapsAndResizes) {

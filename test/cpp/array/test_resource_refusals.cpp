@@ -17,6 +17,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -162,6 +163,15 @@ TEST_F(ResourceRefusalsTest, DeviceVectorsAcceptDeviceMemory) {
   detail::DeviceBytes const bytes =
       detail::make_bytes<detail::DeviceBytes>(detail::DeviceBytes::allocator_type(resource, &stream), 64);
   EXPECT_EQ(bytes.size(), 64U);
+}
+
+TEST_F(ResourceRefusalsTest, AdaptorsRefuseEmptyHandles) {
+  for (Wrapper const& wrapper : wrappers()) {
+    if (std::string_view(wrapper.name) == "none") continue;
+    SCOPED_TRACE(wrapper.name);
+    EXPECT_THAT(test::message_of<ValueError>([&] { static_cast<void>(wrapper.wrap(MemoryResource())); }),
+                HasSubstr("is empty"));
+  }
 }
 
 }  // namespace

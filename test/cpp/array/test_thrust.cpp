@@ -101,7 +101,7 @@ TEST_F(ThrustTest, LockIdIsRequiredUnderWriteLease) {
 }
 
 TEST_F(ThrustTest, EscapedViewsKeepContentsUnderThrustWrites) {
-  View<double> const view = kept_read_only(array);
+  View<double> const view = escaped_read_only(array);
   std::byte const* const memory = memory_of(array);
   EXPECT_EQ(total(array), 39 * 40 / 2);
   EXPECT_EQ(memory_of(array), memory) << "looking under a read-only view changes nothing";
@@ -109,7 +109,7 @@ TEST_F(ThrustTest, EscapedViewsKeepContentsUnderThrustWrites) {
   EXPECT_EQ(view.copy(), before);
   EXPECT_EQ(contents(array), negated);
   EXPECT_EQ(copies(), 1);
-  View<double> const writable = kept_writable(array);
+  View<double> const writable = escaped_writable(array);
   writable.data()[0] = 77;
   EXPECT_EQ(*thrust_range(std::as_const(array)).first, 77);
   writable.data()[0] = 88;
@@ -119,18 +119,18 @@ TEST_F(ThrustTest, EscapedViewsKeepContentsUnderThrustWrites) {
 TEST_F(ThrustTest, PolicyErrorRefusesAndPolicyAliasShares) {
   fresh(EscapedViews::error);
   {
-    View<double> const view = kept_read_only(array);
+    View<double> const view = escaped_read_only(array);
     EXPECT_EQ(total(array), 39 * 40 / 2);
     EXPECT_THROW(negate(array), LockError);
     EXPECT_EQ(contents(array), before);
   }
   EXPECT_NO_THROW(negate(array));
   {
-    View<double> const view = kept_writable(array);
+    View<double> const view = escaped_writable(array);
     EXPECT_THROW(total(array), LockError);
   }
   fresh(EscapedViews::alias);
-  View<double> const view = kept_read_only(array);
+  View<double> const view = escaped_read_only(array);
   negate(array);
   EXPECT_EQ(view.copy(), negated);
   EXPECT_EQ(copies(), 0);

@@ -52,6 +52,30 @@ TYPED_TEST(Float16, RoundsToNearestEven) {
   }
 }
 
+TYPED_TEST(Float16, LimitsAreThoseOfItsValues) {
+  using Limits = std::numeric_limits<TypeParam>;
+  static_assert(Limits::is_specialized && Limits::is_iec559 && Limits::has_infinity && !Limits::is_integer);
+  auto const after = [](TypeParam value) { return TypeParam::from_bits(static_cast<std::uint16_t>(value.bits + 1)); };
+  auto const wide = [](TypeParam value) { return static_cast<double>(static_cast<float>(value)); };
+  EXPECT_EQ(after(Limits::max()).bits, Limits::infinity().bits);
+  EXPECT_TRUE(std::isinf(static_cast<float>(Limits::infinity())));
+  EXPECT_EQ(wide(Limits::lowest()), -wide(Limits::max()));
+  EXPECT_TRUE(std::isnan(static_cast<float>(Limits::quiet_NaN())));
+  EXPECT_TRUE(std::isnan(static_cast<float>(Limits::signaling_NaN())));
+  EXPECT_NE(Limits::quiet_NaN().bits, Limits::signaling_NaN().bits);
+  EXPECT_EQ(wide(Limits::epsilon()), wide(after(TypeParam(1))) - 1);
+  EXPECT_EQ(wide(Limits::round_error()), 0.5);
+  EXPECT_EQ(after(TypeParam(0)).bits, Limits::denorm_min().bits);
+  EXPECT_EQ(wide(Limits::min()), std::ldexp(1.0, Limits::min_exponent - 1));
+  EXPECT_EQ(wide(Limits::denorm_min()), wide(Limits::min()) * wide(Limits::epsilon()));
+  EXPECT_EQ(wide(Limits::max()), std::ldexp(2 - wide(Limits::epsilon()), Limits::max_exponent - 1));
+  EXPECT_EQ(Limits::digits, 1 - std::ilogb(wide(Limits::epsilon())));
+  EXPECT_EQ(Limits::max_exponent10, static_cast<int>(std::log10(wide(Limits::max()))));
+  EXPECT_EQ(Limits::min_exponent10, static_cast<int>(std::log10(wide(Limits::min()))));
+  EXPECT_EQ(Limits::digits10, static_cast<int>((Limits::digits - 1) * std::log10(2.0)));
+  EXPECT_EQ(Limits::max_digits10, static_cast<int>(std::ceil(1 + Limits::digits * std::log10(2.0))));
+}
+
 // Just above the midpoint of two neighbours, by less than a double can represent.
 TEST(Bfloat16, LargeIntegersRoundOnce) {
   for (int exponent = 54; exponent <= 62; ++exponent) {

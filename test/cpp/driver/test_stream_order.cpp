@@ -109,6 +109,19 @@ TEST_F(StreamOrderTest, TimesAreInSeconds) {
   EXPECT_EQ(get_last_error(), 400);
 }
 
+TEST_F(StreamOrderTest, TimeBetweenEventsOfTwoDriversIsRefused) {
+  EventHandle const start = create_event_handle(context, true);
+  ASSERT_TRUE(record(start, first));
+  testing::SimulatedDevices const inner({.count = 1});
+  ContextHandle const other = get_primary_context(0);
+  EventHandle const end = create_event_handle(other, true);
+  ASSERT_TRUE(record(end, create_stream_handle(other)));
+  EXPECT_FALSE(elapsed(start, end));
+  EXPECT_EQ(get_last_error(), 400);
+  EXPECT_FALSE(elapsed(end, start));
+  EXPECT_EQ(get_last_error(), 400);
+}
+
 TEST_F(StreamOrderTest, NullHandlesAreRefused) {
   EXPECT_FALSE(record(nullptr, first));
   EXPECT_EQ(get_last_error(), 201);

@@ -75,7 +75,7 @@ TEST_F(AddIndexTupleTest, EscapedViewsKeepOldContentsWithoutACopy) {
   MemArray<float, 2> array({100, 30});
   std::vector<View<float>> kept;
   for (int version = 0; version < 5; ++version) {
-    kept.push_back(kept_read_only(array));
+    kept.push_back(escaped_read_only(array));
     add_index_tuple(array);
   }
   for (int version = 0; version < 5; ++version)

@@ -107,7 +107,7 @@ TEST_F(DeviceKernelsTest, ScanIsOrderedWithEarlierAndLaterWork) {
 }
 
 TEST_F(DeviceKernelsTest, ScanOfSeveralPiecesIsCorrect) {
-  std::int64_t const length = 3 * detail::sum_piece + 5;
+  std::int64_t const length = 3 * detail::scan_piece + 5;
   MemArray<std::int64_t, 1> ones({length});
   MemArray<std::int64_t, 1> sums({length});
   ones.fill(1);
@@ -115,7 +115,7 @@ TEST_F(DeviceKernelsTest, ScanOfSeveralPiecesIsCorrect) {
   sums.move_memory(kDLCUDA, 0, 0);
   EXPECT_EQ(exclusive_scan(ones, sums, stream), length);
   EXPECT_EQ(sums({length - 1}), length - 1);
-  EXPECT_EQ(sums({detail::sum_piece}), detail::sum_piece);
+  EXPECT_EQ(sums({detail::scan_piece}), detail::scan_piece);
 }
 
 TEST_F(DeviceKernelsTest, AtomicAddsFromSeveralStreamsLoseNothing) {

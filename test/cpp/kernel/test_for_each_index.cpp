@@ -162,7 +162,7 @@ TEST_P(ForEachIndexTest, UpdateReadsTheOldVersionAndWritesTheNew) {
   MemArray<std::int64_t, 2> array({700, 300});
   MemArray<std::int64_t, 2> other({700, 300});
   for_each_index(array, default_stream(), [](std::int64_t& e, auto const& i) { e = i[0] * 1000 + i[1]; });
-  View<std::int64_t> const kept = kept_read_only(array);
+  View<std::int64_t> const kept = escaped_read_only(array);
   for_each_index(
       array.get_shape(), default_stream(),
       [](auto const&, std::int64_t& e, std::int64_t& f) {
@@ -211,7 +211,6 @@ TEST_P(ForEachIndexTest, LocksAllArraysOrNone) {
 
 TEST_P(ForEachIndexTest, UpdatedAndOverwrittenArraysMustHaveTheLaunchShape) {
   MemArray<float, 2> a({3, 4});
-  MemArray<float, 1> flat({12});
   a.fill(1);
   auto const nothing = [](auto const&, auto&&) {};
   for (std::array<std::int64_t, 2> const wrong : {std::array<std::int64_t, 2>{3, 3}, {4, 3}, {2, 6}, {0, 0}}) {
@@ -221,7 +220,6 @@ TEST_P(ForEachIndexTest, UpdatedAndOverwrittenArraysMustHaveTheLaunchShape) {
     EXPECT_NO_THROW(for_each_index(wrong, default_stream(), nothing, read(a)));
     EXPECT_NO_THROW(for_each_index(wrong, default_stream(), nothing, write(a)));
   }
-  EXPECT_THROW(for_each_index({3, 4}, default_stream(), nothing, overwrite(flat)), ValueError);
   EXPECT_EQ(a({2, 3}), 1);
   EXPECT_EQ(a.state().lock().word().load(), detail::LockWord::free);
 }
@@ -303,32 +301,6 @@ TEST_P(ForEachIndexTest, RunsFromSeveralThreadsAtOnce) {
 // 512 KiB, too small to be shared out for its size alone.
 constexpr std::int64_t half_a_mebibyte = 65536;
 
-TEST_P(ForEachIndexTest, ACheapLoopOverHalfAMebibyteStaysOnItsCallersThread) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-  GTEST_SKIP() << "no loop is cheap in this build";
-#endif
-  if (GetParam() == 1) GTEST_SKIP() << "every loop stays";
-  auto const caller = std::this_thread::get_id();
-  int stayed = 0;
-  for (int round = 0; round < 20; ++round) {
-    MemArray<std::int64_t, 1> array({half_a_mebibyte});
-    std::atomic<bool> others{false};
-    for_each_index(array, default_stream(), [&](std::int64_t& element, auto const& at) {
-      element += 1;
-      if (at[0] != half_a_mebibyte - 1 || std::this_thread::get_id() != caller) return;
-      // A nested loop is shared only if the outer loop is not.
-      auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
-      parallel_for(2, [&](std::int64_t) {
-        if (std::this_thread::get_id() != caller) others = true;
-        while (!others && std::chrono::steady_clock::now() < end) std::this_thread::yield();
-      });
-    });
-    stayed += others;
-  }
-  // Not every round: a loop interrupted at its start looks long.
-  EXPECT_GE(stayed, 15);
-}
-
 TEST_P(ForEachIndexTest, LongLoopOverHalfAMebibyteUsesAllThreads) {
   std::mutex mutex;
   std::set<std::thread::id> seen;
@@ -354,7 +326,7 @@ TEST_P(ForEachIndexTest, OutOfMemoryUnderEscapedViewsChangesNoArray) {
   MemArray<double, 1> other({8});
   count_up(tight);
   auto const before = contents(tight);
-  View<double> const view = kept_read_only(tight);
+  View<double> const view = escaped_read_only(tight);
   memory.until_failure = 0;
   auto const never = [](auto const&, auto&&...) { FAIL(); };
   EXPECT_THROW(for_each_index({8}, default_stream(), never, update(other), update(tight)), OutOfMemoryError);

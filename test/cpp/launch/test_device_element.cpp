@@ -95,8 +95,8 @@ void expect_loads_fit_at(std::size_t offset) {
   ASSERT_EQ(address % alignof(Element), 0U) << "elements one by one";
   auto* const elements = reinterpret_cast<Element*>(data);
   cuda::std::array<std::int64_t, 1> const shape{count};
-  using Loop = detail::DeviceLoop<std::int32_t, std::uint32_t, 1, AddOne, detail::ElementArgument<Element, false>>;
-  Loop loop{count, 0, detail::Unravel<std::uint32_t, 1>(shape), {}, {{elements, elements}}};
+  using Loop = detail::DeviceLoop<std::int32_t, std::uint32_t, 1, AddOne, detail::ElementArgument<Element, 1>>;
+  Loop loop{count, 0, detail::Unravel<std::uint32_t, 1>(shape), {}, true, {}, {{{elements, elements, {1}}}}};
   if (loop.is_aligned()) {
     ASSERT_EQ(address % sizeof(detail::Vector<Element, Loop::width>), 0U) << "vectors";
     loop.vectors = count / Loop::width;

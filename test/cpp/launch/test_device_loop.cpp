@@ -45,6 +45,14 @@ class Elements {
   std::size_t _off;
 };
 
+template <int ndim, class T>
+ElementArgument<T, ndim> dense(T const* source, T* target, Shape<ndim> const& shape) {
+  ElementArgument<T, ndim> argument{source, target, {}};
+  std::int64_t stride = 1;
+  for (std::size_t d = ndim; d-- > 0; stride *= shape[d]) argument.strides[d] = stride;
+  return argument;
+}
+
 /// Adds to each element a number derived from its linear index, and counts the visits of each index in `seen`.
 template <int ndim>
 struct Mark {
@@ -74,8 +82,14 @@ void expect_each_once(Shape<ndim> const& shape, Layout const& layout, unsigned b
   T* const target = layout.in_place ? source.data() : fresh.data();
   for (std::int64_t i = 0; i < size; ++i) source.data()[i] = static_cast<T>(i % 40);
   std::vector<int> seen(static_cast<std::size_t>(size));
-  using Loop = DeviceLoop<IndexT, U, ndim, Mark<ndim>, ElementArgument<T, false>>;
-  Loop loop{static_cast<U>(size), 0, Unravel<U, ndim>(shape), {shape, &seen}, {{source.data(), target}}};
+  using Loop = DeviceLoop<IndexT, U, ndim, Mark<ndim>, ElementArgument<T, ndim>>;
+  Loop loop{static_cast<U>(size),
+            0,
+            Unravel<U, ndim>(shape),
+            {},
+            true,
+            {shape, &seen},
+            {{dense<ndim>(source.data(), target, shape)}}};
   EXPECT_EQ(loop.is_aligned(), layout.off * sizeof(T) % vector_bytes == 0);
   if (layout.vectors) loop.vectors = static_cast<U>(size / Loop::width);
   run_grid(loop, blocks, threads);
@@ -116,11 +130,11 @@ struct Triple {
 };
 
 template <class... T>
-constexpr int width_of = VectorWidth<ElementArgument<T, false>...>::value;
+constexpr int width_of = VectorWidth<ElementArgument<T, 2>...>::value;
 static_assert(width_of<char> == 16 && width_of<float> == 4 && width_of<std::complex<double>> == 1);
 static_assert(width_of<float, double> == 2 && width_of<char, std::complex<double>> == 1);
 static_assert(width_of<Triple> == 0 && width_of<float, Triple> == 0);
-static_assert(VectorWidth<ElementArgument<float, true>, IndexerArgument<float, 1>>::value == 0);
+static_assert(VectorWidth<ElementArgument<float, 1>, IndexerArgument<ArrayIndexer<float, 1>>>::value == 0);
 static_assert(sizeof(Vector<float, 4>) == 16 && alignof(Vector<float, 4>) == 16);
 static_assert(sizeof(Vector<char, 2>) == 2 && alignof(Vector<char, 2>) == 2);
 
@@ -140,13 +154,17 @@ TEST(DeviceLoopTest, VectorsOfAllArraysHaveTheSameWidth) {
   Elements<char> flags(65);
   std::iota(wide.data(), wide.data() + 65, 0.0);
   std::fill_n(narrow.data(), 65, 0.5F);
-  DeviceLoop<std::int64_t, std::uint32_t, 2, AddAndCarry, ElementArgument<double, false>, ElementArgument<float, false>,
-             ElementArgument<char, false>>
+  DeviceLoop<std::int64_t, std::uint32_t, 2, AddAndCarry, ElementArgument<double, 2>, ElementArgument<float, 2>,
+             ElementArgument<char, 2>>
       loop{65,
            0,
            Unravel<std::uint32_t, 2>(shape),
            {},
-           {{wide.data(), wide.data()}, {narrow.data(), narrow.data()}, {flags.data(), flags.data()}}};
+           true,
+           {},
+           {{dense<2>(wide.data(), wide.data(), shape)},
+            {dense<2>(narrow.data(), narrow.data(), shape)},
+            {dense<2>(flags.data(), flags.data(), shape)}}};
   EXPECT_EQ(loop.width, 2);
   ASSERT_TRUE(loop.is_aligned());
   loop.vectors = 32;
@@ -169,11 +187,48 @@ TEST(DeviceLoopTest, ElementAndIndexerArgumentsCanBeCombined) {
   std::iota(from.begin(), from.end(), 0);
   std::array<Triple, 10> to{};
   for (int i = 0; i < 10; ++i) to[static_cast<std::size_t>(i)] = {static_cast<float>(i), 7, 0};
-  DeviceLoop<std::int64_t, std::uint32_t, 1, Gather, IndexerArgument<int const, 1>, ElementArgument<Triple, false>>
-      loop{10, 0, Unravel<std::uint32_t, 1>(Shape<1>{10}), {}, {{{from.data(), {10}}}, {to.data(), to.data()}}};
+  DeviceLoop<std::int64_t, std::uint32_t, 1, Gather, IndexerArgument<ArrayIndexer<int const, 1>>,
+             ElementArgument<Triple, 1>>
+      loop{10,
+           0,
+           Unravel<std::uint32_t, 1>(Shape<1>{10}),
+           {},
+           true,
+           {},
+           {{IndexerArgument<ArrayIndexer<int const, 1>>{{from.data(), {10}}}},
+            {dense<1>(to.data(), to.data(), Shape<1>{10})}}};
   EXPECT_FALSE(loop.is_aligned());
   run_grid(loop, 2, 3);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(to[static_cast<std::size_t>(i)], (Triple{static_cast<float>(i), 7, 9}));
+}
+
+struct AddIndexOnce {
+  template <class Indices>
+  void operator()(Indices const& at, std::int64_t& element) const {
+    element += 100 + 10 * at[0] + at[1];
+  }
+};
+
+TEST(DeviceLoopTest, PartOfAnArrayIsVisitedWithItsIndices) {
+  Shape<2> const shape{6, 8};
+  Elements<std::int64_t> elements(48);
+  std::fill_n(elements.data(), 48, 1);
+  DeviceLoop<std::int32_t, std::uint32_t, 2, AddIndexOnce, ElementArgument<std::int64_t, 2>> loop{
+      12,
+      0,
+      Unravel<std::uint32_t, 2>(Shape<2>{3, 4}),
+      {2, 3},
+      false,
+      {},
+      {{dense<2>(elements.data(), elements.data(), shape)}}};
+  EXPECT_FALSE(loop.is_aligned()) << "vectors visit whole arrays";
+  run_grid(loop, 2, 3);
+  for (int i = 0; i < 6; ++i)
+    for (int j = 0; j < 8; ++j) {
+      bool const inside = i >= 2 && i < 5 && j >= 3 && j < 7;
+      EXPECT_EQ(elements.data()[8 * i + j], inside ? 101 + 10 * i + j : 1) << i << " " << j;
+    }
+  elements.expect_borders(48);
 }
 
 }  // namespace

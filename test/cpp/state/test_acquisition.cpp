@@ -42,7 +42,7 @@ TEST_F(AcquisitionTest, HoldsLockForScope) {
 
 TEST_F(AcquisitionTest, OnlyCommitChangesArrayUnderEscapedViews) {
   auto const before = contents(array);
-  View<double> const view = kept_read_only(array);
+  View<double> const view = escaped_read_only(array);
   std::byte const* const memory = memory_of(array);
   for (AccessMode const access : {AccessMode::write, AccessMode::overwrite, AccessMode::update}) {
     Acquisition const hold(array.state(), access, -1, "a test");
@@ -82,7 +82,7 @@ TEST_F(AcquisitionTest, ReaderPassesWaitingWriterOnlyWithOption) {
   std::thread writer([&] { WriteLease<double, 1> const lease(array, {.timeout = std::nullopt}); });
   while (!array.state().lock().word().writer_waits()) std::this_thread::yield();
   EXPECT_THROW(Acquisition(array.state(), AccessMode::read, -1, "a test"), LockError);
-  EXPECT_NO_THROW(Acquisition(array.state(), AccessMode::read, -1, "a test", Acquisition::Option::past_writers));
+  EXPECT_NO_THROW(Acquisition(array.state(), AccessMode::read, -1, "a test", Acquisition::Option::ahead_of_writers));
   reader.reset();
   writer.join();
 }

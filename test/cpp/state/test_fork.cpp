@@ -42,7 +42,7 @@ class ForkTest : public ArrayTest {
 
 TEST_F(ForkTest, ArraysThreadsAndViewsWorkInTheChild) {
   for_each_index(array, default_stream(), [](double& e, auto const&) { e = 2; });  // starts the thread pool
-  View<double> const view = kept_read_only(array);
+  View<double> const view = escaped_read_only(array);
   EXPECT_EQ(in_child([&] {
               for_each_index(array, default_stream(), [](double& e, auto const&) { e += 1; });
               MemArray<double, 1> const fresh(array);

@@ -226,7 +226,7 @@ TEST_F(LeaseTest, MayBeReleasedOnAnotherThread) {
 
 TEST_F(LeaseTest, DiscardUnderEscapedViewTakesNewMemoryWithoutCopy) {
   array.fill(4);
-  View<double> const view = kept_read_only(array);
+  View<double> const view = escaped_read_only(array);
   WriteLease const lease(array, {.discard = true});
   EXPECT_NE(reinterpret_cast<std::byte const*>(lease.ptr()), reinterpret_cast<std::byte const*>(view.data()));
   for (int i = 0; i < 12; ++i) lease.ptr()[i] = 8;
@@ -272,7 +272,7 @@ TEST_F(LeaseTest, OutOfMemoryWhileOpeningLeavesArrayUnchanged) {
   MemArray<double, 1> small({8}, 0, {.resource = FailingResource(memory)});
   count_up(small);
   auto const before = contents(small);
-  View<double> view = kept_read_only(small);
+  View<double> view = escaped_read_only(small);
   memory.until_failure = 0;
   EXPECT_THROW(WriteLease{small}, OutOfMemoryError);
   EXPECT_THROW(WriteLease(small, {.discard = true}), OutOfMemoryError);

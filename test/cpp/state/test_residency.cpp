@@ -143,7 +143,7 @@ class LeasedMemoryTest : public DeviceArrayTest {
 };
 
 TEST_F(LeasedMemoryTest, ADiscardedBlockIsFreedWithItsLastView) {
-  std::optional<View<double>> view(kept_read_only(array));
+  std::optional<View<double>> view(escaped_read_only(array));
   detail::LeaseCore lease(array.state_ptr(), detail::LeaseCore::Kind::write, {.discard = true});
   lease.enter();
   std::int64_t const before = live_memory().bytes;

@@ -221,7 +221,7 @@ TEST_F(ThreadsLockingTest, EscapedViewsDoNotChangeUnderConcurrentWrites) {
       for (int i = 0; i < 400; ++i) {
         try {
           if (t < 2) {
-            View<std::uint64_t> view = kept_read_only(array);
+            View<std::uint64_t> view = escaped_read_only(array);
             std::uint64_t const shows = view.data()[0];
             kept.emplace_back(std::move(view), shows);
             if (kept.size() > 4) kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(random() % kept.size()));
@@ -247,7 +247,7 @@ TEST_F(ThreadsLockingTest, EscapedViewsDoNotChangeUnderConcurrentWrites) {
 // Readers that must first detach a writable view do so one at a time, and none is refused.
 TEST_F(ThreadsLockingTest, ConcurrentReadersDetachWritableViewWithoutRefusal) {
   for (int round = 0; round < 200; ++round) {
-    View<std::uint64_t> const view = kept_writable(array);
+    View<std::uint64_t> const view = escaped_writable(array);
     std::atomic<int> go{0};
     std::atomic<int> refused{0};
     std::vector<std::thread> threads;

@@ -31,6 +31,17 @@ static_assert(!std::is_convertible_v<Dense, Columns>);
 static_assert(!std::is_convertible_v<OnDevice, ArrayView<double, 1>>, "the host does not reach it");
 static_assert(!std::is_invocable_v<OnDevice const&, int>);
 static_assert(std::is_nothrow_move_constructible_v<Dense> && std::is_nothrow_move_assignable_v<Dense>);
+template <class View>
+using Reversed = decltype(std::declval<View const&>().transpose());
+static_assert(std::is_same_v<Reversed<Dense>, ArrayView<double, 2, f_order>>);
+static_assert(std::is_same_v<Reversed<Columns>, ArrayView<double const, 2, c_order>>);
+static_assert(std::is_same_v<Reversed<Strided>, Strided>);
+static_assert(std::is_same_v<Reversed<ArrayView<int, 1, c_order | f_order | on_device>>,
+                             ArrayView<int, 1, c_order | f_order | on_device>>);
+template <class View>
+concept HasColumns = requires(View const& view) { view.leading_dimension(); };
+static_assert(HasColumns<Strided> && HasColumns<Columns> && !HasColumns<OnDevice>);
+static_assert(noexcept(std::declval<Dense const&>().transpose()));
 static_assert(std::is_same_v<Dense::MdSpan::layout_type, cuda::std::layout_right>);
 static_assert(std::is_same_v<Columns::MdSpan::layout_type, cuda::std::layout_left>);
 
@@ -75,6 +86,92 @@ TEST_F(ArrayViewTest, WrongOrderOrDeviceIsRefused) {
               HasSubstr("on the host, not on a device"));
   // A single row has both orders, whatever its stride.
   EXPECT_EQ((view.slice(0, {.stop = 1}).as<double const, 2, c_order | f_order>()(0, 3)), 3.0);
+}
+
+TEST_F(ArrayViewTest, RefusalOfRowsNamesTheCopyInFortranOrder) {
+  ConstBufferView const view = array.view();
+  EXPECT_THAT(message_of<TypeError>([&] { static_cast<void>(view.as<double const, 2, f_order>()); }),
+              HasSubstr("copy it by transpose().copy().transpose()"));
+  auto const copied = view.transpose().copy().transpose().as<double const, 2, f_order>();
+  EXPECT_EQ(copied(2, 3), 11.0);
+}
+
+TEST_F(ArrayViewTest, TransposeReversesTheDimensionsOfTheSameMemory) {
+  WriteLease const lease(array);
+  auto const rows = BufferView(lease).as<double, 2, c_order>();
+  ArrayView<double, 2, f_order> const columns = rows.transpose();
+  EXPECT_EQ(columns.data(), rows.data());
+  EXPECT_EQ(columns.extent(0), 4);
+  EXPECT_EQ(columns.extent(1), 3);
+  EXPECT_EQ(columns.stride(0), 1);
+  EXPECT_EQ(columns.stride(1), 4);
+  EXPECT_EQ(columns(3, 2), 11.0);
+  EXPECT_EQ(columns.span()[5], 5.0);
+  EXPECT_EQ(columns.transpose().data(), rows.data());
+  EXPECT_EQ(columns.transpose()(2, 3), 11.0);
+  EXPECT_TRUE(rows.is_contiguous() && columns.is_fortran_contiguous());
+  EXPECT_FALSE(rows.is_fortran_contiguous() || columns.is_contiguous());
+  columns(0, 1) = -4.0;
+  EXPECT_EQ(rows(1, 0), -4.0);
+  ConstBufferView const untyped(columns.core());
+  EXPECT_TRUE(untyped.is_fortran_contiguous() && !untyped.is_contiguous());
+}
+
+TEST_F(ArrayViewTest, TransposeKeepsTheHeldObject) {
+  auto held = std::make_shared<int>(1);
+  std::weak_ptr<int> const watched = held;
+  ArrayView<double, 2, f_order> columns;
+  {
+    WriteLease const lease(array);
+    Dense view(BufferView(lease).core());
+    view.target().parts.held = std::move(held);
+    columns = view.transpose();
+  }
+  EXPECT_FALSE(watched.expired());
+  columns = {};
+  EXPECT_TRUE(watched.expired());
+}
+
+TEST_F(ArrayViewTest, OrderOfEmptyAndSmallViews) {
+  Strided const closed;
+  EXPECT_FALSE(closed.transpose().is_open());
+  EXPECT_TRUE(closed.is_contiguous() && closed.is_fortran_contiguous());
+
+  double number = 7;
+  auto const memory = std::make_shared<int>(0);
+  auto const scalar = BufferView::from_memory(&number, {}, memory).as<double, 0, c_order>().transpose();
+  EXPECT_EQ(scalar(), 7.0);
+  EXPECT_TRUE(scalar.is_contiguous() && scalar.is_fortran_contiguous());
+
+  ConstBufferView const view = array.view();
+  auto const empty = view.slice(0, {.stop = 0}).slice(1, {.step = 2}).as<double const, 2>();
+  EXPECT_TRUE(empty.is_contiguous() && empty.is_fortran_contiguous());
+  EXPECT_EQ(empty.transpose().extent(0), 2);
+  EXPECT_EQ(empty.transpose().extent(1), 0);
+  EXPECT_EQ(empty.transpose().leading_dimension(), 2);
+  EXPECT_EQ(empty.leading_dimension(), 1);
+
+  auto const row = view.slice(0, {.stop = 1}).as<double const, 2>();
+  EXPECT_TRUE(row.is_contiguous() && row.is_fortran_contiguous());
+  auto const part = view.slice(1, {.step = 2}).as<double const, 2>();
+  EXPECT_FALSE(part.is_contiguous() || part.is_fortran_contiguous());
+}
+
+TEST_F(ArrayViewTest, LeadingDimensionIsThatOfBlas) {
+  ConstBufferView const view = array.view();  // 3 rows of 4
+  auto const of = [](ConstBufferView const& columns) { return columns.as<double const, 2>().leading_dimension(); };
+  EXPECT_EQ(of(view.transpose()), 4);
+  EXPECT_EQ(of(view.transpose().slice(0, {.start = 1, .stop = 3})), 4) << "a block of columns";
+  EXPECT_EQ(of(view.transpose().slice(1, {.step = 2})), 8) << "every second column";
+  EXPECT_EQ(of(view.transpose().slice(1, {.stop = 1})), 4) << "one column has no distance";
+  EXPECT_EQ(of(view.select(0, 0).insert(0).transpose()), 4) << "nor has a vector, with a stride of 0";
+  EXPECT_EQ(of(view.slice(1, {.step = 2}).slice(0, {.stop = 1})), 2) << "columns of one element";
+  EXPECT_EQ(of(view.slice(0, {.stop = 1}).slice(1, {.stop = 1})), 1);
+
+  EXPECT_THAT(message_of<ValueError>([&] { of(view); }), HasSubstr("transpose() it if its rows are adjacent"));
+  EXPECT_THROW(of(view.transpose().slice(0, {.step = 2})), ValueError) << "gaps in columns";
+  EXPECT_THROW(of(view.transpose().slice(1, {.step = -1})), ValueError) << "columns in reverse";
+  EXPECT_THROW(of(view.transpose().slice(1, {.stop = 1}).broadcast_to({4, 5})), ValueError) << "one column for all";
 }
 
 TEST_F(ArrayViewTest, EmptyViewWithNegativeStridesGivesAnMdspan) {
@@ -147,6 +244,7 @@ TEST_F(DeviceArrayTest, DeviceViewSubmitsWorkToItsStream) {
     OnDevice const there = view.in_stream(stream);
     EXPECT_EQ(there.stream(), stream);
     there.core().fill(&six);
+    EXPECT_EQ(there.transpose().stream(), stream);
   }
   EXPECT_EQ(a({50}), 6.0);
 }

@@ -55,7 +55,8 @@ TEST_F(BufferViewTest, ViewOfAnArrayIsASnapshot) {
   EXPECT_THAT(view.shape(), ElementsAre(3, 4));
   EXPECT_THAT(view.strides(), ElementsAre(32, 8));
   EXPECT_EQ(view.size(), 12);
-  EXPECT_TRUE(view.is_contiguous());
+  EXPECT_TRUE(view.is_contiguous() && view.transpose().is_fortran_contiguous());
+  EXPECT_FALSE(view.is_fortran_contiguous() || view.transpose().is_contiguous());
   EXPECT_TRUE(view.device().is_cpu());
   EXPECT_EQ(view.memory_type(), MemoryType::normal);
   array.fill(7.0);

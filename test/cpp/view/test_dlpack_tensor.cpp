@@ -113,7 +113,7 @@ TEST_F(DLPackTensorTest, EachExportHasItsOwnShapeAndStrides) {
 }
 
 TEST_F(DLPackTensorTest, ExportKeepsItsShapeAfterAResize) {
-  View<float> view = kept_read_only(array);
+  View<float> view = escaped_read_only(array);
   array.resize({1, 1, 1});
   expect_dense(view.tensor().tensor(), {2, 3, 4});
 }
@@ -336,7 +336,7 @@ TEST_F(DLPackTensorTest, TheLastDropMayRaceWithAWrite) {
   MemArray<std::int32_t, 1> small({256});
   for (int round = 0; round < 2000; ++round) {
     small.fill(round);
-    View<std::int32_t> view = kept_read_only(small);
+    View<std::int32_t> view = escaped_read_only(small);
     bool torn = false;
     std::thread consumer([&] {
       for (std::int32_t const element : view.copy()) torn = torn || element != round;

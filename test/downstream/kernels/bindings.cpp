@@ -1,9 +1,11 @@
+#include "forms.hpp"
 #include "plate.hpp"
 
 #include <memarray/python/memarray.hpp>
 
 #include <pybind11/complex.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 namespace py = pybind11;
 using heat::Plate;
@@ -18,6 +20,7 @@ struct Double {
 
 PYBIND11_MODULE(heat, module) {
   module.def("total_of_sums", &heat::total_of_sums);
+  module.def("use_each_form", &heat::use_each_form);
   py::class_<Plate>(module, "Plate")
       .def(py::init<std::int64_t, std::int64_t>())
       .def("move", &Plate::move)

@@ -146,3 +146,33 @@ def test_kernel_file_computes_with_complex_numbers():
     waves = memarray.MemArray.from_numpy(np.array([1j, 2, 3 - 1j]))
     x = np.array([1j, 2, 3 - 1j]) + np.arange(3)
     assert heat.total_of_sums(waves) == x.sum() + np.concatenate([[0], np.cumsum(x)[:-1]]).sum()
+
+
+def forms_in_numpy(n):
+    mass, speed = np.arange(n) % 7.0, np.arange(n, dtype="f8")
+    found = [(mass * speed).sum()]
+    speed[1:] += 3 * mass[1:]
+    found += [max(0.0, speed.max()), mass.max() / 2, max(0.0, speed.max())]
+    every_second = speed[::-2]
+    every_second[:] = mass[: len(every_second)] - every_second
+    keys = mass.astype("i4")
+    found += [speed.sum(), keys.sum(), speed[-1], keys.sum() + 5]
+    order = np.argsort(keys, kind="stable")
+    return [*found, keys[order].argmax(), mass @ speed[order]]
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1000, 100_003])
+def test_each_form_of_kernels_matches_numpy(n):
+    assert heat.use_each_form(n, -1) == forms_in_numpy(n)
+
+
+def test_each_form_of_kernels_matches_numpy_on_simulated_device():
+    with simulated_devices():
+        assert heat.use_each_form(1000, 0) == forms_in_numpy(1000)
+
+
+@pytest.mark.skipif(not memarray.cuda.is_available(), reason="no CUDA device on this machine")
+def test_each_form_of_kernels_matches_numpy_on_real_device():
+    if not heat.Plate(2, 2).is_compiled_by_nvcc():
+        pytest.skip("compiled for the host alone")
+    np.testing.assert_allclose(heat.use_each_form(100_003, 0), forms_in_numpy(100_003), rtol=1e-12)

@@ -9,11 +9,10 @@
 
 namespace memarray::detail {
 
-/// Throws `BufferError` for memory that is aligned to its dtype, but not to the `wanted` bytes of the C++ type.
+/// Throws `BufferError` for memory aligned to its dtype, but not to `wanted` bytes.
 [[noreturn]] MEMARRAY_API void throw_misaligned(DType const& dtype, std::uintptr_t address, std::size_t wanted);
 
-/// True if T requires more alignment than its dtype, as `cuda::std::complex` does. Imported memory is only aligned to
-/// its dtype.
+/// True if T requires more alignment than its dtype (and imported memory), like `cuda::std::complex`.
 template <class T>
 inline constexpr bool is_overaligned = [] {
   if constexpr (requires { dtype_traits<std::remove_cv_t<T>>::value; })
@@ -22,8 +21,7 @@ inline constexpr bool is_overaligned = [] {
     return false;
 }();
 
-/// Returns memory as elements of T. Throws `BufferError` if T is `is_overaligned` and the memory, being imported, is
-/// not aligned to T. Costs nothing for all other types.
+/// Throws `BufferError` if imported memory is not aligned to an overaligned T.
 template <class T, class Byte>
 [[nodiscard]] T* elements_at(Byte* memory) {
   if constexpr (is_overaligned<T>) {

@@ -7,12 +7,12 @@
 
 namespace memarray {
 
-/// Returns 0 in the process that loaded the library, and one more in each child forked from it. Threads of an older
-/// generation do not exist here, so nothing that they counted will be decremented.
+/// Returns 0 in the process that loaded the library, one more in each forked child. Threads of older generations never
+/// decrement their counts.
 [[nodiscard]] MEMARRAY_API std::uint32_t fork_generation() noexcept;
 
 namespace detail {
-/// The value of `fork_generation()`, to read inline in lease paths. Written only by the single thread of a new child.
+/// The value of `fork_generation()` for inline reads; only a new child's single thread writes it.
 extern MEMARRAY_API std::atomic<std::uint32_t> current_fork_generation;
 }  // namespace detail
 

@@ -8,12 +8,11 @@
 
 namespace memarray::detail {
 
-/// A small lock for short sections. A forked child can always acquire it, even if a thread of the parent held it during
-/// the fork.
+/// A lock that a forked child can acquire even if a thread of the parent held it.
 class ForkLock {
  public:
-  /// Acquires the lock. Returns false if a fork left the guarded data in the middle of a change, so that it can only be
-  /// abandoned. The lock is held either way.
+  /// Acquires the lock in either case. Returns false if a fork interrupted a change of the guarded data, which must
+  /// then be abandoned.
   [[nodiscard]] bool lock() noexcept {
     std::uint32_t const mine = fork_generation() + 1;
     for (;;) {
@@ -32,7 +31,7 @@ class ForkLock {
   }
 
   void unlock() noexcept {
-    // Sequentially consistent: `notify_one` first checks for waiters and must not do so before the store.
+    // Sequentially consistent: `notify_one` must not check for waiters before the store.
     _holder.store(0, std::memory_order_seq_cst);
     _holder.notify_one();
   }
@@ -41,15 +40,13 @@ class ForkLock {
   std::atomic<std::uint32_t> _holder{0};  // the holder's fork generation + 1; 0 if free
 };
 
-/// Replaces a value that a fork left in the middle of a change by a new one. The old one is not destroyed, so what it
-/// owns is leaked.
+/// Replaces a value that a fork left half changed; leaks the old one.
 template <class T>
 void abandon(T& value) noexcept {
   ::new (static_cast<void*>(&value)) T();
 }
 
-/// Holds a `ForkLock` for a scope. Calls `abandon_data` first if a fork left the guarded data in the middle of a
-/// change.
+/// Holds a `ForkLock`. Calls `abandon_data` first if `lock` returned false.
 class ForkLockGuard {
  public:
   template <class Abandon>

@@ -4,12 +4,12 @@
 
 namespace memarray {
 
-/// A shared owner of an object that counts its own references, through `retain()` and `release()`.
+/// A shared owner of an object with `retain()` and `release()`.
 template <class T>
 class IntrusivePtr {
  public:
   IntrusivePtr() noexcept = default;
-  /// Takes over a reference that the caller owns.
+  /// Takes over the caller's reference.
   explicit IntrusivePtr(T* owned) noexcept : _object(owned) {}
   IntrusivePtr(IntrusivePtr const& other) noexcept : _object(other._object) {
     if (_object) _object->retain();
@@ -22,7 +22,7 @@ class IntrusivePtr {
   ~IntrusivePtr() {
     if (_object) _object->release();
   }
-  /// Returns an additional owner of an object that already has one.
+  /// Returns an additional owner of an object.
   [[nodiscard]] static IntrusivePtr share(T* object) noexcept {
     object->retain();
     return IntrusivePtr(object);

@@ -7,8 +7,8 @@
 
 namespace memarray::detail {
 
-/// A complex number in shipped kernels, aligned like its parts. Imported memory has the dtype's alignment, which is no
-/// larger. `cuda::std::complex` is aligned to its whole size, and a GPU refuses to load one from any other address.
+/// A complex number aligned like its parts, as imported memory is. A GPU cannot load a `cuda::std::complex` that is not
+/// aligned to its whole size.
 template <class T>
 struct DeviceComplex {
   T real{};
@@ -30,8 +30,7 @@ struct DeviceComplex {
   }
 };
 
-/// The type of elements of T in shipped kernels: T's layout, an alignment no stricter than the dtype's, and functions
-/// that work in device code.
+/// The type of T's elements in shipped kernels, aligned no more strictly than the dtype.
 template <class T>
 struct DeviceElementOf {
   using type = T;

@@ -5,8 +5,9 @@
 #include <memarray/detail/launch/launch_plan.hpp>
 #include <memarray/detail/launch/unravel.hpp>
 
+#include <memarray/detail/launch/pack.hpp>
+
 #include <cuda/std/array>
-#include <cuda/std/tuple>
 
 #include <bit>
 #include <concepts>
@@ -17,17 +18,17 @@
 
 namespace memarray::detail {
 
-/// Bytes that one load or store of a device moves at most.
+/// The most bytes of one load or store.
 inline constexpr std::size_t vector_bytes = 16;
 
-/// The number of elements in a vector, equal for all arrays: the largest element type fills `vector_bytes`. 0 unless
-/// all arguments are `ElementArgument`s whose element size divides `vector_bytes`.
+/// The elements in a vector, equal for all arrays. 0 unless all arguments are `ElementArgument`s whose sizes divide
+/// `vector_bytes`.
 template <class... Arguments>
 struct VectorWidth {
   static constexpr int value = 0;
 };
-template <class... T, bool... in_place>
-struct VectorWidth<ElementArgument<T, in_place>...> {
+template <int ndim, class... T>
+struct VectorWidth<ElementArgument<T, ndim>...> {
   static constexpr bool fits = ((std::has_single_bit(sizeof(T)) && sizeof(T) <= vector_bytes) && ...);
   static constexpr std::size_t largest = [] {
     std::size_t most = 1;
@@ -37,7 +38,7 @@ struct VectorWidth<ElementArgument<T, in_place>...> {
   static constexpr int value = fits ? static_cast<int>(vector_bytes / largest) : 0;
 };
 
-/// The bytes of one load or store, which may alias elements of any type.
+/// The bytes of one load or store, which may alias any type.
 template <std::size_t bytes>
 struct __attribute__((may_alias)) Word {
   using Part =
@@ -45,7 +46,6 @@ struct __attribute__((may_alias)) Word {
   alignas(bytes) Part parts[bytes / sizeof(Part)];
 };
 
-/// Adjacent elements in registers.
 template <class T, int width>
 struct Vector {
   using Bits = Word<sizeof(T) * static_cast<std::size_t>(width)>;
@@ -57,7 +57,6 @@ struct Vector {
   MEMARRAY_HD T& element(int e) { return reinterpret_cast<T*>(&bits)[e]; }
 };
 
-/// The position of a thread in its grid.
 struct ThreadIndex {
   unsigned block;
   unsigned thread;
@@ -65,48 +64,56 @@ struct ThreadIndex {
   unsigned threads;
 };
 
-/// A kernel that calls `f(indices, a, b, …)` for a thread's share of the elements. It compiles for the host too, where
-/// tests run it for each thread of a grid.
+/// A kernel that calls `f(indices, a, b, …)` for a thread's share of the elements. Tests run it on the host.
 ///
-/// IndexT: the type of the indices that `f` gets. U: the unsigned type of positions in linear order. It has 32
-/// bits only for sizes below 2^31, so that a position plus a step does not overflow.
+/// `f` gets indices of type IndexT. U, the type of linear positions, has 32 bits only below 2^31 elements, so adding a
+/// step cannot overflow.
 template <class IndexT, class U, int ndim, class F, class... Arguments>
 struct DeviceLoop {
   static constexpr int width = VectorWidth<Arguments...>::value;
 
   U size;
-  U vectors;  ///< number of whole vectors, which come first; 0 unless `is_aligned()`
+  U vectors;  ///< whole vectors, which come first; 0 unless `is_aligned()`
   Unravel<U, ndim> unravel;
+  IndexArray<IndexT, ndim> begin;
+  bool is_whole;  ///< positions are those of elements
   F f;
-  cuda::std::tuple<Arguments...> arguments;
+  Pack<Arguments...> arguments;
 
-  /// True if all arrays are aligned for vector loads and stores.
-  [[nodiscard]] bool is_aligned() const {
-    if constexpr (width == 0)
-      return false;
-    else
-      return cuda::std::apply([](auto const&... argument) { return (lies_well(argument) && ...); }, arguments);
-  }
+  [[nodiscard]] bool is_aligned() const { return is_aligned(Sequence()); }
 
   MEMARRAY_HD void run(ThreadIndex const& place) {
-    if constexpr (width > 0) run_vectors(place, std::index_sequence_for<Arguments...>());
+    if constexpr (width > 0) run_vectors(place, Sequence());
     U const step = static_cast<U>(place.blocks) * place.threads;
     U const first = static_cast<U>(place.block) * place.threads + place.thread;
-    for (U linear = vectors * static_cast<U>(width) + first; linear < size; linear += step)
-      cuda::std::apply(
-          [&](Arguments const&... argument) { call(unravel.template at<IndexT>(linear), argument.open(linear)...); },
-          arguments);
+    for (U linear = vectors * static_cast<U>(width) + first; linear < size; linear += step) run_one(linear, Sequence());
   }
 
  private:
   using Indices = IndexArray<IndexT, ndim>;
+  using Sequence = std::index_sequence_for<Arguments...>;
 
-  template <class T, bool in_place>
-  static bool lies_well(ElementArgument<T, in_place> const& argument) {
+  template <std::size_t... a>
+  [[nodiscard]] bool is_aligned(std::index_sequence<a...>) const {
+    if constexpr (width == 0)
+      return false;
+    else
+      return is_whole && (lies_well(get<a>(arguments)) && ...);
+  }
+
+  template <class T>
+  static bool lies_well(ElementArgument<T, ndim> const& argument) {
     auto const fits = [](void const* place) {
       return reinterpret_cast<std::uintptr_t>(place) % (sizeof(T) * static_cast<std::size_t>(width)) == 0;
     };
     return fits(argument.source) && fits(argument.target);
+  }
+
+  template <std::size_t... a>
+  MEMARRAY_HD void run_one(U linear, std::index_sequence<a...>) {
+    Indices indices = unravel.template at<IndexT>(linear);
+    for (std::size_t d = 0; d < indices.size(); ++d) indices[d] += begin[d];
+    call(indices, get<a>(arguments).open(linear, indices, is_whole)...);
   }
 
   template <class... Opened>
@@ -115,11 +122,10 @@ struct DeviceLoop {
     (opened.close(), ...);
   }
 
-  /// Calls `f` for a thread's share of the vectors. Adjacent threads of a block take adjacent vectors, so that the
-  /// memory accesses of a warp coalesce.
+  /// Adjacent threads take adjacent vectors, so that a warp's accesses coalesce.
   template <std::size_t... a>
   MEMARRAY_HD void run_vectors(ThreadIndex const& place, std::index_sequence<a...>) {
-    using Loaded = cuda::std::tuple<Vector<typename Arguments::Element, width>...>;
+    using Loaded = Pack<Vector<typename Arguments::Element, width>...>;
     U const tile = static_cast<U>(place.threads) * vectors_together;
     U const step = tile * place.blocks;
     for (U first = tile * place.block + place.thread; first < vectors; first += step) {
@@ -127,22 +133,19 @@ struct DeviceLoop {
       MEMARRAY_UNROLL
       for (int k = 0; k < vectors_together; ++k) {
         U const vector = first + static_cast<U>(k) * place.threads;
-        if (vector < vectors)
-          (cuda::std::get<a>(loaded[k]).load(cuda::std::get<a>(arguments).source + vector * static_cast<U>(width)),
-           ...);
+        if (vector < vectors) (get<a>(loaded[k]).load(get<a>(arguments).source + vector * static_cast<U>(width)), ...);
       }
       MEMARRAY_UNROLL
       for (int k = 0; k < vectors_together; ++k) {
         U const vector = first + static_cast<U>(k) * place.threads;
         if (vector >= vectors) continue;
         U const linear = vector * static_cast<U>(width);
-        visit(linear, cuda::std::get<a>(loaded[k])...);
-        (cuda::std::get<a>(loaded[k]).store(cuda::std::get<a>(arguments).target + linear), ...);
+        visit(linear, get<a>(loaded[k])...);
+        (get<a>(loaded[k]).store(get<a>(arguments).target + linear), ...);
       }
     }
   }
 
-  /// Calls `f` for each element of the vectors at position `linear`.
   template <class... Loaded>
   MEMARRAY_HD void visit(U linear, Loaded&... loaded) {
     bool const in_one_row = unravel.has_rows_of(width);

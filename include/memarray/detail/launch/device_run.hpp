@@ -11,19 +11,17 @@
 
 namespace memarray::detail {
 
-/// One operation of the library on a device: its current context, scratch memory and results. Real and simulated
-/// devices take memory and copy in one way.
+/// An operation on a real or simulated device: its context, scratch memory and results.
 class MEMARRAY_API DeviceRun {
  public:
-  /// A part of a result: `bytes` bytes of device memory, and their destination on the host.
+  /// A part of a result, to copy to the host.
   struct Piece {
     void* to;
     std::byte const* from;
     std::size_t bytes;
   };
 
-  /// Enters the context of `queue`, which must outlive the run. `what` begins error messages. Throws `CudaError` if the
-  /// context cannot be entered; in a forked child it throws without calling CUDA.
+  /// Enters the context of `queue`, which must outlive the run. `what` begins error messages. Throws `CudaError`.
   [[nodiscard]] DeviceRun(DeviceMemory& memory, BoundStream const& queue, char const* what);
   /// Frees the scratch memory in stream order.
   ~DeviceRun();
@@ -33,13 +31,11 @@ class MEMARRAY_API DeviceRun {
   [[nodiscard]] BoundStream const& queue() const noexcept { return _queue; }
   [[nodiscard]] DeviceMemory& memory() const noexcept { return _memory; }
 
-  /// Returns device memory until the run ends, from the resource that arrays use. Throws `OutOfMemoryError`,
-  /// `CudaError`.
+  /// Returns memory of the arrays' resource until the run ends. Throws `OutOfMemoryError`, `CudaError`.
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
-  /// Returns scratch memory with a copy of host memory, which is not read after the call. Throws like `scratch`.
+  /// Returns scratch memory with a copy of `data`, which is not read later. Throws like `scratch`.
   [[nodiscard]] std::byte* upload(std::size_t bytes, std::byte const* data);
-  /// Blocks until the queue is done, then sets the results. After an error the results are never written. Throws
-  /// `CudaError`.
+  /// Blocks until the queue is done, then writes the results; none after an error. Throws `CudaError`.
   void read_back(std::initializer_list<Piece> pieces);
 
  private:

@@ -14,21 +14,21 @@
 
 namespace memarray::detail {
 
+struct SortOfKeys;
 struct StridedJob;
 
-/// The place where a kernel runs.
 enum class ExecutionSpace {
   host,       ///< on the host's threads, now
-  simulated,  ///< on a simulated device: as a host function in stream order
+  simulated,  ///< as a host function in stream order
   device,
 };
 
 /// Throws `ValueError` for a stream handle whose creation failed.
 [[noreturn]] MEMARRAY_API void throw_null_stream();
-/// Submits `kernel(data)` to a stream of a simulated device. Throws `CudaError`.
+/// Submits `kernel(data)` to a simulated stream. Throws `CudaError`.
 MEMARRAY_API void submit_emulated(BoundStream const& queue, cu::HostFunction kernel, void* data);
 
-/// Submits any callable. It must not refer to objects that may be gone when the stream runs it. Throws `CudaError`.
+/// Submits a callable, which must not refer to objects that end before it runs. Throws `CudaError`.
 template <class Kernel>
 void launch_emulated(BoundStream const& queue, Kernel kernel) {
   auto owned = std::make_unique<Kernel>(std::move(kernel));
@@ -36,8 +36,8 @@ void launch_emulated(BoundStream const& queue, Kernel kernel) {
   submit_emulated(queue, run, owned.get());
   static_cast<void>(owned.release());
 }
-/// Returns the result of `kernel()` on a simulated device. The result goes through device memory, as on a real device.
-/// Throws `CudaError`, `OutOfMemoryError`.
+/// Returns the result of `kernel()` on a simulated device, through device memory. Throws `CudaError`,
+/// `OutOfMemoryError`.
 template <class Result, class Kernel>
 Result result_of(DeviceRun& run, Kernel kernel) {
   std::byte* const place = run.scratch(sizeof(Result));
@@ -47,28 +47,28 @@ Result result_of(DeviceRun& run, Kernel kernel) {
   run.read_back({{&result, place, sizeof result}});
   return result;
 }
-/// Throws `CudaError` for a kernel that was compiled without nvcc.
 [[noreturn]] MEMARRAY_API void throw_not_compiled_for_device();
-/// Throws the exception for a `cudaError_t`: `OutOfMemoryError` if memory ran out, else `CudaError`.
+/// Throws `OutOfMemoryError` if memory ran out, else `CudaError`.
 [[noreturn]] MEMARRAY_API void throw_runtime_error(int code, char const* name, char const* what, char const* why);
 
-// The shipped kernels for shipped dtypes, compiled into the library if it is built with nvcc; otherwise they throw
-// `CudaError`. All pointers but `result` are device memory. Functions with a `result` wait for it.
+// Shipped kernels for shipped dtypes. Without nvcc they throw `CudaError`. All pointers but `result`, for which they
+// wait, are device memory.
 
-/// Runs a job on strided memory of the device.
 void strided_on_device(StridedJob const& job, DeviceRun& run);
-/// Sums the elements. `result`: one element of SumOf<T>.
+/// `result`: one element of SumOf<T>.
 MEMARRAY_API void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result,
                                 DeviceRun& run);
-/// Scans `source` into `target`. `result`: the total, one element of the dtype.
-MEMARRAY_API void exclusive_scan_on_device(DType const& dtype, std::int64_t size, void const* source, void* target,
-                                           void* result, DeviceRun& run);
+/// Sums up to each element, or before it. `total`: null, or where the sum of all goes.
+MEMARRAY_API void scan_on_device(DType const& dtype, bool is_inclusive, std::int64_t size, void const* source,
+                                 void* target, void* total, DeviceRun& run);
+void sort_on_device(SortOfKeys const& sort, DeviceRun& run);
 
 }  // namespace memarray::detail
 
 #if defined(__CUDACC__)
 
 #include <memarray/detail/launch/device_loop.hpp>
+#include <memarray/detail/launch/host_loop.hpp>
 #include <memarray/detail/launch/launch_plan.hpp>
 #include <memarray/detail/launch/runtime_check.hpp>
 
@@ -93,6 +93,15 @@ struct MEMARRAY_OF_THIS_LIBRARY CudaRuntime {
 
 MEMARRAY_OF_THIS_LIBRARY inline void check_cuda(cudaError_t code, char const* what = "launching a kernel") {
   check_runtime(CudaRuntime(), static_cast<int>(code), what);
+}
+
+/// Runs a CUB algorithm, which without `scratch` only sets its size in `bytes`.
+template <class Algorithm>
+void run_cub(DeviceRun& run, Algorithm const& algorithm, char const* what = "launching a kernel") {
+  std::size_t bytes = 0;
+  check_cuda(algorithm(nullptr, bytes), what);
+  void* const scratch = run.scratch(bytes);
+  check_cuda(algorithm(scratch, bytes), what);
 }
 
 MEMARRAY_OF_THIS_LIBRARY inline Occupancy occupancy_of(void const* kernel, int device_id, OccupancyCache& cache) {
@@ -123,32 +132,24 @@ void launch_loop(Loop& loop, std::int64_t size, BoundStream const& queue) {
   check_cuda(cudaLaunchKernel(kernel, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *queue.stream));
 }
 
-/// Returns an argument for the device, where in-place and other element arguments share one kernel.
-template <class T, int ndim>
-IndexerArgument<T, ndim> as_on_device(IndexerArgument<T, ndim> const& argument) {
-  return argument;
-}
-template <class T, bool in_place>
-ElementArgument<T, false> as_on_device(ElementArgument<T, in_place> const& argument) {
-  return {argument.source, argument.target};
-}
-
-/// Calls `f(indices, a, b, …)` for each index of `shape` in a kernel on `queue`, with indices of type IndexT.
-/// `is_large`: the size does not fit into 31 bits. Throws `CudaError` for failures at launch. Later failures are
-/// reported where the work is waited for.
-template <class IndexT, bool is_large, std::size_t ndim, class F, class... Arguments>
-void launch_device(cuda::std::array<std::int64_t, ndim> const& shape, std::int64_t size, BoundStream const& queue,
-                   F const& f, Arguments const&... arguments) {
+/// Runs a kernel in `queue`. `is_whole`: its `ElementArgument`s visit whole arrays. Throws `CudaError` or
+/// `OutOfMemoryError` at launch; a later wait reports later failures.
+template <class IndexT, int ndim, class F, class... Arguments>
+void launch_device(HostKernel<IndexT, ndim, F, Arguments...> const& kernel, bool is_whole, BoundStream const& queue) {
+  std::int64_t const size = kernel.box.size();
   if (size == 0) return;
   auto const launch = [&]<class U>(U) {
-    constexpr int n = static_cast<int>(ndim);
-    using Loop = DeviceLoop<IndexT, U, n, F, decltype(as_on_device(arguments))...>;
-    Loop loop{static_cast<U>(size), 0, Unravel<U, n>(shape), f, {as_on_device(arguments)...}};
+    using Loop = DeviceLoop<IndexT, U, ndim, F, Arguments...>;
+    Loop loop{static_cast<U>(size),
+              0,
+              Unravel<U, ndim>(to_indices<std::int64_t, ndim>(kernel.box.extents)),
+              to_indices<IndexT, ndim>(kernel.box.begin),
+              is_whole,
+              kernel.f,
+              kernel.arguments};
     launch_loop(loop, size, queue);
   };
-  if constexpr (!is_large) {
-    if (size <= INT32_MAX) return launch(std::uint32_t{});
-  }
+  if (size <= INT32_MAX) return launch(std::uint32_t{});
   if constexpr (sizeof(IndexT) == 8) launch(std::uint64_t{});
 }
 

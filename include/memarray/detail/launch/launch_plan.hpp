@@ -9,7 +9,7 @@
 
 namespace memarray::detail {
 
-/// The blocks and threads of one kernel that a device runs at once.
+/// One kernel's blocks and threads that a device runs at once.
 struct Occupancy {
   int threads;     ///< in a block
   int blocks;      ///< on all its processors together
@@ -18,8 +18,7 @@ struct Occupancy {
   friend bool operator==(Occupancy const&, Occupancy const&) noexcept = default;
 };
 
-/// A cache of one kernel's occupancy, so that launches query the driver once for each device. Lock-free; threads that
-/// miss at the same time each query it.
+/// A lock-free cache of one kernel's occupancy on each device.
 class MEMARRAY_API OccupancyCache {
  public:
   constexpr OccupancyCache() noexcept = default;
@@ -32,19 +31,18 @@ class MEMARRAY_API OccupancyCache {
   std::array<std::atomic<std::uint64_t>, 32> _known{};
 };
 
-/// The layout of a loop over elements on a device.
 struct LaunchPlan {
   unsigned blocks;
   unsigned threads;
-  std::int64_t vectors;  ///< number of whole vectors, which come first; the other elements follow one by one
+  std::int64_t vectors;  ///< whole vectors, before the single elements
 
   friend bool operator==(LaunchPlan const&, LaunchPlan const&) noexcept = default;
 };
 
-/// Vectors that a thread has in flight at once: one alone does not saturate the memory.
+/// Vectors that a thread has in flight: one does not saturate the memory.
 inline constexpr int vectors_together = 2;
 
-/// Returns the plan for `size` elements, at least one. `width`: elements of a vector; 0 if vectors are not possible.
+/// Requires `size` ≥ 1. `width`: elements of a vector; 0 without vectors.
 [[nodiscard]] MEMARRAY_API LaunchPlan plan_launch(std::int64_t size, int width, Occupancy const& occupancy) noexcept;
 
 }  // namespace memarray::detail

@@ -2,10 +2,8 @@
 
 namespace memarray::detail {
 
-/// Throws `CudaError` unless a call of the CUDA runtime returned success. All such calls are checked here.
-///
-/// The runtime keeps a thread's error until it is read, and returns it from that thread's next, unrelated launch. So
-/// the error is cleared before the exception is thrown (`cudaGetLastError`).
+/// Throws `CudaError` unless a call of the CUDA runtime succeeded. First clears the error (`cudaGetLastError`): the
+/// runtime would return it again from the thread's next, unrelated launch.
 ///
 /// `Runtime` has `success`, `take_last_error()` and `throw_error(code, what)`.
 template <class Runtime>

@@ -20,13 +20,13 @@ struct Twice<std::uint64_t> {
   __extension__ using type = unsigned __int128;
 };
 
-/// A precomputed division by one divisor: a multiplication, an addition and a shift. A device needs tens of
-/// instructions for a division. Dividends must be below half of U's range.
+/// A precomputed division, because a device needs tens of instructions for one. Dividends must be below half of U's
+/// range.
 template <std::unsigned_integral U>
 class Divisor {
  public:
   constexpr Divisor() noexcept = default;
-  /// Precondition: `divisor` is at least 1, and at most half of U's range.
+  /// Precondition: `divisor` is between 1 and half of U's range.
   constexpr explicit Divisor(U divisor) noexcept {
     using Wide = typename Twice<U>::type;
     while ((Wide{1} << _shift) < divisor) ++_shift;
@@ -49,8 +49,7 @@ class Divisor {
   unsigned _shift = 0;
 };
 
-/// The map from a linear position to indices, in C order. The size must be below half of U's range: callers choose 32
-/// bits for sizes that fit into 31 bits, else 64.
+/// The map from a linear position to indices in C order, for sizes below half of U's range.
 template <std::unsigned_integral U, int ndim>
 class Unravel {
  public:
@@ -74,8 +73,7 @@ class Unravel {
     return indices;
   }
 
-  /// True if each group of `count` elements that starts at a multiple of `count` lies in one row. A row runs along
-  /// the last dimension.
+  /// True if each aligned group of `count` elements lies in one row of the last dimension.
   [[nodiscard]] MEMARRAY_HD constexpr bool has_rows_of(int count) const noexcept {
     return ndim == 1 || _extents[ndim - 1] % static_cast<U>(count) == 0;
   }

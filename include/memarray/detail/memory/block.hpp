@@ -22,9 +22,8 @@ struct BoundStream;
 
 using BlockPtr = IntrusivePtr<Block>;
 
-/// A second count of a block's exports, over all processes that share its memory.
+/// A second count of exports, over all processes that share the memory.
 struct ExportTally {
-  /// The numbers of live exports of each kind.
   struct Exports {
     std::uint32_t read_only;
     std::uint32_t writable;
@@ -35,27 +34,23 @@ struct ExportTally {
   Exports (*count)(ExportTally const& tally) noexcept;
 };
 
-/// Returns the DLPack device of exported managed memory: CUDA managed, or the host if devices are simulated and not
-/// exported as CUDA.
+/// Returns the DLPack device of managed memory: the host unless the driver's devices are exported as CUDA.
 [[nodiscard]] Device exported_managed_device() noexcept;
 
-/// One piece of memory on one device, with its owner. Only blocks own memory in the library.
+/// Memory on one device, with its owner. Only blocks own memory in the library. Any thread may call any function.
 ///
-/// References and live exports share one atomic word, so an export or its drop costs one addition. The last drop of
-/// either kind frees the memory. Read-only and writable exports have separate counts, which decide whether an array may
-/// write in place. Drops release and reads of the counts acquire: a thread that sees no exports knows that their
-/// holders' reads have completed. Any thread may call any function.
+/// One atomic word counts references, read-only and writable exports; the last drop frees the memory. Drops release and
+/// reads acquire: a thread that sees no exports sees their holders' accesses completed.
 class MEMARRAY_API Block {
  public:
   using Exports = ExportTally::Exports;
   enum class Contents { uninitialized, zero };
 
-  /// Allocates host-accessible memory of `resource`, by default of `host_resource()`, 64-byte aligned. Throws
-  /// `OutOfMemoryError`, `ValueError` for a resource of device memory.
+  /// Allocates 64-byte aligned memory of `resource`, by default `host_resource()`. Throws `OutOfMemoryError`;
+  /// `ValueError` for device memory.
   [[nodiscard]] static BlockPtr allocate(std::optional<MemoryResource> const& resource, std::size_t bytes,
                                          Contents contents);
-  /// Allocates uninitialised device memory for work submitted to `queue` from now on. Throws `OutOfMemoryError`,
-  /// `CudaError`.
+  /// Allocates uninitialised device memory for later work in `queue`. Throws `CudaError`, `OutOfMemoryError`.
   [[nodiscard]] static BlockPtr allocate(std::shared_ptr<DeviceMemory> const& memory, BoundStream const& queue,
                                          std::size_t bytes);
   /// The owner of foreign memory. `drop` is called once, on any thread, with or without an interpreter.
@@ -63,19 +58,16 @@ class MEMARRAY_API Block {
     void* object = nullptr;
     void (*drop)(void* object) noexcept = nullptr;  ///< may be null
   };
-  /// Returns a block of memory that `keep_alive` keeps until the last reference and export are dropped. Takes ownership
-  /// of the keep-alive, also if it throws (`std::bad_alloc`).
+  /// Returns a block of foreign memory. Takes ownership of `keep_alive`, also if it throws `std::bad_alloc`.
   [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device, MemoryType type,
                                       KeepAlive keep_alive);
   /// Like `adopt`, with one counted export instead of the reference.
   [[nodiscard]] static Block& adopt_exported(void* data, std::size_t bytes, Device device, MemoryType type,
                                              KeepAlive keep_alive, bool writable);
-  /// Returns a block for a part of `whole`. `keep_alive` holds an export of `whole`. Pending work on either counts for
-  /// both.
+  /// Like `adopt`, for a part of `whole`, which shares its pending work. `keep_alive` holds an export of `whole`.
   [[nodiscard]] static BlockPtr adopt_part(Block& whole, void* data, std::size_t bytes, KeepAlive keep_alive);
-  /// Returns a block for all of `host`, which is unified memory, for work on the device of `memory`. `keep_alive` holds
-  /// an export of `host`. Returns null unless the driver allows this device and the host concurrent use. Also returns
-  /// null if the pending work of `host` is another device's.
+  /// Like `adopt_part`, for all of `host` on the device of `memory`. Returns null unless `host` is unified memory that
+  /// both may use concurrently, or if its pending work is another device's.
   [[nodiscard]] static BlockPtr on_device(Block& host, std::shared_ptr<DeviceMemory> const& memory,
                                           KeepAlive keep_alive);
 
@@ -86,31 +78,30 @@ class MEMARRAY_API Block {
   [[nodiscard]] std::size_t bytes() const noexcept { return _bytes; }
   [[nodiscard]] Device device() const noexcept { return _device; }
   [[nodiscard]] bool is_foreign() const noexcept { return _foreign; }
-  /// Returns the borrowed keep-alive of foreign memory; empty for memory of the library.
+  /// Returns an empty one unless the memory is foreign.
   [[nodiscard]] KeepAlive keep_alive() const noexcept;
   [[nodiscard]] MemoryType memory_type() const noexcept { return _type; }
-  /// True if only work on streams uses the memory, not the host.
+  /// True if only work on streams uses the memory.
   [[nodiscard]] bool is_on_device() const noexcept { return !_device.is_cpu(); }
-  /// Returns the host's block of this unified memory; null for every other block.
+  /// Returns the block given to `on_device`; null for all other blocks.
   [[nodiscard]] Block* host_side() const noexcept { return _host_side; }
-  /// Returns the DLPack device of exports: an extension device for simulated devices, `exported_managed_device()` for
-  /// the host's block of unified memory.
+  /// Returns the DLPack device of exports: an extension device if simulated, a managed one for unified memory.
   [[nodiscard]] Device exported_device() const noexcept;
 
-  /// Returns the pending work on streams; null if no stream ever used the block, as for most host memory.
+  /// Returns the pending work; null if no stream ever used the memory.
   [[nodiscard]] StreamDependencies* uses() const noexcept {
     return (_whole ? _whole : this)->_uses.load(std::memory_order_acquire);
   }
-  /// Returns the pending work on streams. Creates the record, for the device of `memory`, if there is none.
+  /// Like `uses`; creates a missing record, for the device of `memory`.
   [[nodiscard]] StreamDependencies& uses_on(std::shared_ptr<DeviceMemory> const& memory);
-  /// Records pending work of escaped views, before a use of the memory. Throws `CudaError`.
+  /// Records pending work of escaped views, before a use. Throws `CudaError`.
   void fence(bool to_write);
 
   void retain() noexcept { _counts.fetch_add(reference, std::memory_order_relaxed); }
   void release() noexcept { drop(reference); }
 
-  /// Counts a live export, which also keeps the memory. Returns true if it is the only one. Throws `BufferError` past a
-  /// million of a kind.
+  /// Counts an export, which keeps the memory. True if it is the only one. Throws `BufferError` past a million of a
+  /// kind.
   bool add_export(bool writable) {
     if (_tally) [[unlikely]]
       _tally->add(*_tally, writable);
@@ -119,8 +110,7 @@ class MEMARRAY_API Block {
     if ((before & (writable ? writable_limit : read_only_limit)) != 0) too_many_exports(one);
     return before < read_only_export;
   }
-  /// Bytes in the block for the description of its only export (`add_export` returned true), until that is dropped. The
-  /// usual export thus allocates nothing.
+  /// Room to describe the only export (`add_export` returned true), which saves an allocation.
   static constexpr std::size_t only_export_room = 192;
   [[nodiscard]] void* only_export() noexcept { return _only_export; }
   void drop_export(bool writable) noexcept {
@@ -137,9 +127,9 @@ class MEMARRAY_API Block {
     return {static_cast<std::uint32_t>((counts / read_only_export) & field),
             static_cast<std::uint32_t>(counts / writable_export)};
   }
-  /// Returns the live exports of all processes that share the memory.
+  /// Returns the live exports of all processes.
   [[nodiscard]] Exports exports_everywhere() const noexcept { return _tally ? _tally->count(*_tally) : exports(); }
-  /// Returns the sum of references and exports. The block is destroyed when it reaches zero.
+  /// Returns the number of references and exports.
   [[nodiscard]] std::uint64_t holders() const noexcept {
     std::uint64_t const counts = _counts.load(std::memory_order_seq_cst);
     return (counts & field) + ((counts / read_only_export) & field) + counts / writable_export;
@@ -161,14 +151,14 @@ class MEMARRAY_API Block {
   Block(std::byte* data, std::size_t bytes, Device device, MemoryType type, bool foreign,
         void (*destroy)(Block*) noexcept) noexcept;
   ~Block();
-  /// Defers `run` to a thread that may call the driver. The request is stored in the block.
+  /// Defers `run` to a thread that may call the driver.
   void destroy_later(void (*run)(Block*) noexcept) noexcept;
 
   void drop(std::uint64_t one) noexcept {
     // The only holder needs no atomic subtraction: no other thread can add a count.
     if (_counts.load(std::memory_order_acquire) == one) return _destroy(this);
     if (_counts.fetch_sub(one, std::memory_order_release) == one) {
-      // Pairs with the releases of earlier drops: their holders' accesses end before the memory is freed.
+      // Pairs with the releases of earlier drops.
       static_cast<void>(_counts.load(std::memory_order_acquire));
       _destroy(this);
     }
@@ -189,11 +179,9 @@ class MEMARRAY_API Block {
   alignas(std::max_align_t) std::byte _only_export[only_export_room];
 };
 
-/// Drops a keep-alive, which may drop the keep-alives of other blocks. Deep nesting is deferred to the outermost call
-/// on the thread, so that a chain of blocks of any length needs little stack.
+/// Drops a keep-alive. Deep nesting is deferred to the thread's outermost call, to bound the stack.
 MEMARRAY_API void drop_keep_alive(Block::KeepAlive keep_alive) noexcept;
 
-/// A scope guard that drops a keep-alive unless it was released.
 class KeepAliveGuard {
  public:
   explicit KeepAliveGuard(Block::KeepAlive keep_alive) noexcept : _keep_alive(keep_alive) {}

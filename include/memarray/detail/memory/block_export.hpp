@@ -6,13 +6,13 @@
 
 namespace memarray::detail {
 
-/// A counted export of a block: it keeps the memory and shows the array a reader (or writer). Each copy counts.
+/// A counted export of a block, which keeps the memory. Each copy counts.
 class BlockExport {
  public:
   BlockExport() noexcept = default;
-  /// Counts an export. Throws `BufferError` past a million of a kind.
+  /// Throws like `Block::add_export`.
   BlockExport(Block& block, bool writable) : _block(&block), _writable(writable) { _block->add_export(_writable); }
-  /// Takes ownership of an export that was already counted.
+  /// Takes ownership of an already counted export.
   [[nodiscard]] static BlockExport counted(Block& block, bool writable) noexcept {
     BlockExport result;
     result._block = &block;
@@ -36,7 +36,7 @@ class BlockExport {
   explicit operator bool() const noexcept { return _block != nullptr; }
   [[nodiscard]] Block& block() const noexcept { return *_block; }
   [[nodiscard]] bool writable() const noexcept { return _writable; }
-  /// Releases the export: the caller must drop it. Returns its block, or null.
+  /// Returns the block, or null; the caller must drop the export.
   [[nodiscard]] Block* release() noexcept { return std::exchange(_block, nullptr); }
 
  private:

@@ -16,15 +16,13 @@ namespace memarray::detail {
 class DeviceMemory;
 using DeviceMemoryPtr = std::shared_ptr<DeviceMemory>;
 
-/// The library's resources for one device of one driver: context, memory resource, pinned memory for copies, an
-/// internal stream, reusable events. Created on first use. Blocks share ownership. The library drops its own reference
-/// when a block of simulated devices ends.
+/// The library's resources for one device of one driver, created on first use. Blocks share ownership. The library
+/// drops its own reference when simulated devices end.
 class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
  public:
-  /// Returns the resources of a device of the current driver. Throws `CudaError` if there is no driver or no such
-  /// device, or with the driver's error.
+  /// Returns the resources of a device of the current driver. Throws `CudaError`.
   [[nodiscard]] static DeviceMemoryPtr of(int device_id);
-  /// Returns the resources of a device if they exist, else null. Calls no driver function once the driver is loaded.
+  /// Returns the resources if they exist, else null. Calls no driver function once the driver is loaded.
   [[nodiscard]] static DeviceMemoryPtr known(int device_id) noexcept;
 
   DeviceMemory(DeviceMemory const&) = delete;
@@ -35,18 +33,17 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
   [[nodiscard]] ContextHandle const& context() const noexcept { return _context; }
   [[nodiscard]] DriverTable const& driver() const noexcept { return *_driver; }
   [[nodiscard]] MemoryResource const& memory() const noexcept { return _memory; }
-  /// Returns the pool of `memory()`; null if the device has no pools.
+  /// Returns null if the device has no pools.
   [[nodiscard]] MemoryPoolHandle const& pool() const noexcept { return _pool; }
-  /// Returns a resource of pinned host memory, which caches freed memory for the next copy.
+  /// Returns a caching resource of pinned host memory.
   [[nodiscard]] MemoryResource const& staging() const noexcept { return _staging; }
-  /// Returns the internal stream. It is non-blocking: no implicit synchronisation with the legacy default stream.
-  /// Throws `CudaError` if it cannot be created.
+  /// Returns the internal stream, which does not synchronise with the legacy default stream. Throws `CudaError`.
   [[nodiscard]] BoundStream internal_stream();
-  /// Releases unused memory of the pool to the device, and cached pinned memory to the system.
+  /// Releases unused memory of the pool, and cached pinned memory.
   void trim() noexcept;
   /// Returns an event to record; null with the last error set. Dropping its last handle makes it reusable.
   [[nodiscard]] EventHandle event() noexcept;
-  /// True if copies to and from `other` need no staging on the host. Enables peer access on the first call.
+  /// True if `other` can access this device's memory, which allows copies both ways. Enables the access.
   [[nodiscard]] bool reaches(DeviceMemory& other) noexcept;
   /// True if `address` is in unified memory that this device and the host may use concurrently.
   [[nodiscard]] bool shares_with_host(void const* address) const noexcept;
@@ -69,11 +66,11 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
   ForkLock _lock;
   StreamHandle _internal_stream;
   std::vector<EventHandle> _events;
-  std::vector<int> _reached;  // ordinals of devices with peer access
+  std::vector<int> _reached;
   bool _is_over = false;
 };
 
-/// Drops the library's references to the resources of a driver's devices, and their caches.
+/// Drops the library's references to a driver's `DeviceMemory`, and their caches.
 void drop_device_memory(DriverTable const* driver) noexcept;
 
 }  // namespace memarray::detail

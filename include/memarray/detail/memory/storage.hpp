@@ -13,17 +13,13 @@ enum class Side : std::uint8_t { host, device };
 
 [[nodiscard]] constexpr Side other(Side side) noexcept { return side == Side::host ? Side::device : Side::host; }
 
-/// The host and device sides of an array's memory, each valid or stale as in a cache protocol.
-///
-/// The current side is the default for access and always valid. Reading changes neither side. Writing one side makes
-/// the other stale. The caller must copy to a stale side before using it. Not thread-safe: a change needs the array's
-/// lock. Any thread may call `current`.
+/// The host and device sides of an array's memory, each valid or stale. The current side is always valid. The caller
+/// copies to a stale side before use. Changes need the array's lock; any thread may call `current`.
 class Storage {
  public:
   Storage() noexcept = default;
   /// Starts valid on `side`.
   Storage(Side side, BlockPtr block) noexcept : _current(side) { at(side) = {std::move(block), true}; }
-  /// Shares the blocks, to restore the state later.
   Storage(Storage const& other) noexcept : _sides(other._sides), _current(other.current()) {}
   Storage(Storage&& other) noexcept : _sides(std::move(other._sides)), _current(other.current()) {}
   Storage& operator=(Storage&& other) noexcept {
@@ -37,8 +33,7 @@ class Storage {
   [[nodiscard]] BlockPtr const& block() const noexcept { return at(current()).block; }
   [[nodiscard]] BlockPtr const& block(Side side) const noexcept { return at(side).block; }
   [[nodiscard]] bool valid(Side side) const noexcept { return at(side).valid; }
-  /// Returns the live exports of the contents, in all processes: those of the current block, and of the other side's if
-  /// it is valid.
+  /// Returns the live exports of all valid sides, in all processes.
   [[nodiscard]] Block::Exports exports() const noexcept {
     Block::Exports all = block()->exports_everywhere();
     if (Half const& rest = at(other(current())); rest.valid) {
@@ -49,18 +44,18 @@ class Storage {
     return all;
   }
 
-  /// Records a write in place: `side` is current, the other side stale.
+  /// Records a write in place: `side` becomes current, the other stale.
   void wrote(Side side) noexcept {
     at(other(side)).valid = false;
     make_current(side);
   }
-  /// Records a copy of the contents to `side`, into its block or `fresh`: `side` is valid and current.
+  /// Records a copy to `side`, into its block or `fresh`: it becomes valid and current.
   void arrived(Side side, BlockPtr fresh = {}) noexcept {
     if (fresh) at(side).block = std::move(fresh);
     at(side).valid = true;
     make_current(side);
   }
-  /// Makes `fresh` the contents, on `side`. Returns the block that it replaces.
+  /// Makes `fresh` the contents, on `side`. Returns the old block.
   BlockPtr replace(Side side, BlockPtr fresh) noexcept {
     std::swap(at(side).block, fresh);
     at(side).valid = true;

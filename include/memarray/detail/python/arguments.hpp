@@ -1,7 +1,6 @@
 #pragma once
 
-// Conversion of Python arguments to the parameters of bound functions, by the core's table alone. The casters of
-// pybind11 and of nanobind adapt these classes to each library.
+// The casters of pybind11 and nanobind adapt these classes.
 
 #include <memarray/array/mem_array.hpp>
 #include <memarray/base/dtype.hpp>
@@ -24,16 +23,15 @@
 
 namespace memarray::python {
 
-/// One argument of a bound function. `load` borrows it from an object and returns yes, no, or failed with the Python
-/// error set. With `converts`, an object that does not fit is a `TypeError` that explains why; without it, the result
-/// is no. `value` is passed to the function and is valid as long as the argument. `name` is the type in signatures.
-/// Needs the GIL.
+/// An argument of a bound function, which `load` borrows from an object. `load` returns `no` for other types. With
+/// `converts`, a mismatch is a `TypeError`; without it, `no`. `value` is valid as long as the `Argument`. `name` is the
+/// type in signatures. Needs the GIL.
 template <class Parameter>
 class Argument;
 
 namespace bridging {
 
-// Functions and variables instead of lambdas, which nvcc's front end does not evaluate in the initializers of a class.
+// No lambdas: nvcc's front end does not evaluate them in the initializers of a class.
 template <class T, ViewOptions options>
 constexpr std::array<std::string_view, 7> view_name_parts() {
   return {"typing.Annotated[typing.Any, \"",
@@ -74,7 +72,7 @@ template <class T, int ndim, ViewOptions options>
 inline constexpr std::string_view view_name{view_name_of<T, ndim, options>.data(),
                                             view_name_of<T, ndim, options>.size()};
 
-/// Sets `state` to the state of an array of that dtype and rank, borrowed.
+/// Sets `state` to the borrowed state of an array with this dtype and rank.
 inline Loaded load_array(Bridge const& bridge, PyObject* object, DType const& dtype, int ndim, bool converts,
                          detail::ArrayState*& state) {
   state = bridge.unwrap(object);
@@ -89,8 +87,8 @@ inline Loaded load_array(Bridge const& bridge, PyObject* object, DType const& dt
 
 }  // namespace bridging
 
-/// A C++ array that shares the state of a Python array, also as a parameter by value. Only dtype and rank are checked;
-/// the function takes its own leases.
+/// A C++ array that shares a Python array's state; a by-value parameter is not a copy. Only dtype and rank are checked;
+/// the function opens its own leases.
 template <class T, int ndim>
 class Argument<MemArray<T, ndim>> {
  public:
@@ -108,8 +106,7 @@ class Argument<MemArray<T, ndim>> {
   std::optional<MemArray<T, ndim>> _array;
 };
 
-/// A pointer to a C++ array that shares the state of a Python array; each call gets a new one. With `converts`, None is
-/// null.
+/// Like `Argument<MemArray>`, in a new `shared_ptr`. With `converts`, None is null.
 template <class T, int ndim>
 class Argument<std::shared_ptr<MemArray<T, ndim>>> {
  public:
@@ -129,14 +126,13 @@ class Argument<std::shared_ptr<MemArray<T, ndim>>> {
 };
 
 /// Memory of any library: DLPack, the buffer protocol, `__array_interface__`, a `MemArray`, a lease, a `BufferView`.
-/// Nothing is copied or converted, except foreign bools other than 0 and 1 for a const T. The view and its copies keep
-/// the memory, and hold an array's lease.
+/// A const T copies only to replace foreign bools other than 0 and 1. The view and its copies keep the memory alive and
+/// an array's lease open. `extents`, `reach` and `forward` are as in `ViewWanted`.
 template <class T, int ndim, ViewOptions options>
 class Argument<ArrayView<T, ndim, options>> {
  public:
   static constexpr std::string_view name = bridging::view_name<T, ndim, options>;
 
-  /// Loads the view. `extents`, `reach` and `forward`: as in `ViewWanted`.
   Loaded load(Bridge const& bridge, PyObject* object, bool converts, std::int64_t const* extents = nullptr,
               std::int64_t reach = ViewWanted::any_reach, bool forward = false) {
     ViewWanted const wanted{dtype_of<T>(), ndim, !std::is_const_v<T>, options, forward, extents, reach};
@@ -148,7 +144,7 @@ class Argument<ArrayView<T, ndim, options>> {
   ArrayView<T, ndim, options> _view;
 };
 
-/// Dense memory of one dimension, of any library. The span is valid for the length of the call.
+/// Dense memory of one dimension, valid during the call.
 template <class T, std::size_t extent>
   requires Element<T>
 class Argument<std::span<T, extent>> {
@@ -170,8 +166,7 @@ class Argument<std::span<T, extent>> {
   View _view;
 };
 
-/// Memory of any library as an mdspan, valid for the length of the call: dense for `layout_right` and `layout_left`,
-/// with strides above zero for `layout_stride`.
+/// An mdspan, valid during the call: dense, or with positive strides for `layout_stride`.
 template <class T, class Index, std::size_t... extents, class Layout>
   requires Element<T>
 class Argument<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, Layout>> {
@@ -214,9 +209,9 @@ class Argument<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, Layou
   View _view;
 };
 
-/// A `memarray.Stream`, an object with `__cuda_stream__`, which the handle keeps, an integer (0 and 1: the default
-/// stream, 2: the thread's own, else an address) or None (the default stream). None of these counts as a conversion, so
-/// that the first pass over a function's overloads already finds the one that takes a stream.
+/// A `memarray.Stream`, an object with `__cuda_stream__` (which the handle keeps alive), None (the default stream), or
+/// an integer: −1 to 1 for the default stream, 2 for the per-thread one, else an address. All load without `converts`,
+/// in the first pass over overloads.
 template <>
 class Argument<StreamHandle> {
  public:

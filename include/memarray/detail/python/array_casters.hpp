@@ -1,7 +1,5 @@
 #pragma once
 
-// Casters for MemArray<T, ndim> as argument and result, by value, reference, pointer and shared_ptr.
-
 #include <memarray/array/mem_array.hpp>
 #include <memarray/detail/python/arguments.hpp>
 #include <memarray/detail/python/module_bridge.hpp>
@@ -13,8 +11,7 @@
 
 namespace pybind11::detail {
 
-/// Converts between C++ and Python arrays without a copy: both share the state, whatever the return value policy.
-/// Returning by value hands the state over.
+/// A caster that shares the state, whatever the return value policy. Returning by value hands it over.
 template <class T, int ndim>
 class type_caster<memarray::MemArray<T, ndim>>
     : public memarray::python::bridging::ArgumentCaster<memarray::MemArray<T, ndim>> {
@@ -37,11 +34,11 @@ class type_caster<memarray::MemArray<T, ndim>>
     using namespace memarray::python;
     return bridging::checked(bridging::bridge().wrap(std::move(state))).release();
   }
-  // Never inline: g++ would warn of a delete that is not reached if a function returns a pointer to a member.
+  // If inlined, g++ warns of an unreached delete for a returned pointer to a member.
   [[gnu::noinline]] static void destroy(Array const* array) { delete array; }
 };
 
-/// Converts like the caster of `MemArray`; a null pointer is None.
+/// Like the caster of `MemArray`; a null pointer is None.
 template <class T, int ndim>
 class type_caster<std::shared_ptr<memarray::MemArray<T, ndim>>>
     : public memarray::python::bridging::ArgumentCaster<std::shared_ptr<memarray::MemArray<T, ndim>>> {

@@ -15,17 +15,6 @@
 
 namespace memarray::python {
 
-// pybind11's tables, which all modules of a process share, are standard containers too: a module with another layout of
-// containers may crash before memarray's code runs. A project that compiles libmemarray itself defines
-// MEMARRAY_ANY_STANDARD_LIBRARY; the libraries are then compared when a module is imported.
-#if !defined(MEMARRAY_ANY_STANDARD_LIBRARY)
-static_assert(MEMARRAY_STANDARD_LIBRARY == StandardLibrary::libstdcxx,
-              "this module is compiled with _GLIBCXX_DEBUG, _GLIBCXX_USE_CXX11_ABI=0 or another standard library than "
-              "libstdc++, and libmemarray is not: their containers or strings have another layout. Leave it out; "
-              "-D_GLIBCXX_ASSERTIONS checks, too, and changes no layout");
-#endif
-
-/// The requirements of a function on the memory of an argument.
 struct ViewWanted {
   static constexpr std::int64_t any_reach = std::numeric_limits<std::int64_t>::max();
 
@@ -33,21 +22,19 @@ struct ViewWanted {
   int ndim;
   bool writable;
   ViewOptions options = ViewOptions::none;
-  bool forward = false;                   ///< strides must be positive, as `layout_stride` of an mdspan requires
-  std::int64_t const* extents = nullptr;  ///< `ndim` of them, −1 for any; null: any extents
-  std::int64_t reach = any_reach;         ///< maximum of each extent and of the span, in elements with gaps
+  bool forward = false;                   ///< strides must be positive, as for `layout_stride`
+  std::int64_t const* extents = nullptr;  ///< `ndim` extents; −1 or null: any
+  std::int64_t reach = any_reach;         ///< maximum of each extent, and of the span in elements, gaps included
 };
 
-/// The result of loading an argument.
 enum class Loaded : int {
   failed = -1,  ///< the Python error is set
-  no = 0,       ///< not of this type; also any mismatch or `Exception` if `converts` is false
+  no = 0,       ///< another type; without `converts`, also a mismatch or a Python `Exception`
   yes = 1,
 };
 
-/// The functions of the extension module `memarray._core` for modules that show their arrays to Python. The table is in
-/// the capsule `memarray._core._PYTHON_API`, so that arrays have one Python type whichever module made them. All need
-/// the GIL. Failure is null or −1, with the Python error set.
+/// The functions of `memarray._core` for modules that expose arrays to Python. All need the GIL. Failure is null or −1,
+/// with the Python error set.
 struct Bridge {
   static constexpr std::uint32_t current_version = 4;
   static constexpr char const* capsule_name = "memarray._core._PYTHON_API";
@@ -55,31 +42,29 @@ struct Bridge {
   std::uint32_t version;
   /// Returns a new Python array that takes ownership of the state.
   PyObject* (*wrap)(detail::ArrayStatePtr state);
-  /// Returns the state of a Python array, borrowed; null without an error for any other object.
+  /// Returns the borrowed state of a Python array; null without an error for any other object.
   detail::ArrayState* (*unwrap)(PyObject* object);
-  /// Adds a factory of arrays with this dtype and rank to `MemArray._TYPE_INSTANCE_MAP`. `add_index` implements
-  /// `add_index_tuple`; null if the dtype has no `+=` with a number.
+  /// Adds a factory to `MemArray._TYPE_INSTANCE_MAP`. `add_index` implements `add_index_tuple`; null if the dtype has
+  /// no `+=` with a number.
   int (*register_instance)(DType const& dtype, int ndim,
                            void (*add_index)(detail::ArrayState& state, std::int64_t stream));
-  /// Returns a new `memarray.Stream`, `Event` or `MemoryPool` with the handle.
   PyObject* (*wrap_stream)(StreamHandle const& stream);
   PyObject* (*wrap_event)(EventHandle const& event);
   PyObject* (*wrap_pool)(MemoryPoolHandle const& pool);
-  /// Fills in `view` with the memory of an object. For a `MemArray`, `view` keeps a new lease open. Copies only to
-  /// replace bools that are neither 0 nor 1, or if the producer does. With `converts`, memory that does not fit is a
-  /// `TypeError` that explains why. Without it, only `KeyboardInterrupt` and other non-`Exception` types are raised.
+  /// Fills in `view`, which holds a new lease if the object is a `MemArray`. Copies only if the producer or the lease
+  /// does, or to replace bools other than 0 and 1. With `converts`, a mismatch is a `TypeError`. Without it, only
+  /// `KeyboardInterrupt` and other non-`Exception` types are raised.
   Loaded (*load_view)(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view);
-  /// Returns a new `memarray.BufferView`.
   PyObject* (*wrap_view)(detail::ViewCore const& view);
-  /// Finds the stream that a `memarray.Stream`, an object with `__cuda_stream__`, an integer or None names. With
-  /// `converts`, a stream that is not available is an error. Without it, exceptions are raised as by `load_view`.
+  /// Loads a stream, as for `Argument<StreamHandle>`. With `converts`, an unavailable stream is an error. Without it,
+  /// raises like `load_view`.
   Loaded (*load_stream)(PyObject* object, bool converts, StreamHandle& stream);
-  /// Sets the Python error that corresponds to an exception of memarray. Returns false for any other exception.
+  /// Sets the Python error for an exception of memarray. Returns false for any other.
   bool (*translate)(std::exception_ptr const& error);
 };
 
-/// Returns the table of a core that matches the version and the library of this module. Returns null with the Python
-/// error set, or throws `Error`. Needs the GIL.
+/// Imports memarray and returns its table; null with the Python error set, also for another table version. Throws
+/// `Error` if the library does not match this module. Needs the GIL.
 inline Bridge const* find_bridge() {
   require_matching_library();
   PyObject* const package = PyImport_ImportModule("memarray");

@@ -1,6 +1,6 @@
 #pragma once
 
-// The implementation of bind_mem_array, for a module of any binding library.
+// The implementation of bind_mem_array for any binding library.
 
 #include <memarray/array/mem_array.hpp>
 #include <memarray/base/dtype.hpp>
@@ -11,7 +11,7 @@
 
 namespace memarray::python::bridging {
 
-/// Registers the instance `MemArray<T, ndim>`. Returns −1 with the Python error set. Needs the GIL.
+/// Registers `MemArray<T, ndim>`. Returns −1 with the Python error set. Needs the GIL.
 template <class T, int ndim>
 int register_instance(Bridge const& bridge) {
   void (*add_index)(detail::ArrayState&, std::int64_t) = nullptr;

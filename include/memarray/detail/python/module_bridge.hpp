@@ -1,7 +1,5 @@
 #pragma once
 
-// Access to the core's table from a pybind11 module.
-
 #include <memarray/detail/python/arguments.hpp>
 #include <memarray/detail/python/bridge.hpp>
 
@@ -16,7 +14,7 @@ namespace memarray::python {
 
 namespace bridging {
 
-/// Fetches the table, once for each module. Needs the GIL, and holds no C++ lock while Python may run.
+/// Fetches the table and registers the exception translator. Needs the GIL. Holds no C++ lock while Python may run.
 inline Bridge const& fetch_bridge() {
   Bridge const* const table = find_bridge();
   if (!table) throw pybind11::error_already_set();
@@ -27,21 +25,21 @@ inline Bridge const& fetch_bridge() {
   return *table;
 }
 
-// Hidden, so that each module has its own: `fetch_bridge` registers the translator in the module that calls it.
+// Hidden: each module needs its own translator.
 [[gnu::visibility("hidden")]] inline Bridge const& bridge() {
-  static constinit std::atomic<Bridge const*> table{nullptr};  // constant: no static guard is held while Python runs
+  static constinit std::atomic<Bridge const*> table{nullptr};  // no static guard is held while Python runs
   Bridge const* known = table.load(std::memory_order_acquire);
   if (!known) table.store(known = &fetch_bridge(), std::memory_order_release);
   return *known;
 }
 
-/// Takes over an object that a function of the table made. Throws the Python error for null.
+/// Takes ownership of a new object. Throws the Python error for null.
 inline pybind11::object checked(PyObject* made) {
   if (!made) throw pybind11::error_already_set();
   return pybind11::reinterpret_steal<pybind11::object>(made);
 }
 
-/// An adapter that gives an `Argument` pybind11's caster interface: `name` and `load`.
+/// An adapter of `Argument` to pybind11's caster interface.
 template <class Parameter>
 class Loader {
  public:
@@ -59,7 +57,6 @@ class Loader {
   Argument<Parameter> _argument;
 };
 
-/// The base of casters that store their argument.
 template <class Parameter>
 class ArgumentCaster : public Loader<Parameter> {
  public:
@@ -70,7 +67,7 @@ class ArgumentCaster : public Loader<Parameter> {
   operator Parameter&&() && { return std::move(this->_argument.value()); }
 };
 
-/// The base of casters for spans, which are passed by value.
+/// Spans are passed by value.
 template <class Span>
 class SpanCaster : public Loader<Span> {
  public:

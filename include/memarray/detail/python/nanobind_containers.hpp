@@ -1,8 +1,7 @@
 #pragma once
 
-// Containers of arrays, views, spans and streams as arguments of nanobind functions: a refused element raises its own
-// error. nanobind's casters of containers report only "does not fit"; the casters here wrap them. Included by
-// nanobind.hpp. A module includes <nanobind/stl/vector.h>, <nanobind/stl/optional.h>, ... as for every container.
+// A container's refused element raises its own error instead of nanobind's "does not fit". A module still includes
+// <nanobind/stl/vector.h> and the like.
 
 #include <memarray/python/nanobind.hpp>
 
@@ -34,7 +33,7 @@ struct dict_caster;
 
 namespace memarray::python::bridging::nb {
 
-/// True if a parameter of this type is one of memarray's, or a container of them.
+/// True for memarray's parameter types, and containers of them.
 template <class T>
 inline constexpr bool has_arguments = false;
 template <class T, int ndim>
@@ -68,7 +67,7 @@ inline constexpr bool has_arguments<std::tuple<T...>> = (has_arguments<T> || ...
 template <class... T>
 inline constexpr bool has_arguments<std::variant<T...>> = (has_arguments<T> || ...);
 
-/// A scope that collects the refusal of an element while the caster of a container runs.
+/// A scope that collects the refusal of a container's element.
 class RefusalScope {
  public:
   RefusalScope() noexcept : _outer(std::exchange(container_refusal(), &_refusal)) {}
@@ -83,7 +82,6 @@ class RefusalScope {
   std::exception_ptr* _outer;
 };
 
-/// A nanobind caster of a container that raises the refusal of an element instead of "does not fit".
 template <class Base>
 class ContainerCaster : public Base {
  public:
@@ -114,7 +112,7 @@ class ContainerCaster : public Base {
   Refusal _refusal;
 };
 
-/// A caster for the first alternative that fits: nanobind's rule for variants, whose own caster cannot be reused.
+/// A caster for the first alternative that fits, like nanobind's own, which cannot be reused.
 template <class... Alternatives>
 class VariantCaster {
   template <class T>
@@ -138,7 +136,7 @@ class VariantCaster {
   bool from_python(nanobind::handle source, Flags flags, nanobind::detail::cleanup_list* cleanup) noexcept {
     auto const convert = static_cast<Flags>(nanobind::detail::cast_flags::convert);
     if ((flags & convert) == 0) return (take<Alternatives>(source, flags, cleanup) || ...);
-    // The first pass over the alternatives is no pass over the overloads of the function: its offers end here.
+    // These passes are not over the overloads of the function: their offers end here.
     Offered const before = offered();
     bool const is_taken = (take<Alternatives>(source, static_cast<Flags>(flags & ~convert), cleanup) || ...) ||
                           (take<Alternatives>(source, flags, cleanup) || ...);

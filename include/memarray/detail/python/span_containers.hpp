@@ -1,8 +1,8 @@
 #pragma once
 
-// Casters for std::span and mdspan inside the containers of <pybind11/stl.h>. A container's caster destroys the casters
-// of its elements before the function runs. So the running call keeps the memory and the leases of such elements until
-// it is over. Outside any call they are refused with a `pybind11::cast_error`.
+// Casters for std::span and mdspan inside the containers of <pybind11/stl.h>, whose casters destroy those of the
+// elements before the function runs. The running call keeps memory and leases. Outside a call they throw
+// `pybind11::cast_error`.
 
 #include <memarray/base/dtype.hpp>
 
@@ -30,7 +30,7 @@ inline constexpr bool refers_to_caster<std::pair<First, Second>> = refers_to_cas
 template <class... Values>
 inline constexpr bool refers_to_caster<std::tuple<Values...>> = (refers_to_caster<Values> || ...);
 
-/// An element of a container; the call keeps its caster.
+/// An element whose caster the call keeps.
 template <class Value>
 struct Kept {
   Kept() = default;

@@ -1,7 +1,5 @@
 #pragma once
 
-// Casters for ArrayView, std::span and cuda::std::mdspan as arguments: memory of any library, without a copy.
-
 #include <memarray/detail/python/arguments.hpp>
 #include <memarray/detail/python/module_bridge.hpp>
 #include <memarray/detail/python/span_containers.hpp>
@@ -14,8 +12,8 @@
 
 namespace pybind11::detail {
 
-/// Borrows memory of any library for an argument; memory that does not fit is a `TypeError` that explains why. A
-/// returned view becomes a `BufferView`, which keeps the memory and holds no lease.
+/// A caster that borrows memory of any library. A returned view becomes a `BufferView`, which keeps the memory without
+/// a lease.
 template <class T, int ndim, memarray::ViewOptions options>
 class type_caster<memarray::ArrayView<T, ndim, options>>
     : public memarray::python::bridging::ArgumentCaster<memarray::ArrayView<T, ndim, options>> {

@@ -7,23 +7,22 @@
 
 namespace memarray::detail {
 
-// Operations on whole arrays. They hold the lock for as long as they need it, and leave the array as it was when they
-// throw. `lock_id` is −1, or the id of an open write lease: the operation then uses that lease. All throw `LockError`,
-// which names the holder.
+// Operations that lock the whole array, and leave it unchanged when they throw. All but `leave` throw `LockError`.
 
-/// Sets every element to the one at `element`.
+/// Sets every element to the one at `element`, under the open write lease `lock_id` unless it is −1.
 MEMARRAY_API void fill(ArrayState& state, void const* element, std::int64_t lock_id = -1);
-/// Moves the array to fresh memory of `shape`. The leading elements stay, the others get the dtype's initial value.
+/// Moves the array to fresh memory. Leading elements stay; the others get the dtype's initial value.
 MEMARRAY_API void resize(ArrayState& state, Extents shape);
-/// Swaps contents, shape, device and resource of two arrays of one dtype and rank; policies stay.
+/// Swaps contents, shape, device and resource of arrays of one dtype and rank; policies stay.
 MEMARRAY_API void exchange(ArrayState& one, ArrayState& other);
-/// Returns a deep, unlocked copy; holds the array's read lock meanwhile.
+/// Returns a deep, unlocked copy.
 [[nodiscard]] MEMARRAY_API ArrayStatePtr clone(ArrayState& state);
-/// Makes the side on `target` current, by a copy in `stream` if it is stale. Throws `LockError` under any lease.
+/// Makes the side on `target` current, with a copy in `stream` if it is stale. Refused under any lease;
+/// `lock_id` appears in that message alone.
 MEMARRAY_API void move_to(ArrayState& state, Device target, std::int64_t lock_id, StreamChoice const& stream = {},
                           bool async = false);
 
-/// Acquire and release a write lease under an id that the caller chose. `leave` releases only a lease of `enter`.
+/// Acquire and release a write hold under the caller's id.
 MEMARRAY_API void enter(ArrayState& state, std::int64_t lock_id);
 MEMARRAY_API void leave(ArrayState& state) noexcept;
 

@@ -20,26 +20,22 @@ namespace memarray::detail {
 class ArrayState;
 using ArrayStatePtr = IntrusivePtr<ArrayState>;
 
-/// The state of an array, shared by the C++ array, its leases and Python objects: references, dtype, shape and policy
-/// for escaped views, with a lock and a residency.
-///
-/// Operations on arrays are in `array_operations.hpp` and `element_access.hpp`; an `Acquisition` takes the lock for
-/// them.
+/// The state of an array, shared by the C++ array, its leases and Python objects. Operations are in
+/// `array_operations.hpp` and `element_access.hpp`.
 class MEMARRAY_API ArrayState {
  public:
-  /// Makes an array in dense host memory. Throws `ValueError`, `OverflowError`, `CudaError`, `OutOfMemoryError`.
+  /// Makes an array in host memory. Throws `ValueError`, `OverflowError`, `CudaError`, `OutOfMemoryError`.
   [[nodiscard]] static ArrayStatePtr make(DType const& dtype, Extents shape, int device_id,
                                           ArrayOptions const& options);
-  /// Makes an array in dense memory of a device, filled in `default_stream()`. Ignores `options.resource`. Throws
-  /// `ValueError`, `OverflowError`, `CudaError` (no such device), `OutOfMemoryError`.
+  /// Makes an array in device memory, filled in `default_stream()`. Ignores `options.resource`. Throws as `make` does.
   [[nodiscard]] static ArrayStatePtr make_on_device(DType const& dtype, Extents shape, int device_id,
                                                     ArrayOptions const& options);
-  /// Makes an array over host or device memory that holds `shape` elements.
-  [[nodiscard]] static ArrayStatePtr make_over(DType const& dtype, Extents shape, BlockPtr block);
-  /// Makes an array over shared memory. The processes that attach to it share one lock and one set of export counts.
+  /// Makes an array over `block`, which must hold elements of that shape.
+  [[nodiscard]] static ArrayStatePtr make_from_block(DType const& dtype, Extents shape, BlockPtr block);
+  /// Makes an array over shared memory; `segment` has the lock of all processes. Policy "snapshot" becomes "error".
   [[nodiscard]] static ArrayStatePtr make_shared(DType const& dtype, Extents shape, BlockPtr host, Segment& segment);
-  /// Makes an unlocked array over `block` with dtype, shape, policy, device and resource of this one.
-  [[nodiscard]] ArrayStatePtr make_twin(BlockPtr block) const;
+  /// Makes an unlocked array over `block`, otherwise like this one.
+  [[nodiscard]] ArrayStatePtr make_like(BlockPtr block) const;
 
   ArrayState(ArrayState const&) = delete;
   ArrayState& operator=(ArrayState const&) = delete;
@@ -48,7 +44,7 @@ class MEMARRAY_API ArrayState {
   void release() noexcept {
     if (_lock.release()) destroy();
   }
-  /// Releases a hold of the lock word and a reference in one atomic operation.
+  /// Releases the lock and a reference in one atomic operation. `left`: from `Acquisition::try_with_reference`.
   void unlock_and_release(AccessMode mode, LockWord::Guess left) noexcept {
     LockWord& word = _lock.word();
     if (mode == AccessMode::read ? word.unlock_shared_and_release(left) : word.unlock_exclusive_and_release(left))
@@ -62,36 +58,35 @@ class MEMARRAY_API ArrayState {
 
   [[nodiscard]] DType const& dtype() const noexcept { return _dtype; }
   [[nodiscard]] int ndim() const noexcept { return _ndim; }
-  /// Returns the extents. If another thread may call `resize` or `exchange`, hold a lease or call `copy_shape`.
+  /// Requires a lease if another thread may change the extents. So do `extents`, `size` and `bytes`.
   [[nodiscard]] std::int64_t const* shape() const noexcept { return _shape; }
   [[nodiscard]] Extents extents() const noexcept { return {_shape, static_cast<std::size_t>(_ndim)}; }
-  /// Copies a consistent set of extents to `extents`. Any thread may call it, without a lock.
+  /// Copies consistent extents; needs no lock.
   void copy_shape(std::int64_t* extents) const noexcept;
-  /// Changes the extents. The caller holds the lock exclusively.
+  /// Requires the exclusive lock.
   void set_shape(Extents shape) noexcept;
   [[nodiscard]] std::int64_t size() const noexcept;
   [[nodiscard]] std::size_t bytes() const noexcept { return static_cast<std::size_t>(size()) * _dtype.itemsize; }
 
   [[nodiscard]] EscapedViews escaped_views() const noexcept { return _policy.load(std::memory_order_relaxed); }
-  /// Throws `ValueError` for a policy that shared memory cannot have.
+  /// Throws `ValueError` for the snapshot policy in shared memory.
   void set_escaped_views(EscapedViews policy);
-  /// True if a writer must write to fresh memory: the block has exports, and the policy is snapshot.
-  [[nodiscard]] bool must_leave_block() const noexcept {
+  [[nodiscard]] bool write_needs_new_block() const noexcept {
     return escaped_views() == EscapedViews::snapshot && _residency.block().exports().total() != 0;
   }
 
   /// Returns "MemArray<float64, 3> of shape (2, 4, 7)".
   [[nodiscard]] std::string describe() const;
-  /// Throws a `LockError` that names what prevents `what`.
+  /// Throws `LockError`, which names what prevents `what`.
   [[noreturn]] void refuse(char const* what, std::int64_t lock_id) const;
-  /// Throws `LockError` if the policy is "error" and there are exports.
+  /// Throws `LockError` for exports under the policy "error".
   void check_policy(Block::Exports exports, char const* what) const;
-  /// Throws `Error` for an array in shared memory, whose memory and shape stay.
+  /// Throws `Error` for an array in shared memory.
   void check_not_shared(char const* what) const;
 
  private:
-  [[nodiscard]] static ArrayStatePtr make_around(DType const& dtype, Extents shape, BlockPtr block, int device_id,
-                                                 EscapedViews policy, std::optional<MemoryResource> resource);
+  [[nodiscard]] static ArrayStatePtr make_from_block(DType const& dtype, Extents shape, BlockPtr block, int device_id,
+                                                     EscapedViews policy, std::optional<MemoryResource> resource);
   ArrayState(DType const& dtype, Extents shape, BlockPtr block, int device_id, EscapedViews policy,
              std::optional<MemoryResource> resource) noexcept;
   ~ArrayState();
@@ -102,7 +97,7 @@ class MEMARRAY_API ArrayState {
   std::atomic<EscapedViews> _policy;
   DType _dtype;
   int _ndim;
-  std::int64_t* _shape;  // directly after the object, in the same allocation
+  std::int64_t* _shape;  // after the object, in one allocation
   mutable std::atomic<std::uint32_t> _shape_version{0};
 };
 

@@ -8,19 +8,18 @@
 
 namespace memarray::detail {
 
-// Accesses that check the lock but do not hold it. `lock_id` is −1, or the id of the caller's write lease. `what` names
-// the access in errors. All throw `LockError`, which names the holder.
+// Accesses that check the lock without holding it, and throw `LockError`. `lock_id` is −1, or the id of the caller's
+// write lease. `what` names the access in errors.
 
-/// Throws `LockError` unless a write under `lock_id` would succeed now.
 MEMARRAY_API void check_write(ArrayState const& state, std::int64_t lock_id, char const* what);
-/// Throws `LockError` unless a read under `lock_id` would succeed now. Throws `Interrupted`.
+/// Throws `Interrupted`.
 MEMARRAY_API void check_read(ArrayState& state, std::int64_t lock_id, char const* what);
 
-/// Return the current block's memory for one access. Outside any lease, apply the escaped-view policy first. Block the
-/// host until pending work is complete, and report that wait. Throw `CudaError`.
+/// Return the current block's memory. Without a lease, first apply the policy for escaped views. Block until pending
+/// work is complete, and report that wait. Throw `CudaError`.
 [[nodiscard]] MEMARRAY_API std::byte const* checked_read(ArrayState& state, std::int64_t lock_id, char const* what);
 [[nodiscard]] MEMARRAY_API std::byte* checked_write(ArrayState& state, std::int64_t lock_id, char const* what);
-/// Copy one element, on the host or a device; `at` is its linear index. Throw `CudaError`.
+/// Copy the element at linear index `at`. Throw `CudaError`.
 MEMARRAY_API void read_element(ArrayState& state, std::int64_t at, void* element, std::int64_t lock_id);
 MEMARRAY_API void write_element(ArrayState& state, std::int64_t at, void const* element, std::int64_t lock_id);
 

@@ -9,36 +9,35 @@
 
 namespace memarray::detail {
 
-/// A readers-writer lock with the writer's id, and the array's reference count, in one word. A lease acquires the lock
-/// and a reference with one atomic operation, and releases both with another.
+/// A readers-writer lock and a reference count in one word, which a lease acquires or releases together. The writer's
+/// id is beside it.
 ///
-/// `load` returns the lock as one number: −1 free; ≥ 0 held for writing under that id; −1 − n with n readers. All
-/// changes are sequentially consistent: the holder's read of a block's export counts must not pass them. Waiters block
-/// on a futex in slices, without the interpreter lock, and poll signals in between. A waiting writer holds back new
-/// readers, so that it is not starved.
+/// `load` returns −1 if free, a writer's id (≥ 0), or −1 − n with n readers. Changes of a hold are sequentially
+/// consistent: reads of export counts must not pass them. Waiters block on a futex without the interpreter lock, and
+/// poll signals. A waiting writer holds back new readers, which prevents starvation.
 ///
-/// A forked child inherits holds of threads that it does not have. Before a thread of the child acquires or awaits its
-/// first hold, the inherited holds are marked as lost. No call waits for a lost hold: it fails at once. The forking
-/// thread can release its own holds in the child, but no call waits for those either.
+/// In a forked child, inherited holds are marked as lost before its first hold or wait. A call that would wait for a
+/// lost hold fails at once. The forking thread can still release its own.
 class MEMARRAY_API LockWord {
  public:
   static constexpr std::int64_t free = -1;
-  /// The first of the ids that leases draw.
+  /// The lowest id of a lease.
   static constexpr std::int64_t first_lease_id = std::int64_t{1} << 62;
-  /// Id of a reader that needs the array exclusively for a moment; other readers wait for it.
+  /// Id of a reader's exclusive moment; other readers wait for it.
   static constexpr std::int64_t settling = INT64_MAX;
-  /// Id of an operation of the library that needs the array exclusively.
+  /// Id of an exclusive operation of the library.
   static constexpr std::int64_t operation = INT64_MAX - 1;
-  /// Id outside a hold, and until the writer's id is stored. No lease has it.
+  /// Id outside a write hold, and until the writer's id is stored.
   static constexpr std::int64_t no_id = INT64_MAX - 2;
 
-  /// Records that the lock has a second part (in shared memory), acquired after this one. From then on no hold can be
-  /// acquired together with a reference.
+  /// True for the ids of leases and of `enter`, which callers pass.
+  [[nodiscard]] static constexpr bool is_callers(std::int64_t id) noexcept { return id >= 0 && id < no_id; }
+
+  /// Records a second lock, in shared memory. From then on no hold is acquired with a reference.
   void set_shared() noexcept { _bits.fetch_or(is_shared, std::memory_order_relaxed); }
-  /// Changes the id of the writer that holds the lock.
+  /// Requires the write hold.
   void rename(std::int64_t id) noexcept { _id.store(id, std::memory_order_release); }
 
-  /// Selects whether a reference is acquired or released with a hold.
   enum class With : std::uint64_t { nothing = 0, reference = 1 };
 
   [[nodiscard]] std::int64_t load() const noexcept {
@@ -58,7 +57,7 @@ class MEMARRAY_API LockWord {
   [[nodiscard]] bool is_lost(bool to_write) const noexcept;
 
   void retain() noexcept { _bits.fetch_add(reference, std::memory_order_relaxed); }
-  /// Drops a reference. True if it was the last: the caller destroys the object.
+  /// True if the caller must destroy the object.
   [[nodiscard]] bool release() noexcept {
     // A sole owner needs no atomic subtraction: only an owner can add references.
     if (_bits.load(std::memory_order_acquire) == reference) return true;
@@ -68,16 +67,16 @@ class MEMARRAY_API LockWord {
     return true;
   }
 
-  /// The word as an acquisition left it. Release tries this value first: a load would wait for the atomic operation
-  /// before. A wrong guess costs a second attempt.
+  /// The word as an acquisition left it. A release tries it first: a load would wait for the preceding atomic
+  /// operation.
   using Guess = std::uint64_t;
 
-  /// `past_writers`: the caller already holds a read of this array, so a waiting writer must not hold it back.
-  [[nodiscard]] bool try_lock_shared(bool past_writers = false, With with = With::nothing,
+  /// `ahead_of_writers`: the caller already holds a read, so a waiting writer must not delay this one.
+  [[nodiscard]] bool try_lock_shared(bool ahead_of_writers = false, With with = With::nothing,
                                      Guess* left = nullptr) noexcept {
     if (!is_plain()) [[unlikely]] {
       note_fork();
-      if (!past_writers && writer_waits()) return false;
+      if (!ahead_of_writers && writer_waits()) return false;
     }
     std::uint64_t const taken = reader + static_cast<std::uint64_t>(with);
     std::uint64_t const against = writer | (with == With::reference ? is_shared : 0);
@@ -104,21 +103,20 @@ class MEMARRAY_API LockWord {
     return false;
   }
 
-  /// Acquires the lock for a reader's exclusive moment, if that is possible at once.
   [[nodiscard]] bool try_settle() noexcept { return try_lock_exclusive(settling); }
-  /// Acquires the lock for a reader's exclusive moment within `timeout`. Throws `Interrupted`.
+  /// Throws `Interrupted`.
   [[nodiscard]] bool settle(Timeout timeout) { return lock_exclusive(settling, timeout); }
 
-  /// Returns true when acquired; false when the time was up or a lost hold is in the way. Throws `Interrupted`.
-  [[nodiscard]] bool lock_shared(Timeout timeout, bool past_writers = false) {
-    return try_lock_shared(past_writers) || wait_shared(timeout, past_writers);
+  /// Returns false when time is up or a lost hold is in the way. Throws `Interrupted`.
+  [[nodiscard]] bool lock_shared(Timeout timeout, bool ahead_of_writers = false) {
+    return try_lock_shared(ahead_of_writers) || wait_shared(timeout, ahead_of_writers);
   }
   [[nodiscard]] bool lock_exclusive(std::int64_t id, Timeout timeout) {
     return try_lock_exclusive(id) || wait_exclusive(id, timeout);
   }
 
-  /// Returns the word once no reader is settling. Waits without the interpreter lock, which that reader may need.
-  /// Throws `Interrupted`.
+  /// Returns the word once no reader settles. Waits without the interpreter lock, which that reader may need. Throws
+  /// `Interrupted`.
   [[nodiscard]] std::int64_t load_settled() {
     std::int64_t word = load();
     for (; ends_soon(word); word = load()) wait_settled();
@@ -130,13 +128,13 @@ class MEMARRAY_API LockWord {
     _id.store(no_id, std::memory_order_relaxed);
     static_cast<void>(give(writer, With::nothing, look()));
   }
-  /// Releases the hold and a reference. True if that was the last.
+  /// True if it released the last reference.
   [[nodiscard]] bool unlock_shared_and_release(Guess left) noexcept { return give(reader, With::reference, left); }
   [[nodiscard]] bool unlock_exclusive_and_release(Guess left) noexcept {
     _id.store(no_id, std::memory_order_relaxed);
     return give(writer, With::reference, left);
   }
-  /// Turns the exclusive hold into one reader's, without a moment in between when the lock is free.
+  /// Turns the exclusive hold into one reader's.
   void downgrade() noexcept {
     _id.store(no_id, std::memory_order_relaxed);
     if (_bits.fetch_sub(writer - reader, std::memory_order_seq_cst) & sleepers) wake_sleepers();
@@ -157,16 +155,15 @@ class MEMARRAY_API LockWord {
   static constexpr std::uint64_t lost_writer = std::uint64_t{1} << 48;
   static constexpr std::uint64_t one_generation = std::uint64_t{1} << 49;
 
-  /// Returns the fork generation of this process at its position in `_waiters`.
+  /// Returns the fork generation, shifted as in `_waiters`.
   [[nodiscard]] static std::uint64_t generation() noexcept {
     return current_fork_generation.load(std::memory_order_relaxed) * one_generation;
   }
   /// True if no writer waits and no hold is lost.
   [[nodiscard]] bool is_plain() const noexcept { return _waiters.load(std::memory_order_relaxed) == generation(); }
-  /// Marks the holds from before a fork as lost, and unmarks those released since.
+  /// Marks holds from before a fork as lost; unmarks those released since.
   void note_fork() const noexcept;
-  /// True for a reader's exclusive moment, or while a writer's id is not stored yet. False for a lost hold, which never
-  /// ends.
+  /// True for a reader's exclusive moment, or before a writer's id is stored; a lost hold never ends.
   [[nodiscard]] bool ends_soon(std::int64_t word) const noexcept {
     return (word == settling || word == no_id) && (is_plain() || !is_lost(false));
   }
@@ -174,14 +171,14 @@ class MEMARRAY_API LockWord {
   [[nodiscard]] Guess look() const noexcept { return _bits.load(std::memory_order_relaxed); }
   [[nodiscard]] bool give(std::uint64_t hold, With with, Guess bits) noexcept {
     std::uint64_t const given = hold + static_cast<std::uint64_t>(with);
-    // Waiters are woken before the reference is dropped: after the last drop the object is destroyed.
+    // Wake waiters before the reference is dropped: the last drop destroys the object.
     while (!(bits & sleepers))
       if (_bits.compare_exchange_weak(bits, bits - given, std::memory_order_seq_cst, std::memory_order_relaxed))
         return with == With::reference && ((bits - given) & count_mask) == 0;
     return give_and_wake(hold, with);
   }
   bool give_and_wake(std::uint64_t hold, With with) noexcept;
-  bool wait_shared(Timeout timeout, bool past_writers);
+  bool wait_shared(Timeout timeout, bool ahead_of_writers);
   bool wait_exclusive(std::int64_t id, Timeout timeout);
   bool wait_settled();
   template <class Try, class Lost>

@@ -13,8 +13,8 @@
 
 namespace memarray::detail {
 
-/// A slot of a segment, owned by one process. Only the owner changes the counts. After it has ended, another process
-/// takes the slot over and clears them.
+/// A process's slot in a segment. Only the owner changes the counts; another process clears them after the owner has
+/// ended.
 struct alignas(64) SegmentSlot {
   std::atomic<ProcessStamp> owner;     ///< 0: free
   std::atomic<std::uint64_t> readers;  ///< read holds
@@ -23,8 +23,8 @@ struct alignas(64) SegmentSlot {
   std::atomic<std::uint32_t> waits;    ///< threads waiting to write
 };
 
-/// The header of shared memory that holds one array. The fields before `word` are written once, before the magic number
-/// is. Readers check and copy them once, because others can overwrite them.
+/// The header of an array in shared memory. Fields before `word` are written once, before the magic number. Readers
+/// check a copy, because others can overwrite them.
 struct alignas(64) SegmentHeader {
   static constexpr std::uint64_t magic_number = 0x31595241'4d454d7f;  ///< "\x7fMEMARY1"
   static constexpr std::uint32_t current_version = 1;
@@ -58,7 +58,7 @@ struct alignas(64) SegmentHeader {
 static_assert(sizeof(SegmentSlot) == 64 && sizeof(SegmentHeader) == 16384);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
-/// A segment's description of its array, checked and copied.
+/// The checked description of a segment's array.
 struct SegmentLayout {
   std::string dtype_name;
   std::uint32_t itemsize = 0;
@@ -71,15 +71,13 @@ struct SegmentLayout {
   [[nodiscard]] MEMARRAY_API bool is_of(DType const& dtype) const noexcept;
 };
 
-/// Returns the bytes of shared memory for such an array, header included. Throws `ValueError`, `OverflowError`.
+/// Returns the size of header and elements. Throws `ValueError`, `OverflowError`.
 [[nodiscard]] MEMARRAY_API std::size_t segment_bytes(DType const& dtype, std::span<std::int64_t const> shape);
-/// Writes a header and elements `T()` to `memory`. `zeroed`: it is all zero already, as fresh mappings are. Throws
-/// `ValueError` (too small, not aligned, or it holds an array that a living process uses), `std::system_error` with
-/// ENOSPC if the file system cannot back the mapping with memory.
+/// Writes a header and initial elements. `zeroed`: `memory` is all zero. Throws `ValueError` (too small, not aligned,
+/// or in use by a living process); `std::system_error` with ENOSPC if memory cannot back the mapping.
 MEMARRAY_API SegmentLayout write_segment(std::span<std::byte> memory, DType const& dtype,
                                          std::span<std::int64_t const> shape, bool zeroed);
-/// Reads the header of `memory` and checks every field. Throws `ValueError`, which says what is wrong; `Error` if it is
-/// from a pid or time namespace whose processes this one cannot see.
+/// Checks all fields. Throws `ValueError`; `Error` if the processes of its pid or time namespace are invisible here.
 [[nodiscard]] MEMARRAY_API SegmentLayout read_segment(std::span<std::byte const> memory);
 
 }  // namespace memarray::detail

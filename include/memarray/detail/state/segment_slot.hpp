@@ -14,21 +14,19 @@
 
 namespace memarray::detail {
 
-/// The slot of one array object in a segment, its counts there, and access to the other slots.
-///
-/// A forked child's copy takes its own slot at first use, with the exports that the child inherited. Earlier holds stay
-/// the parent's, in the parent's slot.
+/// The slot of one array object in a segment. A forked child's copy takes its own slot at first use, with the inherited
+/// exports. Earlier holds stay in the parent's slot.
 class MEMARRAY_API SegmentSlotRef {
  public:
   using Exports = Block::Exports;
 
-  /// The low bits of the lock word: the number of the holder's slot, 0 if there is none.
+  /// Low bits of the lock word: the holder's slot number, or 0.
   static constexpr int number_bits = 24;
   [[nodiscard]] static constexpr std::uint64_t number_in(std::uint64_t word) noexcept {
     return word & ((std::uint64_t{1} << number_bits) - 1);
   }
 
-  /// `name` is for reports. The object has no slot before `settle`.
+  /// `name` is for reports.
   SegmentSlotRef(SegmentHeader& header, std::string name) noexcept;
   ~SegmentSlotRef();
   SegmentSlotRef(SegmentSlotRef const&) = delete;
@@ -38,35 +36,34 @@ class MEMARRAY_API SegmentSlotRef {
   [[nodiscard]] bool is_settled() const noexcept;
   /// Takes a slot, unless this process has one. False if none is free.
   bool settle() noexcept;
-  /// Takes a slot, unless this process has one. Throws `Error` if none is free.
+  /// Like `settle`, but throws `Error` if none is free.
   void check_settled();
 
-  /// The slot and its number, once settled.
+  /// Require a settled object.
   [[nodiscard]] SegmentSlot& mine() const noexcept { return _header.slot[_slot]; }
   [[nodiscard]] std::uint32_t number() const noexcept { return _slot + 1; }
   [[nodiscard]] bool is_mine(SegmentSlot const* slot) const noexcept { return is_settled() && slot == &mine(); }
-  /// Returns the slot of that number; null if there is none.
+  /// Returns null if there is none.
   [[nodiscard]] SegmentSlot* numbered(std::uint64_t number) const noexcept;
-  /// Returns all slots that were ever used.
+  /// Returns all slots ever used.
   [[nodiscard]] std::span<SegmentSlot> slots() const noexcept;
   /// True if a living process reads; `others`: through another slot.
   [[nodiscard]] bool anybody_reads(bool others) const noexcept;
 
-  /// A read hold: `begin_reading` counts it in the slot, then `keep_reading` makes it this object's, or
-  /// `give_up_reading` undoes it.
+  /// Count a read hold in the slot, then make it this object's or undo the count.
   void begin_reading() noexcept { mine().readers.fetch_add(1); }
   void keep_reading() noexcept { _local_readers.fetch_add(1); }
   void give_up_reading() noexcept { mine().readers.fetch_sub(1); }
   /// Ends a read hold. False if a parent process took it.
   bool end_reading() noexcept;
 
-  /// Counts an export. Throws `Error` if a forked child finds no free slot.
+  /// Throws `Error` if a forked child finds no free slot.
   void count_export(bool writable);
   void uncount_export(bool writable) noexcept;
   /// Returns the exports of all living processes.
   [[nodiscard]] Exports exports() const noexcept;
 
-  /// Clears the slots of ended processes, except number `except`; adds their holds to `deaths` and reports them.
+  /// Clears and reports the slots of ended processes, except number `except`; adds their holds to `deaths`.
   void clear_dead(std::uint64_t except, std::vector<Death>& deaths);
 
  private:
@@ -78,13 +75,12 @@ class MEMARRAY_API SegmentSlotRef {
   std::uint32_t _slot = 0;
   std::atomic<std::uint32_t> _generation;  // of the process that owns the slot
   ForkLock _settling;
-  // A child's slot starts from these: this object's holds in this process, and the read holds that a parent took.
+  // A child's slot starts from these: its holds, and read holds that a parent took.
   std::atomic<std::uint64_t> _local_exports{0};
   std::atomic<std::int64_t> _local_readers{0};
   std::atomic<std::int64_t> _inherited_readers{0};
 };
 
-/// Reports each as "process 12 exited while it held the array in shared memory 'name' …".
 MEMARRAY_API void report_deaths(std::span<Death const> deaths, std::string const& name);
 
 }  // namespace memarray::detail

@@ -14,16 +14,16 @@
 
 namespace memarray::detail {
 
-// Both `create_shared` and `attach_shared` take ownership of `keep_alive`, also when they throw.
+// `create_shared` and `attach_shared` take ownership of `keep_alive`, even when they throw.
 
-/// Creates the state of an array in shared memory. Throws what `memarray::create_shared` throws.
+/// Throws what `memarray::create_shared` throws.
 [[nodiscard]] MEMARRAY_API ArrayStatePtr create_shared(std::span<std::byte> bytes, Block::KeepAlive keep_alive,
                                                        std::string name, bool is_zero, DType const& dtype,
                                                        Extents shape);
-/// Attaches to an array in shared memory. Throws what `memarray::attach_shared` throws.
+/// Throws what `memarray::attach_shared` throws.
 [[nodiscard]] MEMARRAY_API ArrayStatePtr attach_shared(std::span<std::byte> bytes, Block::KeepAlive keep_alive,
                                                        std::string name, DType const& dtype, int ndim);
-/// Releases what processes that have ended held of the array, and returns a list of it.
+/// Releases the holds of ended processes, and returns a list of them.
 MEMARRAY_API std::vector<Death> recover(ArrayState& state);
 
 }  // namespace memarray::detail

@@ -7,10 +7,9 @@
 
 namespace memarray::detail {
 
-/// Records where a lease was opened; for use while `options().trace_leases` is on. `array` and `lease` are identities
-/// only.
+/// Records where a lease was opened. `array` and `lease` are identities only.
 MEMARRAY_API void trace_opened(void const* array, void const* lease, std::string where);
-/// Drops the record of a lease; no effect if it was not traced.
+/// Does nothing if the lease was not traced.
 MEMARRAY_API void trace_closed(void const* lease) noexcept;
 /// Returns one line for each open, traced lease of `array`.
 [[nodiscard]] MEMARRAY_API std::vector<std::string> traced_leases(void const* array);

@@ -15,15 +15,14 @@ namespace memarray::detail {
 class DeviceMemory;
 struct BoundStream;
 
-/// The elements of a job. `data` is the element with all indices 0.
+/// `data` is the element with all indices 0.
 struct StridedElements {
   std::byte* data = nullptr;
   DType dtype{};
   StridedLayout layout;
 };
 
-/// One operation on strided memory, as a value, so that it can run later and elsewhere: at once on the host, as a host
-/// function in a simulated stream, or as a kernel on a device.
+/// An operation as a value, which can run later: on the host, in a simulated stream, or on a device.
 struct MEMARRAY_API StridedJob {
   enum class Kind : std::uint8_t { copy, reduce, fill, add_index };
 
@@ -32,16 +31,15 @@ struct MEMARRAY_API StridedJob {
   AxisMask axes = 0;
   StridedElements target{};
   StridedElements source{};          ///< only read; null data of `add_index`: its target
-  std::vector<std::byte> element{};  ///< the element that `fill` sets
+  std::vector<std::byte> element{};  ///< set by `fill`
 
-  /// Throws the `TypeError` or `ValueError` that `run_on_host` would throw. Accesses no memory.
+  /// Throws what `run_on_host` would throw. Accesses no memory.
   void check() const;
   void run_on_host() const;
-  /// Returns a fill with the result of this reduction over no elements.
+  /// Returns a fill with this reduction's result over no elements.
   [[nodiscard]] StridedJob of_nothing() const;
-  /// Submits the job, which must have been checked, for memory of the device of `queue`. The job is done when the
-  /// stream reaches this point. Throws `CudaError`, also if the library was compiled without nvcc and the device is not
-  /// simulated; `OutOfMemoryError`.
+  /// Submits the checked job. Throws `OutOfMemoryError`, `CudaError`; the latter also on a real device if the library
+  /// was compiled without nvcc.
   void submit(DeviceMemory& memory, BoundStream const& queue) const;
 
  private:

@@ -14,7 +14,7 @@ struct StridedSource {
   StridedLayout const& layout;
 };
 
-/// Elements that a kernel writes. No two indices address one element, unless the kernel allows it.
+/// Elements that a kernel writes. Indices address distinct elements, unless the kernel allows otherwise.
 struct StridedTarget {
   std::byte* data;
   DType const& dtype;

@@ -4,15 +4,13 @@
 
 namespace memarray::detail {
 
-/// The way in which an operation reaches the elements of a view.
 enum class CopyDecision : std::uint8_t {
-  as_it_is,  ///< dense and on the requested device: no copy
-  strided,   ///< not dense, but the operation accepts strides: no copy
-  copy,      ///< not dense, and the operation needs dense memory: a reported copy
-  transfer,  ///< on another device: a reported, dense copy on the requested device
+  as_it_is,  ///< dense, on the requested device: no copy
+  strided,   ///< the operation accepts strides: no copy
+  copy,      ///< the operation needs dense memory: a reported copy
+  transfer,  ///< on another device: a reported, dense copy
 };
 
-/// Returns the cheapest way. `same_device`: the memory is on the operation's device or can be reached from it.
 /// `takes_strides`: the operation has a kernel for any strides.
 [[nodiscard]] constexpr CopyDecision decide_copy(bool same_device, bool is_contiguous, bool takes_strides) noexcept {
   if (!same_device) return CopyDecision::transfer;

@@ -13,37 +13,33 @@
 
 namespace memarray::detail {
 
-// The functions below take ownership of a tensor or a keep-alive. Its deleter is called exactly once, on any thread:
-// when the last view of the memory is released, or before the function throws. All fields are validated before use.
-// They throw `BufferError`, with the reason, for another DLPack major version, a negative or too large rank or extent,
-// a missing shape or data pointer, an overflowing size or stride, an unknown dtype or device, and misaligned elements.
+// The functions below take ownership of a managed tensor or a keep-alive. Its deleter is called exactly once, on any
+// thread: with the last view, or before the function throws. All fields are validated. They throw `BufferError` for
+// another DLPack major version, or a wrong rank, extent, pointer, size, stride, dtype, device or alignment.
 
-// Work on imported device memory runs in the legacy default stream, after the work that is now in `ready_in`, the
-// stream in which the producer has the memory ready. Null stands for the legacy default stream. A simulated device
-// exports its memory as an extension device, which is imported in this way, too. Managed memory becomes host memory:
-// the import waits for the producer, and reports the wait.
+// Imported device memory is used in the legacy default stream, after the current work in the producer's stream
+// `ready_in` (null: the legacy default stream). While devices are simulated, `kDLExtDev` is device memory. Managed
+// memory becomes host memory after a reported wait for the producer. Driver failures throw `CudaError`.
 
-/// Imports a versioned tensor; the view is writable unless the tensor is flagged READ_ONLY. Takes ownership of `also`,
-/// too, and drops it after the tensor.
+/// Imports a tensor: writable unless flagged READ_ONLY. Drops the keep-alive `also` after the tensor.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in = {},
                                                   Block::KeepAlive also = {});
-/// Imports an unversioned tensor, which has no READ_ONLY flag; the view is always writable.
+/// Imports an unversioned tensor: always writable, as it has no READ_ONLY flag.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in = {},
                                                   Block::KeepAlive also = {});
-/// Views memory that a borrowed tensor describes and `keep_alive` keeps alive. Takes ownership of the keep-alive; does
-/// not read the tensor after the call.
+/// Views memory that `keep_alive` keeps alive. Does not read the tensor after the call.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::KeepAlive keep_alive,
                                                   StreamHandle const& ready_in = {});
-/// True if memory on this device is written in streams, so that an import must know the stream in which it is ready.
+/// True if work on this device is in streams, so that an import needs `ready_in`.
 [[nodiscard]] MEMARRAY_API bool is_used_in_streams(DLDevice device) noexcept;
 
-/// Returns the layout that a producer describes: dense, or with strides in bytes. Throws `BufferError`.
+/// Returns a checked layout: with `strides` in bytes, or dense without them. Throws `BufferError`.
 [[nodiscard]] MEMARRAY_API StridedLayout import_layout(StridedLayout::Extents shape,
                                                        std::optional<StridedLayout::Extents> const& strides,
                                                        std::size_t itemsize);
-/// Memory that a protocol other than DLPack describes, with strides in bytes.
+/// Memory described by another protocol than DLPack, with strides in bytes.
 struct ForeignMemory {
-  // Not an aggregate, whose members the compiler would clear first.
+  // Not an aggregate, for speed: the compiler would clear the whole layout first.
   ForeignMemory(void* data_, Device device_, MemoryType type_, DType const* dtype_, StridedLayout const& layout_,
                 bool writable_) noexcept
       : data(data_), device(device_), type(type_), dtype(dtype_), layout(layout_), writable(writable_) {}
@@ -60,13 +56,11 @@ struct ForeignMemory {
   bool writable;
   StreamHandle ready_in{};  ///< on a device: its current work precedes all uses; null: no order
 };
-/// Returns the CUDA device that owns the memory at an address, for protocols that do not name the device. Throws
-/// `BufferError`.
+/// Returns the CUDA device that owns an address. Throws `BufferError`, `CudaError`.
 [[nodiscard]] MEMARRAY_API Device device_at(void const* address);
-/// Views foreign memory, under the rules at the top. Takes ownership of `keep_alive`.
 [[nodiscard]] MEMARRAY_API ViewCore import_memory(ForeignMemory const& memory, Block::KeepAlive keep_alive);
-/// Views host memory that `owner` keeps alive; `owner` is released with the last view, on any thread. Empty `strides`:
-/// dense in C order. Throws `BufferError`.
+/// Views host memory that `owner` keeps alive; the last view releases it, on any thread. Empty `strides`: dense in C
+/// order. Throws `BufferError`.
 [[nodiscard]] MEMARRAY_API ViewCore import_owned(void* data, DType const& dtype, StridedLayout::Extents shape,
                                                  StridedLayout::Extents strides, bool writable,
                                                  std::shared_ptr<void const> owner);

@@ -24,29 +24,24 @@ namespace memarray::detail {
 class LeaseCore;
 class ArrayState;
 
-/// The untyped view behind all view types: a counted export of a block, and the layout of the elements in it.
+/// The untyped view behind all view types: a counted export of a block, and a layout. A copy has its own lifetime.
+/// Functions that access memory throw `ValueError` if the view is closed. Const functions are thread-safe, but do not
+/// protect the elements.
 ///
-/// A plain value: a copy views the same memory and has its own lifetime. Every function that accesses memory throws
-/// `ValueError` if the view is closed. Const functions are thread-safe, but do not protect the elements against other
-/// users of the memory.
-///
-/// Operations on device memory are work in the view's stream, ordered after pending work in other streams and before
-/// the memory's next user. They may complete after the call returns. Results are views in that stream. All may throw
-/// `CudaError`, and `OutOfMemoryError` if they make a result.
+/// Operations on device memory are work in the view's stream, ordered among all uses of the memory. They may complete
+/// after the call returns. Results are views in that stream. All may throw `CudaError`, and `OutOfMemoryError` for a
+/// result.
 class MEMARRAY_API ViewCore {
  public:
-  /// Makes a closed view.
   ViewCore() noexcept = default;
-  /// Views memory under an export that was counted. `data`: the element whose indices are all 0. `stream`: set for
-  /// device memory only.
+  /// Views memory under a counted export. `data`: the element whose indices are all 0. `stream`: for device memory
+  /// only.
   ViewCore(BlockExport memory, std::byte* data, DType const& dtype, StridedLayout const& layout,
            ViewStreamPtr stream = nullptr) noexcept
       : _memory(std::move(memory)), _data(data), _dtype(dtype), _layout(layout), _stream(std::move(stream)) {}
-  /// Exports the memory of an open lease, writable if it is a write lease. A view that outlives the lease falls under
-  /// the array's policy for escaped views. Throws `LockError` (not open).
+  /// Exports the memory of an open lease, writable if it is a write lease. Throws `LockError`.
   explicit ViewCore(LeaseCore const& lease);
-  /// Exports the memory of a C++ lease. `stream_lease`: the lease's entry in the block's `StreamDependencies`; 0 on the
-  /// host.
+  /// Exports the memory of a C++ lease.
   ViewCore(ArrayState const& state, Block& block, bool writable, StreamDependencies::Lease stream_lease)
       : ViewCore(BlockExport(block, writable), state, stream_lease) {}
   /// Allocates dense, uninitialised host memory.
@@ -56,26 +51,27 @@ class MEMARRAY_API ViewCore {
   void check_open() const {
     if (!is_open()) throw_closed();
   }
-  /// Releases the memory, or moves its export to the caller. Views made from this view keep the memory. A second call
-  /// does nothing.
+  /// Releases the memory, or moves its export to the caller. Does nothing on a closed view.
   BlockExport close() noexcept {
     _stream = nullptr;
     return std::move(_memory);
   }
   [[nodiscard]] bool writable() const noexcept { return _memory.writable(); }
-  /// True if the memory is on a device, not reachable from the host.
+  /// True for memory that the host cannot reach.
   [[nodiscard]] bool on_device() const noexcept { return _stream != nullptr; }
-  /// Returns the stream for work on the memory. Requires device memory.
+  /// Requires device memory.
   [[nodiscard]] StreamHandle const& stream() const noexcept { return _stream->queue.stream; }
   [[nodiscard]] ViewStreamPtr const& stream_ptr() const noexcept { return _stream; }
   /// Throws `ValueError` (closed), `TypeError` (another dtype or rank).
   void check_is(DType const& dtype, int ndim) const;
-  /// Throws `BufferError`, which names the copy to make, unless the host can reach the memory.
+  /// Throws `BufferError`, which names the copy to make, if the host cannot reach the memory.
   void check_host() const {
     if (!is_open() || on_device()) throw_not_on_host();
   }
-  /// Throws `ValueError` (closed) or `BufferError` (read-only). `what`: the refused operation, for the message.
+  /// Throws `BufferError` (read-only); `what` names the operation.
   void check_writable(char const* what) const;
+  /// Throws `ValueError` if indices share an element; `what` names the operation.
+  void check_elements_apart(char const* what) const;
 
   [[nodiscard]] std::byte* data() const {
     check_open();
@@ -97,60 +93,55 @@ class MEMARRAY_API ViewCore {
     return static_cast<std::size_t>(_layout.size()) * _dtype.itemsize;
   }
   [[nodiscard]] bool is_contiguous() const noexcept { return _layout.is_contiguous(_dtype.itemsize); }
-  /// Returns a description for messages: "view of float32, shape (3, 4)".
+  [[nodiscard]] bool is_fortran_contiguous() const noexcept { return _layout.is_fortran_contiguous(_dtype.itemsize); }
+  /// Returns "view of float32, shape (3, 4)".
   [[nodiscard]] std::string describe() const;
 
-  /// Returns a view of other elements of this memory: those of `layout`, whose first element is `offset` bytes away.
+  /// Returns a view of `layout` in this memory, starting `offset` bytes away.
   [[nodiscard]] ViewCore at(StridedLayout const& layout, std::int64_t offset) const;
   [[nodiscard]] ViewCore read_only() const;
   [[nodiscard]] ViewCore reshaped(StridedLayout::Extents shape) const;
-  /// Throws as `StridedLayout::broadcast_to` does, and `OverflowError` if the size in bytes exceeds 64 bits.
+  /// Returns a read-only view. Throws as `StridedLayout::broadcast_to` does, and `OverflowError` if the bytes exceed 64
+  /// bits.
   [[nodiscard]] ViewCore broadcast_to(StridedLayout::Extents shape) const;
 
-  /// Returns a dense, writable copy, which is reported.
-  [[nodiscard]] ViewCore copy() const;
-  /// Returns this view if it is dense in C order, else a copy, which is reported.
+  /// Returns a dense, writable, reported copy.
+  /// `why` begins the report; null: not reported, as for copies of arrays that are requested by name.
+  [[nodiscard]] ViewCore copy(char const* why = "copy of a ") const;
+  /// Returns this view if it is dense in C order, else a reported copy.
   [[nodiscard]] ViewCore ensure_contiguous() const;
-  /// Implements `BasicBufferView::to_device`. `stream`: null for the default stream given there.
+  /// Implements `BasicBufferView::to_device`. `stream`: null for the default there.
   [[nodiscard]] ViewCore to_device(Device device, StreamChoice const* stream = nullptr) const;
-  /// Returns a view of this device memory for use in another stream of its device.
+  /// Requires device memory.
   [[nodiscard]] ViewCore in_stream(StreamHandle const& stream) const;
-  /// Orders an export of device memory for use in `stream`, whose later work waits for the pending work on the memory.
-  /// Null: the consumer may use the view's stream or any other.
+  /// Makes later work in `stream` wait for pending work, for an export. Null: the consumer may use any stream.
   void export_to(StreamHandle const* stream) const;
-  /// Copies the first element to `element`, on the host.
+  /// Copies the first element to the host.
   void read_element(void* element) const;
-  /// Returns a copy converted to another dtype of a compatible kind (NumPy's `same_kind`), which is reported. Throws
-  /// `TypeError`.
+  /// Returns a reported copy, converted by NumPy's `same_kind` rule. Throws `TypeError`.
   [[nodiscard]] ViewCore cast(DType const& dtype) const;
-  /// Reduces over `axes` into new memory with the other dimensions. `keep`: reduced dimensions stay, with one element.
-  /// Throws as `reduce` does.
+  /// Reduces into new memory. `keep`: reduced dimensions stay, with one element. Throws as `reduce` does.
   [[nodiscard]] ViewCore reduced(Reduction reduction, AxisMask axes, bool keep = false) const;
-  /// Reduces over all axes. Writes one element of the returned dtype, of at most 16 bytes, to `element` on the host.
+  /// Reduces over all axes to one element of the returned dtype, at most 16 bytes, on the host.
   DType const& reduce_all(Reduction reduction, std::byte* element) const;
-  /// Sets every element to the one at `element`. Throws as `check_writable` does; `ValueError` if several indices share
-  /// an element.
+  /// Throws as `check_writable` does, and `ValueError` if indices share an element.
   void fill(void const* element) const;
-  /// Adds to each element the sum of its indices. Throws as `fill` does, and `TypeError` for structs.
+  /// Adds to each element its index sum. Throws as `fill` does, and `TypeError` for structs.
   void add_index() const;
 
  private:
   ViewCore(BlockExport memory, ArrayState const& state, StreamDependencies::Lease stream_lease);
-  /// Returns a view of this unified memory for use on `device`; a closed view if that needs a copy.
+  /// Returns a view of this unified memory on `device`; a closed one if that needs a copy.
   [[nodiscard]] ViewCore without_copy(Device device, StreamChoice const* stream) const;
-  /// Returns how an operation on device `where` reaches the elements.
   [[nodiscard]] CopyDecision decide(Device where, bool takes_strides) const;
-  /// Allocates like `make`, on this view's device and in its stream.
+  /// Allocates on this view's device, in its stream.
   [[nodiscard]] ViewCore make_here(DType const& dtype, StridedLayout::Extents shape) const;
   [[nodiscard]] ViewCore converted(DType const& dtype, char const* why) const;
   [[nodiscard]] StridedElements elements() const noexcept { return {_data, _dtype, _layout}; }
-  /// Runs a checked operation, which writes `target` and reads `source` unless it is null.
   static void run(StridedJob const& job, ViewCore const& target, ViewCore const* source);
   [[nodiscard]] static ViewCore make_on(DeviceMemoryPtr const& memory, BoundStream const& queue, DType const& dtype,
                                         StridedLayout::Extents shape);
-  /// Copies a dense view to memory on another device or on the host.
   void transfer_to(ViewCore const& target, BoundStream const& queue, CopyMode ending) const;
-  void check_elements_apart(char const* what) const;
   [[noreturn]] static void throw_closed();
   [[noreturn]] void throw_not_on_host() const;
 
@@ -161,12 +152,12 @@ class MEMARRAY_API ViewCore {
   ViewStreamPtr _stream;
 };
 
-/// Returns a read-only view of an array, made through a read lease that closes at once; device memory is used in the
-/// default stream. Throws `LockError`, `CudaError`.
+/// Returns a read-only view in the default stream, through a read lease that closes at once. Throws `LockError`,
+/// `CudaError`.
 [[nodiscard]] MEMARRAY_API ViewCore view_of(ArrayState& state);
 
 [[nodiscard]] constexpr AxisMask every_axis(int ndim) noexcept { return (AxisMask{1} << ndim) - 1; }
-/// Returns axes as a mask; a negative axis counts from the end. Throws `IndexError` (no such axis), `ValueError`
+/// Returns axes as a mask; negative ones count from the end. Throws `IndexError` (no such axis), `ValueError`
 /// (repeated).
 [[nodiscard]] MEMARRAY_API AxisMask axis_mask(std::span<int const> axes, int ndim);
 

@@ -12,8 +12,7 @@
 
 namespace memarray::detail {
 
-/// The stream in which a view of device memory is used. It orders nothing by itself: each operation orders its own
-/// work.
+/// The stream in which a view of device memory is used. Each operation orders its own work.
 struct ViewStream {
   BoundStream queue;
   StreamDependencies::Lease lease = 0;  ///< the lease that made the view, open or closed; 0: none
@@ -22,13 +21,12 @@ using ViewStreamPtr = std::shared_ptr<ViewStream const>;
 
 // All functions below throw `CudaError`.
 
-/// Returns the stream of a lease. Throws `LockError` if the lease is closed.
+/// Returns a lease's stream. Throws `LockError` (closed).
 [[nodiscard]] MEMARRAY_API ViewStreamPtr view_stream(Block& block, StreamDependencies::Lease lease);
-/// Orders an export of a view's memory for use in `queue`. Work submitted to `queue` from now on waits for the pending
-/// work on the memory; later users of the memory wait for the work in `queue`. `known`: the consumer uses the memory in
-/// `queue` only.
+/// Orders an export: later work in `queue` waits for pending work, and later users wait for the work in `queue`.
+/// `known`: the consumer uses no other stream.
 MEMARRAY_API void export_on(Block& block, ViewStream const& stream, BoundStream const& queue, Use use, bool known);
-/// Submits a job on memory of these blocks, ordered among the other uses of the blocks.
+/// Submits a job, ordered among the blocks' other uses. Throws as the job's `check` and `submit` do.
 MEMARRAY_API void submit(StridedJob const& job, BoundStream const& queue, Block& target, Block* source);
 
 }  // namespace memarray::detail

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <memarray/base/array_indexer.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/detail/launch/launch_box.hpp>
+#include <memarray/detail/launch/pack.hpp>
+#include <memarray/detail/launch/run_host.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace memarray::detail {
+
+/// Code of one type of kernels, for functions that are compiled once for all. Kernels are passed by address.
+struct KernelCode {
+  /// Visits the positions [begin, end) of the kernel's box on the calling thread.
+  void (*run)(void const* kernel, std::int64_t begin, std::int64_t end);
+  void* (*copy)(void const* kernel);
+  void (*destroy)(void* kernel) noexcept;
+  ShortLaunches* short_left;
+};
+
+template <class Argument>
+inline constexpr bool is_element = requires { typename Argument::Element; };
+
+/// A functor with the indices and arguments of its calls. IndexT is the type of indices.
+template <class IndexT, int rank, class F, class... Arguments>
+struct HostKernel {
+  static constexpr int ndim = rank;
+  using Index = IndexT;
+  using Indices = IndexArray<IndexT, ndim>;
+
+  F f;
+  LaunchBox<ndim> box;
+  Pack<Arguments...> arguments;
+
+  /// Calls the functor for each position of [begin, end), row by row, in loops that compilers can vectorise.
+  static void run(void const* kernel, std::int64_t begin, std::int64_t end) {
+    // A copy of its own: the functor's stores cannot change it.
+    HostKernel own = *static_cast<HostKernel const*>(kernel);
+    BoxPosition<ndim> position(own.box, begin);
+    while (begin < end) {
+      if constexpr (ndim > 1 && (is_element<Arguments> && ...)) {
+        // Short whole rows, such as coordinates, are one loop: compilers then vectorise across rows. Kernels with
+        // indexers would take three times as long to compile, and gain less.
+        if (position.offsets[ndim - 1] == 0 && end - begin >= own.box.extents[ndim - 1] &&
+            own.has_whole_rows(std::index_sequence_for<Arguments...>())) {
+          std::int64_t const rows = std::min((end - begin) / own.box.extents[ndim - 1], position.rows_left(own.box));
+          bool done = true;
+          switch (own.box.extents[ndim - 1]) {
+            case 2: own.template run_rows<2>(position, rows); break;
+            case 3: own.template run_rows<3>(position, rows); break;
+            case 4: own.template run_rows<4>(position, rows); break;
+            default: done = false;
+          }
+          if (done) {
+            begin += rows * own.box.extents[ndim - 1];
+            position.advance_rows(own.box, rows);
+            continue;
+          }
+        }
+      }
+      std::int64_t const left = position.left(own.box);
+      std::int64_t const count = end - begin < left ? end - begin : left;
+      run_row(own.f, own.arguments, own.first_of(position), static_cast<IndexT>(count),
+              std::index_sequence_for<Arguments...>());
+      begin += count;
+      position.advance(own.box, count);
+    }
+  }
+
+  static void* copy(void const* kernel) {
+    auto const* const original = static_cast<HostKernel const*>(kernel);
+    return new auto(*original);
+  }
+  static void destroy(void* kernel) noexcept { delete static_cast<HostKernel*>(kernel); }
+  static inline constinit ShortLaunches short_left{0};
+  static constexpr KernelCode code{&run, &copy, &destroy, &short_left};
+
+ private:
+  /// True if rows follow each other in memory.
+  template <std::size_t... a>
+  [[nodiscard]] bool has_whole_rows(std::index_sequence<a...>) const noexcept {
+    return ((get<a>(arguments).row_stride() == box.extents[ndim - 1]) && ...);
+  }
+  /// Visits whole rows of `length` positions.
+  template <int length>
+  void run_rows(BoxPosition<ndim> const& position, std::int64_t rows) {
+    Indices first = first_of(position);
+    run_rows<length>(f, arguments, first, static_cast<IndexT>(rows), std::index_sequence_for<Arguments...>());
+  }
+  template <int length, std::size_t... a>
+  static void run_rows(F& f, Pack<Arguments...> const& arguments, Indices const& first, IndexT rows,
+                       std::index_sequence<a...>) {
+    Pack<std::remove_cvref_t<decltype(get<a>(arguments).row(first))>...> const begins{
+        {get<a>(arguments).row(first)}...};
+    // One loop, as functors that do not use the indices then vectorise like those of one dimension.
+    IndexT const count = rows * length;
+    MEMARRAY_INDEPENDENT_STEPS
+    for (IndexT k = 0; k < count; ++k) {
+      Indices here = first;
+      here[static_cast<std::size_t>(ndim - 2)] += k / length;
+      here[static_cast<std::size_t>(ndim - 1)] += k % length;
+      f(here, get<a>(begins).at(k)...);
+    }
+  }
+
+  [[nodiscard]] Indices first_of(BoxPosition<ndim> const& position) const noexcept {
+    Indices first;
+    for (int d = 0; d < ndim; ++d)
+      first[static_cast<std::size_t>(d)] = static_cast<IndexT>(box.begin[d] + position.offsets[d]);
+    return first;
+  }
+
+  template <std::size_t... a>
+  static void run_row(F& f, Pack<Arguments...> const& arguments, Indices const& first, IndexT count,
+                      std::index_sequence<a...>) {
+    Pack<std::remove_cvref_t<decltype(get<a>(arguments).row(first))>...> const rows{{get<a>(arguments).row(first)}...};
+    MEMARRAY_INDEPENDENT_STEPS
+    for (IndexT j = 0; j < count; ++j) {
+      Indices here = first;
+      here[static_cast<std::size_t>(ndim - 1)] += j;
+      f(here, get<a>(rows).at(j)...);
+    }
+  }
+};
+
+}  // namespace memarray::detail

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <memarray/base/array_indexer.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/detail/launch/host_loop.hpp>
+#include <memarray/detail/launch/launch_box.hpp>
+#include <memarray/detail/launch/pack.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace memarray::detail {
+
+/// Positions of a piece of a reduction. Fixed, so results do not depend on the number of threads.
+inline constexpr std::int64_t reduce_piece = 4096;
+
+/// Code of one type of reductions, for functions that are compiled once for all.
+struct ReduceCode {
+  std::size_t value_size;
+  std::size_t value_alignment;
+  /// Reduces the positions [begin, end), of which there is at least one, to the value at `result`, which is raw memory.
+  void (*run)(void const* kernel, std::int64_t begin, std::int64_t end, void* result);
+  /// Combines the initial value with `count` values, in order, to the one at `result`, which is raw memory.
+  void (*combine)(void const* kernel, void const* values, std::int64_t count, void* result);
+  void* (*copy)(void const* kernel);
+  void (*destroy)(void* kernel) noexcept;
+};
+
+/// Fails to compile for a conversion that cuts off fractions in silence. To bool it asks for values other than zero.
+/// `User`: the type that converts, so that each has an error of its own.
+template <class From, class To, class User>
+constexpr bool check_conversion() {
+  static_assert(
+      !(std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>),
+      "the values are floating-point numbers, and the result is an integer: give an initial value such as 0.0");
+  return true;
+}
+
+template <class T, class Op, class Kernel>
+struct ReduceKernel;
+
+/// A reduction of what the functor returns. Each piece is cut into the rows of the box. A row of enough positions is
+/// read in lanes, position `i` in lane `i` modulo their number. Lanes are combined in pairs, then rows, then pieces.
+template <class T, class Op, class IndexT, int ndim, class F, class... Arguments>
+struct ReduceKernel<T, Op, HostKernel<IndexT, ndim, F, Arguments...>> {
+  using Kernel = HostKernel<IndexT, ndim, F, Arguments...>;
+  using Indices = typename Kernel::Indices;
+  static_assert(
+      requires(Op& op, T& value) { static_cast<T>(op(value, T(value))); },
+      "the operation of a reduction combines two values of its type");
+
+  using Returned = std::remove_cvref_t<decltype(std::declval<F&>()(
+      std::declval<Indices const&>(),
+      std::declval<Arguments const&>().row(std::declval<Indices const&>()).at(IndexT())...))>;
+  static_assert(std::is_constructible_v<T, Returned>, "the functor of a reduction returns its type of values");
+  static_assert(check_conversion<Returned, T, F>());
+
+  /// The lanes fill one cache line, and occupy half of the vector registers.
+  static constexpr std::size_t lanes = sizeof(T) <= 4 ? 16 : sizeof(T) <= 8 ? 8 : sizeof(T) <= 64 ? 4 : 1;
+
+  Kernel kernel;
+  Op op;
+  T init;
+
+  static void run(void const* self, std::int64_t begin, std::int64_t end, void* result) {
+    ReduceKernel own = *static_cast<ReduceKernel const*>(self);
+    Kernel& kernel = own.kernel;
+    constexpr std::index_sequence_for<Arguments...> all;
+    BoxPosition<ndim> position(kernel.box, begin);
+    auto const next_row = [&] {
+      std::int64_t const left = position.left(kernel.box);
+      std::int64_t const count = end - begin < left ? end - begin : left;
+      Indices first;
+      for (int d = 0; d < ndim; ++d)
+        first[static_cast<std::size_t>(d)] = static_cast<IndexT>(kernel.box.begin[d] + position.offsets[d]);
+      T const value = reduce_row(kernel.f, own.op, kernel.arguments, first, static_cast<IndexT>(count), all,
+                                 std::make_index_sequence<lanes>());
+      begin += count;
+      position.advance(kernel.box, count);
+      return value;
+    };
+    T total = next_row();
+    for (;;) {
+      if (begin == end) break;
+      total = own.op(total, next_row());
+    }
+    ::new (result) T(total);
+  }
+
+  static void combine(void const* self, void const* values, std::int64_t count, void* result) {
+    ReduceKernel own = *static_cast<ReduceKernel const*>(self);
+    auto const* const each = static_cast<T const*>(values);
+    T total = own.init;
+    for (std::int64_t i = 0; i < count; ++i) total = own.op(total, each[i]);
+    ::new (result) T(total);
+  }
+
+  static void* copy(void const* self) {
+    auto const* const original = static_cast<ReduceKernel const*>(self);
+    return new auto(*original);
+  }
+  static void destroy(void* self) noexcept { delete static_cast<ReduceKernel*>(self); }
+  static constexpr ReduceCode code{sizeof(T), alignof(T), &run, &combine, &copy, &destroy};
+
+ private:
+  template <std::size_t... a, std::size_t... lane>
+  static T reduce_row(F& f, Op& op, Pack<Arguments...> const& arguments, Indices const& first, IndexT count,
+                      std::index_sequence<a...>, std::index_sequence<lane...>) {
+    Pack<std::remove_cvref_t<decltype(get<a>(arguments).row(first))>...> const rows{{get<a>(arguments).row(first)}...};
+    auto const value = [&](IndexT j) -> T {
+      Indices here = first;
+      here[static_cast<std::size_t>(ndim - 1)] += j;
+      return static_cast<T>(f(here, get<a>(rows).at(j)...));
+    };
+    constexpr auto step = static_cast<IndexT>(lanes);
+    if (count < step) {
+      T total = value(0);
+      for (IndexT j = 1; j < count; ++j) total = op(total, value(j));
+      return total;
+    }
+    T kept[] = {value(static_cast<IndexT>(lane))...};
+    IndexT j = step;
+    for (; j <= count - step; j += step)
+      for (IndexT l = 0; l < step; ++l) kept[l] = op(kept[l], value(j + l));
+    for (IndexT l = 0; j < count; ++j, ++l) kept[l] = op(kept[l], value(j));
+    for (IndexT half = step / 2; half > 0; half /= 2)
+      for (IndexT l = 0; l < half; ++l) kept[l] = op(kept[l], kept[l + half]);
+    return kept[0];
+  }
+};
+
+}  // namespace memarray::detail

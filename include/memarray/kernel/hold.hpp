@@ -1,0 +1,159 @@
+#pragma once
+
+#include <memarray/array/access.hpp>
+#include <memarray/array/mem_array.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/detail/base/element_pointer.hpp>
+#include <memarray/detail/kernel/held_arrays.hpp>
+#include <memarray/detail/kernel/kernel_launch.hpp>
+#include <memarray/kernel/for_each_index.hpp>
+#include <memarray/kernel/launch.hpp>
+#include <memarray/kernel/range.hpp>
+#include <memarray/kernel/reduce.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace memarray {
+
+namespace detail {
+struct StreamIsThatOfTheHold;  // the return type of deleted functions, which compilers print
+}
+
+/// Arrays that are held for many launches; see `hold`. Used by one thread at a time.
+template <class... Access>
+class Held {
+  static_assert(sizeof...(Access) > 0 && (detail::is_access<Access> && ...),
+                "name the arrays: hold(read(a), write(b), …)");
+
+ public:
+  Held(StreamOrLaunch const& on, Access const&... accesses)
+      : _accesses(accesses...), _stream(on.stream), _arrays(request(), on, detail::HeldArrays::Extent::all) {}
+  /// Releases the arrays. If a kernel threw, those with escaped views keep their old contents.
+  ~Held() {
+    if (!_arrays.has_failed()) _arrays.commit();
+  }
+  Held(Held const&) = delete;
+  Held& operator=(Held const&) = delete;
+
+  /// Calls `f(indices, a, b, …)` with all held arrays, as the function `for_each_index` does. Throws `ValueError` (a
+  /// shape or range that does not fit an `update` or `overwrite` array), `OverflowError`, `CudaError`.
+  template <std::size_t ndim, class F>
+  void for_each_index(std::array<std::int64_t, ndim> const& shape, F f) {
+    launch(detail::box_of({}, shape), detail::HeldArrays::Extent::all, f, detail::RunLoop());
+  }
+  template <std::size_t ndim, class F>
+  void for_each_index(Index const (&shape)[ndim], F f) {
+    for_each_index(detail::to_extents(shape), std::move(f));
+  }
+  template <std::size_t ndim, class F>
+  void for_each_index(Range<ndim> const& range, F f) {
+    launch(detail::box_of(range), detail::HeldArrays::Extent::part, f, detail::RunLoop());
+  }
+
+  /// Reduces what `f(indices, a, b, …)` returns, as the function `transform_reduce` does.
+  template <std::size_t ndim, class T, class Op, class F>
+  [[nodiscard]] T transform_reduce(std::array<std::int64_t, ndim> const& shape, T init, Op op, F f) {
+    T result = init;
+    launch(detail::box_of({}, shape), detail::HeldArrays::Extent::all, f,
+           detail::RunReduction<T, Op>{init, op, &result});
+    return result;
+  }
+  template <std::size_t ndim, class T, class Op, class F>
+  [[nodiscard]] T transform_reduce(Index const (&shape)[ndim], T init, Op op, F f) {
+    return transform_reduce(detail::to_extents(shape), init, op, std::move(f));
+  }
+  template <std::size_t ndim, class T, class Op, class F>
+  [[nodiscard]] T transform_reduce(Range<ndim> const& range, T init, Op op, F f) {
+    T result = init;
+    launch(detail::box_of(range), detail::HeldArrays::Extent::part, f, detail::RunReduction<T, Op>{init, op, &result});
+    return result;
+  }
+
+  /// Like `transform_reduce`, with the value in `result`, an array of one element that is not among the held ones, as
+  /// the function `transform_reduce_into` does. On a device it does not wait. `where` is a shape or a range.
+  template <class T, int rank, class Where, class Op, class F>
+  void transform_reduce_into(MemArray<T, rank>& result, Where const& where, std::type_identity_t<T> init, Op op, F f) {
+    detail::KernelHold hold;
+    hold.request_result(result.state(), -1, alignof(T));
+    detail::HeldArrays held_result({&hold, 1}, _stream, detail::HeldArrays::Extent::all);
+    _arrays.check_result(hold);
+    T* const element = detail::elements_at<T>(hold.target());
+    held_result.begin();
+    launch(detail::box_of(where), detail::extent_of(where), f, detail::RunReductionTo<T, Op>{init, op, element});
+    held_result.commit();
+  }
+  template <class T, int rank, std::size_t ndim, class Op, class F>
+  void transform_reduce_into(MemArray<T, rank>& result, Index const (&shape)[ndim], std::type_identity_t<T> init, Op op,
+                             F f) {
+    transform_reduce_into(result, detail::to_extents(shape), init, op, std::move(f));
+  }
+
+  // Mistakes, which the return types name.
+  template <class Where, class F>
+  detail::StreamIsThatOfTheHold for_each_index(Where const&, StreamOrLaunch const&, F const&) = delete;
+  template <std::size_t ndim, class F>
+  detail::StreamIsThatOfTheHold for_each_index(Index const (&)[ndim], StreamOrLaunch const&, F const&) = delete;
+  template <class Where, class T, class Op, class F>
+  detail::StreamIsThatOfTheHold transform_reduce(Where const&, StreamOrLaunch const&, T const&, Op const&,
+                                                 F const&) = delete;
+  template <std::size_t ndim, class T, class Op, class F>
+  detail::StreamIsThatOfTheHold transform_reduce(Index const (&)[ndim], StreamOrLaunch const&, T const&, Op const&,
+                                                 F const&) = delete;
+
+ private:
+  [[nodiscard]] std::span<detail::KernelHold> request() {
+    std::apply([&](auto const&... accesses) { detail::request_all(false, _holds.data(), accesses...); }, _accesses);
+    for (detail::KernelHold& hold : _holds) hold.copy_all();
+    return _holds;
+  }
+
+  template <int ndim, class F, class Run>
+  void launch(detail::LaunchBox<ndim> const& box, detail::HeldArrays::Extent extent, F const& f, Run const& run) {
+    bool has_started = false;
+    try {
+      detail::with_checked<ndim, Access...>(f, [&]<bool indexed>(auto const& checked) {
+        detail::run_launch<indexed, Access...>(_arrays, box, extent, checked,
+                                               [&](detail::HeldLaunch& launch, auto const& kernel) {
+                                                 has_started = true;
+                                                 run(launch, kernel);
+                                               });
+      });
+    } catch (...) {
+      // A refused launch has changed nothing.
+      if (has_started) _arrays.fail();
+      throw;
+    }
+  }
+
+  std::tuple<Access...> _accesses;  // the holds refer to its views
+  std::array<detail::KernelHold, detail::count_of<Access...>> _holds{};
+  StreamHandle _stream;
+  detail::HeldArrays _arrays;
+};
+
+/// Holds arrays for many launches, which then cost no locks and no waits:
+///
+///     auto held = hold(read(mass), update(speed));
+///     for (…) held.for_each_index({n}, [](std::int64_t i, auto mass, double& speed) { … });
+///
+/// The arrays stay held until the result is destroyed; until then, other uses of them throw `LockError`. If views of an
+/// array to write have escaped, it is copied once, with a report. On a device, all launches are work in the stream.
+/// Throws as `for_each_index` does for its arrays.
+template <class... Access>
+[[nodiscard]] auto hold(StreamOrLaunch const& on, Access const&... accesses) {
+  return Held<Access...>(on, accesses...);
+}
+/// Uses `default_stream()`.
+template <class First, class... Access>
+  requires(std::is_class_v<First> && !std::is_convertible_v<First const&, StreamOrLaunch>)
+[[nodiscard]] auto hold(First const& first, Access const&... accesses) {
+  return Held<First, Access...>(default_stream(), first, accesses...);
+}
+
+}  // namespace memarray

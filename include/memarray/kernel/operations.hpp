@@ -1,0 +1,62 @@
+#pragma once
+
+#include <memarray/base/config.hpp>
+#include <memarray/detail/base/add_wrapping.hpp>
+
+#include <limits>
+
+namespace memarray {
+namespace detail {
+
+template <class T>
+[[nodiscard]] MEMARRAY_HD constexpr bool is_nan(T const& value) {
+  if constexpr (std::numeric_limits<T>::has_quiet_NaN)
+    return !(value <= value);  // NOLINT(misc-redundant-expression): NaN alone has no order with itself
+  else
+    return false;
+}
+
+}  // namespace detail
+
+// Operations of reductions and scans: associative and commutative, on host and device. Any functor of two values with
+// these properties serves as well.
+
+/// Adds; integers wrap.
+struct plus {
+  template <class T>
+  [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {
+    return detail::add_wrapping(left, right);
+  }
+};
+
+/// Returns the smaller value; NaN if either is, as NumPy does.
+struct minimum {
+  template <class T>
+  [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {
+    return right < left || detail::is_nan(right) ? right : left;
+  }
+};
+
+/// Returns the larger value; NaN if either is, as NumPy does.
+struct maximum {
+  template <class T>
+  [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {
+    return left < right || detail::is_nan(right) ? right : left;
+  }
+};
+
+struct logical_and {
+  template <class T>
+  [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {
+    return static_cast<T>(left && right);
+  }
+};
+
+struct logical_or {
+  template <class T>
+  [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {
+    return static_cast<T>(left || right);
+  }
+};
+
+}  // namespace memarray

@@ -1,0 +1,374 @@
+#pragma once
+
+#include <memarray/array/access.hpp>
+#include <memarray/array/mem_array.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/detail/kernel/kernel_launch.hpp>
+#include <memarray/detail/launch/reduce_kernel.hpp>
+#include <memarray/kernel/launch.hpp>
+#include <memarray/kernel/operations.hpp>
+#include <memarray/kernel/range.hpp>
+
+#if defined(__CUDACC__)
+#include <memarray/detail/kernel/reduce_device.cuh>
+#endif
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace memarray {
+namespace detail {
+
+struct TypesOrRanksDiffer;  // the return type of a deleted function, which compilers print
+
+/// Throws `ValueError` for an array without elements.
+[[noreturn]] MEMARRAY_API void throw_no_extreme(char const* what, ArrayState const& state);
+
+inline namespace MEMARRAY_LAUNCH_NAMESPACE {
+
+/// False for `std::complex`, whose functions are the host's; `cuda::std::complex` has them everywhere.
+template <class T>
+inline constexpr bool adds_on_devices = true;
+template <class T>
+inline constexpr bool adds_on_devices<std::complex<T>> = false;
+
+/// Runs a kernel for the reduction of what it returns.
+template <class T, class Op>
+struct RunReduction {
+  T init;
+  Op op;
+  T* result;
+
+  template <class Kernel>
+  void operator()(HeldLaunch& launch, Kernel const& kernel) const {
+    using Reduction = ReduceKernel<T, Op, Kernel>;
+    Reduction const reduction{kernel, op, init};
+    if (launch.where() != ExecutionSpace::device) return launch.reduce(Reduction::code, &reduction, result);
+    launch.begin();
+#if defined(__CUDACC__)
+    if constexpr (adds_on_devices<T>) return reduce_on_device(reduction, launch, result);
+#endif
+    throw_not_compiled_for_device();
+  }
+};
+
+/// Like `RunReduction`, to memory where the arrays are. Does not wait.
+template <class T, class Op>
+struct RunReductionTo {
+  T init;
+  Op op;
+  T* result;
+
+  template <class Kernel>
+  void operator()(HeldLaunch& launch, Kernel const& kernel) const {
+    using Reduction = ReduceKernel<T, Op, Kernel>;
+    Reduction const reduction{kernel, op, init};
+    if (launch.where() != ExecutionSpace::device) return launch.reduce_into(Reduction::code, &reduction, result);
+    launch.begin();
+#if defined(__CUDACC__)
+    if constexpr (adds_on_devices<T>) return reduce_on_device_into(reduction, launch, result);
+#endif
+    throw_not_compiled_for_device();
+  }
+};
+
+/// The same, to the element of an array that is held with the others.
+template <class T, class Op, class Result>
+struct RunReductionInto {
+  T init;
+  Op op;
+  Result result_array;
+
+  template <class Kernel>
+  void operator()(HeldLaunch& launch, Kernel const& kernel) const {
+    RunReductionTo<T, Op>{init, op, elements_at<T>(launch.result())}(launch, kernel);
+  }
+};
+
+/// Fails to compile for a type that no reduction can have. `User`: a type that needs it, for an error of its own.
+template <class T, class User>
+constexpr void check_value() {
+  static_assert(std::is_trivially_copyable_v<T>, "the value of a reduction is trivially copyable");
+  static_assert(std::is_copy_assignable_v<T>, "the value of a reduction can be assigned");
+}
+
+template <int ndim, class T, class Op, class F, class... Access>
+[[nodiscard]] T reduce_box(LaunchBox<ndim> const& box, HeldArrays::Extent extent, StreamOrLaunch const& on,
+                           T const& init, Op const& op, F const& f, Access const&... accesses) {
+  check_value<T, F>();
+  T result = init;
+  check_and_launch(box, extent, on, f, RunReduction<T, Op>{init, op, &result}, accesses...);
+  return result;
+}
+template <int ndim, class T, int rank, class Op, class F, class... Access>
+void reduce_box_into(MemArray<T, rank>& result, LaunchBox<ndim> const& box, HeldArrays::Extent extent,
+                     StreamOrLaunch const& on, T const& init, Op const& op, F const& f, Access const&... accesses) {
+  check_value<T, F>();
+  auto const to = overwrite(result);
+  check_and_launch(box, extent, on, f, RunReductionInto<T, Op, decltype(overwrite(result))>{init, op, to}, accesses...);
+}
+
+/// Reduces whole arrays of one shape, as if they had one dimension. Writes the shape to `box`.
+template <int ndim, class T, class Op, class F, class... Access>
+void reduce_whole(StreamOrLaunch const& on, T const& init, Op const& op, F const& f, T* result, LaunchBox<ndim>& box,
+                  Access const&... accesses) {
+  launch_whole(on, f, RunReduction<T, Op>{init, op, result}, box, accesses...);
+}
+
+// Functors of reductions over whole arrays, whose elements they get by position.
+template <class To>
+struct ConvertTo {
+#if defined(__CUDACC__)
+#pragma nv_exec_check_disable  // std::complex converts only on the host, and only host code calls this with it
+#endif
+  template <class T>
+  [[nodiscard]] MEMARRAY_HD To operator()(IndexArray<std::int64_t, 1> const&, T const& element) const {
+    return static_cast<To>(element);
+  }
+};
+template <class T>
+struct Multiply {
+#if defined(__CUDACC__)
+#pragma nv_exec_check_disable  // std::complex multiplies only on the host, and only host code calls this with it
+#endif
+  [[nodiscard]] MEMARRAY_HD T operator()(IndexArray<std::int64_t, 1> const&, T const& a, T const& b) const {
+    return static_cast<T>(a * b);
+  }
+};
+
+template <class T>
+struct Extremes {
+  T least;
+  T largest;
+};
+struct CombineExtremes {
+  template <class T>
+  [[nodiscard]] MEMARRAY_HD Extremes<T> operator()(Extremes<T> const& left, Extremes<T> const& right) const {
+    return {minimum()(left.least, right.least), maximum()(left.largest, right.largest)};
+  }
+};
+struct ToExtremes {
+  template <class T>
+  [[nodiscard]] MEMARRAY_HD Extremes<T> operator()(IndexArray<std::int64_t, 1> const&, T const& element) const {
+    return {element, element};
+  }
+};
+
+template <class T>
+[[nodiscard]] constexpr T lowest_value() noexcept {
+  using Limits = std::numeric_limits<T>;
+  static_assert(Limits::is_specialized, "min and max need elements with an order, and their numeric_limits");
+  return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+}
+template <class T>
+[[nodiscard]] constexpr T highest_value() noexcept {
+  using Limits = std::numeric_limits<T>;
+  static_assert(Limits::is_specialized, "min and max need elements with an order, and their numeric_limits");
+  return Limits::has_infinity ? Limits::infinity() : Limits::max();
+}
+
+/// Reduces an array that must have elements.
+template <class Value, class T, int ndim, class Op, class F>
+[[nodiscard]] Value reduce_elements(char const* what, MemArray<T, ndim> const& array, StreamOrLaunch const& on,
+                                    std::int64_t lock_id, Value const& none, Op const& op, F const& f) {
+  Value found = none;
+  LaunchBox<ndim> box{};
+  reduce_whole(on, none, op, f, &found, box, read(array, lock_id));
+  for (std::int64_t const extent : box.extents)
+    if (extent == 0) throw_no_extreme(what, array.state());
+  return found;
+}
+
+/// An element with its position; `position` is −1 for none.
+template <class T>
+struct Located {
+  T value;
+  std::int64_t position;
+};
+/// Chooses the extreme of `Op`, among equal ones the first, or the first NaN.
+template <class Op>
+struct ChooseLocated {
+  template <class T>
+  [[nodiscard]] MEMARRAY_HD Located<T> operator()(Located<T> const& left, Located<T> const& right) const {
+    if (left.position < 0) return right;
+    if (right.position < 0) return left;
+    bool const left_is_nan = is_nan(left.value);
+    bool const right_is_nan = is_nan(right.value);
+    bool const first_is_left = left.position < right.position;
+    if (left_is_nan && right_is_nan) return first_is_left ? left : right;
+    if (left_is_nan || right_is_nan) return left_is_nan ? left : right;
+    if (!(left.value < right.value) && !(right.value < left.value)) return first_is_left ? left : right;
+    return (left.value < right.value) == std::is_same_v<Op, minimum> ? left : right;
+  }
+};
+struct ToLocated {
+  template <class T>
+  [[nodiscard]] MEMARRAY_HD Located<T> operator()(IndexArray<std::int64_t, 1> const& index, T const& element) const {
+    return {element, index[0]};
+  }
+};
+
+template <class T, int ndim>
+[[nodiscard]] typename MemArray<T, ndim>::Shape position_of_extreme(char const* what, MemArray<T, ndim> const& array,
+                                                                    StreamOrLaunch const& on, std::int64_t lock_id,
+                                                                    auto choose) {
+  static_assert(requires(T const& value) { value < value; }, "argmin and argmax need elements with an order");
+  Located<T> found{T(), -1};
+  LaunchBox<ndim> box{};
+  reduce_whole(on, Located<T>{T(), -1}, choose, ToLocated(), &found, box, read(array, lock_id));
+  if (found.position < 0) throw_no_extreme(what, array.state());
+  BoxPosition<ndim> const position(box, found.position);
+  typename MemArray<T, ndim>::Shape indices{};
+  for (std::size_t d = 0; d < indices.size(); ++d) indices[d] = position.offsets[d];
+  return indices;
+}
+
+}  // namespace MEMARRAY_LAUNCH_NAMESPACE
+}  // namespace detail
+
+inline namespace MEMARRAY_LAUNCH_NAMESPACE {
+
+/// Combines `init` and what `f(indices, a, b, …)` returns for each index of `shape`, with `op`. Arrays, indices, locks,
+/// streams and errors are those of `for_each_index`; on a device it blocks until the value is there.
+///
+/// `op` must be associative and commutative; T, the type of `init` and of the result, must be trivially copyable. On
+/// the host the order is fixed: pieces of 4,096 positions in C order, in them rows, in rows lanes. So the result is the
+/// same for any number of threads and in every run. On a device it is the same in every run on that device (CUB).
+template <std::size_t ndim, class T, class Op, class F, class... Access>
+[[nodiscard]] T transform_reduce(std::array<std::int64_t, ndim> const& shape, StreamOrLaunch const& on, T init, Op op,
+                                 F f, Access const&... accesses) {
+  return detail::reduce_box(detail::box_of({}, shape), detail::HeldArrays::Extent::all, on, init, op, f, accesses...);
+}
+template <std::size_t ndim, class T, class Op, class F, class... Access>
+[[nodiscard]] T transform_reduce(Index const (&shape)[ndim], StreamOrLaunch const& on, T init, Op op, F f,
+                                 Access const&... accesses) {
+  return transform_reduce(detail::to_extents(shape), on, init, op, std::move(f), accesses...);
+}
+template <std::size_t ndim, class T, class Op, class F, class... Access>
+[[nodiscard]] T transform_reduce(Range<ndim> const& range, StreamOrLaunch const& on, T init, Op op, F f,
+                                 Access const&... accesses) {
+  return detail::reduce_box(detail::box_of(range), detail::HeldArrays::Extent::part, on, init, op, f, accesses...);
+}
+
+/// Like `transform_reduce`, with the value in `result`, an array of one element where the other arrays are. On a device
+/// it does not wait: a time step can stay there. `result` must not be among the other arrays. Throws `ValueError` if it
+/// has another size, and likewise.
+template <std::size_t ndim, class T, int rank, class Op, class F, class... Access>
+void transform_reduce_into(MemArray<T, rank>& result, std::array<std::int64_t, ndim> const& shape,
+                           StreamOrLaunch const& on, std::type_identity_t<T> init, Op op, F f,
+                           Access const&... accesses) {
+  detail::reduce_box_into(result, detail::box_of({}, shape), detail::HeldArrays::Extent::all, on, init, op, f,
+                          accesses...);
+}
+template <std::size_t ndim, class T, int rank, class Op, class F, class... Access>
+void transform_reduce_into(MemArray<T, rank>& result, Index const (&shape)[ndim], StreamOrLaunch const& on,
+                           std::type_identity_t<T> init, Op op, F f, Access const&... accesses) {
+  transform_reduce_into(result, detail::to_extents(shape), on, init, op, std::move(f), accesses...);
+}
+template <std::size_t ndim, class T, int rank, class Op, class F, class... Access>
+void transform_reduce_into(MemArray<T, rank>& result, Range<ndim> const& range, StreamOrLaunch const& on,
+                           std::type_identity_t<T> init, Op op, F f, Access const&... accesses) {
+  detail::reduce_box_into(result, detail::box_of(range), detail::HeldArrays::Extent::part, on, init, op, f,
+                          accesses...);
+}
+
+/// Combines `init` and all elements with `op`. `lock_id`: −1, or that of the caller's write lease. Throws like
+/// `transform_reduce`.
+template <class T, int ndim, class Value, class Op>
+[[nodiscard]] Value reduce(MemArray<T, ndim> const& array, StreamOrLaunch const& on, Value init, Op op,
+                           std::int64_t lock_id = -1) {
+  detail::check_value<Value, MemArray<T, ndim>>();
+  static_assert(detail::check_conversion<T, Value, MemArray<T, ndim>>());
+  Value result = init;
+  detail::LaunchBox<ndim> box{};
+  detail::reduce_whole(on, init, op, detail::ConvertTo<Value>(), &result, box, read(array, lock_id));
+  return result;
+}
+
+/// Returns the smallest and the largest element. NaN if there is one. `lock_id`: −1, or that of the caller's write
+/// lease. Throws `ValueError` for an array without elements, and like `transform_reduce`.
+template <class T, int ndim>
+[[nodiscard]] std::pair<T, T> minmax(MemArray<T, ndim> const& array, StreamOrLaunch const& on,
+                                     std::int64_t lock_id = -1) {
+  detail::Extremes<T> const none{detail::highest_value<T>(), detail::lowest_value<T>()};
+  detail::Extremes<T> const found =
+      detail::reduce_elements("minmax", array, on, lock_id, none, detail::CombineExtremes(), detail::ToExtremes());
+  return {found.least, found.largest};
+}
+
+/// Returns the smallest element, or NaN if there is one. Throws like `minmax`.
+template <class T, int ndim>
+[[nodiscard]] T min(MemArray<T, ndim> const& array, StreamOrLaunch const& on, std::int64_t lock_id = -1) {
+  return detail::reduce_elements("min", array, on, lock_id, detail::highest_value<T>(), minimum(),
+                                 detail::ConvertTo<T>());
+}
+/// Returns the largest element, or NaN if there is one. Throws like `minmax`.
+template <class T, int ndim>
+[[nodiscard]] T max(MemArray<T, ndim> const& array, StreamOrLaunch const& on, std::int64_t lock_id = -1) {
+  return detail::reduce_elements("max", array, on, lock_id, detail::lowest_value<T>(), maximum(),
+                                 detail::ConvertTo<T>());
+}
+/// Returns the indices of the first smallest element, or of the first NaN. Throws like `minmax`.
+template <class T, int ndim>
+[[nodiscard]] typename MemArray<T, ndim>::Shape argmin(MemArray<T, ndim> const& array, StreamOrLaunch const& on,
+                                                       std::int64_t lock_id = -1) {
+  return detail::position_of_extreme("argmin", array, on, lock_id, detail::ChooseLocated<minimum>());
+}
+/// Returns the indices of the first largest element, or of the first NaN. Throws like `minmax`.
+template <class T, int ndim>
+[[nodiscard]] typename MemArray<T, ndim>::Shape argmax(MemArray<T, ndim> const& array, StreamOrLaunch const& on,
+                                                       std::int64_t lock_id = -1) {
+  return detail::position_of_extreme("argmax", array, on, lock_id, detail::ChooseLocated<maximum>());
+}
+
+/// Returns the sum of the products of corresponding elements, in their type. `lock_id_of_a`, `lock_id_of_b`: −1, or
+/// those of the caller's write leases. Throws `ValueError` for different shapes, and like `transform_reduce`.
+template <class T, int ndim>
+[[nodiscard]] T dot(MemArray<T, ndim> const& a, MemArray<T, ndim> const& b, StreamOrLaunch const& on,
+                    std::int64_t lock_id_of_a = -1, std::int64_t lock_id_of_b = -1) {
+  T result{};
+  detail::LaunchBox<ndim> box{};
+  detail::reduce_whole(on, T{}, plus(), detail::Multiply<T>(), &result, box, read(a, lock_id_of_a),
+                       read(b, lock_id_of_b));
+  return result;
+}
+
+// Mistakes, which the return types name.
+template <class T, int ndim, class U, int rank>
+detail::TypesOrRanksDiffer dot(MemArray<T, ndim> const&, MemArray<U, rank> const&, StreamOrLaunch const&) = delete;
+template <class T, int ndim, class U, int rank>
+detail::StreamIsMissing dot(MemArray<T, ndim> const&, MemArray<U, rank> const&) = delete;
+template <class T, int rank, class Where, class Init, class Op, class F, class... Access>
+  requires(!std::is_convertible_v<Init const&, StreamOrLaunch>)
+detail::StreamIsMissing transform_reduce_into(MemArray<T, rank>&, Where const&, Init const&, Op const&, F const&,
+                                              Access const&...) = delete;
+template <class T, int rank, std::size_t ndim, class Init, class Op, class F, class... Access>
+  requires(!std::is_convertible_v<Init const&, StreamOrLaunch>)
+detail::StreamIsMissing transform_reduce_into(MemArray<T, rank>&, Index const (&)[ndim], Init const&, Op const&,
+                                              F const&, Access const&...) = delete;
+template <class T, int rank, class Where, class... Rest>
+detail::ArrayIsConst transform_reduce_into(MemArray<T, rank> const&, Where const&, StreamOrLaunch const&,
+                                           std::type_identity_t<T>, Rest const&...) = delete;
+template <class T, int rank, std::size_t ndim, class... Rest>
+detail::ArrayIsConst transform_reduce_into(MemArray<T, rank> const&, Index const (&)[ndim], StreamOrLaunch const&,
+                                           std::type_identity_t<T>, Rest const&...) = delete;
+template <class T, int ndim, class Value, class Op>
+  requires(!std::is_convertible_v<Value const&, StreamOrLaunch>)
+detail::StreamIsMissing reduce(MemArray<T, ndim> const&, Value const&, Op const&) = delete;
+#define MEMARRAY_DELETE_MISTAKE(name) \
+  template <class T, int ndim>        \
+  detail::StreamIsMissing name(MemArray<T, ndim> const&) = delete;
+MEMARRAY_DELETE_MISTAKE(minmax)
+MEMARRAY_DELETE_MISTAKE(min)
+MEMARRAY_DELETE_MISTAKE(max)
+MEMARRAY_DELETE_MISTAKE(argmin)
+MEMARRAY_DELETE_MISTAKE(argmax)
+#undef MEMARRAY_DELETE_MISTAKE
+
+}  // namespace MEMARRAY_LAUNCH_NAMESPACE
+}  // namespace memarray

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <memarray/array/access.hpp>
+#include <memarray/array/mem_array.hpp>
+#include <memarray/base/config.hpp>
+#include <memarray/base/float16.hpp>
+#include <memarray/detail/kernel/held_arrays.hpp>
+#include <memarray/detail/kernel/kernel_launch.hpp>
+#include <memarray/detail/launch/sort_of_keys.hpp>
+#include <memarray/kernel/launch.hpp>
+
+#include <concepts>
+#include <type_traits>
+
+namespace memarray {
+
+namespace detail {
+
+struct KeysAreNotOneDimensional;  // the return type of deleted functions, which compilers print
+
+template <class K>
+[[nodiscard]] constexpr KeyKind kind_of_key() noexcept {
+  if (std::is_same_v<K, bfloat16>) return KeyKind::bfloat16;
+  if (std::floating_point<K> || is_reduced_float<K>) return KeyKind::floating;
+  return std::signed_integral<K> ? KeyKind::signed_integer : KeyKind::unsigned_integer;
+}
+
+/// Sorts `arrays.holds()[1]` by the keys in `[0]`. Throws `ValueError` for different numbers of them.
+MEMARRAY_API void sort_held(HeldArrays& arrays, KeyKind kind);
+
+}  // namespace detail
+
+/// Sorts keys in ascending order, and with each key its value: the element of `values` at its position, or the row
+/// there. Equal keys keep their order. NaN comes last, and −0.0 equals 0.0, as NumPy sorts.
+///
+/// Both arrays are updated, and held meanwhile: memory for copies of them, and for 8 to 24 bytes a key, is needed. The
+/// host's threads sort by digits, a device with CUB in the stream, without waiting.
+///
+/// Throws `LockError` (another holder), `ValueError` (different numbers of keys and values; null stream), `Error`
+/// (different devices), `CudaError`, `OutOfMemoryError`, `std::bad_alloc`; the arrays are then as they were.
+template <class K, class V, int ndim>
+void sort_by_key(MemArray<K, 1>& keys, MemArray<V, ndim>& values, StreamOrLaunch const& on) {
+  static_assert((std::is_arithmetic_v<K> && sizeof(K) <= 8) || detail::is_reduced_float<K>,
+                "keys are integers or floating-point numbers");
+  detail::KernelHold holds[2];
+  detail::request_all(false, holds, update(keys), update(values));
+  detail::HeldArrays arrays(holds, on, detail::HeldArrays::Extent::all);
+  detail::sort_held(arrays, detail::kind_of_key<K>());
+  arrays.commit();
+}
+// Mistakes, which the return types name.
+template <class K, int rank, class V, int ndim>
+detail::KeysAreNotOneDimensional sort_by_key(MemArray<K, rank> const&, MemArray<V, ndim> const&,
+                                             StreamOrLaunch const&) = delete;
+template <class K, class V, int ndim>
+detail::ArrayIsConst sort_by_key(MemArray<K, 1> const&, MemArray<V, ndim> const&, StreamOrLaunch const&) = delete;
+template <class K, class V, int ndim>
+detail::StreamIsMissing sort_by_key(MemArray<K, 1> const&, MemArray<V, ndim> const&) = delete;
+
+}  // namespace memarray

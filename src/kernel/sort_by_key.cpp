@@ -1,0 +1,226 @@
+#include "base/loop_pool.hpp"
+#include "launch/sort_keys.hpp"
+
+#include <memarray/base/errors.hpp>
+#include <memarray/base/threads.hpp>
+#include <memarray/detail/kernel/held_arrays.hpp>
+#include <memarray/detail/launch/device_run.hpp>
+#include <memarray/detail/launch/launch_device.hpp>
+#include <memarray/detail/launch/sort_of_keys.hpp>
+#include <memarray/driver/simulated_devices.hpp>
+#include <memarray/kernel/sort_by_key.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace memarray::detail {
+namespace {
+
+constexpr int digit_bits = 8;
+constexpr std::size_t digits = std::size_t{1} << digit_bits;
+
+/// Calls `work(piece, begin, end)` for each piece, on threads if that pays.
+template <class Work>
+void for_pieces(std::int64_t size, std::int64_t pieces, Work const& work) {
+  parallel_for(pieces, [&](std::int64_t piece) {
+    work(static_cast<std::size_t>(piece), begin_of_part(size, pieces, piece), begin_of_part(size, pieces, piece + 1));
+  });
+}
+
+/// A stable sort of keys with their positions, by digits from the lowest on. Digits that all keys share are skipped.
+template <class U, class Position>
+class RadixSort {
+ public:
+  RadixSort(SortOfKeys const& sort, std::int64_t pieces)
+      : _size(sort.size), _pieces(pieces), _counts(static_cast<std::size_t>(pieces)) {
+    for (Pairs& pairs : _pairs)
+      pairs = {std::make_unique_for_overwrite<U[]>(static_cast<std::size_t>(_size)),
+               std::make_unique_for_overwrite<Position[]>(static_cast<std::size_t>(_size))};
+    for_pieces(_size, _pieces, [&](std::size_t, std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        now().keys[static_cast<std::size_t>(i)] = order_of(load_bits<U>(sort.keys, i), sort.kind);
+        now().positions[static_cast<std::size_t>(i)] = static_cast<Position>(i);
+      }
+    });
+  }
+
+  /// Returns the positions of the keys in their order.
+  [[nodiscard]] Position const* run() {
+    for (int shift = 0; shift < static_cast<int>(8 * sizeof(U)); shift += digit_bits) {
+      count(shift);
+      if (find_begins()) move(shift);
+    }
+    return now().positions.get();
+  }
+
+ private:
+  struct Pairs {
+    std::unique_ptr<U[]> keys;
+    std::unique_ptr<Position[]> positions;
+  };
+
+  [[nodiscard]] Pairs& now() noexcept { return _pairs[_now]; }
+  [[nodiscard]] static std::size_t digit_of(U key, int shift) noexcept {
+    return static_cast<std::size_t>(key >> shift) % digits;
+  }
+
+  void count(int shift) {
+    for_pieces(_size, _pieces, [&](std::size_t piece, std::int64_t begin, std::int64_t end) {
+      std::array<std::int64_t, digits> found{};
+      for (std::int64_t i = begin; i < end; ++i) ++found[digit_of(now().keys[static_cast<std::size_t>(i)], shift)];
+      _counts[piece] = found;
+    });
+  }
+  /// Turns counts into the place of each piece's first key of each digit. Returns false if all keys share the digit.
+  bool find_begins() noexcept {
+    std::int64_t before = 0;
+    for (std::size_t digit = 0; digit < digits; ++digit) {
+      std::int64_t const first = before;
+      for (auto& counts : _counts) before += std::exchange(counts[digit], before);
+      if (before - first == _size) return false;
+    }
+    return true;
+  }
+  void move(int shift) {
+    Pairs const& from = now();
+    Pairs& to = _pairs[1 - _now];
+    for_pieces(_size, _pieces, [&](std::size_t piece, std::int64_t begin, std::int64_t end) {
+      std::array<std::int64_t, digits> next = _counts[piece];
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+        auto const place = static_cast<std::size_t>(next[digit_of(from.keys[i], shift)]++);
+        to.keys[place] = from.keys[i];
+        to.positions[place] = from.positions[i];
+      }
+    });
+    _now = 1 - _now;
+  }
+
+  std::int64_t _size;
+  std::int64_t _pieces;
+  std::array<Pairs, 2> _pairs;
+  std::size_t _now = 0;
+  std::vector<std::array<std::int64_t, digits>> _counts;
+};
+
+// A constant size becomes one load and one store.
+template <std::size_t bytes, class Position>
+void gather_of(std::byte const* from, std::byte* to, Position const* positions, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i)
+    std::memcpy(to + static_cast<std::size_t>(i) * bytes, from + static_cast<std::size_t>(positions[i]) * bytes, bytes);
+}
+
+/// Copies elements in the order of `positions`.
+template <class Position>
+void gather(std::byte const* from, std::byte* to, std::size_t bytes, Position const* positions, std::int64_t size,
+            std::int64_t pieces) {
+  for_pieces(size, pieces, [&](std::size_t, std::int64_t begin, std::int64_t end) {
+    switch (bytes) {
+      case 1: return gather_of<1>(from, to, positions, begin, end);
+      case 2: return gather_of<2>(from, to, positions, begin, end);
+      case 4: return gather_of<4>(from, to, positions, begin, end);
+      case 8: return gather_of<8>(from, to, positions, begin, end);
+      case 16: return gather_of<16>(from, to, positions, begin, end);
+      case 24: return gather_of<24>(from, to, positions, begin, end);
+      default: break;
+    }
+    for (std::int64_t i = begin; i < end; ++i)
+      std::memcpy(to + static_cast<std::size_t>(i) * bytes, from + static_cast<std::size_t>(positions[i]) * bytes,
+                  bytes);
+  });
+}
+
+/// Orders elements, in place or to a target apart. Allocates when made, so that `run` cannot fail.
+class Reorder {
+ public:
+  Reorder(std::byte const* from, std::byte* to, std::size_t bytes, std::int64_t size)
+      : _from(from), _to(to), _bytes(bytes), _size(size) {
+    if (from == to) _fresh = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(size) * bytes);
+  }
+
+  template <class Position>
+  void run(Position const* positions, std::int64_t pieces) const {
+    gather(_from, _fresh ? _fresh.get() : _to, _bytes, positions, _size, pieces);
+    if (!_fresh) return;
+    for_pieces(_size, pieces, [&](std::size_t, std::int64_t begin, std::int64_t end) {
+      auto const first = static_cast<std::size_t>(begin) * _bytes;
+      std::memcpy(_to + first, _fresh.get() + first, static_cast<std::size_t>(end - begin) * _bytes);
+    });
+  }
+
+ private:
+  std::byte const* _from;
+  std::byte* _to;
+  std::size_t _bytes;
+  std::int64_t _size;
+  std::unique_ptr<std::byte[]> _fresh;
+};
+
+template <class U, class Position>
+void sort_as(SortOfKeys const& sort, std::int64_t pieces) {
+  Reorder const keys(sort.keys, sort.sorted_keys, sort.key_bytes, sort.size);
+  Reorder const values(sort.values, sort.sorted_values, sort.value_bytes, sort.size);
+  RadixSort<U, Position> radix(sort, pieces);
+  Position const* const positions = radix.run();
+  values.run(positions, pieces);
+  keys.run(positions, pieces);
+}
+
+template <class U>
+void sort_of(SortOfKeys const& sort, std::int64_t pieces) {
+  if (sort.size <= std::numeric_limits<std::uint32_t>::max())
+    sort_as<U, std::uint32_t>(sort, pieces);
+  else
+    sort_as<U, std::uint64_t>(sort, pieces);
+}
+
+void sort_on_host(SortOfKeys const& sort, std::int64_t pieces) {
+  if (sort.size == 0) return;
+  switch (sort.key_bytes) {
+    case 1: return sort_of<std::uint8_t>(sort, pieces);
+    case 2: return sort_of<std::uint16_t>(sort, pieces);
+    case 4: return sort_of<std::uint32_t>(sort, pieces);
+    default: return sort_of<std::uint64_t>(sort, pieces);
+  }
+}
+
+}  // namespace
+
+void sort_held(HeldArrays& arrays, KeyKind kind) {
+  KernelHold const& keys = arrays.holds()[0];
+  KernelHold const& values = arrays.holds()[1];
+  std::int64_t const size = keys.size();
+  if (values.extents()[0] != size)
+    throw ValueError("sort_by_key sorts one value, or one row of values, with each key; got " + keys.describe() +
+                     " and " + values.describe());
+  std::size_t value_bytes = values.dtype().itemsize;
+  for (std::int64_t const extent : values.extents().subspan(1)) value_bytes *= static_cast<std::size_t>(extent);
+  SortOfKeys const sort{size,          kind,          keys.dtype().itemsize, value_bytes,
+                        keys.source(), keys.target(), values.source(),       values.target()};
+  arrays.begin();
+  if (arrays.where() == ExecutionSpace::host) {
+    // As many pieces as threads.
+    bool const pays = parallel_chunks(static_cast<std::size_t>(size) * sizeof(std::uint64_t)) > 1;
+    std::int64_t const wanted = arrays.sharing().threads;
+    return sort_on_host(sort, wanted == 0 ? (pays ? threads() : 1) : std::clamp<std::int64_t>(size, 1, wanted));
+  }
+  if (arrays.where() == ExecutionSpace::simulated) {
+    std::size_t const alignments[] = {keys.dtype().alignment, values.dtype().alignment};
+    launch_emulated(arrays.queue(), [sort, alignments] {
+      if (sort.size != 0) {
+        testing::detail::check_load(sort.keys, alignments[0]);
+        if (sort.value_bytes != 0) testing::detail::check_load(sort.values, alignments[1]);
+      }
+      sort_on_host(sort, 1);
+    });
+    return;
+  }
+  DeviceRun run(arrays.memory(), arrays.queue(), "sorting on a device");
+  sort_on_device(sort, run);
+}
+
+}  // namespace memarray::detail

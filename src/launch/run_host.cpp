@@ -1,0 +1,103 @@
+#include "base/loop_pool.hpp"
+#include "base/ticks.hpp"
+
+#include <memarray/base/options.hpp>
+#include <memarray/base/threads.hpp>
+#include <memarray/detail/launch/run_host.hpp>
+
+#include <algorithm>
+#include <atomic>
+
+namespace memarray::detail {
+namespace {
+
+// Times in microseconds.
+constexpr std::uint64_t worth_sharing_awake = 2;
+constexpr std::uint64_t worth_waking_in_burst = 4;
+constexpr std::uint64_t worth_waking = 50;
+constexpr std::uint64_t burst_gap = 100;
+constexpr std::uint64_t time_of_piece = 1;
+
+// True if a loop of some microseconds ran shortly before.
+bool is_in_burst(std::uint64_t now) noexcept {
+  static std::atomic<std::uint64_t> last{0};
+  return now - last.exchange(now, std::memory_order_relaxed) < burst_gap * ticks_of_microsecond();
+}
+
+// A small launch after a short one of its functor runs unmeasured: reading the time would take as long.
+constexpr std::size_t small = std::size_t{16} << 10;
+constexpr std::uint32_t unmeasured_launches = 15;
+
+struct Started {
+  std::int64_t end;    // of what has run
+  std::uint64_t rest;  // estimated time of the rest
+};
+// Runs on the calling thread until the rest is worth sharing.
+template <class Run>
+Started run_until_worth_sharing(std::int64_t size, ShortLaunches* short_left, Run const& run) {
+  std::uint64_t const start = ticks();
+  std::int64_t end = 0;
+  // Each piece is three times all before it, so a cheap beginning decides for little.
+  for (std::int64_t piece = std::max<std::int64_t>(1, size / 16);; piece = 3 * end) {
+    if (piece >= size - end) {
+      run(end, size);
+      if (short_left && ticks() - start < worth_sharing_awake * ticks_of_microsecond())
+        short_left->store(unmeasured_launches, std::memory_order_relaxed);
+      return {size, 0};
+    }
+    run(end, end + piece);
+    end += piece;
+    std::uint64_t const now = ticks();
+    // In floating point, as the product may exceed an integer; a minute is as good as more.
+    double const rest = static_cast<double>(now - start) * static_cast<double>(size - end) / static_cast<double>(end);
+    auto const microseconds =
+        static_cast<std::uint64_t>(std::min(rest / static_cast<double>(ticks_of_microsecond()), 6e7));
+    if (microseconds < worth_sharing_awake) continue;
+    if (workers_are_awake() || microseconds >= worth_waking) return {end, microseconds};
+    if (microseconds >= worth_waking_in_burst && is_in_burst(now)) return {end, microseconds};
+  }
+}
+
+}  // namespace
+
+void run_host(std::int64_t size, std::size_t bytes, LoopSharing sharing,
+              void (*run)(void const*, std::int64_t, std::int64_t), void const* context) {
+  if (size <= 0) return;
+  int width = sharing.threads != 0 ? sharing.threads : options().threads.load(std::memory_order_relaxed);
+  if (width == 1 || size <= std::max<std::int64_t>(1, sharing.grain)) return run(context, 0, size);
+
+  constexpr std::int64_t bytes_of_piece = std::int64_t{1} << 16;
+  std::int64_t begin = 0;
+  std::int64_t chunks = 0;  // 0: as many as the threads can share evenly
+  if (sharing.grain != 0) {
+    chunks = size / sharing.grain;
+  } else if (bytes >= bytes_worth_sharing) {
+    chunks = static_cast<std::int64_t>(bytes) / bytes_of_piece;
+  } else if (sharing.threads == 0) {
+    if (sharing.short_left && bytes <= small) {
+      std::uint32_t const left = sharing.short_left->load(std::memory_order_relaxed);
+      if (left != 0) {
+        sharing.short_left->store(left - 1, std::memory_order_relaxed);
+        return run(context, 0, size);
+      }
+    }
+    Started const started =
+        run_until_worth_sharing(size, bytes <= small ? sharing.short_left : nullptr,
+                                [&](std::int64_t first, std::int64_t last) { run(context, first, last); });
+    if (started.end == size) return;
+    begin = started.end;
+    chunks = static_cast<std::int64_t>(started.rest / time_of_piece);
+  }
+  if (width <= 0) width = threads();
+  if (width == 1) return run(context, begin, size);
+  std::int64_t const even = std::int64_t{4} * width;
+  std::int64_t const most = std::int64_t{32} * width;
+  if (sharing.grain == 0) chunks = chunks == 0 ? most : std::clamp(chunks, even, most);
+  chunks = std::clamp<std::int64_t>(chunks, 1, size - begin);
+  share_loop(width, chunks, [&](std::int64_t chunk) {
+    run(context, begin + begin_of_part(size - begin, chunks, chunk),
+        begin + begin_of_part(size - begin, chunks, chunk + 1));
+  });
+}
+
+}  // namespace memarray::detail

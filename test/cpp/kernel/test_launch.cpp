@@ -1,0 +1,186 @@
+#include <memarray/kernel/hold.hpp>
+#include <memarray/kernel/launch.hpp>
+#include <memarray/kernel/sort_by_key.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "array/array_test.hpp"
+
+namespace memarray::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class LaunchTest : public ArrayTest {
+ protected:
+  LaunchTest() : _before(options().threads.exchange(4)) {}
+  ~LaunchTest() override { options().threads = _before; }
+
+  /// Returns the thread of each index of a launch.
+  static std::vector<std::thread::id> threads_of(std::int64_t size, launch const& settings,
+                                                 std::chrono::microseconds work = 0us) {
+    std::vector<std::thread::id> found(static_cast<std::size_t>(size));
+    MemArray<std::uint8_t, 1> array({size});
+    for_each_index(
+        {size}, settings,
+        [&](std::int64_t i, auto) {
+          found[static_cast<std::size_t>(i)] = std::this_thread::get_id();
+          if (work > 0us) std::this_thread::sleep_for(work);
+        },
+        read(array));
+    return found;
+  }
+
+ private:
+  int _before;
+};
+
+TEST_F(LaunchTest, OneThreadIsTheCallers) {
+  auto const found = threads_of(1000, {.threads = 1}, 10us);
+  EXPECT_EQ(std::set(found.begin(), found.end()), std::set{std::this_thread::get_id()});
+}
+
+TEST_F(LaunchTest, NoMoreThreadsThanGivenTakePart) {
+  for (int round = 0; round < 20; ++round) {
+    static_cast<void>(threads_of(64, {.threads = 4}, 100us));  // so that there are more
+    auto const found = threads_of(64, {.threads = 2}, 100us);
+    EXPECT_LE(std::set(found.begin(), found.end()).size(), 2U);
+  }
+}
+
+TEST_F(LaunchTest, GivenThreadsShareFewIndices) {
+  auto const end = std::chrono::steady_clock::now() + 20s;
+  std::size_t most = 0;
+  while (most < 3 && std::chrono::steady_clock::now() < end) {
+    auto const found = threads_of(3, {.threads = 3}, 1000us);
+    most = std::max(most, std::set(found.begin(), found.end()).size());
+  }
+  EXPECT_EQ(most, 3U);
+}
+
+TEST_F(LaunchTest, AThreadTakesAtLeastAGrain) {
+  auto const found = threads_of(1000, {.threads = 4, .grain = 100}, 1us);
+  std::size_t run = 0;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    ++run;
+    if (i + 1 < found.size() && found[i + 1] == found[i]) continue;
+    EXPECT_GE(run, 100U);
+    run = 0;
+  }
+  auto const whole = threads_of(1000, {.threads = 4, .grain = 1000}, 1us);
+  EXPECT_EQ(std::set(whole.begin(), whole.end()).size(), 1U);
+}
+
+TEST_F(LaunchTest, NegativeSettingsAreRefused) {
+  MemArray<float, 1> array({4});
+  auto const never = [](float&, std::int64_t) { FAIL(); };
+  EXPECT_THROW(for_each_index(array, launch{.threads = -1}, never), ValueError);
+  EXPECT_THROW(for_each_index(array, launch{.grain = -1}, never), ValueError);
+  EXPECT_THROW(for_each_index(array, launch{.stream = {}}, never), ValueError);
+}
+
+TEST_F(LaunchTest, NegativeSettingsOfHoldsAndSortsAreRefused) {
+  MemArray<int, 1> keys({4});
+  MemArray<int, 1> values({4});
+  EXPECT_THROW(hold(launch{.threads = -1}, update(keys)), ValueError);
+  EXPECT_THROW(sort_by_key(keys, values, launch{.grain = -1}), ValueError);
+  sort_by_key(keys, values, launch{.threads = 3});
+  EXPECT_EQ(keys.state().lock().word().load(), detail::LockWord::free);
+}
+
+TEST_F(LaunchTest, ACheapBeginningDoesNotDecideForTheRest) {
+  // Each try runs 64 indices of which the first eight are cheap.
+  auto const end = std::chrono::steady_clock::now() + 20s;
+  std::size_t most = 0;
+  MemArray<std::uint8_t, 1> array({64});
+  while (most < 2 && std::chrono::steady_clock::now() < end) {
+    std::mutex mutex;
+    std::set<std::thread::id> seen;
+    for_each_index(
+        {64}, default_stream(),
+        [&](std::int64_t i, auto) {
+          if (i < 8) return;
+          std::this_thread::sleep_for(200us);
+          std::lock_guard const guard(mutex);
+          seen.insert(std::this_thread::get_id());
+        },
+        read(array));
+    most = std::max(most, seen.size());
+  }
+  EXPECT_GE(most, 2U);
+}
+
+TEST_F(LaunchTest, ShortLoopsDoNotWakeSleepingThreads) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+  GTEST_SKIP() << "no loop is short in this build";
+#endif
+  MemArray<std::int64_t, 1> array({2000});
+  bool stayed = false;
+  // A loop that is interrupted looks long.
+  for (int round = 0; round < 50 && !stayed; ++round) {
+    std::this_thread::sleep_for(2ms);
+    std::atomic<bool> strayed{false};
+    auto const caller = std::this_thread::get_id();
+    for_each_index(array, default_stream(), [&, caller](std::int64_t& element, std::int64_t i) {
+      element += i;
+      if (i % 500 == 0 && std::this_thread::get_id() != caller) strayed = true;
+    });
+    stayed = !strayed;
+  }
+  EXPECT_TRUE(stayed);
+}
+
+TEST_F(LaunchTest, RepeatedShortLoopsAreShared) {
+  // Some 20 µs each: too short to wake a thread for one of them.
+  MemArray<double, 1> array({1 << 15});
+  auto const caller = std::this_thread::get_id();
+  auto const end = std::chrono::steady_clock::now() + 20s;
+  std::atomic<bool> shared{false};
+  while (!shared && std::chrono::steady_clock::now() < end)
+    for (int repeat = 0; repeat < 100; ++repeat)
+      for_each_index(array, default_stream(), [&, caller](double& element, std::int64_t i) {
+        element += 1;
+        if (i % 1024 == 0 && std::this_thread::get_id() != caller) shared = true;
+      });
+  EXPECT_TRUE(shared);
+}
+
+TEST_F(LaunchTest, ThreadsSleepSoonAfterALoop) {
+  auto const cpu_seconds = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
+  double least = 1;
+  for (int round = 0; round < 5; ++round) {
+    // More threads than CPUs would not wait actively at all.
+    static_cast<void>(threads_of(64, {.threads = 2}, 100us));
+    double const before = cpu_seconds();
+    std::this_thread::sleep_for(200ms);
+    least = std::min(least, cpu_seconds() - before);
+  }
+  // One thread waits actively for 100 µs.
+  EXPECT_LT(least, 0.02);
+}
+
+TEST_F(LaunchTest, LoopsOverOneArrayGiveAPartToTheSameThread) {
+  // The second half belongs to the second thread, unless that thread comes so late that its part is taken.
+  auto const end = std::chrono::steady_clock::now() + 20s;
+  int same = 0;
+  while (same < 3 && std::chrono::steady_clock::now() < end) {
+    auto const first = threads_of(8, {.threads = 2}, 2000us);
+    auto const second = threads_of(8, {.threads = 2}, 2000us);
+    EXPECT_EQ(first[0], std::this_thread::get_id());
+    EXPECT_EQ(second[0], std::this_thread::get_id());
+    same += first[4] != first[0] && first[4] == second[4] ? 1 : 0;
+  }
+  EXPECT_EQ(same, 3);
+}
+
+}  // namespace
+}  // namespace memarray::test

@@ -1,0 +1,11 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace heat {
+
+/// Uses each form of kernels over `n` elements, on a device or on the host (−1), and returns what they compute.
+[[nodiscard]] std::vector<double> use_each_form(std::int64_t n, int device_id);
+
+}  // namespace heat

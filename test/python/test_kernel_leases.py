@@ -1,0 +1,216 @@
+"""Kernels over arrays that are leased, or whose views have escaped."""
+
+import memarray
+import numpy as np
+import pytest
+from dtype_values import assert_same_values, drawn
+from kernel_model import (
+    ACCESSES,
+    array_of,
+    change,
+    contents,
+    element,
+    kernels_of,
+    ranges,
+    where,
+)
+from memarray import BufferView, LockError
+from support import DTYPES, SEED, look
+
+pytestmark = pytest.mark.sanitize
+
+SHAPE = (4, 5)
+VALUES = np.arange(20, dtype="float64").reshape(SHAPE)
+PARTS = ranges(SHAPE)
+every_access = pytest.mark.parametrize("access", ACCESSES)
+kernels = kernels_of("float64", 2)
+zero = np.float64(0).tobytes()
+
+
+def total(memory, **settings):
+    return element(kernels.transform_reduce(memory, "plus", zero, where(SHAPE, None, **settings)), "float64")
+
+
+def changed(access, part):
+    expected = VALUES.copy()
+    change(expected, part, access, "float64")
+    return expected
+
+
+def writers(array):
+    """Returns the operations that change an array."""
+    keys = array_of(np.arange(4.0))
+    other = array_of(VALUES)
+    calls = [lambda a=access: kernels.change(array, a, where(SHAPE, PARTS[2])) for access in ACCESSES]
+    calls.append(lambda: kernels.scan(other, array, "plus"))
+    calls.append(lambda: kernels.sort_by_key(keys, array))
+    return calls
+
+
+def readers(array):
+    """Returns the operations that read an array."""
+    other = array_of(VALUES)
+    result = array_of(VALUES)
+    return [
+        lambda: total(array),
+        lambda: kernels.reduce(array, "plus", zero),
+        lambda: kernels.extremes(array, "minmax"),
+        lambda: kernels.position(array, "argmin"),
+        lambda: kernels.dot(array, other),
+        lambda: kernels.dot(array, array),
+        lambda: kernels.sum(array),
+        lambda: kernels.scan(array, result, "plus", zero),
+    ]
+
+
+def test_read_lease_refuses_changes_and_allows_reads():
+    array = array_of(VALUES)
+    with array.read() as lease, array.read():
+        for call in writers(array):
+            with pytest.raises(LockError):
+                call()
+        for call in readers(array):
+            call()
+        assert np.array_equal(np.asarray(lease), VALUES)
+    assert np.array_equal(look(array), VALUES)
+    for call in writers(array):
+        call()
+
+
+@pytest.mark.parametrize("lease_of", [lambda a: a.write(), lambda a: a.get_dlpack()], ids=["write", "get_dlpack"])
+def test_write_lease_refuses_others_kernels(lease_of):
+    array = array_of(VALUES)
+    with lease_of(array) as lease:
+        for call in writers(array) + readers(array):
+            with pytest.raises(LockError):
+                call()
+        with pytest.raises(LockError):
+            kernels.change(array, "update", where(SHAPE, None, lock_id=lease.lock_id + 1))
+        assert np.array_equal(np.asarray(lease), VALUES)
+    for call in writers(array) + readers(array):
+        call()
+
+
+@every_access
+def test_kernel_under_callers_write_lease_changes_leased_memory(access, place):
+    for part in PARTS:
+        array = place.array(VALUES)
+        with array.write() as lease:
+            kernels.change(array, access, where(SHAPE, part, lock_id=lease.lock_id, **place.settings))
+            assert total(array, lock_id=lease.lock_id) == total(lease.view()) == changed(access, part).sum()
+        assert np.array_equal(contents(array), changed(access, part))
+
+
+@every_access
+def test_kernels_over_leases_and_their_views_follow_the_lease(access):
+    array = array_of(VALUES)
+    with array.read() as lease:
+        assert total(lease) == total(lease.view()) == VALUES.sum()
+        for memory in (lease, lease.view(), lease.view()[:]):
+            with pytest.raises((TypeError, BufferError)):
+                kernels.change(memory, access, where(SHAPE, None))
+    assert np.array_equal(look(array), VALUES)
+    with array.write() as lease:
+        kernels.change(lease, access, where(SHAPE, PARTS[2]))
+        assert np.array_equal(np.asarray(lease), changed(access, PARTS[2]))
+    view = BufferView(VALUES.copy())
+    view.close()
+    with pytest.raises(ValueError, match="closed"):
+        kernels.change(view, access, where(SHAPE, None))
+
+
+@pytest.mark.parametrize("name", DTYPES)
+@every_access
+def test_escaped_view_keeps_old_contents_after_kernel_over_part(name, access, place):
+    values = drawn(np.random.default_rng([SEED, *name.encode()]), SHAPE, name)
+    for part in PARTS:
+        array = place.array(values)
+        kept = array.view()
+        kernels_of(name, 2).change(array, access, where(SHAPE, part, **place.settings))
+        expected = values.copy()
+        change(expected, part, access, name)
+        assert_same_values(contents(array), expected, (access, part))
+        assert_same_values(np.asarray(kept.to_device("cpu")), values)
+
+
+@every_access
+@pytest.mark.parametrize("policy", ["snapshot", "alias", "error"])
+def test_policy_decides_what_a_kept_view_sees(access, policy):
+    for part in PARTS:
+        array = array_of(VALUES)
+        array.escaped_views = policy
+        with array.read() as lease:
+            kept = np.asarray(lease)
+        expected = changed(access, part)
+        if policy == "error":
+            for call in writers(array):
+                with pytest.raises(LockError):
+                    call()
+            for call in readers(array):
+                call()
+            assert np.array_equal(kept, VALUES)
+            del kept
+            kernels.change(array, access, where(SHAPE, part))
+        else:
+            kernels.change(array, access, where(SHAPE, part))
+            assert np.array_equal(kept, expected if policy == "alias" else VALUES)
+        assert np.array_equal(look(array), expected)
+
+
+@every_access
+def test_kernel_detaches_writable_escaped_view(access):
+    array = array_of(VALUES)
+    with array.write() as lease:
+        kept = np.asarray(lease)
+    kept[0, 0] = 100
+    kernels.change(array, access, where(SHAPE, PARTS[2]))
+    expected = changed(access, PARTS[2])
+    expected[0, 0] = 100
+    kept[:] = -1
+    assert np.array_equal(look(array), expected)
+
+
+def test_reductions_beside_escaped_views_see_the_contents_and_copy_nothing(copies):
+    array = array_of(VALUES)
+    kept = array.view()
+    copies()
+    for call in readers(array):
+        call()
+    assert total(array) == VALUES.sum()
+    assert copies() == 0
+    assert np.array_equal(np.asarray(kept), VALUES)
+
+
+def test_scan_and_sort_leave_escaped_views_unchanged(place):
+    keys = VALUES[::-1, 0].copy()
+    array, result, order = place.array(VALUES), place.array(VALUES), place.array(keys)
+    kept = [memory.view() for memory in (array, result, order)]
+    kernels.scan(array, result, "plus", zero)
+    kernels.sort_by_key(order, array)
+    for view, values in zip(kept, (VALUES, VALUES, keys), strict=True):
+        assert np.array_equal(np.asarray(view.to_device("cpu")), values)
+    assert np.array_equal(contents(result).ravel(), np.append(0, np.cumsum(VALUES))[:-1])
+    assert np.array_equal(contents(array), VALUES[::-1])
+    assert np.array_equal(contents(order), keys[::-1])
+
+
+def test_an_array_given_twice_and_not_only_to_read_is_refused(place):
+    array, keys = place.array(VALUES), place.array(np.arange(4.0))
+    with pytest.raises(LockError, match="twice"):
+        kernels.scan(array, array, "plus")
+    with pytest.raises(LockError, match="twice"):
+        kernels_of("float64", 1).sort_by_key(keys, keys)
+    assert element(kernels.dot(array, array), "float64") == (VALUES * VALUES).sum()
+    assert (array.lock_id, keys.lock_id) == (-1, -1)
+    assert np.array_equal(contents(array), VALUES)
+
+
+def test_refused_kernel_leaves_contents_views_and_lock_as_they_were():
+    array = array_of(VALUES)
+    kept = array.view()
+    for access in ("update", "update, by index", "overwrite"):
+        with pytest.raises(ValueError, match="not within"):
+            kernels.change(array, access, where(SHAPE, ((0, 0), (5, 5))))
+    with memarray.leases(array.write()) as (lease,):
+        assert np.array_equal(np.asarray(lease), VALUES)
+    assert np.array_equal(np.asarray(kept), VALUES)
