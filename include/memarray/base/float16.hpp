@@ -181,7 +181,6 @@ static_assert(sizeof(bfloat16) == 2 && std::is_trivially_copyable_v<bfloat16>);
 
 namespace std {
 
-/// The limits of `float16` and `bfloat16`.
 template <class Format>
 class numeric_limits<memarray::BasicFloat16<Format>> {
   using T = memarray::BasicFloat16<Format>;
