@@ -26,6 +26,8 @@ from public_names import documented_names, without_internals
 from sphinx.errors import ExtensionError
 from test_import import OBJECTS
 
+# One process builds the site once for all of these tests.
+pytestmark = pytest.mark.xdist_group("site")
 if not shutil.which("doxygen"):
     pytest.skip("doxygen is missing", allow_module_level=True)
 

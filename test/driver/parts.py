@@ -47,13 +47,14 @@ def sources(*patterns: str) -> list[Path]:
     return sorted(found)
 
 
-def pytest(part: Part, *arguments: str | Path, env: dict[str, str], python: Path, at_once: bool = False) -> None:
-    """Runs pytest. ``at_once``: `part.jobs` files at a time."""
+def pytest(part: Part, *arguments: str | Path, env: dict[str, str], python: Path, at_once: str = "") -> None:
+    """Runs pytest. ``at_once``: how pytest-xdist shares the tests among `part.jobs` processes: "loadfile" gives each
+    file to one, "loadgroup" each test that names no group to any."""
     limit = 7200 if part.nightly else 1500
     command = [
         python,
         *PYTEST,
-        *(["-n", str(part.jobs), "--dist", "loadfile"] if at_once else []),
+        *(["-n", str(part.jobs), "--dist", at_once] if at_once else []),
         *arguments,
     ]
     part.run(command, env=env, limit=limit)
@@ -121,7 +122,7 @@ def host(part: Part) -> None:
     fuzz.replay(part, build)
     select = [] if part.nightly else ["-m", f"not slow and not gpu{' and not sweep' if part.quick else ''}"]
     env = {**build.python_environment(), **sweeps(part)}
-    pytest(part, need("test/python"), *select, env=env, python=environment.python(part), at_once=True)
+    pytest(part, need("test/python"), *select, env=env, python=environment.python(part), at_once="loadfile")
 
 
 #: Tests of what a flavour can change: kernels, devices, memory and their reports. Others would repeat the host's.
@@ -152,7 +153,7 @@ def cuda(part: Part) -> None:
     tests = [need("test/python")] if part.nightly else python_tests(PYTHON_OF_A_FLAVOUR)
     select = ["-m", "not gpu" if part.nightly else "not gpu and not slow and not sweep"]
     env = build.python_environment()
-    pytest(part, *tests, *select, env=env, python=environment.python(part), at_once=True)
+    pytest(part, *tests, *select, env=env, python=environment.python(part), at_once="loadfile")
 
 
 def python_tests(words: tuple[str, ...]) -> list[Path]:
@@ -178,7 +179,7 @@ def docs(part: Part) -> None:
     has_doxygen = part.quick or environment.has_doxygen()
     if missing := environment.missing_for_fortran():
         part.note(f"{', '.join(missing)} not to be had here: the blocks that need them are left out")
-    pytest(part, *tests, env=env, python=environment.python(part), at_once=True)
+    pytest(part, *tests, env=env, python=environment.python(part), at_once="loadgroup")
     if not has_doxygen:
         part.note("doxygen is not to be had here: the site is not built")
     elif not part.quick:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import builds, environment, kernels, wheels
@@ -49,18 +50,17 @@ def downstream(part: Part) -> None:
     if "gfortran" in environment.missing_for_fortran():
         part.note("gfortran is not to be had here: examples/fortran is left out")
     environment.pip_install(part, folder, "pybind11>=3.1", "pytest>=8", *(BUILD_HEADERS if part.nightly else ()))
-    builds.at_once(1, lambda project: build_project(part, folder, project), projects)
+    build_projects(part, folder, projects)
     if part.nightly:
         with_oldest_nanobind(part)
         in_isolation(part)
     if part.nightly and builds.toolkit():
         with_cuda = wheels.installed(part, "cuda")
         environment.pip_install(part, with_cuda, "pybind11>=3.1", "pytest>=8")
-        for name in WITH_KERNELS:
-            build_project(part, with_cuda, DOWNSTREAM / name, *for_one_gpu())
+        build_projects(part, with_cuda, [DOWNSTREAM / name for name in WITH_KERNELS], *for_one_gpu())
         # The tests of other_abi expect an import error for modules of the other flavour, here of the host flavour. This
         # project has no kernels and needs no nvcc.
-        build_project(part, with_cuda, DOWNSTREAM / "other_abi")
+        build_projects(part, with_cuda, [DOWNSTREAM / "other_abi"])
 
 
 def one_project(part: Part) -> None:
@@ -74,7 +74,7 @@ def with_oldest_nanobind(part: Part) -> None:
     folder = environment.create(part, "venv-oldest-nanobind")
     packages = (wheels.built(part, "host"), f"nanobind=={OLDEST_NANOBIND}.0", "pybind11>=3.1", "pytest>=8", "ml_dtypes")
     environment.pip_install(part, folder, *packages)
-    build_project(part, folder, DOWNSTREAM / "nanobind")
+    build_projects(part, folder, [DOWNSTREAM / "nanobind"])
 
 
 def in_isolation(part: Part) -> None:
@@ -96,17 +96,27 @@ def build_and_test(part: Part, interpreter: Path) -> None:
     """Builds and tests the wheel with another Python, then the projects that compile against it."""
     folder = wheels.build_and_test(part, interpreter)
     environment.pip_install(part, folder, "pybind11>=3.1")
-    builds.at_once(1, lambda project: build_project(part, folder, project), FOR_EVERY_PYTHON)
+    build_projects(part, folder, FOR_EVERY_PYTHON)
+
+
+def build_projects(part: Part, folder: Path, projects: Sequence[Path], *options: str) -> None:
+    """Builds and tests projects with one installation, `part.jobs` at a time: many have one source or long tests."""
+    for project in projects:
+        install_requirements(part, folder, project)
+    builds.at_once(part.jobs, lambda project: build_project(part, folder, project, *options), projects)
+
+
+def install_requirements(part: Part, folder: Path, project: Path) -> None:
+    if (project / "requirements.txt").exists():
+        environment.pip_install(part, folder, "-r", project / "requirements.txt")
 
 
 def build_project(part: Part, folder: Path, project: Path, *options: str) -> None:
-    """Installs the requirements of one project, builds it, and runs its ctest and pytest tests. A project without a
-    CMakeLists.txt is only tested. With `options`, checks that the module has device code for sm_90."""
+    """Builds one project, and runs its ctest and pytest tests. A project without a CMakeLists.txt is only tested. With
+    `options`, checks that the module has device code for sm_90."""
     python = folder / "bin" / "python"
     build = WORK / "downstream" / folder.name / project.name
     env = {**environment.path(environment.tools(part)), "PYTHONPATH": str(build)}
-    if (project / "requirements.txt").exists():
-        environment.pip_install(part, folder, "-r", project / "requirements.txt")
     if project.name in PACKAGES:
         environment.pip_install(part, folder, "--no-build-isolation", "--no-deps", project, env=env)
     elif (project / "CMakeLists.txt").exists():
