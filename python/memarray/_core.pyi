@@ -170,6 +170,11 @@ class BufferView:
         Integers that do not fit wrap around and floats are rounded. Raises TypeError for any other dtype.
         """
 
+    def astype(self, dtype: npt.DTypeLike, /, *, copy: bool = True) -> BufferView:
+        """Returns a copy with another dtype, converted like NumPy's astype, also between kinds of number; with
+        copy=False the view itself if it has that dtype. The array API standard has it, for code that takes arrays of
+        any library."""
+
     def transpose(self, *axes: Any) -> BufferView:
         """Returns a view with the dimensions in the order of axes, or reversed without axes."""
 
@@ -184,24 +189,24 @@ class BufferView:
         axis: _Axis = None,
         *,
         keepdims: bool = False,
-        dtype: None = None,
+        dtype: npt.DTypeLike | None = None,
         out: None = None,
         initial: None = None,
         where: Literal[True] = True,
     ) -> Any:
-        """Returns the sum over all or some axes."""
+        """Returns the sum over all or some axes. With dtype, elements are first converted to it, like cast."""
 
     def mean(
         self,
         axis: _Axis = None,
         *,
         keepdims: bool = False,
-        dtype: None = None,
+        dtype: npt.DTypeLike | None = None,
         out: None = None,
         initial: None = None,
         where: Literal[True] = True,
     ) -> Any:
-        """Returns the mean over all or some axes."""
+        """Returns the mean over all or some axes. With dtype, elements are first converted to it, like cast."""
 
     def min(
         self,

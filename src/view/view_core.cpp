@@ -139,6 +139,12 @@ ViewCore ViewCore::cast(DType const& dtype) const {
   return converted(dtype, "cast of a ");
 }
 
+ViewCore ViewCore::astype(DType const& dtype) const {
+  check_open();
+  check_copy(dtype, _dtype);
+  return converted(dtype, "astype of a ");
+}
+
 ViewCore ViewCore::converted(DType const& dtype, char const* why) const {
   // Another thread may close the view during the copy.
   ViewCore const source = *this;

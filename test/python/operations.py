@@ -261,6 +261,7 @@ OPERATIONS = {
         Trial("without pools", "escaped_view", lambda w: w.view.T.copy().close(), POOLLESS),
     ],
     "BufferView.cast": [Trial("", "escaped_view", lambda w: w.view.cast("float32").close())],
+    "BufferView.astype": [Trial("", "escaped_view", lambda w: w.view.astype("float32").close())],
     "BufferView.ensure_contiguous": [Trial("", "escaped_view", lambda w: w.view.T.ensure_contiguous().close())],
     "BufferView.item": [Trial("", "escaped_view", lambda w: w.view[1:2, 2:3].item())],
     "BufferView.__getitem__": [Trial("", "escaped_view", lambda w: w.view[1, 2])],

@@ -141,14 +141,55 @@ def test_numpy_functions_reduce_views(view):
                 np.asarray(function(view, axis=0, keepdims=keepdims)), function(x, axis=0, keepdims=keepdims)
             )
     assert view.sum(dtype="f8", out=None, where=True, initial=None) == 15
-    for words in ({"out": np.zeros(())}, {"initial": 1}, {"where": np.zeros((2, 3), bool)}, {"dtype": "f4"}):
+    for words in ({"out": np.zeros(())}, {"initial": 1}, {"where": np.zeros((2, 3), bool)}):
         with pytest.raises(TypeError, match="reduction of a view"):
             view.sum(**words)
 
 
-def test_dask_makes_arrays_of_views(view):
-    array = pytest.importorskip("dask.array", reason="Dask is not installed").from_array(view, chunks=2)
-    assert array.sum().compute() == 15
+@pytest.mark.parametrize("dtype", ["i1", "u4", "f4", "f8", "?"])
+@pytest.mark.parametrize("result", ["i4", "u1", "i8", "f4", "f8", "c16"])
+@pytest.mark.parametrize("axis", [None, 0, (0, 1), ()])
+def test_sum_and_mean_convert_to_dtype_like_numpy(dtype, result, axis):
+    x = np.array([[1, 0, 100], [120, 1, 127]]).astype(dtype)
+    view = BufferView(x)
+    for function in (np.sum, np.mean):
+        if not np.can_cast(dtype, result, "same_kind") or (function is np.mean and np.dtype(result).kind in "iu"):
+            with pytest.raises(TypeError, match="cast converts within a kind of number"):
+                function(view, axis=axis, dtype=result)
+        else:
+            found = np.asarray(function(view, axis=axis, dtype=result))
+            np.testing.assert_allclose(found, function(x, axis=axis, dtype=result), rtol=1e-6)
+            assert axis in (None, (0, 1)) or found.dtype == result
+    with pytest.raises(TypeError, match=r"gives \w+, not complex64: cast\(\) the result"):
+        view.max(axis=axis, dtype="c8")
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i8", "u2", "f2", "f8", "c8", "?"])
+@pytest.mark.parametrize("other", ["i4", "u1", "f4", "c16", "?"])
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+def test_astype_converts_between_kinds_of_number_like_numpy(dtype, other):
+    x = np.array([[0, 1, 100], [7, 0, 3]]).astype(dtype)[:, ::-1]
+    np.testing.assert_array_equal(np.asarray(BufferView(x).astype(other)), x.astype(other), strict=True)
+
+
+def test_astype_keeps_an_equal_dtype_unless_asked_to_copy(view):
+    assert view.astype(view.dtype, copy=False) is view
+    assert view.astype("float64").data_ptr != view.data_ptr
+    assert view.astype("float32", copy=False).dtype == np.float32
+    with pytest.raises(TypeError, match=r"elements of .* cannot become float64"):
+        BufferView(np.zeros(2, "i4,f8")).astype("float64")
+    for wrong in (lambda: view.astype(), lambda: view.astype("f4", True), lambda: view.astype("f4", order="C")):
+        with pytest.raises(TypeError, match="astype"):
+            wrong()
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "float32", "float64", "complex64", "bool"])
+@pytest.mark.parametrize("name", ["sum", "mean", "std", "var", "min", "max", "prod", "argmin", "cumsum", "any"])
+def test_dask_reduces_views_like_arrays(dtype, name):
+    da = pytest.importorskip("dask.array", reason="Dask is not installed")
+    x = np.arange(-5, 7).reshape(3, 4).astype(dtype)
+    found, expected = (getattr(da.from_array(y, chunks=2), name)(axis=0).compute() for y in (BufferView(x), x))
+    np.testing.assert_array_equal(found, expected, strict=True)
 
 
 def test_pandas_makes_columns_of_floats(view):

@@ -274,7 +274,7 @@ PyMethodDef methods[] = {
     {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "Returns a read-only DLPack capsule, through a read lease that closes at once: a snapshot, under the default "
-     "policy."},
+     "policy." MEMARRAY_DLPACK_KEYWORDS},
     {"__dlpack_device__", as_method(dlpack_device_of), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack_device__($self, /)\n--\n\nReturns (DLPack device type, device id) of the array's memory."},
     {nullptr, nullptr, 0, nullptr}};

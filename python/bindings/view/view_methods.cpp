@@ -114,6 +114,27 @@ PyObject* cast(PyObject* self, PyObject* wanted) {
   });
 }
 
+Signature<2> astype_signature("astype", {"dtype", "copy"}, 1);
+
+PyObject* astype(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
+  std::array<PyObject*, 2> slots{};
+  if (!astype_signature.parse(args, given, keywords, slots)) return nullptr;
+  auto const [wanted, copied] = slots;
+  if (!wanted) {
+    PyErr_SetString(PyExc_TypeError, "astype takes a dtype: view.astype('float32')");
+    return nullptr;
+  }
+  int const always = copied ? PyObject_IsTrue(copied) : 1;
+  if (always < 0) return nullptr;
+  return guarded([&, wanted = wanted]() -> PyObject* {
+    DType const* const dtype = read_dtype(wanted);
+    if (!dtype) return nullptr;
+    ViewCore const& core = core_of(self);
+    core.check_open();
+    return always || core.dtype() != *dtype ? make_view(core.astype(*dtype), nullptr) : Py_NewRef(self);
+  });
+}
+
 PyObject* fill(PyObject* self, PyObject* value) {
   return guarded([&]() -> PyObject* {
     std::vector<std::byte> element;
@@ -189,7 +210,7 @@ PyObject* reduce_ex(PyObject* self, PyObject* protocol) {
 
 }  // namespace
 
-bool init_view_methods() { return to_device_signature.intern() && init_view_numbers(); }
+bool init_view_methods() { return to_device_signature.intern() && astype_signature.intern() && init_view_numbers(); }
 
 PyObject* first_element(ViewCore const& view) {
   if (!view.on_device()) return read_element(view.dtype(), view.data());
@@ -239,6 +260,10 @@ PyMethodDef view_methods[] = {
     {"cast", cast, METH_O,
      "cast($self, dtype, /)\n--\n\nReturns a copy with another dtype of a compatible kind of number, like NumPy's "
      "astype with casting='same_kind'. Raises TypeError for any other dtype."},
+    {"astype", as_method(astype), METH_FASTCALL | METH_KEYWORDS,
+     "astype($self, dtype, /, *, copy=True)\n--\n\nReturns a copy with another dtype, converted like NumPy's "
+     "astype, also between kinds of number; with copy=False the view itself if it has that dtype. Raises TypeError for "
+     "elements that are no numbers. The array API standard has it, for code that takes arrays of any library."},
     {"transpose", transpose, METH_VARARGS,
      "transpose($self, /, *axes)\n--\n\nReturns a view with the dimensions in the order of axes, or reversed without "
      "axes."},
@@ -249,11 +274,14 @@ PyMethodDef view_methods[] = {
      "broadcast_to($self, /, *shape)\n--\n\nReturns a read-only view that repeats dimensions of one element."},
     {"sum", as_method(view_sum), METH_FASTCALL | METH_KEYWORDS,
      "sum($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nReturns the "
-     "sum over all or some axes. Integers are summed in 64 bits; floats are summed in float64 and rounded once. The "
-     "result over all axes is a number, any other is a view of new memory."},
+     "sum over all or some axes. Integers are summed in 64 bits; floats are summed in float64 and rounded once. With "
+     "dtype, elements are first converted to it, like cast, and the result has it. The result over all axes is a "
+     "number, any other is a view of new memory."},
     {"mean", as_method(view_mean), METH_FASTCALL | METH_KEYWORDS,
      "mean($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nReturns the "
-     "mean over all or some axes; the mean of integers is float64."},
+     "mean over all or some axes; the mean of integers is float64. With dtype, elements are first converted to it, "
+     "like "
+     "cast, and the result has it."},
     {"min", as_method(view_min), METH_FASTCALL | METH_KEYWORDS,
      "min($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nReturns the "
      "minimum over all or some axes, or NaN if an element is NaN. Raises ValueError if there are no elements."},
@@ -278,7 +306,8 @@ PyMethodDef view_methods[] = {
     {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\nReturns a new DLPack "
      "capsule of the memory, without a copy unless copy=True. Raises BufferError for negative strides, which some "
-     "consumers do not survive, and if a consumer of the unversioned struct asks for a read-only view."},
+     "consumers do not survive, and if a consumer of the unversioned struct asks for a read-only "
+     "view." MEMARRAY_DLPACK_KEYWORDS},
     {"__dlpack_device__", dlpack_device_of, METH_NOARGS,
      "__dlpack_device__($self, /)\n--\n\nReturns the (DLPack device type, device id) of the memory."},
     {"__array__", as_method(as_numpy), METH_VARARGS | METH_KEYWORDS,

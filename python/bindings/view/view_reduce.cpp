@@ -11,6 +11,7 @@
 
 #include <array>
 #include <string_view>
+#include <utility>
 
 namespace memarray::python {
 namespace {
@@ -27,8 +28,10 @@ bool is_default(PyObject* value) {
   return !value || value == Py_None || std::string_view(Py_TYPE(value)->tp_name).ends_with("_NoValueType");
 }
 
-/// Refuses arguments that NumPy's functions pass and views do not support, if they have an effect.
-bool check_numpy_arguments(Reduction reduction, PyObject* self, std::array<PyObject*, 6> const& slots) {
+/// Refuses arguments that NumPy's functions pass and views do not support, if they have an effect. `wanted`: gets the
+/// dtype of the result if it is not the usual one.
+bool read_numpy_arguments(Reduction reduction, PyObject* self, std::array<PyObject*, 6> const& slots,
+                          DType const*& wanted) {
   auto const [axis, keep, dtype, out, initial, where] = slots;
   char const* const refused = !is_default(out)                         ? "out"
                               : !is_default(initial)                   ? "initial"
@@ -39,14 +42,23 @@ bool check_numpy_arguments(Reduction reduction, PyObject* self, std::array<PyObj
     return false;
   }
   if (is_default(dtype)) return true;
-  DType const* const wanted = read_dtype(dtype);
-  if (!wanted) return false;
+  DType const* const given = read_dtype(dtype);
+  if (!given) return false;
   DType const& result = detail::reduced_dtype(reduction, dtype_of_view(self));
-  if (*wanted == result) return true;
-  PyErr_Format(PyExc_TypeError,
-               "this reduction of a view gives %s, not %s: cast() the view first, or reduce np.asarray(view)",
-               result.name, wanted->name);
+  if (*given == result) return true;
+  if (reduction == Reduction::sum || reduction == Reduction::mean) {
+    wanted = given;
+    return true;
+  }
+  PyErr_Format(PyExc_TypeError, "this reduction of a view gives %s, not %s: cast() the result", result.name,
+               given->name);
   return false;
+}
+
+/// Converts the elements before they are summed, as NumPy does.
+ViewCore reduced_as(DType const& wanted, Reduction reduction, ViewCore const& view, AxisMask axes, bool keep) {
+  ViewCore result = view.cast(wanted).reduced(reduction, axes, keep);
+  return result.dtype() == wanted ? result : result.cast(wanted);
 }
 
 PyObject* reduce(Reduction reduction, PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
@@ -57,13 +69,19 @@ PyObject* reduce(Reduction reduction, PyObject* self, PyObject* const* args, Py_
   if (keep && !PyBool_Check(keep))
     return PyErr_Format(PyExc_TypeError, "keepdims is True or False, not %s", shown(keep).c_str());
   return guarded([&]() -> PyObject* {
-    if (keywords && !check_numpy_arguments(reduction, self, slots)) return nullptr;
+    DType const* wanted = nullptr;
+    if (keywords && !read_numpy_arguments(reduction, self, slots, wanted)) return nullptr;
     ViewCore const& view = core_of(self);
     int const ndim = view.layout().ndim();
     AxisMask axes = 0;
     if (!read_axes(axis, ndim, axes)) return nullptr;
     // The result over all axes is a number, as in NumPy.
-    if (axes == detail::every_axis(ndim) && (keep != Py_True || ndim == 0)) {
+    bool const is_number = axes == detail::every_axis(ndim) && (keep != Py_True || ndim == 0);
+    if (wanted) {
+      ViewCore result = reduced_as(*wanted, reduction, view, axes, keep == Py_True);
+      return is_number ? first_element(result) : make_view(std::move(result), nullptr);
+    }
+    if (is_number) {
       alignas(16) std::byte element[16];
       DType const& dtype = view.reduce_all(reduction, element);
       return read_element(dtype, element);

@@ -120,6 +120,9 @@ class MEMARRAY_API ViewCore {
   void read_element(void* element) const;
   /// Returns a reported copy, converted by NumPy's `same_kind` rule. Throws `TypeError`.
   [[nodiscard]] ViewCore cast(DType const& dtype) const;
+  /// Returns a reported copy, converted between any kinds of number, as NumPy's `astype` does. Throws `TypeError` for
+  /// other elements.
+  [[nodiscard]] ViewCore astype(DType const& dtype) const;
   /// Reduces into new memory. `keep`: reduced dimensions stay, with one element. Throws as `reduce` does.
   [[nodiscard]] ViewCore reduced(Reduction reduction, AxisMask axes, bool keep = false) const;
   /// Reduces over all axes to one element of the returned dtype, at most 16 bytes, on the host.
