@@ -40,16 +40,24 @@ def run(command: list, shown: str, folder: Path) -> None:
 
 
 def run_program(source: str, folder: Path, name: str) -> None:
-    path = folder / f"{name}.cpp"
-    path.write_text(source)
+    (folder / f"{name}.cpp").write_text(source)
     package = package_folder()
-    command = ["g++", "-std=c++20", "-Wall", "-Wextra", "-Wno-unused", str(path), "-o", str(folder / name)]
-    command += [f"-I{package}/include", f"-I{package}/include/cccl", f"-L{package}/lib", f"-Wl,-rpath,{package}/lib"]
-    command += ["-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP", "-DMEMARRAY_HAS_CUDA=0", "-lmemarray", "-pthread"]
+    # Paths within the folder, and linking apart: so ccache recognizes the program in the next run's folder.
+    command = [*compiler(), "-std=c++20", "-Wall", "-Wextra", "-Wno-unused", "-c", f"{name}.cpp"]
+    command += [f"-I{package}/include", f"-I{package}/include/cccl"]
+    command += ["-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP", "-DMEMARRAY_HAS_CUDA=0", "-pthread"]
+    run(command, source, folder)
+    command = ["g++", f"{name}.o", "-o", name, f"-L{package}/lib", f"-Wl,-rpath,{package}/lib"]
+    command += ["-lmemarray", "-pthread"]
     if GOOGLETESTS.search(source):
         command += ["-lgtest_main", "-lgtest"]
     run(command, source, folder)
     run([folder / name], source, folder)
+
+
+def compiler() -> list[str]:
+    """Returns the command of the compiler, with ccache where there is one."""
+    return ["ccache", "g++"] if shutil.which("ccache") else ["g++"]
 
 
 def build_project(folder: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -111,6 +112,14 @@ def packages(folder: Path) -> Path:
 
 def has_ccache() -> bool:
     return shutil.which("ccache") is not None
+
+
+def compiler_cache() -> dict[str, str]:
+    """Returns the variables with which CMake uses ccache, if there is one, for projects in temporary folders."""
+    if not has_ccache():
+        return {}
+    launchers = {f"CMAKE_{language}_COMPILER_LAUNCHER": "ccache" for language in ("C", "CXX")}
+    return {**launchers, "CCACHE_BASEDIR": tempfile.gettempdir(), "CCACHE_NOHASHDIR": "1"}
 
 
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "stdin": subprocess.DEVNULL}

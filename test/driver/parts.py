@@ -174,7 +174,7 @@ def docs(part: Part) -> None:
     """every snippet of README.md and docs/, executed; with --all the site of docs/, whose warnings are errors"""
     build = builds.host(part)
     site = WORK / "site"
-    env = {**build.python_environment(), "MEMARRAY_SITE": str(site)}
+    env = {**build.python_environment(), **environment.compiler_cache(), "MEMARRAY_SITE": str(site)}
     tests = [need("test/docs")] if not part.quick else sources("test/docs/test_snippets.py", "test/docs/test_links.py")
     has_doxygen = part.quick or environment.has_doxygen()
     if missing := environment.missing_for_fortran():
