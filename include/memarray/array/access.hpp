@@ -178,7 +178,7 @@ template <template <template <class, int> class> class B>
 }
 
 // Mistakes, which the return types name.
-#define MEMARRAY_DELETE_MISTAKES(use)                                              \
+#define MEMARRAY_DETAIL_DELETE_MISTAKES(use)                                       \
   template <class T, int ndim>                                                     \
   detail::ArrayIsConst use(MemArray<T, ndim> const&, std::int64_t = -1) = delete;  \
   template <class T, int ndim, ViewOptions options>                                \
@@ -187,10 +187,10 @@ template <template <template <class, int> class> class B>
   detail::ElementsAreConst use(ConstBufferView const&) = delete;                   \
   template <class Byte>                                                            \
   detail::ElementTypeAndRankAreMissing use(BasicBufferView<Byte> const&) = delete;
-MEMARRAY_DELETE_MISTAKES(write)
-MEMARRAY_DELETE_MISTAKES(overwrite)
-MEMARRAY_DELETE_MISTAKES(update)
-#undef MEMARRAY_DELETE_MISTAKES
+MEMARRAY_DETAIL_DELETE_MISTAKES(write)
+MEMARRAY_DETAIL_DELETE_MISTAKES(overwrite)
+MEMARRAY_DETAIL_DELETE_MISTAKES(update)
+#undef MEMARRAY_DETAIL_DELETE_MISTAKES
 template <class Byte>
 detail::ElementTypeAndRankAreMissing read(BasicBufferView<Byte> const&) = delete;
 template <template <template <class, int> class> class B>

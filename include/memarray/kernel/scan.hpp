@@ -125,7 +125,7 @@ R exclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, Stre
 }
 
 // Mistakes, which the return types name.
-#define MEMARRAY_DELETE_MISTAKES(name)                                                                \
+#define MEMARRAY_DETAIL_DELETE_MISTAKES(name)                                                         \
   template <class T, int ndim, class R, int rank>                                                     \
   detail::StreamIsMissing name(MemArray<T, ndim> const&, MemArray<R, rank> const&) = delete;          \
   template <class T, int ndim, class R, int rank, class... Rest>                                      \
@@ -134,9 +134,9 @@ R exclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, Stre
                            Rest const&...) = delete;                                                  \
   template <class T, class R, int ndim>                                                               \
   detail::ArrayIsConst name(MemArray<T, ndim> const&, MemArray<R, ndim> const&, StreamOrLaunch const&) = delete;
-MEMARRAY_DELETE_MISTAKES(inclusive_scan)
-MEMARRAY_DELETE_MISTAKES(exclusive_scan)
-#undef MEMARRAY_DELETE_MISTAKES
+MEMARRAY_DETAIL_DELETE_MISTAKES(inclusive_scan)
+MEMARRAY_DETAIL_DELETE_MISTAKES(exclusive_scan)
+#undef MEMARRAY_DETAIL_DELETE_MISTAKES
 template <class T, class R, int ndim, class Op>
 detail::ArrayIsConst inclusive_scan(MemArray<T, ndim> const&, MemArray<R, ndim> const&, StreamOrLaunch const&,
                                     Op) = delete;
