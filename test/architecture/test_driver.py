@@ -9,6 +9,7 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -74,6 +75,51 @@ def test_environment_requested_concurrently_is_created_once(tmp_path, monkeypatc
     builds.at_once(4, lambda _: found.append(environment.without_peers(part)), range(4))
     assert made == [tmp_path / "venv-plain"]
     assert found == made * 4
+
+
+@pytest.fixture
+def empty_tools(tmp_path, monkeypatch):
+    """An environment of tools that is not made yet; returns the list of what pip is asked to install."""
+    installed: list[tuple] = []
+    monkeypatch.setattr(environment, "WORK", tmp_path)
+    monkeypatch.setattr(environment, "_made", {})
+    monkeypatch.setattr(environment, "TOOLS", environment.Environment("venv", (environment.REQUIREMENTS,)))
+    monkeypatch.setattr(environment, "create", lambda part, name: (tmp_path / name).mkdir())
+    monkeypatch.setattr(environment, "pip_install", lambda part, folder, *packages: installed.append(packages))
+    return installed
+
+
+def test_build_needs_not_wait_for_the_other_tools(empty_tools, monkeypatch):
+    part = commands.Part("p", jobs=2)
+    allowed = threading.Event()
+    install = environment.pip_install
+
+    def rest_waits(part, folder, *packages):
+        assert "-r" not in packages or allowed.wait(60)
+        install(part, folder, *packages)
+
+    monkeypatch.setattr(environment, "pip_install", rest_waits)
+    assert parts.in_order(["lint", "host", "docs"]) == ["host", "lint", "docs"]
+    folder = environment.build_tools(part)
+    assert len(empty_tools) == 1 and any(package.startswith("cmake") for package in empty_tools[0])
+    allowed.set()
+    assert environment.tools(part) == folder
+    assert empty_tools[1:] == [("-r", environment.REQUIREMENTS)] and environment.TOOLS.is_made()
+    assert parts.in_order(["lint", "host", "docs"]) == ["lint", "host", "docs"]
+
+
+def test_every_part_hears_that_tools_are_missing(empty_tools, monkeypatch):
+    part = commands.Part("p", jobs=2)
+
+    def fails(part, folder, *packages):
+        if "-r" in packages:
+            raise commands.PartFailed("no such package")
+
+    monkeypatch.setattr(environment, "pip_install", fails)
+    for _ in range(2):
+        with pytest.raises(commands.PartFailed, match="no such package"):
+            environment.python(part)
+    assert not environment.TOOLS.is_made()
 
 
 def test_background_run_can_be_interrupted():

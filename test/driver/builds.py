@@ -62,12 +62,13 @@ class Build:
         missing = environment.install_debian_packages()
         if missing:
             raise PartFailed(missing)
-        cmake = environment.tool(part, "cmake")
+        tools = environment.build_tools(part) / "bin"
+        cmake = tools / "cmake"
         env = self.environment(part)
         strict = "OFF" if self.preset in FALSE_WARNINGS else "ON"
         configure = [
             *(cmake, "--preset", self.preset, "-B", self.folder),
-            f"-DPython_EXECUTABLE={self.interpreter or environment.python(part)}",
+            f"-DPython_EXECUTABLE={self.interpreter or tools / 'python'}",
             f"-DMEMARRAY_WARNINGS_AS_ERRORS={strict}",
             *options,
         ]
@@ -82,7 +83,7 @@ class Build:
 
     def environment(self, part: Part) -> dict[str, str]:
         return {
-            **environment.path(environment.tools(part)),
+            **environment.path(environment.build_tools(part)),
             # ccache then finds in a copy of the tree the objects compiled in the tree itself.
             "CCACHE_BASEDIR": str(self.source),
             "CCACHE_NOHASHDIR": "1",
@@ -93,7 +94,7 @@ class Build:
         """Returns the variables with which another Python finds the packaged headers and Cython's declarations.
         The headers are among the tools, the declarations in the build. If that Python is itself built with a sanitizer,
         its reports are off during the build."""
-        packages = environment.packages(environment.tools(part))
+        packages = environment.packages(environment.build_tools(part))
         return {"PYTHONPATH": f"{self.python_path}{os.pathsep}{packages}", **QUIET}
 
     def cpp_programs(self) -> list[Path]:
@@ -159,12 +160,13 @@ def of(preset: str) -> Build:
 
 def host(part: Part, *targets: str) -> Build:
     """Builds without CUDA. The quick run has no demo, no loops for AVX, and kernels of two dtypes, and compiles sources
-    together; else clang-tidy looks up the command of each. The nightly run tests all dtypes and ranks in C++, optimises
-    the tests, and does without precompiled headers, which hide missing includes."""
+    together with few optimisations; else clang-tidy looks up the command of each. The nightly run tests all dtypes and
+    ranks in C++, optimises the tests, and does without precompiled headers, which hide missing includes."""
     every, precompiled = ("ON", "OFF") if part.nightly else ("OFF", "ON")
     more, joined = ("OFF", "ON") if part.quick else ("ON", "OFF")
     return of("host").make(
         part,
+        f"-DCMAKE_CXX_FLAGS_RELEASE={'-O1' if part.quick else '-O3'} -DNDEBUG",
         f"-DMEMARRAY_BUILD_DEMO={more}",
         f"-DMEMARRAY_WIDE_PATHS={more}",
         f"-DMEMARRAY_JOIN_SOURCES={joined}",

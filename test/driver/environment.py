@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from .commands import ROOT, WORK, Part
@@ -19,6 +22,7 @@ NIGHTLY_REQUIREMENTS = ROOT / "test" / "requirements-nightly.txt"
 # Consumers of arrays for the Python tests, optional. torch is the CPU build only: the other needs gigabytes of CUDA
 # packages.
 PEERS = ("torch==2.13.0+cpu", "jax")
+BUILD_PACKAGES = ("cmake", "cython", "nanobind", "ninja", "nvidia-cuda-cccl", "pybind11")
 
 
 def create(part: Part, name: str, python: str = sys.executable, env: dict[str, str] | None = None) -> Path:
@@ -42,54 +46,95 @@ def pip_install(part: Part, folder: Path, *packages: str | Path, env: dict[str, 
     part.run(command, env=env)
 
 
-def _install_once(part: Part, name: str, *packages: str | Path, optional: tuple[str, ...] = ()) -> Path:
-    """Returns the environment `name` with these packages. Recreates it only if its requirements change."""
-    folder = WORK / name
-    wanted = hashlib.sha256()
-    for package in (sys.version, *packages, *optional):
-        wanted.update(package.read_bytes() if isinstance(package, Path) else package.encode())
-    stamp = folder / "made-of"
-    if stamp.exists() and stamp.read_text() == wanted.hexdigest():
-        return folder
-    create(part, name)
-    options: list[str | Path] = []
-    for package in packages:
-        options += ["-r", package] if isinstance(package, Path) else [package]
-    pip_install(part, folder, *options)
-    for package in optional:
-        python = folder / "bin" / "python"
-        tried = part.run([python, "-m", "pip", "install", "--quiet", package], check=False, limit=900)
-        if tried.returncode:
-            part.note(f"{package} is not to be had here: the tests that use it are left out")
-    stamp.write_text(wanted.hexdigest())
-    return folder
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment under build/test, made again if its requirements change."""
+
+    name: str
+    packages: tuple[str | Path, ...]
+    optional: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        return WORK / self.name
+
+    @property
+    def stamp(self) -> Path:
+        return self.folder / "made-of"
+
+    def wanted(self) -> str:
+        found = hashlib.sha256()
+        for package in (sys.version, *self.packages, *self.optional):
+            found.update(package.read_bytes() if isinstance(package, Path) else package.encode())
+        return found.hexdigest()
+
+    def is_made(self) -> bool:
+        return self.stamp.exists() and self.stamp.read_text() == self.wanted()
+
+    def install(self, part: Part) -> Path:
+        """Installs the packages into the folder, a fresh environment."""
+        options: list[str | Path] = []
+        for package in self.packages:
+            options += ["-r", package] if isinstance(package, Path) else [package]
+        pip_install(part, self.folder, *options)
+        for package in self.optional:
+            python = self.folder / "bin" / "python"
+            tried = part.run([python, "-m", "pip", "install", "--quiet", package], check=False, limit=900)
+            if tried.returncode:
+                part.note(f"{package} is not to be had here: the tests that use it are left out")
+        self.stamp.write_text(self.wanted())
+        return self.folder
 
 
-_made: dict[str, Path] = {}
+TOOLS = Environment("venv", (REQUIREMENTS,), PEERS)
+PLAIN = Environment("venv-plain", ("numpy", "pytest>=8", "hypothesis>=6", "ml_dtypes"))
+
+_made: dict[str, Future[Path]] = {}
 # A part may run several commands at once, all of which need the environment.
 _making = threading.Lock()
 
 
+def build_tools(part: Part) -> Path:
+    """Returns the folder of `tools` once a build can use it. pip installs the rest meanwhile."""
+    with _making:
+        if TOOLS.name not in _made:
+            if not TOOLS.is_made():
+                create(part, TOOLS.name)
+                pip_install(part, TOOLS.folder, *for_builds())
+            _made[TOOLS.name] = ThreadPoolExecutor(1).submit(_install_tools, part)
+        return TOOLS.folder
+
+
+def for_builds() -> list[str]:
+    """Returns the lines of REQUIREMENTS that CMake's builds need."""
+    lines = REQUIREMENTS.read_text().splitlines()
+    return [line for line in lines if re.split("[=>]", line)[0] in BUILD_PACKAGES]
+
+
+def _install_tools(part: Part) -> Path:
+    if not TOOLS.is_made():
+        TOOLS.install(part)
+    if part.nightly:
+        # Installed on top: the next ordinary run need not start over, and tests these peers, too.
+        install = [TOOLS.folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", NIGHTLY_REQUIREMENTS]
+        if part.run(install, check=False, limit=900).returncode:
+            part.note("numba and pyarrow are not to be had here: the tests that use them are left out")
+    return TOOLS.folder
+
+
 def tools(part: Part) -> Path:
     """Returns the environment with linters, build tools and test runners, and with torch and JAX if available."""
-    with _making:
-        if "tools" not in _made:
-            folder = _install_once(part, "venv", REQUIREMENTS, optional=PEERS)
-            if part.nightly:
-                # Installed on top: the next ordinary run need not start over, and tests these peers, too.
-                install = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", NIGHTLY_REQUIREMENTS]
-                if part.run(install, check=False, limit=900).returncode:
-                    part.note("numba and pyarrow are not to be had here: the tests that use them are left out")
-            _made["tools"] = folder
-        return _made["tools"]
+    build_tools(part)
+    return _made[TOOLS.name].result()
 
 
 def without_peers(part: Part) -> Path:
     """Returns an environment without torch and JAX: the sanitizers would report their threads and allocations."""
     with _making:
-        if "plain" not in _made:
-            _made["plain"] = _install_once(part, "venv-plain", "numpy", "pytest>=8", "hypothesis>=6", "ml_dtypes")
-        return _made["plain"]
+        if not PLAIN.is_made():
+            create(part, PLAIN.name)
+            PLAIN.install(part)
+        return PLAIN.folder
 
 
 def python(part: Part) -> Path:

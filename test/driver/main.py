@@ -95,9 +95,9 @@ def main(argv: list[str] | None = None, table: dict[str, Callable[[Part], None]]
             print(f"{name:14}{(check.__doc__ or '').strip()}")
         return 0
     is_quick = not (options.all or options.nightly)
-    names = options.only.split(",") if options.only else list(table)
+    names = options.only.split(",") if options.only else parts.in_order(list(table))
     if is_quick and not options.only and table is parts.PARTS:
-        names = list(parts.QUICK)
+        names = parts.in_order(parts.QUICK)
         left_out = ", ".join(name for name in table if name not in names)
         print(f"The contributor's run. Left out: {left_out}, and long tests of the other parts. --all runs them.")
     unknown = [name for name in names if name not in table]

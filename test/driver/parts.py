@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from . import (
@@ -330,5 +330,13 @@ PARTS: dict[str, Callable[[Part], None]] = {
 
 #: The parts that ./test/run runs without options.
 QUICK = ("architecture", "lint", "host", "docs", "downstream")
+
+
+def in_order(names: Sequence[str]) -> list[str]:
+    """Returns the parts in the order in which they run: in a fresh tree a build first, while pip installs the tools of
+    the others."""
+    first = [] if environment.TOOLS.is_made() else [name for name in names if name == "host"]
+    return first + [name for name in names if name not in first]
+
 
 __all__ = ["PARTS", "QUICK", "WORK"]
