@@ -33,8 +33,11 @@ from .commands import PYTEST, ROOT, TIMED_OUT, WORK, Absent, Part, PartFailed
 TREE = WORK / "mutants" / "tree"
 # Options for fast builds: each mutant recompiles its files. A mutant may leave variables unused.
 QUICK = (
+    "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG",
     "-DMEMARRAY_WARNINGS_AS_ERRORS=OFF",
     "-DMEMARRAY_BUILD_DEMO=OFF",
+    "-DMEMARRAY_WIDE_PATHS=OFF",
+    "-DMEMARRAY_TEST_PRECOMPILED=ON",
     "-DMEMARRAY_TEST_EVERY_INSTANCE=OFF",
     "-DMEMARRAY_TEST_OPTIMIZED=OFF",
 )
