@@ -3,7 +3,7 @@ file(GLOB_RECURSE binding_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/pytho
 if(binding_sources)
   pybind11_add_module(_core MODULE NO_EXTRAS ${binding_sources})
   target_link_libraries(_core PRIVATE memarray memarray_flags memarray_signs)
-  if(MEMARRAY_SANITIZE)
+  if(MEMARRAY_SANITIZE OR MEMARRAY_JOIN_SOURCES)
     # No loop over elements is here. Without optimisation pybind11's templates compile in two thirds of the time.
     target_compile_options(_core PRIVATE -O0)
   endif()

@@ -90,27 +90,23 @@ def empty_tools(tmp_path, monkeypatch):
 
 
 def test_build_needs_not_wait_for_the_other_tools(empty_tools, monkeypatch):
-    part = commands.Part("p", jobs=2)
     allowed = threading.Event()
-    install = environment.pip_install
 
-    def rest_waits(part, folder, *packages):
+    def install(part, folder, *packages):
         assert "-r" not in packages or allowed.wait(60)
-        install(part, folder, *packages)
+        empty_tools.append(packages)
 
-    monkeypatch.setattr(environment, "pip_install", rest_waits)
+    monkeypatch.setattr(environment, "pip_install", install)
     assert parts.in_order(["lint", "host", "docs"]) == ["host", "lint", "docs"]
-    folder = environment.build_tools(part)
+    folder = environment.build_tools(commands.Part("p", jobs=2))
     assert len(empty_tools) == 1 and any(package.startswith("cmake") for package in empty_tools[0])
     allowed.set()
-    assert environment.tools(part) == folder
-    assert empty_tools[1:] == [("-r", environment.REQUIREMENTS)] and environment.TOOLS.is_made()
+    assert environment.tools(commands.Part("p", jobs=2)) == folder
+    assert empty_tools[1:] == [("-r", environment.REQUIREMENTS)]
     assert parts.in_order(["lint", "host", "docs"]) == ["lint", "host", "docs"]
 
 
 def test_every_part_hears_that_tools_are_missing(empty_tools, monkeypatch):
-    part = commands.Part("p", jobs=2)
-
     def fails(part, folder, *packages):
         if "-r" in packages:
             raise commands.PartFailed("no such package")
@@ -118,7 +114,7 @@ def test_every_part_hears_that_tools_are_missing(empty_tools, monkeypatch):
     monkeypatch.setattr(environment, "pip_install", fails)
     for _ in range(2):
         with pytest.raises(commands.PartFailed, match="no such package"):
-            environment.python(part)
+            environment.python(commands.Part("p", jobs=2))
     assert not environment.TOOLS.is_made()
 
 
