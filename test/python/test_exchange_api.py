@@ -68,8 +68,8 @@ def test_array_is_exported_as_read_only_snapshot(kind, copies):
     a = kind([2, 3])
     a.fill(1)
     start = memarray.stats()["live_blocks"]
-    lent = ExportedTensor(a)
-    managed = lent.managed.contents
+    exported = ExportedTensor(a)
+    managed = exported.managed.contents
     assert (managed.version.major, managed.flags) == (1, READ_ONLY)
     assert managed.tensor.data == a.view().data_ptr
     assert [managed.tensor.shape[d] for d in range(2)] == [2, 3]
@@ -82,7 +82,7 @@ def test_array_is_exported_as_read_only_snapshot(kind, copies):
     assert ctypes.cast(managed.tensor.data, ctypes.POINTER(ctypes.c_double))[5] == 1
     del a
     assert memarray.stats()["live_blocks"] == start
-    lent.drop()
+    exported.drop()
     assert memarray.stats()["live_blocks"] == start - 1
 
 
@@ -101,10 +101,10 @@ def test_array_export_obeys_leases_and_policy():
     with a.read():
         ExportedTensor(a)
     a.escaped_views = "error"
-    lent = ExportedTensor(a)
+    exported = ExportedTensor(a)
     with pytest.raises(memarray.LockError):
         a.fill(1)
-    lent.drop()
+    exported.drop()
     a.fill(1)
 
 

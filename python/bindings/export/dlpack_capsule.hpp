@@ -10,13 +10,11 @@
 namespace memarray::python {
 
 /// The end of each docstring of `__dlpack__`.
-#define MEMARRAY_DLPACK_KEYWORDS                                                                                      \
-  "\n\nThe keywords are those of the Python array API standard. stream: the consumer's stream, for CUDA an address, " \
-  "1, "                                                                                                               \
-  "2, or -1 for no order, for the CPU None. max_version: the newest version of DLPack that the consumer reads; None " \
-  "asks for the unversioned struct. dl_device: the (device type, device id) where the consumer needs the memory. "    \
-  "copy: "                                                                                                            \
-  "True asks for a copy of its own."
+#define MEMARRAY_DLPACK_KEYWORDS                                                                             \
+  "\n\nThe keywords are those of the Python array API standard. stream: the consumer's stream, for CUDA an " \
+  "address, 1, 2, or -1 for no order, for the CPU None. max_version: the newest version of DLPack that the " \
+  "consumer reads; None asks for the unversioned struct. dl_device: the (device type, device id) where the " \
+  "consumer needs the memory. copy: True asks for a copy of its own."
 
 /// A consumer's request to `__dlpack__`. Objects are borrowed.
 struct DLPackRequest {

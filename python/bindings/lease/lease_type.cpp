@@ -169,9 +169,8 @@ PyMethodDef methods[] = {
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "Returns a new DLPack capsule of the leased memory, without a copy unless copy=True. It is versioned if "
      "max_version is (1, 0) or more. The memory lives as long as the consumer keeps it. Raises LockError unless the "
-     "lease is open. Raises "
-     "BufferError if a read lease is exported to a consumer of the unversioned struct, which has no read-only "
-     "flag." MEMARRAY_DLPACK_KEYWORDS},
+     "lease is open. Raises BufferError if a read lease is exported to a consumer of the unversioned struct, which has "
+     "no read-only flag." MEMARRAY_DLPACK_KEYWORDS},
     {"__dlpack_device__", as_method(dlpack_device_of), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack_device__($self, /)\n--\n\nReturns (DLPack device type, device id) of the leased memory."},
     {"view", view, METH_NOARGS,
