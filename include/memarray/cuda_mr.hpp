@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// Opt-in: memory resources for CCCL's `cuda::mr`. The only public header that needs the CUDA runtime's headers.
+/// Opt-in, as it needs the CUDA runtime's headers: memory resources for CCCL's `cuda::mr`.
 
 #include <cuda/version>
 
@@ -28,8 +28,8 @@
 
 namespace memarray {
 
-/// A memory resource as a `cuda::mr::resource_with<Properties...>`, for `cuda::mr::host_accessible`,
-/// `cuda::mr::device_accessible` or both. Copies share it and compare equal.
+/// A memory resource as a `cuda::mr::resource_with<Properties...>`: `host_accessible`, `device_accessible` or both.
+/// Copies share it and compare equal.
 template <class... Properties>
 class CudaResource {
   template <class Property>
@@ -44,8 +44,8 @@ class CudaResource {
   using default_queries = cuda::mr::properties_list<Properties...>;
 #endif
 
-  /// `context`: the context of the memory's device; plain host memory needs none. Throws `ValueError` (null `resource`;
-  /// memory without the properties; device memory without a context) or `CudaError` (no stream).
+  /// `context`: of the memory's device; none for plain host memory. Throws `ValueError` (null `resource`; memory
+  /// without the properties; device memory without a context), `CudaError` (no stream).
   explicit CudaResource(MemoryResource resource, ContextHandle const& context = {}) : _resource(std::move(resource)) {
     if (!_resource) throw ValueError("a CudaResource needs a memory resource that is not null");
     MemoryType const type = _resource.memory_type();
@@ -58,19 +58,18 @@ class CudaResource {
   }
   explicit CudaResource(DriverResource const& resource) : CudaResource(MemoryResource(resource), resource.context()) {}
 
-  /// Allocates memory for use in the order of `stream`. Throws `OutOfMemoryError`, `CudaError`.
+  /// Allocates in the order of `stream`. Throws `OutOfMemoryError`, `CudaError`.
   [[nodiscard]] void* allocate(cuda::stream_ref stream, std::size_t bytes, std::size_t alignment = default_alignment) {
     StreamHandle const handle = create_stream_handle_ref(stream.get());
     if (!handle) throw_last_error("taking memory in the order of a stream");
     return _resource.allocate(handle, bytes, alignment);
   }
-  /// Frees memory of a driver pool in the order of `stream`, other driver memory after a wait that blocks the host,
-  /// plain host memory at once.
+  /// Frees pool memory in the order of `stream`, other driver memory after synchronizing it, plain host memory at once.
   void deallocate(cuda::stream_ref stream, void* pointer, std::size_t bytes,
                   std::size_t alignment = default_alignment) noexcept {
     StreamHandle handle = create_stream_handle_ref(stream.get());
     if (!handle) {
-      // Without a handle there is no stream order: free after all work.
+      // No stream order without a handle: free after all work.
       static_cast<void>(synchronize_all());
       clear_last_error();
       handle = _own;
@@ -78,7 +77,7 @@ class CudaResource {
     _resource.deallocate(handle, pointer, bytes, alignment);
   }
 
-  /// Allocates memory for use in any stream, after a wait for the allocation. Throws `OutOfMemoryError`, `CudaError`.
+  /// Allocates for any stream, after a blocking wait. Throws like `allocate`.
   [[nodiscard]] void* allocate_sync(std::size_t bytes, std::size_t alignment = default_alignment) {
     void* const pointer = _resource.allocate(_own, bytes, alignment);
     if (_context && !synchronize(_own, _context)) {

@@ -9,8 +9,8 @@
 
 namespace memarray::testing {
 
-/// A GoogleTest fixture with simulated devices in place of real ones. After the members of derived fixtures are
-/// destroyed, it fails the test for resources left behind, listed with their allocation sites, and for violations.
+/// A GoogleTest fixture with simulated devices. Once the members of derived fixtures are destroyed, violations and live
+/// resources (listed with their allocation sites) fail the test.
 class SimulatedDevicesTest : public ::testing::Test {
  protected:
   /// Throws like the constructor of `SimulatedDevices`.
@@ -22,7 +22,7 @@ class SimulatedDevicesTest : public ::testing::Test {
     EXPECT_EQ(violations.size(), _expected) << ::testing::PrintToString(violations);
   }
 
-  /// Fails the test unless the next violation contains `part`. An expected violation does not fail the test at its end.
+  /// Expects one more violation, which must contain `part` and then does not fail the test.
   void expect_violation(std::string const& part) {
     std::vector<std::string> const violations = sim.violations();
     ASSERT_GT(violations.size(), _expected) << "no violation: " << part;

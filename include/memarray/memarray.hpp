@@ -1,7 +1,6 @@
 #pragma once
 
-// The one include: arrays, leases, views, kernels, memory resources, driver handles, errors, reports and the names of
-// dlpack.h (kDLCPU, …).
+// The C++ API, without the opt-in headers in this folder, and the names of dlpack.h (kDLCPU, …).
 
 #include <memarray/array/access.hpp>
 #include <memarray/array/leases.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// Opt-in: iterators over a MemArray for Thrust. The only public header that includes Thrust.
+/// Opt-in, as it includes Thrust: iterators over a MemArray.
 
 #include <memarray/array/mem_array.hpp>
 
@@ -11,8 +11,8 @@
 
 namespace memarray {
 
-/// Returns [first, last) over the current side, in linear order, with the rules and errors of `MemArray::ptr`. Use an
-/// execution policy that fits `get_on_device()`.
+/// Returns [first, last) of the current side, in linear order, like `MemArray::ptr`. The execution policy must fit
+/// `get_on_device()`.
 template <class T, int ndim>
 [[nodiscard]] std::pair<T*, T*> thrust_range(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   T* const first = array.ptr(lock_id);

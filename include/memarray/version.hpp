@@ -7,5 +7,5 @@
 #define MEMARRAY_VERSION_MINOR 1
 #define MEMARRAY_VERSION_PATCH 0
 
-/// Increased when code compiled against older headers no longer works with libmemarray.
+/// Increased when code compiled with older headers no longer works.
 #define MEMARRAY_ABI_VERSION 4

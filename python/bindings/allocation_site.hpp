@@ -6,7 +6,7 @@
 
 namespace memarray::python {
 
-/// A scope that gives simulated devices the calling Python line for new resources.
+/// A scope whose new resources on simulated devices record the calling Python line.
 class AllocationSiteScope {
  public:
   AllocationSiteScope() : _simulated(testing::detail::are_simulated()) {

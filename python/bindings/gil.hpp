@@ -4,12 +4,11 @@
 
 namespace memarray::python {
 
-/// Blocks the calling thread for ever. Before Python 3.14 a finalising interpreter unwinds other threads
-/// (`pthread_exit`), but `noexcept` functions and half-done releases cannot be unwound.
+/// Blocks the thread for ever. Before Python 3.14 a finalising interpreter unwinds other threads (`pthread_exit`),
+/// which `noexcept` functions and half-done releases do not survive.
 [[noreturn]] void park_for_ever() noexcept;
 
-/// True if this thread runs Python now. `PyGILState_Check` is true on all threads once a second interpreter has
-/// existed. The finalising thread keeps the GIL.
+/// True if this thread runs Python. `PyGILState_Check` is true on all threads once a second interpreter has existed.
 inline bool has_gil() noexcept {
   PyThreadState* const own = PyGILState_GetThisThreadState();
 #if PY_VERSION_HEX >= 0x030d0000
@@ -19,8 +18,8 @@ inline bool has_gil() noexcept {
 #endif
 }
 
-/// A scope that holds the GIL, on any thread. Fails without an interpreter, and during finalisation except on the
-/// finalising thread.
+/// A scope that holds the GIL, on any thread. Fails without an interpreter. During finalisation, only the finalising
+/// thread succeeds.
 class GilAcquire {
  public:
   GilAcquire() noexcept;
@@ -36,7 +35,7 @@ class GilAcquire {
   PyGILState_STATE _state{};
 };
 
-/// A scope, under the GIL, that sets the current Python error aside. Does not restore it on an unwound thread.
+/// A scope that sets the Python error aside. Needs the GIL. Does not restore the error on an unwound thread.
 class ErrorAside {
  public:
   ErrorAside() noexcept { PyErr_Fetch(&_type, &_value, &_traceback); }
@@ -48,10 +47,10 @@ class ErrorAside {
   PyObject *_type = nullptr, *_value = nullptr, *_traceback = nullptr;
 };
 
-/// Drops a reference to an object, on any thread. Leaks the object if the GIL cannot be acquired.
+/// Drops a reference, on any thread. Leaks the object if the GIL cannot be acquired.
 void drop_object(void* object) noexcept;
 
-/// Installs the core's hooks. A thread that would reacquire the GIL during finalisation parks for ever.
+/// Installs the core's hooks. A thread that reacquires the GIL during finalisation parks for ever.
 void install_hooks();
 
 }  // namespace memarray::python

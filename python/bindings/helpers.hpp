@@ -15,11 +15,10 @@ PyObject* call_helper(char const* module, char const* name, PyObject* self, PyOb
 /// Reads an attribute; false without an error if there is none.
 bool find_attribute(PyObject* object, PyObject* name, PyRef& attribute);
 bool find_attribute(PyObject* object, char const* name, PyRef& attribute);
-/// Returns a new reference to an unbound attribute; null without an error if there is none.
+/// Returns a new reference to an unbound attribute, or null without an error.
 PyObject* type_attribute(PyTypeObject* type, PyObject* name) noexcept;
 /// Returns a new reference to an item; null without an error if there is none.
 PyObject* dict_item(PyObject* dict, PyObject* key) noexcept;
-/// Takes the pending error, with its traceback.
 PyRef take_error();
 void set_error(PyRef exception);
 /// Reads a shape: one integer or a sequence of integers.

@@ -1,4 +1,4 @@
-// The extension module memarray._core. Types with hot methods use the C API; the rest uses pybind11.
+// The module memarray._core. Types with hot methods use the C API, the rest pybind11.
 
 #include "array/array_type.hpp"
 #include "array/shared_arrays.hpp"
@@ -47,7 +47,7 @@ namespace {
 
 constexpr int shipped_ranks = 6;
 
-/// Refuses pickling and copying: Python would make an uninitialized object, and reading that ends the process.
+/// Refuses pickling and copying, which would make uninitialized objects: reading those ends the process.
 void refuse_pickling(py::object const& type) {
   auto const refuse = [](py::handle self, py::args const&) -> py::object {
     throw py::type_error("cannot pickle or copy a " + py::cast<std::string>(py::type::of(self).attr("__name__")) +
@@ -76,7 +76,7 @@ void check(int status) {
 }
 
 py::dict stats() {
-  detail::run_deferred();  // memory whose release was deferred is not live
+  detail::run_deferred();  // frees memory whose release was deferred
   Counters const& c = counters();
   LiveMemory const live = live_memory();
   PoolingAdaptor::Statistics const pool = host_memory_statistics();
@@ -182,8 +182,7 @@ void register_shipped() {
 }  // namespace
 }  // namespace memarray::python
 
-// Safe without the GIL: arrays have locks, leases and handles change atomically, and views are read through
-// `ViewScope`.
+// Safe without the GIL: arrays have locks, leases and handles change atomically, `ViewScope` protects views.
 PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   using namespace memarray::python;
   install_hooks();

@@ -17,7 +17,7 @@ namespace {
 
 PyObject* as_object(void* object) noexcept { return static_cast<PyObject*>(object); }
 
-/// Sets `TypeError` for NULL, unless the C API function that returned it has set an error.
+/// Sets `TypeError` for NULL, unless the function that returned it set an error.
 bool check_given(void* object, char const* wanted) noexcept {
   if (!object && !PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "expected %s, got NULL", wanted);
   return object != nullptr;

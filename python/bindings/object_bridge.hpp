@@ -2,7 +2,7 @@
 
 namespace memarray::python {
 
-/// Installs the functions with which the C API makes and reads Python objects.
+/// Installs the C API's functions on Python objects.
 void install_object_bridge() noexcept;
 
 }  // namespace memarray::python

@@ -47,7 +47,7 @@ void set_error(BufferError const& error) { PyErr_SetString(PyExc_BufferError, er
 void set_error(IndexError const& error) { PyErr_SetString(PyExc_IndexError, error.what()); }
 void set_error(OverflowError const& error) { PyErr_SetString(PyExc_OverflowError, error.what()); }
 
-// Python chooses the subclass of OSError by the errno.
+// The errno selects the subclass of OSError.
 void set_os_error(std::system_error const& error) {
   PyRef const arguments = PyRef::steal(Py_BuildValue("(is)", error.code().value(), error.what()));
   if (arguments) PyErr_SetObject(PyExc_OSError, arguments.get());

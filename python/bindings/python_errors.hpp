@@ -11,21 +11,20 @@
 
 namespace memarray::python {
 
-// Failing functions of the bindings return null, −1 or false with a Python error set, unless their comments say
-// otherwise.
+// Failure in the bindings is null, −1 or false with a Python error set, unless a comment says otherwise.
 
 int add_errors(PyObject* module);
 
-/// Sets the Python error for an exception of memarray; returns false without an error for others.
+/// Sets the Python error for memarray's exceptions; false without an error for others.
 bool translate(std::exception_ptr const& error) noexcept;
-/// True if `type`, which may be null, is `memarray.Error` or derives from it.
+/// True if `type`, which may be null, is or derives from `memarray.Error`.
 bool is_own_error(PyObject* type) noexcept;
 /// Sets `UnsupportedTypeError` with a list of all dtypes.
 void set_unknown_dtype(PyObject* dtype) noexcept;
 /// Sets the Python error for the current C++ exception.
 void raise_current() noexcept;
 
-/// Runs the body of an entry point, turns C++ exceptions into Python errors, and logs reports.
+/// Runs an entry point, turns C++ exceptions into Python errors (null or −1), and logs reports.
 template <class Body>
 auto guarded(Body&& body) noexcept -> decltype(body()) {
   using Result = decltype(body());

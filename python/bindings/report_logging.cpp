@@ -34,7 +34,7 @@ int raise_it(void* error) {
   return -1;
 }
 
-/// Raises a signal handler's exception after the operation has returned: a lease that it opened must reach the caller.
+/// Raises a signal handler's exception after the operation, whose opened lease must reach the caller.
 void raise_after_return(PyRef raised) {
   if (!raised) return;
   PyObject* const error = raised.release();
@@ -64,7 +64,7 @@ void log_pending_reports() noexcept {
   } catch (abi::__forced_unwind&) {
     park_for_ever();
   } catch (std::bad_alloc const&) {
-    // The records are lost; the counters are not.
+    // Records are lost, counts are not.
   }
   raise_after_return(std::move(interrupt));
 }

@@ -4,8 +4,7 @@
 
 namespace memarray::python {
 
-/// Writes queued reports to the loggers `memarray.copies`, `memarray.waits` and `memarray.deaths`, under a pending
-/// error, too.
+/// Writes queued reports to the loggers `memarray.copies`, `.waits` and `.deaths`. Keeps a pending error.
 void log_pending_reports() noexcept;
 
 inline void log_reports() noexcept {

@@ -37,7 +37,7 @@ std::string repr_of(PyObject* object) {
   std::string text = words ? cut(words.get(), longest) : std::string();
   if (auto const end = text.find_first_of("\r\n"); end != std::string::npos) text.replace(end, text.size(), "...");
   if (!text.empty() && text != "...") return text;
-  // The caller's message must not swallow Ctrl-C: the signal is raised again.
+  // A message must not swallow Ctrl-C.
   if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
   PyErr_Clear();
   return "a " + type_name(object);
@@ -61,7 +61,7 @@ std::string shape_of(PyObject* object) {
   PyRef shape;
   if (!find_attribute(object, "shape", shape)) return PyErr_Clear(), std::string();
   if (!PyTuple_Check(shape.get()) || PyTuple_GET_SIZE(shape.get()) == 0) return {};
-  // PyTorch has its own class of tuples for shapes.
+  // PyTorch's shapes are a subclass of tuple.
   PyRef const plain = PyRef::steal(PyTuple_GetSlice(shape.get(), 0, PyTuple_GET_SIZE(shape.get())));
   if (plain && is_small(plain.get(), 1)) return repr_of(plain.get());
   return std::to_string(PyTuple_GET_SIZE(shape.get())) + " extents";
@@ -79,7 +79,7 @@ std::string shown(PyObject* object) {
   PySequenceMethods const* const sequence = Py_TYPE(object)->tp_as_sequence;
   PyMappingMethods const* const mapping = Py_TYPE(object)->tp_as_mapping;
   if ((sequence && sequence->sq_length) || (mapping && mapping->mp_length)) {
-    // The repr of a large one takes seconds.
+    // The repr of a large object takes seconds.
     Py_ssize_t const count = PyObject_Size(object);
     bool const is_bytes = PyBytes_Check(object) || PyByteArray_Check(object);
     if (count >= 0) return counted(object, count, is_bytes ? "bytes" : "items");

@@ -6,14 +6,14 @@
 
 namespace memarray::python {
 
-/// Describes an object in at most 80 characters: a short repr, else the type with its shape or length. Keeps a pending
-/// error and raises none.
+/// Describes an object: a repr of at most 80 characters, else the type with its shape or length. Keeps a pending error
+/// and raises none.
 [[nodiscard]] std::string shown(PyObject* object);
 
-/// Longest text that is compared with an argument's words, or that messages show.
+/// Longest text that is parsed as an option, or shown in messages.
 inline constexpr Py_ssize_t longest_word = 80;
 
-/// Returns the first line of an exception's message, cut to `most` characters; its type if the message is empty.
+/// Returns the first line of an exception's message, cut to `most` characters; its type if that is empty.
 [[nodiscard]] std::string first_line(PyObject* error, Py_ssize_t most = 200);
 
 }  // namespace memarray::python

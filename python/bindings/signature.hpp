@@ -7,15 +7,14 @@
 
 namespace memarray::python {
 
-/// Casts a function to the type that `PyMethodDef` declares.
 template <class Function>
 [[nodiscard]] PyCFunction as_method(Function* function) noexcept {
   // g++ warns about a direct cast between function types.
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(function));  // NOLINT(bugprone-casting-through-void)
 }
 
-/// A parser of METH_FASTCALL | METH_KEYWORDS calls with up to `positional` positional arguments. `parse` keeps the
-/// values of slots that are not given.
+/// A parser of METH_FASTCALL | METH_KEYWORDS arguments, at most `positional` of them positional. `parse` leaves slots
+/// of omitted arguments alone.
 template <std::size_t count>
 class Signature {
  public:

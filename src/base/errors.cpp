@@ -4,7 +4,7 @@
 
 namespace memarray {
 
-// Out of line: each type has one vtable and type_info, for catches across shared libraries.
+// Out of line: one vtable and type_info each, for catches across shared libraries.
 Error::~Error() = default;
 LockError::~LockError() = default;
 UnsupportedTypeError::~UnsupportedTypeError() = default;

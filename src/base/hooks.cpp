@@ -8,7 +8,7 @@ namespace {
 
 struct Table {
   Hooks hooks;
-  // Never freed: the readers of a replaced table cannot be counted.
+  // Never freed: a replaced table may have readers.
   Table const* before;
 };
 

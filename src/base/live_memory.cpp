@@ -7,8 +7,7 @@
 namespace memarray {
 namespace {
 
-// One thread's counters, changed by it alone, without atomic additions. A later thread continues with them. Never
-// freed.
+// One thread's counters: it alone writes, without atomic additions. A later thread continues them. Never freed.
 struct alignas(64) Part {
   std::atomic<std::int64_t> blocks{0};
   std::atomic<std::int64_t> bytes{0};
@@ -17,7 +16,7 @@ struct alignas(64) Part {
 };
 
 constinit std::atomic<Part*> parts{nullptr};
-// For threads in their last destructors, or without memory for a part.
+// For threads in their last destructors, or without memory for a `Part`.
 constinit Part shared;
 
 struct Mine {
@@ -53,7 +52,7 @@ Part* unused_part() noexcept {
 }
 
 void add(std::atomic<std::int64_t>& own, std::int64_t more) noexcept {
-  // Imported memory may claim any size: the sum wraps, and wraps back at release.
+  // Imported memory may claim any size: sums wrap, and wrap back at release.
   own.store(detail::add_wrapping(own.load(std::memory_order_relaxed), more), std::memory_order_relaxed);
 }
 

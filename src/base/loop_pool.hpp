@@ -8,21 +8,19 @@
 
 namespace memarray::detail {
 
-/// Memory of a loop that is shared for its size alone.
+/// Bytes from which a loop is shared for its size alone.
 inline constexpr std::size_t bytes_worth_sharing = std::size_t{1} << 20;
 
-/// Returns where a part begins if [0, size) is divided evenly; the first parts are longer by one.
+/// Divides [0, size) evenly; the first parts are longer by one.
 [[nodiscard]] constexpr std::int64_t begin_of_part(std::int64_t size, std::int64_t parts, std::int64_t part) noexcept {
   return size / parts * part + std::min(size % parts, part);
 }
 
-/// True if a worker waits actively, as for 100 µs after a loop. Sharing a loop then costs below a microsecond.
+/// True if a worker waits actively, so that sharing a loop costs below a microsecond.
 [[nodiscard]] bool workers_are_awake() noexcept;
 
-/// Like `parallel_for`, for `width` threads.
-///
-/// Thread `t` begins with the chunks from `t * chunks / width` on and then takes other threads' chunks. So loops over
-/// one array give the same part to the same thread, and uneven chunks are shared.
+/// Like `parallel_for`, for `width` threads. Each begins with its own part of the chunks, so that loops over an array
+/// give it the same memory, and then takes others' chunks.
 void share_loop(int width, std::int64_t chunks, void (*call)(void*, std::int64_t), void* context);
 template <class F>
   requires std::is_invocable_v<F&, std::int64_t>

@@ -22,7 +22,7 @@ struct Status {
   std::uint64_t started = 0;
 };
 
-/// Reads `/proc` without allocating or locking, because it also runs in a forked child.
+/// Neither allocates nor locks: it also runs in a forked child.
 Status status_of(int pid) noexcept {
   char path[32];
   std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
@@ -87,14 +87,14 @@ bool is_alive(ProcessStamp stamp) noexcept {
   if (::kill(pid, 0) != 0 && errno == ESRCH) return false;
   Status const status = status_of(pid);
   if (!status.known) return true;
-  // If only its main thread has ended, a running process is a zombie with several threads.
+  // A running process whose main thread has ended is a zombie with several threads.
   if ((status.state == 'Z' || status.state == 'X') && status.threads <= 1) return false;
   ProcessStamp const now = stamp_of(pid, status.started);
   return now == stamp || stamp == stamp_of(pid, 0);
 }
 
 std::uint64_t process_namespace() noexcept {
-  // Inode numbers of namespaces have at most 32 bits, so the two do not overlap.
+  // Inode numbers of namespaces fit into 32 bits.
   return inode_of("/proc/self/ns/pid") << 32 ^ inode_of("/proc/self/ns/time");
 }
 

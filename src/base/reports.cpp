@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kept_reports = 10'000;
 
-/// The queued records.
 struct Queue {
   std::mutex mutex;
   std::deque<Report> reports;
@@ -40,7 +39,7 @@ void push(Report report) {
 constinit std::atomic<bool> detail::any_reports{false};
 
 Counters& counters() noexcept {
-  static constinit Counters instance;  // needs no destructor
+  static constinit Counters instance;
   return instance;
 }
 
@@ -60,7 +59,7 @@ void report_death(std::string const& what) { push({Report::Kind::death, 0, what}
 std::vector<Report> take_reports() {
   Queue& q = queue();
   std::lock_guard const guard(q.mutex);
-  // Allocates first: if that throws, the reports stay pending.
+  // Allocates first: if that throws, the reports stay queued.
   std::vector<Report> taken;
   taken.reserve(q.reports.size());
   std::ranges::move(q.reports, std::back_inserter(taken));

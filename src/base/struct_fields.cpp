@@ -91,7 +91,7 @@ DType foreign_dtype(StructFields const& fields, std::uint32_t alignment) {
   return result;
 }
 
-/// The known layouts, newest first. Never removed: dtypes point into them, and a forked child finds the list complete.
+/// A known layout. The list is lock-free for forked children; nodes are never removed, as dtypes point into them.
 struct Node {
   StructFields fields{};
   Node const* older = nullptr;

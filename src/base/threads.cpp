@@ -35,10 +35,9 @@ void pause_cpu() noexcept {
 #endif
 }
 
-/// An active wait of at most 100 µs: longer than the gap between a time step's loops. It yields to other threads.
+/// An active wait of at most 100 µs, longer than the gap between a time step's loops.
 class ActiveWait {
  public:
-  /// Returns false when time is up.
   [[nodiscard]] bool again() noexcept {
     for (int i = 0; i < 4; ++i) pause_cpu();
     if (++_rounds % 16 == 0) sched_yield();
@@ -59,7 +58,7 @@ int count_cpus() noexcept {
   return std::clamp(count, 1, most_threads);
 }
 
-// The CPUs of a process may change. A query takes as long as a short loop, so an answer holds for 10 ms.
+// An answer holds for 10 ms: a query takes as long as a short loop.
 int cpus_of_process() noexcept {
   static std::atomic<std::uint64_t> queried{0};
   static std::atomic<int> known{0};
@@ -73,7 +72,7 @@ int cpus_of_process() noexcept {
   return count;
 }
 
-// Returns 0 without the variable, or if it is no number.
+// Returns 0 if MEMARRAY_THREADS is unset or invalid.
 int threads_of_environment() noexcept {
   static int const chosen = [] {
     char const* const text = std::getenv("MEMARRAY_THREADS");
@@ -96,7 +95,7 @@ class Pool {
 
   [[nodiscard]] bool is_awake() const noexcept { return _awake.load(std::memory_order_relaxed) > 0; }
 
-  /// Returns false at once while another loop runs.
+  /// Returns false at once while another loop runs, or without memory.
   bool run(int width, std::int64_t chunks, void (*call)(void*, std::int64_t), void* context) {
     if (_busy.exchange(true, std::memory_order_acquire)) return false;
     if (!prepare(width)) {
@@ -122,15 +121,15 @@ class Pool {
   }
 
  private:
-  /// A thread's own chunks of the loop.
+  /// The chunks with which a thread begins.
   struct alignas(64) Part {
     std::atomic<std::int64_t> next{0};
     std::int64_t end = 0;
   };
 
-  // The gate: [loop number: 15 bits][open: 1][workers inside: 16]. Workers inside access the loop's data; the caller
-  // does only while the gate is shut and no worker is inside. A wrapped loop number makes one worker miss at most one
-  // loop. A change of the gate is sequentially consistent with the check for sleepers that follows.
+  // `_gate`: [loop number: 15 bits][open: 1][workers inside: 16]. The caller changes the loop's data only while the
+  // gate is shut and no worker is inside. A wrapped loop number makes a worker miss at most one loop. Changes of the
+  // gate and the checks for sleepers that follow are sequentially consistent.
   static constexpr std::uint32_t inside = 0xFFFF;
   static constexpr std::uint32_t is_open = 0x10000;
   static constexpr std::uint32_t loop = 0x20000;
@@ -153,7 +152,6 @@ class Pool {
     }
   }
 
-  // Runs the own chunks, then those that other threads have left.
   void work(std::size_t thread) noexcept {
     auto const width = static_cast<std::size_t>(_width.load(std::memory_order_relaxed));
     for (std::size_t k = 0; k < width; ++k) {
@@ -170,7 +168,7 @@ class Pool {
     }
   }
 
-  // `thread`: 1 for the first worker; the caller of a loop is 0.
+  // `thread`: from 1; the caller of a loop is 0.
   void serve(int thread) noexcept {
     std::uint32_t seen = 0;
     bool is_awake = false;
@@ -198,7 +196,6 @@ class Pool {
     }
   }
 
-  // Returns false without memory.
   bool prepare(int width) noexcept {
     if (width != _width.load(std::memory_order_relaxed)) {
       if (static_cast<std::size_t>(width) > _part_count) {
@@ -215,7 +212,7 @@ class Pool {
     return true;
   }
 
-  // Continues with fewer threads if refused. Signals are for the program's threads.
+  // Continues with fewer threads if refused. Workers block signals, which are for the program's threads.
   void grow(std::size_t workers) noexcept {
     sigset_t all;
     sigset_t before;
@@ -238,16 +235,16 @@ class Pool {
   std::size_t _part_count = 0;
   std::exception_ptr _failure;
   std::atomic<bool> _failed{false};
-  std::atomic<int> _width{0};  // threads of the loop, with the caller
+  std::atomic<int> _width{0};  // of the loop, with the caller
   std::atomic<bool> _waits_actively{true};
   std::atomic<bool> _caller_sleeps{false};
-  alignas(64) std::atomic<int> _awake{0};  // workers
+  alignas(64) std::atomic<int> _awake{0};  // workers that run or wait actively
   alignas(64) std::atomic<std::uint32_t> _gate{0};
 };
 
 std::atomic<Pool*> current{nullptr};
 
-// A forked child has no workers and creates a new pool. Pools are never destroyed: their threads never end.
+// A forked child has no workers and creates a new pool. Never destroyed: its threads never end.
 Pool& pool() {
   Pool* known = current.load(std::memory_order_acquire);
   while (known == nullptr || known->generation != fork_generation()) {

@@ -9,7 +9,7 @@
 
 namespace memarray::detail {
 
-/// Reads the processor's counter, in a fraction of the time of `steady_clock`. For decisions, not for measurements.
+/// Reads the processor's counter, faster than `steady_clock`. For decisions, not for measurements.
 [[nodiscard]] inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
   return __rdtsc();
@@ -22,7 +22,7 @@ namespace memarray::detail {
 #endif
 }
 
-/// Returns the ticks of a microsecond, at least 1. The first call measures them, for 50 µs.
+/// Returns at least 1. The first call measures, for 50 µs.
 [[nodiscard]] std::uint64_t ticks_of_microsecond() noexcept;
 
 }  // namespace memarray::detail

@@ -13,20 +13,20 @@
 
 namespace memarray::detail {
 
-/// The first member of a box, to which its handle points.
+/// The base of a box, at which its handle points.
 template <class Raw>
 struct Resource {
   Raw resource{};
 };
 
-/// A resource with its driver and, if it is foreign, its owner.
+/// A resource, its driver and, if foreign, its owner.
 template <class Raw>
 struct Box : Resource<Raw> {
   constexpr explicit Box(DriverTable const* table) noexcept : driver(table) {}
   Box(Box const&) = delete;
   Box& operator=(Box const&) = delete;
 
-  /// Returns the driver that destroys the resource; null for foreign ones, failed creations and in a forked child.
+  /// Returns the driver that destroys the resource; null for a foreign or failed one and in a forked child.
   [[nodiscard]] DriverTable const* to_destroy() const noexcept { return owned ? of_this_process() : nullptr; }
   [[nodiscard]] DriverTable const* of_this_process() const noexcept {
     return driver && driver->fork_generation == fork_generation() ? driver : nullptr;
@@ -37,15 +37,15 @@ struct Box : Resource<Raw> {
   KeepAlive owner{};
 };
 
-/// Returns the box of a handle that is not null.
+/// `handle` must not be null.
 template <class TheBox, class Raw>
 [[nodiscard]] TheBox& box_of(std::shared_ptr<Raw const> const& handle) noexcept {
   auto const* const resource = reinterpret_cast<Resource<Raw> const*>(handle.get());
   return const_cast<TheBox&>(static_cast<TheBox const&>(*resource));
 }
 
-/// Creates the box before the resource: no failure leaks it. `create(box)` returns a `CUresult`. Returns null with the
-/// last error set on failure.
+/// Creates the box before the resource: no failure leaks it. `create(box)` returns a `CUresult`. Null with the last
+/// error set on failure.
 template <class TheBox, class Create, class... Arguments>
 [[nodiscard]] auto make_handle(Create const& create, Arguments&&... arguments) noexcept
     -> std::shared_ptr<decltype(TheBox::resource) const> {
@@ -59,7 +59,6 @@ template <class TheBox, class Create, class... Arguments>
   }
 }
 
-/// The context of a null handle.
 extern ContextHandle const no_context;
 
 [[nodiscard]] inline std::nullptr_t null_for_null(cu::Result code) noexcept {
@@ -67,7 +66,7 @@ extern ContextHandle const no_context;
   return nullptr;
 }
 
-/// Returns `driver()`, or null with the last error set.
+/// Sets the last error if null.
 [[nodiscard]] inline DriverTable const* driver_or_error() noexcept {
   DriverTable const* const table = driver();
   if (!table) record_error(driver_absence().code);

@@ -3,7 +3,7 @@
 #include <memarray/base/errors.hpp>
 #include <memarray/driver/driver_functions.hpp>
 
-/// The `CUresult` codes that handles check or devices simulate: X(constant, number, the driver's name, its text).
+/// The `CUresult` codes that handles check or devices simulate: X(constant, number, driver's name, driver's text).
 #define MEMARRAY_FOR_EACH_DRIVER_CODE(X)                                                                          \
   X(success, 0, "CUDA_SUCCESS", "no error")                                                                       \
   X(invalid_value, 1, "CUDA_ERROR_INVALID_VALUE", "invalid argument")                                             \
@@ -35,7 +35,7 @@ MEMARRAY_FOR_EACH_DRIVER_CODE(MEMARRAY_CODE)
 static_assert(cuda_code::out_of_memory == out_of_memory && cuda_code::no_device == no_device &&
               cuda_code::invalid_device == invalid_device && cuda_code::not_supported == not_supported);
 
-/// The driver's words for a code; null if it is not listed.
+/// The driver's words for a code; null if unknown.
 struct Words {
   char const* name;
   char const* text;

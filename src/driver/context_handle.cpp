@@ -32,7 +32,7 @@ struct ContextBox : Box<cu::Context> {
   }
 
   void release_primary(DriverTable const& table) const noexcept {
-    // A device's number does not identify one of several simulated blocks; the current context does.
+    // A device number is ambiguous among simulated blocks; the current context names one.
     bool const pushed = table.is_simulated() && table.cuCtxPushCurrent(resource) == 0;
     static_cast<void>(table.cuDevicePrimaryCtxRelease(device_id));
     cu::Context popped = nullptr;
@@ -43,8 +43,8 @@ struct ContextBox : Box<cu::Context> {
   bool primary = false;
 };
 
-// Handles share one retention of a primary context. Real ones stay until the process ends: recreation is slow, and
-// other libraries may have borrowed them.
+// Handles share one retention. Real contexts stay until the process ends: recreation is slow, and other libraries may
+// borrow them.
 class PrimaryContexts {
  public:
   ContextHandle find(DriverTable const* table, int device_id) noexcept {
@@ -94,8 +94,7 @@ class PrimaryContexts {
   std::vector<Entry> _entries;
 };
 
-// Never destroyed: handles are dropped while the process exits. No initialisation guard, which a fork could leave
-// locked.
+// Never destroyed: handles are dropped at exit. No initialisation guard, which a fork could leave locked.
 union Immortal {
   constexpr Immortal() noexcept : contexts() {}
   ~Immortal() {}
@@ -204,7 +203,7 @@ ContextHandle held_primary_context(int device_id) noexcept {
 }
 
 int last_held_device() noexcept {
-  // Loads no driver if the process has used no device.
+  // Loads no driver if no device was used.
   if (primary_contexts().empty()) return -1;
   DriverTable const* const table = driver();
   return table ? primary_contexts().highest(table) : -1;

@@ -39,7 +39,7 @@ struct DevicePtrBox : Box<cu::DevicePtr> {
     detail::give_memory_back(*scope.driver(), kind, stream, resource);
   }
 
-  // Blocks if the stream cannot wait.
+  // Blocks unless the stream can wait.
   void come_after(DriverTable const& table, EventHandle const& event) const noexcept {
     if (kind == MemoryKind::pool && detail::wait(table, stream, event) == 0) return;
     static_cast<void>(detail::synchronize(table, event));

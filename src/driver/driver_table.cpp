@@ -19,7 +19,7 @@ using GetProcAddress = int (*)(char const* symbol, void** function, int version,
 struct Machine {
   DriverTable table;
   DriverAbsence absence{0, ""};
-  std::string words;  // storage of text in `absence`
+  std::string words;  // storage of `absence.why`
 };
 
 DriverAbsence resolve(Machine& machine) {
@@ -60,7 +60,7 @@ std::atomic<detail::DriverHooks const*> hooks_above{nullptr};
 Machine const& this_machine() noexcept {
   Machine const* known = machine.load(std::memory_order_acquire);
   if (known) return *known;
-  RuntimeRelease const released;  // loading and starting the driver is slow
+  RuntimeRelease const released;
   auto* const fresh = new Machine;
   fresh->table.fork_generation = fork_generation();
   fresh->absence = resolve(*fresh);

@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// Returns how often the calling thread's last error was set. A change outdates a stored error text.
+/// Counts how often the thread's last error was set: a change outdates a stored error text.
 [[nodiscard]] std::uint64_t error_epoch() noexcept;
 
 }  // namespace memarray::detail

@@ -49,7 +49,6 @@ MemoryPoolHandle make_pool(int device_id, Create const& create) noexcept {
       table, std::move(context));
 }
 
-// Returns the pool's driver; null with the last error set for a null handle or in a forked child.
 DriverTable const* usable(MemoryPoolHandle const& pool) noexcept {
   if (!pool) return detail::null_for_null(code::invalid_handle);
   DriverTable const* const table = box_of<MemoryPoolBox>(pool).of_this_process();

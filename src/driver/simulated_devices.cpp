@@ -25,7 +25,7 @@ void check_count(int nth, int times) {
   if (times < 1 && times != SimulatedDevices::always) throw ValueError("times must be at least 1");
 }
 
-// Waits for all work of the session. Must not run in forked children, which lack its threads.
+// Must not run in forked children, which lack the session's threads.
 void wait_for_all(Session& session) {
   std::vector<std::shared_ptr<simulated::Completion>> work;
   {
@@ -52,13 +52,13 @@ SimulatedDevices::SimulatedDevices(SimulatedOptions const& options) {
 SimulatedDevices::~SimulatedDevices() {
   end();
   Hidden const hidden;
-  // A forked child leaks the session, whose threads it lacks.
+  // A forked child leaks the session.
   if (!is_usable(*_session)) static_cast<void>(new std::shared_ptr<Session>(_session));
   _session.reset();
 }
 
 void SimulatedDevices::end() noexcept {
-  RuntimeRelease const released;  // work may need the interpreter to complete
+  RuntimeRelease const released;  // work may need the interpreter
   Hidden const hidden;
   if (!is_usable(*_session)) return;
   wait_for_all(*_session);

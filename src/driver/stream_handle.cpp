@@ -38,7 +38,7 @@ union Immortal {
 
 constinit Immortal default_streams[3];
 
-// Only number 0 may be needed earlier.
+// Only number 0 may be used before this runs.
 [[maybe_unused]] bool const numbered = [] {
   for (std::uintptr_t const number : {std::uintptr_t{1}, std::uintptr_t{2}})
     default_streams[number].box.resource = reinterpret_cast<cu::Stream>(number);

@@ -14,7 +14,7 @@ namespace {
 using detail::ContextScope;
 using detail::succeeded;
 
-// True if the scope's driver may use `handle`: another driver's is no valid address. Sets the last error on failure.
+// Another driver's handle is no valid address.
 template <class Handle>
 bool goes_with(ContextScope const& scope, Handle const& handle) noexcept {
   if (!scope.driver()) return false;
@@ -25,7 +25,7 @@ bool goes_with(ContextScope const& scope, Handle const& handle) noexcept {
 
 }  // namespace
 
-// Calls that may block release the interpreter lock. Submitting to a full queue blocks, too.
+// Submitting blocks on a full queue, too.
 namespace detail {
 
 cu::Result wait(DriverTable const& driver, StreamHandle const& stream, EventHandle const& event) noexcept {
@@ -89,7 +89,7 @@ bool is_lost(ContextHandle const& context) noexcept {
   std::size_t free = 0;
   std::size_t total = 0;
   cu::Result const failed = scope.driver()->cuCtxSynchronize();
-  // An error of one function alone is not a lost context.
+  // Errors of one function alone do not count.
   return failed != 0 && scope.driver()->cuMemGetInfo(&free, &total) == failed;
 }
 

@@ -16,7 +16,7 @@
 #include "failure.hpp"
 #include "ref.hpp"
 
-// The targets of C API refs. A lease has its own count, because a `LeaseCore` cannot be moved.
+// The targets of C API refs. A lease has its own count, as a `LeaseCore` cannot be moved.
 struct MemArrayArray : memarray::detail::Counted<memarray::detail::ArrayStatePtr> {
   using Counted::Counted;
 };
@@ -37,12 +37,12 @@ namespace memarray::detail {
 extern MemArrayArrayAPI const array_api;
 extern MemArrayViewAPI const view_api;
 
-/// Returns a new ref to `make()`; null with the last error set on failure.
+/// Returns a new ref; null with the last error set on failure.
 template <class Object, class Make>
 Object* give_made(Make const& make) noexcept {
   return attempt<Object*>(nullptr, [&] { return new Object(make()); });
 }
-/// Like `give_made`, but fails without calling `make` if `ref` is null.
+/// Fails without calling `make` if `ref` is null.
 template <class Object, class Make>
 Object* give_made_of(auto const* ref, Make const& make) noexcept {
   return none_null(ref) ? give_made<Object>(make) : nullptr;
@@ -57,7 +57,7 @@ Object* give_made_of(auto const* ref, Make const& make) noexcept {
   return *dtype;
 }
 
-/// Throws `ValueError` for fewer than `least` or too many dimensions, and for a null `shape`.
+/// Throws `ValueError` for too few or too many dimensions, and for a null `shape`.
 [[nodiscard]] inline Extents extents_of(int ndim, std::int64_t const* shape, int least) {
   if (ndim < least || ndim > StridedLayout::max_ndim || (ndim > 0 && !shape))
     throw ValueError("expected a shape of " + std::to_string(least) + " to " + std::to_string(StridedLayout::max_ndim) +
@@ -68,7 +68,7 @@ Object* give_made_of(auto const* ref, Make const& make) noexcept {
 [[nodiscard]] inline Device device_of(MemArrayDevice const& device) noexcept {
   return {static_cast<DLDeviceType>(device.type), device.id};
 }
-/// Returns the ref's stream; the default stream for null.
+/// Null is the default stream.
 [[nodiscard]] inline StreamChoice stream_of(MemArrayStreamRef stream) noexcept {
   return stream ? StreamChoice(stream->handle) : StreamChoice();
 }

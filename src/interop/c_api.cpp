@@ -29,7 +29,7 @@ using detail::retain;
 
 int status(bool succeeded) noexcept { return succeeded ? 0 : -1; }
 
-// Sets code 500 for a null handle: the resource does not exist, although no call failed.
+// Code 500 for a null handle: no call failed, but the resource does not exist.
 template <class Ref>
 Ref give_if_any(typename std::remove_pointer_t<Ref>::Handle handle) noexcept {
   return detail::succeeded(handle ? 0 : code::not_found) ? give<Ref>(std::move(handle)) : nullptr;
@@ -47,7 +47,7 @@ Raw from_integer(std::intptr_t raw) noexcept {
 
 ContextHandle optional(MemArrayContextRef context) noexcept { return context ? context->handle : nullptr; }
 
-// A caller's owner, dropped at once if there is no memory to keep it.
+// A caller's owner, dropped at once if memory is short.
 struct Owner {
   Owner(void* owner, MemArrayDrop drop) noexcept {
     try {

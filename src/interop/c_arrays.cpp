@@ -20,7 +20,7 @@ namespace {
 
 Timeout timeout_of(double seconds) {
   if (std::isnan(seconds)) throw ValueError("the timeout is not a number of seconds");
-  constexpr double most = 9e9;  // nanoseconds in 64 bits reach no further
+  constexpr double most = 9e9;  // more overflow 64 bits of nanoseconds
   if (seconds < 0 || seconds > most) return std::nullopt;
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
 }
@@ -37,7 +37,7 @@ MemArrayLeaseRef open_lease(MemArrayArrayRef array, LeaseCore::Kind kind, double
   });
 }
 
-/// Copies the shape, because other threads may resize the array.
+/// Copies the shape: other threads may resize the array.
 std::int64_t size_of(ArrayState const& state) {
   std::vector<std::int64_t> shape(static_cast<std::size_t>(state.ndim()));
   state.copy_shape(shape.data());

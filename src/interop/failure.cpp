@@ -26,7 +26,7 @@ void assign(char (&target)[size], std::string_view text) noexcept {
   target[length] = '\0';
 }
 
-/// A thread's last failure. On the heap: a library that is loaded late may get little thread-local storage.
+/// A thread's last failure. On the heap: a library loaded late may get little thread-local storage.
 struct Words {
   std::uint64_t failure;
   int code;

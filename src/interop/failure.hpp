@@ -4,9 +4,9 @@
 
 namespace memarray::detail {
 
-/// Makes the exception being handled the thread's last error, without its message if memory is short.
+/// Makes the handled exception the last error, without its message if memory is short.
 void remember_current() noexcept;
-/// Throws the exception for a code of the last error; its message begins with `what`.
+/// Throws the exception for a last error's code; its message begins with `what`.
 [[noreturn]] void throw_failure(int code, char const* what);
 
 /// Returns `body()`, or `failed` with the last error set if it throws.

@@ -8,19 +8,19 @@
 
 namespace memarray::detail {
 
-/// Functions of the Python binding for the C API. Objects are `PyObject*`. All need the GIL. Failure is null or false,
+/// The Python binding's functions for the C API. Objects are `PyObject*`. All need the GIL. Failure is null or false
 /// with the Python error set.
 struct ObjectBridge {
-  /// Returns the borrowed state of a `memarray.MemArray`.
+  /// Returns the borrowed state.
   ArrayState* (*array_in)(void* object) noexcept;
-  /// Sets `view` to that of a `memarray.BufferView`.
+  /// Accepts a `memarray.BufferView` alone.
   bool (*view_in)(void* object, ViewCore& view) noexcept;
   /// Returns a new `memarray.MemArray` that shares the state.
   void* (*show_array)(ArrayState& state) noexcept;
   void* (*show_view)(ViewCore const& view) noexcept;
-  /// Sets `view` to that of `memarray.BufferView(object)`.
+  /// Implements `memarray.BufferView(object)`.
   bool (*import_view)(void* object, ViewCore& view) noexcept;
-  /// Returns the running line of Python code, or an empty string.
+  /// Returns the running line of Python code, or "".
   std::string (*line_of_caller)();
   /// Logs queued reports. Preserves a pending error.
   void (*log_reports)() noexcept;
@@ -28,7 +28,7 @@ struct ObjectBridge {
 
 /// Installs `bridge`, which must live as long as the process.
 MEMARRAY_API void set_object_bridge(ObjectBridge const& bridge) noexcept;
-/// Returns null until `memarray` is imported.
+/// Null until `memarray` is imported.
 [[nodiscard]] MEMARRAY_API ObjectBridge const* object_bridge() noexcept;
 
 }  // namespace memarray::detail

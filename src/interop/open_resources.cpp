@@ -48,7 +48,7 @@ void close_traced(void* data) noexcept {
   Traces closed;
   {
     auto const locked = guard();
-    // The nodes of an abandoned list may be half changed.
+    // Nodes of an abandoned list may be half changed.
     if (traced->list == list_number) closed.splice(closed.end(), traces(), traced->self);
   }
   inner.close_func(inner.data);

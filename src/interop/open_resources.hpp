@@ -8,8 +8,7 @@
 
 namespace memarray {
 
-/// Turns tracing of new resources on or off (the default). At exit, traced resources that were never closed are
-/// reported on stderr.
+/// Turns tracing of new resources on or off (the default). Unclosed ones are reported on stderr at exit.
 MEMARRAY_API void trace_resources(bool on) noexcept;
 [[nodiscard]] MEMARRAY_API bool traces_resources() noexcept;
 /// Describes the open traced resources, oldest first.

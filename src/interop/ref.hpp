@@ -14,8 +14,7 @@
 
 namespace memarray::detail {
 
-/// The target of a C API ref: a handle and the count of its C references. `retain` returns the same pointer and cannot
-/// fail.
+/// The target of a C API ref. With a count of its own, `retain` returns the same pointer and cannot fail.
 template <class TheHandle>
 struct Counted {
   using Handle = TheHandle;
@@ -45,7 +44,7 @@ struct MemArrayDevicePtr : memarray::detail::Counted<memarray::DevicePtrHandle> 
 
 namespace memarray::detail {
 
-/// Returns a new ref; null for a null handle. Without memory, sets CUDA_ERROR_OUT_OF_MEMORY and returns null.
+/// Returns a new ref; null for a null handle, and with CUDA_ERROR_OUT_OF_MEMORY if memory is short.
 template <class Ref>
 [[nodiscard]] Ref give(typename std::remove_pointer_t<Ref>::Handle handle) noexcept {
   if (!handle) return nullptr;
@@ -65,12 +64,12 @@ void release(Object* ref) noexcept {
   if (ref && ref->count.fetch_sub(1, std::memory_order_acq_rel) == 1) delete ref;
 }
 
-/// True for refs to driver handles, unlike arrays, views and plain pointers.
+/// True for refs to driver handles.
 template <class Object>
 inline constexpr bool is_handle_ref = requires(Object const& ref) { as_cu(ref.handle); };
 
-/// True if no pointer is null. Otherwise keeps the last error; without one, sets CUDA_ERROR_INVALID_HANDLE. For driver
-/// handles, the reason why there is no driver comes first.
+/// True if no pointer is null. Otherwise sets the last error, unless there is one: for driver handles why there is no
+/// driver, else CUDA_ERROR_INVALID_HANDLE.
 template <class... Objects>
 [[nodiscard]] bool none_null(Objects const*... refs) noexcept {
   if ((... && (refs != nullptr))) return true;

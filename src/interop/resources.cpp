@@ -29,7 +29,7 @@ std::string words_for(char const* what) {
   return line.empty() ? std::string(what) : what + (", opened at " + line);
 }
 
-/// Traces the new resource, if tracing is on. Needs the GIL, to find the caller's line.
+/// Needs the GIL, to find the caller's line.
 void trace(MemArrayResource& resource, char const* what) noexcept {
   if (!traces_resources()) return;
   try {
@@ -39,13 +39,13 @@ void trace(MemArrayResource& resource, char const* what) noexcept {
   }
 }
 
-/// Returns an address for memory of 0 bytes, too, because null means failure.
+/// Memory of 0 bytes gets an address, too: null means failure.
 void* address(std::byte* data) noexcept {
   alignas(std::max_align_t) static std::byte nothing[1];
   return data ? data : nothing;
 }
 
-/// Runs `body` like `with_python`, then traces the resource that it made.
+/// Traces the resource that `body` made.
 template <class Body>
 void* keep(char const* what, MemArrayResource* resource, Body const& body) noexcept {
   return with_python<void>([&](ObjectBridge const& python) {
@@ -81,7 +81,7 @@ void* array_as_pointer(void* object, int writable, MemArrayResource* resource) n
       throw BufferError("this " + state->describe() + " is on " + to_string(state->residency().device()) +
                         ", where the host does not reach: move it with move_memory(memarray.dlpack.kDLCPU) first");
     };
-    // Checked before the lease opens, because a write lease on the device makes the host side stale.
+    // Checked before the lease opens: a write lease on the device makes the host side stale.
     if (state->residency().on_device()) refuse();
     auto const kind = writable ? LeaseCore::Kind::write : LeaseCore::Kind::read;
     auto lease = std::make_unique<LeaseCore>(ArrayStatePtr::share(state), kind, LeaseOptions{});

@@ -9,7 +9,7 @@ void hold_object(void* object, char const* what, MemArrayResource* resource) noe
 void* array_as_pointer(void* object, int writable, MemArrayResource* resource) noexcept;
 void* view_as_pointer(void* object, int writable, MemArrayResource* resource) noexcept;
 
-/// Calls `hooks().drop_object`. Does nothing for null, or without a runtime.
+/// Does nothing for null, or without a runtime.
 void drop_object(void* object) noexcept;
 
 }  // namespace memarray::detail

@@ -6,7 +6,7 @@
 
 namespace memarray::detail {
 
-/// Returns `body(python)`; null with the Python error set if it throws, without an error if `memarray` is not imported.
+/// Returns `body(python)`; null with the Python error set if it throws, without one if `memarray` is not imported.
 /// Needs the GIL.
 template <class Result, class Body>
 Result* with_python(Body const& body) noexcept {

@@ -44,7 +44,7 @@ HeldArrays::HeldArrays(std::span<KernelHold> holds, StreamOrLaunch const& on, Ex
   if (!stream) throw_null_stream();
   if (_sharing.threads < 0 || _sharing.grain < 0) throw_negative(_sharing);
   check_not_twice();
-  // Checked before the stream must wait, and again under the holds.
+  // Before the stream waits, and again under the holds.
   check_one_device();
   run_deferred();
   try {

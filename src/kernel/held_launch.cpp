@@ -41,7 +41,7 @@ Extents extents_of(BoxView const& box) noexcept { return {box.extents, static_ca
                    " is not within " + hold.describe() + "; a range begins at 0 or later and ends at the extents");
 }
 
-/// The first steps of a kernel in a simulated stream.
+/// Alignment checks and copies of old elements before a simulated kernel.
 struct EmulatedStart {
   struct Load {
     void const* address;
@@ -60,7 +60,6 @@ struct EmulatedStart {
   }
 };
 
-/// Raw memory for values of one type.
 class Values {
  public:
   Values(ReduceCode const& code, std::int64_t count)
@@ -124,7 +123,7 @@ void HeldLaunch::check_fit(KernelHold& hold, HeldArrays::Extent extent) {
   }
   Extents const shape = hold.extents();
   auto const ndim = static_cast<int>(shape.size());
-  // Rows of an `overwrite` array may be visited by their leading indices.
+  // A launch over the leading dimensions may set rows of an `overwrite` array.
   bool fits = _box.ndim == ndim || (hold._mode == AccessMode::overwrite && _box.ndim < ndim);
   bool is_whole = fits;
   for (int d = 0; fits && d < _box.ndim; ++d) {
@@ -140,7 +139,7 @@ void HeldLaunch::check_fit(KernelHold& hold, HeldArrays::Extent extent) {
 }
 
 void HeldLaunch::copy_rest(KernelHold const& hold) const {
-  // For each dimension, the elements before and behind the box, within the box in the dimensions before it.
+  // For each dimension, the slabs before and behind the box, within the box in earlier dimensions.
   ArrayState const& state = *hold._state;
   DType const& dtype = state.dtype();
   StridedLayout const whole = StridedLayout::dense(state.extents(), dtype.itemsize);
@@ -169,7 +168,7 @@ void HeldLaunch::copy_rest(KernelHold const& hold) const {
     offset += inner.slice(d, {.start = begin, .stop = end});
   }
   if (_size == 0) copy(whole, 0);
-  // The rest of an interior is small. A copy of most of the array is reported like any other.
+  // The border of an interior is small: only a copy of most of the array is reported.
   if (copied > state.bytes() / 2)
     report_copy(static_cast<std::int64_t>(copied),
                 state.describe() + " was written in part under escaped views, and the rest was copied");
@@ -182,7 +181,7 @@ void HeldLaunch::begin() {
     if (hold._is_partial && hold._source != hold._target) copy_rest(hold);
 }
 
-// Calls `body(begin, end)` for pieces of [0, count), each of `positions` positions of the box.
+// Calls `body(begin, end)` for ranges of [0, count). Each unit is `positions` positions of the box.
 template <class Body>
 void HeldLaunch::run_on_threads(std::int64_t count, std::int64_t positions, Body const& body) const {
   LoopSharing const& given = _arrays.sharing();
@@ -191,7 +190,7 @@ void HeldLaunch::run_on_threads(std::int64_t count, std::int64_t positions, Body
   std::vector<OldElements> old;
   for (KernelHold const& hold : _arrays.holds())
     if (hold.copies_old()) old.push_back(old_elements_of(hold));
-  // Pieces that stay in the first-level cache until the kernel has used them.
+  // Bytes that stay in the L1 cache until the kernel has used them.
   constexpr std::int64_t cached = std::int64_t{16} << 10;
   std::int64_t const bytes =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(_bytes) / std::max<std::int64_t>(1, _size));
@@ -205,7 +204,6 @@ void HeldLaunch::run_on_threads(std::int64_t count, std::int64_t positions, Body
   });
 }
 
-// Submits `body()` to the simulated stream.
 template <class Body>
 void HeldLaunch::submit(Body body) const {
   EmulatedStart start;

@@ -12,7 +12,7 @@
 
 namespace memarray::detail {
 
-/// Copies a box's elements of an `update` array from the old contents to the new ones.
+/// A copy of an `update` array's elements from old to fresh memory.
 struct OldElements {
   std::byte const* source;
   std::byte* target;

@@ -24,7 +24,7 @@ namespace {
 constexpr int digit_bits = 8;
 constexpr std::size_t digits = std::size_t{1} << digit_bits;
 
-/// Calls `work(piece, begin, end)` for each piece, on threads if that pays.
+/// Calls `work(piece, begin, end)` in parallel.
 template <class Work>
 void for_pieces(std::int64_t size, std::int64_t pieces, Work const& work) {
   parallel_for(pieces, [&](std::int64_t piece) {
@@ -32,7 +32,7 @@ void for_pieces(std::int64_t size, std::int64_t pieces, Work const& work) {
   });
 }
 
-/// A stable sort of keys with their positions, by digits from the lowest on. Digits that all keys share are skipped.
+/// A stable sort of keys with their positions, from the lowest digit on. Skips digits that all keys share.
 template <class U, class Position>
 class RadixSort {
  public:
@@ -49,7 +49,7 @@ class RadixSort {
     });
   }
 
-  /// Returns the positions of the keys in their order.
+  /// Returns the keys' positions in sorted order.
   [[nodiscard]] Position const* run() {
     for (int shift = 0; shift < static_cast<int>(8 * sizeof(U)); shift += digit_bits) {
       count(shift);
@@ -76,7 +76,7 @@ class RadixSort {
       _counts[piece] = found;
     });
   }
-  /// Turns counts into the place of each piece's first key of each digit. Returns false if all keys share the digit.
+  /// Turns counts into the place of each piece's first key of each digit. False if all keys share the digit.
   bool find_begins() noexcept {
     std::int64_t before = 0;
     for (std::size_t digit = 0; digit < digits; ++digit) {
@@ -114,7 +114,6 @@ void gather_of(std::byte const* from, std::byte* to, Position const* positions, 
     std::memcpy(to + static_cast<std::size_t>(i) * bytes, from + static_cast<std::size_t>(positions[i]) * bytes, bytes);
 }
 
-/// Copies elements in the order of `positions`.
 template <class Position>
 void gather(std::byte const* from, std::byte* to, std::size_t bytes, Position const* positions, std::int64_t size,
             std::int64_t pieces) {
@@ -134,7 +133,7 @@ void gather(std::byte const* from, std::byte* to, std::size_t bytes, Position co
   });
 }
 
-/// Orders elements, in place or to a target apart. Allocates when made, so that `run` cannot fail.
+/// Reorders elements, also in place. Allocates when made, so `run` cannot fail.
 class Reorder {
  public:
   Reorder(std::byte const* from, std::byte* to, std::size_t bytes, std::int64_t size)
@@ -203,7 +202,6 @@ void sort_held(HeldArrays& arrays, KeyKind kind) {
                         keys.source(), keys.target(), values.source(),       values.target()};
   arrays.begin();
   if (arrays.where() == ExecutionSpace::host) {
-    // As many pieces as threads.
     bool const pays = parallel_chunks(static_cast<std::size_t>(size) * sizeof(std::uint64_t)) > 1;
     std::int64_t const wanted = arrays.sharing().threads;
     return sort_on_host(sort, wanted == 0 ? (pays ? threads() : 1) : std::clamp<std::int64_t>(size, 1, wanted));

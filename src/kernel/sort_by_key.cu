@@ -33,7 +33,7 @@ __global__ void make_pairs(std::byte const* keys, KeyKind kind, std::int64_t siz
   }
 }
 
-// Moves words of elements, so that adjacent threads write adjacent words.
+// Adjacent threads write adjacent words.
 template <class Word, class Position>
 __global__ void gather_words(std::byte const* from, std::byte* to, std::int64_t words, Position const* positions,
                              std::int64_t count) {

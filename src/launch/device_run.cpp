@@ -41,7 +41,7 @@ std::byte* DeviceRun::scratch(std::size_t bytes) {
 
 std::byte* DeviceRun::upload(std::size_t bytes, std::byte const* data) {
   std::byte* const target = scratch(bytes);
-  // The driver may read pageable memory until the stream has reached the copy.
+  // Staged: the driver may read the source until the stream reaches the copy.
   BlockPtr const staging = staging_block(_memory, bytes);
   StreamDependencies& uses = staging->uses_on(_memory.shared_from_this());
   std::memcpy(staging->data(), data, bytes);
@@ -55,7 +55,7 @@ std::byte* DeviceRun::upload(std::size_t bytes, std::byte const* data) {
 void DeviceRun::read_back(std::initializer_list<Piece> pieces) {
   std::size_t total = 0;
   for (Piece const& piece : pieces) total += piece.bytes;
-  // The copies are staged: after an error the call returns while they may be pending.
+  // Staged: copies may still be pending when an error is thrown.
   BlockPtr const staging = staging_block(_memory, total);
   StreamDependencies& uses = staging->uses_on(_memory.shared_from_this());
   RuntimeRelease const released;

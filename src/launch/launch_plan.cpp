@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::int64_t warp = 32;
 
-// Blocks of a large launch, as a multiple of those resident at once. More blocks cost more than a loop in each thread.
-// With fewer, the device idles at the end.
+// Most blocks, as a multiple of those resident at once. More cost more than a loop in each thread. With fewer, the
+// device idles at the end.
 constexpr std::int64_t waves = 16;
 
 constexpr std::int64_t divide_up(std::int64_t count, std::int64_t by) noexcept { return (count + by - 1) / by; }

@@ -18,26 +18,24 @@ constexpr std::uint64_t worth_waking = 50;
 constexpr std::uint64_t burst_gap = 100;
 constexpr std::uint64_t time_of_piece = 1;
 
-// True if a loop of some microseconds ran shortly before.
 bool is_in_burst(std::uint64_t now) noexcept {
   static std::atomic<std::uint64_t> last{0};
   return now - last.exchange(now, std::memory_order_relaxed) < burst_gap * ticks_of_microsecond();
 }
 
-// A small launch after a short one of its functor runs unmeasured: reading the time would take as long.
+// Bytes. Smaller launches after a short one run unmeasured: reading the time would take as long.
 constexpr std::size_t small = std::size_t{16} << 10;
 constexpr std::uint32_t unmeasured_launches = 15;
 
 struct Started {
   std::int64_t end;    // of what has run
-  std::uint64_t rest;  // estimated time of the rest
+  std::uint64_t rest;  // estimated, in microseconds
 };
-// Runs on the calling thread until the rest is worth sharing.
 template <class Run>
 Started run_until_worth_sharing(std::int64_t size, ShortLaunches* short_left, Run const& run) {
   std::uint64_t const start = ticks();
   std::int64_t end = 0;
-  // Each piece is three times all before it, so a cheap beginning decides for little.
+  // Each piece is three times all before it, so a cheap beginning misleads little.
   for (std::int64_t piece = std::max<std::int64_t>(1, size / 16);; piece = 3 * end) {
     if (piece >= size - end) {
       run(end, size);
@@ -48,7 +46,7 @@ Started run_until_worth_sharing(std::int64_t size, ShortLaunches* short_left, Ru
     run(end, end + piece);
     end += piece;
     std::uint64_t const now = ticks();
-    // In floating point, as the product may exceed an integer; a minute is as good as more.
+    // In floating point, as the product may exceed an integer; capped at a minute.
     double const rest = static_cast<double>(now - start) * static_cast<double>(size - end) / static_cast<double>(end);
     auto const microseconds =
         static_cast<std::uint64_t>(std::min(rest / static_cast<double>(ticks_of_microsecond()), 6e7));
@@ -68,7 +66,7 @@ void run_host(std::int64_t size, std::size_t bytes, LoopSharing sharing,
 
   constexpr std::int64_t bytes_of_piece = std::int64_t{1} << 16;
   std::int64_t begin = 0;
-  std::int64_t chunks = 0;  // 0: as many as the threads can share evenly
+  std::int64_t chunks = 0;  // 0: not estimated, take the most
   if (sharing.grain != 0) {
     chunks = size / sharing.grain;
   } else if (bytes >= bytes_worth_sharing) {

@@ -9,7 +9,7 @@
 
 namespace memarray::detail {
 
-/// Maps a key's bits to an unsigned integer of the same order: NaN is the largest, as NumPy sorts, and −0.0 equals 0.0.
+/// Maps a key's bits to an unsigned integer of NumPy's order: NaN is the largest, −0.0 equals 0.0.
 template <class U>
 [[nodiscard]] MEMARRAY_HD constexpr U order_of(U bits, KeyKind kind) noexcept {
   constexpr U sign = static_cast<U>(U{1} << (8 * sizeof(U) - 1));
@@ -25,7 +25,6 @@ template <class U>
   return (bits & sign) != 0 ? static_cast<U>(~bits) : static_cast<U>(bits | sign);
 }
 
-/// Loads the bits of key `i`.
 template <class U>
 [[nodiscard]] MEMARRAY_HD U load_bits(std::byte const* keys, std::int64_t i) noexcept {
   U bits;

@@ -20,7 +20,7 @@ namespace memarray::detail {
 namespace {
 
 struct Request {
-  Deferred deferred;  // first: it has the request's address
+  Deferred deferred;  // first: shares the request's address
   Block* block;
   void (*run)(Block*) noexcept;
 };
@@ -49,7 +49,7 @@ HostAllocator const& pooled(HostAllocator::Contents contents) {
 }  // namespace
 
 struct OwnedBlock : Block {
-  // Consumers may ask for the address of an empty array.
+  // Never null: consumers may ask for the address of an empty array.
   OwnedBlock(HostAllocator const& allocator, std::size_t count, MemoryType type)
       : Block(nullptr, count, Device{}, type, false, &destroy),
         vector(make_bytes<HostBytes>(allocator, count ? count : 1)) {
@@ -57,7 +57,7 @@ struct OwnedBlock : Block {
   }
 
   static void destroy(Block* block) noexcept {
-    // This thread may not be allowed to call the driver.
+    // Host functions of streams cannot call the driver.
     if (block->uses() || block->memory_type() != MemoryType::normal) return block->destroy_later(&destroy_when_over);
     delete static_cast<OwnedBlock*>(block);
   }
@@ -70,7 +70,7 @@ struct OwnedBlock : Block {
   HostBytes vector;
 };
 
-/// Device memory, freed in the order of the stream that used it last.
+/// Device memory, freed in the order of the last stream that used it.
 struct DeviceBlock : Block {
   DeviceBlock(DeviceMemoryPtr const& memory, BoundStream const& queue, std::size_t count)
       : Block(nullptr, count, {kDLCUDA, memory->device_id()}, MemoryType::device, false, &destroy),
@@ -80,7 +80,7 @@ struct DeviceBlock : Block {
     auto* const uses = new StreamDependencies(memory);
     _uses = uses;
     if (can_free_in(queue, *memory)) return;
-    // The memory cannot be freed in this stream later: it may have ended, or is another context's or thread's.
+    // `queue` cannot free it later: it may have ended, or is another context's or thread's.
     where = nullptr;
     uses->submitted(end_of(queue, *memory), Use::write);
   }
@@ -91,10 +91,10 @@ struct DeviceBlock : Block {
     DeviceMemoryPtr const memory = device->uses()->memory_ptr();
     // A forked child has no driver.
     if (!driver_of(memory->context())) return delete device;
-    // The context stays current for the allocator, which must not fail to enter it.
+    // The allocator must not fail to enter the context later.
     ContextScope const scope(memory->context());
     if (scope.driver() && device->order_free()) return delete device;
-    // Work may still use the memory: the library's next call retries.
+    // Work may still use the memory.
     clear_last_error();
     device->destroy_later(&destroy_in_order);
   }
@@ -124,13 +124,13 @@ struct ForeignBlock : Block {
   }
 
   static void destroy(Block* block) noexcept {
-    // A part's pending work is tracked by the whole.
+    // The whole tracks pending work.
     if (!block->_whole && block->uses() && !block->uses()->is_unused()) return block->destroy_later(&destroy_when_over);
     delete static_cast<ForeignBlock*>(block);
   }
   static void destroy_when_over(Block* block) noexcept {
     StreamDependencies& uses = *block->uses();
-    // No work may use the memory once its owner is released.
+    // Work must end before the owner is released.
     bool const fenced = uses.fence_escaped(Use::write, false) || is_lost(uses.memory().context());
     clear_last_error();
     if (!fenced || !is_over(uses)) return block->destroy_later(&destroy_when_over);
@@ -186,7 +186,7 @@ BlockPtr Block::on_device(Block& host, DeviceMemoryPtr const& memory, KeepAlive 
   KeepAliveGuard guard(keep_alive);
   if (host.memory_type() != MemoryType::unified || host.is_on_device()) return {};
   if (!memory->shares_with_host(host.data())) return {};
-  // A block tracks the pending work of one device.
+  // Pending work belongs to one device.
   if (host.uses_on(memory).memory_ptr() != memory) return {};
   return BlockPtr(new ForeignBlock(host, {kDLCUDA, memory->device_id()}, guard));
 }
@@ -202,7 +202,7 @@ void drop_keep_alive(Block::KeepAlive keep_alive) noexcept {
     try {
       return mine.later->push_back(keep_alive);
     } catch (std::bad_alloc const&) {
-      return keep_alive.drop(keep_alive.object);  // nests deeper: out of memory
+      return keep_alive.drop(keep_alive.object);  // out of memory: nests deeper
     }
   }
   std::vector<Block::KeepAlive> later;

@@ -4,16 +4,16 @@
 
 namespace memarray::detail {
 
-/// A call deferred to a thread that may call the driver, which a host function of a stream may not. It is part of the
-/// object that it frees, so deferring cannot fail.
+/// A call deferred to a thread that may call the driver, unlike a stream's host function. Part of the object that it
+/// frees, so deferring cannot fail.
 struct Deferred {
   void (*run)(Deferred*) noexcept;
   Deferred* next = nullptr;
 };
 
-/// Defers a call. Lock-free; any thread may call it.
+/// Lock-free; any thread may call it.
 MEMARRAY_API void defer(Deferred* later) noexcept;
-/// Runs all deferred calls, in order. Costs one load if there are none.
+/// Runs all deferred calls, oldest first. One load if there are none.
 MEMARRAY_API void run_deferred() noexcept;
 
 }  // namespace memarray::detail

@@ -25,7 +25,7 @@ struct Known {
   DeviceMemoryPtr memory;
 };
 
-// Never destroyed. Constant-initialised: a fork could leave the guard of a static locked.
+// Never destroyed. Constant-initialised: a fork could leave a static's guard locked.
 union Registry {
   constexpr Registry() noexcept : all() {}
   ~Registry() {}
@@ -52,7 +52,7 @@ constexpr DriverHooks hooks_of_this_layer{&run_deferred, [](DriverTable const* d
                                             drop_device_memory(driver);
                                           }};
 
-// Installed at load time: pinned host memory needs deferred frees even without a `DeviceMemory`.
+// Pinned host memory needs deferred frees even without a `DeviceMemory`.
 [[maybe_unused]] bool const hooked = [] {
   set_driver_hooks(&hooks_of_this_layer);
   return true;
@@ -146,7 +146,7 @@ void DeviceMemory::take_back(EventHandle event) noexcept {
   try {
     _events.push_back(std::move(event));
   } catch (std::bad_alloc const&) {
-    // The event is destroyed.
+    // Destroys the event.
   }
 }
 
@@ -159,7 +159,7 @@ bool DeviceMemory::reaches(DeviceMemory& other) noexcept {
   }
   int can = 0;
   if (_driver->cuDeviceCanAccessPeer(&can, other._device_id, _device_id) != 0 || can == 0) return false;
-  // Memory of a pool ignores `cuCtxEnablePeerAccess`; `cuMemPoolSetAccess` grants access.
+  // Pool memory ignores `cuCtxEnablePeerAccess`.
   if (_pool) {
     cu::MemoryAccess access;
     access.location_id = other._device_id;

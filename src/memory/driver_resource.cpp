@@ -86,7 +86,7 @@ void* DriverResource::allocate(StreamHandle const& stream, std::size_t bytes, st
   RuntimeRelease const released;
   cu::DevicePtr pointer = 0;
   auto const take = [&] {
-    // The driver refuses to allocate 0 bytes.
+    // The driver refuses 0 bytes.
     std::size_t const wanted = std::max<std::size_t>(bytes, 1);
     return detail::take_memory(scope.driver(), kind_of(_type, _pool), _pool, stream, wanted, pointer);
   };
@@ -113,12 +113,12 @@ void* DriverResource::allocate_zeroed(StreamHandle const& stream, std::size_t by
 void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::size_t, std::size_t) noexcept {
   if (!driver_of(_context)) return;  // a forked child must not free it
   std::optional<ContextScope> scope(std::in_place, _context);
-  if (!scope->driver()) scope.emplace(_context);  // retried now: there is no later call
+  if (!scope->driver()) scope.emplace(_context);  // no later call could retry
   DriverTable const* const table = scope->driver();
   if (!table) return;
   RuntimeRelease const released;
   testing::detail::WaitSite const site("memory that goes back without a pool");
-  // Leaks the memory if work may still use it.
+  // Leaks memory that work may still use.
   if (!_pool && detail::synchronize(*table, stream) != 0 && !detail::synchronize(_context) && !is_lost(_context))
     return;
   detail::give_memory_back(*table, kind_of(_type, _pool), stream, reinterpret_cast<cu::DevicePtr>(pointer));

@@ -12,7 +12,7 @@ struct FailingAdaptor::State {
 
   MemoryResource upstream;
   std::mutex mutex;
-  std::int64_t passes = 0;  // allocations that still succeed before `left` fail
+  std::int64_t passes = 0;  // allocations that still succeed
   std::int64_t left = 0;
   std::int64_t failures = 0;
 };

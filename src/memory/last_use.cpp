@@ -42,7 +42,7 @@ bool is_over(StreamDependencies& uses) noexcept {
 }
 
 bool can_free_in(BoundStream const& queue, DeviceMemory const& memory) noexcept {
-  // The allocator uses the default stream of its own context and thread.
+  // The allocator resolves default streams in its own context and thread.
   return queue.lasting && as_cu(queue.context) == as_cu(memory.context()) && queue.thread == std::thread::id();
 }
 
@@ -56,7 +56,7 @@ StreamHandle order_free(StreamDependencies& uses, StreamHandle const& allocated)
     if (!queue) queue = uses.memory().internal_stream();
     uses.order(*queue, Use::write, "freeing memory");
     return queue->stream;
-  } catch (...) {  // without a stream to wait in, the host waits
+  } catch (...) {  // the host waits instead
   }
   testing::detail::WaitSite const site(going);
   try {

@@ -11,7 +11,7 @@ namespace memarray {
 struct LimitingAdaptor::State {
   State(MemoryResource upstream_, std::size_t limit_) : upstream(std::move(upstream_)), limit(limit_) {}
 
-  // Counts before the allocation: threads must not exceed the limit together.
+  // Counts first: threads must not exceed the limit together.
   template <class F>
   void* within_limit(std::size_t bytes, F&& take) {
     std::size_t used = in_use.load(std::memory_order_relaxed);

@@ -29,7 +29,7 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept { return (byt
                          " bytes of host memory to give: let go of arrays and kept views, or make smaller ones");
 }
 
-// Without free memory, a fault may stall while the kernel makes room for a huge page.
+// A fault may stall while the kernel makes room for a huge page.
 bool huge_pages_are_free(std::size_t bytes) noexcept {
   struct sysinfo info;
   return sysinfo(&info) == 0 && std::uint64_t{info.freeram} * info.mem_unit / 8 * 7 >= bytes;

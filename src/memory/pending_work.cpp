@@ -13,7 +13,7 @@ namespace {
 
 constexpr char const* no_event = "work of whose end there is no event";
 
-// The handle of another thread's default stream means the calling thread's own.
+// Another thread's default stream cannot be named: its handle means the calling thread's own.
 bool is_another_threads(BoundStream const& queue) noexcept {
   return queue.thread != std::thread::id() && queue.thread != std::this_thread::get_id();
 }
@@ -24,7 +24,7 @@ void report_blocking(char const* site) noexcept {
   try {
     report_wait(site);
   } catch (std::bad_alloc const&) {
-    // The wait is not counted.
+    // Not counted.
   }
 }
 
@@ -60,7 +60,7 @@ bool end_now(BoundStream const& queue) noexcept {
   return (!is_another_threads(queue) && synchronize(queue)) || end_now(queue.context);
 }
 
-// True if an event may stay in the context: a foreign one may be destroyed once its work completes.
+// True if an event may stay in the context: a foreign context may be destroyed once its work completes.
 bool is_kept(ContextHandle const& context, DeviceMemory const& memory) noexcept {
   return as_cu(context) == as_cu(memory.context()) || keeps_context(context) ||
          as_cu(context) == as_cu(held_primary_context(device_id_of(context)));

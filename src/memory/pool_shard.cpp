@@ -16,7 +16,7 @@ bool ShortLock::lock_late(std::uint32_t mine) noexcept {
       __builtin_ia32_pause();
 #endif
     }
-    // The holder has no core. With thread priorities, yielding may not give it one.
+    // The holder has no core. With thread priorities, yielding may not help.
     if (round < yields)
       std::this_thread::yield();
     else

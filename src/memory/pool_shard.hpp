@@ -22,7 +22,7 @@ namespace memarray::detail {
 /// A lock for some ten instructions, which a forked child can always acquire. Waiters poll.
 class ShortLock {
  public:
-  /// Acquires the lock in any case. Returns false if a fork left the guarded data in the middle of a change.
+  /// Always acquires the lock. Returns false if a fork interrupted a change of the guarded data.
   [[nodiscard]] bool lock() noexcept {
     std::uint32_t const mine = fork_generation() + 1;
     std::uint32_t holder = 0;
@@ -37,7 +37,7 @@ class ShortLock {
   std::atomic<std::uint32_t> _holder{0};  // holder's fork generation + 1; 0: free
 };
 
-/// Rounded sizes of blocks: eight a doubling, so at most an eighth is wasted.
+/// Rounded sizes of blocks: eight a doubling.
 struct PoolSizes {
   static constexpr int steps_log2 = 3;
   static constexpr std::size_t steps = std::size_t{1} << steps_log2;
@@ -49,7 +49,7 @@ struct PoolSizes {
     std::size_t const step = std::bit_floor(bytes) >> steps_log2;
     return (bytes + step - 1) & ~(step - 1);
   }
-  /// The inverse of `size`.
+  /// The inverse of `size`, for rounded sizes.
   [[nodiscard]] static std::size_t index(std::size_t bytes) noexcept {
     int const log2 = std::bit_width(bytes) - 1;
     return static_cast<std::size_t>(log2 - smallest_log2) * steps + (bytes >> (log2 - steps_log2)) - steps;
@@ -89,17 +89,17 @@ class Shelf {
   std::size_t _first = 0;
 };
 
-/// A shard's cached blocks. Threads use different shards to avoid contention.
+/// The cached blocks of a shard; separate shards avoid contention.
 struct Shelves {
-  enum Kind : std::size_t { warm, lazy };  // lazy: zeroed when allocated, possibly written since
+  enum Kind : std::size_t { warm, lazy };  // lazy: allocated zeroed, perhaps written since
   static constexpr std::size_t shelf_count = 2 * PoolSizes::count;
 
   std::size_t bytes = 0;
-  std::size_t granted = 0;  // bytes it may cache without a further grant
+  std::size_t granted = 0;  // bytes it may cache
   std::size_t blocks = 0;
   std::uint64_t hits = 0;
   std::uint64_t age = 0;
-  std::array<std::uint64_t, (shelf_count + 63) / 64> filled{};  // all shelves with blocks, and some without
+  std::array<std::uint64_t, (shelf_count + 63) / 64> filled{};  // all shelves with blocks, some without
   std::array<Shelf, shelf_count> shelves;
   std::unordered_set<void*> lazy_in_use;  // blocks of all shards whose addresses belong here
 
@@ -111,7 +111,7 @@ struct Shelves {
     ++hits;
     return shelf.take_newest();
   }
-  /// Caches a block. `clock` keeps the ages of the shards roughly comparable.
+  /// `clock` keeps the ages of the shards roughly comparable.
   void put(Kind kind, std::size_t size, void* pointer, std::atomic<std::uint64_t>& clock) {
     constexpr std::uint64_t apart = 64;
     std::size_t const index = kind * PoolSizes::count + PoolSizes::index(size);
@@ -123,9 +123,9 @@ struct Shelves {
     bytes += size;
     ++blocks;
   }
-  /// Returns the shelf with the oldest block, and that block's age.
+  /// Returns the shelf with the oldest block, and its age.
   [[nodiscard]] std::optional<std::pair<std::size_t, std::uint64_t>> oldest() noexcept;
-  /// Returns a block and its size; null if the shelf is empty.
+  /// Returns null if the shelf is empty.
   [[nodiscard]] std::pair<void*, std::size_t> take_oldest(std::size_t index) noexcept;
 };
 
@@ -145,7 +145,7 @@ class alignas(64) PoolShard {
     return use(lock());
   }
   [[nodiscard]] Shelves& lock() noexcept {
-    // Data in the middle of a change can only be leaked.
+    // Leaks half changed data.
     if (!_lock.lock()) [[unlikely]]
       ::new (static_cast<void*>(_storage)) Shelves();
     return shelves();

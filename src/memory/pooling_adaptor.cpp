@@ -37,7 +37,7 @@ std::size_t shard_of_this_thread() noexcept {
   return number - 1;
 }
 
-// Allows AddressSanitizer only accesses to the first `bytes` bytes.
+// Lets AddressSanitizer accept only the first `bytes` bytes.
 void allow(void* pointer, std::size_t bytes, std::size_t size) noexcept {
   if (__asan_poison_memory_region == nullptr || __asan_unpoison_memory_region == nullptr) return;
   __asan_unpoison_memory_region(pointer, bytes);
@@ -46,7 +46,7 @@ void allow(void* pointer, std::size_t bytes, std::size_t size) noexcept {
 
 }  // namespace
 
-// Each shard caches up to its grant, without looking at the others.
+// Each shard caches up to its grant, independently.
 struct PoolingAdaptor::State {
   State(MemoryResource upstream_, std::optional<std::size_t> limit_) : upstream(std::move(upstream_)), limit(limit_) {}
   ~State() {
@@ -93,7 +93,7 @@ struct PoolingAdaptor::State {
     if (!own) return false;
     allow(pointer, 0, size);
     try {
-      // Relaxed: concurrent grants to other shards are unordered anyway.
+      // Relaxed: concurrent grants are unordered anyway.
       bool const fits = granted.load(std::memory_order_relaxed) <= most && own->locked([=, this](Shelves& shelves) {
         if (shelves.granted - shelves.bytes < size) return false;
         shelves.put(kind, size, pointer, clock);
@@ -106,7 +106,7 @@ struct PoolingAdaptor::State {
     }
   }
 
-  // Caches the block in any case. Returns false if that exceeds the limit.
+  // Always caches the block. False if that exceeds the limit.
   bool put_after_grant(PoolShard& own, Shelves::Kind kind, std::size_t size, void* pointer, std::size_t most) {
     Budget const budget(*this);
     std::size_t all = granted.load(std::memory_order_relaxed);
@@ -129,7 +129,7 @@ struct PoolingAdaptor::State {
   std::size_t trim(std::size_t keep) noexcept {
     std::size_t freed = 0;
     for (;;) {
-      // One at a time: no lock is held while the system releases pages.
+      // Holds no lock while the system releases pages.
       auto const [pointer, size] = take_oldest(keep);
       if (pointer == nullptr) return freed;
       give_back(default_stream(), pointer, size);
@@ -173,7 +173,7 @@ struct PoolingAdaptor::State {
 
   struct Budget {
     explicit Budget(State& of) noexcept : state(of) {
-      // A fork left the grants in the middle of a change.
+      // A fork interrupted a change.
       if (!state.budget.lock()) state.granted.store(state.take_unused_grants(), std::memory_order_relaxed);
     }
     ~Budget() { state.budget.unlock(); }
@@ -221,7 +221,7 @@ struct PoolingAdaptor::State {
     }
   }
   bool forget_lazy(void* pointer) noexcept {
-    // Relaxed: the owner of a block has seen the increment for that block.
+    // Relaxed: a block's owner has seen its increment.
     if (lazy_in_use.load(std::memory_order_relaxed) == 0) return false;
     PoolShard* const known_there = home(pointer);
     bool const was = known_there && known_there->locked([=](Shelves& shelves) noexcept {
@@ -236,7 +236,7 @@ struct PoolingAdaptor::State {
   std::array<std::atomic<PoolShard*>, shard_count> shards{};
   detail::ShortLock budget;
   std::atomic<std::size_t> granted{0};  // to all shards; changes under `budget`
-  std::atomic<std::uint64_t> clock{0};  // ages that some shard has reached
+  std::atomic<std::uint64_t> clock{0};  // an age that some shard has reached
   std::atomic<std::size_t> lazy_in_use{0};
   std::atomic<std::uint64_t> misses{0};
 };
@@ -283,7 +283,7 @@ void* PoolingAdaptor::allocate_zeroed(StreamHandle const& stream, std::size_t by
   void* pointer = state.take(lazily ? Shelves::lazy : Shelves::warm, size);
   if (pointer != nullptr) {
     allow(pointer, size, size);
-    // Zeroes all of a lazy block, to release the pages of its tail, too.
+    // Zeroes a lazy block's tail, too, to release its pages.
     state.upstream.zero(stream, pointer, lazily ? size : bytes);
   } else {
     state.misses.fetch_add(1, std::memory_order_relaxed);
@@ -326,8 +326,7 @@ std::size_t PoolingAdaptor::trim(std::size_t keep) noexcept { return _state->tri
 PoolingAdaptor::Statistics PoolingAdaptor::statistics() const noexcept {
   State& state = *_state;
   Statistics all{0, 0, 0, state.misses.load(std::memory_order_relaxed)};
-  // Locks all shards together, to count a block that moves between them once. The budget keeps blocks out of shards
-  // that do not exist yet.
+  // Locks all shards together: a moving block counts once. The budget keeps blocks out of shards that do not exist yet.
   State::Budget const budget(state);
   std::array<PoolShard*, shard_count> held;
   std::size_t count = 0;

@@ -38,7 +38,7 @@ void* StatisticsAdaptor::allocate_zeroed(StreamHandle const& stream, std::size_t
 
 void StatisticsAdaptor::deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
                                    std::size_t alignment) noexcept {
-  // Subtracts before another thread can allocate the freed memory, which the peak must not count twice.
+  // Before the release, so that the peak excludes freed memory that another thread reuses.
   _state->live_blocks.fetch_sub(1, std::memory_order_relaxed);
   _state->live_bytes.fetch_sub(bytes, std::memory_order_relaxed);
   _state->upstream.deallocate(stream, pointer, bytes, alignment);

@@ -35,7 +35,7 @@ StreamDependencies::Events StreamDependencies::events_before(BoundStream const* 
   return events;
 }
 
-// Records the ends of work that could not be recorded earlier.
+// Records ends that could not be recorded earlier.
 void StreamDependencies::find_ends() {
   for (;;) {
     std::optional<BoundStream> lost;
@@ -136,7 +136,7 @@ bool StreamDependencies::export_to(Lease lease, BoundStream const* queue, bool k
     auto const locked = guard();
     for (LeaseStream const& entry : _lease_streams) {
       if (entry.lease != lease) continue;
-      if (!target) target = queue ? *queue : entry.queue;  // the lease's own queue is the first
+      if (!target) target = queue ? *queue : entry.queue;  // the first is the lease's own
       use = entry.use;
       if (entry.is_used && use == Use::read && !is_same_now(entry.queue, *target)) others.push_back(entry.queue);
     }
@@ -185,7 +185,7 @@ bool StreamDependencies::export_for_writer() {
 }
 
 void StreamDependencies::close_lease(Lease lease, bool alive) noexcept {
-  // Removes them one by one, because nothing may fail. Records the ends together, as one writer's.
+  // One by one, as nothing may fail. The ends count as one writer's.
   std::vector<PendingWork> ends;
   Use use = Use::read;
   for (bool more = true; more;) {
@@ -253,7 +253,7 @@ void StreamDependencies::hold_back_escaped(std::span<PendingWork const> ends) no
 }
 
 void StreamDependencies::remember(std::span<PendingWork const> ends, Use use) noexcept {
-  // Replaced entries are destroyed without the lock.
+  // Replaced entries, destroyed without the lock.
   std::vector<PendingWork> writes;
   std::vector<Entry> reads;
   bool many = false;
@@ -306,7 +306,7 @@ void StreamDependencies::forget_ended_reads() noexcept {
 void StreamDependencies::escaped(LeaseStream const& entry) noexcept {
   auto const locked = guard();
   _escaped_writable = _escaped_writable || entry.use == Use::write;
-  // A stream that its handle does not own may be destroyed before the views.
+  // A stream that its handle does not own may end before the views.
   _escaped_anywhere = _escaped_anywhere || !entry.is_known || !entry.queue.lasting;
   if (_escaped_anywhere) return;
   for (BoundStream const& known : _escaped)
@@ -361,7 +361,7 @@ void StreamDependencies::fence_one(BoundStream const& queue, Use use) noexcept {
   try {
     auto const locked = guard();
     if (use == Use::write) {
-      // This write and the recorded reads did not wait for each other.
+      // This write and recorded reads are unordered.
       for (Entry& read : _reads) read.is_behind_writes = false;
       _writes.push_back(end);
       _writes_were_before = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Includes Thrust, so no installed header may include it.
+// Installed headers must not include Thrust.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace memarray::detail {
 
-/// A Thrust allocator over a memory resource. Container moves and swaps propagate it, because another resource cannot
-/// free its memory. It constructs no elements. `Stream`: a `StreamHandle`, or a pointer to that of the last use.
+/// A Thrust allocator over a memory resource. Constructs no elements. Moves and swaps propagate it, as other resources
+/// cannot free its memory. `Stream`: a `StreamHandle`, or a pointer to the last use's.
 template <class T, class Pointer = T*, class Stream = StreamHandle>
 class ThrustAllocator {
  public:
@@ -43,7 +43,7 @@ class ThrustAllocator {
 
   ThrustAllocator(MemoryResource resource, Stream stream, Contents contents = Contents::uninitialized) noexcept
       : _resource(std::move(resource)), _stream(std::move(stream)), _contents(contents) {}
-  // Not defaulted: nvcc would make them host and device functions, and warn of their callees.
+  // Not defaulted: nvcc would make them device functions, too, and warn.
   ThrustAllocator(ThrustAllocator const& other) noexcept
       : _resource(other._resource), _stream(other._stream), _contents(other._contents) {}
   ThrustAllocator(ThrustAllocator&& other) noexcept
@@ -105,7 +105,7 @@ class ThrustAllocator {
 
 using HostBytes = thrust::host_vector<std::byte, ThrustAllocator<std::byte>>;
 
-/// A Thrust tag for memory that only the driver accesses. Thrust's algorithms do not compile for it.
+/// A tag for memory that only the driver accesses; Thrust's algorithms do not compile for it.
 struct device_tag : thrust::device_execution_policy<device_tag> {};
 template <class T>
 using DevicePointer = thrust::pointer<T, device_tag>;

@@ -70,7 +70,7 @@ class Submission {
   }
 
  private:
-  // The driver resolves a default stream in the current context, and calls for two streams may alternate.
+  // The driver resolves default streams in the current context, and calls for two streams may alternate.
   class Current {
    public:
     explicit Current(BoundStream const& queue) : _context(queue.context, "using a device") {}
@@ -83,7 +83,6 @@ class Submission {
   BoundStream const& _queue;
 };
 
-/// Calls `give_up` if `body` throws.
 template <class Body>
 void submit(BoundStream const& queue, std::initializer_list<UseOf> uses, Body const& body) {
   try {
@@ -112,7 +111,7 @@ void copy_between_devices(Submission const& submission, Block& target, Block& so
   DeviceMemory& from = source.uses()->memory();
   if (&to == &from) return submission.on_device(target.data(), from_data, bytes);
   if (from.reaches(to) || to.reaches(from)) return submission.to_peer(target.data(), to, from_data, from, bytes);
-  // Without peer access, the source's internal stream copies each piece to the host, and `queue` copies it onward.
+  // The source's internal stream copies each piece to the host; `queue` copies it onward.
   BlockPtr const staging = staging_block(from, std::min(bytes, staging_bytes));
   StreamDependencies& staged = staging->uses_on(from.shared_from_this());
   BoundStream const out = from.internal_stream();
@@ -168,7 +167,7 @@ void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& qu
   RuntimeRelease const released;
   bool const through_staging = !on_devices && is_pageable(other) && ending == CopyMode::async;
   BlockPtr const staging = through_staging ? staging_block(*memory, std::min(bytes, staging_bytes)) : BlockPtr();
-  // The driver may read pageable memory during the call, before earlier work in the stream completes.
+  // The driver may read pageable memory before earlier work in the stream completes.
   if (!on_devices && !through_staging && is_pageable(source))
     source_uses.synchronize(Use::read, "copying pageable memory to a device, after work that writes it");
   source_uses.order(queue, Use::read, "copying, after the source's writer");
@@ -230,7 +229,7 @@ void fill(Block& target, std::size_t offset, void const* element, std::size_t it
   DeviceMemory& memory = uses.memory();
   auto const* const item = static_cast<unsigned char const*>(element);
   bool const one_byte = std::all_of(item, item + itemsize, [&](unsigned char byte) { return byte == item[0]; });
-  // Needs no kernel, thus no CUDA compiler: copies repetitions, then doubles the filled part.
+  // Repetitions, then doublings, need no kernel and no CUDA compiler.
   std::size_t const repeats = std::max<std::size_t>(1, std::min(count, pattern_bytes / itemsize));
   BlockPtr staging;
   if (!one_byte) {
@@ -262,7 +261,7 @@ void wait_for(BoundStream const& queue, char const* what) {
 
 }  // namespace
 
-// Both wait, because the driver may access the caller's memory until the copy completes.
+// Both wait, as the driver may access the caller's memory until the copy completes.
 void read_bytes(Block& source, std::size_t offset, void* target, std::size_t bytes) {
   StreamDependencies& uses = *source.uses();
   BoundStream const queue = uses.memory().internal_stream();

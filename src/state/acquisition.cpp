@@ -16,7 +16,7 @@
 namespace memarray::detail {
 namespace {
 
-// Retries of a reader while others settle, before they are a conflict.
+// Retries of a reader while others settle.
 constexpr int max_attempts = 10'000;
 
 // Returns 0 for private arrays.
@@ -55,7 +55,7 @@ std::byte* as_kernels_see(Block const& block) noexcept {
 Acquisition::Acquisition(ArrayState& state, AccessMode mode, std::optional<Device> const& device,
                          StreamChoice stream) noexcept
     : _state(&state), _mode(mode), _device(device), _stream(std::move(stream)) {
-  if (_device && _device->is_cpu()) _device = Device();  // the CPU is one device, whatever its number
+  if (_device && _device->is_cpu()) _device = Device();  // the CPU has one number
 }
 
 Acquisition::Acquisition(ArrayState& state, AccessMode mode, std::int64_t lock_id, char const* what, Option option,
@@ -68,7 +68,8 @@ Acquisition::Acquisition(ArrayState& state, AccessMode mode, std::int64_t lock_i
     return;
   }
   _id = mode == AccessMode::read ? -1 : LockWord::operation;
-  // A failed partial write must leave the array as it was, so only `commit` publishes its copy.
+  // A failed partial write must leave the array as it was: `lock` does not detach for an overwrite, and `commit`
+  // publishes the copy.
   bool const copies_later = mode == AccessMode::write && option != Option::lock_only;
   if (copies_later) _mode = AccessMode::overwrite;
   if (!lock(no_wait, option == Option::ahead_of_writers, [] {})) state.refuse(what, lock_id);
@@ -99,7 +100,7 @@ Acquisition::Acquisition(Acquisition&& other) noexcept
       _queue(std::move(other._queue)),
       _before(std::move(other._before)) {}
 
-// `prepare` is the last step under the lock. If a step throws, the array moves back and the lock is released.
+// `prepare` is the last step under the lock. If a step throws, the array moves back and is unlocked.
 template <class Prepare>
 bool Acquisition::lock(Timeout timeout, bool ahead_of_writers, Prepare const& prepare) {
   run_deferred();
@@ -175,7 +176,6 @@ bool Acquisition::lock(Timeout timeout, bool ahead_of_writers, Prepare const& pr
   return timeout != Timeout(no_wait) && lock.settle(deadline.rest()) && settle();
 }
 
-// True if a read must replace the block or move the array.
 bool Acquisition::must_settle(bool insist) const noexcept {
   Residency const& residency = _state->residency();
   Block const& current = residency.block();
@@ -244,8 +244,7 @@ void Acquisition::prepare_operation(Option option) {
     await(block, Use::read, _stream);
 }
 
-// Moves the array of a refused group back. After a read, only if it was not used since and the earlier side is still
-// valid.
+// Moves the array of a refused group back; after a read, only if it is unused since and the earlier side still valid.
 void Acquisition::undo() noexcept {
   Residency& residency = _state->residency();
   ArrayLock& lock = _state->lock();
@@ -258,7 +257,6 @@ void Acquisition::undo() noexcept {
     Side const side = _before->storage.current();
     bool const is_unused =
         now.block().get() == _block.get() && now.valid(side) && now.block(side).get() == _before->storage.block().get();
-    // Both sides stay valid, and exports of both count.
     if (is_unused) residency.make_current(side, _before->device_id);
     lock.unlock_exclusive();
   }
@@ -295,7 +293,7 @@ void acquire_all(std::span<Acquisition*> requests, Timeout timeout) {
 void Acquisition::release() noexcept {
   if (!_is_held) return;
   _is_held = false;
-  // The stream lease closes before the lock is released: the next holder waits for its work.
+  // Closed before the unlock: the next holder waits for its work.
   if (_stream_lease != 0) _block->uses()->close_lease(_stream_lease, _block->exports().total() != 0);
   if (_mode == AccessMode::read)
     _state->lock().unlock_shared();

@@ -25,7 +25,7 @@ bool ArrayLock::lock_both_shared(Timeout timeout, bool ahead_of_writers) {
 
 bool ArrayLock::lock_both_exclusive(std::int64_t id, Timeout timeout) {
   Deadline const deadline(timeout);
-  // Until both locks are held, the word has a placeholder instead of `id`.
+  // A placeholder: no access succeeds under `id` before both locks are held.
   if (!_word.lock_exclusive(LockWord::operation, deadline.rest())) return false;
   bool acquired = false;
   try {
@@ -66,7 +66,7 @@ std::string ArrayLock::obstacle(std::int64_t lock_id) const {
   std::int64_t const word = _word.load();
   std::string text = _segment ? _segment->holder() : "";
   if (!text.empty()) {
-    // The shared memory has other holders.
+    // The segment has other holders.
   } else if (LockWord::is_writer(word) && !LockWord::is_callers(word))
     text = "an operation of memarray is using it; try again, or pass a timeout";
   else if (LockWord::is_writer(word))
@@ -94,7 +94,7 @@ void ArrayLock::end_entered() noexcept {
 }
 
 std::int64_t ArrayLock::next_lock_id() noexcept {
-  // Each thread draws batches of ids to avoid contention. The first id is a multiple of `batch`.
+  // Each thread draws batches of ids to avoid contention; `first_lease_id` is a multiple of `batch`.
   constexpr std::int64_t batch = 1024;
   static std::atomic<std::int64_t> next_batch{LockWord::first_lease_id};
   thread_local std::int64_t next = 0;

@@ -17,8 +17,8 @@ namespace {
 
 using Option = Acquisition::Option;
 
-/// Applies the policy of `array` to its writable views. The snapshot policy also detaches it from read-only views if
-/// `receiver` writes under views.
+/// Applies the policy of `array` before `receiver` gets its memory. Detaches from read-only views, too, if policy
+/// "alias" would let `receiver` write under them.
 void leave_views(ArrayState& array, ArrayState const& receiver) {
   apply_policy_to_read(array, {});
   if (array.write_needs_new_block() && receiver.escaped_views() == EscapedViews::alias)

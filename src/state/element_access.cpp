@@ -87,7 +87,7 @@ void write_element(ArrayState& state, std::int64_t at, void const* element, std:
 }
 
 void check_side(ArrayState const& state, Side side) {
-  // A valid side that is not current becomes stale at the next write.
+  // A side that is only valid becomes stale at the next write.
   if (state.residency().on_device() == (side == Side::device)) return;
   throw Error(state.describe() + (side == Side::host
                                       ? " is on a device: call move_memory(kDLCPU, …) before host_view()"

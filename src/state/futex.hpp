@@ -14,21 +14,21 @@ namespace memarray::detail {
 
 enum class FutexScope : bool { process, shared_memory };
 
-/// Blocks while `epoch` is `seen`, at most `for_at_most`.
+/// Blocks at most while `epoch` is `seen`.
 void futex_wait(std::atomic<std::uint32_t>& epoch, std::uint32_t seen, std::chrono::nanoseconds for_at_most,
                 FutexScope scope) noexcept;
 /// Changes `epoch` and wakes all its waiters.
 void futex_wake_all(std::atomic<std::uint32_t>& epoch, FutexScope scope) noexcept;
 
-/// Attempts before the first futex wait: `spins` without and `yields` with a yield between.
+/// Attempts before the first futex wait, without and with a yield between.
 struct Attempts {
   int spins;
   int yields;
 };
 
 /// Waits until `attempt()` succeeds, without the interpreter lock. Returns false after `timeout`, or if `is_in_vain()`.
-/// `announce()` makes releases call `futex_wake_all` until its result is destroyed. Polls signals every 20 ms; throws
-/// `Interrupted`.
+/// `announce()` makes the next release call `futex_wake_all`, while its result exists. Polls signals every 20 ms;
+/// throws `Interrupted`.
 template <class Attempt, class Announce, class Vain>
 bool wait_with_futex(std::atomic<std::uint32_t>& epoch, FutexScope scope, Timeout timeout, Attempts attempts,
                      Attempt const& attempt, Announce const& announce, Vain const& is_in_vain) {
@@ -42,7 +42,7 @@ bool wait_with_futex(std::atomic<std::uint32_t>& epoch, FutexScope scope, Timeou
   }
   for (;;) {
     {
-      // Announced before the attempt: a holder that releases after it wakes this thread.
+      // Announced before the attempt: a later release wakes this thread.
       std::uint32_t const seen = epoch.load(std::memory_order_seq_cst);
       [[maybe_unused]] auto const announced = announce();
       if (attempt()) return true;

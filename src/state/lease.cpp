@@ -46,7 +46,7 @@ void LeaseCore::finish(std::string const& where) noexcept {
     try {
       trace_opened(_state.get(), this, where);
     } catch (std::bad_alloc const&) {
-      // The lease is valid without its trace.
+      // The lease works untraced.
     }
   }
   _status.store(Status::open, std::memory_order_release);
@@ -81,7 +81,7 @@ void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string 
 
 void LeaseCore::exit() noexcept {
   Status expected = Status::open;
-  // The status changes before the lock is released, so `begin_export` refuses an export that it counted too late.
+  // Before the unlock: `begin_export` refuses an export that it counted too late.
   if (!_status.compare_exchange_strong(expected, Status::closed, std::memory_order_seq_cst)) return;
   trace_closed(this);
   _acquired.release();
@@ -108,7 +108,7 @@ void LeaseCore::order_export(StreamHandle const* stream) const {
 }
 
 void LeaseCore::copy_shape(std::int64_t* extents) const {
-  // A lease opens only once: if it is open before and after the copy, it was open throughout.
+  // A lease opens only once: open before and after the copy, it was open throughout.
   check_open();
   _state->copy_shape(extents);
   check_open();
@@ -137,14 +137,14 @@ Acquisition acquire_lease(ArrayState& state, AccessMode mode, LeaseOptions const
 
 void const* trace_typed_lease(ArrayState const* state, std::source_location const& where) noexcept {
   static std::atomic<std::uintptr_t> next{1};
-  // A `TypedLease` moves, so an odd number identifies it. A `LeaseCore` is identified by its address, which is even.
+  // A `TypedLease` moves, so an odd number identifies it; the address of a `LeaseCore` is even.
   auto const* const token = reinterpret_cast<void const*>(next.fetch_add(2, std::memory_order_relaxed));
   try {
     trace_opened(
         state, token,
         std::string(where.file_name()) + ":" + std::to_string(where.line()) + " (" + where.function_name() + ")");
   } catch (std::bad_alloc const&) {
-    return nullptr;  // the lease works untraced
+    return nullptr;
   }
   return token;
 }

@@ -12,11 +12,11 @@ constexpr Attempts attempts{.spins = 64, .yields = 16};
 
 }  // namespace
 
-/// A counted waiting writer. A forked child has none of its parent's threads and counts afresh.
+/// A counted waiting writer. A forked child, without its parent's threads, counts afresh.
 class LockWord::WaitingWriter {
  public:
   explicit WaitingWriter(LockWord& word) noexcept : _word(word), _generation(generation()) {
-    // An earlier attempt has stored this generation in `_waiters`.
+    // The failed attempt has stored this generation in `_waiters`.
     _word._waiters.fetch_add(1, std::memory_order_seq_cst);
   }
   ~WaitingWriter() {
@@ -64,7 +64,7 @@ bool LockWord::wait(Timeout timeout, Try const& attempt, Lost const& is_in_vain)
 }
 
 bool LockWord::wait_shared(Timeout timeout, bool ahead_of_writers) {
-  // A reader's exclusive moment is no conflict: even `no_wait` waits for it.
+  // A settling reader is no conflict: even `no_wait` waits for it.
   while (ends_soon(load())) {
     if (wait_settled() && try_lock_shared(ahead_of_writers)) return true;
   }
@@ -78,7 +78,7 @@ bool LockWord::wait_settled() {
 
 bool LockWord::wait_exclusive(std::int64_t id, Timeout timeout) {
   if (timeout && *timeout <= no_wait) return false;
-  // A writer that gives up wakes the readers that it held back, once it is uncounted.
+  // A writer that gives up wakes the readers that it held back, after `waits` has uncounted it.
   struct Wake {
     LockWord& word;
     bool taken = false;

@@ -115,7 +115,7 @@ void Residency::detach(ArrayState const& array, char const* why, StreamChoice co
 
 void Residency::arrive(ArrayState const& array, Device target, StreamChoice const& stream, AccessMode mode,
                        CopyMode ending) {
-  if (target.is_cpu()) target = Device();  // the CPU is one device, whatever its number
+  if (target.is_cpu()) target = Device();  // the CPU has one number
   Side const side = side_on(target);
   BlockPtr into = _storage.block(side);
   bool const is_there = into && into->device() == target;

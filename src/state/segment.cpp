@@ -9,17 +9,17 @@
 namespace memarray::detail {
 namespace {
 
-// Fields of `SegmentHeader::word`. The number of claims distinguishes words of equal state and slot.
+// Fields of `SegmentHeader::word`. Claims distinguish words of equal state and slot.
 constexpr std::uint64_t state_shift = SegmentSlotRef::number_bits;
 constexpr std::uint64_t state_mask = 0xff;
 constexpr std::uint64_t one_claim = std::uint64_t{1} << 32;
 constexpr std::uint64_t free_word = 0;
-/// A writer checks for readers. Others yield meanwhile, instead of a futex wait.
+/// A writer checks for readers; others yield meanwhile, without a futex wait.
 constexpr std::uint64_t claimed = 1;
 constexpr std::uint64_t held = 2;
 
 constexpr Attempts attempts_among_processes{.spins = 0, .yields = 16};
-/// After these yields, another process's claim is a conflict, or void if that process has ended.
+/// After these yields, a claim is a conflict, or void if its process has ended.
 constexpr int claim_yields = 1000;
 
 constexpr std::uint64_t state_of(std::uint64_t word) noexcept { return word >> state_shift & state_mask; }
@@ -103,7 +103,7 @@ bool Segment::try_shared(bool ahead_of_writers) noexcept {
     return true;
   }
   _place.give_up_reading();
-  // A waiting writer may have seen the temporary count. Without one, readers would only wake each other.
+  // A waiting writer may have seen the temporary count. Readers alone would only wake each other.
   if (_header.waiting.load() != 0) wake();
   return false;
 }
@@ -165,7 +165,7 @@ bool Segment::lock_exclusive(std::int64_t id, Timeout timeout) {
   _place.check_settled();
   if (try_exclusive(id)) return true;
   if (timeout && *timeout <= no_wait) return false;
-  // The header records one waiting writer, which holds back new readers.
+  // The header names one waiting writer, which holds back new readers.
   struct Waiting {
     Segment& segment;
     explicit Waiting(Segment& of) noexcept : segment(of) { segment._place.mine().waits.fetch_add(1); }
@@ -258,7 +258,7 @@ std::vector<Death> Segment::recover() {
     deaths.push_back({slot ? pid_of(slot->owner.load()) : 0, Death::Held::write});
   }
   if (dead) {
-    // Another process recovers the segment now.
+    // Another process is recovering it.
     if (!_header.word.compare_exchange_strong(word, claim_after(word))) return {};
     set_word(free_word);
   }

@@ -15,48 +15,46 @@
 
 namespace memarray::detail {
 
-/// An array object's attachment to shared memory: the lock and export counts that all processes share.
+/// An array object's attachment to shared memory: the lock and export counts of all processes.
 ///
-/// A reader counts itself in its slot, then reads the lock word; a writer claims that word, then reads all slots. At
-/// least one sees the other. Every hold identifies its process, so a killed process's holds are known. All accesses are
-/// sequentially consistent.
+/// A reader counts itself in its slot, then reads the lock word; a writer claims that word, then reads all slots. All
+/// accesses are sequentially consistent, so at least one sees the other. Every hold identifies its process, in case
+/// that is killed.
 class MEMARRAY_API Segment final : private ExportTally {
  public:
   using Exports = Block::Exports;
 
-  /// A segment, and the block of its elements, which owns the segment.
+  /// A block of elements, which owns the segment.
   struct Attached {
     BlockPtr block;
     Segment* segment;
   };
-  /// Attaches to `memory`, whose layout is checked, and takes a slot. Takes ownership of `keep_alive`, also when it
-  /// throws. `name`: the shared memory's, or empty. Throws `Error` if no slot is free, `std::bad_alloc`.
+  /// Takes a slot, and ownership of `keep_alive` even if it throws. `layout` has been checked; `name` may be empty.
+  /// Throws `Error` if no slot is free, `std::bad_alloc`.
   [[nodiscard]] static Attached attach(std::span<std::byte> memory, SegmentLayout const& layout,
                                        Block::KeepAlive keep_alive, std::string name);
 
   [[nodiscard]] std::string const& name() const noexcept { return _place.name(); }
   [[nodiscard]] std::uint64_t uid() const noexcept { return _uid; }
 
-  /// Acquire the lock; the caller holds the array's own lock word in that mode. Return false after `timeout`, or at
-  /// once if an ended process holds the lock for writing. Throw like `ArrayLock`. `ahead_of_writers` is as in
-  /// `LockWord`.
+  /// Require the array's own lock word in that mode. Return false after `timeout`, or at once if an ended process holds
+  /// the lock for writing. Parameters and errors are those of `ArrayLock`.
   [[nodiscard]] bool lock_shared(Timeout timeout, bool ahead_of_writers);
   [[nodiscard]] bool lock_exclusive(std::int64_t id, Timeout timeout);
   void unlock_shared() noexcept;
   void unlock_exclusive() noexcept;
 
-  /// True if another array object, in any process, holds the lock for writing.
+  // Elsewhere: by another array object, in any process.
   [[nodiscard]] bool is_written_elsewhere() const noexcept;
-  /// True if another array object holds the lock in either mode.
   [[nodiscard]] bool is_used_elsewhere() const noexcept;
   /// Returns the writer's lock id, or −1.
   [[nodiscard]] std::int64_t lock_id() const noexcept;
-  /// Describes other holders or a waiting writer, for messages; empty if there are none.
+  /// Describes other holders or a waiting writer; empty if there are none.
   [[nodiscard]] std::string holder() const;
 
   [[nodiscard]] Exports exports() const noexcept { return _place.exports(); }
 
-  /// Releases and returns the holds of ended processes. After a write hold the contents may be half written.
+  /// Releases and returns the holds of ended processes.
   std::vector<Death> recover();
 
  private:

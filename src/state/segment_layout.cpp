@@ -43,7 +43,7 @@ void check_place(std::span<std::byte const> memory, char const* what) {
 // MADV_POPULATE_WRITE, from Linux 5.14.
 constexpr int populate_write = 23;
 
-// Faults in every page: missing memory is an exception, not a later SIGBUS. Older kernels (EINVAL) do so at first use.
+// Faults in every page: missing memory is an exception, not a later SIGBUS. Older kernels (EINVAL) cannot.
 void reserve(std::span<std::byte> memory) {
   auto const page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   auto const address = reinterpret_cast<std::uintptr_t>(memory.data());
@@ -115,7 +115,7 @@ SegmentLayout write_segment(std::span<std::byte> memory, DType const& dtype, std
   std::vector<std::byte> const zeros(dtype.itemsize);
   if (dtype.init || !zeroed)
     fill_host(data, dtype.init ? dtype.init : zeros.data(), dtype.itemsize, header->data_bytes / dtype.itemsize);
-  // Stored last: a reader that sees it sees the other fields.
+  // Last: a reader that sees it sees the other fields.
   header->magic.store(SegmentHeader::magic_number, std::memory_order_release);
   return read_segment(memory);
 }
@@ -135,7 +135,7 @@ SegmentLayout read_segment(std::span<std::byte const> memory) {
     throw_wrong("its header has room for " + std::to_string(header.slots) + " processes, not " +
                 std::to_string(SegmentHeader::slot_count));
 
-  // Copied once: later writes by other processes have no effect.
+  // Copies before it checks: other processes may write meanwhile.
   SegmentLayout layout;
   char name[sizeof(header.dtype)];
   std::memcpy(name, header.dtype, sizeof name);

@@ -116,7 +116,7 @@ void SegmentSlotRef::count_export(bool writable) {
 }
 
 void SegmentSlotRef::uncount_export(bool writable) noexcept {
-  // First, because a new slot starts with the local count, which includes this export.
+  // Settles first: a new slot starts with the local count, which includes this export.
   bool const counted = settle();
   std::uint64_t const one = writable ? writable_export : read_only_export;
   _local_exports.fetch_sub(one);
@@ -134,7 +134,7 @@ SegmentSlotRef::Exports SegmentSlotRef::exports() const noexcept {
   return total;
 }
 
-// Owns an ended process's slot first: no other process may change it meanwhile.
+// Takes over each slot before it changes the counts, as other processes clear slots, too.
 void SegmentSlotRef::clear_dead(std::uint64_t except, std::vector<Death>& deaths) {
   std::size_t const before = deaths.size();
   for (SegmentSlot& slot : slots()) {

@@ -35,7 +35,6 @@ MEMARRAY_ALWAYS_INLINE void add_ramp(T const* source, T* target, Index base, std
   }
 }
 
-/// Like `add_ramp`, with non-temporal stores.
 template <class T, class Index>
 MEMARRAY_ALWAYS_INLINE void add_ramp_past_caches(T const* source, T* target, Index base, std::int64_t count) {
   constexpr std::int64_t piece = 512;

@@ -8,16 +8,14 @@
 
 namespace memarray::detail {
 
-/// A walk that adds index sums: rows of `extent` units of `block` elements.
-///
-/// Trailing dimensions that are too short for a loop form a block; `pattern` holds the index sums of several blocks.
-/// Without them, a unit is one element and the sums of a row are a ramp.
+/// A walk that adds index sums: rows of `extent` units of `block` elements. Trailing dimensions too short for a loop
+/// form a block; `pattern` has the index sums of several. Otherwise a unit is an element, and a row's sums are a ramp.
 struct RowsPlan {
   std::int64_t units = 0;
   std::int64_t extent = 1;
   std::int64_t block = 1;
   std::int64_t rows_in_pattern = 0;
-  bool fits_32_bits = false;        ///< every index sum fits into 32 bits
+  bool fits_32_bits = false;        ///< for every index sum
   bool nontemporal = false;         ///< for fresh memory larger than the caches
   std::vector<std::int64_t> outer;  ///< extents of the leading dimensions
   std::vector<std::int32_t> pattern;

@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::int64_t largest_item = 16;
 constexpr std::int64_t bytes_ahead = 4096;
-// Shorter rows are gathered in a buffer before they are converted.
+// Shorter rows are gathered in a buffer first.
 constexpr std::int64_t short_row = 32;
 
 CopyBlock gathered(CopyBlock block, std::byte* buffer, std::int64_t itemsize) {

@@ -8,10 +8,10 @@
 
 namespace memarray::detail {
 
-/// The capacity of the buffers for elements that are not adjacent.
+/// Elements of a conversion buffer.
 inline constexpr std::int64_t cast_capacity = 2048;
 
-/// Copies and converts at most `cast_capacity` elements. `nontemporal` is as for `copy_block`.
+/// Copies and converts at most `cast_capacity` elements. `nontemporal`: see `copy_block`.
 void cast_block(CastRow cast, CopyBlock const& block, std::size_t to_size, std::size_t from_size, bool nontemporal);
 
 }  // namespace memarray::detail

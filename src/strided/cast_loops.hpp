@@ -18,8 +18,7 @@
 
 namespace memarray::detail {
 
-/// Truncates like x86 instructions, without undefined behaviour: values that no integer represents become the least
-/// integer.
+/// Truncates like x86, without undefined behaviour: unrepresentable values become the least integer.
 template <class Integer, class Float>
 [[nodiscard]] MEMARRAY_ALWAYS_INLINE Integer truncated(Float value) {
   constexpr Float least = static_cast<Float>(std::numeric_limits<Integer>::min());
@@ -28,7 +27,7 @@ template <class Integer, class Float>
   return fits ? whole : std::numeric_limits<Integer>::min();
 }
 
-/// Converts through the integers that x86 compilers use, for NumPy's results out of range.
+/// Converts through the integers that x86 compilers use, to match NumPy out of range.
 template <std::integral To, std::floating_point From>
 [[nodiscard]] MEMARRAY_ALWAYS_INLINE To to_integer(From value) {
   if constexpr (std::is_same_v<To, std::uint64_t>) {
@@ -81,7 +80,7 @@ void cast_row_portable(std::byte const* source, std::byte* target, std::int64_t 
   cast_elements<From, To>(source, target, count);
 }
 
-/// True if compilers vectorise the conversion with AVX2; `has_long_vectors`: with AVX-512.
+/// True if compilers vectorise the conversion with AVX2 (`has_long_vectors`: AVX-512).
 template <class From, class To>
 inline constexpr bool has_vectors = (std::is_arithmetic_v<From> || is_reduced_float<From>) && std::is_arithmetic_v<To>;
 template <class T>

@@ -10,9 +10,9 @@ namespace memarray::detail {
 /// A conversion of `count` elements, adjacent on both sides.
 using CastRow = void (*)(std::byte const* source, std::byte* target, std::int64_t count);
 
-/// Dtypes whose conversions share a source, as they compile slowly.
+/// Source dtypes whose conversions share a .cpp file, as they compile slowly.
 enum class CastGroup { signed_integers, unsigned_integers, floats };
-/// Returns the group of a DLPack type code.
+/// `code`: DLPack's type code.
 [[nodiscard]] constexpr CastGroup cast_group_of(int code) noexcept {
   switch (code) {
     case kDLBool:

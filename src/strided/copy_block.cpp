@@ -27,7 +27,7 @@ MEMARRAY_ALWAYS_INLINE void copy_item(std::byte* target, std::byte const* source
   std::memcpy(target, &item, itemsize);
 }
 
-/// Copies from a compile-time stride to a dense row, which compilers vectorise.
+/// Copies to a dense row from a compile-time stride, which compilers vectorise.
 template <std::size_t itemsize, std::int64_t step>
 MEMARRAY_ALWAYS_INLINE void copy_row_by(std::byte* __restrict target, std::byte const* __restrict source,
                                         std::int64_t count) {
@@ -57,7 +57,7 @@ MEMARRAY_ALWAYS_INLINE void copy_row(std::byte* target, std::int64_t target_colu
 constexpr std::int64_t part_bytes = 2048;
 constexpr std::int64_t rows_ahead = 4;
 
-/// Copies a part while it prefetches the part after the next; if rows are short, part of a later row.
+/// Copies in parts, and prefetches two parts ahead or, if rows are short, a later row.
 template <std::size_t itemsize>
 MEMARRAY_ALWAYS_INLINE void copy_rows_inline(CopyBlock const& block) {
   std::int64_t const step = std::abs(block.source_column);
@@ -134,7 +134,7 @@ CopyBlock transposed(CopyBlock const& block) {
           block.source_column, block.source_row,    block.columns,    block.rows};
 }
 
-/// Copies squares, so that each line is used up before it leaves the first-level cache.
+/// Copies squares: each line is used up while in the first-level cache.
 void copy_tiles(CopyBlock const& block, std::size_t itemsize, bool nontemporal) {
   auto const item = static_cast<std::int64_t>(itemsize);
   bool const has_squares = itemsize == 1 || itemsize == 2 || itemsize == 4 || itemsize == 8;

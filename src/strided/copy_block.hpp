@@ -21,26 +21,24 @@ struct CopyBlock {
   std::int64_t columns;
 };
 
-/// Prefetches forwards, or backwards if `bytes` is negative. Inline, because g++ drops calls of a function that only
-/// prefetches.
+/// Prefetches backwards if `bytes` is negative. Inline, as g++ drops calls of a function that only prefetches.
 MEMARRAY_ALWAYS_INLINE void prefetch(std::byte const* first, std::int64_t bytes) {
   for (std::int64_t at = 0; at < bytes; at += 64) __builtin_prefetch(first + at);
   for (std::int64_t at = 0; at > bytes; at -= 64) __builtin_prefetch(first + at);
 }
 
-/// Returns at most `rows` rows and `columns` columns, from `top` and `left` on.
+/// Returns at most `rows` × `columns` elements from (`top`, `left`) on.
 [[nodiscard]] CopyBlock part(CopyBlock const& block, std::int64_t top, std::int64_t left, std::int64_t rows,
                              std::int64_t columns);
 
 /// True if the target's elements are adjacent.
 [[nodiscard]] bool is_run(CopyBlock const& block, std::size_t itemsize);
 
-/// Copies elements of any alignment. `nontemporal`: for targets that are not read soon; the caller then calls
-/// `end_nontemporal_stores`.
+/// Copies elements of any alignment. `nontemporal`: for targets not read soon; then call `end_nontemporal_stores`.
 void copy_block(CopyBlock const& block, std::size_t itemsize, bool nontemporal = false);
 
-/// Writes one run of memory with non-temporal stores: calls `write(piece)` in order for pieces of at most `rows` ×
-/// `columns`, each with a buffer as target. Precondition: a piece has at most `NonTemporalWriter::room_bytes`, and all
+/// Calls `write(piece)` in order for pieces of at most `rows` × `columns`, each with a buffer as target. Stores buffers
+/// to one run of memory non-temporally. Precondition: a piece has at most `NonTemporalWriter::room_bytes`, and all
 /// columns if it has several rows.
 template <class Write>
 void write_run(CopyBlock const& block, std::int64_t rows, std::int64_t columns, std::size_t itemsize,

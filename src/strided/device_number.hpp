@@ -8,7 +8,7 @@
 
 namespace memarray::detail {
 
-/// The dtype of a kernel's elements; all threads take the same branch.
+/// A dtype in device code; all threads take the same branch.
 struct ElementKind {
   std::uint8_t code;   ///< DLPack's type code
   std::uint8_t bytes;  ///< of the whole element
@@ -19,7 +19,7 @@ struct ElementKind {
   [[nodiscard]] MEMARRAY_HD bool is_integral() const { return code == kDLBool || code == kDLInt || code == kDLUInt; }
 };
 
-/// Calls `f` with a value of that 16-bit float; false for other kinds.
+/// Calls `f` with a zero of that 16-bit float; false for other kinds.
 template <class F>
 MEMARRAY_HD bool with_reduced_float(ElementKind kind, F const& f) {
 #define MEMARRAY_TRY(type, name, dl_code, bits)               \
@@ -37,7 +37,7 @@ MEMARRAY_HD bool with_reduced_float(ElementKind kind, F const& f) {
 /// An element in the widest type of its kind.
 struct Number {
   std::uint64_t bits = 0;  ///< bool and integers, extended to 64 bits
-  double real = 0;         ///< all other kinds
+  double real = 0;         ///< others
   double imag = 0;
 };
 

@@ -12,8 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Kernels on strided device memory: classes whose `run(ThreadIndex)` takes a share of `size` steps. They also compile
-// for host tests.
+// Kernels on strided device memory: `run(ThreadIndex)` takes a thread's share. They also compile for host tests.
 namespace memarray::detail {
 
 /// The loops of a nest, outermost first, indexed by a linear position.
@@ -112,7 +111,7 @@ struct DeviceCopy {
   }
 };
 
-/// A fill with an element that is a kernel parameter.
+/// A fill whose element is a kernel parameter.
 template <class U>
 struct DeviceFill {
   static constexpr std::size_t most_bytes = 16;
@@ -147,7 +146,7 @@ struct DeviceCast {
   }
 };
 
-/// A kernel: target = source + index sum, which is `start` plus the nest's second offset.
+/// target = source + index sum, which is `start` plus the nest's second offset.
 template <class U>
 struct DeviceAddIndex {
   DeviceNest<U> nest;
@@ -176,7 +175,7 @@ struct DeviceAddIndex {
   }
 
  private:
-  /// Returns the sum in the kind's precision.
+  /// Rounds to the kind's precision.
   [[nodiscard]] MEMARRAY_HD float added_as(std::int64_t sum) const {
     auto rounded = static_cast<float>(sum);
     with_reduced_float(kind, [&](auto zero) { rounded = static_cast<float>(decltype(zero)(sum)); });
@@ -217,8 +216,8 @@ struct DeviceParts {
 struct DeviceReduction {
   Reduction reduction;
   ElementKind kind;
-  bool in_double;      ///< integers are added as doubles, for their mean
-  std::int64_t terms;  ///< elements in a result
+  bool in_double;      ///< add integers as doubles, for a mean
+  std::int64_t terms;  ///< elements of a result
   std::int64_t repeat;
 
   [[nodiscard]] std::size_t part_bytes() const { return kind.code == kDLComplex ? 16 : 8; }
@@ -270,7 +269,7 @@ struct DeviceReduction {
   [[nodiscard]] MEMARRAY_HD static bool is_nan(Number const& number) {
     return detail::is_nan(number.real) || detail::is_nan(number.imag);
   }
-  /// True if `number` replaces `than`. The first NaN wins; complex numbers compare by real parts first.
+  /// The first NaN wins; complex numbers compare by real parts first.
   [[nodiscard]] MEMARRAY_HD bool is_better(Number const& number, Number const& than) const {
     bool const least = reduction == Reduction::min;
     if (kind.is_integral()) {
@@ -289,7 +288,7 @@ struct DeviceReduction {
   }
 };
 
-/// Each thread computes whole results; adjacent threads take adjacent results.
+/// Threads compute whole results, adjacent threads adjacent ones.
 template <class U>
 struct DeviceReduceWhole {
   DeviceNest<U> kept;     ///< source, target
@@ -309,8 +308,7 @@ struct DeviceReduceWhole {
   }
 };
 
-/// Each thread folds every `parts`th element of a result; adjacent threads read adjacent elements. Precondition:
-/// `parts` ≤ `terms`.
+/// Each thread folds every `parts`th element of a result; adjacent threads read adjacent elements. `parts` ≤ `terms`.
 template <class U>
 struct DeviceReduce {
   DeviceNest<U> kept;
@@ -331,7 +329,6 @@ struct DeviceReduce {
   }
 };
 
-/// Each thread folds `together` consecutive parts.
 template <class U>
 struct DeviceFold {
   U results;

@@ -15,9 +15,9 @@
 
 namespace memarray::detail {
 
-/// Number of threads that fill a device.
+/// Threads that fill a device.
 inline constexpr std::int64_t enough_parts = std::int64_t{1} << 17;
-/// The fewest elements worth a thread, and the parts that one thread folds.
+/// Elements worth a thread.
 inline constexpr std::int64_t least_terms = 16;
 inline constexpr std::int64_t parts_together = 256;
 
@@ -41,7 +41,7 @@ class DeviceStridedJob {
   }
 
  private:
-  /// Calls `body` with 32-bit positions if `size` fits into 31 bits.
+  /// Calls `body` with 32-bit positions if `size` fits into 31 bits, as `for_share` steps beyond it.
   template <class Body>
   static void with_positions(std::int64_t size, Body const& body) {
     if (size <= INT32_MAX)
@@ -77,7 +77,7 @@ class DeviceStridedJob {
     });
   }
 
-  /// Uploads a struct that is too large for a kernel parameter, and copies it.
+  /// Uploads structs that are too large for a kernel parameter.
   void fill() {
     if (_job.element.size() <= DeviceFill<std::uint32_t>::most_bytes) return fill_from_parameter();
     StridedElements one{_machine.upload(_job.element.size(), _job.element.data()), _job.target.dtype, {}};
@@ -121,7 +121,7 @@ class DeviceStridedJob {
 
   void reduce() {
     StridedLayout const& layout = _job.source.layout;
-    // Repeated elements are counted, not read again.
+    // Repeated elements are counted, not read.
     std::array<Axis, StridedLayout::max_ndim> axes{};
     int count = 0;
     std::int64_t terms = 1;

@@ -16,7 +16,7 @@ namespace memarray::detail {
 inline constexpr int shipped_count = MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY);
 #undef MEMARRAY_ENTRY
 
-/// Positions in the dtype list by DLPack type code and binary logarithm of the bytes; −1 for none.
+/// Positions in the dtype list, by DLPack type code and log2 of the bytes; −1 for none.
 inline constexpr auto dtype_positions = [] {
   constexpr DLDataType shipped[] = {
 #define MEMARRAY_ENTRY(type, name, code, bits) {code, bits, 1},
@@ -41,7 +41,7 @@ static_assert(
     }() == shipped_count,
     "two dtypes of the list have one DLPack type, or a size that is no power of two");
 
-/// Returns the position in the dtype list, or −1. Much faster than comparing names.
+/// Returns the position in the dtype list, or −1, without comparing names.
 [[nodiscard]] inline int shipped_index(DType const& dtype) noexcept {
   if (dtype.dl.lanes != 1 || dtype.dl.code >= dtype_positions.size()) return -1;
   auto const log2_bytes = static_cast<std::size_t>(std::countr_zero(dtype.dl.bits / 8U));
@@ -61,12 +61,12 @@ inline constexpr int dtype_index_of = [] {
   return found;
 }();
 
-/// A bool in memory. Foreign code may leave any byte; all but 0 are true.
+/// A bool in memory. Foreign code may write any byte; all but 0 are true.
 struct StoredBool {
   std::uint8_t byte;
 };
 
-/// The type for reading and writing a `T`.
+/// A `T` in memory.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, StoredBool, T>;
 
@@ -79,7 +79,7 @@ inline constexpr bool is_complex<std::complex<T>> = true;
 [[nodiscard]] MEMARRAY_ALWAYS_INLINE float to_float(float16 half) noexcept {
   std::uint32_t const magnitude = half.bits & 0x7FFFU;
   std::uint32_t const sign = static_cast<std::uint32_t>(half.bits & 0x8000U) << 16;
-  // Masks of all bits or none.
+  // All bits or none.
   std::uint32_t const subnormal = 0U - static_cast<std::uint32_t>(magnitude < 0x400U);
   std::uint32_t const special = 0U - static_cast<std::uint32_t>(magnitude >= 0x7C00U);
   // A subnormal gets a leading one, which is then subtracted.

@@ -51,7 +51,7 @@ void copy_host(std::byte* destination, std::byte const* source, std::size_t byte
 }
 
 void fill_host(std::byte* destination, void const* element, std::size_t itemsize, std::size_t count) {
-  // `element` may be one of those set.
+  // `element` may be overwritten.
   auto const* const given = static_cast<std::byte const*>(element);
   std::vector<std::byte> const kept(given, given + itemsize);
   std::byte const* const item = kept.data();

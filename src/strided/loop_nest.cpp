@@ -9,13 +9,13 @@ namespace {
 
 using Loop = LoopNest::Loop;
 
-// Shorter reduced dimensions are walked across, with results side by side.
+// In elements. Shorter reduced dimensions are walked with results in the inner loop.
 constexpr std::int64_t short_run = 16;
-// Shorter rows of results get no loop.
+// Shorter rows of results are no inner loop.
 constexpr std::int64_t short_row = 8;
-// Dense rows up to this length are taken several at once.
+// Longer dense rows are read one at a time.
 constexpr std::int64_t wide_row = 128;
-// Reduced dimensions up to this length may be folded as columns, if there are enough elements.
+// Longer reduced dimensions, or fewer elements, are not folded as columns.
 constexpr std::int64_t longest_folded = 2048;
 constexpr std::int64_t enough_to_fold = 4096;
 // Shorter transpositions gain nothing from tiles.
@@ -27,14 +27,14 @@ void append(LoopNest& nest, Loop const& loop) {
   if (loop.extent != 1) at(nest, nest.count++) = loop;
 }
 
-/// Adds to an offset. Only views without elements overflow; they do not use it.
+/// Ignores overflow: only views without elements have it, and they use no offset.
 void add_steps(std::int64_t& offset, std::int64_t steps, std::int64_t stride) {
   std::int64_t distance = 0;
   if (!__builtin_mul_overflow(steps, stride, &distance))
     static_cast<void>(__builtin_add_overflow(offset, distance, &offset));
 }
 
-/// True if the outer loop continues where the inner loop ends.
+/// True if the outer loop continues the inner one.
 bool goes_on(Loop const& outer, Loop const& inner, std::size_t operand) {
   std::int64_t length = 0;
   return !__builtin_mul_overflow(inner.strides[operand], inner.extent, &length) && outer.strides[operand] == length;
@@ -97,7 +97,7 @@ void drop_repeats(LoopNest& nest, bool count_them) {
   nest.count = kept;
 }
 
-/// Moves the kernel's loops to the end. `row` is reduced, `column` kept or folded; −1 for none.
+/// Moves the kernel's loops to the end: `row` (reduced), `column` (kept or folded), −1 for none.
 void choose_inner(LoopNest& nest, LoopKernel kernel, int row, int column) {
   nest.kernel = kernel;
   nest.inner = (row >= 0) + (column >= 0);
@@ -122,7 +122,7 @@ void choose_reduction(LoopNest& nest, std::int64_t itemsize) {
     bool const dense = row < 0 || at(nest, row).strides[0] == itemsize;
     choose_inner(nest, dense ? LoopKernel::contiguous : LoopKernel::strided, row, column);
   };
-  // Many short runs are walked side by side, as if their elements were results.
+  // Walks many short runs side by side, like results.
   if (next_row > column && at(nest, next_row).extent >= short_row && at(nest, row).extent <= longest_folded &&
       (column < 0 || at(nest, row).extent * at(nest, next_row).extent >= enough_to_fold)) {
     bool const few = at(nest, row).extent < short_row;

@@ -64,8 +64,8 @@ class Odometer {
 
 inline constexpr std::size_t release_bytes = std::size_t{1} << 16;
 
-/// Calls `run(begin, end)` for ranges of `units`, on as many threads as `bytes` of memory justify. Releases the
-/// interpreter lock from `release_bytes` on.
+/// Calls `run(begin, end)` for ranges of `units`, on threads if `bytes` justifies it. Releases the interpreter lock
+/// from `release_bytes` on.
 template <class Run>
 void run_in_pieces(std::int64_t units, std::int64_t units_per_piece, std::size_t bytes, Run const& run) {
   std::optional<RuntimeRelease> released;
@@ -76,7 +76,7 @@ void run_in_pieces(std::int64_t units, std::int64_t units_per_piece, std::size_t
   });
 }
 
-/// A rectangle of a nest's two inner loops, with the byte offsets of its first element.
+/// A rectangle of a nest's last two loops, with each operand's byte offset.
 struct Region {
   std::int64_t first;
   std::int64_t second;
@@ -84,8 +84,8 @@ struct Region {
   std::int64_t columns;
 };
 
-/// Calls `visit` for all elements in regions of at most `most_rows` × `most_columns`, on threads like `run_in_pieces`.
-/// Missing loops count as one step.
+/// Calls `visit` for regions of at most `most_rows` × `most_columns` elements, like `run_in_pieces`. Missing loops
+/// count as one step.
 template <class Visit>
 void visit_regions(LoopNest const& nest, std::int64_t most_rows, std::int64_t most_columns, std::size_t itemsize,
                    Visit const& visit) {

@@ -32,7 +32,7 @@ inline void copy_past_caches(void* destination, void const* source, std::size_t 
 #endif
 }
 
-/// A writer of one run of memory with non-temporal stores, from consecutive pieces. Bytes that do not fill a cache line
+/// A writer of consecutive pieces to one run of memory, with non-temporal stores. Bytes of an incomplete cache line
 /// stay here until the next piece or the end: a line written in parts is read first, and later stores wait.
 class NonTemporalWriter {
  public:

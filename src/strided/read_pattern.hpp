@@ -13,36 +13,36 @@ namespace memarray::detail {
 /// How reductions read memory much larger than the caches. Both patterns give bit-identical results.
 enum class ReadPattern : std::uint8_t {
   interleaved,  ///< in eight places at once, each prefetched
-  sequential,   ///< in long runs from one end to the other, which the processor prefetches by itself
+  sequential,   ///< from end to end, in long runs that the processor prefetches
 };
 
-/// A `ReadPattern`, chosen once in a process: the faster one depends on the processor, by a factor of nearly two in
-/// either direction. The first large job measures both on samples of its own memory.
+/// A `ReadPattern`, chosen once in a process. Either may be nearly twice as fast, depending on the processor, so the
+/// first large job measures both on its own memory.
 class ReadPatternChoice {
  public:
-  /// Returns the choice for runs that become one result each, or for rows that are added to a row of results.
+  /// Returns the choice for runs that become one result each; `of_rows`: for rows added to a row of results.
   MEMARRAY_API static ReadPatternChoice& of_runs() noexcept;
   MEMARRAY_API static ReadPatternChoice& of_rows() noexcept;
 
-  /// Picoseconds for an element.
+  /// Picoseconds per element.
   using Cost = std::int64_t;
-  /// Samples of a measurement. Each pattern reads `turn` of them in a row; the first pays for the change of pattern.
+  /// Samples of a measurement. Patterns alternate every `turn` samples, whose first is not counted.
   static constexpr int samples = 16;
   static constexpr int turn = 4;
-  /// Bytes of the smallest job that is measured: parts of smaller ones may be in the caches.
+  /// Least bytes of a measured job: parts of smaller ones may be in the caches.
   static constexpr std::size_t large_job = std::size_t{48} << 20;
-  /// Bytes of the smallest sample that can be timed.
+  /// Least bytes of a sample.
   static constexpr std::size_t least_sample = std::size_t{1} << 18;
 
-  /// Returns the chosen pattern, or `interleaved` before the measurement.
+  /// Returns `interleaved` before the measurement.
   [[nodiscard]] ReadPattern get() const noexcept { return _pattern.load(std::memory_order_relaxed); }
   [[nodiscard]] bool is_made() const noexcept { return _is_made.load(std::memory_order_relaxed); }
   void set(ReadPattern pattern) noexcept {
     _pattern.store(pattern, std::memory_order_relaxed);
     _is_made.store(true, std::memory_order_relaxed);
   }
-  /// Times `read(sample, pattern)`, which returns a number of elements, for each sample on the calling thread. Sets the
-  /// faster pattern. Threads may measure at the same time: the last one decides.
+  /// Times `read(sample, pattern)`, which returns a number of elements, for each sample on the calling thread, and sets
+  /// the faster pattern. If threads measure concurrently, the last decides.
   template <class Read>
   void measure(Read const& read) {
     Cost costs[2][samples / 2];
@@ -56,9 +56,8 @@ class ReadPatternChoice {
     }
     set(faster({costs[0], static_cast<std::size_t>(counts[0])}, {costs[1], static_cast<std::size_t>(counts[1])}));
   }
-  /// Compares the medians, which ignore samples that waited for the processor or were in its caches. Returns
-  /// `sequential` only if it is faster by a sixth: on some layouts it loses more than it gains on dense memory.
-  /// Reorders the costs.
+  /// Compares the medians, which ignore preempted and cached samples, and reorders the costs. Returns `sequential` only
+  /// if faster by a sixth: on some layouts it loses more than it gains on dense memory.
   [[nodiscard]] MEMARRAY_API static ReadPattern faster(std::span<Cost> interleaved,
                                                        std::span<Cost> sequential) noexcept;
 

@@ -21,8 +21,8 @@ template <class T>
   return __builtin_bit_cast(T, static_cast<Bits>(__builtin_bit_cast(Bits, number) ^ static_cast<Bits>(flip)));
 }
 
-/// A minimum; NaN wins. A maximum inverts the sign, or all bits of integers. Unsigned integers invert the first bit and
-/// compare as signed ones.
+/// A minimum; NaN wins. For a maximum, `flip` inverts the sign of floats or all bits of integers; for unsigned
+/// integers, also the first bit.
 template <class T>
 struct Least {
   using Element = T;
@@ -58,7 +58,7 @@ struct Least {
   }
 };
 
-/// A minimum by the real part, then the imaginary part. A number with a NaN wins.
+/// Compares real parts first. A number with a NaN wins.
 template <class T>
 struct Least<std::complex<T>> {
   using Element = std::complex<T>;

@@ -12,13 +12,13 @@ namespace memarray::detail {
 
 /// The order in which a block is added to its accumulators.
 enum class ReductionWalk : std::uint8_t {
-  columns,  ///< row by row to a row of accumulators
-  runs,     ///< the rows of each column in turn, to that column's accumulator
-  fold,     ///< the rows of each column in turn, all to one accumulator
+  columns,  ///< row by row, to a row of accumulators
+  runs,     ///< column by column, each to its accumulator
+  fold,     ///< column by column, all to one accumulator
   wide,     ///< dense rows of a few columns, several at once
 };
 
-/// Elements to add to accumulators: `rows` for each of `columns`. Strides are in bytes.
+/// Elements to accumulate: `rows` for each of `columns`, with byte strides.
 struct ReductionBlock {
   std::byte const* source;
   std::int64_t columns;
@@ -28,22 +28,22 @@ struct ReductionBlock {
   ReadPattern pattern = ReadPattern::interleaved;
 };
 
-// A `ReadPattern` matters for runs of at least a page, runs with small gaps between them, and elements of which a
-// cache line holds one. All others are read in eight places, prefetched.
+// A `ReadPattern` matters for runs of at least a page, runs with small gaps, and one element per cache line. All others
+// are read interleaved.
 inline constexpr std::int64_t page_run = 4096;
 inline constexpr std::int64_t small_gap = 256;
 [[nodiscard]] constexpr bool has_small_gap(std::int64_t gap) noexcept { return gap >= 0 && gap <= small_gap; }
 [[nodiscard]] constexpr bool is_one_of_line(std::int64_t stride) noexcept { return stride >= 64 && stride < 128; }
 
-/// Parameters for turning a total into a result.
+/// Parameters that turn a total into a result.
 struct ReductionEnd {
   bool mean;
   std::int64_t count;   ///< elements in a mean
-  std::int64_t repeat;  ///< how often a sum counts each element
+  std::int64_t repeat;  ///< factor of a sum
 };
 
-/// The kernels of one reduction for one dtype. Partial results have two levels: an accumulator takes the elements of
-/// one piece; a total takes the accumulators of all pieces, in order.
+/// Kernels of a reduction of a dtype. An accumulator takes the elements of one piece; a total takes the accumulators of
+/// all pieces, in order.
 struct ReductionKernels {
   std::size_t accumulator_size;
   std::size_t total_size;
@@ -51,7 +51,7 @@ struct ReductionKernels {
   /// is needed.
   std::size_t element_size;
   CastRow convert;
-  /// XOR mask applied to each element on load, so that every extreme becomes a signed minimum.
+  /// XOR mask for loaded elements, which turns every extreme into a signed minimum.
   std::uint64_t flip;
   void (*begin)(void* accumulators, std::int64_t columns);
   void (*accumulate)(ReductionWalk walk, void* accumulators, ReductionBlock const& block, std::uint64_t flip);

@@ -9,8 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-// Walks of reductions over blocks, for an `Op` as in `reduce_rows.hpp`. An `Op` whose `has_rows` is false is taken
-// element by element.
+// Walks over blocks, for an `Op` of `reduce_rows.hpp`. Without `has_rows`, it takes element by element.
 namespace memarray::detail {
 
 template <class Op>
@@ -21,16 +20,16 @@ MEMARRAY_ALWAYS_INLINE AccumulatorOf<Op> element_at(std::byte const* address, st
   return Op::load(*reinterpret_cast<typename Op::Element const*>(address), flip);
 }
 
-/// True if every second element, and rows of a few elements, are worth loops of their own: if they are floats.
+/// True for floats, which have loops for every second element and for runs of a few elements.
 template <class Op>
 inline constexpr bool has_pairs = Op::has_rows && std::is_floating_point_v<typename Op::Element>;
 
-// Bytes of each stream in which a long run is read.
+// Bytes of each stream of a long run.
 inline constexpr std::int64_t stream_bytes = 32768;
-// Shorter runs are read in one stream: several would cost more than they gain.
+// Shorter runs are read in one stream.
 inline constexpr std::int64_t short_run_bytes = 16384;
 
-/// Combines several accumulators into one.
+/// Combines accumulators in a tree, overwriting them.
 template <class Op>
 AccumulatorOf<Op> combined(AccumulatorOf<Op>* kept, std::int64_t count) {
   for (; count > 1; count = (count + 1) / 2)
@@ -38,17 +37,16 @@ AccumulatorOf<Op> combined(AccumulatorOf<Op>* kept, std::int64_t count) {
   return kept[0];
 }
 
-/// Returns the elements of one lane. A run of `rows` elements is cut, repeatedly, into `lanes` lanes that are read side
-/// by side.
+/// Returns the elements of a lane. Runs are cut, repeatedly, into `lanes` lanes, read side by side.
 [[nodiscard]] inline std::int64_t lane_of(std::int64_t rows, std::int64_t stride, std::int64_t lanes) noexcept {
   constexpr std::int64_t least = 64;
   return std::min(rows / lanes, std::max(least, stream_bytes / std::max<std::int64_t>(1, stride)));
 }
 
-// Elements of a stream that are added one after the other; more would accumulate rounding errors.
+// Elements added one after the other: more would accumulate rounding errors.
 inline constexpr std::int64_t most_in_a_row = 256;
 
-/// Folds eight runs of elements, one after the other, with the additions of `fold_streams`.
+/// Folds eight runs, one after the other, with the additions of `fold_streams`.
 template <class Op>
 void fold_sequentially(AccumulatorOf<Op>* results, std::byte const* source, std::int64_t stream_stride,
                        std::int64_t rows, std::int64_t stride, std::uint64_t flip) {
@@ -61,12 +59,12 @@ void fold_sequentially(AccumulatorOf<Op>* results, std::byte const* source, std:
     }
 }
 
-/// Folds eight runs of elements with any stride, each to its own result.
+/// Folds eight runs of any stride, each to its own result. `jump`: bytes from a run's end to its stream's next run.
 template <class Op>
 void fold_streams(AccumulatorOf<Op>* results, std::byte const* source, std::int64_t stream_stride, std::int64_t rows,
                   std::int64_t stride, std::int64_t jump, std::uint64_t flip, ReadPattern pattern) {
-  // With several elements in a cache line, only eight additions at a time keep up with memory. With skipped lines,
-  // eight places do.
+  // Sequential reads pay only for one element per cache line: denser runs need eight additions at a time, sparser ones
+  // eight places.
   if (pattern == ReadPattern::sequential && is_one_of_line(stride))
     return fold_sequentially<Op>(results, source, stream_stride, rows, stride, flip);
   std::int64_t const ahead = std::max<std::int64_t>(4 * stride, prefetch_ahead);
@@ -86,7 +84,6 @@ void fold_streams(AccumulatorOf<Op>* results, std::byte const* source, std::int6
   }
 }
 
-/// Folds one run of elements with any stride.
 template <class Op>
 AccumulatorOf<Op> fold_strided(std::byte const* source, std::int64_t rows, std::int64_t stride, std::uint64_t flip,
                                ReadPattern pattern) {
@@ -102,7 +99,7 @@ AccumulatorOf<Op> fold_strided(std::byte const* source, std::int64_t rows, std::
   return combined<Op>(kept, streams);
 }
 
-/// Folds a few runs side by side: all of a row before the next.
+/// Folds a few runs side by side, row by row.
 template <class Op, std::int64_t columns>
 void fold_few(AccumulatorOf<Op>* results, ReductionBlock const& block, std::uint64_t flip) {
   constexpr std::int64_t lanes = 4;
@@ -137,7 +134,6 @@ void fold_few(AccumulatorOf<Op>* results, ReductionBlock const& block, std::uint
         Op::combine(results[j], Op::combine(Op::combine(kept[0][j], kept[1][j]), Op::combine(kept[2][j], kept[3][j])));
 }
 
-/// Adds rows of elements with any stride to a row of results.
 template <class Op, std::int64_t rows>
 void add_strided(AccumulatorOf<Op>* __restrict results, ReductionBlock const& block, std::uint64_t flip) {
   for (std::int64_t j = 0; j < block.columns; ++j) {
@@ -152,7 +148,7 @@ void add_strided(AccumulatorOf<Op>* __restrict results, ReductionBlock const& bl
   }
 }
 
-/// Adds adjacent runs of a few adjacent elements, whose number the compiler knows.
+/// Adds adjacent runs of `rows` adjacent elements.
 template <class Op, std::int64_t rows>
 void add_short_runs(AccumulatorOf<Op>* __restrict results, ReductionBlock const& block, std::uint64_t flip) {
   auto const* __restrict const elements = reinterpret_cast<typename Op::Element const*>(block.source);
@@ -163,7 +159,6 @@ void add_short_runs(AccumulatorOf<Op>* __restrict results, ReductionBlock const&
   }
 }
 
-/// Folds one run of every `step`th element.
 template <class Op, std::int64_t step>
 AccumulatorOf<Op> fold_run(RowKernels<Op> const& rows_of, std::byte const* source, std::int64_t rows,
                            std::uint64_t flip, ReadPattern pattern) {
@@ -215,7 +210,6 @@ void fold_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, bool to_
   }
 }
 
-/// Folds runs of elements with any stride, each to its own result or all to one.
 template <class Op>
 void fold_strided_runs(AccumulatorOf<Op>* results, ReductionBlock const& block, bool to_one, std::uint64_t flip) {
   constexpr std::int64_t few = 4;
@@ -283,7 +277,7 @@ void add_strided_rows(AccumulatorOf<Op>* results, ReductionBlock const& block, s
   }
 }
 
-/// Adds dense rows of a few results. Rows that together fill some lanes form one wide row, which is folded at the end.
+/// Adds dense rows of a few results. Several form a wide row of accumulators, folded at the end.
 template <class Op>
 void add_wide_rows(AccumulatorOf<Op>* results, ReductionBlock const& block, std::uint64_t flip) {
   constexpr auto item = static_cast<std::int64_t>(sizeof(typename Op::Element));

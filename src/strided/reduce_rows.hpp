@@ -13,21 +13,19 @@
 #include <cstring>
 #include <utility>
 
-// Loops of reductions over rows of adjacent elements, or of every second element. Eight rows are read at once, with or
-// without prefetches, or one after the other (`ReadPattern`).
+// Loops over rows of adjacent elements, or of every second element. Eight rows are read at once or one after the other
+// (`ReadPattern`).
 //
-// An `Op` has types `Element` and `Accumulator`, and functions `nothing()`, `load(element, flip)` and
-// `combine(accumulator, accumulator)`, whose first argument comes from earlier elements. `load_all(lanes, elements,
-// flip)` and `combine_all(lanes, lanes)` are their versions for vectors.
+// An `Op` has types `Element` and `Accumulator`, and functions `nothing()`, `load(element, flip)` and `combine(earlier,
+// later)`; for vectors, `load_all(lanes, elements, flip)` and `combine_all(lanes, lanes)`.
 namespace memarray::detail {
 
-// Prefetch distance in bytes.
+// Prefetch distances in bytes; `panel_ahead` if whole cache lines are used.
 inline constexpr std::int64_t prefetch_ahead = 1024;
-// Prefetch distance in bytes if whole cache lines are used.
 inline constexpr std::int64_t panel_ahead = 2048;
 inline constexpr std::int64_t streams = 8;
 
-/// Vectors of `bytes` bytes, as wide as registers: compilers split wider ones into elements.
+/// Vectors as wide as registers: compilers split wider ones into elements.
 template <class Op, std::size_t bytes>
 struct Lanes {
   using Element = typename Op::Element;
@@ -62,8 +60,8 @@ struct Lanes {
   }
 };
 
-/// Eight rows of `columns` elements, each in a stream of `times` rows. `jump`: bytes from a row's end to the next row
-/// of its stream. Loops take a panel by value, because their stores might otherwise alias it.
+/// Eight streams, `row_stride` bytes apart, of `times` rows of `columns` elements. `jump`: bytes from a row's end to
+/// its stream's next row. Loops take panels by value, as their stores might alias a reference.
 struct Panel {
   std::byte const* source;
   std::int64_t columns;
@@ -94,7 +92,7 @@ struct RowLoops {
     load_all(next, source, flip);
     Op::combine_all(sums, next);
   }
-  /// Combines vectors in pairs, and pairs of these, which accumulates less rounding error.
+  /// Combines vectors in a tree, which accumulates less rounding error.
   template <std::int64_t count>
   MEMARRAY_ALWAYS_INLINE static void take_tree(typename L::Sums& sums, std::byte const* source, std::int64_t stride,
                                                std::uint64_t flip) {
@@ -108,32 +106,32 @@ struct RowLoops {
     Op::combine_all(sums, tree[0]);
   }
   MEMARRAY_ALWAYS_INLINE static std::int64_t ahead_of(Panel const& panel, std::int64_t column) {
-    // For short rows, the stream's next row is prefetched.
+    // Short rows prefetch their stream's next row.
     std::int64_t const ahead = column * item + std::min(panel_ahead, panel.columns * item);
     return ahead + (ahead < panel.columns * item ? 0 : panel.jump);
   }
 
-  /// Folds each row to its own result.
+  /// Folds each stream to its own result.
   MEMARRAY_ALWAYS_INLINE static void fold_panel(Accumulator* results, Panel panel, std::uint64_t flip) {
     if (panel.pattern == ReadPattern::sequential && has_long_runs(panel)) {
       for (std::int64_t r = 0; r < streams; ++r, panel.source += panel.row_stride)
         results[r] = fold_stream(results[r], panel, flip);
       return;
     }
-    // The processor does not prefetch shorter runs by itself.
+    // Processors do not prefetch shorter runs.
     if (panel.pattern == ReadPattern::interleaved || panel.columns * item < page_run)
       return fold_at_once<true>(results, panel, flip);
     fold_at_once<false>(results, panel, flip);
   }
 
-  /// True if the memory is read in long runs. Memory with shorter runs is read faster in eight places.
+  /// True if sequential reads have long runs: shorter ones are faster in eight places.
   MEMARRAY_ALWAYS_INLINE static bool has_long_runs(Panel const& panel) {
     constexpr std::int64_t long_run = 16384;
     std::int64_t const run = panel.columns * item;
     return run >= long_run || has_small_gap(panel.times > 1 ? panel.jump : panel.row_stride - run);
   }
 
-  /// Folds the first row with the additions of `fold_at_once`, in their order.
+  /// Folds the first stream with the additions of `fold_at_once`, in their order.
   MEMARRAY_ALWAYS_INLINE static Accumulator fold_stream(Accumulator rest, Panel const& panel, std::uint64_t flip) {
     typename L::Sums sums;
     L::clear(sums);
@@ -199,7 +197,7 @@ struct RowLoops {
     return result;
   }
 
-  /// Adds all rows to a row of results.
+  /// Adds each stream's first row to a row of results.
   MEMARRAY_ALWAYS_INLINE static void add_panel(Accumulator* results, Panel panel, std::uint64_t flip) {
     std::int64_t i = 0;
     for (; i + of_line <= panel.columns; i += of_line) {
@@ -234,7 +232,6 @@ struct RowLoops {
   }
 };
 
-/// The loops for one width of vectors.
 template <class Op>
 struct RowKernels {
   using Accumulator = typename Op::Accumulator;
@@ -270,7 +267,7 @@ MEMARRAY_ROW_KERNELS(Avx2Rows, 32, MEMARRAY_AVX2);
 #endif
 #undef MEMARRAY_ROW_KERNELS
 
-/// Returns the loops for this processor. AVX-512 would be no faster: memory is the bottleneck.
+/// AVX-512 would be no faster: memory is the bottleneck.
 template <class Op, std::int64_t step>
 RowKernels<Op> const& row_kernels() noexcept {
 #if defined(MEMARRAY_WIDE_PATHS)

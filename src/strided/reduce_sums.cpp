@@ -6,18 +6,18 @@
 #include <cmath>
 #include <type_traits>
 
-// GCC's `__builtin_convertvector` widens the halves of a vector apart, no faster than memory is read.
+// GCC's `__builtin_convertvector` is slow: it widens the halves of a vector separately.
 #if defined(MEMARRAY_WIDE_PATHS) && !defined(__clang__)
 #define MEMARRAY_GCC_WIDENS 1
 #include <immintrin.h>
-// All functions that take vectors are inlined.
+// All functions with vector parameters are inlined.
 #pragma GCC diagnostic ignored "-Wpsabi"
 #endif
 
 namespace memarray::detail {
 namespace {
 
-/// A sum: modulo 2^64 for integers, in two's complement; double for others.
+/// A sum: modulo 2^64 for integers, in double for others.
 template <class T, class Sum>
 struct Add {
   using Element = T;
@@ -115,7 +115,7 @@ ReductionKernels sums(int dtype_index, int converted_to) {
           .finish = finish_sums<Result, Sum>};
 }
 
-/// Means of integers are in double, like NumPy's; integers of 16 bits are exact in float.
+/// Means of integers are in double, like NumPy's. Elements of up to 16 bits convert to float, exactly.
 template <class T>
 ReductionKernels sums_of(int dtype_index, bool mean) {
   constexpr int as_float = dtype_index_of<float>;

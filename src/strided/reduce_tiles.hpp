@@ -15,18 +15,16 @@
 
 namespace memarray::detail {
 
-// Bytes of a row of accumulators, which stays in the first-level cache; totals take twice as much.
+// Bytes of a row of accumulators, within the first-level cache; totals take twice that.
 inline constexpr std::size_t row_bytes = 16384;
-// Elements of a piece, and rows that one accumulator takes before it is folded, which limits its rounding errors.
+// Limits of a piece, after which accumulators are folded: this bounds rounding errors.
 inline constexpr std::int64_t elements_of_piece = std::int64_t{1} << 18;
-inline constexpr std::int64_t most_rows = 256;
-// Blocks that are added to one accumulator before it is folded.
-inline constexpr std::int64_t most_steps = 32;
-// Elements of a strided run that one result takes before its accumulators are folded, and of a tile of such results.
-inline constexpr std::int64_t most_strided = 8192;
+inline constexpr std::int64_t most_rows = 256;      // half the rows of `LoopKernel::columns`
+inline constexpr std::int64_t most_steps = 32;      // blocks
+inline constexpr std::int64_t most_strided = 8192;  // rows of `LoopKernel::strided`
+// Elements of a tile whose results are runs.
 inline constexpr std::int64_t elements_of_tile = 32768;
 
-/// Converts the elements of a block and adds them to accumulators.
 inline void accumulate_converted(ReductionKernels const& kernels, ReductionWalk walk, std::byte* accumulators,
                                  ReductionBlock const& block, std::size_t itemsize) {
   alignas(64) std::byte converted[cast_capacity * sizeof(double)];
@@ -63,8 +61,8 @@ inline void accumulate_any(ReductionKernels const& kernels, ReductionWalk walk, 
     kernels.accumulate(walk, accumulators, block, kernels.flip);
 }
 
-/// A reduction as tiles, each a row of results, and pieces, each a part of the reduced elements. Neither cut depends on
-/// the number of threads.
+/// A reduction as tiles (rows of results) and pieces (parts of the reduced elements), independent of the number of
+/// threads. Borrows the nest.
 class Tiles {
  public:
   using Loop = LoopNest::Loop;
@@ -104,7 +102,7 @@ class Tiles {
 
   [[nodiscard]] std::int64_t count() const noexcept { return _count; }
   [[nodiscard]] std::int64_t pieces() const noexcept { return _pieces; }
-  /// Returns the largest number of results in a tile.
+  /// Returns the most results of a tile.
   [[nodiscard]] std::int64_t width() const noexcept { return _column.reduced ? 1 : _width; }
   [[nodiscard]] std::int64_t piece_elements() const noexcept { return _width * _piece_rows * _piece_steps; }
   [[nodiscard]] std::int64_t reduced() const noexcept {
@@ -112,7 +110,7 @@ class Tiles {
   }
   [[nodiscard]] std::int64_t result_stride() const noexcept { return _column.strides[1]; }
 
-  /// Offsets of a tile's first element and result, and its number of results.
+  /// Byte offsets of the first element and result, and number of results.
   struct Tile {
     std::int64_t source;
     std::int64_t target;
@@ -125,7 +123,7 @@ class Tiles {
             std::min(width(), _column.extent - left)};
   }
 
-  /// Returns the pattern for reading a job whose first element is `source`. The first large one measures both patterns.
+  /// Returns the pattern for a job whose first element is `source`. The first large job measures both.
   ReadPattern pattern(ReductionKernels const& kernels, std::byte const* source) const {
     ReadPatternChoice& choice = is_row_of_results() ? ReadPatternChoice::of_rows() : ReadPatternChoice::of_runs();
     std::int64_t const units = _count * _pieces;
@@ -143,7 +141,7 @@ class Tiles {
     return choice.get();
   }
 
-  /// Accumulates one piece. `source` is the tile's first element.
+  /// Accumulates a piece of the tile at `source`.
   void accumulate(ReductionKernels const& kernels, void* accumulators, std::byte const* source, std::int64_t results,
                   std::int64_t piece, ReadPattern pattern) const {
     kernels.begin(accumulators, results);
@@ -157,7 +155,7 @@ class Tiles {
                            std::min(_piece_rows, _row.extent - part),    _row.strides[0], pattern};
       ReductionWalk walk = _walk;
       if (_column.reduced) {
-        // All elements go to one result, so the runs follow adjacent elements.
+        // For one result, runs follow adjacent elements.
         if (walk == ReductionWalk::columns)
           block = {block.source, block.rows, block.row_stride, block.columns, block.column_stride, pattern};
         walk = ReductionWalk::fold;
@@ -167,7 +165,6 @@ class Tiles {
   }
 
  private:
-  /// Returns the bytes of memory that a piece spans.
   [[nodiscard]] std::size_t piece_bytes() const noexcept {
     return std::max(static_cast<std::size_t>(piece_elements()) * _itemsize,
                     static_cast<std::size_t>(_piece_rows * _row.strides[0]));
@@ -193,7 +190,7 @@ class Tiles {
   }
 
   std::size_t _itemsize;
-  std::size_t _span;  // bytes from the first element to the last
+  std::size_t _span;  // bytes of the source
   ReductionWalk _walk;
   std::span<Loop const> _kept;
   std::span<Loop const> _reduced;

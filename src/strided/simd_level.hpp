@@ -4,7 +4,7 @@
 
 namespace memarray::detail {
 
-/// The vectors of host loops, which use the processor's widest up to a limit that tests lower.
+/// Vectors of host loops: the processor's widest, up to a limit that tests lower.
 enum class SimdLevel : int { baseline, avx2, avx512 };
 [[nodiscard]] MEMARRAY_API SimdLevel widest_simd_level() noexcept;
 /// Sets the limit and returns the previous one.

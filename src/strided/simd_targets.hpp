@@ -1,6 +1,6 @@
 #pragma once
 
-// Inline loops are compiled into one function for each `SimdLevel`; `widest_simd_level` selects one at run time.
+// Inline loops are compiled once for each `SimdLevel`; `widest_simd_level` selects one at run time.
 // Without CMake's MEMARRAY_WIDE_PATHS, only the baseline exists.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(MEMARRAY_BASELINE_ONLY)
 #define MEMARRAY_WIDE_PATHS 1

@@ -23,7 +23,7 @@ namespace {
 using Loop = LoopNest::Loop;
 
 constexpr std::int64_t region_bytes = std::int64_t{1} << 18;
-// Elements converted at a time: source and both buffers stay in the first-level cache.
+// Elements: source and both buffers stay in the first-level cache.
 constexpr std::int64_t converted_at_once = 512;
 
 struct Inner {
@@ -102,7 +102,6 @@ void copy_converted(StridedTarget const& target, StridedSource const& source, Ca
   });
 }
 
-/// Returns the rank of a kind in `can_cast`.
 int kind_of(DType const& dtype) noexcept {
   switch (dtype.dl.code) {
     case kDLBool: return 0;

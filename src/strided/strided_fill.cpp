@@ -87,7 +87,7 @@ void fill(StridedTarget target, void const* element) {
   if (nest.size() == 0) return;
   if (nest.kernel == LoopKernel::contiguous && nest.count <= 1)
     return fill_host(first, element, itemsize, static_cast<std::size_t>(nest.size()));
-  // `element` may be one of those set; `fill_host` copies it itself.
+  // `element` may be overwritten; `fill_host` copies it itself.
   auto const* const given = static_cast<std::byte const*>(element);
   std::vector<std::byte> const kept(given, given + itemsize);
   LoopNest::Loop const column = all.back();

@@ -60,7 +60,7 @@ void StridedJob::submit(DeviceMemory& memory, BoundStream const& queue) const {
   if (!memory.driver().is_simulated()) return strided_on_device(*this, run);
   SimulatedMachine machine{run};
   DeviceStridedJob(*this, machine).run();
-  // The job with addresses for host code.
+  // With addresses for host code.
   StridedJob seen = *this;
   for (StridedElements* const elements : {&seen.target, &seen.source})
     if (elements->layout.size() != 0)

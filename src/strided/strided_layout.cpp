@@ -16,7 +16,7 @@ void check_ndim(std::size_t ndim) {
                      std::to_string(ndim));
 }
 
-/// Returns the product, or 0 if it or its negative does not fit; no element uses such a stride.
+/// Returns the product, or 0 if it or its negative overflows: no element uses such a stride.
 std::int64_t times_or_zero(std::int64_t stride, std::int64_t factor) noexcept {
   std::int64_t result = 0;
   bool const fits = !__builtin_mul_overflow(stride, factor, &result);
@@ -47,12 +47,12 @@ StridedLayout StridedLayout::strided(Extents shape, Extents strides, std::size_t
   if (strides.size() != shape.size())
     throw ValueError("a shape of " + std::to_string(shape.size()) + " dimensions needs as many strides, not " +
                      std::to_string(strides.size()));
-  // Without elements, any strides are valid. (One variable for all returns is constructed in place.)
+  // Any strides are valid.
   if (size == 0) {
     result = dense(shape, itemsize);
     return result;
   }
-  // Also if elements share memory: a copy must be able to state its size.
+  // Even if elements share memory: a copy needs this size.
   checked_bytes(size, itemsize);
   throw OverflowError("strides " + shape_text(strides) + " of shape " + shape_text(shape) +
                       " reach further than 64 bits can express");
@@ -82,7 +82,7 @@ bool StridedLayout::take(Extents shape, Extents strides, std::size_t itemsize) n
 
 bool StridedLayout::is_contiguous(std::size_t itemsize) const noexcept {
   if (size() == 0) return true;
-  // Cannot overflow: while strides are dense, `expected` is at most the memory's size.
+  // Cannot overflow: dense strides stay within the memory's size.
   auto expected = static_cast<std::int64_t>(itemsize);
   for (int d = _ndim; d-- > 0;) {
     if (extent(d) == 1) continue;
@@ -131,7 +131,7 @@ std::int64_t StridedLayout::slice(int dimension, Slice const& range) {
   check_dimension(dimension, _ndim);
   if (range.step == 0) throw ValueError("the step of a slice must not be 0");
   std::int64_t const extent = this->extent(dimension);
-  // Python's rule: backwards, from the last element to before the first.
+  // Negative steps go from the last element to before the first, like Python's.
   std::int64_t const lowest = range.step > 0 ? 0 : -1;
   std::int64_t const highest = range.step > 0 ? extent : extent - 1;
   auto const cut = [&](std::int64_t index) { return std::clamp(index < 0 ? index + extent : index, lowest, highest); };
@@ -140,7 +140,7 @@ std::int64_t StridedLayout::slice(int dimension, Slice const& range) {
   std::int64_t const stride = this->stride(dimension);
   bool const has_elements = size() != 0;
   std::int64_t count = 0;
-  // Unsigned, because the least integer has no negative.
+  // Unsigned: the least integer has no negative.
   std::uint64_t const step = range.step > 0 ? static_cast<std::uint64_t>(range.step)
                                             : std::uint64_t{0} - static_cast<std::uint64_t>(range.step);
   if (range.step > 0 ? start < stop : stop < start) {
@@ -148,7 +148,7 @@ std::int64_t StridedLayout::slice(int dimension, Slice const& range) {
     count = static_cast<std::int64_t>((distance - 1) / step + 1);
   }
   _shape[at(dimension)] = count;
-  // Like NumPy, also for one element, which does not use its stride.
+  // Like NumPy, even for one element.
   if (count > 0) _strides[at(dimension)] = times_or_zero(stride, range.step);
   return count > 0 && has_elements ? start * stride : 0;
 }
@@ -222,7 +222,7 @@ bool StridedLayout::reshape(Extents wanted, std::size_t itemsize) {
   }
   result._ndim = static_cast<int>(target.size());
   std::ranges::copy(target, result._shape.begin());
-  // Groups of old dimensions of several elements become groups of new ones. Each needs one stride.
+  // Matches groups of old and new dimensions of equal size. Each old group needs a common stride.
   StridedLayout old;
   for (int d = 0; d < _ndim; ++d) {
     if (extent(d) == 1) continue;

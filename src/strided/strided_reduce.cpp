@@ -20,7 +20,7 @@
 namespace memarray::detail {
 namespace {
 
-// Number of tiles that occupies all threads, without cutting each into pieces for several.
+// With this many tiles, threads take tiles rather than pieces.
 constexpr std::int64_t enough_tiles = 32;
 
 ReductionKernels kernels_of(Reduction reduction, int dtype_index) {
@@ -37,7 +37,6 @@ bool by_parts(Reduction reduction, DType const& dtype) {
   return dtype.dl.code == kDLComplex && (reduction == Reduction::sum || reduction == Reduction::mean);
 }
 
-/// Memory for the tile that a thread works on.
 struct Scratch {
   alignas(64) std::byte accumulators[row_bytes];
   alignas(64) std::byte totals[2 * row_bytes];
@@ -65,7 +64,7 @@ void run(Tiles const& tiles, ReductionKernels const& kernels, ReductionEnd const
         });
     });
   }
-  // With few results of many elements, each thread takes pieces, which are folded in order afterwards.
+  // For few results of many elements, threads take pieces, which are then folded in order.
   std::size_t const part_size = static_cast<std::size_t>(tiles.width()) * kernels.accumulator_size;
   std::vector<std::byte> parts(static_cast<std::size_t>(tiles.count() * tiles.pieces()) * part_size);
   auto const part = [&](std::int64_t unit) { return parts.data() + static_cast<std::size_t>(unit) * part_size; };
@@ -81,7 +80,7 @@ void run(Tiles const& tiles, ReductionKernels const& kernels, ReductionEnd const
     });
 }
 
-/// Copies the first result to the others along each kept dimension in which the source has stride 0.
+/// Copies the first result along each kept dimension of source stride 0.
 void repeat_results(StridedSource const& source, AxisMask axes, StridedTarget const& target) {
   StridedLayout done = target.layout;
   AxisMask waiting = 0;
@@ -95,7 +94,7 @@ void repeat_results(StridedSource const& source, AxisMask axes, StridedTarget co
   }
   for (int d = 0; waiting >> d != 0; ++d) {
     if ((waiting >> d & 1U) == 0) continue;
-    // The other waiting dimensions still have one element.
+    // Dimensions still waiting have one element.
     StridedLayout next = target.layout;
     for (int other = d + 1; waiting >> other != 0; ++other)
       if ((waiting >> other & 1U) != 0) next.slice(other, {.start = 0, .stop = 1});
@@ -143,7 +142,7 @@ LoopNest plan_reduce(Reduction reduction, DType const& dtype, StridedLayout cons
 
 namespace {
 
-/// True if one result comes from so few elements that cutting them up would take longer than reducing them.
+/// True for one result of so few elements that `Tiles` would take longer.
 bool is_short_run(LoopNest const& nest) noexcept {
   constexpr std::int64_t most = 4096;
   return nest.count == 0 || (nest.count == 1 && nest.loops[0].reduced && nest.loops[0].extent <= most);
@@ -165,7 +164,6 @@ void reduce_run(Reduction reduction, ReductionKernels const& kernels, LoopNest c
                  0, 1);
 }
 
-/// Returns the number of elements of which each result is made.
 std::int64_t terms_of(StridedLayout const& source, AxisMask axes) noexcept {
   std::int64_t terms = 1;
   for (int d = 0; d < source.ndim(); ++d)
@@ -173,7 +171,7 @@ std::int64_t terms_of(StridedLayout const& source, AxisMask axes) noexcept {
   return terms;
 }
 
-/// Stores the results of reducing no elements: 0 for a sum, NaN for a mean.
+/// Stores the results of no elements: 0 for a sum, NaN for a mean.
 void reduce_nothing(Reduction reduction, StridedTarget target) {
   double const number = reduction == Reduction::mean ? std::numeric_limits<double>::quiet_NaN() : 0.0;
   std::complex<double> const element(number, number);
@@ -188,7 +186,7 @@ void reduce_nothing(Reduction reduction, StridedTarget target) {
 
 void check_reduce(Reduction reduction, DType const& dtype, StridedLayout const& source, AxisMask axes) {
   static_cast<void>(reduced_dtype(reduction, dtype));
-  // Like NumPy, also if there are no results.
+  // Like NumPy, even without results.
   if ((reduction == Reduction::min || reduction == Reduction::max) && terms_of(source, axes) == 0)
     throw ValueError(std::string(to_string(reduction)) + " of an empty view has no value");
 }

@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t line = 64;
 
-/// A square of `side` × `side` elements.
 template <class Word, std::size_t side>
 struct Square {
   typedef Word Vector __attribute__((vector_size(side * sizeof(Word))));
@@ -62,7 +61,6 @@ MEMARRAY_ALWAYS_INLINE void copy_ragged(CopyBlock const& block, std::int64_t top
                   block.source + i * block.source_row + j * block.source_column, sizeof(Word));
 }
 
-/// Transposes squares, with non-temporal stores of whole lines.
 template <class Word, std::size_t side, std::size_t count>
 MEMARRAY_ALWAYS_INLINE void transpose_past_caches(std::byte const* source, std::int64_t source_stride,
                                                   std::byte* target, std::int64_t target_stride) {

@@ -51,7 +51,7 @@ void copy_from(ArrayState& state, ViewCore const& given, std::int64_t lock_id) {
   if (!std::ranges::equal(shape, source.layout().shape()))
     throw ValueError("copy_from expected a source of shape " + shape_text(shape) + ", got a " + source.describe() +
                      "; resize() the array first, or reshape() or broadcast_to() the source");
-  // Convert a host source there: every build has the host kernels.
+  // Convert on the host: builds without nvcc have no device kernels.
   if (on_device && !source.on_device() && source.dtype() != state.dtype()) source = source.cast(state.dtype());
   source = source.to_device(state.residency().device());
   if (has_invalid_bools(source)) source = source.copy();

@@ -16,10 +16,10 @@ DLPackTensor::~DLPackTensor() {
 namespace detail {
 namespace {
 
-/// A managed tensor and its export, followed by shape and strides. A block's only export lies in the block.
+/// A managed tensor and its export, followed by shape and strides. For a block's only export it lies in the block.
 template <class Managed>
 struct Box {
-  Managed managed;  // first member: the deleter converts its address back
+  Managed managed;  // first: `destroy` converts its address
   Block* block;
   bool writable;
 
@@ -33,8 +33,8 @@ struct Box {
   }
 };
 
-/// Makes a managed tensor. Takes over one counted export of `block`, the only one if `only`, even if it throws.
-/// `describe` writes shape and element strides and returns the first element's address.
+/// Makes a managed tensor. Takes over a counted export of `block`, even if allocation throws. `only`: it is the only
+/// one. `describe` writes shape and element strides, and returns the data.
 template <class Managed, class Describe>
 Managed* export_to(Block& block, bool only, int rank, DLDataType dtype, bool writable, std::uint64_t flags,
                    bool as_host, Describe const& describe) {
@@ -102,7 +102,7 @@ ViewCore copy_for_consumer(ViewCore const& view, ExportRequest const& request, c
     return on_host.data() == view.data() ? on_host.copy(why) : on_host;
   }
   ViewCore copy = (request.stream ? view.in_stream(*request.stream) : view).copy(why);
-  // A consumer that requests no order gets a finished copy.
+  // A consumer without a stream gets a finished copy.
   if (!request.stream) copy.block().uses()->synchronize(Use::read, "a copy of a view that is to be over");
   return copy;
 }
@@ -138,7 +138,7 @@ Managed* export_view(ViewCore const& view, ExportRequest const& request) {
                             });
 }
 
-/// Checks the lease again: the shape belongs to the leased memory only while it is open.
+/// Checks the lease again: only while it is open, the shape belongs to its memory.
 template <class Managed>
 Managed* checked(LeaseCore const& lease, Managed* managed) {
   if (lease.is_open()) return managed;
@@ -148,7 +148,7 @@ Managed* checked(LeaseCore const& lease, Managed* managed) {
 
 template <class Managed>
 Managed* export_leased(LeaseCore const& lease, ExportRequest const& request) {
-  // The view keeps the memory unchanged if another thread closes the lease during the copy.
+  // The view keeps the contents if another thread closes the lease meanwhile.
   if (request.copy) return checked(lease, export_copy<Managed>(ViewCore(lease), request, nullptr));
   if (!lease.state().dtype().has_dlpack()) check_dtype(lease.state().dtype());
   std::uint64_t const flags = lease.is_write() ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
@@ -195,7 +195,6 @@ void write_element_strides(ViewCore const& view, std::int64_t* strides) {
   StridedLayout const& layout = view.layout();
   std::size_t const itemsize = view.dtype().itemsize;
   auto const ndim = static_cast<std::size_t>(layout.ndim());
-  // Dimensions of at most one element keep dense strides.
   if (layout.is_contiguous(itemsize) || !layout.is_fortran_contiguous(itemsize)) {
     c_strides(layout.shape(), {strides, ndim});
   } else {

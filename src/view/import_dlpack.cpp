@@ -47,9 +47,9 @@ Place place_of(DLDevice device) {
   }
 }
 
-/// Returns a readable name, as in "float32x4".
+/// Returns a name like "float32x4".
 std::string name_of(DLDataType type) {
-  // By DLPack's type code. Some names include the size.
+  // By DLPack's type code.
   constexpr std::array names = {"int",
                                 "uint",
                                 "float",
@@ -124,22 +124,21 @@ Block::KeepAlive keep_alive_of(Managed* tensor) noexcept {
   return {tensor, [](void* object) noexcept { call_aside(call_deleter<Managed>, object); }};
 }
 
-/// Drops the tensor first.
+/// Drops the tensor before `also`.
 template <class Managed>
 Block::KeepAlive keep_alive_of(Managed* tensor, Block::KeepAlive also) {
   if (!also.drop) return keep_alive_of(tensor);
   struct Both {
-    KeepAliveGuard also;  // destroyed last
+    KeepAliveGuard also;
     KeepAliveGuard tensor;
   };
   KeepAliveGuard second(also);
   KeepAliveGuard first(keep_alive_of(tensor));
-  // The guards release only after the allocation, which may throw.
+  // Release only after the allocation, which may throw.
   auto* const both = new Both{KeepAliveGuard(second.release()), KeepAliveGuard(first.release())};
   return {both, [](void* object) noexcept { delete static_cast<Both*>(object); }};
 }
 
-/// Throws `BufferError` if there is no such device.
 DeviceMemoryPtr device_named(Device device) {
   try {
     return DeviceMemory::of(device.id);
@@ -159,7 +158,7 @@ bool read_attribute(void const* address, int attribute, void* value) {
   return result == 0;
 }
 
-/// Waits, because host code reads managed memory without stream order.
+/// Blocks, as host code reads managed memory without stream order.
 void wait_for_producer(DLTensor const& tensor, StreamHandle const& ready_in) {
   // DLPack gives managed memory the device id 0 on every device.
   ContextHandle const& context = context_of(ready_in);
@@ -226,7 +225,7 @@ StridedLayout import_layout(StridedLayout::Extents shape, std::optional<StridedL
     if (!strides) return StridedLayout::dense(shape, itemsize);
     StridedLayout const layout = StridedLayout::strided(shape, *strides, itemsize);
     if (std::ranges::find(shape, 1) == shape.end()) return layout;
-    // Producers give dimensions of one element any stride; consumers expect dense strides.
+    // Producers give one-element dimensions any stride; consumers expect dense strides.
     if (layout.is_contiguous(itemsize)) return StridedLayout::dense(shape, itemsize);
     if (layout.is_fortran_contiguous(itemsize)) return fortran_layout(shape, itemsize);
     return layout;
@@ -251,8 +250,7 @@ Device device_at(void const* address) {
 
 namespace {
 
-/// Returns the record of the memory's device after a check with the driver. `first`: the lowest address; null without
-/// elements.
+/// Checks the memory's device with the driver. `first`: the lowest address; null without elements.
 DeviceMemoryPtr device_of(ForeignMemory const& memory, void const* first) {
   Device const found = first ? device_at(first) : memory.device;
   if (found != memory.device)
@@ -275,7 +273,7 @@ ViewCore import_memory(ForeignMemory const& memory, Block::KeepAlive keep_alive)
     if (__builtin_add_overflow(address, span.first, &lowest) || __builtin_add_overflow(address, span.last, &end) ||
         lowest == 0)
       throw BufferError("cannot import this memory: its strides lead out of memory");
-    // Alignments are powers of two: address and strides must have no lower bit.
+    // Alignments are powers of two: a lower bit in the address or a stride misaligns elements.
     std::uintptr_t bits = address;
     for (int d = 0; d < memory.layout.ndim(); ++d)
       if (memory.layout.extent(d) > 1) bits |= static_cast<std::uintptr_t>(memory.layout.stride(d));

@@ -20,7 +20,7 @@ std::size_t bytes_of(StridedElements const& elements) noexcept {
   return static_cast<std::size_t>(elements.layout.size()) * elements.dtype.itemsize;
 }
 
-/// Submits a job without a kernel, as every build can. False if it needs one.
+/// Submits a job without a kernel (builds without nvcc have none). Returns false if it needs one.
 bool submit_plainly(StridedJob const& job, BoundStream const& queue, Block& target, Block* source) {
   if (!is_dense(job.target)) return false;
   auto const offset_in = [](StridedElements const& elements, Block const& block) {

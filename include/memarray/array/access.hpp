@@ -17,7 +17,7 @@ namespace memarray {
 
 namespace detail {
 
-/// An array and its use. Borrows the array; acquires no lock.
+/// Borrows an array; holds no lock.
 template <class T, int rank, AccessMode mode>
 struct ArrayAccess {
   static constexpr AccessMode kind = mode;
@@ -27,7 +27,7 @@ struct ArrayAccess {
   std::int64_t lock_id;
 };
 
-/// A view and its use. `dense`: in C order.
+/// `dense`: in C order.
 template <class T, int rank, AccessMode mode, bool dense>
 struct ViewAccess {
   static constexpr AccessMode kind = mode;
@@ -37,7 +37,7 @@ struct ViewAccess {
   ViewCore view;
 };
 
-/// Returns the untyped view. Throws like the constructor of `ArrayView`.
+/// Checks like the constructor of `ArrayView`, and returns the view.
 template <class T, int ndim>
 [[nodiscard]] ViewCore typed_core(ViewCore view, bool writable) {
   view.check_open();
@@ -45,7 +45,6 @@ template <class T, int ndim>
   return view;
 }
 
-/// A bundle and its use. Borrows the arrays.
 template <template <template <class, int> class> class B, AccessMode mode>
 struct BundleAccess {
   static_assert(
@@ -55,11 +54,10 @@ struct BundleAccess {
   std::conditional_t<mode == AccessMode::read, B<MemArray> const, B<MemArray>>* arrays;
 };
 
-/// True for what `read`, `write`, `overwrite` and `update` return.
 template <class A>
 inline constexpr bool is_access = requires { A::kind; };
 
-// Return types of deleted functions, which compilers print.
+// Return types of deleted functions: compilers print the mistake.
 struct ArrayIsConst;
 struct ElementsAreConst;
 struct ElementTypeAndRankAreMissing;
@@ -67,42 +65,39 @@ struct BundlesAreOnlyReadOrWritten;
 
 }  // namespace detail
 
-/// Names an array that a kernel reads, through an `ArrayIndexer<T const, ndim>`. `lock_id`, here and below: the id of
-/// the caller's write lease, or −1.
+/// Names an array that a kernel reads, through an `ArrayIndexer<T const, ndim>`. `lock_id`: as for `MemArray`.
 template <class T, int ndim>
 [[nodiscard]] auto read(MemArray<T, ndim> const& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::AccessMode::read>;
   return Access{&array.state(), lock_id};
 }
 
-/// Names an array that a kernel may change, through an `ArrayIndexer<T, ndim>`. If views have escaped, a reported copy
-/// comes first.
+/// Names an array that a kernel may change, through an `ArrayIndexer<T, ndim>`. Escaped views cost a reported copy.
 template <class T, int ndim>
 [[nodiscard]] auto write(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::AccessMode::write>;
   return Access{&array.state(), lock_id};
 }
 
-/// Names an array of the launch's shape that a kernel sets completely, through an `ArrayIndexer<T, ndim>`. If views
-/// have escaped, it writes fresh memory without a copy.
+/// Like `write`, for an array of the launch's shape that the kernel sets completely. Escaped views cost fresh memory,
+/// but no copy.
 template <class T, int ndim>
 [[nodiscard]] auto overwrite(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::AccessMode::overwrite>;
   return Access{&array.state(), lock_id};
 }
 
-/// Names an array of the launch's shape, each element of which a kernel computes from its old value, through a `T&`. If
-/// views have escaped, it reads old and writes fresh memory in one pass.
+/// Names an array of the launch's shape. The kernel computes each element from its old value, through a `T&`; under
+/// escaped views, from old to fresh memory.
 template <class T, int ndim>
 [[nodiscard]] auto update(MemArray<T, ndim>& array, std::int64_t lock_id = -1) {
   using Access = detail::ArrayAccess<T, ndim, detail::AccessMode::update>;
   return Access{&array.state(), lock_id};
 }
 
-// Views, of arrays or other libraries' memory. A kernel gets a `StridedIndexer<T, ndim>`, for `update` a `T&`; of a
-// `c_order` view it gets an `ArrayIndexer`. No lock is acquired: the lease of the view's array excludes others. A
-// launch on a device is ordered among the memory's users. Views of one memory may be given together; if a kernel writes
-// an element that another call uses, the result is undefined.
+// Views of any library's memory. A kernel gets a `StridedIndexer<T, ndim>`, for a `c_order` view an `ArrayIndexer`, for
+// `update` a `T&`. No lock is acquired, as the view's lease excludes others; device work is ordered among the memory's
+// users. Views may share memory; writing an element that another call of the kernel uses is undefined.
 
 template <class T, int ndim, ViewOptions options>
 [[nodiscard]] auto read(ArrayView<T, ndim, options> const& view) {
@@ -123,7 +118,7 @@ template <class T, int ndim, ViewOptions options>
   return detail::ViewAccess<T, ndim, detail::AccessMode::update, includes(options, c_order)>{view.core()};
 }
 
-// Untyped views, of any strides: `read<float, 2>(view)`. Throw as the constructor of `ArrayView` does.
+// Untyped views: `read<float, 2>(view)`. Throw like the constructor of `ArrayView`.
 
 template <class T, int ndim, class Byte>
 [[nodiscard]] auto read(BasicBufferView<Byte> const& view) {
@@ -146,14 +141,12 @@ template <class T, int ndim>
   return Access{detail::typed_core<T, ndim>(view.core(), true)};
 }
 
-// Bundles: arrays that kernels use by name.
-
 template <class T, int ndim>
 using Indexer = ArrayIndexer<T, ndim>;
 template <class T, int ndim>
 using ConstIndexer = ArrayIndexer<T const, ndim>;
 
-/// Lists all members of a bundle, a template over the type of its arrays:
+/// Lists all members of a bundle: arrays that kernels use by name, in a template over their type.
 ///
 ///     template <template <class, int> class Array>
 ///     struct Nodes {
@@ -161,13 +154,13 @@ using ConstIndexer = ArrayIndexer<T const, ndim>;
 ///       MEMARRAY_BUNDLE(x, v)
 ///     };
 ///
-/// `Nodes<MemArray>` has the arrays. A kernel that is given `write(nodes)` gets a `Nodes<Indexer>`, one that is given
-/// `read(nodes)` a `Nodes<ConstIndexer>`.
+/// `Nodes<MemArray>` has the arrays. For `write(nodes)` a kernel gets a `Nodes<Indexer>`, for `read(nodes)` a
+/// `Nodes<ConstIndexer>`.
 #define MEMARRAY_BUNDLE(...)                       \
   auto members() { return std::tie(__VA_ARGS__); } \
   auto members() const { return std::tie(__VA_ARGS__); }
 
-/// Names all arrays of a bundle, as `read` and `write` of each would.
+/// Names all arrays of a bundle.
 template <template <template <class, int> class> class B>
 [[nodiscard]] auto read(B<MemArray> const& arrays) {
   return detail::BundleAccess<B, detail::AccessMode::read>{&arrays};
@@ -177,7 +170,6 @@ template <template <template <class, int> class> class B>
   return detail::BundleAccess<B, detail::AccessMode::write>{&arrays};
 }
 
-// Mistakes, which the return types name.
 #define MEMARRAY_DETAIL_DELETE_MISTAKES(use)                                       \
   template <class T, int ndim>                                                     \
   detail::ArrayIsConst use(MemArray<T, ndim> const&, std::int64_t = -1) = delete;  \

@@ -29,7 +29,7 @@ template <class T, int ndim, AccessMode mode>
   return Lease(std::move(acquired), where);
 }
 
-/// A time-out with the caller's location: no default argument can follow a pack.
+/// A time-out with the caller's location, as no default argument can follow a pack.
 struct LeaseTimeout {
   LeaseTimeout(std::source_location const& where = std::source_location::current()) : location(where) {}
   template <std::convertible_to<Timeout> T>
@@ -41,9 +41,8 @@ struct LeaseTimeout {
 
 }  // namespace detail
 
-/// Leases arrays: `auto [a_lease, b_lease] = leases(timeout, read(a), write(b))`. `overwrite(b)` is a write lease that
-/// drops the old contents. Their order cannot cause deadlock. Throws `LockError` unless all locks are free within
-/// `timeout`.
+/// Leases all arrays or none: `auto [a_lease, b_lease] = leases(timeout, read(a), write(b))`. `overwrite(b)` is a write
+/// lease without the old contents. The order of arguments cannot cause deadlock. Throws `LockError` after `timeout`.
 template <class... Access>
 [[nodiscard]] auto leases(detail::LeaseTimeout const& timeout, Access const&... accesses) {
   return [&]<std::size_t... i>(std::index_sequence<i...>) {

@@ -26,14 +26,15 @@
 
 namespace memarray {
 
-/// A dense, C-ordered, n-dimensional array that C++ owns and consumers share.
+/// A dense, C-ordered array that C++ owns and consumers share.
 ///
-/// It points to a state that leases and Python objects share. Move and swap exchange states, so open leases follow
-/// their contents. Destruction and assignment drop only a reference. A moved-from array throws `Error`.
+/// Points to a state that leases and Python objects share; move and swap exchange states. A moved-from array throws
+/// `Error`.
 ///
-/// `lock_id` is −1 or the id of the caller's write lease; conflicts throw `LockError`. Whole-array operations hold the
-/// lock. Element access, `ptr`, indexers and views only check it: hold a lease if other threads may lease the array.
-/// Device work throws `CudaError`, allocation `OutOfMemoryError`. Errors leave the array as it was.
+/// `lock_id`: the id of the caller's write lease, or −1. Conflicts, with leases or with live views under the policy
+/// `error`, throw `LockError`. By default, escaped views keep the old contents. Whole-array operations hold the lock.
+/// Element access, `ptr`, indexers and mdspans only check it: hold a lease if other threads may lease the array. Device
+/// work throws `CudaError`, allocation `OutOfMemoryError`. A failed call changes nothing.
 template <class T, int ndim>
 class MemArray {
   static_assert(ndim >= 1, "a MemArray has at least one dimension");
@@ -49,8 +50,8 @@ class MemArray {
   template <class E>
   using View = cuda::std::mdspan<E, cuda::std::dextents<std::int64_t, static_cast<std::size_t>(ndim)>>;
 
-  /// Allocates host memory, every element `T()`; extents may be 0. `device_id`: the default device for moves. Throws
-  /// `ValueError`, `OverflowError`.
+  /// Allocates host memory, every element `T()`. `device_id`: the default device for moves. Throws `ValueError`
+  /// (negative), `OverflowError`.
   explicit MemArray(Shape const& shape, int device_id = 0, ArrayOptions const& options = {})
       : _state(detail::ArrayState::make(dtype_of<T>(), detail::Extents(shape), device_id, options)) {}
   template <class A>
@@ -58,7 +59,7 @@ class MemArray {
   explicit MemArray(A const& shape, int device_id = 0, ArrayOptions const& options = {})
       : MemArray(to_shape(shape), device_id, options) {}
 
-  /// Makes a deep, unlocked copy. Throws `LockError` while the source has a writer.
+  /// Makes a deep, unlocked copy.
   MemArray(MemArray const& other) : _state(detail::clone(other.state())) {}
   MemArray& operator=(MemArray const& other) {
     if (this != &other) MemArray(other).swap(*this);
@@ -74,8 +75,7 @@ class MemArray {
   /// Exchanges states: leases and Python objects follow their contents.
   void swap(MemArray& other) noexcept { std::swap(_state, other._state); }
   friend void swap(MemArray& left, MemArray& right) noexcept { left.swap(right); }
-  /// Swaps contents and shape: Python objects stay with their array. Throws `LockError` if either array is held, or has
-  /// live views under the policy `error`.
+  /// Exchanges contents and shapes: Python objects keep their array. Throws `LockError` under any lease of either.
   void exchange(MemArray& other) { detail::exchange(state(), other.state()); }
 
   /// Returns the extents, valid until `resize` or `exchange`.
@@ -96,7 +96,7 @@ class MemArray {
   /// Throws `LockError` unless a write under `lock_id` would succeed now.
   void throw_invalid_lock_access(std::int64_t lock_id) const { detail::check_write(state(), lock_id, "this access"); }
 
-  /// Returns one element, from a device by a blocking copy. Checks lock and bounds in every build. Throws `IndexError`.
+  /// Returns one element, from a device by a blocking copy. Throws `IndexError`, in every build.
   [[nodiscard]] T operator()(Shape const& indices, std::int64_t lock_id = -1) const {
     if (state().residency().on_device()) [[unlikely]] {
       T value;
@@ -110,7 +110,7 @@ class MemArray {
   [[nodiscard]] T operator()(A const& indices, std::int64_t lock_id = -1) const {
     return (*this)(to_shape(indices), lock_id);
   }
-  /// Sets one element. Checks and throws like `operator()`.
+  /// Sets one element. Throws like `operator()`.
   void write(Shape const& indices, T const& value, std::int64_t lock_id = -1) {
     std::int64_t const at = linear(indices);
     if (state().residency().on_device()) [[unlikely]]
@@ -123,12 +123,11 @@ class MemArray {
     write(to_shape(indices), value, lock_id);
   }
 
-  /// Sets every element, on a device in the default stream. Escaped views keep the old contents.
+  /// Sets every element, on a device in the default stream.
   void fill(T const& value, std::int64_t lock_id = -1) { detail::fill(state(), &value, lock_id); }
 
-  /// Replaces the contents by those of `source`, converted within a kind of number ('same_kind': integers wrap, floats
-  /// round). Its strides, owner and device are arbitrary; a copy from elsewhere is reported. Escaped views keep the old
-  /// contents. Throws `ValueError` (another shape; closed), `TypeError` (another kind).
+  /// Copies a view of any strides, owner and device, by NumPy's `same_kind` rule: integers wrap, floats round. Reports
+  /// intermediate copies. Throws `ValueError` (closed; another shape), `TypeError` (another kind).
   void copy_from(ConstBufferView const& source, std::int64_t lock_id = -1) {
     detail::copy_from(state(), source.core(), lock_id);
   }
@@ -137,8 +136,7 @@ class MemArray {
     detail::copy_from(state(), source.core(), lock_id);
   }
 
-  /// Returns the current side's memory; the non-const overload makes the other side stale. Blocks until pending work is
-  /// complete.
+  /// Returns the current side's memory; blocks until pending work completes. Non-const, makes the other side stale.
   [[nodiscard]] T* ptr(std::int64_t lock_id = -1) {
     return detail::elements_at<T>(detail::checked_write(state(), lock_id, "ptr"));
   }
@@ -170,8 +168,7 @@ class MemArray {
     return {ptr(lock_id), detail::to_indices<std::int64_t, ndim>(get_shape())};
   }
 
-  /// Moves to fresh memory: leading elements stay, in linear order, others are `T()`. Throws `LockError` under any
-  /// lease.
+  /// Reallocates: leading elements stay, in linear order, others are `T()`. Throws `LockError` under any lease.
   void resize(Shape const& shape) { detail::resize(state(), detail::Extents(shape)); }
   template <class A>
     requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
@@ -179,28 +176,29 @@ class MemArray {
     resize(to_shape(shape));
   }
 
-  /// Makes the copy on that device current; copies, in the order of `stream`, only if it is stale. `async`: the copy
-  /// may still run on return; the next user waits for it. `stream`: a CUDA stream of either device as an integer (0:
-  /// default), alive until the copy completes. Throws `LockError` under any lease, `ValueError` (no device or stream).
+  /// Makes that device's side current. If it is stale, copies to it in the order of `stream`: a CUDA stream of either
+  /// device (0: default), alive until the copy completes. `async`: may return earlier; the next user waits. Throws
+  /// `LockError` under any lease, `ValueError` (invalid device or stream).
   void move_memory(DLDeviceType device_type, std::int64_t stream, int device_id, std::int64_t lock_id = -1,
                    bool async = true) {
     detail::move_to(state(), {device_type, device_id}, lock_id, StreamChoice::numbered(stream), async);
   }
 
-  /// Acquires a write lease under an id from 0 to 2^62 − 1. Throws `LockError` while held, `ValueError` for other ids.
+  /// Opens a write lease with an id of 0 to 2^62 − 1, else throws `ValueError`.
   void enter(std::int64_t lock_id) { detail::enter(state(), lock_id); }
   /// Closes only a lease of `enter`.
   void exit() noexcept {
     if (_state) detail::leave(*_state);
   }
 
-  /// Exports a writable tensor under the id of an open write lease; with −1 a read-only, versioned snapshot. Throws
+  /// Exports a writable tensor under an open write lease; with −1 a read-only, versioned snapshot. Throws
   /// `BufferError`.
   [[nodiscard]] DLPackTensor get_dlpack_tensor(bool versioned, std::int64_t lock_id = -1) {
     return detail::export_under(state(), versioned, lock_id);
   }
-  /// Makes an array over a view's memory, which it keeps alive. Throws `TypeError` (another dtype or rank),
-  /// `BufferError` (read-only, not C-ordered, or bools other than 0 and 1), `ValueError` (closed).
+  /// Makes an array over a view's memory. Other owners may use that at any time, and keep it if the array moves to
+  /// fresh memory. Device work is ordered among all uses through memarray. Throws `TypeError` (dtype, rank),
+  /// `BufferError` (not C-ordered; bools other than 0 and 1), `ValueError` (closed).
   [[nodiscard]] static MemArray adopt(BufferView const& view) {
     view.core().check_is(dtype_of<T>(), ndim);
     return share(detail::adopt(view.core()));
@@ -208,7 +206,7 @@ class MemArray {
   /// True if another owner may use the memory at any time.
   [[nodiscard]] bool is_foreign() const { return state().residency().is_foreign(); }
 
-  /// Returns a read-only view, by default a snapshot, of a read lease that closes at once. Throws `ValueError` above 16
+  /// Returns a read-only view that has escaped its read lease: by default a snapshot. Throws `ValueError` above 16
   /// dimensions.
   [[nodiscard]] ConstBufferView view() const { return ConstBufferView(detail::view_of(state())); }
   [[nodiscard]] std::pair<DLDeviceType, std::int32_t> get_dlpack_device() const {
@@ -225,13 +223,13 @@ class MemArray {
     static_cast<void>(state());
     return std::move(_state);
   }
-  /// Wraps `state`, which has this dtype and rank.
+  /// Wraps a state of this dtype and rank.
   [[nodiscard]] static MemArray share(detail::ArrayStatePtr state) noexcept {
     return MemArray(Shared(), std::move(state));
   }
 
  private:
-  // A tag: a braced 0 could also be an `ArrayStatePtr`.
+  // A tag: without it, `{0}` could be a shape or an `ArrayStatePtr`.
   struct Shared {};
   MemArray(Shared, detail::ArrayStatePtr state) noexcept : _state(std::move(state)) {}
 

@@ -15,7 +15,6 @@ namespace memarray {
 
 namespace detail {
 
-/// True if A holds `ndim` integers, like `std::array` and `cuda::std::array`.
 template <class A, int ndim>
 concept IndexList = requires(A const& list, std::size_t i) {
   { list[i] } -> std::convertible_to<std::int64_t>;
@@ -38,9 +37,8 @@ template <class IndexT, int ndim, class A>
 
 }  // namespace detail
 
-/// A pointer and a shape, with which a kernel finds elements of a dense, C-ordered array. Pass it by value. It owns
-/// nothing, checks no lock and never calls CUDA; debug builds assert bounds. Launches use a 32-bit `IndexT` where the
-/// size allows.
+/// Index arithmetic of a dense, C-ordered array, for kernels. Pass it by value. It owns nothing and checks no lock;
+/// debug builds assert bounds. Launches use a 32-bit `IndexT` where the size allows.
 template <class T, int ndim, class IndexT = std::int64_t>
 struct ArrayIndexer {
   static_assert(ndim >= 1, "an ArrayIndexer has at least one dimension");
@@ -51,7 +49,7 @@ struct ArrayIndexer {
   T* pointer;
   Indices extents;
 
-  /// Returns the linear index; the last dimension varies fastest.
+  /// Returns the linear index, in elements.
   [[nodiscard]] MEMARRAY_HD constexpr IndexT operator()(Indices const& indices) const {
     IndexT linear = 0;
     for (std::size_t d = 0; d < rank; ++d) {
@@ -73,7 +71,7 @@ struct ArrayIndexer {
     return pointer[(*this)(indices)];
   }
 
-  /// Returns the element at an index of any integer type.
+  /// Returns the element at one index.
   template <std::integral I>
     requires(ndim == 1)
   [[nodiscard]] MEMARRAY_HD constexpr T& operator[](I index) const {
@@ -81,7 +79,7 @@ struct ArrayIndexer {
     return pointer[index];
   }
 
-  /// Inverts `operator()`. Numbers of 32 bits take a third of the time.
+  /// Inverts `operator()`; 32-bit numbers take a third of the time.
   [[nodiscard]] MEMARRAY_HD constexpr Indices get_indices(IndexT linear) const {
     assert(linear >= 0 && linear < size());
     Indices indices{};

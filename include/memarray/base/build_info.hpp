@@ -13,19 +13,18 @@ struct BuildFact {
   std::string_view value;
 };
 
-/// Returns facts about this build, such as version, abi, flavour ("host" or "cuda") and compilers. Inapplicable facts
-/// are empty.
+/// Returns facts such as version, abi, flavour ("host" or "cuda") and compilers; inapplicable ones are empty.
 MEMARRAY_API std::span<BuildFact const> build_info() noexcept;
 
 /// Throws `Error` unless this library matches that ABI and flavour.
 MEMARRAY_API void require_abi(int header_abi, bool header_has_cuda);
 
-/// A standard library, by the layout of its containers and strings.
+/// The layout of a standard library's containers and strings.
 enum class StandardLibrary : int {
   libstdcxx,        ///< GNU's, with C++11 strings
   debug_libstdcxx,  ///< GNU's with `_GLIBCXX_DEBUG`
   old_libstdcxx,    ///< GNU's with `_GLIBCXX_USE_CXX11_ABI=0`
-  other,            ///< another, such as LLVM's
+  other,            ///< such as LLVM's
 };
 
 #if !defined(__GLIBCXX__)
@@ -38,8 +37,8 @@ enum class StandardLibrary : int {
 #define MEMARRAY_STANDARD_LIBRARY ::memarray::StandardLibrary::libstdcxx
 #endif
 
-// Containers and strings cross the border of the library. Projects that compile libmemarray itself define
-// MEMARRAY_ANY_STANDARD_LIBRARY; for Python modules the libraries are then compared at import.
+// Projects that compile libmemarray themselves define MEMARRAY_ANY_STANDARD_LIBRARY; Python modules then compare at
+// import.
 #if !defined(MEMARRAY_ANY_STANDARD_LIBRARY)
 static_assert(MEMARRAY_STANDARD_LIBRARY == StandardLibrary::libstdcxx,
               "this code is compiled with _GLIBCXX_DEBUG, _GLIBCXX_USE_CXX11_ABI=0 or another standard library than "
@@ -47,10 +46,10 @@ static_assert(MEMARRAY_STANDARD_LIBRARY == StandardLibrary::libstdcxx,
               "-D_GLIBCXX_ASSERTIONS checks, too, and changes no layout");
 #endif
 
-/// Throws `Error` like `require_abi`, or for another standard library.
+/// Throws like `require_abi`, or for another standard library.
 MEMARRAY_API void require_library(int header_abi, bool header_has_cuda, StandardLibrary header_library);
 
-/// Calls `require_library` for a module, at its start.
+/// Calls `require_library` for the calling module.
 inline void require_matching_library() {
   require_library(MEMARRAY_ABI_VERSION, MEMARRAY_HAS_CUDA != 0, MEMARRAY_STANDARD_LIBRARY);
 }

@@ -25,7 +25,7 @@
 #define MEMARRAY_UNROLL
 #endif
 
-// Before a loop whose steps are independent: a compiler then vectorises it without checks for overlapping memory.
+// Precedes a loop of independent steps: compilers vectorise it without overlap checks.
 #if defined(__clang__)
 #define MEMARRAY_INDEPENDENT_STEPS _Pragma("clang loop vectorize(assume_safety)")
 #elif defined(__GNUC__)
@@ -34,7 +34,7 @@
 #define MEMARRAY_INDEPENDENT_STEPS
 #endif
 
-// Separates templates whose bodies differ between g++ and nvcc: one symbol needs one definition.
+// Separates templates whose bodies differ between g++ and nvcc (one-definition rule).
 #if defined(__CUDACC__)
 #define MEMARRAY_LAUNCH_NAMESPACE compiled_by_nvcc
 #else

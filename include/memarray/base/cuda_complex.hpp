@@ -9,7 +9,7 @@
 
 namespace memarray {
 
-/// The traits of `cuda::std::complex`, which has the layout and dtype of `std::complex`.
+/// Gives `cuda::std::complex` the dtype of `std::complex`.
 template <class T>
   requires Element<std::complex<T>>
 struct dtype_traits<cuda::std::complex<T>> : dtype_traits<std::complex<T>> {

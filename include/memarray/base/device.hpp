@@ -8,7 +8,7 @@
 
 namespace memarray {
 
-/// A memory location: DLPack's device type and an ordinal (0 for the CPU).
+/// A DLPack device type and an ordinal (0 for the CPU).
 struct Device {
   DLDeviceType type = kDLCPU;
   int id = 0;
@@ -19,7 +19,7 @@ struct Device {
 
 /// Returns "cpu", "cuda:0", …
 [[nodiscard]] MEMARRAY_API std::string to_string(Device device);
-/// Parses "cpu", "cuda" or "cuda:<number>". Throws `ValueError` for other text.
+/// Parses "cpu", "cuda" or "cuda:<number>". Throws `ValueError`.
 [[nodiscard]] MEMARRAY_API Device device_from_string(std::string const& word);
 
 }  // namespace memarray

@@ -16,7 +16,7 @@
 #include <memarray/base/config.hpp>
 #include <memarray/base/float16.hpp>
 
-/// The one list of shipped element types: X(C++ type, name, DLPack code, bits).
+/// The shipped element types: X(C++ type, name, DLPack code, bits).
 #define MEMARRAY_FOR_EACH_DTYPE(X)                  \
   X(bool, bool, kDLBool, 8)                         \
   X(std::int8_t, int8, kDLInt, 8)                   \
@@ -34,8 +34,8 @@
   X(std::complex<float>, complex64, kDLComplex, 64) \
   X(std::complex<double>, complex128, kDLComplex, 128)
 
-/// Makes a trivially copyable struct an element type: `MEMARRAY_DTYPE(ns::Particle);` in the global namespace. The
-/// spelling becomes the name. NumPy sees plain bytes; MEMARRAY_FIELDS also declares fields.
+/// Makes a trivially copyable struct an element type, named as written: `MEMARRAY_DTYPE(ns::Particle);` in the global
+/// namespace. NumPy sees plain bytes; MEMARRAY_FIELDS also declares fields.
 #define MEMARRAY_DTYPE(...)                                                                     \
   template <>                                                                                   \
   struct memarray::dtype_traits<__VA_ARGS__> : memarray::detail::UserDTypeTraits<__VA_ARGS__> { \
@@ -46,8 +46,8 @@ namespace memarray {
 
 struct StructFields;
 
-/// The run-time description of an element type. `init` points into the program or library that defines the type,
-/// `fields` into libmemarray.
+/// A run-time description of an element type. `init` is valid while the type's program or library is loaded, also in
+/// copies.
 struct DType {
   char name[64] = {};     ///< NumPy's; for structs C++'s, or "struct{…}"
   char typestr[16] = {};  ///< NumPy's, such as "<f4"; empty for bfloat16
@@ -55,14 +55,14 @@ struct DType {
   DLDataType dl = {};     ///< `lanes` is 0 for structs, which DLPack lacks
   std::uint32_t itemsize = 0;
   std::uint32_t alignment = 0;
-  void const* init = nullptr;            ///< bytes of T(); null if all are zero
-  StructFields const* fields = nullptr;  ///< of known fields; one object for equal fields, never freed
+  void const* init = nullptr;            ///< bytes of T(); null if all zero
+  StructFields const* fields = nullptr;  ///< null if unknown
 
   [[nodiscard]] constexpr std::string_view name_view() const noexcept { return name; }
   [[nodiscard]] constexpr bool has_dlpack() const noexcept { return dl.lanes != 0; }
   [[nodiscard]] constexpr bool is_struct() const noexcept { return dl.code == kDLOpaqueHandle; }
 
-  /// Compares structs with known fields by fields, others by name, size and DLPack type.
+  /// Compares fields if both are known, else name, size and DLPack type.
   friend constexpr bool operator==(DType const& left, DType const& right) noexcept {
     if (left.fields && right.fields) return left.fields == right.fields;
     return left.name_view() == right.name_view() && left.itemsize == right.itemsize && left.dl.code == right.dl.code &&
@@ -80,10 +80,10 @@ concept Element = requires { dtype_traits<std::remove_cv_t<T>>::name; };
 
 MEMARRAY_API std::span<DType const> shipped_dtypes() noexcept;
 
-/// Returns the shipped element type of that name ("float64"), or null. The pointer stays valid.
+/// Returns a shipped dtype by name ("float64"), or null. Valid forever.
 MEMARRAY_API DType const* find_dtype(std::string_view name) noexcept;
 
-/// Finds a shipped element type likewise.
+/// Finds it by DLPack type.
 MEMARRAY_API DType const* find_dtype(DLDataType type) noexcept;
 
 namespace detail {
@@ -118,7 +118,7 @@ constexpr char typestr_kind(std::uint8_t code) noexcept {
   }
 }
 
-/// Returns the PEP 3118 format. Like NumPy, prefers `long` for 64 bits.
+/// Prefers `long` for 64 bits, like NumPy.
 constexpr std::string_view buffer_format(std::uint8_t code, int bits) noexcept {
   constexpr bool long_is_64 = std::numeric_limits<long>::digits == 63;
   switch (code) {
@@ -156,7 +156,7 @@ struct UserDTypeTraits {
   static_assert(std::in_range<std::uint32_t>(sizeof(T)) && alignof(T) <= 64);
 };
 
-/// Returns the bytes of T(), padding zeroed; null if all are zero.
+/// Returns `DType::init`, padding zeroed.
 template <class T>
 void const* init_pattern() noexcept {
   alignas(T) static unsigned char bytes[sizeof(T)];
@@ -214,7 +214,7 @@ DType const& unqualified_dtype_of() noexcept {
 
 }  // namespace detail
 
-/// Returns the descriptor, valid while the calling program or library is loaded; copies are valid longer.
+/// Returns the dtype, valid while the calling program or library is loaded.
 template <class T>
 DType const& dtype_of() noexcept {
   return detail::unqualified_dtype_of<std::remove_cv_t<T>>();

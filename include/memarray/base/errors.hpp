@@ -50,14 +50,14 @@ class MEMARRAY_API OutOfMemoryError : public CudaError {
   ~OutOfMemoryError() override;
 };
 
-/// An argument with a wrong value. Python: `ValueError`.
+/// A wrong value. Python: `ValueError`.
 class MEMARRAY_API ValueError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
   ~ValueError() override;
 };
 
-/// An argument of the wrong type. Python: `TypeError`.
+/// A wrong type. Python: `TypeError`.
 class MEMARRAY_API TypeError : public std::invalid_argument {
  public:
   using std::invalid_argument::invalid_argument;
@@ -78,7 +78,7 @@ class MEMARRAY_API IndexError : public std::out_of_range {
   ~IndexError() override;
 };
 
-/// A size that 64 bits cannot hold. Python: `OverflowError`.
+/// A size beyond 64 bits. Python: `OverflowError`.
 class MEMARRAY_API OverflowError : public std::overflow_error {
  public:
   using std::overflow_error::overflow_error;

@@ -13,8 +13,8 @@ namespace detail {
 template <class T>
 concept Arithmetic = std::is_arithmetic_v<T>;
 
-/// Converts to double. Beyond 2^53 a sticky lowest bit replaces the cut-off bits, so rounding to 32 bits or fewer
-/// equals rounding `value` once.
+/// Converts so that rounding to 32 bits or fewer equals rounding `value` once. A sticky bit replaces bits beyond a
+/// double's 53.
 template <Arithmetic T>
 MEMARRAY_HD constexpr double as_double(T value) noexcept {
   if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
@@ -30,7 +30,7 @@ MEMARRAY_HD constexpr double as_double(T value) noexcept {
   }
 }
 
-/// Truncates to float and sets the last bit if inexact, so rounding to 16 bits equals rounding `value` once.
+/// Truncates, and sets the last bit if inexact: rounding to 16 bits then equals rounding `value` once.
 template <Arithmetic T>
 MEMARRAY_HD constexpr float round_to_odd(T value) noexcept {
   if constexpr (sizeof(T) < 4 || std::is_same_v<T, float>) {
@@ -43,7 +43,7 @@ MEMARRAY_HD constexpr float round_to_odd(T value) noexcept {
     bool const above = back > exact;
     auto const bits = __builtin_bit_cast(std::uint32_t, near);
     bool const is_beyond_range = (bits & 0x7FFFFFFFU) == 0x7F800000U;
-    if (!(below || above) || is_beyond_range) return near;  // exact, or NaN
+    if (!(below || above) || is_beyond_range) return near;  // exact, NaN or infinite
     bool const away = exact < 0 ? below : above;
     return __builtin_bit_cast(float, (away ? bits - 1 : bits) | 1U);
   }
@@ -111,8 +111,8 @@ struct BfloatFormat {
 
 }  // namespace detail
 
-/// A 16-bit float with IEEE rounding for host and device code (`_Float16` breaks nvcc). Two values of one format yield
-/// that format, as in C++23; beside other numbers, a value behaves as a float. `std::numeric_limits` are specialised.
+/// A 16-bit float with IEEE rounding, for host and device code (`_Float16` breaks nvcc). Two values of one format yield
+/// that format, as in C++23; beside other numbers, a value is a float.
 template <class Format>
 struct BasicFloat16 {
   std::uint16_t bits = 0;
@@ -145,7 +145,7 @@ struct BasicFloat16 {
   }
 };
 
-// Templates accept no operand that needs a conversion: mixed expressions are floats.
+// Templates, which convert no operands: mixed expressions are floats.
 template <class Format>
 MEMARRAY_HD constexpr BasicFloat16<Format> operator+(BasicFloat16<Format> left, BasicFloat16<Format> right) noexcept {
   return Format::to_float(left.bits) + Format::to_float(right.bits);
@@ -165,7 +165,7 @@ MEMARRAY_HD constexpr BasicFloat16<Format> operator/(BasicFloat16<Format> left, 
 
 namespace detail {
 
-/// True for a 16-bit float class, which computes as float.
+/// True for 16-bit floats, which compute as float.
 template <class T>
 inline constexpr bool is_reduced_float = std::is_class_v<T> && std::is_convertible_v<T, float>;
 

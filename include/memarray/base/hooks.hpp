@@ -4,18 +4,18 @@
 
 namespace memarray {
 
-/// The functions of a language runtime, which its binding installs. Any thread may call them.
+/// Functions that a language binding installs. Any thread may call them.
 struct Hooks {
   /// Releases the interpreter lock if held. Returns a token for `reacquire`, or nullptr.
   void* (*release)() noexcept = nullptr;
   void (*reacquire)(void* token) noexcept = nullptr;
-  /// Handles signals while the lock is released as `token`. Returns false if a pending exception ends the wait.
+  /// Reacquires the lock, handles signals, and releases it as a new `token`. Returns false if an exception is pending.
   bool (*poll_signals)(void*& token) noexcept = nullptr;
-  /// Makes the handled C++ exception pending in the runtime. The caller holds the lock.
+  /// Makes the handled C++ exception pending. Needs the lock.
   void (*raise)() noexcept = nullptr;
   /// Drops a reference under the lock; leaks it after the runtime's end.
   void (*drop_object)(void* object) noexcept = nullptr;
-  /// Calls `call(object)`, which may run runtime code, with the thread's pending exception hidden.
+  /// Calls `call(object)`, which may run runtime code, with a pending exception hidden.
   void (*call_aside)(void (*call)(void* object), void* object) noexcept = nullptr;
 };
 

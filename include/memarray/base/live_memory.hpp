@@ -6,18 +6,18 @@
 
 namespace memarray {
 
-/// The number and bytes of this process's live memory blocks, own and imported.
+/// Live memory blocks of this process, own and imported.
 struct LiveMemory {
   std::int64_t blocks;
   std::int64_t bytes;
 };
 
-/// Returns counts that are exact unless blocks are created or freed meanwhile.
+/// Returns counts, exact if no block is created or freed meanwhile.
 [[nodiscard]] MEMARRAY_API LiveMemory live_memory() noexcept;
 
 namespace detail {
 
-/// Counts a new block or, negative, a freed one of any thread. Per-thread counters avoid contention.
+/// Counts new or, if negative, freed blocks of any thread.
 MEMARRAY_API void count_live(std::int64_t blocks, std::int64_t bytes) noexcept;
 
 }  // namespace detail

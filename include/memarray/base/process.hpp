@@ -21,15 +21,15 @@ using ProcessStamp = std::uint64_t;
 inline constexpr int start_bits = 42;
 
 [[nodiscard]] constexpr int pid_of(ProcessStamp stamp) noexcept { return static_cast<int>(stamp >> start_bits); }
-/// Takes `started` in clock ticks since boot; 0 if unknown.
+/// `started`: clock ticks since boot; 0 if unknown.
 [[nodiscard]] constexpr ProcessStamp stamp_of(int pid, std::uint64_t started) noexcept {
   return static_cast<std::uint64_t>(pid) << start_bits | (started & ((std::uint64_t{1} << start_bits) - 1));
 }
 
 [[nodiscard]] MEMARRAY_API ProcessStamp this_process() noexcept;
-/// True unless the process has certainly ended. Zombies have ended; uninspectable processes are alive.
+/// True unless the process has certainly ended, as zombies have.
 [[nodiscard]] MEMARRAY_API bool is_alive(ProcessStamp stamp) noexcept;
-/// Returns a number of the pid and time namespaces. Stamps are comparable under equal numbers.
+/// Returns a number for the pid and time namespaces, within which stamps are comparable.
 [[nodiscard]] MEMARRAY_API std::uint64_t process_namespace() noexcept;
 
 }  // namespace detail

@@ -40,7 +40,7 @@ namespace detail {
 extern MEMARRAY_API std::atomic<bool> any_reports;
 }
 
-/// True if records are queued, by one relaxed load.
+/// True if records are queued.
 [[nodiscard]] inline bool reports_pending() noexcept { return detail::any_reports.load(std::memory_order_relaxed); }
 /// Returns and clears the queue, which keeps the newest 10,000 records.
 [[nodiscard]] MEMARRAY_API std::vector<Report> take_reports();

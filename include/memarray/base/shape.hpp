@@ -15,8 +15,8 @@ using Extents = std::span<std::int64_t const>;
 
 }  // namespace detail
 
-/// Returns the number of elements. Throws `ValueError` for negative extents, `OverflowError` if the nonzero extents'
-/// product, and thus a stride, exceeds 64 bits.
+/// Returns the number of elements. Throws `ValueError` for negative extents, `OverflowError` if the product of the
+/// nonzero ones (a stride) exceeds 63 bits.
 MEMARRAY_API std::int64_t checked_size(std::span<std::int64_t const> shape);
 
 /// Returns `size * itemsize`. Throws `OverflowError` above 63 bits, `ValueError` for a negative size.
@@ -31,7 +31,7 @@ constexpr void c_strides(std::span<std::int64_t const> shape, std::span<std::int
   }
 }
 
-/// Returns Python's form of a shape: "(4, 5)", "(4,)".
+/// Returns Python's form: "(4, 5)", "(4,)".
 MEMARRAY_API std::string shape_text(std::span<std::int64_t const> shape);
 
 }  // namespace memarray

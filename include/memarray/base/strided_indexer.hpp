@@ -11,8 +11,7 @@
 
 namespace memarray {
 
-/// A pointer, a shape and strides, with which a kernel finds elements of a view. Strides are in elements, and may be
-/// negative or 0. Pass it by value. It owns nothing and checks no lock; debug builds assert bounds.
+/// Like `ArrayIndexer`, for views. Strides are in elements, and may be negative or 0.
 template <class T, int ndim>
 struct StridedIndexer {
   static_assert(ndim >= 1, "a StridedIndexer has at least one dimension");
@@ -23,7 +22,7 @@ struct StridedIndexer {
   Indices extents;
   Indices strides;
 
-  /// Returns the distance of an element from the one at indices 0, in elements.
+  /// Returns an element's distance from `pointer`, in elements.
   template <class A>
     requires(detail::IndexList<A, ndim>)
   [[nodiscard]] MEMARRAY_HD constexpr std::int64_t operator()(A const& indices) const {

@@ -14,9 +14,9 @@
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
 
-/// Makes a struct an element type whose fields other libraries see: `MEMARRAY_FIELDS(ns::Particle, position, mass,
-/// id);` in the global namespace. List all members, as declared: numbers, bools, enums, chars, std::bytes, structs with
-/// a dtype, or arrays of these. Use an alias for a type with a comma.
+/// Like MEMARRAY_DTYPE, with fields for other libraries: `MEMARRAY_FIELDS(ns::Particle, position, mass, id);`. List all
+/// members in order: numbers, bools, enums, chars, std::bytes, structs with a dtype, or arrays of these. Use an alias
+/// for a type with a comma.
 #define MEMARRAY_FIELDS(type, ...)                                                                   \
   template <>                                                                                        \
   struct memarray::dtype_traits<type> : memarray::detail::UserDTypeTraits<type> {                    \
@@ -47,7 +47,7 @@
 
 namespace memarray {
 
-/// A field of a struct, independent of C++ types.
+/// A run-time description of a field.
 struct StructField {
   std::string name;
   std::uint32_t offset = 0;
@@ -68,13 +68,13 @@ struct StructFields {
   DType dtype{};
 };
 
-/// Returns the one object for these fields. `alignment`, a power of two up to 64, applies unless equal fields are
-/// known. Throws `ValueError` for fields that overlap, are out of order or reach past `itemsize`; for equal or invalid
-/// names; for typestrs that `field_itemsize` does not know.
+/// Returns the one object for these fields. `alignment`, a power of two up to 64, is ignored if equal fields are known.
+/// Throws `ValueError` for no fields, overlaps, wrong order, ends past `itemsize`, equal or invalid names, and typestrs
+/// unknown to `field_itemsize`.
 [[nodiscard]] MEMARRAY_API StructFields const* intern_struct(std::uint32_t itemsize, std::uint32_t alignment,
                                                              std::span<StructField const> fields);
 
-/// Returns the bytes of a typestr: a bool, number, text (S) or bytes (V) in native byte order; 0 for others.
+/// Returns a typestr's bytes: a bool, number, text (S) or bytes (V) in native byte order; else 0.
 [[nodiscard]] MEMARRAY_API std::uint32_t field_itemsize(std::string_view typestr) noexcept;
 
 namespace detail {
@@ -104,7 +104,7 @@ struct FieldShape<T[n]> {
     FieldShape<T>::append(field);
   }
 };
-/// Matches `std::array` and `cuda::std::array`.
+/// Matches `std::array`, also CUDA's.
 template <class T>
   requires(!Element<T> &&
            requires {

@@ -9,16 +9,16 @@
 
 namespace memarray {
 
-/// Returns a parallel loop's threads, at most 1024: `options().threads`, else the environment variable MEMARRAY_THREADS
-/// as it was at the first call, else the process's CPUs.
+/// Returns a parallel loop's threads, at most 1024: `options().threads`, else the environment's MEMARRAY_THREADS (read
+/// once), else the process's CPUs.
 [[nodiscard]] MEMARRAY_API int threads() noexcept;
 
-/// Returns the chunks for a loop over `bytes`: 1 below 1 MiB, else up to eight per thread.
+/// Returns the chunks for a loop over `bytes`: 1 below 1 MiB or for one thread, else up to eight per thread.
 [[nodiscard]] MEMARRAY_API std::int64_t parallel_chunks(std::size_t bytes) noexcept;
 
-/// Calls `call(context, chunk)` once for each chunk and waits for all. The caller takes part; idle threads join. A
-/// nested call, or one during another thread's loop, uses the caller alone. If a chunk throws, chunks not begun are
-/// skipped and the first exception is rethrown. Works in forked children.
+/// Calls `call(context, chunk)` once per chunk, on the caller and idle threads, and waits for all. A nested or
+/// concurrent loop runs on its caller alone. If a chunk throws, skips those not begun and rethrows the first exception.
+/// Works in forked children.
 MEMARRAY_API void parallel_for(std::int64_t chunks, void (*call)(void* context, std::int64_t chunk), void* context);
 
 template <class F>

@@ -6,9 +6,10 @@
 
 namespace memarray {
 
-/// Returns a device's primary context, shared by the process and retained while the handle lives.
+/// Returns a device's primary context. All handles share one retention; that of a real device lasts until the process
+/// ends.
 [[nodiscard]] MEMARRAY_API ContextHandle get_primary_context(int device_id) noexcept;
-/// Returns the calling thread's current context, not owned; null with code 201 (CUDA_ERROR_INVALID_CONTEXT) if none.
+/// Returns the thread's current context, not owned; null with code 201 (CUDA_ERROR_INVALID_CONTEXT) if none.
 [[nodiscard]] MEMARRAY_API ContextHandle get_current_context() noexcept;
 /// Creates a context (`cuCtxCreate` with `flags`) without making it current.
 [[nodiscard]] MEMARRAY_API ContextHandle create_context_handle(int device_id, unsigned flags = 0) noexcept;
@@ -16,9 +17,9 @@ namespace memarray {
 [[nodiscard]] MEMARRAY_API ContextHandle create_context_handle_with_owner(cu::Context context,
                                                                           KeepAlive owner) noexcept;
 
-/// Returns the context's device; −1, with the last error set, for a null handle.
+/// Returns −1 with the last error set for a null handle.
 [[nodiscard]] MEMARRAY_API int device_id_of(ContextHandle const& context) noexcept;
-/// Returns the context's driver; null for a null handle and in a child forked since its creation.
+/// Returns null for a null handle and in a child forked since the context's creation.
 [[nodiscard]] MEMARRAY_API DriverTable const* driver_of(ContextHandle const& context) noexcept;
 
 namespace detail {
@@ -26,7 +27,7 @@ namespace detail {
 /// True if the handle keeps its context alive.
 [[nodiscard]] MEMARRAY_API bool keeps_context(ContextHandle const& context) noexcept;
 
-/// Returns a device's primary context if a handle to it exists, else null.
+/// Returns the primary context if a handle to it exists, else null.
 [[nodiscard]] ContextHandle held_primary_context(int device_id) noexcept;
 /// Returns the highest device whose primary context has a handle, or −1.
 [[nodiscard]] int last_held_device() noexcept;
@@ -46,8 +47,7 @@ class MEMARRAY_API ContextScope {
   bool _pushed = false;
 };
 
-/// A `ContextScope` that throws `CudaError` on failure; its message begins with `what`. In a forked child it throws
-/// without calling the driver.
+/// A `ContextScope` that throws like `throw_last_error(what)` on failure, also in a forked child.
 class MEMARRAY_API EnteredContext {
  public:
   [[nodiscard]] EnteredContext(ContextHandle const& context, char const* what);

@@ -40,8 +40,8 @@ struct MemoryAccess {
 
 }  // namespace memarray
 
-/// The driver functions that memarray calls: X(name without suffix, CUDA version that introduced this form,
-/// parameters). All return a `CUresult`, 0 for success.
+/// The driver functions that memarray calls, which return a `CUresult`: X(name without suffix, CUDA version that
+/// introduced this form, parameters).
 #define MEMARRAY_FOR_EACH_DRIVER_FUNCTION(X)                                                                         \
   X(cuInit, 2000, (unsigned int flags))                                                                              \
   X(cuDriverGetVersion, 2020, (int* version))                                                                        \

@@ -7,32 +7,30 @@
 
 namespace memarray {
 
-/// The driver's functions, resolved at run time: nothing links the driver. Tables are never destroyed: handles point to
-/// them.
+/// The driver's functions, resolved at run time. Tables are never destroyed: handles point to them.
 struct DriverTable {
 #define MEMARRAY_DECLARE_DRIVER_FUNCTION(name, version, parameters) cu::Result(*name) parameters = nullptr;
   MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_DECLARE_DRIVER_FUNCTION)
 #undef MEMARRAY_DECLARE_DRIVER_FUNCTION
   /// Runs `kernel(data)` in stream order with access to device memory; null for real drivers.
   cu::Result (*launch_simulated)(cu::Stream stream, cu::HostFunction kernel, void* data) = nullptr;
-  /// True if exports describe the driver's memory as CUDA memory.
+  /// True if exports describe its memory as CUDA memory.
   bool exports_as_cuda = true;
-  /// The fork generation of its process; forked children must not call the functions.
+  /// Identifies the process: forked children must not call the functions.
   std::uint32_t fork_generation = 0;
 
   [[nodiscard]] bool is_simulated() const noexcept { return launch_simulated != nullptr; }
 };
 
-/// Returns the driver for new handles: the simulated one, else the machine's, loaded by the first call and never
-/// unloaded. Null if there is none, if it lacks a function or fails to start, and in a child forked after its first
-/// use.
+/// Returns the driver for new handles: the simulated one, else the machine's, which the first call loads for good. Null
+/// if it is absent, incomplete or fails to start, and in a child forked after its first use.
 [[nodiscard]] MEMARRAY_API DriverTable const* driver() noexcept;
 /// The reason why `driver()` is null; failed creations set `code`.
 struct DriverAbsence {
   cu::Result code;
   char const* why;
 };
-/// Returns code 0 and an empty text if `driver()` is not null.
+/// Returns code 0 and an empty text if there is a driver.
 [[nodiscard]] MEMARRAY_API DriverAbsence driver_absence() noexcept;
 
 /// Returns the number of CUDA devices; 0 without a driver or on failure.
@@ -40,7 +38,7 @@ struct DriverAbsence {
 
 namespace detail {
 
-/// Makes `driver()` return `table`; null restores the machine's driver. Returns the previous table.
+/// Makes `driver()` return `table`, or the machine's if null. Returns the previous table.
 DriverTable const* replace_driver(DriverTable const* table) noexcept;
 
 /// Returns the table set by `replace_driver`. Loads no driver.
@@ -48,9 +46,9 @@ DriverTable const* replace_driver(DriverTable const* table) noexcept;
 
 /// The memory layer's functions that simulated devices call.
 struct DriverHooks {
-  /// Frees resources that their dropping threads could not free.
+  /// Frees resources whose release was deferred.
   void (*settle)() noexcept;
-  /// Drops all that the layer keeps for `table` when its block ends; the work has completed.
+  /// Drops all that the layer keeps for `table` at its block's end, when all work has completed.
   void (*end)(DriverTable const* table) noexcept;
 };
 void set_driver_hooks(DriverHooks const* hooks) noexcept;

@@ -9,13 +9,11 @@
 
 namespace memarray {
 
-/// A shared owner of a driver resource and of all that it depends on. A handle points at the resource in a box, which
-/// embeds the dependencies' handles and the deallocation recipe: any thread may drop handles in any order. A handle's
-/// resource is valid; a null handle stands for a failed creation.
+/// A shared owner of a driver resource, its dependencies and the recipe for its release: any thread may drop handles in
+/// any order. A handle's resource is valid. A null handle is a failed creation: see `get_last_error()`.
 ///
-/// `create_…` owns; `create_…_ref` borrows: the resource must outlive the handle; `create_…_with_owner` keeps any
-/// object alive, and with it the resource. These functions, and those that get or allocate, never throw:
-/// `get_last_error()` says why a handle is null.
+/// `create_…` owns. `create_…_ref` borrows: the resource must outlive the handle. `create_…_with_owner` keeps the
+/// resource's owner alive.
 using ContextHandle = std::shared_ptr<cu::Context const>;
 using StreamHandle = std::shared_ptr<cu::Stream const>;
 using EventHandle = std::shared_ptr<cu::Event const>;
@@ -31,7 +29,7 @@ template <class Raw>
   return handle ? *handle : Raw{};
 }
 
-/// Returns the raw resource as a number, for Python and foreign code; 0 for a null handle.
+/// Returns the raw resource as a number; 0 for a null handle.
 template <class Raw>
 [[nodiscard]] std::intptr_t as_intptr(std::shared_ptr<Raw const> const& handle) noexcept {
   if constexpr (std::is_pointer_v<Raw>)

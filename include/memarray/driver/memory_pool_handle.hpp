@@ -15,7 +15,7 @@ struct MemoryPoolOptions {
   std::size_t max_size = 0;                      ///< in bytes; 0: the driver decides
 };
 
-/// Creates a pool on a device (`cuMemPoolCreate`), destroyed after its last handle and pointer. Null with code 801
+/// Creates a pool (`cuMemPoolCreate`), destroyed after its last handle and pointer. Null with code 801
 /// (CUDA_ERROR_NOT_SUPPORTED) if the device has no pools.
 [[nodiscard]] MEMARRAY_API MemoryPoolHandle create_memory_pool_handle(int device_id,
                                                                       MemoryPoolOptions const& options = {}) noexcept;
@@ -28,16 +28,16 @@ struct MemoryPoolOptions {
 /// Returns the primary context of the pool's device; null for a null handle.
 [[nodiscard]] MEMARRAY_API ContextHandle const& context_of(MemoryPoolHandle const& pool) noexcept;
 
-/// A pool's bytes, as the driver counts them.
+/// A pool's bytes, counted by the driver.
 struct MemoryPoolStatistics {
   std::uint64_t reserved = 0;       ///< allocated from the device
-  std::uint64_t reserved_high = 0;  ///< the maximum so far
+  std::uint64_t reserved_high = 0;  ///< maximum so far
   std::uint64_t used = 0;           ///< in use by allocations
-  std::uint64_t used_high = 0;      ///< the maximum so far
+  std::uint64_t used_high = 0;      ///< maximum so far
 };
 
-/// Reads a pool's statistics. Like `set_release_threshold` and `trim`, returns false with the last error set on
-/// failure; `statistics` is then unchanged.
+/// Sets `statistics`. On failure, returns false with the last error set, like the next two functions, and changes
+/// nothing.
 [[nodiscard]] MEMARRAY_API bool get_statistics(MemoryPoolHandle const& pool, MemoryPoolStatistics& statistics) noexcept;
 /// Sets `MemoryPoolOptions::release_threshold`.
 [[nodiscard]] MEMARRAY_API bool set_release_threshold(MemoryPoolHandle const& pool, std::uint64_t bytes) noexcept;

@@ -19,7 +19,7 @@ namespace memarray::testing {
 
 struct SimulatedOptions {
   int count = 2;                                ///< devices
-  std::size_t memory = std::size_t{256} << 20;  ///< bytes of each
+  std::size_t memory = std::size_t{256} << 20;  ///< bytes per device
   bool peer_access = true;                      ///< devices can access each other's memory
   bool pools = true;                            ///< stream-ordered pools
   bool lend_as_cuda = false;                    ///< exported over DLPack as `kDLCUDA`, not `kDLExtDev`
@@ -32,7 +32,7 @@ struct LiveResources {
   std::int64_t contexts = 0;  ///< references, retained or created
   std::int64_t streams = 0;
   std::int64_t events = 0;
-  std::int64_t pools = 0;  ///< without the devices' default pools
+  std::int64_t pools = 0;  ///< without default pools
   std::int64_t device_memory = 0;
   std::int64_t managed_memory = 0;
   std::int64_t pinned_memory = 0;
@@ -43,57 +43,51 @@ struct LiveResources {
   friend bool operator==(LiveResources const&, LiveResources const&) = default;
 };
 
-/// A block of devices emulated on the host. While it is open, `driver()` is the simulated driver. Blocks may be nested.
-/// Handles created inside, and the counters, stay valid after the end.
+/// A block of devices emulated on the host. While it is open, `driver()` is the simulated driver. Blocks nest. Handles
+/// created inside and all members stay usable after the end.
 ///
-/// Each stream is a thread and orders only what real streams order. Host access to device memory outside a simulated
-/// copy or kernel is a violation, printed with its address and allocation site. It ends the process, unless
-/// `continue_after_touch` then opens the device's memory to the host.
+/// Each stream is a thread, ordered only as a real stream is. Host access to device memory outside copies and kernels
+/// is a violation: it is printed and ends the process or, with `continue_after_touch`, opens the memory to the host.
 ///
-/// Asynchronous copies have finished with pageable memory when their call returns, as with most drivers. With
-/// `late_copies` they run later, in stream order, as CUDA allows: changing or freeing the memory meanwhile corrupts
-/// data.
+/// Asynchronous copies finish with pageable memory before they return. With `late_copies` they run in stream order, as
+/// CUDA allows: changing or freeing the memory meanwhile corrupts data.
 ///
-/// A kernel that throws is a violation with the exception's text. As on a real device, all functions in its context
-/// except releases then return 719 (CUDA_ERROR_LAUNCH_FAILED). Arrays misaligned for their C++ type stop a kernel with
-/// 716 (CUDA_ERROR_MISALIGNED_ADDRESS); pointers that a kernel computes are not checked.
+/// A kernel that throws is a violation. Later calls in its context, except releases and attribute reads, return 719
+/// (CUDA_ERROR_LAUNCH_FAILED). Arrays misaligned for their C++ type cause 716 (CUDA_ERROR_MISALIGNED_ADDRESS); pointers
+/// that a kernel computes are not checked.
 class MEMARRAY_API SimulatedDevices {
  public:
-  /// Throws `ValueError` for no devices or under 512 bytes each, `std::system_error` if memory is refused or 256
-  /// devices exist.
+  /// Throws `ValueError` (no devices, under 512 bytes each), `std::system_error` (memory refused, 256 devices exist).
   explicit SimulatedDevices(SimulatedOptions const& options = {});
   ~SimulatedDevices();
   SimulatedDevices(SimulatedDevices const&) = delete;
   SimulatedDevices& operator=(SimulatedDevices const&) = delete;
 
-  /// Ends the block, as the destructor does: waits for all work and restores the previous driver. Other members stay
-  /// usable. Has no effect in a forked child.
+  /// Waits for all work, then restores the previous driver, as the destructor does. No effect in a forked child.
   void end() noexcept;
 
   /// Makes `times` calls of a driver function (name without suffix), from the `nth` from now on, return `code` without
   /// effect. Throws `ValueError` for an unknown name, code 0 or an invalid count.
   void fail(std::string_view function, int nth = 1, int code = 2, int times = always);
-  /// Drops calls: they return success without effect. Throws `ValueError` like `fail`, and for functions that return a
-  /// result to their caller.
+  /// Makes calls succeed without effect. Throws `ValueError` like `fail`, and for kernel launches and functions with
+  /// output parameters.
   void drop(std::string_view function, int nth = 1, int times = 1);
-  /// Makes each copy, fill, kernel and host function take `each` longer. Throws `ValueError` for a negative delay.
+  /// Prolongs each copy, fill, kernel and host function by `each`. Throws `ValueError` if negative.
   void delay(std::chrono::nanoseconds each);
   /// Ends the effects of `fail`, `drop` and `delay`.
   void clear();
 
-  /// Returns the number of calls of a function, or of all, including failed and dropped ones. Throws `ValueError` for
-  /// an unknown name.
+  /// Counts the calls of a function, or all, failed and dropped ones included. Throws `ValueError` for an unknown name.
   [[nodiscard]] std::uint64_t calls(std::string_view function = {}) const;
-  /// Returns the number of live resources, after deferred releases.
+  /// Counts live resources, after running deferred releases.
   [[nodiscard]] LiveResources live() const;
-  /// Returns a text for each live resource, with its allocation site.
+  /// Describes the resources that `live` counts, with allocation sites.
   [[nodiscard]] std::vector<std::string> live_resources() const;
-  /// Returns a text for each violation, in order: use of destroyed resources, resources destroyed before their
-  /// dependents, memory freed while in use, host access to device memory, failed kernels.
+  /// Returns one text per violation, in order: use of destroyed resources, resources destroyed before their dependents,
+  /// memory freed while in use, host access to device memory, failed kernels.
   [[nodiscard]] std::vector<std::string> violations() const;
-  /// Returns a text for each wait so far, even if dropped: "cuStreamWaitEvent: <site in the library>",
-  /// cuEventSynchronize, cuStreamSynchronize or cuCtxSynchronize. `drop(function, n)` at the start drops a function's
-  /// n-th wait.
+  /// Returns "<function>: <site in the library>" for each call of cuStreamWaitEvent, cuEventSynchronize,
+  /// cuStreamSynchronize and cuCtxSynchronize, in order, dropped ones included.
   [[nodiscard]] std::vector<std::string> waits() const;
   [[nodiscard]] DriverTable const* table() const noexcept;
 
@@ -105,17 +99,17 @@ class MEMARRAY_API SimulatedDevices {
 
 namespace detail {
 
-/// Returns the address through which simulated kernels and copies access `pointer`; `pointer` itself for other memory.
-/// A kernel's use of memory without access is a violation.
+/// Returns where a simulated kernel accesses `pointer`; `pointer` itself if it is no simulated device memory. Freed or
+/// inaccessible memory is a violation.
 [[nodiscard]] MEMARRAY_API void* reachable(void const* pointer) noexcept;
-/// Fails the running simulated kernel, if any, unless `pointer` is a multiple of `alignment` bytes, as a GPU does.
+/// Fails a running simulated kernel unless `pointer` is a multiple of `alignment` bytes.
 MEMARRAY_API void check_load(void const* pointer, std::size_t alignment);
 /// True if a block of simulated devices is open. Loads no driver.
 [[nodiscard]] MEMARRAY_API bool are_simulated() noexcept;
-/// Names the site of the thread's next allocations, for reports; null: none. `site` is copied.
+/// Names the site of the thread's next allocations; null: none. Copies `site`.
 MEMARRAY_API void set_allocation_site(char const* site) noexcept;
 
-/// A scope that names the owner of the thread's allocations, for reports.
+/// A scope that appends an owner to the thread's allocation site.
 class MEMARRAY_API AllocationOwner {
  public:
   explicit AllocationOwner(std::string_view owner) noexcept;

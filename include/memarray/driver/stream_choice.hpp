@@ -9,9 +9,8 @@
 
 namespace memarray {
 
-/// A stream chosen by handle or number, as Python and integer `stream` parameters take it. −1, 0 and 1: the default
-/// stream; 2: the per-thread stream; otherwise the address of a CUDA stream. A number is resolved only for device work;
-/// its stream must live until then.
+/// A stream chosen by handle or number. −1, 0 and 1: the default stream; 2: the per-thread stream; otherwise the
+/// address of a CUDA stream, which must live until device work resolves it.
 class MEMARRAY_API StreamChoice {
  public:
   /// Chooses the default stream.
@@ -23,7 +22,7 @@ class MEMARRAY_API StreamChoice {
   [[nodiscard]] static StreamChoice numbered(std::int64_t number);
 
   [[nodiscard]] bool is_default() const noexcept { return !_is_named && _number == 0; }
-  /// Throws `CudaError` for a number that the driver does not know, or without a driver.
+  /// Throws `CudaError` for a number that the driver refuses, or without a driver.
   [[nodiscard]] StreamHandle get() const;
 
  private:

@@ -8,21 +8,20 @@
 
 namespace memarray {
 
-/// Makes `event` stand for all work in `stream` now (`cuEventRecord`). Functions of this header set the last error on
-/// failure, and release the interpreter lock while they block.
+/// Makes `event` stand for all work in `stream` so far (`cuEventRecord`). This header's functions set the last error on
+/// failure and release the interpreter lock while they block.
 [[nodiscard]] MEMARRAY_API bool record(EventHandle const& event, StreamHandle const& stream) noexcept;
-/// True if every call in the context fails from now on, as after a failed kernel. Blocks until its work has ended.
+/// True if every later call in the context fails, as after a failed kernel. Blocks until its work has ended.
 [[nodiscard]] MEMARRAY_API bool is_lost(ContextHandle const& context) noexcept;
-/// Makes later work of `stream` wait on the device for the work of `event` (`cuStreamWaitEvent`). Succeeds for a null
-/// event, without calling the driver.
+/// Makes later work of `stream` wait for `event` on the device (`cuStreamWaitEvent`). Succeeds for a null event.
 [[nodiscard]] MEMARRAY_API bool wait(StreamHandle const& stream, EventHandle const& event) noexcept;
-/// Blocks until the work of `event` has completed, and fails with the error of failed work. Callers report the wait.
+/// Blocks until `event` has completed; fails with the error of failed work. Callers report the wait.
 [[nodiscard]] MEMARRAY_API bool synchronize(EventHandle const& event) noexcept;
-/// Blocks until all work in `stream` has completed. `context` selects the context of a default stream only.
+/// Blocks until all work in `stream` has completed. `context` matters for a default stream only.
 [[nodiscard]] MEMARRAY_API bool synchronize(StreamHandle const& stream, ContextHandle const& context) noexcept;
 /// Blocks until all work in the primary contexts with a handle has completed.
 [[nodiscard]] MEMARRAY_API bool synchronize_all() noexcept;
-/// True if the work of `event` has completed; `std::nullopt` on failure.
+/// True if `event` has completed; `std::nullopt` on failure.
 [[nodiscard]] MEMARRAY_API std::optional<bool> query(EventHandle const& event) noexcept;
 /// Returns the seconds between two completed events with timing; `std::nullopt` on failure.
 [[nodiscard]] MEMARRAY_API std::optional<double> elapsed(EventHandle const& start, EventHandle const& end) noexcept;
@@ -30,7 +29,7 @@ namespace memarray {
 namespace detail {
 
 /// Waits in the current context, without setting the last error. All waits for events and streams pass here, where
-/// tests can count or drop them.
+/// tests count or drop them.
 [[nodiscard]] cu::Result wait(DriverTable const& driver, StreamHandle const& stream, EventHandle const& event) noexcept;
 [[nodiscard]] cu::Result synchronize(DriverTable const& driver, EventHandle const& event) noexcept;
 [[nodiscard]] cu::Result synchronize(DriverTable const& driver, StreamHandle const& stream) noexcept;

@@ -1,6 +1,6 @@
 /// @file
-/// The C API, for code that does not link memarray: C11, C++, Cython, ctypes. Its table `memarray_api` shares the
-/// driver, last errors and counters with `import memarray`.
+/// The C API for C11, C++, Cython and ctypes, without linking memarray. It shares driver, last errors and counters with
+/// `import memarray`.
 ///
 ///     #include <Python.h>  // first, for memarray_import
 ///     #include <memarray/c_api.h>
@@ -9,20 +9,21 @@
 ///       if (memarray_import() != 0) return NULL;
 ///       ...
 ///
-/// - **Refs** are counted, on any thread. A ref keeps the resources that its own needs: a stream its context, memory
-///   its pool. Returned pointers are valid as long as the ref.
+/// - **Refs** are counted, on any thread, and keep what they need: a stream its context, memory its pool. Returned
+///   pointers are valid as long as the ref.
 /// - **Ownership**: `__memarray_give` makes the caller the owner, `__memarray_keep` borrows for the call,
 ///   `__memarray_take` passes ownership even if the call fails.
-/// - `create_…_ref` wraps a foreign resource that must outlive the ref. `create_…_with_owner` wraps one that is valid
-///   until `drop(owner)`, called after the last ref is gone.
-/// - `retain_…` returns its argument. The last `release_…` destroys a created resource or drops an owner, without
-///   reporting failed work. `…_as_intptr` returns the raw resource; 0 for NULL. They accept NULL and cannot fail.
-/// - **Failure** is NULL, −1 or a size of 0, with a code in the thread's last error. The code is a `CUresult` (400: a
-///   ref is NULL; 500: no such resource; 2: out of memory) or a `MemArrayErrorCode`. Success leaves the last error
-///   unchanged; as an int it is 0 unless stated otherwise. Predicates (`is_…`, `has_…`) return 1 or 0, and 0 for NULL.
-/// - **The GIL**: functions "With the GIL" need it, and set a Python exception on failure. Others need no GIL, and
-///   release it while they block.
-/// - **Threads**: functions may run concurrently, also on one ref, unless stated otherwise.
+/// - `create_…_ref` wraps a foreign resource that must outlive the ref; `create_…_with_owner` one that is valid until
+///   `drop(owner)`, called after the last ref.
+/// - `retain_…` returns its argument. The last `release_…` destroys a created resource or drops an owner; failed work
+///   is not reported. `…_as_intptr` returns the raw resource. All accept NULL and cannot fail.
+/// - **Failure** is NULL, −1 or a size of 0, and sets the thread's last error: a `CUresult` (2: out of memory; 400:
+///   NULL ref; 500: no such resource) or a `MemArrayErrorCode`. A NULL ref keeps an earlier last error, so a chain of
+///   calls reports its first failure. Success keeps the last error; an int is then 0 unless stated otherwise.
+///   Predicates (`…is_…`) return 0 for NULL.
+/// - **The GIL**: functions "With the GIL" need it, and set a Python exception instead. Others release it while they
+///   block.
+/// - **Threads**: functions are thread-safe, also on one ref, unless stated otherwise.
 
 #ifndef MEMARRAY_INTEROP_C_API_H
 #define MEMARRAY_INTEROP_C_API_H
@@ -49,7 +50,7 @@
 extern "C" {
 #endif
 
-/// Last errors besides the driver's codes. Each stands for a Python exception.
+/// Last errors besides the driver's codes, each for a Python exception.
 enum MemArrayErrorCode {
   MEMARRAY_ERROR = -1,                   ///< `memarray.Error`
   MEMARRAY_LOCK_ERROR = -2,              ///< `memarray.LockError`: another holder, or a closed lease
@@ -59,7 +60,7 @@ enum MemArrayErrorCode {
   MEMARRAY_BUFFER_ERROR = -6,  ///< memory that cannot be exported as requested
   MEMARRAY_INDEX_ERROR = -7,
   MEMARRAY_OVERFLOW_ERROR = -8,
-  MEMARRAY_INTERRUPTED = -9  ///< Ctrl-C during a wait without the GIL; the exception is pending
+  MEMARRAY_INTERRUPTED = -9  ///< Ctrl-C during a wait; the Python exception is pending
 };
 
 typedef struct MemArrayContext* MemArrayContextRef;
@@ -73,23 +74,23 @@ typedef struct MemArrayView* MemArrayViewRef;
 typedef struct MemArrayArrayAPI MemArrayArrayAPI;  ///< in <memarray/interop/c_arrays.h>
 typedef struct MemArrayViewAPI MemArrayViewAPI;    ///< in <memarray/interop/c_views.h>
 
-/// A device as DLPack numbers it (`DLDevice`): type 1, id 0 is the host; type 2 is a CUDA device.
+/// A `DLDevice` of DLPack: type 1, id 0 is the host; type 2 is CUDA.
 typedef struct MemArrayDevice {
   int32_t type;
   int32_t id;
 } MemArrayDevice;
 
-/// A callback that releases a foreign resource's owner; may be NULL. It is called once, on any thread, with or without
-/// the GIL, perhaps before the receiving function returns. It must neither raise nor change a pending Python exception.
+/// A callback, or NULL, that releases a foreign resource's owner. It runs once, on any thread, with or without the GIL,
+/// perhaps during the receiving call. It must neither raise nor change a pending Python exception.
 typedef void (*MemArrayDrop)(void* owner);
 
-/// A resource that is valid until `close_func(data)`: see `<memarray/interop/py_resource.h>`.
+/// A resource that is valid until `close_func(data)`: `<memarray/interop/py_resource.h>`.
 typedef struct MemArrayResource {
   void (*close_func)(void* data);
   void* data;
 } MemArrayResource;
 
-/// Bytes reserved from the device and used by allocations, now and at most.
+/// Bytes reserved from the device and used by allocations, with the maxima so far.
 typedef struct MemArrayMemoryPoolStatistics {
   uint64_t reserved;
   uint64_t reserved_high;
@@ -108,32 +109,31 @@ typedef struct MemArrayAPI {
 
   /// Returns the version, such as "0.1.0".
   char const* (*version)(void);
-  /// Returns the number of CUDA devices; 0 without a working driver.
+  /// Counts CUDA devices; 0 without a working driver.
   int (*device_count)(void);
-  /// Returns 1 while new resources belong to simulated devices.
+  /// True while new resources belong to simulated devices.
   int (*is_simulated)(void);
 
-  /// Returns and clears the calling thread's last error code; 0 if none.
+  /// Returns and clears the thread's last error; 0 if none.
   int (*get_last_error)(void);
-  /// Returns that code without clearing it.
+  /// Returns the last error without clearing it.
   int (*peek_last_error)(void);
   /// Clears the last error.
   void (*clear_last_error)(void);
-  /// Writes a message that begins with `what`, with the details of the last failure if `code` is its code, into `size`
-  /// bytes. Returns the whole length, like `snprintf`.
+  /// Writes a message that begins with `what` to `size` bytes, detailed if `code` is the last failure's. Returns the
+  /// whole length, like `snprintf`.
   size_t (*describe_error)(int code, char const* what, char* buffer, size_t size);
-  /// Sets the Python exception for the last error and clears it: `memarray.OutOfMemoryError` for 2,
-  /// `memarray.CudaError` for other driver codes, `memarray.Error` without one. Its message begins with `what`. Returns
-  /// −1. With the GIL.
+  /// Sets the Python exception for the last error and clears it: `OutOfMemoryError` for 2, `CudaError` for other driver
+  /// codes, `memarray.Error` for none. Its message begins with `what`. Returns −1. With the GIL.
   int (*raise_last_error)(char const* what);
-  /// Releases a Python object: a `MemArrayDrop` that acquires the GIL, and leaks once the interpreter is ending.
+  /// A `MemArrayDrop` for Python objects. Acquires the GIL; leaks once the interpreter is ending.
   void (*drop_object)(__memarray_take void* object);
 
-  /// Returns a device's primary context, which the process shares.
+  /// Returns a device's primary context, shared by the process.
   __memarray_give MemArrayContextRef (*get_primary_context)(int device_id);
-  /// Returns the calling thread's current context, which must outlive the ref; else code 201.
+  /// Returns the thread's current context, which must outlive the ref; code 201 if none.
   __memarray_give MemArrayContextRef (*get_current_context)(void);
-  /// Creates a context without making it current; `flags` as for `cuCtxCreate`.
+  /// Creates a context, not made current, with `flags` of `cuCtxCreate`.
   __memarray_give MemArrayContextRef (*create_context)(int device_id, unsigned flags);
   /// Wraps a CUcontext.
   __memarray_give MemArrayContextRef (*create_context_ref)(intptr_t context);
@@ -149,16 +149,16 @@ typedef struct MemArrayAPI {
   /// Returns the context's device.
   int (*context_device_id)(__memarray_keep MemArrayContextRef context);
 
-  /// Returns CUDA's stream 0, of the context in which work is submitted.
+  /// Returns stream 0, the default stream of the context in which work is submitted.
   __memarray_give MemArrayStreamRef (*get_default_stream)(void);
-  /// Returns CUDA's stream 1, the default stream of all threads.
+  /// Returns CU_STREAM_LEGACY (1), shared by all threads.
   __memarray_give MemArrayStreamRef (*get_legacy_stream)(void);
-  /// Returns CUDA's stream 2, the calling thread's default stream.
+  /// Returns CU_STREAM_PER_THREAD (2).
   __memarray_give MemArrayStreamRef (*get_per_thread_stream)(void);
-  /// Creates a stream. `nonblocking`: CU_STREAM_NON_BLOCKING. `priority`: lower is sooner; the driver clamps it.
+  /// Creates a stream. `nonblocking`: CU_STREAM_NON_BLOCKING. `priority`: lower is sooner, clamped by the driver.
   __memarray_give MemArrayStreamRef (*create_stream)(__memarray_keep MemArrayContextRef context, int nonblocking,
                                                      int priority);
-  /// Wraps a CUstream. `context`: the stream's; NULL: the driver supplies it.
+  /// Wraps a CUstream of `context`; NULL: the driver finds it.
   __memarray_give MemArrayStreamRef (*create_stream_ref)(intptr_t stream, __memarray_keep MemArrayContextRef context);
   /// Wraps a CUstream with its owner.
   __memarray_give MemArrayStreamRef (*create_stream_with_owner)(intptr_t stream, __memarray_take void* owner,
@@ -168,17 +168,17 @@ typedef struct MemArrayAPI {
   __memarray_give MemArrayStreamRef (*retain_stream)(__memarray_keep MemArrayStreamRef stream);
   /// Releases one reference; submitted work completes, without a wait.
   void (*release_stream)(__memarray_take MemArrayStreamRef stream);
-  /// Returns the CUstream; 0, 1 and 2 are the default streams.
+  /// Returns the CUstream; 0 to 2 are default streams.
   intptr_t (*stream_as_intptr)(__memarray_keep MemArrayStreamRef stream);
-  /// Returns a stream's context; code 500 for the default streams, which every context has.
+  /// Returns the stream's context; code 500 for default streams.
   __memarray_give MemArrayContextRef (*stream_context)(__memarray_keep MemArrayStreamRef stream);
-  /// Blocks until the stream's work has completed; fails if work failed. `context`: that of a default stream, else
+  /// Blocks until the stream's work has completed; fails if work failed. `context`: required for default streams, else
   /// NULL.
   int (*synchronize_stream)(__memarray_keep MemArrayStreamRef stream, __memarray_keep MemArrayContextRef context);
-  /// Blocks until all work in memarray's primary contexts has completed; fails if work failed.
+  /// Like `synchronize_stream`, for all work in memarray's primary contexts.
   int (*synchronize_all)(void);
 
-  /// Creates an event. `timing`: enables `elapsed`, at a small cost.
+  /// Creates an event. `timing` enables `elapsed`, at a small cost.
   __memarray_give MemArrayEventRef (*create_event)(__memarray_keep MemArrayContextRef context, int timing);
   /// Wraps a CUevent of `context`.
   __memarray_give MemArrayEventRef (*create_event_ref)(intptr_t event, __memarray_keep MemArrayContextRef context);
@@ -188,28 +188,28 @@ typedef struct MemArrayAPI {
                                                               __memarray_keep MemArrayContextRef context);
   /// Adds a reference.
   __memarray_give MemArrayEventRef (*retain_event)(__memarray_keep MemArrayEventRef event);
-  /// Releases one reference; pending waits for the event stay valid.
+  /// Releases one reference; pending waits stay valid.
   void (*release_event)(__memarray_take MemArrayEventRef event);
   /// Returns the CUevent.
   intptr_t (*event_as_intptr)(__memarray_keep MemArrayEventRef event);
   /// Returns the event's context.
   __memarray_give MemArrayContextRef (*event_context)(__memarray_keep MemArrayEventRef event);
-  /// Makes the event stand for all work that is in the stream now.
+  /// Makes the event mark all work now in the stream.
   int (*record_event)(__memarray_keep MemArrayEventRef event, __memarray_keep MemArrayStreamRef stream);
-  /// Makes later work in the stream wait for the event's present work, without blocking.
+  /// Makes later work in the stream, not the host, wait for the marked work.
   int (*wait_event)(__memarray_keep MemArrayStreamRef stream, __memarray_keep MemArrayEventRef event);
-  /// Blocks until the event's work has completed.
+  /// Blocks until the marked work has completed.
   int (*synchronize_event)(__memarray_keep MemArrayEventRef event);
-  /// Returns 1 if the event's work has completed, 0 if not, −1 on failure, also for NULL.
+  /// Returns 1 if the marked work has completed, else 0; −1 on failure.
   int (*query_event)(__memarray_keep MemArrayEventRef event);
-  /// Writes the seconds between two completed events with timing. `*seconds` is unchanged on failure.
+  /// Writes the seconds between completed events with timing; nothing on failure.
   int (*elapsed)(__memarray_keep MemArrayEventRef start, __memarray_keep MemArrayEventRef end, double* seconds);
 
-  /// Creates a pool on a device. `release_threshold`: bytes kept for later allocations (UINT64_MAX: all). `max_size`:
-  /// its limit (0: the driver's). Code 801 if the device has no pools.
+  /// Creates a pool. `release_threshold`: bytes kept for later allocations (UINT64_MAX: all). `max_size`: in bytes (0:
+  /// the driver's). Code 801 if the device has no pools.
   __memarray_give MemArrayMemoryPoolRef (*create_memory_pool)(int device_id, uint64_t release_threshold,
                                                               size_t max_size);
-  /// Returns the device's own pool, which is never destroyed.
+  /// Returns the device's default pool, never destroyed.
   __memarray_give MemArrayMemoryPoolRef (*get_device_memory_pool)(int device_id);
   /// Wraps a CUmemoryPool.
   __memarray_give MemArrayMemoryPoolRef (*create_memory_pool_ref)(intptr_t pool, int device_id);
@@ -224,22 +224,22 @@ typedef struct MemArrayAPI {
   intptr_t (*memory_pool_as_intptr)(__memarray_keep MemArrayMemoryPoolRef pool);
   /// Returns the primary context of the pool's device.
   __memarray_give MemArrayContextRef (*memory_pool_context)(__memarray_keep MemArrayMemoryPoolRef pool);
-  /// Writes the pool's byte counts. `*statistics` is unchanged on failure.
+  /// Writes the pool's byte counts; nothing on failure.
   int (*get_memory_pool_statistics)(__memarray_keep MemArrayMemoryPoolRef pool,
                                     MemArrayMemoryPoolStatistics* statistics);
-  /// Sets the bytes that the pool keeps for later allocations.
+  /// Sets the bytes kept for later allocations.
   int (*set_release_threshold)(__memarray_keep MemArrayMemoryPoolRef pool, uint64_t bytes);
-  /// Returns unused memory to the device, except `bytes_to_keep` (`cuMemPoolTrimTo`).
+  /// Returns unused memory to the device until `bytes_to_keep` stay reserved (`cuMemPoolTrimTo`).
   int (*trim_memory_pool)(__memarray_keep MemArrayMemoryPoolRef pool, size_t bytes_to_keep);
 
-  /// Allocates pool memory for work submitted to `stream` from now on, which is at first its deallocation stream.
+  /// Allocates pool memory for later work in `stream`, its first deallocation stream.
   __memarray_give MemArrayDevicePtrRef (*allocate_from_pool)(__memarray_keep MemArrayMemoryPoolRef pool,
                                                              __memarray_keep MemArrayStreamRef stream, size_t bytes);
   /// Allocates memory of the context's device.
   __memarray_give MemArrayDevicePtrRef (*allocate_device)(__memarray_keep MemArrayContextRef context, size_t bytes);
-  /// Allocates managed memory, which host and devices access.
+  /// Allocates managed memory, for host and devices.
   __memarray_give MemArrayDevicePtrRef (*allocate_managed)(__memarray_keep MemArrayContextRef context, size_t bytes);
-  /// Allocates page-locked host memory; its address is a host address.
+  /// Allocates page-locked host memory, at a host address.
   __memarray_give MemArrayDevicePtrRef (*allocate_pinned)(__memarray_keep MemArrayContextRef context, size_t bytes);
   /// Wraps a CUdeviceptr.
   __memarray_give MemArrayDevicePtrRef (*create_device_ptr_ref)(intptr_t pointer);
@@ -248,23 +248,22 @@ typedef struct MemArrayAPI {
                                                                        MemArrayDrop drop);
   /// Adds a reference.
   __memarray_give MemArrayDevicePtrRef (*retain_device_ptr)(__memarray_keep MemArrayDevicePtrRef pointer);
-  /// Releases one reference. The last one frees pool memory in the order of its deallocation stream, after the events
-  /// of `free_after`. Pinned memory waits for these events; other memory also for all work on the device.
+  /// Releases one reference. The last one frees pool memory in its deallocation stream, after the events of
+  /// `free_after`. Other memory blocks until these events and, unless pinned, all work on the device.
   void (*release_device_ptr)(__memarray_take MemArrayDevicePtrRef pointer);
-  /// Returns the address, a CUdeviceptr.
+  /// Returns the CUdeviceptr.
   intptr_t (*device_ptr_as_intptr)(__memarray_keep MemArrayDevicePtrRef pointer);
-  /// Returns the stream in whose order pool memory is freed. Code 500 for other memory.
+  /// Returns the stream in whose order pool memory is freed; code 500 for other memory.
   __memarray_give MemArrayStreamRef (*deallocation_stream)(__memarray_keep MemArrayDevicePtrRef pointer);
   /// Sets the deallocation stream of pool memory, that of its last use; ignores other memory. Not thread-safe.
   int (*set_deallocation_stream)(__memarray_keep MemArrayDevicePtrRef pointer,
                                  __memarray_keep MemArrayStreamRef stream);
-  /// Makes the free wait for the event, which must not be recorded again before. Not thread-safe.
+  /// Makes the free wait for the event, which must stay as recorded. Not thread-safe.
   int (*free_after)(__memarray_keep MemArrayDevicePtrRef pointer, __memarray_keep MemArrayEventRef event);
 
-  // Since 1.1: the basis of `<memarray/interop/py_resource.h>`. `object` is a PyObject.
+  // Since 1.1, for `<memarray/interop/py_resource.h>`. `object` is a PyObject.
 
-  /// Keeps `object` until `*resource` is closed, and cannot fail. `what`: a literal that names the resource in traces.
-  /// With the GIL.
+  /// Keeps `object` until `*resource` is closed; cannot fail. `what`: a literal that names it in traces. With the GIL.
   void (*hold_object)(__memarray_take void* object, char const* what, __memarray_give MemArrayResource* resource);
   /// Implements `MemArray_AsPointerRes`. With the GIL.
   void* (*array_as_pointer)(__memarray_keep void* object, int writable, __memarray_give MemArrayResource* resource);
@@ -277,8 +276,8 @@ typedef struct MemArrayAPI {
   MemArrayViewAPI const* views;
 } MemArrayAPI;
 
-/// Returns the capsule's table, never destroyed, for code that links libmemarray. Until memarray is imported, functions
-/// "With the GIL" fail without a Python error.
+/// Returns the capsule's table, never destroyed, for code that links libmemarray. Before memarray is imported,
+/// functions "With the GIL" fail without a Python error.
 #if defined(__GNUC__)
 __attribute__((visibility("default")))
 #endif
@@ -289,7 +288,7 @@ MemArrayAPI const* memarray_c_api(void);
 #endif
 #endif  // MEMARRAY_INTEROP_C_API_H
 
-// A second guard, because Python.h may be included after this header.
+// A second guard: Python.h may be included after this header.
 #if defined(Py_PYTHON_H) && !defined(MEMARRAY_INTEROP_C_API_IMPORT)
 #define MEMARRAY_INTEROP_C_API_IMPORT
 
@@ -297,14 +296,14 @@ MemArrayAPI const* memarray_c_api(void);
 extern "C" {
 #endif
 
-/// The table, shared by all files of an extension; NULL until `memarray_import`.
+/// One table for all files of an extension; NULL until `memarray_import`.
 #if defined(__GNUC__)
 __attribute__((weak, visibility("hidden"))) MemArrayAPI const* memarray_api;  // NOLINT: weak, so one for all files
 #else
 static MemArrayAPI const* memarray_api;
 #endif
 
-/// Returns 0 if a table has the functions of this header, else −1 with an ImportError.
+/// Returns 0 if a table fits this header, else −1 with an ImportError.
 static inline int memarray_check_api(MemArrayAPI const* table) {
   uint32_t const minor = MEMARRAY_C_API_MINOR;  // a variable: compilers warn of comparisons with 0
   if (table->major > MEMARRAY_C_API_MAJOR) {
@@ -325,7 +324,7 @@ static inline int memarray_check_api(MemArrayAPI const* table) {
   return 0;
 }
 
-/// Imports memarray and fetches the table, once. Returns 0, or −1 with an ImportError or the import's. With the GIL.
+/// Imports memarray and fetches the table, once; −1 with the Python error set on failure. With the GIL.
 static inline int memarray_import(void) {
   PyObject* module;
   PyObject* capsule;

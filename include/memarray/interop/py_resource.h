@@ -1,5 +1,5 @@
 /// @file
-/// Pointers into Python objects that are valid until they are closed, in C11 and C++.
+/// Pointers into Python objects, valid until they are closed, in C11 and C++.
 ///
 ///     PyResource res;
 ///     char const* name = PyUnicode_AsUTF8Res(unicode, &res);
@@ -10,11 +10,10 @@
 /// Making a resource needs the GIL. It imports memarray if necessary, and may fail with its ImportError.
 ///
 /// Any thread may close a resource, with or without the GIL, but not two at once. Closing preserves a pending Python
-/// error. Once the interpreter is ending, Python objects are leaked.
+/// error, and leaks Python objects once the interpreter is ending. The owner may copy a resource, and then closes the
+/// copy instead.
 ///
-/// The one owner of a resource may copy it, and then closes the copy instead.
-///
-/// With `memarray.options.trace_resources = True` the process reports unclosed resources at its end, on stderr.
+/// `memarray.options.trace_resources = True` reports unclosed resources on stderr at exit.
 
 #ifndef MEMARRAY_INTEROP_PY_RESOURCE_H
 #define MEMARRAY_INTEROP_PY_RESOURCE_H
@@ -32,7 +31,7 @@ extern "C" {
 typedef MemArrayResource PyResource;
 
 // NOLINTBEGIN(modernize-use-nullptr): as C has it
-/// Closes the resource. Does nothing for a closed or zeroed one.
+/// Closes the resource; ignores a closed or zeroed one.
 static inline void PyResource_Close(__memarray_take PyResource* res) {
   PyResource const closing = *res;
   // Cleared first: the callback may run arbitrary code.
@@ -58,8 +57,8 @@ static inline char const* PyBytes_AsStringRes(__memarray_keep PyObject* op, __me
   return pointer ? memarray_keep_(Py_NewRef(op), pointer, "PyBytes_AsStringRes", res) : NULL;
 }
 
-/// Calls PyByteArray_AsString; a TypeError for other objects. Keeps an export: until the resource is closed, resizing
-/// is a BufferError.
+/// Calls PyByteArray_AsString; a TypeError for other objects. Keeps an export: resizing is a BufferError until the
+/// close.
 static inline char* PyByteArray_AsStringRes(__memarray_keep PyObject* self, __memarray_give PyResource* res) {
   PyObject* held;
   if (!PyByteArray_Check(self)) {
@@ -70,8 +69,8 @@ static inline char* PyByteArray_AsStringRes(__memarray_keep PyObject* self, __me
   return (char*)memarray_keep_(held, held ? PyByteArray_AsString(self) : NULL, "PyByteArray_AsStringRes", res);
 }
 
-/// Calls PyCapsule_GetName. Keeps the capsule, but not a name that is replaced. Without a name, returns NULL without an
-/// error, and a closed resource.
+/// Calls PyCapsule_GetName. Keeps the capsule, but not a name that is replaced. No name: NULL without an error, and a
+/// closed resource.
 static inline char const* PyCapsule_GetNameRes(__memarray_keep PyObject* capsule, __memarray_give PyResource* res) {
   char const* const name = PyCapsule_GetName(capsule);
   if (name) return memarray_keep_(Py_NewRef(capsule), name, "PyCapsule_GetNameRes", res);
@@ -82,14 +81,14 @@ static inline char const* PyCapsule_GetNameRes(__memarray_keep PyObject* capsule
   return NULL;
 }
 
-/// Calls PyEval_GetFuncName. Keeps a copy of the name, which renaming drops.
+/// Calls PyEval_GetFuncName. Keeps a copy of the name, as renaming drops the original.
 static inline char const* PyEval_GetFuncNameRes(__memarray_keep PyObject* func, __memarray_give PyResource* res) {
   char const* const name = PyEval_GetFuncName(func);
   PyObject* const held = name ? PyBytes_FromString(name) : NULL;
   return memarray_keep_(held, held ? PyBytes_AsString(held) : NULL, "PyEval_GetFuncNameRes", res);
 }
 
-/// Calls PyUnicode_AsUTF8AndSize; `psize` may be NULL. Keeps the object. A failure may change `*psize`.
+/// Calls PyUnicode_AsUTF8AndSize; `psize` may be NULL, and `*psize` may change on failure. Keeps the object.
 static inline char const* PyUnicode_AsUTF8AndSizeRes(__memarray_keep PyObject* unicode, Py_ssize_t* psize,
                                                      __memarray_give PyResource* res) {
   char const* const utf8 = PyUnicode_AsUTF8AndSize(unicode, psize);
@@ -102,16 +101,16 @@ static inline char const* PyUnicode_AsUTF8Res(__memarray_keep PyObject* unicode,
   return utf8 ? memarray_keep_(Py_NewRef(unicode), utf8, "PyUnicode_AsUTF8Res", res) : NULL;
 }
 
-/// Returns the first element of a `memarray.MemArray` on the host. The resource is a write lease if `writable`, else a
-/// read lease. NULL with LockError, BufferError (on a device) or TypeError.
+/// Returns the first element of a `memarray.MemArray` on the host, under a write lease if `writable`, else a read
+/// lease. NULL with LockError, BufferError (on a device) or TypeError.
 static inline void* MemArray_AsPointerRes(__memarray_keep PyObject* obj, int writable,
                                           __memarray_give PyResource* res) {
   return memarray_import() == 0 ? memarray_api->array_as_pointer(obj, writable, res) : NULL;
 }
 
-/// Returns the first element of a `memarray.BufferView` of host memory, dense in C order. The resource is an export
-/// under the policy for escaped views, and no lease. NULL with BufferError (read-only if `writable`; on a device; not
-/// dense), ValueError (closed) or TypeError.
+/// Returns the first element of a `memarray.BufferView` of host memory, dense in C order. Exports it without a lease,
+/// under the policy for escaped views. NULL with BufferError (read-only if `writable`; on a device; not dense),
+/// ValueError (closed) or TypeError.
 static inline void* BufferView_AsPointerRes(__memarray_keep PyObject* obj, int writable,
                                             __memarray_give PyResource* res) {
   return memarray_import() == 0 ? memarray_api->view_as_pointer(obj, writable, res) : NULL;
@@ -138,14 +137,14 @@ class Resource {
   }
   ~Resource() { close(); }
 
-  /// Closes the resource and returns the place for a new one.
+  /// Closes the resource; returns the place for a new one.
   [[nodiscard]] PyResource* fill() noexcept {
     close();
     return &_resource;
   }
   void close() noexcept { PyResource_Close(&_resource); }
   [[nodiscard]] bool is_open() const noexcept { return _resource.close_func != nullptr; }
-  /// Returns the resource, which the caller must now close.
+  /// Returns the resource, for the caller to close.
   [[nodiscard]] PyResource release() noexcept {
     PyResource const released = _resource;
     _resource = {};

@@ -13,7 +13,6 @@ namespace memarray {
 
 namespace detail {
 
-/// A functor: element += the sum of its indices.
 struct AddIndex {
   template <class T, class Indices>
   MEMARRAY_HD void operator()(T& element, Indices const& indices) const {
@@ -23,15 +22,15 @@ struct AddIndex {
   }
 };
 
-/// Runs the compiled kernels of shipped dtypes. Throws `UnsupportedTypeError` for others.
+/// Throws `UnsupportedTypeError` unless shipped.
 MEMARRAY_API void add_index_tuple(ArrayState& state, StreamChoice const& stream);
 [[nodiscard]] MEMARRAY_API bool is_shipped(DType const& dtype) noexcept;
 
 }  // namespace detail
 
-/// Adds to each element the sum of its indices, on host threads or as a kernel on the array's device. `stream`: a CUDA
-/// stream as an integer; 0: the default stream. Escaped views keep the old contents. Throws `LockError` (held),
-/// `CudaError`, `OutOfMemoryError`, `ValueError` (a `stream` below −1).
+/// Adds to each element the sum of its indices, on host threads or in `stream` on the array's device. `stream`: a
+/// number as in `StreamChoice`. Escaped views keep the old contents. Throws `LockError` (held), `ValueError` (`stream`
+/// below −1), `CudaError`, `OutOfMemoryError`.
 template <class T, int ndim>
 void add_index_tuple(MemArray<T, ndim>& array, std::int64_t stream = 0) {
   if constexpr (requires { dtype_traits<T>::value; } && ndim <= 6) {

@@ -11,8 +11,8 @@
 
 namespace memarray {
 
-/// Adds `value` to `where`, atomically among `atomic_add` calls, and returns the old value. The memory order is
-/// relaxed; the scope on a device is that device. For 32- and 64-bit numbers, in kernels anywhere.
+/// Adds `value` to `where`, atomically among `atomic_add` calls, and returns the old value. Relaxed memory order;
+/// device scope. For 32- and 64-bit numbers, on host and device.
 template <class T>
   requires(std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8))
 MEMARRAY_HD inline T atomic_add(T& where, T value) {
@@ -24,7 +24,7 @@ MEMARRAY_HD inline T atomic_add(T& where, T value) {
 }
 
 namespace detail {
-struct TypesDiffer;  // the return type of a deleted function, which compilers print
+struct TypesDiffer;  // return type of deleted overloads
 }
 template <class T, class U>
   requires(!std::is_same_v<T, U>)

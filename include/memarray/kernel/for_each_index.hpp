@@ -19,7 +19,6 @@ namespace detail {
 
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-/// The types of a call operator's parameters.
 template <class Call>
 struct Parameters;
 #define MEMARRAY_PARAMETERS(qualifiers)                \
@@ -31,7 +30,7 @@ MEMARRAY_PARAMETERS(noexcept)
 MEMARRAY_PARAMETERS(const noexcept)
 #undef MEMARRAY_PARAMETERS
 
-/// True if the functor takes a copy as that parameter. False if its parameters are not known: for a template.
+/// True if the functor takes that parameter by value; false for templates.
 template <class F, std::size_t parameter>
 [[nodiscard]] constexpr bool takes_copy() {
   if constexpr (requires { typename Parameters<decltype(&F::operator())>::type; }) {
@@ -44,7 +43,7 @@ template <class F, std::size_t parameter>
 
 template <class F>
 struct ElementFirst;
-/// The user's functor, and the parameter that is the first array's.
+/// The user's functor without wrappers. `first`: its first array parameter.
 template <class F>
 struct UsersFunctor : std::type_identity<F> {
   static constexpr std::size_t first = 1;
@@ -63,7 +62,7 @@ inline constexpr bool is_element<ElementArgument<T, ndim>> = true;
 template <class T, int ndim>
 inline constexpr bool is_element<StridedElementArgument<T, ndim>> = true;
 
-/// Fails to compile if an element to update is copied: what the functor does with it would be lost.
+/// Fails to compile if an element to update is taken by value, so that changes are lost.
 template <class IndexT, int ndim, class F, class... Arguments>
 constexpr void check_references(HostKernel<IndexT, ndim, F, Arguments...> const&) {
   using Users = UsersFunctor<F>;
@@ -73,7 +72,6 @@ constexpr void check_references(HostKernel<IndexT, ndim, F, Arguments...> const&
   static_assert(!copies, "the functor takes an element of an update array by reference: double& x");
 }
 
-/// Runs a kernel for its effects.
 struct RunLoop {
   template <class Kernel>
   void operator()(HeldLaunch& launch, Kernel const& kernel) const {
@@ -88,7 +86,7 @@ struct RunLoop {
   }
 };
 
-/// True if `f(element, i)` has a template for its index: it takes no other type that converts to one.
+/// True if `f(element, i)` has a constrained template for its index.
 template <class F, class T>
 inline constexpr bool has_template_index =
     std::is_invocable_v<F&, T&, std::int64_t> && !std::is_invocable_v<F&, T&, OneIndex<std::int32_t>> &&
@@ -122,19 +120,20 @@ struct ElementFirst {
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
 /// Calls `f(indices, a, b, …)` once for each index of `shape`, in parallel and in any order. It runs where the arrays
-/// are: on host threads, or as a CUDA kernel on `stream`. Arrays are given as `read(a)`, `write(b)`, `overwrite(c)` or
-/// `update(d)`. An `update` array has this shape; an `overwrite` array has it, or begins with it.
+/// are: on host threads, or as a CUDA kernel in the stream. Arrays are given as `read(a)`, `write(b)`, `overwrite(c)`
+/// or `update(d)`. An `update` array has this shape; an `overwrite` array has it, or begins with it.
 ///
-/// `indices` is a `cuda::std::array` of `std::int64_t`; a templated call operator gets 32-bit indices if the size
-/// allows. In one dimension, `f` may take a `std::int64_t`.
+/// `indices` is a `cuda::std::array` of `std::int64_t`; a templated call operator gets 32-bit indices if they suffice.
+/// In one dimension, `f` may take a 32- or 64-bit integer.
 ///
-/// All arrays are held during the call, or none. On a device, `stream` first waits for their pending work, and the call
+/// Holds all arrays during the call, or none. On a device, the stream first waits for their pending work, and the call
 /// returns when the kernel is submitted. If `f` throws, other calls may have run; arrays with escaped views keep their
 /// old contents.
 ///
-/// Throws `LockError` (another holder; an array given twice and not only to read), `ValueError` (null `stream`; a
-/// negative extent; an `overwrite` or `update` array of another shape), `Error` (different devices), `OverflowError`,
-/// `CudaError`, `OutOfMemoryError`.
+/// Throws `LockError` (held elsewhere; given twice, not only to read), `ValueError` (null stream; negative extent,
+/// `threads` or `grain`; closed view; `update` or `overwrite` array that does not fit, or view whose indices share
+/// elements), `BufferError` (writing a read-only view), `Error` (different devices), `OverflowError`, `CudaError`,
+/// `OutOfMemoryError`.
 template <std::size_t ndim, class F, class... Access>
 void for_each_index(std::array<std::int64_t, ndim> const& shape, StreamOrLaunch const& on, F f,
                     Access const&... accesses) {
@@ -147,28 +146,28 @@ void for_each_index(Index const (&shape)[ndim], StreamOrLaunch const& on, F f, A
   for_each_index(detail::to_extents(shape), on, std::move(f), accesses...);
 }
 
-/// Like the form for a shape, for the indices of a range. `update` and `overwrite` arrays must contain it, and keep
-/// their other elements: under escaped views, these are copied. Throws `ValueError` if they do not contain it.
+/// Visits a range. `update` and `overwrite` arrays must contain it, and keep their other elements, which are copied
+/// under escaped views.
 template <std::size_t ndim, class F, class... Access>
 void for_each_index(Range<ndim> const& range, StreamOrLaunch const& on, F f, Access const&... accesses) {
   detail::check_and_launch(detail::box_of(range), detail::HeldArrays::Extent::part, on, f, detail::RunLoop(),
                            accesses...);
 }
 
-/// Calls `f(element, indices)` once for each element of `array`: an `update`. `lock_id`: −1, or that of the caller's
-/// write lease. Throws like the other forms.
+/// Calls `f(element, indices)` once for each element of `array`, as an `update`. `lock_id`: that of the caller's write
+/// lease, or −1.
 template <class T, int ndim, class F>
 void for_each_index(MemArray<T, ndim>& array, StreamOrLaunch const& on, F f, std::int64_t lock_id = -1) {
   detail::launch_over(update(array, lock_id), on, detail::ElementFirst<F>{std::move(f)}, detail::RunLoop());
 }
 
-/// Calls `f(element, indices)` once for each element of a view: an `update`. Throws like the other forms.
+/// Like the form for an array, for a view.
 template <class T, int ndim, ViewOptions options, class F>
 void for_each_index(ArrayView<T, ndim, options> const& view, StreamOrLaunch const& on, F f) {
   static_assert(!std::is_const_v<T>, "a view of const elements is only read: for_each_index(shape, …, read(view))");
   detail::launch_over(update(view), on, detail::ElementFirst<F>{std::move(f)}, detail::RunLoop());
 }
-/// Throws also `TypeError` for another dtype or rank: `for_each_index<float, 2>(view, stream, f)`.
+/// Throws also `TypeError` (another dtype or rank): `for_each_index<float, 2>(view, stream, f)`.
 template <class T, int ndim, class F>
 void for_each_index(BufferView const& view, StreamOrLaunch const& on, F f) {
   detail::launch_over(update<T, ndim>(view), on, detail::ElementFirst<F>{std::move(f)}, detail::RunLoop());
@@ -176,7 +175,7 @@ void for_each_index(BufferView const& view, StreamOrLaunch const& on, F f) {
 
 }  // namespace MEMARRAY_LAUNCH_NAMESPACE
 
-// Mistakes, which the return types name.
+// Common mistakes: compilers print the return type.
 template <class T, int ndim, class F>
 detail::ArrayIsConst for_each_index(MemArray<T, ndim> const&, StreamOrLaunch const&, F, std::int64_t = -1) = delete;
 template <class T, int ndim, class F>

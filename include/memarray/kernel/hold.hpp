@@ -22,10 +22,10 @@
 namespace memarray {
 
 namespace detail {
-struct StreamIsThatOfTheHold;  // the return type of deleted functions, which compilers print
+struct StreamIsThatOfTheHold;  // return type of deleted overloads
 }
 
-/// Arrays that are held for many launches; see `hold`. Used by one thread at a time.
+/// Arrays held for many launches; see `hold`. Used by one thread at a time.
 template <class... Access>
 class Held {
   static_assert(sizeof...(Access) > 0 && (detail::is_access<Access> && ...),
@@ -41,8 +41,8 @@ class Held {
   Held(Held const&) = delete;
   Held& operator=(Held const&) = delete;
 
-  /// Calls `f(indices, a, b, …)` with all held arrays, as the function `for_each_index` does. Throws `ValueError` (a
-  /// shape or range that does not fit an `update` or `overwrite` array), `OverflowError`, `CudaError`.
+  /// Like the free function, with all held arrays. Throws `ValueError` (an `update` or `overwrite` array does not fit),
+  /// `OverflowError`, `CudaError`, `OutOfMemoryError`.
   template <std::size_t ndim, class F>
   void for_each_index(std::array<std::int64_t, ndim> const& shape, F f) {
     launch(detail::box_of({}, shape), detail::HeldArrays::Extent::all, f, detail::RunLoop());
@@ -56,7 +56,7 @@ class Held {
     launch(detail::box_of(range), detail::HeldArrays::Extent::part, f, detail::RunLoop());
   }
 
-  /// Reduces what `f(indices, a, b, …)` returns, as the function `transform_reduce` does.
+  /// Like the free function, with all held arrays.
   template <std::size_t ndim, class T, class Op, class F>
   [[nodiscard]] T transform_reduce(std::array<std::int64_t, ndim> const& shape, T init, Op op, F f) {
     T result = init;
@@ -75,8 +75,7 @@ class Held {
     return result;
   }
 
-  /// Like `transform_reduce`, with the value in `result`, an array of one element that is not among the held ones, as
-  /// the function `transform_reduce_into` does. On a device it does not wait. `where` is a shape or a range.
+  /// Like the free function; `result` is none of the held arrays. `where`: a shape or range.
   template <class T, int rank, class Where, class Op, class F>
   void transform_reduce_into(MemArray<T, rank>& result, Where const& where, std::type_identity_t<T> init, Op op, F f) {
     detail::KernelHold hold;
@@ -94,7 +93,7 @@ class Held {
     transform_reduce_into(result, detail::to_extents(shape), init, op, std::move(f));
   }
 
-  // Mistakes, which the return types name.
+  // Common mistakes: compilers print the return type.
   template <class Where, class F>
   detail::StreamIsThatOfTheHold for_each_index(Where const&, StreamOrLaunch const&, F const&) = delete;
   template <std::size_t ndim, class F>
@@ -142,9 +141,8 @@ class Held {
 ///     auto held = hold(read(mass), update(speed));
 ///     for (…) held.for_each_index({n}, [](std::int64_t i, auto mass, double& speed) { … });
 ///
-/// The arrays stay held until the result is destroyed; until then, other uses of them throw `LockError`. If views of an
-/// array to write have escaped, it is copied once, with a report. On a device, all launches are work in the stream.
-/// Throws as `for_each_index` does for its arrays.
+/// The arrays are held until the result is destroyed: conflicting uses throw `LockError`. Under escaped views, an array
+/// to write is copied once, with a report. On a device, all launches run in the stream. Throws like `for_each_index`.
 template <class... Access>
 [[nodiscard]] auto hold(StreamOrLaunch const& on, Access const&... accesses) {
   return Held<Access...>(on, accesses...);

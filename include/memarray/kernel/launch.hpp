@@ -8,18 +8,18 @@
 namespace memarray {
 
 namespace detail {
-struct StreamIsMissing;  // the return type of deleted functions, which compilers print
+struct StreamIsMissing;  // return type of deleted overloads
 }
 
 /// Settings of one launch, in place of its stream: `for_each_index({n}, launch{.threads = 2}, f, read(a), …)`. On the
-/// host, `threads` and `grain` replace the estimate of the work; on devices they have no effect.
+/// host, `threads` and `grain` replace the estimate of work; devices ignore them.
 struct launch {
   StreamHandle stream = default_stream();
-  int threads = 0;         ///< at most so many share the launch; 0: those of the process, if sharing pays
-  std::int64_t grain = 0;  ///< least number of indices that a thread takes at a time; 0: by time and memory
+  int threads = 0;         ///< at most; 0: those of the process, if sharing pays
+  std::int64_t grain = 0;  ///< least indices that a thread takes at a time; 0: by time and memory
 };
 
-/// A parameter that borrows a stream, or the settings of a launch. An integer or null pointer is no stream: call
+/// A parameter that borrows a stream or launch settings. Integers and null pointers do not convert: pass
 /// `default_stream()`.
 struct StreamOrLaunch {
   StreamHandle const& stream;

@@ -18,8 +18,8 @@ template <class T>
 
 }  // namespace detail
 
-// Operations of reductions and scans: associative and commutative, on host and device. Any functor of two values with
-// these properties serves as well.
+// Operations for reductions and scans, on host and device. Any associative and commutative functor of two values
+// serves.
 
 /// Adds; integers wrap.
 struct plus {
@@ -37,7 +37,7 @@ struct minimum {
   }
 };
 
-/// Returns the larger value; NaN if either is, as NumPy does.
+/// Returns the larger value; NaN if either is.
 struct maximum {
   template <class T>
   [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {

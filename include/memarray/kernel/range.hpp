@@ -11,7 +11,7 @@
 
 namespace memarray {
 
-/// An index, from any integer type without a warning.
+/// An index, made from any integer type but bool.
 struct Index {
   std::int64_t value;
 
@@ -33,14 +33,13 @@ template <std::size_t ndim>
 
 }  // namespace detail
 
-/// The indices from `begin` up to, but not including, `end` in each dimension. Kernels are called with these indices;
-/// arrays given as `update` or `overwrite` must contain them, and keep their other elements.
+/// The indices from `begin` up to, but not including, `end` in each dimension.
 template <std::size_t ndim>
 struct Range {
   std::array<std::int64_t, ndim> begin;
   std::array<std::int64_t, ndim> end;
 
-  /// Returns the number of indices in each dimension: 0 if `end` is before `begin`, at most the largest integer.
+  /// Returns the extents: 0 if `end` is before `begin`; at most the largest integer.
   [[nodiscard]] constexpr std::array<std::int64_t, ndim> shape() const noexcept {
     std::array<std::int64_t, ndim> shape{};
     for (std::size_t d = 0; d < ndim; ++d) {
@@ -74,10 +73,10 @@ template <std::size_t ndim, std::size_t other>
                                           Index const (&end)[other]) noexcept {
   return range(begin, detail::to_extents(end));
 }
-/// Returns the one-dimensional range from `begin` to `end`.
+/// Returns a one-dimensional range.
 [[nodiscard]] constexpr Range<1> range(Index begin, Index end) noexcept { return {{begin}, {end}}; }
 
-/// Returns the indices of `shape` that are at least `width` away from each border; none in a shape that is too small.
+/// Returns the indices of `shape` that are at least `width` away from each border; none if the shape is too small.
 template <std::size_t ndim>
 [[nodiscard]] constexpr Range<ndim> interior(std::array<std::int64_t, ndim> const& shape, Index width = 1) noexcept {
   Range<ndim> result{};

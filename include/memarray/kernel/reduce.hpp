@@ -24,20 +24,20 @@
 namespace memarray {
 namespace detail {
 
-struct TypesOrRanksDiffer;  // the return type of a deleted function, which compilers print
+struct TypesOrRanksDiffer;  // return type of deleted overloads
 
-/// Throws `ValueError` for an array without elements.
+/// Throws `ValueError`.
 [[noreturn]] MEMARRAY_API void throw_no_extreme(char const* what, ArrayState const& state);
 
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-/// False for `std::complex`, whose functions are the host's; `cuda::std::complex` has them everywhere.
+/// False for `std::complex`, whose functions are host-only; `cuda::std::complex` has them everywhere.
 template <class T>
 inline constexpr bool adds_on_devices = true;
 template <class T>
 inline constexpr bool adds_on_devices<std::complex<T>> = false;
 
-/// Runs a kernel for the reduction of what it returns.
+/// Reduces a kernel's results to host memory, and waits.
 template <class T, class Op>
 struct RunReduction {
   T init;
@@ -57,7 +57,7 @@ struct RunReduction {
   }
 };
 
-/// Like `RunReduction`, to memory where the arrays are. Does not wait.
+/// Reduces to memory where the arrays are, without waiting.
 template <class T, class Op>
 struct RunReductionTo {
   T init;
@@ -77,7 +77,7 @@ struct RunReductionTo {
   }
 };
 
-/// The same, to the element of an array that is held with the others.
+/// Reduces to an array that is held with the others.
 template <class T, class Op, class Result>
 struct RunReductionInto {
   T init;
@@ -90,7 +90,7 @@ struct RunReductionInto {
   }
 };
 
-/// Fails to compile for a type that no reduction can have. `User`: a type that needs it, for an error of its own.
+/// `User` gives each use its own error.
 template <class T, class User>
 constexpr void check_value() {
   static_assert(std::is_trivially_copyable_v<T>, "the value of a reduction is trivially copyable");
@@ -113,18 +113,18 @@ void reduce_box_into(MemArray<T, rank>& result, LaunchBox<ndim> const& box, Held
   check_and_launch(box, extent, on, f, RunReductionInto<T, Op, decltype(overwrite(result))>{init, op, to}, accesses...);
 }
 
-/// Reduces whole arrays of one shape, as if they had one dimension. Writes the shape to `box`.
+/// Reduces whole arrays of one shape as one dimension. Writes the shape to `box`.
 template <int ndim, class T, class Op, class F, class... Access>
 void reduce_whole(StreamOrLaunch const& on, T const& init, Op const& op, F const& f, T* result, LaunchBox<ndim>& box,
                   Access const&... accesses) {
   launch_whole(on, f, RunReduction<T, Op>{init, op, result}, box, accesses...);
 }
 
-// Functors of reductions over whole arrays, whose elements they get by position.
+// Functors for `reduce_whole`.
 template <class To>
 struct ConvertTo {
 #if defined(__CUDACC__)
-#pragma nv_exec_check_disable  // std::complex converts only on the host, and only host code calls this with it
+#pragma nv_exec_check_disable  // std::complex: called by host code only
 #endif
   template <class T>
   [[nodiscard]] MEMARRAY_HD To operator()(IndexArray<std::int64_t, 1> const&, T const& element) const {
@@ -134,7 +134,7 @@ struct ConvertTo {
 template <class T>
 struct Multiply {
 #if defined(__CUDACC__)
-#pragma nv_exec_check_disable  // std::complex multiplies only on the host, and only host code calls this with it
+#pragma nv_exec_check_disable  // std::complex: called by host code only
 #endif
   [[nodiscard]] MEMARRAY_HD T operator()(IndexArray<std::int64_t, 1> const&, T const& a, T const& b) const {
     return static_cast<T>(a * b);
@@ -172,7 +172,7 @@ template <class T>
   return Limits::has_infinity ? Limits::infinity() : Limits::max();
 }
 
-/// Reduces an array that must have elements.
+/// Throws `ValueError` without elements.
 template <class Value, class T, int ndim, class Op, class F>
 [[nodiscard]] Value reduce_elements(char const* what, MemArray<T, ndim> const& array, StreamOrLaunch const& on,
                                     std::int64_t lock_id, Value const& none, Op const& op, F const& f) {
@@ -184,13 +184,13 @@ template <class Value, class T, int ndim, class Op, class F>
   return found;
 }
 
-/// An element with its position; `position` is −1 for none.
+/// `position` is −1 for none.
 template <class T>
 struct Located {
   T value;
   std::int64_t position;
 };
-/// Chooses the extreme of `Op`, among equal ones the first, or the first NaN.
+/// Chooses the first NaN, else the first extreme of `Op`.
 template <class Op>
 struct ChooseLocated {
   template <class T>
@@ -233,12 +233,12 @@ template <class T, int ndim>
 
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-/// Combines `init` and what `f(indices, a, b, …)` returns for each index of `shape`, with `op`. Arrays, indices, locks,
-/// streams and errors are those of `for_each_index`; on a device it blocks until the value is there.
+/// Combines `init` and the results of `f(indices, a, b, …)` for each index of `shape` with `op`. Blocks until the value
+/// is there; otherwise like `for_each_index`.
 ///
-/// `op` must be associative and commutative; T, the type of `init` and of the result, must be trivially copyable. On
-/// the host the order is fixed: pieces of 4,096 positions in C order, in them rows, in rows lanes. So the result is the
-/// same for any number of threads and in every run. On a device it is the same in every run on that device (CUB).
+/// `op` must be associative and commutative, T trivially copyable. On the host the order is fixed (pieces of 4,096
+/// positions, rows, lanes), so results do not depend on the number of threads. On one device, every run gives the same
+/// result (CUB).
 template <std::size_t ndim, class T, class Op, class F, class... Access>
 [[nodiscard]] T transform_reduce(std::array<std::int64_t, ndim> const& shape, StreamOrLaunch const& on, T init, Op op,
                                  F f, Access const&... accesses) {
@@ -255,9 +255,8 @@ template <std::size_t ndim, class T, class Op, class F, class... Access>
   return detail::reduce_box(detail::box_of(range), detail::HeldArrays::Extent::part, on, init, op, f, accesses...);
 }
 
-/// Like `transform_reduce`, with the value in `result`, an array of one element where the other arrays are. On a device
-/// it does not wait: a time step can stay there. `result` must not be among the other arrays. Throws `ValueError` if it
-/// has another size, and likewise.
+/// Like `transform_reduce`, but writes the value to `result`, an array of one element on the same device, and does not
+/// wait there. Throws also `ValueError` (another size) and `LockError` (`result` is also read).
 template <std::size_t ndim, class T, int rank, class Op, class F, class... Access>
 void transform_reduce_into(MemArray<T, rank>& result, std::array<std::int64_t, ndim> const& shape,
                            StreamOrLaunch const& on, std::type_identity_t<T> init, Op op, F f,
@@ -277,8 +276,8 @@ void transform_reduce_into(MemArray<T, rank>& result, Range<ndim> const& range, 
                           accesses...);
 }
 
-/// Combines `init` and all elements with `op`. `lock_id`: −1, or that of the caller's write lease. Throws like
-/// `transform_reduce`.
+/// Combines `init` and all elements with `op`, like `transform_reduce`. `lock_id`: that of the caller's write lease, or
+/// −1.
 template <class T, int ndim, class Value, class Op>
 [[nodiscard]] Value reduce(MemArray<T, ndim> const& array, StreamOrLaunch const& on, Value init, Op op,
                            std::int64_t lock_id = -1) {
@@ -290,8 +289,8 @@ template <class T, int ndim, class Value, class Op>
   return result;
 }
 
-/// Returns the smallest and the largest element. NaN if there is one. `lock_id`: −1, or that of the caller's write
-/// lease. Throws `ValueError` for an array without elements, and like `transform_reduce`.
+/// Returns the smallest and the largest element; both NaN if there is one. Like `reduce`; throws also `ValueError` (no
+/// elements).
 template <class T, int ndim>
 [[nodiscard]] std::pair<T, T> minmax(MemArray<T, ndim> const& array, StreamOrLaunch const& on,
                                      std::int64_t lock_id = -1) {
@@ -301,33 +300,33 @@ template <class T, int ndim>
   return {found.least, found.largest};
 }
 
-/// Returns the smallest element, or NaN if there is one. Throws like `minmax`.
+/// Like `minmax`, for the smallest element.
 template <class T, int ndim>
 [[nodiscard]] T min(MemArray<T, ndim> const& array, StreamOrLaunch const& on, std::int64_t lock_id = -1) {
   return detail::reduce_elements("min", array, on, lock_id, detail::highest_value<T>(), minimum(),
                                  detail::ConvertTo<T>());
 }
-/// Returns the largest element, or NaN if there is one. Throws like `minmax`.
+/// Like `minmax`, for the largest element.
 template <class T, int ndim>
 [[nodiscard]] T max(MemArray<T, ndim> const& array, StreamOrLaunch const& on, std::int64_t lock_id = -1) {
   return detail::reduce_elements("max", array, on, lock_id, detail::lowest_value<T>(), maximum(),
                                  detail::ConvertTo<T>());
 }
-/// Returns the indices of the first smallest element, or of the first NaN. Throws like `minmax`.
+/// Returns the indices of the first NaN, else of the first smallest element. Throws like `minmax`.
 template <class T, int ndim>
 [[nodiscard]] typename MemArray<T, ndim>::Shape argmin(MemArray<T, ndim> const& array, StreamOrLaunch const& on,
                                                        std::int64_t lock_id = -1) {
   return detail::position_of_extreme("argmin", array, on, lock_id, detail::ChooseLocated<minimum>());
 }
-/// Returns the indices of the first largest element, or of the first NaN. Throws like `minmax`.
+/// Like `argmin`, for the largest element.
 template <class T, int ndim>
 [[nodiscard]] typename MemArray<T, ndim>::Shape argmax(MemArray<T, ndim> const& array, StreamOrLaunch const& on,
                                                        std::int64_t lock_id = -1) {
   return detail::position_of_extreme("argmax", array, on, lock_id, detail::ChooseLocated<maximum>());
 }
 
-/// Returns the sum of the products of corresponding elements, in their type. `lock_id_of_a`, `lock_id_of_b`: −1, or
-/// those of the caller's write leases. Throws `ValueError` for different shapes, and like `transform_reduce`.
+/// Returns the sum of the products of corresponding elements, in their type. Like `reduce`; throws also `ValueError`
+/// (different shapes).
 template <class T, int ndim>
 [[nodiscard]] T dot(MemArray<T, ndim> const& a, MemArray<T, ndim> const& b, StreamOrLaunch const& on,
                     std::int64_t lock_id_of_a = -1, std::int64_t lock_id_of_b = -1) {
@@ -338,7 +337,7 @@ template <class T, int ndim>
   return result;
 }
 
-// Mistakes, which the return types name.
+// Common mistakes: compilers print the return type.
 template <class T, int ndim, class U, int rank>
 detail::TypesOrRanksDiffer dot(MemArray<T, ndim> const&, MemArray<U, rank> const&, StreamOrLaunch const&) = delete;
 template <class T, int ndim, class U, int rank>

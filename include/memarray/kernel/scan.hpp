@@ -27,12 +27,12 @@
 namespace memarray {
 namespace detail {
 
-struct RanksDiffer;  // the return type of deleted functions, which compilers print
+struct RanksDiffer;  // return type of deleted overloads
 
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-/// Scans held arrays, `arrays.holds()[0]` to `[1]`. `from_zero`: `init` is R(). Writes the combined value to `total`
-/// unless it is null, and then waits for it.
+/// Scans `arrays.holds()[0]` to `[1]`. `from_zero`: `init` is R(). Waits for the combined value and writes it to
+/// `total`, unless null.
 template <class T, class R, class Op>
 void scan_held(HeldArrays& arrays, std::int64_t size, R const& init, bool from_zero, Op const& op, bool is_inclusive,
                R* total) {
@@ -66,7 +66,7 @@ void scan_held(HeldArrays& arrays, std::int64_t size, R const& init, bool from_z
       launch_emulated(run.queue(), [kernel] { static_cast<void>(kernel()); });
     return;
   }
-  // The library ships sums of its dtypes, also for code without nvcc.
+  // Shipped sums, also for code without nvcc.
   if constexpr (std::is_same_v<T, R> && std::is_same_v<Op, plus>) {
     if (from_zero && is_shipped(dtype_of<T>()))
       return scan_on_device(dtype_of<T>(), is_inclusive, size, source, target, total, run);
@@ -94,21 +94,18 @@ void scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, StreamOrLau
 
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-/// Sets each element of `result` to the elements of `array` up to it, in C order, combined by `op`, which must be
-/// associative; they are converted to R first. Integers wrap in sums. On the host, floating-point results do not depend
-/// on the number of threads. Holds both arrays, and overwrites `result`; on a device it runs in the stream and does not
-/// wait.
+/// Sets each element of `result` to the elements of `array` up to it, converted to R and combined by `op` in C order.
+/// `op` must be associative; `plus` wraps integers. On the host, results do not depend on the number of threads. Holds
+/// both arrays and overwrites `result`. On a device, runs in the stream without waiting.
 ///
-/// Throws `LockError` (another holder; `result` is `array`), `ValueError` (different shapes; null stream), `Error`
-/// (different devices), `CudaError`, `OutOfMemoryError`, `std::bad_alloc`.
+/// Throws like `for_each_index`, also `ValueError` (different shapes) and `std::bad_alloc`.
 template <class T, class R, int ndim, class Op = plus>
 void inclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, StreamOrLaunch const& on, Op op = Op()) {
   detail::scan(array, result, on, R(), true, op, true, static_cast<R*>(nullptr));
 }
 
-/// Sets each element of `result` to `init` combined with the elements before it, and returns `init` combined with all:
-/// for counts, the offsets and the total. On a device it blocks until the total is there. Otherwise like
-/// `inclusive_scan`.
+/// Like `inclusive_scan`, but combines `init` and the elements before each, and returns `init` combined with all:
+/// counts become offsets and a total. On a device, blocks until the total is there.
 template <class T, class R, int ndim, class Op = plus>
 R exclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, StreamOrLaunch const& on,
                  std::type_identity_t<R> init, Op op = Op()) {
@@ -124,7 +121,7 @@ R exclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, Stre
   return total;
 }
 
-// Mistakes, which the return types name.
+// Common mistakes: compilers print the return type.
 #define MEMARRAY_DETAIL_DELETE_MISTAKES(name)                                                         \
   template <class T, int ndim, class R, int rank>                                                     \
   detail::StreamIsMissing name(MemArray<T, ndim> const&, MemArray<R, rank> const&) = delete;          \

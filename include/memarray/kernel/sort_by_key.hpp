@@ -16,7 +16,7 @@ namespace memarray {
 
 namespace detail {
 
-struct KeysAreNotOneDimensional;  // the return type of deleted functions, which compilers print
+struct KeysAreNotOneDimensional;  // return type of deleted overloads
 
 template <class K>
 [[nodiscard]] constexpr KeyKind kind_of_key() noexcept {
@@ -25,19 +25,19 @@ template <class K>
   return std::signed_integral<K> ? KeyKind::signed_integer : KeyKind::unsigned_integer;
 }
 
-/// Sorts `arrays.holds()[1]` by the keys in `[0]`. Throws `ValueError` for different numbers of them.
+/// Sorts `arrays.holds()[1]` by the keys in `[0]`. Throws `ValueError` if their numbers differ.
 MEMARRAY_API void sort_held(HeldArrays& arrays, KeyKind kind);
 
 }  // namespace detail
 
-/// Sorts keys in ascending order, and with each key its value: the element of `values` at its position, or the row
-/// there. Equal keys keep their order. NaN comes last, and −0.0 equals 0.0, as NumPy sorts.
+/// Sorts `keys` in ascending order, and with each key its value: the element or row of `values` at its position. Equal
+/// keys keep their order. As in NumPy, NaN comes last and −0.0 equals 0.0.
 ///
-/// Both arrays are updated, and held meanwhile: memory for copies of them, and for 8 to 24 bytes a key, is needed. The
-/// host's threads sort by digits, a device with CUB in the stream, without waiting.
+/// Holds and updates both arrays. Needs memory for copies of them and at least 10 to 24 bytes a key. On a device, sorts
+/// in the stream (CUB) without waiting.
 ///
-/// Throws `LockError` (another holder), `ValueError` (different numbers of keys and values; null stream), `Error`
-/// (different devices), `CudaError`, `OutOfMemoryError`, `std::bad_alloc`; the arrays are then as they were.
+/// Throws like `for_each_index`, also `ValueError` (numbers of keys and values differ) and `std::bad_alloc`; the arrays
+/// are then as they were.
 template <class K, class V, int ndim>
 void sort_by_key(MemArray<K, 1>& keys, MemArray<V, ndim>& values, StreamOrLaunch const& on) {
   static_assert((std::is_arithmetic_v<K> && sizeof(K) <= 8) || detail::is_reduced_float<K>,
@@ -48,7 +48,7 @@ void sort_by_key(MemArray<K, 1>& keys, MemArray<V, ndim>& values, StreamOrLaunch
   detail::sort_held(arrays, detail::kind_of_key<K>());
   arrays.commit();
 }
-// Mistakes, which the return types name.
+// Common mistakes: compilers print the return type.
 template <class K, int rank, class V, int ndim>
 detail::KeysAreNotOneDimensional sort_by_key(MemArray<K, rank> const&, MemArray<V, ndim> const&,
                                              StreamOrLaunch const&) = delete;

@@ -21,7 +21,7 @@ namespace memarray {
 
 namespace detail {
 
-/// The type of sums of T: the 64-bit type of its kind.
+/// The 64-bit type of T's kind.
 template <class T>
 struct SumOf {
   using type = std::conditional_t<std::signed_integral<T>, std::int64_t,
@@ -34,7 +34,7 @@ struct SumOf<std::complex<T>> {
 
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-/// Sums on a device with the kernels that the library ships, also without nvcc.
+/// Sums on a device with shipped kernels, which need no nvcc.
 template <class T>
 struct RunSum {
   using Sum = typename SumOf<T>::type;
@@ -56,10 +56,8 @@ struct RunSum {
 }  // namespace MEMARRAY_LAUNCH_NAMESPACE
 }  // namespace detail
 
-/// Returns the sum of all elements: integers exactly, modulo 2^64, floating-point numbers in double precision, for any
-/// number of threads the same. Holds the array for reading; `lock_id`: −1, or that of the caller's write lease. On a
-/// device it runs in `stream` and blocks. Throws `LockError` (held for writing), `ValueError` (null `stream`),
-/// `CudaError`, `OutOfMemoryError`.
+/// Returns the sum of all elements: integers modulo 2^64, floating-point numbers in double precision. Locks, waits and
+/// throws like `reduce`.
 template <class T, int ndim>
 [[nodiscard]] typename detail::SumOf<T>::type sum(MemArray<T, ndim> const& array, StreamOrLaunch const& on,
                                                   std::int64_t lock_id = -1) {

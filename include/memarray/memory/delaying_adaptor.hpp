@@ -9,7 +9,7 @@
 
 namespace memarray {
 
-/// An adaptor that delays each call, for tests, with interpreter locks released.
+/// An adaptor that delays each call without the interpreter lock, for tests.
 class MEMARRAY_API DelayingAdaptor {
  public:
   /// Throws `ValueError` for an empty handle.

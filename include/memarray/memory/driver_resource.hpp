@@ -11,21 +11,22 @@ namespace memarray {
 
 /// Memory of the CUDA driver. Shares ownership of its pool or context.
 ///
-/// Functions throw `CudaError`. If memory runs out, allocation waits for the context's work, trims pools and retries;
-/// then `OutOfMemoryError` names free and total bytes. Alignments above `max_alignment` throw `ValueError`.
+/// Throws `CudaError`; `ValueError` for alignments above `max_alignment`. Null handles throw the last error, or else
+/// `ValueError`. If memory runs out, waits for the context's work, trims pools and retries; then `OutOfMemoryError`
+/// names free and total bytes.
 class MEMARRAY_API DriverResource {
  public:
   static constexpr std::size_t max_alignment = 256;
 
-  /// Returns a resource of stream-ordered device memory.
+  /// Returns stream-ordered device memory.
   [[nodiscard]] static DriverResource from_pool(MemoryPoolHandle pool);
-  /// Returns a resource of unpooled device memory. Freeing waits for the stream and the device.
+  /// Returns unpooled device memory. Freeing waits for the stream and the device.
   [[nodiscard]] static DriverResource device(ContextHandle context);
-  /// Returns a resource of managed memory. Freeing waits for the stream.
+  /// Returns managed memory. Freeing waits for the stream.
   [[nodiscard]] static DriverResource managed(ContextHandle context);
-  /// Returns a resource of page-locked host memory. Freeing waits for the stream.
+  /// Returns page-locked host memory. Freeing waits for the stream.
   [[nodiscard]] static DriverResource pinned(ContextHandle context);
-  /// Returns a new pool that keeps its memory, or `device` without pools.
+  /// Returns a new pool, which keeps freed memory; `device` if there are no pools.
   [[nodiscard]] static DriverResource of_device(int device_id);
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,

@@ -15,7 +15,7 @@ class MEMARRAY_API FailingAdaptor {
   /// Throws `ValueError` for an empty handle.
   explicit FailingAdaptor(MemoryResource upstream);
 
-  /// Makes `times` allocations, from the `nth` on, throw `OutOfMemoryError`. Throws `ValueError` unless both are
+  /// Makes `times` allocations from the `nth` on throw `OutOfMemoryError`. Throws `ValueError` unless both are
   /// positive.
   void fail(std::int64_t nth, std::int64_t times = 1);
   [[nodiscard]] std::int64_t failures() const noexcept;

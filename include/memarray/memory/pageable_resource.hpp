@@ -7,8 +7,8 @@
 
 namespace memarray {
 
-/// Pageable host memory. Blocks of `mapped_from` bytes or more are mappings, of huge pages if possible. They are zero
-/// until written, cost nothing until touched, and return to the system when freed.
+/// Pageable host memory. Blocks of `mapped_from` bytes or more are mappings, of huge pages if possible: zero until
+/// written, costless until touched, returned to the system when freed.
 class MEMARRAY_API PageableResource {
  public:
   static constexpr std::size_t mapped_from = std::size_t{1} << 21;
@@ -20,7 +20,7 @@ class MEMARRAY_API PageableResource {
   void deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
                   std::size_t alignment = default_alignment) noexcept;
 
-  /// Zeroes a block. A mapped block returns its pages to the system.
+  /// Zeroes a block; mapped blocks return their pages to the system.
   void zero(StreamHandle const& stream, void* pointer, std::size_t bytes);
   [[nodiscard]] bool zeroes_lazily(std::size_t bytes) const noexcept { return bytes >= mapped_from; }
 

@@ -10,16 +10,14 @@
 
 namespace memarray {
 
-/// An adaptor that reuses freed blocks of host-accessible memory, whose pages are already mapped. Sizes are rounded up
-/// by at most an eighth. If memory runs out, allocation trims the pool and retries.
+/// An adaptor that reuses freed blocks of host-accessible memory. Sizes are rounded up by at most an eighth. If memory
+/// runs out, allocation trims the pool and retries.
 ///
-/// Blocks with more than the default alignment bypass the pool. Above the limit, the oldest blocks are released; ages
-/// across threads are approximate. Lazily zeroed blocks are cached separately, as they are cheap to zero again.
+/// Larger alignments than the default bypass the pool. Above the limit, roughly the oldest blocks are released.
 ///
-/// AddressSanitizer reports access to freed memory and beyond the requested bytes, in instrumented code.
+/// AddressSanitizer reports access, in instrumented code, to cached blocks and beyond the requested bytes.
 ///
-/// Copies share one pool; threads reuse each other's blocks. A forked child may lose blocks that another thread was
-/// caching.
+/// Copies share one pool. A forked child may lose blocks that another thread was caching.
 class MEMARRAY_API PoolingAdaptor {
  public:
   /// Bytes of the smallest blocks.
@@ -32,8 +30,8 @@ class MEMARRAY_API PoolingAdaptor {
     std::uint64_t misses;
   };
 
-  /// The default `limit` is `options().pool_limit`. Throws `ValueError` for device memory, and for an empty
-  /// handle.
+  /// `limit` is in bytes, by default `options().pool_limit` at each use. Throws `ValueError` for device memory and
+  /// empty handles.
   explicit PoolingAdaptor(MemoryResource upstream, std::optional<std::size_t> limit = std::nullopt);
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,

@@ -14,8 +14,8 @@ namespace memarray {
 /// The minimum alignment in bytes: a cache line, as DLPack consumers expect.
 inline constexpr std::size_t default_alignment = 64;
 
-/// A memory source in the style of `cuda::mr`: a handle whose copies are equal and share one resource. Any thread may
-/// use it. `allocate` throws `OutOfMemoryError`. `deallocate` takes the allocation's bytes and alignment and frees in
+/// A handle to a memory source, like those of `cuda::mr`: copies are equal and share one resource. Any thread may use
+/// it. `allocate` throws `OutOfMemoryError`; `deallocate` needs the allocation's bytes and alignment, and frees in
 /// stream order.
 template <class R>
 concept IsMemoryResource = requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
@@ -24,8 +24,7 @@ concept IsMemoryResource = requires(R& r, R const& c, StreamHandle const& stream
   { c.memory_type() } noexcept -> std::same_as<MemoryType>;
 };
 
-/// A resource that zeroes its memory, ideally without a write to every byte. If `zeroes_lazily(bytes)`, zeroing that
-/// size costs nothing until use.
+/// A resource that zeroes its memory; at no cost until use if `zeroes_lazily(bytes)`.
 template <class R>
 concept ZeroingResource =
     IsMemoryResource<R> && requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
@@ -34,7 +33,7 @@ concept ZeroingResource =
       { c.zeroes_lazily(n) } noexcept -> std::same_as<bool>;
     };
 
-/// A shared handle to any resource. Equal handles can free each other's memory. Empty handles support only `bool`, `==`
+/// A shared handle to any resource. Equal handles can free each other's memory. Empty ones support only `bool`, `==`
 /// and copies.
 class MEMARRAY_API MemoryResource {
  public:
@@ -44,7 +43,7 @@ class MEMARRAY_API MemoryResource {
     requires(!std::same_as<R, MemoryResource>) && IsMemoryResource<R>
   MemoryResource(R resource) : _object(std::make_shared<R>(std::move(resource))), _functions(&functions<R>) {}
 
-  /// Returns a handle without a reference count to a resource that is never destroyed.
+  /// Returns an uncounted handle to a resource that is never destroyed.
   template <class R>
     requires(!std::same_as<R, MemoryResource>) && IsMemoryResource<R>
   [[nodiscard]] static MemoryResource immortal(R& resource) noexcept {
@@ -68,7 +67,7 @@ class MEMARRAY_API MemoryResource {
                   std::size_t alignment = default_alignment) noexcept {
     _functions->deallocate(_object.get(), stream, pointer, bytes, alignment);
   }
-  /// Zeroes this resource's memory: device memory in the order of `stream`, other memory at once, on the host.
+  /// Zeroes device memory in the order of `stream`, other memory at once.
   void zero(StreamHandle const& stream, void* pointer, std::size_t bytes) {
     _functions->zero(_object.get(), stream, pointer, bytes);
   }
@@ -117,7 +116,7 @@ namespace detail {
 [[noreturn]] MEMARRAY_API void throw_host_cannot_reach(char const* what);
 /// Writes zeros, in parallel if faster. Throws `CudaError` for device memory.
 MEMARRAY_API void write_zeros(MemoryType type, void* pointer, std::size_t bytes);
-/// Throws `ValueError` for device memory; `what` names its source.
+/// Throws `ValueError` for device memory, naming `what`.
 inline void check_host_reaches(MemoryType type, char const* what) {
   if (!is_host_accessible(type)) [[unlikely]]
     throw_host_cannot_reach(what);
@@ -127,7 +126,7 @@ inline void check_host_reaches(MemoryType type, char const* what) {
 
 template <class R>
 struct MemoryResource::Calls {
-  // Not in the concept: checking whether R is copyable considers R -> MemoryResource, which checks it.
+  // Not in the concept: its check for copies would try R -> MemoryResource, which checks the concept.
   static_assert(std::copy_constructible<R> && std::equality_comparable<R>);
 
   static void* allocate(void* object, StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
@@ -185,7 +184,7 @@ struct MemoryResource::Calls {
 static_assert(ZeroingResource<MemoryResource>);
 
 namespace detail {
-/// Returns the resource. Throws `ValueError` for an empty handle.
+/// Throws `ValueError` for an empty handle.
 [[nodiscard]] MEMARRAY_API MemoryResource none_empty(MemoryResource resource);
 }  // namespace detail
 

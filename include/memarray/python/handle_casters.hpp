@@ -1,7 +1,7 @@
 #pragma once
 
 /// @file
-/// Casters for stream, event and pool handles as results, and for streams as arguments.
+/// `as_py` for stream, event and pool handles, and the caster of streams.
 
 #include <memarray/detail/python/arguments.hpp>
 #include <memarray/detail/python/module_bridge.hpp>

@@ -1,8 +1,7 @@
 #pragma once
 
 /// @file
-/// Casters for nanobind modules, and bind_mem_array<T, ndim>: the counterpart of memarray.hpp.
-/// For nanobind 2.12 and later, whatever the core was built with.
+/// Casters for nanobind 2.12 and later, and bind_mem_array<T, ndim>: the counterpart of memarray.hpp.
 
 #include <memarray/detail/python/arguments.hpp>
 #include <memarray/detail/python/bridge.hpp>
@@ -27,7 +26,7 @@ namespace bridging::nb {
 
 Bridge const& bridge();
 
-/// Needs the GIL; holds no C++ lock while Python may run.
+/// Needs the GIL.
 inline Bridge const& fetch_bridge() {
   Bridge const* const table = find_bridge();
   if (!table) throw nanobind::python_error();
@@ -39,7 +38,7 @@ inline Bridge const& fetch_bridge() {
 
 // Hidden: each module has its own table and exception translator.
 [[gnu::visibility("hidden")]] inline Bridge const& bridge() {
-  static constinit std::atomic<Bridge const*> table{nullptr};  // constant: no static guard is held while Python runs
+  static constinit std::atomic<Bridge const*> table{nullptr};  // no static guard is held while Python runs
   Bridge const* known = table.load(std::memory_order_acquire);
   if (!known) table.store(known = &fetch_bridge(), std::memory_order_release);
   return *known;
@@ -50,7 +49,7 @@ inline nanobind::object checked(PyObject* made) {
   return nanobind::steal(made);
 }
 
-/// Sets the Python error for an exception. Needs the GIL.
+/// Needs the GIL.
 inline void set_error(std::exception_ptr const& exception) noexcept {
   try {
     std::rethrow_exception(exception);
@@ -75,8 +74,8 @@ nanobind::handle made(Make const& make) noexcept {
   return nanobind::handle();
 }
 
-/// The objects last offered to the thread's casters without conversions, which nanobind does only for overloads. No
-/// overload may raise a refusal of such an object: another may take it.
+/// The objects last loaded without conversions, which nanobind does for overloads alone. Their refusal must not raise:
+/// another overload may take them.
 struct Offered {
   std::array<PyObject*, 4> objects{};
   std::size_t next = 0;
@@ -91,15 +90,15 @@ struct Offered {
   return objects;
 }
 
-/// Returns where element casters store a refusal for the caster of their container; null outside it.
+/// Returns where element casters store a refusal for their container's caster; null outside containers.
 [[gnu::visibility("hidden")]] inline std::exception_ptr*& container_refusal() noexcept {
   thread_local std::exception_ptr* refusal = nullptr;
   return refusal;
 }
 
-/// The refusal of an argument. nanobind calls `from_python` and container casters from `noexcept` functions. For a
-/// function's own argument, `check` throws the refusal later. Containers and `nanobind::cast` call `can_cast`, which
-/// returns false with the Python error set. The destructor clears an error that `nanobind::cast` does not raise.
+/// A refusal that waits, because `from_python` is `noexcept`. For a function's own argument, `check` throws it.
+/// Containers and `nanobind::cast` call `can_cast`, which sets the Python error; the destructor clears it if nothing
+/// raised it.
 class Refusal {
  public:
   Refusal() = default;
@@ -110,7 +109,7 @@ class Refusal {
   }
 
   void set(std::exception_ptr exception) noexcept { _exception = std::move(exception); }
-  /// Throws the refusal. Without `can_cast`, the overload has been chosen: the offers end.
+  /// Throws the refusal. Unless `can_cast` was called, this overload has been chosen, so the offers end.
   void check() const {
     if (!_is_asked && offered().next != 0) offered() = {};
     if (_exception) std::rethrow_exception(_exception);
@@ -130,7 +129,6 @@ class Refusal {
   mutable bool _sets_error = false;
 };
 
-/// An adapter of `Argument` to nanobind's caster interface, whose `from_python` must not raise.
 template <class Parameter>
 class Loader {
  public:
@@ -185,8 +183,8 @@ class ArgumentCaster : public Loader<Parameter> {
   explicit operator Parameter&&() { return std::move(this->value()); }
 };
 
-/// The base of casters for spans, passed by value. The caster keeps memory and lease; in a container, whose element
-/// casters are destroyed before the function runs, the call keeps them.
+/// Spans are passed by value. The caster keeps memory and lease. Containers destroy element casters before the function
+/// runs, so there the call keeps both.
 template <class Span>
 class SpanCaster : public Loader<Span> {
  public:
@@ -230,13 +228,13 @@ class SpanCaster : public Loader<Span> {
 
 }  // namespace bridging::nb
 
-// Inline: these names mean other functions in files that use pybind11.
+// Inline: in files that use pybind11 these names mean other functions.
 inline namespace with_nanobind {
 
 /// Like `initialize` of memarray.hpp, for all functions bound by nanobind.
 inline void initialize() { bridging::nb::bridge(); }
 
-/// Returns a `memarray.Stream`, `Event` or `MemoryPool` that shares the handle; a `ValueError` for null. Needs the GIL.
+/// Like `as_py` of handle_casters.hpp.
 inline nanobind::object as_py(StreamHandle const& stream) {
   return bridging::nb::checked(bridging::nb::bridge().wrap_stream(stream));
 }
@@ -249,7 +247,7 @@ inline nanobind::object as_py(MemoryPoolHandle const& pool) {
 
 }  // namespace with_nanobind
 
-/// Registers `MemArray<T, ndim>`, like `bind_mem_array` of memarray.hpp.
+/// Like `bind_mem_array` of memarray.hpp.
 template <class T, int ndim>
 void bind_mem_array(nanobind::module_&) {
   if (bridging::register_instance<T, ndim>(bridging::nb::bridge()) != 0) throw nanobind::python_error();
@@ -264,8 +262,7 @@ using python::bind_mem_array;
 
 namespace nanobind::detail {
 
-/// A caster that shares the state with Python, whatever the return value policy. A result by value hands the state
-/// over.
+/// Shares the state with Python under any return value policy. A result by value hands it over.
 template <class T, int ndim>
 struct type_caster<memarray::MemArray<T, ndim>>
     : memarray::python::bridging::nb::ArgumentCaster<memarray::MemArray<T, ndim>> {
@@ -299,8 +296,8 @@ struct type_caster<std::shared_ptr<memarray::MemArray<T, ndim>>>
 template <class T, int ndim>
 struct has_arg_defaults<std::shared_ptr<memarray::MemArray<T, ndim>>> : std::true_type {};
 
-/// Borrows memory of any library; memory that does not fit is a `TypeError` that explains why. A result becomes a
-/// `BufferView` without a lease.
+/// Borrows memory of any library; a misfit is a `TypeError` with the reason. A result becomes a `BufferView` without a
+/// lease.
 template <class T, int ndim, memarray::ViewOptions options>
 struct type_caster<memarray::ArrayView<T, ndim, options>>
     : memarray::python::bridging::nb::ArgumentCaster<memarray::ArrayView<T, ndim, options>> {

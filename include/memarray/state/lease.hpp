@@ -31,22 +31,22 @@ template <class Byte>
 class BasicBufferView;
 /// A view of strided memory, with strides in bytes, also zero or negative.
 using BufferView = BasicBufferView<std::byte>;
-/// A read-only view of strided memory. A `BufferView` converts to one.
+/// A read-only view, to which a `BufferView` converts.
 using ConstBufferView = BasicBufferView<std::byte const>;
 
 /// Options of a lease.
 struct LeaseOptions {
   Timeout timeout = no_wait;       ///< time to wait for the lock
-  bool discard = false;            ///< write lease: drop the contents, as all will be set
+  bool discard = false;            ///< write lease: drop the contents, as all are set anew
   std::optional<Device> device{};  ///< where to use the memory; by default where it is
-  /// The stream in which the holder uses device memory. It waits for pending work, and the next user waits for it.
+  /// The stream of the holder's device work. It waits for pending work, and the next user waits for it.
   StreamChoice stream{};
 };
 
 namespace detail {
 
-/// A lease of one array: inert, open once, then closed. Keeps the array's state alive, and from `enter` until
-/// destruction the block that it exports.
+/// A lease of one array: inert, open once, then closed. Keeps the state, and from `enter` on its block, until
+/// destruction.
 class MEMARRAY_API LeaseCore {
  public:
   enum class Kind : std::uint8_t { read, write };
@@ -59,7 +59,7 @@ class MEMARRAY_API LeaseCore {
   /// Opens the lease; `where` is for traces. Throws `LockError` (time-out; not inert; escaped views under "error"),
   /// `CudaError`, `OutOfMemoryError`, `Interrupted`; the lease is then unchanged.
   void enter(std::string const& where = {});
-  /// Closes the lease if it is open. Exports become escaped views.
+  /// Closes an open lease. Exports become escaped views.
   void exit() noexcept;
 
   [[nodiscard]] bool is_open() const noexcept { return _status.load(std::memory_order_seq_cst) == Status::open; }
@@ -69,8 +69,8 @@ class MEMARRAY_API LeaseCore {
   [[nodiscard]] ArrayState& state() const noexcept { return *_state; }
   [[nodiscard]] ArrayStatePtr const& state_ptr() const noexcept { return _state; }
 
-  /// Counts an export, for a later `drop_export(is_write())`, and returns the block. Throws `LockError` unless open.
-  /// The count comes first: the array's next user sees it, or this check fails.
+  /// Counts an export, for a later `drop_export(is_write())`. Throws `LockError` unless open. Counts first: the array's
+  /// next user sees the export, or this check fails.
   [[nodiscard]] Block& begin_export() const {
     bool only = false;
     return begin_export(only);
@@ -89,17 +89,17 @@ class MEMARRAY_API LeaseCore {
     check_open();
     return *_acquired.block();
   }
-  /// Makes the lease an export until its destruction, for protocols without a release. Throws `LockError`.
+  /// Counts one export until destruction, for protocols without a release. Throws `LockError`.
   [[nodiscard]] Block& pin();
-  /// Orders the consumer's work in `stream` after the memory's pending work. Null: the consumer asks for no order, and
-  /// the lease's stream waits. Throws `LockError`, `CudaError`, `ValueError` (another device's stream).
+  /// Makes `stream` wait for the memory's pending work; if null (the consumer requests no order), the lease's stream.
+  /// Throws `LockError`, `CudaError`, `ValueError` (another device's stream).
   void order_export(StreamHandle const* stream) const;
   /// Returns the lease's `StreamDependencies` entry; 0 on the host.
   [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept { return _acquired.stream_lease(); }
   [[nodiscard]] StreamHandle stream() const { return _acquired.stream().get(); }
   /// Returns "unopened", "open" or "closed".
   [[nodiscard]] char const* status_name() const noexcept;
-  /// Throws `LockError` unless the lease is open.
+  /// Throw `LockError` unless the lease is open.
   void copy_shape(std::int64_t* extents) const;
   void check_open() const {
     if (!is_open()) throw_not_open();
@@ -124,14 +124,14 @@ class MEMARRAY_API LeaseCore {
 };
 
 [[noreturn]] MEMARRAY_API void throw_lease_over();
-/// Acquires a lease. Throws like `acquire_all`, and `CudaError` (no such device).
+/// Throws like `acquire_all` and `Residency::check_reachable`.
 [[nodiscard]] MEMARRAY_API Acquisition acquire_lease(ArrayState& state, AccessMode mode, LeaseOptions const& options);
-/// Records where a lease was opened, for `trace_closed`; null if memory is short.
+/// Returns the identity for `trace_closed`; null if memory is short.
 [[nodiscard]] MEMARRAY_API void const* trace_typed_lease(ArrayState const* state,
                                                          std::source_location const& where) noexcept;
 [[nodiscard]] inline bool tracing() noexcept { return options().trace_leases.load(std::memory_order_relaxed); }
 
-/// A C++ lease: commonly a hold of the lock word with a reference to the state, otherwise an `Acquisition`.
+/// A C++ lease: commonly just the lock word and a reference to the state, otherwise an `Acquisition`.
 template <class T, int ndim>
 class TypedLease {
  public:
@@ -151,7 +151,7 @@ class TypedLease {
   }
   ~TypedLease() { close(); }
 
-  /// Returns the id of an open write lease, for element access and kernels; else −1.
+  /// Returns the id of an open write lease, else −1.
   [[nodiscard]] std::int64_t lock_id() const noexcept { return _state ? _id : -1; }
   [[nodiscard]] bool is_open() const noexcept { return _state != nullptr; }
   void close() noexcept {
@@ -169,7 +169,7 @@ class TypedLease {
       return elements_at<T>(_acquired->use());
     return elements_at<T>(_state->residency().block().data());
   }
-  // For views of the lease. Throw `LockError` if it is closed.
+  // For views of the lease. Throw `LockError` if closed.
   [[nodiscard]] ArrayState const& state() const {
     if (!_state) throw_lease_over();
     return *_state;
@@ -220,8 +220,8 @@ class TypedLease {
 
 }  // namespace detail
 
-/// A shared hold of an array for a scope: others may read it, none may change it. Movable. Throws `LockError` if a
-/// writer holds the array longer than `options.timeout`, `CudaError`, `OutOfMemoryError`.
+/// A shared hold of an array for a scope: others may read it, none may change it. Throws `LockError` if a writer holds
+/// it longer than `options.timeout`, `Interrupted`, `CudaError`, `OutOfMemoryError`.
 template <class T, int ndim>
 class ReadLease : public detail::TypedLease<T const, ndim> {
  public:
@@ -230,13 +230,11 @@ class ReadLease : public detail::TypedLease<T const, ndim> {
       : detail::TypedLease<T const, ndim>(array.state(), options, where) {}
   ReadLease(detail::Acquisition&& acquired, std::source_location const& where)
       : detail::TypedLease<T const, ndim>(std::move(acquired), where) {}
-  /// Returns a read-only view, which may outlive the lease under the policy for escaped views. Throws `LockError` if
-  /// closed.
+  /// Returns a read-only view; one that outlives the lease is an escaped view. Throws `LockError` if closed.
   [[nodiscard]] ConstBufferView view() const;
 };
 
-/// An exclusive hold of an array for a scope. Its `lock_id()` admits kernels and element access. Otherwise like
-/// `ReadLease`.
+/// An exclusive hold of an array, otherwise like `ReadLease`. Its `lock_id()` admits kernels and element access.
 template <class T, int ndim>
 class WriteLease : public detail::TypedLease<T, ndim> {
  public:

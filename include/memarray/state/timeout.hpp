@@ -7,13 +7,13 @@
 
 namespace memarray {
 
-/// Time to wait for a lock: by default none; `std::nullopt`: until the lock is free or Ctrl-C is pressed.
+/// Time to wait for a lock; `std::nullopt`: until it is free or Ctrl-C is pressed.
 using Timeout = std::optional<std::chrono::nanoseconds>;
 inline constexpr std::chrono::nanoseconds no_wait{0};
 
 namespace detail {
 
-/// The end of a time-out from construction; infinite beyond a century. Reads the clock only if there is time to wait.
+/// The end of a time-out that starts at construction. More than a century is infinite.
 class MEMARRAY_API Deadline {
  public:
   explicit Deadline(Timeout timeout);

@@ -22,12 +22,12 @@
 
 namespace memarray {
 
-/// Properties of a view's memory, combined with `|`. Default: host memory with any strides.
+/// Properties of a view's memory. None: host memory with any strides.
 enum class ViewOptions : std::uint8_t {
   none = 0,
   c_order = 1,    ///< dense, the last index varies fastest
   f_order = 2,    ///< dense, the first index varies fastest
-  on_device = 4,  ///< on a device
+  on_device = 4,  ///< device memory
 };
 inline constexpr ViewOptions c_order = ViewOptions::c_order;
 inline constexpr ViewOptions f_order = ViewOptions::f_order;
@@ -42,7 +42,7 @@ inline constexpr ViewOptions on_device = ViewOptions::on_device;
 
 namespace detail {
 
-/// Returns the options of a view whose dimensions are reversed: C order becomes Fortran order.
+/// Exchanges C and Fortran order.
 [[nodiscard]] constexpr ViewOptions reversed(ViewOptions options) noexcept {
   ViewOptions result = includes(options, on_device) ? on_device : ViewOptions::none;
   if (includes(options, c_order)) result = result | f_order;
@@ -50,8 +50,8 @@ namespace detail {
   return result;
 }
 
-/// Checks for `ArrayView`'s constructor. If not `writable`, replaces imported
-/// bools other than 0 and 1 by a reported copy.
+/// Throws like `ArrayView`'s constructor. Unless `writable`, replaces a view with bools other than 0 and 1 by a
+/// reported copy.
 MEMARRAY_API void check_typed(ViewCore& view, DType const& dtype, int ndim, bool writable, ViewOptions options);
 [[noreturn]] MEMARRAY_API void throw_no_mdspan(ViewCore const& view);
 [[noreturn]] MEMARRAY_API void throw_no_columns(ViewCore const& view);
@@ -61,10 +61,10 @@ MEMARRAY_API void check_element(ViewCore const& view, DType const& dtype);
 
 /// The untyped state of an `ArrayView`.
 struct ViewParts {
-  /// A lease of `memory`; without `memory`, the memory's keep-alive. First, so it is released last.
+  /// A lease of `memory`; without `memory`, the keep-alive. First, so released last.
   std::shared_ptr<void const> held{};
   BlockExport memory{};
-  ViewStreamPtr stream{};  ///< set for device memory
+  ViewStreamPtr stream{};  ///< null on the host
   void* data = nullptr;
 
   [[nodiscard]] bool is_open() const noexcept { return memory || held; }
@@ -77,19 +77,19 @@ struct ViewParts {
 /// An `ArrayView` to fill in, from memory that fits its type.
 struct ViewTarget {
   ViewParts& parts;
-  std::int64_t* extents;  ///< in elements, like `strides`
-  std::int64_t* strides;
+  std::int64_t* extents;
+  std::int64_t* strides;  ///< in elements
 
   void set_layout(StridedLayout::Extents shape, StridedLayout::Extents bytes, std::size_t itemsize) const noexcept {
     auto const size = static_cast<std::int64_t>(itemsize);
-    // Only structs have sizes other than powers of two; a shift avoids the slow division.
+    // A shift avoids the slow division.
     int const shift = std::has_single_bit(itemsize) ? std::countr_zero(itemsize) : -1;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       extents[d] = shape[d];
       strides[d] = shift < 0 ? bytes[d] / size : bytes[d] >> shift;
     }
   }
-  /// Takes an open view's memory.
+  /// Requires an open view.
   void take(ViewCore&& view) const {
     set_layout(view.layout().shape(), view.layout().strides(), view.dtype().itemsize);
     parts.data = view.data();
@@ -100,11 +100,11 @@ struct ViewTarget {
 
 }  // namespace detail
 
-/// A strided view with element type (const to read), rank and options known at compile time. Keeps the memory alive.
-/// Extents and strides are in elements. Loops over `c_order` views are as fast as over a pointer.
+/// A strided view with element type, rank and options known at compile time. Keeps the memory alive. Strides are in
+/// elements. Loops over `c_order` views are as fast as over pointers.
 ///
-/// A bound function's argument of this type (`<memarray/python/memarray.hpp>`) accepts any library's memory. For an
-/// array it holds a lease: a read lease if T is const, else a write lease.
+/// A bound function's argument of this type (`<memarray/python/memarray.hpp>`) accepts any library's memory. It leases
+/// an array, for reading if T is const, else for writing.
 ///
 /// Work on device memory belongs in `stream()`, which follows the pending work.
 template <class T, int ndim, ViewOptions options = ViewOptions::none>
@@ -126,7 +126,7 @@ class ArrayView {
   /// Makes a closed view.
   ArrayView() noexcept = default;
   /// Throws `ValueError` (closed), `TypeError` (another dtype, rank or order, or strides of partial elements),
-  /// `BufferError` (the wrong side of host and device; for writing, read-only memory or bools other than 0 and 1).
+  /// `BufferError` (wrong side of host and device; for writing, read-only memory or bools other than 0 and 1).
   explicit ArrayView(detail::ViewCore core) {
     detail::check_typed(core, dtype_of<value_type>(), ndim, !std::is_const_v<T>, options);
     target().take(std::move(core));
@@ -139,7 +139,7 @@ class ArrayView {
       : _parts(other._parts), _extents(other._extents), _strides(other._strides) {}
 
   [[nodiscard]] bool is_open() const noexcept { return _parts.is_open(); }
-  /// Returns the address of the element at indices 0. Throws `BufferError` if imported elements lack T's alignment
+  /// Returns the element at indices 0. Throws `BufferError` if imported memory lacks T's alignment
   /// (`cuda::std::complex`).
   [[nodiscard]] T* data() const noexcept(!detail::is_overaligned<T>) { return detail::elements_at<T>(_parts.data); }
   [[nodiscard]] std::int64_t extent(int dimension) const noexcept { return _extents[at(dimension)]; }
@@ -158,8 +158,8 @@ class ArrayView {
   [[nodiscard]] bool is_contiguous() const noexcept { return is_dense(ndim - 1, -1); }
   /// True if dense in Fortran order, likewise.
   [[nodiscard]] bool is_fortran_contiguous() const noexcept { return is_dense(0, 1); }
-  /// Returns the distance of two columns, as BLAS and LAPACK take it: at least 1, and at least the number of rows.
-  /// Throws `ValueError` unless the elements of a column are adjacent and columns do not overlap.
+  /// Returns the distance of columns for BLAS and LAPACK: at least 1 and the number of rows. Throws `ValueError` unless
+  /// columns are dense and apart.
   [[nodiscard]] std::int64_t leading_dimension() const
     requires(ndim == 2)
   {
@@ -168,7 +168,7 @@ class ArrayView {
     if ((rows > 1 && stride(0) != 1) || (extent(1) > 1 && stride(1) < rows)) detail::throw_no_columns(core());
     return extent(1) > 1 ? stride(1) : rows;
   }
-  /// Returns a view of the same memory, with its lease, whose dimensions are reversed.
+  /// Returns a view with reversed dimensions, under the same lease.
   [[nodiscard]] ArrayView<T, ndim, detail::reversed(options)> transpose() const noexcept {
     ArrayView<T, ndim, detail::reversed(options)> result;
     result._parts = _parts;
@@ -188,7 +188,7 @@ class ArrayView {
     return data()[offset];
   }
 
-  /// Borrows the memory. Throws `ValueError` for negative and zero strides, which `layout_stride` excludes.
+  /// Borrows the memory. Throws `ValueError` (strides below 1, which `layout_stride` excludes).
   [[nodiscard]] MdSpan mdspan() const {
     detail::IndexArray<std::int64_t, ndim> extents{};
     for (int d = 0; d < ndim; ++d) extents[at(d)] = extent(d);
@@ -217,8 +217,8 @@ class ArrayView {
     if (!is_open()) detail::throw_closed_view();
     return _parts.stream->queue.stream;
   }
-  /// Returns a view for work in another stream of the device. New work there waits for the memory's pending work, and
-  /// later users for it. Throws `ValueError` (closed, or a stream of another device), `CudaError`.
+  /// Returns a view for another stream of the device, which waits for pending work, and later users for it. Throws
+  /// `ValueError` (closed; another device's stream), `CudaError`.
   [[nodiscard]] ArrayView in_stream(StreamHandle const& stream) const
     requires(is_on_device)
   {
@@ -244,7 +244,6 @@ class ArrayView {
   friend class ArrayView;
 
   [[nodiscard]] static std::size_t at(int dimension) noexcept { return static_cast<std::size_t>(dimension); }
-  /// Returns the stride; the constant 1 for the fastest dense dimension.
   [[nodiscard]] std::int64_t step(int dimension) const noexcept {
     if constexpr (is_c_order)
       if (dimension == ndim - 1) return 1;
@@ -253,7 +252,6 @@ class ArrayView {
     return stride(dimension);
   }
 
-  /// True if the dimensions, from `fastest` on, are dense.
   [[nodiscard]] bool is_dense(int fastest, int next) const noexcept {
     std::int64_t expected = 1;
     for (int i = 0, d = fastest; i < ndim && size() != 0; ++i, d += next) {

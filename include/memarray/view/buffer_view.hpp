@@ -21,7 +21,7 @@
 
 namespace memarray {
 
-/// A parameter for a container or a braced list, whose values it borrows until the call returns.
+/// A parameter that borrows a container or braced list until the call returns.
 template <class T>
 class ListOf : public std::span<T const> {
  public:
@@ -31,14 +31,12 @@ class ListOf : public std::span<T const> {
   constexpr ListOf(std::initializer_list<T> values) noexcept : std::span<T const>(values.begin(), values.size()) {}
 };
 
-/// A strided view of an array's or another library's memory, with run-time dtype, shape and strides (in bytes). Keeps
-/// the memory alive.
+/// A strided view of any library's memory, with run-time dtype, shape and strides (in bytes). Keeps the memory alive.
+/// Views of arrays are exports: after the lease, the policy for escaped views applies. Access through a closed view
+/// throws `ValueError`.
 ///
-/// Functions that return a view share the memory; copies are explicit and reported. A view of an array is an export:
-/// after its lease, the policy for escaped views applies. Access through a closed view throws `ValueError`.
-///
-/// Device operations run in the lease's stream, ordered among all users of the memory, and may complete after the call.
-/// They throw `CudaError`.
+/// Functions that return views share memory; copies are explicit and reported. Device operations run in the view's
+/// stream, ordered among the memory's users, may complete after the call, and throw `CudaError`.
 template <class Byte>
 class BasicBufferView {
  public:
@@ -68,10 +66,10 @@ class BasicBufferView {
     requires(!is_writable)
   explicit BasicBufferView(ReadLease<T, ndim> const& lease)
       : _core(lease.state(), lease.block(), false, lease.stream_lease()) {}
-  /// Takes ownership of a DLPack tensor. Its deleter is called once, on any thread: with the last view, or before this
-  /// throws. Device work runs in the default stream, after the work now in `ready_in` (null: the default stream). For
-  /// managed memory the host waits for that work. Throws `BufferError` (inconsistent, of unknown dtype or device, or
-  /// read-only for a writable view), `ValueError` (a stream of another device).
+  /// Takes ownership of a DLPack tensor. Its deleter is called once, on any thread: with the last view, or before an
+  /// exception. Device work runs in the legacy default stream, after the current work in `ready_in` (null: that
+  /// stream); for managed memory the host waits instead. Throws `BufferError` (inconsistent; another major version;
+  /// unknown dtype or device; read-only for a writable view), `ValueError` (another device's stream).
   [[nodiscard]] static BasicBufferView from_dlpack(DLManagedTensorVersioned* tensor,
                                                    StreamHandle const& ready_in = {}) {
     return BasicBufferView(detail::import_dlpack(tensor, ready_in));
@@ -79,8 +77,8 @@ class BasicBufferView {
   [[nodiscard]] static BasicBufferView from_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in = {}) {
     return BasicBufferView(detail::import_dlpack(tensor, ready_in));
   }
-  /// Views host memory. The last view drops `owner`, its keep-alive, on any thread. Without `strides` the memory is
-  /// dense in C order. Throws `BufferError` (misaligned elements, or a layout beyond the address space).
+  /// Views host memory. The last view drops `owner`, on any thread. Without `strides` (in bytes): dense in C order.
+  /// Throws `BufferError` (misaligned; beyond the address space).
   template <class T>
     requires(Element<std::remove_const_t<T>> && (!is_writable || !std::is_const_v<T>))
   [[nodiscard]] static BasicBufferView from_memory(T* data, ListOf<std::int64_t> shape,
@@ -95,7 +93,7 @@ class BasicBufferView {
       : BasicBufferView(other.core()) {}
 
   [[nodiscard]] bool is_open() const noexcept { return _core.is_open(); }
-  /// Releases the memory, which views made from this one keep alive.
+  /// Releases the memory, which views made from this one keep.
   void close() noexcept { _core.close(); }
 
   /// Returns the address of the element at indices 0.
@@ -114,7 +112,7 @@ class BasicBufferView {
   /// True if dense in Fortran order.
   [[nodiscard]] bool is_fortran_contiguous() const noexcept { return _core.is_fortran_contiguous(); }
 
-  /// Return views, with the errors of `StridedLayout`'s functions.
+  /// Return views. Throw like `StridedLayout`'s functions.
   [[nodiscard]] BasicBufferView slice(int dimension, Slice const& range) const {
     return changed([&](StridedLayout& layout) { return layout.slice(dimension, range); });
   }
@@ -131,7 +129,7 @@ class BasicBufferView {
   [[nodiscard]] BasicBufferView reshape(ListOf<std::int64_t> shape) const {
     return BasicBufferView(_core.reshaped(shape));
   }
-  /// Returns a read-only view, as indices share elements.
+  /// Returns a read-only view, as indices share elements. Throws `OverflowError` (bytes beyond 64 bits).
   [[nodiscard]] ConstBufferView broadcast_to(ListOf<std::int64_t> shape) const {
     return ConstBufferView(_core.broadcast_to(shape));
   }
@@ -143,12 +141,12 @@ class BasicBufferView {
     return ArrayView<T, n, options>(_core);
   }
 
-  /// Returns this view if its memory is on `device`, else a reported dense copy. Unified memory that host and device
-  /// may use at once is viewed instead; for the host, after a reported wait for pending work.
+  /// Returns this view if its memory is on `device`, else a reported dense copy. Unified memory that both may use at
+  /// once is viewed instead, on the host after a reported wait.
   ///
-  /// The copy runs in `stream`, of either device: by default the view's own or, from the host, the device's default
-  /// stream. A copy from the host returns once the source is read, a copy to the host once complete. Throws
-  /// `ValueError` (no such device; a stream of another device), `OutOfMemoryError`.
+  /// Copies run in `stream`, of either device: by default the view's own or, from the host, the device's default
+  /// stream. From or to the host they block. Throws `ValueError` (neither CPU nor CUDA; another device's stream),
+  /// `OutOfMemoryError`.
   [[nodiscard]] BasicBufferView to_device(Device device) const { return BasicBufferView(_core.to_device(device)); }
   [[nodiscard]] BasicBufferView to_device(Device device, StreamChoice const& stream) const {
     return BasicBufferView(_core.to_device(device, &stream));
@@ -156,24 +154,24 @@ class BasicBufferView {
   [[nodiscard]] BufferView copy() const { return BufferView(_core.copy()); }
   /// Returns this view if contiguous, else a reported copy.
   [[nodiscard]] BasicBufferView ensure_contiguous() const { return BasicBufferView(_core.ensure_contiguous()); }
-  /// Returns a copy in a dtype of NumPy's `same_kind`. Throws `TypeError`.
+  /// Returns a reported copy, converted by NumPy's `same_kind` rule. Throws `TypeError`.
   [[nodiscard]] BufferView cast(DType const& dtype) const { return BufferView(_core.cast(dtype)); }
 
-  /// Describes the loops of an operation, with `axes` for reductions: "sum", "mean", "min", "max", "copy", "cast" (to
-  /// elements of 8 bytes), "fill", "add_index". Throws `ValueError` for others.
+  /// Describes the loops of "sum", "mean", "min", "max" (over `axes`), "copy", "cast" (to elements of 8 bytes), "fill"
+  /// or "add_index". Throws `ValueError` for others.
   [[nodiscard]] std::string plan(std::string_view operation, ListOf<int> axes = {}) const {
     _core.check_open();
     return to_string(detail::plan(operation, dtype(), layout(), mask_of(axes)));
   }
-  /// Exports a DLPack tensor, read-only if the view is. Throws `BufferError` for a dtype or strides that DLPack or its
-  /// consumers lack, and read-only memory in the unversioned struct.
+  /// Exports a DLPack tensor, read-only if the view is. Throws `BufferError` (no DLPack dtype; strides negative or of
+  /// partial elements; read-only in the unversioned struct).
   [[nodiscard]] DLPackTensor get_dlpack_tensor(bool versioned = true) const {
     return versioned ? DLPackTensor(detail::export_versioned(_core)) : DLPackTensor(detail::export_unversioned(_core));
   }
 
-  /// Reduce over `axes`, negative from the end, or over all, to new memory. Integers are summed in 64 bits, floats in
-  /// double precision, rounded once. Throw `IndexError` (no such axis), `ValueError` (a repeated axis; minimum or
-  /// maximum of no elements), `TypeError` (structs).
+  /// Reduce over `axes` (negative: from the end), or over all. Integers are summed in 64 bits, floats in double
+  /// precision. Throw `IndexError` (no such axis), `ValueError` (a repeated axis; min or max of no elements),
+  /// `TypeError` (structs).
   [[nodiscard]] BufferView sum(ListOf<int> axes = {}) const { return reduced(detail::Reduction::sum, axes); }
   [[nodiscard]] BufferView mean(ListOf<int> axes = {}) const { return reduced(detail::Reduction::mean, axes); }
   [[nodiscard]] BufferView min(ListOf<int> axes = {}) const { return reduced(detail::Reduction::min, axes); }
@@ -186,7 +184,7 @@ class BasicBufferView {
     detail::check_element(_core, dtype_of<T>());
     _core.fill(&value);
   }
-  /// Adds the sum of its indices to each element. Throws `ValueError` if they overlap.
+  /// Adds to each element the sum of its indices. Throws `TypeError` (structs), `ValueError` if they overlap.
   void add_index() const
     requires(is_writable)
   {

@@ -11,8 +11,8 @@
 
 namespace memarray {
 
-/// An owner of a managed DLPack tensor until its release to a consumer. The tensor keeps its memory alive; its deleter
-/// may run on any thread.
+/// An owner of a managed DLPack tensor, and so of its memory, until its release to a consumer. The deleter may run on
+/// any thread.
 class MEMARRAY_API DLPackTensor {
  public:
   DLPackTensor() noexcept = default;
@@ -36,7 +36,7 @@ class MEMARRAY_API DLPackTensor {
   /// Returns the `DLPACK_FLAG_BITMASK_…` flags; 0 if unversioned.
   [[nodiscard]] std::uint64_t flags() const noexcept { return _versioned ? _versioned->flags : 0; }
 
-  /// Release ownership: the caller must call the deleter. Return null for the other kind.
+  /// Release ownership: the caller must call the deleter. Null for the other kind.
   [[nodiscard]] DLManagedTensor* release_unversioned() noexcept { return std::exchange(_unversioned, nullptr); }
   [[nodiscard]] DLManagedTensorVersioned* release_versioned() noexcept { return std::exchange(_versioned, nullptr); }
 
@@ -49,22 +49,22 @@ namespace detail {
 
 struct ExportRequest {
   StreamHandle const* stream = nullptr;  ///< the consumer's stream; null: no order requested
-  bool copy = false;                     ///< a private copy: writable, flagged as copied, not locked
-  bool to_host = false;                  ///< as CPU memory: managed memory as it is; with `copy`, any memory
+  bool copy = false;                     ///< a private copy: writable, flagged as copied
+  bool to_host = false;                  ///< as CPU memory: only managed memory, unless `copy`
 };
 
-/// Export an open lease. Throw `LockError` (closed); `BufferError` for a dtype that DLPack lacks, and a read lease in
-/// the unversioned struct, which has no read-only flag; `CudaError`; `ValueError` (a stream of another device).
+/// Export an open lease. Throw `LockError` (closed), `BufferError` (no DLPack dtype; a read lease in the unversioned
+/// struct, which has no read-only flag), `CudaError`, `ValueError` (another device's stream).
 [[nodiscard]] MEMARRAY_API DLManagedTensor* export_unversioned(LeaseCore const& lease,
                                                                ExportRequest const& request = {});
 [[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* export_versioned(LeaseCore const& lease,
                                                                       ExportRequest const& request = {});
-/// Export a view, read-only if it is; with `request.copy` a dense copy. Throw `ValueError` (closed), `BufferError` (a
-/// dtype that DLPack lacks; `check_exportable_strides`; read-only memory in the unversioned struct), `CudaError`.
+/// Export a view, read-only if it is; with `request.copy` a dense copy. Throw likewise, but `ValueError` if closed, and
+/// like `check_exportable_strides`.
 [[nodiscard]] MEMARRAY_API DLManagedTensor* export_unversioned(ViewCore const& view, ExportRequest const& request = {});
 [[nodiscard]] MEMARRAY_API DLManagedTensorVersioned* export_versioned(ViewCore const& view,
                                                                       ExportRequest const& request = {});
-/// Throws `BufferError` for negative strides, at which some consumers abort, and strides of partial elements.
+/// Throws `BufferError` (negative strides, at which some consumers abort; strides of partial elements).
 MEMARRAY_API void check_exportable_strides(ViewCore const& view);
 /// Writes checked strides, in elements. Dimensions of at most one element get dense strides: Fortran's if only that
 /// order is dense, else C's.

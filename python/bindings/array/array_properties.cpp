@@ -1,5 +1,3 @@
-// The properties of `memarray._core.ArrayBase`.
-
 #include "array/array_object.hpp"
 #include "array/shared_arrays.hpp"
 #include "array/struct_dtype.hpp"

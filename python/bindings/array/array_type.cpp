@@ -317,8 +317,8 @@ int set_array_class(PyObject* object) {
     return -1;
   }
   Py_INCREF(object);
-  // A class statement makes a garbage-collected class. Arrays refer to no objects, and are faster without collection.
-  // Subclasses are collected again.
+  // Class statements add garbage collection, which only costs time: arrays refer to no objects. Subclasses get it
+  // again.
   type->tp_flags &= ~Py_TPFLAGS_HAVE_GC;
   type->tp_traverse = nullptr;
   type->tp_clear = nullptr;
@@ -333,7 +333,7 @@ PyObject* make_array(PyTypeObject* type, ArrayStatePtr state) {
   if (!usual && !PyType_IsSubtype(type, array_base))
     return PyErr_Format(PyExc_TypeError, "%s is not a subclass of memarray.MemArray",
                         shown(reinterpret_cast<PyObject*>(type)).c_str());
-  // tp_alloc would zero the memory first.
+  // tp_alloc would zero the memory.
   PyObject* const self = usual ? PyObject_New(PyObject, type) : type->tp_alloc(type, 0);
   if (!self) return nullptr;
   auto* const array = reinterpret_cast<PyArray*>(self);

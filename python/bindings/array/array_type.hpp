@@ -12,17 +12,17 @@ namespace memarray::python {
 
 /// Adds `_core.ArrayBase`, the base of `MemArray`.
 int add_array_type(PyObject* module);
-/// Sets the class of the arrays that C++ shows. It must derive directly from ArrayBase and add nothing.
+/// Sets the class of the arrays that C++ makes. It derives directly from ArrayBase and adds nothing.
 int set_array_class(PyObject* type);
 
-/// Returns a new Python array that takes over the state.
+/// Returns a new Python array of the state.
 PyObject* wrap_state(detail::ArrayStatePtr state);
-/// Returns the state of a Python array, borrowed; null without an error for other objects.
+/// Returns the state, borrowed; null without an error for other objects.
 detail::ArrayState* unwrap_state(PyObject* object);
 /// Like `wrap_state`, for a subclass of ArrayBase.
 PyObject* make_array(PyTypeObject* type, detail::ArrayStatePtr state);
 
-/// The `add_index_tuple` of an instance (a dtype and a rank); null if the dtype has no `+=` with a number.
+/// Implements `add_index_tuple` for one dtype and rank; null if the dtype has no `+=` with a number.
 using AddIndex = void (*)(detail::ArrayState& state, std::int64_t stream);
 int register_instance(DType const& dtype, int ndim, AddIndex add_index);
 /// Returns the dict `MemArray._TYPE_INSTANCE_MAP`, borrowed.

@@ -71,7 +71,6 @@ PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   });
 }
 
-// instance.add_index_tuple(array, stream)
 PyObject* add_index(PyObject* self, PyObject* args) {
   PyObject* array = nullptr;
   long long stream = 0;
@@ -93,7 +92,6 @@ PyObject* add_index(PyObject* self, PyObject* args) {
   });
 }
 
-// instance.shared_bytes(shape)
 PyObject* shared_bytes(PyObject* self, PyObject* shape_object) {
   return guarded([&]() -> PyObject* {
     std::vector<std::int64_t> shape;
@@ -102,7 +100,6 @@ PyObject* shared_bytes(PyObject* self, PyObject* shape_object) {
   });
 }
 
-// instance.create_shared(type, view, keep, name, shape, is_zero)
 PyObject* create_shared(PyObject* self, PyObject* args) {
   PyTypeObject* type = nullptr;
   PyObject* view = nullptr;
@@ -121,7 +118,6 @@ PyObject* create_shared(PyObject* self, PyObject* args) {
   });
 }
 
-// instance.attach_shared(type, view, keep, name)
 PyObject* attach_shared(PyObject* self, PyObject* args) {
   PyTypeObject* type = nullptr;
   PyObject* view = nullptr;

@@ -16,15 +16,15 @@ struct SharedBytes {
 };
 
 /// Returns the memory of a view of bytes. The keep-alive drops the view, then `keep`. Throws `TypeError`, `BufferError`
-/// (read-only) or `ValueError` (closed).
+/// (read-only), `ValueError` (closed).
 [[nodiscard]] SharedBytes shared_bytes_of(PyObject* view, PyObject* keep);
 
-/// Returns (dtype name, shape) of the array in a view of bytes. Throws as `detail::read_segment` does.
+/// Returns (dtype name, shape) of the array in a view of bytes. Throws as `read_segment` does.
 PyObject* shared_layout(PyObject* view);
 
 /// Returns (name, identity) of an array's shared memory, or None.
 PyObject* describe_segment(detail::ArrayState const& state);
-/// Returns the result of `detail::recover` as a list of (pid, word).
+/// Runs `detail::recover`. Returns a list of (pid, "write", "read" or "views").
 PyObject* recover_shared(detail::ArrayState& state);
 
 }  // namespace memarray::python

@@ -51,7 +51,7 @@ std::uint32_t alignment_of(StructField const& field) {
   return field_itemsize(field.typestr) / (kind == 'c' ? 2 : 1);
 }
 
-/// Returns the alignment that a compiler would give the struct; 1 if it is packed.
+/// Returns the alignment in C; 1 if the struct is packed.
 std::uint32_t alignment_of(StructFields const& fields) {
   std::uint32_t alignment = 1;
   for (StructField const& field : fields.list) alignment = std::max(alignment, alignment_of(field));
@@ -62,7 +62,7 @@ std::uint32_t alignment_of(StructFields const& fields) {
   return is_packed ? 1 : alignment;
 }
 
-/// Reads a struct's description, as in the header. Returns null with the Python error set, or throws `ValueError`.
+/// Reads a description, as in the header. Throws `ValueError`.
 StructFields const* read(PyObject* description) {
   std::uint32_t itemsize = 0;
   PyObject* list = nullptr;
@@ -83,7 +83,7 @@ StructFields const* read(PyObject* description) {
       char const* const typestr = PyUnicode_AsUTF8(type);
       if (!typestr) return nullptr;
       field.typestr = typestr;
-      // Checked before `intern_struct`, because `alignment_of` reads the typestr.
+      // `alignment_of` relies on this check.
       if (field_itemsize(field.typestr) == 0)
         throw ValueError("field " + field.name + " is of '" + field.typestr +
                          "': expected a bool, a number, text of bytes (S) or plain bytes (V), in native byte order");
@@ -118,7 +118,7 @@ PyRef read_value(StructField const& field, std::byte const* data) {
   return PyRef::steal(read_element(*dtype, data));
 }
 
-/// Returns a field's value, as nested lists from dimension `d` on, and moves `data` past it.
+/// Returns a field's value, as nested lists from dimension `d` on, and advances `data`.
 PyRef read_values(StructField const& field, std::size_t d, std::byte const*& data) {
   if (d == field.extents.size()) {
     PyRef value = read_value(field, data);

@@ -16,7 +16,7 @@ namespace memarray::python {
 namespace {
 
 detail::DeviceMemoryPtr memory_of(DeviceId device_id) {
-  detail::run_deferred();  // memory whose release was deferred is not in use
+  detail::run_deferred();  // frees memory whose release was deferred
   return detail::DeviceMemory::of(device_id);
 }
 

@@ -27,7 +27,7 @@ namespace py = pybind11;
 namespace memarray::python {
 namespace {
 
-// The handle in a Python object, zeroed: pybind11 exposes objects whose `__init__` has not run or has failed.
+// A handle in zeroed memory: pybind11 exposes objects whose `__init__` has not run or has failed.
 template <class Handle>
 class Held {
  public:
@@ -83,7 +83,7 @@ PyPool make_pool(DeviceId device_id, Parameter<std::optional<std::uint64_t>> con
   return {checked(create_memory_pool_handle(device_id, options), "making a memory pool")};
 }
 
-// Returns a handle of another library's stream. The handle keeps `owner` alive.
+// The handle keeps `owner` alive.
 StreamHandle foreign_stream(std::intptr_t address, py::object owner) {
   if (address < 0) throw ValueError("stream must be 0, 1, 2 or the address of a CUDA stream");
   auto* const kept = owner.release().ptr();
@@ -102,7 +102,7 @@ std::intptr_t to_address(py::handle number, char const* what) {
   return value;
 }
 
-// Returns `__cuda_stream__`; null if there is none. Throws other errors of a property.
+// Returns `__cuda_stream__`, or null. Throws other errors of a property.
 py::object cuda_stream_method(py::handle object) {
   PyObject* const method = PyObject_GetAttrString(object.ptr(), "__cuda_stream__");
   if (!method && !PyErr_ExceptionMatches(PyExc_AttributeError)) throw py::error_already_set();
@@ -304,7 +304,7 @@ Loaded read_stream_argument(py::handle object, StreamHandle& stream) {
 
 Loaded load_stream(PyObject* object, bool converts, StreamHandle& stream) noexcept {
   Loaded const loaded = guarded([&] { return read_stream_argument(object, stream); });
-  // Other overloads are tried first, but not after Ctrl-C.
+  // Other overloads come first, but not after Ctrl-C.
   if (loaded != Loaded::failed || converts || !PyErr_ExceptionMatches(PyExc_Exception)) return loaded;
   PyErr_Clear();
   return Loaded::no;

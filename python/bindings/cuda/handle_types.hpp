@@ -15,21 +15,21 @@
 
 namespace memarray::python {
 
-/// A device number, for functions that pybind11 binds.
+/// A device number as a pybind11 parameter.
 struct DeviceId {
   int value = 0;
   operator int() const noexcept { return value; }
 };
 
-/// A parameter whose error message shows the object briefly, unlike pybind11's.
+/// A pybind11 parameter whose error message shows the object briefly.
 template <class T>
 struct Parameter {
   T value{};
   operator T const&() const noexcept { return value; }
 };
 
-/// Returns the stream of a `Stream`, or of an object with `__cuda_stream__`, which the choice keeps alive. Throws
-/// `TypeError`, `CudaError`, and what `__cuda_stream__` raises. Without a driver `__cuda_stream__` is not called.
+/// Returns the stream of a `Stream`, or of an object with `__cuda_stream__`, which the choice keeps alive. Without a
+/// driver, does not call the method. Throws `TypeError`, `ValueError`, `CudaError`, errors of `__cuda_stream__`.
 StreamChoice stream_of(pybind11::handle object);
 
 /// Implements `Bridge::load_stream`.
@@ -51,7 +51,6 @@ pybind11::dict to_dict(MemoryPoolStatistics const& statistics);
 template <>
 struct pybind11::detail::type_caster<memarray::python::DeviceId> {
   PYBIND11_TYPE_CASTER(memarray::python::DeviceId, const_name("typing.SupportsIndex"));
-  /// Throws the error of `read_device_id`.
   bool load(handle source, bool) {
     if (!memarray::python::read_device_id(source.ptr(), value.value)) throw error_already_set();
     return true;

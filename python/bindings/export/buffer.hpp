@@ -6,15 +6,14 @@
 
 namespace memarray::python {
 
-/// Fills a buffer of an open lease on the host (PEP 3118), a counted export until `release_buffer`.
+/// Fills in a buffer (PEP 3118) of an open lease on the host: an export until `release_buffer`.
 int lease_getbuffer(PyObject* self, detail::LeaseCore& lease, Py_buffer* view, int flags);
-/// Returns `__array_interface__`, version 3. It has no release: the lease becomes a live export until it is collected.
-/// Raises `AttributeError` unless the lease is open, on the host and of a dtype that NumPy knows.
+/// Implement `__array_interface__` and `__cuda_array_interface__`, as their docstrings say. The lease stays a live
+/// export until it is collected.
 PyObject* lease_array_interface(detail::LeaseCore& lease);
-/// Like `lease_array_interface`, for `__cuda_array_interface__`, version 3, on a CUDA device, with the lease's stream.
 PyObject* lease_cuda_array_interface(detail::LeaseCore& lease);
-/// Like `lease_array_interface`, but with bfloat16 as plain bytes, which ml_dtypes can view. Raises `BufferError` on a
-/// device. Throws `LockError` unless the lease is open.
+/// Like `lease_array_interface`, with bfloat16 as plain bytes for ml_dtypes. Raises `BufferError` on a device. Throws
+/// `LockError` if closed.
 PyObject* lease_raw_interface(detail::LeaseCore& lease);
 PyObject* to_tuple(std::int64_t const* values, int count);
 

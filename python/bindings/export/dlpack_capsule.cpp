@@ -13,7 +13,7 @@
 namespace memarray::python {
 namespace {
 
-// Made at import: a function-local static would hold its guard while Python runs.
+// Made at import: the guard of a local static would be held while Python runs.
 PyObject* cpu_device = nullptr;
 
 Signature<4> dlpack_signature("__dlpack__", {"max_version", "dl_device", "copy", "stream"}, 0);
@@ -29,7 +29,7 @@ bool read_pair(PyObject* object, char const* what, long& first, long& second) {
   return second != -1 || !PyErr_Occurred();
 }
 
-// Reads `max_version`; the usual (1, n) costs one conversion.
+// Fast path: does not convert the minor version.
 bool read_max_version(PyObject* object, bool& versioned) {
   if (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) == 2 && PyLong_CheckExact(PyTuple_GET_ITEM(object, 1))) {
     long const major = PyLong_AsLong(PyTuple_GET_ITEM(object, 0));
@@ -43,7 +43,7 @@ bool read_max_version(PyObject* object, bool& versioned) {
   return true;
 }
 
-// Reads the consumer's stream, numbered as in the array API.
+// Streams are numbered as in the array API.
 bool read_consumer_stream(PyObject* object, Device device, std::optional<StreamHandle>& stream) {
   if (device.is_cpu()) {
     if (!object) return true;
@@ -107,7 +107,7 @@ bool read_wanted_device(PyObject* object, detail::Block const& block, DLPackRequ
   return false;
 }
 
-// Deletes the tensor unless a consumer has renamed the capsule. Touches no error state.
+// Deletes the tensor unless a consumer renamed the capsule. Touches no error state.
 template <class Managed>
 void destroy_capsule(PyObject* capsule) {
   char const* const name = PyCapsule_GetName(capsule);

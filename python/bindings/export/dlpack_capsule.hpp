@@ -9,7 +9,7 @@
 
 namespace memarray::python {
 
-/// The end of each docstring of `__dlpack__`.
+/// The end of docstrings of `__dlpack__`.
 #define MEMARRAY_DLPACK_KEYWORDS                                                                             \
   "\n\nThe keywords are those of the Python array API standard. stream: the consumer's stream, for CUDA an " \
   "address, 1, 2, or -1 for no order, for the CPU None. max_version: the newest version of DLPack that the " \
@@ -27,16 +27,15 @@ struct DLPackRequest {
 bool init_dlpack_request();
 bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject* keywords, DLPackRequest& request);
 
-/// Returns a new capsule of an open lease's memory, which owns its tensor until a consumer renames it. A consumer on a
-/// device may use the tensor in its stream at once. Raises `TypeError`, `ValueError` (a stream on the CPU, 0, or of
-/// another device) or `BufferError` (another device). Throws `LockError` (not open), and as `detail::export_versioned`
-/// does.
+/// Returns a new capsule, which owns its tensor until a consumer renames it. The memory is ready in the requested
+/// stream. Raises `TypeError`, `ValueError` (stream 0, a stream of another device or for the CPU), `BufferError`
+/// (another device). Throws `LockError` (lease not open), and as `detail::export_versioned` does.
 PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& request);
 
-/// Like `make_capsule` of a lease, but throws `ValueError` for a closed view.
+/// Throws `ValueError`, not `LockError`, if the view is closed.
 PyObject* make_capsule(detail::ViewCore const& view, DLPackRequest const& request);
 
-/// Returns a new reference to (device type, device id).
+/// Returns a new (device type, device id).
 PyObject* dlpack_device(Device device);
 
 }  // namespace memarray::python

@@ -58,13 +58,12 @@ int to_object(DLManagedTensorVersioned* tensor, void** out) noexcept {
 }
 
 int current_stream(DLDeviceType, std::int32_t, void** stream) noexcept {
-  // Null is the default stream.
-  *stream = nullptr;
+  *stream = nullptr;  // the default stream
   return 0;
 }
 
-/// Returns an attribute's value or a method's result; null if there is none, with the error set after Ctrl-C or if
-/// memory is short.
+/// Returns an attribute's value or a method's result; null on failure. Leaves only `MemoryError` and non-`Exception`
+/// errors set.
 PyRef ask(PyObject* object, PyObject* name) {
   PyRef const found = PyRef::steal(type_attribute(Py_TYPE(object), name));
   PyRef answer;
@@ -94,7 +93,7 @@ bool init_exchange_api() {
 }
 
 DLPackExchangeAPI const* exchange_api_of(PyObject* object) {
-  // A lookup in the type raises no AttributeError, which would cost more than the rest of an import.
+  // A lookup in the type raises no AttributeError, which would cost more than an import.
   PyRef capsule = PyRef::steal(type_attribute(Py_TYPE(object), attribute_name));
   if (!capsule) return nullptr;
   if (!PyCapsule_CheckExact(capsule.get())) {
@@ -105,7 +104,7 @@ DLPackExchangeAPI const* exchange_api_of(PyObject* object) {
   void* const pointer = is_capsule ? PyCapsule_GetPointer(capsule.get(), capsule_name) : nullptr;
   if (!pointer) PyErr_Clear();
   auto const* header = static_cast<DLPackExchangeAPIHeader const*>(pointer);
-  // The table of a newer library links to tables of older versions.
+  // Newer tables link to older ones.
   while (header && header->version.major > DLPACK_MAJOR_VERSION) header = header->prev_api;
   if (!header || header->version.major != DLPACK_MAJOR_VERSION) return nullptr;
   auto const* const table = reinterpret_cast<DLPackExchangeAPI const*>(header);
@@ -123,7 +122,7 @@ ExportMode export_mode(PyObject* object, std::uint8_t code) {
     // Only complex elements have the conjugate bit; integers and bools have no gradients.
     if (name == lazy_names[0] ? code != kDLComplex : name == lazy_names[2] && whole) continue;
     PyRef const answer = ask(object, name);
-    // Without the attribute, the type has no lazy states.
+    // No attribute: no lazy states.
     if (!answer) return PyErr_Occurred() ? ExportMode::wrong : ExportMode::elements;
     if (answer.get() != Py_True) continue;
     if (name != lazy_names[1]) return ExportMode::refuses;
@@ -165,7 +164,7 @@ int add_exchange_api(PyTypeObject* type, DLPackExchangeAPI& table, DLPackManaged
            .dltensor_from_py_object_no_sync = look,
            .current_work_stream = current_stream};
   PyRef const capsule = PyRef::steal(PyCapsule_New(&table, capsule_name, nullptr));
-  // Changes the type's dict directly: no other code can see the type yet.
+  // No other code can see the type yet.
   int const set = capsule ? PyDict_SetItem(type->tp_dict, attribute_name, capsule.get()) : -1;
   PyType_Modified(type);
   return set;

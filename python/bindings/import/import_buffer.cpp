@@ -25,7 +25,7 @@ using detail::ViewCore;
 
 char const* type_name(PyObject* object) noexcept { return object ? Py_TYPE(object)->tp_name : "nothing"; }
 
-/// Returns the dtype of a `struct` format in native byte order; null without an error if there is none.
+/// Returns the dtype of a `struct` format in native byte order, or null without an error.
 DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
   std::string_view text(format ? format : "B");
   bool const little = text.starts_with('<') || text.starts_with('@') || text.starts_with('=');
@@ -43,12 +43,11 @@ DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
     code = kDLFloat;
   else
     return nullptr;
-  // The item size gives the bits: 'l' has 4 or 8 bytes.
+  // The item size decides: 'l' has 4 or 8 bytes.
   if (itemsize < 1 || itemsize > 16) return nullptr;
   return find_dtype(DLDataType{code, static_cast<std::uint8_t>(itemsize * 8), 1});
 }
 
-/// Returns the dtype of a buffer of structs, whose format NumPy reads.
 DType const* dtype_of_structs(PyObject* object, Py_buffer const& buffer) {
   PyRef const description = PyRef::steal(call_helper("memarray._numpy", "struct_in_buffer", object));
   DType const* const dtype = description ? dtype_described(description.get()) : nullptr;
@@ -121,8 +120,8 @@ class NewKeepAlive {
   MemoryKeepAlive* operator->() const noexcept { return reinterpret_cast<MemoryKeepAlive*>(_keep_alive.get()); }
   [[nodiscard]] bool get_buffer(PyObject* object, int flags) const {
     Py_buffer& buffer = (*this)->buffer;
-    // If the collector may clear an exporter, a memoryview must hold the buffer. A memoryview cannot be cleared safely
-    // while the keep-alive has its buffer.
+    // If the collector may clear the exporter, a memoryview holds the buffer. Clearing an exporter that is itself a
+    // memoryview is unsafe while we have its buffer.
     if (flags == PyBUF_FULL_RO && PyType_IS_GC(Py_TYPE(object))) {
       PyObject* const own = PyMemoryView_FromObject(object);
       if (!own) return false;
@@ -156,7 +155,6 @@ struct InterfaceData {
   NewKeepAlive keep_alive{};
 };
 
-/// Reads 'data' as (address, read-only).
 bool read_address(PyObject* pair, InterfaceData& data) {
   data.address = PyLong_AsVoidPtr(PyTuple_GET_ITEM(pair, 0));
   int const read_only = PyErr_Occurred() ? -1 : PyObject_IsTrue(PyTuple_GET_ITEM(pair, 1));
@@ -164,12 +162,12 @@ bool read_address(PyObject* pair, InterfaceData& data) {
   return read_only >= 0;
 }
 
-/// Reads 'data' as a buffer. `offset_object`: the bytes before the first element.
+/// `offset_object`: the bytes before the first element, or null.
 bool read_buffer(PyObject* object, PyObject* offset_object, StridedLayout::Span const& span, InterfaceData& data) {
   Py_ssize_t const offset = offset_object ? PyNumber_AsSsize_t(offset_object, PyExc_OverflowError) : 0;
   if (offset == -1 && PyErr_Occurred()) return false;
   if (!data.keep_alive.get_buffer(object, PyBUF_FULL_RO)) {
-    // Retry as plain bytes: the elements may have no format.
+    // Retry as plain bytes: elements may have no format.
     PyErr_Clear();
     if (!data.keep_alive.get_buffer(object, PyBUF_SIMPLE)) return false;
   }
@@ -196,7 +194,7 @@ bool read_data(PyObject* object, PyObject* interface, StridedLayout::Span const&
   PyObject* const given = PyDict_GetItemString(interface, "data");
   if (given && PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 2 && PyLong_Check(PyTuple_GET_ITEM(given, 0)))
     return read_address(given, data);
-  // Without 'data', the object itself has the buffer protocol.
+  // Without 'data', the object has the buffer protocol.
   PyObject* const exporter = given && given != Py_None ? given : object;
   if (!cuda && PyObject_CheckBuffer(exporter))
     return read_buffer(exporter, PyDict_GetItemString(interface, "offset"), span, data);
@@ -227,7 +225,7 @@ DType const* read_interface_dtype(PyObject* object, PyObject* interface) {
   return description ? dtype_described(description.get()) : nullptr;
 }
 
-/// Imports `interface`, a private copy of the attribute's value `given`.
+/// Imports `interface`, a private copy of the attribute `given`.
 bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bool cuda, ViewCore& view) {
   auto const get = [&](char const* key) { return PyDict_GetItemString(interface, key); };
   if (PyObject* const mask = get("mask"); mask && mask != Py_None) {
@@ -247,7 +245,7 @@ bool import_interface(PyObject* object, PyObject* given, PyObject* interface, bo
       shape, has_strides ? std::optional(StridedLayout::Extents(strides)) : std::nullopt, dtype->itemsize);
   InterfaceData data;
   if (!data.keep_alive || !read_data(object, interface, layout.span(dtype->itemsize), cuda, data)) return false;
-  // A dict made on each request may be the only owner of the memory.
+  // `given` may be the only owner of the memory.
   if (!data.keep_alive.set_owner(object, given)) return false;
   detail::ForeignMemory memory(data.address, Device{}, MemoryType::normal, dtype, layout, data.writable);
   if (cuda) {
@@ -279,10 +277,10 @@ void drop_buffer(void* object) noexcept {
   delete buffer;
 }
 
-/// Implements `import_buffer` for an object that cannot refer to the view.
+/// `import_buffer` for an object that cannot refer to the view.
 bool import_plain_buffer(PyObject* object, DType const* dtype, ViewCore& view) {
   auto owned = std::make_unique<Py_buffer>();
-  // Exporters mark writable memory without a request, which they may refuse.
+  // Not PyBUF_WRITABLE, which exporters may refuse: they mark writable memory unasked.
   if (PyObject_GetBuffer(object, owned.get(), PyBUF_FULL_RO) != 0) return false;
   Py_buffer const& buffer = *owned;
   detail::KeepAliveGuard keep_alive({owned.release(), &drop_buffer});

@@ -46,7 +46,7 @@ ViewCore import_tensor(DLManagedTensorVersioned* tensor, PyRef const& storage, C
   return view;
 }
 
-/// Takes the tensor and renames the capsule, in one step. From then on memarray calls the deleter, exactly once.
+/// Takes the tensor and renames the capsule in one step. memarray then calls the deleter, exactly once.
 template <class Managed>
 Managed* take(PyObject* capsule) {
   Managed* tensor = nullptr;
@@ -61,8 +61,8 @@ Managed* take(PyObject* capsule) {
   return tensor;
 }
 
-/// Returns 1 if an unversioned capsule's memory may be written, else 0. The capsule has no read-only flag, but
-/// immutable arrays of JAX refuse writable buffers.
+/// Returns 1 if the memory may be written, else 0. Unversioned capsules have no read-only flag, but immutable arrays of
+/// JAX refuse writable buffers.
 int exports_for_writing(PyObject* object) {
   if (!PyObject_CheckBuffer(object)) return 1;
   Py_buffer buffer;
@@ -101,14 +101,14 @@ PyObject* from_capsule(PyObject* capsule, PyObject* owner, Copy copy) {
   return nullptr;
 }
 
-/// Returns 1 if the producer must make the memory ready in the default stream, else 0.
+/// Returns 1 if the memory must be made ready in the default stream, else 0.
 int is_exported_in_streams(PyObject* object) {
   PyRef method;
   // Old producers of host memory lack `__dlpack_device__`.
   if (!find_attribute(object, device_name, method)) return PyErr_Occurred() ? -1 : 0;
   PyRef const answer = PyRef::steal(PyObject_CallNoArgs(method.get()));
   if (!answer) return -1;
-  // The tensor has the id; pandas returns None as that of host memory.
+  // Ignores the id, which is None in pandas: the tensor has it.
   bool const is_pair = PyTuple_Check(answer.get()) && PyTuple_GET_SIZE(answer.get()) == 2;
   int const type = is_pair ? static_cast<int>(PyLong_AsLong(PyTuple_GET_ITEM(answer.get(), 0))) : -1;
   bool const read = is_pair && !PyErr_Occurred();
@@ -164,7 +164,7 @@ PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
   return capsule;
 }
 
-/// Reads the stream of the table's library. The table does not synchronize, so the consumer must wait for that stream.
+/// Reads the stream for which the consumer must wait, as the table does not synchronize.
 bool read_work_stream(DLPackExchangeAPI const& api, DLDevice device, StreamHandle& stream) {
   void* address = nullptr;
   if (api.current_work_stream && api.current_work_stream(device.device_type, device.device_id, &address) != 0) {
@@ -198,7 +198,6 @@ PyObject* finish_in_stream(PyObject* object, Copy copy, Import const& import) {
   });
 }
 
-/// Sets an error unless the producer set one.
 void set_unexplained(PyObject* object) {
   if (!PyErr_Occurred())
     PyErr_Format(PyExc_BufferError, "a %.200s returned no tensor and no error", Py_TYPE(object)->tp_name);
@@ -217,7 +216,7 @@ bool try_borrowed(DLPackExchangeAPI const& api, PyObject* object, PyRef const& s
   return true;
 }
 
-/// Imports through the exchange table. Returns false if the import must use `__dlpack__`.
+/// Imports through the exchange table; false if the import must use `__dlpack__`.
 bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObject*& result) {
   PyRef const storage = storage_of(object);
   if (storage && api.dltensor_from_py_object_no_sync && is_plain_tensor(object))
@@ -243,8 +242,8 @@ bool try_table(DLPackExchangeAPI const& api, PyObject* object, Copy copy, PyObje
   return true;
 }
 
-/// Shortens a refusal of another library, which may contain a call stack, to a `BufferError` of one line. Keeps all
-/// other errors.
+/// Turns another library's refusal, which may contain a call stack, into a `BufferError` of one line. Keeps other
+/// errors.
 void shorten_refusal(PyObject* object) {
   if (is_own_error(PyErr_Occurred())) return;
   bool const is_buffer_error = PyErr_ExceptionMatches(PyExc_BufferError) != 0;

@@ -15,7 +15,7 @@ bool init_import_tensor();
 /// Imports a capsule, or an object with an exchange table or `__dlpack__`. Returns as `import_view` does.
 int try_dlpack(PyObject* object, Copy copy, PyObject*& result);
 
-/// Returns a new Python view of the result of `import`, or of a copy if requested. Always calls `import`.
+/// Returns a new view of the result of `import`, or of its copy. Always calls `import`.
 template <class Import>
 PyObject* finish(PyObject* owner, Copy copy, Import const& import) {
   if (copy != Copy::always) return make_view_of(owner, import);

@@ -11,12 +11,12 @@ namespace memarray::python {
 
 /// A keep-alive that shows the owner of imported memory to the garbage collector, because the owner may refer to views.
 ///
-/// The block and its views refer to this object. The collector sees the block's reference only while views hold all
-/// exports and references of the block: any other holder keeps the owner alive.
+/// The block and its views refer to it. The collector sees the block's reference only while the block's only holders
+/// are views: any other holder keeps the owner alive.
 struct MemoryKeepAlive {
   PyObject_HEAD PyObject* owner;        ///< may be null
   Py_buffer buffer;                     ///< has no object if a memoryview in `owner` holds it
-  std::atomic<detail::Block*> block;    ///< the views' block; null until there is one
+  std::atomic<detail::Block*> block;    ///< the views' block, or null
   std::atomic<std::uint64_t> in_views;  ///< exports of `block` that views hold
 };
 
@@ -25,9 +25,9 @@ int add_memory_keep_alive_type();
 [[nodiscard]] MemoryKeepAlive* make_memory_keep_alive();
 /// Registers a keep-alive with the collector if its owner is collected.
 void collect_keep_alive(MemoryKeepAlive* keep_alive) noexcept;
-/// Returns the keep-alive for a block, which takes over the caller's reference.
+/// Returns a `KeepAlive` that takes over the caller's reference.
 [[nodiscard]] detail::Block::KeepAlive keep_alive_for_block(MemoryKeepAlive* keep_alive) noexcept;
-/// Returns the block's keep-alive, borrowed; null without an error unless the collector tracks it.
+/// Returns the block's keep-alive, borrowed; null unless the collector tracks it.
 [[nodiscard]] MemoryKeepAlive* memory_keep_alive_of(detail::Block const& block) noexcept;
 
 }  // namespace memarray::python

@@ -61,7 +61,7 @@ std::array const dtypes = []() noexcept {
 
 std::atomic<PyTypeObject*> array_type = nullptr;
 
-/// Returns the array type of an imported NumPy module, borrowed; null without an error.
+/// Returns the array type of an imported NumPy module, borrowed, or null without an error.
 PyTypeObject* type_in(char const* module_name) {
   PyObject* const name = PyUnicode_FromString(module_name);
   PyObject* const module = name ? PyImport_GetModule(name) : nullptr;
@@ -92,7 +92,6 @@ bool is_array_type(PyTypeObject* type) {
   return true;
 }
 
-// Returns null without an error for other types.
 PyTypeObject* array_type_of(PyTypeObject* type) {
   PyObject* const all = type->tp_mro;
   for (Py_ssize_t i = 0; all && i < PyTuple_GET_SIZE(all); ++i) {

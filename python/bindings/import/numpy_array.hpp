@@ -8,18 +8,17 @@
 
 namespace memarray::python {
 
-/// The fields of NumPy's array struct.
 struct NumpyFields {
   void* data;
   StridedLayout::Extents shape;
   StridedLayout::Extents strides;  ///< in bytes; arbitrary for extents of 0 and 1
   DType const* dtype;
   bool writable;
-  bool is_aligned;  ///< address and strides fit whole, aligned elements
+  bool is_aligned;  ///< address and strides are aligned for the dtype
 };
 
-/// Returns the memory that `__dlpack__` of an exact `numpy.ndarray` would export, without calling it. Empty for other
-/// objects and for arrays that DLPack would refuse or export differently. Never imports NumPy.
+/// Returns the memory that `__dlpack__` of an exact `numpy.ndarray` would export. Empty for other objects, and for
+/// arrays that DLPack would refuse or export differently. Never imports NumPy.
 std::optional<NumpyFields> look_at_numpy_array(PyObject* object);
 /// Like `look_at_numpy_array`, for a subclass that inherits NumPy's `__dlpack__`.
 std::optional<NumpyFields> look_at_numpy_subclass(PyObject* object);

@@ -18,8 +18,8 @@ PyObject* names[3] = {};  // mask, unit, units
 
 enum Carried { mask, unit, units };
 
-/// Returns an attribute; null without an error if only `__getattr__` or `__getattribute__` makes it up, as for fields
-/// and columns.
+/// Returns an attribute; null without an error if only `__getattr__` or `__getattribute__` makes it up (fields,
+/// columns).
 PyRef plain_attribute(PyObject* object, PyObject* name, PyRef const& own) {
   PyRef const of_class = PyRef::steal(type_attribute(Py_TYPE(object), name));
   if (of_class) {
@@ -32,7 +32,7 @@ PyRef plain_attribute(PyObject* object, PyObject* name, PyRef const& own) {
   return own ? PyRef::steal(dict_item(own.get(), name)) : PyRef();
 }
 
-/// Returns own attributes; null without an error if there are none.
+/// Returns `__dict__`; null without an error if it is empty.
 PyRef own_attributes(PyObject* object) {
   if (Py_TYPE(object)->tp_dictoffset == 0) return {};
   PyRef dict = PyRef::steal(PyObject_GenericGetDict(object, nullptr));
@@ -49,9 +49,8 @@ bool has_memory(PyObject* object) {
   return false;
 }
 
-/// Implements `check_unannotated` for objects of other libraries.
 bool check_carries_nothing(PyObject* object) {
-  // Users attach arbitrary attributes to tensors, whose classes have neither mask nor unit.
+  // Users attach any attributes to tensors, whose classes have neither mask nor unit.
   PyRef const own = exchange_api_of(object) ? PyRef() : own_attributes(object);
   for (int i = mask; i <= units; ++i) {
     PyRef const value = plain_attribute(object, names[i], own);
@@ -79,14 +78,13 @@ PyRef attribute(PyObject* object, char const* name) {
   return found;
 }
 
-/// True for types without annotations. Checked first, to save attribute look-ups.
+/// True for types without annotations. Saves attribute look-ups.
 bool is_known(PyObject* object) {
   return PyBytes_CheckExact(object) || PyByteArray_CheckExact(object) || PyCapsule_CheckExact(object) ||
          look_at_numpy_array(object).has_value() || is_view(object) || unwrap_state(object) || lease_of(object) ||
          defines_exchange_api(object);
 }
 
-/// Refuses NumPy arrays and scalars of text, dates and objects.
 bool check_elements(PyObject* object) {
   bool const is_scalar = is_instance(Py_TYPE(object), "numpy.generic");
   if (!is_scalar && !is_instance(Py_TYPE(object), "numpy.ndarray")) return true;

@@ -27,15 +27,15 @@ using detail::ViewCore;
 Signature<1> from_dlpack_signature("from_dlpack", {"copy"}, 0);
 Signature<1> from_numpy_signature("from_numpy", {"device"}, 1);
 
-/// Steals a reference to a view, which may be null, and returns the view on `device` (None: where it is).
+/// Steals a view, which may be null, and returns it on `device` (None: where it is).
 PyObject* on_device(PyObject* view, PyObject* device) {
   if (!view || device == Py_None) return view;
   PyRef const here = PyRef::steal(view);
   return PyObject_CallMethod(here.get(), "to_device", "(O)", device);
 }
 
-/// Imports an exact `numpy.ndarray`. Like the next functions, returns 0 for other objects, else 1 with `result` or an
-/// error set.
+/// Imports an exact `numpy.ndarray`. `try_…` functions return 0 for other objects, else 1 with `result` or an error
+/// set.
 int try_array(PyObject* object, Copy copy, PyObject*& result) {
   auto const array = look_at_numpy_array(object);
   if (!array) return 0;
@@ -46,14 +46,14 @@ int try_array(PyObject* object, Copy copy, PyObject*& result) {
   return 1;
 }
 
-/// Imports another NumPy array: of a subclass, or of a dtype that NumPy's DLPack lacks (bfloat16). If `__dlpack__`
-/// refuses, imports over `__array_interface__`, and reports only that import's error.
+/// Imports a NumPy array of a subclass, or of a dtype that NumPy's DLPack lacks (bfloat16). Falls back to
+/// `__array_interface__`, and then reports only its error.
 int try_other_array(PyObject* object, Copy copy, PyObject*& result) {
   result = nullptr;
   if (!is_instance(Py_TYPE(object), "numpy.ndarray")) return 0;
   ViewCore core;
-  // An attribute of the array may refer to the view. The garbage collector could not see this cycle through a tensor
-  // from NumPy's `__dlpack__`.
+  // An attribute of the array may refer to the view. A tensor from `__dlpack__` would hide this cycle from the garbage
+  // collector.
   if (auto const array = look_at_numpy_subclass(object)) {
     if (import_collected(object, memory_of(*array), core))
       result = finish(object, copy, [&] { return std::move(core); });
@@ -70,7 +70,6 @@ int try_other_array(PyObject* object, Copy copy, PyObject*& result) {
   return 1;
 }
 
-/// Imports memarray's own arrays, leases and views.
 int try_own(PyObject* object, Copy copy, PyObject*& result) {
   result = nullptr;
   if (is_view(object)) {
@@ -182,7 +181,7 @@ PyObject* from_numpy(PyObject*, PyObject* const* args, Py_ssize_t given, PyObjec
 }
 
 DType const* read_dtype(PyObject* object) {
-  // Avoids `np.dtype`, which takes longer than a copy of a few hundred elements.
+  // Avoids `np.dtype`, which is slow.
   if (PyUnicode_Check(object)) {
     Py_ssize_t length = 0;
     char const* const word = PyUnicode_AsUTF8AndSize(object, &length);

@@ -29,7 +29,7 @@ bool read_timeout(PyObject* object, Timeout& timeout) {
     PyErr_Format(PyExc_ValueError, "timeout must be 0 or more seconds, or None, not %s", shown(object).c_str());
     return false;
   }
-  constexpr double longest = 9.0e9;  // 64 bits of nanoseconds count 285 years
+  constexpr double longest = 9.0e9;  // 285 years; 64 bits of nanoseconds count 292
   timeout = seconds >= longest ? Timeout() : Timeout(std::chrono::nanoseconds(std::llround(seconds * 1e9)));
   return true;
 }
@@ -57,7 +57,7 @@ bool read_device_id(PyObject* object, int& id) {
 bool read_device(PyObject* object, std::optional<Device>& device) {
   if (object == Py_None) return true;
   if (PyLong_Check(object) && !PyLong_CheckExact(object) && !PyBool_Check(object)) {
-    // A DeviceType, which is an enum of integers, names the first device of its kind.
+    // A `DeviceType`, an enum of integers, names the first device of its kind.
     int overflow = 0;
     long const kind = PyLong_AsLongAndOverflow(object, &overflow);
     if (kind == kDLCPU) device = Device{};

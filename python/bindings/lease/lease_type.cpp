@@ -130,7 +130,7 @@ PyObject* repr(PyObject* self) {
   });
 }
 
-// Runs while the object is whole, because the warning shows it.
+// Runs while the object is whole: the warning shows it.
 void finalize(PyObject* self) {
   LeaseCore& core = core_of(self);
   if (!core.is_open()) return;
@@ -252,7 +252,7 @@ int add_lease_type(PyObject* module) {
 }
 
 PyObject* make_lease(detail::ArrayStatePtr state, LeaseCore::Kind kind, LeaseOptions const& options) {
-  // tp_alloc would zero the memory first.
+  // tp_alloc would zero the memory.
   PyLease* const self = PyObject_New(PyLease, lease_type);
   if (!self) return nullptr;
   self->weak_references = nullptr;

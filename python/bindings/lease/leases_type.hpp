@@ -4,7 +4,7 @@
 
 namespace memarray::python {
 
-/// Adds the type `memarray.leases`, which opens several leases or none.
+/// Adds `memarray.leases`.
 int add_leases_type(PyObject* module);
 
 }  // namespace memarray::python

@@ -1,5 +1,4 @@
-// A DLPack consumer like those of other libraries. It knows the capsule and the driver, but not leases, blocks and
-// their waits.
+// A DLPack consumer like those of other libraries: it knows capsules and the driver, but not leases, blocks and waits.
 
 #include "testing/consumer.hpp"
 
@@ -38,12 +37,11 @@ void check(cu::Result result, char const* what) {
   if (result != 0) throw_driver_error(result, what);
 }
 
-/// Returns an `np.dtype`, or the dtype's name if NumPy has none.
 py::object numpy_dtype(DType const& dtype) {
   return py::module_::import("memarray._dtypes").attr("numpy_dtype")(dtype.name, dtype.typestr);
 }
 
-/// The elements of a tensor at the time when the consumer's stream reached the read.
+/// A tensor's elements when the consumer's stream reached the read.
 class ConsumerReading {
  public:
   ConsumerReading(std::shared_ptr<ConsumerBacklog> backlog, std::shared_ptr<ConsumerPiece> piece, std::string bytes,
@@ -105,7 +103,6 @@ DType const& dtype_of_tensor(DLTensor const& tensor) {
   throw BufferError("this consumer does not know the dtype of the tensor");
 }
 
-/// A tensor that was taken out of its capsule.
 class ConsumerTensor {
  public:
   ConsumerTensor(py::capsule const& capsule, py::object const& stream, std::shared_ptr<ConsumerBacklog> backlog)
@@ -162,7 +159,7 @@ class ConsumerTensor {
 
   void add(py::object const& value) {
     check_writable();
-    // Runs Python code, which may drop the tensor.
+    // Python code may drop the tensor.
     std::string const element = py::module_::import("numpy")
                                     .attr("asarray")(value)
                                     .attr("astype")(numpy_dtype(*_dtype))
@@ -238,7 +235,7 @@ class ConsumerTensor {
     }
   }
 
-  // Takes the tensor and renames the capsule at once, so that nothing else deletes the tensor.
+  // Renames the capsule at once, so that nothing else deletes the tensor.
   void take(PyObject* capsule) {
     if (PyCapsule_IsValid(capsule, CapsuleName<DLManagedTensorVersioned>::offered))
       return own<DLManagedTensorVersioned>(capsule);

@@ -4,7 +4,7 @@
 
 namespace memarray::python {
 
-/// Adds `ConsumerView`, `ConsumerReading` and the backlog of `memarray.testing.Consumer` to the module.
+/// Adds the classes behind `memarray.testing.Consumer`.
 void add_consumer(pybind11::module_& module);
 
 }  // namespace memarray::python

@@ -36,7 +36,7 @@ void ConsumerPiece::run(std::function<void(DriverTable const& driver, cu::Stream
     if (failed != 0) throw_driver_error(failed, "a consumer's work");
     [[maybe_unused]] auto* const taken = told.release();
   } catch (...) {
-    // The memory of the piece may be freed after this.
+    // The piece's memory may be freed next.
     if (!detail::synchronize(_queue)) clear_last_error();
     std::lock_guard const guard(_end->lock);
     _end->is_over = true;
@@ -60,7 +60,7 @@ ConsumerBacklog::~ConsumerBacklog() {
   try {
     wait();
   } catch (...) {
-    // Leak the memory: work that may not have completed may still use it.
+    // Leak the memory, which pending work may use.
     static_cast<void>(new (std::nothrow) std::vector(std::move(_pieces)));
     clear_last_error();
   }

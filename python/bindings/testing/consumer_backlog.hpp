@@ -13,17 +13,17 @@
 
 namespace memarray::python {
 
-/// One batch of a consumer's work in a stream, with the pinned memory that it uses. A host function after the work
-/// marks its end: an event would add to the calls and waits of the producer, which tests count.
+/// One batch of a consumer's work in a stream, with its pinned memory. A host function marks its end: an event would
+/// add to the calls and waits that tests count.
 class ConsumerPiece {
  public:
-  /// Allocates the memory. Throws `CudaError`, as `run` and `wait` do; `wait` also throws `Interrupted`.
+  /// Throws `CudaError`, as `run` and `wait` do; `wait` also throws `Interrupted`.
   ConsumerPiece(detail::BoundStream queue, std::size_t bytes);
 
   [[nodiscard]] void* data() const noexcept { return reinterpret_cast<void*>(as_intptr(_memory)); }
   [[nodiscard]] detail::BoundStream const& queue() const noexcept { return _queue; }
   [[nodiscard]] bool is_over() const;
-  /// Calls `submit`, then submits the host function that marks the end. If either fails, waits for the submitted work.
+  /// Calls `submit`, then marks the end. On failure, waits for the submitted work.
   void run(std::function<void(DriverTable const& driver, cu::Stream stream)> const& submit);
   void wait() const;
 
@@ -39,7 +39,7 @@ class ConsumerPiece {
   std::shared_ptr<End> _end = std::make_shared<End>();
 };
 
-/// A consumer's pending work, with the memory that it uses.
+/// A consumer's pending work, with its memory.
 class ConsumerBacklog {
  public:
   ConsumerBacklog() = default;
@@ -48,7 +48,7 @@ class ConsumerBacklog {
   /// Waits for the work.
   ~ConsumerBacklog();
 
-  /// Returns a new piece for the caller to run, and drops completed pieces.
+  /// Returns a new piece for the caller to run. Drops completed pieces.
   [[nodiscard]] std::shared_ptr<ConsumerPiece> begin(detail::BoundStream const& queue, std::size_t bytes);
   void wait();
 

@@ -23,7 +23,7 @@ namespace {
 
 using testing::SimulatedDevices;
 
-/// `memarray.testing.SimulatedDevices`: the devices are made when its `with` block is entered.
+/// `memarray.testing.SimulatedDevices`: its `with` block makes the devices.
 class DevicesBlock {
  public:
   explicit DevicesBlock(testing::SimulatedOptions const& options) : _options(options) {}
@@ -44,8 +44,7 @@ class DevicesBlock {
   }
 
  private:
-  /// Ends delays of devices whose block was never left, so that the end of the interpreter does not wait for delayed
-  /// work.
+  /// Ends delays first: the end of the interpreter must not wait for delayed work of a block that was never left.
   struct DropWithoutDelay {
     void operator()(SimulatedDevices* devices) const {
       devices->delay({});

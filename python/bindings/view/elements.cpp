@@ -91,7 +91,6 @@ T load(std::byte const* element) noexcept {
   return value;
 }
 
-// One return for each size: a conditional expression of int32 and uint32 would be unsigned.
 PyObject* read_signed(std::size_t itemsize, std::byte const* element) {
   switch (itemsize) {
     case 1: return PyLong_FromLong(load<std::int8_t>(element));

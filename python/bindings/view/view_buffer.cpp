@@ -16,7 +16,7 @@ constexpr int c_order = PyBUF_C_CONTIGUOUS & ~PyBUF_STRIDES;
 constexpr int f_order = PyBUF_F_CONTIGUOUS & ~PyBUF_STRIDES;
 constexpr int one_order = PyBUF_ANY_CONTIGUOUS & ~PyBUF_STRIDES;
 
-/// Returns why a consumer cannot have a buffer with these flags, or null.
+/// Returns why a buffer with these flags is refused, or null.
 char const* refusal(detail::ViewCore const& view, int flags) {
   auto const asks = [&](int what) { return (flags & what) == what; };
   StridedLayout const& layout = view.layout();
@@ -41,7 +41,7 @@ char const* refusal(detail::ViewCore const& view, int flags) {
   return nullptr;
 }
 
-/// The view and strides of a buffer, until its release.
+/// A buffer's view and strides, in `Py_buffer::internal` until its release.
 struct KeptBuffer {
   detail::ViewCore view;
   std::unique_ptr<Py_ssize_t[]> strides;
@@ -62,7 +62,7 @@ void settle_strides(StridedLayout const& layout, Py_buffer* buffer, int flags) {
   for (std::size_t i = 0; i < ndim; ++i) {
     std::size_t const d = as_fortran ? i : ndim - 1 - i;
     strides[d] = stride;
-    // The product of the extents may overflow if one of them is 0.
+    // The product may overflow if an extent is 0.
     if (__builtin_mul_overflow(stride, layout.shape()[d], &stride)) stride = 0;
   }
   if (std::ranges::equal(layout.strides(), std::span(strides.get(), ndim))) return;

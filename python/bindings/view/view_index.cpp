@@ -15,7 +15,6 @@ namespace {
 
 using detail::ViewCore;
 
-/// A layout to which the parts of a key are applied.
 class Indexing {
  public:
   explicit Indexing(ViewCore const& view) : layout(view.layout()), _ndim(view.layout().ndim()) {}
@@ -75,8 +74,8 @@ class Indexing {
     return true;
   }
 
-  /// True for an integer, but not for a bool, an array with dimensions or an array scalar that refuses `__index__`.
-  /// Other errors stay set.
+  /// True for integers, but not for bools, arrays with dimensions or array scalars that refuse `__index__`. Other
+  /// errors stay set.
   static bool is_scalar_index(PyObject* part) {
     if (!PyIndex_Check(part) || PyBool_Check(part)) return false;
     PyRef ndim;

@@ -32,8 +32,8 @@ using detail::LeaseCore;
 using detail::ViewCore;
 using detail::with_valid_bools;
 
-/// The argument whose memory the matching overload could not acquire in the first pass. In the second pass only that
-/// overload raises an error. Compared by identity.
+/// The argument that a fitting overload could not acquire in the first pass, without `converts`. In the second pass
+/// only that overload raises an error. Compared by identity.
 thread_local PyObject const* to_be_tried_again = nullptr;
 
 struct Argument {
@@ -42,7 +42,7 @@ struct Argument {
   bool converts;
   detail::ViewTarget view;
 
-  /// Refuses the argument, with `TypeError` only if conversions are on.
+  /// Refuses the argument, with `TypeError` only under `converts`.
   [[nodiscard]] Loaded refuse(Given const& given, Misfits misfits) const {
     if (!converts || object == to_be_tried_again) return Loaded::no;
     raise_refusal(object, given, wanted, misfits);
@@ -110,7 +110,7 @@ StridedLayout layout_of(ArrayState const& state) {
   return StridedLayout::dense({shape.data(), ndim}, state.dtype().itemsize);
 }
 
-/// A C++ lease of an array with a checked element type.
+/// A C++ lease, typed as bytes: the dtype was checked before.
 template <class Byte>
 class ArgumentLease : public detail::TypedLease<Byte, 1> {
  public:
@@ -158,8 +158,7 @@ Loaded load_array(Argument const& argument, ArrayState& state) {
   return load_leased(argument, state, std::make_shared<ArgumentLease<std::byte const>>(state));
 }
 
-/// Imports over other protocols after DLPack refused a dtype, strides or read-only memory. False with that refusal
-/// pending.
+/// Imports over other protocols after DLPack refused. False with that refusal pending.
 bool import_otherwise(PyObject* object, ViewCore& core) {
   PyRef refusal = take_error();
   int found = guarded([&] { return static_cast<int>(import_buffer(object, nullptr, core)); });
@@ -179,7 +178,6 @@ bool is_refused() {
   return type == PyExc_BufferError || type == PyExc_TypeError;
 }
 
-/// Adds the expected memory to a refusal.
 void explain(Argument const& argument) {
   if (argument.converts && is_refused()) raise_refusal_because(argument.object, argument.wanted);
 }
@@ -207,7 +205,7 @@ ViewCore view_of_numpy(PyObject* object, NumpyFields const& array) {
   return detail::import_memory(memory, keep_alive_of(object));
 }
 
-/// Loads a plain NumPy array, the most common argument, without a block.
+/// Loads a NumPy array, the most common argument, without a block.
 Loaded load_numpy(Argument const& argument, NumpyFields const& array) {
   Given const given{*array.dtype, array.shape, array.strides, array.writable, false, Device{}};
   if (Misfits const misfits = misfits_of(given, argument.wanted)) return argument.refuse(given, misfits);
@@ -233,7 +231,7 @@ Loaded load(Argument const& argument) {
 Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view) noexcept {
   Loaded const loaded = guarded([&] { return load({object, wanted, converts, view}); });
   if (loaded != Loaded::failed) return loaded;
-  // Other overloads come first, except after `KeyboardInterrupt` and similar exceptions.
+  // Other overloads come first, but not after `KeyboardInterrupt`.
   bool const comes_later = !converts && PyErr_ExceptionMatches(PyExc_Exception);
   to_be_tried_again = comes_later ? object : nullptr;
   if (!comes_later) return Loaded::failed;

@@ -69,7 +69,7 @@ PyObject* ensure_contiguous(PyObject* self, PyObject*) {
   });
 }
 
-/// Returns as one sequence arguments that are separate numbers or a sequence.
+/// Returns numbers, passed one by one or as a sequence, as one sequence.
 PyObject* list_in(PyObject* args) {
   bool const is_sequence = PyTuple_GET_SIZE(args) == 1 && !PyIndex_Check(PyTuple_GET_ITEM(args, 0));
   return is_sequence ? PyTuple_GET_ITEM(args, 0) : args;

@@ -22,7 +22,7 @@ using detail::ViewCore;
 
 Signature<1> tobytes_signature("tobytes", {"order"}, 1);
 
-/// Returns the only element as a Python number; errors name `conversion`.
+/// Errors name `conversion`.
 PyRef only_number(PyObject* self, char const* conversion) {
   return PyRef::steal(guarded([&] {
     ViewCore const& view = core_of(self);
@@ -54,7 +54,7 @@ PyObject* list_of(ViewCore const& view, int dimension, std::byte const* element)
   return list.release();
 }
 
-/// Searches from `dimension` on; returns as `view_contains` does.
+/// Returns as `view_contains` does.
 int search(ViewCore const& view, int dimension, std::byte const* element, PyObject* value) {
   StridedLayout const& layout = view.layout();
   if (dimension == layout.ndim()) {

@@ -16,15 +16,14 @@ struct RarePart {
   std::int64_t element_strides[StridedLayout::max_ndim] = {};  ///< of borrowed `DLTensor`s
 };
 
-/// The Python object of a view.
 struct PyView {
   PyObject_HEAD PyObject* weak_references;
   PyObject* owner;
-  MemoryKeepAlive* keep_alive;  // of imported memory, if the garbage collector tracks it; else null
+  MemoryKeepAlive* keep_alive;  // of imported memory, if the collector tracks it; else null
   detail::ViewCore core;
   RarePart* rare;           // null until needed
   detail::Block* exported;  // export for buffers that outlive `close`, or null
-  std::int32_t buffers;     // buffers not yet released; each keeps this object alive
+  std::int32_t buffers;     // open buffers; each keeps this object alive
   bool is_export_writable;
   bool is_tracked;  // by the garbage collector
 #if defined(Py_GIL_DISABLED)
@@ -37,12 +36,12 @@ struct PyView {
     return *rare;
   }
 };
-// CPython's small-object allocator takes up to 512 bytes, including the collector's header of 16.
+// CPython's small-object allocator takes up to 512 bytes, with the collector's header.
 static_assert(sizeof(PyView) + 2 * sizeof(void*) <= 512);
 
 [[nodiscard]] inline PyView* view_in(PyObject* self) noexcept { return reinterpret_cast<PyView*>(self); }
 
-/// A scope in which no other thread changes the view. The scope must not run Python code.
+/// A scope in which no other thread changes the view. Must not run Python code.
 class ViewScope {
  public:
 #if defined(Py_GIL_DISABLED)
@@ -69,24 +68,23 @@ class ViewScope {
 [[nodiscard]] inline DType const& dtype_of_view(PyObject* self) noexcept { return view_in(self)->core.dtype(); }
 [[nodiscard]] inline StridedLayout const& layout_of(PyObject* self) noexcept { return view_in(self)->core.layout(); }
 
-/// Allocates a Python view, whose core the caller constructs. Returns null with the Python error set.
+/// Allocates a view, whose core the caller constructs.
 [[nodiscard]] PyView* allocate_view(PyObject* owner);
 /// Frees a view whose core was never constructed.
 void free_view(PyView* view) noexcept;
 
-/// Registers a view with the garbage collector if it has an owner or a tracked keep-alive. Call it only if
-/// `may_refer_to_views(owner)`.
+/// Tracks a view with an owner or a tracked keep-alive in the garbage collector. Requires `may_refer_to_views(owner)`.
 void collect_view(PyView* view) noexcept;
-/// True if the owner can be part of a reference cycle. Without an owner, the keep-alive can be.
+/// True if the owner, or without one the keep-alive, can be part of a reference cycle.
 [[nodiscard]] inline bool may_refer_to_views(PyObject* owner) noexcept {
   return !owner || PyType_IS_GC(Py_TYPE(owner)) != 0;
 }
 
-/// Releases a view's memory and owner; open buffers keep the memory alive. May run any Python code.
+/// Releases memory and owner; open buffers keep the memory alive. May run Python code.
 void close_view(PyObject* self) noexcept;
 
-/// Returns a new Python view of the result of `import`. Always calls `import`, which takes over a resource, and passes
-/// on its exceptions.
+/// Returns a new view of the result of `import`. Always calls `import`, which takes over a resource; passes on its
+/// exceptions.
 template <class Import>
 PyObject* make_view_of(PyObject* owner, Import const& import) {
   PyView* const view = allocate_view(owner);
@@ -105,7 +103,7 @@ PyObject* make_view_of(PyObject* owner, Import const& import) {
   return reinterpret_cast<PyObject*>(view);
 }
 
-/// Returns a new Python view with the owner of `self`.
+/// Returns a new view with the owner of `self`.
 [[nodiscard]] inline PyObject* derived(PyObject* self, detail::ViewCore core) {
   PyObject* const owner = owner_of_view(self);
   PyObject* const result = make_view(std::move(core), owner);
@@ -116,7 +114,7 @@ PyObject* make_view_of(PyObject* owner, Import const& import) {
 /// Returns the first element as a Python number, from any device.
 [[nodiscard]] PyObject* first_element(detail::ViewCore const& view);
 
-/// Keeps the memory alive until the Python object is destroyed, even after `close()`, for protocols without a release.
+/// Keeps the memory alive until the object is destroyed, even after `close()`, for protocols without a release.
 void pin(PyObject* self, detail::ViewCore const& core);
 /// Pins the memory, and returns the dict of `__array_interface__`.
 PyObject* pinned_interface(PyObject* self);

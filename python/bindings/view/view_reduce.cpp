@@ -23,13 +23,13 @@ using detail::ViewCore;
 Signature<6> reduce_signature("a reduction", {"axis", "keepdims", "dtype", "out", "initial", "where"}, 1);
 Signature<2> plan_signature("plan", {"operation", "axis"}, 2);
 
-/// True if an argument is missing, or a default that NumPy's functions pass.
+/// True for an omitted argument, or a default that NumPy's functions pass.
 bool is_default(PyObject* value) {
   return !value || value == Py_None || std::string_view(Py_TYPE(value)->tp_name).ends_with("_NoValueType");
 }
 
-/// Refuses arguments that NumPy's functions pass and views do not support, if they have an effect. `wanted`: gets the
-/// dtype of the result if it is not the usual one.
+/// Refuses arguments of NumPy's functions that views lack, unless they are defaults. Sets `wanted` if the result's
+/// dtype is not the usual one.
 bool read_numpy_arguments(Reduction reduction, PyObject* self, std::array<PyObject*, 6> const& slots,
                           DType const*& wanted) {
   auto const [axis, keep, dtype, out, initial, where] = slots;
@@ -75,7 +75,7 @@ PyObject* reduce(Reduction reduction, PyObject* self, PyObject* const* args, Py_
     int const ndim = view.layout().ndim();
     AxisMask axes = 0;
     if (!read_axes(axis, ndim, axes)) return nullptr;
-    // The result over all axes is a number, as in NumPy.
+    // As in NumPy.
     bool const is_number = axes == detail::every_axis(ndim) && (keep != Py_True || ndim == 0);
     if (wanted) {
       ViewCore result = reduced_as(*wanted, reduction, view, axes, keep == Py_True);

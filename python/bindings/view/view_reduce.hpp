@@ -4,7 +4,6 @@
 
 namespace memarray::python {
 
-// Implement `BufferView.sum`, `mean`, `min`, `max` and `plan`.
 PyObject* view_sum(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
 PyObject* view_mean(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
 PyObject* view_min(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);

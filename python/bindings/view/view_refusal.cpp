@@ -22,7 +22,7 @@ bool is_same(DType const& left, DType const& right) noexcept {
          left.dl.lanes == right.dl.lanes && (left.has_dlpack() || left == right);
 }
 
-/// True if the elements are dense; `dimension` orders the dimensions from the fastest to the slowest.
+/// True if dense; `dimension` orders the dimensions from fastest to slowest.
 template <class Dimension>
 bool is_dense(Given const& given, Dimension const& dimension) noexcept {
   auto expected = static_cast<std::int64_t>(given.dtype.itemsize);

@@ -14,7 +14,6 @@ struct Given {
   Device device;
 };
 
-/// A set of misfits, one bit each.
 using Misfits = unsigned;
 enum Misfit : Misfits {
   misfit_dtype = 1,
@@ -32,7 +31,7 @@ enum Misfit : Misfits {
                                  ViewWanted const& wanted) noexcept;
 [[nodiscard]] Misfits misfits_of(Given const& given, ViewWanted const& wanted) noexcept;
 
-/// Sets a `TypeError` that states the expected memory, the given memory and the misfits.
+/// Sets a `TypeError` that states expected memory, given memory and misfits.
 void raise_refusal(PyObject* object, Given const& given, ViewWanted const& wanted, Misfits misfits);
 /// Replaces the pending refusal by a `TypeError` that also states the expected memory.
 void raise_refusal_because(PyObject* object, ViewWanted const& wanted);

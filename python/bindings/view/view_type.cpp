@@ -58,7 +58,7 @@ int refuse_truth(PyObject*) {
   return -1;
 }
 
-/// Counts the exports of a view: its own, that for buffers after `close`, and the pinned one.
+/// Counts a view's exports: its own, that for buffers after `close`, the pinned one.
 std::uint64_t holds_of(PyView const& view) noexcept {
   return std::uint64_t{view.core.is_open()} + std::uint64_t{view.exported != nullptr} +
          std::uint64_t{view.rare && view.rare->pinned};
@@ -69,7 +69,7 @@ void uncount_holds(PyView& view, std::uint64_t holds) noexcept {
   if (view.keep_alive) view.keep_alive->in_views.fetch_sub(holds);
 }
 
-/// Drops an owner, which may drop another view, to any depth: `drop_keep_alive` bounds the recursion.
+/// Drops an owner. `drop_keep_alive` bounds the recursion through owners that drop views.
 void drop_owner(PyObject* owner) noexcept {
   if (!owner) return;
 #if !defined(Py_GIL_DISABLED)
@@ -96,7 +96,7 @@ void dealloc(PyObject* self) {
   PyView* const view = view_in(self);
   if (view->is_tracked) PyObject_GC_UnTrack(self);
   if (view->weak_references) PyObject_ClearWeakRefs(self);
-  // Dropping the keep-alive may run any code.
+  // The drops may run any code.
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   bool const pending = PyErr_Occurred() != nullptr;
   if (pending) PyErr_Fetch(&type, &value, &traceback);
@@ -154,7 +154,7 @@ int export_tensor(void* object, DLManagedTensorVersioned** out) {
   });
 }
 
-/// Fills in a borrowed tensor, which has no read-only flag: read-only views are refused.
+/// Fills in a borrowed tensor. Refuses read-only views, as `DLTensor` has no flag for them.
 int look(void* object, DLTensor* out) {
   if (!check_instance(object, view_type)) return -1;
   return guarded([&] {
@@ -232,7 +232,7 @@ int add_view_type(PyObject* module) {
 }
 
 PyView* allocate_view(PyObject* owner) {
-  // Not tp_alloc, which would zero the object first.
+  // tp_alloc would zero the object.
   PyView* const self = PyObject_GC_New(PyView, view_type);
   if (!self) return nullptr;
   self->weak_references = nullptr;

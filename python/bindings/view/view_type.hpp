@@ -11,8 +11,7 @@ int add_view_type(PyObject* module);
 PyObject* make_view(detail::ViewCore core, PyObject* owner);
 /// Like `make_view`, without an owner.
 PyObject* wrap_view(detail::ViewCore const& core) noexcept;
-/// One thread's view: with the GIL a reference, valid until the view is closed; without it a copy, because other
-/// threads may close the view.
+/// One thread's view: with the GIL a reference, valid until closed; without it a copy, as other threads may close it.
 #if defined(Py_GIL_DISABLED)
 using SeenView = detail::ViewCore;
 #else
@@ -23,10 +22,10 @@ using SeenView = detail::ViewCore const&;
 [[nodiscard]] SeenView view_of(PyObject* object) noexcept;
 /// Moves the view out of a uniquely referenced object and releases the object.
 [[nodiscard]] detail::ViewCore take_view(PyObject* object) noexcept;
-/// Returns a new reference to `view.owner`; null without an error if there is none.
+/// Returns a new reference to `view.owner`, or null without an error.
 PyObject* owner_of_view(PyObject* view);
 
-/// Reads `axis=`: None or null (all), an integer or a tuple of integers. Throws `IndexError` and `ValueError`.
+/// Reads `axis=`: None or null (all), an integer or a tuple of integers. Throws `IndexError`, `ValueError`.
 bool read_axes(PyObject* object, int ndim, detail::AxisMask& axes);
 /// Implements `view[key]`: a view, or one element if integers index all dimensions.
 PyObject* view_getitem(PyObject* self, PyObject* key);

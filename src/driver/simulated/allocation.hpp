@@ -25,16 +25,16 @@ struct Allocation {
   std::size_t bytes = 0;
   std::size_t reserved = 0;  // bytes, rounded up
   int device = 0;
-  cu::Context context = nullptr;  // frees it when destroyed; null: pool memory
+  cu::Context context = nullptr;  // its destruction frees the memory; null: pool memory
   std::shared_ptr<Pool> pool;     // null: not stream-ordered
   std::string site;
   std::size_t number = 0;                             // in the arena's table
   std::unique_ptr<std::byte, FreeHostBytes> on_host;  // managed or pinned
 
   // Guarded by the session's lock.
-  bool is_ready = true;  // allocated in stream order
+  bool is_ready = true;  // false until a stream-ordered allocation has run
   bool is_freed = false;
-  int in_use = 0;  // copies and fills now using it
+  int in_use = 0;  // running copies and fills
 };
 
 }  // namespace memarray::simulated

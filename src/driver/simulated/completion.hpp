@@ -8,12 +8,12 @@
 
 namespace memarray::simulated {
 
-/// The completion of one piece of work. A caller that has seen it, by `wait` or `poll`, is ordered after the work.
+/// The completion of one piece of work. A caller that sees it, by `wait` or `poll`, is ordered after the work.
 class Completion {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Called once, by the stream that ran the work.
+  /// Called once, by the stream.
   void finish() noexcept {
     _edge.leave();
     _when = Clock::now();
@@ -32,7 +32,7 @@ class Completion {
     return true;
   }
 
-  /// Returns the end time of completed work.
+  /// Valid after completion.
   [[nodiscard]] Clock::time_point when() const noexcept { return _when; }
 
  private:

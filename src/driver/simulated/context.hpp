@@ -18,9 +18,9 @@ struct Context {
   cu::Context handle = nullptr;
   int device = 0;
   bool is_primary = false;
-  std::int64_t references = 1;  // retain count of a primary context
+  std::int64_t references = 1;  // to a primary context
   std::string site;
-  cu::Result error = 0;  // result of all calls but releases, after a kernel failed
+  cu::Result error = 0;  // of a failed kernel, returned by later calls
   std::set<int> peers;   // devices whose memory it can access
   // Default streams, created on first use.
   std::shared_ptr<Stream> legacy;
@@ -30,13 +30,13 @@ struct Context {
   std::vector<std::shared_ptr<Completion>> draining_blocking;
 };
 
-/// Each thread's stack of handles: a context on it may be destroyed.
+/// Each thread's stack of current contexts, by handle: they may be destroyed.
 class ContextStack {
  public:
   [[nodiscard]] static bool push(cu::Context context) noexcept;
   static void pop() noexcept;
   [[nodiscard]] static cu::Context top() noexcept;
-  /// True if it popped the current context, whose session has ended.
+  /// Pops the current context if its session has ended; true if so.
   [[nodiscard]] static bool drop_dead();
 };
 

@@ -17,7 +17,7 @@ enum class Side { host, device };
 
 constexpr std::chrono::milliseconds lateness(2);
 
-// Records a violation and returns none on misuse. Callers hold the lock.
+// Callers of these three functions hold the session's lock.
 std::optional<Place> find_place(Session& session, std::uintptr_t address, std::size_t bytes, Side side,
                                 std::size_t function) {
   auto allocation = session.memory.find(address);
@@ -41,7 +41,6 @@ std::optional<Place> find_place(Session& session, std::uintptr_t address, std::s
   return Place{session.memory.reach(*allocation, address), address, std::move(allocation)};
 }
 
-// Callers hold the lock.
 std::shared_ptr<Completion> submit_copy(Session& session, Stream& stream, Place target, Place source, std::size_t bytes,
                                         std::shared_ptr<std::byte[]> staged, std::size_t function) {
   char const* const what = function_name(function);
@@ -58,7 +57,6 @@ std::shared_ptr<Completion> submit_copy(Session& session, Stream& stream, Place 
                                  .takes_time = true});
 }
 
-// Callers hold the lock.
 cu::Result copy_on_devices(Session& session, cu::DevicePtr target_address, cu::DevicePtr source_address,
                            std::size_t bytes, cu::Stream handle, std::size_t function) {
   cu::Result error = code::success;

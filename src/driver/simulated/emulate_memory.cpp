@@ -13,7 +13,7 @@ namespace memarray::simulated::emulated {
 namespace {
 
 constexpr std::size_t page = 4096;
-// More than any host has, but less than ends the process in a sanitizer's allocator.
+// No host has more. Larger requests end the process in a sanitizer's allocator.
 constexpr std::size_t most_on_host = std::size_t{1} << 39;
 
 constexpr std::size_t round_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
@@ -51,7 +51,7 @@ cu::Result allocate_on_host(Session& session, std::uintptr_t* pointer, std::size
   return code::success;
 }
 
-// Records a violation and returns null on misuse. Callers hold the lock.
+// Misuse is a violation. Callers hold the lock.
 std::shared_ptr<Allocation> find_to_free(Session& session, std::uintptr_t begin, bool is_pinned, char const* function) {
   auto allocation = session.memory.find(begin);
   if (allocation && allocation->begin == begin && (allocation->kind == Allocation::Kind::pinned) == is_pinned)
@@ -134,7 +134,7 @@ cu::Result cuMemHostAlloc(Session& session, void** pointer, std::size_t bytes, u
   return result;
 }
 
-// Waits for nothing: no document promises it.
+// No document promises a wait.
 cu::Result cuMemFreeHost(Session& session, void* pointer) {
   if (!pointer) return code::success;
   std::lock_guard const guard(session.lock);

@@ -100,7 +100,7 @@ cu::Result cuMemPoolDestroy(Session& session, cu::MemoryPool handle) {
   auto const pool = session.pool(handle, function::cuMemPoolDestroy, error);
   if (!pool) return error;
   if (pool->is_default) return code::invalid_value;
-  // Allocations stay valid and return to the device when they are freed.
+  // Allocations stay valid and return to the device at their free.
   pool->is_destroyed = true;
   pool->trim(0, session.memory.arena(pool->device).free);
   session.pools.remove(handle);

@@ -52,8 +52,7 @@ std::optional<Failure> run(cu::HostFunction kernel, void* data) {
   return failure;
 }
 
-// Makes the context unusable, as a failed kernel on a device does. Queued work still runs: each kernel releases its
-// launch's arguments.
+// Makes the context unusable. Queued work still runs: each kernel releases its launch's arguments.
 void fail_kernel(Session& session, Failure const& failure, std::string const& site) {
   Stream const& stream = *running_stream();
   session.violation(words(failure.words, site.empty() ? "" : ", launched at ", site, " (on stream ",

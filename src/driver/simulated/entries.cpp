@@ -25,7 +25,7 @@
 namespace memarray::simulated {
 namespace {
 
-// A call's session: that of its first simulated handle, else of its first simulated memory, else of the thread.
+// A call's session: of its first simulated handle, else of its first simulated memory, else of the thread.
 struct Owner {
   std::shared_ptr<Session> session;
   bool is_gone = false;  // the session has ended, or is a parent process's
@@ -79,10 +79,10 @@ struct Entry<index, emulation> {
     Hidden const hidden;
     if (is_bare_child()) return code::not_initialized;
     try {
-      // Otherwise `find_session_here` drops a context of an ended session, and the emulation pops another one.
+      // `find_session_here` would drop an ended session's context, and the emulation pop the next one.
       if constexpr (index == function::cuCtxPopCurrent)
         if (ContextStack::drop_dead()) return code::success;
-      // `cuStreamGetCtx` runs in the calling thread's session, which does not know another session's stream.
+      // `cuStreamGetCtx` refuses streams of other sessions than the thread's.
       Owner const found = index == function::cuStreamGetCtx ? Owner{find_session_here()} : owner(arguments...);
       if (found.is_gone) return fork_generation() == 0 ? code::invalid_handle : code::not_initialized;
       if (!found.session) {
@@ -111,7 +111,7 @@ struct Entry<index, emulation> {
     return result;
   }
 
-  // True if there is an output parameter. A `void*` is memory to read or write.
+  // True if a parameter is an output. A `void*` counts as memory.
   static constexpr bool gives_something =
       ((std::is_pointer_v<Arguments> && !std::is_const_v<std::remove_pointer_t<Arguments>> &&
         (std::is_arithmetic_v<std::remove_pointer_t<Arguments>> ||
@@ -150,7 +150,7 @@ bool can_be_dropped(std::size_t function) noexcept {
 #undef MEMARRAY_GIVES_NOTHING
   // A dropped launch would leak its arguments, which the kernel releases.
   if (function == launch_function) return false;
-  // These two return results through a `void*`.
+  // These return results through a `void*`.
   return all[function] && function != function::cuPointerGetAttribute && function != function::cuMemPoolGetAttribute;
 }
 

@@ -6,9 +6,9 @@
 
 namespace memarray::simulated {
 
-/// Creates a function table, which is never destroyed.
+/// The table is never destroyed.
 [[nodiscard]] DriverTable const* make_table(bool exports_as_cuda);
-/// True if the function returns nothing but a code.
+/// True unless the function has an output parameter or launches kernels.
 [[nodiscard]] bool can_be_dropped(std::size_t function) noexcept;
 
 }  // namespace memarray::simulated

@@ -13,7 +13,7 @@ struct Event {
   cu::Context context = nullptr;
   unsigned flags = 0;
   std::string site;
-  std::shared_ptr<Completion> recorded;  // a new one for each record; null: never recorded
+  std::shared_ptr<Completion> recorded;  // of the last record; null: none
 };
 
 }  // namespace memarray::simulated

@@ -15,14 +15,14 @@
 
 namespace memarray::simulated {
 
-/// The free of a range, as work in a stream. The range's next allocation takes it over and arrives at `edge`.
+/// The free of a range, as work in a stream. The range's next allocation arrives at `edge`.
 struct Freeing {
   cu::Stream stream = nullptr;  // null: not stream-ordered, completed
   std::atomic<bool> has_run{false};
   Edge edge;
 };
 
-/// Returns a completed freeing; the caller is ordered after all use.
+/// Returns a completed freeing, made after all use.
 [[nodiscard]] inline std::shared_ptr<Freeing> freed_now() {
   auto freeing = std::make_shared<Freeing>();
   freeing->edge.leave();
@@ -36,11 +36,11 @@ class FreeRanges {
   using May = std::function<bool(Freeing const&)>;
 
   void give(std::uintptr_t begin, std::size_t bytes, std::shared_ptr<Freeing> freeing);
-  /// Takes the first `bytes` contiguous bytes whose freeings, if any, satisfy `may`. Appends these to `behind`: the new
+  /// Takes the first `bytes` contiguous bytes whose freeings satisfy `may`. Appends these to `behind`: the new
   /// allocation must follow them.
   [[nodiscard]] std::optional<std::uintptr_t> take(std::size_t bytes, May const& may,
                                                    std::vector<std::shared_ptr<Freeing>>& behind);
-  /// Moves up to `bytes` bytes without a pending freeing to `other`, highest addresses first. Returns the bytes moved.
+  /// Moves up to `bytes` bytes without a pending freeing to `other`, highest addresses first. Returns their number.
   std::size_t move_done(std::size_t bytes, FreeRanges& other);
   [[nodiscard]] std::size_t bytes() const noexcept { return _bytes; }
 
@@ -50,7 +50,7 @@ class FreeRanges {
     std::shared_ptr<Freeing> freeing;  // null: never allocated
   };
 
-  // True if the ranges can be merged. Under the thread sanitizer each freeing keeps its own edge.
+  // True if mergeable. Under the thread sanitizer each freeing keeps its own edge.
   [[nodiscard]] static bool are_alike(Range const& one, Range const& other) noexcept;
 
   std::map<std::uintptr_t, Range> _ranges;

@@ -19,7 +19,7 @@ namespace {
 struct Slot {
   enum State : std::uint32_t { empty, changing, full };
   std::atomic<std::uint32_t> state{empty};
-  // Accessed only for addresses in the range, which must not be used after `unguard`.
+  // Read without a lock: the range must not be used after `unguard`.
   GuardedRange range;
 };
 
@@ -29,7 +29,7 @@ constinit std::atomic<std::uint64_t> order{0};
 
 struct sigaction previous;
 
-// Text composition that a signal handler may use.
+// Text that a signal handler may compose.
 class Words {
  public:
   Words& operator<<(char const* text) noexcept {

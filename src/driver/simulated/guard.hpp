@@ -13,13 +13,13 @@
 /// Tables of device memory that a signal handler reads without locking or allocating.
 namespace memarray::simulated {
 
-/// Returns the next violation's number, across all sessions.
+/// Numbers violations across all sessions.
 [[nodiscard]] std::uint64_t next_in_order() noexcept;
 
-/// A session's first 16 host accesses to device memory, in words, with their violation numbers.
+/// A session's first 16 host accesses to device memory, as texts with violation numbers.
 class TouchLog {
  public:
-  /// Records an access. Called by the signal handler.
+  /// Called by the signal handler.
   void add(char const* words) noexcept;
   [[nodiscard]] std::vector<std::pair<std::uint64_t, std::string>> touches() const;
 
@@ -41,14 +41,14 @@ class AllocationTable {
   AllocationTable(AllocationTable const&) = delete;
   AllocationTable& operator=(AllocationTable const&) = delete;
 
-  /// Add and remove an allocation under the session's lock. `add` returns the number for `remove`.
+  /// Called under the session's lock. Returns the number for `remove`.
   std::size_t add(std::uintptr_t begin, std::size_t bytes, char const* site);
   void remove(std::size_t number);
 
   struct Record {
     std::atomic<std::uintptr_t> begin;  // 0: unused or removed
     std::size_t bytes;
-    char site[site_capacity];  // location of the call that allocated, or empty
+    char site[site_capacity];  // may be empty
   };
   [[nodiscard]] Record const* find(std::uintptr_t address) const noexcept;
 
@@ -59,14 +59,14 @@ class AllocationTable {
   std::vector<std::size_t> _removed;
 };
 
-/// A device's memory, mapped twice: without access from `begin` to `end`, for programs, and with access at `reach`.
+/// A device's memory: without access at `begin`, for programs; with access at `reach`.
 struct GuardedRange {
   std::uintptr_t begin;
   std::uintptr_t end;
   std::byte* reach;
   int device;
   std::uint32_t session;
-  bool go_on;  // after a host access, permit access and continue
+  bool go_on;  // at a host access, open the range and continue
   AllocationTable const* allocations;
   TouchLog* log;
 };

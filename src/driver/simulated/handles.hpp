@@ -10,8 +10,7 @@
 
 namespace memarray::simulated {
 
-/// The parts of a handle's value. Values are never reused and no addresses: handles of destroyed resources and of real
-/// drivers are recognized.
+/// The parts of a handle's value, which is no address and never reused: foreign and destroyed handles are recognized.
 struct HandleParts {
   std::uint64_t kind;
   std::uint32_t session;
@@ -44,7 +43,7 @@ template <typename Handle>
                      static_cast<std::uint32_t>(value >> 4)};
 }
 
-/// The existing resources of one kind, by handle.
+/// The existing resources of one kind.
 template <typename T, typename Handle>
 class Handles {
  public:

@@ -23,9 +23,8 @@ void __tsan_release(void* address);
 
 /// The thread sanitizer's view of a simulated driver.
 ///
-/// The emulation's locks and queues, which a real device lacks, would hide a program's race between two threads that
-/// use one stream. The emulation therefore runs hidden and declares as edges what a real device orders: work after its
-/// submission, a waiter after the awaited work.
+/// The emulation's locks and queues, which a real device lacks, would hide a program's races. It therefore runs hidden
+/// and declares as edges what a device orders: work after its submission, a waiter after the awaited work.
 namespace memarray::simulated {
 
 #if defined(MEMARRAY_THREAD_SANITIZER)
@@ -65,8 +64,8 @@ class Visible {
   Visible& operator=(Visible const&) = delete;
 };
 
-/// An order that a real device keeps: `arrive` comes after each earlier `leave`. For use within one `Hidden`. Informs
-/// only the sanitizer.
+/// An order that a device keeps, declared to the sanitizer: `arrive` comes after each earlier `leave`. Used within one
+/// `Hidden`.
 class Edge {
  public:
   void leave() noexcept {

@@ -17,7 +17,7 @@ constexpr char const* names[] = {MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_NAME
 #undef MEMARRAY_NAME_DRIVER_FUNCTION
 static_assert(std::size(names) == counted_functions);
 
-// memarray's stream-ordered allocations all come from pools that it names.
+// memarray never allocates from the device's current pool.
 std::string_view as_called(std::string_view name) noexcept {
   return name == "cuMemAllocAsync" ? "cuMemAllocFromPoolAsync" : name;
 }
@@ -39,7 +39,7 @@ std::optional<cu::Result> Injection::begin(std::size_t function) {
   std::optional<cu::Result> result;
   for (Rule const& rule : _rules) {
     if (rule.function != function || call < rule.first || call > rule.last) continue;
-    // A failure overrides a loss, a later failure an earlier one.
+    // A failure overrides a drop, a later failure an earlier one.
     if (!result || rule.code != code::success) result = rule.code;
   }
   return result;

@@ -28,15 +28,15 @@ enum Index : std::size_t { MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_ENUMERATE_
 inline constexpr std::size_t launch_function = function_count;
 inline constexpr std::size_t counted_functions = function_count + 1;
 [[nodiscard]] char const* function_name(std::size_t function) noexcept;
-/// Throws `ValueError` if memarray does not call the function.
+/// Throws `ValueError` for an unknown name.
 [[nodiscard]] std::size_t function_index(std::string_view name);
 
-/// A session's call counters and rules for failing and lost calls.
+/// A session's call counters and rules for failing and dropped calls.
 class Injection {
  public:
-  /// Counts a call. Returns a code if the call must return it at once, without effect.
+  /// Counts a call. A returned code is its result, without effect.
   [[nodiscard]] std::optional<cu::Result> begin(std::size_t function);
-  /// Adds a rule for `times` calls, or all (-1), from the `nth` call from now on.
+  /// Adds a rule for `times` calls (-1: all), from the `nth` from now on. Code 0 drops them.
   void inject(std::size_t function, int nth, int times, cu::Result code);
   void clear();
   [[nodiscard]] std::uint64_t calls(std::size_t function) const noexcept;

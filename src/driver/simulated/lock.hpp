@@ -4,7 +4,7 @@
 
 namespace memarray::simulated {
 
-/// A lock for short sections within `Hidden`. Its holder neither waits for devices nor runs the program's code.
+/// A lock for short sections within `Hidden`, which neither wait for devices nor run the program's code.
 class Lock {
  public:
   void lock() noexcept { static_cast<void>(_lock.lock()); }

@@ -29,7 +29,7 @@ Arena* Memory::arena_of(std::uintptr_t address) noexcept {
 }
 
 void Memory::add(std::shared_ptr<Allocation> const& allocation) {
-  // Memory freed there before can no longer be distinguished from it.
+  // The range no longer counts as freed.
   std::uintptr_t const end = allocation->begin + allocation->reserved;
   auto freed = _freed.upper_bound(allocation->begin);
   if (freed != _freed.begin()) --freed;

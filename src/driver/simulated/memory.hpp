@@ -15,7 +15,7 @@
 
 namespace memarray::simulated {
 
-/// The memory of a session's devices and its allocations. Guarded by the session's lock.
+/// A session's device memory and allocations, guarded by the session's lock.
 class Memory {
  public:
   /// Throws `std::system_error`.
@@ -29,7 +29,7 @@ class Memory {
   }
 
   void add(std::shared_ptr<Allocation> const& allocation);
-  /// Makes the allocation freed memory for later calls; its range stays reserved.
+  /// Later calls treat it as freed; its range stays reserved.
   void remove(Allocation const& allocation);
   [[nodiscard]] std::shared_ptr<Allocation> find(std::uintptr_t address) const;
   [[nodiscard]] auto const& all() const noexcept { return _allocations; }
@@ -37,7 +37,6 @@ class Memory {
   [[nodiscard]] std::string describe(std::uintptr_t address) const;
   [[nodiscard]] bool was_freed(std::uintptr_t address) const { return _freed.contains(address); }
 
-  /// Unmaps all device memory.
   void give_back() noexcept { _arenas.clear(); }
 
  private:

@@ -25,11 +25,11 @@ inline constexpr int used_current = 7;
 inline constexpr int used_high = 8;
 }  // namespace pool_attribute
 
-/// A pool of device memory, which caches freed memory. Guarded by the session's lock.
+/// A pool, which caches freed memory. Guarded by the session's lock.
 struct Pool {
   cu::MemoryPool handle = nullptr;
   int device = 0;
-  std::size_t max_size = 0;  // 0: that of the device
+  std::size_t max_size = 0;  // 0: unlimited
   bool is_default = false;
   bool is_destroyed = false;
   std::string site;

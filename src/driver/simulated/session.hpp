@@ -43,11 +43,11 @@ class Session : public std::enable_shared_from_this<Session> {
   Handles<Context, cu::Context> contexts;
   Handles<Stream, cu::Stream> streams;  // created ones
   Handles<Event, cu::Event> events;
-  Handles<Pool, cu::MemoryPool> pools;  // including the devices' own, once requested
+  Handles<Pool, cu::MemoryPool> pools;  // default pools only once requested
 
   [[nodiscard]] bool has_device(int device) const noexcept { return device >= 0 && device < options.count; }
 
-  /// Records a violation, under its own lock.
+  /// Uses a lock of its own.
   void violation(std::string words);
   [[nodiscard]] std::vector<std::string> violations() const;
   void note_wait(std::size_t function);
@@ -61,24 +61,24 @@ class Session : public std::enable_shared_from_this<Session> {
   }
   void set_delay(std::chrono::nanoseconds each) noexcept { _delay.store(each.count(), std::memory_order_relaxed); }
 
-  // Callers hold the lock. A null result leaves the code in `error`. An invalid call is a violation.
+  // Callers hold the lock. A null result leaves the code in `error`. An unknown handle is a violation.
   [[nodiscard]] std::shared_ptr<Context> current(std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Context> context(cu::Context handle, std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Stream> stream(cu::Stream handle, std::size_t function, cu::Result& error);
-  /// Like `current` and `stream`, but fail once a kernel has failed in the context.
+  /// Like `current` and `stream`, but fail after a failed kernel in the context.
   [[nodiscard]] std::shared_ptr<Context> working_context(std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Stream> working_stream(cu::Stream handle, std::size_t function, cu::Result& error);
-  /// Returns the error of a failed kernel in the context.
+  /// Returns the error of the context's failed kernel.
   [[nodiscard]] cu::Result state_of(cu::Context handle) const;
   [[nodiscard]] std::shared_ptr<Event> event(cu::Event handle, std::size_t function, cu::Result& error);
   [[nodiscard]] std::shared_ptr<Pool> pool(cu::MemoryPool handle, std::size_t function, cu::Result& error);
   std::shared_ptr<Stream> start_stream(Context& context, Stream::Kind kind, unsigned flags, int priority);
-  /// Submits work, with the dependencies that default streams add.
+  /// Adds the dependencies of default streams.
   std::shared_ptr<Completion> submit(Stream& stream, Operation operation);
-  /// Returns the completions of all work so far in the contexts that `of` accepts.
+  /// Returns the completions of all work in contexts that `of` accepts.
   [[nodiscard]] std::vector<std::shared_ptr<Completion>> work(std::function<bool(Context const&)> const& of);
   void end_stream(Context& context, Stream& stream);
-  /// Destroys a context whose work has completed, with a violation for each kind of resource left in it.
+  /// The context's work must have completed. Each kind of resource left in it is a violation.
   void destroy(Context& context, std::size_t function);
   /// Trims pools to their release thresholds, like a device at a wait.
   void trim_pools();

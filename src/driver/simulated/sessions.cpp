@@ -23,7 +23,7 @@ struct HostMemory {
   std::uint32_t session;
 };
 
-// A forked child never reads its parent's, which may be in the middle of a change.
+// A forked child creates its own: its parent's may be half changed.
 struct Registry {
   std::uint32_t const generation = fork_generation();
   Lock lock;
@@ -36,7 +36,7 @@ struct Registry {
 constinit std::atomic<Registry*> current{nullptr};
 constinit std::atomic<std::uint32_t> numbers{0};
 
-// Never destroyed: handles may be dropped until the process ends.
+// Never destroyed: handles are dropped at exit.
 Registry& registry() {
   Registry* known = current.load(std::memory_order_acquire);
   while (!known || known->generation != fork_generation()) {
@@ -110,7 +110,7 @@ void open_block(std::shared_ptr<Session> const& session) {
 
 void close_block(Session const& session) noexcept {
   Registry& all = registry();
-  std::shared_ptr<Session> closed;  // destroyed without the lock
+  std::shared_ptr<Session> closed;  // destroyed after the unlock
   std::lock_guard const guard(all.lock);
   auto const found =
       std::find_if(all.open.begin(), all.open.end(), [&](auto const& open) { return open.get() == &session; });

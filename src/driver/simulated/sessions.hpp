@@ -14,9 +14,10 @@ void remove_session(std::uint32_t number) noexcept;
 /// Returns null if the session has ended or is a parent process's.
 [[nodiscard]] std::shared_ptr<Session> find_session(std::uint32_t number);
 [[nodiscard]] std::shared_ptr<Session> find_session_of_memory(std::uintptr_t address);
-/// Returns the session of the calling thread's current context, else of the innermost block, else null.
+/// Returns the session of the thread's current context, else of the innermost block, else null. Drops current contexts
+/// of ended sessions.
 [[nodiscard]] std::shared_ptr<Session> find_session_here();
-/// True in a child of a process with sessions that has none itself.
+/// True in a forked child without sessions, whose parent had some.
 [[nodiscard]] bool is_bare_child() noexcept;
 
 /// Installs the session's driver process-wide.

@@ -24,7 +24,7 @@ struct Operation {
   bool takes_time = false;                         // prolonged by the session's delay
 };
 
-/// The most urgent priority that a stream can have; 0 is the least.
+/// The most urgent priority; 0 is the least.
 inline constexpr int greatest_priority = -5;
 
 /// A queue and the thread that runs it.
@@ -46,12 +46,12 @@ class Stream {
   static void start(std::shared_ptr<Session> session, std::shared_ptr<Stream> stream);
   /// Callers hold the session's lock, also for `last`.
   std::shared_ptr<Completion> submit(Operation operation);
-  /// Returns the completion of all work so far, or null.
+  /// Returns the completion of all work so far; null if none.
   [[nodiscard]] std::shared_ptr<Completion> const& last() const noexcept { return _last; }
-  /// Ends the thread after the work so far, the last.
+  /// Ends the thread after the work so far. Nothing may be submitted later.
   void end();
 
-  /// The last work in this stream that the legacy stream waited for, and the reverse.
+  /// The last work of this stream that the legacy stream waits for, and the reverse.
   std::shared_ptr<Completion> seen_by_legacy;
   std::shared_ptr<Completion> seen_of_legacy;
 
@@ -72,10 +72,10 @@ class Stream {
   std::atomic<std::uint32_t> _pushed{0};
 };
 
-/// Returns the stream whose work the calling thread runs, or null.
+/// Returns the stream whose work the thread runs, or null.
 [[nodiscard]] Stream const* running_stream() noexcept;
 [[nodiscard]] Session* running_session() noexcept;
-/// A scope in which a stream's thread runs code of the program: the sanitizer sees it, and it must not call the driver.
+/// A scope in which a stream's thread runs the program's code: visible to the sanitizer, without driver calls.
 class ProgramCode {
  public:
   ProgramCode() noexcept;

@@ -13,16 +13,15 @@ namespace memarray::simulated {
 struct Place {
   std::byte* bytes = nullptr;
   std::uintptr_t address = 0;
-  std::shared_ptr<Allocation> allocation;  // null: pageable
+  std::shared_ptr<Allocation> allocation;
 
   [[nodiscard]] bool is_pageable() const noexcept { return allocation == nullptr; }
 };
 
-/// A scope in which stream work uses allocations. Memory that is freed, or not yet allocated in stream order, is a
-/// violation.
+/// A scope in which stream work uses allocations. Freed or not yet allocated memory is a violation.
 class Use {
  public:
-  /// `what` and `places` must outlive the object.
+  /// `places` must outlive the object.
   Use(Session& session, char const* what, std::vector<Place> const& places);
   ~Use();
   Use(Use const&) = delete;

@@ -7,9 +7,9 @@
 namespace memarray::detail {
 
 #if defined(__CUDACC__)
-#pragma nv_exec_check_disable  // std::complex adds only on the host, and only host code calls this with it
+#pragma nv_exec_check_disable  // std::complex is added only on the host, by host code
 #endif
-/// Returns the sum as NumPy does: integers wrap, even signed ones, which is undefined in C++.
+/// Returns NumPy's sum: integers wrap, even signed ones, which is undefined in C++.
 template <class T>
 [[nodiscard]] MEMARRAY_HD constexpr T add_wrapping(T left, T right) {
   if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {

@@ -9,7 +9,7 @@
 
 namespace memarray::detail {
 
-/// Throws `BufferError` for memory aligned to its dtype, but not to `wanted` bytes.
+/// Throws `BufferError`: memory is aligned to its dtype, but not to `wanted` bytes.
 [[noreturn]] MEMARRAY_API void throw_misaligned(DType const& dtype, std::uintptr_t address, std::size_t wanted);
 
 /// True if T requires more alignment than its dtype (and imported memory), like `cuda::std::complex`.
@@ -21,7 +21,7 @@ inline constexpr bool is_overaligned = [] {
     return false;
 }();
 
-/// Throws `BufferError` if imported memory is not aligned to an overaligned T.
+/// Throws `BufferError` if imported memory is not aligned to T.
 template <class T, class Byte>
 [[nodiscard]] T* elements_at(Byte* memory) {
   if constexpr (is_overaligned<T>) {

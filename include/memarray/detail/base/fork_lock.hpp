@@ -11,8 +11,7 @@ namespace memarray::detail {
 /// A lock that a forked child can acquire even if a thread of the parent held it.
 class ForkLock {
  public:
-  /// Acquires the lock in either case. Returns false if a fork interrupted a change of the guarded data, which must
-  /// then be abandoned.
+  /// Acquires the lock. Returns false if a fork may have interrupted a change of the guarded data: abandon that.
   [[nodiscard]] bool lock() noexcept {
     std::uint32_t const mine = fork_generation() + 1;
     for (;;) {
@@ -46,7 +45,7 @@ void abandon(T& value) noexcept {
   ::new (static_cast<void*>(&value)) T();
 }
 
-/// Holds a `ForkLock`. Calls `abandon_data` first if `lock` returned false.
+/// A held `ForkLock`. Calls `abandon_data` if `lock` returned false.
 class ForkLockGuard {
  public:
   template <class Abandon>

@@ -9,31 +9,29 @@
 
 namespace memarray::detail {
 
-/// A stream and the context of its work, which a default stream's handle does not determine. The per-thread stream also
-/// depends on the thread.
+/// A stream with its context and, for the per-thread stream, its thread: a default stream names neither.
 struct BoundStream {
   StreamHandle stream;
   ContextHandle context;
-  std::thread::id thread{};  ///< set only for the per-thread stream
-  bool lasting = true;       ///< `keeps_stream`; otherwise the stream's address may be reused
+  std::thread::id thread{};
+  bool lasting = true;  ///< `keeps_stream`; if false, the address may be reused
 
   [[nodiscard]] DriverTable const& driver() const noexcept { return *driver_of(context); }
-  /// True only if both are provably one queue, whose work runs in submission order.
+  /// True only if both are provably one queue.
   [[nodiscard]] MEMARRAY_API bool is(BoundStream const& other) const noexcept;
 };
 
-/// Returns the queue of `stream` for work on the device of `context`, which also selects a default stream. Throws
-/// `ValueError` for a null handle and for a stream of another device or driver.
+/// Binds `stream` to its own context, a default stream to `context`. Throws `ValueError` for a null handle or a stream
+/// of another device or driver.
 [[nodiscard]] MEMARRAY_API BoundStream bind_stream(StreamHandle const& stream, ContextHandle const& context);
 
-/// Orders later work of `queue` after the work of `event`. `site` names the caller for `SimulatedDevices::waits`.
-/// Throws `CudaError`.
+/// Orders later work of `queue` after `event`. `SimulatedDevices::waits` shows `site`. Throws `CudaError`.
 MEMARRAY_API void wait(BoundStream const& queue, EventHandle const& event, char const* site);
-/// Blocks until all work of the queue, or in the context, has completed. False with the last error set on failure.
+/// Blocks until all work there has completed. False with the last error set on failure.
 [[nodiscard]] MEMARRAY_API bool synchronize(BoundStream const& queue) noexcept;
 [[nodiscard]] MEMARRAY_API bool synchronize(ContextHandle const& context) noexcept;
 
-/// True if the handle owns its stream, has an owner, or is a default stream.
+/// True if the handle owns its stream, has an owner, or is a default stream without context.
 [[nodiscard]] bool keeps_stream(StreamHandle const& stream) noexcept;
 
 }  // namespace memarray::detail

@@ -15,20 +15,17 @@
 
 namespace memarray::detail {
 
-/// Arrays and views, held for kernels from construction to destruction. All are held, or none.
+/// Arrays and views held for kernels, all or none, until destruction.
 class MEMARRAY_API HeldArrays {
  public:
   enum class Extent : bool {
     all,   ///< `update` and `overwrite` arrays are set completely
-    part,  ///< the other elements stay
+    part,  ///< their other elements stay
   };
 
-  /// Acquires the arrays, and makes the stream wait for their pending work. Throws `ValueError` (null stream; negative
-  /// `threads` or `grain`; a closed view; a view to write whose indices share elements), `BufferError` (a read-only
-  /// view to write), `LockError` (another holder; an array given twice and not only to read), `Error` (different
-  /// devices), `CudaError`, `OutOfMemoryError`.
+  /// Acquires the arrays and makes the stream wait for their pending work. Throws like `for_each_index`.
   HeldArrays(std::span<KernelHold> holds, StreamOrLaunch const& on, Extent extent);
-  /// Releases the arrays. Without `commit`, contents under escaped views stay as they were.
+  /// Releases the arrays. Without `commit`, those with escaped views keep their old contents.
   ~HeldArrays();
   HeldArrays(HeldArrays const&) = delete;
   HeldArrays& operator=(HeldArrays const&) = delete;
@@ -36,19 +33,19 @@ class MEMARRAY_API HeldArrays {
   [[nodiscard]] std::span<KernelHold> holds() const noexcept { return _holds; }
   [[nodiscard]] LoopSharing const& sharing() const noexcept { return _sharing; }
   [[nodiscard]] ExecutionSpace where() const noexcept { return _where; }
-  /// Returns the bytes of one element of each array.
+  /// Returns the sum of the item sizes.
   [[nodiscard]] std::size_t bytes() const noexcept { return _bytes; }
-  /// True if an array is for `update` or `overwrite`, or receives a value: launches must fit it.
+  /// True if launches must fit an `update` or `overwrite` array.
   [[nodiscard]] bool must_fit() const noexcept { return _must_fit; }
-  /// Throws `ValueError` for a reduction's result that has not one element, and `Error` if it is on another device.
+  /// Throws `ValueError` unless `result` has one element, `Error` if it is on another device.
   void check_result(KernelHold const& result) const;
   // Require a device.
   [[nodiscard]] BoundStream const& queue() const noexcept { return *_queue; }
   [[nodiscard]] DeviceMemory& memory() const noexcept { return *_memory; }
 
-  /// Must precede work that the caller submits: from then on a failure leaves work running.
+  /// Must precede submitted work: without `commit`, the destructor then records it as pending.
   void begin() noexcept { _has_begun = true; }
-  /// Records that a kernel failed, so the contents are not committed.
+  /// Records that a kernel failed: `Held` then does not commit.
   void fail() noexcept { _has_failed = true; }
   [[nodiscard]] bool has_failed() const noexcept { return _has_failed; }
   /// Makes the results the arrays' contents.

@@ -13,41 +13,39 @@
 
 namespace memarray::detail {
 
-/// Throws `OverflowError` for a range with more indices than 64 bits can count.
+/// Throw `OverflowError`.
 [[noreturn]] MEMARRAY_API void throw_range_too_long();
-/// Throws `OverflowError` for a functor of 32-bit indices and a launch that needs more.
 [[noreturn]] MEMARRAY_API void throw_needs_wide_indices();
 
-/// Copies the extents of arrays of one shape. Throws `ValueError` for different shapes.
+/// Copies the common shape to `extents`. Throws `ValueError` if shapes differ.
 MEMARRAY_API void copy_common_extents(HeldArrays const& arrays, std::int64_t* extents);
 
-/// A launch over held arrays.
+/// One launch over held arrays, compiled once for all functors.
 class MEMARRAY_API HeldLaunch {
  public:
-  /// Throws `ValueError` (a negative extent; a box that does not fit an `update` or `overwrite` array),
-  /// `OverflowError`.
+  /// Throws `ValueError` (negative extent; box that does not fit an array), `OverflowError`.
   HeldLaunch(HeldArrays& arrays, BoxView const& box, HeldArrays::Extent extent);
   HeldLaunch(HeldLaunch const&) = delete;
   HeldLaunch& operator=(HeldLaunch const&) = delete;
 
   [[nodiscard]] ExecutionSpace where() const noexcept { return _arrays.where(); }
-  /// Returns the number of positions.
   [[nodiscard]] std::int64_t size() const noexcept { return _size; }
+  /// True if the box covers all `update` and `overwrite` arrays.
   [[nodiscard]] bool is_whole() const noexcept { return _is_whole; }
   // Require a device.
   [[nodiscard]] BoundStream const& queue() const noexcept { return _arrays.queue(); }
   [[nodiscard]] DeviceMemory& memory() const noexcept { return _arrays.memory(); }
 
-  /// Runs a kernel on host threads, or submits it to the simulated stream. Throws `CudaError`, `std::bad_alloc`, and
-  /// what the kernel throws on the host.
+  /// Runs a kernel on host threads, or submits it to a simulated stream. Throws `CudaError`, `std::bad_alloc`, and on
+  /// the host the kernel's exceptions.
   void run(KernelCode const& code, void const* kernel);
-  /// Reduces on host threads or in the simulated stream. Writes the value to `result`, and waits for it.
+  /// Like `run`, but waits for the value and writes it to `result` on the host.
   void reduce(ReduceCode const& code, void const* kernel, void* result);
-  /// Like `reduce`, to memory that the kernel reaches. Does not wait on a device.
+  /// Like `reduce`, to memory that the kernel can access. Does not wait on a device.
   void reduce_into(ReduceCode const& code, void const* kernel, void* result);
-  /// Returns the element of the last array, a result.
+  /// Returns the address of the result, the last of `holds()`.
   [[nodiscard]] std::byte* result() const noexcept { return _arrays.holds().back().target(); }
-  /// Must precede work that the caller submits, and `run` does itself.
+  /// Must precede submitted work; `run` and `reduce` call it. Copies elements outside the box to fresh memory.
   void begin();
 
  private:
@@ -65,7 +63,7 @@ class MEMARRAY_API HeldLaunch {
   std::size_t _bytes = 0;  // read and written
   bool _is_whole = true;
   bool _copies_old = false;  // an `update` array writes fresh memory
-  bool _keeps_rest = false;  // as does a part of an array
+  bool _keeps_rest = false;  // a partial launch writes fresh memory
 };
 
 }  // namespace memarray::detail

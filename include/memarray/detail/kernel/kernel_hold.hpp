@@ -13,22 +13,21 @@
 
 namespace memarray::detail {
 
-/// An array or a view that kernels use.
+/// An array or view of a launch.
 class KernelHold {
  public:
   KernelHold() noexcept = default;
   KernelHold(KernelHold const&) = delete;
   KernelHold& operator=(KernelHold const&) = delete;
 
-  // Requests; `alignment` is that of the C++ element type.
-  /// Requests an array, under the open write lease `lock_id` unless it is −1.
+  /// Requests an array, within the write lease `lock_id` unless −1. `alignment`: bytes, of the C++ element type.
   void request(ArrayState& state, AccessMode mode, std::int64_t lock_id, std::size_t alignment) noexcept {
     _state = &state;
     _lock_id = lock_id;
     _mode = mode;
     _alignment = static_cast<std::uint8_t>(alignment);
   }
-  /// Requests the array of one element that receives a reduction's value.
+  /// Requests the one-element array that receives a reduction's value.
   void request_result(ArrayState& state, std::int64_t lock_id, std::size_t alignment) noexcept {
     request(state, AccessMode::overwrite, lock_id, alignment);
     _is_result = true;
@@ -40,7 +39,7 @@ class KernelHold {
     _alignment = static_cast<std::uint8_t>(alignment);
   }
 
-  /// Lets kernels reach all elements of an `update` or `overwrite` array: under escaped views it is copied first.
+  /// Copies an array to write first if views have escaped, so that kernels may read any element.
   void copy_all() noexcept { _copies_all = true; }
 
   [[nodiscard]] AccessMode mode() const noexcept { return _mode; }
@@ -66,19 +65,19 @@ class KernelHold {
   friend class HeldArrays;
   friend class HeldLaunch;
 
-  ArrayState* _state = nullptr;  // or
-  ViewCore const* _view = nullptr;
+  ArrayState* _state = nullptr;
+  ViewCore const* _view = nullptr;  // instead of `_state`
   std::int64_t _lock_id = -1;
   std::byte const* _source = nullptr;
   std::byte* _target = nullptr;
   LockWord::Guess _left = 0;
   AccessMode _mode = AccessMode::read;
   std::uint8_t _alignment = 1;
-  bool _is_locked = false;   // by the lock word alone: private host memory without escaped views
-  bool _is_partial = false;  // `update` or `overwrite` of a part
+  bool _is_locked = false;  // by the lock word alone: private host memory without escaped views
+  bool _is_partial = false;
   bool _is_result = false;
   bool _copies_all = false;
-  std::unique_ptr<Acquisition> _acquired;  // other arrays
+  std::unique_ptr<Acquisition> _acquired;  // all other arrays
 };
 
 }  // namespace memarray::detail

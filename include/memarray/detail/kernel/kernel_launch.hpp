@@ -21,10 +21,9 @@
 #include <type_traits>
 #include <utility>
 
-// Templates that all launches share: what is left for each functor once `HeldLaunch` has done the rest.
+// The part of a launch that is compiled for each functor; `HeldLaunch` has the rest.
 namespace memarray::detail {
 
-// Launch code differs between compilers.
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
 template <class T, int ndim>
@@ -43,7 +42,7 @@ template <class T, int ndim>
   return argument;
 }
 
-/// Makes an access the argument of a functor. `indexed`: an `update` gives an indexer, not an element.
+/// Converts an access to a functor's argument. `indexed`: `update` gives an indexer, not an element.
 template <class Access>
 struct Argument;
 
@@ -54,7 +53,7 @@ struct Argument<ArrayAccess<T, ndim, mode>> {
 
   static void request(ArrayAccess<T, ndim, mode> const& access, bool indexed, KernelHold* holds) noexcept {
     holds->request(*access.state, mode, access.lock_id, alignof(T));
-    // An indexer reaches elements that other calls have not yet copied.
+    // The functor may access any element through an indexer.
     if (indexed && mode == AccessMode::update) holds->copy_all();
   }
   template <bool indexed>
@@ -129,13 +128,12 @@ struct Argument<BundleAccess<B, mode>> {
 template <class... Access>
 inline constexpr std::size_t count_of = (Argument<Access>::count + ... + 0);
 
-/// Requests the arrays of all accesses.
 template <class... Access>
 void request_all(bool indexed, KernelHold* holds, Access const&... accesses) {
   ((Argument<Access>::request(accesses, indexed, holds), holds += Argument<Access>::count), ...);
 }
 
-/// True if `f(indices, arguments…)` is valid with the arguments of these accesses.
+/// True if `f(indices, arguments…)` compiles with these accesses.
 template <bool indexed, class F, class Indices, class... Access>
 inline constexpr bool takes =
     std::is_invocable_v<F&, Indices,
@@ -143,10 +141,10 @@ inline constexpr bool takes =
                                      .row(std::declval<Indices const&>())
                                      .at(0))...>;
 
-/// True if the functor takes the indices, or in one dimension the index, with these arguments.
+/// True if the functor takes an array of indices; `takes_index`: one integer, in one dimension.
 template <bool indexed, int ndim, class F, class... Access>
 inline constexpr bool takes_indices = [] {
-  // Wide indices first: a lambda that takes `auto` is then asked once.
+  // Wide first: a lambda that takes `auto` is then instantiated once.
   if constexpr (takes<indexed, F, IndexArray<std::int64_t, ndim>, Access...>)
     return true;
   else
@@ -160,7 +158,7 @@ inline constexpr bool takes_index = [] {
     return takes<indexed, F, std::int64_t, Access...>;
 }();
 
-/// An index that converts to integers of its size alone, of either sign.
+/// An index that converts only to integers of its size.
 template <class IndexT>
 struct OneIndex {
   IndexT index;
@@ -170,15 +168,15 @@ struct OneIndex {
     return static_cast<I>(index);
   }
 };
-/// Converts to types that cannot hold every index of 32 bits.
+/// Detects parameters that cannot be an index: floating-point, or below 32 bits.
 struct LossyIndex {
   template <class T>
     requires(std::floating_point<T> || (std::integral<T> && sizeof(T) < 4))
   operator T() const;
 };
 
-/// Calls `f(i, …)` with the index of a one-dimensional launch, of 32 or 64 bits as `f` declares it. A functor that
-/// takes neither alone has a template for its index, and takes both.
+/// Calls `f(i, …)` in one dimension, with 32 or 64 bits as `f` declares. A functor that takes neither `OneIndex` has a
+/// constrained template for its index, such as `std::integral auto`.
 template <class F, bool takes_narrow, bool takes_wide>
 struct WithOneIndex {
   F f;
@@ -195,7 +193,7 @@ struct WithOneIndex {
 template <bool indexed, class IndexT, class... Access, int ndim, class F, class Run, std::size_t... a>
 void run_kernel(HeldLaunch& launch, LaunchBox<ndim> const& box, F const& f, Run const& run, KernelHold const* holds,
                 std::index_sequence<a...>) {
-  // The first array of each access.
+  // Each access's first hold.
   constexpr auto first = [] {
     std::array<std::size_t, sizeof...(Access) + 1> found{};
     ((found[a + 1] = found[a] + Argument<Access>::count), ...);
@@ -205,7 +203,7 @@ void run_kernel(HeldLaunch& launch, LaunchBox<ndim> const& box, F const& f, Run 
   run(launch, Kernel{f, box, {{Argument<Access>::template make<indexed>(holds + first[a])}...}});
 }
 
-/// Calls `run(launch, kernel)` with a kernel of 32-bit indices if the functor takes them and they suffice.
+/// Calls `run(launch, kernel)`, with 32-bit indices if the functor takes them and they suffice.
 template <bool indexed, class... Access, int ndim, class F, class Run>
 void run_launch(HeldArrays& arrays, LaunchBox<ndim> const& box, HeldArrays::Extent extent, F const& f, Run const& run) {
   using Narrow = IndexArray<std::int32_t, ndim>;
@@ -228,7 +226,6 @@ void run_launch(HeldArrays& arrays, LaunchBox<ndim> const& box, HeldArrays::Exte
   }
 }
 
-/// Holds the arrays of one launch.
 template <bool indexed, int ndim, class F, class Run, class... Access>
 void hold_and_run(LaunchBox<ndim> const& box, HeldArrays::Extent extent, StreamOrLaunch const& on, F const& f,
                   Run const& run, Access const&... accesses) {
@@ -244,8 +241,6 @@ void hold_and_run(LaunchBox<ndim> const& box, HeldArrays::Extent extent, StreamO
   arrays.commit();
 }
 
-/// Visits whole arrays of one shape as if they had one dimension. `f` takes a 64-bit index and elements. Writes the
-/// shape to `box`.
 template <class F, class Run, class... Access, std::size_t... a>
 void run_whole(HeldLaunch& launch, F const& f, Run const& run, KernelHold const* holds, std::index_sequence<a...>,
                Access const&...) {
@@ -256,6 +251,7 @@ void run_whole(HeldLaunch& launch, F const& f, Run const& run, KernelHold const*
                         elements_at<typename Access::Element const>(holds[a].target()),
                         {1}}}...}});
 }
+/// Visits whole arrays of one shape in one dimension: `f` takes a 64-bit index and elements. Writes the shape to `box`.
 template <int ndim, class F, class Run, class... Access>
 void launch_whole(StreamOrLaunch const& on, F const& f, Run const& run, LaunchBox<ndim>& box,
                   Access const&... accesses) {
@@ -268,7 +264,7 @@ void launch_whole(StreamOrLaunch const& on, F const& f, Run const& run, LaunchBo
   arrays.commit();
 }
 
-/// Visits a whole array, whose shape is read once it is held.
+/// Visits one array, whose shape is read under the hold.
 template <class F, class Run, class Access>
 void launch_over(Access const& access, StreamOrLaunch const& on, F const& f, Run const& run) {
   constexpr bool fits = takes_indices<false, Access::ndim, F, Access>;
@@ -284,8 +280,7 @@ void launch_over(Access const& access, StreamOrLaunch const& on, F const& f, Run
   }
 }
 
-/// Calls `launch<indexed>(f)` with the functor in the form that kernels call. Fails to compile for a functor or
-/// ranks that do not fit.
+/// Calls `launch<indexed>(f)` with the functor as kernels call it. Checks functor and ranks at compile time.
 template <int ndim, class... Access, class F, class Launch>
 void with_checked(F const& f, Launch const& launch) {
   static_assert(ndim <= StridedLayout::max_ndim, "a launch has at most 16 dimensions");
@@ -324,7 +319,6 @@ void with_checked(F const& f, Launch const& launch) {
   }
 }
 
-/// Checks the functor and the ranks, and launches.
 template <int ndim, class F, class Run, class... Access>
 void check_and_launch(LaunchBox<ndim> const& box, HeldArrays::Extent extent, StreamOrLaunch const& on, F const& f,
                       Run const& run, Access const&... accesses) {

@@ -17,7 +17,7 @@
 namespace memarray::detail {
 inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
-/// The value of one position, computed on a device.
+/// The functor's value at a linear position.
 template <class T, class Kernel>
 struct DeviceValue;
 template <class T, class IndexT, int ndim, class F, class... Arguments>
@@ -56,7 +56,7 @@ void reduce_in(DeviceRun& run, ReduceKernel<T, Op, Kernel> const& reduction, boo
   using IndexT = typename Kernel::Index;
   auto box = kernel.box;
   std::int64_t const size = box.size();
-  // 0 has no inverse; without positions none is used.
+  // `Unravel` cannot divide by 0.
   if (size == 0)
     for (std::int64_t& extent : box.extents) extent = 1;
   DeviceValue<T, Kernel> const value{Unravel<std::uint64_t, ndim>(to_indices<std::int64_t, ndim>(box.extents)),

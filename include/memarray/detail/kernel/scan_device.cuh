@@ -20,7 +20,7 @@ struct ToValue {
   }
 };
 
-/// Scans in the run's stream. With `total` it waits for the value. Throws `CudaError`, `OutOfMemoryError`.
+/// Scans in the run's stream. Waits for `total` unless null. Throws `CudaError`, `OutOfMemoryError`.
 template <class T, class R, class Op>
 void scan_in(DeviceRun& run, HostScan<T, R, Op> const& scan, R* total) {
   if (scan.size == 0) return;

@@ -7,8 +7,8 @@
 
 namespace memarray::detail {
 
-/// A complex number aligned like its parts, as imported memory is. A GPU cannot load a `cuda::std::complex` that is not
-/// aligned to its whole size.
+/// A complex number aligned to its parts, like imported memory. A GPU loads `cuda::std::complex` only if aligned to its
+/// whole size.
 template <class T>
 struct DeviceComplex {
   T real{};
@@ -30,7 +30,7 @@ struct DeviceComplex {
   }
 };
 
-/// The type of T's elements in shipped kernels, aligned no more strictly than the dtype.
+/// T in shipped kernels, aligned no more strictly than its dtype.
 template <class T>
 struct DeviceElementOf {
   using type = T;

@@ -18,11 +18,10 @@
 
 namespace memarray::detail {
 
-/// The most bytes of one load or store.
+/// Bytes of the widest load or store.
 inline constexpr std::size_t vector_bytes = 16;
 
-/// The elements in a vector, equal for all arrays. 0 unless all arguments are `ElementArgument`s whose sizes divide
-/// `vector_bytes`.
+/// Elements in a vector, equal for all arrays; 0 unless all are `ElementArgument`s whose sizes divide `vector_bytes`.
 template <class... Arguments>
 struct VectorWidth {
   static constexpr int value = 0;
@@ -38,7 +37,7 @@ struct VectorWidth<ElementArgument<T, ndim>...> {
   static constexpr int value = fits ? static_cast<int>(vector_bytes / largest) : 0;
 };
 
-/// The bytes of one load or store, which may alias any type.
+/// Raw bytes, which may alias any type.
 template <std::size_t bytes>
 struct __attribute__((may_alias)) Word {
   using Part =
@@ -64,10 +63,9 @@ struct ThreadIndex {
   unsigned threads;
 };
 
-/// A kernel that calls `f(indices, a, b, …)` for a thread's share of the elements. Tests run it on the host.
+/// A kernel that calls `f(indices, a, b, …)` for a thread's elements. Tests run it on the host.
 ///
-/// `f` gets indices of type IndexT. U, the type of linear positions, has 32 bits only below 2^31 elements, so adding a
-/// step cannot overflow.
+/// U, the type of linear positions, has 32 bits only below 2^31 elements, so adding a step cannot overflow.
 template <class IndexT, class U, int ndim, class F, class... Arguments>
 struct DeviceLoop {
   static constexpr int width = VectorWidth<Arguments...>::value;
@@ -76,7 +74,7 @@ struct DeviceLoop {
   U vectors;  ///< whole vectors, which come first; 0 unless `is_aligned()`
   Unravel<U, ndim> unravel;
   IndexArray<IndexT, ndim> begin;
-  bool is_whole;  ///< positions are those of elements
+  bool is_whole;  ///< a linear position is an element's offset
   F f;
   Pack<Arguments...> arguments;
 
@@ -122,7 +120,7 @@ struct DeviceLoop {
     (opened.close(), ...);
   }
 
-  /// Adjacent threads take adjacent vectors, so that a warp's accesses coalesce.
+  /// Adjacent threads take adjacent vectors, so a warp's accesses coalesce.
   template <std::size_t... a>
   MEMARRAY_HD void run_vectors(ThreadIndex const& place, std::index_sequence<a...>) {
     using Loaded = Pack<Vector<typename Arguments::Element, width>...>;

@@ -11,10 +11,10 @@
 
 namespace memarray::detail {
 
-/// An operation on a real or simulated device: its context, scratch memory and results.
+/// An operation on a real or simulated device, with scratch memory.
 class MEMARRAY_API DeviceRun {
  public:
-  /// A part of a result, to copy to the host.
+  /// A copy from device memory to the host.
   struct Piece {
     void* to;
     std::byte const* from;
@@ -31,11 +31,11 @@ class MEMARRAY_API DeviceRun {
   [[nodiscard]] BoundStream const& queue() const noexcept { return _queue; }
   [[nodiscard]] DeviceMemory& memory() const noexcept { return _memory; }
 
-  /// Returns memory of the arrays' resource until the run ends. Throws `OutOfMemoryError`, `CudaError`.
+  /// Returns memory, valid until the run ends. Throws `OutOfMemoryError`, `CudaError`.
   [[nodiscard]] std::byte* scratch(std::size_t bytes);
   /// Returns scratch memory with a copy of `data`, which is not read later. Throws like `scratch`.
   [[nodiscard]] std::byte* upload(std::size_t bytes, std::byte const* data);
-  /// Blocks until the queue is done, then writes the results; none after an error. Throws `CudaError`.
+  /// Blocks until the queue is done, then writes all pieces; none after an error. Throws `CudaError`.
   void read_back(std::initializer_list<Piece> pieces);
 
  private:

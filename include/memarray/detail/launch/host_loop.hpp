@@ -14,9 +14,9 @@
 
 namespace memarray::detail {
 
-/// Code of one type of kernels, for functions that are compiled once for all. Kernels are passed by address.
+/// Type-erased operations of one `HostKernel` type. Kernels are passed by address.
 struct KernelCode {
-  /// Visits the positions [begin, end) of the kernel's box on the calling thread.
+  /// Visits the positions [begin, end) of the box.
   void (*run)(void const* kernel, std::int64_t begin, std::int64_t end);
   void* (*copy)(void const* kernel);
   void (*destroy)(void* kernel) noexcept;
@@ -26,7 +26,7 @@ struct KernelCode {
 template <class Argument>
 inline constexpr bool is_element = requires { typename Argument::Element; };
 
-/// A functor with the indices and arguments of its calls. IndexT is the type of indices.
+/// A functor with its box and arguments.
 template <class IndexT, int rank, class F, class... Arguments>
 struct HostKernel {
   static constexpr int ndim = rank;
@@ -37,15 +37,15 @@ struct HostKernel {
   LaunchBox<ndim> box;
   Pack<Arguments...> arguments;
 
-  /// Calls the functor for each position of [begin, end), row by row, in loops that compilers can vectorise.
+  /// Visits row by row, in loops that compilers can vectorise.
   static void run(void const* kernel, std::int64_t begin, std::int64_t end) {
-    // A copy of its own: the functor's stores cannot change it.
+    // A local copy, which the functor's stores cannot alias.
     HostKernel own = *static_cast<HostKernel const*>(kernel);
     BoxPosition<ndim> position(own.box, begin);
     while (begin < end) {
       if constexpr (ndim > 1 && (is_element<Arguments> && ...)) {
-        // Short whole rows, such as coordinates, are one loop: compilers then vectorise across rows. Kernels with
-        // indexers would take three times as long to compile, and gain less.
+        // Short whole rows, such as coordinates, are one loop that vectorises across rows. With indexers it would
+        // triple compile times and gain less.
         if (position.offsets[ndim - 1] == 0 && end - begin >= own.box.extents[ndim - 1] &&
             own.has_whole_rows(std::index_sequence_for<Arguments...>())) {
           std::int64_t const rows = std::min((end - begin) / own.box.extents[ndim - 1], position.rows_left(own.box));
@@ -81,12 +81,11 @@ struct HostKernel {
   static constexpr KernelCode code{&run, &copy, &destroy, &short_left};
 
  private:
-  /// True if rows follow each other in memory.
+  /// True if rows are adjacent in memory.
   template <std::size_t... a>
   [[nodiscard]] bool has_whole_rows(std::index_sequence<a...>) const noexcept {
     return ((get<a>(arguments).row_stride() == box.extents[ndim - 1]) && ...);
   }
-  /// Visits whole rows of `length` positions.
   template <int length>
   void run_rows(BoxPosition<ndim> const& position, std::int64_t rows) {
     Indices first = first_of(position);
@@ -97,7 +96,7 @@ struct HostKernel {
                        std::index_sequence<a...>) {
     Pack<std::remove_cvref_t<decltype(get<a>(arguments).row(first))>...> const begins{
         {get<a>(arguments).row(first)}...};
-    // One loop, as functors that do not use the indices then vectorise like those of one dimension.
+    // One loop: functors that ignore the indices then vectorise as in one dimension.
     IndexT const count = rows * length;
     MEMARRAY_INDEPENDENT_STEPS
     for (IndexT k = 0; k < count; ++k) {

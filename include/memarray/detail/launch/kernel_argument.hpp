@@ -10,11 +10,10 @@
 
 namespace memarray::detail {
 
-// A kernel's arguments. On the host, `row(indices)` is the argument of a row that begins at `indices`, and `at(j)` of
-// that is passed to the functor for the row's element `j`. On a device, `open` loads what one call needs, `argument()`
-// passes it, and `close()` stores it.
+// Arguments of a functor. On the host, element `j` of a row that begins at `indices` is passed as `row(indices).at(j)`.
+// On a device, `open` loads, `argument()` is passed, and `close()` stores.
 
-/// An argument that reaches any element: an indexer, or a bundle of indexers.
+/// An indexer or a bundle of indexers, for any element.
 template <class Indexer>
 struct IndexerArgument {
   Indexer indexer;
@@ -47,8 +46,8 @@ struct OpenedElement {
   }
 };
 
-/// The element of one call, of an array of the launch's rank. `source` differs from `target` if the array has escaped
-/// views. On the host the launch copies elements to `target` before the calls.
+/// An element, in an array of the launch's rank. Under escaped views `source` differs from `target`; on the host, the
+/// launch copies elements to `target` before the calls.
 template <class T, int ndim>
 struct ElementArgument {
   using Element = T;
@@ -64,7 +63,7 @@ struct ElementArgument {
     return linear;
   }
 
-  /// Returns the distance of rows in elements. Requires rank 2 or more.
+  /// In elements. Requires rank 2 or more.
   [[nodiscard]] std::int64_t row_stride() const noexcept { return strides[ndim - 2]; }
   struct Row {
     T* first;
@@ -78,7 +77,7 @@ struct ElementArgument {
     return {target + linear(indices)};
   }
 
-  /// `position` is the element's if the launch visits the whole array.
+  /// `position` is the element's offset if `is_whole`.
   template <class U, class Indices>
   MEMARRAY_HD OpenedElement<T> open(U position, Indices const& indices, bool is_whole) const {
     std::int64_t const offset = is_whole ? static_cast<std::int64_t>(position) : linear(indices);
@@ -86,7 +85,7 @@ struct ElementArgument {
   }
 };
 
-/// The element of one call, of a view of the launch's rank.
+/// An element, in a view of the launch's rank.
 template <class T, int ndim>
 struct StridedElementArgument {
   StridedIndexer<T, ndim> indexer;

@@ -20,14 +20,14 @@ struct LaunchBox {
   }
 };
 
-/// A box of any rank.
+/// A borrowed box of any rank.
 struct BoxView {
   int ndim;
   std::int64_t const* begin;
   std::int64_t const* extents;
 };
 
-/// A position in a box, which moves along its last dimension.
+/// A position in a box.
 template <int ndim>
 struct BoxPosition {
   std::int64_t offsets[static_cast<std::size_t>(ndim)];
@@ -40,7 +40,7 @@ struct BoxPosition {
     }
     offsets[0] += linear;
   }
-  /// Returns the positions up to the end of the row.
+  /// Returns the positions left in the row.
   [[nodiscard]] constexpr std::int64_t left(LaunchBox<ndim> const& box) const noexcept {
     return box.extents[ndim - 1] - offsets[ndim - 1];
   }
@@ -49,7 +49,7 @@ struct BoxPosition {
     offsets[ndim - 1] += count;
     carry(box, ndim - 1);
   }
-  // Whole rows of the last dimension; require rank 2 or more.
+  // Whole rows; require rank 2 or more.
   [[nodiscard]] constexpr std::int64_t rows_left(LaunchBox<ndim> const& box) const noexcept {
     return box.extents[ndim - 2] - offsets[ndim - 2];
   }

@@ -18,17 +18,17 @@ struct SortOfKeys;
 struct StridedJob;
 
 enum class ExecutionSpace {
-  host,       ///< on the host's threads, now
+  host,       ///< on host threads, now
   simulated,  ///< as a host function in stream order
   device,
 };
 
-/// Throws `ValueError` for a stream handle whose creation failed.
+/// Throws `ValueError`.
 [[noreturn]] MEMARRAY_API void throw_null_stream();
 /// Submits `kernel(data)` to a simulated stream. Throws `CudaError`.
 MEMARRAY_API void submit_emulated(BoundStream const& queue, cu::HostFunction kernel, void* data);
 
-/// Submits a callable, which must not refer to objects that end before it runs. Throws `CudaError`.
+/// Submits a callable. Objects that it refers to must live until it runs. Throws `CudaError`.
 template <class Kernel>
 void launch_emulated(BoundStream const& queue, Kernel kernel) {
   auto owned = std::make_unique<Kernel>(std::move(kernel));
@@ -36,8 +36,7 @@ void launch_emulated(BoundStream const& queue, Kernel kernel) {
   submit_emulated(queue, run, owned.get());
   static_cast<void>(owned.release());
 }
-/// Returns the result of `kernel()` on a simulated device, through device memory. Throws `CudaError`,
-/// `OutOfMemoryError`.
+/// Runs `kernel()` on a simulated device, and waits for its result. Throws `CudaError`, `OutOfMemoryError`.
 template <class Result, class Kernel>
 Result result_of(DeviceRun& run, Kernel kernel) {
   std::byte* const place = run.scratch(sizeof(Result));
@@ -51,14 +50,14 @@ Result result_of(DeviceRun& run, Kernel kernel) {
 /// Throws `OutOfMemoryError` if memory ran out, else `CudaError`.
 [[noreturn]] MEMARRAY_API void throw_runtime_error(int code, char const* name, char const* what, char const* why);
 
-// Shipped kernels for shipped dtypes. Without nvcc they throw `CudaError`. All pointers but `result`, for which they
-// wait, are device memory.
+// Kernels for shipped dtypes; without nvcc they throw `CudaError`. `result` and `total` are host memory, for which the
+// calls block. Other pointers are device memory.
 
 void strided_on_device(StridedJob const& job, DeviceRun& run);
 /// `result`: one element of SumOf<T>.
 MEMARRAY_API void sum_on_device(DType const& dtype, std::int64_t size, void const* source, void* result,
                                 DeviceRun& run);
-/// Sums up to each element, or before it. `total`: null, or where the sum of all goes.
+/// Sums up to each element, or before it. `total`: null, or receives the sum of all.
 MEMARRAY_API void scan_on_device(DType const& dtype, bool is_inclusive, std::int64_t size, void const* source,
                                  void* target, void* total, DeviceRun& run);
 void sort_on_device(SortOfKeys const& sort, DeviceRun& run);
@@ -95,7 +94,7 @@ MEMARRAY_OF_THIS_LIBRARY inline void check_cuda(cudaError_t code, char const* wh
   check_runtime(CudaRuntime(), static_cast<int>(code), what);
 }
 
-/// Runs a CUB algorithm, which without `scratch` only sets its size in `bytes`.
+/// Calls a CUB algorithm for its scratch size in `bytes`, then to run.
 template <class Algorithm>
 void run_cub(DeviceRun& run, Algorithm const& algorithm, char const* what = "launching a kernel") {
   std::size_t bytes = 0;
@@ -105,7 +104,7 @@ void run_cub(DeviceRun& run, Algorithm const& algorithm, char const* what = "lau
 }
 
 MEMARRAY_OF_THIS_LIBRARY inline Occupancy occupancy_of(void const* kernel, int device_id, OccupancyCache& cache) {
-  // Larger blocks leave the multiprocessor idle while their last threads end.
+  // Larger blocks leave a multiprocessor idle while their last threads end.
   constexpr int most_threads = 256;
   if (auto const known = cache.find(device_id)) return *known;
   Occupancy found{};
@@ -132,8 +131,8 @@ void launch_loop(Loop& loop, std::int64_t size, BoundStream const& queue) {
   check_cuda(cudaLaunchKernel(kernel, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *queue.stream));
 }
 
-/// Runs a kernel in `queue`. `is_whole`: its `ElementArgument`s visit whole arrays. Throws `CudaError` or
-/// `OutOfMemoryError` at launch; a later wait reports later failures.
+/// Submits a kernel. `is_whole`: its `ElementArgument`s visit whole arrays. Throws `CudaError`, `OutOfMemoryError`;
+/// later failures appear at a later wait.
 template <class IndexT, int ndim, class F, class... Arguments>
 void launch_device(HostKernel<IndexT, ndim, F, Arguments...> const& kernel, bool is_whole, BoundStream const& queue) {
   std::int64_t const size = kernel.box.size();

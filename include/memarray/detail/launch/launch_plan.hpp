@@ -9,11 +9,11 @@
 
 namespace memarray::detail {
 
-/// One kernel's blocks and threads that a device runs at once.
+/// The blocks of one kernel that a device runs at once.
 struct Occupancy {
-  int threads;     ///< in a block
-  int blocks;      ///< on all its processors together
-  int processors;  ///< that share the blocks
+  int threads;     ///< per block
+  int blocks;      ///< on the whole device
+  int processors;  ///< multiprocessors
 
   friend bool operator==(Occupancy const&, Occupancy const&) noexcept = default;
 };
@@ -24,7 +24,7 @@ class MEMARRAY_API OccupancyCache {
   constexpr OccupancyCache() noexcept = default;
 
   [[nodiscard]] std::optional<Occupancy> find(int device_id) const noexcept;
-  /// Stores nothing for devices beyond the first 32.
+  /// Ignores devices beyond the first 32.
   void keep(int device_id, Occupancy const& occupancy) noexcept;
 
  private:

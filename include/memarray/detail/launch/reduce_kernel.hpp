@@ -14,23 +14,23 @@
 
 namespace memarray::detail {
 
-/// Positions of a piece of a reduction. Fixed, so results do not depend on the number of threads.
+/// In positions. Fixed, so results do not depend on the number of threads.
 inline constexpr std::int64_t reduce_piece = 4096;
 
-/// Code of one type of reductions, for functions that are compiled once for all.
+/// Type-erased operations of one `ReduceKernel` type. `result` is raw memory.
 struct ReduceCode {
   std::size_t value_size;
   std::size_t value_alignment;
-  /// Reduces the positions [begin, end), of which there is at least one, to the value at `result`, which is raw memory.
+  /// Reduces the positions [begin, end), at least one.
   void (*run)(void const* kernel, std::int64_t begin, std::int64_t end, void* result);
-  /// Combines the initial value with `count` values, in order, to the one at `result`, which is raw memory.
+  /// Combines the initial value with `count` values, in order.
   void (*combine)(void const* kernel, void const* values, std::int64_t count, void* result);
   void* (*copy)(void const* kernel);
   void (*destroy)(void* kernel) noexcept;
 };
 
-/// Fails to compile for a conversion that cuts off fractions in silence. To bool it asks for values other than zero.
-/// `User`: the type that converts, so that each has an error of its own.
+/// Fails to compile if a conversion silently drops fractions; to bool it tests for non-zero. `User` gives each use its
+/// own error.
 template <class From, class To, class User>
 constexpr bool check_conversion() {
   static_assert(
@@ -42,8 +42,8 @@ constexpr bool check_conversion() {
 template <class T, class Op, class Kernel>
 struct ReduceKernel;
 
-/// A reduction of what the functor returns. Each piece is cut into the rows of the box. A row of enough positions is
-/// read in lanes, position `i` in lane `i` modulo their number. Lanes are combined in pairs, then rows, then pieces.
+/// A reduction of the functor's results. Pieces are cut into rows. In a row of at least `lanes` positions, position `i`
+/// goes to lane `i % lanes`. Lanes are combined in pairs, then rows, then pieces.
 template <class T, class Op, class IndexT, int ndim, class F, class... Arguments>
 struct ReduceKernel<T, Op, HostKernel<IndexT, ndim, F, Arguments...>> {
   using Kernel = HostKernel<IndexT, ndim, F, Arguments...>;
@@ -58,7 +58,7 @@ struct ReduceKernel<T, Op, HostKernel<IndexT, ndim, F, Arguments...>> {
   static_assert(std::is_constructible_v<T, Returned>, "the functor of a reduction returns its type of values");
   static_assert(check_conversion<Returned, T, F>());
 
-  /// The lanes fill one cache line, and occupy half of the vector registers.
+  /// Lanes of 4-, 8- or 16-byte values fill one cache line.
   static constexpr std::size_t lanes = sizeof(T) <= 4 ? 16 : sizeof(T) <= 8 ? 8 : sizeof(T) <= 64 ? 4 : 1;
 
   Kernel kernel;

@@ -10,13 +10,12 @@
 
 namespace memarray::detail {
 
-/// Small launches of one functor that run without a look at the time, as the last one measured was short.
+/// Launches of one functor still to run unmeasured, as the last measured one was short.
 using ShortLaunches = std::atomic<std::uint32_t>;
 
-/// How a caller wants a loop to be shared.
 struct LoopSharing {
   int threads = 0;                      ///< 0: those of the process, if sharing pays
-  std::int64_t grain = 0;               ///< positions that a thread takes at a time; 0: by time and memory
+  std::int64_t grain = 0;               ///< least positions that a thread takes at a time; 0: by time and memory
   ShortLaunches* short_left = nullptr;  ///< of the loop's functor
 };
 

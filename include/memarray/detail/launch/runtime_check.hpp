@@ -2,8 +2,8 @@
 
 namespace memarray::detail {
 
-/// Throws `CudaError` unless a call of the CUDA runtime succeeded. First clears the error (`cudaGetLastError`): the
-/// runtime would return it again from the thread's next, unrelated launch.
+/// Throws `CudaError` or `OutOfMemoryError` if a CUDA runtime call failed. First clears the error (`cudaGetLastError`),
+/// which the thread's next launch would return again.
 ///
 /// `Runtime` has `success`, `take_last_error()` and `throw_error(code, what)`.
 template <class Runtime>

@@ -11,11 +11,11 @@
 
 namespace memarray::detail {
 
-/// Elements of a piece. Fixed, so floating-point results do not depend on the number of threads.
+/// In elements. Fixed, so results do not depend on the number of threads.
 inline constexpr std::int64_t scan_piece = 1 << 16;
 
-/// A scan on the host. Each piece is combined in order, then the pieces; an element's result begins with the value
-/// before its piece.
+/// A scan on the host. Combines each piece in order, then the pieces. An element's result continues the combined value
+/// of earlier pieces.
 template <class T, class R, class Op>
 struct HostScan {
   T const* source;
@@ -25,7 +25,7 @@ struct HostScan {
   R init;  // of an exclusive scan
   bool is_inclusive;
 
-  /// Returns how threads share the scan: as the caller says, else by the bytes that it reads.
+  /// Converts `grain` to pieces. Without `threads`, shares if the bytes read are worth it.
   [[nodiscard]] LoopSharing shared(LoopSharing sharing) const noexcept {
     bool const pays = parallel_chunks(static_cast<std::size_t>(size) * sizeof(T)) > 1;
     if (sharing.threads == 0) sharing.threads = pays ? threads() : 1;
@@ -33,7 +33,7 @@ struct HostScan {
     return sharing;
   }
 
-  /// Returns `init` combined with all elements; for an inclusive scan all elements combined, `init` without elements.
+  /// Returns all elements combined, for an exclusive scan with `init`; `init` if there are none.
   R run(LoopSharing const& sharing) {
     std::int64_t const pieces = (size + scan_piece - 1) / scan_piece;
     if (sharing.threads == 1 || pieces < 2) {
@@ -60,7 +60,7 @@ struct HostScan {
   }
 
  private:
-  /// Calls `work(own, piece)` with a copy of the scan for each run of pieces: operations may have a state.
+  /// Calls `work(own, piece)` with a copy of the scan for each run of pieces, as `op` may have state.
   template <class Work>
   void for_pieces(std::int64_t pieces, LoopSharing const& sharing, Work const& work) const {
     run_host(pieces, static_cast<std::size_t>(size) * sizeof(T), sharing, [&](std::int64_t begin, std::int64_t end) {
@@ -78,7 +78,7 @@ struct HostScan {
   }
   [[nodiscard]] R value(std::int64_t i) const { return static_cast<R>(source[i]); }
 
-  // Return the piece's elements, combined.
+  // Return the piece's elements, combined; `scan` only if `combines`.
   R combined(std::int64_t piece) {
     std::int64_t i = piece * scan_piece;
     R own = value(i);

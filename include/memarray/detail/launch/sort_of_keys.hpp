@@ -7,7 +7,7 @@ namespace memarray::detail {
 
 enum class KeyKind : std::uint8_t { unsigned_integer, signed_integer, floating, bfloat16 };
 
-/// Keys with values, to sort by the keys. Sources and targets are the same, or apart.
+/// Keys with values, to sort by key. Each source equals its target, or is apart.
 struct SortOfKeys {
   std::int64_t size;
   KeyKind kind;

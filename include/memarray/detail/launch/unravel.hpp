@@ -20,7 +20,7 @@ struct Twice<std::uint64_t> {
   __extension__ using type = unsigned __int128;
 };
 
-/// A precomputed division, because a device needs tens of instructions for one. Dividends must be below half of U's
+/// Division by multiplication and shift: a device's own takes tens of instructions. Dividends must be below half of U's
 /// range.
 template <std::unsigned_integral U>
 class Divisor {
@@ -73,7 +73,7 @@ class Unravel {
     return indices;
   }
 
-  /// True if each aligned group of `count` elements lies in one row of the last dimension.
+  /// True if each aligned group of `count` elements lies in one row.
   [[nodiscard]] MEMARRAY_HD constexpr bool has_rows_of(int count) const noexcept {
     return ndim == 1 || _extents[ndim - 1] % static_cast<U>(count) == 0;
   }

@@ -22,7 +22,7 @@ struct BoundStream;
 
 using BlockPtr = IntrusivePtr<Block>;
 
-/// A second count of exports, over all processes that share the memory.
+/// A count of exports over all processes that share the memory.
 struct ExportTally {
   struct Exports {
     std::uint32_t read_only;
@@ -34,40 +34,39 @@ struct ExportTally {
   Exports (*count)(ExportTally const& tally) noexcept;
 };
 
-/// Returns the DLPack device of managed memory: the host unless the driver's devices are exported as CUDA.
+/// Returns managed memory's DLPack device: the host unless devices are exported as CUDA.
 [[nodiscard]] Device exported_managed_device() noexcept;
 
-/// Memory on one device, with its owner. Only blocks own memory in the library. Any thread may call any function.
+/// Memory on one device, and its only owner. Any thread may call any function.
 ///
-/// One atomic word counts references, read-only and writable exports; the last drop frees the memory. Drops release and
-/// reads acquire: a thread that sees no exports sees their holders' accesses completed.
+/// One atomic word counts references, read-only and writable exports; the drop to zero frees the memory. Drops release
+/// and reads acquire: a thread that sees no exports sees all accesses through them.
 class MEMARRAY_API Block {
  public:
   using Exports = ExportTally::Exports;
   enum class Contents { uninitialized, zero };
 
-  /// Allocates 64-byte aligned memory of `resource`, by default `host_resource()`. Throws `OutOfMemoryError`;
-  /// `ValueError` for device memory.
+  /// Allocates host memory, by default of `host_resource()`. Throws `OutOfMemoryError`; `ValueError` for device memory.
   [[nodiscard]] static BlockPtr allocate(std::optional<MemoryResource> const& resource, std::size_t bytes,
                                          Contents contents);
-  /// Allocates uninitialised device memory for later work in `queue`. Throws `CudaError`, `OutOfMemoryError`.
+  /// Allocates uninitialised device memory for later work in `queue`. Throws `CudaError`.
   [[nodiscard]] static BlockPtr allocate(std::shared_ptr<DeviceMemory> const& memory, BoundStream const& queue,
                                          std::size_t bytes);
-  /// The owner of foreign memory. `drop` is called once, on any thread, with or without an interpreter.
+  /// The owner of foreign memory. `drop` runs once, on any thread, even without an interpreter.
   struct KeepAlive {
     void* object = nullptr;
     void (*drop)(void* object) noexcept = nullptr;  ///< may be null
   };
-  /// Returns a block of foreign memory. Takes ownership of `keep_alive`, also if it throws `std::bad_alloc`.
+  /// Wraps foreign memory. Takes ownership of `keep_alive`, even if it throws `std::bad_alloc`.
   [[nodiscard]] static BlockPtr adopt(void* data, std::size_t bytes, Device device, MemoryType type,
                                       KeepAlive keep_alive);
   /// Like `adopt`, with one counted export instead of the reference.
   [[nodiscard]] static Block& adopt_exported(void* data, std::size_t bytes, Device device, MemoryType type,
                                              KeepAlive keep_alive, bool writable);
-  /// Like `adopt`, for a part of `whole`, which shares its pending work. `keep_alive` holds an export of `whole`.
+  /// Like `adopt`, for a part of `whole`, whose pending work it shares. `keep_alive` holds an export of `whole`.
   [[nodiscard]] static BlockPtr adopt_part(Block& whole, void* data, std::size_t bytes, KeepAlive keep_alive);
-  /// Like `adopt_part`, for all of `host` on the device of `memory`. Returns null unless `host` is unified memory that
-  /// both may use concurrently, or if its pending work is another device's.
+  /// Like `adopt_part`, for all of `host` on a device. Returns null unless `host` is unified memory that both may use
+  /// concurrently, without another device's pending work.
   [[nodiscard]] static BlockPtr on_device(Block& host, std::shared_ptr<DeviceMemory> const& memory,
                                           KeepAlive keep_alive);
 
@@ -81,18 +80,18 @@ class MEMARRAY_API Block {
   /// Returns an empty one unless the memory is foreign.
   [[nodiscard]] KeepAlive keep_alive() const noexcept;
   [[nodiscard]] MemoryType memory_type() const noexcept { return _type; }
-  /// True if only work on streams uses the memory.
+  /// True if only streams use the memory.
   [[nodiscard]] bool is_on_device() const noexcept { return !_device.is_cpu(); }
-  /// Returns the block given to `on_device`; null for all other blocks.
+  /// Returns the block given to `on_device`, else null.
   [[nodiscard]] Block* host_side() const noexcept { return _host_side; }
   /// Returns the DLPack device of exports: an extension device if simulated, a managed one for unified memory.
   [[nodiscard]] Device exported_device() const noexcept;
 
-  /// Returns the pending work; null if no stream ever used the memory.
+  /// Returns null if no stream ever used the memory.
   [[nodiscard]] StreamDependencies* uses() const noexcept {
     return (_whole ? _whole : this)->_uses.load(std::memory_order_acquire);
   }
-  /// Like `uses`; creates a missing record, for the device of `memory`.
+  /// Creates a missing record, for the device of `memory`.
   [[nodiscard]] StreamDependencies& uses_on(std::shared_ptr<DeviceMemory> const& memory);
   /// Records pending work of escaped views, before a use. Throws `CudaError`.
   void fence(bool to_write);
@@ -100,8 +99,7 @@ class MEMARRAY_API Block {
   void retain() noexcept { _counts.fetch_add(reference, std::memory_order_relaxed); }
   void release() noexcept { drop(reference); }
 
-  /// Counts an export, which keeps the memory. True if it is the only one. Throws `BufferError` past a million of a
-  /// kind.
+  /// Counts an export. True if it is the only one. Throws `BufferError` past a million of a kind.
   bool add_export(bool writable) {
     if (_tally) [[unlikely]]
       _tally->add(*_tally, writable);
@@ -110,7 +108,7 @@ class MEMARRAY_API Block {
     if ((before & (writable ? writable_limit : read_only_limit)) != 0) too_many_exports(one);
     return before < read_only_export;
   }
-  /// Room to describe the only export (`add_export` returned true), which saves an allocation.
+  /// Room for the struct of the only export (`add_export` returned true), to save an allocation.
   static constexpr std::size_t only_export_room = 192;
   [[nodiscard]] void* only_export() noexcept { return _only_export; }
   void drop_export(bool writable) noexcept {
@@ -118,18 +116,17 @@ class MEMARRAY_API Block {
       _tally->drop(*_tally, writable);
     drop(writable ? writable_export : read_only_export);
   }
-  /// Sets the second count, before the first export. `tally` must outlive the block.
+  /// Counts exports in `tally`, too, which must outlive the block. Call before the first export.
   void count_exports_in(ExportTally& tally) noexcept { _tally = &tally; }
 
-  /// Returns the live exports of this process.
+  /// Returns this process's live exports.
   [[nodiscard]] Exports exports() const noexcept {
     std::uint64_t const counts = _counts.load(std::memory_order_seq_cst);
     return {static_cast<std::uint32_t>((counts / read_only_export) & field),
             static_cast<std::uint32_t>(counts / writable_export)};
   }
-  /// Returns the live exports of all processes.
   [[nodiscard]] Exports exports_everywhere() const noexcept { return _tally ? _tally->count(*_tally) : exports(); }
-  /// Returns the number of references and exports.
+  /// Counts references and exports.
   [[nodiscard]] std::uint64_t holders() const noexcept {
     std::uint64_t const counts = _counts.load(std::memory_order_seq_cst);
     return (counts & field) + ((counts / read_only_export) & field) + counts / writable_export;
@@ -151,11 +148,10 @@ class MEMARRAY_API Block {
   Block(std::byte* data, std::size_t bytes, Device device, MemoryType type, bool foreign,
         void (*destroy)(Block*) noexcept) noexcept;
   ~Block();
-  /// Defers `run` to a thread that may call the driver.
   void destroy_later(void (*run)(Block*) noexcept) noexcept;
 
   void drop(std::uint64_t one) noexcept {
-    // The only holder needs no atomic subtraction: no other thread can add a count.
+    // A sole holder needs no atomic subtraction: no other thread can add a count.
     if (_counts.load(std::memory_order_acquire) == one) return _destroy(this);
     if (_counts.fetch_sub(one, std::memory_order_release) == one) {
       // Pairs with the releases of earlier drops.
@@ -172,14 +168,14 @@ class MEMARRAY_API Block {
   MemoryType _type;
   bool _foreign;
   ExportTally* _tally = nullptr;
-  Block* _whole = nullptr;      // the block that it is a part of
+  Block* _whole = nullptr;      // null, or the block of which this is a part
   Block* _host_side = nullptr;  // kept by the keep-alive
   std::atomic<StreamDependencies*> _uses{nullptr};
   void (*_destroy)(Block*) noexcept;
   alignas(std::max_align_t) std::byte _only_export[only_export_room];
 };
 
-/// Drops a keep-alive. Deep nesting is deferred to the thread's outermost call, to bound the stack.
+/// Calls `drop`. Deep nesting is deferred to the thread's outermost call, to bound the stack.
 MEMARRAY_API void drop_keep_alive(Block::KeepAlive keep_alive) noexcept;
 
 class KeepAliveGuard {
@@ -197,7 +193,7 @@ class KeepAliveGuard {
   Block::KeepAlive _keep_alive;
 };
 
-/// Returns a keep-alive that holds `keep_alive`. Throws `std::bad_alloc`.
+/// Throws `std::bad_alloc`.
 [[nodiscard]] MEMARRAY_API Block::KeepAlive keep_alive_of(std::shared_ptr<void const> keep_alive);
 
 }  // namespace memarray::detail

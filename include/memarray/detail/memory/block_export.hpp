@@ -6,13 +6,13 @@
 
 namespace memarray::detail {
 
-/// A counted export of a block, which keeps the memory. Each copy counts.
+/// A counted export of a block. Each copy counts.
 class BlockExport {
  public:
   BlockExport() noexcept = default;
   /// Throws like `Block::add_export`.
   BlockExport(Block& block, bool writable) : _block(&block), _writable(writable) { _block->add_export(_writable); }
-  /// Takes ownership of an already counted export.
+  /// Takes over a counted export.
   [[nodiscard]] static BlockExport counted(Block& block, bool writable) noexcept {
     BlockExport result;
     result._block = &block;

@@ -16,13 +16,13 @@ namespace memarray::detail {
 class DeviceMemory;
 using DeviceMemoryPtr = std::shared_ptr<DeviceMemory>;
 
-/// The library's resources for one device of one driver, created on first use. Blocks share ownership. The library
-/// drops its own reference when simulated devices end.
+/// The library's resources for one device of one driver, created on first use. Blocks share ownership; the library's
+/// reference ends with simulated devices.
 class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
  public:
-  /// Returns the resources of a device of the current driver. Throws `CudaError`.
+  /// Uses the current driver. Throws `CudaError`.
   [[nodiscard]] static DeviceMemoryPtr of(int device_id);
-  /// Returns the resources if they exist, else null. Calls no driver function once the driver is loaded.
+  /// Like `of`, but null if not created yet. Calls no driver function once the driver is loaded.
   [[nodiscard]] static DeviceMemoryPtr known(int device_id) noexcept;
 
   DeviceMemory(DeviceMemory const&) = delete;
@@ -39,13 +39,13 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
   [[nodiscard]] MemoryResource const& staging() const noexcept { return _staging; }
   /// Returns the internal stream, which does not synchronise with the legacy default stream. Throws `CudaError`.
   [[nodiscard]] BoundStream internal_stream();
-  /// Releases unused memory of the pool, and cached pinned memory.
+  /// Releases unused memory of the pool and of `staging`.
   void trim() noexcept;
-  /// Returns an event to record; null with the last error set. Dropping its last handle makes it reusable.
+  /// Returns an event, reused after its last handle; null on failure.
   [[nodiscard]] EventHandle event() noexcept;
-  /// True if `other` can access this device's memory, which allows copies both ways. Enables the access.
+  /// Enables `other` to access this device's memory. True if it can, which allows copies both ways.
   [[nodiscard]] bool reaches(DeviceMemory& other) noexcept;
-  /// True if `address` is in unified memory that this device and the host may use concurrently.
+  /// True if this device and the host may use the unified memory at `address` concurrently.
   [[nodiscard]] bool shares_with_host(void const* address) const noexcept;
 
  private:

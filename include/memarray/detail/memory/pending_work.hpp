@@ -10,28 +10,28 @@ namespace memarray::detail {
 
 enum class Use : std::uint8_t { read, write };
 
-/// Blocks until the work of the queue, or else (with a report) of its context, has completed. Returns false on failure.
+/// Blocks until the work of the queue, or else (reported) of its context, has completed. Returns false on failure.
 MEMARRAY_API bool end_now(BoundStream const& queue) noexcept;
 bool end_now(ContextHandle const& context) noexcept;
 
 struct PendingWork {
   BoundStream queue;
-  EventHandle event;        ///< completes with the work; null: the work has completed
-  bool is_unknown = false;  ///< no event, and the work may be pending
+  EventHandle event;        ///< completes with the work; null: completed
+  bool is_unknown = false;  ///< no event, but the work may be pending
 };
 
-/// Returns the queue's pending work. Synchronises, with a report, if no event can be recorded.
+/// Returns the queue's pending work. Without an event, blocks and reports.
 [[nodiscard]] MEMARRAY_API PendingWork end_of(BoundStream const& queue, DeviceMemory& memory) noexcept;
 /// Wait site for pending work that could not be recorded.
 inline constexpr char const* not_remembered = "work that cannot be remembered";
 
 /// Blocks until the event completes. Ignores errors.
 void wait_here(EventHandle const& event, char const* site) noexcept;
-/// Like `wait`, but blocks, with a report, if the queue is another thread's default stream.
+/// Like `wait`, but blocks (reported) if the queue is another thread's default stream.
 void hold_back(BoundStream const& queue, EventHandle const& event, char const* site);
-/// Makes later work in `queue` wait for the present work in `other`. Throws `CudaError`.
+/// Makes later work in `queue` wait for present work in `other`. Throws `CudaError`.
 void wait_for_now(BoundStream const& queue, BoundStream const& other, DeviceMemory& memory, char const* site);
-/// True if both are the same queue. Both streams must exist.
+/// Like `BoundStream::is`, for streams that still exist.
 [[nodiscard]] bool is_same_now(BoundStream const& left, BoundStream const& right) noexcept;
 /// Like `report_wait`, but does not throw.
 void report_blocking(char const* why) noexcept;

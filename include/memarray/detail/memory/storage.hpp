@@ -13,12 +13,11 @@ enum class Side : std::uint8_t { host, device };
 
 [[nodiscard]] constexpr Side other(Side side) noexcept { return side == Side::host ? Side::device : Side::host; }
 
-/// The host and device sides of an array's memory, each valid or stale. The current side is always valid. The caller
-/// copies to a stale side before use. Changes need the array's lock; any thread may call `current`.
+/// An array's memory: host and device side, each valid or stale; the current one is valid. Callers copy to a stale side
+/// before use. Changes need the array's lock; any thread may call `current`.
 class Storage {
  public:
   Storage() noexcept = default;
-  /// Starts valid on `side`.
   Storage(Side side, BlockPtr block) noexcept : _current(side) { at(side) = {std::move(block), true}; }
   Storage(Storage const& other) noexcept : _sides(other._sides), _current(other.current()) {}
   Storage(Storage&& other) noexcept : _sides(std::move(other._sides)), _current(other.current()) {}
@@ -33,7 +32,7 @@ class Storage {
   [[nodiscard]] BlockPtr const& block() const noexcept { return at(current()).block; }
   [[nodiscard]] BlockPtr const& block(Side side) const noexcept { return at(side).block; }
   [[nodiscard]] bool valid(Side side) const noexcept { return at(side).valid; }
-  /// Returns the live exports of all valid sides, in all processes.
+  /// Counts live exports of valid sides, in all processes.
   [[nodiscard]] Block::Exports exports() const noexcept {
     Block::Exports all = block()->exports_everywhere();
     if (Half const& rest = at(other(current())); rest.valid) {

@@ -16,7 +16,7 @@
 
 namespace memarray::detail {
 
-/// The pending work on one piece of memory: the last write and the reads since. Readers on other streams wait for the
+/// Pending work on one piece of memory: the last write and the reads since. Readers on other streams wait for the
 /// write, writers for all. Any thread may call any function; the array's lock separates conflicting users.
 class MEMARRAY_API StreamDependencies {
  public:
@@ -27,42 +27,42 @@ class MEMARRAY_API StreamDependencies {
 
   /// Makes later work in `queue` wait for the pending work that `use` depends on. Throws `CudaError`.
   void order(BoundStream const& queue, Use use, char const* site);
-  /// Like `order`, but blocks the host, with a report. Throws `CudaError`, also for failed work.
+  /// Like `order`, but blocks the host (reported). Throws `CudaError`, also for failed work.
   void synchronize(Use use, char const* site);
-  /// Records work submitted after `order`. Several write ends belong to one writer. Later writes through escaped views
-  /// wait for recorded reads.
+  /// Records work submitted after `order`; several write ends belong to one writer. Later writes through escaped views
+  /// wait for these reads.
   void submitted(std::span<PendingWork const> ends, Use use) noexcept;
   void submitted(PendingWork const& end, Use use) noexcept { submitted(std::span(&end, 1), use); }
-  /// Makes later uses of imported memory wait for its producer's work in `queue`, which does not count as a use. Throws
+  /// Makes uses of imported memory wait for its producer's work in `queue`, which `is_unused` ignores. Throws
   /// `CudaError`.
   void begin_after(BoundStream const& queue, char const* site);
-  // A lease's holder and its consumers may submit work at any time until it closes.
+  // Until a lease closes, its holder and consumers may submit work at any time.
   using Lease = std::uint64_t;
-  /// Opens a lease on the queue `own`. Does not call the driver.
+  /// Opens a lease on the stream `own`. Does not call the driver.
   [[nodiscard]] Lease open_lease(BoundStream const& own, Use use);
-  /// Exports the memory for use in `queue` (null: the lease's own), after the pending work and the lease's other
-  /// streams. `known`: no other stream will use the memory. Returns false if the lease is closed. Throws `CudaError`.
+  /// Orders an export to `queue` (null: the lease's own) after pending work and the lease's other streams. `known`: no
+  /// other stream will use the memory. Returns false if the lease is closed. Throws `CudaError`.
   [[nodiscard]] bool export_to(Lease lease, BoundStream const* queue, bool known);
-  /// Like `export_to` under the open write lease, for its own and unknown streams. False without a write lease.
+  /// Calls `export_to` for the open write lease, in its own and unknown streams. Returns false without one.
   bool export_for_writer();
   /// Returns none if the lease is closed.
   [[nodiscard]] std::optional<BoundStream> queue_of(Lease lease);
-  /// Like `export_to`, for an escaped view. The next user of the memory calls `fence_escaped` first.
+  /// Like `export_to`, for an escaped view. The next user calls `fence_escaped` first.
   void export_escaped(BoundStream const& queue, Use use, bool known);
-  /// Closes a lease and records the work in its streams. `alive`: views of the lease may still be used.
+  /// Closes a lease and records its streams' work. `alive`: its views may still be used.
   void close_lease(Lease lease, bool alive) noexcept;
 
-  /// Records work of escaped views, before a use of kind `before`. `alive`: some views are alive. Returns false with
-  /// the last error set; the next call retries.
+  /// Records work of escaped views before a use of kind `before`. `alive`: some remain, so their streams stay known.
+  /// Returns false with the last error set; the next call retries.
   [[nodiscard]] bool fence_escaped(Use before, bool alive) noexcept;
-  /// True if no escaped views and no pending work, except the producer's, are known.
+  /// True if no escaped views and no work but the producer's are known.
   [[nodiscard]] bool is_unused() noexcept;
   [[nodiscard]] std::vector<PendingWork> all();
 
  private:
   struct Entry {
-    PendingWork use;  // without an event, only the queue counts
-    bool is_behind_writes;
+    PendingWork use;        // without an event, only `queue` counts
+    bool is_behind_writes;  // `queue` already waits for `_writes`
   };
   using Events = std::vector<EventHandle>;
   [[nodiscard]] ForkLockGuard guard() noexcept;
@@ -72,7 +72,7 @@ class MEMARRAY_API StreamDependencies {
     Lease lease;
     BoundStream queue;
     Use use;
-    bool is_used;   // the queue may have work on the memory
+    bool is_used;   // may have work on the memory
     bool is_known;  // no other stream has
   };
 
@@ -92,7 +92,7 @@ class MEMARRAY_API StreamDependencies {
   bool _writes_were_before = false;  // `_writes` is the producer's work
   std::vector<Entry> _reads;
   std::size_t _kept_reads = least_kept_reads;  // above it, completed reads are removed
-  std::vector<LeaseStream> _lease_streams;     // exports of open leases
+  std::vector<LeaseStream> _lease_streams;     // of open leases; a lease's own is its first
   std::vector<BoundStream> _escaped;
   bool _escaped_anywhere = false;
   bool _escaped_writable = false;

@@ -11,19 +11,17 @@
 
 namespace memarray::detail {
 
-/// The end of a transfer: after the call, or before it returns.
 enum class CopyMode : bool { async, blocking };
 
-// All functions wait for the pending work on their blocks and record their own. They throw `CudaError` and
+// All functions wait for the pending work on their blocks and record their own. They throw `CudaError`,
 // `OutOfMemoryError` without a visible change: the target's contents are unused or given up.
 
-/// Copies `bytes` bytes from byte `offset` of the source to the start of the target. `queue` is on the device of
-/// either. `CopyMode::async` copies pageable memory through pinned memory. Devices without peer access copy through the
-/// host.
+/// Copies from byte `offset` of the source to the start of the target. `queue` is on either's device. `async` stages
+/// pageable memory in pinned memory. Devices without peer access copy through the host.
 MEMARRAY_API void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& queue, CopyMode ending,
                        std::size_t offset = 0);
 
-/// `uses` is null for no use.
+/// A use, or none if `uses` is null.
 struct UseOf {
   StreamDependencies* uses;
   Use use;
@@ -32,29 +30,29 @@ struct UseOf {
 /// error.
 MEMARRAY_API void give_up(BoundStream const& queue, std::initializer_list<UseOf> uses) noexcept;
 
-/// Allocates device memory for use in `queue`. Simulated devices name `owner` in reports of host accesses.
+/// Like `Block::allocate`. Simulated devices name `owner` in reports of host accesses.
 [[nodiscard]] MEMARRAY_API BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory,
                                                  BoundStream const& queue, std::size_t bytes);
 
 struct TransferStreams {
   BoundStream copies;
-  BoundStream allocates;  ///< where memory of the target device is allocated
+  BoundStream allocates;  ///< for memory of the target's device
   bool in_source;         ///< `copies` is on the source's device
 };
 /// Returns the streams for a copy in `stream`, of the device of `memory` or `source`. `is_sources`: a default stream is
-/// the source's. Throws `ValueError` for another device's stream.
+/// the source's. Throws `ValueError` for another device.
 [[nodiscard]] MEMARRAY_API TransferStreams transfer_streams(StreamHandle const& stream, Block const& source,
                                                             DeviceMemory const& memory, bool is_sources = false);
-/// Makes uses of `fresh` in other streams wait for its allocation in `queue`.
+/// Makes other streams' uses of `fresh` wait for its allocation in `queue`.
 MEMARRAY_API void record_allocation(Block& fresh, BoundStream const& queue) noexcept;
 
 MEMARRAY_API void report_transfer(std::string const& what, Device from, Device to, std::size_t bytes);
 
-/// Sets `count` elements of device memory, from byte `offset` on, to the `itemsize` bytes at `element`.
+/// Sets `count` elements from byte `offset` on to the `itemsize` bytes at `element`.
 MEMARRAY_API void fill(Block& target, std::size_t offset, void const* element, std::size_t itemsize, std::size_t count,
                        BoundStream const& queue);
 
-/// Copy a few bytes between device memory and the host. Block, and record no pending work.
+/// Copy a few bytes between device memory and the host. Block, so no work stays pending.
 MEMARRAY_API void read_bytes(Block& source, std::size_t offset, void* target, std::size_t bytes);
 MEMARRAY_API void write_bytes(Block& target, std::size_t offset, void const* source, std::size_t bytes);
 

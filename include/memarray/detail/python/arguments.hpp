@@ -23,15 +23,15 @@
 
 namespace memarray::python {
 
-/// An argument of a bound function, which `load` borrows from an object. `load` returns `no` for other types. With
-/// `converts`, a mismatch is a `TypeError`; without it, `no`. `value` is valid as long as the `Argument`. `name` is the
-/// type in signatures. Needs the GIL.
+/// An argument of a bound function. `load` borrows it from an object, and returns `no` for other types; a mismatch is a
+/// `TypeError` with `converts`, else `no`. `value` is valid as long as the `Argument`. `name`: the type in signatures.
+/// Needs the GIL.
 template <class Parameter>
 class Argument;
 
 namespace bridging {
 
-// No lambdas: nvcc's front end does not evaluate them in the initializers of a class.
+// No lambdas: nvcc does not evaluate them in a class's initializers.
 template <class T, ViewOptions options>
 constexpr std::array<std::string_view, 7> view_name_parts() {
   return {"typing.Annotated[typing.Any, \"",
@@ -72,7 +72,6 @@ template <class T, int ndim, ViewOptions options>
 inline constexpr std::string_view view_name{view_name_of<T, ndim, options>.data(),
                                             view_name_of<T, ndim, options>.size()};
 
-/// Sets `state` to the borrowed state of an array with this dtype and rank.
 inline Loaded load_array(Bridge const& bridge, PyObject* object, DType const& dtype, int ndim, bool converts,
                          detail::ArrayState*& state) {
   state = bridge.unwrap(object);
@@ -87,8 +86,8 @@ inline Loaded load_array(Bridge const& bridge, PyObject* object, DType const& dt
 
 }  // namespace bridging
 
-/// A C++ array that shares a Python array's state; a by-value parameter is not a copy. Only dtype and rank are checked;
-/// the function opens its own leases.
+/// A C++ array that shares a Python array's state, also by value. Only dtype and rank are checked; the function opens
+/// leases.
 template <class T, int ndim>
 class Argument<MemArray<T, ndim>> {
  public:
@@ -125,9 +124,8 @@ class Argument<std::shared_ptr<MemArray<T, ndim>>> {
   std::shared_ptr<MemArray<T, ndim>> _pointer;
 };
 
-/// Memory of any library: DLPack, the buffer protocol, `__array_interface__`, a `MemArray`, a lease, a `BufferView`.
-/// A const T copies only to replace foreign bools other than 0 and 1. The view and its copies keep the memory alive and
-/// an array's lease open. `extents`, `reach` and `forward` are as in `ViewWanted`.
+/// Memory over DLPack, the buffer protocol or `__array_interface__`, or of a `MemArray`, lease or `BufferView`. The
+/// view and its copies keep memory and lease. `Bridge::load_view` and `ViewWanted` have the details.
 template <class T, int ndim, ViewOptions options>
 class Argument<ArrayView<T, ndim, options>> {
  public:
@@ -209,9 +207,8 @@ class Argument<cuda::std::mdspan<T, cuda::std::extents<Index, extents...>, Layou
   View _view;
 };
 
-/// A `memarray.Stream`, an object with `__cuda_stream__` (which the handle keeps alive), None (the default stream), or
-/// an integer: −1 to 1 for the default stream, 2 for the per-thread one, else an address. All load without `converts`,
-/// in the first pass over overloads.
+/// A `memarray.Stream`, an object with `__cuda_stream__` (kept alive by the handle), None (the default stream), or an
+/// integer as in `StreamChoice`. All load without `converts`.
 template <>
 class Argument<StreamHandle> {
  public:

@@ -11,7 +11,7 @@
 
 namespace pybind11::detail {
 
-/// A caster that shares the state, whatever the return value policy. Returning by value hands it over.
+/// Shares the state under any return value policy. A result by value hands it over.
 template <class T, int ndim>
 class type_caster<memarray::MemArray<T, ndim>>
     : public memarray::python::bridging::ArgumentCaster<memarray::MemArray<T, ndim>> {

@@ -33,38 +33,37 @@ enum class Loaded : int {
   yes = 1,
 };
 
-/// The functions of `memarray._core` for modules that expose arrays to Python. All need the GIL. Failure is null or −1,
-/// with the Python error set.
+/// The functions of `memarray._core` for modules. All need the GIL. Failure is null or −1 with the Python error set.
 struct Bridge {
   static constexpr std::uint32_t current_version = 4;
   static constexpr char const* capsule_name = "memarray._core._PYTHON_API";
 
   std::uint32_t version;
-  /// Returns a new Python array that takes ownership of the state.
+  /// Returns a new Python array that takes over the state.
   PyObject* (*wrap)(detail::ArrayStatePtr state);
-  /// Returns the borrowed state of a Python array; null without an error for any other object.
+  /// Returns the borrowed state of a Python array; null without an error for other objects.
   detail::ArrayState* (*unwrap)(PyObject* object);
-  /// Adds a factory to `MemArray._TYPE_INSTANCE_MAP`. `add_index` implements `add_index_tuple`; null if the dtype has
-  /// no `+=` with a number.
+  /// Adds a factory to `MemArray._TYPE_INSTANCE_MAP`. `add_index` implements `add_index_tuple`; null if the type has no
+  /// `+` with a number.
   int (*register_instance)(DType const& dtype, int ndim,
                            void (*add_index)(detail::ArrayState& state, std::int64_t stream));
   PyObject* (*wrap_stream)(StreamHandle const& stream);
   PyObject* (*wrap_event)(EventHandle const& event);
   PyObject* (*wrap_pool)(MemoryPoolHandle const& pool);
-  /// Fills in `view`, which holds a new lease if the object is a `MemArray`. Copies only if the producer or the lease
-  /// does, or to replace bools other than 0 and 1. With `converts`, a mismatch is a `TypeError`. Without it, only
-  /// `KeyboardInterrupt` and other non-`Exception` types are raised.
+  /// Fills in `view`, which holds a new lease of a `MemArray`. Copies only if the producer or the lease does, or for a
+  /// reader of bools other than 0 and 1. With `converts`, a mismatch is a `TypeError`, or `no` if a fitting overload
+  /// failed before. Without it, only non-`Exception` types such as `KeyboardInterrupt` are raised.
   Loaded (*load_view)(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view);
   PyObject* (*wrap_view)(detail::ViewCore const& view);
-  /// Loads a stream, as for `Argument<StreamHandle>`. With `converts`, an unavailable stream is an error. Without it,
-  /// raises like `load_view`.
+  /// Loads an `Argument<StreamHandle>`. With `converts`, an unavailable stream is an error; else raises like
+  /// `load_view`.
   Loaded (*load_stream)(PyObject* object, bool converts, StreamHandle& stream);
-  /// Sets the Python error for an exception of memarray. Returns false for any other.
+  /// Sets the Python error for an exception of memarray; false for others.
   bool (*translate)(std::exception_ptr const& error);
 };
 
-/// Imports memarray and returns its table; null with the Python error set, also for another table version. Throws
-/// `Error` if the library does not match this module. Needs the GIL.
+/// Imports memarray and returns its table; null with the Python error set, also for another version. Throws `Error` if
+/// the library does not match this module. Needs the GIL.
 inline Bridge const* find_bridge() {
   require_matching_library();
   PyObject* const package = PyImport_ImportModule("memarray");

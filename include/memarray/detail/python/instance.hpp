@@ -11,7 +11,7 @@
 
 namespace memarray::python::bridging {
 
-/// Registers `MemArray<T, ndim>`. Returns −1 with the Python error set. Needs the GIL.
+/// Returns −1 with the Python error set. Needs the GIL.
 template <class T, int ndim>
 int register_instance(Bridge const& bridge) {
   void (*add_index)(detail::ArrayState&, std::int64_t) = nullptr;

@@ -14,7 +14,7 @@ namespace memarray::python {
 
 namespace bridging {
 
-/// Fetches the table and registers the exception translator. Needs the GIL. Holds no C++ lock while Python may run.
+/// Needs the GIL.
 inline Bridge const& fetch_bridge() {
   Bridge const* const table = find_bridge();
   if (!table) throw pybind11::error_already_set();
@@ -33,13 +33,12 @@ inline Bridge const& fetch_bridge() {
   return *known;
 }
 
-/// Takes ownership of a new object. Throws the Python error for null.
+/// Throws the Python error for null.
 inline pybind11::object checked(PyObject* made) {
   if (!made) throw pybind11::error_already_set();
   return pybind11::reinterpret_steal<pybind11::object>(made);
 }
 
-/// An adapter of `Argument` to pybind11's caster interface.
 template <class Parameter>
 class Loader {
  public:

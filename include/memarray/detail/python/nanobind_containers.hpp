@@ -1,7 +1,6 @@
 #pragma once
 
-// A container's refused element raises its own error instead of nanobind's "does not fit". A module still includes
-// <nanobind/stl/vector.h> and the like.
+// Container casters that raise the refusal of an element. Modules still include <nanobind/stl/vector.h> and the like.
 
 #include <memarray/python/nanobind.hpp>
 
@@ -67,7 +66,7 @@ inline constexpr bool has_arguments<std::tuple<T...>> = (has_arguments<T> || ...
 template <class... T>
 inline constexpr bool has_arguments<std::variant<T...>> = (has_arguments<T> || ...);
 
-/// A scope that collects the refusal of a container's element.
+/// A scope that collects an element's refusal.
 class RefusalScope {
  public:
   RefusalScope() noexcept : _outer(std::exchange(container_refusal(), &_refusal)) {}
@@ -112,7 +111,7 @@ class ContainerCaster : public Base {
   Refusal _refusal;
 };
 
-/// A caster for the first alternative that fits, like nanobind's own, which cannot be reused.
+/// Takes the first alternative that fits. nanobind's own caster has no template to derive from.
 template <class... Alternatives>
 class VariantCaster {
   template <class T>
@@ -136,7 +135,7 @@ class VariantCaster {
   bool from_python(nanobind::handle source, Flags flags, nanobind::detail::cleanup_list* cleanup) noexcept {
     auto const convert = static_cast<Flags>(nanobind::detail::cast_flags::convert);
     if ((flags & convert) == 0) return (take<Alternatives>(source, flags, cleanup) || ...);
-    // These passes are not over the overloads of the function: their offers end here.
+    // These passes choose an alternative, not an overload: they leave no offers.
     Offered const before = offered();
     bool const is_taken = (take<Alternatives>(source, static_cast<Flags>(flags & ~convert), cleanup) || ...) ||
                           (take<Alternatives>(source, flags, cleanup) || ...);

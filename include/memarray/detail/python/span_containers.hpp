@@ -1,8 +1,7 @@
 #pragma once
 
-// Casters for std::span and mdspan inside the containers of <pybind11/stl.h>, whose casters destroy those of the
-// elements before the function runs. The running call keeps memory and leases. Outside a call they throw
-// `pybind11::cast_error`.
+// Casters for std::span and mdspan in containers of <pybind11/stl.h>, whose casters destroy those of elements before
+// the function runs. The call keeps memory and leases; outside a call they throw `pybind11::cast_error`.
 
 #include <memarray/base/dtype.hpp>
 

@@ -12,8 +12,7 @@
 
 namespace pybind11::detail {
 
-/// A caster that borrows memory of any library. A returned view becomes a `BufferView`, which keeps the memory without
-/// a lease.
+/// Borrows memory of any library. A result becomes a `BufferView` without a lease.
 template <class T, int ndim, memarray::ViewOptions options>
 class type_caster<memarray::ArrayView<T, ndim, options>>
     : public memarray::python::bridging::ArgumentCaster<memarray::ArrayView<T, ndim, options>> {

@@ -6,10 +6,10 @@
 
 namespace memarray::detail {
 
-/// The use of an array's elements by its holder.
+/// A holder's use of an array's elements.
 enum class AccessMode : std::uint8_t {
   read,
-  write,      ///< may change any element; starts from a copy if views have escaped under the snapshot policy
+  write,      ///< may change any element; starts from a copy under escaped views (snapshot policy)
   overwrite,  ///< replaces all elements; needs no old contents
   update,     ///< computes each element from its old value
 };

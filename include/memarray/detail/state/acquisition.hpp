@@ -15,46 +15,44 @@
 
 namespace memarray::detail {
 
-/// An array acquired for a lease or one operation: its lock, and the memory that the holder uses.
+/// An array held for a lease or one operation: its lock and memory.
 ///
-/// Under the snapshot policy, a write under escaped views goes to fresh memory. That becomes the array's once all
-/// leases of the call are acquired, or in an operation's `commit`; otherwise it is dropped.
+/// Under the snapshot policy, a write under escaped views goes to fresh memory. A lease's copy is published at once,
+/// other fresh memory when all leases of the call are acquired, or in an operation's `commit`.
 ///
-/// On a device, an operation is work in a stream, ordered after the memory's pending work. A lease records its holder's
-/// work in the block's `StreamDependencies`.
+/// On a device, operations and holders of leases submit work to a stream, ordered by the block's `StreamDependencies`.
 class MEMARRAY_API Acquisition {
  public:
   enum class Option : std::uint8_t {
     none,
-    lock_only,         ///< applies the policy for escaped views at once; the caller orders its work
+    lock_only,         ///< nothing to commit: a write detaches at once; the caller orders its work
     ahead_of_writers,  ///< the caller already holds a read
-    orders_itself,     ///< on a device, the functions called order their work
+    orders_itself,     ///< the called functions order device work
   };
   enum class Work : std::uint8_t {
-    submitted,  ///< complete once the stream reaches its present end
-    recorded,   ///< submitted, and already pending work of the memory
+    submitted,  ///< in the stream; `commit` records its end
+    recorded,   ///< in the stream, and already recorded
     complete,
   };
 
-  /// Requests a lease on `device` (by default where the array is) in `stream`; acquires nothing yet.
+  /// Requests a lease on `device`, by default the array's; acquires nothing yet.
   Acquisition(ArrayState& state, AccessMode mode, std::optional<Device> const& device, StreamChoice stream) noexcept;
-  /// Acquires `state` for the operation `what`, under the open write lease `lock_id` unless it is −1. Throws
-  /// `LockError`, `CudaError`, `OutOfMemoryError`.
+  /// Acquires `state` for operation `what`, or uses the write lease `lock_id` (−1: none). Throws `LockError`,
+  /// `CudaError`, `OutOfMemoryError`.
   Acquisition(ArrayState& state, AccessMode mode, std::int64_t lock_id, char const* what, Option option = Option::none,
               StreamChoice stream = {});
   Acquisition(Acquisition&& other) noexcept;
   Acquisition& operator=(Acquisition&&) = delete;
-  /// The next user waits for the work in the lease's streams so far.
   ~Acquisition() { release(); }
 
-  /// Throws as `acquire_all` does.
+  /// Throws like `acquire_all`.
   void acquire(Timeout timeout);
-  /// Releases the lock early; the memory stays valid.
+  /// Keeps the memory. The next user waits for the work in the lease's streams so far.
   void release() noexcept;
 
   [[nodiscard]] ArrayState& state() const noexcept { return *_state; }
   [[nodiscard]] AccessMode mode() const noexcept { return _mode; }
-  /// Returns a write's id; −1 for a read.
+  /// Returns the id of its own write hold, else −1.
   [[nodiscard]] std::int64_t id() const noexcept { return _id; }
 
   // For a lease.
@@ -74,20 +72,19 @@ class MEMARRAY_API Acquisition {
   [[nodiscard]] std::byte* target() const noexcept;
   [[nodiscard]] Block& target_block() const noexcept { return _fresh ? *_fresh : _state->residency().block(); }
   [[nodiscard]] bool is_in_place() const noexcept { return !_fresh; }
-  /// Requires an array on a device.
+  // `queue`, `memory` and `end` require an array on a device.
   [[nodiscard]] BoundStream const& queue() const noexcept { return *_queue; }
   [[nodiscard]] DeviceMemory& memory() const noexcept { return _state->residency().block().uses()->memory(); }
   /// Returns the end of the submitted work, for several commits.
   [[nodiscard]] PendingWork end() const noexcept { return end_of(*_queue, memory()); }
-  /// Makes the result the array's contents.
   void commit(Work work = Work::submitted) noexcept;
   void commit(PendingWork const& end) noexcept;
-  /// Records failed work that may have written the memory and may still use it.
+  /// Records failed work, which may have written the memory and may still run.
   void left_running() noexcept;
 
-  /// Acquires a lease's lock and a reference in one atomic operation, without waiting. A write gets `id` and makes the
-  /// other side stale. Returns false if the lock is not available, a stream has used the memory, or exports exist (for
-  /// a read: writable ones). `left` receives the word for `ArrayState::unlock_and_release`.
+  /// A lease's fast path: acquires the lock and a reference in one atomic operation. A write makes the other side
+  /// stale. Returns false if the lock is held, a stream has used the memory, or exports exist (for a read: writable
+  /// ones). `left` is for `ArrayState::unlock_and_release`.
   [[nodiscard]] static bool try_with_reference(ArrayState& state, AccessMode mode, std::int64_t id,
                                                LockWord::Guess& left) noexcept {
     LockWord& word = state.lock().word();
@@ -105,8 +102,8 @@ class MEMARRAY_API Acquisition {
     state.unlock_and_release(mode, left);
     return false;
   }
-  /// Moves a lease to the heap. Returns null for private host memory of the current side; the caller then owns the
-  /// hold. Throws `std::bad_alloc`; `lease` then still holds the array.
+  /// Moves a lease to the heap. Returns null if only its lock word needs a release, which is then the caller's. Throws
+  /// `std::bad_alloc`; `lease` is unchanged.
   [[nodiscard]] static std::unique_ptr<Acquisition> keep(Acquisition&& lease);
   /// Acquires a write hold that no object owns, until `ArrayLock::end_entered`. Throws `LockError`.
   static void enter(ArrayState& state, std::int64_t lock_id);
@@ -132,22 +129,21 @@ class MEMARRAY_API Acquisition {
   bool _is_in_group = false;  // acquired all or none
   std::int64_t _id = -1;
   StreamDependencies::Lease _stream_lease = 0;
-  BlockPtr _block;  // used by a lease
-  BlockPtr _fresh;  // becomes the array's contents
+  BlockPtr _block;  // of a lease
+  BlockPtr _fresh;  // to be published
   std::optional<Device> _device;
   StreamChoice _stream;
   std::optional<BoundStream> _queue;
   std::optional<Residency::Snapshot> _before;  // before a group's move, until all are acquired
 };
 
-/// Applies the policy to a block with writable exports. Requires the exclusive lock. Throws `LockError`, `CudaError`,
+/// Applies the policy for writable escaped views. Requires the exclusive lock. Throws `LockError`, `CudaError`,
 /// `OutOfMemoryError`.
 void apply_policy_to_read(ArrayState& state, StreamChoice const& stream);
 [[nodiscard]] MEMARRAY_API char const* lease_name(AccessMode mode) noexcept;
-/// Acquires all leases, in one order for all callers to prevent deadlock; sorts `requests`. On failure acquires none
-/// and changes no contents. Throws `LockError` after the total `timeout`, or if an array is requested twice, once for
-/// writing; `OutOfMemoryError`, `CudaError`, `Interrupted`. A waiting writer does not delay repeated reads of one
-/// array.
+/// Acquires all leases or none; sorts `requests` into one order for all callers, to prevent deadlock. Repeated reads of
+/// one array pass waiting writers. Throws `LockError` after the total `timeout`, or if an array is requested twice,
+/// once for writing; `OutOfMemoryError`, `CudaError`, `Interrupted`.
 MEMARRAY_API void acquire_all(std::span<Acquisition*> requests, Timeout timeout);
 
 }  // namespace memarray::detail

@@ -12,14 +12,11 @@ namespace memarray::detail {
 
 class Segment;
 
-/// The readers-writer lock and the reference count of an array.
-///
-/// A lock word excludes threads of this process. In shared memory a second lock, acquired after the word and released
-/// before it, excludes other processes. A writer holds the lock under an id; `lock_id` −1 means none.
+/// An array's readers-writer lock and reference count. A word excludes threads of this process; in shared memory, a
+/// second lock, acquired after the word and released before it, excludes other processes. `lock_id` −1 is no id.
 class MEMARRAY_API ArrayLock {
  public:
   void retain() noexcept { _word.retain(); }
-  /// True if the caller must destroy the state.
   [[nodiscard]] bool release() noexcept { return _word.release(); }
 
   /// Precedes use by a second thread. `segment` must outlive all calls.
@@ -27,7 +24,7 @@ class MEMARRAY_API ArrayLock {
   /// Returns null for private memory.
   [[nodiscard]] Segment* segment() const noexcept { return _segment; }
 
-  /// Acquire the lock; return false after `timeout`. Throw `Interrupted`; `Error` if a forked child finds no free slot.
+  /// Return false after `timeout`. Throw `Interrupted`; `Error` if a forked child finds no free slot.
   /// `ahead_of_writers` is as in `LockWord`.
   [[nodiscard]] bool lock_shared(Timeout timeout, bool ahead_of_writers = false) {
     if (_segment) [[unlikely]]
@@ -42,43 +39,40 @@ class MEMARRAY_API ArrayLock {
   void unlock_shared() noexcept;
   void unlock_exclusive() noexcept;
 
-  // A reader settles a private array: it locks exclusively to replace the block or move the array, then becomes a
-  // reader.
+  // To settle a private array, a reader locks it exclusively, replaces the block or moves the array, and downgrades.
   [[nodiscard]] bool try_settle() noexcept { return _word.try_settle(); }
   [[nodiscard]] bool settle(Timeout timeout) { return _word.settle(timeout); }
   void downgrade() noexcept { _word.downgrade(); }
 
-  /// Returns the id of a write lease, or of `enter`, in any process; else −1.
+  /// Returns the id of a write lease or `enter`, in any process; else −1.
   [[nodiscard]] std::int64_t lock_id() const noexcept;
   /// True if no thread of this process holds the lock.
   [[nodiscard]] bool is_free() const noexcept { return _word.load() == LockWord::free; }
-  /// True if a write hold has the id `lock_id`.
   [[nodiscard]] bool is_held_under(std::int64_t lock_id) const noexcept {
     return LockWord::is_callers(lock_id) && _word.load() == lock_id;
   }
   /// True if a write under `lock_id` would succeed now.
   [[nodiscard]] bool admits_write(std::int64_t lock_id) const noexcept {
-    // A closed lease's id is refused even on a free array: it is the caller's mistake.
+    // A closed lease's id is a mistake, refused even on a free array.
     if (lock_id >= 0) return is_held_under(lock_id);
     return is_free() && !(_segment && is_used_elsewhere());
   }
-  /// True if a read would succeed now. Waits for a settling reader; throws `Interrupted`.
+  /// True if a read would succeed now. Waits for a settling reader. Throws `Interrupted`.
   [[nodiscard]] bool admits_read(std::int64_t lock_id) {
     if (lock_id >= 0) return is_held_under(lock_id);
     return !LockWord::is_writer(_word.load_settled()) && !(_segment && is_written_elsewhere());
   }
   [[nodiscard]] std::string obstacle(std::int64_t lock_id) const;
 
-  /// Records a hold that no object owns, until `end_entered`.
+  // Record and release a write hold that no object owns.
   void set_entered(std::int64_t id) noexcept { _entered.store(id, std::memory_order_relaxed); }
-  /// Releases that hold, if any.
   void end_entered() noexcept;
 
   [[nodiscard]] static std::int64_t next_lock_id() noexcept;
   [[nodiscard]] LockWord& word() noexcept { return _word; }
 
  private:
-  // Require a segment. True if another attachment holds or writes the array.
+  // Require a segment.
   [[nodiscard]] bool is_used_elsewhere() const noexcept;
   [[nodiscard]] bool is_written_elsewhere() const noexcept;
   [[nodiscard]] bool lock_both_shared(Timeout timeout, bool ahead_of_writers);

@@ -20,21 +20,21 @@ namespace memarray::detail {
 class ArrayState;
 using ArrayStatePtr = IntrusivePtr<ArrayState>;
 
-/// The state of an array, shared by the C++ array, its leases and Python objects. Operations are in
-/// `array_operations.hpp` and `element_access.hpp`.
+/// The state that a C++ array, its leases and Python objects share. Operations are in `array_operations.hpp` and
+/// `element_access.hpp`.
 class MEMARRAY_API ArrayState {
  public:
   /// Makes an array in host memory. Throws `ValueError`, `OverflowError`, `CudaError`, `OutOfMemoryError`.
   [[nodiscard]] static ArrayStatePtr make(DType const& dtype, Extents shape, int device_id,
                                           ArrayOptions const& options);
-  /// Makes an array in device memory, filled in `default_stream()`. Ignores `options.resource`. Throws as `make` does.
+  /// Like `make`, in device memory, filled in `default_stream()`. Ignores `options.resource`.
   [[nodiscard]] static ArrayStatePtr make_on_device(DType const& dtype, Extents shape, int device_id,
                                                     ArrayOptions const& options);
-  /// Makes an array over `block`, which must hold elements of that shape.
+  /// Requires a `block` with elements of that shape.
   [[nodiscard]] static ArrayStatePtr make_from_block(DType const& dtype, Extents shape, BlockPtr block);
-  /// Makes an array over shared memory; `segment` has the lock of all processes. Policy "snapshot" becomes "error".
+  /// Like `make_from_block`, with the lock of `segment`. Policy "snapshot" becomes "error".
   [[nodiscard]] static ArrayStatePtr make_shared(DType const& dtype, Extents shape, BlockPtr host, Segment& segment);
-  /// Makes an unlocked array over `block`, otherwise like this one.
+  /// Like this array, but over `block` and unlocked.
   [[nodiscard]] ArrayStatePtr make_like(BlockPtr block) const;
 
   ArrayState(ArrayState const&) = delete;
@@ -44,7 +44,7 @@ class MEMARRAY_API ArrayState {
   void release() noexcept {
     if (_lock.release()) destroy();
   }
-  /// Releases the lock and a reference in one atomic operation. `left`: from `Acquisition::try_with_reference`.
+  /// Undoes `Acquisition::try_with_reference`, which set `left`, in one atomic operation.
   void unlock_and_release(AccessMode mode, LockWord::Guess left) noexcept {
     LockWord& word = _lock.word();
     if (mode == AccessMode::read ? word.unlock_shared_and_release(left) : word.unlock_exclusive_and_release(left))
@@ -58,7 +58,7 @@ class MEMARRAY_API ArrayState {
 
   [[nodiscard]] DType const& dtype() const noexcept { return _dtype; }
   [[nodiscard]] int ndim() const noexcept { return _ndim; }
-  /// Requires a lease if another thread may change the extents. So do `extents`, `size` and `bytes`.
+  /// Requires a lease if another thread may resize the array. So do `extents`, `size` and `bytes`.
   [[nodiscard]] std::int64_t const* shape() const noexcept { return _shape; }
   [[nodiscard]] Extents extents() const noexcept { return {_shape, static_cast<std::size_t>(_ndim)}; }
   /// Copies consistent extents; needs no lock.
@@ -77,11 +77,11 @@ class MEMARRAY_API ArrayState {
 
   /// Returns "MemArray<float64, 3> of shape (2, 4, 7)".
   [[nodiscard]] std::string describe() const;
-  /// Throws `LockError`, which names what prevents `what`.
+  /// Throws `LockError` with the obstacle to `what`.
   [[noreturn]] void refuse(char const* what, std::int64_t lock_id) const;
   /// Throws `LockError` for exports under the policy "error".
   void check_policy(Block::Exports exports, char const* what) const;
-  /// Throws `Error` for an array in shared memory.
+  /// Throws `Error`.
   void check_not_shared(char const* what) const;
 
  private:

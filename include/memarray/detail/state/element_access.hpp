@@ -8,22 +8,22 @@
 
 namespace memarray::detail {
 
-// Accesses that check the lock without holding it, and throw `LockError`. `lock_id` is −1, or the id of the caller's
-// write lease. `what` names the access in errors.
+// Accesses that check the lock and do not hold it afterwards. Throw `LockError`. `lock_id`: the caller's write lease,
+// or −1.
 
 MEMARRAY_API void check_write(ArrayState const& state, std::int64_t lock_id, char const* what);
 /// Throws `Interrupted`.
 MEMARRAY_API void check_read(ArrayState& state, std::int64_t lock_id, char const* what);
 
-/// Return the current block's memory. Without a lease, first apply the policy for escaped views. Block until pending
-/// work is complete, and report that wait. Throw `CudaError`.
+/// Return the current block's memory. Without a lease, first apply the policy for escaped views. Block, with a report,
+/// until pending work is complete. Throw `CudaError`.
 [[nodiscard]] MEMARRAY_API std::byte const* checked_read(ArrayState& state, std::int64_t lock_id, char const* what);
 [[nodiscard]] MEMARRAY_API std::byte* checked_write(ArrayState& state, std::int64_t lock_id, char const* what);
 /// Copy the element at linear index `at`. Throw `CudaError`.
 MEMARRAY_API void read_element(ArrayState& state, std::int64_t at, void* element, std::int64_t lock_id);
 MEMARRAY_API void write_element(ArrayState& state, std::int64_t at, void const* element, std::int64_t lock_id);
 
-/// Throws `Error`, which names the move to make, unless `side` is current.
+/// Throws `Error` unless `side` is current.
 MEMARRAY_API void check_side(ArrayState const& state, Side side);
 [[noreturn]] MEMARRAY_API void throw_out_of_bounds(ArrayState const& state, int dimension, std::int64_t index);
 

@@ -9,37 +9,36 @@
 
 namespace memarray::detail {
 
-/// A readers-writer lock and a reference count in one word, which a lease acquires or releases together. The writer's
-/// id is beside it.
+/// A readers-writer lock and a reference count in one word: a lease acquires or releases both in one operation.
 ///
-/// `load` returns −1 if free, a writer's id (≥ 0), or −1 − n with n readers. Changes of a hold are sequentially
-/// consistent: reads of export counts must not pass them. Waiters block on a futex without the interpreter lock, and
-/// poll signals. A waiting writer holds back new readers, which prevents starvation.
+/// Changes of a hold are sequentially consistent: reads of export counts must not pass them. Waiters poll signals,
+/// without the interpreter lock. A waiting writer holds back new readers.
 ///
-/// In a forked child, inherited holds are marked as lost before its first hold or wait. A call that would wait for a
-/// lost hold fails at once. The forking thread can still release its own.
+/// A forked child marks inherited holds as lost: calls that would wait for one fail at once. The forking thread can
+/// still release its own.
 class MEMARRAY_API LockWord {
  public:
   static constexpr std::int64_t free = -1;
-  /// The lowest id of a lease.
+  /// The lowest id of a lease; smaller ones are those of `enter`.
   static constexpr std::int64_t first_lease_id = std::int64_t{1} << 62;
-  /// Id of a reader's exclusive moment; other readers wait for it.
+  /// Id of a settling reader (`ArrayLock`), for which other readers wait.
   static constexpr std::int64_t settling = INT64_MAX;
-  /// Id of an exclusive operation of the library.
+  /// Id of an operation of the library.
   static constexpr std::int64_t operation = INT64_MAX - 1;
-  /// Id outside a write hold, and until the writer's id is stored.
+  /// Id without a writer, and until a new writer has stored its own.
   static constexpr std::int64_t no_id = INT64_MAX - 2;
 
-  /// True for the ids of leases and of `enter`, which callers pass.
+  /// True for ids of leases and of `enter`.
   [[nodiscard]] static constexpr bool is_callers(std::int64_t id) noexcept { return id >= 0 && id < no_id; }
 
-  /// Records a second lock, in shared memory. From then on no hold is acquired with a reference.
+  /// Refuses `With::reference` from now on: a second lock follows, in shared memory.
   void set_shared() noexcept { _bits.fetch_or(is_shared, std::memory_order_relaxed); }
   /// Requires the write hold.
   void rename(std::int64_t id) noexcept { _id.store(id, std::memory_order_release); }
 
   enum class With : std::uint64_t { nothing = 0, reference = 1 };
 
+  /// Returns −1 if free, a writer's id (≥ 0), or −1 − n with n readers.
   [[nodiscard]] std::int64_t load() const noexcept {
     std::uint64_t const bits = _bits.load(std::memory_order_seq_cst);
     if (bits & writer) return _id.load(std::memory_order_acquire);
@@ -53,7 +52,7 @@ class MEMARRAY_API LockWord {
     std::uint64_t const waiters = _waiters.load(std::memory_order_relaxed);
     return (waiters & count_mask) != 0 && waiters / one_generation == generation() / one_generation;
   }
-  /// True if only lost holds exclude a write, or a read.
+  /// True if only lost holds exclude a write, or else a read.
   [[nodiscard]] bool is_lost(bool to_write) const noexcept;
 
   void retain() noexcept { _bits.fetch_add(reference, std::memory_order_relaxed); }
@@ -62,7 +61,7 @@ class MEMARRAY_API LockWord {
     // A sole owner needs no atomic subtraction: only an owner can add references.
     if (_bits.load(std::memory_order_acquire) == reference) return true;
     if ((_bits.fetch_sub(reference, std::memory_order_release) & count_mask) != 1) return false;
-    // Pairs with the release order of all earlier drops.
+    // Pairs with the releases of earlier drops.
     static_cast<void>(_bits.load(std::memory_order_acquire));
     return true;
   }
@@ -71,7 +70,7 @@ class MEMARRAY_API LockWord {
   /// operation.
   using Guess = std::uint64_t;
 
-  /// `ahead_of_writers`: the caller already holds a read, so a waiting writer must not delay this one.
+  /// `ahead_of_writers`: the caller already holds a read, so waiting writers must not delay it.
   [[nodiscard]] bool try_lock_shared(bool ahead_of_writers = false, With with = With::nothing,
                                      Guess* left = nullptr) noexcept {
     if (!is_plain()) [[unlikely]] {
@@ -104,10 +103,9 @@ class MEMARRAY_API LockWord {
   }
 
   [[nodiscard]] bool try_settle() noexcept { return try_lock_exclusive(settling); }
-  /// Throws `Interrupted`.
   [[nodiscard]] bool settle(Timeout timeout) { return lock_exclusive(settling, timeout); }
 
-  /// Returns false when time is up or a lost hold is in the way. Throws `Interrupted`.
+  /// Return false when time is up or a lost hold is in the way. Throw `Interrupted`.
   [[nodiscard]] bool lock_shared(Timeout timeout, bool ahead_of_writers = false) {
     return try_lock_shared(ahead_of_writers) || wait_shared(timeout, ahead_of_writers);
   }
@@ -115,7 +113,7 @@ class MEMARRAY_API LockWord {
     return try_lock_exclusive(id) || wait_exclusive(id, timeout);
   }
 
-  /// Returns the word once no reader settles. Waits without the interpreter lock, which that reader may need. Throws
+  /// Like `load`, once no reader settles. Waits without the interpreter lock, which that reader may need. Throws
   /// `Interrupted`.
   [[nodiscard]] std::int64_t load_settled() {
     std::int64_t word = load();
@@ -128,13 +126,11 @@ class MEMARRAY_API LockWord {
     _id.store(no_id, std::memory_order_relaxed);
     static_cast<void>(give(writer, With::nothing, look()));
   }
-  /// True if it released the last reference.
   [[nodiscard]] bool unlock_shared_and_release(Guess left) noexcept { return give(reader, With::reference, left); }
   [[nodiscard]] bool unlock_exclusive_and_release(Guess left) noexcept {
     _id.store(no_id, std::memory_order_relaxed);
     return give(writer, With::reference, left);
   }
-  /// Turns the exclusive hold into one reader's.
   void downgrade() noexcept {
     _id.store(no_id, std::memory_order_relaxed);
     if (_bits.fetch_sub(writer - reader, std::memory_order_seq_cst) & sleepers) wake_sleepers();
@@ -143,19 +139,18 @@ class MEMARRAY_API LockWord {
  private:
   class WaitingWriter;
 
-  // [has a second part: 1 bit][has blocked waiters: 1][writer: 1][readers: 24][references: 24]
+  // `_bits`: [is_shared: 1 bit][sleepers: 1][writer: 1][readers: 24][references: 24]
   static constexpr std::uint64_t reference = 1;
   static constexpr std::uint64_t reader = std::uint64_t{1} << 24;
   static constexpr std::uint64_t count_mask = reader - 1;
   static constexpr std::uint64_t writer = std::uint64_t{1} << 48;
   static constexpr std::uint64_t sleepers = std::uint64_t{1} << 49;
   static constexpr std::uint64_t is_shared = std::uint64_t{1} << 50;
-  // [fork generation: 15 bits][a lost writer: 1][lost readers: 24][waiting writers: 24]
+  // `_waiters`: [fork generation: 15 bits][lost writer: 1][lost readers: 24][waiting writers: 24]
   static constexpr std::uint64_t lost_reader = std::uint64_t{1} << 24;
   static constexpr std::uint64_t lost_writer = std::uint64_t{1} << 48;
   static constexpr std::uint64_t one_generation = std::uint64_t{1} << 49;
 
-  /// Returns the fork generation, shifted as in `_waiters`.
   [[nodiscard]] static std::uint64_t generation() noexcept {
     return current_fork_generation.load(std::memory_order_relaxed) * one_generation;
   }
@@ -163,7 +158,7 @@ class MEMARRAY_API LockWord {
   [[nodiscard]] bool is_plain() const noexcept { return _waiters.load(std::memory_order_relaxed) == generation(); }
   /// Marks holds from before a fork as lost; unmarks those released since.
   void note_fork() const noexcept;
-  /// True for a reader's exclusive moment, or before a writer's id is stored; a lost hold never ends.
+  /// True while a reader settles, or a writer has not stored its id; a lost hold never ends.
   [[nodiscard]] bool ends_soon(std::int64_t word) const noexcept {
     return (word == settling || word == no_id) && (is_plain() || !is_lost(false));
   }

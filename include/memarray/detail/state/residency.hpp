@@ -19,36 +19,33 @@ class ArrayState;
 struct BoundStream;
 enum class CopyMode : bool;
 
-/// An array's memory: its sides, its device, and its host resource. `ArrayState` parameters are the state that has this
-/// residency.
+/// An array's memory: its sides, device and host resource. `array` parameters are the state that has this residency.
 class MEMARRAY_API Residency {
  public:
   /// `device_id`: the device to which host memory moves by default.
   Residency(BlockPtr block, int device_id, std::optional<MemoryResource> resource) noexcept;
 
-  // Any thread may call these without the lock. Each returns facts of one moment.
+  // Any thread may call these without the lock.
   [[nodiscard]] bool on_device() const noexcept { return facts().on_device; }
   [[nodiscard]] int device_id() const noexcept { return facts().device_id; }
   [[nodiscard]] Device device() const noexcept;
-  /// Returns the device for DLPack: an extension device if simulated, a managed device for unified host memory.
+  /// Returns the DLPack device: an extension device if simulated, a managed one for unified host memory.
   [[nodiscard]] Device exported_device() const noexcept;
   [[nodiscard]] MemoryType memory_type() const noexcept { return static_cast<MemoryType>(facts().memory_type); }
-  /// True if the current memory has another owner.
   [[nodiscard]] bool is_foreign() const noexcept { return facts().is_foreign; }
   /// Throws `ValueError` unless `device` is the CPU or a CUDA device, `CudaError` if it does not exist.
   void check_reachable(ArrayState const& array, Device device, char const* what) const;
 
-  // The functions below require the array's lock. Element access only checks it, and reads the current block.
+  // The functions below require the array's lock, which element access only checks.
   [[nodiscard]] Storage const& storage() const noexcept { return _storage; }
   [[nodiscard]] Block& block() const noexcept { return *_storage.block(); }
-  /// Returns the exports of all valid sides, in all processes.
   [[nodiscard]] Block::Exports exports() const noexcept { return _storage.exports(); }
-  /// By default, returns the current side.
+  /// Without `device`, returns the current side.
   [[nodiscard]] Side side_on(std::optional<Device> const& device) const noexcept;
 
-  /// Binds the stream to the device side's context. Requires a block there.
+  /// Requires a block on the device side.
   [[nodiscard]] BoundStream bind(StreamChoice const& stream) const;
-  /// Returns the default stream if `stream` is another device's.
+  /// Returns the default stream on the host, or if `stream` is another device's.
   [[nodiscard]] StreamChoice stream_here(StreamChoice const& stream) const;
   /// Returns uninitialised memory on the current side, for use in `stream`.
   [[nodiscard]] BlockPtr allocate(ArrayState const& array, std::size_t bytes, StreamChoice const& stream) const;
@@ -57,24 +54,23 @@ class MEMARRAY_API Residency {
 
   /// Makes the other side stale.
   void wrote() noexcept { _storage.wrote(_storage.current()); }
-  /// Makes `fresh` the contents, and returns the replaced block.
+  /// Returns the replaced block.
   BlockPtr replace(BlockPtr fresh) noexcept;
   /// Continues in a copy, and leaves the block to its escaped views.
   void detach(ArrayState const& array, char const* why, StreamChoice const& stream);
-  /// Makes the side on `target` current. Copies the contents if it is stale and `mode` reads them.
+  /// Makes the side on `target` current. Copies to a stale one, unless `mode` is `overwrite`.
   void arrive(ArrayState const& array, Device target, StreamChoice const& stream, AccessMode mode, CopyMode ending);
   void swap(Residency& other) noexcept;
   /// Returns none for the default resource.
   [[nodiscard]] std::optional<MemoryResource> const& resource() const noexcept { return _resource; }
 
-  /// The sides at one moment, for `restore`.
   struct Snapshot {
     Storage storage;
     int device_id;
   };
   [[nodiscard]] Snapshot snapshot() const noexcept { return {_storage, device_id()}; }
   void restore(Snapshot&& before) noexcept;
-  /// Makes a valid side current. `device_id`: the array's device while it is on the host.
+  /// Requires a valid side. `device_id` is as in the constructor.
   void make_current(Side side, int device_id) noexcept;
 
  private:

@@ -13,18 +13,17 @@
 
 namespace memarray::detail {
 
-/// A process's slot in a segment. Only the owner changes the counts; another process clears them after the owner has
-/// ended.
+/// The slot of one array object. Only its process changes the counts; others clear them after its end.
 struct alignas(64) SegmentSlot {
-  std::atomic<ProcessStamp> owner;     ///< 0: free
-  std::atomic<std::uint64_t> readers;  ///< read holds
+  std::atomic<ProcessStamp> owner;  ///< 0: free
+  std::atomic<std::uint64_t> readers;
   std::atomic<std::uint64_t> exports;  ///< [writable: 32 bits][read-only: 32]
-  std::atomic<std::int64_t> lock_id;   ///< lock id of its write hold
+  std::atomic<std::int64_t> lock_id;   ///< of a write hold
   std::atomic<std::uint32_t> waits;    ///< threads waiting to write
 };
 
-/// The header of an array in shared memory. Fields before `word` are written once, before the magic number. Readers
-/// check a copy, because others can overwrite them.
+/// The header of an array in shared memory. Fields before `word` are written once, `magic` last. Readers check a copy:
+/// other processes can overwrite them.
 struct alignas(64) SegmentHeader {
   static constexpr std::uint64_t magic_number = 0x31595241'4d454d7f;  ///< "\x7fMEMARY1"
   static constexpr std::uint32_t current_version = 1;
@@ -34,11 +33,11 @@ struct alignas(64) SegmentHeader {
   std::atomic<std::uint64_t> magic;
   std::uint32_t version;
   std::uint32_t slots;
-  std::uint64_t uid;         ///< random; names of segments are reused
-  std::uint64_t space;       ///< `process_namespace()` of the creator
-  std::uint64_t bytes;       ///< header and elements
-  std::uint64_t data_at;     ///< offset of the first element
-  std::uint64_t data_bytes;  ///< elements only
+  std::uint64_t uid;      ///< random, as names are reused
+  std::uint64_t space;    ///< `process_namespace()` of the creator
+  std::uint64_t bytes;    ///< header and elements
+  std::uint64_t data_at;  ///< offset of the first element
+  std::uint64_t data_bytes;
   char dtype[64];
   std::uint32_t itemsize;
   std::uint32_t dl;  ///< [code: 8 bits][bits: 8][lanes: 16]
@@ -71,10 +70,10 @@ struct SegmentLayout {
   [[nodiscard]] MEMARRAY_API bool is_of(DType const& dtype) const noexcept;
 };
 
-/// Returns the size of header and elements. Throws `ValueError`, `OverflowError`.
+/// Returns the bytes of header and elements. Throws `ValueError`, `OverflowError`.
 [[nodiscard]] MEMARRAY_API std::size_t segment_bytes(DType const& dtype, std::span<std::int64_t const> shape);
-/// Writes a header and initial elements. `zeroed`: `memory` is all zero. Throws `ValueError` (too small, not aligned,
-/// or in use by a living process); `std::system_error` with ENOSPC if memory cannot back the mapping.
+/// Writes a header and initial elements. `zeroed`: `memory` is all zero. Throws like `segment_bytes`; `ValueError` (too
+/// small, not aligned, in use); `std::system_error` (ENOSPC: memory cannot back the mapping).
 MEMARRAY_API SegmentLayout write_segment(std::span<std::byte> memory, DType const& dtype,
                                          std::span<std::int64_t const> shape, bool zeroed);
 /// Checks all fields. Throws `ValueError`; `Error` if the processes of its pid or time namespace are invisible here.

@@ -14,8 +14,8 @@
 
 namespace memarray::detail {
 
-/// The slot of one array object in a segment. A forked child's copy takes its own slot at first use, with the inherited
-/// exports. Earlier holds stay in the parent's slot.
+/// The slot of one array object. A forked child's copy takes its own at first use, with the inherited exports;
+/// inherited holds stay in the parent's.
 class MEMARRAY_API SegmentSlotRef {
  public:
   using Exports = Block::Exports;
@@ -26,7 +26,6 @@ class MEMARRAY_API SegmentSlotRef {
     return word & ((std::uint64_t{1} << number_bits) - 1);
   }
 
-  /// `name` is for reports.
   SegmentSlotRef(SegmentHeader& header, std::string name) noexcept;
   ~SegmentSlotRef();
   SegmentSlotRef(SegmentSlotRef const&) = delete;
@@ -36,7 +35,7 @@ class MEMARRAY_API SegmentSlotRef {
   [[nodiscard]] bool is_settled() const noexcept;
   /// Takes a slot, unless this process has one. False if none is free.
   bool settle() noexcept;
-  /// Like `settle`, but throws `Error` if none is free.
+  /// Like `settle`, but throws `Error`.
   void check_settled();
 
   /// Require a settled object.
@@ -50,14 +49,14 @@ class MEMARRAY_API SegmentSlotRef {
   /// True if a living process reads; `others`: through another slot.
   [[nodiscard]] bool anybody_reads(bool others) const noexcept;
 
-  /// Count a read hold in the slot, then make it this object's or undo the count.
+  /// Count a read hold in the slot, then keep or undo it.
   void begin_reading() noexcept { mine().readers.fetch_add(1); }
   void keep_reading() noexcept { _local_readers.fetch_add(1); }
   void give_up_reading() noexcept { mine().readers.fetch_sub(1); }
   /// Ends a read hold. False if a parent process took it.
   bool end_reading() noexcept;
 
-  /// Throws `Error` if a forked child finds no free slot.
+  /// Throws like `check_settled`.
   void count_export(bool writable);
   void uncount_export(bool writable) noexcept;
   /// Returns the exports of all living processes.
@@ -75,10 +74,10 @@ class MEMARRAY_API SegmentSlotRef {
   std::uint32_t _slot = 0;
   std::atomic<std::uint32_t> _generation;  // of the process that owns the slot
   ForkLock _settling;
-  // A child's slot starts from these: its holds, and read holds that a parent took.
+  // This object's counts, from which a forked child's slot starts.
   std::atomic<std::uint64_t> _local_exports{0};
   std::atomic<std::int64_t> _local_readers{0};
-  std::atomic<std::int64_t> _inherited_readers{0};
+  std::atomic<std::int64_t> _inherited_readers{0};  // holds of a parent
 };
 
 MEMARRAY_API void report_deaths(std::span<Death const> deaths, std::string const& name);

@@ -14,16 +14,15 @@
 
 namespace memarray::detail {
 
-// `create_shared` and `attach_shared` take ownership of `keep_alive`, even when they throw.
+// `create_shared` and `attach_shared` throw like their namesakes in `memarray`. Both take ownership of `keep_alive`,
+// even then.
 
-/// Throws what `memarray::create_shared` throws.
 [[nodiscard]] MEMARRAY_API ArrayStatePtr create_shared(std::span<std::byte> bytes, Block::KeepAlive keep_alive,
                                                        std::string name, bool is_zero, DType const& dtype,
                                                        Extents shape);
-/// Throws what `memarray::attach_shared` throws.
 [[nodiscard]] MEMARRAY_API ArrayStatePtr attach_shared(std::span<std::byte> bytes, Block::KeepAlive keep_alive,
                                                        std::string name, DType const& dtype, int ndim);
-/// Releases the holds of ended processes, and returns a list of them.
+/// Releases and returns the holds of ended processes.
 MEMARRAY_API std::vector<Death> recover(ArrayState& state);
 
 }  // namespace memarray::detail

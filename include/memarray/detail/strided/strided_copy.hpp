@@ -7,14 +7,14 @@
 namespace memarray::detail {
 
 /// True if NumPy's "same_kind" rule allows a conversion: to the same or a later kind of bool, unsigned, signed, float,
-/// complex. Structs only convert to themselves.
+/// complex. Structs convert only to themselves.
 [[nodiscard]] MEMARRAY_API bool can_cast(DType const& from, DType const& to) noexcept;
 
-/// Copies between views of one shape that do not overlap. Converts like NumPy's `astype`, even if `can_cast` is false.
-/// Floats that no integer represents become x86's result on every processor. Throws `TypeError` for a conversion of
-/// structs.
+/// Copies between views of one shape that do not overlap. Converts like NumPy's `astype`, regardless of `can_cast`;
+/// floats that no integer represents become x86's result on every processor. Throws `TypeError` (conversion of
+/// structs).
 MEMARRAY_API void copy(StridedTarget target, StridedSource source);
-/// Throws what `copy` would throw.
+/// Throws like `copy`.
 MEMARRAY_API void check_copy(DType const& to, DType const& from);
 
 }  // namespace memarray::detail

@@ -15,14 +15,14 @@ namespace memarray::detail {
 class DeviceMemory;
 struct BoundStream;
 
-/// `data` is the element with all indices 0.
+/// `data`: the element at indices 0.
 struct StridedElements {
   std::byte* data = nullptr;
   DType dtype{};
   StridedLayout layout;
 };
 
-/// An operation as a value, which can run later: on the host, in a simulated stream, or on a device.
+/// An operation to run later: on the host, in a simulated stream, or on a device.
 struct MEMARRAY_API StridedJob {
   enum class Kind : std::uint8_t { copy, reduce, fill, add_index };
 
@@ -30,16 +30,15 @@ struct MEMARRAY_API StridedJob {
   Reduction reduction = Reduction::sum;
   AxisMask axes = 0;
   StridedElements target{};
-  StridedElements source{};          ///< only read; null data of `add_index`: its target
-  std::vector<std::byte> element{};  ///< set by `fill`
+  StridedElements source{};          ///< only read; null data of `add_index` means the target
+  std::vector<std::byte> element{};  ///< for `fill`
 
-  /// Throws what `run_on_host` would throw. Accesses no memory.
+  /// Throws like `run_on_host`, except for the target dtype of a reduction. Accesses no memory.
   void check() const;
   void run_on_host() const;
   /// Returns a fill with this reduction's result over no elements.
   [[nodiscard]] StridedJob of_nothing() const;
-  /// Submits the checked job. Throws `OutOfMemoryError`, `CudaError`; the latter also on a real device if the library
-  /// was compiled without nvcc.
+  /// Submits the checked job. Throws `OutOfMemoryError`, `CudaError` (also on a real device if compiled without nvcc).
   void submit(DeviceMemory& memory, BoundStream const& queue) const;
 
  private:

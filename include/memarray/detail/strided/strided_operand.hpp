@@ -7,14 +7,14 @@
 
 namespace memarray::detail {
 
-/// Elements that a kernel reads, aligned as their dtype requires. `data` is the element with all indices 0.
+/// Elements that a kernel reads, aligned for their dtype. `data`: the element at indices 0.
 struct StridedSource {
   std::byte const* data;
   DType const& dtype;
   StridedLayout const& layout;
 };
 
-/// Elements that a kernel writes. Indices address distinct elements, unless the kernel allows otherwise.
+/// Elements that a kernel writes: distinct at distinct indices, unless the kernel allows otherwise.
 struct StridedTarget {
   std::byte* data;
   DType const& dtype;

@@ -10,12 +10,12 @@
 
 namespace memarray::detail {
 
-/// Returns the result's layout, dense in C order. Throws `TypeError` for structs.
+/// Returns the result's layout, dense in C order. Throws `TypeError` (structs).
 [[nodiscard]] MEMARRAY_API StridedLayout reduced_layout(Reduction reduction, DType const& dtype,
                                                         StridedLayout const& layout, AxisMask axes);
 
-/// Plans "sum", "mean", "min" or "max" over `axes`, "fill", "add_index", or "copy" or "cast" to a dense array. `to`:
-/// the item size after a cast. Throws `ValueError` for another word; `TypeError` like the kernel.
+/// Plans "sum", "mean", "min" or "max" over `axes`, "fill", "add_index", or "copy" or "cast" (to item size `to`) to
+/// dense memory. Throws `ValueError` (another operation), `TypeError` (reduction of structs).
 [[nodiscard]] MEMARRAY_API LoopNest plan(std::string_view operation, DType const& dtype, StridedLayout const& layout,
                                          AxisMask axes = 0, std::size_t to = 8);
 

@@ -5,10 +5,10 @@
 namespace memarray::detail {
 
 enum class CopyDecision : std::uint8_t {
-  as_it_is,  ///< dense, on the requested device: no copy
-  strided,   ///< the operation accepts strides: no copy
-  copy,      ///< the operation needs dense memory: a reported copy
-  transfer,  ///< on another device: a reported, dense copy
+  as_it_is,  ///< dense, on the requested device
+  strided,   ///< the operation accepts strides
+  copy,      ///< reported: the operation needs dense memory
+  transfer,  ///< reported: dense, from another device
 };
 
 /// `takes_strides`: the operation has a kernel for any strides.

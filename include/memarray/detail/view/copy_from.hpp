@@ -8,9 +8,8 @@
 
 namespace memarray::detail {
 
-/// Replaces the contents by a view's elements, converted by NumPy's `same_kind` rule; in place under the open write
-/// lease `lock_id`, unless −1. All failures precede the first write. Throws `ValueError`, `TypeError`, `LockError`,
-/// `CudaError`, `OutOfMemoryError`.
+/// Implements `MemArray::copy_from`, in place under an open write lease (`lock_id` not −1). Failures precede the first
+/// write.
 MEMARRAY_API void copy_from(ArrayState& state, ViewCore const& source, std::int64_t lock_id);
 
 }  // namespace memarray::detail

@@ -13,37 +13,33 @@
 
 namespace memarray::detail {
 
-// The functions below take ownership of a managed tensor or a keep-alive. Its deleter is called exactly once, on any
-// thread: with the last view, or before the function throws. All fields are validated. They throw `BufferError` for
-// another DLPack major version, or a wrong rank, extent, pointer, size, stride, dtype, device or alignment.
+// Imports follow `BasicBufferView::from_dlpack` in ownership (also of keep-alives), streams and errors. All fields are
+// validated. Driver failures throw `CudaError`. While devices are simulated, `kDLExtDev` is device memory. Managed
+// memory becomes host memory, after a reported wait for the producer.
 
-// Imported device memory is used in the legacy default stream, after the current work in the producer's stream
-// `ready_in` (null: the legacy default stream). While devices are simulated, `kDLExtDev` is device memory. Managed
-// memory becomes host memory after a reported wait for the producer. Driver failures throw `CudaError`.
-
-/// Imports a tensor: writable unless flagged READ_ONLY. Drops the keep-alive `also` after the tensor.
+/// Views a tensor, writable unless flagged READ_ONLY. Drops the keep-alive `also` after the tensor.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensorVersioned* tensor, StreamHandle const& ready_in = {},
                                                   Block::KeepAlive also = {});
-/// Imports an unversioned tensor: always writable, as it has no READ_ONLY flag.
+/// Views an unversioned tensor, writable as it has no READ_ONLY flag.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLManagedTensor* tensor, StreamHandle const& ready_in = {},
                                                   Block::KeepAlive also = {});
-/// Views memory that `keep_alive` keeps alive. Does not read the tensor after the call.
+/// Views memory that `keep_alive` keeps. Does not read `tensor` after the call.
 [[nodiscard]] MEMARRAY_API ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::KeepAlive keep_alive,
                                                   StreamHandle const& ready_in = {});
-/// True if work on this device is in streams, so that an import needs `ready_in`.
+/// True if an import from this device needs `ready_in`.
 [[nodiscard]] MEMARRAY_API bool is_used_in_streams(DLDevice device) noexcept;
 
-/// Returns a checked layout: with `strides` in bytes, or dense without them. Throws `BufferError`.
+/// Returns a checked layout: dense without `strides` (in bytes). Throws `BufferError`.
 [[nodiscard]] MEMARRAY_API StridedLayout import_layout(StridedLayout::Extents shape,
                                                        std::optional<StridedLayout::Extents> const& strides,
                                                        std::size_t itemsize);
-/// Memory described by another protocol than DLPack, with strides in bytes.
+/// Another library's memory, described by any protocol, with strides in bytes.
 struct ForeignMemory {
-  // Not an aggregate, for speed: the compiler would clear the whole layout first.
+  // Not an aggregate: the compiler would clear the whole layout first.
   ForeignMemory(void* data_, Device device_, MemoryType type_, DType const* dtype_, StridedLayout const& layout_,
                 bool writable_) noexcept
       : data(data_), device(device_), type(type_), dtype(dtype_), layout(layout_), writable(writable_) {}
-  /// Describes host memory. Throws as `import_layout` does.
+  /// For host memory. Throws like `import_layout`.
   ForeignMemory(void* data_, DType const& dtype_, StridedLayout::Extents shape,
                 std::optional<StridedLayout::Extents> const& strides, bool writable_)
       : data(data_), dtype(&dtype_), layout(import_layout(shape, strides, dtype_.itemsize)), writable(writable_) {}
@@ -59,8 +55,7 @@ struct ForeignMemory {
 /// Returns the CUDA device that owns an address. Throws `BufferError`, `CudaError`.
 [[nodiscard]] MEMARRAY_API Device device_at(void const* address);
 [[nodiscard]] MEMARRAY_API ViewCore import_memory(ForeignMemory const& memory, Block::KeepAlive keep_alive);
-/// Views host memory that `owner` keeps alive; the last view releases it, on any thread. Empty `strides`: dense in C
-/// order. Throws `BufferError`.
+/// Implements `BasicBufferView::from_memory`. Throws `BufferError`.
 [[nodiscard]] MEMARRAY_API ViewCore import_owned(void* data, DType const& dtype, StridedLayout::Extents shape,
                                                  StridedLayout::Extents strides, bool writable,
                                                  std::shared_ptr<void const> owner);

@@ -24,24 +24,22 @@ namespace memarray::detail {
 class LeaseCore;
 class ArrayState;
 
-/// The untyped view behind all view types: a counted export of a block, and a layout. A copy has its own lifetime.
-/// Functions that access memory throw `ValueError` if the view is closed. Const functions are thread-safe, but do not
-/// protect the elements.
+/// The untyped view behind all view types: a layout, and an export of a block that each copy counts. `BasicBufferView`
+/// documents functions of its names. Access through a closed view throws `ValueError`. Const functions are thread-safe,
+/// but do not protect elements.
 ///
 /// Operations on device memory are work in the view's stream, ordered among all uses of the memory. They may complete
-/// after the call returns. Results are views in that stream. All may throw `CudaError`, and `OutOfMemoryError` for a
-/// result.
+/// after the call. Results are in that stream. All may throw `CudaError`, `OutOfMemoryError`.
 class MEMARRAY_API ViewCore {
  public:
   ViewCore() noexcept = default;
-  /// Views memory under a counted export. `data`: the element whose indices are all 0. `stream`: for device memory
-  /// only.
+  /// `data`: the element at indices 0. `stream`: null if the host reaches the memory.
   ViewCore(BlockExport memory, std::byte* data, DType const& dtype, StridedLayout const& layout,
            ViewStreamPtr stream = nullptr) noexcept
       : _memory(std::move(memory)), _data(data), _dtype(dtype), _layout(layout), _stream(std::move(stream)) {}
-  /// Exports the memory of an open lease, writable if it is a write lease. Throws `LockError`.
+  /// Exports an open lease, writable if it is a write lease. Throws `LockError`.
   explicit ViewCore(LeaseCore const& lease);
-  /// Exports the memory of a C++ lease.
+  /// Exports a C++ lease.
   ViewCore(ArrayState const& state, Block& block, bool writable, StreamDependencies::Lease stream_lease)
       : ViewCore(BlockExport(block, writable), state, stream_lease) {}
   /// Allocates dense, uninitialised host memory.
@@ -51,7 +49,7 @@ class MEMARRAY_API ViewCore {
   void check_open() const {
     if (!is_open()) throw_closed();
   }
-  /// Releases the memory, or moves its export to the caller. Does nothing on a closed view.
+  /// Moves the export, empty if closed, to the caller. Dropping it releases the memory.
   BlockExport close() noexcept {
     _stream = nullptr;
     return std::move(_memory);
@@ -64,13 +62,13 @@ class MEMARRAY_API ViewCore {
   [[nodiscard]] ViewStreamPtr const& stream_ptr() const noexcept { return _stream; }
   /// Throws `ValueError` (closed), `TypeError` (another dtype or rank).
   void check_is(DType const& dtype, int ndim) const;
-  /// Throws `BufferError`, which names the copy to make, if the host cannot reach the memory.
+  /// Throws `ValueError` (closed), `BufferError` (the host cannot reach the memory).
   void check_host() const {
     if (!is_open() || on_device()) throw_not_on_host();
   }
-  /// Throws `BufferError` (read-only); `what` names the operation.
+  /// Throws `BufferError` (read-only). `what` names the operation.
   void check_writable(char const* what) const;
-  /// Throws `ValueError` if indices share an element; `what` names the operation.
+  /// Throws `ValueError` if indices share an element.
   void check_elements_apart(char const* what) const;
 
   [[nodiscard]] std::byte* data() const {
@@ -97,47 +95,39 @@ class MEMARRAY_API ViewCore {
   /// Returns "view of float32, shape (3, 4)".
   [[nodiscard]] std::string describe() const;
 
-  /// Returns a view of `layout` in this memory, starting `offset` bytes away.
+  /// Returns a view of this memory with `layout`, `offset` bytes away.
   [[nodiscard]] ViewCore at(StridedLayout const& layout, std::int64_t offset) const;
   [[nodiscard]] ViewCore read_only() const;
   [[nodiscard]] ViewCore reshaped(StridedLayout::Extents shape) const;
-  /// Returns a read-only view. Throws as `StridedLayout::broadcast_to` does, and `OverflowError` if the bytes exceed 64
-  /// bits.
   [[nodiscard]] ViewCore broadcast_to(StridedLayout::Extents shape) const;
 
-  /// Returns a dense, writable, reported copy.
-  /// `why` begins the report; null: not reported, as for copies of arrays that are requested by name.
+  /// Returns a dense, writable copy. `why` begins its report; null: none, as for copies of arrays by name.
   [[nodiscard]] ViewCore copy(char const* why = "copy of a ") const;
-  /// Returns this view if it is dense in C order, else a reported copy.
   [[nodiscard]] ViewCore ensure_contiguous() const;
-  /// Implements `BasicBufferView::to_device`. `stream`: null for the default there.
+  /// `stream`: null for the default.
   [[nodiscard]] ViewCore to_device(Device device, StreamChoice const* stream = nullptr) const;
   /// Requires device memory.
   [[nodiscard]] ViewCore in_stream(StreamHandle const& stream) const;
-  /// Makes later work in `stream` wait for pending work, for an export. Null: the consumer may use any stream.
+  /// Exports for use in `stream`, which waits for pending work. Null: for unknown streams; the view's own waits.
   void export_to(StreamHandle const* stream) const;
   /// Copies the first element to the host.
   void read_element(void* element) const;
-  /// Returns a reported copy, converted by NumPy's `same_kind` rule. Throws `TypeError`.
   [[nodiscard]] ViewCore cast(DType const& dtype) const;
-  /// Returns a reported copy, converted between any kinds of number, as NumPy's `astype` does. Throws `TypeError` for
-  /// other elements.
+  /// Like `cast`, between any kinds of number, as NumPy's `astype`.
   [[nodiscard]] ViewCore astype(DType const& dtype) const;
-  /// Reduces into new memory. `keep`: reduced dimensions stay, with one element. Throws as `reduce` does.
+  /// Reduces into new memory. `keep`: reduced dimensions stay, with one element. Throws like `reduce`.
   [[nodiscard]] ViewCore reduced(Reduction reduction, AxisMask axes, bool keep = false) const;
   /// Reduces over all axes to one element of the returned dtype, at most 16 bytes, on the host.
   DType const& reduce_all(Reduction reduction, std::byte* element) const;
-  /// Throws as `check_writable` does, and `ValueError` if indices share an element.
+  /// Throws like `check_writable` and `check_elements_apart`.
   void fill(void const* element) const;
-  /// Adds to each element its index sum. Throws as `fill` does, and `TypeError` for structs.
   void add_index() const;
 
  private:
   ViewCore(BlockExport memory, ArrayState const& state, StreamDependencies::Lease stream_lease);
-  /// Returns a view of this unified memory on `device`; a closed one if that needs a copy.
+  /// Returns a view of this unified memory on `device`; closed if that needs a copy.
   [[nodiscard]] ViewCore without_copy(Device device, StreamChoice const* stream) const;
   [[nodiscard]] CopyDecision decide(Device where, bool takes_strides) const;
-  /// Allocates on this view's device, in its stream.
   [[nodiscard]] ViewCore make_here(DType const& dtype, StridedLayout::Extents shape) const;
   [[nodiscard]] ViewCore converted(DType const& dtype, char const* why) const;
   [[nodiscard]] StridedElements elements() const noexcept { return {_data, _dtype, _layout}; }
@@ -155,13 +145,11 @@ class MEMARRAY_API ViewCore {
   ViewStreamPtr _stream;
 };
 
-/// Returns a read-only view in the default stream, through a read lease that closes at once. Throws `LockError`,
-/// `CudaError`.
+/// Implements `MemArray::view`, in the default stream. Throws `LockError`, `CudaError`.
 [[nodiscard]] MEMARRAY_API ViewCore view_of(ArrayState& state);
 
 [[nodiscard]] constexpr AxisMask every_axis(int ndim) noexcept { return (AxisMask{1} << ndim) - 1; }
-/// Returns axes as a mask; negative ones count from the end. Throws `IndexError` (no such axis), `ValueError`
-/// (repeated).
+/// Returns axes, negative from the end, as a mask. Throws `IndexError` (no such axis), `ValueError` (repeated).
 [[nodiscard]] MEMARRAY_API AxisMask axis_mask(std::span<int const> axes, int ndim);
 
 }  // namespace memarray::detail

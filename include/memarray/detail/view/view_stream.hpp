@@ -12,21 +12,19 @@
 
 namespace memarray::detail {
 
-/// The stream in which a view of device memory is used. Each operation orders its own work.
+/// The stream of a view of device memory. Each operation orders its own work.
 struct ViewStream {
   BoundStream queue;
   StreamDependencies::Lease lease = 0;  ///< the lease that made the view, open or closed; 0: none
 };
 using ViewStreamPtr = std::shared_ptr<ViewStream const>;
 
-// All functions below throw `CudaError`.
-
 /// Returns a lease's stream. Throws `LockError` (closed).
 [[nodiscard]] MEMARRAY_API ViewStreamPtr view_stream(Block& block, StreamDependencies::Lease lease);
-/// Orders an export: later work in `queue` waits for pending work, and later users wait for the work in `queue`.
-/// `known`: the consumer uses no other stream.
+/// Orders an export: later work in `queue` waits for pending work, later users wait for `queue`. `known`: the consumer
+/// uses no other stream. Throws `CudaError`.
 MEMARRAY_API void export_on(Block& block, ViewStream const& stream, BoundStream const& queue, Use use, bool known);
-/// Submits a job, ordered among the blocks' other uses. Throws as the job's `check` and `submit` do.
+/// Submits a job, ordered among the blocks' other uses. Throws `CudaError`, and like the job's `check` and `submit`.
 MEMARRAY_API void submit(StridedJob const& job, BoundStream const& queue, Block& target, Block* source);
 
 }  // namespace memarray::detail
