@@ -1,3 +1,5 @@
+#include "strided/valid_bools.hpp"
+
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/detail/memory/transfer.hpp>
@@ -18,9 +20,13 @@ std::byte* finished(Block& block, Use use, char const* site) {
   return block.data();
 }
 
-void copy_out(Block& block, std::size_t offset, void* element, std::size_t itemsize) {
-  if (block.is_on_device()) return read_bytes(block, offset, element, itemsize);
-  std::memcpy(element, block.data() + offset, itemsize);
+void copy_out(Block& block, DType const& dtype, std::size_t offset, void* element) {
+  if (!block.is_on_device()) {
+    std::memcpy(element, block.data() + offset, dtype.itemsize);
+    return;
+  }
+  read_bytes(block, offset, element, dtype.itemsize);
+  make_bools_valid(dtype, static_cast<std::byte*>(element), dtype.itemsize);
 }
 void copy_in(Block& block, std::size_t offset, void const* element, std::size_t itemsize) {
   if (block.is_on_device()) return write_bytes(block, offset, element, itemsize);
@@ -66,10 +72,10 @@ void read_element(ArrayState& state, std::int64_t at, void* element, std::int64_
   }
   if (lock_id < 0 && state.lock().is_free()) {
     Acquisition const hold(state, AccessMode::read, -1, what, Acquisition::Option::orders_itself);
-    return copy_out(residency.block(), offset, element, itemsize);
+    return copy_out(residency.block(), state.dtype(), offset, element);
   }
   check_read(state, lock_id, what);
-  copy_out(residency.block(), offset, element, itemsize);
+  copy_out(residency.block(), state.dtype(), offset, element);
 }
 
 void write_element(ArrayState& state, std::int64_t at, void const* element, std::int64_t lock_id) {

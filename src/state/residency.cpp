@@ -1,4 +1,5 @@
 #include "strided/host_memory.hpp"
+#include "strided/valid_bools.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
@@ -142,7 +143,9 @@ void Residency::arrive(ArrayState const& array, Device target, StreamChoice cons
     from->fence(false);
     // The holder of a writable host view may write during an asynchronous copy.
     bool const at_once = from->device().is_cpu() && from->exports().writable != 0 && ending == CopyMode::async;
-    copy(*into, *from, bytes, streams.copies, at_once ? CopyMode::blocking : ending);
+    bool const may_have_invalid_bools = target.is_cpu() && has_bools(array.dtype());
+    copy(*into, *from, bytes, streams.copies, at_once || may_have_invalid_bools ? CopyMode::blocking : ending);
+    if (may_have_invalid_bools) make_bools_valid(array.dtype(), into->data(), bytes);
     if (at_once) report_wait("a view that can be written was kept on the host, so a copy to a device was waited for");
     report_transfer(array.describe(), from->device(), target, bytes);
   }

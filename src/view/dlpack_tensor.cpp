@@ -138,6 +138,12 @@ Managed* export_view(ViewCore const& view, ExportRequest const& request) {
                             });
 }
 
+/// Another thread may close a view on a device while its export is ordered in streams.
+template <class Managed>
+Managed* export_open(ViewCore const& view, ExportRequest const& request) {
+  return view.on_device() ? export_view<Managed>(ViewCore(view), request) : export_view<Managed>(view, request);
+}
+
 /// Checks the lease again: only while it is open, the shape belongs to its memory.
 template <class Managed>
 Managed* checked(LeaseCore const& lease, Managed* managed) {
@@ -207,11 +213,11 @@ void write_element_strides(ViewCore const& view, std::int64_t* strides) {
 }
 
 DLManagedTensor* export_unversioned(ViewCore const& view, ExportRequest const& request) {
-  return export_view<DLManagedTensor>(view, request);
+  return export_open<DLManagedTensor>(view, request);
 }
 
 DLManagedTensorVersioned* export_versioned(ViewCore const& view, ExportRequest const& request) {
-  return export_view<DLManagedTensorVersioned>(view, request);
+  return export_open<DLManagedTensorVersioned>(view, request);
 }
 
 DLPackTensor export_under(ArrayState& state, bool versioned, std::int64_t lock_id) {

@@ -155,7 +155,8 @@ ViewCore ViewCore::converted(DType const& dtype, char const* why) const {
   StridedElements from = source.elements();
   if (is_foreign && from.dtype == dtype && dtype.dl.code == kDLBool) from.dtype = dtype_of<std::uint8_t>();
   run({.kind = StridedJob::Kind::copy, .target = result.elements(), .source = from}, result, &source);
-  if (is_foreign && dtype.is_struct() && has_bools(dtype)) write_valid_bools(result, source);
+  if (is_foreign && dtype.is_struct() && has_bools(dtype))
+    write_valid_bools(dtype, result.data(), result.layout(), source.data(), source.layout());
   if (why) report_copy(static_cast<std::int64_t>(result.bytes()), why + describe());
   return result;
 }
@@ -214,9 +215,12 @@ ViewCore ViewCore::in_stream(StreamHandle const& stream) const {
 }
 
 void ViewCore::export_to(StreamHandle const* stream) const {
-  Use const use = writable() ? Use::write : Use::read;
-  if (!stream) return export_on(block(), *_stream, _stream->queue, use, false);
-  export_on(block(), *_stream, bind_stream(*stream, block().uses()->memory().context()), use, true);
+  // Another thread may close the view meanwhile.
+  BlockExport const kept = memory();
+  std::shared_ptr<ViewStream const> const used = _stream;
+  Use const use = kept.writable() ? Use::write : Use::read;
+  if (!stream) return export_on(kept.block(), *used, used->queue, use, false);
+  export_on(kept.block(), *used, bind_stream(*stream, kept.block().uses()->memory().context()), use, true);
 }
 
 ViewCore ViewCore::without_copy(Device device, StreamChoice const* stream) const {
@@ -246,21 +250,23 @@ ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   check_open();
   if (device.type != kDLCPU && device.type != kDLCUDA)
     throw ValueError("to_device: memory lives on the CPU or on a CUDA device, not on " + to_string(device));
-  if (!copies(decide(device, true))) return stream && on_device() ? in_stream(stream->get()) : *this;
-  if (ViewCore shared = without_copy(device, stream); shared.is_open()) return shared;
-  DeviceMemoryPtr const memory = device.is_cpu() ? block().uses()->memory_ptr() : DeviceMemory::of(device.id);
-  StreamHandle const given = stream ? stream->get() : on_device() ? this->stream() : default_stream();
-  TransferStreams const streams = transfer_streams(given, block(), *memory, !stream);
-  ViewCore source = (streams.in_source && stream ? in_stream(given) : *this).ensure_contiguous();
+  ViewCore const kept = *this;  // another thread may close the view during the copy
+  if (!copies(decide(device, true))) return stream && on_device() ? kept.in_stream(stream->get()) : kept;
+  if (ViewCore shared = kept.without_copy(device, stream); shared.is_open()) return shared;
+  DeviceMemoryPtr const memory = device.is_cpu() ? kept.block().uses()->memory_ptr() : DeviceMemory::of(device.id);
+  StreamHandle const given = stream ? stream->get() : kept.on_device() ? kept.stream() : default_stream();
+  TransferStreams const streams = transfer_streams(given, kept.block(), *memory, !stream);
+  ViewCore source = (streams.in_source && stream ? kept.in_stream(given) : kept).ensure_contiguous();
   if (has_invalid_bools(source)) source = source.copy();
   if (device.is_cpu()) {
     ViewCore result = make(_dtype, _layout.shape());
     source.transfer_to(result, streams.copies, CopyMode::blocking);
+    make_bools_valid(_dtype, result.data(), result.bytes());
     return result;
   }
   ViewCore result = make_on(memory, streams.allocates, _dtype, _layout.shape());
   if (streams.in_source) record_allocation(result.block(), streams.allocates);
-  source.transfer_to(result, streams.copies, on_device() ? CopyMode::async : CopyMode::blocking);
+  source.transfer_to(result, streams.copies, kept.on_device() ? CopyMode::async : CopyMode::blocking);
   return result;
 }
 
@@ -273,12 +279,14 @@ void ViewCore::transfer_to(ViewCore const& target, BoundStream const& queue, Cop
 void ViewCore::read_element(void* element) const {
   ViewCore const source = *this;
   source.check_open();
-  if (!on_device()) {
+  if (source.on_device()) {
+    source.block().fence(false);
+    auto const offset = static_cast<std::size_t>(source._data - source.block().data());
+    read_bytes(source.block(), offset, element, _dtype.itemsize);
+  } else {
     std::memcpy(element, source._data, _dtype.itemsize);
-    return;
   }
-  source.block().fence(false);
-  read_bytes(source.block(), static_cast<std::size_t>(source._data - source.block().data()), element, _dtype.itemsize);
+  make_bools_valid(_dtype, static_cast<std::byte*>(element), _dtype.itemsize);
 }
 
 void ViewCore::check_elements_apart(char const* what) const {

@@ -103,5 +103,27 @@ TEST_F(ExportsToStreamsTest, FillUnderTheLockIdIsOrderedAfterConsumerWork) {
   EXPECT_EQ((*a)({0}), 9);
 }
 
+TEST_F(ExportsToStreamsTest, AViewThatAnotherThreadClosesDuringItsExportIsExportedWhole) {
+  static detail::ViewCore* closed = nullptr;
+  detail::ViewCore view(*lease);
+  std::byte const* const data = view.data();
+  Hooks const before = hooks();
+  // Stands for a thread that acquires the runtime's lock as soon as it is released.
+  set_hooks({.release = []() noexcept -> void* { return closed->close(), nullptr; }});
+  for (bool const to_host : {false, true}) {
+    detail::ViewCore again = view;
+    closed = &again;
+    DLManagedTensorVersioned* const exported = detail::export_versioned(again, {.stream = &consumer, .copy = to_host});
+    EXPECT_FALSE(again.is_open());
+    EXPECT_EQ(exported->dl_tensor.data == data, !to_host);
+    EXPECT_EQ(exported->dl_tensor.shape[0], 100);
+    exported->deleter(exported);
+  }
+  detail::ViewCore again = view;
+  closed = &again;
+  EXPECT_EQ(again.to_device(Device{}).layout().size(), 100);
+  set_hooks(before);
+}
+
 }  // namespace
 }  // namespace memarray

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <memory>
 
+#include "array/array_test.hpp"
+
 namespace memarray::test {
 
 struct Flagged {
@@ -30,7 +32,6 @@ namespace memarray::test {
 namespace {
 
 using detail::checked_bools;
-using detail::has_bools;
 using detail::has_invalid_bools;
 using detail::ViewCore;
 
@@ -52,13 +53,6 @@ class ForeignBoolsTest : public ::testing::Test {
   std::shared_ptr<std::array<std::uint8_t, 64>> memory =
       std::make_shared<std::array<std::uint8_t, 64>>(std::array<std::uint8_t, 64>{0, 1, 2, 255, 128, 0});
 };
-
-TEST_F(ForeignBoolsTest, HasBoolsIsTrueForBoolsAndStructsWithBools) {
-  EXPECT_TRUE(has_bools(dtype_of<bool>()));
-  EXPECT_TRUE(has_bools(dtype_of<Flagged>()));
-  EXPECT_FALSE(has_bools(dtype_of<std::uint8_t>()));
-  EXPECT_FALSE(has_bools(dtype_of<double>()));
-}
 
 TEST_F(ForeignBoolsTest, BytesOtherThan0And1AreFound) {
   EXPECT_TRUE(has_invalid_bools(bools()));
@@ -149,6 +143,61 @@ TEST_F(ForeignBoolsTest, CheckedViewsOfOtherTypesStayAsTheyAre) {
   ViewCore const numbers = view(dtype_of<std::uint8_t>(), {rows, columns}, {columns, 1});
   EXPECT_EQ(checked_bools(numbers, numbers.dtype(), true).data(), numbers.data());
   EXPECT_THROW(static_cast<void>(checked_bools(ViewCore(), dtype_of<bool>(), false)), ValueError);
+}
+
+/// A fixture for device memory with the bytes 0, 1, 2, 255, seen as bools. It is not checked on the device.
+class DeviceBoolsTest : public DeviceArrayTest {
+ protected:
+  DeviceBoolsTest() {
+    std::uint8_t* const elements = raw.ptr();
+    elements[1] = 1;
+    elements[2] = 2;
+    elements[3] = 255;
+    raw.move_memory(kDLCUDA, 0, 0);
+  }
+  [[nodiscard]] ViewCore bools() {
+    detail::LeaseCore lease(raw.state_ptr(), detail::LeaseCore::Kind::write, LeaseOptions{});
+    lease.enter();
+    ViewCore const view(lease);
+    return {view.memory(), view.data(), dtype_of<bool>(), view.layout(), view.stream_ptr()};
+  }
+  using Bytes = std::array<std::uint8_t, 4>;
+  [[nodiscard]] static Bytes bytes_at(void const* data) {
+    Bytes bytes{};
+    std::memcpy(bytes.data(), data, bytes.size());
+    return bytes;
+  }
+
+  static constexpr Bytes valid{0, 1, 1, 1};
+  MemArray<std::uint8_t, 1> raw{{4}};
+};
+
+TEST_F(DeviceBoolsTest, CopiesOnTheHostAreValid) { EXPECT_EQ(bytes_at(bools().to_device(Device{}).data()), valid); }
+
+TEST_F(DeviceBoolsTest, ElementsThatAreReadAreValid) {
+  std::uint8_t element = 0;
+  ViewCore const all = bools();
+  for (std::int64_t i = 0; i < 4; ++i) {
+    all.at(StridedLayout::dense(std::array<std::int64_t, 0>{}, 1), i).read_element(&element);
+    EXPECT_EQ(element, valid.at(static_cast<std::size_t>(i)));
+  }
+}
+
+TEST_F(DeviceBoolsTest, AdoptedArraysAreValidOnTheHost) {
+  auto array = MemArray<bool, 1>::adopt(BufferView(bools()));
+  std::uint8_t element = 0;
+  detail::read_element(array.state(), 2, &element, -1);
+  EXPECT_EQ(element, 1);
+  array.move_memory(kDLCPU, 0, 0);
+  EXPECT_EQ(bytes_at(ReadLease(array).ptr()), valid);
+}
+
+TEST_F(DeviceBoolsTest, ArraysWithCopiedContentsAreValidOnTheHost) {
+  MemArray<bool, 1> array({4});
+  array.move_memory(kDLCUDA, 0, 0);
+  array.copy_from(ConstBufferView(bools()));
+  array.move_memory(kDLCPU, 0, 0);
+  EXPECT_EQ(bytes_at(ReadLease(array).ptr()), valid);
 }
 
 }  // namespace

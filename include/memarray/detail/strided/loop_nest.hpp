@@ -14,6 +14,7 @@ namespace memarray::detail {
 
 /// Reduced dimensions: bit d for dimension d.
 using AxisMask = std::uint32_t;
+[[nodiscard]] constexpr AxisMask every_axis(int ndim) noexcept { return (AxisMask{1} << ndim) - 1; }
 
 enum class LoopKernel : std::uint8_t {
   contiguous,  ///< runs of adjacent elements

@@ -148,7 +148,6 @@ class MEMARRAY_API ViewCore {
 /// Implements `MemArray::view`, in the default stream. Throws `LockError`, `CudaError`.
 [[nodiscard]] MEMARRAY_API ViewCore view_of(ArrayState& state);
 
-[[nodiscard]] constexpr AxisMask every_axis(int ndim) noexcept { return (AxisMask{1} << ndim) - 1; }
 /// Returns axes, negative from the end, as a mask. Throws `IndexError` (no such axis), `ValueError` (repeated).
 [[nodiscard]] MEMARRAY_API AxisMask axis_mask(std::span<int const> axes, int ndim);
 
