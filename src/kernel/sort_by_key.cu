@@ -43,11 +43,15 @@ __global__ void gather_words(std::byte const* from, std::byte* to, std::int64_t 
   }
 }
 
+/// Returns where `gather` writes: `to`, or scratch memory if that is what it reads.
+std::byte* apart(SortOfKeys const& sort, std::byte const* from, std::byte* to, std::size_t bytes, DeviceRun& run) {
+  return from == to && bytes != 0 ? run.scratch(static_cast<std::size_t>(sort.size) * bytes) : to;
+}
+
 template <class Position>
-void gather(SortOfKeys const& sort, std::byte const* from, std::byte* to, std::size_t bytes, Position const* positions,
-            DeviceRun& run) {
+void gather(SortOfKeys const& sort, std::byte const* from, std::byte* target, std::byte* to, std::size_t bytes,
+            Position const* positions, DeviceRun& run) {
   if (bytes == 0) return;
-  std::byte* const target = from == to ? run.scratch(static_cast<std::size_t>(sort.size) * bytes) : to;
   auto const move = [&]<class Word>(Word) {
     std::int64_t const words = static_cast<std::int64_t>(bytes / sizeof(Word));
     std::int64_t const count = sort.size * words;
@@ -72,6 +76,9 @@ void sort_as(SortOfKeys const& sort, DeviceRun& run) {
   auto* const sorted = reinterpret_cast<U*>(run.scratch(count * sizeof(U)));
   auto* const positions = reinterpret_cast<Position*>(run.scratch(count * sizeof(Position)));
   auto* const order = reinterpret_cast<Position*>(run.scratch(count * sizeof(Position)));
+  // All scratch memory precedes the first write: without it, keys and values stay as they are.
+  std::byte* const values = apart(sort, sort.values, sort.sorted_values, sort.value_bytes, run);
+  std::byte* const keys = apart(sort, sort.keys, sort.sorted_keys, sort.key_bytes, run);
   make_pairs<<<blocks_for(sort.size), block_threads, 0, *run.queue().stream>>>(sort.keys, sort.kind, sort.size, orders,
                                                                                positions);
   check_cuda(cudaGetLastError());
@@ -82,8 +89,8 @@ void sort_as(SortOfKeys const& sort, DeviceRun& run) {
                                                static_cast<int>(8 * sizeof(U)), *run.queue().stream);
       },
       "sorting on a device");
-  gather(sort, sort.values, sort.sorted_values, sort.value_bytes, order, run);
-  gather(sort, sort.keys, sort.sorted_keys, sort.key_bytes, order, run);
+  gather(sort, sort.values, values, sort.sorted_values, sort.value_bytes, order, run);
+  gather(sort, sort.keys, keys, sort.sorted_keys, sort.key_bytes, order, run);
 }
 
 template <class U>

@@ -33,12 +33,11 @@ MEMARRAY_API void add_index_tuple(ArrayState& state, StreamChoice const& stream)
 /// below −1), `CudaError`, `OutOfMemoryError`.
 template <class T, int ndim>
 void add_index_tuple(MemArray<T, ndim>& array, std::int64_t stream = 0) {
-  if constexpr (requires { dtype_traits<T>::value; } && ndim <= 6) {
-    detail::add_index_tuple(array.state(), StreamChoice::numbered(stream));
-  } else {
-    for_each_index(array, array.get_on_device() ? StreamChoice::numbered(stream).get() : default_stream(),
-                   detail::AddIndex{});
-  }
+  StreamChoice const choice = StreamChoice::numbered(stream);
+  if constexpr (requires { dtype_traits<T>::value; } && ndim <= 6)
+    detail::add_index_tuple(array.state(), choice);
+  else
+    for_each_index(array, array.get_on_device() ? choice.get() : default_stream(), detail::AddIndex{});
 }
 
 }  // namespace memarray

@@ -82,9 +82,11 @@ class Held {
     hold.request_result(result.state(), -1, alignof(T));
     detail::HeldArrays held_result({&hold, 1}, _stream, detail::HeldArrays::Extent::all);
     _arrays.check_result(hold);
-    T* const element = detail::elements_at<T>(hold.target());
-    held_result.begin();
-    launch(detail::box_of(where), detail::extent_of(where), f, detail::RunReductionTo<T, Op>{init, op, element});
+    detail::RunReduction<T, Op, false> const reduce{init, op, detail::elements_at<T>(hold.target())};
+    launch(detail::box_of(where), detail::extent_of(where), f, [&](detail::HeldLaunch& launch, auto const& kernel) {
+      held_result.begin();
+      reduce(launch, kernel);
+    });
     held_result.commit();
   }
   template <class T, int rank, std::size_t ndim, class Op, class F>

@@ -37,8 +37,8 @@ inline constexpr bool adds_on_devices = true;
 template <class T>
 inline constexpr bool adds_on_devices<std::complex<T>> = false;
 
-/// Reduces a kernel's results to host memory, and waits.
-template <class T, class Op>
+/// Reduces a kernel's results to host memory, and waits; without `waits`, to memory where the arrays are.
+template <class T, class Op, bool waits = true>
 struct RunReduction {
   T init;
   Op op;
@@ -48,30 +48,19 @@ struct RunReduction {
   void operator()(HeldLaunch& launch, Kernel const& kernel) const {
     using Reduction = ReduceKernel<T, Op, Kernel>;
     Reduction const reduction{kernel, op, init};
-    if (launch.where() != ExecutionSpace::device) return launch.reduce(Reduction::code, &reduction, result);
+    if (launch.where() != ExecutionSpace::device) {
+      if constexpr (waits)
+        launch.reduce(Reduction::code, &reduction, result);
+      else
+        launch.reduce_into(Reduction::code, &reduction, result);
+      return;
+    }
     launch.begin();
 #if defined(__CUDACC__)
-    if constexpr (adds_on_devices<T>) return reduce_on_device(reduction, launch, result);
-#endif
-    throw_not_compiled_for_device();
-  }
-};
-
-/// Reduces to memory where the arrays are, without waiting.
-template <class T, class Op>
-struct RunReductionTo {
-  T init;
-  Op op;
-  T* result;
-
-  template <class Kernel>
-  void operator()(HeldLaunch& launch, Kernel const& kernel) const {
-    using Reduction = ReduceKernel<T, Op, Kernel>;
-    Reduction const reduction{kernel, op, init};
-    if (launch.where() != ExecutionSpace::device) return launch.reduce_into(Reduction::code, &reduction, result);
-    launch.begin();
-#if defined(__CUDACC__)
-    if constexpr (adds_on_devices<T>) return reduce_on_device_into(reduction, launch, result);
+    if constexpr (adds_on_devices<T> && waits)
+      return reduce_on_device(reduction, launch, result);
+    else if constexpr (adds_on_devices<T>)
+      return reduce_on_device_into(reduction, launch, result);
 #endif
     throw_not_compiled_for_device();
   }
@@ -86,7 +75,7 @@ struct RunReductionInto {
 
   template <class Kernel>
   void operator()(HeldLaunch& launch, Kernel const& kernel) const {
-    RunReductionTo<T, Op>{init, op, elements_at<T>(launch.result())}(launch, kernel);
+    RunReduction<T, Op, false>{init, op, elements_at<T>(launch.result())}(launch, kernel);
   }
 };
 

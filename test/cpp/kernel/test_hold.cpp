@@ -255,6 +255,17 @@ TEST_P(HoldTest, ValueOfAReductionIsLeftInAnotherArray) {
   EXPECT_LT(part, whole);
   EXPECT_GT(part, 0);
   if (!devices) return;
+  {
+    auto held = hold(stream, read(array));
+    sum.move_memory(kDLCPU, 0, 0);
+    place(sum);
+    std::int64_t const before = copies();
+    EXPECT_THROW(held.transform_reduce_into(sum, {-1}, 0, plus{}, [](std::int64_t i, auto x) { return x[i]; }),
+                 ValueError);
+    sum.move_memory(kDLCPU, 0, 0);
+    EXPECT_EQ(copies(), before) << "a refused launch leaves both sides valid";
+    place(sum);
+  }
   MemArray<double, 1> elsewhere({1});
   auto held = hold(stream, read(array));
   EXPECT_THROW(held.transform_reduce_into(elsewhere, {100}, 0, plus{}, [](std::int64_t i, auto x) { return x[i]; }),
