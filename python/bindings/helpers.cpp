@@ -2,6 +2,8 @@
 #include "py_ref.hpp"
 #include "shown.hpp"
 
+#include <string_view>
+
 namespace memarray::python {
 
 PyObject* call_helper(char const* module, char const* name, PyObject* self, PyObject* args, PyObject* keywords) {
@@ -66,9 +68,21 @@ void set_error(PyRef exception) {
 #endif
 }
 
+bool clear_ordinary_error() noexcept {
+  bool const is_ordinary =
+      !PyErr_Occurred() || (PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError));
+  if (is_ordinary) PyErr_Clear();
+  return is_ordinary;
+}
+
+bool is_integer(PyObject* object) noexcept {
+  if (PyLong_CheckExact(object)) return true;
+  return PyIndex_Check(object) && !PyBool_Check(object) &&
+         !std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.bool");
+}
+
 bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
-  bool const is_number = PyLong_Check(object) || (PyIndex_Check(object) && !Py_TYPE(object)->tp_iter);
-  if (is_number && !PyBool_Check(object)) {
+  if (is_integer(object) && (PyLong_Check(object) || !Py_TYPE(object)->tp_iter)) {
     PyRef const one = PyRef::steal(PyTuple_Pack(1, object));
     return one && read_shape(one.get(), shape);
   }
@@ -84,8 +98,9 @@ bool read_shape(PyObject* object, std::vector<std::int64_t>& shape) {
   shape.clear();
   for (Py_ssize_t d = 0; d < count; ++d) {
     PyObject* const item = PyTuple_GET_ITEM(items.get(), d);
-    PyRef const index = PyRef::steal(PyBool_Check(item) ? nullptr : PyNumber_Index(item));
+    PyRef const index = PyRef::steal(is_integer(item) ? PyNumber_Index(item) : nullptr);
     if (!index) {
+      if (!clear_ordinary_error()) return false;
       PyErr_Format(PyExc_TypeError, "a shape is a sequence of integers; extent %zd is %s", d, shown(item).c_str());
       break;
     }

@@ -21,6 +21,11 @@ PyObject* type_attribute(PyTypeObject* type, PyObject* name) noexcept;
 PyObject* dict_item(PyObject* dict, PyObject* key) noexcept;
 PyRef take_error();
 void set_error(PyRef exception);
+/// Clears a pending error. Returns false for `MemoryError` and errors that are no `Exception`, such as Ctrl-C, which
+/// stay set.
+bool clear_ordinary_error() noexcept;
+/// True for an object with `__index__`, except bools. The bools of NumPy before 2.3 have it.
+[[nodiscard]] bool is_integer(PyObject* object) noexcept;
 /// Reads a shape: one integer or a sequence of integers.
 bool read_shape(PyObject* object, std::vector<std::int64_t>& shape);
 

@@ -7,6 +7,7 @@
 #include "export/dlpack_capsule.hpp"
 #include "export/exchange_api.hpp"
 #include "gil.hpp"
+#include "helpers.hpp"
 #include "import/plain_memory.hpp"
 #include "import/view_import.hpp"
 #include "lease/lease_type.hpp"
@@ -120,6 +121,7 @@ void add_functions(py::module_& m) {
     if (!read_device(name.ptr(), device)) throw py::error_already_set();
     return py::make_tuple(device->is_cpu() ? "cpu" : "cuda", device->id);
   });
+  m.def("is_integer", [](py::handle object) { return is_integer(object.ptr()); });
   m.def("shown", [](py::handle object) { return shown(object.ptr()); });
   m.def("first_line", [](py::handle error) { return first_line(error.ptr()); });
   m.def("raw_interface", [](py::handle object) {

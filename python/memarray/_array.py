@@ -58,7 +58,7 @@ class MemArray(_core.ArrayBase):
     ) -> Self:
         extents = shape_of(shape)
         instance = find_instance(cls, dtype_name(dtype, cls._TYPE_INSTANCE_MAP, len(extents)), len(extents))
-        if isinstance(device_id, bool) or not hasattr(device_id, "__index__"):
+        if not _core.is_integer(device_id):
             raise TypeError(f"device_id must be an integer, not {_core.shown(device_id)}")
         device_id = device_id.__index__()
         if not 0 <= device_id < 2**31:

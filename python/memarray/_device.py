@@ -79,7 +79,7 @@ _KINDS = {1: "cpu", 2: "cuda"}
 
 
 def _with_index(kind: str, index: SupportsIndex) -> str:
-    if isinstance(index, bool) or not hasattr(index, "__index__"):
+    if not _core.is_integer(index):
         raise TypeError(f"index must be an integer, not {_core.shown(index)}")
     number = index.__index__()
     if ":" in kind:

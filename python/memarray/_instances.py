@@ -47,7 +47,7 @@ def shape_of(shape) -> list[Any]:
         return list(shape)
     except TypeError:
         # NumPy's integers and arrays with one element are not iterable.
-        if hasattr(shape, "__index__") and not isinstance(shape, bool):
+        if _core.is_integer(shape):
             return [shape]
         words = _core.shown(shape)
         raise TypeError(f"shape must be an integer or a sequence of integers, such as [2, 4, 7], not {words}") from None

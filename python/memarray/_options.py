@@ -74,7 +74,7 @@ _NAMES = ("threads", "pool_limit", "escaped_views", "trace_leases", "trace_resou
 
 
 def _integer(name: str, value, limit: int) -> int:
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+    if not _core.is_integer(value):
         raise TypeError(f"{name} must be an integer, not {_core.shown(value)}")
     number = value.__index__()
     if not 0 <= number < limit:

@@ -61,6 +61,14 @@ MAKING = [
     (lambda: new([2], device_id=0.0), TypeError, r"device_id must be an integer, not 0.0"),
     (lambda: new([2], device_id="cuda:0"), TypeError, r"device_id must be an integer"),
     (lambda: new([2], device_id=True), TypeError, r"device_id must be an integer"),
+    # Before NumPy 2.3, its bools have `__index__`.
+    (lambda: new([2], device_id=np.True_), TypeError, r"device_id must be an integer"),
+    (lambda: new(np.True_), TypeError, r"sequence of integers"),
+    (lambda: new([2, np.True_]), TypeError, r"extent 1 is np.True_"),
+    (lambda: memarray.Device("cuda", np.True_), TypeError, r"index must be an integer"),
+    (lambda: new([2]).view().sum(axis=np.True_), TypeError, r"axis is None, an integer"),
+    (lambda: new([2]).add_index_tuple(np.True_), TypeError, r"stream must be None, an integer"),
+    (lambda: new([2]).move_memory(CUDA, np.True_), TypeError, r"device_id must be an integer"),
     # other arguments
     (lambda: new([2], uninitialized=1), TypeError, r"uninitialized must be True or False, not 1"),
     (lambda: new([2], None, 0, True), TypeError, r"positional"),
@@ -211,6 +219,16 @@ def identities(table):
 
 @pytest.mark.sanitize
 @pytest.mark.trap("T12")
+def test_an_interrupt_while_a_shape_is_read_is_kept():
+    class Interrupted:
+        def __index__(self):
+            raise KeyboardInterrupt
+
+    for shape in (Interrupted(), [2, Interrupted()]):
+        with pytest.raises(KeyboardInterrupt):
+            new(shape)
+
+
 @pytest.mark.parametrize(("call", "error", "words"), MAKING, ids=identities(MAKING))
 def test_bad_construction_arguments_are_refused(call, error, words):
     with pytest.raises(error, match=words or None):

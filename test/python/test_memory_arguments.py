@@ -1,11 +1,16 @@
 """Memory arguments of C++ functions: no mask or unit is lost, and a bool is 0 or 1."""
 
+import importlib.util
+
 import memarray
-import memory_arguments as taken
 import numpy as np
 import pytest
 from test_annotated_memory import MASKED, TIMES_AND_TEXT, WithUnit, WithUnits, masked
 from test_foreign_bools import LAYOUTS, invalid
+
+if importlib.util.find_spec("memory_arguments") is None and "site-packages" in memarray.__file__:
+    pytest.skip("an installed package has no extension modules of tests", allow_module_level=True)
+import memory_arguments as taken
 
 pytestmark = pytest.mark.sanitize
 
@@ -38,6 +43,24 @@ def test_dates_and_text_are_refused_as_unknown_dtypes(take):
     for make in TIMES_AND_TEXT.values():
         with pytest.raises(TypeError, match="memarray has no dtype for elements of"):
             take(make())
+
+
+@every_function
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_an_error_that_is_no_refusal_is_kept(take, error):
+    class Interrupted:
+        def __dlpack_device__(self):
+            return 1, 0
+
+        def __dlpack__(self, **keywords):
+            raise BufferError("only other protocols")
+
+        @property
+        def __array_interface__(self):
+            raise error
+
+    with pytest.raises(error):
+        take(Interrupted())
 
 
 def test_masked_constant_is_refused():

@@ -61,10 +61,12 @@ def test_iteration_yields_views_of_rows_and_numbers(view):
     np.testing.assert_array_equal(np.array(list(view)), np.asarray(view))
     with leased(np.arange(3)) as lease:
         assert list(lease) == [0, 1, 2]
+        assert len(lease) == 3
         assert 2 in lease
         assert 5 not in lease
-    with pytest.raises(memarray.LockError):
-        iter(lease)
+    for closed in (iter, len):
+        with pytest.raises(memarray.LockError):
+            closed(lease)
     with pytest.raises(TypeError, match="without dimensions"):
         iter(BufferView(np.array(1)))
 

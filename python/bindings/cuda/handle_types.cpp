@@ -1,6 +1,7 @@
 #include "cuda/handle_types.hpp"
 
 #include "allocation_site.hpp"
+#include "helpers.hpp"
 #include "python_errors.hpp"
 #include "shown.hpp"
 
@@ -95,8 +96,7 @@ StreamHandle foreign_stream(std::intptr_t address, py::object owner) {
 }
 
 std::intptr_t to_address(py::handle number, char const* what) {
-  if (!PyIndex_Check(number.ptr()) || PyBool_Check(number.ptr()))
-    throw TypeError(std::string(what) + " must be an integer");
+  if (!is_integer(number.ptr())) throw TypeError(std::string(what) + " must be an integer");
   Py_ssize_t const value = PyNumber_AsSsize_t(number.ptr(), PyExc_OverflowError);
   if (value == -1 && PyErr_Occurred()) throw py::error_already_set();
   return value;
@@ -133,8 +133,7 @@ StreamHandle with_cuda_stream(py::object const& object) {
 StreamHandle to_stream(py::object const& object) {
   if (object.is_none()) return default_stream();
   if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().get();
-  if (PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()))
-    return foreign_stream(to_address(object, "stream"), py::none());
+  if (is_integer(object.ptr())) return foreign_stream(to_address(object, "stream"), py::none());
   return with_cuda_stream(object);
 }
 
@@ -292,7 +291,7 @@ StreamChoice stream_of(py::handle object) {
 namespace {
 
 Loaded read_stream_argument(py::handle object, StreamHandle& stream) {
-  bool const names_one = object.is_none() || (PyIndex_Check(object.ptr()) && !PyBool_Check(object.ptr()));
+  bool const names_one = object.is_none() || is_integer(object.ptr());
   if (!names_one && !py::isinstance<PyStream>(object) && !cuda_stream_method(object)) return Loaded::no;
   StreamChoice choice;
   if (!read_stream(object.ptr(), choice)) return Loaded::failed;

@@ -76,9 +76,7 @@ PyRef ask(PyObject* object, PyObject* name) {
     bool const is_method = PyCallable_Check(attribute.get()) != 0;
     answer = is_method ? PyRef::steal(PyObject_CallNoArgs(attribute.get())) : std::move(attribute);
   }
-  if (!answer && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception) &&
-      !PyErr_ExceptionMatches(PyExc_MemoryError))
-    PyErr_Clear();
+  if (!answer) static_cast<void>(clear_ordinary_error());
   return answer;
 }
 

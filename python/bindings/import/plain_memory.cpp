@@ -44,7 +44,7 @@ bool has_memory(PyObject* object) {
   if (PyObject_CheckBuffer(object)) return true;
   for (char const* const name : {"__array__", "__array_interface__", "__dlpack__", "__cuda_array_interface__"}) {
     if (PyRef found; find_attribute(object, name, found)) return true;
-    PyErr_Clear();
+    if (!clear_ordinary_error()) return false;
   }
   return false;
 }
@@ -56,7 +56,7 @@ bool check_carries_nothing(PyObject* object) {
     PyRef const value = plain_attribute(object, names[i], own);
     if (PyErr_Occurred()) return false;
     if (!value || value.get() == Py_None || PyCallable_Check(value.get())) continue;
-    if (!has_memory(object)) return true;
+    if (!has_memory(object)) return !PyErr_Occurred();
     if (i == mask)
       PyErr_Format(PyExc_BufferError,
                    "memarray would lose the mask of this %.100s: take x.filled(value), or all elements, also those "

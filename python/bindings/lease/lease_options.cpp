@@ -1,6 +1,7 @@
 #include "lease/lease_type.hpp"
 
 #include "cuda/handle_types.hpp"
+#include "helpers.hpp"
 #include "py_ref.hpp"
 #include "python_errors.hpp"
 #include "shown.hpp"
@@ -35,8 +36,7 @@ bool read_timeout(PyObject* object, Timeout& timeout) {
 }
 
 bool read_device_id(PyObject* object, int& id) {
-  bool const is_index = PyIndex_Check(object) && !PyBool_Check(object);
-  PyRef const number = PyRef::steal(is_index ? PyNumber_Index(object) : nullptr);
+  PyRef const number = PyRef::steal(is_integer(object) ? PyNumber_Index(object) : nullptr);
   if (!number) {
     if (!PyErr_Occurred())
       PyErr_Format(PyExc_TypeError, "device_id must be an integer or None, not %s", shown(object).c_str());
@@ -110,7 +110,7 @@ bool read_dlpack_device(PyObject* type, PyObject* id, detail::ArrayState const& 
 bool read_stream(PyObject* object, StreamChoice& stream) {
   if (object == Py_None) return true;
   try {
-    if (!PyIndex_Check(object) || PyBool_Check(object)) {
+    if (!is_integer(object)) {
       stream = stream_of(object);
       return true;
     }

@@ -90,6 +90,11 @@ PyObject* as_complex(PyObject* self, PyObject*) {
 }
 PyObject* iterate(PyObject* self) { return through_view(self, &view_iter); }
 
+Py_ssize_t length(PyObject* self) {
+  PyRef const view = PyRef::steal(PyObject_CallMethod(self, "view", nullptr));
+  return view ? PyObject_Length(view.get()) : -1;
+}
+
 int contains(PyObject* self, PyObject* value) {
   PyRef const view = PyRef::steal(PyObject_CallMethod(self, "view", nullptr));
   return view ? view_contains(view.get(), value) : -1;
@@ -230,6 +235,7 @@ PyType_Slot slots[] = {
     {Py_nb_int, reinterpret_cast<void*>(as_int)},
     {Py_nb_float, reinterpret_cast<void*>(as_float)},
     {Py_nb_index, reinterpret_cast<void*>(as_index)},
+    {Py_sq_length, reinterpret_cast<void*>(length)},
     {Py_sq_contains, reinterpret_cast<void*>(contains)},
     {Py_tp_iter, reinterpret_cast<void*>(iterate)},
     {Py_tp_richcompare, reinterpret_cast<void*>(compare_identity)},

@@ -77,7 +77,7 @@ class Indexing {
   /// True for integers, but not for bools, arrays with dimensions or array scalars that refuse `__index__`. Other
   /// errors stay set.
   static bool is_scalar_index(PyObject* part) {
-    if (!PyIndex_Check(part) || PyBool_Check(part)) return false;
+    if (!is_integer(part)) return false;
     PyRef ndim;
     if (!find_attribute(part, "ndim", ndim)) return !PyErr_Occurred();
     if (!PyLong_Check(ndim.get()) || PyLong_AsLong(ndim.get()) != 0) return PyErr_Clear(), false;
@@ -99,9 +99,8 @@ bool read_axes(PyObject* object, int ndim, detail::AxisMask& axes) {
   }
   std::vector<int> given;
   auto const add = [&](PyObject* axis) {
-    bool const is_integer = PyIndex_Check(axis) && !PyBool_Check(axis);
-    Py_ssize_t const number = is_integer ? PyNumber_AsSsize_t(axis, nullptr) : -1;
-    if (!is_integer)
+    Py_ssize_t const number = is_integer(axis) ? PyNumber_AsSsize_t(axis, nullptr) : -1;
+    if (!is_integer(axis))
       PyErr_Format(PyExc_TypeError, "axis is None, an integer or a tuple of integers, not %s", shown(object).c_str());
     if (PyErr_Occurred()) return false;
     // A clamped axis is still out of range.

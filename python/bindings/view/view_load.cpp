@@ -162,9 +162,9 @@ Loaded load_array(Argument const& argument, ArrayState& state) {
 bool import_otherwise(PyObject* object, ViewCore& core) {
   PyRef refusal = take_error();
   int found = guarded([&] { return static_cast<int>(import_buffer(object, nullptr, core)); });
-  PyErr_Clear();
+  if (!clear_ordinary_error()) return false;
   if (found != 1) found = guarded([&] { return static_cast<int>(import_array_interface(object, core)); });
-  PyErr_Clear();
+  if (!clear_ordinary_error()) return false;
   if (found != 1) {
     set_error(std::move(refusal));
     return false;
