@@ -69,9 +69,11 @@ class PrimaryContexts {
 
   void remember(DriverTable const* table, int device_id, ContextHandle const& context) noexcept {
     auto const locked = guard();
-    std::erase_if(_entries, [&](Entry const& entry) {
-      return entry.context.expired() || (entry.table == table && entry.device_id == device_id);
-    });
+    std::erase_if(_entries, [](Entry const& entry) { return entry.context.expired(); });
+    // The entry of a faster thread stays: dropping its handle needs locks that come before this one.
+    if (std::ranges::any_of(_entries,
+                            [&](Entry const& entry) { return entry.table == table && entry.device_id == device_id; }))
+      return;
     try {
       _entries.push_back({table, device_id, context, table->is_simulated() ? nullptr : context});
     } catch (std::bad_alloc const&) {

@@ -26,7 +26,7 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) noexcept { return (byt
 
 [[noreturn]] void throw_out_of_memory(std::size_t bytes) {
   throw OutOfMemoryError("the system has no " + std::to_string(bytes) +
-                         " bytes of host memory to give: let go of arrays and kept views, or make smaller ones");
+                         " bytes of host memory left: drop arrays and escaped views, or make smaller ones");
 }
 
 // A fault may stall while the kernel makes room for a huge page.

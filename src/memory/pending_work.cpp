@@ -46,6 +46,13 @@ void wait_here(EventHandle const& event, char const* site) noexcept {
   if (!memarray::synchronize(event)) clear_last_error();
 }
 
+void wait_unrecorded(PendingWork const& end) noexcept {
+  if (end.event)
+    wait_here(end.event, not_remembered);
+  else if (end.is_unknown)
+    static_cast<void>(end_now(end.queue));
+}
+
 bool end_now(ContextHandle const& context) noexcept {
   testing::detail::WaitSite const site(no_event);
   bool const ended = synchronize(context);

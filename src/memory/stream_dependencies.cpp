@@ -206,7 +206,7 @@ void StreamDependencies::close_lease(Lease lease, bool alive) noexcept {
     try {
       if (end.event || end.is_unknown) ends.push_back(end);
     } catch (std::bad_alloc const&) {
-      if (end.event) wait_here(end.event, not_remembered);
+      wait_unrecorded(end);
     }
   }
   if (!ends.empty()) remember(ends, use);
@@ -242,10 +242,10 @@ void StreamDependencies::hold_back_escaped(std::span<PendingWork const> ends) no
     if (!end.event) continue;
     try {
       for (BoundStream const& queue : queues)
-        if (!queue.is(end.queue)) hold_back(queue, end.event, "streams of kept views, before what they write later");
+        if (!queue.is(end.queue)) hold_back(queue, end.event, "streams of escaped views, before what they write later");
       if (!anywhere) continue;
-      wait_here(end.event, "work that reads what kept views may write later, in streams that are not known");
-      report_blocking("work that reads was waited for: a kept view may be written in streams that are not known");
+      wait_here(end.event, "work that reads what escaped views may write later, in streams that are not known");
+      report_blocking("work that reads was waited for: an escaped view may be written in streams that are not known");
     } catch (...) {
       static_cast<void>(end_now(end.queue.context));
     }
@@ -351,7 +351,7 @@ bool StreamDependencies::fence_escaped(Use before, bool alive) noexcept {
     _escaped_writable = _escaped_writable || use == Use::write;
     return false;
   }
-  report_blocking("all work of a device was waited for: kept views were used in streams that are not known");
+  report_blocking("all work of a device was waited for: escaped views were used in streams that are not known");
   return true;
 }
 
@@ -371,7 +371,7 @@ void StreamDependencies::fence_one(BoundStream const& queue, Use use) noexcept {
     return;
   } catch (std::bad_alloc const&) {
   }
-  if (end.event) wait_here(end.event, not_remembered);
+  wait_unrecorded(end);
 }
 
 bool StreamDependencies::is_unused() noexcept {

@@ -25,7 +25,7 @@ JOINED = (
     ("a kernel", " would write, and this"),
     ("went on in fresh memory, as ", "a view was kept and the write may be partial"),
     ("as ", "a writable view was kept"),
-    ("waited: ", "all work of a device was waited for: kept views were used in streams that are not known"),
+    ("waited: ", "all work of a device was waited for: escaped views were used in streams that are not known"),
     ("waited: ", "a lease on the host needed a copy from a device to be over"),
     ("waited: ", "the device has no memory left, so work was waited for that may free some"),
     ("exited while it held the array in shared memory ", "'"),

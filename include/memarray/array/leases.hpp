@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memarray/array/access.hpp>
+#include <memarray/base/errors.hpp>
 #include <memarray/state/lease.hpp>
 
 #include <array>
@@ -19,6 +20,7 @@ namespace detail {
 template <class T, int ndim, AccessMode mode>
 [[nodiscard]] Acquisition to_request(ArrayAccess<T, ndim, mode> const& given) {
   static_assert(mode != AccessMode::update, "leases are read(a), write(a) or overwrite(a); update(a) is for kernels");
+  if (given.lock_id != -1) throw ValueError("leases acquires locks: give it read(a) or write(a) without a lock id");
   return {*given.state, mode, std::nullopt, {}};
 }
 
@@ -42,7 +44,8 @@ struct LeaseTimeout {
 }  // namespace detail
 
 /// Leases all arrays or none: `auto [a_lease, b_lease] = leases(timeout, read(a), write(b))`. `overwrite(b)` is a write
-/// lease without the old contents. The order of arguments cannot cause deadlock. Throws `LockError` after `timeout`.
+/// lease without the old contents. The order of arguments cannot cause deadlock. Throws `LockError` after `timeout`,
+/// and `ValueError` for a lock id.
 template <class... Access>
 [[nodiscard]] auto leases(detail::LeaseTimeout const& timeout, Access const&... accesses) {
   return [&]<std::size_t... i>(std::index_sequence<i...>) {

@@ -169,7 +169,7 @@ cu::Result launch(Session& session, cu::Stream handle, cu::HostFunction kernel, 
   auto work = [&session, kernel, data, site = std::string(current_site())] {
     if (auto const failure = run(kernel, data)) fail_kernel(session, *failure, site);
   };
-  return submit_program_code(session, handle, std::move(work), function::cuLaunchHostFunc);
+  return submit_program_code(session, handle, std::move(work), launch_function);
 }
 
 }  // namespace memarray::simulated::emulated

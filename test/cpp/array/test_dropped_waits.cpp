@@ -187,7 +187,7 @@ Program const programs[] = {
        consumer.lease.exit();
        return last_element(w) == 23;
      }},
-    {"streams of kept views, before what they write later", "a kernel that reads what an escaped view then writes",
+    {"streams of escaped views, before what they write later", "a kernel that reads what an escaped view then writes",
      [](DeviceWorld& w) {
        w.array.escaped_views(EscapedViews::alias);
        Consumer consumer(w);
@@ -200,7 +200,7 @@ Program const programs[] = {
        consumer.submit();
        return sum(w.other, w.second_stream) == length;
      }},
-    {"streams of kept views, before what they write later", "a snapshot of what an escaped view then writes",
+    {"streams of escaped views, before what they write later", "a snapshot of what an escaped view then writes",
      [](DeviceWorld& w) {
        Consumer consumer(w);
        consumer.lease.exit();
@@ -209,7 +209,7 @@ Program const programs[] = {
        consumer.submit();
        return last_element(w) == 11;
      }},
-    {"work that reads what kept views may write later, in streams that are not known",
+    {"work that reads what escaped views may write later, in streams that are not known",
      "a kernel that reads what a view then writes in an unknown stream",
      [](DeviceWorld& w) {
        w.array.escaped_views(EscapedViews::alias);

@@ -52,6 +52,15 @@ TEST_F(LeasesTest, AcquiresAllOrNone) {
   EXPECT_TRUE(all_free());
 }
 
+TEST_F(LeasesTest, LockIdsAreRefused) {
+  {
+    WriteLease const writer(a);
+    EXPECT_THROW(static_cast<void>(leases(read(a, writer.lock_id()), read(b))), ValueError);
+    EXPECT_THROW(static_cast<void>(leases(write(b), write(a, writer.lock_id()))), ValueError);
+  }
+  EXPECT_TRUE(all_free());
+}
+
 // Otherwise the first lease would have discarded the contents before the second is refused.
 TEST_F(LeasesTest, RefusedOverwriteKeepsContents) {
   MemArray<double, 1> first({16});

@@ -27,6 +27,8 @@ inline constexpr char const* not_remembered = "work that cannot be remembered";
 
 /// Blocks until the event completes. Ignores errors.
 void wait_here(EventHandle const& event, char const* site) noexcept;
+/// Waits for work that there is no memory to record. Ignores errors.
+void wait_unrecorded(PendingWork const& end) noexcept;
 /// Like `wait`, but blocks (reported) if the queue is another thread's default stream.
 void hold_back(BoundStream const& queue, EventHandle const& event, char const* site);
 /// Makes later work in `queue` wait for present work in `other`. Throws `CudaError`.
