@@ -3,6 +3,7 @@
 #include "device_number.hpp"
 
 #include <memarray/base/config.hpp>
+#include <memarray/detail/base/add_wrapping.hpp>
 #include <memarray/detail/launch/device_loop.hpp>
 #include <memarray/detail/launch/unravel.hpp>
 #include <memarray/detail/strided/loop_nest.hpp>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 // Kernels on strided device memory: `run(ThreadIndex)` takes a thread's share. They also compile for host tests.
 namespace memarray::detail {
@@ -40,6 +42,17 @@ class DeviceNest {
     ++_count;
   }
   [[nodiscard]] std::int64_t size() const { return _size; }
+
+  /// True if every `width` positions are adjacent elements at a multiple of their size, with second offsets one apart.
+  [[nodiscard]] bool has_vectors(int width, std::size_t itemsize) const {
+    if (_count == 0 || width == 1) return false;
+    int const inner = _count - 1;
+    auto const bytes = static_cast<std::int64_t>(itemsize);
+    bool const are_adjacent = _strides[0][inner] == bytes && _strides[1][inner] == 1;
+    return are_adjacent && _extents[inner] % static_cast<U>(width) == 0 &&
+           std::all_of(_strides[0], _strides[0] + inner,
+                       [&](std::int64_t stride) { return stride % (width * bytes) == 0; });
+  }
 
   struct Offsets {
     std::int64_t first = 0;
@@ -146,40 +159,54 @@ struct DeviceCast {
   }
 };
 
+/// Adds an index sum to an element in memory.
+template <class T>
+MEMARRAY_HD void add_sum(std::byte* to, std::byte const* from, std::int64_t sum) {
+  if constexpr (std::is_same_v<T, bool>) {
+    store_as(to, static_cast<std::uint8_t>(load_as<std::uint8_t>(from) != 0 || sum != 0 ? 1 : 0));
+  } else if constexpr (requires(T const& number) { number.imag(); }) {
+    using Part = typename T::value_type;
+    store_as(to, load_as<Part>(from) + static_cast<Part>(sum));
+    // Like a complex addition, turns −0.0 into 0.0.
+    store_as(to + sizeof(Part), load_as<Part>(from + sizeof(Part)) + Part(0));
+  } else {
+    store_as(to, add_wrapping(load_as<T>(from), static_cast<T>(sum)));
+  }
+}
+
 /// target = source + index sum, which is `start` plus the nest's second offset.
-template <class U>
+template <class T, class U>
 struct DeviceAddIndex {
+  static constexpr int width = static_cast<int>(vector_bytes / sizeof(T));
+
   DeviceNest<U> nest;
   U size;
   std::byte const* source;
   std::byte* target;
-  ElementKind kind;
   std::int64_t start;
+  bool in_vectors = false;  ///< a thread takes `width` adjacent elements at a time
 
+  [[nodiscard]] bool can_use_vectors() const {
+    auto const addresses = reinterpret_cast<std::uintptr_t>(source) | reinterpret_cast<std::uintptr_t>(target);
+    return addresses % vector_bytes == 0 && nest.has_vectors(width, sizeof(T));
+  }
   MEMARRAY_HD void run(ThreadIndex const& place) const {
+    if (in_vectors)
+      return for_share(place, static_cast<U>(size / width), [&](U vector) { run_vector(vector * width); });
     for_share(place, size, [&](U position) {
       auto const offsets = nest.at(position);
-      std::int64_t const sum = start + offsets.second;
-      Number number = load_number(kind, source + offsets.first);
-      if (kind.code == kDLBool)
-        number.bits = number.bits != 0 || sum != 0 ? 1 : 0;
-      else if (kind.is_integral())
-        number.bits += static_cast<std::uint64_t>(sum);
-      else if ((kind.code == kDLFloat && kind.bytes == 8) || (kind.code == kDLComplex && kind.bytes == 16))
-        number.real += static_cast<double>(sum);
-      else
-        number.real = static_cast<double>(static_cast<float>(number.real) + added_as(sum));
-      number.imag += 0.0;  // like a complex addition, which turns −0.0 into 0.0
-      store_number(kind, target + offsets.first, kind, number);
+      add_sum<T>(target + offsets.first, source + offsets.first, start + offsets.second);
     });
   }
 
  private:
-  /// Rounds to the kind's precision.
-  [[nodiscard]] MEMARRAY_HD float added_as(std::int64_t sum) const {
-    auto rounded = static_cast<float>(sum);
-    with_reduced_float(kind, [&](auto zero) { rounded = static_cast<float>(decltype(zero)(sum)); });
-    return rounded;
+  MEMARRAY_HD void run_vector(U position) const {
+    auto const offsets = nest.at(position);
+    auto words = load_as<Word<vector_bytes>>(source + offsets.first);
+    auto* const bytes = reinterpret_cast<std::byte*>(&words);
+    for (int e = 0; e < width; ++e)
+      add_sum<T>(bytes + e * sizeof(T), bytes + e * sizeof(T), start + offsets.second + e);
+    store_as(target + offsets.first, words);
   }
 };
 

@@ -104,14 +104,24 @@ class DeviceStridedJob {
   }
 
   void add_index() {
-    StridedElements const& to = _job.target;
-    LoopNest const nest = plan_add_index(to.layout, to.dtype.itemsize);
-    std::byte const* const from = _job.source.data ? _job.source.data : to.data;
-    with_positions(nest.size(), [&]<class U>(U) {
-      _machine.launch(DeviceAddIndex<U>{device_nest<U>(nest), static_cast<U>(nest.size()), from + nest.offsets[0],
-                                        to.data + nest.offsets[0], ElementKind::of(to.dtype), nest.offsets[1]},
-                      nest.size());
-    });
+    LoopNest const nest = plan_add_index(_job.target.layout, _job.target.dtype.itemsize);
+    with_positions(nest.size(), [&]<class U>(U) { add_index<U>(nest); });
+  }
+  template <class U>
+  void add_index(LoopNest const& nest) {
+    DLDataType const& dl = _job.target.dtype.dl;
+#define MEMARRAY_TRY(type, name, dl_code, dl_bits) \
+  if (dl.code == (dl_code) && dl.bits == (dl_bits)) return add_index<type, U>(nest);
+    MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_TRY)
+#undef MEMARRAY_TRY
+  }
+  template <class T, class U>
+  void add_index(LoopNest const& nest) {
+    std::byte* const to = _job.target.data + nest.offsets[0];
+    std::byte const* const from = _job.source.data ? _job.source.data + nest.offsets[0] : to;
+    DeviceAddIndex<T, U> kernel{device_nest<U>(nest), static_cast<U>(nest.size()), from, to, nest.offsets[1]};
+    kernel.in_vectors = kernel.can_use_vectors();
+    _machine.launch(kernel, nest.size() / (kernel.in_vectors ? kernel.width : 1));
   }
 
   struct Axis {

@@ -181,6 +181,37 @@ TEST_F(DeviceStridedTest, IndexSumsOfEdgeValuesMatchTheHost) {
   }
 }
 
+TEST_F(DeviceStridedTest, IndexSumsInVectorsMatchTheHost) {
+  for (DType const& dtype : shipped_dtypes())
+    for (std::int64_t const inner : {16, 31, 48})
+      for (std::int64_t const first : {0, 1, 16}) {
+        ViewCore const whole = numbers(dtype, std::array<std::int64_t, 3>{3, 5, 64}, false);
+        ViewCore const twin = whole.copy();
+        StridedLayout layout = whole.layout();
+        std::int64_t const offset = layout.slice(2, {first, first + inner, 1});
+        StridedJob job{.kind = StridedJob::Kind::add_index, .target = {whole.data() + offset, dtype, layout}};
+        run(job);
+        job.target.data = twin.data() + offset;
+        job.run_on_host();
+        expect_same(whole, twin,
+                    std::string(dtype.name) + ", " + std::to_string(inner) + " from " + std::to_string(first));
+      }
+}
+
+TEST(DeviceNestTest, VectorsNeedAdjacentElementsAtMultiplesOfTheirSize) {
+  auto const has_vectors = [](std::vector<std::int64_t> const& shape, std::vector<std::int64_t> const& strides) {
+    auto const nest = plan_add_index(StridedLayout::strided(shape, strides, 4), 4);
+    return device_nest<std::uint32_t>(nest).has_vectors(4, 4);
+  };
+  EXPECT_TRUE(has_vectors({3, 8}, {32, 4}));
+  EXPECT_TRUE(has_vectors({3, 8}, {64, 4}));
+  EXPECT_TRUE(has_vectors({8}, {4}));
+  EXPECT_FALSE(has_vectors({3, 6}, {24, 4}));
+  EXPECT_FALSE(has_vectors({3, 8}, {36, 4}));
+  EXPECT_FALSE(has_vectors({3, 8}, {64, 8}));
+  EXPECT_FALSE(has_vectors({}, {}));
+}
+
 TEST_F(DeviceStridedTest, FillsAndIndexSumsMatchTheHost) {
   for (int round = 0; round < 1000; ++round) {
     DType const& dtype = any_dtype();
