@@ -7,6 +7,8 @@ import sys
 from . import _core
 
 _BUILTIN = {float: "float64", int: "int64", bool: "bool", complex: "complex128", None: "float64"}
+#: Classes of NumPy's dtypes of numbers -> names, which NumPy composes anew each time.
+_NAMES: dict[type, str] = {}
 
 
 def dtype_name(dtype, instances, ndim: int = 1) -> str:
@@ -21,11 +23,15 @@ def dtype_name(dtype, instances, ndim: int = 1) -> str:
             return dtype
     elif (dtype is None or isinstance(dtype, type)) and dtype in _BUILTIN:
         return _BUILTIN[dtype]
+    elif type(dtype) in _NAMES and dtype.isnative:
+        return _NAMES[type(dtype)]
     described = native_dtype(dtype)
     if described is None:
         return _core.shown(dtype)
     if described.names is not None:
         return registered_struct(describe_dtype(described), instances, ndim) or brief(described)
+    if described is dtype and described.kind in "biufc":
+        _NAMES[type(dtype)] = described.name
     return described.name
 
 

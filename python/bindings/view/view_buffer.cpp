@@ -50,6 +50,8 @@ struct KeptBuffer {
 }  // namespace
 
 void settle_strides(StridedLayout const& layout, Py_buffer* buffer, int flags) {
+  // Dense layouts differ only in the strides of dimensions with at most one element.
+  if (std::ranges::none_of(layout.shape(), [](std::int64_t extent) { return extent <= 1; })) return;
   auto const itemsize = static_cast<std::size_t>(buffer->itemsize);
   bool const c = layout.is_contiguous(itemsize);
   bool const fortran = layout.is_fortran_contiguous(itemsize);
