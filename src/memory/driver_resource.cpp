@@ -48,6 +48,13 @@ Handle checked(Handle handle, char const* what) {
   throw_last_error(what);
 }
 
+void refuse_null(StreamHandle const& stream) {
+  if (!stream)
+    throw ValueError(
+        "this stream handle is null: its creation failed, see get_last_error(); for the default stream pass "
+        "default_stream()");
+}
+
 }  // namespace
 
 DriverResource::DriverResource(MemoryType type, ContextHandle context, MemoryPoolHandle pool)
@@ -82,6 +89,7 @@ void* DriverResource::allocate(StreamHandle const& stream, std::size_t bytes, st
   if (alignment > max_alignment)
     throw ValueError("memory of the driver is aligned to " + std::to_string(max_alignment) + " bytes, not to " +
                      std::to_string(alignment));
+  refuse_null(stream);
   EnteredContext const scope(_context, "taking memory of a device");
   RuntimeRelease const released;
   cu::DevicePtr pointer = 0;
@@ -110,7 +118,9 @@ void* DriverResource::allocate_zeroed(StreamHandle const& stream, std::size_t by
   return pointer;
 }
 
-void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::size_t, std::size_t) noexcept {
+void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
+                                std::size_t alignment) noexcept {
+  if (!stream) return deallocate(get_legacy_stream(), pointer, bytes, alignment);
   if (!driver_of(_context)) return;  // a forked child must not free it
   std::optional<ContextScope> scope(std::in_place, _context);
   if (!scope->driver()) scope.emplace(_context);  // no later call could retry
@@ -125,6 +135,7 @@ void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::
 }
 
 void DriverResource::zero(StreamHandle const& stream, void* pointer, std::size_t bytes) {
+  refuse_null(stream);
   if (is_host_accessible(_type)) return detail::write_zeros(_type, pointer, bytes);
   if (bytes == 0) return;
   EnteredContext const scope(_context, "zeroing memory of a device");

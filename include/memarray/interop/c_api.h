@@ -305,20 +305,21 @@ static MemArrayAPI const* memarray_api;
 
 /// Returns 0 if a table fits this header, else −1 with an ImportError.
 static inline int memarray_check_api(MemArrayAPI const* table) {
-  uint32_t const minor = MEMARRAY_C_API_MINOR;  // a variable: compilers warn of comparisons with 0
-  if (table->major > MEMARRAY_C_API_MAJOR) {
+  // Variables: compilers warn of comparisons with 0 and, in C++, of casts.
+  uint32_t const major = MEMARRAY_C_API_MAJOR;
+  uint32_t const minor = MEMARRAY_C_API_MINOR;
+  if (table->major > major) {
     PyErr_Format(PyExc_ImportError,
                  "this extension was built for version %u of memarray's C API, but the memarray installed here has "
                  "version %u: rebuild this extension against it",
-                 (unsigned)MEMARRAY_C_API_MAJOR, (unsigned)table->major);
+                 major, table->major);
     return -1;
   }
-  if (table->major < MEMARRAY_C_API_MAJOR || table->minor < minor || table->size < sizeof(MemArrayAPI)) {
+  if (table->major < major || table->minor < minor || table->size < sizeof(MemArrayAPI)) {
     PyErr_Format(PyExc_ImportError,
                  "this extension was built for version %u.%u of memarray's C API (%zu bytes), but the memarray "
                  "installed here has %u.%u (%zu bytes): update memarray (python -m pip install --upgrade memarray)",
-                 (unsigned)MEMARRAY_C_API_MAJOR, (unsigned)MEMARRAY_C_API_MINOR, sizeof(MemArrayAPI),
-                 (unsigned)table->major, (unsigned)table->minor, table->size);
+                 major, minor, sizeof(MemArrayAPI), table->major, table->minor, table->size);
     return -1;
   }
   return 0;
@@ -334,7 +335,12 @@ static inline int memarray_import(void) {
   if (!module) return -1;
   capsule = PyObject_GetAttrString(module, "_C_API");
   if (capsule) {
-    table = (MemArrayAPI const*)PyCapsule_GetPointer(capsule, "memarray._core._C_API");
+    void* const found = PyCapsule_GetPointer(capsule, "memarray._core._C_API");
+#if defined(__cplusplus)
+    table = static_cast<MemArrayAPI const*>(found);
+#else
+    table = found;
+#endif
     Py_DECREF(capsule);
   }
   Py_DECREF(module);

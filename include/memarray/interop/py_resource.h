@@ -61,12 +61,14 @@ static inline char const* PyBytes_AsStringRes(__memarray_keep PyObject* op, __me
 /// close.
 static inline char* PyByteArray_AsStringRes(__memarray_keep PyObject* self, __memarray_give PyResource* res) {
   PyObject* held;
+  char* pointer;
   if (!PyByteArray_Check(self)) {
     PyErr_Format(PyExc_TypeError, "a bytearray is needed, not %R", self);
     return NULL;
   }
   held = PyMemoryView_FromObject(self);
-  return (char*)memarray_keep_(held, held ? PyByteArray_AsString(self) : NULL, "PyByteArray_AsStringRes", res);
+  pointer = held ? PyByteArray_AsString(self) : NULL;
+  return memarray_keep_(held, pointer, "PyByteArray_AsStringRes", res) ? pointer : NULL;
 }
 
 /// Calls PyCapsule_GetName. Keeps the capsule, but not a name that is replaced. No name: NULL without an error, and a

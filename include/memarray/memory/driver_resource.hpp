@@ -11,9 +11,9 @@ namespace memarray {
 
 /// Memory of the CUDA driver. Shares ownership of its pool or context.
 ///
-/// Throws `CudaError`; `ValueError` for alignments above `max_alignment`. Null handles throw the last error, or else
-/// `ValueError`. If memory runs out, waits for the context's work, trims pools and retries; then `OutOfMemoryError`
-/// names free and total bytes.
+/// Throws `CudaError`; `ValueError` for alignments above `max_alignment` and null streams. Null contexts and pools
+/// throw the last error, or else `ValueError`. If memory runs out, waits for the context's work, trims pools and
+/// retries; then `OutOfMemoryError` names free and total bytes.
 class MEMARRAY_API DriverResource {
  public:
   static constexpr std::size_t max_alignment = 256;
@@ -33,7 +33,8 @@ class MEMARRAY_API DriverResource {
                                std::size_t alignment = default_alignment);
   [[nodiscard]] void* allocate_zeroed(StreamHandle const& stream, std::size_t bytes,
                                       std::size_t alignment = default_alignment);
-  /// Frees in the order of `stream`, which must already wait for other streams' work.
+  /// Frees in the order of `stream`, which must already wait for other streams' work. A null `stream` stands for
+  /// the legacy default stream.
   void deallocate(StreamHandle const& stream, void* pointer, std::size_t bytes,
                   std::size_t alignment = default_alignment) noexcept;
   void zero(StreamHandle const& stream, void* pointer, std::size_t bytes);

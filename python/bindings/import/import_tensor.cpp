@@ -137,9 +137,9 @@ PyObject* call_with(PyObject* method, std::array<PyObject*, 3> const& values) {
 }
 
 /// Requests the newest kind of capsule that `__dlpack__` can make.
-PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
+PyRef ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
   int const in_streams = is_exported_in_streams(object);
-  if (in_streams < 0) return nullptr;
+  if (in_streams < 0) return {};
   PyObject* const stream = in_streams == 1 ? legacy_stream : nullptr;
   // Some producers lack `copy`, or also `max_version`. Producers without `stream` must have the memory ready in the
   // default stream. TensorFlow accepts no keyword.
@@ -149,19 +149,19 @@ PyObject* ask_for_capsule(PyObject* object, PyObject* method, Copy copy) {
                                             {newest_version, nullptr, nullptr},
                                             {nullptr, nullptr, nullptr}};
   std::size_t const end = stream ? std::size(asked) : 3;
-  PyObject* capsule = nullptr;
+  PyRef capsule;
   for (std::size_t i = copy == Copy::never ? 0 : 1; !capsule && i < end; ++i) {
     bool const again = !PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError) ||
                        (stream && PyErr_ExceptionMatches(PyExc_RuntimeError));
     if (!again) break;
     PyErr_Clear();
-    capsule = call_with(method, asked[i]);
+    capsule = PyRef::steal(call_with(method, asked[i]));
   }
-  if (capsule && !PyCapsule_CheckExact(capsule)) {
-    PyErr_Format(PyExc_TypeError, "__dlpack__() returned %s, which is no capsule", shown(capsule).c_str());
-    Py_CLEAR(capsule);
-  }
-  return capsule;
+  if (!capsule || PyCapsule_CheckExact(capsule.get())) return capsule;
+  PyErr_Format(PyExc_TypeError, "__dlpack__() returned %s, which is no capsule", shown(capsule.get()).c_str());
+  ErrorAside const aside;
+  capsule = {};
+  return {};
 }
 
 /// Reads the stream for which the consumer must wait, as the table does not synchronize.
@@ -291,15 +291,15 @@ int try_dlpack(PyObject* object, Copy copy, PyObject*& result) {
     return 1;
   }
   if (!find_attribute(object, dlpack_name, method)) return PyErr_Occurred() ? 1 : 0;
-  PyObject* const capsule = ask_for_capsule(object, method.get(), copy);
+  PyRef capsule = ask_for_capsule(object, method.get(), copy);
   if (!capsule) {
     shorten_refusal(object);
     return 1;
   }
   // Release the capsule even under a pending error.
-  result = guarded([&] { return from_capsule(capsule, object, copy); });
+  result = guarded([&] { return from_capsule(capsule.get(), object, copy); });
   ErrorAside const aside;
-  Py_DECREF(capsule);
+  capsule = {};
   return 1;
 }
 

@@ -63,19 +63,16 @@ std::atomic<PyTypeObject*> array_type = nullptr;
 
 /// Returns the array type of an imported NumPy module, borrowed, or null without an error.
 PyTypeObject* type_in(char const* module_name) {
-  PyObject* const name = PyUnicode_FromString(module_name);
-  PyObject* const module = name ? PyImport_GetModule(name) : nullptr;
-  PyObject* const capsule = module ? PyObject_GetAttrString(module, "_ARRAY_API") : nullptr;
-  auto* const table = capsule ? static_cast<void**>(PyCapsule_GetPointer(capsule, nullptr)) : nullptr;
+  PyRef const name = PyRef::steal(PyUnicode_FromString(module_name));
+  PyRef const module = PyRef::steal(name ? PyImport_GetModule(name.get()) : nullptr);
+  PyRef const capsule = PyRef::steal(module ? PyObject_GetAttrString(module.get(), "_ARRAY_API") : nullptr);
+  auto* const table = capsule ? static_cast<void**>(PyCapsule_GetPointer(capsule.get(), nullptr)) : nullptr;
   PyTypeObject* found = nullptr;
   if (table) {
     unsigned const version = reinterpret_cast<unsigned (*)()>(table[0])();
     for (unsigned const known : known_versions)
       if (version == known) found = static_cast<PyTypeObject*>(table[2]);
   }
-  Py_XDECREF(capsule);
-  Py_XDECREF(module);
-  Py_XDECREF(name);
   PyErr_Clear();
   return found;
 }

@@ -32,12 +32,10 @@ PyObject* get_typestr(PyObject* self, void*) { return describe_dtype(dtype_of_vi
 PyObject* get_device(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Device const place = core_of(self).device();
-    PyObject* const module = PyImport_ImportModule("memarray._device");
-    PyObject* const device = !module          ? nullptr
-                             : place.is_cpu() ? PyObject_GetAttrString(module, "CPU")
-                                              : PyObject_CallMethod(module, "Device", "s", to_string(place).c_str());
-    Py_XDECREF(module);
-    return device;
+    PyRef const module = PyRef::steal(PyImport_ImportModule("memarray._device"));
+    if (!module) return nullptr;
+    return place.is_cpu() ? PyObject_GetAttrString(module.get(), "CPU")
+                          : PyObject_CallMethod(module.get(), "Device", "s", to_string(place).c_str());
   });
 }
 PyObject* get_memory_type(PyObject* self, void*) {

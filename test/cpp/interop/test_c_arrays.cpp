@@ -128,6 +128,7 @@ TEST_F(CArraysTest, NullArgumentsAreRefused) {
   EXPECT_EQ(arrays.array_view(nullptr), nullptr);
   expect_error(invalid_handle);
   arrays.close_lease(nullptr);
+  EXPECT_EQ(arrays.retain_lease(nullptr), nullptr);
   arrays.release_lease(nullptr);
   EXPECT_EQ(arrays.lease_is_open(nullptr), 0);
   EXPECT_EQ(api.peek_last_error(), 0);

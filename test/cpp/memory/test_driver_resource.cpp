@@ -186,6 +186,37 @@ TEST_F(DriverResourceTest, PinnedMemoryIsFreedAfterTheStreamsWork) {
   device.deallocate(stream, target, 1 << 20);
 }
 
+TEST_F(DriverResourceTest, NullStreamFreesAfterWorkOfTheLegacyStream) {
+  StreamHandle const legacy = get_legacy_stream();
+  for (Kind const& kind : kinds()) {
+    DriverResource resource = kind.make(context);
+    DriverResource device = DriverResource::device(context);
+    void* const freed = resource.allocate(legacy, 1 << 20);
+    void* const target = device.allocate(legacy, 1 << 20);
+    Gate gate;
+    {
+      detail::ContextScope const scope(context);
+      gate.put(*scope.driver(), as_cu(legacy));
+      auto const from = reinterpret_cast<cu::DevicePtr>(freed);
+      EXPECT_EQ(
+          kind.type == MemoryType::pinned
+              ? scope.driver()->cuMemcpyHtoDAsync(reinterpret_cast<cu::DevicePtr>(target), freed, 1 << 20, *legacy)
+              : scope.driver()->cuMemcpyDtoDAsync(reinterpret_cast<cu::DevicePtr>(target), from, 1 << 20, *legacy),
+          0);
+    }
+    std::thread opener([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      gate.open();
+    });
+    resource.deallocate(StreamHandle(), freed, 1 << 20);  // freed at once, the copy would be a violation
+    opener.join();
+    device.deallocate(legacy, target, 1 << 20);
+    EXPECT_TRUE(synchronize(legacy, context)) << kind.name;
+    EXPECT_EQ(sim.live().device_memory + sim.live().managed_memory + sim.live().pinned_memory, 0) << kind.name;
+    EXPECT_TRUE(sim.violations().empty()) << kind.name;
+  }
+}
+
 TEST_F(DriverResourceTest, NullHandleIsRefusedWithTheCreationError) {
   try {
     static_cast<void>(DriverResource::of_device(7));
