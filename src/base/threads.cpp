@@ -205,9 +205,11 @@ class Pool {
         _part_count = static_cast<std::size_t>(width);
       }
       _width.store(width, std::memory_order_relaxed);
-      // More threads than CPUs would wait for each other.
-      _waits_actively.store(width <= cpus_of_process(), std::memory_order_relaxed);
     }
+    // More threads than CPUs would wait for each other. The process's CPUs may change.
+    bool const waits_actively = width <= cpus_of_process();
+    if (waits_actively != _waits_actively.load(std::memory_order_relaxed))
+      _waits_actively.store(waits_actively, std::memory_order_relaxed);
     if (static_cast<std::size_t>(width) > _workers.size() + 1) grow(static_cast<std::size_t>(width) - 1);
     return true;
   }

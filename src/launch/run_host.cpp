@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 
 namespace memarray::detail {
 namespace {
@@ -23,9 +24,32 @@ bool is_in_burst(std::uint64_t now) noexcept {
   return now - last.exchange(now, std::memory_order_relaxed) < burst_gap * ticks_of_microsecond();
 }
 
-// Bytes. Smaller launches after a short one run unmeasured: reading the time would take as long.
+// Bytes. Smaller launches after short ones run unmeasured: reading the time would take as long.
 constexpr std::size_t small = std::size_t{16} << 10;
-constexpr std::uint32_t unmeasured_launches = 15;
+
+// `ShortLaunches`: [bit width of the most indices measured][launches to permit next: 4 bits][launches left: 4].
+constexpr std::uint32_t left_mask = 15;
+
+std::uint32_t width_of(std::int64_t size) noexcept {
+  return static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(size)));
+}
+
+// True if this launch is to run unmeasured. A launch with more indices than those measured may be long.
+bool take_unmeasured(ShortLaunches& launches, std::int64_t size) noexcept {
+  std::uint32_t const state = launches.load(std::memory_order_relaxed);
+  if ((state & left_mask) == 0 || width_of(size) > state >> 8) return false;
+  launches.store(state - 1, std::memory_order_relaxed);
+  return true;
+}
+
+// Each short launch doubles the next number of unmeasured ones: 0, 1, 3, 7, 15. One cheap launch decides for none.
+void record_measured(ShortLaunches& launches, std::int64_t size, bool is_short) noexcept {
+  std::uint32_t const state = is_short ? launches.load(std::memory_order_relaxed) : 0;
+  std::uint32_t const left = state >> 4 & left_mask;
+  std::uint32_t const next = std::min(2 * left + 1, left_mask);
+  launches.store(is_short ? std::max(width_of(size), state >> 8) << 8 | next << 4 | left : 0,
+                 std::memory_order_relaxed);
+}
 
 struct Started {
   std::int64_t end;    // of what has run
@@ -39,8 +63,8 @@ Started run_until_worth_sharing(std::int64_t size, ShortLaunches* short_left, Ru
   for (std::int64_t piece = std::max<std::int64_t>(1, size / 16);; piece = 3 * end) {
     if (piece >= size - end) {
       run(end, size);
-      if (short_left && ticks() - start < worth_sharing_awake * ticks_of_microsecond())
-        short_left->store(unmeasured_launches, std::memory_order_relaxed);
+      if (short_left)
+        record_measured(*short_left, size, ticks() - start < worth_sharing_awake * ticks_of_microsecond());
       return {size, 0};
     }
     run(end, end + piece);
@@ -72,17 +96,12 @@ void run_host(std::int64_t size, std::size_t bytes, LoopSharing sharing,
   } else if (bytes >= bytes_worth_sharing) {
     chunks = static_cast<std::int64_t>(bytes) / bytes_of_piece;
   } else if (sharing.threads == 0) {
-    if (sharing.short_left && bytes <= small) {
-      std::uint32_t const left = sharing.short_left->load(std::memory_order_relaxed);
-      if (left != 0) {
-        sharing.short_left->store(left - 1, std::memory_order_relaxed);
-        return run(context, 0, size);
-      }
-    }
-    Started const started =
-        run_until_worth_sharing(size, bytes <= small ? sharing.short_left : nullptr,
-                                [&](std::int64_t first, std::int64_t last) { run(context, first, last); });
+    ShortLaunches* const short_left = bytes <= small ? sharing.short_left : nullptr;
+    if (short_left && take_unmeasured(*short_left, size)) return run(context, 0, size);
+    Started const started = run_until_worth_sharing(
+        size, short_left, [&](std::int64_t first, std::int64_t last) { run(context, first, last); });
     if (started.end == size) return;
+    if (short_left) record_measured(*short_left, size, false);
     begin = started.end;
     chunks = static_cast<std::int64_t>(started.rest / time_of_piece);
   }

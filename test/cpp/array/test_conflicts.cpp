@@ -17,9 +17,12 @@ namespace {
 
 using Array = MemArray<float, 2>;
 
+constexpr int missing_device = 77;
+
 struct Operation {
   char const* name;
   std::function<void(Array&)> run;
+  std::array<std::int64_t, 2> shape{3, 4};  ///< of an array that it accepts
 };
 
 /// Operations that write, without a lock id.
@@ -35,7 +38,7 @@ std::vector<Operation> writes() {
       {"resize", [](Array& a) { a.resize({5, 5}); }},
       {"resize to the same", [](Array& a) { a.resize(a.get_shape()); }},
       {"move_memory to where it is", [](Array& a) { a.move_memory(kDLCPU, 0, 0); }},
-      {"move_memory elsewhere", [](Array& a) { a.move_memory(kDLCUDA, 0, 0); }},
+      {"move_memory elsewhere", [](Array& a) { a.move_memory(kDLCUDA, missing_device, 0); }},
       {"enter", [](Array& a) { a.enter(5); }},
       {"exchange",
        [](Array& a) {
@@ -76,6 +79,25 @@ std::vector<Operation> writes() {
          MemArray<int, 1> keys({3});
          sort_by_key(keys, a, default_stream());
        }},
+      {"a reduction that updates",
+       [](Array& a) {
+         static_cast<void>(transform_reduce(
+             {3, 4}, default_stream(), 0.0F, plus{}, [](auto const&, float& x) { return x = 9; }, update(a)));
+       }},
+      {"a reduction into it",
+       [](Array& a) {
+         MemArray<float, 1> const other({2});
+         transform_reduce_into(
+             a, {2}, default_stream(), 9, plus{}, [](auto const& i, auto x) { return x[i]; }, read(other));
+       },
+       {1, 1}},
+      {"a reduction of held arrays into it",
+       [](Array& a) {
+         MemArray<float, 1> const other({2});
+         auto held = hold(default_stream(), read(other));
+         held.transform_reduce_into(a, {2}, 9, plus{}, [](auto const& i, auto x) { return x[i]; });
+       },
+       {1, 1}},
       {"hold", [](Array& a) { static_cast<void>(hold(default_stream(), write(a))); }},
       {"a writable tensor", [](Array& a) { static_cast<void>(a.get_dlpack_tensor(true, 12345)); }},
   };
@@ -108,6 +130,11 @@ std::vector<Operation> reads() {
       {"a kernel that reads",
        [](Array& a) {
          for_each_index({3, 4}, default_stream(), [](auto const& i, auto x) { static_cast<void>(x[i]); }, read(a));
+       }},
+      {"a reduction of it",
+       [](Array& a) {
+         static_cast<void>(transform_reduce(
+             {3, 4}, default_stream(), 0.0F, plus{}, [](auto const& i, auto x) { return x[i]; }, read(a)));
        }},
       {"exclusive_scan of it",
        [](Array& a) {
@@ -166,7 +193,7 @@ class ConflictsTest : public ArrayTest {
 TEST_F(ConflictsTest, NothingIsRefusedOnAFreeArray) {
   expect_passes(reads());
   for (Operation const& operation : writes()) {
-    Array free({3, 4});
+    Array free(operation.shape);
     if (std::string(operation.name) == "move_memory elsewhere") {
       EXPECT_THROW(operation.run(free), CudaError);
     } else if (std::string(operation.name) == "a writable tensor") {
@@ -335,8 +362,8 @@ TEST_F(ConflictsTest, InvalidArgumentsAreRefusedAndChangeNothing) {
   EXPECT_THROW(array.move_memory(kDLMetal, 0, 0), ValueError);
   EXPECT_THROW(array.move_memory(kDLCPU, 0, -1), ValueError);
   EXPECT_THROW(array.move_memory(kDLCPU, -2, 0), ValueError);
-  EXPECT_THROW(array.move_memory(kDLCUDA, 0, 0), CudaError);
-  EXPECT_THROW(array.move_memory(kDLCUDA, 0, 100), CudaError);
+  EXPECT_THROW(array.move_memory(kDLCUDA, missing_device, 0), CudaError);
+  EXPECT_THROW(array.move_memory(kDLCUDA, missing_device, 100), CudaError);
   EXPECT_THROW(array.resize({-1, 4}), ValueError);
   EXPECT_THROW(array.resize({std::int64_t{1} << 40, std::int64_t{1} << 40}), OverflowError);
   EXPECT_THROW(array.write({3, 0}, 1), IndexError);

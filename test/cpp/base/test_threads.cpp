@@ -1,11 +1,14 @@
 #include <memarray/base/threads.hpp>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -137,6 +140,42 @@ TEST_F(Threads, ChunkCountFollowsSizeAndThreads) {
   EXPECT_EQ(parallel_chunks(std::size_t{1} << 30), 32);
   options().threads = 1;
   EXPECT_EQ(parallel_chunks(std::size_t{1} << 30), 1);
+}
+
+/// Returns the CPU seconds of the process in pauses after loops that two threads run.
+double cpu_seconds_after_loops() {
+  auto const cpu_seconds = [] {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  };
+  double spent = 0;
+  for (int loop = 0; loop < 100; ++loop) {
+    parallel_for(8, [](std::int64_t) { std::this_thread::sleep_for(std::chrono::microseconds(100)); });
+    double const before = cpu_seconds();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    spent += cpu_seconds() - before;
+  }
+  return spent;
+}
+
+TEST_F(Threads, DoNotWaitActivelyAfterTheProcessLostCpus) {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one CPU";
+  options().threads = 2;
+  static_cast<void>(cpu_seconds_after_loops());
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // a count of CPUs holds for 10 ms
+  double least = 1;
+  for (int round = 0; round < 5; ++round) least = std::min(least, cpu_seconds_after_loops());
+  ASSERT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
+  // A thread that waits actively spends 100 µs after each of the 100 loops.
+  EXPECT_LT(least, 100 * 50e-6);
 }
 
 #if !defined(__SANITIZE_THREAD__)  // TSan cannot start threads in the child of a multithreaded process

@@ -1,4 +1,5 @@
 #include <memarray/base/errors.hpp>
+#include <memarray/driver/context_handle.hpp>
 
 #include <dirent.h>
 #include <sys/wait.h>
@@ -25,8 +26,12 @@ int count_threads() {
   return count;
 }
 
-// A sanitizer starts a thread of its own with the first one.
-int const threads_at_start = (std::thread([] {}).join(), count_threads());
+// A sanitizer starts a thread of its own with the first one, and a real driver with its first context.
+int const threads_at_start = [] {
+  std::thread([] {}).join();
+  if (access("/dev/nvidiactl", F_OK) == 0) static_cast<void>(get_primary_context(0));
+  return count_threads();
+}();
 
 int count_mappings() {
   std::FILE* const maps = std::fopen("/proc/self/maps", "r");

@@ -159,15 +159,16 @@ TEST_P(HoldTest, ViewsAreHeldWithTheirMemory) {
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(found[i], 3 * static_cast<double>(i));
 }
 
+// No other test may give a bundle this name: GCC links templates over an unnamed namespace's template as one.
 template <template <class, int> class Array>
-struct Nodes {
+struct HeldNodes {
   Array<double, 1> position, speed;
   Array<std::int32_t, 2> neighbours;
   MEMARRAY_BUNDLE(position, speed, neighbours)
 };
 
 TEST_P(HoldTest, BundlesGiveKernelsTheirArraysByName) {
-  Nodes<MemArray> nodes{MemArray<double, 1>({20}), MemArray<double, 1>({20}), MemArray<std::int32_t, 2>({20, 2})};
+  HeldNodes<MemArray> nodes{MemArray<double, 1>({20}), MemArray<double, 1>({20}), MemArray<std::int32_t, 2>({20, 2})};
   MemArray<double, 1> force({20});
   force.fill(3);
   place(nodes.position);
@@ -176,13 +177,13 @@ TEST_P(HoldTest, BundlesGiveKernelsTheirArraysByName) {
   place(force);
   for_each_index(
       {20}, stream,
-      [](std::int64_t i, Nodes<Indexer> const& own, auto forces) {
+      [](std::int64_t i, HeldNodes<Indexer> const& own, auto forces) {
         own.speed[i] = forces[i];
         own.position[i] = static_cast<double>(i);
         own.neighbours[{i, 1}] = static_cast<std::int32_t>(i + 1);
       },
       write(nodes), read(force));
-  auto const sum_of = [](std::int64_t i, Nodes<ConstIndexer> const& own) {
+  auto const sum_of = [](std::int64_t i, HeldNodes<ConstIndexer> const& own) {
     return own.position[i] + own.speed[i] + own.neighbours[{i, 1}];
   };
   EXPECT_EQ(transform_reduce({20}, stream, 0.0, plus{}, sum_of, read(std::as_const(nodes))), 190 + 60 + 210);
@@ -275,14 +276,14 @@ TEST_P(HoldTest, ValueOfAReductionIsLeftInAnotherArray) {
 template <class Real>
 struct Of {
   template <template <class, int> class Array>
-  struct Nodes {
+  struct HeldNodes {
     Array<Real, 1> x;
     MEMARRAY_BUNDLE(x)
   };
 };
 
 TEST_P(HoldTest, BundlesOfAnyPrecisionAreMembersOfATemplate) {
-  Of<float>::Nodes<MemArray> nodes{MemArray<float, 1>({3})};
+  Of<float>::HeldNodes<MemArray> nodes{MemArray<float, 1>({3})};
   place(nodes.x);
   for_each_index({3}, stream, [](std::int64_t i, auto n) { n.x[i] = 2; }, write(nodes));
   EXPECT_EQ(fetched(nodes.x), std::vector<float>(3, 2.0F));

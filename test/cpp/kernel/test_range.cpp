@@ -171,6 +171,46 @@ TEST_P(RangeTest, RowsOfAnArrayAreOverwrittenByTheirLeadingIndices) {
   for (int i = 0; i < 60; ++i) EXPECT_EQ(now[static_cast<std::size_t>(i)], 100 * (i / 20) + 10 * (i / 5 % 4) + i % 5);
 }
 
+/// Overwrites the rows that `part` of the leading indices names, under a kept view.
+template <int leading>
+void overwrites_rows_of(Range<leading> const& part, auto const& place, auto const& fetched) {
+  std::array<std::int64_t, 3> const shape{12, 9, 40};
+  MemArray<double, 3> array(shape);
+  count_up(array);
+  place(array);
+  ConstBufferView const view = array.view();
+  for_each_index(
+      part, default_stream(),
+      [](auto const& i, auto to) {
+        std::int64_t const last = leading == 1 ? 9 : i[leading - 1] + 1;
+        for (std::int64_t j = leading == 1 ? 0 : i[leading - 1]; j < last; ++j)
+          for (std::int64_t k = 0; k < 40; ++k) to[{i[0], j, k}] = -static_cast<double>(i[0] + k) - 1;
+      },
+      overwrite(array));
+  auto const now = fetched(array);
+  ConstBufferView const kept = view.to_device(Device{});
+  auto const* const old = reinterpret_cast<double const*>(kept.core().data());
+  for (std::int64_t i = 0; i < array.get_size(); ++i) {
+    auto const indices = indices_of<3>(shape, i);
+    std::array<std::int64_t, static_cast<std::size_t>(leading)> row{};
+    std::copy_n(indices.begin(), leading, row.begin());
+    ASSERT_EQ(old[i], static_cast<double>(i % 100)) << i;
+    ASSERT_EQ(now[static_cast<std::size_t>(i)],
+              is_in(part, row) ? -static_cast<double>(indices[0] + indices[2]) - 1 : old[i])
+        << i;
+  }
+}
+
+TEST_P(RangeTest, RowsInARangeAreOverwrittenAndTheRestIsKeptUnderEscapedViews) {
+  auto const put = [&](auto& array) { place(array); };
+  auto const get = [&](auto& array) { return fetched(array); };
+  for (auto const& part : {range(0, 12), range(3, 10), range(0, 5), range(11, 12), range(4, 4)})
+    overwrites_rows_of<1>(part, put, get);
+  for (auto const& part : {range({0, 0}, {12, 9}), interior({12, 9}), range({0, 2}, {12, 9}), range({5, 0}, {6, 9}),
+                           range({3, 3}, {3, 9})})
+    overwrites_rows_of<2>(part, put, get);
+}
+
 TEST_P(RangeTest, RangeOutsideAnUpdatedArrayIsRefused) {
   MemArray<int, 2> array({3, 4});
   MemArray<int, 2> other({5, 5});

@@ -267,7 +267,7 @@ TEST(ReduceOrder, ResultsDoNotDependOnThreadsOrPlaces) {
   std::vector<double> const values = uneven(n * n);
   int const before = options().threads.load();
   std::vector<std::vector<double>> results;
-  for (int const threads : {1, 2, 5, 0}) {
+  for (int const threads : {1, 2, 3, 8, 0}) {
     std::optional<testing::SimulatedDevices> devices;
     if (threads == 0)
       devices.emplace();
@@ -318,6 +318,25 @@ TEST(ReduceOrder, IsTheDocumentedOne) {
     expected += *piece;
   }
   EXPECT_EQ(transform_reduce({rows, columns}, default_stream(), 0.25, plus{}, element, read(array)), expected);
+}
+
+/// Sums of another order round differently. Beyond 2^24 they are: lanes in sequence 32, pieces of 2,048 or 8,192
+/// positions 44, pieces of 32,768 positions 40, one sequence 0, exact arithmetic 49.
+TEST(ReduceOrder, RoundingOfASumIsThatOfLanesInPairsAndPiecesOf4096) {
+  MemArray<float, 1> array({8 * 4096 + 5});
+  float* const values = array.ptr();
+  values[0] = 0x1p24F;  // beyond it, a float has no odd numbers
+  for (int i = 1; i <= 16; ++i) values[i] = 1;
+  for (int piece = 1; piece < 8; ++piece)
+    for (int const at : {0, 100, 200, 4095}) values[4096 * piece + at] = 1;
+  for (int i = 0; i < 5; ++i) values[8 * 4096 + i] = 1;
+  int const before = options().threads.load();
+  for (int const threads : {1, 2, 3, 8}) {
+    options().threads = threads;
+    for (launch const& on : {launch{}, launch{.threads = threads}})
+      EXPECT_EQ(reduce(array, on, 0.0F, plus{}) - 0x1p24F, 48) << threads;
+  }
+  options().threads = before;
 }
 
 TEST_P(ReduceTest, ThrowingFunctorsReleaseTheLocks) {

@@ -130,6 +130,56 @@ TEST_P(ViewKernelsTest, ViewsThatDoNotFitAreRefused) {
   EXPECT_EQ(other.state().lock().word().load(), detail::LockWord::free);
 }
 
+TEST_P(ViewKernelsTest, WritesThroughAKeptViewFollowThePolicy) {
+  for (EscapedViews const policy : {EscapedViews::snapshot, EscapedViews::error, EscapedViews::alias}) {
+    MemArray<double, 1> array({6}, 0, {.escaped_views = policy});
+    count_up(array);
+    place(array);
+    WriteLease<double, 1> lease(array, {.stream = stream});
+    BufferView view(lease);
+    lease.close();
+    auto const before = contents_of(ConstBufferView(view));
+    auto const add = [&](double value) {
+      for_each_index<double, 1>(view, stream, [value](double& x, std::int64_t) { x += value; });
+    };
+    // Until the array's next use, all policies share the memory.
+    add(100);
+    if (policy == EscapedViews::error)
+      EXPECT_THROW(static_cast<void>(sum(array, stream)), LockError);
+    else
+      EXPECT_EQ(sum(array, stream), 15 + 600);
+    add(1000);
+    auto seen = contents_of(ConstBufferView(view));
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(seen[i], before[i] + 1100) << to_string(policy);
+    if (policy == EscapedViews::error) view.close();
+    auto const now = fetched(array);
+    double const added = policy == EscapedViews::snapshot ? 100 : 1100;
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(now[i], before[i] + added) << to_string(policy);
+  }
+}
+
+TEST_P(ViewKernelsTest, ReadsOfAKeptViewFollowThePolicy) {
+  auto const total = [&](ConstBufferView const& view) {
+    return transform_reduce(
+        {6}, stream, 0.0, plus{}, [](auto const& i, auto const& x) { return x[i]; }, read<double, 1>(view));
+  };
+  for (EscapedViews const policy : {EscapedViews::snapshot, EscapedViews::error, EscapedViews::alias}) {
+    MemArray<double, 1> array({6}, 0, {.escaped_views = policy});
+    count_up(array);
+    place(array);
+    ReadLease<double, 1> lease(array, {.stream = stream});
+    ConstBufferView const view(lease);
+    lease.close();
+    auto const change = [&] { for_each_index(array, stream, [](double& x, std::int64_t) { x += 10; }); };
+    if (policy == EscapedViews::error)
+      EXPECT_THROW(change(), LockError);
+    else
+      change();
+    EXPECT_EQ(total(view), policy == EscapedViews::alias ? 15 + 60 : 15) << to_string(policy);
+    EXPECT_EQ(sum(array, stream), policy == EscapedViews::error ? 15 : 15 + 60) << to_string(policy);
+  }
+}
+
 TEST_P(ViewKernelsTest, IndicesThatShareElementsAreNotUpdated) {
   if (devices) GTEST_SKIP() << "host memory";
   auto const memory = std::make_shared<std::vector<double>>(8, 1.0);

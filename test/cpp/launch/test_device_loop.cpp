@@ -135,6 +135,7 @@ static_assert(width_of<char> == 16 && width_of<float> == 4 && width_of<std::comp
 static_assert(width_of<float, double> == 2 && width_of<char, std::complex<double>> == 1);
 static_assert(width_of<Triple> == 0 && width_of<float, Triple> == 0);
 static_assert(VectorWidth<ElementArgument<float, 1>, IndexerArgument<ArrayIndexer<float, 1>>>::value == 0);
+static_assert(VectorWidth<ElementArgument<float, 1>, StridedElementArgument<float, 1>>::value == 0);
 static_assert(sizeof(Vector<float, 4>) == 16 && alignof(Vector<float, 4>) == 16);
 static_assert(sizeof(Vector<char, 2>) == 2 && alignof(Vector<char, 2>) == 2);
 
@@ -200,6 +201,42 @@ TEST(DeviceLoopTest, ElementAndIndexerArgumentsCanBeCombined) {
   EXPECT_FALSE(loop.is_aligned());
   run_grid(loop, 2, 3);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(to[static_cast<std::size_t>(i)], (Triple{static_cast<float>(i), 7, 9}));
+}
+
+struct AddFirst {
+  template <class Indices>
+  void operator()(Indices const& at, std::int64_t& element, StridedIndexer<int const, 2> from) const {
+    element += 10 * from[at] + from[{0, 0}];
+  }
+};
+
+template <class U, class IndexT>
+void expect_strided_once(unsigned blocks, unsigned threads) {
+  // Rows from the last to the first, and every third column.
+  Elements<std::int64_t> elements(6 * 12);
+  std::fill_n(elements.data(), 72, 1);
+  std::array<int, 4> column{5, 6, 7, 8};
+  StridedElementArgument<std::int64_t, 2> const to{{elements.data() + 5 * 12, {6, 4}, {-12, 3}}};
+  IndexerArgument<StridedIndexer<int const, 2>> const from{{column.data() + 3, {6, 4}, {0, -1}}};
+  using Loop = DeviceLoop<IndexT, U, 2, AddFirst, StridedElementArgument<std::int64_t, 2>,
+                          IndexerArgument<StridedIndexer<int const, 2>>>;
+  Loop const loop{3 * 4, 0, Unravel<U, 2>(Shape<2>{3, 4}), {1, 0}, true, {}, {{to}, {from}}};
+  EXPECT_FALSE(loop.is_aligned());
+  run_grid(loop, blocks, threads);
+  for (int i = 0; i < 6; ++i)
+    for (int j = 0; j < 12; ++j) {
+      bool const inside = i >= 2 && i < 5 && j % 3 == 0;
+      EXPECT_EQ(elements.data()[12 * i + j], inside ? 1 + 10 * (8 - j / 3) + 8 : 1) << i << " " << j;
+    }
+  elements.expect_borders(72);
+}
+
+TEST(DeviceLoopTest, ElementsOfStridedViewsAreVisitedOnce) {
+  for (unsigned const threads : {1U, 3U, 32U})
+    for (unsigned const blocks : {1U, 2U, 5U}) {
+      expect_strided_once<std::uint32_t, std::int32_t>(blocks, threads);
+      expect_strided_once<std::uint64_t, std::int64_t>(blocks, threads);
+    }
 }
 
 struct AddIndexOnce {

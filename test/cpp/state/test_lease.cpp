@@ -260,8 +260,9 @@ TEST_F(LeaseTest, PinnedLeaseCountsAsOneExportUntilDestroyed) {
 }
 
 TEST_F(LeaseTest, MissingDeviceIsRefusedAndNoLockIsHeld) {
-  EXPECT_THROW(ReadLease(array, {.device = Device{kDLCUDA, 0}}), CudaError);
-  EXPECT_THROW(WriteLease(array, {.device = Device{kDLCUDA, 0}}), CudaError);
+  Device const missing{kDLCUDA, 77};
+  EXPECT_THROW(ReadLease(array, {.device = missing}), CudaError);
+  EXPECT_THROW(WriteLease(array, {.device = missing}), CudaError);
   EXPECT_THROW(WriteLease(array, {.device = Device{kDLMetal, 0}}), ValueError);
   EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
   EXPECT_TRUE(ReadLease(array, {.device = Device{kDLCPU, 0}}).is_open());

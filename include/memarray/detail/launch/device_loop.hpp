@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memarray/base/config.hpp>
+#include <memarray/detail/launch/host_loop.hpp>
 #include <memarray/detail/launch/kernel_argument.hpp>
 #include <memarray/detail/launch/launch_plan.hpp>
 #include <memarray/detail/launch/unravel.hpp>
@@ -159,5 +160,19 @@ struct DeviceLoop {
     }
   }
 };
+
+/// Returns the loop over a kernel's box, without vectors. Requires a box of at least one index, below half of U's
+/// range. `is_whole`: its `ElementArgument`s visit whole arrays.
+template <class U, class IndexT, int ndim, class F, class... Arguments>
+[[nodiscard]] auto device_loop(HostKernel<IndexT, ndim, F, Arguments...> const& kernel, bool is_whole) {
+  return DeviceLoop<IndexT, U, ndim, F, Arguments...>{
+      static_cast<U>(kernel.box.size()),
+      0,
+      Unravel<U, ndim>(to_indices<std::int64_t, ndim>(kernel.box.extents)),
+      to_indices<IndexT, ndim>(kernel.box.begin),
+      is_whole,
+      kernel.f,
+      kernel.arguments};
+}
 
 }  // namespace memarray::detail

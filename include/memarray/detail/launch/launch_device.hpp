@@ -138,14 +138,7 @@ void launch_device(HostKernel<IndexT, ndim, F, Arguments...> const& kernel, bool
   std::int64_t const size = kernel.box.size();
   if (size == 0) return;
   auto const launch = [&]<class U>(U) {
-    using Loop = DeviceLoop<IndexT, U, ndim, F, Arguments...>;
-    Loop loop{static_cast<U>(size),
-              0,
-              Unravel<U, ndim>(to_indices<std::int64_t, ndim>(kernel.box.extents)),
-              to_indices<IndexT, ndim>(kernel.box.begin),
-              is_whole,
-              kernel.f,
-              kernel.arguments};
+    auto loop = device_loop<U>(kernel, is_whole);
     launch_loop(loop, size, queue);
   };
   if (size <= INT32_MAX) return launch(std::uint32_t{});

@@ -10,7 +10,7 @@
 
 namespace memarray::detail {
 
-/// Launches of one functor still to run unmeasured, as the last measured one was short.
+/// Launches of one functor still to run unmeasured, as measured ones were short. Packed by `run_host`; initially 0.
 using ShortLaunches = std::atomic<std::uint32_t>;
 
 struct LoopSharing {
