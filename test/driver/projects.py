@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import builds, environment, kernels, wheels
+from . import builds, environment, fuzz, kernels, wheels
 from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
 DOWNSTREAM = ROOT / "test" / "downstream"
@@ -29,7 +29,7 @@ FOR_EVERY_PYTHON = (
     ROOT / "examples/waves",
 )
 #: The projects with CUDA kernels of their own, which nvcc compiles.
-WITH_KERNELS = ("kernels", "module")
+WITH_KERNELS = (DOWNSTREAM / "kernels", DOWNSTREAM / "module", ROOT / "examples/hydro")
 
 
 def downstream(part: Part) -> None:
@@ -49,6 +49,10 @@ def downstream(part: Part) -> None:
         raise Absent("there is no examples/* nor test/downstream/* project yet")
     if "gfortran" in environment.missing_for_fortran():
         part.note("gfortran is not to be had here: examples/fortran is left out")
+    if part.nightly:
+        fuzz.find_clang()  # test/downstream/strict uses it
+    if not fuzz.clangs():
+        part.note("there is no clang++ here: test/downstream/strict checks the headers with g++ alone")
     environment.pip_install(part, folder, "pybind11>=3.1", "pytest>=8", *(BUILD_HEADERS if part.nightly else ()))
     build_projects(part, folder, projects)
     if part.nightly:
@@ -57,7 +61,7 @@ def downstream(part: Part) -> None:
     if part.nightly and builds.toolkit():
         with_cuda = wheels.installed(part, "cuda")
         environment.pip_install(part, with_cuda, "pybind11>=3.1", "pytest>=8")
-        build_projects(part, with_cuda, [DOWNSTREAM / name for name in WITH_KERNELS], *for_one_gpu())
+        build_projects(part, with_cuda, WITH_KERNELS, *with_nvcc(part))
         # The tests of other_abi expect an import error for modules of the other flavour, here of the host flavour. This
         # project has no kernels and needs no nvcc.
         build_projects(part, with_cuda, [DOWNSTREAM / "other_abi"])
@@ -113,7 +117,7 @@ def install_requirements(part: Part, folder: Path, project: Path) -> None:
 
 def build_project(part: Part, folder: Path, project: Path, *options: str) -> None:
     """Builds one project, and runs its ctest and pytest tests. A project without a CMakeLists.txt is only tested. With
-    `options`, checks that the module has device code for sm_90."""
+    `options`, checks the device code of the module."""
     python = folder / "bin" / "python"
     build = WORK / "downstream" / folder.name / project.name
     env = {**environment.path(environment.tools(part)), "PYTHONPATH": str(build)}
@@ -180,22 +184,26 @@ def test_against(part: Part, build: builds.Build, project: Path, target: Path) -
 
 
 def build_with_nvcc(part: Part, build: builds.Build) -> None:
-    """Compiles the projects with kernels for a GPU against the files that `build` installs. Tests them on the host and
-    on simulated devices."""
+    """Compiles the projects with kernels against the files that `build` installs. Tests them on the host and on
+    simulated devices."""
     for project in WITH_KERNELS:
-        target = build_against(part, build, DOWNSTREAM / project, build_type(part), *for_one_gpu())
+        target = build_against(part, build, project, build_type(part), *with_nvcc(part))
         check_kernels(part, target)
-        test_against(part, build, DOWNSTREAM / project, target)
+        test_against(part, build, project, target)
 
 
-def for_one_gpu() -> tuple[str, ...]:
-    return ("-DCMAKE_CUDA_ARCHITECTURES=90", f"-DCMAKE_CUDA_COMPILER={builds.toolkit()}")
+def with_nvcc(part: Part) -> tuple[str, ...]:
+    """Returns the options to compile kernels for one architecture; nightly for all major ones."""
+    architectures = "all-major" if part.nightly else "90"
+    return (f"-DCMAKE_CUDA_ARCHITECTURES={architectures}", f"-DCMAKE_CUDA_COMPILER={builds.toolkit()}")
 
 
 def check_kernels(part: Part, modules: Path) -> None:
+    """Checks that a module has code for sm_90 and, nightly, for every major architecture."""
     found = kernels.architectures(part, next(modules.glob("*.so")))
-    if 90 not in found[kernels.CUBIN]:
-        raise PartFailed(f"{modules.name}: its module has no code for sm_90: {found}")
+    majors = {architecture // 10 for architecture in found[kernels.CUBIN]}
+    if 90 not in found[kernels.CUBIN] or (part.nightly and len(majors) < 5):
+        raise PartFailed(f"{modules.name}: its module lacks kernels: {found}")
 
 
 def casters(part: Part, build: builds.Build) -> list[Path]:

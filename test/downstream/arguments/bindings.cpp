@@ -25,7 +25,7 @@ ARGUMENTS_MODULE(arguments, module) {
   module.attr("MAJOR") = ARGUMENTS_LIBRARY_MAJOR;
   module.def("scale_any", [](ArrayView<float, 1> const& view, double factor) { arguments::scale(view, factor); });
   module.def("scale_any", [](ArrayView<double, 1> const& view, double factor) { arguments::scale(view, factor); });
-  // Overloads that take what lends no memory.
+  // Overloads for objects without memory.
   module.def("either", [](ArrayView<double const, 1>) { return "view"; });
   module.def("either", [](std::vector<double> const&) { return "list"; });
   module.def("either", [](std::string const&) { return "text"; });

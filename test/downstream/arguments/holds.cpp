@@ -19,7 +19,7 @@ using ReadingThere = memarray::ArrayView<double const, 1, memarray::on_device>;
 using WritingThere = memarray::ArrayView<double, 1, memarray::on_device>;
 using Table = cuda::std::mdspan<double const, cuda::std::dextents<std::int64_t, 2>>;
 
-// Kept until somebody drops it. Leaked, as modules are.
+// Kept until `drop`. Leaked, as modules are.
 auto& kept_reading = *new std::optional<Reading>;
 auto& kept_writing = *new std::optional<Writing>;
 auto& kept_there = *new std::optional<ReadingThere>;

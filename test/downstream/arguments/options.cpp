@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace arguments {
 namespace {
@@ -44,7 +45,7 @@ void add_orders(py::module_& module, std::string const& suffix) {
     return py::make_tuple(weigh(view), weigh(view.mdspan()), view.span().size());
   });
   def("weigh", [](ArrayView<T const, ndim> view) { return weigh(view.mdspan()); });
-  // What is dense, and may be written, is a view with strides to look at, too.
+  // A dense, writable view converts to a read-only one with any strides.
   def("widened", [](ArrayView<T, ndim, c_order> const& view) {
     ArrayView<T const, ndim> const wide = view;
     return weigh(wide);
@@ -69,6 +70,36 @@ void add_spans(py::module_& module) {
   module.def("mdspan_small", [](Right<signed char, any, any> values) { return weigh(values); });
 }
 
+/// Returns the bytes of the bools, as C++ finds them in memory.
+template <class View>
+py::bytes stored(View const& view) {
+  std::string bytes;
+  for_each_element(view, [&](bool const& element) { bytes.append(reinterpret_cast<char const*>(&element), 1); });
+  return py::bytes(bytes.data(), bytes.size());
+}
+
+void add_bools(py::module_& module) {
+  using Bools = ArrayView<bool const, 1>;
+  using Span = std::span<bool const>;
+  module.def("stored_in_view", [](Bools const& view) { return stored(view); });
+  module.def("stored_in_dense", [](ArrayView<bool const, 1, c_order> view) { return stored(view); });
+  module.def("stored_in_span",
+             [](Span span) { return py::bytes(reinterpret_cast<char const*>(span.data()), span.size()); });
+  module.def("stored_in_mdspan", [](Dynamic<bool const, 1, cuda::std::layout_stride> span) { return stored(span); });
+  module.def("stored_in_views", [](std::vector<Bools> const& views) { return stored(views.at(1)); });
+  module.def("stored_in_spans", [](std::vector<Span> const& spans) {
+    return py::bytes(reinterpret_cast<char const*>(spans.at(1).data()), spans.at(1).size());
+  });
+  module.def("flip",
+             [](ArrayView<bool, 1> const& view) { for_each_element(view, [](bool& element) { element = !element; }); });
+  module.def("flip_span", [](std::span<bool> span) {
+    for (bool& element : span) element = !element;
+  });
+  module.def("flip_mdspan", [](Dynamic<bool, 1, cuda::std::layout_stride> span) {
+    for_each_element(span, [](bool& element) { element = !element; });
+  });
+}
+
 void add_devices(py::module_& module) {
   module.def("place", [](ArrayView<double const, 1, on_device>) { return "device"; });
   module.def("place", [](ArrayView<double const, 1>) { return "host"; });
@@ -79,7 +110,7 @@ void add_devices(py::module_& module) {
   });
   module.def("fill_in_stream", [](ArrayView<double, 1, on_device> const& view, memarray::StreamHandle const& stream,
                                   double value) { view.in_stream(stream).core().fill(&value); });
-  // Of another dtype and rank, in an order, too.
+  // Overloads of another dtype and rank, and with an order.
   using Cubes = ArrayView<std::int16_t, 3, c_order | on_device>;
   module.def("place_of_cubes", [](Cubes const&) { return "device"; });
   module.def("place_of_cubes", [](ArrayView<std::int16_t const, 3, f_order | on_device>) { return "device, F"; });
@@ -96,6 +127,7 @@ void add_options(py::module_& module) {
   add_orders<double, 2>(module, "");
   add_orders<std::int16_t, 3>(module, "_of_cubes");
   add_spans(module);
+  add_bools(module);
   add_devices(module);
 }
 

@@ -39,7 +39,7 @@ namespace arguments {
 
 /// `look` and `spread` for every dtype and rank, and overloads by them.
 void add_sweep(py::module_& module);
-/// What types say beside their elements: order, place, extents.
+/// Functions whose types state more than elements: order, place, extents.
 void add_options(py::module_& module);
 /// Containers of views, spans, arrays and streams.
 void add_containers(py::module_& module);

@@ -57,7 +57,7 @@ std::int64_t spread_in_span(std::span<T> span) {
   return static_cast<std::int64_t>(span.size());
 }
 
-/// As `spread`, under the id of whoever writes; returns what the array was before.
+/// Like `spread`, under the id of the writer. Returns the array's contents from before.
 template <class T, int ndim>
 memarray::MemArray<T, ndim> spread_array(memarray::MemArray<T, ndim>& array) {
   std::int64_t const id = array.get_lock_id();
@@ -76,7 +76,7 @@ py::object pass_pointer(py::handle object) {
     return py::cast(py::cast<std::shared_ptr<memarray::MemArray<T, ndim>>>(object));
 }
 
-/// What a function of one dtype and rank would do, without a function for each.
+/// Pointers to the functions of one dtype and rank, instead of bound functions for all.
 struct Instance {
   std::string dtype;
   int ndim;

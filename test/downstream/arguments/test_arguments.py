@@ -122,7 +122,7 @@ def test_numpy_arrays_are_passed_as_mdspans(name, ndim, layout):
 
 
 def check_spans(lent, x, name):
-    """Of a line of memory that may be written and lies where `x` does, and of parts of it."""
+    """Checks spans of a writable line of memory at the address of `x`, and of parts of it."""
     check(arguments.look_at_span(lent, name), x, name)
     check(arguments.look_at_span(lent[1:3], name), x[1:3], name)
     last = x[-1]
@@ -269,7 +269,7 @@ def test_shared_pointers_are_passed_and_returned(name, ndim):
 
 
 def refuses_other_arrays(call, name, ndim):
-    """Of another dtype, of another rank."""
+    """Checks that arrays of another dtype or rank are refused."""
     other = memarray.MemArray(EXTENTS[:ndim], "int8" if name != "int8" else "bool")
     for wrong in (other, memarray.MemArray([1] * (ndim % 6 + 1), name)):
         with pytest.raises(TypeError, match=f"a MemArray<{name}, {ndim}> is needed, not MemArray<"):

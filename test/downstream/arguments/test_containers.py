@@ -4,6 +4,7 @@ import arguments
 import memarray
 import numpy as np
 import pytest
+from test_arguments import peer
 
 CONTAINERS = {
     "plain": lambda first, second: second,
@@ -36,6 +37,12 @@ class Raises:
         return (1, 0)
 
 
+class WithUnit(np.ndarray):
+    """An array like astropy's Quantity."""
+
+    unit = "m"
+
+
 def read_only():
     x = np.ones(3)
     x.flags.writeable = False
@@ -53,13 +60,16 @@ def closed_lease():
         return lease
 
 
-#: What is refused: how it is made, the error, and its words.
+#: Refused objects: how each is made, the error, and its words.
 REFUSED = {
     "dtype": (lambda: np.ones(3, "int8"), TypeError, "float64.*int8.*the dtype"),
     "rank": (lambda: np.ones((3, 1)), TypeError, "the number of dimensions"),
     "__dlpack__ raises": (lambda: Raises(ZeroDivisionError("as asked")), ZeroDivisionError, "as asked"),
     "__dlpack__ is interrupted": (lambda: Raises(KeyboardInterrupt()), KeyboardInterrupt, None),
     "__dlpack__ refuses": (lambda: Raises(BufferError("not today")), TypeError, "not today"),
+    "mask": (lambda: np.ma.array(np.ones(3), mask=[0, 1, 0]), TypeError, "would lose the mask"),
+    "unit": (lambda: np.ones(3).view(WithUnit), TypeError, "would lose the unit"),
+    "date": (lambda: np.array([1, 2, 3], "M8[s]"), TypeError, "memarray has no dtype for elements of"),
     "closed view": (closed_view, ValueError, "closed"),
     "closed lease": (closed_lease, memarray.LockError, "over"),
 }
@@ -142,6 +152,29 @@ def test_a_refused_element_raises_its_own_error(container, name, of, make, error
     with pytest.raises(error, match=words):
         call(container, of, first, make(), lambda: called.append(1))
     assert not called
+    assert is_free(first)
+
+
+#: Tensors without plain memory, of float64: no dtype or rank refuses them first.
+TENSORS = {
+    "sparse": lambda torch: torch.ones(3, dtype=torch.float64).to_sparse(),
+    "meta": lambda torch: torch.zeros(3, dtype=torch.float64, device="meta"),
+    "negated": lambda torch: torch.imag(torch.ones(3, dtype=torch.complex128).conj()),
+    "gradient": lambda torch: torch.ones(3, dtype=torch.float64, requires_grad=True),
+}
+
+
+@pytest.mark.parametrize("container", ["plain", "vector", "optional", "map", "vectors"])
+@pytest.mark.parametrize("of", VIEWS)
+@pytest.mark.parametrize("make", TENSORS.values(), ids=TENSORS)
+def test_tensor_without_plain_memory_is_refused_with_one_line(make, of, container):
+    tensor = make(peer("torch"))
+    first = ones()
+    with pytest.raises(TypeError) as raised:
+        call(container, of, first, tensor)
+    words = str(raised.value)
+    assert "\n" not in words and 20 < len(words) < 600, words
+    assert "incompatible function arguments" not in words
     assert is_free(first)
 
 

@@ -124,7 +124,7 @@ def test_lease_argument_stays_open_after_call(a):
         assert lease.is_open
     assert np.asarray(a).sum() == 4000
 
-    # Who ends it meanwhile has left a view behind.
+    # A lease that ends meanwhile leaves an escaped view.
     lease = a.read().__enter__()
 
     def close_and_write():
@@ -199,7 +199,7 @@ def test_views_are_returned_as_views(a):
     assert arguments.made_here(4).sum() == 8
     with pytest.raises(ValueError, match="closed"):
         arguments.nothing()
-    # Of an array: an export that outlives its lease.
+    # A view of an array is an export that outlives its lease.
     copies = memarray.stats()["copies"]
     kept = arguments.pass_on(a)
     a.fill(2)
@@ -243,7 +243,7 @@ def test_other_threads_run_while_a_function_reads(a):
 
 
 def test_reads_and_writes_of_eight_threads_are_not_torn(a):
-    """Readers never see half of a write, whoever is refused; everyone is let in, and reads between writes."""
+    """Readers never see half of a write. Every thread gets its turn, and reads between writes."""
     done = [0] * 8  # by each: writes, or reads after the first write
     counting = threading.Lock()
     torn = []
@@ -268,7 +268,7 @@ def test_reads_and_writes_of_eight_threads_are_not_torn(a):
             except memarray.LockError:
                 pass
             if i >= 300:
-                time.sleep(0.001)  # else those who read together never let go
+                time.sleep(0.001)  # else readers that overlap hold the lock for ever
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for thread in threads:

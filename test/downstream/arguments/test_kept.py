@@ -22,7 +22,7 @@ KEEPS = pytest.mark.parametrize("keep", [arguments.keep, arguments.keep_copy])
 
 @pytest.fixture(params=[True, False], ids=["versioned", "unversioned"])
 def producer(request):
-    """Of 0, 1, 2, 3, 4 in float64."""
+    """Makes a producer of 0, 1, 2, 3, 4 in float64."""
     made = Producer(versioned=request.param, dtype=dl.DataType(2, 64, 1), ndim=1, shape=(5,), strides=(1,))
     np.frombuffer(made.memory)[:5] = range(5)
     return made
@@ -83,7 +83,7 @@ def test_refused_tensor_is_deleted_once():
 def test_stored_torch_tensor_keeps_its_storage(keep, drop):
     torch = peer("torch")
     x = np.arange(5.0)
-    gone = weakref.ref(x)  # what the storage of the tensor keeps, and nobody else
+    gone = weakref.ref(x)  # only the storage of the tensor keeps it
     t = torch.from_numpy(x)
     del x
     keep(t)
@@ -96,7 +96,7 @@ def test_stored_torch_tensor_keeps_its_storage(keep, drop):
     drop()
     gc.collect()
     assert gone() is None
-    # Of memory that torch asked for itself.
+    # A tensor over memory that torch allocated.
     t = torch.ones(1000, dtype=torch.float64)
     arguments.keep_to_write(t)
     part = t[:3]
@@ -105,6 +105,46 @@ def test_stored_torch_tensor_keeps_its_storage(keep, drop):
     arguments.write_kept(5)
     drop()
     assert part.tolist() == [5, 1, 1]
+
+
+@DROPS
+@KEEPS
+def test_stored_torch_tensor_keeps_its_storage_after_a_swap(keep, drop):
+    torch = peer("torch")
+    x = np.ones(3)
+    gone = weakref.ref(x)
+    t = torch.from_numpy(x)
+    del x
+    keep(t)
+    t.data = torch.zeros(3, dtype=torch.float64)
+    gc.collect()
+    assert gone() is not None
+    assert arguments.kept_sum() == 3
+    drop()
+    gc.collect()
+    assert gone() is None
+    # A writer writes to the old storage, too.
+    arguments.keep_to_write(t)
+    old = t.detach()
+    t.data = torch.zeros(3, dtype=torch.float64)
+    arguments.write_kept(5)
+    drop()
+    assert (t.tolist(), old.tolist()) == ([0, 0, 0], [5, 0, 0])
+
+
+@pytest.mark.parametrize("function", ["read_and_call", "span_and_call", "mdspan_and_call"])
+def test_storage_that_is_swapped_during_a_call_is_still_read(function):
+    torch = peer("torch")
+    t = torch.ones((1, 1000) if function == "mdspan_and_call" else 1000, dtype=torch.float64)
+    swapped = []
+
+    def swap():
+        t.data = torch.zeros(t.shape, dtype=torch.float64)
+        gc.collect()
+        swapped.append(torch.full((1000,), 7, dtype=torch.float64))  # reuses freed memory
+
+    assert getattr(arguments, function)(t, swap) == 1000
+    assert swapped and t.sum() == 0
 
 
 @DROPS

@@ -1,4 +1,4 @@
-"""What types of arguments say beside their elements: order, extents, place, streams."""
+"""Types of arguments that state more than elements: order, extents, place, streams."""
 
 import arguments
 import memarray
@@ -144,7 +144,7 @@ def test_memory_place_selects_the_overload(sim):
         arguments.span_sum(a)
     with pytest.raises(TypeError, match=r"on a device; got a .*on the host.*the place"):
         arguments.fill_on_device(np.zeros(4), 1)
-    # What was refused changed nothing.
+    # The refused call changed nothing.
     assert str(a.device) == "cuda:0" and a.lock_id == -1
     del a
 
@@ -226,3 +226,38 @@ def test_stream_handle_is_refused_without_driver():
     if not memarray.cuda.is_available():
         with pytest.raises(memarray.CudaError):
             arguments.stream_handle(12345)
+
+
+#: Readers of bools, and whether each takes any strides.
+READERS = {
+    "view": (arguments.stored_in_view, True),
+    "dense": (arguments.stored_in_dense, False),
+    "span": (arguments.stored_in_span, False),
+    "mdspan": (arguments.stored_in_mdspan, True),
+    "views": (lambda x: arguments.stored_in_views([np.zeros(2, bool), x]), True),
+    "spans": (lambda x: arguments.stored_in_spans([np.zeros(2, bool), x]), False),
+}
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, memarray.BufferView], ids=["array", "BufferView"])
+@pytest.mark.parametrize(("read", "is_strided"), READERS.values(), ids=READERS)
+def test_invalid_bools_reach_a_reader_as_0_or_1(read, is_strided, wrap):
+    stored = np.array([0, 2, 255, 0, 1, 128], "u1")
+    for x in [stored, stored[::2]] if is_strided else [stored]:
+        given = wrap(x.view(bool))
+        copies = memarray.stats()["copies"]
+        assert read(given) == bytes(x != 0)
+        assert memarray.stats()["copies"] == copies + 1, "the copy is reported"
+    assert stored.tolist() == [0, 2, 255, 0, 1, 128]
+
+
+@pytest.mark.parametrize("flip", [arguments.flip, arguments.flip_span, arguments.flip_mdspan])
+def test_invalid_bools_are_refused_for_a_writer(flip):
+    stored = np.array([0, 2, 1], "u1")
+    for given in (stored.view(bool), memarray.BufferView(stored.view(bool))):
+        with pytest.raises(TypeError, match=r"the bools \(some are neither 0 nor 1"):
+            flip(given)
+        assert stored.tolist() == [0, 2, 1]
+    stored[1] = 1
+    flip(stored.view(bool))
+    assert stored.tolist() == [1, 0, 0]

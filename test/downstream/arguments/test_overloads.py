@@ -39,7 +39,7 @@ def test_dtype_and_rank_select_the_overload():
         assert arguments.overloaded(x)[2] == x.shape
     assert arguments.overloaded(memarray.MemArray([2, 2], "float32")) == "array"
     assert arguments.overloaded(np.ones((2, 2), "float32"))[0] == "float32"
-    # Nobody holds what was tried in vain.
+    # An overload that did not fit holds no lease.
     a = memarray.MemArray([2, 2], "float32")
     arguments.overloaded(a)
     a.fill(1)

@@ -11,7 +11,7 @@ import pytest
 
 
 def test_extensions_use_different_binding_libraries_or_versions():
-    """Of pybind11, 3 and 2; or of nanobind and pybind11."""
+    """The pairs are pybind11 3 and 2, or nanobind and pybind11."""
     assert (arguments.LIBRARY, arguments.MAJOR) != (partner.LIBRARY, partner.MAJOR)
 
 

@@ -17,7 +17,7 @@ MAJOR, MINOR = 1, 1
 
 
 class Head(ctypes.Structure):
-    """What every version of the table begins with."""
+    """The first members of every version of the table."""
 
     _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("size", ctypes.c_size_t)]
 

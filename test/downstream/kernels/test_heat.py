@@ -15,7 +15,7 @@ def contents(array):
 
 
 class InNumPy:
-    """What the kernels do, in the same order of operations."""
+    """The kernels in NumPy, with the same order of operations."""
 
     def __init__(self):
         self.temperature = sum(np.indices(SHAPE)).astype(np.float64)
@@ -138,6 +138,7 @@ def test_kernels_match_numpy_on_real_device():
         return
     run(plate)
     expect_as_in_numpy(plate, exactly=False)  # a device fuses multiplications and additions
+    plate.move(0)
     with pytest.raises(memarray.CudaError, match="nvcc"):
         plate.double()
 
@@ -176,3 +177,47 @@ def test_each_form_of_kernels_matches_numpy_on_real_device():
     if not heat.Plate(2, 2).is_compiled_by_nvcc():
         pytest.skip("compiled for the host alone")
     np.testing.assert_allclose(heat.use_each_form(100_003, 0), forms_in_numpy(100_003), rtol=1e-12)
+
+
+def planes_in_numpy(rows, columns):
+    i, j = np.indices((rows, columns))
+    heights = ((7 * i + 3 * j) % 11).astype("f8")
+    inside = np.s_[1:-1, 1:-1]
+    heights[inside] += (i + 2 * j)[inside]
+
+    def totals(plane, part=np.s_[:, :]):
+        return [plane[part].sum(), (plane * (i + 10 * j))[part].sum()]
+
+    def place(plane, find=np.argmin):
+        return list(np.unravel_index(find(plane), plane.shape))
+
+    later = np.s_[1:, 2:]
+    found = [rows * columns, *totals(heights), (rows - 1) * (columns - 2), *totals(heights, later)]
+    found += [heights[inside].min(), 5 + heights.sum()]
+    found += [heights.min(), heights.min(), heights.max(), heights.min()]
+    found += [0, 0, *place(heights, np.argmax)]
+    for limit in (0, heights.max(), heights.max() + 1):
+        found += [(heights < limit).all(), (heights[inside] < limit).any()]
+    turned = heights[:, ::-1]
+    back = heights.copy()
+    back[1:] = turned[1:, ::-1]
+    for plane in (turned, back):
+        found += [*totals(plane), place(plane)[1]]
+    return found
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 70), (301, 257)])
+def test_forms_of_planes_match_numpy(shape):
+    assert heat.use_forms_of_planes(*shape, -1) == planes_in_numpy(*shape)
+
+
+def test_forms_of_planes_match_numpy_on_simulated_device():
+    with simulated_devices():
+        assert heat.use_forms_of_planes(40, 33, 0) == planes_in_numpy(40, 33)
+
+
+@pytest.mark.skipif(not memarray.cuda.is_available(), reason="no CUDA device on this machine")
+def test_forms_of_planes_match_numpy_on_real_device():
+    if not heat.Plate(2, 2).is_compiled_by_nvcc():
+        pytest.skip("compiled for the host alone")
+    assert heat.use_forms_of_planes(301, 257, 0) == planes_in_numpy(301, 257)

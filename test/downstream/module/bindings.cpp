@@ -23,7 +23,7 @@ void show_member(Cloud& cloud, char const* name, Member member) {
 }
 #endif
 
-/// What `show` returns, under each policy that fits it.
+/// Binds the result of `show` under each return value policy that fits it.
 template <class Show>
 void bind_show(Cloud& cloud, char const* name, Show const& show) {
   auto const bind = [&](char const* policy_name, auto policy) {

@@ -15,7 +15,7 @@
 
 #include "every_instance.hpp"
 
-// Every member can be instantiated, also those that nobody calls.
+// Every member can be instantiated, also those without a call.
 template class memarray::MemArray<std::int32_t, 1>;
 template class memarray::MemArray<double, 3>;
 
