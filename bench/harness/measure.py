@@ -33,7 +33,7 @@ class Comparison:
     """The goal is a lower bound on "how many times as many": peer's cost over ours."""
     tolerance: float = TOLERANCE
     counted: str = ""
-    """What costs are counted in, where that is not seconds."""
+    """The unit of costs, if it is not seconds."""
     note: str = ""
 
 

@@ -6,14 +6,16 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from harness.measure import Candidate
+from harness.measure import TOLERANCE, Candidate, Comparison
+
+Sampled = tuple[list[str], Callable[[str, str], Candidate]]
 
 
 def built(name: str) -> Path:
-    """What the benchmark's environment has built."""
+    """Returns the path of a file that the benchmark's environment has built."""
     return next(Path(p) / name for p in sys.path if (Path(p) / name).exists())
 
 
@@ -23,7 +25,7 @@ def absent(*libraries: str) -> str:
     return f"absent: {', '.join(lines)}" if lines else ""
 
 
-def sampled(name: str, *arguments: object, **variables: str) -> tuple[list[str], Callable[[str], Candidate]]:
+def sampled(name: str, *arguments: object, **variables: str) -> Sampled:
     """Runs the program, which interleaves its contenders; their names, and what makes a candidate of one."""
     command = [str(built(name)), *map(str, arguments)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **variables})
@@ -33,3 +35,33 @@ def sampled(name: str, *arguments: object, **variables: str) -> tuple[list[str],
         return Candidate(title or contender, lambda: next(seconds[contender]))
 
     return list(seconds), candidate
+
+
+def comparisons(
+    program: Sampled,
+    title: Callable[[str], str],
+    goals: Mapping[str, float],
+    peers: tuple[str, ...],
+    libraries: tuple[str, ...] = ("OpenMP",),
+    tolerance: float = TOLERANCE,
+) -> Iterator[Comparison]:
+    """Each loop of ``goals``: memarray beside the contenders whose names begin with one of ``peers``, or beside a plain
+    loop where these are absent. The others are shown."""
+    names, candidate = program
+    for loop, goal in goals.items():
+        made = {
+            name: candidate(f"{loop} | {name}", name)
+            for each, _, name in (n.partition(" | ") for n in names)
+            if each == loop
+        }
+        beside = [name for name in made if name.startswith(peers)]
+        beside = beside or [name for name in made if name.startswith("plain loop")]
+        yield Comparison(
+            title(loop),
+            goal,
+            made["memarray"],
+            [made[name] for name in beside],
+            [made[name] for name in made if name not in ("memarray", *beside)],
+            tolerance=tolerance,
+            note=absent(*libraries),
+        )

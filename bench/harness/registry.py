@@ -12,7 +12,7 @@ from harness.measure import Comparison, Value
 
 @dataclass(frozen=True)
 class Setting:
-    """What a row is told about the run it is part of."""
+    """The settings of a run, as its rows see them."""
 
     threads: int
     rounds: int

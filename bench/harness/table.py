@@ -44,7 +44,7 @@ def duration(seconds: float) -> str:
 
 
 def progress(result: Result) -> str:
-    """What a terminal shows of one comparison, times included; the tables keep ratios alone."""
+    """Returns the lines of one comparison for a terminal, with times. The tables have ratios alone."""
     mark = "met   " if result.met else "MISSED"
     unit = f" {result.unit}" if result.unit else ""
     lines = [

@@ -147,7 +147,7 @@ def lines_of(view: np.ndarray) -> tuple[int, int, int, int, int]:
     line, part = 64 // view.itemsize, 1024
     steps = sorted((abs(stride) // view.itemsize, n) for n, stride in zip(view.shape, view.strides, strict=True))
     columns = 1
-    # What goes on where the elements before end, or in the line after.
+    # Dimensions that continue where the elements before them end, or in the line after.
     while steps and steps[0][0] <= max(columns, line):
         step, n = steps.pop(0)
         columns += step * (n - 1)
@@ -159,7 +159,7 @@ def lines_of(view: np.ndarray) -> tuple[int, int, int, int, int]:
 
 
 def floors_of_reading(view: np.ndarray, setting: Setting) -> list[Candidate]:
-    """What it takes to read what a view needs once: in order, and eight rows at a time and prefetched."""
+    """Returns loops that read the memory of a view once: in order, and eight rows at a time with prefetches."""
     library = ctypes.CDLL(str(built("native_loops.so")))
     library.read_once.restype = ctypes.c_float
     upwards = view[tuple(slice(None, None, -1 if stride < 0 else 1) for stride in view.strides)]

@@ -1,10 +1,13 @@
-// Compares six loops that memory bounds, with those of other models, in one program. `bandwidth THREADS ROUNDS
+// Compares loops that memory bounds, with those of other models, in one program. `bandwidth THREADS ROUNDS
 // MILLISECONDS ELEMENTS` prints, for each kernel and model, the seconds of one call in each round.
 #include "bandwidth.hpp"
 
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "rounds.hpp"
@@ -52,6 +55,8 @@ double transformed(Fields& f) {
       read(f.array_a), read(f.array_b));
 }
 
+double sum(Fields& f) { return memarray::sum(f.array_a, f.stream); }
+
 double nstream(Fields& f) {
   memarray::for_each_index(
       {f.size}, f.stream, [](auto const& i, auto b, auto c, double& a) { a += b[i] + scalar * c[i]; }, read(f.array_b),
@@ -95,6 +100,12 @@ double dot(Fields& f) {
   return sum;
 }
 
+double sum(Fields& f) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < f.size; ++i) sum += f.a[i];
+  return sum;
+}
+
 double nstream(Fields& f) {
   double const *const b = f.b, *const c = f.c;
   double* const a = f.a;
@@ -104,10 +115,68 @@ double nstream(Fields& f) {
 
 }  // namespace plain
 
-constexpr Kernels our_kernels = {ours::copy, ours::mul, ours::add, ours::triad, ours::dot, ours::nstream};
-constexpr Kernels plain_kernels = {plain::copy, plain::mul, plain::add, plain::triad, plain::dot, plain::nstream};
+// The least that two threads cost: each runs half of a plain loop, and waits actively for the other.
+namespace least {
 
-constexpr std::size_t dot_kernel = 4;
+double dot(Fields& f) {
+  double const *const a = f.a, *const b = f.b;
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < f.size; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+double sum(Fields& f) {
+  double const* const a = f.a;
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::int64_t i = 0; i < f.size; ++i) sum += a[i];
+  return sum;
+}
+
+void wait_for(std::atomic<long> const& counter, long value) {
+  for (int turns = 1; counter.load(std::memory_order_acquire) < value; ++turns) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+    if (turns % 1024 == 0) std::this_thread::yield();  // the other thread may need this core
+  }
+}
+
+/// Returns the value of the last of `times` calls. The second thread lives for one batch, so that it disturbs no other.
+double halves(Fields const& f, double (*run)(Fields&), long times) {
+  Fields lower = f, upper = f;
+  lower.size /= 2;
+  upper.size -= lower.size;
+  for (double** const each : {&upper.a, &upper.b, &upper.c}) *each += lower.size;
+  alignas(64) std::atomic<long> begun{0};
+  alignas(64) std::atomic<long> ended{0};
+  double first = 0, second = 0;
+  std::thread other([&] {
+    for (long i = 1; i <= times; ++i) {
+      wait_for(begun, i);
+      second = run(upper);
+      ended.store(i, std::memory_order_release);
+    }
+  });
+  for (long i = 1; i <= times; ++i) {
+    begun.store(i, std::memory_order_release);
+    first = run(lower);
+    wait_for(ended, i);
+  }
+  other.join();
+  return first + second;
+}
+
+}  // namespace least
+
+constexpr Kernels our_kernels = {ours::copy, ours::mul, ours::add, ours::triad, ours::dot, ours::sum, ours::nstream};
+constexpr Kernels plain_kernels = {plain::copy, plain::mul, plain::add,    plain::triad,
+                                   plain::dot,  plain::sum, plain::nstream};
+constexpr Kernels least_kernels = {plain::copy, plain::mul, plain::add,    plain::triad,
+                                   least::dot,  least::sum, plain::nstream};
+
+constexpr std::size_t dot_kernel = 4, sum_kernel = 5;
 
 double start_of_a(std::int64_t i) { return 1 + static_cast<double>(i % 7); }
 double start_of_b(std::int64_t i) { return 2 + static_cast<double>(i % 5); }
@@ -124,23 +193,25 @@ bool near(double found, double expected, double relative) {
   return std::abs(found - expected) <= relative * std::abs(expected);
 }
 
-/// Runs kernel `k` once on known contents, and ends the program if any element, or the product, is wrong.
-void check(Fields& f, std::size_t k, std::string const& model, double (*run)(Fields&)) {
+/// Runs kernel `k` once on known contents, and ends the program if any element, or the value, is wrong.
+void check(Fields& f, std::size_t k, std::string const& model, std::function<double()> const& run) {
   fill(f);
-  double const product = run(f);
-  double expected_product = 0;
+  double const value = run();
+  double expected_product = 0, expected_sum = 0;
   bool right = true;
   for (std::int64_t i = 0; i < f.size; ++i) {
     double a = start_of_a(i), b = start_of_b(i), c = start_of_c(i);
     expected_product += a * b;
+    expected_sum += a;
     if (k == 0) c = a;
     if (k == 1) b = scalar * c;
     if (k == 2) c = a + b;
     if (k == 3) a = b + scalar * c;
-    if (k == 5) a += b + scalar * c;
+    if (k == 6) a += b + scalar * c;
     right = right && near(f.a[i], a, 1e-15) && near(f.b[i], b, 1e-15) && near(f.c[i], c, 1e-15);
   }
-  if (k == dot_kernel) right = right && near(product, expected_product, 1e-9);
+  if (k == dot_kernel) right = right && near(value, expected_product, 1e-9);
+  if (k == sum_kernel) right = right && near(value, expected_sum, 1e-9);
   if (right) return;
   std::fprintf(stderr, "bandwidth: %s by %s computes something else\n", kernel_names[k], model.c_str());
   std::exit(1);
@@ -155,7 +226,8 @@ int main(int argc, char** argv) {
   }
   int const threads = std::atoi(argv[1]), rounds = std::atoi(argv[2]), milliseconds = std::atoi(argv[3]);
   memarray::options().threads = threads;
-  Fields fields(std::atoll(argv[4]), threads);
+  Arrays arrays(std::atoll(argv[4]));
+  Fields fields(arrays, threads);
   std::vector<std::pair<std::string, Kernels>> models = {{"memarray", our_kernels}, {"plain loop", plain_kernels}};
 #ifdef WITH_OPENMP
   models.emplace_back("OpenMP", openmp_kernels);
@@ -172,11 +244,16 @@ int main(int argc, char** argv) {
   for (std::size_t k = 0; k < kernel_names.size(); ++k) {
     std::vector<Contender> contenders;
     auto const add = [&](std::string const& name, double (*run)(Fields&)) {
-      check(fields, k, name, run);
+      check(fields, k, name, [&] { return run(fields); });
       contenders.push_back(contender(name, [&fields, run] { run(fields); }));
     };
     for (auto const& [name, kernels] : models) add(name, kernels[k]);
     if (k == dot_kernel) add("memarray: transform_reduce", ours::transformed);
+    if (threads == 2) {
+      std::string const name = "floor: halves of a plain loop, which two threads hand over and wait for";
+      check(fields, k, name, [&] { return least::halves(fields, least_kernels[k], 1); });
+      contenders.push_back({name, [&fields, k](long times) { least::halves(fields, least_kernels[k], times); }});
+    }
     fill(fields);
     add_rounds(costs, kernel_names[k], contenders, rounds, milliseconds, threads);
   }

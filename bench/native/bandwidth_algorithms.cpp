@@ -34,6 +34,8 @@ double triad(Fields& f) {
 
 double dot(Fields& f) { return std::transform_reduce(policy, f.a, f.a + f.size, f.b, 0.0); }
 
+double sum(Fields& f) { return std::reduce(policy, f.a, f.a + f.size, 0.0); }
+
 // No algorithm reads three ranges in one pass: the position is that of the element.
 double nstream(Fields& f) {
   std::for_each(policy, f.a, f.a + f.size, [a = f.a, b = f.b, c = f.c](double& element) {
@@ -47,7 +49,7 @@ std::unique_ptr<tbb::global_control> limit;
 
 }  // namespace
 
-Kernels const algorithm_kernels = {copy, mul, add, triad, dot, nstream};
+Kernels const algorithm_kernels = {copy, mul, add, triad, dot, sum, nstream};
 
 void start_algorithms(int threads) {
   limit = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,

@@ -53,6 +53,13 @@ double dot(Fields& f) {
   return total;
 }
 
+double sum(Fields& f) {
+  auto const a = to_read(f.a, f);
+  double total = 0;
+  Kokkos::parallel_reduce(Range(0, f.size), KOKKOS_LAMBDA(std::int64_t i, double& sum) { sum += a(i); }, total);
+  return total;
+}
+
 double nstream(Fields& f) {
   auto const b = to_read(f.b, f), c = to_read(f.c, f);
   auto const a = view(f.a, f);
@@ -61,7 +68,7 @@ double nstream(Fields& f) {
 
 }  // namespace
 
-Kernels const kokkos_kernels = {copy, mul, add, triad, dot, nstream};
+Kernels const kokkos_kernels = {copy, mul, add, triad, dot, sum, nstream};
 
 void start_kokkos(int threads) {
   Kokkos::initialize(Kokkos::InitializationSettings().set_num_threads(threads).set_disable_warnings(true));

@@ -42,6 +42,14 @@ double dot(Fields& f) {
   return sum;
 }
 
+double sum(Fields& f) {
+  double const* const a = f.a;
+  double sum = 0;
+#pragma omp parallel for simd num_threads(f.threads) reduction(+ : sum)
+  for (std::int64_t i = 0; i < f.size; ++i) sum += a[i];
+  return sum;
+}
+
 double nstream(Fields& f) {
   double const *const b = f.b, *const c = f.c;
   double* const a = f.a;
@@ -52,4 +60,4 @@ double nstream(Fields& f) {
 
 }  // namespace
 
-Kernels const openmp_kernels = {copy, mul, add, triad, dot, nstream};
+Kernels const openmp_kernels = {copy, mul, add, triad, dot, sum, nstream};

@@ -85,7 +85,7 @@ def zeroed_of(size: int, spelled: str) -> Iterator[Comparison]:
     ]
 
     def mapped():
-        # What the system calls cost by themselves: anonymous memory on huge pages, read and unmapped.
+        # The cost of the system calls alone: anonymous memory on huge pages, read and unmapped.
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         memory.madvise(mmap.MADV_HUGEPAGE)
         view = np.frombuffer(memory, np.uint8)

@@ -10,7 +10,7 @@ import shlex
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +23,11 @@ COUNT = 40
 COMPILATIONS = 3
 BUILDS = {"optimized": ("-O3", "-DNDEBUG"), "debug": ("-O0", "-g")}
 
-GOALS = {"OpenMP": 5, "Kokkos": 1}
+# Compiled beside ours if MEMARRAY_EARLIER names the folder of its package.
+EARLIER = "earlier memarray"
+# Limits of the time, the memory and the size.
+GOALS = {"OpenMP": (5, 5, 5), "Kokkos": (1, 1, 1), EARLIER: (1 / 3, 1 / 3)}
+INCLUDE_GOALS = {"Kokkos": (1, 1), EARLIER: (1 / 2, 1 / 2)}
 INCLUDE = "`#include <memarray/memarray.hpp>`"
 
 
@@ -34,25 +38,30 @@ class Compilation:
     kilobytes: float
 
 
-def command() -> list[str]:
+def command(model: str) -> list[str]:
     """The compiler and the options of the program ``bandwidth``, without the optimization."""
     entries = json.loads(built("compile_commands.json").read_text())
     words = shlex.split(next(e["command"] for e in entries if Path(e["file"]).name == "bandwidth.cpp"))
     words = words[: words.index("-o")]
     if Path(words[0]).name == "ccache":
         words = words[1:]
+    if model == EARLIER:
+        earlier = os.environ["MEMARRAY_EARLIER"]
+        if not Path(earlier, "include/memarray/memarray.hpp").exists():
+            raise AssertionError(f"MEMARRAY_EARLIER={earlier} is no folder of memarray's package")
+        words = [re.sub(r"/.*/memarray(?=/include)", earlier, word) for word in words]
     return [word for word in words if not re.match(r"-O|-g|-march|-DNDEBUG|-DWITH_", word)]
 
 
-def compiled(source: str, options: tuple[str, ...]) -> Compilation:
+def compiled(model: str, source: str, options: tuple[str, ...]) -> Compilation:
     with tempfile.TemporaryDirectory() as folder:
         file, result = Path(folder) / "kernels.cpp", Path(folder) / "kernels.o"
         file.write_text(source)
-        process = subprocess.Popen([*command(), *options, "-c", str(file), "-o", str(result)])
+        process = subprocess.Popen([*command(model), *options, "-c", str(file), "-o", str(result)])
         _, status, usage = os.wait4(process.pid, 0)  # of the compiler alone, with what it started
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
-            raise AssertionError("the kernels do not compile")
+            raise AssertionError(f"the kernels of {model} do not compile")
         sizes = subprocess.run(["size", str(result)], check=True, capture_output=True, text=True).stdout
         text = int(sizes.splitlines()[1].split()[0])
         return Compilation(usage.ru_utime, usage.ru_maxrss / 1e3, text / 1e3)
@@ -72,8 +81,17 @@ FIGURES = (
 )
 
 
-def peers() -> list[str]:
-    return [model for model in GOALS if not absent(model)]
+def sources(text: Callable[[str], str]) -> dict[str, str]:
+    """``text(model)`` for memarray and each peer that is present."""
+    made = {model: text(model) for model in ("memarray", "OpenMP", "Kokkos") if not absent(model)}
+    return made | ({EARLIER: text("memarray")} if "MEMARRAY_EARLIER" in os.environ else {})
+
+
+def absent_models() -> str:
+    note = absent("OpenMP", "Kokkos")
+    if "MEMARRAY_EARLIER" in os.environ:
+        return note
+    return f"{note or 'absent:'}{', ' if note else ' '}{EARLIER} (MEMARRAY_EARLIER names the folder of its package)"
 
 
 def candidate(name: str, compilations: list[Compilation], figure: Figure) -> Candidate:
@@ -83,25 +101,25 @@ def candidate(name: str, compilations: list[Compilation], figure: Figure) -> Can
 
 
 def compare_compilations(
-    title: str, made: dict[str, list[Compilation]], figures: Sequence[Figure]
+    title: str, made: dict[str, list[Compilation]], goals: dict[str, tuple[float, ...]]
 ) -> Iterator[Comparison]:
-    for figure in figures:
-        for model in [model for model in made if model != "memarray"]:
+    for model in [model for model in goals if model in made]:
+        for figure, goal in zip(FIGURES, goals[model], strict=False):
             yield Comparison(
                 f"{title}: {figure.name}, {model}",
-                GOALS[model],
+                goal,
                 candidate("memarray", made["memarray"], figure),
                 [candidate(model, made[model], figure)],
                 counted=figure.counted,
-                note=absent(*GOALS),
+                note=absent_models(),
             )
 
 
-def in_turns(sources: dict[str, str], options: tuple[str, ...], times: int) -> dict[str, list[Compilation]]:
-    made: dict[str, list[Compilation]] = {model: [] for model in sources}
+def in_turns(files: dict[str, str], options: tuple[str, ...], times: int) -> dict[str, list[Compilation]]:
+    made: dict[str, list[Compilation]] = {model: [] for model in files}
     for _ in range(times):
-        for model, source in sources.items():
-            made[model].append(compiled(source, options))
+        for model, source in files.items():
+            made[model].append(compiled(model, source, options))
     return made
 
 
@@ -109,14 +127,14 @@ def in_turns(sources: dict[str, str], options: tuple[str, ...], times: int) -> d
 def compile_kernels(setting: Setting) -> Iterator[Comparison]:
     count, times = (4, 1) if setting.quick else (COUNT, COMPILATIONS)
     for build, options in BUILDS.items():
-        made = in_turns({model: kernels(model, count) for model in ("memarray", *peers())}, options, times)
-        yield from compare_compilations(f"compiling {COUNT} kernels, {build}", made, FIGURES)
+        made = in_turns(sources(lambda model: kernels(model, count)), options, times)
+        yield from compare_compilations(f"compiling {COUNT} kernels, {build}", made, GOALS)
 
 
 @row("compile-include", "compiling a file that only includes memarray")
 def compile_include(setting: Setting) -> Iterator[Comparison | Value]:
     times = 1 if setting.quick else setting.rounds
-    made = in_turns({model: include(model) for model in ("memarray", *peers())}, BUILDS["optimized"], times)
+    made = in_turns(sources(include), BUILDS["optimized"], times)
     time, memory = FIGURES[:2]
     if "OpenMP" in made:
         # `<omp.h>` takes next to nothing, so the difference has a limit, as that of the import in Python has.
@@ -125,4 +143,4 @@ def compile_include(setting: Setting) -> Iterator[Comparison | Value]:
             ratio = statistics.median(figure.of(ours) / figure.of(theirs) for ours, theirs in pairs)
             over = [figure.of(ours) - figure.of(theirs) for ours, theirs in pairs]
             yield Value(f"{INCLUDE} over `<omp.h>`: {figure.name}", limit, unit, over, f"`<omp.h>`: {ratio:.3g}")
-    yield from compare_compilations(INCLUDE, made, (time, memory))
+    yield from compare_compilations(INCLUDE, made, INCLUDE_GOALS)

@@ -1,4 +1,4 @@
-"""What it costs to lend host memory through DLPack."""
+"""The cost of exporting host memory through DLPack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIZE = 1000
 
 
 def lenders() -> dict[str, object]:
-    """Objects of the same size that lend themselves, by formulation. Missing peers are left out."""
+    """Returns producers of the same size, by formulation. Missing peers are left out."""
     found: dict[str, object] = {}
     if (module := peer("nanobind_peer")) is not None:
         array = module.CapsuleArray(SIZE)

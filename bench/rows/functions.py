@@ -1,4 +1,4 @@
-"""What it costs to bind a function that takes or returns memory: to call, to return, to compile."""
+"""The cost of binding a function that takes or returns memory: to call, to return, to compile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user pays before the first array: the import, and the wheel's size."""
+"""The cost before the first array: the import, and the wheel's size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.registry import Setting, row
 
 
 def start_up(code: str) -> float:
-    """Processor seconds of an interpreter that runs ``code``; whoever else uses the machine is not in them."""
+    """Returns the processor seconds of an interpreter that runs ``code``, without those of other processes."""
 
     def spent() -> float:
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,30 +1,69 @@
-"""The cost of a launch: loops over eight elements, whose call takes longer than their work."""
+"""Small and uneven loops, whose launches cost as much as their work, beside OpenMP."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from harness.measure import Comparison
-from harness.programs import absent, sampled
+from harness.programs import comparisons, sampled
 from harness.registry import Setting, row
 
-GOAL = 1.0
+
+def milliseconds(setting: Setting) -> int:
+    return 1 if setting.quick else 5
 
 
 @row("launches", "for_each_index over 8 elements of one, two and six arrays, from C++")
 def launches(setting: Setting) -> Iterator[Comparison]:
-    names, candidate = sampled("launches", setting.rounds + 1, 1 if setting.quick else 5)
-    for arrays in ("one array", "two arrays", "six arrays"):
-        found = [name.partition(" | ")[2] for name in names if name.startswith(arrays)]
-        made = {name: candidate(f"{arrays} | {name}", name) for name in found}
-        # A loop without a call is no launch. It is the peer only where OpenMP is absent.
-        peers = [name for name in made if name.startswith("OpenMP")] or ["plain loop"]
-        shown = [name for name in made if name not in ("memarray", *peers)]
-        yield Comparison(
-            f"a launch over 8 elements, {arrays}",
-            GOAL,
-            made["memarray"],
-            [made[name] for name in peers],
-            [made[name] for name in shown],
-            note=absent("OpenMP"),
-        )
+    yield from comparisons(
+        sampled("launches", setting.rounds + 1, milliseconds(setting)),
+        "a launch over 8 elements, {}".format,
+        # 40 and 150 ns where OpenMP takes 210.
+        {"one array": 0.19, "two arrays": 1.0, "six arrays": 0.71},
+        peers=("OpenMP",),
+        tolerance=0,
+    )
+
+
+@row("uneven-work", "loops over indices of uneven cost, from C++", threads=(2,))
+def uneven_work(setting: Setting) -> Iterator[Comparison]:
+    loops = ("64 indices of 20,000 sines, the first of one", "256 indices, index i of 50·i sines")
+    yield from comparisons(
+        sampled("uneven_work", setting.threads, setting.rounds + 1),
+        "uneven work: {}".format,
+        dict.fromkeys(loops, 1.05),
+        peers=("OpenMP, schedule(dynamic)",),
+    )
+
+
+@row("stencil", "a step of heat on a plate of 100×100, and an interior beside a whole array, from C++")
+def stencil(setting: Setting) -> Iterator[Comparison]:
+    yield from comparisons(
+        sampled("stencil", setting.rounds + 1, milliseconds(setting)),
+        str,
+        {"a step of heat, 100×100": 1.0, "a launch over 98×98 elements, the interior of 100×100": 1.05},
+        peers=("OpenMP", "memarray: whole arrays"),
+    )
+
+
+@row("indices", "types of the index, and a short launch that names large arrays, from C++")
+def indices(setting: Setting) -> Iterator[Comparison]:
+    loops = ("4,096 doubles by a 64-bit index", "16 indices of arrays of 128 MiB, two threads permitted")
+    yield from comparisons(
+        sampled("indices", setting.rounds + 1, milliseconds(setting)),
+        "a launch over {}".format,
+        dict.fromkeys(loops, 1.05),
+        peers=("memarray: ",),
+        libraries=(),
+    )
+
+
+@row("proxy", "a step of 40 launches under one hold, over 1,000 and 27,000 elements, from C++")
+def proxy(setting: Setting) -> Iterator[Comparison]:
+    loops = ("1,000 elements", "27,000 elements")
+    yield from comparisons(
+        sampled("proxy", setting.rounds + 1, milliseconds(setting)),
+        "a step of 40 launches over {}".format,
+        dict.fromkeys(loops, 1.0),
+        peers=("OpenMP",),
+    )

@@ -1,4 +1,4 @@
-"""What it costs to lend views and to take other libraries' memory."""
+"""The cost of exporting views and of importing other libraries' memory."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def imports(setting: Setting) -> Iterator[Comparison]:
 
 @row("view-lending", "np.asarray(view) and memoryview(view)")
 def lending(setting: Setting) -> Iterator[Comparison]:
-    """NumPy makes a memoryview of any lender first: one that is one already lends nothing, and is no peer."""
+    """NumPy makes a memoryview of any exporter first: an object that is a memoryview already is no peer."""
     import array
 
     import numpy as np
