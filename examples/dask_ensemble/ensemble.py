@@ -19,7 +19,7 @@ class Member:
 
 
 def simulate(member: Member) -> MemArray:
-    """The positions after the last step: the C++ simulation's own array, which nobody copies in order to send it.
+    """Returns the positions after the last step: the C++ simulation's own array, which is sent without a copy.
 
     They depend on the member alone: not on threads, nor on which process computes them.
     """

@@ -1,4 +1,4 @@
-"""What this project promises: run where memarray, with its demo, and distributed are installed."""
+"""Tests of this project. They need memarray with its demo, and distributed."""
 
 import json
 import subprocess

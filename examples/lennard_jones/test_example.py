@@ -1,4 +1,4 @@
-"""What the module built by this project promises: run with the build folder on PYTHONPATH."""
+"""Tests of the module that this project builds. Run them with the build folder on PYTHONPATH."""
 
 import memarray
 import numpy as np

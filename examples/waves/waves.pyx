@@ -93,7 +93,7 @@ cdef void advance(double* now, double* before, int64_t length, double speed) noe
 
 
 def try_to_fill(array, double value):
-    """Whether it was filled; False where somebody holds it. Without the GIL."""
+    """Fills an array without the GIL. Returns False if a lease holds it."""
     cdef MemArrayArrayRef ref = array_from_object(array)
     cdef int status, code = 0
     with nogil:
@@ -107,9 +107,9 @@ def try_to_fill(array, double value):
     return status == 0
 
 
-def energy(lends):
-    """The sum of squares of anybody's float64 memory, whatever its strides and up to two dimensions, without the GIL."""
-    cdef MemArrayViewRef view = view_from_object(lends)
+def energy(source):
+    """Returns the sum of squares of any library's float64 memory with up to two dimensions, without the GIL."""
+    cdef MemArrayViewRef view = view_from_object(source)
     cdef MemArrayViewRef cut = NULL
     cdef const char* data = NULL
     cdef const int64_t* shape
@@ -139,9 +139,9 @@ def energy(lends):
     return total
 
 
-def means(lends, int axis):
+def means(source, int axis):
     """A new memarray.BufferView."""
-    cdef MemArrayViewRef view = view_from_object(lends)
+    cdef MemArrayViewRef view = view_from_object(source)
     cdef MemArrayViewRef result
     with nogil:
         result = memarray_api.views.mean_view(view, 1, &axis)
@@ -170,7 +170,7 @@ cdef int start_fill(Filling* filling, MemArrayContextRef context, MemArrayDevice
     filling.lease = memarray_api.arrays.write_array(filling.array, 0, &device, filling.stream, 1)
     if filling.lease == NULL:
         return -1
-    # What is done with the view is work in the lease's stream.
+    # Operations on the view are work in the lease's stream.
     filling.view = memarray_api.arrays.lease_view(filling.lease)
     if filling.view == NULL or memarray_api.views.fill_view(filling.view, &value) != 0:
         return -1
@@ -212,7 +212,7 @@ def fill_on_device(arrays, int device_id, double value):
         free(fillings)
 
 
-def count(text, lends, double limit):
+def count(text, source, double limit):
     """How many elements exceed the limit, told with the text: both pointers are good while other code runs."""
     cdef PyResource words, numbers
     cdef Py_ssize_t length = 0
@@ -220,9 +220,9 @@ def count(text, lends, double limit):
     cdef double* data
     cdef const char* utf8 = PyUnicode_AsUTF8AndSizeRes(text, &length, &words)
     try:
-        data = <double*>BufferView_AsPointerRes(lends, 0, &numbers)
-        size = lends.size
-        del text, lends
+        data = <double*>BufferView_AsPointerRes(source, 0, &numbers)
+        size = source.size
+        del text, source
         with nogil:
             for i in range(size):
                 found += data[i] > limit

@@ -1,9 +1,9 @@
 # memarray's C API for Cython: `cimport memarray`, or `from memarray cimport memarray_api, memarray_import, ...`.
 #
-# What each function does, and who owns what it takes and gives, is said in the headers: <memarray/interop/c_api.h>,
-# c_arrays.h, c_views.h, py_resource.h. Their folder is what `python -m memarray --includedir` prints. A module calls
-# `memarray_import()` once before it uses `memarray_api`. Functions that may be called without the GIL say `nogil`; the
-# others raise by themselves.
+# The headers document each function and the owners of its arguments and results: <memarray/interop/c_api.h>,
+# c_arrays.h, c_views.h, py_resource.h. `python -m memarray --includedir` prints their folder. A module calls
+# `memarray_import()` once before it uses `memarray_api`. Functions that may be called without the GIL are declared
+# `nogil`; the others raise by themselves.
 
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF
@@ -241,8 +241,8 @@ cdef inline object array_to_object(MemArrayArrayRef array):
     return result
 
 
-cdef inline MemArrayViewRef view_from_object(object lends) except NULL:
-    return memarray_api.views.view_from_object(<void*><PyObject*>lends)
+cdef inline MemArrayViewRef view_from_object(object source) except NULL:
+    return memarray_api.views.view_from_object(<void*><PyObject*>source)
 
 
 cdef inline object view_to_object(MemArrayViewRef view):

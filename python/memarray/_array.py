@@ -6,8 +6,8 @@ from operator import index
 
 from . import _core
 from ._device import CPU, Device
-from ._dtypes import dtype_name, numpy_dtype, view_dtype_name
-from ._instances import find_instance, shape_of
+from ._dtypes import numpy_dtype, view_dtype_name
+from ._instances import find_instance, new_array
 
 # Like typing.TYPE_CHECKING, without importing typing.
 TYPE_CHECKING = False
@@ -56,19 +56,7 @@ class MemArray(_core.ArrayBase):
         uninitialized: bool = False,
         memory_type: MemoryType | Literal["normal", "pinned", "unified", "device"] = "normal",
     ) -> Self:
-        extents = shape_of(shape)
-        instance = find_instance(cls, dtype_name(dtype, cls._TYPE_INSTANCE_MAP, len(extents)), len(extents))
-        if not _core.is_integer(device_id):
-            raise TypeError(f"device_id must be an integer, not {_core.shown(device_id)}")
-        device_id = device_id.__index__()
-        if not 0 <= device_id < 2**31:
-            above = ", and none is above 2147483647" if device_id > 0 else ""
-            raise ValueError(f"device_id is {_core.shown(device_id)}; device ids start at 0{above}")
-        if not isinstance(uninitialized, bool):
-            raise TypeError(f"uninitialized must be True or False, not {_core.shown(uninitialized)}")
-        if memory_type == "normal":
-            return instance(cls, extents, device_id, uninitialized)
-        return instance(cls, extents, device_id, uninitialized, _memory_code(memory_type))
+        return new_array(cls, shape, dtype, device_id, uninitialized=uninitialized, memory_type=memory_type)
 
     @classmethod
     def from_numpy(
@@ -79,7 +67,7 @@ class MemArray(_core.ArrayBase):
         `device` (``"cuda:0"``) moves the array there at once, in the device's default stream. This second copy is
         counted and logged like every copy between host and devices. Raises CudaError if the device does not exist,
         OutOfMemoryError, ValueError if `device_id` names another device, and BufferError if the source has a mask or a
-        physical unit.
+        physical unit, or is a tensor that NumPy cannot read.
         """
         from ._numpy import numpy_array
 
@@ -141,7 +129,8 @@ class MemArray(_core.ArrayBase):
 
         Integers that do not fit wrap around and floats are rounded, as in `astype(..., casting="same_kind")`. By
         default, escaped views keep the old contents. Raises ValueError for another shape, TypeError for another kind,
-        BufferError if the source has a mask or a physical unit, and LockError while the array is held.
+        BufferError if the source has a mask or a physical unit or is a tensor that NumPy cannot read, and LockError
+        while the array is held.
         """
         from ._numpy import read_numpy_array
 
@@ -212,19 +201,6 @@ _NO_INDEXING = (
     "a MemArray is not indexed itself: take a lease and index a view, "
     "'with a.read() as lease: x = np.from_dlpack(lease)' (a.write() to change elements)"
 )
-
-
-#: The values of MemoryType in C++.
-_MEMORY_CODES = {"normal": 0, "pinned": 1, "unified": 2, "device": 3}
-
-
-def _memory_code(memory_type: object) -> int:
-    if not isinstance(memory_type, str):
-        raise TypeError(f"memory_type must be a string or a MemoryType, not {type(memory_type).__name__}")
-    code = _MEMORY_CODES.get(memory_type)
-    if code is None:
-        raise ValueError(f"memory_type is one of {', '.join(map(repr, _MEMORY_CODES))}, not {_core.shown(memory_type)}")
-    return code
 
 
 _core.set_array_class(MemArray)

@@ -13,7 +13,9 @@ from typing import Any
 import dask
 from dask.base import normalize_token
 
-from . import BufferView, MemArray, _core
+from . import _core
+from ._array import MemArray
+from ._core import BufferView
 from ._dtypes import view_dtype_name
 from ._pickle import carried_dtype, portable_dtype, raw_bytes, rebuild_array
 

@@ -1,13 +1,45 @@
-"""The registered factories of arrays, one for each pair of dtype and rank."""
+"""New arrays, by the registered factories: one for each pair of dtype and rank."""
 
 from __future__ import annotations
 
 from . import _core
+from ._dtypes import dtype_name
 
 # Like typing.TYPE_CHECKING, without importing typing.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+#: The values of MemoryType in C++.
+_MEMORY_CODES = {"normal": 0, "pinned": 1, "unified": 2, "device": 3}
+
+
+def new_array(
+    cls: type[Any], shape, dtype=None, device_id=0, *, uninitialized: bool = False, memory_type: object = "normal"
+) -> Any:
+    """Implements `MemArray.__new__` for `cls`, without calling the constructor of a subclass."""
+    extents = shape_of(shape)
+    instance = find_instance(cls, dtype_name(dtype, cls._TYPE_INSTANCE_MAP, len(extents)), len(extents))
+    if not _core.is_integer(device_id):
+        raise TypeError(f"device_id must be an integer, not {_core.shown(device_id)}")
+    device_id = device_id.__index__()
+    if not 0 <= device_id < 2**31:
+        above = ", and none is above 2147483647" if device_id > 0 else ""
+        raise ValueError(f"device_id is {_core.shown(device_id)}; device ids start at 0{above}")
+    if not isinstance(uninitialized, bool):
+        raise TypeError(f"uninitialized must be True or False, not {_core.shown(uninitialized)}")
+    if memory_type == "normal":
+        return instance(cls, extents, device_id, uninitialized)
+    return instance(cls, extents, device_id, uninitialized, _memory_code(memory_type))
+
+
+def _memory_code(memory_type: object) -> int:
+    if not isinstance(memory_type, str):
+        raise TypeError(f"memory_type must be a string or a MemoryType, not {type(memory_type).__name__}")
+    code = _MEMORY_CODES.get(memory_type)
+    if code is None:
+        raise ValueError(f"memory_type is one of {', '.join(map(repr, _MEMORY_CODES))}, not {_core.shown(memory_type)}")
+    return code
 
 
 def find_instance(cls: type[Any], name: str, ndim: int) -> _core.Instance:

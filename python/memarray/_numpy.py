@@ -23,7 +23,10 @@ def element_bytes(array, value) -> bytes:
         source = (
             np.asarray(value, dtype=target) if target.kind == "V" and isinstance(value, tuple) else np.asarray(value)
         )
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RuntimeError) as error:
+        check_tensors(value)
+        if isinstance(error, RuntimeError):
+            raise
         raise TypeError(f"{_core.shown(value)} is no element of {brief(target)}") from error
     if source.ndim != 0:
         raise TypeError(f"fill takes one element, not an array of shape {source.shape}; use read_numpy_array")
@@ -60,15 +63,36 @@ def check_unannotated(source) -> None:
 
 
 def numpy_array(source):
-    """Returns `source` as a NumPy array, or as its subclass. BufferError for masks and units."""
+    """Returns `source` as a NumPy array, or as its subclass. BufferError for masks, units and unreadable tensors."""
     check_unannotated(source)
-    array = np.asanyarray(source)
+    try:
+        array = np.asanyarray(source)
+    except (ValueError, TypeError, RuntimeError):
+        check_tensors(source)
+        raise
     # The array that __array__ returns may have a mask, too.
     if array is not source:
         check_unannotated(array)
     return array
 
 
+def check_tensors(source) -> None:
+    """Refuses tensors of other libraries that NumPy cannot read, also in lists, with BufferError of one line."""
+    if isinstance(source, (list, tuple)):
+        for item in source:
+            check_tensors(item)
+    elif hasattr(type(source), "__dlpack__") and not isinstance(source, _OWN_TYPES):
+        try:
+            np.asarray(source)
+        except (RecursionError, _core.Error):
+            raise
+        except (ValueError, TypeError, RuntimeError) as error:
+            name = type(source).__name__
+            # The producer's error may be a page of its own stack.
+            raise BufferError(f"NumPy cannot read the memory of this {name}: {_core.first_line(error)}") from None
+
+
+_OWN_TYPES = (_core.ArrayBase, _core.BufferView, _core.Lease)
 _UNANNOTATED = frozenset({np.ndarray, bool, int, float, complex, str, bytes, type(None)})
 
 

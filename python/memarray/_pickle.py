@@ -8,8 +8,8 @@ from pickle import PickleBuffer
 import numpy as np
 
 from . import _core
-from ._array import MemArray
 from ._dtypes import struct_dtype, view_dtype_name
+from ._instances import new_array
 from ._numpy import ArrayInterface
 
 
@@ -106,7 +106,7 @@ def set_own_state(array, state):
 
 def rebuild_array(cls, buffer, dtype, shape, escaped_views=None):
     """Rebuilds a pickled array: a new array with the same contents. Does not call the constructor of a subclass."""
-    array = MemArray.__new__(cls, shape, dtype, uninitialized=True)
+    array = new_array(cls, shape, dtype, uninitialized=True)
     if escaped_views is not None:
         array.escaped_views = escaped_views
     with array.write(discard=True) as lease:
@@ -117,7 +117,7 @@ def rebuild_array(cls, buffer, dtype, shape, escaped_views=None):
 
 def rebuild_shared(cls, name, uid):
     """Attaches to the shared memory that a pickled array names. `memarray.Error` if it now holds another array."""
-    from .shared_memory import attach_as
+    from ._segments import attach_as
 
     array = attach_as(cls, name)
     if array._segment != (name, uid):

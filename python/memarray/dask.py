@@ -22,8 +22,9 @@ def register() -> None:
 
 
 def _register_now() -> None:
-    from . import BufferView, MemArray
     from . import _dask_frames as frames
+    from ._array import MemArray
+    from ._core import BufferView
 
     dask_serialize.register(MemArray, frames.array_to_frames)
     dask_deserialize.register(MemArray, frames.array_of_frames)

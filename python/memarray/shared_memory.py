@@ -18,17 +18,16 @@ from . import _core
 from ._array import MemArray
 from ._dtypes import dtype_name
 from ._instances import find_instance, shape_of
+from ._segments import attach_as, bytes_of, checked_name, missing
 
 # Like typing.TYPE_CHECKING, without importing typing.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from multiprocessing.shared_memory import SharedMemory
-    from typing import Any, SupportsIndex, TypeVar
+    from typing import SupportsIndex
 
     import numpy.typing as npt
-
-    _Array = TypeVar("_Array", bound=MemArray)
 
 __all__ = ["attach", "create", "unlink"]
 
@@ -57,9 +56,9 @@ def create(
     extents = shape_of(shape)
     instance = find_instance(MemArray, dtype_name(dtype, MemArray._TYPE_INSTANCE_MAP, len(extents)), len(extents))
     if isinstance(where, str):
-        where = _checked(where)
+        where = checked_name(where)
     elif where is not None:
-        return instance.create_shared(MemArray, *_given(where), extents, False)
+        return instance.create_shared(MemArray, *bytes_of(where), extents, False)
     size = instance.shared_bytes(extents)
     # SharedMemory leaves its segment behind if the resource tracker cannot be started. If it gets only one of its two
     # file descriptors, it unregisters a name that the tracker does not know. Both are tried first.
@@ -75,7 +74,7 @@ def create(
         raise
     try:
         _reserve(memory, size)
-        return instance.create_shared(MemArray, *_given(memory), extents, True)
+        return instance.create_shared(MemArray, *bytes_of(memory), extents, True)
     except BaseException:
         memory.unlink()
         raise
@@ -121,64 +120,11 @@ def unlink(which: MemArray | str) -> None:
     name = which if isinstance(which, str) else which.shared_memory
     if not name:
         raise ValueError(f"{_core.shown(which)} is in no shared memory that has a name")
-    name = _checked(name)
+    name = checked_name(name)
     try:
         shm_unlink(f"/{name}")
     except FileNotFoundError:
-        raise _gone(name) from None
+        raise missing(name) from None
     # Only the tracker of the process that made the memory knows the name.
     resource_tracker.register(f"/{name}", "shared_memory")
     resource_tracker.unregister(f"/{name}", "shared_memory")
-
-
-def attach_as(cls: type[_Array], where: str | SharedMemory) -> _Array:
-    view, keep, name = _named(where) if isinstance(where, str) else _given(where)
-    dtype, shape = _core.shared_layout(view)
-    return find_instance(cls, dtype, len(shape)).attach_shared(cls, view, keep, name)
-
-
-def _given(memory: SharedMemory) -> tuple[_core.BufferView, Any, str]:
-    """Returns a view of the bytes, the object that keeps them alive, and the name."""
-    from multiprocessing.shared_memory import SharedMemory
-
-    if not isinstance(memory, SharedMemory):
-        raise TypeError(f"shared memory is given as a name or a SharedMemory object, not {_core.shown(memory)}")
-    return _core.BufferView.from_buffer(memory.buf, "uint8"), memory, memory.name
-
-
-def _named(name: str) -> tuple[_core.BufferView, Any, str]:
-    # Does not use SharedMemory, which before Python 3.13 unlinks the name when an attached process ends. The view keeps
-    # the mapping alive.
-    import mmap
-    from _posixshmem import shm_open  # type: ignore[import-not-found]
-
-    name = _checked(name)
-    try:
-        file = shm_open(f"/{name}", os.O_RDWR, mode=0o600)
-    except FileNotFoundError:
-        raise _gone(name) from None
-    try:
-        size = os.fstat(file).st_size
-        if size == 0:
-            raise ValueError(
-                f"the shared memory {_core.shown(name)} does not hold an array: it is empty, or not ready yet"
-            )
-        mapping = mmap.mmap(file, size)
-    finally:
-        os.close(file)
-    return _core.BufferView.from_buffer(mapping, "uint8"), None, name
-
-
-def _checked(name: str) -> str:
-    """Returns the name without a slash. Raises ValueError for a name that no shared memory can have."""
-    name = name.removeprefix("/")
-    # Python's resource tracker takes ASCII alone, and file systems 255 bytes.
-    if not name or len(name) > 254 or "/" in name or "\0" in name or not name.isascii():
-        words = "has 1 to 254 ASCII characters, without a slash"
-        raise ValueError(f"the name of shared memory {words}, not {_core.shown(name)}")
-    return name
-
-
-def _gone(name: str) -> FileNotFoundError:
-    words = "there is no shared memory of that name: it was unlinked, or is on another host"
-    return FileNotFoundError(errno.ENOENT, words, name)

@@ -12,7 +12,7 @@ NAME = re.compile(
 #: Parentheses, with up to two nested levels.
 PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
 INTERNAL = r"(?:\w+::)*(?:detail|bridging)(?:::\w+)*"
-#: What follows a comment at the left margin: members are indented.
+#: The declaration after a comment at the left margin: members are indented.
 DOCUMENTED = re.compile(r"^///.*\n(?!///|\n)([^;{]+)", re.MULTILINE)
 
 

@@ -11,6 +11,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from lint import language
 
+from driver import parts
+
 HABITS = [
     ("a.hpp", "/// Of a context that is kept.\nint a;\n", "Of"),
     ("a.hpp", "int a;  ///< what somebody waits for\n", "somebody"),
@@ -20,12 +22,16 @@ HABITS = [
     ("a.py", '"""What a view becomes."""\n', "What"),
     ("a.py", 'def f():\n    """Returns it.\n\n    Of an array the lease.\n    """\n', "Of"),
     ("a.py", "#: Those of this process.\nA = 1\n", "Those"),
-    ("a.py", "x = 1  # he reads it\n", "he"),
+    ("a.py", "x = 1\n# he reads it\n", "he"),
+    ("a.cuh", "// It waits. That is safe.\n", "That"),
+    ("a.hpp", "/// Memory that is lent to a consumer.\n", "lent"),
+    ("a.pxd", "cdef void f()\n# lends the memory\n", "lends"),
 ]
 PLAIN = [
     ("a.hpp", "/// Returns the size\n/// Of the array, in bytes.\n"),
     ("a.hpp", '/// Throws `LockError` ("Of" is a word). The part `What` is code.\nint a;\n'),
     ("a.cpp", 'char const* a = "// What";\nint who;\n'),
+    ("a.hpp", "}  // namespace lent\n// The part that is blended. So that rule stays.\n"),
     ("a.py", "# Waits until a reader releases the lock.\nwho = 'somebody'\n"),
 ]
 
@@ -41,3 +47,11 @@ def test_dialect_habit_is_found(name, text, habit, tmp_path, capsys):
 def test_plain_comments_pass(name, text, tmp_path):
     (tmp_path / name).write_text(text)
     assert language.main([str(tmp_path / name)]) == 0
+
+
+def test_lint_reads_the_comments_of_every_folder():
+    names = {path.relative_to(parts.ROOT) for path in parts.sources(*parts.COMMENTED)}
+    seen = {(name.parts[0], name.suffix) for name in names}
+    for folder in ("bench", "examples", "python", "test"):
+        assert {(folder, ".py"), (folder, ".cpp")} <= seen
+    assert {("include", ".cuh"), ("src", ".cu"), ("python", ".pxd"), ("examples", ".pyx"), ("cmake", ".cmake")} <= seen

@@ -21,7 +21,6 @@ def test_rules_see_source_files():
 
 
 # Files that break a rule, and files below that look alike but keep it.
-MACHINE = "/" + "work/main/build"
 BREAKS = {
     rules.includes_only_go_up: [
         ("include/memarray/base/a.hpp", "#include <memarray/array/b.hpp>\n"),
@@ -57,14 +56,10 @@ BREAKS = {
         ("python/bindings/a.cpp", "table->cuCtxSynchronize();\n"),
     ],
     rules.sources_have_their_header: [("src/base/lonely.cpp", "\n")],
-    rules.no_machine_paths: [("docs/a.md", f"see `{MACHINE}`\n")],
     rules.headers_have_their_test: [
         ("include/memarray/base/lonely.hpp", "\n"),
         ("include/memarray/interop/lonely.h", "\n"),
     ],
-    rules.no_registry_hosts: [("docs/a.md", "from https://pypi." + "org/simple\n")],
-    rules.speaks_only_of_itself: [("docs/a.md", "Asked of Clau" + "de once.\n")],
-    rules.top_level_is_as_agreed: [("NOTES.md", "\n"), ("scripts/a.py", "\n")],
     rules.readme_has_two_set_up_commands: [("README.md", "```sh\n./test/run\n```\n")],
     rules.examples_leave_loops_to_kernels: [
         ("examples/a/src/b.cpp", "double* x = array.ptr();\n"),
@@ -105,15 +100,11 @@ KEEPS = {
         ("src/driver/a.cpp", "table.cuStreamWaitEventLike(s);\ntable.cuEventCreate(&event, 0);\n"),
         ("include/memarray/driver/a.hpp", "X(cuEventRecord, 2000, (Event event))\n"),
     ],
-    rules.no_machine_paths: [("docs/a.md", "see build/main/work/x and $PWD/tmp/y\n")],
     rules.headers_have_their_test: [
         ("include/memarray/base/a.hpp", "\n"),
         ("test/cpp/base/test_a.cpp", "\n"),
         ("include/memarray/python/b.hpp", "\n"),
     ],
-    rules.no_registry_hosts: [("docs/a.md", "pip takes it from PyPI\n")],
-    rules.speaks_only_of_itself: [("docs/a.md", "memarray lends memory\n")],
-    rules.top_level_is_as_agreed: [("docs/a.md", "\n"), ("README.md", "\n")],
     rules.readme_has_two_set_up_commands: [
         ("README.md", "```sh\npip install '.[demo]' && python -m memarray demo\n./test/run\n```\n")
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -23,6 +24,33 @@ def test_patch_applies_to_the_tree(patch):
 
 def test_stale_patch_does_not_apply(tmp_path):
     stale = tmp_path / "stale.patch"
-    stale.write_text(PATCHES[0].read_text().replace("\n-", "\n-what nobody wrote: "))
+    stale.write_text(PATCHES[0].read_text().replace("\n-", "\n-what no file has: "))
     assert not applies(stale)
     assert len(PATCHES) > 30
+
+
+def suites_without_a_test(patch: str) -> set[str]:
+    """Returns the suites that an addition names and does not contain. GoogleTest passes a filter that matches none."""
+    layer, filters = re.search(r"^# suite: cpp (\w+) (\S+)$", patch, re.MULTILINE).groups()
+    named = {part.split(".")[0] for part in filters.split(":")}
+    added: set[str] = set()
+    for section in re.split(r"^(?=--- )", patch, flags=re.MULTILINE):
+        if re.search(rf"^\+\+\+ b/test/cpp/{layer}/test_\w+\.cpp$", section, re.MULTILINE):
+            added.update(re.findall(r"^\+(?:TYPED_)?TEST(?:_F|_P)?\((\w+),", section, re.MULTILINE))
+    return named - added
+
+
+ADDITIONS = [patch for patch in PATCHES if patch.parent.name == "additions"]
+
+
+@pytest.mark.parametrize("patch", ADDITIONS, ids=lambda patch: patch.stem)
+def test_addition_contains_the_suite_that_it_names(patch):
+    assert suites_without_a_test(patch.read_text()) == set()
+
+
+def test_addition_without_its_suite_is_found():
+    addition = ADDITIONS[0].read_text()
+    suites = {part.split(".")[0] for part in addition.splitlines()[1].split()[4].split(":")}
+    assert suites_without_a_test(addition[: addition.rindex("--- /dev/null")]) == suites
+    assert suites_without_a_test(addition.replace("+TEST", "+// TEST")) == suites
+    assert suites_without_a_test(addition.replace("b/test/cpp/view/", "b/test/cpp/base/")) == suites

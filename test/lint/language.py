@@ -11,20 +11,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PRONOUN = re.compile(
-    r"\b(?:some|no|any|every)body\b|\bwhoever\b|\bwho\b|\b(?:he|she|his|him)\b|\blets? go of\b", re.IGNORECASE
+    r"\b(?:some|no|any|every)body\b|\bwhoever\b|\bwho\b|\b(?:he|she|his|him)\b|\blets? go of\b|\blen(?:ds?|t)\b",
+    re.IGNORECASE,
 )
 #: At the start of a comment, of a docstring or of a sentence.
-CLAUSE = re.compile(r"(?:^|[.;:] +)(?:Of|What|Whether|Those|Whose) ")
-CODE = re.compile(r"`[^`]*`|\"[^\"]*\"")
+CLAUSE = re.compile(r"(?:^|[.;:] +)(?:Of|What|Whether|That|Those|Whose) ")
+CODE = re.compile(r"`[^`]*`|\"[^\"]*\"|\bnamespace \S+")
+PYTHON = (".py", ".pyi", ".pyx", ".pxd")
 
 
 def comments(path: Path) -> Iterator[tuple[int, str, bool]]:
     """Line number, text, and whether the text begins a comment or goes on with the line before."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    marker = r"#:?" if path.suffix in (".py", ".pyi", ".cmake", ".txt") else r"//[/!]?<?"
+    marker = r"#:?" if path.suffix in (*PYTHON, ".cmake", ".txt") else r"//[/!]?<?"
     quoted = goes_on = False
     for number, line in enumerate(lines, 1):
-        if path.suffix in (".py", ".pyi") and (quoted or '"""' in line):
+        if path.suffix in PYTHON and (quoted or '"""' in line):
             text = line.strip().removeprefix('"""').removesuffix('"""')
             yield number, text, not quoted or not lines[number - 2].strip()
             quoted ^= line.count('"""') == 1

@@ -14,7 +14,7 @@ import tarfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-#: What is built of a source distribution: the CMake options, the target, and the folder below the build.
+#: The parts of a source distribution to build: CMake options, the target, and the folder below the build.
 EXTENSIONS = {
     "nanobind": (("-DNB_TEST=ON", "-DNB_TEST_STABLE_ABI=OFF"), "test_ndarray_ext", "tests"),
     "pybind11": (

@@ -1,7 +1,7 @@
 """CPython's own tests of the buffer protocol, with a BufferView between each exporter and its consumer.
 
-What no view can show (formats that are no dtype or another spelling of one, suboffsets, strides of a single element)
-goes to the consumer directly, as in CPython's own run.
+Buffers that no view can show (formats that are no dtype or another spelling of one, suboffsets, strides of a single
+element) go to the consumer directly, as in CPython's own run.
 """
 
 import _testbuffer

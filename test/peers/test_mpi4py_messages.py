@@ -14,7 +14,7 @@ suite = load(FOLDER / "test_msgspec.py", "mpi4py_msgspec")
 
 
 class Elements:
-    """What the suite fills and compares; `exported` is what MPI gets."""
+    """The memory that the suite fills and compares. MPI gets `exported`."""
 
     def __init__(self, typecode, initializer):
         self.array, self.exported = self.make(np.array(initializer, dtype=typecode))

@@ -4,7 +4,7 @@ import memarray
 import numpy as np
 from dlpack_structs import ExportedTensor
 from memarray.dlpack import kDLCPU, kDLCUDA
-from support import filled, look
+from support import filled, look, small_numbers
 
 SHAPE = (6, 5)
 #: More elements than one copy of a fill's pattern covers.
@@ -19,8 +19,8 @@ class World:
 
     def __init__(self, shape=SHAPE, start=0):
         self.start = start
-        self.a, self.values = filled(shape, start=start)
-        self.b, _ = filled(shape, start=start + 3)
+        self.a, self.values = filled(shape, start=start, values_of=small_numbers)
+        self.b, _ = filled(shape, start=start + 3, values_of=small_numbers)
         self.first, self.second = memarray.Stream(), memarray.Stream()
         self.elsewhere = memarray.Stream(1)
         self.event = memarray.Event()

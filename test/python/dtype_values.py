@@ -1,7 +1,14 @@
 """Values for systematic and random tests: for each dtype, the values at which conversions go wrong."""
 
 import numpy as np
-from support import numpy_dtype
+
+
+def numpy_dtype(name):
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
 
 
 def edges(name, *, huge=True, infinite=True):
@@ -28,6 +35,12 @@ def edges(name, *, huge=True, infinite=True):
     values += [sign * float(limits.max) for sign in (1, -1) if huge]
     values += [sign * np.inf for sign in (1, -1) if infinite]
     return np.array(values, "f8").astype(dtype)
+
+
+def edge_rows(name, columns):
+    """Returns all edge values of a dtype in at least three rows, repeated to fill them."""
+    values = edges(name)
+    return np.resize(values, (max(3, -(-values.size // columns)), columns))
 
 
 def drawn(rng, shape, name, *, huge=True, infinite=True):

@@ -254,7 +254,7 @@ PROBE = """
     import os, resource, sys, exchange_page
     resource.setrlimit(resource.RLIMIT_DATA, (4 << 30,) * 2)  # as one of them takes memory for each of 2³¹ dimensions
     print(exchange_page.heard(*sys.argv[1:]), flush=True)
-    os._exit(0)  # before anything that was believed is let go of
+    os._exit(0)  # before an object made from false fields is released
 """
 
 

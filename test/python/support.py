@@ -8,6 +8,7 @@ import textwrap
 
 import memarray
 import numpy as np
+from dtype_values import edges, numpy_dtype
 
 #: The seed of the random tests, printed at the end of each run. Processes that share a run share the seed.
 if not os.environ.get("MEMARRAY_SEED"):
@@ -46,27 +47,28 @@ def no_gpu():
     return ""
 
 
-def numpy_dtype(name):
-    if name == "bfloat16":
-        import ml_dtypes
-
-        return np.dtype(ml_dtypes.bfloat16)
-    return np.dtype(name)
-
-
 def shape_of(ndim):
     return EXTENTS[:ndim]
 
 
-def pattern(shape, name="float64", start=0):
-    """Returns small numbers that every dtype holds exactly, each different from its neighbours."""
+def small_numbers(shape, name="float64", start=0):
+    """Returns numbers from 0 to 30 that every dtype holds exactly, each different from its neighbours."""
     numbers = (np.arange(np.prod(shape, dtype=int)) * 7 + start) % 31
     return (numbers % 2 if name == "bool" else numbers).reshape(shape).astype(numpy_dtype(name))
 
 
-def filled(shape, name="float64", start=0):
-    """Returns an array filled with `pattern`, and the pattern."""
-    values = pattern(shape, name, start)
+def pattern(shape, name="float64", start=0):
+    """Returns `small_numbers` with an edge value of the dtype at every second element, another one for each `start`."""
+    values, all_edges = small_numbers(shape, name, start), edges(name)
+    at_edges = values.reshape(-1)[1::2]
+    # The step has no divisor in common with any number of edges, so that all of them are taken.
+    at_edges[...] = all_edges[(17 * np.arange(start, start + at_edges.size)) % all_edges.size]
+    return values
+
+
+def filled(shape, name="float64", start=0, *, values_of=pattern):
+    """Returns an array filled with `pattern`, or by `values_of`, and its values."""
+    values = values_of(shape, name, start)
     array = memarray.MemArray(shape, name)
     array.read_numpy_array(values)
     return array, values

@@ -219,6 +219,27 @@ def test_dates_text_and_objects_are_refused(make):
                 take(make())
 
 
+@pytest.mark.parametrize("make", TIMES_AND_TEXT.values(), ids=TIMES_AND_TEXT)
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_fill_with_dates_and_text_is_refused(make, dtype):
+    a = MemArray([2], dtype)
+    a.fill(3)
+    elements = [make(), *np.asarray(make()).reshape(-1)[:1]]
+    with a.write() as lease:
+        view = lease.view()
+        for element in elements:
+            if type(element) is int:
+                continue
+            with pytest.raises(TypeError, match=r"no element of|same_kind|fill takes one element"):
+                view.fill(element)
+        view.close()
+    for element in elements:
+        if type(element) is not int:
+            with pytest.raises(TypeError, match=r"no element of|same_kind|fill takes one element"):
+                a.fill(element)
+    assert a.view().tolist() == [3, 3]
+
+
 def test_a_cuda_interface_with_a_mask_is_refused():
     class Cuda:
         def __init__(self):

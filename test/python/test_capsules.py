@@ -10,6 +10,7 @@ import memarray
 import numpy as np
 import pytest
 from dlpack_structs import Taken, name_of
+from dtype_values import assert_same_values
 from support import filled, run_python
 
 ORDERS_OF_FIVE = tuple(itertools.permutations(["array", "lease", "view", "slice", "memory"]))
@@ -76,7 +77,7 @@ def test_capsule_can_be_consumed_only_once(version):
         with pytest.raises(ValueError):
             np.from_dlpack(offered)
         del capsule, offered
-        np.testing.assert_array_equal(view, values)
+        assert_same_values(view, values)
         del view
 
 
@@ -101,7 +102,7 @@ def test_tensor_shape_changes_do_not_reach_other_consumers():
         first.managed.tensor.shape[0] = 2**40
         first.managed.tensor.strides[0] = -7
         assert second.managed.tensor.shape[0] == 4
-        np.testing.assert_array_equal(np.from_dlpack(lease), values)
+        assert_same_values(np.from_dlpack(lease), values)
     first.drop()
     second.drop()
 
@@ -197,7 +198,7 @@ def test_exports_stay_valid_in_every_destruction_order(order):
     for name in order:
         for kept, rows in (("view", slice(None)), ("slice", slice(None, None, 2)), ("memory", slice(None))):
             if kept in things:
-                np.testing.assert_array_equal(np.asarray(things[kept]), values[rows])
+                assert_same_values(np.asarray(things[kept]), values[rows])
         del things[name]
     assert live() == start
 

@@ -4,6 +4,7 @@ import memarray
 import numpy as np
 import pytest
 from dlpack_structs import name_of
+from dtype_values import assert_same_values
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer, simulated_devices
 from support import DTYPES, NUMPY_DTYPES, filled, look, numpy_dtype, run_python
@@ -33,9 +34,9 @@ def test_consumer_reads_and_writes_device_memory(simulated_devices, name):
         view.add(1)
         between = view.read()
         view.write(values[::-1])
-    assert np.array_equal(before.result(), values)
-    assert np.array_equal(between.result(), (values + np.asarray(1, name)).astype(name))
-    assert np.array_equal(fetched(array), values[::-1])
+    assert_same_values(before.result(), values)
+    assert_same_values(between.result(), (values + np.asarray(1, name)).astype(name))
+    assert_same_values(fetched(array), values[::-1])
 
 
 @pytest.mark.parametrize("name", ["int32", "complex64"])
@@ -46,12 +47,12 @@ def test_consumer_reads_and_writes_host_memory(name):
         assert reading.is_over
         view.add(2)
         view.add(-1)
-    assert np.array_equal(reading.result(), values)
-    assert np.array_equal(look(array), values + 1)
+    assert_same_values(reading.result(), values)
+    assert_same_values(look(array), values + 1)
     with array.write() as lease, Consumer().take(lease, versioned=False) as view:
         assert not view.versioned
         view.write(5)
-    assert np.array_equal(look(array), np.full((3, 5), 5, name))
+    assert_same_values(look(array), np.full((3, 5), 5, name))
 
 
 def test_consumer_accepts_only_c_order_numpy_arrays():
@@ -128,7 +129,7 @@ def test_consumer_reads_device_memory_exported_as_cuda():
         array, values = on_device(device=1)
         with array.read() as lease, Consumer("cuda:1").take(lease) as view:
             assert view.device == (kDLCUDA, 1)
-            assert np.array_equal(view.read().result(), values)
+            assert_same_values(view.read().result(), values)
         del lease, array
 
 
@@ -155,7 +156,7 @@ def test_consumer_makes_no_waits_and_records_no_events(simulated_devices):
     view.drop()
     assert view.dropped and not reading.is_over, "dropped with work queued"
     simulated_devices.delay(0)
-    assert np.array_equal(reading.result(), values)
+    assert_same_values(reading.result(), values)
     assert reading.is_over
     assert simulated_devices.waits() == waits
     assert simulated_devices.calls("cuEventRecord") == records
@@ -172,7 +173,7 @@ def test_consumer_view_keeps_its_memory_alive(simulated_devices):
     view = consumer.take(array)  # a read lease that closes at once
     array.fill(0)
     assert memarray.stats()["live_blocks"] == blocks + 1
-    assert np.array_equal(view.read().result(), values)
+    assert_same_values(view.read().result(), values)
     del view
     assert memarray.stats()["live_blocks"] == blocks
 
@@ -190,7 +191,7 @@ def test_drop_in_stream_releases_memory_after_pending_work(simulated_devices):
     assert memarray.stats()["live_blocks"] == blocks + 1, "not yet"
     consumer.stream().synchronize()
     assert memarray.stats()["live_blocks"] == blocks
-    assert np.array_equal(reading.result(), values)
+    assert_same_values(reading.result(), values)
 
 
 def test_read_completes_after_its_stream_is_destroyed(simulated_devices):
@@ -201,7 +202,7 @@ def test_read_completes_after_its_stream_is_destroyed(simulated_devices):
     with array.read() as lease:
         reading = consumer.take(lease).read()
     del stream
-    assert np.array_equal(reading.result(), values)
+    assert_same_values(reading.result(), values)
 
 
 def test_destroyed_consumer_waits_before_freeing_its_memory(simulated_devices):
@@ -241,7 +242,7 @@ def test_driver_failures_raise_in_consumer(simulated_devices):
             view.drop(in_stream=True)
         simulated_devices.clear()
         assert not view.dropped
-        assert np.array_equal(view.read().result(), values)
+        assert_same_values(view.read().result(), values)
 
 
 class Offers:
@@ -275,7 +276,7 @@ def test_consumer_preserves_shapes_and_values(simulated_devices, ndim, empty):
     consumer = Consumer()
     with array.write() as lease, consumer.take(lease) as view:
         view.add(3)
-        assert np.array_equal(view.read().result(), values + 3)
+        assert_same_values(view.read().result(), values + 3)
         assert view.read().result().shape == shape
 
 

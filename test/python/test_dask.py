@@ -10,6 +10,7 @@ from pathlib import Path
 import memarray
 import numpy as np
 import pytest
+from dtype_values import assert_same_values
 from memarray import BufferView, MemArray
 from support import DTYPES, filled, look, numpy_dtype, pattern, run_python
 
@@ -244,7 +245,7 @@ def test_received_buffer_lives_until_last_export_is_dropped():
     expected = kept.copy()
     del lease, array
     assert gone() is not None
-    assert (kept == expected).all()
+    assert_same_values(kept, expected)
     del kept
     assert gone() is None
 
@@ -279,7 +280,7 @@ def test_arrays_and_views_round_trip_through_bytes():
     a, values = filled((300, 50))
     again = deserialize_bytes(serialize_bytes({"a": a, "view": a.view().T}))
     assert look(again["a"]).tobytes() == values.tobytes()
-    assert (np.asarray(again["view"]) == values.T).all()
+    assert_same_values(again["view"], values.T)
     again["a"].fill(0)
 
 

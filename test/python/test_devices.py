@@ -4,6 +4,7 @@ import memarray
 import numpy as np
 import pytest
 from dlpack_structs import struct_of
+from dtype_values import assert_same_values
 from memarray.dlpack import kDLCPU, kDLCUDA
 from support import filled, index_sums, look, numpy_dtype, pattern
 
@@ -54,7 +55,7 @@ def test_move_to_valid_side_makes_no_copy_and_no_driver_call(simulated_devices, 
     array.add_index_tuple()
     array.move_memory(kDLCPU)
     assert copies() == 1
-    assert np.array_equal(look(array), np.full((5, 4), 2.0) + index_sums((5, 4), "float64"))
+    assert_same_values(look(array), np.full((5, 4), 2.0) + index_sums((5, 4), "float64"))
 
 
 @pytest.mark.parametrize("peer_access", [True, False])
@@ -68,7 +69,7 @@ def test_moves_between_devices_preserve_contents(peer_access):
         array.add_index_tuple(stream=memarray.Stream(1))
         array.move_memory(kDLCUDA, device_id=0)
         array.move_memory(kDLCPU)
-        assert np.array_equal(look(array), values + 2 * index_sums((300, 7), "int32"))
+        assert_same_values(look(array), values + 2 * index_sums((300, 7), "int32"))
         assert (sim.calls("cuMemcpyPeerAsync") > 0) == peer_access
         del array
     assert not any(sim.live().values())
@@ -79,7 +80,7 @@ def test_large_moves_are_split_into_chunks(simulated_devices):
     array.move_memory(kDLCUDA, async_copy=True)
     array.add_index_tuple()
     array.move_memory(kDLCPU, async_copy=True)
-    assert np.array_equal(look(array), values + index_sums(values.shape, "float64"))
+    assert_same_values(look(array), values + index_sums(values.shape, "float64"))
     assert simulated_devices.calls("cuMemcpyHtoDAsync") == 3
     assert simulated_devices.calls("cuMemcpyDtoHAsync") == 3
 
@@ -93,7 +94,7 @@ def test_work_on_several_streams_is_ordered(device):
         array.add_index_tuple(stream=streams[step % 3])
     device.delay(0)
     array.move_memory(kDLCPU)
-    assert np.array_equal(look(array), values + 9 * index_sums((50, 3), "int64"))
+    assert_same_values(look(array), values + 9 * index_sums((50, 3), "int64"))
 
 
 @pytest.mark.trap("T09")
@@ -105,7 +106,7 @@ def test_synchronous_move_is_complete_when_it_returns(simulated_devices):
     array.add_index_tuple(stream=stream)
     array.move_memory(kDLCPU, stream=stream, async_copy=False)
     waits = memarray.stats()["waits"]
-    assert np.array_equal(look(array), values + index_sums((50, 3), "float64"))
+    assert_same_values(look(array), values + index_sums((50, 3), "float64"))
     assert memarray.stats()["waits"] == waits  # no work was pending
 
 
@@ -193,7 +194,7 @@ def test_numpy_can_request_host_copy_of_device_memory(device):
     with array.read() as lease:
         x = np.from_dlpack(_OnHost(lease))
     array.fill(0)
-    assert np.array_equal(x, values)
+    assert_same_values(x, values)
 
 
 class _OnHost:
@@ -215,12 +216,12 @@ def test_leases_move_array_to_requested_device(simulated_devices):
         assert str(array.device) == "cuda:1"
         assert lease.__dlpack_device__() == (12, 1)
     with array.read("cpu") as lease:
-        assert np.array_equal(np.asarray(lease), values)
+        assert_same_values(np.asarray(lease), values)
     with array.read("cuda:1") as lease:
         assert lease.__dlpack_device__() == (12, 1)
         # The host's side stays valid, and other readers are admitted there.
         with array.read("cpu") as other:
-            assert np.array_equal(np.asarray(other), values)
+            assert_same_values(np.asarray(other), values)
     with array.read("cpu"), pytest.raises(memarray.LockError):
         array.write("cuda:0").__enter__()
 
@@ -232,7 +233,7 @@ def test_read_numpy_array_writes_the_hosts_side(device, copies):
     array.read_numpy_array(pattern((4, 2), start=3))
     assert copies() == 0
     assert str(array.device) == "cpu"
-    assert np.array_equal(look(array), pattern((4, 2), start=3))
+    assert_same_values(look(array), pattern((4, 2), start=3))
 
 
 @pytest.mark.parametrize("async_copy", [True, False])
@@ -248,7 +249,7 @@ def test_escaped_views_on_devices_are_snapshots(device, async_copy, copies):
     assert memarray.stats()["live_blocks"] == blocks + 1
     del kept
     array.move_memory(kDLCPU)
-    assert np.array_equal(look(array), values + index_sums((6, 2), "float64"))
+    assert_same_values(look(array), values + index_sums((6, 2), "float64"))
 
 
 def test_out_of_memory_leaves_array_on_host():
@@ -257,7 +258,7 @@ def test_out_of_memory_leaves_array_on_host():
         with pytest.raises(memarray.OutOfMemoryError, match=r"2097152 bytes"):
             array.move_memory(kDLCUDA)
         assert str(array.device) == "cpu"
-        assert np.array_equal(look(array), values)
+        assert_same_values(look(array), values)
         del array
     assert not any(sim.live().values())
 
@@ -271,7 +272,7 @@ def test_an_array_outlives_its_devices():
     assert live["device_memory"] == 1
     assert live["pinned_memory"] == live["streams"] == 0
     array.move_memory(kDLCPU)
-    assert np.array_equal(look(array), values + index_sums((5,), "float64"))
+    assert_same_values(look(array), values + index_sums((5,), "float64"))
     del array
     assert not any(sim.live().values())
 

@@ -6,6 +6,7 @@ import memarray
 import numpy as np
 import pytest
 from dlpack_structs import CPU, DTYPE_CODES, IS_COPIED, READ_ONLY, Taken, name_of, struct_of
+from dtype_values import assert_same_values
 from support import DTYPES, RANKS, filled, look, shape_of
 
 ARRAYS = {"array": lambda a: a, "read": lambda a: a.read(), "write": lambda a: a.write()}
@@ -145,11 +146,11 @@ def test_numpy_copy_argument_is_honoured():
     with array.read() as lease:
         copied = np.from_dlpack(lease, copy=True)
         assert copied.flags.writeable
-        np.testing.assert_array_equal(copied, values)
+        assert_same_values(copied, values)
         shared = np.from_dlpack(lease, copy=False)
         assert not np.shares_memory(copied, shared)
     copied[:] = 7
-    np.testing.assert_array_equal(look(array), values)
+    assert_same_values(look(array), values)
 
 
 def test_explicit_defaults_export_the_same_memory(lease):
@@ -248,7 +249,7 @@ def test_from_dlpack_on_the_array_itself_is_a_read_only_snapshot(copies):
     assert array.lock_id == -1
     assert not view.flags.writeable
     array.fill(0)
-    np.testing.assert_array_equal(view, values)
+    assert_same_values(view, values)
     assert copies() == 0
     with array.write(), pytest.raises(memarray.LockError):
         np.from_dlpack(array)

@@ -181,7 +181,7 @@ for name, take in ENTRANCES.items():
     "drops itself": """
 import ctypes
 
-# Calls with the only reference there is, which the producer lets go of meanwhile.
+# Calls with the only reference, which the producer drops meanwhile.
 call = ctypes.pythonapi.PyObject_CallFunctionObjArgs
 call.restype = ctypes.py_object
 call.argtypes = [ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p]

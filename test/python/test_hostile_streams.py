@@ -10,6 +10,7 @@ import time
 import memarray
 import numpy as np
 import pytest
+from dtype_values import assert_same_values
 from memarray.dlpack import kDLCPU, kDLCUDA
 from support import filled
 
@@ -57,7 +58,7 @@ def test_exception_from_stream_protocol_propagates(simulated_devices, use, strea
     raised = None
     error.__traceback__ = None  # the traceback keeps the array alive
     array.move_memory(kDLCPU)
-    assert np.array_equal(array, values)
+    assert_same_values(array, values)
 
 
 @pytest.mark.parametrize("use", USES)
@@ -71,7 +72,7 @@ def test_unknown_stream_protocol_version_is_refused(simulated_devices, use, vers
     with pytest.raises((ValueError, TypeError), match="version"):
         USES[use](array, Newer())
     array.move_memory(kDLCPU)
-    assert np.array_equal(array, values)
+    assert_same_values(array, values)
 
 
 def test_stream_address_too_large_is_refused(simulated_devices):
@@ -192,7 +193,7 @@ def test_stream_of_another_simulation_is_refused():
                 with pytest.raises(ValueError, match="another driver"):
                     array.add_index_tuple(stream=theirs)
                 array.move_memory(kDLCPU)
-                assert np.array_equal(array, values)
+                assert_same_values(array, values)
                 del array
         assert not first.violations()
 

@@ -144,3 +144,18 @@ def test_numpy_refuses_to_resize_an_array_under_a_view():
     with pytest.raises(ValueError, match="resize"):
         x.resize(1000)  # refcheck=False would skip this check
     assert view.sum() == 4
+
+
+def test_view_survives_the_close_of_its_h5py_file(tmp_path):
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    x = np.arange(6.0).reshape(2, 3)
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        dataset = file.create_dataset("x", data=x)
+        # h5py reads a dataset into a new NumPy array.
+        view = memarray.BufferView(dataset[...])
+        with pytest.raises(TypeError, match="exports memory"):
+            memarray.BufferView(dataset)
+        copied = memarray.MemArray.from_numpy(dataset)
+        dataset[...] = 0
+    assert view.tolist() == x.tolist()
+    assert copied.view().tolist() == x.tolist()

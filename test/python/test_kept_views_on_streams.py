@@ -3,6 +3,7 @@
 import memarray
 import numpy as np
 import pytest
+from dtype_values import assert_same_values
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer, simulated_devices
 from streams import NAMED, SHAPE, SUMS, InItsStream, WithCudaStream, contents, late, on_device
@@ -75,8 +76,8 @@ def test_writes_of_escaped_view_after_next_use_do_not_reach_array(simulated_devi
     call(array)
     view.write(100)
     simulated_devices.delay(0)
-    assert np.array_equal(contents(array), expected(np.ones(SHAPE, "int64")))
-    assert np.array_equal(view.read().result(), np.full(SHAPE, 100))
+    assert_same_values(contents(array), expected(np.ones(SHAPE, "int64")))
+    assert_same_values(view.read().result(), np.full(SHAPE, 100))
 
 
 def test_host_write_of_escaped_view_does_not_reach_device_lease(waits):
@@ -88,7 +89,7 @@ def test_host_write_of_escaped_view_does_not_reach_device_lease(waits):
         with array.write("cuda:0"):
             view[...] = 100
         sim.delay(0)
-        assert np.array_equal(contents(array), values)
+        assert_same_values(contents(array), values)
         assert any("kept on the host" in line for line in waits())
         del array, lease
 
@@ -107,7 +108,7 @@ def test_kernels_write_new_versions_without_copies(simulated_devices, copies):
     seen = [view.read() for view in history]
     array.fill(0)
     for step, reading in enumerate(seen):
-        assert np.array_equal(reading.result(), values + step * SUMS)
+        assert_same_values(reading.result(), values + step * SUMS)
     with array.read() as lease:
         kept = consumer.take(lease)
     with array.write():  # the writer may change any element, so the array is copied first
@@ -126,8 +127,8 @@ def test_consumer_stream_waits_for_allocation_of_fresh_memory(simulated_devices)
     other.move_memory(kDLCUDA, stream=stream, async_copy=True)
     with array.write(stream=stream, discard=True) as lease, consumer.take(lease) as view:
         view.write(4)  # in another stream than that of the allocation
-    assert np.array_equal(contents(array), np.full(SHAPE, 4))
-    assert np.array_equal(kept.read().result(), values)
+    assert_same_values(contents(array), np.full(SHAPE, 4))
+    assert_same_values(kept.read().result(), values)
 
 
 def test_error_policy_refuses_use_under_escaped_views(simulated_devices):
@@ -144,7 +145,7 @@ def test_error_policy_refuses_use_under_escaped_views(simulated_devices):
     reading = view.read()
     view.drop()
     array.fill(0)
-    assert np.array_equal(reading.result(), values)
+    assert_same_values(reading.result(), values)
     with array.write() as lease:
         view = consumer.take(lease)
     with pytest.raises(memarray.LockError, match="1 writable"):
@@ -154,7 +155,7 @@ def test_error_policy_refuses_use_under_escaped_views(simulated_devices):
     consumer.synchronize()
     simulated_devices.delay(0)
     consumer.stream().synchronize()
-    assert np.array_equal(contents(array), np.full(SHAPE, 2))
+    assert_same_values(contents(array), np.full(SHAPE, 2))
 
 
 def test_alias_policy_shares_memory_with_escaped_views(simulated_devices, copies):
@@ -172,7 +173,7 @@ def test_alias_policy_shares_memory_with_escaped_views(simulated_devices, copies
     view.write(3)
     array.add_index_tuple()  # ordered after the write
     assert copies() == 0
-    assert np.array_equal(contents(array), 3 + SUMS)
+    assert_same_values(contents(array), 3 + SUMS)
     del kept
 
 
@@ -192,9 +193,9 @@ def test_views_on_two_devices_keep_values_after_array_changes(simulated_devices,
         reading = view.read()
         view.drop()
         array.add_index_tuple()
-        assert np.array_equal(reading.result(), values)
+        assert_same_values(reading.result(), values)
     simulated_devices.delay(0)
-    assert np.array_equal(contents(array), 2 * SUMS)
+    assert_same_values(contents(array), 2 * SUMS)
     del kept
 
 
@@ -206,11 +207,11 @@ def test_stream_object_is_kept_alive_while_its_stream_is_needed(simulated_device
         reading = Consumer(stream=as_object()).take(lease).read()
         assert simulated_devices.live()["streams"] == streams + 1
     array.fill(0)
-    assert np.array_equal(reading.result(), values)
+    assert_same_values(reading.result(), values)
     array.add_index_tuple()
     del reading
     memarray.synchronize()
-    assert np.array_equal(contents(array), SUMS)
+    assert_same_values(contents(array), SUMS)
     assert simulated_devices.live()["streams"] <= streams + 1
 
 
@@ -224,5 +225,5 @@ def test_deleter_in_host_function_makes_no_driver_call(simulated_devices):
     reading = view.read()
     view.drop(in_stream=True)  # the last owner of its memory
     consumer.stream().synchronize()
-    assert np.array_equal(reading.result(), values)
+    assert_same_values(reading.result(), values)
     assert simulated_devices.violations() == []

@@ -33,7 +33,7 @@ from support import DTYPES, SEED, numpy_dtype
 EXAMPLES = 20_000 if os.environ.get("MEMARRAY_NIGHTLY") else 100
 #: Extents of the memory that views are taken of.
 BASES = {1: (19,), 2: (5, 8), 3: (4, 2, 7), 4: (3, 4, 2, 5)}
-#: What views of memory take: `x` is a NumPy array or a `BufferView`.
+#: Layouts of views of memory: `x` is a NumPy array or a `BufferView`.
 LAYOUTS = {
     "dense": lambda x: x,
     "transposed": lambda x: x.T,

@@ -10,6 +10,7 @@ import warnings
 import memarray
 import numpy as np
 import pytest
+from dtype_values import assert_same_values
 from operations import EXPORTS
 from support import filled, look
 
@@ -202,7 +203,7 @@ def test_lease_keeps_array_alive_and_exposes_it():
     lease = array.read()
     del array
     with lease:
-        np.testing.assert_array_equal(np.from_dlpack(lease), values)
+        assert_same_values(np.from_dlpack(lease), values)
         assert isinstance(lease.array, memarray.MemArray)
         assert lease.array.shape == (3,)
         with pytest.raises(memarray.LockError):

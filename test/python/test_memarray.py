@@ -8,6 +8,7 @@ import weakref
 import memarray
 import numpy as np
 import pytest
+from dtype_values import assert_same_values
 from support import COMPLEXES, DTYPES, FLOATS, INTEGERS, RANKS, filled, index_sums, look, numpy_dtype, pattern, shape_of
 
 every_dtype = pytest.mark.parametrize("name", DTYPES)
@@ -40,11 +41,11 @@ def test_read_move_and_index_sums_match_numpy(name, ndim):
     values = pattern(shape, name)
     array.read_numpy_array(values)
     with array.get_dlpack(memarray.dlpack.kDLCPU) as lease:
-        np.testing.assert_array_equal(np.asarray(lease), values)
+        assert_same_values(np.asarray(lease), values)
     array.add_index_tuple()
     array.move_memory(memarray.dlpack.kDLCPU, device_id=0, stream=0, async_copy=False)
     with array.get_dlpack(memarray.dlpack.kDLCPU) as lease:
-        np.testing.assert_array_equal(np.asarray(lease), values + index_sums(shape, name))
+        assert_same_values(np.asarray(lease), values + index_sums(shape, name))
 
 
 @every_dtype
@@ -150,11 +151,11 @@ def test_resize_keeps_the_leading_elements_in_linear_order(ndim):
     array.resize(larger)
     flat = look(array).ravel()
     assert array.shape == larger
-    np.testing.assert_array_equal(flat[: values.size], values.ravel())
+    assert_same_values(flat[: values.size], values.ravel())
     assert not flat[values.size :].any()
     smaller = (2,) + (1,) * (ndim - 1)
     array.resize(smaller)
-    np.testing.assert_array_equal(look(array).ravel(), values.ravel()[:2])
+    assert_same_values(look(array).ravel(), values.ravel()[:2])
 
 
 def test_resize_takes_the_integers_that_the_constructor_takes():
@@ -175,10 +176,10 @@ def test_exchange_swaps_contents_and_shapes():
     right, right_values = filled((4, 1), start=5)
     left.exchange(right)
     assert left.shape == (4, 1) and right.shape == (2, 3)
-    np.testing.assert_array_equal(look(left), right_values)
-    np.testing.assert_array_equal(look(right), left_values)
+    assert_same_values(look(left), right_values)
+    assert_same_values(look(right), left_values)
     left.exchange(left)
-    np.testing.assert_array_equal(look(left), right_values)
+    assert_same_values(look(left), right_values)
 
 
 @pytest.mark.parametrize(
@@ -192,7 +193,7 @@ def test_copies_are_deep_and_unlocked(duplicate, copies):
     assert twin.lock_id == -1
     assert twin.escaped_views == "error"
     twin.fill(0)
-    np.testing.assert_array_equal(look(array), values)
+    assert_same_values(look(array), values)
     assert type(twin) is memarray.MemArray
     assert copies() == 0
 
@@ -303,14 +304,14 @@ def test_from_numpy_takes_any_strides():
     for source in (values, values.T, values[::-1, ::2], np.asfortranarray(values), values[:, :0]):
         array = memarray.MemArray.from_numpy(source)
         assert array.shape == source.shape
-        np.testing.assert_array_equal(look(array), source)
+        assert_same_values(look(array), source)
 
 
 def test_from_numpy_takes_the_other_byte_order():
     values = pattern((3, 2), "int32")
     array = memarray.MemArray.from_numpy(values.astype(">i4"))
     assert array.dtype == np.int32
-    np.testing.assert_array_equal(look(array), values)
+    assert_same_values(look(array), values)
 
 
 def test_read_numpy_array_casts_within_a_kind():
@@ -326,7 +327,7 @@ def test_failed_conversion_leaves_array_unchanged():
     array, values = filled((2,), "float32")
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):
         array.read_numpy_array(np.array([1.0, 1e300]))
-    np.testing.assert_array_equal(look(array), values)
+    assert_same_values(look(array), values)
 
 
 @pytest.mark.parametrize("policy", ["snapshot", "alias"])
@@ -336,7 +337,7 @@ def test_a_source_that_overlaps_the_array_is_copied_first(policy):
     with array.read() as lease:
         kept = np.from_dlpack(lease)
     array.read_numpy_array(kept[::-1])
-    np.testing.assert_array_equal(look(array), values[::-1])
+    assert_same_values(look(array), values[::-1])
 
 
 def test_uninitialized_array_can_be_filled():

@@ -199,8 +199,8 @@ LIAR = """
             memarray.from_dlpack(np.zeros(3))
     a = memarray.MemArray([3], "int32")
     # Its slots lie where an array has its fields, and say: float32, native, no dimensions.
-    lend = lambda self, **keywords: a.view().__dlpack__(**keywords)
-    liar = type("numpy.ndarray", (), {{"__slots__": tuple("abcdefg"), "__dlpack__": lend}})()
+    export = lambda self, **keywords: a.view().__dlpack__(**keywords)
+    liar = type("numpy.ndarray", (), {{"__slots__": tuple("abcdefg"), "__dlpack__": export}})()
     liar.a, liar.f = object(), 11 << 30 | ord("=") << 16
     for _ in range(3):
         view = memarray.from_dlpack(liar)

@@ -15,7 +15,7 @@ from dlpack_structs import view_through_table
 from dtype_values import assert_same_values, edges
 from exchange_libraries import CONSUMERS, Jitted, address, is_available, load
 from memarray import BufferView
-from support import DTYPES, numpy_dtype, pattern
+from support import DTYPES, numpy_dtype, small_numbers
 
 pytestmark = pytest.mark.sweep
 LAYOUTS = {
@@ -120,7 +120,7 @@ def check_lies_as(view, x, layout):
 
 def aligned(dtype):
     """Returns memory of our own with edge values, aligned to 64 bytes as JAX needs it."""
-    values, all_edges = pattern((4, 6), dtype), edges(dtype)
+    values, all_edges = small_numbers((4, 6), dtype), edges(dtype)
     values[:, 1::2].flat[:] = all_edges[np.linspace(0, len(all_edges) - 1, 12).astype(int)]
     return np.asarray(BufferView.from_numpy(values).copy())
 

@@ -38,6 +38,26 @@ def test_dtype_has_fields_and_padding_of_the_struct():
     assert memarray.MemArray([2, 3], POINT).shape == (2, 3)
 
 
+@pytest.mark.parametrize("dtype", [POINT, BODY], ids=["packed", "padded"])
+def test_array_interface_of_structs_equals_that_of_numpy(dtype):
+    source = np.zeros(4, dtype)
+    field = source if dtype == POINT else source["origin"]
+    field["x"], field["id"] = zip(*VALUES, strict=True)
+    array = memarray.MemArray.from_numpy(source)
+    with array.read() as lease:
+        for exporter in (lease, lease.view(), array.view(), memarray.BufferView(source)):
+            for given, expected in ((exporter, source), (memarray.BufferView(exporter)[::-2], source[::-2])):
+                interface = given.__array_interface__
+                assert np.lib.format.descr_to_dtype(interface["descr"]) == dtype
+                assert memarray.BufferView(Interface(given)).dtype == dtype
+                # NumPy gives names to the padding, also in its own arrays.
+                taken, numpys = np.asarray(Interface(given)), np.asarray(Interface(expected))
+                assert taken.dtype == numpys.dtype
+                assert taken.ctypes.data == interface["data"][0]
+                for name in dtype.names:
+                    np.testing.assert_array_equal(taken[name], expected[name])
+
+
 def test_copies_and_slices_have_equal_contents():
     a = points()
     x = np.asarray(a)
@@ -77,9 +97,12 @@ def test_fields_in_another_order_are_refused():
     assert np.asarray(a).tolist() == VALUES
 
 
-@pytest.mark.parametrize("make", [points, lambda: points().view()])
-def test_pickle_keeps_struct_values(make):
-    assert np.asarray(pickle.loads(pickle.dumps(make(), protocol=5))).tolist() == VALUES
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("make", [points, lambda: points().view(), lambda: points().view()[::-1]])
+def test_pickle_keeps_struct_values(make, protocol):
+    again = pickle.loads(pickle.dumps(make(), protocol))
+    assert again.dtype == POINT
+    assert np.asarray(again).tolist() == np.asarray(make()).tolist()
 
 
 def test_memoryview_has_struct_format():
@@ -131,9 +154,10 @@ def test_a_struct_without_fields_is_copied_whole():
         pickle.dumps(a.view(), protocol=5)
 
 
-def test_strided_structs_are_read_without_a_hidden_copy(copies):
-    a = memarray.MemArray([3], "structs::Opaque")
-    whole = np.arange(12, dtype="i4").view("V8")
+@pytest.mark.parametrize(("name", "dtype"), [("structs::Opaque", "V8"), ("structs::Point", POINT)])
+def test_strided_structs_are_read_without_a_hidden_copy(name, dtype, copies):
+    a = memarray.MemArray([3], name)
+    whole = np.arange(12, dtype="i4").view(dtype)
     for source in (whole[::2], whole[4::-2], whole[:3]):
         copies()
         a.read_numpy_array(source)

@@ -8,8 +8,9 @@ import weakref
 import memarray
 import numpy as np
 import pytest
+from dtype_values import assert_same_values, edge_rows
 from memarray import BufferView
-from support import DTYPES, numpy_dtype
+from support import DTYPES, NUMPY_DTYPES
 
 pytestmark = pytest.mark.sanitize
 
@@ -35,13 +36,26 @@ def test_view_describes_its_numpy_array():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_every_dtype_round_trips_through_numpy(dtype):
-    x = np.array([[0, 1, 2], [3, 0, 1]]).astype(numpy_dtype(dtype))
+    x = edge_rows(dtype, 3)
     view = BufferView.from_numpy(x)
     assert view.dtype == x.dtype
     back = np.asarray(view[::-1, 1:])
     assert back.dtype == x.dtype
     assert back.__array_interface__["data"][0] == x[::-1, 1:].__array_interface__["data"][0]
-    np.testing.assert_array_equal(back, x[::-1, 1:])
+    assert_same_values(back, x[::-1, 1:])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_dtype_is_viewed_in_every_layout(dtype):
+    x = edge_rows(dtype, 4)
+    repeated = np.broadcast_to(x, (2, *x.shape))
+    for part in (x, x.T, x[::-1], x[:, ::-2], x[1:, 1:], x[:0], x[0, 0:1].reshape(()), repeated):
+        view = BufferView.from_numpy(part)
+        assert view.writable == part.flags.writeable
+        assert_same_values(np.asarray(view), part)
+        if dtype in NUMPY_DTYPES:
+            again = BufferView.from_buffer(part)
+            assert (again.shape, again.strides, again.dtype) == (part.shape, part.strides, part.dtype)
 
 
 KEYS = [
@@ -68,10 +82,12 @@ def test_indexing_matches_numpy(key):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_full_index_returns_an_element(dtype):
-    x = np.array([[0, 1], [1, 3]]).astype(numpy_dtype(dtype))
-    element = BufferView.from_numpy(x)[1, -1]
-    assert element == x[1, -1].item()
-    assert type(element) is (float if dtype == "bfloat16" else type(x[1, -1].item()))
+    x = edge_rows(dtype, 2)
+    view = BufferView.from_numpy(x)
+    for row in range(len(x)):
+        element, expected = view[row, -1], x[row, -1].item()
+        assert type(element) is (float if dtype == "bfloat16" else type(expected))
+        assert_same_values(x.dtype.type(element), x[row, -1])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from dlpack_producer import ENTRANCES, Producer
 from dlpack_structs import Device
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer
-from support import filled, index_sums, look
+from support import filled, index_sums, look, small_numbers
 
 SUMS = index_sums(SHAPE, "float64")
 
@@ -104,7 +104,7 @@ def moves_through_the_host_at_once(w):
 
 
 def a_large_move_through_the_host(w):
-    large, values = filled((5, 1 << 19), start=w.start)
+    large, values = filled((5, 1 << 19), start=w.start, values_of=small_numbers)
     large.move_memory(kDLCUDA)
     large.add_index_tuple()  # only the device's side is valid
     values += index_sums(values.shape, "float64")

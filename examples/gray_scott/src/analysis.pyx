@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False, freethreading_compatible=True
-"""What a run made, looked at in loops that hold no GIL."""
+"""Analysis of a run, in loops that hold no GIL."""
 
 from libc.stdint cimport int64_t
 

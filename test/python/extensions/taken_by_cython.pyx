@@ -1,4 +1,4 @@
-# What functions with typed memoryviews take of an array, and give back. Compiled by exchange_libraries.py.
+# Functions with typed memoryviews that take and return arrays. Compiled by exchange_libraries.py.
 # cython: language_level=3
 
 ctypedef fused T:

@@ -1,4 +1,4 @@
-// What functions that nanobind binds take of an array, and give back. Compiled by exchange_libraries.py.
+// Functions bound by nanobind that take and return arrays. Compiled by exchange_libraries.py.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
