@@ -26,9 +26,9 @@ def test_jax_sees_dtype_shape_and_values(name):
     if name == "bfloat16":
         pytest.importorskip("ml_dtypes", reason="NumPy has no bfloat16 of its own")
     array, values = filled((4, 3), name)
-    lent = lend(array)
-    assert lent.shape == (4, 3) and str(lent.dtype) == name
-    assert_same_values(np.asarray(lent), values)
+    exported = lend(array)
+    assert exported.shape == (4, 3) and str(exported.dtype) == name
+    assert_same_values(np.asarray(exported), values)
 
 
 @pytest.mark.trap("P07")
@@ -45,8 +45,8 @@ def test_read_only_export_to_jax_is_refused_with_advice():
 def test_jax_shares_memory_of_write_lease():
     array, _ = filled((64,), "float32")
     with array.get_dlpack() as lease:
-        lent = jax.dlpack.from_dlpack(lease)
-        assert lent.unsafe_buffer_pointer() == np.asarray(lease).ctypes.data
+        exported = jax.dlpack.from_dlpack(lease)
+        assert exported.unsafe_buffer_pointer() == np.asarray(lease).ctypes.data
 
 
 def test_jax_computes_with_values_of_escaped_view():
