@@ -3,7 +3,7 @@
 // The C++ API, without the opt-in headers in this folder, and the names of dlpack.h (kDLCPU, …).
 
 #include <memarray/array/access.hpp>
-#include <memarray/array/leases.hpp>
+#include <memarray/array/lease_group.hpp>
 #include <memarray/array/mem_array.hpp>
 #include <memarray/array/shared_memory.hpp>
 #include <memarray/base/array_indexer.hpp>

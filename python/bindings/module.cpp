@@ -1,7 +1,7 @@
 // The module memarray._core. Types with hot methods use the C API, the rest pybind11.
 
 #include "array/array_type.hpp"
-#include "array/shared_arrays.hpp"
+#include "array/shared_bytes.hpp"
 #include "cuda/handle_types.hpp"
 #include "export/buffer.hpp"
 #include "export/dlpack_capsule.hpp"
@@ -10,8 +10,8 @@
 #include "helpers.hpp"
 #include "import/plain_memory.hpp"
 #include "import/view_import.hpp"
+#include "lease/lease_group_type.hpp"
 #include "lease/lease_type.hpp"
-#include "lease/leases_type.hpp"
 #include "object_bridge.hpp"
 #include "python_errors.hpp"
 #include "shown.hpp"
@@ -192,7 +192,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   if (!init_dlpack_request() || !init_view_reduce() || !init_view_import() || !init_exchange_api())
     throw py::error_already_set();
   check(add_lease_type(m.ptr()));
-  check(add_leases_type(m.ptr()));
+  check(add_lease_group_type(m.ptr()));
   check(add_memory_keep_alive_type());
   check(add_view_type(m.ptr()));
   check(add_array_type(m.ptr()));

@@ -39,9 +39,9 @@ BoundStream bind_stream(StreamHandle const& stream, ContextHandle const& context
       throw ValueError("the stream is of cuda:" + std::to_string(device_id_of(of_stream)) + ", the memory of cuda:" +
                        std::to_string(device_id_of(context)) + ": name a stream of that device");
   }
-  BoundStream queue{stream, of_stream ? of_stream : context, {}, keeps_stream(stream)};
-  if (!of_stream && as_intptr(stream) == per_thread) queue.thread = std::this_thread::get_id();
-  return queue;
+  BoundStream bound_stream{stream, of_stream ? of_stream : context, {}, keeps_stream(stream)};
+  if (!of_stream && as_intptr(stream) == per_thread) bound_stream.thread = std::this_thread::get_id();
+  return bound_stream;
 }
 
 }  // namespace memarray::detail

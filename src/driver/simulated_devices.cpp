@@ -8,7 +8,7 @@
 
 #include "driver/simulated/entries.hpp"
 #include "driver/simulated/session.hpp"
-#include "driver/simulated/sessions.hpp"
+#include "driver/simulated/session_registry.hpp"
 
 namespace memarray::testing {
 

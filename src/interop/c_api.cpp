@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "array_ref.hpp"
+#include "c_resources.hpp"
 #include "failure.hpp"
 #include "ref.hpp"
-#include "resources.hpp"
 
 #define MEMARRAY_QUOTE_VALUE(x) #x
 #define MEMARRAY_QUOTE(x) MEMARRAY_QUOTE_VALUE(x)

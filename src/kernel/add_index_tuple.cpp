@@ -23,7 +23,7 @@ void add_index_tuple(ArrayState& state, StreamChoice const& stream) {
                        .target = {target, state.dtype(), layout},
                        .source = {source, state.dtype(), layout}};
   try {
-    job.submit(hold.memory(), hold.queue());
+    job.submit(hold.memory(), hold.bound_stream());
   } catch (...) {
     hold.left_running();
     throw;

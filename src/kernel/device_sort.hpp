@@ -1,11 +1,11 @@
 #pragma once
 
-#include "launch/sort_keys.hpp"
+#include "launch/key_order.hpp"
 #include "strided/device_strided.hpp"
 
 #include <memarray/base/config.hpp>
 #include <memarray/detail/launch/device_loop.hpp>
-#include <memarray/detail/launch/sort_of_keys.hpp>
+#include <memarray/detail/launch/key_sort.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -59,7 +59,7 @@ struct DeviceGather {
 template <class Machine>
 class DeviceSort {
  public:
-  DeviceSort(SortOfKeys const& sort, Machine& machine) : _sort(sort), _machine(machine) {}
+  DeviceSort(KeySort const& sort, Machine& machine) : _sort(sort), _machine(machine) {}
 
   void run() {
     if (_sort.size <= UINT32_MAX)
@@ -124,7 +124,7 @@ class DeviceSort {
     _machine.launch(DeviceGather<word, Position>{from, target, words, count, order}, count);
   }
 
-  SortOfKeys const& _sort;
+  KeySort const& _sort;
   Machine& _machine;
 };
 

@@ -60,7 +60,7 @@ HeldArrays::HeldArrays(std::span<KernelHold> holds, StreamOrLaunch const& on, Ex
     }
     if (is_plain) return;
     check_one_device();
-    find_place(stream);
+    find_space(stream);
   } catch (...) {
     release();
     throw;
@@ -109,8 +109,8 @@ void HeldArrays::acquire(KernelHold& hold, StreamHandle const& stream, Extent ex
   Residency& residency = state.residency();
   if (hold._lock_id < 0 && !residency.on_device()) [[likely]] {
     LockWord& word = state.lock().word();
-    if (reads ? word.try_lock_shared(again, LockWord::With::reference, &hold._left)
-              : word.try_lock_exclusive(LockWord::operation, LockWord::With::reference, &hold._left)) {
+    if (reads ? word.try_lock_shared(again, LockWord::RefMode::counted, &hold._left)
+              : word.try_lock_exclusive(LockWord::operation, LockWord::RefMode::counted, &hold._left)) {
       Block& block = residency.block();
       Block::Exports const exports = reads ? block.exports() : residency.exports();
       bool const is_plain = (reads ? exports.writable : exports.total()) == 0 && !block.uses();
@@ -135,12 +135,12 @@ void HeldArrays::acquire(KernelHold& hold, StreamHandle const& stream, Extent ex
   hold._source = copies_all ? hold._target : hold._acquired->source();
 }
 
-void HeldArrays::find_place(StreamHandle const& stream) {
+void HeldArrays::find_space(StreamHandle const& stream) {
   KernelHold const& first = _holds.front();
   if (!first.on_device()) return;
   Block const& block = first._view ? first._view->block() : first._state->residency().block();
   _memory = &block.uses()->memory();
-  _queue = bind_stream(stream, _memory->context());
+  _bound_stream = bind_stream(stream, _memory->context());
   _where = _memory->driver().is_simulated() ? ExecutionSpace::simulated : ExecutionSpace::device;
 }
 
@@ -155,8 +155,8 @@ void HeldArrays::leave_running() noexcept {
   for (KernelHold& hold : _holds) {
     if (hold._acquired)
       hold._acquired->left_running();
-    else if (hold._view && _queue)
-      hold._view->block().uses()->submitted(end_of(*_queue, *_memory), use_of(hold));
+    else if (hold._view && _bound_stream)
+      hold._view->block().uses()->submitted(end_of(*_bound_stream, *_memory), use_of(hold));
     else if (hold._is_locked && hold._mode != AccessMode::read)
       hold._state->residency().wrote();
   }
@@ -173,7 +173,7 @@ void HeldArrays::commit() noexcept {
     }
     return;
   }
-  PendingWork const end = end_of(*_queue, *_memory);
+  PendingWork const end = end_of(*_bound_stream, *_memory);
   for (KernelHold& hold : _holds) {
     if (hold._acquired)
       hold._acquired->commit(end);

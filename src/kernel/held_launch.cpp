@@ -152,7 +152,7 @@ void HeldLaunch::copy_rest(KernelHold const& hold) const {
     if (where() == ExecutionSpace::host)
       job.run_on_host();
     else
-      job.submit(memory(), queue());
+      job.submit(memory(), bound_stream());
   };
   StridedLayout inner = whole;
   std::int64_t offset = 0;
@@ -216,7 +216,7 @@ void HeldLaunch::submit(Body body) const {
   }
   start.bounds.assign(_box.begin, _box.begin + _box.ndim);
   start.bounds.insert(start.bounds.end(), _box.extents, _box.extents + _box.ndim);
-  launch_emulated(queue(), [start = std::move(start), body = std::move(body), size = _size] {
+  launch_emulated(bound_stream(), [start = std::move(start), body = std::move(body), size = _size] {
     start.run(size);
     body();
   });
@@ -240,7 +240,7 @@ void HeldLaunch::run_otherwise(KernelCode const& code, void const* kernel) {
 
 void HeldLaunch::reduce(ReduceCode const& code, void const* kernel, void* result) {
   if (where() == ExecutionSpace::host) return reduce_into(code, kernel, result);
-  DeviceRun run(memory(), queue(), "reducing on a device");
+  DeviceRun run(memory(), bound_stream(), "reducing on a device");
   std::byte* const place = run.scratch(code.value_size);
   reduce_into(code, kernel, testing::detail::reachable(place));
   run.read_back({{result, place, code.value_size}});

@@ -21,8 +21,9 @@ void scan_of(bool is_inclusive, std::int64_t size, void const* source, void* tar
   auto* const to = static_cast<Element*>(target);
   run_cub(run, [&](void* scratch, std::size_t& bytes) {
     return is_inclusive
-               ? cub::DeviceScan::InclusiveScan(scratch, bytes, from, to, plus{}, size, *run.queue().stream)
-               : cub::DeviceScan::ExclusiveScan(scratch, bytes, from, to, plus{}, Element{}, size, *run.queue().stream);
+               ? cub::DeviceScan::InclusiveScan(scratch, bytes, from, to, plus{}, size, *run.bound_stream().stream)
+               : cub::DeviceScan::ExclusiveScan(scratch, bytes, from, to, plus{}, Element{}, size,
+                                                *run.bound_stream().stream);
   });
   if (!total) return;
   Element last{};

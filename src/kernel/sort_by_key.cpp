@@ -1,12 +1,12 @@
 #include "base/loop_pool.hpp"
-#include "launch/sort_keys.hpp"
+#include "launch/key_order.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/threads.hpp>
 #include <memarray/detail/kernel/held_arrays.hpp>
 #include <memarray/detail/launch/device_run.hpp>
+#include <memarray/detail/launch/key_sort.hpp>
 #include <memarray/detail/launch/launch_device.hpp>
-#include <memarray/detail/launch/sort_of_keys.hpp>
 #include <memarray/driver/simulated_devices.hpp>
 #include <memarray/kernel/sort_by_key.hpp>
 
@@ -36,7 +36,7 @@ void for_pieces(std::int64_t size, std::int64_t pieces, Work const& work) {
 template <class U, class Position>
 class RadixSort {
  public:
-  RadixSort(SortOfKeys const& sort, std::int64_t pieces)
+  RadixSort(KeySort const& sort, std::int64_t pieces)
       : _size(sort.size), _pieces(pieces), _counts(static_cast<std::size_t>(pieces)) {
     for (Pairs& pairs : _pairs)
       pairs = {std::make_unique_for_overwrite<U[]>(static_cast<std::size_t>(_size)),
@@ -160,7 +160,7 @@ class Reorder {
 };
 
 template <class U, class Position>
-void sort_as(SortOfKeys const& sort, std::int64_t pieces) {
+void sort_as(KeySort const& sort, std::int64_t pieces) {
   Reorder const keys(sort.keys, sort.sorted_keys, sort.key_bytes, sort.size);
   Reorder const values(sort.values, sort.sorted_values, sort.value_bytes, sort.size);
   RadixSort<U, Position> radix(sort, pieces);
@@ -170,14 +170,14 @@ void sort_as(SortOfKeys const& sort, std::int64_t pieces) {
 }
 
 template <class U>
-void sort_of(SortOfKeys const& sort, std::int64_t pieces) {
+void sort_of(KeySort const& sort, std::int64_t pieces) {
   if (sort.size <= std::numeric_limits<std::uint32_t>::max())
     sort_as<U, std::uint32_t>(sort, pieces);
   else
     sort_as<U, std::uint64_t>(sort, pieces);
 }
 
-void sort_on_host(SortOfKeys const& sort, std::int64_t pieces) {
+void sort_on_host(KeySort const& sort, std::int64_t pieces) {
   if (sort.size == 0) return;
   switch (sort.key_bytes) {
     case 1: return sort_of<std::uint8_t>(sort, pieces);
@@ -198,8 +198,8 @@ void sort_held(HeldArrays& arrays, KeyKind kind) {
                      " and " + values.describe());
   std::size_t value_bytes = values.dtype().itemsize;
   for (std::int64_t const extent : values.extents().subspan(1)) value_bytes *= static_cast<std::size_t>(extent);
-  SortOfKeys const sort{size,          kind,          keys.dtype().itemsize, value_bytes,
-                        keys.source(), keys.target(), values.source(),       values.target()};
+  KeySort const sort{size,          kind,          keys.dtype().itemsize, value_bytes,
+                     keys.source(), keys.target(), values.source(),       values.target()};
   arrays.begin();
   if (arrays.where() == ExecutionSpace::host) {
     bool const pays = parallel_chunks(static_cast<std::size_t>(size) * sizeof(std::uint64_t)) > 1;
@@ -208,7 +208,7 @@ void sort_held(HeldArrays& arrays, KeyKind kind) {
   }
   if (arrays.where() == ExecutionSpace::simulated) {
     std::size_t const alignments[] = {keys.dtype().alignment, values.dtype().alignment};
-    launch_emulated(arrays.queue(), [sort, alignments] {
+    launch_emulated(arrays.bound_stream(), [sort, alignments] {
       if (sort.size != 0) {
         testing::detail::check_load(sort.keys, alignments[0]);
         if (sort.value_bytes != 0) testing::detail::check_load(sort.values, alignments[1]);
@@ -217,7 +217,7 @@ void sort_held(HeldArrays& arrays, KeyKind kind) {
     });
     return;
   }
-  DeviceRun run(arrays.memory(), arrays.queue(), "sorting on a device");
+  DeviceRun run(arrays.memory(), arrays.bound_stream(), "sorting on a device");
   sort_on_device(sort, run);
 }
 

@@ -1,8 +1,8 @@
 #include "device_sort.hpp"
 
 #include <memarray/detail/launch/device_run.hpp>
+#include <memarray/detail/launch/key_sort.hpp>
 #include <memarray/detail/launch/launch_device.hpp>
-#include <memarray/detail/launch/sort_of_keys.hpp>
 
 #include <cub/device/device_radix_sort.cuh>
 
@@ -31,12 +31,12 @@ struct CudaMachine {
 
   template <class Kernel>
   void launch(Kernel const& kernel, std::int64_t size) {
-    run_sort<<<blocks_for(size), block_threads, 0, *run.queue().stream>>>(kernel);
+    run_sort<<<blocks_for(size), block_threads, 0, *run.bound_stream().stream>>>(kernel);
     check_cuda(cudaGetLastError());
   }
   std::byte* scratch(std::size_t bytes) { return run.scratch(bytes); }
   void copy(std::byte* to, std::byte const* from, std::size_t bytes) {
-    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, *run.queue().stream));
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, *run.bound_stream().stream));
   }
   template <class U, class Position>
   void sort_pairs(U const* orders, U* sorted, Position const* positions, Position* order, std::int64_t size) {
@@ -44,7 +44,7 @@ struct CudaMachine {
         run,
         [&](void* scratch, std::size_t& bytes) {
           return cub::DeviceRadixSort::SortPairs(scratch, bytes, orders, sorted, positions, order, size, 0,
-                                                 static_cast<int>(8 * sizeof(U)), *run.queue().stream);
+                                                 static_cast<int>(8 * sizeof(U)), *run.bound_stream().stream);
         },
         "sorting on a device");
   }
@@ -52,7 +52,7 @@ struct CudaMachine {
 
 }  // namespace
 
-void sort_on_device(SortOfKeys const& sort, DeviceRun& run) {
+void sort_on_device(KeySort const& sort, DeviceRun& run) {
   CudaMachine machine{run};
   DeviceSort(sort, machine).run();
 }

@@ -32,7 +32,7 @@ void sum_of(std::int64_t size, void const* source, void* result, DeviceRun& run)
   std::byte* const total = run.scratch(sizeof(Sum));
   run_cub(run, [&](void* scratch, std::size_t& bytes) {
     return cub::DeviceReduce::TransformReduce(scratch, bytes, elements, reinterpret_cast<Sum*>(total), size, plus{},
-                                              Widen<Sum>{}, Sum{}, *run.queue().stream);
+                                              Widen<Sum>{}, Sum{}, *run.bound_stream().stream);
   });
   run.read_back({{result, total, sizeof(Sum)}});
 }

@@ -23,18 +23,18 @@ BlockPtr staging_block(DeviceMemory& memory, std::size_t bytes) {
 
 }  // namespace
 
-DeviceRun::DeviceRun(DeviceMemory& memory, BoundStream const& queue, char const* what)
-    : _queue(queue), _memory(memory), _context(queue.context, what) {}
+DeviceRun::DeviceRun(DeviceMemory& memory, BoundStream const& bound_stream, char const* what)
+    : _bound_stream(bound_stream), _memory(memory), _context(bound_stream.context, what) {}
 
 DeviceRun::~DeviceRun() {
   MemoryResource resource = _memory.memory();
-  for (Scratch const& each : _scratch) resource.deallocate(_queue.stream, each.data, each.bytes);
+  for (Scratch const& each : _scratch) resource.deallocate(_bound_stream.stream, each.data, each.bytes);
 }
 
 std::byte* DeviceRun::scratch(std::size_t bytes) {
   _scratch.reserve(_scratch.size() + 1);
   MemoryResource resource = _memory.memory();
-  auto* const data = static_cast<std::byte*>(resource.allocate(_queue.stream, bytes));
+  auto* const data = static_cast<std::byte*>(resource.allocate(_bound_stream.stream, bytes));
   _scratch.push_back({data, bytes});
   return data;
 }
@@ -46,9 +46,9 @@ std::byte* DeviceRun::upload(std::size_t bytes, std::byte const* data) {
   StreamDependencies& uses = staging->uses_on(_memory.shared_from_this());
   std::memcpy(staging->data(), data, bytes);
   RuntimeRelease const released;
-  check(_context.driver().cuMemcpyHtoDAsync(address(target), staging->data(), bytes, *_queue.stream),
+  check(_context.driver().cuMemcpyHtoDAsync(address(target), staging->data(), bytes, *_bound_stream.stream),
         "copying from the host to a device");
-  uses.submitted(end_of(_queue, _memory), Use::read);
+  uses.submitted(end_of(_bound_stream, _memory), Use::read);
   return target;
 }
 
@@ -62,15 +62,15 @@ void DeviceRun::read_back(std::initializer_list<Piece> pieces) {
   try {
     std::byte* at = staging->data();
     for (Piece const& piece : pieces) {
-      check(_context.driver().cuMemcpyDtoHAsync(at, address(piece.from), piece.bytes, *_queue.stream),
+      check(_context.driver().cuMemcpyDtoHAsync(at, address(piece.from), piece.bytes, *_bound_stream.stream),
             "copying from a device to the host");
       at += piece.bytes;
     }
     testing::detail::WaitSite const site("a kernel that has a result");
-    bool const ended = synchronize(_queue);
+    bool const ended = synchronize(_bound_stream);
     if (!ended) throw_last_error("waiting for a kernel");
   } catch (...) {
-    give_up(_queue, {{&uses, Use::write}});
+    give_up(_bound_stream, {{&uses, Use::write}});
     throw;
   }
   std::byte const* at = staging->data();

@@ -26,10 +26,10 @@ void throw_runtime_error(int code, char const* name, char const* what, char cons
   throw CudaError(code, name, message);
 }
 
-void submit_emulated(BoundStream const& queue, cu::HostFunction kernel, void* data) {
-  EnteredContext const context(queue.context, "launching a kernel");
+void submit_emulated(BoundStream const& bound_stream, cu::HostFunction kernel, void* data) {
+  EnteredContext const context(bound_stream.context, "launching a kernel");
   RuntimeRelease const released;
-  if (cu::Result const failed = context.driver().launch_simulated(*queue.stream, kernel, data); failed != 0)
+  if (cu::Result const failed = context.driver().launch_simulated(*bound_stream.stream, kernel, data); failed != 0)
     throw_driver_error(failed, "launching a kernel");
 }
 
@@ -43,7 +43,7 @@ void scan_on_device(DType const&, bool, std::int64_t, void const*, void*, void*,
   throw_not_compiled_for_device();
 }
 
-void sort_on_device(SortOfKeys const&, DeviceRun&) { throw_not_compiled_for_device(); }
+void sort_on_device(KeySort const&, DeviceRun&) { throw_not_compiled_for_device(); }
 
 #endif
 

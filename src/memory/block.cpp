@@ -72,17 +72,17 @@ struct OwnedBlock : Block {
 
 /// Device memory, freed in the order of the last stream that used it.
 struct DeviceBlock : Block {
-  DeviceBlock(DeviceMemoryPtr const& memory, BoundStream const& queue, std::size_t count)
+  DeviceBlock(DeviceMemoryPtr const& memory, BoundStream const& bound_stream, std::size_t count)
       : Block(nullptr, count, {kDLCUDA, memory->device_id()}, MemoryType::device, false, &destroy),
-        where(queue.stream),
+        where(bound_stream.stream),
         vector(make_bytes<DeviceBytes>(DeviceBytes::allocator_type(memory->memory(), &where), count ? count : 1)) {
     _data = vector.data().get();
     auto* const uses = new StreamDependencies(memory);
     _uses = uses;
-    if (can_free_in(queue, *memory)) return;
-    // `queue` cannot free it later: it may have ended, or is another context's or thread's.
+    if (can_free_in(bound_stream, *memory)) return;
+    // `bound_stream` cannot free it later: it may have ended, or is another context's or thread's.
     where = nullptr;
-    uses->submitted(end_of(queue, *memory), Use::write);
+    uses->submitted(end_of(bound_stream, *memory), Use::write);
   }
 
   static void destroy(Block* block) noexcept { block->destroy_later(&destroy_in_order); }
@@ -159,9 +159,9 @@ BlockPtr Block::allocate(std::optional<MemoryResource> const& resource, std::siz
   return BlockPtr(new OwnedBlock(HostAllocator(*resource, default_stream(), how), bytes, resource->memory_type()));
 }
 
-BlockPtr Block::allocate(DeviceMemoryPtr const& memory, BoundStream const& queue, std::size_t bytes) {
+BlockPtr Block::allocate(DeviceMemoryPtr const& memory, BoundStream const& bound_stream, std::size_t bytes) {
   run_deferred();
-  return BlockPtr(new DeviceBlock(memory, queue, bytes));
+  return BlockPtr(new DeviceBlock(memory, bound_stream, bytes));
 }
 
 BlockPtr Block::adopt(void* data, std::size_t bytes, Device device, MemoryType type, KeepAlive keep_alive) {

@@ -19,7 +19,7 @@ constexpr char const* going = "memory that goes, after its last use";
 bool has_ended(PendingWork const& use) noexcept {
   if (!use.event && !use.is_unknown) return true;
   if (use.event && memarray::synchronize(use.event)) return true;
-  ContextHandle const& context = use.queue.context;
+  ContextHandle const& context = use.bound_stream.context;
   return detail::synchronize(context) || is_lost(context);
 }
 
@@ -41,21 +41,22 @@ bool is_over(StreamDependencies& uses) noexcept {
   return over;
 }
 
-bool can_free_in(BoundStream const& queue, DeviceMemory const& memory) noexcept {
+bool can_free_in(BoundStream const& bound_stream, DeviceMemory const& memory) noexcept {
   // The allocator resolves default streams in its own context and thread.
-  return queue.lasting && as_cu(queue.context) == as_cu(memory.context()) && queue.thread == std::thread::id();
+  return bound_stream.lasting && as_cu(bound_stream.context) == as_cu(memory.context()) &&
+         bound_stream.thread == std::thread::id();
 }
 
 StreamHandle order_free(StreamDependencies& uses, StreamHandle const& allocated) noexcept {
   try {
     std::vector<PendingWork> const all = uses.all();
-    std::optional<BoundStream> queue;
+    std::optional<BoundStream> bound_stream;
     for (PendingWork const& use : all)
-      if (can_free_in(use.queue, uses.memory())) queue = use.queue;
+      if (can_free_in(use.bound_stream, uses.memory())) bound_stream = use.bound_stream;
     if (all.empty() && allocated) return allocated;
-    if (!queue) queue = uses.memory().internal_stream();
-    uses.order(*queue, Use::write, "freeing memory");
-    return queue->stream;
+    if (!bound_stream) bound_stream = uses.memory().internal_stream();
+    uses.order(*bound_stream, Use::write, "freeing memory");
+    return bound_stream->stream;
   } catch (...) {  // the host waits instead
   }
   testing::detail::WaitSite const site(going);

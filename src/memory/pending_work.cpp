@@ -14,8 +14,8 @@ namespace {
 constexpr char const* no_event = "work of whose end there is no event";
 
 // Another thread's default stream cannot be named: its handle means the calling thread's own.
-bool is_another_threads(BoundStream const& queue) noexcept {
-  return queue.thread != std::thread::id() && queue.thread != std::this_thread::get_id();
+bool is_another_threads(BoundStream const& bound_stream) noexcept {
+  return bound_stream.thread != std::thread::id() && bound_stream.thread != std::this_thread::get_id();
 }
 
 }  // namespace
@@ -35,8 +35,8 @@ bool is_same_now(BoundStream const& left, BoundStream const& right) noexcept {
   return first.is(second);
 }
 
-void hold_back(BoundStream const& queue, EventHandle const& event, char const* site) {
-  if (!is_another_threads(queue)) return wait(queue, event, site);
+void hold_back(BoundStream const& bound_stream, EventHandle const& event, char const* site) {
+  if (!is_another_threads(bound_stream)) return wait(bound_stream, event, site);
   wait_here(event, site);
   report_blocking("another thread's default stream cannot be made to wait, so work was waited for");
 }
@@ -50,7 +50,7 @@ void wait_unrecorded(PendingWork const& end) noexcept {
   if (end.event)
     wait_here(end.event, not_remembered);
   else if (end.is_unknown)
-    static_cast<void>(end_now(end.queue));
+    static_cast<void>(end_now(end.bound_stream));
 }
 
 bool end_now(ContextHandle const& context) noexcept {
@@ -62,9 +62,9 @@ bool end_now(ContextHandle const& context) noexcept {
   return ended;
 }
 
-bool end_now(BoundStream const& queue) noexcept {
+bool end_now(BoundStream const& bound_stream) noexcept {
   testing::detail::WaitSite const site(no_event);
-  return (!is_another_threads(queue) && synchronize(queue)) || end_now(queue.context);
+  return (!is_another_threads(bound_stream) && synchronize(bound_stream)) || end_now(bound_stream.context);
 }
 
 // True if an event may stay in the context: a foreign context may be destroyed once its work completes.
@@ -73,19 +73,20 @@ bool is_kept(ContextHandle const& context, DeviceMemory const& memory) noexcept 
          as_cu(context) == as_cu(held_primary_context(device_id_of(context)));
 }
 
-PendingWork end_of(BoundStream const& queue, DeviceMemory& memory) noexcept {
-  if (!is_kept(queue.context, memory)) return {queue, nullptr, !end_now(queue)};
-  if (is_another_threads(queue)) return {queue, nullptr, !end_now(queue.context)};
-  EventHandle event =
-      as_cu(queue.context) == as_cu(memory.context()) ? memory.event() : create_event_handle(queue.context);
-  if (event && record(event, queue.stream)) return {queue, std::move(event)};
-  return {queue, nullptr, !end_now(queue.context)};
+PendingWork end_of(BoundStream const& bound_stream, DeviceMemory& memory) noexcept {
+  if (!is_kept(bound_stream.context, memory)) return {bound_stream, nullptr, !end_now(bound_stream)};
+  if (is_another_threads(bound_stream)) return {bound_stream, nullptr, !end_now(bound_stream.context)};
+  EventHandle event = as_cu(bound_stream.context) == as_cu(memory.context())
+                          ? memory.event()
+                          : create_event_handle(bound_stream.context);
+  if (event && record(event, bound_stream.stream)) return {bound_stream, std::move(event)};
+  return {bound_stream, nullptr, !end_now(bound_stream.context)};
 }
 
-void wait_for_now(BoundStream const& queue, BoundStream const& other, DeviceMemory& memory, char const* site) {
+void wait_for_now(BoundStream const& bound_stream, BoundStream const& other, DeviceMemory& memory, char const* site) {
   PendingWork const now = end_of(other, memory);
   if (now.is_unknown) throw_last_error(site);
-  if (now.event) wait(queue, now.event, site);
+  if (now.event) wait(bound_stream, now.event, site);
 }
 
 }  // namespace memarray::detail

@@ -6,10 +6,10 @@
 namespace memarray::detail {
 
 bool ShortLock::lock_late(std::uint32_t mine) noexcept {
-  constexpr int looks = 64;
+  constexpr int tries_before_yield = 64;
   constexpr int yields = 256;
   for (int round = 0;; ++round) {
-    for (int look = 0; look < looks; ++look) {
+    for (int i = 0; i < tries_before_yield; ++i) {
       std::uint32_t holder = _holder.load(std::memory_order_relaxed);
       if (holder != mine && _holder.compare_exchange_weak(holder, mine, std::memory_order_acquire)) return holder == 0;
 #if defined(__x86_64__) || defined(__i386__)

@@ -19,8 +19,8 @@ ForkLockGuard StreamDependencies::guard() noexcept {
           }};
 }
 
-StreamDependencies::Events StreamDependencies::events_before(BoundStream const* queue, Use use) {
-  auto const is_own = [&](PendingWork const& other) { return queue && other.queue.is(*queue); };
+StreamDependencies::Events StreamDependencies::events_before(BoundStream const* bound_stream, Use use) {
+  auto const is_own = [&](PendingWork const& other) { return bound_stream && other.bound_stream.is(*bound_stream); };
   Events events;
   auto const locked = guard();
   events.reserve(_writes.size() + _reads.size());
@@ -42,16 +42,16 @@ void StreamDependencies::find_ends() {
     {
       auto const locked = guard();
       for (PendingWork const& write : _writes)
-        if (write.is_unknown) lost = write.queue;
+        if (write.is_unknown) lost = write.bound_stream;
       for (Entry const& read : _reads)
-        if (read.use.is_unknown) lost = read.use.queue;
+        if (read.use.is_unknown) lost = read.use.bound_stream;
     }
     if (!lost) return;
     testing::detail::WaitSite const site("work whose end was not known");
     PendingWork const end =
         lost->lasting ? end_of(*lost, *_memory) : PendingWork{*lost, nullptr, !detail::synchronize(lost->context)};
     if (end.is_unknown) throw_last_error("waiting for work on memory that it uses");
-    auto const is_it = [&](PendingWork const& use) { return use.is_unknown && is_same_now(use.queue, *lost); };
+    auto const is_it = [&](PendingWork const& use) { return use.is_unknown && is_same_now(use.bound_stream, *lost); };
     auto const locked = guard();
     for (PendingWork& write : _writes)
       if (is_it(write)) write = end;
@@ -60,17 +60,17 @@ void StreamDependencies::find_ends() {
   }
 }
 
-void StreamDependencies::order(BoundStream const& queue, Use use, char const* site) {
+void StreamDependencies::order(BoundStream const& bound_stream, Use use, char const* site) {
   find_ends();
-  Events const events = events_before(&queue, use);
-  for (EventHandle const& event : events) wait(queue, event, site);
+  Events const events = events_before(&bound_stream, use);
+  for (EventHandle const& event : events) wait(bound_stream, event, site);
   // Under a write lease, only its holder, or work on its behalf, calls this.
-  for (BoundStream const& entry : streams_leased_for_writing(&queue))
-    wait_for_now(queue, entry, *_memory, "a lease's next work, after its other streams");
-  if (use == Use::write || events.empty() || !queue.lasting) return;
+  for (BoundStream const& entry : streams_leased_for_writing(&bound_stream))
+    wait_for_now(bound_stream, entry, *_memory, "a lease's next work, after its other streams");
+  if (use == Use::write || events.empty() || !bound_stream.lasting) return;
   try {
     auto const locked = guard();
-    _reads.push_back({{queue, nullptr}, true});
+    _reads.push_back({{bound_stream, nullptr}, true});
   } catch (std::bad_alloc const&) {
     // The next use waits again.
   }
@@ -104,16 +104,16 @@ void StreamDependencies::forget(Events const& over) noexcept {
 }
 
 std::vector<BoundStream> StreamDependencies::streams_leased_for_writing(BoundStream const* but) {
-  std::vector<BoundStream> queues;
+  std::vector<BoundStream> streams;
   auto const locked = guard();
   for (LeaseStream const& entry : _lease_streams)
-    if (entry.use == Use::write && entry.is_used && !(but && is_same_now(entry.queue, *but)))
-      queues.push_back(entry.queue);
-  return queues;
+    if (entry.use == Use::write && entry.is_used && !(but && is_same_now(entry.bound_stream, *but)))
+      streams.push_back(entry.bound_stream);
+  return streams;
 }
 
-void StreamDependencies::begin_after(BoundStream const& queue, char const* site) {
-  PendingWork const end = end_of(queue, *_memory);
+void StreamDependencies::begin_after(BoundStream const& bound_stream, char const* site) {
+  PendingWork const end = end_of(bound_stream, *_memory);
   if (end.is_unknown) throw_last_error(site);
   remember({&end, 1}, Use::write);
   auto const locked = guard();
@@ -128,7 +128,7 @@ StreamDependencies::Lease StreamDependencies::open_lease(BoundStream const& own,
   return lease;
 }
 
-bool StreamDependencies::export_to(Lease lease, BoundStream const* queue, bool known) {
+bool StreamDependencies::export_to(Lease lease, BoundStream const* bound_stream, bool known) {
   std::vector<BoundStream> others;
   std::optional<BoundStream> target;
   Use use = Use::read;
@@ -136,9 +136,10 @@ bool StreamDependencies::export_to(Lease lease, BoundStream const* queue, bool k
     auto const locked = guard();
     for (LeaseStream const& entry : _lease_streams) {
       if (entry.lease != lease) continue;
-      if (!target) target = queue ? *queue : entry.queue;  // the first is the lease's own
+      if (!target) target = bound_stream ? *bound_stream : entry.bound_stream;  // the first is the lease's own
       use = entry.use;
-      if (entry.is_used && use == Use::read && !is_same_now(entry.queue, *target)) others.push_back(entry.queue);
+      if (entry.is_used && use == Use::read && !is_same_now(entry.bound_stream, *target))
+        others.push_back(entry.bound_stream);
     }
   }
   if (!target) return false;
@@ -152,7 +153,7 @@ bool StreamDependencies::export_to(Lease lease, BoundStream const* queue, bool k
   for (LeaseStream& entry : _lease_streams) {
     if (entry.lease != lease) continue;
     if (!own) own = &entry;
-    if (!is_same_now(entry.queue, *target)) continue;
+    if (!is_same_now(entry.bound_stream, *target)) continue;
     entry.is_used = true;
     entry.is_known = entry.is_known && known;
     return true;
@@ -162,16 +163,16 @@ bool StreamDependencies::export_to(Lease lease, BoundStream const* queue, bool k
   return true;
 }
 
-std::optional<BoundStream> StreamDependencies::queue_of(Lease lease) {
+std::optional<BoundStream> StreamDependencies::stream_of(Lease lease) {
   auto const locked = guard();
   for (LeaseStream const& entry : _lease_streams)
-    if (entry.lease == lease) return entry.queue;
+    if (entry.lease == lease) return entry.bound_stream;
   return std::nullopt;
 }
 
-void StreamDependencies::export_escaped(BoundStream const& queue, Use use, bool known) {
-  order(queue, use, "an export of an escaped view, after all users");
-  escaped({0, queue, use, true, known});
+void StreamDependencies::export_escaped(BoundStream const& bound_stream, Use use, bool known) {
+  order(bound_stream, use, "an export of an escaped view, after all users");
+  escaped({0, bound_stream, use, true, known});
 }
 
 bool StreamDependencies::export_for_writer() {
@@ -201,7 +202,7 @@ void StreamDependencies::close_lease(Lease lease, bool alive) noexcept {
     }
     if (!entry || !entry->is_used) continue;
     use = entry->use;
-    PendingWork const end = end_of(entry->queue, *_memory);
+    PendingWork const end = end_of(entry->bound_stream, *_memory);
     if (alive) escaped(*entry);
     try {
       if (end.event || end.is_unknown) ends.push_back(end);
@@ -219,35 +220,36 @@ void StreamDependencies::submitted(std::span<PendingWork const> ends, Use use) n
   for (PendingWork const& end : ends) {
     if (!end.event) continue;
     try {
-      for (BoundStream const& entry : streams_leased_for_writing(&end.queue))
+      for (BoundStream const& entry : streams_leased_for_writing(&end.bound_stream))
         hold_back(entry, end.event, "a lease's streams, after its kernel");
     } catch (...) {
-      static_cast<void>(end_now(end.queue.context));
+      static_cast<void>(end_now(end.bound_stream.context));
     }
   }
 }
 
 void StreamDependencies::hold_back_escaped(std::span<PendingWork const> ends) noexcept {
-  std::vector<BoundStream> queues;
+  std::vector<BoundStream> streams;
   bool anywhere = false;
   try {
     auto const locked = guard();
     if (!_escaped_writable) return;
     anywhere = _escaped_anywhere;
-    if (!anywhere) queues = _escaped;
+    if (!anywhere) streams = _escaped;
   } catch (std::bad_alloc const&) {
     anywhere = true;
   }
   for (PendingWork const& end : ends) {
     if (!end.event) continue;
     try {
-      for (BoundStream const& queue : queues)
-        if (!queue.is(end.queue)) hold_back(queue, end.event, "streams of escaped views, before what they write later");
+      for (BoundStream const& bound_stream : streams)
+        if (!bound_stream.is(end.bound_stream))
+          hold_back(bound_stream, end.event, "streams of escaped views, before what they write later");
       if (!anywhere) continue;
       wait_here(end.event, "work that reads what escaped views may write later, in streams that are not known");
       report_blocking("work that reads was waited for: an escaped view may be written in streams that are not known");
     } catch (...) {
-      static_cast<void>(end_now(end.queue.context));
+      static_cast<void>(end_now(end.bound_stream.context));
     }
   }
 }
@@ -267,8 +269,8 @@ void StreamDependencies::remember(std::span<PendingWork const> ends, Use use) no
       reads.swap(_reads);
     } else {
       for (PendingWork& end : writes) {
-        auto const known =
-            std::find_if(_reads.begin(), _reads.end(), [&](Entry const& read) { return read.use.queue.is(end.queue); });
+        auto const known = std::find_if(_reads.begin(), _reads.end(),
+                                        [&](Entry const& read) { return read.use.bound_stream.is(end.bound_stream); });
         if (known == _reads.end())
           _reads.push_back({end, true});
         else
@@ -279,7 +281,7 @@ void StreamDependencies::remember(std::span<PendingWork const> ends, Use use) no
   } catch (std::bad_alloc const&) {
     testing::detail::WaitSite const site(not_remembered);
     for (PendingWork const& end : ends)
-      if (end.event ? !memarray::synchronize(end.event) : end.is_unknown) static_cast<void>(end_now(end.queue));
+      if (end.event ? !memarray::synchronize(end.event) : end.is_unknown) static_cast<void>(end_now(end.bound_stream));
     clear_last_error();
     report_blocking("there was no memory to remember work on a stream, so it was waited for");
   }
@@ -307,19 +309,19 @@ void StreamDependencies::escaped(LeaseStream const& entry) noexcept {
   auto const locked = guard();
   _escaped_writable = _escaped_writable || entry.use == Use::write;
   // A stream that its handle does not own may end before the views.
-  _escaped_anywhere = _escaped_anywhere || !entry.is_known || !entry.queue.lasting;
+  _escaped_anywhere = _escaped_anywhere || !entry.is_known || !entry.bound_stream.lasting;
   if (_escaped_anywhere) return;
   for (BoundStream const& known : _escaped)
-    if (known.is(entry.queue)) return;
+    if (known.is(entry.bound_stream)) return;
   try {
-    _escaped.push_back(entry.queue);
+    _escaped.push_back(entry.bound_stream);
   } catch (std::bad_alloc const&) {
     _escaped_anywhere = true;
   }
 }
 
 bool StreamDependencies::fence_escaped(Use before, bool alive) noexcept {
-  std::vector<BoundStream> queues;
+  std::vector<BoundStream> streams;
   bool anywhere = false;
   Use use = Use::read;
   {
@@ -329,19 +331,19 @@ bool StreamDependencies::fence_escaped(Use before, bool alive) noexcept {
     anywhere = _escaped_anywhere;
     use = _escaped_writable ? Use::write : Use::read;
     if (!alive) {
-      queues.swap(_escaped);
+      streams.swap(_escaped);
       _escaped_anywhere = false;
       _escaped_writable = false;
     } else {
       try {
-        queues = _escaped;
+        streams = _escaped;
       } catch (std::bad_alloc const&) {
         anywhere = true;
       }
     }
   }
   if (!anywhere) {
-    for (BoundStream const& queue : queues) fence_one(queue, use);
+    for (BoundStream const& bound_stream : streams) fence_one(bound_stream, use);
     return true;
   }
   testing::detail::WaitSite const site("views that were kept past their lease, in streams that are not known");
@@ -355,8 +357,8 @@ bool StreamDependencies::fence_escaped(Use before, bool alive) noexcept {
   return true;
 }
 
-void StreamDependencies::fence_one(BoundStream const& queue, Use use) noexcept {
-  PendingWork const end = end_of(queue, *_memory);
+void StreamDependencies::fence_one(BoundStream const& bound_stream, Use use) noexcept {
+  PendingWork const end = end_of(bound_stream, *_memory);
   if (!end.event && !end.is_unknown) return;
   try {
     auto const locked = guard();

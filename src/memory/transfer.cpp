@@ -28,28 +28,32 @@ void check(cu::Result result, char const* what) {
 
 class Submission {
  public:
-  explicit Submission(BoundStream const& queue) noexcept : _queue(queue) {}
+  explicit Submission(BoundStream const& bound_stream) noexcept : _bound_stream(bound_stream) {}
 
   void to_device(std::byte* target, std::byte const* source, std::size_t bytes) const {
-    check(Current(_queue).driver().cuMemcpyHtoDAsync(address(target), source, bytes, *_queue.stream),
+    check(Current(_bound_stream).driver().cuMemcpyHtoDAsync(address(target), source, bytes, *_bound_stream.stream),
           "copying from the host to a device");
   }
   void to_host(std::byte* target, std::byte const* source, std::size_t bytes) const {
-    check(Current(_queue).driver().cuMemcpyDtoHAsync(target, address(source), bytes, *_queue.stream),
+    check(Current(_bound_stream).driver().cuMemcpyDtoHAsync(target, address(source), bytes, *_bound_stream.stream),
           "copying from a device to the host");
   }
   void on_device(std::byte* target, std::byte const* source, std::size_t bytes) const {
-    check(Current(_queue).driver().cuMemcpyDtoDAsync(address(target), address(source), bytes, *_queue.stream),
+    check(Current(_bound_stream)
+              .driver()
+              .cuMemcpyDtoDAsync(address(target), address(source), bytes, *_bound_stream.stream),
           "copying on a device");
   }
   void to_peer(std::byte* target, DeviceMemory& target_memory, std::byte const* source, DeviceMemory& source_memory,
                std::size_t bytes) const {
-    check(Current(_queue).driver().cuMemcpyPeerAsync(address(target), as_cu(target_memory.context()), address(source),
-                                                     as_cu(source_memory.context()), bytes, *_queue.stream),
+    check(Current(_bound_stream)
+              .driver()
+              .cuMemcpyPeerAsync(address(target), as_cu(target_memory.context()), address(source),
+                                 as_cu(source_memory.context()), bytes, *_bound_stream.stream),
           "copying between devices");
   }
   void set(std::byte* target, unsigned char value, std::size_t bytes) const {
-    check(Current(_queue).driver().cuMemsetD8Async(address(target), value, bytes, *_queue.stream),
+    check(Current(_bound_stream).driver().cuMemsetD8Async(address(target), value, bytes, *_bound_stream.stream),
           "filling memory of a device");
   }
   /// Copies on the host, in stream order.
@@ -64,7 +68,7 @@ class Submission {
       std::unique_ptr<Work> const todo(static_cast<Work*>(data));
       std::memcpy(todo->target, todo->source, todo->bytes);
     };
-    check(Current(_queue).driver().cuLaunchHostFunc(*_queue.stream, run, work.get()),
+    check(Current(_bound_stream).driver().cuLaunchHostFunc(*_bound_stream.stream, run, work.get()),
           "copying on the host in a stream's order");
     [[maybe_unused]] Work* const taken = work.release();
   }
@@ -73,23 +77,23 @@ class Submission {
   // The driver resolves default streams in the current context, and calls for two streams may alternate.
   class Current {
    public:
-    explicit Current(BoundStream const& queue) : _context(queue.context, "using a device") {}
+    explicit Current(BoundStream const& bound_stream) : _context(bound_stream.context, "using a device") {}
     [[nodiscard]] DriverTable const& driver() const noexcept { return _context.driver(); }
 
    private:
     EnteredContext _context;
   };
 
-  BoundStream const& _queue;
+  BoundStream const& _bound_stream;
 };
 
 template <class Body>
-void submit(BoundStream const& queue, std::initializer_list<UseOf> uses, Body const& body) {
+void submit(BoundStream const& bound_stream, std::initializer_list<UseOf> uses, Body const& body) {
   try {
-    Submission const submission(queue);
+    Submission const submission(bound_stream);
     body(submission);
   } catch (...) {
-    give_up(queue, uses);
+    give_up(bound_stream, uses);
     throw;
   }
 }
@@ -106,12 +110,12 @@ void in_pieces(std::size_t bytes, Piece const& piece) {
 bool is_pageable(Block const& block) noexcept { return block.memory_type() == MemoryType::normal; }
 
 void copy_between_devices(Submission const& submission, Block& target, Block& source, std::byte const* from_data,
-                          std::size_t bytes, BoundStream const& queue) {
+                          std::size_t bytes, BoundStream const& bound_stream) {
   DeviceMemory& to = target.uses()->memory();
   DeviceMemory& from = source.uses()->memory();
   if (&to == &from) return submission.on_device(target.data(), from_data, bytes);
   if (from.reaches(to) || to.reaches(from)) return submission.to_peer(target.data(), to, from_data, from, bytes);
-  // The source's internal stream copies each piece to the host; `queue` copies it onward.
+  // The source's internal stream copies each piece to the host; `bound_stream` copies it onward.
   BlockPtr const staging = staging_block(from, std::min(bytes, staging_bytes));
   StreamDependencies& staged = staging->uses_on(from.shared_from_this());
   BoundStream const out = from.internal_stream();
@@ -121,18 +125,18 @@ void copy_between_devices(Submission const& submission, Block& target, Block& so
       staged.order(out, Use::write, "copying between devices: out, after the last piece went in");
       outward.to_host(staging->data(), from_data + at, length);
       staged.submitted(end_of(out, from), Use::write);
-      staged.order(queue, Use::read, "copying between devices: in, after it came out");
+      staged.order(bound_stream, Use::read, "copying between devices: in, after it came out");
       submission.to_device(target.data() + at, staging->data(), length);
-      staged.submitted(end_of(queue, to), Use::read);
+      staged.submitted(end_of(bound_stream, to), Use::read);
     });
   });
   source.uses()->submitted(end_of(out, from), Use::read);
 }
 
 void copy_in(Submission const& submission, Block& target, Block& source, std::byte const* from, std::size_t bytes,
-             BoundStream const& queue, BlockPtr const& staging) {
+             BoundStream const& bound_stream, BlockPtr const& staging) {
   if (target.is_on_device() && source.is_on_device())
-    return copy_between_devices(submission, target, source, from, bytes, queue);
+    return copy_between_devices(submission, target, source, from, bytes, bound_stream);
   bool const inward = target.is_on_device();
   if (!staging) {
     if (inward)
@@ -154,7 +158,7 @@ void copy_in(Submission const& submission, Block& target, Block& source, std::by
 
 }  // namespace
 
-void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& queue, CopyMode ending,
+void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& bound_stream, CopyMode ending,
           std::size_t offset) {
   if (bytes == 0) return;
   bool const on_devices = target.is_on_device() && source.is_on_device();
@@ -170,14 +174,14 @@ void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& qu
   // The driver may read pageable memory before earlier work in the stream completes.
   if (!on_devices && !through_staging && is_pageable(source))
     source_uses.synchronize(Use::read, "copying pageable memory to a device, after work that writes it");
-  source_uses.order(queue, Use::read, "copying, after the source's writer");
-  target_uses.order(queue, Use::write, "copying, after the target's users");
+  source_uses.order(bound_stream, Use::read, "copying, after the source's writer");
+  target_uses.order(bound_stream, Use::write, "copying, after the target's users");
   StreamDependencies* const staging_uses = staging ? &staging->uses_on(memory) : nullptr;
-  submit(queue, {{&source_uses, Use::read}, {&target_uses, Use::write}, {staging_uses, Use::write}},
+  submit(bound_stream, {{&source_uses, Use::read}, {&target_uses, Use::write}, {staging_uses, Use::write}},
          [&](Submission const& submission) {
-           copy_in(submission, target, source, source.data() + offset, bytes, queue, staging);
+           copy_in(submission, target, source, source.data() + offset, bytes, bound_stream, staging);
          });
-  PendingWork end = end_of(queue, *memory);
+  PendingWork end = end_of(bound_stream, *memory);
   bool is_over = !end.is_unknown;
   if (ending == CopyMode::blocking && end.event) {
     testing::detail::WaitSite const site("a copy that is to be over");
@@ -190,10 +194,10 @@ void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& qu
   if (ending == CopyMode::blocking && !is_over) throw_last_error("waiting for a copy");
 }
 
-void give_up(BoundStream const& queue, std::initializer_list<UseOf> uses) noexcept {
-  if (!end_now(queue))
+void give_up(BoundStream const& bound_stream, std::initializer_list<UseOf> uses) noexcept {
+  if (!end_now(bound_stream))
     for (auto const& [of, use] : uses)
-      if (of) of->submitted({queue, nullptr, true}, use);
+      if (of) of->submitted({bound_stream, nullptr, true}, use);
   clear_last_error();
 }
 
@@ -207,9 +211,9 @@ TransferStreams transfer_streams(StreamHandle const& stream, Block const& source
   return {std::move(copies), std::move(allocates), in_source};
 }
 
-void record_allocation(Block& fresh, BoundStream const& queue) noexcept {
+void record_allocation(Block& fresh, BoundStream const& bound_stream) noexcept {
   StreamDependencies& uses = *fresh.uses();
-  uses.submitted(end_of(queue, uses.memory()), Use::write);
+  uses.submitted(end_of(bound_stream, uses.memory()), Use::write);
 }
 
 void report_transfer(std::string const& what, Device from, Device to, std::size_t bytes) {
@@ -222,7 +226,7 @@ void report_transfer(std::string const& what, Device from, Device to, std::size_
 }
 
 void fill(Block& target, std::size_t offset, void const* element, std::size_t itemsize, std::size_t count,
-          BoundStream const& queue) {
+          BoundStream const& bound_stream) {
   std::size_t const bytes = itemsize * count;
   if (bytes == 0) return;
   StreamDependencies& uses = *target.uses();
@@ -238,25 +242,25 @@ void fill(Block& target, std::size_t offset, void const* element, std::size_t it
     for (std::size_t i = 0; i < repeats; ++i) std::memcpy(staging->data() + i * itemsize, item, itemsize);
   }
   RuntimeRelease const released;
-  uses.order(queue, Use::write, "filling, after the target's users");
+  uses.order(bound_stream, Use::write, "filling, after the target's users");
   StreamDependencies* const staging_uses = staging ? &staging->uses_on(uses.memory_ptr()) : nullptr;
-  submit(queue, {{&uses, Use::write}, {staging_uses, Use::read}}, [&](Submission const& submission) {
+  submit(bound_stream, {{&uses, Use::write}, {staging_uses, Use::read}}, [&](Submission const& submission) {
     std::byte* const first = target.data() + offset;
     if (one_byte) return submission.set(first, item[0], bytes);
     submission.to_device(first, staging->data(), repeats * itemsize);
     for (std::size_t have = repeats * itemsize; have < bytes; have *= 2)
       submission.on_device(first + have, first, std::min(have, bytes - have));
   });
-  PendingWork const end = end_of(queue, memory);
+  PendingWork const end = end_of(bound_stream, memory);
   uses.submitted(end, Use::write);
   if (staging_uses) staging_uses->submitted(end, Use::read);
 }
 
 namespace {
 
-void wait_for(BoundStream const& queue, char const* what) {
+void wait_for(BoundStream const& bound_stream, char const* what) {
   testing::detail::WaitSite const site(what);
-  if (!synchronize(queue)) throw_last_error(what);
+  if (!synchronize(bound_stream)) throw_last_error(what);
 }
 
 }  // namespace
@@ -264,31 +268,31 @@ void wait_for(BoundStream const& queue, char const* what) {
 // Both wait, as the driver may access the caller's memory until the copy completes.
 void read_bytes(Block& source, std::size_t offset, void* target, std::size_t bytes) {
   StreamDependencies& uses = *source.uses();
-  BoundStream const queue = uses.memory().internal_stream();
+  BoundStream const bound_stream = uses.memory().internal_stream();
   RuntimeRelease const released;
-  uses.order(queue, Use::read, "reading an element, after the array's writer");
-  submit(queue, {{&uses, Use::read}}, [&](Submission const& submission) {
+  uses.order(bound_stream, Use::read, "reading an element, after the array's writer");
+  submit(bound_stream, {{&uses, Use::read}}, [&](Submission const& submission) {
     submission.to_host(static_cast<std::byte*>(target), source.data() + offset, bytes);
-    wait_for(queue, "reading an element");
+    wait_for(bound_stream, "reading an element");
   });
 }
 
 void write_bytes(Block& target, std::size_t offset, void const* source, std::size_t bytes) {
   StreamDependencies& uses = *target.uses();
-  BoundStream const queue = uses.memory().internal_stream();
+  BoundStream const bound_stream = uses.memory().internal_stream();
   RuntimeRelease const released;
-  uses.order(queue, Use::write, "writing an element, after the array's users");
-  submit(queue, {{&uses, Use::write}}, [&](Submission const& submission) {
+  uses.order(bound_stream, Use::write, "writing an element, after the array's users");
+  submit(bound_stream, {{&uses, Use::write}}, [&](Submission const& submission) {
     submission.to_device(target.data() + offset, static_cast<std::byte const*>(source), bytes);
-    wait_for(queue, "writing an element");
+    wait_for(bound_stream, "writing an element");
   });
 }
 
-BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory, BoundStream const& queue,
+BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory, BoundStream const& bound_stream,
                       std::size_t bytes) {
-  if (!memory->driver().is_simulated()) return Block::allocate(memory, queue, bytes);
+  if (!memory->driver().is_simulated()) return Block::allocate(memory, bound_stream, bytes);
   testing::detail::AllocationOwner const shown(owner);
-  return Block::allocate(memory, queue, bytes);
+  return Block::allocate(memory, bound_stream, bytes);
 }
 
 }  // namespace memarray::detail

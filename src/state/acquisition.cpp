@@ -97,7 +97,7 @@ Acquisition::Acquisition(Acquisition&& other) noexcept
       _fresh(std::move(other._fresh)),
       _device(other._device),
       _stream(std::move(other._stream)),
-      _queue(std::move(other._queue)),
+      _bound_stream(std::move(other._bound_stream)),
       _before(std::move(other._before)) {}
 
 // `prepare` is the last step under the lock. If a step throws, the array moves back and is unlocked.
@@ -231,7 +231,7 @@ void Acquisition::prepare_lease() {
 
 void Acquisition::prepare_operation(Option option) {
   Residency& residency = _state->residency();
-  if (residency.on_device()) _queue = residency.bind(_stream);
+  if (residency.on_device()) _bound_stream = residency.bind(_stream);
   if (option == Option::lock_only) return;
   Block& block = residency.block();
   if (option == Option::orders_itself && residency.on_device()) {
@@ -311,17 +311,17 @@ std::byte const* Acquisition::source() const noexcept { return as_kernels_see(_s
 std::byte* Acquisition::target() const noexcept { return as_kernels_see(target_block()); }
 
 void Acquisition::commit(Work work) noexcept {
-  if (_queue && work == Work::submitted) return commit(end());
+  if (_bound_stream && work == Work::submitted) return commit(end());
   publish();
 }
 
 void Acquisition::commit(PendingWork const& end) noexcept {
-  if (_queue) record(end);
+  if (_bound_stream) record(end);
   publish();
 }
 
 void Acquisition::left_running() noexcept {
-  if (_queue) record(end());
+  if (_bound_stream) record(end());
   if (_mode != AccessMode::read && !_fresh) _state->residency().wrote();
 }
 

@@ -33,7 +33,7 @@ void fill(ArrayState& state, void const* element, std::int64_t lock_id) {
   std::size_t const itemsize = state.dtype().itemsize;
   auto const count = static_cast<std::size_t>(state.size());
   if (state.residency().on_device()) {
-    fill(hold.target_block(), 0, element, itemsize, count, hold.queue());
+    fill(hold.target_block(), 0, element, itemsize, count, hold.bound_stream());
     return hold.commit(Acquisition::Work::recorded);
   }
   fill_host(hold.target(), element, itemsize, count);
@@ -55,9 +55,9 @@ void resize(ArrayState& state, Extents shape) {
   if (residency.on_device()) {
     fresh = residency.allocate(state, new_bytes, {});
     block.fence(false);
-    copy(*fresh, block, kept, hold.queue(), CopyMode::async);
+    copy(*fresh, block, kept, hold.bound_stream(), CopyMode::async);
     std::vector<std::byte> const zeros(dtype.itemsize);
-    fill(*fresh, kept, dtype.init ? dtype.init : zeros.data(), dtype.itemsize, added, hold.queue());
+    fill(*fresh, kept, dtype.init ? dtype.init : zeros.data(), dtype.itemsize, added, hold.bound_stream());
   } else {
     fresh = Block::allocate(residency.resource(), new_bytes,
                             dtype.init ? Block::Contents::uninitialized : Block::Contents::zero);
@@ -94,7 +94,7 @@ ArrayStatePtr clone(ArrayState& state) {
   Residency const& residency = state.residency();
   BlockPtr fresh = residency.allocate(state, state.bytes(), {});
   if (residency.on_device())
-    copy(*fresh, residency.block(), state.bytes(), hold.queue(), CopyMode::async);
+    copy(*fresh, residency.block(), state.bytes(), hold.bound_stream(), CopyMode::async);
   else
     copy_host(fresh->data(), residency.block().data(), state.bytes());
   return state.make_like(std::move(fresh));

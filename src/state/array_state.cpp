@@ -46,11 +46,12 @@ ArrayStatePtr ArrayState::make_on_device(DType const& dtype, Extents shape, int 
   std::int64_t const size = checked_size(shape);
   std::size_t const bytes = checked_bytes(size, dtype.itemsize);
   DeviceMemoryPtr const memory = DeviceMemory::of(device_id);
-  BoundStream const queue = bind_stream(default_stream(), memory->context());
-  BlockPtr block = allocate_for("a new array of " + std::string(dtype.name_view()), memory, queue, bytes);
+  BoundStream const bound_stream = bind_stream(default_stream(), memory->context());
+  BlockPtr block = allocate_for("a new array of " + std::string(dtype.name_view()), memory, bound_stream, bytes);
   if (!options.uninitialized) {
     std::vector<std::byte> const zero(dtype.itemsize);
-    fill(*block, 0, dtype.init ? dtype.init : zero.data(), dtype.itemsize, static_cast<std::size_t>(size), queue);
+    fill(*block, 0, dtype.init ? dtype.init : zero.data(), dtype.itemsize, static_cast<std::size_t>(size),
+         bound_stream);
   }
   return make_from_block(dtype, shape, std::move(block), device_id, options.escaped_views.value_or(default_policy()),
                          std::nullopt);

@@ -90,10 +90,10 @@ bool LockWord::wait_exclusive(std::int64_t id, Timeout timeout) {
   return wake.taken = wait(timeout, [&] { return try_lock_exclusive(id); }, [&] { return is_lost(true); });
 }
 
-bool LockWord::give_and_wake(std::uint64_t hold, With with) noexcept {
+bool LockWord::give_and_wake(std::uint64_t hold, RefMode mode) noexcept {
   _bits.fetch_sub(hold, std::memory_order_seq_cst);
   wake_sleepers();
-  return with == With::reference && release();
+  return mode == RefMode::counted && release();
 }
 
 void LockWord::wake_sleepers() noexcept {

@@ -1,10 +1,11 @@
 #pragma once
 
+#include "segment_slot.hpp"
+
 #include <memarray/base/config.hpp>
 #include <memarray/base/process.hpp>
 #include <memarray/detail/memory/block.hpp>
 #include <memarray/detail/state/segment_layout.hpp>
-#include <memarray/detail/state/segment_slot.hpp>
 #include <memarray/state/timeout.hpp>
 
 #include <cstddef>
@@ -34,7 +35,7 @@ class MEMARRAY_API Segment final : private ExportTally {
   [[nodiscard]] static Attached attach(std::span<std::byte> memory, SegmentLayout const& layout,
                                        Block::KeepAlive keep_alive, std::string name);
 
-  [[nodiscard]] std::string const& name() const noexcept { return _place.name(); }
+  [[nodiscard]] std::string const& name() const noexcept { return _slot.name(); }
   [[nodiscard]] std::uint64_t uid() const noexcept { return _uid; }
 
   /// Require the array's own lock word in that mode. Return false after `timeout`, or at once if an ended process holds
@@ -52,7 +53,7 @@ class MEMARRAY_API Segment final : private ExportTally {
   /// Describes other holders or a waiting writer; empty if there are none.
   [[nodiscard]] std::string holder() const;
 
-  [[nodiscard]] Exports exports() const noexcept { return _place.exports(); }
+  [[nodiscard]] Exports exports() const noexcept { return _slot.exports(); }
 
   /// Releases and returns the holds of ended processes.
   std::vector<Death> recover();
@@ -74,8 +75,8 @@ class MEMARRAY_API Segment final : private ExportTally {
   [[nodiscard]] bool is_held_here(std::uint64_t word) const noexcept;
 
   SegmentHeader& _header;
-  KeepAliveGuard _mapping;  // destroyed after `_place`, which uses it
-  SegmentSlotRef _place;
+  KeepAliveGuard _mapping;  // destroyed after `_slot`, which uses it
+  SegmentSlotRef _slot;
   std::uint64_t _uid;
 };
 

@@ -35,7 +35,7 @@ std::uint64_t random_number() noexcept {
   throw ValueError("this shared memory does not hold an array: " + why);
 }
 
-void check_place(std::span<std::byte const> memory, char const* what) {
+void check_alignment(std::span<std::byte const> memory, char const* what) {
   if (reinterpret_cast<std::uintptr_t>(memory.data()) % alignment != 0)
     throw ValueError(std::string(what) + ": shared memory starts at a multiple of 64 bytes, as mappings do");
 }
@@ -89,7 +89,7 @@ std::size_t segment_bytes(DType const& dtype, std::span<std::int64_t const> shap
 SegmentLayout write_segment(std::span<std::byte> memory, DType const& dtype, std::span<std::int64_t const> shape,
                             bool zeroed) {
   std::size_t const bytes = segment_bytes(dtype, shape);
-  check_place(memory, "an array cannot be put here");
+  check_alignment(memory, "an array cannot be put here");
   if (memory.size() < bytes)
     throw ValueError("an array of shape " + shape_text(shape) + " takes " + std::to_string(bytes) +
                      " bytes of shared memory with its header, and this has " + std::to_string(memory.size()));
@@ -121,7 +121,7 @@ SegmentLayout write_segment(std::span<std::byte> memory, DType const& dtype, std
 }
 
 SegmentLayout read_segment(std::span<std::byte const> memory) {
-  check_place(memory, "no array can be here");
+  check_alignment(memory, "no array can be here");
   if (memory.size() < sizeof(SegmentHeader))
     throw_wrong("it has " + std::to_string(memory.size()) + " bytes, less than a header");
   auto const& header = *reinterpret_cast<SegmentHeader const*>(memory.data());

@@ -1,7 +1,8 @@
+#include "segment_slot.hpp"
+
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/detail/base/fork.hpp>
-#include <memarray/detail/state/segment_slot.hpp>
 
 #include <algorithm>
 #include <new>

@@ -36,14 +36,14 @@ MEMARRAY_ALWAYS_INLINE void add_ramp(T const* source, T* target, Index base, std
 }
 
 template <class T, class Index>
-MEMARRAY_ALWAYS_INLINE void add_ramp_past_caches(T const* source, T* target, Index base, std::int64_t count) {
+MEMARRAY_ALWAYS_INLINE void add_ramp_nontemporal(T const* source, T* target, Index base, std::int64_t count) {
   constexpr std::int64_t piece = 512;
   alignas(64) unsigned char memory[static_cast<std::size_t>(piece) * sizeof(T)];
   auto* const sums = reinterpret_cast<T*>(memory);
   for (std::int64_t done = 0; done < count; done += piece) {
     std::int64_t const length = std::min(piece, count - done);
     add_ramp<T, Index>(source + done, sums, static_cast<Index>(base + done), length);
-    copy_past_caches(target + done, sums, static_cast<std::size_t>(length) * sizeof(T));
+    copy_nontemporal(target + done, sums, static_cast<std::size_t>(length) * sizeof(T));
   }
 }
 
@@ -77,7 +77,7 @@ MEMARRAY_ALWAYS_INLINE void add_units(RowsPlan const& plan, T const* source, T* 
     if (plan.pattern.empty()) {
       auto const base = static_cast<Index>(outer_sum + at);
       if (plan.nontemporal)
-        add_ramp_past_caches<T, Index>(source + begin, target + begin, base, row_end - at);
+        add_ramp_nontemporal<T, Index>(source + begin, target + begin, base, row_end - at);
       else
         add_ramp<T, Index>(source + begin, target + begin, base, row_end - at);
       begin += row_end - at;

@@ -187,7 +187,7 @@ void copy_cached(CopyBlock const& block, std::size_t itemsize) {
 }
 
 /// Copies to one run of memory with non-temporal stores. Short or strided rows go through a buffer.
-void copy_run_past_caches(CopyBlock const& block, std::size_t itemsize) {
+void copy_run_nontemporal(CopyBlock const& block, std::size_t itemsize) {
   constexpr std::int64_t piece_bytes = 4096;
   constexpr std::int64_t long_row = 256;
   auto const item = static_cast<std::int64_t>(itemsize);
@@ -226,9 +226,9 @@ void copy_block(CopyBlock const& block, std::size_t itemsize, bool nontemporal) 
   auto const item = static_cast<std::int64_t>(itemsize);
   constexpr std::int64_t long_row = 512;
   if (!nontemporal || itemsize > 64 || block.target_column != item) return copy_cached(block, itemsize);
-  if (is_run(block, itemsize)) return copy_run_past_caches(block, itemsize);
+  if (is_run(block, itemsize)) return copy_run_nontemporal(block, itemsize);
   if (block.columns * item < long_row) return copy_cached(block, itemsize);
-  for (std::int64_t i = 0; i < block.rows; ++i) copy_run_past_caches(part(block, i, 0, 1, block.columns), itemsize);
+  for (std::int64_t i = 0; i < block.rows; ++i) copy_run_nontemporal(part(block, i, 0, 1, block.columns), itemsize);
 }
 
 }  // namespace memarray::detail

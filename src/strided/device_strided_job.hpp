@@ -1,8 +1,8 @@
 #pragma once
 
 #include "device_strided.hpp"
+#include "strided_copy.hpp"
 
-#include <memarray/detail/strided/strided_copy.hpp>
 #include <memarray/detail/strided/strided_job.hpp>
 #include <memarray/detail/strided/strided_plan.hpp>
 

@@ -12,7 +12,7 @@
 namespace memarray::detail {
 
 /// Copies with non-temporal stores, for memory not read soon. `end_nontemporal_stores` orders them before later stores.
-inline void copy_past_caches(void* destination, void const* source, std::size_t bytes) noexcept {
+inline void copy_nontemporal(void* destination, void const* source, std::size_t bytes) noexcept {
 #if defined(__SSE2__)
   constexpr std::size_t line = 64;
   auto* to = static_cast<std::byte*>(destination);
@@ -51,7 +51,7 @@ class NonTemporalWriter {
     _filled += bytes;
     std::size_t const whole = _filled / line * line;
     if (whole == 0) return;
-    copy_past_caches(_target, _buffer + _skipped, whole - _skipped);
+    copy_nontemporal(_target, _buffer + _skipped, whole - _skipped);
     _target += whole - _skipped;
     _skipped = 0;
     _filled -= whole;
@@ -64,7 +64,7 @@ class NonTemporalWriter {
     put(head);
     if (_filled != 0) return;
     std::size_t const whole = (bytes - head) / line * line;
-    copy_past_caches(_target, source + head, whole);
+    copy_nontemporal(_target, source + head, whole);
     _target += whole;
     _filled = bytes - head - whole;
     std::memcpy(_buffer, source + head + whole, _filled);

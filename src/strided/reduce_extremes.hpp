@@ -1,6 +1,6 @@
 #pragma once
 
-#include "reduce_kernels.hpp"
+#include "reduce_block.hpp"
 
 namespace memarray::detail {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "read_pattern.hpp"
-#include "reduce_kernels.hpp"
+#include "reduce_block.hpp"
 #include "simd_level.hpp"
 #include "simd_targets.hpp"
 

@@ -3,7 +3,7 @@
 #include "cast_block.hpp"
 #include "nest_walk.hpp"
 #include "read_pattern.hpp"
-#include "reduce_kernels.hpp"
+#include "reduce_block.hpp"
 
 #include <memarray/base/hooks.hpp>
 #include <memarray/detail/strided/loop_nest.hpp>

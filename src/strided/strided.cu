@@ -23,11 +23,11 @@ struct CudaMachine {
   template <class Kernel>
   void launch(Kernel kernel, std::int64_t size) {
     static constinit OccupancyCache cache;
-    BoundStream const& queue = run.queue();
+    BoundStream const& bound_stream = run.bound_stream();
     auto const function = reinterpret_cast<void const*>(&run_strided<Kernel>);
-    LaunchPlan const plan = plan_launch(size, 0, occupancy_of(function, device_id_of(queue.context), cache));
+    LaunchPlan const plan = plan_launch(size, 0, occupancy_of(function, device_id_of(bound_stream.context), cache));
     void* parameters[] = {&kernel};
-    check_cuda(cudaLaunchKernel(function, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *queue.stream));
+    check_cuda(cudaLaunchKernel(function, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *bound_stream.stream));
   }
   std::byte* scratch(std::size_t bytes) { return run.scratch(bytes); }
   std::byte* upload(std::size_t bytes, std::byte const* data) { return run.upload(bytes, data); }

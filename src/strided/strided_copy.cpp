@@ -1,3 +1,5 @@
+#include "strided_copy.hpp"
+
 #include "cast_block.hpp"
 #include "cast_floats.hpp"
 #include "cast_rows.hpp"
@@ -10,7 +12,6 @@
 
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/strided/loop_nest.hpp>
-#include <memarray/detail/strided/strided_copy.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -48,7 +49,7 @@ struct Inner {
 };
 
 /// True if the target exceeds the caches. Transpositions gain more, so their limit is lower.
-bool goes_past_caches(LoopNest const& nest, std::size_t itemsize) noexcept {
+bool suits_nontemporal(LoopNest const& nest, std::size_t itemsize) noexcept {
   std::size_t const bytes = static_cast<std::size_t>(nest.size()) * itemsize;
   return bytes >= std::size_t{nest.kernel == LoopKernel::tiles ? 4U : 16U} << 20;
 }
@@ -58,7 +59,7 @@ void copy_same(StridedTarget const& target, StridedSource const& source) {
   auto const item = static_cast<std::int64_t>(itemsize);
   LoopNest const nest = plan_copy(target.layout, itemsize, source.layout, itemsize);
   Inner const inner(nest);
-  bool const nontemporal = goes_past_caches(nest, itemsize);
+  bool const nontemporal = suits_nontemporal(nest, itemsize);
   std::int64_t const most = std::max<std::int64_t>(1, region_bytes / item);
   std::int64_t columns = std::min(most, std::max<std::int64_t>(1, inner.column.extent));
   std::int64_t rows = std::max<std::int64_t>(1, most / columns);
@@ -77,7 +78,7 @@ void copy_converted(StridedTarget const& target, StridedSource const& source, Ca
   std::size_t const from_size = source.dtype.itemsize;
   LoopNest const nest = plan_copy(target.layout, to_size, source.layout, from_size);
   Inner const inner(nest);
-  bool const nontemporal = goes_past_caches(nest, to_size);
+  bool const nontemporal = suits_nontemporal(nest, to_size);
   bool const tiles = nest.kernel == LoopKernel::tiles;
   std::size_t const itemsize = std::max(to_size, from_size);
   std::int64_t const all_columns = std::max<std::int64_t>(1, inner.column.extent);

@@ -1,11 +1,11 @@
 #include "device_strided_job.hpp"
 #include "dtype_index.hpp"
+#include "strided_copy.hpp"
 #include "strided_fill.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/launch/device_run.hpp>
 #include <memarray/detail/launch/launch_device.hpp>
-#include <memarray/detail/strided/strided_copy.hpp>
 #include <memarray/detail/strided/strided_job.hpp>
 #include <memarray/driver/driver_table.hpp>
 #include <memarray/driver/simulated_devices.hpp>
@@ -54,9 +54,9 @@ struct SimulatedMachine {
 
 }  // namespace
 
-void StridedJob::submit(DeviceMemory& memory, BoundStream const& queue) const {
+void StridedJob::submit(DeviceMemory& memory, BoundStream const& bound_stream) const {
   if (target.layout.size() == 0) return;
-  DeviceRun run(memory, queue, "an operation on a view of device memory");
+  DeviceRun run(memory, bound_stream, "an operation on a view of device memory");
   if (!memory.driver().is_simulated()) return strided_on_device(*this, run);
   SimulatedMachine machine{run};
   DeviceStridedJob(*this, machine).run();
@@ -65,7 +65,7 @@ void StridedJob::submit(DeviceMemory& memory, BoundStream const& queue) const {
   for (StridedElements* const elements : {&seen.target, &seen.source})
     if (elements->layout.size() != 0)
       elements->data = static_cast<std::byte*>(testing::detail::reachable(elements->data));
-  launch_emulated(queue, [job = std::move(seen)] { job.run_on_host(); });
+  launch_emulated(bound_stream, [job = std::move(seen)] { job.run_on_host(); });
 }
 
 }  // namespace memarray::detail

@@ -1,12 +1,12 @@
 #include "dtype_index.hpp"
 #include "nest_walk.hpp"
+#include "reduce_block.hpp"
 #include "reduce_extremes.hpp"
-#include "reduce_kernels.hpp"
 #include "reduce_sums.hpp"
 #include "reduce_tiles.hpp"
+#include "strided_copy.hpp"
 
 #include <memarray/base/errors.hpp>
-#include <memarray/detail/strided/strided_copy.hpp>
 #include <memarray/detail/strided/strided_reduce.hpp>
 
 #include <algorithm>

@@ -62,7 +62,7 @@ MEMARRAY_ALWAYS_INLINE void copy_ragged(CopyBlock const& block, std::int64_t top
 }
 
 template <class Word, std::size_t side, std::size_t count>
-MEMARRAY_ALWAYS_INLINE void transpose_past_caches(std::byte const* source, std::int64_t source_stride,
+MEMARRAY_ALWAYS_INLINE void transpose_nontemporal(std::byte const* source, std::int64_t source_stride,
                                                   std::byte* target, std::int64_t target_stride) {
   constexpr auto item = static_cast<std::int64_t>(sizeof(Word));
   constexpr auto bytes = static_cast<std::int64_t>(count * line);
@@ -70,7 +70,7 @@ MEMARRAY_ALWAYS_INLINE void transpose_past_caches(std::byte const* source, std::
   for (std::int64_t j = 0; j < bytes / item; j += static_cast<std::int64_t>(side))
     Square<Word, side>::copy(source + j * source_stride, source_stride, lines + j * item, bytes);
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(side); ++i)
-    copy_past_caches(target + i * target_stride, lines + i * bytes, count * line);
+    copy_nontemporal(target + i * target_stride, lines + i * bytes, count * line);
 }
 
 /// Transposes bands of columns. Each fills whole lines of the target and reads the source line by line.
@@ -99,9 +99,9 @@ MEMARRAY_ALWAYS_INLINE void transpose_bands(CopyBlock const& block, bool nontemp
           Square<Word, side>::copy(source + j * block.source_column, block.source_column, target + j * item,
                                    block.target_row);
       else if (aligned)
-        transpose_past_caches<Word, side, 1>(source, block.source_column, target, block.target_row);
+        transpose_nontemporal<Word, side, 1>(source, block.source_column, target, block.target_row);
       else
-        transpose_past_caches<Word, side, many_lines>(source, block.source_column, target, block.target_row);
+        transpose_nontemporal<Word, side, many_lines>(source, block.source_column, target, block.target_row);
     }
   }
   for (; left + square <= block.columns; left += square)

@@ -1,7 +1,7 @@
 #include "valid_bools.hpp"
+#include "strided_copy.hpp"
 
 #include <memarray/base/struct_fields.hpp>
-#include <memarray/detail/strided/strided_copy.hpp>
 #include <memarray/detail/strided/strided_reduce.hpp>
 
 #include <array>

@@ -1,9 +1,9 @@
 #include "foreign_bools.hpp"
+#include "strided/strided_copy.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/shape.hpp>
 #include <memarray/detail/state/acquisition.hpp>
-#include <memarray/detail/strided/strided_copy.hpp>
 #include <memarray/detail/view/copy_from.hpp>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void copy_from(ArrayState& state, ViewCore const& given, std::int64_t lock_id) {
   };
   job.check();
   if (on_device) {
-    submit(job, hold.queue(), target, &source.block());
+    submit(job, hold.bound_stream(), target, &source.block());
     return hold.commit(Acquisition::Work::recorded);
   }
   job.run_on_host();

@@ -1,8 +1,8 @@
 #include "foreign_bools.hpp"
+#include "strided/strided_copy.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
-#include <memarray/detail/strided/strided_copy.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -26,12 +26,12 @@ constexpr unsigned device_memory = 2;
 
 [[noreturn]] void refuse(std::string const& why) { throw BufferError("cannot import this DLPack tensor: " + why); }
 
-struct Place {
+struct TensorLocation {
   Device device;
   MemoryType type;
 };
 
-Place place_of(DLDevice device) {
+TensorLocation location_of(DLDevice device) {
   if (device.device_id < 0) refuse("its device id is " + std::to_string(device.device_id));
   switch (device.device_type) {
     // Some libraries number CPUs.
@@ -177,14 +177,15 @@ ViewCore import_dlpack(DLTensor const& tensor, bool writable, Block::KeepAlive k
                        StreamHandle const& ready_in) {
   KeepAliveGuard taken(keep_alive);
   DType const& dtype = find_or_refuse(tensor.dtype);
-  Place const place = place_of(tensor.device);
+  TensorLocation const location = location_of(tensor.device);
   StreamHandle ready;
   if (is_used_in_streams(tensor.device)) ready = ready_in ? ready_in : get_legacy_stream();
-  ForeignMemory memory(data_of(tensor), place.device, place.type, &dtype, layout_of(tensor, dtype.itemsize), writable);
+  ForeignMemory memory(data_of(tensor), location.device, location.type, &dtype, layout_of(tensor, dtype.itemsize),
+                       writable);
   memory.ready_in = ready;
   ViewCore view = import_memory(memory, taken.release());
   // Without a driver there is no pending work.
-  if (place.type == MemoryType::unified && driver()) wait_for_producer(tensor, ready);
+  if (location.type == MemoryType::unified && driver()) wait_for_producer(tensor, ready);
   return view;
 }
 
@@ -292,11 +293,11 @@ ViewCore import_memory(ForeignMemory const& memory, Block::KeepAlive keep_alive)
   if (memory.type != MemoryType::device) return {adopt(), data, dtype, memory.layout};
   DeviceMemoryPtr const device = device_of(memory, span.last != span.first ? data + span.first : nullptr);
   BlockExport own = adopt();
-  BoundStream const queue = bind_stream(get_legacy_stream(), device->context());
+  BoundStream const bound_stream = bind_stream(get_legacy_stream(), device->context());
   StreamDependencies& uses = own.block().uses_on(device);
   if (memory.ready_in)
     uses.begin_after(bind_stream(memory.ready_in, device->context()), "importing memory, after the producer's stream");
-  return {std::move(own), data, dtype, memory.layout, std::make_shared<ViewStream>(ViewStream{queue})};
+  return {std::move(own), data, dtype, memory.layout, std::make_shared<ViewStream>(ViewStream{bound_stream})};
 }
 
 ViewCore import_owned(void* data, DType const& dtype, StridedLayout::Extents shape, StridedLayout::Extents strides,

@@ -1,11 +1,11 @@
 #include "foreign_bools.hpp"
+#include "strided/strided_copy.hpp"
 #include "strided/strided_fill.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/base/shape.hpp>
 #include <memarray/detail/memory/transfer.hpp>
-#include <memarray/detail/strided/strided_copy.hpp>
 #include <memarray/detail/strided/strided_plan.hpp>
 #include <memarray/detail/view/view_core.hpp>
 #include <memarray/memory/default_resource.hpp>
@@ -50,15 +50,15 @@ ViewCore ViewCore::make(DType const& dtype, StridedLayout::Extents shape) {
 
 ViewCore ViewCore::make_here(DType const& dtype, StridedLayout::Extents shape) const {
   if (!on_device()) return make(dtype, shape);
-  return make_on(block().uses()->memory_ptr(), _stream->queue, dtype, shape);
+  return make_on(block().uses()->memory_ptr(), _stream->bound_stream, dtype, shape);
 }
 
-ViewCore ViewCore::make_on(DeviceMemoryPtr const& memory, BoundStream const& queue, DType const& dtype,
+ViewCore ViewCore::make_on(DeviceMemoryPtr const& memory, BoundStream const& bound_stream, DType const& dtype,
                            StridedLayout::Extents shape) {
   StridedLayout const layout = StridedLayout::dense(shape, dtype.itemsize);
   std::size_t const bytes = static_cast<std::size_t>(layout.size()) * dtype.itemsize;
-  ViewCore result({}, nullptr, dtype, layout, std::make_shared<ViewStream>(ViewStream{queue}));
-  BlockPtr const block = allocate_for(result.describe(), memory, queue, bytes);
+  ViewCore result({}, nullptr, dtype, layout, std::make_shared<ViewStream>(ViewStream{bound_stream}));
+  BlockPtr const block = allocate_for(result.describe(), memory, bound_stream, bytes);
   result._memory = BlockExport(*block, true);
   result._data = block->data();
   return result;
@@ -66,7 +66,7 @@ ViewCore ViewCore::make_on(DeviceMemoryPtr const& memory, BoundStream const& que
 
 void ViewCore::run(StridedJob const& job, ViewCore const& target, ViewCore const* source) {
   if (!target.on_device()) return job.run_on_host();
-  submit(job, target._stream->queue, target.block(), source ? &source->block() : nullptr);
+  submit(job, target._stream->bound_stream, target.block(), source ? &source->block() : nullptr);
 }
 
 void ViewCore::check_is(DType const& dtype, int ndim) const {
@@ -209,8 +209,8 @@ void ViewCore::add_index() const {
 
 ViewCore ViewCore::in_stream(StreamHandle const& stream) const {
   ViewCore result = *this;
-  BoundStream const queue = bind_stream(stream, result.block().uses()->memory().context());
-  result._stream = std::make_shared<ViewStream>(ViewStream{queue, _stream->lease});
+  BoundStream const bound_stream = bind_stream(stream, result.block().uses()->memory().context());
+  result._stream = std::make_shared<ViewStream>(ViewStream{bound_stream, _stream->lease});
   return result;
 }
 
@@ -219,7 +219,7 @@ void ViewCore::export_to(StreamHandle const* stream) const {
   BlockExport const kept = memory();
   std::shared_ptr<ViewStream const> const used = _stream;
   Use const use = kept.writable() ? Use::write : Use::read;
-  if (!stream) return export_on(kept.block(), *used, used->queue, use, false);
+  if (!stream) return export_on(kept.block(), *used, used->bound_stream, use, false);
   export_on(kept.block(), *used, bind_stream(*stream, kept.block().uses()->memory().context()), use, true);
 }
 
@@ -238,12 +238,13 @@ ViewCore ViewCore::without_copy(Device device, StreamChoice const* stream) const
     return result;
   }
   DeviceMemoryPtr const memory = DeviceMemory::of(device.id);
-  BoundStream const queue = bind_stream(stream ? stream->get() : default_stream(), memory->context());
+  BoundStream const bound_stream = bind_stream(stream ? stream->get() : default_stream(), memory->context());
   auto* const kept = new BlockExport(_memory);
   Block::KeepAlive const keep_alive{kept, [](void* object) noexcept { delete static_cast<BlockExport*>(object); }};
   BlockPtr const there = Block::on_device(block(), memory, keep_alive);
   if (!there) return {};
-  return {BlockExport(*there, writable()), _data, _dtype, _layout, std::make_shared<ViewStream>(ViewStream{queue})};
+  return {BlockExport(*there, writable()), _data, _dtype, _layout,
+          std::make_shared<ViewStream>(ViewStream{bound_stream})};
 }
 
 ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
@@ -270,9 +271,10 @@ ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   return result;
 }
 
-void ViewCore::transfer_to(ViewCore const& target, BoundStream const& queue, CopyMode ending) const {
+void ViewCore::transfer_to(ViewCore const& target, BoundStream const& bound_stream, CopyMode ending) const {
   block().fence(false);
-  detail::copy(target.block(), block(), bytes(), queue, ending, static_cast<std::size_t>(_data - block().data()));
+  detail::copy(target.block(), block(), bytes(), bound_stream, ending,
+               static_cast<std::size_t>(_data - block().data()));
   report_transfer(describe(), device(), target.device(), bytes());
 }
 

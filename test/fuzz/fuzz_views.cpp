@@ -1,13 +1,13 @@
 #include "fuzz.hpp"
 #include "sliced.hpp"
+#include "strided/simd_level.hpp"
+#include "strided/strided_copy.hpp"
 #include "strided/strided_expected.hpp"
+#include "strided/strided_fill.hpp"
 
 #include <memarray/base/errors.hpp>
-#include <memarray/detail/strided/strided_copy.hpp>
 #include <memarray/detail/strided/strided_plan.hpp>
 #include <memarray/detail/view/view_core.hpp>
-#include "strided/simd_level.hpp"
-#include "strided/strided_fill.hpp"
 
 #include <algorithm>
 #include <optional>

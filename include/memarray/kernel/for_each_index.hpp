@@ -79,7 +79,7 @@ struct RunLoop {
     if (launch.where() != ExecutionSpace::device) return launch.run(Kernel::code, &kernel);
     launch.begin();
 #if defined(__CUDACC__)
-    launch_device(kernel, launch.is_whole(), launch.queue());
+    launch_device(kernel, launch.is_whole(), launch.bound_stream());
 #else
     throw_not_compiled_for_device();
 #endif

@@ -50,7 +50,7 @@ void scan_held(HeldArrays& arrays, std::int64_t size, R const& init, bool from_z
     if (total) *total = all;
     return;
   }
-  DeviceRun run(arrays.memory(), arrays.queue(), "scanning on a device");
+  DeviceRun run(arrays.memory(), arrays.bound_stream(), "scanning on a device");
   if (arrays.where() == ExecutionSpace::simulated) {
     auto const kernel = [scan] {
       if (scan.size != 0) {
@@ -63,7 +63,7 @@ void scan_held(HeldArrays& arrays, std::int64_t size, R const& init, bool from_z
     if (total)
       *total = result_of<R>(run, kernel);
     else
-      launch_emulated(run.queue(), [kernel] { static_cast<void>(kernel()); });
+      launch_emulated(run.bound_stream(), [kernel] { static_cast<void>(kernel()); });
     return;
   }
   // Shipped sums, also for code without nvcc.

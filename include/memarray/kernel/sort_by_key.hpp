@@ -6,7 +6,7 @@
 #include <memarray/base/float16.hpp>
 #include <memarray/detail/kernel/held_arrays.hpp>
 #include <memarray/detail/kernel/kernel_launch.hpp>
-#include <memarray/detail/launch/sort_of_keys.hpp>
+#include <memarray/detail/launch/key_sort.hpp>
 #include <memarray/kernel/launch.hpp>
 
 #include <concepts>

@@ -48,7 +48,7 @@ struct RunSum {
       return launch.reduce(Reduction::code, &reduction, result);
     }
     launch.begin();
-    DeviceRun run(launch.memory(), launch.queue(), "summing on a device");
+    DeviceRun run(launch.memory(), launch.bound_stream(), "summing on a device");
     sum_on_device(dtype_of<T>(), launch.size(), get<0>(kernel.arguments).source, result, run);
   }
 };

@@ -213,7 +213,7 @@ class TypedLease {
 
   ArrayState* _state = nullptr;
   std::int64_t _id = -1;
-  LockWord::Guess _left = 0;
+  LockWord::Expected _left = 0;
   void const* _traced = nullptr;
   std::unique_ptr<Acquisition> _acquired;
 };

@@ -215,7 +215,7 @@ class ArrayView {
     requires(is_on_device)
   {
     if (!is_open()) detail::throw_closed_view();
-    return _parts.stream->queue.stream;
+    return _parts.stream->bound_stream.stream;
   }
   /// Returns a view for another stream of the device, which waits for pending work, and later users for it. Throws
   /// `ValueError` (closed; another device's stream), `CudaError`.

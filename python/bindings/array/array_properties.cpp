@@ -1,5 +1,5 @@
 #include "array/array_object.hpp"
-#include "array/shared_arrays.hpp"
+#include "array/shared_bytes.hpp"
 #include "array/struct_dtype.hpp"
 #include "export/buffer.hpp"
 #include "python_errors.hpp"

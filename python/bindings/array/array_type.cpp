@@ -2,7 +2,7 @@
 
 #include "allocation_site.hpp"
 #include "array/array_object.hpp"
-#include "array/shared_arrays.hpp"
+#include "array/shared_bytes.hpp"
 #include "export/buffer.hpp"
 #include "export/dlpack_capsule.hpp"
 #include "export/exchange_api.hpp"

@@ -1,8 +1,8 @@
 #include "context.hpp"
 
-#include "handles.hpp"
+#include "handle_table.hpp"
 #include "session.hpp"
-#include "sessions.hpp"
+#include "session_registry.hpp"
 
 namespace memarray::simulated {
 namespace {

@@ -18,12 +18,12 @@ enum class Side { host, device };
 constexpr std::chrono::milliseconds lateness(2);
 
 // Callers of these three functions hold the session's lock.
-std::optional<Place> find_place(Session& session, std::uintptr_t address, std::size_t bytes, Side side,
-                                std::size_t function) {
+std::optional<MemoryRange> find_range(Session& session, std::uintptr_t address, std::size_t bytes, Side side,
+                                      std::size_t function) {
   auto allocation = session.memory.find(address);
   bool const is_device_memory = session.memory.arena_of(address) != nullptr;
   if (side == Side::host && !allocation && !is_device_memory)
-    return Place{reinterpret_cast<std::byte*>(address), address, nullptr};
+    return MemoryRange{reinterpret_cast<std::byte*>(address), address, nullptr};
   char const* wrong = nullptr;
   if (!allocation) {
     wrong = session.memory.describe(address).find("freed") != std::string::npos ? "use after free of "
@@ -38,20 +38,20 @@ std::optional<Place> find_place(Session& session, std::uintptr_t address, std::s
         words(function_name(function), ": ", wrong, bytes, " bytes from ", session.memory.describe(address)));
     return std::nullopt;
   }
-  return Place{session.memory.reach(*allocation, address), address, std::move(allocation)};
+  return MemoryRange{session.memory.reach(*allocation, address), address, std::move(allocation)};
 }
 
-std::shared_ptr<Completion> submit_copy(Session& session, Stream& stream, Place target, Place source, std::size_t bytes,
-                                        std::shared_ptr<std::byte[]> staged, std::size_t function) {
+std::shared_ptr<Completion> submit_copy(Session& session, Stream& stream, MemoryRange target, MemoryRange source,
+                                        std::size_t bytes, std::shared_ptr<std::byte[]> staged, std::size_t function) {
   char const* const what = function_name(function);
   bool const is_late = session.options.late_copies && (target.is_pageable() || source.is_pageable());
   return session.submit(stream, {.work =
                                      [&session, what, bytes, is_late, staged = std::move(staged),
-                                      places = std::vector{std::move(target), std::move(source)}] {
+                                      ranges = std::vector{std::move(target), std::move(source)}] {
                                        if (is_late) std::this_thread::sleep_for(lateness);
-                                       Use const use(session, what, places);
+                                       Use const use(session, what, ranges);
                                        Visible const visible;
-                                       std::memmove(places[0].bytes, places[1].bytes, bytes);
+                                       std::memmove(ranges[0].bytes, ranges[1].bytes, bytes);
                                      },
                                  .after = {},
                                  .takes_time = true});
@@ -63,8 +63,8 @@ cu::Result copy_on_devices(Session& session, cu::DevicePtr target_address, cu::D
   auto const stream = session.working_stream(handle, function, error);
   if (!stream) return error;
   if (bytes == 0) return code::success;
-  auto target = find_place(session, static_cast<std::uintptr_t>(target_address), bytes, Side::device, function);
-  auto source = find_place(session, static_cast<std::uintptr_t>(source_address), bytes, Side::device, function);
+  auto target = find_range(session, static_cast<std::uintptr_t>(target_address), bytes, Side::device, function);
+  auto source = find_range(session, static_cast<std::uintptr_t>(source_address), bytes, Side::device, function);
   if (!target || !source) return code::invalid_value;
   submit_copy(session, *stream, std::move(*target), std::move(*source), bytes, nullptr, function);
   return code::success;
@@ -74,8 +74,8 @@ cu::Result copy_on_devices(Session& session, cu::DevicePtr target_address, cu::D
 
 cu::Result cuMemcpyHtoDAsync(Session& session, cu::DevicePtr target_address, void const* source_address,
                              std::size_t bytes, cu::Stream handle) {
-  std::optional<Place> target;
-  std::optional<Place> source;
+  std::optional<MemoryRange> target;
+  std::optional<MemoryRange> source;
   std::shared_ptr<Stream> stream;
   {
     std::lock_guard const guard(session.lock);
@@ -83,9 +83,9 @@ cu::Result cuMemcpyHtoDAsync(Session& session, cu::DevicePtr target_address, voi
     stream = session.working_stream(handle, function::cuMemcpyHtoDAsync, error);
     if (!stream) return error;
     if (bytes == 0) return code::success;
-    target = find_place(session, static_cast<std::uintptr_t>(target_address), bytes, Side::device,
+    target = find_range(session, static_cast<std::uintptr_t>(target_address), bytes, Side::device,
                         function::cuMemcpyHtoDAsync);
-    source = find_place(session, reinterpret_cast<std::uintptr_t>(source_address), bytes, Side::host,
+    source = find_range(session, reinterpret_cast<std::uintptr_t>(source_address), bytes, Side::host,
                         function::cuMemcpyHtoDAsync);
     if (!target || !source) return code::invalid_value;
   }
@@ -112,9 +112,9 @@ cu::Result cuMemcpyDtoHAsync(Session& session, void* target_address, cu::DeviceP
     auto const stream = session.working_stream(handle, function::cuMemcpyDtoHAsync, error);
     if (!stream) return error;
     if (bytes == 0) return code::success;
-    auto target = find_place(session, reinterpret_cast<std::uintptr_t>(target_address), bytes, Side::host,
+    auto target = find_range(session, reinterpret_cast<std::uintptr_t>(target_address), bytes, Side::host,
                              function::cuMemcpyDtoHAsync);
-    auto source = find_place(session, static_cast<std::uintptr_t>(source_address), bytes, Side::device,
+    auto source = find_range(session, static_cast<std::uintptr_t>(source_address), bytes, Side::device,
                              function::cuMemcpyDtoHAsync);
     if (!target || !source) return code::invalid_value;
     bool const waits = target->is_pageable() && !session.options.late_copies;
@@ -159,13 +159,13 @@ cu::Result cuMemsetD8Async(Session& session, cu::DevicePtr target_address, unsig
   if (!stream) return error;
   if (count == 0) return code::success;
   auto target =
-      find_place(session, static_cast<std::uintptr_t>(target_address), count, Side::device, function::cuMemsetD8Async);
+      find_range(session, static_cast<std::uintptr_t>(target_address), count, Side::device, function::cuMemsetD8Async);
   if (!target) return code::invalid_value;
   session.submit(*stream, {.work =
-                               [&session, value, count, places = std::vector{std::move(*target)}] {
-                                 Use const use(session, "cuMemsetD8Async", places);
+                               [&session, value, count, ranges = std::vector{std::move(*target)}] {
+                                 Use const use(session, "cuMemsetD8Async", ranges);
                                  Visible const visible;
-                                 std::memset(places[0].bytes, value, count);
+                                 std::memset(ranges[0].bytes, value, count);
                                },
                            .after = {},
                            .takes_time = true});

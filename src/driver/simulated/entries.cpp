@@ -20,7 +20,7 @@
 #include "errors.hpp"
 #include "injection.hpp"
 #include "session.hpp"
-#include "sessions.hpp"
+#include "session_registry.hpp"
 
 namespace memarray::simulated {
 namespace {

@@ -3,7 +3,7 @@
 #include <sstream>
 #include <utility>
 
-#include "sessions.hpp"
+#include "session_registry.hpp"
 
 namespace memarray::simulated {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "entries.hpp"
-#include "sessions.hpp"
+#include "session_registry.hpp"
 #include "site.hpp"
 
 namespace memarray::simulated {

@@ -16,7 +16,7 @@
 #include "context.hpp"
 #include "driver/codes.hpp"
 #include "event.hpp"
-#include "handles.hpp"
+#include "handle_table.hpp"
 #include "injection.hpp"
 #include "lock.hpp"
 #include "memory.hpp"

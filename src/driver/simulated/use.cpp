@@ -6,7 +6,7 @@
 
 #include "guard.hpp"
 #include "session.hpp"
-#include "sessions.hpp"
+#include "session_registry.hpp"
 
 namespace memarray {
 namespace simulated {
@@ -27,24 +27,25 @@ char const* refusal(Session& session, std::uintptr_t address) {
 }
 
 }  // namespace
-Use::Use(Session& session, char const* what, std::vector<Place> const& places) : _session(session), _places(places) {
+Use::Use(Session& session, char const* what, std::vector<MemoryRange> const& ranges)
+    : _session(session), _ranges(ranges) {
   std::lock_guard const guard(session.lock);
-  for (Place const& place : places) {
-    if (!place.allocation) continue;
-    if (place.allocation->is_freed) {
-      session.violation(words(what, ": use after free of ", session.memory.describe(place.address)));
-    } else if (!place.allocation->is_ready) {
+  for (MemoryRange const& range : ranges) {
+    if (!range.allocation) continue;
+    if (range.allocation->is_freed) {
+      session.violation(words(what, ": use after free of ", session.memory.describe(range.address)));
+    } else if (!range.allocation->is_ready) {
       session.violation(words(what, ": use before the allocation, in the order of streams, of ",
-                              session.memory.describe(place.address)));
+                              session.memory.describe(range.address)));
     }
-    ++place.allocation->in_use;
+    ++range.allocation->in_use;
   }
 }
 
 Use::~Use() {
   std::lock_guard const guard(_session.lock);
-  for (Place const& place : _places)
-    if (place.allocation) --place.allocation->in_use;
+  for (MemoryRange const& range : _ranges)
+    if (range.allocation) --range.allocation->in_use;
 }
 
 }  // namespace simulated

@@ -10,7 +10,7 @@
 namespace memarray::simulated {
 
 /// The memory of a copy: part of an allocation, or pageable.
-struct Place {
+struct MemoryRange {
   std::byte* bytes = nullptr;
   std::uintptr_t address = 0;
   std::shared_ptr<Allocation> allocation;
@@ -21,15 +21,15 @@ struct Place {
 /// A scope in which stream work uses allocations. Freed or not yet allocated memory is a violation.
 class Use {
  public:
-  /// `places` must outlive the object.
-  Use(Session& session, char const* what, std::vector<Place> const& places);
+  /// `ranges` must outlive the object.
+  Use(Session& session, char const* what, std::vector<MemoryRange> const& ranges);
   ~Use();
   Use(Use const&) = delete;
   Use& operator=(Use const&) = delete;
 
  private:
   Session& _session;
-  std::vector<Place> const& _places;
+  std::vector<MemoryRange> const& _ranges;
 };
 
 }  // namespace memarray::simulated

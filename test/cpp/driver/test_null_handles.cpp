@@ -129,8 +129,8 @@ std::vector<Function> const& functions() {
       {"trim(MemoryPoolHandle)", pool, 0, fails, [](auto& h) { return trim(h.pool); }},
       {"is(BoundStream)", 0, context, tolerated,
        [](auto& h) {
-         detail::BoundStream const queue{default_stream(), h.context};
-         return queue.is(queue) && h.context != nullptr;
+         detail::BoundStream const bound_stream{default_stream(), h.context};
+         return bound_stream.is(bound_stream) && h.context != nullptr;
        }},
       {"bind_stream(StreamHandle, ContextHandle)", stream | context, 0, throws,
        [](auto& h) { return throws_nothing([&] { static_cast<void>(detail::bind_stream(h.stream, h.context)); }); }},

@@ -62,8 +62,8 @@ TEST_F(DeviceKernelsTest, NextOperationWaitsForAScanOrSumWhoseWaitFailed) {
   MemArray<int, 2> sums({10, 20});
   sums.fill(2);
   sums.move_memory(kDLCUDA, 0, 0, -1, false);
-  detail::BoundStream const queue = detail::bind_stream(stream, get_primary_context(0));
-  auto const late = [&] { detail::launch_emulated(queue, [] { std::this_thread::sleep_for(20ms); }); };
+  detail::BoundStream const bound_stream = detail::bind_stream(stream, get_primary_context(0));
+  auto const late = [&] { detail::launch_emulated(bound_stream, [] { std::this_thread::sleep_for(20ms); }); };
   // The wait for the result, and each wait before the scratch memory is released: nothing but the arrays' pending work
   // orders the next operation.
   auto const fail_all_waits = [&] {

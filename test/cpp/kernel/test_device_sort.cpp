@@ -168,14 +168,14 @@ void expect_sorted(std::vector<K> const& keys, std::vector<std::byte> const& val
   Memory values_to(values.size(), layout.off);
   from.set(key_bytes);
   values_from.set(values);
-  SortOfKeys const sort{size,
-                        kind_of_key<K>(),
-                        sizeof(K),
-                        layout.value_bytes,
-                        from.data(),
-                        layout.in_place ? from.data() : to.data(),
-                        values_from.data(),
-                        layout.in_place ? values_from.data() : values_to.data()};
+  KeySort const sort{size,
+                     kind_of_key<K>(),
+                     sizeof(K),
+                     layout.value_bytes,
+                     from.data(),
+                     layout.in_place ? from.data() : to.data(),
+                     values_from.data(),
+                     layout.in_place ? values_from.data() : values_to.data()};
   HostMachine machine(grid);
   if constexpr (std::is_void_v<Position>)
     DeviceSort(sort, machine).run();
@@ -236,7 +236,7 @@ TEST_F(DeviceSortTest, WordsOfFourBytesAreMovedWhereTheyFit) {
   Memory keys(2 * 10, 0);
   Memory values(8 * 10, 0);
   HostMachine machine({1, 4});
-  SortOfKeys sort{10, KeyKind::unsigned_integer, 2, 8, keys.data(), keys.data(), values.data(), values.data()};
+  KeySort sort{10, KeyKind::unsigned_integer, 2, 8, keys.data(), keys.data(), values.data(), values.data()};
   DeviceSort(sort, machine).run();
   EXPECT_EQ(machine.words, (std::vector<std::size_t>{4, 1})) << "values, then keys of 2 bytes";
   machine.words.clear();
@@ -254,7 +254,7 @@ TEST_F(DeviceSortTest, NothingIsWrittenIfScratchMemoryRunsOut) {
     Memory values(old_values.size(), 0);
     keys.set(old_keys);
     values.set(old_values);
-    SortOfKeys const sort{100, KeyKind::signed_integer, 4, 8, keys.data(), keys.data(), values.data(), values.data()};
+    KeySort const sort{100, KeyKind::signed_integer, 4, 8, keys.data(), keys.data(), values.data(), values.data()};
     HostMachine machine({2, 16});
     machine.scratch_left = available;
     try {

@@ -40,38 +40,38 @@ class DeviceRunTest : public DeviceArrayTest {
     array.move_memory(kDLCUDA, 0, 0);
     return array;
   }
-  BoundStream queue = make_queue();
+  BoundStream bound_stream = make_queue();
 };
 
 TEST_F(DeviceRunTest, ScratchIsAllocatedFromThePoolAndFreedInStreamOrder) {
   std::uint64_t const taken = sim.calls("cuMemAllocFromPoolAsync");
   std::int64_t const live = sim.live().device_memory;
   {
-    DeviceRun run(*DeviceMemory::of(0), queue, "a test");
+    DeviceRun run(*DeviceMemory::of(0), bound_stream, "a test");
     static_cast<void>(run.scratch(100));
     static_cast<void>(run.scratch(200));
     EXPECT_EQ(sim.calls("cuMemAllocFromPoolAsync"), taken + 2);
     EXPECT_EQ(sim.live().device_memory, live + 2);
   }
-  EXPECT_TRUE(detail::synchronize(queue));
+  EXPECT_TRUE(detail::synchronize(bound_stream));
   EXPECT_EQ(sim.live().device_memory, live);
 }
 
 TEST_F(DeviceRunTest, AllocationIsRetriedAfterTrimming) {
   auto const array = counted(100);
   sim.fail("cuMemAllocFromPoolAsync", 1, 2, 1);
-  EXPECT_EQ(sum(array, queue.stream), 4950.0);
+  EXPECT_EQ(sum(array, bound_stream.stream), 4950.0);
   EXPECT_GE(sim.calls("cuMemPoolTrimTo"), 1U);
 }
 
 TEST_F(DeviceRunTest, OutOfMemoryErrorStatesTheSizeAndTheNextSumWorks) {
   auto const array = counted(100);
   sim.fail("cuMemAllocFromPoolAsync");
-  auto const run = [&] { static_cast<void>(sum(array, queue.stream)); };
+  auto const run = [&] { static_cast<void>(sum(array, bound_stream.stream)); };
   std::string const words = message_of<OutOfMemoryError>(run);
   EXPECT_NE(words.find("taking 8 bytes of device memory on cuda:0"), std::string::npos) << words;
   sim.clear();
-  EXPECT_EQ(sum(array, queue.stream), 4950.0);
+  EXPECT_EQ(sum(array, bound_stream.stream), 4950.0);
 }
 
 TEST_F(DeviceRunTest, ReductionsAllocateScratchOnlyForSeveralParts) {
@@ -93,16 +93,16 @@ TEST_F(DeviceRunTest, FailedContextPushThrowsBeforeAnySubmission) {
   sums.move_memory(kDLCUDA, 0, 0);
   for (bool const scans : {false, true}) {
     sim.fail("cuCtxPushCurrent", 1, 201);
-    EXPECT_THROW(DeviceRun const run(*DeviceMemory::of(0), queue, "a test"), CudaError);
+    EXPECT_THROW(DeviceRun const run(*DeviceMemory::of(0), bound_stream, "a test"), CudaError);
     std::uint64_t const taken = sim.calls("cuMemAllocFromPoolAsync");
     if (scans)
-      EXPECT_THROW(exclusive_scan(array, sums, queue.stream), CudaError);
+      EXPECT_THROW(exclusive_scan(array, sums, bound_stream.stream), CudaError);
     else
-      EXPECT_THROW(static_cast<void>(sum(array, queue.stream)), CudaError);
+      EXPECT_THROW(static_cast<void>(sum(array, bound_stream.stream)), CudaError);
     EXPECT_EQ(sim.calls("cuMemAllocFromPoolAsync"), taken);
     sim.clear();
   }
-  EXPECT_EQ(sum(array, queue.stream), 4950.0);
+  EXPECT_EQ(sum(array, bound_stream.stream), 4950.0);
 }
 
 TEST_F(DeviceRunTest, AForkedChildCallsNoDriver) {
@@ -112,7 +112,7 @@ TEST_F(DeviceRunTest, AForkedChildCallsNoDriver) {
     std::uint64_t const calls = sim.calls();
     int result = 1;
     try {
-      DeviceRun const run(memory, queue, "a test");
+      DeviceRun const run(memory, bound_stream, "a test");
     } catch (CudaError const&) {
       result = sim.calls() == calls ? 0 : 2;
     }
@@ -136,7 +136,7 @@ TEST_F(LateDeviceRunTest, UploadedMemoryIsNotReadAfterTheCall) {
   sim.delay(std::chrono::milliseconds(10));
   std::vector<std::byte> result(100);
   {
-    DeviceRun run(memory, queue, "a test");
+    DeviceRun run(memory, bound_stream, "a test");
     std::byte const* const copy = run.upload(data.size(), data.data());
     std::memset(data.data(), 9, data.size());
     run.read_back({{result.data(), copy, 40}, {result.data() + 40, copy + 40, 60}});
@@ -148,7 +148,7 @@ TEST_F(LateDeviceRunTest, AResultIsNotWrittenAfterAnError) {
   DeviceMemory& memory = *DeviceMemory::of(0);
   std::uint64_t result = 1;
   {
-    DeviceRun run(memory, queue, "a test");
+    DeviceRun run(memory, bound_stream, "a test");
     std::uint64_t const value = 5;
     std::byte const* const there = run.upload(sizeof value, reinterpret_cast<std::byte const*>(&value));
     sim.delay(std::chrono::milliseconds(10));
@@ -157,16 +157,16 @@ TEST_F(LateDeviceRunTest, AResultIsNotWrittenAfterAnError) {
     EXPECT_THROW(run.read_back({{&result, there, sizeof result}}), CudaError);
     sim.clear();
   }
-  EXPECT_TRUE(detail::synchronize(queue));
+  EXPECT_TRUE(detail::synchronize(bound_stream));
   EXPECT_EQ(result, 1U);
 }
 
 TEST_F(LateDeviceRunTest, SumsScansAndViewReductionsAreCorrect) {
   auto array = counted(100);
-  EXPECT_EQ(sum(array, queue.stream), 4950.0);
+  EXPECT_EQ(sum(array, bound_stream.stream), 4950.0);
   MemArray<double, 1> sums({100});
   sums.move_memory(kDLCUDA, 0, 0);
-  EXPECT_EQ(exclusive_scan(array, sums, queue.stream), 4950.0);
+  EXPECT_EQ(exclusive_scan(array, sums, bound_stream.stream), 4950.0);
   WriteLease<double, 1> const lease(array);
   BufferView const view(lease);
   BufferView const every_other = view.slice(0, {.step = 2});
@@ -184,11 +184,11 @@ class DeviceRunWithoutPoolsTest : public DeviceRunTest {
 TEST_F(DeviceRunWithoutPoolsTest, SumsScansFillsAndReductionsWork) {
   auto array = counted(100);
   std::uint64_t const taken = sim.calls("cuMemAlloc");
-  EXPECT_EQ(sum(array, queue.stream), 4950.0);
+  EXPECT_EQ(sum(array, bound_stream.stream), 4950.0);
   EXPECT_GT(sim.calls("cuMemAlloc"), taken);
   MemArray<double, 1> sums({100});
   sums.move_memory(kDLCUDA, 0, 0);
-  EXPECT_EQ(exclusive_scan(array, sums, queue.stream), 4950.0);
+  EXPECT_EQ(exclusive_scan(array, sums, bound_stream.stream), 4950.0);
   WriteLease<double, 1> const lease(array);
   BufferView const view(lease);
   view.slice(0, {.step = 2}).fill(1.0);

@@ -26,22 +26,24 @@ class DeviceTest : public testing::SimulatedDevicesTest {
     ContextHandle const context = detail::DeviceMemory::of(device)->context();
     return detail::bind_stream(create_stream_handle(context), context);
   }
-  [[nodiscard]] static detail::BlockPtr on_device(std::size_t bytes, detail::BoundStream const& queue, int device = 0) {
-    return detail::Block::allocate(detail::DeviceMemory::of(device), queue, bytes);
+  [[nodiscard]] static detail::BlockPtr on_device(std::size_t bytes, detail::BoundStream const& bound_stream,
+                                                  int device = 0) {
+    return detail::Block::allocate(detail::DeviceMemory::of(device), bound_stream, bytes);
   }
   [[nodiscard]] static detail::BlockPtr on_host(std::vector<unsigned char> const& bytes) {
     detail::BlockPtr block = detail::Block::allocate({}, bytes.size(), detail::Block::Contents::uninitialized);
     std::memcpy(block->data(), bytes.data(), bytes.size());
     return block;
   }
-  [[nodiscard]] static std::vector<unsigned char> bytes_in(detail::Block& block, detail::BoundStream const& queue) {
+  [[nodiscard]] static std::vector<unsigned char> bytes_in(detail::Block& block,
+                                                           detail::BoundStream const& bound_stream) {
     std::vector<unsigned char> bytes(block.bytes());
     if (block.device().is_cpu()) {
       if (block.uses()) block.uses()->synchronize(detail::Use::read, "a test");
       std::memcpy(bytes.data(), block.data(), bytes.size());
     } else {
       detail::BlockPtr const here = on_host(bytes);
-      detail::copy(*here, block, bytes.size(), queue, detail::CopyMode::blocking);
+      detail::copy(*here, block, bytes.size(), bound_stream, detail::CopyMode::blocking);
       std::memcpy(bytes.data(), here->data(), bytes.size());
     }
     return bytes;

@@ -23,7 +23,7 @@ using detail::Use;
 
 class LastUseTest : public DeviceTest {
  protected:
-  void use(BoundStream const& queue, Use how) { uses.submitted(end_of(queue, uses.memory()), how); }
+  void use(BoundStream const& bound_stream, Use how) { uses.submitted(end_of(bound_stream, uses.memory()), how); }
 
   StreamDependencies uses{DeviceMemory::of(0)};
 };

@@ -21,15 +21,15 @@ class StreamDependenciesTest : public DeviceTest {
  protected:
   ~StreamDependenciesTest() override { third = {}; }
 
-  /// Orders and counts work in `queue`.
-  void use(BoundStream const& queue, Use how) {
-    uses.order(queue, how, "a test");
-    uses.submitted(end_of(queue, uses.memory()), how);
+  /// Orders and counts work in `bound_stream`.
+  void use(BoundStream const& bound_stream, Use how) {
+    uses.order(bound_stream, how, "a test");
+    uses.submitted(end_of(bound_stream, uses.memory()), how);
   }
-  /// Returns the number of events that such a use in `queue` waits for.
-  std::size_t waits_before(BoundStream const& queue, Use how) {
+  /// Returns the number of events that such a use in `bound_stream` waits for.
+  std::size_t waits_before(BoundStream const& bound_stream, Use how) {
     static_cast<void>(new_waits());
-    uses.order(queue, how, "a test");
+    uses.order(bound_stream, how, "a test");
     return new_waits().size();
   }
 
@@ -70,9 +70,9 @@ TEST_F(StreamDependenciesTest, TwoReadsInOneStreamAreOneEvent) {
 
 TEST_F(StreamDependenciesTest, BorrowedStreamIsAlwaysWaitedFor) {
   StreamHandle const borrowed = create_stream_handle_ref(*first.stream, first.context);
-  BoundStream const queue = detail::bind_stream(borrowed, first.context);
-  use(queue, Use::write);
-  EXPECT_EQ(waits_before(queue, Use::read), 1u);
+  BoundStream const bound_stream = detail::bind_stream(borrowed, first.context);
+  use(bound_stream, Use::write);
+  EXPECT_EQ(waits_before(bound_stream, Use::read), 1u);
   EXPECT_EQ(waits_before(first, Use::read), 1u);
 }
 
@@ -117,10 +117,10 @@ TEST_F(StreamDependenciesTest, FailedEventRecordSynchronizesTheContext) {
 
 TEST_F(StreamDependenciesTest, CompletedReadsAreNoLongerTracked) {
   StreamHandle const borrowed = create_stream_handle_ref(*first.stream, first.context);
-  BoundStream const queue = detail::bind_stream(borrowed, first.context);
+  BoundStream const bound_stream = detail::bind_stream(borrowed, first.context);
   for (int read = 0; read < 200; ++read) {
-    use(queue, Use::read);
-    ASSERT_TRUE(synchronize(queue));
+    use(bound_stream, Use::read);
+    ASSERT_TRUE(synchronize(bound_stream));
   }
   EXPECT_LT(waits_before(second, Use::write), 40u);
 }
@@ -183,10 +183,10 @@ TEST_F(StreamDependenciesTest, ViewsThatOutliveTheirLeaseAreFenced) {
 
 TEST_F(StreamDependenciesTest, ViewsInUnknownStreamsSynchronizeTheContext) {
   for (bool const known : {false, true}) {
-    BoundStream queue = second;
-    queue.lasting = false;
+    BoundStream bound_stream = second;
+    bound_stream.lasting = false;
     StreamDependencies::Lease const lease = uses.open_lease(first, Use::write);
-    ASSERT_TRUE(uses.export_to(lease, known ? &queue : nullptr, known));
+    ASSERT_TRUE(uses.export_to(lease, known ? &bound_stream : nullptr, known));
     uses.close_lease(lease, true);
     std::int64_t const waits = counters().waits;
     EXPECT_TRUE(uses.fence_escaped(Use::read, false));

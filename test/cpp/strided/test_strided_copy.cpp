@@ -1,4 +1,5 @@
-#include <memarray/detail/strided/strided_copy.hpp>
+
+#include "strided/strided_copy.hpp"
 
 #include "strided/simd_level.hpp"
 #include "strided_expected.hpp"

@@ -17,7 +17,7 @@ struct BoundStream {
   bool lasting = true;  ///< `keeps_stream`; if false, the address may be reused
 
   [[nodiscard]] DriverTable const& driver() const noexcept { return *driver_of(context); }
-  /// True only if both are provably one queue.
+  /// True only if both are provably one stream.
   [[nodiscard]] MEMARRAY_API bool is(BoundStream const& other) const noexcept;
 };
 
@@ -25,10 +25,10 @@ struct BoundStream {
 /// of another device or driver.
 [[nodiscard]] MEMARRAY_API BoundStream bind_stream(StreamHandle const& stream, ContextHandle const& context);
 
-/// Orders later work of `queue` after `event`. `SimulatedDevices::waits` shows `site`. Throws `CudaError`.
-MEMARRAY_API void wait(BoundStream const& queue, EventHandle const& event, char const* site);
+/// Orders later work of `bound_stream` after `event`. `SimulatedDevices::waits` shows `site`. Throws `CudaError`.
+MEMARRAY_API void wait(BoundStream const& bound_stream, EventHandle const& event, char const* site);
 /// Blocks until all work there has completed. False with the last error set on failure.
-[[nodiscard]] MEMARRAY_API bool synchronize(BoundStream const& queue) noexcept;
+[[nodiscard]] MEMARRAY_API bool synchronize(BoundStream const& bound_stream) noexcept;
 [[nodiscard]] MEMARRAY_API bool synchronize(ContextHandle const& context) noexcept;
 
 /// True if the handle owns its stream, has an owner, or is a default stream without context.

@@ -40,7 +40,7 @@ class MEMARRAY_API HeldArrays {
   /// Throws `ValueError` unless `result` has one element, `Error` if it is on another device.
   void check_result(KernelHold const& result) const;
   // Require a device.
-  [[nodiscard]] BoundStream const& queue() const noexcept { return *_queue; }
+  [[nodiscard]] BoundStream const& bound_stream() const noexcept { return *_bound_stream; }
   [[nodiscard]] DeviceMemory& memory() const noexcept { return *_memory; }
 
   /// Must precede submitted work: without `commit`, the destructor then records it as pending.
@@ -55,14 +55,14 @@ class MEMARRAY_API HeldArrays {
   void check_not_twice() const;
   void check_one_device() const;
   void acquire(KernelHold& hold, StreamHandle const& stream, Extent extent, bool again);
-  void find_place(StreamHandle const& stream);
+  void find_space(StreamHandle const& stream);
   void leave_running() noexcept;
   void release() noexcept;
 
   std::span<KernelHold> _holds;
   LoopSharing _sharing;
   ExecutionSpace _where = ExecutionSpace::host;
-  std::optional<BoundStream> _queue;
+  std::optional<BoundStream> _bound_stream;
   DeviceMemory* _memory = nullptr;
   std::size_t _bytes = 0;
   bool _must_fit = false;

@@ -33,7 +33,7 @@ class MEMARRAY_API HeldLaunch {
   /// True if the box covers all `update` and `overwrite` arrays.
   [[nodiscard]] bool is_whole() const noexcept { return _is_whole; }
   // Require a device.
-  [[nodiscard]] BoundStream const& queue() const noexcept { return _arrays.queue(); }
+  [[nodiscard]] BoundStream const& bound_stream() const noexcept { return _arrays.bound_stream(); }
   [[nodiscard]] DeviceMemory& memory() const noexcept { return _arrays.memory(); }
 
   /// Runs a kernel on host threads, or submits it to a simulated stream. Throws `CudaError`, `std::bad_alloc`, and on

@@ -26,14 +26,14 @@ void reduce_in(DeviceRun& run, ReduceKernel<T, Op, Kernel> const& reduction, boo
       run,
       [&](void* scratch, std::size_t& bytes) {
         return cub::DeviceReduce::TransformReduce(scratch, bytes, positions, result, size, reduction.op, value,
-                                                  reduction.init, *run.queue().stream);
+                                                  reduction.init, *run.bound_stream().stream);
       },
       "reducing on a device");
 }
 
 template <class T, class Op, class Kernel>
 void reduce_on_device(ReduceKernel<T, Op, Kernel> const& reduction, HeldLaunch& launch, T* result) {
-  DeviceRun run(launch.memory(), launch.queue(), "reducing on a device");
+  DeviceRun run(launch.memory(), launch.bound_stream(), "reducing on a device");
   std::byte* const place = run.scratch(sizeof(T));
   reduce_in(run, reduction, launch.is_whole(), reinterpret_cast<T*>(place));
   run.read_back({{result, place, sizeof(T)}});
@@ -41,7 +41,7 @@ void reduce_on_device(ReduceKernel<T, Op, Kernel> const& reduction, HeldLaunch& 
 
 template <class T, class Op, class Kernel>
 void reduce_on_device_into(ReduceKernel<T, Op, Kernel> const& reduction, HeldLaunch& launch, T* result) {
-  DeviceRun run(launch.memory(), launch.queue(), "reducing on a device");
+  DeviceRun run(launch.memory(), launch.bound_stream(), "reducing on a device");
   reduce_in(run, reduction, launch.is_whole(), result);
 }
 

@@ -29,9 +29,9 @@ void scan_in(DeviceRun& run, HostScan<T, R, Op> const& scan, R* total) {
       run,
       [&](void* scratch, std::size_t& bytes) {
         return scan.is_inclusive ? cub::DeviceScan::InclusiveScan(scratch, bytes, values, scan.target, scan.op,
-                                                                  scan.size, *run.queue().stream)
+                                                                  scan.size, *run.bound_stream().stream)
                                  : cub::DeviceScan::ExclusiveScan(scratch, bytes, values, scan.target, scan.op,
-                                                                  scan.init, scan.size, *run.queue().stream);
+                                                                  scan.init, scan.size, *run.bound_stream().stream);
       },
       "scanning on a device");
   if (!total) return;

@@ -14,7 +14,7 @@
 
 namespace memarray::detail {
 
-struct SortOfKeys;
+struct KeySort;
 struct StridedJob;
 
 enum class ExecutionSpace {
@@ -26,14 +26,14 @@ enum class ExecutionSpace {
 /// Throws `ValueError`.
 [[noreturn]] MEMARRAY_API void throw_null_stream();
 /// Submits `kernel(data)` to a simulated stream. Throws `CudaError`.
-MEMARRAY_API void submit_emulated(BoundStream const& queue, cu::HostFunction kernel, void* data);
+MEMARRAY_API void submit_emulated(BoundStream const& bound_stream, cu::HostFunction kernel, void* data);
 
 /// Submits a callable. Objects that it refers to must live until it runs. Throws `CudaError`.
 template <class Kernel>
-void launch_emulated(BoundStream const& queue, Kernel kernel) {
+void launch_emulated(BoundStream const& bound_stream, Kernel kernel) {
   auto owned = std::make_unique<Kernel>(std::move(kernel));
   cu::HostFunction const run = [](void* data) { (*std::unique_ptr<Kernel>(static_cast<Kernel*>(data)))(); };
-  submit_emulated(queue, run, owned.get());
+  submit_emulated(bound_stream, run, owned.get());
   static_cast<void>(owned.release());
 }
 /// Runs `kernel()` on a simulated device, and waits for its result. Throws `CudaError`, `OutOfMemoryError`.
@@ -41,7 +41,7 @@ template <class Result, class Kernel>
 Result result_of(DeviceRun& run, Kernel kernel) {
   std::byte* const place = run.scratch(sizeof(Result));
   auto* const seen = static_cast<Result*>(testing::detail::reachable(place));
-  launch_emulated(run.queue(), [seen, kernel] { *seen = kernel(); });
+  launch_emulated(run.bound_stream(), [seen, kernel] { *seen = kernel(); });
   Result result{};
   run.read_back({{&result, place, sizeof result}});
   return result;
@@ -60,7 +60,7 @@ MEMARRAY_API void sum_on_device(DType const& dtype, std::int64_t size, void cons
 /// Sums up to each element, or before it. `total`: null, or receives the sum of all.
 MEMARRAY_API void scan_on_device(DType const& dtype, bool is_inclusive, std::int64_t size, void const* source,
                                  void* target, void* total, DeviceRun& run);
-void sort_on_device(SortOfKeys const& sort, DeviceRun& run);
+void sort_on_device(KeySort const& sort, DeviceRun& run);
 
 }  // namespace memarray::detail
 
@@ -120,26 +120,27 @@ __global__ void run_loop(Loop loop) {
 }
 
 template <class Loop>
-void launch_loop(Loop& loop, std::int64_t size, BoundStream const& queue) {
+void launch_loop(Loop& loop, std::int64_t size, BoundStream const& bound_stream) {
   static constinit OccupancyCache cache;
-  EnteredContext const context(queue.context, "launching a kernel");
+  EnteredContext const context(bound_stream.context, "launching a kernel");
   auto const kernel = reinterpret_cast<void const*>(&run_loop<Loop>);
-  LaunchPlan const plan =
-      plan_launch(size, loop.is_aligned() ? Loop::width : 0, occupancy_of(kernel, device_id_of(queue.context), cache));
+  LaunchPlan const plan = plan_launch(size, loop.is_aligned() ? Loop::width : 0,
+                                      occupancy_of(kernel, device_id_of(bound_stream.context), cache));
   loop.vectors = static_cast<decltype(loop.vectors)>(plan.vectors);
   void* parameters[] = {&loop};
-  check_cuda(cudaLaunchKernel(kernel, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *queue.stream));
+  check_cuda(cudaLaunchKernel(kernel, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *bound_stream.stream));
 }
 
 /// Submits a kernel. `is_whole`: its `ElementArgument`s visit whole arrays. Throws `CudaError`, `OutOfMemoryError`;
 /// later failures appear at a later wait.
 template <class IndexT, int ndim, class F, class... Arguments>
-void launch_device(HostKernel<IndexT, ndim, F, Arguments...> const& kernel, bool is_whole, BoundStream const& queue) {
+void launch_device(HostKernel<IndexT, ndim, F, Arguments...> const& kernel, bool is_whole,
+                   BoundStream const& bound_stream) {
   std::int64_t const size = kernel.box.size();
   if (size == 0) return;
   auto const launch = [&]<class U>(U) {
     auto loop = device_loop<U>(kernel, is_whole);
-    launch_loop(loop, size, queue);
+    launch_loop(loop, size, bound_stream);
   };
   if (size <= INT32_MAX) return launch(std::uint32_t{});
   if constexpr (sizeof(IndexT) == 8) launch(std::uint64_t{});

@@ -49,8 +49,8 @@ class MEMARRAY_API Block {
   /// Allocates host memory, by default of `host_resource()`. Throws `OutOfMemoryError`; `ValueError` for device memory.
   [[nodiscard]] static BlockPtr allocate(std::optional<MemoryResource> const& resource, std::size_t bytes,
                                          Contents contents);
-  /// Allocates uninitialised device memory for later work in `queue`. Throws `CudaError`.
-  [[nodiscard]] static BlockPtr allocate(std::shared_ptr<DeviceMemory> const& memory, BoundStream const& queue,
+  /// Allocates uninitialised device memory for later work in `bound_stream`. Throws `CudaError`.
+  [[nodiscard]] static BlockPtr allocate(std::shared_ptr<DeviceMemory> const& memory, BoundStream const& bound_stream,
                                          std::size_t bytes);
   /// The owner of foreign memory. `drop` runs once, on any thread, even without an interpreter.
   struct KeepAlive {

@@ -25,30 +25,30 @@ class MEMARRAY_API StreamDependencies {
   [[nodiscard]] DeviceMemory& memory() const noexcept { return *_memory; }
   [[nodiscard]] DeviceMemoryPtr const& memory_ptr() const noexcept { return _memory; }
 
-  /// Makes later work in `queue` wait for the pending work that `use` depends on. Throws `CudaError`.
-  void order(BoundStream const& queue, Use use, char const* site);
+  /// Makes later work in `bound_stream` wait for the pending work that `use` depends on. Throws `CudaError`.
+  void order(BoundStream const& bound_stream, Use use, char const* site);
   /// Like `order`, but blocks the host (reported). Throws `CudaError`, also for failed work.
   void synchronize(Use use, char const* site);
   /// Records work submitted after `order`; several write ends belong to one writer. Later writes through escaped views
   /// wait for these reads.
   void submitted(std::span<PendingWork const> ends, Use use) noexcept;
   void submitted(PendingWork const& end, Use use) noexcept { submitted(std::span(&end, 1), use); }
-  /// Makes uses of imported memory wait for its producer's work in `queue`, which `is_unused` ignores. Throws
+  /// Makes uses of imported memory wait for its producer's work in `bound_stream`, which `is_unused` ignores. Throws
   /// `CudaError`.
-  void begin_after(BoundStream const& queue, char const* site);
+  void begin_after(BoundStream const& bound_stream, char const* site);
   // Until a lease closes, its holder and consumers may submit work at any time.
   using Lease = std::uint64_t;
   /// Opens a lease on the stream `own`. Does not call the driver.
   [[nodiscard]] Lease open_lease(BoundStream const& own, Use use);
-  /// Orders an export to `queue` (null: the lease's own) after pending work and the lease's other streams. `known`: no
-  /// other stream will use the memory. Returns false if the lease is closed. Throws `CudaError`.
-  [[nodiscard]] bool export_to(Lease lease, BoundStream const* queue, bool known);
+  /// Orders an export to `bound_stream` (null: the lease's own) after pending work and the lease's other streams.
+  /// `known`: no other stream will use the memory. Returns false if the lease is closed. Throws `CudaError`.
+  [[nodiscard]] bool export_to(Lease lease, BoundStream const* bound_stream, bool known);
   /// Calls `export_to` for the open write lease, in its own and unknown streams. Returns false without one.
   bool export_for_writer();
   /// Returns none if the lease is closed.
-  [[nodiscard]] std::optional<BoundStream> queue_of(Lease lease);
+  [[nodiscard]] std::optional<BoundStream> stream_of(Lease lease);
   /// Like `export_to`, for an escaped view. The next user calls `fence_escaped` first.
-  void export_escaped(BoundStream const& queue, Use use, bool known);
+  void export_escaped(BoundStream const& bound_stream, Use use, bool known);
   /// Closes a lease and records its streams' work. `alive`: its views may still be used.
   void close_lease(Lease lease, bool alive) noexcept;
 
@@ -61,8 +61,8 @@ class MEMARRAY_API StreamDependencies {
 
  private:
   struct Entry {
-    PendingWork use;        // without an event, only `queue` counts
-    bool is_behind_writes;  // `queue` already waits for `_writes`
+    PendingWork use;        // without an event, only `bound_stream` counts
+    bool is_behind_writes;  // `bound_stream` already waits for `_writes`
   };
   using Events = std::vector<EventHandle>;
   [[nodiscard]] ForkLockGuard guard() noexcept;
@@ -70,18 +70,18 @@ class MEMARRAY_API StreamDependencies {
 
   struct LeaseStream {
     Lease lease;
-    BoundStream queue;
+    BoundStream bound_stream;
     Use use;
     bool is_used;   // may have work on the memory
     bool is_known;  // no other stream has
   };
 
-  [[nodiscard]] Events events_before(BoundStream const* queue, Use use);
+  [[nodiscard]] Events events_before(BoundStream const* bound_stream, Use use);
   [[nodiscard]] std::vector<BoundStream> streams_leased_for_writing(BoundStream const* but);
   void find_ends();
   void forget(Events const& over) noexcept;
   void forget_ended_reads() noexcept;
-  void fence_one(BoundStream const& queue, Use use) noexcept;
+  void fence_one(BoundStream const& bound_stream, Use use) noexcept;
   void hold_back_escaped(std::span<PendingWork const> ends) noexcept;
   void remember(std::span<PendingWork const> ends, Use use) noexcept;
   void escaped(LeaseStream const& entry) noexcept;

@@ -72,11 +72,11 @@ class MEMARRAY_API Acquisition {
   [[nodiscard]] std::byte* target() const noexcept;
   [[nodiscard]] Block& target_block() const noexcept { return _fresh ? *_fresh : _state->residency().block(); }
   [[nodiscard]] bool is_in_place() const noexcept { return !_fresh; }
-  // `queue`, `memory` and `end` require an array on a device.
-  [[nodiscard]] BoundStream const& queue() const noexcept { return *_queue; }
+  // `bound_stream`, `memory` and `end` require an array on a device.
+  [[nodiscard]] BoundStream const& bound_stream() const noexcept { return *_bound_stream; }
   [[nodiscard]] DeviceMemory& memory() const noexcept { return _state->residency().block().uses()->memory(); }
   /// Returns the end of the submitted work, for several commits.
-  [[nodiscard]] PendingWork end() const noexcept { return end_of(*_queue, memory()); }
+  [[nodiscard]] PendingWork end() const noexcept { return end_of(*_bound_stream, memory()); }
   void commit(Work work = Work::submitted) noexcept;
   void commit(PendingWork const& end) noexcept;
   /// Records failed work, which may have written the memory and may still run.
@@ -86,14 +86,14 @@ class MEMARRAY_API Acquisition {
   /// stale. Returns false if the lock is held, a stream has used the memory, or exports exist (for a read: writable
   /// ones). `left` is for `ArrayState::unlock_and_release`.
   [[nodiscard]] static bool try_with_reference(ArrayState& state, AccessMode mode, std::int64_t id,
-                                               LockWord::Guess& left) noexcept {
+                                               LockWord::Expected& left) noexcept {
     LockWord& word = state.lock().word();
     Residency& residency = state.residency();
     if (mode == AccessMode::read) {
-      if (!word.try_lock_shared(false, LockWord::With::reference, &left)) return false;
+      if (!word.try_lock_shared(false, LockWord::RefMode::counted, &left)) return false;
       if (residency.block().exports().writable == 0 && !residency.block().uses()) return true;
     } else {
-      if (!word.try_lock_exclusive(id, LockWord::With::reference, &left)) return false;
+      if (!word.try_lock_exclusive(id, LockWord::RefMode::counted, &left)) return false;
       if (residency.exports().total() == 0 && !residency.block().uses()) {
         residency.wrote();
         return true;
@@ -133,7 +133,7 @@ class MEMARRAY_API Acquisition {
   BlockPtr _fresh;  // to be published
   std::optional<Device> _device;
   StreamChoice _stream;
-  std::optional<BoundStream> _queue;
+  std::optional<BoundStream> _bound_stream;
   std::optional<Residency::Snapshot> _before;  // before a group's move, until all are acquired
 };
 

@@ -45,7 +45,7 @@ class MEMARRAY_API ArrayState {
     if (_lock.release()) destroy();
   }
   /// Undoes `Acquisition::try_with_reference`, which set `left`, in one atomic operation.
-  void unlock_and_release(AccessMode mode, LockWord::Guess left) noexcept {
+  void unlock_and_release(AccessMode mode, LockWord::Expected left) noexcept {
     LockWord& word = _lock.word();
     if (mode == AccessMode::read ? word.unlock_shared_and_release(left) : word.unlock_exclusive_and_release(left))
       destroy();

@@ -31,12 +31,12 @@ class MEMARRAY_API LockWord {
   /// True for ids of leases and of `enter`.
   [[nodiscard]] static constexpr bool is_callers(std::int64_t id) noexcept { return id >= 0 && id < no_id; }
 
-  /// Refuses `With::reference` from now on: a second lock follows, in shared memory.
+  /// Refuses `RefMode::counted` from now on: a second lock follows, in shared memory.
   void set_shared() noexcept { _bits.fetch_or(is_shared, std::memory_order_relaxed); }
   /// Requires the write hold.
   void rename(std::int64_t id) noexcept { _id.store(id, std::memory_order_release); }
 
-  enum class With : std::uint64_t { nothing = 0, reference = 1 };
+  enum class RefMode : std::uint64_t { unchanged = 0, counted = 1 };
 
   /// Returns −1 if free, a writer's id (≥ 0), or −1 − n with n readers.
   [[nodiscard]] std::int64_t load() const noexcept {
@@ -68,17 +68,17 @@ class MEMARRAY_API LockWord {
 
   /// The word as an acquisition left it. A release tries it first: a load would wait for the preceding atomic
   /// operation.
-  using Guess = std::uint64_t;
+  using Expected = std::uint64_t;
 
   /// `ahead_of_writers`: the caller already holds a read, so waiting writers must not delay it.
-  [[nodiscard]] bool try_lock_shared(bool ahead_of_writers = false, With with = With::nothing,
-                                     Guess* left = nullptr) noexcept {
+  [[nodiscard]] bool try_lock_shared(bool ahead_of_writers = false, RefMode mode = RefMode::unchanged,
+                                     Expected* left = nullptr) noexcept {
     if (!is_plain()) [[unlikely]] {
       note_fork();
       if (!ahead_of_writers && writer_waits()) return false;
     }
-    std::uint64_t const taken = reader + static_cast<std::uint64_t>(with);
-    std::uint64_t const against = writer | (with == With::reference ? is_shared : 0);
+    std::uint64_t const taken = reader + static_cast<std::uint64_t>(mode);
+    std::uint64_t const against = writer | (mode == RefMode::counted ? is_shared : 0);
     std::uint64_t bits = _bits.load(std::memory_order_relaxed);
     while (!(bits & against))
       if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
@@ -87,11 +87,12 @@ class MEMARRAY_API LockWord {
       }
     return false;
   }
-  [[nodiscard]] bool try_lock_exclusive(std::int64_t id, With with = With::nothing, Guess* left = nullptr) noexcept {
+  [[nodiscard]] bool try_lock_exclusive(std::int64_t id, RefMode mode = RefMode::unchanged,
+                                        Expected* left = nullptr) noexcept {
     if (!is_plain()) [[unlikely]]
       note_fork();
-    std::uint64_t const taken = writer + static_cast<std::uint64_t>(with);
-    std::uint64_t const against = writer | count_mask * reader | (with == With::reference ? is_shared : 0);
+    std::uint64_t const taken = writer + static_cast<std::uint64_t>(mode);
+    std::uint64_t const against = writer | count_mask * reader | (mode == RefMode::counted ? is_shared : 0);
     std::uint64_t bits = _bits.load(std::memory_order_relaxed);
     while (!(bits & against))
       if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
@@ -121,15 +122,15 @@ class MEMARRAY_API LockWord {
     return word;
   }
 
-  void unlock_shared() noexcept { static_cast<void>(give(reader, With::nothing, look())); }
+  void unlock_shared() noexcept { static_cast<void>(give(reader, RefMode::unchanged, look())); }
   void unlock_exclusive() noexcept {
     _id.store(no_id, std::memory_order_relaxed);
-    static_cast<void>(give(writer, With::nothing, look()));
+    static_cast<void>(give(writer, RefMode::unchanged, look()));
   }
-  [[nodiscard]] bool unlock_shared_and_release(Guess left) noexcept { return give(reader, With::reference, left); }
-  [[nodiscard]] bool unlock_exclusive_and_release(Guess left) noexcept {
+  [[nodiscard]] bool unlock_shared_and_release(Expected left) noexcept { return give(reader, RefMode::counted, left); }
+  [[nodiscard]] bool unlock_exclusive_and_release(Expected left) noexcept {
     _id.store(no_id, std::memory_order_relaxed);
-    return give(writer, With::reference, left);
+    return give(writer, RefMode::counted, left);
   }
   void downgrade() noexcept {
     _id.store(no_id, std::memory_order_relaxed);
@@ -163,16 +164,16 @@ class MEMARRAY_API LockWord {
     return (word == settling || word == no_id) && (is_plain() || !is_lost(false));
   }
 
-  [[nodiscard]] Guess look() const noexcept { return _bits.load(std::memory_order_relaxed); }
-  [[nodiscard]] bool give(std::uint64_t hold, With with, Guess bits) noexcept {
-    std::uint64_t const given = hold + static_cast<std::uint64_t>(with);
+  [[nodiscard]] Expected look() const noexcept { return _bits.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool give(std::uint64_t hold, RefMode mode, Expected bits) noexcept {
+    std::uint64_t const given = hold + static_cast<std::uint64_t>(mode);
     // Wake waiters before the reference is dropped: the last drop destroys the object.
     while (!(bits & sleepers))
       if (_bits.compare_exchange_weak(bits, bits - given, std::memory_order_seq_cst, std::memory_order_relaxed))
-        return with == With::reference && ((bits - given) & count_mask) == 0;
-    return give_and_wake(hold, with);
+        return mode == RefMode::counted && ((bits - given) & count_mask) == 0;
+    return give_and_wake(hold, mode);
   }
-  bool give_and_wake(std::uint64_t hold, With with) noexcept;
+  bool give_and_wake(std::uint64_t hold, RefMode mode) noexcept;
   bool wait_shared(Timeout timeout, bool ahead_of_writers);
   bool wait_exclusive(std::int64_t id, Timeout timeout);
   bool wait_settled();

@@ -39,7 +39,7 @@ struct MEMARRAY_API StridedJob {
   /// Returns a fill with this reduction's result over no elements.
   [[nodiscard]] StridedJob of_nothing() const;
   /// Submits the checked job. Throws `OutOfMemoryError`, `CudaError` (also on a real device if compiled without nvcc).
-  void submit(DeviceMemory& memory, BoundStream const& queue) const;
+  void submit(DeviceMemory& memory, BoundStream const& bound_stream) const;
 
  private:
   [[nodiscard]] StridedSource read() const noexcept { return {source.data, source.dtype, source.layout}; }

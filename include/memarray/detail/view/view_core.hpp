@@ -58,7 +58,7 @@ class MEMARRAY_API ViewCore {
   /// True for memory that the host cannot reach.
   [[nodiscard]] bool on_device() const noexcept { return _stream != nullptr; }
   /// Requires device memory.
-  [[nodiscard]] StreamHandle const& stream() const noexcept { return _stream->queue.stream; }
+  [[nodiscard]] StreamHandle const& stream() const noexcept { return _stream->bound_stream.stream; }
   [[nodiscard]] ViewStreamPtr const& stream_ptr() const noexcept { return _stream; }
   /// Throws `ValueError` (closed), `TypeError` (another dtype or rank).
   void check_is(DType const& dtype, int ndim) const;
@@ -132,9 +132,9 @@ class MEMARRAY_API ViewCore {
   [[nodiscard]] ViewCore converted(DType const& dtype, char const* why) const;
   [[nodiscard]] StridedElements elements() const noexcept { return {_data, _dtype, _layout}; }
   static void run(StridedJob const& job, ViewCore const& target, ViewCore const* source);
-  [[nodiscard]] static ViewCore make_on(DeviceMemoryPtr const& memory, BoundStream const& queue, DType const& dtype,
-                                        StridedLayout::Extents shape);
-  void transfer_to(ViewCore const& target, BoundStream const& queue, CopyMode ending) const;
+  [[nodiscard]] static ViewCore make_on(DeviceMemoryPtr const& memory, BoundStream const& bound_stream,
+                                        DType const& dtype, StridedLayout::Extents shape);
+  void transfer_to(ViewCore const& target, BoundStream const& bound_stream, CopyMode ending) const;
   [[noreturn]] static void throw_closed();
   [[noreturn]] void throw_not_on_host() const;
 

@@ -1,4 +1,4 @@
-#include "array/shared_arrays.hpp"
+#include "array/shared_bytes.hpp"
 
 #include "export/buffer.hpp"
 #include "gil.hpp"

@@ -1,4 +1,4 @@
-#include "lease/leases_type.hpp"
+#include "lease/lease_group_type.hpp"
 
 #include "lease/lease_type.hpp"
 #include "python_errors.hpp"
@@ -15,7 +15,7 @@ struct PyLeases {
   Timeout timeout;
 };
 
-PyTypeObject* leases_type = nullptr;
+PyTypeObject* lease_group_type = nullptr;
 
 PyLeases& leases_of(PyObject* self) noexcept { return *reinterpret_cast<PyLeases*>(self); }
 
@@ -95,12 +95,12 @@ PyType_Spec spec = {"memarray.leases", sizeof(PyLeases), 0, Py_TPFLAGS_DEFAULT |
 
 }  // namespace
 
-int add_leases_type(PyObject* module) {
-  if (!leases_type) {
-    leases_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
-    if (!leases_type) return -1;
+int add_lease_group_type(PyObject* module) {
+  if (!lease_group_type) {
+    lease_group_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+    if (!lease_group_type) return -1;
   }
-  return PyModule_AddObjectRef(module, "leases", reinterpret_cast<PyObject*>(leases_type));
+  return PyModule_AddObjectRef(module, "leases", reinterpret_cast<PyObject*>(lease_group_type));
 }
 
 }  // namespace memarray::python

@@ -1,4 +1,4 @@
-#include <memarray/array/leases.hpp>
+#include <memarray/array/lease_group.hpp>
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,6 @@
 namespace memarray::python {
 
 /// Adds `memarray.leases`.
-int add_leases_type(PyObject* module);
+int add_lease_group_type(PyObject* module);
 
 }  // namespace memarray::python

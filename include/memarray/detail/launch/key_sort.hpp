@@ -8,7 +8,7 @@ namespace memarray::detail {
 enum class KeyKind : std::uint8_t { unsigned_integer, signed_integer, floating, bfloat16 };
 
 /// Keys with values, to sort by key. Each source equals its target, or is apart.
-struct SortOfKeys {
+struct KeySort {
   std::int64_t size;
   KeyKind kind;
   std::size_t key_bytes;    ///< 1, 2, 4 or 8

@@ -1,4 +1,4 @@
-#include "resources.hpp"
+#include "c_resources.hpp"
 
 #include "objects.hpp"
 #include "open_resources.hpp"

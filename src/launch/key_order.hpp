@@ -1,7 +1,7 @@
 #pragma once
 
 #include <memarray/base/config.hpp>
-#include <memarray/detail/launch/sort_of_keys.hpp>
+#include <memarray/detail/launch/key_sort.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "sessions.hpp"
+#include "session_registry.hpp"
 
 #include <memarray/detail/base/fork.hpp>
 #include <memarray/driver/driver_table.hpp>
@@ -11,7 +11,7 @@
 
 #include "context.hpp"
 #include "guard.hpp"
-#include "handles.hpp"
+#include "handle_table.hpp"
 #include "lock.hpp"
 #include "session.hpp"
 

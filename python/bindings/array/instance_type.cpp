@@ -1,5 +1,5 @@
 #include "array/array_type.hpp"
-#include "array/shared_arrays.hpp"
+#include "array/shared_bytes.hpp"
 #include "array/struct_dtype.hpp"
 #include "helpers.hpp"
 #include "py_ref.hpp"
