@@ -29,10 +29,11 @@ def sampled(name: str, *arguments: object, **variables: str) -> Sampled:
     """Runs the program, which interleaves its contenders; their names, and what makes a candidate of one."""
     command = [str(built(name)), *map(str, arguments)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env={**os.environ, **variables})
-    seconds = {contender: iter(costs) for contender, costs in json.loads(done.stdout).items()}
+    seconds = json.loads(done.stdout)
 
     def candidate(contender: str, title: str = "") -> Candidate:
-        return Candidate(title or contender, lambda: next(seconds[contender]))
+        costs = iter(seconds[contender])
+        return Candidate(title or contender, lambda: next(costs))
 
     return list(seconds), candidate
 

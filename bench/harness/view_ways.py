@@ -186,11 +186,11 @@ def floors_of_copying(chosen: np.ndarray, dtype: str, setting: Setting) -> Ways:
     if step not in (1, 2, 4, -1):
         return
     counts = [ctypes.c_int64(n) for n in (planes, plane, rows, pitch, columns, step)]
-    for name, past_caches in (("", 0), (", past the caches", 1)):
+    for name, nontemporal in (("", 0), (", past the caches", 1)):
 
-        def copied(past_caches=past_caches):
+        def copied(nontemporal=nontemporal):
             to, source = ctypes.c_void_p(kept.ctypes.data), ctypes.c_void_p(chosen.ctypes.data)
-            if not copy(to, source, *counts, past_caches, setting.threads):
+            if not copy(to, source, *counts, nontemporal, setting.threads):
                 raise AssertionError(f"copy_loops.cpp has no loop of the step {step}")
             return kept
 

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import statistics
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -25,9 +24,12 @@ BUILDS = {"optimized": ("-O3", "-DNDEBUG"), "debug": ("-O0", "-g")}
 
 # Compiled beside ours if MEMARRAY_EARLIER names the folder of its package.
 EARLIER = "earlier memarray"
-# Limits of the time, the memory and the size.
-GOALS = {"OpenMP": (5, 5, 5), "Kokkos": (1, 1, 1), EARLIER: (1 / 3, 1 / 3)}
-INCLUDE_GOALS = {"Kokkos": (1, 1), EARLIER: (1 / 2, 1 / 2)}
+# Limits of the time, the memory and the size. Before this row, 39 kernels took 15.2 s and 814 MB, and the header alone
+# 1.15 s and 278 MB, where OpenMP took 1.04 s. Goals are a third and a half: times as ratios to OpenMP, memory in MB.
+GOALS = {"OpenMP": (4.9, None, 5), "Kokkos": (1, 1, 1), EARLIER: (1 / 3, 1 / 3)}
+KERNELS_IN_OPENMP = f"{COUNT} kernels in OpenMP"
+INCLUDE_GOALS = {KERNELS_IN_OPENMP: (0.55,), "Kokkos": (1, 1), EARLIER: (1 / 2, 1 / 2)}
+MEMORY, INCLUDE_MEMORY = 271, 139
 INCLUDE = "`#include <memarray/memarray.hpp>`"
 
 
@@ -101,10 +103,13 @@ def candidate(name: str, compilations: list[Compilation], figure: Figure) -> Can
 
 
 def compare_compilations(
-    title: str, made: dict[str, list[Compilation]], goals: dict[str, tuple[float, ...]]
-) -> Iterator[Comparison]:
+    title: str, made: dict[str, list[Compilation]], goals: dict[str, tuple[float | None, ...]], megabytes: float
+) -> Iterator[Comparison | Value]:
+    yield Value(f"{title}: peak memory", megabytes, "MB", [each.megabytes for each in made["memarray"]])
     for model in [model for model in goals if model in made]:
         for figure, goal in zip(FIGURES, goals[model], strict=False):
+            if goal is None:
+                continue
             yield Comparison(
                 f"{title}: {figure.name}, {model}",
                 goal,
@@ -124,23 +129,18 @@ def in_turns(files: dict[str, str], options: tuple[str, ...], times: int) -> dic
 
 
 @row("compile-kernels", f"compiling a file of {COUNT} kernels over six arrays")
-def compile_kernels(setting: Setting) -> Iterator[Comparison]:
+def compile_kernels(setting: Setting) -> Iterator[Comparison | Value]:
     count, times = (4, 1) if setting.quick else (COUNT, COMPILATIONS)
     for build, options in BUILDS.items():
         made = in_turns(sources(lambda model: kernels(model, count)), options, times)
-        yield from compare_compilations(f"compiling {COUNT} kernels, {build}", made, GOALS)
+        yield from compare_compilations(f"compiling {COUNT} kernels, {build}", made, GOALS, MEMORY)
 
 
 @row("compile-include", "compiling a file that only includes memarray")
 def compile_include(setting: Setting) -> Iterator[Comparison | Value]:
     times = 1 if setting.quick else setting.rounds
-    made = in_turns(sources(include), BUILDS["optimized"], times)
-    time, memory = FIGURES[:2]
-    if "OpenMP" in made:
-        # `<omp.h>` takes next to nothing, so the difference has a limit, as that of the import in Python has.
-        pairs = list(zip(made["memarray"], made.pop("OpenMP"), strict=True))
-        for figure, limit, unit in ((time, 1, "s"), (memory, 150, "MB")):
-            ratio = statistics.median(figure.of(ours) / figure.of(theirs) for ours, theirs in pairs)
-            over = [figure.of(ours) - figure.of(theirs) for ours, theirs in pairs]
-            yield Value(f"{INCLUDE} over `<omp.h>`: {figure.name}", limit, unit, over, f"`<omp.h>`: {ratio:.3g}")
-    yield from compare_compilations(INCLUDE, made, INCLUDE_GOALS)
+    files = sources(include)
+    # `<omp.h>` takes next to nothing, so the yardstick is a file of loops.
+    if files.pop("OpenMP", None):
+        files[KERNELS_IN_OPENMP] = kernels("OpenMP", COUNT)
+    yield from compare_compilations(INCLUDE, in_turns(files, BUILDS["optimized"], times), INCLUDE_GOALS, INCLUDE_MEMORY)

@@ -20,7 +20,7 @@ def digest(positions: memarray.MemArray) -> str:
         return hashlib.sha256(np.asarray(lease).reshape(-1)).hexdigest()
 
 
-def kill_who_has(client: Client, future) -> str:
+def kill_owner_of(client: Client, future) -> str:
     """Ends the worker that holds a result, as the machine would when memory runs out: the result is lost, too."""
     (address,) = client.who_has(future)[future.key]
     os.kill(client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
@@ -35,7 +35,7 @@ def in_processes(members: list[Member], workers: int, kill: bool) -> tuple[list[
         futures = client.map(simulate, members, pure=False)
         if kill:
             first = next(iter(as_completed(futures)))
-            report["killed"] = kill_who_has(client, first)
+            report["killed"] = kill_owner_of(client, first)
         copies = memarray.stats()["copies"]
         positions = client.gather(futures)
         report["copies"] = memarray.stats()["copies"] - copies

@@ -31,5 +31,5 @@ def test_results_are_neither_copied_to_be_sent_nor_when_they_arrive(report):
     assert report["adopted"] == 6
 
 
-def test_who_was_killed_lost_its_results(report, request):
+def test_killed_worker_lost_its_results(report, request):
     assert report["lost"] is ("a worker is killed" in request.node.callspec.id)

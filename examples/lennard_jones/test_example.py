@@ -5,7 +5,7 @@ import numpy as np
 from _lennard_jones import Simulation
 
 
-def test_steps_leave_kept_views_alone_and_copy_nothing():
+def test_steps_leave_escaped_views_alone_and_copy_nothing():
     simulation = Simulation(cells=4)
     with simulation.positions.read() as lease:
         kept = np.from_dlpack(lease)

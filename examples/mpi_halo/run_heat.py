@@ -28,7 +28,7 @@ def main():
     parser.add_argument("--rows", type=int, default=61)
     parser.add_argument("--columns", type=int, default=48)
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--halo", choices=("cpp", "python"), default="cpp", help="who exchanges the rows")
+    parser.add_argument("--halo", choices=("cpp", "python"), default="cpp", help="the language that exchanges the rows")
     parser.add_argument("--out", help="file without its suffix: .npy the plate, .json what was counted")
     options = parser.parse_args()
 

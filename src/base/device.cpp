@@ -24,10 +24,14 @@ Device device_from_string(std::string const& word) {
     auto const [rest, error] = std::from_chars(word.data() + 5, end, id);
     if (error == std::errc{} && rest == end && id >= 0) return {kDLCUDA, id};
   }
+  detail::throw_no_device_named(word, "'" + word + "'");
+}
+
+void detail::throw_no_device_named(std::string_view word, std::string const& shown) {
   bool const is_number =
-      word.starts_with("cuda:") && word.size() > 5 && word.find_first_not_of("0123456789", 5) == std::string::npos;
-  if (is_number) throw ValueError("there is no device '" + word + "': no device's number is above 2147483647");
-  throw ValueError("a device is written 'cpu', 'cuda' or 'cuda:<number>', not '" + word + "'");
+      word.starts_with("cuda:") && word.size() > 5 && word.find_first_not_of("0123456789", 5) == std::string_view::npos;
+  if (is_number) throw ValueError("there is no device " + shown + ": no device's number is above 2147483647");
+  throw ValueError("a device is written 'cpu', 'cuda' or 'cuda:<number>', not " + shown);
 }
 
 }  // namespace memarray

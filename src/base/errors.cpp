@@ -20,7 +20,9 @@ Interrupted::~Interrupted() = default;
 CudaError::CudaError(int code, std::string name, std::string const& message)
     : Error(message), _code(code), _name(std::move(name)) {}
 
-OutOfMemoryError::OutOfMemoryError(std::string const& message)
-    : CudaError(cuda_code::out_of_memory, "CUDA_ERROR_OUT_OF_MEMORY", message) {}
+CudaError::CudaError(int code, std::string const& message)
+    : CudaError(code, detail::name_of_cuda_code(code), message) {}
+
+OutOfMemoryError::OutOfMemoryError(std::string const& message) : CudaError(cuda_code::out_of_memory, message) {}
 
 }  // namespace memarray

@@ -4,20 +4,20 @@
 
 #include <atomic>
 
-namespace memarray {
+namespace memarray::detail {
 
-constinit std::atomic<std::uint32_t> detail::current_fork_generation{0};
+constinit std::atomic<std::uint32_t> current_fork_generation{0};
 
 namespace {
 
 int const registered =
-    pthread_atfork(nullptr, nullptr, [] { detail::current_fork_generation.fetch_add(1, std::memory_order_relaxed); });
+    pthread_atfork(nullptr, nullptr, [] { current_fork_generation.fetch_add(1, std::memory_order_relaxed); });
 
 }  // namespace
 
 std::uint32_t fork_generation() noexcept {
   static_cast<void>(registered);
-  return detail::current_fork_generation.load(std::memory_order_relaxed);
+  return current_fork_generation.load(std::memory_order_relaxed);
 }
 
-}  // namespace memarray
+}  // namespace memarray::detail

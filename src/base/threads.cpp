@@ -249,8 +249,8 @@ std::atomic<Pool*> current{nullptr};
 // A forked child has no workers and creates a new pool. Never destroyed: its threads never end.
 Pool& pool() {
   Pool* known = current.load(std::memory_order_acquire);
-  while (known == nullptr || known->generation != fork_generation()) {
-    Pool* const fresh = new Pool(fork_generation());
+  while (known == nullptr || known->generation != detail::fork_generation()) {
+    Pool* const fresh = new Pool(detail::fork_generation());
     if (current.compare_exchange_strong(known, fresh, std::memory_order_acq_rel, std::memory_order_acquire))
       return *fresh;
     delete fresh;
@@ -296,7 +296,7 @@ std::uint64_t detail::ticks_of_microsecond() noexcept {
 
 bool detail::workers_are_awake() noexcept {
   Pool const* const known = current.load(std::memory_order_acquire);
-  return known != nullptr && known->generation == fork_generation() && known->is_awake();
+  return known != nullptr && known->generation == detail::fork_generation() && known->is_awake();
 }
 
 void detail::share_loop(int width, std::int64_t chunks, void (*call)(void*, std::int64_t), void* context) {

@@ -23,11 +23,14 @@ bool BoundStream::is(BoundStream const& other) const noexcept {
          as_cu(context) == as_cu(other.context) && thread == other.thread;
 }
 
+void throw_null_stream() {
+  throw ValueError(
+      "this stream handle is null: its creation failed, see get_last_error(); for the default stream pass "
+      "default_stream()");
+}
+
 BoundStream bind_stream(StreamHandle const& stream, ContextHandle const& context) {
-  if (!stream)
-    throw ValueError(
-        "this stream handle is null: its creation failed, see get_last_error(); for the default stream pass "
-        "default_stream()");
+  if (!stream) throw_null_stream();
   if (!context) throw ValueError("this context handle is null: its creation failed, see get_last_error()");
   ContextHandle const& of_stream = context_of(stream);
   if (of_stream && of_stream != context) {

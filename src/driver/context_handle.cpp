@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "box.hpp"
-#include "codes.hpp"
 
 namespace memarray {
 namespace {
@@ -139,7 +138,8 @@ ContextHandle get_current_context() noexcept {
   DriverTable const* const table = driver_or_error();
   if (!table) return nullptr;
   cu::Context current = nullptr;
-  if (!succeeded(table->cuCtxGetCurrent(&current)) || !succeeded(current ? 0 : code::invalid_context)) return nullptr;
+  if (!succeeded(table->cuCtxGetCurrent(&current)) || !succeeded(current ? 0 : cuda_code::invalid_context))
+    return nullptr;
   return create_context_handle_ref(current);
 }
 
@@ -168,7 +168,7 @@ ContextHandle create_context_handle_with_owner(cu::Context context, KeepAlive ow
   if (!table) return nullptr;
   return make_handle<ContextBox>(
       [&](ContextBox& box) {
-        if (!context) return code::invalid_context;
+        if (!context) return cuda_code::invalid_context;
         box.resource = context;
         box.owner = std::move(owner);
         return read_device(*table, context, box.device_id);
@@ -178,7 +178,7 @@ ContextHandle create_context_handle_with_owner(cu::Context context, KeepAlive ow
 
 int device_id_of(ContextHandle const& context) noexcept {
   if (!context) {
-    detail::fail_for_null(code::invalid_context);
+    detail::fail_for_null(cuda_code::invalid_context);
     return -1;
   }
   return box_of<ContextBox>(context).device_id;
@@ -213,7 +213,7 @@ int last_held_device() noexcept {
 
 ContextScope::ContextScope(ContextHandle const& context) noexcept : _driver(driver_of(context)) {
   if (!_driver) {
-    context ? succeeded(code::not_initialized) : fail_for_null(code::invalid_context);
+    context ? succeeded(cuda_code::not_initialized) : fail_for_null(cuda_code::invalid_context);
     return;
   }
   cu::Context current = nullptr;

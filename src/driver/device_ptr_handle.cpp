@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "box.hpp"
-#include "codes.hpp"
 #include "driver_memory.hpp"
 
 namespace memarray {
@@ -34,7 +33,7 @@ struct DevicePtrBox : Box<cu::DevicePtr> {
     ContextScope const scope(context);
     if (!scope.driver()) return;
     RuntimeRelease const released;
-    testing::detail::WaitSite const site("memory that its last handle gives back");
+    testing::detail::WaitSite const site("memory that its last handle frees");
     for (EventHandle const& event : pending) come_after(*scope.driver(), event);
     detail::give_memory_back(*scope.driver(), kind, stream, resource);
   }
@@ -56,9 +55,9 @@ DevicePtrHandle allocate(MemoryKind kind, ContextHandle const& context, std::siz
                          MemoryPoolHandle const& pool = nullptr, StreamHandle const& stream = nullptr) noexcept {
   ContextScope const scope(context);
   if (!scope.driver()) return nullptr;
-  if (kind == MemoryKind::pool && (!stream || !pool)) return detail::null_for_null(code::invalid_handle);
+  if (kind == MemoryKind::pool && (!stream || !pool)) return detail::null_for_null(cuda_code::invalid_handle);
   if (kind == MemoryKind::pool && driver_of(context_of(pool)) != scope.driver()) {
-    detail::record_error(code::invalid_handle);
+    detail::record_error(cuda_code::invalid_handle);
     return nullptr;
   }
   return make_handle<DevicePtrBox>(
@@ -107,13 +106,13 @@ DevicePtrHandle create_device_ptr_handle_with_owner(cu::DevicePtr pointer, KeepA
 }
 
 StreamHandle deallocation_stream(DevicePtrHandle const& pointer) noexcept {
-  if (!pointer) return detail::null_for_null(code::invalid_handle);
+  if (!pointer) return detail::null_for_null(cuda_code::invalid_handle);
   return box_of<DevicePtrBox>(pointer).stream;
 }
 
 void set_deallocation_stream(DevicePtrHandle const& pointer, StreamHandle stream) noexcept {
   if (!pointer || !stream) {
-    detail::fail_for_null(code::invalid_handle);
+    detail::fail_for_null(cuda_code::invalid_handle);
     return;
   }
   DevicePtrBox& box = box_of<DevicePtrBox>(pointer);
@@ -123,7 +122,7 @@ void set_deallocation_stream(DevicePtrHandle const& pointer, StreamHandle stream
 }
 
 bool free_after(DevicePtrHandle const& pointer, EventHandle event) noexcept {
-  if (!pointer || !event) return detail::fail_for_null(code::invalid_handle);
+  if (!pointer || !event) return detail::fail_for_null(cuda_code::invalid_handle);
   try {
     box_of<DevicePtrBox>(pointer).pending.push_back(std::move(event));
     return true;

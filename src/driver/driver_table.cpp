@@ -1,5 +1,4 @@
-#include "codes.hpp"
-
+#include <memarray/base/cuda_code.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/detail/base/fork.hpp>
 #include <memarray/driver/driver_table.hpp>
@@ -24,13 +23,14 @@ struct Machine {
 
 DriverAbsence resolve(Machine& machine) {
   void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return {code::no_device, "no CUDA driver (libcuda.so.1) is installed"};
+  if (!library) return {cuda_code::no_device, "no CUDA driver (libcuda.so.1) is installed"};
   auto const get = reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
-  if (!get) return {code::not_found, "the CUDA driver is older than 12.0 (it has no cuGetProcAddress_v2): update it"};
+  if (!get)
+    return {cuda_code::not_found, "the CUDA driver is older than 12.0 (it has no cuGetProcAddress_v2): update it"};
   auto const lacks = [&](char const* name, int version) {
     machine.words = "the CUDA driver lacks " + std::string(name) + " of CUDA " + std::to_string(version / 1000) + "." +
                     std::to_string(version % 1000 / 10) + ": update it";
-    return DriverAbsence{code::not_found, machine.words.c_str()};
+    return DriverAbsence{cuda_code::not_found, machine.words.c_str()};
   };
 #define MEMARRAY_RESOLVE_DRIVER_FUNCTION(name, version, parameters)                 \
   if (void* found = nullptr; get(#name, &found, version, 0, nullptr) == 0 && found) \
@@ -41,8 +41,8 @@ DriverAbsence resolve(Machine& machine) {
 #undef MEMARRAY_RESOLVE_DRIVER_FUNCTION
   int devices = 0;
   cu::Result const failed = machine.table.cuInit(0);
-  if (failed == code::no_device || (failed == 0 && machine.table.cuDeviceGetCount(&devices) == 0 && devices == 0))
-    return {code::no_device, "the CUDA driver finds no device (CUDA_VISIBLE_DEVICES may hide them)"};
+  if (failed == cuda_code::no_device || (failed == 0 && machine.table.cuDeviceGetCount(&devices) == 0 && devices == 0))
+    return {cuda_code::no_device, "the CUDA driver finds no device (CUDA_VISIBLE_DEVICES may hide them)"};
   if (failed != 0) {
     char const* name = nullptr;
     if (machine.table.cuGetErrorName(failed, &name) != 0 || !name) name = "an unknown error";
@@ -62,7 +62,7 @@ Machine const& this_machine() noexcept {
   if (known) return *known;
   RuntimeRelease const released;
   auto* const fresh = new Machine;
-  fresh->table.fork_generation = fork_generation();
+  fresh->table.fork_generation = detail::fork_generation();
   fresh->absence = resolve(*fresh);
   if (machine.compare_exchange_strong(known, fresh, std::memory_order_acq_rel, std::memory_order_acquire))
     return *fresh;
@@ -70,7 +70,9 @@ Machine const& this_machine() noexcept {
   return *known;
 }
 
-bool is_of_this_process(DriverTable const& table) noexcept { return table.fork_generation == fork_generation(); }
+bool is_of_this_process(DriverTable const& table) noexcept {
+  return table.fork_generation == detail::fork_generation();
+}
 
 }  // namespace
 
@@ -85,7 +87,7 @@ DriverAbsence driver_absence() noexcept {
   if (driver()) return {0, ""};
   DriverTable const* const simulated = replacement.load(std::memory_order_acquire);
   if (!simulated && this_machine().absence.code != 0) return this_machine().absence;
-  return {code::not_initialized,
+  return {cuda_code::not_initialized,
           "this process was forked from one that had begun to use the CUDA driver, which cannot be used here: start "
           "processes with 'spawn', or fork before the first use of a device"};
 }

@@ -2,7 +2,6 @@
 #include <memarray/driver/event_handle.hpp>
 
 #include "box.hpp"
-#include "codes.hpp"
 
 namespace memarray {
 namespace {
@@ -48,10 +47,10 @@ EventHandle create_event_handle_ref(cu::Event event, ContextHandle context) noex
 }
 
 EventHandle create_event_handle_with_owner(cu::Event event, KeepAlive owner, ContextHandle context) noexcept {
-  if (!context) return detail::null_for_null(code::invalid_context);
+  if (!context) return detail::null_for_null(cuda_code::invalid_context);
   DriverTable const* const table = driver_of(context);
   if (!table) {
-    detail::record_error(code::not_initialized);
+    detail::record_error(cuda_code::not_initialized);
     return nullptr;
   }
   return make_handle<EventBox>(

@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "codes.hpp"
 #include "error_epoch.hpp"
 
 namespace memarray {
@@ -17,8 +16,7 @@ thread_local std::uint64_t failure_count = 0;
 std::string name_of(cu::Result code) {
   char const* name = nullptr;
   if (DriverTable const* const table = driver(); table && table->cuGetErrorName(code, &name) == 0 && name) return name;
-  char const* const known = code::words_of(code).name;
-  return known ? known : "CUDA_ERROR_" + std::to_string(code);
+  return detail::name_of_cuda_code(code);
 }
 
 std::string text_of(cu::Result code) {

@@ -2,7 +2,6 @@
 #include <memarray/driver/memory_pool_handle.hpp>
 
 #include "box.hpp"
-#include "codes.hpp"
 
 namespace memarray {
 namespace {
@@ -33,7 +32,7 @@ struct MemoryPoolBox : Box<cu::MemoryPool> {
 cu::Result check_supported(DriverTable const& table, int device_id) noexcept {
   int supported = 0;
   cu::Result const result = table.cuDeviceGetAttribute(&supported, pools_supported_attribute, device_id);
-  return result == 0 && supported == 0 ? code::not_supported : result;
+  return result == 0 && supported == 0 ? cuda_code::not_supported : result;
 }
 
 template <class Create>
@@ -50,9 +49,9 @@ MemoryPoolHandle make_pool(int device_id, Create const& create) noexcept {
 }
 
 DriverTable const* usable(MemoryPoolHandle const& pool) noexcept {
-  if (!pool) return detail::null_for_null(code::invalid_handle);
+  if (!pool) return detail::null_for_null(cuda_code::invalid_handle);
   DriverTable const* const table = box_of<MemoryPoolBox>(pool).of_this_process();
-  if (!table) record_error(code::not_initialized);
+  if (!table) record_error(cuda_code::not_initialized);
   return table;
 }
 

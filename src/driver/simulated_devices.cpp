@@ -39,7 +39,7 @@ void settle() noexcept {
   if (auto const* const above = memarray::detail::driver_hooks()) above->settle();
 }
 
-bool is_usable(Session const& session) noexcept { return session.generation == fork_generation(); }
+bool is_usable(Session const& session) noexcept { return session.generation == memarray::detail::fork_generation(); }
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 #include <memarray/driver/stream_handle.hpp>
 
 #include "box.hpp"
-#include "codes.hpp"
 
 namespace memarray {
 namespace {
@@ -39,7 +38,7 @@ union Immortal {
 constinit Immortal default_streams[3];
 
 // Only number 0 may be used before this runs.
-[[maybe_unused]] bool const numbered = [] {
+[[maybe_unused]] bool const numbered = []() noexcept {
   for (std::uintptr_t const number : {std::uintptr_t{1}, std::uintptr_t{2}})
     default_streams[number].box.resource = reinterpret_cast<cu::Stream>(number);
   return true;
@@ -78,7 +77,7 @@ StreamHandle create_stream_handle_with_owner(cu::Stream stream, KeepAlive owner,
   if (auto const number = reinterpret_cast<std::uintptr_t>(stream); number <= 2 && !context) return immortal(number);
   DriverTable const* const table = context ? driver_of(context) : driver_or_error();
   if (!table) {
-    if (context) detail::record_error(code::not_initialized);
+    if (context) detail::record_error(cuda_code::not_initialized);
     return nullptr;
   }
   if (!context) {

@@ -1,5 +1,4 @@
-#include "codes.hpp"
-
+#include <memarray/base/cuda_code.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/last_error.hpp>
@@ -18,9 +17,9 @@ using detail::succeeded;
 template <class Handle>
 bool goes_with(ContextScope const& scope, Handle const& handle) noexcept {
   if (!scope.driver()) return false;
-  if (!handle) return detail::fail_for_null(code::invalid_handle);
+  if (!handle) return detail::fail_for_null(cuda_code::invalid_handle);
   ContextHandle const& context = context_of(handle);
-  return succeeded(!context || driver_of(context) == scope.driver() ? 0 : code::invalid_handle);
+  return succeeded(!context || driver_of(context) == scope.driver() ? 0 : cuda_code::invalid_handle);
 }
 
 }  // namespace
@@ -29,13 +28,13 @@ bool goes_with(ContextScope const& scope, Handle const& handle) noexcept {
 namespace detail {
 
 cu::Result wait(DriverTable const& driver, StreamHandle const& stream, EventHandle const& event) noexcept {
-  if (driver_of(context_of(event)) != &driver) return code::invalid_handle;
+  if (driver_of(context_of(event)) != &driver) return cuda_code::invalid_handle;
   RuntimeRelease const released;
   return driver.cuStreamWaitEvent(*stream, *event, 0);
 }
 
 cu::Result synchronize(DriverTable const& driver, EventHandle const& event) noexcept {
-  if (driver_of(context_of(event)) != &driver) return code::invalid_handle;
+  if (driver_of(context_of(event)) != &driver) return cuda_code::invalid_handle;
   RuntimeRelease const released;
   return driver.cuEventSynchronize(*event);
 }
@@ -109,7 +108,7 @@ std::optional<bool> query(EventHandle const& event) noexcept {
   ContextScope const scope(context_of(event));
   if (!scope.driver()) return std::nullopt;
   cu::Result const result = scope.driver()->cuEventQuery(*event);
-  if (result == code::not_ready) return false;
+  if (result == cuda_code::not_ready) return false;
   return succeeded(result) ? std::optional(true) : std::nullopt;
 }
 

@@ -32,7 +32,7 @@ int status(bool succeeded) noexcept { return succeeded ? 0 : -1; }
 // Code 500 for a null handle: no call failed, but the resource does not exist.
 template <class Ref>
 Ref give_if_any(typename std::remove_pointer_t<Ref>::Handle handle) noexcept {
-  return detail::succeeded(handle ? 0 : code::not_found) ? give<Ref>(std::move(handle)) : nullptr;
+  return detail::succeeded(handle ? 0 : cuda_code::not_found) ? give<Ref>(std::move(handle)) : nullptr;
 }
 
 template <class Object>
@@ -55,7 +55,7 @@ struct Owner {
         if (drop) drop(const_cast<void*>(kept));
       });
     } catch (std::bad_alloc const&) {
-      detail::record_error(code::out_of_memory);
+      detail::record_error(cuda_code::out_of_memory);
     }
   }
   explicit operator bool() const noexcept { return keep.use_count() != 0; }
@@ -293,7 +293,8 @@ constexpr MemArrayAPI table = {
     .free_after =
         [](MemArrayDevicePtrRef pointer, MemArrayEventRef event) {
           if (!none_null(pointer, event)) return -1;
-          return status(detail::succeeded(free_after(pointer->handle, event->handle) ? 0 : int{code::out_of_memory}));
+          return status(
+              detail::succeeded(free_after(pointer->handle, event->handle) ? 0 : int{cuda_code::out_of_memory}));
         },
 
     .hold_object = detail::hold_object,

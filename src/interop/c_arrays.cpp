@@ -54,6 +54,7 @@ void* data_of(LeaseCore const& lease, bool writable) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization): a constant, whose functions are not called here.
 constinit MemArrayArrayAPI const array_api = {
     .size = sizeof(MemArrayArrayAPI),
 

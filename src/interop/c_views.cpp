@@ -51,6 +51,7 @@ void* data_of(ViewCore const& view, bool writable) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(bugprone-throwing-static-initialization): a constant, whose functions are not called here.
 constinit MemArrayViewAPI const view_api = {
     .size = sizeof(MemArrayViewAPI),
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memarray/interop/c_api.h>
+#include <memarray/base/cuda_code.hpp>
 #include <memarray/driver/device_ptr_handle.hpp>
 #include <memarray/driver/last_error.hpp>
 
@@ -9,8 +10,6 @@
 #include <new>
 #include <type_traits>
 #include <utility>
-
-#include "driver/codes.hpp"
 
 namespace memarray::detail {
 
@@ -73,8 +72,8 @@ inline constexpr bool is_handle_ref = requires(Object const& ref) { as_cu(ref.ha
 template <class... Objects>
 [[nodiscard]] bool none_null(Objects const*... refs) noexcept {
   if ((... && (refs != nullptr))) return true;
-  if constexpr ((... || is_handle_ref<Objects>)) return fail_for_null(code::invalid_handle);
-  return peek_last_error() == 0 && succeeded(code::invalid_handle);
+  if constexpr ((... || is_handle_ref<Objects>)) return fail_for_null(cuda_code::invalid_handle);
+  return peek_last_error() == 0 && succeeded(cuda_code::invalid_handle);
 }
 
 }  // namespace memarray::detail

@@ -9,6 +9,7 @@
 #include <memarray/detail/launch/launch_device.hpp>
 #include <memarray/driver/simulated_devices.hpp>
 #include <memarray/kernel/sort_by_key.hpp>
+#include <memarray/memory/default_resource.hpp>
 
 #include <algorithm>
 #include <array>
@@ -32,36 +33,58 @@ void for_pieces(std::int64_t size, std::int64_t pieces, Work const& work) {
   });
 }
 
+/// Returns memory to the pool, which keeps it for the next sort.
+struct ToPool {
+  std::size_t bytes = 0;
+  void operator()(void* memory) const noexcept { host_resource().deallocate(default_stream(), memory, bytes); }
+};
+template <class T>
+using PoolMemory = std::unique_ptr<T[], ToPool>;
+
+/// Throws `OutOfMemoryError`. The memory is uninitialized.
+template <class T>
+[[nodiscard]] PoolMemory<T> allocate(std::int64_t size) {
+  std::size_t const bytes = static_cast<std::size_t>(size) * sizeof(T);
+  return PoolMemory<T>(static_cast<T*>(host_resource().allocate(default_stream(), bytes)), ToPool{bytes});
+}
+
 /// A stable sort of keys with their positions, from the lowest digit on. Skips digits that all keys share.
 template <class U, class Position>
 class RadixSort {
  public:
   RadixSort(KeySort const& sort, std::int64_t pieces)
       : _size(sort.size), _pieces(pieces), _counts(static_cast<std::size_t>(pieces)) {
-    for (Pairs& pairs : _pairs)
-      pairs = {std::make_unique_for_overwrite<U[]>(static_cast<std::size_t>(_size)),
-               std::make_unique_for_overwrite<Position[]>(static_cast<std::size_t>(_size))};
-    for_pieces(_size, _pieces, [&](std::size_t, std::int64_t begin, std::int64_t end) {
+    U const first = order_of(load_bits<U>(sort.keys, 0), sort.kind);
+    std::vector<U> differing(static_cast<std::size_t>(pieces));
+    for (Pairs& pairs : _pairs) pairs = {allocate<U>(_size), allocate<Position>(_size)};
+    for_pieces(_size, _pieces, [&](std::size_t piece, std::int64_t begin, std::int64_t end) {
+      U found = 0;
       for (std::int64_t i = begin; i < end; ++i) {
-        now().keys[static_cast<std::size_t>(i)] = order_of(load_bits<U>(sort.keys, i), sort.kind);
+        U const key = order_of(load_bits<U>(sort.keys, i), sort.kind);
+        now().keys[static_cast<std::size_t>(i)] = key;
         now().positions[static_cast<std::size_t>(i)] = static_cast<Position>(i);
+        found = static_cast<U>(found | (key ^ first));
       }
+      differing[piece] = found;
     });
+    for (U const each : differing) _differing = static_cast<U>(_differing | each);
   }
 
   /// Returns the keys' positions in sorted order.
   [[nodiscard]] Position const* run() {
     for (int shift = 0; shift < static_cast<int>(8 * sizeof(U)); shift += digit_bits) {
+      if (digit_of(_differing, shift) == 0) continue;
       count(shift);
-      if (find_begins()) move(shift);
+      find_begins();
+      move(shift);
     }
     return now().positions.get();
   }
 
  private:
   struct Pairs {
-    std::unique_ptr<U[]> keys;
-    std::unique_ptr<Position[]> positions;
+    PoolMemory<U> keys;
+    PoolMemory<Position> positions;
   };
 
   [[nodiscard]] Pairs& now() noexcept { return _pairs[_now]; }
@@ -76,15 +99,11 @@ class RadixSort {
       _counts[piece] = found;
     });
   }
-  /// Turns counts into the place of each piece's first key of each digit. False if all keys share the digit.
-  bool find_begins() noexcept {
+  /// Turns counts into the place of each piece's first key of each digit.
+  void find_begins() noexcept {
     std::int64_t before = 0;
-    for (std::size_t digit = 0; digit < digits; ++digit) {
-      std::int64_t const first = before;
+    for (std::size_t digit = 0; digit < digits; ++digit)
       for (auto& counts : _counts) before += std::exchange(counts[digit], before);
-      if (before - first == _size) return false;
-    }
-    return true;
   }
   void move(int shift) {
     Pairs const& from = now();
@@ -104,6 +123,7 @@ class RadixSort {
   std::int64_t _pieces;
   std::array<Pairs, 2> _pairs;
   std::size_t _now = 0;
+  U _differing = 0;  // bits that differ between keys
   std::vector<std::array<std::int64_t, digits>> _counts;
 };
 
@@ -138,7 +158,7 @@ class Reorder {
  public:
   Reorder(std::byte const* from, std::byte* to, std::size_t bytes, std::int64_t size)
       : _from(from), _to(to), _bytes(bytes), _size(size) {
-    if (from == to) _fresh = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(size) * bytes);
+    if (from == to) _fresh = allocate<std::byte>(size * static_cast<std::int64_t>(bytes));
   }
 
   template <class Position>
@@ -156,7 +176,7 @@ class Reorder {
   std::byte* _to;
   std::size_t _bytes;
   std::int64_t _size;
-  std::unique_ptr<std::byte[]> _fresh;
+  PoolMemory<std::byte> _fresh;
 };
 
 template <class U, class Position>

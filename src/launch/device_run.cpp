@@ -9,20 +9,6 @@
 #include <cstring>
 
 namespace memarray::detail {
-namespace {
-
-cu::DevicePtr address(std::byte const* pointer) noexcept { return reinterpret_cast<cu::DevicePtr>(pointer); }
-
-void check(cu::Result result, char const* what) {
-  if (result != 0) throw_driver_error(result, what);
-}
-
-BlockPtr staging_block(DeviceMemory& memory, std::size_t bytes) {
-  return Block::allocate(memory.staging(), bytes, Block::Contents::uninitialized);
-}
-
-}  // namespace
-
 DeviceRun::DeviceRun(DeviceMemory& memory, BoundStream const& bound_stream, char const* what)
     : _bound_stream(bound_stream), _memory(memory), _context(bound_stream.context, what) {}
 
@@ -46,8 +32,9 @@ std::byte* DeviceRun::upload(std::size_t bytes, std::byte const* data) {
   StreamDependencies& uses = staging->uses_on(_memory.shared_from_this());
   std::memcpy(staging->data(), data, bytes);
   RuntimeRelease const released;
-  check(_context.driver().cuMemcpyHtoDAsync(address(target), staging->data(), bytes, *_bound_stream.stream),
-        "copying from the host to a device");
+  check_driver(
+      _context.driver().cuMemcpyHtoDAsync(device_address(target), staging->data(), bytes, *_bound_stream.stream),
+      "copying from the host to a device");
   uses.submitted(end_of(_bound_stream, _memory), Use::read);
   return target;
 }
@@ -62,8 +49,9 @@ void DeviceRun::read_back(std::initializer_list<Piece> pieces) {
   try {
     std::byte* at = staging->data();
     for (Piece const& piece : pieces) {
-      check(_context.driver().cuMemcpyDtoHAsync(at, address(piece.from), piece.bytes, *_bound_stream.stream),
-            "copying from a device to the host");
+      check_driver(
+          _context.driver().cuMemcpyDtoHAsync(at, device_address(piece.from), piece.bytes, *_bound_stream.stream),
+          "copying from a device to the host");
       at += piece.bytes;
     }
     testing::detail::WaitSite const site("a kernel that has a result");

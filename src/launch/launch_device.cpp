@@ -9,15 +9,9 @@
 namespace memarray::detail {
 
 void throw_not_compiled_for_device() {
-  throw CudaError(cuda_code::not_supported, "CUDA_ERROR_NOT_SUPPORTED",
+  throw CudaError(cuda_code::not_supported,
                   "this kernel was compiled without nvcc, so it exists for the host alone, and its array is on a CUDA "
                   "device: compile the file as CUDA, or move the array with move_memory(kDLCPU, …)");
-}
-
-void throw_null_stream() {
-  throw ValueError(
-      "this stream handle is null: its creation failed, see get_last_error(); for the default stream pass "
-      "default_stream()");
 }
 
 void throw_runtime_error(int code, char const* name, char const* what, char const* why) {
@@ -29,8 +23,7 @@ void throw_runtime_error(int code, char const* name, char const* what, char cons
 void submit_emulated(BoundStream const& bound_stream, cu::HostFunction kernel, void* data) {
   EnteredContext const context(bound_stream.context, "launching a kernel");
   RuntimeRelease const released;
-  if (cu::Result const failed = context.driver().launch_simulated(*bound_stream.stream, kernel, data); failed != 0)
-    throw_driver_error(failed, "launching a kernel");
+  check_driver(context.driver().launch_simulated(*bound_stream.stream, kernel, data), "launching a kernel");
 }
 
 #if !MEMARRAY_HAS_CUDA

@@ -1,4 +1,4 @@
-#include "deferred.hpp"
+#include <memarray/detail/memory/deferred.hpp>
 
 #include <atomic>
 

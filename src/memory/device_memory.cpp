@@ -1,7 +1,6 @@
-#include "deferred.hpp"
-
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
+#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/memory/device_memory.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/memory_pool_handle.hpp>
@@ -53,7 +52,7 @@ constexpr DriverHooks hooks_of_this_layer{&run_deferred, [](DriverTable const* d
                                           }};
 
 // Pinned host memory needs deferred frees even without a `DeviceMemory`.
-[[maybe_unused]] bool const hooked = [] {
+[[maybe_unused]] bool const hooked = []() noexcept {
   set_driver_hooks(&hooks_of_this_layer);
   return true;
 }();
@@ -121,6 +120,7 @@ BoundStream DeviceMemory::internal_stream() {
   return bind_stream(_internal_stream, _context);
 }
 
+// NOLINTNEXTLINE(bugprone-exception-escape): `shared_from_this` cannot fail, as this is shared whenever it is used.
 EventHandle DeviceMemory::event() noexcept {
   EventHandle event;
   {
@@ -165,10 +165,10 @@ bool DeviceMemory::reaches(DeviceMemory& other) noexcept {
     access.location_id = other._device_id;
     if (_driver->cuMemPoolSetAccess(*_pool, &access, 1) != 0) return false;
   } else {
-    constexpr cu::Result already = 704;
     ContextScope const scope(other._context);
     if (!scope.driver()) return false;
-    if (cu::Result const result = _driver->cuCtxEnablePeerAccess(*_context, 0); result != 0 && result != already)
+    if (cu::Result const result = _driver->cuCtxEnablePeerAccess(*_context, 0);
+        result != 0 && result != cuda_code::peer_access_already_enabled)
       return false;
   }
   auto const locked = guard();
@@ -185,8 +185,7 @@ bool DeviceMemory::shares_with_host(void const* address) const noexcept {
   constexpr int concurrent_managed_access_attribute = 89;
   unsigned int is_managed = 0;
   int is_concurrent = 0;
-  return _driver->cuPointerGetAttribute(&is_managed, is_managed_attribute, reinterpret_cast<cu::DevicePtr>(address)) ==
-             0 &&
+  return _driver->cuPointerGetAttribute(&is_managed, is_managed_attribute, device_address(address)) == 0 &&
          is_managed != 0 &&
          _driver->cuDeviceGetAttribute(&is_concurrent, concurrent_managed_access_attribute, _device_id) == 0 &&
          is_concurrent != 0;

@@ -1,9 +1,8 @@
-#include "deferred.hpp"
-
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/detail/driver/bound_stream.hpp>
+#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/memory/device_memory.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/simulated_devices.hpp>
@@ -48,13 +47,6 @@ Handle checked(Handle handle, char const* what) {
   throw_last_error(what);
 }
 
-void refuse_null(StreamHandle const& stream) {
-  if (!stream)
-    throw ValueError(
-        "this stream handle is null: its creation failed, see get_last_error(); for the default stream pass "
-        "default_stream()");
-}
-
 }  // namespace
 
 DriverResource::DriverResource(MemoryType type, ContextHandle context, MemoryPoolHandle pool)
@@ -89,7 +81,7 @@ void* DriverResource::allocate(StreamHandle const& stream, std::size_t bytes, st
   if (alignment > max_alignment)
     throw ValueError("memory of the driver is aligned to " + std::to_string(max_alignment) + " bytes, not to " +
                      std::to_string(alignment));
-  refuse_null(stream);
+  if (!stream) detail::throw_null_stream();
   EnteredContext const scope(_context, "taking memory of a device");
   RuntimeRelease const released;
   cu::DevicePtr pointer = 0;
@@ -131,19 +123,17 @@ void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::
   // Leaks memory that work may still use.
   if (!_pool && detail::synchronize(*table, stream) != 0 && !detail::synchronize(_context) && !is_lost(_context))
     return;
-  detail::give_memory_back(*table, kind_of(_type, _pool), stream, reinterpret_cast<cu::DevicePtr>(pointer));
+  detail::give_memory_back(*table, kind_of(_type, _pool), stream, detail::device_address(pointer));
 }
 
 void DriverResource::zero(StreamHandle const& stream, void* pointer, std::size_t bytes) {
-  refuse_null(stream);
+  if (!stream) detail::throw_null_stream();
   if (is_host_accessible(_type)) return detail::write_zeros(_type, pointer, bytes);
   if (bytes == 0) return;
   EnteredContext const scope(_context, "zeroing memory of a device");
   RuntimeRelease const released;
-  if (cu::Result const failed =
-          scope.driver().cuMemsetD8Async(reinterpret_cast<cu::DevicePtr>(pointer), 0, bytes, *stream);
-      failed != 0)
-    throw_driver_error(failed, "zeroing memory of a device");
+  detail::check_driver(scope.driver().cuMemsetD8Async(detail::device_address(pointer), 0, bytes, *stream),
+                       "zeroing memory of a device");
 }
 
 void DriverResource::throw_failure(cu::Result code, std::size_t bytes) const {

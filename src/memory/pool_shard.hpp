@@ -19,7 +19,8 @@
 
 namespace memarray::detail {
 
-/// A lock for some ten instructions, which a forked child can always acquire. Waiters poll.
+/// A lock for some ten instructions, which a forked child can always acquire. Waiters poll. `ForkLock` has the same
+/// word and sleeps: its release costs a fence and a look for waiters, and the pool's fast path has neither.
 class ShortLock {
  public:
   /// Always acquires the lock. Returns false if a fork interrupted a change of the guarded data.
@@ -51,7 +52,7 @@ struct PoolSizes {
   }
   /// The inverse of `size`, for rounded sizes.
   [[nodiscard]] static std::size_t index(std::size_t bytes) noexcept {
-    int const log2 = std::bit_width(bytes) - 1;
+    auto const log2 = static_cast<int>(std::bit_width(bytes)) - 1;
     return static_cast<std::size_t>(log2 - smallest_log2) * steps + (bytes >> (log2 - steps_log2)) - steps;
   }
   [[nodiscard]] static std::size_t size(std::size_t index) noexcept {

@@ -25,10 +25,8 @@ MemoryResource none_empty(MemoryResource resource) {
 }
 
 void write_zeros(MemoryType type, void* pointer, std::size_t bytes) {
-  if (!is_host_accessible(type)) {
-    throw CudaError(cuda_code::not_supported, "CUDA_ERROR_NOT_SUPPORTED",
-                    "the host cannot write to device memory; its resource must zero it");
-  }
+  if (!is_host_accessible(type))
+    throw CudaError(cuda_code::not_supported, "the host cannot write to device memory; its resource must zero it");
   std::int64_t const chunks = parallel_chunks(bytes);
   if (chunks == 1) {
     std::memset(pointer, 0, bytes);

@@ -346,7 +346,7 @@ bool StreamDependencies::fence_escaped(Use before, bool alive) noexcept {
     for (BoundStream const& bound_stream : streams) fence_one(bound_stream, use);
     return true;
   }
-  testing::detail::WaitSite const site("views that were kept past their lease, in streams that are not known");
+  testing::detail::WaitSite const site("escaped views in unknown streams");
   if (!detail::synchronize(_memory->context())) {
     auto const locked = guard();
     _escaped_anywhere = true;

@@ -46,14 +46,15 @@ class ThrustAllocator {
   // Not defaulted: nvcc would make them device functions, too, and warn.
   ThrustAllocator(ThrustAllocator const& other) noexcept
       : _resource(other._resource), _stream(other._stream), _contents(other._contents) {}
-  ThrustAllocator(ThrustAllocator&& other) noexcept
-      : _resource(other._resource), _stream(other._stream), _contents(other._contents) {}
+  // NOLINTNEXTLINE(performance-move-constructor-init): an allocator keeps its value when it is moved from.
+  ThrustAllocator(ThrustAllocator&& other) noexcept : ThrustAllocator(std::as_const(other)) {}
   template <class U, class P>
   explicit ThrustAllocator(ThrustAllocator<U, P, Stream> const& other) noexcept
       : _resource(other.resource()),
         _stream(other.stream_or_place()),
         _contents(other.is_zeroing() ? Contents::zero : Contents::uninitialized) {}
   ThrustAllocator& operator=(ThrustAllocator const& other) noexcept {
+    if (this == &other) return *this;
     _resource = other._resource;
     _stream = other._stream;
     _contents = other._contents;

@@ -20,41 +20,38 @@ constexpr std::size_t staging_bytes = std::size_t{16} << 20;
 constexpr std::size_t least_staging = std::size_t{1} << 12;
 constexpr std::size_t pattern_bytes = std::size_t{1} << 16;
 
-cu::DevicePtr address(std::byte const* pointer) noexcept { return reinterpret_cast<cu::DevicePtr>(pointer); }
-
-void check(cu::Result result, char const* what) {
-  if (result != 0) throw_driver_error(result, what);
-}
-
 class Submission {
  public:
   explicit Submission(BoundStream const& bound_stream) noexcept : _bound_stream(bound_stream) {}
 
   void to_device(std::byte* target, std::byte const* source, std::size_t bytes) const {
-    check(Current(_bound_stream).driver().cuMemcpyHtoDAsync(address(target), source, bytes, *_bound_stream.stream),
-          "copying from the host to a device");
+    check_driver(
+        Current(_bound_stream).driver().cuMemcpyHtoDAsync(device_address(target), source, bytes, *_bound_stream.stream),
+        "copying from the host to a device");
   }
   void to_host(std::byte* target, std::byte const* source, std::size_t bytes) const {
-    check(Current(_bound_stream).driver().cuMemcpyDtoHAsync(target, address(source), bytes, *_bound_stream.stream),
-          "copying from a device to the host");
+    check_driver(
+        Current(_bound_stream).driver().cuMemcpyDtoHAsync(target, device_address(source), bytes, *_bound_stream.stream),
+        "copying from a device to the host");
   }
   void on_device(std::byte* target, std::byte const* source, std::size_t bytes) const {
-    check(Current(_bound_stream)
-              .driver()
-              .cuMemcpyDtoDAsync(address(target), address(source), bytes, *_bound_stream.stream),
-          "copying on a device");
+    check_driver(Current(_bound_stream)
+                     .driver()
+                     .cuMemcpyDtoDAsync(device_address(target), device_address(source), bytes, *_bound_stream.stream),
+                 "copying on a device");
   }
   void to_peer(std::byte* target, DeviceMemory& target_memory, std::byte const* source, DeviceMemory& source_memory,
                std::size_t bytes) const {
-    check(Current(_bound_stream)
-              .driver()
-              .cuMemcpyPeerAsync(address(target), as_cu(target_memory.context()), address(source),
-                                 as_cu(source_memory.context()), bytes, *_bound_stream.stream),
-          "copying between devices");
+    check_driver(Current(_bound_stream)
+                     .driver()
+                     .cuMemcpyPeerAsync(device_address(target), as_cu(target_memory.context()), device_address(source),
+                                        as_cu(source_memory.context()), bytes, *_bound_stream.stream),
+                 "copying between devices");
   }
   void set(std::byte* target, unsigned char value, std::size_t bytes) const {
-    check(Current(_bound_stream).driver().cuMemsetD8Async(address(target), value, bytes, *_bound_stream.stream),
-          "filling memory of a device");
+    check_driver(
+        Current(_bound_stream).driver().cuMemsetD8Async(device_address(target), value, bytes, *_bound_stream.stream),
+        "filling memory of a device");
   }
   /// Copies on the host, in stream order.
   void on_host(std::byte* target, std::byte const* source, std::size_t bytes) const {
@@ -68,8 +65,8 @@ class Submission {
       std::unique_ptr<Work> const todo(static_cast<Work*>(data));
       std::memcpy(todo->target, todo->source, todo->bytes);
     };
-    check(Current(_bound_stream).driver().cuLaunchHostFunc(*_bound_stream.stream, run, work.get()),
-          "copying on the host in a stream's order");
+    check_driver(Current(_bound_stream).driver().cuLaunchHostFunc(*_bound_stream.stream, run, work.get()),
+                 "copying on the host in a stream's order");
     [[maybe_unused]] Work* const taken = work.release();
   }
 
@@ -96,10 +93,6 @@ void submit(BoundStream const& bound_stream, std::initializer_list<UseOf> uses, 
     give_up(bound_stream, uses);
     throw;
   }
-}
-
-BlockPtr staging_block(DeviceMemory& memory, std::size_t bytes) {
-  return Block::allocate(memory.staging(), std::max(bytes, least_staging), Block::Contents::uninitialized);
 }
 
 template <class Piece>
@@ -157,6 +150,10 @@ void copy_in(Submission const& submission, Block& target, Block& source, std::by
 }
 
 }  // namespace
+
+BlockPtr staging_block(DeviceMemory& memory, std::size_t bytes) {
+  return Block::allocate(memory.staging(), std::max(bytes, least_staging), Block::Contents::uninitialized);
+}
 
 void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& bound_stream, CopyMode ending,
           std::size_t offset) {

@@ -1,8 +1,8 @@
-#include "memory/deferred.hpp"
 #include "segment.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
+#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/memory/transfer.hpp>
 #include <memarray/detail/state/acquisition.hpp>
 #include <memarray/driver/simulated_devices.hpp>
@@ -76,9 +76,9 @@ Acquisition::Acquisition(ArrayState& state, AccessMode mode, std::int64_t lock_i
   _mode = mode;
   try {
     if (option != Option::lock_only && mode != AccessMode::read && state.write_needs_new_block())
-      _fresh = copies_later
-                   ? state.residency().copy_block(state, "a view was kept and the write may be partial", _stream)
-                   : state.residency().allocate(state, state.bytes(), _stream);
+      _fresh = copies_later ? state.residency().copy_block(
+                                  state, "an escaped view is alive and the write may be partial", _stream)
+                            : state.residency().allocate(state, state.bytes(), _stream);
     prepare_operation(option);
   } catch (...) {
     release();
@@ -134,8 +134,9 @@ bool Acquisition::lock(Timeout timeout, bool ahead_of_writers, Prepare const& pr
       }
       if (_mode == AccessMode::write && state.write_needs_new_block())
         residency.detach(state,
-                         residency.block().exports().writable != 0 ? "a writable view was kept"
-                                                                   : "a view was kept and the write may be partial",
+                         residency.block().exports().writable != 0
+                             ? "a writable escaped view is alive"
+                             : "an escaped view is alive and the write may be partial",
                          _stream);
     });
     return true;
@@ -358,7 +359,7 @@ void apply_policy_to_read(ArrayState& state, StreamChoice const& stream) {
   auto const exports = residency.block().exports();
   if (exports.writable == 0 || state.escaped_views() == EscapedViews::alias) return;
   state.check_policy(exports, "reading");
-  residency.detach(state, "a writable view was kept", residency.stream_here(stream));
+  residency.detach(state, "a writable escaped view is alive", residency.stream_here(stream));
 }
 
 char const* lease_name(AccessMode mode) noexcept { return mode == AccessMode::read ? "a read lease" : "a write lease"; }

@@ -22,7 +22,8 @@ using Option = Acquisition::Option;
 void leave_views(ArrayState& array, ArrayState const& receiver) {
   apply_policy_to_read(array, {});
   if (array.write_needs_new_block() && receiver.escaped_views() == EscapedViews::alias)
-    array.residency().detach(array, "a view was kept and its memory goes to an array that writes under escaped views",
+    array.residency().detach(array,
+                             "an escaped view is alive and its memory goes to an array that writes under escaped views",
                              StreamChoice());
 }
 

@@ -26,7 +26,7 @@ void copy_out(Block& block, DType const& dtype, std::size_t offset, void* elemen
     return;
   }
   read_bytes(block, offset, element, dtype.itemsize);
-  make_bools_valid(dtype, static_cast<std::byte*>(element), dtype.itemsize);
+  make_element_valid(dtype, static_cast<std::byte*>(element));
 }
 void copy_in(Block& block, std::size_t offset, void const* element, std::size_t itemsize) {
   if (block.is_on_device()) return write_bytes(block, offset, element, itemsize);

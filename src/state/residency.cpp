@@ -52,8 +52,7 @@ void Residency::check_reachable(ArrayState const& array, Device device, char con
   if (device.type != kDLCUDA || DeviceMemory::known(device.id)) return;
   int count = 0;
   if (DriverTable const* const table = driver())
-    if (cu::Result const failed = table->cuDeviceGetCount(&count); failed != 0)
-      throw_driver_error(failed, "counting the CUDA devices");
+    check_driver(table->cuDeviceGetCount(&count), "counting the CUDA devices");
   if (device.id < count) return;
   Facts const now = facts();
   if (now.has_device_side && now.device_id == device.id) return;
@@ -61,7 +60,7 @@ void Residency::check_reachable(ArrayState const& array, Device device, char con
   if (absence.code != 0 && absence.code != cuda_code::no_device)
     throw_driver_error(absence.code, (std::string(what) + " on " + to_string(device)).c_str());
   std::string const why = absence.code == 0 ? "; " : " (" + std::string(absence.why) + "); ";
-  throw CudaError(cuda_code::no_device, "CUDA_ERROR_NO_DEVICE",
+  throw CudaError(cuda_code::no_device,
                   std::string(what) + " on " + to_string(device) + ": this process has no such CUDA device" + why +
                       array.describe() +
                       (now.on_device ? " stays where it is" : " stays on the host, where every operation works"));
@@ -146,7 +145,7 @@ void Residency::arrive(ArrayState const& array, Device target, StreamChoice cons
     bool const may_have_invalid_bools = target.is_cpu() && has_bools(array.dtype());
     copy(*into, *from, bytes, streams.copies, at_once || may_have_invalid_bools ? CopyMode::blocking : ending);
     if (may_have_invalid_bools) make_bools_valid(array.dtype(), into->data(), bytes);
-    if (at_once) report_wait("a view that can be written was kept on the host, so a copy to a device was waited for");
+    if (at_once) report_wait("an escaped view on the host is writable, so a copy to a device was waited for");
     report_transfer(array.describe(), from->device(), target, bytes);
   }
   _storage.arrived(side, std::move(into));

@@ -65,6 +65,13 @@ void write_valid_bools(DType const& dtype, std::byte* target, StridedLayout cons
   });
 }
 
+void make_element_valid(DType const& dtype, std::byte* element) noexcept {
+  find_bool(dtype, [&](std::size_t offset) {
+    if (element[offset] > std::byte{1}) element[offset] = std::byte{1};
+    return false;
+  });
+}
+
 void make_bools_valid(DType const& dtype, std::byte* data, std::size_t bytes) {
   if (!has_bools(dtype)) return;
   std::array const shape{static_cast<std::int64_t>(bytes / dtype.itemsize)};

@@ -19,6 +19,8 @@ namespace memarray::detail {
 /// Copies only the bools, as 0 and 1, to other memory. Both layouts have one shape.
 MEMARRAY_API void write_valid_bools(DType const& dtype, std::byte* target, StridedLayout const& target_layout,
                                     std::byte const* source, StridedLayout const& source_layout);
+/// Writes an element's bools as 0 and 1.
+MEMARRAY_API void make_element_valid(DType const& dtype, std::byte* element) noexcept;
 /// Writes the bools of `bytes` bytes of dense elements as 0 and 1. Throws `std::bad_alloc`.
 MEMARRAY_API void make_bools_valid(DType const& dtype, std::byte* data, std::size_t bytes);
 

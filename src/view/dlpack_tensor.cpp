@@ -46,6 +46,7 @@ Managed* export_to(Block& block, bool only, int rank, DLDataType dtype, bool wri
     block.drop_export(writable);
     throw std::bad_alloc();
   }
+  // NOLINTNEXTLINE(bugprone-invalid-enum-default-initialization): the device is set below.
   auto* const box = new (memory) TheBox{{}, &block, writable};
   auto* const shape = reinterpret_cast<std::int64_t*>(box + 1);
   std::int64_t* const strides = shape + ndim;

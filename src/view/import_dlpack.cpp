@@ -1,5 +1,3 @@
-#include "driver/codes.hpp"
-
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/detail/memory/device_memory.hpp>
@@ -143,7 +141,7 @@ DeviceMemoryPtr device_named(Device device) {
   try {
     return DeviceMemory::of(device.id);
   } catch (CudaError const& error) {
-    if (error.code() != code::no_device && error.code() != code::invalid_device) throw;
+    if (error.code() != cuda_code::no_device && error.code() != cuda_code::invalid_device) throw;
     throw BufferError("cannot import this memory, which is on " + to_string(device) + ": " + error.what());
   }
 }
@@ -151,10 +149,9 @@ DeviceMemoryPtr device_named(Device device) {
 /// Returns false if the driver does not know the address. Throws `CudaError`.
 bool read_attribute(void const* address, int attribute, void* value) {
   DriverTable const* const table = driver();
-  auto const result = table ? table->cuPointerGetAttribute(value, attribute, reinterpret_cast<cu::DevicePtr>(address))
-                            : code::invalid_value;
-  if (result != 0 && result != code::invalid_value)
-    throw_driver_error(result, "asking whose memory it is that is imported");
+  auto const result =
+      table ? table->cuPointerGetAttribute(value, attribute, device_address(address)) : cuda_code::invalid_value;
+  if (result != cuda_code::invalid_value) check_driver(result, "asking whose memory it is that is imported");
   return result == 0;
 }
 

@@ -288,7 +288,7 @@ void ViewCore::read_element(void* element) const {
   } else {
     std::memcpy(element, source._data, _dtype.itemsize);
   }
-  make_bools_valid(_dtype, static_cast<std::byte*>(element), _dtype.itemsize);
+  make_element_valid(_dtype, static_cast<std::byte*>(element));
 }
 
 void ViewCore::check_elements_apart(char const* what) const {

@@ -1,56 +1,22 @@
-"""Each C++ operation on a MemArray, as read from its headers, is classed and tried under every kind of lease."""
+"""test/cpp/array/operations.hpp lists each C++ operation on a MemArray, as read from its headers."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import NamedTuple
 
 from public_names import public_text
 
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include" / "memarray"
-READ, WRITE, BOTH, NEUTRAL = "read", "write", "both", "neutral"
-
-
-class Operation(NamedTuple):
-    """The access that an operation needs, the pattern of its trials (its name if empty), and the file with them."""
-
-    needs: str
-    pattern: str = ""
-    file: str = "test_conflicts.cpp"
-
-
-def operations(needs: str, names: str) -> dict[str, Operation]:
-    return dict.fromkeys(names.split(), Operation(needs))
-
-
-#: Members and free functions. `BOTH`: the const form reads, the other writes.
-OPERATIONS = {
-    **operations(WRITE, "write fill copy_from resize move_memory enter exchange throw_invalid_lock_access"),
-    **operations(WRITE, "overwrite update add_index_tuple WriteLease"),
-    **operations(READ, "sum read view ReadLease"),
-    **operations(READ, "reduce min max minmax argmin argmax dot"),
-    # The free function and the member of `Held`.
-    "transform_reduce_into": Operation(WRITE, r" transform_reduce_into\(\s*a, (?s:.*)\.transform_reduce_into\(a, "),
-    **operations(WRITE, "sort_by_key"),
-    **operations(BOTH, "ptr get_indexer host_view get_dlpack_tensor exclusive_scan for_each_index leases"),
-    **operations(BOTH, "inclusive_scan hold transform_reduce"),
-    "operator()": Operation(READ, r"a\(\{"),
-    "operator=": Operation(READ, "copy = a"),
-    "MemArray": Operation(READ, r"Array const copy\(a\)"),
-    # The host has no device side.
-    "device_view": Operation(BOTH, file="test_mem_array.cpp"),
-    "thrust_range": Operation(BOTH, file="test_thrust.cpp"),
-    # Operations on the array and not its contents, or on its ownership.
-    **operations(NEUTRAL, "is_foreign swap exit share state state_ptr take_state escaped_views get_dlpack_device"),
-    **operations(NEUTRAL, "get_shape get_size size get_device_id get_on_device get_lock_id adopt"),
-    # Operations on memory that processes share, and on leases of processes that have exited.
-    **operations(NEUTRAL, "create_shared recover"),
-}
+ARRAY_TESTS = ROOT / "test" / "cpp" / "array"
+#: Operations that cannot be tried with the others, and the file that tries them under a lease: the host has no device
+#: side, `exit` closes one of the leases, and Thrust is included by one file.
+ELSEWHERE = {"device_view": "test_mem_array.cpp", "thrust_range": "test_thrust.cpp", "exit": "test_conflicts.cpp"}
 FUNCTION = re.compile(
-    r"^(?:  )?(?:\[\[nodiscard\]\] |explicit |static |friend |inline |constexpr )*(?:[\w:<>, *&.]+? )??"
-    r"([\*&]*)(MemArray|ReadLease|WriteLease|operator\(\)|operator=|[a-z]\w*)\(",
+    # Static functions take no array.
+    r"^(?:  )?(?!\s*(?:return|(?:\[\[nodiscard\]\] )?static) )(?:\[\[nodiscard\]\] |explicit |friend |inline )*"
+    r"(?:constexpr )?(?:[\w:<>, *&.]+? )??([\*&]*)(MemArray|ReadLease|WriteLease|operator\(\)|operator=|[a-z]\w*)\(",
     re.MULTILINE,
 )
 
@@ -77,35 +43,54 @@ def free_functions() -> set[str]:
         text = public_text(path.read_text())
         shown = functions(text)
         for match in re.finditer(r"^[^\n(]*?\b(\w+)\(((?:[^;{]|\{\})*?)\)\s*(?:noexcept\s*)?[{:;]", text, re.MULTILINE):
-            if match.group(1) in shown and re.search(r"\bMemArray<|ArrayAccess<|Access const&", match.group(2)):
+            parameters = re.search(r"\bMemArray<[^>]*>(?!::)|\bArrayAccess<|Access const&", match.group(2))
+            if match.group(1) in shown and parameters:
                 found.add(match.group(1))
     return found
 
 
-def test_table_has_an_entry_for_each_operation():
-    # The leases are classes, whose constructors acquire the array.
-    assert members() | free_functions() | {"ReadLease", "WriteLease"} == set(OPERATIONS)
+def trials(kind: str) -> dict[str, str]:
+    """Returns the operations of one list and the code of their trials."""
+    text = (ARRAY_TESTS / "operations.hpp").read_text()
+    body = re.search(rf"^inline std::vector<Operation> {kind}\(\) \{{(.*?)^\}}", text, re.MULTILINE | re.DOTALL)[1]
+    found: dict[str, str] = {}
+    for entry in re.split(r"^      \{", body, flags=re.MULTILINE)[1:]:
+        name, code = re.match(r'"([^" ,]+)[^"]*",(.*)', entry, re.DOTALL).groups()
+        found[name] = found.get(name, "") + code
+    return found
+
+
+def test_list_has_each_operation():
+    listed = {name for kind in ("reads", "writes", "neutral") for name in trials(kind)}
+    # An access is an argument of an operation. The leases are classes, whose constructors acquire the array.
+    accesses = {"read", "overwrite", "update"}
+    assert (members() | free_functions()) - accesses == listed | set(ELSEWHERE)
+
+
+def test_each_trial_calls_what_its_name_says():
+    entries = [entry for kind in ("reads", "writes", "neutral") for entry in trials(kind).items()]
+    assert [name for name, code in entries if not re.search(rf"\b{name}\b", code) and "operator" not in name] == []
+    assert {name for name, _ in entries if "operator" in name} == {"operator()", "operator="}
 
 
 def test_operations_are_parsed_from_headers():
     assert {"fill", "ptr", "operator()", "operator=", "resize", "swap", "get_dlpack_tensor", "MemArray"} <= members()
     assert {"sum", "for_each_index", "exclusive_scan", "add_index_tuple", "leases", "thrust_range"} <= free_functions()
     assert "clear" in functions("  void clear(int lock_id = -1) { state().clear(lock_id); }\n")
+    assert "make" not in functions("  [[nodiscard]] static MemArray make(int size) {\n")
 
 
-def body(name: str, text: str) -> str:
-    return re.search(rf"^std::vector<Operation> {name}\(\) \{{(.*?)^\}}", text, re.MULTILINE | re.DOTALL).group(1)
+def test_const_forms_are_reads_and_other_forms_writes():
+    text = public_text((INCLUDE / "array" / "mem_array.hpp").read_text())
+    both = set(re.findall(r"\b(\w+)\([^()]*\) const \{", text)) & set(re.findall(r"\b(\w+)\([^()]*\) \{", text))
+    assert {"ptr", "get_indexer", "host_view"} <= both
+    # Each can only read the array or write it: the lists distinguish which form a trial calls.
+    both |= {"leases", "for_each_index", "hold", "transform_reduce", "exclusive_scan", "inclusive_scan"}
+    assert both - set(ELSEWHERE) - set(trials("neutral")) <= set(trials("reads")) & set(trials("writes"))
 
 
-def test_every_read_and_write_is_tested_under_every_lease():
-    missing = []
-    for name, operation in OPERATIONS.items():
-        text = (ROOT / "test" / "cpp" / "array" / operation.file).read_text()
-        if operation.file != "test_conflicts.cpp":
-            missing += [] if f"{name}(" in text and "LockError" in text else [f"{name} in {operation.file}"]
-            continue
-        pattern = operation.pattern or rf"\b{re.escape(name)}(?: [a-z]+)*\("
-        for trials, kinds in (("reads", (READ, BOTH)), ("writes", (WRITE, BOTH))):
-            if operation.needs in kinds and not re.search(pattern, body(trials, text)):
-                missing.append(f"{name} among the {trials} of {operation.file}")
-    assert missing == []
+def test_operations_elsewhere_are_tried_under_a_lease():
+    for name, file in ELSEWHERE.items():
+        text = (ARRAY_TESTS / file).read_text()
+        assert f"{name}(" in text, name
+        assert "LockError" in text, name

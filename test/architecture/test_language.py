@@ -24,6 +24,7 @@ HABITS = [
     ("a.py", "#: Those of this process.\nA = 1\n", "Those"),
     ("a.py", "x = 1\n# he reads it\n", "he"),
     ("a.cuh", "// It waits. That is safe.\n", "That"),
+    ("a.cmake", "# As if it were built alone.\n", "As"),
     ("a.hpp", "/// Memory that is lent to a consumer.\n", "lent"),
     ("a.pxd", "cdef void f()\n# lends the memory\n", "lends"),
 ]

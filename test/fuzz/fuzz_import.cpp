@@ -155,17 +155,17 @@ bool is_good(Producer<Managed> const& producer, DType const* dtype) {
 }
 
 void export_on(ViewCore const& view) {
-  DLManagedTensorVersioned* lent = nullptr;
+  DLManagedTensorVersioned* exported = nullptr;
   try {
-    lent = detail::export_versioned(view);
+    exported = detail::export_versioned(view);
   } catch (BufferError const&) {
     return;  // strides that DLPack or its consumers do not support
   }
-  DLTensor const& tensor = lent->dl_tensor;
-  check(tensor.data == view.data() && tensor.byte_offset == 0, "lent on with another address");
-  check(((lent->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0) == view.writable(), "read-only lost on the way");
-  check(tensor.ndim == view.layout().ndim(), "lent on with another rank");
-  ViewCore const again = detail::import_dlpack(lent);
+  DLTensor const& tensor = exported->dl_tensor;
+  check(tensor.data == view.data() && tensor.byte_offset == 0, "exported with another address");
+  check(((exported->flags & DLPACK_FLAG_BITMASK_READ_ONLY) == 0) == view.writable(), "read-only lost on the way");
+  check(tensor.ndim == view.layout().ndim(), "exported with another rank");
+  ViewCore const again = detail::import_dlpack(exported);
   for (int d = 0; d < view.layout().ndim(); ++d) {
     check(again.layout().extent(d) == view.layout().extent(d), "came back with another shape");
     check(view.layout().size() == 0 || view.layout().extent(d) <= 1 ||

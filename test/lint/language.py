@@ -15,7 +15,7 @@ PRONOUN = re.compile(
     re.IGNORECASE,
 )
 #: At the start of a comment, of a docstring or of a sentence.
-CLAUSE = re.compile(r"(?:^|[.;:] +)(?:Of|What|Whether|That|Those|Whose) ")
+CLAUSE = re.compile(r"(?:^|[.;:] +)(?:Of|What|Whether|That|Those|Whose|As) ")
 CODE = re.compile(r"`[^`]*`|\"[^\"]*\"|\bnamespace \S+")
 PYTHON = (".py", ".pyi", ".pyx", ".pxd")
 

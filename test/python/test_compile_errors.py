@@ -1,12 +1,9 @@
 """The first error that g++ prints for a wrong program names the mistake in plain words."""
 
-import os
 import re
-import shutil
-import subprocess
 
 import pytest
-from c_api_headers import folder
+from compiler import run_compiler
 
 FUNCTOR = "the functor takes the indices, then one argument for each array"
 ELEMENT_FIRST = "the functor takes a reference to an element, then the indices"
@@ -280,15 +277,8 @@ def errors():
 
 
 def printed_errors(program, *options):
-    """Returns the errors that g++ prints. Skips the test if there is no g++."""
-    compiler = shutil.which("g++")
-    if not compiler:
-        pytest.skip("no g++ on the PATH")
-    includes = [f"-I{folder()}", "-isystem", folder() / "cccl"]
-    settings = ["-DMEMARRAY_HAS_CUDA=0", "-DTHRUST_DEVICE_SYSTEM=THRUST_DEVICE_SYSTEM_CPP", "-fmax-errors=0"]
-    command = [compiler, "-std=c++20", "-fsyntax-only", "-w", *settings, *options, *includes, "-x", "c++", "-"]
-    env = {**os.environ, "LC_ALL": "C.UTF-8"}
-    return subprocess.run(command, input=program, capture_output=True, text=True, env=env, check=False).stderr
+    """Returns the errors that g++ prints."""
+    return run_compiler(program, "-fsyntax-only", "-w", "-fmax-errors=0", *options).stderr
 
 
 @pytest.mark.parametrize("name", CASES)

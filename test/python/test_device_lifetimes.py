@@ -98,9 +98,9 @@ ENDINGS = {
     "a copy to the host in flight": "a.move_memory(kDLCPU, stream=stream, async_copy=True)",
     "the block left": "devices.__exit__(None, None, None)",
     "an open lease": "lease = a.write(stream=stream); lease.__enter__()",
-    "a lent lease": "c = Consumer(); lease = a.write(); lease.__enter__(); v = c.take(lease); v.add(1)",
-    "a kept view": "c = Consumer()\nwith a.read() as lease: v = c.take(lease)\nlate = v.read()",
-    "a kept view, dropped late": "c = Consumer()\nwith a.write() as l: v = c.take(l)\nv.drop(in_stream=True)",
+    "an exported lease": "c = Consumer(); lease = a.write(); lease.__enter__(); v = c.take(lease); v.add(1)",
+    "an escaped view": "c = Consumer()\nwith a.read() as lease: v = c.take(lease)\nlate = v.read()",
+    "an escaped view, dropped late": "c = Consumer()\nwith a.write() as l: v = c.take(l)\nv.drop(in_stream=True)",
     "a view in a cycle": "c = Consumer()\nwith a.read() as l: v = c.take(l)\nx = [v]; x.append(x)",
     "everything in builtins": "import builtins; builtins.kept = [a, stream, sim, memarray.Event(), a.copy()]",
     "a daemon thread that runs kernels": (

@@ -8,7 +8,7 @@ ENDINGS = {
     "an open write lease": "lease = a.write(); lease.__enter__()",
     "an open lease in a cycle": "x = {'lease': a.write()}; x['x'] = x; x['lease'].__enter__()",
     "open leases of several": "all = memarray.leases(a.read(), b.write()); all.__enter__()",
-    "a kept view": "view = np.from_dlpack(a)",
+    "an escaped view": "view = np.from_dlpack(a)",
     "a kept writable view": "l = a.write(); l.__enter__(); view = np.from_dlpack(l); l.close()",
     "a kept memoryview": "l = a.read(); l.__enter__(); view = memoryview(l); l.close()",
     "an unused capsule": "l = a.write(); l.__enter__(); capsule = l.__dlpack__(); l.close()",

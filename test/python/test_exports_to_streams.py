@@ -107,7 +107,7 @@ def a_move_to_another_device(sim, name):
     return contents(array), np.full_like(values, 8)
 
 
-def a_kept_view_that_is_written_late(sim, name):
+def an_escaped_view_that_is_written_late(sim, name):
     array, _ = on_device()
     with array.write() as lease:
         view = NAMED[name]().take(lease)
@@ -119,7 +119,7 @@ def a_kept_view_that_is_written_late(sim, name):
     return contents(array), 9 + SUMS
 
 
-def a_kept_view_that_is_dropped_with_reads_queued(sim, name):
+def an_escaped_view_that_is_dropped_with_reads_queued(sim, name):
     array, values = on_device()
     consumer = NAMED[name]()
     with array.read() as lease:
@@ -163,7 +163,7 @@ def an_array_without_a_lease(sim, name):
 SCENARIOS = [
     *(exports_under_one_lease, the_next_owner, the_next_writer_after_a_reader, the_next_lease_and_its_consumers),
     *(a_consumer_after_a_kernel, no_order_is_that_of_the_lease, a_move_to_another_device),
-    *(a_kept_view_that_is_written_late, a_kept_view_that_is_dropped_with_reads_queued, several_leases),
+    *(an_escaped_view_that_is_written_late, an_escaped_view_that_is_dropped_with_reads_queued, several_leases),
     an_array_without_a_lease,
 ]
 

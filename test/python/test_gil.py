@@ -45,7 +45,7 @@ WAITS = {
     "write on the host": lambda work: work.array.write("cpu").__enter__().close(),
     "leases on the host": lambda work: memarray.leases(work.array.read("cpu")).__enter__()[0].close(),
     "a use after a move to the host": on_the_host_later,
-    "a copy lent to the host": lambda work: work.array.__dlpack__(dl_device=(kDLCPU, 0), copy=True),
+    "a copy exported to the host": lambda work: work.array.__dlpack__(dl_device=(kDLCPU, 0), copy=True),
     "ConsumerReading.result": lambda work: work.reading.result(),
 }
 

@@ -248,7 +248,7 @@ for name, take in ENTRANCES.items():
         refused(OSError, take, producer)
         assert producer.deleted == 0
 """,
-    "flags that nobody knows": """
+    "unknown flags": """
 for name, take in ENTRANCES.items():
     producer = Producer(version=(1, 99), flags=1 << 40 | 1 << 63)
     taken = take(producer)

@@ -90,7 +90,7 @@ def test_host_write_of_escaped_view_does_not_reach_device_lease(waits):
             view[...] = 100
         sim.delay(0)
         assert_same_values(contents(array), values)
-        assert any("kept on the host" in line for line in waits())
+        assert any("escaped view on the host" in line for line in waits())
         del array, lease
 
 

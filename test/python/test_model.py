@@ -10,7 +10,6 @@ import memarray
 import numpy as np
 import pytest
 from dtype_values import edges
-from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -18,9 +17,8 @@ from hypothesis.stateful import (
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
-from support import SEED
+from random_runs import run_machine
 
 EXAMPLES = 5000 if os.environ.get("MEMARRAY_NIGHTLY") else 200
 SHAPES = ((6,), (4,), (9,), (0,))
@@ -307,14 +305,4 @@ class Machine(RuleBasedStateMachine):
 
 
 def test_random_leases_views_and_writes_match_model():
-    run_state_machine_as_test(
-        seed(SEED)(Machine),
-        settings=settings(
-            max_examples=EXAMPLES,
-            stateful_step_count=40,
-            deadline=None,
-            database=None,
-            print_blob=True,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_machine(Machine, EXAMPLES, steps=40)

@@ -131,7 +131,7 @@ def kill_at_random(array, rounds, processes):
         for child in children:
             kill(child)
         for pid, held in array.recover():
-            assert pid in pids, "nobody else has died"
+            assert pid in pids, "only the killed processes are reported"
             found[held] += 1
         array.fill(0)
         with array.write():

@@ -127,7 +127,7 @@ def test_import_is_ordered_after_producers_stream(as_cuda):
         assert BufferView(CudaObject(interface, late, stream=default)).sum() == 6 * 30
 
 
-@pytest.mark.parametrize("way", ["another stream", "lent on", "adopted"])
+@pytest.mark.parametrize("way", ["another stream", "exported", "adopted"])
 def test_every_use_of_import_is_ordered_after_the_producer(as_cuda, way):
     view, _ = on_device()
     late = view.to_device("cuda:0", stream=memarray.Stream())
@@ -139,7 +139,7 @@ def test_every_use_of_import_is_ordered_after_the_producer(as_cuda, way):
     elsewhere = memarray.Stream()
     if way == "another stream":
         total = taken.to_device("cuda:0", stream=elsewhere).sum()
-    elif way == "lent on":
+    elif way == "exported":
         total = Consumer(stream=elsewhere).take(taken).read().result().sum()
     else:
         adopted = MemArray.from_dlpack(taken)

@@ -8,12 +8,13 @@ import memarray
 import numpy as np
 import pytest
 from dtype_values import assert_same_values, drawn
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from memarray import BufferView, testing
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer
-from support import DTYPES, SEED, filled, look, numpy_dtype, pattern, small_numbers
+from random_runs import random_cases
+from support import DTYPES, filled, look, numpy_dtype, pattern, small_numbers
 from test_view_random import change, changes, outcome, reduced, same
 
 pytestmark = pytest.mark.sanitize
@@ -51,8 +52,7 @@ def test_every_dtype_round_trips_through_device(simulated_devices, dtype):
 
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value", "ignore:overflow")
 def test_random_view_operations_match_numpy(simulated_devices):
-    @seed(SEED)
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @random_cases(EXAMPLES)
     @given(
         shape=st.lists(st.sampled_from((0, 1, 2, 3, 4, 9)), max_size=4),
         dtype=st.sampled_from(("float32", "int64", "uint8", "float16", "complex64", "bool")),

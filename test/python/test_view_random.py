@@ -10,10 +10,11 @@ import re
 import numpy as np
 import pytest
 from dtype_values import drawn
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from memarray import BufferView
-from support import DTYPES, SEED, numpy_dtype
+from random_runs import random_cases
+from support import DTYPES, numpy_dtype
 
 EXAMPLES = 100_000 if os.environ.get("MEMARRAY_NIGHTLY") else 2_000
 
@@ -148,8 +149,7 @@ def reduced(x, name, axis, keepdims):
 @pytest.mark.filterwarnings("ignore:Mean of empty slice", "ignore:invalid value", "ignore:overflow")
 @pytest.mark.sweep
 def test_random_view_operations_match_numpy():
-    @seed(SEED)
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @random_cases(EXAMPLES)
     @given(
         shape=st.lists(extents, max_size=4),
         dtype=st.sampled_from(DTYPES),

@@ -61,7 +61,7 @@ def test_frames_are_kept_without_a_copy(simulation):
     assert len({frame[1].sum() for frame in frames}) == 4
 
 
-def test_nothing_changes_while_somebody_reads(simulation):
+def test_nothing_changes_under_a_read_lease(simulation):
     with simulation.fields.read() as lease:
         before = np.array(lease)
         with pytest.raises(memarray.LockError, match="leased for reading"):

@@ -134,8 +134,11 @@ struct FindSlots {
   MEMARRAY_HD void operator()(At<3> at, In<std::int64_t, 1> cell_of_slot, Out<std::int64_t, 3> first_slot,
                               Out<std::int64_t, 3> density) const {
     std::int64_t const cell = (at[0] * grid.per_side + at[1]) * grid.per_side + at[2];
-    first_slot[at] = first_of(cell_of_slot, cell);
-    density[at] = first_of(cell_of_slot, cell + 1) - first_slot[at];
+    std::int64_t const first = first_of(cell_of_slot, cell);
+    std::int64_t end = first;
+    while (end < cell_of_slot.size() && cell_of_slot[{end}] == cell) ++end;
+    first_slot[at] = first;
+    density[at] = end - first;
   }
 };
 

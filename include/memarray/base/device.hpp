@@ -5,6 +5,7 @@
 #include <dlpack/dlpack.h>
 
 #include <string>
+#include <string_view>
 
 namespace memarray {
 
@@ -21,5 +22,12 @@ struct Device {
 [[nodiscard]] MEMARRAY_API std::string to_string(Device device);
 /// Parses "cpu", "cuda" or "cuda:<number>". Throws `ValueError`.
 [[nodiscard]] MEMARRAY_API Device device_from_string(std::string const& word);
+
+namespace detail {
+
+/// Throws the `ValueError` for a `word` that names no device. The message contains `shown`.
+[[noreturn]] MEMARRAY_API void throw_no_device_named(std::string_view word, std::string const& shown);
+
+}  // namespace detail
 
 }  // namespace memarray

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memarray/base/config.hpp>
+#include <memarray/base/cuda_code.hpp>
 
 #include <new>
 #include <stdexcept>
@@ -34,6 +35,8 @@ class MEMARRAY_API CudaError : public Error {
  public:
   /// Takes a `CUresult` and its name.
   CudaError(int code, std::string name, std::string const& message);
+  /// Takes the name from the list of `cuda_code`; that of any other code is "CUDA_ERROR_<code>".
+  CudaError(int code, std::string const& message);
   ~CudaError() override;
   [[nodiscard]] int code() const noexcept { return _code; }
   [[nodiscard]] std::string const& name() const noexcept { return _name; }
@@ -91,12 +94,5 @@ class MEMARRAY_API Interrupted : public Error {
   using Error::Error;
   ~Interrupted() override;
 };
-
-namespace cuda_code {
-inline constexpr int out_of_memory = 2;
-inline constexpr int no_device = 100;
-inline constexpr int invalid_device = 101;
-inline constexpr int not_supported = 801;
-}  // namespace cuda_code
 
 }  // namespace memarray

@@ -38,6 +38,11 @@ struct DriverAbsence {
 
 namespace detail {
 
+/// Returns a pointer in the type that the functions take.
+[[nodiscard]] inline cu::DevicePtr device_address(void const* pointer) noexcept {
+  return reinterpret_cast<cu::DevicePtr>(pointer);
+}
+
 /// Makes `driver()` return `table`, or the machine's if null. Returns the previous table.
 DriverTable const* replace_driver(DriverTable const* table) noexcept;
 

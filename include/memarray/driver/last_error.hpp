@@ -18,6 +18,11 @@ MEMARRAY_API void clear_last_error() noexcept;
 
 namespace detail {
 
+/// Throws any `code` but 0 like `throw_driver_error`.
+inline void check_driver(cu::Result code, char const* what) {
+  if (code != 0) throw_driver_error(code, what);
+}
+
 /// True for success; makes any other `code` the last error.
 bool succeeded(cu::Result code) noexcept;
 inline void record_error(cu::Result code) noexcept { static_cast<void>(succeeded(code)); }

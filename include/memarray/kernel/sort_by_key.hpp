@@ -31,7 +31,7 @@ MEMARRAY_API void sort_held(HeldArrays& arrays, KeyKind kind);
 }  // namespace detail
 
 /// Sorts `keys` in ascending order, and with each key its value: the element or row of `values` at its position. Equal
-/// keys keep their order. As in NumPy, NaN comes last and −0.0 equals 0.0.
+/// keys keep their order. NaN comes last and −0.0 equals 0.0, as in NumPy.
 ///
 /// Holds and updates both arrays. Needs memory for copies of them and at least 10 to 24 bytes a key. On a device, sorts
 /// in the stream (CUB) without waiting.

@@ -1,9 +1,8 @@
 #include "cuda/handle_types.hpp"
 
-#include "memory/deferred.hpp"
-
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
+#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/memory/device_memory.hpp>
 #include <memarray/driver/last_error.hpp>
 
@@ -23,8 +22,8 @@ detail::DeviceMemoryPtr memory_of(DeviceId device_id) {
 std::string name_of(DeviceId device_id) {
   detail::DeviceMemoryPtr const memory = memory_of(device_id);
   char name[256] = {};
-  if (int const failed = memory->driver().cuDeviceGetName(name, sizeof name - 1, device_id); failed != 0)
-    throw_driver_error(failed, "asking for the name of a device");
+  detail::check_driver(memory->driver().cuDeviceGetName(name, sizeof name - 1, device_id),
+                       "asking for the name of a device");
   return name;
 }
 
@@ -34,8 +33,7 @@ py::tuple memory_info(DeviceId device_id) {
   if (!scope.driver()) throw_last_error("asking for the memory of a device");
   std::size_t free = 0;
   std::size_t total = 0;
-  if (int const failed = scope.driver()->cuMemGetInfo(&free, &total); failed != 0)
-    throw_driver_error(failed, "asking for the memory of a device");
+  detail::check_driver(scope.driver()->cuMemGetInfo(&free, &total), "asking for the memory of a device");
   return py::make_tuple(free, total);
 }
 

@@ -5,10 +5,9 @@
 #include "python_errors.hpp"
 #include "shown.hpp"
 
-#include "memory/deferred.hpp"
-
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
+#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/memory_pool_handle.hpp>
 #include <memarray/driver/simulated_devices.hpp>

@@ -205,7 +205,7 @@ void set_unexplained(PyObject* object) {
 
 /// Like `try_table`, for a borrowed tensor whose memory `storage` keeps alive.
 bool try_borrowed(DLPackExchangeAPI const& api, PyObject* object, PyRef const& storage, Copy copy, PyObject*& result) {
-  DLTensor tensor{};
+  DLTensor tensor{nullptr, {kDLCPU, 0}, 0, {}, nullptr, nullptr, 0};
   if (api.dltensor_from_py_object_no_sync(object, &tensor) != 0) return set_unexplained(object), true;
   if (ExportMode const mode = export_mode(object, tensor.dtype.code); mode != ExportMode::elements)
     return mode == ExportMode::wrong;

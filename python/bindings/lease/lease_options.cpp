@@ -67,23 +67,16 @@ bool read_device(PyObject* object, std::optional<Device>& device) {
   PyRef const text = PyUnicode_Check(object) ? PyRef::borrow(object) : PyRef::steal(PyObject_Str(object));
   Py_ssize_t length = 0;
   char const* const word = text ? PyUnicode_AsUTF8AndSize(text.get(), &length) : nullptr;
-  bool read = false;
-  if (length > longest_word) {
+  if (!word) return false;
+  try {
     std::string_view const all(word, static_cast<std::size_t>(length));
-    bool const is_number = all.starts_with("cuda:") && all.find_first_not_of("0123456789", 5) == std::string_view::npos;
-    PyErr_Format(PyExc_ValueError,
-                 is_number ? "there is no device %s: no device's number is above 2147483647"
-                           : "a device is written 'cpu', 'cuda' or 'cuda:<number>', not %s",
-                 shown(text.get()).c_str());
-  } else if (word) {
-    try {
-      device = device_from_string({word, static_cast<std::size_t>(length)});
-      read = true;
-    } catch (...) {
-      raise_current();
-    }
+    if (length > longest_word) detail::throw_no_device_named(all, shown(text.get()));
+    device = device_from_string(std::string(all));
+    return true;
+  } catch (...) {
+    raise_current();
+    return false;
   }
-  return read;
 }
 
 bool read_dlpack_device(PyObject* type, PyObject* id, detail::ArrayState const& state, Device& device) {

@@ -32,10 +32,7 @@ namespace memarray::python {
 namespace {
 
 using detail::BoundStream;
-
-void check(cu::Result result, char const* what) {
-  if (result != 0) throw_driver_error(result, what);
-}
+using detail::check_driver;
 
 py::object numpy_dtype(DType const& dtype) {
   return py::module_::import("memarray._dtypes").attr("numpy_dtype")(dtype.name, dtype.typestr);
@@ -135,7 +132,7 @@ class ConsumerTensor {
       return std::make_unique<ConsumerReading>(_backlog, nullptr, std::move(bytes), *_dtype, _shape);
     auto piece = _backlog->begin(*_queue, _bytes);
     piece->run([&](DriverTable const& driver, cu::Stream stream) {
-      check(driver.cuMemcpyDtoHAsync(piece->data(), address(), _bytes, stream), "a consumer's read");
+      check_driver(driver.cuMemcpyDtoHAsync(piece->data(), address(), _bytes, stream), "a consumer's read");
     });
     return std::make_unique<ConsumerReading>(_backlog, std::move(piece), std::move(bytes), *_dtype, _shape);
   }
@@ -153,7 +150,7 @@ class ConsumerTensor {
     auto const piece = _backlog->begin(*_queue, _bytes);
     std::memcpy(piece->data(), contents.data(), _bytes);
     piece->run([&](DriverTable const& driver, cu::Stream stream) {
-      check(driver.cuMemcpyHtoDAsync(address(), piece->data(), _bytes, stream), "a consumer's write");
+      check_driver(driver.cuMemcpyHtoDAsync(address(), piece->data(), _bytes, stream), "a consumer's write");
     });
   }
 
@@ -182,14 +179,14 @@ class ConsumerTensor {
     auto const piece = _backlog->begin(*_queue, _bytes);
     sum->elements = piece->data();
     piece->run([&](DriverTable const& driver, cu::Stream stream) {
-      check(driver.cuMemcpyDtoHAsync(piece->data(), address(), _bytes, stream), "a consumer's read");
+      check_driver(driver.cuMemcpyDtoHAsync(piece->data(), address(), _bytes, stream), "a consumer's read");
       cu::HostFunction const run = [](void* data) {
         std::unique_ptr<Sum> const todo(static_cast<Sum*>(data));
         todo->add(todo->elements, todo->count, todo->element.data());
       };
-      check(driver.cuLaunchHostFunc(stream, run, sum.get()), "a consumer's sum");
+      check_driver(driver.cuLaunchHostFunc(stream, run, sum.get()), "a consumer's sum");
       [[maybe_unused]] auto* const taken = sum.release();
-      check(driver.cuMemcpyHtoDAsync(address(), piece->data(), _bytes, stream), "a consumer's write");
+      check_driver(driver.cuMemcpyHtoDAsync(address(), piece->data(), _bytes, stream), "a consumer's write");
     });
   }
 
@@ -283,7 +280,7 @@ class ConsumerTensor {
   std::function<void(void*)> _deleter;
   bool _is_versioned = false;
   std::uint64_t _flags = 0;
-  DLDevice _device{};
+  DLDevice _device{kDLCPU, 0};
   DType const* _dtype = nullptr;
   std::byte* _data = nullptr;
   std::size_t _bytes = 0;

@@ -32,8 +32,7 @@ void ConsumerPiece::run(std::function<void(DriverTable const& driver, cu::Stream
       (*end)->is_over = true;
       (*end)->changed.notify_all();
     };
-    cu::Result const failed = scope.driver()->cuLaunchHostFunc(*_queue.stream, tell, told.get());
-    if (failed != 0) throw_driver_error(failed, "a consumer's work");
+    detail::check_driver(scope.driver()->cuLaunchHostFunc(*_queue.stream, tell, told.get()), "a consumer's work");
     [[maybe_unused]] auto* const taken = told.release();
   } catch (...) {
     // The piece's memory may be freed next.

@@ -53,7 +53,7 @@ struct Argument {
 /// Orders the function's device work after pending work and before the next user.
 void export_to(detail::ViewParts const& parts) {
   detail::Use const use = parts.memory.writable() ? detail::Use::write : detail::Use::read;
-  if (parts.stream) export_on(parts.memory.block(), *parts.stream, parts.stream->queue, use, false);
+  if (parts.stream) export_on(parts.memory.block(), *parts.stream, parts.stream->bound_stream, use, false);
 }
 
 Given given_by(ViewCore const& core) {

@@ -75,7 +75,7 @@ PyObject* reduce(Reduction reduction, PyObject* self, PyObject* const* args, Py_
     int const ndim = view.layout().ndim();
     AxisMask axes = 0;
     if (!read_axes(axis, ndim, axes)) return nullptr;
-    // As in NumPy.
+    // NumPy's rule.
     bool const is_number = axes == detail::every_axis(ndim) && (keep != Py_True || ndim == 0);
     if (wanted) {
       ViewCore result = reduced_as(*wanted, reduction, view, axes, keep == Py_True);

@@ -40,7 +40,7 @@ void end(Session& session, Context& context, std::size_t function) {
 }  // namespace
 
 cu::Result cuDevicePrimaryCtxRetain(Session& session, cu::Context* context, cu::Device device) {
-  if (!session.has_device(device)) return code::invalid_device;
+  if (!session.has_device(device)) return cuda_code::invalid_device;
   std::lock_guard const guard(session.lock);
   auto primary = find_primary(session, device);
   if (primary) {
@@ -49,84 +49,84 @@ cu::Result cuDevicePrimaryCtxRetain(Session& session, cu::Context* context, cu::
     primary = make_context(session, device, true);
   }
   *context = primary->handle;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuDevicePrimaryCtxRelease(Session& session, cu::Device device) {
-  if (!session.has_device(device)) return code::invalid_device;
+  if (!session.has_device(device)) return cuda_code::invalid_device;
   std::shared_ptr<Context> primary;
   {
     std::lock_guard const guard(session.lock);
     primary = find_primary(session, device);
     if (!primary) {
       session.violation(words("cuDevicePrimaryCtxRelease: the context is not retained: device ", device));
-      return code::invalid_context;
+      return cuda_code::invalid_context;
     }
     if (primary->references > 1) {
       --primary->references;
-      return code::success;
+      return cuda_code::success;
     }
   }
   end(session, *primary, function::cuDevicePrimaryCtxRelease);
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuCtxCreate(Session& session, cu::Context* context, unsigned, cu::Device device) {
-  if (!session.has_device(device)) return code::invalid_device;
+  if (!session.has_device(device)) return cuda_code::invalid_device;
   std::lock_guard const guard(session.lock);
   auto const created = make_context(session, device, false);
   if (!ContextStack::push(created->handle)) {
     session.contexts.remove(created->handle);
-    return code::out_of_memory;
+    return cuda_code::out_of_memory;
   }
   *context = created->handle;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuCtxDestroy(Session& session, cu::Context handle) {
   std::shared_ptr<Context> context;
   {
     std::lock_guard const guard(session.lock);
-    cu::Result error = code::success;
+    cu::Result error = cuda_code::success;
     context = session.context(handle, function::cuCtxDestroy, error);
     if (!context) return error;
     if (context->is_primary) {
       session.violation("cuCtxDestroy: a device's primary context is released, not destroyed");
-      return code::invalid_context;
+      return cuda_code::invalid_context;
     }
   }
   end(session, *context, function::cuCtxDestroy);
   if (ContextStack::top() == handle) ContextStack::pop();
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuCtxPushCurrent(Session& session, cu::Context handle) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   if (!session.context(handle, function::cuCtxPushCurrent, error)) return error;
-  return ContextStack::push(handle) ? code::success : code::out_of_memory;
+  return ContextStack::push(handle) ? cuda_code::success : cuda_code::out_of_memory;
 }
 
 cu::Result cuCtxPopCurrent(Session&, cu::Context* context) {
   cu::Context const top = ContextStack::top();
-  if (!top) return code::invalid_context;
+  if (!top) return cuda_code::invalid_context;
   ContextStack::pop();
   if (context) *context = top;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuCtxGetCurrent(Session&, cu::Context* context) {
   *context = ContextStack::top();
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuCtxGetDevice(Session& session, cu::Device* device) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const context = session.current(function::cuCtxGetDevice, error);
   if (!context) return error;
   *device = context->device;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuCtxSynchronize(Session& session) {
@@ -134,7 +134,7 @@ cu::Result cuCtxSynchronize(Session& session) {
   std::shared_ptr<Context> context;
   {
     std::lock_guard const guard(session.lock);
-    cu::Result error = code::success;
+    cu::Result error = cuda_code::success;
     context = session.current(function::cuCtxSynchronize, error);
     if (!context) return error;
     work = session.work([&](Context const& one) { return &one == context.get(); });
@@ -147,23 +147,23 @@ cu::Result cuCtxSynchronize(Session& session) {
 
 cu::Result cuCtxGetStreamPriorityRange(Session& session, int* least, int* greatest) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   if (!session.current(function::cuCtxGetStreamPriorityRange, error)) return error;
   if (least) *least = 0;
   if (greatest) *greatest = greatest_priority;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuCtxEnablePeerAccess(Session& session, cu::Context peer, unsigned flags) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const other = session.context(peer, function::cuCtxEnablePeerAccess, error);
   auto const context = other ? session.working_context(function::cuCtxEnablePeerAccess, error) : nullptr;
   if (!context) return error;
-  if (flags != 0) return code::invalid_value;
-  if (context->device == other->device) return code::invalid_device;
-  if (!session.options.peer_access) return code::peer_access_unsupported;
-  return context->peers.insert(other->device).second ? code::success : code::peer_access_already_enabled;
+  if (flags != 0) return cuda_code::invalid_value;
+  if (context->device == other->device) return cuda_code::invalid_device;
+  if (!session.options.peer_access) return cuda_code::peer_access_unsupported;
+  return context->peers.insert(other->device).second ? cuda_code::success : cuda_code::peer_access_already_enabled;
 }
 
 }  // namespace memarray::simulated::emulated

@@ -59,15 +59,15 @@ std::shared_ptr<Completion> submit_copy(Session& session, Stream& stream, Memory
 
 cu::Result copy_on_devices(Session& session, cu::DevicePtr target_address, cu::DevicePtr source_address,
                            std::size_t bytes, cu::Stream handle, std::size_t function) {
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const stream = session.working_stream(handle, function, error);
   if (!stream) return error;
-  if (bytes == 0) return code::success;
+  if (bytes == 0) return cuda_code::success;
   auto target = find_range(session, static_cast<std::uintptr_t>(target_address), bytes, Side::device, function);
   auto source = find_range(session, static_cast<std::uintptr_t>(source_address), bytes, Side::device, function);
-  if (!target || !source) return code::invalid_value;
+  if (!target || !source) return cuda_code::invalid_value;
   submit_copy(session, *stream, std::move(*target), std::move(*source), bytes, nullptr, function);
-  return code::success;
+  return cuda_code::success;
 }
 
 }  // namespace
@@ -79,15 +79,15 @@ cu::Result cuMemcpyHtoDAsync(Session& session, cu::DevicePtr target_address, voi
   std::shared_ptr<Stream> stream;
   {
     std::lock_guard const guard(session.lock);
-    cu::Result error = code::success;
+    cu::Result error = cuda_code::success;
     stream = session.working_stream(handle, function::cuMemcpyHtoDAsync, error);
     if (!stream) return error;
-    if (bytes == 0) return code::success;
+    if (bytes == 0) return cuda_code::success;
     target = find_range(session, static_cast<std::uintptr_t>(target_address), bytes, Side::device,
                         function::cuMemcpyHtoDAsync);
     source = find_range(session, reinterpret_cast<std::uintptr_t>(source_address), bytes, Side::host,
                         function::cuMemcpyHtoDAsync);
-    if (!target || !source) return code::invalid_value;
+    if (!target || !source) return cuda_code::invalid_value;
   }
   std::shared_ptr<std::byte[]> staged;
   if (source->is_pageable() && !session.options.late_copies) {
@@ -99,7 +99,7 @@ cu::Result cuMemcpyHtoDAsync(Session& session, cu::DevicePtr target_address, voi
   std::lock_guard const guard(session.lock);
   submit_copy(session, *stream, std::move(*target), std::move(*source), bytes, std::move(staged),
               function::cuMemcpyHtoDAsync);
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuMemcpyDtoHAsync(Session& session, void* target_address, cu::DevicePtr source_address, std::size_t bytes,
@@ -108,20 +108,20 @@ cu::Result cuMemcpyDtoHAsync(Session& session, void* target_address, cu::DeviceP
   cu::Context context = nullptr;
   {
     std::lock_guard const guard(session.lock);
-    cu::Result error = code::success;
+    cu::Result error = cuda_code::success;
     auto const stream = session.working_stream(handle, function::cuMemcpyDtoHAsync, error);
     if (!stream) return error;
-    if (bytes == 0) return code::success;
+    if (bytes == 0) return cuda_code::success;
     auto target = find_range(session, reinterpret_cast<std::uintptr_t>(target_address), bytes, Side::host,
                              function::cuMemcpyDtoHAsync);
     auto source = find_range(session, static_cast<std::uintptr_t>(source_address), bytes, Side::device,
                              function::cuMemcpyDtoHAsync);
-    if (!target || !source) return code::invalid_value;
+    if (!target || !source) return cuda_code::invalid_value;
     bool const waits = target->is_pageable() && !session.options.late_copies;
     context = stream->context;
     completion = submit_copy(session, *stream, std::move(*target), std::move(*source), bytes, nullptr,
                              function::cuMemcpyDtoHAsync);
-    if (!waits) return code::success;
+    if (!waits) return cuda_code::success;
   }
   completion->wait();
   std::lock_guard const guard(session.lock);
@@ -137,16 +137,16 @@ cu::Result cuMemcpyDtoDAsync(Session& session, cu::DevicePtr target, cu::DeviceP
 cu::Result cuMemcpyPeerAsync(Session& session, cu::DevicePtr target, cu::Context target_context, cu::DevicePtr source,
                              cu::Context source_context, std::size_t bytes, cu::Stream stream) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   for (auto const& [address, handle] : {std::pair(target, target_context), std::pair(source, source_context)}) {
     auto const context = session.context(handle, function::cuMemcpyPeerAsync, error);
     if (!context) return error;
-    if (context->error != code::success) return context->error;
+    if (context->error != cuda_code::success) return context->error;
     auto const allocation = session.memory.find(static_cast<std::uintptr_t>(address));
     if (bytes == 0 || !allocation || allocation->device == context->device) continue;
     session.violation(words("cuMemcpyPeerAsync: ", session.memory.describe(static_cast<std::uintptr_t>(address)),
                             " is on device ", allocation->device, ", its context on ", context->device));
-    return code::invalid_value;
+    return cuda_code::invalid_value;
   }
   return copy_on_devices(session, target, source, bytes, stream, function::cuMemcpyPeerAsync);
 }
@@ -154,13 +154,13 @@ cu::Result cuMemcpyPeerAsync(Session& session, cu::DevicePtr target, cu::Context
 cu::Result cuMemsetD8Async(Session& session, cu::DevicePtr target_address, unsigned char value, std::size_t count,
                            cu::Stream handle) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const stream = session.working_stream(handle, function::cuMemsetD8Async, error);
   if (!stream) return error;
-  if (count == 0) return code::success;
+  if (count == 0) return cuda_code::success;
   auto target =
       find_range(session, static_cast<std::uintptr_t>(target_address), count, Side::device, function::cuMemsetD8Async);
-  if (!target) return code::invalid_value;
+  if (!target) return cuda_code::invalid_value;
   session.submit(*stream, {.work =
                                [&session, value, count, ranges = std::vector{std::move(*target)}] {
                                  Use const use(session, "cuMemsetD8Async", ranges);
@@ -169,7 +169,7 @@ cu::Result cuMemsetD8Async(Session& session, cu::DevicePtr target_address, unsig
                                },
                            .after = {},
                            .takes_time = true});
-  return code::success;
+  return cuda_code::success;
 }
 
 }  // namespace memarray::simulated::emulated

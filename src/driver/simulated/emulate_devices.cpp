@@ -50,59 +50,59 @@ constexpr Attribute attributes[] = {
 
 }  // namespace
 
-cu::Result cuInit(Session&, unsigned flags) { return flags == 0 ? code::success : code::invalid_value; }
+cu::Result cuInit(Session&, unsigned flags) { return flags == 0 ? cuda_code::success : cuda_code::invalid_value; }
 
 cu::Result cuDriverGetVersion(Session&, int* version) {
   *version = version_of_driver;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuDeviceGetCount(Session& session, int* count) {
   *count = session.options.count;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuDeviceGet(Session& session, cu::Device* device, int ordinal) {
-  if (!session.has_device(ordinal)) return code::invalid_device;
+  if (!session.has_device(ordinal)) return cuda_code::invalid_device;
   *device = ordinal;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuDeviceGetName(Session& session, char* name, int length, cu::Device device) {
-  if (!session.has_device(device)) return code::invalid_device;
-  if (length <= 0) return code::invalid_value;
+  if (!session.has_device(device)) return cuda_code::invalid_device;
+  if (length <= 0) return cuda_code::invalid_value;
   std::snprintf(name, static_cast<std::size_t>(length), "simulated device %d", device);
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuDeviceGetAttribute(Session& session, int* value, int attribute, cu::Device device) {
-  if (!session.has_device(device)) return code::invalid_device;
+  if (!session.has_device(device)) return cuda_code::invalid_device;
   if (attribute == memory_pools_supported) {
     *value = session.options.pools ? 1 : 0;
-    return code::success;
+    return cuda_code::success;
   }
   auto const* const known = std::find_if(std::begin(attributes), std::end(attributes),
                                          [&](Attribute const& one) { return one.number == attribute; });
-  if (known == std::end(attributes)) return code::invalid_value;
+  if (known == std::end(attributes)) return cuda_code::invalid_value;
   *value = known->value;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuDeviceCanAccessPeer(Session& session, int* can, cu::Device device, cu::Device peer) {
-  if (!session.has_device(device) || !session.has_device(peer)) return code::invalid_device;
+  if (!session.has_device(device) || !session.has_device(peer)) return cuda_code::invalid_device;
   *can = session.options.peer_access && device != peer ? 1 : 0;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuMemGetInfo(Session& session, std::size_t* free, std::size_t* total) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const context = session.working_context(function::cuMemGetInfo, error);
   if (!context) return error;
   Arena const& arena = session.memory.arena(context->device);
   *free = arena.free.bytes();
   *total = arena.bytes();
-  return code::success;
+  return cuda_code::success;
 }
 
 }  // namespace memarray::simulated::emulated

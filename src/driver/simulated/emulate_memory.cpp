@@ -34,21 +34,21 @@ std::shared_ptr<Allocation> make_allocation(Context const& context, Allocation::
 cu::Result allocate_on_host(Session& session, std::uintptr_t* pointer, std::size_t bytes, Allocation::Kind kind,
                             std::size_t function) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const context = session.working_context(function, error);
   if (!context) return error;
-  if (bytes == 0) return code::invalid_value;
-  if (bytes > most_on_host) return code::out_of_memory;
+  if (bytes == 0) return cuda_code::invalid_value;
+  if (bytes > most_on_host) return cuda_code::out_of_memory;
   std::size_t const reserved = round_up(bytes, page);
   std::unique_ptr<std::byte, FreeHostBytes> memory(static_cast<std::byte*>(std::aligned_alloc(page, reserved)));
-  if (!memory) return code::out_of_memory;
+  if (!memory) return cuda_code::out_of_memory;
   poison_new(memory.get(), bytes);
   auto const allocation =
       make_allocation(*context, kind, reinterpret_cast<std::uintptr_t>(memory.get()), bytes, reserved);
   allocation->on_host = std::move(memory);
   session.memory.add(allocation);
   *pointer = allocation->begin;
-  return code::success;
+  return cuda_code::success;
 }
 
 // Misuse is a violation. Callers hold the lock.
@@ -72,32 +72,32 @@ cu::Result cuMemAlloc(Session& session, cu::DevicePtr* pointer, std::size_t byte
   std::vector<std::shared_ptr<Freeing>> behind;
   {
     std::lock_guard const guard(session.lock);
-    cu::Result error = code::success;
+    cu::Result error = cuda_code::success;
     auto const context = session.working_context(function::cuMemAlloc, error);
     if (!context) return error;
     Arena& arena = session.memory.arena(context->device);
-    if (bytes == 0) return code::invalid_value;
-    if (bytes > arena.bytes()) return code::out_of_memory;
+    if (bytes == 0) return cuda_code::invalid_value;
+    if (bytes > arena.bytes()) return cuda_code::out_of_memory;
     std::size_t const reserved = round_up(bytes, granularity);
     auto const begin = arena.free.take(reserved, [](Freeing const&) { return true; }, behind);
-    if (!begin) return code::out_of_memory;
+    if (!begin) return cuda_code::out_of_memory;
     session.memory.add(make_allocation(*context, Allocation::Kind::device, *begin, bytes, reserved));
     reached = arena.reach(*begin);
     *pointer = *begin;
   }
   for (auto const& freeing : behind) freeing->edge.arrive();
   poison_new(reached, bytes);
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuMemFree(Session& session, cu::DevicePtr pointer) {
-  if (pointer == 0) return code::success;
+  if (pointer == 0) return cuda_code::success;
   std::shared_ptr<Allocation> allocation;
   std::vector<std::shared_ptr<Completion>> work;
   {
     std::lock_guard const guard(session.lock);
     allocation = find_to_free(session, static_cast<std::uintptr_t>(pointer), false, "cuMemFree");
-    if (!allocation) return code::invalid_value;
+    if (!allocation) return cuda_code::invalid_value;
     session.memory.remove(*allocation);
     work = session.work([&](Context const& context) { return context.device == allocation->device; });
   }
@@ -105,7 +105,7 @@ cu::Result cuMemFree(Session& session, cu::DevicePtr pointer) {
   if (allocation->on_host) {
     std::lock_guard const guard(session.lock);
     allocation->is_freed = true;
-    return code::success;
+    return cuda_code::success;
   }
   poison_freed(session.memory.reach(*allocation, allocation->begin), allocation->bytes);
   auto freeing = freed_now();
@@ -113,58 +113,58 @@ cu::Result cuMemFree(Session& session, cu::DevicePtr pointer) {
   allocation->is_freed = true;
   session.reclaim(*allocation, std::move(freeing));
   session.trim_pools();
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuMemAllocManaged(Session& session, cu::DevicePtr* pointer, std::size_t bytes, unsigned flags) {
-  if (flags != 1 && flags != 2) return code::invalid_value;
+  if (flags != 1 && flags != 2) return cuda_code::invalid_value;
   std::uintptr_t begin = 0;
   cu::Result const result =
       allocate_on_host(session, &begin, bytes, Allocation::Kind::managed, function::cuMemAllocManaged);
-  if (result == code::success) *pointer = begin;
+  if (result == cuda_code::success) *pointer = begin;
   return result;
 }
 
 cu::Result cuMemHostAlloc(Session& session, void** pointer, std::size_t bytes, unsigned flags) {
-  if (flags > 7) return code::invalid_value;
+  if (flags > 7) return cuda_code::invalid_value;
   std::uintptr_t begin = 0;
   cu::Result const result =
       allocate_on_host(session, &begin, bytes, Allocation::Kind::pinned, function::cuMemHostAlloc);
-  if (result == code::success) *pointer = reinterpret_cast<void*>(begin);
+  if (result == cuda_code::success) *pointer = reinterpret_cast<void*>(begin);
   return result;
 }
 
 // No document promises a wait.
 cu::Result cuMemFreeHost(Session& session, void* pointer) {
-  if (!pointer) return code::success;
+  if (!pointer) return cuda_code::success;
   std::lock_guard const guard(session.lock);
   auto const allocation = find_to_free(session, reinterpret_cast<std::uintptr_t>(pointer), true, "cuMemFreeHost");
-  if (!allocation) return code::invalid_value;
+  if (!allocation) return cuda_code::invalid_value;
   if (allocation->in_use > 0)
     session.violation(
         words("cuMemFreeHost: memory freed while work used it: ", session.memory.describe(allocation->begin)));
   allocation->is_freed = true;
   session.memory.remove(*allocation);
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuPointerGetAttribute(Session& session, void* value, int attribute, cu::DevicePtr pointer) {
   std::lock_guard const guard(session.lock);
   auto const allocation = session.memory.find(static_cast<std::uintptr_t>(pointer));
-  if (!allocation) return code::invalid_value;
+  if (!allocation) return cuda_code::invalid_value;
   switch (static_cast<PointerAttribute>(attribute)) {
     case PointerAttribute::context:
       *static_cast<cu::Context*>(value) = allocation->context;  // null for pool memory
-      return code::success;
+      return cuda_code::success;
     case PointerAttribute::memory_type:
       *static_cast<unsigned*>(value) = allocation->kind == Allocation::Kind::pinned ? host_memory : device_memory;
-      return code::success;
+      return cuda_code::success;
     case PointerAttribute::is_managed:
       *static_cast<unsigned*>(value) = allocation->kind == Allocation::Kind::managed ? 1 : 0;
-      return code::success;
-    case PointerAttribute::device_ordinal: *static_cast<int*>(value) = allocation->device; return code::success;
+      return cuda_code::success;
+    case PointerAttribute::device_ordinal: *static_cast<int*>(value) = allocation->device; return cuda_code::success;
   }
-  return code::invalid_value;
+  return cuda_code::invalid_value;
 }
 
 }  // namespace memarray::simulated::emulated

@@ -19,11 +19,11 @@ constexpr unsigned nonblocking = 1;
 
 cu::Result submit_program_code(Session& session, cu::Stream handle, std::function<void()> work, std::size_t function) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const stream = session.working_stream(handle, function, error);
   if (!stream) return error;
   session.submit(*stream, {.work = std::move(work), .after = {}, .takes_time = true});
-  return code::success;
+  return cuda_code::success;
 }
 
 struct Misaligned : std::runtime_error {
@@ -32,18 +32,17 @@ struct Misaligned : std::runtime_error {
 
 struct Failure {
   cu::Result code;
-  std::string name;
   std::string words;
 };
 
 std::optional<Failure> run(cu::HostFunction kernel, void* data) {
   ProgramCode const program;
-  Failure failure{code::launch_failed, "CUDA_ERROR_LAUNCH_FAILED", "a kernel threw: "};
+  Failure failure{cuda_code::launch_failed, "a kernel threw: "};
   try {
     kernel(data);
     return std::nullopt;
   } catch (Misaligned const& error) {
-    failure = {code::misaligned_address, "CUDA_ERROR_MISALIGNED_ADDRESS", error.what()};
+    failure = {cuda_code::misaligned_address, error.what()};
   } catch (std::exception const& error) {
     failure.words += error.what();
   } catch (...) {
@@ -57,7 +56,7 @@ void fail_kernel(Session& session, Failure const& failure, std::string const& si
   Stream const& stream = *running_stream();
   session.violation(words(failure.words, site.empty() ? "" : ", launched at ", site, " (on stream ",
                           static_cast<void const*>(stream.handle), " of device ", stream.device,
-                          ", whose context is of no use from now on: ", failure.name, ")"));
+                          ", whose context is of no use from now on: ", detail::name_of_cuda_code(failure.code), ")"));
   std::lock_guard const guard(session.lock);
   if (auto const context = session.contexts.find(stream.context)) context->error = failure.code;
 }
@@ -65,30 +64,30 @@ void fail_kernel(Session& session, Failure const& failure, std::string const& si
 }  // namespace
 
 cu::Result cuStreamCreateWithPriority(Session& session, cu::Stream* stream, unsigned flags, int priority) {
-  if ((flags & ~nonblocking) != 0) return code::invalid_value;
+  if ((flags & ~nonblocking) != 0) return cuda_code::invalid_value;
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const context = session.working_context(function::cuStreamCreateWithPriority, error);
   if (!context) return error;
   auto const kind = flags == nonblocking ? Stream::Kind::nonblocking : Stream::Kind::blocking;
   auto const created = session.start_stream(*context, kind, flags, std::clamp(priority, greatest_priority, 0));
   session.streams.add(created->handle, created);
   *stream = created->handle;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuStreamDestroy(Session& session, cu::Stream handle) {
   std::lock_guard const guard(session.lock);
   if (reinterpret_cast<std::uintptr_t>(handle) <= 2) {
     session.violation("cuStreamDestroy: a default stream cannot be destroyed");
-    return code::invalid_handle;
+    return cuda_code::invalid_handle;
   }
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const stream = session.stream(handle, function::cuStreamDestroy, error);
   if (!stream) return error;
   if (auto const context = session.contexts.find(stream->context)) session.end_stream(*context, *stream);
   session.streams.remove(handle);
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuStreamSynchronize(Session& session, cu::Stream handle) {
@@ -96,7 +95,7 @@ cu::Result cuStreamSynchronize(Session& session, cu::Stream handle) {
   cu::Context context = nullptr;
   {
     std::lock_guard const guard(session.lock);
-    cu::Result error = code::success;
+    cu::Result error = cuda_code::success;
     auto const stream = session.stream(handle, function::cuStreamSynchronize, error);
     if (!stream) return error;
     last = stream->last();
@@ -110,53 +109,53 @@ cu::Result cuStreamSynchronize(Session& session, cu::Stream handle) {
 
 cu::Result cuStreamQuery(Session& session, cu::Stream handle) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const stream = session.working_stream(handle, function::cuStreamQuery, error);
   if (!stream) return error;
-  return !stream->last() || stream->last()->poll() ? code::success : code::not_ready;
+  return !stream->last() || stream->last()->poll() ? cuda_code::success : cuda_code::not_ready;
 }
 
 cu::Result cuStreamWaitEvent(Session& session, cu::Stream handle, cu::Event event_handle, unsigned flags) {
-  if (flags > 1) return code::invalid_value;
+  if (flags > 1) return cuda_code::invalid_value;
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const stream = session.working_stream(handle, function::cuStreamWaitEvent, error);
   auto const event = stream ? session.event(event_handle, function::cuStreamWaitEvent, error) : nullptr;
   if (!event) return error;
-  if (cu::Result const failed = session.state_of(event->context); failed != code::success) return failed;
+  if (cu::Result const failed = session.state_of(event->context); failed != cuda_code::success) return failed;
   if (event->recorded) session.submit(*stream, {.work = nullptr, .after = {event->recorded}});
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuStreamGetCtx(Session& session, cu::Stream handle, cu::Context* context) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const stream = session.stream(handle, function::cuStreamGetCtx, error);
   if (!stream) return error;
   *context = stream->context;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuStreamGetPriority(Session& session, cu::Stream handle, int* priority) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const stream = session.stream(handle, function::cuStreamGetPriority, error);
   if (!stream) return error;
   *priority = stream->priority;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuStreamGetFlags(Session& session, cu::Stream handle, unsigned* flags) {
   std::lock_guard const guard(session.lock);
-  cu::Result error = code::success;
+  cu::Result error = cuda_code::success;
   auto const stream = session.stream(handle, function::cuStreamGetFlags, error);
   if (!stream) return error;
   *flags = stream->flags;
-  return code::success;
+  return cuda_code::success;
 }
 
 cu::Result cuLaunchHostFunc(Session& session, cu::Stream handle, cu::HostFunction host_function, void* data) {
-  if (!host_function) return code::invalid_value;
+  if (!host_function) return cuda_code::invalid_value;
   auto work = [host_function, data] {
     ProgramCode const program;
     host_function(data);
@@ -165,7 +164,7 @@ cu::Result cuLaunchHostFunc(Session& session, cu::Stream handle, cu::HostFunctio
 }
 
 cu::Result launch(Session& session, cu::Stream handle, cu::HostFunction kernel, void* data) {
-  if (!kernel) return code::invalid_value;
+  if (!kernel) return cuda_code::invalid_value;
   auto work = [&session, kernel, data, site = std::string(current_site())] {
     if (auto const failure = run(kernel, data)) fail_kernel(session, *failure, site);
   };

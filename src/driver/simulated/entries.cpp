@@ -77,24 +77,24 @@ template <std::size_t index, typename... Arguments, cu::Result (*emulation)(Sess
 struct Entry<index, emulation> {
   static cu::Result call(Arguments... arguments) {
     Hidden const hidden;
-    if (is_bare_child()) return code::not_initialized;
+    if (is_bare_child()) return cuda_code::not_initialized;
     try {
       // `find_session_here` would drop an ended session's context, and the emulation pop the next one.
       if constexpr (index == function::cuCtxPopCurrent)
-        if (ContextStack::drop_dead()) return code::success;
+        if (ContextStack::drop_dead()) return cuda_code::success;
       // `cuStreamGetCtx` refuses streams of other sessions than the thread's.
       Owner const found = index == function::cuStreamGetCtx ? Owner{find_session_here()} : owner(arguments...);
-      if (found.is_gone) return fork_generation() == 0 ? code::invalid_handle : code::not_initialized;
+      if (found.is_gone) return detail::fork_generation() == 0 ? cuda_code::invalid_handle : cuda_code::not_initialized;
       if (!found.session) {
         if constexpr (index == function::cuGetErrorName) return name_error(arguments...);
         if constexpr (index == function::cuGetErrorString) return describe_error(arguments...);
-        return code::not_initialized;
+        return cuda_code::not_initialized;
       }
       return call(*found.session, arguments...);
     } catch (std::bad_alloc const&) {
     } catch (std::system_error const&) {
     }
-    return code::out_of_memory;
+    return cuda_code::out_of_memory;
   }
 
   static cu::Result call(Session& session, Arguments... arguments) {
@@ -103,7 +103,7 @@ struct Entry<index, emulation> {
     if constexpr (!only_names_errors(index)) {
       if (ProgramCode::runs()) {
         session.violation(words(function_name(index), " called by a host function or kernel of a stream"));
-        return code::not_permitted;
+        return cuda_code::not_permitted;
       }
     }
     cu::Result const result = emulation(session, arguments...);
@@ -137,7 +137,7 @@ DriverTable const* make_table(bool exports_as_cuda) {
   MEMARRAY_FOR_EACH_DRIVER_FUNCTION(MEMARRAY_FILL_TABLE)
 #undef MEMARRAY_FILL_TABLE
   fresh->table.launch_simulated = Entry<launch_function, &emulated::launch>::call;
-  fresh->table.fork_generation = fork_generation();
+  fresh->table.fork_generation = detail::fork_generation();
   fresh->before = kept.load(std::memory_order_relaxed);
   while (!kept.compare_exchange_weak(fresh->before, fresh)) {
   }

@@ -7,8 +7,6 @@
 #include <mutex>
 #include <string>
 
-#include "driver/codes.hpp"
-
 namespace memarray::simulated {
 namespace {
 
@@ -40,7 +38,7 @@ std::optional<cu::Result> Injection::begin(std::size_t function) {
   for (Rule const& rule : _rules) {
     if (rule.function != function || call < rule.first || call > rule.last) continue;
     // A failure overrides a drop, a later failure an earlier one.
-    if (!result || rule.code != code::success) result = rule.code;
+    if (!result || rule.code != cuda_code::success) result = rule.code;
   }
   return result;
 }

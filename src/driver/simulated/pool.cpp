@@ -1,9 +1,9 @@
 #include "pool.hpp"
 
+#include <memarray/base/cuda_code.hpp>
+
 #include <algorithm>
 #include <utility>
-
-#include "driver/codes.hpp"
 
 namespace memarray::simulated {
 
@@ -43,38 +43,38 @@ cu::Result Pool::set(int attribute, void const* value) {
     case pool_attribute::reuse_is_opportunistic:
     case pool_attribute::reuse_adds_dependencies:
       reuse[attribute - 1] = *static_cast<int const*>(value);
-      return code::success;
+      return cuda_code::success;
     case pool_attribute::release_threshold:
       release_threshold = *static_cast<std::uint64_t const*>(value);
-      return code::success;
+      return cuda_code::success;
     case pool_attribute::reserved_high:
     case pool_attribute::used_high: {
-      if (*static_cast<std::uint64_t const*>(value) != 0) return code::invalid_value;
+      if (*static_cast<std::uint64_t const*>(value) != 0) return cuda_code::invalid_value;
       bool const is_reserved = attribute == pool_attribute::reserved_high;
       (is_reserved ? reserved_high : used_high) = is_reserved ? reserved : used;
-      return code::success;
+      return cuda_code::success;
     }
-    default: return code::invalid_value;
+    default: return cuda_code::invalid_value;
   }
 }
 
 cu::Result Pool::get(int attribute, void* value) const {
   auto const put = [&](std::uint64_t number) {
     *static_cast<std::uint64_t*>(value) = number;
-    return code::success;
+    return cuda_code::success;
   };
   switch (attribute) {
     case pool_attribute::reuse_follows_events:
     case pool_attribute::reuse_is_opportunistic:
     case pool_attribute::reuse_adds_dependencies:
       *static_cast<int*>(value) = reuse[attribute - 1];
-      return code::success;
+      return cuda_code::success;
     case pool_attribute::release_threshold: return put(release_threshold);
     case pool_attribute::reserved_current: return put(reserved);
     case pool_attribute::reserved_high: return put(reserved_high);
     case pool_attribute::used_current: return put(used);
     case pool_attribute::used_high: return put(used_high);
-    default: return code::invalid_value;
+    default: return cuda_code::invalid_value;
   }
 }
 

@@ -27,7 +27,7 @@ std::shared_ptr<Session> Session::make(testing::SimulatedOptions const& options)
 
 Session::Session(testing::SimulatedOptions const& options, std::uint32_t number)
     : number(number),
-      generation(fork_generation()),
+      generation(detail::fork_generation()),
       options(options),
       table(make_table(options.lend_as_cuda)),
       memory(options, number, touches) {}
@@ -113,17 +113,17 @@ std::shared_ptr<T> Session::known(Handles<T, Handle> const& handles, Handle hand
 std::shared_ptr<Context> Session::current(std::size_t function, cu::Result& error) {
   cu::Context const handle = ContextStack::top();
   if (!handle) {
-    error = code::invalid_context;
+    error = cuda_code::invalid_context;
     return nullptr;
   }
   auto found = known(contexts, handle, "the current context", function);
-  if (!found) error = code::context_is_destroyed;
+  if (!found) error = cuda_code::context_is_destroyed;
   return found;
 }
 
 std::shared_ptr<Context> Session::context(cu::Context handle, std::size_t function, cu::Result& error) {
   auto found = known(contexts, handle, "context", function);
-  if (!found) error = code::invalid_context;
+  if (!found) error = cuda_code::invalid_context;
   return found;
 }
 
@@ -131,7 +131,7 @@ std::shared_ptr<Stream> Session::stream(cu::Stream handle, std::size_t function,
   auto const value = reinterpret_cast<std::uintptr_t>(handle);
   if (value > 2) {
     auto found = known(streams, handle, "stream", function);
-    if (!found) error = code::invalid_handle;
+    if (!found) error = cuda_code::invalid_handle;
     return found;
   }
   auto const context = current(function, error);
@@ -144,12 +144,12 @@ std::shared_ptr<Stream> Session::stream(cu::Stream handle, std::size_t function,
 
 cu::Result Session::state_of(cu::Context handle) const {
   auto const context = contexts.find(handle);
-  return context ? context->error : code::success;
+  return context ? context->error : cuda_code::success;
 }
 
 std::shared_ptr<Context> Session::working_context(std::size_t function, cu::Result& error) {
   auto found = current(function, error);
-  if (found && found->error != code::success) {
+  if (found && found->error != cuda_code::success) {
     error = found->error;
     return nullptr;
   }
@@ -158,7 +158,7 @@ std::shared_ptr<Context> Session::working_context(std::size_t function, cu::Resu
 
 std::shared_ptr<Stream> Session::working_stream(cu::Stream handle, std::size_t function, cu::Result& error) {
   auto found = stream(handle, function, error);
-  if (cu::Result const state = found ? state_of(found->context) : code::success; state != code::success) {
+  if (cu::Result const state = found ? state_of(found->context) : cuda_code::success; state != cuda_code::success) {
     error = state;
     return nullptr;
   }
@@ -167,13 +167,13 @@ std::shared_ptr<Stream> Session::working_stream(cu::Stream handle, std::size_t f
 
 std::shared_ptr<Event> Session::event(cu::Event handle, std::size_t function, cu::Result& error) {
   auto found = known(events, handle, "event", function);
-  if (!found) error = code::invalid_handle;
+  if (!found) error = cuda_code::invalid_handle;
   return found;
 }
 
 std::shared_ptr<Pool> Session::pool(cu::MemoryPool handle, std::size_t function, cu::Result& error) {
   auto found = known(pools, handle, "memory pool", function);
-  if (!found) error = code::invalid_handle;
+  if (!found) error = cuda_code::invalid_handle;
   return found;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memarray/base/cuda_code.hpp>
 #include <memarray/driver/simulated_devices.hpp>
 
 #include <atomic>
@@ -14,7 +15,6 @@
 #include <vector>
 
 #include "context.hpp"
-#include "driver/codes.hpp"
 #include "event.hpp"
 #include "handle_table.hpp"
 #include "injection.hpp"

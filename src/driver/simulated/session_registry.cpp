@@ -25,7 +25,7 @@ struct HostMemory {
 
 // A forked child creates its own: its parent's may be half changed.
 struct Registry {
-  std::uint32_t const generation = fork_generation();
+  std::uint32_t const generation = detail::fork_generation();
   Lock lock;
   std::map<std::uint32_t, std::weak_ptr<Session>> sessions;
   std::vector<std::shared_ptr<Session>> open;  // the innermost last
@@ -39,7 +39,7 @@ constinit std::atomic<std::uint32_t> numbers{0};
 // Never destroyed: handles are dropped at exit.
 Registry& registry() {
   Registry* known = current.load(std::memory_order_acquire);
-  while (!known || known->generation != fork_generation()) {
+  while (!known || known->generation != detail::fork_generation()) {
     auto* const fresh = new Registry;
     if (current.compare_exchange_strong(known, fresh, std::memory_order_acq_rel)) return *fresh;
     delete fresh;
@@ -97,7 +97,7 @@ std::shared_ptr<Session> find_session_here() {
 
 bool is_bare_child() noexcept {
   Registry const* const known = current.load(std::memory_order_acquire);
-  return known && known->generation != fork_generation();
+  return known && known->generation != detail::fork_generation();
 }
 
 void open_block(std::shared_ptr<Session> const& session) {

@@ -52,6 +52,7 @@ void add_ten_late(DeviceWorld& w, StreamHandle const& stream, std::int64_t lock_
   w.delay(stream, late);
   add(w.array, stream, 10, lock_id);
 }
+constexpr auto add_ten = [](std::int64_t, int& element) { element += 10; };
 int last_element(DeviceWorld& w) {
   w.array.move_memory(kDLCPU, 0, 0, -1, false);
   return w.array({length - 1});
@@ -97,6 +98,20 @@ template <class Run>
   return result;
 }
 
+/// True if `run` returns `expected` in spite of late work in the first stream.
+template <class Run, class Value>
+bool gives(DeviceWorld& w, Run const& run, Value const& expected) {
+  w.delay(w.first_stream, late);
+  return deep_down(run) == expected;
+}
+/// True if `run` leaves 11 in an array, in the first stream, before the host reads it.
+template <class Run>
+bool leaves_eleven(DeviceWorld& w, DeviceWorld::Array const& array, std::int64_t i, Run const& run) {
+  w.delay(w.first_stream, late);
+  run();
+  return at(array.ptr(), i) == 11;
+}
+
 struct Program {
   char const* site;
   char const* name;
@@ -139,6 +154,35 @@ Program const programs[] = {
        w.array.move_memory(kDLCPU, as_intptr(w.first_stream), 0);
        return w.array({5}) == 11;
      }},
+    {"an access from the host, after work on streams", "add_index_tuple",
+     [](DeviceWorld& w) {
+       return leaves_eleven(w, w.array, 10, [&] { add_index_tuple(w.array, as_intptr(w.first_stream)); });
+     }},
+    {"an access from the host, after work on streams", "inclusive_scan",
+     [](DeviceWorld& w) {
+       return leaves_eleven(w, w.other, 10, [&] { inclusive_scan(w.array, w.other, w.first_stream); });
+     }},
+    {"an access from the host, after work on streams", "sort_by_key",
+     [](DeviceWorld& w) {
+       w.array.write({0}, 11);
+       return leaves_eleven(w, w.array, length - 1, [&] { sort_by_key(w.array, w.other, w.first_stream); });
+     }},
+    {"an access from the host, after work on streams", "a hold's for_each_index",
+     [](DeviceWorld& w) {
+       return leaves_eleven(w, w.array, 5, [&] {
+         auto held = hold(w.first_stream, update(w.array));
+         held.for_each_index({length}, add_ten);
+       });
+     }},
+    {"an access from the host, after work on streams", "transform_reduce_into",
+     [](DeviceWorld& w) {
+       DeviceWorld::Array result({1});
+       result.move_memory(kDLCUDA, 0, 0, -1, false);
+       auto const element = [](std::int64_t i, auto const& x) { return x[i]; };
+       return leaves_eleven(w, result, 0, [&] {
+         transform_reduce_into(result, {10}, w.first_stream, 1, plus{}, element, read(w.array));
+       });
+     }},
     {"a write from the host, after work on streams", "a pointer to write",
      [](DeviceWorld& w) {
        add_ten_late(w, w.first_stream);
@@ -159,15 +203,23 @@ Program const programs[] = {
        return w.array({5}) == 7 && w.array({6}) == 11;
      }},
     {"a kernel that has a result", "sum",
-     [](DeviceWorld& w) {
-       w.delay(w.first_stream, late);
-       return deep_down([&] { return sum(w.array, w.first_stream); }) == length;
-     }},
+     [](DeviceWorld& w) { return gives(w, [&] { return sum(w.array, w.first_stream); }, length); }},
     {"a kernel that has a result", "exclusive_scan",
-     [](DeviceWorld& w) {
-       w.delay(w.first_stream, late);
-       return deep_down([&] { return exclusive_scan(w.array, w.other, w.first_stream); }) == length;
-     }},
+     [](DeviceWorld& w) { return gives(w, [&] { return exclusive_scan(w.array, w.other, w.first_stream); }, length); }},
+    {"a kernel that has a result", "reduce",
+     [](DeviceWorld& w) { return gives(w, [&] { return reduce(w.array, w.first_stream, 5, plus{}); }, length + 5); }},
+    {"a kernel that has a result", "min",
+     [](DeviceWorld& w) { return gives(w, [&] { return min(w.other, w.first_stream); }, 2); }},
+    {"a kernel that has a result", "max",
+     [](DeviceWorld& w) { return gives(w, [&] { return max(w.other, w.first_stream); }, 2); }},
+    {"a kernel that has a result", "minmax",
+     [](DeviceWorld& w) { return gives(w, [&] { return minmax(w.other, w.first_stream); }, std::pair(2, 2)); }},
+    {"a kernel that has a result", "argmin",
+     [](DeviceWorld& w) { return gives(w, [&] { return argmin(w.array, w.first_stream)[0]; }, 0); }},
+    {"a kernel that has a result", "argmax",
+     [](DeviceWorld& w) { return gives(w, [&] { return argmax(w.array, w.first_stream)[0]; }, 0); }},
+    {"a kernel that has a result", "dot",
+     [](DeviceWorld& w) { return gives(w, [&] { return dot(w.array, w.other, w.first_stream); }, 2 * length); }},
     {"a kernel that has a result", "transform_reduce over a view",
      [](DeviceWorld& w) {
        ReadLease<int, 1> const lease(w.array, {.stream = w.first_stream});
@@ -251,7 +303,7 @@ Program const programs[] = {
        pinned.deallocate(w.first_stream, memory, bytes);
        return synchronize(w.first_stream, w.context);  // a dropped wait causes a violation
      }},
-    {"memory that its last handle gives back", "memory of a pool that another stream reads",
+    {"memory that its last handle frees", "memory of a pool that another stream reads",
      [](DeviceWorld& w) {
        DevicePtrHandle memory = allocate_from_pool(create_memory_pool_handle(0), w.first_stream, length * sizeof(int));
        detail::ContextScope const scope(w.context);
@@ -265,7 +317,7 @@ Program const programs[] = {
        memory.reset();
        return synchronize(w.second_stream, w.context);
      }},
-    {"memory that its last handle gives back", "pinned memory that a copy reads",
+    {"memory that its last handle frees", "pinned memory that a copy reads",
      [](DeviceWorld& w) {
        DevicePtrHandle memory = allocate_pinned(w.context, length * sizeof(int));
        detail::ContextScope const scope(w.context);

@@ -16,6 +16,9 @@
 #ifndef MEMARRAY_FIELDS
 #error "MEMARRAY_FIELDS is missing"
 #endif
+#ifndef MEMARRAY_FOR_EACH_CUDA_CODE
+#error "MEMARRAY_FOR_EACH_CUDA_CODE is missing"
+#endif
 #ifndef MEMARRAY_FOR_EACH_DRIVER_FUNCTION
 #error "MEMARRAY_FOR_EACH_DRIVER_FUNCTION is missing"
 #endif
@@ -100,7 +103,6 @@ using memarray::field_itemsize;
 using memarray::find_dtype;
 using memarray::float16;
 using memarray::for_each_index;
-using memarray::fork_generation;
 using memarray::free_after;
 using memarray::get_current_context;
 using memarray::get_device_memory_pool;

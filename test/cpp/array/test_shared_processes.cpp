@@ -85,7 +85,7 @@ TEST_F(SharedMemoryTest, ExitedWriterIsDetectedAndRecovered) {
     return keep(array, lease);
   });
   pid_t const who = child.pid();
-  EXPECT_EQ(recover(a).size(), 0U) << "who lives keeps what he holds";
+  EXPECT_EQ(recover(a).size(), 0U) << "a live process keeps its holds";
   EXPECT_THROW(Read{a}, LockError);
   child.kill();
   for (Array* array : {&a, &b}) {

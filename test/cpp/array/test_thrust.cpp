@@ -97,7 +97,7 @@ TEST_F(ThrustTest, LockIdIsRequiredUnderWriteLease) {
   negate(array, 5);
   array.exit();
   EXPECT_EQ(contents(array), before);
-  EXPECT_THROW(total(array, 5), LockError) << "nobody holds it under that id any more";
+  EXPECT_THROW(total(array, 5), LockError) << "no hold has that id any more";
 }
 
 TEST_F(ThrustTest, EscapedViewsKeepContentsUnderThrustWrites) {

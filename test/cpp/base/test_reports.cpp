@@ -18,7 +18,7 @@ TEST_F(ReportsTest, CopyIsCountedAndReported) {
   auto const copies = counters().copies.load();
   auto const bytes = counters().copied_bytes.load();
   EXPECT_FALSE(reports_pending());
-  report_copy(4096, "a view was kept");
+  report_copy(4096, "an escaped view is alive");
   EXPECT_TRUE(reports_pending());
   EXPECT_EQ(counters().copies, copies + 1);
   EXPECT_EQ(counters().copied_bytes, bytes + 4096);
@@ -26,7 +26,7 @@ TEST_F(ReportsTest, CopyIsCountedAndReported) {
   ASSERT_EQ(taken.size(), 1u);
   EXPECT_EQ(taken[0].kind, Report::Kind::copy);
   EXPECT_EQ(taken[0].bytes, 4096);
-  EXPECT_EQ(taken[0].message, "copied 4096 bytes: a view was kept");
+  EXPECT_EQ(taken[0].message, "copied 4096 bytes: an escaped view is alive");
   EXPECT_FALSE(reports_pending());
   EXPECT_TRUE(take_reports().empty());
 }

@@ -2,6 +2,7 @@
 #include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/stream_order.hpp>
 
+#include <string>
 #include <thread>
 
 #include "handle_test.hpp"
@@ -46,9 +47,18 @@ TEST_F(BoundStreamTest, BorrowedStreamNeverComparesEqual) {
 TEST_F(BoundStreamTest, StreamsOfOtherDevicesAndDriversAreRefused) {
   StreamHandle const stream = create_stream_handle(other);
   EXPECT_THROW(static_cast<void>(bind_stream(stream, context)), ValueError);
-  EXPECT_THROW(static_cast<void>(bind_stream(nullptr, context)), ValueError);
   testing::SimulatedDevices const inner;
   EXPECT_THROW(static_cast<void>(bind_stream(stream, get_primary_context(1))), ValueError);
+}
+
+TEST_F(BoundStreamTest, NullStreamIsRefusedWithTheCallToMake) {
+  try {
+    static_cast<void>(bind_stream(nullptr, context));
+    FAIL() << "a null stream was bound";
+  } catch (ValueError const& error) {
+    EXPECT_NE(std::string(error.what()).find("for the default stream pass default_stream()"), std::string::npos)
+        << error.what();
+  }
 }
 
 TEST_F(BoundStreamTest, WaitsInItsOwnContext) {

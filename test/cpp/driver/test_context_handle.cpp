@@ -19,7 +19,7 @@ TEST_F(ContextHandleTest, PrimaryContextIsRetainedOnceAndShared) {
   EXPECT_EQ(calls_in("cuDevicePrimaryCtxRetain", [&] { EXPECT_EQ(as_cu(get_primary_context(0)), as_cu(first)); }), 0u);
   EXPECT_NE(as_cu(get_primary_context(1)), as_cu(first));
   EXPECT_EQ(device_id_of(first), 0);
-  EXPECT_EQ(devices.live().contexts, 1) << "that of device 1 was let go of";
+  EXPECT_EQ(devices.live().contexts, 1) << "the context of device 1 was released";
 }
 
 TEST_F(ContextHandleTest, ConcurrentFirstCallsShareOnePrimaryContext) {

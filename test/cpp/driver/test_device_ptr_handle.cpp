@@ -101,7 +101,7 @@ TEST_F(SlowCopyTest, MemoryIsFreedAfterRecordedWorkOfOtherStreams) {
   ASSERT_TRUE(record(done, other));
   ASSERT_TRUE(free_after(source, done));
   EXPECT_EQ(calls_in("cuStreamWaitEvent", [&] { source.reset(); }), 1u);
-  EXPECT_EQ(devices.waits().back(), "cuStreamWaitEvent: memory that its last handle gives back");
+  EXPECT_EQ(devices.waits().back(), "cuStreamWaitEvent: memory that its last handle frees");
   expect_copied();
 }
 
@@ -112,7 +112,7 @@ TEST_F(SlowCopyTest, HostSynchronizesIfTheStreamWaitFails) {
   devices.fail("cuStreamWaitEvent", 1, 999);
   gate.open();
   EXPECT_EQ(calls_in("cuEventSynchronize", [&] { source.reset(); }), 1u);
-  EXPECT_EQ(peek_last_error(), 0) << "who lets go is not told";
+  EXPECT_EQ(peek_last_error(), 0) << "a release reports no error";
   devices.clear();
   expect_copied();
 }

@@ -41,6 +41,12 @@ TEST_F(LastErrorTest, IsThrownAsAnExceptionWithTheErrorsName) {
   EXPECT_THROW(throw_driver_error(2, "allocating"), OutOfMemoryError);
 }
 
+TEST_F(LastErrorTest, CheckedCodeIsThrownUnlessItIsZero) {
+  detail::check_driver(cuda_code::success, "copying");
+  EXPECT_THROW(detail::check_driver(cuda_code::out_of_memory, "copying"), OutOfMemoryError);
+  EXPECT_THROW(detail::check_driver(cuda_code::unknown, "copying"), CudaError);
+}
+
 TEST(LastErrorWithoutDriverTest, ErrorMentionsTheDriver) {
   if (device_count() > 0) GTEST_SKIP() << "this machine has a device";
   EXPECT_FALSE(get_primary_context(0));

@@ -4,10 +4,7 @@
 #include <memarray/memarray.hpp>
 
 #include <gtest/gtest.h>
-#include <memarray/detail/launch/device_loop.hpp>
-#include <memarray/detail/launch/device_value.hpp>
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -15,57 +12,10 @@
 #include <vector>
 
 #include "array/array_test.hpp"
+#include "kernel/device_grid_test.hpp"
 
 namespace memarray::test {
 namespace {
-
-using detail::HeldLaunch;
-
-struct Grid {
-  unsigned blocks;
-  unsigned threads;
-};
-constexpr Grid grids[] = {{1, 1}, {2, 3}, {5, 32}, {1, 700}};
-
-/// Runs a kernel as its device loop, the last block first. `Position`: the type of linear positions.
-template <class Position>
-struct OnGrid {
-  Grid grid;
-
-  template <class Kernel>
-  void operator()(HeldLaunch& launch, Kernel const& kernel) const {
-    launch.begin();
-    if (launch.size() == 0) return;
-    auto loop = detail::device_loop<Position>(kernel, launch.is_whole());
-    if (loop.is_aligned()) loop.vectors = static_cast<Position>(launch.size() / loop.width);
-    for (unsigned block = grid.blocks; block-- > 0;)
-      for (unsigned thread = 0; thread < grid.threads; ++thread)
-        decltype(loop)(loop).run({block, thread, grid.blocks, grid.threads});
-  }
-};
-
-/// Reduces the values at all positions: those of each thread, then those of the threads.
-template <class T, class Op>
-struct ReduceOnGrid {
-  T init;
-  Op op;
-  T* result;
-  Grid grid;
-
-  template <class Kernel>
-  void operator()(HeldLaunch& launch, Kernel const& kernel) const {
-    launch.begin();
-    auto const value = detail::device_value<T>(kernel, launch.is_whole());
-    std::int64_t const threads = std::int64_t{grid.blocks} * grid.threads;
-    T total = init;
-    for (std::int64_t thread = std::min(threads, launch.size()); thread-- > 0;) {
-      T own = value(thread);
-      for (std::int64_t at = thread + threads; at < launch.size(); at += threads) own = op(own, value(at));
-      total = op(total, own);
-    }
-    *result = total;
-  }
-};
 
 /// Where the launches of a test run.
 struct Host {

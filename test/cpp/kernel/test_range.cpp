@@ -171,7 +171,7 @@ TEST_P(RangeTest, RowsOfAnArrayAreOverwrittenByTheirLeadingIndices) {
   for (int i = 0; i < 60; ++i) EXPECT_EQ(now[static_cast<std::size_t>(i)], 100 * (i / 20) + 10 * (i / 5 % 4) + i % 5);
 }
 
-/// Overwrites the rows that `part` of the leading indices names, under a kept view.
+/// Overwrites the rows that `part` of the leading indices names, under an escaped view.
 template <int leading>
 void overwrites_rows_of(Range<leading> const& part, auto const& place, auto const& fetched) {
   std::array<std::int64_t, 3> const shape{12, 9, 40};

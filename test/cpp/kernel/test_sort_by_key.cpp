@@ -110,6 +110,24 @@ TEST_P(SortByKeyTest, EachTypeOfKeysIsSortedStably) {
     }
 }
 
+TEST_P(SortByKeyTest, KeysThatDifferAtTheirEndAloneAreSorted) {
+  for (std::int64_t const lowest : {0, 6, 7 - (1 << 20)}) {
+    MemArray<std::int32_t, 1> keys({100});
+    MemArray<std::int64_t, 1> values({100});
+    for (std::int64_t i = 0; i < 100; ++i) {
+      keys.write({i}, static_cast<std::int32_t>(i == 99 ? lowest : 7));
+      values.write({i}, i);
+    }
+    place(keys);
+    place(values);
+    sort_by_key(keys, values, launch{.stream = stream, .threads = 4});
+    auto const sorted = fetched(values);
+    EXPECT_EQ(sorted[0], 99) << lowest;
+    for (std::size_t i = 1; i < 100; ++i) ASSERT_EQ(sorted[i], static_cast<std::int64_t>(i) - 1);
+    EXPECT_EQ(fetched(keys)[0], lowest);
+  }
+}
+
 TEST_P(SortByKeyTest, RowsMoveWithTheirKeys) {
   MemArray<std::uint32_t, 1> keys({300});
   MemArray<double, 2> rows({300, 3});

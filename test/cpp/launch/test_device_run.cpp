@@ -1,10 +1,9 @@
 #include <memarray/detail/launch/device_run.hpp>
 
-#include "memory/deferred.hpp"
-
 #include <gtest/gtest.h>
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/launch/launch_device.hpp>
+#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/driver/driver_table.hpp>
 
 #include <sys/wait.h>

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "memory/deferred.hpp"
-
 #include <memarray/detail/memory/block.hpp>
+#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/detail/memory/transfer.hpp>
 #include <memarray/gtest.hpp>

@@ -1,4 +1,4 @@
-#include "memory/deferred.hpp"
+#include <memarray/detail/memory/deferred.hpp>
 
 #include <gtest/gtest.h>
 

@@ -207,7 +207,7 @@ TEST_F(LeaseTest, LeaseKeepsOldContentsAfterAssignmentToArray) {
   other.fill(2);
   WriteLease lease(array);
   array = other;
-  EXPECT_EQ(array.get_lock_id(), -1) << "the new contents are leased to nobody";
+  EXPECT_EQ(array.get_lock_id(), -1) << "the new contents have no lease";
   EXPECT_EQ(array({0, 0}), 2);
   EXPECT_EQ(lease.ptr()[0], 1);
   lease.ptr()[0] = 9;

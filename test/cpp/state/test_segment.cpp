@@ -105,7 +105,7 @@ TEST_F(SegmentTest, ClaimOfExitedProcessIsIgnored) {
     Write const lease(a);
   }
   header().word = word(claimed, 1);
-  EXPECT_EQ(recover(a).size(), 0U) << "he had not held it yet";
+  EXPECT_EQ(recover(a).size(), 0U) << "the process did not hold it yet";
   {
     Write const lease(a);
   }

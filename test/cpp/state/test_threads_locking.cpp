@@ -265,7 +265,7 @@ TEST_F(ThreadsLockingTest, ConcurrentReadersDetachWritableViewWithoutRefusal) {
     for (std::thread& thread : threads) thread.join();
     ASSERT_EQ(refused, 0) << "round " << round;
   }
-  EXPECT_EQ(copies(), 200) << "one copy for each view that was kept";
+  EXPECT_EQ(copies(), 200) << "one copy for each escaped view";
   EXPECT_FALSE(torn);
 }
 

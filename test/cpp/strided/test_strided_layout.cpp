@@ -76,7 +76,7 @@ TEST(StridedLayout, InvalidLayoutsAreRefused) {
   EXPECT_THROW(strided({2, 2}, {most - 100, 101}), OverflowError);
   EXPECT_THROW(strided({2, 2}, {most / 2 + 2, -(most / 2 + 2)}), OverflowError) << "from one end to the other";
   EXPECT_THROW(strided({2}, {least}), OverflowError);
-  EXPECT_EQ(strided({0, 2}, {most, most}), dense({0, 2})) << "nobody goes there";
+  EXPECT_EQ(strided({0, 2}, {most, most}), dense({0, 2})) << "no element is there";
   EXPECT_NO_THROW(strided({1}, {least}));
   EXPECT_THAT(test::message_of<ValueError>([] { dense(Numbers(17, 1)); }), HasSubstr("at most 16 dimensions, not 17"));
 }

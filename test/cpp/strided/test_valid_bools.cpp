@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace memarray::test {
 
@@ -55,6 +56,18 @@ TEST(ValidBoolsTest, DenseBoolsBecome0And1) {
   make_bools_valid(dtype_of<bool>(), bytes_of(numbers), 0);
   make_bools_valid(dtype_of<std::uint8_t>(), bytes_of(numbers), 6);
   EXPECT_EQ(numbers[5], 255);
+}
+
+TEST(ValidBoolsTest, BoolsOfOneElementBecome0And1) {
+  for (auto const& [number, valid] : {std::pair(0, 0), std::pair(1, 1), std::pair(2, 1), std::pair(255, 1)}) {
+    std::array<std::uint8_t, 2> numbers{static_cast<std::uint8_t>(number), 9};
+    make_element_valid(dtype_of<bool>(), bytes_of(numbers));
+    EXPECT_EQ(numbers, (std::array<std::uint8_t, 2>{static_cast<std::uint8_t>(valid), 9}));
+  }
+  std::array<std::uint8_t, 12> numbers{7, 255, 1, 3, 2, 9, 8, 2, 0, 3, 4, 9};
+  make_element_valid(dtype_of<Marked>(), bytes_of(numbers));
+  make_element_valid(dtype_of<std::uint8_t>(), bytes_of(numbers) + 6);
+  EXPECT_EQ(numbers, (std::array<std::uint8_t, 12>{7, 255, 1, 1, 1, 9, 8, 2, 0, 3, 4, 9}));
 }
 
 TEST(ValidBoolsTest, OnlyBoolsOfStructsChange) {

@@ -202,7 +202,7 @@ TEST_F(ArrayViewTest, UntypedViewHasTheSameMemoryAndAccess) {
   EXPECT_EQ(core.dtype(), dtype_of<double>());
   WriteLease const lease(array);
   ArrayView<double const, 2> const looks = BufferView(lease).as<double const, 2>();
-  EXPECT_FALSE(looks.core().writable()) << "what was made to look at is lent to look at";
+  EXPECT_FALSE(looks.core().writable()) << "a read-only view is exported read-only";
 }
 
 TEST_F(ArrayViewTest, CopiesKeepTheMemoryAndTheHeldObjectAlive) {

@@ -28,7 +28,7 @@ static_assert(CanFill<BufferView> && !CanFill<ConstBufferView>, "read-only is a 
 static_assert(std::is_convertible_v<BufferView, ConstBufferView> &&
               !std::is_convertible_v<ConstBufferView, BufferView>);
 static_assert(!std::is_constructible_v<BufferView, ConstBufferView>);
-static_assert(!std::is_constructible_v<BufferView, ReadLease<double, 2>>, "a read lease lends to look at");
+static_assert(!std::is_constructible_v<BufferView, ReadLease<double, 2>>, "a read lease exports read-only memory");
 static_assert(std::is_same_v<decltype(std::declval<ConstBufferView>().data()), std::byte const*>);
 template <class View, class T>
 concept TakesMemory = requires(T* data) { View::from_memory(data, {2}, nullptr); };

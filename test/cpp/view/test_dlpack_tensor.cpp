@@ -170,7 +170,7 @@ TEST_F(DLPackTensorTest, IsDeletedOnceByItsLastOwner) {
   {
     DLPackTensor const empty = std::move(moved);
   }
-  EXPECT_EQ(block.exports().read_only, 1U) << "whoever took it deletes it";
+  EXPECT_EQ(block.exports().read_only, 1U) << "the caller of release deletes it";
   EXPECT_EQ(static_cast<float*>(taken->dl_tensor.data)[0], 0);
   taken->deleter(taken);
   EXPECT_EQ(block.exports().total(), 0U);

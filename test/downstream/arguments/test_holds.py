@@ -179,7 +179,7 @@ def test_an_untyped_view_holds_no_lease(a):
     view = arguments.keep_untyped(a)
     assert isinstance(view, memarray.BufferView) and not view.writable
     a.fill(2)
-    assert view.sum() == 1000, "it was kept, so it is a snapshot"
+    assert view.sum() == 1000, "the view has escaped, so it is a snapshot"
 
 
 def test_views_are_returned_as_views(a):

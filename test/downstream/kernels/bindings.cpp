@@ -22,6 +22,7 @@ PYBIND11_MODULE(heat, module) {
   module.def("total_of_sums", &heat::total_of_sums);
   module.def("use_each_form", &heat::use_each_form);
   module.def("use_forms_of_planes", &heat::use_forms_of_planes);
+  module.def("use_forms_of_volumes", &heat::use_forms_of_volumes);
   py::class_<Plate>(module, "Plate")
       .def(py::init<std::int64_t, std::int64_t>())
       .def("move", &Plate::move)

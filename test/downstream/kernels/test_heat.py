@@ -221,3 +221,73 @@ def test_forms_of_planes_match_numpy_on_real_device():
     if not heat.Plate(2, 2).is_compiled_by_nvcc():
         pytest.skip("compiled for the host alone")
     assert heat.use_forms_of_planes(301, 257, 0) == planes_in_numpy(301, 257)
+
+
+def volumes_in_numpy():
+    def checksum(a):
+        return (a * (1 + np.arange(a.size).reshape(a.shape) % 97)).sum()
+
+    def weighed(a):
+        return a * (1 + np.arange(a.size).reshape(a.shape) % 97)
+
+    i, j, k = np.indices((4, 5, 6)).astype("f8")
+    cube = 7 * i + 3 * j + k - 20
+    other = np.zeros((4, 5, 6))
+    line = (3 * np.arange(50.0) + 5) % 17
+    block = np.stack([cube, cube + 100, cube + 200])
+    found = [checksum(cube), checksum(line), checksum(block)]
+
+    inside, part = np.s_[1:-1, 1:-1, 1:-1], np.s_[1:3, 0:4, 2:4, 1:5]
+    cube[inside] += (i + 10 * j + 100 * k)[inside]
+    first, _, _, last = np.indices(block.shape)
+    block[part] += (first * last)[part]
+    found += [checksum(cube), checksum(block), 1 + weighed(cube)[inside].sum()]
+    found += [max(0, weighed(block)[part].max()), min(1e9, weighed(block)[part].min())]
+
+    block[:, 1:4] = (cube * np.arange(1, 4).reshape(3, 1, 1, 1))[:, 1:4]
+    line = 2 * line + 50
+    found += [checksum(block), checksum(line)]
+
+    cube += k
+    strided = cube[:, ::-2]
+    strided += k[:, :3]
+    other[:, :3] = strided[:, ::-1]
+    other += 2 * cube
+    found += [(strided * (1 + i + 2 * j + 3 * k)[:, :3]).sum(), checksum(cube), checksum(other)]
+
+    layers = 3 * line * np.arange(50)
+    layers += np.resize([0, 0, 9, 0, 0, 0], 50)  # 3 × 3, in the last plane
+    found += [layers.sum(), layers[7:31].sum()]
+
+    line = (3 * np.arange(50.0) + 5) % 17
+    found += [checksum(np.maximum.accumulate(line)), checksum(np.full(50, line[0]))]
+    before = np.maximum.accumulate(np.concatenate([[-5], line]))
+    found += [before[-1], checksum(before[:-1])]
+    before = np.cumsum(np.concatenate([[0], line]))
+    found += [before[-1], checksum(before[:-1]), checksum(np.cumsum(cube).reshape(cube.shape))]
+
+    keys = np.arange(50) * 7 % 10 - 4.5
+    order = np.argsort(keys, kind="stable")
+    found += [checksum(np.arange(150.0).reshape(50, 3)[order]), keys.min(), keys[order].argmax()]
+    for low, high in zip(
+        np.unravel_index(block.argmin(), block.shape), np.unravel_index(block.argmax(), block.shape), strict=True
+    ):
+        found += [low, high]
+    found += [block.min(), block.max(), cube.min(), cube.max(), (cube * cube).sum()]
+    return [*found, max(cube.flat, key=abs), 4 + block.sum()]
+
+
+def test_forms_of_volumes_match_numpy():
+    assert heat.use_forms_of_volumes(-1) == volumes_in_numpy()
+
+
+def test_forms_of_volumes_match_numpy_on_simulated_device():
+    with simulated_devices():
+        assert heat.use_forms_of_volumes(0) == volumes_in_numpy()
+
+
+@pytest.mark.skipif(not memarray.cuda.is_available(), reason="no CUDA device on this machine")
+def test_forms_of_volumes_match_numpy_on_real_device():
+    if not heat.Plate(2, 2).is_compiled_by_nvcc():
+        pytest.skip("compiled for the host alone")
+    assert heat.use_forms_of_volumes(0) == volumes_in_numpy()

@@ -122,7 +122,7 @@ def test_array_of_structs_is_exported():
     with cloud.tracers.write() as lease:
         np.asarray(lease).view(LAYOUT)["id"] += 100
     assert cloud.sum_of_ids() == 110 + 111 + 112
-    assert values["id"].tolist() == [10, 11, 12], "a kept view is a snapshot"
+    assert values["id"].tolist() == [10, 11, 12], "an escaped view is a snapshot"
 
 
 def test_an_array_of_structs_outlives_its_object():

@@ -21,6 +21,8 @@ struct BoundStream {
   [[nodiscard]] MEMARRAY_API bool is(BoundStream const& other) const noexcept;
 };
 
+/// Throws the `ValueError` for a null stream handle.
+[[noreturn]] void throw_null_stream();
 /// Binds `stream` to its own context, a default stream to `context`. Throws `ValueError` for a null handle or a stream
 /// of another device or driver.
 [[nodiscard]] MEMARRAY_API BoundStream bind_stream(StreamHandle const& stream, ContextHandle const& context);

@@ -23,8 +23,6 @@ enum class ExecutionSpace {
   device,
 };
 
-/// Throws `ValueError`.
-[[noreturn]] MEMARRAY_API void throw_null_stream();
 /// Submits `kernel(data)` to a simulated stream. Throws `CudaError`.
 MEMARRAY_API void submit_emulated(BoundStream const& bound_stream, cu::HostFunction kernel, void* data);
 
@@ -114,21 +112,32 @@ MEMARRAY_OF_THIS_LIBRARY inline Occupancy occupancy_of(void const* kernel, int d
   return found;
 }
 
-template <class Loop>
-__global__ void run_loop(Loop loop) {
-  loop.run({blockIdx.x, threadIdx.x, gridDim.x, blockDim.x});
+template <class Kernel>
+__global__ void run_threads(Kernel kernel) {
+  kernel.run({blockIdx.x, threadIdx.x, gridDim.x, blockDim.x});
+}
+
+/// Plans a launch in the current context. `width`: elements of a vector; 0 without vectors. Throws `CudaError`.
+template <class Kernel>
+LaunchPlan plan_kernel(std::int64_t size, int width, BoundStream const& bound_stream) {
+  static constinit OccupancyCache cache;
+  auto const function = reinterpret_cast<void const*>(&run_threads<Kernel>);
+  return plan_launch(size, width, occupancy_of(function, device_id_of(bound_stream.context), cache));
+}
+/// Submits `kernel.run(place)` for each thread, in the current context. Throws `CudaError`.
+template <class Kernel>
+void submit_kernel(Kernel& kernel, LaunchPlan const& plan, BoundStream const& bound_stream) {
+  auto const function = reinterpret_cast<void const*>(&run_threads<Kernel>);
+  void* parameters[] = {&kernel};
+  check_cuda(cudaLaunchKernel(function, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *bound_stream.stream));
 }
 
 template <class Loop>
 void launch_loop(Loop& loop, std::int64_t size, BoundStream const& bound_stream) {
-  static constinit OccupancyCache cache;
   EnteredContext const context(bound_stream.context, "launching a kernel");
-  auto const kernel = reinterpret_cast<void const*>(&run_loop<Loop>);
-  LaunchPlan const plan = plan_launch(size, loop.is_aligned() ? Loop::width : 0,
-                                      occupancy_of(kernel, device_id_of(bound_stream.context), cache));
+  LaunchPlan const plan = plan_kernel<Loop>(size, loop.is_aligned() ? Loop::width : 0, bound_stream);
   loop.vectors = static_cast<decltype(loop.vectors)>(plan.vectors);
-  void* parameters[] = {&loop};
-  check_cuda(cudaLaunchKernel(kernel, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *bound_stream.stream));
+  submit_kernel(loop, plan, bound_stream);
 }
 
 /// Submits a kernel. `is_whole`: its `ElementArgument`s visit whole arrays. Throws `CudaError`, `OutOfMemoryError`;

@@ -76,8 +76,7 @@ struct ReduceKernel<T, Op, HostKernel<IndexT, ndim, F, Arguments...>> {
       Indices first;
       for (int d = 0; d < ndim; ++d)
         first[static_cast<std::size_t>(d)] = static_cast<IndexT>(kernel.box.begin[d] + position.offsets[d]);
-      T const value = reduce_row(kernel.f, own.op, kernel.arguments, first, static_cast<IndexT>(count), all,
-                                 std::make_index_sequence<lanes>());
+      T const value = reduce_row(kernel.f, own.op, kernel.arguments, first, static_cast<IndexT>(count), all);
       begin += count;
       position.advance(kernel.box, count);
       return value;
@@ -106,9 +105,15 @@ struct ReduceKernel<T, Op, HostKernel<IndexT, ndim, F, Arguments...>> {
   static constexpr ReduceCode code{sizeof(T), alignof(T), &run, &combine, &copy, &destroy};
 
  private:
-  template <std::size_t... a, std::size_t... lane>
+  /// Raw: values may have no default constructor.
+  union Lanes {
+    Lanes() {}
+    T each[lanes];
+  };
+
+  template <std::size_t... a>
   static T reduce_row(F& f, Op& op, Pack<Arguments...> const& arguments, Indices const& first, IndexT count,
-                      std::index_sequence<a...>, std::index_sequence<lane...>) {
+                      std::index_sequence<a...>) {
     Pack<std::remove_cvref_t<decltype(get<a>(arguments).row(first))>...> const rows{{get<a>(arguments).row(first)}...};
     auto const value = [&](IndexT j) -> T {
       Indices here = first;
@@ -121,7 +126,10 @@ struct ReduceKernel<T, Op, HostKernel<IndexT, ndim, F, Arguments...>> {
       for (IndexT j = 1; j < count; ++j) total = op(total, value(j));
       return total;
     }
-    T kept[] = {value(static_cast<IndexT>(lane))...};
+    // In a loop: each place that calls `value` is a copy of the functor's body.
+    Lanes values;
+    T* const kept = values.each;
+    for (IndexT l = 0; l < step; ++l) ::new (static_cast<void*>(kept + l)) T(value(l));
     IndexT j = step;
     for (; j <= count - step; j += step)
       for (IndexT l = 0; l < step; ++l) kept[l] = op(kept[l], value(j + l));

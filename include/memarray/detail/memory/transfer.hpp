@@ -13,6 +13,9 @@ namespace memarray::detail {
 
 enum class CopyMode : bool { async, blocking };
 
+/// Returns pinned memory for a transfer. Small transfers share cached buffers of one size.
+[[nodiscard]] BlockPtr staging_block(DeviceMemory& memory, std::size_t bytes);
+
 // All functions wait for the pending work on their blocks and record their own. They throw `CudaError`,
 // `OutOfMemoryError` without a visible change: the target's contents are unused or given up.
 

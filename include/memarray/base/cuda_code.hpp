@@ -1,10 +1,9 @@
 #pragma once
 
-#include <memarray/base/errors.hpp>
-#include <memarray/driver/driver_functions.hpp>
+#include <string>
 
-/// The `CUresult` codes that handles check or devices simulate: X(constant, number, driver's name, driver's text).
-#define MEMARRAY_FOR_EACH_DRIVER_CODE(X)                                                                          \
+/// The `CUresult` codes that memarray checks or simulates: X(constant, number, driver's name, driver's text).
+#define MEMARRAY_FOR_EACH_CUDA_CODE(X)                                                                            \
   X(success, 0, "CUDA_SUCCESS", "no error")                                                                       \
   X(invalid_value, 1, "CUDA_ERROR_INVALID_VALUE", "invalid argument")                                             \
   X(out_of_memory, 2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory")                                                \
@@ -27,27 +26,24 @@
   X(not_supported, 801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported")                                    \
   X(unknown, 999, "CUDA_ERROR_UNKNOWN", "unknown error")
 
-namespace memarray::code {
+/// Constants for `CudaError::code` and `get_last_error`.
+namespace memarray::cuda_code {
 
-#define MEMARRAY_CODE(constant, number, name, text) inline constexpr cu::Result constant = number;
-MEMARRAY_FOR_EACH_DRIVER_CODE(MEMARRAY_CODE)
-#undef MEMARRAY_CODE
-static_assert(cuda_code::out_of_memory == out_of_memory && cuda_code::no_device == no_device &&
-              cuda_code::invalid_device == invalid_device && cuda_code::not_supported == not_supported);
+#define MEMARRAY_CUDA_CODE(constant, number, name, text) inline constexpr int constant = number;
+MEMARRAY_FOR_EACH_CUDA_CODE(MEMARRAY_CUDA_CODE)
+#undef MEMARRAY_CUDA_CODE
 
-/// The driver's words for a code; null if unknown.
-struct Words {
+}  // namespace memarray::cuda_code
+
+namespace memarray::detail {
+
+/// The driver's words for a code; null if the list lacks it.
+struct CudaCodeWords {
   char const* name;
   char const* text;
 };
-[[nodiscard]] constexpr Words words_of(cu::Result code) noexcept {
-  switch (code) {
-#define MEMARRAY_CASE(constant, number, name, text) \
-  case number: return {name, text};
-    MEMARRAY_FOR_EACH_DRIVER_CODE(MEMARRAY_CASE)
-#undef MEMARRAY_CASE
-    default: return {nullptr, nullptr};
-  }
-}
+[[nodiscard]] CudaCodeWords words_of_cuda_code(int code) noexcept;
+/// Returns the list's name, else "CUDA_ERROR_<code>".
+[[nodiscard]] std::string name_of_cuda_code(int code);
 
-}  // namespace memarray::code
+}  // namespace memarray::detail
