@@ -28,6 +28,8 @@ def combinations(names, ranks=RANKS):
 every_dtype_and_rank = pytest.mark.parametrize("name, ndim", combinations(DTYPES))
 #: How kernels are given an array that they change.
 ACCESSES = ("update", "update, by index", "write", "overwrite")
+#: Forms over the whole of an array or view: the kernel takes the element first.
+WHOLE = ("element first", "element first, typed")
 OPERATIONS = {
     "plus": np.add,
     "minimum": np.minimum,
@@ -62,6 +64,21 @@ def ranges(shape):
 
 def where(shape, part, **settings):
     return Where(None, shape, **settings) if part is None else Where(*part, **settings)
+
+
+def accesses(part):
+    """Returns the accesses that a shape or range may have."""
+    return ACCESSES + WHOLE if part is None else ACCESSES
+
+
+def leading(part):
+    """Returns the range of the rows that a range touches."""
+    return None if part is None else tuple(bounds[:-1] for bounds in part)
+
+
+def wide_dtype(name):
+    """Returns the 64-bit dtype of the kind, of sums."""
+    return np.dtype({"b": "u8", "u": "u8", "i": "i8", "c": "c16"}.get(numpy_dtype(name).kind, "f8"))
 
 
 def key(part):

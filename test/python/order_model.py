@@ -60,3 +60,23 @@ class Model:
         """Leaves writable views behind, as any use does."""
         if self.memory.writable:
             self.becomes(self.data.copy())
+
+
+class InItsStream:
+    """A consumer that works in the lease's own stream, and asks for no ordering."""
+
+    def __init__(self, lease):
+        self.lease = lease
+
+    def __dlpack_device__(self):
+        return self.lease.__dlpack_device__()
+
+    def __dlpack__(self, **arguments):
+        return self.lease.__dlpack__(**{**arguments, "stream": -1} if "stream" in arguments else arguments)
+
+
+def stream_key(asked, device):
+    """Returns the name of a stream: a `Stream`, or one of the default streams of a device."""
+    if asked is None or asked == 1:
+        return f"default of {device}"
+    return f"own of {device}" if isinstance(asked, int) else asked

@@ -6,6 +6,7 @@ import pytest
 from dtype_values import assert_same_values, drawn
 from kernel_model import (
     ACCESSES,
+    WHOLE,
     array_of,
     change,
     contents,
@@ -15,6 +16,7 @@ from kernel_model import (
     where,
 )
 from memarray import BufferView, LockError
+from memarray.dlpack import kDLCUDA
 from support import DTYPES, SEED, look
 
 pytestmark = pytest.mark.sanitize
@@ -25,6 +27,9 @@ PARTS = ranges(SHAPE)
 every_access = pytest.mark.parametrize("access", ACCESSES)
 kernels = kernels_of("float64", 2)
 zero = np.float64(0).tobytes()
+
+
+one = np.array([7.0])
 
 
 def total(memory, **settings):
@@ -42,7 +47,12 @@ def writers(array):
     keys = array_of(np.arange(4.0))
     other = array_of(VALUES)
     calls = [lambda a=access: kernels.change(array, a, where(SHAPE, PARTS[2])) for access in ACCESSES]
+    calls.append(lambda: kernels.change(array, "element first", where(SHAPE, None)))
+    calls.append(lambda: kernels.overwrite_rows(array, where(SHAPE[:1], ((1,), (3,)))))
+    calls.append(lambda: kernels.hold(other, array, 1, where(SHAPE, PARTS[2])))
+    calls.append(lambda: kernels.bundle(array, other, where(SHAPE, PARTS[2])))
     calls.append(lambda: kernels.scan(other, array, "plus"))
+    calls.append(lambda: kernels.scan_wide(other, array))
     calls.append(lambda: kernels.sort_by_key(keys, array))
     return calls
 
@@ -50,9 +60,14 @@ def writers(array):
 def readers(array):
     """Returns the operations that read an array."""
     other = array_of(VALUES)
-    result = array_of(VALUES)
+    result, value = array_of(VALUES), array_of(one)
     return [
         lambda: total(array),
+        lambda: kernels.transform_reduce_into(value, array, "plus", zero, where(SHAPE, None)),
+        lambda: kernels.hold(array, result, 1, where(SHAPE, None)),
+        lambda: kernels.hold(array, result, 1, where(SHAPE, None), value),
+        lambda: kernels.count(array, where(SHAPE, PARTS[2])),
+        lambda: kernels.reduce_wide(array, zero),
         lambda: kernels.reduce(array, "plus", zero),
         lambda: kernels.extremes(array, "minmax"),
         lambda: kernels.position(array, "argmin"),
@@ -135,7 +150,7 @@ def test_escaped_view_keeps_old_contents_after_kernel_over_part(name, access, pl
 
 @every_access
 @pytest.mark.parametrize("policy", ["snapshot", "alias", "error"])
-def test_policy_decides_what_a_kept_view_sees(access, policy):
+def test_policy_decides_what_an_escaped_view_sees(access, policy):
     for part in PARTS:
         array = array_of(VALUES)
         array.escaped_views = policy
@@ -214,3 +229,104 @@ def test_refused_kernel_leaves_contents_views_and_lock_as_they_were():
     with memarray.leases(array.write()) as (lease,):
         assert np.array_equal(np.asarray(lease), VALUES)
     assert np.array_equal(np.asarray(kept), VALUES)
+
+
+def into(result, source):
+    """Returns the operations that leave the sum of `source` in `result`."""
+    other = result_place(source, VALUES)
+    return [
+        lambda: kernels.transform_reduce_into(result, source, "plus", zero, where(SHAPE, None)),
+        lambda: kernels.hold(other, source, 0, where(SHAPE, None), result),
+    ]
+
+
+def result_place(array, values):
+    """Returns an array in the place of another."""
+    found = array_of(values)
+    if array.device.type != "cpu":
+        found.move_memory(kDLCUDA, device_id=array.device.index)
+    return found
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["transform_reduce_into", "hold"])
+def test_result_of_reduction_is_refused_while_it_is_leased(which, place):
+    source, result = place.array(VALUES), place.array(one)
+    reduce = into(result, source)[which]
+    for lease_of in (lambda a: a.read(), lambda a: a.write(), lambda a: a.get_dlpack()):
+        with lease_of(result), pytest.raises(LockError):
+            reduce()
+        with source.write(), pytest.raises(LockError):
+            reduce()
+        assert (result.lock_id, source.lock_id) == (-1, -1)
+        assert np.array_equal(contents(result.copy()), one)
+        result = place.array(one)
+        reduce = into(result, source)[which]
+    reduce()
+    assert contents(result)[0] == VALUES.sum()
+    with pytest.raises(ValueError, match="one element"):
+        into(place.array(np.zeros(2)), source)[which]()
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["transform_reduce_into", "hold"])
+@pytest.mark.parametrize("policy", ["snapshot", "alias", "error"])
+def test_policy_decides_what_a_kept_view_of_the_result_of_a_reduction_sees(which, policy, place):
+    source, result = place.array(VALUES), place.array(one)
+    result.escaped_views = policy
+    reduce = into(result, source)[which]
+    kept = result.view()
+    if policy == "error":
+        with pytest.raises(LockError):
+            reduce()
+        assert kept.to_device("cpu").tolist() == [7]
+        kept.close()
+        reduce()
+    else:
+        reduce()
+        assert kept.to_device("cpu").tolist() == [VALUES.sum() if policy == "alias" else 7]
+        kept.close()
+    result.escaped_views = "snapshot"
+    assert contents(result)[0] == VALUES.sum()
+
+
+def test_array_that_is_read_is_no_result_of_the_reduction(place):
+    array = place.array(one)
+    with pytest.raises(LockError, match="twice"):
+        kernels_of("float64", 1).transform_reduce_into(array, array, "plus", zero, where((1,), None))
+    assert array.lock_id == -1
+    assert contents(array).tolist() == [7]
+
+
+@pytest.mark.parametrize("access", [*ACCESSES, *WHOLE])
+@pytest.mark.parametrize("policy", ["snapshot", "alias", "error"])
+def test_kernel_over_writable_view_kept_past_its_lease_follows_the_policy(access, policy, place):
+    part = None if access in WHOLE else PARTS[2]
+    array = place.array(VALUES)
+    array.escaped_views = policy
+    with array.write() as lease:
+        kept = lease.view()
+    if policy == "error":
+        with pytest.raises(LockError):
+            total(array)
+    elif policy == "snapshot":
+        assert total(array) == VALUES.sum()  # this use leaves the view its own memory
+    expected = changed(access, part)
+    kernels.change(kept, access, where(SHAPE, part, **place.settings))
+    assert np.array_equal(np.asarray(kept.to_device("cpu")), expected)
+    assert total(kept) == expected.sum()
+    if policy == "error":
+        with pytest.raises(LockError):
+            total(array)
+        kept.close()
+    assert total(array) == (VALUES if policy == "snapshot" else expected).sum()
+
+
+def test_kernel_over_read_only_view_kept_past_its_lease_sees_the_old_contents(place):
+    array = place.array(VALUES)
+    with array.read() as lease:
+        kept = lease.view()
+    for access in (*ACCESSES, *WHOLE):
+        with pytest.raises((TypeError, BufferError)):
+            kernels.change(kept, access, where(SHAPE, None))
+    kernels.change(array, "overwrite", where(SHAPE, None))
+    assert total(kept) == VALUES.sum()
+    assert total(array) == changed("overwrite", None).sum() != VALUES.sum()

@@ -7,20 +7,25 @@ import memarray
 import numpy as np
 import pytest
 from dtype_values import assert_same_values, drawn
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kernel_model import (
     ACCESSES,
     RANKS,
+    WHOLE,
+    accesses,
     array_of,
     assert_sum,
     assert_value,
     change,
+    combinations,
     contents,
     element,
     every_dtype_and_rank,
     kernels_of,
     key,
+    leading,
+    numbers,
     operations,
     ranges,
     reduced,
@@ -28,6 +33,7 @@ from kernel_model import (
 )
 from memarray import BufferView
 from memarray.dlpack import kDLCUDA
+from random_runs import random_cases
 from support import DTYPES, SEED, numpy_dtype
 
 EXAMPLES = 20_000 if os.environ.get("MEMARRAY_NIGHTLY") else 100
@@ -49,13 +55,17 @@ def drawn_base(name, ndim):
     return drawn(np.random.default_rng([SEED, ndim, *name.encode()]), BASES[ndim], name, huge=False)
 
 
-def check_reductions(kernels, memory, x, name, part, settings):
+def check_reductions(kernels, memory, x, name, part, settings, result=None):
+    """Checks the values of reductions, and those left in `result`, an array in the same place."""
     terms = x[key(part)]
     init = numpy_dtype(name).type(1)
     for operation in operations(name):
-        found = element(
-            kernels.transform_reduce(memory, operation, init.tobytes(), where(x.shape, part, **settings)), name
-        )
+        on = where(x.shape, part, **settings)
+        value = kernels.transform_reduce(memory, operation, init.tobytes(), on)
+        found = element(value, name)
+        if result is not None:
+            kernels.transform_reduce_into(result, memory, operation, init.tobytes(), on)
+            assert result.view().copy().to_device("cpu").tobytes() == value
         if operation == "plus":
             assert_sum(found, np.append(terms, init))
         else:
@@ -66,26 +76,42 @@ def check_reductions(kernels, memory, x, name, part, settings):
 def test_kernels_change_strided_views_like_numpy(name, ndim, place):
     kernels = kernels_of(name, ndim)
     base = drawn_base(name, ndim)
-    for layout, access in itertools.product(LAYOUTS.values(), ACCESSES):
+    for layout in LAYOUTS.values():
         for part in ranges(layout(base).shape)[:4]:
+            for access in accesses(part):
+                expected = base.copy()
+                change(layout(expected), part, access, name)
+                array = place.array(base)
+                with array.write() as lease:
+                    view = layout(lease.view())
+                    kernels.change(view, access, where(view.shape, part, **place.settings))
+                    del view
+                assert_same_values(contents(array), expected, (access, part))
+
+
+@pytest.mark.parametrize("name, ndim", combinations(DTYPES, RANKS[1:]))
+def test_rows_of_strided_views_are_overwritten_like_numpy(name, ndim, place):
+    kernels = kernels_of(name, ndim)
+    base = drawn_base(name, ndim)
+    for layout in LAYOUTS.values():
+        shape = layout(base).shape
+        for rows in map(leading, ranges(shape)):
             expected = base.copy()
-            change(layout(expected), part, access, name)
+            layout(expected)[key(rows)] = numbers(shape, name)[key(rows)]
             array = place.array(base)
             with array.write() as lease:
-                view = layout(lease.view())
-                kernels.change(view, access, where(view.shape, part, **place.settings))
-                del view
-            assert_same_values(contents(array), expected, (access, part))
+                kernels.overwrite_rows(layout(lease.view()), where(shape[:-1], rows, **place.settings))
+            assert_same_values(contents(array), expected, rows)
 
 
 @every_dtype_and_rank
 def test_kernels_reduce_strided_views_like_numpy(name, ndim, place):
     kernels = kernels_of(name, ndim)
     base = drawn_base(name, ndim)
-    view = place.view(base)
+    view, result = place.view(base), place.array(base.ravel()[:1])
     for layout in LAYOUTS.values():
         for part in ranges(layout(base).shape):
-            check_reductions(kernels, layout(view), layout(base), name, part, place.settings)
+            check_reductions(kernels, layout(view), layout(base), name, part, place.settings, result)
 
 
 @every_dtype_and_rank
@@ -93,14 +119,14 @@ def test_kernels_reduce_strided_views_like_numpy(name, ndim, place):
 def test_kernels_change_numpy_memory_in_place(name, ndim, order):
     kernels = kernels_of(name, ndim)
     base = np.array(drawn_base(name, ndim), order=order)
-    for layout, access in itertools.product(LAYOUTS.values(), ACCESSES):
+    for layout, access in itertools.product(LAYOUTS.values(), accesses(None)):
         found, expected = base.copy("K"), base.copy("K")
         change(layout(expected), None, access, name)
         wrapped = BufferView.from_numpy(found)
         kernels.change(layout(wrapped), access, where(layout(found).shape, None, threads=2, grain=1))
         assert_same_values(found, expected, access)
         # NumPy's own slice of the memory.
-        part = ranges(layout(found).shape)[-1]
+        part = None if access in WHOLE else ranges(layout(found).shape)[-1]
         change(layout(expected), part, access, name)
         kernels.change(layout(found), access, where(layout(found).shape, part))
         assert_same_values(found, expected, access)
@@ -113,14 +139,14 @@ def test_views_that_repeat_elements_are_only_read(name):
     view = BufferView.from_numpy(x)
     for part in ranges(x.shape):
         check_reductions(kernels, view, x, name, part, {"threads": 2, "grain": 1})
-    for access in ACCESSES:
+    for access in accesses(None):
         with pytest.raises((TypeError, BufferError, ValueError)):
             kernels.change(view, access, where(x.shape, None))
     items = np.zeros(9, numpy_dtype(name))
     strides = tuple(items.itemsize * step for step in (0, 2, 1))
     overlapping = np.lib.stride_tricks.as_strided(items, (2, 3, 4), strides)
     before = overlapping.copy()
-    for access in ("update", "overwrite"):
+    for access in ("update", "overwrite", *WHOLE):
         with pytest.raises((TypeError, BufferError, ValueError)):
             kernels.change(overlapping, access, where(overlapping.shape, None))
     assert np.array_equal(overlapping, before)
@@ -144,8 +170,7 @@ def test_kernels_over_random_ranges_of_random_views_match_numpy(where_from, requ
     if where_from == "device":
         request.getfixturevalue("simulated_devices")
 
-    @seed(SEED)
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @random_cases(EXAMPLES)
     @given(
         layout=layouts(),
         name=st.sampled_from(DTYPES),
@@ -187,8 +212,7 @@ def test_kernels_over_random_ranges_of_random_views_match_numpy(where_from, requ
 
 @pytest.mark.sweep
 def test_kernels_over_random_ranges_of_arrays_match_numpy():
-    @seed(SEED)
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @random_cases(EXAMPLES)
     @given(
         shape=st.lists(st.sampled_from((0, 1, 2, 3, 4, 5, 9, 30)), min_size=1, max_size=4),
         name=st.sampled_from(DTYPES),

@@ -13,13 +13,14 @@ import sys
 import memarray
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer, simulated_devices
-from order_model import Lease, Memory, Model, View
-from support import SEED
+from order_kernel_rules import KernelRules, check_runs
+from order_kernels import DTYPE, EXPLAINED, TRIALS, VIEW_TRIALS, kernels
+from order_model import InItsStream, Lease, Memory, Model, View, stream_key
+from random_runs import run_machine
 
 pytestmark = [pytest.mark.sanitize, pytest.mark.threads, pytest.mark.sweep]
 
@@ -36,30 +37,24 @@ number = st.integers(-100, 100)
 place = st.sampled_from(DEVICES)
 
 
-class InItsStream:
-    """A consumer that works in the lease's own stream, and asks for no ordering."""
-
-    def __init__(self, lease):
-        self.lease = lease
-
-    def __dlpack_device__(self):
-        return self.lease.__dlpack_device__()
-
-    def __dlpack__(self, **arguments):
-        return self.lease.__dlpack__(**{**arguments, "stream": -1} if "stream" in arguments else arguments)
-
-
-class Machine(RuleBasedStateMachine):
-    @initialize(peer_access=st.booleans(), order=st.integers(0, 1000), strict=st.booleans())
-    def make(self, peer_access, order, strict):
+class Machine(KernelRules, RuleBasedStateMachine):
+    @initialize(
+        peer_access=st.booleans(),
+        order=st.integers(0, 1000),
+        strict=st.booleans(),
+        start=st.sampled_from(DEVICES[::-1]),
+    )
+    def make(self, peer_access, order, strict, start):
         self.order = random.Random(order)
         self.block = simulated_devices(2, peer_access=peer_access)
         self.sim = self.block.__enter__()
         self.streams = [(memarray.Stream(d), memarray.Stream(d, nonblocking=False), None, 1, 2) for d in range(2)]
         self.consumers = [self.consumer(kind) for kind in range(5)]
-        self.models = [Model(memarray.MemArray([6], "int64"), Memory(np.zeros(6, "int64"))) for _ in range(ARRAYS)]
+        self.models = [Model(memarray.MemArray([6], DTYPE), Memory(np.zeros(6, DTYPE))) for _ in range(ARRAYS)]
         for model in self.models:
             model.real.escaped_views = "error" if strict else "snapshot"
+            if start != "cpu":
+                model.real.move_memory(kDLCUDA, device_id=int(start[-1]))
         self.views = []
         self.readings = []
 
@@ -84,9 +79,12 @@ class Machine(RuleBasedStateMachine):
         except memarray.LockError:
             assert leased or (strict and self.views)
             return True
-        for model in strict if writes else ():
-            assert not any(view.memory is model.memory and len(model.data) for view in self.views)
+        self.no_view_of(strict if writes else ())
         return False
+
+    def no_view_of(self, models):
+        for model in models:
+            assert not any(view.memory is model.memory and len(model.data) for view in self.views)
 
     def opened(self):
         return [(model, lease) for model in self.models for lease in model.leases]
@@ -110,16 +108,6 @@ class Machine(RuleBasedStateMachine):
         assert str(model.real.device) == device
         model.memory = model.memory if device == here else Memory(model.data.copy())
 
-    @rule(at=which, choice=any_index)
-    def kernel(self, at, choice):
-        model = self.models[at]
-        if model.leases:
-            return self.refused(model.real.add_index_tuple)
-        stream = self.stream_on(str(model.real.device), choice)
-        if self.refused_by_views(lambda: model.real.add_index_tuple(stream=stream), model, writes=True):
-            return
-        model.becomes(model.data + np.arange(len(model.data)))
-
     @rule(at=which, value=number)
     def fill(self, at, value):
         model = self.models[at]
@@ -132,7 +120,7 @@ class Machine(RuleBasedStateMachine):
     @rule(at=which, value=number)
     def read_numpy_array(self, at, value):
         model = self.models[at]
-        source = np.arange(len(model.data)) * value
+        source = np.arange(len(model.data), dtype=DTYPE) * value
         if model.leases:
             return self.refused(lambda: model.real.read_numpy_array(source))
         if self.refused_by_views(lambda: model.real.read_numpy_array(source), model, writes=True):
@@ -151,7 +139,7 @@ class Machine(RuleBasedStateMachine):
             return self.refused(lambda: model.real.resize([size]))
         if self.refused_by_views(lambda: model.real.resize([size]), model, writes=True):
             return
-        data = np.zeros(size, "int64")
+        data = np.zeros(size, DTYPE)
         data[: len(model.data)] = model.data[:size]
         model.becomes(data)
 
@@ -278,9 +266,7 @@ class Machine(RuleBasedStateMachine):
         kind, index = seen.device
         stream = "host"
         if kind != kDLCPU:
-            asked = consumer.stream(index) if ordered else lease.stream
-            stream = asked if asked is not None and asked != 1 else f"default of {index}"
-            stream = f"own of {index}" if isinstance(stream, int) else stream
+            stream = stream_key(consumer.stream(index) if ordered else lease.stream, index)
             if ordered:
                 lease.streams.add(consumer)
         view = View(seen, lease.memory, stream, lease.writable)
@@ -378,15 +364,36 @@ class Machine(RuleBasedStateMachine):
             assert not any(self.sim.live().values()), self.sim.live_resources()
 
 
+def run_alone(name, which, follows, start):
+    machine = Machine()
+    machine.make(peer_access=False, order=0, strict=False, start="cpu")
+    try:
+        for at in range(ARRAYS):
+            machine.read_numpy_array(at, -20)
+            machine.move(at, start, choice=0, from_source=False, asynchronous=False)
+        return machine.run_alone(name, which, follows)
+    finally:
+        machine.teardown()
+
+
 def test_random_stream_work_matches_numpy():
-    run_state_machine_as_test(
-        seed(SEED)(Machine),
-        settings=settings(
-            max_examples=EXAMPLES,
-            stateful_step_count=30,
-            deadline=None,
-            database=None,
-            print_blob=True,
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    run_machine(Machine, EXAMPLES, steps=30)
+    if EXAMPLES >= 500:
+        check_runs()
+
+
+@pytest.mark.parametrize("start", DEVICES)
+@pytest.mark.parametrize("follows", [True, False])
+@pytest.mark.parametrize("name", TRIALS)
+def test_each_kernel_runs_after_earlier_work_and_before_later_work(name, follows, start):
+    for which in range(len(TRIALS[name].uses)):
+        ran = run_alone(name, which, follows, start)
+        assert ran[name] >= (2 if name in VIEW_TRIALS else 1)
+
+
+@pytest.mark.skipif(kernels is None, reason="the module with the kernels is not installed")
+def test_every_kernel_operation_is_in_the_sweep():
+    operations = {name for name in dir(kernels) if not name.startswith("_")}
+    called = {name.split(",")[0] for name in TRIALS} - {"add_index_tuple"}
+    assert operations == called | set(EXPLAINED)
+    assert not called & set(EXPLAINED)

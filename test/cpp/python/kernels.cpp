@@ -40,19 +40,30 @@ auto call(Result (*Kernels::*member)(Parameters...)) {
 PYBIND11_MODULE(kernels, module) {
   memarray::python::initialize();
   module.attr("every_dtype") = KERNELS_OF_EVERY_DTYPE != 0;
+  auto const stream = py::arg("stream") = py::none();
+  auto const init = py::arg("init") = py::none();
   py::class_<kernels::Where>(module, "Where")
-      .def(py::init<std::optional<kernels::Indices>, kernels::Indices, int, std::int64_t, std::int64_t>(),
-           py::arg("begin"), py::arg("end"), py::arg("threads") = 0, py::arg("grain") = 0, py::arg("lock_id") = -1);
+      .def(py::init<std::optional<kernels::Indices>, kernels::Indices, int, std::int64_t, std::int64_t,
+                    memarray::StreamHandle>(),
+           py::arg("begin"), py::arg("end"), py::arg("threads") = 0, py::arg("grain") = 0, py::arg("lock_id") = -1,
+           stream);
   py::class_<Kernels>(module, "Kernels")
       .def(py::init(&find))
       .def("change", call(&Kernels::change))
+      .def("overwrite_rows", call(&Kernels::overwrite_rows))
+      .def("hold", call(&Kernels::hold), py::arg("source"), py::arg("target"), py::arg("launches"), py::arg("where"),
+           py::arg("result") = py::none())
+      .def("bundle", call(&Kernels::bundle))
       .def("transform_reduce", call(&Kernels::transform_reduce))
-      .def("reduce", call(&Kernels::reduce))
-      .def("extremes", call(&Kernels::extremes))
-      .def("position", call(&Kernels::position))
-      .def("dot", call(&Kernels::dot))
-      .def("sum", call(&Kernels::sum))
-      .def("scan", call(&Kernels::scan), py::arg("array"), py::arg("result"), py::arg("operation"),
-           py::arg("init") = py::none())
-      .def("sort_by_key", call(&Kernels::sort_by_key));
+      .def("transform_reduce_into", call(&Kernels::transform_reduce_into))
+      .def("count", call(&Kernels::count))
+      .def("reduce", call(&Kernels::reduce), py::arg("array"), py::arg("operation"), py::arg("init"), stream)
+      .def("reduce_wide", call(&Kernels::reduce_wide), py::arg("array"), py::arg("init"), stream)
+      .def("extremes", call(&Kernels::extremes), py::arg("array"), py::arg("name"), stream)
+      .def("position", call(&Kernels::position), py::arg("array"), py::arg("name"), stream)
+      .def("dot", call(&Kernels::dot), py::arg("left"), py::arg("right"), stream)
+      .def("sum", call(&Kernels::sum), py::arg("array"), stream)
+      .def("scan", call(&Kernels::scan), py::arg("array"), py::arg("result"), py::arg("operation"), init, stream)
+      .def("scan_wide", call(&Kernels::scan_wide), py::arg("array"), py::arg("result"), init, stream)
+      .def("sort_by_key", call(&Kernels::sort_by_key), py::arg("keys"), py::arg("values"), stream);
 }
