@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
+from memarray.dlpack import kDLCPU
 from order_kernels import LIMIT, TRIALS, VIEW_TRIALS, Launch, Left
 from order_model import stream_key
 
@@ -100,11 +101,12 @@ class KernelRules:
     @rule(at=any_index, name=names_of(VIEW_TRIALS), choice=any_index, bounds=bounds)
     def kernel_over_a_view(self, at, name, choice, bounds):
         opened = self.opened()
-        model, lease = opened[at % len(opened)]
+        _, lease = opened[at % len(opened)]
         trial, memory = TRIALS[name], lease.memory
         if np.abs(memory.data).max(initial=0) >= LIMIT:
             return
-        device = str(model.real.device)
+        kind, index = lease.real.__dlpack_device__()
+        device = "cpu" if kind == kDLCPU else f"cuda:{index}"
         launch = self.launch(device, choice, len(memory.data), bounds)
         if trial.uses == "w" and not lease.writable:
             with pytest.raises((TypeError, BufferError)):
@@ -112,7 +114,7 @@ class KernelRules:
             return
         value = trial.call(launch, lease.real.view())
         expected = trial.model(launch, memory.data)
-        stream = "host" if device == "cpu" else stream_key(launch.stream, int(device[-1]))
+        stream = "host" if kind == kDLCPU else stream_key(launch.stream, index)
         memory.asked(stream)
         memory.uses.append((stream, trial.uses == "w"))
         self.succeeded(name, launch, value, expected)
