@@ -39,7 +39,7 @@ class KernelRules:
         for result in launch.results:
             self.readings.append((Left(result), np.asarray(expected)))
         if not launch.results:
-            assert value == expected, name
+            assert value == expected, f"{name} of {[m.data.tolist() for m in self.models]} by {launch}"
         RUNS[name] += 1
         RUNS[name, "on a device"] += launch.device != "cpu"
 

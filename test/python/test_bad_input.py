@@ -122,9 +122,13 @@ CALLS = [
     (lambda a: a.read(device="cuda:" + "9" * 10000), ValueError, r"no device a str of 10005 char.* above 2147483647"),
     (lambda a: a.read(device="g" * 10000), ValueError, r"'cuda:<number>', not a str of 10000 characters"),
     (lambda a: a.write(device=1), ValueError, r"1"),
-    (lambda a: a.read(device="cuda:0").__enter__(), memarray.CudaError, r"a read lease on cuda:0: .*stays on the host"),
-    (lambda a: a.write(device=memarray.Device("cuda:3")).__enter__(), memarray.CudaError, r"on cuda:3"),
-    (lambda a: a.get_dlpack(CUDA).__enter__(), memarray.CudaError, r"stays on the host"),
+    (
+        lambda a: a.read(device="cuda:77").__enter__(),
+        memarray.CudaError,
+        r"a read lease on cuda:77: .*stays on the host",
+    ),
+    (lambda a: a.write(device=memarray.Device("cuda:78")).__enter__(), memarray.CudaError, r"on cuda:78"),
+    (lambda a: a.get_dlpack(CUDA, 77).__enter__(), memarray.CudaError, r"stays on the host"),
     (
         lambda a: a.get_dlpack("cpu"),
         TypeError,
@@ -138,8 +142,8 @@ CALLS = [
     (lambda a: a.move_memory(), TypeError, r"needs device_type: memarray.dlpack.kDLCPU or kDLCUDA"),
     (lambda a: a.move_memory("cuda"), TypeError, r"device_type must be one of memarray.dlpack"),
     (lambda a: a.move_memory(True), TypeError, r"device_type must be one of memarray.dlpack"),
-    (lambda a: a.move_memory(CUDA), memarray.CudaError, r"move_memory on cuda:0: .*stays on the host"),
-    (lambda a: a.move_memory(CUDA, 5), memarray.CudaError, r"move_memory on cuda:5"),
+    (lambda a: a.move_memory(CUDA, 77), memarray.CudaError, r"move_memory on cuda:77: .*stays on the host"),
+    (lambda a: a.move_memory(CUDA, 78), memarray.CudaError, r"move_memory on cuda:78"),
     (lambda a: a.move_memory(CUDA, -5), ValueError, r"device ids start at 0$"),
     (
         lambda a: a.move_memory(CUDA, 2**40),

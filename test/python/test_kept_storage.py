@@ -115,9 +115,13 @@ def test_view_survives_deletion_and_donation_by_jax():
     assert view.sum() == COUNT
     x = jax.numpy.ones(COUNT, dtype="float32")
     view = memarray.BufferView(x)
-    result = jax.jit(lambda value: value * 2, donate_argnums=0)(x)
+    donating = jax.jit(lambda value: value * 2, donate_argnums=0)
+    try:
+        others.append(donating(x))
+    except jax.errors.JaxRuntimeError as error:  # newer versions refuse in place of a copy
+        assert "external reference" in str(error)
+        error.__traceback__ = None
     assert view.sum() == COUNT
-    del others, result
 
 
 def test_viewed_buffer_cannot_be_resized_or_closed():

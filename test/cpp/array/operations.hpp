@@ -35,7 +35,7 @@ inline std::vector<Operation> writes() {
       {"resize", [](Array& a) { a.resize({5, 5}); }},
       {"resize to the same", [](Array& a) { a.resize(a.get_shape()); }},
       {"move_memory to where it is", [](Array& a) { a.move_memory(kDLCPU, 0, 0); }},
-      {"move_memory elsewhere", [](Array& a) { a.move_memory(kDLCUDA, missing_device, 0); }},
+      {"move_memory elsewhere", [](Array& a) { a.move_memory(kDLCUDA, 0, missing_device); }},
       {"enter", [](Array& a) { a.enter(5); }},
       {"exchange",
        [](Array& a) {

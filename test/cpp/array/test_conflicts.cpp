@@ -234,8 +234,8 @@ TEST_F(ConflictsTest, InvalidArgumentsAreRefusedAndChangeNothing) {
   EXPECT_THROW(array.move_memory(kDLMetal, 0, 0), ValueError);
   EXPECT_THROW(array.move_memory(kDLCPU, 0, -1), ValueError);
   EXPECT_THROW(array.move_memory(kDLCPU, -2, 0), ValueError);
-  EXPECT_THROW(array.move_memory(kDLCUDA, missing_device, 0), CudaError);
-  EXPECT_THROW(array.move_memory(kDLCUDA, missing_device, 100), CudaError);
+  EXPECT_THROW(array.move_memory(kDLCUDA, 0, missing_device), CudaError);
+  EXPECT_THROW(array.move_memory(kDLCUDA, 0, missing_device + 1), CudaError);
   EXPECT_THROW(array.resize({-1, 4}), ValueError);
   EXPECT_THROW(array.resize({std::int64_t{1} << 40, std::int64_t{1} << 40}), OverflowError);
   EXPECT_THROW(array.write({3, 0}, 1), IndexError);

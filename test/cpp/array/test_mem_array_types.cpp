@@ -81,7 +81,7 @@ struct Program<MemArray<T, ndim>> {
     array.fill(value(1));
     ASSERT_EQ(kept.copy(), before);
     ASSERT_EQ(array(Shape{}), value(1));
-    ASSERT_THROW(array.move_memory(kDLCUDA, 0, 0), CudaError);
+    ASSERT_THROW(array.move_memory(kDLCUDA, 0, 77), CudaError);
     array.move_memory(kDLCPU, 0, 0, -1, false);
   }
 
