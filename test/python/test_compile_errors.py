@@ -173,6 +173,11 @@ CASES = {
         "transform_reduce(shape, s, std::string(), plus(), [](auto i, auto x) { return std::string(); }, read(a));",
         NOT_TRIVIAL,
     ),
+    "value_with_destructor_in_a_hold": (
+        "hold(s, read(a)).transform_reduce(shape, std::string(), plus(), "
+        "[](auto i, auto x) { return std::string(); });",
+        NOT_TRIVIAL,
+    ),
     "operation_of_one_value": (
         "transform_reduce(shape, s, 0.0, [](double x) { return x; }, [](auto i, auto x) { return x[i]; }, read(a));",
         "the operation of a reduction combines two values of its type",

@@ -59,10 +59,7 @@ class Held {
   /// Like the free function, with all held arrays.
   template <std::size_t ndim, class T, class Op, class F>
   [[nodiscard]] T transform_reduce(std::array<std::int64_t, ndim> const& shape, T init, Op op, F f) {
-    T result = init;
-    launch(detail::box_of({}, shape), detail::HeldArrays::Extent::all, f,
-           detail::RunReduction<T, Op>{init, op, &result});
-    return result;
+    return reduce(detail::box_of({}, shape), detail::HeldArrays::Extent::all, init, op, f);
   }
   template <std::size_t ndim, class T, class Op, class F>
   [[nodiscard]] T transform_reduce(Index const (&shape)[ndim], T init, Op op, F f) {
@@ -70,9 +67,7 @@ class Held {
   }
   template <std::size_t ndim, class T, class Op, class F>
   [[nodiscard]] T transform_reduce(Range<ndim> const& range, T init, Op op, F f) {
-    T result = init;
-    launch(detail::box_of(range), detail::HeldArrays::Extent::part, f, detail::RunReduction<T, Op>{init, op, &result});
-    return result;
+    return reduce(detail::box_of(range), detail::HeldArrays::Extent::part, init, op, f);
   }
 
   /// Like the free function; `result` is none of the held arrays. `where`: a shape or range.
@@ -112,6 +107,15 @@ class Held {
     std::apply([&](auto const&... accesses) { detail::request_all(false, _holds.data(), accesses...); }, _accesses);
     for (detail::KernelHold& hold : _holds) hold.copy_all();
     return _holds;
+  }
+
+  template <int ndim, class T, class Op, class F>
+  [[nodiscard]] T reduce(detail::LaunchBox<ndim> const& box, detail::HeldArrays::Extent extent, T const& init,
+                         Op const& op, F const& f) {
+    detail::check_value<T, F>();
+    T result = init;
+    launch(box, extent, f, detail::RunReduction<T, Op>{init, op, &result});
+    return result;
   }
 
   template <int ndim, class F, class Run>
