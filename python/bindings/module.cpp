@@ -21,6 +21,7 @@
 #include "view/view_reduce.hpp"
 
 #include "interop/open_resources.hpp"
+#include "memory/deferred.hpp"
 
 #include <memarray/interop/c_api.h>
 #include <memarray/base/build_info.hpp>
@@ -29,7 +30,6 @@
 #include <memarray/base/options.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/base/threads.hpp>
-#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/python/bridge.hpp>
 #include <memarray/detail/view/adopt.hpp>
 #include <memarray/driver/driver_table.hpp>

@@ -122,13 +122,15 @@ std::optional<double> elapsed(EventHandle const& start, EventHandle const& end) 
 
 namespace detail {
 
-void wait(BoundStream const& queue, EventHandle const& event, char const* site) {
+void wait(BoundStream const& bound_stream, EventHandle const& event, char const* site) {
   testing::detail::WaitSite const named(site);
-  if (!wait_in(queue.context, queue.stream, event))
+  if (!wait_in(bound_stream.context, bound_stream.stream, event))
     throw_last_error("making a stream wait for work on memory that it uses");
 }
 
-bool synchronize(BoundStream const& queue) noexcept { return memarray::synchronize(queue.stream, queue.context); }
+bool synchronize(BoundStream const& bound_stream) noexcept {
+  return memarray::synchronize(bound_stream.stream, bound_stream.context);
+}
 
 bool synchronize(ContextHandle const& context) noexcept {
   ContextScope const scope(context);

@@ -1,7 +1,8 @@
+#include "memory/deferred.hpp"
+
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/kernel/held_arrays.hpp>
 #include <memarray/detail/memory/block.hpp>
-#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/driver/simulated_devices.hpp>
 

@@ -1,10 +1,10 @@
+#include "deferred.hpp"
 #include "last_use.hpp"
 #include "thrust_allocator.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/live_memory.hpp>
 #include <memarray/detail/memory/block.hpp>
-#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/stream_order.hpp>

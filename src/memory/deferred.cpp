@@ -1,4 +1,4 @@
-#include <memarray/detail/memory/deferred.hpp>
+#include "deferred.hpp"
 
 #include <atomic>
 

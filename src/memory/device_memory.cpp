@@ -1,6 +1,7 @@
+#include "deferred.hpp"
+
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
-#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/memory/device_memory.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/memory_pool_handle.hpp>

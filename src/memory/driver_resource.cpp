@@ -2,7 +2,6 @@
 #include <memarray/base/hooks.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/detail/driver/bound_stream.hpp>
-#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/memory/device_memory.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/simulated_devices.hpp>
@@ -14,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "deferred.hpp"
 #include "driver/driver_memory.hpp"
 
 namespace memarray {

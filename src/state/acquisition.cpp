@@ -1,8 +1,8 @@
+#include "memory/deferred.hpp"
 #include "segment.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
-#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/memory/transfer.hpp>
 #include <memarray/detail/state/acquisition.hpp>
 #include <memarray/driver/simulated_devices.hpp>

@@ -42,7 +42,7 @@ QUICK = (
     "-DMEMARRAY_TEST_OPTIMIZED=OFF",
 )
 #: Extension modules of test/cpp/python that tests import.
-TEST_MODULES = ("contention", "memory_arguments", "memory_orders", "py_resources", "structs")
+TEST_MODULES = ("contention", "kernels", "memory_arguments", "memory_orders", "py_resources", "structs")
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,11 @@ def targets(mutant: Mutant) -> tuple[str, ...]:
     kind, first, *_ = mutant.suite
     if kind == "cpp":
         return (f"test_{first}",)
-    imported = re.findall(rf"^import ({'|'.join(TEST_MODULES)})\b", (ROOT / first).read_text(), re.MULTILINE)
+    text = (ROOT / first).read_text()
+    helpers = [(ROOT / first).parent / f"{name}.py" for name in re.findall(r"^from (\w+) import", text, re.MULTILINE)]
+    texts = [text, *(helper.read_text() for helper in helpers if helper.exists())]
+    imports = rf"^ *(?:import|from) ({'|'.join(TEST_MODULES)})\b"
+    imported = sorted(set(re.findall(imports, "\n".join(texts), re.MULTILINE)))
     return ("_core", *imported)
 
 

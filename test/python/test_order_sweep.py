@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 from memarray.dlpack import kDLCPU, kDLCUDA
 from memarray.testing import Consumer, simulated_devices
-from order_kernel_rules import KernelRules, check_runs
+from order_kernel_rules import RUNS, KernelRules, check_runs
 from order_kernels import DTYPE, EXPLAINED, TRIALS, VIEW_TRIALS, kernels
 from order_model import InItsStream, Lease, Memory, Model, View, stream_key
 from random_runs import run_machine
@@ -377,6 +377,7 @@ def run_alone(name, which, follows, start):
 
 
 def test_random_stream_work_matches_numpy():
+    RUNS.clear()
     run_machine(Machine, EXAMPLES, steps=30)
     if EXAMPLES >= 500:
         check_runs()

@@ -1,8 +1,8 @@
 #include "cuda/handle_types.hpp"
+#include "memory/deferred.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/hooks.hpp>
-#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/memory/device_memory.hpp>
 #include <memarray/driver/last_error.hpp>
 

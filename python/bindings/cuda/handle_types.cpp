@@ -2,12 +2,12 @@
 
 #include "allocation_site.hpp"
 #include "helpers.hpp"
+#include "memory/deferred.hpp"
 #include "python_errors.hpp"
 #include "shown.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
-#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/memory_pool_handle.hpp>
 #include <memarray/driver/simulated_devices.hpp>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "launch/grid_test.hpp"
+
 #include <memarray/detail/kernel/held_launch.hpp>
 #include <memarray/detail/launch/device_loop.hpp>
 #include <memarray/detail/launch/device_value.hpp>
@@ -29,9 +31,7 @@ struct OnGrid {
     if (launch.size() == 0) return;
     auto loop = detail::device_loop<Position>(kernel, launch.is_whole());
     if (loop.is_aligned()) loop.vectors = static_cast<Position>(launch.size() / loop.width);
-    for (unsigned block = grid.blocks; block-- > 0;)
-      for (unsigned thread = 0; thread < grid.threads; ++thread)
-        decltype(loop)(loop).run({block, thread, grid.blocks, grid.threads});
+    run_on_grid(loop, grid.blocks, grid.threads);
   }
 };
 

@@ -30,13 +30,6 @@ void visit_box(std::array<std::int64_t, ndim> const& begin, std::array<std::int6
   }
 }
 
-/// Runs a device loop on the host for each thread of a grid, the last block first.
-template <class Loop>
-void run_on_grid(Loop const& loop, unsigned blocks, unsigned threads) {
-  for (unsigned block = blocks; block-- > 0;)
-    for (unsigned thread = 0; thread < threads; ++thread) Loop(loop).run({block, thread, blocks, threads});
-}
-
 struct Chance {
   std::mt19937 random{20261128};
 

@@ -2,6 +2,8 @@
 
 #include <memarray/detail/launch/device_loop.hpp>
 
+#include "launch/grid_test.hpp"
+
 #include <gtest/gtest.h>
 #include <memarray/base/array_indexer.hpp>
 
@@ -18,12 +20,6 @@ namespace {
 
 template <int ndim>
 using Shape = cuda::std::array<std::int64_t, ndim>;
-
-template <class Loop>
-void run_grid(Loop const& loop, unsigned blocks, unsigned threads) {
-  for (unsigned block = blocks; block-- > 0;)
-    for (unsigned thread = 0; thread < threads; ++thread) Loop(loop).run({block, thread, blocks, threads});
-}
 
 /// Elements at an address aligned for vectors, or `off` elements after it.
 template <class T>
@@ -92,7 +88,7 @@ void expect_each_once(Shape<ndim> const& shape, Layout const& layout, unsigned b
             {{dense<ndim>(source.data(), target, shape)}}};
   EXPECT_EQ(loop.is_aligned(), layout.off * sizeof(T) % vector_bytes == 0);
   if (layout.vectors) loop.vectors = static_cast<U>(size / Loop::width);
-  run_grid(loop, blocks, threads);
+  test::run_on_grid(loop, blocks, threads);
   EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](int times) { return times == 1; }));
   for (std::int64_t i = 0; i < size; ++i)
     ASSERT_EQ(target[i], static_cast<T>(static_cast<T>(i % 40) + static_cast<T>(i % 50 + 1))) << i;
@@ -169,7 +165,7 @@ TEST(DeviceLoopTest, VectorsOfAllArraysHaveTheSameWidth) {
   EXPECT_EQ(loop.width, 2);
   ASSERT_TRUE(loop.is_aligned());
   loop.vectors = 32;
-  run_grid(loop, 3, 4);
+  test::run_on_grid(loop, 3, 4);
   for (int i = 0; i < 65; ++i) {
     EXPECT_EQ(wide.data()[i], i + 0.5);
     EXPECT_EQ(narrow.data()[i], static_cast<float>(i / 5));
@@ -199,7 +195,7 @@ TEST(DeviceLoopTest, ElementAndIndexerArgumentsCanBeCombined) {
            {{IndexerArgument<ArrayIndexer<int const, 1>>{{from.data(), {10}}}},
             {dense<1>(to.data(), to.data(), Shape<1>{10})}}};
   EXPECT_FALSE(loop.is_aligned());
-  run_grid(loop, 2, 3);
+  test::run_on_grid(loop, 2, 3);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(to[static_cast<std::size_t>(i)], (Triple{static_cast<float>(i), 7, 9}));
 }
 
@@ -222,7 +218,7 @@ void expect_strided_once(unsigned blocks, unsigned threads) {
                           IndexerArgument<StridedIndexer<int const, 2>>>;
   Loop const loop{3 * 4, 0, Unravel<U, 2>(Shape<2>{3, 4}), {1, 0}, true, {}, {{to}, {from}}};
   EXPECT_FALSE(loop.is_aligned());
-  run_grid(loop, blocks, threads);
+  test::run_on_grid(loop, blocks, threads);
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 12; ++j) {
       bool const inside = i >= 2 && i < 5 && j % 3 == 0;
@@ -259,7 +255,7 @@ TEST(DeviceLoopTest, PartOfAnArrayIsVisitedWithItsIndices) {
       {},
       {{dense<2>(elements.data(), elements.data(), shape)}}};
   EXPECT_FALSE(loop.is_aligned()) << "vectors visit whole arrays";
-  run_grid(loop, 2, 3);
+  test::run_on_grid(loop, 2, 3);
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 8; ++j) {
       bool const inside = i >= 2 && i < 5 && j >= 3 && j < 7;

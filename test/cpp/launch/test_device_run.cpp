@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/launch/launch_device.hpp>
-#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/driver/driver_table.hpp>
 
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "array/array_test.hpp"
+#include "memory/deferred.hpp"
 
 namespace memarray::test {
 namespace {

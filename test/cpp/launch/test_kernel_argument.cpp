@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "launch/grid_test.hpp"
 #include "launch/strided_memory_test.hpp"
 
 namespace memarray::test {

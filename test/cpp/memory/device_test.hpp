@@ -1,7 +1,6 @@
 #pragma once
 
 #include <memarray/detail/memory/block.hpp>
-#include <memarray/detail/memory/deferred.hpp>
 #include <memarray/detail/memory/stream_dependencies.hpp>
 #include <memarray/detail/memory/transfer.hpp>
 #include <memarray/gtest.hpp>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "driver/simulated_driver.hpp"
+#include "memory/deferred.hpp"
 
 namespace memarray::test {
 

@@ -1,4 +1,4 @@
-#include <memarray/detail/memory/deferred.hpp>
+#include "memory/deferred.hpp"
 
 #include <gtest/gtest.h>
 

@@ -22,7 +22,7 @@ struct BoundStream {
 };
 
 /// Throws the `ValueError` for a null stream handle.
-[[noreturn]] void throw_null_stream();
+[[noreturn]] MEMARRAY_API void throw_null_stream();
 /// Binds `stream` to its own context, a default stream to `context`. Throws `ValueError` for a null handle or a stream
 /// of another device or driver.
 [[nodiscard]] MEMARRAY_API BoundStream bind_stream(StreamHandle const& stream, ContextHandle const& context);
