@@ -30,7 +30,7 @@ Device device_from_string(std::string const& word) {
 void detail::throw_no_device_named(std::string_view word, std::string const& shown) {
   bool const is_number =
       word.starts_with("cuda:") && word.size() > 5 && word.find_first_not_of("0123456789", 5) == std::string_view::npos;
-  if (is_number) throw ValueError("there is no device " + shown + ": no device's number is above 2147483647");
+  if (is_number) throw ValueError("there is no such device: " + shown + " (device numbers are at most 2147483647)");
   throw ValueError("a device is written 'cpu', 'cuda' or 'cuda:<number>', not " + shown);
 }
 

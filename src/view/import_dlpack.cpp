@@ -151,7 +151,7 @@ bool read_attribute(void const* address, int attribute, void* value) {
   DriverTable const* const table = driver();
   auto const result =
       table ? table->cuPointerGetAttribute(value, attribute, device_address(address)) : cuda_code::invalid_value;
-  if (result != cuda_code::invalid_value) check_driver(result, "asking whose memory it is that is imported");
+  if (result != cuda_code::invalid_value) check_driver(result, "asking for the owner of imported memory");
   return result == 0;
 }
 

@@ -49,26 +49,27 @@ def free_functions() -> set[str]:
     return found
 
 
-def trials(kind: str) -> dict[str, str]:
-    """Returns the operations of one list and the code of their trials."""
+def trials(kind: str) -> list[tuple[str, str]]:
+    """Returns, for each entry of one list, its operation and the code of its trial."""
     text = (ARRAY_TESTS / "operations.hpp").read_text()
     body = re.search(rf"^inline std::vector<Operation> {kind}\(\) \{{(.*?)^\}}", text, re.MULTILINE | re.DOTALL)[1]
-    found: dict[str, str] = {}
-    for entry in re.split(r"^      \{", body, flags=re.MULTILINE)[1:]:
-        name, code = re.match(r'"([^" ,]+)[^"]*",(.*)', entry, re.DOTALL).groups()
-        found[name] = found.get(name, "") + code
-    return found
+    entries = re.split(r"^      \{", body, flags=re.MULTILINE)[1:]
+    return [re.match(r'"([^" ,]+)[^"]*",(.*)', entry, re.DOTALL).groups() for entry in entries]
+
+
+def tried(kind: str) -> set[str]:
+    return {name for name, _ in trials(kind)}
 
 
 def test_list_has_each_operation():
-    listed = {name for kind in ("reads", "writes", "neutral") for name in trials(kind)}
+    listed = tried("reads") | tried("writes") | tried("neutral")
     # An access is an argument of an operation. The leases are classes, whose constructors acquire the array.
     accesses = {"read", "overwrite", "update"}
     assert (members() | free_functions()) - accesses == listed | set(ELSEWHERE)
 
 
 def test_each_trial_calls_what_its_name_says():
-    entries = [entry for kind in ("reads", "writes", "neutral") for entry in trials(kind).items()]
+    entries = [entry for kind in ("reads", "writes", "neutral") for entry in trials(kind)]
     assert [name for name, code in entries if not re.search(rf"\b{name}\b", code) and "operator" not in name] == []
     assert {name for name, _ in entries if "operator" in name} == {"operator()", "operator="}
 
@@ -86,7 +87,7 @@ def test_const_forms_are_reads_and_other_forms_writes():
     assert {"ptr", "get_indexer", "host_view"} <= both
     # Each can only read the array or write it: the lists distinguish which form a trial calls.
     both |= {"leases", "for_each_index", "hold", "transform_reduce", "exclusive_scan", "inclusive_scan"}
-    assert both - set(ELSEWHERE) - set(trials("neutral")) <= set(trials("reads")) & set(trials("writes"))
+    assert both - set(ELSEWHERE) - tried("neutral") <= tried("reads") & tried("writes")
 
 
 def test_operations_elsewhere_are_tried_under_a_lease():

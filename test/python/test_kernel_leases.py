@@ -140,12 +140,12 @@ def test_escaped_view_keeps_old_contents_after_kernel_over_part(name, access, pl
     values = drawn(np.random.default_rng([SEED, *name.encode()]), SHAPE, name)
     for part in PARTS:
         array = place.array(values)
-        kept = array.view()
+        escaped = array.view()
         kernels_of(name, 2).change(array, access, where(SHAPE, part, **place.settings))
         expected = values.copy()
         change(expected, part, access, name)
         assert_same_values(contents(array), expected, (access, part))
-        assert_same_values(np.asarray(kept.to_device("cpu")), values)
+        assert_same_values(np.asarray(escaped.to_device("cpu")), values)
 
 
 @every_access
@@ -155,7 +155,7 @@ def test_policy_decides_what_an_escaped_view_sees(access, policy):
         array = array_of(VALUES)
         array.escaped_views = policy
         with array.read() as lease:
-            kept = np.asarray(lease)
+            escaped = np.asarray(lease)
         expected = changed(access, part)
         if policy == "error":
             for call in writers(array):
@@ -163,12 +163,12 @@ def test_policy_decides_what_an_escaped_view_sees(access, policy):
                     call()
             for call in readers(array):
                 call()
-            assert np.array_equal(kept, VALUES)
-            del kept
+            assert np.array_equal(escaped, VALUES)
+            del escaped
             kernels.change(array, access, where(SHAPE, part))
         else:
             kernels.change(array, access, where(SHAPE, part))
-            assert np.array_equal(kept, expected if policy == "alias" else VALUES)
+            assert np.array_equal(escaped, expected if policy == "alias" else VALUES)
         assert np.array_equal(look(array), expected)
 
 
@@ -176,33 +176,33 @@ def test_policy_decides_what_an_escaped_view_sees(access, policy):
 def test_kernel_detaches_writable_escaped_view(access):
     array = array_of(VALUES)
     with array.write() as lease:
-        kept = np.asarray(lease)
-    kept[0, 0] = 100
+        escaped = np.asarray(lease)
+    escaped[0, 0] = 100
     kernels.change(array, access, where(SHAPE, PARTS[2]))
     expected = changed(access, PARTS[2])
     expected[0, 0] = 100
-    kept[:] = -1
+    escaped[:] = -1
     assert np.array_equal(look(array), expected)
 
 
 def test_reductions_beside_escaped_views_see_the_contents_and_copy_nothing(copies):
     array = array_of(VALUES)
-    kept = array.view()
+    escaped = array.view()
     copies()
     for call in readers(array):
         call()
     assert total(array) == VALUES.sum()
     assert copies() == 0
-    assert np.array_equal(np.asarray(kept), VALUES)
+    assert np.array_equal(np.asarray(escaped), VALUES)
 
 
 def test_scan_and_sort_leave_escaped_views_unchanged(place):
     keys = VALUES[::-1, 0].copy()
     array, result, order = place.array(VALUES), place.array(VALUES), place.array(keys)
-    kept = [memory.view() for memory in (array, result, order)]
+    escaped = [memory.view() for memory in (array, result, order)]
     kernels.scan(array, result, "plus", zero)
     kernels.sort_by_key(order, array)
-    for view, values in zip(kept, (VALUES, VALUES, keys), strict=True):
+    for view, values in zip(escaped, (VALUES, VALUES, keys), strict=True):
         assert np.array_equal(np.asarray(view.to_device("cpu")), values)
     assert np.array_equal(contents(result).ravel(), np.append(0, np.cumsum(VALUES))[:-1])
     assert np.array_equal(contents(array), VALUES[::-1])
@@ -222,13 +222,13 @@ def test_an_array_given_twice_and_not_only_to_read_is_refused(place):
 
 def test_refused_kernel_leaves_contents_views_and_lock_as_they_were():
     array = array_of(VALUES)
-    kept = array.view()
+    escaped = array.view()
     for access in ("update", "update, by index", "overwrite"):
         with pytest.raises(ValueError, match="not within"):
             kernels.change(array, access, where(SHAPE, ((0, 0), (5, 5))))
     with memarray.leases(array.write()) as (lease,):
         assert np.array_equal(np.asarray(lease), VALUES)
-    assert np.array_equal(np.asarray(kept), VALUES)
+    assert np.array_equal(np.asarray(escaped), VALUES)
 
 
 def into(result, source):
@@ -269,21 +269,21 @@ def test_result_of_reduction_is_refused_while_it_is_leased(which, place):
 
 @pytest.mark.parametrize("which", [0, 1], ids=["transform_reduce_into", "hold"])
 @pytest.mark.parametrize("policy", ["snapshot", "alias", "error"])
-def test_policy_decides_what_a_kept_view_of_the_result_of_a_reduction_sees(which, policy, place):
+def test_policy_decides_what_an_escaped_view_of_the_result_of_a_reduction_sees(which, policy, place):
     source, result = place.array(VALUES), place.array(one)
     result.escaped_views = policy
     reduce = into(result, source)[which]
-    kept = result.view()
+    escaped = result.view()
     if policy == "error":
         with pytest.raises(LockError):
             reduce()
-        assert kept.to_device("cpu").tolist() == [7]
-        kept.close()
+        assert escaped.to_device("cpu").tolist() == [7]
+        escaped.close()
         reduce()
     else:
         reduce()
-        assert kept.to_device("cpu").tolist() == [VALUES.sum() if policy == "alias" else 7]
-        kept.close()
+        assert escaped.to_device("cpu").tolist() == [VALUES.sum() if policy == "alias" else 7]
+        escaped.close()
     result.escaped_views = "snapshot"
     assert contents(result)[0] == VALUES.sum()
 
@@ -298,35 +298,35 @@ def test_array_that_is_read_is_no_result_of_the_reduction(place):
 
 @pytest.mark.parametrize("access", [*ACCESSES, *WHOLE])
 @pytest.mark.parametrize("policy", ["snapshot", "alias", "error"])
-def test_kernel_over_writable_view_kept_past_its_lease_follows_the_policy(access, policy, place):
+def test_kernel_over_writable_view_that_outlives_its_lease_follows_the_policy(access, policy, place):
     part = None if access in WHOLE else PARTS[2]
     array = place.array(VALUES)
     array.escaped_views = policy
     with array.write() as lease:
-        kept = lease.view()
+        escaped = lease.view()
     if policy == "error":
         with pytest.raises(LockError):
             total(array)
     elif policy == "snapshot":
         assert total(array) == VALUES.sum()  # this use leaves the view its own memory
     expected = changed(access, part)
-    kernels.change(kept, access, where(SHAPE, part, **place.settings))
-    assert np.array_equal(np.asarray(kept.to_device("cpu")), expected)
-    assert total(kept) == expected.sum()
+    kernels.change(escaped, access, where(SHAPE, part, **place.settings))
+    assert np.array_equal(np.asarray(escaped.to_device("cpu")), expected)
+    assert total(escaped) == expected.sum()
     if policy == "error":
         with pytest.raises(LockError):
             total(array)
-        kept.close()
+        escaped.close()
     assert total(array) == (VALUES if policy == "snapshot" else expected).sum()
 
 
-def test_kernel_over_read_only_view_kept_past_its_lease_sees_the_old_contents(place):
+def test_kernel_over_read_only_view_that_outlives_its_lease_sees_the_old_contents(place):
     array = place.array(VALUES)
     with array.read() as lease:
-        kept = lease.view()
+        escaped = lease.view()
     for access in (*ACCESSES, *WHOLE):
         with pytest.raises((TypeError, BufferError)):
-            kernels.change(kept, access, where(SHAPE, None))
+            kernels.change(escaped, access, where(SHAPE, None))
     kernels.change(array, "overwrite", where(SHAPE, None))
-    assert total(kept) == VALUES.sum()
+    assert total(escaped) == VALUES.sum()
     assert total(array) == changed("overwrite", None).sum() != VALUES.sum()

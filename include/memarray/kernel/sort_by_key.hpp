@@ -36,8 +36,8 @@ MEMARRAY_API void sort_held(HeldArrays& arrays, KeyKind kind);
 /// Holds and updates both arrays. Needs memory for copies of them and at least 10 to 24 bytes a key. On a device, sorts
 /// in the stream (CUB) without waiting.
 ///
-/// Throws like `for_each_index`, also `ValueError` (numbers of keys and values differ) and `std::bad_alloc`; the arrays
-/// are then as they were.
+/// Throws like `for_each_index`, also `ValueError` (numbers of keys and values differ), and if memory is short
+/// `std::bad_alloc`, on a device `OutOfMemoryError`; the arrays are then as they were.
 template <class K, class V, int ndim>
 void sort_by_key(MemArray<K, 1>& keys, MemArray<V, ndim>& values, StreamOrLaunch const& on) {
   static_assert((std::is_arithmetic_v<K> && sizeof(K) <= 8) || detail::is_reduced_float<K>,

@@ -127,10 +127,10 @@ class ConsumerTensor {
   std::unique_ptr<ConsumerReading> read() {
     check_kept();
     std::string bytes(_bytes, '\0');
-    if (!_queue) std::memcpy(bytes.data(), _data, _bytes);
-    if (!_queue || _bytes == 0)
+    if (!_bound_stream) std::memcpy(bytes.data(), _data, _bytes);
+    if (!_bound_stream || _bytes == 0)
       return std::make_unique<ConsumerReading>(_backlog, nullptr, std::move(bytes), *_dtype, _shape);
-    auto piece = _backlog->begin(*_queue, _bytes);
+    auto piece = _backlog->begin(*_bound_stream, _bytes);
     piece->run([&](DriverTable const& driver, cu::Stream stream) {
       check_driver(driver.cuMemcpyDtoHAsync(piece->data(), address(), _bytes, stream), "a consumer's read");
     });
@@ -145,9 +145,9 @@ class ConsumerTensor {
     std::string const contents = array.attr("tobytes")().cast<std::string>();
     check_writable();
     AllocationSiteScope const site;
-    if (!_queue) std::memcpy(_data, contents.data(), _bytes);
-    if (!_queue || _bytes == 0) return;
-    auto const piece = _backlog->begin(*_queue, _bytes);
+    if (!_bound_stream) std::memcpy(_data, contents.data(), _bytes);
+    if (!_bound_stream || _bytes == 0) return;
+    auto const piece = _backlog->begin(*_bound_stream, _bytes);
     std::memcpy(piece->data(), contents.data(), _bytes);
     piece->run([&](DriverTable const& driver, cu::Stream stream) {
       check_driver(driver.cuMemcpyHtoDAsync(address(), piece->data(), _bytes, stream), "a consumer's write");
@@ -167,8 +167,8 @@ class ConsumerTensor {
     AllocationSiteScope const site;
     std::size_t const count = _bytes / _dtype->itemsize;
     Add const add_all = add_of(*_dtype);
-    if (!_queue) add_all(_data, count, element.data());
-    if (!_queue || _bytes == 0) return;
+    if (!_bound_stream) add_all(_data, count, element.data());
+    if (!_bound_stream || _bytes == 0) return;
     struct Sum {
       Add add;
       void* elements;
@@ -176,7 +176,7 @@ class ConsumerTensor {
       std::string element;
     };
     auto sum = std::make_unique<Sum>(Sum{add_all, nullptr, count, element});
-    auto const piece = _backlog->begin(*_queue, _bytes);
+    auto const piece = _backlog->begin(*_bound_stream, _bytes);
     sum->elements = piece->data();
     piece->run([&](DriverTable const& driver, cu::Stream stream) {
       check_driver(driver.cuMemcpyDtoHAsync(piece->data(), address(), _bytes, stream), "a consumer's read");
@@ -196,7 +196,7 @@ class ConsumerTensor {
   }
 
   void drop_in_stream() {
-    if (!_queue || is_dropped()) return drop();
+    if (!_bound_stream || is_dropped()) return drop();
     struct Last {
       void* managed;
       std::function<void(void*)> deleter;
@@ -206,13 +206,14 @@ class ConsumerTensor {
       std::unique_ptr<Last> const todo(static_cast<Last*>(data));
       if (todo->deleter) todo->deleter(todo->managed);
     };
-    detail::ContextScope const scope(_queue->context);
+    detail::ContextScope const scope(_bound_stream->context);
     if (!scope.driver()) throw_last_error("a consumer's drop");
     // Another thread may drop the tensor meanwhile.
     last->managed = _managed.exchange(nullptr);
     if (!last->managed) return;
     RuntimeRelease const released;
-    if (cu::Result const failed = scope.driver()->cuLaunchHostFunc(*_queue->stream, run, last.get()); failed != 0) {
+    if (cu::Result const failed = scope.driver()->cuLaunchHostFunc(*_bound_stream->stream, run, last.get());
+        failed != 0) {
       _managed = last->managed;
       throw_driver_error(failed, "a consumer's drop");
     }
@@ -263,7 +264,7 @@ class ConsumerTensor {
     if (!read_stream(stream.ptr(), choice)) throw py::error_already_set();
     ContextHandle const context = get_primary_context(_device.device_id);
     if (!context) throw_last_error("a consumer's device");
-    _queue = detail::bind_stream(choice.get(), context);
+    _bound_stream = detail::bind_stream(choice.get(), context);
   }
 
   void check_kept() const {
@@ -285,7 +286,7 @@ class ConsumerTensor {
   std::byte* _data = nullptr;
   std::size_t _bytes = 0;
   std::vector<std::int64_t> _shape;
-  std::optional<BoundStream> _queue;  // empty: host memory
+  std::optional<BoundStream> _bound_stream;  // empty: host memory
 };
 
 }  // namespace

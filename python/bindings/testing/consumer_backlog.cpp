@@ -9,8 +9,9 @@
 
 namespace memarray::python {
 
-ConsumerPiece::ConsumerPiece(detail::BoundStream queue, std::size_t bytes)
-    : _queue(std::move(queue)), _memory(allocate_pinned(_queue.context, std::max<std::size_t>(bytes, 1))) {
+ConsumerPiece::ConsumerPiece(detail::BoundStream bound_stream, std::size_t bytes)
+    : _bound_stream(std::move(bound_stream)),
+      _memory(allocate_pinned(_bound_stream.context, std::max<std::size_t>(bytes, 1))) {
   if (!_memory) throw_last_error("a consumer's own memory");
 }
 
@@ -21,10 +22,10 @@ bool ConsumerPiece::is_over() const {
 
 void ConsumerPiece::run(std::function<void(DriverTable const& driver, cu::Stream stream)> const& submit) {
   try {
-    detail::ContextScope const scope(_queue.context);
+    detail::ContextScope const scope(_bound_stream.context);
     if (!scope.driver()) throw_last_error("a consumer's work");
     RuntimeRelease const released;
-    submit(*scope.driver(), *_queue.stream);
+    submit(*scope.driver(), *_bound_stream.stream);
     auto told = std::make_unique<std::shared_ptr<End>>(_end);
     cu::HostFunction const tell = [](void* data) {
       std::unique_ptr<std::shared_ptr<End>> const end(static_cast<std::shared_ptr<End>*>(data));
@@ -32,11 +33,12 @@ void ConsumerPiece::run(std::function<void(DriverTable const& driver, cu::Stream
       (*end)->is_over = true;
       (*end)->changed.notify_all();
     };
-    detail::check_driver(scope.driver()->cuLaunchHostFunc(*_queue.stream, tell, told.get()), "a consumer's work");
+    detail::check_driver(scope.driver()->cuLaunchHostFunc(*_bound_stream.stream, tell, told.get()),
+                         "a consumer's work");
     [[maybe_unused]] auto* const taken = told.release();
   } catch (...) {
     // The piece's memory may be freed next.
-    if (!detail::synchronize(_queue)) clear_last_error();
+    if (!detail::synchronize(_bound_stream)) clear_last_error();
     std::lock_guard const guard(_end->lock);
     _end->is_over = true;
     throw;
@@ -50,7 +52,7 @@ void ConsumerPiece::wait() const {
     guard.unlock();
     released.poll_signals();
     // After a device error no host function runs.
-    if (!detail::synchronize(_queue.context)) throw_last_error("waiting for a consumer's work");
+    if (!detail::synchronize(_bound_stream.context)) throw_last_error("waiting for a consumer's work");
     guard.lock();
   }
 }
@@ -65,9 +67,9 @@ ConsumerBacklog::~ConsumerBacklog() {
   }
 }
 
-std::shared_ptr<ConsumerPiece> ConsumerBacklog::begin(detail::BoundStream const& queue, std::size_t bytes) {
+std::shared_ptr<ConsumerPiece> ConsumerBacklog::begin(detail::BoundStream const& bound_stream, std::size_t bytes) {
   std::vector<std::shared_ptr<ConsumerPiece>> over;  // freed without the lock
-  auto piece = std::make_shared<ConsumerPiece>(queue, bytes);
+  auto piece = std::make_shared<ConsumerPiece>(bound_stream, bytes);
   std::lock_guard const guard(_lock);
   auto const first =
       std::stable_partition(_pieces.begin(), _pieces.end(), [](auto const& each) { return !each->is_over(); });
@@ -83,7 +85,7 @@ void ConsumerBacklog::wait() {
     pieces = _pieces;
   }
   for (auto const& piece : pieces)
-    if (driver_of(piece->queue().context)) piece->wait();
+    if (driver_of(piece->bound_stream().context)) piece->wait();
 }
 
 }  // namespace memarray::python

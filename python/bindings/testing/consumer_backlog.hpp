@@ -18,10 +18,10 @@ namespace memarray::python {
 class ConsumerPiece {
  public:
   /// Throws `CudaError`, as `run` and `wait` do; `wait` also throws `Interrupted`.
-  ConsumerPiece(detail::BoundStream queue, std::size_t bytes);
+  ConsumerPiece(detail::BoundStream bound_stream, std::size_t bytes);
 
   [[nodiscard]] void* data() const noexcept { return reinterpret_cast<void*>(as_intptr(_memory)); }
-  [[nodiscard]] detail::BoundStream const& queue() const noexcept { return _queue; }
+  [[nodiscard]] detail::BoundStream const& bound_stream() const noexcept { return _bound_stream; }
   [[nodiscard]] bool is_over() const;
   /// Calls `submit`, then marks the end. On failure, waits for the submitted work.
   void run(std::function<void(DriverTable const& driver, cu::Stream stream)> const& submit);
@@ -34,7 +34,7 @@ class ConsumerPiece {
     bool is_over = false;
   };
 
-  detail::BoundStream _queue;
+  detail::BoundStream _bound_stream;
   DevicePtrHandle _memory;
   std::shared_ptr<End> _end = std::make_shared<End>();
 };
@@ -49,7 +49,7 @@ class ConsumerBacklog {
   ~ConsumerBacklog();
 
   /// Returns a new piece for the caller to run. Drops completed pieces.
-  [[nodiscard]] std::shared_ptr<ConsumerPiece> begin(detail::BoundStream const& queue, std::size_t bytes);
+  [[nodiscard]] std::shared_ptr<ConsumerPiece> begin(detail::BoundStream const& bound_stream, std::size_t bytes);
   void wait();
 
  private:

@@ -29,7 +29,7 @@ class DeviceRunTest : public DeviceArrayTest {
  protected:
   explicit DeviceRunTest(testing::SimulatedOptions const& options = {}) : DeviceArrayTest(options) {}
 
-  [[nodiscard]] static BoundStream make_queue() {
+  [[nodiscard]] static BoundStream make_bound_stream() {
     ContextHandle const context = DeviceMemory::of(0)->context();
     return detail::bind_stream(create_stream_handle(context), context);
   }
@@ -39,7 +39,7 @@ class DeviceRunTest : public DeviceArrayTest {
     array.move_memory(kDLCUDA, 0, 0);
     return array;
   }
-  BoundStream bound_stream = make_queue();
+  BoundStream bound_stream = make_bound_stream();
 };
 
 TEST_F(DeviceRunTest, ScratchIsAllocatedFromThePoolAndFreedInStreamOrder) {

@@ -100,7 +100,7 @@ TEST(DeviceValueTest, ElementsThatTheFunctorChangesAreStored) {
   EXPECT_EQ(elements, (std::vector{1.0, 3.0, 3.0}));
 }
 
-TEST(DeviceValueTest, EmptyBoxHasNoValues) {
+TEST(DeviceValueTest, BoxWithExtentZeroDoesNotDivideByIt) {
   auto const f = [](IndexArray<std::int64_t, 2> const& i) { return i[1]; };
   HostKernel<std::int64_t, 2, decltype(f)> const kernel{f, {{3, 5}, {2, 0}}, {}};
   EXPECT_EQ(device_value<std::int64_t>(kernel, false)(0), 5) << "no division by an extent of 0";

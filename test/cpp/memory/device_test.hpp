@@ -21,7 +21,7 @@ class DeviceTest : public testing::SimulatedDevicesTest {
  protected:
   using SimulatedDevicesTest::SimulatedDevicesTest;
 
-  [[nodiscard]] static detail::BoundStream make_queue(int device = 0) {
+  [[nodiscard]] static detail::BoundStream make_bound_stream(int device = 0) {
     ContextHandle const context = detail::DeviceMemory::of(device)->context();
     return detail::bind_stream(create_stream_handle(context), context);
   }
@@ -55,8 +55,8 @@ class DeviceTest : public testing::SimulatedDevicesTest {
     return fresh;
   }
 
-  detail::BoundStream first = make_queue();
-  detail::BoundStream second = make_queue();
+  detail::BoundStream first = make_bound_stream();
+  detail::BoundStream second = make_bound_stream();
 
  private:
   std::size_t _seen = 0;

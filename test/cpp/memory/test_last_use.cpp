@@ -43,11 +43,11 @@ TEST_F(LastUseTest, MemoryIsNotFreedInAnUnownedOrForeignStream) {
   BoundStream elsewhere = second;
   elsewhere.thread = std::this_thread::get_id();
   EXPECT_FALSE(can_free_in(elsewhere, uses.memory()));
-  EXPECT_FALSE(can_free_in(make_queue(1), uses.memory()));
+  EXPECT_FALSE(can_free_in(make_bound_stream(1), uses.memory()));
 }
 
 TEST_F(LastUseTest, HostSynchronizesWithAllUsesIfAStreamWaitFails) {
-  BoundStream const there = make_queue(1);
+  BoundStream const there = make_bound_stream(1);
   Gate gate(*sim.table(), *there.stream);
   use(first, Use::write);
   use(there, Use::read);
@@ -66,7 +66,7 @@ TEST_F(LastUseTest, HostSynchronizesWithAllUsesIfAStreamWaitFails) {
 
 TEST_F(LastUseTest, MemoryIsNotFreedIfNoWaitSucceeds) {
   use(first, Use::write);
-  use(make_queue(1), Use::read);
+  use(make_bound_stream(1), Use::read);
   for (char const* const function : {"cuStreamWaitEvent", "cuEventSynchronize", "cuEventQuery", "cuCtxSynchronize"})
     sim.fail(function, 1, 719);
   EXPECT_EQ(order_free(uses, nullptr), nullptr);
@@ -81,7 +81,7 @@ TEST_F(LastUseTest, LostContextHasNoPendingWork) {
       sim.table()->launch_simulated(*first.stream, [](void*) { throw std::runtime_error("of mine"); }, nullptr), 0);
   use(first, Use::write);
   EXPECT_TRUE(is_lost(first.context));
-  EXPECT_FALSE(is_lost(make_queue(1).context));
+  EXPECT_FALSE(is_lost(make_bound_stream(1).context));
   EXPECT_TRUE(is_over(uses));
   EXPECT_NE(order_free(uses, nullptr), nullptr);
   clear_last_error();

@@ -33,7 +33,7 @@ class StreamDependenciesTest : public DeviceTest {
     return new_waits().size();
   }
 
-  BoundStream third = make_queue();
+  BoundStream third = make_bound_stream();
   StreamDependencies uses{DeviceMemory::of(0)};
 };
 
@@ -147,7 +147,7 @@ TEST_F(StreamDependenciesTest, ExportsUnderOneLeaseWaitForEachOther) {
   std::uint64_t const records = sim.calls("cuEventRecord");
   uses.close_lease(lease, false);
   EXPECT_EQ(sim.calls("cuEventRecord"), records + 3);
-  BoundStream const fourth = make_queue();
+  BoundStream const fourth = make_bound_stream();
   EXPECT_EQ(waits_before(fourth, Use::read), 3u);
 }
 

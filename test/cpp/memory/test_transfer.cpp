@@ -49,7 +49,7 @@ TEST_P(TransferTest, CopiesWithinADeviceAndBetweenDevices) {
   BlockPtr const source = on_host(bytes);
   BlockPtr const one = on_device(5000, first);
   BlockPtr const twin = on_device(5000, second);
-  detail::BoundStream const there = make_queue(1);
+  detail::BoundStream const there = make_bound_stream(1);
   BlockPtr const two = on_device(5000, there, 1);
   copy(*one, *source, 5000, first, GetParam());
   copy(*twin, *one, 5000, second, GetParam());
@@ -215,7 +215,7 @@ TEST_F(NoPeerTest, CopyBetweenDevicesGoesThroughTheHost) {
   std::vector<unsigned char> const bytes = counted((std::size_t{35} << 20) + 5);
   BlockPtr const source = on_host(bytes);
   BlockPtr const one = on_device(bytes.size(), first);
-  detail::BoundStream const there = make_queue(1);
+  detail::BoundStream const there = make_bound_stream(1);
   BlockPtr const two = on_device(bytes.size(), there, 1);
   sim.delay(std::chrono::milliseconds(1));
   copy(*one, *source, bytes.size(), first, CopyMode::async);
