@@ -59,26 +59,28 @@ class Build:
 
     def make(self, part: Part, *options: str, targets: tuple[str, ...] = ()) -> Build:
         """Configures and builds the targets. A second call builds only what changed."""
+        self.configure(part, *options)
+        build = [environment.build_tools(part) / "bin" / "cmake", "--build", self.folder, "-j", str(part.jobs)]
+        if targets:
+            build += ["--target", *targets]
+        part.run(build, env=self.environment(part), cwd=self.source)
+        return self
+
+    def configure(self, part: Part, *options: str) -> Build:
         missing = environment.install_debian_packages()
         if missing:
             raise PartFailed(missing)
         tools = environment.build_tools(part) / "bin"
-        cmake = tools / "cmake"
-        env = self.environment(part)
         strict = "OFF" if self.preset in FALSE_WARNINGS else "ON"
         configure = [
-            *(cmake, "--preset", self.preset, "-B", self.folder),
+            *(tools / "cmake", "--preset", self.preset, "-B", self.folder),
             f"-DPython_EXECUTABLE={self.interpreter or tools / 'python'}",
             f"-DMEMARRAY_WARNINGS_AS_ERRORS={strict}",
             *options,
         ]
         if environment.has_ccache():
             configure += ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache", "-DCMAKE_CUDA_COMPILER_LAUNCHER=ccache"]
-        part.run(configure, env=env, cwd=self.source)
-        build = [cmake, "--build", self.folder, "-j", str(part.jobs)]
-        if targets:
-            build += ["--target", *targets]
-        part.run(build, env=env, cwd=self.source)
+        part.run(configure, env=self.environment(part), cwd=self.source)
         return self
 
     def environment(self, part: Part) -> dict[str, str]:
@@ -159,11 +161,11 @@ def of(preset: str) -> Build:
 
 
 def host(part: Part, *targets: str) -> Build:
-    """Builds without CUDA. The quick run has no demo, no loops for AVX, and kernels of two dtypes, and compiles sources
-    together with few optimisations; else clang-tidy looks up the command of each. The nightly run tests all dtypes and
-    ranks in C++, optimises the tests, and does without precompiled headers, which hide missing includes."""
+    """Builds without CUDA. The quick run has no demo, no loops for AVX, kernels of two dtypes and few optimisations.
+    The nightly run tests all dtypes and ranks in C++, optimises the tests and the bindings, and compiles each source
+    alone and without precompiled headers: together they hide missing includes."""
     every, precompiled = ("ON", "OFF") if part.nightly else ("OFF", "ON")
-    more, joined = ("OFF", "ON") if part.quick else ("ON", "OFF")
+    more, joined = ("OFF" if part.quick else "ON"), ("OFF" if part.nightly else "ON")
     return of("host").make(
         part,
         f"-DCMAKE_CXX_FLAGS_RELEASE={'-O1' if part.quick else '-O3'} -DNDEBUG",
