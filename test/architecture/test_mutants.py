@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from driver import commands, mutants
 
 ROOT = Path(__file__).resolve().parents[2]
 PATCHES = sorted((ROOT / "test").glob("mutants/*.patch")) + sorted((ROOT / "test").glob("additions/*.patch"))
@@ -54,3 +59,18 @@ def test_addition_without_its_suite_is_found():
     assert suites_without_a_test(addition[: addition.rindex("--- /dev/null")]) == suites
     assert suites_without_a_test(addition.replace("+TEST", "+// TEST")) == suites
     assert suites_without_a_test(addition.replace("b/test/cpp/view/", "b/test/cpp/base/")) == suites
+
+
+def test_pattern_chooses_the_mutants(monkeypatch):
+    tried = []
+
+    def survivors(part, build, group):
+        tried.extend(mutant.patch.stem for mutant in group)
+        return []
+
+    monkeypatch.setattr(mutants, "copy_tree", lambda: None)
+    monkeypatch.setattr(mutants, "survivors", survivors)
+    mutants.mutants(commands.Part("mutants", jobs=1, nightly=True, mutants="sort-*"))
+    assert tried == [patch.stem for patch in PATCHES if patch.stem.startswith("sort-")]
+    with pytest.raises(commands.Absent, match=r"no mutant is named sort$"):
+        mutants.mutants(commands.Part("mutants", jobs=1, nightly=True, mutants="sort"))

@@ -46,6 +46,7 @@ class Part:
     """A running part, which runs commands and notes lines for the report.
 
     `quick`: a contributor's run, without anything that takes minutes. `nightly`: everything. Neither: the run of CI.
+    `mutants`: a pattern for the names of the mutants to try.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Part:
     nightly: bool = False
     minutes: float = 10
     quick: bool = False
+    mutants: str = "*"
     notes: list[str] = field(default_factory=list)
 
     @property

@@ -46,6 +46,9 @@ def arguments(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--minutes", type=float, default=10, metavar="M", help="let each fuzzer of the part fuzz run so long (10)"
     )
+    parser.add_argument(
+        "--mutants", default="*", metavar="NAMES", help="try the mutants alone whose names match this pattern ('*')"
+    )
     parser.add_argument("--fresh", action="store_true", help="forget earlier builds and environments first")
     return parser.parse_args(argv)
 
@@ -107,5 +110,5 @@ def main(argv: list[str] | None = None, table: dict[str, Callable[[Part], None]]
     if options.fresh:
         shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True, exist_ok=True)
-    chosen = [Part(name, options.jobs, options.nightly, options.minutes, is_quick) for name in names]
+    chosen = [Part(name, options.jobs, options.nightly, options.minutes, is_quick, options.mutants) for name in names]
     return report([run_part(part, table[part.name]) for part in chosen])

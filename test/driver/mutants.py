@@ -39,6 +39,7 @@ QUICK = (
     "-DMEMARRAY_WIDE_PATHS=OFF",
     "-DMEMARRAY_TEST_PRECOMPILED=ON",
     "-DMEMARRAY_TEST_EVERY_INSTANCE=OFF",
+    "-DMEMARRAY_TEST_EVERY_KERNEL=OFF",
     "-DMEMARRAY_TEST_OPTIMIZED=OFF",
 )
 #: Extension modules of test/cpp/python that tests import.
@@ -82,12 +83,13 @@ def read(patch: Path) -> Mutant:
 
 def mutants(part: Part) -> None:
     """the patches of test/mutants: the suite that each names must fail with it (nightly: all patches)"""
-    every = [
-        read(patch) for kind in ("mutants", "additions") for patch in sorted((ROOT / "test" / kind).glob("*.patch"))
-    ]
+    folders = [ROOT / "test" / kind for kind in ("mutants", "additions")]
+    every = [read(patch) for folder in folders for patch in sorted(folder.glob(f"{part.mutants}.patch"))]
     chosen = [mutant for mutant in every if part.nightly or mutant.when == "normal"]
     if not chosen:
-        raise Absent(f"none of {len(every)} mutants are for the normal run" if every else "test/mutants is empty")
+        raise Absent(
+            f"none of {len(every)} mutants are for the normal run" if every else f"no mutant is named {part.mutants}"
+        )
     copy_tree()
     failures = []
     # One build after the other: each mutant then recompiles only the files of its patch.
