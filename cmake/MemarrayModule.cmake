@@ -9,11 +9,8 @@ if(binding_sources)
   endif()
   if(MEMARRAY_JOIN_SOURCES)
     target_precompile_headers(_core PRIVATE <pybind11/pybind11.h> <memarray/memarray.hpp>)
-    set_target_properties(_core PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    # Sources that each define a type of Python use the same names for its parts.
-    set(apart ${binding_sources})
-    list(FILTER apart INCLUDE REGEX "(instance_type|lease_type|view_type|view_properties|object_bridge)[.]cpp$")
-    set_source_files_properties(${apart} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    # The names in the anonymous namespaces of these sources are something else in other sources.
+    memarray_join_sources(_core "/(instance_type|lease_type|view_type|view_properties|object_bridge)[.]cpp$")
   endif()
   target_include_directories(_core PRIVATE "${PROJECT_SOURCE_DIR}/python/bindings" "${PROJECT_SOURCE_DIR}/src")
   set_target_properties(_core PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${MEMARRAY_PACKAGE_DIR}" INSTALL_RPATH "$ORIGIN/lib")

@@ -67,6 +67,7 @@ class Build:
         return self
 
     def configure(self, part: Part, *options: str) -> Build:
+        """Configures, and builds nothing."""
         missing = environment.install_debian_packages()
         if missing:
             raise PartFailed(missing)
