@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 
 namespace memarray::detail {
 namespace {
 
 constexpr std::int64_t warp = 32;
 
-// Most blocks, as a multiple of those resident at once. More cost more than a loop in each thread. With fewer, the
-// device idles at the end.
-constexpr std::int64_t waves = 16;
+// Beyond CUDA's limit, threads continue with further elements. Below it, one element or vector for each thread is
+// fastest.
+constexpr std::int64_t most_blocks = std::numeric_limits<std::int32_t>::max();
 
 constexpr std::int64_t divide_up(std::int64_t count, std::int64_t by) noexcept { return (count + by - 1) / by; }
 
@@ -40,9 +42,8 @@ LaunchPlan plan_launch(std::int64_t size, int width, Occupancy const& occupancy)
   // Few elements are spread over all processors.
   if (size < threads * occupancy.processors)
     threads = std::clamp(divide_up(divide_up(size, occupancy.processors), warp) * warp, warp, threads);
-  std::int64_t const needed = vectors > 0 ? divide_up(vectors, threads * vectors_together) : divide_up(size, threads);
-  return {static_cast<unsigned>(std::min(needed, std::max<std::int64_t>(occupancy.blocks, 1) * waves)),
-          static_cast<unsigned>(threads), vectors};
+  std::int64_t const needed = divide_up(vectors > 0 ? vectors : size, threads);
+  return {static_cast<unsigned>(std::min(needed, most_blocks)), static_cast<unsigned>(threads), vectors};
 }
 
 }  // namespace memarray::detail

@@ -38,14 +38,15 @@ TEST(LaunchPlanTest, FewElementsAreSpreadOverAllProcessors) {
 TEST(LaunchPlanTest, VectorsAreUsedWhenEveryThreadHasOne) {
   std::int64_t const at_once = 256 * 1056;
   EXPECT_EQ(plan_launch(4 * at_once - 1, 4, large_device).vectors, 0);
-  EXPECT_EQ(plan_launch(4 * at_once + 3, 4, large_device), (LaunchPlan{528, 256, at_once}));
+  EXPECT_EQ(plan_launch(4 * at_once + 3, 4, large_device), (LaunchPlan{1056, 256, at_once}));
   EXPECT_EQ(plan_launch(4 * at_once, 0, large_device).vectors, 0);
 }
 
-TEST(LaunchPlanTest, LargeLaunchesLimitTheNumberOfBlocks) {
-  LaunchPlan const plan = plan_launch(std::int64_t{1} << 30, 4, large_device);
-  EXPECT_EQ(plan, (LaunchPlan{1056 * 16, 256, std::int64_t{1} << 28}));
-  EXPECT_EQ(plan_launch(std::int64_t{1} << 40, 0, large_device).blocks, 1056U * 16);
+TEST(LaunchPlanTest, EveryThreadHasOneElementOrVectorUpToCudasLimitOfBlocks) {
+  std::int64_t const size = std::int64_t{1} << 30;
+  EXPECT_EQ(plan_launch(size, 4, large_device), (LaunchPlan{1 << 20, 256, size / 4}));
+  EXPECT_EQ(plan_launch(size, 0, large_device), (LaunchPlan{1 << 22, 256, 0}));
+  EXPECT_EQ(plan_launch(std::int64_t{1} << 40, 0, large_device).blocks, 2147483647U);
 }
 
 TEST(LaunchPlanTest, DeviceWithZeroOccupancyStillGetsABlock) {

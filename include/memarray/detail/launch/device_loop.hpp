@@ -124,24 +124,14 @@ struct DeviceLoop {
   /// Adjacent threads take adjacent vectors, so a warp's accesses coalesce.
   template <std::size_t... a>
   MEMARRAY_HD void run_vectors(ThreadIndex const& place, std::index_sequence<a...>) {
-    using Loaded = Pack<Vector<typename Arguments::Element, width>...>;
-    U const tile = static_cast<U>(place.threads) * vectors_together;
-    U const step = tile * place.blocks;
-    for (U first = tile * place.block + place.thread; first < vectors; first += step) {
-      Loaded loaded[vectors_together];
-      MEMARRAY_UNROLL
-      for (int k = 0; k < vectors_together; ++k) {
-        U const vector = first + static_cast<U>(k) * place.threads;
-        if (vector < vectors) (get<a>(loaded[k]).load(get<a>(arguments).source + vector * static_cast<U>(width)), ...);
-      }
-      MEMARRAY_UNROLL
-      for (int k = 0; k < vectors_together; ++k) {
-        U const vector = first + static_cast<U>(k) * place.threads;
-        if (vector >= vectors) continue;
-        U const linear = vector * static_cast<U>(width);
-        visit(linear, get<a>(loaded[k])...);
-        (get<a>(loaded[k]).store(get<a>(arguments).target + linear), ...);
-      }
+    U const step = static_cast<U>(place.blocks) * place.threads;
+    U const first = static_cast<U>(place.block) * place.threads + place.thread;
+    for (U vector = first; vector < vectors; vector += step) {
+      U const linear = vector * static_cast<U>(width);
+      Pack<Vector<typename Arguments::Element, width>...> loaded;
+      (get<a>(loaded).load(get<a>(arguments).source + linear), ...);
+      visit(linear, get<a>(loaded)...);
+      (get<a>(loaded).store(get<a>(arguments).target + linear), ...);
     }
   }
 

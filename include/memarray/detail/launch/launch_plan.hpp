@@ -39,9 +39,6 @@ struct LaunchPlan {
   friend bool operator==(LaunchPlan const&, LaunchPlan const&) noexcept = default;
 };
 
-/// Vectors that a thread has in flight: one does not saturate the memory.
-inline constexpr int vectors_together = 2;
-
 /// Requires `size` ≥ 1. `width`: elements of a vector; 0 without vectors.
 [[nodiscard]] MEMARRAY_API LaunchPlan plan_launch(std::int64_t size, int width, Occupancy const& occupancy) noexcept;
 
