@@ -246,16 +246,16 @@ class Pool {
 
 std::atomic<Pool*> current{nullptr};
 
-// A forked child has no workers and creates a new pool. Never destroyed: its threads never end.
-Pool& pool() {
+// A forked child has no workers and creates a new pool. Never destroyed: its threads never end. Null without memory.
+Pool* pool() noexcept {
   Pool* known = current.load(std::memory_order_acquire);
   while (known == nullptr || known->generation != detail::fork_generation()) {
-    Pool* const fresh = new Pool(detail::fork_generation());
-    if (current.compare_exchange_strong(known, fresh, std::memory_order_acq_rel, std::memory_order_acquire))
-      return *fresh;
+    Pool* const fresh = new (std::nothrow) Pool(detail::fork_generation());
+    if (!fresh || current.compare_exchange_strong(known, fresh, std::memory_order_acq_rel, std::memory_order_acquire))
+      return fresh;
     delete fresh;
   }
-  return *known;
+  return known;
 }
 
 }  // namespace
@@ -301,7 +301,8 @@ bool detail::workers_are_awake() noexcept {
 
 void detail::share_loop(int width, std::int64_t chunks, void (*call)(void*, std::int64_t), void* context) {
   width = static_cast<int>(std::min<std::int64_t>(std::min(width, most_threads), chunks));
-  if (width > 1 && pool().run(width, chunks, call, context)) return;
+  Pool* const shared = width > 1 ? pool() : nullptr;
+  if (shared && shared->run(width, chunks, call, context)) return;
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) call(context, chunk);
 }
 

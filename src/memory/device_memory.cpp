@@ -108,16 +108,21 @@ ForkLockGuard DeviceMemory::guard() noexcept {
           }};
 }
 
+BoundStream DeviceMemory::make_stream() const {
+  StreamHandle const stream = create_stream_handle(_context);
+  if (!stream) throw_last_error("making a stream");
+  return bind_stream(stream, _context);
+}
+
 BoundStream DeviceMemory::internal_stream() {
   {
     auto const locked = guard();
     if (_internal_stream) return bind_stream(_internal_stream, _context);
   }
-  StreamHandle stream = create_stream_handle(_context);
-  if (!stream) throw_last_error("making a stream");
+  BoundStream made = make_stream();
   auto const locked = guard();
-  if (_is_over) return bind_stream(stream, _context);
-  if (!_internal_stream) _internal_stream = std::move(stream);
+  if (_is_over) return made;
+  if (!_internal_stream) _internal_stream = std::move(made.stream);
   return bind_stream(_internal_stream, _context);
 }
 

@@ -1,5 +1,6 @@
 #include <memarray/base/hooks.hpp>
 #include <memarray/base/reports.hpp>
+#include <memarray/base/threads.hpp>
 #include <memarray/detail/memory/transfer.hpp>
 #include <memarray/driver/driver_table.hpp>
 #include <memarray/driver/last_error.hpp>
@@ -7,6 +8,8 @@
 #include <memarray/driver/stream_order.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -14,11 +17,20 @@
 namespace memarray::detail {
 namespace {
 
-// Larger transfers of pageable memory are staged in pieces.
+// Larger transfers through pinned memory are cut into pieces. Smaller pieces wake the host's threads too often.
 constexpr std::size_t staging_bytes = std::size_t{16} << 20;
 // Small transfers share cached buffers of one size.
 constexpr std::size_t least_staging = std::size_t{1} << 12;
 constexpr std::size_t pattern_bytes = std::size_t{1} << 16;
+
+void copy_on_threads(std::byte* target, std::byte const* source, std::size_t bytes) noexcept {
+  auto const chunks = static_cast<std::size_t>(parallel_chunks(bytes));
+  parallel_for(static_cast<std::int64_t>(chunks), [&](std::int64_t chunk) {
+    std::size_t const begin = bytes * static_cast<std::size_t>(chunk) / chunks;
+    std::size_t const end = bytes * (static_cast<std::size_t>(chunk) + 1) / chunks;
+    std::memcpy(target + begin, source + begin, end - begin);
+  });
+}
 
 class Submission {
  public:
@@ -53,7 +65,7 @@ class Submission {
         Current(_bound_stream).driver().cuMemsetD8Async(device_address(target), value, bytes, *_bound_stream.stream),
         "filling memory of a device");
   }
-  /// Copies on the host, in stream order.
+  /// Copies on host threads, in stream order.
   void on_host(std::byte* target, std::byte const* source, std::size_t bytes) const {
     struct Work {
       std::byte* target;
@@ -63,7 +75,7 @@ class Submission {
     auto work = std::make_unique<Work>(Work{target, source, bytes});
     cu::HostFunction const run = [](void* data) {
       std::unique_ptr<Work> const todo(static_cast<Work*>(data));
-      std::memcpy(todo->target, todo->source, todo->bytes);
+      copy_on_threads(todo->target, todo->source, todo->bytes);
     };
     check_driver(Current(_bound_stream).driver().cuLaunchHostFunc(*_bound_stream.stream, run, work.get()),
                  "copying on the host in a stream's order");
@@ -95,12 +107,38 @@ void submit(BoundStream const& bound_stream, std::initializer_list<UseOf> uses, 
   }
 }
 
-template <class Piece>
-void in_pieces(std::size_t bytes, Piece const& piece) {
-  for (std::size_t at = 0; at < bytes; at += staging_bytes) piece(at, std::min(staging_bytes, bytes - at));
-}
-
 bool is_pageable(Block const& block) noexcept { return block.memory_type() == MemoryType::normal; }
+
+/// Copies by way of pinned memory: `fill` submits the copy of a piece of the source into a buffer, in a stream of
+/// `memory`; `drain` the copy onward, in `bound_stream`, on the device of `drains`. The next piece is filled meanwhile.
+template <class Fill, class Drain>
+void copy_in_pieces(Block& source, std::size_t bytes, DeviceMemory& memory, BoundStream const& bound_stream,
+                    DeviceMemory& drains, Fill const& fill, Drain const& drain) {
+  bool const is_large = bytes > staging_bytes;
+  // Large copies hold up a stream, so it is theirs alone.
+  BoundStream const fills = is_large ? memory.make_stream() : memory.internal_stream();
+  std::array<BlockPtr, 2> buffers;
+  std::array<StreamDependencies*, 2> uses{};
+  for (std::size_t k = 0; k < (is_large ? 2 : 1); ++k) {
+    buffers[k] = staging_block(memory, std::min(bytes, staging_bytes));
+    uses[k] = &buffers[k]->uses_on(memory.shared_from_this());
+  }
+  source.uses()->order(fills, Use::read, "copying in pieces, after the source's writer");
+  submit(fills, {{source.uses(), Use::read}, {uses[0], Use::write}, {uses[1], Use::write}},
+         [&](Submission const& submission) {
+           std::size_t k = 0;
+           for (std::size_t at = 0; at < bytes; at += staging_bytes, k = 1 - k) {
+             std::size_t const length = std::min(staging_bytes, bytes - at);
+             uses[k]->order(fills, Use::write, "copying in pieces, after the buffer's last piece left");
+             fill(submission, buffers[k]->data(), at, length);
+             uses[k]->submitted(end_of(fills, memory), Use::write);
+             uses[k]->order(bound_stream, Use::read, "copying in pieces, after the piece came into the buffer");
+             drain(buffers[k]->data(), at, length);
+             uses[k]->submitted(end_of(bound_stream, drains), Use::read);
+           }
+         });
+  source.uses()->submitted(end_of(fills, memory), Use::read);
+}
 
 void copy_between_devices(Submission const& submission, Block& target, Block& source, std::byte const* from_data,
                           std::size_t bytes, BoundStream const& bound_stream) {
@@ -108,45 +146,38 @@ void copy_between_devices(Submission const& submission, Block& target, Block& so
   DeviceMemory& from = source.uses()->memory();
   if (&to == &from) return submission.on_device(target.data(), from_data, bytes);
   if (from.reaches(to) || to.reaches(from)) return submission.to_peer(target.data(), to, from_data, from, bytes);
-  // The source's internal stream copies each piece to the host; `bound_stream` copies it onward.
-  BlockPtr const staging = staging_block(from, std::min(bytes, staging_bytes));
-  StreamDependencies& staged = staging->uses_on(from.shared_from_this());
-  BoundStream const out = from.internal_stream();
-  source.uses()->order(out, Use::read, "copying between devices: out, after the source's writer");
-  submit(out, {{source.uses(), Use::read}, {&staged, Use::write}}, [&](Submission const& outward) {
-    in_pieces(bytes, [&](std::size_t at, std::size_t length) {
-      staged.order(out, Use::write, "copying between devices: out, after the last piece went in");
-      outward.to_host(staging->data(), from_data + at, length);
-      staged.submitted(end_of(out, from), Use::write);
-      staged.order(bound_stream, Use::read, "copying between devices: in, after it came out");
-      submission.to_device(target.data() + at, staging->data(), length);
-      staged.submitted(end_of(bound_stream, to), Use::read);
-    });
-  });
-  source.uses()->submitted(end_of(out, from), Use::read);
+  copy_in_pieces(
+      source, bytes, from, bound_stream, to,
+      [&](Submission const& outward, std::byte* buffer, std::size_t at, std::size_t length) {
+        outward.to_host(buffer, from_data + at, length);
+      },
+      [&](std::byte const* buffer, std::size_t at, std::size_t length) {
+        submission.to_device(target.data() + at, buffer, length);
+      });
 }
 
-void copy_in(Submission const& submission, Block& target, Block& source, std::byte const* from, std::size_t bytes,
-             BoundStream const& bound_stream, BlockPtr const& staging) {
-  if (target.is_on_device() && source.is_on_device())
-    return copy_between_devices(submission, target, source, from, bytes, bound_stream);
+/// Copies between pageable memory and a device. `staging` holds all bytes, or is null for a large copy.
+void copy_through_staging(Submission const& submission, Block& target, Block& source, std::byte const* from,
+                          std::size_t bytes, BoundStream const& bound_stream, Block* staging) {
   bool const inward = target.is_on_device();
-  if (!staging) {
+  auto const fill = [&](Submission const& by, std::byte* buffer, std::size_t at, std::size_t length) {
     if (inward)
-      submission.to_device(target.data(), from, bytes);
+      by.on_host(buffer, from + at, length);
     else
-      submission.to_host(target.data(), from, bytes);
-    return;
+      by.to_host(buffer, from + at, length);
+  };
+  auto const drain = [&](std::byte const* buffer, std::size_t at, std::size_t length) {
+    if (inward)
+      submission.to_device(target.data() + at, buffer, length);
+    else
+      submission.on_host(target.data() + at, buffer, length);
+  };
+  if (staging) {
+    fill(submission, staging->data(), 0, bytes);
+    return drain(staging->data(), 0, bytes);
   }
-  in_pieces(bytes, [&](std::size_t at, std::size_t length) {
-    if (inward) {
-      submission.on_host(staging->data(), from + at, length);
-      submission.to_device(target.data() + at, staging->data(), length);
-    } else {
-      submission.to_host(staging->data(), from + at, length);
-      submission.on_host(target.data() + at, staging->data(), length);
-    }
-  });
+  DeviceMemory& memory = (inward ? target : source).uses()->memory();
+  copy_in_pieces(source, bytes, memory, bound_stream, memory, fill, drain);
 }
 
 }  // namespace
@@ -167,7 +198,7 @@ void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& bo
 
   RuntimeRelease const released;
   bool const through_staging = !on_devices && is_pageable(other) && ending == CopyMode::async;
-  BlockPtr const staging = through_staging ? staging_block(*memory, std::min(bytes, staging_bytes)) : BlockPtr();
+  BlockPtr const staging = through_staging && bytes <= staging_bytes ? staging_block(*memory, bytes) : BlockPtr();
   // The driver may read pageable memory before earlier work in the stream completes.
   if (!on_devices && !through_staging && is_pageable(source))
     source_uses.synchronize(Use::read, "copying pageable memory to a device, after work that writes it");
@@ -176,7 +207,12 @@ void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& bo
   StreamDependencies* const staging_uses = staging ? &staging->uses_on(memory) : nullptr;
   submit(bound_stream, {{&source_uses, Use::read}, {&target_uses, Use::write}, {staging_uses, Use::write}},
          [&](Submission const& submission) {
-           copy_in(submission, target, source, source.data() + offset, bytes, bound_stream, staging);
+           std::byte const* const from = source.data() + offset;
+           if (on_devices) return copy_between_devices(submission, target, source, from, bytes, bound_stream);
+           if (through_staging)
+             return copy_through_staging(submission, target, source, from, bytes, bound_stream, staging.get());
+           if (target.is_on_device()) return submission.to_device(target.data(), from, bytes);
+           submission.to_host(target.data(), from, bytes);
          });
   PendingWork end = end_of(bound_stream, *memory);
   bool is_over = !end.is_unknown;

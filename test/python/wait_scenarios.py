@@ -103,8 +103,32 @@ def moves_through_the_host_at_once(w):
     assert (w.contents() == w.values + SUMS).all()
 
 
+def three_pieces(w):
+    """Returns an array whose copies pass through two buffers of 16 MiB in three pieces, and its values."""
+    return filled((9, 1 << 19), start=w.start, values_of=small_numbers)
+
+
+def a_large_move_to_a_device(w):
+    large, values = three_pieces(w)
+    w.delay(w.first)
+    large.move_memory(kDLCUDA, stream=w.first, async_copy=True)
+    large.add_index_tuple(stream=w.first)
+    large.move_memory(kDLCPU)
+    assert (look(large) == values + index_sums(values.shape, "float64")).all()
+
+
+def a_large_move_back(w):
+    large, values = three_pieces(w)
+    large.move_memory(kDLCUDA)
+    w.delay(w.second)
+    large.add_index_tuple(stream=w.second)
+    w.delay(w.first)
+    large.move_memory(kDLCPU, stream=w.first, async_copy=True)
+    assert (look(large) == values + index_sums(values.shape, "float64")).all()
+
+
 def a_large_move_through_the_host(w):
-    large, values = filled((5, 1 << 19), start=w.start, values_of=small_numbers)
+    large, values = three_pieces(w)
     large.move_memory(kDLCUDA)
     large.add_index_tuple()  # only the device's side is valid
     values += index_sums(values.shape, "float64")
@@ -335,6 +359,7 @@ SCENARIOS = {
                 *(a_kernel_then_a_fill, a_fill_then_a_kernel, a_move_then_a_kernel, a_move_back_later_then_a_read),
                 *(a_read_later_then_a_write_on_the_host, a_copy_that_writes_what_another_reads),
                 *(a_move_from_where_a_move_goes, a_move_to_another_device, a_move_to_another_device_by_the_first),
+                *(a_large_move_to_a_device, a_large_move_back),
                 *(a_lease_for_a_stream, a_reader_in_another_stream, a_writer_in_another_stream),
                 *(readers_one_after_another, writers_one_after_another, the_next_owner_in_another_stream),
                 *(an_escaped_view_read_in_an_unknown_stream, an_aliased_view_written_after_a_move),

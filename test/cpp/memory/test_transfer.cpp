@@ -9,7 +9,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
-#include <numeric>
 #include <thread>
 
 #include "device_test.hpp"
@@ -24,9 +23,10 @@ using detail::CopyMode;
 using detail::fill;
 using detail::Use;
 
+/// Returns bytes whose period does not divide the size of a copy's piece.
 std::vector<unsigned char> counted(std::size_t count) {
   std::vector<unsigned char> bytes(count);
-  std::iota(bytes.begin(), bytes.end(), static_cast<unsigned char>(1));
+  for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<unsigned char>(1 + i % 251);
   return bytes;
 }
 
@@ -129,6 +129,34 @@ TEST_F(FillTest, AsyncCopyDoesNotBlockTheCaller) {
   EXPECT_FALSE(detail::is_over(*back->uses()));
   gate.open();
   EXPECT_EQ(bytes_in(*back, first), counted(1 << 20));
+}
+
+TEST_F(FillTest, LargeCopyInABusyStreamHoldsUpNoOtherWork) {
+  std::vector<unsigned char> const bytes = counted((std::size_t{40} << 20) + 3);
+  BlockPtr const source = on_host(bytes);
+  BlockPtr const back = on_host(std::vector<unsigned char>(bytes.size()));
+  BlockPtr const late = on_device(bytes.size(), first);
+  BlockPtr const early = on_device(bytes.size(), second);
+  ASSERT_TRUE(synchronize(first));
+  Gate gate(*sim.table(), *first.stream);
+  copy(*late, *source, bytes.size(), first, CopyMode::async);
+  copy(*early, *source, bytes.size(), second, CopyMode::async);
+  copy(*back, *early, bytes.size(), second, CopyMode::async);
+  bool over = false;
+  for (int waited = 0; !over && waited < 4000; ++waited) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    over = detail::is_over(*back->uses());
+  }
+  EXPECT_TRUE(over) << "copies in another stream";
+  EXPECT_FALSE(detail::is_over(*late->uses()));
+  if (over) {
+    unsigned char last = 0;
+    detail::read_bytes(*early, bytes.size() - 1, &last, 1);
+    EXPECT_EQ(last, bytes.back());
+  }
+  gate.open();
+  EXPECT_EQ(bytes_in(*back, second), bytes);
+  EXPECT_EQ(bytes_in(*late, first), bytes);
 }
 
 TEST_F(FillTest, HostReadWaitsForThePendingCopy) {

@@ -39,6 +39,8 @@ class MEMARRAY_API DeviceMemory : public std::enable_shared_from_this<DeviceMemo
   [[nodiscard]] MemoryResource const& staging() const noexcept { return _staging; }
   /// Returns the internal stream, which does not synchronise with the legacy default stream. Throws `CudaError`.
   [[nodiscard]] BoundStream internal_stream();
+  /// Creates another such stream, for its holders alone. Throws `CudaError`.
+  [[nodiscard]] BoundStream make_stream() const;
   /// Releases unused memory of the pool and of `staging`.
   void trim() noexcept;
   /// Returns an event, reused after its last handle; null on failure.
