@@ -113,7 +113,12 @@ class InTorch:
                 return view.read().result
         with self.torch.cuda.stream(self.stream):
             copied = self.torch.from_dlpack(lease).clone()
-        return lambda: copied.cpu().numpy()
+
+        def read():
+            with self.torch.cuda.stream(self.stream):  # the default stream does not wait for this one
+                return copied.cpu().numpy()
+
+        return read
 
     def add_one(self, lease):
         if self.consumer:
@@ -134,7 +139,7 @@ class InCuPy:
     def read_later(self, lease):
         with self.stream:
             copied = self.cupy.from_dlpack(lease).copy()
-        return copied.get
+        return lambda: copied.get(stream=self.stream)
 
     def add_one(self, lease):
         with self.stream:
@@ -142,11 +147,15 @@ class InCuPy:
             view += 1
 
 
-@pytest.mark.parametrize("peer", [InTorch, InCuPy])
-def test_consumers_on_own_streams_never_see_stale_data(device, peer):
+@pytest.fixture(params=[InTorch, InCuPy])
+def consumer(request, device):
+    """Yields the consumer. Its import of a library is over before the test makes arrays."""
+    return request.param(device)
+
+
+def test_consumers_on_own_streams_never_see_stale_data(device, consumer):
     """Runs kernels of memarray, and reads and writes of the peer; only the device waits."""
     rounds = 30 if device.simulated else 10_000
-    consumer = peer(device)
     size = 1000 if device.simulated else 1 << 20
     array, values = filled((size,), "float32", values_of=small_numbers)
     values = values.astype("float64")
