@@ -1,3 +1,5 @@
+#include "base/loop_pool.hpp"
+
 #include <memarray/base/hooks.hpp>
 #include <memarray/base/reports.hpp>
 #include <memarray/base/threads.hpp>
@@ -24,11 +26,12 @@ constexpr std::size_t least_staging = std::size_t{1} << 12;
 constexpr std::size_t pattern_bytes = std::size_t{1} << 16;
 
 void copy_on_threads(std::byte* target, std::byte const* source, std::size_t bytes) noexcept {
-  auto const chunks = static_cast<std::size_t>(parallel_chunks(bytes));
-  parallel_for(static_cast<std::int64_t>(chunks), [&](std::int64_t chunk) {
-    std::size_t const begin = bytes * static_cast<std::size_t>(chunk) / chunks;
-    std::size_t const end = bytes * (static_cast<std::size_t>(chunk) + 1) / chunks;
-    std::memcpy(target + begin, source + begin, end - begin);
+  auto const size = static_cast<std::int64_t>(bytes);
+  std::int64_t const chunks = parallel_chunks(bytes);
+  parallel_for(chunks, [=](std::int64_t chunk) {
+    std::int64_t const begin = begin_of_part(size, chunks, chunk);
+    std::memcpy(target + begin, source + begin,
+                static_cast<std::size_t>(begin_of_part(size, chunks, chunk + 1) - begin));
   });
 }
 
