@@ -12,6 +12,7 @@ BY_REFERENCE = "the functor takes an element of an update array by reference: do
 ONE_INDEX = "the index of a one-dimensional functor is an integer of 64 bits, or of 32: std::int64_t i"
 CUTS = "the values are floating-point numbers, and the result is an integer: give an initial value such as 0.0"
 RANGE_RANKS = "the begin and the end of a range have one rank"
+LIST_RANK = "a list names one integer for each dimension of the array"
 NOT_A_STREAM = "StreamOrLaunch(const NotAStream&) [with NotAStream = {}"
 NOT_TRIVIAL = "the value of a reduction is trivially copyable"
 COMPILES = None
@@ -73,6 +74,12 @@ CASES = {
         "hold(s, update(a)).for_each_index({3}, [](auto i, double& x) {});",
         "an update array has the rank of the launch",
     ),
+    "array_of_a_longer_list": ("MemArray<double, 2> c({2, 3, 4});", LIST_RANK),
+    "array_of_a_shorter_list": ("MemArray<double, 2> c({2});", LIST_RANK),
+    "resize_to_another_rank": ("floats.resize({2});", LIST_RANK),
+    "element_of_another_rank": ("line({0, 1});", LIST_RANK),
+    "write_of_another_rank": ("numbers.write({0, 1}, 1.0);", LIST_RANK),
+    "extents_of_floats": ("MemArray<double, 2> c({2.5, 3});", "no matching function for call to ‘memarray::MemArray<"),
     # accesses
     "no_arrays": ("for_each_index(shape, s, [](auto i) {});", NAME_ARRAYS),
     "array_without_access": ("for_each_index(shape, s, [](auto i, auto x) {}, a);", NAME_ARRAYS),
@@ -210,6 +217,7 @@ CASES = {
     "const_bundle": ("write(std::as_const(incomplete));", "ArrayIsConst memarray::write("),
     "overwrite_bundle": ("overwrite(incomplete);", "BundlesAreOnlyReadOrWritten memarray::overwrite("),
     # valid programs
+    "extents_of_several_types": ("enum { four = 4 }; MemArray<double, 2> c({four, std::string().size()});", COMPILES),
     "int_index": ("for_each_index({3}, s, [](int i, double& x) {}, update(line));", COMPILES),
     "indexer_of_update": ("for_each_index(shape, s, [](auto i, ArrayIndexer<double, 2> x) {}, update(a));", COMPILES),
     "range_of_list_and_shape": (

@@ -4,6 +4,7 @@
 #include <memarray/base/config.hpp>
 #include <memarray/base/dtype.hpp>
 #include <memarray/base/errors.hpp>
+#include <memarray/base/shape.hpp>
 #include <memarray/detail/base/element_pointer.hpp>
 #include <memarray/detail/state/array_operations.hpp>
 #include <memarray/detail/state/array_state.hpp>
@@ -19,7 +20,9 @@
 #include <cuda/std/array>
 #include <cuda/std/mdspan>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -52,12 +55,12 @@ class MemArray {
 
   /// Allocates host memory, every element `T()`. `device_id`: the default device for moves. Throws `ValueError`
   /// (negative), `OverflowError`.
-  explicit MemArray(Shape const& shape, int device_id = 0, ArrayOptions const& options = {})
-      : _state(detail::ArrayState::make(dtype_of<T>(), detail::Extents(shape), device_id, options)) {}
-  template <class A>
-    requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
-  explicit MemArray(A const& shape, int device_id = 0, ArrayOptions const& options = {})
+  template <std::size_t rank>
+  explicit MemArray(Index const (&shape)[rank], int device_id = 0, ArrayOptions const& options = {})
       : MemArray(to_shape(shape), device_id, options) {}
+  template <detail::IndexList<ndim> A>
+  explicit MemArray(A const& shape, int device_id = 0, ArrayOptions const& options = {})
+      : _state(detail::ArrayState::make(dtype_of<T>(), detail::Extents(to_shape(shape)), device_id, options)) {}
 
   /// Makes a deep, unlocked copy.
   MemArray(MemArray const& other) : _state(detail::clone(other.state())) {}
@@ -97,7 +100,8 @@ class MemArray {
   void throw_invalid_lock_access(std::int64_t lock_id) const { detail::check_write(state(), lock_id, "this access"); }
 
   /// Returns one element, from a device by a blocking copy. Throws `IndexError`, in every build.
-  [[nodiscard]] T operator()(Shape const& indices, std::int64_t lock_id = -1) const {
+  template <detail::IndexList<ndim> A>
+  [[nodiscard]] T operator()(A const& indices, std::int64_t lock_id = -1) const {
     if (state().residency().on_device()) [[unlikely]] {
       T value;
       detail::read_element(state(), linear(indices), &value, lock_id);
@@ -105,21 +109,20 @@ class MemArray {
     }
     return detail::elements_at<T const>(detail::checked_read(state(), lock_id, "reading an element"))[linear(indices)];
   }
-  template <class A>
-    requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
-  [[nodiscard]] T operator()(A const& indices, std::int64_t lock_id = -1) const {
+  template <std::size_t rank>
+  [[nodiscard]] T operator()(Index const (&indices)[rank], std::int64_t lock_id = -1) const {
     return (*this)(to_shape(indices), lock_id);
   }
   /// Sets one element. Throws like `operator()`.
-  void write(Shape const& indices, T const& value, std::int64_t lock_id = -1) {
+  template <detail::IndexList<ndim> A>
+  void write(A const& indices, T const& value, std::int64_t lock_id = -1) {
     std::int64_t const at = linear(indices);
     if (state().residency().on_device()) [[unlikely]]
       return detail::write_element(state(), at, &value, lock_id);
     detail::elements_at<T>(detail::checked_write(state(), lock_id, "writing an element"))[at] = value;
   }
-  template <class A>
-    requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
-  void write(A const& indices, T const& value, std::int64_t lock_id = -1) {
+  template <std::size_t rank>
+  void write(Index const (&indices)[rank], T const& value, std::int64_t lock_id = -1) {
     write(to_shape(indices), value, lock_id);
   }
 
@@ -169,10 +172,12 @@ class MemArray {
   }
 
   /// Reallocates: leading elements stay, in linear order, others are `T()`. Throws `LockError` under any lease.
-  void resize(Shape const& shape) { detail::resize(state(), detail::Extents(shape)); }
-  template <class A>
-    requires(detail::IndexList<A, ndim> && !std::same_as<A, Shape>)
+  template <detail::IndexList<ndim> A>
   void resize(A const& shape) {
+    detail::resize(state(), detail::Extents(to_shape(shape)));
+  }
+  template <std::size_t rank>
+  void resize(Index const (&shape)[rank]) {
     resize(to_shape(shape));
   }
 
@@ -242,11 +247,21 @@ class MemArray {
     return shape;
   }
 
-  [[nodiscard]] std::int64_t linear(Shape const& indices) const {
+  // A braced list: integers of any types.
+  template <std::size_t rank>
+  [[nodiscard]] static Shape to_shape(Index const (&list)[rank]) {
+    static_assert(rank == static_cast<std::size_t>(ndim), "a list names one integer for each dimension of the array");
+    Shape shape{};
+    std::copy_n(list, std::min(rank, shape.size()), shape.begin());
+    return shape;
+  }
+
+  template <class A>
+  [[nodiscard]] std::int64_t linear(A const& indices) const {
     std::int64_t const* const extents = state().shape();
     std::int64_t at = 0;
     for (int d = 0; d < ndim; ++d) {
-      std::int64_t const index = indices[static_cast<std::size_t>(d)];
+      auto const index = static_cast<std::int64_t>(indices[static_cast<std::size_t>(d)]);
       if (index < 0 || index >= extents[d]) detail::throw_out_of_bounds(state(), d, index);
       at = at * extents[d] + index;
     }

@@ -2,16 +2,38 @@
 
 #include <memarray/base/config.hpp>
 
+#include <algorithm>
+#include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 
 namespace memarray {
+
+/// An index or extent, made from any integer type but bool.
+struct Index {
+  std::int64_t value;
+
+  template <class I>
+    requires(std::integral<I> || (std::is_enum_v<I> && std::convertible_to<I, std::int64_t>)) &&
+            (!std::same_as<I, bool>)
+  constexpr Index(I index) noexcept : value(static_cast<std::int64_t>(index)) {}
+  constexpr operator std::int64_t() const noexcept { return value; }
+};
 
 namespace detail {
 
 using Extents = std::span<std::int64_t const>;
+
+template <std::size_t ndim>
+[[nodiscard]] constexpr std::array<std::int64_t, ndim> to_extents(Index const (&list)[ndim]) noexcept {
+  std::array<std::int64_t, ndim> extents{};
+  std::copy_n(list, ndim, extents.begin());
+  return extents;
+}
 
 }  // namespace detail
 

@@ -1,37 +1,14 @@
 #pragma once
 
 #include <memarray/base/config.hpp>
+#include <memarray/base/shape.hpp>
 
-#include <algorithm>
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
 namespace memarray {
-
-/// An index, made from any integer type but bool.
-struct Index {
-  std::int64_t value;
-
-  constexpr Index() noexcept : value(0) {}
-  template <std::integral I>
-    requires(!std::same_as<I, bool>)
-  constexpr Index(I index) noexcept : value(static_cast<std::int64_t>(index)) {}
-  constexpr operator std::int64_t() const noexcept { return value; }
-};
-
-namespace detail {
-
-template <std::size_t ndim>
-[[nodiscard]] constexpr std::array<std::int64_t, ndim> to_extents(Index const (&list)[ndim]) noexcept {
-  std::array<std::int64_t, ndim> extents{};
-  std::copy_n(list, ndim, extents.begin());
-  return extents;
-}
-
-}  // namespace detail
 
 /// The indices from `begin` up to, but not including, `end` in each dimension.
 template <std::size_t ndim>

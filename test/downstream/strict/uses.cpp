@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace strict {
 
@@ -117,14 +118,17 @@ bool equal(T const& left, T const& right) {
 template <class T>
 void reduce() {
   memarray::launch const on{.threads = 2, .grain = 1};
-  // Shapes of `std::size_t`, as of vectors' sizes.
-  std::size_t const rows = 3;
+  // Shapes and indices of `std::size_t`, not known when compiled.
+  std::size_t const rows = std::vector<T>(3).size();
   std::array<std::size_t, 2> const shape{rows, 4};
   MemArray<T, 2> array({rows, std::size_t{4}});
   MemArray<T, 2> const other(shape);
   MemArray<T, 1> result({1});
   array.fill(T(1));
-  array.write({1, 2}, T(0));
+  array.write({rows - 2, 2}, T(0));
+  expect(equal(array({rows - 2, 2U}), T(0)), "an element");
+  result.resize({rows});
+  result.resize({1});
   expect(equal(memarray::reduce(array, on, T(1), memarray::minimum()), T(0)), "a reduction");
   expect(equal(memarray::transform_reduce({rows, std::size_t{4}}, on, T(1), memarray::minimum(), Element(),
                                           memarray::read(array)),
