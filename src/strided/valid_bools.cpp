@@ -52,17 +52,18 @@ bool has_bools(DType const& dtype) noexcept {
   return (dtype.dl.code == kDLBool && dtype.has_dlpack()) || (dtype.fields && has_bools(*dtype.fields));
 }
 
+std::vector<std::size_t> bool_offsets(DType const& dtype) {
+  std::vector<std::size_t> offsets;
+  find_bool(dtype, [&](std::size_t offset) {
+    offsets.push_back(offset);
+    return false;
+  });
+  return offsets;
+}
+
 bool has_invalid_bools(DType const& dtype, std::byte const* data, StridedLayout const& layout) {
   if (layout.size() == 0) return false;
   return find_bool(dtype, [&](std::size_t offset) { return is_invalid(data + offset, layout); });
-}
-
-void write_valid_bools(DType const& dtype, std::byte* target, StridedLayout const& target_layout,
-                       std::byte const* source, StridedLayout const& source_layout) {
-  find_bool(dtype, [&](std::size_t offset) {
-    copy({target + offset, dtype_of<bool>(), target_layout}, {source + offset, bytes(), source_layout});
-    return false;
-  });
 }
 
 void make_element_valid(DType const& dtype, std::byte* element) noexcept {
@@ -78,7 +79,8 @@ void make_bools_valid(DType const& dtype, std::byte* data, std::size_t bytes) {
   StridedLayout const layout = StridedLayout::dense(shape, dtype.itemsize);
   if (!has_invalid_bools(dtype, data, layout)) return;
   std::vector<std::byte> const before(data, data + bytes);
-  write_valid_bools(dtype, data, layout, before.data(), layout);
+  for (std::size_t const offset : bool_offsets(dtype))
+    copy({data + offset, dtype_of<bool>(), layout}, {before.data() + offset, dtype_of<std::uint8_t>(), layout});
 }
 
 }  // namespace memarray::detail

@@ -5,20 +5,20 @@
 #include <memarray/strided/strided_layout.hpp>
 
 #include <cstddef>
+#include <vector>
 
 namespace memarray::detail {
 
-// C++ code must not read a bool whose byte is neither 0 nor 1. Memory of other libraries may have such bytes, and so
-// may device memory, which is not checked. `dtype`: as C++ code reads the elements, which are on the host.
+// C++ code must not read a bool whose byte is neither 0 nor 1. Memory of other libraries may have such bytes. `dtype`:
+// as C++ code reads the elements. `data` and `target` are on the host.
 
 /// True for bool, and for structs with a bool field.
 [[nodiscard]] MEMARRAY_API bool has_bools(DType const& dtype) noexcept;
+/// Returns the offset in bytes of each bool of an element.
+[[nodiscard]] MEMARRAY_API std::vector<std::size_t> bool_offsets(DType const& dtype);
 /// Reads every bool.
 [[nodiscard]] MEMARRAY_API bool has_invalid_bools(DType const& dtype, std::byte const* data,
                                                   StridedLayout const& layout);
-/// Copies only the bools, as 0 and 1, to other memory. Both layouts have one shape.
-MEMARRAY_API void write_valid_bools(DType const& dtype, std::byte* target, StridedLayout const& target_layout,
-                                    std::byte const* source, StridedLayout const& source_layout);
 /// Writes an element's bools as 0 and 1.
 MEMARRAY_API void make_element_valid(DType const& dtype, std::byte* element) noexcept;
 /// Writes the bools of `bytes` bytes of dense elements as 0 and 1. Throws `std::bad_alloc`.

@@ -150,13 +150,18 @@ ViewCore ViewCore::converted(DType const& dtype, char const* why) const {
   ViewCore const source = *this;
   source.check_open();
   // Imported bools may be any byte; those of a copy are 0 or 1.
-  bool const is_foreign = !on_device() && block().is_foreign();
+  bool const is_foreign = block().is_foreign() && source.dtype() == dtype;
   ViewCore result = source.make_here(dtype, _layout.shape());
-  StridedElements from = source.elements();
-  if (is_foreign && from.dtype == dtype && dtype.dl.code == kDLBool) from.dtype = dtype_of<std::uint8_t>();
-  run({.kind = StridedJob::Kind::copy, .target = result.elements(), .source = from}, result, &source);
-  if (is_foreign && dtype.is_struct() && has_bools(dtype))
-    write_valid_bools(dtype, result.data(), result.layout(), source.data(), source.layout());
+  auto const copy_as = [&](DType const& from, DType const& to, std::size_t offset = 0) {
+    run({.kind = StridedJob::Kind::copy,
+         .target = {result.data() + offset, to, result.layout()},
+         .source = {source.data() + offset, from, source.layout()}},
+        result, &source);
+  };
+  bool const is_foreign_bool = is_foreign && dtype == dtype_of<bool>();
+  copy_as(is_foreign_bool ? dtype_of<std::uint8_t>() : source.dtype(), dtype);
+  if (is_foreign && dtype.is_struct() && result.layout().size() != 0)
+    for (std::size_t const offset : bool_offsets(dtype)) copy_as(dtype_of<std::uint8_t>(), dtype_of<bool>(), offset);
   if (why) report_copy(static_cast<std::int64_t>(result.bytes()), why + describe());
   return result;
 }

@@ -241,6 +241,7 @@ TEST_F(DeviceArrayTest, DeviceViewSubmitsWorkToItsStream) {
     EXPECT_THROW(static_cast<void>(BufferView(lease).as<double, 1>()), BufferError);
     EXPECT_EQ(as_cu(view.stream()), as_cu(default_stream()));
     view.core().fill(&five);
+    EXPECT_THROW(static_cast<void>(view.in_stream({})), ValueError);
     OnDevice const there = view.in_stream(stream);
     EXPECT_EQ(there.stream(), stream);
     there.core().fill(&six);

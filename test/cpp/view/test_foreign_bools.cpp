@@ -33,6 +33,7 @@ namespace {
 
 using detail::checked_bools;
 using detail::has_invalid_bools;
+using detail::import_memory;
 using detail::ViewCore;
 
 constexpr std::int64_t rows = 2;
@@ -145,7 +146,7 @@ TEST_F(ForeignBoolsTest, CheckedViewsOfOtherTypesStayAsTheyAre) {
   EXPECT_THROW(static_cast<void>(checked_bools(ViewCore(), dtype_of<bool>(), false)), ValueError);
 }
 
-/// A fixture for device memory with the bytes 0, 1, 2, 255, seen as bools. It is not checked on the device.
+/// A fixture for device memory with the bytes 0, 1, 2, 255, seen as bools.
 class DeviceBoolsTest : public DeviceArrayTest {
  protected:
   DeviceBoolsTest() {
@@ -168,11 +169,80 @@ class DeviceBoolsTest : public DeviceArrayTest {
     return bytes;
   }
 
+  /// The bytes as another library's bools.
+  [[nodiscard]] ViewCore foreign(DType const& dtype = dtype_of<bool>()) {
+    std::array const shape{static_cast<std::int64_t>(raw.size()) / static_cast<std::int64_t>(dtype.itemsize)};
+    StridedLayout const layout = StridedLayout::dense(shape, dtype.itemsize);
+    return import_memory({raw.ptr(), {kDLCUDA, 0}, MemoryType::device, &dtype, layout, true}, {});
+  }
+  /// A copy of a view's bytes as they are.
+  [[nodiscard]] static ViewCore as_bytes(ViewCore const& view) {
+    std::array const shape{static_cast<std::int64_t>(view.bytes())};
+    ViewCore const bytes(view.memory(), view.data(), dtype_of<std::uint8_t>(), StridedLayout::dense(shape, 1),
+                         view.stream_ptr());
+    return bytes.to_device(Device{});
+  }
+
   static constexpr Bytes valid{0, 1, 1, 1};
   MemArray<std::uint8_t, 1> raw{{4}};
 };
 
 TEST_F(DeviceBoolsTest, CopiesOnTheHostAreValid) { EXPECT_EQ(bytes_at(bools().to_device(Device{}).data()), valid); }
+
+TEST_F(DeviceBoolsTest, OnlyBoolsOfForeignMemoryAreChecked) {
+  EXPECT_TRUE(has_invalid_bools(foreign()));
+  EXPECT_FALSE(has_invalid_bools(foreign().at(StridedLayout::dense(std::array<std::int64_t, 1>{2}, 1), 0)));
+  EXPECT_FALSE(has_invalid_bools(foreign().at(StridedLayout::dense(std::array<std::int64_t, 1>{0}, 1), 0)));
+  EXPECT_FALSE(has_invalid_bools(foreign(dtype_of<std::uint8_t>())));
+  EXPECT_FALSE(has_invalid_bools(bools())) << "memory of this library";
+}
+
+TEST_F(DeviceBoolsTest, CopiesOnDevicesAreValid) {
+  EXPECT_EQ(bytes_at(as_bytes(foreign().copy()).data()), valid);
+  EXPECT_EQ(bytes_at(as_bytes(foreign().to_device({kDLCUDA, 1})).data()), valid);
+  MemArray<bool, 1> array({4});
+  array.move_memory(kDLCUDA, 0, 0);
+  array.copy_from(ConstBufferView(foreign()));
+  EXPECT_EQ(bytes_at(as_bytes(detail::view_of(array.state())).data()), valid);
+}
+
+TEST_F(DeviceBoolsTest, KernelsReadAReportedCopyAndWritersAreRefused) {
+  std::int64_t const before = copies();
+  auto const read = ConstBufferView(foreign()).as<bool const, 1, on_device>();
+  EXPECT_EQ(copies(), before + 1);
+  EXPECT_EQ(bytes_at(as_bytes(read.core()).data()), valid);
+  EXPECT_THROW(static_cast<void>(BufferView(foreign()).as<bool, 1, on_device>()), BufferError);
+  EXPECT_EQ(bytes_at(as_bytes(foreign(dtype_of<std::uint8_t>())).data()), (Bytes{0, 1, 2, 255}));
+}
+
+TEST_F(DeviceBoolsTest, InvalidBoolsAreNotAdopted) {
+  EXPECT_THROW(static_cast<void>(detail::adopt(foreign())), BufferError);
+  auto const array = MemArray<bool, 1>::share(detail::adopt_copy(foreign()));
+  EXPECT_TRUE(array.get_on_device());
+  EXPECT_EQ(sum(array, default_stream()), 3U);
+}
+
+TEST_F(DeviceBoolsTest, BoolsInStructsAreChecked) {
+  raw.move_memory(kDLCPU, 0, 0);
+  raw.resize({12});
+  Bytes const first{7, 0, 1, 0};
+  Bytes const second{2, 9, 8, 0};
+  Bytes const third{0, 3, 0, 9};
+  for (std::size_t i = 0; i < 4; ++i) {
+    raw.write({i}, first.at(i));
+    raw.write({i + 4}, second.at(i));
+    raw.write({i + 8}, third.at(i));
+  }
+  raw.move_memory(kDLCUDA, 0, 0);
+  ViewCore const structs = foreign(dtype_of<Flagged>());
+  EXPECT_TRUE(has_invalid_bools(structs));
+  ViewCore const copied = as_bytes(structs.copy());
+  EXPECT_EQ(bytes_at(copied.data()), first);
+  EXPECT_EQ(bytes_at(copied.data() + 4), (Bytes{1, 9, 8, 0}));
+  EXPECT_EQ(bytes_at(copied.data() + 8), (Bytes{0, 1, 0, 9}));
+  EXPECT_FALSE(
+      has_invalid_bools(foreign(dtype_of<Flagged>()).at(StridedLayout::dense(std::array<std::int64_t, 1>{0}, 6), 0)));
+}
 
 TEST_F(DeviceBoolsTest, ElementsThatAreReadAreValid) {
   std::uint8_t element = 0;
