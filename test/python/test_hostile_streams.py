@@ -75,6 +75,19 @@ def test_unknown_stream_protocol_version_is_refused(simulated_devices, use, vers
     assert_same_values(array, values)
 
 
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("answer", [(1, 0), (-1, 0), (2**70, 0), (True, 0), ("0", 0), (0, "0"), (0,), None])
+def test_stream_protocol_is_checked_without_a_driver(use, answer):
+    class Wrong:
+        def __cuda_stream__(self):
+            return answer
+
+    array, values = filled((4, 2))
+    with pytest.raises((ValueError, TypeError, memarray.CudaError)):
+        USES[use](array, Wrong())
+    assert_same_values(array, values)
+
+
 def test_stream_address_too_large_is_refused(simulated_devices):
     class Far:
         def __cuda_stream__(self):

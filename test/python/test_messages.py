@@ -42,11 +42,11 @@ def view():
 
 
 def interface(**entries):
-    class Lends:
+    class Exporter:
         def __init__(self):
             self.__array_interface__ = {"shape": (2,), "typestr": "<f8", "version": 3, "data": np.zeros(2), **entries}
 
-    return Lends()
+    return Exporter()
 
 
 class Dlpack:
@@ -207,6 +207,41 @@ def test_errors_of_streams_and_events_are_short(simulated_devices, x):
         with pytest.raises(TypeError) as raised:
             use(x)
         assert len(str(raised.value)) < 200
+
+
+@pytest.mark.parametrize("make", OBJECTS.values(), ids=OBJECTS)
+def test_errors_of_simulated_devices_are_short(simulated_devices, make):
+    class Wrong:
+        """Accepted nowhere: some objects are a number or a str."""
+
+        def __init__(self, given):
+            self.given = given
+
+        def __repr__(self):
+            return repr(self.given)
+
+    simulate, devices = memarray.testing.simulated_devices, simulated_devices
+    seen = memarray.testing.Consumer().take(view())
+    options = ("memory", "peer_access", "pools", "lend_as_cuda", "continue_after_touch", "late_copies")
+    uses = [
+        simulate,
+        *(lambda x, name=name: simulate(**{name: x}) for name in options),
+        devices.fail,
+        devices.drop,
+        devices.calls,
+        devices.delay,
+        *(lambda x, name=name: devices.fail("cuMemAlloc", **{name: x}) for name in ("nth", "code", "times")),
+        *(lambda x, name=name: devices.drop("cuMemAlloc", **{name: x}) for name in ("nth", "times")),
+        lambda x: seen.drop(in_stream=x),
+    ]
+    for use in uses:
+        with pytest.raises(TypeError) as raised:
+            use(Wrong(make()))
+        assert len(str(raised.value)) < 200
+    for use in (devices.fail, devices.drop, devices.calls):
+        with pytest.raises(ValueError, match="is no driver function") as named:
+            use("no such function " + LONG)
+        assert len(str(named.value)) < 200
 
 
 def test_ctrl_c_during_a_repr_is_not_lost():

@@ -109,7 +109,7 @@ py::object cuda_stream_method(py::handle object) {
   return py::reinterpret_steal<py::object>(method);
 }
 
-StreamHandle with_cuda_stream(py::object const& object) {
+std::intptr_t cuda_stream_address(py::handle object) {
   py::object const method = cuda_stream_method(object);
   if (!method)
     throw TypeError("stream must be None, an integer, a memarray.Stream or an object with __cuda_stream__, not " +
@@ -126,14 +126,14 @@ StreamHandle with_cuda_stream(py::object const& object) {
     throw ValueError("__cuda_stream__ returned version " +
                      (overflow ? "too large for 64 bits" : std::to_string(version)) +
                      ": expected 0, the one that memarray reads; pass the stream's address as an integer");
-  return foreign_stream(to_address(pair[1], "the address that __cuda_stream__ returns"), object);
+  return to_address(pair[1], "the address that __cuda_stream__ returns");
 }
 
 StreamHandle to_stream(py::object const& object) {
   if (object.is_none()) return default_stream();
   if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().get();
   if (is_integer(object.ptr())) return foreign_stream(to_address(object, "stream"), py::none());
-  return with_cuda_stream(object);
+  return foreign_stream(cuda_stream_address(object), object);
 }
 
 PyEvent const& to_event(py::handle object) {
@@ -283,8 +283,9 @@ PyObject* wrap_pool(MemoryPoolHandle const& pool) { return wrap(pool); }
 
 StreamChoice stream_of(py::handle object) {
   if (py::isinstance<PyStream>(object)) return object.cast<PyStream const&>().get();
-  if (!driver() && cuda_stream_method(object)) return {};
-  return with_cuda_stream(py::reinterpret_borrow<py::object>(object));
+  std::intptr_t const address = cuda_stream_address(object);
+  if (!driver()) return {};
+  return foreign_stream(address, py::reinterpret_borrow<py::object>(object));
 }
 
 namespace {

@@ -10,6 +10,9 @@
 
 #include <pybind11/pybind11.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -29,7 +32,8 @@ struct Parameter {
 };
 
 /// Returns the stream of a `Stream`, or of an object with `__cuda_stream__`, which the choice keeps alive. Without a
-/// driver, does not call the method. Throws `TypeError`, `ValueError`, `CudaError`, errors of `__cuda_stream__`.
+/// driver, only checks what the method returns. Throws `TypeError`, `ValueError`, `CudaError`, errors of
+/// `__cuda_stream__`.
 StreamChoice stream_of(pybind11::handle object);
 
 /// Implements `Bridge::load_stream`.
@@ -65,10 +69,13 @@ struct pybind11::detail::type_caster<memarray::python::Parameter<T>> {
     make_caster<T> inner;
     if (!inner.load(source, true)) {
       PyErr_Clear();
-      constexpr char const* expected = std::is_same_v<T, bool>  ? "True or False"
-                                       : std::is_same_v<T, int> ? "an integer"
-                                       : std::is_unsigned_v<T>  ? "an integer of 0 or more"
-                                                                : "None or an integer of 0 or more";
+      constexpr char const* expected = std::is_same_v<T, bool>                      ? "True or False"
+                                       : std::is_same_v<T, int>                     ? "an integer"
+                                       : std::is_unsigned_v<T>                      ? "an integer of 0 or more"
+                                       : std::is_same_v<T, double>                  ? "a number"
+                                       : std::is_convertible_v<T, std::string_view> ? "a str"
+                                       : std::is_same_v<T, std::optional<int>>      ? "None or an integer"
+                                                                                    : "None or an integer of 0 or more";
       PyErr_Format(PyExc_TypeError, "expected %s, got %s", expected, memarray::python::shown(source.ptr()).c_str());
       throw error_already_set();
     }

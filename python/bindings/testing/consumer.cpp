@@ -3,6 +3,7 @@
 #include "testing/consumer.hpp"
 
 #include "allocation_site.hpp"
+#include "cuda/handle_types.hpp"
 #include "export/capsule_names.hpp"
 #include "lease/lease_type.hpp"
 #include "testing/consumer_backlog.hpp"
@@ -336,7 +337,7 @@ void add_consumer(py::module_& m) {
            "read-only.")
       .def(
           "drop",
-          [](ConsumerTensor& self, bool in_stream) {
+          [](ConsumerTensor& self, Parameter<bool> in_stream) {
             if (in_stream)
               self.drop_in_stream();
             else

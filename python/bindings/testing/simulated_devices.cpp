@@ -60,11 +60,15 @@ class DevicesBlock {
 /// Wraps a member function of `SimulatedDevices` for a `DevicesBlock`.
 template <class Result, class... Arguments>
 auto opened(Result (SimulatedDevices::*call)(Arguments...)) {
-  return [call](DevicesBlock const& self, Arguments... arguments) { return (self.get().*call)(arguments...); };
+  return [call](DevicesBlock const& self, Parameter<std::remove_cvref_t<Arguments>> const&... arguments) {
+    return (self.get().*call)(arguments.value...);
+  };
 }
 template <class Result, class... Arguments>
 auto opened(Result (SimulatedDevices::*call)(Arguments...) const) {
-  return [call](DevicesBlock const& self, Arguments... arguments) { return (self.get().*call)(arguments...); };
+  return [call](DevicesBlock const& self, Parameter<std::remove_cvref_t<Arguments>> const&... arguments) {
+    return (self.get().*call)(arguments.value...);
+  };
 }
 
 void leave(DevicesBlock const& self, py::object const& type, py::handle, py::handle) {
@@ -77,7 +81,7 @@ void leave(DevicesBlock const& self, py::object const& type, py::handle, py::han
   throw py::error_already_set();
 }
 
-void delay(DevicesBlock const& self, double seconds) {
+void delay(DevicesBlock const& self, Parameter<double> seconds) {
   if (!(seconds >= 0 && seconds <= 3600)) throw ValueError("delay takes 0 to 3600 seconds");
   self.get().delay(std::chrono::nanoseconds(std::llround(seconds * 1e9)));
 }
@@ -123,8 +127,9 @@ lend_as_cuda : export their memory over DLPack as CUDA's instead of as an extens
 continue_after_touch : a host access to device memory opens that memory to the host instead of ending the process.
 late_copies : an asynchronous copy from or to pageable host memory accesses that memory when its stream reaches the
     copy, as CUDA's documents allow. Otherwise it does so before the call returns, as most drivers do.)")
-      .def(py::init([](int count, std::size_t memory, bool peer_access, bool pools, bool lend_as_cuda,
-                       bool continue_after_touch, bool late_copies) {
+      .def(py::init([](Parameter<int> count, Parameter<std::size_t> memory, Parameter<bool> peer_access,
+                       Parameter<bool> pools, Parameter<bool> lend_as_cuda, Parameter<bool> continue_after_touch,
+                       Parameter<bool> late_copies) {
              return std::make_unique<DevicesBlock>(
                  testing::SimulatedOptions{.count = count,
                                            .memory = memory,
@@ -145,8 +150,9 @@ late_copies : an asynchronous copy from or to pageable host memory accesses that
       .def("__exit__", &leave)
       .def(
           "fail",
-          [](DevicesBlock const& self, std::string const& function, int nth, int code, std::optional<int> times) {
-            self.get().fail(function, nth, code, times.value_or(SimulatedDevices::always));
+          [](DevicesBlock const& self, Parameter<std::string> const& function, Parameter<int> nth, Parameter<int> code,
+             Parameter<std::optional<int>> const& times) {
+            self.get().fail(function.value, nth, code, times.value.value_or(SimulatedDevices::always));
           },
           py::arg("function"), py::arg("nth") = 1, py::arg("code") = 2, py::arg("times") = py::none(),
           "Makes the ``nth`` call from now of a driver function fail with ``code`` (2: out of memory). Each later call "

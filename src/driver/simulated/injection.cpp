@@ -27,7 +27,8 @@ char const* function_name(std::size_t function) noexcept { return names[function
 std::size_t function_index(std::string_view name) {
   auto const* const found = std::find(std::begin(names), std::end(names), as_called(name));
   if (found == std::end(names))
-    throw ValueError("'" + std::string(name) + "' is no driver function that memarray calls; see driver_functions.hpp");
+    throw ValueError("'" + std::string(name.substr(0, 60)) + (name.size() > 60 ? "..." : "") +
+                     "' is no driver function that memarray calls; see driver_functions.hpp");
   return static_cast<std::size_t>(found - std::begin(names));
 }
 
