@@ -10,7 +10,9 @@ if(MEMARRAY_WARNINGS_AS_ERRORS)
 endif()
 # Warnings for the library and its Python module alone: implicit changes of sign have caused wrong values before.
 add_library(memarray_signs INTERFACE)
-target_compile_options(memarray_signs INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wsign-compare;-Wsign-conversion>)
+target_compile_options(
+  memarray_signs INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wsign-compare;-Wsign-conversion>
+                           $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wsign-compare,-Wsign-conversion>)
 if(MEMARRAY_SANITIZE)
   set(sanitize -fsanitize=${MEMARRAY_SANITIZE} -fno-omit-frame-pointer -g1)
   if(MEMARRAY_SANITIZE MATCHES undefined)
