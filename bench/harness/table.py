@@ -9,20 +9,20 @@ from harness.measure import Result
 
 def summary(results: Iterable[Result]) -> str:
     lines = [
-        "| row | threads | against (fastest formulation) | goal | median | minimum | met |",
-        "|---|---|---|---|---|---|---|",
+        "| row | comparison | threads | against (fastest formulation) | goal | median | minimum | met |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for result in results:
         unit = f" {result.unit}" if result.unit else ""
         lines.append(
-            f"| {result.title} | {result.threads} | {result.against} | {result.goal}"
+            f"| `{result.row}` | {result.title} | {result.threads} | {result.against} | {result.goal}"
             f" | {result.median:.3g}{unit} | {result.minimum:.3g}{unit} | {'yes' if result.met else '**no**'} |"
         )
     return "\n".join(lines)
 
 
 def formulations(results: Iterable[Result]) -> str:
-    lines = ["| row | threads | formulation: median ratio |", "|---|---|---|"]
+    lines = ["| comparison | threads | formulation: median ratio |", "|---|---|---|"]
     for result in results:
         if result.ratios:
             fastest_first = sorted(result.ratios.items(), key=lambda item: -item[1])

@@ -87,16 +87,42 @@ def test_include_alone_is_the_header_of_the_kernels():
         assert kernel_sources.include(model) == f"#include <{header}>\n"
 
 
+def published() -> str:
+    return (BENCH.parent / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+
+
 def test_published_page_has_the_form_that_is_written():
     preamble = (BENCH / "run").read_text(encoding="utf-8").split('PREAMBLE = """')[1].split('"""')[0]
-    page = (BENCH.parent / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    page = published()
     for line in preamble.splitlines():
         for part in re.split(r"\{\w+\}", line):
             assert part in page
 
 
-def test_published_page_names_rows_without_figures():
-    page = (BENCH.parent / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+def with_figures(page: str) -> set[str]:
+    """Returns the rows of the page's first table."""
+    return set(re.findall(r"^\| `([^`]+)` \|", page.split("\n## ")[0], re.MULTILINE))
+
+
+def without_figures(page: str) -> set[str]:
+    """Returns the rows that the page lists as not measured."""
     pending = re.search(r"^Not measured yet: (.*)\.$", page, re.MULTILINE)
-    names = set(re.findall(r"`([^`]+)`", pending[1])) if pending else set()
-    assert names <= set(registry.all_rows())
+    return set(re.findall(r"`([^`]+)`", pending[1])) if pending else set()
+
+
+def test_published_page_has_every_row_in_its_table_or_as_not_measured():
+    page = published()
+    assert with_figures(page) | without_figures(page) == set(registry.all_rows())
+    assert with_figures(page) & without_figures(page) == set()
+
+
+@pytest.mark.parametrize("row", ["stencil", "pool"])
+def test_row_that_the_published_page_lacks_is_found(row):
+    page = "\n".join(line for line in published().splitlines() if not line.startswith(f"| `{row}` |"))
+    page = page.replace(f", `{row}`", "")
+    assert set(registry.all_rows()) - with_figures(page) - without_figures(page) == {row}
+
+
+def test_table_names_the_row_of_each_comparison():
+    result = measure.judge("wheel", measure.Value("size of the wheel", 6, "MiB", [5.5]), 1)
+    assert with_figures(table.summary([result])) == {"wheel"}

@@ -17,6 +17,7 @@ from kernel_model import (
 )
 from memarray import BufferView, LockError
 from memarray.dlpack import kDLCUDA
+from shared_segments import holding
 from support import DTYPES, SEED, look
 
 pytestmark = pytest.mark.sanitize
@@ -103,6 +104,24 @@ def test_write_lease_refuses_others_kernels(lease_of):
             kernels.change(array, "update", where(SHAPE, None, lock_id=lease.lock_id + 1))
         assert np.array_equal(np.asarray(lease), VALUES)
     for call in writers(array) + readers(array):
+        call()
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_lease_of_another_process_refuses_kernels_over_shared_memory(make_shared, kind):
+    array = make_shared(SHAPE)
+    array.read_numpy_array(VALUES)
+    changes, reads = writers(array), readers(array)
+    with holding(array, kind) as child:
+        for call in changes + (reads if kind == "write" else []):
+            with pytest.raises(LockError, match=f"process {child.pid} holds it"):
+                call()
+        if kind == "read":
+            for call in reads:
+                call()
+            assert np.array_equal(look(array), VALUES)
+    array.recover()
+    for call in changes + reads:
         call()
 
 

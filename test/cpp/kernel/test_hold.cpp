@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernel/places_test.hpp"
+#include "state/shared_test.hpp"
 
 namespace memarray::test {
 namespace {
@@ -85,7 +86,7 @@ TEST_P(HoldTest, EscapedViewsAreCopiedOnce) {
   for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(after[i], before[i] + 3);
 }
 
-TEST_P(HoldTest, AfterAThrowingKernelKeptViewsStillShowTheArray) {
+TEST_P(HoldTest, AfterAThrowingKernelEscapedViewsStillShowTheArray) {
   if (devices) GTEST_SKIP() << "kernels of devices do not throw";
   MemArray<double, 1> array({8});
   count_up(array);
@@ -287,6 +288,36 @@ TEST_P(HoldTest, BundlesOfAnyPrecisionAreMembersOfATemplate) {
   place(nodes.x);
   for_each_index({3}, stream, [](std::int64_t i, auto n) { n.x[i] = 2; }, write(nodes));
   EXPECT_EQ(fetched(nodes.x), std::vector<float>(3, 2.0F));
+}
+
+TEST_F(SharedMemoryTest, LaunchesAndLeasesExcludeEachOtherAcrossMappings) {
+  SharedArray b = attach();
+  StreamHandle const stream = default_stream();
+  auto const never = [](std::int64_t&, auto const&) { FAIL(); };
+  {
+    auto held = hold(stream, update(a));
+    EXPECT_THROW(static_cast<void>(ReadLease<std::int64_t, 2>(b)), LockError);
+    EXPECT_THROW(for_each_index(b, stream, never), LockError);
+    EXPECT_THROW(static_cast<void>(sum(b, stream)), LockError);
+  }
+  {
+    auto held = hold(stream, read(a));
+    EXPECT_THROW(static_cast<void>(WriteLease<std::int64_t, 2>(b)), LockError);
+    EXPECT_THROW(for_each_index(b, stream, never), LockError);
+    EXPECT_EQ(sum(b, stream), 0);
+  }
+  {
+    ReadLease<std::int64_t, 2> const lease(b);
+    EXPECT_THROW(for_each_index(a, stream, never), LockError);
+    EXPECT_EQ(dot(a, b, stream), 0);
+  }
+  {
+    WriteLease<std::int64_t, 2> const lease(b);
+    EXPECT_THROW(for_each_index(a, stream, never), LockError);
+    EXPECT_THROW(static_cast<void>(max(a, stream)), LockError);
+  }
+  for_each_index(b, stream, [](std::int64_t& element, auto const&) { element = 2; });
+  EXPECT_EQ(sum(a, stream), 24);
 }
 
 }  // namespace

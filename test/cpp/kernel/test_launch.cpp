@@ -3,13 +3,17 @@
 #include <memarray/kernel/sort_by_key.hpp>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <ctime>
+#include <fstream>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -246,18 +250,51 @@ TEST_F(LaunchTest, RepeatedShortLoopsAreShared) {
   EXPECT_TRUE(shared);
 }
 
+/// True if the thread sleeps in the operating system. A thread that runs or waits for a CPU does not.
+bool is_asleep(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  std::size_t const name_end = text.rfind(") ");
+  return name_end != std::string::npos && text.substr(name_end + 2, 1) == "S";
+}
+
 TEST_F(LaunchTest, ThreadsSleepSoonAfterALoop) {
-  auto const cpu_seconds = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
-  double least = 1;
-  for (int round = 0; round < 5; ++round) {
+  using Clock = std::chrono::steady_clock;
+  struct Call {
+    pid_t thread;
+    Clock::time_point end;
+  };
+  MemArray<std::uint8_t, 1> const array({32});
+  auto const end = Clock::now() + 10s;
+  Clock::duration least = 20s;
+  int prompt_waits = 0;
+  // The best of all loops: on a busy machine a thread may wait for a CPU before it can sleep.
+  while (least >= 1ms && Clock::now() < end) {
+    // A wait as long of this thread. On a busy machine other threads run in between.
+    auto const start = Clock::now();
+    while (Clock::now() < start + 100us) std::this_thread::yield();
+    prompt_waits += Clock::now() < start + 1ms ? 1 : 0;
+    std::array<Call, 32> calls{};
     // More threads than CPUs would not wait actively at all.
-    static_cast<void>(threads_of(64, {.threads = 2}, 100us));
-    double const before = cpu_seconds();
-    std::this_thread::sleep_for(200ms);
-    least = std::min(least, cpu_seconds() - before);
+    for_each_index(
+        {32}, launch{.threads = 2},
+        [&](std::int64_t i, auto) {
+          std::this_thread::sleep_for(100us);
+          calls[static_cast<std::size_t>(i)] = {gettid(), Clock::now()};
+        },
+        read(array));
+    auto const of_caller = [](Call const& call) { return call.thread == gettid(); };
+    auto const workers_end = std::remove_if(calls.begin(), calls.end(), of_caller);
+    if (workers_end == calls.begin()) continue;  // the second thread came too late
+    auto const last = std::max_element(calls.begin(), workers_end, [](auto& a, auto& b) { return a.end < b.end; });
+    auto const begin = Clock::now();
+    while (!is_asleep(last->thread) && Clock::now() < begin + 5ms) std::this_thread::yield();
+    least = std::min<Clock::duration>(least, Clock::now() - last->end);
   }
-  // One thread waits actively for 100 µs.
-  EXPECT_LT(least, 0.02);
+  if (least >= 1ms && prompt_waits < 10) GTEST_SKIP() << "no wait of 100 µs ends in time on this busy machine";
+  // A thread waits actively for 100 µs. The rest is for this test's look at it.
+  EXPECT_LT(least, 1ms) << "this thread ended " << prompt_waits << " waits in time";
 }
 
 TEST_F(LaunchTest, LoopsOverOneArrayGiveAPartToTheSameThread) {
