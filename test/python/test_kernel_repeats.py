@@ -3,6 +3,7 @@
 import memarray
 import numpy as np
 import pytest
+from dtype_values import edges
 from kernel_model import array_of, combinations, kernels_of, where
 from support import COMPLEXES, FLOATS, SEED, look, numpy_dtype
 
@@ -34,6 +35,12 @@ def random_values(name, shape):
     if name in COMPLEXES:
         values = values + 1j * rng.standard_normal(shape)
     return values.astype(numpy_dtype(name))
+
+
+def random_choices(name, size):
+    """Returns small numbers and edge values in random order."""
+    numbers = np.arange(120) % (2 if name == "bool" else 120)
+    return np.random.default_rng(SEED).choice(np.append(edges(name), numbers.astype(name)), size)
 
 
 @every_float_and_rank
@@ -79,7 +86,7 @@ def test_scans_are_bitwise_the_same_for_any_number_of_threads(name, ndim, with_t
 @pytest.mark.parametrize("operation", ["plus", "minimum", "maximum"])
 def test_scans_of_many_pieces_match_numpy(name, operation, with_threads):
     kernels = kernels_of(name, 1)
-    values = np.random.default_rng(SEED).integers(0, 2 if name == "bool" else 100, 400_000).astype(name)
+    values = random_choices(name, 400_000)
     source, result = array_of(values), array_of(values)
     ufunc = {"plus": np.add, "minimum": np.minimum, "maximum": np.maximum}[operation]
     expected = ufunc.accumulate(np.append(values[:1], values), dtype=name)
@@ -98,8 +105,7 @@ def test_scans_of_many_pieces_match_numpy(name, operation, with_threads):
 
 @pytest.mark.parametrize("name", ["int8", "uint16", "int32", "int64", "float32", "float64"])
 def test_sort_of_many_keys_is_the_same_for_any_number_of_threads(name, with_threads):
-    rng = np.random.default_rng(SEED)
-    keys = rng.integers(0, 120, 300_000).astype(name)
+    keys = random_choices(name, 300_000)
     values = np.arange(keys.size).astype(name)
     order = np.argsort(keys, kind="stable")
 

@@ -1,6 +1,7 @@
 """Plain NumPy arrays, read directly from the object, import as they would by `__dlpack__`, refusals included."""
 
 import gc
+import itertools
 import sys
 import threading
 import weakref
@@ -8,8 +9,9 @@ import weakref
 import memarray
 import numpy as np
 import pytest
+from dtype_values import assert_same_values
 from memarray import BufferView
-from support import NUMPY_DTYPES, run_python
+from support import NUMPY_DTYPES, pattern, run_python
 
 pytestmark = pytest.mark.sanitize
 
@@ -54,15 +56,16 @@ def told(view):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [*NUMPY_DTYPES, "longlong", "ulonglong", "intc", "byte"])
 def test_view_of_numpy_array_matches_its_dlpack_import(dtype, layout):
-    x = LAYOUTS[layout](np.arange(24).reshape(4, 6).astype(dtype))
-    for flags in ({}, {"write": False}):
-        x.setflags(**flags)
+    # The two patterns together have all edge values.
+    for start, writable in itertools.product((0, 12), (True, False)):
+        x = LAYOUTS[layout](pattern((4, 6), dtype, start))
+        x.setflags(write=writable and x.flags.writeable)
         expected = told(memarray.from_dlpack(Slow(x)))
         for take in (memarray.from_dlpack, BufferView, BufferView.from_dlpack, BufferView.from_numpy):
             view = take(x)
             assert told(view) == expected
             assert view.owner is x
-            np.testing.assert_array_equal(np.asarray(view), x)
+            assert_same_values(np.asarray(view), x)
 
 
 def test_dtype_metadata_and_native_byte_order_mark_are_ignored():

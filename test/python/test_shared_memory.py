@@ -16,6 +16,7 @@ from multiprocessing.shared_memory import SharedMemory
 import memarray
 import numpy as np
 import pytest
+from dtype_values import assert_same_values
 from memarray import shared_memory
 from shared_segments import (
     EXPORTS,
@@ -33,7 +34,7 @@ from shared_segments import (
     set_to,
     start,
 )
-from support import run_python
+from support import pattern, run_python
 
 
 @pytest.mark.parametrize("method", [*METHODS, "forkserver"])
@@ -132,6 +133,11 @@ def test_every_dtype_and_shape_can_be_attached(make_shared, dtype, shape):
     a = make_shared(shape, dtype)
     b = shared_memory.attach(a.shared_memory)
     assert (b.shape, b._dtype_name, b.nbytes) == (a.shape, dtype, a.nbytes)
+    for shift, (writer, reader) in enumerate(((a, b), (b, a))):
+        values = pattern(shape, dtype, shift)
+        writer.read_numpy_array(values)
+        with reader.read() as lease:
+            assert_same_values(np.array(lease.view()), values)
     a.fill(True if dtype == "bool" else 1)
     with a.read() as one, b.read() as two:
         assert one.view().sum() == two.view().sum() == a.size

@@ -4,15 +4,23 @@ import array
 import gc
 import importlib
 import os
+import sys
+from pathlib import Path
 
 import arguments
 import memarray
 import numpy as np
 import pytest
 
+sys.path.append(str(Path(__file__).parents[2] / "python"))
+from dtype_values import edges
+from support import pattern
+
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 DTYPES = ("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "complex128")
-EXTENTS = (3, 4, 2, 5, 1, 2)
+#: Shapes by rank. All but the first have room for every edge value of a real number. In floats, the last element, which
+#: `spread` copies, is NaN, a subnormal, -0.0 or infinite.
+SHAPES = ((), (38,), (7, 6), (4, 6, 2), (3, 4, 2, 5), (3, 4, 2, 5, 1), (3, 4, 2, 5, 1, 2))
 #: Where these libraries must not be missing, so that nothing is left out in silence.
 PEERS = os.environ.get("MEMARRAY_TEST_PEERS", "").split()
 
@@ -21,15 +29,11 @@ def peer(name):
     return importlib.import_module(name) if name in PEERS else pytest.importorskip(name)
 
 
-def dtype_of(name):
-    if name == "bfloat16":
-        return np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
-    return np.dtype(name)
-
-
 def numbers(name, shape):
-    """Elements that all differ, as far as the dtype has so many."""
-    return np.asarray(np.arange(np.prod(shape, dtype=int)).reshape(shape) % 120).astype(dtype_of(name))
+    """Returns small numbers and edge values of the dtype, in turn."""
+    if name == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    return pattern(shape, name)
 
 
 def fortran(name, shape):
@@ -41,7 +45,10 @@ def negative(name, shape):
 
 
 def sliced(name, shape):
-    return numbers(name, [2 * n for n in shape])[(slice(1, None, 2),) * len(shape)]
+    x = numbers(name, [2 * n for n in shape])[(slice(1, None, 2),) * len(shape)]
+    # Every second element of the pattern is an edge value.
+    x[...] = numbers(name, shape)
+    return x
 
 
 def offset(name, shape):
@@ -58,6 +65,18 @@ def mixed(name, shape):
 
 
 LAYOUTS = (numbers, fortran, negative, sliced, offset, empty, mixed)
+
+
+def cases(layout, name, ndim):
+    """Yields the array of a layout and rank. Without dimensions: an array for each edge value."""
+    if ndim:
+        yield layout(name, SHAPES[ndim])
+        return
+    numbers(name, ())  # skips the test if the dtype is missing
+    for value in edges(name)[:, np.newaxis]:
+        yield value.reshape(())
+
+
 #: Parameters of any rank: what looks through them, and what writes.
 KINDS = {
     "view": (arguments.look, arguments.spread),
@@ -76,40 +95,44 @@ def check(seen, x, name):
             assert x.shape[d] == 1 or strides[d] * x.itemsize == x.strides[d]
 
 
+def check_spread(x, before):
+    """Checks that all elements have the bits of the last one from before."""
+    assert x.size == 0 or x.tobytes() == before[(-1,) * before.ndim].tobytes() * x.size
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("name", DTYPES)
 def test_numpy_arrays_are_passed_in_every_layout(name, ndim, layout):
-    x = layout(name, EXTENTS[:ndim])
+    x = layout(name, SHAPES[ndim])
+    kept = x.copy()
     check(arguments.look(x, name, ndim), x, name)
     assert arguments.spread(x, name, ndim) == x.size
-    if x.size:
-        assert np.all(x == x[(-1,) * ndim])
+    check_spread(x, kept)
     kept = x.copy()
     x.flags.writeable = False
     check(arguments.look(x, name, ndim), x, name)
     with pytest.raises(TypeError, match=r"writable memory.*read-only"):
         arguments.spread(x, name, ndim)
-    assert np.array_equal(x, kept)
+    assert x.tobytes() == kept.tobytes()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("name", DTYPES)
 def test_numpy_arrays_are_passed_as_mdspans(name, ndim, layout):
-    x = layout(name, EXTENTS[:ndim])
+    x = layout(name, SHAPES[ndim])
     kept = x.copy()
     steps = [step for step, extent in zip(x.strides, x.shape, strict=True) if x.size and extent > 1]
     if any(step <= 0 for step in steps):
         for call in KINDS["mdspan"]:
             with pytest.raises(TypeError, match="the strides"):
                 call(x, name, ndim)
-        assert np.array_equal(x, kept)
+        assert x.tobytes() == kept.tobytes()
     else:
         check(arguments.look_at_mdspan(x, name, ndim), x, name)
         assert arguments.spread_in_mdspan(x, name, ndim) == x.size
-        if x.size:
-            assert np.all(x == kept[(-1,) * ndim])
+        check_spread(x, kept)
         x[...] = kept
     with pytest.raises(TypeError, match="the number of dimensions"):
         arguments.look_at_mdspan(x, name, ndim - 1)
@@ -118,16 +141,16 @@ def test_numpy_arrays_are_passed_as_mdspans(name, ndim, layout):
         check(arguments.look_at_mdspan(x, name, ndim), x, name)
     with pytest.raises(TypeError, match=r"writable memory.*read-only memory.*it is read-only"):
         arguments.spread_in_mdspan(x, name, ndim)
-    assert np.array_equal(x, kept)
+    assert x.tobytes() == kept.tobytes()
 
 
 def check_spans(lent, x, name):
     """Checks spans of a writable line of memory at the address of `x`, and of parts of it."""
     check(arguments.look_at_span(lent, name), x, name)
     check(arguments.look_at_span(lent[1:3], name), x[1:3], name)
-    last = x[-1]
+    kept = x.copy()
     assert arguments.spread_in_span(lent, name) == x.size
-    assert np.all(x == last)
+    check_spread(x, kept)
     assert arguments.spread_in_span(lent[:0], name) == 0
     for call in (arguments.look_at_span, arguments.spread_in_span):
         with pytest.raises(TypeError, match="the strides"):
@@ -138,24 +161,24 @@ def check_spans(lent, x, name):
 
 @pytest.mark.parametrize("name", DTYPES)
 def test_numpy_arrays_are_passed_as_spans(name):
-    x = numbers(name, (5,))
+    x = numbers(name, SHAPES[1])
     check_spans(x, x, name)
-    x = numbers(name, (5,))
+    x = numbers(name, SHAPES[1])
     kept = x.copy()
     x.flags.writeable = False
     check(arguments.look_at_span(x, name), x, name)
     with pytest.raises(TypeError, match=r"writable memory.*read-only memory.*it is read-only"):
         arguments.spread_in_span(x, name)
-    assert np.array_equal(x, kept)
+    assert x.tobytes() == kept.tobytes()
 
 
 @pytest.mark.parametrize("name", DTYPES)
 def test_arrays_leases_and_views_are_passed_as_spans(name):
-    x = numbers(name, (5,))
-    a = memarray.MemArray([5], name)
+    x = numbers(name, SHAPES[1])
+    a = memarray.MemArray(x.shape, name)
     a.read_numpy_array(x)
     copies = memarray.stats()["copies"]
-    assert arguments.look_at_span(a, name) == (name, arguments.look(a, name, 1)[1], (5,), (1,), x.tobytes())
+    assert arguments.look_at_span(a, name) == (name, arguments.look(a, name, 1)[1], x.shape, (1,), x.tobytes())
     with a.read() as lease:
         for lent in (lease, lease.view(), a):
             assert arguments.look_at_span(lent, name)[4] == x.tobytes()
@@ -168,12 +191,12 @@ def test_arrays_leases_and_views_are_passed_as_spans(name):
     with a.write() as lease:
         with pytest.raises(memarray.LockError, match="leased for writing"):
             arguments.look_at_span(a, name)
-        assert arguments.spread_in_span(lease, name) == 5
+        assert arguments.spread_in_span(lease, name) == x.size
         x[...] = x[-1]
         assert arguments.look_at_span(lease.view(), name)[4] == x.tobytes()
-    x = numbers(name, (5,))
+    x = numbers(name, SHAPES[1])
     a.read_numpy_array(x)
-    assert arguments.spread_in_span(a, name) == 5
+    assert arguments.spread_in_span(a, name) == x.size
     x[...] = x[-1]
     assert arguments.look_at_span(a, name)[4] == x.tobytes()
     assert memarray.stats()["copies"] == copies
@@ -184,16 +207,18 @@ def test_arrays_leases_and_views_are_passed_as_spans(name):
 @of_both_kinds
 @pytest.mark.parametrize("name", DTYPES)
 def test_zero_dimensional_numpy_arrays_are_passed(name, look, spread):
-    x = numbers(name, ())
-    check(look(x, name, 0), x, name)
-    assert spread(x, name, 0) == 1
+    for x in cases(numbers, name, 0):
+        kept = x.copy()
+        check(look(x, name, 0), x, name)
+        assert spread(x, name, 0) == 1
+        check_spread(x, kept)
 
 
 @of_both_kinds
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("name", DTYPES)
 def test_arrays_leases_and_views_are_passed(name, ndim, look, spread):
-    x = numbers(name, EXTENTS[:ndim])
+    x = numbers(name, SHAPES[ndim])
     a = memarray.MemArray(x.shape, name)
     a.read_numpy_array(x)
     copies = memarray.stats()["copies"]
@@ -227,7 +252,7 @@ def test_arrays_leases_and_views_are_passed(name, ndim, look, spread):
 def test_arrays_are_passed_by_reference_and_returned_by_value(name, ndim):
     """By reference and back by value: what leases others hold is for the function to mind."""
     spread = getattr(arguments, f"spread_{name}_{ndim}")
-    x = numbers(name, EXTENTS[:ndim])
+    x = numbers(name, SHAPES[ndim])
     a = memarray.MemArray(x.shape, name)
     a.read_numpy_array(x)
     before = memarray.stats()["live_blocks"], memarray.stats()["copies"], arguments.look(a, name, ndim)[1]
@@ -252,7 +277,7 @@ def test_arrays_are_passed_by_reference_and_returned_by_value(name, ndim):
 @pytest.mark.parametrize("ndim", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("name", DTYPES)
 def test_shared_pointers_are_passed_and_returned(name, ndim):
-    x = numbers(name, EXTENTS[:ndim])
+    x = numbers(name, SHAPES[ndim])
     a = memarray.MemArray(x.shape, name)
     before = memarray.stats()["live_blocks"], memarray.stats()["copies"]
     with a.write():
@@ -270,7 +295,7 @@ def test_shared_pointers_are_passed_and_returned(name, ndim):
 
 def refuses_other_arrays(call, name, ndim):
     """Checks that arrays of another dtype or rank are refused."""
-    other = memarray.MemArray(EXTENTS[:ndim], "int8" if name != "int8" else "bool")
+    other = memarray.MemArray(SHAPES[ndim], "int8" if name != "int8" else "bool")
     for wrong in (other, memarray.MemArray([1] * (ndim % 6 + 1), name)):
         with pytest.raises(TypeError, match=f"a MemArray<{name}, {ndim}> is needed, not MemArray<"):
             call(wrong)
@@ -311,18 +336,17 @@ def test_torch_tensors_are_passed_in_every_layout(name, ndim, layout, look, spre
     peer("torch")
     if layout is not numbers and ndim == 0:
         pytest.skip("one element has one layout")
-    x = layout(name, EXTENTS[:ndim])
-    t = of_torch(x, name)
-    check(look(t, name, ndim), x, name)
-    kept = x.copy()
-    assert spread(t, name, ndim) == x.size
-    if x.size:
-        assert np.all(x == kept[(-1,) * ndim])
+    for x in cases(layout, name, ndim):
+        t = of_torch(x, name)
+        check(look(t, name, ndim), x, name)
+        kept = x.copy()
+        assert spread(t, name, ndim) == x.size
+        check_spread(x, kept)
 
 
 @pytest.mark.parametrize("name", DTYPES)
 def test_torch_tensors_are_passed_as_spans(name):
-    x = numbers(name, (5,))
+    x = numbers(name, SHAPES[1])
     check_spans(of_torch(x, name), x, name)
 
 
@@ -343,22 +367,22 @@ def jax():
 def test_jax_arrays_are_passed_read_only(name, ndim, layout, look, spread, jax):
     if layout is not numbers and ndim == 0:
         pytest.skip("one element has one layout")
-    x = layout(name, EXTENTS[:ndim])
-    j = jax.numpy.asarray(x)
-    dtype, address, shape, _, elements = look(j, name, ndim)
-    assert (dtype, shape, elements) == (name, x.shape, x.tobytes())
-    if x.size:
-        assert address == j.unsafe_buffer_pointer()
-    with pytest.raises(TypeError, match=r"writable memory.*read-only"):
-        spread(j, name, ndim)
-    assert np.array_equal(np.asarray(j), x)
+    for x in cases(layout, name, ndim):
+        j = jax.numpy.asarray(x)
+        dtype, address, shape, _, elements = look(j, name, ndim)
+        assert (dtype, shape, elements) == (name, x.shape, x.tobytes())
+        if x.size:
+            assert address == j.unsafe_buffer_pointer()
+        with pytest.raises(TypeError, match=r"writable memory.*read-only"):
+            spread(j, name, ndim)
+        assert np.asarray(j).tobytes() == x.tobytes()
 
 
 @pytest.mark.parametrize("name", DTYPES)
 def test_jax_arrays_are_passed_as_read_only_spans(name, jax):
-    x = numbers(name, (5,))
+    x = numbers(name, SHAPES[1])
     j = jax.numpy.asarray(x)
-    assert arguments.look_at_span(j, name) == (name, j.unsafe_buffer_pointer(), (5,), (1,), x.tobytes())
+    assert arguments.look_at_span(j, name) == (name, j.unsafe_buffer_pointer(), x.shape, (1,), x.tobytes())
     with pytest.raises(TypeError, match=r"writable memory.*read-only memory.*it is read-only"):
         arguments.spread_in_span(j, name)
-    assert np.array_equal(np.asarray(j), x)
+    assert np.asarray(j).tobytes() == x.tobytes()
