@@ -1,5 +1,5 @@
-// A driver of functions that do nothing, for what memarray's handles cost by themselves. Whoever measures puts its
-// folder first in LD_LIBRARY_PATH.
+// A driver of functions that do nothing, to measure the cost of memarray's handles alone. The benchmark puts its folder
+// first in LD_LIBRARY_PATH.
 #include <string.h>
 
 static int context;

@@ -26,7 +26,7 @@ static DLPackExchangeAPI const* api_of(PyObject* object) {
   return api;
 }
 
-static PyObject* lend(PyObject* module, PyObject* args) {
+static PyObject* export_tensor(PyObject* module, PyObject* args) {
   (void)module;
   PyObject* object;
   long count;
@@ -61,7 +61,7 @@ static PyObject* look(PyObject* module, PyObject* args) {
   return PyFloat_FromDouble((now() - start) / (double)count);
 }
 
-// The newest capsule, taken as an importer does, and nothing made of it.
+// Takes the newest capsule as an importer does, and drops its tensor.
 static PyObject* take(PyObject* module, PyObject* object) {
   (void)module;
   PyObject* method = PyObject_GetAttrString(object, "__dlpack__");
@@ -76,7 +76,8 @@ static PyObject* take(PyObject* module, PyObject* object) {
   Py_RETURN_NONE;
 }
 
-// What lends by a table, taken with the two questions that a real tensor has to be asked, and nothing made of it.
+// Takes a tensor through the exchange table of its type, with the two questions that a real consumer must ask, and
+// drops it.
 static PyObject* take_from_table(PyObject* module, PyObject* object) {
   (void)module;
   static PyTypeObject* known;
@@ -127,7 +128,7 @@ static PyObject* keep(PyObject* module, PyObject* array) {
 }
 
 static PyMethodDef methods[] = {
-    {"lend", lend, METH_VARARGS, NULL},
+    {"export_tensor", export_tensor, METH_VARARGS, NULL},
     {"look", look, METH_VARARGS, NULL},
     {"take", take, METH_O, NULL},
     {"take_from_table", take_from_table, METH_O, NULL},

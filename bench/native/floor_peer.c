@@ -1,4 +1,4 @@
-// The floor of the exchange rows: what lending memory costs in plain C with nothing checked.
+// The floor of the exchange rows: the cost of exporting memory in plain C, with nothing checked.
 // One managed tensor of each kind per owner, shared by all its capsules and counted; no lock, no lease state.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

@@ -2,7 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include "lent_array.hpp"
+#include "exported_array.hpp"
 
 #include <utility>
 
@@ -12,25 +12,26 @@ using namespace nb::literals;
 namespace {
 
 // nanobind binds a C++ type only once, so each variant has its own type.
-struct CapsuleArray : lent::Array {
+struct CapsuleArray : exported::Array {
   using Array::Array;
 };
 
 // An nd-array made once and exported repeatedly. It owns the memory, so that no cycle keeps the array alive.
-nb::object nd_array(lent::Memory const& memory) {
+nb::object nd_array(exported::Memory const& memory) {
   using NdArray = nb::ndarray<nb::array_api, float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-  nb::capsule owner(new lent::Memory(memory), [](void* kept) noexcept { delete static_cast<lent::Memory*>(kept); });
+  nb::capsule owner(new exported::Memory(memory),
+                    [](void* kept) noexcept { delete static_cast<exported::Memory*>(kept); });
   return nb::cast(NdArray(memory->data(), {memory->size()}, owner));
 }
 
-struct ForwardingArray : lent::Array {
+struct ForwardingArray : exported::Array {
   using Array::Array;
-  nb::object lent = nd_array(memory);
+  nb::object tensor = nd_array(memory);
 };
 
-struct YieldingArray : lent::Array {
+struct YieldingArray : exported::Array {
   using Array::Array;
-  nb::object lent = nd_array(memory);
+  nb::object tensor = nd_array(memory);
 };
 
 struct KeptArray {
@@ -43,7 +44,7 @@ struct Lease {
   A* array;
 };
 
-lent::Array& array_of(lent::Array& array) { return array; }
+exported::Array& array_of(exported::Array& array) { return array; }
 
 template <class A>
 A& array_of(Lease<A>& lease) {
@@ -68,7 +69,7 @@ void def_capsules(nb::class_<T>& cls) {
   cls.def(
       "__dlpack__",
       [](T& self, nb::handle, nb::handle max_version, nb::handle, nb::handle) {
-        return nb::steal(lent::make_capsule(array_of(self), max_version.ptr()));
+        return nb::steal(exported::make_capsule(array_of(self), max_version.ptr()));
       },
       nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(), "dl_device"_a = nb::none(),
       "copy"_a = nb::none());
@@ -76,7 +77,7 @@ void def_capsules(nb::class_<T>& cls) {
 
 nb::object forward(ForwardingArray& array, nb::kwargs const& kwargs) {
   array.check_open();
-  return array.lent.attr("__dlpack__")(**kwargs);
+  return array.tensor.attr("__dlpack__")(**kwargs);
 }
 
 }  // namespace
@@ -119,7 +120,7 @@ NB_MODULE(nanobind_peer, m) {
       .def("__enter__",
            [](YieldingArray& self) {
              self.enter();
-             return self.lent;
+             return self.tensor;
            })
       .def(
           "__exit__", [](YieldingArray& self, nb::handle, nb::handle, nb::handle) { self.exit(); }, nb::arg().none(),

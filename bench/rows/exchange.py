@@ -11,7 +11,7 @@ from harness.registry import Setting, row
 SIZE = 1000
 
 
-def lenders() -> dict[str, object]:
+def producers() -> dict[str, object]:
     """Returns producers of the same size, by formulation. Missing peers are left out."""
     found: dict[str, object] = {}
     if (module := peer("nanobind_peer")) is not None:
@@ -45,14 +45,14 @@ def floor():
 
 
 def export(title: str, goal: float, statement: str, **names) -> Comparison:
-    def candidate(name: str, lender: object) -> Candidate:
-        return timed(name, statement, x=lender, **names)
+    def candidate(name: str, producer: object) -> Candidate:
+        return timed(name, statement, x=producer, **names)
 
     return Comparison(
         title,
         goal,
         candidate("memarray lease", write_lease()),
-        [candidate(name, lender) for name, lender in lenders().items()],
+        [candidate(name, producer) for name, producer in producers().items()],
         [candidate("floor in C", floor())],
     )
 
@@ -87,9 +87,9 @@ def session(setting: Setting) -> Iterator[Comparison]:
 
     array = memarray.MemArray([SIZE], "float32")
     ours = use("memarray, write lease", made, lease_of=array.write)
-    by_hand, lending, shown = [], [], []
+    by_hand, forwarded, shown = [], [], []
     if (module := peer("nanobind_peer")) is not None:
-        lending = [
+        forwarded = [
             use("nanobind class lending its nd-array", entered, x=module.ForwardingArray(SIZE)),
             use("nanobind lease of it", made, lease_of=module.ForwardingArray(SIZE).lease),
         ]
@@ -97,7 +97,7 @@ def session(setting: Setting) -> Iterator[Comparison]:
             use("nanobind class, capsules by hand", entered, x=module.CapsuleArray(SIZE)),
             use("nanobind lease, capsules by hand", made, lease_of=module.CapsuleArray(SIZE).lease),
         ]
-        # Not the same job: what it hands out can be exported after the exit, when the lock is gone.
+        # Not the same job: its array can be exported after the exit, without the lock.
         unguarded = module.YieldingArray(SIZE)
         shown.append(use("nanobind class whose enter gives an nd-array", entered, x=unguarded))
     if (module := peer("pybind11_peer")) is not None:
@@ -106,6 +106,6 @@ def session(setting: Setting) -> Iterator[Comparison]:
     shown.append(use("memarray, read lease", made, lease_of=array.read))
     shown.append(use("np.from_dlpack alone, of a numpy array", "from_dlpack(x)", x=np.zeros(SIZE)))
     title = "`with a.write() as lease: np.from_dlpack(lease)`"
-    if lending:
-        yield Comparison(f"{title}, nanobind's nd-array", 0.4, ours, lending, shown)
-        yield Comparison(f"{title}, nanobind in any way", 0.4, ours, lending + by_hand)
+    if forwarded:
+        yield Comparison(f"{title}, nanobind's nd-array", 0.4, ours, forwarded, shown)
+        yield Comparison(f"{title}, nanobind in any way", 0.4, ours, forwarded + by_hand)

@@ -35,18 +35,18 @@ def exchange_api(setting: Setting) -> Iterator[Comparison]:
     import exchange_calls
 
     every = exchange_peers().items()
-    peers = {name: lender for name, lender in every if hasattr(type(lender), "__dlpack_c_exchange_api__")}
+    peers = {name: producer for name, producer in every if hasattr(type(producer), "__dlpack_c_exchange_api__")}
     mine = view()
     for what, goal, call in (
-        ("managed tensor made and dropped", 0.5, exchange_calls.lend),
+        ("managed tensor made and dropped", 0.5, exchange_calls.export_tensor),
         ("tensor looked at", 0.2, exchange_calls.look),
     ):
 
-        def candidate(name: str, lender: object, call: Callable = call) -> Candidate:
-            call(lender, 1000)
-            return Candidate(name, lambda: call(lender, 20_000))
+        def candidate(name: str, producer: object, call: Callable = call) -> Candidate:
+            call(producer, 1000)
+            return Candidate(name, lambda: call(producer, 20_000))
 
-        made = {name: candidate(name, lender) for name, lender in peers.items()}
+        made = {name: candidate(name, producer) for name, producer in peers.items()}
         against = [made.pop("torch tensor")] if "torch tensor" in made else list(made.values())
         title = f"exchange API of a view: {what}"
         yield Comparison(title, goal, candidate("memarray view", mine), against, list(made.values()))
@@ -93,7 +93,7 @@ def imports(setting: Setting) -> Iterator[Comparison]:
 
 
 @row("view-lending", "np.asarray(view) and memoryview(view)")
-def lending(setting: Setting) -> Iterator[Comparison]:
+def exporting(setting: Setting) -> Iterator[Comparison]:
     """NumPy makes a memoryview of any exporter first: an object that is a memoryview already is no peer."""
     import array
 
@@ -105,15 +105,15 @@ def lending(setting: Setting) -> Iterator[Comparison]:
         peers["jax array"] = jax.numpy.zeros(SIZE, dtype="float32").block_until_ready()
     buffers = {"array.array": peers["array.array"], "NumPy array": np.zeros(SIZE, np.float32)}
     already = timed("a memoryview", "f(x)", f=np.asarray, x=memoryview(buffers["NumPy array"]))
-    for title, function, lenders, shown in (
+    for title, function, producers, shown in (
         ("np.asarray", np.asarray, peers, [already]),
         ("memoryview", memoryview, buffers, []),
     ):
         made = []
-        for name, lender in lenders.items():
+        for name, producer in producers.items():
             try:
-                function(lender)
+                function(producer)
             except (TypeError, BufferError, RuntimeError):
                 continue
-            made.append(timed(name, "f(x)", f=function, x=lender))
+            made.append(timed(name, "f(x)", f=function, x=producer))
         yield Comparison(f"`{title}(view)`", 1.0, timed("memarray view", "f(x)", f=function, x=ours), made, shown)

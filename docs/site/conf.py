@@ -35,7 +35,7 @@ breathe_default_project = "memarray"
 breathe_show_include = False
 
 FROM_THE_TOP = ("changelog", "contributing")
-#: What lies outside of docs/ is named, not linked to.
+#: Links to files outside of docs/ become their names.
 OUTSIDE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+((?:examples|bench|test|include|src|python)[^)#]*)[^)]*\)")
 TOP = re.compile(r"\]\((?:\.\./)+(CHANGELOG|CONTRIBUTING|README)\.md(#[^)]*)?\)")
 

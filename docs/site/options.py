@@ -1,6 +1,6 @@
 """The Sphinx directive ``options``: ``memarray.options`` and its settings, under the names that users write.
 
-autodoc would show the class behind them, which nobody imports.
+autodoc would show the class behind them, which no program imports.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def test_threads_step_one_wave_at_once(waves):
     np.testing.assert_allclose(np.asarray(wave.heights), expected(20, 10, 1.0, 200), atol=1e-9)
 
 
-def test_loops_over_anybodys_memory(waves):
+def test_loops_over_any_memory(waves):
     numbers = np.arange(24.0).reshape(4, 6)
     assert waves.energy(numbers) == (numbers**2).sum()
     assert waves.energy(numbers[::-2, 5:0:-3].T) == (numbers[::-2, 5:0:-3] ** 2).sum()

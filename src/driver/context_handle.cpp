@@ -16,6 +16,7 @@ using detail::Box;
 using detail::box_of;
 using detail::driver_or_error;
 using detail::make_handle;
+using detail::record_error;
 using detail::succeeded;
 
 struct ContextBox : Box<cu::Context> {
@@ -213,7 +214,10 @@ int last_held_device() noexcept {
 
 ContextScope::ContextScope(ContextHandle const& context) noexcept : _driver(driver_of(context)) {
   if (!_driver) {
-    context ? succeeded(cuda_code::not_initialized) : fail_for_null(cuda_code::invalid_context);
+    if (context)
+      record_error(cuda_code::not_initialized);
+    else
+      fail_for_null(cuda_code::invalid_context);
     return;
   }
   cu::Context current = nullptr;

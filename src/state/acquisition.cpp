@@ -16,7 +16,7 @@
 namespace memarray::detail {
 namespace {
 
-// Retries of a reader while others settle.
+// Retries of a reader while others relocate the array.
 constexpr int max_attempts = 10'000;
 
 // Returns 0 for private arrays.
@@ -142,7 +142,7 @@ bool Acquisition::lock(Timeout timeout, bool ahead_of_writers, Prepare const& pr
     return true;
   }
 
-  auto const settle = [&] {
+  auto const relocate = [&] {
     exclusively([&](auto& before) {
       apply_policy_to_read(state, _stream);
       if (!_device) return;
@@ -160,7 +160,7 @@ bool Acquisition::lock(Timeout timeout, bool ahead_of_writers, Prepare const& pr
       if (state.escaped_views() == EscapedViews::error)
         if (Block::Exports const live = residency.block().exports_everywhere(); live.writable != 0)
           state.check_policy(live, "reading");
-      must = must_settle(attempt == 0);
+      must = must_relocate(attempt == 0);
       if (!must) prepare();
     } catch (...) {
       lock.unlock_shared();
@@ -171,13 +171,13 @@ bool Acquisition::lock(Timeout timeout, bool ahead_of_writers, Prepare const& pr
       return true;
     }
     lock.unlock_shared();
-    if (lock.try_settle()) return settle();
+    if (lock.try_lock_to_relocate()) return relocate();
     ::sched_yield();
   }
-  return timeout != Timeout(no_wait) && lock.settle(deadline.rest()) && settle();
+  return timeout != Timeout(no_wait) && lock.lock_to_relocate(deadline.rest()) && relocate();
 }
 
-bool Acquisition::must_settle(bool insist) const noexcept {
+bool Acquisition::must_relocate(bool insist) const noexcept {
   Residency const& residency = _state->residency();
   Block const& current = residency.block();
   if (_state->escaped_views() == EscapedViews::snapshot && current.exports().writable != 0) return true;
@@ -253,7 +253,7 @@ void Acquisition::undo() noexcept {
   bool const reads = _mode == AccessMode::read;
   if (moved && !reads) residency.restore(std::move(*_before));
   release();
-  if (moved && reads && lock.try_settle()) {
+  if (moved && reads && lock.try_lock_to_relocate()) {
     Storage const& now = residency.storage();
     Side const side = _before->storage.current();
     bool const is_unused =

@@ -64,15 +64,15 @@ bool LockWord::wait(Timeout timeout, Try const& attempt, Lost const& is_in_vain)
 }
 
 bool LockWord::wait_shared(Timeout timeout, bool ahead_of_writers) {
-  // A settling reader is no conflict: even `no_wait` waits for it.
+  // A relocating reader is no conflict: even `no_wait` waits for it.
   while (ends_soon(load())) {
-    if (wait_settled() && try_lock_shared(ahead_of_writers)) return true;
+    if (wait_for_relocation() && try_lock_shared(ahead_of_writers)) return true;
   }
   if (try_lock_shared(ahead_of_writers)) return true;
   return wait(timeout, [&] { return try_lock_shared(ahead_of_writers); }, [&] { return is_lost(false); });
 }
 
-bool LockWord::wait_settled() {
+bool LockWord::wait_for_relocation() {
   return wait(std::chrono::milliseconds(1), [&] { return !ends_soon(load()); }, [] { return false; });
 }
 

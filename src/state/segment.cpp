@@ -109,8 +109,8 @@ bool Segment::try_shared(bool ahead_of_writers) noexcept {
 }
 
 bool Segment::try_exclusive(std::int64_t id) {
-  if (state_of(_header.word.load()) >= held || _slot.anybody_reads(false) || !claim()) return false;
-  if (_slot.anybody_reads(false)) {
+  if (state_of(_header.word.load()) >= held || _slot.has_reader(false) || !claim()) return false;
+  if (_slot.has_reader(false)) {
     set_word(free_word);
     wake();
     return false;
@@ -206,7 +206,7 @@ bool Segment::is_written_elsewhere() const noexcept {
 
 bool Segment::is_used_elsewhere() const noexcept {
   if (is_written_elsewhere()) return true;
-  return _slot.anybody_reads(true);
+  return _slot.has_reader(true);
 }
 
 std::int64_t Segment::lock_id() const noexcept {

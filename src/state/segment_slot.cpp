@@ -93,7 +93,7 @@ std::span<SegmentSlot> SegmentSlotRef::slots() const noexcept {
   return {_header.slot, std::min(_header.used.load(), SegmentHeader::slot_count)};
 }
 
-bool SegmentSlotRef::anybody_reads(bool others) const noexcept {
+bool SegmentSlotRef::has_reader(bool others) const noexcept {
   return std::ranges::any_of(slots(), [&](SegmentSlot const& slot) {
     return slot.readers.load() != 0 && !(others && is_mine(&slot)) && is_alive(slot.owner.load());
   });

@@ -47,7 +47,7 @@ class MEMARRAY_API SegmentSlotRef {
   /// Returns all slots ever used.
   [[nodiscard]] std::span<SegmentSlot> slots() const noexcept;
   /// True if a living process reads; `others`: through another slot.
-  [[nodiscard]] bool anybody_reads(bool others) const noexcept;
+  [[nodiscard]] bool has_reader(bool others) const noexcept;
 
   /// Count a read hold in the slot, then keep or undo it.
   void begin_reading() noexcept { mine().readers.fetch_add(1); }

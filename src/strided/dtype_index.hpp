@@ -75,6 +75,27 @@ inline constexpr bool is_complex = false;
 template <class T>
 inline constexpr bool is_complex<std::complex<T>> = true;
 
+/// True if the switches over DLPack's type code at run time handle `T`. They are those of `device_number.hpp`,
+/// `cast_rows.hpp`, `strided_copy.cpp` and the bindings' `elements.cpp`; their defaults are floating-point numbers.
+template <class T>
+[[nodiscard]] constexpr bool is_in_switches(int code) noexcept {
+  constexpr bool is_small_float = is_reduced_float<T> && sizeof(T) < sizeof(float);
+  constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8;
+  switch (code) {
+    case kDLBool: return std::is_same_v<T, bool>;
+    case kDLInt: return is_integer && std::is_signed_v<T>;
+    case kDLUInt: return is_integer && std::is_unsigned_v<T>;
+    case kDLFloat: return is_small_float || std::is_same_v<T, float> || std::is_same_v<T, double>;
+    case kDLComplex: return std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+    case kDLOpaqueHandle: return false;
+    default: return is_small_float;
+  }
+}
+#define MEMARRAY_ENTRY(type, name, code, bits) &&is_in_switches<type>(code)
+static_assert(true MEMARRAY_FOR_EACH_DTYPE(MEMARRAY_ENTRY),
+              "a dtype of the list is taken for another in a switch: extend the switches, then is_in_switches");
+#undef MEMARRAY_ENTRY
+
 /// Converts without branches, so that loops vectorise.
 [[nodiscard]] MEMARRAY_ALWAYS_INLINE float to_float(float16 half) noexcept {
   std::uint32_t const magnitude = half.bits & 0x7FFFU;

@@ -7,7 +7,8 @@ from pathlib import Path
 
 #: The word before `(`, or after the keyword of a type.
 NAME = re.compile(
-    r"#define (\w+)|\b(?:class|struct|enum class|enum|using|concept)\b(?: MEMARRAY_API)? (\w+)|\b(\w+)\(|\b(\w+) ="
+    r"#define (\w+)|^typedef .*\b(\w+)$|"
+    r"\b(?:class|struct|enum class|enum|using|concept)\b(?: MEMARRAY_API)? (\w+)|\b(\w+)\(|\b(\w+) ="
 )
 #: Parentheses, with up to two nested levels.
 PARENTHESES = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
@@ -33,6 +34,26 @@ def documented_names(path: Path) -> set[str]:
     """Returns the public names of a header that have a comment, without members and namespaces."""
     declarations = DOCUMENTED.findall(without_internals(path.read_text(encoding="utf-8")))
     return {name_of(declaration) for declaration in declarations if not declaration.startswith("namespace ")}
+
+
+#: A declaration at the left margin: no forward declaration, specialisation, member or call of a macro.
+DECLARED = re.compile(
+    r"^(?!(?:inline )?namespace |using namespace |extern |static_assert|template <>|(?:class|struct) \w+;|\w+\()"
+    r"(?:template <.*>\n(?:  .*\n)*)?(?!template)(?=[\w\[])(?!.*\boperator\b)(?!.*::\w+\(\) )([^;{\n]+)[;{\n]",
+    re.MULTILINE,
+)
+#: Macros that no user writes: parts of others, ownership words of signatures, and guards.
+HIDDEN = re.compile(r"MEMARRAY_DETAIL_|__|\w+_H$")
+
+
+def names_without_comment(text: str) -> set[str]:
+    """Returns the public names that a header declares in paragraphs without any comment."""
+    # The comment of the file is also that of its first part.
+    text = re.sub(r"^(///.*\n)\n", r"\1", without_internals(text), flags=re.MULTILINE)
+    parts = [part for part in re.split(r"\n\s*\n", text) if "//" not in part and not part.startswith((" ", "}"))]
+    macros = {name for part in parts for name in re.findall(r"^#define (\w+)", part, re.MULTILINE)}
+    names = {name for name in macros if f"#undef {name}" not in text and not HIDDEN.match(name)}
+    return names | {name_of(declaration) for part in parts for declaration in DECLARED.findall(part)}
 
 
 def name_of(declaration: str) -> str:

@@ -27,6 +27,10 @@ HABITS = [
     ("a.cmake", "# As if it were built alone.\n", "As"),
     ("a.hpp", "/// Memory that is lent to a consumer.\n", "lent"),
     ("a.pxd", "cdef void f()\n# lends the memory\n", "lends"),
+    ("a.c", "/* What a program sees. */\nint a;\n", "What"),
+    ("a.c", "int a; /* whoever calls */\n", "whoever"),
+    ("a.h", "/**\n * Returns it.\n *\n * Of an array the lease.\n */\nint a;\n", "Of"),
+    ("a.h", "/* Returns the size. Whether\n   it is known matters to nobody. */\n", "nobody"),
 ]
 PLAIN = [
     ("a.hpp", "/// Returns the size\n/// Of the array, in bytes.\n"),
@@ -34,6 +38,8 @@ PLAIN = [
     ("a.cpp", 'char const* a = "// What";\nint who;\n'),
     ("a.hpp", "}  // namespace lent\n// The part that is blended. So that rule stays.\n"),
     ("a.py", "# Waits until a reader releases the lock.\nwho = 'somebody'\n"),
+    ("a.c", "/* Returns the size\n   Of the array. */\nint who = f(/*who=*/1);\n"),
+    ("a.cmake", 'file(GLOB sources "src/*.cpp")\nset(who 1)\n'),
 ]
 
 
@@ -56,3 +62,4 @@ def test_lint_reads_the_comments_of_every_folder():
     for folder in ("bench", "examples", "python", "test"):
         assert {(folder, ".py"), (folder, ".cpp")} <= seen
     assert {("include", ".cuh"), ("src", ".cu"), ("python", ".pxd"), ("examples", ".pyx"), ("cmake", ".cmake")} <= seen
+    assert {("bench", ".c"), ("bench", ".cu"), ("docs", ".py"), ("test", ".c")} <= seen

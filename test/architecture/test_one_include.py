@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from public_names import documented_names, name_of, public_text
+from public_names import documented_names, name_of, names_without_comment, public_text
 
 ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
@@ -58,6 +58,25 @@ def test_every_header_outside_detail_declares_a_public_name():
     without = {path.name for path in public if not declares_a_public_name(path.read_text(encoding="utf-8"))}
     assert len(public) > 60
     assert without == COLLECTIONS, "move them to memarray/detail/"
+
+
+def test_every_public_header_and_name_has_a_comment():
+    public = [path for path in (INCLUDE / "memarray").rglob("*.h*") if "detail" not in path.parts]
+    texts = {path: path.read_text(encoding="utf-8") for path in public}
+    assert [path.name for path, text in texts.items() if "//" not in text] == []
+    commented = {name for path in public if path.suffix == ".hpp" for name in documented_names(path)}
+    without = {name for text in texts.values() for name in names_without_comment(text)} - commented
+    assert without == set(), "say what they are in a comment"
+
+
+def test_names_without_a_comment_are_found():
+    text = (
+        "#pragma once\n\n#define MEMARRAY_X 1\n\nnamespace memarray {\n\nclass Forward;\n\n"
+        "template <class T>\nstruct Plain {\n  int member();\n\n  int other();\n};\n\n"
+        "/// A pair.\nstruct Pair {};\nint first();\n\nMEMARRAY_API int second(int x) noexcept;\nusing Third = int;\n\n"
+        "namespace detail {\n\nint inner();\n\n}  // namespace detail\n\n}  // namespace memarray\n"
+    )
+    assert names_without_comment(text) == {"MEMARRAY_X", "Plain", "second", "Third"}
 
 
 INTERNAL = """#pragma once

@@ -56,7 +56,7 @@ def build_and_test(part: Part, interpreter: Path) -> None:
     environment.pip_install(part, folder, "--only-binary=:all:", *PACKAGES, env=builds.QUIET)
     python = folder / "bin" / "python"
     build = replace(builds.of(preset), folder=WORK / f"{preset}-free-threaded", interpreter=python)
-    build.make(part, "-DMEMARRAY_BUILD_DEMO=OFF", targets=TARGETS)
+    build.make(part, "-DMEMARRAY_BUILD_DEMO=OFF", "-DMEMARRAY_TEST_EVERY_KERNEL=ON", targets=TARGETS)
     env = {
         **build.run_options(),
         "PYTHONPATH": str(build.python_path),

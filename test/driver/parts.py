@@ -38,7 +38,9 @@ CPP_SOURCES = (
     "test/python/extensions/*.cpp",
     "test/fuzz/*.[ch]pp",
     "test/planted/*.cpp",
+    "bench/**/*.[ch]",
     "bench/**/*.[ch]pp",
+    "bench/**/*.cu",
 )
 
 
@@ -49,6 +51,7 @@ COMMENTED = (
     "src/**/*.cuh",
     *(f"{folder}/**/*.{end}" for folder in ("python", "bench", "examples", "test") for end in ("py", "pyx", "pxd")),
     "python/**/*.pyi",
+    "docs/site/*.py",
     "CMakeLists.txt",
     "cmake/**/*.cmake",
     *(f"{folder}/**/CMakeLists.txt" for folder in ("bench", "examples", "test")),

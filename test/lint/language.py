@@ -1,7 +1,4 @@
-"""Fails on habits of prose that make comments hard to read: language.py FILE...
-
-Comments and docstrings name things ("the caller", "the consumer", "a reader") and begin with a verb or a noun.
-"""
+"""Fails on comments that do not name things ("the caller", "a reader") or begin badly: language.py FILE..."""
 
 from __future__ import annotations
 
@@ -18,18 +15,22 @@ PRONOUN = re.compile(
 CLAUSE = re.compile(r"(?:^|[.;:] +)(?:Of|What|Whether|That|Those|Whose|As) ")
 CODE = re.compile(r"`[^`]*`|\"[^\"]*\"|\bnamespace \S+")
 PYTHON = (".py", ".pyi", ".pyx", ".pxd")
+#: The marks around a docstring, a C comment, and a line of either.
+EDGE = re.compile(r'^(?:"""|/?\*+(?!/))\s*|\s*(?:"""|\*/)$')
 
 
 def comments(path: Path) -> Iterator[tuple[int, str, bool]]:
     """Line number, text, and whether the text begins a comment or goes on with the line before."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    marker = r"#:?" if path.suffix in (*PYTHON, ".cmake", ".txt") else r"//[/!]?<?"
+    is_python = path.suffix in PYTHON
+    marker = r"#:?" if is_python or path.suffix in (".cmake", ".txt") else r"//[/!]?<?"
     quoted = goes_on = False
     for number, line in enumerate(lines, 1):
-        if path.suffix in PYTHON and (quoted or '"""' in line):
-            text = line.strip().removeprefix('"""').removesuffix('"""')
-            yield number, text, not quoted or not lines[number - 2].strip()
-            quoted ^= line.count('"""') == 1
+        opened = re.search('"""' if is_python else r"(?:^|(?<=\s))/\*+(?=\s|$)", line)
+        if quoted or opened:
+            text = line if quoted or is_python else line[opened.start() :]
+            yield number, EDGE.sub("", text.strip()), not quoted or not lines[number - 2].strip(" *")
+            quoted = quoted ^ (line.count('"""') == 1) if is_python else "*/" not in line
             continue
         found = re.search(rf"(^|\s){marker}(?=\s|$)(.*)", line)
         if found:
@@ -44,15 +45,15 @@ def habits(text: str, begins: bool) -> list[str]:
 
 
 def main(names: list[str]) -> int:
-    count = 0
-    for name in names:
-        for number, text, begins in comments(Path(name)):
-            for habit in habits(text, begins):
-                count += 1
-                print(f"{name}:{number}: {habit!r}: {text}")
-    if count:
-        print(f"Found {count} errors: name what is meant, and begin with a verb or a noun")
-    return 1 if count else 0
+    found = [
+        f"{name}:{number}: {habit!r}: {text}"
+        for name in names
+        for number, text, begins in comments(Path(name))
+        for habit in habits(text, begins)
+    ]
+    if found:
+        print(*found, f"Found {len(found)} errors: name what is meant, and begin with a verb or a noun", sep="\n")
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

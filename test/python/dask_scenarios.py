@@ -29,7 +29,7 @@ def held(start):
     return array
 
 
-def let_go(dask_worker):
+def close_held(dask_worker):
     dask_worker.held.close()
 
 
@@ -82,7 +82,7 @@ def an_array_under_a_write_lease_is_not_gathered(client):
     else:
         raise AssertionError("it was sent while it was written")
     (worker,) = client.who_has(future)[future.key]
-    client.run(let_go, workers=[worker])
+    client.run(close_held, workers=[worker])
     assert (np.asarray(future.result()) == expected(3)).all()
 
 

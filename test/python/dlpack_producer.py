@@ -70,11 +70,11 @@ def _by_table(producer, **words):
     # A weak reference: free-threaded Python may keep the type, and the objects of its functions, for ever.
     known = weakref.ref(producer)
 
-    def lend(_, out):
+    def export(_, out):
         out[0] = dl.ManagedPointer(known().managed)
         return 0
 
-    kind, _ = dl.make_type(lend, stream=producer.stream and (lambda *device: known().stream(*device)))
+    kind, _ = dl.make_type(export, stream=producer.stream and (lambda *device: known().stream(*device)))
     return memarray.from_dlpack(kind(), **words)
 
 

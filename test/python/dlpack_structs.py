@@ -132,7 +132,7 @@ class Table(ctypes.Structure):
                 ctypes.c_int, ctypes.POINTER(Tensor), ctypes.POINTER(ManagedPointer), ctypes.c_void_p, SetError
             ),
         ),
-        ("lend", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ManagedPointer))),
+        ("export", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ManagedPointer))),
         ("make", ctypes.PYFUNCTYPE(ctypes.c_int, ManagedPointer, ctypes.POINTER(ctypes.py_object))),
         ("look", ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Tensor))),
         (
@@ -146,16 +146,16 @@ def table_of(kind):
     return Table.from_address(_api.PyCapsule_GetPointer(kind.__dlpack_c_exchange_api__, b"dlpack_exchange_api"))
 
 
-def make_type(lend, version=(1, 3), older=None, name=b"dlpack_exchange_api", stream=None):
-    """Returns a type with an exchange table. Its objects export what `lend` writes; `__dlpack__` exports their `view`.
+def make_type(export, version=(1, 3), older=None, name=b"dlpack_exchange_api", stream=None):
+    """Returns a type with an exchange table. `export` writes the tensor of an object; `__dlpack__` exports its `view`.
 
     ``stream(device_type, device_id)`` returns the address of the library's current stream, or None to fail.
     """
     table = Table()
     table.version = Version(*version)
     table.older = ctypes.addressof(older) if older else None
-    if lend:
-        table.lend = dict(Table._fields_)["lend"](lend)
+    if export:
+        table.export = dict(Table._fields_)["export"](export)
     if stream:
 
         def say(device_type, device_id, out):
@@ -177,7 +177,7 @@ class ExportedTensor:
 
     def __init__(self, producer):
         self.managed = ManagedPointer()
-        table_of(type(producer)).lend(producer, self.managed)
+        table_of(type(producer)).export(producer, self.managed)
 
     def take(self):
         """Returns the pointer to the tensor and transfers its ownership."""
@@ -196,9 +196,9 @@ class ExportedTensor:
     __del__ = drop
 
 
-def view_through_table(lender, maker):
+def view_through_table(producer, maker):
     """Returns the object of type `maker` that a consumer of the C exchange API makes."""
-    managed = ExportedTensor(lender).take()
+    managed = ExportedTensor(producer).take()
     made = ctypes.py_object()
     table_of(maker).make(managed, made)
     result = made.value

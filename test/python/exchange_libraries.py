@@ -76,15 +76,15 @@ def address(view):
 
 
 def _by(name):
-    return lambda lender, ndim: load(name)(lender)
+    return lambda producer, ndim: load(name)(producer)
 
 
 def _by_nanobind(function):
-    return lambda lender, ndim: getattr(extension("taken_by_nanobind"), function)(lender)
+    return lambda producer, ndim: getattr(extension("taken_by_nanobind"), function)(producer)
 
 
 def _by_cython(function):
-    return lambda lender, ndim: getattr(extension("taken_by_cython"), f"{function}_{ndim}d")(lender)
+    return lambda producer, ndim: getattr(extension("taken_by_cython"), f"{function}_{ndim}d")(producer)
 
 
 def _read_1d(x, out):
@@ -135,7 +135,7 @@ class Jitted:
 CONSUMERS = {
     "np.from_dlpack": ("numpy", _by("numpy.from_dlpack")),
     "np.asarray": ("numpy", _by("numpy.asarray")),
-    "memoryview": ("builtins", lambda lender, ndim: memoryview(lender)),
+    "memoryview": ("builtins", lambda producer, ndim: memoryview(producer)),
     "torch.from_dlpack": ("torch", _by("torch.from_dlpack")),
     "torch.asarray": ("torch", _by("torch.asarray")),
     "jax.dlpack.from_dlpack": ("jax", _by("jax.dlpack.from_dlpack")),
@@ -149,11 +149,11 @@ CONSUMERS = {
     "MPI.buffer.frombuffer": ("mpi4py", _by("mpi4py.MPI.buffer.frombuffer")),
     "MPI.buffer.frombuffer(…, readonly=True)": (
         "mpi4py",
-        lambda lender, ndim: load("mpi4py.MPI").buffer.frombuffer(lender, readonly=True),
+        lambda producer, ndim: load("mpi4py.MPI").buffer.frombuffer(producer, readonly=True),
     ),
     "numba.njit(f)": ("numba", Jitted),
     "pyarrow.py_buffer": ("pyarrow", _by("pyarrow.py_buffer")),
-    "pyarrow.array(np.asarray(…))": ("pyarrow", lambda lender, ndim: load("pyarrow").array(np.asarray(lender))),
+    "pyarrow.array(np.asarray(…))": ("pyarrow", lambda producer, ndim: load("pyarrow").array(np.asarray(producer))),
     "Cython's float[:]": ("Cython", _by_cython("writable")),
     "Cython's const float[:]": ("Cython", _by_cython("read_only")),
 }
@@ -185,7 +185,7 @@ def _cython(values):
 
 
 #: The name on the page -> the library's module, and the function that makes an array.
-LENDERS = {
+PRODUCERS = {
     "np.ndarray": ("numpy", np.array),
     "memoryview": ("builtins", lambda values: memoryview(np.array(values))),
     "array.array": ("builtins", lambda values: array.array("f", values.ravel())),
@@ -216,7 +216,7 @@ def _read_only(values):
 
 
 #: Functions that make a read-only array, for the libraries that have them, always or on request.
-READ_ONLY_LENDERS = {
+READ_ONLY_PRODUCERS = {
     "np.ndarray": _read_only,
     "memoryview": lambda values: memoryview(_read_only(values)),
     "jax.Array": _jax,

@@ -13,7 +13,16 @@ from pathlib import Path
 import memarray
 import numpy as np
 from dlpack_producer import Producer
-from exchange_libraries import CONSUMERS, LENDERS, READ_ONLY_LENDERS, Jitted, address, is_available, load, version_of
+from exchange_libraries import (
+    CONSUMERS,
+    PRODUCERS,
+    READ_ONLY_PRODUCERS,
+    Jitted,
+    address,
+    is_available,
+    load,
+    version_of,
+)
 from memarray.testing import simulated_devices
 from support import filled, run_python
 
@@ -29,19 +38,19 @@ def said(error):
 # Their imports of our memory.
 
 
-def taken(consume, lender, ndim=1):
+def taken(consume, producer, ndim=1):
     try:
-        found = address(consume(lender, ndim))
+        found = address(consume(producer, ndim))
     except Exception as error:
         return said(error)
-    return "shared" if found == np.asarray(lender).ctypes.data else "a copy"
+    return "shared" if found == np.asarray(producer).ctypes.data else "a copy"
 
 
 def reinterprets(consume):
     """True if a consumer misreads the dtype or the shape of the memory."""
-    lender = memarray.BufferView(np.arange(6, dtype="int32").reshape(2, 3), copy=True)
+    producer = memarray.BufferView(np.arange(6, dtype="int32").reshape(2, 3), copy=True)
     try:
-        found = consume(lender, 2)
+        found = consume(producer, 2)
     except Exception:
         return False
     if not (hasattr(found, "shape") and hasattr(found, "dtype")):
@@ -80,7 +89,7 @@ def can_be_written(view):
     return "**yes**"
 
 
-def lent_on(view):
+def exported_as(view):
     if isinstance(view, Jitted):
         return "–"  # no result still shows the memory
     try:
@@ -98,30 +107,30 @@ TAKEN = {
     "`view[:, ::2]`": lambda consume: of_a_view(consume, lambda view: view[:, ::2]),
     "`view[::-1]`": lambda consume: of_a_view(consume, lambda view: view[::-1]),
     "writes to what is read-only": under_a_read_lease(can_be_written),
-    "exports that as": under_a_read_lease(lent_on),
+    "exports that as": under_a_read_lease(exported_as),
 }
 
 
 # Our imports of their memory.
 
 
-def imported(take, lender):
+def imported(take, producer):
     try:
-        found = take(lender)
+        found = take(producer)
     except Exception as error:
         return said(error)
     view = found.view() if isinstance(found, memarray.MemArray) else found
-    return "shared" if view.data_ptr == address(lender) else "a copy"
+    return "shared" if view.data_ptr == address(producer) else "a copy"
 
 
 def part_of(make, part):
     """Returns the cell for a part that the library itself cuts from an array, or "–" if it cannot."""
     try:
-        lent = make(VALUES)[part]
-        address(lent)
+        exported = make(VALUES)[part]
+        address(exported)
     except Exception:
         return "–"
-    return imported(memarray.BufferView, lent)
+    return imported(memarray.BufferView, exported)
 
 
 def writable(make):
@@ -132,13 +141,13 @@ def writable(make):
 
 
 GIVEN = {
-    "`BufferView(x)`": lambda name: imported(memarray.BufferView, LENDERS[name][1](VALUES)),
-    "`from_dlpack(x)`": lambda name: imported(memarray.from_dlpack, LENDERS[name][1](VALUES)),
-    "`MemArray.from_dlpack(x)`": lambda name: imported(memarray.MemArray.from_dlpack, LENDERS[name][1](VALUES)),
-    "its `x[:, ::2]`": lambda name: part_of(LENDERS[name][1], np.s_[:, ::2]),
-    "its `x[::-1]`": lambda name: part_of(LENDERS[name][1], np.s_[::-1]),
-    "is taken as": lambda name: writable(LENDERS[name][1]),
-    "read-only ones as": lambda name: writable(READ_ONLY_LENDERS[name]) if name in READ_ONLY_LENDERS else "–",
+    "`BufferView(x)`": lambda name: imported(memarray.BufferView, PRODUCERS[name][1](VALUES)),
+    "`from_dlpack(x)`": lambda name: imported(memarray.from_dlpack, PRODUCERS[name][1](VALUES)),
+    "`MemArray.from_dlpack(x)`": lambda name: imported(memarray.MemArray.from_dlpack, PRODUCERS[name][1](VALUES)),
+    "its `x[:, ::2]`": lambda name: part_of(PRODUCERS[name][1], np.s_[:, ::2]),
+    "its `x[::-1]`": lambda name: part_of(PRODUCERS[name][1], np.s_[::-1]),
+    "is taken as": lambda name: writable(PRODUCERS[name][1]),
+    "read-only ones as": lambda name: writable(READ_ONLY_PRODUCERS[name]) if name in READ_ONLY_PRODUCERS else "–",
 }
 
 
@@ -278,7 +287,7 @@ class Liar:
 def heard(how, lie):
     """Returns the result of importing a lie. It may crash the process."""
     liar = Liar(lie)
-    take = (lambda lender: load_nanobind()(lender, 2)) if how == "nanobind" else load(how)
+    take = (lambda producer: load_nanobind()(producer, 2)) if how == "nanobind" else load(how)
     taken = [take(liar)] if LIES[lie] is None else []
     try:
         taken.append(take(liar))
@@ -327,7 +336,7 @@ def modules_of(rows):
 
 TABLES = {
     "taken": Table(modules_of(CONSUMERS), TAKEN, lambda name: CONSUMERS[name][1]),
-    "given": Table(modules_of(LENDERS), GIVEN),
+    "given": Table(modules_of(PRODUCERS), GIVEN),
     "streams": Table(modules_of(DEVICE_CONSUMERS | HOST_CONSUMERS), STREAMS, is_there=has_device),
     "believed": Table(modules_of(TRUSTING), BELIEVED),
 }

@@ -55,8 +55,8 @@ def every_dtype_goes_round():
         sent.read_numpy_array(pattern((3, 5), name, comm.rank))
         expected = pattern((3, 5), name, left)
         with NothingIsCopied():
-            for lend in (sent.read, sent.write):
-                with lend() as source, received.write() as target:
+            for open_lease in (sent.read, sent.write):
+                with open_lease() as source, received.write() as target:
                     there = memory_of(target)
                     for views in (False, True):
                         there[:] = 0

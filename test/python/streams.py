@@ -60,12 +60,12 @@ class ByTable(Consumer):
 
 
 class OverTable:
-    def __init__(self, lender):
-        self.lender = lender
-        self.__dlpack_device__ = lender.__dlpack_device__
+    def __init__(self, producer):
+        self.producer = producer
+        self.__dlpack_device__ = producer.__dlpack_device__
 
     def __dlpack__(self, **_):
-        return ExportedTensor(self.lender).capsule()
+        return ExportedTensor(self.producer).capsule()
 
 
 #: The ways in which a consumer names its stream.

@@ -67,16 +67,16 @@ def test_consumer_accepts_only_c_order_numpy_arrays():
 class Producer:
     """A producer that records the requests and exports another object's memory."""
 
-    def __init__(self, lender):
-        self.lender = lender
+    def __init__(self, producer):
+        self.producer = producer
         self.asked = []
 
     def __dlpack_device__(self):
-        return self.lender.__dlpack_device__()
+        return self.producer.__dlpack_device__()
 
     def __dlpack__(self, **arguments):
         self.asked.append(arguments)
-        self.capsule = self.lender.__dlpack__(**arguments)
+        self.capsule = self.producer.__dlpack__(**arguments)
         return self.capsule
 
 

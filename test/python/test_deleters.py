@@ -59,8 +59,8 @@ def test_reexports_dropped_on_foreign_threads_release_the_owner(owner):
     """The foreign deleter may need the GIL, which the thread does not have."""
     ends = []
     if owner == "capsule":
-        lender = Producer(on_delete=lambda: ends.append(threading.get_ident()))
-        view = memarray.from_dlpack(lender.capsule())
+        producer = Producer(on_delete=lambda: ends.append(threading.get_ident()))
+        view = memarray.from_dlpack(producer.capsule())
     else:
         x = Ending(np.arange(6, dtype="int32").reshape(2, 3), ends)
         view = memarray.BufferView(x) if owner == "numpy" else memarray.MemArray.from_dlpack(x).view()

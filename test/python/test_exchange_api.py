@@ -30,7 +30,7 @@ def test_view_round_trips_through_exchange_table():
     view = BufferView.from_numpy(x)[:, ::2]
     managed = ManagedPointer()
     assert VIEWS.version.major == 1
-    assert VIEWS.lend(view, managed) == 0
+    assert VIEWS.export(view, managed) == 0
     tensor = managed.contents.tensor
     assert tensor.data == view.data_ptr
     assert [tensor.shape[d] for d in range(2)] == [3, 2]
@@ -50,13 +50,13 @@ def test_only_open_lease_is_exported_by_exchange_table():
     a = memarray.MemArray([3])
     managed = ManagedPointer()
     with a.read() as lease:
-        assert LEASES.lend(lease, managed) == 0
+        assert LEASES.export(lease, managed) == 0
     assert managed.contents.flags == 1
     assert managed.contents.tensor.shape[0] == 3
     assert not LEASES.look
     Deleter(managed.contents.deleter)(ctypes.addressof(managed.contents))
     with pytest.raises(memarray.LockError):
-        LEASES.lend(lease, managed)
+        LEASES.export(lease, managed)
 
 
 class Mine(memarray.MemArray):
@@ -96,7 +96,7 @@ def test_array_export_obeys_leases_and_policy():
     with a.write():
         managed = ManagedPointer()
         with pytest.raises(memarray.LockError):
-            ARRAYS.lend(a, managed)
+            ARRAYS.export(a, managed)
         assert not managed
     with a.read():
         ExportedTensor(a)
@@ -135,7 +135,7 @@ def test_view_is_described_by_unowned_dltensor():
     with pytest.raises(ValueError, match="closed"):
         VIEWS.look(view, tensor)
     with pytest.raises(ValueError, match="closed"):
-        VIEWS.lend(view, ManagedPointer())
+        VIEWS.export(view, ManagedPointer())
 
 
 def test_table_allocates_tensors_and_reports_bad_prototypes():
@@ -174,15 +174,15 @@ def foreign(kind):
 def test_import_uses_exchange_table_of_producer_type():
     calls = []
 
-    def lend(object, out):
+    def export(object, out):
         calls.append(object)
-        return VIEWS.lend(object.view, out)
+        return VIEWS.export(object.view, out)
 
-    kind, table = make_type(lend)
-    lender = foreign(kind)
-    view = memarray.from_dlpack(lender)
-    assert calls == [lender]
-    assert view.owner is lender
+    kind, table = make_type(export)
+    producer = foreign(kind)
+    view = memarray.from_dlpack(producer)
+    assert calls == [producer]
+    assert view.owner is producer
     assert view.sum() == 3
     # A table of a newer version: its older table is used, else __dlpack__.
     newer, _ = make_type(lambda *_: 1 / 0, version=(2, 0), older=table)
@@ -250,20 +250,20 @@ def test_rejected_table_tensor_is_deleted(dtype, lazy, words):
     """Covers a second request over `__dlpack__` (words None), a refusal (words), and an import (no words)."""
     a = memarray.MemArray([3], dtype)
     a.escaped_views = "error"
-    lends = []
-    kind, _ = make_type(lambda lender, out: lends.append(1) or VIEWS.lend(lender.view, out))
-    kind.__dlpack__ = lambda self, **_: lends.append(2) or self.view.__dlpack__(max_version=(1, 0))
+    exports = []
+    kind, _ = make_type(lambda producer, out: exports.append(1) or VIEWS.export(producer.view, out))
+    kind.__dlpack__ = lambda self, **_: exports.append(2) or self.view.__dlpack__(max_version=(1, 0))
     for name, value in lazy.items():
         setattr(kind, name, value)
-    lender = kind()
-    lender.view = a.view()
+    producer = kind()
+    producer.view = a.view()
     if words:
         with pytest.raises(BufferError, match=words):
-            memarray.from_dlpack(lender)
+            memarray.from_dlpack(producer)
     else:
-        memarray.from_dlpack(lender).close()
-    assert lends == ([1] if words is not None else [1, 2])
-    lender.view.close()
+        memarray.from_dlpack(producer).close()
+    assert exports == ([1] if words is not None else [1, 2])
+    producer.view.close()
     a.fill(1)  # no consumer is left
 
 
@@ -274,7 +274,7 @@ def test_errors_of_lazy_state_queries_are_not_swallowed(error):
 
     a = memarray.MemArray([3], "float32")
     a.escaped_views = "error"
-    kind, _ = make_type(lambda producer, out: VIEWS.lend(producer.view, out))
+    kind, _ = make_type(lambda producer, out: VIEWS.export(producer.view, out))
     kind.is_neg = is_neg
     producer = kind()
     producer.view = a.view()

@@ -20,7 +20,7 @@ LAST = 20
 def by_table(view, stream):
     """Returns an object whose type exports `view` over the C exchange API, unordered, and gives `stream` as its
     stream."""
-    kind, _ = dl.make_type(lambda shown, out: dl.table_of(BufferView).lend(shown.view, out), stream=stream)
+    kind, _ = dl.make_type(lambda shown, out: dl.table_of(BufferView).export(shown.view, out), stream=stream)
     shown = kind()
     shown.view = view
     return shown
@@ -114,7 +114,7 @@ def test_import_waits_for_stream_of_a_table(simulated_devices):
 @pytest.mark.parametrize("words", ["did not report", "device 1|cuda:1"])
 def test_table_without_valid_stream_is_refused_and_tensor_dropped(simulated_devices, words):
     view, _ = on_device()
-    lent = weakref.ref(view)
+    exported = weakref.ref(view)
     other = memarray.Stream(1)
     said = None if words == "did not report" else other.handle
     shown = by_table(view, lambda *_: said)
@@ -122,7 +122,7 @@ def test_table_without_valid_stream_is_refused_and_tensor_dropped(simulated_devi
         memarray.from_dlpack(shown)
     before = memarray.stats()["live_blocks"]
     del view, shown
-    assert lent() is None
+    assert exported() is None
     assert memarray.stats()["live_blocks"] == before - 1
 
 

@@ -15,7 +15,7 @@ jnp = pytest.importorskip("jax.numpy", reason="JAX is not installed")
 PLAIN = tuple(name for name in DTYPES if name == "complex64" or not name.endswith(("64", "128")))
 
 
-def lend(array):
+def export(array):
     """Returns a view by JAX, which requests only the unversioned struct and so needs a write lease."""
     with array.get_dlpack() as lease:
         return jax.dlpack.from_dlpack(lease)
@@ -26,7 +26,7 @@ def test_jax_sees_dtype_shape_and_values(name):
     if name == "bfloat16":
         pytest.importorskip("ml_dtypes", reason="NumPy has no bfloat16 of its own")
     array, values = filled((4, 3), name)
-    exported = lend(array)
+    exported = export(array)
     assert exported.shape == (4, 3) and str(exported.dtype) == name
     assert_same_values(np.asarray(exported), values)
 
@@ -51,7 +51,7 @@ def test_jax_shares_memory_of_write_lease():
 
 def test_jax_computes_with_values_of_escaped_view():
     array, values = filled((64,), "float32", values_of=small_numbers)
-    kept = lend(array)
+    kept = export(array)
     array.fill(9)
     doubled = jax.jit(lambda x: 2 * x)(kept)
     array.fill(8)
@@ -71,7 +71,7 @@ def test_asarray_takes_a_snapshot():
 def test_jax_releases_the_memory():
     start = memarray.stats()["live_blocks"]
     array, values = filled((64,), "float32")
-    kept = lend(array)
+    kept = export(array)
     kept.block_until_ready()
     del array
     assert_same_values(np.asarray(kept), values)
@@ -82,7 +82,7 @@ def test_jax_releases_the_memory():
 
 def test_array_reads_result_computed_by_jax():
     array, values = filled((64,), "float32")
-    result = jnp.cumsum(lend(array))
+    result = jnp.cumsum(export(array))
     array.read_numpy_array(result)
     np.testing.assert_allclose(look(array), np.cumsum(values))
 

@@ -86,7 +86,7 @@ class Machine(RuleBasedStateMachine):
         self.copies += 1
         model.memory = Memory(model.memory.data.copy())
 
-    def settle_for_read(self, model):
+    def detach_for_read(self, model):
         if model.policy == "snapshot" and model.memory.writable:
             self.detach(model)
 
@@ -115,7 +115,7 @@ class Machine(RuleBasedStateMachine):
         lease = model.real.read()
         if self.read_is_refused(model):
             return self.refused(lease.__enter__)
-        self.settle_for_read(model)
+        self.detach_for_read(model)
         model.leases.append(lease.__enter__())
         self.check(np.asarray(lease), model.memory)
 
@@ -160,7 +160,7 @@ class Machine(RuleBasedStateMachine):
         model = self.models[at]
         if self.read_is_refused(model):
             return self.refused(lambda: np.from_dlpack(model.real))
-        self.settle_for_read(model)
+        self.detach_for_read(model)
         self.views.append(View(np.from_dlpack(model.real), model.memory, slice(None), False))
         model.memory.read_only += 1
 
@@ -227,7 +227,7 @@ class Machine(RuleBasedStateMachine):
         if self.write_is_refused(model):
             return self.refused(lambda: model.real.move_memory(memarray.dlpack.kDLCPU))
         model.real.move_memory(memarray.dlpack.kDLCPU)
-        self.settle_for_read(model)
+        self.detach_for_read(model)
 
     @rule(left=which, right=which)
     def exchange(self, left, right):
@@ -238,7 +238,7 @@ class Machine(RuleBasedStateMachine):
             return self.refused(lambda: a.real.exchange(b.real))
         a.real.exchange(b.real)
         for model, other in ((a, b), (b, a)):
-            self.settle_for_read(model)
+            self.detach_for_read(model)
             if model.policy == "snapshot" and other.policy == "alias" and model.memory.exports:
                 self.detach(model)
         a.memory, b.memory = b.memory, a.memory
@@ -249,7 +249,7 @@ class Machine(RuleBasedStateMachine):
         if self.read_is_refused(model):
             return self.refused(model.real.copy)
         twin = model.real.copy()
-        self.settle_for_read(model)
+        self.detach_for_read(model)
         self.check(np.asarray(twin), model.memory)
         twin.fill(0)
 
@@ -258,7 +258,7 @@ class Machine(RuleBasedStateMachine):
         model = self.models[at]
         if self.read_is_refused(model):
             return self.refused(lambda: np.asarray(model.real))
-        self.settle_for_read(model)
+        self.detach_for_read(model)
         self.check(np.asarray(model.real), model.memory)
 
     # Invariants.
@@ -284,7 +284,7 @@ class Machine(RuleBasedStateMachine):
         if hasattr(self, "models"):
             assert memarray.stats()["copies"] - self.start == self.copies
 
-    def let_go(self):
+    def drop_all(self):
         for model in self.models:
             for lease in model.leases:
                 lease.close()
@@ -294,7 +294,7 @@ class Machine(RuleBasedStateMachine):
     def teardown(self):
         if not hasattr(self, "models"):
             return
-        self.let_go()
+        self.drop_all()
         alive = {id(view.memory) for view in self.views} | {
             id(view.holder.memory) for view in self.views if view.holder
         }

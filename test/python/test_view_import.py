@@ -110,7 +110,7 @@ def test_null_data_pointer_is_refused():
 def test_immutable_producer_with_unversioned_struct_is_read_only(kind, versioned, writable):
     """JAX's arrays are immutable like this, and the struct cannot express it."""
 
-    class Lends(kind):
+    class Exporter(kind):
         def __dlpack__(self, **_):
             return producer.capsule()
 
@@ -120,7 +120,7 @@ def test_immutable_producer_with_unversioned_struct_is_read_only(kind, versioned
     producer = Producer(versioned=versioned)
     for take in (memarray.from_dlpack, BufferView):
         producer = Producer(versioned=versioned)
-        view = take(Lends())
+        view = take(Exporter())
         assert view.writable == writable
         assert view[1, 2] == 5
         del view
@@ -159,21 +159,21 @@ def test_newest_version_is_requested_and_older_one_accepted():
 @pytest.mark.parametrize("kind", ["buffer", "interface", "view", "array"])
 def test_view_copies_only_with_copy_true(kind, copies):
     x = np.arange(12.0).reshape(3, 4)
-    lender = {
+    producer = {
         "buffer": lambda: memoryview(x),
         "interface": lambda: Interface(x),
         "view": lambda: BufferView.from_numpy(x),
         "array": lambda: memarray.MemArray.from_dlpack(x),
     }[kind]()
     for words in ({}, {"copy": None}, {"copy": False}):
-        assert BufferView(lender, **words).data_ptr == x.ctypes.data
+        assert BufferView(producer, **words).data_ptr == x.ctypes.data
     assert copies() == 0
-    own = BufferView(lender, copy=True)
+    own = BufferView(producer, copy=True)
     assert copies() == 1
     assert own.data_ptr != x.ctypes.data
     assert own.writable
     with pytest.raises(TypeError, match="copy"):
-        BufferView(lender, copy="no")
+        BufferView(producer, copy="no")
 
 
 def test_views_of_arrays_and_leases_keep_their_access():
@@ -376,10 +376,10 @@ def test_read_only_view_stays_read_only_when_reexported(name):
     x.flags.writeable = False
     view = BufferView(np.from_dlpack(BufferView.from_numpy(x)[1:]))
     assert not view.writable
-    lent = READ_ONLY_EXPORTS[name](view)
-    assert not BufferView(lent).writable
+    exported = READ_ONLY_EXPORTS[name](view)
+    assert not BufferView(exported).writable
     # Re-exports are read-only, too.
-    assert not BufferView(np.asarray(BufferView(lent))).writable
+    assert not BufferView(np.asarray(BufferView(exported))).writable
     with pytest.raises(BufferError, match="read-only"):
         view.__dlpack__()
     with pytest.raises(BufferError, match="read-only"):

@@ -40,7 +40,7 @@ def test_exchange_tables_refuse_objects_of_other_types(kind):
     for given in others(kind):
         managed = ManagedPointer()
         with pytest.raises(TypeError, match=r"exchange table is of .*: expected one, got"):
-            table.lend(given, managed)
+            table.export(given, managed)
         assert not managed
         if table.look:
             with pytest.raises(TypeError, match=r"exchange table is of .*: expected one, got"):
@@ -51,7 +51,7 @@ def test_exchange_tables_refuse_objects_of_other_types(kind):
 def test_exchange_tables_refuse_null(kind):
     table = table_of(kind)
     fields = dict(Table._fields_)
-    for name in ("lend", "look"):
+    for name in ("export", "look"):
         address = ctypes.cast(getattr(table, name), ctypes.c_void_p).value
         if not address:
             continue

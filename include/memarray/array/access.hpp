@@ -141,8 +141,10 @@ template <class T, int ndim>
   return Access{detail::typed_core<T, ndim>(view.core(), true)};
 }
 
+/// The argument of a kernel for an array that it writes.
 template <class T, int ndim>
 using Indexer = ArrayIndexer<T, ndim>;
+/// The argument of a kernel for an array that it reads.
 template <class T, int ndim>
 using ConstIndexer = ArrayIndexer<T const, ndim>;
 

@@ -8,6 +8,7 @@
 
 namespace memarray {
 
+/// One line of the description of a build.
 struct BuildFact {
   std::string_view key;
   std::string_view value;
@@ -27,6 +28,7 @@ enum class StandardLibrary : int {
   other,            ///< such as LLVM's
 };
 
+// The standard library for which this code is compiled.
 #if !defined(__GLIBCXX__)
 #define MEMARRAY_STANDARD_LIBRARY ::memarray::StandardLibrary::other
 #elif !_GLIBCXX_USE_CXX11_ABI

@@ -13,12 +13,14 @@
 #define MEMARRAY_COLD
 #endif
 
-#if defined(__CUDACC__)
-#define MEMARRAY_HD __host__ __device__
-#else
+#if !defined(__CUDACC__)
+/// Precedes a function for host and device code: `__host__ __device__` under nvcc, else empty.
 #define MEMARRAY_HD
+#else
+#define MEMARRAY_HD __host__ __device__
 #endif
 
+// Precedes a loop that a device's compiler unrolls.
 #if defined(__CUDA_ARCH__)
 #define MEMARRAY_UNROLL _Pragma("unroll")
 #else

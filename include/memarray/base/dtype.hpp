@@ -78,6 +78,7 @@ struct dtype_traits;
 template <class T>
 concept Element = requires { dtype_traits<std::remove_cv_t<T>>::name; };
 
+/// Returns the dtypes for which arrays, casts and kernels are compiled.
 MEMARRAY_API std::span<DType const> shipped_dtypes() noexcept;
 
 /// Returns a shipped dtype by name ("float64"), or null. Valid forever.

@@ -171,7 +171,9 @@ inline constexpr bool is_reduced_float = std::is_class_v<T> && std::is_convertib
 
 }  // namespace detail
 
+/// IEEE 754 half precision.
 using float16 = BasicFloat16<detail::HalfFormat>;
+/// The upper half of a float: 8 bits of exponent, 7 of fraction.
 using bfloat16 = BasicFloat16<detail::BfloatFormat>;
 
 static_assert(sizeof(float16) == 2 && std::is_trivially_copyable_v<float16>);

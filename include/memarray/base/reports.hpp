@@ -20,6 +20,7 @@ struct Counters {
   std::atomic<std::int64_t> versions{0};               ///< arrays that left their memory to escaped views
 };
 
+/// Returns the counts of this process.
 [[nodiscard]] MEMARRAY_API Counters& counters() noexcept;
 
 /// A log record: a copy, a blocking wait, or a hold abandoned by a process that exited.

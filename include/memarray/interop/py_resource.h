@@ -28,6 +28,7 @@
 extern "C" {
 #endif
 
+/// A pointer into a Python object, with its release.
 typedef MemArrayResource PyResource;
 
 // NOLINTBEGIN(modernize-use-nullptr): as C has it

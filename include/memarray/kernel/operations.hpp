@@ -45,6 +45,7 @@ struct maximum {
   }
 };
 
+/// Returns true if both values are.
 struct logical_and {
   template <class T>
   [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {
@@ -52,6 +53,7 @@ struct logical_and {
   }
 };
 
+/// Returns true if a value is.
 struct logical_or {
   template <class T>
   [[nodiscard]] MEMARRAY_HD constexpr T operator()(T const& left, T const& right) const {

@@ -15,6 +15,7 @@ namespace memarray {
 /// `unified` also serves the device. Throws `ValueError` for `device`, `CudaError` for an unknown device.
 [[nodiscard]] MEMARRAY_API MemoryResource host_resource(MemoryType type, int device_id);
 
+/// Returns the counts of `host_resource()`.
 [[nodiscard]] MEMARRAY_API PoolingAdaptor::Statistics host_memory_statistics() noexcept;
 
 /// Releases all but the newest `keep` bytes cached by `host_resource()`. Returns the bytes released.

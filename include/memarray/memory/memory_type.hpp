@@ -23,6 +23,7 @@ enum class MemoryType : std::uint8_t {
   return "device";
 }
 
+/// True if the host can read and write the memory.
 [[nodiscard]] constexpr bool is_host_accessible(MemoryType type) noexcept { return type != MemoryType::device; }
 
 }  // namespace memarray

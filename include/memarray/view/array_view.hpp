@@ -36,6 +36,7 @@ inline constexpr ViewOptions on_device = ViewOptions::on_device;
 [[nodiscard]] constexpr ViewOptions operator|(ViewOptions left, ViewOptions right) noexcept {
   return static_cast<ViewOptions>(static_cast<unsigned>(left) | static_cast<unsigned>(right));
 }
+/// True if `options` has every one of `wanted`.
 [[nodiscard]] constexpr bool includes(ViewOptions options, ViewOptions wanted) noexcept {
   return (static_cast<unsigned>(options) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
 }

@@ -64,8 +64,7 @@ bool read_consumer_stream(PyObject* object, Device device, std::optional<StreamH
     if (number == -1) return !PyErr_Occurred();
     if (number == 0) {
       PyErr_SetString(PyExc_ValueError,
-                      "stream=0 is ambiguous: pass 1 (of all threads), 2 (of this "
-                      "thread), or -1 for no order");
+                      "stream=0 is ambiguous: pass 1 (of all threads), 2 (of this thread), or -1 for no order");
       return false;
     }
   }

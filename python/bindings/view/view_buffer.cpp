@@ -27,8 +27,7 @@ char const* refusal(detail::ViewCore const& view, int flags) {
   if (asks(PyBUF_FORMAT) && *buffer_format(view.dtype()) == '\0')
     return view.dtype().is_struct()
                ? "the buffer protocol has no format for a struct without fields: name them with MEMARRAY_FIELDS, or "
-                 "use "
-                 "np.asarray"
+                 "use np.asarray"
                : "the buffer protocol has no format for bfloat16; use DLPack, or np.asarray with ml_dtypes installed";
   if (asks(PyBUF_STRIDES) && (flags & (c_order | f_order | one_order)) == 0) return nullptr;
   auto const c = [&] { return layout.is_contiguous(itemsize); };

@@ -111,9 +111,9 @@ std::string misfits_text(Misfits misfits, ViewWanted const& wanted) {
   add(misfit_strides, is_fortran ? "the strides (numpy.asfortranarray(x) copies it)" : "the strides (copy it first)");
   add(misfit_alignment, "the address (it is not aligned for the struct: copy it first)");
   add(misfit_bools, "the bools (some are neither 0 nor 1: write numpy.not_equal(x.view('uint8'), 0, out=x) first)");
-  add(misfit_place, includes(wanted.options, on_device)
-                        ? "the place (memarray.BufferView(x).to_device('cuda:0') copies it there)"
-                        : "the place (memarray.BufferView(x).to_device('cpu') copies it there)");
+  add(misfit_device, includes(wanted.options, on_device)
+                         ? "the place (memarray.BufferView(x).to_device('cuda:0') copies it there)"
+                         : "the place (memarray.BufferView(x).to_device('cpu') copies it there)");
   return text;
 }
 
@@ -124,7 +124,7 @@ Misfits misfits_of(DType const& dtype, int ndim, bool writable, bool is_on_devic
   if (!is_same(dtype, wanted.dtype)) misfits |= misfit_dtype;
   if (ndim != wanted.ndim) misfits |= misfit_rank;
   if (wanted.writable && !writable) misfits |= misfit_read_only;
-  if (is_on_device != includes(wanted.options, on_device)) misfits |= misfit_place;
+  if (is_on_device != includes(wanted.options, on_device)) misfits |= misfit_device;
   return misfits;
 }
 

@@ -21,7 +21,7 @@ enum Misfit : Misfits {
   misfit_extents = 4,
   misfit_read_only = 8,
   misfit_strides = 16,
-  misfit_place = 32,
+  misfit_device = 32,
   misfit_alignment = 64,
   misfit_bools = 128,
 };

@@ -254,7 +254,8 @@ TEST_F(ConflictsTest, OperationsShowNoLockId) {
   for_each_index(
       {1}, default_stream(),
       [&](auto const&, auto) {
-        for (std::int64_t const id : {detail::LockWord::no_id, detail::LockWord::operation, detail::LockWord::settling})
+        for (std::int64_t const id :
+             {detail::LockWord::no_id, detail::LockWord::operation, detail::LockWord::relocating})
           EXPECT_THROW(array.write({0, 0}, 1, id), LockError);
       },
       write(array));

@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 /// A named resource that the test releases.
 struct Owned {
   char const* name;
-  std::function<void()> let_go;
+  std::function<void()> release;
 };
 
 /// For each order: calls `make(sim)` on new devices and releases its resources in that order.
@@ -47,7 +47,7 @@ void in_every_order(std::size_t count, Make const& make) {
       std::vector<Owned> const owned = things->all();
       ASSERT_EQ(owned.size(), count);
       for (std::size_t const i : order) {
-        owned[i].let_go();
+        owned[i].release();
         words += std::string(words.empty() ? "" : ", ") + owned[i].name;
       }
     }

@@ -21,7 +21,7 @@ struct Kind {
   char const* name;
   DriverResource (*make)(ContextHandle);
   MemoryType type;
-  DLDeviceType lent;
+  DLDeviceType exported;
 };
 Kind const kinds[] = {
     {"pinned", &DriverResource::pinned, MemoryType::pinned, kDLCPU},
@@ -119,16 +119,16 @@ TEST_P(HostResourcesTest, MovesBetweenDevices) {
 }
 
 TEST_P(HostResourcesTest, ExportedDeviceFollowsMoves) {
-  EXPECT_EQ(a->get_dlpack_device(), std::pair(GetParam().lent, 0));
+  EXPECT_EQ(a->get_dlpack_device(), std::pair(GetParam().exported, 0));
   {
     DLPackTensor const tensor = a->get_dlpack_tensor(true);
-    EXPECT_EQ(tensor.tensor().device.device_type, GetParam().lent);
+    EXPECT_EQ(tensor.tensor().device.device_type, GetParam().exported);
     EXPECT_EQ(static_cast<int const*>(tensor.tensor().data)[7], 7);
   }
   move(kDLCUDA);
   EXPECT_EQ(a->get_dlpack_device(), std::pair(kDLCUDA, 0));
   move(kDLCPU);
-  EXPECT_EQ(a->get_dlpack_device(), std::pair(GetParam().lent, 0));
+  EXPECT_EQ(a->get_dlpack_device(), std::pair(GetParam().exported, 0));
 }
 
 TEST_P(HostResourcesTest, HostExportUsesArrayMemory) {

@@ -13,6 +13,9 @@
 #ifndef MEMARRAY_BUNDLE
 #error "MEMARRAY_BUNDLE is missing"
 #endif
+#ifndef MEMARRAY_HD
+#error "MEMARRAY_HD is missing"
+#endif
 #ifndef MEMARRAY_FIELDS
 #error "MEMARRAY_FIELDS is missing"
 #endif
@@ -45,6 +48,7 @@ using memarray::bfloat16;
 using memarray::BufferError;
 using memarray::BufferView;
 using memarray::build_info;
+using memarray::BuildFact;
 using memarray::c_strides;
 using memarray::call_aside;
 using memarray::checked_bytes;
@@ -126,6 +130,7 @@ using memarray::interior;
 using memarray::intern_struct;
 using memarray::Interrupted;
 using memarray::IntrusivePtr;
+using memarray::is_host_accessible;
 using memarray::is_lost;
 using memarray::IsMemoryResource;
 using memarray::KeepAlive;

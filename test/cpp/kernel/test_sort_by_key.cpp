@@ -156,7 +156,7 @@ TEST_P(SortByKeyTest, RowsMoveWithTheirKeys) {
   EXPECT_EQ(fetched(third)[299], 299U);
 }
 
-TEST_P(SortByKeyTest, KeptViewsShowTheOldOrder) {
+TEST_P(SortByKeyTest, EscapedViewsShowTheOldOrder) {
   MemArray<double, 1> keys({100});
   MemArray<double, 1> values({100});
   for (std::int64_t i = 0; i < 100; ++i) {

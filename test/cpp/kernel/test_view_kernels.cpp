@@ -130,7 +130,7 @@ TEST_P(ViewKernelsTest, ViewsThatDoNotFitAreRefused) {
   EXPECT_EQ(other.state().lock().word().load(), detail::LockWord::free);
 }
 
-TEST_P(ViewKernelsTest, WritesThroughAKeptViewFollowThePolicy) {
+TEST_P(ViewKernelsTest, WritesThroughAnEscapedViewFollowThePolicy) {
   for (EscapedViews const policy : {EscapedViews::snapshot, EscapedViews::error, EscapedViews::alias}) {
     MemArray<double, 1> array({6}, 0, {.escaped_views = policy});
     count_up(array);
@@ -158,7 +158,7 @@ TEST_P(ViewKernelsTest, WritesThroughAKeptViewFollowThePolicy) {
   }
 }
 
-TEST_P(ViewKernelsTest, ReadsOfAKeptViewFollowThePolicy) {
+TEST_P(ViewKernelsTest, ReadsOfAnEscapedViewFollowThePolicy) {
   auto const total = [&](ConstBufferView const& view) {
     return transform_reduce(
         {6}, stream, 0.0, plus{}, [](auto const& i, auto const& x) { return x[i]; }, read<double, 1>(view));

@@ -124,9 +124,9 @@ TEST_F(BlockTest, ZeroedMemoryIsZero) {
 }
 
 TEST_F(BlockTest, AForeignBlockReleasesItsKeepAliveOnce) {
-  int let_go = 0;
+  int drops = 0;
   char memory[16];
-  auto const keep_alive = std::shared_ptr<void>(memory, [&](void*) { ++let_go; });
+  auto const keep_alive = std::shared_ptr<void>(memory, [&](void*) { ++drops; });
   BlockPtr block =
       Block::adopt(memory, sizeof(memory), Device{}, MemoryType::normal, detail::keep_alive_of(keep_alive));
   EXPECT_TRUE(block->is_foreign());
@@ -135,25 +135,25 @@ TEST_F(BlockTest, AForeignBlockReleasesItsKeepAliveOnce) {
   Block* const bare = block.get();
   const_cast<std::shared_ptr<void>&>(keep_alive).reset();
   block = {};
-  EXPECT_EQ(let_go, 0);
+  EXPECT_EQ(drops, 0);
   bare->drop_export(true);
-  EXPECT_EQ(let_go, 1);
+  EXPECT_EQ(drops, 1);
 }
 
 TEST_F(BlockTest, AdoptedMemoryMayBeHeldByAnExportAlone) {
   for (bool const writable : {false, true}) {
-    int let_go = 0;
+    int drops = 0;
     char memory[16];
-    Block::KeepAlive const keep_alive{&let_go, [](void* object) noexcept { ++*static_cast<int*>(object); }};
+    Block::KeepAlive const keep_alive{&drops, [](void* object) noexcept { ++*static_cast<int*>(object); }};
     Block& block = Block::adopt_exported(memory, sizeof(memory), Device{}, MemoryType::normal, keep_alive, writable);
     EXPECT_TRUE(block.is_foreign());
     EXPECT_EQ(block.exports().writable, writable ? 1U : 0U);
     EXPECT_EQ(block.exports().read_only, writable ? 0U : 1U);
     EXPECT_FALSE(block.add_export(writable)) << "there is one already";
     block.drop_export(writable);
-    EXPECT_EQ(let_go, 0);
+    EXPECT_EQ(drops, 0);
     block.drop_export(writable);
-    EXPECT_EQ(let_go, 1);
+    EXPECT_EQ(drops, 1);
   }
 }
 

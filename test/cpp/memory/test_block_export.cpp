@@ -14,11 +14,11 @@ using detail::BlockExport;
 using detail::BlockPtr;
 
 struct Memory {
-  int let_go = 0;
+  int drops = 0;
   char bytes[16] = {};
   BlockPtr block =
       Block::adopt(bytes, sizeof bytes, Device{}, MemoryType::normal,
-                   Block::KeepAlive{this, [](void* memory) noexcept { ++static_cast<Memory*>(memory)->let_go; }});
+                   Block::KeepAlive{this, [](void* memory) noexcept { ++static_cast<Memory*>(memory)->drops; }});
 };
 
 TEST(BlockExport, IsCountedUntilDestroyed) {
@@ -55,12 +55,12 @@ TEST(BlockExport, AloneKeepsTheMemoryAlive) {
   Memory memory;
   BlockExport one(*memory.block, false);
   memory.block = {};
-  EXPECT_EQ(memory.let_go, 0);
+  EXPECT_EQ(memory.drops, 0);
   BlockExport two = one;
   one = {};
-  EXPECT_EQ(memory.let_go, 0);
+  EXPECT_EQ(memory.drops, 0);
   two = {};
-  EXPECT_EQ(memory.let_go, 1);
+  EXPECT_EQ(memory.drops, 1);
 }
 
 TEST(BlockExport, TakesOverAndReleasesACount) {

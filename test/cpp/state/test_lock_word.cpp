@@ -158,16 +158,16 @@ TEST(LockWordTest, ReadersProceedWhenWaitingWriterTimesOut) {
   word.unlock_shared();
 }
 
-TEST(LockWordTest, ReadersWaitForSettlingReaderRegardlessOfTimeout) {
+TEST(LockWordTest, ReadersWaitForRelocatingReaderRegardlessOfTimeout) {
   LockWord word;
-  ASSERT_TRUE(word.try_lock_exclusive(LockWord::settling));
+  ASSERT_TRUE(word.try_lock_exclusive(LockWord::relocating));
   EXPECT_FALSE(word.lock_exclusive(1, no_wait)) << "writers do not";
-  std::thread settler([&] {
+  std::thread relocator([&] {
     std::this_thread::sleep_for(30ms);
     word.downgrade();
   });
   EXPECT_TRUE(word.lock_shared(no_wait));
-  settler.join();
+  relocator.join();
   EXPECT_EQ(LockWord::readers(word.load()), 2);
   word.unlock_shared();
   word.unlock_shared();

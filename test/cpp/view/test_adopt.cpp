@@ -23,44 +23,44 @@ using detail::ViewCore;
 /// A fixture with six floats that another owner keeps.
 class AdoptTest : public ::testing::Test {
  protected:
-  [[nodiscard]] BufferView lent() {
+  [[nodiscard]] BufferView export_memory() {
     BlockPtr const block =
-        Block::adopt(memory, sizeof memory, Device{}, MemoryType::normal, Block::KeepAlive{&let_go, drop});
+        Block::adopt(memory, sizeof memory, Device{}, MemoryType::normal, Block::KeepAlive{&drops, drop});
     return BufferView(ViewCore(BlockExport(*block, true), block->data(), dtype_of<float>(),
                                StridedLayout::dense(std::array<std::int64_t, 2>{2, 3}, sizeof(float))));
   }
   static void drop(void* count) noexcept { ++*static_cast<int*>(count); }
   alignas(64) float memory[6] = {0, 1, 2, 3, 4, 5};
-  int let_go = 0;
+  int drops = 0;
 };
 
 TEST_F(AdoptTest, SharesTheOtherOwnersMemory) {
   {
-    auto array = MemArray<float, 2>::adopt(lent());
+    auto array = MemArray<float, 2>::adopt(export_memory());
     EXPECT_TRUE(array.is_foreign());
     EXPECT_EQ(array({1, 2}), 5.0F);
     array.write({1, 2}, 7.0F);
     EXPECT_EQ(memory[5], 7.0F);
     array.fill(1.0F);
     EXPECT_EQ(memory[0], 1.0F);
-    EXPECT_EQ(let_go, 0);
+    EXPECT_EQ(drops, 0);
   }
-  EXPECT_EQ(let_go, 1);
+  EXPECT_EQ(drops, 1);
 }
 
 TEST_F(AdoptTest, ResizeMovesTheArrayToOwnMemory) {
-  auto array = MemArray<float, 2>::adopt(lent());
+  auto array = MemArray<float, 2>::adopt(export_memory());
   std::int64_t const before = counters().copies;
   array.resize({3, 3});
   EXPECT_EQ(counters().copies, before + 1);
   EXPECT_FALSE(array.is_foreign());
-  EXPECT_EQ(let_go, 1);
+  EXPECT_EQ(drops, 1);
   EXPECT_EQ(array({1, 2}), 5.0F);
   EXPECT_EQ(array({2, 2}), 0.0F);
 }
 
 TEST_F(AdoptTest, EscapedViewKeepsTheForeignMemoryAlive) {
-  auto array = MemArray<float, 2>::adopt(lent());
+  auto array = MemArray<float, 2>::adopt(export_memory());
   ConstBufferView kept = array.view();
   {
     WriteLease<float, 2> const lease(array);
@@ -69,41 +69,41 @@ TEST_F(AdoptTest, EscapedViewKeepsTheForeignMemoryAlive) {
   EXPECT_FALSE(array.is_foreign());
   EXPECT_EQ(memory[0], 0.0F);
   EXPECT_EQ(array({0, 0}), 9.0F);
-  EXPECT_EQ(let_go, 0);
+  EXPECT_EQ(drops, 0);
   kept.close();
-  EXPECT_EQ(let_go, 1);
+  EXPECT_EQ(drops, 1);
 }
 
 TEST_F(AdoptTest, PartialViewKeepsTheWholeMemoryAlive) {
-  auto array = MemArray<float, 1>::adopt(lent().select(0, 1));
+  auto array = MemArray<float, 1>::adopt(export_memory().select(0, 1));
   EXPECT_EQ(array({0}), 3.0F);
-  EXPECT_EQ(let_go, 0);
+  EXPECT_EQ(drops, 0);
   array.fill(8.0F);
   EXPECT_EQ(memory[2], 2.0F);
   EXPECT_EQ(memory[3], 8.0F);
 }
 
 TEST_F(AdoptTest, AdoptedArrayCountsAsAnEscapedViewOfItsSource) {
-  MemArray<float, 2> lender({2, 3});
-  lender.escaped_views(EscapedViews::error);
+  MemArray<float, 2> source({2, 3});
+  source.escaped_views(EscapedViews::error);
   {
-    WriteLease<float, 2> lease(lender);
+    WriteLease<float, 2> lease(source);
     auto const array = MemArray<float, 2>::adopt(BufferView(lease));
     lease.close();
-    EXPECT_THROW(lender.fill(1.0F), LockError);
+    EXPECT_THROW(source.fill(1.0F), LockError);
   }
-  lender.fill(1.0F);
+  source.fill(1.0F);
 }
 
 TEST_F(AdoptTest, UnsuitableViewsAreRefused) {
   using Array = MemArray<float, 2>;
-  EXPECT_THROW(static_cast<void>(Array::adopt(lent().transpose())), BufferError);
-  EXPECT_THROW(static_cast<void>(Array::adopt(lent().slice(1, {.step = -1}))), BufferError);
+  EXPECT_THROW(static_cast<void>(Array::adopt(export_memory().transpose())), BufferError);
+  EXPECT_THROW(static_cast<void>(Array::adopt(export_memory().slice(1, {.step = -1}))), BufferError);
   EXPECT_THROW(static_cast<void>(Array::adopt(BufferView())), ValueError);
-  EXPECT_THROW(static_cast<void>((MemArray<float, 1>::adopt(lent()))), TypeError);
-  EXPECT_THROW(static_cast<void>((MemArray<double, 2>::adopt(lent()))), TypeError);
-  EXPECT_THROW(static_cast<void>(detail::adopt(lent().core().read_only())), BufferError);
-  EXPECT_EQ(let_go, 5);
+  EXPECT_THROW(static_cast<void>((MemArray<float, 1>::adopt(export_memory()))), TypeError);
+  EXPECT_THROW(static_cast<void>((MemArray<double, 2>::adopt(export_memory()))), TypeError);
+  EXPECT_THROW(static_cast<void>(detail::adopt(export_memory().core().read_only())), BufferError);
+  EXPECT_EQ(drops, 5);
 }
 
 /// A fixture with a view of an array's device memory that outlives the array.

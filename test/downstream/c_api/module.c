@@ -92,7 +92,7 @@ static PyObject* record(PyObject* self, PyObject* capsule) {
   return shown;
 }
 
-/* With the GIL held: the function lets go of it. */
+/* Calls the function with the GIL held, which it releases itself. */
 static PyObject* synchronize(PyObject* self, PyObject* capsule) {
   MemArrayEventRef const event = (MemArrayEventRef)PyCapsule_GetPointer(capsule, event_name);
   (void)self;
@@ -130,7 +130,7 @@ static PyObject* raise_last(PyObject* self, PyObject* what) {
   return words ? done(-1, words) : NULL;
 }
 
-/* What an import would do that finds what `memarray._core._C_API` is now. */
+/* Imports the table again, as `memarray._core._C_API` is now. */
 static PyObject* import_again(PyObject* self, PyObject* none) {
   MemArrayAPI const* const before = memarray_api;
   int status;

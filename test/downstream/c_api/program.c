@@ -20,7 +20,7 @@ static int use_array(MemArrayAPI const* api) {
   return wrong;
 }
 
-/* What a program in C sees that links the core: 0 if all is as it should be. */
+/* Uses the table as a C program that links the core. Returns 0 if each result is as expected. */
 int main(void) {
   MemArrayAPI const* const api = memarray_c_api();
   MemArrayStreamRef const stream = api->get_legacy_stream();

@@ -13,7 +13,7 @@ static char const* ask(char const* kind, PyObject* object, Py_ssize_t* size, PyR
   return PyUnicode_AsUTF8AndSizeRes(object, size, res);
 }
 
-/* text_after(kind, make, spoil): the text of make() when nobody else has it any more and spoil() was called. */
+/* text_after(kind, make, spoil): the text of make() once no other reference to it is left and spoil() was called. */
 static PyObject* text_after(PyObject* self, PyObject* args) {
   char const* kind;
   PyObject *make, *spoil, *object, *result;

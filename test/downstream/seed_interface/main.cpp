@@ -206,15 +206,15 @@ struct Program<memarray::MemArray<T, ndim>> {
     CHECK(is_all(array, value<T>(3)));
   }
 
-  static void lends_itself() {
+  static void is_exported() {
     Array array(shape, 0);
     array.write(second, value<T>(2));
     for (bool const versioned : {false, true}) {
       array.enter(5);
-      memarray::DLPackTensor const lent = array.get_dlpack_tensor(versioned, 5);
-      CHECK(lent.is_versioned() == versioned);
-      is_described(array, lent.tensor());
-      static_cast<T*>(lent.tensor().data)[0] = value<T>(versioned ? 6 : 7);
+      memarray::DLPackTensor const exported = array.get_dlpack_tensor(versioned, 5);
+      CHECK(exported.is_versioned() == versioned);
+      is_described(array, exported.tensor());
+      static_cast<T*>(exported.tensor().data)[0] = value<T>(versioned ? 6 : 7);
       CHECK(array(Ints{}, 5) == value<T>(versioned ? 6 : 7));
       array.exit();
     }
@@ -260,7 +260,7 @@ struct Program<memarray::MemArray<T, ndim>> {
     copies_moves_and_swaps();
     is_locked_by_an_id();
     moves_between_devices();
-    lends_itself();
+    is_exported();
     indexes_and_adds_indices();
   }
 };

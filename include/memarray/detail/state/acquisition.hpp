@@ -113,7 +113,7 @@ class MEMARRAY_API Acquisition {
 
   template <class Prepare>
   [[nodiscard]] bool lock(Timeout timeout, bool ahead_of_writers, Prepare const& prepare);
-  [[nodiscard]] bool must_settle(bool insist) const noexcept;
+  [[nodiscard]] bool must_relocate(bool insist) const noexcept;
   void move_for_lease();
   void acquire_unpublished(Timeout timeout, bool ahead_of_writers);
   void undo() noexcept;

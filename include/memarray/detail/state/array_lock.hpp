@@ -39,9 +39,9 @@ class MEMARRAY_API ArrayLock {
   void unlock_shared() noexcept;
   void unlock_exclusive() noexcept;
 
-  // To settle a private array, a reader locks it exclusively, replaces the block or moves the array, and downgrades.
-  [[nodiscard]] bool try_settle() noexcept { return _word.try_settle(); }
-  [[nodiscard]] bool settle(Timeout timeout) { return _word.settle(timeout); }
+  // To relocate a private array, a reader locks it exclusively, replaces the block or moves the array, and downgrades.
+  [[nodiscard]] bool try_lock_to_relocate() noexcept { return _word.try_lock_to_relocate(); }
+  [[nodiscard]] bool lock_to_relocate(Timeout timeout) { return _word.lock_to_relocate(timeout); }
   void downgrade() noexcept { _word.downgrade(); }
 
   /// Returns the id of a write lease or `enter`, in any process; else −1.
@@ -57,10 +57,10 @@ class MEMARRAY_API ArrayLock {
     if (lock_id >= 0) return is_held_under(lock_id);
     return is_free() && !(_segment && is_used_elsewhere());
   }
-  /// True if a read would succeed now. Waits for a settling reader. Throws `Interrupted`.
+  /// True if a read would succeed now. Waits for a relocating reader. Throws `Interrupted`.
   [[nodiscard]] bool admits_read(std::int64_t lock_id) {
     if (lock_id >= 0) return is_held_under(lock_id);
-    return !LockWord::is_writer(_word.load_settled()) && !(_segment && is_written_elsewhere());
+    return !LockWord::is_writer(_word.load_after_relocation()) && !(_segment && is_written_elsewhere());
   }
   [[nodiscard]] std::string obstacle(std::int64_t lock_id) const;
 

@@ -21,8 +21,8 @@ class MEMARRAY_API LockWord {
   static constexpr std::int64_t free = -1;
   /// The lowest id of a lease; smaller ones are those of `enter`.
   static constexpr std::int64_t first_lease_id = std::int64_t{1} << 62;
-  /// Id of a settling reader (`ArrayLock`), for which other readers wait.
-  static constexpr std::int64_t settling = INT64_MAX;
+  /// Id of a relocating reader (`ArrayLock`), for which other readers wait.
+  static constexpr std::int64_t relocating = INT64_MAX;
   /// Id of an operation of the library.
   static constexpr std::int64_t operation = INT64_MAX - 1;
   /// Id without a writer, and until a new writer has stored its own.
@@ -103,8 +103,8 @@ class MEMARRAY_API LockWord {
     return false;
   }
 
-  [[nodiscard]] bool try_settle() noexcept { return try_lock_exclusive(settling); }
-  [[nodiscard]] bool settle(Timeout timeout) { return lock_exclusive(settling, timeout); }
+  [[nodiscard]] bool try_lock_to_relocate() noexcept { return try_lock_exclusive(relocating); }
+  [[nodiscard]] bool lock_to_relocate(Timeout timeout) { return lock_exclusive(relocating, timeout); }
 
   /// Return false when time is up or a lost hold is in the way. Throw `Interrupted`.
   [[nodiscard]] bool lock_shared(Timeout timeout, bool ahead_of_writers = false) {
@@ -114,11 +114,11 @@ class MEMARRAY_API LockWord {
     return try_lock_exclusive(id) || wait_exclusive(id, timeout);
   }
 
-  /// Like `load`, once no reader settles. Waits without the interpreter lock, which that reader may need. Throws
-  /// `Interrupted`.
-  [[nodiscard]] std::int64_t load_settled() {
+  /// Like `load`, once no reader relocates the array. Waits without the interpreter lock, which that reader may need.
+  /// Throws `Interrupted`.
+  [[nodiscard]] std::int64_t load_after_relocation() {
     std::int64_t word = load();
-    for (; ends_soon(word); word = load()) wait_settled();
+    for (; ends_soon(word); word = load()) wait_for_relocation();
     return word;
   }
 
@@ -159,9 +159,9 @@ class MEMARRAY_API LockWord {
   [[nodiscard]] bool is_plain() const noexcept { return _waiters.load(std::memory_order_relaxed) == generation(); }
   /// Marks holds from before a fork as lost; unmarks those released since.
   void note_fork() const noexcept;
-  /// True while a reader settles, or a writer has not stored its id; a lost hold never ends.
+  /// True while a reader relocates the array, or a writer has not stored its id; a lost hold never ends.
   [[nodiscard]] bool ends_soon(std::int64_t word) const noexcept {
-    return (word == settling || word == no_id) && (is_plain() || !is_lost(false));
+    return (word == relocating || word == no_id) && (is_plain() || !is_lost(false));
   }
 
   [[nodiscard]] Expected look() const noexcept { return _bits.load(std::memory_order_relaxed); }
@@ -176,7 +176,7 @@ class MEMARRAY_API LockWord {
   bool give_and_wake(std::uint64_t hold, RefMode mode) noexcept;
   bool wait_shared(Timeout timeout, bool ahead_of_writers);
   bool wait_exclusive(std::int64_t id, Timeout timeout);
-  bool wait_settled();
+  bool wait_for_relocation();
   template <class Try, class Lost>
   bool wait(Timeout timeout, Try const& attempt, Lost const& is_in_vain);
   void wake_sleepers() noexcept;

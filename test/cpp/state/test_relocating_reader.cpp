@@ -1,5 +1,5 @@
-// A reader that settles escaped views may have to wait for the interpreter lock before it can finish. A thread that
-// holds the interpreter lock must release it while it waits for that reader.
+// A reader that relocates an array under escaped views may have to wait for the interpreter lock before it can finish.
+// A thread that holds the interpreter lock must release it while it waits for that reader.
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ using memarray::MemArray;
 struct Interpreter {
   std::timed_mutex lock;
   std::atomic<std::thread::id> owner{};
-  std::atomic<bool> let_go{false};
+  std::atomic<bool> is_released{false};
   std::atomic<bool> wanted_by_other{false};
 };
 Interpreter* interpreter = nullptr;
@@ -39,13 +39,13 @@ void acquire() {
 void* release() noexcept {
   if (!interpreter || interpreter->owner != std::this_thread::get_id()) return nullptr;
   interpreter->owner = std::thread::id();
-  interpreter->let_go = true;
+  interpreter->is_released = true;
   interpreter->lock.unlock();
   return interpreter;
 }
 
 void reacquire(void*) noexcept {
-  // The settling reader returns only after the other thread has acquired the lock.
+  // The relocating reader returns only after the other thread has acquired the lock.
   while (!interpreter->wanted_by_other) std::this_thread::yield();
   acquire();
 }
@@ -60,7 +60,7 @@ struct HooksForTheTest {
   memarray::Hooks before;
 };
 
-TEST(Settling, ElementAccessReleasesInterpreterLockForSettlingReader) {
+TEST(RelocatingReaderTest, ElementAccessReleasesInterpreterLock) {
   // Leaked if the test fails, because the threads then wait on it for ever.
   auto* const here = new Interpreter;
   interpreter = here;
@@ -75,13 +75,13 @@ TEST(Settling, ElementAccessReleasesInterpreterLockForSettlingReader) {
 
   std::promise<double> element;
   auto read = element.get_future();
-  std::thread settles([&] {
+  std::thread relocates([&] {
     acquire();
     memarray::ReadLease const lease(array);
     release();
   });
   std::thread looks([&] {
-    while (!here->let_go) std::this_thread::yield();
+    while (!here->is_released) std::this_thread::yield();
     acquire();
     here->wanted_by_other = true;
     element.set_value(array({7}));
@@ -92,7 +92,7 @@ TEST(Settling, ElementAccessReleasesInterpreterLockForSettlingReader) {
       << "one thread waits for the array with the interpreter lock, the other for that lock with the array";
   if (!ended) std::abort();
   EXPECT_EQ(read.get(), 3);
-  settles.join();
+  relocates.join();
   looks.join();
   interpreter = nullptr;
   delete here;
@@ -101,7 +101,7 @@ TEST(Settling, ElementAccessReleasesInterpreterLockForSettlingReader) {
 std::atomic<bool> copying{false};
 std::atomic<bool> may_go_on{false};
 
-TEST(Settling, ChildDoesNotWaitForSettlingReaderOfParent) {
+TEST(RelocatingReaderTest, ChildDoesNotWaitForReaderOfParent) {
   copying = may_go_on = false;
   HooksForTheTest const hooks;
   memarray::set_hooks({.release = []() noexcept -> void* {
@@ -117,7 +117,7 @@ TEST(Settling, ChildDoesNotWaitForSettlingReaderOfParent) {
     memarray::WriteLease lease(array);
     kept = array.get_dlpack_tensor(true, lease.lock_id());
   }
-  std::thread settles([&] { memarray::ReadLease const lease(array); });
+  std::thread relocates([&] { memarray::ReadLease const lease(array); });
   while (!copying) std::this_thread::yield();
   pid_t const child = fork();
   if (child == 0) {
@@ -136,14 +136,14 @@ TEST(Settling, ChildDoesNotWaitForSettlingReaderOfParent) {
     _exit(refused);
   }
   may_go_on = true;
-  settles.join();
+  relocates.join();
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status)) << "the child waited for a thread of its parent";
   EXPECT_EQ(WEXITSTATUS(status), 2);
 }
 
-TEST(Settling, ReadersNeverRefuseEachOther) {
+TEST(RelocatingReaderTest, ReadersNeverRefuseEachOther) {
   MemArray<double, 1> array({64});
   constexpr int rounds = 20'000;
   constexpr int readers = 2;

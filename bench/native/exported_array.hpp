@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace lent {
+namespace exported {
 
 using Memory = std::shared_ptr<std::vector<float>>;
 
@@ -84,4 +84,4 @@ inline PyObject* make_capsule(Array const& array, PyObject* max_version) {
   return versioned ? make_capsule<DLManagedTensorVersioned>(array.memory) : make_capsule<DLManagedTensor>(array.memory);
 }
 
-}  // namespace lent
+}  // namespace exported

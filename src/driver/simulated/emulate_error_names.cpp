@@ -1,4 +1,4 @@
-#include "errors.hpp"
+#include "emulate_error_names.hpp"
 
 #include <memarray/base/cuda_code.hpp>
 
