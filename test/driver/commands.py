@@ -77,10 +77,14 @@ class Part:
         *,
         env: Mapping[str, str] | None = None,
         cwd: Path = ROOT,
-        limit: float = 1500,
+        limit: float | None = None,
         check: bool = True,
     ) -> subprocess.CompletedProcess[str]:
-        """Runs and logs the command, notes its closing lines. Raises PartFailed if it fails and `check` is set."""
+        """Runs and logs the command, notes its closing lines. Raises PartFailed if it fails and `check` is set.
+
+        ``limit``: seconds; by default enough for a build from an empty compiler cache on two busy cores.
+        """
+        limit = limit or (5400 if self.nightly else 1500)
         words = [str(word) for word in command]
         repeat = as_shell(words, env or {}, cwd)
         started = time.monotonic()
