@@ -48,7 +48,7 @@ class KernelRules:
         return (
             all(str(model.real.device) == str(first.real.device) for model in models)
             and all(len(model.data) == len(first.data) for model in models)
-            and all(np.abs(model.data).max(initial=0) < LIMIT for model in models)
+            and all(np.abs(model.data.astype("int64")).max(initial=0) < LIMIT for model in models)
             and (len(first.data) or not trial.needs_elements)
         )
 
@@ -103,7 +103,7 @@ class KernelRules:
         opened = self.opened()
         _, lease = opened[at % len(opened)]
         trial, memory = TRIALS[name], lease.memory
-        if np.abs(memory.data).max(initial=0) >= LIMIT:
+        if np.abs(memory.data.astype("int64")).max(initial=0) >= LIMIT:
             return
         kind, index = lease.real.__dlpack_device__()
         device = "cpu" if kind == kDLCPU else f"cuda:{index}"
