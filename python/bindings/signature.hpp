@@ -23,8 +23,10 @@ class Signature {
 
   /// Interns the names. Call once, before `parse`.
   bool intern() noexcept {
-    for (std::size_t i = 0; i < count; ++i)
-      if (!_interned[i] && !(_interned[i] = PyUnicode_InternFromString(_names[i]))) return false;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!_interned[i]) _interned[i] = PyUnicode_InternFromString(_names[i]);
+      if (!_interned[i]) return false;
+    }
     return true;
   }
 
