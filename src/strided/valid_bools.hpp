@@ -10,7 +10,7 @@
 namespace memarray::detail {
 
 // C++ code must not read a bool whose byte is neither 0 nor 1. Memory of other libraries may have such bytes. `dtype`:
-// as C++ code reads the elements. `data` and `target` are on the host.
+// as C++ code reads the elements. `data` is on the host.
 
 /// True for bool, and for structs with a bool field.
 [[nodiscard]] MEMARRAY_API bool has_bools(DType const& dtype) noexcept;

@@ -263,13 +263,13 @@ ViewCore ViewCore::to_device(Device device, StreamChoice const* stream) const {
   StreamHandle const given = stream ? stream->get() : kept.on_device() ? kept.stream() : default_stream();
   TransferStreams const streams = transfer_streams(given, kept.block(), *memory, !stream);
   ViewCore source = (streams.in_source && stream ? kept.in_stream(given) : kept).ensure_contiguous();
-  if (has_invalid_bools(source)) source = source.copy();
   if (device.is_cpu()) {
     ViewCore result = make(_dtype, _layout.shape());
     source.transfer_to(result, streams.copies, CopyMode::blocking);
     make_bools_valid(_dtype, result.data(), result.bytes());
     return result;
   }
+  if (has_invalid_bools(source)) source = source.copy();
   ViewCore result = make_on(memory, streams.allocates, _dtype, _layout.shape());
   if (streams.in_source) record_allocation(result.block(), streams.allocates);
   source.transfer_to(result, streams.copies, kept.on_device() ? CopyMode::async : CopyMode::blocking);

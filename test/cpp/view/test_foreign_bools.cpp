@@ -189,6 +189,12 @@ class DeviceBoolsTest : public DeviceArrayTest {
 
 TEST_F(DeviceBoolsTest, CopiesOnTheHostAreValid) { EXPECT_EQ(bytes_at(bools().to_device(Device{}).data()), valid); }
 
+TEST_F(DeviceBoolsTest, CopiesOfForeignMemoryOnTheHostNeedNoOtherCopy) {
+  std::int64_t const before = copies();
+  EXPECT_EQ(bytes_at(foreign().to_device(Device{}).data()), valid);
+  EXPECT_EQ(copies(), before + 1) << "the move itself";
+}
+
 TEST_F(DeviceBoolsTest, OnlyBoolsOfForeignMemoryAreChecked) {
   EXPECT_TRUE(has_invalid_bools(foreign()));
   EXPECT_FALSE(has_invalid_bools(foreign().at(StridedLayout::dense(std::array<std::int64_t, 1>{2}, 1), 0)));
