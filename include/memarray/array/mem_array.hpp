@@ -20,7 +20,6 @@
 #include <cuda/std/array>
 #include <cuda/std/mdspan>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -251,9 +250,7 @@ class MemArray {
   template <std::size_t rank>
   [[nodiscard]] static Shape to_shape(Index const (&list)[rank]) {
     static_assert(rank == static_cast<std::size_t>(ndim), "a list names one integer for each dimension of the array");
-    Shape shape{};
-    std::copy_n(list, std::min(rank, shape.size()), shape.begin());
-    return shape;
+    return detail::to_extents(list);
   }
 
   template <class A>
