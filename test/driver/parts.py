@@ -142,8 +142,13 @@ def host(part: Part) -> None:
     pytest(part, need("test/python"), *select, env=env, python=environment.python(part), at_once="loadfile")
 
 
-#: Tests of what a flavour can change: kernels, devices, memory and their reports. Others would repeat the host's.
-OF_A_FLAVOUR = "(base|driver|interop|kernel|launch|memory)/test_|(array|strided)/test_(device|thrust)"
+#: C++ tests of what a flavour can change: devices, their memory and launches. Others would repeat the host's.
+OF_A_FLAVOUR = "(driver|launch|memory)/test_|(array|kernel|strided)/test_(device|thrust)"
+#: C++ tests of what each sanitizer finds: owners, shares and adoption of memory; work of several threads.
+OF_A_SANITIZER = {
+    "asan": "(array|interop|memory|state|strided|view)/test_",
+    "tsan": "(array|base|driver|interop|launch|memory|state)/test_|kernel/test_(for_each_index|launch|scan)",
+}
 PYTHON_OF_A_FLAVOUR = ("device", "driver", "gpu", "import", "memarray", "options", "resources", "stream", "testing")
 
 
@@ -154,8 +159,7 @@ def cuda(part: Part) -> None:
     build = builds.of("cuda").make(
         part,
         f"-DCMAKE_CUDA_ARCHITECTURES={'all-major' if part.nightly else '90-virtual'}",
-        f"-DMEMARRAY_TEST_FILES={'' if part.nightly else OF_A_FLAVOUR}",
-        instances(part),
+        *few_tests(part, OF_A_FLAVOUR),
         *fast(part),
     )
     build.run_cpp(part)
@@ -218,8 +222,8 @@ def stubs(part: Part) -> None:
 
 
 def asan(part: Part) -> None:
-    """address, leak and undefined-behaviour sanitizers: C++ and Python tests (`sanitize`); nightly casters, too"""
-    build = builds.of("asan").make(part, instances(part), wide_paths(part), *fast(part))
+    """address, leak and undefined-behaviour sanitizers: C++ tests of memory, Python tests (`sanitize`); nightly more"""
+    build = builds.of("asan").make(part, *few_tests(part, OF_A_SANITIZER["asan"]), wide_paths(part), *fast(part))
     build.run_cpp(part)
     fuzz.replay(part, build)
     sanitized_pytest(part, build, "sanitize and not slow and not gpu")
@@ -227,16 +231,18 @@ def asan(part: Part) -> None:
 
 
 def tsan(part: Part) -> None:
-    """thread sanitizer: C++ tests, and the Python tests marked `threads`; nightly casters, too"""
-    build = builds.of("tsan").make(part, instances(part), wide_paths(part), *fast(part))
+    """thread sanitizer: C++ tests of threads, and the Python tests marked `threads`; nightly more"""
+    build = builds.of("tsan").make(part, *few_tests(part, OF_A_SANITIZER["tsan"]), wide_paths(part), *fast(part))
     build.run_cpp(part)
     sanitized_pytest(part, build, "threads and not slow and not gpu")
     sanitized_casters(part, build, "test_*holds.py")
 
 
-def instances(part: Part) -> str:
-    """Returns the option to test a few dtypes and ranks in C++, which stand for the others; nightly to test all."""
-    return f"-DMEMARRAY_TEST_EVERY_INSTANCE={'ON' if part.nightly else 'OFF'}"
+def few_tests(part: Part, files: str) -> list[str]:
+    """Returns the options to compile only those C++ tests, and of a few dtypes and ranks, which stand for the others;
+    nightly all of both."""
+    every, files = ("ON", "") if part.nightly else ("OFF", files)
+    return [f"-DMEMARRAY_TEST_EVERY_INSTANCE={every}", f"-DMEMARRAY_TEST_FILES={files}"]
 
 
 def fast(part: Part) -> list[str]:
@@ -256,9 +262,10 @@ def wide_paths(part: Part) -> str:
 
 
 def sanitized_pytest(part: Part, build: builds.Build, markers: str) -> None:
-    # Leaks are checked when a process ends, so several processes share the files. Threads are tested one at a time.
+    # Leaks are checked when a process ends, so several processes share the files. Tests of threads are few, and have
+    # threads of their own.
     files = sorted(need("test/python").rglob("test_*.py"))
-    groups = part.jobs if build.preset == "asan" else 1
+    groups = part.jobs if build.preset == "asan" else min(part.jobs, 2)
 
     def run(group: list[Path]) -> None:
         watched(part, build, *group, "-m", markers)

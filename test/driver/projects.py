@@ -11,12 +11,12 @@ from . import builds, environment, fuzz, kernels, wheels
 from .commands import PYTEST, ROOT, WORK, Absent, Part, PartFailed
 
 DOWNSTREAM = ROOT / "test" / "downstream"
-#: Packages with the headers that a build of memarray itself needs, as in `LONG_PROJECTS`.
+#: Packages with the headers that a build of memarray itself needs, as in test/downstream/subdirectory.
 BUILD_HEADERS = ("nvidia-cuda-cccl>=13.0",)
 #: The oldest nanobind release that memarray's type casters support.
 OLDEST_NANOBIND = "2.12"
-#: Projects that build all of memarray again; nightly only.
-LONG_PROJECTS = {"subdirectory"}
+#: Projects that take long to compile, and test packaging alone; nightly only.
+LONG_PROJECTS = {"folders", "other_abi", "subdirectory"}
 #: Projects that pip builds and installs.
 PACKAGES = {"scikit_build"}
 #: Projects whose tests import memory of torch and JAX. The tools' environment provides both where it can.
