@@ -144,11 +144,6 @@ def host(part: Part) -> None:
 
 #: C++ tests of what a flavour can change: devices, their memory and launches. Others would repeat the host's.
 OF_A_FLAVOUR = "(driver|launch|memory)/test_|(array|kernel|strided)/test_(device|thrust)"
-#: C++ tests of what each sanitizer finds: owners, shares and adoption of memory; work of several threads.
-OF_A_SANITIZER = {
-    "asan": "(array|interop|memory|state|strided|view)/test_",
-    "tsan": "(array|base|driver|interop|launch|memory|state)/test_|kernel/test_(for_each_index|launch|scan)",
-}
 PYTHON_OF_A_FLAVOUR = ("device", "driver", "gpu", "import", "memarray", "options", "resources", "stream", "testing")
 
 
@@ -219,6 +214,13 @@ def stubs(part: Part) -> None:
         # The necessary exceptions differ between versions of Python.
         stubtest += ["--allowlist", allowed, "--ignore-unused-allowlist"]
     part.run(stubtest, env={**env, "MYPYPATH": str(build.python_path)})
+
+
+#: C++ tests of what each sanitizer finds: owners, shares and adoption of memory; work of several threads.
+OF_A_SANITIZER = {
+    "asan": "(array|interop|memory|state|strided|view)/test_",
+    "tsan": "(array|base|driver|interop|launch|memory|state)/test_|kernel/test_(for_each_index|launch|scan)",
+}
 
 
 def asan(part: Part) -> None:
