@@ -31,7 +31,7 @@ bool submit_plainly(StridedJob const& job, BoundStream const& bound_stream, Bloc
          static_cast<std::size_t>(job.target.layout.size()), bound_stream);
     return true;
   }
-  bool const moves = job.kind == StridedJob::Kind::copy && job.source.dtype == job.target.dtype;
+  bool const moves = source && job.kind == StridedJob::Kind::copy && job.source.dtype == job.target.dtype;
   if (!moves || !is_dense(job.source) || job.target.data != target.data()) return false;
   copy(target, *source, bytes_of(job.target), bound_stream, CopyMode::async, offset_in(job.source, *source));
   return true;
