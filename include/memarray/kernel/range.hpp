@@ -56,10 +56,12 @@ template <std::size_t ndim, std::size_t other>
 /// Returns the indices of `shape` that are at least `width` away from each border; none if the shape is too small.
 template <std::size_t ndim>
 [[nodiscard]] constexpr Range<ndim> interior(std::array<std::int64_t, ndim> const& shape, Index width = 1) noexcept {
+  std::int64_t const margin = width;
   Range<ndim> result{};
   for (std::size_t d = 0; d < ndim; ++d) {
-    result.begin[d] = width;
-    result.end[d] = shape[d] - width;
+    result.begin[d] = margin;
+    if (__builtin_sub_overflow(shape[d], margin, &result.end[d]))
+      result.end[d] = std::numeric_limits<std::int64_t>::max();
   }
   return result;
 }

@@ -39,6 +39,10 @@ TEST(Range, EndBeforeBeginIsEmpty) {
   EXPECT_EQ(range({3, 0}, {1, 4}).shape(), (std::array<std::int64_t, 2>{0, 4}));
   EXPECT_EQ(interior({1, 9}).shape(), (std::array<std::int64_t, 2>{0, 7}));
   EXPECT_EQ(interior({3, 9}, 2).shape(), (std::array<std::int64_t, 2>{0, 5}));
+  constexpr std::int64_t largest = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(interior({3}, largest).shape()[0], 0);
+  EXPECT_EQ(interior({largest}, -largest - 1).end[0], largest);
+  EXPECT_EQ(interior({3}, -2), range({-2}, {5}));
   EXPECT_EQ(interior(std::array<std::int64_t, 3>{4, 5, 6}, 1), range({1, 1, 1}, {3, 4, 5}));
 }
 
