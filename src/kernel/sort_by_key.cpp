@@ -25,10 +25,10 @@ namespace {
 constexpr int digit_bits = 8;
 constexpr std::size_t digits = std::size_t{1} << digit_bits;
 
-/// Calls `work(piece, begin, end)` in parallel.
+/// Calls `work(piece, begin, end)`, each piece by a thread of its own.
 template <class Work>
 void for_pieces(std::int64_t size, std::int64_t pieces, Work const& work) {
-  parallel_for(pieces, [&](std::int64_t piece) {
+  share_loop(static_cast<int>(pieces), pieces, [&](std::int64_t piece) {
     work(static_cast<std::size_t>(piece), begin_of_part(size, pieces, piece), begin_of_part(size, pieces, piece + 1));
   });
 }

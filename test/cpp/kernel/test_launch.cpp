@@ -101,6 +101,63 @@ TEST_F(LaunchTest, NegativeSettingsOfHoldsAndSortsAreRefused) {
   EXPECT_EQ(keys.state().lock().word().load(), detail::LockWord::free);
 }
 
+/// Returns the CPU time of other threads during `work`, in units of this one's.
+template <class Work>
+double share_of_others(Work const& work) {
+  auto const seconds = [](clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+  };
+  double const all = seconds(CLOCK_PROCESS_CPUTIME_ID);
+  double const own = seconds(CLOCK_THREAD_CPUTIME_ID);
+  work();
+  double const by_this = seconds(CLOCK_THREAD_CPUTIME_ID) - own;
+  return (seconds(CLOCK_PROCESS_CPUTIME_ID) - all - by_this) / by_this;
+}
+
+TEST_F(LaunchTest, SortsTakeTheGivenThreads) {
+  MemArray<std::uint64_t, 1> keys({1 << 20});
+  MemArray<std::int64_t, 1> values({1 << 20});
+  auto const share = [&](int threads) {
+    std::uint64_t state = 1;
+    for_each_index(keys, launch{.threads = 1}, [&](std::uint64_t& key, std::int64_t) {
+      key = state = state * 6364136223846793005U + 1442695040888963407U;
+    });
+    return share_of_others([&] { sort_by_key(keys, values, launch{.threads = threads}); });
+  };
+  EXPECT_LT(share(1), 0.1) << "of 4 threads that the options allow";
+  options().threads = 1;
+  auto const end = std::chrono::steady_clock::now() + 20s;
+  double most = 0;
+  while (most < 0.3 && std::chrono::steady_clock::now() < end) most = std::max(most, share(2));
+  EXPECT_GE(most, 0.3);
+}
+
+TEST_F(LaunchTest, HeldLaunchesTakeTheGivenThreads) {
+  MemArray<std::int32_t, 1> array({64});
+  std::mutex mutex;
+  auto const threads_of_hold = [&](int threads) {
+    std::set<std::thread::id> seen;
+    auto held = hold(launch{.threads = threads}, update(array));
+    held.for_each_index({64}, [&](std::int64_t, std::int32_t&) {
+      std::this_thread::sleep_for(200us);
+      std::lock_guard const lock(mutex);
+      seen.insert(std::this_thread::get_id());
+    });
+    return seen.size();
+  };
+  EXPECT_EQ(threads_of_hold(1), 1U);
+  auto const end = std::chrono::steady_clock::now() + 20s;
+  std::size_t most = 0;
+  while (most < 2 && std::chrono::steady_clock::now() < end) {
+    std::size_t const found = threads_of_hold(2);
+    EXPECT_LE(found, 2U);
+    most = std::max(most, found);
+  }
+  EXPECT_EQ(most, 2U);
+}
+
 struct Seen {
   std::mutex mutex;
   std::set<std::thread::id> threads;
