@@ -10,8 +10,9 @@ namespace memarray::detail {
 
 void throw_not_compiled_for_device() {
   throw CudaError(cuda_code::not_supported,
-                  "this kernel was compiled without nvcc, so it exists for the host alone, and its array is on a CUDA "
-                  "device: compile the file as CUDA, or move the array with move_memory(kDLCPU, …)");
+                  "this kernel has no code for CUDA devices, where its array is: it was compiled without nvcc, or "
+                  "combines std::complex, whose functions are the host's. Compile the file as CUDA, combine a struct "
+                  "of two numbers, or move the array with move_memory(kDLCPU, …)");
 }
 
 void throw_runtime_error(int code, char const* name, char const* what, char const* why) {
