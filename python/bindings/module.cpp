@@ -1,5 +1,6 @@
 // The module memarray._core. Types with hot methods use the C API, the rest pybind11.
 
+#include "argument_errors.hpp"
 #include "array/array_type.hpp"
 #include "array/shared_bytes.hpp"
 #include "cuda/handle_types.hpp"
@@ -116,9 +117,10 @@ void add_functions(py::module_& m) {
   m.def("check_unannotated", [](py::handle object) {
     if (!check_unannotated(object.ptr())) throw py::error_already_set();
   });
-  m.def("device_parts", [](py::str const& name) {
+  m.def("device_parts", [](py::handle name) {
     std::optional<Device> device;
     if (!read_device(name.ptr(), device)) throw py::error_already_set();
+    if (!device) throw TypeError("a device is 'cpu' or 'cuda:0', not None");
     return py::make_tuple(device->is_cpu() ? "cpu" : "cuda", device->id);
   });
   m.def("is_integer", [](py::handle object) { return is_integer(object.ptr()); });
@@ -210,6 +212,7 @@ PYBIND11_MODULE(_core, m, py::mod_gil_not_used()) {
   for (char const* const name :
        {"Stream", "Event", "MemoryPool", "SimulatedDevices", "ConsumerReading", "ConsumerView", "ConsumerBacklog"})
     refuse_pickling(m.attr(name));
+  shorten_argument_errors(m);
   install_object_bridge();
   m.attr("_C_API") = py::capsule(memarray_c_api(), "memarray._core._C_API");
   m.attr("_PYTHON_API") = py::capsule(&bridge, Bridge::capsule_name);

@@ -32,8 +32,9 @@ std::string counted(PyObject* object, Py_ssize_t count, char const* items) {
   return "a " + type_name(object) + " of " + std::to_string(count) + " " + items;
 }
 
-std::string repr_of(PyObject* object) {
-  PyRef const words = PyRef::steal(PyObject_Repr(object));
+/// Returns the words of `convert`, or the type's name.
+std::string words_of(PyObject* object, PyObject* (*convert)(PyObject*) = PyObject_Repr) {
+  PyRef const words = PyRef::steal(convert(object));
   std::string text = words ? cut(words.get(), longest) : std::string();
   if (auto const end = text.find_first_of("\r\n"); end != std::string::npos) text.replace(end, text.size(), "...");
   if (!text.empty() && text != "...") return text;
@@ -63,7 +64,7 @@ std::string shape_of(PyObject* object) {
   if (!PyTuple_Check(shape.get()) || PyTuple_GET_SIZE(shape.get()) == 0) return {};
   // PyTorch's shapes are a subclass of tuple.
   PyRef const plain = PyRef::steal(PyTuple_GetSlice(shape.get(), 0, PyTuple_GET_SIZE(shape.get())));
-  if (plain && is_small(plain.get(), 1)) return repr_of(plain.get());
+  if (plain && is_small(plain.get(), 1)) return words_of(plain.get());
   return std::to_string(PyTuple_GET_SIZE(shape.get())) + " extents";
 }
 
@@ -72,7 +73,9 @@ std::string shape_of(PyObject* object) {
 std::string shown(PyObject* object) {
   ErrorAside const aside;
   if (!object) return "nothing";
-  if (is_small(object, 2)) return repr_of(object);
+  if (is_small(object, 2)) return words_of(object);
+  // A dtype without fields has the length 0.
+  if (std::string_view(Py_TYPE(object)->tp_name).starts_with("numpy.dtype")) return words_of(object, PyObject_Str);
   if (PyUnicode_Check(object)) return counted(object, PyUnicode_GET_LENGTH(object), "characters");
   if (std::string const shape = shape_of(object); !shape.empty())
     return "a " + type_name(object) + " of shape " + shape;
@@ -85,7 +88,7 @@ std::string shown(PyObject* object) {
     if (count >= 0) return counted(object, count, is_bytes ? "bytes" : "items");
     PyErr_Clear();
   }
-  return repr_of(object);
+  return words_of(object);
 }
 
 std::string first_line(PyObject* error, Py_ssize_t most) {

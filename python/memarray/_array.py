@@ -72,14 +72,15 @@ class MemArray(_core.ArrayBase):
         from ._numpy import numpy_array
 
         source = numpy_array(array)
-        place = CPU if device is None else Device(device)
+        place = CPU if device is None else Device(*_core.device_parts(device))
         if place.is_cuda():
             if index(device_id) not in (0, place.index):
                 raise ValueError(
                     f"the device is given twice: device={str(place)!r} and device_id={_core.shown(device_id)}"
                 )
             device_id = place.index
-        made = cls(source.shape, source.dtype.newbyteorder("="), device_id, uninitialized=True)
+        dtype = source.dtype if source.dtype.isnative else source.dtype.newbyteorder("=")
+        made = cls(source.shape, dtype, device_id, uninitialized=True)
         made.read_numpy_array(source)
         if place.is_cuda():
             made.move_memory(2, place.index)

@@ -18,15 +18,13 @@ def _dtype_for_numpy(array):
 def element_bytes(array, value) -> bytes:
     """Returns the bytes of one element. Converts like `read_numpy_array`, except that integers must fit."""
     target = _dtype_for_numpy(array)
-    check_unannotated(value)
     try:
-        source = (
-            np.asarray(value, dtype=target) if target.kind == "V" and isinstance(value, tuple) else np.asarray(value)
-        )
-    except (ValueError, TypeError, RuntimeError) as error:
-        check_tensors(value)
-        if isinstance(error, RuntimeError):
-            raise
+        if target.kind == "V" and isinstance(value, tuple):
+            check_unannotated(value)
+            source = np.asarray(value, dtype=target)
+        else:
+            source = np.asarray(numpy_array(value))
+    except (ValueError, TypeError) as error:
         raise TypeError(f"{_core.shown(value)} is no element of {brief(target)}") from error
     if source.ndim != 0:
         raise TypeError(f"fill takes one element, not an array of shape {source.shape}; use read_numpy_array")
@@ -48,18 +46,40 @@ def element_bytes(array, value) -> bytes:
     return source.astype(target).tobytes()
 
 
-def check_unannotated(source) -> None:
-    """Refuses masks and units, also in lists, with BufferError. NumPy would drop them."""
-    if isinstance(source, (list, tuple)):
-        # Types first: most lists hold plain numbers.
-        if any(kind not in _UNANNOTATED for kind in set(map(type, source))):
+def check_unannotated(source, depth: int = 0) -> None:
+    """Refuses masks and units, also in sequences, with BufferError. NumPy would drop them."""
+    kind = type(source)
+    if kind in _UNANNOTATED:
+        return
+    if kind is list or kind is tuple or _is_sequence(source):
+        # Types first: most sequences hold plain numbers. NumPy goes no deeper.
+        if depth < _DEEPEST and any(kind not in _UNANNOTATED for kind in set(map(type, source))):
             for item in source:
-                check_unannotated(item)
-    elif type(source) not in _UNANNOTATED:
-        _core.check_unannotated(source)
-        interface = getattr(source, "__array_interface__", None)
-        if isinstance(interface, dict) and interface.get("mask") is not None:
-            raise BufferError(f"memarray would lose the mask of this {type(source).__name__}: fill it in first")
+                check_unannotated(item, depth + 1)
+        return
+    _core.check_unannotated(source)
+    interface = getattr(source, "__array_interface__", None)
+    if isinstance(interface, dict) and interface.get("mask") is not None:
+        raise BufferError(f"memarray would lose the mask of this {kind.__name__}: fill it in first")
+    if depth and not isinstance(source, (np.ndarray, np.generic)) and not hasattr(kind, "__dlpack__"):
+        # In a sequence NumPy keeps only the numbers of what `__array__` returns.
+        convert = getattr(source, "__array__", None)
+        if callable(convert):
+            check_unannotated(convert())
+
+
+def _is_sequence(source) -> bool:
+    """True if NumPy takes the items of `source`, which has neither memory nor a conversion of its own."""
+    kind = type(source)
+    if not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")) or isinstance(source, (str, bytes, dict)):
+        return False
+    if any(hasattr(source, name) for name in ("__array__", "__array_interface__", "__array_struct__")):
+        return False
+    try:
+        memoryview(source)
+    except (TypeError, BufferError):
+        return True
+    return False
 
 
 def numpy_array(source):
@@ -76,11 +96,11 @@ def numpy_array(source):
     return array
 
 
-def check_tensors(source) -> None:
-    """Refuses tensors of other libraries that NumPy cannot read, also in lists, with BufferError of one line."""
-    if isinstance(source, (list, tuple)):
-        for item in source:
-            check_tensors(item)
+def check_tensors(source, depth: int = 0) -> None:
+    """Refuses tensors of other libraries that NumPy cannot read, also in sequences, with BufferError of one line."""
+    if isinstance(source, (list, tuple)) or _is_sequence(source):
+        for item in source if depth < _DEEPEST else ():
+            check_tensors(item, depth + 1)
     elif hasattr(type(source), "__dlpack__") and not isinstance(source, _OWN_TYPES):
         try:
             np.asarray(source)
@@ -93,7 +113,8 @@ def check_tensors(source) -> None:
 
 
 _OWN_TYPES = (_core.ArrayBase, _core.BufferView, _core.Lease)
-_UNANNOTATED = frozenset({np.ndarray, bool, int, float, complex, str, bytes, type(None)})
+_UNANNOTATED = frozenset({np.ndarray, bool, int, float, complex, str, bytes, range, type(None)})
+_DEEPEST = 64  # dimensions of an array of NumPy
 
 
 def check_cast(source, target, what: str) -> None:

@@ -1,6 +1,7 @@
 """Objects that carry a mask, a unit, dates or text: every import refuses them with our message."""
 
 import ctypes
+from collections import UserList, UserString, deque
 
 import memarray
 import numpy as np
@@ -123,14 +124,57 @@ def test_masks_in_sequences_and_converted_objects_are_refused():
         def __array__(self, dtype=None, copy=None):
             return x
 
-    for source in ([x[0], x[1]], (1.0, np.ma.masked), [np.float64(1), np.ma.masked], Wrapper()):
+    sequences = (
+        [x[0], x[1]], (1.0, np.ma.masked), [np.float64(1), np.ma.masked], Wrapper(),
+        [Wrapper()], deque([x]), UserList([x[1], 1.0]), [UserList([1.0, np.ma.masked])], UserList([deque([Wrapper()])]),
+    )  # fmt: skip
+    for source in sequences:
         with pytest.raises(BufferError, match="would lose the mask"):
             array().read_numpy_array(source)
         with pytest.raises(BufferError, match="would lose the mask"):
             MemArray.from_numpy(source)
     with pytest.raises(BufferError, match="would lose the mask"):
         MemArray.from_numpy([[1.0, 2.0], x])
-    assert MemArray.from_numpy([[1.0, 2], [3, 4]]).view().sum() == 10
+    for plain in ([[1.0, 2], [3, 4]], deque([UserList([1.0, 2]), (3, 4)]), [range(1, 3), bytearray(b"\3\4")]):
+        assert MemArray.from_numpy(plain).view().sum() == 10
+
+
+def test_units_in_sequences_are_refused():
+    x = masked(WithUnit)
+    for source in ([x], deque([x]), UserList([x[0:1].reshape(()), 1.0])):
+        for take in (MemArray.from_numpy, array().read_numpy_array):
+            with pytest.raises(BufferError, match="would lose the unit"):
+                take(source)
+
+
+def test_sequences_that_contain_themselves_are_refused():
+    own = [1.0]
+    own.append(own)
+    for source in (own, UserList([own]), UserString("text")):
+        with pytest.raises((TypeError, ValueError)):
+            MemArray.from_numpy(source)
+
+
+class Converted:
+    """An object that NumPy converts by `__array__` alone."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __array__(self, dtype=None, copy=None):
+        return self.x
+
+
+def test_fill_with_converted_element_with_mask_or_unit_is_refused():
+    a = array()
+    unit = np.array(1.0).view(WithUnit)
+    for x, words in ((np.ma.masked, "mask"), (np.ma.array(1.0, mask=True), "mask"), (unit, "unit")):
+        with pytest.raises(BufferError, match=f"would lose the {words}"):
+            a.fill(Converted(x))
+        with a.write() as lease, pytest.raises(BufferError, match=f"would lose the {words}"):
+            lease.view().fill(Converted(x))
+    a.fill(Converted(np.array(2.0)))
+    assert a.view().sum() == 4
 
 
 @pytest.mark.parametrize("value", [np.ma.masked, np.ma.array(1.0), masked(Masked)[:1].reshape(())], ids=str)
@@ -203,6 +247,8 @@ TIMES_AND_TEXT = {
     "objects": lambda: np.array([1, 2], object),
     "subclass": lambda: np.array(["2020", "2021"], "M8[s]").view(np.recarray),
 }
+if hasattr(getattr(np, "dtypes", None), "StringDType"):  # from NumPy 2.0 on
+    TIMES_AND_TEXT["strings"] = lambda: np.array(["a", "b"], np.dtypes.StringDType())
 
 
 @pytest.mark.parametrize("make", TIMES_AND_TEXT.values(), ids=TIMES_AND_TEXT)

@@ -61,6 +61,21 @@ def test_exception_from_stream_protocol_propagates(simulated_devices, use, strea
     assert_same_values(array, values)
 
 
+def test_stream_protocol_takes_any_integers(simulated_devices):
+    own = memarray.Stream()
+
+    class Numbers:
+        def __cuda_stream__(self):
+            return np.int64(0), np.uint64(own.handle)
+
+    array, values = on_device()
+    memarray.Event().record(Numbers())
+    with array.read(stream=Numbers()):
+        pass
+    array.move_memory(kDLCPU, stream=Numbers())
+    assert_same_values(array, values)
+
+
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("version", [1, -1, 2**70, True, "0", None])
 def test_unknown_stream_protocol_version_is_refused(simulated_devices, use, version):

@@ -139,6 +139,13 @@ def test_unknown_memory_types_are_refused():
             MemArray([3], memory_type=wrong)
 
 
+def test_numbers_are_no_devices():
+    for take in (MemArray.from_numpy, BufferView.from_numpy, BufferView.from_buffer, MemArray([2]).read):
+        for number in (1, 2, True):
+            with pytest.raises(ValueError, match=f"a device is written 'cpu', .*{number}"):
+                take(*([] if take.__name__ == "read" else [VALUES]), device=number)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "bool", "int8", "complex64", ">i4"])
 def test_array_from_numpy_is_created_on_device(device, copies, dtype):
     values = VALUES.astype(dtype)
@@ -147,6 +154,7 @@ def test_array_from_numpy_is_created_on_device(device, copies, dtype):
     array.move_memory(kDLCPU)
     np.testing.assert_array_equal(look(array), values[::-1, ::2])
     assert MemArray.from_numpy(values, device="cpu").device == Device("cpu")
+    assert MemArray.from_numpy(values, device=DeviceType.CUDA).device == Device("cuda:0")
 
 
 def test_array_from_numpy_refuses_two_devices(simulated_devices):

@@ -169,6 +169,8 @@ def test_shown_values_are_short_and_descriptive():
     assert shown(memarray.BufferView(bytes(5))[:0]) == "a memarray.BufferView of shape (0,)"
     assert shown(range(10**9)) == "a range of 1000000000 items"
     assert shown(Lines()) == "several..."
+    assert shown(np.dtype(">f4")) == ">f4" and shown(np.dtype("U3")) == "<U3" and shown(np.dtype("O")) == "object"
+    assert shown(np.dtype("M8[s]")) == "datetime64[s]" and len(shown(np.dtype([("x" * 100, "f4")]))) == 80
     assert shown(Huge()) == "x" * 77 + "..."
     assert len(shown(10**3000)) == 80
     assert shown("\ud800") == r"'\ud800'"
@@ -242,6 +244,21 @@ def test_errors_of_simulated_devices_are_short(simulated_devices, make):
         with pytest.raises(ValueError, match="is no driver function") as named:
             use("no such function " + LONG)
         assert len(str(named.value)) < 200
+
+
+def test_errors_for_wrong_arguments_print_none_of_them(simulated_devices):
+    x = Huge()
+    seen = memarray.testing.Consumer().take(view())
+    owners = (_core, memarray.Stream(), memarray.Event(), memarray.MemoryPool(), simulated_devices, seen)
+    uses = [getattr(owner, name) for owner in owners for name in dir(owner) if not name.startswith("__")]
+    uses = [use for use in uses if callable(use) and not (isinstance(use, type) and issubclass(use, BaseException))]
+    assert len(uses) > 60
+    for use in uses:
+        for arguments, keywords in (((x,) * 20, {}), ((), {"no_such_argument": x})):
+            with pytest.raises(TypeError) as raised:
+                use(*arguments, **keywords)
+            assert "x" * 81 not in str(raised.value), use
+            assert len(str(raised.value)) < 1500, use
 
 
 def test_ctrl_c_during_a_repr_is_not_lost():

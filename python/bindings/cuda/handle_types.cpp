@@ -118,7 +118,7 @@ std::intptr_t cuda_stream_address(py::handle object) {
   if (!py::isinstance<py::tuple>(answer) || py::len(answer) != 2)
     throw TypeError("__cuda_stream__ must return (version, address of the stream)");
   py::tuple const pair(answer);
-  if (!PyLong_Check(py::handle(pair[0]).ptr()))
+  if (!is_integer(py::handle(pair[0]).ptr()))
     throw TypeError("the version that __cuda_stream__ returns must be an integer");
   int overflow = 0;
   long long const version = PyLong_AsLongLongAndOverflow(py::handle(pair[0]).ptr(), &overflow);

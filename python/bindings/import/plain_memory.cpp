@@ -98,6 +98,7 @@ bool check_elements(PyObject* object) {
     case 'M':
     case 'm': how = "convert them with .astype('int64'), and keep their unit of time elsewhere"; break;
     case 'S':
+    case 'T':
     case 'U':
     case 'O': how = "convert them with .astype() first"; break;
     default: return true;
