@@ -303,6 +303,36 @@ def test_first_error_names_the_mistake(errors, name):
         assert expected in errors.get(name, "compiled"), statement
 
 
+EVERY_MEMBER = "MEMARRAY_FIELDS names every member once, in the order of declaration"
+BYTES = "elements are moved as bytes, so their type must be trivially copyable"
+KINDS = "a field is a number, a bool, an enum, a char, a struct with a dtype, or an array of these"
+
+#: A mistake -> (the members of a struct, the listed fields, a part of an error).
+FIELDS = {
+    "member_left_out": ("float x; int id;", "x", EVERY_MEMBER),
+    "members_swapped": ("float x; int id;", "id, x", EVERY_MEMBER),
+    "member_twice": ("float x; int id;", "x, x, id", EVERY_MEMBER),
+    "no_such_member": ("float x;", "x, y", "‘y’ is not a member of ‘Given’"),
+    "pointer": ("float* x;", "x", KINDS),
+    "string": ("std::string x;", "x", KINDS),
+    "not_trivially_copyable": ("Given() = default; Given(Given const&) {} float x;", "x", BYTES),
+    "no_default_constructor": ("explicit Given(int) {} float x;", "x", "their type needs a default constructor"),
+    "two_access_levels": ("float x; private: int id;", "x", "known in a standard-layout struct only"),
+    "valid": ("float x; int id; double y[2];", "x, id, y", COMPILES),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_wrong_lists_of_fields_do_not_compile(name):
+    members, fields, expected = FIELDS[name]
+    printed = printed_errors(f"""#include <memarray/base/struct_fields.hpp>
+struct Given {{ {members} }};
+MEMARRAY_FIELDS(Given, {fields});
+auto const& dtype = memarray::dtype_of<Given>();
+""")
+    assert expected in printed if expected else not printed
+
+
 def test_errors_are_found_where_the_compiler_prints_them():
     printed = """one: In function 'void one()':
 one:3:9: error: use of deleted function

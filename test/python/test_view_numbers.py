@@ -117,10 +117,25 @@ def test_objects_are_equal_only_to_themselves(view):
     assert (np.asarray(view) == view).all()
 
 
-def test_truth_value_is_refused(view):
-    for given in (view, view[:1, :1], memarray.MemArray([1]).read()):
-        with pytest.raises(TypeError, match="truth"):
+@pytest.mark.parametrize("value", [0.0, -0.0, 1.5, np.nan, np.int8(-1), 0, True, False, 0j, 1j, np.float16(0)])
+def test_truth_of_one_element_is_that_of_its_value(value):
+    for shape in ((), (1,), (1, 1)):
+        x = np.full(shape, value)
+        assert bool(BufferView(x)) is bool(x)
+    with leased(np.full(1, value)) as lease:
+        assert bool(lease) is bool(value)
+
+
+def test_truth_of_other_sizes_is_refused(view):
+    refused = pytest.raises(TypeError, match=r"bool\(\) takes a view of one element.*view.size")
+    for given in (view, view[:0], view[0]):
+        with refused:
             bool(given)
+    for size in (0, 2):
+        with leased(np.zeros(size)) as lease, refused:
+            bool(lease)
+    with pytest.raises(TypeError, match="truth of an array"):
+        bool(memarray.MemArray([1]))
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,13 @@ import re
 
 import numpy as np
 import pytest
-from dtype_values import drawn
+from dtype_values import assert_same_values, drawn
 from hypothesis import given
 from hypothesis import strategies as st
 from memarray import BufferView
 from random_runs import random_cases
 from support import DTYPES, numpy_dtype
+from value_exports import WAYS
 
 EXAMPLES = 100_000 if os.environ.get("MEMARRAY_NIGHTLY") else 2_000
 
@@ -223,5 +224,28 @@ def test_random_view_operations_match_numpy():
             else:
                 return
             equal(base, before)
+
+    run()
+
+
+@pytest.mark.filterwarnings("ignore:invalid value", "ignore:overflow")
+@pytest.mark.sweep
+def test_random_views_export_their_values_in_every_way():
+    @random_cases(EXAMPLES // 10)
+    @given(
+        shape=st.lists(extents, max_size=4),
+        dtype=st.sampled_from(DTYPES),
+        random=st.integers(0, 2**32),
+        kinds=changes(None),
+        way=st.sampled_from(sorted(WAYS)),
+    )
+    def run(shape, dtype, random, kinds, way):
+        while math.prod(shape) > 1000:
+            shape = shape[1:]
+        x = drawn(np.random.default_rng(random), shape, dtype)
+        view = BufferView.from_numpy(x)
+        for how, number in kinds:
+            x, view = change(x, view, how, number)
+        assert_same_values(WAYS[way](view, x), x, way)
 
     run()

@@ -100,10 +100,9 @@ int contains(PyObject* self, PyObject* value) {
   return view ? view_contains(view.get(), value) : -1;
 }
 
-int refuse_truth(PyObject*) {
-  PyErr_SetString(PyExc_TypeError,
-                  "the truth of a lease is not defined; ask for lease.is_open, or np.any(np.asarray(lease))");
-  return -1;
+int truth(PyObject* self) {
+  PyRef const view = PyRef::steal(PyObject_CallMethod(self, "view", nullptr));
+  return view ? view_bool(view.get()) : -1;
 }
 
 PyObject* reduce(PyObject*, PyObject*) {
@@ -231,7 +230,7 @@ PyType_Slot slots[] = {
     {Py_tp_methods, methods},
     {Py_tp_getset, properties},
     {Py_tp_members, members},
-    {Py_nb_bool, reinterpret_cast<void*>(refuse_truth)},
+    {Py_nb_bool, reinterpret_cast<void*>(truth)},
     {Py_nb_int, reinterpret_cast<void*>(as_int)},
     {Py_nb_float, reinterpret_cast<void*>(as_float)},
     {Py_nb_index, reinterpret_cast<void*>(as_index)},

@@ -23,13 +23,13 @@ using detail::ViewCore;
 Signature<1> tobytes_signature("tobytes", {"order"}, 1);
 
 /// Errors name `conversion`.
-PyRef only_number(PyObject* self, char const* conversion) {
+PyRef only_number(PyObject* self, char const* conversion, char const* instead = "view.tolist() or np.asarray(view)") {
   return PyRef::steal(guarded([&] {
     ViewCore const& view = core_of(self);
     view.check_open();
     if (view.layout().size() != 1)
-      throw TypeError(std::string(conversion) + " takes a view of one element, not a " + view.describe() +
-                      ": use view.tolist() or np.asarray(view)");
+      throw TypeError(std::string(conversion) + " takes a view of one element, not a " + view.describe() + ": use " +
+                      instead);
     if (view.dtype().is_struct())
       throw TypeError(std::string(conversion) + " takes a view of numbers, not a " + view.describe());
     return first_element(view);
@@ -84,6 +84,11 @@ PyObject* view_float(PyObject* self) {
 PyObject* view_complex(PyObject* self, PyObject*) {
   PyRef const number = only_number(self, "complex()");
   return number ? PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), number.get()) : nullptr;
+}
+
+int view_bool(PyObject* self) {
+  PyRef const number = only_number(self, "bool()", "view.size, or np.any(view) or np.all(view)");
+  return number ? PyObject_IsTrue(number.get()) : -1;
 }
 
 PyObject* view_as_index(PyObject* self) {

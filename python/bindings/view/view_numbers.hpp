@@ -10,6 +10,7 @@ namespace memarray::python {
 PyObject* view_int(PyObject* self);
 PyObject* view_float(PyObject* self);
 PyObject* view_complex(PyObject* self, PyObject*);
+int view_bool(PyObject* self);
 /// Raises `TypeError` unless the view is of integers without dimensions, as in NumPy.
 PyObject* view_as_index(PyObject* self);
 

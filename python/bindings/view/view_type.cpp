@@ -53,11 +53,6 @@ int refuse_assignment(PyObject*, PyObject*, PyObject*) {
   return -1;
 }
 
-int refuse_truth(PyObject*) {
-  PyErr_SetString(PyExc_TypeError, "the truth of a view is not defined; ask for view.size or view.item()");
-  return -1;
-}
-
 /// Counts a view's exports: its own, that for buffers after `close`, the pinned one.
 std::uint64_t holds_of(PyView const& view) noexcept {
   return std::uint64_t{view.core.is_open()} + std::uint64_t{view.exported != nullptr} +
@@ -203,7 +198,7 @@ PyType_Slot slots[] = {
     {Py_mp_subscript, reinterpret_cast<void*>(view_getitem)},
     {Py_mp_ass_subscript, reinterpret_cast<void*>(refuse_assignment)},
     {Py_mp_length, reinterpret_cast<void*>(length)},
-    {Py_nb_bool, reinterpret_cast<void*>(refuse_truth)},
+    {Py_nb_bool, reinterpret_cast<void*>(view_bool)},
     {Py_nb_int, reinterpret_cast<void*>(view_int)},
     {Py_nb_float, reinterpret_cast<void*>(view_float)},
     {Py_nb_index, reinterpret_cast<void*>(view_as_index)},
