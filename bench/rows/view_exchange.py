@@ -92,7 +92,7 @@ def imports(setting: Setting) -> Iterator[Comparison]:
         yield Comparison(f"a view of {what}, others", 0.6, ours, others, shown)
 
 
-@row("view-lending", "np.asarray(view) and memoryview(view)")
+@row("view-exports", "np.asarray(view) and memoryview(view)")
 def exporting(setting: Setting) -> Iterator[Comparison]:
     """NumPy makes a memoryview of any exporter first: an object that is a memoryview already is no peer."""
     import array

@@ -213,7 +213,7 @@ def fill_on_device(arrays, int device_id, double value):
 
 
 def count(text, source, double limit):
-    """How many elements exceed the limit, told with the text: both pointers are good while other code runs."""
+    """Returns how many elements exceed the limit, with the text: both pointers are good while other code runs."""
     cdef PyResource words, numbers
     cdef Py_ssize_t length = 0
     cdef int64_t i, size, found = 0

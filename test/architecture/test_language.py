@@ -19,6 +19,7 @@ HABITS = [
     ("a.cpp", "// It ends. Whether it did is not known.\n", "Whether"),
     ("a.cpp", "// Released by\n// whoever comes next.\n", "whoever"),
     ("a.cpp", "  f();  // What follows waits.\n", "What"),
+    ("a.cpp", "// In someone's own stream.\n", "someone"),
     ("a.py", '"""What a view becomes."""\n', "What"),
     ("a.py", 'def f():\n    """Returns it.\n\n    Of an array the lease.\n    """\n', "Of"),
     ("a.py", "#: Those of this process.\nA = 1\n", "Those"),

@@ -51,9 +51,9 @@ struct Producer {
                        input.raw<std::int32_t>()};
     tensor.ndim = input.one_in(8) ? input.raw<std::int32_t>() : static_cast<std::int32_t>(input.below(20)) - 1;
     // A rank above the maximum gets no more entries.
-    auto const told = static_cast<std::size_t>(std::clamp(tensor.ndim, 0, StridedLayout::max_ndim));
-    shape = list(input, told, false);
-    strides = list(input, told, true);
+    auto const length = static_cast<std::size_t>(std::clamp(tensor.ndim, 0, StridedLayout::max_ndim));
+    shape = list(input, length, false);
+    strides = list(input, length, true);
     tensor.shape = shape.get();
     tensor.strides = strides.get();
     std::int64_t const where = input.below(16);
@@ -86,16 +86,16 @@ struct Producer {
   }
 };
 
-/// The extent of a tensor, computed without overflow. `told_by` returns nothing if no array can have such a layout.
-struct Told {
+/// The extent of a tensor, computed without overflow. `extent_of` returns nothing if no array can have such a layout.
+struct Extent {
   Wide size = 1;   // elements
   Wide first = 0;  // bytes from the first address to the lowest element
   Wide last = 0;   // and to the end of the highest element
 };
 
-std::optional<Told> told_by(DLTensor const& tensor, std::size_t itemsize) {
+std::optional<Extent> extent_of(DLTensor const& tensor, std::size_t itemsize) {
   constexpr Wide most = std::numeric_limits<std::int64_t>::max();
-  Told told;
+  Extent described;
   Wide steps = 1;  // of a dense array
   std::span<std::int64_t const> const shape(tensor.shape, static_cast<std::size_t>(tensor.ndim));
   // An empty tensor's strides are irrelevant.
@@ -106,17 +106,17 @@ std::optional<Told> told_by(DLTensor const& tensor, std::size_t itemsize) {
     if (extent > 1) {
       Wide const distance = (extent - 1) * (tensor.strides ? Wide{tensor.strides[d]} : steps);
       if (!empty && (distance > most || distance < -most)) return std::nullopt;
-      if (!empty) (distance < 0 ? told.first : told.last) += distance * static_cast<Wide>(itemsize);
+      if (!empty) (distance < 0 ? described.first : described.last) += distance * static_cast<Wide>(itemsize);
       steps *= extent;
     }
     if (steps > most) return std::nullopt;
   }
   // Elements that share memory count towards the limit, too.
   if (!empty && steps * static_cast<Wide>(itemsize) > most) return std::nullopt;
-  told.size = empty ? 0 : steps;
-  told.last += static_cast<Wide>(itemsize);
-  if (empty) told.first = told.last = 0;
-  return told;
+  described.size = empty ? 0 : steps;
+  described.last += static_cast<Wide>(itemsize);
+  if (empty) described.first = described.last = 0;
+  return described;
 }
 
 bool is_a_place_of_the_host(DLDevice device) {
@@ -134,10 +134,11 @@ bool is_read_only(Managed const& managed) {
 }
 
 /// True if every element lies within the memory.
-bool is_inside(DLTensor const& tensor, Told const& told, std::byte const* memory) {
+bool is_inside(DLTensor const& tensor, Extent const& described, std::byte const* memory) {
   auto const address = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(tensor.data)) + tensor.byte_offset;
   auto const begin = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(memory));
-  return told.size > 0 && address + told.first >= begin && address + told.last <= begin + Wide{memory_size};
+  return described.size > 0 && address + described.first >= begin &&
+         address + described.last <= begin + Wide{memory_size};
 }
 
 /// True only for a tensor that every importer must accept: elements within the memory, aligned, of a known dtype.
@@ -148,9 +149,9 @@ bool is_good(Producer<Managed> const& producer, DType const* dtype) {
     if (producer.managed.version.major != DLPACK_MAJOR_VERSION) return false;
   if (!dtype || tensor.dtype.lanes != 1 || !is_a_place_of_the_host(tensor.device)) return false;
   if (tensor.ndim < 0 || tensor.ndim > StridedLayout::max_ndim || (tensor.ndim > 0 && !tensor.shape)) return false;
-  auto const told = told_by(tensor, dtype->itemsize);
+  auto const described = extent_of(tensor, dtype->itemsize);
   auto const address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
-  return told && is_inside(tensor, *told, producer.memory.get()) && address % dtype->alignment == 0 &&
+  return described && is_inside(tensor, *described, producer.memory.get()) && address % dtype->alignment == 0 &&
          dtype->alignment <= dtype->itemsize;
 }
 
@@ -231,22 +232,22 @@ void import_and_use(Input& input) {
     check(is_a_place_of_the_host(tensor.device), "memory that the host does not reach");
     check(tensor.ndim >= 0 && tensor.ndim == view.layout().ndim(), "another rank");
     check(view.writable() == !is_read_only(managed), "otherwise writable");
-    auto const told = told_by(tensor, dtype->itemsize);
-    check(told.has_value(), "a shape that cannot be");
-    check(view.layout().size() == told->size, "another size");
-    check(told->size * static_cast<Wide>(dtype->itemsize) == Wide{view.bytes()}, "another size in bytes");
+    auto const described = extent_of(tensor, dtype->itemsize);
+    check(described.has_value(), "a shape that cannot be");
+    check(view.layout().size() == described->size, "another size");
+    check(described->size * static_cast<Wide>(dtype->itemsize) == Wide{view.bytes()}, "another size in bytes");
     auto const address = static_cast<Wide>(reinterpret_cast<std::uintptr_t>(tensor.data)) + tensor.byte_offset;
     constexpr Wide end = Wide{1} << 64;
-    if (told->size > 0) {
+    if (described->size > 0) {
       check(static_cast<Wide>(reinterpret_cast<std::uintptr_t>(view.data())) == address, "another address");
-      check(address + told->first >= 0 && address + told->last <= end, "elements beyond all addresses");
+      check(address + described->first >= 0 && address + described->last <= end, "elements beyond all addresses");
       check(tensor.data != nullptr, "elements at NULL");
       StridedLayout::Span const span = view.layout().span(dtype->itemsize);
-      check(span.first == told->first && span.last == told->last, "another span");
+      check(span.first == described->first && span.last == described->last, "another span");
     }
     for (int d = 0; d < tensor.ndim; ++d) check(view.layout().extent(d) == tensor.shape[d], "another shape");
     check(producer.deleted == 0, "deleted while it is viewed");
-    use(view, told->size == 0 || is_inside(tensor, *told, producer.memory.get()));
+    use(view, described->size == 0 || is_inside(tensor, *described, producer.memory.get()));
   } catch (BufferError const& error) {
     check(!imported, error.what());
     check(!is_good(producer, dtype), "refused without a reason");

@@ -208,11 +208,11 @@ class Sliced {
     for (int d = 0; d < _layout.ndim(); ++d) axes.push_back(d);
     for (std::size_t d = axes.size(); d > 1; --d)
       std::swap(axes[d - 1], axes[static_cast<std::size_t>(input.below(static_cast<std::int64_t>(d)))]);
-    std::vector<int> told = axes;
-    if (!told.empty() && input.one_in(8)) told[0] = input.raw<std::int8_t>();
-    if (!told.empty() && input.flag()) told.back() -= _layout.ndim();
-    _layout.transpose(told);
-    for (std::size_t d = 0; d < axes.size(); ++d) axes[d] = told[d] < 0 ? told[d] + _layout.ndim() : told[d];
+    std::vector<int> given = axes;
+    if (!given.empty() && input.one_in(8)) given[0] = input.raw<std::int8_t>();
+    if (!given.empty() && input.flag()) given.back() -= _layout.ndim();
+    _layout.transpose(given);
+    for (std::size_t d = 0; d < axes.size(); ++d) axes[d] = given[d] < 0 ? given[d] + _layout.ndim() : given[d];
     if (_places && !axes.empty()) _places = transposed(*_places, axes);
   }
 

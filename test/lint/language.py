@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PRONOUN = re.compile(
-    r"\b(?:some|no|any|every)body\b|\bwhoever\b|\bwho\b|\b(?:he|she|his|him)\b|\blets? go of\b|\blen(?:ds?|t)\b",
+    r"\b(?:some|no|any|every)(?:body|one)\b|\bwho(?:ever)?\b|\b(?:he|she|his|him)\b|\blets? go of\b|\blen(?:ds?|t)\b",
     re.IGNORECASE,
 )
 #: At the start of a comment, of a docstring or of a sentence.

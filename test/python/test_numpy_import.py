@@ -42,7 +42,7 @@ LAYOUTS = {
 }
 
 
-def told(view):
+def described(view):
     """Returns all but the strides of dimensions with at most one element, which NumPy 2.2 reports differently."""
     names = ("data_ptr", "shape", "dtype", "writable", "nbytes", "memory_type", "closed")
     goes = [n > 1 for n in view.shape]
@@ -60,19 +60,19 @@ def test_view_of_numpy_array_matches_its_dlpack_import(dtype, layout):
     for start, writable in itertools.product((0, 12), (True, False)):
         x = LAYOUTS[layout](pattern((4, 6), dtype, start))
         x.setflags(write=writable and x.flags.writeable)
-        expected = told(memarray.from_dlpack(Slow(x)))
+        expected = described(memarray.from_dlpack(Slow(x)))
         for take in (memarray.from_dlpack, BufferView, BufferView.from_dlpack, BufferView.from_numpy):
             view = take(x)
-            assert told(view) == expected
+            assert described(view) == expected
             assert view.owner is x
             assert_same_values(np.asarray(view), x)
 
 
 def test_dtype_metadata_and_native_byte_order_mark_are_ignored():
     x = np.zeros(3, np.dtype("f4", metadata={"unit": "m"}))
-    assert told(memarray.from_dlpack(x)) == told(memarray.from_dlpack(Slow(x)))
+    assert described(memarray.from_dlpack(x)) == described(memarray.from_dlpack(Slow(x)))
     y = np.zeros(3, np.dtype("f4").newbyteorder("<"))
-    assert told(memarray.from_dlpack(y)) == told(memarray.from_dlpack(Slow(y)))
+    assert described(memarray.from_dlpack(y)) == described(memarray.from_dlpack(Slow(y)))
 
 
 REFUSED = {
@@ -120,19 +120,19 @@ def test_copy_argument_decides_whether_memory_is_copied(copies):
     for given in (lambda x: x, Slow):
         x = np.arange(6.0)
         x.flags.writeable = False
-        lender = given(x)
+        exporter = given(x)
         start = copies()
         for copy in (None, False):
-            assert memarray.from_dlpack(lender, copy=copy).data_ptr == x.ctypes.data
+            assert memarray.from_dlpack(exporter, copy=copy).data_ptr == x.ctypes.data
         assert copies() == start
-        own = memarray.from_dlpack(lender, copy=True)
+        own = memarray.from_dlpack(exporter, copy=True)
         assert copies() == start + 1
         assert own.writable
         assert own.owner is None
         assert own.sum() == 15
         assert own.data_ptr != x.ctypes.data
         with pytest.raises(TypeError, match="copy"):
-            memarray.from_dlpack(lender, copy=1)
+            memarray.from_dlpack(exporter, copy=1)
 
 
 def test_array_is_kept_alive_by_views_and_released_once():

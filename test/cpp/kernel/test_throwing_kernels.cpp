@@ -41,7 +41,7 @@ TEST_F(ThrowingKernelsTest, NextWaitThrowsTheKernelsError) {
   EXPECT_EQ(a->get_lock_id(), -1) << "what was submitted holds nothing";
   try {
     static_cast<void>((*a)({0, 0}));
-    ADD_FAILURE() << "it was not told";
+    ADD_FAILURE() << "no exception was seen";
   } catch (CudaError const& error) {
     EXPECT_EQ(error.code(), 719);
   }

@@ -1,4 +1,6 @@
 #include <memarray/array/access.hpp>
+#include <memarray/detail/view/import_dlpack.hpp>
+#include <memarray/driver/device_ptr_handle.hpp>
 
 #include <gtest/gtest.h>
 
@@ -104,6 +106,39 @@ TEST_P(ViewKernelsTest, ForeignMemoryIsReached) {
   for_each_index<float, 2>(view, stream,
                            [](float& element, auto const& i) { element = static_cast<float>(10 * i[0] + i[1] + 1); });
   EXPECT_EQ(*memory, (std::vector<float>{0, 0, 22, 21, 0, 0, 12, 11, 0, 0, 2, 1}));
+}
+
+TEST_P(ViewKernelsTest, ForeignMemoryOfADeviceIsReached) {
+  if (!devices) GTEST_SKIP() << "there is no device";
+  // 3 rows of 4 elements, of which the view has 2 from the second on.
+  DevicePtrHandle const memory = allocate_device(get_primary_context(0), 12 * sizeof(float));
+  std::int64_t const whole[2] = {3, 4};
+  std::int64_t const shape[2] = {3, 2};
+  std::int64_t const strides[2] = {4, 1};
+  auto const imported = [&](std::int64_t const* extents, std::size_t offset) {
+    DLTensor const tensor{reinterpret_cast<void*>(as_intptr(memory)),
+                          {kDLExtDev, 0},
+                          2,
+                          dtype_of<float>().dl,
+                          const_cast<std::int64_t*>(extents),
+                          const_cast<std::int64_t*>(strides),
+                          offset};
+    auto* const kept = new DevicePtrHandle(memory);
+    return BufferView(detail::import_dlpack(
+        tensor, true, {kept, [](void* object) noexcept { delete static_cast<DevicePtrHandle*>(object); }}));
+  };
+  BufferView const all = imported(whole, 0);
+  BufferView const view = imported(shape, sizeof(float));
+  for_each_index<float, 2>(all, stream, [](float& element, auto const&) { element = 0; });
+  for_each_index<float, 2>(view, stream,
+                           [](float& element, auto const& i) { element = static_cast<float>(10 * i[0] + i[1] + 1); });
+  auto const copy = all.to_device(Device{});
+  auto const elements = copy.as<float, 2>();
+  EXPECT_EQ(std::vector<float>(elements.data(), elements.data() + 12),
+            (std::vector<float>{0, 1, 2, 0, 0, 11, 12, 0, 0, 21, 22, 0}));
+  double const sum = transform_reduce(
+      {3, 2}, stream, 0.0, plus(), [](auto const& i, auto x) -> double { return x[i]; }, read<float, 2>(view));
+  EXPECT_EQ(sum, 69);
 }
 
 TEST_P(ViewKernelsTest, ViewsThatDoNotFitAreRefused) {

@@ -144,19 +144,19 @@ def test_numpy_arrays_are_passed_as_mdspans(name, ndim, layout):
     assert x.tobytes() == kept.tobytes()
 
 
-def check_spans(lent, x, name):
+def check_spans(given, x, name):
     """Checks spans of a writable line of memory at the address of `x`, and of parts of it."""
-    check(arguments.look_at_span(lent, name), x, name)
-    check(arguments.look_at_span(lent[1:3], name), x[1:3], name)
+    check(arguments.look_at_span(given, name), x, name)
+    check(arguments.look_at_span(given[1:3], name), x[1:3], name)
     kept = x.copy()
-    assert arguments.spread_in_span(lent, name) == x.size
+    assert arguments.spread_in_span(given, name) == x.size
     check_spread(x, kept)
-    assert arguments.spread_in_span(lent[:0], name) == 0
+    assert arguments.spread_in_span(given[:0], name) == 0
     for call in (arguments.look_at_span, arguments.spread_in_span):
         with pytest.raises(TypeError, match="the strides"):
-            call(lent[::2], name)
+            call(given[::2], name)
         with pytest.raises(TypeError, match="the dtype"):
-            call(lent, "int8" if name != "int8" else "bool")
+            call(given, "int8" if name != "int8" else "bool")
 
 
 @pytest.mark.parametrize("name", DTYPES)
@@ -180,14 +180,14 @@ def test_arrays_leases_and_views_are_passed_as_spans(name):
     copies = memarray.stats()["copies"]
     assert arguments.look_at_span(a, name) == (name, arguments.look(a, name, 1)[1], x.shape, (1,), x.tobytes())
     with a.read() as lease:
-        for lent in (lease, lease.view(), a):
-            assert arguments.look_at_span(lent, name)[4] == x.tobytes()
-        for lent in (lease, lease.view()):
+        for given in (lease, lease.view(), a):
+            assert arguments.look_at_span(given, name)[4] == x.tobytes()
+        for given in (lease, lease.view()):
             with pytest.raises(TypeError, match=r"writable memory.*read-only memory.*it is read-only"):
-                arguments.spread_in_span(lent, name)
+                arguments.spread_in_span(given, name)
         with pytest.raises(memarray.LockError, match="leased for reading"):
             arguments.spread_in_span(a, name)
-    del lent
+    del given
     with a.write() as lease:
         with pytest.raises(memarray.LockError, match="leased for writing"):
             arguments.look_at_span(a, name)

@@ -1,4 +1,4 @@
-#include "binding.hpp"
+#include "tracer_module.hpp"
 #include "tracers.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 #include "tracers.hpp"
 
-#include "binding.hpp"
+#include "tracer_module.hpp"
 
 #include <cuda/std/mdspan>
 
