@@ -1,7 +1,5 @@
 // Compares loops that memory bounds, with those of other models, in one program. `bandwidth THREADS ROUNDS
 // MILLISECONDS ELEMENTS` prints, for each kernel and model, the seconds of one call in each round.
-#include "bandwidth.hpp"
-
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -10,61 +8,10 @@
 #include <thread>
 #include <vector>
 
+#include "bandwidth_arrays.hpp"
 #include "rounds.hpp"
 
 namespace {
-
-using memarray::overwrite;
-using memarray::read;
-using memarray::update;
-
-namespace ours {
-
-double copy(Fields& f) {
-  memarray::for_each_index(
-      {f.size}, f.stream, [](auto const& i, auto a, auto c) { c[i] = a[i]; }, read(f.array_a), overwrite(f.array_c));
-  return 0;
-}
-
-double mul(Fields& f) {
-  memarray::for_each_index(
-      {f.size}, f.stream, [](auto const& i, auto c, auto b) { b[i] = scalar * c[i]; }, read(f.array_c),
-      overwrite(f.array_b));
-  return 0;
-}
-
-double add(Fields& f) {
-  memarray::for_each_index(
-      {f.size}, f.stream, [](auto const& i, auto a, auto b, auto c) { c[i] = a[i] + b[i]; }, read(f.array_a),
-      read(f.array_b), overwrite(f.array_c));
-  return 0;
-}
-
-double triad(Fields& f) {
-  memarray::for_each_index(
-      {f.size}, f.stream, [](auto const& i, auto b, auto c, auto a) { a[i] = b[i] + scalar * c[i]; }, read(f.array_b),
-      read(f.array_c), overwrite(f.array_a));
-  return 0;
-}
-
-double dot(Fields& f) { return memarray::dot(f.array_a, f.array_b, f.stream); }
-
-double transformed(Fields& f) {
-  return memarray::transform_reduce(
-      {f.size}, f.stream, 0.0, memarray::plus(), [](auto const& i, auto a, auto b) { return a[i] * b[i]; },
-      read(f.array_a), read(f.array_b));
-}
-
-double sum(Fields& f) { return memarray::sum(f.array_a, f.stream); }
-
-double nstream(Fields& f) {
-  memarray::for_each_index(
-      {f.size}, f.stream, [](auto const& i, auto b, auto c, double& a) { a += b[i] + scalar * c[i]; }, read(f.array_b),
-      read(f.array_c), update(f.array_a));
-  return 0;
-}
-
-}  // namespace ours
 
 namespace plain {
 
@@ -170,7 +117,6 @@ double halves(Fields const& f, double (*run)(Fields&), long times) {
 
 }  // namespace least
 
-constexpr Kernels our_kernels = {ours::copy, ours::mul, ours::add, ours::triad, ours::dot, ours::sum, ours::nstream};
 constexpr Kernels plain_kernels = {plain::copy, plain::mul, plain::add,    plain::triad,
                                    plain::dot,  plain::sum, plain::nstream};
 constexpr Kernels least_kernels = {plain::copy, plain::mul, plain::add,    plain::triad,
@@ -227,8 +173,8 @@ int main(int argc, char** argv) {
   int const threads = std::atoi(argv[1]), rounds = std::atoi(argv[2]), milliseconds = std::atoi(argv[3]);
   memarray::options().threads = threads;
   Arrays arrays(std::atoll(argv[4]));
-  Fields fields(arrays, threads);
-  std::vector<std::pair<std::string, Kernels>> models = {{"memarray", our_kernels}, {"plain loop", plain_kernels}};
+  Fields fields{arrays, arrays.a.ptr(), arrays.b.ptr(), arrays.c.ptr(), arrays.a.get_size(), threads};
+  std::vector<std::pair<std::string, Kernels>> models = {{"memarray", memarray_kernels}, {"plain loop", plain_kernels}};
 #ifdef WITH_OPENMP
   models.emplace_back("OpenMP", openmp_kernels);
 #endif
@@ -248,7 +194,7 @@ int main(int argc, char** argv) {
       contenders.push_back(contender(name, [&fields, run] { run(fields); }));
     };
     for (auto const& [name, kernels] : models) add(name, kernels[k]);
-    if (k == dot_kernel) add("memarray: transform_reduce", ours::transformed);
+    if (k == dot_kernel) add("memarray: transform_reduce", transformed_by_memarray);
     if (threads == 2) {
       std::string const name = "floor: halves of a plain loop, which two threads hand over and wait for";
       check(fields, k, name, [&] { return least::halves(fields, least_kernels[k], 1); });

@@ -2,6 +2,8 @@
 // MILLISECONDS` prints the seconds of one call in each round.
 #include <memarray/memarray.hpp>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -84,6 +86,24 @@ void openmp_six(Pointers const& f) {
 }
 #endif
 
+/// A lock word for each array. The launches' last one is written, the others are read.
+struct Locks {
+  std::atomic<std::uint64_t> words[6] = {};
+};
+
+/// The least that a launch over locked arrays does: acquires and releases the lock words around the loop.
+void locked(Locks& locks, std::size_t arrays, void (*loop)(Pointers const&), Pointers const& f) {
+  constexpr std::uint64_t writer = std::uint64_t{1} << 32;
+  std::atomic<std::uint64_t>& written = locks.words[arrays - 1];
+  for (std::size_t i = 0; i + 1 < arrays; ++i)
+    while (locks.words[i].fetch_add(1, std::memory_order_acquire) >= writer) locks.words[i].fetch_sub(1);
+  std::uint64_t free = 0;
+  while (!written.compare_exchange_weak(free, writer, std::memory_order_acquire)) free = 0;
+  loop(f);
+  written.fetch_sub(writer, std::memory_order_release);
+  for (std::size_t i = 0; i + 1 < arrays; ++i) locks.words[i].fetch_sub(1, std::memory_order_release);
+}
+
 /// Ends the program unless one call adds `expected` to each element.
 template <class Call>
 void check(Arrays& arrays, std::string const& what, double expected, Call const& call) {
@@ -99,6 +119,7 @@ void check(Arrays& arrays, std::string const& what, double expected, Call const&
 
 struct Case {
   char const* name;
+  std::size_t arrays;
   double added;
   void (*ours)(Arrays&);
   void (*plain)(Pointers const&);
@@ -107,15 +128,15 @@ struct Case {
 
 #ifdef _OPENMP
 constexpr Case cases[] = {
-    {"one array", 1, one, plain_one, openmp_one},
-    {"two arrays", 1, two, plain_two, openmp_two},
-    {"six arrays", 5, six, plain_six, openmp_six},
+    {"one array", 1, 1, one, plain_one, openmp_one},
+    {"two arrays", 2, 1, two, plain_two, openmp_two},
+    {"six arrays", 6, 5, six, plain_six, openmp_six},
 };
 #else
 constexpr Case cases[] = {
-    {"one array", 1, one, plain_one, nullptr},
-    {"two arrays", 1, two, plain_two, nullptr},
-    {"six arrays", 5, six, plain_six, nullptr},
+    {"one array", 1, 1, one, plain_one, nullptr},
+    {"two arrays", 2, 1, two, plain_two, nullptr},
+    {"six arrays", 6, 5, six, plain_six, nullptr},
 };
 #endif
 
@@ -131,6 +152,7 @@ int main(int argc, char** argv) {
   Arrays arrays;
   Pointers const pointers{
       arrays.a.ptr(), arrays.b.ptr(), arrays.c.ptr(), arrays.d.ptr(), arrays.e.ptr(), arrays.g.ptr(), size};
+  Locks locks;
   Costs costs;
   for (Case const& each : cases) {
     std::vector<Contender> contenders;
@@ -140,6 +162,8 @@ int main(int argc, char** argv) {
     };
     add("memarray", [&arrays, run = each.ours] { run(arrays); });
     add("plain loop", [&pointers, run = each.plain] { run(pointers); });
+    add("floor: a lock word an array, and the loop",
+        [&pointers, &locks, &each] { locked(locks, each.arrays, each.plain, pointers); });
     if (each.openmp) add("OpenMP, one thread", [&pointers, run = each.openmp] { run(pointers); });
     contenders.push_back({"memarray, two threads permitted", [shared = contenders[0].run](long times) {
                             memarray::options().threads = 2;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,15 @@ struct Loops {
   void plain() {
     for (std::int64_t i = 0; i < Work::size; ++i) data[i] = sines(i, Work::count(i));
   }
+  /// Gives two threads indices of the same cost, with nothing to decide while they run.
+  void by_hand() {
+    auto const half = [this](std::int64_t which) {
+      for (std::int64_t i = 0; i < Work::size; ++i)
+        if ((i + 1) / 2 % 2 == which) data[i] = sines(i, Work::count(i));
+    };
+    std::jthread const other([&] { half(1); });
+    half(0);
+  }
   void openmp_dynamic() {
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (std::int64_t i = 0; i < Work::size; ++i) data[i] = sines(i, Work::count(i));
@@ -74,7 +84,7 @@ void check(Loops<Work>& loops, void (Loops<Work>::*run)(), char const* name) {
 template <class Work>
 void measure(Costs& costs, int threads, int rounds) {
   Loops<Work> loops(threads);
-  std::vector<std::pair<char const*, void (Loops<Work>::*)()>> const ways = {
+  std::vector<std::pair<char const*, void (Loops<Work>::*)()>> ways = {
       {"memarray", &Loops<Work>::ours},
       {"plain loop, one thread", &Loops<Work>::plain},
 #ifdef _OPENMP
@@ -82,6 +92,8 @@ void measure(Costs& costs, int threads, int rounds) {
       {"OpenMP, schedule(static)", &Loops<Work>::openmp_static},
 #endif
   };
+  if (threads == 2)
+    ways.emplace_back("floor: the same cost for each of two threads, given by hand", &Loops<Work>::by_hand);
   std::vector<Contender> contenders;
   for (auto const& [name, run] : ways) {
     check(loops, run, name);
