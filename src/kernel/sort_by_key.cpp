@@ -13,17 +13,21 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace memarray::detail {
 namespace {
 
-constexpr int digit_bits = 8;
-constexpr std::size_t digits = std::size_t{1} << digit_bits;
+/// Fewer passes over many keys are worth a table of counts that just fits the first-level cache.
+constexpr int few_bits = 8;
+constexpr int most_bits = 11;
+constexpr std::int64_t many_keys = 1 << 12;
 
 /// Calls `work(piece, begin, end)`, each piece by a thread of its own.
 template <class Work>
@@ -48,22 +52,30 @@ template <class T>
   return PoolMemory<T>(static_cast<T*>(host_resource().allocate(default_stream(), bytes)), ToPool{bytes});
 }
 
-/// A stable sort of keys with their positions, from the lowest digit on. Skips digits that all keys share.
+/// A stable sort of keys with their positions, from the lowest digit on: the bits in which keys differ are divided
+/// evenly among as few digits as possible. Skips digits that all keys share.
 template <class U, class Position>
 class RadixSort {
  public:
   RadixSort(KeySort const& sort, std::int64_t pieces)
-      : _size(sort.size), _pieces(pieces), _counts(static_cast<std::size_t>(pieces)) {
+      : _size(sort.size),
+        _pieces(pieces),
+        _counts(std::make_unique_for_overwrite<Counts[]>(static_cast<std::size_t>(pieces))) {
     U const first = order_of(load_bits<U>(sort.keys, 0), sort.kind);
     std::vector<U> differing(static_cast<std::size_t>(pieces));
     for (Pairs& pairs : _pairs) pairs = {allocate<U>(_size), allocate<Position>(_size)};
     for_pieces(_size, _pieces, [&](std::size_t piece, std::int64_t begin, std::int64_t end) {
+      // Copies, which stores cannot alias.
+      KeyKind const kind = sort.kind;
+      U const one = first;
+      U* const keys = now().keys.get();
+      Position* const positions = now().positions.get();
       U found = 0;
       for (std::int64_t i = begin; i < end; ++i) {
-        U const key = order_of(load_bits<U>(sort.keys, i), sort.kind);
-        now().keys[static_cast<std::size_t>(i)] = key;
-        now().positions[static_cast<std::size_t>(i)] = static_cast<Position>(i);
-        found = static_cast<U>(found | (key ^ first));
+        U const key = order_of(load_bits<U>(sort.keys, i), kind);
+        keys[i] = key;
+        positions[i] = static_cast<Position>(i);
+        found = static_cast<U>(found | (key ^ one));
       }
       differing[piece] = found;
     });
@@ -72,13 +84,31 @@ class RadixSort {
 
   /// Returns the keys' positions in sorted order.
   [[nodiscard]] Position const* run() {
-    for (int shift = 0; shift < static_cast<int>(8 * sizeof(U)); shift += digit_bits) {
-      if (digit_of(_differing, shift) == 0) continue;
-      count(shift);
-      find_begins();
-      move(shift);
+    auto const end = static_cast<int>(std::bit_width(_differing));
+    int shift = std::countr_zero(_differing);
+    int const most = _size < many_keys ? few_bits : most_bits;
+    for (int left = end > shift ? (end - shift + most - 1) / most : 0; left > 0; --left) {
+      int const bits = (end - shift + left - 1) / left;
+      Digit const digit{shift, (std::size_t{1} << bits) - 1};
+      shift += bits;
+      if (digit.of(_differing) == 0) continue;
+      count(digit);
+      find_begins(digit);
+      move(digit);
     }
     return now().positions.get();
+  }
+
+  /// Writes the sorted keys, which are integers.
+  void write_keys(std::byte* target, KeyKind kind) {
+    U const flipped = order_of(U{0}, kind);
+    for_pieces(_size, _pieces, [this, target, flipped](std::size_t, std::int64_t begin, std::int64_t end) {
+      U const* const keys = now().keys.get();
+      for (std::int64_t i = begin; i < end; ++i) {
+        auto const bits = static_cast<U>(keys[i] ^ flipped);
+        std::memcpy(target + static_cast<std::size_t>(i) * sizeof(U), &bits, sizeof(U));
+      }
+    });
   }
 
  private:
@@ -88,32 +118,49 @@ class RadixSort {
   };
 
   [[nodiscard]] Pairs& now() noexcept { return _pairs[_now]; }
-  [[nodiscard]] static std::size_t digit_of(U key, int shift) noexcept {
-    return static_cast<std::size_t>(key >> shift) % digits;
-  }
 
-  void count(int shift) {
-    for_pieces(_size, _pieces, [&](std::size_t piece, std::int64_t begin, std::int64_t end) {
-      std::array<std::int64_t, digits> found{};
-      for (std::int64_t i = begin; i < end; ++i) ++found[digit_of(now().keys[static_cast<std::size_t>(i)], shift)];
-      _counts[piece] = found;
+  /// Where a digit is in a key.
+  struct Digit {
+    int shift;
+    std::size_t mask;
+    [[nodiscard]] std::size_t of(U key) const noexcept { return static_cast<std::size_t>(key >> shift) & mask; }
+    [[nodiscard]] std::size_t values() const noexcept { return mask + 1; }
+  };
+  using Counts = std::array<std::int64_t, std::size_t{1} << most_bits>;
+
+  void count(Digit digit) {
+    for_pieces(_size, _pieces, [this, digit](std::size_t piece, std::int64_t begin, std::int64_t end) {
+      U const* const keys = now().keys.get();
+      Counts found;
+      std::fill_n(found.begin(), digit.values(), 0);
+      for (std::int64_t i = begin; i < end; ++i) ++found[digit.of(keys[i])];
+      std::copy_n(found.begin(), digit.values(), _counts[piece].begin());
     });
   }
   /// Turns counts into the place of each piece's first key of each digit.
-  void find_begins() noexcept {
+  void find_begins(Digit digit) noexcept {
     std::int64_t before = 0;
-    for (std::size_t digit = 0; digit < digits; ++digit)
-      for (auto& counts : _counts) before += std::exchange(counts[digit], before);
+    for (std::size_t value = 0; value < digit.values(); ++value)
+      for (std::int64_t piece = 0; piece < _pieces; ++piece)
+        before += std::exchange(_counts[static_cast<std::size_t>(piece)][value], before);
   }
-  void move(int shift) {
+  void move(Digit digit) {
     Pairs const& from = now();
     Pairs& to = _pairs[1 - _now];
     for_pieces(_size, _pieces, [&](std::size_t piece, std::int64_t begin, std::int64_t end) {
-      std::array<std::int64_t, digits> next = _counts[piece];
-      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
-        auto const place = static_cast<std::size_t>(next[digit_of(from.keys[i], shift)]++);
-        to.keys[place] = from.keys[i];
-        to.positions[place] = from.positions[i];
+      U const* const keys = from.keys.get();
+      Position const* const positions = from.positions.get();
+      U* const to_keys = to.keys.get();
+      Position* const to_positions = to.positions.get();
+      Digit const own = digit;  // which stores cannot alias
+      Counts next;
+      std::copy_n(_counts[piece].begin(), own.values(), next.begin());
+      for (std::int64_t i = begin; i < end; ++i) {
+        U const key = keys[i];
+        Position const position = positions[i];
+        std::int64_t const place = next[own.of(key)]++;
+        to_keys[place] = key;
+        to_positions[place] = position;
       }
     });
     _now = 1 - _now;
@@ -123,8 +170,8 @@ class RadixSort {
   std::int64_t _pieces;
   std::array<Pairs, 2> _pairs;
   std::size_t _now = 0;
-  U _differing = 0;  // bits that differ between keys
-  std::vector<std::array<std::int64_t, digits>> _counts;
+  U _differing = 0;                   // bits that differ between keys
+  std::unique_ptr<Counts[]> _counts;  // of each piece
 };
 
 // A constant size becomes one load and one store.
@@ -181,12 +228,18 @@ class Reorder {
 
 template <class U, class Position>
 void sort_as(KeySort const& sort, std::int64_t pieces) {
-  Reorder const keys(sort.keys, sort.sorted_keys, sort.key_bytes, sort.size);
+  // Floating-point numbers do not follow from their order: there are several NaN and zeros.
+  bool const are_integers = sort.kind == KeyKind::unsigned_integer || sort.kind == KeyKind::signed_integer;
+  std::optional<Reorder> keys;
+  if (!are_integers) keys.emplace(sort.keys, sort.sorted_keys, sort.key_bytes, sort.size);
   Reorder const values(sort.values, sort.sorted_values, sort.value_bytes, sort.size);
   RadixSort<U, Position> radix(sort, pieces);
   Position const* const positions = radix.run();
   values.run(positions, pieces);
-  keys.run(positions, pieces);
+  if (keys)
+    keys->run(positions, pieces);
+  else
+    radix.write_keys(sort.sorted_keys, sort.kind);
 }
 
 template <class U>

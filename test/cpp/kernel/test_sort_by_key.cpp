@@ -87,9 +87,9 @@ void sorts_stably(std::int64_t n, int range, auto const& place, auto const& fetc
 TEST_P(SortByKeyTest, EachTypeOfKeysIsSortedStably) {
   auto const put = [&](auto& array) { place(array); };
   auto const get = [&](auto& array) { return fetched(array); };
-  for (std::int64_t const n : {0, 1, 2, 7, 1000, 200'000})
+  for (std::int64_t const n : {0, 1, 2, 7, 1000, 5000, 200'000})
     for (int const range : {1, 100, 1'000'000}) {
-      if (n > 1000) {
+      if (n > 5000) {
         // Enough for several threads.
         sorts_stably<std::int16_t>(n, range, put, get, stream);
         sorts_stably<double>(n, range, put, get, stream);
@@ -125,6 +125,30 @@ TEST_P(SortByKeyTest, KeysThatDifferAtTheirEndAloneAreSorted) {
     EXPECT_EQ(sorted[0], 99) << lowest;
     for (std::size_t i = 1; i < 100; ++i) ASSERT_EQ(sorted[i], static_cast<std::int64_t>(i) - 1);
     EXPECT_EQ(fetched(keys)[0], lowest);
+  }
+}
+
+TEST_P(SortByKeyTest, KeysThatDifferInSomeBitsAloneAreSorted) {
+  for (std::uint64_t const bits :
+       {std::uint64_t{1} << 63, std::uint64_t{1} << 31 | 1, std::uint64_t{0x1FF} << 20, std::uint64_t{0xFFF} << 5,
+        std::uint64_t{0xF00000000000000F}, std::uint64_t{0x0000FFFFFF000000}, ~std::uint64_t{0}}) {
+    std::mt19937_64 random(bits);
+    constexpr std::int64_t n = 5000;
+    MemArray<std::uint64_t, 1> keys({n});
+    MemArray<std::int64_t, 1> values({n});
+    std::vector<std::pair<std::uint64_t, std::int64_t>> expected;
+    for (std::int64_t i = 0; i < n; ++i) {
+      expected.emplace_back((random() & bits) | (0x5A5A5A5A5A5A5A5A & ~bits), i);
+      keys.write({i}, expected.back().first);
+      values.write({i}, i);
+    }
+    std::ranges::stable_sort(expected, {}, &std::pair<std::uint64_t, std::int64_t>::first);
+    place(keys);
+    place(values);
+    sort_by_key(keys, values, stream);
+    auto const sorted = fetched(keys);
+    auto const order = fetched(values);
+    for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_EQ(std::pair(sorted[i], order[i]), expected[i]) << bits;
   }
 }
 
