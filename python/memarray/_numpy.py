@@ -48,10 +48,9 @@ def element_bytes(array, value) -> bytes:
 
 def check_unannotated(source, depth: int = 0) -> None:
     """Refuses masks and units, also in sequences, with BufferError. NumPy would drop them."""
-    kind = type(source)
-    if kind in _UNANNOTATED:
+    if type(source) in _UNANNOTATED:
         return
-    if kind is list or kind is tuple or _is_sequence(source):
+    if _is_sequence(source):
         # Types first: most sequences hold plain numbers. NumPy goes no deeper.
         if depth < _DEEPEST and any(kind not in _UNANNOTATED for kind in set(map(type, source))):
             for item in source:
@@ -60,8 +59,8 @@ def check_unannotated(source, depth: int = 0) -> None:
     _core.check_unannotated(source)
     interface = getattr(source, "__array_interface__", None)
     if isinstance(interface, dict) and interface.get("mask") is not None:
-        raise BufferError(f"memarray would lose the mask of this {kind.__name__}: fill it in first")
-    if depth and not isinstance(source, (np.ndarray, np.generic)) and not hasattr(kind, "__dlpack__"):
+        raise BufferError(f"memarray would lose the mask of this {type(source).__name__}: fill it in first")
+    if depth and not isinstance(source, (np.ndarray, np.generic)) and not hasattr(type(source), "__dlpack__"):
         # In a sequence NumPy keeps only the numbers of what `__array__` returns.
         convert = getattr(source, "__array__", None)
         if callable(convert):
@@ -71,6 +70,8 @@ def check_unannotated(source, depth: int = 0) -> None:
 def _is_sequence(source) -> bool:
     """True if NumPy takes the items of `source`, which has neither memory nor a conversion of its own."""
     kind = type(source)
+    if kind is list or kind is tuple:
+        return True
     if not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__")) or isinstance(source, (str, bytes, dict)):
         return False
     if any(hasattr(source, name) for name in ("__array__", "__array_interface__", "__array_struct__")):
@@ -98,7 +99,7 @@ def numpy_array(source):
 
 def check_tensors(source, depth: int = 0) -> None:
     """Refuses tensors of other libraries that NumPy cannot read, also in sequences, with BufferError of one line."""
-    if isinstance(source, (list, tuple)) or _is_sequence(source):
+    if _is_sequence(source):
         for item in source if depth < _DEEPEST else ():
             check_tensors(item, depth + 1)
     elif hasattr(type(source), "__dlpack__") and not isinstance(source, _OWN_TYPES):

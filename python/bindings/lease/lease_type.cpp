@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace memarray::python {
@@ -82,6 +83,17 @@ PyObject* view(PyObject* self, PyObject*) {
   });
 }
 
+/// Calls `function` with `lease.view()`. If there is no view, returns null or -1 with an exception set.
+template <typename Function>
+std::invoke_result_t<Function, PyObject*> through_view(PyObject* lease, Function function) {
+  PyRef const view = PyRef::steal(PyObject_CallMethod(lease, "view", nullptr));
+  if (view) return function(view.get());
+  if constexpr (std::is_pointer_v<std::invoke_result_t<Function, PyObject*>>)
+    return nullptr;
+  else
+    return -1;
+}
+
 PyObject* as_int(PyObject* self) { return through_view(self, &view_int); }
 PyObject* as_float(PyObject* self) { return through_view(self, &view_float); }
 PyObject* as_index(PyObject* self) { return through_view(self, &view_as_index); }
@@ -90,20 +102,11 @@ PyObject* as_complex(PyObject* self, PyObject*) {
 }
 PyObject* iterate(PyObject* self) { return through_view(self, &view_iter); }
 
-Py_ssize_t length(PyObject* self) {
-  PyRef const view = PyRef::steal(PyObject_CallMethod(self, "view", nullptr));
-  return view ? PyObject_Length(view.get()) : -1;
-}
-
+Py_ssize_t length(PyObject* self) { return through_view(self, &PyObject_Length); }
 int contains(PyObject* self, PyObject* value) {
-  PyRef const view = PyRef::steal(PyObject_CallMethod(self, "view", nullptr));
-  return view ? view_contains(view.get(), value) : -1;
+  return through_view(self, [value](PyObject* view) { return view_contains(view, value); });
 }
-
-int truth(PyObject* self) {
-  PyRef const view = PyRef::steal(PyObject_CallMethod(self, "view", nullptr));
-  return view ? view_bool(view.get()) : -1;
-}
+int truth(PyObject* self) { return through_view(self, &view_bool); }
 
 PyObject* reduce(PyObject*, PyObject*) {
   PyErr_SetString(PyExc_TypeError, "cannot pickle a lease; pickle a NumPy copy of its memory");

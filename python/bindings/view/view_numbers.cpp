@@ -177,11 +177,6 @@ PyObject* view_tobytes(PyObject* self, PyObject* const* args, Py_ssize_t given, 
   });
 }
 
-PyObject* through_view(PyObject* lease, PyObject* (*function)(PyObject*)) {
-  PyRef const view = PyRef::steal(PyObject_CallMethod(lease, "view", nullptr));
-  return view ? function(view.get()) : nullptr;
-}
-
 PyObject* compare_identity(PyObject* self, PyObject* other, int operation) {
   bool const is_same = self == other;
   // Idioms such as `iter(queue.get, None)` compare with None.

@@ -4,7 +4,7 @@
 
 namespace memarray::python {
 
-// The number and sequence protocols of views, and of leases through `through_view`.
+// The number and sequence protocols of views. Leases use them on `lease.view()`.
 
 /// Raise `TypeError` unless the view has one element.
 PyObject* view_int(PyObject* self);
@@ -23,9 +23,6 @@ int view_contains(PyObject* self, PyObject* value);
 
 PyObject* view_tolist(PyObject* self, PyObject*);
 PyObject* view_tobytes(PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords);
-
-/// Calls `function` with `lease.view()`.
-PyObject* through_view(PyObject* lease, PyObject* (*function)(PyObject*));
 
 /// Compares by identity, for sets and weak containers. Raises `TypeError` except for the object itself and `None`.
 PyObject* compare_identity(PyObject* self, PyObject* other, int operation);
