@@ -3,6 +3,7 @@
 import os
 import traceback
 
+import dask
 import memarray
 import numpy as np
 from distributed import Client, LocalCluster, get_worker
@@ -117,6 +118,8 @@ SCENARIOS = (
 )
 
 if __name__ == "__main__":
+    # Dask's memory manager drops spare copies every two seconds, also the one on the worker that made an array.
+    dask.config.set({"distributed.scheduler.active-memory-manager.start": False})
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
         for scenario in SCENARIOS:
             try:
