@@ -187,7 +187,8 @@ void export_on(ViewCore const& view) {
 void use(ViewCore const& view, bool reachable) {
   static_cast<void>(view.describe());
   static_cast<void>(view.bytes());
-  static_cast<void>(detail::why_not_adopted(view));
+  // Bools are checked, so they are read.
+  if (reachable || view.dtype().dl.code != kDLBool) static_cast<void>(detail::why_not_adopted(view));
   StridedLayout const& layout = view.layout();
   bool const contiguous = view.is_contiguous();
   static_cast<void>(layout.is_fortran_contiguous(view.dtype().itemsize));
