@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <malloc.h>
-#include <sched.h>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "array/array_test.hpp"
+#include "base/one_processor.hpp"
 
 struct Particle {
   float mass = 1;
@@ -255,25 +255,6 @@ TEST_F(DLPackTensorTest, CopyUnderAClosedLeaseIsRefusedAndCountsNoExport) {
   EXPECT_THROW(static_cast<void>(detail::export_versioned(*lease, {.copy = true})), LockError);
   EXPECT_EQ(array.state().residency().block().exports().total(), 0U);
 }
-
-/// Pins this thread, and threads that it starts, to one processor. Threads then run exactly while another is
-/// interrupted, possibly between any two instructions.
-class OneProcessor {
- public:
-  OneProcessor() {
-    ::sched_getaffinity(0, sizeof(_before), &_before);
-    cpu_set_t here;
-    CPU_ZERO(&here);
-    CPU_SET(static_cast<std::size_t>(std::max(0, ::sched_getcpu())), &here);
-    ::sched_setaffinity(0, sizeof(here), &here);
-  }
-  ~OneProcessor() { ::sched_setaffinity(0, sizeof(_before), &_before); }
-  OneProcessor(OneProcessor const&) = delete;
-  OneProcessor& operator=(OneProcessor const&) = delete;
-
- private:
-  cpu_set_t _before;
-};
 
 // One thread exports through a lease that another thread closes, then writes. The export is either refused or never
 // changes its contents.
