@@ -43,7 +43,8 @@ def size_of_view(view: BufferView) -> int:
 def token_of_array(array: MemArray) -> tuple[object, ...]:
     """Returns the token by which Dask recognizes equal arrays. Without it Dask would pickle and unpickle each array
     twice."""
-    return type(array).__qualname__, _token(array.view()), normalize_token(getattr(array, "__dict__", None))
+    kind = type(array)
+    return kind.__module__, kind.__qualname__, _token(array.view()), normalize_token(getattr(array, "__dict__", None))
 
 
 def token_of_view(view: BufferView) -> tuple[object, ...]:
@@ -69,7 +70,11 @@ def array_to_frames(array: MemArray) -> tuple[dict[str, Any], list[memoryview]]:
             )
         with array.read("cpu") as lease:
             view = lease.view()
-    header = {"dtype": view_dtype_name(view, _core.instances), "shape": view.shape}
+    header = {
+        "dtype": view_dtype_name(view, _core.instances),
+        "shape": view.shape,
+        "escaped_views": array.escaped_views,
+    }
     return header, _frames(view)
 
 
@@ -81,10 +86,12 @@ def array_of_frames(header: dict[str, Any], frames: list[Any]) -> MemArray:
     if not memory.readonly:
         try:
             view = BufferView.from_buffer(memory, header["dtype"])
-            return MemArray.from_dlpack(view.reshape(header["shape"]), copy=False)
+            array = MemArray.from_dlpack(view.reshape(header["shape"]), copy=False)
+            array.escaped_views = header["escaped_views"]
+            return array
         except (BufferError, TypeError):
             pass  # the frame is misaligned (small frames share one buffer), or the dtype is unknown to `from_buffer`
-    return rebuild_array(MemArray, memory, header["dtype"], header["shape"])
+    return rebuild_array(MemArray, memory, header["dtype"], header["shape"], header["escaped_views"])
 
 
 def view_to_frames(view: BufferView) -> tuple[dict[str, Any], list[memoryview]]:

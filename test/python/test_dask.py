@@ -66,6 +66,17 @@ def test_importing_memarray_imports_neither_dask_nor_numpy():
     )
 
 
+@pytest.mark.parametrize("policy", ["snapshot", "error", "alias"])
+def test_sent_arrays_keep_their_policy_for_escaped_views(policy):
+    a, values = filled((4, 2))
+    a.escaped_views = policy
+    header, frames = sent(a)
+    for memory in (bytearray(frames[-1]), bytes(frames[-1])):
+        again = deserialize(header, [frames[0], memoryview(memory)])
+        assert again.escaped_views == policy
+        assert look(again).tobytes() == values.tobytes()
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_arrays_are_sent_without_a_copy_and_adopted(dtype, copies):
     a, values = filled((3, 5), dtype)
@@ -272,6 +283,8 @@ def test_tokens_are_equal_only_for_equal_arrays(copies):
     named, other = Named([3]), Named([3])
     named.name, other.name = "x", "y"
     assert len({tokenize(named), tokenize(other), tokenize(MemArray([3]))}) == 3
+    alike = [type("Alike", (MemArray,), {"__module__": module})([3]) for module in ("one", "two")]
+    assert len(set(map(tokenize, alike))) == 2
     with a.write(), pytest.raises(memarray.LockError):
         tokenize(a)
 
