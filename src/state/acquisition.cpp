@@ -3,6 +3,7 @@
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
+#include <memarray/detail/base/fork.hpp>
 #include <memarray/detail/memory/transfer.hpp>
 #include <memarray/detail/state/acquisition.hpp>
 #include <memarray/driver/simulated_devices.hpp>
@@ -91,6 +92,7 @@ Acquisition::Acquisition(Acquisition&& other) noexcept
       _mode(other._mode),
       _is_held(std::exchange(other._is_held, false)),
       _is_in_group(other._is_in_group),
+      _generation(other._generation),
       _id(other._id),
       _stream_lease(std::exchange(other._stream_lease, 0)),
       _block(std::move(other._block)),
@@ -104,6 +106,7 @@ Acquisition::Acquisition(Acquisition&& other) noexcept
 template <class Prepare>
 bool Acquisition::lock(Timeout timeout, bool ahead_of_writers, Prepare const& prepare) {
   run_deferred();
+  _generation = fork_generation();
   ArrayState& state = *_state;
   ArrayLock& lock = state.lock();
   Residency& residency = state.residency();
@@ -163,14 +166,14 @@ bool Acquisition::lock(Timeout timeout, bool ahead_of_writers, Prepare const& pr
       must = must_relocate(attempt == 0);
       if (!must) prepare();
     } catch (...) {
-      lock.unlock_shared();
+      lock.unlock_shared(_generation);
       throw;
     }
     if (!must) {
       _is_held = true;
       return true;
     }
-    lock.unlock_shared();
+    lock.unlock_shared(_generation);
     if (lock.try_lock_to_relocate()) return relocate();
     ::sched_yield();
   }
@@ -297,7 +300,7 @@ void Acquisition::release() noexcept {
   // Closed before the unlock: the next holder waits for its work.
   if (_stream_lease != 0) _block->uses()->close_lease(_stream_lease, _block->exports().total() != 0);
   if (_mode == AccessMode::read)
-    _state->lock().unlock_shared();
+    _state->lock().unlock_shared(_generation);
   else
     _state->lock().unlock_exclusive();
 }

@@ -1,5 +1,6 @@
 #include "segment.hpp"
 
+#include <memarray/detail/base/fork.hpp>
 #include <memarray/detail/state/array_lock.hpp>
 
 namespace memarray::detail {
@@ -41,8 +42,8 @@ bool ArrayLock::lock_both_exclusive(std::int64_t id, Timeout timeout) {
   return acquired;
 }
 
-void ArrayLock::unlock_shared() noexcept {
-  if (_segment) _segment->unlock_shared();
+void ArrayLock::unlock_shared(std::uint32_t generation) noexcept {
+  if (_segment && generation == fork_generation()) _segment->unlock_shared();
   _word.unlock_shared();
 }
 

@@ -98,11 +98,8 @@ bool Segment::try_shared(bool ahead_of_writers) noexcept {
     if (!is_dead(word)) break;
     static_cast<void>(_header.word.compare_exchange_strong(word, claims_of(word)));
   }
-  if (state_of(word) == free_word) {
-    _slot.keep_reading();
-    return true;
-  }
-  _slot.give_up_reading();
+  if (state_of(word) == free_word) return true;
+  _slot.end_reading();
   // A waiting writer may have seen the temporary count. Readers alone would only wake each other.
   if (_header.waiting.load() != 0) wake();
   return false;
@@ -183,7 +180,8 @@ bool Segment::lock_exclusive(std::int64_t id, Timeout timeout) {
 }
 
 void Segment::unlock_shared() noexcept {
-  if (_slot.end_reading()) wake();
+  _slot.end_reading();
+  wake();
 }
 
 void Segment::unlock_exclusive() noexcept {

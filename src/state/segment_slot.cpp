@@ -47,7 +47,6 @@ bool SegmentSlotRef::settle() noexcept {
   static_cast<void>(_settling.lock());
   bool done = is_settled();
   if (!done && (take_slot() || (make_room() && take_slot()))) {
-    _inherited_readers.store(_local_readers.load());
     mine().exports.store(_local_exports.load());
     _generation.store(fork_generation(), std::memory_order_release);
     done = true;
@@ -97,16 +96,6 @@ bool SegmentSlotRef::has_reader(bool others) const noexcept {
   return std::ranges::any_of(slots(), [&](SegmentSlot const& slot) {
     return slot.readers.load() != 0 && !(others && is_mine(&slot)) && is_alive(slot.owner.load());
   });
-}
-
-bool SegmentSlotRef::end_reading() noexcept {
-  _local_readers.fetch_sub(1);
-  if (!is_settled()) return false;
-  std::int64_t inherited = _inherited_readers.load();
-  while (inherited > 0)
-    if (_inherited_readers.compare_exchange_weak(inherited, inherited - 1)) return false;
-  mine().readers.fetch_sub(1);
-  return true;
 }
 
 void SegmentSlotRef::count_export(bool writable) {

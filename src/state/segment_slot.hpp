@@ -49,12 +49,8 @@ class MEMARRAY_API SegmentSlotRef {
   /// True if a living process reads; `others`: through another slot.
   [[nodiscard]] bool has_reader(bool others) const noexcept;
 
-  /// Count a read hold in the slot, then keep or undo it.
   void begin_reading() noexcept { mine().readers.fetch_add(1); }
-  void keep_reading() noexcept { _local_readers.fetch_add(1); }
-  void give_up_reading() noexcept { mine().readers.fetch_sub(1); }
-  /// Ends a read hold. False if a parent process took it.
-  bool end_reading() noexcept;
+  void end_reading() noexcept { mine().readers.fetch_sub(1); }
 
   /// Throws like `check_settled`.
   void count_export(bool writable);
@@ -74,10 +70,7 @@ class MEMARRAY_API SegmentSlotRef {
   std::uint32_t _slot = 0;
   std::atomic<std::uint32_t> _generation;  // of the process that owns the slot
   ForkLock _settling;
-  // This object's counts, from which a forked child's slot starts.
-  std::atomic<std::uint64_t> _local_exports{0};
-  std::atomic<std::int64_t> _local_readers{0};
-  std::atomic<std::int64_t> _inherited_readers{0};  // holds of a parent
+  std::atomic<std::uint64_t> _local_exports{0};  // a forked child's slot starts with them
 };
 
 MEMARRAY_API void report_deaths(std::span<Death const> deaths, std::string const& name);

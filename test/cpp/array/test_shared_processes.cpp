@@ -76,6 +76,49 @@ TEST_F(SharedMemoryTest, AChildDoesNotEndLeasesOfItsParents) {
   Write const all_gone(b);
 }
 
+TEST_F(SharedMemoryTest, AChildDoesNotEndAReadOfItsParentBeforeItsFirstAccess) {
+  auto inherited = std::make_shared<Read>(a);
+  Child const child([inherited]() -> std::shared_ptr<void> {
+    inherited->close();
+    return keep(1);
+  });
+  Array b = attach();
+  EXPECT_THROW(Write{b}, LockError);
+  inherited->close();
+  Write const all_gone(b);
+}
+
+TEST_F(SharedMemoryTest, AChildsOwnReadOutlivesAnInheritedOne) {
+  auto inherited = std::make_shared<Read>(a);
+  Child child([this, inherited]() -> std::shared_ptr<void> {
+    auto own = std::make_shared<Read>(a);
+    inherited->close();
+    return keep(own);
+  });
+  inherited->close();
+  Array b = attach();
+  EXPECT_THROW(Write{b}, LockError);
+  child.kill();
+  Write const all_gone(b);
+}
+
+TEST_F(SharedMemoryTest, AChildEndsItsOwnReadBesideAnInheritedOne) {
+  auto inherited = std::make_shared<Read>(a);
+  auto own = std::make_shared<std::optional<Read>>();
+  Child const child([this, inherited, own]() -> std::shared_ptr<void> {
+    {
+      Read const closed(a);
+    }
+    own->emplace(a);
+    *own = std::nullopt;
+    return keep(inherited);
+  });
+  inherited->close();
+  a.fill(1);
+  Array b = attach();
+  Write const all_gone(b);
+}
+
 TEST_F(SharedMemoryTest, ExitedWriterIsDetectedAndRecovered) {
   Array b = attach();
   Child child([this]() -> std::shared_ptr<void> {

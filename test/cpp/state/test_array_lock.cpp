@@ -1,3 +1,4 @@
+#include <memarray/detail/base/fork.hpp>
 #include <memarray/detail/state/array_lock.hpp>
 
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ TEST(ArrayLockTest, AdmitsOnlyAccessThatLockWouldGrant) {
   EXPECT_FALSE(lock.admits_write(-1));
   EXPECT_EQ(lock.lock_id(), -1);
   EXPECT_NE(lock.obstacle(-1).find("leased for reading by 1 lease"), std::string::npos);
-  lock.unlock_shared();
+  lock.unlock_shared(detail::fork_generation());
   ASSERT_TRUE(lock.lock_exclusive(7, no_wait));
   EXPECT_FALSE(lock.admits_read(-1));
   EXPECT_FALSE(lock.admits_read(8));

@@ -126,7 +126,8 @@ class MEMARRAY_API Acquisition {
   ArrayState* _state;
   AccessMode _mode;
   bool _is_held = false;
-  bool _is_in_group = false;  // acquired all or none
+  bool _is_in_group = false;      // acquired all or none
+  std::uint32_t _generation = 0;  // `fork_generation` of its lock
   std::int64_t _id = -1;
   StreamDependencies::Lease _stream_lease = 0;
   BlockPtr _block;  // of a lease

@@ -36,7 +36,8 @@ class MEMARRAY_API ArrayLock {
       return lock_both_exclusive(id, timeout);
     return _word.lock_exclusive(id, timeout);
   }
-  void unlock_shared() noexcept;
+  /// `generation`: the `fork_generation` of the lock's acquisition. A parent process's hold on a segment stays.
+  void unlock_shared(std::uint32_t generation) noexcept;
   void unlock_exclusive() noexcept;
 
   // To relocate a private array, a reader locks it exclusively, replaces the block or moves the array, and downgrades.
