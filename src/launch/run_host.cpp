@@ -19,9 +19,11 @@ constexpr std::uint64_t worth_waking = 50;
 constexpr std::uint64_t burst_gap = 100;
 constexpr std::uint64_t time_of_piece = 1;
 
-bool is_in_burst(std::uint64_t now) noexcept {
+// True if the loop that began at `start` follows another one. Its own earlier call is later than `start`: the unsigned
+// difference is then large.
+bool follows_short_loop(std::uint64_t start, std::uint64_t now) noexcept {
   static std::atomic<std::uint64_t> last{0};
-  return now - last.exchange(now, std::memory_order_relaxed) < burst_gap * ticks_of_microsecond();
+  return start - last.exchange(now, std::memory_order_relaxed) < burst_gap * ticks_of_microsecond();
 }
 
 // Bytes. Smaller launches after short ones run unmeasured: reading the time would take as long.
@@ -42,7 +44,8 @@ bool take_unmeasured(ShortLaunches& launches, std::int64_t size) noexcept {
   return true;
 }
 
-// Each short launch doubles the next number of unmeasured ones: 0, 1, 3, 7, 15. One cheap launch decides for none.
+// Each short launch doubles the next number of unmeasured ones: 0, 1, 3, 7, 15. The launch after the first cheap
+// one is measured.
 void record_measured(ShortLaunches& launches, std::int64_t size, bool is_short) noexcept {
   std::uint32_t const state = is_short ? launches.load(std::memory_order_relaxed) : 0;
   std::uint32_t const left = state >> 4 & left_mask;
@@ -76,7 +79,7 @@ Started run_until_worth_sharing(std::int64_t size, ShortLaunches* short_left, Ru
         static_cast<std::uint64_t>(std::min(rest / static_cast<double>(ticks_of_microsecond()), 6e7));
     if (microseconds < worth_sharing_awake) continue;
     if (workers_are_awake() || microseconds >= worth_waking) return {end, microseconds};
-    if (microseconds >= worth_waking_in_burst && is_in_burst(now)) return {end, microseconds};
+    if (microseconds >= worth_waking_in_burst && follows_short_loop(start, now)) return {end, microseconds};
   }
 }
 

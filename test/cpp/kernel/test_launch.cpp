@@ -292,6 +292,31 @@ TEST_F(LaunchTest, ShortLoopsDoNotWakeSleepingThreads) {
   EXPECT_TRUE(stayed);
 }
 
+TEST_F(LaunchTest, AShortLoopAloneWakesNoThreads) {
+  MemArray<std::uint8_t, 1> array({40});
+  Seen seen;
+  // Some 20 µs: enough to share after another loop, too short to wake a thread.
+  auto const kernel = [counted = CountedCopies(seen)](std::int64_t, auto const&) {
+    auto const end = std::chrono::steady_clock::now() + 500ns;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  };
+  auto const copies_of_launch = [&](launch const& on) {
+    int const before = seen.copies;
+    for_each_index({40}, on, kernel, read(array));
+    return seen.copies - before;
+  };
+  int const of_one_piece = copies_of_launch({.threads = 1});
+  int least = 40;
+  // An interrupted loop looks long.
+  for (int round = 0; round < 50 && least > 4; ++round) {
+    std::this_thread::sleep_for(2ms);
+    // A shared loop would run in 16 pieces.
+    least = std::min(least, copies_of_launch({}) - of_one_piece + 1);
+  }
+  EXPECT_LE(least, 4);
+}
+
 TEST_F(LaunchTest, RepeatedShortLoopsAreShared) {
   // Some 20 µs each: too short to wake a thread for one of them.
   MemArray<double, 1> array({1 << 15});
