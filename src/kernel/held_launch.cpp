@@ -185,7 +185,7 @@ void HeldLaunch::begin() {
 template <class Body>
 void HeldLaunch::run_on_threads(std::int64_t count, std::int64_t positions, Body const& body) const {
   LoopSharing const& given = _arrays.sharing();
-  LoopSharing const sharing{given.threads, (given.grain + positions - 1) / positions};
+  LoopSharing const sharing{given.threads, given.grain_in(positions)};
   if (!_copies_old) return run_host(count, _bytes, sharing, body);
   std::vector<OldElements> old;
   for (KernelHold const& hold : _arrays.holds())

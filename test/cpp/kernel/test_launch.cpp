@@ -1,5 +1,6 @@
 #include <memarray/kernel/hold.hpp>
 #include <memarray/kernel/launch.hpp>
+#include <memarray/kernel/reduce.hpp>
 #include <memarray/kernel/sort_by_key.hpp>
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 #include <chrono>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <mutex>
 #include <set>
 #include <string>
@@ -82,6 +84,20 @@ TEST_F(LaunchTest, AThreadTakesAtLeastAGrain) {
   }
   auto const whole = threads_of(1000, {.threads = 4, .grain = 1000}, 1us);
   EXPECT_EQ(std::set(whole.begin(), whole.end()).size(), 1U);
+}
+
+TEST_F(LaunchTest, TheLargestGrainKeepsAReductionOnOneThread) {
+  MemArray<double, 1> array({1 << 15});
+  array.fill(1);
+  std::atomic<bool> strayed{false};
+  constexpr auto whole = std::numeric_limits<std::int64_t>::max();
+  auto const noted = [&strayed, caller = std::this_thread::get_id()](std::int64_t i, auto const& x) {
+    if (std::this_thread::get_id() != caller) strayed = true;
+    return x[i];
+  };
+  EXPECT_EQ(transform_reduce({1 << 15}, launch{.threads = 4, .grain = whole}, 0.0, plus{}, noted, read(array)),
+            1 << 15);
+  EXPECT_FALSE(strayed);
 }
 
 TEST_F(LaunchTest, NegativeSettingsAreRefused) {

@@ -202,6 +202,10 @@ TEST_F(ScanTest, LaunchSettingsAreThoseOfEveryLaunch) {
   for (std::int64_t i = 0; i < n; i += 1000) array.write({i}, 1);
   inclusive_scan(array, sums, launch{.threads = 1}, noted);
   EXPECT_EQ(seen, std::set{std::this_thread::get_id()});
+  seen.clear();
+  constexpr auto whole = std::numeric_limits<std::int64_t>::max();
+  inclusive_scan(array, sums, launch{.threads = 4, .grain = whole}, noted);
+  EXPECT_EQ(seen, std::set{std::this_thread::get_id()});
   EXPECT_THROW(inclusive_scan(array, sums, launch{.threads = -1}), ValueError);
   EXPECT_THROW(static_cast<void>(exclusive_scan(array, sums, launch{.grain = -1})), ValueError);
   options().threads = before;

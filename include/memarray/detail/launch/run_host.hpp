@@ -17,6 +17,11 @@ struct LoopSharing {
   int threads = 0;                      ///< 0: those of the process, if sharing pays
   std::int64_t grain = 0;               ///< least positions that a thread takes at a time; 0: by time and memory
   ShortLaunches* short_left = nullptr;  ///< of the loop's functor
+
+  /// Returns the grain in units of `positions` positions, rounded up.
+  [[nodiscard]] constexpr std::int64_t grain_in(std::int64_t positions) const noexcept {
+    return grain / positions + (grain % positions != 0 ? 1 : 0);
+  }
 };
 
 /// Calls `run(context, begin, end)` for pieces of [0, size), on host threads if that pays. `bytes`: memory that the

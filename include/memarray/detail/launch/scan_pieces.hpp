@@ -29,7 +29,7 @@ struct HostScan {
   [[nodiscard]] LoopSharing shared(LoopSharing sharing) const noexcept {
     bool const pays = parallel_chunks(static_cast<std::size_t>(size) * sizeof(T)) > 1;
     if (sharing.threads == 0) sharing.threads = pays ? threads() : 1;
-    sharing.grain = (sharing.grain + scan_piece - 1) / scan_piece;
+    sharing.grain = sharing.grain_in(scan_piece);
     return sharing;
   }
 
