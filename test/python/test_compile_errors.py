@@ -172,6 +172,7 @@ CASES = {
         "ArrayIsConst memarray::compiled_by_host::exclusive_scan(",
     ),
     "keys_of_two_dimensions": ("sort_by_key(a, line, s);", "KeysAreNotOneDimensional memarray::sort_by_key("),
+    "struct_keys": ("sort_by_key(structs, line, s);", "keys are integers or floating-point numbers"),
     "sort_of_const_values": ("sort_by_key(line, fixed, s);", "ArrayIsConst memarray::sort_by_key("),
     "sort_by_const_keys": ("sort_by_key(std::as_const(line), a, s);", "ArrayIsConst memarray::sort_by_key("),
     "atomic_add_of_another_type": ("int count = 0; atomic_add(count, 1.5);", "TypesDiffer memarray::atomic_add("),
@@ -247,10 +248,16 @@ template <template <class, int> class Array>
 struct Incomplete { Array<double, 1> x, v; MEMARRAY_BUNDLE(x) };
 template <template <class, int> class Array>
 struct Bare { Array<double, 1> x; };
+struct Number {
+  double value;
+  operator float() const { return static_cast<float>(value); }
+};
+MEMARRAY_FIELDS(Number, value);
 struct Arguments {
   std::array<std::int64_t, 2> shape;
   StreamHandle s;
   MemArray<double, 1> line;
+  MemArray<Number, 1> structs;
   MemArray<double, 2> a, b;
   MemArray<double, 2> const fixed;
   MemArray<float, 2> floats;
@@ -263,7 +270,7 @@ struct Arguments {
 """
 FUNCTION = """#line 1 "{name}"
 void {name}(Arguments& given) {{
-  auto& [shape, s, line, a, b, fixed, floats, numbers, view, bytes, incomplete, bare] = given;
+  auto& [shape, s, line, structs, a, b, fixed, floats, numbers, view, bytes, incomplete, bare] = given;
   {statement}
 }}
 """

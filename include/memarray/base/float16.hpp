@@ -165,7 +165,7 @@ MEMARRAY_HD constexpr BasicFloat16<Format> operator/(BasicFloat16<Format> left, 
 
 namespace detail {
 
-/// True for 16-bit floats, which compute as float.
+/// True for dtypes that compute as float, such as 16-bit floats; also for other classes that convert to float.
 template <class T>
 inline constexpr bool is_reduced_float = std::is_class_v<T> && std::is_convertible_v<T, float>;
 

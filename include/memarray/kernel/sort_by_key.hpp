@@ -19,9 +19,13 @@ namespace detail {
 struct KeysAreNotOneDimensional;  // return type of deleted overloads
 
 template <class K>
+inline constexpr bool is_key =
+    (std::is_arithmetic_v<K> && sizeof(K) <= 8) || std::same_as<K, float16> || std::same_as<K, bfloat16>;
+
+template <class K>
 [[nodiscard]] constexpr KeyKind kind_of_key() noexcept {
-  if (std::is_same_v<K, bfloat16>) return KeyKind::bfloat16;
-  if (std::floating_point<K> || is_reduced_float<K>) return KeyKind::floating;
+  if (std::same_as<K, bfloat16>) return KeyKind::bfloat16;
+  if (std::floating_point<K> || std::same_as<K, float16>) return KeyKind::floating;
   return std::signed_integral<K> ? KeyKind::signed_integer : KeyKind::unsigned_integer;
 }
 
@@ -40,8 +44,7 @@ MEMARRAY_API void sort_held(HeldArrays& arrays, KeyKind kind);
 /// `std::bad_alloc`, on a device `OutOfMemoryError`; the arrays are then as they were.
 template <class K, class V, int ndim>
 void sort_by_key(MemArray<K, 1>& keys, MemArray<V, ndim>& values, StreamOrLaunch const& on) {
-  static_assert((std::is_arithmetic_v<K> && sizeof(K) <= 8) || detail::is_reduced_float<K>,
-                "keys are integers or floating-point numbers");
+  static_assert(detail::is_key<K>, "keys are integers or floating-point numbers of at most 64 bits");
   detail::KernelHold holds[2];
   detail::request_all(false, holds, update(keys), update(values));
   detail::HeldArrays arrays(holds, on, detail::HeldArrays::Extent::all);

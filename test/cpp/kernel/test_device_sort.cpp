@@ -191,9 +191,6 @@ void expect_sorted(std::vector<K> const& keys, std::vector<std::byte> const& val
   for (Memory const* memory : {&from, &to, &values_from, &values_to}) ASSERT_TRUE(memory->is_intact());
 }
 
-template <class K>
-inline constexpr bool is_key = std::is_arithmetic_v<K> || is_reduced_float<K>;
-
 TEST_F(DeviceSortTest, ThreadsOfAnyGridGiveTheOrderOfAStableSort) {
   int dtypes = 0;
   auto const expect_for = [&]<class K>(K) {
