@@ -76,10 +76,11 @@ def shape_of(shape) -> list[Any]:
     if isinstance(shape, int) and not isinstance(shape, bool):
         return [shape]
     try:
-        return list(shape)
+        extents = iter(shape)
     except TypeError:
-        # NumPy's integers and arrays with one element are not iterable.
+        # NumPy's integers and 0-d arrays are not iterable.
         if _core.is_integer(shape):
             return [shape]
         words = _core.shown(shape)
         raise TypeError(f"shape must be an integer or a sequence of integers, such as [2, 4, 7], not {words}") from None
+    return list(extents)

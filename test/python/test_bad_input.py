@@ -1,5 +1,7 @@
 """Bad arguments raise the right exception with a helpful message, and change nothing."""
 
+from decimal import Decimal
+
 import memarray
 import numpy as np
 import pytest
@@ -99,6 +101,16 @@ MAKING = [
     (lambda: memarray.leases(wait=1), TypeError, r"unexpected keyword argument 'wait'"),
     (lambda: memarray.leases(timeout=-1), ValueError, r"timeout must be 0 or more seconds"),
     (lambda: memarray.leases(timeout="1"), TypeError, r"timeout must be seconds as a number"),
+    # integers with a fraction, or out of range
+    (lambda: memarray.Stream(priority=np.float32(1.9)), TypeError, r"expected an integer of 32 bits, got "),
+    (lambda: memarray.Stream(priority=2**31), TypeError, r"expected an integer of 32 bits, got 2147483648"),
+    (lambda: memarray._core.trim(Decimal("1.9")), TypeError, r"expected an integer from 0 to 2\*\*64 - 1, got Decimal"),
+    (lambda: memarray._core.trim(2**64), TypeError, r"integer from 0 to 2\*\*64 - 1, got 18446744073709551616"),
+    (
+        lambda: memarray.MemoryPool(release_threshold=Decimal("1.9")),
+        TypeError,
+        r"expected None or an integer from 0 to 2\*\*64 - 1, got Decimal",
+    ),
 ]
 
 CALLS = [
@@ -113,6 +125,7 @@ CALLS = [
             ("1", TypeError, r"timeout must be seconds as a number, or None to wait until Ctrl-C, not '1'"),
             (True, TypeError, r"timeout must be seconds"),
             ([1], TypeError, r"timeout must be seconds"),
+            (-(10**400), ValueError, r"timeout must be 0 or more seconds"),
         )
     ),
     # devices
@@ -136,7 +149,7 @@ CALLS = [
     ),
     (lambda a: a.get_dlpack(99).__enter__(), ValueError, r"kDLCPU.*kDLCUDA"),
     (lambda a: a.get_dlpack(CUDA, -1), ValueError, r"device_id is -1; device ids start at 0"),
-    (lambda a: a.get_dlpack(CUDA, "0"), TypeError, r"device_id must be an integer or None, not '0'"),
+    (lambda a: a.get_dlpack(CUDA, "0"), TypeError, r"device_id must be an integer, not '0'"),
     (lambda a: a.get_dlpack(CUDA, 2**31), ValueError, r"device ids start at 0"),
     (lambda a: a.get_dlpack(CUDA, 2**80), ValueError, r"device ids start at 0"),
     (lambda a: a.move_memory(), TypeError, r"needs device_type: memarray.dlpack.kDLCPU or kDLCUDA"),
@@ -226,14 +239,37 @@ def identities(table):
 
 @pytest.mark.sanitize
 @pytest.mark.trap("T12")
-def test_an_interrupt_while_a_shape_is_read_is_kept():
+def test_an_interrupt_while_an_argument_is_read_is_kept():
     class Interrupted:
         def __index__(self):
+            raise KeyboardInterrupt
+
+        def __float__(self):
             raise KeyboardInterrupt
 
     for shape in (Interrupted(), [2, Interrupted()]):
         with pytest.raises(KeyboardInterrupt):
             new(shape)
+    for take in (new([1]).read, new([1]).write, memarray.leases):
+        with pytest.raises(KeyboardInterrupt):
+            take(timeout=Interrupted())
+
+
+def test_a_timeout_beyond_floats_is_unlimited():
+    array = new([2])
+    for timeout in (10**400, 1e300, float("inf")):
+        with array.read(timeout=timeout):
+            pass
+
+
+def test_a_generators_own_type_error_is_kept():
+    def extents():
+        yield 2
+        yield len(3)
+
+    with pytest.raises(TypeError, match="has no len"):
+        new(extents())
+    assert new(extent for extent in (2, 3)).shape == (2, 3)
 
 
 @pytest.mark.parametrize(("call", "error", "words"), MAKING, ids=identities(MAKING))

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "helpers.hpp"
 #include "lease/lease_type.hpp"
 #include "shown.hpp"
 
@@ -24,15 +25,22 @@ struct DeviceId {
   operator int() const noexcept { return value; }
 };
 
-/// A pybind11 parameter whose error message shows the object briefly.
+/// A pybind11 parameter whose error message shows the object briefly. Integers are refused if they have a fraction,
+/// which pybind11 would cut off.
 template <class T>
 struct Parameter {
   T value{};
   operator T const&() const noexcept { return value; }
 };
 
+template <class T>
+inline constexpr bool is_integer_parameter = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+template <class T>
+inline constexpr bool is_integer_parameter<std::optional<T>> = true;
+
 /// Returns the stream of a `Stream`, or of an object with `__cuda_stream__`, which the choice keeps alive. Without a
-/// driver, only checks what the method returns. Throws `TypeError`, `ValueError`, `CudaError`, errors of
+/// driver, checks `__cuda_stream__` and returns the default choice. Throws `TypeError`, `ValueError`, `CudaError`,
+/// errors of
 /// `__cuda_stream__`.
 StreamChoice stream_of(pybind11::handle object);
 
@@ -67,15 +75,18 @@ struct pybind11::detail::type_caster<memarray::python::Parameter<T>> {
   PYBIND11_TYPE_CASTER(memarray::python::Parameter<T>, make_caster<T>::name);
   bool load(handle source, bool) {
     make_caster<T> inner;
-    if (!inner.load(source, true)) {
+    bool const fits =
+        !memarray::python::is_integer_parameter<T> || source.is_none() || memarray::python::is_integer(source.ptr());
+    if (!fits || !inner.load(source, true)) {
       PyErr_Clear();
       constexpr char const* expected = std::is_same_v<T, bool>                      ? "True or False"
-                                       : std::is_same_v<T, int>                     ? "an integer"
-                                       : std::is_unsigned_v<T>                      ? "an integer of 0 or more"
+                                       : std::is_same_v<T, int>                     ? "an integer of 32 bits"
+                                       : std::is_unsigned_v<T>                      ? "an integer from 0 to 2**64 - 1"
                                        : std::is_same_v<T, double>                  ? "a number"
                                        : std::is_convertible_v<T, std::string_view> ? "a str"
-                                       : std::is_same_v<T, std::optional<int>>      ? "None or an integer"
-                                                                                    : "None or an integer of 0 or more";
+                                       : std::is_same_v<T, std::optional<int>>
+                                           ? "None or an integer of 32 bits"
+                                           : "None or an integer from 0 to 2**64 - 1";
       PyErr_Format(PyExc_TypeError, "expected %s, got %s", expected, memarray::python::shown(source.ptr()).c_str());
       throw error_already_set();
     }

@@ -20,8 +20,16 @@ bool read_timeout(PyObject* object, Timeout& timeout) {
     timeout = std::nullopt;
     return true;
   }
-  double const seconds = PyBool_Check(object) ? -1 : PyFloat_AsDouble(object);
+  constexpr double longest = 9.0e9;  // 285 years; 64 bits of nanoseconds count 292
+  double seconds = PyBool_Check(object) ? -1 : PyFloat_AsDouble(object);
+  if (PyLong_Check(object) && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_OverflowError)) {
+    PyErr_Clear();
+    int overflow = 0;
+    static_cast<void>(PyLong_AsLongAndOverflow(object, &overflow));
+    seconds = overflow * longest;
+  }
   if (PyBool_Check(object) || (seconds == -1 && PyErr_Occurred())) {
+    if (!clear_ordinary_error()) return false;
     PyErr_Format(PyExc_TypeError, "timeout must be seconds as a number, or None to wait until Ctrl-C, not %s",
                  shown(object).c_str());
     return false;
@@ -30,7 +38,6 @@ bool read_timeout(PyObject* object, Timeout& timeout) {
     PyErr_Format(PyExc_ValueError, "timeout must be 0 or more seconds, or None, not %s", shown(object).c_str());
     return false;
   }
-  constexpr double longest = 9.0e9;  // 285 years; 64 bits of nanoseconds count 292
   timeout = seconds >= longest ? Timeout() : Timeout(std::chrono::nanoseconds(std::llround(seconds * 1e9)));
   return true;
 }
@@ -38,8 +45,7 @@ bool read_timeout(PyObject* object, Timeout& timeout) {
 bool read_device_id(PyObject* object, int& id) {
   PyRef const number = PyRef::steal(is_integer(object) ? PyNumber_Index(object) : nullptr);
   if (!number) {
-    if (!PyErr_Occurred())
-      PyErr_Format(PyExc_TypeError, "device_id must be an integer or None, not %s", shown(object).c_str());
+    if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "device_id must be an integer, not %s", shown(object).c_str());
     return false;
   }
   int overflow = 0;
