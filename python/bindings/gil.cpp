@@ -20,7 +20,7 @@ bool finalizing() noexcept {
 }
 
 void* release() noexcept {
-  if (!Py_IsInitialized() || finalizing() || !PyGILState_Check()) return nullptr;
+  if (!Py_IsInitialized() || finalizing() || !has_gil()) return nullptr;
   return PyEval_SaveThread();
 }
 

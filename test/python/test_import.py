@@ -71,9 +71,14 @@ SUB_INTERPRETER = """
     failure = interpreters.run_string(other, "\\n".join(lines))
     assert failure is None, failure
     interpreters.destroy(other)
-    import memarray
+    import memarray.testing
     array = memarray.MemArray([3])
     array.fill(1)
+    assert memoryview(array.view()).tolist() == [1, 1, 1]
+    # Moves release the interpreter lock within calls that have released it.
+    with memarray.testing.simulated_devices():
+        array.move_memory(memarray.dlpack.kDLCUDA)
+        array.move_memory(memarray.dlpack.kDLCPU)
     assert memoryview(array.view()).tolist() == [1, 1, 1]
 """
 
