@@ -256,6 +256,16 @@ def test_device_view_of_unified_memory_is_exported_as_device_memory(as_cuda):
     del array
 
 
+def test_host_view_of_unified_memory_is_exported_as_host_memory_only(as_cuda):
+    array = MemArray([4], memory_type="unified")
+    view = array.view()
+    assert view.__dlpack_device__() == (1, 0)
+    with pytest.raises(BufferError, match=r"dl_device=\(13, 0\) was requested"):
+        view.__dlpack__(max_version=(1, 0), dl_device=(13, 0))
+    view.__dlpack__(max_version=(1, 0), dl_device=(1, 0))
+    del array, view
+
+
 def test_copies_of_unified_memory_for_the_host_do_not_share_it(unified):
     array = MemArray.from_dlpack(unified.to_device("cuda:0"))
     with array.write() as lease:

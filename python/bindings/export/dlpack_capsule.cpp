@@ -13,7 +13,7 @@
 namespace memarray::python {
 namespace {
 
-// Made at import: the guard of a local static would be held while Python runs.
+// Made when the module is loaded: the guard of a local static would be held while Python runs.
 PyObject* cpu_device = nullptr;
 
 Signature<4> dlpack_signature("__dlpack__", {"max_version", "dl_device", "copy", "stream"}, 0);
@@ -50,9 +50,10 @@ bool read_consumer_stream(PyObject* object, Device device, std::optional<StreamH
     if (!PyLong_Check(object))
       PyErr_Format(PyExc_TypeError, "stream must be None or an integer, not %s", shown(object).c_str());
     else
-      PyErr_Format(PyExc_ValueError,
-                   "stream=%s was requested, but this memory is on the CPU, which has no streams: pass stream=None",
-                   shown(object).c_str());
+      PyErr_Format(
+          PyExc_ValueError,
+          "stream=%s was requested, but the exported memory is on the CPU, which has no streams: pass stream=None",
+          shown(object).c_str());
     return false;
   }
   if (!object) {
@@ -74,12 +75,12 @@ bool read_consumer_stream(PyObject* object, Device device, std::optional<StreamH
   return true;
 }
 
-bool read_wanted_device(PyObject* object, detail::Block const& block, DLPackRequest const& request,
+// `here`: the device of the exported tensor.
+bool read_wanted_device(PyObject* object, detail::Block const& block, Device here, DLPackRequest const& request,
                         detail::ExportRequest& export_request) {
   long type = 0;
   long id = 0;
   if (!read_pair(object, "dl_device", type, id)) return false;
-  Device const here = block.exported_device();
   if (type == here.type && id == here.id) return true;
   if (type == kDLCPU && id == 0) {
     export_request.to_host = true;
@@ -152,9 +153,9 @@ PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& requ
   std::optional<StreamHandle> stream;
   detail::Block const& block = lease.block();
   if (request.device || request.stream || block.uses() || block.memory_type() != MemoryType::normal) {
-    if (request.device && !read_wanted_device(request.device, block, request, export_request)) return nullptr;
-    if (!read_consumer_stream(request.stream, export_request.to_host ? Device{} : block.exported_device(), stream))
-      return nullptr;
+    Device const here = block.exported_device();
+    if (request.device && !read_wanted_device(request.device, block, here, request, export_request)) return nullptr;
+    if (!read_consumer_stream(request.stream, export_request.to_host ? Device{} : here, stream)) return nullptr;
     if (stream) export_request.stream = &*stream;
   }
   if (request.versioned) return make(detail::export_versioned(lease, export_request));
@@ -165,10 +166,10 @@ PyObject* make_capsule(detail::ViewCore const& view, DLPackRequest const& reques
   detail::ExportRequest export_request{.copy = request.copy};
   std::optional<StreamHandle> stream;
   view.check_open();
-  if (request.device && !read_wanted_device(request.device, view.block(), request, export_request)) return nullptr;
-  bool const on_device = view.on_device() && !export_request.to_host;
-  if (!read_consumer_stream(request.stream, on_device ? view.block().exported_device() : Device{}, stream))
+  Device const here = view.on_device() ? view.block().exported_device() : Device{};
+  if (request.device && !read_wanted_device(request.device, view.block(), here, request, export_request))
     return nullptr;
+  if (!read_consumer_stream(request.stream, export_request.to_host ? Device{} : here, stream)) return nullptr;
   if (stream) export_request.stream = &*stream;
   if (request.versioned) return make(detail::export_versioned(view, export_request));
   return make(detail::export_unversioned(view, export_request));
