@@ -4,6 +4,8 @@
 #include "helpers.hpp"
 #include "py_ref.hpp"
 
+#include <memarray/detail/base/shortened.hpp>
+
 #include <string_view>
 
 namespace memarray::python {
@@ -23,10 +25,7 @@ std::string cut(PyObject* text, Py_ssize_t most) {
   return fits ? result : result + "...";
 }
 
-std::string type_name(PyObject* object) {
-  std::string_view const name = Py_TYPE(object)->tp_name;
-  return name.size() <= 60 ? std::string(name) : std::string(name.substr(0, 57)) + "...";
-}
+std::string type_name(PyObject* object) { return detail::shortened(Py_TYPE(object)->tp_name, 60); }
 
 std::string counted(PyObject* object, Py_ssize_t count, char const* items) {
   return "a " + type_name(object) + " of " + std::to_string(count) + " " + items;

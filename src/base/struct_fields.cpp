@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include <memarray/base/errors.hpp>
+#include <memarray/detail/base/shortened.hpp>
 
 namespace memarray {
 namespace {
@@ -79,8 +80,7 @@ DType foreign_dtype(StructFields const& fields, std::uint32_t alignment) {
   DType result;
   std::string name = "struct{";
   for (StructField const& field : fields.list) name += (name.back() == '{' ? "" : ", ") + field.name;
-  name.push_back('}');
-  if (name.size() >= sizeof(result.name)) name.replace(sizeof(result.name) - 5, std::string::npos, "...}");
+  name = detail::shortened(name, sizeof(result.name) - 2) + "}";
   detail::assign_text(result.name, name);
   detail::assign_text(result.typestr, "|V");
   detail::append_number(result.typestr + 2, fields.itemsize);

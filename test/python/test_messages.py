@@ -1,5 +1,7 @@
 """Messages of errors carry no user data: every refusal of an object whose repr is huge is short."""
 
+import re
+
 import memarray
 import numpy as np
 import pytest
@@ -111,7 +113,7 @@ REFUSING = {
     "Event(device_id)": lambda x: memarray.Event(x),
     "MemoryPool(release_threshold)": lambda x: memarray.MemoryPool(0, x),
     "MemoryPool(max_size)": lambda x: memarray.MemoryPool(0, max_size=x),
-    "trim": lambda x: memarray.trim(x),
+    "trim": lambda x: _core.trim(x),
     "device_name": lambda x: memarray.cuda.device_name(x),
     "options.threads": lambda x: setattr(memarray.options, "threads", x),
     "options.escaped_views": lambda x: setattr(memarray.options, "escaped_views", x),
@@ -174,6 +176,19 @@ def test_shown_values_are_short_and_descriptive():
     assert shown(Huge()) == "x" * 77 + "..."
     assert len(shown(10**3000)) == 80
     assert shown("\ud800") == r"'\ud800'"
+
+
+def test_long_names_are_cut_between_characters():
+    name = "x" + "\u4e2d" * 30  # three bytes each
+    fields = BufferView(np.zeros(2, [(name, "<f4")]))
+    assert fields._dtype_name == "struct{x" + fields._dtype_name.count("\u4e2d") * "\u4e2d" + "...}"
+    assert fields._dtype_name in repr(fields)
+    stranger = type(name, (), {"__repr__": lambda self: ""})()
+    cut = re.escape("x" + "\u4e2d" * 18 + "...")
+    with pytest.raises(TypeError, match=cut):
+        BufferView(stranger)
+    with pytest.raises(TypeError, match=cut):
+        memarray.MemArray([2]).read(stream=stranger)
 
 
 def test_error_message_works_when_repr_raises():

@@ -1,6 +1,7 @@
 #include "injection.hpp"
 
 #include <memarray/base/errors.hpp>
+#include <memarray/detail/base/shortened.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -27,7 +28,7 @@ char const* function_name(std::size_t function) noexcept { return names[function
 std::size_t function_index(std::string_view name) {
   auto const* const found = std::find(std::begin(names), std::end(names), as_called(name));
   if (found == std::end(names))
-    throw ValueError("'" + std::string(name.substr(0, 60)) + (name.size() > 60 ? "..." : "") +
+    throw ValueError("'" + memarray::detail::shortened(name, 60) +
                      "' is no driver function that memarray calls; see driver_functions.hpp");
   return static_cast<std::size_t>(found - std::begin(names));
 }
