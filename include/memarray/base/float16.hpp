@@ -13,8 +13,21 @@ namespace detail {
 template <class T>
 concept Arithmetic = std::is_arithmetic_v<T>;
 
-/// Converts so that rounding to 32 bits or fewer equals rounding `value` once. A sticky bit replaces bits beyond a
-/// double's 53.
+/// Truncates, and sets the last bit if inexact: rounding to a format of 2 bits less or more equals rounding once.
+template <class Narrow, class Bits, class Wide>
+MEMARRAY_HD constexpr Narrow truncate_to_odd(Wide exact) noexcept {
+  auto const near = static_cast<Narrow>(exact);
+  auto const back = static_cast<Wide>(near);
+  bool const below = back < exact;
+  bool const above = back > exact;
+  if (!(below || above) || !(near - near >= 0)) return near;  // exact, NaN or infinite
+  auto const bits = __builtin_bit_cast(Bits, near);
+  bool const away = exact < 0 ? below : above;
+  return __builtin_bit_cast(Narrow, static_cast<Bits>((away ? bits - 1 : bits) | 1U));
+}
+
+/// Converts so that rounding to a float of 32 bits or fewer equals rounding `value` once. In wide integers from 2^53
+/// on, a sticky bit replaces the low 12 bits.
 template <Arithmetic T>
 MEMARRAY_HD constexpr double as_double(T value) noexcept {
   if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
@@ -25,27 +38,20 @@ MEMARRAY_HD constexpr double as_double(T value) noexcept {
     if (magnitude >> 53 != 0) magnitude = (magnitude & ~0xFFFULL) | ((magnitude & 0xFFFULL) != 0 ? 0x800ULL : 0);
     double const number = static_cast<double>(magnitude);
     return is_negative ? -number : number;
+  } else if constexpr (sizeof(T) > sizeof(double)) {
+    return truncate_to_odd<double, std::uint64_t>(value);
   } else {
     return static_cast<double>(value);
   }
 }
 
-/// Truncates, and sets the last bit if inexact: rounding to 16 bits then equals rounding `value` once.
+/// Converts so that rounding to 16 bits equals rounding `value` once.
 template <Arithmetic T>
 MEMARRAY_HD constexpr float round_to_odd(T value) noexcept {
   if constexpr (sizeof(T) < 4 || std::is_same_v<T, float>) {
     return static_cast<float>(value);
   } else {
-    double const exact = as_double(value);
-    float const near = static_cast<float>(exact);
-    double const back = static_cast<double>(near);
-    bool const below = back < exact;
-    bool const above = back > exact;
-    auto const bits = __builtin_bit_cast(std::uint32_t, near);
-    bool const is_beyond_range = (bits & 0x7FFFFFFFU) == 0x7F800000U;
-    if (!(below || above) || is_beyond_range) return near;  // exact, NaN or infinite
-    bool const away = exact < 0 ? below : above;
-    return __builtin_bit_cast(float, (away ? bits - 1 : bits) | 1U);
+    return truncate_to_odd<float, std::uint32_t>(as_double(value));
   }
 }
 
@@ -145,7 +151,7 @@ struct BasicFloat16 {
   }
 };
 
-// Templates, which convert no operands: mixed expressions are floats.
+// Templates, which convert no operands: in mixed expressions 16-bit floats are floats.
 template <class Format>
 MEMARRAY_HD constexpr BasicFloat16<Format> operator+(BasicFloat16<Format> left, BasicFloat16<Format> right) noexcept {
   return Format::to_float(left.bits) + Format::to_float(right.bits);

@@ -115,6 +115,26 @@ TYPED_TEST(Float16, IntegersRoundOnce) {
             TypeParam(std::nextafter(std::ldexp(1.0, 40) + std::ldexp(1.0, 31), 1e300)).bits);
 }
 
+TYPED_TEST(Float16, LongDoublesRoundOnce) {
+  if (std::numeric_limits<long double>::digits == std::numeric_limits<double>::digits)
+    GTEST_SKIP() << "long double is double";
+  int const digits = std::numeric_limits<TypeParam>::digits;
+  float const infinity = std::numeric_limits<float>::infinity();
+  for (long double const sign : {1.0L, -1.0L}) {
+    // Just above and just below the middle between 1 and the next value, by less than a double can say.
+    long double const middle = 1 + std::ldexp(1.0L, -digits);
+    long double const little = std::ldexp(1.0L, -60);
+    float const next = 1 + std::ldexp(1.0F, 1 - digits);
+    EXPECT_EQ(float{TypeParam(sign * (middle + little))}, static_cast<float>(sign) * next);
+    EXPECT_EQ(float{TypeParam(sign * (middle - little))}, static_cast<float>(sign));
+    EXPECT_EQ(float{TypeParam(sign * middle)}, static_cast<float>(sign)) << "half to even";
+    EXPECT_TRUE(same(TypeParam(sign * std::numeric_limits<long double>::max()), static_cast<float>(sign) * infinity));
+    EXPECT_TRUE(
+        same(TypeParam(sign * std::numeric_limits<long double>::denorm_min()), static_cast<float>(sign) * 0.0F));
+  }
+  EXPECT_TRUE(std::isnan(float{TypeParam(std::numeric_limits<long double>::quiet_NaN())}));
+}
+
 TYPED_TEST(Float16, ArithmeticKeepsTypeAndMixedArithmeticPromotes) {
   TypeParam a = 1.5F;
   TypeParam const b = 2;
