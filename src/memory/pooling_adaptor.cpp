@@ -283,8 +283,13 @@ void* PoolingAdaptor::allocate_zeroed(StreamHandle const& stream, std::size_t by
   void* pointer = state.take(lazily ? Shelves::lazy : Shelves::warm, size);
   if (pointer != nullptr) {
     allow(pointer, size, size);
-    // Zeroes a lazy block's tail, too, to release its pages.
-    state.upstream.zero(stream, pointer, lazily ? size : bytes);
+    try {
+      // Zeroes a lazy block's tail, too, to release its pages.
+      state.upstream.zero(stream, pointer, lazily ? size : bytes);
+    } catch (...) {
+      deallocate(default_stream(), pointer, bytes, alignment);
+      throw;
+    }
   } else {
     state.misses.fetch_add(1, std::memory_order_relaxed);
     pointer = state.or_after_trim(bytes, [&] { return state.upstream.allocate_zeroed(stream, size, alignment); });

@@ -10,8 +10,10 @@
 
 namespace memarray {
 
-/// An adaptor that reuses freed blocks of host-accessible memory. Sizes are rounded up by at most an eighth. If memory
-/// runs out, allocation trims the pool and retries.
+/// An adaptor that reuses freed blocks of host-accessible memory. Sizes are rounded up to 64 bytes, larger ones by at
+/// most an eighth. If memory runs out, allocation trims the pool and retries.
+///
+/// A freed block may be reused at once, in any stream: free it only after its pending work.
 ///
 /// Larger alignments than the default bypass the pool. Above the limit, roughly the oldest blocks are released.
 ///

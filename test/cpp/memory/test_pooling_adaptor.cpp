@@ -53,6 +53,25 @@ TEST_F(PoolingAdaptorTest, ReusesAFreedBlock) {
   EXPECT_EQ(upstream.allocations, 1);
 }
 
+/// Cannot zero memory that it has handed out.
+struct NeverZeroes : CountingResource {
+  using CountingResource::CountingResource;
+  void* allocate_zeroed(StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
+    return std::memset(allocate(stream, bytes, alignment), 0, bytes);
+  }
+  void zero(StreamHandle const&, void*, std::size_t) { throw ValueError("no"); }
+  [[nodiscard]] bool zeroes_lazily(std::size_t) const noexcept { return false; }
+};
+
+TEST_F(PoolingAdaptorTest, ABlockThatCannotBeZeroedIsNotLost) {
+  PoolingAdaptor own{NeverZeroes(upstream), MiB};
+  own.deallocate(stream, own.allocate(stream, 100), 100);
+  EXPECT_THROW(static_cast<void>(own.allocate_zeroed(stream, 100)), ValueError);
+  EXPECT_EQ(own.statistics().kept_blocks, 1U);
+  own.trim();
+  EXPECT_EQ(upstream.blocks, 0);
+}
+
 TEST_F(PoolingAdaptorTest, NewestFreedBlockIsReusedFirst) {
   void* const a = take(MiB);
   void* const b = take(MiB);
