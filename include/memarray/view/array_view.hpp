@@ -169,8 +169,8 @@ class ArrayView {
     if ((rows > 1 && stride(0) != 1) || (extent(1) > 1 && stride(1) < rows)) detail::throw_no_columns(core());
     return extent(1) > 1 ? stride(1) : rows;
   }
-  /// Returns a view with reversed dimensions, under the same lease.
-  [[nodiscard]] ArrayView<T, ndim, detail::reversed(options)> transpose() const noexcept {
+  /// Returns a view with reversed dimensions, under the same lease. Throws like a copy.
+  [[nodiscard]] ArrayView<T, ndim, detail::reversed(options)> transpose() const {
     ArrayView<T, ndim, detail::reversed(options)> result;
     result._parts = _parts;
     std::reverse_copy(_extents.begin(), _extents.begin() + ndim, result._extents.begin());

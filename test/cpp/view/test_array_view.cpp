@@ -41,7 +41,8 @@ static_assert(std::is_same_v<Reversed<ArrayView<int, 1, c_order | f_order | on_d
 template <class View>
 concept HasColumns = requires(View const& view) { view.leading_dimension(); };
 static_assert(HasColumns<Strided> && HasColumns<Columns> && !HasColumns<OnDevice>);
-static_assert(noexcept(std::declval<Dense const&>().transpose()));
+static_assert(!std::is_nothrow_copy_constructible_v<Dense> && !noexcept(std::declval<Dense const&>().transpose()),
+              "a transposed view is one more export, which may be refused");
 static_assert(std::is_same_v<Dense::MdSpan::layout_type, cuda::std::layout_right>);
 static_assert(std::is_same_v<Columns::MdSpan::layout_type, cuda::std::layout_left>);
 
