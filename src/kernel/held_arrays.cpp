@@ -109,8 +109,8 @@ void HeldArrays::acquire(KernelHold& hold, StreamHandle const& stream, Extent ex
   Residency& residency = state.residency();
   if (hold._lock_id < 0 && !residency.on_device()) [[likely]] {
     LockWord& word = state.lock().word();
-    if (reads ? word.try_lock_shared(again, LockWord::RefMode::counted, &hold._left)
-              : word.try_lock_exclusive(LockWord::operation, LockWord::RefMode::counted, &hold._left)) {
+    if (reads ? word.try_lock_shared(again, LockWord::RefMode::counted, &hold._expected)
+              : word.try_lock_exclusive(LockWord::operation, LockWord::RefMode::counted, &hold._expected)) {
       Block& block = residency.block();
       Block::Exports const exports = reads ? block.exports() : residency.exports();
       bool const is_plain = (reads ? exports.writable : exports.total()) == 0 && !block.uses();
@@ -119,7 +119,7 @@ void HeldArrays::acquire(KernelHold& hold, StreamHandle const& stream, Extent ex
         hold._source = hold._target = block.data();
         return;
       }
-      state.unlock_and_release(hold._mode, hold._left);
+      state.unlock_and_release(hold._mode, hold._expected);
     }
   }
   // A partial `overwrite` needs the old contents of the rest.
@@ -147,7 +147,7 @@ void HeldArrays::find_space(StreamHandle const& stream) {
 void HeldArrays::release() noexcept {
   for (KernelHold& hold : _holds) {
     hold._acquired.reset();
-    if (std::exchange(hold._is_locked, false)) hold._state->unlock_and_release(hold._mode, hold._left);
+    if (std::exchange(hold._is_locked, false)) hold._state->unlock_and_release(hold._mode, hold._expected);
   }
 }
 

@@ -175,7 +175,7 @@ void HeldLaunch::copy_rest(KernelHold const& hold) const {
 }
 
 void HeldLaunch::begin() {
-  _arrays.begin();
+  _arrays.mark_begun();
   if (!_keeps_rest) return;
   for (KernelHold const& hold : _arrays.holds())
     if (hold._is_partial && hold._source != hold._target) copy_rest(hold);

@@ -273,7 +273,7 @@ void sort_held(HeldArrays& arrays, KeyKind kind) {
   for (std::int64_t const extent : values.extents().subspan(1)) value_bytes *= static_cast<std::size_t>(extent);
   KeySort const sort{size,          kind,          keys.dtype().itemsize, value_bytes,
                      keys.source(), keys.target(), values.source(),       values.target()};
-  arrays.begin();
+  arrays.mark_begun();
   if (arrays.where() == ExecutionSpace::host) {
     bool const pays = parallel_chunks(static_cast<std::size_t>(size) * sizeof(std::uint64_t)) > 1;
     std::int64_t const wanted = arrays.sharing().threads;

@@ -58,7 +58,7 @@ void DeviceRun::read_back(std::initializer_list<Piece> pieces) {
     bool const ended = synchronize(_bound_stream);
     if (!ended) throw_last_error("waiting for a kernel");
   } catch (...) {
-    give_up(_bound_stream, {{&uses, Use::write}});
+    wait_after_failure(_bound_stream, {{&uses, Use::write}});
     throw;
   }
   std::byte const* at = staging->data();

@@ -18,7 +18,7 @@ struct FailingAdaptor::State {
 };
 
 FailingAdaptor::FailingAdaptor(MemoryResource upstream)
-    : _state(std::make_shared<State>(detail::none_empty(std::move(upstream)))) {}
+    : _state(std::make_shared<State>(detail::require_nonempty(std::move(upstream)))) {}
 
 void FailingAdaptor::fail(std::int64_t nth, std::int64_t times) {
   if (nth < 1 || times < 1)

@@ -35,7 +35,7 @@ struct LimitingAdaptor::State {
 };
 
 LimitingAdaptor::LimitingAdaptor(MemoryResource upstream, std::size_t limit)
-    : _state(std::make_shared<State>(detail::none_empty(std::move(upstream)), limit)) {}
+    : _state(std::make_shared<State>(detail::require_nonempty(std::move(upstream)), limit)) {}
 
 void* LimitingAdaptor::allocate(StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
   return _state->within_limit(bytes, [&] { return _state->upstream.allocate(stream, bytes, alignment); });

@@ -250,7 +250,7 @@ bool passes(std::size_t bytes, std::size_t alignment) noexcept {
 }  // namespace
 
 PoolingAdaptor::PoolingAdaptor(MemoryResource upstream, std::optional<std::size_t> limit) {
-  upstream = detail::none_empty(std::move(upstream));
+  upstream = detail::require_nonempty(std::move(upstream));
   if (upstream.memory_type() == MemoryType::device) {
     throw ValueError("device memory is pooled by the driver; give this adaptor memory that the host can reach");
   }

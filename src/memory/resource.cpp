@@ -19,7 +19,7 @@ void throw_host_cannot_reach(char const* what) {
       "device make the array without it and call move_memory(kDLCUDA)");
 }
 
-MemoryResource none_empty(MemoryResource resource) {
+MemoryResource require_nonempty(MemoryResource resource) {
   if (!resource) throw ValueError("an adaptor needs the memory resource that it adapts, and this handle is empty");
   return resource;
 }

@@ -26,7 +26,7 @@ struct StatisticsAdaptor::State {
 };
 
 StatisticsAdaptor::StatisticsAdaptor(MemoryResource upstream)
-    : _state(std::make_shared<State>(detail::none_empty(std::move(upstream)))) {}
+    : _state(std::make_shared<State>(detail::require_nonempty(std::move(upstream)))) {}
 
 void* StatisticsAdaptor::allocate(StreamHandle const& stream, std::size_t bytes, std::size_t alignment) {
   return _state->count(_state->upstream.allocate(stream, bytes, alignment), bytes);

@@ -21,7 +21,7 @@ namespace {
 
 // Larger transfers through pinned memory are cut into pieces. Smaller pieces wake the host's threads too often.
 constexpr std::size_t staging_bytes = std::size_t{16} << 20;
-// Small transfers share cached buffers of one size.
+// Smaller sizes are rounded up to it.
 constexpr std::size_t least_staging = std::size_t{1} << 12;
 constexpr std::size_t pattern_bytes = std::size_t{1} << 16;
 
@@ -105,7 +105,7 @@ void submit(BoundStream const& bound_stream, std::initializer_list<UseOf> uses, 
     Submission const submission(bound_stream);
     body(submission);
   } catch (...) {
-    give_up(bound_stream, uses);
+    wait_after_failure(bound_stream, uses);
     throw;
   }
 }
@@ -230,7 +230,7 @@ void copy(Block& target, Block& source, std::size_t bytes, BoundStream const& bo
   if (ending == CopyMode::blocking && !is_over) throw_last_error("waiting for a copy");
 }
 
-void give_up(BoundStream const& bound_stream, std::initializer_list<UseOf> uses) noexcept {
+void wait_after_failure(BoundStream const& bound_stream, std::initializer_list<UseOf> uses) noexcept {
   if (!end_now(bound_stream))
     for (auto const& [of, use] : uses)
       if (of) of->submitted({bound_stream, nullptr, true}, use);
@@ -324,10 +324,10 @@ void write_bytes(Block& target, std::size_t offset, void const* source, std::siz
   });
 }
 
-BlockPtr allocate_for(std::string const& owner, DeviceMemoryPtr const& memory, BoundStream const& bound_stream,
+BlockPtr allocate_for(std::string const& what, DeviceMemoryPtr const& memory, BoundStream const& bound_stream,
                       std::size_t bytes) {
   if (!memory->driver().is_simulated()) return Block::allocate(memory, bound_stream, bytes);
-  testing::detail::AllocationOwner const shown(owner);
+  testing::detail::AllocationOwner const shown(what);
   return Block::allocate(memory, bound_stream, bytes);
 }
 

@@ -7,7 +7,7 @@ namespace memarray::detail {
 
 void ArrayLock::add_segment(Segment& segment) noexcept {
   _segment = &segment;
-  _word.set_shared();
+  _word.set_in_shared_memory();
 }
 
 bool ArrayLock::lock_both_shared(Timeout timeout, bool ahead_of_writers) {
@@ -54,9 +54,9 @@ void ArrayLock::unlock_exclusive() noexcept {
 
 std::int64_t ArrayLock::lock_id() const noexcept {
   std::int64_t const word = _word.load();
-  if (LockWord::is_callers(word)) return word;
+  if (LockWord::is_callers_id(word)) return word;
   std::int64_t const elsewhere = _segment ? _segment->lock_id() : -1;
-  return LockWord::is_callers(elsewhere) ? elsewhere : -1;
+  return LockWord::is_callers_id(elsewhere) ? elsewhere : -1;
 }
 
 bool ArrayLock::is_used_elsewhere() const noexcept { return _segment->is_used_elsewhere(); }
@@ -68,7 +68,7 @@ std::string ArrayLock::obstacle(std::int64_t lock_id) const {
   std::string text = _segment ? _segment->holder() : "";
   if (!text.empty()) {
     // The segment has other holders.
-  } else if (LockWord::is_writer(word) && !LockWord::is_callers(word))
+  } else if (LockWord::is_writer(word) && !LockWord::is_callers_id(word))
     text = "an operation of memarray is using it; try again, or pass a timeout";
   else if (LockWord::is_writer(word))
     text = word >= LockWord::first_lease_id

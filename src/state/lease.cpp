@@ -81,7 +81,7 @@ void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string 
 
 void LeaseCore::exit() noexcept {
   Status expected = Status::open;
-  // Before the unlock: `begin_export` refuses an export that it counted too late.
+  // Before the unlock: `add_export` refuses an export that it counted too late.
   if (!_status.compare_exchange_strong(expected, Status::closed, std::memory_order_seq_cst)) return;
   trace_closed(this);
   _acquired.release();
@@ -94,7 +94,7 @@ Block& LeaseCore::pin() {
     check_open();
     return *_acquired.block();
   }
-  Block& block = begin_export();
+  Block& block = add_export();
   if (_pinned.exchange(true, std::memory_order_acq_rel)) block.drop_export(is_write());
   return block;
 }

@@ -160,7 +160,7 @@ Managed* export_leased(LeaseCore const& lease, ExportRequest const& request) {
   if (!lease.state().dtype().has_dlpack()) check_dtype(lease.state().dtype());
   std::uint64_t const flags = lease.is_write() ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
   bool only = false;
-  Block& block = lease.begin_export(only);
+  Block& block = lease.add_export(only);
   if (block.uses()) {
     try {
       lease.order_export(request.stream);

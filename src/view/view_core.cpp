@@ -20,7 +20,7 @@
 namespace memarray::detail {
 namespace {
 
-BlockExport export_of(LeaseCore const& lease) { return BlockExport::counted(lease.begin_export(), lease.is_write()); }
+BlockExport export_of(LeaseCore const& lease) { return BlockExport::counted(lease.add_export(), lease.is_write()); }
 
 }  // namespace
 

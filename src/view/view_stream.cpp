@@ -64,7 +64,7 @@ void submit(StridedJob const& job, BoundStream const& bound_stream, Block& targe
   try {
     job.submit(target.uses()->memory(), bound_stream);
   } catch (...) {
-    give_up(bound_stream, {{target.uses(), Use::write}, {source ? source->uses() : nullptr, Use::read}});
+    wait_after_failure(bound_stream, {{target.uses(), Use::write}, {source ? source->uses() : nullptr, Use::read}});
     throw;
   }
   PendingWork const end = end_of(bound_stream, target.uses()->memory());

@@ -121,14 +121,14 @@ inline namespace MEMARRAY_LAUNCH_NAMESPACE {
 
 /// Calls `f(indices, a, b, …)` once for each index of `shape`, in parallel and in any order. It runs where the arrays
 /// are: on host threads, or as a CUDA kernel in the stream. Arrays are given as `read(a)`, `write(b)`, `overwrite(c)`
-/// or `update(d)`. An `update` array has this shape; an `overwrite` array has it, or begins with it.
+/// or `update(d)`. An `update` array has this shape; an `overwrite` array has it as its first extents.
 ///
 /// `indices` is a `cuda::std::array` of `std::int64_t`; a templated call operator gets 32-bit indices if they suffice.
 /// In one dimension, `f` may take a 32- or 64-bit integer.
 ///
-/// Holds all arrays during the call, or none. On a device, the stream first waits for their pending work, and the call
-/// returns when the kernel is submitted. If `f` throws, other calls may have run; arrays with escaped views keep their
-/// old contents.
+/// Acquires all arrays or throws, and holds them during the call. On a device, the stream first waits for their pending
+/// work, and the call returns when the kernel is submitted. If `f` throws, other calls may have run; arrays with
+/// escaped views keep their old contents.
 ///
 /// Throws `LockError` (held elsewhere; given twice, not only to read), `ValueError` (null stream; negative extent,
 /// `threads` or `grain`; closed view; `update` or `overwrite` array that does not fit, or view whose indices share

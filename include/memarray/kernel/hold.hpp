@@ -34,15 +34,15 @@ class Held {
  public:
   Held(StreamOrLaunch const& on, Access const&... accesses)
       : _accesses(accesses...), _stream(on.stream), _arrays(request(), on, detail::HeldArrays::Extent::all) {}
-  /// Releases the arrays. If a kernel threw, those with escaped views keep their old contents.
+  /// Releases the arrays. If a kernel threw, those with escaped views lose the changes of all launches.
   ~Held() {
     if (!_arrays.has_failed()) _arrays.commit();
   }
   Held(Held const&) = delete;
   Held& operator=(Held const&) = delete;
 
-  /// Like the free function, with all held arrays. Throws `ValueError` (an `update` or `overwrite` array does not fit),
-  /// `OverflowError`, `CudaError`, `OutOfMemoryError`.
+  /// Like the free function, with all held arrays. Throws `ValueError` (negative extent; `update` or `overwrite` array
+  /// that does not fit), `OverflowError`, `CudaError`, `OutOfMemoryError`.
   template <std::size_t ndim, class F>
   void for_each_index(std::array<std::int64_t, ndim> const& shape, F f) {
     launch(detail::box_of({}, shape), detail::HeldArrays::Extent::all, f, detail::RunLoop());
@@ -79,7 +79,7 @@ class Held {
     _arrays.check_result(hold);
     detail::RunReduction<T, Op, false> const reduce{init, op, detail::elements_at<T>(hold.target())};
     launch(detail::box_of(where), detail::extent_of(where), f, [&](detail::HeldLaunch& launch, auto const& kernel) {
-      held_result.begin();
+      held_result.mark_begun();
       reduce(launch, kernel);
     });
     held_result.commit();
@@ -142,7 +142,7 @@ class Held {
   detail::HeldArrays _arrays;
 };
 
-/// Holds arrays for many launches, which then cost no locks and no waits:
+/// Holds arrays for many launches, which then neither lock them nor wait for their pending work:
 ///
 ///     auto held = hold(read(mass), update(speed));
 ///     for (…) held.for_each_index({n}, [](std::int64_t i, auto mass, double& speed) { … });

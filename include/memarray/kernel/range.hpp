@@ -33,7 +33,7 @@ struct Range {
 template <std::size_t ndim, std::size_t other>
 [[nodiscard]] constexpr Range<ndim> range(std::array<std::int64_t, ndim> const& begin,
                                           std::array<std::int64_t, other> const& end) noexcept {
-  static_assert(ndim == other, "the begin and the end of a range have one rank");
+  static_assert(ndim == other, "the begin and the end of a range have the same rank");
   return {begin, end};
 }
 template <std::size_t ndim, std::size_t other>

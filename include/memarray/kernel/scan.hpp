@@ -44,7 +44,7 @@ void scan_held(HeldArrays& arrays, std::int64_t size, R const& init, bool from_z
   auto const* const source = elements_at<T const>(arrays.holds()[0].source());
   auto* const target = elements_at<R>(arrays.holds()[1].target());
   HostScan<T, R, Op> scan{source, target, size, op, init, is_inclusive};
-  arrays.begin();
+  arrays.mark_begun();
   if (arrays.where() == ExecutionSpace::host) {
     R const all = scan.run(scan.shared(arrays.sharing()));
     if (total) *total = all;
@@ -113,7 +113,7 @@ R exclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, Stre
   detail::scan(array, result, on, init, false, op, false, &total);
   return total;
 }
-/// Sums from zero on.
+/// Sums with the initial value 0.
 template <class T, class R, int ndim>
 R exclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, StreamOrLaunch const& on) {
   R total{};

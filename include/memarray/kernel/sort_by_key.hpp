@@ -29,7 +29,7 @@ template <class K>
   return std::signed_integral<K> ? KeyKind::signed_integer : KeyKind::unsigned_integer;
 }
 
-/// Sorts `arrays.holds()[1]` by the keys in `[0]`. Throws `ValueError` if their numbers differ.
+/// Sorts the keys, `arrays.holds()[0]`, and with them the values, `[1]`. Throws `ValueError` if their numbers differ.
 MEMARRAY_API void sort_held(HeldArrays& arrays, KeyKind kind);
 
 }  // namespace detail
@@ -37,11 +37,11 @@ MEMARRAY_API void sort_held(HeldArrays& arrays, KeyKind kind);
 /// Sorts `keys` in ascending order, and with each key its value: the element or row of `values` at its position. Equal
 /// keys keep their order. NaN comes last and −0.0 equals 0.0, as in NumPy.
 ///
-/// Holds and updates both arrays. Needs memory for copies of them and at least 10 to 24 bytes a key. On a device, sorts
+/// Holds and updates both arrays. Needs memory for copies of them and 10 to 24 bytes a key, or more. On a device, sorts
 /// in the stream (CUB) without waiting.
 ///
 /// Throws like `for_each_index`, also `ValueError` (numbers of keys and values differ), and if memory is short
-/// `std::bad_alloc`, on a device `OutOfMemoryError`; the arrays are then as they were.
+/// `std::bad_alloc` or `OutOfMemoryError`; the arrays are then as they were.
 template <class K, class V, int ndim>
 void sort_by_key(MemArray<K, 1>& keys, MemArray<V, ndim>& values, StreamOrLaunch const& on) {
   static_assert(detail::is_key<K>, "keys are integers or floating-point numbers of at most 64 bits");

@@ -14,7 +14,7 @@ class MEMARRAY_API DelayingAdaptor {
  public:
   /// Throws `ValueError` for an empty handle.
   DelayingAdaptor(MemoryResource upstream, std::chrono::nanoseconds each)
-      : _upstream(detail::none_empty(std::move(upstream))), _each(each) {}
+      : _upstream(detail::require_nonempty(std::move(upstream))), _each(each) {}
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,
                                std::size_t alignment = default_alignment);

@@ -18,15 +18,15 @@ class MEMARRAY_API DriverResource {
  public:
   static constexpr std::size_t max_alignment = 256;
 
-  /// Returns stream-ordered device memory.
+  /// Makes a resource of stream-ordered device memory.
   [[nodiscard]] static DriverResource from_pool(MemoryPoolHandle pool);
-  /// Returns unpooled device memory. Freeing waits for the stream and the device.
+  /// Makes a resource of unpooled device memory. Freeing waits for the stream and the device.
   [[nodiscard]] static DriverResource device(ContextHandle context);
-  /// Returns managed memory. Freeing waits for the stream.
+  /// Makes a resource of managed memory. Freeing waits for the stream.
   [[nodiscard]] static DriverResource managed(ContextHandle context);
-  /// Returns page-locked host memory. Freeing waits for the stream.
+  /// Makes a resource of page-locked host memory. Freeing waits for the stream.
   [[nodiscard]] static DriverResource pinned(ContextHandle context);
-  /// Returns a new pool, which keeps freed memory; `device` if there are no pools.
+  /// Makes a resource with a new pool, which keeps freed memory; like `device` if the device has no pools.
   [[nodiscard]] static DriverResource of_device(int device_id);
 
   [[nodiscard]] void* allocate(StreamHandle const& stream, std::size_t bytes,

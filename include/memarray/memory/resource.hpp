@@ -24,7 +24,7 @@ concept IsMemoryResource = requires(R& r, R const& c, StreamHandle const& stream
   { c.memory_type() } noexcept -> std::same_as<MemoryType>;
 };
 
-/// A resource that zeroes its memory; at no cost until use if `zeroes_lazily(bytes)`.
+/// A resource that can zero its memory; `allocate_zeroed` costs nothing until use if `zeroes_lazily(bytes)`.
 template <class R>
 concept ZeroingResource =
     IsMemoryResource<R> && requires(R& r, R const& c, StreamHandle const& stream, void* pointer, std::size_t n) {
@@ -43,7 +43,7 @@ class MEMARRAY_API MemoryResource {
     requires(!std::same_as<R, MemoryResource>) && IsMemoryResource<R>
   MemoryResource(R resource) : _object(std::make_shared<R>(std::move(resource))), _functions(&functions<R>) {}
 
-  /// Returns an uncounted handle to a resource that is never destroyed.
+  /// Returns an uncounted handle. `resource` must never be destroyed.
   template <class R>
     requires(!std::same_as<R, MemoryResource>) && IsMemoryResource<R>
   [[nodiscard]] static MemoryResource immortal(R& resource) noexcept {
@@ -67,7 +67,8 @@ class MEMARRAY_API MemoryResource {
                   std::size_t alignment = default_alignment) noexcept {
     _functions->deallocate(_object.get(), stream, pointer, bytes, alignment);
   }
-  /// Zeroes device memory in the order of `stream`, other memory at once.
+  /// Zeroes device memory in the order of `stream`, other memory at once. Throws `CudaError`, also for a resource of
+  /// device memory without `zero`.
   void zero(StreamHandle const& stream, void* pointer, std::size_t bytes) {
     _functions->zero(_object.get(), stream, pointer, bytes);
   }
@@ -185,7 +186,7 @@ static_assert(ZeroingResource<MemoryResource>);
 
 namespace detail {
 /// Throws `ValueError` for an empty handle.
-[[nodiscard]] MEMARRAY_API MemoryResource none_empty(MemoryResource resource);
+[[nodiscard]] MEMARRAY_API MemoryResource require_nonempty(MemoryResource resource);
 }  // namespace detail
 
 }  // namespace memarray

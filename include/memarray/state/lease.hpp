@@ -45,7 +45,7 @@ struct LeaseOptions {
 
 namespace detail {
 
-/// A lease of one array: inert, open once, then closed. Keeps the state, and from `enter` on its block, until
+/// A lease of one array: inert, open once, then closed. Keeps the state and, once entered, the block until
 /// destruction.
 class MEMARRAY_API LeaseCore {
  public:
@@ -57,7 +57,7 @@ class MEMARRAY_API LeaseCore {
   LeaseCore& operator=(LeaseCore const&) = delete;
 
   /// Opens the lease; `where` is for traces. Throws `LockError` (time-out; not inert; escaped views under "error"),
-  /// `CudaError`, `OutOfMemoryError`, `Interrupted`; the lease is then unchanged.
+  /// `ValueError` (no such device), `CudaError`, `OutOfMemoryError`, `Interrupted`; the lease is then unchanged.
   void enter(std::string const& where = {});
   /// Closes an open lease. Exports become escaped views.
   void exit() noexcept;
@@ -69,14 +69,14 @@ class MEMARRAY_API LeaseCore {
   [[nodiscard]] ArrayState& state() const noexcept { return *_state; }
   [[nodiscard]] ArrayStatePtr const& state_ptr() const noexcept { return _state; }
 
-  /// Counts an export, for a later `drop_export(is_write())`. Throws `LockError` unless open. Counts first: the array's
-  /// next user sees the export, or this check fails.
-  [[nodiscard]] Block& begin_export() const {
+  /// Counts an export, for a later `drop_export(is_write())`. Throws `LockError` unless open. Counts before
+  /// the check, so that the array's next user misses no export.
+  [[nodiscard]] Block& add_export() const {
     bool only = false;
-    return begin_export(only);
+    return add_export(only);
   }
   /// `only`: set if the block has no other export.
-  [[nodiscard]] Block& begin_export(bool& only) const {
+  [[nodiscard]] Block& add_export(bool& only) const {
     if (is_open()) {
       Block& block = *_acquired.block();
       only = block.add_export(is_write());
@@ -91,8 +91,8 @@ class MEMARRAY_API LeaseCore {
   }
   /// Counts one export until destruction, for protocols without a release. Throws `LockError`.
   [[nodiscard]] Block& pin();
-  /// Makes `stream` wait for the memory's pending work; if null (the consumer requests no order), the lease's stream.
-  /// Throws `LockError`, `CudaError`, `ValueError` (another device's stream).
+  /// Makes `stream` wait for the memory's pending work. Null requests no order: the lease's stream waits. Throws
+  /// `LockError`, `CudaError`, `ValueError` (another device's stream).
   void order_export(StreamHandle const* stream) const;
   /// Returns the lease's `StreamDependencies` entry; 0 on the host.
   [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept { return _acquired.stream_lease(); }
@@ -138,13 +138,13 @@ class TypedLease {
   TypedLease(TypedLease&& other) noexcept
       : _state(std::exchange(other._state, nullptr)),
         _id(other._id),
-        _left(other._left),
+        _expected(other._expected),
         _traced(other._traced),
         _acquired(std::move(other._acquired)) {}
   TypedLease& operator=(TypedLease&& other) noexcept {
     std::swap(_state, other._state);
     std::swap(_id, other._id);
-    std::swap(_left, other._left);
+    std::swap(_expected, other._expected);
     std::swap(_traced, other._traced);
     std::swap(_acquired, other._acquired);
     return *this;
@@ -158,7 +158,7 @@ class TypedLease {
     if (!_state) return;
     if (_traced) trace_closed(_traced);
     ArrayState* const state = std::exchange(_state, nullptr);
-    if (!_acquired) return state->unlock_and_release(mode, _left);
+    if (!_acquired) return state->unlock_and_release(mode, _expected);
     _acquired.reset();
     state->release();
   }
@@ -169,7 +169,7 @@ class TypedLease {
       return elements_at<T>(_acquired->use());
     return elements_at<T>(_state->residency().block().data());
   }
-  // For views of the lease. Throw `LockError` if closed.
+  // For views of the lease. `state` and `block` throw `LockError` if closed.
   [[nodiscard]] ArrayState const& state() const {
     if (!_state) throw_lease_over();
     return *_state;
@@ -178,6 +178,7 @@ class TypedLease {
   [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept {
     return _acquired ? _acquired->stream_lease() : 0;
   }
+  /// Returns the leased memory for kernels. Throws like `ptr`.
   [[nodiscard]] ArrayIndexer<T, ndim> indexer() const {
     ArrayIndexer<T, ndim> result{ptr(), {}};
     for (int d = 0; d < ndim; ++d) result.extents[static_cast<std::size_t>(d)] = _state->shape()[d];
@@ -188,7 +189,7 @@ class TypedLease {
   TypedLease(ArrayState& state, LeaseOptions const& options, std::source_location const& where) {
     if (!options.device && options.stream.is_default()) [[likely]] {
       if constexpr (!std::is_const_v<T>) _id = ArrayLock::next_lock_id();
-      if (Acquisition::try_with_reference(state, mode, _id, _left)) [[likely]] {
+      if (Acquisition::try_with_reference(state, mode, _id, _expected)) [[likely]] {
         _state = &state;
         if (tracing()) trace(where);
         return;
@@ -213,15 +214,16 @@ class TypedLease {
 
   ArrayState* _state = nullptr;
   std::int64_t _id = -1;
-  LockWord::Expected _left = 0;
+  LockWord::Expected _expected = 0;
   void const* _traced = nullptr;
   std::unique_ptr<Acquisition> _acquired;
 };
 
 }  // namespace detail
 
-/// A shared hold of an array for a scope: others may read it, none may change it. Throws `LockError` if a writer holds
-/// it longer than `options.timeout`, `Interrupted`, `CudaError`, `OutOfMemoryError`.
+/// A shared hold of an array for a scope: others may read it, none may change it. Throws `LockError` (a writer holds it
+/// longer than `options.timeout`; escaped views under "error"), `ValueError` (no such device), `Interrupted`,
+/// `CudaError`, `OutOfMemoryError`.
 template <class T, int ndim>
 class ReadLease : public detail::TypedLease<T const, ndim> {
  public:

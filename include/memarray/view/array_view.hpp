@@ -62,7 +62,7 @@ MEMARRAY_API void check_element(ViewCore const& view, DType const& dtype);
 
 /// The untyped state of an `ArrayView`.
 struct ViewParts {
-  /// A lease of `memory`; without `memory`, the keep-alive. First, so released last.
+  /// A lease of `memory`; if that is empty, the keep-alive of host memory. First, so released last.
   std::shared_ptr<void const> held{};
   BlockExport memory{};
   ViewStreamPtr stream{};  ///< null on the host
@@ -127,7 +127,8 @@ class ArrayView {
   /// Makes a closed view.
   ArrayView() noexcept = default;
   /// Throws `ValueError` (closed), `TypeError` (another dtype, rank or order, or strides of partial elements),
-  /// `BufferError` (wrong side of host and device; for writing, read-only memory or bools other than 0 and 1).
+  /// `BufferError` (wrong side of host and device; for writing, read-only memory or bools other than 0 and 1). A
+  /// read-only view replaces such bools by a reported copy.
   explicit ArrayView(detail::ViewCore core) {
     detail::check_typed(core, dtype_of<value_type>(), ndim, !std::is_const_v<T>, options);
     target().take(std::move(core));
@@ -140,7 +141,7 @@ class ArrayView {
       : _parts(other._parts), _extents(other._extents), _strides(other._strides) {}
 
   [[nodiscard]] bool is_open() const noexcept { return _parts.is_open(); }
-  /// Returns the element at indices 0. Throws `BufferError` if imported memory lacks T's alignment
+  /// Returns the address of the element at indices 0. Throws `BufferError` if imported memory lacks T's alignment
   /// (`cuda::std::complex`).
   [[nodiscard]] T* data() const noexcept(!detail::is_overaligned<T>) { return detail::elements_at<T>(_parts.data); }
   [[nodiscard]] std::int64_t extent(int dimension) const noexcept { return _extents[at(dimension)]; }
@@ -218,8 +219,8 @@ class ArrayView {
     if (!is_open()) detail::throw_closed_view();
     return _parts.stream->bound_stream.stream;
   }
-  /// Returns a view for another stream of the device, which waits for pending work, and later users for it. Throws
-  /// `ValueError` (closed; another device's stream), `CudaError`.
+  /// Returns a view in another stream of the device. The stream waits for pending work; later users wait for the
+  /// stream. Throws `ValueError` (closed; another device's stream), `CudaError`.
   [[nodiscard]] ArrayView in_stream(StreamHandle const& stream) const
     requires(is_on_device)
   {

@@ -93,7 +93,7 @@ class BasicBufferView {
       : BasicBufferView(other.core()) {}
 
   [[nodiscard]] bool is_open() const noexcept { return _core.is_open(); }
-  /// Releases the memory, which views made from this one keep.
+  /// Releases the memory. Views made from this one keep it alive.
   void close() noexcept { _core.close(); }
 
   /// Returns the address of the element at indices 0.
@@ -177,7 +177,7 @@ class BasicBufferView {
   [[nodiscard]] BufferView min(ListOf<int> axes = {}) const { return reduced(detail::Reduction::min, axes); }
   [[nodiscard]] BufferView max(ListOf<int> axes = {}) const { return reduced(detail::Reduction::max, axes); }
 
-  /// Sets every element. Throws `TypeError` unless T is their type, `ValueError` if they overlap.
+  /// Sets every element. Throws `TypeError` unless the elements are T, `ValueError` if they overlap.
   template <class T>
     requires(is_writable && Element<T>)
   void fill(T const& value) const {

@@ -48,7 +48,7 @@ class MEMARRAY_API DLPackTensor {
 namespace detail {
 
 struct ExportRequest {
-  StreamHandle const* stream = nullptr;  ///< the consumer's stream; null: no order requested
+  StreamHandle const* stream = nullptr;  ///< the consumer's; null: none, and a `copy` from a device blocks
   bool copy = false;                     ///< a private copy: writable, flagged as copied
   bool to_host = false;                  ///< as CPU memory: only managed memory, unless `copy`
 };
@@ -66,8 +66,8 @@ struct ExportRequest {
                                                                       ExportRequest const& request = {});
 /// Throws `BufferError` (negative strides, at which some consumers abort; strides of partial elements).
 MEMARRAY_API void check_exportable_strides(ViewCore const& view);
-/// Writes checked strides, in elements. Dimensions of at most one element get dense strides: Fortran's if only that
-/// order is dense, else C's.
+/// Writes strides in elements. Requires `check_exportable_strides`. Dimensions of at most one element get dense
+/// strides: Fortran's if only that order is dense, else C's.
 MEMARRAY_API void write_element_strides(ViewCore const& view, std::int64_t* strides);
 /// Implements `MemArray::get_dlpack_tensor`.
 [[nodiscard]] MEMARRAY_API DLPackTensor export_under(ArrayState& state, bool versioned, std::int64_t lock_id);

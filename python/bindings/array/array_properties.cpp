@@ -45,7 +45,7 @@ PyObject* get_memory_type(PyObject* self, void*) {
   return PyUnicode_FromStringAndSize(word.data(), static_cast<Py_ssize_t>(word.size()));
 }
 PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(state_of(self).dtype().name); }
-PyObject* get_typestr(PyObject* self, void*) { return describe_dtype(state_of(self).dtype()); }
+PyObject* get_typestr(PyObject* self, void*) { return typestr_of(state_of(self).dtype()); }
 PyObject* get_segment(PyObject* self, void*) { return describe_segment(state_of(self)); }
 PyObject* get_device(PyObject* self, void*) {
   Device const device = state_of(self).residency().device();
@@ -84,7 +84,7 @@ PyGetSetDef array_properties[] = {
     {"nbytes", get_nbytes, nullptr, "The size of all elements in bytes.", nullptr},
     {"lock_id", get_lock_id, nullptr,
      "The id under which the array is held for writing; -1 if it is free or only read.", nullptr},
-    {"is_foreign", get_is_foreign, nullptr, "True if the memory belongs to another library.", nullptr},
+    {"is_foreign", get_is_foreign, nullptr, "True if memarray did not allocate the memory.", nullptr},
     {"escaped_views", get_escaped_views, set_escaped_views,
      "The policy for views that outlive their lease: 'snapshot', 'error' or 'alias'.", nullptr},
     {"_memory_type", get_memory_type, nullptr, nullptr, nullptr},

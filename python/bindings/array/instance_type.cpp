@@ -46,7 +46,7 @@ detail::ArrayStatePtr make_state(DType const& dtype, std::vector<std::int64_t> c
   return detail::ArrayState::make(dtype, shape, device_id, options);
 }
 
-// instance(type, shape, device_id, uninitialized, memory_type)
+// Makes an array: (type, shape, device_id, uninitialized, memory_type).
 PyObject* call(PyObject* self, PyObject* args, PyObject*) {
   PyTypeObject* type = nullptr;
   PyObject* shape_object = nullptr;
@@ -106,14 +106,14 @@ PyObject* create_shared(PyObject* self, PyObject* args) {
   PyObject* keep = nullptr;
   char const* name = nullptr;
   PyObject* shape_object = nullptr;
-  int is_zero = 0;
-  if (!PyArg_ParseTuple(args, "O!OOsOp", &PyType_Type, &type, &view, &keep, &name, &shape_object, &is_zero))
+  int memory_is_zero = 0;
+  if (!PyArg_ParseTuple(args, "O!OOsOp", &PyType_Type, &type, &view, &keep, &name, &shape_object, &memory_is_zero))
     return nullptr;
   return guarded([&]() -> PyObject* {
     std::vector<std::int64_t> shape;
     if (!read_shape(shape_object, shape)) return nullptr;
-    SharedBytes const memory = shared_bytes_of(view, keep);
-    return make_array(type, detail::create_shared(memory.bytes, memory.keep_alive, name, is_zero != 0,
+    SharedSpan const memory = shared_span_of(view, keep);
+    return make_array(type, detail::create_shared(memory.bytes, memory.keep_alive, name, memory_is_zero != 0,
                                                   instance_of(self).dtype, shape));
   });
 }
@@ -125,7 +125,7 @@ PyObject* attach_shared(PyObject* self, PyObject* args) {
   char const* name = nullptr;
   if (!PyArg_ParseTuple(args, "O!OOs", &PyType_Type, &type, &view, &keep, &name)) return nullptr;
   return guarded([&]() -> PyObject* {
-    SharedBytes const memory = shared_bytes_of(view, keep);
+    SharedSpan const memory = shared_span_of(view, keep);
     PyInstance const& instance = instance_of(self);
     return make_array(type,
                       detail::attach_shared(memory.bytes, memory.keep_alive, name, instance.dtype, instance.ndim));
@@ -138,7 +138,7 @@ PyMethodDef methods[] = {{"add_index_tuple", add_index, METH_VARARGS, nullptr},
                          {"attach_shared", attach_shared, METH_VARARGS, nullptr},
                          {nullptr, nullptr, 0, nullptr}};
 
-PyObject* get_typestr(PyObject* self, void*) { return describe_dtype(instance_of(self).dtype); }
+PyObject* get_typestr(PyObject* self, void*) { return typestr_of(instance_of(self).dtype); }
 
 PyGetSetDef properties[] = {{"_typestr", get_typestr, nullptr, nullptr, nullptr},
                             {nullptr, nullptr, nullptr, nullptr, nullptr}};

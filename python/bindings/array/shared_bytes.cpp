@@ -47,7 +47,7 @@ char const* held_word(Death::Held held) noexcept {
 
 }  // namespace
 
-SharedBytes shared_bytes_of(PyObject* object, PyObject* keep) {
+SharedSpan shared_span_of(PyObject* object, PyObject* keep) {
   ViewCore const view = bytes_view(object);
   view.check_writable("an array in shared memory");
   auto* const kept = new Kept{view.memory(), Py_NewRef(keep)};

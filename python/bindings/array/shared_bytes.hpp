@@ -10,14 +10,14 @@
 
 namespace memarray::python {
 
-struct SharedBytes {
+struct SharedSpan {
   std::span<std::byte> bytes;
   detail::Block::KeepAlive keep_alive;
 };
 
 /// Returns the memory of a view of bytes. The keep-alive drops the view, then `keep`. Throws `TypeError`, `BufferError`
 /// (read-only), `ValueError` (closed).
-[[nodiscard]] SharedBytes shared_bytes_of(PyObject* view, PyObject* keep);
+[[nodiscard]] SharedSpan shared_span_of(PyObject* view, PyObject* keep);
 
 /// Returns (dtype name, shape) of the array in a view of bytes. Throws as `read_segment` does.
 PyObject* shared_layout(PyObject* view);

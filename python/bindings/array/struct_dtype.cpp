@@ -141,7 +141,7 @@ bool append_padding(PyRef const& list, std::uint32_t bytes) {
 
 }  // namespace
 
-PyObject* describe_dtype(DType const& dtype) {
+PyObject* typestr_of(DType const& dtype) {
   return dtype.fields ? describe(*dtype.fields).release() : PyUnicode_FromString(dtype.typestr);
 }
 

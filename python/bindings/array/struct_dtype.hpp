@@ -16,7 +16,7 @@ namespace memarray::python {
   return dtype.fields ? dtype.fields->format.c_str() : dtype.format;
 }
 /// Returns a new typestr, or a new description for a struct with fields.
-[[nodiscard]] PyObject* describe_dtype(DType const& dtype);
+[[nodiscard]] PyObject* typestr_of(DType const& dtype);
 /// Returns the dtype, never freed, for a shipped name or a description. Raises `BufferError`.
 [[nodiscard]] DType const* dtype_described(PyObject* description);
 /// Returns a new `descr` list for an array interface, with padding as nameless fields.

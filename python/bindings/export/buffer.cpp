@@ -14,14 +14,14 @@ bool refuse(Py_buffer* view, char const* why) {
   return false;
 }
 
-std::string words_for_device(detail::LeaseCore const& lease) {
+std::string on_device_message(detail::LeaseCore const& lease) {
   return "this memory is on " + to_string(lease.block().device()) +
          ", where NumPy and the buffer protocol do not reach: move the array with move_memory(kDLCPU) first, or take "
          "the lease with device='cpu'";
 }
 
 bool check_flags(detail::LeaseCore const& lease, Py_buffer* view, int flags) {
-  if (lease.is_open() && lease.block().is_on_device()) return refuse(view, words_for_device(lease).c_str());
+  if (lease.is_open() && lease.block().is_on_device()) return refuse(view, on_device_message(lease).c_str());
   if ((flags & PyBUF_WRITABLE) && !lease.is_write())
     return refuse(view, "a read lease exports read-only memory; take a write lease: 'with a.write() as lease'");
   return true;
@@ -55,7 +55,7 @@ PyObject* lease_array_interface(detail::LeaseCore& lease) {
     return nullptr;
   }
   if (lease.block().is_on_device()) {
-    PyErr_SetString(PyExc_AttributeError, words_for_device(lease).c_str());
+    PyErr_SetString(PyExc_AttributeError, on_device_message(lease).c_str());
     return nullptr;
   }
   if (lease.state().dtype().typestr[0] == '\0') {
@@ -83,7 +83,7 @@ PyObject* lease_cuda_array_interface(detail::LeaseCore& lease) {
 
 PyObject* lease_raw_interface(detail::LeaseCore& lease) {
   if (lease.block().is_on_device()) {
-    PyErr_SetString(PyExc_BufferError, words_for_device(lease).c_str());
+    PyErr_SetString(PyExc_BufferError, on_device_message(lease).c_str());
     return nullptr;
   }
   return interface_of(lease);

@@ -141,7 +141,7 @@ class NewKeepAlive {
     return (*this)->owner != nullptr;
   }
   [[nodiscard]] detail::Block::KeepAlive release() {
-    collect_keep_alive(operator->());
+    track_keep_alive(operator->());
     return keep_alive_for_block(reinterpret_cast<MemoryKeepAlive*>(_keep_alive.release()));
   }
 

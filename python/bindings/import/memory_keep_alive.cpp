@@ -13,16 +13,15 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   auto const* const keep_alive = reinterpret_cast<MemoryKeepAlive const*>(self);
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(keep_alive->owner);
-  // A view's export keeps the block alive. If views are the only holders, only a view can make another holder, but not
-  // while the collector runs.
+  // A view's export keeps the block alive. If only views hold it, no holder can be added while the collector runs.
   std::uint64_t const in_views = keep_alive->in_views.load();
   if (in_views == 0 || keep_alive->block.load()->holders() != in_views) return 0;
-  // The block's reference, reported on behalf of the views.
+  // The block's reference to `self`, which no Python object reports.
   Py_VISIT(self);
   return 0;
 }
 
-// No tp_clear: the memory must outlive the block. Clearing views drops their exports.
+// No tp_clear: the memory must outlive the block. Clearing the views breaks cycles.
 void dealloc(PyObject* self) {
   PyObject_GC_UnTrack(self);
   auto* const keep_alive = reinterpret_cast<MemoryKeepAlive*>(self);
@@ -62,7 +61,7 @@ MemoryKeepAlive* make_memory_keep_alive() {
   return keep_alive;
 }
 
-void collect_keep_alive(MemoryKeepAlive* keep_alive) noexcept {
+void track_keep_alive(MemoryKeepAlive* keep_alive) noexcept {
   if (keep_alive->owner && PyType_IS_GC(Py_TYPE(keep_alive->owner))) PyObject_GC_Track(keep_alive);
 }
 

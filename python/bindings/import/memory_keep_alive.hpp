@@ -21,10 +21,10 @@ struct MemoryKeepAlive {
 };
 
 int add_memory_keep_alive_type();
-/// Returns a new keep-alive. The caller fills it in, then calls `collect_keep_alive`.
+/// Returns a new keep-alive. The caller fills it in, then calls `track_keep_alive`.
 [[nodiscard]] MemoryKeepAlive* make_memory_keep_alive();
 /// Registers a keep-alive with the collector if its owner is collected.
-void collect_keep_alive(MemoryKeepAlive* keep_alive) noexcept;
+void track_keep_alive(MemoryKeepAlive* keep_alive) noexcept;
 /// Returns a `KeepAlive` that takes over the caller's reference.
 [[nodiscard]] detail::Block::KeepAlive keep_alive_for_block(MemoryKeepAlive* keep_alive) noexcept;
 /// Returns the block's keep-alive, borrowed; null unless the collector tracks it.

@@ -126,9 +126,9 @@ std::optional<NumpyFields> look_at_numpy_subclass(PyObject* object) {
   PyTypeObject* const base = array_type_of(Py_TYPE(object));
   PyRef const name = PyRef::steal(base ? PyUnicode_InternFromString("__dlpack__") : nullptr);
   if (!name) return PyErr_Clear(), std::nullopt;
-  PyRef const own = PyRef::steal(type_attribute(base, name.get()));
+  PyRef const numpys = PyRef::steal(type_attribute(base, name.get()));
   PyRef const used = PyRef::steal(type_attribute(Py_TYPE(object), name.get()));
-  return own && own.get() == used.get() ? fields_of(object) : std::nullopt;
+  return numpys && numpys.get() == used.get() ? fields_of(object) : std::nullopt;
 }
 
 detail::ForeignMemory memory_of(NumpyFields const& array) {

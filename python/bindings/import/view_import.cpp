@@ -34,8 +34,8 @@ PyObject* on_device(PyObject* view, PyObject* device) {
   return PyObject_CallMethod(here.get(), "to_device", "(O)", device);
 }
 
-/// Imports an exact `numpy.ndarray`. `try_…` functions return 0 for other objects, else 1 with `result` or an error
-/// set.
+/// Imports an exact `numpy.ndarray` of a known dtype. `try_…` functions return 0 for objects of other kinds, else 1
+/// with `result` or an error set.
 int try_array(PyObject* object, Copy copy, PyObject*& result) {
   auto const array = look_at_numpy_array(object);
   if (!array) return 0;
@@ -46,8 +46,8 @@ int try_array(PyObject* object, Copy copy, PyObject*& result) {
   return 1;
 }
 
-/// Imports a NumPy array of a subclass, or of a dtype that NumPy's DLPack lacks (bfloat16). Falls back to
-/// `__array_interface__`, and then reports only its error.
+/// Imports a NumPy array of a subclass, or of a dtype that NumPy's DLPack lacks (bfloat16): without a call if
+/// `__dlpack__` is NumPy's, else by DLPack, then by `__array_interface__`, and reports only the latter's error.
 int try_other_array(PyObject* object, Copy copy, PyObject*& result) {
   result = nullptr;
   if (!is_instance(Py_TYPE(object), "numpy.ndarray")) return 0;

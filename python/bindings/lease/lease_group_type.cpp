@@ -51,7 +51,7 @@ std::vector<detail::LeaseCore*> cores(PyObject* self) {
 
 PyObject* enter(PyObject* self, PyObject*) {
   return guarded([&] {
-    detail::enter_all(cores(self), leases_of(self).timeout, python_location());
+    detail::enter_all(cores(self), leases_of(self).timeout, traced_location());
     return Py_NewRef(leases_of(self).leases);
   });
 }

@@ -125,7 +125,7 @@ bool read_stream(PyObject* object, StreamChoice& stream) {
   }
 }
 
-std::string python_location() {
+std::string traced_location() {
   return options().trace_leases.load(std::memory_order_relaxed) ? line_of_caller() : std::string();
 }
 

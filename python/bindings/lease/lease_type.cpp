@@ -41,7 +41,7 @@ PyObject* enter(PyObject* self, PyObject* const*, Py_ssize_t given, PyObject*) {
   }
   return guarded([&] {
     AllocationSiteScope const site;
-    core_of(self).enter(python_location());
+    core_of(self).enter(traced_location());
     return Py_NewRef(self);
   });
 }

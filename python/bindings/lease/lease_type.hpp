@@ -23,7 +23,7 @@ bool read_stream(PyObject* object, StreamChoice& stream);
 /// Reads `timeout=`: seconds, or None to wait until Ctrl-C.
 bool read_timeout(PyObject* object, Timeout& timeout);
 /// Like `line_of_caller`, but empty unless leases are traced.
-std::string python_location();
+std::string traced_location();
 /// Returns "file:line (function)" of the Python frame; empty without one.
 std::string line_of_caller();
 

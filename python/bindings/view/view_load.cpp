@@ -151,7 +151,7 @@ Loaded load_array(Argument const& argument, ArrayState& state) {
   if (detail::tracing()) {
     auto const kind = writes ? LeaseCore::Kind::write : LeaseCore::Kind::read;
     auto lease = std::make_shared<LeaseCore>(detail::ArrayStatePtr::share(&state), kind, LeaseOptions{});
-    lease->enter(python_location());
+    lease->enter(traced_location());
     return load_leased(argument, state, std::move(lease));
   }
   if (writes) return load_leased(argument, state, std::make_shared<ArgumentLease<std::byte>>(state));

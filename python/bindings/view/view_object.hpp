@@ -74,7 +74,7 @@ class ViewScope {
 void free_view(PyView* view) noexcept;
 
 /// Tracks a view with an owner or a tracked keep-alive in the garbage collector. Requires `may_refer_to_views(owner)`.
-void collect_view(PyView* view) noexcept;
+void track_view(PyView* view) noexcept;
 /// True if the owner, or without one the keep-alive, can be part of a reference cycle.
 [[nodiscard]] inline bool may_refer_to_views(PyObject* owner) noexcept {
   return !owner || PyType_IS_GC(Py_TYPE(owner)) != 0;
@@ -99,7 +99,7 @@ PyObject* make_view_of(PyObject* owner, Import const& import) {
     free_view(view);
     throw;
   }
-  if (may_refer_to_views(owner)) collect_view(view);
+  if (may_refer_to_views(owner)) track_view(view);
   return reinterpret_cast<PyObject*>(view);
 }
 

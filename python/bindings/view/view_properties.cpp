@@ -28,7 +28,7 @@ PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromUnsignedLong(d
 PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromSize_t(view_in(self)->core.bytes()); }
 PyObject* get_dtype(PyObject* self, void*) { return call_helper("memarray._numpy", "view_dtype", self); }
 PyObject* get_dtype_name(PyObject* self, void*) { return PyUnicode_FromString(dtype_of_view(self).name); }
-PyObject* get_typestr(PyObject* self, void*) { return describe_dtype(dtype_of_view(self)); }
+PyObject* get_typestr(PyObject* self, void*) { return typestr_of(dtype_of_view(self)); }
 PyObject* get_device(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     Device const place = core_of(self).device();

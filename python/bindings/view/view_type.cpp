@@ -250,7 +250,7 @@ void free_view(PyView* view) noexcept {
   Py_DECREF(view_type);
 }
 
-void collect_view(PyView* view) noexcept {
+void track_view(PyView* view) noexcept {
   // The new view's export keeps the block alive.
   detail::Block* const block = view->core.is_open() ? &view->core.block() : nullptr;
   MemoryKeepAlive* const keep_alive = block && block->is_foreign() ? memory_keep_alive_of(*block) : nullptr;

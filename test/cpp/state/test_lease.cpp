@@ -105,7 +105,7 @@ TEST_F(LeaseTest, CoreCanBeEnteredOnlyOnce) {
   for (auto const kind : {LeaseCore::Kind::read, LeaseCore::Kind::write}) {
     LeaseCore lease(array.state_ptr(), kind, {});
     EXPECT_FALSE(lease.is_open());
-    EXPECT_NE(message_of<LockError>([&] { static_cast<void>(lease.begin_export()); }).find("not open yet"),
+    EXPECT_NE(message_of<LockError>([&] { static_cast<void>(lease.add_export()); }).find("not open yet"),
               std::string::npos);
     EXPECT_THROW(static_cast<void>(detail::export_versioned(lease)), LockError);
     EXPECT_THROW(static_cast<void>(detail::export_versioned(lease, {.copy = true})), LockError);
@@ -119,7 +119,7 @@ TEST_F(LeaseTest, CoreCanBeEnteredOnlyOnce) {
     lease.exit();
     lease.exit();
     EXPECT_NE(message_of<LockError>([&] { lease.enter(); }).find("over"), std::string::npos);
-    EXPECT_NE(message_of<LockError>([&] { static_cast<void>(lease.begin_export()); }).find("over"), std::string::npos);
+    EXPECT_NE(message_of<LockError>([&] { static_cast<void>(lease.add_export()); }).find("over"), std::string::npos);
     EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
   }
 }

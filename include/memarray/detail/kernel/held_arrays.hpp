@@ -44,7 +44,7 @@ class MEMARRAY_API HeldArrays {
   [[nodiscard]] DeviceMemory& memory() const noexcept { return *_memory; }
 
   /// Must precede submitted work: without `commit`, the destructor then records it as pending.
-  void begin() noexcept { _has_begun = true; }
+  void mark_begun() noexcept { _has_begun = true; }
   /// Records that a kernel failed: `Held` then does not commit.
   void fail() noexcept { _has_failed = true; }
   [[nodiscard]] bool has_failed() const noexcept { return _has_failed; }

@@ -70,7 +70,7 @@ class KernelHold {
   std::int64_t _lock_id = -1;
   std::byte const* _source = nullptr;
   std::byte* _target = nullptr;
-  LockWord::Expected _left = 0;
+  LockWord::Expected _expected = 0;
   AccessMode _mode = AccessMode::read;
   std::uint8_t _alignment = 1;
   bool _is_locked = false;  // by the lock word alone: private host memory without escaped views

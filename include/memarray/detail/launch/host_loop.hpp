@@ -20,11 +20,11 @@ struct KernelCode {
   void (*run)(void const* kernel, std::int64_t begin, std::int64_t end);
   void* (*copy)(void const* kernel);
   void (*destroy)(void* kernel) noexcept;
-  ShortLaunches* short_left;
+  ShortLaunches* short_left;  ///< of the functor
 };
 
 template <class Argument>
-inline constexpr bool is_element = requires { typename Argument::Element; };
+inline constexpr bool has_row_stride = requires(Argument const& argument) { argument.row_stride(); };
 
 /// A functor with its box and arguments.
 template <class IndexT, int rank, class F, class... Arguments>
@@ -43,11 +43,11 @@ struct HostKernel {
     HostKernel own = *static_cast<HostKernel const*>(kernel);
     BoxPosition<ndim> position(own.box, begin);
     while (begin < end) {
-      if constexpr (ndim > 1 && (is_element<Arguments> && ...)) {
+      if constexpr (ndim > 1 && (has_row_stride<Arguments> && ...)) {
         // Short whole rows, such as coordinates, are one loop that vectorises across rows. With indexers it would
         // triple compile times and gain less.
         if (position.offsets[ndim - 1] == 0 && end - begin >= own.box.extents[ndim - 1] &&
-            own.has_whole_rows(std::index_sequence_for<Arguments...>())) {
+            own.rows_are_adjacent(std::index_sequence_for<Arguments...>())) {
           std::int64_t const rows = std::min((end - begin) / own.box.extents[ndim - 1], position.rows_left(own.box));
           bool done = true;
           switch (own.box.extents[ndim - 1]) {
@@ -81,9 +81,9 @@ struct HostKernel {
   static constexpr KernelCode code{&run, &copy, &destroy, &short_left};
 
  private:
-  /// True if rows are adjacent in memory.
+  /// True if each row of the box follows the last one in memory, in all arguments.
   template <std::size_t... a>
-  [[nodiscard]] bool has_whole_rows(std::index_sequence<a...>) const noexcept {
+  [[nodiscard]] bool rows_are_adjacent(std::index_sequence<a...>) const noexcept {
     return ((get<a>(arguments).row_stride() == box.extents[ndim - 1]) && ...);
   }
   template <int length>

@@ -27,7 +27,7 @@ struct BoxView {
   std::int64_t const* extents;
 };
 
-/// A position in a box.
+/// A position in a box, as offsets from the box's begin.
 template <int ndim>
 struct BoxPosition {
   std::int64_t offsets[static_cast<std::size_t>(ndim)];

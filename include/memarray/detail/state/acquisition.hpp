@@ -84,22 +84,22 @@ class MEMARRAY_API Acquisition {
 
   /// A lease's fast path: acquires the lock and a reference in one atomic operation. A write makes the other side
   /// stale. Returns false if the lock is held, a stream has used the memory, or exports exist (for a read: writable
-  /// ones). `left` is for `ArrayState::unlock_and_release`.
+  /// ones). `expected` is for `ArrayState::unlock_and_release`.
   [[nodiscard]] static bool try_with_reference(ArrayState& state, AccessMode mode, std::int64_t id,
-                                               LockWord::Expected& left) noexcept {
+                                               LockWord::Expected& expected) noexcept {
     LockWord& word = state.lock().word();
     Residency& residency = state.residency();
     if (mode == AccessMode::read) {
-      if (!word.try_lock_shared(false, LockWord::RefMode::counted, &left)) return false;
+      if (!word.try_lock_shared(false, LockWord::RefMode::counted, &expected)) return false;
       if (residency.block().exports().writable == 0 && !residency.block().uses()) return true;
     } else {
-      if (!word.try_lock_exclusive(id, LockWord::RefMode::counted, &left)) return false;
+      if (!word.try_lock_exclusive(id, LockWord::RefMode::counted, &expected)) return false;
       if (residency.exports().total() == 0 && !residency.block().uses()) {
         residency.wrote();
         return true;
       }
     }
-    state.unlock_and_release(mode, left);
+    state.unlock_and_release(mode, expected);
     return false;
   }
   /// Moves a lease to the heap. Returns null if only its lock word needs a release, which is then the caller's. Throws

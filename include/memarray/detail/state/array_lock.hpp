@@ -50,7 +50,7 @@ class MEMARRAY_API ArrayLock {
   /// True if no thread of this process holds the lock.
   [[nodiscard]] bool is_free() const noexcept { return _word.load() == LockWord::free; }
   [[nodiscard]] bool is_held_under(std::int64_t lock_id) const noexcept {
-    return LockWord::is_callers(lock_id) && _word.load() == lock_id;
+    return LockWord::is_callers_id(lock_id) && _word.load() == lock_id;
   }
   /// True if a write under `lock_id` would succeed now.
   [[nodiscard]] bool admits_write(std::int64_t lock_id) const noexcept {

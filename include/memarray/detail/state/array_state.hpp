@@ -44,10 +44,11 @@ class MEMARRAY_API ArrayState {
   void release() noexcept {
     if (_lock.release()) destroy();
   }
-  /// Undoes `Acquisition::try_with_reference`, which set `left`, in one atomic operation.
-  void unlock_and_release(AccessMode mode, LockWord::Expected left) noexcept {
+  /// Undoes `Acquisition::try_with_reference`, which set `expected`, in one atomic operation.
+  void unlock_and_release(AccessMode mode, LockWord::Expected expected) noexcept {
     LockWord& word = _lock.word();
-    if (mode == AccessMode::read ? word.unlock_shared_and_release(left) : word.unlock_exclusive_and_release(left))
+    if (mode == AccessMode::read ? word.unlock_shared_and_release(expected)
+                                 : word.unlock_exclusive_and_release(expected))
       destroy();
   }
 

@@ -19,20 +19,20 @@ namespace memarray::detail {
 class MEMARRAY_API LockWord {
  public:
   static constexpr std::int64_t free = -1;
-  /// The lowest id of a lease; smaller ones are those of `enter`.
+  /// The lowest id of a lease; `MemArray::enter` takes smaller ones.
   static constexpr std::int64_t first_lease_id = std::int64_t{1} << 62;
-  /// Id of a relocating reader (`ArrayLock`), for which other readers wait.
+  /// Writer id of a reader that relocates the array; other readers wait for it.
   static constexpr std::int64_t relocating = INT64_MAX;
   /// Id of an operation of the library.
   static constexpr std::int64_t operation = INT64_MAX - 1;
-  /// Id without a writer, and until a new writer has stored its own.
+  /// The id while no writer has stored its own.
   static constexpr std::int64_t no_id = INT64_MAX - 2;
 
-  /// True for ids of leases and of `enter`.
-  [[nodiscard]] static constexpr bool is_callers(std::int64_t id) noexcept { return id >= 0 && id < no_id; }
+  /// True for ids of leases and of `MemArray::enter`.
+  [[nodiscard]] static constexpr bool is_callers_id(std::int64_t id) noexcept { return id >= 0 && id < no_id; }
 
   /// Refuses `RefMode::counted` from now on: a second lock follows, in shared memory.
-  void set_shared() noexcept { _bits.fetch_or(is_shared, std::memory_order_relaxed); }
+  void set_in_shared_memory() noexcept { _bits.fetch_or(in_shared_memory, std::memory_order_relaxed); }
   /// Requires the write hold.
   void rename(std::int64_t id) noexcept { _id.store(id, std::memory_order_release); }
 
@@ -72,32 +72,32 @@ class MEMARRAY_API LockWord {
 
   /// `ahead_of_writers`: the caller already holds a read, so waiting writers must not delay it.
   [[nodiscard]] bool try_lock_shared(bool ahead_of_writers = false, RefMode mode = RefMode::unchanged,
-                                     Expected* left = nullptr) noexcept {
+                                     Expected* expected = nullptr) noexcept {
     if (!is_plain()) [[unlikely]] {
       note_fork();
       if (!ahead_of_writers && writer_waits()) return false;
     }
     std::uint64_t const taken = reader + static_cast<std::uint64_t>(mode);
-    std::uint64_t const against = writer | (mode == RefMode::counted ? is_shared : 0);
+    std::uint64_t const against = writer | (mode == RefMode::counted ? in_shared_memory : 0);
     std::uint64_t bits = _bits.load(std::memory_order_relaxed);
     while (!(bits & against))
       if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
-        if (left) *left = bits + taken;
+        if (expected) *expected = bits + taken;
         return true;
       }
     return false;
   }
   [[nodiscard]] bool try_lock_exclusive(std::int64_t id, RefMode mode = RefMode::unchanged,
-                                        Expected* left = nullptr) noexcept {
+                                        Expected* expected = nullptr) noexcept {
     if (!is_plain()) [[unlikely]]
       note_fork();
     std::uint64_t const taken = writer + static_cast<std::uint64_t>(mode);
-    std::uint64_t const against = writer | count_mask * reader | (mode == RefMode::counted ? is_shared : 0);
+    std::uint64_t const against = writer | count_mask * reader | (mode == RefMode::counted ? in_shared_memory : 0);
     std::uint64_t bits = _bits.load(std::memory_order_relaxed);
     while (!(bits & against))
       if (_bits.compare_exchange_weak(bits, bits + taken, std::memory_order_seq_cst, std::memory_order_relaxed)) {
         _id.store(id, std::memory_order_release);
-        if (left) *left = bits + taken;
+        if (expected) *expected = bits + taken;
         return true;
       }
     return false;
@@ -106,7 +106,8 @@ class MEMARRAY_API LockWord {
   [[nodiscard]] bool try_lock_to_relocate() noexcept { return try_lock_exclusive(relocating); }
   [[nodiscard]] bool lock_to_relocate(Timeout timeout) { return lock_exclusive(relocating, timeout); }
 
-  /// Return false when time is up or a lost hold is in the way. Throw `Interrupted`.
+  /// Return false when time is up or a lost hold is in the way. Throw `Interrupted`. Readers wait for a relocation
+  /// whatever the timeout.
   [[nodiscard]] bool lock_shared(Timeout timeout, bool ahead_of_writers = false) {
     return try_lock_shared(ahead_of_writers) || wait_shared(timeout, ahead_of_writers);
   }
@@ -127,10 +128,12 @@ class MEMARRAY_API LockWord {
     _id.store(no_id, std::memory_order_relaxed);
     static_cast<void>(give(writer, RefMode::unchanged, look()));
   }
-  [[nodiscard]] bool unlock_shared_and_release(Expected left) noexcept { return give(reader, RefMode::counted, left); }
-  [[nodiscard]] bool unlock_exclusive_and_release(Expected left) noexcept {
+  [[nodiscard]] bool unlock_shared_and_release(Expected expected) noexcept {
+    return give(reader, RefMode::counted, expected);
+  }
+  [[nodiscard]] bool unlock_exclusive_and_release(Expected expected) noexcept {
     _id.store(no_id, std::memory_order_relaxed);
-    return give(writer, RefMode::counted, left);
+    return give(writer, RefMode::counted, expected);
   }
   void downgrade() noexcept {
     _id.store(no_id, std::memory_order_relaxed);
@@ -140,13 +143,13 @@ class MEMARRAY_API LockWord {
  private:
   class WaitingWriter;
 
-  // `_bits`: [is_shared: 1 bit][sleepers: 1][writer: 1][readers: 24][references: 24]
+  // `_bits`: [in_shared_memory: 1 bit][sleepers: 1][writer: 1][readers: 24][references: 24]
   static constexpr std::uint64_t reference = 1;
   static constexpr std::uint64_t reader = std::uint64_t{1} << 24;
   static constexpr std::uint64_t count_mask = reader - 1;
   static constexpr std::uint64_t writer = std::uint64_t{1} << 48;
   static constexpr std::uint64_t sleepers = std::uint64_t{1} << 49;
-  static constexpr std::uint64_t is_shared = std::uint64_t{1} << 50;
+  static constexpr std::uint64_t in_shared_memory = std::uint64_t{1} << 50;
   // `_waiters`: [fork generation: 15 bits][lost writer: 1][lost readers: 24][waiting writers: 24]
   static constexpr std::uint64_t lost_reader = std::uint64_t{1} << 24;
   static constexpr std::uint64_t lost_writer = std::uint64_t{1} << 48;
@@ -157,7 +160,7 @@ class MEMARRAY_API LockWord {
   }
   /// True if no writer waits and no hold is lost.
   [[nodiscard]] bool is_plain() const noexcept { return _waiters.load(std::memory_order_relaxed) == generation(); }
-  /// Marks holds from before a fork as lost; unmarks those released since.
+  /// Marks holds from before a fork as lost, at most as many as there are holds now.
   void note_fork() const noexcept;
   /// True while a reader relocates the array, or a writer has not stored its id; a lost hold never ends.
   [[nodiscard]] bool ends_soon(std::int64_t word) const noexcept {
