@@ -1,0 +1,199 @@
+// Loops without given threads: what is measured, and which are shared.
+
+#include <memarray/kernel/for_each_index.hpp>
+#include <memarray/kernel/launch.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "kernel/launch_test.hpp"
+
+namespace memarray::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Seen {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  std::atomic<int> copies{0};
+};
+
+/// Counts the copies of a kernel: one for each piece of a launch, and a few for the launch.
+class CountedCopies {
+ public:
+  explicit CountedCopies(Seen& seen) : _seen(&seen) {}
+  CountedCopies(CountedCopies const& other) : _seen(other._seen) { ++_seen->copies; }
+  CountedCopies& operator=(CountedCopies const&) = delete;
+
+ private:
+  Seen* _seen;
+};
+
+/// Returns kernels of one type that are heavy from index `begin` on.
+auto heavy_from(std::int64_t begin, Seen& seen) {
+  return [&seen, begin, counted = CountedCopies(seen)](std::int64_t i, auto const&) {
+    if (i < begin) return;
+    std::this_thread::sleep_for(200us);
+    std::lock_guard const guard(seen.mutex);
+    seen.threads.insert(std::this_thread::get_id());
+  };
+}
+
+// A cheap part that is interrupted looks long, so the rest is shared by chance in a few rounds.
+constexpr int rounds_of_launches = 16;
+
+TEST_F(LaunchTest, ACheapBeginningDoesNotDecideForTheRest) {
+  MemArray<std::uint8_t, 1> array({64});
+  int shared = 0;
+  for (int round = 0; round < rounds_of_launches; ++round) {
+    Seen seen;
+    for_each_index({64}, default_stream(), heavy_from(8, seen), read(array));
+    shared += seen.threads.size() > 1 ? 1 : 0;
+  }
+  EXPECT_GE(shared, rounds_of_launches / 2);
+}
+
+TEST_F(LaunchTest, ACheapLaunchDoesNotDecideForTheNext) {
+  MemArray<std::uint8_t, 1> array({64});
+  int shared = 0;
+  for (int round = 0; round < rounds_of_launches; ++round) {
+    Seen seen;
+    for (std::int64_t const begin : {64, 0})
+      for_each_index({64}, default_stream(), heavy_from(begin, seen), read(array));
+    shared += seen.threads.size() > 1 ? 1 : 0;
+  }
+  EXPECT_GE(shared, rounds_of_launches / 2);
+}
+
+TEST_F(LaunchTest, LaunchesOfFewIndicesDoNotDecideForMore) {
+  MemArray<std::uint8_t, 1> array({64});
+  int shared = 0;
+  for (int round = 0; round < rounds_of_launches; ++round) {
+    Seen seen;
+    for (int repeat = 0; repeat < 41; ++repeat)
+      for_each_index({3}, default_stream(), heavy_from(64, seen), read(array));
+    for_each_index({64}, default_stream(), heavy_from(0, seen), read(array));
+    shared += seen.threads.size() > 1 ? 1 : 0;
+  }
+  EXPECT_GE(shared, rounds_of_launches / 2);
+}
+
+TEST_F(LaunchTest, RepeatedTinyLaunchesRunInOnePiece) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "no loop is short in this build";
+#endif
+  MemArray<std::uint8_t, 1> array({8});
+  Seen seen;
+  auto const copies_of_launch = [&](launch const& on) {
+    int const before = seen.copies;
+    for_each_index({8}, on, heavy_from(64, seen), read(array));
+    return seen.copies - before;
+  };
+  int const of_one_piece = copies_of_launch({.threads = 1});
+  int most = 0;
+  // An interruption begins the measurements anew.
+  for (int round = 0; round < 50 && most < 150; ++round) {
+    int in_one_piece = 0;
+    for (int repeat = 0; repeat < 160; ++repeat) in_one_piece += copies_of_launch({}) == of_one_piece ? 1 : 0;
+    most = std::max(most, in_one_piece);
+  }
+  EXPECT_GE(most, 150) << "reading the time takes as long as a tiny launch";
+}
+
+TEST_F(LaunchTest, FewIndicesOfLargeArraysStayOnTheCallersThread) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "no loop is short in this build";
+#endif
+  MemArray<double, 1> const one({std::int64_t{1} << 23});
+  MemArray<double, 1> const other({std::int64_t{1} << 23});
+  std::vector<std::thread::id> const callers(16, std::this_thread::get_id());
+  Seen seen;
+  int least = 16;
+  for (int round = 0; round < 50 && least > 4; ++round) {
+    std::this_thread::sleep_for(2ms);  // threads sleep, so only an interrupted launch looks worth sharing
+    std::vector<std::thread::id> found(16);
+    int const before = seen.copies;
+    auto* const ids = found.data();
+    auto const kernel = [ids, counted = CountedCopies(seen)](std::int64_t i, auto const&, auto const&) {
+      ids[i] = std::this_thread::get_id();
+    };
+    for_each_index({16}, launch{.threads = 1}, kernel, read(one), read(other));
+    int const of_one_piece = seen.copies - before;
+    for_each_index({16}, default_stream(), kernel, read(one), read(other));
+    // Shared indices would run in 16 pieces.
+    if (found == callers) least = std::min(least, seen.copies - before - 2 * of_one_piece + 1);
+  }
+  EXPECT_LE(least, 4);
+}
+
+TEST_F(LaunchTest, ShortLoopsDoNotWakeSleepingThreads) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+  GTEST_SKIP() << "no loop is short in this build";
+#endif
+  MemArray<std::int64_t, 1> array({2000});
+  bool stayed = false;
+  // A loop that is interrupted looks long.
+  for (int round = 0; round < 50 && !stayed; ++round) {
+    std::this_thread::sleep_for(2ms);
+    std::atomic<bool> strayed{false};
+    auto const caller = std::this_thread::get_id();
+    for_each_index(array, default_stream(), [&, caller](std::int64_t& element, std::int64_t i) {
+      element += i;
+      if (i % 500 == 0 && std::this_thread::get_id() != caller) strayed = true;
+    });
+    stayed = !strayed;
+  }
+  EXPECT_TRUE(stayed);
+}
+
+TEST_F(LaunchTest, AShortLoopAloneWakesNoThreads) {
+  MemArray<std::uint8_t, 1> array({40});
+  Seen seen;
+  // Some 20 µs: enough to share after another loop, too short to wake a thread.
+  auto const kernel = [counted = CountedCopies(seen)](std::int64_t, auto const&) {
+    auto const end = std::chrono::steady_clock::now() + 500ns;
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  };
+  auto const copies_of_launch = [&](launch const& on) {
+    int const before = seen.copies;
+    for_each_index({40}, on, kernel, read(array));
+    return seen.copies - before;
+  };
+  int const of_one_piece = copies_of_launch({.threads = 1});
+  int least = 40;
+  // An interrupted loop looks long.
+  for (int round = 0; round < 50 && least > 4; ++round) {
+    std::this_thread::sleep_for(2ms);
+    // A shared loop would run in 16 pieces.
+    least = std::min(least, copies_of_launch({}) - of_one_piece + 1);
+  }
+  EXPECT_LE(least, 4);
+}
+
+TEST_F(LaunchTest, RepeatedShortLoopsAreShared) {
+  // Some 20 µs each: too short to wake a thread for one of them.
+  MemArray<double, 1> array({1 << 15});
+  auto const caller = std::this_thread::get_id();
+  auto const end = std::chrono::steady_clock::now() + 20s;
+  std::atomic<bool> shared{false};
+  while (!shared && std::chrono::steady_clock::now() < end)
+    for (int repeat = 0; repeat < 100; ++repeat)
+      for_each_index(array, default_stream(), [&, caller](double& element, std::int64_t i) {
+        element += 1;
+        if (i % 1024 == 0 && std::this_thread::get_id() != caller) shared = true;
+      });
+  EXPECT_TRUE(shared);
+}
+
+}  // namespace
+}  // namespace memarray::test
