@@ -13,14 +13,16 @@ namespace detail {
 template <class T>
 concept Arithmetic = std::is_arithmetic_v<T>;
 
-/// Truncates, and sets the last bit if inexact: rounding to a format of 2 bits less or more equals rounding once.
+/// Truncates, and sets the last bit if inexact. Rounding the result to a format with at least 2 bits less then equals
+/// rounding `exact` once.
 template <class Narrow, class Bits, class Wide>
 MEMARRAY_HD constexpr Narrow truncate_to_odd(Wide exact) noexcept {
   auto const near = static_cast<Narrow>(exact);
   auto const back = static_cast<Wide>(near);
   bool const below = back < exact;
   bool const above = back > exact;
-  if (!(below || above) || !(near - near >= 0)) return near;  // exact, NaN or infinite
+  constexpr Narrow most = std::numeric_limits<Narrow>::max();
+  if (!(below || above) || near > most || near < -most) return near;  // exact, NaN or infinite
   auto const bits = __builtin_bit_cast(Bits, near);
   bool const away = exact < 0 ? below : above;
   return __builtin_bit_cast(Narrow, static_cast<Bits>((away ? bits - 1 : bits) | 1U));
