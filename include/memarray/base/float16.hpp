@@ -13,6 +13,10 @@ namespace detail {
 template <class T>
 concept Arithmetic = std::is_arithmetic_v<T>;
 
+// A variable, as device code cannot call max().
+template <class Float>
+inline constexpr Float largest_finite = std::numeric_limits<Float>::max();
+
 /// Truncates, and sets the last bit if inexact. Rounding the result to a format with at least 2 bits less then equals
 /// rounding `exact` once.
 template <class Narrow, class Bits, class Wide>
@@ -21,8 +25,8 @@ MEMARRAY_HD constexpr Narrow truncate_to_odd(Wide exact) noexcept {
   auto const back = static_cast<Wide>(near);
   bool const below = back < exact;
   bool const above = back > exact;
-  constexpr Narrow most = std::numeric_limits<Narrow>::max();
-  if (!(below || above) || near > most || near < -most) return near;  // exact, NaN or infinite
+  bool const is_infinite = near > largest_finite<Narrow> || near < -largest_finite<Narrow>;
+  if (!(below || above) || is_infinite) return near;  // exact, NaN or infinite
   auto const bits = __builtin_bit_cast(Bits, near);
   bool const away = exact < 0 ? below : above;
   return __builtin_bit_cast(Narrow, static_cast<Bits>((away ? bits - 1 : bits) | 1U));
