@@ -48,6 +48,24 @@ auto heavy_from(std::int64_t begin, Seen& seen) {
   };
 }
 
+/// Works for some 4 instructions per turn, without reading the time: that may itself take microseconds.
+void work(std::int64_t turns) {
+  for (std::int64_t volatile turn = 0; turn < turns;) turn = turn + 1;
+}
+
+/// Returns the turns of `work` that take about `duration`.
+std::int64_t turns_of(std::chrono::nanoseconds duration) {
+  constexpr std::int64_t turns = 200'000;
+  auto least = std::chrono::steady_clock::duration::max();
+  // An interrupted measurement looks long.
+  for (int round = 0; round < 10; ++round) {
+    auto const start = std::chrono::steady_clock::now();
+    work(turns);
+    least = std::min(least, std::chrono::steady_clock::now() - start);
+  }
+  return std::max<std::int64_t>(1, turns * duration / least);
+}
+
 // A cheap part that is interrupted looks long, so the rest is shared by chance in a few rounds.
 constexpr int rounds_of_launches = 16;
 
@@ -159,10 +177,8 @@ TEST_F(LaunchTest, AShortLoopAloneWakesNoThreads) {
   MemArray<std::uint8_t, 1> array({40});
   Seen seen;
   // Some 20 µs: enough to share after another loop, too short to wake a thread.
-  auto const kernel = [counted = CountedCopies(seen)](std::int64_t, auto const&) {
-    auto const end = std::chrono::steady_clock::now() + 500ns;
-    while (std::chrono::steady_clock::now() < end) {
-    }
+  auto const kernel = [turns = turns_of(500ns), counted = CountedCopies(seen)](std::int64_t, auto const&) {
+    work(turns);
   };
   auto const copies_of_launch = [&](launch const& on) {
     int const before = seen.copies;
