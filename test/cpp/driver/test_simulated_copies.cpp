@@ -95,5 +95,37 @@ TEST_F(SimulatedCopies, CopyReadsElementsWrittenByAKernel) {
   EXPECT_EQ(testing::detail::reachable(&local), &local);
 }
 
+/// A fixture for devices whose pageable copies access host memory as late as the CUDA documentation allows.
+class LateSimulatedCopies : public SimulatedDriver {
+ protected:
+  LateSimulatedCopies() : SimulatedDriver({.late_copies = true}) {}
+
+  Scoped<cu::Stream> stream = make_stream();
+  Scoped<cu::DevicePtr> memory = allocate(1000);
+};
+
+TEST_F(LateSimulatedCopies, FromPageableMemoryReadTheSourceAfterReturning) {
+  SKIP_AS_IT_RACES();
+  auto source = bytes_of(1000, 1);
+  {
+    Gate const gate(cuda, stream);
+    EXPECT_OK(cuda.cuMemcpyHtoDAsync(memory, source.data(), 1000, stream));
+    source = bytes_of(1000, 2);
+  }
+  EXPECT_EQ(read(memory, 1000, stream), bytes_of(1000, 2));
+}
+
+TEST_F(LateSimulatedCopies, ToPageableMemoryReturnBeforeTheWrite) {
+  EXPECT_OK(cuda.cuMemsetD8Async(memory, 3, 1000, stream));
+  auto target = bytes_of(1000, 0);
+  Gate gate(cuda, stream);
+  EXPECT_OK(cuda.cuMemcpyDtoHAsync(target.data(), memory, 1000, stream));
+  EXPECT_EQ(cuda.cuStreamQuery(stream), 600);
+  EXPECT_EQ(target, bytes_of(1000, 0));
+  gate.open();
+  EXPECT_OK(cuda.cuStreamSynchronize(stream));
+  EXPECT_EQ(target, bytes_of(1000, 3));
+}
+
 }  // namespace
 }  // namespace memarray
