@@ -1,6 +1,7 @@
 """Device memory that runs short or is freed."""
 
 import memarray
+import numpy as np
 import pytest
 from memarray import dlpack
 from support import look
@@ -36,6 +37,26 @@ def test_allocation_succeeds_on_retry_after_one_failure(pools):
         sim.fail("cuMemHostAlloc", nth=1, code=2, times=1)
         other.move_memory(dlpack.kDLCUDA, 0, stream=memarray.Stream(), async_copy=True)
         del array, other
+
+
+@pytest.mark.parametrize("size", [1, 1000, 1 << 20])
+@pytest.mark.parametrize("async_copy", [False, True])
+def test_moves_are_correct_where_pageable_memory_is_copied_late(size, async_copy):
+    with memarray.testing.simulated_devices(late_copies=True) as sim:
+        stream = memarray.Stream()
+        given = np.arange(size, dtype="i4")
+        copy = memarray.BufferView.from_numpy(given, device="cuda")
+        array = memarray.MemArray((size,), "int32")
+        array.read_numpy_array(given)
+        sim.delay(0.005)
+        array.move_memory(dlpack.kDLCUDA, 0, stream, async_copy)
+        given[:] = -1
+        array.add_index_tuple(stream)
+        array.move_memory(dlpack.kDLCPU, 0, stream, async_copy)
+        assert np.array_equal(look(array), 2 * np.arange(size, dtype="i4"))
+        array.fill(-1)
+        assert np.array_equal(np.asarray(copy.to_device("cpu")), np.arange(size, dtype="i4"))
+        del array, copy
 
 
 def test_pooled_memory_is_trimmed_for_larger_allocation():

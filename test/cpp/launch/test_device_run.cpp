@@ -11,12 +11,22 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "array/array_test.hpp"
 #include "memory/deferred.hpp"
+
+namespace {
+/// Too large for a kernel's parameter.
+struct Large {
+  double values[8];
+};
+}  // namespace
+
+MEMARRAY_DTYPE(Large);
 
 namespace memarray::test {
 namespace {
@@ -71,6 +81,44 @@ TEST_F(DeviceRunTest, OutOfMemoryErrorStatesTheSizeAndTheNextSumWorks) {
   EXPECT_NE(words.find("taking 8 bytes of device memory on cuda:0"), std::string::npos) << words;
   sim.clear();
   EXPECT_EQ(sum(array, bound_stream.stream), 4950.0);
+}
+
+TEST_F(DeviceRunTest, OtherJobsWithoutMemoryStateTheSizeAndWorkAfterwards) {
+  constexpr std::int64_t count = 10000;
+  auto const array = counted(count);
+  MemArray<double, 1> sums({count});
+  sums.move_memory(kDLCUDA, 0, 0);
+  MemArray<Large, 1> larges({10});
+  larges.move_memory(kDLCUDA, 0, 0);
+  struct Job {
+    char const* name;
+    int allocation;  // the first that fails; those before it are of results
+    std::function<void()> run;
+  };
+  std::vector<Job> const jobs{
+      {"scan", 1, [&] { exclusive_scan(array, sums, bound_stream.stream); }},
+      {"reduction of a view", 2, [&] { static_cast<void>(ConstBufferView(ReadLease<double, 1>(array)).sum()); }},
+      {"fill of a strided view", 1,
+       [&] { BufferView(WriteLease<Large, 1>(larges)).slice(0, {.step = 2}).fill(Large{{1, 2, 3}}); }},
+      {"reduction by a kernel", 1,
+       [&] {
+         static_cast<void>(transform_reduce(
+             {count}, bound_stream.stream, 0.0, std::plus(), [](std::int64_t i, auto const& x) { return x[i]; },
+             read(array)));
+       }},
+  };
+  for (Job const& job : jobs) {
+    SCOPED_TRACE(job.name);
+    sim.fail("cuMemAllocFromPoolAsync", job.allocation);
+    std::string const words = message_of<OutOfMemoryError>(job.run);
+    EXPECT_NE(words.find(" bytes of device memory on cuda:0"), std::string::npos) << words;
+    EXPECT_GE(sim.calls("cuMemPoolTrimTo"), 1U);
+    EXPECT_EQ(array.get_lock_id(), -1);
+    EXPECT_EQ(sums.get_lock_id(), -1);
+    EXPECT_EQ(larges.get_lock_id(), -1);
+    sim.clear();
+    EXPECT_NO_THROW(job.run());
+  }
 }
 
 TEST_F(DeviceRunTest, ReductionsAllocateScratchOnlyForSeveralParts) {
