@@ -210,5 +210,30 @@ TEST_F(LaunchTest, LoopsOverOneArrayGiveAPartToTheSameThread) {
   EXPECT_EQ(same, 3);
 }
 
+TEST_F(LaunchTest, NewMemoryIsFirstWrittenByTheThreadsOfLaterLoops) {
+  // Bytes enough to be shared without a measurement.
+  constexpr std::int64_t size = 1 << 18;
+  static thread_local char own = 0;
+  // Sleeps 32 times on the way, so that both threads come in time also where other processes use the CPUs.
+  auto const mine = [](std::int64_t i) {
+    if (i % (size / 32) == 0) std::this_thread::sleep_for(200us);
+    return reinterpret_cast<std::uintptr_t>(&own);
+  };
+  auto const end = std::chrono::steady_clock::now() + 20s;
+  bool same = false;
+  while (!same && std::chrono::steady_clock::now() < end) {
+    MemArray<std::uintptr_t, 1> writer({size});
+    launch const on{.threads = 2};
+    for_each_index({size}, on, [mine](std::int64_t i, auto x) { x[i] = mine(i); }, overwrite(writer));
+    auto const again = [mine](std::int64_t i, auto const& x) { return x[i] == mine(i) ? 1 : 0; };
+    auto const halves = [caller = mine(1)](std::int64_t i, auto const& x) {
+      return (x[i] == caller) == (i < size / 2) ? 1 : 0;
+    };
+    same = transform_reduce({size}, on, 0, plus{}, again, read(writer)) > size / 10 * 9 &&
+           transform_reduce({size}, on, 0, plus{}, halves, read(writer)) > size / 10 * 9;
+  }
+  EXPECT_TRUE(same);
+}
+
 }  // namespace
 }  // namespace memarray::test
