@@ -19,12 +19,14 @@ from memarray import BufferView, LockError
 from memarray.dlpack import kDLCUDA
 from shared_segments import holding
 from support import DTYPES, SEED, look
+from test_operations import LEASES
 
 pytestmark = pytest.mark.sanitize
 
 SHAPE = (4, 5)
 VALUES = np.arange(20, dtype="float64").reshape(SHAPE)
 PARTS = ranges(SHAPE)
+READING = {"read", "two readers", "leases reading", "leases reading twice"}
 every_access = pytest.mark.parametrize("access", ACCESSES)
 kernels = kernels_of("float64", 2)
 zero = np.float64(0).tobytes()
@@ -79,30 +81,35 @@ def readers(array):
     ]
 
 
-def test_read_lease_refuses_changes_and_allows_reads():
+@pytest.mark.parametrize("kind", sorted(READING))
+def test_read_lease_refuses_changes_and_allows_reads(kind):
     array = array_of(VALUES)
-    with array.read() as lease, array.read():
-        for call in writers(array):
-            with pytest.raises(LockError):
-                call()
-        for call in readers(array):
+    leases = LEASES[kind](array)
+    for call in writers(array):
+        with pytest.raises(LockError):
             call()
-        assert np.array_equal(np.asarray(lease), VALUES)
+    for call in readers(array):
+        call()
+    assert all(np.array_equal(np.asarray(lease), VALUES) for lease in leases)
+    for lease in leases:
+        lease.close()
     assert np.array_equal(look(array), VALUES)
     for call in writers(array):
         call()
 
 
-@pytest.mark.parametrize("lease_of", [lambda a: a.write(), lambda a: a.get_dlpack()], ids=["write", "get_dlpack"])
-def test_write_lease_refuses_others_kernels(lease_of):
+@pytest.mark.parametrize("kind", sorted(LEASES.keys() - READING))
+def test_write_lease_refuses_others_kernels(kind):
     array = array_of(VALUES)
-    with lease_of(array) as lease:
-        for call in writers(array) + readers(array):
-            with pytest.raises(LockError):
-                call()
+    (lease,) = LEASES[kind](array)
+    np.asarray(lease)[...] = VALUES
+    for call in writers(array) + readers(array):
         with pytest.raises(LockError):
-            kernels.change(array, "update", where(SHAPE, None, lock_id=lease.lock_id + 1))
-        assert np.array_equal(np.asarray(lease), VALUES)
+            call()
+    with pytest.raises(LockError):
+        kernels.change(array, "update", where(SHAPE, None, lock_id=lease.lock_id + 1))
+    assert np.array_equal(np.asarray(lease), VALUES)
+    lease.close()
     for call in writers(array) + readers(array):
         call()
 

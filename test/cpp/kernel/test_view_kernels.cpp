@@ -69,6 +69,28 @@ TEST_P(ViewKernelsTest, ExactlyTheElementsOfAViewAreVisited) {
   }
 }
 
+TEST_P(ViewKernelsTest, KernelsMayChangeViewsWhileTheyReduce) {
+  MemArray<double, 2> array({40, 60});
+  array.fill(1);
+  place(array);
+  WriteLease<double, 2> lease(array, {.stream = stream});
+  BufferView const part = BufferView(lease).slice(1, {.step = -2});
+  auto const total_of = [&](auto f, auto const& access) {
+    return transform_reduce({40, 30}, stream, 0.0, plus{}, f, access);
+  };
+  auto const element = [](auto const&, double& x) { return x += 1; };
+  auto const indexer = [](auto const& i, auto x) { return x[i] = static_cast<double>(i[1]); };
+  EXPECT_EQ(total_of(element, update<double, 2>(part)), 2 * 1200);
+  EXPECT_EQ(total_of(indexer, write<double, 2>(part)), 40 * 435);
+  EXPECT_EQ(total_of([](auto const& i, auto const& x) { return x[i]; }, read<double, 2>(part)), 40 * 435);
+  EXPECT_EQ(total_of(indexer, overwrite<double, 2>(part)), 40 * 435);
+  lease.close();
+  auto const found = fetched(array);
+  for (std::size_t i = 0; i < 40; ++i)
+    for (std::size_t j = 0; j < 60; ++j)
+      ASSERT_EQ(found[60 * i + j], j % 2 == 1 ? static_cast<double>((59 - j) / 2) : 1) << i << ' ' << j;
+}
+
 TEST_P(ViewKernelsTest, TypedViewsGiveIndexers) {
   MemArray<double, 2> array({4, 6});
   place(array);

@@ -68,6 +68,7 @@ REFUSED = {
     "__dlpack__ is interrupted": (lambda: Raises(KeyboardInterrupt()), KeyboardInterrupt, None),
     "__dlpack__ refuses": (lambda: Raises(BufferError("not today")), TypeError, "not today"),
     "mask": (lambda: np.ma.array(np.ones(3), mask=[0, 1, 0]), TypeError, "would lose the mask"),
+    "masked constant": (lambda: np.ma.masked, TypeError, "would lose the mask"),
     "unit": (lambda: np.ones(3).view(WithUnit), TypeError, "would lose the unit"),
     "date": (lambda: np.array([1, 2, 3], "M8[s]"), TypeError, "memarray has no dtype for elements of"),
     "closed view": (closed_view, ValueError, "closed"),
