@@ -3,6 +3,7 @@
 import gc
 import itertools
 import os
+import sys
 import threading
 import time
 import warnings
@@ -149,6 +150,18 @@ def test_refusals_say_where_leases_were_opened_under_trace_leases():
     with array.read(), pytest.raises(memarray.LockError) as refused:
         array.fill(1)
     assert "opened at" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["opener", "not UTF-8: \udcff"])
+def test_traced_leases_keep_no_code_object(name):
+    memarray.options.trace_leases = True
+    array = memarray.MemArray([2])
+    code = compile("with array.read(): pass", f"{name}.py", "exec")
+    before = sys.getrefcount(code)
+    for _ in range(100):
+        exec(code, {"array": array})
+    memarray.options.trace_leases = False
+    assert sys.getrefcount(code) - before < 10
 
 
 def test_lock_errors_are_runtime_and_buffer_errors():
