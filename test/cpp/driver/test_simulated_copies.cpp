@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -110,9 +111,12 @@ TEST_F(LateSimulatedCopies, FromPageableMemoryReadTheSourceAfterReturning) {
   {
     Gate const gate(cuda, stream);
     EXPECT_OK(cuda.cuMemcpyHtoDAsync(memory, source.data(), 1000, stream));
-    source = bytes_of(1000, 2);
+    std::ranges::fill(source, static_cast<unsigned char>(2));  // in place
   }
-  EXPECT_EQ(read(memory, 1000, stream), bytes_of(1000, 2));
+  auto copy = bytes_of(1000, 0);
+  EXPECT_OK(cuda.cuMemcpyDtoHAsync(copy.data(), memory, 1000, stream));
+  EXPECT_OK(cuda.cuStreamSynchronize(stream));
+  EXPECT_EQ(copy, bytes_of(1000, 2));
 }
 
 TEST_F(LateSimulatedCopies, ToPageableMemoryReturnBeforeTheWrite) {
