@@ -19,7 +19,7 @@ TEST_F(SimulatedCopies, FromPageableMemoryReadTheSourceBeforeReturning) {
   {
     Gate const gate(cuda, stream);
     EXPECT_OK(cuda.cuMemcpyHtoDAsync(memory, source.data(), 1000, stream));
-    source = bytes_of(1000, 2);
+    std::ranges::fill(source, static_cast<unsigned char>(2));  // in place
   }
   EXPECT_EQ(read(memory, 1000, stream), bytes_of(1000, 1));
 }
@@ -120,6 +120,7 @@ TEST_F(LateSimulatedCopies, FromPageableMemoryReadTheSourceAfterReturning) {
 }
 
 TEST_F(LateSimulatedCopies, ToPageableMemoryReturnBeforeTheWrite) {
+  SKIP_AS_IT_RACES();
   EXPECT_OK(cuda.cuMemsetD8Async(memory, 3, 1000, stream));
   auto target = bytes_of(1000, 0);
   Gate gate(cuda, stream);

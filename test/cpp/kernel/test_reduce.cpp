@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
@@ -251,13 +252,13 @@ TEST_P(ReduceTest, WritersAndOtherReadersAreLockedOut) {
   EXPECT_THROW(static_cast<void>(min(other, StreamHandle())), ValueError);
 }
 
-/// Different orders of these numbers give different sums.
-std::vector<double> uneven(std::int64_t n) {
+/// Different orders of these numbers give different sums. Their exponents lie in `-spread / 2 … spread / 2`.
+std::vector<double> uneven(std::int64_t n, int spread = 60) {
   std::vector<double> values(static_cast<std::size_t>(n));
   double x = 0.3;
   for (double& value : values) {
     x = 3.9 * x * (1 - x);
-    value = std::ldexp(x - 0.5, static_cast<int>(x * 60) - 30);
+    value = std::ldexp(x - 0.5, static_cast<int>(x * spread) - spread / 2);
   }
   return values;
 }
@@ -285,39 +286,58 @@ TEST(ReduceOrder, ResultsDoNotDependOnThreadsOrPlaces) {
   for (auto const& result : results) EXPECT_EQ(result, results.front());
 }
 
-/// Repeats the documented order: pieces of 4,096 positions, in them rows, in rows lanes of a cache line.
-TEST(ReduceOrder, IsTheDocumentedOne) {
-  std::int64_t const rows = 37;
-  std::int64_t const columns = 301;
-  std::vector<double> const values = uneven(rows * columns);
-  MemArray<double, 2> array({rows, columns});
-  std::copy(values.begin(), values.end(), array.ptr());
-  double expected = 0.25;
-  for (std::int64_t begin = 0; begin < rows * columns; begin += 4096) {
-    std::int64_t const end = std::min(begin + 4096, rows * columns);
-    std::optional<double> piece;
+/// Sums values in the documented order: pieces of 4,096 positions, in them rows, in rows `lanes` lanes.
+template <int lanes, class T>
+T sum_in_documented_order(std::vector<T> const& values, std::int64_t columns, T init) {
+  auto const count = static_cast<std::int64_t>(values.size());
+  auto const value = [&](std::int64_t i) { return values[static_cast<std::size_t>(i)]; };
+  for (std::int64_t begin = 0; begin < count; begin += 4096) {
+    std::int64_t const end = std::min(begin + 4096, count);
+    std::optional<T> piece;
     for (std::int64_t at = begin; at < end;) {
       std::int64_t const stop = std::min(end, (at / columns + 1) * columns);
-      double lanes[8];
-      double row = 0;
-      if (stop - at < 8) {
-        row = values[static_cast<std::size_t>(at)];
-        for (std::int64_t i = at + 1; i < stop; ++i) row += values[static_cast<std::size_t>(i)];
+      T each[lanes];
+      T row = value(at);
+      if (stop - at < lanes) {
+        for (std::int64_t i = at + 1; i < stop; ++i) row += value(i);
       } else {
         for (std::int64_t i = at; i < stop; ++i) {
-          double& lane = lanes[(i - at) % 8];
-          lane = i - at < 8 ? values[static_cast<std::size_t>(i)] : lane + values[static_cast<std::size_t>(i)];
+          T& lane = each[(i - at) % lanes];
+          lane = i - at < lanes ? value(i) : lane + value(i);
         }
-        for (int half = 4; half > 0; half /= 2)
-          for (int l = 0; l < half; ++l) lanes[l] += lanes[l + half];
-        row = lanes[0];
+        for (int half = lanes / 2; half > 0; half /= 2)
+          for (int l = 0; l < half; ++l) each[l] += each[l + half];
+        row = each[0];
       }
       piece = piece ? *piece + row : row;
       at = stop;
     }
-    expected += *piece;
+    init += *piece;
   }
-  EXPECT_EQ(transform_reduce({rows, columns}, default_stream(), 0.25, plus{}, element, read(array)), expected);
+  return init;
+}
+
+template <int lanes, class T>
+void expect_documented_order(int spread) {
+  std::int64_t const rows = 37;
+  std::int64_t const columns = 301;
+  std::vector<T> values;
+  for (double const value : uneven(rows * columns, spread)) values.push_back(static_cast<T>(value));
+  MemArray<T, 2> array({rows, columns});
+  std::ranges::copy(values, array.ptr());
+  StreamHandle const stream = default_stream();
+  T const init(0.25);
+  T const by_rows = sum_in_documented_order<lanes>(values, columns, init);
+  T const as_one_run = sum_in_documented_order<lanes>(values, rows * columns, init);
+  EXPECT_NE(by_rows, as_one_run) << "else the numbers do not tell the orders apart";
+  EXPECT_EQ(transform_reduce({rows, columns}, stream, init, plus{}, element, read(array)), by_rows);
+  EXPECT_EQ(reduce(array, stream, init, plus{}), as_one_run);
+}
+
+TEST(ReduceOrder, IsTheDocumentedOne) {
+  expect_documented_order<16, float>(20);
+  expect_documented_order<8, double>(60);
+  expect_documented_order<4, std::complex<double>>(60);
 }
 
 /// Sums of another order round differently. Beyond 2^24 they are: lanes in sequence 32, pieces of 2,048 or 8,192
