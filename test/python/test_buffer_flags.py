@@ -1,12 +1,15 @@
 """The buffer protocol compared with NumPy's and memoryview's, for every layout and every combination of flags."""
 
+import contextlib
 import ctypes
 import hashlib
+import importlib
 import itertools
 
 import memarray
 import numpy as np
 import pytest
+from exchange_libraries import extension, is_there
 from support import filled
 from test_buffer import ANY_CONTIGUOUS, C_CONTIGUOUS, F_CONTIGUOUS, FORMAT, ND, STRIDES, WRITABLE, get_buffer, release
 
@@ -126,6 +129,37 @@ def test_cpython_testbuffer_results_match_numpy(layout):
         memoryview(source).release()
     if len(sources) == 2:
         lease.close()
+
+
+def consumers_of_contiguous_memory(ndim):
+    """Returns functions of other libraries that refuse memory that is not contiguous."""
+    taken = {"NumPy": lambda obj: np.asarray(obj).flags.c_contiguous or np.asarray(obj).flags.f_contiguous}
+    if is_there("Cython") and ndim:
+        module = extension("contiguous_by_cython")
+        for order in ("rows", "columns") if ndim > 1 else ("rows",):
+            taken[f"Cython, {order}"] = getattr(module, f"{order}_{ndim}d")
+    if is_there("pyarrow"):
+        taken["PyArrow"] = importlib.import_module("pyarrow").py_buffer
+    return taken
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_other_libraries_see_contiguous_memory_where_numpy_does(layout):
+    x = LAYOUTS[layout]
+    array = memarray.MemArray.from_numpy(x) if x.ndim and x.flags.c_contiguous else None
+    with array.read() if array is not None else contextlib.nullcontext() as lease:
+        for name, take in consumers_of_contiguous_memory(x.ndim).items():
+
+            def outcome(obj, take=take):
+                try:
+                    result = take(obj)
+                except (ValueError, BufferError):
+                    return "refused"
+                return result if isinstance(result, bool) else memoryview(result).tobytes()
+
+            assert outcome(memarray.BufferView(x)) == outcome(x), name
+            if lease is not None:
+                assert outcome(lease) == outcome(x), name
 
 
 def test_hashlib_accepts_c_contiguous_memory_only():

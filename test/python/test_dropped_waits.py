@@ -116,9 +116,10 @@ def as_markdown(seen):
     lines = [
         "# Dropped waits",
         "",
-        "For people who change what memarray waits for. Each place in the library where a stream or the host waits,",
-        "and the scenarios of `test/python/wait_scenarios.py`, or programs of `test/cpp/array/test_dropped_waits.cpp`,",
-        "that fail if that wait is dropped; written by `test/python/test_dropped_waits.py`.",
+        "For people who change what memarray waits for. The table lists each place in the library where a stream or",
+        "the host waits. Beside it are the scenarios of `test/python/wait_scenarios.py`, or programs of",
+        "`test/cpp/array/test_dropped_waits.cpp`, that fail if that wait is dropped. Written by",
+        "`test/python/test_dropped_waits.py`.",
         "",
         "| where | detected by |",
         "|---|---|",
