@@ -118,7 +118,9 @@ def _install_tools(part: Part) -> Path:
         # Installed on top: the next ordinary run need not start over, and tests these peers, too.
         install = [TOOLS.folder / "bin" / "python", "-m", "pip", "install", "--quiet", "-r", NIGHTLY_REQUIREMENTS]
         if part.run(install, check=False, limit=900).returncode:
-            part.note("numba and pyarrow are not to be had here: the tests that use them are left out")
+            part.note(
+                "astropy, numba, pint and pyarrow are not all to be had here: the tests that use them are left out"
+            )
     return TOOLS.folder
 
 

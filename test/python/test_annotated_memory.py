@@ -106,6 +106,53 @@ def test_arrays_with_units_are_refused_by_every_import(take, class_):
         take(masked(class_))
 
 
+def _astropy(name):
+    masked = pytest.importorskip("astropy.utils.masked", reason="astropy is not installed").Masked
+    units = pytest.importorskip("astropy.units")
+    table = pytest.importorskip("astropy.table")
+    x = np.array([1.0, 2.0])
+    return {
+        "Masked": lambda: masked(x, mask=[False, True]),
+        "Masked without a masked element": lambda: masked(x),
+        "Quantity": lambda: x * units.m,
+        "Quantity without a dimension": lambda: x * units.dimensionless_unscaled,
+        "Masked Quantity": lambda: masked(x * units.m, mask=[True, False]),
+        "Column": lambda: table.Column(x),
+        "Column with a unit": lambda: table.Column(x, unit="m"),
+        "MaskedColumn": lambda: table.MaskedColumn(x, mask=[False, True]),
+    }[name]()
+
+
+def _pint(name):
+    return np.array([1.0, 2.0]) * pytest.importorskip("pint", reason="pint is not installed").UnitRegistry()(name)
+
+
+#: Objects of the libraries themselves: what each import would lose.
+OF_LIBRARIES = {
+    "Masked": "mask", "Masked without a masked element": "mask", "Masked Quantity": "mask", "MaskedColumn": "mask",
+    "Quantity": "unit", "Quantity without a dimension": "unit", "Column with a unit": "unit",
+}  # fmt: skip
+
+
+@every_way
+@pytest.mark.parametrize("name", OF_LIBRARIES)
+def test_astropy_masks_and_units_are_refused_by_every_import(take, name):
+    with pytest.raises(BufferError, match=f"would lose the {OF_LIBRARIES[name]} of this "):
+        take(_astropy(name))
+
+
+@every_way
+def test_astropy_columns_without_mask_and_unit_are_accepted(take):
+    take(_astropy("Column"))
+
+
+@every_way
+@pytest.mark.parametrize("name", ["meter", "dimensionless"])
+def test_pint_quantities_are_refused_by_every_import(take, name):
+    with pytest.raises(BufferError, match="would lose the unit of this Quantity"):
+        take(_pint(name))
+
+
 @every_way
 def test_empty_mask_and_unit_attributes_are_ignored(take):
     take(masked(Unmasked))
