@@ -92,6 +92,23 @@ TEST_F(LaunchTest, NegativeSettingsOfHoldsAndSortsAreRefused) {
   EXPECT_EQ(keys.state().lock().word().load(), detail::LockWord::free);
 }
 
+TEST_F(LaunchTest, NegativeExtentsAreRefused) {
+  MemArray<float, 2> array({4, 4});
+  auto const never = [](auto const&, auto&&...) { FAIL(); };
+  auto const nothing = [](auto const&, auto const&) { return 1.0; };
+  StreamHandle const stream = default_stream();
+  for (std::int64_t const extent : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::min()}) {
+    // Their products are positive for two negative extents.
+    for (auto const& shape : {std::array{extent, std::int64_t{4}}, std::array{std::int64_t{-1}, extent}}) {
+      EXPECT_THROW(for_each_index(shape, stream, never, write(array)), ValueError) << extent;
+      EXPECT_THROW(for_each_index(shape, stream, never, read(array)), ValueError) << extent;
+      EXPECT_THROW(hold(stream, read(array)).for_each_index(shape, never), ValueError) << extent;
+      EXPECT_THROW(static_cast<void>(transform_reduce(shape, stream, 0.0, plus{}, nothing, read(array))), ValueError);
+    }
+  }
+  EXPECT_EQ(array.state().lock().word().load(), detail::LockWord::free);
+}
+
 /// Returns the CPU time of other threads during `work`, in units of this one's.
 template <class Work>
 double share_of_others(Work const& work) {
