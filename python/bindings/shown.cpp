@@ -1,10 +1,9 @@
 #include "shown.hpp"
 
+#include "base/shortened.hpp"
 #include "gil.hpp"
 #include "helpers.hpp"
 #include "py_ref.hpp"
-
-#include <memarray/detail/base/shortened.hpp>
 
 #include <string_view>
 

@@ -1,5 +1,7 @@
 #include <memarray/base/struct_fields.hpp>
 
+#include "shortened.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -9,7 +11,6 @@
 #include <system_error>
 
 #include <memarray/base/errors.hpp>
-#include <memarray/detail/base/shortened.hpp>
 
 namespace memarray {
 namespace {

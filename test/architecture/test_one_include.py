@@ -60,6 +60,18 @@ def test_every_header_outside_detail_declares_a_public_name():
     assert without == COLLECTIONS, "move them to memarray/detail/"
 
 
+def test_public_headers_reach_every_header_of_detail():
+    public, internal = [], set()
+    for path in (INCLUDE / "memarray").rglob("*.h*"):
+        name = path.relative_to(INCLUDE).as_posix()
+        internal.add(name) if "detail" in path.parts else public.append(name)
+    reached: set[str] = set()
+    for name in public:
+        included(name, reached)
+    assert len(internal) > 40
+    assert internal - reached == set(), "move them to src/"
+
+
 def test_every_public_header_and_name_has_a_comment():
     public = [path for path in (INCLUDE / "memarray").rglob("*.h*") if "detail" not in path.parts]
     texts = {path: path.read_text(encoding="utf-8") for path in public}

@@ -1,7 +1,7 @@
 #include "injection.hpp"
+#include "base/shortened.hpp"
 
 #include <memarray/base/errors.hpp>
-#include <memarray/detail/base/shortened.hpp>
 
 #include <algorithm>
 #include <limits>
