@@ -65,6 +65,11 @@ BREAKS = {
         ("examples/a/src/b.cpp", "double* x = array.ptr();\n"),
         ("examples/a/src/b.cu", "std::memcpy(a, b, n);\n"),
     ],
+    rules.new_references_are_held: [
+        ("python/bindings/a.cpp", "void f() {\n  PyObject* const x = PyList_New(0);\n  g();\n  Py_DECREF(x);\n}\n"),
+        ("python/bindings/a.cpp", "void f() {\n  auto* x = PyTuple_New(0);\n  if (x) Py_XDECREF(x);\n}\n"),
+        ("python/bindings/a.hpp", "void f() {\n  PyObject *x = PyDict_New();\n  g(x);\n  Py_CLEAR(x);\n}\n"),
+    ],
     rules.no_unfinished_work: [("src/base/a.cpp", "// " + "TODO: more\n")],
     rules.files_are_short: [("src/base/a.hpp", "\n" * 401)],
 }
@@ -109,6 +114,13 @@ KEEPS = {
         ("README.md", "```sh\npip install '.[demo]' && python -m memarray demo\n./test/run\n```\n")
     ],
     rules.examples_leave_loops_to_kernels: [("examples/a/src/b.cpp", "for_each_index(array, stream, f);\n")],
+    rules.new_references_are_held: [
+        (
+            "python/bindings/a.cpp",
+            "void dealloc(PyObject* self) {\n  PyTypeObject* const type = Py_TYPE(self);\n  Py_DECREF(type);\n}\n"
+            "void f() {\n  PyObject* const x = self;\n}\nvoid drop(PyObject* x) {\n  Py_DECREF(x);\n}\n",
+        )
+    ],
     rules.no_unfinished_work: [("src/base/a.cpp", "// nothing left to do\n")],
     rules.files_are_short: [("src/base/a.hpp", "\n" * 400)],
 }
