@@ -32,8 +32,6 @@ void add_row(std::byte* target, std::int64_t stride, std::int64_t count, std::in
     auto& element = *reinterpret_cast<Stored<T>*>(target + i * stride);
     if constexpr (std::is_same_v<T, bool>)
       element.byte = static_cast<std::uint8_t>(element.byte != 0 || sum != 0);
-    else if constexpr (is_complex<T>)
-      element += static_cast<typename T::value_type>(sum);
     else
       element = add_wrapping(element, static_cast<T>(sum));
   }
@@ -62,8 +60,8 @@ int index_of_number(DType const& dtype) {
 
 template <class T>
 void add_index_of(StridedTarget const& target, std::byte const* source) {
-  if (target.layout.ndim() == 0 || target.layout.size() == 0) return;
-  if (!target.layout.is_contiguous(sizeof(T))) return add_index_to<T>(target);
+  if (target.layout.size() == 0) return;
+  if (target.layout.ndim() == 0 || !target.layout.is_contiguous(sizeof(T))) return add_index_to<T>(target);
   RowsPlan plan = plan_rows(target.layout.shape());
   auto const* const from = reinterpret_cast<T const*>(source);
   auto* const to = reinterpret_cast<T*>(target.data);

@@ -344,6 +344,15 @@ def test_fill_and_add_index_work_in_place():
         overlapping.add_index()
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "complex128"])
+def test_add_index_gives_numpy_signs_of_zero(dtype):
+    for select in (np.s_[0, 0, ...], np.s_[:1, :1], np.s_[...], np.s_[:, ::2], np.s_[::-1], np.s_[0]):
+        x = np.full((2, 3), -0.0, dtype) if dtype[0] == "f" else np.full((2, 3), complex(-0.0, -0.0), dtype)
+        expected = x[select] + np.indices(x[select].shape).sum(axis=0).astype(dtype)
+        BufferView.from_numpy(x[select]).add_index()
+        assert_same_values(x[select], np.asarray(expected), select)
+
+
 def test_reductions_return_numbers_or_views():
     x = counted((3, 4, 5), "int16")[::-1, :, ::2]
     view = BufferView.from_numpy(x)

@@ -224,7 +224,7 @@ def test_random_view_operations_match_numpy():
                 expected_view += np.indices(x.shape).sum(axis=0).astype(x.dtype) if x.ndim else 0
             else:
                 return
-            equal(base, before)
+            assert_same_values(base, before, operation)
 
     run()
 
