@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "kernel/launch_test.hpp"
 
@@ -49,13 +50,24 @@ TEST_F(LaunchTest, GivenThreadsShareFewIndices) {
 }
 
 TEST_F(LaunchTest, AThreadTakesAtLeastAGrain) {
-  auto const found = threads_of(1000, {.threads = 4, .grain = 100}, 1us);
-  std::size_t run = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    ++run;
-    if (i + 1 < found.size() && found[i + 1] == found[i]) continue;
-    EXPECT_GE(run, 100U);
-    run = 0;
+  MemArray<std::uint8_t, 1> array({1000});
+  for (int round = 0; round < 10; ++round) {
+    std::vector<std::thread::id> found(1000);
+    // The first quarter is slow, so that other threads take the rest of it.
+    for_each_index(
+        {1000}, launch{.threads = 4, .grain = 100},
+        [&](std::int64_t i, auto) {
+          found[static_cast<std::size_t>(i)] = std::this_thread::get_id();
+          if (i < 250) std::this_thread::sleep_for(50us);
+        },
+        read(array));
+    std::size_t run = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      ++run;
+      if (i + 1 < found.size() && found[i + 1] == found[i]) continue;
+      EXPECT_GE(run, 100U);
+      run = 0;
+    }
   }
   auto const whole = threads_of(1000, {.threads = 4, .grain = 1000}, 1us);
   EXPECT_EQ(std::set(whole.begin(), whole.end()).size(), 1U);
