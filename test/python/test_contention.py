@@ -17,7 +17,6 @@ pytestmark = pytest.mark.threads
 
 LENGTH = 8192  # elements of 8 bytes: 64 KiB
 WANTED = 1000
-LEAST = 100  # what a busy machine must reach
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +36,7 @@ def test_python_and_cpp_threads_see_no_torn_writes(policy):
     tallies = {"read": [0, 0], "write": [0, 0]}
     counting = threading.Lock()
     torn, failed = [], []
-    end = time.monotonic() + 240
+    end = time.monotonic() + 600  # reached by busy machines alone
 
     def enough():
         with counting:
@@ -86,16 +85,16 @@ def test_python_and_cpp_threads_see_no_torn_writes(policy):
         finally:
             crowd.stop()
 
-    threads = [threading.Thread(target=crowd.run, args=(4, 300.0))]
+    threads = [threading.Thread(target=crowd.run, args=(4, 660.0))]
     threads += [threading.Thread(target=work, args=(number,)) for number in range(1, 5)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(300)
+        thread.join(660)
         assert not thread.is_alive()
     assert not failed
     assert not torn and not crowd.torn, "a torn value"
     for side, counts in (("Python", tallies), ("C++", crowd.tallies)):
         for kind, granted_and_refused in counts.items():
-            assert min(granted_and_refused) >= LEAST, (side, kind, granted_and_refused)
+            assert min(granted_and_refused) >= WANTED, (side, kind, granted_and_refused)
     assert array.lock_id == -1
