@@ -224,9 +224,8 @@ def new_references_are_held(root: Path) -> list[str]:
         is_checked = name.startswith("python/bindings/") and name not in HOLDS_BY_HAND
         for line in path.read_text().splitlines() if is_checked else ():
             function = "" if line.startswith("}") else function + line + "\n"
-            for dropped in re.findall(r"\bPy_X?DECREF\((\w+)\)|\bPy_CLEAR\((\w+)\)", line):
-                value = re.search(rf"\* *(?:const )?{''.join(dropped)} = (?!Py_TYPE\(|nullptr)", function)
-                if value:
+            for dropped in re.findall(r"\bPy_(?:X?DECREF|CLEAR)\((\w+)\)", line):
+                if re.search(rf"\* *(?:const )?{dropped} = (?!Py_TYPE\(|nullptr)", function):
                     wrong.append(f"{name}: {line.strip()}")
     return wrong
 

@@ -3,13 +3,12 @@
 import contextlib
 import ctypes
 import hashlib
-import importlib
 import itertools
 
 import memarray
 import numpy as np
 import pytest
-from exchange_libraries import extension, is_there
+from exchange_libraries import extension, is_there, load
 from support import filled
 from test_buffer import ANY_CONTIGUOUS, C_CONTIGUOUS, F_CONTIGUOUS, FORMAT, ND, STRIDES, WRITABLE, get_buffer, release
 
@@ -139,8 +138,16 @@ def consumers_of_contiguous_memory(ndim):
         for order in ("rows", "columns") if ndim > 1 else ("rows",):
             taken[f"Cython, {order}"] = getattr(module, f"{order}_{ndim}d")
     if is_there("pyarrow"):
-        taken["PyArrow"] = importlib.import_module("pyarrow").py_buffer
+        taken["PyArrow"] = load("pyarrow.py_buffer")
     return taken
+
+
+def seen_by(take, obj):
+    try:
+        result = take(obj)
+    except (ValueError, BufferError):
+        return "refused"
+    return result if isinstance(result, bool) else memoryview(result).tobytes()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -149,17 +156,9 @@ def test_other_libraries_see_contiguous_memory_where_numpy_does(layout):
     array = memarray.MemArray.from_numpy(x) if x.ndim and x.flags.c_contiguous else None
     with array.read() if array is not None else contextlib.nullcontext() as lease:
         for name, take in consumers_of_contiguous_memory(x.ndim).items():
-
-            def outcome(obj, take=take):
-                try:
-                    result = take(obj)
-                except (ValueError, BufferError):
-                    return "refused"
-                return result if isinstance(result, bool) else memoryview(result).tobytes()
-
-            assert outcome(memarray.BufferView(x)) == outcome(x), name
+            assert seen_by(take, memarray.BufferView(x)) == seen_by(take, x), name
             if lease is not None:
-                assert outcome(lease) == outcome(x), name
+                assert seen_by(take, lease) == seen_by(take, x), name
 
 
 def test_hashlib_accepts_c_contiguous_memory_only():

@@ -17,7 +17,6 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "kernel/launch_test.hpp"
 
@@ -50,17 +49,9 @@ TEST_F(LaunchTest, GivenThreadsShareFewIndices) {
 }
 
 TEST_F(LaunchTest, AThreadTakesAtLeastAGrain) {
-  MemArray<std::uint8_t, 1> array({1000});
   for (int round = 0; round < 10; ++round) {
-    std::vector<std::thread::id> found(1000);
     // The first quarter is slow, so that other threads take the rest of it.
-    for_each_index(
-        {1000}, launch{.threads = 4, .grain = 100},
-        [&](std::int64_t i, auto) {
-          found[static_cast<std::size_t>(i)] = std::this_thread::get_id();
-          if (i < 250) std::this_thread::sleep_for(50us);
-        },
-        read(array));
+    auto const found = threads_of(1000, {.threads = 4, .grain = 100}, 50us, 250);
     std::size_t run = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
       ++run;
