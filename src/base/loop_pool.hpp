@@ -8,6 +8,8 @@
 
 namespace memarray::detail {
 
+inline constexpr int most_threads = 1024;
+
 /// Bytes from which a loop is shared for its size alone.
 inline constexpr std::size_t bytes_worth_sharing = std::size_t{1} << 20;
 

@@ -25,7 +25,7 @@
 namespace memarray {
 namespace {
 
-constexpr int most_threads = 1024;
+using detail::most_threads;
 
 void pause_cpu() noexcept {
 #if defined(__x86_64__)

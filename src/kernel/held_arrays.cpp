@@ -29,6 +29,11 @@ namespace {
                    ", .grain = " + std::to_string(sharing.grain) + "}: both are positive, or 0 to leave the choice");
 }
 
+[[noreturn]] MEMARRAY_COLD void throw_hold_under_id(KernelHold const& hold) {
+  throw LockError("hold takes no lock id, because it may outlast the write lease: close the lease of " +
+                  hold.describe() + " first");
+}
+
 Use use_of(KernelHold const& hold) noexcept { return hold.mode() == AccessMode::read ? Use::read : Use::write; }
 
 }  // namespace
@@ -98,8 +103,10 @@ void HeldArrays::acquire(KernelHold& hold, StreamHandle const& stream, Extent ex
   bool const reads = hold._mode == AccessMode::read;
   if (hold._view) {
     ViewCore const& view = *hold._view;
-    if (!reads) view.check_writable("a kernel");
-    if (hold._mode == AccessMode::update || hold._mode == AccessMode::overwrite) view.check_elements_apart("a kernel");
+    if (!reads) {
+      view.check_writable("a kernel");
+      view.check_elements_apart("a kernel");
+    }
     await(view.block(), use_of(hold), stream);
     hold._target = view.on_device() ? static_cast<std::byte*>(testing::detail::reachable(view.data())) : view.data();
     hold._source = hold._target;
@@ -122,9 +129,11 @@ void HeldArrays::acquire(KernelHold& hold, StreamHandle const& stream, Extent ex
       state.unlock_and_release(hold._mode, hold._expected);
     }
   }
+  if (hold._copies_all && hold._lock_id >= 0) throw_hold_under_id(hold);
   // A partial `overwrite` needs the old contents of the rest.
   bool const keeps_rest = hold._mode == AccessMode::overwrite && extent == Extent::part && !hold._is_result;
   bool const copies_all = hold._copies_all && !reads;
+  hold._kept = ArrayStatePtr::share(&state);
   hold._acquired = std::make_unique<Acquisition>(
       state,
       copies_all   ? AccessMode::write
@@ -147,6 +156,7 @@ void HeldArrays::find_space(StreamHandle const& stream) {
 void HeldArrays::release() noexcept {
   for (KernelHold& hold : _holds) {
     hold._acquired.reset();
+    hold._kept = {};
     if (std::exchange(hold._is_locked, false)) hold._state->unlock_and_release(hold._mode, hold._expected);
   }
 }

@@ -277,7 +277,9 @@ void sort_held(HeldArrays& arrays, KeyKind kind) {
   if (arrays.where() == ExecutionSpace::host) {
     bool const pays = parallel_chunks(static_cast<std::size_t>(size) * sizeof(std::uint64_t)) > 1;
     std::int64_t const wanted = arrays.sharing().threads;
-    return sort_on_host(sort, wanted == 0 ? (pays ? threads() : 1) : std::clamp<std::int64_t>(size, 1, wanted));
+    // Each piece has a table of counts as large as 2,048 keys.
+    std::int64_t const most = std::max<std::int64_t>(8, size / 2048);
+    return sort_on_host(sort, std::min({size, most, wanted != 0 ? wanted : pays ? threads() : 1}));
   }
   if (arrays.where() == ExecutionSpace::simulated) {
     std::size_t const alignments[] = {keys.dtype().alignment, values.dtype().alignment};

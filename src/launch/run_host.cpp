@@ -108,7 +108,7 @@ void run_host(std::int64_t size, std::size_t bytes, LoopSharing sharing,
     begin = started.end;
     chunks = static_cast<std::int64_t>(started.rest / time_of_piece);
   }
-  if (width <= 0) width = threads();
+  width = width <= 0 ? threads() : std::min(width, most_threads);
   if (width == 1) return run(context, begin, size);
   std::int64_t const even = std::int64_t{4} * width;
   std::int64_t const most = std::int64_t{32} * width;

@@ -298,7 +298,7 @@ void ViewCore::read_element(void* element) const {
 
 void ViewCore::check_elements_apart(char const* what) const {
   if (_layout.may_overlap(_dtype.itemsize))
-    throw ValueError(std::string(what) + " would write one element at several indices: this " + describe() +
+    throw ValueError(std::string(what) + " may write one element at several indices: this " + describe() +
                      " has strides " + shape_text(_layout.strides()) + "; copy() it first");
 }
 

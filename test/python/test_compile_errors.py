@@ -58,6 +58,14 @@ CASES = {
         "each thread calls a copy of the functor: make it copyable",
     ),
     # ranks
+    "no_dimensions": (
+        "for_each_index(std::array<std::int64_t, 0>(), s, [](auto i, auto x) {}, read(a));",
+        "a launch has 1 to 16 dimensions",
+    ),
+    "no_dimensions_of_a_reduction": (
+        "transform_reduce(std::array<std::int64_t, 0>(), s, 0.0, plus(), [](auto i, auto x) { return 1.0; }, read(a));",
+        "a launch has 1 to 16 dimensions",
+    ),
     "update_of_another_rank": (
         "for_each_index(shape, s, [](auto i, double& x) {}, update(line));",
         "an update array has the rank of the launch",
@@ -197,6 +205,15 @@ CASES = {
     "integer_sum_of_floats": ("reduce(a, s, 0, plus());", CUTS),
     "integer_sum_of_float_results": (
         "transform_reduce({3}, s, 0, plus(), [](std::int64_t i, auto x) { return x[i] / 2; }, read(line));",
+        CUTS,
+    ),
+    "integer_sum_of_16_bits": ("MemArray<float16, 1> x({3}); reduce(x, s, 0, plus());", CUTS),
+    "integer_sum_of_16_bit_results": (
+        "transform_reduce({3}, s, 0, plus(), [](std::int64_t i, auto x) { return bfloat16(x[i]); }, read(line));",
+        CUTS,
+    ),
+    "integer_scan_of_16_bits": (
+        "MemArray<bfloat16, 1> x({3}); MemArray<int, 1> counts({3}); inclusive_scan(x, counts, s);",
         CUTS,
     ),
     "integer_scan_of_floats": ("MemArray<int, 2> counts({3, 4}); exclusive_scan(a, counts, s);", CUTS),

@@ -125,8 +125,14 @@ struct Multiply {
 #if defined(__CUDACC__)
 #pragma nv_exec_check_disable  // std::complex: called by host code only
 #endif
+  /// Integers wrap, like their sums.
   [[nodiscard]] MEMARRAY_HD T operator()(IndexArray<std::int64_t, 1> const&, T const& a, T const& b) const {
-    return static_cast<T>(a * b);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      using Unsigned = std::common_type_t<std::make_unsigned_t<T>, unsigned>;  // smaller ones would become `int`
+      return static_cast<T>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b));
+    } else {
+      return static_cast<T>(a * b);
+    }
   }
 };
 

@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace memarray {
 namespace detail {
@@ -119,6 +120,19 @@ R exclusive_scan(MemArray<T, ndim> const& array, MemArray<R, ndim>& result, Stre
   R total{};
   detail::scan(array, result, on, R(), true, plus(), false, &total);
   return total;
+}
+
+// Streams are shared pointers, so unqualified calls also find the scans of `std`, which would match better.
+template <class T, int ndim, class Op = plus>
+void inclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& result, StreamHandle const& stream,
+                    Op op = Op()) {
+  memarray::inclusive_scan(array, result, StreamOrLaunch(stream), std::move(op));
+}
+template <class T, int ndim, class Init, class Op = plus>
+  requires std::is_convertible_v<Init, T>
+T exclusive_scan(MemArray<T, ndim> const& array, MemArray<T, ndim>& result, StreamHandle const& stream, Init init,
+                 Op op = Op()) {
+  return memarray::exclusive_scan(array, result, StreamOrLaunch(stream), static_cast<T>(init), std::move(op));
 }
 
 // Common mistakes: compilers print the return type.

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -138,6 +140,72 @@ TEST_P(HoldTest, AnArrayThatIsReplacedInAKernelLivesUntilTheEnd) {
   }
   EXPECT_EQ(seen, std::vector<double>(4, 3));
   EXPECT_EQ(array.get_size(), 2);
+}
+
+TEST_P(HoldTest, AnArrayWithEscapedViewsThatIsReplacedLivesUntilTheEnd) {
+  MemArray<double, 1> array({1000});
+  array.fill(3);
+  place(array);
+  ConstBufferView const frame = array.view();
+  {
+    auto held = hold(stream, update(array));
+    array = MemArray<double, 1>({1000});
+    // Takes the memory of the replaced array's state if that is free.
+    MemArray<double, 1> other({1000});
+    held.for_each_index({1000}, [](std::int64_t, double& x) { x += 1; });
+    EXPECT_EQ(sum(other, stream), 0);
+    other.fill(5);
+    EXPECT_EQ(sum(other, stream), 5000);
+  }
+  EXPECT_EQ(sum(array, stream), 0);
+  array.fill(1);
+  EXPECT_EQ(contents_of(frame), std::vector<double>(1000, 3));
+}
+
+TEST_P(HoldTest, AnArrayWithEscapedViewsThatAKernelReplacesLivesUntilTheEnd) {
+  if (devices) GTEST_SKIP() << "a kernel of a device cannot reach the MemArray";
+  for (bool const reads : {true, false}) {
+    MemArray<double, 1> array({1000});
+    array.fill(3);
+    ConstBufferView const frame = array.view();
+    std::optional<MemArray<double, 1>> other;
+    double seen = 0;
+    auto const replace = [&](std::int64_t i, double old) {
+      if (i == 500) {
+        array = MemArray<double, 1>({1000});
+        other.emplace(std::array<std::int64_t, 1>{1000});
+      }
+      seen += old;
+    };
+    if (reads)
+      for_each_index({1000}, launch{.threads = 1}, [&](std::int64_t i, auto x) { replace(i, x[i]); }, read(array));
+    else
+      for_each_index({1000}, launch{.threads = 1}, [&](std::int64_t i, double& x) { replace(i, x); }, update(array));
+    EXPECT_EQ(seen, 3000);
+    EXPECT_EQ(sum(array, stream), 0);
+    EXPECT_EQ(sum(*other, stream), 0);
+    array.fill(1);
+    other->fill(1);
+    EXPECT_EQ(contents_of(frame), std::vector<double>(1000, 3));
+  }
+}
+
+TEST_P(HoldTest, TakesNoLockId) {
+  MemArray<double, 1> array({8});
+  place(array);
+  {
+    WriteLease<double, 1> const lease(array, {.stream = stream});
+    EXPECT_NE(message_of<LockError>([&] {
+                static_cast<void>(hold(stream, update(array, lease.lock_id())));
+              }).find("hold takes no lock id"),
+              std::string::npos);
+    EXPECT_THROW(static_cast<void>(hold(stream, read(array, lease.lock_id()))), LockError);
+    for_each_index({8}, stream, [](std::int64_t, double& x) { x = 1; }, update(array, lease.lock_id()));
+  }
+  array.enter(5);
+  EXPECT_THROW(static_cast<void>(hold(stream, update(array, 5))), LockError);
+  array.exit();
+  EXPECT_EQ(sum(array, stream), 8);
 }
 
 TEST_P(HoldTest, ViewsAreHeldWithTheirMemory) {

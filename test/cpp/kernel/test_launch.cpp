@@ -30,6 +30,26 @@ TEST_F(LaunchTest, OneThreadIsTheCallers) {
   EXPECT_EQ(std::set(found.begin(), found.end()), std::set{std::this_thread::get_id()});
 }
 
+TEST_F(LaunchTest, PiecesDoNotGrowWithANumberOfThreadsThatThereCannotBe) {
+  struct CountsCopies {
+    std::atomic<int>* copies;
+    explicit CountsCopies(std::atomic<int>& counter) : copies(&counter) {}
+    CountsCopies(CountsCopies const& other) : copies(other.copies) { ++*copies; }
+    void operator()(std::int64_t, double& x) const { x += 1; }
+  };
+  MemArray<double, 1> array({1 << 20});
+  auto const copies_of_launch = [&](int threads) {
+    std::atomic<int> copies = 0;
+    for_each_index({1 << 20}, launch{.threads = threads}, CountsCopies(copies), update(array));
+    return copies.load();
+  };
+  EXPECT_LE(copies_of_launch(std::numeric_limits<int>::max()), 2 * copies_of_launch(1024));
+  options().threads = std::numeric_limits<int>::max();
+  EXPECT_LE(copies_of_launch(0), 2 * copies_of_launch(1024));
+  options().threads = 0;
+  EXPECT_EQ(array({0}), 4);
+}
+
 TEST_F(LaunchTest, NoMoreThreadsThanGivenTakePart) {
   for (int round = 0; round < 20; ++round) {
     static_cast<void>(threads_of(64, {.threads = 4}, 100us));  // so that there are more

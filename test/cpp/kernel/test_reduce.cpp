@@ -226,6 +226,12 @@ TEST_P(ReduceTest, IntegersWrap) {
   array.fill(std::numeric_limits<std::int32_t>::max());
   place(array);
   EXPECT_EQ(reduce(array, stream, 0, plus{}), -20);
+  EXPECT_EQ(dot(array, array, stream), 20);
+  // Products of 16-bit integers are `int`, and these are too large for it.
+  MemArray<std::uint16_t, 1> small({3});
+  small.fill(std::numeric_limits<std::uint16_t>::max());
+  place(small);
+  EXPECT_EQ(dot(small, small, stream), 3);
 }
 
 TEST_P(ReduceTest, WritersAndOtherReadersAreLockedOut) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <mutex>
+#include <numeric>  // whose scans unqualified calls find, too
 #include <set>
 #include <thread>
 #include <vector>
@@ -51,6 +52,23 @@ TEST_F(ScanTest, CrossesPiecesAndThreads) {
     for (std::int64_t i = 0; i < n; i += 1009) ASSERT_EQ(sums({i}), i * (i - 1) / 2);
     options().threads = before;
   }
+}
+
+TEST_F(ScanTest, UnqualifiedCallsAreNotThoseOfStd) {
+  MemArray<double, 1> array({4});
+  MemArray<double, 1> result({4});
+  StreamHandle const stream = default_stream();
+  array.fill(2);
+  inclusive_scan(array, result, stream);
+  EXPECT_EQ(result({3}), 8);
+  inclusive_scan(array, result, default_stream(), maximum{});
+  EXPECT_EQ(result({3}), 2);
+  inclusive_scan(array, result, launch{.threads = 1});
+  EXPECT_EQ(exclusive_scan(array, result, stream), 8);
+  EXPECT_EQ(exclusive_scan(array, result, stream, 1), 9);
+  EXPECT_EQ(exclusive_scan(array, result, stream, 5.0, maximum{}), 5);
+  EXPECT_EQ(exclusive_scan(array, result, launch{.threads = 1}, 1.0), 9);
+  EXPECT_EQ(result({3}), 7);
 }
 
 TEST_F(ScanTest, IntegersWrap) {

@@ -198,6 +198,29 @@ TEST_P(SortByKeyTest, EscapedViewsShowTheOldOrder) {
   EXPECT_EQ(fetched(values).front(), 99);
 }
 
+TEST_P(SortByKeyTest, PiecesOfManyThreadsAreJoined) {
+  MemArray<std::int32_t, 1> keys({30'000});
+  MemArray<std::int32_t, 1> values({30'000});
+  for_each_index(
+      {30'000}, stream,
+      [](std::int64_t i, std::int32_t& key, std::int32_t& value) {
+        key = static_cast<std::int32_t>(i * 7919 % 100);
+        value = static_cast<std::int32_t>(i);
+      },
+      update(keys), update(values));
+  place(keys);
+  place(values);
+  sort_by_key(keys, values, launch{.stream = stream, .threads = 50'000});
+  auto const sorted = fetched(keys);
+  auto const moved = fetched(values);
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    ASSERT_LE(sorted[i - 1], sorted[i]);
+    if (sorted[i - 1] == sorted[i]) {
+      ASSERT_LT(moved[i - 1], moved[i]) << "stable";
+    }
+  }
+}
+
 TEST_P(SortByKeyTest, RefusedArgumentsChangeNothing) {
   MemArray<std::int32_t, 1> keys({4});
   MemArray<std::int32_t, 1> few({3});

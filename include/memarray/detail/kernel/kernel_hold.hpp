@@ -77,7 +77,8 @@ class KernelHold {
   bool _is_partial = false;
   bool _is_result = false;
   bool _copies_all = false;
-  std::unique_ptr<Acquisition> _acquired;  // all other arrays
+  ArrayStatePtr _kept;  // all other arrays: kernels may destroy or replace them
+  std::unique_ptr<Acquisition> _acquired;
 };
 
 }  // namespace memarray::detail

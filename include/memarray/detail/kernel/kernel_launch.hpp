@@ -283,13 +283,13 @@ void launch_over(Access const& access, StreamOrLaunch const& on, F const& f, Run
 /// Calls `launch<indexed>(f)` with the functor as kernels call it. Checks functor and ranks at compile time.
 template <int ndim, class... Access, class F, class Launch>
 void with_checked(F const& f, Launch const& launch) {
-  static_assert(ndim <= StridedLayout::max_ndim, "a launch has at most 16 dimensions");
+  static_assert(ndim >= 1 && ndim <= StridedLayout::max_ndim, "a launch has 1 to 16 dimensions");
   static_assert(std::is_copy_constructible_v<F>, "each thread calls a copy of the functor: make it copyable");
   constexpr bool updates = ((Access::kind != AccessMode::update || Access::ndim == ndim) && ...);
   static_assert(updates, "an update array has the rank of the launch");
   constexpr bool overwrites = ((Access::kind != AccessMode::overwrite || Access::ndim >= ndim) && ...);
   static_assert(overwrites, "an overwrite array has the rank of the launch, or more dimensions");
-  if constexpr (updates && overwrites && sizeof...(Access) > 0) {
+  if constexpr (ndim >= 1 && updates && overwrites && sizeof...(Access) > 0) {
     constexpr bool elements = [] {
       if constexpr (takes_indices<false, ndim, F, Access...>)
         return true;

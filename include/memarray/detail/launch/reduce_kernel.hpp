@@ -2,6 +2,7 @@
 
 #include <memarray/base/array_indexer.hpp>
 #include <memarray/base/config.hpp>
+#include <memarray/base/float16.hpp>
 #include <memarray/detail/launch/host_loop.hpp>
 #include <memarray/detail/launch/launch_box.hpp>
 #include <memarray/detail/launch/pack.hpp>
@@ -34,7 +35,8 @@ struct ReduceCode {
 template <class From, class To, class User>
 constexpr bool check_conversion() {
   static_assert(
-      !(std::is_floating_point_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>),
+      !((std::is_floating_point_v<From> || is_reduced_float<From>) && std::is_integral_v<To> &&
+        !std::is_same_v<To, bool>),
       "the values are floating-point numbers, and the result is an integer: give an initial value such as 0.0");
   return true;
 }
