@@ -52,7 +52,7 @@ class Consumer:
         self._stream = stream
         self._has_own = isinstance(stream, str) or (isinstance(stream, int) and stream == -1)
         self._own: dict[int, _core.Stream] = {}
-        self._backlog = _core.ConsumerBacklog()
+        self._backlog = _core.make_consumer_backlog()
 
     def stream(self, device_id: int = 0) -> Any:
         """Returns the stream in which it works on a device: a `memarray.Stream`, or the `stream` that it was made

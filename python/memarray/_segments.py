@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def attach_as(cls: type[_Array], where: str | SharedMemory) -> _Array:
     """Returns the array in shared memory, as an object of `cls`. Does not call the constructor of a subclass."""
     view, keep, name = _named(where) if isinstance(where, str) else bytes_of(where)
-    dtype, shape = _core.shared_layout(view)
+    dtype, shape, _ = _core.shared_layout(view)
     return find_instance(cls, dtype, len(shape)).attach_shared(cls, view, keep, name)
 
 
@@ -31,6 +31,15 @@ def bytes_of(memory: SharedMemory) -> tuple[_core.BufferView, Any, str]:
     if not isinstance(memory, SharedMemory):
         raise TypeError(f"shared memory is given as a name or a SharedMemory object, not {_core.shown(memory)}")
     return _core.BufferView.from_buffer(memory.buf, "uint8"), memory, memory.name
+
+
+def holds(name: str, uid: int) -> bool:
+    """True if the shared memory of that name holds the array with this id. Raises FileNotFoundError without any."""
+    try:
+        view, _, _ = _named(name)
+        return _core.shared_layout(view)[2] == uid
+    except ValueError:
+        return False
 
 
 def _named(name: str) -> tuple[_core.BufferView, Any, str]:

@@ -18,7 +18,7 @@ from . import _core
 from ._array import MemArray
 from ._dtypes import dtype_name
 from ._instances import find_instance, shape_of
-from ._segments import attach_as, bytes_of, checked_name, missing
+from ._segments import attach_as, bytes_of, checked_name, holds, missing
 
 # Like typing.TYPE_CHECKING, without importing typing.
 TYPE_CHECKING = False
@@ -110,7 +110,8 @@ def attach(where: str | SharedMemory) -> MemArray:
 def unlink(which: MemArray | str) -> None:
     """Removes the name of an array's shared memory. The memory is freed once no array or view uses it.
 
-    Raises FileNotFoundError if the name is already gone, and ValueError for an array without named shared memory.
+    Raises FileNotFoundError if the name is already gone, also if another array's memory has it by now, and ValueError
+    for an array without named shared memory.
     """
     from _posixshmem import shm_unlink  # type: ignore[import-not-found]
     from multiprocessing import resource_tracker
@@ -121,6 +122,8 @@ def unlink(which: MemArray | str) -> None:
     if not name:
         raise ValueError(f"{_core.shown(which)} is in no shared memory that has a name")
     name = checked_name(name)
+    if isinstance(which, MemArray) and not holds(name, which._segment[1]):
+        raise missing(name)
     try:
         shm_unlink(f"/{name}")
     except FileNotFoundError:

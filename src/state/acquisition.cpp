@@ -3,6 +3,7 @@
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
+#include <memarray/base/shape.hpp>
 #include <memarray/detail/base/fork.hpp>
 #include <memarray/detail/memory/transfer.hpp>
 #include <memarray/detail/state/acquisition.hpp>
@@ -95,6 +96,7 @@ Acquisition::Acquisition(Acquisition&& other) noexcept
       _generation(other._generation),
       _id(other._id),
       _stream_lease(std::exchange(other._stream_lease, 0)),
+      _expected(std::move(other._expected)),
       _block(std::move(other._block)),
       _fresh(std::move(other._fresh)),
       _device(other._device),
@@ -219,6 +221,8 @@ void Acquisition::acquire_unpublished(Timeout timeout, bool ahead_of_writers) {
 
 void Acquisition::prepare_lease() {
   ArrayState& state = *_state;
+  if (!_expected.empty() && !std::ranges::equal(_expected, state.extents()))
+    throw ValueError("expected an array of shape " + shape_text(_expected) + ", got " + state.describe());
   Residency& residency = state.residency();
   if (_mode == AccessMode::overwrite && state.write_needs_new_block()) {
     _block = _fresh = residency.allocate(state, state.bytes(), _stream);

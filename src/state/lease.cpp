@@ -11,6 +11,13 @@
 #include <vector>
 
 namespace memarray::detail {
+namespace {
+
+[[noreturn]] MEMARRAY_COLD void throw_closed_while_opened() {
+  throw LockError("this lease was closed while another thread opened it; take a new one");
+}
+
+}  // namespace
 
 LeaseCore::LeaseCore(ArrayStatePtr state, Kind kind, LeaseOptions const& options) noexcept
     : _state(std::move(state)),
@@ -41,7 +48,7 @@ void LeaseCore::begin() {
   }
 }
 
-void LeaseCore::finish(std::string const& where) noexcept {
+bool LeaseCore::finish(std::string const& where) noexcept {
   if (!where.empty()) {
     try {
       trace_opened(_state.get(), this, where);
@@ -49,7 +56,16 @@ void LeaseCore::finish(std::string const& where) noexcept {
       // The lease works untraced.
     }
   }
-  _status.store(Status::open, std::memory_order_release);
+  Status expected = Status::entering;
+  if (_status.compare_exchange_strong(expected, Status::open)) return true;
+  trace_closed(this);
+  _acquired.release();
+  return false;
+}
+
+void LeaseCore::abandon() noexcept {
+  Status expected = Status::entering;
+  _status.compare_exchange_strong(expected, Status::inert);
 }
 
 void LeaseCore::enter(std::string const& where) {
@@ -60,7 +76,7 @@ void LeaseCore::enter(std::string const& where) {
     abandon();
     throw;
   }
-  finish(where);
+  if (!finish(where)) throw_closed_while_opened();
 }
 
 void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string const& where) {
@@ -76,13 +92,20 @@ void enter_all(std::span<LeaseCore* const> leases, Timeout timeout, std::string 
     for (std::size_t i = 0; i < requests.size(); ++i) leases[i]->abandon();
     throw;
   }
-  for (LeaseCore* const lease : leases) lease->finish(where);
+  bool all_open = true;
+  for (LeaseCore* const lease : leases) all_open = lease->finish(where) && all_open;
+  if (all_open) return;
+  for (LeaseCore* const lease : leases) lease->exit();
+  throw_closed_while_opened();
 }
 
 void LeaseCore::exit() noexcept {
-  Status expected = Status::open;
+  Status known = _status.load();
   // Before the unlock: `add_export` refuses an export that it counted too late.
-  if (!_status.compare_exchange_strong(expected, Status::closed, std::memory_order_seq_cst)) return;
+  do {
+    if (known != Status::open && known != Status::entering) return;
+  } while (!_status.compare_exchange_weak(known, Status::closed, std::memory_order_seq_cst));
+  if (known == Status::entering) return;  // its thread releases it
   trace_closed(this);
   _acquired.release();
 }

@@ -139,6 +139,26 @@ def test_uninitialized_objects_raise_type_error(simulated_devices, kind):
     assert repr(Mine(0))
 
 
+def test_objects_of_every_type_are_initialized_or_refuse_every_use(simulated_devices):
+    """pybind11 exposes objects whose `__init__` has not run."""
+    metaclass = type(memarray.Stream)
+    kinds = [kind for kind in vars(memarray._core).values() if type(kind) is metaclass]
+    assert {kind.__name__ for kind in kinds} > {"Stream", "SimulatedDevices", "ConsumerView", "ConsumerBacklog"}
+    for kind in kinds:
+        for cls in (kind, type("Mine", (kind,), {"__init__": lambda self: None})):
+            try:
+                bare = cls.__new__(cls)
+            except TypeError:
+                continue
+            for name in set(dir(kind)) - set(dir(object)):
+                if name in ("__dict__", "__module__", "_pybind11_conduit_v1_"):
+                    continue
+                with pytest.raises(TypeError):
+                    attribute = getattr(bare, name)
+                    if callable(attribute):
+                        attribute(*([None] * 3 if name == "__exit__" else []))
+
+
 def test_device_ids_are_validated_the_same_everywhere(simulated_devices):
     makers = [
         memarray.Stream,

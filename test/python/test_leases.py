@@ -361,3 +361,28 @@ def test_timeout_of_leases_limits_total_wait():
         with pytest.raises(memarray.LockError):
             memarray.leases(a.read(timeout=0), b.read(timeout=60), timeout=0.05).__enter__()
         assert 0.04 < time.monotonic() - start < 10
+
+
+@pytest.mark.parametrize("kind", ["read", "write", "discard"])
+def test_lease_that_another_thread_opens_can_be_closed(kind):
+    array = memarray.MemArray([2])
+    failures = []
+    lease = KINDS[kind](array, timeout=60)
+
+    def open_it():
+        try:
+            lease.__enter__()
+        except memarray.LockError as error:
+            failures.append(str(error))
+
+    with array.write():
+        thread = threading.Thread(target=open_it)
+        thread.start()
+        # Has no effect before the thread has begun.
+        while "<closed " not in repr(lease):
+            lease.close()
+            time.sleep(0.001)
+    thread.join()
+    assert failures == ["this lease was closed while another thread opened it; take a new one"]
+    assert not lease.is_open
+    array.fill(1)

@@ -182,3 +182,18 @@ def test_memory_beyond_the_limits_is_an_error_with_sizes():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert f"{(8 << 20) + 16384:,} bytes" in done.stdout, done
+
+
+def test_unlink_keeps_the_name_of_another_array():
+    name = f"memarray-{os.getpid()}-again"
+    old = shared_memory.create([4], "int32", name)
+    shared_memory.unlink(name)
+    with pytest.raises(FileNotFoundError):
+        shared_memory.unlink(old)
+    new = shared_memory.create([5], "float32", name)
+    with pytest.raises(FileNotFoundError):
+        shared_memory.unlink(old)
+    assert shared_memory.attach(name).shape == (5,)
+    shared_memory.unlink(new)
+    with pytest.raises(FileNotFoundError):
+        shared_memory.attach(name)

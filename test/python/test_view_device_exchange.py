@@ -293,3 +293,15 @@ def test_unknown_extension_device_is_refused():
     with pytest.raises(BufferError, match="extension device"):
         memarray.from_dlpack(producer)
     assert producer.deleted == 1
+
+
+def test_view_that_a_conversion_of_dl_device_closes_is_refused(simulated_devices):
+    class Index:
+        def __index__(self):
+            view.close()
+            return 1
+
+    for wanted in ((Index(), 0), (12, Index())):
+        view = memarray.BufferView(np.zeros(3)).to_device("cuda:0")
+        with pytest.raises(ValueError, match="closed"):
+            view.__dlpack__(max_version=(1, 0), dl_device=wanted)

@@ -59,7 +59,9 @@ class MEMARRAY_API LeaseCore {
   /// Opens the lease; `where` is for traces. Throws `LockError` (time-out; not inert; escaped views under "error"),
   /// `ValueError` (no such device), `CudaError`, `OutOfMemoryError`, `Interrupted`; the lease is then unchanged.
   void enter(std::string const& where = {});
-  /// Closes an open lease. Exports become escaped views.
+  /// Makes `enter` throw `ValueError` if the array has another shape once it is locked.
+  void expect(std::span<std::int64_t const> shape) { _acquired.expect(shape); }
+  /// Closes an open lease. Exports become escaped views. An `enter` in another thread ends with a `LockError`.
   void exit() noexcept;
 
   [[nodiscard]] bool is_open() const noexcept { return _status.load(std::memory_order_seq_cst) == Status::open; }
@@ -112,8 +114,9 @@ class MEMARRAY_API LeaseCore {
 
   // `begin` excludes other threads; `finish` or `abandon` ends the attempt.
   void begin();
-  void finish(std::string const& where) noexcept;
-  void abandon() noexcept { _status.store(Status::inert); }
+  /// Returns false if the lease was closed meanwhile.
+  [[nodiscard]] bool finish(std::string const& where) noexcept;
+  void abandon() noexcept;
 
   ArrayStatePtr _state;
   Acquisition _acquired;

@@ -58,7 +58,8 @@ PyObject* shared_layout(PyObject* object) {
   ViewCore const view = bytes_view(object);
   detail::SegmentLayout const layout = detail::read_segment(span_of(view));
   PyObject* const shape = to_tuple(layout.shape.data(), static_cast<int>(layout.shape.size()));
-  return shape ? Py_BuildValue("(sN)", layout.dtype_name.c_str(), shape) : nullptr;
+  if (!shape) return nullptr;
+  return Py_BuildValue("(sNK)", layout.dtype_name.c_str(), shape, static_cast<unsigned long long>(layout.uid));
 }
 
 PyObject* describe_segment(detail::ArrayState const& state) {

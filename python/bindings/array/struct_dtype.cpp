@@ -54,12 +54,14 @@ std::uint32_t alignment_of(StructField const& field) {
 /// Returns the alignment in C; 1 if the struct is packed.
 std::uint32_t alignment_of(StructFields const& fields) {
   std::uint32_t alignment = 1;
-  for (StructField const& field : fields.list) alignment = std::max(alignment, alignment_of(field));
-  bool const is_packed =
-      fields.itemsize % alignment != 0 || std::ranges::any_of(fields.list, [](StructField const& field) {
-        return field.offset % alignment_of(field) != 0;
-      });
-  return is_packed ? 1 : alignment;
+  bool is_packed = false;
+  for (StructField const& field : fields.list) {
+    // Once: each level of nested structs would double the calls.
+    std::uint32_t const own = alignment_of(field);
+    alignment = std::max(alignment, own);
+    is_packed = is_packed || field.offset % own != 0;
+  }
+  return is_packed || fields.itemsize % alignment != 0 ? 1 : alignment;
 }
 
 /// Reads a description, as in the header. Throws `ValueError`.

@@ -5,6 +5,7 @@
 #include "memory/deferred.hpp"
 #include "python_errors.hpp"
 #include "shown.hpp"
+#include "zeroed_memory.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/reports.hpp>
@@ -16,8 +17,6 @@
 #include <pybind11/stl.h>
 
 #include <cstdint>
-#include <cstring>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -27,17 +26,12 @@ namespace py = pybind11;
 namespace memarray::python {
 namespace {
 
-// A handle in zeroed memory: pybind11 exposes objects whose `__init__` has not run or has failed.
 template <class Handle>
-class Held {
+class Held : public ZeroedMemory {
  public:
-  static void* operator new(std::size_t bytes) { return std::memset(::operator new(bytes), 0, bytes); }
-  static void* operator new(std::size_t, void* at) noexcept { return at; }
-  static void operator delete(void* held) noexcept { ::operator delete(held); }
-
   Held(Handle handle) noexcept : _handle(std::move(handle)) {}
   [[nodiscard]] Handle const& get() const {
-    if (!_handle) throw TypeError("__init__ of the base class was not called, or it failed");
+    check_initialized(static_cast<bool>(_handle));
     return _handle;
   }
 

@@ -76,11 +76,9 @@ bool read_consumer_stream(PyObject* object, Device device, std::optional<StreamH
 }
 
 // `here`: the device of the exported tensor.
-bool read_wanted_device(PyObject* object, detail::Block const& block, Device here, DLPackRequest const& request,
-                        detail::ExportRequest& export_request) {
-  long type = 0;
-  long id = 0;
-  if (!read_pair(object, "dl_device", type, id)) return false;
+bool check_wanted_device(detail::Block const& block, Device here, DLPackRequest const& request,
+                         detail::ExportRequest& export_request) {
+  auto const [type, id] = *request.device;
   if (type == here.type && id == here.id) return true;
   if (type == kDLCPU && id == 0) {
     export_request.to_host = true;
@@ -136,7 +134,8 @@ bool parse_dlpack_request(PyObject* const* args, Py_ssize_t positional, PyObject
     if (value == Py_None) return true;
     switch (slot) {
       case 0: return read_max_version(value, request.versioned);
-      case 1: request.device = value; return true;
+      // Here, as `__index__` may close the view whose memory is compared later.
+      case 1: return read_pair(value, "dl_device", request.device.emplace().first, request.device->second);
       case 2: {
         Copy copy = Copy::allowed;
         bool const read = read_copy(value, copy);
@@ -154,7 +153,7 @@ PyObject* make_capsule(detail::LeaseCore const& lease, DLPackRequest const& requ
   detail::Block const& block = lease.block();
   if (request.device || request.stream || block.uses() || block.memory_type() != MemoryType::normal) {
     Device const here = block.exported_device();
-    if (request.device && !read_wanted_device(request.device, block, here, request, export_request)) return nullptr;
+    if (request.device && !check_wanted_device(block, here, request, export_request)) return nullptr;
     if (!read_consumer_stream(request.stream, export_request.to_host ? Device{} : here, stream)) return nullptr;
     if (stream) export_request.stream = &*stream;
   }
@@ -167,8 +166,7 @@ PyObject* make_capsule(detail::ViewCore const& view, DLPackRequest const& reques
   std::optional<StreamHandle> stream;
   view.check_open();
   Device const here = view.on_device() ? view.block().exported_device() : Device{};
-  if (request.device && !read_wanted_device(request.device, view.block(), here, request, export_request))
-    return nullptr;
+  if (request.device && !check_wanted_device(view.block(), here, request, export_request)) return nullptr;
   if (!read_consumer_stream(request.stream, export_request.to_host ? Device{} : here, stream)) return nullptr;
   if (stream) export_request.stream = &*stream;
   if (request.versioned) return make(detail::export_versioned(view, export_request));

@@ -7,6 +7,9 @@
 #include <Python.h>
 #include <dlpack/dlpack.h>
 
+#include <optional>
+#include <utility>
+
 namespace memarray::python {
 
 /// The end of docstrings of `__dlpack__`.
@@ -21,7 +24,7 @@ struct DLPackRequest {
   bool versioned = false;
   bool copy = false;
   PyObject* stream = nullptr;
-  PyObject* device = nullptr;
+  std::optional<std::pair<long, long>> device{};  ///< DLPack type and id
 };
 
 bool init_dlpack_request();

@@ -16,9 +16,11 @@
 #include <structmember.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace memarray::python {
 namespace {
@@ -108,6 +110,15 @@ int contains(PyObject* self, PyObject* value) {
 }
 int truth(PyObject* self) { return through_view(self, &view_bool); }
 
+PyObject* expect(PyObject* self, PyObject* shape) {
+  return guarded([&]() -> PyObject* {
+    std::vector<std::int64_t> extents;
+    if (!read_shape(shape, extents)) return nullptr;
+    core_of(self).expect(extents);
+    Py_RETURN_NONE;
+  });
+}
+
 PyObject* reduce(PyObject*, PyObject*) {
   PyErr_SetString(PyExc_TypeError, "cannot pickle a lease; pickle a NumPy copy of its memory");
   return nullptr;
@@ -171,7 +182,10 @@ PyMethodDef methods[] = {
      "__exit__($self, /, *args)\n--\n\n"
      "Closes the lease. Views taken from it stay valid and never change. A second call has no effect."},
     {"close", as_method(exit), METH_FASTCALL | METH_KEYWORDS,
-     "close($self, /)\n--\n\nCloses the lease early. A second call has no effect."},
+     "close($self, /)\n--\n\n"
+     "Closes the lease early. A second call has no effect. If another thread is opening the lease, that raises "
+     "LockError there."},
+    {"_expect", expect, METH_O, "_expect($self, shape, /)\n--\n\nMakes opening raise ValueError for another shape."},
     {"__dlpack__", as_method(dlpack), METH_FASTCALL | METH_KEYWORDS,
      "__dlpack__($self, /, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
      "Returns a new DLPack capsule of the leased memory, without a copy unless copy=True. It is versioned if "

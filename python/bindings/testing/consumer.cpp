@@ -293,13 +293,17 @@ class ConsumerTensor {
 }  // namespace
 
 void add_consumer(py::module_& m) {
-  py::class_<ConsumerReading>(m, "ConsumerReading", "The result of a read by a `ConsumerView`.")
+  // Python cannot make objects of these types: pybind11 would expose them uninitialized.
+  py::custom_type_setup const not_from_python(
+      [](PyHeapTypeObject* type) { type->ht_type.tp_flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION; });
+  py::class_<ConsumerReading>(m, "ConsumerReading", "The result of a read by a `ConsumerView`.", not_from_python)
       .def_property_readonly("is_over", &ConsumerReading::is_over, "True if the read has completed.")
       .def("result", &ConsumerReading::result,
            "Waits, without the GIL, and returns the elements as a new NumPy array.");
   py::class_<ConsumerTensor>(m, "ConsumerView",
                              "A tensor that a `Consumer` took. It is kept until ``drop()``, the end of a ``with`` "
-                             "block, or its collection.")
+                             "block, or its collection.",
+                             not_from_python)
       .def_property_readonly(
           "shape", [](ConsumerTensor const& self) { return py::tuple(py::cast(self.shape())); },
           "The extents of the tensor.")
@@ -351,14 +355,14 @@ void add_consumer(py::module_& m) {
       .def("__exit__", [](ConsumerTensor& self, py::handle, py::handle, py::handle) { self.drop(); });
   for (char const* const name : {"ConsumerReading", "ConsumerView"})
     m.attr(name).attr("__module__") = "memarray.testing";
-  py::class_<ConsumerBacklog, std::shared_ptr<ConsumerBacklog>>(m, "ConsumerBacklog")
-      .def(py::init())
+  py::class_<ConsumerBacklog, std::shared_ptr<ConsumerBacklog>>(m, "ConsumerBacklog", not_from_python)
       .def("take",
            [](std::shared_ptr<ConsumerBacklog> const& self, py::capsule const& capsule, py::object const& stream) {
              AllocationSiteScope const site;
              return std::make_unique<ConsumerTensor>(capsule, stream, self);
            })
       .def("wait", &ConsumerBacklog::wait);
+  m.def("make_consumer_backlog", [] { return std::make_shared<ConsumerBacklog>(); });
 }
 
 }  // namespace memarray::python

@@ -1,4 +1,5 @@
 #include "cuda/handle_types.hpp"
+#include "zeroed_memory.hpp"
 
 #include <memarray/base/errors.hpp>
 #include <memarray/driver/simulated_devices.hpp>
@@ -24,11 +25,12 @@ namespace {
 using testing::SimulatedDevices;
 
 /// `memarray.testing.SimulatedDevices`: its `with` block makes the devices.
-class DevicesBlock {
+class DevicesBlock : public ZeroedMemory {
  public:
   explicit DevicesBlock(testing::SimulatedOptions const& options) : _options(options) {}
 
   void enter() {
+    check_initialized(_is_initialized);
     if (_is_entered.exchange(true))
       throw std::runtime_error("these simulated devices were entered already; make new ones for another block");
     try {
@@ -39,6 +41,7 @@ class DevicesBlock {
     }
   }
   [[nodiscard]] SimulatedDevices& get() const {
+    check_initialized(_is_initialized);
     if (!_devices) throw std::runtime_error("these simulated devices are not open: enter their 'with' block first");
     return *_devices;
   }
@@ -52,6 +55,7 @@ class DevicesBlock {
     }
   };
 
+  bool _is_initialized = true;
   testing::SimulatedOptions _options;
   std::atomic<bool> _is_entered{false};
   std::unique_ptr<SimulatedDevices, DropWithoutDelay> _devices;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 namespace memarray::detail {
 
@@ -45,6 +46,8 @@ class MEMARRAY_API Acquisition {
   Acquisition& operator=(Acquisition&&) = delete;
   ~Acquisition() { release(); }
 
+  /// Makes `acquire` throw `ValueError` if the locked array has another shape.
+  void expect(std::span<std::int64_t const> shape) { _expected.assign(shape.begin(), shape.end()); }
   /// Throws like `acquire_all`.
   void acquire(Timeout timeout);
   /// Keeps the memory. The next user waits for the work in the lease's streams so far.
@@ -130,8 +133,9 @@ class MEMARRAY_API Acquisition {
   std::uint32_t _generation = 0;  // `fork_generation` of its lock
   std::int64_t _id = -1;
   StreamDependencies::Lease _stream_lease = 0;
-  BlockPtr _block;  // of a lease
-  BlockPtr _fresh;  // to be published
+  std::vector<std::int64_t> _expected;  // shape; empty: any
+  BlockPtr _block;                      // of a lease
+  BlockPtr _fresh;                      // to be published
   std::optional<Device> _device;
   StreamChoice _stream;
   std::optional<BoundStream> _bound_stream;
