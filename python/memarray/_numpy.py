@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from . import _core
@@ -15,35 +17,83 @@ def _dtype_for_numpy(array):
     return dtype
 
 
-def element_bytes(array, value) -> bytes:
-    """Returns the bytes of one element. Converts like `read_numpy_array`, except that integers must fit."""
+def plain_element(array, value):
+    """Returns one element as bytes, or as a number for the caller to round. Converts like `read_numpy_array`, except
+    that integers must fit."""
     target = _dtype_for_numpy(array)
     try:
-        if target.kind == "V" and isinstance(value, tuple):
-            check_unannotated(value)
-            source = np.asarray(value, dtype=target)
-        else:
-            source = np.asarray(numpy_array(value))
+        if target.names is not None:
+            element = np.zeros((), target)
+            _write_fields(element, value)
+            _write_valid_bools(element)
+            return element.tobytes()
+        source = np.asarray(numpy_array(value))
     except (ValueError, TypeError) as error:
-        raise TypeError(f"{_core.shown(value)} is no element of {brief(target)}") from error
+        raise TypeError(f"{_core.shown(value)} is no element of {brief(target)}: {_core.first_line(error)}") from error
     if source.ndim != 0:
         raise TypeError(f"fill takes one element, not an array of shape {source.shape}; use read_numpy_array")
-    if source.dtype.kind in "iu" and target.kind in "iu":
-        if not np.iinfo(target).min <= int(source) <= np.iinfo(target).max:
-            raise OverflowError(f"{_core.shown(value)} does not fit into {target}")
-        return source.astype(target).tobytes()
-    check_cast(source, target, "fill")
-    if target.names is not None:
-        # NumPy converts fields and leaves padding uninitialized.
-        element = np.zeros(1, target)
-        element[...] = source.view(_without_ml_dtypes(source.dtype))
-        _write_valid_bools(element)
-        return element.tobytes()
-    if target.kind == "V" and source.dtype.kind == "V":
+    _check_fit(source, target, value)
+    if source.dtype.kind == "V":
         return source.tobytes()
     if target.kind == "b":
         return b"\1" if source.view(np.uint8) else b"\0"
-    return source.astype(target).tobytes()
+    number = source.item()
+    if isinstance(number, (int, float, complex)):
+        return number
+    # A long double. ml_dtypes would round it to bfloat16 by way of float32.
+    return float(number) if target.kind == "V" else source.astype(target).tobytes()
+
+
+def _write_fields(element, value) -> None:
+    """Writes one struct from a tuple, or from a struct with the same fields. Leaves padding as it is."""
+    names = element.dtype.names
+    if not isinstance(value, tuple):
+        source = np.asarray(numpy_array(value))
+        check_cast(source, element.dtype, "fill")
+        source = source.view(_without_ml_dtypes(source.dtype))
+        value = tuple(source[name] for name in names)
+    if len(value) != len(names):
+        raise TypeError(f"a tuple of {len(names)} fields is needed, not of {len(value)}")
+    for name, item in zip(names, value, strict=True):
+        _write_field(element[name], item)
+
+
+def _write_field(field, value) -> None:
+    if field.dtype.names is None:
+        _write_values(field, value)
+    elif field.ndim == 0:
+        _write_fields(field, value)
+    elif len(value) == len(field):
+        for i in range(len(field)):
+            _write_field(field[i, ...], value[i])
+    else:
+        raise TypeError(f"{len(field)} structs are needed, not {len(value)}")
+
+
+def _write_values(field, value) -> None:
+    if field.dtype.kind == "V" and isinstance(value, bytes):
+        value = np.void(value)
+    source = np.asarray(numpy_array(value))
+    if source.dtype.kind == "O" and isinstance(value, int) and field.dtype.kind in "fc":
+        source = np.asarray(float(value))
+    if source.shape != field.shape:
+        raise TypeError(f"a field of shape {field.shape} takes no value of shape {source.shape}")
+    _check_fit(source, field.dtype, value)
+    field[...] = source
+
+
+def _check_fit(source, target, value) -> None:
+    """Raises OverflowError for integers that do not fit, and TypeError for other kinds and longer texts."""
+    if target.kind in "iu" and (source.dtype.kind in "iu" or isinstance(value, int)):
+        limits = np.iinfo(target)
+        if source.size and not (limits.min <= int(source.min()) and int(source.max()) <= limits.max):
+            raise OverflowError(f"{_core.shown(value)} does not fit into {target}")
+    elif target.kind in "SU":
+        # NumPy casts numbers to texts, and cuts long ones.
+        if source.dtype.kind != target.kind or source.itemsize > target.itemsize:
+            raise TypeError(f"a field of {target} takes texts of at most its length, not {_core.shown(value)}")
+    else:
+        check_cast(source, target, "fill")
 
 
 def check_unannotated(source, depth: int = 0) -> None:
@@ -210,7 +260,8 @@ class ArrayInterface:
 
 def read_numpy_array(array, source) -> None:
     """Replaces all contents of `array` with those of `source`, of any strides and any dtype of the same kind."""
-    source = numpy_array(source)
+    # Not a subclass, whose methods would run while the array has no contents.
+    source = np.asarray(numpy_array(source))
     target = _dtype_for_numpy(array)
     if source.shape != array.shape:
         raise ValueError(f"read_numpy_array takes an array of shape {array.shape}, not {source.shape}; resize first")
@@ -224,10 +275,17 @@ def read_numpy_array(array, source) -> None:
         source = np.asarray(source).view(target)
     elif (target.kind in "fcV" or target.names is not None) and not np.can_cast(source.dtype, target):
         # NumPy may raise while it converts. The array must not be left half written.
-        copied = f"read_numpy_array converted from {brief(source.dtype)} to {brief(target)} first"
-        source = source.astype(target)
+        if target.kind == "V" and source.dtype.kind in "iuf" and source.itemsize in (4, 8):
+            # ml_dtypes would round twice. `cast` reports its copy.
+            native = source.astype(source.dtype.newbyteorder("="), copy=False)
+            source = np.asarray(_core.BufferView(native).cast("bfloat16")).view(target)
+        else:
+            copied = f"read_numpy_array converted from {brief(source.dtype)} to {brief(target)} first"
+            source = source.astype(target)
     # Writes the host side. A valid device side is then stale.
-    with array.write(discard=True) if array.device.type == "cpu" else array.write("cpu", discard=True) as lease:
+    opening = array.write("cpu", discard=True)
+    opening._expect(source.shape)
+    with opening as lease:
         destination = np.asarray(lease)
         if destination.dtype != target:
             destination = destination.view(target)
@@ -302,8 +360,16 @@ def _dtype_of_descr(descr, itemsize):
 
 def struct_in_buffer(owner):
     """Returns the description (`describe_dtype`) of the structs in the buffer of `owner`."""
+    exporter = memoryview(owner).obj
+    ctypes = sys.modules.get("ctypes")
     try:
-        described = np.asarray(memoryview(owner)).dtype
+        if ctypes and isinstance(exporter, (ctypes.Structure, ctypes.Union, ctypes.Array)):
+            # Their buffers have no format for packed structs and unions.
+            described = np.dtype(type(exporter))
+            while described.subdtype:
+                described = described.base
+        else:
+            described = np.asarray(memoryview(owner)).dtype
     except (ValueError, TypeError, RuntimeError) as error:
         words = _core.first_line(error)
         raise BufferError(f"NumPy cannot read the format of this buffer of structs: {words}") from error

@@ -3,6 +3,7 @@
 import memarray
 import numpy as np
 import pytest
+from memarray import BufferView, MemArray
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 
@@ -54,3 +55,34 @@ def test_bfloat16_array_accepts_python_and_numpy_floats():
         array.fill(0)
         array.fill(value)
         assert np.asarray(array).astype(float).tolist() == [1.5, 1.5]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
+def test_filled_values_are_rounded_once(dtype):
+    """By way of float32, or of float64 for integers, these would become a neighbour."""
+    values = [65519.99, 1 + 2**-11 + 2**-40, 1 + 2**-8 + 2**-40, -(1 + 2**-8 + 2**-40), 2**62 + 2**38 + 1]
+    values += [2**62 + 2**54 + 1, -(2**62) - 2**54 - 1, 2**63 + 2**55 + 1, 3, -1, 2**24 + 1]
+    for value in values:
+        source = np.array([value], "u8" if value > 2**63 else None)
+        if dtype == "float16" and source.dtype.kind in "iu":
+            source = source.astype("f8")
+        with np.errstate(over="ignore"):
+            expected = BufferView(source).cast(dtype)[0]
+        for given in (value, source[0], source[:1].reshape(())):
+            array = MemArray([1], dtype)
+            array.fill(given)
+            assert array.view()[0] == expected, (value, type(given))
+        with np.errstate(over="ignore"):
+            array.read_numpy_array(source)
+        assert array.view()[0] == expected, value
+
+
+def test_integers_beyond_64_bits_are_rounded_once():
+    """The halves between two numbers of float32 or bfloat16, and one more or less."""
+    for dtype, bits in (("float32", 23), ("bfloat16", 7)):
+        for sign in (1, -1):
+            for half, up in ((1, 0), (3, 4)):
+                for more, steps in ((-1, half - 1), (0, up), (1, half + 1)):
+                    array = MemArray([1], dtype)
+                    array.fill(sign * (2**100 + half * 2 ** (99 - bits) + more))
+                    assert array.view()[0] == sign * (2.0**100 + steps / 2 * 2.0 ** (100 - bits)), (dtype, half, more)

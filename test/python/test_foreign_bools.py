@@ -77,3 +77,10 @@ def test_views_of_invalid_bools_share_their_memory(copies):
     view = memarray.from_dlpack(x)
     assert view.data_ptr == x.ctypes.data and copies() == 0
     assert view.tolist() == x.tolist()
+
+
+@every_layout
+def test_bytes_of_invalid_bools_are_valid(make):
+    x = make()
+    for order in "CF":
+        assert BufferView(x).tobytes(order) == (x.view("u1") != 0).tobytes(order)

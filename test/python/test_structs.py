@@ -1,5 +1,6 @@
 """Arrays of C++ structs in NumPy, memoryview and pickle."""
 
+import ctypes
 import importlib.util
 import pickle
 
@@ -225,3 +226,81 @@ def test_a_struct_without_fields_takes_bytes_of_its_size_alone():
         with pytest.raises(TypeError):
             a.fill(wrong[0])
     assert np.asarray(a).tobytes() == before
+
+
+class Packed(ctypes.Structure):
+    _pack_ = 1
+    _layout_ = "ms"
+    _fields_ = (("a", ctypes.c_int16), ("b", ctypes.c_int16), ("c", ctypes.c_float))
+
+
+class Number(ctypes.Union):
+    _fields_ = (("real", ctypes.c_double), ("whole", ctypes.c_int))
+
+
+@pytest.mark.parametrize("wrap", [lambda x: x, memoryview])
+def test_packed_ctypes_structs_have_their_fields(wrap):
+    """ctypes describes them as bytes of the size of the struct."""
+    one = Packed(-1, 2, 3.5)
+    for view in (memarray.BufferView(wrap(one)), memarray.BufferView.from_buffer(wrap(one))):
+        assert view.dtype == np.dtype([("a", "<i2"), ("b", "<i2"), ("c", "<f4")])
+        assert view.item() == (-1, 2, 3.5)
+    table = ((Packed * 2) * 3)()
+    table[2][1].a = -7
+    view = memarray.BufferView(wrap(table))
+    assert view.shape == (3, 2) and view[2, 1] == (-7, 0, 0.0)
+    with pytest.raises(BufferError):
+        memarray.BufferView(wrap(Number(1.5)))
+    assert memarray.BufferView.from_buffer(wrap(Number(1.5)), "float64").tolist() == [1.5]
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ((1.7, 2, True, b"a", [0, 0]), TypeError),
+        (("5", 2, True, b"a", [0, 0]), TypeError),
+        ((1, "2.5", True, b"a", [0, 0]), TypeError),
+        ((1, 2, 1, b"a", [0, 0]), TypeError),
+        ((1, 2, True, b"abc", [0, 0]), TypeError),
+        ((1, 2, True, "ab", [0, 0]), TypeError),
+        ((1, 2, True, 12, [0, 0]), TypeError),
+        ((1, 2, True, b"a", [0, 0.5]), TypeError),
+        ((1, 2, True, b"a", [0]), TypeError),
+        ((1, 2, True, b"a"), TypeError),
+        ((300, 2, True, b"a", [0, 0]), OverflowError),
+        ((2**70, 2, True, b"a", [0, 0]), OverflowError),
+        ((1, 2, True, b"a", [0, 2**15]), OverflowError),
+    ],
+    ids=str,
+)
+def test_fields_are_filled_within_their_kind(value, error):
+    dtype = np.dtype([("a", "i1"), ("b", "f4"), ("c", "?"), ("d", "S2"), ("e", "i2", 2)])
+    memory = np.zeros(2, [("x", dtype), ("y", dtype, 2)])
+    memory["x"]["a"] = 9
+    before = memory.tobytes()
+    view = memarray.BufferView(memory)
+    right = (-128, 2**70, True, b"ab", [1, -(2**15)])
+    for wrong in ((value, [right, right]), (right, [right, value])):
+        with pytest.raises(error):
+            view.fill(wrong)
+    assert memory.tobytes() == before
+    view.fill((right, [right, right]))
+    assert memory[1]["y"][1].item()[:4] == (-128, 2.0**70, True, b"ab")
+    assert memory[1]["x"]["e"].tolist() == [1, -(2**15)]
+
+
+def test_integers_of_other_structs_must_fit():
+    memory = np.zeros(2, [("a", "i1"), ("b", "f4")])
+    view = memarray.BufferView(memory)
+    wide = np.array([(-128, 0.5), (128, 0.5)], [("a", "i8"), ("b", "f8")])
+    view.fill(wide[0])
+    with pytest.raises(OverflowError, match="int8"):
+        view.fill(wide[1])
+    assert memory.tolist() == [(-128, 0.5)] * 2
+
+
+def test_deeply_nested_structs_are_imported():
+    dtype = np.dtype("f8")
+    for _ in range(60):
+        dtype = np.dtype([("a", dtype)])
+    assert memarray.BufferView(np.zeros(1, dtype)).dtype == dtype

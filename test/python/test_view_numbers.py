@@ -276,3 +276,10 @@ def test_view_lease_and_array_are_not_equal_to_none():
         for thing in (view, lease, lease.array):
             assert (thing == None, thing != None, thing == None) == (False, True, False)  # noqa: E711
     assert [x.size for x in iter(iter([view, None]).__next__, None)] == [3]
+
+
+def test_sum_of_bools_as_bool_tells_if_any_is_true():
+    x = np.array([[True, True], [False, False]])
+    assert BufferView(x).sum(dtype=bool) is True
+    assert BufferView(x[1]).sum(dtype="bool") is False
+    assert np.sum(BufferView(x), axis=1, dtype=bool).tolist() == [True, False]

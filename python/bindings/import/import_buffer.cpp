@@ -10,7 +10,7 @@
 #include <memarray/detail/view/import_dlpack.hpp>
 
 #include <array>
-#include <cstring>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,22 +30,30 @@ DType const* dtype_of_format(char const* format, Py_ssize_t itemsize) {
   std::string_view text(format ? format : "B");
   bool const little = text.starts_with('<') || text.starts_with('@') || text.starts_with('=');
   if (little) text.remove_prefix(1);
-  std::uint8_t code = 0;
-  if (text == "?")
-    code = kDLBool;
-  else if (text == "Zf" || text == "Zd")
-    code = kDLComplex;
-  else if (text.size() == 1 && std::strchr("bhilqn", text[0]))
-    code = kDLInt;
-  else if (text.size() == 1 && std::strchr("BHILQNc", text[0]))
-    code = kDLUInt;
-  else if (text.size() == 1 && std::strchr("efd", text[0]))
-    code = kDLFloat;
-  else
-    return nullptr;
-  // The item size decides: 'l' has 4 or 8 bytes.
-  if (itemsize < 1 || itemsize > 16) return nullptr;
-  return find_dtype(DLDataType{code, static_cast<std::uint8_t>(itemsize * 8), 1});
+  auto const is_one_of = [&](std::string_view codes) {
+    return text.size() == 1 && codes.find(text[0]) != std::string_view::npos;
+  };
+  std::uint8_t const code = text == "?"             ? kDLBool
+                            : text.starts_with('Z') ? kDLComplex
+                            : is_one_of("bhilqn")   ? kDLInt
+                            : is_one_of("cBHILQN")  ? kDLUInt
+                                                    : kDLFloat;
+  bool fits = false;
+  switch (itemsize) {
+    case 1: fits = is_one_of("?bBc"); break;
+    case 2: fits = is_one_of("hHe"); break;
+    case 4: fits = is_one_of("iIflLnN"); break;
+    case 8: fits = is_one_of("qQdlLnN") || text == "Zf"; break;
+    case 16: fits = text == "Zd"; break;
+    default: break;
+  }
+  return fits ? find_dtype(DLDataType{code, static_cast<std::uint8_t>(itemsize * 8), 1}) : nullptr;
+}
+
+/// True for structs, also those that `ctypes` calls bytes of several bytes: packed ones, and unions.
+bool holds_structs(Py_buffer const& buffer) {
+  std::string_view const format(buffer.format ? buffer.format : "B");
+  return format.find("T{") != std::string_view::npos || (format.ends_with('B') && buffer.itemsize > 1);
 }
 
 DType const* dtype_of_structs(PyObject* object, Py_buffer const& buffer) {
@@ -84,8 +92,7 @@ bool describe(PyObject* object, Py_buffer const& buffer, DType const* wanted, DT
     layout = StridedLayout::dense({&count, 1}, wanted->itemsize);
     return true;
   }
-  bool const is_struct = buffer.format && std::strstr(buffer.format, "T{");
-  dtype = is_struct ? dtype_of_structs(object, buffer) : dtype_of_format(buffer.format, buffer.itemsize);
+  dtype = holds_structs(buffer) ? dtype_of_structs(object, buffer) : dtype_of_format(buffer.format, buffer.itemsize);
   if (!dtype && PyErr_Occurred()) return false;
   if (!dtype) {
     PyErr_Format(PyExc_BufferError, "memarray has no dtype for the buffer format '%.80s' of %zd bytes",

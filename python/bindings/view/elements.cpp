@@ -9,6 +9,8 @@
 #include <memarray/base/dtype.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <complex>
 #include <cstring>
 #include <limits>
@@ -67,10 +69,23 @@ int write_integer(DType const& dtype, PyObject* value, std::byte* element) {
   }
 }
 
+/// Returns an int or float as the nearest double; -1 with an error. If `rounds_again`, an int that no double equals
+/// becomes the neighbouring double whose last bit is 1: a narrower float is then rounded like the int itself.
+double as_double(PyObject* value, bool rounds_again) {
+  double const nearest = PyFloat_AsDouble(value);
+  bool const is_exact = !PyLong_Check(value) || std::fabs(nearest) < 0x1p53;
+  if (is_exact || !rounds_again || (std::bit_cast<std::uint64_t>(nearest) & 1U) != 0) return nearest;
+  PyRef const rounded = PyRef::steal(PyLong_FromDouble(nearest));
+  int const is_above = rounded ? PyObject_RichCompareBool(value, rounded.get(), Py_GT) : -1;
+  int const is_below = is_above == 0 ? PyObject_RichCompareBool(value, rounded.get(), Py_LT) : 0;
+  if (is_above < 0 || is_below < 0) return -1;
+  if (is_above == 0 && is_below == 0) return nearest;
+  double const infinity = std::numeric_limits<double>::infinity();
+  return std::nextafter(nearest, is_above ? infinity : -infinity);
+}
+
 void write_real(DType const& dtype, double value, std::byte* element) {
-  if (with_reduced_float(ElementKind::of(dtype),
-                         [&](auto zero) { store(element, decltype(zero)(static_cast<float>(value))); }))
-    return;
+  if (with_reduced_float(ElementKind::of(dtype), [&](auto zero) { store(element, decltype(zero)(value)); })) return;
   if (dtype.itemsize == 4)
     store(element, static_cast<float>(value));
   else
@@ -137,7 +152,7 @@ int write_element(DType const& dtype, PyObject* value, std::byte* element) {
         return 1;
       }
       if (!is_int && !PyFloat_CheckExact(value)) return 0;
-      double const number = PyFloat_AsDouble(value);
+      double const number = as_double(value, dtype.itemsize < (dtype.dl.code == kDLComplex ? 16 : 8));
       if (number == -1 && PyErr_Occurred()) return -1;
       if (dtype.dl.code == kDLComplex)
         write_complex(dtype, number, element);
@@ -153,10 +168,11 @@ bool write_any_element(PyObject* array, DType const& dtype, PyObject* value, std
   int const written = write_element(dtype, value, element.data());
   if (written != 0) return written > 0;
   PyRef const args = PyRef::steal(PyTuple_Pack(1, value));
-  PyRef const bytes = PyRef::steal(args ? call_helper("memarray._numpy", "element_bytes", array, args.get()) : nullptr);
+  PyRef const plain = PyRef::steal(args ? call_helper("memarray._numpy", "plain_element", array, args.get()) : nullptr);
+  if (plain && !PyBytes_Check(plain.get())) return write_element(dtype, plain.get(), element.data()) > 0;
   char* data = nullptr;
   Py_ssize_t length = 0;
-  if (!bytes || PyBytes_AsStringAndSize(bytes.get(), &data, &length) != 0) return false;
+  if (!plain || PyBytes_AsStringAndSize(plain.get(), &data, &length) != 0) return false;
   bool const fits = length == static_cast<Py_ssize_t>(dtype.itemsize);
   if (fits) std::copy_n(reinterpret_cast<std::byte const*>(data), length, element.data());
   if (!fits) PyErr_Format(PyExc_TypeError, "%s is no element of %s", shown(value).c_str(), dtype.name);

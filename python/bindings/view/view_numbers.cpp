@@ -4,6 +4,7 @@
 #include "python_errors.hpp"
 #include "shown.hpp"
 #include "signature.hpp"
+#include "strided/valid_bools.hpp"
 #include "view/elements.hpp"
 #include "view/view_object.hpp"
 
@@ -172,8 +173,12 @@ PyObject* view_tobytes(PyObject* self, PyObject* const* args, Py_ssize_t given, 
       view = view.at(reversed, 0);
     }
     ViewCore const dense = view.ensure_contiguous();
-    return PyBytes_FromStringAndSize(reinterpret_cast<char const*>(dense.data()),
-                                     static_cast<Py_ssize_t>(dense.bytes()));
+    PyObject* const bytes =
+        PyBytes_FromStringAndSize(reinterpret_cast<char const*>(dense.data()), static_cast<Py_ssize_t>(dense.bytes()));
+    // Imported bools may be any byte.
+    if (bytes)
+      detail::make_bools_valid(dense.dtype(), reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes)), dense.bytes());
+    return bytes;
   });
 }
 

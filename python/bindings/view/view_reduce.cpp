@@ -58,7 +58,10 @@ bool read_numpy_arguments(Reduction reduction, PyObject* self, std::array<PyObje
 /// Converts the elements before they are summed, as NumPy does.
 ViewCore reduced_as(DType const& wanted, Reduction reduction, ViewCore const& view, AxisMask axes, bool keep) {
   ViewCore result = view.cast(wanted).reduced(reduction, axes, keep);
-  return result.dtype() == wanted ? result : result.cast(wanted);
+  if (result.dtype() == wanted) return result;
+  // A sum of bools is a number; as a bool it tells if any is true.
+  if (reduction == Reduction::sum && wanted.dl.code == kDLBool) return result.astype(wanted);
+  return result.cast(wanted);
 }
 
 PyObject* reduce(Reduction reduction, PyObject* self, PyObject* const* args, Py_ssize_t given, PyObject* keywords) {
