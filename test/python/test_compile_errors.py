@@ -247,6 +247,14 @@ CASES = {
     "element_by_const_reference": ("for_each_index(line, s, [](double const& x, std::int64_t i) {});", COMPILES),
     "keys_of_16_bits": ("MemArray<float16, 1> keys({3}); sort_by_key(keys, a, s);", COMPILES),
     "scan_from_integer": ("exclusive_scan(a, floats, s, 3, plus()); inclusive_scan(a, b, s, plus());", COMPILES),
+    "scans_with_names_of_std": (
+        "inclusive_scan(a, b, s); exclusive_scan(a, b, s); exclusive_scan(a, b, s, 1); exclusive_scan(a, b, s, 1.0F, plus());",
+        COMPILES,
+    ),
+    "reductions_with_names_of_std": (
+        "reduce(a, s, 0.0, plus()); min(a, s); max(a, s); minmax(a, s); sum(a, s); dot(a, b, s); argmin(a, s);",
+        COMPILES,
+    ),
     "scan_to_another_type": ("exclusive_scan(a, floats, s, 0.0F, plus());", COMPILES),
     "sum_into_element": (
         "transform_reduce_into(line, {3, 4}, s, 0.0, plus(), [](auto i, auto x) { return x[i]; }, read(a));",
@@ -256,9 +264,12 @@ CASES = {
     "typed_bytes": ("for_each_index(shape, s, [](auto i, auto x) {}, read<double, 2>(bytes));", COMPILES),
 }
 
+# Two headers with functions of std that have the same names: an unqualified call with a stream finds them, too.
 PROGRAM = """#include <memarray/memarray.hpp>
+#include <algorithm>
 #include <complex>
 #include <memory>
+#include <numeric>
 #include <string>
 using namespace memarray;
 template <template <class, int> class Array>

@@ -154,6 +154,12 @@ detail::ArrayIsConst inclusive_scan(MemArray<T, ndim> const&, MemArray<R, ndim> 
 template <class T, class R, int ndim, class Op = plus>
 detail::ArrayIsConst exclusive_scan(MemArray<T, ndim> const&, MemArray<R, ndim> const&, StreamOrLaunch const&,
                                     std::type_identity_t<R>, Op = Op()) = delete;
+template <class T, int ndim, class Op = plus>
+detail::ArrayIsConst inclusive_scan(MemArray<T, ndim> const&, MemArray<T, ndim> const&, StreamHandle const&,
+                                    Op = Op()) = delete;
+template <class T, int ndim, class Init, class Op = plus>
+detail::ArrayIsConst exclusive_scan(MemArray<T, ndim> const&, MemArray<T, ndim> const&, StreamHandle const&, Init,
+                                    Op = Op()) = delete;
 
 }  // namespace MEMARRAY_LAUNCH_NAMESPACE
 }  // namespace memarray
