@@ -122,7 +122,8 @@ def unlink(which: MemArray | str) -> None:
     if not name:
         raise ValueError(f"{_core.shown(which)} is in no shared memory that has a name")
     name = checked_name(name)
-    if isinstance(which, MemArray) and not holds(name, which._segment[1]):
+    segment = None if isinstance(which, str) else which._segment
+    if segment and not holds(name, segment[1]):
         raise missing(name)
     try:
         shm_unlink(f"/{name}")
