@@ -23,7 +23,6 @@ JOINED = (
     ("writing", " is refused on"),
     ("a kernel", " may write one element at several indices"),
     ("a kernel", " would write, and this"),
-    ("hold takes no lock id", "close the lease of "),
     ("went on in fresh memory, as ", "an escaped view is alive and the write may be partial"),
     ("as ", "a writable escaped view is alive"),
     ("waited: ", "all work of a device was waited for: escaped views were used in streams that are not known"),
