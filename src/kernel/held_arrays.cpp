@@ -43,6 +43,11 @@ Device KernelHold::device() const {
   return _view->on_device() ? _view->device() : Device{};
 }
 
+void KernelHold::copy_for_launches() {
+  if (_lock_id >= 0) throw_hold_under_id(*this);
+  copy_all();
+}
+
 HeldArrays::HeldArrays(std::span<KernelHold> holds, StreamOrLaunch const& on, Extent extent)
     : _holds(holds), _sharing(on.sharing) {
   StreamHandle const& stream = on.stream;
@@ -129,7 +134,6 @@ void HeldArrays::acquire(KernelHold& hold, StreamHandle const& stream, Extent ex
       state.unlock_and_release(hold._mode, hold._expected);
     }
   }
-  if (hold._copies_all && hold._lock_id >= 0) throw_hold_under_id(hold);
   // A partial `overwrite` needs the old contents of the rest.
   bool const keeps_rest = hold._mode == AccessMode::overwrite && extent == Extent::part && !hold._is_result;
   bool const copies_all = hold._copies_all && !reads;

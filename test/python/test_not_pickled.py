@@ -22,7 +22,7 @@ def objects(sim):
         "Lease": lease,
         "leases": memarray.leases(lease),
         "SimulatedDevices": sim,
-        "ConsumerBacklog": _core.ConsumerBacklog(),
+        "ConsumerBacklog": _core.make_consumer_backlog(),
     }
 
 

@@ -105,7 +105,7 @@ class Held {
  private:
   [[nodiscard]] std::span<detail::KernelHold> request() {
     std::apply([&](auto const&... accesses) { detail::request_all(false, _holds.data(), accesses...); }, _accesses);
-    for (detail::KernelHold& hold : _holds) hold.copy_all();
+    for (detail::KernelHold& hold : _holds) hold.copy_for_launches();
     return _holds;
   }
 

@@ -41,6 +41,8 @@ class KernelHold {
 
   /// Copies an array to write first if views have escaped, so that kernels may read any element.
   void copy_all() noexcept { _copies_all = true; }
+  /// Likewise, for launches that may outlast a write lease. Throws `LockError` if one was given.
+  MEMARRAY_API void copy_for_launches();
 
   [[nodiscard]] AccessMode mode() const noexcept { return _mode; }
   [[nodiscard]] DType const& dtype() const noexcept { return _view ? _view->dtype() : _state->dtype(); }
