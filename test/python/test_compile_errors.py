@@ -248,7 +248,8 @@ CASES = {
     "keys_of_16_bits": ("MemArray<float16, 1> keys({3}); sort_by_key(keys, a, s);", COMPILES),
     "scan_from_integer": ("exclusive_scan(a, floats, s, 3, plus()); inclusive_scan(a, b, s, plus());", COMPILES),
     "scans_with_names_of_std": (
-        "inclusive_scan(a, b, s); exclusive_scan(a, b, s); exclusive_scan(a, b, s, 1); exclusive_scan(a, b, s, 1.0F, plus());",
+        "inclusive_scan(a, b, s); exclusive_scan(a, b, s); exclusive_scan(a, b, s, 1); "
+        "exclusive_scan(a, b, s, 1.0F, plus());",
         COMPILES,
     ),
     "reductions_with_names_of_std": (

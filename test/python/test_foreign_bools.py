@@ -84,3 +84,6 @@ def test_bytes_of_invalid_bools_are_valid(make):
     x = make()
     for order in "CF":
         assert BufferView(x).tobytes(order) == (x.view("u1") != 0).tobytes(order)
+    # Python has one object for each text of one byte.
+    one = bytes([255])
+    assert BufferView(np.array([255], "u1").view(bool)).tobytes() == b"\1" and one[0] == 255

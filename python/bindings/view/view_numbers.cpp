@@ -4,8 +4,8 @@
 #include "python_errors.hpp"
 #include "shown.hpp"
 #include "signature.hpp"
-#include "strided/valid_bools.hpp"
 #include "view/elements.hpp"
+#include "view/foreign_bools.hpp"
 #include "view/view_object.hpp"
 
 #include <memarray/base/errors.hpp>
@@ -172,13 +172,10 @@ PyObject* view_tobytes(PyObject* self, PyObject* const* args, Py_ssize_t given, 
       reversed.transpose();
       view = view.at(reversed, 0);
     }
-    ViewCore const dense = view.ensure_contiguous();
-    PyObject* const bytes =
-        PyBytes_FromStringAndSize(reinterpret_cast<char const*>(dense.data()), static_cast<Py_ssize_t>(dense.bytes()));
-    // Imported bools may be any byte.
-    if (bytes)
-      detail::make_bools_valid(dense.dtype(), reinterpret_cast<std::byte*>(PyBytes_AS_STRING(bytes)), dense.bytes());
-    return bytes;
+    ViewCore dense = view.ensure_contiguous();
+    if (detail::has_invalid_bools(dense)) dense = dense.copy();
+    return PyBytes_FromStringAndSize(reinterpret_cast<char const*>(dense.data()),
+                                     static_cast<Py_ssize_t>(dense.bytes()));
   });
 }
 
