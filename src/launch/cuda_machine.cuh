@@ -25,7 +25,7 @@ struct CudaMachine {
   std::byte* upload(std::size_t bytes, std::byte const* data) { return run.upload(bytes, data); }
   /// Copies device memory. Throws `CudaError`.
   void copy(std::byte* to, std::byte const* from, std::size_t bytes) {
-    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, *run.bound_stream().stream));
+    check_cuda([&] { return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, *run.bound_stream().stream); });
   }
 };
 

@@ -26,14 +26,36 @@ struct StickyRuntime {
 TEST(RuntimeCheckTest, AnErrorIsThrownOnceAndNotByTheNextLaunch) {
   int kept = 0;
   StickyRuntime const runtime{&kept};
-  EXPECT_NO_THROW(check_runtime(runtime, runtime.launch(), "a launch"));
+  EXPECT_NO_THROW(check_runtime(runtime, "a launch", [&] { return runtime.launch(); }));
   try {
-    check_runtime(runtime, runtime.call(2), "taking scratch memory");
+    check_runtime(runtime, "taking scratch memory", [&] { return runtime.call(2); });
     FAIL();
   } catch (std::runtime_error const& error) {
     EXPECT_STREQ(error.what(), "taking scratch memory: 2");
   }
-  EXPECT_NO_THROW(check_runtime(runtime, runtime.launch(), "the next sum"));
+  EXPECT_NO_THROW(check_runtime(runtime, "the next sum", [&] { return runtime.launch(); }));
+}
+
+// A launch may block until Python code has run.
+TEST(RuntimeCheckTest, CallsAreMadeWithoutTheInterpreterLock) {
+  static bool is_held = true;
+  Hooks const before = hooks();
+  set_hooks({.release = []() noexcept -> void* { return std::exchange(is_held, false) ? &is_held : nullptr; },
+             .reacquire = [](void*) noexcept { is_held = true; }});
+  int kept = 0;
+  StickyRuntime const runtime{&kept};
+  bool was_held = true;
+  auto const launch = [&](int result) {
+    was_held = is_held;
+    return runtime.call(result);
+  };
+  check_runtime(runtime, "a launch", [&] { return launch(0); });
+  EXPECT_FALSE(was_held);
+  EXPECT_TRUE(is_held);
+  EXPECT_THROW(check_runtime(runtime, "a launch", [&] { return launch(2); }), std::runtime_error);
+  EXPECT_FALSE(was_held);
+  EXPECT_TRUE(is_held);
+  set_hooks(before);
 }
 
 }  // namespace

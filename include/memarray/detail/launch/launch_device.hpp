@@ -88,17 +88,19 @@ struct MEMARRAY_OF_THIS_LIBRARY CudaRuntime {
   }
 };
 
-MEMARRAY_OF_THIS_LIBRARY inline void check_cuda(cudaError_t code, char const* what = "launching a kernel") {
-  check_runtime(CudaRuntime(), static_cast<int>(code), what);
+/// Makes a CUDA runtime call. Throws `CudaError`, `OutOfMemoryError`.
+template <class Call>
+void check_cuda(Call const& call, char const* what = "launching a kernel") {
+  check_runtime(CudaRuntime(), what, call);
 }
 
 /// Calls a CUB algorithm for its scratch size in `bytes`, then to run.
 template <class Algorithm>
 void run_cub(DeviceRun& run, Algorithm const& algorithm, char const* what = "launching a kernel") {
   std::size_t bytes = 0;
-  check_cuda(algorithm(nullptr, bytes), what);
+  check_cuda([&] { return algorithm(nullptr, bytes); }, what);
   void* const scratch = run.scratch(bytes);
-  check_cuda(algorithm(scratch, bytes), what);
+  check_cuda([&] { return algorithm(scratch, bytes); }, what);
 }
 
 MEMARRAY_OF_THIS_LIBRARY inline Occupancy occupancy_of(void const* kernel, int device_id, OccupancyCache& cache) {
@@ -106,8 +108,9 @@ MEMARRAY_OF_THIS_LIBRARY inline Occupancy occupancy_of(void const* kernel, int d
   constexpr int most_threads = 256;
   if (auto const known = cache.find(device_id)) return *known;
   Occupancy found{};
-  check_cuda(cudaOccupancyMaxPotentialBlockSize(&found.blocks, &found.threads, kernel, 0, most_threads));
-  check_cuda(cudaDeviceGetAttribute(&found.processors, cudaDevAttrMultiProcessorCount, device_id));
+  check_cuda(
+      [&] { return cudaOccupancyMaxPotentialBlockSize(&found.blocks, &found.threads, kernel, 0, most_threads); });
+  check_cuda([&] { return cudaDeviceGetAttribute(&found.processors, cudaDevAttrMultiProcessorCount, device_id); });
   cache.keep(device_id, found);
   return found;
 }
@@ -129,7 +132,9 @@ template <class Kernel>
 void submit_kernel(Kernel& kernel, LaunchPlan const& plan, BoundStream const& bound_stream) {
   auto const function = reinterpret_cast<void const*>(&run_threads<Kernel>);
   void* parameters[] = {&kernel};
-  check_cuda(cudaLaunchKernel(function, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *bound_stream.stream));
+  check_cuda([&] {
+    return cudaLaunchKernel(function, dim3(plan.blocks), dim3(plan.threads), parameters, 0, *bound_stream.stream);
+  });
 }
 
 template <class Loop>
