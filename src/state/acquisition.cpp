@@ -232,8 +232,11 @@ void Acquisition::prepare_lease() {
     _block = storage.block(_mode == AccessMode::read ? residency.side_on(_device) : storage.current());
     await(*_block, use_of(_mode), _stream);
   }
+  // Consumers may use unified memory in streams, too.
+  if (!_block->is_on_device() && _block->exported_device().type == kDLCUDAManaged)
+    static_cast<void>(_block->uses_on(DeviceMemory::of(_block->exported_device().id)));
   StreamDependencies* const uses = _block->uses();
-  if (uses && _block->is_on_device())
+  if (uses && !_block->exported_device().is_cpu())
     _stream_lease = uses->open_lease(bind_stream(_stream.get(), uses->memory().context()), use_of(_mode));
 }
 
@@ -310,7 +313,7 @@ void Acquisition::release() noexcept {
 }
 
 std::byte* Acquisition::use() const {
-  if (_stream_lease != 0) static_cast<void>(_block->uses()->export_to(_stream_lease, nullptr, true));
+  if (stream_lease() != 0) static_cast<void>(_block->uses()->export_to(_stream_lease, nullptr, true));
   return _block->data();
 }
 

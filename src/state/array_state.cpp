@@ -52,6 +52,8 @@ ArrayStatePtr ArrayState::make_on_device(DType const& dtype, Extents shape, int 
     std::vector<std::byte> const zero(dtype.itemsize);
     fill(*block, 0, dtype.init ? dtype.init : zero.data(), dtype.itemsize, static_cast<std::size_t>(size),
          bound_stream);
+  } else {
+    record_allocation(*block, bound_stream);
   }
   return make_from_block(dtype, shape, std::move(block), device_id, options.escaped_views.value_or(default_policy()),
                          std::nullopt);

@@ -123,11 +123,12 @@ Block& LeaseCore::pin() {
 }
 
 void LeaseCore::order_export(StreamHandle const* stream) const {
-  if (stream_lease() == 0) return check_open();  // host memory
+  StreamDependencies::Lease const ordered = _acquired.exports_lease();
+  if (ordered == 0) return check_open();  // host memory
   StreamDependencies& uses = *_acquired.block()->uses();
   std::optional<BoundStream> bound_stream;
   if (stream) bound_stream = bind_stream(*stream, uses.memory().context());
-  if (!uses.export_to(stream_lease(), bound_stream ? &*bound_stream : nullptr, stream != nullptr)) throw_not_open();
+  if (!uses.export_to(ordered, bound_stream ? &*bound_stream : nullptr, stream != nullptr)) throw_not_open();
 }
 
 void LeaseCore::copy_shape(std::int64_t* extents) const {

@@ -161,7 +161,7 @@ Managed* export_leased(LeaseCore const& lease, ExportRequest const& request) {
   std::uint64_t const flags = lease.is_write() ? 0 : DLPACK_FLAG_BITMASK_READ_ONLY;
   bool only = false;
   Block& block = lease.add_export(only);
-  if (block.uses()) {
+  if (block.uses() && (block.is_on_device() || !request.to_host)) {
     try {
       lease.order_export(request.stream);
     } catch (...) {

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from memarray import BufferView, Device, DeviceType, MemArray, MemoryType, dlpack
 from memarray.dlpack import kDLCPU, kDLCUDA
+from memarray.testing import Consumer
 from support import look
 
 ON_HOST = ("normal", "pinned", "unified")
@@ -211,6 +212,68 @@ def test_array_waits_for_work_on_its_unified_memory(simulated_devices):
     with array.write() as lease:
         lease.view().to_device("cuda:0").fill(7)
     assert np.asarray(array).sum() == 7000
+
+
+@pytest.mark.parametrize("kind", ["lease", "reader", "dropped late"])
+def test_array_waits_for_consumers_of_its_unified_memory(as_cuda, kind):
+    array = MemArray([1000], memory_type="unified")
+    consumer = Consumer(stream=memarray.Stream())
+    array.fill(3)
+    with array.read() if kind == "reader" else array.write() as lease:
+        assert lease.__dlpack_device__() == (dlpack.kDLCUDAManaged, 0)
+        view = consumer.take(lease)
+        as_cuda.delay(0.2)
+        if kind == "reader":
+            reading = view.read()
+        else:
+            view.write(5)
+        if kind != "dropped late":
+            view.drop()
+    if kind == "reader":
+        array.fill(1)
+        assert np.frombuffer(reading.result()).tolist() == [3] * 1000
+    elif kind == "lease":
+        assert look(array).tolist() == [5] * 1000
+        array.fill(1)
+    else:
+        array.fill(1)
+        view.drop()
+    as_cuda.delay(0)
+    memarray.synchronize()
+    assert look(array).tolist() == [1] * 1000
+    del array, lease, view
+
+
+def test_host_lease_of_unified_memory_does_not_wait_for_other_work(unified, simulated_devices, waits):
+    busy = MemArray([1000], memory_type="device")
+    memarray.synchronize()
+    array = MemArray([3], memory_type="unified")
+    simulated_devices.delay(0.05)
+    busy.add_index_tuple()
+    waits()
+    for _ in range(3):
+        with array.write() as lease:
+            lease.view().fill(2)
+            np.asarray(lease)[0] = 1
+    assert look(array).tolist() == [1, 2, 2]
+    assert not waits()
+
+
+def test_uninitialized_device_memory_is_used_after_its_allocation(simulated_devices):
+    busy = MemArray([1000], memory_type="device")
+    memarray.synchronize()
+    simulated_devices.delay(0.1)
+    busy.add_index_tuple()
+    place = busy.view().data_ptr
+    del busy
+    array = MemArray([1000], memory_type="device", uninitialized=True)
+    assert array.view().data_ptr == place, "the pool gave the memory whose last use is pending"
+    with array.write(stream=memarray.Stream()) as lease:
+        lease.view().fill(3)
+    simulated_devices.delay(0)
+    memarray.synchronize()
+    assert not simulated_devices.violations()
+    assert array.view().sum() == 3000
 
 
 def test_view_of_unified_memory_outlives_its_lease(simulated_devices):

@@ -62,7 +62,11 @@ class MEMARRAY_API Acquisition {
   /// Returns null before `acquire`.
   [[nodiscard]] BlockPtr const& block() const noexcept { return _block; }
   /// Returns 0 on the host.
-  [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept { return _stream_lease; }
+  [[nodiscard]] StreamDependencies::Lease stream_lease() const noexcept {
+    return _stream_lease != 0 && _block->is_on_device() ? _stream_lease : 0;
+  }
+  /// Like `stream_lease`, also of unified memory on the host, which exports may be used in streams.
+  [[nodiscard]] StreamDependencies::Lease exports_lease() const noexcept { return _stream_lease; }
   [[nodiscard]] std::optional<Device> const& device() const noexcept { return _device; }
   [[nodiscard]] StreamChoice const& stream() const noexcept { return _stream; }
   /// Makes the lease's stream wait for pending work, and returns the memory. Throws `CudaError`.
