@@ -3,6 +3,7 @@
 #include <memarray/base/reports.hpp>
 #include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/detail/memory/device_memory.hpp>
+#include <memarray/detail/memory/pending_work.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/simulated_devices.hpp>
 #include <memarray/driver/stream_order.hpp>
@@ -120,9 +121,14 @@ void DriverResource::deallocate(StreamHandle const& stream, void* pointer, std::
   if (!table) return;
   RuntimeRelease const released;
   testing::detail::WaitSite const site("memory that goes back without a pool");
-  // Leaks memory that work may still use.
-  if (!_pool && detail::synchronize(*table, stream) != 0 && !detail::synchronize(_context) && !is_lost(_context))
-    return;
+  if (!_pool) {
+    bool const is_idle = table->cuStreamQuery(*stream) == 0;
+    // Leaks memory that work may still use.
+    if (!is_idle && detail::synchronize(*table, stream) != 0 && !detail::synchronize(_context) && !is_lost(_context))
+      return;
+    if (!is_idle)
+      detail::report_blocking("memory without a pool was freed, so earlier work of its stream was waited for");
+  }
   detail::give_memory_back(*table, kind_of(_type, _pool), stream, detail::device_address(pointer));
 }
 

@@ -145,6 +145,8 @@ void Residency::arrive(ArrayState const& array, Device target, StreamChoice cons
     bool const may_have_invalid_bools = target.is_cpu() && has_bools(array.dtype());
     copy(*into, *from, bytes, streams.copies, at_once || may_have_invalid_bools ? CopyMode::blocking : ending);
     if (may_have_invalid_bools) make_bools_valid(array.dtype(), into->data(), bytes);
+    if (may_have_invalid_bools && ending == CopyMode::async)
+      report_wait("bools from a device are checked on the host, so their copy was waited for");
     if (at_once) report_wait("an escaped view on the host is writable, so a copy to a device was waited for");
     report_transfer(array.describe(), from->device(), target, bytes);
   }

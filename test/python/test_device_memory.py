@@ -59,6 +59,29 @@ def test_moves_are_correct_where_pageable_memory_is_copied_late(size, async_copy
         del array, copy
 
 
+@pytest.mark.parametrize("dtype, reported", [("bool", 1), ("int8", 0)])
+def test_asynchronous_move_reports_the_wait_for_bools(simulated_devices, waits, dtype, reported):
+    array = memarray.MemArray([1000], dtype, memory_type="device")
+    memarray.synchronize()
+    waits()
+    array.move_memory(dlpack.kDLCPU, async_copy=True)
+    assert [wait for wait in waits() if "bools" in wait] == [
+        "waited: bools from a device are checked on the host, so their copy was waited for"
+    ] * reported
+
+
+def test_wait_of_freed_unified_memory_is_reported(simulated_devices, waits):
+    busy = memarray.MemArray([1000], memory_type="device")
+    unified = memarray.MemArray([10], memory_type="unified")
+    memarray.synchronize()
+    simulated_devices.delay(0.05)
+    busy.add_index_tuple()
+    waits()
+    del unified
+    memarray.MemArray([3])
+    assert waits() == ["waited: memory without a pool was freed, so earlier work of its stream was waited for"]
+
+
 def test_pooled_memory_is_trimmed_for_larger_allocation():
     with memarray.testing.simulated_devices(memory=8 << 20, pools=True) as sim:
         array = on_device(6 << 20)
