@@ -1,4 +1,5 @@
 #include <memarray/base/errors.hpp>
+#include <memarray/detail/base/thread_number.hpp>
 #include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/last_error.hpp>
 
@@ -23,6 +24,12 @@ bool BoundStream::is(BoundStream const& other) const noexcept {
          as_cu(context) == as_cu(other.context) && thread == other.thread;
 }
 
+bool BoundStream::is_another_threads() const noexcept { return thread != 0 && thread != this_thread_number(); }
+
+std::uint64_t thread_of(StreamHandle const& stream) noexcept {
+  return stream && !context_of(stream) && as_intptr(stream) == per_thread ? this_thread_number() : 0;
+}
+
 void throw_null_stream() {
   throw ValueError(
       "this stream handle is null: its creation failed, see get_last_error(); for the default stream pass "
@@ -42,9 +49,7 @@ BoundStream bind_stream(StreamHandle const& stream, ContextHandle const& context
       throw ValueError("the stream is of cuda:" + std::to_string(device_id_of(of_stream)) + ", the memory of cuda:" +
                        std::to_string(device_id_of(context)) + ": name a stream of that device");
   }
-  BoundStream bound_stream{stream, of_stream ? of_stream : context, {}, keeps_stream(stream)};
-  if (!of_stream && as_intptr(stream) == per_thread) bound_stream.thread = std::this_thread::get_id();
-  return bound_stream;
+  return {stream, of_stream ? of_stream : context, thread_of(stream), keeps_stream(stream)};
 }
 
 }  // namespace memarray::detail

@@ -1,8 +1,11 @@
 #include <memarray/base/hooks.hpp>
+#include <memarray/detail/base/thread_number.hpp>
+#include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/device_ptr_handle.hpp>
 #include <memarray/driver/simulated_devices.hpp>
 #include <memarray/driver/stream_order.hpp>
 
+#include <cstdint>
 #include <new>
 #include <vector>
 
@@ -25,7 +28,8 @@ struct DevicePtrBox : Box<cu::DevicePtr> {
         kind(of_kind),
         context(std::move(of)),
         pool(std::move(of_pool)),
-        stream(std::move(free_in_order_of)) {}
+        stream(std::move(free_in_order_of)),
+        thread(detail::thread_of(stream)) {}
 
   ~DevicePtrBox() {
     if (!to_destroy()) return;
@@ -35,6 +39,8 @@ struct DevicePtrBox : Box<cu::DevicePtr> {
     RuntimeRelease const released;
     testing::detail::WaitSite const site("memory that its last handle frees");
     for (EventHandle const& event : pending) come_after(*scope.driver(), event);
+    // Another thread's default stream cannot be named: the handle means this thread's, whose work is no other's.
+    if (thread != 0 && thread != detail::this_thread_number()) static_cast<void>(scope.driver()->cuCtxSynchronize());
     detail::give_memory_back(*scope.driver(), kind, stream, resource);
   }
 
@@ -48,6 +54,7 @@ struct DevicePtrBox : Box<cu::DevicePtr> {
   ContextHandle context;
   MemoryPoolHandle pool;
   StreamHandle stream;
+  std::uint64_t thread;  // of a per-thread default stream
   std::vector<EventHandle> pending;
 };
 
@@ -118,6 +125,7 @@ void set_deallocation_stream(DevicePtrHandle const& pointer, StreamHandle stream
   DevicePtrBox& box = box_of<DevicePtrBox>(pointer);
   if (!box.pool) return;
   if (ContextHandle const& context = context_of(stream)) box.context = context;
+  box.thread = detail::thread_of(stream);
   box.stream = std::move(stream);
 }
 

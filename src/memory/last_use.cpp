@@ -7,7 +7,6 @@
 
 #include <new>
 #include <optional>
-#include <thread>
 #include <vector>
 
 namespace memarray::detail {
@@ -43,8 +42,7 @@ bool is_over(StreamDependencies& uses) noexcept {
 
 bool can_free_in(BoundStream const& bound_stream, DeviceMemory const& memory) noexcept {
   // The allocator resolves default streams in its own context and thread.
-  return bound_stream.lasting && as_cu(bound_stream.context) == as_cu(memory.context()) &&
-         bound_stream.thread == std::thread::id();
+  return bound_stream.lasting && as_cu(bound_stream.context) == as_cu(memory.context()) && bound_stream.thread == 0;
 }
 
 StreamHandle order_free(StreamDependencies& uses, StreamHandle const& allocated) noexcept {

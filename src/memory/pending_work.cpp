@@ -5,18 +5,12 @@
 #include <memarray/driver/stream_order.hpp>
 
 #include <new>
-#include <thread>
 #include <utility>
 
 namespace memarray::detail {
 namespace {
 
 constexpr char const* no_event = "work of whose end there is no event";
-
-// Another thread's default stream cannot be named: its handle means the calling thread's own.
-bool is_another_threads(BoundStream const& bound_stream) noexcept {
-  return bound_stream.thread != std::thread::id() && bound_stream.thread != std::this_thread::get_id();
-}
 
 }  // namespace
 
@@ -36,7 +30,7 @@ bool is_same_now(BoundStream const& left, BoundStream const& right) noexcept {
 }
 
 void hold_back(BoundStream const& bound_stream, EventHandle const& event, char const* site) {
-  if (!is_another_threads(bound_stream)) return wait(bound_stream, event, site);
+  if (!bound_stream.is_another_threads()) return wait(bound_stream, event, site);
   wait_here(event, site);
   report_blocking("another thread's default stream cannot be made to wait, so work was waited for");
 }
@@ -64,7 +58,7 @@ bool end_now(ContextHandle const& context) noexcept {
 
 bool end_now(BoundStream const& bound_stream) noexcept {
   testing::detail::WaitSite const site(no_event);
-  return (!is_another_threads(bound_stream) && synchronize(bound_stream)) || end_now(bound_stream.context);
+  return (!bound_stream.is_another_threads() && synchronize(bound_stream)) || end_now(bound_stream.context);
 }
 
 // True if an event may stay in the context: a foreign context may be destroyed once its work completes.
@@ -75,7 +69,7 @@ bool is_kept(ContextHandle const& context, DeviceMemory const& memory) noexcept 
 
 PendingWork end_of(BoundStream const& bound_stream, DeviceMemory& memory) noexcept {
   if (!is_kept(bound_stream.context, memory)) return {bound_stream, nullptr, !end_now(bound_stream)};
-  if (is_another_threads(bound_stream)) return {bound_stream, nullptr, !end_now(bound_stream.context)};
+  if (bound_stream.is_another_threads()) return {bound_stream, nullptr, !end_now(bound_stream.context)};
   EventHandle event = as_cu(bound_stream.context) == as_cu(memory.context())
                           ? memory.event()
                           : create_event_handle(bound_stream.context);

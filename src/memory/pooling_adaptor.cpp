@@ -11,6 +11,7 @@
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/options.hpp>
+#include <memarray/detail/base/thread_number.hpp>
 
 #include "pool_shard.hpp"
 
@@ -30,12 +31,7 @@ using detail::Shelves;
 constexpr std::size_t shard_count = 16;
 constexpr std::size_t spare_grant = std::size_t{1} << 20;  // bytes granted beyond a request
 
-std::size_t shard_of_this_thread() noexcept {
-  static constinit std::atomic<std::size_t> threads{0};
-  static constinit thread_local std::size_t number = 0;  // 0: none yet
-  if (number == 0) number = threads.fetch_add(1, std::memory_order_relaxed) % shard_count + 1;
-  return number - 1;
-}
+std::size_t shard_of_this_thread() noexcept { return detail::this_thread_number() % shard_count; }
 
 // Lets AddressSanitizer accept only the first `bytes` bytes.
 void allow(void* pointer, std::size_t bytes, std::size_t size) noexcept {

@@ -24,7 +24,7 @@ struct Context {
   std::set<int> peers;   // devices whose memory it can access
   // Default streams, created on first use.
   std::shared_ptr<Stream> legacy;
-  std::unordered_map<std::thread::id, std::shared_ptr<Stream>> per_thread;
+  std::unordered_map<std::uint64_t, std::shared_ptr<Stream>> per_thread;
   // Work of destroyed streams. The legacy stream has yet to wait for `draining_blocking`.
   std::vector<std::shared_ptr<Completion>> draining;
   std::vector<std::shared_ptr<Completion>> draining_blocking;

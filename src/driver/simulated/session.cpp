@@ -2,6 +2,7 @@
 
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/base/fork.hpp>
+#include <memarray/detail/base/thread_number.hpp>
 
 #include <algorithm>
 
@@ -137,7 +138,7 @@ std::shared_ptr<Stream> Session::stream(cu::Stream handle, std::size_t function,
   auto const context = current(function, error);
   if (!context) return nullptr;
   bool const is_legacy = value != 2;
-  auto& implicit = is_legacy ? context->legacy : context->per_thread[std::this_thread::get_id()];
+  auto& implicit = is_legacy ? context->legacy : context->per_thread[detail::this_thread_number()];
   if (!implicit) implicit = start_stream(*context, is_legacy ? Stream::Kind::legacy : Stream::Kind::blocking, 0, 0);
   return implicit;
 }

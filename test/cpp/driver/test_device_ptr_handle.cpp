@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "handle_test.hpp"
@@ -157,6 +158,22 @@ TEST_F(DevicePtrHandleTest, MemoryCanBeFreedFromAnyThread) {
     threads.emplace_back([pointer = allocate_from_pool(pool, stream, 1000)]() mutable { pointer.reset(); });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(devices.live().device_memory, 0);
+}
+
+TEST_F(DevicePtrHandleTest, PerThreadStreamIsWaitedForIfAnotherThreadFrees) {
+  MemoryPoolHandle const pool = create_memory_pool_handle(0);
+  for (bool const is_set_later : {false, true}) {
+    DevicePtrHandle pointer = allocate_from_pool(pool, is_set_later ? stream : get_per_thread_stream(), 4096);
+    if (is_set_later) set_deallocation_stream(pointer, get_per_thread_stream());
+    devices.delay(std::chrono::milliseconds(20));
+    {
+      detail::ContextScope const scope(context);
+      ASSERT_EQ(scope.driver()->cuMemsetD8Async(*pointer, 1, 4096, *get_per_thread_stream()), 0);
+    }
+    std::thread([last = std::exchange(pointer, nullptr)]() mutable { last.reset(); }).join();
+    ASSERT_TRUE(synchronize_all());
+    EXPECT_TRUE(devices.violations().empty());
+  }
 }
 
 TEST_F(DevicePtrHandleTest, AForkedChildSkipsTheDriver) {

@@ -1,6 +1,7 @@
 #include "memory/last_use.hpp"
 
 #include <memarray/base/reports.hpp>
+#include <memarray/detail/base/thread_number.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/stream_order.hpp>
 
@@ -41,7 +42,7 @@ TEST_F(LastUseTest, MemoryIsNotFreedInAnUnownedOrForeignStream) {
   use(borrowed, Use::write);
   EXPECT_NE(order_free(uses, nullptr), second.stream);
   BoundStream elsewhere = second;
-  elsewhere.thread = std::this_thread::get_id();
+  elsewhere.thread = detail::this_thread_number();
   EXPECT_FALSE(can_free_in(elsewhere, uses.memory()));
   EXPECT_FALSE(can_free_in(make_bound_stream(1), uses.memory()));
 }

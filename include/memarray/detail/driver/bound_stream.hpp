@@ -5,7 +5,7 @@
 #include <memarray/driver/event_handle.hpp>
 #include <memarray/driver/stream_handle.hpp>
 
-#include <thread>
+#include <cstdint>
 
 namespace memarray::detail {
 
@@ -13,14 +13,18 @@ namespace memarray::detail {
 struct BoundStream {
   StreamHandle stream;
   ContextHandle context;
-  std::thread::id thread{};
-  bool lasting = true;  ///< `keeps_stream`; if false, the address may be reused
+  std::uint64_t thread = 0;  ///< `this_thread_number` of a per-thread stream
+  bool lasting = true;       ///< `keeps_stream`; if false, the address may be reused
 
   [[nodiscard]] DriverTable const& driver() const noexcept { return *driver_of(context); }
   /// True only if both are provably one stream.
   [[nodiscard]] MEMARRAY_API bool is(BoundStream const& other) const noexcept;
+  /// True for another thread's default stream. No call can name it: its handle means the calling thread's own.
+  [[nodiscard]] bool is_another_threads() const noexcept;
 };
 
+/// Returns `this_thread_number` for a per-thread default stream, else 0.
+[[nodiscard]] std::uint64_t thread_of(StreamHandle const& stream) noexcept;
 /// Throws the `ValueError` for a null stream handle.
 [[noreturn]] MEMARRAY_API void throw_null_stream();
 /// Binds `stream` to its own context, a default stream to `context`. Throws `ValueError` for a null handle or a stream
