@@ -51,16 +51,20 @@ void StreamDependencies::find_ends() {
     PendingWork const end =
         lost->lasting ? end_of(*lost, *_memory) : PendingWork{*lost, nullptr, !detail::synchronize(lost->context)};
     if (end.is_unknown) throw_last_error("waiting for work on memory that it uses");
-    auto const is_it = [&](PendingWork const& use) { return use.is_unknown && is_same_now(use.bound_stream, *lost); };
     auto const locked = guard();
-    for (PendingWork& write : _writes)
-      if (is_it(write)) write = end;
-    for (Entry& read : _reads)
-      if (is_it(read.use)) read.use = end;
+    auto const found = [&](PendingWork& use) {
+      if (!use.is_unknown || !is_same_now(use.bound_stream, *lost)) return;
+      use.event = end.event;
+      use.is_unknown = false;
+    };
+    for (PendingWork& write : _writes) found(write);
+    for (Entry& read : _reads) found(read.use);
   }
 }
 
 void StreamDependencies::order(BoundStream const& bound_stream, Use use, char const* site) {
+  // Another thread's stream cannot be named here: the caller's work goes into its own.
+  if (bound_stream.is_another_threads()) return synchronize(use, site);
   find_ends();
   Events const events = events_before(&bound_stream, use);
   for (EventHandle const& event : events) wait(bound_stream, event, site);
@@ -98,9 +102,14 @@ void StreamDependencies::synchronize(Use use, char const* site) {
 
 void StreamDependencies::forget(Events const& over) noexcept {
   auto const is_over = [&](PendingWork const& use) { return std::ranges::find(over, use.event) != over.end(); };
-  auto const locked = guard();
-  std::erase_if(_writes, is_over);
-  std::erase_if(_reads, [&](Entry const& read) { return is_over(read.use); });
+  try {
+    // These copies outlive the lock: a stream's last handle may call into Python.
+    std::vector<PendingWork> const kept = all();
+    auto const locked = guard();
+    std::erase_if(_writes, is_over);
+    std::erase_if(_reads, [&](Entry const& read) { return is_over(read.use); });
+  } catch (std::bad_alloc const&) {  // they stay recorded
+  }
 }
 
 std::vector<BoundStream> StreamDependencies::streams_leased_for_writing(BoundStream const* but) {
@@ -291,12 +300,8 @@ void StreamDependencies::remember(std::span<PendingWork const> ends, Use use) no
 void StreamDependencies::forget_ended_reads() noexcept {
   try {
     Events events;
-    {
-      auto const locked = guard();
-      for (Entry const& read : _reads)
-        if (read.use.event) events.push_back(read.use.event);
-    }
-    std::erase_if(events, [](EventHandle const& event) { return !query(event).value_or(false); });
+    for (PendingWork const& use : all())
+      if (use.event && query(use.event).value_or(false)) events.push_back(use.event);
     forget(events);
     auto const locked = guard();
     _kept_reads = std::max<std::size_t>(least_kept_reads, 2 * _reads.size());

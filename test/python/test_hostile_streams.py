@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from dtype_values import assert_same_values
 from memarray.dlpack import kDLCPU, kDLCUDA
-from support import filled
+from support import filled, look
 
 
 def on_device(device_id=0):
@@ -260,6 +260,36 @@ def test_signal_handler_exception_during_reported_move_is_raised(simulated_devic
     finally:
         signal.signal(signal.SIGINT, before)
     assert str(array.device) == "cuda:0", "the move itself was over"
+
+
+@pytest.mark.threads
+@pytest.mark.parametrize("reads", [True, False])
+def test_destructors_of_streams_may_use_the_array(simulated_devices, reads):
+    class LooksAtTheArray:
+        def __init__(self, array):
+            self.array, self.own = array, memarray.Stream()
+
+        def __cuda_stream__(self):
+            return self.own.__cuda_stream__()
+
+        def __del__(self):
+            try:
+                seen.append(int(self.array.view()[0]))
+            except memarray.LockError:  # an operation of the array drops the stream
+                seen.append(None)
+
+    seen = []
+    array = memarray.MemArray([64], "int64", memory_type="device")
+    steps = 40  # more than the reads that an array keeps
+    for step in range(steps):
+        with (array.read if reads else array.write)(stream=LooksAtTheArray(array)) as lease:
+            lease.view().sum() if reads else lease.view().fill(step)
+    del lease
+    array.fill(7)
+    array.move_memory(kDLCPU)
+    assert look(array)[0] == 7
+    del array
+    assert len(seen) > steps // 2
 
 
 def test_context_left_current_does_not_affect_later_simulations(tmp_path):
