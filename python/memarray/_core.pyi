@@ -208,7 +208,7 @@ class BufferView:
         initial: None = None,
         where: Literal[True] = True,
     ) -> Any:
-        """Returns the mean over all or some axes. With dtype, elements are first converted to it, like cast."""
+        """Returns the mean over all or some axes. With dtype (no integer), elements are converted to it first."""
 
     def min(
         self,

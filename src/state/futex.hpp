@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memarray/base/config.hpp>
 #include <memarray/base/hooks.hpp>
 #include <memarray/state/timeout.hpp>
 
@@ -15,8 +16,8 @@ namespace memarray::detail {
 enum class FutexScope : bool { process, shared_memory };
 
 /// Blocks at most while `epoch` is `seen`.
-void futex_wait(std::atomic<std::uint32_t>& epoch, std::uint32_t seen, std::chrono::nanoseconds for_at_most,
-                FutexScope scope) noexcept;
+MEMARRAY_API void futex_wait(std::atomic<std::uint32_t>& epoch, std::uint32_t seen,
+                             std::chrono::nanoseconds for_at_most, FutexScope scope) noexcept;
 /// Changes `epoch` and wakes all its waiters.
 void futex_wake_all(std::atomic<std::uint32_t>& epoch, FutexScope scope) noexcept;
 
@@ -38,7 +39,9 @@ bool wait_with_futex(std::atomic<std::uint32_t>& epoch, FutexScope scope, Timeou
   RuntimeRelease released;
   for (int i = 0; i < attempts.spins + attempts.yields; ++i) {
     if (attempt()) return true;
-    if (i >= attempts.spins) ::sched_yield();
+    if (i < attempts.spins) continue;
+    if (Timeout const rest = deadline.rest(); rest && *rest <= no_wait) return false;
+    ::sched_yield();
   }
   for (;;) {
     {

@@ -306,6 +306,24 @@ def test_subclasses_of_arrays_are_viewed():
     assert BufferView(x[:, ::2]).data_ptr == x.ctypes.data
 
 
+@pytest.mark.parametrize("other", [[5, 6], np.arange(3.0), 5, None, BufferView(np.zeros(2))])
+def test_arrays_are_viewed_whatever_view_their_subclass_has(other):
+    class Mine(memarray.MemArray):
+        def view(self, dtype=None):
+            return other
+
+    array = Mine([3])
+    array.fill(7)
+    for copy in (None, False, True):
+        for make in (BufferView, memarray.from_dlpack):
+            view = make(array, copy=copy)
+            assert view.tolist() == [7, 7, 7]
+            assert view.owner is (None if copy else array)
+    with array.read() as lease:
+        assert memarray.from_dlpack(lease).tolist() == [7, 7, 7]
+    assert other is None or np.isscalar(other) or len(other) in (2, 3), "the subclass's own result is unchanged"
+
+
 def test_object_without_memory_is_refused():
     for nothing in (None, 5, "text", [1, 2], object()):
         with pytest.raises(TypeError, match="exports memory"):

@@ -82,9 +82,9 @@ int try_own(PyObject* object, Copy copy, PyObject*& result) {
   detail::ArrayState* const state = unwrap_state(object);
   detail::LeaseCore* const lease = state ? nullptr : lease_of(object);
   if (!state && !lease) return 0;
-  PyRef view = PyRef::steal(PyObject_CallMethod(object, "view", nullptr));
-  if (!view) return 1;
-  result = copy == Copy::always ? PyObject_CallMethod(view.get(), "copy", nullptr) : view.release();
+  // A subclass may have another `view`.
+  PyRef const owner = state ? PyRef::borrow(object) : PyRef::steal(wrap_state(lease->state_ptr()));
+  if (owner) result = finish(owner.get(), copy, [&] { return state ? detail::view_of(*state) : ViewCore(*lease); });
   return 1;
 }
 

@@ -219,7 +219,7 @@ PyGetSetDef properties[] = {
      nullptr},
     {"is_open", get_is_open, nullptr, "True if the lease is open.", nullptr},
     {"writable", get_writable, nullptr, "True for a write lease.", nullptr},
-    {"array", get_array, nullptr, "The leased array.", nullptr},
+    {"array", get_array, nullptr, "A new MemArray over the state of the leased array.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 int export_tensor(void* object, DLManagedTensorVersioned** out) {

@@ -279,8 +279,8 @@ PyMethodDef view_methods[] = {
      "number, any other is a view of new memory."},
     {"mean", as_method(view_mean), METH_FASTCALL | METH_KEYWORDS,
      "mean($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nReturns the "
-     "mean over all or some axes; the mean of integers is float64. With dtype, elements are first converted to it, "
-     "like cast, and the result has it."},
+     "mean over all or some axes; the mean of integers is float64. With dtype, which is no integer, elements are first "
+     "converted to it, like cast, and the result has it."},
     {"min", as_method(view_min), METH_FASTCALL | METH_KEYWORDS,
      "min($self, /, axis=None, *, keepdims=False, dtype=None, out=None, initial=None, where=True)\n--\n\nReturns the "
      "minimum over all or some axes, or NaN if an element is NaN. Raises ValueError if there are no elements."},
