@@ -262,17 +262,18 @@ def test_host_lease_of_unified_memory_does_not_wait_for_other_work(unified, simu
 def test_uninitialized_device_memory_is_used_after_its_allocation(simulated_devices):
     busy = MemArray([1000], memory_type="device")
     memarray.synchronize()
-    simulated_devices.delay(0.1)
-    busy.add_index_tuple()
+    simulated_devices.delay(0.03)
+    for _ in range(10):
+        busy.add_index_tuple()
     place = busy.view().data_ptr
     del busy
     array = MemArray([1000], memory_type="device", uninitialized=True)
-    assert array.view().data_ptr == place, "the pool gave the memory whose last use is pending"
     with array.write(stream=memarray.Stream()) as lease:
+        assert lease.view().data_ptr == place, "the pool gave the memory whose last use is pending"
         lease.view().fill(3)
-    simulated_devices.delay(0)
     memarray.synchronize()
     assert not simulated_devices.violations()
+    simulated_devices.delay(0)
     assert array.view().sum() == 3000
 
 

@@ -29,7 +29,7 @@ def test_next_thread_waits_for_the_stream_of_an_ended_thread(simulated_devices):
     simulated_devices.delay(0.05)
     for _ in range(4):
         in_a_thread(lambda: array.add_index_tuple(stream=PER_THREAD))
-    simulated_devices.delay(0)
+    memarray.synchronize()
     assert np.array_equal(contents(array), 4 * np.arange(SIZE))
     assert not simulated_devices.violations()
 
@@ -43,7 +43,7 @@ def test_view_used_by_another_thread_waits_for_its_streams_thread(simulated_devi
         waits()
         in_a_thread(lambda: view.fill(2))
         assert waits()[0] == "waited: filling, after the target's users"
-    simulated_devices.delay(0)
+    memarray.synchronize()
     assert np.array_equal(contents(array), np.full(SIZE, 2))
 
 
@@ -57,7 +57,7 @@ def test_export_by_another_thread_waits_for_its_streams_thread(simulated_devices
         in_a_thread(lambda: taken.append(consumer.take(lease)))
         taken[0].write(3)
         taken.pop().drop()
-    simulated_devices.delay(0)
+    memarray.synchronize()
     assert np.array_equal(contents(array), np.full(SIZE, 3))
 
 
