@@ -16,7 +16,7 @@ def dtype_name(dtype, instances, ndim: int = 1) -> str:
 
     Does not import NumPy for registered names and Python's own types. For a structured dtype returns the name of a
     registered struct with these fields, if possible one of rank `ndim`. Returns a text for the error message if no
-    dtype or struct is found. Raises TypeError for a foreign byte order.
+    dtype or struct is found. Raises TypeError for a foreign byte order, and for fields that are not in memory order.
     """
     if isinstance(dtype, str):
         if (dtype, ndim) in instances or any(name == dtype for name, _ in instances):
@@ -82,12 +82,17 @@ def view_dtype_name(view, instances) -> str:
 def describe_dtype(dtype):
     """Returns the name of an `np.dtype`, or for a dtype with fields the description (itemsize, fields).
 
-    Each field is (name, offset, typestr or nested description, shape); fields are ordered by offset.
+    Each field is (name, offset, typestr or nested description, shape). Raises TypeError if the fields, which values
+    list in this order, are not ordered by offset.
     """
     if dtype.names is None:
         return dtype.name
     fields = [(name, *dtype.fields[name][:2]) for name in dtype.names]
-    fields.sort(key=lambda field: field[2])
+    if fields != sorted(fields, key=lambda field: field[2]):
+        raise TypeError(
+            f"the fields of a struct are in memory order, not {brief(dtype.names)}: name them in the order of their "
+            "offsets, or copy with numpy.lib.recfunctions.repack_fields(x, recurse=True)"
+        )
     return dtype.itemsize, tuple(_describe_field(*field) for field in fields)
 
 

@@ -317,7 +317,8 @@ def view_to_numpy(view, dtype=None, copy=None):
 
 def shipped_dtype_name(dtype):
     """Returns the name or description (`describe_dtype`) of anything that `np.dtype` takes. Raises TypeError for a
-    foreign byte order. Returns a text that names no dtype if there is no such dtype."""
+    foreign byte order, and for fields that are not in memory order. Returns a text that names no dtype if there is no
+    such dtype."""
     if isinstance(dtype, str) and dtype == "bfloat16":
         return dtype
     described = native_dtype(dtype)
@@ -340,6 +341,9 @@ def dtype_of_interface(owner, interface):
     descr = interface.get("descr")
     if described.kind == "V" and descr is not None and descr != [("", typestr)]:
         described = _dtype_of_descr(descr, described.itemsize)
+    elif isinstance(owner, np.ndarray) and owner.dtype.names is not None:
+        # NumPy has no 'descr' for fields that overlap, or are not in memory order.
+        described = owner.dtype
     return _native(described)
 
 
@@ -377,8 +381,12 @@ def struct_in_buffer(owner):
 
 
 def _native(dtype):
-    """Returns `describe_dtype(dtype)`. Raises BufferError for a foreign byte order."""
+    """Returns `describe_dtype(dtype)`. Raises BufferError for a foreign byte order, and for fields that are not in
+    memory order."""
     if dtype.isnative:
-        return describe_dtype(dtype)
+        try:
+            return describe_dtype(dtype)
+        except TypeError as error:
+            raise BufferError(str(error)) from None
     wanted = repr(dtype.name) if dtype.names is None else brief(dtype.newbyteorder("="))
     raise BufferError(f"memory in the other byte order cannot be viewed: convert with .astype({wanted})")

@@ -7,6 +7,7 @@ import pickle
 import memarray
 import numpy as np
 import pytest
+from numpy.lib import recfunctions
 
 if importlib.util.find_spec("structs") is None and "site-packages" in memarray.__file__:
     pytest.skip("an installed package has no extension modules of tests", allow_module_level=True)
@@ -96,6 +97,39 @@ def test_fields_in_another_order_are_refused():
     with pytest.raises(TypeError, match="fields"):
         a.read_numpy_array(swapped)
     assert np.asarray(a).tolist() == VALUES
+
+
+SWAPPED = np.dtype({"names": ["id", "x"], "formats": ["<i4", "<f4"], "offsets": [4, 0], "itemsize": 8})
+NESTED = np.dtype([("k", "<i4"), ("n", SWAPPED)])
+
+
+@pytest.mark.parametrize("dtype", [SWAPPED, NESTED], ids=["plain", "nested"])
+def test_dtypes_out_of_memory_order_are_refused(dtype):
+    """Their values were those of the fields sorted by offset: (x, id) instead of (id, x)."""
+    raw = np.zeros(2, dtype)
+    packed = memarray.BufferView(np.zeros(2, POINT))
+    for make in (
+        lambda: memarray.BufferView.from_buffer(raw.tobytes(), dtype),
+        lambda: packed.astype(dtype),
+        lambda: packed.cast(dtype),
+        lambda: memarray.MemArray(2, dtype),
+        lambda: memarray.MemArray.from_numpy(raw),
+        lambda: memarray.shared_memory.create(2, dtype),
+    ):
+        with pytest.raises(TypeError, match=r"memory order, not \('id', 'x'\)"):
+            make()
+    with pytest.raises(BufferError, match=r"memory order, not \('id', 'x'\).*repack_fields"):
+        memarray.BufferView(raw)
+    ordered = recfunctions.repack_fields(raw, recurse=True)
+    assert memarray.BufferView(ordered).dtype == ordered.dtype
+
+
+def test_fields_selected_out_of_memory_order_are_refused():
+    source = np.array([(1, 2, 3.5)], [("a", "<i4"), ("b", "<i2"), ("c", "<f4")])
+    assert memarray.BufferView(source[["a", "c"]]).tolist() == [(1, 3.5)]
+    with pytest.raises(BufferError, match=r"memory order, not \('c', 'a'\)"):
+        memarray.BufferView(source[["c", "a"]])
+    assert memarray.BufferView(recfunctions.repack_fields(source[["c", "a"]])).tolist() == [(3.5, 1)]
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
