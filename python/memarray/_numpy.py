@@ -34,7 +34,8 @@ def plain_element(array, value):
         raise TypeError(f"fill takes one element, not an array of shape {source.shape}; use read_numpy_array")
     _check_fit(source, target, value)
     if source.dtype.kind == "V":
-        return source.tobytes()
+        # Plain bytes, or a number of ml_dtypes. Casts from those to other dtypes are exact.
+        return (source if target.kind == "V" else source.astype(target)).tobytes()
     if target.kind == "b":
         return b"\1" if source.view(np.uint8) else b"\0"
     number = source.item()

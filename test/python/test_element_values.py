@@ -1,5 +1,7 @@
 """The values that `fill` accepts for one element."""
 
+import itertools
+
 import memarray
 import numpy as np
 import pytest
@@ -55,6 +57,32 @@ def test_bfloat16_array_accepts_python_and_numpy_floats():
         array.fill(0)
         array.fill(value)
         assert np.asarray(array).astype(float).tolist() == [1.5, 1.5]
+
+
+def given(dtype, write):
+    array = MemArray([1], dtype)
+    try:
+        write(array)
+    except (TypeError, OverflowError):
+        return None
+    return np.asarray(array).tobytes()
+
+
+def test_numbers_of_ml_dtypes_fill_as_they_are_read():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    array = MemArray([1], "int8")
+    array.fill(ml_dtypes.int4(-3))
+    assert array.view()[0] == -3  # the byte of an int4 is 13
+    array = MemArray([1], "float32")
+    array.fill(ml_dtypes.bfloat16(2))
+    assert array.view()[0] == 2
+    kinds = [kind for kind in vars(ml_dtypes).values() if isinstance(kind, type) and issubclass(kind, np.generic)]
+    assert len(kinds) > 8
+    targets = ["bool", *INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+    for kind, dtype in itertools.product(kinds, targets):
+        for value in np.array([0, 1, -1, 2, 0.5]).astype(kind):
+            read = given(dtype, lambda array, value=value: array.read_numpy_array(np.array([value])))
+            assert given(dtype, lambda array, value=value: array.fill(value)) == read, (kind, dtype, value)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
