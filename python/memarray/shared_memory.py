@@ -60,6 +60,7 @@ def create(
     elif where is not None:
         return instance.create_shared(MemArray, *bytes_of(where), extents, False)
     size = instance.shared_bytes(extents)
+    _check_free(size)
     # SharedMemory leaves its segment behind if the resource tracker cannot be started. If it gets only one of its two
     # file descriptors, it unregisters a name that the tracker does not know. Both are tried first.
     resource_tracker.ensure_running()
@@ -80,20 +81,34 @@ def create(
         raise
 
 
+def _check_free(size: int) -> None:
+    """Raises OSError if the file system is too full. `_reserve` would first allocate all memory that is free."""
+    try:
+        system = os.statvfs("/dev/shm")
+    except OSError:
+        return
+    # A file system without a limit has no blocks.
+    if system.f_blocks and size > system.f_bavail * system.f_frsize:
+        raise _too_full(errno.ENOSPC, size, system)
+
+
 def _reserve(memory: SharedMemory, size: int) -> None:
     """Reserves all memory of a new segment now. Otherwise a write to a page that cannot be allocated raises SIGBUS."""
     file = memory._fd  # type: ignore[attr-defined]
     try:
         os.posix_fallocate(file, 0, size)
     except OSError as error:
-        system = os.fstatvfs(file)
-        raise OSError(
-            error.errno,
-            f"shared memory for this array takes {size:,} bytes with its header, and the file system of shared memory "
-            f"(/dev/shm) has {system.f_bavail * system.f_frsize:,} of {system.f_blocks * system.f_frsize:,} bytes free "
-            f"({os.strerror(error.errno or 0)}): unlink segments that are no longer used, enlarge it "
-            "(mount -o remount,size=…, docker run --shm-size=…), or make a smaller array",
-        ) from None
+        raise _too_full(error.errno or 0, size, os.fstatvfs(file)) from None
+
+
+def _too_full(code: int, size: int, system: os.statvfs_result) -> OSError:
+    return OSError(
+        code,
+        f"shared memory for this array takes {size:,} bytes with its header, and the file system of shared memory "
+        f"(/dev/shm) has {system.f_bavail * system.f_frsize:,} of {system.f_blocks * system.f_frsize:,} bytes free "
+        f"({os.strerror(code)}): unlink segments that are no longer used, enlarge it "
+        "(mount -o remount,size=…, docker run --shm-size=…), or make a smaller array",
+    )
 
 
 def attach(where: str | SharedMemory) -> MemArray:

@@ -1,10 +1,13 @@
 """Shared memory on a full file system: creating the array is refused, and nothing is left behind."""
 
 import errno
+import os
 import subprocess
 import sys
+from multiprocessing.shared_memory import SharedMemory
 
 import pytest
+from memarray import shared_memory
 
 PROGRAM = """
 import errno, os, sys
@@ -54,6 +57,41 @@ def test_full_file_system_is_an_error_when_the_array_is_made():
     command = ["unshare", "-m", "sh", "-c", f'{mount} && exec "$@"', "sh", sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def file_system(free, total):
+    """Returns an `os.statvfs` of a file system with pages of 4 KiB."""
+    return lambda path: os.statvfs_result((4096, 4096, total, free, free, 1, 1, 1, 0, 255))
+
+
+def test_array_too_large_for_the_file_system_makes_no_segment(monkeypatch):
+    """Reserving it would first allocate all memory that is free."""
+    before = os.listdir("/dev/shm")
+    monkeypatch.setattr(SharedMemory, "__init__", lambda *args, **keywords: pytest.fail("a segment was made"))
+    monkeypatch.setattr(os, "statvfs", file_system(4, 16))
+    with pytest.raises(OSError, match=r"takes 16,385 bytes .*16,384 of 65,536 bytes free") as caught:
+        shared_memory.create(1, "uint8")
+    assert caught.value.errno == errno.ENOSPC
+    assert os.listdir("/dev/shm") == before
+
+
+@pytest.mark.parametrize("system", [file_system(5, 5), file_system(0, 0)], ids=["fits", "no limit"])
+def test_array_that_fits_the_file_system_is_made(monkeypatch, system):
+    monkeypatch.setattr(os, "statvfs", system)
+    shared_memory.unlink(shared_memory.create(4096, "uint8"))
+
+
+def test_array_larger_than_all_shared_memory_leaves_no_traceback():
+    """The resource tracker wrote one, about a name that it did not know."""
+    program = (
+        "from memarray import shared_memory\n"
+        "try:\n"
+        "    shared_memory.create([2**50])\n"
+        "except OSError as error:\n"
+        "    print(error.errno)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{errno.ENOSPC}\n", "")
 
 
 def test_creation_in_truncated_mapping_raises_enospc(tmp_path):
