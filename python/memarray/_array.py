@@ -172,8 +172,10 @@ class MemArray(_core.ArrayBase):
         host memory; that copy is reported too. Older protocols carry the contents in band. For an array in shared
         memory every protocol pickles only the name: unpickling attaches to that memory, on the same host. The
         constructor of a subclass is not called: its attributes and slots, or what its `__getstate__` returns, are
-        pickled.
+        pickled. The `__reduce__` of a subclass is used instead.
         """
+        if type(self).__reduce__ is not object.__reduce__:
+            return self.__reduce__()  # type: ignore[return-value]
         from ._pickle import reduce_array
 
         return reduce_array(self, protocol.__index__())

@@ -89,6 +89,18 @@ def test_deep_copies_of_cycles_end():
     assert twin.word is twin is twin.own and twin is not array
 
 
+class OwnReduce(MemArray):
+    def __reduce__(self):
+        return OwnReduce, (self.shape, "float32")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_own_reduce_is_used(protocol):
+    array = OwnReduce([2], "int8")
+    assert pickle.loads(pickle.dumps(array, protocol)).dtype == "float32"
+    assert array.__reduce__()[0] is OwnReduce
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_pickle_keeps_the_policy_for_escaped_views(protocol):
     array = MemArray([2])
