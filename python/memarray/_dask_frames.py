@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 import dask
+import numpy as np
 from dask.base import normalize_token
 
 from . import _core
@@ -52,7 +53,11 @@ def token_of_view(view: BufferView) -> tuple[object, ...]:
 
 
 def _token(view: BufferView) -> tuple[object, ...]:
-    elements = raw_bytes(view.ensure_contiguous().to_device("cpu"))
+    if view._dtype_name == "bool" or isinstance(view._typestr, tuple):
+        # tobytes makes the bools of other libraries valid.
+        elements = np.frombuffer(view.to_device("cpu").tobytes(), np.uint8)
+    else:
+        elements = raw_bytes(view.ensure_contiguous().to_device("cpu"))
     return view._dtype_name, view._typestr, view.shape, normalize_token(elements)
 
 

@@ -289,6 +289,18 @@ def test_tokens_are_equal_only_for_equal_arrays(copies):
         tokenize(a)
 
 
+@pytest.mark.parametrize("dtype", ["?", [("a", "u1"), ("b", "?")]], ids=["bool", "struct"])
+def test_tokens_of_equal_bools_are_equal(dtype):
+    """True of another library may be any byte but 0. A token of that byte differed."""
+    valid = np.ones(4, dtype)
+    given = valid.copy()
+    (given if dtype == "?" else given["b"]).view("u1")[:] = [1, 2, 3, 255]
+    assert np.array_equal(given, valid)
+    for step in (1, -1):
+        assert tokenize(BufferView(given[::step])) == tokenize(BufferView(valid))
+    assert tokenize(BufferView(given)) != tokenize(BufferView(np.zeros(4, dtype)))
+
+
 def test_arrays_and_views_round_trip_through_bytes():
     a, values = filled((300, 50))
     again = deserialize_bytes(serialize_bytes({"a": a, "view": a.view().T}))
