@@ -14,13 +14,6 @@ from . import _core
 TEMPLATE = "gray_scott"
 #: Files that building and testing the example produces.
 MADE = {"__pycache__", ".pytest_cache", "build"}
-#: C++ keywords that are valid names of Python modules, and memarray itself.
-CPP_KEYWORDS = re.compile(
-    "alignas|alignof|and_eq|asm|auto|bitand|bitor|bool|catch|char|compl|const|constexpr|decltype|default|delete|do|double|"
-    "enum|explicit|export|extern|false|float|friend|goto|inline|int|long|memarray|mutable|namespace|new|noexcept|not_eq|"
-    "nullptr|operator|or_eq|private|protected|public|register|requires|short|signed|sizeof|static|std|struct|switch|"
-    "template|this|throw|true|typedef|typeid|typename|union|unsigned|using|virtual|void|volatile|xor|xor_eq"
-)
 #: The edits of an option: (file, old text, which occurs once, new text).
 Edit = tuple[str, str, str]
 NANOBIND: tuple[Edit, ...] = (
@@ -99,8 +92,8 @@ def complaint(name: str, folder: Path) -> str | None:
     """Returns the reason why there cannot be a project with that name there, or None."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or name.endswith("_") or "__" in name:
         return f"{name!r} is no name for a module: small letters, digits and single underscores, a letter first"
-    if keyword.iskeyword(name) or CPP_KEYWORDS.fullmatch(name):
-        return f"{name!r} is a word of Python or C++: choose another name"
+    if keyword.iskeyword(name):
+        return f"{name!r} is a word of Python: choose another name"
     if importlib.util.find_spec(name) is not None and not folder.exists():
         return f"there is a Python module {name!r} already, which would hide the new one: choose another name"
     if folder.exists():

@@ -3,7 +3,7 @@
 #include <memarray/python/memarray.hpp>
 
 namespace py = pybind11;
-using gray_scott::Simulation;
+using gray_scott_core::Simulation;
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace gray_scott {
+namespace gray_scott_core {
 
 using memarray::default_stream;
 using memarray::for_each_index;
@@ -95,4 +95,4 @@ void Simulation::move_to(int device_id) {
   for (auto* array : {&fields, &_next}) array->move_memory(where, 0, device_id < 0 ? 0 : device_id);
 }
 
-}  // namespace gray_scott
+}  // namespace gray_scott_core

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace gray_scott {
+namespace gray_scott_core {
 
 /// A reaction u + 2 v → 3 v of two diffusing substances on a periodic grid. u is fed and v is removed, so that spots
 /// and stripes grow from a seed (J. E. Pearson, "Complex Patterns in a Simple System", Science 261, 1993).
@@ -33,4 +33,4 @@ class Simulation {
   double _kill;
 };
 
-}  // namespace gray_scott
+}  // namespace gray_scott_core

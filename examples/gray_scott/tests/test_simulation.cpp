@@ -5,7 +5,7 @@
 
 namespace {
 
-using gray_scott::Simulation;
+using gray_scott_core::Simulation;
 
 TEST(Simulation, StaysAsItIsWithoutV) {
   Simulation simulation(16, 16);
