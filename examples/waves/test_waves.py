@@ -94,6 +94,11 @@ def test_loops_over_any_memory(waves):
             waves.energy(wrong)
     with pytest.raises(TypeError, match="got 5"):
         waves.energy(5)
+    with simulated_devices():
+        field = memarray.BufferView(numbers).to_device("cuda:0")
+        with pytest.raises(TypeError, match="on the host"):
+            waves.energy(field)
+        del field
 
 
 def test_views_go_both_ways(waves):

@@ -111,6 +111,7 @@ def energy(source):
     """Returns the sum of squares of any library's float64 memory with up to two dimensions, without the GIL."""
     cdef MemArrayViewRef view = view_from_object(source)
     cdef MemArrayViewRef cut = NULL
+    cdef MemArrayDevice place
     cdef const char* data = NULL
     cdef const int64_t* shape
     cdef const int64_t* strides
@@ -126,6 +127,9 @@ def energy(source):
             check_ref(view, "looking at a row")
         if memarray_api.views.view_ndim(view) != 2 or memarray_api.views.view_dtype(view) != b"float64":
             raise TypeError("one or two dimensions of float64 are wanted")
+        check(memarray_api.views.view_device(view, &place), "looking at the energy")
+        if place.type != 1:  # the CPU
+            raise TypeError("memory on the host is wanted")
         with nogil:
             data = <const char*>memarray_api.views.view_data(view, 0)
             shape = memarray_api.views.view_shape(view)

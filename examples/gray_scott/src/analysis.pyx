@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int64_t
 
-from memarray cimport MemArrayViewRef, memarray_api, memarray_import, view_from_object
+from memarray cimport MemArrayDevice, MemArrayViewRef, check, memarray_api, memarray_import, view_from_object
 
 memarray_import()
 
@@ -11,6 +11,7 @@ memarray_import()
 def count_above(field, double limit):
     """How many points of a field exceed the limit: (rows, columns) float64 of any library, with any strides."""
     cdef MemArrayViewRef view = view_from_object(field)
+    cdef MemArrayDevice place
     cdef const char* data
     cdef const int64_t* shape
     cdef const int64_t* strides
@@ -18,6 +19,9 @@ def count_above(field, double limit):
     try:
         if memarray_api.views.view_ndim(view) != 2 or memarray_api.views.view_dtype(view) != b"float64":
             raise TypeError("count_above wants two dimensions of float64")
+        check(memarray_api.views.view_device(view, &place), "counting")
+        if place.type != 1:  # the CPU
+            raise TypeError("count_above wants a field on the host")
         with nogil:
             data = <const char*>memarray_api.views.view_data(view, 0)
             shape = memarray_api.views.view_shape(view)

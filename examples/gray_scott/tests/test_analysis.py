@@ -18,3 +18,11 @@ def test_what_is_no_field_is_refused():
         gray_scott.count_above(np.zeros(3), 0)
     with pytest.raises(TypeError):
         gray_scott.count_above([[1.0]], 0)
+
+
+@pytest.mark.simulated_devices(count=1)
+def test_a_field_on_a_device_is_refused(simulated_devices):
+    field = memarray.BufferView(np.zeros((2, 3))).to_device("cuda:0")
+    with pytest.raises(TypeError, match="on the host"):
+        gray_scott.count_above(field, 0)
+    assert gray_scott.count_above(field.to_device("cpu"), 0) == 0
