@@ -76,6 +76,9 @@ def shape_of(shape) -> list[Any]:
     if isinstance(shape, int) and not isinstance(shape, bool):
         return [shape]
     try:
+        # Iterable, but refused as in `resize`: the items have no order, or are no extents.
+        if isinstance(shape, (set, frozenset, dict, bytes)):
+            raise TypeError
         extents = iter(shape)
     except TypeError:
         # NumPy's integers and 0-d arrays are not iterable.
