@@ -1,10 +1,11 @@
 #include <memarray/base/errors.hpp>
-#include <memarray/detail/base/thread_number.hpp>
 #include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/last_error.hpp>
 
 #include <cstdint>
 #include <string>
+
+#include "base/thread_number.hpp"
 
 namespace memarray::detail {
 namespace {

@@ -1,5 +1,4 @@
 #include <memarray/base/hooks.hpp>
-#include <memarray/detail/base/thread_number.hpp>
 #include <memarray/detail/driver/bound_stream.hpp>
 #include <memarray/driver/device_ptr_handle.hpp>
 #include <memarray/driver/simulated_devices.hpp>
@@ -9,6 +8,7 @@
 #include <new>
 #include <vector>
 
+#include "base/thread_number.hpp"
 #include "box.hpp"
 #include "driver_memory.hpp"
 
@@ -40,7 +40,7 @@ struct DevicePtrBox : Box<cu::DevicePtr> {
     testing::detail::WaitSite const site("memory that its last handle frees");
     for (EventHandle const& event : pending) come_after(*scope.driver(), event);
     // Another thread's default stream cannot be named: the handle means this thread's, whose work is no other's.
-    if (thread != 0 && thread != detail::this_thread_number()) static_cast<void>(scope.driver()->cuCtxSynchronize());
+    if (thread != 0 && thread != detail::this_thread_number()) static_cast<void>(detail::synchronize(context));
     detail::give_memory_back(*scope.driver(), kind, stream, resource);
   }
 

@@ -11,8 +11,8 @@
 
 #include <memarray/base/errors.hpp>
 #include <memarray/base/options.hpp>
-#include <memarray/detail/base/thread_number.hpp>
 
+#include "base/thread_number.hpp"
 #include "pool_shard.hpp"
 
 // Null unless the program uses AddressSanitizer.

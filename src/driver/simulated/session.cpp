@@ -2,10 +2,10 @@
 
 #include <memarray/base/errors.hpp>
 #include <memarray/detail/base/fork.hpp>
-#include <memarray/detail/base/thread_number.hpp>
 
 #include <algorithm>
 
+#include "base/thread_number.hpp"
 #include "entries.hpp"
 #include "session_registry.hpp"
 #include "site.hpp"

@@ -1,4 +1,4 @@
-#include <memarray/detail/base/thread_number.hpp>
+#include "base/thread_number.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 #include "memory/last_use.hpp"
 
 #include <memarray/base/reports.hpp>
-#include <memarray/detail/base/thread_number.hpp>
 #include <memarray/driver/last_error.hpp>
 #include <memarray/driver/stream_order.hpp>
 
 #include <stdexcept>
 #include <thread>
 
+#include "base/thread_number.hpp"
 #include "device_test.hpp"
 
 namespace memarray::test {
