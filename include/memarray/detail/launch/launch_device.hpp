@@ -90,7 +90,7 @@ struct MEMARRAY_OF_THIS_LIBRARY CudaRuntime {
 
 /// Makes a CUDA runtime call. Throws `CudaError`, `OutOfMemoryError`.
 template <class Call>
-void check_cuda(Call const& call, char const* what = "launching a kernel") {
+MEMARRAY_OF_THIS_LIBRARY void check_cuda(Call const& call, char const* what = "launching a kernel") {
   check_runtime(CudaRuntime(), what, call);
 }
 
