@@ -62,6 +62,21 @@ MEMARRAY_API void check_element(ViewCore const& view, DType const& dtype);
 
 /// The untyped state of an `ArrayView`.
 struct ViewParts {
+  ViewParts() = default;
+  ViewParts(std::shared_ptr<void const> lease, BlockExport exported, ViewStreamPtr its_stream, void* address) noexcept
+      : held(std::move(lease)), memory(std::move(exported)), stream(std::move(its_stream)), data(address) {}
+  ViewParts(ViewParts const&) = default;
+  ViewParts(ViewParts&&) noexcept = default;
+  ~ViewParts() = default;
+  /// By value, so that the destructor releases the old parts.
+  ViewParts& operator=(ViewParts other) noexcept {
+    held.swap(other.held);
+    std::swap(memory, other.memory);
+    std::swap(stream, other.stream);
+    std::swap(data, other.data);
+    return *this;
+  }
+
   /// A lease of `memory`; if that is empty, the keep-alive of host memory. First, so released last.
   std::shared_ptr<void const> held{};
   BlockExport memory{};

@@ -10,6 +10,7 @@
 #include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "array/array_test.hpp"
 
@@ -116,6 +117,27 @@ TEST_F(ArrayViewTest, TransposeReversesTheDimensionsOfTheSameMemory) {
   EXPECT_EQ(rows(1, 0), -4.0);
   ConstBufferView const untyped(columns.core());
   EXPECT_TRUE(untyped.is_fortran_contiguous() && !untyped.is_contiguous());
+}
+
+// A writer that waits for the lease must not find the export alive: it would be an escaped view.
+TEST_F(ArrayViewTest, AssignmentDropsTheExportBeforeTheLease) {
+  WriteLease const lease(array);
+  detail::ViewCore core = BufferView(lease).core();
+  detail::Block& block = core.memory().block();
+  detail::BlockExport const other = core.memory();
+  detail::Block::Exports const without = block.exports();
+  std::vector<std::int64_t> at_close;
+  auto const parts = [&] {
+    std::shared_ptr<void const> held(
+        &block, [&](void const*) { at_close.push_back(block.exports().writable - without.writable); });
+    return detail::ViewParts{std::move(held), other, nullptr, nullptr};
+  };
+  detail::ViewParts moved_to = parts();
+  moved_to = detail::ViewParts();
+  detail::ViewParts copied_to = parts();
+  detail::ViewParts const none;
+  copied_to = none;
+  EXPECT_THAT(at_close, ElementsAre(0, 0));
 }
 
 TEST_F(ArrayViewTest, TransposeKeepsTheHeldObject) {
