@@ -24,23 +24,30 @@ namespace memarray::python {
 
 namespace bridging::nb {
 
-Bridge const& bridge();
+// Hidden: each module has its own table and exception translator.
+[[gnu::visibility("hidden")]] inline constinit std::atomic<Bridge const*> known_bridge{nullptr};
+
+/// True if the Python error is set for an exception of memarray. Imports nothing: during the interpreter's exit that
+/// fails.
+[[gnu::visibility("hidden")]] inline bool translate(std::exception_ptr const& error) {
+  Bridge const* const known = known_bridge.load(std::memory_order_acquire);
+  return known && known->translate(error);
+}
 
 /// Needs the GIL.
-inline Bridge const& fetch_bridge() {
+[[gnu::visibility("hidden")]] inline Bridge const& fetch_bridge() {
   Bridge const* const table = find_bridge();
   if (!table) throw nanobind::python_error();
   nanobind::register_exception_translator([](std::exception_ptr const& error, void*) {
-    if (!bridge().translate(error)) std::rethrow_exception(error);
+    if (!translate(error)) std::rethrow_exception(error);
   });
   return *table;
 }
 
 // Hidden: each module has its own table and exception translator.
 [[gnu::visibility("hidden")]] inline Bridge const& bridge() {
-  static constinit std::atomic<Bridge const*> table{nullptr};  // no static guard is held while Python runs
-  Bridge const* known = table.load(std::memory_order_acquire);
-  if (!known) table.store(known = &fetch_bridge(), std::memory_order_release);
+  Bridge const* known = known_bridge.load(std::memory_order_acquire);
+  if (!known) known_bridge.store(known = &fetch_bridge(), std::memory_order_release);
   return *known;
 }
 
@@ -57,8 +64,7 @@ inline void set_error(std::exception_ptr const& exception) noexcept {
     nanobind::python_error copy(error);  // `restore` empties it, but `exception` may be thrown again
     copy.restore();
   } catch (std::exception const& error) {
-    auto const* const table = static_cast<Bridge const*>(PyCapsule_Import(Bridge::capsule_name, 0));
-    if (table && !table->translate(exception)) PyErr_SetString(PyExc_RuntimeError, error.what());
+    if (!translate(exception)) PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (...) {
     PyErr_SetString(PyExc_RuntimeError, "unknown exception");
   }

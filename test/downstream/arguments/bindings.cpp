@@ -1,6 +1,7 @@
 #include "parts.hpp"
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ ARGUMENTS_MODULE(arguments, module) {
   module.attr("MAJOR") = ARGUMENTS_LIBRARY_MAJOR;
   module.def("scale_any", [](ArrayView<float, 1> const& view, double factor) { arguments::scale(view, factor); });
   module.def("scale_any", [](ArrayView<double, 1> const& view, double factor) { arguments::scale(view, factor); });
+  module.def("fail", [](std::string const& words) { throw std::runtime_error(words); });
   // Overloads for objects without memory.
   module.def("either", [](ArrayView<double const, 1>) { return "view"; });
   module.def("either", [](std::vector<double> const&) { return "list"; });

@@ -60,3 +60,37 @@ def test_extensions_exchange_streams():
         assert partner.address(arguments.same_stream(stream)) == arguments.stream_handle(stream) == stream.handle
         del stream
         assert sim.live()["streams"] == 0
+
+
+AT_EXIT = """
+import arguments
+import memarray
+
+
+class Ends:
+    def __init__(self):
+        self.fail, self.write, self.errors = arguments.fail, arguments.write_without_gil, (RuntimeError, print)
+        self.array = memarray.MemArray([3])
+        self.lease = self.array.read()
+        self.lease.__enter__()
+
+    def __del__(self):
+        error, show = self.errors
+        try:
+            self.fail("as asked")
+        except error as caught:
+            show(type(caught).__name__, caught, flush=True)
+        try:
+            self.write(self.array, 1)
+        except error as caught:
+            show(type(caught).__name__, flush=True)
+
+
+ends = Ends()
+"""
+
+
+def test_exception_during_exit_is_raised():
+    """The interpreter sets the modules to None first."""
+    done = subprocess.run([sys.executable, "-c", AT_EXIT], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()) == (0, ["RuntimeError as asked", "LockError"]), done.stderr

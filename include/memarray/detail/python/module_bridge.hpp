@@ -14,22 +14,24 @@ namespace memarray::python {
 
 namespace bridging {
 
+// Hidden: each module has its own table and exception translator.
+[[gnu::visibility("hidden")]] inline constinit std::atomic<Bridge const*> known_bridge{nullptr};
+
 /// Needs the GIL.
-inline Bridge const& fetch_bridge() {
+[[gnu::visibility("hidden")]] inline Bridge const& fetch_bridge() {
   Bridge const* const table = find_bridge();
   if (!table) throw pybind11::error_already_set();
   pybind11::register_local_exception_translator([](std::exception_ptr error) {
-    if (error && !static_cast<Bridge const*>(PyCapsule_Import(Bridge::capsule_name, 0))->translate(error))
-      std::rethrow_exception(error);
+    // Imports nothing: during the interpreter's exit that fails.
+    Bridge const* const known = known_bridge.load(std::memory_order_acquire);
+    if (error && !(known && known->translate(error))) std::rethrow_exception(error);
   });
   return *table;
 }
 
-// Hidden: each module needs its own translator.
 [[gnu::visibility("hidden")]] inline Bridge const& bridge() {
-  static constinit std::atomic<Bridge const*> table{nullptr};  // no static guard is held while Python runs
-  Bridge const* known = table.load(std::memory_order_acquire);
-  if (!known) table.store(known = &fetch_bridge(), std::memory_order_release);
+  Bridge const* known = known_bridge.load(std::memory_order_acquire);
+  if (!known) known_bridge.store(known = &fetch_bridge(), std::memory_order_release);
   return *known;
 }
 
