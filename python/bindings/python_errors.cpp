@@ -108,6 +108,11 @@ bool translate(std::exception_ptr const& error) noexcept {
   return true;
 }
 
+bool ends_overload_search() noexcept {
+  return !PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(lock_error_type) ||
+         PyErr_ExceptionMatches(cuda_error_type);
+}
+
 bool is_own_error(PyObject* type) noexcept { return type && PyErr_GivenExceptionMatches(type, error_type); }
 
 void set_unknown_dtype(PyObject* dtype) noexcept {

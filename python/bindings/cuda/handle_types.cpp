@@ -297,8 +297,8 @@ Loaded read_stream_argument(py::handle object, StreamHandle& stream) {
 
 Loaded load_stream(PyObject* object, bool converts, StreamHandle& stream) noexcept {
   Loaded const loaded = guarded([&] { return read_stream_argument(object, stream); });
-  // Other overloads come first, but not after Ctrl-C.
-  if (loaded != Loaded::failed || converts || !PyErr_ExceptionMatches(PyExc_Exception)) return loaded;
+  // For most errors, other overloads come first.
+  if (loaded != Loaded::failed || converts || ends_overload_search()) return loaded;
   PyErr_Clear();
   return Loaded::no;
 }

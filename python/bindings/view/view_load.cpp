@@ -231,8 +231,8 @@ Loaded load(Argument const& argument) {
 Loaded load_view(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view) noexcept {
   Loaded const loaded = guarded([&] { return load({object, wanted, converts, view}); });
   if (loaded != Loaded::failed) return loaded;
-  // Other overloads come first, but not after `KeyboardInterrupt`.
-  bool const comes_later = !converts && PyErr_ExceptionMatches(PyExc_Exception);
+  // For most errors, other overloads come first.
+  bool const comes_later = !converts && !ends_overload_search();
   to_be_tried_again = comes_later ? object : nullptr;
   if (!comes_later) return Loaded::failed;
   PyErr_Clear();

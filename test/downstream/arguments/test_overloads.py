@@ -67,6 +67,26 @@ def test_array_and_number_arguments_select_the_overload():
         arguments.keep(x.reshape(3, 1))
 
 
+def test_a_lease_does_not_change_the_overload():
+    a = memarray.MemArray([3])
+    assert arguments.access(a) == "write"
+    arguments.write_unconverted(a)
+    assert arguments.access_with(a, "x") == "write"
+    with a.read():
+        for function, given in (
+            (arguments.access, (a,)),
+            (arguments.write_unconverted, (a,)),
+            (arguments.access_with, (a, "x")),
+        ):
+            with pytest.raises(memarray.LockError, match="leased for reading"):
+                function(*given)
+        # The overload that writes does not fit.
+        assert arguments.access_with(a, 3) == "read"
+    with a.write(), pytest.raises(memarray.LockError, match="leased for writing"):
+        arguments.access(a)
+    assert arguments.access(a) == "write"
+
+
 def test_object_without_memory_selects_other_overload():
     assert [arguments.either(x) for x in (np.ones(2), [1, 2], (1.5,), "text")] == ["view", "list", "list", "text"]
     with pytest.raises(TypeError, match="incompatible function arguments"):

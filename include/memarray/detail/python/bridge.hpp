@@ -52,7 +52,7 @@ struct Bridge {
   PyObject* (*wrap_pool)(MemoryPoolHandle const& pool);
   /// Fills in `view`, which holds a new lease of a `MemArray`. Copies only if the producer or the lease does, or for a
   /// reader of bools other than 0 and 1. With `converts`, a mismatch is a `TypeError`, or `no` if a fitting overload
-  /// failed before. Without it, only non-`Exception` types such as `KeyboardInterrupt` are raised.
+  /// failed before. Without it, only `LockError`, `CudaError` and types that are no `Exception` are raised.
   Loaded (*load_view)(PyObject* object, ViewWanted const& wanted, bool converts, detail::ViewTarget view);
   PyObject* (*wrap_view)(detail::ViewCore const& view);
   /// Loads an `Argument<StreamHandle>`. With `converts`, an unavailable stream is an error; else raises like

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <optional>
 #include <utility>
 
 namespace memarray::python {
@@ -49,13 +50,25 @@ class Loader {
   }(std::make_index_sequence<Argument<Parameter>::name.size()>());
 
   bool load(pybind11::handle source, bool convert) {
+    _error.reset();
     Loaded const loaded = _argument.load(bridge(), source.ptr(), convert);
-    if (loaded == Loaded::failed) throw pybind11::error_already_set();
-    return loaded == Loaded::yes;
+    if (loaded != Loaded::failed) return loaded == Loaded::yes;
+    bool const can_wait = PyErr_ExceptionMatches(PyExc_Exception) != 0;  // unlike `KeyboardInterrupt`
+    _error.emplace();
+    if (!can_wait) throw *_error;
+    return true;
   }
 
  protected:
+  /// Throws the error of `load`, which waits because another argument may not fit this overload.
+  decltype(auto) value() {
+    if (_error) throw *_error;
+    return _argument.value();
+  }
+
+ private:
   Argument<Parameter> _argument;
+  std::optional<pybind11::error_already_set> _error;
 };
 
 template <class Parameter>
@@ -63,9 +76,9 @@ class ArgumentCaster : public Loader<Parameter> {
  public:
   template <class To>
   using cast_op_type = pybind11::detail::movable_cast_op_type<To>;
-  operator Parameter*() { return &this->_argument.value(); }
-  operator Parameter&() { return this->_argument.value(); }
-  operator Parameter&&() && { return std::move(this->_argument.value()); }
+  operator Parameter*() { return &this->value(); }
+  operator Parameter&() { return this->value(); }
+  operator Parameter&&() && { return std::move(this->value()); }
 };
 
 /// Spans are passed by value.
@@ -74,7 +87,7 @@ class SpanCaster : public Loader<Span> {
  public:
   template <class>
   using cast_op_type = Span;
-  operator Span() { return this->_argument.value(); }
+  operator Span() { return this->value(); }
 };
 
 }  // namespace bridging
